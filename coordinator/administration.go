@@ -11,6 +11,7 @@ import (
 	"google.golang.org/grpc"
 
 	"caucus/auxdata"
+	"caucus/coordinator/folder"
 	"caucus/coordinator/records"
 	"caucus/protocol"
 	"caucus/protocol/pb"
@@ -43,7 +44,7 @@ func (s *Server) Invite(ctx context.Context, r *pb.InviteRequest) (*pb.InviteRep
 		return nil, err
 	}
 	err = s.store.Update(ctx, func(tx records.Tx) error {
-		if err := ensureMember(tx, r.Name, role, now); err != nil {
+		if err := folder.EnsureMember(tx, r.Name, role, now); err != nil {
 			return err
 		}
 		return tx.AddInvitation(records.Invitation{Serial: serial, Name: r.Name, Expires: v.Expires})
@@ -71,45 +72,6 @@ func (s *Server) invites(seconds int64, address string) (valid time.Duration, di
 		return 0, "", fmt.Errorf("%w: %v", protocol.ErrInvalid, err)
 	}
 	return valid, dial, nil
-}
-
-// ensureMember makes a member, or finds the one of that name and role. Names that
-// differ in case only would be one file name, and to most people one name. A name under
-// which somebody came by a join token is not given to another while that one may call:
-// whoever holds a token chooses names, and could have chosen it before. Who has the name
-// from then on came by an operator, and is no more the token's.
-func ensureMember(tx records.Tx, name string, role protocol.Role, now time.Time) error {
-	had, err := tx.Namesake(name)
-	switch {
-	case errors.Is(err, records.ErrNone):
-		return tx.AddMember(name, role)
-	case err != nil:
-		return err
-	case had != name:
-		return fmt.Errorf("%w: %s is a member: %s differs from it in case only: give another name", protocol.ErrExists, had, name)
-	}
-	is, err := tx.Member(name)
-	if err == nil && is != role {
-		err = fmt.Errorf("%w: %s is a member of role %s: give another name", protocol.ErrExists, name, is)
-	}
-	if err != nil {
-		return err
-	}
-	by, err := tx.Came(name)
-	if errors.Is(err, records.ErrNone) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	valid, err := tx.Outlasting(name, now)
-	if err != nil {
-		return err
-	}
-	if valid > 0 {
-		return fmt.Errorf("%w: %s is enrolled, by join token %s: revoke it first, or give another name", protocol.ErrExists, name, by)
-	}
-	return tx.Replace(name)
 }
 
 // ListMembers lists parties and operators.

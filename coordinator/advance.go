@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 
+	"caucus/coordinator/folder"
 	"caucus/coordinator/records"
 	"caucus/privacy"
 	"caucus/protocol"
@@ -21,7 +22,7 @@ const foldBatch = 32
 type releaser struct {
 	ledger   *privacy.Ledger
 	journal  privacy.Journal // the ledger's
-	head     *ledgerHead
+	head     *folder.Head
 	witness  *witnesses
 	signer   *protocol.Signer
 	repairer repairer
@@ -204,7 +205,7 @@ func (c *runningStudy) release(ctx context.Context, s *study.Study, r releaser) 
 		return fail(err)
 	}
 	out.Signature = r.signer.Sign(protocol.ReleaseDocument, out.Document)
-	head, err := r.head.advance(ctx, r.journal)
+	head, err := r.head.Advance(ctx, r.journal)
 	if err != nil {
 		return fail(err)
 	}

@@ -15,6 +15,7 @@ import (
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/peer"
 
+	"caucus/coordinator/folder"
 	"caucus/internal/clock"
 	"caucus/protocol"
 )
@@ -27,7 +28,7 @@ import (
 type connections struct {
 	net.Listener
 	credentials.TransportCredentials
-	limits Limits
+	limits folder.Limits
 	clock  clock.Clock
 	counts *counts
 
@@ -37,7 +38,7 @@ type connections struct {
 	all    int
 }
 
-func newConnections(l net.Listener, t credentials.TransportCredentials, limits Limits, clock clock.Clock, counts *counts) *connections {
+func newConnections(l net.Listener, t credentials.TransportCredentials, limits folder.Limits, clock clock.Clock, counts *counts) *connections {
 	return &connections{Listener: l, TransportCredentials: t, limits: limits, clock: clock, counts: counts, greets: map[*connection]bool{}, of: map[string]map[*connection]bool{}}
 }
 
@@ -61,7 +62,7 @@ type connection struct {
 // them gives one up, unless that is the one that wants another: one machine that
 // opens connections and says nothing keeps out only itself, and of many that come
 // back at once none loses what it has begun.
-func (l Limits) greeting() int { return max(16, l.AllConnections/4) }
+func greeting(l folder.Limits) int { return max(16, l.AllConnections/4) }
 
 // Accept waits for a connection that there is a place for.
 func (s *connections) Accept() (net.Conn, error) {
@@ -86,7 +87,7 @@ func (s *connections) Accept() (net.Conn, error) {
 func (s *connections) greet(c *connection) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(s.greets) >= s.limits.greeting() {
+	if len(s.greets) >= greeting(s.limits) {
 		of := map[netip.Prefix][]*connection{}
 		var most []*connection
 		for g := range s.greets {

@@ -9,6 +9,7 @@ import (
 
 	"google.golang.org/grpc"
 
+	"caucus/coordinator/folder"
 	"caucus/coordinator/records"
 	"caucus/protocol"
 	"caucus/protocol/pb"
@@ -26,7 +27,7 @@ func (s *Server) Certify(ctx context.Context, r *pb.CertifyRequest) (*pb.Certify
 	}
 	var der []byte
 	err := s.store.Update(ctx, func(tx records.Tx) error {
-		if err := ensureMember(tx, r.Name, protocol.RoleParty, s.config.Clock.Now()); err != nil {
+		if err := folder.EnsureMember(tx, r.Name, protocol.RoleParty, s.config.Clock.Now()); err != nil {
 			return err
 		}
 		c, err := s.issue(tx, protocol.Caller{Name: r.Name, Role: protocol.RoleParty}, r.SigningRequest)

@@ -137,7 +137,7 @@ func (c *runningStudy) amend(ctx context.Context, r releaser, change func(study.
 		return a, err
 	}
 	now := r.repairer.watch.clock.Now()
-	document, err := c.machine.Chain.Next(ending, failed, now, r.head.now())
+	document, err := c.machine.Chain.Next(ending, failed, now, r.head.Now())
 	if err != nil {
 		return a, err
 	}

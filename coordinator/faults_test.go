@@ -18,6 +18,7 @@ import (
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/health/grpc_health_v1"
 
+	"caucus/coordinator/folder"
 	"caucus/coordinator/records"
 	"caucus/privacy"
 	"caucus/protocol"
@@ -128,7 +129,7 @@ func TestTornUploads(t *testing.T) {
 // TestLimits: who calls too much is told to come back; nobody else is.
 func TestLimits(t *testing.T) {
 	ctx := context.Background()
-	w := newWorld(t, func(c *Config) { c.Limits.Rate, c.Limits.Burst, c.Limits.Calls = 0.001, 8, 2 })
+	w := newWorld(t, func(c *folder.Config) { c.Limits.Rate, c.Limits.Burst, c.Limits.Calls = 0.001, 8, 2 })
 	c := w.enrol("busy")
 	var err error
 	for range 9 {
@@ -229,7 +230,7 @@ func TestPortInUse(t *testing.T) {
 	if _, err := New(other.config); !errors.Is(err, syscall.EADDRINUSE) || !strings.Contains(err.Error(), "another program listens there") {
 		t.Errorf("port in use: %v", err)
 	}
-	if err := Init(InitOptions{Dir: w.config.Dir}); err == nil || !strings.Contains(err.Error(), "there is a coordinator already") {
+	if err := folder.Init(folder.InitOptions{Dir: w.config.Dir}); err == nil || !strings.Contains(err.Error(), "there is a coordinator already") {
 		t.Errorf("init again: %v", err)
 	}
 }
@@ -238,7 +239,7 @@ func TestPortInUse(t *testing.T) {
 // starts; one that no longer fits when it is released fails, publicly.
 func TestBudget(t *testing.T) {
 	ctx := context.Background()
-	w := newWorld(t, func(c *Config) {
+	w := newWorld(t, func(c *folder.Config) {
 		c.Budget = map[privacy.Unit]privacy.Budget{privacy.Party: {Epsilon: 10, Delta: 1e-5}}
 	})
 	first := w.small(2) // ε = 8
@@ -266,7 +267,7 @@ func TestBudget(t *testing.T) {
 // no log and no metric.
 func TestNothingInTheLog(t *testing.T) {
 	ctx := context.Background()
-	w := newWorld(t, func(c *Config) { c.Metrics = "127.0.0.1:0"; c.Health = true; c.Reflection = true })
+	w := newWorld(t, func(c *folder.Config) { c.Metrics = "127.0.0.1:0"; c.Health = true; c.Reflection = true })
 	roster, pool := names(2), poolOf(400)
 	for _, p := range roster {
 		w.enrol(string(p))
@@ -328,7 +329,7 @@ func TestNothingInTheLog(t *testing.T) {
 // TestGracefulStop: a call under way ends; Run returns within the grace.
 func TestGracefulStop(t *testing.T) {
 	ctx := context.Background()
-	w := newWorld(t, func(c *Config) { c.Grace = 100 * time.Millisecond })
+	w := newWorld(t, func(c *folder.Config) { c.Grace = 100 * time.Millisecond })
 	id := w.identity("slow")
 	stream := must(pb.NewStudiesClient(w.raw(id)).Contribute(ctx)) // never ends by itself
 	for w.server.calls("party/slow") == 0 {

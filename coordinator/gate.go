@@ -18,6 +18,7 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/grpc/tap"
 
+	"caucus/coordinator/folder"
 	"caucus/internal/clock"
 	"caucus/protocol"
 	"caucus/protocol/pb"
@@ -32,7 +33,7 @@ import (
 type gate struct {
 	certificates *certificates
 	connections  *connections
-	limits       Limits
+	limits       folder.Limits
 	clock        clock.Clock
 	log          *slog.Logger
 	refusals     *refusals
@@ -45,7 +46,7 @@ type gate struct {
 	calls  int                // under way, of all
 }
 
-func newGate(s *certificates, c Config, counts *counts) *gate {
+func newGate(s *certificates, c folder.Config, counts *counts) *gate {
 	return &gate{
 		certificates: s, limits: c.Limits, clock: c.Clock, log: c.Log, refusals: newRefusals(c.Clock), counts: counts,
 		methods: map[string]bool{}, meter: map[string]*meter{}, failed: map[string]*bucket{},
@@ -237,7 +238,7 @@ func (g *gate) admit(ctx context.Context, c *call) (context.Context, error) {
 		return nil, err
 	}
 	c.expiry = g.clock.AfterFunc(until.Sub(g.clock.Now()), func() { c.end(expired(c.caller)) })
-	late := g.limits.allowance(protocol.MaxMessage)
+	late := g.limits.Allowance(protocol.MaxMessage)
 	c.message = g.clock.AfterFunc(late, func() { c.end(fmt.Errorf("%w: a message did not pass within %v", protocol.ErrBusy, late)) })
 	// From here whoever takes the call lets it leave: the handler, or its end
 	// where there is no handler yet.

@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"caucus/coordinator/folder"
 	"caucus/coordinator/records"
 	"caucus/dataset"
 	"caucus/internal/clock"
@@ -73,7 +74,7 @@ func contributionTo(task study.Task, i, records int) []byte {
 }
 
 // keptWorld has an open study of three parties whose contributions are kept.
-func keptWorld(t *testing.T, plan func([]study.PartyID, []byte, time.Time) study.Plan, change func(*Config)) (w *world, s protocol.Study, pool []byte, bodies [][]byte) {
+func keptWorld(t *testing.T, plan func([]study.PartyID, []byte, time.Time) study.Plan, change func(*folder.Config)) (w *world, s protocol.Study, pool []byte, bodies [][]byte) {
 	t.Helper()
 	w = newWorld(t, change)
 	roster := names(3)
@@ -119,7 +120,7 @@ func TestKept(t *testing.T) {
 	ctx := context.Background()
 	for name, plan := range map[string]func([]study.PartyID, []byte, time.Time) study.Plan{"ratio": ratioPlan, "labels": labelsPlan} {
 		t.Run(name, func(t *testing.T) {
-			w, s, pool, bodies := keptWorld(t, plan, func(c *Config) { c.WitnessWait = 24 * time.Hour })
+			w, s, pool, bodies := keptWorld(t, plan, func(c *folder.Config) { c.WitnessWait = 24 * time.Hour })
 			for _, i := range []int{2, 0, 1} {
 				must(w.parties[fmt.Sprint("p", i)].Contribute(ctx, s.Hash, bodies[i]))
 			}
@@ -154,7 +155,7 @@ func TestDamagedKept(t *testing.T) {
 			INSERT INTO sums (study, contributions, sum, digest) SELECT study, 1, x'00', x'00' FROM contributions WHERE party = 'p0'`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w, s, pool, bodies := keptWorld(t, ratioPlan, func(c *Config) { c.WitnessWait = 24 * time.Hour })
+			w, s, pool, bodies := keptWorld(t, ratioPlan, func(c *folder.Config) { c.WitnessWait = 24 * time.Hour })
 			receipt := must(w.parties["p0"].Contribute(ctx, s.Hash, bodies[0]))
 			must(w.parties["p1"].Contribute(ctx, s.Hash, bodies[1]))
 			if c.early {
@@ -201,7 +202,7 @@ func TestDamagedKept(t *testing.T) {
 // brings again, is given up at the repair deadline.
 func TestKeptRepairDeadline(t *testing.T) {
 	ctx := context.Background()
-	w, s, pool, bodies := keptWorld(t, labelsPlan, func(c *Config) { c.WitnessWait = 24 * time.Hour })
+	w, s, pool, bodies := keptWorld(t, labelsPlan, func(c *folder.Config) { c.WitnessWait = 24 * time.Hour })
 	for i, p := range names(3) {
 		must(w.parties[string(p)].Contribute(ctx, s.Hash, bodies[i]))
 	}
@@ -224,16 +225,16 @@ func TestKeptRepairDeadline(t *testing.T) {
 // release.
 func TestKeptBackup(t *testing.T) {
 	ctx := context.Background()
-	w, s, pool, bodies := keptWorld(t, ratioPlan, func(c *Config) { c.WitnessWait = 24 * time.Hour })
+	w, s, pool, bodies := keptWorld(t, ratioPlan, func(c *folder.Config) { c.WitnessWait = 24 * time.Hour })
 	for i, p := range names(3) {
 		must(w.parties[string(p)].Contribute(ctx, s.Hash, bodies[i]))
 	}
 	w.wait("trial", study.Folded)
 	out := filepath.Join(t.TempDir(), "backup")
-	must(Backup(ctx, w.config.Dir, out, w.clock.Now()))
+	must(folder.Backup(ctx, w.config.Dir, out, w.clock.Now()))
 	w.stop()
 	must(0, os.RemoveAll(w.config.Dir))
-	must(Restore(ctx, out, w.config.Dir))
+	must(folder.Restore(ctx, out, w.config.Dir))
 	w.config.WitnessWait = 0
 	w.start()
 	w.wait("trial", study.Released)
@@ -251,7 +252,7 @@ func sealed(t testing.TB, plan func([]study.PartyID, []byte, time.Time) study.Pl
 	h := study.HashOf(text)
 	task := must(kinds.ReadTask(p, pool))
 	signer := must(protocol.NewSigner())
-	store := must(records.Create(filepath.Join(t.TempDir(), storeFile)))
+	store := must(records.Create(filepath.Join(t.TempDir(), folder.StoreFile)))
 	t.Cleanup(func() { store.Close() })
 	must(0, store.Update(ctx, func(tx records.Tx) error {
 		must(0, tx.AddPool(p.Pool, pool))
@@ -264,7 +265,7 @@ func sealed(t testing.TB, plan func([]study.PartyID, []byte, time.Time) study.Pl
 			return tx.AddContribution(r, b)
 		}))
 	}
-	c := DefaultConfig(".")
+	c := folder.DefaultConfig(".")
 	c.WitnessWait, c.Clock = 0, clock.Clock{}.Complete()
 	c.Checkpoint, c.Log = func(string) {}, slog.New(slog.DiscardHandler)
 	s := &Server{config: c, counts: newCounts(), authority: must(protocol.NewAuthority(now)), signer: signer, store: store}

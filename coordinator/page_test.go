@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"caucus/coordinator/folder"
 	"caucus/coordinator/records"
 	"caucus/internal/webpage"
 	"caucus/privacy"
@@ -50,7 +51,7 @@ func (v *visitor) get(path string) (code int, text string, took time.Duration) {
 // loading holds none of them.
 func TestPageWaitsForNothing(t *testing.T) {
 	ctx := context.Background()
-	w := newWorld(t, func(c *Config) { c.Metrics = "127.0.0.1:0" })
+	w := newWorld(t, func(c *folder.Config) { c.Metrics = "127.0.0.1:0" })
 	roster, pool := names(3), poolOf(40)
 	for _, p := range roster {
 		w.enrol(string(p))
@@ -104,7 +105,7 @@ func TestPageWaitsForNothing(t *testing.T) {
 // plan names its readers. It has no form but the one that leaves.
 func TestPageShowsNoMore(t *testing.T) {
 	ctx := context.Background()
-	w := newWorld(t, func(c *Config) {
+	w := newWorld(t, func(c *folder.Config) {
 		c.Metrics = "127.0.0.1:0"
 		c.Report = func(to io.Writer, r study.Release) error {
 			_, err := fmt.Fprintf(to, "the report of %d parties", r.Parties)

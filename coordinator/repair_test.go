@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"caucus/coordinator/folder"
 	"caucus/coordinator/records"
 	"caucus/protocol"
 	"caucus/study"
@@ -128,7 +129,7 @@ func TestNotSealedAnewAfterALedgerEntry(t *testing.T) {
 	must(w.parties["p0"].Contribute(ctx, s.Hash, ballotFor(0, 3)))
 	must(w.parties["p1"].Contribute(ctx, s.Hash, ballotFor(1, 3)))
 	w.stop()
-	store := filepath.Join(w.config.Dir, storeFile)
+	store := filepath.Join(w.config.Dir, folder.StoreFile)
 	before := readFiles(t, store)
 	w.start()
 	must(w.parties["p2"].Contribute(ctx, s.Hash, ballotFor(2, 3)))
@@ -161,14 +162,14 @@ func TestNotSealedAnewAfterALedgerEntry(t *testing.T) {
 func TestDamagedSum(t *testing.T) {
 	ctx := context.Background()
 	for _, drawn := range []bool{false, true} {
-		w := newWorld(t, func(c *Config) { c.WitnessWait = 24 * time.Hour })
+		w := newWorld(t, func(c *folder.Config) { c.WitnessWait = 24 * time.Hour })
 		s := w.small(2)
 		for i, p := range names(2) {
 			must(w.parties[string(p)].Contribute(ctx, s.Hash, ballotFor(i, 2)))
 		}
 		w.wait("trial", study.Folded)
 		w.stop()
-		store := filepath.Join(w.config.Dir, storeFile)
+		store := filepath.Join(w.config.Dir, folder.StoreFile)
 		folded := readFiles(t, store)
 		w.config.WitnessWait = 0
 		if drawn {
@@ -208,7 +209,7 @@ func TestDamagedSum(t *testing.T) {
 // the clock is right again.
 func TestDamagedSumUnderAWrongClock(t *testing.T) {
 	ctx := context.Background()
-	w := newWorld(t, func(c *Config) { c.WitnessWait = 24 * time.Hour })
+	w := newWorld(t, func(c *folder.Config) { c.WitnessWait = 24 * time.Hour })
 	s := w.small(2)
 	for i, p := range names(2) {
 		must(w.parties[string(p)].Contribute(ctx, s.Hash, ballotFor(i, 2)))
@@ -216,7 +217,7 @@ func TestDamagedSumUnderAWrongClock(t *testing.T) {
 	w.wait("trial", study.Folded)
 	w.stop()
 	w.config.WitnessWait = 0
-	db := must(records.Open(filepath.Join(w.config.Dir, storeFile)))
+	db := must(records.Open(filepath.Join(w.config.Dir, folder.StoreFile)))
 	must(db.DB.Write.Exec("UPDATE sums SET sum = sum || 'x'"))
 	must(0, db.Close())
 	w.clock.jump(-25 * time.Hour) // certificates are good for clocks that are two days behind

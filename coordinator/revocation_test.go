@@ -13,6 +13,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials"
 
+	"caucus/coordinator/folder"
 	"caucus/coordinator/records"
 	"caucus/protocol"
 	"caucus/protocol/pb"
@@ -84,7 +85,7 @@ func TestRevokedInTheStore(t *testing.T) {
 		}
 	}
 	var stored atomic.Bool
-	w := newWorld(t, func(c *Config) {
+	w := newWorld(t, func(c *folder.Config) {
 		c.Checkpoint = func(effect string) { stored.Store(stored.Load() || effect == "receipt key stored") }
 	})
 	c := w.server.registry.byHash(w.small(3).Hash)

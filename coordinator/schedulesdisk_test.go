@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"caucus/coordinator/folder"
 	"caucus/coordinator/records"
 	"caucus/internal/database"
 	"caucus/privacy"
@@ -57,7 +58,7 @@ func newMemoryDisk() *memoryDisk {
 }
 
 func (d *memoryDisk) begin(store []byte) {
-	d.load(saved{files: map[string][]byte{storeFile: store}}, true, true)
+	d.load(saved{files: map[string][]byte{folder.StoreFile: store}}, true, true)
 }
 
 func (d *memoryDisk) reopen()                 {}
@@ -81,7 +82,7 @@ func (d *memoryDisk) save() saved {
 	s := saved{entries: slices.Clone(d.pages.entries)}
 	d.raw(func(i image) (err error) {
 		data, err := i.Serialize()
-		s.files = map[string][]byte{storeFile: data}
+		s.files = map[string][]byte{folder.StoreFile: data}
 		return err
 	})
 	return s
@@ -89,7 +90,7 @@ func (d *memoryDisk) save() saved {
 
 func (d *memoryDisk) load(s saved, store, ledger bool) {
 	if store {
-		d.raw(func(i image) error { return i.Deserialize(s.files[storeFile]) })
+		d.raw(func(i image) error { return i.Deserialize(s.files[folder.StoreFile]) })
 	}
 	if ledger {
 		d.pages.entries = slices.Clone(s.entries)
@@ -110,7 +111,7 @@ func newFileDisk(root string) *fileDisk { return &fileDisk{root: root} }
 func (d *fileDisk) dir() string { return filepath.Join(d.root, fmt.Sprint("life-", d.folders)) }
 
 func (d *fileDisk) begin(store []byte) {
-	d.next(map[string][]byte{storeFile: store})
+	d.next(map[string][]byte{folder.StoreFile: store})
 }
 
 // next goes on with files in a new folder.
@@ -121,8 +122,8 @@ func (d *fileDisk) next(files map[string][]byte) {
 	for name, data := range files {
 		must(0, os.WriteFile(filepath.Join(d.dir(), name), data, 0o600))
 	}
-	d.tables = must(records.Open(filepath.Join(d.dir(), storeFile)))
-	d.journal = must(journal.OpenSQLite(filepath.Join(d.dir(), LedgerFile)))
+	d.tables = must(records.Open(filepath.Join(d.dir(), folder.StoreFile)))
+	d.journal = must(journal.OpenSQLite(filepath.Join(d.dir(), folder.LedgerFile)))
 }
 
 func (d *fileDisk) reopen()                 { d.next(d.save().files) }
@@ -131,7 +132,7 @@ func (d *fileDisk) ledger() privacy.Journal { return d.journal }
 
 func (d *fileDisk) save() saved {
 	s := saved{files: map[string][]byte{}}
-	for _, name := range []string{storeFile, storeFile + "-wal", LedgerFile, LedgerFile + "-wal"} {
+	for _, name := range []string{folder.StoreFile, folder.StoreFile + "-wal", folder.LedgerFile, folder.LedgerFile + "-wal"} {
 		if data, err := os.ReadFile(filepath.Join(d.dir(), name)); err == nil {
 			s.files[name] = data
 		}
@@ -144,7 +145,7 @@ func (d *fileDisk) load(s saved, store, ledger bool) {
 	for _, part := range []struct {
 		name string
 		too  bool
-	}{{storeFile, store}, {LedgerFile, ledger}} {
+	}{{folder.StoreFile, store}, {folder.LedgerFile, ledger}} {
 		for _, name := range []string{part.name, part.name + "-wal"} {
 			if !part.too {
 				continue

@@ -27,6 +27,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"caucus/auxdata"
+	"caucus/coordinator/folder"
 	"caucus/coordinator/records"
 	"caucus/internal/clock"
 	"caucus/privacy"
@@ -127,7 +128,7 @@ func newStage(of scene) *stage {
 		}
 		return tx.AddPool(auxdata.Digest(sha256.Sum256(s.pool)), s.pool)
 	}))
-	s.image = d.save().files[storeFile]
+	s.image = d.save().files[folder.StoreFile]
 	return s
 }
 
@@ -322,7 +323,7 @@ func (t *trial) start() error {
 	t.mu.Lock()
 	t.dead = false
 	t.mu.Unlock()
-	c, began := DefaultConfig("."), t.elapsed
+	c, began := folder.DefaultConfig("."), t.elapsed
 	c.Limits.Rate, c.Limits.Burst, c.WitnessWait, c.Head = 1e9, 1e9, 0, t.head
 	if t.budget {
 		c.Budget = map[privacy.Unit]privacy.Budget{privacy.Party: {Epsilon: 10, Delta: 1e-5}} // a study takes ε = 8

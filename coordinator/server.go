@@ -22,9 +22,9 @@ import (
 	"google.golang.org/grpc/reflection"
 
 	aggregators "caucus/aggregator"
+	"caucus/coordinator/folder"
 	"caucus/coordinator/records"
 	"caucus/internal/database"
-	"caucus/internal/folder"
 	"caucus/privacy"
 	"caucus/privacy/journal"
 	"caucus/protocol"
@@ -37,7 +37,7 @@ type Server struct {
 	pb.UnimplementedStudiesServer
 	pb.UnimplementedAdministrationServer
 
-	config       Config
+	config       folder.Config
 	authority    *protocol.Authority
 	signer       *protocol.Signer
 	keys         protocol.Keys // that it ever signed with
@@ -67,7 +67,7 @@ type Server struct {
 
 // New opens a coordinator's folder and listens; Run then serves. One that is
 // not run must be closed. A port in use is syscall.EADDRINUSE.
-func New(c Config) (*Server, error) {
+func New(c folder.Config) (*Server, error) {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
@@ -87,28 +87,28 @@ func (s *Server) open() error {
 	if err := c.Validate(); err != nil {
 		return err
 	}
-	if _, err := os.Stat(c.path(ConfigFile)); err != nil {
+	if _, err := os.Stat(c.Path(folder.ConfigFile)); err != nil {
 		return fmt.Errorf("%w: make the folder with coordinator init first", err)
 	}
-	unlock, err := folder.Hold(c.Dir, "another coordinator")
+	unlock, err := folder.Hold(c.Dir)
 	if err != nil {
 		return err
 	}
 	s.closers = append(s.closers, func() error { unlock(); return nil })
-	ring, err := loadKeyring(c)
+	ring, err := folder.LoadKeyring(c)
 	if err != nil {
 		return err
 	}
-	s.authority, s.signer, s.keys = ring.authority, ring.signer, ring.keys
-	if err := forgetOldKeys(c, len(s.keys.Successions())); err != nil {
+	s.authority, s.signer, s.keys = ring.Authority, ring.Signer, ring.Keys
+	if err := folder.ForgetOldKeys(c, len(s.keys.Successions())); err != nil {
 		return err
 	}
 	forgetCopies, err := database.Upgrade(context.Background(),
-		database.File{SQLite: records.File, Path: c.path(storeFile)}, journal.SQLite(c.path(LedgerFile)), aggregators.SQLite(c.path(sharesFile)))
+		database.File{SQLite: records.File, Path: c.Path(folder.StoreFile)}, journal.SQLite(c.Path(folder.LedgerFile)), aggregators.SQLite(c.Path(folder.SharesFile)))
 	if err != nil {
 		return err
 	}
-	store, err := records.Open(c.path(storeFile))
+	store, err := records.Open(c.Path(folder.StoreFile))
 	if err != nil {
 		return err
 	}
@@ -158,10 +158,10 @@ func (s *Server) scrubLater(ctx context.Context, wait, most time.Duration) {
 
 func (s *Server) openJournal() (privacy.Journal, error) {
 	// A ledger without entries would have forgotten what was spent.
-	if err := database.Check(s.config.path(LedgerFile)); err != nil {
+	if err := database.Check(s.config.Path(folder.LedgerFile)); err != nil {
 		return nil, err
 	}
-	j, err := journal.OpenSQLite(s.config.path(LedgerFile))
+	j, err := journal.OpenSQLite(s.config.Path(folder.LedgerFile))
 	if err != nil {
 		return nil, err
 	}
@@ -209,13 +209,13 @@ func (s *Server) openLedger(j privacy.Journal) (releaser, error) {
 	if err != nil {
 		return releaser{}, err
 	}
-	head, kept, err := openHead(context.Background(), s.config.headFile(), j)
+	head, kept, err := folder.OpenHead(context.Background(), s.config.HeadFile(), j)
 	if err != nil {
 		return releaser{}, err
 	}
 	last = max(last, kept)
-	if last > head.now().Sequence {
-		s.config.Log.Error("the ledger is behind what was published: it was put back to an older state; nothing is released until caucus ledger reconcile", "entry", head.now().Sequence, "published", last)
+	if last > head.Now().Sequence {
+		s.config.Log.Error("the ledger is behind what was published: it was put back to an older state; nothing is released until caucus ledger reconcile", "entry", head.Now().Sequence, "published", last)
 	}
 	witness := &witnesses{
 		store: s.store, journal: j, head: head, signer: s.signer, keys: s.keys, counts: s.counts, log: s.config.Log, clock: s.config.Clock, wait: s.config.WitnessWait,
@@ -224,7 +224,7 @@ func (s *Server) openLedger(j privacy.Journal) (releaser, error) {
 		return releaser{}, err
 	}
 	ledger, err := privacy.Open(j, privacy.Config{Limits: s.config.Budget, LastSequence: last})
-	return releaser{lost: last > head.now().Sequence, ledger: ledger, journal: j, head: head, witness: witness, signer: s.signer, software: s.config.Software,
+	return releaser{lost: last > head.Now().Sequence, ledger: ledger, journal: j, head: head, witness: witness, signer: s.signer, software: s.config.Software,
 		repairer: repairer{watch: s.registry.watch, journal: j, repair: s.config.Repair, log: s.config.Log}}, err
 }
 
@@ -233,7 +233,7 @@ func (s *Server) listen() error {
 	var err error
 	if s.listener, err = net.Listen("tcp", c.Listen); err != nil {
 		if errors.Is(err, syscall.EADDRINUSE) {
-			return fmt.Errorf("%w: another program listens there: stop it, or change listen in %s", err, ConfigFile)
+			return fmt.Errorf("%w: another program listens there: stop it, or change listen in %s", err, folder.ConfigFile)
 		}
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 
 	"caucus/aggregation/shares"
 	aggregators "caucus/aggregator"
+	"caucus/coordinator/folder"
 	"caucus/coordinator/records"
 	"caucus/internal/database"
 	"caucus/privacy"
@@ -39,15 +40,15 @@ func (s *Server) openHelper(j privacy.Journal) error {
 	if !c.Helper.Named() {
 		return nil
 	}
-	signer, err := protocol.LoadSigner(c.path(sharesKey))
+	signer, err := protocol.LoadSigner(c.Path(folder.SharesKey))
 	if err != nil {
 		return fmt.Errorf("helper: %w: caucus coordinator helper makes it", err)
 	}
-	if err := database.Check(c.path(sharesFile)); err != nil {
+	if err := database.Check(c.Path(folder.SharesFile)); err != nil {
 		return err
 	}
 	server, err := aggregators.Open(context.Background(), aggregators.Config{
-		Role: shares.Coordinator, Store: c.path(sharesFile), Head: c.sharesHead(), Journal: j, Ledger: s.scheduler.releaser.ledger,
+		Role: shares.Coordinator, Store: c.Path(folder.SharesFile), Head: c.SharesHead(), Journal: j, Ledger: s.scheduler.releaser.ledger,
 		Signer: signer, Other: c.Helper.Key, Checkpoint: c.Checkpoint,
 		Task: func(ctx context.Context, h study.Hash) (study.Task, error) {
 			study := s.registry.byHash(h)
@@ -84,7 +85,7 @@ func (c *runningStudy) isShared(ctx context.Context) (canonical []byte, plan stu
 		return nil
 	})
 	if err == nil && is && !c.sharing.helped() {
-		err = fmt.Errorf("%w: this coordinator has no helper any more: name it in %s again", protocol.ErrHelper, ConfigFile)
+		err = fmt.Errorf("%w: this coordinator has no helper any more: name it in %s again", protocol.ErrHelper, folder.ConfigFile)
 	}
 	return canonical, plan, is, err
 }

@@ -7,7 +7,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"caucus/coordinator/records"
-	"caucus/internal/folder"
 	"caucus/privacy"
 	"caucus/protocol"
 	"caucus/study"
@@ -58,7 +57,7 @@ func (s standing) Collect(out chan<- prometheus.Metric) {
 	flag(ledgerMetric, s.server.scheduler.releaser.behind())
 	flag(clockMetric, doubt != nil)
 	flag(damagedMetric, s.server.unwell.Load())
-	if free, err := folder.Free(s.server.config.Dir); err == nil {
+	if free, err := s.server.config.Free(); err == nil {
 		gauge(freeMetric, float64(free))
 	}
 	if sharing := s.server.sharing; sharing.helped() {

@@ -20,6 +20,7 @@ import (
 	"google.golang.org/grpc/mem"
 	"google.golang.org/grpc/status"
 
+	"caucus/coordinator/folder"
 	"caucus/internal/clock"
 	"caucus/protocol"
 	"caucus/protocol/pb"
@@ -30,7 +31,7 @@ import (
 // anew under its name.
 func TestRevokedTakesNothing(t *testing.T) {
 	ctx := context.Background()
-	w := newWorld(t, func(c *Config) { c.Limits.Rate, c.Limits.Burst = 0.001, 6 })
+	w := newWorld(t, func(c *folder.Config) { c.Limits.Rate, c.Limits.Burst = 0.001, 6 })
 	old := w.identity("site")
 	before := pb.NewStudiesClient(w.raw(old))
 	if _, err := before.List(ctx, &pb.ListRequest{}); err != nil {
@@ -62,7 +63,7 @@ func TestRevokedTakesNothing(t *testing.T) {
 // coordinator with one more than it takes, close the one used longest ago; who
 // says nothing before the handshake takes no place of a member.
 func TestConnections(t *testing.T) {
-	w := newWorld(t, func(c *Config) { c.Limits.Connections, c.Limits.AllConnections = 2, 4 })
+	w := newWorld(t, func(c *folder.Config) { c.Limits.Connections, c.Limits.AllConnections = 2, 4 })
 	lists := func(c *grpc.ClientConn) error {
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 		defer cancel()
@@ -79,7 +80,7 @@ func TestConnections(t *testing.T) {
 		}
 		return s.all, of
 	}
-	if err := lists(w.raw(must(protocol.LoadIdentity(w.config.path(OperatorFile))))); err != nil {
+	if err := lists(w.raw(must(protocol.LoadIdentity(w.config.Path(folder.OperatorFile))))); err != nil {
 		t.Fatal(err)
 	}
 	id := w.identity("site")
@@ -109,7 +110,7 @@ func TestConnections(t *testing.T) {
 	}
 	// Silent strangers: as many as are let wait, and more.
 	var silent []net.Conn
-	for range 4 * w.config.Limits.greeting() {
+	for range 4 * greeting(w.config.Limits) {
 		c, err := net.Dial("tcp", w.server.Addr())
 		if err != nil {
 			break
@@ -121,11 +122,11 @@ func TestConnections(t *testing.T) {
 		s.mu.Lock()
 		waiting := len(s.greets)
 		s.mu.Unlock()
-		if waiting == w.config.Limits.greeting() {
+		if waiting == greeting(w.config.Limits) {
 			break
 		}
 		if time.Now().After(until) {
-			t.Fatalf("%d wait, want %d", waiting, w.config.Limits.greeting())
+			t.Fatalf("%d wait, want %d", waiting, greeting(w.config.Limits))
 		}
 	}
 	if _, err := w.operator.Studies(context.Background()); err != nil {
@@ -148,8 +149,8 @@ func TestConnections(t *testing.T) {
 // TestSilentStrangers: one address whose connections say nothing takes all places
 // before the handshake, and keeps nobody out that comes from another one.
 func TestSilentStrangers(t *testing.T) {
-	w := newWorld(t, func(c *Config) { c.Limits.Connections, c.Limits.AllConnections = 2, 4 })
-	id, places := w.identity("site"), w.config.Limits.greeting()
+	w := newWorld(t, func(c *folder.Config) { c.Limits.Connections, c.Limits.AllConnections = 2, 4 })
+	id, places := w.identity("site"), greeting(w.config.Limits)
 	for range 4 * places {
 		c, err := (&net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 2)}}).Dial("tcp", w.server.Addr())
 		if err != nil {
@@ -185,7 +186,7 @@ func TestSilentStrangers(t *testing.T) {
 // often it tries is bounded, and so is what is asked and logged because of it.
 func TestHandshakes(t *testing.T) {
 	ctx := context.Background()
-	w := newWorld(t, func(c *Config) { c.Limits.Rate, c.Limits.Burst = 0.001, 10 })
+	w := newWorld(t, func(c *folder.Config) { c.Limits.Rate, c.Limits.Burst = 0.001, 10 })
 	shake := func(c tls.Certificate) error {
 		conn, err := tls.Dial("tcp", w.server.Addr(), &tls.Config{InsecureSkipVerify: true, Certificates: []tls.Certificate{c}, NextProtos: []string{"h2"}})
 		if err != nil {
@@ -243,7 +244,7 @@ func TestHandshakes(t *testing.T) {
 // without a handler.
 func TestSilentMessage(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, func(c *Config) { c.Limits.Silence, c.Limits.Slowest = 100*time.Millisecond, 10<<20 })
+	w := newWorld(t, func(c *folder.Config) { c.Limits.Silence, c.Limits.Slowest = 100*time.Millisecond, 10<<20 })
 	stream := must(pb.NewStudiesClient(w.raw(w.identity("slow"))).Contribute(context.Background()))
 	if err := answer(stream); !errors.Is(err, protocol.ErrBusy) || !strings.Contains(err.Error(), "did not pass") {
 		t.Errorf("a stream without a message ends with %v", err)
@@ -272,7 +273,7 @@ func TestSilentMessage(t *testing.T) {
 
 // TestAllCalls: all members together have a limit too.
 func TestAllCalls(t *testing.T) {
-	w := newWorld(t, func(c *Config) { c.Limits.Calls, c.Limits.AllCalls = 2, 3 })
+	w := newWorld(t, func(c *folder.Config) { c.Limits.Calls, c.Limits.AllCalls = 2, 3 })
 	ctx := context.Background()
 	for i := range 3 {
 		name := fmt.Sprint("p", i)
@@ -281,7 +282,7 @@ func TestAllCalls(t *testing.T) {
 			time.Sleep(time.Millisecond)
 		}
 	}
-	c := must(protocol.Dial(must(protocol.LoadIdentity(w.config.path(OperatorFile))), protocol.DialOptions{Coordinator: w.server.Addr()}))
+	c := must(protocol.Dial(must(protocol.LoadIdentity(w.config.Path(folder.OperatorFile))), protocol.DialOptions{Coordinator: w.server.Addr()}))
 	defer c.Close()
 	if _, err := c.Studies(ctx); !errors.Is(err, protocol.ErrBusy) || !protocol.Retry(err) {
 		t.Errorf("one call more: %v, want ErrBusy", err)

@@ -91,7 +91,7 @@ func (s *admittedStream) RecvMsg(m any) error {
 
 // SendMsg gives the other end as long to take a message as to send one.
 func (s *admittedStream) SendMsg(m any) error {
-	s.call.message.Reset(s.gate.limits.allowance(protocol.MaxMessage))
+	s.call.message.Reset(s.gate.limits.Allowance(protocol.MaxMessage))
 	err := s.move(func() error { return s.ServerStream.SendMsg(m) })
 	if err == nil {
 		s.gate.moved(s.call, proto.Size(m.(proto.Message)))

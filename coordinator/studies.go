@@ -8,10 +8,10 @@ import (
 	"io"
 	"math"
 	"slices"
-	"time"
 
 	"google.golang.org/grpc"
 
+	"caucus/coordinator/folder"
 	"caucus/coordinator/records"
 	"caucus/internal/clock"
 	"caucus/protocol"
@@ -334,7 +334,7 @@ func (s *Server) offer(ctx context.Context, c *runningStudy, caller protocol.Cal
 		return fail(err)
 	}
 	now := s.config.Clock.Now()
-	receipt, err = protocol.Receipt{Plan: c.hash, Party: party, Body: digest, Size: len(data), Received: now.UTC(), Ledger: s.scheduler.releaser.head.now()}.Sign(s.signer)
+	receipt, err = protocol.Receipt{Plan: c.hash, Party: party, Body: digest, Size: len(data), Received: now.UTC(), Ledger: s.scheduler.releaser.head.Now()}.Sign(s.signer)
 	if err != nil {
 		return fail(err)
 	}
@@ -366,15 +366,10 @@ func (s *Server) upload(ctx context.Context) (release func(), err error) {
 	}
 }
 
-// allowance is how long an upload of a size may take.
-func (l Limits) allowance(size uint64) time.Duration {
-	return l.Silence + time.Duration(float64(size)/float64(l.Slowest)*float64(time.Second))
-}
-
 // assemble receives the chunks of an upload until the sender is done. An upload
 // that stops, or that is slower than the limits allow, ends the call.
-func assemble[M interface{ GetChunk() *pb.Chunk }](ctx context.Context, recv func() (M, error), size uint64, l Limits, clock clock.Clock) ([]byte, error) {
-	end, all := callOf(ctx).end, l.allowance(size)
+func assemble[M interface{ GetChunk() *pb.Chunk }](ctx context.Context, recv func() (M, error), size uint64, l folder.Limits, clock clock.Clock) ([]byte, error) {
+	end, all := callOf(ctx).end, l.Allowance(size)
 	late := clock.AfterFunc(all, func() {
 		end(fmt.Errorf("%w: %d bytes did not arrive within %v", protocol.ErrBusy, size, all))
 	})

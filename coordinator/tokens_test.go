@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"caucus/coordinator/folder"
 	"caucus/coordinator/records"
 	"caucus/protocol"
 )
@@ -313,7 +314,7 @@ func TestTokenKilled(t *testing.T) {
 	for _, kill := range []string{"before enrolled#2", "after enrolled#2"} {
 		w := newWorld(t, nil)
 		v, k := makeToken(t, w.operator, protocol.TokenOptions{Quota: 3})
-		operator := must(protocol.LoadIdentity(filepath.Join(w.config.Dir, OperatorFile)))
+		operator := must(protocol.LoadIdentity(filepath.Join(w.config.Dir, folder.OperatorFile)))
 		w.stop()
 		c := startChild(t, w.config.Dir, kill)
 		names, restarts := map[string]bool{}, 0

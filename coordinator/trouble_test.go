@@ -11,6 +11,7 @@ import (
 
 	"google.golang.org/grpc/health/grpc_health_v1"
 
+	"caucus/coordinator/folder"
 	"caucus/coordinator/records"
 	"caucus/protocol"
 )
@@ -19,7 +20,7 @@ import (
 // longer says that it is well.
 func TestDamagedPages(t *testing.T) {
 	ctx := context.Background()
-	w := newWorld(t, func(c *Config) { c.Health = true })
+	w := newWorld(t, func(c *folder.Config) { c.Health = true })
 	health := grpc_health_v1.NewHealthClient(w.raw(w.identity("prober")))
 	status := func() grpc_health_v1.HealthCheckResponse_ServingStatus {
 		return must(health.Check(ctx, &grpc_health_v1.HealthCheckRequest{})).Status
@@ -32,7 +33,7 @@ func TestDamagedPages(t *testing.T) {
 	if got := status(); got != grpc_health_v1.HealthCheckResponse_SERVING {
 		t.Fatalf("before: %v", got)
 	}
-	f := must(os.OpenFile(w.config.path(storeFile), os.O_RDWR, 0))
+	f := must(os.OpenFile(w.config.Path(folder.StoreFile), os.O_RDWR, 0))
 	defer f.Close()
 	half := must(f.Stat()).Size() / 2 &^ 4095
 	must(f.WriteAt(make([]byte, 64<<10), half))
@@ -55,10 +56,10 @@ func TestDamagedPages(t *testing.T) {
 func TestOpenFiles(t *testing.T) {
 	w := newWorld(t, nil)
 	w.stop()
-	for _, file := range []string{storeFile, LedgerFile, caKeyFile, signerFile} {
-		must(0, os.Chmod(w.config.path(file), 0o644))
+	for _, file := range []string{folder.StoreFile, folder.LedgerFile, folder.CAKeyFile, folder.SignerFile} {
+		must(0, os.Chmod(w.config.Path(file), 0o644))
 		w.refusesToStart(file, "chmod 600")
-		must(0, os.Chmod(w.config.path(file), 0o600))
+		must(0, os.Chmod(w.config.Path(file), 0o600))
 	}
 	w.start()
 }
@@ -72,7 +73,7 @@ func TestNamesakes(t *testing.T) {
 	if _, _, err := inviteName(w, "P0"); !errors.Is(err, protocol.ErrExists) || !strings.Contains(err.Error(), "in case only") {
 		t.Errorf("P0 beside p0: %v", err)
 	}
-	if _, err := NewOperator(ctx, w.config.Dir, "P0", time.Now()); !errors.Is(err, protocol.ErrExists) {
+	if _, err := folder.NewOperator(ctx, w.config.Dir, "P0", time.Now()); !errors.Is(err, protocol.ErrExists) {
 		t.Errorf("an operator P0 beside the party p0: %v", err)
 	}
 	if _, _, err := inviteName(w, "p0"); err != nil {
@@ -82,7 +83,7 @@ func TestNamesakes(t *testing.T) {
 		if _, _, err := w.operator.Invite(ctx, protocol.InviteOptions{Name: "site", Address: address}); !errors.Is(err, protocol.ErrInvalid) {
 			t.Errorf("address %q: %v", address, err)
 		}
-		if err := Init(InitOptions{Dir: filepath.Join(t.TempDir(), "c"), Address: address}); err == nil || !strings.Contains(err.Error(), "HOST:PORT") {
+		if err := folder.Init(folder.InitOptions{Dir: filepath.Join(t.TempDir(), "c"), Address: address}); err == nil || !strings.Contains(err.Error(), "HOST:PORT") {
 			t.Errorf("init with address %q: %v", address, err)
 		}
 	}

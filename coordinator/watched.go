@@ -12,7 +12,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"caucus/coordinator/records"
-	"caucus/internal/folder"
 	"caucus/internal/webpage"
 )
 
@@ -62,7 +61,7 @@ func (s *Server) ready(ctx context.Context) error {
 	if s.scheduler.releaser.behind() {
 		causes = append(causes, errors.New("the ledger is behind what was published: see caucus ledger verify and caucus ledger reconcile"))
 	}
-	if free, err := folder.Free(s.config.Dir); err == nil && free < uint64(s.config.Limits.Body) {
+	if free, err := s.config.Free(); err == nil && free < uint64(s.config.Limits.Body) {
 		causes = append(causes, fmt.Errorf("the disk is full: %d bytes are free, and a contribution may have %d: make room", free, s.config.Limits.Body))
 	}
 	ctx, stop := context.WithTimeout(ctx, lookTime)

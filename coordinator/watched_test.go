@@ -12,6 +12,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
+	"caucus/coordinator/folder"
 	"caucus/study"
 )
 
@@ -20,7 +21,7 @@ import (
 // that jumped end readiness, and life goes on.
 func TestWatched(t *testing.T) {
 	ctx := context.Background()
-	w := newWorld(t, func(c *Config) { c.Metrics = "127.0.0.1:0" })
+	w := newWorld(t, func(c *folder.Config) { c.Metrics = "127.0.0.1:0" })
 	defer http.DefaultClient.CloseIdleConnections()
 	get := func(path, host string) (int, string) {
 		t.Helper()

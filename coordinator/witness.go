@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"caucus/coordinator/folder"
 	"caucus/coordinator/records"
 	"caucus/internal/clock"
 	"caucus/privacy"
@@ -32,7 +33,7 @@ import (
 type witnesses struct {
 	store   records.Store
 	journal privacy.Journal
-	head    *ledgerHead
+	head    *folder.Head
 	signer  *protocol.Signer
 	keys    protocol.Keys // that this coordinator ever signed with
 	counts  *counts
@@ -121,7 +122,7 @@ func (w *witnesses) recall(ctx context.Context, head privacy.Head, shown protoco
 	if len(w.known) >= maxKnown {
 		clear(w.known)
 	}
-	there, err := entryOf(ctx, w.journal, head.Sequence)
+	there, err := folder.EntryOf(ctx, w.journal, head.Sequence)
 	if err != nil {
 		return err
 	}
@@ -175,7 +176,7 @@ func (w *witnesses) current() *protocol.Shown {
 	if w.behind != nil {
 		return nil
 	}
-	if now := w.head.now(); w.signed.Kind == "" || now != w.of {
+	if now := w.head.Now(); w.signed.Kind == "" || now != w.of {
 		w.signed, w.of, w.known[now] = protocol.SignedHead(now, w.signer), now, true
 	}
 	s := w.signed
@@ -245,20 +246,4 @@ func (w *witnesses) forget(h study.Hash) {
 	defer w.mu.Unlock()
 	delete(w.waived, h)
 	delete(w.said, h)
-}
-
-// entryOf reads an entry's head by its number; the zero Head if it has none.
-func entryOf(ctx context.Context, j privacy.Journal, sequence int64) (privacy.Head, error) {
-	var there []privacy.Entry
-	err := j.Update(ctx, func(tx privacy.Tx) (err error) {
-		there, err = tx.After(sequence-1, 1)
-		return err
-	})
-	if err != nil {
-		return privacy.Head{}, fmt.Errorf("read ledger: %w", err)
-	}
-	if len(there) == 0 || there[0].Sequence != sequence {
-		return privacy.Head{}, nil
-	}
-	return privacy.Head{Sequence: sequence, Hash: there[0].Hash}, nil
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"caucus/agent"
-	"caucus/coordinator"
+	"caucus/coordinator/folder"
 	"caucus/privacy"
 	"caucus/privacy/journal"
 )
@@ -64,7 +64,7 @@ while the daemon runs.`,
 			if !(delta > 0 && delta < 1) {
 				return usagef("--delta %v: give a number between 0 and 1", delta)
 			}
-			file, limits := filepath.Join(dir, coordinator.LedgerFile), map[privacy.Unit]privacy.Budget(nil)
+			file, limits := filepath.Join(dir, folder.LedgerFile), map[privacy.Unit]privacy.Budget(nil)
 			if config != "" {
 				read, err := agent.LoadConfig(config)
 				if err != nil {
@@ -107,7 +107,7 @@ func (p *ledgerPlace) check(verb string) error {
 
 // open opens the ledger, and gives its file.
 func (p *ledgerPlace) open() (*journal.Journal, string, error) {
-	file := filepath.Join(p.dir, coordinator.LedgerFile)
+	file := filepath.Join(p.dir, folder.LedgerFile)
 	if p.config != "" {
 		c, err := agent.LoadConfig(p.config)
 		if err != nil {

@@ -4,7 +4,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"caucus/agent"
-	"caucus/coordinator"
+	"caucus/coordinator/folder"
 	"caucus/dataset"
 	"caucus/privacy"
 	"caucus/study/kinds"
@@ -51,7 +51,7 @@ coordinator added the noise, and none where each site did.`,
 			}
 			doc.Head = chain.Head().String()
 			if place.dir != "" {
-				e, err := coordinator.ReadEvidence(cmd.Context(), place.dir)
+				e, err := folder.ReadEvidence(cmd.Context(), place.dir)
 				if err != nil {
 					return err
 				}

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"caucus/agent"
-	"caucus/coordinator"
+	"caucus/coordinator/folder"
 	"caucus/helper"
 	"caucus/privacy"
 	"caucus/protocol"
@@ -118,7 +118,7 @@ func (d *ledgerCheck) recall(ctx context.Context, chain *privacy.Chain, place *l
 	switch {
 	case place.dir != "" && helper.In(place.dir): // it keeps no release, and its head file is its own
 	case place.dir != "":
-		e, err := coordinator.ReadEvidence(ctx, place.dir)
+		e, err := folder.ReadEvidence(ctx, place.dir)
 		if err != nil {
 			return err
 		}

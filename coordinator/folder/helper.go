@@ -1,4 +1,4 @@
-package coordinator
+package folder
 
 import (
 	"bytes"
@@ -47,15 +47,15 @@ func MakeHelper(dir string, address, key string) (r HelperReport, err error) {
 	}
 	head := folder.Beside(c.Dir, ".shares.head", "")
 	if c.Helper.Named() {
-		head = c.sharesHead()
+		head = c.SharesHead()
 	}
-	signer, err := protocol.LoadSigner(c.path(sharesKey))
+	signer, err := protocol.LoadSigner(c.Path(SharesKey))
 	made := err == nil
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fail(err)
 	}
 	if !made || address != "" {
-		unlock, err := folder.Hold(dir, "another coordinator")
+		unlock, err := Hold(dir)
 		if err != nil {
 			return fail(err)
 		}
@@ -112,7 +112,7 @@ helper:
 
 // makeShares makes store, head file and key; the key last, which says that the others are there.
 func makeShares(c Config, head string) (*protocol.Signer, error) {
-	left, err := filepath.Glob(c.path(sharesFile + "*"))
+	left, err := filepath.Glob(c.Path(SharesFile + "*"))
 	if err != nil {
 		return nil, err
 	}
@@ -121,7 +121,7 @@ func makeShares(c Config, head string) (*protocol.Signer, error) {
 			return nil, err
 		}
 	}
-	if err := aggregators.Create(c.path(sharesFile)); err != nil {
+	if err := aggregators.Create(c.Path(SharesFile)); err != nil {
 		return nil, err
 	}
 	if err := aggregators.InitHead(head, nil); err != nil {
@@ -131,7 +131,7 @@ func makeShares(c Config, head string) (*protocol.Signer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return signer, signer.Save(c.path(sharesKey))
+	return signer, signer.Save(c.Path(SharesKey))
 }
 
 // ReconcileShares lets a coordinator go on with studies of two servers after its folder was put
@@ -146,22 +146,22 @@ func ReconcileShares(ctx context.Context, dir string) (behind bool, err error) {
 	if !c.Helper.Named() {
 		return fail(fmt.Errorf("%s names no helper", ConfigFile))
 	}
-	unlock, err := folder.Hold(dir, "another coordinator")
+	unlock, err := Hold(dir)
 	if err != nil {
 		return fail(err)
 	}
 	defer unlock()
-	signer, err := protocol.LoadSigner(c.path(sharesKey))
+	signer, err := protocol.LoadSigner(c.Path(SharesKey))
 	if err != nil {
 		return fail(err)
 	}
-	j, err := journal.OpenSQLite(c.path(LedgerFile))
+	j, err := journal.OpenSQLite(c.Path(LedgerFile))
 	if err != nil {
 		return fail(err)
 	}
 	defer j.Close()
 	s, err := aggregators.Open(ctx, aggregators.Config{
-		Role: shares.Coordinator, Store: c.path(sharesFile), Head: c.sharesHead(), Journal: j, Signer: signer, Other: c.Helper.Key,
+		Role: shares.Coordinator, Store: c.Path(SharesFile), Head: c.SharesHead(), Journal: j, Signer: signer, Other: c.Helper.Key,
 		Task: func(context.Context, study.Hash) (study.Task, error) {
 			return nil, errors.New("no study is run now")
 		},

@@ -1,4 +1,4 @@
-package coordinator
+package folder
 
 import (
 	"context"
@@ -10,7 +10,6 @@ import (
 	"slices"
 
 	"caucus/coordinator/records"
-	"caucus/internal/folder"
 	"caucus/privacy"
 	"caucus/privacy/journal"
 	"caucus/protocol"
@@ -43,11 +42,11 @@ func ReadEvidence(ctx context.Context, dir string) (Evidence, error) {
 	if err != nil {
 		return fail(err)
 	}
-	ring, err := loadKeyring(c)
+	ring, err := LoadKeyring(c)
 	if err != nil {
 		return fail(err)
 	}
-	e := Evidence{Keys: ring.keys, KeptAt: c.headFile()}
+	e := Evidence{Keys: ring.Keys, KeptAt: c.HeadFile()}
 	if e.KeptAt != "" {
 		text, err := os.ReadFile(e.KeptAt)
 		if err == nil {
@@ -57,7 +56,7 @@ func ReadEvidence(ctx context.Context, dir string) (Evidence, error) {
 			return fail(err)
 		}
 	}
-	store, err := records.Open(c.path(storeFile))
+	store, err := records.Open(c.Path(StoreFile))
 	if err != nil {
 		return fail(err)
 	}
@@ -107,7 +106,7 @@ func Reconcile(ctx context.Context, dir string, published []privacy.Line, lost [
 	if err != nil {
 		return fail(err)
 	}
-	unlock, err := folder.Hold(c.Dir, "another coordinator")
+	unlock, err := Hold(c.Dir)
 	if err != nil {
 		return fail(err)
 	}
@@ -116,7 +115,7 @@ func Reconcile(ctx context.Context, dir string, published []privacy.Line, lost [
 	if err != nil {
 		return fail(err)
 	}
-	j, err := journal.OpenSQLite(c.path(LedgerFile))
+	j, err := journal.OpenSQLite(c.Path(LedgerFile))
 	if err != nil {
 		return fail(err)
 	}
@@ -203,9 +202,9 @@ func lostLines(chain *privacy.Chain, known []privacy.Line, heads []privacy.Head)
 
 // keepHead remembers the ledger's head where the configuration says, if anywhere.
 func keepHead(ctx context.Context, c Config, j privacy.Journal) error {
-	if c.headFile() == "" {
+	if c.HeadFile() == "" {
 		return nil
 	}
-	_, err := (&ledgerHead{path: c.headFile()}).advance(ctx, j)
+	_, err := (&Head{path: c.HeadFile()}).Advance(ctx, j)
 	return err
 }

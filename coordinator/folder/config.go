@@ -1,4 +1,4 @@
-package coordinator
+package folder
 
 import (
 	"errors"
@@ -143,13 +143,13 @@ const (
 	ConfigFile   = "coordinator.yaml"
 	OperatorFile = "operator.yaml" // the first operator's profile
 	LedgerFile   = "ledger.db"     // a privacy journal: journal.OpenSQLite
-	storeFile    = "caucus.db"
-	caFile       = "ca.pem"
-	caKeyFile    = "ca.key"
-	signerFile   = "signer.key"
-	keyringFile  = "keyring.json"   // which generation of these three is in use
-	sharesFile   = "shares.db"      // of studies with noise: aggregators, where there is a helper
-	sharesKey    = "aggregator.key" // what this coordinator signs with for its helper
+	StoreFile    = "caucus.db"
+	CAFile       = "ca.pem"
+	CAKeyFile    = "ca.key"
+	SignerFile   = "signer.key"
+	KeyringFile  = "keyring.json"   // which generation of these three is in use
+	SharesFile   = "shares.db"      // of studies with noise: aggregators, where there is a helper
+	SharesKey    = "aggregator.key" // what this coordinator signs with for its helper
 )
 
 // DefaultConfig is a coordinator on all addresses, port 7443.
@@ -282,10 +282,22 @@ func (h Helper) validate(c Config) error {
 	return nil
 }
 
-// sharesHead is where Helper.Head lies.
-func (c Config) sharesHead() string { return folder.Path(c.Dir, c.Helper.Head) }
+// SharesHead is where Helper.Head lies.
+func (c Config) SharesHead() string { return folder.Path(c.Dir, c.Helper.Head) }
 
-func (c Config) path(file string) string { return filepath.Join(c.Dir, file) }
+func (c Config) Path(file string) string { return filepath.Join(c.Dir, file) }
 
-// headFile is where Head lies, "" for nowhere.
-func (c Config) headFile() string { return folder.Path(c.Dir, c.Head) }
+// HeadFile is where Head lies, "" for nowhere.
+func (c Config) HeadFile() string { return folder.Path(c.Dir, c.Head) }
+
+// Allowance is how long an upload of a size may take.
+func (l Limits) Allowance(size uint64) time.Duration {
+	return l.Silence + time.Duration(float64(size)/float64(l.Slowest)*float64(time.Second))
+}
+
+// Free is how much room is on the volume of the coordinator's folder.
+func (c Config) Free() (uint64, error) { return folder.Free(c.Dir) }
+
+// Hold keeps other coordinators, and what needs one stopped, out of a folder until it
+// is released.
+func Hold(dir string) (release func(), err error) { return folder.Hold(dir, "another coordinator") }

@@ -1,4 +1,4 @@
-package coordinator
+package folder
 
 import (
 	"context"
@@ -67,20 +67,20 @@ func Backup(ctx context.Context, dir, out string, now time.Time) (BackupReport, 
 		return fail(err)
 	}
 	defer os.RemoveAll(making) // does nothing after the rename
-	store, err := records.Open(c.path(storeFile))
+	store, err := records.Open(c.Path(StoreFile))
 	if err != nil {
 		return fail(err)
 	}
-	if err := errors.Join(store.Copy(ctx, filepath.Join(making, storeFile)), store.Close()); err != nil {
+	if err := errors.Join(store.Copy(ctx, filepath.Join(making, StoreFile)), store.Close()); err != nil {
 		return fail(err)
 	}
 	if err := c.copyShares(ctx, making); err != nil {
 		return fail(err)
 	}
-	if err := database.Check(c.path(LedgerFile)); err != nil {
+	if err := database.Check(c.Path(LedgerFile)); err != nil {
 		return fail(err)
 	}
-	ledger, err := journal.OpenSQLite(c.path(LedgerFile))
+	ledger, err := journal.OpenSQLite(c.Path(LedgerFile))
 	if err != nil {
 		return fail(err)
 	}
@@ -95,7 +95,7 @@ func Backup(ctx context.Context, dir, out string, now time.Time) (BackupReport, 
 		if !e.Type().IsRegular() || !inBackup(e.Name()) {
 			continue
 		}
-		text, err := os.ReadFile(c.path(e.Name()))
+		text, err := os.ReadFile(c.Path(e.Name()))
 		if err == nil {
 			err = protocol.WriteSecret(filepath.Join(making, e.Name()), text)
 		}
@@ -130,18 +130,18 @@ func Backup(ctx context.Context, dir, out string, now time.Time) (BackupReport, 
 // process that runs or was killed leaves beside its files.
 func inBackup(name string) bool {
 	return name != "lock" && name != BackupFile && !strings.HasPrefix(name, ".") &&
-		!strings.HasPrefix(name, storeFile) && !strings.HasPrefix(name, LedgerFile) && !strings.HasPrefix(name, sharesFile)
+		!strings.HasPrefix(name, StoreFile) && !strings.HasPrefix(name, LedgerFile) && !strings.HasPrefix(name, SharesFile)
 }
 
 // copyShares copies what is kept of shares, where there is a helper.
 func (c Config) copyShares(ctx context.Context, to string) error {
-	if _, err := os.Stat(c.path(sharesFile)); errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.Stat(c.Path(SharesFile)); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	if err := database.Check(c.path(sharesFile)); err != nil {
+	if err := database.Check(c.Path(SharesFile)); err != nil {
 		return err
 	}
-	return aggregators.Copy(ctx, c.path(sharesFile), filepath.Join(to, sharesFile))
+	return aggregators.Copy(ctx, c.Path(SharesFile), filepath.Join(to, SharesFile))
 }
 
 // digests makes every file of a folder durable and gives its SHA-256.
@@ -186,10 +186,10 @@ func tryOut(ctx context.Context, from string, files map[string]string) (head pri
 		return head, err
 	}
 	c.Dir = dir
-	if _, err := loadKeyring(c); err != nil {
+	if _, err := LoadKeyring(c); err != nil {
 		return head, err
 	}
-	store, err := records.Open(c.path(storeFile))
+	store, err := records.Open(c.Path(StoreFile))
 	if err != nil {
 		return head, err
 	}
@@ -197,10 +197,10 @@ func tryOut(ctx context.Context, from string, files map[string]string) (head pri
 	if err := store.Check(ctx); err != nil {
 		return head, err
 	}
-	if err := database.Check(c.path(LedgerFile)); err != nil {
+	if err := database.Check(c.Path(LedgerFile)); err != nil {
 		return head, err
 	}
-	ledger, err := journal.OpenSQLite(c.path(LedgerFile))
+	ledger, err := journal.OpenSQLite(c.Path(LedgerFile))
 	if err != nil {
 		return head, err
 	}
@@ -257,7 +257,7 @@ func CheckBackup(ctx context.Context, from, dir string) (BackupReport, error) {
 	if err != nil {
 		return fail(err)
 	}
-	for _, name := range []string{ConfigFile, storeFile, LedgerFile} {
+	for _, name := range []string{ConfigFile, StoreFile, LedgerFile} {
 		if report.Files[name] == "" {
 			return fail(fmt.Errorf("%s is not in it", name))
 		}
@@ -288,10 +288,10 @@ func headBeside(from, dir string) (privacy.Head, error) {
 		return privacy.Head{}, err
 	}
 	c.Dir = dir
-	if c.headFile() == "" {
+	if c.HeadFile() == "" {
 		return privacy.Head{}, nil
 	}
-	text, err := os.ReadFile(c.headFile())
+	text, err := os.ReadFile(c.HeadFile())
 	if errors.Is(err, fs.ErrNotExist) {
 		return privacy.Head{}, nil
 	}

@@ -1,4 +1,4 @@
-package coordinator
+package folder
 
 import (
 	"context"
@@ -13,9 +13,9 @@ import (
 	"caucus/protocol"
 )
 
-// ledgerHead is how far the ledger is: for receipts, which quote it, and for
+// Head is how far the ledger is: for receipts, which quote it, and for
 // Config.Head, which remembers it outside the folder.
-type ledgerHead struct {
+type Head struct {
 	path string // "" keeps no file
 
 	mu   sync.Mutex   // guards head and kept, and the file
@@ -23,19 +23,19 @@ type ledgerHead struct {
 	kept privacy.Head // in the file
 }
 
-// openHead reads the file and holds the ledger against it. It returns the
+// OpenHead reads the file and holds the ledger against it. It returns the
 // number that the ledger must have reached. It writes the file, so that one that
 // cannot be written is known before anything is charged.
 //
 // A ledger that is behind may be opened: it releases nothing (ErrBehind). One
 // that has another entry under the number than the one remembered went on from
 // an old state, and is refused.
-func openHead(ctx context.Context, path string, j privacy.Journal) (*ledgerHead, int64, error) {
+func OpenHead(ctx context.Context, path string, j privacy.Journal) (*Head, int64, error) {
 	now, err := privacy.HeadOf(ctx, j)
 	if err != nil {
 		return nil, 0, err
 	}
-	h := &ledgerHead{path: path, head: now}
+	h := &Head{path: path, head: now}
 	if path == "" {
 		return h, 0, nil
 	}
@@ -50,7 +50,7 @@ func openHead(ctx context.Context, path string, j privacy.Journal) (*ledgerHead,
 	if err != nil {
 		return nil, 0, fmt.Errorf("head: %s: %w", path, err)
 	}
-	there, err := entryOf(ctx, j, kept.Sequence)
+	there, err := EntryOf(ctx, j, kept.Sequence)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -67,7 +67,7 @@ func openHead(ctx context.Context, path string, j privacy.Journal) (*ledgerHead,
 }
 
 // keep writes the file.
-func (h *ledgerHead) keep(head privacy.Head) error {
+func (h *Head) keep(head privacy.Head) error {
 	if err := protocol.WriteSecret(h.path, fmt.Appendln(nil, head)); err != nil {
 		return fmt.Errorf("head: %w", records.Trouble("the head file cannot be written: make its folder, and room in it, or name another file under head in "+ConfigFile, err))
 	}
@@ -75,10 +75,10 @@ func (h *ledgerHead) keep(head privacy.Head) error {
 	return nil
 }
 
-// advance reads the ledger's head and remembers it. What a release publishes
+// Advance reads the ledger's head and remembers it. What a release publishes
 // must be remembered first. A head that is not beyond the one remembered is that
 // of a ledger that was put back: the file keeps what it knows.
-func (h *ledgerHead) advance(ctx context.Context, j privacy.Journal) (privacy.Head, error) {
+func (h *Head) Advance(ctx context.Context, j privacy.Journal) (privacy.Head, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	now, err := privacy.HeadOf(ctx, j)
@@ -94,9 +94,25 @@ func (h *ledgerHead) advance(ctx context.Context, j privacy.Journal) (privacy.He
 	return now, nil
 }
 
-// now is the head that was remembered last.
-func (h *ledgerHead) now() privacy.Head {
+// Now is the head that was remembered last.
+func (h *Head) Now() privacy.Head {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.head
+}
+
+// EntryOf reads an entry's head by its number; the zero Head if it has none.
+func EntryOf(ctx context.Context, j privacy.Journal, sequence int64) (privacy.Head, error) {
+	var there []privacy.Entry
+	err := j.Update(ctx, func(tx privacy.Tx) (err error) {
+		there, err = tx.After(sequence-1, 1)
+		return err
+	})
+	if err != nil {
+		return privacy.Head{}, fmt.Errorf("read ledger: %w", err)
+	}
+	if len(there) == 0 || there[0].Sequence != sequence {
+		return privacy.Head{}, nil
+	}
+	return privacy.Head{Sequence: sequence, Hash: there[0].Hash}, nil
 }

@@ -1,4 +1,4 @@
-package coordinator
+package folder
 
 import (
 	"encoding/json"
@@ -11,16 +11,15 @@ import (
 	"strings"
 	"time"
 
-	"caucus/internal/folder"
 	"caucus/protocol"
 )
 
-// keyring is what a coordinator proves itself with: its authority and its signer,
+// Keyring is what a coordinator proves itself with: its authority and its signer,
 // and how they came from earlier ones.
-type keyring struct {
-	authority *protocol.Authority
-	signer    *protocol.Signer
-	keys      protocol.Keys // that it ever signed with
+type Keyring struct {
+	Authority *protocol.Authority
+	Signer    *protocol.Signer
+	Keys      protocol.Keys // that it ever signed with
 }
 
 // keyringDocument is the keyring file: how each generation handed over to the
@@ -42,42 +41,42 @@ func generation(file string, n int) string {
 }
 
 // keyFiles hold one generation.
-var keyFiles = []string{caFile, caKeyFile, signerFile}
+var keyFiles = []string{CAFile, CAKeyFile, SignerFile}
 
-// loadKeyring reads the generation in use.
-func loadKeyring(c Config) (k keyring, err error) {
+// LoadKeyring reads the generation in use.
+func LoadKeyring(c Config) (k Keyring, err error) {
 	document, err := readKeyring(c)
 	if err != nil {
 		return k, err
 	}
 	n := len(document.Successions)
-	authority, err := protocol.LoadAuthority(c.path(generation(caFile, n)), c.path(generation(caKeyFile, n)))
+	authority, err := protocol.LoadAuthority(c.Path(generation(CAFile, n)), c.Path(generation(CAKeyFile, n)))
 	if err != nil {
 		return k, err
 	}
-	if k.signer, err = protocol.LoadSigner(c.path(generation(signerFile, n))); err != nil {
+	if k.Signer, err = protocol.LoadSigner(c.Path(generation(SignerFile, n))); err != nil {
 		return k, err
 	}
-	k.authority = authority.After(document.Former)
-	first := k.signer.Key()
+	k.Authority = authority.After(document.Former)
+	first := k.Signer.Key()
 	if n > 0 {
 		var oldest protocol.Succession
 		if err := json.Unmarshal(document.Successions[0].Document, &oldest); err != nil {
-			return k, fmt.Errorf("read %s: %w", keyringFile, err)
+			return k, fmt.Errorf("read %s: %w", KeyringFile, err)
 		}
 		first = oldest.From
 	}
-	if k.keys, err = protocol.FollowKeys(first, document.Successions); err != nil {
-		return k, fmt.Errorf("read %s: %w", keyringFile, err)
+	if k.Keys, err = protocol.FollowKeys(first, document.Successions); err != nil {
+		return k, fmt.Errorf("read %s: %w", KeyringFile, err)
 	}
-	if k.keys.Newest() != k.signer.Key() || len(document.Former) != n {
-		return k, fmt.Errorf("read %s: it does not lead to the keys beside it: restore a backup of the whole folder", keyringFile)
+	if k.Keys.Newest() != k.Signer.Key() || len(document.Former) != n {
+		return k, fmt.Errorf("read %s: it does not lead to the keys beside it: restore a backup of the whole folder", KeyringFile)
 	}
 	return k, nil
 }
 
 func readKeyring(c Config) (d keyringDocument, err error) {
-	text, err := os.ReadFile(c.path(keyringFile))
+	text, err := os.ReadFile(c.Path(KeyringFile))
 	if errors.Is(err, fs.ErrNotExist) {
 		return d, nil
 	}
@@ -85,7 +84,7 @@ func readKeyring(c Config) (d keyringDocument, err error) {
 		err = json.Unmarshal(text, &d)
 	}
 	if err != nil {
-		return d, fmt.Errorf("read %s: %w", keyringFile, err)
+		return d, fmt.Errorf("read %s: %w", KeyringFile, err)
 	}
 	return d, nil
 }
@@ -105,20 +104,20 @@ func Rotate(dir string, now time.Time) (protocol.SignerKey, error) {
 	if err != nil {
 		return fail(err)
 	}
-	unlock, err := folder.Hold(c.Dir, "another coordinator")
+	unlock, err := Hold(c.Dir)
 	if err != nil {
 		return fail(err)
 	}
 	defer unlock()
-	old, err := loadKeyring(c)
+	old, err := LoadKeyring(c)
 	if err != nil {
 		return fail(err)
 	}
-	n := len(old.keys.Successions()) + 1
+	n := len(old.Keys.Successions()) + 1
 	if n > protocol.MaxSuccessions {
 		return fail(fmt.Errorf("they were changed %d times already, and nobody follows further: make a new coordinator", protocol.MaxSuccessions))
 	}
-	authority, err := old.authority.Succeed(now)
+	authority, err := old.Authority.Succeed(now)
 	if err != nil {
 		return fail(err)
 	}
@@ -126,36 +125,36 @@ func Rotate(dir string, now time.Time) (protocol.SignerKey, error) {
 	if err != nil {
 		return fail(err)
 	}
-	succession, err := protocol.Succession{From: old.signer.Key(), To: signer.Key(), Authority: authority.DER(), At: now.UTC()}.Sign(old.signer)
+	succession, err := protocol.Succession{From: old.Signer.Key(), To: signer.Key(), Authority: authority.DER(), At: now.UTC()}.Sign(old.Signer)
 	if err != nil {
 		return fail(err)
 	}
-	document := keyringDocument{append(slices.Clone(old.keys.Successions()), succession), authority.Former()}
+	document := keyringDocument{append(slices.Clone(old.Keys.Successions()), succession), authority.Former()}
 	text, err := json.MarshalIndent(document, "", "  ")
 	if err != nil {
 		return fail(err)
 	}
 	if err := errors.Join(
-		authority.Save(c.path(generation(caFile, n)), c.path(generation(caKeyFile, n))),
-		signer.Save(c.path(generation(signerFile, n))),
+		authority.Save(c.Path(generation(CAFile, n)), c.Path(generation(CAKeyFile, n))),
+		signer.Save(c.Path(generation(SignerFile, n))),
 	); err != nil {
 		return fail(err)
 	}
-	if err := protocol.WriteSecret(c.path(keyringFile), append(text, '\n')); err != nil {
+	if err := protocol.WriteSecret(c.Path(KeyringFile), append(text, '\n')); err != nil {
 		return fail(err)
 	}
-	if err := forgetOldKeys(c, n); err != nil {
+	if err := ForgetOldKeys(c, n); err != nil {
 		return fail(fmt.Errorf("the new keys are in use, but old ones are left: %w", err))
 	}
 	return signer.Key(), nil
 }
 
-// forgetOldKeys deletes the secrets of generations before n. A Rotate that was
+// ForgetOldKeys deletes the secrets of generations before n. A Rotate that was
 // killed may have left some.
-func forgetOldKeys(c Config, n int) error {
+func ForgetOldKeys(c Config, n int) error {
 	for i := range n {
 		for _, file := range keyFiles {
-			if err := os.Remove(c.path(generation(file, i))); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			if err := os.Remove(c.Path(generation(file, i))); err != nil && !errors.Is(err, fs.ErrNotExist) {
 				return err
 			}
 		}

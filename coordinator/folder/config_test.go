@@ -1,4 +1,4 @@
-package coordinator
+package folder
 
 import (
 	"strings"
@@ -56,4 +56,11 @@ func TestConfigRefuses(t *testing.T) {
 	if c.Limits.Burst != 5 || c.Limits.Rate != DefaultConfig("").Limits.Rate || c.Grace != 3*time.Second || len(c.Budget) != 1 {
 		t.Errorf("config %+v", c)
 	}
+}
+
+func must[T any](x T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return x
 }

@@ -1,4 +1,4 @@
-package coordinator
+package folder
 
 import (
 	"bytes"
@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"caucus/coordinator/records"
-	"caucus/internal/folder"
 	"caucus/protocol"
 	"caucus/study"
 )
@@ -39,16 +38,16 @@ func PutBack(ctx context.Context, dir string, published []protocol.SignedRelease
 	if err != nil {
 		return fail(err)
 	}
-	unlock, err := folder.Hold(c.Dir, "another coordinator")
+	unlock, err := Hold(c.Dir)
 	if err != nil {
 		return fail(err)
 	}
 	defer unlock()
-	ring, err := loadKeyring(c)
+	ring, err := LoadKeyring(c)
 	if err != nil {
 		return fail(err)
 	}
-	store, err := records.Open(c.path(storeFile))
+	store, err := records.Open(c.Path(StoreFile))
 	if err != nil {
 		return fail(err)
 	}
@@ -56,10 +55,10 @@ func PutBack(ctx context.Context, dir string, published []protocol.SignedRelease
 	err = store.Update(ctx, func(tx records.Tx) error {
 		all = nil // a transaction may be tried again
 		for _, r := range published {
-			if _, err := protocol.ParseRelease(r.Document, r.Signature, ring.keys); err != nil {
+			if _, err := protocol.ParseRelease(r.Document, r.Signature, ring.Keys); err != nil {
 				return err
 			}
-			done, err := putBack(tx, r, ring.signer, now)
+			done, err := putBack(tx, r, ring.Signer, now)
 			if err != nil {
 				return err
 			}

@@ -1,4 +1,4 @@
-package coordinator
+package folder
 
 import (
 	"context"
@@ -64,7 +64,7 @@ func Init(o InitOptions) error {
 	if err := c.Validate(); err != nil {
 		return fail(err)
 	}
-	home := folder.Home{Dir: o.Dir, Daemon: "coordinator", Config: ConfigFile, Left: []string{storeFile + "*", LedgerFile + "*"}}
+	home := folder.Home{Dir: o.Dir, Daemon: "coordinator", Config: ConfigFile, Left: []string{StoreFile + "*", LedgerFile + "*"}}
 	err = home.Make(protocol.WriteSecret, func() ([]byte, error) {
 		if err := initSecrets(c, o); err != nil {
 			return nil, err
@@ -133,20 +133,20 @@ func initSecrets(c Config, o InitOptions) error {
 		return err
 	}
 	if err := errors.Join(
-		authority.Save(c.path(caFile), c.path(caKeyFile)),
-		signer.Save(c.path(signerFile)),
-		profile.Save(c.path(OperatorFile)),
+		authority.Save(c.Path(CAFile), c.Path(CAKeyFile)),
+		signer.Save(c.Path(SignerFile)),
+		profile.Save(c.Path(OperatorFile)),
 	); err != nil {
 		return err
 	}
-	ledger, err := journal.OpenSQLite(c.path(LedgerFile))
+	ledger, err := journal.OpenSQLite(c.Path(LedgerFile))
 	if err != nil {
 		return err
 	}
 	if err := ledger.Close(); err != nil {
 		return err
 	}
-	store, err := records.Create(c.path(storeFile))
+	store, err := records.Create(c.Path(StoreFile))
 	if err != nil {
 		return err
 	}
