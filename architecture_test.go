@@ -61,7 +61,8 @@ var rooms = map[string][]string{
 	"agent":                     {"aggregator", "internal/folder", "dataset/files", "dataset/mapping", "internal/clock", "internal/webpage", "internal/yamlfile", "protocol", "study", "study/keyed", "study/kinds", "study/verify", "auxdata", "dataset", "learners", "learners/command", "privacy", "privacy/journal"},
 	"coordinator/records":       {"internal/database", "protocol", "study", "auxdata", "privacy"},
 	"coordinator/folder":        {"coordinator/records", "aggregation/shares", "aggregator", "internal/clock", "internal/database", "internal/folder", "internal/webpage", "internal/yamlfile", "privacy", "privacy/journal", "protocol", "study"},
-	"coordinator":               {"coordinator/records", "coordinator/folder", "aggregation/shares", "aggregator", "internal/clock", "internal/database", "internal/webpage", "protocol", "protocol/pb", "study", "study/kinds", "auxdata", "privacy", "privacy/journal"},
+	"coordinator/members":       {"coordinator/folder", "coordinator/records", "internal/clock", "protocol", "protocol/pb"},
+	"coordinator":               {"coordinator/members", "coordinator/records", "coordinator/folder", "aggregation/shares", "aggregator", "internal/clock", "internal/database", "internal/webpage", "protocol", "protocol/pb", "study", "study/kinds", "auxdata", "privacy", "privacy/journal"},
 	"helper":                    {"aggregator", "aggregation/shares", "internal/database", "internal/folder", "internal/webpage", "internal/yamlfile", "protocol", "study", "study/kinds", "privacy", "privacy/journal"},
 	"deploy":                    {},
 	"cmd/caucus":                nil, // anything
@@ -339,7 +340,7 @@ var machineTime = map[string]string{
 func TestClocksAreGiven(t *testing.T) {
 	asks := []string{"Now", "Since", "Until", "Sleep", "After", "AfterFunc", "Tick", "NewTimer", "NewTicker"}
 	seen := map[string]bool{}
-	for _, room := range []string{"agent", "aggregator", "coordinator", "coordinator/folder", "coordinator/records", "protocol", "internal/clock"} {
+	for _, room := range []string{"agent", "aggregator", "coordinator", "coordinator/folder", "coordinator/members", "coordinator/records", "protocol", "internal/clock"} {
 		files, err := filepath.Glob(room + "/*.go")
 		if err != nil {
 			t.Fatal(err)
@@ -378,7 +379,7 @@ func TestClocksAreGiven(t *testing.T) {
 // TestLocksSayWhatTheyGuard: beside each lock stands what it guards.
 func TestLocksSayWhatTheyGuard(t *testing.T) {
 	lock := regexp.MustCompile(`sync\.(RW)?Mutex$`)
-	for _, room := range []string{"agent", "aggregator", "coordinator", "coordinator/folder", "coordinator/records", "protocol", "cmd/caucus", "lab", "privacy", "privacy/journal"} {
+	for _, room := range []string{"agent", "aggregator", "coordinator", "coordinator/folder", "coordinator/members", "coordinator/records", "protocol", "cmd/caucus", "lab", "privacy", "privacy/journal"} {
 		files, err := filepath.Glob(room + "/*.go")
 		if err != nil {
 			t.Fatal(err)

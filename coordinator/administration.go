@@ -11,68 +11,12 @@ import (
 	"google.golang.org/grpc"
 
 	"caucus/auxdata"
-	"caucus/coordinator/folder"
+	"caucus/coordinator/members"
 	"caucus/coordinator/records"
 	"caucus/protocol"
 	"caucus/protocol/pb"
 	"caucus/study"
 )
-
-// Invite makes an invitation; it is stored before its text leaves. A member
-// that is invited again keeps what it has.
-func (s *Server) Invite(ctx context.Context, r *pb.InviteRequest) (*pb.InviteReply, error) {
-	role := protocol.Role(r.Role)
-	if role == "" {
-		role = protocol.RoleParty
-	}
-	if role != protocol.RoleParty && role != protocol.RoleOperator {
-		return nil, fmt.Errorf("%w: role %q: want %s or %s", protocol.ErrInvalid, r.Role, protocol.RoleParty, protocol.RoleOperator)
-	}
-	if err := protocol.CheckName(r.Name); err != nil {
-		return nil, fmt.Errorf("%w: %v", protocol.ErrInvalid, err)
-	}
-	now := s.config.Clock.Now()
-	valid, address, err := s.invites(r.ValidSeconds, r.Address)
-	if err != nil {
-		return nil, err
-	}
-	v, serial, err := s.authority.Invite(protocol.Invitation{
-		Coordinator: address, Name: r.Name, Role: role, Expires: now.Add(valid).UTC(),
-		Signer: s.keys.First(), Successions: s.keys.Successions(),
-	}, now)
-	if err != nil {
-		return nil, err
-	}
-	err = s.store.Update(ctx, func(tx records.Tx) error {
-		if err := folder.EnsureMember(tx, r.Name, role, now); err != nil {
-			return err
-		}
-		return tx.AddInvitation(records.Invitation{Serial: serial, Name: r.Name, Expires: v.Expires})
-	})
-	if err != nil {
-		return nil, err
-	}
-	s.config.Log.Info("invited", "party", r.Name, "role", role, "by", callerOf(ctx).Name)
-	return &pb.InviteReply{Invitation: v.String(), ExpiresUnixMillis: v.Expires.UnixMilli()}, nil
-}
-
-// invites is how long an invitation or a join token is good, and whom it tells to dial.
-func (s *Server) invites(seconds int64, address string) (valid time.Duration, dial string, err error) {
-	valid = time.Duration(seconds) * time.Second
-	if seconds == 0 {
-		valid = s.config.InvitationValid
-	}
-	if valid < time.Second || valid > 90*24*time.Hour {
-		return 0, "", fmt.Errorf("%w: an invitation is good for 1 second to 90 days", protocol.ErrInvalid)
-	}
-	if dial = address; dial == "" {
-		dial = s.address()
-	}
-	if err := protocol.CheckAddress(dial); err != nil {
-		return 0, "", fmt.Errorf("%w: %v", protocol.ErrInvalid, err)
-	}
-	return valid, dial, nil
-}
 
 // ListMembers lists parties and operators.
 func (s *Server) ListMembers(ctx context.Context, _ *pb.ListMembersRequest) (*pb.ListMembersReply, error) {
@@ -95,37 +39,12 @@ func (s *Server) ListMembers(ctx context.Context, _ *pb.ListMembersRequest) (*pb
 	return reply, nil
 }
 
-// Revoke ends a member's certificates and invitations, then its calls and
-// connections that are there.
-func (s *Server) Revoke(ctx context.Context, r *pb.RevokeRequest) (*pb.RevokeReply, error) {
-	if r.Name == callerOf(ctx).Name {
-		return nil, fmt.Errorf("%w: an operator cannot revoke itself: another one must", protocol.ErrInvalid)
-	}
-	var revision int64
-	err := s.store.Update(ctx, func(tx records.Tx) (err error) {
-		if err = tx.Revoke(r.Name); err == nil {
-			revision, err = tx.Revision()
-		}
-		return err
-	})
-	if errors.Is(err, records.ErrNone) {
-		return nil, fmt.Errorf("%w: no member %q", protocol.ErrNotFound, r.Name)
-	}
-	if err != nil {
-		s.certificates.refresh(context.WithoutCancel(ctx))
-		return nil, err
-	}
-	s.gate.evict(revision, r.Name)
-	s.config.Log.Info("revoked", "party", r.Name, "by", callerOf(ctx).Name)
-	return &pb.RevokeReply{}, nil
-}
-
 // UploadPool stores a pool whole, in one transaction.
 func (s *Server) UploadPool(stream grpc.ClientStreamingServer[pb.UploadPoolRequest, pb.UploadPoolReply]) error {
 	ctx := stream.Context()
 	first, err := stream.Recv()
 	if err != nil {
-		return received(err)
+		return members.FirstError(err)
 	}
 	h := first.GetHeader()
 	switch {
@@ -147,7 +66,7 @@ func (s *Server) UploadPool(stream grpc.ClientStreamingServer[pb.UploadPoolReque
 		return err
 	}
 	defer release()
-	data, err := assemble(ctx, stream.Recv, h.Size, s.config.Limits, s.config.Clock)
+	data, err := members.Receive(ctx, stream.Recv, h.Size, s.config.Limits, s.config.Clock)
 	if err != nil {
 		return err
 	}
@@ -172,7 +91,7 @@ func (s *Server) CreateStudy(stream grpc.ClientStreamingServer[pb.CreateStudyReq
 	ctx := stream.Context()
 	first, err := stream.Recv()
 	if err != nil {
-		return received(err)
+		return members.FirstError(err)
 	}
 	h := first.GetHeader()
 	switch {
@@ -202,7 +121,7 @@ func (s *Server) draft(stream grpc.ClientStreamingServer[pb.CreateStudyRequest, 
 		return nil, err
 	}
 	defer release()
-	canonical, err := assemble(ctx, stream.Recv, size, s.config.Limits, s.config.Clock)
+	canonical, err := members.Receive(ctx, stream.Recv, size, s.config.Limits, s.config.Clock)
 	if err != nil {
 		return nil, err
 	}
@@ -241,7 +160,7 @@ func (s *Server) draft(stream grpc.ClientStreamingServer[pb.CreateStudyRequest, 
 	if err != nil {
 		return nil, err
 	}
-	s.config.Log.Info("study created", "study", hash, "by", callerOf(ctx).Name)
+	s.config.Log.Info("study created", "study", hash, "by", members.CallerOf(ctx).Name)
 	return s.registry.add(row), nil
 }
 
@@ -325,7 +244,7 @@ func (s *Server) knownRoster(tx records.Tx, plan study.Plan) error {
 
 // OpenStudy lets the parties contribute.
 func (s *Server) OpenStudy(ctx context.Context, r *pb.StudyRequest) (*pb.Summary, error) {
-	c, err := s.registry.find(ctx, r.Study, callerOf(ctx))
+	c, err := s.registry.find(ctx, r.Study, members.CallerOf(ctx))
 	if err != nil {
 		return nil, err
 	}
@@ -344,7 +263,7 @@ func (s *Server) OpenStudy(ctx context.Context, r *pb.StudyRequest) (*pb.Summary
 	if _, err := c.step(ctx, study.Opened{}, nil); err != nil {
 		return nil, err
 	}
-	s.config.Log.Info("study opened", "study", c.hash, "by", callerOf(ctx).Name)
+	s.config.Log.Info("study opened", "study", c.hash, "by", members.CallerOf(ctx).Name)
 	return s.summarize(ctx, c)
 }
 
@@ -359,7 +278,7 @@ func (s *Server) CancelStudy(ctx context.Context, r *pb.CancelRequest) (*pb.Summ
 	if len(r.Reason) > maxReason {
 		return nil, fmt.Errorf("%w: the reason has %d bytes, at most %d are taken", protocol.ErrInvalid, len(r.Reason), maxReason)
 	}
-	c, err := s.registry.find(ctx, r.Study, callerOf(ctx))
+	c, err := s.registry.find(ctx, r.Study, members.CallerOf(ctx))
 	if err != nil {
 		return nil, err
 	}
@@ -380,14 +299,14 @@ func (s *Server) CancelStudy(ctx context.Context, r *pb.CancelRequest) (*pb.Summ
 		return nil, err
 	}
 	s.scheduler.releaser.witness.forget(c.hash)
-	s.config.Log.Info("study cancelled", "study", c.hash, "by", callerOf(ctx).Name)
+	s.config.Log.Info("study cancelled", "study", c.hash, "by", members.CallerOf(ctx).Name)
 	return s.summarize(ctx, c)
 }
 
 // Waive lets a study be released without the contributors that have not called
 // since the start. It says nothing about an entry that was shown and is lost.
 func (s *Server) Waive(ctx context.Context, r *pb.StudyRequest) (*pb.Summary, error) {
-	c, err := s.registry.find(ctx, r.Study, callerOf(ctx))
+	c, err := s.registry.find(ctx, r.Study, members.CallerOf(ctx))
 	if err != nil {
 		return nil, err
 	}
@@ -405,7 +324,7 @@ func (s *Server) Waive(ctx context.Context, r *pb.StudyRequest) (*pb.Summary, er
 		return nil, err
 	}
 	if len(missing) > 0 {
-		s.config.Log.Warn("released without waiting for these to call since the start, as an operator says", "study", c.hash, "parties", missing, "by", callerOf(ctx).Name)
+		s.config.Log.Warn("released without waiting for these to call since the start, as an operator says", "study", c.hash, "parties", missing, "by", members.CallerOf(ctx).Name)
 		witness.waive(c.hash, missing)
 		s.scheduler.nudge()
 	}
@@ -417,7 +336,7 @@ func (s *Server) Waive(ctx context.Context, r *pb.StudyRequest) (*pb.Summary, er
 func (s *Server) Clock(ctx context.Context, r *pb.ClockRequest) (*pb.ClockReply, error) {
 	if r.Vouch {
 		s.registry.watch.vouch()
-		s.config.Log.Warn("the clock is believed, as an operator says", "by", callerOf(ctx).Name, "time", s.config.Clock.Now().UTC())
+		s.config.Log.Warn("the clock is believed, as an operator says", "by", members.CallerOf(ctx).Name, "time", s.config.Clock.Now().UTC())
 		s.scheduler.nudge()
 	}
 	now, doubt := s.registry.watch.look()

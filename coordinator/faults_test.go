@@ -158,12 +158,7 @@ func TestLimits(t *testing.T) {
 
 // calls is how many calls a member has open.
 func (s *Server) calls(member string) int {
-	s.gate.mu.Lock()
-	defer s.gate.mu.Unlock()
-	if m := s.gate.meter[member]; m != nil {
-		return len(m.calls)
-	}
-	return 0
+	return s.gate.Traffic().Calls[member]
 }
 
 // TestMachineTrouble: a full disk and a coordinator that is away are trouble

@@ -130,7 +130,7 @@ func (c *runningStudy) storeLocked(ctx context.Context, group []*pending) (rest 
 	c.machine = nil // its steps may not happen, also where something panics
 	err := c.store.Update(ctx, func(tx records.Tx) error {
 		for i, p := range group {
-			if p.err = c.certificates.within(tx, p.caller); p.err != nil {
+			if p.err = c.certificates.Within(tx, p.caller); p.err != nil {
 				continue
 			}
 			effects, err := machine.Step(study.Contributed{Party: p.receipt.Party, Plan: p.receipt.Plan, Body: p.receipt.Body})

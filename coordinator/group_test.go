@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"caucus/coordinator/folder"
 	"caucus/coordinator/records"
 	"caucus/protocol"
 	"caucus/study"
@@ -215,7 +216,7 @@ func TestGroupSameParty(t *testing.T) {
 		h.mu.Lock()
 		h.commit = commit
 		h.mu.Unlock()
-		caller := w.callerOf("party/p0")
+		caller := w.callerOf("p0")
 		receipts := make([]protocol.Receipt, 4)
 		errs := together(t, c, 4, func(i int) (err error) { // two of one body, two of another
 			body := ballotFor(i/2, 3)
@@ -240,15 +241,14 @@ func TestGroupSameParty(t *testing.T) {
 	}
 }
 
-// callerOf is who has a connection under a member's name.
-func (w *world) callerOf(member string) protocol.Caller {
-	s := w.server.gate.connections
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for c := range s.of[member] {
-		return c.caller
-	}
-	return protocol.Caller{}
+// CallerOf is who calls with the certificate that a member has.
+func (w *world) callerOf(name string) protocol.Caller {
+	w.t.Helper()
+	store := must(records.Open(w.config.Path(folder.StoreFile)))
+	defer store.Close()
+	caller := protocol.Caller{Name: name, Role: protocol.RoleParty}
+	must(0, store.DB.Read.QueryRow("SELECT serial FROM certificates WHERE name = $1", name).Scan(&caller.Serial))
+	return caller
 }
 
 // TestGroupPanics: a store that panics in the middle of a group leaves nothing of it

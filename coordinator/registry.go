@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"caucus/coordinator/members"
 	"caucus/coordinator/records"
 	"caucus/protocol"
 	"caucus/study"
@@ -16,7 +17,7 @@ import (
 // registry holds all studies, newest first.
 type registry struct {
 	store        records.Store
-	certificates *certificates
+	certificates *members.Certificates
 	watch        *clockWatch
 	point        func(string)
 	sharing      *sharing

@@ -186,7 +186,7 @@ func (c *runningStudy) restoreLocked(ctx context.Context, caller protocol.Caller
 		if _, ok := e.(study.RestoreContribution); !ok {
 			return nil
 		}
-		if err := c.certificates.within(tx, caller); err != nil {
+		if err := c.certificates.Within(tx, caller); err != nil {
 			return err
 		}
 		return tx.Restore(c.hash, r.Party, body)

@@ -11,6 +11,7 @@ import (
 	"caucus/aggregation/shares"
 	aggregators "caucus/aggregator"
 	"caucus/auxdata"
+	"caucus/coordinator/members"
 	"caucus/coordinator/records"
 	"caucus/privacy"
 	"caucus/protocol"
@@ -26,7 +27,7 @@ type runningStudy struct {
 	hash         study.Hash
 	name         string
 	store        records.Store
-	certificates *certificates
+	certificates *members.Certificates
 	watch        *clockWatch
 	point        func(string) // Config.Checkpoint, never nil
 	sharing      *sharing     // with the helper; never nil

@@ -21,13 +21,12 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
-	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
-	"google.golang.org/grpc/tap"
 	"google.golang.org/protobuf/proto"
 
 	"caucus/auxdata"
 	"caucus/coordinator/folder"
+	"caucus/coordinator/members"
 	"caucus/coordinator/records"
 	"caucus/internal/clock"
 	"caucus/privacy"
@@ -351,8 +350,7 @@ func (t *trial) start() error {
 	if t.plant.server != nil {
 		t.plant.server(s)
 	}
-	s.gate.connections = newConnections(nil, nil, c.Limits, s.config.Clock, s.counts)
-	s.gate.allowMethods(services())
+	s.gate.AllowMethods(services())
 	t.server = s
 	clear(t.waived)
 	t.keepTime()
@@ -397,8 +395,8 @@ func (w *wire) RecvMsg(m any) error {
 	if len(w.sends) == 0 {
 		return w.then
 	}
-	p := m.(*parsed)
-	proto.Merge(p.into.(proto.Message), w.sends[0])
+	p := m.(*members.Parsed)
+	proto.Merge(p.Into.(proto.Message), w.sends[0])
 	w.sends = w.sends[1:]
 	return nil
 }
@@ -424,13 +422,7 @@ var services = sync.OnceValue(func() map[string]grpc.ServiceInfo {
 // from is the context of a call on a new connection under a certificate, once its
 // handshake and its header are over.
 func (t *trial) from(c *x509.Certificate, method string) (context.Context, error) {
-	caller := must(protocol.CallerOfCertificate(c))
-	if err := t.server.gate.handshake(caller); err != nil {
-		return nil, err
-	}
-	connected := &connection{home: t.server.gate.connections, caller: caller}
-	ctx := peer.NewContext(context.Background(), &peer.Peer{AuthInfo: introduced{connection: connected}})
-	return t.server.gate.header(ctx, &tap.Info{FullMethodName: method})
+	return t.server.gate.Begin(context.Background(), must(protocol.CallerOfCertificate(c)), method)
 }
 
 // call makes a unary call; nil where no answer came.
@@ -439,7 +431,7 @@ func (t *trial) call(service *grpc.ServiceDesc, method string, c *x509.Certifica
 	ctx, err := t.from(c, "/"+service.ServiceName+"/"+method)
 	if err == nil {
 		read := func(m any) error { proto.Merge(m.(proto.Message), request); return nil }
-		reply, err = service.Methods[i].Handler(t.server, ctx, read, t.server.gate.unary)
+		reply, err = service.Methods[i].Handler(t.server, ctx, read, t.server.gate.Unary)
 	}
 	return reply, t.heard(method, err)
 }
@@ -475,7 +467,7 @@ func (t *trial) upload(p study.PartyID, h study.Hash, body []byte, cut bool) (*p
 	}
 	service := pb.Studies_ServiceDesc
 	i := slices.IndexFunc(service.Streams, func(m grpc.StreamDesc) bool { return m.StreamName == "Contribute" })
-	err = t.server.gate.stream(t.server, w, &grpc.StreamServerInfo{FullMethod: pb.Studies_Contribute_FullMethodName}, service.Streams[i].Handler)
+	err = t.server.gate.Stream(t.server, w, &grpc.StreamServerInfo{FullMethod: pb.Studies_Contribute_FullMethodName}, service.Streams[i].Handler)
 	if signed, ok := w.reply.(*pb.Signed); ok {
 		return signed, nil
 	}

@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/health"
 	"google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/keepalive"
@@ -23,6 +22,7 @@ import (
 
 	aggregators "caucus/aggregator"
 	"caucus/coordinator/folder"
+	"caucus/coordinator/members"
 	"caucus/coordinator/records"
 	"caucus/internal/database"
 	"caucus/privacy"
@@ -33,27 +33,27 @@ import (
 
 // Server is a coordinator.
 type Server struct {
-	pb.UnimplementedEnrolmentServer
-	pb.UnimplementedStudiesServer
-	pb.UnimplementedAdministrationServer
+	unimplemented
+	*members.Registrar // answers the calls about members
 
 	config       folder.Config
 	authority    *protocol.Authority
 	signer       *protocol.Signer
 	keys         protocol.Keys // that it ever signed with
 	store        records.Store
-	certificates *certificates
+	certificates *members.Certificates
 	registry     *registry
 	scheduler    *scheduler
 	sharing      *sharing
 	counts       *counts
-	gate         *gate
+	gate         *members.Gate
 	presence     *presence
 	started      time.Time // when presence began to know who calls
 	run          []byte    // names this process in notices
 
 	uploads   chan struct{} // a place each for an upload in memory
 	listener  net.Listener
+	admitted  net.Listener // who passed the gate
 	grpc      *grpc.Server
 	health    *health.Server // nil: off
 	unwell    atomic.Bool    // a file is damaged
@@ -63,6 +63,13 @@ type Server struct {
 	closers   []func() error // in the order they were opened
 	closeOnce sync.Once
 	closeErr  error
+}
+
+// unimplemented answers calls that this version does not know.
+type unimplemented struct {
+	pb.UnimplementedEnrolmentServer
+	pb.UnimplementedStudiesServer
+	pb.UnimplementedAdministrationServer
 }
 
 // New opens a coordinator's folder and listens; Run then serves. One that is
@@ -174,7 +181,7 @@ func (s *Server) openJournal() (privacy.Journal, error) {
 func (s *Server) assemble(j privacy.Journal) error {
 	c, ctx := s.config, context.Background()
 	watch := &clockWatch{store: s.store, clock: c.Clock, log: c.Log}
-	s.certificates = newCertificates(s.store, c.Clock.Now)
+	s.certificates = members.NewCertificates(s.store, c.Clock.Now)
 	s.sharing = &sharing{}
 	s.registry = &registry{sharing: s.sharing, store: s.store, certificates: s.certificates, watch: watch, point: c.Checkpoint}
 	if err := s.registry.open(ctx, c.LongestStop); err != nil {
@@ -191,7 +198,8 @@ func (s *Server) assemble(j privacy.Journal) error {
 	s.presence, s.started, s.run = newPresence(c.Log), c.Clock.Now(), make([]byte, 16)
 	rand.Read(s.run)
 	s.uploads = make(chan struct{}, c.Limits.Uploads)
-	s.gate = newGate(s.certificates, c, s.counts)
+	s.gate = members.NewGate(s.certificates, c, s.counts.registry)
+	s.Registrar = members.NewRegistrar(c, s.store, folder.Keyring{Authority: s.authority, Keys: s.keys}, s.gate, s.address)
 	return nil
 }
 
@@ -244,15 +252,12 @@ func (s *Server) listen() error {
 		}
 		s.closers = append(s.closers, func() error { return errors.Join(s.metrics.Close(), ignoreClosed(s.metricsAt.Close())) })
 	}
-	tls, err := protocol.ServerTLS(s.authority, c.Clock.Now, s.gate.handshake)
-	if err != nil {
+	var options []grpc.ServerOption
+	if s.admitted, options, err = s.gate.Before(s.listener, s.authority); err != nil {
 		return err
 	}
-	s.gate.connections = newConnections(s.listener, credentials.NewTLS(tls), c.Limits, c.Clock, s.counts)
-	s.grpc = grpc.NewServer(
-		grpc.Creds(s.gate.connections),
-		grpc.InTapHandle(s.gate.header), grpc.UnaryInterceptor(s.gate.unary), grpc.StreamInterceptor(s.gate.stream),
-		grpc.ForceServerCodecV2(newCodec()), grpc.ConnectionTimeout(20*time.Second),
+	s.grpc = grpc.NewServer(append(options,
+		grpc.ConnectionTimeout(20*time.Second),
 		grpc.MaxConcurrentStreams(uint32(4*c.Limits.Calls)),
 		// What a call holds before it is understood: a message, a window, a header.
 		grpc.MaxRecvMsgSize(protocol.MaxMessage), grpc.StaticStreamWindowSize(window), grpc.StaticConnWindowSize(4*window), grpc.MaxHeaderListSize(16<<10),
@@ -261,8 +266,8 @@ func (s *Server) listen() error {
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 30 * time.Second, PermitWithoutStream: true}),
 		grpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionIdle: c.Limits.Silence, Time: 2 * time.Minute, Timeout: 20 * time.Second}),
 		grpc.WaitForHandlers(true),
-	)
-	services := strict{s.grpc, s.gate}
+	)...)
+	services := s.gate.Services(s.grpc)
 	pb.RegisterEnrolmentServer(services, s)
 	pb.RegisterStudiesServer(services, s)
 	pb.RegisterAdministrationServer(services, s)
@@ -273,7 +278,7 @@ func (s *Server) listen() error {
 	if c.Reflection {
 		reflection.Register(s.grpc)
 	}
-	s.gate.allowMethods(s.grpc.GetServiceInfo())
+	s.gate.AllowMethods(s.grpc.GetServiceInfo())
 	return nil
 }
 
@@ -308,7 +313,7 @@ func (s *Server) Run(ctx context.Context) error {
 		under.Go(func() { _ = s.metrics.Serve(s.metricsAt) })
 	}
 	failed := make(chan error, 1)
-	under.Go(func() { failed <- s.grpc.Serve(s.gate.connections) })
+	under.Go(func() { failed <- s.grpc.Serve(s.admitted) })
 	s.config.Log.Info("coordinator runs", "address", s.Addr(), "studies", len(s.registry.all()))
 	var err error
 	select {

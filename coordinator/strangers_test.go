@@ -5,14 +5,15 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"github.com/prometheus/client_golang/prometheus/testutil"
 	"io"
-	"log/slog"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -21,7 +22,6 @@ import (
 	"google.golang.org/grpc/status"
 
 	"caucus/coordinator/folder"
-	"caucus/internal/clock"
 	"caucus/protocol"
 	"caucus/protocol/pb"
 )
@@ -39,9 +39,7 @@ func TestRevokedTakesNothing(t *testing.T) {
 	}
 	must(0, w.operator.Revoke(ctx, "site"))
 	again := w.enrol("site")
-	w.server.gate.mu.Lock()
-	delete(w.server.gate.meter, "party/site") // as if its old calls were long ago
-	w.server.gate.mu.Unlock()
+	w.clock.add(2 * time.Hour) // its old calls are long ago
 	for range 10 {
 		if _, err := before.List(ctx, &pb.ListRequest{}); err == nil {
 			t.Fatal("a revoked certificate is admitted")
@@ -59,6 +57,10 @@ func TestRevokedTakesNothing(t *testing.T) {
 	}
 }
 
+// mostGreeting is how many connections may be before the end of their handshake where there
+// are few places.
+const mostGreeting = 16
+
 // TestConnections: a member that opens one connection more than it may, and a
 // coordinator with one more than it takes, close the one used longest ago; who
 // says nothing before the handshake takes no place of a member.
@@ -71,14 +73,11 @@ func TestConnections(t *testing.T) {
 		return err
 	}
 	open := func() (all int, of map[string]int) {
-		s := w.server.gate.connections
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		of = map[string]int{}
-		for name, own := range s.of {
-			of[name] = len(own)
+		of = w.server.gate.Traffic().Connections
+		for _, n := range of {
+			all += n
 		}
-		return s.all, of
+		return all, of
 	}
 	if err := lists(w.raw(must(protocol.LoadIdentity(w.config.Path(folder.OperatorFile))))); err != nil {
 		t.Fatal(err)
@@ -110,7 +109,7 @@ func TestConnections(t *testing.T) {
 	}
 	// Silent strangers: as many as are let wait, and more.
 	var silent []net.Conn
-	for range 4 * greeting(w.config.Limits) {
+	for range 4 * mostGreeting {
 		c, err := net.Dial("tcp", w.server.Addr())
 		if err != nil {
 			break
@@ -118,15 +117,12 @@ func TestConnections(t *testing.T) {
 		silent = append(silent, c)
 	}
 	for until := time.Now().Add(5 * time.Second); ; time.Sleep(time.Millisecond) {
-		s := w.server.gate.connections
-		s.mu.Lock()
-		waiting := len(s.greets)
-		s.mu.Unlock()
-		if waiting == greeting(w.config.Limits) {
+		waiting := w.server.gate.Traffic().Greeting
+		if waiting == mostGreeting {
 			break
 		}
 		if time.Now().After(until) {
-			t.Fatalf("%d wait, want %d", waiting, greeting(w.config.Limits))
+			t.Fatalf("%d wait, want %d", waiting, mostGreeting)
 		}
 	}
 	if _, err := w.operator.Studies(context.Background()); err != nil {
@@ -150,7 +146,7 @@ func TestConnections(t *testing.T) {
 // before the handshake, and keeps nobody out that comes from another one.
 func TestSilentStrangers(t *testing.T) {
 	w := newWorld(t, func(c *folder.Config) { c.Limits.Connections, c.Limits.AllConnections = 2, 4 })
-	id, places := w.identity("site"), greeting(w.config.Limits)
+	id, places := w.identity("site"), mostGreeting
 	for range 4 * places {
 		c, err := (&net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 2)}}).Dial("tcp", w.server.Addr())
 		if err != nil {
@@ -158,12 +154,7 @@ func TestSilentStrangers(t *testing.T) {
 		}
 		defer c.Close()
 	}
-	s := w.server.gate.connections
-	waiting := func() int {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		return len(s.greets)
-	}
+	waiting := func() int { return w.server.gate.Traffic().Greeting }
 	for until := time.Now().Add(5 * time.Second); waiting() < places; time.Sleep(time.Millisecond) {
 		if time.Now().After(until) {
 			t.Fatalf("%d wait, want %d", waiting(), places)
@@ -205,7 +196,7 @@ func TestHandshakes(t *testing.T) {
 	if err := shake(keyOf(used)); err != nil {
 		t.Errorf("an invitation just used, whose answer may be lost: %v", err)
 	}
-	w.clock.add(lostAnswer + time.Minute)
+	w.clock.add(24*time.Hour + time.Minute)
 	unknown, _, err := w.server.authority.IssueOwn("", protocol.Caller{Name: "ghost", Role: protocol.RoleParty}, member.Signer, w.clock.Now())
 	if err != nil {
 		t.Fatal(err)
@@ -228,11 +219,11 @@ func TestHandshakes(t *testing.T) {
 	if _, err := protocol.Enrol(ctx, over, must(protocol.NewEnrolment()), protocol.DialOptions{Now: w.clock.Now}); !errors.Is(err, protocol.ErrExpired) {
 		t.Errorf("an invitation that is over: %v", err)
 	}
-	asked := testutil.ToFloat64(w.server.counts.handshakes)
+	asked := w.counted("caucus_handshakes_refused_total")
 	for range 40 {
 		_ = shake(pairOf(revoked))
 	}
-	if n := testutil.ToFloat64(w.server.counts.handshakes) - asked; n > 10 {
+	if n := w.counted("caucus_handshakes_refused_total") - asked; n > 10 {
 		t.Errorf("the store was asked %v times for one revoked certificate", n)
 	}
 	if n := strings.Count(w.log.String(), `"call":"handshake","party":"revoked"`); n == 0 || n > 2 {
@@ -336,33 +327,26 @@ func TestRefusalsAreCounted(t *testing.T) {
 	if n := strings.Count(w.log.String(), "call refused"); n == 0 || n > 4 {
 		t.Errorf("%d lines for 800 refused calls", n)
 	}
-	if n := testutil.CollectAndCount(w.server.counts.calls); n > 20 {
+	if n := must(testutil.GatherAndCount(w.server.counts.registry, "caucus_calls_total")); n > 20 {
 		t.Errorf("%d kinds of calls are counted", n)
 	}
-	if n := testutil.ToFloat64(w.server.counts.calls.WithLabelValues("ListMembers", "PermissionDenied")); n != 400 {
+	if n := w.counted("caucus_calls_total", "PermissionDenied", "ListMembers"); n != 400 {
 		t.Errorf("%v of 400 refused calls are counted", n)
 	}
 }
 
-// TestRefusals: one line a minute for a certificate and reason, and one for all
-// others where there are too many.
-func TestRefusals(t *testing.T) {
-	log := &book{}
-	out := slog.New(slog.NewJSONHandler(log, nil))
-	r := newRefusals(clock.Clock{}.Complete())
-	for i := range 5 * mostSaid {
-		for range 3 {
-			r.log(out, "List", protocol.Caller{Serial: fmt.Sprint(i), Name: "p"}, protocol.ErrBusy)
+// counted is what a counter says, by the values of its labels, sorted by their names.
+func (w *world) counted(name string, labels ...string) (n float64) {
+	for _, f := range must(w.server.counts.registry.Gather()) {
+		for _, m := range f.GetMetric() {
+			var values []string
+			for _, l := range m.GetLabel() {
+				values = append(values, l.GetValue())
+			}
+			if f.GetName() == name && slices.Equal(values, labels) {
+				n += m.GetCounter().GetValue()
+			}
 		}
 	}
-	if n := strings.Count(log.String(), "\n"); n != mostSaid+1 || len(r.said) != mostSaid+1 {
-		t.Errorf("%d lines, %d remembered, want %d", n, len(r.said), mostSaid+1)
-	}
-	now := r.clock.Elapsed() + quiet + time.Second
-	if more, say := r.due(refusal{"0", "BUSY"}, now); !say || more != 2 {
-		t.Errorf("a minute later: said %v, %d more, want 2", say, more)
-	}
-	if _, say := r.due(refusal{"new", "BUSY"}, now); !say || len(r.said) > 3 {
-		t.Errorf("a minute later a new one: said %v, %d remembered", say, len(r.said))
-	}
+	return n
 }

@@ -1,4 +1,4 @@
-package coordinator
+package members
 
 import (
 	"context"
@@ -14,37 +14,39 @@ import (
 	"caucus/protocol"
 )
 
-// codec reads messages as grpc's own does. Asked for a parsed, it keeps that
+// codec reads messages as grpc's own does. Asked for a Parsed, it keeps that
 // bytes do not parse: grpc would tell the caller of an internal error, which
 // agents try again for ever.
 type codec struct{ encoding.CodecV2 }
 
 func newCodec() codec { return codec{encoding.GetCodecV2("proto")} }
 
-// parsed is a message that is being received.
-type parsed struct {
-	into any
+// Parsed is a message that is being received.
+type Parsed struct {
+	Into any
 	err  error // its bytes do not parse
 	size int
 }
 
 func (c codec) Unmarshal(data mem.BufferSlice, v any) error {
-	p, ok := v.(*parsed)
+	p, ok := v.(*Parsed)
 	if !ok {
 		return c.CodecV2.Unmarshal(data, v)
 	}
 	p.size = data.Len()
-	if c.CodecV2.Unmarshal(data, p.into) != nil {
+	if c.CodecV2.Unmarshal(data, p.Into) != nil {
 		p.err = fmt.Errorf("%w: its bytes do not parse", protocol.ErrInvalid)
 	}
 	return nil
 }
 
-// strict registers services whose calls say what is wrong with bytes that do not
-// parse.
+// Services is where a server's services are registered, so that their calls say what is wrong
+// with bytes that do not parse.
+func (g *Gate) Services(server *grpc.Server) grpc.ServiceRegistrar { return strict{server, g} }
+
 type strict struct {
 	grpc.ServiceRegistrar
-	gate *gate
+	gate *Gate
 }
 
 func (s strict) RegisterService(d *grpc.ServiceDesc, server any) {
@@ -52,9 +54,9 @@ func (s strict) RegisterService(d *grpc.ServiceDesc, server any) {
 	service.Methods = slices.Clone(d.Methods)
 	for i, m := range d.Methods {
 		service.Methods[i].Handler = func(server any, ctx context.Context, decode func(any) error, interceptor grpc.UnaryServerInterceptor) (any, error) {
-			var p parsed
+			var p Parsed
 			reply, err := m.Handler(server, ctx, func(into any) error {
-				p.into = into
+				p.Into = into
 				if err := decode(&p); err != nil {
 					return err
 				}
@@ -75,13 +77,13 @@ type admittedStream struct {
 	grpc.ServerStream
 	call       *call
 	connection *connection
-	gate       *gate
+	gate       *Gate
 }
 
 func (s *admittedStream) Context() context.Context { return s.call.ctx }
 
 func (s *admittedStream) RecvMsg(m any) error {
-	p := parsed{into: m}
+	p := Parsed{Into: m}
 	if err := s.move(func() error { return s.ServerStream.RecvMsg(&p) }); err != nil {
 		return err
 	}

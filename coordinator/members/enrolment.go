@@ -1,4 +1,4 @@
-package coordinator
+package members
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"time"
 
+	"caucus/coordinator/folder"
 	"caucus/coordinator/records"
 	"caucus/protocol"
 	"caucus/protocol/pb"
@@ -16,8 +17,8 @@ import (
 // Enrol redeems an invitation, or a place of a join token: certificate and use are stored in one
 // transaction, before the certificate leaves. The same key again gets the same
 // certificate.
-func (s *Server) Enrol(ctx context.Context, r *pb.EnrolRequest) (*pb.EnrolReply, error) {
-	caller, now := callerOf(ctx), s.config.Clock.Now()
+func (s *Registrar) Enrol(ctx context.Context, r *pb.EnrolRequest) (*pb.EnrolReply, error) {
+	caller, now := CallerOf(ctx), s.config.Clock.Now()
 	key, err := signingKey(r.SigningRequest)
 	if err != nil {
 		return nil, err
@@ -67,8 +68,8 @@ func (s *Server) Enrol(ctx context.Context, r *pb.EnrolRequest) (*pb.EnrolReply,
 const mostRenewals = 16
 
 // Renew gives a member a certificate with a new date.
-func (s *Server) Renew(ctx context.Context, r *pb.EnrolRequest) (*pb.EnrolReply, error) {
-	caller := callerOf(ctx)
+func (s *Registrar) Renew(ctx context.Context, r *pb.EnrolRequest) (*pb.EnrolReply, error) {
+	caller := CallerOf(ctx)
 	if _, err := signingKey(r.SigningRequest); err != nil {
 		return nil, err
 	}
@@ -76,7 +77,7 @@ func (s *Server) Renew(ctx context.Context, r *pb.EnrolRequest) (*pb.EnrolReply,
 	err := s.store.Update(ctx, func(tx records.Tx) error {
 		// Once more, in the transaction: who was revoked meanwhile must not come
 		// back by renewing.
-		if err := s.certificates.within(tx, caller); err != nil {
+		if err := s.certificates.Within(tx, caller); err != nil {
 			return err
 		}
 		n, err := tx.Outlasting(caller.Name, s.config.Clock.Now().Add(protocol.MemberValidity-24*time.Hour))
@@ -100,7 +101,7 @@ func (s *Server) Renew(ctx context.Context, r *pb.EnrolRequest) (*pb.EnrolReply,
 }
 
 // issue makes and stores a certificate.
-func (s *Server) issue(tx records.Tx, c protocol.Caller, request []byte) (*x509.Certificate, error) {
+func (s *Registrar) issue(tx records.Tx, c protocol.Caller, request []byte) (*x509.Certificate, error) {
 	leaf, err := s.authority.IssueMember(c, request, s.config.Clock.Now())
 	if err != nil {
 		return nil, err
@@ -115,4 +116,32 @@ func signingKey(request []byte) ([32]byte, error) {
 		return [32]byte{}, err
 	}
 	return sha256.Sum256(r.RawSubjectPublicKeyInfo), nil
+}
+
+// Certify gives a certificate to a key that was carried here. Who asks is an operator, who
+// answers for whose key it is; the same key again gets another certificate.
+func (s *Registrar) Certify(ctx context.Context, r *pb.CertifyRequest) (*pb.CertifyReply, error) {
+	if err := protocol.CheckName(r.Name); err != nil {
+		return nil, fmt.Errorf("%w: %v", protocol.ErrInvalid, err)
+	}
+	if _, err := signingKey(r.SigningRequest); err != nil {
+		return nil, err
+	}
+	var der []byte
+	err := s.store.Update(ctx, func(tx records.Tx) error {
+		if err := folder.EnsureMember(tx, r.Name, protocol.RoleParty, s.config.Clock.Now()); err != nil {
+			return err
+		}
+		c, err := s.issue(tx, protocol.Caller{Name: r.Name, Role: protocol.RoleParty}, r.SigningRequest)
+		if err == nil {
+			der = c.Raw
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	s.config.Checkpoint("after enrolled")
+	s.config.Log.Info("enrolled by a carried request", "party", r.Name, "by", CallerOf(ctx).Name)
+	return &pb.CertifyReply{Certificate: der, Coordinator: s.address()}, nil
 }

@@ -1,4 +1,4 @@
-package coordinator
+package members
 
 import (
 	"log/slog"

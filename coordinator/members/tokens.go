@@ -1,4 +1,4 @@
-package coordinator
+package members
 
 import (
 	"context"
@@ -60,7 +60,7 @@ func tokenState(k records.Token, now time.Time) *pb.TokenState {
 }
 
 // MakeToken makes a join token; it is stored before its text leaves, without its key.
-func (s *Server) MakeToken(ctx context.Context, r *pb.MakeTokenRequest) (*pb.MakeTokenReply, error) {
+func (s *Registrar) MakeToken(ctx context.Context, r *pb.MakeTokenRequest) (*pb.MakeTokenReply, error) {
 	now := s.config.Clock.Now()
 	valid, address, err := s.invites(r.ValidSeconds, r.Address)
 	if err != nil {
@@ -91,7 +91,7 @@ func (s *Server) MakeToken(ctx context.Context, r *pb.MakeTokenRequest) (*pb.Mak
 	if err != nil {
 		return nil, err
 	}
-	k := records.Token{ID: id, Serial: serial, Prefix: prefix, Labels: labels, Quota: int(r.Quota), Created: now, Expires: v.Expires, By: callerOf(ctx).Name}
+	k := records.Token{ID: id, Serial: serial, Prefix: prefix, Labels: labels, Quota: int(r.Quota), Created: now, Expires: v.Expires, By: CallerOf(ctx).Name}
 	if err := s.store.Update(ctx, func(tx records.Tx) error { return tx.AddToken(k) }); err != nil {
 		return nil, err
 	}
@@ -100,7 +100,7 @@ func (s *Server) MakeToken(ctx context.Context, r *pb.MakeTokenRequest) (*pb.Mak
 }
 
 // ListTokens lists all join tokens, newest first.
-func (s *Server) ListTokens(ctx context.Context, _ *pb.ListTokensRequest) (*pb.ListTokensReply, error) {
+func (s *Registrar) ListTokens(ctx context.Context, _ *pb.ListTokensRequest) (*pb.ListTokensReply, error) {
 	var all []records.Token
 	err := s.store.View(ctx, func(tx records.Tx) (err error) { all, err = tx.Tokens(); return err })
 	if err != nil {
@@ -115,7 +115,7 @@ func (s *Server) ListTokens(ctx context.Context, _ *pb.ListTokensRequest) (*pb.L
 
 // RevokeToken ends a token, and where asked everybody that came by it, in one
 // transaction: who joins meanwhile is among them, or finds the token revoked.
-func (s *Server) RevokeToken(ctx context.Context, r *pb.RevokeTokenRequest) (*pb.RevokeTokenReply, error) {
+func (s *Registrar) RevokeToken(ctx context.Context, r *pb.RevokeTokenRequest) (*pb.RevokeTokenReply, error) {
 	reply := &pb.RevokeTokenReply{}
 	var revision int64
 	err := s.store.Update(ctx, func(tx records.Tx) error {
@@ -149,13 +149,13 @@ func (s *Server) RevokeToken(ctx context.Context, r *pb.RevokeTokenRequest) (*pb
 		return nil, err
 	}
 	s.gate.evict(revision, append([]string{r.Id}, reply.Revoked...)...)
-	s.config.Log.Info("join token revoked", "token", r.Id, "members", len(reply.Revoked), "by", callerOf(ctx).Name)
+	s.config.Log.Info("join token revoked", "token", r.Id, "members", len(reply.Revoked), "by", CallerOf(ctx).Name)
 	return reply, nil
 }
 
 // Label says anew by which labels a party is found. Plans that were made by the old ones
 // name parties, and stay as they are.
-func (s *Server) Label(ctx context.Context, r *pb.LabelRequest) (*pb.LabelReply, error) {
+func (s *Registrar) Label(ctx context.Context, r *pb.LabelRequest) (*pb.LabelReply, error) {
 	labels := protocol.Labels(r.Labels)
 	if err := labels.Check(); err != nil {
 		return nil, fmt.Errorf("%w: %v", protocol.ErrInvalid, err)
@@ -175,13 +175,13 @@ func (s *Server) Label(ctx context.Context, r *pb.LabelRequest) (*pb.LabelReply,
 	if err != nil {
 		return nil, err
 	}
-	s.config.Log.Info("labelled", "party", r.Name, "labelled", labels.String(), "by", callerOf(ctx).Name)
+	s.config.Log.Info("labelled", "party", r.Name, "labelled", labels.String(), "by", CallerOf(ctx).Name)
 	return &pb.LabelReply{}, nil
 }
 
 // join takes a place of a join token for a key: member, certificate and place are stored
 // in one transaction, before the certificate leaves. The same key again gets the same.
-func (s *Server) join(ctx context.Context, caller protocol.Caller, key [32]byte, r *pb.EnrolRequest) (*pb.EnrolReply, error) {
+func (s *Registrar) join(ctx context.Context, caller protocol.Caller, key [32]byte, r *pb.EnrolRequest) (*pb.EnrolReply, error) {
 	now := s.config.Clock.Now()
 	var der []byte
 	var name string
@@ -303,7 +303,7 @@ func tokenExpired(k records.Token) error {
 
 // joining says until when a join token is good for a call: whose answer was lost at its
 // very end may ask again.
-func (s *certificates) joining(tx records.Tx, caller protocol.Caller) (until time.Time, err error) {
+func (s *Certificates) joining(tx records.Tx, caller protocol.Caller) (until time.Time, err error) {
 	k, err := heldToken(tx, caller)
 	if err != nil {
 		return until, err

@@ -1,4 +1,4 @@
-package coordinator
+package members
 
 import (
 	"cmp"
@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
+	"net"
 	"path"
 	"slices"
 	"strings"
@@ -13,8 +14,11 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
 	"google.golang.org/grpc/tap"
 
@@ -24,20 +28,20 @@ import (
 	"caucus/protocol/pb"
 )
 
-// gate is what everything passes first. At the handshake it refuses whose
+// Gate is what everything passes first. At the handshake it refuses whose
 // certificate does not hold. On a call's header, before a byte of its message is
 // read, it decides who calls, whether the certificate still holds, whether the
 // role allows the call, and whether the member, or all together, call too much.
 // What is admitted must say its message within a time, and ends when the caller
 // goes away, its certificate expires or it is revoked.
-type gate struct {
-	certificates *certificates
+type Gate struct {
+	certificates *Certificates
 	connections  *connections
 	limits       folder.Limits
 	clock        clock.Clock
 	log          *slog.Logger
 	refusals     *refusals
-	counts       *counts
+	counts       *callCounts
 	methods      map[string]bool // all that there are
 
 	mu     sync.Mutex         // guards the rest, and what a meter holds
@@ -46,15 +50,67 @@ type gate struct {
 	calls  int                // under way, of all
 }
 
-func newGate(s *certificates, c folder.Config, counts *counts) *gate {
-	return &gate{
-		certificates: s, limits: c.Limits, clock: c.Clock, log: c.Log, refusals: newRefusals(c.Clock), counts: counts,
+// NewGate is a gate that is closed until Before opens it; what it counts is in a registry.
+func NewGate(s *Certificates, c folder.Config, registry prometheus.Registerer) *Gate {
+	return &Gate{
+		certificates: s, limits: c.Limits, clock: c.Clock, log: c.Log, refusals: newRefusals(c.Clock), counts: newCallCounts(registry),
 		methods: map[string]bool{}, meter: map[string]*meter{}, failed: map[string]*bucket{},
 	}
 }
 
-// allowMethods takes which calls there are.
-func (g *gate) allowMethods(services map[string]grpc.ServiceInfo) {
+// Before puts the gate before all that a listener takes: it gives the listener to serve, and
+// what else a server of calls needs, so that whoever connects or calls passes the gate.
+func (g *Gate) Before(l net.Listener, a *protocol.Authority) (net.Listener, []grpc.ServerOption, error) {
+	tls, err := protocol.ServerTLS(a, g.clock.Now, g.handshake)
+	if err != nil {
+		return nil, nil, err
+	}
+	g.connections = newConnections(l, credentials.NewTLS(tls), g.limits, g.clock, g.counts)
+	return g.connections, []grpc.ServerOption{
+		grpc.Creds(g.connections), grpc.InTapHandle(g.header), grpc.UnaryInterceptor(g.Unary), grpc.StreamInterceptor(g.Stream), grpc.ForceServerCodecV2(newCodec()),
+	}, nil
+}
+
+// Begin is the way in of a call that comes by no network: its connection's handshake and
+// its header. It is for tests, which go on with Unary or Stream.
+func (g *Gate) Begin(ctx context.Context, caller protocol.Caller, method string) (context.Context, error) {
+	if err := g.handshake(caller); err != nil {
+		return nil, err
+	}
+	if g.connections == nil {
+		g.connections = newConnections(nil, nil, g.limits, g.clock, g.counts)
+	}
+	c := &connection{home: g.connections, caller: caller}
+	return g.header(peer.NewContext(ctx, &peer.Peer{AuthInfo: introduced{connection: c}}), &tap.Info{FullMethodName: method})
+}
+
+// Traffic is who comes through the gate at a moment.
+type Traffic struct {
+	Greeting    int                // connections before the end of their handshake
+	Connections map[string]int     // after it, by member: role/name
+	Calls       map[string]int     // under way, by member
+	Left        map[string]float64 // bytes that may be moved now, by member
+}
+
+// Traffic looks. It is for tests.
+func (g *Gate) Traffic() Traffic {
+	t := Traffic{Connections: map[string]int{}, Calls: map[string]int{}, Left: map[string]float64{}}
+	g.mu.Lock()
+	for name, m := range g.meter {
+		t.Calls[name], t.Left[name] = len(m.calls), m.bytes.left
+	}
+	g.mu.Unlock()
+	g.connections.mu.Lock()
+	defer g.connections.mu.Unlock()
+	t.Greeting = len(g.connections.greets)
+	for name, own := range g.connections.of {
+		t.Connections[name] = len(own)
+	}
+	return t
+}
+
+// AllowMethods takes which calls there are.
+func (g *Gate) AllowMethods(services map[string]grpc.ServiceInfo) {
 	for name, s := range services {
 		for _, m := range s.Methods {
 			g.methods["/"+name+"/"+m.Name] = true
@@ -152,7 +208,7 @@ const handshakeTime = 10 * time.Second
 // handshake refuses whose certificate does not hold, before there is a
 // connection. Trouble of this machine's own refuses nobody: each call's header is
 // decided on again.
-func (g *gate) handshake(caller protocol.Caller) error {
+func (g *Gate) handshake(caller protocol.Caller) error {
 	g.mu.Lock()
 	if b := g.failed[caller.Serial]; b != nil {
 		if b.fill(g.clock.Elapsed(), float64(g.limits.Burst), g.limits.Rate); b.left < 1 {
@@ -163,7 +219,7 @@ func (g *gate) handshake(caller protocol.Caller) error {
 	g.mu.Unlock()
 	ctx, cancel := context.WithTimeout(context.Background(), handshakeTime)
 	defer cancel()
-	_, _, err := g.certificates.of(ctx, caller)
+	_, _, err := g.certificates.Of(ctx, caller)
 	if protocol.Retry(err) || protocol.Reason(err) == "" {
 		return nil
 	}
@@ -177,7 +233,7 @@ func (g *gate) handshake(caller protocol.Caller) error {
 const mostFailed = 10_000
 
 // failedHandshake takes from what a serial may try.
-func (g *gate) failedHandshake(serial string) {
+func (g *Gate) failedHandshake(serial string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	b := g.failed[serial]
@@ -196,7 +252,7 @@ func (g *gate) failedHandshake(serial string) {
 const mostRefused = 1000
 
 // header decides on a call before its message is read.
-func (g *gate) header(ctx context.Context, info *tap.Info) (context.Context, error) {
+func (g *Gate) header(ctx context.Context, info *tap.Info) (context.Context, error) {
 	connection := connectionOf(ctx)
 	if connection == nil {
 		return ctx, protocol.Status(fmt.Errorf("%w: the connection has no verified certificate", protocol.ErrDenied))
@@ -217,7 +273,7 @@ func (g *gate) header(ctx context.Context, info *tap.Info) (context.Context, err
 }
 
 // admit lets a call in, or says why not.
-func (g *gate) admit(ctx context.Context, c *call) (context.Context, error) {
+func (g *Gate) admit(ctx context.Context, c *call) (context.Context, error) {
 	if !g.methods[c.method] {
 		c.method = "unknown" // what is counted and logged is not for callers to make up
 		return nil, fmt.Errorf("%w: there is no such call: the coordinator runs another version", protocol.ErrInvalid)
@@ -254,9 +310,9 @@ func (g *gate) admit(ctx context.Context, c *call) (context.Context, error) {
 
 // enterOnce looks at the certificate and enters the call, as often as somebody
 // is revoked meanwhile. It returns when the call must be over.
-func (g *gate) enterOnce(ctx context.Context, c *call) (until time.Time, err error) {
+func (g *Gate) enterOnce(ctx context.Context, c *call) (until time.Time, err error) {
 	for {
-		until, revision, err := g.certificates.of(ctx, c.caller)
+		until, revision, err := g.certificates.Of(ctx, c.caller)
 		if err == nil {
 			err = g.enter(c, revision)
 		}
@@ -273,7 +329,7 @@ func (g *gate) enterOnce(ctx context.Context, c *call) (until time.Time, err err
 var errRevision = fmt.Errorf("somebody was revoked meanwhile")
 
 // enter counts a call of a member whose certificate held at a revision.
-func (g *gate) enter(c *call, revision int64) error {
+func (g *Gate) enter(c *call, revision int64) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.certificates.at() > revision {
@@ -310,7 +366,7 @@ func (g *gate) enter(c *call, revision int64) error {
 	return nil
 }
 
-func (g *gate) leave(c *call) {
+func (g *Gate) leave(c *call) {
 	c.expiry.Stop()
 	c.message.Stop()
 	g.mu.Lock()
@@ -321,31 +377,15 @@ func (g *gate) leave(c *call) {
 
 // moved counts bytes that a call moved. A transfer that has begun may go on; the
 // next one waits until the member is out of debt.
-func (g *gate) moved(c *call, n int) {
+func (g *Gate) moved(c *call, n int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.meter[c.member].bytes.left -= float64(n)
 }
 
-// uploading takes one of a member's places for a body in memory.
-func (g *gate) uploading(member string) (done func(), err error) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	m := g.meter[member]
-	if m.uploads >= g.limits.Streams {
-		return nil, fmt.Errorf("%w: %d uploads are under way, at most %d may be", protocol.ErrBusy, m.uploads, g.limits.Streams)
-	}
-	m.uploads++
-	return func() {
-		g.mu.Lock()
-		defer g.mu.Unlock()
-		m.uploads--
-	}, nil
-}
-
 // evict ends the calls and connections of members and join tokens that were revoked,
 // whatever they are doing. The revision is of that revocation, which is committed.
-func (g *gate) evict(revision int64, names ...string) {
+func (g *Gate) evict(revision int64, names ...string) {
 	g.certificates.seen(revision)
 	gone := map[string]bool{}
 	for _, name := range names {
@@ -371,7 +411,8 @@ func callOf(ctx context.Context) *call {
 	return c
 }
 
-func callerOf(ctx context.Context) protocol.Caller {
+// CallerOf is who makes a call that the gate let in.
+func CallerOf(ctx context.Context) protocol.Caller {
 	if c := callOf(ctx); c != nil {
 		return c.caller
 	}
@@ -389,7 +430,7 @@ func whyEnded(ctx context.Context) error {
 
 // handle makes an admitted call and turns its error into one that travels. A panic
 // is the call's failure, not the daemon's; its text stays here.
-func (g *gate) handle(c *call, do func() error) error {
+func (g *Gate) handle(c *call, do func() error) error {
 	if !c.taken.CompareAndSwap(false, true) {
 		return protocol.Status(whyEnded(c.ctx)) // it is over
 	}
@@ -409,7 +450,7 @@ func (g *gate) handle(c *call, do func() error) error {
 }
 
 // report counts and logs how a call went, and gives the error as it travels.
-func (g *gate) report(c *call, err error) error {
+func (g *Gate) report(c *call, err error) error {
 	travels := protocol.Status(err)
 	g.counts.call(path.Base(c.method), status.Code(travels))
 	reason := protocol.Reason(err)
@@ -427,7 +468,8 @@ func (g *gate) report(c *call, err error) error {
 	return travels
 }
 
-func (g *gate) unary(ctx context.Context, req any, _ *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (reply any, err error) {
+// Unary makes a call of one message that was let in.
+func (g *Gate) Unary(ctx context.Context, req any, _ *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (reply any, err error) {
 	c := callOf(ctx)
 	c.message.Stop()
 	err = g.handle(c, func() (err error) {
@@ -437,7 +479,8 @@ func (g *gate) unary(ctx context.Context, req any, _ *grpc.UnaryServerInfo, hand
 	return reply, err
 }
 
-func (g *gate) stream(srv any, ss grpc.ServerStream, _ *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
+// Stream makes a call of many messages that was let in.
+func (g *Gate) Stream(srv any, ss grpc.ServerStream, _ *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
 	c := callOf(ss.Context())
 	return g.handle(c, func() error { return handler(srv, &admittedStream{ss, c, connectionOf(c.ctx), g}) })
 }

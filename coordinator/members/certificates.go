@@ -1,4 +1,4 @@
-package coordinator
+package members
 
 import (
 	"context"
@@ -12,11 +12,11 @@ import (
 	"caucus/protocol"
 )
 
-// certificates knows whose certificates hold. It remembers them as of a revision,
+// Certificates knows whose certificates hold. It remembers them as of a revision,
 // which every revocation raises in its own transaction; so what is remembered is
 // good exactly as long as the revision is the same, and a transaction that reads
 // the revision needs to look up nothing else.
-type certificates struct {
+type Certificates struct {
 	store records.Store
 	now   func() time.Time
 
@@ -29,14 +29,15 @@ type certificates struct {
 // all are forgotten and looked up again.
 const mostKnown = 1 << 17
 
-func newCertificates(store records.Store, now func() time.Time) *certificates {
-	return &certificates{store: store, now: now, known: map[string]records.Certificate{}}
+// NewCertificates knows those in a store.
+func NewCertificates(store records.Store, now func() time.Time) *Certificates {
+	return &Certificates{store: store, now: now, known: map[string]records.Certificate{}}
 }
 
-// of says until when a caller's certificate, or invitation, holds, and as of
+// Of says until when a caller's certificate, or invitation, holds, and as of
 // which revision. Errors that wrap ErrDenied or ErrExpired are final; others are
 // the machine's.
-func (s *certificates) of(ctx context.Context, caller protocol.Caller) (until time.Time, revision int64, err error) {
+func (s *Certificates) Of(ctx context.Context, caller protocol.Caller) (until time.Time, revision int64, err error) {
 	s.mu.Lock()
 	c, ok := s.known[caller.Serial]
 	revision = s.revision
@@ -71,7 +72,7 @@ func enrols(r protocol.Role) bool { return r == protocol.RoleInvitation || r == 
 
 // remember keeps a certificate that was looked up at a revision, unless there
 // is a newer one.
-func (s *certificates) remember(c records.Certificate, revision int64) {
+func (s *Certificates) remember(c records.Certificate, revision int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.seenLocked(revision)
@@ -84,13 +85,13 @@ func (s *certificates) remember(c records.Certificate, revision int64) {
 }
 
 // seen is told a revision that is committed.
-func (s *certificates) seen(revision int64) {
+func (s *Certificates) seen(revision int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.seenLocked(revision)
 }
 
-func (s *certificates) seenLocked(revision int64) {
+func (s *Certificates) seenLocked(revision int64) {
 	if revision > s.revision {
 		s.revision = revision
 		clear(s.known)
@@ -99,7 +100,7 @@ func (s *certificates) seenLocked(revision int64) {
 
 // refresh looks at the revision again, after a revocation that failed and may
 // have happened all the same.
-func (s *certificates) refresh(ctx context.Context) {
+func (s *Certificates) refresh(ctx context.Context) {
 	var revision int64
 	err := s.store.View(ctx, func(tx records.Tx) (err error) { revision, err = tx.Revision(); return err })
 	s.mu.Lock()
@@ -112,16 +113,16 @@ func (s *certificates) refresh(ctx context.Context) {
 }
 
 // at is the newest revision that was seen.
-func (s *certificates) at() int64 {
+func (s *Certificates) at() int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.revision
 }
 
-// within asks in a transaction, so that what it writes and a revocation cannot
+// Within asks in a transaction, so that what it writes and a revocation cannot
 // cross each other. It leaves what is remembered alone: the transaction may not
 // commit.
-func (s *certificates) within(tx records.Tx, caller protocol.Caller) error {
+func (s *Certificates) Within(tx records.Tx, caller protocol.Caller) error {
 	revision, err := tx.Revision()
 	if err != nil {
 		return err
@@ -175,7 +176,7 @@ func revoked(name string) error {
 const lostAnswer = 24 * time.Hour
 
 // invited says whether an invitation is good for a call, and until when.
-func (s *certificates) invited(tx records.Tx, caller protocol.Caller) (until time.Time, err error) {
+func (s *Certificates) invited(tx records.Tx, caller protocol.Caller) (until time.Time, err error) {
 	v, err := tx.Invitation(caller.Serial)
 	switch {
 	case errors.Is(err, records.ErrNone):

@@ -1,4 +1,4 @@
-package coordinator
+package members
 
 import (
 	"context"
@@ -30,7 +30,7 @@ type connections struct {
 	credentials.TransportCredentials
 	limits folder.Limits
 	clock  clock.Clock
-	counts *counts
+	counts *callCounts
 
 	mu     sync.Mutex                      // guards the rest, and of each connection what it says
 	greets map[*connection]bool            // before the end of their handshake
@@ -38,7 +38,7 @@ type connections struct {
 	all    int
 }
 
-func newConnections(l net.Listener, t credentials.TransportCredentials, limits folder.Limits, clock clock.Clock, counts *counts) *connections {
+func newConnections(l net.Listener, t credentials.TransportCredentials, limits folder.Limits, clock clock.Clock, counts *callCounts) *connections {
 	return &connections{Listener: l, TransportCredentials: t, limits: limits, clock: clock, counts: counts, greets: map[*connection]bool{}, of: map[string]map[*connection]bool{}}
 }
 
