@@ -183,7 +183,7 @@ func (s *Server) AcceptAnswer(stream grpc.ClientStreamingServer[pb.AcceptAnswerR
 		return err
 	}
 	if calls {
-		s.presence.note(answer.Party, &pb.ListRequest{}, s.config.Clock.Now())
+		s.presence.Note(answer.Party, &pb.ListRequest{}, s.config.Clock.Now())
 	}
 	if err := s.accept(ctx, c, answer.Party, opened); err != nil {
 		return err

@@ -287,7 +287,7 @@ func TestNothingInTheLog(t *testing.T) {
 	defer http.DefaultClient.CloseIdleConnections()
 	var metrics string
 	for until := time.Now().Add(5 * time.Second); ; time.Sleep(time.Millisecond) {
-		reply := must(http.Get("http://" + w.server.metricsAt.Addr().String() + "/metrics"))
+		reply := must(http.Get("http://" + w.server.watcher.Addr().String() + "/metrics"))
 		metrics = string(must(io.ReadAll(reply.Body)))
 		reply.Body.Close()
 		// A release is counted just after it can be seen.

@@ -19,6 +19,7 @@ import (
 
 	"caucus/coordinator/folder"
 	"caucus/coordinator/records"
+	"caucus/coordinator/watch"
 	"caucus/dataset"
 	"caucus/internal/clock"
 	"caucus/privacy"
@@ -268,7 +269,7 @@ func sealed(t testing.TB, plan func([]study.PartyID, []byte, time.Time) study.Pl
 	c := folder.DefaultConfig(".")
 	c.WitnessWait, c.Clock = 0, clock.Clock{}.Complete()
 	c.Checkpoint, c.Log = func(string) {}, slog.New(slog.DiscardHandler)
-	s := &Server{config: c, counts: newCounts(), authority: must(protocol.NewAuthority(now)), signer: signer, store: store}
+	s := &Server{config: c, counts: watch.NewCounts(), authority: must(protocol.NewAuthority(now)), signer: signer, store: store}
 	s.keys = must(protocol.FollowKeys(signer.Key(), nil))
 	must(0, s.assemble(&pages{}))
 	for _, party := range p.Roster {

@@ -30,7 +30,7 @@ func (w *world) visit(t *testing.T) *visitor {
 	t.Helper()
 	v := &visitor{t: t, http: &http.Client{Jar: must(cookiejar.New(nil)), Timeout: 20 * time.Second}}
 	t.Cleanup(v.http.CloseIdleConnections)
-	reply := must(v.http.Get(must(webpage.NewLink(w.config.Dir, w.server.metricsAt.Addr().String(), w.clock.Now()))))
+	reply := must(v.http.Get(must(webpage.NewLink(w.config.Dir, w.server.watcher.Addr().String(), w.clock.Now()))))
 	defer reply.Body.Close()
 	if v.base = reply.Request.URL.String(); reply.StatusCode != http.StatusOK {
 		t.Fatalf("the page: %d %s", reply.StatusCode, must(io.ReadAll(reply.Body)))
@@ -81,13 +81,13 @@ func TestPageWaitsForNothing(t *testing.T) {
 	for range 3 {
 		<-held
 	}
-	w.clock.add(2 * lookAgain) // what was read of the ledger is old
+	w.clock.add(4 * time.Second) // what was read of the ledger is old
 	for _, path := range []string{"", "study/" + s.Hash.String(), ""} {
 		code, text, took := v.get(path)
 		if code != http.StatusOK || !strings.Contains(text, "1 of 3 have contributed") {
 			t.Errorf("%q: %d %s", path, code, text)
 		}
-		if took > lookTime { // it would wait for as long as they are held
+		if took > 5*time.Second { // it would wait for as long as they are held
 			t.Errorf("%q took %v", path, took)
 		}
 	}
@@ -174,7 +174,7 @@ func TestPageShowsNoMore(t *testing.T) {
 		}
 	}
 	// Metrics, life and readiness stay as they were: without a link, without names.
-	metrics := must(http.Get("http://" + w.server.metricsAt.Addr().String() + "/metrics"))
+	metrics := must(http.Get("http://" + w.server.watcher.Addr().String() + "/metrics"))
 	defer metrics.Body.Close()
 	defer http.DefaultClient.CloseIdleConnections()
 	if text := string(must(io.ReadAll(metrics.Body))); metrics.StatusCode != http.StatusOK || strings.Contains(text, "for-all") {

@@ -28,6 +28,7 @@ import (
 	"caucus/coordinator/folder"
 	"caucus/coordinator/members"
 	"caucus/coordinator/records"
+	"caucus/coordinator/watch"
 	"caucus/internal/clock"
 	"caucus/privacy"
 	"caucus/protocol"
@@ -330,7 +331,7 @@ func (t *trial) start() error {
 	c.Clock = clock.Clock{Now: t.clock.Now, Elapsed: func() time.Duration { return t.elapsed - began }}
 	c.Clock = c.Clock.Complete()
 	c.Log, c.Checkpoint = slog.New(slog.NewTextHandler(t.log, &slog.HandlerOptions{Level: slog.LevelDebug})), t.checkpoint
-	s := &Server{config: c, counts: newCounts(), authority: t.authority, signer: t.signer}
+	s := &Server{config: c, counts: watch.NewCounts(), authority: t.authority, signer: t.signer}
 	s.keys = must(protocol.FollowKeys(t.signer.Key(), nil))
 	t.disk.reopen()
 	j := t.disk.ledger()

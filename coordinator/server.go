@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"net/http"
 	"os"
 	"sync"
 	"sync/atomic"
@@ -24,6 +23,7 @@ import (
 	"caucus/coordinator/folder"
 	"caucus/coordinator/members"
 	"caucus/coordinator/records"
+	"caucus/coordinator/watch"
 	"caucus/internal/database"
 	"caucus/privacy"
 	"caucus/privacy/journal"
@@ -45,9 +45,9 @@ type Server struct {
 	registry     *registry
 	scheduler    *scheduler
 	sharing      *sharing
-	counts       *counts
+	counts       *watch.Counts
 	gate         *members.Gate
-	presence     *presence
+	presence     *watch.Presence
 	started      time.Time // when presence began to know who calls
 	run          []byte    // names this process in notices
 
@@ -57,8 +57,7 @@ type Server struct {
 	grpc      *grpc.Server
 	health    *health.Server // nil: off
 	unwell    atomic.Bool    // a file is damaged
-	metrics   *http.Server   // nil: off
-	metricsAt net.Listener
+	watcher   *watch.Watcher // nil: off
 	scrubbed  bool           // what deleted rows left behind is overwritten
 	closers   []func() error // in the order they were opened
 	closeOnce sync.Once
@@ -82,7 +81,7 @@ func New(c folder.Config) (*Server, error) {
 	if c.Checkpoint == nil {
 		c.Checkpoint = func(string) {}
 	}
-	s := &Server{config: c, counts: newCounts()}
+	s := &Server{config: c, counts: watch.NewCounts()}
 	if err := s.open(); err != nil {
 		return nil, errors.Join(fmt.Errorf("start coordinator: %w", err), s.Close())
 	}
@@ -180,10 +179,9 @@ func (s *Server) openJournal() (privacy.Journal, error) {
 // but files and the network.
 func (s *Server) assemble(j privacy.Journal) error {
 	c, ctx := s.config, context.Background()
-	watch := &clockWatch{store: s.store, clock: c.Clock, log: c.Log}
 	s.certificates = members.NewCertificates(s.store, c.Clock.Now)
 	s.sharing = &sharing{}
-	s.registry = &registry{sharing: s.sharing, store: s.store, certificates: s.certificates, watch: watch, point: c.Checkpoint}
+	s.registry = &registry{sharing: s.sharing, store: s.store, certificates: s.certificates, watch: &clockWatch{store: s.store, clock: c.Clock, log: c.Log}, point: c.Checkpoint}
 	if err := s.registry.open(ctx, c.LongestStop); err != nil {
 		return err
 	}
@@ -195,10 +193,10 @@ func (s *Server) assemble(j privacy.Journal) error {
 		registry: s.registry, releaser: releaser, clock: c.Clock, tick: c.Tick, log: c.Log,
 		wake: make(chan struct{}, 1), counts: s.counts, onError: s.noteDamage,
 	}
-	s.presence, s.started, s.run = newPresence(c.Log), c.Clock.Now(), make([]byte, 16)
+	s.presence, s.started, s.run = watch.NewPresence(c.Log), c.Clock.Now(), make([]byte, 16)
 	rand.Read(s.run)
 	s.uploads = make(chan struct{}, c.Limits.Uploads)
-	s.gate = members.NewGate(s.certificates, c, s.counts.registry)
+	s.gate = members.NewGate(s.certificates, c, s.counts.Registry)
 	s.Registrar = members.NewRegistrar(c, s.store, folder.Keyring{Authority: s.authority, Keys: s.keys}, s.gate, s.address)
 	return nil
 }
@@ -247,10 +245,10 @@ func (s *Server) listen() error {
 	}
 	s.closers = append(s.closers, func() error { return ignoreClosed(s.listener.Close()) })
 	if c.Metrics != "" {
-		if s.metrics, s.metricsAt, err = s.watched(c.Metrics); err != nil {
+		if s.watcher, err = s.listenWatched(); err != nil {
 			return err
 		}
-		s.closers = append(s.closers, func() error { return errors.Join(s.metrics.Close(), ignoreClosed(s.metricsAt.Close())) })
+		s.closers = append(s.closers, s.watcher.Close)
 	}
 	var options []grpc.ServerOption
 	if s.admitted, options, err = s.gate.Before(s.listener, s.authority); err != nil {
@@ -309,8 +307,8 @@ func (s *Server) Run(ctx context.Context) error {
 		under.Go(func() { s.scheduler.confirms(ctx) })
 	}
 	under.Go(func() { s.scrubLater(ctx, firstWait, lastWait) })
-	if s.metrics != nil {
-		under.Go(func() { _ = s.metrics.Serve(s.metricsAt) })
+	if s.watcher != nil {
+		under.Go(func() { _ = s.watcher.Serve() })
 	}
 	failed := make(chan error, 1)
 	under.Go(func() { failed <- s.grpc.Serve(s.admitted) })
@@ -328,8 +326,8 @@ func (s *Server) Run(ctx context.Context) error {
 	force := s.config.Clock.AfterFunc(s.config.Grace, s.grpc.Stop)
 	s.grpc.GracefulStop()
 	force.Stop()
-	if s.metrics != nil {
-		s.metrics.Close()
+	if s.watcher != nil {
+		s.watcher.Close()
 	}
 	under.Wait()
 	if failed := s.registry.watch.save(context.WithoutCancel(ctx), true); failed != nil {

@@ -327,7 +327,7 @@ func TestRefusalsAreCounted(t *testing.T) {
 	if n := strings.Count(w.log.String(), "call refused"); n == 0 || n > 4 {
 		t.Errorf("%d lines for 800 refused calls", n)
 	}
-	if n := must(testutil.GatherAndCount(w.server.counts.registry, "caucus_calls_total")); n > 20 {
+	if n := must(testutil.GatherAndCount(w.server.counts.Registry, "caucus_calls_total")); n > 20 {
 		t.Errorf("%d kinds of calls are counted", n)
 	}
 	if n := w.counted("caucus_calls_total", "PermissionDenied", "ListMembers"); n != 400 {
@@ -337,7 +337,7 @@ func TestRefusalsAreCounted(t *testing.T) {
 
 // counted is what a counter says, by the values of its labels, sorted by their names.
 func (w *world) counted(name string, labels ...string) (n float64) {
-	for _, f := range must(w.server.counts.registry.Gather()) {
+	for _, f := range must(w.server.counts.Registry.Gather()) {
 		for _, m := range f.GetMetric() {
 			var values []string
 			for _, l := range m.GetLabel() {

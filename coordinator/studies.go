@@ -12,6 +12,7 @@ import (
 
 	"caucus/coordinator/members"
 	"caucus/coordinator/records"
+	"caucus/coordinator/watch"
 	"caucus/protocol"
 	"caucus/protocol/pb"
 	"caucus/study"
@@ -24,7 +25,7 @@ func (s *Server) List(ctx context.Context, r *pb.ListRequest) (*pb.ListReply, er
 	if err := witness.look(ctx, caller, protocol.ShownOf(r.Shown), true); err != nil {
 		return nil, records.Explain(err)
 	}
-	s.presence.note(caller, r, s.config.Clock.Now())
+	s.presence.Note(caller, r, s.config.Clock.Now())
 	reply := &pb.ListReply{UnixMillis: s.config.Clock.Now().UnixMilli()}
 	if head := witness.current(); head != nil {
 		reply.Head = &pb.Signed{Document: head.Document, Signature: head.Signature}
@@ -128,7 +129,7 @@ func (s *Server) whose(ctx context.Context, c *runningStudy, m *study.Study, par
 			}
 		}
 		if m.State == study.Open {
-			parties.Standings = s.presence.standings(c.hash, parties.Missing, parties.Declined)
+			parties.Standings = s.presence.Standings(c.hash, parties.Missing, parties.Declined)
 		}
 		return err
 	})
@@ -342,9 +343,9 @@ func (s *Server) offer(ctx context.Context, c *runningStudy, caller protocol.Cal
 	if err != nil {
 		return fail(err)
 	}
-	since(s.counts.commits, arrived, s.config.Clock.Elapsed())
-	s.counts.contributions.Inc()
-	s.counts.contributionBytes.Add(float64(len(data)))
+	watch.Since(s.counts.Commits, arrived, s.config.Clock.Elapsed())
+	s.counts.Contributions.Inc()
+	s.counts.ContributionBytes.Add(float64(len(data)))
 	s.config.Log.Info("contribution stored", "study", c.hash, "party", party, "bytes", len(data))
 	return stored, nil
 }

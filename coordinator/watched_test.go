@@ -25,7 +25,7 @@ func TestWatched(t *testing.T) {
 	defer http.DefaultClient.CloseIdleConnections()
 	get := func(path, host string) (int, string) {
 		t.Helper()
-		request := must(http.NewRequest("GET", "http://"+w.server.metricsAt.Addr().String()+path, nil))
+		request := must(http.NewRequest("GET", "http://"+w.server.watcher.Addr().String()+path, nil))
 		request.Host = host
 		reply := must(http.DefaultClient.Do(request))
 		defer reply.Body.Close()
@@ -57,7 +57,7 @@ func TestWatched(t *testing.T) {
 			t.Errorf("metrics name %s", name)
 		}
 	}
-	if problems := must(testutil.GatherAndLint(w.server.counts.registry)); len(problems) > 0 {
+	if problems := must(testutil.GatherAndLint(w.server.counts.Registry)); len(problems) > 0 {
 		t.Errorf("the names of metrics: %v", problems)
 	}
 	for path, want := range map[string]int{"/livez": 200, "/readyz": 200} {

@@ -12,6 +12,7 @@ import (
 
 	"caucus/coordinator/folder"
 	"caucus/coordinator/records"
+	"caucus/coordinator/watch"
 	"caucus/internal/clock"
 	"caucus/privacy"
 	"caucus/protocol"
@@ -36,7 +37,7 @@ type witnesses struct {
 	head    *folder.Head
 	signer  *protocol.Signer
 	keys    protocol.Keys // that this coordinator ever signed with
-	counts  *counts
+	counts  *watch.Counts
 	log     *slog.Logger
 	clock   clock.Clock
 	started time.Duration // elapsed
@@ -96,7 +97,7 @@ func (w *witnesses) look(ctx context.Context, caller protocol.Caller, shown prot
 	if shown.Kind != "" && !(shown.Kind == w.signed.Kind && bytes.Equal(shown.Document, w.signed.Document) && bytes.Equal(shown.Signature, w.signed.Signature)) {
 		head, err := shown.Head(w.keys)
 		if err != nil {
-			w.counts.badWitnesses.Inc()
+			w.counts.BadWitnesses.Inc()
 			if !w.bad[caller.Name] {
 				w.bad[caller.Name] = true
 				w.log.Warn("shown a document that this coordinator did not sign: ignored", "party", caller.Name)

@@ -120,7 +120,7 @@ func TestWitnesses(t *testing.T) {
 			t.Errorf("%s stops the coordinator", what)
 		}
 	}
-	if n := testutil.ToFloat64(w.server.counts.badWitnesses); n != float64(len(lies(t, w))) {
+	if n := testutil.ToFloat64(w.server.counts.BadWitnesses); n != float64(len(lies(t, w))) {
 		t.Errorf("%v lies were counted", n)
 	}
 	must(parties["p1"].Contribute(ctx, s.Hash, ballotFor(1, 3)))

@@ -1,4 +1,4 @@
-package coordinator
+package watch
 
 import (
 	"bytes"
@@ -33,7 +33,7 @@ var pageText embed.FS
 //     (ledgerLook): its reader waits for a draw, and a load then shows what was
 //     read last. What a load may cost has a bound (places, lookTime, mostShown).
 type page struct {
-	server    *Server
+	server    *Watched
 	guard     *webpage.Guard
 	templates *template.Template
 	plans     planCache
@@ -51,7 +51,7 @@ const (
 	mostShownNames   = 120
 )
 
-func newPage(s *Server) (*page, error) {
+func newPage(s *Watched) (*page, error) {
 	text, err := pageText.ReadFile("page.html")
 	if err != nil {
 		return nil, err
@@ -62,14 +62,14 @@ func newPage(s *Server) (*page, error) {
 	}
 	p := &page{
 		server: s, templates: templates, places: make(chan struct{}, 4),
-		guard: &webpage.Guard{Dir: s.config.Dir, Command: "caucus coordinator page --dir " + s.config.Dir, Lasts: pageLasts, Clock: s.config.Clock, Log: s.config.Log},
+		guard: &webpage.Guard{Dir: s.Config.Dir, Command: "caucus coordinator page --dir " + s.Config.Dir, Lasts: pageLasts, Clock: s.Config.Clock, Log: s.Config.Log},
 	}
 	p.ledger.open(s)
 	return p, nil
 }
 
 // close ends what reads beside.
-func (p *page) close() error { p.ledger.close(); return nil }
+func (p *page) close() { p.ledger.close() }
 
 func (p *page) routes() http.Handler {
 	mux := http.NewServeMux()
@@ -100,7 +100,7 @@ func (p *page) load(make func(ctx context.Context, r *http.Request, to *bytes.Bu
 		case errors.Is(err, errNotHere):
 			webpage.Say(w, http.StatusNotFound, "There is no such page", "It may be of another coordinator, or of an older link.")
 		case err != nil:
-			p.server.config.Log.Warn("a page could not be made", "error", err)
+			p.server.Config.Log.Warn("a page could not be made", "error", err)
 			webpage.Say(w, http.StatusServiceUnavailable, "The page could not be made now", "The store could not be read in time; the log says why. Load it again.")
 		default:
 			w.Header().Set("Content-Type", "text/html; charset=utf-8")
@@ -114,8 +114,8 @@ const refresh = 5
 
 func (p *page) top(r *http.Request, title, here string) webpage.Top {
 	return webpage.Top{
-		Title: title, Base: webpage.Base(r), Refresh: refresh, Still: r.URL.Query().Get("still") != "", Here: here, Of: "Coordinator " + p.server.address(),
-		About: fmt.Sprintf("As of %s. It started on %s: who called before is not known.", p.server.config.Clock.Now().UTC().Format("15:04:05 MST"), p.server.started.UTC().Format("2 January 15:04 MST")),
+		Title: title, Base: webpage.Base(r), Refresh: refresh, Still: r.URL.Query().Get("still") != "", Here: here, Of: "Coordinator " + p.server.Address,
+		About: fmt.Sprintf("As of %s. It started on %s: who called before is not known.", p.server.Config.Clock.Now().UTC().Format("15:04:05 MST"), p.server.Started.UTC().Format("2 January 15:04 MST")),
 	}
 }
 
@@ -154,7 +154,7 @@ func (p *page) report(ctx context.Context, r *http.Request, to *bytes.Buffer) er
 		return errNotHere
 	}
 	var row records.Release
-	err = p.server.store.View(ctx, func(tx records.Tx) (err error) { row, err = tx.Release(one.hash); return err })
+	err = p.server.Store.View(ctx, func(tx records.Tx) (err error) { row, err = tx.Release(one.hash); return err })
 	if err != nil {
 		return err
 	}
@@ -162,5 +162,5 @@ func (p *page) report(ctx context.Context, r *http.Request, to *bytes.Buffer) er
 	if err := json.Unmarshal(row.Document, &release); err != nil {
 		return fmt.Errorf("read release: %w", err)
 	}
-	return p.server.config.Report(to, release)
+	return p.server.Config.Report(to, release)
 }

@@ -1,4 +1,4 @@
-package coordinator
+package watch
 
 import (
 	"context"
@@ -15,7 +15,7 @@ import (
 // turn of a writer, which a release that is drawn holds: so one goroutine reads at a time,
 // only when somebody looks, and who looks waits for it hardly at all.
 type ledgerLook struct {
-	server *Server
+	server *Watched
 	under  sync.WaitGroup
 	ctx    context.Context
 	stop   context.CancelFunc
@@ -70,11 +70,11 @@ const (
 	shownDelta = 1e-6
 )
 
-func (l *ledgerLook) open(s *Server) {
+func (l *ledgerLook) open(s *Watched) {
 	l.server, l.every, l.totals = s, 1, privacy.NewTotals()
 	l.ctx, l.stop = context.WithCancel(context.Background())
 	for _, u := range privacy.Units() {
-		if most, ok := s.config.Budget[u]; ok {
+		if most, ok := s.Config.Budget[u]; ok {
 			l.units = append(l.units, unitLimit{u, most.Delta, most.Epsilon})
 		}
 	}
@@ -93,7 +93,7 @@ func (l *ledgerLook) close() {
 
 // look starts reading unless that goes on or was done just now, and waits a little.
 func (l *ledgerLook) look() {
-	clock := l.server.config.Clock
+	clock := l.server.Config.Clock
 	l.mu.Lock()
 	if l.going == nil && clock.Elapsed() >= l.again && l.ctx.Err() == nil {
 		going := make(chan struct{})
@@ -124,7 +124,7 @@ func (l *ledgerLook) look() {
 // walk reads the entries that are new.
 func (l *ledgerLook) walk() error {
 	const page = 256
-	journal := l.server.scheduler.releaser.journal
+	journal := l.server.Journal
 	for {
 		ctx, stop := context.WithTimeout(l.ctx, time.Minute)
 		var entries []privacy.Entry
@@ -185,7 +185,7 @@ func (l *ledgerLook) show(o *overview) {
 	case l.going != nil && l.last == 0:
 		o.LedgerSays = "The ledger is being read."
 	case l.going != nil:
-		o.LedgerSays = fmt.Sprintf("A release is being made: this is what was spent %v ago.", (l.server.config.Clock.Elapsed() - l.read).Round(time.Second))
+		o.LedgerSays = fmt.Sprintf("A release is being made: this is what was spent %v ago.", (l.server.Config.Clock.Elapsed() - l.read).Round(time.Second))
 	case l.last == 0:
 		o.LedgerSays = "Nothing was charged here yet. Where sites add the noise, each site's own ledger is charged, and this one is not."
 	}

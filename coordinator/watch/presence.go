@@ -1,4 +1,4 @@
-package coordinator
+package watch
 
 import (
 	"log/slog"
@@ -12,10 +12,10 @@ import (
 	"caucus/study"
 )
 
-// presence is who called when since the start, and what each said it waits for. It
+// Presence is who called when since the start, and what each said it waits for. It
 // decides nothing. It holds no more than one line a member, and of each study one word
 // of those that there are.
-type presence struct {
+type Presence struct {
 	log *slog.Logger
 
 	mu sync.Mutex // guards of
@@ -39,11 +39,11 @@ const (
 	twicePlaces = time.Hour
 )
 
-func newPresence(log *slog.Logger) *presence { return &presence{log: log, of: map[string]*present{}} }
+func NewPresence(log *slog.Logger) *Presence { return &Presence{log: log, of: map[string]*present{}} }
 
-// note takes a member's call. A process that calls again after another one of the same
+// Note takes a member's call. A process that calls again after another one of the same
 // identity did runs beside it: one that was restarted never comes back.
-func (p *presence) note(caller protocol.Caller, r *pb.ListRequest, now time.Time) {
+func (p *Presence) Note(caller protocol.Caller, r *pb.ListRequest, now time.Time) {
 	if caller.Role != protocol.RoleParty {
 		return
 	}
@@ -83,8 +83,8 @@ func (p *presence) note(caller protocol.Caller, r *pb.ListRequest, now time.Time
 	m.run = run
 }
 
-// member is when a member called last, and in how many places it runs.
-func (p *presence) member(name string, now time.Time) (seen int64, runs uint32) {
+// Member is when a member called last, and in how many places it runs.
+func (p *Presence) Member(name string, now time.Time) (seen int64, runs uint32) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	m := p.of[name]
@@ -98,7 +98,7 @@ func (p *presence) member(name string, now time.Time) (seen int64, runs uint32) 
 }
 
 // waiting is why studies wait at a member, as it said with its last call.
-func (p *presence) waiting(name string) map[study.Hash]protocol.Wait {
+func (p *Presence) waiting(name string) map[study.Hash]protocol.Wait {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if m := p.of[name]; m != nil {
@@ -107,8 +107,8 @@ func (p *presence) waiting(name string) map[study.Hash]protocol.Wait {
 	return nil
 }
 
-// standings are what is known of parties in a study.
-func (p *presence) standings(h study.Hash, parties []string, declined []string) (out []*pb.Standing) {
+// Standings are what is known of parties in a study.
+func (p *Presence) Standings(h study.Hash, parties []string, declined []string) (out []*pb.Standing) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	no := make(map[string]bool, len(declined))

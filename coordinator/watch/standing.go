@@ -1,4 +1,4 @@
-package coordinator
+package watch
 
 import (
 	"context"
@@ -14,7 +14,7 @@ import (
 
 // standing collects what the coordinator is when somebody looks: it reads snapshots
 // and waits for no fold.
-type standing struct{ server *Server }
+type standing struct{ server *Watched }
 
 var (
 	membersMetric  = prometheus.NewDesc("caucus_members", "Parties and operators.", []string{"role", "status"}, nil)
@@ -53,18 +53,19 @@ func (s standing) Collect(out chan<- prometheus.Metric) {
 	}
 	ctx, stop := context.WithTimeout(context.Background(), lookTime)
 	defer stop()
-	now, doubt := s.server.registry.watch.look()
-	flag(ledgerMetric, s.server.scheduler.releaser.behind())
-	flag(clockMetric, doubt != nil)
-	flag(damagedMetric, s.server.unwell.Load())
-	if free, err := s.server.config.Free(); err == nil {
+	is := s.server.Standing()
+	now := is.Now
+	flag(ledgerMetric, is.Behind)
+	flag(clockMetric, is.Doubt != nil)
+	flag(damagedMetric, is.Damaged)
+	if free, err := s.server.Config.Free(); err == nil {
 		gauge(freeMetric, float64(free))
 	}
-	if sharing := s.server.sharing; sharing.helped() {
-		flag(helperMetric, !sharing.helper.Reached())
+	if is.Helped {
+		flag(helperMetric, !is.Reached)
 	}
-	gauge(uploadsMetric, float64(len(s.server.uploads)))
-	gauge(expiryMetric, s.server.authority.Expires().Sub(now).Seconds(), "authority")
+	gauge(uploadsMetric, float64(is.Uploads))
+	gauge(expiryMetric, s.server.AuthorityEnds.Sub(now).Seconds(), "authority")
 
 	err := s.members(ctx, now, gauge)
 	if err == nil {
@@ -83,7 +84,7 @@ type gauges func(d *prometheus.Desc, v float64, labels ...string)
 
 func (s standing) members(ctx context.Context, now time.Time, gauge gauges) error {
 	var all []protocol.Member
-	err := s.server.store.View(ctx, func(tx records.Tx) (err error) { all, err = tx.Members(now); return err })
+	err := s.server.Store.View(ctx, func(tx records.Tx) (err error) { all, err = tx.Members(now); return err })
 	if err != nil {
 		return err
 	}
@@ -115,11 +116,11 @@ func (s standing) studies(ctx context.Context, now time.Time, gauge gauges) erro
 	}
 	var next time.Time
 	awaited := 0
-	for _, c := range s.server.registry.all() {
-		summary, err := c.summaryFor(ctx, protocol.Caller{Role: protocol.RoleOperator})
-		if err != nil {
-			return err
-		}
+	all, err := s.server.Studies(ctx)
+	if err != nil {
+		return err
+	}
+	for _, summary := range all {
 		count[study.State(summary.State)]++
 		if study.State(summary.State) == study.Open {
 			awaited += int(summary.Roster) - int(summary.Contributed)
@@ -139,12 +140,12 @@ func (s standing) studies(ctx context.Context, now time.Time, gauge gauges) erro
 }
 
 func (s standing) budget(ctx context.Context, gauge gauges) error {
-	spent, err := s.server.scheduler.releaser.ledger.Totals(ctx)
+	spent, err := s.server.Ledger.Totals(ctx)
 	if err != nil {
 		return err
 	}
 	for _, u := range privacy.Units() {
-		if most, limited := s.server.config.Budget[u]; limited {
+		if most, limited := s.server.Config.Budget[u]; limited {
 			gauge(spentMetric, spent[u].Epsilon(most.Delta), u.String())
 			gauge(limitMetric, most.Epsilon, u.String())
 		}

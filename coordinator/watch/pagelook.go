@@ -1,4 +1,4 @@
-package coordinator
+package watch
 
 import (
 	"context"
@@ -107,13 +107,13 @@ func (c *planCache) of(tx records.Tx, h study.Hash) (study.Plan, error) {
 // look reads what the overview shows.
 func (p *page) look(ctx context.Context) (o overview, err error) {
 	s := p.server
-	now, _ := s.registry.watch.look()
+	now := s.Standing().Now
 	if err := s.ready(ctx); err != nil {
 		o.Troubles = append(o.Troubles, err.Error())
 	}
 	var members []protocol.Member
 	open := map[study.Hash]string{}
-	err = s.store.View(ctx, func(tx records.Tx) error {
+	err = s.Store.View(ctx, func(tx records.Tx) error {
 		rows, err := tx.Studies()
 		if err != nil {
 			return err
@@ -174,7 +174,7 @@ func (p *page) line(tx records.Tx, row records.Study) (studyLine, error) {
 	l := studyLine{
 		Name: row.Name, Hash: row.Hash.String(), Kind: plan.Kind, Mechanism: plan.Mechanism, Noise: plan.Noise, State: row.State, Over: protocol.Final(row.State), Reason: row.Reason,
 		Contributed: count, Roster: len(plan.Roster), Minimum: ending.Minimum, Unit: plan.Unit.String(), Epsilon: plan.Epsilon, Delta: plan.Delta,
-		Ends: ending.Words(len(plan.Roster)), Report: row.State == study.Released && len(plan.Readers) == 0 && p.server.config.Report != nil,
+		Ends: ending.Words(len(plan.Roster)), Report: row.State == study.Released && len(plan.Readers) == 0 && p.server.Config.Report != nil,
 		hash: row.Hash, plan: plan,
 	}
 	if n := len(plan.Roster); n > 0 {
@@ -213,13 +213,13 @@ func (p *page) members(o *overview, all []protocol.Member, open map[study.Hash]s
 	o.Counts = strings.Join(words, ", ")
 	o.MoreMembers = max(0, len(all)-mostShownMembers)
 	for _, m := range all[:len(all)-o.MoreMembers] {
-		seen, runs := p.server.presence.member(m.Name, now)
+		seen, runs := p.server.Presence.Member(m.Name, now)
 		if seen != 0 {
 			m.Seen = time.UnixMilli(seen)
 		}
 		m.Twice = runs > 1
 		line := memberLine{Name: m.Name, Role: string(m.Role), Status: m.Status, Expires: m.Expires.Format(time.DateOnly), Called: m.Called(now)}
-		waits := p.server.presence.waiting(m.Name)
+		waits := p.server.Presence.waiting(m.Name)
 		for _, h := range slices.SortedFunc(maps.Keys(waits), func(a, b study.Hash) int { return strings.Compare(open[a], open[b]) }) {
 			if name := open[h]; name != "" {
 				line.Waits = append(line.Waits, name+": "+waits[h].Words())
@@ -232,13 +232,13 @@ func (p *page) members(o *overview, all []protocol.Member, open map[study.Hash]s
 // lookAt reads what a study's page shows; errNotHere where there is none.
 func (p *page) lookAt(ctx context.Context, ref string) (l studyLook, err error) {
 	s := p.server
-	now := s.config.Clock.Now()
+	now := s.Config.Clock.Now()
 	var h study.Hash
 	if h.UnmarshalText([]byte(ref)) != nil {
 		return l, errNotHere
 	}
 	var have, missing []study.PartyID
-	err = s.store.View(ctx, func(tx records.Tx) error {
+	err = s.Store.View(ctx, func(tx records.Tx) error {
 		row, err := tx.Study(h)
 		if errors.Is(err, records.ErrNone) {
 			return errNotHere
@@ -287,11 +287,11 @@ func (p *page) lookAt(ctx context.Context, ref string) (l studyLook, err error) 
 	l.ContributedBy, l.MoreContributed = some(have)
 	l.Missing, l.MoreMissing = some(missing)
 	if l.State == study.Sealed || l.State == study.Folded {
-		l.Awaited, l.MoreAwaited = some(s.scheduler.releaser.witness.awaited(h, have))
+		l.Awaited, l.MoreAwaited = some(s.Awaited(h, have))
 	}
 	if l.State == study.Open {
 		l.Waiting, l.MoreWaits = true, l.MoreMissing
-		for _, standing := range s.presence.standings(h, l.Missing, l.Declined) {
+		for _, standing := range s.Presence.Standings(h, l.Missing, l.Declined) {
 			words := protocol.Standing{Party: standing.Party, Wait: protocol.Wait(standing.What)}
 			if standing.SeenUnixMillis != 0 {
 				words.Seen = time.UnixMilli(standing.SeenUnixMillis)
