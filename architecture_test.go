@@ -60,7 +60,11 @@ var rooms = map[string][]string{
 	"protocol/pb":               {},
 	"aggregator":                {"internal/database", "protocol", "protocol/pb", "study", "study/bodies", "aggregation/shares", "privacy"},
 	"agent":                     {"aggregator", "internal/folder", "dataset/files", "dataset/mapping", "internal/clock", "internal/webpage", "internal/yamlfile", "protocol", "study", "study/keyed", "study/kinds", "study/verify", "auxdata", "dataset", "learners", "learners/command", "privacy", "privacy/journal"},
-	"coordinator":               {"aggregation/shares", "aggregator", "internal/folder", "internal/clock", "internal/database", "internal/webpage", "internal/yamlfile", "protocol", "protocol/pb", "study", "study/kinds", "auxdata", "privacy", "privacy/journal"},
+	"coordinator/records":       {"internal/database", "protocol", "study", "auxdata", "privacy"},
+	"coordinator/folder":        {"coordinator/records", "aggregation/shares", "aggregator", "internal/clock", "internal/database", "internal/folder", "internal/webpage", "internal/yamlfile", "privacy", "privacy/journal", "protocol", "study"},
+	"coordinator/members":       {"coordinator/folder", "coordinator/records", "internal/clock", "protocol", "protocol/pb"},
+	"coordinator/watch":         {"coordinator/folder", "coordinator/records", "internal/webpage", "privacy", "protocol", "protocol/pb", "study"},
+	"coordinator":               {"coordinator/members", "coordinator/watch", "coordinator/records", "coordinator/folder", "aggregation/shares", "aggregator", "internal/clock", "internal/database", "protocol", "protocol/pb", "study", "study/kinds", "auxdata", "privacy", "privacy/journal"},
 	"helper":                    {"aggregator", "aggregation/shares", "internal/database", "internal/folder", "internal/webpage", "internal/yamlfile", "protocol", "study", "study/kinds", "privacy", "privacy/journal"},
 	"deploy":                    {},
 	"cmd/caucus":                nil, // anything
@@ -190,7 +194,7 @@ var otherWords = map[string]map[string]string{
 	"dataset":                   {"auto": "a number of components that is chosen"},
 	"learners":                  {"logistic": "a loss"},
 	"agent":                     {"none": "no columns"},
-	"coordinator":               {"none": "no budget"},
+	"coordinator/watch":         {"none": "no budget"},
 	"helper":                    {"none": "no names in a list"},
 	"internal/yamlfile":         {"none": "no limits"},
 	"internal/webpage":          {"none": "a request that no page made, as browsers say it"},
@@ -338,7 +342,7 @@ var machineTime = map[string]string{
 func TestClocksAreGiven(t *testing.T) {
 	asks := []string{"Now", "Since", "Until", "Sleep", "After", "AfterFunc", "Tick", "NewTimer", "NewTicker"}
 	seen := map[string]bool{}
-	for _, room := range []string{"agent", "aggregator", "coordinator", "protocol", "internal/clock"} {
+	for _, room := range []string{"agent", "aggregator", "coordinator", "coordinator/folder", "coordinator/members", "coordinator/records", "coordinator/watch", "protocol", "internal/clock"} {
 		files, err := filepath.Glob(room + "/*.go")
 		if err != nil {
 			t.Fatal(err)
@@ -377,7 +381,7 @@ func TestClocksAreGiven(t *testing.T) {
 // TestLocksSayWhatTheyGuard: beside each lock stands what it guards.
 func TestLocksSayWhatTheyGuard(t *testing.T) {
 	lock := regexp.MustCompile(`sync\.(RW)?Mutex$`)
-	for _, room := range []string{"agent", "aggregator", "coordinator", "protocol", "cmd/caucus", "lab", "privacy", "privacy/journal"} {
+	for _, room := range []string{"agent", "aggregator", "coordinator", "coordinator/folder", "coordinator/members", "coordinator/records", "coordinator/watch", "protocol", "cmd/caucus", "lab", "privacy", "privacy/journal"} {
 		files, err := filepath.Glob(room + "/*.go")
 		if err != nil {
 			t.Fatal(err)

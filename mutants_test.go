@@ -648,23 +648,23 @@ var mutants = []mutant{
 		found: "TestReceiptOfSomethingElse",
 	},
 	{
-		name: "who is revoked meanwhile renews", room: "coordinator", file: "enrolment.go",
-		old: "if err := s.certificates.within(tx, caller); err != nil {", new: "if err := s.certificates.within(tx, caller); err != nil && ctx == nil {",
+		name: "who is revoked meanwhile renews", room: "coordinator/members", file: "enrolment.go", in: "coordinator",
+		old: "if err := s.certificates.Within(tx, caller); err != nil {", new: "if err := s.certificates.Within(tx, caller); err != nil && ctx == nil {",
 		found: "TestRevokedInTheStore",
 	},
 	{
 		name: "who is revoked meanwhile declines", room: "coordinator", file: "studies.go",
-		old: "if err := s.certificates.within(tx, caller); err != nil {", new: "if err := s.certificates.within(tx, caller); err != nil && ctx == nil {",
+		old: "if err := s.certificates.Within(tx, caller); err != nil {", new: "if err := s.certificates.Within(tx, caller); err != nil && ctx == nil {",
 		found: "TestRevokedInTheStore",
 	},
 	{
 		name: "of who is revoked meanwhile an answer's key is stored", room: "coordinator", file: "courier.go",
-		old: "if err := s.certificates.within(tx, caller); err != nil {", new: "if err := s.certificates.within(tx, caller); err != nil && ctx == nil {",
+		old: "if err := s.certificates.Within(tx, caller); err != nil {", new: "if err := s.certificates.Within(tx, caller); err != nil && ctx == nil {",
 		found: "TestRevokedInTheStore",
 	},
 	{
 		name: "who is revoked meanwhile brings lost bytes", room: "coordinator", file: "repair.go",
-		old: "if err := c.certificates.within(tx, caller); err != nil {", new: "if err := c.certificates.within(tx, caller); err != nil && ctx == nil {",
+		old: "if err := c.certificates.Within(tx, caller); err != nil {", new: "if err := c.certificates.Within(tx, caller); err != nil && ctx == nil {",
 		found: "TestRevokedInTheStore",
 	},
 	{

@@ -29,7 +29,7 @@ var drawn = map[string]string{
 	"cmd/caucus.auditTrial":            "t.Draws(rand.Reader)",
 	"cmd/caucus.operator.create":       "rand.Read(seed[:])", // a plan's public seed
 	"coordinator.Server.assemble":      "rand.Read(s.run)",
-	"coordinator.drawnName":            "rand.Int(rand.Reader, big.NewInt(int64(len(drawnLetters))))",
+	"coordinator/members.drawnName":    "rand.Int(rand.Reader, big.NewInt(int64(len(drawnLetters))))",
 	"internal/webpage.secret":          "rand.Read(b)",
 	"privacy.asked.salt":               "rand.Read(salt[:])",
 	"privacy.system.Read":              "rand.Read(b)", // all noise

@@ -11,110 +11,17 @@ import (
 	"google.golang.org/grpc"
 
 	"caucus/auxdata"
+	"caucus/coordinator/members"
+	"caucus/coordinator/records"
 	"caucus/protocol"
 	"caucus/protocol/pb"
 	"caucus/study"
 )
 
-// Invite makes an invitation; it is stored before its text leaves. A member
-// that is invited again keeps what it has.
-func (s *Server) Invite(ctx context.Context, r *pb.InviteRequest) (*pb.InviteReply, error) {
-	role := protocol.Role(r.Role)
-	if role == "" {
-		role = protocol.RoleParty
-	}
-	if role != protocol.RoleParty && role != protocol.RoleOperator {
-		return nil, fmt.Errorf("%w: role %q: want %s or %s", protocol.ErrInvalid, r.Role, protocol.RoleParty, protocol.RoleOperator)
-	}
-	if err := protocol.CheckName(r.Name); err != nil {
-		return nil, fmt.Errorf("%w: %v", protocol.ErrInvalid, err)
-	}
-	now := s.config.Clock.Now()
-	valid, address, err := s.invites(r.ValidSeconds, r.Address)
-	if err != nil {
-		return nil, err
-	}
-	v, serial, err := s.authority.Invite(protocol.Invitation{
-		Coordinator: address, Name: r.Name, Role: role, Expires: now.Add(valid).UTC(),
-		Signer: s.keys.First(), Successions: s.keys.Successions(),
-	}, now)
-	if err != nil {
-		return nil, err
-	}
-	err = s.store.Update(ctx, func(tx Tx) error {
-		if err := ensureMember(tx, r.Name, role, now); err != nil {
-			return err
-		}
-		return tx.AddInvitation(invitation{Serial: serial, Name: r.Name, Expires: v.Expires})
-	})
-	if err != nil {
-		return nil, err
-	}
-	s.config.Log.Info("invited", "party", r.Name, "role", role, "by", callerOf(ctx).Name)
-	return &pb.InviteReply{Invitation: v.String(), ExpiresUnixMillis: v.Expires.UnixMilli()}, nil
-}
-
-// invites is how long an invitation or a join token is good, and whom it tells to dial.
-func (s *Server) invites(seconds int64, address string) (valid time.Duration, dial string, err error) {
-	valid = time.Duration(seconds) * time.Second
-	if seconds == 0 {
-		valid = s.config.InvitationValid
-	}
-	if valid < time.Second || valid > 90*24*time.Hour {
-		return 0, "", fmt.Errorf("%w: an invitation is good for 1 second to 90 days", protocol.ErrInvalid)
-	}
-	if dial = address; dial == "" {
-		dial = s.address()
-	}
-	if err := protocol.CheckAddress(dial); err != nil {
-		return 0, "", fmt.Errorf("%w: %v", protocol.ErrInvalid, err)
-	}
-	return valid, dial, nil
-}
-
-// ensureMember makes a member, or finds the one of that name and role. Names that
-// differ in case only would be one file name, and to most people one name. A name under
-// which somebody came by a join token is not given to another while that one may call:
-// whoever holds a token chooses names, and could have chosen it before. Who has the name
-// from then on came by an operator, and is no more the token's.
-func ensureMember(tx Tx, name string, role protocol.Role, now time.Time) error {
-	had, err := tx.Namesake(name)
-	switch {
-	case errors.Is(err, errNone):
-		return tx.AddMember(name, role)
-	case err != nil:
-		return err
-	case had != name:
-		return fmt.Errorf("%w: %s is a member: %s differs from it in case only: give another name", protocol.ErrExists, had, name)
-	}
-	is, err := tx.Member(name)
-	if err == nil && is != role {
-		err = fmt.Errorf("%w: %s is a member of role %s: give another name", protocol.ErrExists, name, is)
-	}
-	if err != nil {
-		return err
-	}
-	by, err := tx.Came(name)
-	if errors.Is(err, errNone) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	valid, err := tx.Outlasting(name, now)
-	if err != nil {
-		return err
-	}
-	if valid > 0 {
-		return fmt.Errorf("%w: %s is enrolled, by join token %s: revoke it first, or give another name", protocol.ErrExists, name, by)
-	}
-	return tx.Replace(name)
-}
-
 // ListMembers lists parties and operators.
 func (s *Server) ListMembers(ctx context.Context, _ *pb.ListMembersRequest) (*pb.ListMembersReply, error) {
 	var members []protocol.Member
-	err := s.store.View(ctx, func(tx Tx) (err error) {
+	err := s.store.View(ctx, func(tx records.Tx) (err error) {
 		members, err = tx.Members(s.config.Clock.Now())
 		return err
 	})
@@ -123,7 +30,7 @@ func (s *Server) ListMembers(ctx context.Context, _ *pb.ListMembersRequest) (*pb
 	}
 	reply := &pb.ListMembersReply{}
 	for _, m := range members {
-		seen, runs := s.presence.member(m.Name, s.config.Clock.Now())
+		seen, runs := s.presence.Member(m.Name, s.config.Clock.Now())
 		reply.Members = append(reply.Members, &pb.Member{
 			SeenUnixMillis: seen, Runs: runs, Labels: m.Labels, Token: m.Token,
 			Name: m.Name, Role: string(m.Role), Status: m.Status, ExpiresUnixMillis: m.Expires.UnixMilli(),
@@ -132,37 +39,12 @@ func (s *Server) ListMembers(ctx context.Context, _ *pb.ListMembersRequest) (*pb
 	return reply, nil
 }
 
-// Revoke ends a member's certificates and invitations, then its calls and
-// connections that are there.
-func (s *Server) Revoke(ctx context.Context, r *pb.RevokeRequest) (*pb.RevokeReply, error) {
-	if r.Name == callerOf(ctx).Name {
-		return nil, fmt.Errorf("%w: an operator cannot revoke itself: another one must", protocol.ErrInvalid)
-	}
-	var revision int64
-	err := s.store.Update(ctx, func(tx Tx) (err error) {
-		if err = tx.Revoke(r.Name); err == nil {
-			revision, err = tx.Revision()
-		}
-		return err
-	})
-	if errors.Is(err, errNone) {
-		return nil, fmt.Errorf("%w: no member %q", protocol.ErrNotFound, r.Name)
-	}
-	if err != nil {
-		s.certificates.refresh(context.WithoutCancel(ctx))
-		return nil, err
-	}
-	s.gate.evict(revision, r.Name)
-	s.config.Log.Info("revoked", "party", r.Name, "by", callerOf(ctx).Name)
-	return &pb.RevokeReply{}, nil
-}
-
 // UploadPool stores a pool whole, in one transaction.
 func (s *Server) UploadPool(stream grpc.ClientStreamingServer[pb.UploadPoolRequest, pb.UploadPoolReply]) error {
 	ctx := stream.Context()
 	first, err := stream.Recv()
 	if err != nil {
-		return received(err)
+		return members.FirstError(err)
 	}
 	h := first.GetHeader()
 	switch {
@@ -172,11 +54,11 @@ func (s *Server) UploadPool(stream grpc.ClientStreamingServer[pb.UploadPoolReque
 		return fmt.Errorf("%w: the pool has %d bytes, at most %d are taken", protocol.ErrTooLarge, h.Size, s.config.Limits.Pool)
 	}
 	digest := auxdata.Digest(h.Digest)
-	err = s.store.View(ctx, func(tx Tx) error { _, err := tx.PoolSize(digest); return err })
+	err = s.store.View(ctx, func(tx records.Tx) error { _, err := tx.PoolSize(digest); return err })
 	if err == nil {
 		return stream.SendAndClose(&pb.UploadPoolReply{})
 	}
-	if !errors.Is(err, errNone) {
+	if !errors.Is(err, records.ErrNone) {
 		return err
 	}
 	release, err := s.upload(ctx)
@@ -184,15 +66,15 @@ func (s *Server) UploadPool(stream grpc.ClientStreamingServer[pb.UploadPoolReque
 		return err
 	}
 	defer release()
-	data, err := assemble(ctx, stream.Recv, h.Size, s.config.Limits, s.config.Clock)
+	data, err := members.Receive(ctx, stream.Recv, h.Size, s.config.Limits, s.config.Clock)
 	if err != nil {
 		return err
 	}
 	if sha256.Sum256(data) != digest {
 		return fmt.Errorf("%w: the pool does not have digest %s", protocol.ErrDamaged, digest)
 	}
-	err = s.store.Update(ctx, func(tx Tx) error {
-		if _, err := tx.PoolSize(digest); !errors.Is(err, errNone) {
+	err = s.store.Update(ctx, func(tx records.Tx) error {
+		if _, err := tx.PoolSize(digest); !errors.Is(err, records.ErrNone) {
 			return err // another call stored it meanwhile
 		}
 		return tx.AddPool(digest, data)
@@ -209,7 +91,7 @@ func (s *Server) CreateStudy(stream grpc.ClientStreamingServer[pb.CreateStudyReq
 	ctx := stream.Context()
 	first, err := stream.Recv()
 	if err != nil {
-		return received(err)
+		return members.FirstError(err)
 	}
 	h := first.GetHeader()
 	switch {
@@ -239,7 +121,7 @@ func (s *Server) draft(stream grpc.ClientStreamingServer[pb.CreateStudyRequest, 
 		return nil, err
 	}
 	defer release()
-	canonical, err := assemble(ctx, stream.Recv, size, s.config.Limits, s.config.Clock)
+	canonical, err := members.Receive(ctx, stream.Recv, size, s.config.Limits, s.config.Clock)
 	if err != nil {
 		return nil, err
 	}
@@ -253,12 +135,12 @@ func (s *Server) draft(stream grpc.ClientStreamingServer[pb.CreateStudyRequest, 
 	if err := s.runnable(ctx, plan); err != nil {
 		return nil, err
 	}
-	row := studyRow{
+	row := records.Study{
 		Hash: hash, Name: plan.Name, Plan: canonical, Signature: s.signer.Sign(protocol.PlanDocument, canonical),
 		Created: s.config.Clock.Now(), State: study.InDraft,
 	}
-	err = s.store.Update(ctx, func(tx Tx) error {
-		if _, err := tx.Study(hash); !errors.Is(err, errNone) {
+	err = s.store.Update(ctx, func(tx records.Tx) error {
+		if _, err := tx.Study(hash); !errors.Is(err, records.ErrNone) {
 			return err // another call stored it meanwhile
 		}
 		all, err := tx.Studies()
@@ -278,7 +160,7 @@ func (s *Server) draft(stream grpc.ClientStreamingServer[pb.CreateStudyRequest, 
 	if err != nil {
 		return nil, err
 	}
-	s.config.Log.Info("study created", "study", hash, "by", callerOf(ctx).Name)
+	s.config.Log.Info("study created", "study", hash, "by", members.CallerOf(ctx).Name)
 	return s.registry.add(row), nil
 }
 
@@ -339,7 +221,7 @@ func (s *Server) runnable(ctx context.Context, plan study.Plan) error {
 
 // knownRoster refuses a roster with a name that nobody can have: it would be
 // missed without a word.
-func (s *Server) knownRoster(tx Tx, plan study.Plan) error {
+func (s *Server) knownRoster(tx records.Tx, plan study.Plan) error {
 	members, err := tx.Members(s.config.Clock.Now())
 	if err != nil {
 		return err
@@ -362,7 +244,7 @@ func (s *Server) knownRoster(tx Tx, plan study.Plan) error {
 
 // OpenStudy lets the parties contribute.
 func (s *Server) OpenStudy(ctx context.Context, r *pb.StudyRequest) (*pb.Summary, error) {
-	c, err := s.registry.find(ctx, r.Study, callerOf(ctx))
+	c, err := s.registry.find(ctx, r.Study, members.CallerOf(ctx))
 	if err != nil {
 		return nil, err
 	}
@@ -381,7 +263,7 @@ func (s *Server) OpenStudy(ctx context.Context, r *pb.StudyRequest) (*pb.Summary
 	if _, err := c.step(ctx, study.Opened{}, nil); err != nil {
 		return nil, err
 	}
-	s.config.Log.Info("study opened", "study", c.hash, "by", callerOf(ctx).Name)
+	s.config.Log.Info("study opened", "study", c.hash, "by", members.CallerOf(ctx).Name)
 	return s.summarize(ctx, c)
 }
 
@@ -396,7 +278,7 @@ func (s *Server) CancelStudy(ctx context.Context, r *pb.CancelRequest) (*pb.Summ
 	if len(r.Reason) > maxReason {
 		return nil, fmt.Errorf("%w: the reason has %d bytes, at most %d are taken", protocol.ErrInvalid, len(r.Reason), maxReason)
 	}
-	c, err := s.registry.find(ctx, r.Study, callerOf(ctx))
+	c, err := s.registry.find(ctx, r.Study, members.CallerOf(ctx))
 	if err != nil {
 		return nil, err
 	}
@@ -417,14 +299,14 @@ func (s *Server) CancelStudy(ctx context.Context, r *pb.CancelRequest) (*pb.Summ
 		return nil, err
 	}
 	s.scheduler.releaser.witness.forget(c.hash)
-	s.config.Log.Info("study cancelled", "study", c.hash, "by", callerOf(ctx).Name)
+	s.config.Log.Info("study cancelled", "study", c.hash, "by", members.CallerOf(ctx).Name)
 	return s.summarize(ctx, c)
 }
 
 // Waive lets a study be released without the contributors that have not called
 // since the start. It says nothing about an entry that was shown and is lost.
 func (s *Server) Waive(ctx context.Context, r *pb.StudyRequest) (*pb.Summary, error) {
-	c, err := s.registry.find(ctx, r.Study, callerOf(ctx))
+	c, err := s.registry.find(ctx, r.Study, members.CallerOf(ctx))
 	if err != nil {
 		return nil, err
 	}
@@ -442,7 +324,7 @@ func (s *Server) Waive(ctx context.Context, r *pb.StudyRequest) (*pb.Summary, er
 		return nil, err
 	}
 	if len(missing) > 0 {
-		s.config.Log.Warn("released without waiting for these to call since the start, as an operator says", "study", c.hash, "parties", missing, "by", callerOf(ctx).Name)
+		s.config.Log.Warn("released without waiting for these to call since the start, as an operator says", "study", c.hash, "parties", missing, "by", members.CallerOf(ctx).Name)
 		witness.waive(c.hash, missing)
 		s.scheduler.nudge()
 	}
@@ -454,7 +336,7 @@ func (s *Server) Waive(ctx context.Context, r *pb.StudyRequest) (*pb.Summary, er
 func (s *Server) Clock(ctx context.Context, r *pb.ClockRequest) (*pb.ClockReply, error) {
 	if r.Vouch {
 		s.registry.watch.vouch()
-		s.config.Log.Warn("the clock is believed, as an operator says", "by", callerOf(ctx).Name, "time", s.config.Clock.Now().UTC())
+		s.config.Log.Warn("the clock is believed, as an operator says", "by", members.CallerOf(ctx).Name, "time", s.config.Clock.Now().UTC())
 		s.scheduler.nudge()
 	}
 	now, doubt := s.registry.watch.look()

@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 
+	"caucus/coordinator/folder"
+	"caucus/coordinator/records"
 	"caucus/privacy"
 	"caucus/protocol"
 	"caucus/study"
@@ -20,7 +22,7 @@ const foldBatch = 32
 type releaser struct {
 	ledger   *privacy.Ledger
 	journal  privacy.Journal // the ledger's
-	head     *ledgerHead
+	head     *folder.Head
 	witness  *witnesses
 	signer   *protocol.Signer
 	repairer repairer
@@ -69,7 +71,7 @@ func (c *runningStudy) advance(ctx context.Context, r releaser) error {
 				err = fmt.Errorf("resume study %s: unknown effect %T", c.hash, e)
 			}
 			_, folded := e.(study.MakeRelease)
-			if errors.Is(err, errDamagedSum) || errors.Is(err, errMissingBody) || folded && damaged(err) {
+			if errors.Is(err, records.ErrDamagedSum) || errors.Is(err, errMissingBody) || folded && damaged(err) {
 				return c.loseFolded(ctx, r.repairer, err)
 			}
 			if err != nil {
@@ -114,7 +116,7 @@ func (c *runningStudy) add(ctx context.Context, task study.Task) (total int, err
 		return 0, err
 	}
 	for more := true; more; {
-		err := c.store.Update(context.WithoutCancel(ctx), func(tx Tx) error {
+		err := c.store.Update(context.WithoutCancel(ctx), func(tx records.Tx) error {
 			stored, n, err := tx.Sum(c.hash)
 			if err != nil {
 				return err
@@ -166,7 +168,7 @@ func (c *runningStudy) summed(ctx context.Context, s *study.Study, task study.Ta
 	if err != nil {
 		return study.Summed{}, err
 	}
-	err = c.store.View(ctx, func(tx Tx) error {
+	err = c.store.View(ctx, func(tx records.Tx) error {
 		stored, n, err := tx.Sum(c.hash)
 		if err != nil {
 			return err
@@ -198,12 +200,12 @@ func (c *runningStudy) release(ctx context.Context, s *study.Study, r releaser) 
 	}
 	release.Plan, release.Software, release.Amendments = c.row.Plan, r.software, c.amendments
 	// A release says what was to be expected of this many parties.
-	var out releaseRow
+	var out records.Release
 	if out.Document, err = json.Marshal(release); err != nil {
 		return fail(err)
 	}
 	out.Signature = r.signer.Sign(protocol.ReleaseDocument, out.Document)
-	head, err := r.head.advance(ctx, r.journal)
+	head, err := r.head.Advance(ctx, r.journal)
 	if err != nil {
 		return fail(err)
 	}
@@ -211,7 +213,7 @@ func (c *runningStudy) release(ctx context.Context, s *study.Study, r releaser) 
 	if err := r.witness.stopped(); err != nil { // shown while it was made: the ledger has its answer, and nobody else yet
 		return fail(err)
 	}
-	_, err = c.step(ctx, study.ReleaseDone{}, func(tx Tx, _ study.Effect) error {
+	_, err = c.step(ctx, study.ReleaseDone{}, func(tx records.Tx, _ study.Effect) error {
 		return tx.AddRelease(c.hash, out)
 	})
 	return err

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"caucus/coordinator/folder"
 	"caucus/privacy"
 	"caucus/protocol"
 	"caucus/study"
@@ -23,8 +24,8 @@ func TestBackup(t *testing.T) {
 	s := w.small(2)
 	must(w.parties["p0"].Contribute(ctx, s.Hash, ballotFor(0, 2)))
 	out := filepath.Join(t.TempDir(), "backup")
-	made := must(Backup(ctx, w.config.Dir, out, w.clock.Now()))
-	if made.Ledger != (privacy.Head{}) || made.Files[storeFile] == "" || made.Files[LedgerFile] == "" || made.Files[signerFile] == "" {
+	made := must(folder.Backup(ctx, w.config.Dir, out, w.clock.Now()))
+	if made.Ledger != (privacy.Head{}) || made.Files[folder.StoreFile] == "" || made.Files[folder.LedgerFile] == "" || made.Files[folder.SignerFile] == "" {
 		t.Errorf("the backup holds %v at %s", made.Names(), made.Ledger)
 	}
 	for _, e := range must(os.ReadDir(out)) {
@@ -35,7 +36,7 @@ func TestBackup(t *testing.T) {
 			t.Errorf("%s is in the backup", e.Name())
 		}
 	}
-	if _, err := Backup(ctx, w.config.Dir, out, w.clock.Now()); err == nil || !strings.Contains(err.Error(), "there already") {
+	if _, err := folder.Backup(ctx, w.config.Dir, out, w.clock.Now()); err == nil || !strings.Contains(err.Error(), "there already") {
 		t.Errorf("over an earlier backup: %v", err)
 	}
 	must(w.parties["p1"].Contribute(ctx, s.Hash, ballotFor(1, 2)))
@@ -43,14 +44,14 @@ func TestBackup(t *testing.T) {
 	w.stop()
 
 	dir := w.config.Dir
-	if _, err := Restore(ctx, out, dir); err == nil || !strings.Contains(err.Error(), "move it away") {
+	if _, err := folder.Restore(ctx, out, dir); err == nil || !strings.Contains(err.Error(), "move it away") {
 		t.Errorf("restored over a folder: %v", err)
 	}
-	if report := must(CheckBackup(ctx, out, dir)); report.Behind != 1 {
+	if report := must(folder.CheckBackup(ctx, out, dir)); report.Behind != 1 {
 		t.Errorf("the backup is %d entries behind", report.Behind)
 	}
 	must(0, os.Rename(dir, dir+".away"))
-	if report := must(Restore(ctx, out, dir)); report.Behind != 1 {
+	if report := must(folder.Restore(ctx, out, dir)); report.Behind != 1 {
 		t.Errorf("the restored folder is %d entries behind", report.Behind)
 	}
 	w.start()
@@ -70,7 +71,7 @@ func TestBackupOfEveryMoment(t *testing.T) {
 	var w *world
 	n := 0
 	at := make(chan struct{}, 1)
-	w = newWorld(t, func(c *Config) {
+	w = newWorld(t, func(c *folder.Config) {
 		c.Checkpoint = func(effect string) {
 			if !strings.HasPrefix(effect, "after ") || effect == "after receipt sent" {
 				return // within a transaction nothing else can be read
@@ -80,9 +81,9 @@ func TestBackupOfEveryMoment(t *testing.T) {
 			n++
 			out := filepath.Join(dir, strings.ReplaceAll(effect, "/", "."), time.Now().Format("150405.000000000"))
 			must(0, os.MkdirAll(filepath.Dir(out), 0o700))
-			if _, err := Backup(ctx, c.Dir, out, time.Now()); err != nil {
+			if _, err := folder.Backup(ctx, c.Dir, out, time.Now()); err != nil {
 				t.Errorf("%s: %v", effect, err)
-			} else if _, err := CheckBackup(ctx, out, ""); err != nil {
+			} else if _, err := folder.CheckBackup(ctx, out, ""); err != nil {
 				t.Errorf("%s: %v", effect, err)
 			}
 		}
@@ -104,40 +105,40 @@ func TestCheckBackup(t *testing.T) {
 	ctx := context.Background()
 	w := stoppedWorld(t)
 	out := filepath.Join(t.TempDir(), "backup")
-	must(Backup(ctx, w.config.Dir, out, w.clock.Now()))
+	must(folder.Backup(ctx, w.config.Dir, out, w.clock.Now()))
 	before := readFiles(t, out+"/")
-	if report := must(CheckBackup(ctx, out, w.config.Dir)); report.Ledger.Sequence != 1 || report.Behind != 0 {
+	if report := must(folder.CheckBackup(ctx, out, w.config.Dir)); report.Ledger.Sequence != 1 || report.Behind != 0 {
 		t.Errorf("the backup: %+v", report)
 	}
-	for _, file := range []string{storeFile, LedgerFile, ConfigFile, signerFile} {
+	for _, file := range []string{folder.StoreFile, folder.LedgerFile, folder.ConfigFile, folder.SignerFile} {
 		path := filepath.Join(out, file)
 		good := must(os.ReadFile(path))
 		bad := append([]byte{}, good...)
 		bad[len(bad)/2] ^= 1
 		for what, text := range map[string][]byte{"damaged": bad, "cut off": good[:len(good)/2], "empty": nil} {
 			must(0, os.WriteFile(path, text, 0o600))
-			if _, err := CheckBackup(ctx, out, ""); err == nil || !strings.Contains(err.Error(), file) {
+			if _, err := folder.CheckBackup(ctx, out, ""); err == nil || !strings.Contains(err.Error(), file) {
 				t.Errorf("%s is %s: %v", file, what, err)
 			}
-			if _, err := Restore(ctx, out, w.config.Dir+".new"); err == nil {
+			if _, err := folder.Restore(ctx, out, w.config.Dir+".new"); err == nil {
 				t.Errorf("restored although %s is %s", file, what)
 			}
 		}
 		must(0, os.Remove(path))
-		if _, err := CheckBackup(ctx, out, ""); err == nil {
+		if _, err := folder.CheckBackup(ctx, out, ""); err == nil {
 			t.Errorf("%s is missing", file)
 		}
 		must(0, os.WriteFile(path, good, 0o600))
 	}
-	manifest := must(os.ReadFile(filepath.Join(out, BackupFile)))
-	must(0, os.WriteFile(filepath.Join(out, BackupFile), []byte(strings.Replace(string(manifest), signerFile, "../"+signerFile, 1)), 0o600))
-	if _, err := CheckBackup(ctx, out, ""); err == nil || !strings.Contains(err.Error(), "it was changed") {
+	manifest := must(os.ReadFile(filepath.Join(out, folder.BackupFile)))
+	must(0, os.WriteFile(filepath.Join(out, folder.BackupFile), []byte(strings.Replace(string(manifest), folder.SignerFile, "../"+folder.SignerFile, 1)), 0o600))
+	if _, err := folder.CheckBackup(ctx, out, ""); err == nil || !strings.Contains(err.Error(), "it was changed") {
 		t.Errorf("a manifest that points elsewhere: %v", err)
 	}
-	if _, err := CheckBackup(ctx, w.config.Dir, ""); err == nil || !strings.Contains(err.Error(), "it is no backup") {
+	if _, err := folder.CheckBackup(ctx, w.config.Dir, ""); err == nil || !strings.Contains(err.Error(), "it is no backup") {
 		t.Errorf("a coordinator's own folder: %v", err)
 	}
-	must(0, os.WriteFile(filepath.Join(out, BackupFile), manifest, 0o600))
+	must(0, os.WriteFile(filepath.Join(out, folder.BackupFile), manifest, 0o600))
 	after := readFiles(t, out+"/")
 	for path, text := range before {
 		if string(after[path]) != string(text) {
@@ -155,13 +156,13 @@ func TestRestoreElsewhere(t *testing.T) {
 	ctx := context.Background()
 	w := stoppedWorld(t)
 	dir := w.config.Dir
-	file := w.config.path(ConfigFile)
+	file := w.config.Path(folder.ConfigFile)
 	must(0, os.WriteFile(file, append(must(os.ReadFile(file)), "dir: "+dir+"\n"...), 0o600))
 	out := filepath.Join(t.TempDir(), "backup")
-	must(Backup(ctx, dir, out, w.clock.Now()))
-	if _, err := Restore(ctx, out, dir+".new"); err == nil || !strings.Contains(err.Error(), "says dir: "+dir) {
+	must(folder.Backup(ctx, dir, out, w.clock.Now()))
+	if _, err := folder.Restore(ctx, out, dir+".new"); err == nil || !strings.Contains(err.Error(), "says dir: "+dir) {
 		t.Errorf("restored elsewhere: %v", err)
 	}
 	must(0, os.Rename(dir, dir+".away"))
-	must(Restore(ctx, out, dir))
+	must(folder.Restore(ctx, out, dir))
 }

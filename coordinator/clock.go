@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"caucus/coordinator/records"
 	"caucus/internal/clock"
 )
 
@@ -17,7 +18,7 @@ import (
 // operator vouches for it. Whatever jump a deadline is not over by costs nobody a
 // study; one that it is would fail all that are open, for good.
 type clockWatch struct {
-	store Store
+	store records.Store
 	clock clock.Clock
 	log   *slog.Logger
 
@@ -41,13 +42,13 @@ const (
 // that it went back, or that the coordinator was stopped for longer than stop.
 func (w *clockWatch) open(ctx context.Context, stop time.Duration, studies bool) error {
 	var last time.Time
-	err := w.store.View(ctx, func(tx Tx) (err error) { last, err = tx.Clock(); return err })
-	if err != nil && !errors.Is(err, errNone) {
+	err := w.store.View(ctx, func(tx records.Tx) (err error) { last, err = tx.Clock(); return err })
+	if err != nil && !errors.Is(err, records.ErrNone) {
 		return fmt.Errorf("read the last stored time: %w", err)
 	}
 	w.mu.Lock()
 	w.saved = -1
-	if errors.Is(err, errNone) || !studies {
+	if errors.Is(err, records.ErrNone) || !studies {
 		w.believe()
 	} else {
 		w.at, w.since, w.ahead = last, w.clock.Elapsed(), stop
@@ -109,5 +110,5 @@ func (w *clockWatch) save(ctx context.Context, at bool) error {
 	if !due {
 		return nil
 	}
-	return w.store.Update(ctx, func(tx Tx) error { return tx.SetClock(now) })
+	return w.store.Update(ctx, func(tx records.Tx) error { return tx.SetClock(now) })
 }

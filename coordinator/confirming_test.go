@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"caucus/coordinator/folder"
 	"caucus/helper"
 	"caucus/protocol"
 	"caucus/study"
@@ -215,7 +216,7 @@ func TestOpenedAgain(t *testing.T) {
 
 	w.stop()
 	putBack()
-	if behind, err := ReconcileShares(ctx, w.config.Dir); err != nil || !behind {
+	if behind, err := folder.ReconcileShares(ctx, w.config.Dir); err != nil || !behind {
 		t.Fatalf("reconciled: %t, %v", behind, err)
 	}
 	w.start()

@@ -9,45 +9,19 @@ import (
 
 	"google.golang.org/grpc"
 
+	"caucus/coordinator/members"
+	"caucus/coordinator/records"
 	"caucus/protocol"
 	"caucus/protocol/pb"
 	"caucus/study"
 )
-
-// Certify gives a certificate to a key that was carried here. Who asks is an operator, who
-// answers for whose key it is; the same key again gets another certificate.
-func (s *Server) Certify(ctx context.Context, r *pb.CertifyRequest) (*pb.CertifyReply, error) {
-	if err := protocol.CheckName(r.Name); err != nil {
-		return nil, fmt.Errorf("%w: %v", protocol.ErrInvalid, err)
-	}
-	if _, err := signingKey(r.SigningRequest); err != nil {
-		return nil, err
-	}
-	var der []byte
-	err := s.store.Update(ctx, func(tx Tx) error {
-		if err := ensureMember(tx, r.Name, protocol.RoleParty, s.config.Clock.Now()); err != nil {
-			return err
-		}
-		c, err := s.issue(tx, protocol.Caller{Name: r.Name, Role: protocol.RoleParty}, r.SigningRequest)
-		if err == nil {
-			der = c.Raw
-		}
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	s.config.Checkpoint("after enrolled")
-	s.config.Log.Info("enrolled by a carried request", "party", r.Name, "by", callerOf(ctx).Name)
-	return &pb.CertifyReply{Certificate: der, Coordinator: s.address()}, nil
-}
 
 // mostNotices bounds those of one call.
 const mostNotices = 1000
 
 // Notices says how a study stands for parties of its roster, signed.
 func (s *Server) Notices(ctx context.Context, r *pb.NoticesRequest) (*pb.NoticesReply, error) {
-	c, err := s.registry.find(ctx, r.Study, callerOf(ctx))
+	c, err := s.registry.find(ctx, r.Study, members.CallerOf(ctx))
 	if err != nil {
 		return nil, err
 	}
@@ -81,7 +55,7 @@ func (s *Server) sealKey(ctx context.Context, c *runningStudy) ([]byte, error) {
 		return nil, nil
 	}
 	var private []byte
-	err := s.store.Update(ctx, func(tx Tx) error {
+	err := s.store.Update(ctx, func(tx records.Tx) error {
 		row, err := tx.Study(c.hash)
 		if err != nil || protocol.Final(row.State) {
 			return err // it ended meanwhile
@@ -91,7 +65,7 @@ func (s *Server) sealKey(ctx context.Context, c *runningStudy) ([]byte, error) {
 			private = had
 			return nil
 		}
-		if err != nil && !errors.Is(err, errNone) {
+		if err != nil && !errors.Is(err, records.ErrNone) {
 			return err
 		}
 		if private, err = protocol.NewSealKey(); err != nil {
@@ -145,14 +119,14 @@ func (s *Server) notice(ctx context.Context, c *runningStudy, party study.PartyI
 	}
 	var receipt protocol.Receipt
 	var key []byte
-	err = s.store.View(ctx, func(tx Tx) error {
+	err = s.store.View(ctx, func(tx records.Tx) error {
 		if key, err = tx.ReceiptKey(c.hash, party); err != nil {
 			return err
 		}
 		receipt, err = tx.Receipt(c.hash, party)
 		return err
 	})
-	if errors.Is(err, errNone) {
+	if errors.Is(err, records.ErrNone) {
 		return reply, nil
 	}
 	if err == nil {
@@ -171,7 +145,7 @@ func (s *Server) AcceptAnswer(stream grpc.ClientStreamingServer[pb.AcceptAnswerR
 	ctx := stream.Context()
 	first, err := stream.Recv()
 	if err != nil {
-		return received(err)
+		return members.FirstError(err)
 	}
 	h := first.GetHeader()
 	switch most := uint64(s.config.Limits.Body) + beside; {
@@ -185,7 +159,7 @@ func (s *Server) AcceptAnswer(stream grpc.ClientStreamingServer[pb.AcceptAnswerR
 		return err
 	}
 	defer release()
-	file, err := assemble(ctx, stream.Recv, h.Size, s.config.Limits, s.config.Clock)
+	file, err := members.Receive(ctx, stream.Recv, h.Size, s.config.Limits, s.config.Clock)
 	if err != nil {
 		return err
 	}
@@ -193,7 +167,7 @@ func (s *Server) AcceptAnswer(stream grpc.ClientStreamingServer[pb.AcceptAnswerR
 	if err != nil {
 		return err
 	}
-	if _, _, err := s.certificates.of(ctx, answer.Party); err != nil {
+	if _, _, err := s.certificates.Of(ctx, answer.Party); err != nil {
 		return err
 	}
 	c := s.registry.byHash(answer.Plan)
@@ -209,7 +183,7 @@ func (s *Server) AcceptAnswer(stream grpc.ClientStreamingServer[pb.AcceptAnswerR
 		return err
 	}
 	if calls {
-		s.presence.note(answer.Party, &pb.ListRequest{}, s.config.Clock.Now())
+		s.presence.Note(answer.Party, &pb.ListRequest{}, s.config.Clock.Now())
 	}
 	if err := s.accept(ctx, c, answer.Party, opened); err != nil {
 		return err
@@ -223,7 +197,7 @@ func (s *Server) AcceptAnswer(stream grpc.ClientStreamingServer[pb.AcceptAnswerR
 	if err != nil {
 		return err
 	}
-	s.config.Log.Info("answer accepted", "study", c.hash, "party", party, "by", callerOf(ctx).Name)
+	s.config.Log.Info("answer accepted", "study", c.hash, "party", party, "by", members.CallerOf(ctx).Name)
 	if err := stream.SendAndClose(&pb.AcceptAnswerReply{Party: string(party), PlanHash: c.hash[:], Notice: notice, Declined: opened.Body == nil}); err != nil {
 		return err
 	}
@@ -257,8 +231,8 @@ func (s *Server) accept(ctx context.Context, c *runningStudy, caller protocol.Ca
 		return err
 	}
 	// Before the contribution: no receipt is without a key to send it under.
-	err = s.store.Update(ctx, func(tx Tx) error {
-		if err := s.certificates.within(tx, caller); err != nil {
+	err = s.store.Update(ctx, func(tx records.Tx) error {
+		if err := s.certificates.Within(tx, caller); err != nil {
 			return err
 		}
 		return tx.SetReceiptKey(c.hash, study.PartyID(caller.Name), o.ReceiptKey)
@@ -274,11 +248,11 @@ func (s *Server) accept(ctx context.Context, c *runningStudy, caller protocol.Ca
 // unseal opens an answer with its study's key.
 func (s *Server) unseal(ctx context.Context, c *runningStudy, a protocol.Answer) (protocol.Opened, error) {
 	var private []byte
-	err := s.store.View(ctx, func(tx Tx) (err error) {
+	err := s.store.View(ctx, func(tx records.Tx) (err error) {
 		private, _, err = tx.SealKey(c.hash)
 		return err
 	})
-	none := errors.Is(err, errNone)
+	none := errors.Is(err, records.ErrNone)
 	if none {
 		if err := s.tooLate(ctx, c, study.PartyID(a.Party.Name)); err != nil {
 			return protocol.Opened{}, err

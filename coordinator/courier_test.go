@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"caucus/coordinator/folder"
+	"caucus/coordinator/records"
 	"caucus/protocol"
 	"caucus/study"
 )
@@ -180,8 +182,8 @@ func TestCarried(t *testing.T) {
 	if c = must(three.open(w.pack())); c.About().Mine || c.About().State != study.Released {
 		t.Errorf("p3 is told %+v", c.About().Summary)
 	}
-	must(0, w.server.store.View(ctx, func(tx Tx) error {
-		if _, _, err := tx.SealKey(opened.Hash); !errors.Is(err, errNone) {
+	must(0, w.server.store.View(ctx, func(tx records.Tx) error {
+		if _, _, err := tx.SealKey(opened.Hash); !errors.Is(err, records.ErrNone) {
 			t.Errorf("the key that answers are sealed to is still there: %v", err)
 		}
 		return nil
@@ -238,7 +240,7 @@ func TestCarriedRotation(t *testing.T) {
 	before := w.pack()
 	file := one.answer(t, before, ballotFor(0, 4))
 	w.stop()
-	must(Rotate(w.config.Dir, w.clock.Now()))
+	must(folder.Rotate(w.config.Dir, w.clock.Now()))
 	w.start()
 	must(w.operator.Studies(ctx)) // the operator follows
 	after := w.pack()
@@ -276,7 +278,7 @@ func TestCarriedKilled(t *testing.T) {
 	w.certify("p1")
 	opened := w.open(planOf(roster, pool, w.clock.Now().Add(time.Hour)), pool)
 	file := one.answer(t, w.pack(), ballotFor(0, 4))
-	operator := must(protocol.LoadIdentity(filepath.Join(w.config.Dir, OperatorFile)))
+	operator := must(protocol.LoadIdentity(filepath.Join(w.config.Dir, folder.OperatorFile)))
 	w.stop()
 	for _, kill := range []string{"receipt key stored#1", "before study.Contributed#1", "after study.Contributed#1", "after receipt sent#1"} {
 		dir := filepath.Join(t.TempDir(), "coordinator")
@@ -284,7 +286,7 @@ func TestCarriedKilled(t *testing.T) {
 		for _, e := range must(os.ReadDir(dir)) {
 			must(0, os.Chmod(filepath.Join(dir, e.Name()), 0o600))
 		}
-		must(0, os.WriteFile(dir+".head", must(os.ReadFile(w.config.headFile())), 0o600))
+		must(0, os.WriteFile(dir+".head", must(os.ReadFile(w.config.HeadFile())), 0o600))
 		hand := func(kill string) (accepted protocol.Accepted, err error) {
 			c := startChild(t, dir, kill)
 			client := must(protocol.Dial(operator, protocol.DialOptions{Coordinator: c.address}))
@@ -307,8 +309,8 @@ func TestCarriedKilled(t *testing.T) {
 		if _, err := hand(""); err != nil {
 			t.Errorf("killed at %q: then %v", kill, err)
 		}
-		store := must(openSQLite(filepath.Join(dir, storeFile)))
-		must(0, store.View(ctx, func(tx Tx) error {
+		store := must(records.Open(filepath.Join(dir, folder.StoreFile)))
+		must(0, store.View(ctx, func(tx records.Tx) error {
 			if received := must(tx.Received(opened.Hash)); len(received) != 1 {
 				t.Errorf("killed at %q: %d contributions", kill, len(received))
 			}

@@ -27,10 +27,4 @@
 //     no kept body in its database;
 //   - logs and metrics hold names, states and counts, never a feature, a label
 //     or an unreleased number.
-//
-// The folder of a coordinator holds coordinator.yaml, caucus.db (Store),
-// ledger.db (the privacy ledger's journal), the authority's and the signer's
-// keys, keyring.json once they were changed, and operator.yaml, the first
-// operator's profile. Only its owner may read it. One process runs on it at a
-// time. Beside it lies the head file.
 package coordinator

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"caucus/coordinator/members"
+	"caucus/coordinator/records"
 	"caucus/privacy"
 	"caucus/protocol"
 	"caucus/protocol/pb"
@@ -34,14 +36,14 @@ func (c *runningStudy) sealByRule(ctx context.Context, elapsed time.Duration) (s
 
 // CloseStudy seals an open study with what is there.
 func (s *Server) CloseStudy(ctx context.Context, r *pb.StudyRequest) (*pb.Summary, error) {
-	c, err := s.registry.find(ctx, r.Study, callerOf(ctx))
+	c, err := s.registry.find(ctx, r.Study, members.CallerOf(ctx))
 	if err != nil {
 		return nil, err
 	}
 	if _, err := c.step(ctx, study.Closed{}, nil); err != nil {
 		return nil, err
 	}
-	s.config.Log.Info("study closed by an operator", "study", c.hash, "by", callerOf(ctx).Name)
+	s.config.Log.Info("study closed by an operator", "study", c.hash, "by", members.CallerOf(ctx).Name)
 	s.scheduler.nudge()
 	return s.summarize(ctx, c)
 }
@@ -49,7 +51,7 @@ func (s *Server) CloseStudy(ctx context.Context, r *pb.StudyRequest) (*pb.Summar
 // AmendStudy signs an amendment of an open study, or of a failed one that is taken up
 // again: its parties are asked for what they contributed, and charged nothing more.
 func (s *Server) AmendStudy(ctx context.Context, r *pb.AmendRequest) (*pb.Summary, error) {
-	c, err := s.registry.find(ctx, r.Study, callerOf(ctx))
+	c, err := s.registry.find(ctx, r.Study, members.CallerOf(ctx))
 	if err != nil {
 		return nil, err
 	}
@@ -57,7 +59,7 @@ func (s *Server) AmendStudy(ctx context.Context, r *pb.AmendRequest) (*pb.Summar
 	if err != nil {
 		return nil, err
 	}
-	s.config.Log.Info("study amended", "study", c.hash, "amendment", a.Number, "reopened", a.Reopens, "deadline", a.Ending.Deadline, "minimum", a.Ending.Minimum, "by", callerOf(ctx).Name)
+	s.config.Log.Info("study amended", "study", c.hash, "amendment", a.Number, "reopened", a.Reopens, "deadline", a.Ending.Deadline, "minimum", a.Ending.Minimum, "by", members.CallerOf(ctx).Name)
 	s.scheduler.nudge()
 	return s.summarize(ctx, c)
 }
@@ -136,12 +138,12 @@ func (c *runningStudy) amend(ctx context.Context, r releaser, change func(study.
 		return a, err
 	}
 	now := r.repairer.watch.clock.Now()
-	document, err := c.machine.Chain.Next(ending, failed, now, r.head.now())
+	document, err := c.machine.Chain.Next(ending, failed, now, r.head.Now())
 	if err != nil {
 		return a, err
 	}
 	signed := study.Signed{Document: document, Signature: r.signer.Sign(protocol.AmendmentDocument, document)}
-	_, err = c.stepLocked(ctx, study.Amended{Document: document, Charged: charged}, func(tx Tx, e study.Effect) error {
+	_, err = c.stepLocked(ctx, study.Amended{Document: document, Charged: charged}, func(tx records.Tx, e study.Effect) error {
 		stored, ok := e.(study.StoreAmendment)
 		if !ok {
 			if failed { // after the state, which deletes them

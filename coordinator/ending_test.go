@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"caucus/coordinator/folder"
 	"caucus/privacy"
 	"caucus/privacy/journal"
 	"caucus/protocol"
@@ -25,7 +26,7 @@ func TestSealedByRule(t *testing.T) {
 	ctx := context.Background()
 	var w *world
 	var stored atomic.Int64
-	w = newWorld(t, func(c *Config) {
+	w = newWorld(t, func(c *folder.Config) {
 		c.Checkpoint = func(effect string) {
 			if effect == "after study.Contributed" && stored.Add(1) == 59 {
 				w.clock.add(61 * time.Second)
@@ -183,12 +184,12 @@ func TestLostChargeReopensNothing(t *testing.T) {
 	r := w.server.scheduler.releaser
 	c := w.server.registry.byHash(s.Hash)
 	must(0, study.ChargeAll(ctx, r.ledger, s.Hash, must(must(c.aggregator(ctx)).task.Charges(0))))
-	must(r.head.advance(ctx, r.journal))
+	must(r.head.Advance(ctx, r.journal))
 	w.stop()
-	for _, path := range must(filepath.Glob(filepath.Join(w.config.Dir, LedgerFile+"*"))) {
+	for _, path := range must(filepath.Glob(filepath.Join(w.config.Dir, folder.LedgerFile+"*"))) {
 		must(0, os.Remove(path))
 	}
-	must(0, must(journal.OpenSQLite(filepath.Join(w.config.Dir, LedgerFile))).Close())
+	must(0, must(journal.OpenSQLite(filepath.Join(w.config.Dir, folder.LedgerFile))).Close())
 	w.start()
 	if _, err := w.operator.Amend(ctx, "trial", protocol.AmendOptions{Deadline: w.clock.Now().Add(time.Hour)}); !errors.Is(err, protocol.ErrUnavailable) {
 		t.Errorf("reopened by a ledger that has forgotten its charge: %v", err)

@@ -1,16 +1,18 @@
 package coordinator_test
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
 
 	"caucus/coordinator"
+	"caucus/coordinator/folder"
 	"caucus/protocol"
 )
 
-// A coordinator is a folder: its keys, its ledger, its configuration. Whoever
-// has the operator's profile knows the key that all it says is signed with.
+// A coordinator runs on its folder until its context ends; whoever has the operator's
+// profile asks over the network.
 func Example() {
 	dir, err := os.MkdirTemp("", "coordinator")
 	if err != nil {
@@ -18,27 +20,39 @@ func Example() {
 	}
 	defer os.RemoveAll(dir)
 	home := filepath.Join(dir, "home")
-	if err := coordinator.Init(coordinator.InitOptions{Dir: home, Listen: "127.0.0.1:0"}); err != nil {
+	if err := folder.Init(folder.InitOptions{Dir: home, Listen: "127.0.0.1:0"}); err != nil {
 		panic(err)
 	}
-	config, err := coordinator.LoadConfig(filepath.Join(home, coordinator.ConfigFile))
+	config, err := folder.LoadConfig(filepath.Join(home, folder.ConfigFile))
 	if err != nil {
 		panic(err)
 	}
-	fmt.Println("listens on", config.Listen)
-	operator, err := protocol.LoadIdentity(filepath.Join(home, coordinator.OperatorFile))
+	server, err := coordinator.New(config)
 	if err != nil {
 		panic(err)
 	}
-	keys, err := operator.Keys()
+	ctx, stop := context.WithCancel(context.Background())
+	ended := make(chan error)
+	go func() { ended <- server.Run(ctx) }()
+	profile, err := protocol.LoadIdentity(filepath.Join(home, folder.OperatorFile))
 	if err != nil {
 		panic(err)
 	}
-	fmt.Println("the key is the operator's:", keys.Hold(operator.Signer))
-	_, err = coordinator.ParseConfig([]byte("listen: 127.0.0.1:0\n"))
-	fmt.Println(err)
+	operator, err := protocol.Dial(profile, protocol.DialOptions{Coordinator: server.Addr()}) // port 0 took a free one
+	if err != nil {
+		panic(err)
+	}
+	members, err := operator.Members(ctx)
+	if err != nil {
+		panic(err)
+	}
+	for _, m := range members {
+		fmt.Println(m.Role, m.Name, "is", m.Status)
+	}
+	operator.Close()
+	stop()
+	fmt.Println("stopped:", <-ended)
 	// Output:
-	// listens on 127.0.0.1:0
-	// the key is the operator's: true
-	// budget: not given: say what all releases may cost together, or budget: none
+	// operator operator is enrolled
+	// stopped: <nil>
 }

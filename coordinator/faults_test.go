@@ -18,6 +18,8 @@ import (
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/health/grpc_health_v1"
 
+	"caucus/coordinator/folder"
+	"caucus/coordinator/records"
 	"caucus/privacy"
 	"caucus/protocol"
 	"caucus/protocol/pb"
@@ -127,7 +129,7 @@ func TestTornUploads(t *testing.T) {
 // TestLimits: who calls too much is told to come back; nobody else is.
 func TestLimits(t *testing.T) {
 	ctx := context.Background()
-	w := newWorld(t, func(c *Config) { c.Limits.Rate, c.Limits.Burst, c.Limits.Calls = 0.001, 8, 2 })
+	w := newWorld(t, func(c *folder.Config) { c.Limits.Rate, c.Limits.Burst, c.Limits.Calls = 0.001, 8, 2 })
 	c := w.enrol("busy")
 	var err error
 	for range 9 {
@@ -156,12 +158,7 @@ func TestLimits(t *testing.T) {
 
 // calls is how many calls a member has open.
 func (s *Server) calls(member string) int {
-	s.gate.mu.Lock()
-	defer s.gate.mu.Unlock()
-	if m := s.gate.meter[member]; m != nil {
-		return len(m.calls)
-	}
-	return 0
+	return s.gate.Traffic().Calls[member]
 }
 
 // TestMachineTrouble: a full disk and a coordinator that is away are trouble
@@ -171,7 +168,7 @@ func TestMachineTrouble(t *testing.T) {
 	w := newWorld(t, nil)
 	s := w.small(3)
 	p0, p1, p2 := w.parties["p0"], w.parties["p1"], w.parties["p2"]
-	db := w.server.store.(*sqliteStore).db.Write
+	db := w.server.store.(*records.SQLite).DB.Write
 	var pages int
 	must(0, db.QueryRow("PRAGMA page_count").Scan(&pages))
 	must(db.Exec(fmt.Sprintf("PRAGMA max_page_count = %d", pages)))
@@ -228,7 +225,7 @@ func TestPortInUse(t *testing.T) {
 	if _, err := New(other.config); !errors.Is(err, syscall.EADDRINUSE) || !strings.Contains(err.Error(), "another program listens there") {
 		t.Errorf("port in use: %v", err)
 	}
-	if err := Init(InitOptions{Dir: w.config.Dir}); err == nil || !strings.Contains(err.Error(), "there is a coordinator already") {
+	if err := folder.Init(folder.InitOptions{Dir: w.config.Dir}); err == nil || !strings.Contains(err.Error(), "there is a coordinator already") {
 		t.Errorf("init again: %v", err)
 	}
 }
@@ -237,7 +234,7 @@ func TestPortInUse(t *testing.T) {
 // starts; one that no longer fits when it is released fails, publicly.
 func TestBudget(t *testing.T) {
 	ctx := context.Background()
-	w := newWorld(t, func(c *Config) {
+	w := newWorld(t, func(c *folder.Config) {
 		c.Budget = map[privacy.Unit]privacy.Budget{privacy.Party: {Epsilon: 10, Delta: 1e-5}}
 	})
 	first := w.small(2) // ε = 8
@@ -265,7 +262,7 @@ func TestBudget(t *testing.T) {
 // no log and no metric.
 func TestNothingInTheLog(t *testing.T) {
 	ctx := context.Background()
-	w := newWorld(t, func(c *Config) { c.Metrics = "127.0.0.1:0"; c.Health = true; c.Reflection = true })
+	w := newWorld(t, func(c *folder.Config) { c.Metrics = "127.0.0.1:0"; c.Health = true; c.Reflection = true })
 	roster, pool := names(2), poolOf(400)
 	for _, p := range roster {
 		w.enrol(string(p))
@@ -290,7 +287,7 @@ func TestNothingInTheLog(t *testing.T) {
 	defer http.DefaultClient.CloseIdleConnections()
 	var metrics string
 	for until := time.Now().Add(5 * time.Second); ; time.Sleep(time.Millisecond) {
-		reply := must(http.Get("http://" + w.server.metricsAt.Addr().String() + "/metrics"))
+		reply := must(http.Get("http://" + w.server.watcher.MetricsAt().String() + "/metrics"))
 		metrics = string(must(io.ReadAll(reply.Body)))
 		reply.Body.Close()
 		// A release is counted just after it can be seen.
@@ -327,7 +324,7 @@ func TestNothingInTheLog(t *testing.T) {
 // TestGracefulStop: a call under way ends; Run returns within the grace.
 func TestGracefulStop(t *testing.T) {
 	ctx := context.Background()
-	w := newWorld(t, func(c *Config) { c.Grace = 100 * time.Millisecond })
+	w := newWorld(t, func(c *folder.Config) { c.Grace = 100 * time.Millisecond })
 	id := w.identity("slow")
 	stream := must(pb.NewStudiesClient(w.raw(id)).Contribute(ctx)) // never ends by itself
 	for w.server.calls("party/slow") == 0 {

@@ -9,6 +9,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"caucus/coordinator/records"
 	"caucus/protocol"
 	"caucus/protocol/pb"
 	"caucus/study"
@@ -36,7 +37,7 @@ func (c *runningStudy) settle() {
 	if c.finished == nil {
 		c.finished = c.finish(c.machine)
 	}
-	c.machine, c.row, c.roster, c.lost = nil, studyRow{}, nil, nil
+	c.machine, c.row, c.roster, c.lost = nil, records.Study{}, nil, nil
 }
 
 // finish makes what stays. It shares no memory with the machine.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"caucus/coordinator/records"
 	"caucus/protocol"
 	"caucus/study"
 )
@@ -127,9 +128,9 @@ func (c *runningStudy) storeLocked(ctx context.Context, group []*pending) (rest 
 	torn := false // the machine made a step that was undone
 	machine := c.machine
 	c.machine = nil // its steps may not happen, also where something panics
-	err := c.store.Update(ctx, func(tx Tx) error {
+	err := c.store.Update(ctx, func(tx records.Tx) error {
 		for i, p := range group {
-			if p.err = c.certificates.within(tx, p.caller); p.err != nil {
+			if p.err = c.certificates.Within(tx, p.caller); p.err != nil {
 				continue
 			}
 			effects, err := machine.Step(study.Contributed{Party: p.receipt.Party, Plan: p.receipt.Plan, Body: p.receipt.Body})
@@ -179,7 +180,7 @@ func (c *runningStudy) storeLocked(ctx context.Context, group []*pending) (rest 
 }
 
 // keep stores what a step wants stored.
-func (c *runningStudy) keep(tx Tx, effects []study.Effect, p *pending) (wrote bool, err error) {
+func (c *runningStudy) keep(tx records.Tx, effects []study.Effect, p *pending) (wrote bool, err error) {
 	for _, effect := range effects {
 		switch e := effect.(type) {
 		case study.StoreContribution:

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"caucus/coordinator/folder"
+	"caucus/coordinator/records"
 	"caucus/protocol"
 	"caucus/study"
 )
@@ -16,18 +18,18 @@ import (
 // held is a store that counts how often contributions were written, and fails
 // where it is told to.
 type held struct {
-	Store
+	records.Store
 	mu     sync.Mutex
 	writes int
 	commit error                        // instead of a commit, where not nil
 	poison func(protocol.Receipt) error // after a contribution is stored
 }
 
-func (h *held) Update(ctx context.Context, fn func(Tx) error) error {
+func (h *held) Update(ctx context.Context, fn func(records.Tx) error) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	held := &heldTx{h: h}
-	err := h.Store.Update(ctx, func(tx Tx) error {
+	err := h.Store.Update(ctx, func(tx records.Tx) error {
 		held.Tx = tx
 		if err := fn(held); err != nil {
 			return err
@@ -41,7 +43,7 @@ func (h *held) Update(ctx context.Context, fn func(Tx) error) error {
 }
 
 type heldTx struct {
-	Tx
+	records.Tx
 	h     *held
 	wrote bool
 }
@@ -136,7 +138,7 @@ func TestGroupRefuses(t *testing.T) {
 		}
 	}
 	stored := func() (n int) {
-		must(0, w.server.store.View(ctx, func(tx Tx) error { n = len(must(tx.Received(s.Hash))); return nil }))
+		must(0, w.server.store.View(ctx, func(tx records.Tx) error { n = len(must(tx.Received(s.Hash))); return nil }))
 		return n
 	}
 	if got := must(w.operator.Study(ctx, "trial")); stored() != n-1 || len(got.Missing) != 1 || got.Missing[0] != "p3" || got.State != study.Open {
@@ -166,7 +168,7 @@ func TestGroupRevoked(t *testing.T) {
 		c.queueMu.Unlock()
 	}
 	// In the store only: its calls are not ended.
-	must(0, w.server.store.Update(ctx, func(tx Tx) error { return tx.Revoke("p1") }))
+	must(0, w.server.store.Update(ctx, func(tx records.Tx) error { return tx.Revoke("p1") }))
 	<-c.lead
 	under.Wait()
 	for i, err := range errs {
@@ -214,7 +216,7 @@ func TestGroupSameParty(t *testing.T) {
 		h.mu.Lock()
 		h.commit = commit
 		h.mu.Unlock()
-		caller := w.callerOf("party/p0")
+		caller := w.callerOf("p0")
 		receipts := make([]protocol.Receipt, 4)
 		errs := together(t, c, 4, func(i int) (err error) { // two of one body, two of another
 			body := ballotFor(i/2, 3)
@@ -239,15 +241,14 @@ func TestGroupSameParty(t *testing.T) {
 	}
 }
 
-// callerOf is who has a connection under a member's name.
-func (w *world) callerOf(member string) protocol.Caller {
-	s := w.server.gate.connections
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for c := range s.of[member] {
-		return c.caller
-	}
-	return protocol.Caller{}
+// CallerOf is who calls with the certificate that a member has.
+func (w *world) callerOf(name string) protocol.Caller {
+	w.t.Helper()
+	store := must(records.Open(w.config.Path(folder.StoreFile)))
+	defer store.Close()
+	caller := protocol.Caller{Name: name, Role: protocol.RoleParty}
+	must(0, store.DB.Read.QueryRow("SELECT serial FROM certificates WHERE name = $1", name).Scan(&caller.Serial))
+	return caller
 }
 
 // TestGroupPanics: a store that panics in the middle of a group leaves nothing of it

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"caucus/coordinator/folder"
 	"caucus/privacy"
 	"caucus/protocol"
 	"caucus/study"
@@ -53,7 +54,7 @@ func TestWholeFolderPutBack(t *testing.T) {
 	r := must(w.operator.Release(ctx, s.Plan.Name))
 	w.stop()
 
-	text := string(must(os.ReadFile(w.config.headFile())))
+	text := string(must(os.ReadFile(w.config.HeadFile())))
 	if h := must(privacy.ParseHead(text)); len(r.Release.Ledger) != 1 || h != (privacy.Head{Sequence: 1, Hash: r.Release.Ledger[0].Hash}) {
 		t.Errorf("the head file says %s, the release %v", text, r.Release.Ledger)
 	}
@@ -81,19 +82,19 @@ func TestWholeFolderPutBack(t *testing.T) {
 	if !strings.Contains(w.log.String(), "behind what was published") {
 		t.Error("the log does not say that the ledger was put back")
 	}
-	if _, err := Reconcile(ctx, dir, nil, nil); err == nil || !strings.Contains(err.Error(), "another coordinator runs") {
+	if _, err := folder.Reconcile(ctx, dir, nil, nil); err == nil || !strings.Contains(err.Error(), "another coordinator runs") {
 		t.Errorf("reconciling under a running coordinator: %v", err)
 	}
 	w.stop()
 
-	if _, err := Reconcile(ctx, dir, nil, nil); err == nil || !strings.Contains(err.Error(), "give the releases that they made") {
+	if _, err := folder.Reconcile(ctx, dir, nil, nil); err == nil || !strings.Contains(err.Error(), "give the releases that they made") {
 		t.Errorf("reconciling without saying what: %v", err)
 	}
-	lost := must(Reconcile(ctx, dir, r.Release.Ledger, nil))
+	lost := must(folder.Reconcile(ctx, dir, r.Release.Ledger, nil))
 	if len(lost) != 1 || !lost[0].Equal(r.Release.Costs[0].Cost) {
 		t.Errorf("charged again: %v, want %v", lost, r.Release.Costs[0].Cost)
 	}
-	if again := must(Reconcile(ctx, dir, r.Release.Ledger, nil)); again != nil {
+	if again := must(folder.Reconcile(ctx, dir, r.Release.Ledger, nil)); again != nil {
 		t.Errorf("charged twice: %v", again)
 	}
 	w.start()
@@ -131,17 +132,17 @@ func TestReconcileOnce(t *testing.T) {
 	}{
 		{first, 1}, {first, 0}, {append(first, second...), 1}, {append(second, first...), 0}, {third, 2}, {append(third, third...), 0},
 	} {
-		charged := must(Reconcile(ctx, dir, c.known, nil))
+		charged := must(folder.Reconcile(ctx, dir, c.known, nil))
 		if len(charged) != c.want {
 			t.Errorf("charged %v, want %d costs", charged, c.want)
 		}
 	}
 	// Its end alone shows that something came before it.
 	fourth := history(5, 6)
-	if _, err := Reconcile(ctx, dir, fourth[1:], nil); err == nil || !strings.Contains(err.Error(), "1 entries were published and are lost") {
+	if _, err := folder.Reconcile(ctx, dir, fourth[1:], nil); err == nil || !strings.Contains(err.Error(), "1 entries were published and are lost") {
 		t.Errorf("an entry whose forerunner nobody knows: %v", err)
 	}
-	if charged := must(Reconcile(ctx, dir, fourth, nil)); len(charged) != 2 {
+	if charged := must(folder.Reconcile(ctx, dir, fourth, nil)); len(charged) != 2 {
 		t.Errorf("charged %v, want 2 costs", charged)
 	}
 	w.start() // the head that is kept elsewhere went along
@@ -157,11 +158,11 @@ func TestHeadIsNotForgotten(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "head")
 	kept := privacy.Head{Sequence: 2, Hash: privacy.Digest{1}}
 	must(0, os.WriteFile(path, []byte(kept.String()), 0o600))
-	h, last, err := openHead(ctx, path, j)
+	h, last, err := folder.OpenHead(ctx, path, j)
 	if err != nil || last != 2 {
 		t.Fatal(last, err)
 	}
-	must(h.advance(ctx, j))
+	must(h.Advance(ctx, j))
 	if have := must(privacy.ParseHead(string(must(os.ReadFile(path))))); have != kept {
 		t.Errorf("the file says %s, want %s", have, kept)
 	}
@@ -171,7 +172,7 @@ func TestHeadIsNotForgotten(t *testing.T) {
 // keep, nor with that of another ledger.
 func TestHeadFile(t *testing.T) {
 	w := stoppedWorld(t)
-	head := must(os.ReadFile(w.config.headFile()))
+	head := must(os.ReadFile(w.config.HeadFile()))
 	for name, c := range map[string]struct {
 		text string
 		want string
@@ -180,9 +181,9 @@ func TestHeadFile(t *testing.T) {
 		"another": {"1:" + strings.Repeat("0", 64), "remembers another entry 1"},
 		"damaged": {"one", "read ledger head"},
 	} {
-		must(0, os.Remove(w.config.headFile()))
+		must(0, os.Remove(w.config.HeadFile()))
 		if c.text != "" {
-			must(0, os.WriteFile(w.config.headFile(), []byte(c.text), 0o600))
+			must(0, os.WriteFile(w.config.HeadFile(), []byte(c.text), 0o600))
 		}
 		server, err := New(w.config)
 		if err == nil {
@@ -191,7 +192,7 @@ func TestHeadFile(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want …%s…", name, err, c.want)
 		}
-		must(0, os.WriteFile(w.config.headFile(), head, 0o600))
+		must(0, os.WriteFile(w.config.HeadFile(), head, 0o600))
 	}
 	w.start()
 }

@@ -17,6 +17,9 @@ import (
 	"testing"
 	"time"
 
+	"caucus/coordinator/folder"
+	"caucus/coordinator/records"
+	"caucus/coordinator/watch"
 	"caucus/dataset"
 	"caucus/internal/clock"
 	"caucus/privacy"
@@ -72,7 +75,7 @@ func contributionTo(task study.Task, i, records int) []byte {
 }
 
 // keptWorld has an open study of three parties whose contributions are kept.
-func keptWorld(t *testing.T, plan func([]study.PartyID, []byte, time.Time) study.Plan, change func(*Config)) (w *world, s protocol.Study, pool []byte, bodies [][]byte) {
+func keptWorld(t *testing.T, plan func([]study.PartyID, []byte, time.Time) study.Plan, change func(*folder.Config)) (w *world, s protocol.Study, pool []byte, bodies [][]byte) {
 	t.Helper()
 	w = newWorld(t, change)
 	roster := names(3)
@@ -105,7 +108,7 @@ func agreeKept(t testing.TB, s protocol.Study, pool []byte, bodies [][]byte, r s
 
 // stored are the bodies and the sums in a store.
 func (w *world) stored() (bodies, sums int) {
-	db := w.server.store.(*sqliteStore).db.Read
+	db := w.server.store.(*records.SQLite).DB.Read
 	must(0, db.QueryRow("SELECT count(body) FROM contributions").Scan(&bodies))
 	must(0, db.QueryRow("SELECT count(*) FROM sums").Scan(&sums))
 	return bodies, sums
@@ -118,7 +121,7 @@ func TestKept(t *testing.T) {
 	ctx := context.Background()
 	for name, plan := range map[string]func([]study.PartyID, []byte, time.Time) study.Plan{"ratio": ratioPlan, "labels": labelsPlan} {
 		t.Run(name, func(t *testing.T) {
-			w, s, pool, bodies := keptWorld(t, plan, func(c *Config) { c.WitnessWait = 24 * time.Hour })
+			w, s, pool, bodies := keptWorld(t, plan, func(c *folder.Config) { c.WitnessWait = 24 * time.Hour })
 			for _, i := range []int{2, 0, 1} {
 				must(w.parties[fmt.Sprint("p", i)].Contribute(ctx, s.Hash, bodies[i]))
 			}
@@ -153,7 +156,7 @@ func TestDamagedKept(t *testing.T) {
 			INSERT INTO sums (study, contributions, sum, digest) SELECT study, 1, x'00', x'00' FROM contributions WHERE party = 'p0'`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w, s, pool, bodies := keptWorld(t, ratioPlan, func(c *Config) { c.WitnessWait = 24 * time.Hour })
+			w, s, pool, bodies := keptWorld(t, ratioPlan, func(c *folder.Config) { c.WitnessWait = 24 * time.Hour })
 			receipt := must(w.parties["p0"].Contribute(ctx, s.Hash, bodies[0]))
 			must(w.parties["p1"].Contribute(ctx, s.Hash, bodies[1]))
 			if c.early {
@@ -165,7 +168,7 @@ func TestDamagedKept(t *testing.T) {
 				if c.how == "" {
 					w.flip("p0")
 				} else {
-					must(w.server.store.(*sqliteStore).db.Write.Exec(c.how))
+					must(w.server.store.(*records.SQLite).DB.Write.Exec(c.how))
 				}
 				w.stop()
 				w.config.WitnessWait = 0
@@ -200,7 +203,7 @@ func TestDamagedKept(t *testing.T) {
 // brings again, is given up at the repair deadline.
 func TestKeptRepairDeadline(t *testing.T) {
 	ctx := context.Background()
-	w, s, pool, bodies := keptWorld(t, labelsPlan, func(c *Config) { c.WitnessWait = 24 * time.Hour })
+	w, s, pool, bodies := keptWorld(t, labelsPlan, func(c *folder.Config) { c.WitnessWait = 24 * time.Hour })
 	for i, p := range names(3) {
 		must(w.parties[string(p)].Contribute(ctx, s.Hash, bodies[i]))
 	}
@@ -223,16 +226,16 @@ func TestKeptRepairDeadline(t *testing.T) {
 // release.
 func TestKeptBackup(t *testing.T) {
 	ctx := context.Background()
-	w, s, pool, bodies := keptWorld(t, ratioPlan, func(c *Config) { c.WitnessWait = 24 * time.Hour })
+	w, s, pool, bodies := keptWorld(t, ratioPlan, func(c *folder.Config) { c.WitnessWait = 24 * time.Hour })
 	for i, p := range names(3) {
 		must(w.parties[string(p)].Contribute(ctx, s.Hash, bodies[i]))
 	}
 	w.wait("trial", study.Folded)
 	out := filepath.Join(t.TempDir(), "backup")
-	must(Backup(ctx, w.config.Dir, out, w.clock.Now()))
+	must(folder.Backup(ctx, w.config.Dir, out, w.clock.Now()))
 	w.stop()
 	must(0, os.RemoveAll(w.config.Dir))
-	must(Restore(ctx, out, w.config.Dir))
+	must(folder.Restore(ctx, out, w.config.Dir))
 	w.config.WitnessWait = 0
 	w.start()
 	w.wait("trial", study.Released)
@@ -250,23 +253,23 @@ func sealed(t testing.TB, plan func([]study.PartyID, []byte, time.Time) study.Pl
 	h := study.HashOf(text)
 	task := must(kinds.ReadTask(p, pool))
 	signer := must(protocol.NewSigner())
-	store := must(createSQLite(filepath.Join(t.TempDir(), storeFile)))
+	store := must(records.Create(filepath.Join(t.TempDir(), folder.StoreFile)))
 	t.Cleanup(func() { store.Close() })
-	must(0, store.Update(ctx, func(tx Tx) error {
+	must(0, store.Update(ctx, func(tx records.Tx) error {
 		must(0, tx.AddPool(p.Pool, pool))
-		return tx.AddStudy(studyRow{Hash: h, Name: p.Name, Plan: text, Signature: signer.Sign(protocol.PlanDocument, text), Created: now, State: study.Sealed})
+		return tx.AddStudy(records.Study{Hash: h, Name: p.Name, Plan: text, Signature: signer.Sign(protocol.PlanDocument, text), Created: now, State: study.Sealed})
 	}))
 	for i, party := range p.Roster {
 		b := body(task, i)
-		must(0, store.Update(ctx, func(tx Tx) error {
+		must(0, store.Update(ctx, func(tx records.Tx) error {
 			r := protocol.Receipt{Plan: h, Party: party, Body: sha256.Sum256(b), Document: []byte{1}, Signature: []byte{1}}
 			return tx.AddContribution(r, b)
 		}))
 	}
-	c := DefaultConfig(".")
+	c := folder.DefaultConfig(".")
 	c.WitnessWait, c.Clock = 0, clock.Clock{}.Complete()
 	c.Checkpoint, c.Log = func(string) {}, slog.New(slog.DiscardHandler)
-	s := &Server{config: c, counts: newCounts(), authority: must(protocol.NewAuthority(now)), signer: signer, store: store}
+	s := &Server{config: c, counts: watch.NewCounts(), authority: must(protocol.NewAuthority(now)), signer: signer, store: store}
 	s.keys = must(protocol.FollowKeys(signer.Key(), nil))
 	must(0, s.assemble(&pages{}))
 	for _, party := range p.Roster {
@@ -295,21 +298,21 @@ func TestEarlierVersion(t *testing.T) {
 
 // writtenStore counts the bytes of sums and bodies that are written.
 type writtenStore struct {
-	Store
+	records.Store
 	mu    sync.Mutex // guards bytes
 	bytes int
 }
 
-func (s *writtenStore) Update(ctx context.Context, fn func(Tx) error) error {
-	return s.Store.Update(ctx, func(tx Tx) error { return fn(&writtenTx{tx, s}) })
+func (s *writtenStore) Update(ctx context.Context, fn func(records.Tx) error) error {
+	return s.Store.Update(ctx, func(tx records.Tx) error { return fn(&writtenTx{tx, s}) })
 }
 
 type writtenTx struct {
-	Tx
+	records.Tx
 	to *writtenStore
 }
 
-func (t *writtenTx) SetSum(h study.Hash, sum []byte, contributions int, folded []contribution) error {
+func (t *writtenTx) SetSum(h study.Hash, sum []byte, contributions int, folded []records.Contribution) error {
 	t.to.mu.Lock()
 	t.to.bytes += len(sum)
 	t.to.mu.Unlock()

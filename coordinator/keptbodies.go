@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"caucus/coordinator/records"
 	"caucus/study"
 )
 
@@ -16,11 +17,11 @@ func (c *runningStudy) bodies(ctx context.Context, s *study.Study) study.Bodies 
 	return func(yield func([]byte, error) bool) {
 		for _, party := range s.ByBody() {
 			var body []byte
-			err := c.store.View(ctx, func(tx Tx) (err error) {
+			err := c.store.View(ctx, func(tx records.Tx) (err error) {
 				body, err = tx.Body(c.hash, party)
 				return err
 			})
-			if errors.Is(err, errNone) {
+			if errors.Is(err, records.ErrNone) {
 				err = fmt.Errorf("%w: that of %s", errMissingBody, party)
 			}
 			if !yield(body, err) || err != nil {

@@ -12,6 +12,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials"
 
+	"caucus/coordinator/folder"
 	"caucus/protocol"
 	"caucus/study"
 )
@@ -29,18 +30,18 @@ func TestRotate(t *testing.T) {
 	}
 	s := w.small(3)
 	first := w.server.signer.Key()
-	stolen := must(protocol.LoadAuthority(w.config.path(caFile), w.config.path(caKeyFile)))
+	stolen := must(protocol.LoadAuthority(w.config.Path(folder.CAFile), w.config.Path(folder.CAKeyFile)))
 	before := must(w.parties["p0"].Contribute(ctx, s.Hash, ballotFor(0, 3)))
 	memory := filepath.Join(t.TempDir(), "memory") // of p0, from before
 	keeps := must(protocol.Dial(id, protocol.DialOptions{Coordinator: w.server.Addr(), Now: w.clock.Now, Memory: memory}))
 	must(keeps.Studies(ctx))
 	keeps.Close()
 	for range 2 {
-		if _, err := Rotate(w.config.Dir, w.clock.Now()); err == nil || !strings.Contains(err.Error(), "another coordinator runs") {
+		if _, err := folder.Rotate(w.config.Dir, w.clock.Now()); err == nil || !strings.Contains(err.Error(), "another coordinator runs") {
 			t.Errorf("rotated under a running coordinator: %v", err)
 		}
 		w.stop()
-		key := must(Rotate(w.config.Dir, w.clock.Now()))
+		key := must(folder.Rotate(w.config.Dir, w.clock.Now()))
 		w.start() // the parties call: they know only the old authority
 		for name, c := range w.parties {
 			if c.Keys().Newest() != key {
@@ -48,11 +49,9 @@ func TestRotate(t *testing.T) {
 			}
 		}
 	}
-	for n := range 2 {
-		for _, file := range keyFiles {
-			if _, err := os.Stat(w.config.path(generation(file, n))); !errors.Is(err, os.ErrNotExist) {
-				t.Errorf("%s of generation %d is left: %v", file, n, err)
-			}
+	for _, file := range []string{"ca.pem", "ca.key", "signer.key", "ca-1.pem", "ca-1.key", "signer-1.key"} {
+		if _, err := os.Stat(w.config.Path(file)); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("%s of an earlier generation is left: %v", file, err)
 		}
 	}
 	if again := must(w.parties["p0"].Contribute(ctx, s.Hash, ballotFor(0, 3))); string(again.Document) != string(before.Document) {
@@ -101,11 +100,11 @@ func TestRotate(t *testing.T) {
 			t.Errorf("who holds the first key alone: %v", err)
 		}
 	}
-	if e := must(ReadEvidence(ctx, w.config.Dir)); len(e.Lines) != 1 {
+	if e := must(folder.ReadEvidence(ctx, w.config.Dir)); len(e.Lines) != 1 {
 		t.Errorf("the folder's own evidence: %d lines", len(e.Lines))
 	}
 	// Who comes later still reads what the first key signed, and shows it.
-	profile := must(NewOperator(ctx, w.config.Dir, "second", w.clock.Now()))
+	profile := must(folder.NewOperator(ctx, w.config.Dir, "second", w.clock.Now()))
 	if profile.Outdated() {
 		t.Error("a new profile is of an old authority")
 	}
@@ -148,11 +147,11 @@ func TestRotateKilled(t *testing.T) {
 	w.stop()
 	dir := w.config.Dir
 	before := readFiles(t, dir+"/")
-	must(Rotate(dir, w.clock.Now()))
+	must(folder.Rotate(dir, w.clock.Now()))
 	after := readFiles(t, dir+"/")
 	// Before the keyring is written: the old keys are there and in use.
 	writeFiles(t, before)
-	must(0, os.Remove(w.config.path(keyringFile)))
+	must(0, os.Remove(w.config.Path(folder.KeyringFile)))
 	w.start()
 	if w.server.keys.Newest() != w.server.signer.Key() || len(w.server.keys.Successions()) != 0 {
 		t.Error("keys of a rotation that did not happen are in use")
@@ -165,12 +164,12 @@ func TestRotateKilled(t *testing.T) {
 	if len(w.server.keys.Successions()) != 1 {
 		t.Error("a rotation that happened is forgotten")
 	}
-	if _, err := os.Stat(w.config.path(signerFile)); !errors.Is(err, os.ErrNotExist) {
+	if _, err := os.Stat(w.config.Path(folder.SignerFile)); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("the old signer is left: %v", err)
 	}
 	w.stop()
-	must(0, os.Remove(w.config.path(keyringFile)))
-	w.refusesToStart("without its keyring", caFile)
+	must(0, os.Remove(w.config.Path(folder.KeyringFile)))
+	w.refusesToStart("without its keyring", folder.CAFile)
 }
 
 // TestPutBackBeforeRotation: a folder from before a rotation is no coordinator to
@@ -184,7 +183,7 @@ func TestPutBackBeforeRotation(t *testing.T) {
 	must(w.parties["p0"].Contribute(ctx, s.Hash, ballotFor(0, 2)))
 	w.stop()
 	putBack := w.backup()
-	must(Rotate(w.config.Dir, w.clock.Now()))
+	must(folder.Rotate(w.config.Dir, w.clock.Now()))
 	w.start()
 	followed, _ := id.Follow(w.parties["p0"].Keys())
 	w.stop()
@@ -213,9 +212,9 @@ func TestRotateOften(t *testing.T) {
 	s := w.small(2)
 	w.stop()
 	for range protocol.MaxSuccessions {
-		must(Rotate(w.config.Dir, w.clock.Now()))
+		must(folder.Rotate(w.config.Dir, w.clock.Now()))
 	}
-	if _, err := Rotate(w.config.Dir, w.clock.Now()); err == nil || !strings.Contains(err.Error(), "make a new coordinator") {
+	if _, err := folder.Rotate(w.config.Dir, w.clock.Now()); err == nil || !strings.Contains(err.Error(), "make a new coordinator") {
 		t.Errorf("once more: %v", err)
 	}
 	w.start() // the parties call
@@ -235,5 +234,5 @@ func TestRotateOften(t *testing.T) {
 	if _, err := late.Studies(ctx); err != nil {
 		t.Errorf("a party that was invited after all that: %v", err)
 	}
-	must(Backup(ctx, w.config.Dir, filepath.Join(t.TempDir(), "backup"), w.clock.Now()))
+	must(folder.Backup(ctx, w.config.Dir, filepath.Join(t.TempDir(), "backup"), w.clock.Now()))
 }

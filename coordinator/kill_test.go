@@ -17,6 +17,8 @@ import (
 	"testing"
 	"time"
 
+	"caucus/coordinator/folder"
+	"caucus/coordinator/records"
 	"caucus/internal/testlevel"
 	"caucus/privacy/journal"
 	"caucus/protocol"
@@ -39,7 +41,7 @@ const childBatch = 3
 // bodies that are kept.
 func runChild() {
 	dir := os.Getenv(childFolder)
-	config := must(LoadConfig(filepath.Join(dir, ConfigFile)))
+	config := must(folder.LoadConfig(filepath.Join(dir, folder.ConfigFile)))
 	config.Tick, config.WitnessWait = 2*time.Millisecond, 0
 	config.Limits.Rate, config.Limits.Burst = 1e6, 1e6
 	kill, times := os.Getenv(childKill), map[string]int{}
@@ -50,7 +52,7 @@ func runChild() {
 		defer func() { <-mark }()
 		if effect == "before ledger" {
 			for _, c := range s.registry.all() {
-				must(0, s.store.View(context.Background(), func(tx Tx) error {
+				must(0, s.store.View(context.Background(), func(tx records.Tx) error {
 					sum, _, err := tx.Sum(c.hash)
 					if sum == nil {
 						sum = keptIn(tx, c.hash)
@@ -154,7 +156,7 @@ func killed(t *testing.T, plan study.Plan, pool []byte, bodies [][]byte, batches
 	}
 	must(0, w.operator.UploadPool(context.Background(), plan.Pool, pool))
 	must(w.operator.CreateStudy(context.Background(), must(plan.Canonical())))
-	operator := must(protocol.LoadIdentity(filepath.Join(w.config.Dir, OperatorFile)))
+	operator := must(protocol.LoadIdentity(filepath.Join(w.config.Dir, folder.OperatorFile)))
 	w.stop()
 
 	// carry carries one through, killed at an effect, and checks what it left.
@@ -164,7 +166,7 @@ func killed(t *testing.T, plan study.Plan, pool []byte, bodies [][]byte, batches
 		for _, e := range must(os.ReadDir(dir)) {
 			must(0, os.Chmod(filepath.Join(dir, e.Name()), 0o600))
 		}
-		must(0, os.WriteFile(dir+".head", must(os.ReadFile(w.config.headFile())), 0o600))
+		must(0, os.WriteFile(dir+".head", must(os.ReadFile(w.config.HeadFile())), 0o600))
 		effects, restarts := runKilled(t, dir, kill, plan, operator, identities, func(protocol.Signed) [][]byte { return bodies })
 		if restarts != min(len(kill), 1) {
 			t.Errorf("killed at %q: started again %d times", kill, restarts)
@@ -174,12 +176,12 @@ func killed(t *testing.T, plan study.Plan, pool []byte, bodies [][]byte, batches
 		if slices.ContainsFunc(sums, func(s string) bool { return s != want }) {
 			t.Errorf("killed at %q: sums %v, want %s", kill, sums, want)
 		}
-		store := must(openSQLite(filepath.Join(dir, storeFile)))
+		store := must(records.Open(filepath.Join(dir, folder.StoreFile)))
 		defer store.Close()
-		must(0, store.View(context.Background(), func(tx Tx) error {
+		must(0, store.View(context.Background(), func(tx records.Tx) error {
 			hash := study.HashOf(must(plan.Canonical()))
 			row := must(tx.Release(hash))
-			signer := must(protocol.LoadSigner(filepath.Join(dir, signerFile)))
+			signer := must(protocol.LoadSigner(filepath.Join(dir, folder.SignerFile)))
 			r := must(protocol.ParseRelease(row.Document, row.Signature, signer.Key()))
 			if batches > 0 {
 				agree(t, dir, plan, pool, bodies, r)
@@ -314,13 +316,13 @@ func TestLedgerBehind(t *testing.T) {
 	contribute("first")
 	w.wait("first", study.Released)
 	w.stop()
-	for _, path := range must(filepath.Glob(filepath.Join(w.config.Dir, LedgerFile+"*"))) {
+	for _, path := range must(filepath.Glob(filepath.Join(w.config.Dir, folder.LedgerFile+"*"))) {
 		must(0, os.Remove(path))
 	}
 	if _, err := New(w.config); !errors.Is(err, os.ErrNotExist) {
 		t.Fatalf("started without a ledger: %v", err)
 	}
-	must(0, must(journal.OpenSQLite(filepath.Join(w.config.Dir, LedgerFile))).Close())
+	must(0, must(journal.OpenSQLite(filepath.Join(w.config.Dir, folder.LedgerFile))).Close())
 	w.start()
 	contribute("second")
 	for until := time.Now().Add(5 * time.Second); !strings.Contains(w.log.String(), "behind what was published"); {

@@ -18,6 +18,8 @@ import (
 
 	"caucus/aggregation/shares"
 	aggregators "caucus/aggregator"
+	"caucus/coordinator/folder"
+	"caucus/coordinator/records"
 	"caucus/helper"
 	"caucus/internal/testlevel"
 	"caucus/privacy"
@@ -125,7 +127,7 @@ func (w *sharedWorld) copied(t *testing.T) (dir, second string) {
 	dir, second = filepath.Join(top, "coordinator"), filepath.Join(top, "helper")
 	copyTo(w.config.Dir, dir)
 	copyTo(w.helper.Dir, second)
-	for from, to := range map[string]string{w.config.headFile(): dir + ".head", w.config.sharesHead(): dir + ".shares.head", w.helper.Dir + ".head": second + ".head"} {
+	for from, to := range map[string]string{w.config.HeadFile(): dir + ".head", w.config.SharesHead(): dir + ".shares.head", w.helper.Dir + ".head": second + ".head"} {
 		must(0, os.WriteFile(to, must(os.ReadFile(from)), 0o600))
 	}
 	l := must(net.Listen("tcp", "127.0.0.1:0")) // a free port
@@ -138,7 +140,7 @@ func (w *sharedWorld) copied(t *testing.T) (dir, second string) {
 		}
 		must(0, os.WriteFile(path, []byte(text), 0o600))
 	}
-	settle(filepath.Join(dir, ConfigFile), "address: "+w.config.Helper.Address, "address: "+address)
+	settle(filepath.Join(dir, folder.ConfigFile), "address: "+w.config.Helper.Address, "address: "+address)
 	settle(filepath.Join(second, helper.ConfigFile), `listen: "127.0.0.1:0"`, "listen: "+address)
 	settle(filepath.Join(second, helper.ConfigFile), "# coordinator: ", "coordinator: "+w.server.sharing.keys[0].String())
 	settle(filepath.Join(second, helper.ConfigFile), "party: {epsilon: 1,", "party: {epsilon: 8,")
@@ -168,7 +170,7 @@ func TestKillShared(t *testing.T) {
 	task := must(newAggregator(plan, w.pool)).task
 	must(0, w.operator.UploadPool(context.Background(), plan.Pool, w.pool))
 	must(w.operator.CreateStudy(context.Background(), must(plan.Canonical())))
-	operator := must(protocol.LoadIdentity(filepath.Join(w.config.Dir, OperatorFile)))
+	operator := must(protocol.LoadIdentity(filepath.Join(w.config.Dir, folder.OperatorFile)))
 	w.stop()
 	sealing := must(protocol.LoadSealingKey(filepath.Join(w.helper.Dir, "sealing.key"))).Public()
 	under := func(acceptance protocol.Signed) (bodies [][]byte) {
@@ -187,18 +189,18 @@ func TestKillShared(t *testing.T) {
 		if restarts != min(len(killCoordinator), 1) || starts != 1+min(len(killHelper), 1) {
 			t.Errorf("killed at %q, the helper at %q: started again %d and %d times", killCoordinator, killHelper, restarts, starts-1)
 		}
-		for _, folder := range []string{dir, second} {
-			j := must(journal.OpenSQLite(filepath.Join(folder, LedgerFile)))
+		for _, at := range []string{dir, second} {
+			j := must(journal.OpenSQLite(filepath.Join(at, folder.LedgerFile)))
 			if n := must(privacy.Verify(context.Background(), j))[privacy.Party].Charges; n != 1 {
-				t.Errorf("killed at %q, the helper at %q: %s has %d charges", killCoordinator, killHelper, folder, n)
+				t.Errorf("killed at %q, the helper at %q: %s has %d charges", killCoordinator, killHelper, at, n)
 			}
 			must(0, j.Close())
 		}
-		store := must(openSQLite(filepath.Join(dir, storeFile)))
+		store := must(records.Open(filepath.Join(dir, folder.StoreFile)))
 		defer store.Close()
-		must(0, store.View(context.Background(), func(tx Tx) error {
+		must(0, store.View(context.Background(), func(tx records.Tx) error {
 			row := must(tx.Release(task.Hash()))
-			r := must(protocol.ParseRelease(row.Document, row.Signature, must(protocol.LoadSigner(filepath.Join(dir, signerFile))).Key()))
+			r := must(protocol.ParseRelease(row.Document, row.Signature, must(protocol.LoadSigner(filepath.Join(dir, folder.SignerFile))).Key()))
 			if r.Parties != parties {
 				t.Errorf("killed at %q, the helper at %q: released of %d", killCoordinator, killHelper, r.Parties)
 			}
@@ -249,11 +251,11 @@ func TestKillTold(t *testing.T) {
 	// ask opens a server's part of a stopped folder.
 	ask := func(dir string, role shares.Role, head, key string, about func(*aggregators.Server)) {
 		t.Helper()
-		c := aggregators.Config{Role: role, Store: filepath.Join(dir, sharesFile), Head: head, Signer: must(protocol.LoadSigner(filepath.Join(dir, key)))}
+		c := aggregators.Config{Role: role, Store: filepath.Join(dir, folder.SharesFile), Head: head, Signer: must(protocol.LoadSigner(filepath.Join(dir, key)))}
 		if role == shares.Helper {
 			c.Sealing = must(protocol.LoadSealingKey(filepath.Join(dir, "sealing.key")))
 		}
-		c.Journal = must(journal.OpenSQLite(filepath.Join(dir, LedgerFile)))
+		c.Journal = must(journal.OpenSQLite(filepath.Join(dir, folder.LedgerFile)))
 		a := must(aggregators.Open(ctx, c))
 		about(a)
 		must(0, a.Close())
@@ -276,7 +278,7 @@ func TestKillTold(t *testing.T) {
 			}
 			_ = c.cmd.Wait()
 			late.Stop()
-			ask(dir, shares.Coordinator, dir+".shares.head", sharesKey, func(a *aggregators.Server) { told = len(must(a.Untold(ctx))) == 0 })
+			ask(dir, shares.Coordinator, dir+".shares.head", folder.SharesKey, func(a *aggregators.Server) { told = len(must(a.Untold(ctx))) == 0 })
 		}
 		helpers, _ = h.end()
 		ask(second, shares.Helper, second+".head", "signer.key", func(a *aggregators.Server) {

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"caucus/coordinator/folder"
+	"caucus/coordinator/records"
 	"caucus/protocol"
 	"caucus/study"
 )
@@ -52,8 +54,8 @@ func TestLife(t *testing.T) {
 			t.Errorf("show %q: %v", ref, err)
 		}
 	}
-	folder := t.TempDir()
-	if got := must(p0.Pool(ctx, opened, folder)); !bytes.Equal(got, pool) {
+	at := t.TempDir()
+	if got := must(p0.Pool(ctx, opened, at)); !bytes.Equal(got, pool) {
 		t.Errorf("pool is %q", got)
 	}
 	if _, err := p0.Release(ctx, "trial"); !errors.Is(err, protocol.ErrNotFound) {
@@ -113,9 +115,9 @@ func TestLife(t *testing.T) {
 	w.stop()
 	agree(t, w.config.Dir, plan, pool, [][]byte{ballotFor(0, 6), ballotFor(1, 6), ballotFor(2, 6)}, r)
 	// No ballot and no clear sum is left in any file of the folder.
-	store := must(openSQLite(filepath.Join(w.config.Dir, storeFile)))
+	store := must(records.Open(filepath.Join(w.config.Dir, folder.StoreFile)))
 	defer store.Close()
-	must(0, store.View(ctx, func(tx Tx) error {
+	must(0, store.View(ctx, func(tx records.Tx) error {
 		if sum, n, err := tx.Sum(draft.Hash); sum != nil || n != 0 || err != nil {
 			t.Errorf("sum of %d is left (%v)", n, err)
 		}
@@ -143,7 +145,7 @@ func TestBallotsAreWiped(t *testing.T) {
 	}
 	needle := body[100:400]
 	inFiles := func() (in []string) {
-		for _, path := range must(filepath.Glob(filepath.Join(w.config.Dir, storeFile+"*"))) {
+		for _, path := range must(filepath.Glob(filepath.Join(w.config.Dir, folder.StoreFile+"*"))) {
 			if bytes.Contains(must(os.ReadFile(path)), needle) {
 				in = append(in, filepath.Base(path))
 			}

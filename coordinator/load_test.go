@@ -19,6 +19,8 @@ import (
 	"testing"
 	"time"
 
+	"caucus/coordinator/folder"
+	"caucus/coordinator/records"
 	"caucus/internal/testlevel"
 	"caucus/protocol"
 	"caucus/study"
@@ -34,7 +36,7 @@ const (
 // runLoad runs a coordinator as caucus coordinator run does, but that all calls
 // come at once, and nobody is waited for after the start.
 func runLoad() {
-	config := must(LoadConfig(filepath.Join(os.Getenv(loadFolder), ConfigFile)))
+	config := must(folder.LoadConfig(filepath.Join(os.Getenv(loadFolder), folder.ConfigFile)))
 	config.Listen, config.WitnessWait = os.Getenv(loadListen), 0
 	config.Limits.Rate, config.Limits.Burst = 1e6, 1e6
 	config.Limits.AllConnections, config.Limits.AllCalls = 20_000, 20_000
@@ -94,7 +96,7 @@ func (w *world) apart() process {
 func BenchmarkLoad(b *testing.B) {
 	const parties, rows = 500, 2000
 	ctx := context.Background()
-	w := newWorld(b, func(c *Config) { c.Log = nil })
+	w := newWorld(b, func(c *folder.Config) { c.Log = nil })
 	roster := names(parties)
 	for _, p := range roster {
 		w.enrol(string(p))
@@ -158,15 +160,15 @@ func BenchmarkLoad(b *testing.B) {
 func BenchmarkFleet(b *testing.B) {
 	n := testlevel.N(b, 1000, 10_000)
 	ctx := context.Background()
-	w := newWorld(b, func(c *Config) { c.Log = nil })
+	w := newWorld(b, func(c *folder.Config) { c.Log = nil })
 	ids, roster := make([]protocol.Identity, n), names(n)
-	must(0, w.server.store.Update(ctx, func(tx Tx) error {
+	must(0, w.server.store.Update(ctx, func(tx records.Tx) error {
 		now := w.clock.Now()
 		for i, p := range roster {
 			id, leaf, err := w.server.authority.IssueOwn(w.config.Listen, protocol.Caller{Name: string(p), Role: protocol.RoleParty}, w.server.signer.Key(), now)
 			ids[i] = must(id, err)
-			must(0, ensureMember(tx, string(p), protocol.RoleParty, now))
-			must(0, tx.AddCertificate(certificate{Serial: leaf.SerialNumber.Text(16), Name: string(p), Expires: leaf.NotAfter}))
+			must(0, folder.EnsureMember(tx, string(p), protocol.RoleParty, now))
+			must(0, tx.AddCertificate(records.Certificate{Serial: leaf.SerialNumber.Text(16), Name: string(p), Expires: leaf.NotAfter}))
 		}
 		return nil
 	}))

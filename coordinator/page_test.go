@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"caucus/coordinator/folder"
+	"caucus/coordinator/records"
 	"caucus/internal/webpage"
 	"caucus/privacy"
 	"caucus/study"
@@ -28,7 +30,7 @@ func (w *world) visit(t *testing.T) *visitor {
 	t.Helper()
 	v := &visitor{t: t, http: &http.Client{Jar: must(cookiejar.New(nil)), Timeout: 20 * time.Second}}
 	t.Cleanup(v.http.CloseIdleConnections)
-	reply := must(v.http.Get(must(webpage.NewLink(w.config.Dir, w.server.pageAt.Addr().String(), w.clock.Now()))))
+	reply := must(v.http.Get(must(webpage.NewLink(w.config.Dir, w.server.watcher.PageAt().String(), w.clock.Now()))))
 	defer reply.Body.Close()
 	if v.base = reply.Request.URL.String(); reply.StatusCode != http.StatusOK {
 		t.Fatalf("the page: %d %s", reply.StatusCode, must(io.ReadAll(reply.Body)))
@@ -49,7 +51,7 @@ func (v *visitor) get(path string) (code int, text string, took time.Duration) {
 // loading holds none of them.
 func TestPageWaitsForNothing(t *testing.T) {
 	ctx := context.Background()
-	w := newWorld(t, func(c *Config) { c.Page = "127.0.0.1:0" })
+	w := newWorld(t, func(c *folder.Config) { c.Page = "127.0.0.1:0" })
 	roster, pool := names(3), poolOf(40)
 	for _, p := range roster {
 		w.enrol(string(p))
@@ -59,7 +61,7 @@ func TestPageWaitsForNothing(t *testing.T) {
 	v := w.visit(t)
 	hold, held, done := make(chan struct{}), make(chan struct{}, 3), make(chan struct{}, 3)
 	go func() {
-		must(0, w.server.store.Update(ctx, func(Tx) error { held <- struct{}{}; <-hold; return nil }))
+		must(0, w.server.store.Update(ctx, func(records.Tx) error { held <- struct{}{}; <-hold; return nil }))
 		done <- struct{}{}
 	}()
 	go func() {
@@ -79,13 +81,13 @@ func TestPageWaitsForNothing(t *testing.T) {
 	for range 3 {
 		<-held
 	}
-	w.clock.add(2 * lookAgain) // what was read of the ledger is old
+	w.clock.add(4 * time.Second) // what was read of the ledger is old
 	for _, path := range []string{"", "study/" + s.Hash.String(), ""} {
 		code, text, took := v.get(path)
 		if code != http.StatusOK || !strings.Contains(text, "1 of 3 have contributed") {
 			t.Errorf("%q: %d %s", path, code, text)
 		}
-		if took > lookTime { // it would wait for as long as they are held
+		if took > 5*time.Second { // it would wait for as long as they are held
 			t.Errorf("%q took %v", path, took)
 		}
 	}
@@ -102,15 +104,15 @@ func TestPageWaitsForNothing(t *testing.T) {
 // only there.
 func TestPageApart(t *testing.T) {
 	defer http.DefaultClient.CloseIdleConnections()
-	for name, set := range map[string]func(*Config){
-		"page":    func(c *Config) { c.Page = "127.0.0.1:0" },
-		"metrics": func(c *Config) { c.Metrics = "127.0.0.1:0" },
-		"both":    func(c *Config) { c.Page, c.Metrics = "127.0.0.1:0", "localhost:0" },
+	for name, set := range map[string]func(*folder.Config){
+		"page":    func(c *folder.Config) { c.Page = "127.0.0.1:0" },
+		"metrics": func(c *folder.Config) { c.Metrics = "127.0.0.1:0" },
+		"both":    func(c *folder.Config) { c.Page, c.Metrics = "127.0.0.1:0", "localhost:0" },
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, set)
-			if (w.server.pageAt != nil) != (name != "metrics") || (w.server.metricsAt != nil) != (name != "page") {
-				t.Fatalf("page at %v, metrics at %v", w.server.pageAt, w.server.metricsAt)
+			if (w.server.watcher.PageAt() != nil) != (name != "metrics") || (w.server.watcher.MetricsAt() != nil) != (name != "page") {
+				t.Fatalf("page at %v, metrics at %v", w.server.watcher.PageAt(), w.server.watcher.MetricsAt())
 			}
 			if name != "metrics" {
 				v := w.visit(t)
@@ -125,7 +127,7 @@ func TestPageApart(t *testing.T) {
 			}
 			if name != "page" {
 				for path, want := range map[string]int{"metrics": http.StatusOK, "livez": http.StatusOK, "": http.StatusNotFound, "open?link=x": http.StatusNotFound} {
-					reply := must(http.Get("http://" + w.server.metricsAt.Addr().String() + "/" + path))
+					reply := must(http.Get("http://" + w.server.watcher.MetricsAt().String() + "/" + path))
 					reply.Body.Close()
 					if reply.StatusCode != want {
 						t.Errorf("/%s where machines read: %d, want %d", path, reply.StatusCode, want)
@@ -141,7 +143,7 @@ func TestPageApart(t *testing.T) {
 // plan names its readers. It has no form but the one that leaves.
 func TestPageShowsNoMore(t *testing.T) {
 	ctx := context.Background()
-	w := newWorld(t, func(c *Config) {
+	w := newWorld(t, func(c *folder.Config) {
 		c.Page, c.Metrics = "127.0.0.1:0", "127.0.0.1:0" // one address
 		c.Report = func(to io.Writer, r study.Release) error {
 			_, err := fmt.Fprintf(to, "the report of %d parties", r.Parties)
@@ -191,7 +193,7 @@ func TestPageShowsNoMore(t *testing.T) {
 			t.Error("a contribution is on the page")
 		}
 	}
-	must(0, w.server.store.View(ctx, func(tx Tx) error {
+	must(0, w.server.store.View(ctx, func(tx records.Tx) error {
 		for _, h := range hashes {
 			for _, digest := range must(tx.Received(h)) {
 				if strings.Contains(all, digest.String()[:8]) {
@@ -210,7 +212,7 @@ func TestPageShowsNoMore(t *testing.T) {
 		}
 	}
 	// Metrics, life and readiness stay as they were: without a link, without names.
-	metrics := must(http.Get("http://" + w.server.metricsAt.Addr().String() + "/metrics"))
+	metrics := must(http.Get("http://" + w.server.watcher.PageAt().String() + "/metrics"))
 	defer metrics.Body.Close()
 	defer http.DefaultClient.CloseIdleConnections()
 	if text := string(must(io.ReadAll(metrics.Body))); metrics.StatusCode != http.StatusOK || strings.Contains(text, "for-all") {

@@ -86,11 +86,7 @@ func TestPoolResumesAfterKill(t *testing.T) {
 		t.Fatalf("the killed process left %d of %d bytes", had, len(pool))
 	}
 
-	left := func() float64 {
-		w.server.gate.mu.Lock()
-		defer w.server.gate.mu.Unlock()
-		return w.server.gate.meter["party/p0"].bytes.left
-	}
+	left := func() float64 { return w.server.gate.Traffic().Left["party/p0"] }
 	// The server may still be sending to the killed process: wait until the meter,
 	// which only fills otherwise, no longer falls.
 	before := left()

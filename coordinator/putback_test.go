@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"caucus/coordinator/folder"
 	"caucus/privacy"
 	"caucus/study"
 )
@@ -33,7 +34,7 @@ func TestStorePutBack(t *testing.T) {
 	send(1)
 	w.stop()
 	backup := map[string][]byte{}
-	for _, path := range must(filepath.Glob(filepath.Join(w.config.Dir, storeFile+"*"))) {
+	for _, path := range must(filepath.Glob(filepath.Join(w.config.Dir, folder.StoreFile+"*"))) {
 		backup[path] = must(os.ReadFile(path))
 	}
 	w.start()
@@ -43,7 +44,7 @@ func TestStorePutBack(t *testing.T) {
 
 	putBack := func() {
 		w.stop()
-		for _, path := range must(filepath.Glob(filepath.Join(w.config.Dir, storeFile+"*"))) {
+		for _, path := range must(filepath.Glob(filepath.Join(w.config.Dir, folder.StoreFile+"*"))) {
 			must(0, os.Remove(path))
 		}
 		for path, b := range backup {

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"caucus/coordinator/folder"
+	"caucus/coordinator/records"
 	"caucus/privacy"
 	"caucus/protocol"
 	"caucus/study"
@@ -94,17 +96,17 @@ func TestReleasePutBack(t *testing.T) {
 
 			forged := r
 			forged.Signature = must(protocol.NewSigner()).Sign(protocol.ReleaseDocument, r.Document)
-			if _, err := PutBack(ctx, dir, []protocol.SignedRelease{r, forged}, w.clock.Now()); err == nil {
+			if _, err := folder.PutBack(ctx, dir, []protocol.SignedRelease{r, forged}, w.clock.Now()); err == nil {
 				t.Fatal("a release that another signed is put back")
 			}
-			got := must(PutBack(ctx, dir, []protocol.SignedRelease{r}, w.clock.Now()))
+			got := must(folder.PutBack(ctx, dir, []protocol.SignedRelease{r}, w.clock.Now()))
 			if len(got) != 1 || got[0].Study != s.Hash || got[0].Name != "trial" || got[0].Was != l.was || !strings.Contains(got[0].Why, l.why) || l.why == "" && got[0].Why != "" {
 				t.Fatalf("put back: %+v", got)
 			}
 			if l.between != nil {
 				l.between(w, r)
 			}
-			if charged := must(Reconcile(ctx, dir, r.Release.Ledger, nil)); len(charged) != 1 {
+			if charged := must(folder.Reconcile(ctx, dir, r.Release.Ledger, nil)); len(charged) != 1 {
 				t.Errorf("charged again: %v", charged)
 			}
 			w.start()
@@ -132,11 +134,11 @@ func TestReleasePutBack(t *testing.T) {
 				t.Errorf("p0 asks for a receipt that is lost: %v", err)
 			}
 			w.stop()
-			store := must(openSQLite(filepath.Join(dir, storeFile)))
+			store := must(records.Open(filepath.Join(dir, folder.StoreFile)))
 			defer store.Close()
-			must(0, store.View(ctx, func(tx Tx) error {
+			must(0, store.View(ctx, func(tx records.Tx) error {
 				for _, p := range names(3) {
-					if _, err := tx.Body(s.Hash, p); !errors.Is(err, errNone) {
+					if _, err := tx.Body(s.Hash, p); !errors.Is(err, records.ErrNone) {
 						t.Errorf("the ballot of %s is left: %v", p, err)
 					}
 				}
@@ -149,9 +151,9 @@ func TestReleasePutBack(t *testing.T) {
 			if bytes.Equal(other.Document, r.Document) {
 				t.Fatal("nothing was changed")
 			}
-			ring := must(loadKeyring(w.config))
-			other.Signature = ring.signer.Sign(protocol.ReleaseDocument, other.Document)
-			if got := must(PutBack(ctx, dir, []protocol.SignedRelease{r, other}, w.clock.Now())); got[0].Why != "" || !strings.Contains(got[1].Why, "another release of it") {
+			ring := must(folder.LoadKeyring(w.config))
+			other.Signature = ring.Signer.Sign(protocol.ReleaseDocument, other.Document)
+			if got := must(folder.PutBack(ctx, dir, []protocol.SignedRelease{r, other}, w.clock.Now())); got[0].Why != "" || !strings.Contains(got[1].Why, "another release of it") {
 				t.Errorf("another release: %+v", got)
 			}
 		})

@@ -8,14 +8,16 @@ import (
 	"sync"
 	"time"
 
+	"caucus/coordinator/members"
+	"caucus/coordinator/records"
 	"caucus/protocol"
 	"caucus/study"
 )
 
 // registry holds all studies, newest first.
 type registry struct {
-	store        Store
-	certificates *certificates
+	store        records.Store
+	certificates *members.Certificates
 	watch        *clockWatch
 	point        func(string)
 	sharing      *sharing
@@ -28,7 +30,7 @@ type registry struct {
 // stop it is still believed.
 func (r *registry) open(ctx context.Context, stop time.Duration) error {
 	live := false
-	err := r.store.View(ctx, func(tx Tx) error {
+	err := r.store.View(ctx, func(tx records.Tx) error {
 		rows, err := tx.Studies()
 		for _, row := range rows {
 			r.studies = append(r.studies, r.running(row))
@@ -42,14 +44,14 @@ func (r *registry) open(ctx context.Context, stop time.Duration) error {
 	return r.watch.open(ctx, stop, live)
 }
 
-func (r *registry) running(row studyRow) *runningStudy {
+func (r *registry) running(row records.Study) *runningStudy {
 	c := &runningStudy{hash: row.Hash, name: row.Name, store: r.store, certificates: r.certificates, watch: r.watch, point: r.point, sharing: r.sharing, batch: foldBatch, lead: make(chan struct{}, 1), quietSince: r.watch.clock.Elapsed()}
 	c.over.Store(protocol.Final(row.State))
 	return c
 }
 
 // add takes a study that was just stored.
-func (r *registry) add(row studyRow) *runningStudy {
+func (r *registry) add(row records.Study) *runningStudy {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, c := range r.studies {

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	"caucus/coordinator/records"
 	"caucus/privacy"
 	"caucus/protocol"
 	"caucus/study"
@@ -88,7 +89,7 @@ func (m repairer) lostSince() (time.Time, error) {
 func (c *runningStudy) inspect(ctx context.Context, m repairer) error {
 	var found []study.PartyID
 	for after, more := study.PartyID(""), true; more; {
-		err := c.store.View(ctx, func(tx Tx) error {
+		err := c.store.View(ctx, func(tx records.Tx) error {
 			batch, err := tx.Unfolded(c.hash, after, c.batch)
 			more = len(batch) > 0
 			for _, b := range batch {
@@ -113,7 +114,7 @@ func (c *runningStudy) inspect(ctx context.Context, m repairer) error {
 	m.log.Error("stored contributions are damaged: check the disk. Their parties are asked for the same bytes", "study", c.hash, "parties", found, "until", now.Add(m.repair).UTC())
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	err = c.store.Update(context.WithoutCancel(ctx), func(tx Tx) error { return tx.Lose(c.hash, found, now) })
+	err = c.store.Update(context.WithoutCancel(ctx), func(tx records.Tx) error { return tx.Lose(c.hash, found, now) })
 	c.machine = nil // it is read again, with what is lost: also after a failure, which may have happened all the same
 	if err != nil {
 		return err
@@ -135,7 +136,7 @@ func (c *runningStudy) reseal(ctx context.Context, m repairer, over []study.Part
 	if len(over) == 0 {
 		return nil
 	}
-	_, err := c.stepLocked(ctx, study.Resealed{Without: over}, func(tx Tx, e study.Effect) error {
+	_, err := c.stepLocked(ctx, study.Resealed{Without: over}, func(tx records.Tx, e study.Effect) error {
 		if stored, ok := e.(study.StoreState); !ok || stored.State != study.Sealed {
 			return nil // it fails, and keeps the receipts
 		}
@@ -159,14 +160,14 @@ func (c *runningStudy) loseFolded(ctx context.Context, m repairer, why error) er
 	if err != nil {
 		return fmt.Errorf("mend study %s: %w", c.hash, err)
 	}
-	if errors.Is(why, errDamagedSum) {
+	if errors.Is(why, records.ErrDamagedSum) {
 		m.log.Error("a stored sum is damaged: check the disk. All contributors are asked for the same bytes", "study", c.hash)
 	} else {
 		m.log.Error("stored contributions are damaged or missing since they were folded: check the disk. They are inspected again", "study", c.hash)
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	_, err = c.stepLocked(ctx, study.SumLost{}, func(tx Tx, _ study.Effect) error { return tx.LoseSum(c.hash, now) })
+	_, err = c.stepLocked(ctx, study.SumLost{}, func(tx records.Tx, _ study.Effect) error { return tx.LoseSum(c.hash, now) })
 	c.inspected, c.machine = false, nil // it is read again, with what is lost
 	return err
 }
@@ -181,11 +182,11 @@ func (c *runningStudy) isLost(party study.PartyID, digest study.BodyDigest) bool
 // restoreLocked takes the bytes of a contribution that was lost, and answers with
 // the receipt that it had.
 func (c *runningStudy) restoreLocked(ctx context.Context, caller protocol.Caller, r protocol.Receipt, body []byte) (protocol.Receipt, error) {
-	_, err := c.stepLocked(ctx, study.Returned{Party: r.Party}, func(tx Tx, e study.Effect) error {
+	_, err := c.stepLocked(ctx, study.Returned{Party: r.Party}, func(tx records.Tx, e study.Effect) error {
 		if _, ok := e.(study.RestoreContribution); !ok {
 			return nil
 		}
-		if err := c.certificates.within(tx, caller); err != nil {
+		if err := c.certificates.Within(tx, caller); err != nil {
 			return err
 		}
 		return tx.Restore(c.hash, r.Party, body)
@@ -196,9 +197,6 @@ func (c *runningStudy) restoreLocked(ctx context.Context, caller protocol.Caller
 	c.quietSince = c.watch.clock.Elapsed()
 	return c.receiptLocked(ctx, r.Party)
 }
-
-// errDamagedSum: a sum was damaged where it was stored.
-var errDamagedSum = fmt.Errorf("%w: the stored sum is not what was stored", protocol.ErrDamaged)
 
 // errDamagedBody: a body was damaged since it was inspected.
 var errDamagedBody = errors.New("a stored contribution is not what was received")

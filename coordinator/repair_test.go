@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"caucus/coordinator/folder"
+	"caucus/coordinator/records"
 	"caucus/protocol"
 	"caucus/study"
 )
@@ -31,7 +33,7 @@ func damagedWorld(t *testing.T) (w *world, s protocol.Study, receipt protocol.Re
 // flip flips one bit in a party's stored ballot, as a disk does.
 func (w *world) flip(party string) {
 	w.t.Helper()
-	db := w.server.store.(*sqliteStore).db.Write
+	db := w.server.store.(*records.SQLite).DB.Write
 	var body []byte
 	must(0, db.QueryRow("SELECT body FROM contributions WHERE party = $1", party).Scan(&body))
 	body[len(body)-1] ^= 1
@@ -127,7 +129,7 @@ func TestNotSealedAnewAfterALedgerEntry(t *testing.T) {
 	must(w.parties["p0"].Contribute(ctx, s.Hash, ballotFor(0, 3)))
 	must(w.parties["p1"].Contribute(ctx, s.Hash, ballotFor(1, 3)))
 	w.stop()
-	store := filepath.Join(w.config.Dir, storeFile)
+	store := filepath.Join(w.config.Dir, folder.StoreFile)
 	before := readFiles(t, store)
 	w.start()
 	must(w.parties["p2"].Contribute(ctx, s.Hash, ballotFor(2, 3)))
@@ -160,14 +162,14 @@ func TestNotSealedAnewAfterALedgerEntry(t *testing.T) {
 func TestDamagedSum(t *testing.T) {
 	ctx := context.Background()
 	for _, drawn := range []bool{false, true} {
-		w := newWorld(t, func(c *Config) { c.WitnessWait = 24 * time.Hour })
+		w := newWorld(t, func(c *folder.Config) { c.WitnessWait = 24 * time.Hour })
 		s := w.small(2)
 		for i, p := range names(2) {
 			must(w.parties[string(p)].Contribute(ctx, s.Hash, ballotFor(i, 2)))
 		}
 		w.wait("trial", study.Folded)
 		w.stop()
-		store := filepath.Join(w.config.Dir, storeFile)
+		store := filepath.Join(w.config.Dir, folder.StoreFile)
 		folded := readFiles(t, store)
 		w.config.WitnessWait = 0
 		if drawn {
@@ -176,11 +178,11 @@ func TestDamagedSum(t *testing.T) {
 			w.stop()
 			writeFiles(t, folded)
 		}
-		db := must(openSQLite(store))
+		db := must(records.Open(store))
 		var sum []byte
-		must(0, db.db.Write.QueryRow("SELECT sum FROM sums").Scan(&sum))
+		must(0, db.DB.Write.QueryRow("SELECT sum FROM sums").Scan(&sum))
 		sum[len(sum)-1] ^= 1
-		must(db.db.Write.Exec("UPDATE sums SET sum = $1", sum))
+		must(db.DB.Write.Exec("UPDATE sums SET sum = $1", sum))
 		must(0, db.Close())
 		w.start()
 		w.until("a stored sum is damaged")
@@ -207,7 +209,7 @@ func TestDamagedSum(t *testing.T) {
 // the clock is right again.
 func TestDamagedSumUnderAWrongClock(t *testing.T) {
 	ctx := context.Background()
-	w := newWorld(t, func(c *Config) { c.WitnessWait = 24 * time.Hour })
+	w := newWorld(t, func(c *folder.Config) { c.WitnessWait = 24 * time.Hour })
 	s := w.small(2)
 	for i, p := range names(2) {
 		must(w.parties[string(p)].Contribute(ctx, s.Hash, ballotFor(i, 2)))
@@ -215,8 +217,8 @@ func TestDamagedSumUnderAWrongClock(t *testing.T) {
 	w.wait("trial", study.Folded)
 	w.stop()
 	w.config.WitnessWait = 0
-	db := must(openSQLite(filepath.Join(w.config.Dir, storeFile)))
-	must(db.db.Write.Exec("UPDATE sums SET sum = sum || 'x'"))
+	db := must(records.Open(filepath.Join(w.config.Dir, folder.StoreFile)))
+	must(db.DB.Write.Exec("UPDATE sums SET sum = sum || 'x'"))
 	must(0, db.Close())
 	w.clock.jump(-25 * time.Hour) // certificates are good for clocks that are two days behind
 	w.start()

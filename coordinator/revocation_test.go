@@ -13,6 +13,8 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials"
 
+	"caucus/coordinator/folder"
+	"caucus/coordinator/records"
 	"caucus/protocol"
 	"caucus/protocol/pb"
 )
@@ -62,19 +64,10 @@ func TestRevokedWhileRenewing(t *testing.T) {
 func TestRevokedInTheStore(t *testing.T) {
 	ctx := t.Context()
 	revoke := func(w *world) (ctx context.Context, caller protocol.Caller) {
-		s := w.server.certificates
-		s.mu.Lock()
-		for _, c := range s.known {
-			if c.Name == "p0" {
-				caller = protocol.Caller{Name: c.Name, Role: protocol.RoleParty, Serial: c.Serial}
-			}
-		}
-		s.mu.Unlock()
-		if caller.Name == "" {
-			t.Fatal("p0 did not call")
-		}
-		must(0, w.server.store.Update(t.Context(), func(tx Tx) error { return tx.Revoke("p0") }))
-		return context.WithValue(t.Context(), callKey{}, &call{caller: caller}), caller
+		caller = w.callerOf("p0")
+		ctx = must(w.server.gate.Begin(t.Context(), caller, pb.Enrolment_Renew_FullMethodName))
+		must(0, w.server.store.Update(t.Context(), func(tx records.Tx) error { return tx.Revoke("p0") }))
+		return ctx, caller
 	}
 	denied := func(what string, err error) {
 		t.Helper()
@@ -83,7 +76,7 @@ func TestRevokedInTheStore(t *testing.T) {
 		}
 	}
 	var stored atomic.Bool
-	w := newWorld(t, func(c *Config) {
+	w := newWorld(t, func(c *folder.Config) {
 		c.Checkpoint = func(effect string) { stored.Store(stored.Load() || effect == "receipt key stored") }
 	})
 	c := w.server.registry.byHash(w.small(3).Hash)

@@ -10,6 +10,8 @@ import (
 
 	aggregators "caucus/aggregator"
 	"caucus/auxdata"
+	"caucus/coordinator/members"
+	"caucus/coordinator/records"
 	"caucus/privacy"
 	"caucus/protocol"
 	"caucus/study"
@@ -23,8 +25,8 @@ import (
 type runningStudy struct {
 	hash         study.Hash
 	name         string
-	store        Store
-	certificates *certificates
+	store        records.Store
+	certificates *members.Certificates
 	watch        *clockWatch
 	point        func(string) // Config.Checkpoint, never nil
 	sharing      *sharing     // with the helper; never nil
@@ -32,7 +34,7 @@ type runningStudy struct {
 
 	mu      sync.Mutex   // guards what follows, up to over: held over a step and its commit
 	machine *study.Study // nil: to be read from the store
-	row     studyRow
+	row     records.Study
 	roster  map[study.PartyID]bool
 	// poolBytes is the pool's size, 0 where nobody has asked, or where a study that was put
 	// back has none.
@@ -77,11 +79,11 @@ func (c *runningStudy) load(ctx context.Context) error {
 	if c.machine != nil {
 		return nil
 	}
-	var row studyRow
+	var row records.Study
 	var received map[study.PartyID]study.BodyDigest
 	var lost map[study.PartyID]time.Time
 	var amendments []study.Signed
-	err := c.store.View(ctx, func(tx Tx) (err error) {
+	err := c.store.View(ctx, func(tx records.Tx) (err error) {
 		if row, err = tx.Study(c.hash); err == nil {
 			received, err = tx.Received(c.hash)
 		}
@@ -140,14 +142,14 @@ func (c *runningStudy) view(ctx context.Context, fn func(*study.Study) error) er
 
 // step applies an event and commits its store effects in one transaction,
 // with also, before it returns. It reports whether a receipt may be sent.
-func (c *runningStudy) step(ctx context.Context, e study.Event, also func(Tx, study.Effect) error) (receipt bool, err error) {
+func (c *runningStudy) step(ctx context.Context, e study.Event, also func(records.Tx, study.Effect) error) (receipt bool, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	defer c.settle()
 	return c.stepLocked(ctx, e, also)
 }
 
-func (c *runningStudy) stepLocked(ctx context.Context, e study.Event, also func(Tx, study.Effect) error) (receipt bool, err error) {
+func (c *runningStudy) stepLocked(ctx context.Context, e study.Event, also func(records.Tx, study.Effect) error) (receipt bool, err error) {
 	// A caller that goes away must not tear a commit.
 	ctx = context.WithoutCancel(ctx)
 	if err := c.load(ctx); err != nil {
@@ -173,7 +175,7 @@ func (c *runningStudy) stepLocked(ctx context.Context, e study.Event, also func(
 	name := fmt.Sprintf("%T", e)
 	machine := c.machine
 	c.machine = nil // its step may not happen, also where something panics
-	err = c.store.Update(ctx, func(tx Tx) error {
+	err = c.store.Update(ctx, func(tx records.Tx) error {
 		for _, effect := range keep {
 			var err error
 			switch s := effect.(type) {
@@ -298,19 +300,19 @@ func (c *runningStudy) poolSize(ctx context.Context) (uint64, error) {
 	if c.poolBytes > 0 {
 		return c.poolBytes, nil
 	}
-	err := c.store.View(ctx, func(tx Tx) (err error) { c.poolBytes, err = tx.PoolSize(c.machine.Plan.Pool); return err })
-	if errors.Is(err, errNone) {
+	err := c.store.View(ctx, func(tx records.Tx) (err error) { c.poolBytes, err = tx.PoolSize(c.machine.Plan.Pool); return err })
+	if errors.Is(err, records.ErrNone) {
 		err = nil
 	}
 	return c.poolBytes, err
 }
 
 // readPool reads a whole pool.
-func readPool(ctx context.Context, s Store, d auxdata.Digest) ([]byte, error) {
+func readPool(ctx context.Context, s records.Store, d auxdata.Digest) ([]byte, error) {
 	var data []byte
-	err := s.View(ctx, func(tx Tx) error {
+	err := s.View(ctx, func(tx records.Tx) error {
 		size, err := tx.PoolSize(d)
-		if errors.Is(err, errNone) {
+		if errors.Is(err, records.ErrNone) {
 			return fmt.Errorf("%w: pool %s: upload it first", protocol.ErrNotFound, d)
 		}
 		if err == nil {
@@ -346,7 +348,7 @@ func (c *runningStudy) known(ctx context.Context, party study.PartyID, digest st
 }
 
 func (c *runningStudy) receiptLocked(ctx context.Context, party study.PartyID) (r protocol.Receipt, err error) {
-	err = c.store.View(ctx, func(tx Tx) error {
+	err = c.store.View(ctx, func(tx records.Tx) error {
 		r, err = tx.Receipt(c.hash, party)
 		return err
 	})
@@ -435,7 +437,7 @@ func (c *runningStudy) charged(ctx context.Context, holds func(id string) (bool,
 	}
 	for _, charge := range charges {
 		if found, err := holds(study.ReleaseID(c.hash, aggregator.task.Plan().Noise.Charged(charge.Output))); found || err != nil {
-			return found, explain(err)
+			return found, records.Explain(err)
 		}
 	}
 	return false, nil
@@ -443,6 +445,6 @@ func (c *runningStudy) charged(ctx context.Context, holds func(id string) (bool,
 
 // permanent reports whether trying the same again cannot help.
 func permanent(err error) bool {
-	return !errors.Is(err, protocol.ErrUnavailable) && !errors.Is(err, protocol.ErrHelper) && !errors.Is(err, privacy.ErrBehind) && !errors.Is(err, errWaits) && !damaged(err) && !errors.Is(err, errDamagedSum) &&
-		!errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) && explain(err) == err
+	return !errors.Is(err, protocol.ErrUnavailable) && !errors.Is(err, protocol.ErrHelper) && !errors.Is(err, privacy.ErrBehind) && !errors.Is(err, errWaits) && !damaged(err) && !errors.Is(err, records.ErrDamagedSum) &&
+		!errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) && records.Explain(err) == err
 }

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"caucus/coordinator/watch"
 	"caucus/internal/clock"
 	"caucus/protocol"
 	"caucus/study"
@@ -21,7 +22,7 @@ type scheduler struct {
 	tick     time.Duration
 	log      *slog.Logger
 	wake     chan struct{} // capacity 1
-	counts   *counts
+	counts   *watch.Counts
 	onError  func(error) // is called with each failure
 }
 
@@ -126,13 +127,13 @@ func (s *scheduler) move(ctx context.Context, c *runningStudy) {
 	s.onError(err)
 	switch {
 	case err == nil:
-		since(s.counts.folds, begun, s.clock.Elapsed())
+		watch.Since(s.counts.Folds, begun, s.clock.Elapsed())
 		c.troubled(nil)
 		c.wait = 0
 		_ = c.view(ctx, func(m *study.Study) error {
 			s.log.Info("study moved", "study", c.hash, "state", m.State, "parties", len(m.Received))
 			if m.State == study.Released {
-				s.counts.releases.Inc()
+				s.counts.Releases.Inc()
 			}
 			if protocol.Final(m.State) {
 				s.releaser.witness.forget(c.hash)

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"caucus/coordinator/records"
 	"caucus/internal/testlevel"
 	"caucus/privacy"
 	"caucus/protocol"
@@ -16,11 +17,11 @@ import (
 // bugs are planted one at a time; a search that does not find each proves
 // nothing about the others.
 var bugs = map[string]plant{
-	"the sum is committed apart from its bodies":      {store: func(s Store) Store { return &tornStore{s} }, found: 62},
-	"kept bodies go when they are folded":             {store: func(s Store) Store { return &wastefulStore{s} }, found: 27},
-	"a receipt is sent before the commit":             {store: func(s Store) Store { return &lateStore{Store: s} }},
+	"the sum is committed apart from its bodies":      {store: func(s records.Store) records.Store { return &tornStore{s} }, found: 62},
+	"kept bodies go when they are folded":             {store: func(s records.Store) records.Store { return &wastefulStore{s} }, found: 27},
+	"a receipt is sent before the commit":             {store: func(s records.Store) records.Store { return &lateStore{Store: s} }},
 	"the ledger's ids are others after a restart":     {ledger: func(j privacy.Journal) privacy.Journal { return &forgetful{Journal: j} }, found: 35},
-	"what failed is done again without reading first": {store: func(s Store) Store { return &hastyStore{s} }, found: 13},
+	"what failed is done again without reading first": {store: func(s records.Store) records.Store { return &hastyStore{s} }, found: 13},
 	"nobody is waited for after a start": {server: func(s *Server) {
 		for _, p := range names(4) {
 			s.scheduler.releaser.witness.called[p] = true
@@ -51,11 +52,11 @@ func TestPlantedBugs(t *testing.T) {
 }
 
 // tornStore commits a sum, and in another transaction that its bodies are in it.
-type tornStore struct{ Store }
+type tornStore struct{ records.Store }
 
-func (s *tornStore) Update(ctx context.Context, fn func(Tx) error) error {
-	var late func(Tx) error
-	err := s.Store.Update(ctx, func(tx Tx) error { return fn(&tornTx{tx, &late}) })
+func (s *tornStore) Update(ctx context.Context, fn func(records.Tx) error) error {
+	var late func(records.Tx) error
+	err := s.Store.Update(ctx, func(tx records.Tx) error { return fn(&tornTx{tx, &late}) })
 	if err == nil && late != nil {
 		err = s.Store.Update(ctx, late)
 	}
@@ -63,23 +64,23 @@ func (s *tornStore) Update(ctx context.Context, fn func(Tx) error) error {
 }
 
 type tornTx struct {
-	Tx
-	late *func(Tx) error
+	records.Tx
+	late *func(records.Tx) error
 }
 
-func (t *tornTx) SetSum(h study.Hash, sum []byte, contributions int, folded []contribution) error {
-	*t.late = func(tx Tx) error { return tx.SetSum(h, sum, contributions, folded) }
+func (t *tornTx) SetSum(h study.Hash, sum []byte, contributions int, folded []records.Contribution) error {
+	*t.late = func(tx records.Tx) error { return tx.SetSum(h, sum, contributions, folded) }
 	return t.Tx.SetSum(h, sum, contributions, nil)
 }
 
 // wastefulStore forgets a body that is kept once it was folded.
-type wastefulStore struct{ Store }
+type wastefulStore struct{ records.Store }
 
-func (s *wastefulStore) Update(ctx context.Context, fn func(Tx) error) error {
-	return s.Store.Update(ctx, func(tx Tx) error { return fn(&wastefulTx{tx}) })
+func (s *wastefulStore) Update(ctx context.Context, fn func(records.Tx) error) error {
+	return s.Store.Update(ctx, func(tx records.Tx) error { return fn(&wastefulTx{tx}) })
 }
 
-type wastefulTx struct{ Tx }
+type wastefulTx struct{ records.Tx }
 
 func (t *wastefulTx) SetState(h study.Hash, s study.State, reason string) error {
 	if left := must(t.Unfolded(h, "", 1)); s == study.Folded && len(left) > 0 {
@@ -91,18 +92,18 @@ func (t *wastefulTx) SetState(h study.Hash, s study.State, reason string) error 
 // lateStore answers that a contribution is stored, and stores it with the next
 // transaction, if one comes.
 type lateStore struct {
-	Store
-	late func(Tx) error
+	records.Store
+	late func(records.Tx) error
 }
 
 var errLater = errors.New("later")
 
-func (s *lateStore) Update(ctx context.Context, fn func(Tx) error) error {
+func (s *lateStore) Update(ctx context.Context, fn func(records.Tx) error) error {
 	if late := s.late; late != nil {
 		s.late = nil
 		_ = s.Store.Update(ctx, late)
 	}
-	err := s.Store.Update(ctx, func(tx Tx) error {
+	err := s.Store.Update(ctx, func(tx records.Tx) error {
 		adding := &addingTx{Tx: tx}
 		if err := fn(adding); err != nil || !adding.adds {
 			return err
@@ -116,7 +117,7 @@ func (s *lateStore) Update(ctx context.Context, fn func(Tx) error) error {
 }
 
 type addingTx struct {
-	Tx
+	records.Tx
 	adds bool
 }
 
@@ -126,9 +127,9 @@ func (t *addingTx) AddContribution(r protocol.Receipt, body []byte) error {
 }
 
 // hastyStore does what failed again, at once, without reading first.
-type hastyStore struct{ Store }
+type hastyStore struct{ records.Store }
 
-func (s *hastyStore) Update(ctx context.Context, fn func(Tx) error) error {
+func (s *hastyStore) Update(ctx context.Context, fn func(records.Tx) error) error {
 	err := s.Store.Update(ctx, fn)
 	if errors.Is(err, protocol.ErrUnavailable) {
 		err = s.Store.Update(ctx, fn)

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"slices"
 
+	"caucus/coordinator/folder"
+	"caucus/coordinator/records"
 	"caucus/internal/database"
 	"caucus/privacy"
 	"caucus/privacy/journal"
@@ -20,7 +22,7 @@ type disk interface {
 	begin(store []byte)
 	// reopen opens what the process before left, as if it had been killed.
 	reopen()
-	store() *sqliteStore
+	store() *records.SQLite
 	ledger() privacy.Journal
 	// save copies it, while nothing is being written; load puts back a copy.
 	save() saved
@@ -43,24 +45,24 @@ func entries(j privacy.Journal) (all []privacy.Entry) {
 // memoryDisk holds a coordinator's store in memory, through the same SQL, and its
 // ledger's entries as they are.
 type memoryDisk struct {
-	tables *sqliteStore
+	tables *records.SQLite
 	pages  *pages
 }
 
 func newMemoryDisk() *memoryDisk {
 	db := must(sql.Open("sqlite", "file::memory:?_pragma=foreign_keys(1)&_pragma=journal_mode(MEMORY)"))
 	db.SetMaxOpenConns(1)
-	must(0, database.Migrate(db, sqliteFile.Schema))
-	d := &memoryDisk{newSQLite("", &database.DB{Write: db, Read: db}), &pages{}}
+	must(0, database.Migrate(db, records.File.Schema))
+	d := &memoryDisk{records.Over("", &database.DB{Write: db, Read: db}), &pages{}}
 	return d
 }
 
 func (d *memoryDisk) begin(store []byte) {
-	d.load(saved{files: map[string][]byte{storeFile: store}}, true, true)
+	d.load(saved{files: map[string][]byte{folder.StoreFile: store}}, true, true)
 }
 
 func (d *memoryDisk) reopen()                 {}
-func (d *memoryDisk) store() *sqliteStore     { return d.tables }
+func (d *memoryDisk) store() *records.SQLite  { return d.tables }
 func (d *memoryDisk) ledger() privacy.Journal { return d.pages }
 func (d *memoryDisk) end()                    { d.tables.Close() }
 
@@ -71,7 +73,7 @@ type image interface {
 }
 
 func (d *memoryDisk) raw(do func(image) error) {
-	c := must(d.tables.db.Write.Conn(context.Background()))
+	c := must(d.tables.DB.Write.Conn(context.Background()))
 	defer c.Close()
 	must(0, c.Raw(func(c any) error { return do(c.(image)) }))
 }
@@ -80,7 +82,7 @@ func (d *memoryDisk) save() saved {
 	s := saved{entries: slices.Clone(d.pages.entries)}
 	d.raw(func(i image) (err error) {
 		data, err := i.Serialize()
-		s.files = map[string][]byte{storeFile: data}
+		s.files = map[string][]byte{folder.StoreFile: data}
 		return err
 	})
 	return s
@@ -88,7 +90,7 @@ func (d *memoryDisk) save() saved {
 
 func (d *memoryDisk) load(s saved, store, ledger bool) {
 	if store {
-		d.raw(func(i image) error { return i.Deserialize(s.files[storeFile]) })
+		d.raw(func(i image) error { return i.Deserialize(s.files[folder.StoreFile]) })
 	}
 	if ledger {
 		d.pages.entries = slices.Clone(s.entries)
@@ -100,7 +102,7 @@ func (d *memoryDisk) load(s saved, store, ledger bool) {
 type fileDisk struct {
 	root    string
 	folders int
-	tables  *sqliteStore
+	tables  *records.SQLite
 	journal *journal.Journal
 }
 
@@ -109,7 +111,7 @@ func newFileDisk(root string) *fileDisk { return &fileDisk{root: root} }
 func (d *fileDisk) dir() string { return filepath.Join(d.root, fmt.Sprint("life-", d.folders)) }
 
 func (d *fileDisk) begin(store []byte) {
-	d.next(map[string][]byte{storeFile: store})
+	d.next(map[string][]byte{folder.StoreFile: store})
 }
 
 // next goes on with files in a new folder.
@@ -120,17 +122,17 @@ func (d *fileDisk) next(files map[string][]byte) {
 	for name, data := range files {
 		must(0, os.WriteFile(filepath.Join(d.dir(), name), data, 0o600))
 	}
-	d.tables = must(openSQLite(filepath.Join(d.dir(), storeFile)))
-	d.journal = must(journal.OpenSQLite(filepath.Join(d.dir(), LedgerFile)))
+	d.tables = must(records.Open(filepath.Join(d.dir(), folder.StoreFile)))
+	d.journal = must(journal.OpenSQLite(filepath.Join(d.dir(), folder.LedgerFile)))
 }
 
 func (d *fileDisk) reopen()                 { d.next(d.save().files) }
-func (d *fileDisk) store() *sqliteStore     { return d.tables }
+func (d *fileDisk) store() *records.SQLite  { return d.tables }
 func (d *fileDisk) ledger() privacy.Journal { return d.journal }
 
 func (d *fileDisk) save() saved {
 	s := saved{files: map[string][]byte{}}
-	for _, name := range []string{storeFile, storeFile + "-wal", LedgerFile, LedgerFile + "-wal"} {
+	for _, name := range []string{folder.StoreFile, folder.StoreFile + "-wal", folder.LedgerFile, folder.LedgerFile + "-wal"} {
 		if data, err := os.ReadFile(filepath.Join(d.dir(), name)); err == nil {
 			s.files[name] = data
 		}
@@ -143,7 +145,7 @@ func (d *fileDisk) load(s saved, store, ledger bool) {
 	for _, part := range []struct {
 		name string
 		too  bool
-	}{{storeFile, store}, {LedgerFile, ledger}} {
+	}{{folder.StoreFile, store}, {folder.LedgerFile, ledger}} {
 		for _, name := range []string{part.name, part.name + "-wal"} {
 			if !part.too {
 				continue

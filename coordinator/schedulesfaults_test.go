@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"caucus/coordinator/records"
 	"caucus/privacy"
 	"caucus/protocol"
 	"caucus/study"
@@ -111,25 +112,25 @@ var errFull = func() error {
 
 // faultyStore is a store whose effects fail, and whose commits a trial watches.
 type faultyStore struct {
-	Store
+	records.Store
 	*faults
 	trial *trial
 }
 
-func (s *faultyStore) View(ctx context.Context, fn func(Tx) error) error {
+func (s *faultyStore) View(ctx context.Context, fn func(records.Tx) error) error {
 	if err := s.pass("store read"); err != nil {
-		return explain(err)
+		return records.Explain(err)
 	}
-	return s.Store.View(ctx, func(tx Tx) error { return fn(&watchedTx{Tx: tx, trial: s.trial}) })
+	return s.Store.View(ctx, func(tx records.Tx) error { return fn(&watchedTx{Tx: tx, trial: s.trial}) })
 }
 
-func (s *faultyStore) Update(ctx context.Context, fn func(Tx) error) error {
+func (s *faultyStore) Update(ctx context.Context, fn func(records.Tx) error) error {
 	if err := s.pass("store begin"); err != nil {
-		return explain(err)
+		return records.Explain(err)
 	}
 	s.take()
 	w := &watchedTx{trial: s.trial}
-	err := s.Store.Update(ctx, func(tx Tx) error {
+	err := s.Store.Update(ctx, func(tx records.Tx) error {
 		w.Tx, w.events = tx, nil
 		if err := fn(w); err != nil {
 			return err
@@ -142,12 +143,12 @@ func (s *faultyStore) Update(ctx context.Context, fn func(Tx) error) error {
 	for _, e := range w.events {
 		e()
 	}
-	return explain(s.pass("after store commit"))
+	return records.Explain(s.pass("after store commit"))
 }
 
 // watchedTx tells a trial what a transaction wrote, once it is committed.
 type watchedTx struct {
-	Tx
+	records.Tx
 	trial  *trial
 	events []func()
 }
@@ -180,7 +181,7 @@ func (w *watchedTx) SetState(h study.Hash, s study.State, reason string) error {
 }
 
 // keptIn are the bodies that a store keeps of a study, in their canonical bytes.
-func keptIn(tx Tx, h study.Hash) []byte {
+func keptIn(tx records.Tx, h study.Hash) []byte {
 	var all [][]byte
 	for _, c := range must(tx.Unfolded(h, "", 1<<20)) {
 		all = append(all, c.Body)
@@ -196,7 +197,7 @@ func (w *watchedTx) AddAmendment(h study.Hash, a study.Signed, number int) error
 	return w.watch(w.Tx.AddAmendment(h, a, number), func() { w.trial.amended(h, a) })
 }
 
-func (w *watchedTx) AddRelease(h study.Hash, r releaseRow) error {
+func (w *watchedTx) AddRelease(h study.Hash, r records.Release) error {
 	return w.watch(w.Tx.AddRelease(h, r), func() { w.trial.published(h, r) })
 }
 
@@ -224,7 +225,7 @@ func (w *watchedTx) Redeem(serial string, key [32]byte, certificate []byte) erro
 	return w.watch(w.Tx.Redeem(serial, key, certificate), func() { w.trial.redeemed(serial) })
 }
 
-func (w *watchedTx) AddCertificate(c certificate) error {
+func (w *watchedTx) AddCertificate(c records.Certificate) error {
 	return w.watch(w.Tx.AddCertificate(c), func() { w.trial.issued(c) })
 }
 

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"caucus/coordinator/records"
 	"caucus/privacy"
 	"caucus/protocol"
 	"caucus/protocol/pb"
@@ -178,8 +179,8 @@ func (t *trial) poll(words []string) {
 }
 
 // release is a study's release, where it is stored and can be read.
-func (t *trial) release(h study.Hash) (row releaseRow, ok bool) {
-	err := t.server.store.View(context.Background(), func(tx Tx) (err error) { row, err = tx.Release(h); return err })
+func (t *trial) release(h study.Hash) (row records.Release, ok bool) {
+	err := t.server.store.View(context.Background(), func(tx records.Tx) (err error) { row, err = tx.Release(h); return err })
 	return row, err == nil
 }
 
@@ -305,7 +306,7 @@ func (t *trial) restore(words []string) {
 // ledger has not reached.
 func (t *trial) fileProves() bool {
 	last := int64(0)
-	must(0, t.disk.store().View(context.Background(), func(tx Tx) (err error) { last, err = tx.LedgerEntry(); return err }))
+	must(0, t.disk.store().View(context.Background(), func(tx records.Tx) (err error) { last, err = tx.LedgerEntry(); return err }))
 	if t.head != "" {
 		if text, err := os.ReadFile(t.head); err == nil {
 			kept := must(privacy.ParseHead(string(text)))
@@ -337,7 +338,7 @@ func (t *trial) vouch([]string) {
 // damage flips a bit of a stored contribution.
 func (t *trial) damage(words []string) {
 	at := place{t.named[words[1]], study.PartyID(words[0])}
-	r := must(t.disk.store().db.Write.Exec("UPDATE contributions SET body = x'ff' WHERE study = $1 AND party = $2 AND body IS NOT NULL", at.study[:], at.party))
+	r := must(t.disk.store().DB.Write.Exec("UPDATE contributions SET body = x'ff' WHERE study = $1 AND party = $2 AND body IS NOT NULL", at.study[:], at.party))
 	if n := must(r.RowsAffected()); n > 0 {
 		t.damaged[at] = true
 	}

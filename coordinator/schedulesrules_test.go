@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"caucus/coordinator/records"
 	"caucus/privacy"
 	"caucus/protocol"
 	"caucus/study"
@@ -189,7 +190,7 @@ func (t *trial) inLedger(head privacy.Head) bool {
 
 // published: a study has one release, for good, of all that was contributed and
 // summed, which its ledger drew and its head file knows of.
-func (t *trial) published(h study.Hash, row releaseRow) {
+func (t *trial) published(h study.Hash, row records.Release) {
 	name := t.plans[h].Name
 	r, err := protocol.ParseRelease(row.Document, row.Signature, t.signer.Key())
 	drawn := 1
@@ -236,7 +237,7 @@ func (t *trial) redeemed(serial string) {
 	}
 }
 
-func (t *trial) issued(c certificate) { t.truth.issued[c.Serial] = c.Name }
+func (t *trial) issued(c records.Certificate) { t.truth.issued[c.Serial] = c.Name }
 
 func (t *trial) revoked(name string) {
 	for serial, whose := range t.truth.issued {
@@ -260,7 +261,7 @@ func (t *trial) ended() {
 	released := 0
 	for h, plan := range t.plans {
 		state := t.truth.state[h]
-		err := t.disk.store().View(ctx, func(tx Tx) error {
+		err := t.disk.store().View(ctx, func(tx records.Tx) error {
 			row, err := tx.Study(h)
 			if err != nil || row.State != state || row.Reason != t.truth.reason[h] {
 				t.broken("the store holds what its commits said", "study %s: %v %v, want %s", plan.Name, row.State, err, state)

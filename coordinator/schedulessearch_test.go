@@ -11,6 +11,7 @@ import (
 	"sync"
 	"testing"
 
+	"caucus/coordinator/records"
 	"caucus/privacy"
 )
 
@@ -60,7 +61,7 @@ type worker struct {
 
 // plant puts a bug beneath a coordinator, or between it and what is beneath.
 type plant struct {
-	store  func(Store) Store
+	store  func(records.Store) records.Store
 	ledger func(privacy.Journal) privacy.Journal
 	server func(*Server) // once it is put together
 	found  int           // the seed of a schedule that finds it

@@ -21,12 +21,14 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
-	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
-	"google.golang.org/grpc/tap"
 	"google.golang.org/protobuf/proto"
 
 	"caucus/auxdata"
+	"caucus/coordinator/folder"
+	"caucus/coordinator/members"
+	"caucus/coordinator/records"
+	"caucus/coordinator/watch"
 	"caucus/internal/clock"
 	"caucus/privacy"
 	"caucus/protocol"
@@ -93,12 +95,12 @@ func newStage(of scene) *stage {
 	s.authority, s.signer = must(protocol.NewAuthority(s.began)), must(protocol.NewSigner())
 	d := newMemoryDisk()
 	defer d.end()
-	must(0, d.tables.Update(context.Background(), func(tx Tx) error {
+	must(0, d.tables.Update(context.Background(), func(tx records.Tx) error {
 		issue := func(name string, role protocol.Role) *x509.Certificate {
 			request := must(must(protocol.NewEnrolment()).Request())
 			c := must(s.authority.IssueMember(protocol.Caller{Name: name, Role: role}, request, s.began))
 			must(0, tx.AddMember(name, role))
-			must(0, tx.AddCertificate(certificate{Serial: serialOf(c), Name: name, Expires: c.NotAfter}))
+			must(0, tx.AddCertificate(records.Certificate{Serial: serialOf(c), Name: name, Expires: c.NotAfter}))
 			return c
 		}
 		s.operator = issue("operator", protocol.RoleOperator)
@@ -120,13 +122,13 @@ func newStage(of scene) *stage {
 			if kept && name == "b" {
 				s.keep(h)
 			}
-			must(0, tx.AddStudy(studyRow{
+			must(0, tx.AddStudy(records.Study{
 				Hash: h, Name: name, Plan: text, Signature: s.signer.Sign(protocol.PlanDocument, text), Created: s.began, State: study.InDraft,
 			}))
 		}
 		return tx.AddPool(auxdata.Digest(sha256.Sum256(s.pool)), s.pool)
 	}))
-	s.image = d.save().files[storeFile]
+	s.image = d.save().files[folder.StoreFile]
 	return s
 }
 
@@ -321,7 +323,7 @@ func (t *trial) start() error {
 	t.mu.Lock()
 	t.dead = false
 	t.mu.Unlock()
-	c, began := DefaultConfig("."), t.elapsed
+	c, began := folder.DefaultConfig("."), t.elapsed
 	c.Limits.Rate, c.Limits.Burst, c.WitnessWait, c.Head = 1e9, 1e9, 0, t.head
 	if t.budget {
 		c.Budget = map[privacy.Unit]privacy.Budget{privacy.Party: {Epsilon: 10, Delta: 1e-5}} // a study takes ε = 8
@@ -329,7 +331,7 @@ func (t *trial) start() error {
 	c.Clock = clock.Clock{Now: t.clock.Now, Elapsed: func() time.Duration { return t.elapsed - began }}
 	c.Clock = c.Clock.Complete()
 	c.Log, c.Checkpoint = slog.New(slog.NewTextHandler(t.log, &slog.HandlerOptions{Level: slog.LevelDebug})), t.checkpoint
-	s := &Server{config: c, counts: newCounts(), authority: t.authority, signer: t.signer}
+	s := &Server{config: c, counts: watch.NewCounts(), authority: t.authority, signer: t.signer}
 	s.keys = must(protocol.FollowKeys(t.signer.Key(), nil))
 	t.disk.reopen()
 	j := t.disk.ledger()
@@ -349,8 +351,7 @@ func (t *trial) start() error {
 	if t.plant.server != nil {
 		t.plant.server(s)
 	}
-	s.gate.connections = newConnections(nil, nil, c.Limits, s.config.Clock, s.counts)
-	s.gate.allowMethods(services())
+	s.gate.AllowMethods(services())
 	t.server = s
 	clear(t.waived)
 	t.keepTime()
@@ -395,8 +396,8 @@ func (w *wire) RecvMsg(m any) error {
 	if len(w.sends) == 0 {
 		return w.then
 	}
-	p := m.(*parsed)
-	proto.Merge(p.into.(proto.Message), w.sends[0])
+	p := m.(*members.Parsed)
+	proto.Merge(p.Into.(proto.Message), w.sends[0])
 	w.sends = w.sends[1:]
 	return nil
 }
@@ -422,13 +423,7 @@ var services = sync.OnceValue(func() map[string]grpc.ServiceInfo {
 // from is the context of a call on a new connection under a certificate, once its
 // handshake and its header are over.
 func (t *trial) from(c *x509.Certificate, method string) (context.Context, error) {
-	caller := must(protocol.CallerOfCertificate(c))
-	if err := t.server.gate.handshake(caller); err != nil {
-		return nil, err
-	}
-	connected := &connection{home: t.server.gate.connections, caller: caller}
-	ctx := peer.NewContext(context.Background(), &peer.Peer{AuthInfo: introduced{connection: connected}})
-	return t.server.gate.header(ctx, &tap.Info{FullMethodName: method})
+	return t.server.gate.Begin(context.Background(), must(protocol.CallerOfCertificate(c)), method)
 }
 
 // call makes a unary call; nil where no answer came.
@@ -437,7 +432,7 @@ func (t *trial) call(service *grpc.ServiceDesc, method string, c *x509.Certifica
 	ctx, err := t.from(c, "/"+service.ServiceName+"/"+method)
 	if err == nil {
 		read := func(m any) error { proto.Merge(m.(proto.Message), request); return nil }
-		reply, err = service.Methods[i].Handler(t.server, ctx, read, t.server.gate.unary)
+		reply, err = service.Methods[i].Handler(t.server, ctx, read, t.server.gate.Unary)
 	}
 	return reply, t.heard(method, err)
 }
@@ -473,7 +468,7 @@ func (t *trial) upload(p study.PartyID, h study.Hash, body []byte, cut bool) (*p
 	}
 	service := pb.Studies_ServiceDesc
 	i := slices.IndexFunc(service.Streams, func(m grpc.StreamDesc) bool { return m.StreamName == "Contribute" })
-	err = t.server.gate.stream(t.server, w, &grpc.StreamServerInfo{FullMethod: pb.Studies_Contribute_FullMethodName}, service.Streams[i].Handler)
+	err = t.server.gate.Stream(t.server, w, &grpc.StreamServerInfo{FullMethod: pb.Studies_Contribute_FullMethodName}, service.Streams[i].Handler)
 	if signed, ok := w.reply.(*pb.Signed); ok {
 		return signed, nil
 	}

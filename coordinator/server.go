@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"net/http"
 	"os"
 	"sync"
 	"sync/atomic"
@@ -15,15 +14,17 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/health"
 	"google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/reflection"
 
 	aggregators "caucus/aggregator"
+	"caucus/coordinator/folder"
+	"caucus/coordinator/members"
+	"caucus/coordinator/records"
+	"caucus/coordinator/watch"
 	"caucus/internal/database"
-	"caucus/internal/folder"
 	"caucus/privacy"
 	"caucus/privacy/journal"
 	"caucus/protocol"
@@ -32,42 +33,47 @@ import (
 
 // Server is a coordinator.
 type Server struct {
-	pb.UnimplementedEnrolmentServer
-	pb.UnimplementedStudiesServer
-	pb.UnimplementedAdministrationServer
+	unimplemented
+	*members.Registrar // answers the calls about members
 
-	config       Config
+	config       folder.Config
 	authority    *protocol.Authority
 	signer       *protocol.Signer
 	keys         protocol.Keys // that it ever signed with
-	store        Store
-	certificates *certificates
+	store        records.Store
+	certificates *members.Certificates
 	registry     *registry
 	scheduler    *scheduler
 	sharing      *sharing
-	counts       *counts
-	gate         *gate
-	presence     *presence
+	counts       *watch.Counts
+	gate         *members.Gate
+	presence     *watch.Presence
 	started      time.Time // when presence began to know who calls
 	run          []byte    // names this process in notices
 
 	uploads   chan struct{} // a place each for an upload in memory
 	listener  net.Listener
+	admitted  net.Listener // who passed the gate
 	grpc      *grpc.Server
 	health    *health.Server // nil: off
 	unwell    atomic.Bool    // a file is damaged
-	metricsAt net.Listener   // nil: off
-	pageAt    net.Listener   // nil: off
-	shown     map[net.Listener]*http.Server
+	watcher   *watch.Watcher // nil: off
 	scrubbed  bool           // what deleted rows left behind is overwritten
 	closers   []func() error // in the order they were opened
 	closeOnce sync.Once
 	closeErr  error
 }
 
+// unimplemented answers calls that this version does not know.
+type unimplemented struct {
+	pb.UnimplementedEnrolmentServer
+	pb.UnimplementedStudiesServer
+	pb.UnimplementedAdministrationServer
+}
+
 // New opens a coordinator's folder and listens; Run then serves. One that is
 // not run must be closed. A port in use is syscall.EADDRINUSE.
-func New(c Config) (*Server, error) {
+func New(c folder.Config) (*Server, error) {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
@@ -75,7 +81,7 @@ func New(c Config) (*Server, error) {
 	if c.Checkpoint == nil {
 		c.Checkpoint = func(string) {}
 	}
-	s := &Server{config: c, counts: newCounts()}
+	s := &Server{config: c, counts: watch.NewCounts()}
 	if err := s.open(); err != nil {
 		return nil, errors.Join(fmt.Errorf("start coordinator: %w", err), s.Close())
 	}
@@ -87,32 +93,32 @@ func (s *Server) open() error {
 	if err := c.Validate(); err != nil {
 		return err
 	}
-	if _, err := os.Stat(c.path(ConfigFile)); err != nil {
+	if _, err := os.Stat(c.Path(folder.ConfigFile)); err != nil {
 		return fmt.Errorf("%w: make the folder with coordinator init first", err)
 	}
-	unlock, err := folder.Hold(c.Dir, "another coordinator")
+	unlock, err := folder.Hold(c.Dir)
 	if err != nil {
 		return err
 	}
 	s.closers = append(s.closers, func() error { unlock(); return nil })
-	ring, err := loadKeyring(c)
+	ring, err := folder.LoadKeyring(c)
 	if err != nil {
 		return err
 	}
-	s.authority, s.signer, s.keys = ring.authority, ring.signer, ring.keys
-	if err := forgetOldKeys(c, len(s.keys.Successions())); err != nil {
+	s.authority, s.signer, s.keys = ring.Authority, ring.Signer, ring.Keys
+	if err := folder.ForgetOldKeys(c, len(s.keys.Successions())); err != nil {
 		return err
 	}
 	forgetCopies, err := database.Upgrade(context.Background(),
-		database.File{SQLite: sqliteFile, Path: c.path(storeFile)}, journal.SQLite(c.path(LedgerFile)), aggregators.SQLite(c.path(sharesFile)))
+		database.File{SQLite: records.File, Path: c.Path(folder.StoreFile)}, journal.SQLite(c.Path(folder.LedgerFile)), aggregators.SQLite(c.Path(folder.SharesFile)))
 	if err != nil {
 		return err
 	}
-	store, err := openSQLite(c.path(storeFile))
+	store, err := records.Open(c.Path(folder.StoreFile))
 	if err != nil {
 		return err
 	}
-	store.onError = s.noteDamage
+	store.OnError = s.noteDamage
 	s.store = store
 	s.closers = append(s.closers, store.Close)
 	if err := store.Check(context.Background()); err != nil {
@@ -158,10 +164,10 @@ func (s *Server) scrubLater(ctx context.Context, wait, most time.Duration) {
 
 func (s *Server) openJournal() (privacy.Journal, error) {
 	// A ledger without entries would have forgotten what was spent.
-	if err := database.Check(s.config.path(LedgerFile)); err != nil {
+	if err := database.Check(s.config.Path(folder.LedgerFile)); err != nil {
 		return nil, err
 	}
-	j, err := journal.OpenSQLite(s.config.path(LedgerFile))
+	j, err := journal.OpenSQLite(s.config.Path(folder.LedgerFile))
 	if err != nil {
 		return nil, err
 	}
@@ -173,10 +179,9 @@ func (s *Server) openJournal() (privacy.Journal, error) {
 // but files and the network.
 func (s *Server) assemble(j privacy.Journal) error {
 	c, ctx := s.config, context.Background()
-	watch := &clockWatch{store: s.store, clock: c.Clock, log: c.Log}
-	s.certificates = newCertificates(s.store, c.Clock.Now)
+	s.certificates = members.NewCertificates(s.store, c.Clock.Now)
 	s.sharing = &sharing{}
-	s.registry = &registry{sharing: s.sharing, store: s.store, certificates: s.certificates, watch: watch, point: c.Checkpoint}
+	s.registry = &registry{sharing: s.sharing, store: s.store, certificates: s.certificates, watch: &clockWatch{store: s.store, clock: c.Clock, log: c.Log}, point: c.Checkpoint}
 	if err := s.registry.open(ctx, c.LongestStop); err != nil {
 		return err
 	}
@@ -188,10 +193,11 @@ func (s *Server) assemble(j privacy.Journal) error {
 		registry: s.registry, releaser: releaser, clock: c.Clock, tick: c.Tick, log: c.Log,
 		wake: make(chan struct{}, 1), counts: s.counts, onError: s.noteDamage,
 	}
-	s.presence, s.started, s.run = newPresence(c.Log), c.Clock.Now(), make([]byte, 16)
+	s.presence, s.started, s.run = watch.NewPresence(c.Log), c.Clock.Now(), make([]byte, 16)
 	rand.Read(s.run)
 	s.uploads = make(chan struct{}, c.Limits.Uploads)
-	s.gate = newGate(s.certificates, c, s.counts)
+	s.gate = members.NewGate(s.certificates, c, s.counts.Registry)
+	s.Registrar = members.NewRegistrar(c, s.store, folder.Keyring{Authority: s.authority, Keys: s.keys}, s.gate, s.address)
 	return nil
 }
 
@@ -202,20 +208,20 @@ func (s *Server) openLedger(j privacy.Journal) (releaser, error) {
 	// The store remembers how far the ledger was, so that a ledger restored
 	// from an older backup releases nothing.
 	var last int64
-	err := s.store.View(context.Background(), func(tx Tx) (err error) {
+	err := s.store.View(context.Background(), func(tx records.Tx) (err error) {
 		last, err = tx.LedgerEntry()
 		return err
 	})
 	if err != nil {
 		return releaser{}, err
 	}
-	head, kept, err := openHead(context.Background(), s.config.headFile(), j)
+	head, kept, err := folder.OpenHead(context.Background(), s.config.HeadFile(), j)
 	if err != nil {
 		return releaser{}, err
 	}
 	last = max(last, kept)
-	if last > head.now().Sequence {
-		s.config.Log.Error("the ledger is behind what was published: it was put back to an older state; nothing is released until caucus ledger reconcile", "entry", head.now().Sequence, "published", last)
+	if last > head.Now().Sequence {
+		s.config.Log.Error("the ledger is behind what was published: it was put back to an older state; nothing is released until caucus ledger reconcile", "entry", head.Now().Sequence, "published", last)
 	}
 	witness := &witnesses{
 		store: s.store, journal: j, head: head, signer: s.signer, keys: s.keys, counts: s.counts, log: s.config.Log, clock: s.config.Clock, wait: s.config.WitnessWait,
@@ -224,7 +230,7 @@ func (s *Server) openLedger(j privacy.Journal) (releaser, error) {
 		return releaser{}, err
 	}
 	ledger, err := privacy.Open(j, privacy.Config{Limits: s.config.Budget, LastSequence: last})
-	return releaser{lost: last > head.now().Sequence, ledger: ledger, journal: j, head: head, witness: witness, signer: s.signer, software: s.config.Software,
+	return releaser{lost: last > head.Now().Sequence, ledger: ledger, journal: j, head: head, witness: witness, signer: s.signer, software: s.config.Software,
 		repairer: repairer{watch: s.registry.watch, journal: j, repair: s.config.Repair, log: s.config.Log}}, err
 }
 
@@ -233,23 +239,23 @@ func (s *Server) listen() error {
 	var err error
 	if s.listener, err = net.Listen("tcp", c.Listen); err != nil {
 		if errors.Is(err, syscall.EADDRINUSE) {
-			return fmt.Errorf("%w: another program listens there: stop it, or change listen in %s", err, ConfigFile)
+			return fmt.Errorf("%w: another program listens there: stop it, or change listen in %s", err, folder.ConfigFile)
 		}
 		return err
 	}
 	s.closers = append(s.closers, func() error { return ignoreClosed(s.listener.Close()) })
-	if err := s.watched(); err != nil {
+	if c.Page != "" || c.Metrics != "" {
+		if s.watcher, err = s.listenWatched(); err != nil {
+			return err
+		}
+		s.closers = append(s.closers, s.watcher.Close)
+	}
+	var options []grpc.ServerOption
+	if s.admitted, options, err = s.gate.Before(s.listener, s.authority); err != nil {
 		return err
 	}
-	tls, err := protocol.ServerTLS(s.authority, c.Clock.Now, s.gate.handshake)
-	if err != nil {
-		return err
-	}
-	s.gate.connections = newConnections(s.listener, credentials.NewTLS(tls), c.Limits, c.Clock, s.counts)
-	s.grpc = grpc.NewServer(
-		grpc.Creds(s.gate.connections),
-		grpc.InTapHandle(s.gate.header), grpc.UnaryInterceptor(s.gate.unary), grpc.StreamInterceptor(s.gate.stream),
-		grpc.ForceServerCodecV2(newCodec()), grpc.ConnectionTimeout(20*time.Second),
+	s.grpc = grpc.NewServer(append(options,
+		grpc.ConnectionTimeout(20*time.Second),
 		grpc.MaxConcurrentStreams(uint32(4*c.Limits.Calls)),
 		// What a call holds before it is understood: a message, a window, a header.
 		grpc.MaxRecvMsgSize(protocol.MaxMessage), grpc.StaticStreamWindowSize(window), grpc.StaticConnWindowSize(4*window), grpc.MaxHeaderListSize(16<<10),
@@ -258,8 +264,8 @@ func (s *Server) listen() error {
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 30 * time.Second, PermitWithoutStream: true}),
 		grpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionIdle: c.Limits.Silence, Time: 2 * time.Minute, Timeout: 20 * time.Second}),
 		grpc.WaitForHandlers(true),
-	)
-	services := strict{s.grpc, s.gate}
+	)...)
+	services := s.gate.Services(s.grpc)
 	pb.RegisterEnrolmentServer(services, s)
 	pb.RegisterStudiesServer(services, s)
 	pb.RegisterAdministrationServer(services, s)
@@ -270,7 +276,7 @@ func (s *Server) listen() error {
 	if c.Reflection {
 		reflection.Register(s.grpc)
 	}
-	s.gate.allowMethods(s.grpc.GetServiceInfo())
+	s.gate.AllowMethods(s.grpc.GetServiceInfo())
 	return nil
 }
 
@@ -301,11 +307,11 @@ func (s *Server) Run(ctx context.Context) error {
 		under.Go(func() { s.scheduler.confirms(ctx) })
 	}
 	under.Go(func() { s.scrubLater(ctx, firstWait, lastWait) })
-	for at, server := range s.shown {
-		under.Go(func() { _ = server.Serve(at) })
+	if s.watcher != nil {
+		under.Go(func() { _ = s.watcher.Serve() })
 	}
 	failed := make(chan error, 1)
-	under.Go(func() { failed <- s.grpc.Serve(s.gate.connections) })
+	under.Go(func() { failed <- s.grpc.Serve(s.admitted) })
 	s.config.Log.Info("coordinator runs", "address", s.Addr(), "studies", len(s.registry.all()))
 	var err error
 	select {
@@ -320,8 +326,8 @@ func (s *Server) Run(ctx context.Context) error {
 	force := s.config.Clock.AfterFunc(s.config.Grace, s.grpc.Stop)
 	s.grpc.GracefulStop()
 	force.Stop()
-	for _, server := range s.shown {
-		server.Close()
+	if s.watcher != nil {
+		s.watcher.Close()
 	}
 	under.Wait()
 	if failed := s.registry.watch.save(context.WithoutCancel(ctx), true); failed != nil {

@@ -8,12 +8,14 @@ import (
 	"testing"
 	"time"
 
+	"caucus/coordinator/folder"
+	"caucus/coordinator/records"
 	"caucus/internal/clock"
 )
 
 // stubborn is a store that cannot be scrubbed the first times.
 type stubborn struct {
-	Store
+	records.Store
 	failures int
 	tries    int
 }
@@ -29,7 +31,7 @@ func (s *stubborn) Scrub(context.Context) error {
 // TestScrubLater: a scrub that fails at the start is logged and tried again.
 func TestScrubLater(t *testing.T) {
 	store, log := &stubborn{failures: 3}, &book{}
-	s := &Server{store: store, config: Config{Clock: clock.Clock{}.Complete(), Log: slog.New(slog.NewJSONHandler(log, nil))}}
+	s := &Server{store: store, config: folder.Config{Clock: clock.Clock{}.Complete(), Log: slog.New(slog.NewJSONHandler(log, nil))}}
 	s.scrubbed = s.scrub(context.Background())
 	if s.scrubbed {
 		t.Fatal("it says that it scrubbed")

@@ -10,6 +10,8 @@ import (
 
 	"caucus/aggregation/shares"
 	aggregators "caucus/aggregator"
+	"caucus/coordinator/folder"
+	"caucus/coordinator/records"
 	"caucus/internal/database"
 	"caucus/privacy"
 	"caucus/protocol"
@@ -38,15 +40,15 @@ func (s *Server) openHelper(j privacy.Journal) error {
 	if !c.Helper.Named() {
 		return nil
 	}
-	signer, err := protocol.LoadSigner(c.path(sharesKey))
+	signer, err := protocol.LoadSigner(c.Path(folder.SharesKey))
 	if err != nil {
 		return fmt.Errorf("helper: %w: caucus helper keys makes it", err)
 	}
-	if err := database.Check(c.path(sharesFile)); err != nil {
+	if err := database.Check(c.Path(folder.SharesFile)); err != nil {
 		return err
 	}
 	server, err := aggregators.Open(context.Background(), aggregators.Config{
-		Role: shares.Coordinator, Store: c.path(sharesFile), Head: c.sharesHead(), Journal: j, Ledger: s.scheduler.releaser.ledger,
+		Role: shares.Coordinator, Store: c.Path(folder.SharesFile), Head: c.SharesHead(), Journal: j, Ledger: s.scheduler.releaser.ledger,
 		Signer: signer, Other: c.Helper.Key, Checkpoint: c.Checkpoint,
 		Task: func(ctx context.Context, h study.Hash) (study.Task, error) {
 			study := s.registry.byHash(h)
@@ -83,7 +85,7 @@ func (c *runningStudy) isShared(ctx context.Context) (canonical []byte, plan stu
 		return nil
 	})
 	if err == nil && is && !c.sharing.helped() {
-		err = fmt.Errorf("%w: this coordinator has no helper any more: name it in %s again", protocol.ErrHelper, ConfigFile)
+		err = fmt.Errorf("%w: this coordinator has no helper any more: name it in %s again", protocol.ErrHelper, folder.ConfigFile)
 	}
 	return canonical, plan, is, err
 }
@@ -240,9 +242,9 @@ const handed = "given to the two servers"
 // are deleted from the store. Given twice, after a kill, they are there once.
 func (c *runningStudy) hand(ctx context.Context) error {
 	for more := true; more; {
-		var batch []contribution
+		var batch []records.Contribution
 		var n int
-		err := c.store.View(ctx, func(tx Tx) (err error) {
+		err := c.store.View(ctx, func(tx records.Tx) (err error) {
 			if _, n, err = tx.Sum(c.hash); err == nil {
 				batch, err = tx.Unfolded(c.hash, "", c.batch)
 			}
@@ -261,7 +263,7 @@ func (c *runningStudy) hand(ctx context.Context) error {
 		if err := c.sharing.server.ReceiveAll(ctx, c.hash, all); err != nil {
 			return passing(err)
 		}
-		err = c.store.Update(context.WithoutCancel(ctx), func(tx Tx) error {
+		err = c.store.Update(context.WithoutCancel(ctx), func(tx records.Tx) error {
 			c.point("before batch folded")
 			return tx.SetSum(c.hash, []byte(handed), n+len(batch), batch)
 		})

@@ -20,6 +20,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"caucus/auxdata"
+	"caucus/coordinator/folder"
 	"caucus/dataset"
 	"caucus/helper"
 	"caucus/privacy"
@@ -50,12 +51,12 @@ func newSharedWorld(t testing.TB, parties int, change func(*study.Plan)) *shared
 	w.helper.Policy.MinimumParties = 2
 	w.world = newWorld(t, nil)
 	w.stop() // it had no helper; now it gets one
-	must(0, w.startHelperFor(must(MakeHelper(w.config.Dir, "", "")).Key))
-	report := must(MakeHelper(w.config.Dir, w.helper.Listen, pins.Signing.String()))
-	w.config.Helper = *report.Helper
+	must(0, w.startHelperFor(must(folder.MakeHelper(w.config.Dir, "", "")).Key))
+	report := must(folder.MakeHelper(w.config.Dir, w.helper.Listen, pins.Signing.String()))
+	w.config.Helper, w.config.Metrics = *report.Helper, "127.0.0.1:0"
 	w.start()
 	w.operator.Close()
-	w.operator = w.dial(must(protocol.LoadIdentity(filepath.Join(w.config.Dir, OperatorFile))))
+	w.operator = w.dial(must(protocol.LoadIdentity(filepath.Join(w.config.Dir, folder.OperatorFile))))
 	t.Cleanup(w.stopHelper)
 
 	roster := names(parties)
@@ -277,7 +278,7 @@ func TestHelperDown(t *testing.T) {
 		t.Helper()
 		says := "# HELP caucus_helper_out_of_reach 1 where the helper cannot be connected to; not there where none is named.\n# TYPE caucus_helper_out_of_reach gauge\ncaucus_helper_out_of_reach " + want + "\n"
 		for end := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
-			err := testutil.CollectAndCompare(standing{w.server}, strings.NewReader(says), "caucus_helper_out_of_reach")
+			err := testutil.GatherAndCompare(w.server.counts.Registry, strings.NewReader(says), "caucus_helper_out_of_reach")
 			if err == nil {
 				return
 			}
@@ -341,7 +342,7 @@ func TestSharedRefusals(t *testing.T) {
 		t.Errorf("opened against the helper's budget: %v", err)
 	}
 	w.stop()
-	w.config.Helper = Helper{}
+	w.config.Helper = folder.Helper{}
 	w.start()
 	p := w.plan
 	p.Name = "without"

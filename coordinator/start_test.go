@@ -3,15 +3,15 @@ package coordinator
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"caucus/coordinator/folder"
+	"caucus/coordinator/records"
 	"caucus/privacy"
-	"caucus/protocol"
 )
 
 // refusesToStart says whether New refuses, for this reason.
@@ -29,42 +29,12 @@ func (w *world) refusesToStart(what, want string) {
 	}
 }
 
-// TestInitWritesHead: the head file is there, beside the folder, before the first
-// charge, so that no moment exists when the ledger has an entry and the file does
-// not; and a folder that is made anew where one was lost does not begin with a
-// fresh budget.
-func TestInitWritesHead(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "coordinator")
-	must(0, Init(InitOptions{Dir: dir, Listen: "127.0.0.1:0"}))
-	head := dir + ".head"
-	if h := must(privacy.ParseHead(string(must(os.ReadFile(head))))); h != (privacy.Head{}) {
-		t.Errorf("a new head file says %s", h)
-	}
-	if mode := must(os.Stat(head)).Mode().Perm(); mode != 0o600 {
-		t.Errorf("the head file has mode %04o", mode)
-	}
-	c := must(LoadConfig(filepath.Join(dir, ConfigFile)))
-	if c.headFile() != head {
-		t.Errorf("the configuration names %s, want %s", c.headFile(), head)
-	}
-	if c.Budget != nil {
-		t.Errorf("a new coordinator has budget %v", c.Budget)
-	}
-	must(0, os.RemoveAll(dir)) // an Init that was cut off is done over
-	must(0, Init(InitOptions{Dir: dir, Listen: "127.0.0.1:0"}))
-	must(0, os.RemoveAll(dir))
-	must(0, os.WriteFile(head, []byte("3:"+strings.Repeat("ab", 32)), 0o600))
-	if err := Init(InitOptions{Dir: dir, Listen: "127.0.0.1:0"}); err == nil || !strings.Contains(err.Error(), "3 entries") {
-		t.Errorf("a coordinator whose ledger had 3 entries is made anew: %v", err)
-	}
-}
-
 // TestHeadMustBeThere: a head file that is gone, or cannot be written, is found
 // out at the start and not after a charge.
 func TestHeadMustBeThere(t *testing.T) {
 	w := newWorld(t, nil)
 	w.stop()
-	head := w.config.headFile()
+	head := w.config.HeadFile()
 	must(0, os.Rename(head, head+".away"))
 	w.refusesToStart("no head file", "it remembers how far the ledger was")
 	must(0, os.Rename(head+".away", head))
@@ -83,46 +53,15 @@ func TestHeadMustBeThere(t *testing.T) {
 	w.start()
 }
 
-// TestTroubleSaysWhatToDo: trouble of the machine's own is ErrUnavailable to who
-// calls, and in words what a person does about it.
-func TestTroubleSaysWhatToDo(t *testing.T) {
-	h := &ledgerHead{path: filepath.Join(t.TempDir(), "gone", "head")}
-	err := h.keep(privacy.Head{})
-	if !errors.Is(err, protocol.ErrUnavailable) || !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "make its folder") || strings.Contains(err.Error(), "available") {
-		t.Errorf("a head file without its folder: %v", err)
-	}
-}
-
-// TestHeadIsOutside: a head file in the folder would be put back with it, so it would
-// remember nothing.
-func TestHeadIsOutside(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "coordinator")
-	for _, head := range []string{filepath.Join(dir, "ledger.head"), filepath.Join(dir, "..", "coordinator", "a", "head")} {
-		if err := Init(InitOptions{Dir: dir, Head: head}); err == nil || !strings.Contains(err.Error(), "name a file outside") {
-			t.Errorf("init with %s: %v", head, err)
-		}
-	}
-	w := newWorld(t, nil)
-	w.stop()
-	for head, inside := range map[string]bool{
-		"ledger.head": true, "./..head": true, w.config.path("head"): true, "../head": false, w.config.Dir + ".head": false,
-	} {
-		text := fmt.Sprintf("dir: %q\nhead: %q\nbudget: none\n", w.config.Dir, head)
-		if _, err := ParseConfig([]byte(text)); (err != nil) != inside {
-			t.Errorf("head: %s: %v", head, err)
-		}
-	}
-}
-
 // TestHeadCatchesUp: killed between the ledger's commit and the head file's, a
 // coordinator starts again, and the file then knows the entry.
 func TestHeadCatchesUp(t *testing.T) {
 	w := stoppedWorld(t)
-	head := must(privacy.ParseHead(string(must(os.ReadFile(w.config.headFile())))))
-	must(0, os.WriteFile(w.config.headFile(), []byte(privacy.Head{}.String()), 0o600))
+	head := must(privacy.ParseHead(string(must(os.ReadFile(w.config.HeadFile())))))
+	must(0, os.WriteFile(w.config.HeadFile(), []byte(privacy.Head{}.String()), 0o600))
 	w.start()
 	w.stop()
-	if have := must(privacy.ParseHead(string(must(os.ReadFile(w.config.headFile()))))); have != head || head.Sequence != 1 {
+	if have := must(privacy.ParseHead(string(must(os.ReadFile(w.config.HeadFile()))))); have != head || head.Sequence != 1 {
 		t.Errorf("the file says %s after the start, want %s", have, head)
 	}
 	w.start()
@@ -140,20 +79,20 @@ func TestEmptyFiles(t *testing.T) {
 		fn()
 		must(0, os.WriteFile(path, text, 0o600))
 	}
-	for _, file := range []string{storeFile, LedgerFile} {
+	for _, file := range []string{folder.StoreFile, folder.LedgerFile} {
 		empty(file, func() { w.refusesToStart("empty "+file, "it is empty") })
 	}
-	empty(storeFile, func() {
-		if _, err := NewOperator(context.Background(), dir, "second", w.clock.Now()); err == nil || !strings.Contains(err.Error(), "it is empty") {
+	empty(folder.StoreFile, func() {
+		if _, err := folder.NewOperator(context.Background(), dir, "second", w.clock.Now()); err == nil || !strings.Contains(err.Error(), "it is empty") {
 			t.Errorf("an operator of an empty store: %v", err)
 		}
 	})
-	empty(ConfigFile, func() {
-		if _, err := LoadConfig(filepath.Join(dir, ConfigFile)); err == nil || !strings.Contains(err.Error(), "it is empty") {
+	empty(folder.ConfigFile, func() {
+		if _, err := folder.LoadConfig(filepath.Join(dir, folder.ConfigFile)); err == nil || !strings.Contains(err.Error(), "it is empty") {
 			t.Errorf("an empty configuration: %v", err)
 		}
 	})
-	if _, err := openSQLite(filepath.Join(dir, "none.db")); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := records.Open(filepath.Join(dir, "none.db")); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("a store that is not there: %v", err)
 	}
 	w.start()
@@ -163,7 +102,7 @@ func TestEmptyFiles(t *testing.T) {
 // broken, are found at the start.
 func TestIntegrityAtStart(t *testing.T) {
 	w := stoppedWorld(t)
-	path := filepath.Join(w.config.Dir, storeFile)
+	path := filepath.Join(w.config.Dir, folder.StoreFile)
 	good := must(os.ReadFile(path))
 	const page = 4096
 	bad := append([]byte{}, good...)
@@ -178,7 +117,7 @@ func TestIntegrityAtStart(t *testing.T) {
 	w.refusesToStart("another file", "the file is not a Caucus store: give another path")
 	must(0, os.WriteFile(path, good, 0o600))
 
-	path = filepath.Join(w.config.Dir, LedgerFile)
+	path = filepath.Join(w.config.Dir, folder.LedgerFile)
 	good = must(os.ReadFile(path))
 	at := strings.Index(string(good), `"mechanism":"`)
 	if at < 0 {

@@ -5,14 +5,15 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"github.com/prometheus/client_golang/prometheus/testutil"
 	"io"
-	"log/slog"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -20,7 +21,7 @@ import (
 	"google.golang.org/grpc/mem"
 	"google.golang.org/grpc/status"
 
-	"caucus/internal/clock"
+	"caucus/coordinator/folder"
 	"caucus/protocol"
 	"caucus/protocol/pb"
 )
@@ -30,7 +31,7 @@ import (
 // anew under its name.
 func TestRevokedTakesNothing(t *testing.T) {
 	ctx := context.Background()
-	w := newWorld(t, func(c *Config) { c.Limits.Rate, c.Limits.Burst = 0.001, 6 })
+	w := newWorld(t, func(c *folder.Config) { c.Limits.Rate, c.Limits.Burst = 0.001, 6 })
 	old := w.identity("site")
 	before := pb.NewStudiesClient(w.raw(old))
 	if _, err := before.List(ctx, &pb.ListRequest{}); err != nil {
@@ -38,9 +39,7 @@ func TestRevokedTakesNothing(t *testing.T) {
 	}
 	must(0, w.operator.Revoke(ctx, "site"))
 	again := w.enrol("site")
-	w.server.gate.mu.Lock()
-	delete(w.server.gate.meter, "party/site") // as if its old calls were long ago
-	w.server.gate.mu.Unlock()
+	w.clock.add(2 * time.Hour) // its old calls are long ago
 	for range 10 {
 		if _, err := before.List(ctx, &pb.ListRequest{}); err == nil {
 			t.Fatal("a revoked certificate is admitted")
@@ -58,11 +57,15 @@ func TestRevokedTakesNothing(t *testing.T) {
 	}
 }
 
+// mostGreeting is how many connections may be before the end of their handshake where there
+// are few places.
+const mostGreeting = 16
+
 // TestConnections: a member that opens one connection more than it may, and a
 // coordinator with one more than it takes, close the one used longest ago; who
 // says nothing before the handshake takes no place of a member.
 func TestConnections(t *testing.T) {
-	w := newWorld(t, func(c *Config) { c.Limits.Connections, c.Limits.AllConnections = 2, 4 })
+	w := newWorld(t, func(c *folder.Config) { c.Limits.Connections, c.Limits.AllConnections = 2, 4 })
 	lists := func(c *grpc.ClientConn) error {
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 		defer cancel()
@@ -70,16 +73,13 @@ func TestConnections(t *testing.T) {
 		return err
 	}
 	open := func() (all int, of map[string]int) {
-		s := w.server.gate.connections
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		of = map[string]int{}
-		for name, own := range s.of {
-			of[name] = len(own)
+		of = w.server.gate.Traffic().Connections
+		for _, n := range of {
+			all += n
 		}
-		return s.all, of
+		return all, of
 	}
-	if err := lists(w.raw(must(protocol.LoadIdentity(w.config.path(OperatorFile))))); err != nil {
+	if err := lists(w.raw(must(protocol.LoadIdentity(w.config.Path(folder.OperatorFile))))); err != nil {
 		t.Fatal(err)
 	}
 	id := w.identity("site")
@@ -109,7 +109,7 @@ func TestConnections(t *testing.T) {
 	}
 	// Silent strangers: as many as are let wait, and more.
 	var silent []net.Conn
-	for range 4 * w.config.Limits.greeting() {
+	for range 4 * mostGreeting {
 		c, err := net.Dial("tcp", w.server.Addr())
 		if err != nil {
 			break
@@ -117,15 +117,12 @@ func TestConnections(t *testing.T) {
 		silent = append(silent, c)
 	}
 	for until := time.Now().Add(5 * time.Second); ; time.Sleep(time.Millisecond) {
-		s := w.server.gate.connections
-		s.mu.Lock()
-		waiting := len(s.greets)
-		s.mu.Unlock()
-		if waiting == w.config.Limits.greeting() {
+		waiting := w.server.gate.Traffic().Greeting
+		if waiting == mostGreeting {
 			break
 		}
 		if time.Now().After(until) {
-			t.Fatalf("%d wait, want %d", waiting, w.config.Limits.greeting())
+			t.Fatalf("%d wait, want %d", waiting, mostGreeting)
 		}
 	}
 	if _, err := w.operator.Studies(context.Background()); err != nil {
@@ -148,8 +145,8 @@ func TestConnections(t *testing.T) {
 // TestSilentStrangers: one address whose connections say nothing takes all places
 // before the handshake, and keeps nobody out that comes from another one.
 func TestSilentStrangers(t *testing.T) {
-	w := newWorld(t, func(c *Config) { c.Limits.Connections, c.Limits.AllConnections = 2, 4 })
-	id, places := w.identity("site"), w.config.Limits.greeting()
+	w := newWorld(t, func(c *folder.Config) { c.Limits.Connections, c.Limits.AllConnections = 2, 4 })
+	id, places := w.identity("site"), mostGreeting
 	for range 4 * places {
 		c, err := (&net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 2)}}).Dial("tcp", w.server.Addr())
 		if err != nil {
@@ -157,12 +154,7 @@ func TestSilentStrangers(t *testing.T) {
 		}
 		defer c.Close()
 	}
-	s := w.server.gate.connections
-	waiting := func() int {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		return len(s.greets)
-	}
+	waiting := func() int { return w.server.gate.Traffic().Greeting }
 	for until := time.Now().Add(5 * time.Second); waiting() < places; time.Sleep(time.Millisecond) {
 		if time.Now().After(until) {
 			t.Fatalf("%d wait, want %d", waiting(), places)
@@ -185,7 +177,7 @@ func TestSilentStrangers(t *testing.T) {
 // often it tries is bounded, and so is what is asked and logged because of it.
 func TestHandshakes(t *testing.T) {
 	ctx := context.Background()
-	w := newWorld(t, func(c *Config) { c.Limits.Rate, c.Limits.Burst = 0.001, 10 })
+	w := newWorld(t, func(c *folder.Config) { c.Limits.Rate, c.Limits.Burst = 0.001, 10 })
 	shake := func(c tls.Certificate) error {
 		conn, err := tls.Dial("tcp", w.server.Addr(), &tls.Config{InsecureSkipVerify: true, Certificates: []tls.Certificate{c}, NextProtos: []string{"h2"}})
 		if err != nil {
@@ -204,7 +196,7 @@ func TestHandshakes(t *testing.T) {
 	if err := shake(keyOf(used)); err != nil {
 		t.Errorf("an invitation just used, whose answer may be lost: %v", err)
 	}
-	w.clock.add(lostAnswer + time.Minute)
+	w.clock.add(24*time.Hour + time.Minute)
 	unknown, _, err := w.server.authority.IssueOwn("", protocol.Caller{Name: "ghost", Role: protocol.RoleParty}, member.Signer, w.clock.Now())
 	if err != nil {
 		t.Fatal(err)
@@ -227,11 +219,11 @@ func TestHandshakes(t *testing.T) {
 	if _, err := protocol.Enrol(ctx, over, must(protocol.NewEnrolment()), protocol.DialOptions{Now: w.clock.Now}); !errors.Is(err, protocol.ErrExpired) {
 		t.Errorf("an invitation that is over: %v", err)
 	}
-	asked := testutil.ToFloat64(w.server.counts.handshakes)
+	asked := w.counted("caucus_handshakes_refused_total")
 	for range 40 {
 		_ = shake(pairOf(revoked))
 	}
-	if n := testutil.ToFloat64(w.server.counts.handshakes) - asked; n > 10 {
+	if n := w.counted("caucus_handshakes_refused_total") - asked; n > 10 {
 		t.Errorf("the store was asked %v times for one revoked certificate", n)
 	}
 	if n := strings.Count(w.log.String(), `"call":"handshake","party":"revoked"`); n == 0 || n > 2 {
@@ -243,7 +235,7 @@ func TestHandshakes(t *testing.T) {
 // without a handler.
 func TestSilentMessage(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, func(c *Config) { c.Limits.Silence, c.Limits.Slowest = 100*time.Millisecond, 10<<20 })
+	w := newWorld(t, func(c *folder.Config) { c.Limits.Silence, c.Limits.Slowest = 100*time.Millisecond, 10<<20 })
 	stream := must(pb.NewStudiesClient(w.raw(w.identity("slow"))).Contribute(context.Background()))
 	if err := answer(stream); !errors.Is(err, protocol.ErrBusy) || !strings.Contains(err.Error(), "did not pass") {
 		t.Errorf("a stream without a message ends with %v", err)
@@ -272,7 +264,7 @@ func TestSilentMessage(t *testing.T) {
 
 // TestAllCalls: all members together have a limit too.
 func TestAllCalls(t *testing.T) {
-	w := newWorld(t, func(c *Config) { c.Limits.Calls, c.Limits.AllCalls = 2, 3 })
+	w := newWorld(t, func(c *folder.Config) { c.Limits.Calls, c.Limits.AllCalls = 2, 3 })
 	ctx := context.Background()
 	for i := range 3 {
 		name := fmt.Sprint("p", i)
@@ -281,7 +273,7 @@ func TestAllCalls(t *testing.T) {
 			time.Sleep(time.Millisecond)
 		}
 	}
-	c := must(protocol.Dial(must(protocol.LoadIdentity(w.config.path(OperatorFile))), protocol.DialOptions{Coordinator: w.server.Addr()}))
+	c := must(protocol.Dial(must(protocol.LoadIdentity(w.config.Path(folder.OperatorFile))), protocol.DialOptions{Coordinator: w.server.Addr()}))
 	defer c.Close()
 	if _, err := c.Studies(ctx); !errors.Is(err, protocol.ErrBusy) || !protocol.Retry(err) {
 		t.Errorf("one call more: %v, want ErrBusy", err)
@@ -335,33 +327,26 @@ func TestRefusalsAreCounted(t *testing.T) {
 	if n := strings.Count(w.log.String(), "call refused"); n == 0 || n > 4 {
 		t.Errorf("%d lines for 800 refused calls", n)
 	}
-	if n := testutil.CollectAndCount(w.server.counts.calls); n > 20 {
+	if n := must(testutil.GatherAndCount(w.server.counts.Registry, "caucus_calls_total")); n > 20 {
 		t.Errorf("%d kinds of calls are counted", n)
 	}
-	if n := testutil.ToFloat64(w.server.counts.calls.WithLabelValues("ListMembers", "PermissionDenied")); n != 400 {
+	if n := w.counted("caucus_calls_total", "PermissionDenied", "ListMembers"); n != 400 {
 		t.Errorf("%v of 400 refused calls are counted", n)
 	}
 }
 
-// TestRefusals: one line a minute for a certificate and reason, and one for all
-// others where there are too many.
-func TestRefusals(t *testing.T) {
-	log := &book{}
-	out := slog.New(slog.NewJSONHandler(log, nil))
-	r := newRefusals(clock.Clock{}.Complete())
-	for i := range 5 * mostSaid {
-		for range 3 {
-			r.log(out, "List", protocol.Caller{Serial: fmt.Sprint(i), Name: "p"}, protocol.ErrBusy)
+// counted is what a counter says, by the values of its labels, sorted by their names.
+func (w *world) counted(name string, labels ...string) (n float64) {
+	for _, f := range must(w.server.counts.Registry.Gather()) {
+		for _, m := range f.GetMetric() {
+			var values []string
+			for _, l := range m.GetLabel() {
+				values = append(values, l.GetValue())
+			}
+			if f.GetName() == name && slices.Equal(values, labels) {
+				n += m.GetCounter().GetValue()
+			}
 		}
 	}
-	if n := strings.Count(log.String(), "\n"); n != mostSaid+1 || len(r.said) != mostSaid+1 {
-		t.Errorf("%d lines, %d remembered, want %d", n, len(r.said), mostSaid+1)
-	}
-	now := r.clock.Elapsed() + quiet + time.Second
-	if more, say := r.due(refusal{"0", "BUSY"}, now); !say || more != 2 {
-		t.Errorf("a minute later: said %v, %d more, want 2", say, more)
-	}
-	if _, say := r.due(refusal{"new", "BUSY"}, now); !say || len(r.said) > 3 {
-		t.Errorf("a minute later a new one: said %v, %d remembered", say, len(r.said))
-	}
+	return n
 }

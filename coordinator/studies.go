@@ -5,14 +5,14 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"slices"
-	"time"
 
 	"google.golang.org/grpc"
 
-	"caucus/internal/clock"
+	"caucus/coordinator/members"
+	"caucus/coordinator/records"
+	"caucus/coordinator/watch"
 	"caucus/protocol"
 	"caucus/protocol/pb"
 	"caucus/study"
@@ -21,11 +21,11 @@ import (
 // List gives the studies that the caller may see, newest first, after it looked at
 // what the caller shows.
 func (s *Server) List(ctx context.Context, r *pb.ListRequest) (*pb.ListReply, error) {
-	caller, witness := callerOf(ctx), s.scheduler.releaser.witness
+	caller, witness := members.CallerOf(ctx), s.scheduler.releaser.witness
 	if err := witness.look(ctx, caller, protocol.ShownOf(r.Shown), true); err != nil {
-		return nil, explain(err)
+		return nil, records.Explain(err)
 	}
-	s.presence.note(caller, r, s.config.Clock.Now())
+	s.presence.Note(caller, r, s.config.Clock.Now())
 	reply := &pb.ListReply{UnixMillis: s.config.Clock.Now().UnixMilli()}
 	if head := witness.current(); head != nil {
 		reply.Head = &pb.Signed{Document: head.Document, Signature: head.Signature}
@@ -68,13 +68,13 @@ func summary(c *runningStudy, m *study.Study, caller protocol.Caller) *pb.Summar
 // Show gives one study: what is known of it, then its plan, then the parties.
 func (s *Server) Show(r *pb.StudyRequest, stream grpc.ServerStreamingServer[pb.StudyPart]) error {
 	ctx := stream.Context()
-	caller := callerOf(ctx)
+	caller := members.CallerOf(ctx)
 	c, err := s.registry.find(ctx, r.Study, caller)
 	if err != nil {
 		return err
 	}
 	first, parties := &pb.StudyPart{}, &pb.StudyPart{}
-	var plan studyRow
+	var plan records.Study
 	err = c.view(ctx, func(m *study.Study) (err error) {
 		if first.PoolBytes, err = c.poolSize(ctx); err != nil {
 			return err
@@ -121,7 +121,7 @@ func (s *Server) whose(ctx context.Context, c *runningStudy, m *study.Study, par
 			parties.Awaited = append(parties.Awaited, string(p))
 		}
 	}
-	return s.store.View(ctx, func(tx Tx) error {
+	return s.store.View(ctx, func(tx records.Tx) error {
 		declined, err := tx.Declined(c.hash)
 		for _, p := range declined {
 			if _, is := slices.BinarySearch(missing, p); is {
@@ -129,7 +129,7 @@ func (s *Server) whose(ctx context.Context, c *runningStudy, m *study.Study, par
 			}
 		}
 		if m.State == study.Open {
-			parties.Standings = s.presence.standings(c.hash, parties.Missing, parties.Declined)
+			parties.Standings = s.presence.Standings(c.hash, parties.Missing, parties.Declined)
 		}
 		return err
 	})
@@ -165,14 +165,14 @@ func sendNames(stream grpc.ServerStreamingServer[pb.StudyPart], all *pb.StudyPar
 
 // summarize is what a call that changed a study answers with.
 func (s *Server) summarize(ctx context.Context, c *runningStudy) (reply *pb.Summary, err error) {
-	err = c.view(ctx, func(m *study.Study) error { reply = summary(c, m, callerOf(ctx)); return nil })
+	err = c.view(ctx, func(m *study.Study) error { reply = summary(c, m, members.CallerOf(ctx)); return nil })
 	return reply, err
 }
 
 // DownloadPool streams a pool from an offset, part by part out of the store.
 func (s *Server) DownloadPool(r *pb.DownloadRequest, stream grpc.ServerStreamingServer[pb.Chunk]) error {
 	ctx := stream.Context()
-	c, err := s.registry.find(ctx, r.Study, callerOf(ctx))
+	c, err := s.registry.find(ctx, r.Study, members.CallerOf(ctx))
 	if err != nil {
 		return err
 	}
@@ -183,7 +183,7 @@ func (s *Server) DownloadPool(r *pb.DownloadRequest, stream grpc.ServerStreaming
 	var size uint64
 	for offset, first := r.Offset, true; first || offset < size; first = false {
 		var part []byte
-		err := s.store.View(ctx, func(tx Tx) (err error) {
+		err := s.store.View(ctx, func(tx records.Tx) (err error) {
 			if size, err = tx.PoolSize(plan.Pool); err != nil || offset >= size {
 				return err
 			}
@@ -219,7 +219,7 @@ func (s *Server) Contribute(stream grpc.ClientStreamingServer[pb.ContributeReque
 	ctx := stream.Context()
 	first, err := stream.Recv()
 	if err != nil {
-		return received(err)
+		return members.FirstError(err)
 	}
 	h := first.GetHeader()
 	if h == nil || len(h.PlanHash) != len(study.Hash{}) || len(h.Sha256) != sha256.Size {
@@ -230,11 +230,11 @@ func (s *Server) Contribute(stream grpc.ClientStreamingServer[pb.ContributeReque
 	if c == nil {
 		return fmt.Errorf("contribute to study: %w: no study has plan %x", study.ErrOtherPlan, h.PlanHash)
 	}
-	receipt, err := s.offer(ctx, c, callerOf(ctx), digest, h.Size, func() (body []byte, done func(), err error) {
+	receipt, err := s.offer(ctx, c, members.CallerOf(ctx), digest, h.Size, func() (body []byte, done func(), err error) {
 		if done, err = s.upload(ctx); err != nil {
 			return nil, nil, err
 		}
-		body, err = assemble(ctx, stream.Recv, h.Size, s.config.Limits, s.config.Clock)
+		body, err = members.Receive(ctx, stream.Recv, h.Size, s.config.Limits, s.config.Clock)
 		return body, done, err
 	})
 	if err != nil {
@@ -249,7 +249,7 @@ func (s *Server) Contribute(stream grpc.ClientStreamingServer[pb.ContributeReque
 
 // Decline keeps that a party takes no part.
 func (s *Server) Decline(ctx context.Context, r *pb.DeclineRequest) (*pb.DeclineReply, error) {
-	caller := callerOf(ctx)
+	caller := members.CallerOf(ctx)
 	if len(r.PlanHash) != len(study.Hash{}) {
 		return nil, fmt.Errorf("%w: a study is declined by its plan's hash", protocol.ErrInvalid)
 	}
@@ -273,8 +273,8 @@ func (s *Server) decline(ctx context.Context, c *runningStudy, caller protocol.C
 	})
 	first := false
 	if err == nil {
-		err = s.store.Update(ctx, func(tx Tx) (err error) {
-			if err := s.certificates.within(tx, caller); err != nil {
+		err = s.store.Update(ctx, func(tx records.Tx) (err error) {
+			if err := s.certificates.Within(tx, caller); err != nil {
 				return err
 			}
 			first, err = tx.Decline(c.hash, study.PartyID(caller.Name))
@@ -333,7 +333,7 @@ func (s *Server) offer(ctx context.Context, c *runningStudy, caller protocol.Cal
 		return fail(err)
 	}
 	now := s.config.Clock.Now()
-	receipt, err = protocol.Receipt{Plan: c.hash, Party: party, Body: digest, Size: len(data), Received: now.UTC(), Ledger: s.scheduler.releaser.head.now()}.Sign(s.signer)
+	receipt, err = protocol.Receipt{Plan: c.hash, Party: party, Body: digest, Size: len(data), Received: now.UTC(), Ledger: s.scheduler.releaser.head.Now()}.Sign(s.signer)
 	if err != nil {
 		return fail(err)
 	}
@@ -343,16 +343,16 @@ func (s *Server) offer(ctx context.Context, c *runningStudy, caller protocol.Cal
 	if err != nil {
 		return fail(err)
 	}
-	since(s.counts.commits, arrived, s.config.Clock.Elapsed())
-	s.counts.contributions.Inc()
-	s.counts.contributionBytes.Add(float64(len(data)))
+	watch.Since(s.counts.Commits, arrived, s.config.Clock.Elapsed())
+	s.counts.Contributions.Inc()
+	s.counts.ContributionBytes.Add(float64(len(data)))
 	s.config.Log.Info("contribution stored", "study", c.hash, "party", party, "bytes", len(data))
 	return stored, nil
 }
 
 // upload waits for one of the places for a body in memory.
 func (s *Server) upload(ctx context.Context) (release func(), err error) {
-	done, err := s.gate.uploading(callOf(ctx).member)
+	done, err := s.gate.Uploading(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -365,49 +365,10 @@ func (s *Server) upload(ctx context.Context) (release func(), err error) {
 	}
 }
 
-// allowance is how long an upload of a size may take.
-func (l Limits) allowance(size uint64) time.Duration {
-	return l.Silence + time.Duration(float64(size)/float64(l.Slowest)*float64(time.Second))
-}
-
-// assemble receives the chunks of an upload until the sender is done. An upload
-// that stops, or that is slower than the limits allow, ends the call.
-func assemble[M interface{ GetChunk() *pb.Chunk }](ctx context.Context, recv func() (M, error), size uint64, l Limits, clock clock.Clock) ([]byte, error) {
-	end, all := callOf(ctx).end, l.allowance(size)
-	late := clock.AfterFunc(all, func() {
-		end(fmt.Errorf("%w: %d bytes did not arrive within %v", protocol.ErrBusy, size, all))
-	})
-	defer late.Stop()
-	quiet := clock.AfterFunc(l.Silence, func() { end(fmt.Errorf("%w: nothing arrived for %v", protocol.ErrBusy, l.Silence)) })
-	defer quiet.Stop()
-	body := protocol.Assembly{Size: size}
-	for {
-		m, err := recv()
-		if errors.Is(err, io.EOF) {
-			return body.Whole()
-		}
-		if err != nil {
-			return nil, err
-		}
-		quiet.Reset(l.Silence)
-		if err := body.Add(m.GetChunk()); err != nil {
-			return nil, err
-		}
-	}
-}
-
-// received is an error of the first Recv as this end means it.
-func received(err error) error {
-	if errors.Is(err, io.EOF) {
-		return fmt.Errorf("%w: it ended before its header", protocol.ErrDamaged)
-	}
-	return err
-}
-
 // DownloadRelease streams the release to the plan's readers.
 func (s *Server) DownloadRelease(r *pb.DownloadRequest, stream grpc.ServerStreamingServer[pb.Chunk]) error {
 	ctx := stream.Context()
-	caller := callerOf(ctx)
+	caller := members.CallerOf(ctx)
 	c, err := s.registry.find(ctx, r.Study, caller)
 	if err != nil {
 		return err
@@ -424,8 +385,8 @@ func (s *Server) DownloadRelease(r *pb.DownloadRequest, stream grpc.ServerStream
 	if err != nil && !(errors.Is(err, errUnreadable) && caller.Role == protocol.RoleOperator) {
 		return err
 	}
-	var row releaseRow
-	err = s.store.View(ctx, func(tx Tx) (err error) {
+	var row records.Release
+	err = s.store.View(ctx, func(tx records.Tx) (err error) {
 		row, err = tx.Release(c.hash)
 		return err
 	})

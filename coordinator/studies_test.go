@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"caucus/coordinator/records"
 	"caucus/dataset"
 	"caucus/privacy"
 	"caucus/protocol"
@@ -150,12 +151,12 @@ func TestLargePlan(t *testing.T) {
 	ctx := context.Background()
 	w := newWorld(t, nil)
 	var roster []study.PartyID
-	must(0, w.server.store.Update(ctx, func(tx Tx) error {
+	must(0, w.server.store.Update(ctx, func(tx records.Tx) error {
 		for i := range parties {
 			name := fmt.Sprintf("party-%050d", i)
 			roster = append(roster, study.PartyID(name))
 			must(0, tx.AddMember(name, protocol.RoleParty))
-			must(0, tx.AddCertificate(certificate{Serial: name, Name: name, Expires: w.clock.Now().Add(time.Hour)}))
+			must(0, tx.AddCertificate(records.Certificate{Serial: name, Name: name, Expires: w.clock.Now().Add(time.Hour)}))
 		}
 		return nil
 	}))

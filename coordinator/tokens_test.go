@@ -17,6 +17,8 @@ import (
 	"testing"
 	"time"
 
+	"caucus/coordinator/folder"
+	"caucus/coordinator/records"
 	"caucus/protocol"
 )
 
@@ -65,7 +67,7 @@ func TestJoinTokens(t *testing.T) {
 		}
 	}
 	given := must(protocol.NewEnrolment())
-	if _, name, err = join(given, ""); err != nil || !strings.HasPrefix(name, "dev-") || len(name) != len("dev-")+drawnLength {
+	if _, name, err = join(given, ""); err != nil || !strings.HasPrefix(name, "dev-") || len(name) != len("dev-")+8 {
 		t.Errorf("was given the name %q: %v", name, err)
 	}
 	for what, c := range map[string]struct {
@@ -128,12 +130,12 @@ func TestJoinTokens(t *testing.T) {
 	if again, _, err := join(key, ""); err != nil || !reflect.DeepEqual(again, first) {
 		t.Errorf("the same key after the end: %v", err)
 	}
-	w.clock.add(lostAnswer)
+	w.clock.add(24 * time.Hour)
 	if _, _, err := join(key, ""); !errors.Is(err, protocol.ErrExpired) {
 		t.Errorf("a day after the end: %v", err)
 	}
 	for _, o := range []protocol.TokenOptions{
-		{}, {Quota: mostQuota + 1}, {Quota: 1, Prefix: "-x"}, {Quota: 1, Prefix: strings.Repeat("x", mostPrefix+1)},
+		{}, {Quota: 1_000_000 + 1}, {Quota: 1, Prefix: "-x"}, {Quota: 1, Prefix: strings.Repeat("x", 40+1)},
 		{Quota: 1, Valid: 91 * 24 * time.Hour}, {Quota: 1, Labels: protocol.Labels{"a b": "c"}}, {Quota: 1, Address: "nowhere"},
 	} {
 		if _, _, err := w.operator.MakeToken(ctx, o); !errors.Is(err, protocol.ErrInvalid) {
@@ -233,8 +235,8 @@ func TestInvitedAnew(t *testing.T) {
 func TestLongLists(t *testing.T) {
 	w := newWorld(t, nil)
 	long := strings.Repeat("x", 256<<10)
-	k := token{Quota: 1, Created: w.clock.Now(), Expires: w.clock.Now().Add(time.Hour), By: "operator", Labels: protocol.Labels{"site": long}}
-	must(0, w.server.store.Update(context.Background(), func(tx Tx) error {
+	k := records.Token{Quota: 1, Created: w.clock.Now(), Expires: w.clock.Now().Add(time.Hour), By: "operator", Labels: protocol.Labels{"site": long}}
+	must(0, w.server.store.Update(context.Background(), func(tx records.Tx) error {
 		for i := range 20 {
 			k.ID, k.Serial = fmt.Sprint("token", i), fmt.Sprint(i)
 			if err := tx.AddToken(k); err != nil {
@@ -312,7 +314,7 @@ func TestTokenKilled(t *testing.T) {
 	for _, kill := range []string{"before enrolled#2", "after enrolled#2"} {
 		w := newWorld(t, nil)
 		v, k := makeToken(t, w.operator, protocol.TokenOptions{Quota: 3})
-		operator := must(protocol.LoadIdentity(filepath.Join(w.config.Dir, OperatorFile)))
+		operator := must(protocol.LoadIdentity(filepath.Join(w.config.Dir, folder.OperatorFile)))
 		w.stop()
 		c := startChild(t, w.config.Dir, kill)
 		names, restarts := map[string]bool{}, 0

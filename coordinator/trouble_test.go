@@ -11,55 +11,16 @@ import (
 
 	"google.golang.org/grpc/health/grpc_health_v1"
 
+	"caucus/coordinator/folder"
+	"caucus/coordinator/records"
 	"caucus/protocol"
 )
-
-// TestCallerGoesAway: whoever goes away in the middle of a transaction is no
-// trouble of this machine's.
-func TestCallerGoesAway(t *testing.T) {
-	store := must(createSQLite(filepath.Join(t.TempDir(), "store")))
-	defer store.Close()
-	for what, goAway := range map[string]func(tx Tx, cancel func()) error{
-		"before a statement": func(tx Tx, cancel func()) error {
-			cancel()
-			_, err := tx.Members(time.Now())
-			return err
-		},
-		"before the commit": func(tx Tx, cancel func()) error {
-			cancel()
-			time.Sleep(50 * time.Millisecond) // it is rolled back meanwhile
-			return nil
-		},
-		"rolled back meanwhile": func(tx Tx, cancel func()) error {
-			cancel()
-			for until := time.Now().Add(5 * time.Second); time.Now().Before(until); time.Sleep(time.Millisecond) {
-				if err := tx.(*sqlTx).tx.Rollback(); err != nil {
-					break
-				}
-			}
-			_, err := (&sqlTx{context.Background(), tx.(*sqlTx).tx, tx.(*sqlTx).kept}).Members(time.Now())
-			return err
-		},
-		"in a statement": func(tx Tx, cancel func()) error {
-			time.AfterFunc(50*time.Millisecond, cancel)
-			var n int
-			return tx.(*sqlTx).one([]any{&n}, "WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c LIMIT 1000000000) SELECT count(*) FROM c")
-		},
-	} {
-		ctx, cancel := context.WithCancel(context.Background())
-		err := store.View(ctx, func(tx Tx) error { return goAway(tx, cancel) })
-		cancel()
-		if !errors.Is(err, context.Canceled) || protocol.Reason(err) != "CANCELLED" {
-			t.Errorf("%s: %v, want that it was cancelled", what, err)
-		}
-	}
-}
 
 // TestDamagedPages: a coordinator that finds a page of its store damaged no
 // longer says that it is well.
 func TestDamagedPages(t *testing.T) {
 	ctx := context.Background()
-	w := newWorld(t, func(c *Config) { c.Health = true })
+	w := newWorld(t, func(c *folder.Config) { c.Health = true })
 	health := grpc_health_v1.NewHealthClient(w.raw(w.identity("prober")))
 	status := func() grpc_health_v1.HealthCheckResponse_ServingStatus {
 		return must(health.Check(ctx, &grpc_health_v1.HealthCheckRequest{})).Status
@@ -72,14 +33,14 @@ func TestDamagedPages(t *testing.T) {
 	if got := status(); got != grpc_health_v1.HealthCheckResponse_SERVING {
 		t.Fatalf("before: %v", got)
 	}
-	f := must(os.OpenFile(w.config.path(storeFile), os.O_RDWR, 0))
+	f := must(os.OpenFile(w.config.Path(folder.StoreFile), os.O_RDWR, 0))
 	defer f.Close()
 	half := must(f.Stat()).Size() / 2 &^ 4095
 	must(f.WriteAt(make([]byte, 64<<10), half))
 	// Not the ones that are remembered.
-	db := w.server.store.(*sqliteStore).db.Read
+	db := w.server.store.(*records.SQLite).DB.Read
 	db.SetMaxIdleConns(0)
-	db.SetMaxIdleConns(sqliteFile.Readers)
+	db.SetMaxIdleConns(records.File.Readers)
 	if _, err := w.parties["p0"].Pool(ctx, s, ""); err == nil {
 		t.Fatal("the damaged pool was read")
 	}
@@ -95,10 +56,10 @@ func TestDamagedPages(t *testing.T) {
 func TestOpenFiles(t *testing.T) {
 	w := newWorld(t, nil)
 	w.stop()
-	for _, file := range []string{storeFile, LedgerFile, caKeyFile, signerFile} {
-		must(0, os.Chmod(w.config.path(file), 0o644))
+	for _, file := range []string{folder.StoreFile, folder.LedgerFile, folder.CAKeyFile, folder.SignerFile} {
+		must(0, os.Chmod(w.config.Path(file), 0o644))
 		w.refusesToStart(file, "chmod 600")
-		must(0, os.Chmod(w.config.path(file), 0o600))
+		must(0, os.Chmod(w.config.Path(file), 0o600))
 	}
 	w.start()
 }
@@ -112,7 +73,7 @@ func TestNamesakes(t *testing.T) {
 	if _, _, err := inviteName(w, "P0"); !errors.Is(err, protocol.ErrExists) || !strings.Contains(err.Error(), "in case only") {
 		t.Errorf("P0 beside p0: %v", err)
 	}
-	if _, err := NewOperator(ctx, w.config.Dir, "P0", time.Now()); !errors.Is(err, protocol.ErrExists) {
+	if _, err := folder.NewOperator(ctx, w.config.Dir, "P0", time.Now()); !errors.Is(err, protocol.ErrExists) {
 		t.Errorf("an operator P0 beside the party p0: %v", err)
 	}
 	if _, _, err := inviteName(w, "p0"); err != nil {
@@ -122,7 +83,7 @@ func TestNamesakes(t *testing.T) {
 		if _, _, err := w.operator.Invite(ctx, protocol.InviteOptions{Name: "site", Address: address}); !errors.Is(err, protocol.ErrInvalid) {
 			t.Errorf("address %q: %v", address, err)
 		}
-		if err := Init(InitOptions{Dir: filepath.Join(t.TempDir(), "c"), Address: address}); err == nil || !strings.Contains(err.Error(), "HOST:PORT") {
+		if err := folder.Init(folder.InitOptions{Dir: filepath.Join(t.TempDir(), "c"), Address: address}); err == nil || !strings.Contains(err.Error(), "HOST:PORT") {
 			t.Errorf("init with address %q: %v", address, err)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
+	"caucus/coordinator/folder"
 	"caucus/study"
 )
 
@@ -20,11 +21,11 @@ import (
 // that jumped end readiness, and life goes on.
 func TestWatched(t *testing.T) {
 	ctx := context.Background()
-	w := newWorld(t, func(c *Config) { c.Metrics = "127.0.0.1:0" })
+	w := newWorld(t, func(c *folder.Config) { c.Metrics = "127.0.0.1:0" })
 	defer http.DefaultClient.CloseIdleConnections()
 	get := func(path, host string) (int, string) {
 		t.Helper()
-		request := must(http.NewRequest("GET", "http://"+w.server.metricsAt.Addr().String()+path, nil))
+		request := must(http.NewRequest("GET", "http://"+w.server.watcher.MetricsAt().String()+path, nil))
 		request.Host = host
 		reply := must(http.DefaultClient.Do(request))
 		defer reply.Body.Close()
@@ -56,7 +57,7 @@ func TestWatched(t *testing.T) {
 			t.Errorf("metrics name %s", name)
 		}
 	}
-	if problems := must(testutil.GatherAndLint(w.server.counts.registry)); len(problems) > 0 {
+	if problems := must(testutil.GatherAndLint(w.server.counts.Registry)); len(problems) > 0 {
 		t.Errorf("the names of metrics: %v", problems)
 	}
 	for path, want := range map[string]int{"/livez": 200, "/readyz": 200} {

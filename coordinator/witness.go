@@ -10,6 +10,9 @@ import (
 	"sync"
 	"time"
 
+	"caucus/coordinator/folder"
+	"caucus/coordinator/records"
+	"caucus/coordinator/watch"
 	"caucus/internal/clock"
 	"caucus/privacy"
 	"caucus/protocol"
@@ -29,12 +32,12 @@ import (
 // all its contributors have called, so that each could show what it has. An entry
 // that nobody who calls has seen goes unnoticed.
 type witnesses struct {
-	store   Store
+	store   records.Store
 	journal privacy.Journal
-	head    *ledgerHead
+	head    *folder.Head
 	signer  *protocol.Signer
 	keys    protocol.Keys // that this coordinator ever signed with
-	counts  *counts
+	counts  *watch.Counts
 	log     *slog.Logger
 	clock   clock.Clock
 	started time.Duration // elapsed
@@ -46,18 +49,10 @@ type witnesses struct {
 	bad     map[string]bool                       // who showed what is badly signed
 	said    map[study.Hash]string                 // why a release waits, as it was logged last
 	known   map[privacy.Head]bool                 // heads that were looked up: whether the chain has them
-	unsaved []testimony                           // could not be stored yet
+	unsaved []records.Testimony                   // could not be stored yet
 	behind  error                                 // why nothing is released; nil: nothing is known
 	signed  protocol.Shown                        // a head, as it is signed for everybody
 	of      privacy.Head                          // of signed
-}
-
-// testimony is what was shown that the chain lacks.
-type testimony struct {
-	Head  privacy.Head
-	Shown protocol.Shown
-	By    string
-	At    time.Time
 }
 
 // maxKnown bounds what is remembered of heads that were looked up.
@@ -68,8 +63,8 @@ func (w *witnesses) open(ctx context.Context) error {
 	w.started = w.clock.Elapsed()
 	w.called, w.waived, w.bad = map[study.PartyID]bool{}, map[study.Hash]map[study.PartyID]bool{}, map[string]bool{}
 	w.said, w.known = map[study.Hash]string{}, map[privacy.Head]bool{}
-	var all []testimony
-	err := w.store.View(ctx, func(tx Tx) (err error) { all, err = tx.Witnessed(); return err })
+	var all []records.Testimony
+	err := w.store.View(ctx, func(tx records.Tx) (err error) { all, err = tx.Witnessed(); return err })
 	if err != nil || len(all) == 0 {
 		return err
 	}
@@ -102,7 +97,7 @@ func (w *witnesses) look(ctx context.Context, caller protocol.Caller, shown prot
 	if shown.Kind != "" && !(shown.Kind == w.signed.Kind && bytes.Equal(shown.Document, w.signed.Document) && bytes.Equal(shown.Signature, w.signed.Signature)) {
 		head, err := shown.Head(w.keys)
 		if err != nil {
-			w.counts.badWitnesses.Inc()
+			w.counts.BadWitnesses.Inc()
 			if !w.bad[caller.Name] {
 				w.bad[caller.Name] = true
 				w.log.Warn("shown a document that this coordinator did not sign: ignored", "party", caller.Name)
@@ -128,7 +123,7 @@ func (w *witnesses) recall(ctx context.Context, head privacy.Head, shown protoco
 	if len(w.known) >= maxKnown {
 		clear(w.known)
 	}
-	there, err := entryOf(ctx, w.journal, head.Sequence)
+	there, err := folder.EntryOf(ctx, w.journal, head.Sequence)
 	if err != nil {
 		return err
 	}
@@ -139,7 +134,7 @@ func (w *witnesses) recall(ctx context.Context, head privacy.Head, shown protoco
 		}
 		if _, err := chain.Recall(head); err != nil {
 			w.known[head] = false // only a reconciliation changes that, and a start
-			w.witness(testimony{head, shown, by, w.clock.Now()}, err)
+			w.witness(records.Testimony{Head: head, Shown: shown, By: by, At: w.clock.Now()}, err)
 			return nil
 		}
 	}
@@ -149,9 +144,9 @@ func (w *witnesses) recall(ctx context.Context, head privacy.Head, shown protoco
 
 // witness stops the coordinator; save then sees to it that a restart does not
 // forget.
-func (w *witnesses) witness(t testimony, why error) {
+func (w *witnesses) witness(t records.Testimony, why error) {
 	w.stop(why, t.By)
-	if !slices.ContainsFunc(w.unsaved, func(had testimony) bool { return had.Head == t.Head }) {
+	if !slices.ContainsFunc(w.unsaved, func(had records.Testimony) bool { return had.Head == t.Head }) {
 		w.unsaved = append(w.unsaved, t)
 	}
 }
@@ -159,7 +154,7 @@ func (w *witnesses) witness(t testimony, why error) {
 // save stores what was shown. What a full disk refuses is tried again with the
 // next call; meanwhile the coordinator is stopped all the same.
 func (w *witnesses) save(ctx context.Context) {
-	err := w.store.Update(context.WithoutCancel(ctx), func(tx Tx) error {
+	err := w.store.Update(context.WithoutCancel(ctx), func(tx records.Tx) error {
 		for _, t := range w.unsaved {
 			if err := tx.AddWitnessed(t); err != nil {
 				return err
@@ -182,7 +177,7 @@ func (w *witnesses) current() *protocol.Shown {
 	if w.behind != nil {
 		return nil
 	}
-	if now := w.head.now(); w.signed.Kind == "" || now != w.of {
+	if now := w.head.Now(); w.signed.Kind == "" || now != w.of {
 		w.signed, w.of, w.known[now] = protocol.SignedHead(now, w.signer), now, true
 	}
 	s := w.signed
@@ -252,20 +247,4 @@ func (w *witnesses) forget(h study.Hash) {
 	defer w.mu.Unlock()
 	delete(w.waived, h)
 	delete(w.said, h)
-}
-
-// entryOf reads an entry's head by its number; the zero Head if it has none.
-func entryOf(ctx context.Context, j privacy.Journal, sequence int64) (privacy.Head, error) {
-	var there []privacy.Entry
-	err := j.Update(ctx, func(tx privacy.Tx) (err error) {
-		there, err = tx.After(sequence-1, 1)
-		return err
-	})
-	if err != nil {
-		return privacy.Head{}, fmt.Errorf("read ledger: %w", err)
-	}
-	if len(there) == 0 || there[0].Sequence != sequence {
-		return privacy.Head{}, nil
-	}
-	return privacy.Head{Sequence: sequence, Hash: there[0].Hash}, nil
 }

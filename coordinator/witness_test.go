@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"github.com/prometheus/client_golang/prometheus/testutil"
 	"math/big"
 	"os"
 	"path/filepath"
@@ -13,6 +12,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"caucus/coordinator/folder"
 	"caucus/privacy"
 	"caucus/protocol"
 	"caucus/protocol/pb"
@@ -25,7 +27,7 @@ func (w *world) backup() (putBack func()) {
 	w.t.Helper()
 	dir, copied := w.config.Dir, filepath.Join(w.t.TempDir(), "backup")
 	must(0, os.CopyFS(copied, os.DirFS(dir)))
-	head := must(os.ReadFile(w.config.headFile()))
+	head := must(os.ReadFile(w.config.HeadFile()))
 	return func() {
 		w.t.Helper()
 		must(0, os.RemoveAll(dir))
@@ -33,7 +35,7 @@ func (w *world) backup() (putBack func()) {
 		for _, e := range must(os.ReadDir(dir)) {
 			must(0, os.Chmod(filepath.Join(dir, e.Name()), 0o600))
 		}
-		must(0, os.WriteFile(w.config.headFile(), head, 0o600))
+		must(0, os.WriteFile(w.config.HeadFile(), head, 0o600))
 	}
 }
 
@@ -67,7 +69,7 @@ func (w *world) show(id protocol.Identity, shown *pb.Shown) *pb.ListReply {
 func lies(t *testing.T, w *world) map[string]*pb.Shown {
 	far := privacy.Head{Sequence: 1 << 40, Hash: privacy.Digest{1}}
 	stranger := must(protocol.NewSigner())
-	own := must(protocol.LoadSigner(w.config.path(signerFile)))
+	own := must(protocol.LoadSigner(w.config.Path(folder.SignerFile)))
 	foreign := protocol.SignedHead(far, stranger)
 	made := protocol.SignedHead(far, own)
 	made.Signature = slices.Clone(made.Signature)
@@ -118,7 +120,7 @@ func TestWitnesses(t *testing.T) {
 			t.Errorf("%s stops the coordinator", what)
 		}
 	}
-	if n := testutil.ToFloat64(w.server.counts.badWitnesses); n != float64(len(lies(t, w))) {
+	if n := testutil.ToFloat64(w.server.counts.BadWitnesses); n != float64(len(lies(t, w))) {
 		t.Errorf("%v lies were counted", n)
 	}
 	must(parties["p1"].Contribute(ctx, s.Hash, ballotFor(1, 3)))
@@ -147,10 +149,10 @@ func TestWitnesses(t *testing.T) {
 	}
 	w.stop()
 
-	if _, err := Reconcile(ctx, w.config.Dir, nil, nil); err == nil || !strings.Contains(err.Error(), "give the releases that they made") {
+	if _, err := folder.Reconcile(ctx, w.config.Dir, nil, nil); err == nil || !strings.Contains(err.Error(), "give the releases that they made") {
 		t.Errorf("reconciling without saying what: %v", err)
 	}
-	if lost := must(Reconcile(ctx, w.config.Dir, r.Release.Ledger, nil)); len(lost) != 1 {
+	if lost := must(folder.Reconcile(ctx, w.config.Dir, r.Release.Ledger, nil)); len(lost) != 1 {
 		t.Errorf("charged again: %v", lost)
 	}
 	w.parties = parties
@@ -183,7 +185,7 @@ func TestLiarsDoNotFreeze(t *testing.T) {
 	// The signer's own documents that are in the chain prove nothing either.
 	w.call()
 	old := protocol.SignedHead(privacy.Head{}, w.server.signer)
-	now := protocol.SignedHead(w.server.scheduler.releaser.head.now(), w.server.signer)
+	now := protocol.SignedHead(w.server.scheduler.releaser.head.Now(), w.server.signer)
 	for _, shown := range []protocol.Shown{old, now} {
 		if reply := w.show(liar, &pb.Shown{Kind: string(shown.Kind), Document: shown.Document, Signature: shown.Signature}); reply.Head == nil {
 			t.Error("a head of its own stops the coordinator")
@@ -223,14 +225,14 @@ func TestForkIsWitnessed(t *testing.T) {
 		t.Error("another entry 1 is not noticed")
 	}
 	w.stop()
-	if _, err := Reconcile(ctx, w.config.Dir, nil, nil); err == nil || !strings.Contains(err.Error(), "1 entries were published") {
+	if _, err := folder.Reconcile(ctx, w.config.Dir, nil, nil); err == nil || !strings.Contains(err.Error(), "1 entries were published") {
 		t.Errorf("reconciling without a cost: %v", err)
 	}
 	cost := privacy.PureCost(privacy.Party, 0, big.NewRat(1, 2))
-	if lost := must(Reconcile(ctx, w.config.Dir, nil, []privacy.Cost{cost})); len(lost) != 1 {
+	if lost := must(folder.Reconcile(ctx, w.config.Dir, nil, []privacy.Cost{cost})); len(lost) != 1 {
 		t.Errorf("charged %v", lost)
 	}
-	if lost := must(Reconcile(ctx, w.config.Dir, nil, nil)); lost != nil {
+	if lost := must(folder.Reconcile(ctx, w.config.Dir, nil, nil)); lost != nil {
 		t.Errorf("charged again %v", lost)
 	}
 	w.parties = parties
@@ -295,7 +297,7 @@ func TestHeadsAreSignedAfterTheCommit(t *testing.T) {
 	var w *world
 	var seen []int64
 	at := make(chan struct{}, 1)
-	w = newWorld(t, func(c *Config) {
+	w = newWorld(t, func(c *folder.Config) {
 		c.Checkpoint = func(effect string) {
 			if w == nil || w.server == nil || effect != "before ledger" && effect != "after ledger" && effect != "before study.ReleaseDone" && effect != "after study.ReleaseDone" {
 				return
@@ -303,7 +305,7 @@ func TestHeadsAreSignedAfterTheCommit(t *testing.T) {
 			at <- struct{}{}
 			defer func() { <-at }()
 			head := must(w.server.scheduler.releaser.witness.current().Head(w.server.keys))
-			kept := must(privacy.ParseHead(string(must(os.ReadFile(c.headFile())))))
+			kept := must(privacy.ParseHead(string(must(os.ReadFile(c.HeadFile())))))
 			if head != kept {
 				t.Errorf("%s: %s is signed, %s is remembered", effect, head, kept)
 			}
@@ -326,7 +328,7 @@ func TestHeadsAreSignedAfterTheCommit(t *testing.T) {
 func TestWitnessWhileReleasing(t *testing.T) {
 	var w *world
 	drawn := make(chan struct{})
-	w = newWorld(t, func(c *Config) {
+	w = newWorld(t, func(c *folder.Config) {
 		c.Checkpoint = func(effect string) {
 			if effect != "after ledger" {
 				return

@@ -17,6 +17,7 @@ import (
 	"go.uber.org/goleak"
 
 	"caucus/aggregation"
+	"caucus/coordinator/folder"
 	"caucus/dataset"
 	"caucus/internal/clock"
 	"caucus/internal/testlevel"
@@ -114,7 +115,7 @@ func (b *book) String() string {
 // world is a coordinator with its operator and parties, on loopback.
 type world struct {
 	t        testing.TB
-	config   Config
+	config   folder.Config
 	clock    *testClock
 	log      *book
 	server   *Server
@@ -124,12 +125,12 @@ type world struct {
 }
 
 // newWorld makes and starts a coordinator; change may alter its config.
-func newWorld(t testing.TB, change func(*Config)) *world {
+func newWorld(t testing.TB, change func(*folder.Config)) *world {
 	t.Helper()
 	w := &world{t: t, clock: newClock(), log: &book{}, parties: map[string]*protocol.Client{}}
 	dir := filepath.Join(t.TempDir(), "coordinator")
-	must(0, Init(InitOptions{Dir: dir, Listen: "127.0.0.1:0", Now: w.clock.Now}))
-	w.config = must(LoadConfig(filepath.Join(dir, ConfigFile)))
+	must(0, folder.Init(folder.InitOptions{Dir: dir, Listen: "127.0.0.1:0", Now: w.clock.Now}))
+	w.config = must(folder.LoadConfig(filepath.Join(dir, folder.ConfigFile)))
 	w.config.Address = ""
 	w.config.Clock = clock.Clock{Now: w.clock.Now, Elapsed: w.clock.elapsed}
 	w.config.Tick, w.config.WitnessWait = 5*time.Millisecond, 0
@@ -140,7 +141,7 @@ func newWorld(t testing.TB, change func(*Config)) *world {
 	}
 	w.start()
 	t.Cleanup(w.end)
-	w.operator = w.dial(must(protocol.LoadIdentity(filepath.Join(dir, OperatorFile))))
+	w.operator = w.dial(must(protocol.LoadIdentity(filepath.Join(dir, folder.OperatorFile))))
 	return w
 }
 
@@ -313,7 +314,7 @@ func gathered(task study.Task, bodies [][]byte) study.Summed {
 func agree(t testing.TB, dir string, p study.Plan, pool []byte, bodies [][]byte, r study.Release) {
 	t.Helper()
 	ctx := context.Background()
-	j := must(journal.OpenSQLite(filepath.Join(dir, LedgerFile)))
+	j := must(journal.OpenSQLite(filepath.Join(dir, folder.LedgerFile)))
 	defer j.Close()
 	aggregator := must(newAggregator(p, pool))
 	m := len(bodies)

@@ -12,7 +12,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"caucus/agent"
-	"caucus/coordinator"
+	"caucus/coordinator/folder"
 	"caucus/dataset"
 )
 
@@ -25,7 +25,7 @@ func TestExamples(t *testing.T) {
 	if a.Policy.Approval != agent.ApproveByPerson || len(a.Policy.Kinds) == 0 {
 		t.Errorf("the agent's policy is %+v", a.Policy)
 	}
-	if _, err := coordinator.LoadConfig("examples/coordinator.yaml"); err != nil {
+	if _, err := folder.LoadConfig("examples/coordinator.yaml"); err != nil {
 		t.Error(err)
 	}
 	file, err := os.Open("examples/schema.yaml")

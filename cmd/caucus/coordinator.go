@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"caucus/coordinator"
+	"caucus/coordinator/folder"
 )
 
 // What tests change: checkpoint is called between the effects of a daemon, so that
@@ -29,7 +30,7 @@ func newCoordinator(c *console) *cobra.Command {
 }
 
 func newCoordinatorInit(c *console) *cobra.Command {
-	var o coordinator.InitOptions
+	var o folder.InitOptions
 	cmd := &cobra.Command{
 		Use:   "init",
 		Short: "Make a coordinator's folder: authority, keys, configuration, operator profile",
@@ -47,7 +48,7 @@ found out and releases nothing twice.`,
 			if o.Dir == "" || o.Address == "" {
 				return usagef("coordinator init needs --dir DIR and --address HOST:PORT, the address agents dial")
 			}
-			if err := coordinator.Init(o); err != nil {
+			if err := folder.Init(o); err != nil {
 				return err
 			}
 			document := struct {
@@ -55,7 +56,7 @@ found out and releases nothing twice.`,
 				Config  string `json:"config"`
 				Profile string `json:"profile"`
 				Head    string `json:"head"`
-			}{o.Dir, filepath.Join(o.Dir, coordinator.ConfigFile), filepath.Join(o.Dir, coordinator.OperatorFile), o.HeadFile()}
+			}{o.Dir, filepath.Join(o.Dir, folder.ConfigFile), filepath.Join(o.Dir, folder.OperatorFile), o.HeadFile()}
 			return c.print(document, func(w io.Writer) error {
 				_, err := fmt.Fprintf(w, "configuration  %s\nprofile        %s\nhead           %s (leave it out of backups)\nstart it with: caucus coordinator run --dir %s\n", document.Config, document.Profile, document.Head, o.Dir)
 				return err
@@ -84,7 +85,7 @@ from there.`,
 			if dir == "" {
 				return usagef("coordinator run needs --dir DIR")
 			}
-			config, err := coordinator.LoadConfig(filepath.Join(dir, coordinator.ConfigFile))
+			config, err := folder.LoadConfig(filepath.Join(dir, folder.ConfigFile))
 			if err != nil {
 				return err
 			}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"caucus/coordinator"
+	"caucus/coordinator/folder"
 )
 
 func newCoordinatorRotate(c *console) *cobra.Command {
@@ -29,7 +29,7 @@ times.`,
 			if dir == "" {
 				return usagef("coordinator rotate needs --dir DIR")
 			}
-			key, err := coordinator.Rotate(dir, time.Now())
+			key, err := folder.Rotate(dir, time.Now())
 			if err != nil {
 				return err
 			}
@@ -61,7 +61,7 @@ folder is not in it, and must not be put back with it: it tells how old a backup
 			if dir == "" || out == "" {
 				return usagef("coordinator backup needs --dir DIR and --out FOLDER")
 			}
-			report, err := coordinator.Backup(cmd.Context(), dir, out, time.Now())
+			report, err := folder.Backup(cmd.Context(), dir, out, time.Now())
 			if err != nil {
 				return err
 			}
@@ -98,9 +98,9 @@ since is a member again: revoke them again. Keep the folder that is replaced.`,
 			if from == "" || dir == "" && !check {
 				return usagef("coordinator restore needs --from FOLDER and --dir DIR, or --check")
 			}
-			do := coordinator.Restore
+			do := folder.Restore
 			if check {
-				do = coordinator.CheckBackup
+				do = folder.CheckBackup
 			}
 			report, err := do(cmd.Context(), from, dir)
 			if err != nil {

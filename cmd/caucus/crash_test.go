@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"caucus/coordinator"
+	"caucus/coordinator/folder"
 	"caucus/helper"
 	"caucus/internal/testlevel"
 	"caucus/protocol"
@@ -101,7 +101,7 @@ func killedEverywhere(t *testing.T, noise study.Noise) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var named coordinator.HelperReport
+		var named folder.HelperReport
 		if err := json.Unmarshal(must("helper", "keys", "--dir", "coordinator", "--json"), &named); err != nil {
 			t.Fatal(err)
 		}

@@ -15,6 +15,7 @@ import (
 
 	"caucus/agent"
 	"caucus/coordinator"
+	"caucus/coordinator/folder"
 	"caucus/dataset"
 	"caucus/privacy"
 	"caucus/protocol"
@@ -64,7 +65,7 @@ func (n *network) background(run func(context.Context) error) {
 	})
 }
 
-func newNetwork(t *testing.T, change func(*coordinator.Config)) *network {
+func newNetwork(t *testing.T, change func(*folder.Config)) *network {
 	t.Helper()
 	t.Parallel()
 	dir := t.TempDir()
@@ -74,9 +75,9 @@ func newNetwork(t *testing.T, change func(*coordinator.Config)) *network {
 	n := &network{t: t, dir: dir, log: &lines{}}
 	port, err := freePort()
 	n.check(err)
-	folder := filepath.Join(dir, "coordinator")
-	n.check(coordinator.Init(coordinator.InitOptions{Dir: folder, Address: "127.0.0.1:" + port, Listen: "127.0.0.1:" + port}))
-	config, err := coordinator.LoadConfig(filepath.Join(folder, coordinator.ConfigFile))
+	at := filepath.Join(dir, "coordinator")
+	n.check(folder.Init(folder.InitOptions{Dir: at, Address: "127.0.0.1:" + port, Listen: "127.0.0.1:" + port}))
+	config, err := folder.LoadConfig(filepath.Join(at, folder.ConfigFile))
 	n.check(err)
 	config.Log, config.WitnessWait = slog.New(slog.NewTextHandler(n.log, nil)), 100*time.Millisecond
 	if change != nil {
@@ -85,7 +86,7 @@ func newNetwork(t *testing.T, change func(*coordinator.Config)) *network {
 	server, err := coordinator.New(config)
 	n.check(err)
 	n.background(server.Run)
-	profile, err := protocol.LoadIdentity(filepath.Join(folder, coordinator.OperatorFile))
+	profile, err := protocol.LoadIdentity(filepath.Join(at, folder.OperatorFile))
 	n.check(err)
 	n.operator, err = protocol.Dial(profile, protocol.DialOptions{})
 	n.check(err)

@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"caucus/agent"
-	"caucus/coordinator"
+	"caucus/coordinator/folder"
 	"caucus/dataset"
 	"caucus/privacy"
 	"caucus/study"
@@ -197,7 +197,7 @@ func (d *demo) run(ctx context.Context) error {
 
 // ledgers reads what was spent, after the daemons stopped.
 func (d *demo) ledgers(ctx context.Context, f *federation, r *demoReport) error {
-	at := filepath.Join(f.dir, "coordinator", coordinator.LedgerFile)
+	at := filepath.Join(f.dir, "coordinator", folder.LedgerFile)
 	central, err := readLedger(ctx, at, nil, defaultLedgerDelta)
 	if err != nil {
 		return err

@@ -14,6 +14,7 @@ import (
 
 	"caucus/agent"
 	"caucus/coordinator"
+	"caucus/coordinator/folder"
 	"caucus/dataset"
 	"caucus/helper"
 	"caucus/privacy"
@@ -64,7 +65,7 @@ const demoWindow = 2 * time.Second
 func found(ctx context.Context, dir string, data demoData, policy agent.Policy, log *slog.Logger) (*federation, error) {
 	f := &federation{dir: dir}
 	home := filepath.Join(dir, "coordinator")
-	if err := coordinator.Init(coordinator.InitOptions{Dir: home, Listen: "127.0.0.1:0"}); err != nil {
+	if err := folder.Init(folder.InitOptions{Dir: home, Listen: "127.0.0.1:0"}); err != nil {
 		return nil, err
 	}
 	second, pins, err := foundHelper(dir, home, policy, log)
@@ -72,7 +73,7 @@ func found(ctx context.Context, dir string, data demoData, policy agent.Policy, 
 		return nil, err
 	}
 	policy.Helper = agent.Helper{Name: "the demo's helper", Signing: pins.Signing, Sealing: pins.Sealing}
-	config, err := coordinator.LoadConfig(filepath.Join(home, coordinator.ConfigFile))
+	config, err := folder.LoadConfig(filepath.Join(home, folder.ConfigFile))
 	if err != nil {
 		return nil, errors.Join(err, second.Close())
 	}
@@ -94,16 +95,16 @@ func found(ctx context.Context, dir string, data demoData, policy agent.Policy, 
 // foundHelper makes a helper and names it to the coordinator. In earnest another organisation
 // runs it, and its pins reach the agents by other ways.
 func foundHelper(dir, home string, policy agent.Policy, log *slog.Logger) (*helper.Server, helper.Pins, error) {
-	made, err := coordinator.MakeHelper(home, "", "")
+	made, err := folder.MakeHelper(home, "", "")
 	if err != nil {
 		return nil, helper.Pins{}, err
 	}
-	folder := filepath.Join(dir, "helper")
-	pins, err := helper.Init(helper.InitOptions{Dir: folder, Listen: "127.0.0.1:0", Coordinator: made.Key.String()})
+	second := filepath.Join(dir, "helper")
+	pins, err := helper.Init(helper.InitOptions{Dir: second, Listen: "127.0.0.1:0", Coordinator: made.Key.String()})
 	if err != nil {
 		return nil, pins, err
 	}
-	config, err := helper.LoadConfig(folder)
+	config, err := helper.LoadConfig(second)
 	if err != nil {
 		return nil, pins, err
 	}
@@ -112,14 +113,14 @@ func foundHelper(dir, home string, policy agent.Policy, log *slog.Logger) (*help
 	if err != nil {
 		return nil, pins, err
 	}
-	if _, err := coordinator.MakeHelper(home, s.Addr(), pins.Signing.String()); err != nil {
+	if _, err := folder.MakeHelper(home, s.Addr(), pins.Signing.String()); err != nil {
 		return nil, pins, errors.Join(err, s.Close())
 	}
 	return s, pins, nil
 }
 
 func (f *federation) enrol(ctx context.Context, address, home string, data demoData, policy agent.Policy) error {
-	profile, err := protocol.LoadIdentity(filepath.Join(home, coordinator.OperatorFile))
+	profile, err := protocol.LoadIdentity(filepath.Join(home, folder.OperatorFile))
 	if err != nil {
 		return err
 	}

@@ -16,6 +16,7 @@ import (
 
 	"caucus/agent"
 	"caucus/coordinator"
+	"caucus/coordinator/folder"
 	"caucus/dataset"
 	"caucus/helper"
 	"caucus/privacy"
@@ -52,14 +53,14 @@ func TestGolden(t *testing.T) {
 
 func goldenCoordinator(t *testing.T, dir string) {
 	n := &network{t: t, dir: dir, log: &lines{}}
-	folder := filepath.Join(dir, "coordinator")
-	name := filepath.Join(folder, coordinator.ConfigFile)
-	config, err := coordinator.LoadConfig(name)
+	at := filepath.Join(dir, "coordinator")
+	name := filepath.Join(at, folder.ConfigFile)
+	config, err := folder.LoadConfig(name)
 	if err != nil && strings.Contains(err.Error(), "budget: none") { // asked for since then
 		text, unread := os.ReadFile(name)
 		n.check(unread)
 		n.check(os.WriteFile(name, append(text, "\nbudget: none\n"...), 0o600))
-		config, err = coordinator.LoadConfig(name)
+		config, err = folder.LoadConfig(name)
 	}
 	n.check(err)
 	config.Listen, config.Page, config.Metrics, config.Log = "127.0.0.1:0", "", "", slog.New(slog.NewTextHandler(n.log, nil))
@@ -72,7 +73,7 @@ func goldenCoordinator(t *testing.T, dir string) {
 	done := make(chan error, 1)
 	running, end := context.WithCancel(ctx)
 	go func() { done <- server.Run(running) }()
-	profile, err := protocol.LoadIdentity(filepath.Join(folder, coordinator.OperatorFile))
+	profile, err := protocol.LoadIdentity(filepath.Join(at, folder.OperatorFile))
 	n.check(err)
 	n.operator, err = protocol.Dial(profile, protocol.DialOptions{Coordinator: server.Addr(), Now: config.Clock.Now})
 	n.check(err)
@@ -106,13 +107,13 @@ func goldenCoordinator(t *testing.T, dir string) {
 	end()
 	n.check(<-done)
 
-	e, err := coordinator.ReadEvidence(ctx, folder)
+	e, err := folder.ReadEvidence(ctx, at)
 	n.check(err)
-	holds(t, filepath.Join(folder, coordinator.LedgerFile))
+	holds(t, filepath.Join(at, folder.LedgerFile))
 	if e.Last < 0 {
 		t.Error("the store forgot the ledger's head")
 	}
-	copies, err := filepath.Glob(filepath.Join(folder, "*.before-*"))
+	copies, err := filepath.Glob(filepath.Join(at, "*.before-*"))
 	if err != nil || len(copies) > 0 {
 		t.Errorf("copies stay beside the files: %v, %v", copies, err)
 	}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"caucus/coordinator"
+	"caucus/coordinator/folder"
 	"caucus/helper"
 )
 
@@ -50,7 +50,7 @@ be made.`,
 				return usagef("--reconcile names no helper")
 			}
 			if reconcile {
-				behind, err := coordinator.ReconcileShares(cmd.Context(), dir)
+				behind, err := folder.ReconcileShares(cmd.Context(), dir)
 				if err != nil {
 					return err
 				}
@@ -63,7 +63,7 @@ be made.`,
 					return err
 				})
 			}
-			r, err := coordinator.MakeHelper(dir, address, key)
+			r, err := folder.MakeHelper(dir, address, key)
 			if err != nil {
 				return err
 			}

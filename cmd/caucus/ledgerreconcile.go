@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"caucus/agent"
-	"caucus/coordinator"
+	"caucus/coordinator/folder"
 	"caucus/helper"
 	"caucus/privacy"
 	"caucus/protocol"
@@ -25,8 +25,8 @@ type reconciled struct {
 	Studies []agent.Lost   `json:"studies,omitempty"`
 	Charged []privacy.Cost `json:"charged"`
 	// Releases are those that were given to a coordinator.
-	Releases []coordinator.Returned `json:"releases,omitempty"`
-	Behind   bool                   `json:"behind"`
+	Releases []folder.Returned `json:"releases,omitempty"`
+	Behind   bool              `json:"behind"`
 }
 
 func newLedgerReconcile(c *console) *cobra.Command {
@@ -84,7 +84,7 @@ the new key: get it to them by other ways than the coordinator's.`,
 				}
 				doc.Charged = append(doc.Charged, lost...)
 			} else {
-				e, err := coordinator.ReadEvidence(cmd.Context(), place.dir)
+				e, err := folder.ReadEvidence(cmd.Context(), place.dir)
 				if err != nil {
 					return err
 				}
@@ -101,11 +101,11 @@ the new key: get it to them by other ways than the coordinator's.`,
 					}
 					published, lines = append(published, r), append(lines, named...)
 				}
-				if doc.Releases, err = coordinator.PutBack(cmd.Context(), place.dir, published, time.Now()); err != nil {
+				if doc.Releases, err = folder.PutBack(cmd.Context(), place.dir, published, time.Now()); err != nil {
 					return err
 				}
 				doc.Ledger = place.dir
-				if doc.Charged, err = coordinator.Reconcile(cmd.Context(), place.dir, lines, lost); err != nil {
+				if doc.Charged, err = folder.Reconcile(cmd.Context(), place.dir, lines, lost); err != nil {
 					return err
 				}
 			}

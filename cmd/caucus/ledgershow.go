@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"caucus/agent"
-	"caucus/coordinator"
+	"caucus/coordinator/folder"
 	"caucus/privacy"
 	"caucus/privacy/journal"
 )
@@ -105,7 +105,7 @@ func (p *ledgerPlace) check(verb string) error {
 // file is the ledger's, with the limits of an agent's.
 func (p *ledgerPlace) file() (string, map[privacy.Unit]privacy.Budget, error) {
 	if p.config == "" {
-		return filepath.Join(p.dir, coordinator.LedgerFile), nil, nil
+		return filepath.Join(p.dir, folder.LedgerFile), nil, nil
 	}
 	c, err := agent.LoadConfig(p.config)
 	if err != nil {

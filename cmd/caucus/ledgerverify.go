@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"caucus/agent"
-	"caucus/coordinator"
+	"caucus/coordinator/folder"
 	"caucus/dataset"
 	"caucus/helper"
 	"caucus/privacy"
@@ -136,7 +136,7 @@ func (d *ledgerCheck) recall(ctx context.Context, chain *privacy.Chain, place *l
 	switch {
 	case place.dir != "" && helper.In(place.dir): // it keeps no release, and its head file is its own
 	case place.dir != "":
-		e, err := coordinator.ReadEvidence(ctx, place.dir)
+		e, err := folder.ReadEvidence(ctx, place.dir)
 		if err != nil {
 			return err
 		}
@@ -193,7 +193,7 @@ func (d *ledgerCheck) compare(ctx context.Context, c *console, chain *privacy.Ch
 		return err
 	}
 	if place.dir != "" {
-		e, err := coordinator.ReadEvidence(ctx, place.dir)
+		e, err := folder.ReadEvidence(ctx, place.dir)
 		if err != nil {
 			return err
 		}

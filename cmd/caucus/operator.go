@@ -12,7 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"caucus/coordinator"
+	"caucus/coordinator/folder"
 	"caucus/protocol"
 )
 
@@ -178,7 +178,7 @@ run it again with the same --out. Parties enrol with caucus agent enrol.`,
 			if err := mayReplace(out, args[0]); err != nil {
 				return err
 			}
-			profile, err := coordinator.NewOperator(cmd.Context(), dir, args[0], time.Now())
+			profile, err := folder.NewOperator(cmd.Context(), dir, args[0], time.Now())
 			if err != nil {
 				return err
 			}

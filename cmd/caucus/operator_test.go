@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"caucus/coordinator"
+	"caucus/coordinator/folder"
 	"caucus/protocol"
 )
 
@@ -24,7 +24,7 @@ func TestProfilesRenew(t *testing.T) {
 		says    string
 	}{{10, false, ""}, {300, true, ""}, {400, false, "caucus coordinator operator old --dir"}} {
 		profile := filepath.Join(n.dir, "old.yaml")
-		made, err := coordinator.NewOperator(n.ctx, filepath.Join(n.dir, "coordinator"), "old", time.Now().AddDate(0, 0, -test.days))
+		made, err := folder.NewOperator(n.ctx, filepath.Join(n.dir, "coordinator"), "old", time.Now().AddDate(0, 0, -test.days))
 		n.check(err)
 		n.check(made.Save(profile))
 		var out, errs bytes.Buffer
@@ -51,14 +51,14 @@ func TestInterruptedOperator(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer silent.Close()
-	if err := coordinator.Init(coordinator.InitOptions{Dir: dir, Listen: silent.Addr().String()}); err != nil {
+	if err := folder.Init(folder.InitOptions{Dir: dir, Listen: silent.Addr().String()}); err != nil {
 		t.Fatal(err)
 	}
 	ctx, interrupt := context.WithTimeout(context.Background(), 100*time.Millisecond)
 	defer interrupt()
 	begun := time.Now()
 	var out, errs bytes.Buffer
-	if code := Main(ctx, []string{"study", "list", "--profile", filepath.Join(dir, coordinator.OperatorFile)}, &out, &errs); code != 1 || time.Since(begun) > 5*time.Second {
+	if code := Main(ctx, []string{"study", "list", "--profile", filepath.Join(dir, folder.OperatorFile)}, &out, &errs); code != 1 || time.Since(begun) > 5*time.Second {
 		t.Errorf("exit %d after %v: %s", code, time.Since(begun), &errs)
 	}
 }

@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"caucus/coordinator"
+	"caucus/coordinator/folder"
 	"caucus/internal/testlevel"
 	"caucus/protocol"
 	"caucus/study"
@@ -362,7 +362,7 @@ func (f *federated) play(r *rand.Rand, restores bool) {
 		write(f.t, d.clock(), "0s")
 		under.Go(func() { d.run(ctx) })
 	}
-	profile, err := protocol.LoadIdentity(filepath.Join(f.dir, "coordinator", coordinator.OperatorFile))
+	profile, err := protocol.LoadIdentity(filepath.Join(f.dir, "coordinator", folder.OperatorFile))
 	if err != nil {
 		f.t.Fatal(err)
 	}

@@ -10,7 +10,7 @@ import (
 	"slices"
 
 	"caucus/auxdata"
-	"caucus/coordinator"
+	"caucus/coordinator/folder"
 	"caucus/dataset"
 	"caucus/privacy"
 	"caucus/privacy/journal"
@@ -74,7 +74,7 @@ func (f *federated) rules() {
 
 // ledger is what was charged by the entries of a folder's ledger, whose chain holds.
 func (f *federated) ledger(name string) (lines []privacy.Line) {
-	j, err := journal.OpenSQLite(filepath.Join(f.dir, name, coordinator.LedgerFile))
+	j, err := journal.OpenSQLite(filepath.Join(f.dir, name, folder.LedgerFile))
 	if err != nil {
 		f.t.Fatal(err)
 	}
@@ -122,7 +122,7 @@ func (f *federated) agent(ctx context.Context, d *daemon, contributed map[string
 		f.t.Errorf("what %s shows: %v", party, err)
 		return
 	}
-	evidence, err := coordinator.ReadEvidence(ctx, filepath.Join(f.dir, "coordinator"))
+	evidence, err := folder.ReadEvidence(ctx, filepath.Join(f.dir, "coordinator"))
 	if err != nil {
 		f.t.Errorf("the coordinator's folder: %v", err)
 		return
@@ -132,7 +132,7 @@ func (f *federated) agent(ctx context.Context, d *daemon, contributed map[string
 		f.t.Errorf("what %s shows: %v", party, err)
 		return
 	}
-	j, err := journal.OpenSQLite(filepath.Join(f.dir, "coordinator", coordinator.LedgerFile))
+	j, err := journal.OpenSQLite(filepath.Join(f.dir, "coordinator", folder.LedgerFile))
 	if err != nil {
 		f.t.Fatal(err)
 	}

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"caucus/privacy"
 	"caucus/internal/yamlfile"
+	"caucus/privacy"
 	"caucus/study"
 	"caucus/study/terms"
 )

@@ -12,7 +12,7 @@ import (
 	"sync"
 	"testing"
 
-	"caucus/coordinator"
+	"caucus/coordinator/folder"
 	"caucus/helper"
 	"caucus/protocol"
 	"caucus/study"
@@ -70,7 +70,7 @@ func TestTwoServersSum(t *testing.T) {
 	second, err := freePort()
 	check(err)
 	must("coordinator", "init", "--dir", "coordinator", "--address", "127.0.0.1:"+port, "--listen", "127.0.0.1:"+port)
-	var named coordinator.HelperReport
+	var named folder.HelperReport
 	check(json.Unmarshal(must("helper", "keys", "--dir", "coordinator", "--json"), &named))
 	var pins helper.Pins
 	check(json.Unmarshal(must("helper", "init", "--dir", "helper", "--listen", "127.0.0.1:"+second, "--coordinator", named.Key.String(), "--json"), &pins))

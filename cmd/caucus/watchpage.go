@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"caucus/agent"
-	"caucus/coordinator"
+	"caucus/coordinator/folder"
 	"caucus/internal/webpage"
 	"caucus/study"
 )
@@ -48,12 +48,12 @@ may write in its folder may watch.`,
 			if dir == "" {
 				return usagef("coordinator page needs --dir DIR")
 			}
-			config, err := coordinator.LoadConfig(filepath.Join(dir, coordinator.ConfigFile))
+			config, err := folder.LoadConfig(filepath.Join(dir, folder.ConfigFile))
 			if err != nil {
 				return err
 			}
 			if config.Page == "" {
-				return fmt.Errorf("%s has no page: write page: 127.0.0.1:7446 and start the coordinator again", filepath.Join(dir, coordinator.ConfigFile))
+				return fmt.Errorf("%s has no page: write page: 127.0.0.1:7446 and start the coordinator again", filepath.Join(dir, folder.ConfigFile))
 			}
 			return c.printLink(config.Dir, config.Page)
 		},

@@ -17,7 +17,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"caucus/agent"
-	"caucus/coordinator"
+	"caucus/coordinator/folder"
 	"caucus/dataset"
 	"caucus/internal/testlevel"
 	"caucus/internal/webpage"
@@ -71,10 +71,10 @@ func TestCoordinatorPage(t *testing.T) {
 		t.Fatal(err)
 	}
 	limit := map[privacy.Unit]privacy.Budget{privacy.Record: {Epsilon: 20, Delta: 1e-5}, privacy.Party: {Epsilon: 20, Delta: 1e-5}}
-	folder := ""
-	n := newNetwork(t, func(c *coordinator.Config) {
+	directory := ""
+	n := newNetwork(t, func(c *folder.Config) {
 		c.Limits.Rate, c.Limits.Burst = 1e4, 10000
-		folder, c.Page, c.Report = c.Dir, "127.0.0.1:"+port, writeReport
+		directory, c.Page, c.Report = c.Dir, "127.0.0.1:"+port, writeReport
 		c.Budget = map[privacy.Unit]privacy.Budget{privacy.Party: {Epsilon: 8, Delta: 1e-5}}
 	})
 	defer http.DefaultClient.CloseIdleConnections()
@@ -111,7 +111,7 @@ func TestCoordinatorPage(t *testing.T) {
 	n.check(err)
 	h := n.open("readmission", 3, roster...)
 
-	link, err := webpage.NewLink(folder, "127.0.0.1:"+port, time.Now())
+	link, err := webpage.NewLink(directory, "127.0.0.1:"+port, time.Now())
 	n.check(err)
 	n.check(chromedp.Do(browser, chromedp.Navigate(link)))
 	at := func() string {
@@ -283,10 +283,10 @@ func TestAgentPage(t *testing.T) {
 // TestPageCommands: the link's command says what is lacking.
 func TestPageCommands(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "c")
-	if err := coordinator.Init(coordinator.InitOptions{Dir: dir, Address: "127.0.0.1:1", Listen: "127.0.0.1:1"}); err != nil {
+	if err := folder.Init(folder.InitOptions{Dir: dir, Address: "127.0.0.1:1", Listen: "127.0.0.1:1"}); err != nil {
 		t.Fatal(err)
 	}
-	file := filepath.Join(dir, coordinator.ConfigFile)
+	file := filepath.Join(dir, folder.ConfigFile)
 	before, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)

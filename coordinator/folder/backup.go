@@ -1,0 +1,355 @@
+package folder
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	aggregators "caucus/aggregator"
+	"caucus/coordinator/records"
+	"caucus/internal/database"
+	"caucus/internal/folder"
+	"caucus/privacy"
+	"caucus/privacy/journal"
+	"caucus/protocol"
+)
+
+// BackupFile is the manifest in a backup: what is in it.
+const BackupFile = "backup.json"
+
+// BackupReport says what a backup holds.
+type BackupReport struct {
+	Made time.Time `json:"made"`
+	// Ledger is how far the ledger was.
+	Ledger privacy.Head `json:"ledger"`
+	// Files are the SHA-256 of each file, hexadecimal, by name.
+	Files map[string]string `json:"files"`
+	// Behind is how many entries the ledger has made since, as far as the head file
+	// beside the coordinator's folder says; 0 where there is none.
+	Behind int64 `json:"behind,omitempty"`
+}
+
+// Backup copies a coordinator's folder to a new folder, whole and of one moment,
+// while the coordinator runs or not. The head file beside the folder is not in it:
+// it must not go back with the rest.
+//
+// The store is copied first, then what is kept of shares, then the ledger. So what the copied
+// store has given away is in the copied shares; what it has not, it gives again. And the copied ledger has all that the
+// copied store knows of, and what it has beyond that looks like a coordinator that
+// was killed just after its ledger's commit: it asks the ledger again and gets the
+// same answer.
+func Backup(ctx context.Context, dir, out string, now time.Time) (BackupReport, error) {
+	fail := func(err error) (BackupReport, error) {
+		return BackupReport{}, fmt.Errorf("back up coordinator in %s: %w", dir, err)
+	}
+	c, err := LoadConfig(filepath.Join(dir, ConfigFile))
+	if err != nil {
+		return fail(err)
+	}
+	out = filepath.Clean(out)
+	if _, err := os.Stat(out); !errors.Is(err, fs.ErrNotExist) {
+		return fail(fmt.Errorf("%s is there already: give another folder", out))
+	}
+	making := out + ".unfinished"
+	if err := os.RemoveAll(making); err != nil {
+		return fail(err)
+	}
+	if err := os.Mkdir(making, 0o700); err != nil {
+		return fail(err)
+	}
+	defer os.RemoveAll(making) // does nothing after the rename
+	store, err := records.Open(c.Path(StoreFile))
+	if err != nil {
+		return fail(err)
+	}
+	if err := errors.Join(store.Copy(ctx, filepath.Join(making, StoreFile)), store.Close()); err != nil {
+		return fail(err)
+	}
+	if err := c.copyShares(ctx, making); err != nil {
+		return fail(err)
+	}
+	if err := database.Check(c.Path(LedgerFile)); err != nil {
+		return fail(err)
+	}
+	ledger, err := journal.OpenSQLite(c.Path(LedgerFile))
+	if err != nil {
+		return fail(err)
+	}
+	if err := errors.Join(ledger.Copy(ctx, filepath.Join(making, LedgerFile)), ledger.Close()); err != nil {
+		return fail(err)
+	}
+	entries, err := os.ReadDir(c.Dir)
+	if err != nil {
+		return fail(err)
+	}
+	for _, e := range entries {
+		if !e.Type().IsRegular() || !inBackup(e.Name()) {
+			continue
+		}
+		text, err := os.ReadFile(c.Path(e.Name()))
+		if err == nil {
+			err = protocol.WriteSecret(filepath.Join(making, e.Name()), text)
+		}
+		if err != nil {
+			return fail(err)
+		}
+	}
+	report := BackupReport{Made: now.UTC()}
+	if report.Files, err = digests(making); err != nil {
+		return fail(err)
+	}
+	if report.Ledger, err = tryOut(ctx, making, report.Files); err != nil {
+		return fail(err)
+	}
+	text, err := json.MarshalIndent(report, "", "  ")
+	if err == nil {
+		err = protocol.WriteSecret(filepath.Join(making, BackupFile), append(text, '\n'))
+	}
+	if err == nil {
+		err = os.Rename(making, out)
+	}
+	if err == nil {
+		err = folder.Sync(filepath.Dir(out))
+	}
+	if err != nil {
+		return fail(err)
+	}
+	return report, nil
+}
+
+// inBackup leaves out the databases, which are copied by themselves, and what a
+// process that runs or was killed leaves beside its files.
+func inBackup(name string) bool {
+	return name != "lock" && name != BackupFile && !strings.HasPrefix(name, ".") &&
+		!strings.HasPrefix(name, StoreFile) && !strings.HasPrefix(name, LedgerFile) && !strings.HasPrefix(name, SharesFile)
+}
+
+// copyShares copies what is kept of shares, where there is a helper.
+func (c Config) copyShares(ctx context.Context, to string) error {
+	if _, err := os.Stat(c.Path(SharesFile)); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err := database.Check(c.Path(SharesFile)); err != nil {
+		return err
+	}
+	return aggregators.Copy(ctx, c.Path(SharesFile), filepath.Join(to, SharesFile))
+}
+
+// digests makes every file of a folder durable and gives its SHA-256.
+func digests(dir string) (map[string]string, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	all := map[string]string{}
+	for _, e := range entries {
+		path := filepath.Join(dir, e.Name())
+		f, err := os.OpenFile(path, os.O_RDWR, 0)
+		if err == nil {
+			err = errors.Join(f.Chmod(0o600), f.Sync(), f.Close())
+		}
+		if err != nil {
+			return nil, err
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return nil, err
+		}
+		digest := sha256.Sum256(text)
+		all[e.Name()] = hex.EncodeToString(digest[:])
+	}
+	return all, folder.Sync(dir)
+}
+
+// tryOut opens a copy of these files as a coordinator does when it starts, and
+// gives the ledger's head. The files themselves are not touched.
+func tryOut(ctx context.Context, from string, files map[string]string) (head privacy.Head, err error) {
+	dir, err := os.MkdirTemp("", "caucus-backup-*") // mode 0700; the backup may be on a medium that is read-only
+	if err != nil {
+		return head, err
+	}
+	defer os.RemoveAll(dir)
+	if err := copyFiles(from, dir, files); err != nil {
+		return head, err
+	}
+	c, err := LoadConfig(filepath.Join(dir, ConfigFile))
+	if err != nil {
+		return head, err
+	}
+	c.Dir = dir
+	if _, err := LoadKeyring(c); err != nil {
+		return head, err
+	}
+	store, err := records.Open(c.Path(StoreFile))
+	if err != nil {
+		return head, err
+	}
+	defer store.Close()
+	if err := store.Check(ctx); err != nil {
+		return head, err
+	}
+	if err := database.Check(c.Path(LedgerFile)); err != nil {
+		return head, err
+	}
+	ledger, err := journal.OpenSQLite(c.Path(LedgerFile))
+	if err != nil {
+		return head, err
+	}
+	defer ledger.Close()
+	chain, err := privacy.Walk(ctx, ledger, func(privacy.Line) error { return nil })
+	if err != nil {
+		return head, err
+	}
+	var last int64
+	if err := store.View(ctx, func(tx records.Tx) (err error) { last, err = tx.LedgerEntry(); return err }); err != nil {
+		return head, err
+	}
+	if head = chain.Head(); last > head.Sequence {
+		return head, fmt.Errorf("its store knows entry %d, and its ledger ends at %d: they are not of one moment", last, head.Sequence)
+	}
+	return head, nil
+}
+
+// copyFiles copies files whose digests are known, durably.
+func copyFiles(from, to string, files map[string]string) error {
+	for name, want := range files {
+		if name != filepath.Base(name) || strings.HasPrefix(name, ".") {
+			return fmt.Errorf("%s names %q: it was changed", BackupFile, name)
+		}
+		text, err := os.ReadFile(filepath.Join(from, name))
+		if err != nil {
+			return err
+		}
+		if digest := sha256.Sum256(text); hex.EncodeToString(digest[:]) != want {
+			return fmt.Errorf("%s is not what was backed up: it was damaged or changed", name)
+		}
+		if err := protocol.WriteSecret(filepath.Join(to, name), text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// CheckBackup says whether a backup is whole and a coordinator could start from it,
+// and how far its ledger is behind the head file of the coordinator in dir, ""
+// for none. It changes nothing.
+func CheckBackup(ctx context.Context, from, dir string) (BackupReport, error) {
+	fail := func(err error) (BackupReport, error) {
+		return BackupReport{}, fmt.Errorf("check backup %s: %w", from, err)
+	}
+	text, err := os.ReadFile(filepath.Join(from, BackupFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		err = fmt.Errorf("%w: it is no backup, as caucus coordinator backup makes them", err)
+	}
+	var report BackupReport
+	if err == nil {
+		err = json.Unmarshal(text, &report)
+	}
+	if err != nil {
+		return fail(err)
+	}
+	for _, name := range []string{ConfigFile, StoreFile, LedgerFile} {
+		if report.Files[name] == "" {
+			return fail(fmt.Errorf("%s is not in it", name))
+		}
+	}
+	head, err := tryOut(ctx, from, report.Files)
+	if err != nil {
+		return fail(err)
+	}
+	if head != report.Ledger {
+		return fail(fmt.Errorf("its ledger is at %s, %s says %s", head, BackupFile, report.Ledger))
+	}
+	if dir == "" {
+		return report, nil
+	}
+	kept, err := headBeside(from, dir)
+	if err != nil {
+		return fail(err)
+	}
+	report.Behind = max(0, kept.Sequence-head.Sequence)
+	return report, nil
+}
+
+// headBeside reads the head file that a coordinator restored to dir would use; the
+// zero Head if it is not there.
+func headBeside(from, dir string) (privacy.Head, error) {
+	c, err := LoadConfig(filepath.Join(from, ConfigFile))
+	if err != nil {
+		return privacy.Head{}, err
+	}
+	c.Dir = dir
+	if c.HeadFile() == "" {
+		return privacy.Head{}, nil
+	}
+	text, err := os.ReadFile(c.HeadFile())
+	if errors.Is(err, fs.ErrNotExist) {
+		return privacy.Head{}, nil
+	}
+	if err != nil {
+		return privacy.Head{}, err
+	}
+	return privacy.ParseHead(string(text))
+}
+
+// Restore checks a backup and copies it to a new folder. Whether the ledger has
+// made entries since is found out when the coordinator starts: by the head file, or
+// by those who call. It touches no head file.
+func Restore(ctx context.Context, from, dir string) (BackupReport, error) {
+	fail := func(err error) (BackupReport, error) {
+		return BackupReport{}, fmt.Errorf("restore coordinator to %s: %w", dir, err)
+	}
+	dir = filepath.Clean(dir)
+	if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
+		return fail(errors.New("it is there already: move it away, and keep it; it knows what was released since"))
+	}
+	report, err := CheckBackup(ctx, from, dir)
+	if err != nil {
+		return fail(err)
+	}
+	// A configuration that names a folder would go on using that one.
+	c, err := LoadConfig(filepath.Join(from, ConfigFile))
+	if err != nil {
+		return fail(err)
+	}
+	here, err := filepath.Abs(dir)
+	if err != nil {
+		return fail(err)
+	}
+	if used := filepath.Clean(c.Dir); used != filepath.Clean(from) && used != here {
+		return fail(fmt.Errorf("its %s says dir: %s: restore it there, or take that out, back up and restore again", ConfigFile, used))
+	}
+	making := dir + ".unfinished"
+	if err := os.RemoveAll(making); err != nil {
+		return fail(err)
+	}
+	if err := os.MkdirAll(making, 0o700); err != nil {
+		return fail(err)
+	}
+	defer os.RemoveAll(making) // does nothing after the rename
+	if err := copyFiles(from, making, report.Files); err != nil {
+		return fail(err)
+	}
+	if err := os.Rename(making, dir); err != nil {
+		return fail(err)
+	}
+	return report, folder.Sync(filepath.Dir(dir))
+}
+
+// Names are the files of a backup, sorted.
+func (r BackupReport) Names() (all []string) {
+	for name := range r.Files {
+		all = append(all, name)
+	}
+	slices.Sort(all)
+	return all
+}

@@ -1,0 +1,307 @@
+package folder
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"path/filepath"
+	"time"
+
+	"caucus/internal/clock"
+	"caucus/internal/folder"
+	"caucus/internal/webpage"
+	"caucus/internal/yamlfile"
+	"caucus/privacy"
+	"caucus/protocol"
+	"caucus/study"
+)
+
+// Config of a coordinator. Start from DefaultConfig, or read a file with
+// LoadConfig.
+type Config struct {
+	// Dir is the coordinator's folder, as Init made it.
+	Dir string `yaml:"dir"`
+	// Listen is host:port to listen on; port 0 takes a free one.
+	Listen string `yaml:"listen"`
+	// Address is the host:port that invitations tell parties to dial; where
+	// empty, the one listened on.
+	Address string `yaml:"address"`
+	// MinimumParties is the least minimum a plan may have.
+	MinimumParties int `yaml:"minimum_parties"`
+	// InvitationValid is how long an invitation is good unless it says so.
+	InvitationValid time.Duration `yaml:"invitation_valid"`
+	// Budget limits what all releases of this coordinator's own ledger may cost
+	// together, for each unit; nil is no limit. A file says "budget: none" for
+	// that: one that does not speak of it was cut off.
+	Budget map[privacy.Unit]privacy.Budget `yaml:"budget"`
+	// Limits bound what callers can make the coordinator do.
+	Limits Limits `yaml:"limits"`
+	// WitnessWait is how long after a start nothing is released, so that agents can
+	// show how far they know the ledger to have been: two of their poll intervals.
+	WitnessWait time.Duration `yaml:"witness_wait"`
+	// Repair is how long the bytes of a stored contribution that was damaged are
+	// waited for; then the study goes on without it.
+	Repair time.Duration `yaml:"repair"`
+	// LongestStop is how long the coordinator may have been stopped, by its clock,
+	// with studies open. After a longer one an operator must vouch for the clock
+	// before it seals any: see protocol.Client.Clock.
+	LongestStop time.Duration `yaml:"longest_stop"`
+	// Tick is how often deadlines are looked at.
+	Tick time.Duration `yaml:"tick"`
+	// Grace is how long calls under way may take to end when the coordinator is
+	// told to stop.
+	Grace time.Duration `yaml:"grace"`
+	// Health and Reflection turn on these gRPC services, for members only.
+	Health     bool `yaml:"health"`
+	Reflection bool `yaml:"reflection"`
+	// Page is a loopback host:port, or a Unix socket as unix:/run/caucus/page.sock, for a
+	// page that names parties and studies: for who has a link (caucus coordinator page).
+	// Empty is off. Metrics is one for /metrics, /livez and /readyz, without TLS, which name
+	// no party and no study. Empty is off. Both may have one address.
+	Page    string `yaml:"page"`
+	Metrics string `yaml:"metrics"`
+	// Helper is the second server of studies with noise: aggregators; where it is left out
+	// there are none: caucus helper keys.
+	Helper Helper `yaml:"helper"`
+
+	// Head is a file outside of Dir and of its backups: Init names one beside the
+	// folder; another disk is better. The coordinator keeps in it how far its
+	// ledger is, and releases nothing after the whole folder was put back to an
+	// older state. Empty: only those who call can notice such a restore. A
+	// relative path is relative to Dir.
+	Head string `yaml:"head"`
+
+	// Report writes a release's page for people, which this coordinator's own page shows;
+	// nil shows none. It is called with releases that this coordinator made.
+	Report func(io.Writer, study.Release) error `yaml:"-"`
+	// Software names this program's version in releases.
+	Software string `yaml:"-"`
+	// Log receives what happens, with keys study, party and release; never a
+	// feature, a label or an unreleased number. Nil logs nothing.
+	Log *slog.Logger `yaml:"-"`
+	// Clock is the time. Its Now dates and judges deadlines, invitations and
+	// certificates; one that does not agree with its Elapsed is not believed. Rates
+	// and waits are of Elapsed. The zero Clock is the machine's.
+	Clock clock.Clock `yaml:"-"`
+	// Checkpoint, where not nil, is called with the name of each durable or
+	// visible effect, before it is committed and just after. Tests kill the
+	// process there.
+	Checkpoint func(effect string) `yaml:"-"`
+}
+
+// Limits bound what callers can make the coordinator do.
+type Limits struct {
+	// Body is the most bytes of a contribution, whatever its kind allows.
+	Body int `yaml:"body"`
+	// Pool is the most bytes of a public pool.
+	Pool int `yaml:"pool"`
+	// Uploads is how many contributions and pools are in memory at once; more
+	// wait. Memory is at most Uploads times Body, and pools.
+	Uploads int `yaml:"uploads"`
+	// Streams is how many of these places one member may have.
+	Streams int `yaml:"streams"`
+	// Silence is how long a sender may say nothing within an upload, and Slowest
+	// how many bytes a second it must bring: an upload is given up after Silence
+	// and size/Slowest. A connection without a call is closed after Silence too: an agent
+	// that polls less often dials for each poll, and takes no memory in between.
+	Silence time.Duration `yaml:"silence"`
+	Slowest int           `yaml:"slowest"`
+	// Bytes is how many bytes an hour one member may send and fetch in the long
+	// run, and as many at once after a rest. A transfer that has begun may end;
+	// the next one waits.
+	Bytes int64 `yaml:"bytes"`
+	// Calls is how many calls one member may have open at once, and AllCalls how
+	// many all together. A call holds less than 400 KB before it is understood.
+	Calls    int `yaml:"calls"`
+	AllCalls int `yaml:"all_calls"`
+	// Connections is how many connections one member may have, and AllConnections
+	// how many there may be: where there is one more, that which was used longest
+	// ago is closed. A connection takes about 50 KB.
+	Connections    int `yaml:"connections"`
+	AllConnections int `yaml:"all_connections"`
+	// Rate is how many calls a second one member may make in the long run, and
+	// Burst how many at once after a rest.
+	Rate  float64 `yaml:"rate"`
+	Burst int     `yaml:"burst"`
+}
+
+// Helper says where the second server of studies with noise: aggregators is.
+type Helper struct {
+	// Address is its host:port, and Key what it signs with: its operator gives both (caucus
+	// helper init prints the key). Nobody else is spoken with.
+	Address string             `yaml:"address" json:"address"`
+	Key     protocol.SignerKey `yaml:"key" json:"key"`
+	// Head is a file outside of the coordinator's folder and of its backups, which remembers
+	// how far this coordinator was with its shares: caucus helper keys makes it. A
+	// relative path is relative to the folder.
+	Head string `yaml:"head" json:"head"`
+}
+
+// Files in a coordinator's folder.
+const (
+	ConfigFile   = "coordinator.yaml"
+	OperatorFile = "operator.yaml" // the first operator's profile
+	LedgerFile   = "ledger.db"     // a privacy journal: journal.OpenSQLite
+	StoreFile    = "caucus.db"
+	CAFile       = "ca.pem"
+	CAKeyFile    = "ca.key"
+	SignerFile   = "signer.key"
+	KeyringFile  = "keyring.json"   // which generation of these three is in use
+	SharesFile   = "shares.db"      // of studies with noise: aggregators, where there is a helper
+	SharesKey    = "aggregator.key" // what this coordinator signs with for its helper
+)
+
+// DefaultConfig is a coordinator on all addresses, port 7443.
+func DefaultConfig(dir string) Config {
+	return Config{
+		Dir: dir, Listen: ":7443", MinimumParties: 2, InvitationValid: 7 * 24 * time.Hour,
+		// A body of 10,000 rows and 10 classes in clear sums is 1 MB at most.
+		Limits:      Limits{Body: 16 << 20, Pool: 256 << 20, Uploads: 32, Streams: 2, Silence: time.Minute, Slowest: 16 << 10, Bytes: 4 << 30, Calls: 8, AllCalls: 1024, Connections: 4, AllConnections: 4096, Rate: 20, Burst: 60},
+		WitnessWait: 30 * time.Second, // an agent polls every 15 s
+		Repair:      24 * time.Hour, LongestStop: time.Hour,
+		Tick: time.Second, Grace: 10 * time.Second,
+	}
+}
+
+// LoadConfig reads a YAML file over the defaults and validates it. An unknown
+// key is an error. A relative dir, and none, is relative to the file's folder.
+func LoadConfig(path string) (Config, error) {
+	c, _, err := yamlfile.ReadConfig(path, DefaultConfig("."), rules)
+	if err != nil {
+		return Config{}, fmt.Errorf("read coordinator config: %w", err)
+	}
+	c.Dir = folder.Path(filepath.Dir(path), c.Dir)
+	return c, nil
+}
+
+// ParseConfig reads YAML over the defaults and validates it.
+func ParseConfig(text []byte) (Config, error) {
+	return yamlfile.ParseConfig(text, DefaultConfig("."), rules)
+}
+
+// rules: a file that does not speak of the budget was cut off.
+func rules(file *yamlfile.Document) error {
+	return errors.Join(file.RefuseRemoved("gossip"), file.RequireLimits("budget"))
+}
+
+// Validate says which field is wrong and what to do.
+func (c Config) Validate() error {
+	if _, _, err := net.SplitHostPort(c.Listen); err != nil {
+		return fmt.Errorf("listen: %q is no host:port, such as 127.0.0.1:7443", c.Listen)
+	}
+	if c.Address != "" {
+		if err := protocol.CheckAddress(c.Address); err != nil {
+			return err
+		}
+	}
+	for _, at := range []struct{ field, address string }{{"page", c.Page}, {"metrics", c.Metrics}} {
+		if at.address == "" {
+			continue
+		}
+		if err := webpage.CheckAddress(at.address); err != nil {
+			return fmt.Errorf("%s: %w", at.field, err)
+		}
+	}
+	for u, g := range c.Budget {
+		if err := g.Validate(); err != nil {
+			return fmt.Errorf("budget: %s: %w", u, err)
+		}
+	}
+	if err := c.Helper.validate(c); err != nil {
+		return fmt.Errorf("helper: %w", err)
+	}
+	if c.Dir == "" {
+		return errors.New("dir: name the coordinator's folder")
+	}
+	if c.Head != "" {
+		if err := folder.Outside(c.Dir, c.Head, "coordinator"); err != nil {
+			return fmt.Errorf("head: %w", err)
+		}
+	}
+	l := c.Limits
+	switch {
+	case c.MinimumParties < 2:
+		return fmt.Errorf("minimum_parties: %d: give at least 2; a study of one party releases that party", c.MinimumParties)
+	case c.InvitationValid < time.Second || c.InvitationValid > 90*24*time.Hour:
+		return fmt.Errorf("invitation_valid: %v: give 1s to 2160h", c.InvitationValid)
+	case c.WitnessWait < 0 || c.WitnessWait > 24*time.Hour:
+		return fmt.Errorf("witness_wait: %v: give 0s to 24h, two poll intervals of the agents", c.WitnessWait)
+	case c.Repair < time.Second || c.Repair > 90*24*time.Hour:
+		return fmt.Errorf("repair: %v: give 1s to 2160h", c.Repair)
+	case c.LongestStop < time.Second || c.LongestStop > 90*24*time.Hour:
+		return fmt.Errorf("longest_stop: %v: give 1s to 2160h", c.LongestStop)
+	case c.Tick < time.Millisecond || c.Tick > time.Hour:
+		return fmt.Errorf("tick: %v: give 1ms to 1h", c.Tick)
+	case c.Grace < 0 || c.Grace > time.Hour:
+		return fmt.Errorf("grace: %v: give 0s to 1h", c.Grace)
+	case l.Body < 1 || l.Body > 1<<30:
+		return fmt.Errorf("limits: body: %d: give 1 to 1073741824 bytes", l.Body)
+	case l.Pool < 1 || l.Pool > 512<<20:
+		return fmt.Errorf("limits: pool: %d: give 1 to 536870912 bytes", l.Pool)
+	case l.Uploads < 1:
+		return fmt.Errorf("limits: uploads: %d: give at least 1", l.Uploads)
+	case l.Streams < 1:
+		return fmt.Errorf("limits: streams: %d: give at least 1", l.Streams)
+	case l.Silence < time.Millisecond || l.Silence > time.Hour:
+		return fmt.Errorf("limits: silence: %v: give 1ms to 1h", l.Silence)
+	case l.Slowest < 1:
+		return fmt.Errorf("limits: slowest: %d: give at least 1 byte a second", l.Slowest)
+	case l.Bytes < 1:
+		return fmt.Errorf("limits: bytes: %d: give at least 1 an hour", l.Bytes)
+	case l.Calls < 1:
+		return fmt.Errorf("limits: calls: %d: give at least 1", l.Calls)
+	case l.AllCalls < l.Calls:
+		return fmt.Errorf("limits: all_calls: %d: give at least calls (%d)", l.AllCalls, l.Calls)
+	case l.Connections < 1:
+		return fmt.Errorf("limits: connections: %d: give at least 1", l.Connections)
+	case l.AllConnections < l.Connections:
+		return fmt.Errorf("limits: all_connections: %d: give at least connections (%d)", l.AllConnections, l.Connections)
+	case !(l.Rate > 0) || l.Burst < 1:
+		return fmt.Errorf("limits: rate %v, burst %d: give a rate above 0 and a burst of at least 1", l.Rate, l.Burst)
+	}
+	return nil
+}
+
+// Named says whether there is a helper.
+func (h Helper) Named() bool { return h != Helper{} }
+
+func (h Helper) validate(c Config) error {
+	if !h.Named() {
+		return nil
+	}
+	if err := protocol.CheckAddress(h.Address); err != nil {
+		return err
+	}
+	switch {
+	case h.Key == protocol.SignerKey{}:
+		return errors.New("key: not given: it is the signing key that caucus helper init printed at the helper; its operator gives it")
+	case h.Head == "":
+		return errors.New("head: not given: caucus helper keys makes it")
+	}
+	if err := folder.Outside(c.Dir, h.Head, "coordinator"); err != nil {
+		return fmt.Errorf("head: %w", err)
+	}
+	return nil
+}
+
+// SharesHead is where Helper.Head lies.
+func (c Config) SharesHead() string { return folder.Path(c.Dir, c.Helper.Head) }
+
+func (c Config) Path(file string) string { return filepath.Join(c.Dir, file) }
+
+// HeadFile is where Head lies, "" for nowhere.
+func (c Config) HeadFile() string { return folder.Path(c.Dir, c.Head) }
+
+// Allowance is how long an upload of a size may take.
+func (l Limits) Allowance(size uint64) time.Duration {
+	return l.Silence + time.Duration(float64(size)/float64(l.Slowest)*float64(time.Second))
+}
+
+// Free is how much room is on the volume of the coordinator's folder.
+func (c Config) Free() (uint64, error) { return folder.Free(c.Dir) }
+
+// Hold keeps other coordinators, and what needs one stopped, out of a folder until it
+// is released.
+func Hold(dir string) (release func(), err error) { return folder.Hold(dir, "another coordinator") }

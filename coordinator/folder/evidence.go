@@ -1,0 +1,210 @@
+package folder
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"caucus/coordinator/records"
+	"caucus/privacy"
+	"caucus/privacy/journal"
+	"caucus/protocol"
+	"caucus/study"
+)
+
+// Evidence is what a coordinator's folder knows that its ledger can be held
+// against: the releases it signed, and the head kept elsewhere. Reading it may go
+// on while the coordinator runs.
+type Evidence struct {
+	Keys protocol.Keys // that it ever signed with
+	// Kept is what Config.Head remembers, and where; the zero Head where it is
+	// not set, or nothing was released yet.
+	Kept   privacy.Head
+	KeptAt string
+	// Lines are the ledger lines that stored releases name. Last is the highest
+	// entry that the store remembers.
+	Lines []privacy.Line
+	Last  int64
+	// Witnessed are heads that callers showed and that the ledger lacked then.
+	Witnessed []privacy.Head
+}
+
+// ReadEvidence reads a coordinator's folder.
+func ReadEvidence(ctx context.Context, dir string) (Evidence, error) {
+	fail := func(err error) (Evidence, error) {
+		return Evidence{}, fmt.Errorf("read coordinator's folder %s: %w", dir, err)
+	}
+	c, err := LoadConfig(filepath.Join(dir, ConfigFile))
+	if err != nil {
+		return fail(err)
+	}
+	ring, err := LoadKeyring(c)
+	if err != nil {
+		return fail(err)
+	}
+	e := Evidence{Keys: ring.Keys, KeptAt: c.HeadFile()}
+	if e.KeptAt != "" {
+		text, err := os.ReadFile(e.KeptAt)
+		if err == nil {
+			e.Kept, err = privacy.ParseHead(string(text))
+		}
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fail(err)
+		}
+	}
+	store, err := records.Open(c.Path(StoreFile))
+	if err != nil {
+		return fail(err)
+	}
+	defer store.Close()
+	err = store.View(ctx, func(tx records.Tx) error {
+		rows, err := tx.Studies()
+		if err != nil {
+			return err
+		}
+		for _, s := range rows {
+			r, err := tx.Release(s.Hash)
+			if errors.Is(err, records.ErrNone) {
+				continue
+			}
+			if err != nil {
+				return err
+			}
+			release, err := protocol.ParseRelease(r.Document, r.Signature, e.Keys)
+			if err != nil && !errors.Is(err, study.ErrForm) {
+				return fmt.Errorf("release of study %s: %w", s.Name, err)
+			}
+			e.Lines = append(e.Lines, release.Ledger...)
+		}
+		if e.Last, err = tx.LedgerEntry(); err != nil {
+			return err
+		}
+		witnessed, err := tx.Witnessed()
+		for _, t := range witnessed {
+			e.Witnessed = append(e.Witnessed, t.Head)
+		}
+		return err
+	})
+	if err != nil {
+		return fail(err)
+	}
+	return e, nil
+}
+
+// Reconcile brings the ledger of a stopped coordinator up to date after it, or
+// the whole folder, was restored from a backup: it charges what the lines of
+// releases say that the ledger does not hold, and lost, and passes over every
+// number that is known to have been published. It returns what was charged, nil
+// where the ledger is not behind.
+func Reconcile(ctx context.Context, dir string, published []privacy.Line, lost []privacy.Cost) ([]privacy.Cost, error) {
+	fail := func(err error) ([]privacy.Cost, error) { return nil, fmt.Errorf("reconcile ledger: %w", err) }
+	c, err := LoadConfig(filepath.Join(dir, ConfigFile))
+	if err != nil {
+		return fail(err)
+	}
+	unlock, err := Hold(c.Dir)
+	if err != nil {
+		return fail(err)
+	}
+	defer unlock()
+	e, err := ReadEvidence(ctx, dir)
+	if err != nil {
+		return fail(err)
+	}
+	j, err := journal.OpenSQLite(c.Path(LedgerFile))
+	if err != nil {
+		return fail(err)
+	}
+	defer j.Close()
+	chain, err := privacy.Walk(ctx, j, func(privacy.Line) error { return nil })
+	if err != nil {
+		return fail(err)
+	}
+	known := append(slices.Clone(e.Lines), published...)
+	heads := append(slices.Clone(e.Witnessed), e.Kept)
+	lines, unknown := lostLines(chain, known, heads)
+	last, numbers := e.Last, map[int64]bool{}
+	for _, h := range heads {
+		last = max(last, h.Sequence)
+	}
+	for _, l := range known {
+		if last = max(last, l.Sequence); l.Sequence > chain.Head().Sequence {
+			numbers[l.Sequence] = true
+		}
+	}
+	if missing := int(max(0, last-chain.Head().Sequence)) - len(numbers) + len(unknown); missing > len(lost) {
+		return fail(fmt.Errorf("%d entries were published and are lost of which nothing is known: give the releases that they made, or their costs", missing-len(lost)))
+	}
+	if len(lost)+len(lines) == 0 {
+		if e.Kept.Sequence > 0 { // it may have failed to be kept after an earlier reconciliation
+			err = keepHead(ctx, c, j)
+		}
+		return nil, err
+	}
+	// A ledger that went on from an old state has as many entries, but others.
+	last = max(last, chain.Head().Sequence+1)
+	ledger, err := privacy.Open(j, privacy.Config{Limits: c.Budget, LastSequence: last})
+	if err != nil {
+		return fail(err)
+	}
+	// What is charged for an entry of which only the head is known is named by it,
+	// so that whoever shows that head again proves nothing new.
+	named := lines
+	for i, h := range unknown {
+		named = append(named[:len(named):len(named)], privacy.Line{Sequence: h.Sequence, Hash: h.Hash, Costs: lost[i : i+1]})
+	}
+	if err := ledger.Reconcile(ctx, lost[len(unknown):], named); err != nil {
+		return nil, err
+	}
+	if err := keepHead(ctx, c, j); err != nil {
+		return fail(err)
+	}
+	for _, l := range lines {
+		lost = append(lost, l.Costs...)
+	}
+	return lost, nil
+}
+
+// lostLines are those of the lines known that the ledger does not hold or has
+// not paid for. unknown are the lost entries of which only the head is known:
+// those before a lost line, and of the heads kept or shown, where the ledger has
+// given their numbers to others.
+func lostLines(chain *privacy.Chain, known []privacy.Line, heads []privacy.Head) (lines []privacy.Line, unknown []privacy.Head) {
+	seen := map[privacy.Digest]bool{}
+	for _, l := range known {
+		if _, err := chain.Recall(l.Head()); err != nil && !seen[l.Hash] {
+			lines = append(lines, l)
+		}
+		seen[l.Hash] = true
+	}
+	lines = append(lines, chain.Unpaid(known)...)
+	miss := func(h privacy.Head) {
+		if h.Sequence < 1 || h.Sequence > chain.Head().Sequence || seen[h.Hash] {
+			return
+		}
+		if _, err := chain.Recall(h); err != nil {
+			seen[h.Hash] = true
+			unknown = append(unknown, h)
+		}
+	}
+	for _, h := range heads {
+		miss(h)
+	}
+	for _, l := range lines {
+		miss(privacy.Head{Sequence: l.Sequence - 1, Hash: l.Prev})
+	}
+	return lines, unknown
+}
+
+// keepHead remembers the ledger's head where the configuration says, if anywhere.
+func keepHead(ctx context.Context, c Config, j privacy.Journal) error {
+	if c.HeadFile() == "" {
+		return nil
+	}
+	_, err := (&Head{path: c.HeadFile()}).Advance(ctx, j)
+	return err
+}

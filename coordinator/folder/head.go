@@ -1,0 +1,118 @@
+package folder
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"sync"
+
+	"caucus/coordinator/records"
+	"caucus/privacy"
+	"caucus/protocol"
+)
+
+// Head is how far the ledger is: for receipts, which quote it, and for
+// Config.Head, which remembers it outside the folder.
+type Head struct {
+	path string // "" keeps no file
+
+	mu   sync.Mutex   // guards head and kept, and the file
+	head privacy.Head // of the ledger
+	kept privacy.Head // in the file
+}
+
+// OpenHead reads the file and holds the ledger against it. It returns the
+// number that the ledger must have reached. It writes the file, so that one that
+// cannot be written is known before anything is charged.
+//
+// A ledger that is behind may be opened: it releases nothing (ErrBehind). One
+// that has another entry under the number than the one remembered went on from
+// an old state, and is refused.
+func OpenHead(ctx context.Context, path string, j privacy.Journal) (*Head, int64, error) {
+	now, err := privacy.HeadOf(ctx, j)
+	if err != nil {
+		return nil, 0, err
+	}
+	h := &Head{path: path, head: now}
+	if path == "" {
+		return h, 0, nil
+	}
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, 0, fmt.Errorf("head: %w: it remembers how far the ledger was. If you know that nothing was put back to an older state, write its head there: caucus ledger verify prints it", err)
+	}
+	if err != nil {
+		return nil, 0, fmt.Errorf("head: %w", err)
+	}
+	kept, err := privacy.ParseHead(string(text))
+	if err != nil {
+		return nil, 0, fmt.Errorf("head: %s: %w", path, err)
+	}
+	there, err := EntryOf(ctx, j, kept.Sequence)
+	if err != nil {
+		return nil, 0, err
+	}
+	if there.Sequence == kept.Sequence && there.Hash != kept.Hash {
+		return nil, 0, fmt.Errorf("head: %s remembers another entry %d than the ledger has: the ledger was put back to an older state and went on from there, or was written anew; restore the newest backup, or make a new coordinator", path, kept.Sequence)
+	}
+	if now.Sequence > kept.Sequence { // killed after a charge, before this was written
+		kept = now
+	}
+	if err := h.keep(kept); err != nil {
+		return nil, 0, err
+	}
+	return h, kept.Sequence, nil
+}
+
+// keep writes the file.
+func (h *Head) keep(head privacy.Head) error {
+	if err := protocol.WriteSecret(h.path, fmt.Appendln(nil, head)); err != nil {
+		return fmt.Errorf("head: %w", records.Trouble("the head file cannot be written: make its folder, and room in it, or name another file under head in "+ConfigFile, err))
+	}
+	h.kept = head
+	return nil
+}
+
+// Advance reads the ledger's head and remembers it. What a release publishes
+// must be remembered first. A head that is not beyond the one remembered is that
+// of a ledger that was put back: the file keeps what it knows.
+func (h *Head) Advance(ctx context.Context, j privacy.Journal) (privacy.Head, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	now, err := privacy.HeadOf(ctx, j)
+	if err != nil {
+		return now, err
+	}
+	if h.path != "" && now.Sequence > h.kept.Sequence {
+		if err := h.keep(now); err != nil {
+			return now, err
+		}
+	}
+	h.head = now
+	return now, nil
+}
+
+// Now is the head that was remembered last.
+func (h *Head) Now() privacy.Head {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.head
+}
+
+// EntryOf reads an entry's head by its number; the zero Head if it has none.
+func EntryOf(ctx context.Context, j privacy.Journal, sequence int64) (privacy.Head, error) {
+	var there []privacy.Entry
+	err := j.Update(ctx, func(tx privacy.Tx) (err error) {
+		there, err = tx.After(sequence-1, 1)
+		return err
+	})
+	if err != nil {
+		return privacy.Head{}, fmt.Errorf("read ledger: %w", err)
+	}
+	if len(there) == 0 || there[0].Sequence != sequence {
+		return privacy.Head{}, nil
+	}
+	return privacy.Head{Sequence: sequence, Hash: there[0].Hash}, nil
+}

@@ -1,0 +1,187 @@
+package folder
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"caucus/aggregation/shares"
+	aggregators "caucus/aggregator"
+	"caucus/internal/folder"
+	"caucus/privacy/journal"
+	"caucus/protocol"
+	"caucus/study"
+)
+
+// HelperReport is what MakeHelper made, or found.
+type HelperReport struct {
+	// Key is what this coordinator signs with for its helper: the helper's operator pins it.
+	Key protocol.SignerKey `json:"key"`
+	// Head is the head file of the shares.
+	Head string `json:"head"`
+	// Helper is the one that the configuration names, nil for none yet.
+	Helper *Helper `json:"helper,omitempty"`
+}
+
+// MakeHelper makes what a coordinator needs for a helper, where it is not there: the key that it
+// signs with, the store of its shares and their head file. With an address and a key it writes the
+// helper into the configuration. The coordinator is stopped meanwhile, unless all is there.
+func MakeHelper(dir string, address, key string) (r HelperReport, err error) {
+	fail := func(err error) (HelperReport, error) {
+		return HelperReport{}, fmt.Errorf("make what the coordinator in %s needs for a helper: %w", dir, err)
+	}
+	path := filepath.Join(dir, ConfigFile)
+	c, err := LoadConfig(path)
+	if err != nil {
+		return fail(err)
+	}
+	h := Helper{Address: address}
+	if key != "" {
+		if err := h.Key.UnmarshalText([]byte(key)); err != nil {
+			return fail(fmt.Errorf("key: %q is none: caucus helper init printed it at the helper: %w", key, err))
+		}
+	}
+	head := folder.Beside(c.Dir, ".shares.head", "")
+	if c.Helper.Named() {
+		head = c.SharesHead()
+	}
+	signer, err := protocol.LoadSigner(c.Path(SharesKey))
+	made := err == nil
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fail(err)
+	}
+	if !made || address != "" {
+		unlock, err := Hold(dir)
+		if err != nil {
+			return fail(err)
+		}
+		defer unlock()
+	}
+	if !made {
+		if signer, err = makeShares(c, head); err != nil {
+			return fail(err)
+		}
+	}
+	if r.Key, r.Head = signer.Key(), head; c.Helper.Named() {
+		r.Helper = &c.Helper
+	}
+	if address == "" {
+		return r, nil
+	}
+	if h.Head, err = folder.Named(dir, head); err != nil {
+		return fail(err)
+	}
+	switch {
+	case c.Helper.Named():
+		return fail(fmt.Errorf("%s names the helper at %s already: change it there, once no study with noise by aggregators is under way", path, c.Helper.Address))
+	case h.Key == signer.Key():
+		return fail(errors.New("key: this is the coordinator's own: a coordinator that is its own helper sees every contribution"))
+	}
+	if c.Helper = h; h.Key == (protocol.SignerKey{}) {
+		return fail(h.validate(c))
+	}
+	if err := c.Validate(); err != nil {
+		return fail(err)
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return fail(err)
+	}
+	text = fmt.Appendf(append(bytes.TrimRight(text, "\n"), '\n'), helperText, h.Address, h.Key, h.Head)
+	if _, err := ParseConfig(text); err != nil {
+		return fail(err)
+	}
+	if err := protocol.WriteSecret(path, text); err != nil {
+		return fail(err)
+	}
+	r.Helper = &h
+	return r, nil
+}
+
+const helperText = `# The second server of studies with noise: aggregators, run by another organisation.
+helper:
+  address: %s
+  key: %s
+  # How far this coordinator was with its shares, outside of this folder and of its backups.
+  head: %q
+`
+
+// makeShares makes store, head file and key; the key last, which says that the others are there.
+func makeShares(c Config, head string) (*protocol.Signer, error) {
+	left, err := filepath.Glob(c.Path(SharesFile + "*"))
+	if err != nil {
+		return nil, err
+	}
+	for _, path := range left { // of one that was not finished
+		if err := os.Remove(path); err != nil {
+			return nil, err
+		}
+	}
+	if err := aggregators.Create(c.Path(SharesFile)); err != nil {
+		return nil, err
+	}
+	if err := aggregators.InitHead(head, nil); err != nil {
+		return nil, err
+	}
+	signer, err := protocol.NewSigner()
+	if err != nil {
+		return nil, err
+	}
+	return signer, signer.Save(c.Path(SharesKey))
+}
+
+// ReconcileShares lets a coordinator go on with studies of two servers after its folder was put
+// back to an older state: those that were under way fail. Its ledger is reconciled first, by
+// itself (Reconcile). It says whether anything was behind.
+func ReconcileShares(ctx context.Context, dir string) (behind bool, err error) {
+	fail := func(err error) (bool, error) { return false, fmt.Errorf("reconcile shares: %w", err) }
+	c, err := LoadConfig(filepath.Join(dir, ConfigFile))
+	if err != nil {
+		return fail(err)
+	}
+	if !c.Helper.Named() {
+		return fail(fmt.Errorf("%s names no helper", ConfigFile))
+	}
+	unlock, err := Hold(dir)
+	if err != nil {
+		return fail(err)
+	}
+	defer unlock()
+	signer, err := protocol.LoadSigner(c.Path(SharesKey))
+	if err != nil {
+		return fail(err)
+	}
+	j, err := journal.OpenSQLite(c.Path(LedgerFile))
+	if err != nil {
+		return fail(err)
+	}
+	defer j.Close()
+	s, err := aggregators.Open(ctx, aggregators.Config{
+		Role: shares.Coordinator, Store: c.Path(SharesFile), Head: c.SharesHead(), Journal: j, Signer: signer, Other: c.Helper.Key,
+		Task: func(context.Context, study.Hash) (study.Task, error) {
+			return nil, errors.New("no study is run now")
+		},
+	})
+	if err != nil {
+		return fail(err)
+	}
+	defer s.Close()
+	if !s.Behind() {
+		return false, nil
+	}
+	lost, _, err := s.LostEntries(ctx)
+	if err != nil {
+		return fail(err)
+	}
+	if lost > 0 {
+		return fail(fmt.Errorf("the ledger lacks %d entries: caucus ledger reconcile comes first", lost))
+	}
+	if err := s.Reconcile(ctx); err != nil {
+		return fail(err)
+	}
+	return true, nil
+}

@@ -1,0 +1,155 @@
+package folder
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"caucus/coordinator/records"
+	"caucus/internal/clock"
+	"caucus/internal/folder"
+	"caucus/privacy"
+	"caucus/privacy/journal"
+	"caucus/protocol"
+)
+
+// InitOptions say what to make.
+type InitOptions struct {
+	// Dir is made with mode 0700 if it is not there. It may hold nothing of a
+	// coordinator.
+	Dir string
+	// Listen is the host:port to listen on, :7443 where empty.
+	Listen string
+	// Address is the host:port that parties dial; where empty, Listen if that can
+	// be dialled, and the address listened on if not.
+	Address string
+	// Head is the head file to make: see Config.Head. Where empty, it is Dir with
+	// .head after it.
+	Head string
+	// Operator names the first operator, "operator" where empty.
+	Operator string
+	// Now is the clock; nil is the machine's.
+	Now func() time.Time
+}
+
+// HeadFile is where the head file lies: Head, or beside Dir.
+func (o InitOptions) HeadFile() string { return folder.Beside(o.Dir, ".head", o.Head) }
+
+// Init makes a coordinator's folder: its authority, its signing key, an empty
+// store and ledger, its head file, a config file and the first operator's
+// profile. The config is written last: a folder without one was not finished, and
+// Init does it over.
+func Init(o InitOptions) error {
+	fail := func(err error) error { return fmt.Errorf("make coordinator in %s: %w", o.Dir, err) }
+	if o.Listen == "" {
+		o.Listen = DefaultConfig("").Listen
+	}
+	if o.Address == "" && protocol.CheckAddress(o.Listen) == nil {
+		o.Address = o.Listen
+	}
+	if o.Operator == "" {
+		o.Operator = "operator"
+	}
+	o.Now = clock.Clock{Now: o.Now}.Complete().Now
+	c := DefaultConfig(o.Dir)
+	c.Listen, c.Address = o.Listen, o.Address
+	var err error
+	if c.Head, err = filepath.Abs(o.HeadFile()); err != nil {
+		return fail(err)
+	}
+	if err := c.Validate(); err != nil {
+		return fail(err)
+	}
+	home := folder.Home{Dir: o.Dir, Daemon: "coordinator", Config: ConfigFile, Left: []string{StoreFile + "*", LedgerFile + "*"}}
+	err = home.Make(protocol.WriteSecret, func() ([]byte, error) {
+		if err := initSecrets(c, o); err != nil {
+			return nil, err
+		}
+		head, err := initHead(o)
+		return fmt.Appendf(nil, configText, c.Listen, c.Address, c.MinimumParties, head), err
+	})
+	if err != nil {
+		return fail(err)
+	}
+	return nil
+}
+
+const configText = `# A coordinator of Caucus. Each key's default is in the documentation.
+listen: "%s"
+# What invitations tell parties to dial.
+address: "%s"
+minimum_parties: %d
+# How far the ledger is, outside of this folder and of its backups: another disk is
+# better. To move it, stop the coordinator, move the file, and name it here.
+head: %q
+# What all releases with noise: coordinator may cost together, for example
+#   budget: {record: {epsilon: 3, delta: 1e-5}}
+budget: none
+`
+
+// initHead writes the head of an empty ledger and returns how the config names
+// the file. It refuses to forget a ledger that was lost: its budget is spent.
+func initHead(o InitOptions) (named string, err error) {
+	path, err := filepath.Abs(o.HeadFile())
+	if err != nil {
+		return "", err
+	}
+	switch text, err := os.ReadFile(path); {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		return "", fmt.Errorf("head: %w", err)
+	default:
+		had, err := privacy.ParseHead(string(text))
+		if err != nil {
+			return "", fmt.Errorf("head: %s is there and is something else: give another file with --head: %w", path, err)
+		}
+		if had.Sequence > 0 {
+			return "", fmt.Errorf("head: %s remembers a ledger with %d entries: restore that coordinator from a backup; for another one give another folder, or another file with --head", path, had.Sequence)
+		}
+	}
+	if err := protocol.WriteSecret(path, fmt.Appendln(nil, privacy.Head{})); err != nil {
+		return "", fmt.Errorf("head: give a file that can be written with --head: %w", err)
+	}
+	return folder.Named(o.Dir, path)
+}
+
+func initSecrets(c Config, o InitOptions) error {
+	now := o.Now()
+	authority, err := protocol.NewAuthority(now)
+	if err != nil {
+		return err
+	}
+	signer, err := protocol.NewSigner()
+	if err != nil {
+		return err
+	}
+	caller := protocol.Caller{Name: o.Operator, Role: protocol.RoleOperator}
+	profile, leaf, err := authority.IssueOwn(o.Address, caller, signer.Key(), now)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(
+		authority.Save(c.Path(CAFile), c.Path(CAKeyFile)),
+		signer.Save(c.Path(SignerFile)),
+		profile.Save(c.Path(OperatorFile)),
+	); err != nil {
+		return err
+	}
+	ledger, err := journal.OpenSQLite(c.Path(LedgerFile))
+	if err != nil {
+		return err
+	}
+	if err := ledger.Close(); err != nil {
+		return err
+	}
+	store, err := records.Create(c.Path(StoreFile))
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	return store.Update(context.Background(), func(tx records.Tx) error { return addOperator(tx, caller.Name, leaf, now) })
+}

@@ -1,0 +1,163 @@
+package folder
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"caucus/protocol"
+)
+
+// Keyring is what a coordinator proves itself with: its authority and its signer,
+// and how they came from earlier ones.
+type Keyring struct {
+	Authority *protocol.Authority
+	Signer    *protocol.Signer
+	Keys      protocol.Keys // that it ever signed with
+}
+
+// keyringDocument is the keyring file: how each generation handed over to the
+// next, oldest first. There is none before the first handover. Its length says
+// which generation's key files are in use, so a handover happens when it is
+// renamed into place, at once.
+type keyringDocument struct {
+	Successions []protocol.Signed `json:"successions"`
+	Former      []protocol.Former `json:"former"`
+}
+
+// generation is a key file's name in the n-th generation: ca.key, ca-1.key, …
+func generation(file string, n int) string {
+	if n == 0 {
+		return file
+	}
+	extension := filepath.Ext(file)
+	return fmt.Sprintf("%s-%d%s", strings.TrimSuffix(file, extension), n, extension)
+}
+
+// keyFiles hold one generation.
+var keyFiles = []string{CAFile, CAKeyFile, SignerFile}
+
+// LoadKeyring reads the generation in use.
+func LoadKeyring(c Config) (k Keyring, err error) {
+	document, err := readKeyring(c)
+	if err != nil {
+		return k, err
+	}
+	n := len(document.Successions)
+	authority, err := protocol.LoadAuthority(c.Path(generation(CAFile, n)), c.Path(generation(CAKeyFile, n)))
+	if err != nil {
+		return k, err
+	}
+	if k.Signer, err = protocol.LoadSigner(c.Path(generation(SignerFile, n))); err != nil {
+		return k, err
+	}
+	k.Authority = authority.After(document.Former)
+	first := k.Signer.Key()
+	if n > 0 {
+		var oldest protocol.Succession
+		if err := json.Unmarshal(document.Successions[0].Document, &oldest); err != nil {
+			return k, fmt.Errorf("read %s: %w", KeyringFile, err)
+		}
+		first = oldest.From
+	}
+	if k.Keys, err = protocol.FollowKeys(first, document.Successions); err != nil {
+		return k, fmt.Errorf("read %s: %w", KeyringFile, err)
+	}
+	if k.Keys.Newest() != k.Signer.Key() || len(document.Former) != n {
+		return k, fmt.Errorf("read %s: it does not lead to the keys beside it: restore a backup of the whole folder", KeyringFile)
+	}
+	return k, nil
+}
+
+func readKeyring(c Config) (d keyringDocument, err error) {
+	text, err := os.ReadFile(c.Path(KeyringFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return d, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(text, &d)
+	}
+	if err != nil {
+		return d, fmt.Errorf("read %s: %w", KeyringFile, err)
+	}
+	return d, nil
+}
+
+// Rotate gives a stopped coordinator a new signing key and a new authority. The old
+// key signs that it hands over to the new one, and the old authority certifies the
+// new one's key, so agents, operators and verify follow by themselves: with their
+// next call, or by what a release carries. Then the old secrets are deleted. What
+// they signed stays good; certificates are renewed with the next call.
+//
+// Killed in the middle it has happened or not. It returns the new signing key.
+func Rotate(dir string, now time.Time) (protocol.SignerKey, error) {
+	fail := func(err error) (protocol.SignerKey, error) {
+		return protocol.SignerKey{}, fmt.Errorf("rotate keys of %s: %w", dir, err)
+	}
+	c, err := LoadConfig(filepath.Join(dir, ConfigFile))
+	if err != nil {
+		return fail(err)
+	}
+	unlock, err := Hold(c.Dir)
+	if err != nil {
+		return fail(err)
+	}
+	defer unlock()
+	old, err := LoadKeyring(c)
+	if err != nil {
+		return fail(err)
+	}
+	n := len(old.Keys.Successions()) + 1
+	if n > protocol.MaxSuccessions {
+		return fail(fmt.Errorf("they were changed %d times already, and nobody follows further: make a new coordinator", protocol.MaxSuccessions))
+	}
+	authority, err := old.Authority.Succeed(now)
+	if err != nil {
+		return fail(err)
+	}
+	signer, err := protocol.NewSigner()
+	if err != nil {
+		return fail(err)
+	}
+	succession, err := protocol.Succession{From: old.Signer.Key(), To: signer.Key(), Authority: authority.DER(), At: now.UTC()}.Sign(old.Signer)
+	if err != nil {
+		return fail(err)
+	}
+	document := keyringDocument{append(slices.Clone(old.Keys.Successions()), succession), authority.Former()}
+	text, err := json.MarshalIndent(document, "", "  ")
+	if err != nil {
+		return fail(err)
+	}
+	if err := errors.Join(
+		authority.Save(c.Path(generation(CAFile, n)), c.Path(generation(CAKeyFile, n))),
+		signer.Save(c.Path(generation(SignerFile, n))),
+	); err != nil {
+		return fail(err)
+	}
+	if err := protocol.WriteSecret(c.Path(KeyringFile), append(text, '\n')); err != nil {
+		return fail(err)
+	}
+	if err := ForgetOldKeys(c, n); err != nil {
+		return fail(fmt.Errorf("the new keys are in use, but old ones are left: %w", err))
+	}
+	return signer.Key(), nil
+}
+
+// ForgetOldKeys deletes the secrets of generations before n. A Rotate that was
+// killed may have left some.
+func ForgetOldKeys(c Config, n int) error {
+	for i := range n {
+		for _, file := range keyFiles {
+			if err := os.Remove(c.Path(generation(file, i))); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return err
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,98 @@
+package folder
+
+import (
+	"context"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"caucus/coordinator/records"
+	"caucus/protocol"
+)
+
+// NewOperator makes a profile for an operator out of a coordinator's folder: a
+// further one, or a new one for an operator whose profile has expired or is
+// lost. Whoever holds the folder holds its authority, so this grants nothing
+// new. The coordinator may be running. Profiles made before stay valid until
+// they expire or are revoked.
+func NewOperator(ctx context.Context, dir, name string, now time.Time) (protocol.Identity, error) {
+	fail := func(err error) (protocol.Identity, error) {
+		return protocol.Identity{}, fmt.Errorf("make profile of operator %s: %w", name, err)
+	}
+	c, err := LoadConfig(filepath.Join(dir, ConfigFile))
+	if err != nil {
+		return fail(err)
+	}
+	ring, err := LoadKeyring(c)
+	if err != nil {
+		return fail(err)
+	}
+	address := c.Address
+	if address == "" {
+		address = c.Listen
+	}
+	caller := protocol.Caller{Name: name, Role: protocol.RoleOperator}
+	profile, leaf, err := ring.Authority.IssueOwn(address, caller, ring.Keys.First(), now)
+	if err != nil {
+		return fail(err)
+	}
+	profile.Successions = ring.Keys.Successions()
+	store, err := records.Open(c.Path(StoreFile))
+	if err != nil {
+		return fail(err)
+	}
+	err = store.Update(ctx, func(tx records.Tx) error { return addOperator(tx, name, leaf, now) })
+	if err := errors.Join(err, store.Close()); err != nil {
+		return fail(err)
+	}
+	return profile, nil
+}
+
+// addOperator stores an operator's certificate, and the operator if need be.
+func addOperator(tx records.Tx, name string, leaf *x509.Certificate, now time.Time) error {
+	if err := EnsureMember(tx, name, protocol.RoleOperator, now); err != nil {
+		return err
+	}
+	return tx.AddCertificate(records.Certificate{Serial: leaf.SerialNumber.Text(16), Name: name, Expires: leaf.NotAfter})
+}
+
+// EnsureMember makes a member, or finds the one of that name and role. Names that
+// differ in case only would be one file name, and to most people one name. A name under
+// which somebody came by a join token is not given to another while that one may call:
+// whoever holds a token chooses names, and could have chosen it before. Who has the name
+// from then on came by an operator, and is no more the token's.
+func EnsureMember(tx records.Tx, name string, role protocol.Role, now time.Time) error {
+	had, err := tx.Namesake(name)
+	switch {
+	case errors.Is(err, records.ErrNone):
+		return tx.AddMember(name, role)
+	case err != nil:
+		return err
+	case had != name:
+		return fmt.Errorf("%w: %s is a member: %s differs from it in case only: give another name", protocol.ErrExists, had, name)
+	}
+	is, err := tx.Member(name)
+	if err == nil && is != role {
+		err = fmt.Errorf("%w: %s is a member of role %s: give another name", protocol.ErrExists, name, is)
+	}
+	if err != nil {
+		return err
+	}
+	by, err := tx.Came(name)
+	if errors.Is(err, records.ErrNone) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	valid, err := tx.Outlasting(name, now)
+	if err != nil {
+		return err
+	}
+	if valid > 0 {
+		return fmt.Errorf("%w: %s is enrolled, by join token %s: revoke it first, or give another name", protocol.ErrExists, name, by)
+	}
+	return tx.Replace(name)
+}

@@ -1,0 +1,203 @@
+package members
+
+import (
+	"context"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"caucus/coordinator/records"
+	"caucus/protocol"
+)
+
+// Certificates knows whose certificates hold. It remembers them as of a revision,
+// which every revocation raises in its own transaction; so what is remembered is
+// good exactly as long as the revision is the same, and a transaction that reads
+// the revision needs to look up nothing else.
+type Certificates struct {
+	store records.Store
+	now   func() time.Time
+
+	mu       sync.Mutex // guards revision and known
+	revision int64      // the newest that was seen
+	known    map[string]records.Certificate
+}
+
+// mostKnown bounds the certificates in memory, some 200 bytes each. Beyond it
+// all are forgotten and looked up again.
+const mostKnown = 1 << 17
+
+// NewCertificates knows those in a store.
+func NewCertificates(store records.Store, now func() time.Time) *Certificates {
+	return &Certificates{store: store, now: now, known: map[string]records.Certificate{}}
+}
+
+// Of says until when a caller's certificate, or invitation, holds, and as of
+// which revision. Errors that wrap ErrDenied or ErrExpired are final; others are
+// the machine's.
+func (s *Certificates) Of(ctx context.Context, caller protocol.Caller) (until time.Time, revision int64, err error) {
+	s.mu.Lock()
+	c, ok := s.known[caller.Serial]
+	revision = s.revision
+	s.mu.Unlock()
+	if ok {
+		return c.Expires, revision, holds(c, caller, s.now())
+	}
+	err = s.store.View(ctx, func(tx records.Tx) (err error) {
+		if revision, err = tx.Revision(); err != nil {
+			return err
+		}
+		switch caller.Role {
+		case protocol.RoleInvitation:
+			until, err = s.invited(tx, caller)
+			return err
+		case protocol.RoleToken:
+			until, err = s.joining(tx, caller)
+			return err
+		}
+		c, err = lookUp(tx, caller, s.now())
+		until = c.Expires
+		return err
+	})
+	if err == nil && !enrols(caller.Role) {
+		s.remember(c, revision)
+	}
+	return until, revision, err
+}
+
+// enrols says whether a role may enrol and nothing else: it is no member yet.
+func enrols(r protocol.Role) bool { return r == protocol.RoleInvitation || r == protocol.RoleToken }
+
+// remember keeps a certificate that was looked up at a revision, unless there
+// is a newer one.
+func (s *Certificates) remember(c records.Certificate, revision int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.seenLocked(revision)
+	if revision == s.revision {
+		if len(s.known) >= mostKnown {
+			clear(s.known)
+		}
+		s.known[c.Serial] = c
+	}
+}
+
+// seen is told a revision that is committed.
+func (s *Certificates) seen(revision int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.seenLocked(revision)
+}
+
+func (s *Certificates) seenLocked(revision int64) {
+	if revision > s.revision {
+		s.revision = revision
+		clear(s.known)
+	}
+}
+
+// refresh looks at the revision again, after a revocation that failed and may
+// have happened all the same.
+func (s *Certificates) refresh(ctx context.Context) {
+	var revision int64
+	err := s.store.View(ctx, func(tx records.Tx) (err error) { revision, err = tx.Revision(); return err })
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err != nil {
+		clear(s.known)
+		return
+	}
+	s.seenLocked(revision)
+}
+
+// at is the newest revision that was seen.
+func (s *Certificates) at() int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.revision
+}
+
+// Within asks in a transaction, so that what it writes and a revocation cannot
+// cross each other. It leaves what is remembered alone: the transaction may not
+// commit.
+func (s *Certificates) Within(tx records.Tx, caller protocol.Caller) error {
+	revision, err := tx.Revision()
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	c, ok := s.known[caller.Serial]
+	ok = ok && revision == s.revision
+	s.mu.Unlock()
+	if ok {
+		return holds(c, caller, s.now())
+	}
+	_, err = lookUp(tx, caller, s.now())
+	return err
+}
+
+// lookUp finds a member's certificate, if it holds.
+func lookUp(tx records.Tx, caller protocol.Caller, now time.Time) (records.Certificate, error) {
+	c, err := tx.Certificate(caller.Serial)
+	if errors.Is(err, records.ErrNone) {
+		return c, fmt.Errorf("%w: %s is not known here: ask the operator for an invitation", protocol.ErrDenied, caller.Name)
+	}
+	if err != nil {
+		return c, fmt.Errorf("look up certificate: %w", err)
+	}
+	return c, holds(c, caller, now)
+}
+
+// holds says whether a certificate is good for a caller now.
+func holds(c records.Certificate, caller protocol.Caller, now time.Time) error {
+	switch {
+	case c.Revoked:
+		return revoked(caller.Name)
+	case c.Name != caller.Name || c.Role != caller.Role:
+		return fmt.Errorf("%w: the certificate of %s is registered for another", protocol.ErrDenied, caller.Name)
+	case !now.Before(c.Expires):
+		return expired(caller)
+	}
+	return nil
+}
+
+func expired(caller protocol.Caller) error {
+	return fmt.Errorf("%w: the certificate of %s: enrol again with a new invitation", protocol.ErrExpired, caller.Name)
+}
+
+func revoked(name string) error {
+	return fmt.Errorf("%w: the certificate of %s was revoked: ask the operator", protocol.ErrDenied, name)
+}
+
+// lostAnswer is how long an invitation that was redeemed may come back, to be
+// given the same certificate again: its answer may have been lost on the way.
+const lostAnswer = 24 * time.Hour
+
+// invited says whether an invitation is good for a call, and until when.
+func (s *Certificates) invited(tx records.Tx, caller protocol.Caller) (until time.Time, err error) {
+	v, err := tx.Invitation(caller.Serial)
+	switch {
+	case errors.Is(err, records.ErrNone):
+		return until, fmt.Errorf("%w: the invitation is not known here: ask for a new one", protocol.ErrDenied)
+	case err != nil:
+		return until, fmt.Errorf("look up invitation: %w", err)
+	case v.Revoked || v.Name != caller.Name:
+		return until, fmt.Errorf("%w: the invitation was withdrawn: ask for a new one", protocol.ErrDenied)
+	}
+	until = v.Expires
+	if v.Certificate != nil {
+		c, err := x509.ParseCertificate(v.Certificate)
+		if err != nil {
+			return until, fmt.Errorf("read what an invitation got: %w", err)
+		}
+		if until = protocol.IssuedAt(c).Add(lostAnswer); !s.now().Before(until) {
+			return until, fmt.Errorf("%w: the invitation was used already: if not by you, tell the operator; ask for a new one", protocol.ErrDenied)
+		}
+	}
+	if !s.now().Before(until) {
+		return until, fmt.Errorf("%w: the invitation was good until %s: ask for a new one", protocol.ErrExpired, until.Format("2006-01-02 15:04 MST"))
+	}
+	return until, nil
+}

@@ -1,0 +1,147 @@
+package members
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"time"
+
+	"caucus/coordinator/folder"
+	"caucus/coordinator/records"
+	"caucus/protocol"
+	"caucus/protocol/pb"
+)
+
+// Enrol redeems an invitation, or a place of a join token: certificate and use are stored in one
+// transaction, before the certificate leaves. The same key again gets the same
+// certificate.
+func (s *Registrar) Enrol(ctx context.Context, r *pb.EnrolRequest) (*pb.EnrolReply, error) {
+	caller, now := CallerOf(ctx), s.config.Clock.Now()
+	key, err := signingKey(r.SigningRequest)
+	if err != nil {
+		return nil, err
+	}
+	if caller.Role == protocol.RoleToken {
+		return s.join(ctx, caller, key, r)
+	}
+	var der []byte
+	err = s.store.Update(ctx, func(tx records.Tx) error {
+		v, err := tx.Invitation(caller.Serial)
+		switch {
+		case errors.Is(err, records.ErrNone):
+			return fmt.Errorf("%w: the invitation is not known here: ask for a new one", protocol.ErrDenied)
+		case err != nil:
+			return err
+		case v.Revoked || v.Name != caller.Name:
+			return fmt.Errorf("%w: the invitation was withdrawn: ask for a new one", protocol.ErrDenied)
+		case v.Certificate != nil && v.SigningKey == key:
+			der = v.Certificate
+			return nil
+		case v.Certificate != nil:
+			return fmt.Errorf("%w: the invitation was used already: if not by you, tell the operator; ask for a new one", protocol.ErrDenied)
+		case !now.Before(v.Expires):
+			return fmt.Errorf("%w: the invitation was good until %s: ask for a new one", protocol.ErrExpired, v.Expires.Format("2006-01-02 15:04 MST"))
+		}
+		c, err := s.issue(tx, protocol.Caller{Name: v.Name, Role: v.Role}, r.SigningRequest)
+		if err != nil {
+			return err
+		}
+		der = c.Raw
+		if err := tx.Redeem(caller.Serial, key, der); err != nil {
+			return err
+		}
+		s.config.Checkpoint("before enrolled")
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	s.config.Checkpoint("after enrolled")
+	s.config.Log.Info("enrolled", "party", caller.Name)
+	return &pb.EnrolReply{Certificate: der}, nil
+}
+
+// mostRenewals is how many certificates a member gets in a day, so that none fills
+// the store with them.
+const mostRenewals = 16
+
+// Renew gives a member a certificate with a new date.
+func (s *Registrar) Renew(ctx context.Context, r *pb.EnrolRequest) (*pb.EnrolReply, error) {
+	caller := CallerOf(ctx)
+	if _, err := signingKey(r.SigningRequest); err != nil {
+		return nil, err
+	}
+	var der []byte
+	err := s.store.Update(ctx, func(tx records.Tx) error {
+		// Once more, in the transaction: who was revoked meanwhile must not come
+		// back by renewing.
+		if err := s.certificates.Within(tx, caller); err != nil {
+			return err
+		}
+		n, err := tx.Outlasting(caller.Name, s.config.Clock.Now().Add(protocol.MemberValidity-24*time.Hour))
+		if err != nil {
+			return err
+		}
+		if n >= mostRenewals {
+			return fmt.Errorf("%w: %s has had %d certificates in a day", protocol.ErrBusy, caller.Name, n)
+		}
+		c, err := s.issue(tx, caller, r.SigningRequest)
+		if err == nil {
+			der = c.Raw
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	s.config.Log.Info("certificate renewed", "party", caller.Name)
+	return &pb.EnrolReply{Certificate: der}, nil
+}
+
+// issue makes and stores a certificate.
+func (s *Registrar) issue(tx records.Tx, c protocol.Caller, request []byte) (*x509.Certificate, error) {
+	leaf, err := s.authority.IssueMember(c, request, s.config.Clock.Now())
+	if err != nil {
+		return nil, err
+	}
+	return leaf, tx.AddCertificate(records.Certificate{Serial: leaf.SerialNumber.Text(16), Name: c.Name, Expires: leaf.NotAfter})
+}
+
+// signingKey is the digest of a request's public key.
+func signingKey(request []byte) ([32]byte, error) {
+	r, err := protocol.ParseSigningRequest(request)
+	if err != nil {
+		return [32]byte{}, err
+	}
+	return sha256.Sum256(r.RawSubjectPublicKeyInfo), nil
+}
+
+// Certify gives a certificate to a key that was carried here. Who asks is an operator, who
+// answers for whose key it is; the same key again gets another certificate.
+func (s *Registrar) Certify(ctx context.Context, r *pb.CertifyRequest) (*pb.CertifyReply, error) {
+	if err := protocol.CheckName(r.Name); err != nil {
+		return nil, fmt.Errorf("%w: %v", protocol.ErrInvalid, err)
+	}
+	if _, err := signingKey(r.SigningRequest); err != nil {
+		return nil, err
+	}
+	var der []byte
+	err := s.store.Update(ctx, func(tx records.Tx) error {
+		if err := folder.EnsureMember(tx, r.Name, protocol.RoleParty, s.config.Clock.Now()); err != nil {
+			return err
+		}
+		c, err := s.issue(tx, protocol.Caller{Name: r.Name, Role: protocol.RoleParty}, r.SigningRequest)
+		if err == nil {
+			der = c.Raw
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	s.config.Checkpoint("after enrolled")
+	s.config.Log.Info("enrolled by a carried request", "party", r.Name, "by", CallerOf(ctx).Name)
+	return &pb.CertifyReply{Certificate: der, Coordinator: s.address()}, nil
+}

@@ -1,0 +1,486 @@
+package members
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"log/slog"
+	"math"
+	"net"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/peer"
+	"google.golang.org/grpc/status"
+	"google.golang.org/grpc/tap"
+
+	"caucus/coordinator/folder"
+	"caucus/internal/clock"
+	"caucus/protocol"
+	"caucus/protocol/pb"
+)
+
+// Gate is what everything passes first. At the handshake it refuses whose
+// certificate does not hold. On a call's header, before a byte of its message is
+// read, it decides who calls, whether the certificate still holds, whether the
+// role allows the call, and whether the member, or all together, call too much.
+// What is admitted must say its message within a time, and ends when the caller
+// goes away, its certificate expires or it is revoked.
+type Gate struct {
+	certificates *Certificates
+	connections  *connections
+	limits       folder.Limits
+	clock        clock.Clock
+	log          *slog.Logger
+	refusals     *refusals
+	counts       *callCounts
+	methods      map[string]bool // all that there are
+
+	mu     sync.Mutex         // guards the rest, and what a meter holds
+	meter  map[string]*meter  // by member
+	failed map[string]*bucket // by serial: of certificates that did not hold
+	calls  int                // under way, of all
+}
+
+// NewGate is a gate that is closed until Before opens it; what it counts is in a registry.
+func NewGate(s *Certificates, c folder.Config, registry prometheus.Registerer) *Gate {
+	return &Gate{
+		certificates: s, limits: c.Limits, clock: c.Clock, log: c.Log, refusals: newRefusals(c.Clock), counts: newCallCounts(registry),
+		methods: map[string]bool{}, meter: map[string]*meter{}, failed: map[string]*bucket{},
+	}
+}
+
+// Before puts the gate before all that a listener takes: it gives the listener to serve, and
+// what else a server of calls needs, so that whoever connects or calls passes the gate.
+func (g *Gate) Before(l net.Listener, a *protocol.Authority) (net.Listener, []grpc.ServerOption, error) {
+	tls, err := protocol.ServerTLS(a, g.clock.Now, g.handshake)
+	if err != nil {
+		return nil, nil, err
+	}
+	g.connections = newConnections(l, credentials.NewTLS(tls), g.limits, g.clock, g.counts)
+	return g.connections, []grpc.ServerOption{
+		grpc.Creds(g.connections), grpc.InTapHandle(g.header), grpc.UnaryInterceptor(g.Unary), grpc.StreamInterceptor(g.Stream), grpc.ForceServerCodecV2(newCodec()),
+	}, nil
+}
+
+// Begin is the way in of a call that comes by no network: its connection's handshake and
+// its header. It is for tests, which go on with Unary or Stream.
+func (g *Gate) Begin(ctx context.Context, caller protocol.Caller, method string) (context.Context, error) {
+	if err := g.handshake(caller); err != nil {
+		return nil, err
+	}
+	if g.connections == nil {
+		g.connections = newConnections(nil, nil, g.limits, g.clock, g.counts)
+	}
+	c := &connection{home: g.connections, caller: caller}
+	return g.header(peer.NewContext(ctx, &peer.Peer{AuthInfo: introduced{connection: c}}), &tap.Info{FullMethodName: method})
+}
+
+// Traffic is who comes through the gate at a moment.
+type Traffic struct {
+	Greeting    int                // connections before the end of their handshake
+	Connections map[string]int     // after it, by member: role/name
+	Calls       map[string]int     // under way, by member
+	Left        map[string]float64 // bytes that may be moved now, by member
+}
+
+// Traffic looks. It is for tests.
+func (g *Gate) Traffic() Traffic {
+	t := Traffic{Connections: map[string]int{}, Calls: map[string]int{}, Left: map[string]float64{}}
+	g.mu.Lock()
+	for name, m := range g.meter {
+		t.Calls[name], t.Left[name] = len(m.calls), m.bytes.left
+	}
+	g.mu.Unlock()
+	g.connections.mu.Lock()
+	defer g.connections.mu.Unlock()
+	t.Greeting = len(g.connections.greets)
+	for name, own := range g.connections.of {
+		t.Connections[name] = len(own)
+	}
+	return t
+}
+
+// AllowMethods takes which calls there are.
+func (g *Gate) AllowMethods(services map[string]grpc.ServiceInfo) {
+	for name, s := range services {
+		for _, m := range s.Methods {
+			g.methods["/"+name+"/"+m.Name] = true
+		}
+	}
+}
+
+// meter is how much one member calls, whatever connections it comes by.
+type meter struct {
+	calls   map[*call]bool // under way
+	uploads int            // of them, those with a body in memory
+	starts  bucket         // calls it may start now
+	bytes   bucket         // bytes it may move now; below 0, the next transfer waits
+}
+
+// bucket fills at a rate up to a size, and is taken from.
+type bucket struct {
+	left float64
+	last time.Duration // elapsed
+}
+
+func (b *bucket) fill(now time.Duration, size, rate float64) {
+	b.left = math.Min(size, b.left+rate*(now-b.last).Seconds())
+	b.last = now
+}
+
+// call is one call from its header to its end.
+type call struct {
+	caller  protocol.Caller
+	member  string
+	method  string
+	moves   bool                    // pools, plans, bodies: its bytes count
+	begun   time.Duration           // elapsed
+	ctx     context.Context         // of the handler
+	end     context.CancelCauseFunc // ends it for a reason that the caller is told
+	taken   atomic.Bool             // by a handler, or by its end before there was one
+	expiry  clock.Timer             // of the certificate
+	message clock.Timer             // until a message has passed
+}
+
+// memberOf is whom calls and connections are counted for. An invitation is no
+// member yet: it is counted by itself, so that one that was lost or stolen takes
+// nothing from the party of that name.
+func memberOf(c protocol.Caller) string {
+	if enrols(c.Role) {
+		return string(c.Role) + "/" + c.Serial
+	}
+	return string(c.Role) + "/" + c.Name
+}
+
+// An invitation needs one call; a second connection is for a retry. A join token has
+// many holders, who come at once where machines are set up in one go; who finds no place
+// tries again.
+const (
+	invitationConnections = 2
+	invitationCalls       = 2
+	invitationCall        = time.Minute // at most
+	tokenConnections      = 64
+	tokenCalls            = 64
+)
+
+// allowed says which roles may make a call.
+func allowed(method string) []protocol.Role {
+	members := []protocol.Role{protocol.RoleParty, protocol.RoleOperator}
+	switch method {
+	case pb.Enrolment_Enrol_FullMethodName:
+		return []protocol.Role{protocol.RoleInvitation, protocol.RoleToken}
+	case pb.Studies_Contribute_FullMethodName, pb.Studies_Decline_FullMethodName:
+		return []protocol.Role{protocol.RoleParty}
+	case pb.Enrolment_Renew_FullMethodName:
+		return members
+	}
+	switch service := strings.Trim(path.Dir(method), "/"); service {
+	case pb.Administration_ServiceDesc.ServiceName:
+		return []protocol.Role{protocol.RoleOperator}
+	case pb.Studies_ServiceDesc.ServiceName, "grpc.health.v1.Health", "grpc.reflection.v1.ServerReflection", "grpc.reflection.v1alpha.ServerReflection":
+		return members
+	}
+	return nil
+}
+
+// moves says which calls move much: they wait while the member is in debt.
+func moves(method string) bool {
+	switch method {
+	case pb.Studies_Show_FullMethodName, pb.Studies_DownloadPool_FullMethodName, pb.Studies_DownloadRelease_FullMethodName,
+		pb.Studies_Contribute_FullMethodName, pb.Administration_UploadPool_FullMethodName, pb.Administration_CreateStudy_FullMethodName, pb.Administration_AcceptAnswer_FullMethodName:
+		return true
+	}
+	return strings.HasPrefix(method, "/grpc.reflection.")
+}
+
+// handshakeTime bounds a look-up at the handshake.
+const handshakeTime = 10 * time.Second
+
+// handshake refuses whose certificate does not hold, before there is a
+// connection. Trouble of this machine's own refuses nobody: each call's header is
+// decided on again.
+func (g *Gate) handshake(caller protocol.Caller) error {
+	g.mu.Lock()
+	if b := g.failed[caller.Serial]; b != nil {
+		if b.fill(g.clock.Elapsed(), float64(g.limits.Burst), g.limits.Rate); b.left < 1 {
+			g.mu.Unlock()
+			return fmt.Errorf("%w: its handshakes were refused before", protocol.ErrBusy)
+		}
+	}
+	g.mu.Unlock()
+	ctx, cancel := context.WithTimeout(context.Background(), handshakeTime)
+	defer cancel()
+	_, _, err := g.certificates.Of(ctx, caller)
+	if protocol.Retry(err) || protocol.Reason(err) == "" {
+		return nil
+	}
+	g.failedHandshake(caller.Serial)
+	g.counts.handshakes.Inc()
+	g.refusals.log(g.log, "handshake", caller, err)
+	return err
+}
+
+// mostFailed bounds the serials whose handshakes are counted.
+const mostFailed = 10_000
+
+// failedHandshake takes from what a serial may try.
+func (g *Gate) failedHandshake(serial string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	b := g.failed[serial]
+	if b == nil {
+		if len(g.failed) >= mostFailed {
+			clear(g.failed)
+		}
+		b = &bucket{left: float64(g.limits.Burst), last: g.clock.Elapsed()}
+		g.failed[serial] = b
+	}
+	b.left--
+}
+
+// mostRefused is how many calls may be refused on one connection before it is
+// closed: what grpc remembers of each is freed with the connection only.
+const mostRefused = 1000
+
+// header decides on a call before its message is read.
+func (g *Gate) header(ctx context.Context, info *tap.Info) (context.Context, error) {
+	connection := connectionOf(ctx)
+	if connection == nil {
+		return ctx, protocol.Status(fmt.Errorf("%w: the connection has no verified certificate", protocol.ErrDenied))
+	}
+	connection.touch()
+	c := &call{
+		caller: connection.caller, member: memberOf(connection.caller), method: info.FullMethodName, moves: moves(info.FullMethodName), begun: g.clock.Elapsed(),
+	}
+	admitted, err := g.admit(ctx, c)
+	if err != nil {
+		g.report(c, err)
+		if connection.refused.Add(1) >= mostRefused {
+			connection.Close()
+		}
+		return ctx, protocol.Status(err)
+	}
+	return admitted, nil
+}
+
+// admit lets a call in, or says why not.
+func (g *Gate) admit(ctx context.Context, c *call) (context.Context, error) {
+	if !g.methods[c.method] {
+		c.method = "unknown" // what is counted and logged is not for callers to make up
+		return nil, fmt.Errorf("%w: there is no such call: the coordinator runs another version", protocol.ErrInvalid)
+	}
+	if !slices.Contains(allowed(c.method), c.caller.Role) {
+		return nil, fmt.Errorf("%w: role %s may not call %s", protocol.ErrDenied, c.caller.Role, path.Base(c.method))
+	}
+	// The stream's own context is cut only while no handler has the call: grpc
+	// says "cancelled" by itself once it ends, and callers are to be told why.
+	outer, cut := context.WithCancel(context.WithValue(ctx, callKey{}, c))
+	c.ctx, c.end = context.WithCancelCause(outer)
+	// The certificate is looked at first: one that does not hold is at nobody's
+	// expense. Whoever is revoked between the look and the entry is seen by the
+	// revision, and whoever is revoked after that is ended by evict.
+	until, err := g.enterOnce(ctx, c)
+	if err != nil {
+		cut()
+		return nil, err
+	}
+	c.expiry = g.clock.AfterFunc(until.Sub(g.clock.Now()), func() { c.end(expired(c.caller)) })
+	late := g.limits.Allowance(protocol.MaxMessage)
+	c.message = g.clock.AfterFunc(late, func() { c.end(fmt.Errorf("%w: a message did not pass within %v", protocol.ErrBusy, late)) })
+	// From here whoever takes the call lets it leave: the handler, or its end
+	// where there is no handler yet.
+	context.AfterFunc(c.ctx, func() {
+		if c.taken.CompareAndSwap(false, true) {
+			g.leave(c)
+			g.report(c, whyEnded(c.ctx))
+			cut()
+		}
+	})
+	return outer, nil
+}
+
+// enterOnce looks at the certificate and enters the call, as often as somebody
+// is revoked meanwhile. It returns when the call must be over.
+func (g *Gate) enterOnce(ctx context.Context, c *call) (until time.Time, err error) {
+	for {
+		until, revision, err := g.certificates.Of(ctx, c.caller)
+		if err == nil {
+			err = g.enter(c, revision)
+		}
+		if err != errRevision {
+			if enrols(c.caller.Role) {
+				until = g.clock.Now().Add(invitationCall)
+			}
+			return until, err
+		}
+	}
+}
+
+// errRevision: somebody was revoked meanwhile, so look again.
+var errRevision = fmt.Errorf("somebody was revoked meanwhile")
+
+// enter counts a call of a member whose certificate held at a revision.
+func (g *Gate) enter(c *call, revision int64) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.certificates.at() > revision {
+		return errRevision
+	}
+	now := g.clock.Elapsed()
+	m, ok := g.meter[c.member]
+	if !ok {
+		m = &meter{calls: map[*call]bool{}, starts: bucket{float64(g.limits.Burst), now}, bytes: bucket{float64(g.limits.Bytes), now}}
+		g.meter[c.member] = m
+	}
+	m.starts.fill(now, float64(g.limits.Burst), g.limits.Rate)
+	m.bytes.fill(now, float64(g.limits.Bytes), float64(g.limits.Bytes)/time.Hour.Seconds())
+	most := g.limits.Calls
+	switch c.caller.Role {
+	case protocol.RoleInvitation:
+		most = min(most, invitationCalls)
+	case protocol.RoleToken:
+		most = tokenCalls
+	}
+	switch {
+	case len(m.calls) >= most:
+		return fmt.Errorf("%w: %d calls are open, at most %d may be", protocol.ErrBusy, len(m.calls), most)
+	case m.starts.left < 1:
+		return fmt.Errorf("%w: more than %g calls a second", protocol.ErrBusy, g.limits.Rate)
+	case c.moves && m.bytes.left <= 0:
+		return fmt.Errorf("%w: more than %d bytes an hour", protocol.ErrBusy, g.limits.Bytes)
+	case g.calls >= g.limits.AllCalls:
+		return fmt.Errorf("%w: %d calls of all members are open", protocol.ErrBusy, g.calls)
+	}
+	m.calls[c] = true
+	m.starts.left--
+	g.calls++
+	return nil
+}
+
+func (g *Gate) leave(c *call) {
+	c.expiry.Stop()
+	c.message.Stop()
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	delete(g.meter[c.member].calls, c)
+	g.calls--
+}
+
+// moved counts bytes that a call moved. A transfer that has begun may go on; the
+// next one waits until the member is out of debt.
+func (g *Gate) moved(c *call, n int) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.meter[c.member].bytes.left -= float64(n)
+}
+
+// evict ends the calls and connections of members and join tokens that were revoked,
+// whatever they are doing. The revision is of that revocation, which is committed.
+func (g *Gate) evict(revision int64, names ...string) {
+	g.certificates.seen(revision)
+	gone := map[string]bool{}
+	for _, name := range names {
+		gone[name] = true
+	}
+	g.mu.Lock()
+	for _, m := range g.meter {
+		for c := range m.calls {
+			if gone[c.caller.Name] {
+				c.end(revoked(c.caller.Name))
+			}
+		}
+	}
+	g.mu.Unlock()
+	g.connections.evict(gone)
+}
+
+// callKey finds the call that the gate admitted.
+type callKey struct{}
+
+func callOf(ctx context.Context) *call {
+	c, _ := ctx.Value(callKey{}).(*call)
+	return c
+}
+
+// CallerOf is who makes a call that the gate let in.
+func CallerOf(ctx context.Context) protocol.Caller {
+	if c := callOf(ctx); c != nil {
+		return c.caller
+	}
+	return protocol.Caller{}
+}
+
+// whyEnded is why a call's context ended, nil if it did not.
+func whyEnded(ctx context.Context) error {
+	cause := context.Cause(ctx)
+	if protocol.Reason(cause) == "CANCELLED" {
+		return context.Canceled
+	}
+	return cause
+}
+
+// handle makes an admitted call and turns its error into one that travels. A panic
+// is the call's failure, not the daemon's; its text stays here.
+func (g *Gate) handle(c *call, do func() error) error {
+	if !c.taken.CompareAndSwap(false, true) {
+		return protocol.Status(whyEnded(c.ctx)) // it is over
+	}
+	err := func() (err error) {
+		defer g.leave(c)
+		defer func() {
+			if p := recover(); p != nil {
+				err = fmt.Errorf("call panics: %v", p)
+			}
+		}()
+		return do()
+	}()
+	if why := whyEnded(c.ctx); err != nil && why != nil {
+		err = why
+	}
+	return g.report(c, err)
+}
+
+// report counts and logs how a call went, and gives the error as it travels.
+func (g *Gate) report(c *call, err error) error {
+	travels := protocol.Status(err)
+	g.counts.call(path.Base(c.method), status.Code(travels))
+	reason := protocol.Reason(err)
+	if err != nil {
+		g.counts.refused.WithLabelValues(cmp.Or(reason, status.Code(travels).String())).Inc()
+	}
+	switch {
+	case err == nil:
+		g.log.Debug("call", "call", path.Base(c.method), "party", c.caller.Name, "took", g.clock.Elapsed()-c.begun)
+	case status.Code(travels) == codes.Internal, reason == "UNAVAILABLE": // ours, or the machine's own trouble
+		g.log.Error("call fails", "call", path.Base(c.method), "party", c.caller.Name, "took", g.clock.Elapsed()-c.begun, "reason", reason, "error", err)
+	default: // the caller is told more than the log: it may be about its data
+		g.refusals.log(g.log, path.Base(c.method), c.caller, err)
+	}
+	return travels
+}
+
+// Unary makes a call of one message that was let in.
+func (g *Gate) Unary(ctx context.Context, req any, _ *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (reply any, err error) {
+	c := callOf(ctx)
+	c.message.Stop()
+	err = g.handle(c, func() (err error) {
+		reply, err = handler(c.ctx, req)
+		return err
+	})
+	return reply, err
+}
+
+// Stream makes a call of many messages that was let in.
+func (g *Gate) Stream(srv any, ss grpc.ServerStream, _ *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
+	c := callOf(ss.Context())
+	return g.handle(c, func() error { return handler(srv, &admittedStream{ss, c, connectionOf(c.ctx), g}) })
+}

@@ -1,0 +1,111 @@
+package members
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"caucus/coordinator/folder"
+	"caucus/coordinator/records"
+	"caucus/protocol"
+	"caucus/protocol/pb"
+)
+
+// Registrar gives out what callers call with, and takes it back: invitations, join tokens
+// and certificates. It answers these calls of a coordinator.
+type Registrar struct {
+	config       folder.Config
+	store        records.Store
+	authority    *protocol.Authority
+	keys         protocol.Keys // that the coordinator ever signed with
+	certificates *Certificates
+	gate         *Gate
+	address      func() string // that invitations tell parties to dial, unless they say so
+}
+
+// NewRegistrar is one whose revocations end at a gate.
+func NewRegistrar(c folder.Config, store records.Store, ring folder.Keyring, g *Gate, address func() string) *Registrar {
+	return &Registrar{c, store, ring.Authority, ring.Keys, g.certificates, g, address}
+}
+
+// Invite makes an invitation; it is stored before its text leaves. A member
+// that is invited again keeps what it has.
+func (s *Registrar) Invite(ctx context.Context, r *pb.InviteRequest) (*pb.InviteReply, error) {
+	role := protocol.Role(r.Role)
+	if role == "" {
+		role = protocol.RoleParty
+	}
+	if role != protocol.RoleParty && role != protocol.RoleOperator {
+		return nil, fmt.Errorf("%w: role %q: want %s or %s", protocol.ErrInvalid, r.Role, protocol.RoleParty, protocol.RoleOperator)
+	}
+	if err := protocol.CheckName(r.Name); err != nil {
+		return nil, fmt.Errorf("%w: %v", protocol.ErrInvalid, err)
+	}
+	now := s.config.Clock.Now()
+	valid, address, err := s.invites(r.ValidSeconds, r.Address)
+	if err != nil {
+		return nil, err
+	}
+	v, serial, err := s.authority.Invite(protocol.Invitation{
+		Coordinator: address, Name: r.Name, Role: role, Expires: now.Add(valid).UTC(),
+		Signer: s.keys.First(), Successions: s.keys.Successions(),
+	}, now)
+	if err != nil {
+		return nil, err
+	}
+	err = s.store.Update(ctx, func(tx records.Tx) error {
+		if err := folder.EnsureMember(tx, r.Name, role, now); err != nil {
+			return err
+		}
+		return tx.AddInvitation(records.Invitation{Serial: serial, Name: r.Name, Expires: v.Expires})
+	})
+	if err != nil {
+		return nil, err
+	}
+	s.config.Log.Info("invited", "party", r.Name, "role", role, "by", CallerOf(ctx).Name)
+	return &pb.InviteReply{Invitation: v.String(), ExpiresUnixMillis: v.Expires.UnixMilli()}, nil
+}
+
+// invites is how long an invitation or a join token is good, and whom it tells to dial.
+func (s *Registrar) invites(seconds int64, address string) (valid time.Duration, dial string, err error) {
+	valid = time.Duration(seconds) * time.Second
+	if seconds == 0 {
+		valid = s.config.InvitationValid
+	}
+	if valid < time.Second || valid > 90*24*time.Hour {
+		return 0, "", fmt.Errorf("%w: an invitation is good for 1 second to 90 days", protocol.ErrInvalid)
+	}
+	if dial = address; dial == "" {
+		dial = s.address()
+	}
+	if err := protocol.CheckAddress(dial); err != nil {
+		return 0, "", fmt.Errorf("%w: %v", protocol.ErrInvalid, err)
+	}
+	return valid, dial, nil
+}
+
+// Revoke ends a member's certificates and invitations, then its calls and
+// connections that are there.
+func (s *Registrar) Revoke(ctx context.Context, r *pb.RevokeRequest) (*pb.RevokeReply, error) {
+	if r.Name == CallerOf(ctx).Name {
+		return nil, fmt.Errorf("%w: an operator cannot revoke itself: another one must", protocol.ErrInvalid)
+	}
+	var revision int64
+	err := s.store.Update(ctx, func(tx records.Tx) (err error) {
+		if err = tx.Revoke(r.Name); err == nil {
+			revision, err = tx.Revision()
+		}
+		return err
+	})
+	if errors.Is(err, records.ErrNone) {
+		return nil, fmt.Errorf("%w: no member %q", protocol.ErrNotFound, r.Name)
+	}
+	if err != nil {
+		s.certificates.refresh(context.WithoutCancel(ctx))
+		return nil, err
+	}
+	s.gate.evict(revision, r.Name)
+	s.config.Log.Info("revoked", "party", r.Name, "by", CallerOf(ctx).Name)
+	return &pb.RevokeReply{}, nil
+}

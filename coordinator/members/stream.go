@@ -1,0 +1,119 @@
+package members
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/encoding"
+	_ "google.golang.org/grpc/encoding/proto" // the codec
+	"google.golang.org/grpc/mem"
+	"google.golang.org/protobuf/proto"
+
+	"caucus/protocol"
+)
+
+// codec reads messages as grpc's own does. Asked for a Parsed, it keeps that
+// bytes do not parse: grpc would tell the caller of an internal error, which
+// agents try again for ever.
+type codec struct{ encoding.CodecV2 }
+
+func newCodec() codec { return codec{encoding.GetCodecV2("proto")} }
+
+// Parsed is a message that is being received.
+type Parsed struct {
+	Into any
+	err  error // its bytes do not parse
+	size int
+}
+
+func (c codec) Unmarshal(data mem.BufferSlice, v any) error {
+	p, ok := v.(*Parsed)
+	if !ok {
+		return c.CodecV2.Unmarshal(data, v)
+	}
+	p.size = data.Len()
+	if c.CodecV2.Unmarshal(data, p.Into) != nil {
+		p.err = fmt.Errorf("%w: its bytes do not parse", protocol.ErrInvalid)
+	}
+	return nil
+}
+
+// Services is where a server's services are registered, so that their calls say what is wrong
+// with bytes that do not parse.
+func (g *Gate) Services(server *grpc.Server) grpc.ServiceRegistrar { return strict{server, g} }
+
+type strict struct {
+	grpc.ServiceRegistrar
+	gate *Gate
+}
+
+func (s strict) RegisterService(d *grpc.ServiceDesc, server any) {
+	service := *d
+	service.Methods = slices.Clone(d.Methods)
+	for i, m := range d.Methods {
+		service.Methods[i].Handler = func(server any, ctx context.Context, decode func(any) error, interceptor grpc.UnaryServerInterceptor) (any, error) {
+			var p Parsed
+			reply, err := m.Handler(server, ctx, func(into any) error {
+				p.Into = into
+				if err := decode(&p); err != nil {
+					return err
+				}
+				return p.err
+			}, interceptor)
+			if p.err != nil {
+				err = s.gate.handle(callOf(ctx), func() error { return p.err })
+			}
+			return reply, err
+		}
+	}
+	s.ServiceRegistrar.RegisterService(&service, server)
+}
+
+// admittedStream is a stream that ends when its call does, even while the other
+// end says nothing or takes nothing, and that counts what it moves.
+type admittedStream struct {
+	grpc.ServerStream
+	call       *call
+	connection *connection
+	gate       *Gate
+}
+
+func (s *admittedStream) Context() context.Context { return s.call.ctx }
+
+func (s *admittedStream) RecvMsg(m any) error {
+	p := Parsed{Into: m}
+	if err := s.move(func() error { return s.ServerStream.RecvMsg(&p) }); err != nil {
+		return err
+	}
+	s.gate.moved(s.call, p.size)
+	return p.err
+}
+
+// SendMsg gives the other end as long to take a message as to send one.
+func (s *admittedStream) SendMsg(m any) error {
+	s.call.message.Reset(s.gate.limits.Allowance(protocol.MaxMessage))
+	err := s.move(func() error { return s.ServerStream.SendMsg(m) })
+	if err == nil {
+		s.gate.moved(s.call, proto.Size(m.(proto.Message)))
+	}
+	return err
+}
+
+// move makes a call that cannot be given up, but which ends when the handler
+// has returned.
+func (s *admittedStream) move(do func() error) error {
+	done := make(chan error, 1)
+	go func() { done <- do() }()
+	select {
+	case err := <-done:
+		if err == nil {
+			s.call.message.Stop()
+			s.connection.touch()
+		}
+		return err
+	case <-s.call.ctx.Done():
+		return context.Cause(s.call.ctx)
+	}
+}

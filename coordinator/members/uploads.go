@@ -1,0 +1,63 @@
+package members
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"caucus/coordinator/folder"
+	"caucus/internal/clock"
+	"caucus/protocol"
+	"caucus/protocol/pb"
+)
+
+// Uploading takes one of the places for a body in memory that the member of a call has.
+func (g *Gate) Uploading(ctx context.Context) (done func(), err error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	m := g.meter[callOf(ctx).member]
+	if m.uploads >= g.limits.Streams {
+		return nil, fmt.Errorf("%w: %d uploads are under way, at most %d may be", protocol.ErrBusy, m.uploads, g.limits.Streams)
+	}
+	m.uploads++
+	return func() {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		m.uploads--
+	}, nil
+}
+
+// Receive receives the chunks of an upload until the sender is done. An upload
+// that stops, or that is slower than the limits allow, ends the call.
+func Receive[M interface{ GetChunk() *pb.Chunk }](ctx context.Context, recv func() (M, error), size uint64, l folder.Limits, clock clock.Clock) ([]byte, error) {
+	end, all := callOf(ctx).end, l.Allowance(size)
+	late := clock.AfterFunc(all, func() {
+		end(fmt.Errorf("%w: %d bytes did not arrive within %v", protocol.ErrBusy, size, all))
+	})
+	defer late.Stop()
+	quiet := clock.AfterFunc(l.Silence, func() { end(fmt.Errorf("%w: nothing arrived for %v", protocol.ErrBusy, l.Silence)) })
+	defer quiet.Stop()
+	body := protocol.Assembly{Size: size}
+	for {
+		m, err := recv()
+		if errors.Is(err, io.EOF) {
+			return body.Whole()
+		}
+		if err != nil {
+			return nil, err
+		}
+		quiet.Reset(l.Silence)
+		if err := body.Add(m.GetChunk()); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// FirstError is an error of the first Recv as this end means it.
+func FirstError(err error) error {
+	if errors.Is(err, io.EOF) {
+		return fmt.Errorf("%w: it ended before its header", protocol.ErrDamaged)
+	}
+	return err
+}

@@ -1,0 +1,539 @@
+package records
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"caucus/auxdata"
+	"caucus/protocol"
+	"caucus/study"
+)
+
+// sqlTx is a Tx in SQL that SQLite and PostgreSQL both read.
+type sqlTx struct {
+	ctx  context.Context
+	tx   *sql.Tx
+	kept *statements
+}
+
+// run runs a statement.
+func (t *sqlTx) run(query string, args ...any) (sql.Result, error) {
+	if s := t.kept.in(t.ctx, t.tx, query); s != nil {
+		return s.ExecContext(t.ctx, args...)
+	}
+	return t.tx.ExecContext(t.ctx, query, args...)
+}
+
+// exec runs a statement that must change at least one row.
+func (t *sqlTx) exec(query string, args ...any) error {
+	r, err := t.run(query, args...)
+	if err != nil {
+		return err
+	}
+	if n, err := r.RowsAffected(); err != nil || n == 0 {
+		return errors.Join(err, ErrNone)
+	}
+	return nil
+}
+
+// one reads a row.
+func (t *sqlTx) one(to []any, query string, args ...any) error {
+	var row *sql.Row
+	if s := t.kept.in(t.ctx, t.tx, query); s != nil {
+		row = s.QueryRowContext(t.ctx, args...)
+	} else {
+		row = t.tx.QueryRowContext(t.ctx, query, args...)
+	}
+	err := row.Scan(to...)
+	if errors.Is(err, sql.ErrNoRows) {
+		return ErrNone
+	}
+	return err
+}
+
+// each reads rows.
+func (t *sqlTx) each(read func(scan func(...any) error) error, query string, args ...any) error {
+	var rows *sql.Rows
+	var err error
+	if s := t.kept.in(t.ctx, t.tx, query); s != nil {
+		rows, err = s.QueryContext(t.ctx, args...)
+	} else {
+		rows, err = t.tx.QueryContext(t.ctx, query, args...)
+	}
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		if err := read(rows.Scan); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+func (t *sqlTx) Try(fn func() error) (undone, err error) {
+	if _, err := t.run("SAVEPOINT attempt"); err != nil {
+		return nil, err
+	}
+	if undone = fn(); undone != nil { // what is kept of it is the savepoint itself
+		_, err = t.run("ROLLBACK TO attempt")
+	}
+	if err == nil {
+		_, err = t.run("RELEASE attempt")
+	}
+	return undone, err
+}
+
+func instant(ms int64) time.Time { return time.UnixMilli(ms).UTC() }
+
+// digest32 copies a stored hash.
+func digest32(b []byte) ([32]byte, error) {
+	if len(b) != 32 {
+		return [32]byte{}, fmt.Errorf("read store: a hash has %d bytes, the file is damaged", len(b))
+	}
+	return [32]byte(b), nil
+}
+
+func (t *sqlTx) Certificate(serial string) (Certificate, error) {
+	c := Certificate{Serial: serial}
+	var expires int64
+	err := t.one([]any{&c.Name, &c.Role, &expires, &c.Revoked},
+		"SELECT c.name, m.role, c.expires, c.revoked FROM certificates c JOIN members m ON m.name = c.name WHERE c.serial = $1", serial)
+	c.Expires = instant(expires)
+	return c, err
+}
+
+func (t *sqlTx) Invitation(serial string) (Invitation, error) {
+	v := Invitation{Serial: serial}
+	var expires int64
+	var key []byte
+	err := t.one([]any{&v.Name, &v.Role, &expires, &v.Revoked, &key, &v.Certificate},
+		"SELECT v.name, m.role, v.expires, v.revoked, v.signing_key, v.certificate FROM invitations v JOIN members m ON m.name = v.name WHERE v.serial = $1", serial)
+	v.Expires = instant(expires)
+	if err == nil && v.Certificate != nil {
+		v.SigningKey, err = digest32(key)
+	}
+	return v, err
+}
+
+func (t *sqlTx) Member(name string) (role protocol.Role, err error) {
+	return role, t.one([]any{&role}, "SELECT role FROM members WHERE name = $1", name)
+}
+
+func (t *sqlTx) Namesake(name string) (had string, err error) {
+	return had, t.one([]any{&had}, "SELECT name FROM members WHERE lower(name) = lower($1) ORDER BY name = $1 DESC", name)
+}
+
+func (t *sqlTx) Members(now time.Time) ([]protocol.Member, error) {
+	type dates struct{ certificate, invitation, any int64 }
+	latest := map[string]dates{}
+	err := t.each(func(scan func(...any) error) error {
+		var name string
+		var kind, expires int64
+		var revoked bool
+		if err := scan(&name, &kind, &expires, &revoked); err != nil {
+			return err
+		}
+		d := latest[name]
+		d.any = max(d.any, expires)
+		if !revoked && kind == 1 {
+			d.certificate = max(d.certificate, expires)
+		} else if !revoked {
+			d.invitation = max(d.invitation, expires)
+		}
+		latest[name] = d
+		return nil
+	}, `SELECT name, 1, expires, revoked FROM certificates
+		UNION ALL SELECT name, 0, expires, revoked FROM invitations WHERE certificate IS NULL`)
+	if err != nil {
+		return nil, err
+	}
+	var all []protocol.Member
+	err = t.each(func(scan func(...any) error) error {
+		var m protocol.Member
+		var labels string
+		if err := scan(&m.Name, &m.Role, &labels, &m.Token); err != nil {
+			return err
+		}
+		if m.Labels, err = labelsOf(labels); err != nil {
+			return err
+		}
+		d, ms := latest[m.Name], now.UnixMilli()
+		switch {
+		case d.certificate > ms:
+			m.Status, m.Expires = protocol.StatusEnrolled, instant(d.certificate)
+		case d.invitation > ms:
+			m.Status, m.Expires = protocol.StatusInvited, instant(d.invitation)
+		case d.certificate > 0 || d.invitation > 0:
+			m.Status, m.Expires = protocol.StatusExpired, instant(max(d.certificate, d.invitation))
+		default:
+			m.Status, m.Expires = protocol.StatusRevoked, instant(d.any)
+		}
+		all = append(all, m)
+		return nil
+	}, "SELECT m.name, m.role, m.labels, coalesce(j.token, '') FROM members m LEFT JOIN joined j ON j.name = m.name AND NOT j.replaced ORDER BY m.name")
+	return all, err
+}
+
+func (t *sqlTx) AddMember(name string, role protocol.Role) error {
+	return t.exec("INSERT INTO members (name, role) VALUES ($1, $2)", name, role)
+}
+
+func (t *sqlTx) AddInvitation(v Invitation) error {
+	return t.exec("INSERT INTO invitations (serial, name, expires) VALUES ($1, $2, $3)", v.Serial, v.Name, v.Expires.UnixMilli())
+}
+
+func (t *sqlTx) Redeem(serial string, signingKey [32]byte, certificate []byte) error {
+	return t.exec("UPDATE invitations SET signing_key = $1, certificate = $2 WHERE serial = $3 AND certificate IS NULL", signingKey[:], certificate, serial)
+}
+
+func (t *sqlTx) AddCertificate(c Certificate) error {
+	return t.exec("INSERT INTO certificates (serial, name, expires) VALUES ($1, $2, $3)", c.Serial, c.Name, c.Expires.UnixMilli())
+}
+
+func (t *sqlTx) Outlasting(name string, at time.Time) (n int, err error) {
+	err = t.one([]any{&n}, "SELECT count(*) FROM certificates WHERE name = $1 AND expires > $2 AND NOT revoked", name, at.UnixMilli())
+	return n, err
+}
+
+func (t *sqlTx) Revoke(name string) error {
+	if _, err := t.Member(name); err != nil {
+		return err
+	}
+	for _, table := range []string{"certificates", "invitations"} {
+		if _, err := t.run("UPDATE "+table+" SET revoked = TRUE WHERE name = $1", name); err != nil {
+			return err
+		}
+	}
+	return t.exec("UPDATE revision SET revocations = revocations + 1")
+}
+
+func (t *sqlTx) Revision() (n int64, err error) {
+	return n, t.one([]any{&n}, "SELECT revocations FROM revision")
+}
+
+func (t *sqlTx) PoolSize(d auxdata.Digest) (size uint64, err error) {
+	return size, t.one([]any{&size}, "SELECT size FROM pools WHERE digest = $1", d[:])
+}
+
+func (t *sqlTx) Pool(d auxdata.Digest, offset uint64, n int) ([]byte, error) {
+	var out []byte
+	// Parts start at multiples of their size, so the first wanted one is known.
+	first := offset - offset%protocol.ChunkSize
+	err := t.each(func(scan func(...any) error) error {
+		var start uint64
+		var data []byte
+		if err := scan(&start, &data); err != nil {
+			return err
+		}
+		if skip := max(offset, start) - start; skip < uint64(len(data)) {
+			out = append(out, data[skip:]...)
+		}
+		return nil
+	}, "SELECT start, data FROM pool_parts WHERE digest = $1 AND start >= $2 AND start < $3 ORDER BY start", d[:], first, offset+uint64(n))
+	return out[:min(n, len(out))], err
+}
+
+func (t *sqlTx) AddPool(d auxdata.Digest, data []byte) error {
+	if err := t.exec("INSERT INTO pools (digest, size) VALUES ($1, $2)", d[:], len(data)); err != nil {
+		return err
+	}
+	for start := 0; start < len(data); start += protocol.ChunkSize {
+		part := data[start:min(start+protocol.ChunkSize, len(data))]
+		if err := t.exec("INSERT INTO pool_parts (digest, start, data) VALUES ($1, $2, $3)", d[:], start, part); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *sqlTx) Studies() ([]Study, error) {
+	var all []Study
+	err := t.each(func(scan func(...any) error) error {
+		var s Study
+		var hash []byte
+		var created int64
+		if err := scan(&hash, &s.Name, &created, &s.State, &s.Reason); err != nil {
+			return err
+		}
+		h, err := digest32(hash)
+		s.Hash, s.Created = h, instant(created)
+		all = append(all, s)
+		return err
+	}, "SELECT hash, name, created, state, reason FROM studies ORDER BY created DESC, name")
+	return all, err
+}
+
+func (t *sqlTx) Study(h study.Hash) (Study, error) {
+	s := Study{Hash: h}
+	var created int64
+	err := t.one([]any{&s.Name, &s.Plan, &s.Signature, &created, &s.State, &s.Reason},
+		"SELECT name, plan, signature, created, state, reason FROM studies WHERE hash = $1", h[:])
+	s.Created = instant(created)
+	return s, err
+}
+
+func (t *sqlTx) AddStudy(s Study) error {
+	return t.exec("INSERT INTO studies (hash, name, plan, signature, created, state, reason) VALUES ($1, $2, $3, $4, $5, $6, $7)",
+		s.Hash[:], s.Name, s.Plan, s.Signature, s.Created.UnixMilli(), s.State, s.Reason)
+}
+
+func (t *sqlTx) SetState(h study.Hash, s study.State, reason string) error {
+	if err := t.exec("UPDATE studies SET state = $1, reason = $2 WHERE hash = $3", s, reason, h[:]); err != nil {
+		return err
+	}
+	if !protocol.Final(s) {
+		return nil
+	}
+	if _, err := t.run("UPDATE contributions SET body = NULL WHERE study = $1 AND body IS NOT NULL", h[:]); err != nil {
+		return err
+	}
+	for _, table := range []string{"sums", "losses", "seal_keys"} {
+		if _, err := t.run("DELETE FROM "+table+" WHERE study = $1", h[:]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *sqlTx) AddAmendment(h study.Hash, a study.Signed, number int) error {
+	return t.exec("INSERT INTO amendments (study, number, document, signature) VALUES ($1, $2, $3, $4)", h[:], number, a.Document, a.Signature)
+}
+
+func (t *sqlTx) Amendments(h study.Hash) (all []study.Signed, err error) {
+	err = t.each(func(scan func(...any) error) error {
+		var a study.Signed
+		err := scan(&a.Document, &a.Signature)
+		all = append(all, a)
+		return err
+	}, "SELECT document, signature FROM amendments WHERE study = $1 ORDER BY number", h[:])
+	return all, err
+}
+
+func (t *sqlTx) AddRelease(h study.Hash, r Release) error {
+	return t.exec("INSERT INTO releases (study, document, signature, ledger_entry) VALUES ($1, $2, $3, $4)", h[:], r.Document, r.Signature, r.LedgerEntry)
+}
+
+func (t *sqlTx) Release(h study.Hash) (r Release, err error) {
+	return r, t.one([]any{&r.Document, &r.Signature, &r.LedgerEntry}, "SELECT document, signature, ledger_entry FROM releases WHERE study = $1", h[:])
+}
+
+func (t *sqlTx) LedgerEntry() (n int64, err error) {
+	return n, t.one([]any{&n}, "SELECT coalesce(max(ledger_entry), 0) FROM releases")
+}
+
+func (t *sqlTx) Received(h study.Hash) (map[study.PartyID]study.BodyDigest, error) {
+	all := map[study.PartyID]study.BodyDigest{}
+	err := t.each(func(scan func(...any) error) error {
+		var party study.PartyID
+		var digest []byte
+		if err := scan(&party, &digest); err != nil {
+			return err
+		}
+		d, err := digest32(digest)
+		all[party] = d
+		return err
+	}, "SELECT party, digest FROM contributions WHERE study = $1", h[:])
+	return all, err
+}
+
+func (t *sqlTx) Receipt(h study.Hash, p study.PartyID) (protocol.Receipt, error) {
+	r := protocol.Receipt{Plan: h, Party: p}
+	var digest []byte
+	err := t.one([]any{&digest, &r.Document, &r.Signature}, "SELECT digest, receipt, signature FROM contributions WHERE study = $1 AND party = $2", h[:], p)
+	if err == nil {
+		r.Body, err = digest32(digest)
+	}
+	return r, err
+}
+
+func (t *sqlTx) AddContribution(r protocol.Receipt, body []byte) error {
+	if body == nil {
+		body = []byte{}
+	}
+	return t.exec("INSERT INTO contributions (study, party, digest, receipt, signature, body) VALUES ($1, $2, $3, $4, $5, $6)",
+		r.Plan[:], r.Party, r.Body[:], r.Document, r.Signature, body)
+}
+
+func (t *sqlTx) Decline(h study.Hash, p study.PartyID) (first bool, err error) {
+	err = t.exec("INSERT INTO declines (study, party) VALUES ($1, $2) ON CONFLICT DO NOTHING", h[:], p)
+	if errors.Is(err, ErrNone) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+func (t *sqlTx) Contributions(h study.Hash) (received, lost int, err error) {
+	err = t.one([]any{&received, &lost},
+		"SELECT (SELECT count(*) FROM contributions WHERE study = $1), (SELECT count(*) FROM losses WHERE study = $1)", h[:])
+	return received, lost, err
+}
+
+func (t *sqlTx) Declined(h study.Hash) (all []study.PartyID, err error) {
+	err = t.each(func(scan func(...any) error) error {
+		var p study.PartyID
+		err := scan(&p)
+		all = append(all, p)
+		return err
+	}, "SELECT party FROM declines WHERE study = $1 ORDER BY party", h[:])
+	return all, err
+}
+
+func (t *sqlTx) Unfolded(h study.Hash, after study.PartyID, n int) ([]Contribution, error) {
+	var all []Contribution
+	size := 0
+	err := t.each(func(scan func(...any) error) error {
+		var c Contribution
+		var digest []byte
+		if err := scan(&c.Party, &digest, &c.Body); err != nil {
+			return err
+		}
+		d, err := digest32(digest)
+		c.Digest = d
+		all = append(all, c)
+		if size += len(c.Body); err == nil && size >= batchBytes {
+			err = errEnough
+		}
+		return err
+	}, "SELECT party, digest, body FROM contributions WHERE study = $1 AND body IS NOT NULL AND party > $2 ORDER BY party LIMIT $3", h[:], after, n)
+	if err == errEnough {
+		err = nil
+	}
+	return all, err
+}
+
+// batchBytes bounds the memory of contributions that are read together: those that
+// reach it are the last.
+const batchBytes = 16 << 20
+
+// errEnough ends a reading.
+var errEnough = errors.New("enough was read")
+
+func (t *sqlTx) Body(h study.Hash, p study.PartyID) (body []byte, err error) {
+	err = t.one([]any{&body}, "SELECT body FROM contributions WHERE study = $1 AND party = $2 AND body IS NOT NULL", h[:], p)
+	return body, err
+}
+
+func (t *sqlTx) Sum(h study.Hash) (sum []byte, contributions int, err error) {
+	var digest []byte
+	err = t.one([]any{&contributions, &sum, &digest}, "SELECT contributions, sum, digest FROM sums WHERE study = $1", h[:])
+	if errors.Is(err, ErrNone) {
+		return nil, 0, nil
+	}
+	if err == nil && !bytes.Equal(digest, sumDigest(sum, contributions)) {
+		err = ErrDamagedSum
+	}
+	return sum, contributions, err
+}
+
+// sumDigest is over a sum and how many contributions are in it.
+func sumDigest(sum []byte, contributions int) []byte {
+	d := sha256.Sum256(binary.BigEndian.AppendUint64(slices.Clone(sum), uint64(contributions)))
+	return d[:]
+}
+
+func (t *sqlTx) SetSum(h study.Hash, sum []byte, contributions int, folded []Contribution) error {
+	err := t.exec(`INSERT INTO sums (study, contributions, sum, digest) VALUES ($1, $2, $3, $4)
+		ON CONFLICT (study) DO UPDATE SET contributions = excluded.contributions, sum = excluded.sum, digest = excluded.digest`, h[:], contributions, sum, sumDigest(sum, contributions))
+	if err != nil {
+		return err
+	}
+	for _, c := range folded {
+		if err := t.exec("UPDATE contributions SET body = NULL WHERE study = $1 AND party = $2", h[:], c.Party); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *sqlTx) AddWitnessed(w Testimony) error {
+	_, err := t.run(`INSERT INTO witnessed (hash, sequence, kind, document, signature, shown_by, shown)
+		VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT DO NOTHING`,
+		w.Head.Hash[:], w.Head.Sequence, w.Shown.Kind, w.Shown.Document, w.Shown.Signature, w.By, w.At.UnixMilli())
+	return err
+}
+
+func (t *sqlTx) Witnessed() (all []Testimony, err error) {
+	err = t.each(func(scan func(...any) error) error {
+		var w Testimony
+		var hash []byte
+		var at int64
+		if err := scan(&hash, &w.Head.Sequence, &w.Shown.Kind, &w.Shown.Document, &w.Shown.Signature, &w.By, &at); err != nil {
+			return err
+		}
+		h, err := digest32(hash)
+		w.Head.Hash, w.At = h, instant(at)
+		all = append(all, w)
+		return err
+	}, "SELECT hash, sequence, kind, document, signature, shown_by, shown FROM witnessed ORDER BY sequence, hash")
+	return all, err
+}
+
+func (t *sqlTx) Lose(h study.Hash, parties []study.PartyID, noticed time.Time) error {
+	for _, p := range parties {
+		if err := t.exec("UPDATE contributions SET body = NULL WHERE study = $1 AND party = $2", h[:], p); err != nil {
+			return err
+		}
+		if err := t.exec("INSERT INTO losses (study, party, noticed) VALUES ($1, $2, $3)", h[:], p, noticed.UnixMilli()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *sqlTx) LoseSum(h study.Hash, noticed time.Time) error {
+	if _, err := t.run("DELETE FROM sums WHERE study = $1", h[:]); err != nil {
+		return err
+	}
+	_, err := t.run("INSERT INTO losses (study, party, noticed) SELECT study, party, $1 FROM contributions WHERE study = $2 AND body IS NULL ON CONFLICT DO NOTHING", noticed.UnixMilli(), h[:])
+	return err
+}
+
+func (t *sqlTx) Lost(h study.Hash) (map[study.PartyID]time.Time, error) {
+	all := map[study.PartyID]time.Time{}
+	err := t.each(func(scan func(...any) error) error {
+		var p study.PartyID
+		var noticed int64
+		err := scan(&p, &noticed)
+		all[p] = instant(noticed)
+		return err
+	}, "SELECT party, noticed FROM losses WHERE study = $1", h[:])
+	return all, err
+}
+
+func (t *sqlTx) Restore(h study.Hash, p study.PartyID, body []byte) error {
+	if err := t.exec("DELETE FROM losses WHERE study = $1 AND party = $2", h[:], p); err != nil {
+		return err
+	}
+	return t.exec("UPDATE contributions SET body = $1 WHERE study = $2 AND party = $3 AND body IS NULL", body, h[:], p)
+}
+
+func (t *sqlTx) Drop(h study.Hash, parties []study.PartyID) error {
+	for _, p := range parties {
+		if _, err := t.run("DELETE FROM losses WHERE study = $1 AND party = $2", h[:], p); err != nil {
+			return err
+		}
+		if err := t.exec("DELETE FROM contributions WHERE study = $1 AND party = $2", h[:], p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *sqlTx) Clock() (time.Time, error) {
+	var ms int64
+	err := t.one([]any{&ms}, "SELECT time FROM clock")
+	return instant(ms), err
+}
+
+func (t *sqlTx) SetClock(now time.Time) error {
+	return t.exec("INSERT INTO clock (one, time) VALUES (TRUE, $1) ON CONFLICT (one) DO UPDATE SET time = excluded.time", now.UnixMilli())
+}

@@ -1,0 +1,43 @@
+package watch
+
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// Counts is what the coordinator counts and times, since it started. No name of a
+// party or study, nothing of a contribution but its size: whoever reads metrics
+// learns how the coordinator is, and of a study only what its members are told.
+type Counts struct {
+	Registry *prometheus.Registry
+
+	Contributions, ContributionBytes, Releases, BadWitnesses prometheus.Counter
+
+	Commits, Folds prometheus.Histogram // seconds
+}
+
+func NewCounts() *Counts {
+	c := &Counts{Registry: prometheus.NewRegistry()}
+	counter := func(name, help string) prometheus.Counter {
+		m := prometheus.NewCounter(prometheus.CounterOpts{Name: name, Help: help})
+		c.Registry.MustRegister(m)
+		return m
+	}
+	seconds := func(name, help string, buckets []float64) prometheus.Histogram {
+		m := prometheus.NewHistogram(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets})
+		c.Registry.MustRegister(m)
+		return m
+	}
+	c.Contributions = counter("caucus_contributions_total", "Contributions stored.")
+	c.ContributionBytes = counter("caucus_contribution_bytes_total", "Bytes of contributions stored.")
+	c.Releases = counter("caucus_releases_total", "Studies released.")
+	c.BadWitnesses = counter("caucus_bad_witnesses_total", "Documents shown that this coordinator did not sign.")
+	// A commit waits for the disk: milliseconds. A fold is one study's.
+	c.Commits = seconds("caucus_commit_seconds", "Time from a contribution's last byte to its receipt.", prometheus.ExponentialBuckets(.001, 2, 14))
+	c.Folds = seconds("caucus_fold_seconds", "Time to add up and release a sealed study.", prometheus.ExponentialBuckets(.01, 4, 10))
+	return c
+}
+
+// Since adds the time from a start to a histogram.
+func Since(h prometheus.Observer, from, to time.Duration) { h.Observe((to - from).Seconds()) }

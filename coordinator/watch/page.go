@@ -1,0 +1,166 @@
+package watch
+
+import (
+	"bytes"
+	"context"
+	"embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"html/template"
+	"net/http"
+	"time"
+
+	"caucus/coordinator/records"
+	"caucus/internal/webpage"
+	"caucus/study"
+)
+
+//go:embed page.html
+var pageText embed.FS
+
+// page shows an operator what its verbs show (study list and show, party list), and what
+// caucus ledger show does, to watch. It is for who has the coordinator's folder.
+//
+// What it shows and whom it keeps waiting:
+//
+//   - Nothing beyond those verbs: names, states, counts, public terms, the words of
+//     presence. Of a contribution not even when it came. A release's page is shown
+//     where the plan leaves its readers open; where it names them, they read it.
+//   - It changes nothing. There is no form but the one that leaves.
+//   - A load reads snapshots of the store, which wait for no writer, and takes no lock of
+//     a study, so it waits for no fold and keeps none waiting. The ledger is read beside
+//     (ledgerLook): its reader waits for a draw, and a load then shows what was
+//     read last. What a load may cost has a bound (places, lookTime, mostShown).
+type page struct {
+	server    *Watched
+	guard     *webpage.Guard
+	templates *template.Template
+	plans     planCache
+	ledger    ledgerLook
+	places    chan struct{} // a place each for a load
+}
+
+// pageLasts is how long an operator may watch before a new link.
+const pageLasts = 12 * time.Hour
+
+// What of many is shown.
+const (
+	mostShownStudies = 60
+	mostShownMembers = 300
+	mostShownNames   = 120
+)
+
+func newPage(s *Watched) (*page, error) {
+	text, err := pageText.ReadFile("page.html")
+	if err != nil {
+		return nil, err
+	}
+	templates, err := webpage.Templates(string(text))
+	if err != nil {
+		return nil, fmt.Errorf("read the page's templates: %w", err)
+	}
+	p := &page{
+		server: s, templates: templates, places: make(chan struct{}, 4),
+		guard: &webpage.Guard{Dir: s.Config.Dir, Command: "caucus coordinator page --dir " + s.Config.Dir, Lasts: pageLasts, Clock: s.Config.Clock, Log: s.Config.Log},
+	}
+	p.ledger.open(s)
+	return p, nil
+}
+
+// close ends what reads beside.
+func (p *page) close() { p.ledger.close() }
+
+func (p *page) routes() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /{$}", p.load(p.overview))
+	mux.HandleFunc("GET /study/{hash}", p.load(p.study))
+	mux.HandleFunc("GET /study/{hash}/report", p.load(p.report))
+	return mux
+}
+
+// errNotHere: the page has no such part.
+var errNotHere = errors.New("there is no such study here")
+
+// load answers with what make wrote, whole, or with a word about why not.
+func (p *page) load(make func(ctx context.Context, r *http.Request, to *bytes.Buffer) error) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		select {
+		case p.places <- struct{}{}:
+			defer func() { <-p.places }()
+		default:
+			webpage.Say(w, http.StatusServiceUnavailable, "Too many pages are open at once", "Load it again in a moment.")
+			return
+		}
+		ctx, stop := context.WithTimeout(r.Context(), lookTime)
+		defer stop()
+		var text bytes.Buffer
+		err := make(ctx, r, &text)
+		switch {
+		case errors.Is(err, errNotHere):
+			webpage.Say(w, http.StatusNotFound, "There is no such page", "It may be of another coordinator, or of an older link.")
+		case err != nil:
+			p.server.Config.Log.Warn("a page could not be made", "error", err)
+			webpage.Say(w, http.StatusServiceUnavailable, "The page could not be made now", "The store could not be read in time; the log says why. Load it again.")
+		default:
+			w.Header().Set("Content-Type", "text/html; charset=utf-8")
+			_, _ = w.Write(text.Bytes()) // who went away is told nothing
+		}
+	}
+}
+
+// refresh is how often a browser asks anew, in seconds.
+const refresh = 5
+
+func (p *page) top(r *http.Request, title, here string) webpage.Top {
+	return webpage.Top{
+		Title: title, Base: webpage.Base(r), Refresh: refresh, Still: r.URL.Query().Get("still") != "", Here: here, Of: "Coordinator " + p.server.Address,
+		About: fmt.Sprintf("As of %s. It started on %s: who called before is not known.", p.server.Config.Clock.Now().UTC().Format("15:04:05 MST"), p.server.Started.UTC().Format("2 January 15:04 MST")),
+	}
+}
+
+func (p *page) overview(ctx context.Context, r *http.Request, to *bytes.Buffer) error {
+	all, err := p.look(ctx)
+	if err != nil {
+		return err
+	}
+	return p.templates.ExecuteTemplate(to, "overview", struct {
+		Top webpage.Top
+		overview
+	}{p.top(r, "What this coordinator does", "/"), all})
+}
+
+func (p *page) study(ctx context.Context, r *http.Request, to *bytes.Buffer) error {
+	one, err := p.lookAt(ctx, r.PathValue("hash"))
+	if err != nil {
+		return err
+	}
+	top := p.top(r, one.Name, "/study/"+one.Hash)
+	if one.Over {
+		top.Refresh = 0
+	}
+	return p.templates.ExecuteTemplate(to, "study", struct {
+		Top webpage.Top
+		studyLook
+	}{top, one})
+}
+
+func (p *page) report(ctx context.Context, r *http.Request, to *bytes.Buffer) error {
+	one, err := p.lookAt(ctx, r.PathValue("hash"))
+	if err != nil {
+		return err
+	}
+	if !one.Report {
+		return errNotHere
+	}
+	var row records.Release
+	err = p.server.Store.View(ctx, func(tx records.Tx) (err error) { row, err = tx.Release(one.hash); return err })
+	if err != nil {
+		return err
+	}
+	var release study.Release
+	if err := json.Unmarshal(row.Document, &release); err != nil {
+		return fmt.Errorf("read release: %w", err)
+	}
+	return p.server.Config.Report(to, release)
+}

@@ -1,0 +1,312 @@
+package watch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"caucus/coordinator/records"
+	"caucus/protocol"
+	"caucus/study"
+)
+
+// overview is what the first page shows.
+type overview struct {
+	Troubles    []string
+	Studies     []studyLine
+	MoreStudies int
+	Members     []memberLine
+	MoreMembers int
+	Counts      string // of members
+	Units       []ledgerUnit
+	LedgerSays  string
+	Charges     int
+	Plot        []ledgerCurve
+	From, To    string // ends of the plot
+}
+
+// studyLine is one study at a glance.
+type studyLine struct {
+	Name, Hash, Kind, Mechanism  string
+	Noise                        study.Noise
+	State                        study.State
+	Over                         bool
+	Reason                       string
+	Contributed, Roster, Minimum int
+	Unit                         string
+	Epsilon, Delta               float64
+	Ends                         string
+	// Have and Mark are where the meter stands and has its mark, of 1000.
+	Have, Mark int
+	Report     bool // the release's page is here
+
+	hash study.Hash
+	plan study.Plan
+}
+
+// studyLook is a study's own page.
+type studyLook struct {
+	studyLine
+	Purpose, Contact, Data, Readers          string
+	Amended                                  []string
+	ContributedBy, Missing, Declined         []string
+	MoreContributed, MoreMissing             int
+	Waits, Awaited                           []string
+	MoreWaits, MoreAwaited                   int
+	ReadersNamed, Released, Waiting, IsDraft bool
+}
+
+type memberLine struct {
+	Name, Role, Status, Expires, Called string
+	Waits                               []string
+}
+
+// planCache keeps what the page needs of plans, which may be megabytes: they never
+// change.
+type planCache struct {
+	mu  sync.Mutex // guards all
+	all map[study.Hash]study.Plan
+}
+
+// mostPlans are kept; one more and all are read again.
+const mostPlans = 256
+
+// of is a plan without its schema, map and terms.
+func (c *planCache) of(tx records.Tx, h study.Hash) (study.Plan, error) {
+	c.mu.Lock()
+	p, ok := c.all[h]
+	c.mu.Unlock()
+	if ok {
+		return p, nil
+	}
+	row, err := tx.Study(h)
+	if err != nil {
+		return study.Plan{}, err
+	}
+	if p, _, err = protocol.ParsePlan(row.Plan); err != nil {
+		return study.Plan{}, err
+	}
+	p = study.Plan{
+		Name: p.Name, Kind: p.Kind, Purpose: p.Purpose, Contact: p.Contact, Data: p.Data, Roster: p.Roster, Readers: p.Readers, Unit: p.Unit, Epsilon: p.Epsilon, Delta: p.Delta,
+		Mechanism: p.Mechanism, Noise: p.Noise, Minimum: p.Minimum, Floor: p.Floor, Deadline: p.Deadline, Seal: p.Seal,
+	}
+	slices.Sort(p.Roster)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.all == nil || len(c.all) >= mostPlans {
+		c.all = map[study.Hash]study.Plan{}
+	}
+	c.all[h] = p
+	return p, nil
+}
+
+// look reads what the overview shows.
+func (p *page) look(ctx context.Context) (o overview, err error) {
+	s := p.server
+	now := s.Standing().Now
+	if err := s.ready(ctx); err != nil {
+		o.Troubles = append(o.Troubles, err.Error())
+	}
+	var members []protocol.Member
+	open := map[study.Hash]string{}
+	err = s.Store.View(ctx, func(tx records.Tx) error {
+		rows, err := tx.Studies()
+		if err != nil {
+			return err
+		}
+		// What goes on comes first; each part is newest first.
+		slices.SortStableFunc(rows, func(a, b records.Study) int { return watchRank(a.State) - watchRank(b.State) })
+		o.MoreStudies = max(0, len(rows)-mostShownStudies)
+		for _, row := range rows[:len(rows)-o.MoreStudies] {
+			line, err := p.line(tx, row)
+			if err != nil {
+				return err
+			}
+			if line.State == study.Open {
+				open[line.hash] = line.Name
+			}
+			o.Studies = append(o.Studies, line)
+		}
+		members, err = tx.Members(now)
+		return err
+	})
+	if err != nil {
+		return o, err
+	}
+	p.members(&o, members, open, now)
+	p.ledger.show(&o)
+	return o, nil
+}
+
+// watchRank orders studies by how much there is to watch.
+func watchRank(s study.State) int {
+	switch {
+	case protocol.Final(s):
+		return 2
+	case s == study.InDraft:
+		return 1
+	}
+	return 0
+}
+
+// line is a study at a glance, out of a snapshot.
+func (p *page) line(tx records.Tx, row records.Study) (studyLine, error) {
+	plan, err := p.plans.of(tx, row.Hash)
+	if err != nil {
+		return studyLine{}, fmt.Errorf("read study %s: %w", row.Hash, err)
+	}
+	count, lost, err := tx.Contributions(row.Hash)
+	if err != nil {
+		return studyLine{}, err
+	}
+	if row.State == study.Open { // what is lost is awaited again
+		count -= lost
+	}
+	chain, err := chainOf(tx, plan, row.Hash)
+	if err != nil {
+		return studyLine{}, err
+	}
+	ending := chain.Ending()
+	l := studyLine{
+		Name: row.Name, Hash: row.Hash.String(), Kind: plan.Kind, Mechanism: plan.Mechanism, Noise: plan.Noise, State: row.State, Over: protocol.Final(row.State), Reason: row.Reason,
+		Contributed: count, Roster: len(plan.Roster), Minimum: ending.Minimum, Unit: plan.Unit.String(), Epsilon: plan.Epsilon, Delta: plan.Delta,
+		Ends: ending.Words(len(plan.Roster)), Report: row.State == study.Released && len(plan.Readers) == 0 && p.server.Config.Report != nil,
+		hash: row.Hash, plan: plan,
+	}
+	if n := len(plan.Roster); n > 0 {
+		l.Have, l.Mark = 1000*min(count, n)/n, 1000*min(ending.Minimum, n)/n
+	}
+	return l, nil
+}
+
+// chainOf is a plan's amendments.
+func chainOf(tx records.Tx, plan study.Plan, h study.Hash) (*study.Chain, error) {
+	signed, err := tx.Amendments(h)
+	if err != nil {
+		return nil, err
+	}
+	var documents [][]byte
+	for _, a := range signed {
+		documents = append(documents, a.Document)
+	}
+	return study.ChainOf(plan, h, documents)
+}
+
+// members adds who there is and what each waits for.
+func (p *page) members(o *overview, all []protocol.Member, open map[study.Hash]string, now time.Time) {
+	counts := map[string]int{}
+	for _, m := range all {
+		if m.Role == protocol.RoleParty {
+			counts[m.Status]++
+		}
+	}
+	var words []string
+	for _, status := range []string{protocol.StatusEnrolled, protocol.StatusInvited, protocol.StatusExpired, protocol.StatusRevoked} {
+		if n := counts[status]; n > 0 {
+			words = append(words, fmt.Sprintf("%d %s", n, status))
+		}
+	}
+	o.Counts = strings.Join(words, ", ")
+	o.MoreMembers = max(0, len(all)-mostShownMembers)
+	for _, m := range all[:len(all)-o.MoreMembers] {
+		seen, runs := p.server.Presence.Member(m.Name, now)
+		if seen != 0 {
+			m.Seen = time.UnixMilli(seen)
+		}
+		m.Twice = runs > 1
+		line := memberLine{Name: m.Name, Role: string(m.Role), Status: m.Status, Expires: m.Expires.Format(time.DateOnly), Called: m.Called(now)}
+		waits := p.server.Presence.waiting(m.Name)
+		for _, h := range slices.SortedFunc(maps.Keys(waits), func(a, b study.Hash) int { return strings.Compare(open[a], open[b]) }) {
+			if name := open[h]; name != "" {
+				line.Waits = append(line.Waits, name+": "+waits[h].Words())
+			}
+		}
+		o.Members = append(o.Members, line)
+	}
+}
+
+// lookAt reads what a study's page shows; errNotHere where there is none.
+func (p *page) lookAt(ctx context.Context, ref string) (l studyLook, err error) {
+	s := p.server
+	now := s.Config.Clock.Now()
+	var h study.Hash
+	if h.UnmarshalText([]byte(ref)) != nil {
+		return l, errNotHere
+	}
+	var have, missing []study.PartyID
+	err = s.Store.View(ctx, func(tx records.Tx) error {
+		row, err := tx.Study(h)
+		if errors.Is(err, records.ErrNone) {
+			return errNotHere
+		}
+		if err != nil {
+			return err
+		}
+		if l.studyLine, err = p.line(tx, row); err != nil {
+			return err
+		}
+		chain, err := chainOf(tx, l.plan, h)
+		if err != nil {
+			return err
+		}
+		l.Amended = chain.Changes(0)
+		received, err := tx.Received(h)
+		if err != nil {
+			return err
+		}
+		lost, err := tx.Lost(h)
+		if err != nil {
+			return err
+		}
+		for _, party := range l.plan.Roster { // as study.Contributors
+			_, is := received[party]
+			if _, gone := lost[party]; is && !(row.State == study.Open && gone) {
+				have = append(have, party)
+			} else {
+				missing = append(missing, party)
+			}
+		}
+		declined, err := tx.Declined(h)
+		for _, party := range declined {
+			if slices.Contains(missing, party) {
+				l.Declined = append(l.Declined, string(party))
+			}
+		}
+		return err
+	})
+	if err != nil {
+		return l, err
+	}
+	plan := l.plan
+	l.Purpose, l.Contact, l.Data, l.Readers = plan.Purpose, plan.Contact, plan.Data, strings.Join(plan.Readers, ", ")
+	l.Released, l.IsDraft, l.ReadersNamed = l.State == study.Released, l.State == study.InDraft, len(plan.Readers) > 0
+	l.ContributedBy, l.MoreContributed = some(have)
+	l.Missing, l.MoreMissing = some(missing)
+	if l.State == study.Sealed || l.State == study.Folded {
+		l.Awaited, l.MoreAwaited = some(s.Awaited(h, have))
+	}
+	if l.State == study.Open {
+		l.Waiting, l.MoreWaits = true, l.MoreMissing
+		for _, standing := range s.Presence.Standings(h, l.Missing, l.Declined) {
+			words := protocol.Standing{Party: standing.Party, Wait: protocol.Wait(standing.What)}
+			if standing.SeenUnixMillis != 0 {
+				words.Seen = time.UnixMilli(standing.SeenUnixMillis)
+			}
+			l.Waits = append(l.Waits, words.Words(now))
+		}
+	}
+	return l, nil
+}
+
+// some are the first names of many, and how many more there are.
+func some(all []study.PartyID) (names []string, more int) {
+	for _, p := range all[:min(len(all), mostShownNames)] {
+		names = append(names, string(p))
+	}
+	return names, len(all) - len(names)
+}

@@ -1,0 +1,129 @@
+package watch
+
+import (
+	"log/slog"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"caucus/protocol"
+	"caucus/protocol/pb"
+	"caucus/study"
+)
+
+// Presence is who called when since the start, and what each said it waits for. It
+// decides nothing. It holds no more than one line a member, and of each study one word
+// of those that there are.
+type Presence struct {
+	log *slog.Logger
+
+	mu sync.Mutex // guards of
+	of map[string]*present
+}
+
+// present is one member.
+type present struct {
+	seen  time.Time
+	run   string   // of the last call
+	runs  []string // before it, the newest last
+	twice time.Time
+	waits map[study.Hash]protocol.Wait
+}
+
+const (
+	// maxRun bounds what a process draws to name itself, and maxRuns how many of one
+	// member's are remembered.
+	maxRun, maxRuns = 32, 8
+	// twicePlaces is for how long one identity in two places is said.
+	twicePlaces = time.Hour
+)
+
+func NewPresence(log *slog.Logger) *Presence { return &Presence{log: log, of: map[string]*present{}} }
+
+// Note takes a member's call. A process that calls again after another one of the same
+// identity did runs beside it: one that was restarted never comes back.
+func (p *Presence) Note(caller protocol.Caller, r *pb.ListRequest, now time.Time) {
+	if caller.Role != protocol.RoleParty {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	m := p.of[caller.Name]
+	if m == nil {
+		m = &present{}
+		p.of[caller.Name] = m
+	}
+	if m.seen = now; len(r.Run) == 0 { // a person's command
+		return
+	}
+	m.waits = nil
+	for _, w := range r.Waits[:min(len(r.Waits), protocol.MaxWaits)] {
+		if what := protocol.Wait(w.GetWhat()); what.Known() && len(w.GetPlanHash()) == len(study.Hash{}) {
+			if m.waits == nil {
+				m.waits = map[study.Hash]protocol.Wait{}
+			}
+			m.waits[study.Hash(w.GetPlanHash())] = what
+		}
+	}
+	run := string(r.Run)
+	if len(run) > maxRun || run == m.run {
+		return
+	}
+	if slices.Contains(m.runs, run) {
+		if m.twice.IsZero() {
+			p.log.Warn("one identity calls from two processes: an agent's state folder was copied, or it runs on two machines", "party", caller.Name)
+		}
+		m.twice = now
+	}
+	if m.run != "" && !slices.Contains(m.runs, m.run) {
+		m.runs = append(m.runs, m.run)
+		m.runs = m.runs[max(0, len(m.runs)-maxRuns):]
+	}
+	m.run = run
+}
+
+// Member is when a member called last, and in how many places it runs.
+func (p *Presence) Member(name string, now time.Time) (seen int64, runs uint32) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	m := p.of[name]
+	if m == nil {
+		return 0, 0
+	}
+	if runs = 1; !m.twice.IsZero() && now.Sub(m.twice) < twicePlaces {
+		runs = 2
+	}
+	return m.seen.UnixMilli(), runs
+}
+
+// waiting is why studies wait at a member, as it said with its last call.
+func (p *Presence) waiting(name string) map[study.Hash]protocol.Wait {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if m := p.of[name]; m != nil {
+		return maps.Clone(m.waits)
+	}
+	return nil
+}
+
+// Standings are what is known of parties in a study.
+func (p *Presence) Standings(h study.Hash, parties []string, declined []string) (out []*pb.Standing) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	no := make(map[string]bool, len(declined))
+	for _, name := range declined {
+		no[name] = true
+	}
+	for _, name := range parties {
+		s := &pb.Standing{Party: name}
+		if m := p.of[name]; m != nil {
+			s.SeenUnixMillis, s.What = m.seen.UnixMilli(), string(m.waits[h])
+		}
+		if s.What == "" && no[name] {
+			s.What = string(protocol.WaitDeclined)
+		}
+		out = append(out, s)
+	}
+	return out
+}

@@ -1,0 +1,192 @@
+package watch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"golang.org/x/sync/errgroup"
+
+	"caucus/coordinator/folder"
+	"caucus/coordinator/records"
+	"caucus/internal/webpage"
+	"caucus/privacy"
+	"caucus/protocol/pb"
+	"caucus/study"
+)
+
+// Coordinator is what is watched. Its methods wait for no fold and no draw.
+type Coordinator interface {
+	// Standing is how it is now.
+	Standing() Standing
+	// Studies are all, as an operator is told of them, without names of parties.
+	Studies(context.Context) ([]*pb.Summary, error)
+	// Awaited are those of a study's contributors whose call its release waits for.
+	Awaited(study.Hash, []study.PartyID) []study.PartyID
+}
+
+// Standing is how a coordinator is at a moment.
+type Standing struct {
+	Now     time.Time
+	Doubt   error // why the clock is not believed, nil where it is
+	Behind  bool  // the ledger is behind what was published
+	Damaged bool  // a file was found damaged
+	Uploads int   // contributions and pools in memory
+	// Helped says that a helper is named, and Reached that it can be connected to.
+	Helped, Reached bool
+}
+
+// Watched is a coordinator, and what is read beside it.
+type Watched struct {
+	Coordinator
+	Config        *folder.Config
+	Store         records.Store
+	Journal       privacy.Journal // of its ledger
+	Ledger        *privacy.Ledger
+	Presence      *Presence
+	Counts        *Counts
+	Address       string    // that parties dial
+	Started       time.Time // when presence began to know who calls
+	AuthorityEnds time.Time // the authority's certificate
+}
+
+// Watcher answers whoever looks after this machine.
+type Watcher struct {
+	servers           map[net.Listener]*http.Server
+	metricsAt, pageAt net.Listener // may be one; nil: off
+	page              *page        // nil: off
+}
+
+// Listen listens on loopback addresses, which may be one, for those who watch this
+// coordinator. At Config.Metrics, for machines:
+//
+//	/metrics   counts and states, for Prometheus; no name of a party or study
+//	/livez     200 as long as it answers at all
+//	/readyz    200 if it can take contributions and release; else 503 and each cause, a line each
+//
+// At Config.Page, for people with a link, the page, which names parties and studies (newPage).
+func Listen(s Watched) (w *Watcher, err error) {
+	w = &Watcher{servers: map[net.Listener]*http.Server{}}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, w.Close())
+		}
+	}()
+	machines := http.NewServeMux()
+	people := machines
+	if s.Config.Page != s.Config.Metrics {
+		people = http.NewServeMux()
+	}
+	if s.Config.Page != "" {
+		if w.page, err = newPage(&s); err != nil {
+			return w, err
+		}
+		people.Handle("/", w.page.guard.Protect(w.page.routes()))
+	}
+	if s.Config.Metrics != "" {
+		if err := s.answerMachines(machines); err != nil {
+			return w, err
+		}
+		if w.metricsAt, err = w.listen("metrics", s.Config.Metrics, machines, s.Config.Log); err != nil {
+			return w, err
+		}
+	}
+	switch s.Config.Page {
+	case "":
+	case s.Config.Metrics:
+		w.pageAt = w.metricsAt
+	default:
+		w.pageAt, err = w.listen("the page", s.Config.Page, people, s.Config.Log)
+	}
+	return w, err
+}
+
+func (w *Watcher) listen(what, address string, mux *http.ServeMux, log *slog.Logger) (net.Listener, error) {
+	l, err := webpage.Listen(address)
+	if err != nil {
+		return nil, fmt.Errorf("listen for %s: %w", what, err)
+	}
+	w.servers[l] = webpage.Server(webpage.Loopback(mux), log)
+	return l, nil
+}
+
+func (s *Watched) answerMachines(mux *http.ServeMux) error {
+	for _, c := range []prometheus.Collector{standing{s}, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{})} {
+		if err := s.Counts.Registry.Register(c); err != nil {
+			return fmt.Errorf("serve metrics: %w", err)
+		}
+	}
+	mux.Handle("GET /metrics", promhttp.HandlerFor(s.Counts.Registry, promhttp.HandlerOpts{MaxRequestsInFlight: 2, Timeout: 2 * lookTime}))
+	mux.HandleFunc("GET /livez", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
+	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) {
+		if err := s.ready(r.Context()); err != nil {
+			http.Error(w, err.Error(), http.StatusServiceUnavailable)
+			return
+		}
+		fmt.Fprintln(w, "ok")
+	})
+	return nil
+}
+
+// MetricsAt and PageAt are where it listens, nil where it does not.
+func (w *Watcher) MetricsAt() net.Addr { return addr(w.metricsAt) }
+func (w *Watcher) PageAt() net.Addr    { return addr(w.pageAt) }
+
+func addr(l net.Listener) net.Addr {
+	if l == nil {
+		return nil
+	}
+	return l.Addr()
+}
+
+// Serve answers until Close.
+func (w *Watcher) Serve() error {
+	var under errgroup.Group
+	for l, server := range w.servers {
+		under.Go(func() error { return server.Serve(l) })
+	}
+	return under.Wait()
+}
+
+// Close ends what is answered, and what reads beside. It may be called again.
+func (w *Watcher) Close() (err error) {
+	for l, server := range w.servers {
+		err = errors.Join(err, server.Close())
+		if closed := l.Close(); !errors.Is(closed, net.ErrClosed) {
+			err = errors.Join(err, closed)
+		}
+	}
+	if w.page != nil {
+		w.page.close()
+	}
+	return err
+}
+
+// ready is nil where contributions can be taken and studies released, else all that is
+// against it, a line each, in words that name no party and no study.
+func (s *Watched) ready(ctx context.Context) error {
+	standing := s.Standing()
+	causes := []error{standing.Doubt}
+	if standing.Damaged {
+		causes = append(causes, errors.New("a file of this coordinator is damaged: stop it and restore a backup of the whole folder"))
+	}
+	if standing.Behind {
+		causes = append(causes, errors.New("the ledger is behind what was published: see caucus ledger verify and caucus ledger reconcile"))
+	}
+	if free, err := s.Config.Free(); err == nil && free < uint64(s.Config.Limits.Body) {
+		causes = append(causes, fmt.Errorf("the disk is full: %d bytes are free, and a contribution may have %d: make room", free, s.Config.Limits.Body))
+	}
+	ctx, stop := context.WithTimeout(ctx, lookTime)
+	defer stop()
+	if err := s.Store.View(ctx, func(tx records.Tx) error { _, err := tx.Revision(); return err }); err != nil {
+		causes = append(causes, errors.New("the store cannot be read; the log says why"))
+	}
+	return errors.Join(causes...)
+}

@@ -1,0 +1,45 @@
+package coordinator
+
+import (
+	"context"
+
+	"caucus/coordinator/watch"
+	"caucus/protocol"
+	"caucus/protocol/pb"
+	"caucus/study"
+)
+
+// watching is what the room of those who watch is told of a server.
+type watching struct{ server *Server }
+
+// listenWatched listens where the configuration says, for those who watch.
+func (s *Server) listenWatched() (*watch.Watcher, error) {
+	r := s.scheduler.releaser
+	return watch.Listen(watch.Watched{
+		Coordinator: watching{s}, Config: &s.config, Store: s.store, Journal: r.journal, Ledger: r.ledger, Presence: s.presence, Counts: s.counts,
+		Address: s.address(), Started: s.started, AuthorityEnds: s.authority.Expires(),
+	})
+}
+
+func (w watching) Standing() watch.Standing {
+	s := w.server
+	is := watch.Standing{Behind: s.scheduler.releaser.behind(), Damaged: s.unwell.Load(), Uploads: len(s.uploads), Helped: s.sharing.helped()}
+	is.Now, is.Doubt = s.registry.watch.look()
+	is.Reached = is.Helped && s.sharing.helper.Reached()
+	return is
+}
+
+func (w watching) Studies(ctx context.Context) (all []*pb.Summary, err error) {
+	for _, c := range w.server.registry.all() {
+		summary, err := c.summaryFor(ctx, protocol.Caller{Role: protocol.RoleOperator})
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, summary)
+	}
+	return all, nil
+}
+
+func (w watching) Awaited(h study.Hash, contributed []study.PartyID) []study.PartyID {
+	return w.server.scheduler.releaser.witness.awaited(h, contributed)
+}
