@@ -30,6 +30,14 @@ var moved = [][2]string{
 	{"version", "--version"},
 }
 
+// flagsThatMoved are flags of simulate, forecast and study create that no term is called as.
+var flagsThatMoved = map[string]string{
+	"sites": "--parties", "sets": "--parties", "set-size": "--records", "party-records": "--records",
+	"classes": "--class-shares, or --set class_shares=…", "count": "--set count=true, of kind describe", "voter": "--set voters=…",
+	"skew": "--set main_class_share=…", "made": "--set sets=made --set skew=…", "pair": "--set 'pairs=[[COLUMN, COLUMN]]'",
+	"seal-share": "--set seal.share=…", "seal-quiet": "--set seal.quiet_seconds=…", "roster-label": "--set 'roster={labels: {KEY: VALUE}}'",
+}
+
 // wasMoved is what to say where the words that somebody gave a command were a verb once;
 // nil where they were none.
 func wasMoved(cmd *cobra.Command, words []string) error {

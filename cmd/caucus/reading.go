@@ -3,8 +3,10 @@ package main
 import (
 	"bytes"
 	"cmp"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"strings"
 
@@ -87,9 +89,23 @@ func (r *reading) table(c *console, name string, s dataset.Schema, f dataset.For
 	}
 	t, err := r.mapped(c, name, s, m)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", inputName(name), err)
+		return nil, namedOnce(name, err)
 	}
 	return t, nil
+}
+
+// namedOnce is an error about a file with the file's name before it, once.
+func namedOnce(name string, err error) error {
+	var of *fs.PathError
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("there is no file %s", inputName(name))
+	case errors.As(err, &of):
+		err = of.Err
+	case strings.HasPrefix(err.Error(), name):
+		return err
+	}
+	return fmt.Errorf("%s: %w", inputName(name), err)
 }
 
 func (r *reading) mapped(c *console, name string, s dataset.Schema, m mapping.Mapping) (*dataset.Table, error) {

@@ -88,6 +88,9 @@ func asTerm(cmd *cobra.Command, err error) string {
 	if cmd.Flags().Lookup("set") == nil || !errors.As(err, &unknown) {
 		return ""
 	}
+	if now := flagsThatMoved[unknown.GetSpecifiedName()]; now != "" {
+		return ": it is now " + now
+	}
 	name := strings.ReplaceAll(unknown.GetSpecifiedName(), "-", "_")
 	if t, err := terms.Find(kindTyped(cmd.Flags().Args()), name); err == nil {
 		return fmt.Sprintf(": it is a term of the study, write --set %s=…", t.Name())
@@ -127,7 +130,7 @@ func (t *termFlags) read(c *console, cmd *cobra.Command, args []string) (terms.S
 	if path != "" {
 		c.reads(path)
 		if file, err = yamlfile.Read(path); err != nil {
-			return terms.Study{}, fmt.Errorf("read study file: %w", err)
+			return terms.Study{}, fmt.Errorf("read study file: %w", namedOnce(path, err))
 		}
 	}
 	settings, err := t.settings()

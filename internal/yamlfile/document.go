@@ -223,10 +223,12 @@ func (d *Document) syntax(err error) error {
 // New is a document without keys.
 func New() *Document { return &Document{root: &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}} }
 
-// Keys are the keys at the top, in their order; none where the document is no mapping.
-func (d *Document) Keys() (keys []string) {
-	for i := 0; d.root.Kind == yaml.MappingNode && i+1 < len(d.root.Content); i += 2 {
-		keys = append(keys, d.root.Content[i].Value)
+// Keys are the keys at the top, or below a key, in their order; none where there is no
+// mapping.
+func (d *Document) Keys(below ...string) (keys []string) {
+	n := d.Find(below...)
+	for i := 0; n != nil && n.Kind == yaml.MappingNode && i+1 < len(n.Content); i += 2 {
+		keys = append(keys, n.Content[i].Value)
 	}
 	return keys
 }

@@ -72,6 +72,17 @@ func Read(file *yamlfile.Document, dir, kind string, settings ...Setting) (Study
 	if file == nil {
 		file = yamlfile.New()
 	}
+	var rest []Setting
+	for _, of := range settings {
+		if of.Name != "kind" {
+			rest = append(rest, of)
+		} else if kind != "" && kind != of.Value {
+			return Study{}, settingError(of, fmt.Errorf("the command line says kind %s already", kind))
+		} else {
+			kind = of.Value
+		}
+	}
+	settings = rest
 	kind, err := kindOf(file, kind)
 	if err != nil {
 		return Study{}, err
@@ -118,9 +129,19 @@ func kindOf(file *yamlfile.Document, kind string) (string, error) {
 	return n.Value, nil
 }
 
-// misplaced refuses keys at the top of a file that stand elsewhere: below their kind, or
-// in studies of another kind.
+// misplaced refuses keys of a file that stand elsewhere: below their kind, at the top, or in
+// studies of another kind.
 func misplaced(file *yamlfile.Document, kind string, table []Term) error {
+	for _, section := range []string{simulation, kind} {
+		for _, key := range file.Keys(section) {
+			if slices.ContainsFunc(table, func(t Term) bool { return t.Key == section+"."+key || strings.HasPrefix(t.Key, section+"."+key+".") }) {
+				continue
+			}
+			if slices.ContainsFunc(table, func(t Term) bool { return t.Key == key }) {
+				return file.Locate(fmt.Errorf("%s: %s: it stands at the top of the file, beside %[1]s", section, key))
+			}
+		}
+	}
 	for _, key := range file.Keys() {
 		if slices.ContainsFunc(table, func(t Term) bool { return t.Key == key || strings.HasPrefix(t.Key, key+".") }) {
 			continue

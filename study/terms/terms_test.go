@@ -134,6 +134,9 @@ func TestSlips(t *testing.T) {
 		{text: "simulate: {target: 3}\nkind: ratio\n", want: `simulate: unknown key "target": do you mean "targets"?`},
 		{text: "roster: {labels: {}}\n", want: "roster: name parties"},
 		{text: "epsilon: 0\n", want: "epsilon: 0 would release nothing"},
+		{text: "kind: labels\n", settings: []string{"kind=ratio"}, want: "the study file is of kind labels, the command line says ratio"},
+		{kind: "labels", settings: []string{"kind=ratio"}, want: "--set kind=ratio: the command line says kind labels already"},
+		{text: "simulate: {parties: 3}\n", want: "study.yaml line 1: simulate: parties: it stands at the top of the file, beside simulate"},
 		{text: "map: 5\n", want: "study.yaml line 1: map: "},
 	} {
 		_, err := parse(t, c.text, c.kind, c.settings...)
