@@ -78,7 +78,7 @@ func runScripts(t *testing.T, dir string) {
 		Setup: setup,
 		// [long] is before a line that says of another case what a line without it says of one.
 		Condition: func(name string) (bool, error) { return name == "long" && testlevel.Long(), nil },
-		Cmds:      map[string]func(*testscript.TestScript, bool, []string){"eventually": eventually, "says": says, "complains": complains, "append": appendLine, "untouched": untouched, "doctor": doctor, "exports": exports, "proxy": proxy(), "field": field, "swap": swapSealed, "cut": cutFile},
+		Cmds:      map[string]func(*testscript.TestScript, bool, []string){"eventually": eventually, "says": says, "complains": complains, "append": appendLine, "admissions": admissions, "untouched": untouched, "doctor": doctor, "exports": exports, "proxy": proxy(), "field": field, "swap": swapSealed, "cut": cutFile},
 	})
 }
 
@@ -96,6 +96,11 @@ func setup(e *testscript.Env) error {
 	}
 	e.Setenv("HELPERPORT", port)
 	e.Setenv("CAUCUS_DATA", os.Getenv("CAUCUS_DATA"))
+	examples, err := filepath.Abs(filepath.Join("..", "..", "deploy", "examples"))
+	if err != nil {
+		return err
+	}
+	e.Setenv("EXAMPLES", examples)
 	group, err := hospitals(e.WorkDir)
 	if err != nil {
 		return err
@@ -112,6 +117,21 @@ func setup(e *testscript.Env) error {
 	c.Records = 60
 	table, schema := dataset.Hospitals(c)
 	return writeHospital(filepath.Join(e.WorkDir, "generated.csv"), schema, table, false)
+}
+
+// admissions writes a file of so many records as simulations generate them, of a seed.
+func admissions(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 3 {
+		ts.Fatalf("usage: admissions file records seed")
+	}
+	c := dataset.DefaultHospitalConfig()
+	var err error
+	c.Records, err = strconv.Atoi(args[1])
+	ts.Check(err)
+	c.Seed, err = strconv.ParseUint(args[2], 10, 64)
+	ts.Check(err)
+	table, schema := dataset.Hospitals(c)
+	ts.Check(writeHospital(ts.MkAbs(args[0]), schema, table, false))
 }
 
 func freePort() (string, error) {

@@ -20,7 +20,7 @@ func TestExampleStudy(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s.Unit != privacy.Record || s.ClosesIn == 0 || s.Map.Project == 0 {
+	if s.Unit != privacy.Record || s.ClosesIn == 0 || s.Kind != "describe" || s.Parties == 0 {
 		t.Errorf("study file: %+v", s)
 	}
 	t.Setenv("CAUCUS_DATA", "") // the example is about the generated hospitals
@@ -29,11 +29,11 @@ func TestExampleStudy(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.Pool = filepath.Join(dir, "pool.csv")
-	for i := range 50 { // a dozen sites of so many records do as well alone
+	for i := range s.Parties {
 		s.Roster = append(s.Roster, study.PartyID(fmt.Sprintf("site-%d", i)))
 	}
-	if _, err := quiet().propose(s); err != nil {
-		t.Fatal(err)
+	if made, err := quiet().propose(s); err != nil || made.Warning != "" {
+		t.Fatal(err, made.Warning)
 	}
 }
 

@@ -49,11 +49,11 @@ def verify(release, pool=None, **flags):
     return run("release", "verify", release, *_flags({"pool": pool, **flags}))
 
 
-def plan(sites, records, classes, **flags):
-    """Forecast a study from public numbers, as `caucus plan` does: classes are the
-    shares of the classes; further flags are that command's, such as features=12."""
-    shares = ",".join(repr(float(c)) for c in classes)
-    return run("plan", *_flags({"sites": sites, "records": records, "classes": shares, **flags}))
+def forecast(study=None, **flags):
+    """What a study would be worth, from public inputs, as `caucus forecast` says it: study
+    is a study file, or None; flags are the command's, such as parties=5, records=5400,
+    class_shares=[.73, .27], features=12. A list is written with commas."""
+    return run("forecast", *([] if study is None else [study]), *_flags(flags))
 
 
 def _flags(values):
@@ -62,6 +62,8 @@ def _flags(values):
         name = "--" + name.replace("_", "-")
         if value is True:
             given.append(name)
+        elif isinstance(value, (list, tuple)):
+            given += [name, ",".join(str(v) for v in value)]
         elif value is not None and value is not False:
             given += [name, str(value)]
     return given

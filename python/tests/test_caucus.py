@@ -203,12 +203,11 @@ class Loads(unittest.TestCase):
 
     def test_what_the_program_is_told(self):
         with mock.patch("caucus._binary.run", return_value={}) as run:
-            caucus.plan(5, 5400, [0.73, 0.27], auc=0.8, trained_on=100, json=True, pool=None)
-            run.assert_called_once_with(
-                "plan", "--sites", "5", "--records", "5400", "--classes", "0.73,0.27", "--auc", "0.8", "--trained-on", "100", "--json")
+            caucus.forecast(parties=5, records=5400, class_shares=[0.73, 0.27], auc=0.8, pool=None)
+            run.assert_called_once_with("forecast", "--parties", "5", "--records", "5400", "--class-shares", "0.73,0.27", "--auc", "0.8")
             run.reset_mock()
-            caucus.plan(5, 5400, [1 / 3] * 3)  # shares are passed on as they are
-            self.assertEqual(run.call_args.args[-1], ",".join(["0.3333333333333333"] * 3))
+            caucus.forecast("readmission.yaml", class_shares=[1 / 3] * 3)  # shares are passed on as they are
+            run.assert_called_once_with("forecast", "readmission.yaml", "--class-shares", ",".join(["0.3333333333333333"] * 3))
             run.reset_mock()
             caucus.verify("release.json", pool="pool.csv", key="5f")
             run.assert_called_once_with("release", "verify", "release.json", "--pool", "pool.csv", "--key", "5f")

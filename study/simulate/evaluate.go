@@ -202,7 +202,7 @@ func publicModel(ctx context.Context, schema dataset.Schema, r *dataset.Records,
 	made, err := learners.Softmax().Fit(ctx, by.Apply(r.X), r.Y, len(schema.Classes()), rng)
 	linear, ok := made.(learners.Linear)
 	if err != nil || !ok {
-		return nil, fmt.Errorf("simulate: no model can be fitted to the test records (%d of them have a label): give --release or --model", len(rows))
+		return nil, fmt.Errorf("simulate: no model can be fitted to the test records (%d of them have a label): name one (evaluate.model), or a column of scores (evaluate.score)", len(rows))
 	}
 	m := &evaluate.Model{Map: by, Output: classifier.Probability}
 	for i := range by.Dim() {
