@@ -97,19 +97,6 @@ const maxSchemaBytes = 4 << 20
 // maxColumns bounds how many columns a schema may name or encode to.
 const maxColumns = 100_000
 
-// ParseSchema reads a schema as YAML and validates it. A key that does not exist
-// is an error, so a typing mistake cannot go unnoticed.
-func ParseSchema(r io.Reader) (Schema, error) {
-	var s Schema
-	if err := decodeStrict(r, &s); err != nil {
-		return Schema{}, fmt.Errorf("parse schema: %w", err)
-	}
-	if err := s.Validate(); err != nil {
-		return Schema{}, err
-	}
-	return s, nil
-}
-
 // YAML writes the schema so that [ParseSchema] reads the same one back.
 func (s Schema) YAML() ([]byte, error) {
 	var out bytes.Buffer
