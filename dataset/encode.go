@@ -9,22 +9,6 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// width is the number of encoded columns of one column of the feature.
-func (f Feature) width() int {
-	switch {
-	case f.Kind == Categorical && slices.Contains(f.Levels, otherLevel):
-		return len(f.Levels)
-	case f.Kind == Categorical:
-		return len(f.Levels) + 1
-	case f.Missing:
-		return 2
-	}
-	return 1
-}
-
-// otherLevel is where texts go that are no level.
-const otherLevel = "other"
-
 // Dim is the number of encoded columns.
 func (s Schema) Dim() int {
 	d := 0

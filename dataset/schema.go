@@ -207,3 +207,19 @@ func expandNames(names []string, most int) ([]string, error) {
 	}
 	return all, nil
 }
+
+// width is the number of encoded columns of one column of the feature.
+func (f Feature) width() int {
+	switch {
+	case f.Kind == Categorical && slices.Contains(f.Levels, otherLevel):
+		return len(f.Levels)
+	case f.Kind == Categorical:
+		return len(f.Levels) + 1
+	case f.Missing:
+		return 2
+	}
+	return 1
+}
+
+// otherLevel is where texts go that are no level.
+const otherLevel = "other"
