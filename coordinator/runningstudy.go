@@ -465,3 +465,15 @@ func (c *runningStudy) sealByRule(ctx context.Context, elapsed time.Duration) (s
 	_, err = c.stepLocked(ctx, study.ShareReached{}, nil)
 	return err == nil, err
 }
+
+// pending is a contribution whose body is valid, and its answer.
+type pending struct {
+	caller  protocol.Caller
+	receipt protocol.Receipt
+	body    []byte
+	now     time.Time
+
+	done   chan struct{} // closed with the answer
+	answer protocol.Receipt
+	err    error
+}
