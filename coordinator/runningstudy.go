@@ -477,3 +477,21 @@ type pending struct {
 	answer protocol.Receipt
 	err    error
 }
+
+// errDamagedBody: a body was damaged since it was inspected.
+var errDamagedBody = errors.New("a stored contribution is not what was received")
+
+// errMissingBody: a body that is kept is not there.
+var errMissingBody = errors.New("a stored contribution is missing")
+
+// damaged says whether bodies were damaged since they were inspected.
+func damaged(err error) bool {
+	return errors.Is(err, errDamagedBody) || errors.Is(err, errMissingBody) || errors.Is(err, study.ErrOtherBodies)
+}
+
+// isLost says whether a contribution of these bytes was received and is lost. The
+// caller holds mu.
+func (c *runningStudy) isLost(party study.PartyID, digest study.BodyDigest) bool {
+	_, lost := c.lost[party]
+	return lost && c.machine.Received[party] == digest && (c.machine.State == study.Sealed || c.machine.State == study.Open)
+}
