@@ -144,3 +144,12 @@ func summary(c *runningStudy, m *study.Study, caller protocol.Caller) *pb.Summar
 		Mine: mine && caller.Role == protocol.RoleParty, Lost: lost && caller.Role == protocol.RoleParty,
 	}
 }
+
+// visible: operators see all studies; parties and readers those that have been
+// opened and name them.
+func visible(c *runningStudy, s *study.Study, caller protocol.Caller) bool {
+	if caller.Role == protocol.RoleOperator {
+		return true
+	}
+	return s.State != study.InDraft && (c.roster[study.PartyID(caller.Name)] || slices.Contains(s.Plan.Readers, caller.Name))
+}
