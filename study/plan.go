@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"reflect"
 	"slices"
@@ -151,6 +152,19 @@ func DecodePlan(canonical []byte) (Plan, error) {
 		return Plan{}, fmt.Errorf("%w: its bytes are not canonical: write them with Plan.Canonical", ErrPlan)
 	}
 	return p, nil
+}
+
+// DecodeStrictly reads one JSON document and refuses fields that are not known.
+func DecodeStrictly(b []byte, into any) error {
+	d := json.NewDecoder(bytes.NewReader(b))
+	d.DisallowUnknownFields()
+	if err := d.Decode(into); err != nil {
+		return err
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) { // More takes a closing brace for an end
+		return errors.New("bytes follow the document")
+	}
+	return nil
 }
 
 // Mapped applies the plan's public map to records; no records give an empty matrix.
