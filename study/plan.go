@@ -276,3 +276,33 @@ func (p Plan) checkDelta() error {
 	}
 	return p.CheckDelta(p.Units(), "that are publicly known to be in the study")
 }
+
+// WeightSource says where a pool's weights come from, or the margins that it was
+// drawn from, so that a plan that names such a pool states what both together
+// cost.
+type WeightSource struct {
+	Plan     Hash         `json:"plan" yaml:"plan" help:"hash of the reweigh plan that the weights of the pool come from; pool_release fills it in"`
+	Unit     privacy.Unit `json:"unit" yaml:"unit" help:"that plan's unit"`
+	Epsilon  float64      `json:"epsilon" yaml:"epsilon" help:"that plan's ε"`
+	Delta    float64      `json:"delta" yaml:"delta" help:"that plan's δ"`
+	PerParty int64        `json:"per_party,omitempty" yaml:"per_party" help:"most records that one party added, where that plan says so"`
+}
+
+func (w *WeightSource) check() error {
+	switch {
+	case w == nil:
+		return nil
+	case !w.Unit.Valid():
+		return PlanError("weights.unit", "%v: name the unit of the plan that released them", w.Unit)
+	case !(w.Epsilon > 0) || math.IsInf(w.Epsilon, 1) || !(w.Delta >= 0 && w.Delta < 1):
+		return PlanError("weights", "ε = %v, δ = %v: copy both from the plan that released the weights", w.Epsilon, w.Delta)
+	case w.PerParty < 0:
+		return PlanError("weights.per_party", "%d is negative", w.PerParty)
+	}
+	return nil
+}
+
+// Guarantee is what the weights were made under.
+func (w WeightSource) Guarantee() privacy.Guarantee {
+	return privacy.Guarantee{Unit: w.Unit, Budget: privacy.Budget{Epsilon: w.Epsilon, Delta: w.Delta}, PerParty: w.PerParty}
+}
