@@ -306,3 +306,9 @@ func (w *WeightSource) check() error {
 func (w WeightSource) Guarantee() privacy.Guarantee {
 	return privacy.Guarantee{Unit: w.Unit, Budget: privacy.Budget{Epsilon: w.Epsilon, Delta: w.Delta}, PerParty: w.PerParty}
 }
+
+// SealRule seals a study before its deadline.
+type SealRule struct {
+	Share        float64 `json:"share" yaml:"share" help:"seal the study before its deadline once this share of the roster has contributed, in (0,1], and no fewer than the minimum"`
+	QuietSeconds int     `json:"quiet_seconds,omitempty" yaml:"quiet_seconds" help:"and nobody has contributed for so long, in seconds"`
+}
