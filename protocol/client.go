@@ -1,11 +1,9 @@
 package protocol
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"crypto/tls"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -21,7 +19,6 @@ import (
 	"caucus/privacy"
 	"caucus/protocol/pb"
 	"caucus/study"
-	"caucus/study/kinds"
 )
 
 // DialOptions change how a coordinator is reached; the zero value is good.
@@ -447,31 +444,6 @@ func (c *Client) Release(ctx context.Context, ref string) (SignedRelease, error)
 	}
 	_ = c.memory.keepHelper(r.Release, keys)
 	return r, of
-}
-
-// ParseRelease reads a release that the coordinator signed and whose plan is
-// the one it names. It refuses a simulated one. One of another form comes with
-// study.ErrForm: what it says of its ledger can be read, and no more is checked than
-// its signature.
-func ParseRelease(document, signature []byte, key Verifier) (study.Release, error) {
-	if err := key.Verify(ReleaseDocument, document, signature); err != nil {
-		return study.Release{}, err
-	}
-	if manifest, err := checkForm(document); err != nil {
-		return study.Release{Manifest: manifest}, err
-	}
-	var r study.Release
-	d := json.NewDecoder(bytes.NewReader(document))
-	if err := d.Decode(&r); err != nil {
-		return study.Release{}, fmt.Errorf("%w: release: %v", ErrDamaged, err)
-	}
-	if _, err := kinds.Usable(r); err != nil {
-		return study.Release{}, fmt.Errorf("%w: %w", ErrDamaged, err)
-	}
-	if r.Simulated {
-		return study.Release{}, fmt.Errorf("%w: the release is simulated", ErrInvalid)
-	}
-	return r, nil
 }
 
 // maxDownload bounds what is taken into memory, whatever a size announces.
