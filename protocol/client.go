@@ -1,12 +1,14 @@
 package protocol
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 	"time"
 
@@ -474,4 +476,27 @@ func receive(stream grpc.ServerStreamingClient[pb.Chunk], a *Assembly, added fun
 			return err
 		}
 	}
+}
+
+// notices asks for a study's notices for parties, in their order, and the key that answers
+// are sealed to.
+func (c *Client) notices(ctx context.Context, ref string, parties []study.PartyID) (all []carriedNotice, key []byte, err error) {
+	for some := range slices.Chunk(parties, noticesAtOnce) {
+		r := &pb.NoticesRequest{Study: ref}
+		for _, p := range some {
+			r.Parties = append(r.Parties, string(p))
+		}
+		reply, err := c.admin.Notices(ctx, r)
+		if err != nil {
+			return nil, nil, FromStatus(err)
+		}
+		if all != nil && !bytes.Equal(key, reply.SealKey) {
+			return nil, nil, fmt.Errorf("%w: the study changed meanwhile", ErrBusy)
+		}
+		for _, n := range reply.Notices {
+			all = append(all, noticeOf(n))
+		}
+		key = reply.SealKey
+	}
+	return all, key, nil
 }
