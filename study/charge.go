@@ -2,6 +2,8 @@ package study
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"math/big"
 
@@ -79,4 +81,11 @@ func Squared(l2 int64) int64 {
 func (t ReleaseTerms) Laplace() bool {
 	_, ok := t.Mechanism.(privacy.DiscreteLaplace)
 	return ok
+}
+
+// ReleaseID is the id of an output of a plan in every ledger.
+func ReleaseID(plan Hash, output string) string {
+	h := sha256.New()
+	fmt.Fprintf(h, "%s\x00%s", plan, output)
+	return hex.EncodeToString(h.Sum(nil))
 }
