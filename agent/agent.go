@@ -344,3 +344,9 @@ func (a *Agent) done(effect string) {
 		f(effect)
 	}
 }
+
+// courier is the link of an agent by file; nil of one that calls.
+func (a *Agent) courier() *protocol.Courier {
+	c, _ := a.link.(*protocol.Courier)
+	return c
+}

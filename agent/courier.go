@@ -62,12 +62,6 @@ func ByFile(c Config, pack []byte, out string) (*Agent, error) {
 	return a, nil
 }
 
-// courier is the link of an agent by file; nil of one that calls.
-func (a *Agent) courier() *protocol.Courier {
-	c, _ := a.link.(*protocol.Courier)
-	return c
-}
-
 // Answered is what came of a pack.
 type Answered struct {
 	Study string     `json:"study"`

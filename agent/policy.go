@@ -279,3 +279,17 @@ func unitNames(m map[privacy.Unit]privacy.Budget) []string {
 	}
 	return names
 }
+
+// noiseObjection says why the policy does not allow who adds the noise of a plan, "" if it
+// does.
+func (p Policy) noiseObjection(plan study.Plan) string {
+	switch aggregators := plan.Noise.Shared(); {
+	case !slices.Contains(p.Noise, plan.Noise) && aggregators:
+		return fmt.Sprintf("noise %q is not allowed: the policy allows %s; to allow it, name the helper that this site trusts under policy: helper: (%s) and add %s to policy: noise:", plan.Noise, oneOf(p.Noise), getKeys, plan.Noise)
+	case !slices.Contains(p.Noise, plan.Noise):
+		return fmt.Sprintf("noise %q is not allowed: the policy allows %s", plan.Noise, oneOf(p.Noise))
+	case aggregators && !p.Helper.named():
+		return fmt.Sprintf("noise %q needs a helper, and the policy names none under helper: %s", plan.Noise, getKeys)
+	}
+	return ""
+}

@@ -6,9 +6,11 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/binary"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	mathrand "math/rand/v2"
 	"os"
 	"path/filepath"
@@ -291,4 +293,13 @@ type receipt struct {
 	Signature []byte    `json:"signature"`
 	// Amendments is how many this site knew when the receipt came, the last time.
 	Amendments int `json:"amendments,omitempty"`
+}
+
+func openSpeed(c Config) *speed {
+	s := &speed{file: filepath.Join(c.State, "speed.json"), look: stepTime, best: map[string]time.Duration{}}
+	if b, err := os.ReadFile(s.file); err != nil || json.Unmarshal(b, &s.best) != nil {
+		s.best = map[string]time.Duration{} // it is measured again
+	}
+	maps.DeleteFunc(s.best, func(_ string, d time.Duration) bool { return d < 1 })
+	return s
 }

@@ -3,8 +3,6 @@ package agent
 import (
 	"encoding/json"
 	"maps"
-	"os"
-	"path/filepath"
 	"slices"
 	"sync"
 	"time"
@@ -34,15 +32,6 @@ const speedDays = 7
 
 // measureEvery is how often an agent that runs looks again.
 const measureEvery = time.Hour
-
-func openSpeed(c Config) *speed {
-	s := &speed{file: filepath.Join(c.State, "speed.json"), look: stepTime, best: map[string]time.Duration{}}
-	if b, err := os.ReadFile(s.file); err != nil || json.Unmarshal(b, &s.best) != nil {
-		s.best = map[string]time.Duration{} // it is measured again
-	}
-	maps.DeleteFunc(s.best, func(_ string, d time.Duration) bool { return d < 1 })
-	return s
-}
 
 // step is how long stepsCounted steps take at best.
 func (s *speed) step() time.Duration {

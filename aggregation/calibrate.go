@@ -265,3 +265,19 @@ func (c Calibration) Apply(m learners.Linear, last float64) learners.Linear {
 	}
 	return learners.Linear{W: &w, Classes: m.Classes}
 }
+
+// deviations are the standard deviations of a slope whose equations' right hand sides,
+// shares and the mean along the scores, have errors of this covariance, and of that mean
+// itself where intercepts keep to the shares.
+func deviations(r learners.Recalibration, errors *mat.SymDense) (slope, along float64) {
+	columns := len(r.Intercept)
+	var factor mat.Cholesky
+	if !factor.Factorize(r.Curvature) {
+		return math.Inf(1), math.Inf(1)
+	}
+	row := mat.NewVecDense(columns+1, nil)
+	row.SetVec(columns, 1)
+	_ = factor.SolveVecTo(row, row)
+	slope = math.Sqrt(math.Max(0, mat.Inner(row, errors, row)))
+	return slope, slope / row.AtVec(columns)
+}

@@ -8,22 +8,6 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// WeightLaw says how sure the answers of a weighted pool are. All of it follows
-// from released numbers and the known law of their noise.
-type WeightLaw struct {
-	x      *mat.Dense
-	weight []float64
-	mean   []float64     // of x under the weights
-	cov    *mat.SymDense // of x under the weights
-	// factor is d×p: the noise on the tilt is factor·z, z of variance 1; nil
-	// where there is none.
-	factor *mat.Dense
-	// calibrated: the weights match the pool to means up to a ridge, so that
-	// what of a query is linear in x has no error from sampling the pool.
-	// slope is (cov+ridge)⁻¹ then.
-	slope *mat.Dense
-}
-
 // LawOf is the law of an entropy tilt (FitWeights) of rows x to means with noise:
 // a change ν of the means changes the tilt by about (cov+λ)⁻¹ν.
 func LawOf(x *mat.Dense, f WeightFit, noise Noise) *WeightLaw {
@@ -45,22 +29,6 @@ func LawOfTilt(x *mat.Dense, f WeightFit, sd float64) *WeightLaw {
 	if sd > 0 {
 		l.factor = Isotropic(len(f.Beta), sd).Factor
 	}
-	return l
-}
-
-func newWeightLaw(x *mat.Dense, weight []float64) *WeightLaw {
-	n, d := x.Dims()
-	total := 0.0
-	for i := range n {
-		total += at(weight, i)
-	}
-	l := &WeightLaw{x: x, weight: weight, mean: make([]float64, d), cov: secondMoment(x, weight)}
-	for i := range n {
-		for j, v := range x.RawRowView(i) {
-			l.mean[j] += at(weight, i) / total * v
-		}
-	}
-	l.cov.SymRankOne(l.cov, -1, mat.NewVecDense(d, l.mean))
 	return l
 }
 

@@ -196,3 +196,10 @@ func Isotropic(d int, sd float64) Noise {
 	}
 	return Noise{Factor: f}
 }
+
+func at(weight []float64, i int) float64 {
+	if weight == nil {
+		return 1
+	}
+	return weight[i]
+}

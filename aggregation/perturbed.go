@@ -4,7 +4,6 @@ import (
 	"math"
 	"math/rand/v2"
 
-	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat"
 
@@ -160,10 +159,6 @@ func (p perturbed) fit(lambda float64, accept func(*mat.Dense) bool, rng *rand.R
 		return bestW, 0, path
 	}
 	return p.solve(p.mu, best, finalGradient, bestW), best, path
-}
-
-func inner(a, b *mat.Dense) float64 {
-	return floats.Dot(a.RawMatrix().Data, b.RawMatrix().Data)
 }
 
 // response is E⟨n, W(mu+n) − W(mu)⟩ to first order: tr((curvature+λ)⁻¹C), C the

@@ -5,6 +5,7 @@ import (
 
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -74,4 +75,8 @@ func (r *ridged) norms(x *mat.Dense) []float64 {
 		squares[i] = math.Sqrt(s)
 	}
 	return squares
+}
+
+func inner(a, b *mat.Dense) float64 {
+	return floats.Dot(a.RawMatrix().Data, b.RawMatrix().Data)
 }

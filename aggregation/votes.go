@@ -182,12 +182,5 @@ func TallyNoise(x *mat.Dense, weight, variance []float64, classes int) Noise {
 	return Noise{Factor: squareRoot(gram(1, scaled)), Centred: classes > 2}
 }
 
-func at(weight []float64, i int) float64 {
-	if weight == nil {
-		return 1
-	}
-	return weight[i]
-}
-
 // squareRoot is the symmetric root of a positive semi-definite matrix.
 func squareRoot(s *mat.SymDense) *mat.Dense { return metricOfSecondMoment(s).power(0.5, 1, 0) }

@@ -14,9 +14,6 @@ import (
 	"caucus/study"
 )
 
-// batch is the most contributions of one call, and of one transaction.
-const batch = 32
-
 // Peer is the helper as the coordinator sees it: a Server, or a connection to one that knows
 // the coordinator. Each call may be made again, and gives the same answer.
 type Peer interface {

@@ -103,23 +103,6 @@ func (s *Server) lost(ctx context.Context) (lines []privacy.Line, err error) {
 	return lines, err
 }
 
-// note keeps the newest share of the helper's, to be shown to it.
-func (s *Server) note(share Signed) error {
-	var said Share
-	if share.Document == nil {
-		return nil
-	}
-	if err := study.DecodeStrictly(share.Document, &said); err != nil {
-		return err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if said.Step > s.newestStep {
-		s.newest, s.newestStep = share, said.Step
-	}
-	return nil
-}
-
 // recall shows the helper the newest share of it.
 func (s *Server) recall(ctx context.Context, helper Peer) error {
 	s.mu.Lock()

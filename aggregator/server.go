@@ -545,3 +545,20 @@ func (s *Server) Cancel(ctx context.Context, plan study.Hash, reason string) err
 	})
 	return err
 }
+
+// note keeps the newest share of the helper's, to be shown to it.
+func (s *Server) note(share Signed) error {
+	var said Share
+	if share.Document == nil {
+		return nil
+	}
+	if err := study.DecodeStrictly(share.Document, &said); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if said.Step > s.newestStep {
+		s.newest, s.newestStep = share, said.Step
+	}
+	return nil
+}

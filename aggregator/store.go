@@ -18,6 +18,9 @@ import (
 //go:embed migrations/*.sql
 var migrations embed.FS
 
+// batch is the most contributions of one call, and of one transaction.
+const batch = 32
+
 // file is how a store is kept. Its mark is "Caus" in ASCII. What is deleted is overwritten.
 var file = database.SQLite{
 	Schema:  database.Schema{Name: "shares", Application: 0x43617573, Migrations: migrations},

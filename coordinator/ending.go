@@ -17,23 +17,6 @@ import (
 // How a study ends before its deadline, or after it: sealed by the rule in force or
 // by an operator, amended, or taken up again after it failed.
 
-// sealByRule seals an open study to which enough have contributed, once nobody more
-// came for as long as its rule says. That is counted from when the last contribution
-// was stored, or from when this process began to hold the study, by the time that passes.
-func (c *runningStudy) sealByRule(ctx context.Context, elapsed time.Duration) (sealed bool, err error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	defer c.settle()
-	if err := c.load(ctx); err != nil || c.machine.State != study.Open || c.machine.Ending().Seal == nil {
-		return false, err
-	}
-	if !c.machine.Enough() || elapsed-c.quietSince < c.machine.Ending().Seal.Quiet() {
-		return false, nil
-	}
-	_, err = c.stepLocked(ctx, study.ShareReached{}, nil)
-	return err == nil, err
-}
-
 // CloseStudy seals an open study with what is there.
 func (s *Server) CloseStudy(ctx context.Context, r *pb.StudyRequest) (*pb.Summary, error) {
 	c, err := s.registry.find(ctx, r.Study, members.CallerOf(ctx))

@@ -3,6 +3,7 @@ package coordinator
 import (
 	"context"
 	"errors"
+	"math"
 	"slices"
 	"strings"
 	"unique"
@@ -122,4 +123,33 @@ func (c *runningStudy) summaryFor(ctx context.Context, caller protocol.Caller) (
 		return nil, err
 	}
 	return summary(c, c.machine, caller), nil
+}
+
+// summary is what a caller is told of a study; it is called within runningStudy.view.
+func summary(c *runningStudy, m *study.Study, caller protocol.Caller) *pb.Summary {
+	_, mine := m.Received[study.PartyID(caller.Name)]
+	_, lost := c.lost[study.PartyID(caller.Name)]
+	reason := m.Reason
+	if reason == "" && !protocol.Final(m.State) {
+		reason = c.trouble
+	}
+	contributed := len(m.Received)
+	if m.State == study.Open {
+		contributed = m.Have()
+	}
+	return &pb.Summary{
+		PlanHash: m.Hash[:], Name: m.Plan.Name, Kind: m.Plan.Kind, State: string(m.State), Reason: reason,
+		DeadlineUnixMillis: m.Ending().Deadline.UnixMilli(), Roster: uint32(len(m.Plan.Roster)),
+		Contributed: uint32(contributed), Minimum: uint32(min(m.Ending().Minimum, math.MaxUint32)), Amendments: uint32(m.Chain.Len()),
+		Mine: mine && caller.Role == protocol.RoleParty, Lost: lost && caller.Role == protocol.RoleParty,
+	}
+}
+
+// visible: operators see all studies; parties and readers those that have been
+// opened and name them.
+func visible(c *runningStudy, s *study.Study, caller protocol.Caller) bool {
+	if caller.Role == protocol.RoleOperator {
+		return true
+	}
+	return s.State != study.InDraft && (c.roster[study.PartyID(caller.Name)] || slices.Contains(s.Plan.Readers, caller.Name))
 }

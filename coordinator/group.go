@@ -23,18 +23,6 @@ import (
 //     a party that is in a group twice is never refused because of bytes that were
 //     not stored.
 
-// pending is a contribution whose body is valid, and its answer.
-type pending struct {
-	caller  protocol.Caller
-	receipt protocol.Receipt
-	body    []byte
-	now     time.Time
-
-	done   chan struct{} // closed with the answer
-	answer protocol.Receipt
-	err    error
-}
-
 // errNoAnswer is told to those whom a panic left without one.
 var errNoAnswer = errors.New("store contribution: it was given up")
 

@@ -112,12 +112,3 @@ func (r *registry) find(ctx context.Context, ref string, caller protocol.Caller)
 	}
 	return nil, fmt.Errorf("%w: %q begins the hash of %d studies: give more of it", protocol.ErrInvalid, ref, len(found))
 }
-
-// visible: operators see all studies; parties and readers those that have been
-// opened and name them.
-func visible(c *runningStudy, s *study.Study, caller protocol.Caller) bool {
-	if caller.Role == protocol.RoleOperator {
-		return true
-	}
-	return s.State != study.InDraft && (c.roster[study.PartyID(caller.Name)] || slices.Contains(s.Plan.Readers, caller.Name))
-}

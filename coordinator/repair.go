@@ -172,13 +172,6 @@ func (c *runningStudy) loseFolded(ctx context.Context, m repairer, why error) er
 	return err
 }
 
-// isLost says whether a contribution of these bytes was received and is lost. The
-// caller holds mu.
-func (c *runningStudy) isLost(party study.PartyID, digest study.BodyDigest) bool {
-	_, lost := c.lost[party]
-	return lost && c.machine.Received[party] == digest && (c.machine.State == study.Sealed || c.machine.State == study.Open)
-}
-
 // restoreLocked takes the bytes of a contribution that was lost, and answers with
 // the receipt that it had.
 func (c *runningStudy) restoreLocked(ctx context.Context, caller protocol.Caller, r protocol.Receipt, body []byte) (protocol.Receipt, error) {
@@ -196,15 +189,4 @@ func (c *runningStudy) restoreLocked(ctx context.Context, caller protocol.Caller
 	}
 	c.quietSince = c.watch.clock.Elapsed()
 	return c.receiptLocked(ctx, r.Party)
-}
-
-// errDamagedBody: a body was damaged since it was inspected.
-var errDamagedBody = errors.New("a stored contribution is not what was received")
-
-// errMissingBody: a body that is kept is not there.
-var errMissingBody = errors.New("a stored contribution is missing")
-
-// damaged says whether bodies were damaged since they were inspected.
-func damaged(err error) bool {
-	return errors.Is(err, errDamagedBody) || errors.Is(err, errMissingBody) || errors.Is(err, study.ErrOtherBodies)
 }

@@ -448,3 +448,50 @@ func permanent(err error) bool {
 	return !errors.Is(err, protocol.ErrUnavailable) && !errors.Is(err, protocol.ErrHelper) && !errors.Is(err, privacy.ErrBehind) && !errors.Is(err, errWaits) && !damaged(err) && !errors.Is(err, records.ErrDamagedSum) &&
 		!errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) && records.Explain(err) == err
 }
+
+// sealByRule seals an open study to which enough have contributed, once nobody more
+// came for as long as its rule says. That is counted from when the last contribution
+// was stored, or from when this process began to hold the study, by the time that passes.
+func (c *runningStudy) sealByRule(ctx context.Context, elapsed time.Duration) (sealed bool, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	defer c.settle()
+	if err := c.load(ctx); err != nil || c.machine.State != study.Open || c.machine.Ending().Seal == nil {
+		return false, err
+	}
+	if !c.machine.Enough() || elapsed-c.quietSince < c.machine.Ending().Seal.Quiet() {
+		return false, nil
+	}
+	_, err = c.stepLocked(ctx, study.ShareReached{}, nil)
+	return err == nil, err
+}
+
+// pending is a contribution whose body is valid, and its answer.
+type pending struct {
+	caller  protocol.Caller
+	receipt protocol.Receipt
+	body    []byte
+	now     time.Time
+
+	done   chan struct{} // closed with the answer
+	answer protocol.Receipt
+	err    error
+}
+
+// errDamagedBody: a body was damaged since it was inspected.
+var errDamagedBody = errors.New("a stored contribution is not what was received")
+
+// errMissingBody: a body that is kept is not there.
+var errMissingBody = errors.New("a stored contribution is missing")
+
+// damaged says whether bodies were damaged since they were inspected.
+func damaged(err error) bool {
+	return errors.Is(err, errDamagedBody) || errors.Is(err, errMissingBody) || errors.Is(err, study.ErrOtherBodies)
+}
+
+// isLost says whether a contribution of these bytes was received and is lost. The
+// caller holds mu.
+func (c *runningStudy) isLost(party study.PartyID, digest study.BodyDigest) bool {
+	_, lost := c.lost[party]
+	return lost && c.machine.Received[party] == digest && (c.machine.State == study.Sealed || c.machine.State == study.Open)
+}

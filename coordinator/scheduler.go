@@ -158,3 +158,47 @@ func (s *scheduler) move(ctx context.Context, c *runningStudy) {
 		s.log.Log(ctx, level, "study cannot move on; it will be tried again", "study", c.hash, "wait", c.wait, "error", err)
 	}
 }
+
+// confirms asks the helper about all open studies, again and again, until the context ends.
+func (s *scheduler) confirms(ctx context.Context) {
+	for next := s.clock.Elapsed(); ; {
+		if s.clock.Elapsed() >= next {
+			for _, c := range s.registry.all() {
+				if c.over.Load() || ctx.Err() != nil {
+					continue
+				}
+				ended, err := c.confirmOpen(ctx)
+				switch {
+				case ended != "":
+					s.log.Error("study fails", "study", c.hash, "error", ended)
+				case err != nil && ctx.Err() == nil:
+					s.log.Warn("whether both servers stand by a study is not known; it will be asked again", "study", c.hash, "error", err)
+				}
+			}
+			s.tellEnded(ctx)
+			next = s.clock.Elapsed() + confirmEvery
+		}
+		if !s.clock.Sleep(ctx, s.tick) {
+			return
+		}
+	}
+}
+
+// tellEnded tells the helper of each study that failed for good at this coordinator's half, so
+// that it forgets its share and has room for others. What it does not answer to is told the
+// next time, also after a restart: which are told is in the store of shares.
+func (s *scheduler) tellEnded(ctx context.Context) {
+	sharing := s.registry.sharing
+	untold, err := sharing.server.Untold(ctx)
+	for _, h := range untold {
+		one, stop := context.WithTimeout(ctx, confirmTime)
+		err = sharing.server.Tell(one, h, sharing.helper)
+		if stop(); err != nil {
+			break // most likely the next would not be answered either
+		}
+		s.log.Info("the helper knows that a study is over", "study", h)
+	}
+	if err != nil && ctx.Err() == nil {
+		s.log.Warn("the helper does not know of every study that is over; it will be told again", "error", err)
+	}
+}

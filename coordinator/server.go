@@ -19,6 +19,7 @@ import (
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/reflection"
 
+	"caucus/aggregation/shares"
 	aggregators "caucus/aggregator"
 	"caucus/coordinator/folder"
 	"caucus/coordinator/members"
@@ -29,6 +30,7 @@ import (
 	"caucus/privacy/journal"
 	"caucus/protocol"
 	"caucus/protocol/pb"
+	"caucus/study"
 )
 
 // Server is a coordinator.
@@ -356,4 +358,62 @@ func (s *Server) address() string {
 		return s.config.Address
 	}
 	return s.Addr()
+}
+
+// noteDamage looks at a failure of the store or the ledger. Files that are damaged end
+// the coordinator's health until it is started again, on sound ones: whoever
+// watches it is told by its first look at a damaged page.
+func (s *Server) noteDamage(err error) {
+	if !database.Damaged(err) || !s.unwell.CompareAndSwap(false, true) {
+		return
+	}
+	s.config.Log.Error("a file of this coordinator is damaged: stop it and restore a backup of the whole folder", "error", err)
+	if s.health != nil {
+		s.health.SetServingStatus("", grpc_health_v1.HealthCheckResponse_NOT_SERVING)
+	}
+}
+
+// openHelper opens this coordinator's half, where a helper is configured. It releases through
+// the coordinator's own ledger.
+func (s *Server) openHelper(j privacy.Journal) error {
+	c := s.config
+	if !c.Helper.Named() {
+		return nil
+	}
+	signer, err := protocol.LoadSigner(c.Path(folder.SharesKey))
+	if err != nil {
+		return fmt.Errorf("helper: %w: caucus helper keys makes it", err)
+	}
+	if err := database.Check(c.Path(folder.SharesFile)); err != nil {
+		return err
+	}
+	server, err := aggregators.Open(context.Background(), aggregators.Config{
+		Role: shares.Coordinator, Store: c.Path(folder.SharesFile), Head: c.SharesHead(), Journal: j, Ledger: s.scheduler.releaser.ledger,
+		Signer: signer, Other: c.Helper.Key, Checkpoint: c.Checkpoint,
+		Task: func(ctx context.Context, h study.Hash) (study.Task, error) {
+			study := s.registry.byHash(h)
+			if study == nil {
+				return nil, fmt.Errorf("%w: no study %s", protocol.ErrNotFound, h)
+			}
+			a, err := study.aggregator(ctx)
+			if err != nil {
+				return nil, err
+			}
+			return a.task, nil
+		},
+	})
+	if err != nil {
+		return fmt.Errorf("helper: %w", err)
+	}
+	s.closers = append(s.closers, server.Close)
+	if server.Behind() {
+		c.Log.Error("what this coordinator keeps of shares was put back to an older state: no study with noise by aggregators goes on until caucus helper keys --reconcile")
+	}
+	helper, err := aggregators.Dial(c.Helper.Address, signer, c.Helper.Key)
+	if err != nil {
+		return err
+	}
+	s.closers = append(s.closers, helper.Close)
+	*s.sharing = sharing{server, helper, [2]protocol.SignerKey{signer.Key(), c.Helper.Key}}
+	return nil
 }

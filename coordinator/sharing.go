@@ -8,11 +8,9 @@ import (
 	"maps"
 	"slices"
 
-	"caucus/aggregation/shares"
 	aggregators "caucus/aggregator"
 	"caucus/coordinator/folder"
 	"caucus/coordinator/records"
-	"caucus/internal/database"
 	"caucus/privacy"
 	"caucus/protocol"
 	"caucus/protocol/pb"
@@ -32,51 +30,6 @@ type sharing struct {
 }
 
 func (s *sharing) helped() bool { return s.server != nil }
-
-// openHelper opens this coordinator's half, where a helper is configured. It releases through
-// the coordinator's own ledger.
-func (s *Server) openHelper(j privacy.Journal) error {
-	c := s.config
-	if !c.Helper.Named() {
-		return nil
-	}
-	signer, err := protocol.LoadSigner(c.Path(folder.SharesKey))
-	if err != nil {
-		return fmt.Errorf("helper: %w: caucus helper keys makes it", err)
-	}
-	if err := database.Check(c.Path(folder.SharesFile)); err != nil {
-		return err
-	}
-	server, err := aggregators.Open(context.Background(), aggregators.Config{
-		Role: shares.Coordinator, Store: c.Path(folder.SharesFile), Head: c.SharesHead(), Journal: j, Ledger: s.scheduler.releaser.ledger,
-		Signer: signer, Other: c.Helper.Key, Checkpoint: c.Checkpoint,
-		Task: func(ctx context.Context, h study.Hash) (study.Task, error) {
-			study := s.registry.byHash(h)
-			if study == nil {
-				return nil, fmt.Errorf("%w: no study %s", protocol.ErrNotFound, h)
-			}
-			a, err := study.aggregator(ctx)
-			if err != nil {
-				return nil, err
-			}
-			return a.task, nil
-		},
-	})
-	if err != nil {
-		return fmt.Errorf("helper: %w", err)
-	}
-	s.closers = append(s.closers, server.Close)
-	if server.Behind() {
-		c.Log.Error("what this coordinator keeps of shares was put back to an older state: no study with noise by aggregators goes on until caucus helper keys --reconcile")
-	}
-	helper, err := aggregators.Dial(c.Helper.Address, signer, c.Helper.Key)
-	if err != nil {
-		return err
-	}
-	s.closers = append(s.closers, helper.Close)
-	*s.sharing = sharing{server, helper, [2]protocol.SignerKey{signer.Key(), c.Helper.Key}}
-	return nil
-}
 
 // isShared says whether a study is one of two servers, with its plan as it was signed.
 func (c *runningStudy) isShared(ctx context.Context) (canonical []byte, plan study.Plan, is bool, err error) {

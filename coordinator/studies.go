@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 
 	"google.golang.org/grpc"
@@ -43,26 +42,6 @@ func (s *Server) List(ctx context.Context, r *pb.ListRequest) (*pb.ListReply, er
 		}
 	}
 	return reply, nil
-}
-
-// summary is what a caller is told of a study; it is called within runningStudy.view.
-func summary(c *runningStudy, m *study.Study, caller protocol.Caller) *pb.Summary {
-	_, mine := m.Received[study.PartyID(caller.Name)]
-	_, lost := c.lost[study.PartyID(caller.Name)]
-	reason := m.Reason
-	if reason == "" && !protocol.Final(m.State) {
-		reason = c.trouble
-	}
-	contributed := len(m.Received)
-	if m.State == study.Open {
-		contributed = m.Have()
-	}
-	return &pb.Summary{
-		PlanHash: m.Hash[:], Name: m.Plan.Name, Kind: m.Plan.Kind, State: string(m.State), Reason: reason,
-		DeadlineUnixMillis: m.Ending().Deadline.UnixMilli(), Roster: uint32(len(m.Plan.Roster)),
-		Contributed: uint32(contributed), Minimum: uint32(min(m.Ending().Minimum, math.MaxUint32)), Amendments: uint32(m.Chain.Len()),
-		Mine: mine && caller.Role == protocol.RoleParty, Lost: lost && caller.Role == protocol.RoleParty,
-	}
 }
 
 // Show gives one study: what is known of it, then its plan, then the parties.

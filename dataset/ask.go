@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"caucus/internal/yamlfile"
 )
 
 // Ask answers a condition for every row of a public table, which may have more columns
@@ -90,13 +88,4 @@ func (c *column) checkComparison(of comparison) error {
 		return fmt.Errorf("%s %s: %s holds texts, which are compared by == and !=", of.column, of.op, of.column)
 	}
 	return noLevel(of, c.values)
-}
-
-// noLevel says that a column has no such text, and which one may be meant.
-func noLevel(of comparison, levels []string) error {
-	meant := ""
-	if near := yamlfile.Nearest(of.value, levels, len(yamlfile.Bare(of.value))/4); near != "" {
-		meant = fmt.Sprintf("do you mean %q? ", near)
-	}
-	return fmt.Errorf("%q is no level of %s: %sit has %s", of.value, of.column, meant, listNames(levels))
 }

@@ -2,6 +2,8 @@ package dataset
 
 import (
 	"math"
+	"strconv"
+	"strings"
 
 	"gonum.org/v1/gonum/mat"
 )
@@ -146,4 +148,53 @@ func (s *Schema) encodeFeatures(t *Table, x *mat.Dense) []Remark {
 		}
 	}
 	return remarks
+}
+
+func (s Schema) isMissing(text string) bool { return text == "" || text == s.Missing }
+
+// levels finds the position of a text, also when it is another way to write the
+// same number.
+type levels struct{ exact, number map[string]int }
+
+func newLevels(names []string) levels {
+	l := levels{exact: make(map[string]int, len(names)), number: make(map[string]int)}
+	for i, name := range names {
+		l.add(name, i)
+	}
+	return l
+}
+
+func (l levels) add(name string, i int) {
+	l.exact[name] = i
+	if n, ok := canonicalNumber(name); ok {
+		if _, taken := l.number[n]; !taken {
+			l.number[n] = i
+		}
+	}
+}
+
+func (l levels) find(text string) (int, bool) {
+	if i, ok := l.exact[text]; ok {
+		return i, true
+	}
+	if len(l.number) == 0 {
+		return 0, false
+	}
+	if n, ok := canonicalNumber(text); ok {
+		i, ok := l.number[n]
+		return i, ok
+	}
+	return 0, false
+}
+
+func canonicalNumber(text string) (string, bool) {
+	v, ok := ParseNumber(text)
+	return strconv.FormatFloat(v+0, 'g', -1, 64), ok // +0 turns -0 into 0
+}
+
+// ParseNumber reads a cell's finite decimal number. Go's own writings for programs are none in
+// a file of records: 1_0 is not 10 there, nor 0x1p4 16.
+func ParseNumber(text string) (float64, bool) {
+	v, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
+	return v, err == nil && !math.IsNaN(v) && !math.IsInf(v, 0) && !strings.ContainsAny(text, "_xX")
 }

@@ -10,7 +10,6 @@ import (
 	"io"
 	"path"
 	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -117,28 +116,4 @@ func (p *pictures) table(classes []string) *Table {
 	columns := byteColumns(p.pixels, n, size)
 	columns = append(columns, column{name: "label", values: slices.Clone(classes), codes: codes{narrow: p.labels}})
 	return newTable(n, columns)
-}
-
-// byteColumns makes columns "p0", "p1", ... of n rows of bytes.
-func byteColumns(pixels []byte, n, size int) []column {
-	// The text of a byte is its code, so a column's codes are the pixels.
-	values := make([]string, 256)
-	for v := range values {
-		values[v] = strconv.Itoa(v)
-	}
-	cells := make([]uint8, n*size) // column after column
-	const block = 64               // images turned over at a time, to stay in cache
-	for first := 0; first < n; first += block {
-		last := min(first+block, n)
-		for p := range size {
-			for i := first; i < last; i++ {
-				cells[p*n+i] = pixels[i*size+p]
-			}
-		}
-	}
-	columns := make([]column, size, size+1)
-	for p := range columns {
-		columns[p] = column{name: "p" + strconv.Itoa(p), values: values, codes: codes{narrow: cells[p*n : (p+1)*n : (p+1)*n]}}
-	}
-	return columns
 }

@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"caucus/internal/yamlfile"
 	"fmt"
 	"slices"
 )
@@ -151,4 +152,13 @@ func (s Schema) meanings(column string, cells []string) []string {
 		}
 	}
 	return out
+}
+
+// noLevel says that a column has no such text, and which one may be meant.
+func noLevel(of comparison, levels []string) error {
+	meant := ""
+	if near := yamlfile.Nearest(of.value, levels, len(yamlfile.Bare(of.value))/4); near != "" {
+		meant = fmt.Sprintf("do you mean %q? ", near)
+	}
+	return fmt.Errorf("%q is no level of %s: %sit has %s", of.value, of.column, meant, listNames(levels))
 }

@@ -97,19 +97,6 @@ const maxSchemaBytes = 4 << 20
 // maxColumns bounds how many columns a schema may name or encode to.
 const maxColumns = 100_000
 
-// ParseSchema reads a schema as YAML and validates it. A key that does not exist
-// is an error, so a typing mistake cannot go unnoticed.
-func ParseSchema(r io.Reader) (Schema, error) {
-	var s Schema
-	if err := decodeStrict(r, &s); err != nil {
-		return Schema{}, fmt.Errorf("parse schema: %w", err)
-	}
-	if err := s.Validate(); err != nil {
-		return Schema{}, err
-	}
-	return s, nil
-}
-
 // YAML writes the schema so that [ParseSchema] reads the same one back.
 func (s Schema) YAML() ([]byte, error) {
 	var out bytes.Buffer
@@ -220,3 +207,19 @@ func expandNames(names []string, most int) ([]string, error) {
 	}
 	return all, nil
 }
+
+// width is the number of encoded columns of one column of the feature.
+func (f Feature) width() int {
+	switch {
+	case f.Kind == Categorical && slices.Contains(f.Levels, otherLevel):
+		return len(f.Levels)
+	case f.Kind == Categorical:
+		return len(f.Levels) + 1
+	case f.Missing:
+		return 2
+	}
+	return 1
+}
+
+// otherLevel is where texts go that are no level.
+const otherLevel = "other"

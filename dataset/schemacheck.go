@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"fmt"
+	"io"
 	"maps"
 	"math"
 	"slices"
@@ -171,4 +172,17 @@ func firstRepeated(texts []string) string {
 		seen[t] = true
 	}
 	return ""
+}
+
+// ParseSchema reads a schema as YAML and validates it. A key that does not exist
+// is an error, so a typing mistake cannot go unnoticed.
+func ParseSchema(r io.Reader) (Schema, error) {
+	var s Schema
+	if err := decodeStrict(r, &s); err != nil {
+		return Schema{}, fmt.Errorf("parse schema: %w", err)
+	}
+	if err := s.Validate(); err != nil {
+		return Schema{}, err
+	}
+	return s, nil
 }

@@ -2,7 +2,6 @@ package dataset
 
 import (
 	"encoding/csv"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -68,23 +67,6 @@ func pickRows[T any](from []T, rows []int) []T {
 	return to
 }
 
-// NewTable makes a table of the named columns and the given rows. It fails when
-// a name is empty or occurs twice, or a row has another number of cells. Cells
-// are kept as they are.
-func NewTable(columns []string, rows [][]string) (*Table, error) {
-	b, err := newTableBuilder(columns)
-	if err != nil {
-		return nil, err
-	}
-	for i, row := range rows {
-		if len(row) != len(columns) {
-			return nil, fmt.Errorf("make table: row %d has %d cells for %d columns", i, len(row), len(columns))
-		}
-		b.add(row)
-	}
-	return b.table(), nil
-}
-
 // Rows is the number of rows.
 func (t *Table) Rows() int { return t.rows }
 
@@ -123,34 +105,6 @@ func (t *Table) Select(rows []int) *Table {
 		s.columns[i] = column{name: c.name, values: c.values, codes: c.codes.pick(rows)}
 	}
 	return s
-}
-
-// Concat is the rows of all tables, one after the other, under the columns of
-// the first. It fails when a later table has other columns; their order may
-// differ.
-func Concat(tables ...*Table) (*Table, error) {
-	if len(tables) == 0 {
-		return nil, errors.New("join tables: there are none")
-	}
-	names := tables[0].Columns()
-	b, err := newTableBuilder(names)
-	if err != nil {
-		return nil, err
-	}
-	row := make([]string, len(names))
-	for n, t := range tables {
-		if len(t.columns) != len(names) || slices.ContainsFunc(names, func(s string) bool { return !t.Has(s) }) {
-			return nil, fmt.Errorf("join tables: table %d has the columns %s, the first has %s",
-				n, showColumns(t.Columns()), showColumns(names))
-		}
-		for r := range t.rows {
-			for i, name := range names {
-				row[i], _ = t.Cell(r, name)
-			}
-			b.add(row)
-		}
-	}
-	return b.table(), nil
 }
 
 // WriteCSV writes the table as comma-separated text with a header, which

@@ -2,31 +2,11 @@ package protocol
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"caucus/protocol/pb"
 	"caucus/study"
 )
-
-// ParseAmendments reads the amendments of a plan: each signed by the coordinator, the
-// next of the one before, and within what the plan allows. Errors wrap ErrDamaged or
-// study.ErrAmendment.
-func ParseAmendments(p study.Plan, h study.Hash, all []study.Signed, key Verifier) (*study.Chain, error) {
-	if len(all) > study.MaxAmendments {
-		return nil, fmt.Errorf("%w: %d amendments of one plan", ErrDamaged, len(all))
-	}
-	chain := study.NewChain(p, h)
-	for _, a := range all {
-		if err := key.Verify(AmendmentDocument, a.Document, a.Signature); err != nil {
-			return nil, err
-		}
-		if _, err := chain.Add(a.Document); err != nil {
-			return nil, err
-		}
-	}
-	return chain, nil
-}
 
 // CloseStudy seals an open study with what is there; study.ErrTooFew below its minimum.
 func (c *Client) CloseStudy(ctx context.Context, ref string) (Study, error) {

@@ -5,10 +5,10 @@ import (
 	"context"
 	"crypto/sha256"
 	"crypto/tls"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 	"time"
 
@@ -21,7 +21,6 @@ import (
 	"caucus/privacy"
 	"caucus/protocol/pb"
 	"caucus/study"
-	"caucus/study/kinds"
 )
 
 // DialOptions change how a coordinator is reached; the zero value is good.
@@ -449,31 +448,6 @@ func (c *Client) Release(ctx context.Context, ref string) (SignedRelease, error)
 	return r, of
 }
 
-// ParseRelease reads a release that the coordinator signed and whose plan is
-// the one it names. It refuses a simulated one. One of another form comes with
-// study.ErrForm: what it says of its ledger can be read, and no more is checked than
-// its signature.
-func ParseRelease(document, signature []byte, key Verifier) (study.Release, error) {
-	if err := key.Verify(ReleaseDocument, document, signature); err != nil {
-		return study.Release{}, err
-	}
-	if manifest, err := checkForm(document); err != nil {
-		return study.Release{Manifest: manifest}, err
-	}
-	var r study.Release
-	d := json.NewDecoder(bytes.NewReader(document))
-	if err := d.Decode(&r); err != nil {
-		return study.Release{}, fmt.Errorf("%w: release: %v", ErrDamaged, err)
-	}
-	if _, err := kinds.Usable(r); err != nil {
-		return study.Release{}, fmt.Errorf("%w: %w", ErrDamaged, err)
-	}
-	if r.Simulated {
-		return study.Release{}, fmt.Errorf("%w: the release is simulated", ErrInvalid)
-	}
-	return r, nil
-}
-
 // maxDownload bounds what is taken into memory, whatever a size announces.
 const maxDownload = 1 << 30
 
@@ -502,4 +476,27 @@ func receive(stream grpc.ServerStreamingClient[pb.Chunk], a *Assembly, added fun
 			return err
 		}
 	}
+}
+
+// notices asks for a study's notices for parties, in their order, and the key that answers
+// are sealed to.
+func (c *Client) notices(ctx context.Context, ref string, parties []study.PartyID) (all []carriedNotice, key []byte, err error) {
+	for some := range slices.Chunk(parties, noticesAtOnce) {
+		r := &pb.NoticesRequest{Study: ref}
+		for _, p := range some {
+			r.Parties = append(r.Parties, string(p))
+		}
+		reply, err := c.admin.Notices(ctx, r)
+		if err != nil {
+			return nil, nil, FromStatus(err)
+		}
+		if all != nil && !bytes.Equal(key, reply.SealKey) {
+			return nil, nil, fmt.Errorf("%w: the study changed meanwhile", ErrBusy)
+		}
+		for _, n := range reply.Notices {
+			all = append(all, noticeOf(n))
+		}
+		key = reply.SealKey
+	}
+	return all, key, nil
 }

@@ -2,11 +2,9 @@ package protocol
 
 import (
 	"bytes"
-	"context"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"time"
 
 	"caucus/privacy"
@@ -80,29 +78,6 @@ func decodeNotice(document []byte, n *Notice) error {
 
 // noticesAtOnce is how many notices a call asks for: some 700 bytes each come back.
 const noticesAtOnce = 300
-
-// notices asks for a study's notices for parties, in their order, and the key that answers
-// are sealed to.
-func (c *Client) notices(ctx context.Context, ref string, parties []study.PartyID) (all []carriedNotice, key []byte, err error) {
-	for some := range slices.Chunk(parties, noticesAtOnce) {
-		r := &pb.NoticesRequest{Study: ref}
-		for _, p := range some {
-			r.Parties = append(r.Parties, string(p))
-		}
-		reply, err := c.admin.Notices(ctx, r)
-		if err != nil {
-			return nil, nil, FromStatus(err)
-		}
-		if all != nil && !bytes.Equal(key, reply.SealKey) {
-			return nil, nil, fmt.Errorf("%w: the study changed meanwhile", ErrBusy)
-		}
-		for _, n := range reply.Notices {
-			all = append(all, noticeOf(n))
-		}
-		key = reply.SealKey
-	}
-	return all, key, nil
-}
 
 // carriedNotice is a notice and, where the party's answer was accepted, its receipt,
 // encrypted.

@@ -8,6 +8,7 @@ import (
 
 	"caucus/privacy"
 	"caucus/study"
+	"caucus/study/kinds"
 )
 
 // SignedRelease is a release with the bytes the coordinator signed. As JSON it
@@ -126,4 +127,29 @@ func checkForm(document []byte) (study.Manifest, error) {
 		return m, nil
 	}
 	return m, m.CheckForm()
+}
+
+// ParseRelease reads a release that the coordinator signed and whose plan is
+// the one it names. It refuses a simulated one. One of another form comes with
+// study.ErrForm: what it says of its ledger can be read, and no more is checked than
+// its signature.
+func ParseRelease(document, signature []byte, key Verifier) (study.Release, error) {
+	if err := key.Verify(ReleaseDocument, document, signature); err != nil {
+		return study.Release{}, err
+	}
+	if manifest, err := checkForm(document); err != nil {
+		return study.Release{Manifest: manifest}, err
+	}
+	var r study.Release
+	d := json.NewDecoder(bytes.NewReader(document))
+	if err := d.Decode(&r); err != nil {
+		return study.Release{}, fmt.Errorf("%w: release: %v", ErrDamaged, err)
+	}
+	if _, err := kinds.Usable(r); err != nil {
+		return study.Release{}, fmt.Errorf("%w: %w", ErrDamaged, err)
+	}
+	if r.Simulated {
+		return study.Release{}, fmt.Errorf("%w: the release is simulated", ErrInvalid)
+	}
+	return r, nil
 }

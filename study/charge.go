@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"math/big"
 
@@ -25,45 +24,6 @@ type Charge struct {
 	Matrix privacy.Digest
 	// Cost is what is charged: never below Exact.
 	Cost privacy.Cost
-}
-
-// contributionForm counts the ways in which contributions are written. A party refuses a plan
-// of another one before it is charged: its terms are others.
-const contributionForm = 2
-
-// TermsDigest digests what a task's releases are made under: outputs, bounds,
-// mechanisms, their parameters and matrices, as this machine computes them from
-// plan and pool, and how contributions are written. Some follow from floating-point sums over the pool, which two kinds of
-// processor may round differently.
-func TermsDigest(t Task) (string, error) {
-	charges, err := t.Charges(0)
-	if err != nil {
-		return "", err
-	}
-	h := sha256.New()
-	fmt.Fprintf(h, "contributions of form %d\n", contributionForm)
-	for _, c := range charges {
-		b, err := json.Marshal([]any{c.Output, c.Mechanism, c.Parameters, c.Bound, c.Matrix})
-		if err != nil {
-			return "", fmt.Errorf("digest terms: %w", err)
-		}
-		h.Write(append(b, '\n'))
-	}
-	return hex.EncodeToString(h.Sum(nil)), nil
-}
-
-// CheckTerms refuses a plan that was made under other terms than this machine
-// computes: what is released here would not be accepted there. Call it before
-// anything is charged.
-func CheckTerms(t Task) error {
-	terms, err := TermsDigest(t)
-	if err != nil {
-		return err
-	}
-	if terms != t.Plan().TermsDigest {
-		return PlanError("terms", "this machine computes another bound or noise from plan and pool than the plan was made with: another version, or a processor that rounds differently; run the same version on the same kind of processor")
-	}
-	return nil
 }
 
 // ChargeAll charges a party's ledger for releases that another makes of what
@@ -121,4 +81,11 @@ func Squared(l2 int64) int64 {
 func (t ReleaseTerms) Laplace() bool {
 	_, ok := t.Mechanism.(privacy.DiscreteLaplace)
 	return ok
+}
+
+// ReleaseID is the id of an output of a plan in every ledger.
+func ReleaseID(plan Hash, output string) string {
+	h := sha256.New()
+	fmt.Fprintf(h, "%s\x00%s", plan, output)
+	return hex.EncodeToString(h.Sum(nil))
 }

@@ -42,12 +42,6 @@ type Ending struct {
 	Seal *SealRule `json:"seal,omitempty"`
 }
 
-// SealRule seals a study before its deadline.
-type SealRule struct {
-	Share        float64 `json:"share" yaml:"share" help:"seal the study before its deadline once this share of the roster has contributed, in (0,1], and no fewer than the minimum"`
-	QuietSeconds int     `json:"quiet_seconds,omitempty" yaml:"quiet_seconds" help:"and nobody has contributed for so long, in seconds"`
-}
-
 // longestQuiet bounds a rule's quiet time, in seconds.
 const longestQuiet = 30 * 24 * 3600
 

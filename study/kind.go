@@ -2,8 +2,6 @@ package study
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -169,13 +167,6 @@ type MapChooser interface {
 type Tuner interface {
 	// Tune fills them in.
 	Tune(*Plan, *auxdata.Pool) error
-}
-
-// ReleaseID is the id of an output of a plan in every ledger.
-func ReleaseID(plan Hash, output string) string {
-	h := sha256.New()
-	fmt.Fprintf(h, "%s\x00%s", plan, output)
-	return hex.EncodeToString(h.Sum(nil))
 }
 
 // Settle releases what is requested through a ledger, in order. It is the only caller of

@@ -3,8 +3,6 @@ package study
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
-	"io"
 	"reflect"
 )
 
@@ -43,17 +41,4 @@ func (p Plan) DecodeTerms(terms any) error {
 		return PlanError("kind_terms", "they are not written in the canonical way, or leave something out: want %s", canonical)
 	}
 	return checkTexts("kind_terms", reflect.ValueOf(terms))
-}
-
-// DecodeStrictly reads one JSON document and refuses fields that are not known.
-func DecodeStrictly(b []byte, into any) error {
-	d := json.NewDecoder(bytes.NewReader(b))
-	d.DisallowUnknownFields()
-	if err := d.Decode(into); err != nil {
-		return err
-	}
-	if _, err := d.Token(); !errors.Is(err, io.EOF) { // More takes a closing brace for an end
-		return errors.New("bytes follow the document")
-	}
-	return nil
 }

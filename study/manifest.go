@@ -1,9 +1,11 @@
 package study
 
 import (
+	"bytes"
 	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
+	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -150,4 +152,46 @@ func Claim(t Task) Manifest {
 		m.WeightsPlan = &p.Weights.Plan
 	}
 	return m
+}
+
+// Release is the document a study ends in: what is claimed, what was agreed,
+// the result, and what is needed to check both.
+type Release struct {
+	Manifest `json:"manifest"`
+	// Plan is the canonical bytes that the manifest's hash names.
+	Plan json.RawMessage `json:"plan"`
+	// Amendments are those of the plan, oldest first, as the coordinator signed them.
+	Amendments []Signed `json:"amendments,omitempty"`
+	Result     Result   `json:"result"`
+	// Published are the aggregator's publications, each as the ledger gave it
+	// (privacy.ParsePublished); Sum is the sum of the parties' own, where each
+	// released its part and any reader may see it, or the bodies where the task keeps
+	// them (Bodies.MarshalBinary). The result follows from
+	// either. A simulated release has neither.
+	Published [][]byte `json:"published,omitempty"`
+	Sum       []byte   `json:"sum,omitempty"`
+	// Aggregated is what the two servers signed where each released its share of the sum:
+	// Published has one of each.
+	Aggregated *Aggregated `json:"aggregated,omitempty"`
+	// Senders are who sent each of the bodies in Sum, in their order, by the coordinator's
+	// word; none where the plan does not say that readers see that (Words.Named).
+	Senders []PartyID `json:"senders,omitempty"`
+}
+
+// DecodedPlan is the plan a release was made under. It refuses a release whose
+// plan is not the one it names, or whose common part is refused; what the kind says is
+// the kind's to check.
+func (r Release) DecodedPlan() (Plan, error) {
+	var compact bytes.Buffer
+	if err := json.Compact(&compact, r.Plan); err != nil {
+		return Plan{}, fmt.Errorf("read release: its plan is not JSON: %w", err)
+	}
+	if got := HashOf(compact.Bytes()); got != r.PlanHash {
+		return Plan{}, fmt.Errorf("read release: its plan has hash %s, it names %s: it was changed", got, r.PlanHash)
+	}
+	p, err := DecodePlan(compact.Bytes())
+	if err != nil {
+		return Plan{}, err
+	}
+	return p, p.CheckCommon()
 }

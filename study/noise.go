@@ -71,3 +71,9 @@ func (n Noise) Charged(output string) string {
 	}
 	return output
 }
+
+// ServerNames are the two servers' by their place in Aggregated.
+var ServerNames = [Servers]string{"coordinator", "helper"}
+
+// ShareOutput names a server's release of its share of an output: each has an id of its own.
+func ShareOutput(output string, server int) string { return output + "/" + ServerNames[server] }

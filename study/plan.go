@@ -7,9 +7,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"math"
-	"reflect"
-	"slices"
 	"time"
 
 	"gonum.org/v1/gonum/mat"
@@ -153,6 +152,19 @@ func DecodePlan(canonical []byte) (Plan, error) {
 	return p, nil
 }
 
+// DecodeStrictly reads one JSON document and refuses fields that are not known.
+func DecodeStrictly(b []byte, into any) error {
+	d := json.NewDecoder(bytes.NewReader(b))
+	d.DisallowUnknownFields()
+	if err := d.Decode(into); err != nil {
+		return err
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) { // More takes a closing brace for an end
+		return errors.New("bytes follow the document")
+	}
+	return nil
+}
+
 // Mapped applies the plan's public map to records; no records give an empty matrix.
 func (p Plan) Mapped(records *dataset.Records) *mat.Dense {
 	if records.Len() == 0 {
@@ -177,88 +189,38 @@ const maxUnits = 1 << 30
 // MostSites is how many contributions there can be, at least 1.
 func (p Plan) MostSites() int64 { return int64(max(len(p.Roster), p.Minimum, 1)) }
 
-// CheckCommon refuses a plan whose common part is incomplete or contradicts itself. What
-// its kind says is the kind's to check.
-func (p Plan) CheckCommon() error {
-	if p.Name == "" {
-		return PlanError("name", "give the study a name")
-	}
-	if err := checkTexts("", reflect.ValueOf(p)); err != nil {
-		return err
-	}
-	if !reflect.DeepEqual(p.Schema, p.Schema.Meaning()) {
-		return PlanError("schema", "how a file is read is the site's to say: leave out delimiter, columns and comment, which belong in the site's own schema; a plan's schema says what columns mean")
-	}
-	if err := p.Schema.Validate(); err != nil {
-		return PlanError("schema", "%v", err)
-	}
-	if err := p.checkWhere(); err != nil {
-		return err
-	}
-	if err := p.Map.Validate(); err != nil {
-		return PlanError("map", "%v", err)
-	}
-	if p.Map.Columns() != p.Schema.Dim() {
-		return PlanError("map", "it takes %d encoded features, the schema has %d", p.Map.Columns(), p.Schema.Dim())
-	}
-	if !(p.Epsilon > 0) || math.IsInf(p.Epsilon, 1) {
-		return PlanError("epsilon", "%v is not positive and finite: typical values are 0.1 to 3", p.Epsilon)
-	}
-	if !(p.Delta >= 0 && p.Delta < 1) {
-		return PlanError("delta", "%v is not in [0,1): use 0 for pure ε, or far less than 1/units, such as 1e-6", p.Delta)
-	}
-	if err := p.Budget().Validate(); err != nil {
-		return PlanError("epsilon", "%v", err)
-	}
-	if p.Lambda < 0 || math.IsNaN(p.Lambda) || math.IsInf(p.Lambda, 1) {
-		return PlanError("lambda", "%v is negative or not finite: give a ridge above 0, or 0 for auto", p.Lambda)
-	}
-	if err := p.Noise.Validate(); err != nil {
-		return PlanError("noise", "%v", err)
-	}
-	if p.Minimum < 1 || p.Minimum > maxUnits {
-		return PlanError("minimum", "%d: at least one contribution is needed", p.Minimum)
-	}
-	if p.Floor < 0 || p.Floor > p.Minimum {
-		return PlanError("floor", "%d is not between 1 and the minimum of %d: it is the least that an amendment may lower the minimum to; leave it out to keep the minimum", p.Floor, p.Minimum)
-	}
-	if err := p.Seal.check("seal"); err != nil {
-		return err
-	}
-	if p.Records < 0 || p.Records > maxUnits {
-		return PlanError("records", "%d: give how many records each site is publicly known to hold at least", p.Records)
-	}
-	if len(p.Roster) > 0 && p.Minimum > len(p.Roster) {
-		return PlanError("minimum", "%d is more than the %d parties on the roster", p.Minimum, len(p.Roster))
-	}
-	if sorted := slices.Sorted(slices.Values(p.Roster)); len(slices.Compact(sorted)) != len(p.Roster) {
-		return PlanError("roster", "a party is listed twice")
-	}
-	if err := p.Weights.check(); err != nil {
-		return err
-	}
-	return p.checkDelta()
+// WeightSource says where a pool's weights come from, or the margins that it was
+// drawn from, so that a plan that names such a pool states what both together
+// cost.
+type WeightSource struct {
+	Plan     Hash         `json:"plan" yaml:"plan" help:"hash of the reweigh plan that the weights of the pool come from; pool_release fills it in"`
+	Unit     privacy.Unit `json:"unit" yaml:"unit" help:"that plan's unit"`
+	Epsilon  float64      `json:"epsilon" yaml:"epsilon" help:"that plan's ε"`
+	Delta    float64      `json:"delta" yaml:"delta" help:"that plan's δ"`
+	PerParty int64        `json:"per_party,omitempty" yaml:"per_party" help:"most records that one party added, where that plan says so"`
 }
 
-// CheckDelta refuses a δ that would allow giving units away: under δ a mechanism may publish
-// each of n units with probability δ, so n·δ must be far below one. Which units says how many
-// there are, and by whose word: the plan's own numbers are the coordinator's, so each site
-// holds δ against its own as well.
-func (p Plan) CheckDelta(units int, which string) error {
-	if most := MostDelta(units); p.Delta > most {
-		return PlanError("delta", "%g is above %.3g, one over ten times the %d units (%s) %s: it would allow giving a whole unit away; give less, such as %.3g", p.Delta, most, units, p.Unit, which, DefaultDelta(units))
+func (w *WeightSource) check() error {
+	switch {
+	case w == nil:
+		return nil
+	case !w.Unit.Valid():
+		return PlanError("weights.unit", "%v: name the unit of the plan that released them", w.Unit)
+	case !(w.Epsilon > 0) || math.IsInf(w.Epsilon, 1) || !(w.Delta >= 0 && w.Delta < 1):
+		return PlanError("weights", "ε = %v, δ = %v: copy both from the plan that released the weights", w.Epsilon, w.Delta)
+	case w.PerParty < 0:
+		return PlanError("weights.per_party", "%d is negative", w.PerParty)
 	}
 	return nil
 }
 
-// checkDelta holds δ against what the plan says is public. A simulation protects nobody, and
-// only warns.
-func (p Plan) checkDelta() error {
-	if p.Simulated {
-		return nil
-	}
-	if p.Unit != privacy.Party && p.Records < 1 {
-		return PlanError("records", "%d: at unit %s say how many records each site is publicly known to hold at least; it bounds δ", p.Records, p.Unit)
-	}
-	return p.CheckDelta(p.Units(), "that are publicly known to be in the study")
+// Guarantee is what the weights were made under.
+func (w WeightSource) Guarantee() privacy.Guarantee {
+	return privacy.Guarantee{Unit: w.Unit, Budget: privacy.Budget{Epsilon: w.Epsilon, Delta: w.Delta}, PerParty: w.PerParty}
+}
+
+// SealRule seals a study before its deadline.
+type SealRule struct {
+	Share        float64 `json:"share" yaml:"share" help:"seal the study before its deadline once this share of the roster has contributed, in (0,1], and no fewer than the minimum"`
+	QuietSeconds int     `json:"quiet_seconds,omitempty" yaml:"quiet_seconds" help:"and nobody has contributed for so long, in seconds"`
 }

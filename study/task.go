@@ -1,7 +1,11 @@
 package study
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
 	"errors"
+	"fmt"
 
 	"caucus/auxdata"
 	"caucus/privacy"
@@ -105,3 +109,56 @@ func (a Agreed) Plan() Plan          { return a.plan }
 func (a Agreed) Hash() Hash          { return a.hash }
 func (a Agreed) Pool() *auxdata.Pool { return a.pool }
 func (a Agreed) Words() Words        { return a.words }
+
+// CommonWork bounds what every kind does to so many records: it reads them, asks the
+// plan's condition of each, maps them, and works on the pool.
+//
+// The bounds are of the code: sums (cross, means, entropy, embeddings, counts,
+// labels) are one pass in which each record costs the same, whatever it holds;
+// what a classifier may cost is learners.Work. logistic's search ends at its
+// iterations (aggregation.SolveSurely) in practice and after a public number of
+// steps in any case; the bound counts the former.
+func (a Agreed) CommonWork(records int) float64 {
+	n, columns := float64(records), float64(a.plan.Schema.Dim())
+	dim, rows, classes := float64(a.plan.Map.Dim()), float64(a.pool.Rows()), float64(len(a.plan.Schema.Classes()))
+	return n*(columns*CellSteps+a.plan.whereSteps()+3*keySteps+MapSteps(a.plan.Map)) + rows*dim*(dim+classes)*4
+}
+
+// contributionForm counts the ways in which contributions are written. A party refuses a plan
+// of another one before it is charged: its terms are others.
+const contributionForm = 2
+
+// TermsDigest digests what a task's releases are made under: outputs, bounds,
+// mechanisms, their parameters and matrices, as this machine computes them from
+// plan and pool, and how contributions are written. Some follow from floating-point sums over the pool, which two kinds of
+// processor may round differently.
+func TermsDigest(t Task) (string, error) {
+	charges, err := t.Charges(0)
+	if err != nil {
+		return "", err
+	}
+	h := sha256.New()
+	fmt.Fprintf(h, "contributions of form %d\n", contributionForm)
+	for _, c := range charges {
+		b, err := json.Marshal([]any{c.Output, c.Mechanism, c.Parameters, c.Bound, c.Matrix})
+		if err != nil {
+			return "", fmt.Errorf("digest terms: %w", err)
+		}
+		h.Write(append(b, '\n'))
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
+}
+
+// CheckTerms refuses a plan that was made under other terms than this machine
+// computes: what is released here would not be accepted there. Call it before
+// anything is charged.
+func CheckTerms(t Task) error {
+	terms, err := TermsDigest(t)
+	if err != nil {
+		return err
+	}
+	if terms != t.Plan().TermsDigest {
+		return PlanError("terms", "this machine computes another bound or noise from plan and pool than the plan was made with: another version, or a processor that rounds differently; run the same version on the same kind of processor")
+	}
+	return nil
+}

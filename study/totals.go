@@ -2,7 +2,6 @@ package study
 
 import (
 	"fmt"
-	"math"
 	"strings"
 
 	"caucus/privacy"
@@ -18,39 +17,9 @@ type UnitTotal struct {
 	Why     string   `json:"why"`
 }
 
-// WeightSource says where a pool's weights come from, or the margins that it was
-// drawn from, so that a plan that names such a pool states what both together
-// cost.
-type WeightSource struct {
-	Plan     Hash         `json:"plan" yaml:"plan" help:"hash of the reweigh plan that the weights of the pool come from; pool_release fills it in"`
-	Unit     privacy.Unit `json:"unit" yaml:"unit" help:"that plan's unit"`
-	Epsilon  float64      `json:"epsilon" yaml:"epsilon" help:"that plan's ε"`
-	Delta    float64      `json:"delta" yaml:"delta" help:"that plan's δ"`
-	PerParty int64        `json:"per_party,omitempty" yaml:"per_party" help:"most records that one party added, where that plan says so"`
-}
-
-func (w *WeightSource) check() error {
-	switch {
-	case w == nil:
-		return nil
-	case !w.Unit.Valid():
-		return PlanError("weights.unit", "%v: name the unit of the plan that released them", w.Unit)
-	case !(w.Epsilon > 0) || math.IsInf(w.Epsilon, 1) || !(w.Delta >= 0 && w.Delta < 1):
-		return PlanError("weights", "ε = %v, δ = %v: copy both from the plan that released the weights", w.Epsilon, w.Delta)
-	case w.PerParty < 0:
-		return PlanError("weights.per_party", "%d is negative", w.PerParty)
-	}
-	return nil
-}
-
 // Guarantee is what the plan's own release gives; perParty is as in Words.
 func (p Plan) Guarantee(perParty int64) privacy.Guarantee {
 	return privacy.Guarantee{Unit: p.Unit, Budget: p.Budget(), PerParty: perParty}
-}
-
-// Guarantee is what the weights were made under.
-func (w WeightSource) Guarantee() privacy.Guarantee {
-	return privacy.Guarantee{Unit: w.Unit, Budget: privacy.Budget{Epsilon: w.Epsilon, Delta: w.Delta}, PerParty: w.PerParty}
 }
 
 // Totals are what a plan's release guarantees for a record and for a party,
@@ -93,4 +62,36 @@ func (t UnitTotal) String() string {
 		return fmt.Sprintf("a %s has no guarantee", t.Unit)
 	}
 	return fmt.Sprintf("a %s has ε = %g, δ = %.3g", t.Unit, *t.Epsilon, t.Delta)
+}
+
+// NotProtected says what a plan's guarantee does not cover, most important
+// first.
+func NotProtected(p Plan, w Words) []string {
+	var out []string
+	say := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
+	if p.Simulated {
+		say("anybody: the noise was drawn by a generator that anyone can repeat")
+	}
+	if whom := p.Noise.Trust().NotProtected; whom != "" {
+		say(whom, w.Received)
+	}
+	out = append(out, w.NotProtected...)
+	if p.Unit != privacy.Party {
+		if w.WholePatients {
+			say("a patient known to several parties: each of them adds as much again")
+		} else {
+			say("a patient with k records as well as one with a single record: the guarantee counts k times, over all parties that know the patient")
+		}
+		for _, t := range Totals(p, w) {
+			if t.Unit == privacy.Party && t.Epsilon == nil {
+				say("whole parties: what is true of most records of one party may be learned")
+			}
+		}
+		say("how many records each party has")
+	}
+	say("who took part, who was missing, and when")
+	say("what is true of everybody: a finding about all patients tells about each of them, taken part or not")
+	say("what other releases tell about the same records: costs add up, and each party's own ledger holds its total")
+	say("the result against a party that lies: %s", w.Liar)
+	return out
 }

@@ -1,8 +1,6 @@
 package study
 
 import (
-	"fmt"
-
 	"caucus/privacy"
 )
 
@@ -65,36 +63,4 @@ func OneUnit(p Plan) string {
 		return "two collections of records, the same but for one record of one party, which is replaced by any other; who takes part and how many records each party has is the same"
 	}
 	return "two collections of records, the same but for the label of one record of one party, which is replaced by any other; all else of it and who takes part are the same"
-}
-
-// NotProtected says what a plan's guarantee does not cover, most important
-// first.
-func NotProtected(p Plan, w Words) []string {
-	var out []string
-	say := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
-	if p.Simulated {
-		say("anybody: the noise was drawn by a generator that anyone can repeat")
-	}
-	if whom := p.Noise.Trust().NotProtected; whom != "" {
-		say(whom, w.Received)
-	}
-	out = append(out, w.NotProtected...)
-	if p.Unit != privacy.Party {
-		if w.WholePatients {
-			say("a patient known to several parties: each of them adds as much again")
-		} else {
-			say("a patient with k records as well as one with a single record: the guarantee counts k times, over all parties that know the patient")
-		}
-		for _, t := range Totals(p, w) {
-			if t.Unit == privacy.Party && t.Epsilon == nil {
-				say("whole parties: what is true of most records of one party may be learned")
-			}
-		}
-		say("how many records each party has")
-	}
-	say("who took part, who was missing, and when")
-	say("what is true of everybody: a finding about all patients tells about each of them, taken part or not")
-	say("what other releases tell about the same records: costs add up, and each party's own ledger holds its total")
-	say("the result against a party that lies: %s", w.Liar)
-	return out
 }

@@ -366,15 +366,6 @@ func nullQuantile(square, cube, q float64) float64 {
 	return 1 + math.Sqrt(square/freedom)*(distuv.ChiSquared{K: freedom}.Quantile(q)-freedom)
 }
 
-func ratioMul(a *mat.Dense, x []float64) []float64 {
-	r, _ := a.Dims()
-	out := make([]float64, r)
-	for i := range out {
-		out[i] = kernelDot(a.RawRowView(i), x)
-	}
-	return out
-}
-
 func ratioMulT(a *mat.Dense, x []float64) []float64 {
 	r, c := a.Dims()
 	out := make([]float64, c)

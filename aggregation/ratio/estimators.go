@@ -426,3 +426,12 @@ func identity(m int) *mat.Dense {
 	}
 	return out
 }
+
+func ratioMul(a *mat.Dense, x []float64) []float64 {
+	r, _ := a.Dims()
+	out := make([]float64, r)
+	for i := range out {
+		out[i] = kernelDot(a.RawRowView(i), x)
+	}
+	return out
+}

@@ -192,3 +192,9 @@ func (d *Deal) voter(i int) Voter {
 	}
 	return d.Voters[i%len(d.Voters)]
 }
+
+// Voter is a way to vote, and its name in a summary.
+type Voter struct {
+	Name string
+	study.Voter
+}

@@ -44,12 +44,6 @@ type Split struct {
 	Seed   uint64
 }
 
-// Voter is a way to vote, and its name in a summary.
-type Voter struct {
-	Name string
-	study.Voter
-}
-
 // Check says what is wrong with a split before anything is dealt.
 func (s Split) Check() error {
 	labelled := 0
