@@ -2,8 +2,7 @@ package main
 
 import "github.com/spf13/cobra"
 
-// moved are the verbs that have another name now, old and new: docs/operator.md has the
-// same table.
+// moved lists renamed verbs, old and new, as docs/operator.md does.
 var moved = [][2]string{
 	{"predict", "release predict FILE"},
 	{"ratio", "release predict FILE"},
@@ -30,8 +29,7 @@ var moved = [][2]string{
 	{"version", "--version"},
 }
 
-// wasMoved is what to say where the words that somebody gave a command were a verb once;
-// nil where they were none.
+// wasMoved explains a former verb among the words given to a command; nil without one.
 func wasMoved(cmd *cobra.Command, words []string) error {
 	typed := cmd.CommandPath()
 	if len(words) > 0 {

@@ -18,8 +18,7 @@ import (
 // queryAnswer is the JSON document of release query.
 type queryAnswer struct {
 	Where string `json:"where"`
-	// About is the condition of the study, where its release says that it is about some
-	// of the private records only.
+	// About is the study's condition, if the release covers only some private records.
 	About         string  `json:"about,omitempty"`
 	Rows          int     `json:"rows"`
 	Matching      int     `json:"matching_rows"`
@@ -27,17 +26,15 @@ type queryAnswer struct {
 	Estimate      float64 `json:"estimate"`
 	Unweighted    float64 `json:"unweighted"`
 	EffectiveRows float64 `json:"effective_rows"`
-	// Of says whom Estimate is a share of: the private records, or where nothing weighs
-	// it the pool.
+	// Of names the records that Estimate is a share of.
 	Of string `json:"of"`
-	// Answer is how sure a release is of it; NoInterval why there is no interval.
+	// Answer is the error of Estimate; NoInterval explains a missing interval.
 	Answer     *aggregation.Answer `json:"answer,omitempty"`
 	NoInterval string              `json:"no_interval,omitempty"`
-	// Bias says in words what no interval covers.
+	// Bias names the bias that no interval covers.
 	Bias string `json:"bias"`
 }
 
-// Of of a queryAnswer.
 const (
 	ofPrivate = "the private records"
 	ofPool    = "the pool itself, which without weights says nothing of the private records"
@@ -49,7 +46,7 @@ const (
 	noWeights = "give the release's file, or a pool from caucus release export FILE --to pool: this is no estimate of the private records"
 )
 
-// biasNote is of every answer from weights.
+// biasNote goes with every answer from weights.
 const biasNote = "the interval allows for a bias like that which the study's own features show when they are left out; whoever knows of a stronger reason for the private records to differ should allow for more"
 
 func newReleaseQuery(c *console) *cobra.Command {
@@ -146,7 +143,6 @@ It costs nothing: ask as often as you like.`,
 
 const noIntervalNote = "there is no interval: what the features do not tell of the query may differ by any amount"
 
-// printAnswer says how sure an answer is.
 func printAnswer(w io.Writer, a aggregation.Answer) {
 	if a.Doubt == "" {
 		fmt.Fprintf(w, "%.4f to %.4f: 95 %% interval\n", *a.Low, *a.High)
@@ -171,7 +167,7 @@ type weighing struct {
 	weighed  *reweigh.Weighed // nil without a release
 }
 
-// load reads the files and checks that the release is about this pool.
+// load reads the files and checks that the release belongs to this pool.
 func (q *weighing) load(c *console) error {
 	format, err := formatOf(q.schema)
 	if err != nil {

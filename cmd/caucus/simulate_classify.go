@@ -123,7 +123,7 @@ func printClassify(w io.Writer, s classifySummary) error {
 	return err
 }
 
-// votesOf has parties vote with a learner.
+// votesOf sets the learner by which parties vote.
 func (r *rehearsal) votesOf(learner string) (err error) {
 	var t classify.Terms
 	if err := r.DecodeTerms(&t); err != nil {

@@ -17,8 +17,7 @@ type labelsSummary struct {
 	Seconds float64 `json:"seconds"`
 }
 
-// What maps pictures where no term says otherwise: random patches, then components of
-// what they see.
+// Pictures are mapped by default to random patches, then components.
 const defaultFilters = 200
 
 var pictureComponents = dataset.Components{Project: 60, Whiten: 0.5}
@@ -73,7 +72,7 @@ func (r *rehearsal) labels(ctx context.Context) (rehearsed, error) {
 	return rehearsed{doc, func(w io.Writer) error { return printLabels(w, doc, data.schema.Classes()) }, summary.Release, measuredLabels(summary)}, nil
 }
 
-// pictures says what a row is a picture of; nil where it is none.
+// pictures returns the shape of a picture row; nil for other rows.
 func (r *rehearsal) pictures(size string, schema dataset.Schema) (*dataset.Pictures, error) {
 	switch {
 	case size != "":

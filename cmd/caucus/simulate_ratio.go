@@ -18,7 +18,7 @@ type ratioSummary struct {
 	Seconds float64 `json:"seconds"`
 }
 
-// defaultSetSize is how many records a virtual party's set has where nobody says.
+// defaultSetSize is the number of records of a virtual party's set.
 const defaultSetSize = 500
 
 func (r *rehearsal) ratio(ctx context.Context) (rehearsed, error) {

@@ -90,7 +90,7 @@ func (r *rehearsal) reweigh(ctx context.Context) (rehearsed, error) {
 	return rehearsed{doc, func(w io.Writer) error { return printReweigh(w, doc, own.Query, column+"="+value) }, summary.Release, measuredReweigh(summary)}, nil
 }
 
-// groupOf marks the rows that a split names; its column and value are returned too.
+// groupOf marks the rows of a split and returns its column and value.
 func groupOf(split string, t *dataset.Table) (column, value string, marks []bool, err error) {
 	column, value, given := strings.Cut(split, "=")
 	if !t.Has(column) {
@@ -123,8 +123,7 @@ func groupOf(split string, t *dataset.Table) (column, value string, marks []bool
 // reweighFiles are what the folder holds.
 var reweighFiles = []string{"release.json", "schema.yaml", "pool.csv", "weighted.csv", "private.csv", "test.csv"}
 
-// writeFiles writes the first repeat's files, for caucus release query and for a study on
-// the weighted pool.
+// writeFiles writes the first repeat's files, for release query and a study on the weighted pool.
 func (r *rehearsal) writeFiles(dir string, schema dataset.Schema, t *dataset.Table, summary simulate.ReweighSummary) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
@@ -191,7 +190,7 @@ func printReweigh(w io.Writer, d reweighSummary, query, split string) error {
 	return err
 }
 
-// printTotals says what is guaranteed at each unit.
+// printTotals writes the guarantee at each unit.
 func printTotals(w io.Writer, totals []study.UnitTotal) {
 	for _, t := range totals {
 		if t.Epsilon == nil {
