@@ -161,7 +161,7 @@ func (x *exporting) weighted(release string) error {
 	if err := q.load(x.console); err != nil {
 		return err
 	}
-	if err := x.write(x.out, func(w io.Writer) error { return auxdata.WriteWeighted(w, q.table, q.weight) }); err != nil {
+	if err := x.write(x.out, func(w io.Writer) error { return auxdata.WriteWeighted(w, q.table, q.weighed.Said.Weight) }); err != nil {
 		return err
 	}
 	source, err := reweigh.SourceOf(q.document)

@@ -162,6 +162,27 @@ func generate(s terms.Study) int {
 	return int(math.Ceil(float64(s.Parties*s.Records)/(1-test)/(1-common.PoolFraction))) + 2
 }
 
+// endRehearsal ends the text of a rehearsal: the guarantee at each unit, then warnings.
+func endRehearsal(w io.Writer, totals []study.UnitTotal, warnings []string) error {
+	printTotals(w, totals)
+	for _, m := range warnings {
+		fmt.Fprintf(w, "warning: %s\n", m)
+	}
+	_, err := fmt.Fprintln(w, "simulated: this protects nobody; real studies run between a coordinator and agents")
+	return err
+}
+
+// printTotals writes the guarantee at each unit.
+func printTotals(w io.Writer, totals []study.UnitTotal) {
+	for _, t := range totals {
+		if t.Epsilon == nil {
+			fmt.Fprintf(w, "total for a %s: no guarantee (%s)\n", t.Unit, t.Why)
+			continue
+		}
+		fmt.Fprintf(w, "total for a %s: ε = %g, δ = %.3g (%s)\n", t.Unit, *t.Epsilon, t.Delta, t.Why)
+	}
+}
+
 // endsAtOnce ends a verb that keeps nothing with its context, since reading a file and long fits
 // ask no context. The work is abandoned as the process ends; only whole files stay.
 func endsAtOnce(c *console, run func(*cobra.Command, []string) error) func(*cobra.Command, []string) error {
