@@ -9,9 +9,8 @@ import (
 	"caucus/study"
 )
 
-// ParseAmendments reads the amendments of a plan: each signed by the coordinator, the
-// next of the one before, and within what the plan allows. Errors wrap ErrDamaged or
-// study.ErrAmendment.
+// ParseAmendments reads a plan's amendments: each signed by the coordinator, based on the one
+// before, and allowed by the plan. Errors wrap ErrDamaged or study.ErrAmendment.
 func ParseAmendments(p study.Plan, h study.Hash, all []study.Signed, key Verifier) (*study.Chain, error) {
 	if len(all) > study.MaxAmendments {
 		return nil, fmt.Errorf("%w: %d amendments of one plan", ErrDamaged, len(all))
@@ -28,7 +27,7 @@ func ParseAmendments(p study.Plan, h study.Hash, all []study.Signed, key Verifie
 	return chain, nil
 }
 
-// CloseStudy seals an open study with what is there; study.ErrTooFew below its minimum.
+// CloseStudy seals an open study as it stands; study.ErrTooFew below its minimum.
 func (c *Client) CloseStudy(ctx context.Context, ref string) (Study, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
@@ -37,16 +36,16 @@ func (c *Client) CloseStudy(ctx context.Context, ref string) (Study, error) {
 	})
 }
 
-// AmendOptions say what to change of when a study ends; what is zero stays.
+// AmendOptions change a study's end; zero fields stay.
 type AmendOptions struct {
 	Deadline time.Time
 	Minimum  int
-	// Seal is the rule that seals it before its deadline; SealWhenAll drops that.
+	// Seal is the rule for sealing before the deadline; SealWhenAll drops it.
 	Seal        *study.SealRule
 	SealWhenAll bool
 }
 
-// Amend changes when an open study ends, or takes up a failed one again.
+// Amend changes the end of an open study, or resumes a failed one.
 func (c *Client) Amend(ctx context.Context, ref string, o AmendOptions) (Study, error) {
 	request := &pb.AmendRequest{Study: ref, Minimum: uint32(max(o.Minimum, 0)), SealWhenAll: o.SealWhenAll}
 	if !o.Deadline.IsZero() {
