@@ -8,24 +8,22 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// WeightLaw says how sure the answers of a weighted pool are. All of it follows
-// from released numbers and the known law of their noise.
+// WeightLaw is the accuracy of a weighted pool's answers, from released numbers and the known law
+// of their noise.
 type WeightLaw struct {
 	x      *mat.Dense
 	weight []float64
 	mean   []float64     // of x under the weights
 	cov    *mat.SymDense // of x under the weights
-	// factor is d×p: the noise on the tilt is factor·z, z of variance 1; nil
-	// where there is none.
+	// factor is d×p: the noise on the tilt is factor·z, z of variance 1; nil for none.
 	factor *mat.Dense
-	// calibrated: the weights match the pool to means up to a ridge, so that
-	// what of a query is linear in x has no error from sampling the pool.
-	// slope is (cov+ridge)⁻¹ then.
+	// calibrated: the weights match the pool to means up to a ridge, so what of a query is linear
+	// in x has no error from sampling the pool. slope is (cov+ridge)⁻¹ then.
 	slope *mat.Dense
 }
 
-// LawOf is the law of an entropy tilt (FitWeights) of rows x to means with noise:
-// a change ν of the means changes the tilt by about (cov+λ)⁻¹ν.
+// LawOf is the law of an entropy tilt (FitWeights) of rows x to means with noise: a change ν of the
+// means changes the tilt by about (cov+λ)⁻¹ν.
 func LawOf(x *mat.Dense, f WeightFit, noise Noise) *WeightLaw {
 	l := newWeightLaw(x, f.Weight)
 	if f.Lambda == 0 { // the zero model was chosen: noise does not move it
@@ -38,8 +36,8 @@ func LawOf(x *mat.Dense, f WeightFit, noise Noise) *WeightLaw {
 	return l
 }
 
-// LawOfTilt is the law of a tilt that was itself released, with independent
-// noise of standard deviation sd on each coefficient.
+// LawOfTilt is the law of a released tilt with independent noise of standard deviation sd on each
+// coefficient.
 func LawOfTilt(x *mat.Dense, f WeightFit, sd float64) *WeightLaw {
 	l := newWeightLaw(x, f.Weight)
 	if sd > 0 {
@@ -67,11 +65,10 @@ func newWeightLaw(x *mat.Dense, weight []float64) *WeightLaw {
 // Mean is the weighted mean of the rows.
 func (l *WeightLaw) Mean() []float64 { return l.mean }
 
-// WorstNoise bounds Answer's Noise over all queries with values in [0,1]: with
-// F the factor, |⟨Fᵀg, v⟩|² is the squared weighted covariance of b with ⟨Fv, x⟩,
-// at most Var(b)·vᵀFᵀcov·F·v ≤ ¼ of the largest eigenvalue of FᵀcovF. It is the
-// part due to noise of the asymptotic variance of Ji & Elkan 2013, Theorem 2,
-// for the worst query.
+// WorstNoise bounds Answer's Noise over all queries with values in [0,1]: with F the factor, |⟨Fᵀg,
+// v⟩|² is the squared weighted covariance of b with ⟨Fv, x⟩, at most Var(b)·vᵀFᵀcov·F·v ≤ ¼ of the
+// largest eigenvalue of FᵀcovF. It is the part due to noise of the asymptotic variance of Ji &
+// Elkan 2013, Theorem 2, for the worst query.
 func (l *WeightLaw) WorstNoise() float64 {
 	if l.factor == nil {
 		return 0
@@ -90,8 +87,7 @@ func (l *WeightLaw) WorstNoise() float64 {
 	return math.Sqrt(values[p-1]) / 2
 }
 
-// Residual compares a feature's mean as released, in the weighted pool and in
-// the pool.
+// Residual compares a feature's mean as released, in the weighted pool and in the pool.
 type Residual struct {
 	Feature  string  `json:"feature"`
 	Released float64 `json:"released"`
@@ -104,18 +100,17 @@ type Residual struct {
 // Constants of Residuals and Gaps.
 const (
 	maxResiduals = 10
-	// gapNoise is how many standard deviations of the noise a gap must exceed:
-	// noise alone does so once in 30,000 features.
+	// gapNoise is the standard deviations of the noise that a gap must exceed: noise alone does so
+	// once in 30,000 features.
 	gapNoise = 4.0
 	// gapShare is the least mean of a feature that can be missing: 1 in 200.
 	gapShare = 0.005
 )
 
-// Residuals are the largest differences between released means and the weighted
-// pool's, at most ten, and Gaps the features for which the pool lacks support:
-// the released mean is above twice the weighted pool's, or outside the range of
-// the pool's rows, by more than noise explains. No weights mend those. x are the
-// pool's rows under the law, scale what they are times the entries.
+// Residuals are the largest differences between released means and the weighted pool's, at most
+// ten, and Gaps the features that the pool does not support: the released mean is above twice the
+// weighted pool's, or outside the range of the pool's rows, by more than noise explains. No weights
+// mend those. x are the pool's rows under the law, scale their ratio to the entries.
 func (d *FeatureDesign) Residuals(x *mat.Dense, l *WeightLaw, means []float64, sd float64) (largest, gaps []Residual) {
 	n, _ := x.Dims()
 	s := d.scale()
@@ -133,8 +128,8 @@ func (d *FeatureDesign) Residuals(x *mat.Dense, l *WeightLaw, means []float64, s
 			gaps = append(gaps, r)
 		}
 	}
-	// A level and its opposite are as far away but for the last bits, which
-	// processors do not agree in: such pairs stay in the order of the features.
+	// A level and its opposite differ only in the last bits, in which processors disagree: such
+	// pairs stay in the order of the features.
 	away := func(r Residual) float64 { return math.Round(1e9 * math.Abs(r.Released-r.Weighted)) }
 	slices.SortStableFunc(all, func(a, b Residual) int { return cmp.Compare(away(b), away(a)) })
 	return all[:min(len(all), maxResiduals)], gaps

@@ -300,7 +300,7 @@ func OpenStrict(r io.ReaderAt, size int64, f Form, w Written) (dataset.Rows, err
 	return dataset.NewCSV(text, w.format())
 }
 
-// strict rejects malformed records.
+// strict fails on malformed records.
 type strict struct{ dataset.Rows }
 
 func (s strict) Next() ([]string, bool, error) {
