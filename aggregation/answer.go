@@ -8,48 +8,44 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// Answer is the estimate of a query's mean over the private records, and what is wrong
-// with it.
+// Answer is the estimate of a query's mean over the private records, with its errors.
 type Answer struct {
 	Estimate float64 `json:"estimate"`
-	// Noise is the standard deviation due to privacy noise, to first order; Left is how
-	// far from their released means the weights leave what they tell of the query;
-	// Sampling is due to the pool being a sample, Records to the private records
-	// being one of what the features do not tell.
+	// Noise is the standard deviation due to privacy noise, to first order; Left due to the
+	// weights' distance from the released means; Sampling due to the pool being a sample, Records
+	// to the private records being one, of what the features do not tell.
 	Noise    float64 `json:"noise_sd"`
 	Left     float64 `json:"left_sd"`
 	Sampling float64 `json:"sampling_sd"`
 	Records  float64 `json:"records_sd"`
-	// Shift is the standard deviation of the bias that is to be expected where private
-	// records and pool differ in what the features do not tell of the query as they
-	// differ in what these do not tell of each other. It is no bound: nothing that was
-	// released could be one.
+	// Shift is the standard deviation of the expected bias, if private records and pool differ in
+	// what the features do not tell of the query as in what they do not tell of each other. It is
+	// no bound: nothing released could be one.
 	Shift float64 `json:"shift_sd"`
-	// R2 is the share of the query's variance in the pool that is linear in the
-	// features, for their number; Moved how far the weights move the pool, the standard
-	// deviation of the weights.
+	// R2 is the share of the query's variance in the pool that is linear in the features, adjusted
+	// for their number; Moved the weights' standard deviation.
 	R2    float64 `json:"r_squared"`
 	Moved float64 `json:"distance_moved"`
-	// Low and High are the 95 % interval; Doubt says why there is none.
+	// Low and High are the 95 % interval; Doubt explains its absence.
 	Low   *float64 `json:"low,omitempty"`
 	High  *float64 `json:"high,omitempty"`
 	Doubt string   `json:"no_interval,omitempty"`
 }
 
-// leastR2 is the share of a query's variance that the features must tell for an answer
-// to have an interval: docs/reweigh.md has the simulations that it was chosen by.
+// leastR2 is the least R2 of an answer with an interval, chosen by the simulations in
+// docs/reweigh.md.
 const leastR2 = 0.25
 
 // Answer estimates the mean of b, one number a pool row: Σwb/Σw.
 //
-// A change of the tilt by δ changes it by about ⟨g, δ⟩, g the weighted
-// covariance of b with x; so the variance from noise is ‖factorᵀg‖². Sampling is
-// that of a self-normalised mean, of what b's regression on x leaves where the
-// weights are calibrated to x; of n records drawn from the same law it leaves 1/n.
+// A change of the tilt by δ changes it by about ⟨g, δ⟩, g the weighted covariance of b with x; so
+// the variance from noise is ‖factorᵀg‖². Sampling is that of a self-normalised mean, of the
+// residual of b on x where the weights are calibrated to x; of n records drawn from the same law it
+// leaves 1/n.
 //
-// The interval holds all of that and Untold's shift, by Student's t: the shift is known
-// from as many columns as Untold left out. No part is said to be more than the answer can
-// be off by, which first order alone would say of much noise.
+// The interval covers all of that and Untold's shift, by Student's t: the shift is known from as
+// many columns as Untold left out. No part exceeds the answer's possible error, as first order
+// alone would under much noise.
 func (l *WeightLaw) Answer(b []float64, u Untold) Answer {
 	n, d := l.x.Dims()
 	total, mean := 0.0, 0.0
@@ -123,8 +119,8 @@ func (l *WeightLaw) with(b []float64, mean float64) *mat.VecDense {
 	return g
 }
 
-// told is the share of b's variance that is linear in the rows, less what as many
-// columns of chance would tell; not below 0.
+// told is the share of b's variance that is linear in the rows, less that of as many chance
+// columns; not below 0.
 func (l *WeightLaw) told(b []float64) float64 {
 	n, d := l.x.Dims()
 	total, mean, square := 0.0, 0.0, 0.0
@@ -146,13 +142,13 @@ func (l *WeightLaw) told(b []float64) float64 {
 	return max(0, 1-(1-share)*float64(n-1)/float64(n-d-1))
 }
 
-// Untold is how far the private records are from the pool in what the features do not
-// tell of each other.
+// Untold is the distance of private records and pool in what the features do not tell of each
+// other.
 type Untold struct {
-	// Shift is in standard deviations of what is not told, Columns how many were asked.
+	// Shift is in standard deviations of the untold part; Columns counts the columns asked.
 	Shift   float64
 	Columns int
-	// Records is how many private records there are.
+	// Records is the number of private records.
 	Records float64
 
 	means []float64 // released, in the units of the rows; nil where they are not
@@ -167,19 +163,17 @@ func (u Untold) gap(weighted []float64) []float64 {
 	return out
 }
 
-// mostUntold bounds the cells that Untold looks at: its work is a column's share of
-// cells³ for each column.
+// mostUntold bounds the cells of Untold, whose work is a column's share of cells³ for each column.
 const mostUntold = 1024
 
-// Untold leaves out each column in turn and asks the others for it: the released mean of
-// a cell less what the pool's regression on the other columns' cells, with the fit's
-// ridge, makes of their released means. The squares of that, less what noise and sampling
-// give them, over the variance that is not told, are the column's; Shift is the root of
-// their mean over columns. One standard error that noise leaves of them is added, so that
-// much noise says nothing in a release's favour.
+// Untold leaves out each column in turn and predicts it from the others: the released mean of a
+// cell less the prediction by the pool's regression, with the fit's ridge, on the others' released
+// means. A column's value is the squares of that, less noise and sampling, over the untold
+// variance; Shift is the root of their mean over columns, plus one standard error left by noise, so
+// that much noise is never in a release's favour.
 //
-// It takes the query for one more column that was left out (the random shifts of Jeong &
-// Rothenhäusler 2022, with the shift's size learned from the columns themselves).
+// It treats the query as one more left-out column (the random shifts of Jeong & Rothenhäusler 2022,
+// with the shift's size learned from the columns themselves).
 func (d *FeatureDesign) Untold(x *mat.Dense, means []float64, noise Noise, lambda, records float64) Untold {
 	n, cells := x.Dims()
 	u := Untold{Records: records, means: scaledMeans(means, d.scale())}
@@ -256,7 +250,7 @@ func scaledMeans(means []float64, by float64) []float64 {
 	return out
 }
 
-// leftOut are the cells of a column, and those that it takes part in beside them.
+// leftOut are a column's cells, and the other cells that it takes part in.
 type leftOut struct{ cells, touched []int }
 
 // columns are the design's, one by one: of mapped rows each is a column.

@@ -6,20 +6,17 @@ import (
 	"math/bits"
 )
 
-// ErrBallot is wrapped by every refusal of a ballot: wrong length, a vote out
-// of range, padding that is not zero.
+// ErrBallot is wrapped by every refusal of a ballot: length, range of a vote, nonzero padding.
 var ErrBallot = errors.New("invalid ballot")
 
-// Ballot is one classifier's votes: exactly one class for each pool row.
-// There is no abstention: an abstention would be a vote of its own, and
-// dividing by the number of voters would be private.
+// Ballot is one classifier's votes: exactly one class for each pool row. There is no abstention: it
+// would be a vote of its own, and dividing by the number of voters would be private.
 type Ballot struct {
 	classes int
 	votes   []uint8
 }
 
-// MaxClasses is the largest number of classes a study may have: a vote is one
-// byte in memory.
+// MaxClasses bounds a study's classes: a vote is one byte in memory.
 const MaxClasses = 256
 
 // NewBallot makes a ballot of votes in 0..classes−1.
@@ -48,8 +45,7 @@ func BallotBytes(rows, classes int) int { return (rows*voteBits(classes) + 7) / 
 
 func voteBits(classes int) int { return bits.Len(uint(classes - 1)) }
 
-// AppendBinary appends the ballot, ⌈log₂K⌉ bits a row, lowest bit first, the
-// last byte padded with zeros.
+// AppendBinary appends the ballot, ⌈log₂K⌉ bits a row, lowest bit first, zero-padded to a byte.
 func (b Ballot) AppendBinary(to []byte) ([]byte, error) {
 	width := voteBits(b.classes)
 	var word uint32
@@ -72,9 +68,8 @@ func (b Ballot) MarshalBinary() ([]byte, error) {
 	return b.AppendBinary(make([]byte, 0, BallotBytes(len(b.votes), b.classes)))
 }
 
-// ParseBallot reads a ballot on a pool of the given rows. It accepts exactly
-// the bytes that MarshalBinary can write: the size, every vote's range and
-// the padding are checked.
+// ParseBallot reads a ballot on a pool of the given rows. It accepts exactly MarshalBinary's bytes:
+// the size, every vote's range and the padding are checked.
 func ParseBallot(data []byte, rows, classes int) (Ballot, error) {
 	if classes < 2 || classes > MaxClasses || rows < 0 {
 		return Ballot{}, fmt.Errorf("%w: %d rows and %d classes", ErrBallot, rows, classes)
@@ -105,8 +100,7 @@ func ParseBallot(data []byte, rows, classes int) (Ballot, error) {
 	return b, nil
 }
 
-// ConstantBallot votes for class 0 on every row: what a party sends whose
-// learner had nothing to learn from.
+// ConstantBallot votes for class 0 on every row: the ballot of a party without training data.
 func ConstantBallot(rows, classes int) Ballot {
 	return Ballot{classes: classes, votes: make([]uint8, rows)}
 }

@@ -9,23 +9,22 @@ import (
 	"caucus/learners"
 )
 
-// Calibration makes a fit's scores into probabilities of the records' classes, from
-// the same released sums and what is known of their noise.
+// Calibration turns a fit's scores into probabilities of the records' classes, from the same
+// released sums and the law of their noise.
 type Calibration struct {
 	learners.Recalibration
-	// SlopeSD is the slope's standard deviation: privacy noise, and that records and
-	// pool are samples. Low and High are the slope's 95 % interval.
+	// SlopeSD is the slope's standard deviation from privacy noise and the sampling of records and
+	// pool. Low and High are its 95 % interval.
 	SlopeSD, Low, High float64
 }
 
-// spread fills in the interval that follows from a slope's standard deviation: its
-// logarithm is nearer to normal than it is.
+// spread fills in the interval of a slope by its logarithm, which is nearer to normal.
 func (c *Calibration) spread(sd float64) {
 	by := math.Exp(Normal95 * sd / c.Slope)
 	c.SlopeSD, c.Low, c.High = sd, c.Slope/by, c.Slope*by
 }
 
-// Error is the slope's standard deviation relative to it; 0 of none.
+// Error is the slope's relative standard deviation; 0 for nil.
 func (c *Calibration) Error() float64 {
 	if c == nil {
 		return 0
@@ -33,14 +32,14 @@ func (c *Calibration) Error() float64 {
 	return c.SlopeSD / c.Slope
 }
 
-// Normal95 is a normal's 97.5 % quantile: so many deviations either way hold 95 %.
+// Normal95 is a normal's 97.5 % quantile: that many deviations either way hold 95 %.
 const Normal95 = 1.959963984540054
 
 const (
-	// calibrationDraws give the correction of a fit in several columns, to a sixth of
-	// what one draw scatters by.
+	// calibrationDraws give the correction of a fit in several columns to a sixth of one draw's
+	// scatter.
 	calibrationDraws = 32
-	// calibrationRounds settle what the correction and the slope say of each other.
+	// calibrationRounds settle the mutual dependence of correction and slope.
 	calibrationRounds = 4
 )
 
@@ -53,10 +52,10 @@ type calibrator struct {
 	fit     Fit
 	// metric is the transform T in which the fit's ridge acts.
 	metric *mat.Dense
-	// own are what the moments' errors come from beside sampling: factors whose outer
-	// products sum to the covariance of a column, before centring.
+	// own are the moments' errors beside sampling: factors whose outer products sum to a column's
+	// covariance before centring.
 	own []*mat.Dense
-	// effective is how many rows the pool counts as, records how many the moments are of.
+	// effective is the pool's effective rows, records the number behind the moments.
 	effective, records float64
 }
 
@@ -64,16 +63,15 @@ type calibrator struct {
 //
 //	Ê[pₖ] = ȳₖ,   Ê[Σₖ pₖsₖ] = ⟨W, mu⟩ − tr(H⁻¹Σ)
 //
-// over the pool, scores s = W·x. The released moments mu hold E[yx], so ⟨W, mu⟩ would
-// be E[Σ ys], the outcome along the scores, if W did not hang on mu's own noise. It
-// does: an error ν of the equations H(W−W₀) = ν moves W towards itself, so that ⟨W, ν⟩
-// has the mean tr(H⁻¹Σ), H the fit's Hessian with its ridge and Σ the covariance of ν:
-// privacy noise, the records' sampling, and that of the pool's rows, whose error
-// stands on the other side of the same equations. Left in, it makes the fit's flattery
-// of its own noise look like signal (slopes too steep by a fifth at ε = 1).
+// over the pool, scores s = W·x. The released moments mu hold E[yx], so ⟨W, mu⟩ would be E[Σ ys],
+// the outcome along the scores, if W did not depend on mu's own noise. It does: an error ν of the
+// equations H(W−W₀) = ν moves W towards itself, so that ⟨W, ν⟩ has the mean tr(H⁻¹Σ), H the fit's
+// Hessian with its ridge and Σ the covariance of ν: privacy noise, the records' sampling, and that
+// of the pool's rows, whose error stands on the other side of the same equations. Left in, the
+// fit's flattery of its own noise looks like signal (slopes too steep by a fifth at ε = 1).
 //
-// The slope's variance follows from that of both right hand sides:
-// Var⟨W₀, ν⟩ = ⟨W, ΣW⟩ − tr((H⁻¹Σ)²) and Var ν'H⁻¹ν = 2tr((H⁻¹Σ)²).
+// The slope's variance follows from that of both right hand sides: Var⟨W₀, ν⟩ = ⟨W, ΣW⟩ −
+// tr((H⁻¹Σ)²) and Var ν'H⁻¹ν = 2tr((H⁻¹Σ)²).
 func (c calibrator) calibrate(rng *rand.Rand) (Calibration, bool) {
 	if c.fit.Lambda == 0 { // no model was better: there is no score
 		return Calibration{}, false
@@ -103,9 +101,9 @@ func (c calibrator) calibrate(rng *rand.Rand) (Calibration, bool) {
 	return out, true
 }
 
-// noise is the law of the errors of one column's equations where the pool's
-// probabilities are p: own, and the sampling of the pool's (p − 1/K)x and of the
-// records' (y − 1/K)x. Of more than two classes the columns are taken for alike.
+// noise is the law of the errors of one column's equations at the pool's probabilities p: own, and
+// the sampling of the pool's (p − 1/K)x and of the records' (y − 1/K)x. More than two classes'
+// columns are treated alike.
 func (c calibrator) noise(p *mat.Dense) Noise {
 	n, d := c.x.Dims()
 	k := float64(c.classes)
@@ -146,8 +144,8 @@ func (c calibrator) noise(p *mat.Dense) Noise {
 	return Noise{Factor: squareRoot(sum), Centred: c.classes > 2}
 }
 
-// flattery is tr(H⁻¹Σ) and tr((H⁻¹Σ)²): of one column by solving, of several, where H
-// is as large as all of them, by drawing.
+// flattery is tr(H⁻¹Σ) and tr((H⁻¹Σ)²): by solving for one column, by drawing for several, where H
+// is as large as all of them.
 func (c calibrator) flattery(noise Noise, rng *rand.Rand) (mean, square float64) {
 	if c.classes > 2 {
 		return c.drawnFlattery(noise, rng)
@@ -160,8 +158,8 @@ func (c calibrator) flattery(noise Noise, rng *rand.Rand) (mean, square float64)
 	return mat.Trace(&both), inner(&both, mat.DenseCopyOf(both.T()))
 }
 
-// curvatureOf is the Hessian of the logistic risk of rows x whose two classes have
-// probabilities p, without ridge.
+// curvatureOf is the Hessian, without ridge, of the logistic risk of rows x with probabilities p of
+// two classes.
 func curvatureOf(x *mat.Dense, weight []float64, p *mat.Dense) *mat.SymDense {
 	n, _ := x.Dims()
 	curved := make([]float64, n)
@@ -176,8 +174,7 @@ func curvatureOf(x *mat.Dense, weight []float64, p *mat.Dense) *mat.SymDense {
 	return h
 }
 
-// drawnFlattery is what fresh noise moves the fit by, along itself: to both sides, so
-// that what is not linear cancels.
+// drawnFlattery is the fit's move along fresh noise: on both sides, to cancel what is not linear.
 func (c calibrator) drawnFlattery(noise Noise, rng *rand.Rand) (mean, square float64) {
 	x, factor := times(c.x, c.metric), times(c.metric, noise.Factor)
 	risk := softmax{&learners.SoftmaxRisk{X: x, RowWeight: c.weight, Classes: c.classes}}
@@ -254,8 +251,8 @@ func recalibrated(s *mat.Dense, r learners.Recalibration, classes int) *mat.Dens
 	return learners.Linear{W: identity, Classes: classes}.Probabilities(moved)
 }
 
-// Apply is the model whose scores are those of the recalibration of m's; last is the
-// value of the last column of every row.
+// Apply is the model whose scores are m's recalibrated; last is the value of every row's last
+// column.
 func (c Calibration) Apply(m learners.Linear, last float64) learners.Linear {
 	var w mat.Dense
 	w.Scale(c.Slope, m.W)

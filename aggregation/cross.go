@@ -7,31 +7,28 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// The lattice of record rows: a mapped row (z,1)/√2 with ‖z‖ ≤ 1 becomes the
-// integers trunc(2²⁰·row). Truncation is towards zero, so both halves keep
-// their norm: the features' integer norm² is at most 2³⁹ and the intercept's
-// square too.
+// The lattice of record rows: a mapped row (z,1)/√2 with ‖z‖ ≤ 1 becomes the integers
+// trunc(2²⁰·row). Truncation is towards zero, so both halves keep their norm: the features' integer
+// norm² is at most 2³⁹ and the intercept's square too.
 const (
 	crossScale = 1 << 20
 	crossHalf  = 1 << 39
 )
 
-// CrossL2sq bounds the squared L2 movement of CrossSums when one record is
-// replaced. If both records have the same label, the intercepts cancel and the
-// features differ by at most 2·2^19.5, squared 2⁴¹. If the labels differ, two
-// disjoint blocks change by whole rows of norm² at most 2⁴⁰ each, together
-// 2⁴¹. A record without a label adds nothing, so moves less.
+// CrossL2sq bounds the squared L2 movement of CrossSums when one record is replaced. If both
+// records have the same label, the intercepts cancel and the features differ by at most 2·2^19.5,
+// squared 2⁴¹. If the labels differ, two disjoint blocks change by whole rows of norm² at most 2⁴⁰
+// each, together 2⁴¹. A record without a label adds nothing, so moves less.
 const CrossL2sq = 4 * crossHalf
 
-// CrossL1 bounds the L1 movement for d mapped features: at most 2d cells
-// change, so √(2d) times the L2 bound, rounded up.
+// CrossL1 bounds the L1 movement for d mapped features: at most 2d cells change, so √(2d) times the
+// L2 bound, rounded up.
 func CrossL1(d int) int64 {
 	return int64(math.Ceil(math.Sqrt(2*float64(d)*CrossL2sq) * (1 + 1e-12)))
 }
 
-// CrossSums is Σ over records of onehot(y) ⊗ z, row-major classes × d, z the
-// record's row on the lattice. x is n×d, mapped; y has classes 0..classes−1,
-// −1 for a record without a label.
+// CrossSums is Σ over records of onehot(y) ⊗ z, row-major classes × d, z the record's row on the
+// lattice. x is n×d, mapped; y has classes 0..classes−1, −1 for a record without a label.
 func CrossSums(x *mat.Dense, y []int, classes int) []int64 {
 	n, d := x.Dims()
 	out := make([]int64, classes*d)
@@ -49,9 +46,8 @@ func CrossSums(x *mat.Dense, y []int, classes int) []int64 {
 	return out
 }
 
-// latticeRow truncates a row and makes sure, in integers, that both halves keep
-// their bound: a row that breaks it (no map makes one; NaN would) counts as
-// zero features.
+// latticeRow truncates a row and checks in integers that both halves keep their bound: a row that
+// breaks it (no map makes one; NaN would) counts as zero features.
 func latticeRow(z []int64, row []float64) {
 	last := len(row) - 1
 	var norm int64
@@ -72,8 +68,8 @@ func latticeRow(z []int64, row []float64) {
 	}
 }
 
-// CrossMeans turns released sums over n records (row-major classes × d) into
-// real class sums per record: mean over records of onehot(y) ⊗ x.
+// CrossMeans turns released sums over n records (row-major classes × d) into real class sums per
+// record: mean over records of onehot(y) ⊗ x.
 func CrossMeans(sums []float64, classes, d int, n float64) (*mat.Dense, error) {
 	if len(sums) != classes*d {
 		return nil, fmt.Errorf("read cross sums: have %d numbers, want %d classes of %d features", len(sums), classes, d)
@@ -87,9 +83,8 @@ func CrossMeans(sums []float64, classes, d int, n float64) (*mat.Dense, error) {
 	return m, nil
 }
 
-// CrossLabelled is about how many records with a label sums over classes and d features
-// are of, with the standard deviation that noise of sd on each sum gives it: what the
-// intercepts say.
+// CrossLabelled estimates the number of labelled records in sums over classes and d features, from
+// the intercepts, with the standard deviation due to noise of sd on each sum.
 func CrossLabelled(sums []float64, classes, d int, sd float64) (n, off float64) {
 	each := math.Floor(crossScale / math.Sqrt2)
 	for k := range classes {
@@ -98,10 +93,9 @@ func CrossLabelled(sums []float64, classes, d int, sd float64) (n, off float64) 
 	return n, math.Sqrt(float64(classes)) * sd / each
 }
 
-// CrossMoments makes the moments that FitVotes reads from the class sums means
-// (d×classes, mean over records), for a pool whose mean row is mean. The
-// columns are centred to sum to the pool's mean, because G is the pool's: what
-// the records' own mean says about the pool is used by tilting it, not here.
+// CrossMoments makes FitVotes' moments from the class sums means (d×classes, mean over records),
+// for a pool whose mean row is mean. The columns are centred to sum to the pool's mean, because G
+// is the pool's: the records' own mean is used by tilting the pool, not here.
 func CrossMoments(means *mat.Dense, mean []float64) *mat.Dense {
 	d, k := means.Dims()
 	mu := mat.DenseCopyOf(means)
@@ -116,12 +110,12 @@ func CrossMoments(means *mat.Dense, mean []float64) *mat.Dense {
 
 // CrossNoise is what makes CrossMoments uncertain:
 //
-//   - the privacy noise, of standard deviation sd on each entry of the class
-//     sums means (half its variance remains of two classes after centring);
-//   - sampling: the moments are of records, the risk's other part is of the
-//     pool's rows x under weights, which count as effective of them;
-//   - drift: residual is how far the records' feature mean is from the pool's
-//     (d numbers). A class mean is about as unreliable along it as 1/K of it.
+//   - the privacy noise, of standard deviation sd on each entry of the class sums means (half its
+//     variance remains of two classes after centring);
+//   - sampling: the moments are of records, the risk's other part is of the pool's rows x under
+//     weights, which count as effective of them;
+//   - drift: residual is how far the records' feature mean is from the pool's (d numbers). A class
+//     mean is about as unreliable along it as 1/K of it.
 //
 // Only the first is due to privacy; the fit needs all three.
 func CrossNoise(classes int, sd float64, x *mat.Dense, weight []float64, effective, records float64, residual []float64) Noise {
@@ -137,8 +131,8 @@ func CrossNoise(classes int, sd float64, x *mat.Dense, weight []float64, effecti
 	return Noise{Factor: squareRoot(c), Centred: classes > 2}
 }
 
-// crossColumn is the standard deviation of noise of sd on class sums in a column of
-// CrossMoments: of two classes half the difference is left.
+// crossColumn is the standard deviation in a column of CrossMoments of noise of sd on class sums:
+// of two classes half the difference is left.
 func crossColumn(classes int, sd float64) float64 {
 	if classes == 2 {
 		return sd * math.Sqrt(0.5)
@@ -146,8 +140,7 @@ func crossColumn(classes int, sd float64) float64 {
 	return sd
 }
 
-// CrossInRange says whether a sum over a number of records, at most 2⁴⁰, is
-// possible.
+// CrossInRange says whether a sum over a number of records, at most 2⁴⁰, is possible.
 func CrossInRange(sum, records int64) bool {
 	return -CrossMost(records) <= sum && sum <= CrossMost(records)
 }
@@ -155,9 +148,8 @@ func CrossInRange(sum, records int64) bool {
 // CrossMost is the largest magnitude of a sum over a number of records.
 func CrossMost(records int64) int64 { return records * crossScale }
 
-// CrossDeviation is the standard deviation of the noise on each entry of
-// CrossMeans over n records, where a number of independent draws of a variance
-// are in each sum.
+// CrossDeviation is the standard deviation of the noise on each entry of CrossMeans over n records,
+// with draws independent noises of a variance in each sum.
 func CrossDeviation(variance float64, draws int, n float64) float64 {
 	return math.Sqrt(float64(draws)*variance) / (crossScale * n)
 }

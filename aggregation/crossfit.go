@@ -12,14 +12,13 @@ import (
 // CrossFit is a classifier from released sums of label × features.
 type CrossFit struct {
 	Fit
-	// Drift says how the records' feature mean differs from the pool's.
+	// Drift compares the records' feature mean with the pool's.
 	Drift Drift
-	// Tilted: the pool was tilted to that mean. EffectiveRows is Kish's effective
-	// sample size of it, as it was used.
+	// Tilted: the pool was tilted to that mean. EffectiveRows is its effective sample size (Kish)
+	// as used.
 	Tilted        bool
 	EffectiveRows float64
-	// Remains is the drift that is left on the pool as it was used: the equations of
-	// the calibration are about that pool.
+	// Remains is the drift left on the pool as used, to which the calibration's equations refer.
 	Remains Drift
 	// Calibration is nil where its equations have no solution.
 	Calibration *Calibration
@@ -27,22 +26,21 @@ type CrossFit struct {
 	equations calibrator
 }
 
-// CrossTerms are what a fit to cross sums goes by.
+// CrossTerms configure a fit to cross sums.
 type CrossTerms struct {
 	FitTerms
-	// Deviation is of the noise on each class sum's mean, Records how many records the
-	// sums are over.
+	// Deviation is of the noise on each class sum's mean; Records counts the summed records.
 	Deviation, Records float64
-	// Tilt lets the pool be tilted where it differs, keeping at least the share Keep of
-	// its rows effective.
+	// Tilt permits tilting a differing pool while at least the share Keep of its rows stays
+	// effective.
 	Tilt bool
 	Keep float64
 }
 
-// FitCross fits a classifier to the noisy sums (see CrossMeans) on a pool. The class sums
-// stand for the moments of the votes; the risk's other part comes from the unlabelled
-// pool. Where the records' mean shows that the pool differs, the pool is tilted to it, or
-// the residual counts as noise.
+// FitCross fits a classifier to the noisy sums (see CrossMeans) on a pool. The class sums stand for
+// the moments of the votes; the risk's other part comes from the unlabelled pool. Where the
+// records' mean shows that the pool differs, the pool is tilted to it, or the residual counts as
+// noise.
 func FitCross(pool *auxdata.Pool, sums []float64, o CrossTerms, rng *rand.Rand) (CrossFit, error) {
 	fail := func(err error) (CrossFit, error) { return CrossFit{}, err }
 	d, sd := pool.Dim(), o.Deviation
@@ -51,9 +49,8 @@ func FitCross(pool *auxdata.Pool, sums []float64, o CrossTerms, rng *rand.Rand) 
 		return fail(err)
 	}
 
-	// A record without a label adds nothing, so the intercepts' sum says which
-	// share has one. Where that differs from all by more than noise explains,
-	// the means are of the labelled records.
+	// A record without a label adds nothing, so the intercepts' sum says which share has one. Where
+	// that differs from all by more than noise explains, the means are of the labelled records.
 	labelled, labelledDeviation := math.Sqrt2*mat.Sum(means.RowView(d-1)), sd*math.Sqrt(2*float64(o.Classes))
 	if 1-labelled > 4*labelledDeviation {
 		labelled = math.Max(labelled, 0.05)

@@ -8,37 +8,33 @@ import (
 	"caucus/learners"
 )
 
-// DensityRatio is the model of Ji & Elkan 2013 (Machine Learning 93): a balanced
-// logistic regression that tells private rows D from pool rows E,
+// DensityRatio is the model of Ji & Elkan 2013 (Machine Learning 93): a balanced logistic
+// regression that tells private rows D from pool rows E,
 //
 //	β = argmin −(1/|E|) Σ_E log(1−p(x)) − (1/|D|) Σ_D log p(x) + (λ/2)‖β‖²,
 //
-// p(x) = σ(⟨β,(x,1)⟩), x the entries of a FeatureDesign. e^{⟨β,x⟩} estimates how
-// much denser D is than E at x, up to a factor that self-normalised weights do
-// not need.
+// p(x) = σ(⟨β,(x,1)⟩), x the entries of a FeatureDesign. e^{⟨β,x⟩} estimates how much denser D is
+// than E at x, up to a factor that self-normalised weights do not need.
 //
-// Bound. The objective is λ-strongly convex, and only its second sum depends
-// on a record: a mean of n = |D| terms of gradient −(1−p)(x,1). So replacing
-// one record moves n·β by at most S/λ, where S bounds ‖c·(x,1) − c′·(x′,1)‖₂
-// over c, c′ in [0,1]. A group of the design stays non-negative and of sum at
-// most 1 under c, so it gives 2 (or 1, if it has one cell) to S²; the
-// intercept gives |c−c′|² ≤ 1. Rows of a map have norm at most R: c·x − c′·x′
-// is at most 2R. The paper's S = √d holds for d features in [0,1] and is
-// larger than this where there are one-hot blocks.
+// Bound. The objective is λ-strongly convex, and only its second sum depends on a record: a mean of
+// n = |D| terms of gradient −(1−p)(x,1). So replacing one record moves n·β by at most S/λ, where S
+// bounds ‖c·(x,1) − c′·(x′,1)‖₂ over c, c′ in [0,1]. A group of the design stays non-negative and
+// of sum at most 1 under c, so it gives 2 (or 1, if it has one cell) to S²; the intercept gives
+// |c−c′|² ≤ 1. Rows of a map have norm at most R: c·x − c′·x′ is at most 2R. The paper's S = √d
+// holds for d features in [0,1] and is larger than this where there are one-hot blocks.
 type DensityRatio struct {
 	Design *FeatureDesign
 	// Lambda is λ > 0.
 	Lambda float64
-	// Pool are the pool's rows as the design takes them.
+	// Pool are the pool's rows in the design's form.
 	Pool *mat.Dense
 }
 
 // solverBudget is n times the gradient norm at which Fit stops.
 const solverBudget = 1e-3
 
-// Sensitivity bounds how far the n·β of Fit moves in L2 when one record is
-// replaced: S/λ, and solverBudget·scale/λ for each of the two solutions (see
-// Fit).
+// Sensitivity bounds how far Fit's n·β moves in L2 when one record is replaced: S/λ, and
+// solverBudget·scale/λ for each of the two solutions (see Fit).
 func (r DensityRatio) Sensitivity() float64 {
 	s := math.Sqrt(float64(r.Design.L2sq)/(featureScale*featureScale) + 1)
 	return (s + 2*solverBudget*r.scale()) / r.Lambda * (1 + 1e-9)
@@ -50,8 +46,7 @@ func (r DensityRatio) scale() float64 { return math.Sqrt(r.Design.squaredNorm() 
 // Dim is the number of coefficients: the design's cells and the intercept.
 func (r DensityRatio) Dim() int { return r.Design.Cells() + 1 }
 
-// Fit is n·β for n private records x, as the design takes them. No records give
-// zeros.
+// Fit is n·β for n private records x in the design's form. No records give zeros.
 func (r DensityRatio) Fit(x *mat.Dense) []float64 {
 	n, _ := x.Dims()
 	out := make([]float64, r.Dim())
@@ -78,15 +73,14 @@ func (r DensityRatio) Fit(x *mat.Dense) []float64 {
 			row[j] /= c
 		}
 	}
-	// The weights sum to 2 and SolveSurely divides by that: it minimises half
-	// the objective over w = c·β, of ridge λ/(2c²), to half the gradient norm
-	// solverBudget/n by w. So w is within (solverBudget/n)·c²/λ of the exact
-	// one, n·β within solverBudget·c/λ.
+	// The weights sum to 2 and SolveSurely divides by that: it minimises half the objective over w
+	// = c·β, of ridge λ/(2c²), to half the gradient norm solverBudget/n by w. So w is within
+	// (solverBudget/n)·c²/λ of the exact one, n·β within solverBudget·c/λ.
 	mu := learners.Moments(rows, private, weight)
 	w, err := SolveSurely(rows, weight, 2, mu, r.Lambda/(2*c*c), solverBudget/(2*float64(n)))
 	if err != nil {
-		// Not in exact arithmetic (see SolveSurely). A constant, so that nothing
-		// of a search that failed leaves.
+		// Not in exact arithmetic (see SolveSurely). A constant, so that nothing of a failed search
+		// leaves.
 		return out
 	}
 	for j := range out {
@@ -95,8 +89,7 @@ func (r DensityRatio) Fit(x *mat.Dense) []float64 {
 	return out
 }
 
-// Weigh are the weights of a tilt beta (d numbers) of rows x (N×d), without a
-// fit.
+// Weigh are the weights of a tilt beta (d numbers) of rows x (N×d), without a fit.
 func Weigh(x *mat.Dense, beta []float64) WeightFit {
 	f := WeightFit{Beta: beta}
 	f.Weight, f.EffectiveRows, f.Largest = weightsOf(x, nil, mat.NewDense(len(beta), 1, append([]float64(nil), beta...)))

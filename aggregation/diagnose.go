@@ -22,8 +22,8 @@ func LawOf(x *mat.Dense, f WeightFit, noise Noise) *WeightLaw {
 	return l
 }
 
-// LawOfTilt is the law of a tilt that was itself released, with independent
-// noise of standard deviation sd on each coefficient.
+// LawOfTilt is the law of a released tilt with independent noise of standard deviation sd on each
+// coefficient.
 func LawOfTilt(x *mat.Dense, f WeightFit, sd float64) *WeightLaw {
 	l := newWeightLaw(x, f.Weight)
 	if sd > 0 {
@@ -35,11 +35,10 @@ func LawOfTilt(x *mat.Dense, f WeightFit, sd float64) *WeightLaw {
 // Mean is the weighted mean of the rows.
 func (l *WeightLaw) Mean() []float64 { return l.mean }
 
-// WorstNoise bounds Answer's Noise over all queries with values in [0,1]: with
-// F the factor, |⟨Fᵀg, v⟩|² is the squared weighted covariance of b with ⟨Fv, x⟩,
-// at most Var(b)·vᵀFᵀcov·F·v ≤ ¼ of the largest eigenvalue of FᵀcovF. It is the
-// part due to noise of the asymptotic variance of Ji & Elkan 2013, Theorem 2,
-// for the worst query.
+// WorstNoise bounds Answer's Noise over all queries with values in [0,1]: with F the factor, |⟨Fᵀg,
+// v⟩|² is the squared weighted covariance of b with ⟨Fv, x⟩, at most Var(b)·vᵀFᵀcov·F·v ≤ ¼ of the
+// largest eigenvalue of FᵀcovF. It is the part due to noise of the asymptotic variance of Ji &
+// Elkan 2013, Theorem 2, for the worst query.
 func (l *WeightLaw) WorstNoise() float64 {
 	if l.factor == nil {
 		return 0
@@ -58,8 +57,7 @@ func (l *WeightLaw) WorstNoise() float64 {
 	return math.Sqrt(values[p-1]) / 2
 }
 
-// Residual compares a feature's mean as released, in the weighted pool and in
-// the pool.
+// Residual compares a feature's mean as released, in the weighted pool and in the pool.
 type Residual struct {
 	Feature  string  `json:"feature"`
 	Released float64 `json:"released"`
@@ -72,18 +70,17 @@ type Residual struct {
 // Constants of Residuals and Gaps.
 const (
 	maxResiduals = 10
-	// gapNoise is how many standard deviations of the noise a gap must exceed:
-	// noise alone does so once in 30,000 features.
+	// gapNoise is the standard deviations of the noise that a gap must exceed: noise alone does so
+	// once in 30,000 features.
 	gapNoise = 4.0
 	// gapShare is the least mean of a feature that can be missing: 1 in 200.
 	gapShare = 0.005
 )
 
-// Residuals are the largest differences between released means and the weighted
-// pool's, at most ten, and Gaps the features for which the pool lacks support:
-// the released mean is above twice the weighted pool's, or outside the range of
-// the pool's rows, by more than noise explains. No weights mend those. x are the
-// pool's rows under the law, scale what they are times the entries.
+// Residuals are the largest differences between released means and the weighted pool's, at most
+// ten, and Gaps the features that the pool does not support: the released mean is above twice the
+// weighted pool's, or outside the range of the pool's rows, by more than noise explains. No weights
+// mend those. x are the pool's rows under the law, scale their ratio to the entries.
 func (d *FeatureDesign) Residuals(x *mat.Dense, l *WeightLaw, means []float64, sd float64) (largest, gaps []Residual) {
 	n, _ := x.Dims()
 	s := d.scale()
@@ -101,8 +98,8 @@ func (d *FeatureDesign) Residuals(x *mat.Dense, l *WeightLaw, means []float64, s
 			gaps = append(gaps, r)
 		}
 	}
-	// A level and its opposite are as far away but for the last bits, which
-	// processors do not agree in: such pairs stay in the order of the features.
+	// A level and its opposite differ only in the last bits, in which processors disagree: such
+	// pairs stay in the order of the features.
 	away := func(r Residual) float64 { return math.Round(1e9 * math.Abs(r.Released-r.Weighted)) }
 	slices.SortStableFunc(all, func(a, b Residual) int { return cmp.Compare(away(b), away(a)) })
 	return all[:min(len(all), maxResiduals)], gaps

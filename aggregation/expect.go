@@ -17,8 +17,8 @@ const (
 	referenceShare  = 0.75
 )
 
-// Reference is a reference problem for the choice of a map (a forecast's is Teacher):
-// votes follow a linear teacher exactly, noise is added and the fit is made.
+// Reference is a reference problem for the choice of a map (a forecast's is Teacher): votes follow
+// a linear teacher exactly, noise is added and the fit is made.
 type Reference struct {
 	X  *mat.Dense // n pool rows
 	Mu *mat.Dense // moments of the teacher's votes
@@ -27,8 +27,8 @@ type Reference struct {
 	Classes int
 }
 
-// Teach is the class probabilities (N×classes) that a random linear teacher gives
-// rows x, whose last column is the intercept.
+// Teach is the class probabilities (N×classes) of a random linear teacher on rows x, whose last
+// column is the intercept.
 func Teach(x *mat.Dense, classes int, rng *rand.Rand) *mat.Dense {
 	n, d := x.Dims()
 	columns := learners.Columns(classes)
@@ -63,8 +63,7 @@ func Teach(x *mat.Dense, classes int, rng *rand.Rand) *mat.Dense {
 	return teacher.Probabilities(x)
 }
 
-// FreeShares is the shares that moments are made of: with two classes one column
-// stands for both.
+// FreeShares are the shares behind moments: with two classes one column stands for both.
 func FreeShares(p *mat.Dense) *mat.Dense {
 	n, classes := p.Dims()
 	if classes > 2 {
@@ -73,8 +72,7 @@ func FreeShares(p *mat.Dense) *mat.Dense {
 	return mat.DenseCopyOf(p.Slice(0, n, 1, 2))
 }
 
-// Expected scores a model by its expected accuracy on rows x of class
-// probabilities p.
+// Expected scores a model by its expected accuracy on rows x of class probabilities p.
 func Expected(x, p *mat.Dense) func(learners.Linear) float64 {
 	return func(m learners.Linear) float64 {
 		total := 0.0
@@ -90,7 +88,7 @@ func (r *Reference) fit(mu *mat.Dense, noise Noise, lambda float64) learners.Lin
 	return FitVotes(r.X, nil, mu, noise, FitTerms{Classes: r.Classes, Lambda: lambda}, rng).Model
 }
 
-// UnderNoise is the mean score of some fits, each under fresh noise, scaled.
+// UnderNoise is the mean score of fits under fresh, scaled noise.
 func (r *Reference) UnderNoise(noise Noise, scale float64, draws int, score func(learners.Linear) float64) float64 {
 	rng := rand.New(rand.NewPCG(5, 6))
 	scaled := noise

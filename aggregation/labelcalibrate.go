@@ -9,45 +9,42 @@ import (
 	"caucus/learners"
 )
 
-// calibrationFolds are the parts of the records that a fit to noisy labels is held
-// against, each by a fit to the others.
+// calibrationFolds are the parts of the records on which fits to the others are tested.
 const calibrationFolds = 10
 
-// intervalRounds settle what an end of the interval and its errors say of each other.
+// intervalRounds settle the mutual dependence of an interval's end and its errors.
 const intervalRounds = 6
 
-// Calibrate makes the scores of a fit to noisy labels into probabilities of the true
-// ones, from the same labels; fit is FitLabels' of the same x, y and options. With u the
-// unbiased estimate of a record's class (learners.Channel.Unbiased), and p the
-// probabilities that scores s make after recalibration, it solves over the N records
+// Calibrate makes the scores of a fit to noisy labels into probabilities of the true ones, from the
+// same labels; fit is FitLabels' of the same x, y and options. With u the unbiased estimate of a
+// record's class (learners.Channel.Unbiased), and p the probabilities of scores s after
+// recalibration, it solves over the N records
 //
 //	Ê[pₖ] = Ê[uₖ],   Ê[Σₖ pₖsₖ] = Ê[Σₖ uₖsₖ],
 //
-// the equations of a fit by log loss to the true labels. With the fit's own scores they
-// would be circular: it was fitted to the noise in u, and agrees with it by
-// Σᵢ Var(uᵢ)·∂sᵢ/∂uᵢ/N on average. So s is each record's score by a fit to the nine tenths
-// of the records that it is not among (centred, because how far these fits' intercepts
-// differ is no matter of slope).
+// the equations of a fit by log loss to the true labels. With the fit's own scores they would be
+// circular: it was fitted to the noise in u, and agrees with it by Σᵢ Var(uᵢ)·∂sᵢ/∂uᵢ/N on average.
+// So s is each record's score by a fit to the nine tenths of the records without it (centred,
+// because how far these fits' intercepts differ is no matter of slope).
 //
-// A fit to fewer records is noisier, and noise in scores asks for a gentler slope, about
-// as one over their variance. T, the squares of how far the ten fits are from their mean,
-// estimates their variance (a grouped jackknife); that of the fit to all is T·9/10. So the
-// slope is multiplied by Var(s)/(Var(s) − T/10).
+// A fit to fewer records is noisier, and noise in scores asks for a gentler slope, about as one
+// over their variance. T, the squares of how far the ten fits are from their mean, estimates their
+// variance (a grouped jackknife); that of the fit to all is T·9/10. So the slope is multiplied by
+// Var(s)/(Var(s) − T/10).
 //
-// Given the scores the errors of both right hand sides are sums over records, of known
-// variance: a noisy label is class k with probability rₖ = q + (keep−q)pₖ, so that
-// Cov u = (diag r − rrᵀ)/(keep−q)², privacy noise and the sampling of labels in one. That
-// s holds the noise of the other records' labels counts twice, in its own square and
-// because each pair of records errs together; the second is the variance of u times what
-// the ten fits scatter by.
+// Given the scores the errors of both right hand sides are sums over records, of known variance: a
+// noisy label is class k with probability rₖ = q + (keep−q)pₖ, so that Cov u = (diag r −
+// rrᵀ)/(keep−q)², privacy noise and the sampling of labels in one. That s holds the noise of the
+// other records' labels counts twice, in its own square and because each pair of records errs
+// together; the second is the variance of u times the scatter of the ten fits.
 //
-// The interval holds the slopes under which the mean along the scores would be as far off
-// as it is in one of twenty draws, each slope by the errors that it implies itself: a
-// steeper one has surer probabilities, which tell less of it. With one error for all, a
-// slope that came out too small would look surer than it is, and those that are known best
-// would be those that are too small. So SlopeSD is what the interval's upper half says.
+// The interval holds the slopes under which the mean along the scores would be as far off as it is
+// in one of twenty draws, each slope by the errors that it implies itself: a steeper one has surer
+// probabilities, which tell less of it. With one error for all, a slope that came out too small
+// would look surer than it is, and the best known would be those that are too small. So SlopeSD is
+// what the interval's upper half says.
 //
-// It is nil where there are too few records, and where the equations have no solution.
+// It is nil for too few records, and where the equations have no solution.
 func (o LabelOptions) Calibrate(fit LabelFit, x *mat.Dense, y []int, rng *rand.Rand) *Calibration {
 	x, y = labelledRows(x, y, o.Channel.Classes)
 	if len(y) < 2*calibrationFolds {
@@ -93,9 +90,9 @@ func (o LabelOptions) Calibrate(fit LabelFit, x *mat.Dense, y []int, rng *rand.R
 	return out
 }
 
-// farthest is the slope at an end of the interval, side −1 or 1: that of which the mean
-// along the scores is so far from what was found as its own errors are in one of forty
-// draws on this side. It is false where no slope is.
+// farthest is the slope at an end of the interval, side −1 or 1: where the mean along the scores is
+// as far from the one found as its own errors are in one of forty draws on this side; false for
+// none.
 func (o LabelOptions) farthest(held *mat.Dense, off []*mat.Dense, share []float64, along, side float64) (float64, bool) {
 	to, slope := along, 0.0
 	for range intervalRounds {
@@ -110,7 +107,7 @@ func (o LabelOptions) farthest(held *mat.Dense, off []*mat.Dense, share []float6
 	return slope, true
 }
 
-// centred takes each column's mean off scores, and says what it was.
+// centred takes each column's mean off scores, and returns it.
 func centred(s *mat.Dense) (*mat.Dense, []float64) {
 	n, columns := s.Dims()
 	out, means := mat.NewDense(n, columns, nil), make([]float64, columns)
@@ -127,8 +124,8 @@ func centred(s *mat.Dense) (*mat.Dense, []float64) {
 	return out, means
 }
 
-// heldOut are the centred scores of each record by the fit to the folds that it is not in,
-// N×columns, and how far each of the fits is from their mean on all records.
+// heldOut are the centred scores of each record by the fit to the folds without it, N×columns, and
+// the distance of each fit from their mean on all records.
 func (o LabelOptions) heldOut(x *mat.Dense, y []int, lambda float64, rng *rand.Rand) (held *mat.Dense, off []*mat.Dense, err error) {
 	n := len(y)
 	fold := make([]int, n)
@@ -167,9 +164,9 @@ func (o LabelOptions) heldOut(x *mat.Dense, y []int, lambda float64, rng *rand.R
 	return held, off, nil
 }
 
-// targetErrors is the covariance of the errors of the shares and of the mean along the
-// held-out scores, in that order, where p are the records' probabilities (N×classes).
-// The squares of how far the fits are off sum, times 9/10, to a fit's variance.
+// targetErrors is the covariance of the errors of the shares and of the mean along the held-out
+// scores, in that order, at the records' probabilities p (N×classes). The squared distances of the
+// fits sum, times 9/10, to a fit's variance.
 func (o LabelOptions) targetErrors(p, held *mat.Dense, off []*mat.Dense) *mat.SymDense {
 	n, columns := held.Dims()
 	keep, flip := o.Channel.Keep, o.Channel.Flip()

@@ -12,7 +12,7 @@ import (
 	"caucus/learners"
 )
 
-// What a label study minimises, and how it allows for the noise in the labels.
+// Names of a label study's risks and corrections for label noise.
 const (
 	RiskAccuracy = "accuracy" // the share of errors
 	RiskBER      = "ber"      // the mean over classes of their shares of errors
@@ -30,18 +30,18 @@ const (
 func Risks() []string       { return []string{RiskAccuracy, RiskBER, RiskAUC} }
 func Corrections() []string { return []string{CorrectionNone, CorrectionBackward, CorrectionForward} }
 
-// LabelOptions say how to fit to noisy labels.
+// LabelOptions configure a fit to noisy labels.
 type LabelOptions struct {
 	Channel    learners.Channel // how the labels came from the true ones
 	Loss       learners.Loss
 	Risk       string
 	Correction string
-	// Lambda is the ridge, times the scale of the loss; 0 chooses it by
-	// cross-validation on the noisy labels, which is free post-processing.
+	// Lambda is the ridge, times the scale of the loss; 0 chooses it by cross-validation on the
+	// noisy labels, which is free post-processing.
 	Lambda float64
 }
 
-// Validate says what does not fit together.
+// Validate reports contradictions.
 func (o LabelOptions) Validate() error {
 	switch {
 	case !slices.Contains(Risks(), o.Risk):
@@ -59,7 +59,7 @@ func (o LabelOptions) Validate() error {
 	return o.Channel.Validate()
 }
 
-// LabelFit is what a fit to noisy labels gives.
+// LabelFit is the result of a fit to noisy labels.
 type LabelFit struct {
 	Model learners.Linear
 	// Lambda is the ridge used, Path the search for it.
@@ -70,8 +70,8 @@ type LabelFit struct {
 // LabelPoint is one step of the search for the ridge.
 type LabelPoint struct {
 	Lambda float64 `json:"lambda"`
-	// Held is the unbiased estimate of the risk on held-out rows, Error its
-	// standard error relative to that of the best ridge.
+	// Held is the unbiased estimate of the risk on held-out rows, Error its standard error relative
+	// to the best ridge's.
 	Held  float64 `json:"held_out"`
 	Error float64 `json:"standard_error,omitempty"`
 }
@@ -82,8 +82,8 @@ type labelRisk interface {
 	SetRidge(float64)
 }
 
-// labelRidges are the ridges that are tried, from the strongest: the weakest are
-// for maps that make features small and for labels with little noise.
+// labelRidges are tried from the strongest: the weakest suit maps that make features small and
+// labels with little noise.
 var labelRidges = []float64{1, 0.3, 0.1, 3e-2, 1e-2, 3e-3, 1e-3, 3e-4, 1e-4, 3e-5, 1e-5, 3e-6, 1e-6, 3e-7, 1e-7}
 
 const (
@@ -95,19 +95,17 @@ const (
 	labelSearching  = 60 // iterations of a step of the search, which starts where the last one ended
 )
 
-// FitLabels fits a linear classifier to rows x (N×d; the last column a positive
-// constant, the intercept) with labels y that came through o.Channel. Labels
-// outside 0..K-1 are left out. Everything is post-processing of the labels.
+// FitLabels fits a linear classifier to rows x (N×d; the last column a positive constant, the
+// intercept) with labels y that came through o.Channel. Labels outside 0..K-1 are left out.
+// Everything is post-processing of the labels.
 //
-// With Lambda 0 the ridge is the strongest whose held-out risk, of the kind
-// asked for and unbiased for true labels, is within one standard error of the
-// least: with much noise many ridges look alike, and the strongest of them
-// is the safest.
+// With Lambda 0 the ridge is the strongest whose held-out risk, of the requested kind and unbiased
+// for true labels, is within one standard error of the least: with much noise many ridges look
+// alike, and the strongest of them is the safest.
 //
-// The risk auc says nothing about where to cut the scores: each class's are
-// cut where the unbiased estimate of the errors is least. With risk accuracy
-// they are cut there too, if that is clearly better: a strong ridge shrinks the
-// features' weights but leaves the intercept the noise's toy.
+// The risk auc says nothing about where to cut the scores: each class's are cut where the unbiased
+// estimate of the errors is least. With risk accuracy they are cut there too, if that is clearly
+// better: a strong ridge shrinks the features' weights but leaves the intercept the noise's toy.
 func FitLabels(x *mat.Dense, y []int, o LabelOptions, rng *rand.Rand) (LabelFit, error) {
 	if err := o.Validate(); err != nil {
 		return LabelFit{}, fmt.Errorf("fit labels: %w", err)
@@ -161,7 +159,7 @@ func pickLabelled(x *mat.Dense, y, keep []int) (*mat.Dense, []int) {
 	return px, py
 }
 
-// costs are those of each column.
+// costs are each column's.
 func (o LabelOptions) costs(y []int) []learners.ClassCost {
 	base := learners.PlainCost()
 	channel := learners.Channel{Keep: 1, Classes: o.Channel.Classes}
@@ -169,8 +167,7 @@ func (o LabelOptions) costs(y []int) []learners.ClassCost {
 		base, channel = learners.BackwardCost(o.Channel), o.Channel
 	}
 	costs := make([]learners.ClassCost, learners.Columns(o.Channel.Classes))
-	// In the AUC of a symmetric loss the corrections of a pair's two orders
-	// cancel but for a factor.
+	// In the AUC of a symmetric loss a pair's two corrections cancel but for a factor.
 	if o.Loss.Symmetric() && o.Risk == RiskAUC {
 		base = learners.PlainCost()
 	}
@@ -182,8 +179,8 @@ func (o LabelOptions) costs(y []int) []learners.ClassCost {
 			if o.Channel.Classes == 2 {
 				class = 1
 			}
-			// A share within two standard errors of 0 or 1 may be just that;
-			// dividing by less would weigh nothing but noise.
+			// A share within two standard errors of 0 or 1 may be just that; dividing by less would
+			// weigh nothing but noise.
 			least := math.Min(2*shares.Error[class], 0.5)
 			costs[k] = base.Balanced(math.Max(least, math.Min(shares.Share[class], 1-least)))
 		}
@@ -205,8 +202,8 @@ func (o LabelOptions) risk(x *mat.Dense, y []int, rng *rand.Rand) (labelRisk, er
 	return learners.NewMarginRisk(x, y, o.Channel.Classes, o.Loss, o.costs(y), forward)
 }
 
-// start is where a search begins that could end in a poor valley: the solution
-// for the squared loss. Convex losses start at the origin.
+// start begins a search that could end in a poor valley at the solution for the squared loss.
+// Convex losses start at the origin.
 func (o LabelOptions) start(x *mat.Dense, y []int, lambda float64, rng *rand.Rand) []float64 {
 	if o.Loss.Convex() && o.Correction == CorrectionNone {
 		return nil
@@ -233,8 +230,7 @@ func (o LabelOptions) solve(risk labelRisk, lambda, gradient float64, iterations
 	return learners.NewLinear(w, o.Channel.Classes)
 }
 
-// LabelRidges are the ridges that a search tries, in order; it may stop before
-// the last.
+// LabelRidges are the ridges of a search, in order; it may stop before the last.
 func LabelRidges() []float64 { return slices.Clone(labelRidges) }
 
 // search is the cross-validation.
@@ -320,7 +316,7 @@ func compare(a, b []float64) (mean, spread float64) {
 	return mean, math.Sqrt(square / (n * (n - 1)))
 }
 
-// measure is the risk that the options ask for, of true labels.
+// measure is the chosen risk, of true labels.
 func (o LabelOptions) measure(m learners.Linear, x *mat.Dense, y []int) float64 {
 	got := learners.Measure(m, x, y, o.Channel)
 	switch o.Risk {
@@ -332,9 +328,9 @@ func (o LabelOptions) measure(m learners.Linear, x *mat.Dense, y []int) float64 
 	return 1 - got.Accuracy
 }
 
-// cut moves each column's intercept so that zero is where the unbiased estimate
-// of the errors is least. Cautious, it leaves the intercept unless the gain is
-// above two standard errors that the noise gives it.
+// cut moves each column's intercept so that zero is where the unbiased estimate of the errors is
+// least. Cautious, it keeps the intercept unless the gain exceeds two standard errors due to the
+// noise.
 func (o LabelOptions) cut(m learners.Linear, x *mat.Dense, y []int, cautious bool) {
 	scores := m.Scores(x)
 	d, columns := m.W.Dims()
@@ -356,8 +352,8 @@ func (o LabelOptions) cut(m learners.Linear, x *mat.Dense, y []int, cautious boo
 			}
 		}
 		slices.SortFunc(order, func(i, j int) int { return cmp.Compare(s[i], s[j]) })
-		// errors[a] is what a cut above the first a rows costs: raising it past a
-		// row takes that from "yes" to "no".
+		// errors[a] is the cost of a cut above the first a rows: raising it past a row takes that
+		// from "yes" to "no".
 		errors := make([]float64, len(s)+1)
 		for a, i := range order {
 			errors[a+1] = errors[a] + 2*o.Channel.Unbiased(y[i] == class) - 1
@@ -382,21 +378,19 @@ func (o LabelOptions) cut(m learners.Linear, x *mat.Dense, y []int, cautious boo
 	}
 }
 
-// LabelShares are the classes' shares of the true labels, estimated from noisy
-// ones.
+// LabelShares are the classes' shares of the true labels, estimated from noisy ones.
 type LabelShares struct {
-	// Share is unbiased, so it may leave [0,1]; Projected is the nearest that
-	// are shares.
+	// Share is unbiased, so it may leave [0,1]; Projected are the nearest shares.
 	Share     []float64 `json:"share"`
 	Projected []float64 `json:"projected"`
-	// Error is the standard error that the noise in the labels leaves; it does
-	// not count that the records are a sample.
+	// Error is the standard error due to label noise; it does not count that the records are a
+	// sample.
 	Error []float64 `json:"standard_error"`
 }
 
-// DebiasedShares debiases the shares n_k/N of noisy labels: (n_k/N − q)/(p − q),
-// whose variance given the true labels is [π p(1−p) + (1−π) q(1−q)]/(N(p−q)²), π
-// being the true share, for which the projected one stands.
+// DebiasedShares debiases the shares n_k/N of noisy labels: (n_k/N − q)/(p − q), whose variance
+// given the true labels is [π p(1−p) + (1−π) q(1−q)]/(N(p−q)²), π being the true share, replaced by
+// the projected one.
 func DebiasedShares(y []int, c learners.Channel) LabelShares {
 	s := LabelShares{Share: make([]float64, c.Classes), Error: make([]float64, c.Classes)}
 	n := 0.0
@@ -421,7 +415,7 @@ func DebiasedShares(y []int, c learners.Channel) LabelShares {
 	return LabelSharesOf(s.Share, n, c)
 }
 
-// LabelSharesOf is what follows from debiased shares of so many labels.
+// LabelSharesOf follows from debiased shares of n labels.
 func LabelSharesOf(share []float64, n float64, c learners.Channel) LabelShares {
 	s := LabelShares{Share: share, Projected: ProjectSimplex(share, 1), Error: make([]float64, c.Classes)}
 	p, q := c.Keep, c.Flip()

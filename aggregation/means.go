@@ -10,24 +10,22 @@ import (
 	"caucus/learners"
 )
 
-// MeansDesign is the public side of the mechanism means, made from pool, map
-// and classes alone. What a party sends is the direction of
+// MeansDesign is the public side of the mechanism means, made from pool, map and classes alone. A
+// party sends the direction of
 //
 //	(mean over its records of (onehot(y) − 1/K) ⊗ x) in coordinates xT,
 //
-// T = (S + ridge)^(−1/2) with S the pool's second moment, as an integer vector
-// of norm at most meansRadius, row-major d × learners.Columns(classes) (for two
-// classes the one column of class 1).
+// T = (S + ridge)^(−1/2) with S the pool's second moment, as an integer vector of norm at most
+// meansRadius, row-major d × learners.Columns(classes) (for two classes the one column of class 1).
 //
-// Bound. MeansInRange holds for every vector that a party sends: Direction
-// checks it in integers, last, and sends zeros where it fails. So whatever a
-// party's records are and whatever came before that line, replacing the party
-// moves the sum by at most 2·meansRadius in L2, and √cells times that in L1.
+// Bound. MeansInRange holds for every vector that a party sends: Direction checks it in integers,
+// last, and sends zeros where it fails. So whatever a party's records are and whatever came before
+// that line, replacing the party moves the sum by at most 2·meansRadius in L2, and √cells times
+// that in L1.
 //
-// Why directions: in these coordinates every direction of the fit costs the
-// same noise. A mean's length says mostly how many records it is of, so cutting
-// all to one length loses little, needs no public length, and lets no party
-// count for more than another.
+// Why directions: in these coordinates every direction of the fit costs the same noise. A mean's
+// length says mostly how many records it is of, so cutting all to one length loses little, needs no
+// public length, and lets no party count for more than another.
 type MeansDesign struct {
 	to, back *mat.Dense // T and its inverse, d×d
 	mean     []float64  // of the pool's rows
@@ -35,26 +33,24 @@ type MeansDesign struct {
 }
 
 const (
-	// meansRadius keeps a cell within 16 bits. Truncation moves a cell by less
-	// than 1; at ε = 64, the most that a plan may ask for, noise has a standard
-	// deviation of 700 or more.
+	// meansRadius keeps a cell within 16 bits. Truncation moves a cell by less than 1; at ε = 64,
+	// the most that a plan may ask for, noise has a standard deviation of 700 or more.
 	meansRadius = 1 << 14
-	// meansRidge evens out directions of the pool with more variance than
-	// that; rows have norm at most 1.
+	// meansRidge evens out directions of the pool with more variance than that; rows have norm at
+	// most 1.
 	meansRidge = 1e-3
-	// meansLength is what a party's mean is taken to be long. Its true length
-	// is the correlation of class and features, at most 1/2 for two classes,
-	// and what few records add to it. It scales noise and signal alike, so a
-	// release's ridge makes up for it: on adult, phishing and wisdm_har a
-	// quarter to twice of it were as good.
+	// meansLength stands for the length of a party's mean. Its true length is the correlation of
+	// class and features, at most 1/2 for two classes, and what few records add to it. It scales
+	// noise and signal alike, so a release's ridge makes up for it: on adult, phishing and
+	// wisdm_har a quarter to twice of it were as good.
 	meansLength = 0.3
 )
 
-// MeansL2sq bounds the squared L2 movement of the sum of directions when one
-// party is replaced: (2·meansRadius)².
+// MeansL2sq bounds the squared L2 movement of the sum of directions when one party is replaced:
+// (2·meansRadius)².
 const MeansL2sq = 4 * meansRadius * meansRadius
 
-// MeansMost is the largest magnitude of a number that a party sends.
+// MeansMost is the largest magnitude of a party's number.
 const MeansMost int64 = meansRadius
 
 // MeansL1 bounds the L1 movement of that many cells, rounded up.
@@ -62,8 +58,7 @@ func MeansL1(cells int) int64 {
 	return int64(math.Ceil(2 * meansRadius * math.Sqrt(float64(cells)) * (1 + 1e-12)))
 }
 
-// MeansInRange says whether a vector may be one party's: its norm is at most
-// meansRadius.
+// MeansInRange says whether a vector may be one party's: its norm is at most meansRadius.
 func MeansInRange(v []int64) bool {
 	left := int64(meansRadius * meansRadius)
 	for _, x := range v {
@@ -77,8 +72,7 @@ func MeansInRange(v []int64) bool {
 	return true
 }
 
-// NewMeansDesign reads the geometry off a pool x (N×d) under row weights (nil:
-// equal).
+// NewMeansDesign reads the geometry off a pool x (N×d) under row weights (nil: equal).
 func NewMeansDesign(x *mat.Dense, weight []float64, classes int) *MeansDesign {
 	n, d := x.Dims()
 	g := metricOf(x, weight)
@@ -95,9 +89,8 @@ func NewMeansDesign(x *mat.Dense, weight []float64, classes int) *MeansDesign {
 // Cells is the length of a party's vector.
 func (m *MeansDesign) Cells() int { return len(m.mean) * learners.Columns(m.classes) }
 
-// Direction is a party's vector. x is n×d, mapped; y has classes
-// 0..classes−1, −1 for a record without a label, which counts for nothing. No
-// records, or none that tell classes apart, give zeros.
+// Direction is a party's vector. x is n×d, mapped; y has classes 0..classes−1, −1 for a record
+// without a label, which counts for nothing. It is zero without records that tell classes apart.
 func (m *MeansDesign) Direction(x *mat.Dense, y []int) []int64 {
 	d, c := len(m.mean), learners.Columns(m.classes)
 	sum := mat.NewDense(d, c, nil)
@@ -137,10 +130,9 @@ func (m *MeansDesign) Direction(x *mat.Dense, y []int) []int64 {
 	return out
 }
 
-// Mu makes the moments that FitVotes reads (d×learners.Columns(classes)) of the
-// sum of the directions of a number of parties, noise included. A mean
-// direction times meansLength stands for the mean over parties of
-// (share of class k − 1/K)·x; the pool's mean row, over K, completes it.
+// Mu makes FitVotes' moments (d×learners.Columns(classes)) from the sum of a number of parties'
+// directions, noise included. A mean direction times meansLength stands for the mean over parties
+// of (share of class k − 1/K)·x; the pool's mean row, over K, completes it.
 func (m *MeansDesign) Mu(sum []float64, parties float64) (*mat.Dense, error) {
 	d, c := len(m.mean), learners.Columns(m.classes)
 	if len(sum) != d*c {
@@ -166,8 +158,8 @@ func (m *MeansDesign) Mu(sum []float64, parties float64) (*mat.Dense, error) {
 	return mu, nil
 }
 
-// Told is what Mu would say, without noise, where every party's mean is the one
-// behind the moments mu: its direction, meansLength long.
+// Told is Mu without noise if every party's mean is the one behind the moments mu: its direction,
+// meansLength long.
 func (m *MeansDesign) Told(mu *mat.Dense) *mat.Dense {
 	about := func(from *mat.Dense, sign float64) *mat.Dense { // the pool's mean row, over K, added or taken out
 		out := mat.DenseCopyOf(from)
@@ -183,7 +175,7 @@ func (m *MeansDesign) Told(mu *mat.Dense) *mat.Dense {
 	return about(&told, 1)
 }
 
-// Noise is what noise of a variance on every cell of the sum leaves on Mu.
+// Noise is the law on Mu of noise of a variance on every cell of the sum.
 func (m *MeansDesign) Noise(variance, parties float64) Noise {
 	f := mat.DenseCopyOf(m.back)
 	f.Scale(math.Sqrt(variance)*meansLength/(meansRadius*parties), f)

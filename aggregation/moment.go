@@ -10,9 +10,9 @@ import (
 	"caucus/learners"
 )
 
-// MomentDesign is the public integer matrix A of the moment mechanism, which
-// releases Aᵀ·counts, p×learners.Columns(classes), instead of the counts: the rows of A
-// are the whitened pool rows, rounded once, in public. Sums of them are exact.
+// MomentDesign is the public integer matrix A of the moment mechanism, which releases Aᵀ·counts,
+// p×learners.Columns(classes), instead of the counts: the rows of A are the whitened pool rows,
+// rounded once, in public. Sums of them are exact.
 type MomentDesign struct {
 	a       []int64 // row-major rows × p
 	rows, p int
@@ -21,23 +21,21 @@ type MomentDesign struct {
 	back *mat.Dense
 	// L1 and L2 bound the change of Aᵀ·counts by one ballot.
 	L1, L2 int64
-	// Digest names A, p and then its numbers: sums by different matrices do not add
-	// up. A is rounded from floating-point numbers, so two kinds of processor may make
-	// different ones of the same pool.
+	// Digest covers A, p and its numbers: sums by different matrices do not add up. A is rounded
+	// from floating-point numbers, so kinds of processors may differ on the same pool.
 	Digest [sha256.Size]byte
 }
 
-// momentScale is the lattice of A: whitened entries are of order 1, so rounding
-// moves each by under a thousandth.
+// momentScale is the lattice of A: whitened entries are of order 1, so rounding moves each by under
+// a thousandth.
 const momentScale = 512
 
 // NewMomentDesign whitens the pool rows x (N×d, weights nil: equal) and rounds.
 //
-// Bound. One ballot changes row i of the counts by δᵢ, which is (−1,+1) on two
-// of K columns, or ±1 on the single column where K = 2, or nothing; so
-// ‖δ‖₂² ≤ 2N (binary: N) and ‖Aᵀδ‖₂ ≤ σ_max(A)‖δ‖₂. In L1, ‖Aᵀδ‖₁ is at most
-// 2Σ|Aᵢⱼ| (binary: Σ|Aᵢⱼ|) and at most √cells times the L2 bound. Both are
-// rounded up, with a relative margin of 1e-9 for the eigenvalue's rounding.
+// Bound. One ballot changes row i of the counts by δᵢ, which is (−1,+1) on two of K columns, or ±1
+// on the single column where K = 2, or nothing; so ‖δ‖₂² ≤ 2N (binary: N) and ‖Aᵀδ‖₂ ≤
+// σ_max(A)‖δ‖₂. In L1, ‖Aᵀδ‖₁ is at most 2Σ|Aᵢⱼ| (binary: Σ|Aᵢⱼ|) and at most √cells times the L2
+// bound. Both are rounded up, with a relative margin of 1e-9 for the eigenvalue's rounding.
 func NewMomentDesign(x *mat.Dense, weight []float64, classes int) *MomentDesign {
 	n, d := x.Dims()
 	total := 0.0
@@ -45,8 +43,8 @@ func NewMomentDesign(x *mat.Dense, weight []float64, classes int) *MomentDesign 
 		total += at(weight, i)
 	}
 	g := metricOf(x, weight)
-	// The whitener keeps directions above 1e-9 of the largest: below that a
-	// direction is rounding of an exact linear dependence.
+	// The whitener keeps directions above 1e-9 of the largest: others are rounding of an exact
+	// linear dependence.
 	white := g.whitener(1, 0, 1e-9)
 	_, p := white.Dims()
 	m := &MomentDesign{rows: n, p: p, classes: classes, a: make([]int64, n*p)}
@@ -63,8 +61,8 @@ func NewMomentDesign(x *mat.Dense, weight []float64, classes int) *MomentDesign 
 			sum += math.Abs(r)
 		}
 	}
-	// white has orthogonal columns q_j/√λ_j, so its inverse on the kept
-	// directions is q_j·√λ_j = white·λ_j.
+	// white has orthogonal columns q_j/√λ_j, so its inverse on the kept directions is q_j·√λ_j =
+	// white·λ_j.
 	m.back = mat.NewDense(d, p, nil)
 	for j := range p {
 		l := g.values[len(g.values)-p+j]
@@ -105,7 +103,7 @@ func (m *MomentDesign) digest() (d [sha256.Size]byte) {
 // Cells is the length of the released vector.
 func (m *MomentDesign) Cells() int { return m.p * learners.Columns(m.classes) }
 
-// Row is row i of A, p numbers, which must not be changed; Rows is how many there are.
+// Row is row i of A, p numbers; do not change it.
 func (m *MomentDesign) Row(i int) []int64 { return m.a[i*m.p : (i+1)*m.p] }
 
 // Rows is how many rows A has, one for each of the pool's.
@@ -129,8 +127,8 @@ func (m *MomentDesign) Sums(t *Tally) []int64 {
 	return out
 }
 
-// Mu turns released sums of a number of ballots into moments. With more than
-// two classes the columns are centred to sum to the public moment of all rows.
+// Mu turns released sums of a number of ballots into moments. More than two classes' columns are
+// centred to sum to the public moment of all rows.
 func (m *MomentDesign) Mu(sums []float64, ballots float64) *mat.Dense {
 	c := learners.Columns(m.classes)
 	d, _ := m.back.Dims()
@@ -153,8 +151,8 @@ func (m *MomentDesign) Mu(sums []float64, ballots float64) *mat.Dense {
 	return mu
 }
 
-// Noise is the noise on Mu when each sum over ballots has noise of standard
-// deviation sd, Laplace or near to normal.
+// Noise is the noise on Mu from noise of standard deviation sd, Laplace or near to normal, on each
+// sum.
 func (m *MomentDesign) Noise(sd float64, laplace bool) Noise {
 	d, _ := m.back.Dims()
 	factor := mat.NewDense(d, m.p, nil)

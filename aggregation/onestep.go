@@ -8,23 +8,21 @@ import (
 	"caucus/learners"
 )
 
-// OneStep is a fit of two classes to noisy sums, freed of its ridge by one step of
-// Newton's method: an estimate of the weights of the best classifier there is on the
-// mapped features, with a known law.
+// OneStep is a fit of two classes to noisy sums, freed of its ridge by one step of Newton's method:
+// an estimate of the weights of the best classifier on the mapped features, with a known law.
 //
-// That classifier W₀ solves E[p(x)x] = E[yx], p(x) = σ(W₀·x). The released moments mu
-// are E[yx] up to an error ν of known covariance Σ: privacy noise, and that pool and
-// records are samples (calibrator.noise). From any W near W₀, with H the Hessian of
-// the risk at W and + the pseudo-inverse,
+// That classifier W₀ solves E[p(x)x] = E[yx], p(x) = σ(W₀·x). The released moments mu are E[yx] up
+// to an error ν of known covariance Σ: privacy noise, and that pool and records are samples
+// (calibrator.noise). From any W near W₀, with H the Hessian of the risk at W and + the
+// pseudo-inverse,
 //
 //	W + H⁺(mu − Ê[p(x)x]) = W₀ + H⁺ν + (1 − H⁺H̄)(W − W₀),
 //
-// H̄ the mean Hessian between the two. The last term is of second order; the ridge's
-// pull on W, which is of first order, is gone. What is left is as noisy as the data
-// are: H⁺ΣH⁺, where the ridge held the noise down. H and Σ of that are taken at the
-// estimate: at W, which is shrunk, they make the error too small, by a tenth where
-// classes are told apart well. W is the fit after calibration, which is less shrunk, so
-// that less is left to the step.
+// H̄ the mean Hessian between the two. The last term is of second order; the ridge's pull on W, of
+// first order, is gone. The rest is as noisy as the data: H⁺ΣH⁺, where the ridge held the noise
+// down. Its H and Σ are taken at the estimate: at W, which is shrunk, they make the error too
+// small, by a tenth where classes are told apart well. W is the fit after calibration, which is
+// less shrunk, so that less is left to the step.
 type OneStep struct {
 	w *mat.VecDense
 	// again is what a second step would add.
@@ -35,16 +33,15 @@ type OneStep struct {
 }
 
 const (
-	// stepCut is the least curvature, of the largest, of a direction in which the pool
-	// varies: below it rounding, 1e-14 of the largest, would reach what verify compares.
+	// stepCut is the least relative curvature of a direction in which the pool varies: below it
+	// rounding, 1e-14 of the largest, would reach what verify compares.
 	stepCut = 1e-8
-	// unseenMost is how much of a contrast may be in directions that the pool does not
-	// have.
+	// unseenMost is the most of a contrast in directions that the pool lacks.
 	unseenMost = 1e-3
 )
 
-// OneStep frees the fit of its ridge; false of more than two classes and where no
-// model was better than noise.
+// OneStep frees the fit of its ridge; false for more than two classes and without a model better
+// than noise.
 func (f CrossFit) OneStep() (OneStep, bool) {
 	c := f.equations
 	if c.classes != 2 || f.Lambda == 0 {
@@ -68,8 +65,8 @@ func (f CrossFit) OneStep() (OneStep, bool) {
 	return out, true
 }
 
-// newton is a step W + H⁺(mu − Ê[p(x)x]) from a model, with a root of H⁺ (d×p, whose
-// product with its transpose it is) and the model's probabilities.
+// newton is a step W + H⁺(mu − Ê[p(x)x]) from a model, with a root of H⁺ (d×p, times its transpose)
+// and the model's probabilities.
 func (c calibrator) newton(m learners.Linear) (root *mat.Dense, w *mat.VecDense, p *mat.Dense) {
 	n, d := c.x.Dims()
 	p = m.Probabilities(c.x)
@@ -89,14 +86,14 @@ func (c calibrator) newton(m learners.Linear) (root *mat.Dense, w *mat.VecDense,
 	return root, w, p
 }
 
-// Contrast is the estimate of ⟨W₀, by⟩, the difference of the second class's log-odds
-// between rows that differ by so much, and its standard deviation; by has d numbers.
+// Contrast estimates ⟨W₀, by⟩, the difference in the second class's log-odds between rows that
+// differ by by (d numbers), and its standard deviation.
 type Contrast struct {
 	Value, SD float64
-	// Again is how far a second step would move it: where that is not small beside SD,
-	// neither is what the first one left.
+	// Again is a second step's move: if not small beside SD, the first left an error that is not
+	// either.
 	Again float64
-	// Seen: the pool varies along it. Of other directions a fit can say nothing.
+	// Seen: the pool varies along it. A fit knows nothing of other directions.
 	Seen bool
 }
 
@@ -114,8 +111,8 @@ func (o OneStep) Along(by []float64) Contrast {
 	}
 }
 
-// InverseCovariance is the pseudo-inverse of the covariance of rows x under weights (nil:
-// equal), d×d: nothing along directions in which they do not vary.
+// InverseCovariance is the pseudo-inverse of the covariance of rows x under weights (nil: equal),
+// d×d: zero along directions in which they do not vary.
 func InverseCovariance(x *mat.Dense, weight []float64) *mat.Dense {
 	n, d := x.Dims()
 	mean, total := mat.NewVecDense(d, nil), 0.0

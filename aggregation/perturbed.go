@@ -10,38 +10,36 @@ import (
 	"caucus/learners"
 )
 
-// perturbed is a problem in which private data appear only in the moment
-// matrix mu, which was released with noise of known law:
+// perturbed is a problem in which private data appear only in the moment matrix mu, which was
+// released with noise of known law:
 //
 //	minimise over W:  G(W) − ⟨mu, W⟩ + (λ/2)‖W‖²,   G public and convex.
 //
-// Votes, label-by-feature sums and feature sums all lead to it. Everything
-// here is post-processing of mu: λ can be chosen as often as anyone likes.
+// Votes, label-by-feature sums and feature sums all lead to it. All here is post-processing of mu:
+// λ can be chosen any number of times.
 type perturbed struct {
-	// risk is G(W) − ⟨mu, W⟩ + (ridge/2)‖W‖², W row-major d×C; mu and ridge
-	// are set between solves.
+	// risk is G(W) − ⟨mu, W⟩ + (ridge/2)‖W‖², W row-major d×C; mu and ridge are set between solves.
 	risk interface {
 		learners.Objective
 		set(mu *mat.Dense, ridge float64)
 	}
 	mu    *mat.Dense // d×C
 	noise Noise
-	// curvature, where not nil, is the Hessian of G at W (C = 1): the correction
-	// is then computed to first order, not from fresh draws.
+	// curvature, where not nil, is the Hessian of G at W (C = 1): the correction is then computed
+	// to first order, not from fresh draws.
 	curvature func(w *mat.Dense) *mat.SymDense
-	// score, where not nil, replaces the estimate of the risk without noise; its
-	// correction is NaN where smaller λ are not worth looking at.
+	// score, where not nil, replaces the estimate of the risk without noise; a NaN correction ends
+	// the search of smaller λ.
 	score func(w *mat.Dense, lambda float64) (risk, correction float64)
-	// ceiling is the value of G at 0: a fit whose noise alone costs more is
-	// worse than no fit.
+	// ceiling is the value of G at 0: a fit whose noise alone costs more is worse than none.
 	ceiling float64
 	// least bounds the risk without noise from below: an estimate under it is none.
 	least float64
 }
 
-// Settings of the search for λ. The grid is half-decades down from 10; rows have
-// norm at most 1, so at λ = 10 a fit is nearly constant and below 1e-6 the ridge
-// no longer matters at any pool size that fits in memory.
+// Settings of the search for λ. The grid is half-decades down from 10; rows have norm at most 1, so
+// at λ = 10 a fit is nearly constant and below 1e-6 the ridge no longer matters at any pool size
+// that fits in memory.
 const (
 	lambdaTop      = 10.0
 	lambdaStep     = 0.31622776601683794 // 10^(−1/2)
@@ -54,21 +52,18 @@ const (
 
 // LambdaPoint is one step of the search for λ.
 type LambdaPoint struct {
-	// Lambda is the ridge; 0 stands for the zero model, which is always on
-	// the grid.
+	// Lambda is the ridge; 0 stands for the zero model, which is always on the grid.
 	Lambda float64 `json:"lambda"`
 	// Risk is the noisy risk at the fit, without ridge.
 	Risk float64 `json:"risk"`
-	// Correction is what the noise is expected to have taken off it.
+	// Correction is the expected reduction of Risk by the noise.
 	Correction float64 `json:"correction"`
-	// Doubt is the standard error of the correction, where it is a mean over
-	// draws. Of the λ that are better than the zero model without it, that of
-	// least risk, correction and doubt is chosen.
+	// Doubt is the standard error of the correction, where it is a mean over draws. Of the λ that
+	// beat the zero model without it, that of least risk, correction and doubt is chosen.
 	Doubt float64 `json:"doubt,omitempty"`
 }
 
-// solve minimises at ridge λ and a moment matrix, from a starting point (nil:
-// zero).
+// solve minimises at ridge λ and a moment matrix, from a starting point (nil: zero).
 func (p perturbed) solve(mu *mat.Dense, lambda, gradient float64, start *mat.Dense) *mat.Dense {
 	d, c := mu.Dims()
 	p.risk.set(mu, lambda)
@@ -86,15 +81,13 @@ func (p perturbed) excess(w *mat.Dense) float64 {
 	return p.risk.Evaluate(w.RawMatrix().Data, make([]float64, p.risk.Dim()))
 }
 
-// fit solves at the given λ, or, where it is 0, at the λ that minimises an
-// estimate of the risk without noise: the noisy risk at the fit plus the mean
-// over fresh draws n of ⟨n, W(mu+n) − W(mu)⟩. The noise ν in mu lowers the
-// noisy risk by ⟨ν, W(mu)⟩ and the fresh draws estimate that expectation. Where
-// the pool hardly holds the fit, few of the draws decide that mean, so λ are
-// compared with its standard error added: else the λ whose draws happened to be
-// kind would win. The zero model, which noise cannot touch, is on the grid, and
-// chosen where no λ is better without that error. The search ends at the
-// first λ whose fit accept (nil: all) turns down.
+// fit solves at the given λ, or, where it is 0, at the λ that minimises an estimate of the risk
+// without noise: the noisy risk at the fit plus the mean over fresh draws n of ⟨n, W(mu+n) −
+// W(mu)⟩. The noise ν in mu lowers the noisy risk by ⟨ν, W(mu)⟩ and the fresh draws estimate that
+// expectation. Where the pool hardly holds the fit, few of the draws decide that mean, so λ are
+// compared with its standard error added: else the λ with lucky draws would win. The zero model,
+// which noise cannot touch, is on the grid, and chosen where no λ is better without that error. The
+// search ends at the first λ whose fit accept (nil: all) turns down.
 func (p perturbed) fit(lambda float64, accept func(*mat.Dense) bool, rng *rand.Rand) (w *mat.Dense, chosen float64, path []LambdaPoint) {
 	d, c := p.mu.Dims()
 	if lambda > 0 {

@@ -6,10 +6,9 @@ import (
 	"slices"
 )
 
-// ProjectSimplex returns the point of {x : x ≥ 0, Σx = mass} nearest to v in
-// the Euclidean norm, exactly (Held, Wolfe & Crowder 1974: sort, then one
-// threshold). v is left as it is. It panics unless v is non-empty and finite
-// and mass is positive, because no caller can go on from there.
+// ProjectSimplex returns the point of {x : x ≥ 0, Σx = mass} nearest to v in the Euclidean norm,
+// exactly (Held, Wolfe & Crowder 1974: sort, then one threshold). v is left as it is. It panics
+// unless v is non-empty and finite and mass is positive, because no caller can go on from there.
 //
 // Applied to noisy label counts it is post-processing and costs no privacy.
 func ProjectSimplex(v []float64, mass float64) []float64 {
@@ -21,8 +20,8 @@ func ProjectSimplex(v []float64, mass float64) []float64 {
 			panic(fmt.Sprintf("aggregation: cannot project onto the simplex: number %d is %g", k, x))
 		}
 	}
-	// Shifting every number alike does not move the projection; starting from
-	// the largest keeps the prefix sums small when the numbers are huge.
+	// Shifting every number alike does not move the projection; starting from the largest keeps the
+	// prefix sums small when the numbers are huge.
 	top := slices.Max(v)
 	sorted := make([]float64, len(v))
 	for k, x := range v {
@@ -37,8 +36,8 @@ func ProjectSimplex(v []float64, mass float64) []float64 {
 		}
 		return 0
 	})
-	// The threshold is θ = (Σ of the r largest − mass)/r for the largest r
-	// whose r-th number stays above it.
+	// The threshold is θ = (Σ of the r largest − mass)/r for the largest r whose r-th number stays
+	// above it.
 	var sum, theta float64
 	for r, x := range sorted {
 		sum += x

@@ -7,13 +7,12 @@ import (
 	"math/bits"
 )
 
-// ErrTally is wrapped by every refusal of an encoded tally or of an addition
-// of tallies that do not belong together.
+// ErrTally is wrapped by every refusal of an encoded tally or of an addition of mismatched tallies.
 var ErrTally = errors.New("invalid tally")
 
-// Tally counts votes: for each pool row, how many ballots chose each class.
-// Its memory does not grow with the number of ballots. Additions are exact and
-// commute, so order of arrival and sharding change no bit.
+// Tally counts votes: for each pool row, how many ballots chose each class. Its memory does not
+// grow with the number of ballots. Additions are exact and commute, so order of arrival and
+// sharding change no bit.
 type Tally struct {
 	rows, classes int
 	ballots       int64
@@ -61,9 +60,9 @@ func (t *Tally) Merge(o *Tally) error {
 	return nil
 }
 
-// Vector is the tally as the integer vector that mechanisms release, row-major
-// rows × learners.Columns(classes): for two classes one integer a row, the second
-// class's count, because the first is the rest; K otherwise.
+// Vector is the tally as the integer vector that mechanisms release, row-major rows ×
+// learners.Columns(classes): for two classes one integer a row, the second class's count, because
+// the first is the rest; K otherwise.
 func (t *Tally) Vector() []int64 {
 	if t.classes != 2 {
 		return append([]int64(nil), t.counts...)
@@ -75,12 +74,12 @@ func (t *Tally) Vector() []int64 {
 	return v
 }
 
-// countBytes is how many bytes a count of at most that many ballots takes.
+// countBytes is the bytes of a count of at most that many ballots.
 func countBytes(ballots int64) int { return (bits.Len64(uint64(ballots)) + 7) / 8 }
 
-// MarshalBinary writes the number of ballots as a varint and the counts in as
-// many bytes as that number needs, so that the size says nothing about the
-// counts. The last class of each row is left out: it is what remains.
+// MarshalBinary writes the number of ballots as a varint and the counts in as many bytes as that
+// number needs, so that the size says nothing about the counts. The last class of each row, the
+// rest, is left out.
 func (t *Tally) MarshalBinary() ([]byte, error) {
 	out := binary.AppendUvarint(nil, uint64(t.ballots))
 	width := countBytes(t.ballots)
@@ -93,8 +92,8 @@ func (t *Tally) MarshalBinary() ([]byte, error) {
 	return out, nil
 }
 
-// ParseTally reads what MarshalBinary wrote. Each row's counts are
-// non-negative and sum to the number of ballots, which is at most maxBallots.
+// ParseTally reads what MarshalBinary wrote. Each row's counts are non-negative and sum to the
+// number of ballots, which is at most maxBallots.
 func ParseTally(data []byte, rows, classes int, maxBallots int64) (*Tally, error) {
 	ballots, n := binary.Uvarint(data)
 	if n <= 0 || ballots > uint64(max(maxBallots, 0)) {

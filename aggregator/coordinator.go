@@ -16,7 +16,7 @@ import (
 	"caucus/study/bodies"
 )
 
-// coordinator locks a coordinator and reads what it knows of a study.
+// coordinator locks a coordinator and reads a study's task and record.
 func (s *Server) coordinator(ctx context.Context, h study.Hash) (t task, r record, unlock func(), err error) {
 	if s.config.Role != shares.Coordinator {
 		return t, r, func() {}, fmt.Errorf("this server is the %v", s.config.Role)
@@ -26,8 +26,8 @@ func (s *Server) coordinator(ctx context.Context, h study.Hash) (t task, r recor
 	return t, r, s.turn.Unlock, err
 }
 
-// OpenStudy agrees with the helper on a study, so that parties may contribute, and gives
-// the helper's acceptance for them. It may be called again.
+// OpenStudy agrees with the helper on a study, so that parties may contribute, and returns the
+// helper's acceptance for them. It may be repeated.
 func (s *Server) OpenStudy(ctx context.Context, plan study.Hash, helper Peer) (Signed, error) {
 	t, r, unlock, err := s.coordinator(ctx, plan)
 	defer unlock()
@@ -88,9 +88,9 @@ func (s *Server) OpenStudy(ctx context.Context, plan study.Hash, helper Peer) (S
 	return r.Theirs, err
 }
 
-// Confirm asks the helper whether it stands by its acceptance of an open study: ErrForgotten is
-// its answer where its files were put back, and parties would spend for nothing. It changes
-// nothing here; a helper that forgot the study may accept it anew, and that is not taken.
+// Confirm asks whether the helper stands by its acceptance of an open study. ErrForgotten means
+// that its files were put back, and parties would spend for nothing. Confirm changes nothing
+// here; a helper that forgot the study may accept it anew, and that acceptance is not taken.
 func (s *Server) Confirm(ctx context.Context, plan study.Hash, helper Peer) error {
 	fail := func(err error) error { return fmt.Errorf("ask for the helper's acceptance of study %s: %w", plan, err) }
 	if err := s.current(ctx); err != nil {
@@ -121,7 +121,7 @@ func (s *Server) Confirm(ctx context.Context, plan study.Hash, helper Peer) erro
 	return nil
 }
 
-// Untold are the studies that failed here and of which the helper was not told (Tell).
+// Untold lists the studies that failed here without the helper's knowledge (Tell).
 func (s *Server) Untold(ctx context.Context) (all []study.Hash, err error) {
 	if err = s.current(ctx); err == nil {
 		err = s.view(ctx, study.Hash{}, func(t *transaction) error { all, err = untoldOf(ctx, t.tx); return err })
@@ -132,8 +132,8 @@ func (s *Server) Untold(ctx context.Context) (all []study.Hash, err error) {
 	return all, err
 }
 
-// Tell tells the helper that a study failed here, which is for good, so that it forgets its
-// share too. It may be called again, after any error.
+// Tell tells the helper that a study failed here for good, so that it forgets its share too. It
+// may be repeated after any error.
 func (s *Server) Tell(ctx context.Context, plan study.Hash, helper Peer) error {
 	fail := func(err error) error { return fmt.Errorf("tell the helper that study %s failed: %w", plan, err) }
 	_, err := s.recorded(ctx, plan)
@@ -155,20 +155,19 @@ func (s *Server) Tell(ctx context.Context, plan study.Hash, helper Peer) error {
 	return nil
 }
 
-// Upload is what a party sent.
+// Upload is a party's upload.
 type Upload struct {
 	Party study.PartyID
 	Data  []byte
 }
 
-// Receive keeps a party's upload, which CheckUpload took; once it returns nil, and not before, a receipt may leave.
-// The same again is no error, another is ErrConflict.
+// Receive keeps a party's upload after CheckUpload; a receipt may leave only once it returns nil.
+// The same bytes again are no error, other bytes ErrConflict.
 func (s *Server) Receive(ctx context.Context, plan study.Hash, party study.PartyID, data []byte) error {
 	return s.ReceiveAll(ctx, plan, []Upload{{party, data}})
 }
 
-// ReceiveAll keeps uploads as Receive does, in one transaction: all of them or, with an error,
-// none.
+// ReceiveAll keeps uploads as Receive does, in one transaction: all, or none with an error.
 func (s *Server) ReceiveAll(ctx context.Context, plan study.Hash, uploads []Upload) error {
 	if s.config.Role != shares.Coordinator {
 		return errors.New("this server is the helper")
@@ -228,8 +227,8 @@ func (s *Server) ReceiveAll(ctx context.Context, plan study.Hash, uploads []Uplo
 // errStored: these bytes are there.
 var errStored = errors.New("stored already")
 
-// CloseStudy takes no more contributions. How a study ends is its caller's to know; the plan's
-// amendments say which minimum the set must have, and the first call's count.
+// CloseStudy stops contributions. The caller decides how a study ends; the plan's amendments give
+// the minimum of the set, and the first call's count.
 func (s *Server) CloseStudy(ctx context.Context, plan study.Hash, amendments [][]byte) error {
 	_, r, unlock, err := s.coordinator(ctx, plan)
 	defer unlock()
@@ -246,9 +245,9 @@ func (s *Server) CloseStudy(ctx context.Context, plan study.Hash, amendments [][
 	return err
 }
 
-// Advance does what is left to do of an open study: contributions are checked with the
-// helper, and once it is closed the set is sealed and both shares are released. It says
-// whether both are there. It may be called again, after any error.
+// Advance does the remaining work of an open study: it checks contributions with the helper, and
+// once the study is closed seals the set and releases both shares. It reports whether both are
+// there. It may be repeated after any error.
 func (s *Server) Advance(ctx context.Context, plan study.Hash, helper Peer) (released bool, err error) {
 	t, r, unlock, err := s.coordinator(ctx, plan)
 	defer unlock()
@@ -306,7 +305,7 @@ func (s *Server) Advance(ctx context.Context, plan study.Hash, helper Peer) (rel
 	return err == nil, err
 }
 
-// verify checks a batch of what waits with the helper, and says how many there were.
+// verify checks a batch of waiting contributions with the helper and returns their number.
 func (s *Server) verify(ctx context.Context, t task, r record, helper Peer) (int, error) {
 	plan := t.Hash()
 	fail := func(err error) (int, error) {
@@ -336,7 +335,7 @@ func (s *Server) verify(ctx context.Context, t task, r record, helper Peer) (int
 			return fail(err)
 		}
 		var message []byte
-		// What cannot be prepared is offered without a message, and refused by both.
+		// An unprepared contribution is offered without a message, and both servers refuse it.
 		if prepared[i], err = form.Prepare(s.key(plan, r), shares.ContextOf(plan, string(c.party)), shares.Coordinator, u.part); err == nil {
 			message = prepared[i].Message()
 		}
@@ -409,7 +408,7 @@ func (s *Server) verify(ctx context.Context, t task, r record, helper Peer) (int
 	return len(waits), nil
 }
 
-// seal has both servers sign the set. Too few fail the study, and nothing is spent.
+// seal has both servers sign the set. A set below the minimum fails the study and spends nothing.
 func (s *Server) seal(ctx context.Context, t task, r record, helper Peer) error {
 	plan := t.Hash()
 	fail := func(err error) error { return fmt.Errorf("seal study %s: %w", plan, err) }
@@ -449,8 +448,8 @@ func (s *Server) seal(ctx context.Context, t task, r record, helper Peer) error 
 	return err
 }
 
-// checkLine says whether a helper's release names the line of its ledger that answers it, as a
-// release document can repeat it.
+// checkLine checks that a helper's release names its ledger line, as a release document repeats
+// it.
 func checkLine(said Share, p privacy.Published) error {
 	if said.Line == nil || said.Step < 1 {
 		return fmt.Errorf("%w: it names no line of the helper's ledger: the helper is of an earlier version", ErrConflict)
@@ -458,7 +457,7 @@ func checkLine(said Share, p privacy.Published) error {
 	return errors.Join(said.Line.Check(), said.Line.Answers(p))
 }
 
-// readShare reads a server's release and holds it against the task's terms and the set.
+// readShare reads a server's release and checks it against the task's terms and the set.
 func readShare(t task, share Signed, by protocol.Verifier, role shares.Role, set Signed) (privacy.Published, error) {
 	fail := func(err error) (privacy.Published, error) {
 		return privacy.Published{}, fmt.Errorf("the %v's share of study %s: %w", role, t.Hash(), err)

@@ -17,20 +17,20 @@ import (
 // Peer is the helper as the coordinator sees it: a Server, or a connection to one that knows
 // the coordinator. Each call may be made again, and gives the same answer.
 type Peer interface {
-	// Accept is the helper's acceptance of a study, given the coordinator's.
+	// Accept returns the helper's acceptance of a study, given the coordinator's.
 	Accept(ctx context.Context, plan study.Hash, coordinators Signed) (Signed, error)
-	// Reveal opens the study: both halves of the verify key are told.
+	// Reveal opens the study: both halves of the verify key are exchanged.
 	Reveal(ctx context.Context, plan study.Hash, coordinators [32]byte, reveal Signed) (helpers [32]byte, err error)
-	// Prepare checks contributions, at most 32, and answers each.
+	// Prepare checks at most 32 contributions and answers each.
 	Prepare(ctx context.Context, plan study.Hash, offers []Offer) ([]Answer, error)
-	// Seal signs the coordinator's set, if it is what the helper accepted.
+	// Seal signs the coordinator's set if it is the set the helper accepted.
 	Seal(ctx context.Context, plan study.Hash, set Signed) (signature []byte, err error)
-	// Share is the helper's release.
+	// Share returns the helper's release.
 	Share(ctx context.Context, plan study.Hash) (Signed, error)
-	// End says that the coordinator ended the study without a release, for good.
+	// End says that the coordinator ended the study for good without a release.
 	End(ctx context.Context, plan study.Hash) error
 	// Recall shows a share that the helper released: ErrBehind where its files were put back to
-	// before it.
+	// an earlier state.
 	Recall(ctx context.Context, share Signed) error
 }
 
@@ -45,7 +45,7 @@ func (s *Server) asked() (unlock func(), err error) {
 	return s.turn.Unlock, nil
 }
 
-// helper locks a helper and reads what it knows of a study.
+// helper locks a helper and reads a study's task and record.
 func (s *Server) helper(ctx context.Context, h study.Hash) (t task, r record, unlock func(), err error) {
 	if unlock, err = s.asked(); err == nil {
 		t, r, err = s.known(ctx, h)
@@ -53,8 +53,8 @@ func (s *Server) helper(ctx context.Context, h study.Hash) (t task, r record, un
 	return t, r, unlock, err
 }
 
-// accepts draws a half of a verify key, accepts, and stores both; coordinators is what a helper
-// was told.
+// accepts draws a half of a verify key, accepts, and stores both; coordinators is the acceptance
+// that a helper was given.
 func (s *Server) accepts(ctx context.Context, t task, coordinators Signed) (r record, err error) {
 	terms, err := study.TermsDigest(t)
 	if err != nil {
@@ -76,7 +76,7 @@ func (s *Server) accepts(ctx context.Context, t task, coordinators Signed) (r re
 	})
 }
 
-// readAcceptance reads the other server's.
+// readAcceptance reads and checks the other server's acceptance.
 func (s *Server) readAcceptance(t task, a Signed) (said Acceptance, err error) {
 	if err := protocol.ReadSigned(a, s.config.Other, protocol.AcceptanceDocument, &said); err != nil {
 		return said, err
@@ -97,8 +97,7 @@ func (s *Server) readAcceptance(t task, a Signed) (said Acceptance, err error) {
 	return said, nil
 }
 
-// Accept: see Peer. The half that it commits to is drawn once. What was accepted before is
-// said again without the plan.
+// Accept: see Peer. Its half is drawn once. A former acceptance is repeated without the plan.
 func (s *Server) Accept(ctx context.Context, plan study.Hash, coordinators Signed) (Signed, error) {
 	unlock, err := s.asked()
 	defer unlock()
@@ -251,14 +250,14 @@ func (s *Server) Prepare(ctx context.Context, plan study.Hash, offers []Offer) (
 	return answers, nil
 }
 
-// checked is a contribution with this server's share of it, where it was accepted.
+// checked is a contribution with this server's share of it, if accepted.
 type checked struct {
 	contribution
 	share shares.Share
 }
 
-// check opens, prepares and verifies what is offered. A contribution that does not check is
-// refused, which is an answer; an error is what an honest coordinator does not offer.
+// check opens, prepares and verifies an offer. Refusal of a contribution that does not verify is
+// an answer; an error means an offer that no honest coordinator makes.
 func (s *Server) check(t task, r record, o Offer) (checked, error) {
 	c := checked{contribution: contribution{party: o.Party, digest: o.digest(), weight: o.Weight, verdict: refused}}
 	if !s.enrolled(t, o.Party) {
@@ -324,8 +323,8 @@ func (s *Server) Seal(ctx context.Context, plan study.Hash, set Signed) ([]byte,
 	return signature, err
 }
 
-// enough says whether a set has the minimum in force: the plan's, or that of its last
-// amendment, which never passes below the plan's floor.
+// enough checks a set against the minimum in force: the plan's or its last amendment's, never
+// below the plan's floor.
 func enough(t task, set Set) error {
 	least, err := set.Minimum(t.Plan())
 	if err != nil {
@@ -337,7 +336,7 @@ func enough(t task, set Set) error {
 	return nil
 }
 
-// Share: see Peer. Once it is there it is given without the plan.
+// Share: see Peer. A stored share needs no plan.
 func (s *Server) Share(ctx context.Context, plan study.Hash) (Signed, error) {
 	unlock, err := s.asked()
 	defer unlock()
@@ -347,11 +346,11 @@ func (s *Server) Share(ctx context.Context, plan study.Hash) (Signed, error) {
 	return s.release(ctx, plan)
 }
 
-// endedThere is why a study failed at the helper whose coordinator ended it.
+// endedThere is a helper's reason for a study that its coordinator ended.
 const endedThere = "the coordinator ended it without a release"
 
-// End: see Peer. A study that this helper released, failed, or never agreed to stays as it is,
-// and what its ledger was charged stays charged.
+// End: see Peer. It changes no study that this helper released, failed or never agreed to, and
+// its ledger's charges stay.
 func (s *Server) End(ctx context.Context, plan study.Hash) error {
 	unlock, err := s.asked()
 	defer unlock()

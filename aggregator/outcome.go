@@ -11,7 +11,7 @@ import (
 	"caucus/study"
 )
 
-// Outcome is what both servers released, and what of.
+// Outcome is the release of both servers with its set.
 type Outcome struct {
 	Acceptances [2]Signed
 	Set         Signed // signed by the coordinator
@@ -22,7 +22,7 @@ type Outcome struct {
 	Members     Members
 }
 
-// Document is what a release says of it, with the key that each server signed with.
+// Document is the outcome in a release, with each server's signing key.
 func (o Outcome) Document(keys [2]protocol.SignerKey) study.Aggregated {
 	a := study.Aggregated{Set: o.Set.Document, Members: o.Members.Digests, Refused: o.Members.Refused}
 	a.Sets = [2][]byte{o.Set.Signature, o.Helper}
@@ -37,18 +37,17 @@ func (o Outcome) Document(keys [2]protocol.SignerKey) study.Aggregated {
 	return a
 }
 
-// Members are those that contributed to a study, each list by their names.
+// Members are the contributors of a study, each list by name.
 type Members struct {
-	// Accepted are in the sum; Digests say by what both servers know their contributions.
+	// Accepted are in the sum; Digests identify their contributions at both servers.
 	Accepted []study.PartyID
 	Digests  []Digest
-	// Refused sent what did not check.
+	// Refused sent contributions that did not verify.
 	Refused []study.PartyID
-	// Waiting are not checked yet.
+	// Waiting are unchecked.
 	Waiting []study.PartyID
 }
 
-// membersOf are those of a study's store.
 func (s *Server) membersOf(ctx context.Context, h study.Hash) (m Members, err error) {
 	err = s.view(ctx, h, func(t *transaction) error {
 		return t.each(func(p study.PartyID, d Digest, v verdict) {
@@ -65,7 +64,7 @@ func (s *Server) membersOf(ctx context.Context, h study.Hash) (m Members, err er
 	return m, err
 }
 
-// Members are those that contributed to a study so far.
+// Members lists the contributors of a study so far.
 func (s *Server) Members(ctx context.Context, plan study.Hash) (Members, error) {
 	if err := s.current(ctx); err != nil {
 		return Members{}, err
@@ -73,17 +72,17 @@ func (s *Server) Members(ctx context.Context, plan study.Hash) (Members, error) 
 	return s.membersOf(ctx, plan)
 }
 
-// Standing is how far a study is at a server, without its plan.
+// Standing is the state of a study at a server, without its plan.
 type Standing struct {
-	// Acceptance is the helper's, once parties may contribute; without a document before.
+	// Acceptance is the helper's, once parties may contribute; empty before.
 	Acceptance Signed
-	// Failed is why the study is over here without a release.
+	// Failed is the reason why the study is over here without a release.
 	Failed string
-	// Closed: a coordinator takes no more.
+	// Closed: a coordinator takes no more contributions.
 	Closed bool
 }
 
-// Standing of a study; the zero one where it is not known.
+// Standing returns a study's state, zero for an unknown study.
 func (s *Server) Standing(ctx context.Context, plan study.Hash) (at Standing, err error) {
 	if err := s.current(ctx); err != nil {
 		return at, err
@@ -101,14 +100,14 @@ func (s *Server) Standing(ctx context.Context, plan study.Hash) (at Standing, er
 	return at, err
 }
 
-// Behind says whether the server's files were put back: it says nothing until Reconcile.
+// Behind says whether the server's files were put back: it answers nothing until Reconcile.
 func (s *Server) Behind() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.behind
 }
 
-// Released is the outcome of a study of which both shares are there.
+// Released returns the outcome of a study with both shares.
 func (s *Server) Released(ctx context.Context, plan study.Hash) (o Outcome, err error) {
 	t, r, unlock, err := s.coordinator(ctx, plan)
 	defer unlock()
@@ -133,13 +132,13 @@ func (s *Server) Released(ctx context.Context, plan study.Hash) (o Outcome, err 
 	return o, err
 }
 
-// Counts are how many studies and contributions a server has, by how far they are.
+// Counts are the numbers of studies and contributions of a server, by state.
 type Counts struct {
 	Accepted, Open, Sealed, Released, Failed int // studies
 	Waiting, Right, Wrong                    int // contributions
 }
 
-// Counts looks through the store.
+// Counts reads them from the store.
 func (s *Server) Counts(ctx context.Context) (n Counts, err error) {
 	err = s.view(ctx, study.Hash{}, func(t *transaction) error {
 		err := t.records(func(_ study.Hash, r record) error {

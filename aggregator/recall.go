@@ -10,15 +10,15 @@ import (
 	"caucus/study"
 )
 
-// A helper whose whole machine was put back, head file and all, knows nothing of it. Before it
-// accepted a study that is worth nothing to anybody: it accepts anew, and what parties sealed
-// under its first acceptance opens no more (protocol.ShareBinding). Between acceptance and
-// release it draws its noise again, and nothing here can keep it from that; but each release
-// names its step and the line of its ledger, signed, and readers remember them. So does the
-// coordinator, which shows the newest one before it asks for anything: a helper that lacks it
-// says nothing more until it is reconciled, and is then charged for it.
+// A helper whose whole machine was put back, head file included, does not notice. Before it
+// accepted a study this is worth nothing to anybody: it accepts anew, and uploads sealed under
+// its first acceptance open no more (protocol.ShareBinding). Between acceptance and release it
+// draws its noise again, which nothing here can prevent; but each release signs its step and its
+// ledger line, and readers remember them. So does the coordinator, which shows the newest before
+// it asks for anything: a helper that lacks it answers nothing until reconciled, and is then
+// charged.
 
-// Recall: see Peer. What the helper did not sign itself proves nothing.
+// Recall: see Peer. A share that the helper did not sign proves nothing.
 func (s *Server) Recall(ctx context.Context, share Signed) error {
 	unlock, err := s.asked()
 	defer unlock()
@@ -55,14 +55,14 @@ func (s *Server) Recall(ctx context.Context, share Signed) error {
 	}); err != nil {
 		return fail(err)
 	}
-	// It says no more, after the next start neither: the head file is ahead of store and ledger.
+	// It falls silent, after a restart too: the head file is ahead of store and ledger.
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.behind = true
 	return fail(errors.Join(ErrBehind, s.remember(max(said.Step, s.mark.steps)+1, max(said.Line.Sequence, head.Sequence+1))))
 }
 
-// lacks says whether the ledger lacks a line that it had once, and was not reconciled after it.
+// lacks says whether the ledger lacks a former line and was not reconciled after it.
 func (s *Server) lacks(ctx context.Context, line privacy.Line) (bool, error) {
 	if have, found, err := privacy.LineOf(ctx, s.config.Journal, line.ID); err != nil || found && have.Hash == line.Hash {
 		return false, err
@@ -75,7 +75,7 @@ func (s *Server) lacks(ctx context.Context, line privacy.Line) (bool, error) {
 	return err != nil, nil
 }
 
-// lost are the lines of shares that were shown to a helper and that its ledger lacks.
+// lost returns the lines of shares shown to a helper that its ledger lacks.
 func (s *Server) lost(ctx context.Context) (lines []privacy.Line, err error) {
 	var shares []Signed
 	err = s.view(ctx, study.Hash{}, func(t *transaction) error {

@@ -10,8 +10,8 @@ import (
 	"caucus/study"
 )
 
-// LostEntries is how many entries of its ledger, known to the head file, a server lacks, beside
-// those that it was shown (Recall), whose lines it gives.
+// LostEntries counts the ledger entries that the head file knows and the server lacks, apart from
+// those shown to it (Recall), whose lines it returns.
 func (s *Server) LostEntries(ctx context.Context) (n int64, shown []privacy.Line, err error) {
 	head, err := privacy.HeadOf(ctx, s.config.Journal)
 	if err == nil {
@@ -25,16 +25,16 @@ func (s *Server) LostEntries(ctx context.Context) (n int64, shown []privacy.Line
 	return max(0, s.mark.entry-head.Sequence-int64(len(shown))), shown, nil
 }
 
-// ReconcileLedger charges what the ledger lacks, whatever the limits say, and moves it beyond
-// every entry that the head file knows. What was shown is charged by its line.
+// ReconcileLedger charges the missing entries, whatever the limits, and moves the ledger beyond
+// every entry that the head file knows. Shown entries are charged by their lines.
 func (s *Server) ReconcileLedger(ctx context.Context, lost []privacy.Cost, shown []privacy.Line) error {
 	return s.ledger.Reconcile(ctx, lost, shown)
 }
 
-// Reconcile lets a server speak again whose files were put back: every study that it has
-// not released fails here. A helper must have made another sealing key first, under which no
-// contribution that was sent before can be prepared again; parties pin that one. The
-// ledger is reconciled by itself (privacy.Ledger.Reconcile).
+// Reconcile lets a server answer again after its files were put back: every study without a
+// release fails here. A helper must first have made a new sealing key, under which no earlier
+// contribution can be prepared again; parties pin that key. The ledger is reconciled separately
+// (privacy.Ledger.Reconcile).
 func (s *Server) Reconcile(ctx context.Context) error {
 	s.turn.Lock()
 	defer s.turn.Unlock()

@@ -14,72 +14,69 @@ import (
 	"caucus/study/bodies"
 )
 
-// What a caller must tell apart.
+// Errors that callers branch on.
 var (
-	// ErrConflict: it was asked otherwise before, of the same study or party.
+	// ErrConflict: an earlier request about the same study or party differed.
 	ErrConflict = errors.New("this server agreed to something else before")
 	// ErrBehind: its files were put back to an older state.
 	ErrBehind = errors.New("this server's files were put back to an older state than its head file knows: it says nothing of any study until its operator reconciles")
-	// ErrOrder: what must come before is not there.
+	// ErrOrder: an earlier step is missing.
 	ErrOrder = errors.New("it is not time for that")
 	// ErrFailed: the study is over without a release.
 	ErrFailed = errors.New("the study failed")
-	// ErrFull: the helper's operator allows it no more on its disk.
+	// ErrFull: the helper's operator allows no more on its disk.
 	ErrFull = errors.New("this helper accepts and keeps no more")
-	// ErrForgotten: the helper does not stand by its acceptance of an open study any more.
+	// ErrForgotten: the helper no longer stands by its acceptance of an open study.
 	ErrForgotten = errors.New("the helper's files were put back: it does not know what it agreed to any more")
 )
 
 // Config of a Server.
 type Config struct {
 	Role shares.Role
-	// Store is the file of the studies, made by Create; Head that of InitHead.
+	// Store is the studies' file, made by Create; Head that of InitHead.
 	Store, Head string
-	// Journal is the server's own ledger's, Limits what it may spend. A coordinator that has
-	// a ledger open on it already gives that one, with its limits.
+	// Journal is the server's ledger, Limits bounds its spending. A coordinator with an open
+	// ledger gives that one with its limits.
 	Journal privacy.Journal
 	Limits  map[privacy.Unit]privacy.Budget
 	Ledger  *privacy.Ledger
-	// Signer signs for this server; Other is the key that the other signs with, which its
-	// operator got from the other's.
+	// Signer signs for this server; Other is the other server's key, obtained from its operator.
 	Signer *protocol.Signer
 	Other  protocol.SignerKey
 	// Sealing is a helper's; nil for a coordinator.
 	Sealing *protocol.SealingKey
-	// Task gives the task of a plan and its pool, both checked. It is called for each call.
+	// Task returns the task of a plan and its pool, both checked, at each call.
 	Task func(context.Context, study.Hash) (study.Task, error)
-	// Serves is a helper's policy: an error says why it does not serve a plan. Nil serves none.
+	// Serves is a helper's policy: its error says why a plan is refused. Nil serves none.
 	Serves func(study.Task) error
-	// MaxOpen is the most studies of which a helper holds an acceptance and which are not over,
-	// MaxShares the most bytes of its store: beyond either it accepts no other study. 0 is no limit.
+	// MaxOpen bounds the accepted studies of a helper that are not over, MaxShares the bytes of
+	// its store: beyond either it accepts no other study. 0 is no limit.
 	MaxOpen   int
 	MaxShares int64
-	// Shelf is a helper's, where the coordinator brings plans and pools; nil takes none.
+	// Shelf takes the coordinator's plans and pools at a helper; nil takes none.
 	Shelf Shelf
 	// Checkpoint, where not nil, is called between effects, for tests that stop there.
 	Checkpoint func(effect string)
 }
 
-// Shelf is where a helper keeps the plans that it is brought, with their pools: Config.Task
-// finds them there.
+// Shelf keeps the plans brought to a helper, with their pools; Config.Task finds them there.
 type Shelf interface {
 	// Has says whether a plan is there, with its pool.
 	Has(study.Hash) bool
 	// Wants refuses a plan that the helper would not serve, by its canonical bytes alone. It
-	// gives the digest of its pool, also of one that only the policy refuses.
+	// returns the digest of the pool even where only the policy refuses.
 	Wants(h study.Hash, canonical []byte) (pool [32]byte, err error)
-	// Room makes room for a plan and its pool, of so many bytes together, or refuses them. It
-	// lets go of no plan of a study under way, and takes such a plan always. Nothing is
-	// accepted meanwhile.
+	// Room makes room for size bytes of a plan with its pool, or refuses. It drops no plan of a
+	// study under way, and always takes such a plan. Nothing is accepted meanwhile.
 	Room(h study.Hash, size int64, underWay func(study.Hash) (bool, error)) error
-	// Keep keeps both, durably. They have the hash, and the pool the digest, that were asked for.
+	// Keep keeps both durably. They have the requested hash and digest.
 	Keep(h study.Hash, canonical, pool []byte) error
-	// MostPool is the most bytes of a pool that is taken.
+	// MostPool bounds the bytes of a pool.
 	MostPool() int
 }
 
-// Server is one aggregator. It is safe for concurrent use; calls take turns, but for
-// Receive, which waits for no other server.
+// Server is one aggregator, safe for concurrent use. Calls take turns, except Receive, which
+// waits for no other server.
 type Server struct {
 	config Config
 	db     *database.DB
@@ -92,7 +89,7 @@ type Server struct {
 	behind bool
 	open   int    // studies that were accepted here and are not over
 	roster roster // of the study that was asked about last
-	// newest is the helper's share with the highest step that a coordinator has.
+	// newest is the coordinator's copy of the helper's share with the highest step.
 	newest     Signed
 	newestStep int64
 }
@@ -112,7 +109,7 @@ func Create(path string) error {
 	return db.Close()
 }
 
-// Copy copies the store of a server, whole and of one moment, whether it runs or not.
+// Copy copies a server's store whole and at one moment, while it runs or not.
 func Copy(ctx context.Context, from, to string) error {
 	db, err := file.Open(from)
 	if err == nil {
@@ -124,8 +121,8 @@ func Copy(ctx context.Context, from, to string) error {
 	return nil
 }
 
-// Open opens a server on its files. One whose files were put back opens, and says
-// nothing but ErrBehind.
+// Open opens a server on its files. One whose files were put back opens, and answers only
+// ErrBehind.
 func Open(ctx context.Context, c Config) (*Server, error) {
 	fail := func(err error) (*Server, error) { return nil, fmt.Errorf("open %v: %w", c.Role, err) }
 	switch {
@@ -195,7 +192,7 @@ func (s *Server) point(effect string) {
 	}
 }
 
-// remember writes the head file, before anything leaves. The lock mu is held.
+// remember writes the head file before anything leaves. The caller holds mu.
 func (s *Server) remember(steps, entry int64) error {
 	m := s.mark
 	m.steps, m.entry = max(m.steps, steps), max(m.entry, entry)
@@ -209,7 +206,7 @@ func (s *Server) remember(steps, entry int64) error {
 	return nil
 }
 
-// view reads what is stored of a study.
+// view reads a study.
 func (s *Server) view(ctx context.Context, h study.Hash, fn func(*transaction) error) error {
 	tx, err := s.db.Read.BeginTx(ctx, nil)
 	if err != nil {
@@ -219,8 +216,8 @@ func (s *Server) view(ctx context.Context, h study.Hash, fn func(*transaction) e
 	return fn(&transaction{ctx, tx, h})
 }
 
-// update changes what is stored of a study, in one transaction, and remembers that it did.
-// What fn fails with is undone; after another error what it wrote may be there or not.
+// update changes a study in one transaction and remembers that. An error of fn undoes its writes;
+// after another error they may be there or not.
 func (s *Server) update(ctx context.Context, h study.Hash, effect string, fn func(*transaction, *record) error) (r record, err error) {
 	ctx = context.WithoutCancel(ctx)
 	s.mu.Lock()
@@ -261,9 +258,9 @@ func (s *Server) update(ctx context.Context, h study.Hash, effect string, fn fun
 	return r, nil
 }
 
-// current says that nothing was put back, and that the head file knows of every transaction:
-// one whose commit or whose note in the file failed may be there all the same, and what
-// it stored is about to be told.
+// current checks that nothing was put back and that the head file knows every transaction: one
+// whose commit or head note failed may be stored all the same, and what it stored is about to be
+// told.
 func (s *Server) current(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -279,13 +276,13 @@ func (s *Server) current(ctx context.Context) error {
 	})
 }
 
-// task is a study's, with the part of it that has the statistic.
+// task is a study's task with the part that holds its statistic.
 type task struct {
 	study.Task
 	of bodies.Task
 }
 
-// recorded is a study's record, without its plan: that of one that it does not know is empty.
+// recorded returns a study's record without its plan, empty for an unknown study.
 func (s *Server) recorded(ctx context.Context, h study.Hash) (r record, err error) {
 	if err = s.current(ctx); err == nil {
 		err = s.view(ctx, h, func(tx *transaction) error { r, err = tx.record(); return err })
@@ -302,7 +299,6 @@ func (s *Server) recorded(ctx context.Context, h study.Hash) (r record, err erro
 	return r, err
 }
 
-// known is a study's task and record.
 func (s *Server) known(ctx context.Context, h study.Hash) (t task, r record, err error) {
 	fail := func(err error) (task, record, error) {
 		return t, r, fmt.Errorf("study %s: %w", h, err)
@@ -320,9 +316,9 @@ func (s *Server) known(ctx context.Context, h study.Hash) (t task, r record, err
 	return t, r, nil
 }
 
-// underWay says whether contributions to a study were checked here and it is not over: neither
-// released nor failed. Only then is its plan needed here: one that gathers may fail at the
-// coordinator and be taken up again, and its plan can be brought again.
+// underWay says whether contributions to a study were checked here and it is neither released nor
+// failed. Only then is its plan needed: a gathering study may fail at the coordinator and be
+// taken up again, and its plan can be brought again.
 func (s *Server) underWay(ctx context.Context, h study.Hash) (is bool, err error) {
 	err = s.view(ctx, h, func(tx *transaction) error {
 		r, err := tx.record()
@@ -338,22 +334,22 @@ func (s *Server) underWay(ctx context.Context, h study.Hash) (is bool, err error
 }
 
 // agreed says whether a study was accepted here and did not fail: its plan is taken again,
-// whatever the policy says by now.
+// whatever the policy says now.
 func (s *Server) agreed(ctx context.Context, h study.Hash) bool {
 	r, err := s.recorded(ctx, h)
 	return err == nil && r.Own.Document != nil
 }
 
-// room has a helper's shelf make room for a plan. Calls take turns with it: a plan that is
-// being accepted is not let go of.
+// room has a helper's shelf make room for a plan. Calls take turns, so a plan being accepted is
+// not dropped.
 func (s *Server) room(ctx context.Context, h study.Hash, size int64) error {
 	s.turn.Lock()
 	defer s.turn.Unlock()
 	return s.config.Shelf.Room(h, size, func(h study.Hash) (bool, error) { return s.underWay(ctx, h) })
 }
 
-// full says why a helper stores no more: who calls must not fill its disk. What it accepted stays
-// when a study is over, so that there is no second acceptance of it.
+// full explains why a helper stores no more: callers must not fill its disk. Acceptances outlive
+// their studies, so that none is accepted twice.
 func (s *Server) full(ctx context.Context, accepting bool) error {
 	s.mu.Lock()
 	open := s.open
@@ -369,13 +365,12 @@ func (s *Server) full(ctx context.Context, accepting bool) error {
 	return err
 }
 
-// roster is who may contribute to a study.
+// roster are a study's possible contributors.
 type roster struct {
 	plan study.Hash
 	has  map[study.PartyID]bool
 }
 
-// enrolled says whether a party may contribute.
 func (s *Server) enrolled(t task, p study.PartyID) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -388,7 +383,7 @@ func (s *Server) enrolled(t task, p study.PartyID) bool {
 	return s.roster.has[p]
 }
 
-// key is the verify key of a study whose halves are known.
+// key is the verify key of a study with known halves.
 func (s *Server) key(h study.Hash, r record) shares.Key {
 	var halves [2]half
 	halves[s.config.Role], halves[1-s.config.Role] = r.Half, *r.OtherHalf
@@ -409,7 +404,7 @@ type given struct {
 	weight int64
 }
 
-// accept adds shares to the sum, all in one writing.
+// accept adds shares to the sum in one write.
 func accept(t *transaction, of bodies.Task, all []given) error {
 	if len(all) == 0 {
 		return nil
@@ -437,7 +432,7 @@ func accept(t *transaction, of bodies.Task, all []given) error {
 	return t.setSum(row)
 }
 
-// setOf is the set of all that this server accepted.
+// setOf is the set of all contributions that this server accepted.
 func (s *Server) setOf(ctx context.Context, h study.Hash, r record) (set Set, err error) {
 	set = Set{Plan: h, Helper: s.helperAcceptance(r), Amendments: r.Amendments}
 	members := protocol.NewMembers()
@@ -458,7 +453,7 @@ func (s *Server) setOf(ctx context.Context, h study.Hash, r record) (set Set, er
 	return set, err
 }
 
-// release gives this server's share of the sum through its ledger: once, of the set that both
+// release releases this server's share of the sum through its ledger: once, for the set that both
 // signed.
 func (s *Server) release(ctx context.Context, h study.Hash) (Signed, error) {
 	if r, err := s.recorded(ctx, h); err != nil || r.Share.Document != nil {
@@ -527,8 +522,8 @@ func (s *Server) release(ctx context.Context, h study.Hash) (Signed, error) {
 	return r.Share, nil
 }
 
-// Cancel ends a study without a release, for a reason that may be public. A helper that
-// released its share, and a coordinator that has both, cannot end it so.
+// Cancel ends a study without a release, for a reason that may be public. A helper that released
+// its share, or a coordinator with both, refuses.
 func (s *Server) Cancel(ctx context.Context, plan study.Hash, reason string) error {
 	s.turn.Lock()
 	defer s.turn.Unlock()

@@ -27,14 +27,14 @@ var file = database.SQLite{
 	Pragmas: []string{"foreign_keys(1)", "secure_delete(1)"},
 }
 
-// record is what was agreed of a study, and how far it is. It grows only.
+// record is a study's agreements and progress. It only grows.
 type record struct {
 	Half      half   `json:"half"` // its own
 	Own       Signed `json:"own"`
 	Theirs    Signed `json:"theirs"`
 	OtherHalf *half  `json:"other_half,omitempty"`
 	Closed    bool   `json:"closed,omitempty"` // of a coordinator: it takes no more
-	// Amendments are the plan's, of a coordinator that closed it.
+	// Amendments are the plan's, at a coordinator that closed it.
 	Amendments [][]byte `json:"amendments,omitempty"`
 	Set        Signed   `json:"set"` // signed by this server
 	SetTheirs  []byte   `json:"set_theirs,omitempty"`
@@ -48,7 +48,7 @@ type record struct {
 func (r record) keyed() bool  { return r.OtherHalf != nil }
 func (r record) sealed() bool { return r.SetTheirs != nil }
 
-// open is 1 of a study that was accepted and is neither released nor failed, else 0.
+// open is 1 for an accepted study that is neither released nor failed, else 0.
 func (r record) open() int {
 	if r.Own.Document != nil && r.Share.Document == nil && r.Failed == "" {
 		return 1
@@ -56,7 +56,6 @@ func (r record) open() int {
 	return 0
 }
 
-// verdict on a contribution.
 type verdict int
 
 const (
@@ -65,7 +64,6 @@ const (
 	refused
 )
 
-// contribution is a row.
 type contribution struct {
 	party   study.PartyID
 	digest  Digest
@@ -81,12 +79,12 @@ type sumRow struct {
 	weight, contributions int64
 }
 
-// digest finds a sum that is not what was written.
+// digest detects a changed sum.
 func (s sumRow) digest() Digest {
 	return hashed("caucus share of a sum 1", s.sum, binary.BigEndian.AppendUint64(nil, uint64(s.weight)), binary.BigEndian.AppendUint64(nil, uint64(s.contributions)))
 }
 
-// transaction is on one study.
+// transaction reads or writes one study.
 type transaction struct {
 	ctx  context.Context
 	tx   *sql.Tx
@@ -128,13 +126,12 @@ func (t *transaction) contribution(p study.PartyID) (c contribution, found bool,
 	return c, found, err
 }
 
-// contributed says whether there is any contribution.
 func (t *transaction) contributed() (any bool, err error) {
 	err = t.tx.QueryRowContext(t.ctx, "SELECT EXISTS (SELECT 1 FROM contributions WHERE study = $1)", t.hash[:]).Scan(&any)
 	return any, err
 }
 
-// digestOf is by what a party's contribution is known.
+// digestOf returns the digest of a party's contribution.
 func (t *transaction) digestOf(p study.PartyID) (d Digest, found bool, err error) {
 	var digest []byte
 	err = t.tx.QueryRowContext(t.ctx, "SELECT digest FROM contributions WHERE study = $1 AND party = $2", t.hash[:], string(p)).Scan(&digest)
@@ -154,7 +151,7 @@ func digestAs(p study.PartyID, b []byte) (Digest, error) {
 	return Digest(b), nil
 }
 
-// each walks all contributions, by party, without what they hold.
+// each walks all contributions by party, without their contents.
 func (t *transaction) each(yield func(study.PartyID, Digest, verdict)) error {
 	rows, err := t.tx.QueryContext(t.ctx, "SELECT party, digest, verdict FROM contributions WHERE study = $1 ORDER BY party", t.hash[:])
 	if err != nil {
@@ -177,7 +174,7 @@ func (t *transaction) each(yield func(study.PartyID, Digest, verdict)) error {
 	return rows.Err()
 }
 
-// contributions are those for which a condition holds, by party.
+// contributions returns those that meet a condition, by party.
 func (t *transaction) contributions(where string, args ...any) (all []contribution, err error) {
 	rows, err := t.tx.QueryContext(t.ctx, "SELECT party, digest, weight, verdict, upload, message FROM contributions WHERE study = $1 AND "+where+" ORDER BY party LIMIT "+fmt.Sprint(batch), append([]any{t.hash[:]}, args...)...)
 	if err != nil {
@@ -208,7 +205,7 @@ func (t *transaction) prepared(p study.PartyID, message []byte) error {
 	return t.run("UPDATE contributions SET message = $3 WHERE study = $1 AND party = $2", t.hash[:], string(p), message)
 }
 
-// decide keeps a verdict, and forgets the upload and what was said of it.
+// decide keeps a verdict and deletes the upload and its message.
 func (t *transaction) decide(p study.PartyID, v verdict) error {
 	return t.run("UPDATE contributions SET verdict = $3, upload = NULL, message = NULL WHERE study = $1 AND party = $2", t.hash[:], string(p), v)
 }
@@ -230,7 +227,7 @@ func (t *transaction) setSum(s sumRow) error {
 	return t.run("INSERT INTO sums (study, sum, digest, weight, contributions) VALUES ($1, $2, $3, $4, $5) ON CONFLICT (study) DO UPDATE SET sum = excluded.sum, digest = excluded.digest, weight = excluded.weight, contributions = excluded.contributions", t.hash[:], s.sum, digest[:], s.weight, s.contributions)
 }
 
-// wipe deletes what a study that is over needs no more.
+// wipe deletes what a finished study no longer needs.
 func (t *transaction) wipe() error {
 	if err := t.run("DELETE FROM sums WHERE study = $1", t.hash[:]); err != nil {
 		return err
@@ -243,19 +240,19 @@ func (t *transaction) steps() (n int64, err error) {
 	return n, err
 }
 
-// bytes is how large the store is, less what it may write anew.
+// bytes is the store's size without reusable space.
 func (t *transaction) bytes() (n int64, err error) {
 	err = t.tx.QueryRowContext(t.ctx, "SELECT (page_count - freelist_count) * page_size FROM pragma_page_count(), pragma_freelist_count(), pragma_page_size()").Scan(&n)
 	return n, err
 }
 
-// next is the number that a writing transaction has once it is committed (update).
+// next is the number of a writing transaction after its commit (update).
 func (t *transaction) next() (int64, error) {
 	n, err := t.steps()
 	return n + 1, err
 }
 
-// records walks what is stored of all studies.
+// records walks the records of all studies.
 func (t *transaction) records(yield func(study.Hash, record) error) error {
 	hashes, err := hashesBy(t.ctx, t.tx, "SELECT hash FROM studies")
 	for _, h := range hashes {
@@ -270,8 +267,8 @@ func (t *transaction) records(yield func(study.Hash, record) error) error {
 	return err
 }
 
-// untoldOf are those that failed, and whose helper does not know it. The condition is that of
-// the index of migration 2.
+// untoldOf lists failed studies unknown to their helper. Its condition is that of the index of
+// migration 2.
 func untoldOf(ctx context.Context, tx *sql.Tx) ([]study.Hash, error) {
 	return hashesBy(ctx, tx, untoldQuery)
 }

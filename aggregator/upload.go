@@ -15,13 +15,13 @@ import (
 	"caucus/study/bodies"
 )
 
-// upload is what a party sends, once, to the coordinator: its part, and the helper's sealed.
+// upload is a party's one upload to the coordinator: its part, and the helper's sealed.
 type upload struct {
 	weight int64
 	part   []byte
 	sealed []byte
-	// acceptance is the helper's that it was made under. A study that is opened again, at a
-	// coordinator that was put back to before it, has another one, and another verify key.
+	// acceptance is the helper's acceptance it was made under. A study opened again, at a
+	// coordinator that was put back, has another acceptance and another verify key.
 	acceptance Digest
 }
 
@@ -32,8 +32,8 @@ func (u upload) bytes() []byte {
 	return slices.Concat(out, u.part, u.sealed, u.acceptance[:])
 }
 
-// parseUpload reads an upload of a task: its sizes follow from the weight, which is checked
-// against what the plan takes.
+// parseUpload reads an upload of a task. Its sizes follow from the weight, which is checked
+// against the plan's.
 func parseUpload(t bodies.Task, data []byte) (upload, error) {
 	fail := func(format string, args ...any) (upload, error) {
 		return upload{}, fmt.Errorf("%w: %s", study.ErrContribution, fmt.Sprintf(format, args...))
@@ -55,11 +55,11 @@ func parseUpload(t bodies.Task, data []byte) (upload, error) {
 	return u, nil
 }
 
-// CheckUpload refuses an upload that is not one of a task: by its size, which follows from the
-// weight that it declares, and by the helper's acceptance that it was made under. One of
-// another acceptance may have been prepared under that one's verify key, by this coordinator
-// before it was put back: prepared again, under this one's, it would tell the helper what it
-// says. A coordinator checks it when it comes. What is in it is proved to both servers later.
+// CheckUpload refuses an upload that does not fit a task: by its size, which follows from the
+// declared weight, and by the helper's acceptance it was made under. This coordinator may have
+// prepared one of another acceptance under that one's verify key before it was put back; prepared
+// again under this key, it would reveal its content to the helper. A coordinator checks each on
+// arrival. The content is proved to both servers later.
 func CheckUpload(t study.Task, acceptance Signed, data []byte) error {
 	of, ok := bodies.Of(t)
 	if !ok {
@@ -72,7 +72,7 @@ func CheckUpload(t study.Task, acceptance Signed, data []byte) error {
 	return err
 }
 
-// MaxUpload is the most bytes that an upload of a task has.
+// MaxUpload bounds the bytes of an upload of a task.
 func MaxUpload(t study.Task) (int, error) {
 	of, ok := bodies.Of(t)
 	if !ok {
@@ -86,7 +86,7 @@ func MaxUpload(t study.Task) (int, error) {
 	return 9 + form.PartSize(shares.Coordinator) + form.PartSize(shares.Helper) + protocol.SealOverhead + len(Digest{}), nil
 }
 
-// formOf is what a contribution of a weight is proved to be.
+// formOf is the form that a contribution of a weight is proved to have.
 func formOf(t bodies.Task, weight int64) (shares.Form, error) {
 	if least, most := t.Statistic.Weights(); weight < least || weight > most {
 		return shares.Form{}, fmt.Errorf("%w: it declares a weight of %d, the plan takes %d to %d", study.ErrContribution, weight, least, most)
@@ -98,21 +98,19 @@ func formOf(t bodies.Task, weight int64) (shares.Form, error) {
 	return bodies.FormOf(q, weight, t.Plan().MostSites())
 }
 
-// offer is what the helper is told of an upload.
 func (u upload) offer(party study.PartyID, message []byte) Offer {
 	return Offer{Party: party, Weight: u.weight, Head: bytes.Clone(shares.Head(u.part)), Other: sha256.Sum256(u.part), Sealed: u.sealed, Message: message}
 }
 
-// binding is what a share of this offer was sealed under, by the digest of the helper's
-// acceptance among others: one that was accepted anew opens nothing of before.
+// binding is what a share of this offer was sealed under. It holds the digest of the helper's
+// acceptance: one that accepted anew opens no earlier share.
 func (o Offer) binding(plan study.Hash, acceptance Digest) protocol.ShareBinding {
 	return protocol.ShareBinding{Plan: plan, Acceptance: acceptance, Party: o.Party, Weight: o.Weight, Head: o.Head, Other: o.Other}
 }
 
-// Contribute makes a party's upload: its share of the statistic in two parts, the helper's
-// sealed to its key, under what CheckAcceptance gives. It draws from the operating system, so a
-// second call gives another upload: keep the first before its first byte leaves, and send no
-// other.
+// Contribute makes a party's upload: its share of the statistic in two parts, the helper's sealed
+// to its key, under CheckAcceptance's agreement. It draws from the operating system, so a second
+// call gives another upload: keep the first before its first byte leaves, and send no other.
 func Contribute(t study.Task, party study.PartyID, in study.Inputs, under Agreement) ([]byte, error) {
 	of, ok := bodies.Of(t)
 	if !ok || !t.Plan().Noise.Shared() {
@@ -127,7 +125,7 @@ func Contribute(t study.Task, party study.PartyID, in study.Inputs, under Agreem
 	return u.bytes(), err
 }
 
-// KnownBy is by what both servers know a party's upload: it stands in the set that they sign
+// KnownBy is the digest of a party's upload at both servers, as in the set they sign
 // (study.Aggregated.Members).
 func KnownBy(party study.PartyID, data []byte) (study.Hash, error) {
 	sealed := shares.Form{}.PartSize(shares.Helper) + protocol.SealOverhead // of any form
@@ -139,8 +137,8 @@ func KnownBy(party study.PartyID, data []byte) (study.Hash, error) {
 	return u.offer(party, nil).digest(), nil
 }
 
-// Exact is what a party would share of its records, as it would be released without anybody
-// else's: for a preview by the party itself. No share is made of it.
+// Exact returns a party's own statistic as it would be released alone: a preview for the party
+// itself, without shares.
 func Exact(t study.Task, in study.Inputs) ([]study.Request, error) {
 	of, ok := bodies.Of(t)
 	if !ok {
@@ -150,12 +148,11 @@ func Exact(t study.Task, in study.Inputs) ([]study.Request, error) {
 	return bodies.Requests(of.Statistic, vector, weight)
 }
 
-// sealSteps is what sealing takes: a third of a millisecond was measured, most of it for the
-// key.
+// sealSteps is the work of sealing: a third of a millisecond as measured, most of it for the key.
 const sealSteps = 2e6
 
-// Steps bounds what Contribute adds to the work of a party of so many records
-// (study.Task.Work), in the same steps.
+// Steps bounds Contribute's addition to a party's work on its records (study.Task.Work), in the
+// same steps.
 func Steps(t study.Task, records int) float64 {
 	of, ok := bodies.Of(t)
 	if !ok || !t.Plan().Noise.Shared() {
@@ -164,21 +161,21 @@ func Steps(t study.Task, records int) float64 {
 	return of.SplitSteps(records) + sealSteps
 }
 
-// Pins are what a party was told of a helper, by other ways than its coordinator's.
+// Pins identify a helper to a party, by other ways than its coordinator's.
 type Pins struct {
 	Signing protocol.SignerKey
 	Sealing protocol.KeyPin
 }
 
-// Agreement is what a party makes its upload under.
+// Agreement is the basis of a party's upload.
 type Agreement struct {
 	Sealing    []byte // the helper's public key
 	Acceptance Digest // of the helper's acceptance
 }
 
-// CheckAcceptance says whether a party may contribute to a study: its helper, known by pins,
-// agreed to this plan, under exactly the noise that the party computes, with both servers
-// committed to the verify key.
+// CheckAcceptance checks that a party may contribute to a study: its pinned helper agreed to this
+// plan, under exactly the noise that the party computes, with both servers committed to the
+// verify key.
 func CheckAcceptance(t study.Task, a Signed, pins Pins, coordinator protocol.Verifier) (Agreement, error) {
 	said, err := CheckPins(t.Hash(), a, pins, coordinator)
 	if err != nil {
@@ -194,8 +191,8 @@ func CheckAcceptance(t study.Task, a Signed, pins Pins, coordinator protocol.Ver
 	return Agreement{said.Sealing, a.Digest()}, nil
 }
 
-// CheckPins is the part of CheckAcceptance that needs no pool: who agreed to which plan, and
-// what is sealed to whom. That the noise is right it does not say.
+// CheckPins is the part of CheckAcceptance that needs no pool: who agreed to which plan, and what
+// is sealed to whom. It does not check the noise.
 func CheckPins(plan study.Hash, a Signed, pins Pins, coordinator protocol.Verifier) (said Acceptance, err error) {
 	fail := func(format string, args ...any) (Acceptance, error) {
 		return Acceptance{}, fmt.Errorf("the helper's acceptance: %w", fmt.Errorf(format, args...))

@@ -26,13 +26,12 @@ import (
 	"caucus/study"
 )
 
-// maxCall is the most bytes of one call: 32 contributions whose proofs are as long as
-// shares.Form allows, 67 kB each.
+// maxCall bounds the bytes of one call: 32 contributions whose proofs are as long as shares.Form
+// allows, 67 kB each.
 const maxCall = 4 << 20
 
-// Serve answers the coordinator's calls on a listener until the context ends. Nobody but
-// the holder of the coordinator's key gets a connection. What a call failed with, where the
-// other end is not told, is logged here.
+// Serve answers the coordinator's calls on a listener until the context ends. Only the holder of
+// the coordinator's key can connect. It logs failures that the other end is not told.
 func (s *Server) Serve(ctx context.Context, on net.Listener, log *slog.Logger) error {
 	tls, err := protocol.PinnedTLS(s.config.Signer, s.config.Other)
 	if err != nil {
@@ -66,7 +65,7 @@ func (s *Server) Serve(ctx context.Context, on net.Listener, log *slog.Logger) e
 	return nil
 }
 
-// meanings is how this room's errors travel; protocol has the others.
+// meanings maps this room's errors to the wire; protocol has the others.
 var meanings = []struct {
 	err    error
 	code   codes.Code
@@ -82,8 +81,7 @@ var meanings = []struct {
 
 const domain = "caucus aggregator"
 
-// asStatus is an error as it travels. One without a meaning at the other end goes without
-// its text.
+// asStatus is an error on the wire. One without a meaning at the other end loses its text.
 func asStatus(err error) error {
 	for _, m := range meanings {
 		if errors.Is(err, m.err) {
@@ -95,7 +93,7 @@ func asStatus(err error) error {
 	return protocol.Status(err)
 }
 
-// asError is the error that a status means.
+// asError is the error of a status.
 func asError(err error) error {
 	s, ok := status.FromError(err)
 	if err == nil || !ok {
@@ -126,7 +124,6 @@ type service struct {
 	brings *sync.Mutex // one plan is brought at a time; guards nothing else
 }
 
-// fixed reads 32 bytes.
 func fixed(what string, b []byte) (out [sha256.Size]byte, err error) {
 	if len(b) != len(out) {
 		return out, fmt.Errorf("%w: %s has %d bytes, want %d", protocol.ErrInvalid, what, len(b), len(out))
@@ -291,7 +288,7 @@ func (v service) Recall(ctx context.Context, d *pb.HelperDocument) (*pb.HelperRe
 	return &pb.HelperRecalled{}, v.s.Recall(ctx, signedOf(d))
 }
 
-// Remote is a helper at the other end of a connection. It is a Peer.
+// Remote is a helper at the other end of a connection, as a Peer.
 type Remote struct {
 	connection *grpc.ClientConn
 	helper     pb.HelperClient
@@ -299,8 +296,8 @@ type Remote struct {
 
 var _ Peer = (*Remote)(nil)
 
-// Dial makes the coordinator's end: it connects when it is first asked, again when that was
-// lost, and with the holder of the helper's key alone.
+// Dial makes the coordinator's end. It connects on the first call and after a loss, only with the
+// holder of the helper's key.
 func Dial(address string, own *protocol.Signer, helper protocol.SignerKey) (*Remote, error) {
 	tls, err := protocol.PinnedTLS(own, helper)
 	if err != nil {
@@ -322,13 +319,13 @@ func Dial(address string, own *protocol.Signer, helper protocol.SignerKey) (*Rem
 func (r *Remote) Close() error { return r.connection.Close() }
 
 // Reached is false while nothing can connect to the helper. An idle connection tries anew, so
-// that whoever watches learns of a helper that is away before a study needs the helper.
+// that observers learn of a missing helper before a study needs it.
 func (r *Remote) Reached() bool {
 	r.connection.Connect()
 	return r.connection.GetState() != connectivity.TransientFailure
 }
 
-// Bring brings a plan and its pool to the helper, where it does not have them.
+// Bring brings a plan and its pool to a helper that lacks them.
 func (r *Remote) Bring(ctx context.Context, plan study.Hash, canonical, pool []byte) error {
 	r.wake(ctx)
 	if err := r.bring(ctx, plan, canonical, pool); err != nil {
@@ -337,8 +334,7 @@ func (r *Remote) Bring(ctx context.Context, plan study.Hash, canonical, pool []b
 	return nil
 }
 
-// wake tries to connect now where that failed a while ago: a person asks, and has just started
-// the helper, say.
+// wake retries a failed connection now: a person asks, who may just have started the helper.
 func (r *Remote) wake(ctx context.Context) {
 	if r.connection.GetState() != connectivity.TransientFailure {
 		return

@@ -6,14 +6,12 @@ import (
 	"strings"
 )
 
-// Ask answers a condition for every row of a public table, which may have more columns
-// than the schema; the zero schema has none. The schema's columns are compared as it
-// means them (see [Schema.EncodeWhere]), others as they stand, and so are those of which
-// a comparison names a cell that is no level. It refuses what can hold for no row, which
-// is a slip of whoever asks: what CheckWhere refuses, and of other columns a number that
-// is compared with a text, an order of texts, and a text that no row has; and a column of
-// which one comparison names such a cell and another a level that no cell has, as they
-// cannot both be meant.
+// Ask answers a condition for every row of a public table, which may have more columns than the
+// schema; the zero schema has none. Schema columns are compared by their meaning
+// ([Schema.EncodeWhere]), others as they stand, as are columns where a comparison names a cell that
+// is no level. It refuses what no row can meet, which is a slip: what CheckWhere refuses; in other
+// columns a number compared with a text, an order of texts, and an absent text; and a column where
+// one comparison names such a cell and another a level without a cell, as both cannot be meant.
 func (s Schema) Ask(c Condition, t *Table) ([]bool, error) {
 	stands := map[string]bool{}
 	levels := map[string]comparison{} // that no cell of the column has
@@ -57,7 +55,7 @@ func (s Schema) Ask(c Condition, t *Table) ([]bool, error) {
 	return c.Rows(&asked)
 }
 
-// has says whether a comparison with == or != names a cell of the column, or an empty one.
+// has says whether a == or != comparison names a cell of the column, or an empty one.
 func (c *column) has(of comparison) bool {
 	is := comparison{of.column, "==", of.value}
 	v, isNumber := ParseNumber(of.value)
@@ -65,9 +63,8 @@ func (c *column) has(of comparison) bool {
 		(of.value == "" || slices.ContainsFunc(c.values, func(cell string) bool { return is.holds(strings.TrimSpace(cell), v, isNumber) }))
 }
 
-// checkComparison refuses a comparison that no schema gives a meaning and no cell of the
-// column can meet. A column is of numbers where all that it holds are, but for one text
-// that may say what is missing.
+// checkComparison refuses a comparison without meaning in a schema that no cell of the column can
+// meet. A column is numeric where all its cells are, except one text that may mark missing ones.
 func (c *column) checkComparison(of comparison) error {
 	var texts []string
 	numbers := 0

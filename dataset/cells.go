@@ -8,8 +8,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// encoded is what one cell becomes: a value in one of its feature's columns, 0 in
-// the others, and 1 in the flag column if there is one.
+// encoded is a cell's encoding: a value in one of its feature's columns, 0 in the others, and 1 in
+// the flag column if there is one.
 type encoded struct {
 	value float64
 	at    int32 // column of X
@@ -89,7 +89,7 @@ func (f *Feature) scale(v float64) float64 {
 	return min(max((v-lo)/(hi-lo), 0), 1)
 }
 
-// encodeFeatures fills x and counts what was odd, column by column.
+// encodeFeatures fills x and counts odd cells, column by column.
 func (s *Schema) encodeFeatures(t *Table, x *mat.Dense) []Remark {
 	type source struct {
 		column *column
@@ -114,8 +114,7 @@ func (s *Schema) encodeFeatures(t *Table, x *mat.Dense) []Remark {
 			first += f.width()
 		}
 	}
-	// A block of rows at a time, so that its part of x stays in cache while the
-	// columns pass over it.
+	// Blocks of rows keep their part of x in cache while the columns pass over it.
 	const block = 128
 	for top := 0; top < t.rows; top += block {
 		end := min(top+block, t.rows)

@@ -1,22 +1,20 @@
 package dataset
 
-// ColumnCode says how one column of a file becomes encoded columns, for whoever
-// writes the encoding down in another language.
+// ColumnCode describes the encoding of a file's column for a translation into another language.
 type ColumnCode struct {
 	Column string
 	// Feature gives kind, bounds and levels; its own Column and Columns are empty.
 	Feature Feature
-	// First is the first of the column's Width encoded columns. A number has its
-	// value there and, where Feature.Missing, the mark of a missing one behind it; a
-	// level k has its 0/1 column at First+k.
+	// First is the first of Width encoded columns. A number has its value there and, with
+	// Feature.Missing, the missing mark behind it; level k has its 0/1 column at First+k.
 	First, Width int
-	// Other is the encoded column of texts that are no level, −1 for numbers.
+	// Other is the encoded column of unknown texts, −1 for numbers.
 	Other int
 
 	levels levels
 }
 
-// ColumnCodes are the codes of all feature columns, in the order of the schema.
+// ColumnCodes lists the codes of all feature columns, in schema order.
 func (s Schema) ColumnCodes() []ColumnCode {
 	var all []ColumnCode
 	first := 0
@@ -38,6 +36,5 @@ func (s Schema) ColumnCodes() []ColumnCode {
 	return all
 }
 
-// Level is the level that a text stands for, as Encode reads it: its own, or one that
-// is the same number written otherwise; false for a text that counts as other.
+// Level is the level of a text, as Encode reads it: its own or an equal number; false for other.
 func (c ColumnCode) Level(text string) (int, bool) { return c.levels.find(text) }

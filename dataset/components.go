@@ -8,22 +8,20 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Analysis names how columns are scaled before their main directions are taken.
+// Analysis names the scaling of columns before their main directions are taken.
 type Analysis string
 
-// The analyses.
 const (
-	// FAMD gives each column a weight of its own: for tables ([FitFAMD]).
+	// FAMD weighs each column separately: for tables ([FitFAMD]).
 	FAMD Analysis = "famd"
-	// PCA takes columns as the schema's bounds scale them: for pictures
-	// ([FitPCA]).
+	// PCA takes columns as scaled by the schema's bounds: for pictures ([FitPCA]).
 	PCA Analysis = "pca"
 )
 
-// Count is how many components are kept; 0 keeps all features.
+// Count is the number of components to keep; 0 keeps all features.
 type Count int
 
-// Auto leaves the count to whoever forecasts a plan.
+// Auto leaves the count to a plan's forecast.
 const Auto Count = -1
 
 // MarshalText writes "auto" or a number.
@@ -48,17 +46,16 @@ func (c *Count) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// Components says which public map is to be fitted on a pool.
+// Components describe a public map to fit on a pool.
 type Components struct {
 	Project  Count    `yaml:"project" default:"auto" help:"principal components of the pool to keep; 0: all features; auto: as many as serve the plan best"`
 	Whiten   float64  `yaml:"whiten" help:"how far to even the components out, 0 to 1"`
 	Analysis Analysis `yaml:"analysis" help:"how columns are scaled before: famd, each by its own deviation, or pca, by the schema's bounds; default: by the schema"`
 }
 
-// DefaultAnalysis of rows of a schema. Where all columns are of one kind, with one
-// set of bounds, as the pixels of pictures are, their variances compare, and a
-// large one means more; elsewhere a variance says which unit and bounds somebody
-// chose.
+// DefaultAnalysis is PCA where all columns have one kind and one set of bounds, as the pixels of
+// pictures: their variances compare, and a large one means more. Elsewhere a variance depends on
+// the chosen unit and bounds.
 func DefaultAnalysis(s Schema) Analysis {
 	if len(s.Features) == 1 && s.Features[0].Kind == Numeric {
 		return PCA
@@ -66,8 +63,7 @@ func DefaultAnalysis(s Schema) Analysis {
 	return FAMD
 }
 
-// Fit fits the map on x, N×Dim encoded rows of the PUBLIC pool. Errors say what
-// to change.
+// Fit fits the map on x, N×Dim encoded rows of the PUBLIC pool. Errors say what to change.
 func (c Components) Fit(s Schema, x *mat.Dense) (Map, error) {
 	if c.Project == 0 {
 		return Identity(s), nil
@@ -85,7 +81,7 @@ func (c Components) Fit(s Schema, x *mat.Dense) (Map, error) {
 	return FitFAMD(s, x, int(c.Project), c.Whiten)
 }
 
-// Columns is the map to the columns that components are taken of, all of them.
+// Columns is the map to all columns whose components are taken.
 func (c Components) Columns(s Schema, x *mat.Dense) (Map, error) {
 	analysis := c.Analysis
 	if analysis == "" {

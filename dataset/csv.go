@@ -12,13 +12,11 @@ import (
 	"unicode/utf8"
 )
 
-// Format says how a delimited text file is written. The zero value is a
-// comma-separated file with a header.
+// Format describes a delimited text file. The zero value is comma-separated with a header.
 type Format struct {
-	// Delimiter stands between cells; zero means a comma.
+	// Delimiter separates cells; zero means a comma.
 	Delimiter rune
-	// Columns names the columns of a file without a header. Nil means that the
-	// first line is the header.
+	// Columns names the columns of a file without a header. Nil means the first line is one.
 	Columns []string
 	// Comment, one character, starts lines that are skipped; empty means none.
 	Comment string
@@ -46,15 +44,12 @@ func (f Format) delimiter() rune {
 	return f.Delimiter
 }
 
-// ReadCSV reads delimited text: quoted cells as in RFC 4180, spaces around cells
-// removed, blank lines skipped, a byte order mark ignored. Gzip is recognised by its
-// first bytes and unpacked.
+// ReadCSV reads delimited text: quoted cells as in RFC 4180, spaces around cells removed, blank
+// lines skipped, a byte order mark ignored. Gzip is recognised by its first bytes and unpacked.
 //
-// Errors say which line is wrong: a row with another number of cells than the
-// header, a broken quote, a first line that holds values where a header was
-// expected, an empty file that should have had a header. They never show a record. A file without a
-// header (Format.Columns set) may be empty: a party without records is a
-// party.
+// Errors name the wrong line and never show a record: a row with a number of cells unlike the
+// header's, a broken quote, a first line of values in place of a header, an empty file without its
+// header. A file with Format.Columns may be empty: a party without records is a party.
 func ReadCSV(r io.Reader, f Format) (*Table, error) {
 	plain, _, err := Unpack(r)
 	if err != nil {
@@ -80,16 +75,15 @@ func ReadCSV(r io.Reader, f Format) (*Table, error) {
 	}
 }
 
-// csvRows are the rows of delimited text whose cells may have several lines.
+// csvRows are the rows of delimited text; cells may span lines.
 type csvRows struct {
 	in    *csv.Reader
 	names []string
 	line  int
 }
 
-// NewCSV is the rows of delimited text as [ReadCSV] reads it, but for gzip: a
-// line that is no row is an error. For public data and for a person's own
-// screen; a site's records are read with [NewLines].
+// NewCSV returns the rows of delimited text as [ReadCSV] reads it, without gzip: a malformed line
+// is an error. For public data and a person's own screen; a site's records use [NewLines].
 func NewCSV(r io.Reader, f Format) (Rows, error) {
 	if err := f.Validate(); err != nil {
 		return nil, err
@@ -143,8 +137,7 @@ func (c *csvRows) Next() (row []string, ok bool, err error) {
 	}
 }
 
-// Unpack undoes gzip when the first two bytes are gzip's, and says whether it
-// did.
+// Unpack undoes gzip, recognised by the first two bytes, and reports it.
 func Unpack(r io.Reader) (plain *bufio.Reader, packed bool, err error) {
 	plain = bufio.NewReaderSize(r, 1<<16)
 	if magic, _ := plain.Peek(2); string(magic) != "\x1f\x8b" {
@@ -170,9 +163,8 @@ func readHeader(in *csv.Reader) ([]string, error) {
 
 var errNoHeader = errors.New("the file is empty; expected a header line with the names of the columns")
 
-// HeaderNames are the names that a header's cells give to the columns: an empty
-// cell "column" and its number. Two alike, and a header of numbers alone, which
-// is a record, are errors.
+// HeaderNames are the column names of a header: an empty cell becomes "column" and its number. It
+// refuses two alike, and a header of numbers alone, which is a record.
 func HeaderNames(row []string) ([]string, error) {
 	names := make([]string, len(row))
 	position := make(map[string]int, len(row))
@@ -192,15 +184,15 @@ func HeaderNames(row []string) ([]string, error) {
 		names[i] = strings.Clone(cell)
 		position[names[i]] = i
 	}
-	// Names that count 0, 1, 2, ... are names; other numbers are a record.
+	// The numbers 0, 1, 2, ... in order are names; others are a record.
 	if numbers == len(row) && !counting {
 		return nil, errors.New("the first line holds numbers, not names; if the file has no header, list its names under columns")
 	}
 	return names, nil
 }
 
-// delimiterHint ends an error message with the delimiter that the file probably
-// has, if either the row or the names came out as a single cell.
+// delimiterHint ends an error message with the file's likely delimiter, if either the row or the
+// names came out as a single cell.
 func delimiterHint(row, names []string) string {
 	var line string
 	switch {
@@ -215,8 +207,7 @@ func delimiterHint(row, names []string) string {
 	return ""
 }
 
-// LikelyDelimiter is what probably stands between the cells of a file that was
-// read as one column; false for any other.
+// LikelyDelimiter guesses the delimiter of a file read as one column; false for any other.
 func LikelyDelimiter(columns []string) (rune, bool) {
 	if len(columns) != 1 {
 		return 0, false
@@ -224,7 +215,7 @@ func LikelyDelimiter(columns []string) (rune, bool) {
 	return likelyDelimiter(columns[0])
 }
 
-// likelyDelimiter is the usual delimiter that occurs most often in a line.
+// likelyDelimiter is the most frequent usual delimiter of a line.
 func likelyDelimiter(line string) (rune, bool) {
 	best, most := rune(0), 0
 	for _, d := range []rune{',', ';', '\t', '|', ' '} {

@@ -8,14 +8,13 @@ import (
 // Date is a day of the Gregorian calendar, in days since 1970-01-01.
 type Date int
 
-// DateOf is the day of a year (1 to 9999), a month and a day of the month; false
-// where there is no such day.
+// DateOf is the day of a year (1 to 9999), month and day of the month; false for no such day.
 func DateOf(year, month, day int) (Date, bool) {
 	if year < 1 || year > 9999 || month < 1 || month > 12 || day < 1 || day > daysIn(year, month) {
 		return 0, false
 	}
-	// Years begin in March here, so that a leap day ends one: days_from_civil in
-	// H. Hinnant, "chrono-Compatible Low-Level Date Algorithms", 2013.
+	// Years begin in March here, so that a leap day ends one: days_from_civil in H. Hinnant,
+	// "chrono-Compatible Low-Level Date Algorithms", 2013.
 	y := year
 	if month <= 2 {
 		y--
@@ -40,8 +39,7 @@ func daysIn(year, month int) int {
 	return 31
 }
 
-// Civil is the year, the month and the day of the month (civil_from_days, as
-// above), for days of the years 1 to 9999.
+// Civil is year, month and day of the month, for years 1 to 9999 (civil_from_days, as above).
 func (d Date) Civil() (year, month, day int) {
 	z := int(d) + 719468
 	era := z / 146097
@@ -58,15 +56,14 @@ func (d Date) Civil() (year, month, day int) {
 	return year, month, day
 }
 
-// String is the day as ISO 8601 writes it: 2024-12-31.
+// String is the day in ISO 8601: 2024-12-31.
 func (d Date) String() string {
 	y, m, day := d.Civil()
 	return fmt.Sprintf("%04d-%02d-%02d", y, m, day)
 }
 
-// YearsUntil is how many whole years lie between a day and a later one, as
-// people count age: who was born on 29 February is a year older on 1 March. It
-// is negative where the other day is earlier.
+// YearsUntil counts whole years until a later day, as age: born on 29 February is a year older on 1
+// March. It is negative for an earlier day.
 func (d Date) YearsUntil(later Date) int {
 	y, m, day := d.Civil()
 	ly, lm, lday := later.Civil()
@@ -77,11 +74,11 @@ func (d Date) YearsUntil(later Date) int {
 	return years
 }
 
-// DateLayout says how dates are written: YYYY or YY, M or MM, D or DD, each
-// once, and what stands between them, as in DD.MM.YYYY.
+// DateLayout is a date's format: YYYY or YY, M or MM, D or DD, each once, with separators, as in
+// DD.MM.YYYY.
 type DateLayout string
 
-// ISODate is how dates are written where nobody says otherwise.
+// ISODate is the default format of dates.
 const ISODate DateLayout = "YYYY-MM-DD"
 
 // Validate says what is wrong with a layout.
@@ -102,9 +99,8 @@ func (l DateLayout) Validate() error {
 	return nil
 }
 
-// Parse reads a date. A layout with DD also takes a day of one digit, where what
-// stands behind is no digit; a time of day behind a space or a T is passed over.
-// Two digits of a year are those of 1930 to 2029.
+// Parse reads a date. DD also takes a single digit before a non-digit; a time of day after a space
+// or T is ignored. Two-digit years are those of 1930 to 2029.
 func (l DateLayout) Parse(text string) (Date, bool) {
 	text = strings.TrimSpace(text)
 	var year, month, day int

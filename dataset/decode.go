@@ -8,10 +8,9 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Decode turns encoded rows (N×Dim) back into a table of the feature columns, so
-// that Encode gives the same rows again, up to the rounding of numbers to five
-// digits. A text's level is its largest entry; texts that are no level become
-// "other". A number whose flag is set becomes the schema's missing text.
+// Decode turns encoded rows (N×Dim) back into a table of the feature columns, so that Encode gives
+// the same rows again, up to rounding numbers to five digits. A text's level is its largest entry;
+// unknown texts become "other". A number with its flag set becomes the schema's missing text.
 func (s Schema) Decode(x *mat.Dense) (*Table, error) {
 	n, d := x.Dims()
 	if n > 0 && d != s.Dim() {

@@ -12,36 +12,33 @@ import (
 )
 
 const (
-	// draftLevels is the number of distinct texts above which a column of texts is
-	// taken for names or free text, which make no feature.
+	// draftLevels is the most distinct texts of a feature: columns with more hold names or free
+	// text.
 	draftLevels = 60
-	// draftNumbers is the share of cells that must be numbers for a column to be
-	// numeric.
+	// draftNumbers is the least share of numbers among a numeric column's cells.
 	draftNumbers = 0.95
-	// draftTail: a column whose largest value is this many times its upper
-	// quartile, and none of whose values is negative, gets log.
+	// draftTail: a column without negative values gets log where its largest is this many times its
+	// upper quartile.
 	draftTail = 20
 )
 
-// missingTexts are read as missing values when a file uses one of them.
+// missingTexts mark missing values when a file uses one of them.
 var missingTexts = []string{"?", "NA", "N/A", "NaN", "nan", "NULL", "null", "None", "-"}
 
-// LeftOut is a column that a draft has no place for, and why.
+// LeftOut is a column that a draft leaves out, with the reason.
 type LeftOut struct {
 	Column string `json:"column"`
 	Why    string `json:"why"`
 }
 
-// DraftSchema proposes a schema for a table of PUBLIC data: bounds and levels are
-// taken from the table, so for private records it would publish their extremes.
-// Read the draft, round the bounds to what is known about the quantity, and remove what
-// must not be used.
+// DraftSchema proposes a schema for a table of PUBLIC data: bounds and levels are taken from the
+// table, so for private records it would publish their extremes. Read the draft, round the bounds
+// to known facts about the quantity, and remove what must not be used.
 //
-// Columns of numbers become numeric, with bounds rounded outwards to one or two
-// digits; columns of few distinct texts become categorical. A column that
-// looks like a patient's number becomes the patient column. Left out, with the
-// reason, are identifiers, dates, numbers with a decimal comma, columns of many
-// texts and those that never vary.
+// Columns of numbers become numeric, with bounds rounded outwards to one or two digits; columns of
+// few distinct texts become categorical. A column that looks like a patient's number becomes the
+// patient column. Left out, with the reason, are identifiers, dates, numbers with a decimal comma,
+// columns of many texts and constant columns.
 func DraftSchema(t *Table, label string) (Schema, []LeftOut, error) {
 	fail := func(err error) (Schema, []LeftOut, error) {
 		return Schema{}, nil, fmt.Errorf("draft schema: %w", err)
@@ -102,9 +99,8 @@ var (
 	patientName    = regexp.MustCompile(`(?i)(patient|subject|person|participant|mrn|proband|versicherte)`)
 )
 
-// identifies says whether a column's name is one of a number that is given to
-// patients or records, and its values are too many for anything else: more than
-// a tenth as many as records, or one each.
+// identifies says whether a column is named like a number given to patients or records and has too
+// many values for anything else: more than a tenth of the records, or one each.
 func (c *column) identifies(rows int, missingText string) identity {
 	texts := c.distinct()
 	delete(texts, "")
@@ -138,8 +134,8 @@ func (c *column) counts(rows int) bool {
 	return ok
 }
 
-// distinct counts how often each text of the column occurs. Values that only
-// occur in other selections of the same table are not counted.
+// distinct counts each text of the column. Values that occur only in other selections of the same
+// table do not count.
 func (c *column) distinct() map[string]int {
 	count := make([]int, len(c.values))
 	for _, code := range c.codes.narrow {
@@ -174,7 +170,7 @@ func draftMissing(t *Table) string {
 	return best
 }
 
-// draftFeature is a feature, or why there is none.
+// draftFeature is a feature, or the reason for none.
 func draftFeature(c *column, rows int, missingText string) (f Feature, why string) {
 	texts := c.distinct()
 	var numbers []float64 // one per cell
@@ -214,7 +210,7 @@ func draftFeature(c *column, rows int, missingText string) (f Feature, why strin
 	return Feature{Column: c.name, Kind: Categorical, Levels: levels}, ""
 }
 
-// firstText is the first of some that is no number.
+// firstText is the first text that is no number.
 func firstText(levels []string) string {
 	for _, l := range levels {
 		if _, ok := ParseNumber(l); !ok {
@@ -229,12 +225,10 @@ var decimalComma = regexp.MustCompile(`^[+-]?([0-9]+|[0-9]{1,3}(\.[0-9]{3})+),[0
 // HasDecimalComma says whether a text is a number with a decimal comma.
 func HasDecimalComma(text string) bool { return decimalComma.MatchString(text) }
 
-// usualLayouts are those that a date may be guessed to have; a day before a
-// month where both could be.
+// usualLayouts are the guessed formats of dates; a day before a month where both fit.
 var usualLayouts = []DateLayout{ISODate, "DD.MM.YYYY", "DD/MM/YYYY", "MM/DD/YYYY", "YYYY/MM/DD", "DD-MM-YYYY", "YYYYMMDD", "DD.MM.YY"}
 
-// GuessLayout says how a column's dates are probably written; false where its
-// texts are no dates.
+// GuessLayout is the likely format of a column's dates; false for other texts.
 func (t *Table) GuessLayout(name string) (DateLayout, bool) {
 	c := t.column(name)
 	if c == nil {
@@ -262,8 +256,7 @@ func guessLayout(texts map[string]int, missingText string) (DateLayout, bool) {
 	return "", false
 }
 
-// Distinct counts how often each text of a column occurs; nil where there is no
-// such column.
+// Distinct counts each text of a column; nil for no such column.
 func (t *Table) Distinct(name string) map[string]int {
 	if c := t.column(name); c != nil {
 		return c.distinct()
@@ -271,7 +264,7 @@ func (t *Table) Distinct(name string) map[string]int {
 	return nil
 }
 
-// MissingTexts are those that files often have for a missing value.
+// MissingTexts are the usual marks of missing values.
 func MissingTexts() []string { return slices.Clone(missingTexts) }
 
 func draftNumeric(name string, values []float64, missing bool) (Feature, string) {

@@ -19,8 +19,8 @@ func (s Schema) Dim() int {
 	return d
 }
 
-// FeatureNames names the encoded columns: "age", "sex=Female", "chol?" for the
-// column that says that chol is missing.
+// FeatureNames names the encoded columns: "age", "sex=Female", "chol?" for the flag of a missing
+// chol.
 func (s Schema) FeatureNames() []string {
 	var all []string
 	for _, f := range s.Features {
@@ -44,8 +44,8 @@ func (s Schema) FeatureNames() []string {
 	return all
 }
 
-// squaredNorm bounds ‖x‖² of an encoded row: 1 for a number, 1 for the levels of
-// a text (exactly one is set), ¼+1 for a number that may be told to be missing.
+// squaredNorm bounds ‖x‖² of an encoded row: 1 for a number, 1 for the levels of a text (exactly
+// one is set), ¼+1 for a number with a missing flag.
 func (s Schema) squaredNorm() float64 {
 	sum := 0.0
 	for _, f := range s.Features {
@@ -61,15 +61,13 @@ func (s Schema) squaredNorm() float64 {
 
 // Encode turns a table into records with X in [0,1]^Dim.
 //
-// A number is clamped to its bounds, log1p is applied where the schema says so,
-// and the result is scaled to [0,1]; what is no finite number becomes 0.5. A text
-// sets the column of its level, or of "other". "3.0" and "3" are the same level
-// and the same class. No cell is an error: the remarks count what was changed,
-// for the data owner's eyes only.
+// A number is clamped to its bounds, log1p is applied where the schema says so, and the result is
+// scaled to [0,1]; other than finite numbers become 0.5. A text sets the column of its level, or of
+// "other". "3.0" and "3" are the same level and class. No cell is an error: the remarks count
+// changes, for the data owner's eyes only.
 //
-// A feature column that the table does not have is an error that lists the
-// columns it has. Label, party and patient columns may be absent: Y is -1, Party
-// and Patient nil. See [Schema.EncodeLabelled] for records to learn from.
+// A missing feature column is an error that lists the table's columns. Label, party and patient
+// columns may be absent: Y is -1, Party and Patient nil. See [Schema.EncodeLabelled] for training.
 func (s Schema) Encode(t *Table) (*Records, []Remark, error) {
 	if err := s.checkColumns(t, s.FeatureColumns()); err != nil {
 		return nil, nil, fmt.Errorf("encode table: %w", err)
@@ -91,9 +89,8 @@ func (s Schema) Encode(t *Table) (*Records, []Remark, error) {
 	return r, append(remarks, s.encodeFeatures(t, r.X)...), nil
 }
 
-// EncodeLabelled is [Schema.Encode] for records that are learnt from: an absent
-// label column is an error, and so is an absent patient column where the schema
-// names one, because then nobody could keep a patient's records together.
+// EncodeLabelled is [Schema.Encode] for training records: an absent label column is an error, as is
+// an absent patient column of the schema, since nobody could keep a patient's records together.
 func (s Schema) EncodeLabelled(t *Table) (*Records, []Remark, error) {
 	needed := []string{s.Label.Column}
 	if s.Patient != "" {
@@ -140,7 +137,7 @@ func quoteNames(names []string) string {
 	return listNames(quoted)
 }
 
-// texts is a column written out; nil when there is no such column.
+// texts is a column's texts; nil for no such column.
 func (t *Table) texts(name string) []string {
 	c := t.column(name)
 	if c == nil {
@@ -164,7 +161,7 @@ func (s Schema) encodeLabel(c *column, y []int) (unknown int) {
 	return unknown
 }
 
-// classesOf are the classes of labels as a file writes them, −1 for what is none.
+// classesOf are the classes of a file's labels, −1 for none.
 func (s Schema) classesOf(texts []string) []int {
 	classes := make(map[string]int, len(s.Label.Classes))
 	for k, name := range s.Label.Classes {

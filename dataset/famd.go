@@ -9,39 +9,36 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// StandardMap is the kind of a map that gives every column its own scale, see
-// [Standard]. It keeps all columns.
+// StandardMap is the kind of a map that scales each column separately, see [Standard], and keeps
+// all.
 const StandardMap MapKind = "standard"
 
 // Standard are the parameters of a map of kind "standard": column j becomes
 //
 //	uⱼ = min(max((xⱼ − Meanⱼ)·Factorⱼ, −Cut), Cut)
 //
-// so that neither a far value nor a rare level outweighs all else of its row.
+// so that neither a far value nor a rare level outweighs the rest of its row.
 type Standard struct {
 	Mean   []float64 `json:"mean"`
 	Factor []float64 `json:"factor"`
 	Cut    float64   `json:"cut"`
 }
 
-// famdCut bounds a standardised column. A number beyond five standard deviations
-// tells no more by being farther, and a level rarer than 1/5² = 4 % weighs as if
-// it were that frequent: its weight would be an estimate from few rows, and rows
-// that hold it would be clipped to it alone.
+// famdCut bounds a standardised column. A number beyond five standard deviations tells no more by
+// being farther, and a level rarer than 1/5² = 4 % weighs as if that frequent: its weight would be
+// estimated from few rows, and rows with it would be clipped to it alone.
 const famdCut = 5
 
-// FitFAMD fits the map to the dims main directions of a factor analysis of mixed
-// data (Pagès 2004, "Analyse factorielle de données mixtes") of x, N×Dim encoded
-// rows of the PUBLIC pool, never of private records. A number is divided by
-// its standard deviation s, the indicator of a level of share p by √p, as in
-// multiple correspondence analysis; principal components follow:
+// FitFAMD fits the map to the dims main directions of a factor analysis of mixed data (Pagès 2004,
+// "Analyse factorielle de données mixtes") of x, N×Dim encoded rows of the PUBLIC pool, never of
+// private records. A number is divided by its standard deviation s, the indicator of a level of
+// share p by √p, as in multiple correspondence analysis; principal components follow:
 //
 //	u = (x − mean)/s  or  (x − p)/√p, cut at ±5;  z = Vᵀ(u − mean u)/Scale
 //
-// so that what a column counts for does not hang on the unit of its bounds: every
-// number has variance 1, and no direction has more than variance 1 in common
-// with a column of K levels. That a number is missing counts as a number. whiten
-// is as in [FitPCAWhitened], and so are the errors.
+// so a column's weight does not depend on the unit of its bounds: every number has variance 1, and
+// no direction shares more than variance 1 with a column of K levels. A missing flag counts as a
+// number. whiten and errors are as in [FitPCAWhitened].
 func FitFAMD(s Schema, x *mat.Dense, dims int, whiten float64) (Map, error) {
 	standard, err := fitStandard(s, x)
 	if err != nil {
@@ -54,12 +51,12 @@ func FitFAMD(s Schema, x *mat.Dense, dims int, whiten float64) (Map, error) {
 	return m.After(standard), nil
 }
 
-// famdFew rows of the pool, and fewer, tell nothing of a column: what is common among
-// private records and next to unknown in the pool would be what differs most.
+// famdFew rows of the pool or fewer tell nothing of a column: a value common in private records and
+// almost unknown in the pool would differ most.
 const famdFew = 9
 
-// fitStandard scales the columns as FitFAMD says. A column becomes 0 in which no more
-// than famdFew rows, and no more than a tenth of all, differ from the rest.
+// fitStandard scales the columns as in FitFAMD. A column becomes 0 if at most famdFew rows, and at
+// most a tenth of all, differ from the rest.
 func fitStandard(s Schema, x *mat.Dense) (Map, error) {
 	n, d := x.Dims()
 	switch {
@@ -102,7 +99,7 @@ func columnMoments(x *mat.Dense) (mean, variance []float64) {
 	return mean, variance
 }
 
-// fewDiffer says whether next to all rows hold one number in a column.
+// fewDiffer says whether almost all rows hold one number in a column.
 func fewDiffer(x *mat.Dense, j int) bool {
 	column := mat.Col(nil, j, x)
 	slices.Sort(column)
@@ -116,7 +113,7 @@ func fewDiffer(x *mat.Dense, j int) bool {
 	return n-common <= min(famdFew, n/10)
 }
 
-// levelColumns says which encoded columns are indicators of levels.
+// levelColumns marks the encoded columns that indicate levels.
 func (s Schema) levelColumns() []bool {
 	var level []bool
 	for _, f := range s.Features {

@@ -9,9 +9,9 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Map takes encoded features (Schema.Dim columns in [0,1]) to model features
-// whose rows have norm at most 1. It is made from public things only (the
-// schema, the public pool), is part of a study's plan, and travels as JSON.
+// Map takes encoded features (Schema.Dim columns in [0,1]) to model features whose rows have norm
+// at most 1. It is made from public things only (the schema, the public pool), is part of a study's
+// plan, and travels as JSON.
 //
 // A row x becomes (z, 1)/√2 with
 //
@@ -21,20 +21,18 @@ import (
 //	z = (cos, sin)(ωᵀx) / Scale          kind "fourier", see Fourier
 //	z = cut((x − mean)·factor) / Scale   kind "standard", see Standard
 //
-// and z divided by its norm where that exceeds 1. The last column is the
-// intercept. With a map in First, x are that map's z, before the division by
-// the norm and without intercept.
+// and z divided by its norm where that exceeds 1. The last column is the intercept. With a map in
+// First, x is that map's z, before the division by the norm and without intercept.
 type Map struct {
 	Kind   MapKind `json:"kind"`
 	Inputs int     `json:"inputs"` // encoded columns expected
 	Scale  float64 `json:"scale"`
-	// Outputs counts the directions kept, Mean has Inputs entries, Directions is
-	// V: Inputs×Outputs, row after row. Only for kind "pca". Directions are rounded
-	// to single precision, which halves what a plan weighs.
+	// Outputs counts the kept directions, Mean has Inputs entries, Directions is V: Inputs×Outputs,
+	// by rows. Only for "pca". Directions have single precision, which halves a plan's size.
 	Outputs    int       `json:"outputs,omitempty"`
 	Mean       []float64 `json:"mean,omitempty"`
 	Directions []float32 `json:"directions,omitempty"`
-	// Whiten tells how V was stretched: direction j by (λ₁/λⱼ)^(Whiten/2).
+	// Whiten stretched V: direction j by (λ₁/λⱼ)^(Whiten/2).
 	Whiten float64 `json:"whiten,omitempty"`
 	// Patches are those of kind "patches".
 	Patches *Patches `json:"patches,omitempty"`
@@ -42,34 +40,30 @@ type Map struct {
 	Fourier *Fourier `json:"fourier,omitempty"`
 	// Standard are the parameters of kind "standard".
 	Standard *Standard `json:"standard,omitempty"`
-	// First, where given, makes this map's inputs of the encoded columns.
+	// First, where given, maps the encoded columns to this map's inputs.
 	First *Map `json:"first,omitempty"`
 }
 
-// After is m applied to what first makes of the encoded columns.
+// After is m applied to first's output.
 func (m Map) After(first Map) Map {
 	m.First = &first
 	return m
 }
 
-// MapKind names a family of maps.
 type MapKind string
 
-// The kinds of maps.
 const (
 	IdentityMap MapKind = "identity"
 	PCAMap      MapKind = "pca"
 )
 
-// Identity divides the encoded features by the largest norm that the schema
-// allows, so that nothing is ever clipped.
+// Identity divides the encoded features by the schema's largest norm, so nothing is ever clipped.
 func Identity(s Schema) Map {
 	return Map{Kind: IdentityMap, Inputs: s.Dim(), Scale: math.Sqrt(s.squaredNorm())}
 }
 
-// Shrink keeps every row's norm below 1 in spite of rounding: the norm of a row
-// of d columns is computed with a relative error below d·2⁻⁵³, which is far
-// below 1e-12 for the 100,000 columns a schema may have.
+// Shrink keeps every row's norm below 1 despite rounding: the norm of a row of d columns has a
+// relative error below d·2⁻⁵³, far below 1e-12 for a schema's at most 100,000 columns.
 const Shrink = 1 - 1e-12
 
 // Columns is the number of encoded columns that Apply expects.
@@ -80,9 +74,8 @@ func (m Map) Columns() int {
 	return m.Inputs
 }
 
-// Apply maps encoded rows (N×Columns) to model features (N×Dim). Every row of the
-// result has norm at most 1; entries of x that are not finite count as 0.5.
-// No rows give an empty matrix. It panics when x has another number of
+// Apply maps encoded rows (N×Columns) to model features (N×Dim) of norm at most 1 each; entries of
+// x that are not finite count as 0.5. No rows give an empty matrix. It panics on another number of
 // columns, as gonum does.
 func (m Map) Apply(x *mat.Dense) *mat.Dense {
 	n, _ := x.Dims()
@@ -114,10 +107,9 @@ func (m Map) Apply(x *mat.Dense) *mat.Dense {
 	return out
 }
 
-// plain is v, or 0 below 1e-30, where nobody's features are. Products of a few
-// such numbers are normal floating-point numbers, which take as long to compute
-// with as any; subnormal ones take many times longer, so that a map which scales
-// some records to them and others to 0 would make time tell of the records.
+// plain is v, or 0 below 1e-30, where no real features are. Products of a few such numbers are
+// normal floating-point numbers and take the usual time; subnormal ones take many times longer, so
+// a map that scaled some records to them and others to 0 would leak records through time.
 func plain(v float64) float64 {
 	if math.Abs(v) < 1e-30 {
 		return 0
@@ -125,9 +117,8 @@ func plain(v float64) float64 {
 	return v
 }
 
-// Features are the z of encoded rows before the division by the norm and
-// without intercept (N×(Dim−1)): what another map may be fitted on and come
-// After. x has at least one row.
+// Features are the z of encoded rows before the division by the norm and without intercept
+// (N×(Dim−1)), on which another map may be fitted to come After. x has at least one row.
 func (m Map) Features(x *mat.Dense) *mat.Dense {
 	n, _ := x.Dims()
 	z := mat.NewDense(n, m.Dim()-1, nil)
@@ -135,8 +126,8 @@ func (m Map) Features(x *mat.Dense) *mat.Dense {
 	return z
 }
 
-// mapBlock rows go through the first of two maps at a time, whose features may
-// be many more than the rows or the result hold.
+// mapBlock rows pass the first of two maps at a time: it may have far more features than the rows
+// or the result.
 const mapBlock = 256
 
 // fill writes z of encoded rows x.
@@ -185,7 +176,7 @@ func (m Map) fillOne(z, x *mat.Dense) {
 	}
 }
 
-// finite is x, or a copy without NaN and infinities where it has some.
+// finite is x, or a copy without NaN and infinities if it has any.
 func finite(x *mat.Dense) *mat.Dense {
 	odd := func(v float64) bool { return v-v != 0 }
 	n, _ := x.Dims()
@@ -212,8 +203,8 @@ func (m Map) Dim() int {
 	return m.Outputs + 1
 }
 
-// Validate says which field of a map that came from elsewhere is wrong. A map
-// that it accepts cannot make Apply panic on rows of Inputs columns.
+// Validate names the wrong field of a foreign map. A map that it accepts cannot make Apply panic on
+// rows of Inputs columns.
 func (m Map) Validate() error {
 	return m.validate(0)
 }

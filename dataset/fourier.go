@@ -10,22 +10,20 @@ import (
 // FourierMap is the kind of a map of random Fourier features.
 const FourierMap MapKind = "fourier"
 
-// Fourier are the parameters of random features for the kernel
-// exp(−Gamma‖x−y‖²) (Rahimi & Recht 2007): Outputs numbers, in pairs
+// Fourier are the parameters of random features for the kernel exp(−Gamma‖x−y‖²) (Rahimi & Recht
+// 2007): Outputs numbers, in pairs
 //
 //	z = √(2/Outputs)·(cos⟨ω_1,x⟩, sin⟨ω_1,x⟩, cos⟨ω_2,x⟩, …)
 //
-// so that ‖z‖ = 1 and nothing is clipped. The frequencies ω ([Frequencies]) come
-// from Seed alone.
-// A linear model on them is a kernel model.
+// so that ‖z‖ = 1 and nothing is clipped. The frequencies ω ([Frequencies]) come from Seed alone. A
+// linear model on them is a kernel model.
 type Fourier struct {
 	Gamma float64 `json:"gamma"`
 	Seed  uint64  `json:"seed"`
 }
 
-// FitFourier makes a map of some number of features, even, of what first gives.
-// It looks at no rows. First's features have norm about 1 where it is fitted,
-// so a Gamma of about 1/2 is a kernel of their width.
+// FitFourier makes a map of an even number of features from first's output, without rows. First's
+// features have norm about 1 where fitted, so a Gamma of about 1/2 is a kernel of their width.
 func FitFourier(first Map, features int, f Fourier) (Map, error) {
 	m := Map{Kind: FourierMap, Inputs: first.Dim() - 1, Outputs: features, Scale: 1, Fourier: &f}.After(first)
 	if err := m.Validate(); err != nil {

@@ -7,19 +7,18 @@ import (
 	"math/rand/v2"
 )
 
-// Frequencies are public random directions ω_1 … ω_count for the random features
-// of the kernel exp(−gamma‖x−y‖²) (Rahimi & Recht 2007). They come in blocks of
-// p, a power of two that is at least dim and leastBlock: in a block
+// Frequencies are public random directions ω_1 … ω_count for the random features of the kernel
+// exp(−gamma‖x−y‖²) (Rahimi & Recht 2007). They come in blocks of p, a power of two that is at
+// least dim and leastBlock: in a block
 //
 //	ω_i = √(2·gamma)·s_i·(row i of H·D₃·H·D₂·H·D₁),  H the Walsh–Hadamard matrix/√p,
 //
-// D random signs, s_i of the law of the norm of p standard normal numbers: of the
-// length of N(0, 2·gamma·I), nearly of its direction, and in p dimensions (rows
-// are filled with zeros) orthogonal to each other, which lessens the kernel's
-// error (Yu, Suresh, Choromanski, Holtmann-Rice & Kumar 2016; the lengths as in
-// Le, Sarlós & Smola 2013). All products with a row cost 3p·log₂p additions a
-// block and not dim·p multiplications, and use nothing but sums in a fixed order:
-// a row's phases do not depend on the rows beside it.
+// D random signs, s_i of the law of the norm of p standard normal numbers: of the length of N(0,
+// 2·gamma·I), nearly of its direction, and in p dimensions (rows are filled with zeros) orthogonal
+// to each other, which lessens the kernel's error (Yu, Suresh, Choromanski, Holtmann-Rice & Kumar
+// 2016; the lengths as in Le, Sarlós & Smola 2013). All products with a row cost 3p·log₂p additions
+// a block, not dim·p multiplications, and use only sums in a fixed order: a row's phases do not
+// depend on its neighbours.
 type Frequencies struct {
 	dim, count, block int
 	signs             []float64 // three times p a block
@@ -30,8 +29,8 @@ type Frequencies struct {
 // leastBlock is the least p: with fewer, a block's directions are too regular.
 const leastBlock = 64
 
-// DrawFrequencies draws count frequencies for rows of dim numbers from a seed
-// alone. They hold scratch space and are not for concurrent use.
+// DrawFrequencies draws count frequencies for rows of dim numbers from a seed alone. They hold
+// scratch space and are not for concurrent use.
 func DrawFrequencies(dim, count int, gamma float64, seed uint64) *Frequencies {
 	rng := rand.New(rand.NewPCG(seed, 0x666f7572696572)) // "fourier"
 	p := max(leastBlock, 1<<bits.Len(uint(dim-1)))
@@ -53,7 +52,7 @@ func DrawFrequencies(dim, count int, gamma float64, seed uint64) *Frequencies {
 	return f
 }
 
-// Copy is the same frequencies with working memory of its own, for another core.
+// Copy is the same frequencies with separate working memory, for another core.
 func (f *Frequencies) Copy() *Frequencies {
 	c := *f
 	c.work = make([]float64, len(f.work))
@@ -89,8 +88,8 @@ func multiply(v, by []float64) {
 	}
 }
 
-// hadamard replaces v, whose length is a power of two and at least four, by its
-// Walsh–Hadamard transform, not normalised.
+// hadamard replaces v by its Walsh–Hadamard transform, not normalised. Its length is a power of two
+// from four.
 func hadamard(v []float64) {
 	for i := 0; i+3 < len(v); i += 4 {
 		a, b, c, d := v[i], v[i+1], v[i+2], v[i+3]

@@ -8,16 +8,16 @@ import (
 	"strconv"
 )
 
-// HospitalConfig says what [Hospitals] generates.
+// HospitalConfig configures [Hospitals].
 type HospitalConfig struct {
 	Sites   int    // number of hospitals, at least 1
 	Records int    // number of admissions in all hospitals together, at least 0
 	Seed    uint64 // equal seeds give equal tables
-	// Skew makes hospitals unequal: the s-th largest gets a share proportional to
-	// (s+2)^-Skew. 0 makes all equal.
+	// Skew makes hospitals unequal: the s-th largest has a share proportional to (s+2)^-Skew; 0 is
+	// equal.
 	Skew float64
-	// Returns is the share of admissions of a patient who was there before. One in
-	// ten of these is in another hospital.
+	// Returns is the share of admissions of returning patients, one in ten of them to another
+	// hospital.
 	Returns float64
 	// Missing is the share of creatinine values that were not measured.
 	Missing float64
@@ -73,7 +73,7 @@ func HospitalSchema() Schema {
 	}
 }
 
-// patient is what stays the same from one admission to the next.
+// patient holds what stays the same between admissions.
 type patient struct {
 	id, hospital    int
 	age, bmi        float64
@@ -81,12 +81,11 @@ type patient struct {
 	frailty, kidney float64 // standard normal
 }
 
-// Hospitals generates admissions of invented patients to hospitals of unequal
-// size with unequal patients, and whether they were readmitted within 30 days.
-// The truth is a logistic model of the columns plus a small effect of the
-// hospital: about a third are readmitted, between hospitals from a fifth to a half, and
-// the best linear model is right on about four of five. Some patients have several
-// records, mostly at one hospital. It panics when the config is not valid.
+// Hospitals generates admissions of invented patients to hospitals of unequal size with unequal
+// patients, and whether they were readmitted within 30 days. The truth is a logistic model of the
+// columns plus a small effect of the hospital: about a third are readmitted, between hospitals from
+// a fifth to a half, and the best linear model is right on about four of five. Some patients have
+// several records, mostly at one hospital. It panics on an invalid config.
 func Hospitals(c HospitalConfig) (*Table, Schema) {
 	if err := c.Validate(); err != nil {
 		panic(err)
@@ -123,11 +122,11 @@ func Hospitals(c HospitalConfig) (*Table, Schema) {
 	return b.table(), s
 }
 
-// hospitalSite is how the patients of a hospital differ from those of all.
+// hospitalSite is how a hospital's patients differ from all.
 type hospitalSite struct{ elderly, severity, effect float64 }
 
-// hospitalSites draws the hospitals and centres them over the admissions, so that
-// the share of readmissions is about the same whatever the seed.
+// hospitalSites draws the hospitals and centres them over the admissions, so that the share of
+// readmissions hardly depends on the seed.
 func hospitalSites(c HospitalConfig, admissions []int, rng *rand.Rand) []hospitalSite {
 	sites := make([]hospitalSite, c.Sites)
 	for i := range sites {

@@ -7,18 +7,16 @@ import (
 	"strconv"
 )
 
-// Limits on what an IDX header may claim, so that a damaged file cannot ask for
-// more memory than any image set needs.
+// Limits of an IDX header, so that a damaged file cannot ask for more memory than any image set.
 const (
 	maxImagePixels = 1 << 20 // 1024×1024
 	maxImages      = 1 << 28
 )
 
-// ReadIDX reads a set of images and their labels in the IDX format of the MNIST
-// files (Y. LeCun, C. Cortes, C. Burges, "The MNIST database of handwritten
-// digits"): big-endian header, unsigned bytes. Gzip is unpacked. The table has one
-// column a pixel, "p0", "p1", ..., row by row, with values "0".."255", and a
-// last column "label". A nil labels reader leaves that column out.
+// ReadIDX reads images and labels in the IDX format of the MNIST files (Y. LeCun, C. Cortes, C.
+// Burges, "The MNIST database of handwritten digits"): big-endian header, unsigned bytes. Gzip is
+// unpacked. The table has one column a pixel, "p0", "p1", ..., row by row, with values "0".."255",
+// and a last column "label". A nil labels reader leaves that column out.
 func ReadIDX(images, labels io.Reader) (*Table, error) {
 	dims, pixels, err := readIDXBytes(images, 3)
 	if err != nil {
@@ -39,8 +37,7 @@ func ReadIDX(images, labels io.Reader) (*Table, error) {
 	return newTable(n, columns), nil
 }
 
-// readIDXBytes reads an IDX file of unsigned bytes with the given number of
-// dimensions.
+// readIDXBytes reads an IDX file of unsigned bytes of the given number of dimensions.
 func readIDXBytes(r io.Reader, dimensions int) (dims []int, data []byte, err error) {
 	plain, _, err := Unpack(r)
 	if err != nil {
@@ -68,7 +65,7 @@ func readIDXBytes(r io.Reader, dimensions int) (dims []int, data []byte, err err
 		dims[i] = int(v)
 		total *= v
 	}
-	// Memory grows with what is really there, not with what the header claims.
+	// Memory grows with the data, not with the header's claim.
 	data, err = io.ReadAll(io.LimitReader(plain, total+1))
 	if err != nil {
 		return nil, nil, err

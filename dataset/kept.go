@@ -6,27 +6,26 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Kept is how much of a column a map keeps: the share of its variance among the
-// pool's rows, from 0 to 1, that linear functions of the map's features make up.
+// Kept is the share, from 0 to 1, of a column's variance among the pool's rows that linear
+// functions of the map's features explain.
 type Kept struct {
 	Column string  `json:"column"`
 	Share  float64 `json:"share"`
 }
 
-// Whoever looks at a plan should not wait for it.
+// Bounds that keep the look at a plan fast.
 const (
 	keptRows     = 2000
 	keptFeatures = 300
 )
 
-// Kept says how much the map keeps of each column of the schema that varies among
-// x, N×Dim encoded rows of the PUBLIC pool; those it keeps least of come first.
-// The columns of a text's levels count together, each by its variance. It is
-// nil for a map that keeps all, and for one of more than keptFeatures features. Of
-// many rows keptRows are looked at, evenly.
+// Kept returns the share kept of each column of the schema that varies among x, N×Dim encoded rows
+// of the PUBLIC pool, least first. The columns of a text's levels count together, each by its
+// variance. It is nil for a map that keeps all, and for one of more than keptFeatures features. Of
+// many rows it takes keptRows, evenly.
 //
-// With Z the centred features and X the centred columns (rows are records), the
-// regression of column j on Z carries cⱼᵀ(ZᵀZ)⁻¹cⱼ of its sum of squares, c = ZᵀX.
+// With Z the centred features and X the centred columns (rows are records), the regression of
+// column j on Z carries cⱼᵀ(ZᵀZ)⁻¹cⱼ of its sum of squares, c = ZᵀX.
 func (m Map) Kept(s Schema, x *mat.Dense) []Kept {
 	n, d := x.Dims()
 	if m.Kind == IdentityMap || n == 0 || m.Dim() > keptFeatures {
@@ -72,8 +71,7 @@ func (m Map) Kept(s Schema, x *mat.Dense) []Kept {
 	return kept
 }
 
-// explainedSquares is cᵀG⁻¹c for each column c, over the directions in which G
-// is not just rounding.
+// explainedSquares is cᵀG⁻¹c for each column c, over the directions where G is more than rounding.
 func explainedSquares(gram, cross *mat.Dense) []float64 {
 	p, columns := cross.Dims()
 	out := make([]float64, columns)
@@ -110,7 +108,7 @@ func centred(x *mat.Dense) *mat.Dense {
 	return out
 }
 
-// encodedFrom names the column of the file that each encoded column is made of.
+// encodedFrom names the file's column of each encoded column.
 func (s Schema) encodedFrom() []string {
 	var all []string
 	for _, f := range s.Features {

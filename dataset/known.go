@@ -11,34 +11,31 @@ import (
 	"strings"
 )
 
-// Known is a public data set that experiments use: its schema, where its files
-// come from and how they are read. The files themselves are not part of this
-// module.
+// Known is a public data set of experiments: its schema, and the source and format of its files,
+// which are not part of this module.
 type Known struct {
 	Name   string `yaml:"-"`
 	About  string `yaml:"about"`  // one line
 	Source string `yaml:"source"` // who made it and where to get it
 	Reader string `yaml:"reader"` // "csv", "idx" or "jpeg"
-	// Train and Test are the files of each part, below a folder of data; with the
-	// idx reader the images, then the labels.
+	// Train and Test are the files of each part, below a folder of data; for idx images, then
+	// labels.
 	Train  []KnownFile `yaml:"train"`
 	Test   []KnownFile `yaml:"test"`
 	Schema Schema      `yaml:"schema"`
-	// Pictures says what size they are, where records are pictures.
+	// Pictures gives the size of records that are pictures.
 	Pictures *Pictures `yaml:"pictures"`
-	// Base names the known set that this one shares everything with, except what
-	// it sets itself.
+	// Base names the known set whose fields this one shares unless it sets them.
 	Base string `yaml:"base"`
 }
 
 // KnownFile is one file of a known set.
 type KnownFile struct {
 	File string `yaml:"file"` // slash-separated, below the folder of data
-	// Party, where a file holds one party's records, fills the schema's party
-	// column.
+	// Party, where a file holds one party's records, fills the schema's party column.
 	Party string `yaml:"party"`
-	// Folder, with the jpeg reader, is the folder of the archive that holds one
-	// folder of pictures for each class of the schema.
+	// Folder, for jpeg, is the archive's folder with a folder of pictures for each class of the
+	// schema.
 	Folder string `yaml:"folder"`
 }
 
@@ -71,7 +68,7 @@ func LoadKnown(name string) (Known, error) {
 	return k, nil
 }
 
-// read fills k from the file of that name, over what its base says.
+// read fills k from the named file, over its base.
 func (k *Known) read(name string, depth int) error {
 	text, err := knownFiles.ReadFile("known/" + name + ".yaml")
 	if err != nil {
@@ -95,12 +92,11 @@ func (k *Known) read(name string, depth int) error {
 	return decodeStrict(bytes.NewReader(text), k)
 }
 
-// HasTest says whether the set comes with a test part of its own.
+// HasTest says whether the set has a test part.
 func (k Known) HasTest() bool { return len(k.Test) > 0 }
 
-// Load reads a part, "train" or "test", from a folder of data. Each file may lie
-// there as named, or packed or unpacked (with or without ".gz"). A file that is
-// not there is an error that says where it comes from.
+// Load reads a part, "train" or "test", from a folder of data. Files may be packed or unpacked
+// (with or without ".gz"). The error for a missing file names its source.
 func (k Known) Load(dir fs.FS, part string) (*Table, error) {
 	var files []KnownFile
 	switch part {
@@ -157,7 +153,7 @@ func (k Known) Load(dir fs.FS, part string) (*Table, error) {
 	return t, nil
 }
 
-// openPacked opens a file, or the same file packed or unpacked.
+// openPacked opens a file, or its packed or unpacked form.
 func openPacked(dir fs.FS, name string) (fs.File, error) {
 	file, err := dir.Open(name)
 	if !errors.Is(err, fs.ErrNotExist) {

@@ -11,38 +11,32 @@ import (
 
 const byteOrderMark = "\ufeff"
 
-// maxLine bounds a line, in bytes: a hundred thousand columns of forty
-// characters are shorter.
+// maxLine bounds a line, in bytes: 100,000 columns of forty characters are shorter.
 const maxLine = 4 << 20
 
-// ReadLines reads a site's records, of which each is one line: cells between
-// delimiters, spaces around them removed; a cell that begins with a quote ends
-// with one, holds delimiters as they are and a quote written twice. A line that
-// is no row of so many cells (a quote that does not end, another number of
-// cells, more than maxLine bytes) is a row of empty cells, and a cell that is
-// no text (not UTF-8, or with a NUL) is an empty cell: never an error. Blank
-// lines and lines that begin with the format's comment hold no record. A file
-// with a header has it in its first other line. Of its columns those are kept
-// that are asked for and there, all where none is asked for; a file that has none
-// of them is read no further.
+// ReadLines reads a site's records, one a line: cells between delimiters, spaces around them
+// removed; a cell that begins with a quote ends with one, holds delimiters as they are and a quote
+// written twice. A malformed line (a quote that does not end, another number of cells, more than
+// maxLine bytes) is a row of empty cells, and a cell that is no text (not UTF-8, or with a NUL) is
+// an empty cell: never an error. Blank lines and lines that begin with the format's comment hold no
+// record. A header is the first other line. Of its columns the requested ones are kept, all if none
+// is requested; a file with none of them is read no further.
 //
-// Proof note: one line of a file is one record, so neighbours in lines are
-// neighbours in records. The file is cut at each newline byte and nowhere else.
-// With a header all up to it is the same in both neighbours. Each line ℓ after it
-// gives row(ℓ), which is a row of cells or nothing, and row is a function of ℓ and
-// the format alone, wherever in the file ℓ is: the reader has no state between
-// lines, a quote ends with its line, a byte order mark is passed over at the
-// beginning of any line, as of the file's, and nothing is recognised by content
-// (gzip is undone before, where the site says so). The rows of a file are row(ℓ₁), row(ℓ₂), …, so a line that is replaced
-// by any bytes without a newline replaces one row, removes one or adds one, and
-// leaves all others as they were. FuzzReadLines holds this for any two lines. A
-// label that is replaced by any text, written as a cell is (in quotes where it
-// needs them), replaces one cell, also where its bytes are no text. The claim is
-// about what is read: a line takes as long to read as it is, so whoever waits
-// for a file must give it time for the longest lines that can be expected.
+// Proof note: one line of a file is one record, so neighbours in lines are neighbours in records.
+// The file is cut at each newline byte and nowhere else. With a header all up to it is the same in
+// both neighbours. Each line ℓ after it gives row(ℓ), a row of cells or nothing, and row is a
+// function of ℓ and the format alone, wherever in the file ℓ is: the reader has no state between
+// lines, a quote ends with its line, a byte order mark is passed over at the beginning of any line,
+// as of the file's, and nothing is recognised by content (gzip is undone before, where the site
+// says so). The rows of a file are row(ℓ₁), row(ℓ₂), …, so replacing a line by any bytes without a
+// newline replaces one row, removes one or adds one, and leaves all others as they were.
+// FuzzReadLines holds this for any two lines. Replacing a label by any text, written as a cell is
+// (in quotes where needed), replaces one cell, even where its bytes are no text. The claim covers
+// what is read, not time: reading a line takes as long as the line, so callers must allow for the
+// longest expected lines.
 //
-// An error is about the file, never about a record: it cannot be read to its
-// end, or has no header where the format wants one.
+// Errors concern the file, never a record: it cannot be read to its end, or lacks a required
+// header.
 func ReadLines(r io.Reader, f Format, only ...string) (Lines, error) {
 	rows, err := NewLines(r, f)
 	if err != nil {
@@ -51,8 +45,7 @@ func ReadLines(r io.Reader, f Format, only ...string) (Lines, error) {
 	return Collect(rows, only...)
 }
 
-// NewLines is the rows of a file of which each line is one record, read as
-// [ReadLines] does.
+// NewLines returns the rows of a file with one record a line, read as [ReadLines] does.
 func NewLines(r io.Reader, f Format) (Rows, error) {
 	fail := func(err error) (Rows, error) { return nil, fmt.Errorf("read lines: %w", err) }
 	if err := f.Validate(); err != nil {
@@ -102,9 +95,8 @@ func (r *lineReader) Next() (cells []string, ok bool, err error) {
 	return cells, ok && len(cells) == len(r.names), err
 }
 
-// next is the next line that is neither blank nor a comment, cut into cells; ok
-// is false where it is too long for that or its quotes do not allow it. The
-// cells are valid until the next call.
+// next is the next line that is neither blank nor a comment, cut into cells; ok is false where its
+// length or its quotes do not allow it. The cells are valid until the next call.
 func (r *lineReader) next() (cells []string, ok bool, err error) {
 	for {
 		whole, err := r.read()
@@ -121,7 +113,7 @@ func (r *lineReader) next() (cells []string, ok bool, err error) {
 	}
 }
 
-// read reads one line, of a longer one than maxLine the beginning.
+// read reads one line, or the beginning of one longer than maxLine.
 func (r *lineReader) read() (whole bool, err error) {
 	r.line, whole = r.line[:0], true
 	for {
@@ -140,7 +132,7 @@ func (r *lineReader) read() (whole bool, err error) {
 	}
 }
 
-// split cuts a line into cells; false where its quotes do not allow that.
+// split cuts a line into cells; false for wrong quotes.
 func (r *lineReader) split(line string) ([]string, bool) {
 	r.cells = r.cells[:0]
 	for more := true; more; {
@@ -168,8 +160,7 @@ func (r *lineReader) split(line string) ([]string, bool) {
 	return r.cells, true
 }
 
-// closingQuote is where a quoted cell ends, -1 for nowhere; a quote written
-// twice is one of the cell's own.
+// closingQuote is where a quoted cell ends, -1 for nowhere; doubled quotes do not end it.
 func closingQuote(quoted string) int {
 	for i := 0; i < len(quoted); i++ {
 		if quoted[i] != '"' {

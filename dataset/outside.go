@@ -6,9 +6,8 @@ import (
 	"slices"
 )
 
-// CheckWhere refuses a condition that does not follow from what the schema says of
-// records: columns that are neither feature nor label, texts that are no level, an
-// order of texts, numbers beyond a column's bounds.
+// CheckWhere refuses a condition beyond the schema: columns that are neither feature nor label,
+// texts that are no level, an order of texts, numbers beyond a column's bounds.
 func (s Schema) CheckWhere(c Condition) error {
 	var err error
 	c.root.visit(func(of comparison) {
@@ -51,7 +50,7 @@ func (s Schema) checkComparison(of comparison) error {
 	return nil
 }
 
-// featureOf is the feature that a column belongs to.
+// featureOf is a column's feature.
 func (s Schema) featureOf(column string) (Feature, bool) {
 	for _, f := range s.Features {
 		if names, _ := f.names(maxColumns); slices.Contains(names, column) {
@@ -61,25 +60,23 @@ func (s Schema) featureOf(column string) (Feature, bool) {
 	return Feature{}, false
 }
 
-// EncodeWhere is [Schema.EncodeLabelled] for a study that is about the records that a
-// condition holds for, which CheckWhere has passed. The others are empty records, as
-// Empty is, of the same patient and party, and Outside says so; there are as many
-// records as rows. The remarks are of all rows.
+// EncodeWhere is [Schema.EncodeLabelled] for a study of the records that meet a condition, which
+// CheckWhere has passed. The others are empty records, as Empty is, of the same patient and party,
+// and Outside marks them; there are as many records as rows. The remarks are of all rows.
 //
-// A cell is compared as the schema means it: a text is its level, or other, a label
-// its class by any of its names, a number itself, not clamped. Of a cell that is
-// missing, or is no number, no comparison holds but !=, and so not of one does.
+// A cell is compared by the schema's meaning: a text is its level, or other, a label its class by
+// any of its names, a number itself, not clamped. For a missing cell or one that is no number only
+// != holds, and so not does for none.
 //
 // Proof note.
-//   - Neighbours: replace one record, the records of a patient, or all of a party; or
-//     one label, and then the condition does not read the label (study.Plan).
-//   - Lemma: what becomes of a record, Outside included, is a function of its own cells
-//     and of the public condition. So files that are neighbours become files that are
-//     neighbours at the same unit, with as many records; at unit label a record's
-//     features and whether it is outside do not hang on its label, and where it is
-//     outside its label is gone. Patient and party stay, so who moves with whom does
-//     too. Every step that comes after, names and keyed cuts among them (keyed.Records),
-//     sees these records alone, so each proof that is about neighbours holds.
+//   - Neighbours: replace one record, the records of a patient, or all of a party; or one label,
+//     and then the condition does not read the label (study.Plan).
+//   - Lemma: a record's result, Outside included, is a function of its own cells and of the public
+//     condition. So neighbouring files become neighbouring files at the same unit, with as many
+//     records; at unit label a record's features and Outside do not depend on its label, and a
+//     label outside is gone. Patient and party stay, so who moves with whom does too. Every later
+//     step, names and keyed cuts among them (keyed.Records), sees these records alone, so each
+//     proof about neighbours holds.
 //   - Numeric model: texts and comparisons; nothing is added up.
 func (s Schema) EncodeWhere(t *Table, c Condition) (*Records, []Remark, error) {
 	r, remarks, err := s.EncodeLabelled(t)
@@ -115,7 +112,7 @@ func (s Schema) Empty() *Records {
 	return r
 }
 
-// meant is a table of some columns, its cells as the schema means them.
+// meant is a table of some columns with the cells' meanings in the schema.
 func (s Schema) meant(t *Table, columns []string) *Table {
 	var out []column
 	for _, name := range columns {
@@ -126,7 +123,7 @@ func (s Schema) meant(t *Table, columns []string) *Table {
 	return newTable(t.rows, out)
 }
 
-// meanings are cells of a column as the schema means them, "" where one is missing.
+// meanings are the schema's meanings of a column's cells, "" for missing ones.
 func (s Schema) meanings(column string, cells []string) []string {
 	out := make([]string, len(cells))
 	if column == s.Label.Column {

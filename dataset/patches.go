@@ -9,8 +9,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Pictures says how a row of encoded pixels is a picture: channel after channel,
-// each row by row, as ReadIDX and ReadJPEGs give them.
+// Pictures describes a row of encoded pixels as a picture: channel after channel, each row by row,
+// as ReadIDX and ReadJPEGs give them.
 type Pictures struct {
 	Height   int `json:"height" yaml:"height"`
 	Width    int `json:"width" yaml:"width"`
@@ -20,19 +20,17 @@ type Pictures struct {
 // Pixels is the number of encoded columns of a picture.
 func (p Pictures) Pixels() int { return p.Height * p.Width * p.Channels }
 
-// Patches are the features of a patches map: how much each of some small filters
-// is found in each part of a picture (Coates, Ng & Lee 2011, "An analysis of
-// single-layer networks in unsupervised feature learning", with filters that are
-// random patches of public pictures, as in Coates & Ng 2011).
+// Patches are the features of a patches map: how much of each of some small filters is in each part
+// of a picture (Coates, Ng & Lee 2011, "An analysis of single-layer networks in unsupervised
+// feature learning", with random patches of public pictures as filters, as in Coates & Ng 2011).
 //
-// Every Stride pixels a Side×Side patch v is cut out, all channels. With its own
-// mean and variance,
+// Every Stride pixels a Side×Side patch v is cut out, all channels. With its own mean and variance,
 //
 //	u = (v − mean)/√(variance + Contrast),  r_f = ⟨filter_f, u⟩ + bias_f,
 //
-// and each filter gives max(0, r_f − Threshold) and max(0, −r_f − Threshold),
-// averaged over the patches in each of Grid×Grid parts of the picture: in all
-// 2·Filters·Grid² features, part after part.
+// and each filter gives max(0, r_f − Threshold) and max(0, −r_f − Threshold), averaged over the
+// patches in each of Grid×Grid parts of the picture: in all 2·Filters·Grid² features, part after
+// part.
 type Patches struct {
 	Pictures
 	Side      int     `json:"side"`
@@ -40,15 +38,14 @@ type Patches struct {
 	Grid      int     `json:"grid"`
 	Contrast  float64 `json:"contrast"`
 	Threshold float64 `json:"threshold"`
-	// Filters holds Side²·Channels numbers a filter, the whitening of patches
-	// included; Bias one a filter. Single precision, as in a map's directions.
+	// Filters holds Side²·Channels numbers a filter, with the patches' whitening; Bias one a
+	// filter. Single precision, as a map's directions.
 	Filters []float32 `json:"filters"`
 	Bias    []float32 `json:"bias"`
 }
 
-// Settings of FitPatches: those of Coates & Ng 2011 for 32×32 pictures, with a
-// coarser stride, which costs a point of accuracy and saves three quarters of
-// the time.
+// Settings of FitPatches: those of Coates & Ng 2011 for 32×32 pictures, with a coarser stride,
+// which costs a point of accuracy and saves three quarters of the time.
 const (
 	patchSide      = 6
 	patchStride    = 2
@@ -62,10 +59,9 @@ const (
 // PatchesMap is the kind of a map of pictures.
 const PatchesMap MapKind = "patches"
 
-// FitPatches makes a patches map with some number of filters from x, N×Pixels
-// encoded rows of the PUBLIC pool, never of private records. Filters are
-// patches of the pool drawn by rng, whitened by the pool's patches and scaled
-// to norm 1, so equal pools and seeds give equal maps.
+// FitPatches makes a patches map with some number of filters from x, N×Pixels encoded rows of the
+// PUBLIC pool, never of private records. Filters are patches of the pool drawn by rng, whitened by
+// the pool's patches and scaled to norm 1, so equal pools and seeds give equal maps.
 func FitPatches(x *mat.Dense, p Pictures, filters int, rng *rand.Rand) (Map, error) {
 	n, d := x.Dims()
 	switch {
@@ -133,13 +129,12 @@ func FitPatches(x *mat.Dense, p Pictures, filters int, rng *rand.Rand) (Map, err
 	return m, nil
 }
 
-// size is the number of numbers in a patch.
+// size is the count of numbers in a patch.
 func (p Patches) size() int { return p.Side * p.Side * p.Channels }
 
 func (p Patches) outputs() int { return 2 * len(p.Bias) * p.Grid * p.Grid }
 
-// cut writes the patch whose top left corner is (top, left) to v, its brightness
-// and contrast evened out.
+// cut writes the patch with top left corner (top, left) to v, brightness and contrast evened out.
 func (p Patches) cut(v, row []float64, top, left int) {
 	at, sum, squares := 0, 0.0, 0.0
 	for c := range p.Channels {
@@ -199,7 +194,7 @@ func (p Patches) fill(z, x *mat.Dense) {
 	}
 }
 
-// part is which of Grid parts a place of some number of places is in.
+// part is which of Grid parts a place is in.
 func (p Patches) part(place, places int) int { return place * p.Grid / places }
 
 func (p *Patches) validate(m Map) error {

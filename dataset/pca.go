@@ -10,27 +10,24 @@ import (
 )
 
 const (
-	// nullDirection: a direction whose variance is this small a part of the
-	// largest is rounding, not data. One-hot blocks always have such directions:
-	// their columns add up to 1. Eigenvalues carry errors of about d·1e-16.
+	// nullDirection: a direction with this small a part of the largest variance is rounding, not
+	// data. One-hot blocks always have such directions, as their columns add up to 1. Eigenvalues
+	// have errors of about d·1e-16.
 	nullDirection = 1e-9
-	// scaleQuantile of the projected pool rows have norm at most 1 without
-	// clipping. A few far-away rows must not make all others tiny.
+	// scaleQuantile of the projected pool rows have norm at most 1 without clipping: a few far-away
+	// rows must not make all others tiny.
 	scaleQuantile = 0.5
 )
 
-// FitPCA fits the map to the dims directions of largest variance of x, N×d
-// encoded rows of the PUBLIC pool, never of private records. Where x varies in
-// fewer directions, those are all. It fails when x has fewer than two rows, all
-// rows alike, or an entry that is not finite.
+// FitPCA fits the map to the dims directions of largest variance of x, N×d encoded rows of the
+// PUBLIC pool, never of private records, or to all directions where x varies in fewer. It fails
+// when x has fewer than two rows, all rows alike, or an entry that is not finite.
 //
-// The sign of a direction is fixed by its largest entry being positive, so equal
-// pools give equal maps.
+// A direction's sign makes its largest entry positive, so equal pools give equal maps.
 func FitPCA(x *mat.Dense, dims int) (Map, error) { return FitPCAWhitened(x, dims, 0) }
 
-// FitPCAWhitened is [FitPCA] with direction j stretched by (λ₁/λⱼ)^(whiten/2):
-// 0 keeps the variances λ, 1 makes them all equal. Whitening gives small
-// directions a voice, and their noise too.
+// FitPCAWhitened is [FitPCA] with direction j stretched by (λ₁/λⱼ)^(whiten/2): 0 keeps the
+// variances λ, 1 makes them all equal. Whitening amplifies small directions, and their noise.
 func FitPCAWhitened(x *mat.Dense, dims int, whiten float64) (Map, error) {
 	n, d := x.Dims()
 	switch {
@@ -84,8 +81,7 @@ func FitPCAWhitened(x *mat.Dense, dims int, whiten float64) (Map, error) {
 	return m, nil
 }
 
-// covariance is (1/N)Σ(x−mean)(x−mean)ᵀ, d×d, computed in blocks of rows so that
-// no second copy of x is needed.
+// covariance is (1/N)Σ(x−mean)(x−mean)ᵀ, d×d, in blocks of rows without a second copy of x.
 func covariance(x *mat.Dense, mean []float64) *mat.SymDense {
 	n, d := x.Dims()
 	const block = 1024
@@ -137,8 +133,8 @@ func (m Map) poolScale(x *mat.Dense) float64 {
 	return quantileNorm(&z)
 }
 
-// quantileNorm is the norm that scaleQuantile of the rows do not exceed; the
-// largest norm where that would be 0.
+// quantileNorm is the norm that scaleQuantile of the rows do not exceed; the largest where that is
+// 0.
 func quantileNorm(z *mat.Dense) float64 {
 	n, _ := z.Dims()
 	norms := make([]float64, n)

@@ -4,29 +4,25 @@ import "gonum.org/v1/gonum/mat"
 
 // Records are encoded rows: what learners and sums work on.
 type Records struct {
-	// X holds a record a row, with Schema.Dim columns, every entry in [0,1].
-	// Without records it is an empty matrix (0×0), because gonum has no 0×d.
+	// X holds a record a row, with Schema.Dim columns, entries in [0,1]. Without records it is 0×0,
+	// as gonum has no 0×d.
 	X *mat.Dense
-	// Y is the class of each record, 0..K-1; -1 where the label is absent or
-	// unknown.
+	// Y is each record's class, 0..K-1; -1 where the label is absent or unknown.
 	Y []int
-	// Party and Patient name whom a record belongs to; nil when the schema does not
-	// name such a column or the table does not have it.
+	// Party and Patient own the records; nil where schema or table lacks the column.
 	Party, Patient []string
-	// Outside says of each record whether a study that is about some records only is
-	// not about it; it is then the empty record (Schema.EncodeWhere). Nil where a study
-	// is about all.
+	// Outside marks the records that a study of some records excludes; each is then the empty
+	// record (Schema.EncodeWhere). Nil for a study of all.
 	Outside []bool
 }
 
-// IsOutside says so of one record.
+// IsOutside reports whether record i is excluded.
 func (r *Records) IsOutside(i int) bool { return r.Outside != nil && r.Outside[i] }
 
 // Len is the number of records.
 func (r *Records) Len() int { return len(r.Y) }
 
-// Select is the records at the given rows, in that order, copied. It panics when
-// a row does not exist.
+// Select copies the records at the given rows, in order. It panics on an absent row.
 func (r *Records) Select(rows []int) *Records {
 	s := &Records{X: &mat.Dense{}, Y: pickRows(r.Y, rows)}
 	if r.Party != nil {

@@ -2,19 +2,17 @@ package dataset
 
 import "fmt"
 
-// Remark counts the cells of one column that had to be changed. It is computed from
-// private records and protected by nothing: show it to the owner of the data,
-// never send, log or publish it.
+// Remark counts the changed cells of one column. It is computed from private records and protected
+// by nothing: show it to the data's owner, never send, log or publish it.
 type Remark struct {
 	Column  string
 	Problem Problem
 	Count   int // at least 1
 }
 
-// Problem says what was odd about a cell, and so what became of it.
+// Problem names an odd cell and its treatment.
 type Problem string
 
-// The problems of a cell.
 const (
 	Clamped      Problem = "outside its bounds, clamped"
 	Missing      Problem = "missing"

@@ -9,31 +9,28 @@ import (
 	"unicode/utf8"
 )
 
-// Rows are the records of a file, one after the other, whatever kind of file it
-// is. What one record gives is a function of that record and of what the file
-// says before its first (names of columns, styles): a reader has no state
+// Rows are the successive records of any kind of file. A record's result is a function of that
+// record and of what the file says before its first (column names, styles): a reader has no state
 // between records.
 type Rows interface {
-	// Columns are all that the file has, in its order.
+	// Columns are all of the file, in its order.
 	Columns() []string
-	// Next is the next record: a cell for each column, valid until the next
-	// call. Where ok is false it is malformed, and its cells mean nothing. The
-	// error is io.EOF behind the last record, and otherwise about the file.
+	// Next is the next record: a cell for each column, valid until the next call. Where ok is false
+	// it is malformed, and its cells mean nothing. The error is io.EOF after the last record, and
+	// otherwise about the file.
 	Next() (cells []string, ok bool, err error)
-	// Place is where the last record was: the number of its line or row, from 1.
+	// Place is the last record's line or row, from 1.
 	Place() int
 }
 
-// Lines is a site's file as ReadLines reads it. What was odd is computed from
-// private records and protected by nothing, as a Remark is.
+// Lines is a site's file as ReadLines reads it. Its counts come from private records and are
+// protected by nothing, as a Remark is.
 type Lines struct {
-	// Columns are all that the file has, in its order.
+	// Columns are all of the file, in its order.
 	Columns []string
-	// Table has a row for each record, in the order of the file, and those columns
-	// that were asked for.
+	// Table has a row for each record, in file order, and the requested columns.
 	Table *Table
-	// Malformed lines are rows whose cells are all empty; FirstMalformed is the
-	// number of the first one's line, 0 where there is none.
+	// Malformed lines are rows of empty cells; FirstMalformed is the first one's line, 0 for none.
 	Malformed, FirstMalformed int
 	// Remarks count the cells of each column that are no text.
 	Remarks []Remark
@@ -42,10 +39,9 @@ type Lines struct {
 // IsText says whether a cell is text: UTF-8 without a NUL.
 func IsText(cell string) bool { return utf8.ValidString(cell) && !strings.Contains(cell, "\x00") }
 
-// Collect reads rows to their end. A malformed record is a row of empty cells
-// and a cell that is no text is an empty cell. Of the columns those are kept that
-// are asked for and there, all where none is asked for; rows that have none of
-// them are read no further. An error is about the file.
+// Collect reads rows to their end. A malformed record is a row of empty cells; a cell that is no
+// text is empty. It keeps the requested columns, all if none is requested, and stops early if none
+// of them is there. An error is about the file.
 func Collect(rows Rows, only ...string) (Lines, error) {
 	fail := func(err error) (Lines, error) { return Lines{}, fmt.Errorf("read records: %w", err) }
 	names := rows.Columns()

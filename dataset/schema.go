@@ -14,32 +14,27 @@ import (
 	"caucus/internal/yamlfile"
 )
 
-// Schema says, before any record is seen, what the columns of a file mean: their
-// bounds, levels and classes. It is public, part of a study's plan, and the
-// only thing that decides how records are encoded. The zero value is not
-// valid; [ParseSchema] makes one from YAML and checks it.
+// Schema gives, before any record is seen, the meaning of a file's columns: their bounds, levels
+// and classes. It is public, part of a study's plan, and alone decides how records are encoded. The
+// zero value is not valid; [ParseSchema] makes one from YAML and checks it.
 type Schema struct {
 	// Name is for people.
 	Name string `yaml:"name,omitempty" json:"name,omitempty"`
 	// Label is the column to be predicted.
 	Label Label `yaml:"label" json:"label"`
-	// Features are the other columns, in the order in which they are encoded.
+	// Features are the other columns, in order of encoding.
 	Features []Feature `yaml:"features" json:"features"`
-	// Missing is the text that stands for a missing value, besides an empty
-	// cell: often "?" or "NA".
+	// Missing is the text of a missing value, besides an empty cell: often "?" or "NA".
 	Missing string `yaml:"missing,omitempty" json:"missing,omitempty"`
-	// Party names the column that says which party a record belongs to, where
-	// one file holds several parties.
+	// Party names the column of a record's party, in a file of several parties.
 	Party string `yaml:"party,omitempty" json:"party,omitempty"`
-	// Patient names the column whose records belong together and must stay
-	// together: all records of a patient go into the same shard.
+	// Patient names the column whose records must stay together: a patient's records share a shard.
 	Patient string `yaml:"patient,omitempty" json:"patient,omitempty"`
-	// Date is the day, as 2024-12-31, at which features count: ages are whole
-	// years until it, where a site's mapping makes them of birth dates
-	// (years_until: schema).
+	// Date is the day, as 2024-12-31, at which features count: ages are whole years until it, where
+	// a site's mapping makes them of birth dates (years_until: schema).
 	Date string `yaml:"date,omitempty" json:"date,omitempty"`
-	// Delimiter, Columns and Comment describe the file; see [Schema.Format].
-	// Columns may abbreviate: "p0..p783".
+	// Delimiter, Columns and Comment describe the file; see [Schema.Format]. Columns may
+	// abbreviate: "p0..p783".
 	Delimiter string   `yaml:"delimiter,omitempty" json:"delimiter,omitempty"`
 	Columns   []string `yaml:"columns,omitempty,flow" json:"columns,omitempty"`
 	Comment   string   `yaml:"comment,omitempty" json:"comment,omitempty"`
@@ -53,8 +48,7 @@ type Label struct {
 	Classes []string `yaml:"classes,flow" json:"classes"`
 	// Aliases gives the class of texts that are not themselves a class.
 	Aliases map[string]string `yaml:"aliases,omitempty" json:"aliases,omitempty"`
-	// Other is the class of every text that is neither a class nor an alias;
-	// empty means that such a record has no label.
+	// Other is the class of texts that are neither class nor alias; empty leaves them unlabelled.
 	Other string `yaml:"other,omitempty" json:"other,omitempty"`
 }
 
@@ -69,25 +63,24 @@ const (
 	Categorical Kind = "categorical"
 )
 
-// Feature is one column of the file, or several columns alike, and its public
-// bounds or levels.
+// Feature is one or several like columns of the file, with their public bounds or levels.
 type Feature struct {
-	// Column names one column of the file; Columns names several that share
-	// everything else, and may abbreviate: "p0..p783". Set exactly one.
+	// Column names one column; Columns names several that share everything else, and may
+	// abbreviate: "p0..p783". Set exactly one.
 	Column  string   `yaml:"column,omitempty" json:"column,omitempty"`
 	Columns []string `yaml:"columns,omitempty,flow" json:"columns,omitempty"`
 	// Kind is numeric or categorical.
 	Kind Kind `yaml:"kind" json:"kind"`
-	// Min and Max bound a numeric feature, in its own unit. They are public
-	// knowledge, never the extremes of the data.
+	// Min and Max bound a numeric feature in its unit: public knowledge, never extremes of the
+	// data.
 	Min float64 `yaml:"min,omitempty" json:"min,omitempty"`
 	Max float64 `yaml:"max,omitempty" json:"max,omitempty"`
 	// Log scales log(1+v) instead of v: for sizes, counts and sums of money.
 	Log bool `yaml:"log,omitempty" json:"log,omitempty"`
-	// Missing adds a 0/1 column that says that a numeric value is missing.
+	// Missing adds a 0/1 column that flags a missing number.
 	Missing bool `yaml:"missing,omitempty" json:"missing,omitempty"`
-	// Levels are the known texts of a categorical feature. If one of them is
-	// "other", unknown texts count as it and get no column of their own.
+	// Levels are a categorical feature's known texts. With "other" among them, unknown texts count
+	// as it and get no column.
 	Levels []string `yaml:"levels,omitempty,flow" json:"levels,omitempty"`
 }
 
@@ -127,7 +120,7 @@ func decodeStrict(r io.Reader, v any) error {
 	return file.Decode(v)
 }
 
-// Format is how files of this schema are written.
+// Format is this schema's file format.
 func (s Schema) Format() Format {
 	f := Format{Comment: s.Comment}
 	if s.Delimiter != "" {
@@ -139,8 +132,7 @@ func (s Schema) Format() Format {
 	return f
 }
 
-// Meaning is the schema without how a file is written, which is for whoever
-// holds the file to say: the part that people can agree on.
+// Meaning is the schema without the file format, the holder's choice: the part people can agree on.
 func (s Schema) Meaning() Schema {
 	s.Delimiter, s.Columns, s.Comment = "", nil, ""
 	return s
@@ -149,8 +141,7 @@ func (s Schema) Meaning() Schema {
 // Classes are the names of the classes; class k has the k-th name.
 func (s Schema) Classes() []string { return slices.Clone(s.Label.Classes) }
 
-// Without is the schema without the named feature columns. Names that are no
-// feature change nothing.
+// Without is the schema without the named feature columns. Other names change nothing.
 func (s Schema) Without(columns ...string) Schema {
 	var kept []Feature
 	for _, f := range s.Features {
@@ -172,7 +163,7 @@ func (s Schema) Without(columns ...string) Schema {
 	return s
 }
 
-// names lists the columns that a feature stands for.
+// names lists the columns of a feature.
 func (f Feature) names(most int) ([]string, error) {
 	if f.Column != "" {
 		return []string{f.Column}, nil

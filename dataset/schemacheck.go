@@ -79,8 +79,8 @@ func (s Schema) Validate() error {
 	return nil
 }
 
-// formula says whether a spreadsheet takes a cell for something to be computed.
-// A sign alone and a signed number are no harm.
+// formula says whether a spreadsheet would compute a cell. A sign alone and a signed number do no
+// harm.
 func formula(cell string) bool {
 	switch cell[0] {
 	case '=', '@', '\t', '\r', '\n':

@@ -7,10 +7,9 @@ import (
 	"slices"
 )
 
-// Table is an immutable table of text cells with named columns. Each column
-// keeps every distinct value once and a small code per row, so that a value is
-// stored and later parsed once, however often it occurs. A Table is safe for
-// concurrent use.
+// Table is an immutable table of text cells with named columns. Each column keeps every distinct
+// value once and a small code per row, so a value is stored and later parsed once. A Table is safe
+// for concurrent use.
 type Table struct {
 	rows    int
 	columns []column
@@ -23,8 +22,7 @@ type column struct {
 	codes  codes    // rows positions in values
 }
 
-// codes holds one small number per row: a byte each while 256 distinct values
-// suffice, four bytes each after that.
+// codes holds a number per row: one byte up to 256 distinct values, else four.
 type codes struct {
 	narrow []uint8
 	wide   []uint32 // in use when not nil
@@ -85,8 +83,7 @@ func (t *Table) Has(column string) bool {
 	return ok
 }
 
-// Cell is the text at a row of a named column; false when there is no such row
-// or column.
+// Cell is the text at a row of a named column; false for no such row or column.
 func (t *Table) Cell(row int, column string) (string, bool) {
 	i, ok := t.index[column]
 	if !ok || row < 0 || row >= t.rows {
@@ -96,8 +93,7 @@ func (t *Table) Cell(row int, column string) (string, bool) {
 	return c.values[c.codes.at(row)], true
 }
 
-// Select is the table of the given rows in the given order; a row may occur more
-// than once. It panics when a row does not exist.
+// Select is the table of the given rows in order; a row may repeat. It panics on an absent row.
 func (t *Table) Select(rows []int) *Table {
 	s := &Table{rows: len(rows), columns: make([]column, len(t.columns)), index: t.index}
 	for i := range t.columns {
@@ -131,7 +127,7 @@ func (t *Table) WriteCSV(w io.Writer) error {
 	return nil
 }
 
-// with is the table with one more column, which holds the same value everywhere.
+// with is the table with one more column of a constant value.
 func (t *Table) with(name, value string) *Table {
 	added := column{name: name, values: []string{value}, codes: codes{narrow: make([]uint8, t.rows)}}
 	return newTable(t.rows, append(slices.Clone(t.columns), added))

@@ -40,8 +40,8 @@ func newTableBuilder(names []string) (*tableBuilder, error) {
 	return b, nil
 }
 
-// add appends a row of len(columns) cells. It copies what it keeps, so the caller
-// may reuse the slice and the memory behind the strings.
+// add appends a row of len(columns) cells. It copies them, so the caller may reuse slice and
+// strings.
 func (b *tableBuilder) add(cells []string) {
 	for i, cell := range cells {
 		c := &b.columns[i]
@@ -65,7 +65,7 @@ func (b *tableBuilder) add(cells []string) {
 
 func (b *tableBuilder) table() *Table { return newTable(b.rows, b.columns) }
 
-// listNames shows names in an error message: the first dozen.
+// listNames shows the first dozen names in an error message.
 func listNames(names []string) string {
 	const most = 12
 	if len(names) > most {
@@ -74,9 +74,9 @@ func listNames(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// showColumns is listNames for the columns of a file. Where a name is a number the
-// first record may have been taken for the header, and a record must not end up
-// in an error message: then it only counts.
+// showColumns is listNames for a file's columns. With a number among the names the first record may
+// have been taken for the header, and no record may end up in an error message: then it only
+// counts.
 func showColumns(names []string) string {
 	if slices.ContainsFunc(names, isNumber) {
 		return fmt.Sprintf("%d columns, some with numbers for names", len(names))

@@ -7,9 +7,8 @@ import (
 	"unicode"
 )
 
-// Condition is a question about a row of a table that is true or false, such as
-// income == ">50K" and age >= 30. The zero value is not valid; [ParseCondition]
-// makes one.
+// Condition is a true or false question about a table's row, such as income == ">50K" and age >=
+// 30. The zero value is not valid; [ParseCondition] makes one.
 type Condition struct {
 	text string
 	root clause
@@ -31,16 +30,15 @@ func (c Condition) Columns() []string {
 	return all
 }
 
-// Comparisons is how many the condition has: each may look at every row.
+// Comparisons counts the condition's comparisons: each may look at every row.
 func (c Condition) Comparisons() (n int) {
 	c.root.visit(func(comparison) { n++ })
 	return n
 }
 
-// Rows answers the condition for every row. A column that the table does not
-// have is an error that lists the columns it has. Where both sides are numbers
-// they are compared as numbers; == and != compare texts otherwise, and <, <=, >,
-// >= are false where a side is no number. Spaces around a cell do not count.
+// Rows answers the condition for every row. An absent column is an error that lists the table's.
+// Two numbers are compared as numbers; else == and != compare texts, and <, <=, >, >= are false.
+// Spaces around a cell do not count.
 func (c Condition) Rows(t *Table) ([]bool, error) {
 	for _, name := range c.Columns() {
 		if !t.Has(name) {
@@ -75,7 +73,7 @@ func (c comparison) rows(t *Table) []bool {
 	return out
 }
 
-// holds says so of a cell; b is the value as a number, where it is one.
+// holds compares a cell; b is the value as a number, if it is one.
 func (c comparison) holds(cell string, b float64, isNumber bool) bool {
 	var a float64
 	numbers := isNumber

@@ -6,12 +6,10 @@ import (
 	"slices"
 )
 
-// Within says where s asks for a column that own does not have, or means
-// something else by one; none means that own's records can be encoded under s.
-// A schema may leave features of another out, and name no party column; label,
-// patient and the text of a missing value must be the same. How a file is
-// written is no part of a meaning. The answer hangs on the two schemas alone,
-// never on a file.
+// Within lists where s asks for a column that own lacks or means otherwise; an empty list means
+// that own's records can be encoded under s. A schema may leave out features of another, and the
+// party column; label, patient and missing text must be the same. The file format has no meaning.
+// The answer depends on the two schemas alone, never on a file.
 func (s Schema) Within(own Schema) []string {
 	var out []string
 	differ := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
@@ -46,7 +44,7 @@ func (s Schema) Within(own Schema) []string {
 	return out
 }
 
-// plain is the label with nil for what is empty.
+// plain is the label with nil for empty parts.
 func (l Label) plain() Label {
 	if len(l.Aliases) == 0 {
 		l.Aliases = nil

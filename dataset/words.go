@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Words says how features are made of the encoded columns.
+// Words explain how features are made from encoded columns.
 func (m Map) Words() string {
 	var before string
 	if m.First != nil {
@@ -32,13 +32,13 @@ func (m Map) Words() string {
 	return before + fmt.Sprintf("%s: %d features of %d columns", m.Kind, m.Dim(), m.Inputs)
 }
 
-// leastKept is how many columns KeptWords names.
+// leastKept bounds the columns that KeptWords names.
 const leastKept = 5
 
 // wholeShare reads as 100 %.
 const wholeShare = 0.995
 
-// KeptWords says how much a map keeps, least first; "" without columns to speak of.
+// KeptWords lists the share kept of columns, least first; "" for none.
 func KeptWords(kept []Kept) string {
 	if len(kept) == 0 {
 		return ""

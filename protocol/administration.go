@@ -18,10 +18,9 @@ type InviteOptions struct {
 	Name string
 	// Role is party where empty, or operator.
 	Role Role
-	// Valid is for how long; 0 leaves it to the coordinator.
+	// Valid is the lifetime; 0 leaves it to the coordinator.
 	Valid time.Duration
-	// Address, host:port, is what the invitation tells to dial; empty is the
-	// coordinator's own idea of it.
+	// Address is the host:port to dial; empty leaves it to the coordinator.
 	Address string
 }
 
@@ -52,22 +51,20 @@ type Member struct {
 	Role    Role      `json:"role"`
 	Status  string    `json:"status"`
 	Expires time.Time `json:"expires"` // its newest certificate or invitation
-	// Seen is when it called last; zero where it has not since the coordinator
-	// started. Twice: it calls from two processes at once.
+	// Seen is the last call, zero for none since the coordinator started. Twice: two processes
+	// call.
 	Seen  time.Time `json:"seen,omitzero"`
 	Twice bool      `json:"in_two_places,omitempty"`
-	// Labels are what operators find a party by. Token is the join token by which it
-	// came, empty where it was invited.
+	// Labels find a party. Token is its join token, empty for an invited member.
 	Labels Labels `json:"labels,omitempty"`
 	Token  string `json:"token,omitempty"`
 }
 
-// wholeList is room for what an operator is told of a million members in one message, and
-// of many tokens with thousands of names each; other messages stay below 4 MiB.
+// wholeList leaves room for a million members in one message, and for many tokens with thousands of
+// names each; other messages stay below 4 MiB.
 var wholeList = grpc.MaxCallRecvMsgSize(512 << 20)
 
-// Called says at a moment of the coordinator's clock when a party called last; operators
-// call when they like.
+// Called words a party's last call at a time of the coordinator's clock, "" for operators' calls.
 func (m Member) Called(now time.Time) string {
 	switch {
 	case m.Role != RoleParty || m.Status == StatusInvited:
@@ -105,8 +102,7 @@ func (c *Client) Revoke(ctx context.Context, name string) error {
 	return nil
 }
 
-// CreateStudy stores a plan, in its canonical bytes, as a draft. Upload its
-// pool first. The same plan again gives the same study.
+// CreateStudy stores a plan, in canonical bytes, as a draft, after its pool. It is idempotent.
 func (c *Client) CreateStudy(ctx context.Context, plan []byte) (Study, error) {
 	p, hash, err := ParsePlan(plan)
 	if err != nil {
@@ -137,7 +133,7 @@ func (c *Client) CreateStudy(ctx context.Context, plan []byte) (Study, error) {
 	return s, err
 }
 
-// Open lets a study's parties contribute. Its plan cannot change from here.
+// Open lets a study's parties contribute. Its plan is fixed from here on.
 func (c *Client) Open(ctx context.Context, ref string) (Study, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
@@ -146,7 +142,7 @@ func (c *Client) Open(ctx context.Context, ref string) (Study, error) {
 	})
 }
 
-// Cancel fails a study that is not released yet, for a public reason.
+// Cancel fails an unreleased study for a public reason.
 func (c *Client) Cancel(ctx context.Context, ref, reason string) (Study, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
@@ -155,8 +151,7 @@ func (c *Client) Cancel(ctx context.Context, ref, reason string) (Study, error) 
 	})
 }
 
-// Waive lets a study be released without the contributors that have not called
-// since the coordinator started: Study.Awaited.
+// Waive lets a study be released without waiting for Study.Awaited.
 func (c *Client) Waive(ctx context.Context, ref string) (Study, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
@@ -165,18 +160,16 @@ func (c *Client) Waive(ctx context.Context, ref string) (Study, error) {
 	})
 }
 
-// ClockReport is what time a coordinator thinks it is.
+// ClockReport is a coordinator's clock.
 type ClockReport struct {
-	// Now is its clock's time, Skew by how much that is ahead of this end's.
+	// Now is its time, Skew its lead over this end's clock.
 	Now  time.Time
 	Skew time.Duration
-	// Doubt is why it does not believe its clock, and seals nothing by it; empty:
-	// it does.
+	// Doubt says why it distrusts its clock, and seals nothing by it; empty for none.
 	Doubt string
 }
 
-// Clock asks what time it is at the coordinator. With vouch an operator says that
-// its clock is right.
+// Clock asks the coordinator's time. With vouch, an operator confirms its clock.
 func (c *Client) Clock(ctx context.Context, vouch bool) (ClockReport, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
@@ -188,7 +181,7 @@ func (c *Client) Clock(ctx context.Context, vouch bool) (ClockReport, error) {
 	return ClockReport{Now: now.UTC(), Skew: now.Sub(c.now()), Doubt: reply.Doubt}, nil
 }
 
-// changed makes a call that changes a study, and gives the study afterwards.
+// changed makes a call that changes a study, and returns the study.
 func (c *Client) changed(ctx context.Context, verb, ref string, call func() (*pb.Summary, error)) (Study, error) {
 	fail := func(err error) (Study, error) { return Study{}, fmt.Errorf("%s study %s: %w", verb, ref, err) }
 	reply, err := call()
@@ -206,5 +199,5 @@ func (c *Client) changed(ctx context.Context, verb, ref string, call func() (*pb
 	return s, nil
 }
 
-// Final reports whether a study's state will not change any more.
+// Final reports whether a study's state is final.
 func Final(s study.State) bool { return s == study.Released || s == study.Failed }

@@ -15,36 +15,35 @@ import (
 type Acceptance struct {
 	Plan study.Hash `json:"plan"`
 	Role string     `json:"role"`
-	// Terms digest what its release is made under: bound, mechanism and noise
-	// (study.TermsDigest), as this server computes them from plan and pool.
+	// Terms digest the bound, mechanism and noise of its release (study.TermsDigest), as this
+	// server computes them from plan and pool.
 	Terms string `json:"terms"`
 	// Commitment is to its half of the verify key.
 	Commitment study.Hash `json:"commitment"`
-	// Of the helper alone: the digest of the coordinator's acceptance, and the key that
-	// parties seal to.
+	// The helper alone states the digest of the coordinator's acceptance and the parties' sealing
+	// key.
 	Coordinator *study.Hash `json:"coordinator,omitempty"`
 	Sealing     []byte      `json:"sealing,omitempty"`
-	// Step is the number of the helper's transaction that stored it, from 1: one that says it
-	// of two documents was put back.
+	// Step is the number, from 1, of the helper's transaction that stored it: two documents of one
+	// step prove that the helper was put back.
 	Step int64 `json:"step,omitempty"`
 }
 
-// Set is what both aggregators release the sum of.
+// Set is the contributions that both aggregators sum.
 type Set struct {
 	Plan          study.Hash `json:"plan"`
 	Helper        study.Hash `json:"helper"` // of its acceptance
 	Contributions int64      `json:"contributions"`
 	Weight        int64      `json:"weight"`
-	// Members digests, by party in order of their names, each name and what it contributed
-	// (MembersDigest).
+	// Members digests names and contributions in the order of the names (MembersDigest).
 	Members study.Hash `json:"members"`
-	// Amendments are the plan's, oldest first: the minimum that the set has is that of the
-	// last one, which the plan's floor bounds.
+	// Amendments are the plan's, oldest first: the last one gives the set's minimum, within the
+	// plan's floor.
 	Amendments [][]byte `json:"amendments,omitempty"`
 }
 
-// Minimum is the least number of contributions that a set may have under its amendments. It
-// refuses those that the plan does not allow.
+// Minimum is the least number of contributions of a set under its amendments. It refuses those that
+// the plan does not allow.
 func (s Set) Minimum(p study.Plan) (int, error) {
 	chain, err := study.ChainOf(p, s.Plan, s.Amendments)
 	if err != nil {
@@ -59,14 +58,14 @@ type Share struct {
 	Role      string     `json:"role"`
 	Set       study.Hash `json:"set"`
 	Published []byte     `json:"published"` // privacy.Published
-	// Of the helper alone: the number of its transaction that stored it, and the line of its
-	// ledger. Readers remember both (memory), and see where a helper drew twice.
+	// The helper alone states its transaction's number and its ledger's line. Readers remember both
+	// (memory) and so detect a helper that drew twice.
 	Step int64         `json:"step,omitempty"`
 	Line *privacy.Line `json:"line,omitempty"`
 }
 
-// ShareOf is what a server signed of its release, by its place in study.ServerNames, as a
-// release document has it.
+// ShareOf returns a server's signed release from a release document, by its place in
+// study.ServerNames.
 func ShareOf(r study.Release, server int) Signed {
 	a := r.Aggregated
 	s := Share{Plan: r.PlanHash, Role: study.ServerNames[server], Set: study.HashOf(a.Set), Published: r.Published[server]}
@@ -100,7 +99,7 @@ func SignJSON(by *Signer, kind Document, document any) (Signed, error) {
 	return Signed{Document: b, Signature: by.Sign(kind, b)}, nil
 }
 
-// Fields digests a name and fields, each with its length before it.
+// Fields digests a name and fields, each preceded by its length.
 type Fields struct{ hash.Hash }
 
 // NewFields digests a name; Add adds a field.
@@ -116,14 +115,14 @@ func (d Fields) Add(field []byte) {
 	d.Write(field)
 }
 
-// Digest is of what was added so far.
+// Digest covers all that was added.
 func (d Fields) Digest() study.Hash { return study.Hash(d.Sum(nil)) }
 
-// NewMembers digests the members of a set: of each, in the order of the parties' names, add the
-// party and the digest of what it contributed.
+// NewMembers digests a set's members: add each, in the order of names, with its contribution's
+// digest.
 func NewMembers() Fields { return NewFields("caucus aggregated members 1") }
 
-// AddMember adds one.
+// AddMember adds a member.
 func (d Fields) AddMember(party study.PartyID, contributed study.Hash) {
 	d.Add([]byte(party))
 	d.Add(contributed[:])

@@ -17,16 +17,16 @@ func (c *Client) CloseStudy(ctx context.Context, ref string) (Study, error) {
 	})
 }
 
-// AmendOptions say what to change of when a study ends; what is zero stays.
+// AmendOptions change a study's end; zero fields stay.
 type AmendOptions struct {
 	Deadline time.Time
 	Minimum  int
-	// Seal is the rule that seals it before its deadline; SealWhenAll drops that.
+	// Seal is the rule for sealing before the deadline; SealWhenAll drops it.
 	Seal        *study.SealRule
 	SealWhenAll bool
 }
 
-// Amend changes when an open study ends, or takes up a failed one again.
+// Amend changes the end of an open study, or resumes a failed one.
 func (c *Client) Amend(ctx context.Context, ref string, o AmendOptions) (Study, error) {
 	request := &pb.AmendRequest{Study: ref, Minimum: uint32(max(o.Minimum, 0)), SealWhenAll: o.SealWhenAll}
 	if !o.Deadline.IsZero() {

@@ -19,27 +19,24 @@ import (
 	"caucus/study"
 )
 
-// An answer is what a party would send to a study by wire, in a file.
+// An answer is a file with what a party would send to a study by wire.
 //
-// Proof note. Claim: whoever carries an answer learns from it who answers which study,
-// when, and a size that follows from the plan, and can make nothing of it but that answer.
-//   - What is answered (a body, or that the party takes no part) is encrypted by HPKE (RFC
-//     9180) to a key that the coordinator made for this study and named in a notice that
-//     it signed: X25519 and ML-KEM-768 together, since who copies a file can keep it for
-//     as long as it takes. A yes is as long as a plan's bodies are, whatever the records and the noise
-//     (study/kinds TestOneLength), its signature included.
-//   - The plan's hash is HPKE's info and the party's name its associated data: a ciphertext
-//     opens for that plan and that party and no other, so nobody can bring another's votes
-//     as its own, which it does not even have to read.
-//   - The party's key, whose certificate is in the file, signs plan, party, recipient key
-//     and ciphertext; the prefix of what it signs begins no TLS handshake and no request
-//     for a certificate, which the same key signs too.
-//   - The receipt that comes back names the SHA-256 of the body, which few votes can be
-//     guessed by, so it is encrypted too: under a key that both ends derive from the
-//     same HPKE context (RFC 9180, 9.8), with a nonce of its own each time.
-//   - The recipient's key is deleted with the study's bodies, when it is released or has
-//     failed: an answer that was copied says nothing after that to who takes the
-//     coordinator's files.
+// Proof note. Claim: a carrier of an answer learns who answers which study, when, and a size that
+// follows from the plan, and can use it as nothing but that answer.
+//   - The content (a body, or a refusal) is encrypted by HPKE (RFC 9180) to a key that the
+//     coordinator made for this study and named in a signed notice: X25519 and ML-KEM-768 together,
+//     since a copied file can be kept for as long as it takes. A yes is as long as a plan's bodies,
+//     whatever records and noise (study/kinds TestOneLength), its signature included.
+//   - The plan's hash is HPKE's info and the party's name its associated data: a ciphertext opens
+//     for that plan and party only, so nobody can submit another's votes, even unread, as its own.
+//   - The party's key, whose certificate is in the file, signs plan, party, recipient key and
+//     ciphertext; the prefix of what it signs begins no TLS handshake and no certificate request,
+//     which the same key signs too.
+//   - The receipt names the SHA-256 of the body, by which few votes can be guessed, so it is
+//     encrypted too: under a key that both ends derive from the same HPKE context (RFC 9180, 9.8),
+//     with a fresh nonce each time.
+//   - The recipient's key is deleted with the study's bodies, on release or failure: after that a
+//     copied answer says nothing to whoever takes the coordinator's files.
 type Answer struct {
 	Plan   study.Hash
 	Party  Caller
@@ -58,8 +55,7 @@ const (
 	receiptKeySize = 32
 )
 
-// NewSealKey makes a study's key for answers: its private half is for the coordinator's
-// store.
+// NewSealKey makes a study's key for answers. The coordinator's store keeps its private half.
 func NewSealKey() (private []byte, err error) {
 	kem, _, _ := sealSuite()
 	k, err := kem.GenerateKey()
@@ -79,14 +75,14 @@ func SealKeyOf(private []byte) (public []byte, err error) {
 	return k.PublicKey().Bytes(), nil
 }
 
-// SealKeyDigest is how a notice names the public half.
+// SealKeyDigest names the public half in a notice.
 func SealKeyDigest(public []byte) []byte { d := sha256.Sum256(public); return d[:] }
 
-// answered is what an answer holds, encrypted.
+// answered is an answer's content.
 type answered struct {
-	// Body is the contribution; nil where the party takes no part.
+	// Body is the contribution; nil for a refusal.
 	Body []byte
-	// Shown is the newest document of the coordinator's that the party has.
+	// Shown is the party's newest document of the coordinator.
 	Shown Shown
 }
 
@@ -119,7 +115,7 @@ func decodeAnswered(plain []byte) (a answered, err error) {
 
 func sealInfo(plan study.Hash) []byte { return append([]byte(answerContext+"\x00"), plan[:]...) }
 
-// seal encrypts to a study's key, and derives the key of the receipt.
+// seal encrypts to a study's key, and derives the receipt's key.
 func (a answered) seal(public []byte, plan study.Hash, party string) (sealed, receiptKey []byte, err error) {
 	kem, kdf, aead := sealSuite()
 	to, err := kem.NewPublicKey(public)
@@ -142,16 +138,16 @@ func (a answered) seal(public []byte, plan study.Hash, party string) (sealed, re
 	return append(encapsulated, ciphertext...), receiptKey, err
 }
 
-// encapsulation is how many bytes come before the ciphertext: X25519's and ML-KEM-768's.
+// encapsulation is the bytes before the ciphertext: X25519's and ML-KEM-768's.
 const encapsulation = 32 + 1088
 
-// Opened is an answer as the coordinator reads it.
+// Opened is a decrypted answer.
 type Opened struct {
-	// Body is the contribution; nil where the party takes no part.
+	// Body is the contribution; nil for a refusal.
 	Body []byte
-	// Shown is what the party shows the coordinator of its own.
+	// Shown is the coordinator's document that the party shows.
 	Shown Shown
-	// ReceiptKey is what the receipt is encrypted under.
+	// ReceiptKey encrypts the receipt.
 	ReceiptKey []byte
 }
 
@@ -188,7 +184,7 @@ func (a Answer) Open(private []byte) (Opened, error) {
 	return o, err
 }
 
-// receiptAEAD encrypts receipts under the key that an answer gave.
+// receiptAEAD encrypts receipts under the key of an answer.
 func receiptAEAD(key []byte) (cipher.AEAD, error) {
 	block, err := aes.NewCipher(key)
 	if err != nil {
@@ -201,7 +197,7 @@ func receiptData(plan study.Hash, party study.PartyID) []byte {
 	return slices.Concat([]byte(receiptContext+"\x00"), plan[:], []byte(party))
 }
 
-// Seal encrypts the receipt for whoever wrote the answer that the key is of.
+// Seal encrypts the receipt under the key of the party's answer.
 func (r Receipt) Seal(key []byte) ([]byte, error) {
 	aead, err := receiptAEAD(key)
 	if err != nil {
@@ -213,8 +209,7 @@ func (r Receipt) Seal(key []byte) ([]byte, error) {
 	return aead.Seal(nonce, nonce, plain, receiptData(r.Plan, r.Party)), nil
 }
 
-// openReceipt reads what Receipt.Seal made, for one of these keys; its signature is not
-// checked.
+// openReceipt opens what Receipt.Seal made for one of these keys, without checking its signature.
 func openReceipt(sealed []byte, keys [][]byte, plan study.Hash, party study.PartyID) (Signed, error) {
 	fail := func(err error) (Signed, error) {
 		return Signed{}, fmt.Errorf("%w: the receipt is not for an answer that this site wrote: %v", ErrDamaged, err)
@@ -242,7 +237,7 @@ func openReceipt(sealed []byte, keys [][]byte, plan study.Hash, party study.Part
 	return found[0], nil
 }
 
-// answerStatement is what a party signs.
+// answerStatement is signed by the party.
 type answerStatement struct {
 	Plan    study.Hash    `json:"plan"`
 	Party   study.PartyID `json:"party"`
@@ -255,7 +250,7 @@ func answerDigest(statement []byte) []byte {
 	return d[:]
 }
 
-// writeAnswer makes the file, which the identity's key signs.
+// writeAnswer makes the file, signed with the identity's key.
 func writeAnswer(id Identity, plan study.Hash, sealKey, sealed []byte) ([]byte, error) {
 	leaf, err := id.leaf()
 	if err != nil {
@@ -290,11 +285,11 @@ func writeAnswer(id Identity, plan study.Hash, sealKey, sealed []byte) ([]byte, 
 	return AnswerFile.encode([]part{{"statement", statement}, {"certificate", leaf.Raw}, {"signature", signature}, {"sealed", sealed}}), nil
 }
 
-// signatureHalf is how many bytes either number of a signature has: it is always as long.
+// signatureHalf is the fixed length of each number of a signature, in bytes.
 const signatureHalf = 32
 
-// ReadAnswer reads an answer that is signed with the key of a certificate of this
-// authority's: whether the certificate still holds is not looked at.
+// ReadAnswer reads an answer signed under a certificate of this authority. It does not check
+// whether that still holds.
 func (a *Authority) ReadAnswer(file []byte, now time.Time) (Answer, error) {
 	fail := func(format string, args ...any) (Answer, error) {
 		return Answer{}, fmt.Errorf("read %s: %w: %s", AnswerFile, ErrDamaged, fmt.Sprintf(format, args...))

@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// Authority is the coordinator's own certificate authority. It signs for the
-// coordinator and for those it invited; nothing outside a study trusts it.
+// Authority is the coordinator's certificate authority for itself and those it invited; nothing
+// outside a study trusts it.
 type Authority struct {
 	certificate *x509.Certificate
 	key         crypto.Signer
@@ -25,33 +25,30 @@ type Authority struct {
 
 // Former is an authority that handed over to the next one.
 type Former struct {
-	// Certificate is its own, and Bridge the next one's key under a certificate
-	// that it signed; both DER. By bridges whoever still trusts a former authority
-	// knows a coordinator of the newest one.
+	// Certificate is its own; Bridge certifies the next one's key under it; both DER. By bridges,
+	// those who trust a former authority recognise a coordinator of the newest.
 	Certificate []byte `json:"certificate"`
 	Bridge      []byte `json:"bridge"`
-	// At is when it handed over: what it certified before is good until it expires.
+	// At is its handover: earlier certificates hold until they expire.
 	At time.Time `json:"at"`
 }
 
-// How long certificates are good. A clock may be behind by clockSlack.
+// Lifetimes of certificates. A clock may be behind by clockSlack.
 const (
 	authorityYears = 20
 	clockSlack     = 48 * time.Hour
-	// MemberValidity is how long a member's certificate is good; it is renewed
-	// well before.
+	// MemberValidity is a member certificate's lifetime; it is renewed well before.
 	MemberValidity = 366 * 24 * time.Hour
 	serverValidity = 60 * 24 * time.Hour
-	// invitationCertificate: the store decides when an invitation expires, so
-	// that its holder is told so; its certificate only has to outlive it.
+	// invitationCertificate outlives an invitation: the store decides that it expired, and tells
+	// the holder so.
 	invitationCertificate = 90 * 24 * time.Hour
 )
 
-// serverName is what only the coordinator's certificate is good for. Clients
-// ask for it wherever they dial, so addresses may change.
+// serverName restricts the coordinator's certificate. Clients ask for it at any address.
 const serverName = "coordinator.caucus.internal"
 
-// NewAuthority makes a key and a certificate of its own.
+// NewAuthority makes an authority with a fresh key.
 func NewAuthority(now time.Time) (*Authority, error) {
 	key, err := newKey()
 	if err != nil {
@@ -62,8 +59,8 @@ func NewAuthority(now time.Time) (*Authority, error) {
 		return nil, fmt.Errorf("make authority: %w", err)
 	}
 	template := authorityTemplate(serial, now)
-	// A name of its own: among authorities of one name each bridge would be tried
-	// for each, and crypto/x509 gives up after 100.
+	// Each has its own name: crypto/x509 would try every bridge for every authority of one name,
+	// and gives up after 100.
 	template.Subject.CommonName += " " + serial.Text(16)
 	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
 	if err != nil {
@@ -102,22 +99,22 @@ func (a *Authority) Succeed(now time.Time) (*Authority, error) {
 	return next, nil
 }
 
-// Former are the authorities that handed over to this one, oldest first.
+// Former lists the authorities that handed over to this one, oldest first.
 func (a *Authority) Former() []Former { return a.former }
 
-// After is the authority with those that handed over to it.
+// After returns the authority with its predecessors.
 func (a *Authority) After(former []Former) *Authority {
 	return &Authority{certificate: a.certificate, key: a.key, former: former}
 }
 
-// Expires is when the authority's certificate is over.
+// Expires is the end of the authority's certificate.
 func (a *Authority) Expires() time.Time { return a.certificate.NotAfter }
 
 // DER is the authority's certificate.
 func (a *Authority) DER() []byte { return a.certificate.Raw }
 
-// members are the authorities whose certificates members may hold: this one, and
-// former ones as long as anything that they certified is good.
+// members are the authorities of members' certificates: this one, and former ones while any of
+// their certificates holds.
 func (a *Authority) members(now time.Time) (*x509.CertPool, error) {
 	pool := x509.NewCertPool()
 	pool.AddCert(a.certificate)
@@ -177,8 +174,7 @@ func (a *Authority) Save(certificatePath, keyPath string) error {
 // PEM is the authority's certificate.
 func (a *Authority) PEM() string { return pemOf("CERTIFICATE", a.certificate.Raw) }
 
-// IssueMember makes a certificate for the public key of a signing request.
-// Only that key is taken from the request.
+// IssueMember certifies the public key of a signing request, and takes nothing else from it.
 func (a *Authority) IssueMember(c Caller, signingRequest []byte, now time.Time) (*x509.Certificate, error) {
 	request, err := ParseSigningRequest(signingRequest)
 	if err != nil {
@@ -187,8 +183,7 @@ func (a *Authority) IssueMember(c Caller, signingRequest []byte, now time.Time) 
 	return a.issue(c.Name, c.Role, request.PublicKey, now, MemberValidity, x509.ExtKeyUsageClientAuth)
 }
 
-// ParseSigningRequest checks that a request is signed by the key in it, an
-// ECDSA key on P-256.
+// ParseSigningRequest checks that a request is signed by its own key, ECDSA on P-256.
 func ParseSigningRequest(der []byte) (*x509.CertificateRequest, error) {
 	request, err := x509.ParseCertificateRequest(der)
 	if err == nil {
@@ -203,7 +198,7 @@ func ParseSigningRequest(der []byte) (*x509.CertificateRequest, error) {
 	return request, nil
 }
 
-// ServerCertificate is a fresh key and certificate for the coordinator's end.
+// ServerCertificate makes a fresh key and certificate for the coordinator's end.
 func (a *Authority) ServerCertificate(now time.Time) (tls.Certificate, error) {
 	key, err := newKey()
 	if err != nil {
@@ -220,7 +215,7 @@ func (a *Authority) ServerCertificate(now time.Time) (tls.Certificate, error) {
 	return tls.Certificate{Certificate: chain, PrivateKey: key, Leaf: c}, nil
 }
 
-// IssuedAt is when a certificate of the authority was made.
+// IssuedAt is a certificate's time of issue.
 func IssuedAt(c *x509.Certificate) time.Time { return c.NotBefore.Add(clockSlack) }
 
 func (a *Authority) issue(name string, role Role, public any, now time.Time, valid time.Duration, usage x509.ExtKeyUsage) (*x509.Certificate, error) {
@@ -252,7 +247,7 @@ func (a *Authority) issue(name string, role Role, public any, now time.Time, val
 
 func newKey() (*ecdsa.PrivateKey, error) { return ecdsa.GenerateKey(elliptic.P256(), rand.Reader) }
 
-// newSerial is 127 random bits, so that serials never meet.
+// newSerial draws 127 random bits, so that serials never collide.
 func newSerial() (*big.Int, error) {
 	return rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 127))
 }

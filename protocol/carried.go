@@ -16,11 +16,11 @@ import (
 	"caucus/study"
 )
 
-// FileKind is a kind of file that people carry between a party and its coordinator,
-// where no network does.
+// FileKind is a kind of file that people carry between a party and its coordinator without a
+// network.
 //
-// A carried file is a line that says what it is, then parts, each a line with its name
-// and how many bytes it has, those bytes, and a line feed:
+// A carried file is a line with its kind, then parts, each a line with name and length in bytes,
+// those bytes, and a line feed:
 //
 //	caucus study answer 2
 //	statement 231
@@ -28,10 +28,9 @@ import (
 //	signature 64
 //	…
 //
-// Which parts there are, and in which order, follows from the kind, so that the same
-// content is the same bytes and no bytes are looked at by nobody. Whoever carries a file
-// can read, change, keep and repeat it, or carry another one: what is in it counts by its
-// signatures alone, and what nobody else may read is encrypted.
+// The kind determines the parts and their order, so the same content has the same bytes and no
+// bytes go unread. Carriers can read, change, keep and repeat a file, or carry another one: only
+// signed content counts, and confidential content is encrypted.
 type FileKind string
 
 // The kinds of carried file.
@@ -44,22 +43,21 @@ const (
 	sealedReceipt FileKind = "sealed receipt"    // in a pack, encrypted
 )
 
-// What is read of a carried file at most. A pack is a pool, a plan, a release and what is
-// small beside them.
+// Bounds of carried files. A pack holds a pool, a plan, a release and small parts.
 const (
 	maxPack    = MaxPool + MaxPlan + maxCarriedRelease + 64<<20
 	maxAnswer  = 1 << 30
 	maxCarried = 1 << 20 // of the others
-	// maxCarriedRelease bounds a release that is carried, maxCarriedNotices for how many
-	// parties a pack is: a few hundred bytes each.
+	// maxCarriedRelease bounds a carried release, maxCarriedNotices the parties of a pack: a few
+	// hundred bytes each.
 	maxCarriedRelease = 256 << 20
 	maxCarriedNotices = 20_000
-	// maxCarriedDocument bounds a signed document beside plan and release, and a
-	// certificate; the largest is an amendment or a head's.
+	// maxCarriedDocument bounds other signed documents and certificates; amendments and heads are
+	// the largest.
 	maxCarriedDocument = 64 << 10
 	maxPartName        = 40
-	// maxParts bounds what a file of nothing but parts costs before anything of it is
-	// believed: a pack for the most parties, with the most amendments, has fewer.
+	// maxParts bounds the cost of an unverified file: even a pack for the most parties with the
+	// most amendments has fewer parts.
 	maxParts = 3*maxCarriedNotices + 2*study.MaxAmendments + 16
 )
 
@@ -104,8 +102,7 @@ func (k FileKind) encode(all []part) []byte {
 	return b
 }
 
-// partReader takes the parts of a file in their order. After the first error all are
-// empty; end has it.
+// partReader takes a file's parts in order. After the first error all are empty; end returns it.
 type partReader struct {
 	kind FileKind
 	rest []part
@@ -145,7 +142,7 @@ func (k FileKind) decode(file []byte) *partReader {
 	return r
 }
 
-// other says what a file is that is not of the kind.
+// other names the kind of another file.
 func (k FileKind) other(file []byte) string {
 	line, _, _ := bytes.Cut(file[:min(len(file), 80)], []byte("\n"))
 	for _, is := range []FileKind{RequestFile, EnrolmentFile, PackFile, AnswerFile} {
@@ -170,7 +167,7 @@ func (r *partReader) fail(format string, args ...any) *partReader {
 	return r
 }
 
-// maybe takes the next part if it is of that name.
+// maybe takes the next part if it has that name.
 func (r *partReader) maybe(name string, most int) (data []byte, found bool) {
 	if len(r.rest) == 0 || r.rest[0].name != name {
 		return nil, false
@@ -184,7 +181,7 @@ func (r *partReader) maybe(name string, most int) (data []byte, found bool) {
 	return data, true
 }
 
-// take takes the next part, which must be of that name.
+// take takes the next part, which must have that name.
 func (r *partReader) take(name string, most int) []byte {
 	data, found := r.maybe(name, most)
 	if !found {
@@ -193,7 +190,7 @@ func (r *partReader) take(name string, most int) []byte {
 	return data
 }
 
-// documents takes pairs of a document and its signature.
+// documents takes pairs of document and signature.
 func (r *partReader) documents(name string, most int) (all []Signed) {
 	for len(all) < most {
 		document, found := r.maybe(name, maxCarriedDocument)
@@ -205,7 +202,7 @@ func (r *partReader) documents(name string, most int) (all []Signed) {
 	return all
 }
 
-// end is the first error; a part that is left is one.
+// end returns the first error; a leftover part is one.
 func (r *partReader) end() error {
 	if len(r.rest) > 0 {
 		r.fail("%w: its part %q should not be there", ErrDamaged, r.rest[0].name)
@@ -220,8 +217,8 @@ func signedParts(name string, all []Signed) (out []part) {
 	return out
 }
 
-// openPlain opens a file for reading, and nothing else: whoever carries files could leave
-// a pipe in place of one, for which an open waits until somebody writes.
+// openPlain opens regular files only: a carrier could leave a pipe, on which an open waits for a
+// writer.
 func openPlain(path string) (*os.File, error) {
 	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
@@ -238,7 +235,7 @@ func openPlain(path string) (*os.File, error) {
 	return file, nil
 }
 
-// ReadCarried reads a carried file, "-" for standard input, within what its kind may have.
+// ReadCarried reads a carried file, "-" for standard input, within its kind's bounds.
 func ReadCarried(path string, stdin io.Reader, k FileKind) ([]byte, error) {
 	if path != "-" {
 		file, err := openPlain(path)
@@ -258,8 +255,8 @@ func ReadCarried(path string, stdin io.Reader, k FileKind) ([]byte, error) {
 	return b, nil
 }
 
-// WriteCarried writes a carried file, whole or not at all. It replaces another file of
-// the same kind, so that a command that was interrupted can be repeated, and nothing else.
+// WriteCarried writes a carried file whole or not at all. It replaces only files of the same kind,
+// so that an interrupted command can be repeated.
 func WriteCarried(path string, k FileKind, file []byte) error {
 	there, err := openPlain(path)
 	if err == nil {
@@ -275,8 +272,8 @@ func WriteCarried(path string, k FileKind, file []byte) error {
 	return WriteSecret(path, file)
 }
 
-// Fingerprint is 120 bits of a digest, for people to read to each other: who carries a
-// file cannot make another one of the same fingerprint.
+// Fingerprint is 120 bits of a digest for people to read aloud: no carrier can make another file of
+// the same fingerprint.
 type Fingerprint string
 
 func fingerprint(of string, data ...[]byte) Fingerprint {
@@ -294,7 +291,7 @@ func fingerprint(of string, data ...[]byte) Fingerprint {
 	return Fingerprint(strings.Join(groups, "-"))
 }
 
-// Is says whether a person typed this fingerprint, in whatever letters and groups.
+// Is compares a typed fingerprint, in any case and grouping.
 func (f Fingerprint) Is(typed string) bool {
 	plain := func(s string) string {
 		return strings.Map(func(r rune) rune {

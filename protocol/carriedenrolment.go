@@ -12,12 +12,11 @@ import (
 	"caucus/study"
 )
 
-// Enrolment by carried files: the party's key stays where it was made, and nothing that
-// is carried is a secret. Each side reads the other a fingerprint by a way they trust, a
-// telephone say: so the carrier can neither put its own key in the party's place nor
-// itself in the coordinator's.
+// Enrolment by carried files keeps the party's key where it was made and carries no secret. Each
+// side reads the other a fingerprint over a trusted channel, as a telephone: so a carrier can pass
+// its own key neither for the party's nor for the coordinator's.
 
-// RequestFile is what a party hands to its coordinator, and the fingerprint of its key.
+// RequestFile is the party's file for its coordinator, with its key's fingerprint.
 func (e Enrolment) RequestFile() ([]byte, Fingerprint, error) {
 	der, err := e.Request()
 	if err != nil {
@@ -34,8 +33,7 @@ func keyFingerprint(r *x509.CertificateRequest) Fingerprint {
 	return fingerprint("caucus party key", r.RawSubjectPublicKeyInfo)
 }
 
-// ReadRequest reads what RequestFile wrote: the signing request, and the fingerprint of
-// the key that it is for.
+// ReadRequest reads RequestFile's signing request and the fingerprint of its key.
 func ReadRequest(file []byte) (der []byte, key Fingerprint, err error) {
 	r := RequestFile.decode(file)
 	der = r.take("request", maxCarriedDocument)
@@ -49,20 +47,20 @@ func ReadRequest(file []byte) (der []byte, key Fingerprint, err error) {
 	return der, keyFingerprint(request), nil
 }
 
-// trust is what a party is told of its coordinator.
+// trust identifies its coordinator to a party.
 type trust struct {
 	Coordinator string    `json:"coordinator"`
 	Signer      SignerKey `json:"signer"`
 	Successions []Signed  `json:"successions"`
 }
 
-// coordinatorFingerprint is of whom a party would trust.
+// coordinatorFingerprint identifies a coordinator.
 func coordinatorFingerprint(signer SignerKey, authority []byte) Fingerprint {
 	return fingerprint("caucus coordinator", signer[:], authority)
 }
 
-// Certify has the coordinator certify a key that a request carried, and makes the file
-// for the party. The fingerprint is the coordinator's, for the party to compare.
+// Certify has the coordinator certify a carried request, and makes the party's file, with the
+// coordinator's fingerprint for the party to compare.
 func (c *Client) Certify(ctx context.Context, name string, request []byte) (file []byte, coordinator Fingerprint, err error) {
 	fail := func(err error) ([]byte, Fingerprint, error) {
 		return nil, "", fmt.Errorf("certify %s: %w", name, err)
@@ -88,8 +86,8 @@ func (c *Client) Certify(ctx context.Context, name string, request []byte) (file
 	return file, coordinatorFingerprint(keys.First(), authority), nil
 }
 
-// AcceptFile makes the identity of an enrolment file that answers this key's request. The
-// fingerprint is what the coordinator's operator read to whoever typed it.
+// AcceptFile makes the identity from an enrolment file for this key. typed is the fingerprint that
+// the coordinator's operator read out.
 func (e Enrolment) AcceptFile(file []byte, typed string) (Identity, error) {
 	fail := func(err error) (Identity, error) {
 		return Identity{}, fmt.Errorf("accept %s: %w", EnrolmentFile, err)

@@ -7,9 +7,8 @@ import (
 	"caucus/protocol/pb"
 )
 
-// MaxMessage is the most bytes of a message that the coordinator takes: a chunk
-// and what surrounds it. A caller holds so much of its memory with a call, and
-// no more. ChunkSize is the most bytes in a chunk.
+// MaxMessage bounds a message to the coordinator: a chunk with its envelope. A call occupies at
+// most that much memory. ChunkSize bounds a chunk's bytes.
 const (
 	MaxMessage = 320 << 10
 	ChunkSize  = 256 << 10
@@ -17,8 +16,7 @@ const (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// Chunks yields data from an offset in chunks. The first carries the size of
-// the whole; there is always one, so that an empty rest says so.
+// Chunks yields data from an offset in chunks, at least one. The first carries the whole's size.
 func Chunks(data []byte, offset uint64) func(yield func(*pb.Chunk) bool) {
 	return func(yield func(*pb.Chunk) bool) {
 		size := uint64(len(data))
@@ -36,8 +34,8 @@ func Chunks(data []byte, offset uint64) func(yield func(*pb.Chunk) bool) {
 	}
 }
 
-// Assembly puts chunks together, in order and without gaps. Its memory grows
-// with what arrived, not with what was announced.
+// Assembly joins chunks in order without gaps. Its memory grows with received, not announced,
+// bytes.
 type Assembly struct {
 	// Size is what the whole must be.
 	Size uint64
@@ -47,8 +45,8 @@ type Assembly struct {
 	ended bool
 }
 
-// Add takes the next chunk. Only a rest of no bytes may be empty, and is said
-// once: whoever sends must get on. Errors wrap ErrDamaged or ErrTooLarge.
+// Add takes the next chunk. Only an empty rest may be empty, once, so a sender must make progress.
+// Errors wrap ErrDamaged or ErrTooLarge.
 func (a *Assembly) Add(c *pb.Chunk) error {
 	have := uint64(len(a.Data))
 	switch {

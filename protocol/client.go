@@ -23,23 +23,21 @@ import (
 	"caucus/study"
 )
 
-// DialOptions change how a coordinator is reached; the zero value is good.
+// DialOptions change how a coordinator is reached; the zero value works.
 type DialOptions struct {
-	// Coordinator, host:port, instead of the identity's.
+	// Coordinator, host:port, replaces the identity's.
 	Coordinator string
-	// Timeout of a call, 30 s where 0; Transfer of a whole pool, contribution
-	// or release, 10 minutes where 0.
+	// Timeout bounds a call, 30 s where 0; Transfer a whole pool, contribution or release, 10
+	// minutes where 0.
 	Timeout, Transfer time.Duration
-	// Memory is a file that keeps the newest document that tells how far the
-	// coordinator's ledger was, to be shown to it with each Studies. Empty keeps it
-	// while the client lives.
+	// Memory is a file with the newest document about the coordinator's ledger, shown to it with
+	// each Studies. Empty keeps it in memory only.
 	Memory string
-	// Now is this end's clock, for certificates; nil is the machine's.
+	// Now is this end's clock for certificates; nil is the machine's.
 	Now func() time.Time
 }
 
-// Client speaks to a coordinator as one identity. It is safe for concurrent
-// use; close it when done.
+// Client speaks to a coordinator as one identity. It is safe for concurrent use; close it.
 type Client struct {
 	line        *line
 	enrolment   pb.EnrolmentClient
@@ -61,7 +59,7 @@ type Client struct {
 
 type enrolCall = func(context.Context, *pb.EnrolRequest, ...grpc.CallOption) (*pb.EnrolReply, error)
 
-// Dial prepares a client. It connects when first used, and again when needed.
+// Dial prepares a client. It connects on use, and again when needed.
 func Dial(id Identity, o DialOptions) (*Client, error) {
 	pair, err := tls.X509KeyPair([]byte(id.Certificate), []byte(id.Key))
 	if err != nil {
@@ -101,7 +99,7 @@ func dial(ca string, pair tls.Certificate, keys Keys, o DialOptions) (*Client, e
 				Backoff:           backoff.Config{BaseDelay: 200 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: 5 * time.Second},
 				MinConnectTimeout: 10 * time.Second,
 			}),
-			// A peer that went away without a word is noticed.
+			// This detects a peer that vanished.
 			grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: time.Minute, Timeout: 20 * time.Second}),
 		)
 	})
@@ -118,18 +116,18 @@ func dial(ca string, pair tls.Certificate, keys Keys, o DialOptions) (*Client, e
 // Close ends the connection; calls under way fail.
 func (c *Client) Close() error { return c.line.Close() }
 
-// HangUp ends the connection, and calls under way with it; the next call connects anew.
-// Once it returns nothing is left open and nothing more is sent.
+// HangUp ends the connection with its calls; the next call connects anew. Once it returns, nothing
+// is open and nothing more is sent.
 func (c *Client) HangUp() error { return c.line.hangUp() }
 
-// Keys are those that the coordinator signs with, as far as it said so.
+// Keys are the coordinator's known signing keys.
 func (c *Client) Keys() Keys {
 	c.keysMu.Lock()
 	defer c.keysMu.Unlock()
 	return c.keys
 }
 
-// follow goes on to the keys that a coordinator changed to.
+// follow adopts the coordinator's newer keys.
 func (c *Client) follow(successions []Signed) error {
 	c.keysMu.Lock()
 	defer c.keysMu.Unlock()
@@ -143,7 +141,7 @@ func (c *Client) follow(successions []Signed) error {
 	return nil
 }
 
-// Summary is what a list says of a study.
+// Summary is a study in a list.
 type Summary struct {
 	Hash        study.Hash  `json:"hash"`
 	Name        string      `json:"name"`
@@ -156,61 +154,58 @@ type Summary struct {
 	Minimum     int         `json:"minimum"`
 	// Mine: the caller has contributed.
 	Mine bool `json:"mine"`
-	// Lost: the bytes of the caller's contribution are lost; the same are wanted
-	// again.
+	// Lost: the caller's contribution is lost; the same bytes are wanted again.
 	Lost bool `json:"lost,omitempty"`
-	// Amendments is how many the plan has: Deadline and Minimum are those in force.
+	// Amendments counts the plan's: Deadline and Minimum are those in force.
 	Amendments int `json:"amendments,omitempty"`
 }
 
-// Study is a study as the caller may see it. Its plan was signed by the
-// coordinator, has the hash that names the study, and passed ParsePlan; its amendments
-// passed ParseAmendments.
+// Study is a study visible to the caller. The coordinator signed its plan, whose hash names the
+// study, and plan and amendments passed ParsePlan and ParseAmendments.
 type Study struct {
 	Summary
 	Plan          study.Plan `json:"-"`
 	PlanBytes     []byte     `json:"-"`
 	PlanSignature []byte     `json:"-"`
-	// Amendments are the plan's, each signed; Chain is what they say.
+	// Amendments are the plan's, each signed, and Chain their content.
 	Amendments []study.Signed `json:"-"`
 	Chain      *study.Chain   `json:"-"`
 	PoolBytes  uint64         `json:"pool_bytes"`
-	// ContributedBy, and the names below, are for operators.
+	// ContributedBy and the names below are for operators.
 	ContributedBy []string `json:"contributed_by"`
 	Missing       []string `json:"missing"`
-	// Declined are those of the missing that said that they take no part.
+	// Declined are the missing that declined.
 	Declined []string `json:"declined"`
-	// Awaited are contributors that have not called since the coordinator started:
-	// the release waits for them.
+	// Awaited are contributors without a call since the coordinator started: the release waits for
+	// them.
 	Awaited []string `json:"awaited"`
-	// Standings are what the missing said when they called last, for operators.
+	// Standings are the last reports of the missing, for operators.
 	Standings []Standing `json:"standings,omitempty"`
-	// Helper is the helper's acceptance of a study with noise by aggregators, as the
-	// coordinator passed it on: nothing in it is checked here, which takes the helper's key
-	// (aggregator.CheckAcceptance). Empty where none was passed on.
+	// Helper is the helper's acceptance of a study with noise by aggregators, as passed on by the
+	// coordinator, empty for none. Checking it takes the helper's key (aggregator.CheckAcceptance).
 	Helper Signed `json:"-"`
 }
 
-// MaxAcceptance is the most bytes that a helper's acceptance has: one has about 2,100.
+// MaxAcceptance bounds a helper's acceptance, of about 2,100 bytes.
 const MaxAcceptance = 16 << 10
 
 // Listing is an answer to Studies.
 type Listing struct {
 	Studies []Summary
-	// Skew is by how much the coordinator's clock is ahead of this one.
+	// Skew is the lead of the coordinator's clock over this one.
 	Skew time.Duration
-	// Back says how the coordinator's ledger contradicts what it signed before: it
-	// was put back to an older state. Nil: it does not.
+	// Back says how the coordinator's ledger contradicts its earlier signatures, and so was put
+	// back; else nil.
 	Back error
-	// HelperBack says how a helper contradicts what it signed of another release: it was put
-	// back to an older state, and may have drawn twice. Nil: none does.
+	// HelperBack says how a helper contradicts its signature on another release: it was put back,
+	// and may have drawn twice; else nil.
 	HelperBack error
-	// Forgot is why what the coordinator signed could not be kept; nil if it is.
+	// Forgot says why the coordinator's signed document could not be kept; else nil.
 	Forgot error
 }
 
-// Studies lists what the caller may see: a party the opened studies whose
-// roster names it, an operator all; newest first.
+// Studies lists the visible studies, newest first: the opened studies of a party's rosters, or all
+// for an operator.
 func (c *Client) Studies(ctx context.Context) (Listing, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
@@ -242,8 +237,8 @@ func (c *Client) Studies(ctx context.Context) (Listing, error) {
 	return l, nil
 }
 
-// compare holds the head that the coordinator signed just now against the newest
-// document that it was shown, and keeps it where it goes on from there.
+// compare checks the coordinator's new head against the newest shown document, and keeps it where
+// it continues that one.
 func (c *Client) compare(signed *pb.Signed, held Shown, before privacy.Head) (back, forgot, err error) {
 	if signed == nil {
 		return fmt.Errorf("the coordinator knows that its ledger was put back to an older state (it was at entry %d), and releases nothing", before.Sequence), nil, nil
@@ -272,7 +267,7 @@ func summaryOf(s *pb.Summary) (Summary, error) {
 	}, nil
 }
 
-// Study gives one study, by hash, a unique beginning of it, or name.
+// Study returns a study by hash, a unique prefix of it, or name.
 func (c *Client) Study(ctx context.Context, ref string) (Study, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
@@ -283,7 +278,7 @@ func (c *Client) Study(ctx context.Context, ref string) (Study, error) {
 	return s, nil
 }
 
-// show puts a study together and checks it.
+// show assembles a study and checks it.
 func (c *Client) show(ctx context.Context, ref string) (Study, error) {
 	stream, err := c.studies.Show(ctx, &pb.StudyRequest{Study: ref})
 	if err != nil {
@@ -345,14 +340,13 @@ func (c *Client) show(ctx context.Context, ref string) (Study, error) {
 	if s.Chain, err = ParseAmendments(s.Plan, hash, s.Amendments, c.Keys()); err != nil {
 		return Study{}, err
 	}
-	// What was signed is believed, and not what a summary says beside it.
+	// The signed values replace the summary's.
 	s.Summary.Amendments, s.Deadline, s.Minimum = s.Chain.Len(), s.Chain.Ending().Deadline, s.Chain.Ending().Minimum
 	return s, nil
 }
 
-// Contribute sends a party's contribution and returns the signed receipt once
-// it is stored. The same bytes again give the same receipt; other bytes are
-// refused with study.ErrOtherBytes.
+// Contribute sends a party's contribution and returns the signed receipt once it is stored. The
+// same bytes give the same receipt; other bytes fail with study.ErrOtherBytes.
 func (c *Client) Contribute(ctx context.Context, plan study.Hash, body []byte) (Receipt, error) {
 	fail := func(err error) (Receipt, error) {
 		return Receipt{}, fmt.Errorf("contribute to study %s: %w", plan, err)
@@ -384,14 +378,12 @@ func (c *Client) Contribute(ctx context.Context, plan study.Hash, body []byte) (
 	if err != nil {
 		return fail(err)
 	}
-	// The caller keeps the receipt; that this one could not be kept as well is no
-	// reason to send again.
+	// The caller keeps the receipt, so a failure to keep this copy is no reason to send again.
 	_ = c.memory.keep(Shown{ReceiptDocument, receipt.Document, receipt.Signature}, receipt.Ledger, c.Keys())
 	return receipt, nil
 }
 
-// Decline says that this party takes no part in an open study, and nothing
-// else. It may be repeated.
+// Decline says that this party takes no part in an open study. It may be repeated.
 func (c *Client) Decline(ctx context.Context, plan study.Hash) error {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
@@ -404,8 +396,8 @@ func (c *Client) Decline(ctx context.Context, plan study.Hash) error {
 // HelperBack: see Listing.
 func (c *Client) HelperBack() error { return c.memory.helperBack() }
 
-// Release fetches the release of a study that is released. One of another form
-// comes as it is, with study.ErrForm.
+// Release fetches a released study's release. One of another form comes unchanged, with
+// study.ErrForm.
 func (c *Client) Release(ctx context.Context, ref string) (SignedRelease, error) {
 	fail := func(err error) (SignedRelease, error) {
 		return SignedRelease{}, fmt.Errorf("fetch release of study %s: %w", ref, err)
@@ -451,8 +443,8 @@ func (c *Client) Release(ctx context.Context, ref string) (SignedRelease, error)
 // maxDownload bounds what is taken into memory, whatever a size announces.
 const maxDownload = 1 << 30
 
-// receive puts the chunks of a download together, and says after each. The first
-// carries the whole's size.
+// receive joins the chunks of a download and calls added after each. The first carries the whole's
+// size.
 func receive(stream grpc.ServerStreamingClient[pb.Chunk], a *Assembly, added func(*pb.Chunk) error) error {
 	for begun := false; ; {
 		chunk, err := stream.Recv()

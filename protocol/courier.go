@@ -18,32 +18,31 @@ import (
 	"caucus/study"
 )
 
-// Errors of what is carried.
+// Errors of couriers.
 var (
-	// ErrCarried: what would be sent is to be carried; whether it arrives is told by
-	// another file.
+	// ErrCarried: a file is to be carried; another file will tell of its arrival.
 	ErrCarried = errors.New("carried by file")
-	// ErrOlder: a newer file about the same study was read before.
+	// ErrOlder: a newer file about the same study was read.
 	ErrOlder = errors.New("older than what was read before")
 )
 
-// CourierOptions say where a courier keeps what it must not forget.
+// CourierOptions name a courier's durable files.
 type CourierOptions struct {
-	// Out is where an answer is written; empty where none is to be.
+	// Out is the answer's file; empty for none.
 	Out string
-	// Notice and Answer name, for a study, the file that keeps the newest notice that was
-	// read, and the one that keeps the answer as it was first written: it is a secret.
+	// Notice and Answer name a study's files: the newest notice that was read, and the answer as
+	// first written, a secret.
 	Notice, Answer func(study.Hash) string
 	// Memory is as in DialOptions.
 	Memory string
 	// Now is this machine's clock; nil is the system's.
 	Now func() time.Time
-	// Wrote is called with what is durable just after it is; nil is nobody.
+	// Wrote, if not nil, is called just after an effect is durable.
 	Wrote func(effect string)
 }
 
-// Courier speaks to a coordinator by carried files as a Client does by wire: it hears
-// what one pack says, and what it would say it writes to one answer.
+// Courier speaks to a coordinator by carried files as a Client does by wire: it reads one pack and
+// writes one answer.
 type Courier struct {
 	opened
 	id                Identity
@@ -53,8 +52,8 @@ type Courier struct {
 	answers, declined bool // the file was written, and says that this party takes no part
 }
 
-// OpenCourier reads a pack as one party: all that is signed in it is checked. It refuses a
-// pack that is older than one that was read before.
+// OpenCourier reads a pack as one party and checks all signatures. It refuses a pack older than one
+// that was read.
 func OpenCourier(file []byte, id Identity, o CourierOptions) (*Courier, error) {
 	if o.Wrote == nil {
 		o.Wrote = func(string) {}
@@ -85,20 +84,20 @@ func OpenCourier(file []byte, id Identity, o CourierOptions) (*Courier, error) {
 	return c, c.keepNotice()
 }
 
-// errNoKey is about a file and not about a study, which another file can still be answered to.
+// errNoKey concerns a file, not its study, which may be answered by another file.
 var errNoKey = fmt.Errorf("%w: there is no key to seal an answer to: a carrier took it out, or this is a receipt: ask the operator for a new one (caucus study pack)", ErrDamaged)
 
-// keyless: what the file says can be taken note of, and not answered.
+// keyless: the file can be read but not answered.
 func (c *Courier) keyless() bool { return c.sealKey == nil || len(c.notice.SealKey) == 0 }
 
 func (c *Courier) noticeFile() string { return c.options.Notice(c.notice.Plan) }
 func (c *Courier) answerFile() string { return c.options.Answer(c.notice.Plan) }
 
-// farAhead is how far a notice may be ahead of this clock and still be the newest: nothing
-// is charged beyond it either.
+// farAhead is the most that the newest notice may be ahead of this clock: charges have the same
+// limit.
 const farAhead = time.Hour
 
-// keepNotice holds the notice against the newest that was read.
+// keepNotice compares the notice with the newest that was read.
 func (c *Courier) keepNotice() error {
 	var held Signed
 	text, err := os.ReadFile(c.noticeFile())
@@ -138,21 +137,21 @@ func (c *Courier) keepNotice() error {
 	return nil
 }
 
-// Answers says whether an answer is to be written, or would be if there is one.
+// Answers says whether an answer is wanted.
 func (c *Courier) Answers() bool { return c.options.Out != "" && c.signed.receipt == nil }
 
-// Answered says whether one was, and whether it says that this party takes no part.
+// Answered says whether one was written, and whether it declines.
 func (c *Courier) Answered() (wrote, declined bool) { return c.answers, c.declined }
 
-// About is the study that the pack is about.
+// About is the pack's study.
 func (c *Courier) About() Study { return c.study }
 
-// Studies lists the one study. How far this clock is behind the file's is known; how far it
-// is ahead is not, since files take their time.
+// Studies lists the one study. This clock's lag behind the file is known; its lead is not, since
+// files take time.
 func (c *Courier) Studies(context.Context) (Listing, error) {
 	l := Listing{Studies: []Summary{c.study.Summary}, Skew: c.notice.aheadOf(c.options.Now()), HelperBack: c.memory.helperBack()}
 	shown := Shown{NoticeDocument, c.signed.Document, c.signed.Signature}
-	// A file about another study may be older than what is held, and prove nothing.
+	// A file about another study may be older than the held one, and prove nothing.
 	if _, before := c.memory.newest(); before.Sequence != c.notice.Ledger.Sequence {
 		l.Forgot = c.memory.keep(shown, c.notice.Ledger, c.keys)
 	} else if before.Hash != c.notice.Ledger.Hash && before.Sequence > 0 {
@@ -164,7 +163,7 @@ func (c *Courier) Studies(context.Context) (Listing, error) {
 // Study gives the study.
 func (c *Courier) Study(context.Context, string) (Study, error) { return c.study, nil }
 
-// Pool gives the pool, and keeps it as Client.Pool does.
+// Pool returns the pool, and keeps it as Client.Pool does.
 func (c *Courier) Pool(_ context.Context, s Study, folder string) ([]byte, error) {
 	whole := filepath.Join(folder, "pool-"+s.Plan.Pool.String()+".csv")
 	if folder != "" {
@@ -181,24 +180,21 @@ func (c *Courier) Pool(_ context.Context, s Study, folder string) ([]byte, error
 	return c.pool, WriteSecret(whole, c.pool)
 }
 
-// keptAnswer is an answer as it was first written.
+// keptAnswer is an answer as first written.
 type keptAnswer struct {
-	// Body is the SHA-256 of what it holds, Certificate of the certificate that it is
-	// signed under.
+	// Body is the SHA-256 of its content, Certificate that of its signer's certificate.
 	Body        keyDigest `json:"body"`
 	SealKey     keyDigest `json:"seal_key"`
 	Certificate keyDigest `json:"certificate"`
-	// ReceiptKeys decrypt the receipt, the newest last: any answer that was written may
-	// be the one that arrives.
+	// ReceiptKeys decrypt the receipt, newest last: any written answer may be the one that arrives.
 	ReceiptKeys [][]byte `json:"receipt_keys"`
 	File        []byte   `json:"file"`
 }
 
-// mostReceiptKeys bounds those that are kept: an answer is sealed anew only where a study
-// was taken up again, or the certificate is a new one.
+// mostReceiptKeys bounds them: only a resumed study or a new certificate needs another seal.
 const mostReceiptKeys = 16
 
-// kept is the answer that was written before, nil where none was.
+// kept returns the earlier answer, nil for none.
 func (c *Courier) kept() (*keptAnswer, error) {
 	text, err := os.ReadFile(c.answerFile())
 	if errors.Is(err, fs.ErrNotExist) {
@@ -214,7 +210,7 @@ func (c *Courier) kept() (*keptAnswer, error) {
 	return &k, nil
 }
 
-// answer is what is carried, the same bytes as long as key and certificate are the same.
+// answer is the carried file, unchanged while key and certificate are.
 func (c *Courier) answer(a answered) ([]byte, error) {
 	if c.keyless() {
 		return nil, errNoKey
@@ -258,7 +254,7 @@ func (c *Courier) answer(a answered) ([]byte, error) {
 	return k.File, nil
 }
 
-// carry writes an answer, and says ErrCarried.
+// carry writes an answer and returns ErrCarried.
 func (c *Courier) carry(a answered) error {
 	if c.options.Out == "" {
 		return fmt.Errorf("%w: nothing was written, since no file was named for it", ErrCarried)
@@ -275,8 +271,8 @@ func (c *Courier) carry(a answered) error {
 	return ErrCarried
 }
 
-// Contribute gives the receipt where the file has it; else it writes the answer, the same
-// bytes each time, and fails with ErrCarried.
+// Contribute returns the file's receipt, if any; else it writes the answer, always the same bytes,
+// and fails with ErrCarried.
 func (c *Courier) Contribute(_ context.Context, plan study.Hash, body []byte) (Receipt, error) {
 	fail := func(err error) (Receipt, error) {
 		return Receipt{}, fmt.Errorf("contribute to study %s: %w", plan, err)
@@ -306,8 +302,7 @@ func (c *Courier) Contribute(_ context.Context, plan study.Hash, body []byte) (R
 	return r, nil
 }
 
-// Decline writes an answer that says that this party takes no part, and fails with
-// ErrCarried.
+// Decline writes an answer that declines, and fails with ErrCarried.
 func (c *Courier) Decline(context.Context, study.Hash) error { return c.carry(answered{}) }
 
 // Release gives the release.
@@ -332,17 +327,17 @@ func (c *Courier) Release(context.Context, string) (SignedRelease, error) {
 	return r, nil
 }
 
-// Report is for nobody: an answer says no more than what it is.
+// Report does nothing: answers hold no report.
 func (c *Courier) Report(Report) {}
 
-// Keys are the coordinator's, as far as the file says.
+// Keys are the coordinator's, as in the file.
 func (c *Courier) Keys() Keys { return c.keys }
 
-// Renew says how it is done by file.
+// Renew explains renewal by file.
 func (c *Courier) Renew(context.Context) (Identity, error) {
 	return Identity{}, errors.New("by file a certificate is renewed by enrolling again in the same folder: caucus agent enrol --request")
 }
 
-// Close and HangUp do nothing: nobody is called.
+// Close and HangUp do nothing.
 func (c *Courier) Close() error  { return nil }
 func (c *Courier) HangUp() error { return nil }

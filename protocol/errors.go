@@ -12,37 +12,35 @@ import (
 	"caucus/study"
 )
 
-// Errors that keep their meaning across the wire, as do study's.
+// These errors keep their meaning across the wire, as study's do.
 var (
-	// ErrUnavailable: the other end is down, restarting, or cannot store now. Who
-	// calls says whether it tries again: a person's command does not.
+	// ErrUnavailable: the other end is down, restarting, or cannot store now. Callers decide
+	// whether to retry: a person's command does not.
 	ErrUnavailable = errors.New("the coordinator is not available")
-	// ErrHelper: the helper of a study with noise by aggregators is down, or cannot be
-	// reached by the coordinator now.
+	// ErrHelper: the helper of a study with noise by aggregators is down or out of reach.
 	ErrHelper = errors.New("the helper is not available")
-	// ErrBusy: the caller goes beyond a limit of rate or concurrency.
+	// ErrBusy: the caller exceeds a limit of rate or concurrency.
 	ErrBusy = errors.New("too many calls at once: try again later")
 	// ErrDenied: the certificate does not allow this, or no longer.
 	ErrDenied = errors.New("access denied")
 	// ErrExpired: an invitation or a certificate is over.
 	ErrExpired = errors.New("expired")
-	// ErrClock: the two ends do not agree what time it is.
+	// ErrClock: the two ends' clocks disagree.
 	ErrClock = errors.New("the clocks disagree")
-	// ErrNotFound: there is no such study, pool or member, or not for the
-	// caller to see.
+	// ErrNotFound: no such study, pool or member, or none visible to the caller.
 	ErrNotFound = errors.New("not found")
-	// ErrExists: there is another one of that name.
+	// ErrExists: another one has that name.
 	ErrExists = errors.New("exists already")
 	// ErrTooLarge: a body is larger than its receiver takes.
 	ErrTooLarge = errors.New("too large")
-	// ErrDamaged: what arrived is not what was sent or signed.
+	// ErrDamaged: the bytes are not those sent or signed.
 	ErrDamaged = errors.New("damaged")
 	// ErrInvalid: the request makes no sense.
 	ErrInvalid = errors.New("invalid request")
 )
 
-// reasons is how each error travels: a code for any client, and a reason that
-// names the error. The first that matches is taken.
+// reasons maps each error to a code for any client and a reason that names it; the first match
+// counts.
 var reasons = []struct {
 	err    error
 	code   codes.Code
@@ -70,9 +68,8 @@ var reasons = []struct {
 
 const domain = "caucus"
 
-// Status is an error as it travels. An error that has no meaning on the other
-// side becomes an internal error without its text: whoever calls Status logs
-// it first.
+// Status is an error on the wire. One without a meaning on the other side becomes an internal error
+// without its text: log it first.
 func Status(err error) error {
 	if err == nil {
 		return nil
@@ -95,8 +92,7 @@ func Status(err error) error {
 	return status.Error(codes.Internal, "internal error: the coordinator's log says more")
 }
 
-// Reason names the error that Status lets travel, "" for one without a meaning
-// on the other side. It is what logs and metrics may say.
+// Reason names an error that Status passes on, "" for others: safe for logs and metrics.
 func Reason(err error) string {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return "CANCELLED"
@@ -109,7 +105,7 @@ func Reason(err error) string {
 	return ""
 }
 
-// remoteError is the other end's words with the error they mean.
+// remoteError joins the other end's words with the error they mean.
 type remoteError struct {
 	text string
 	is   error
@@ -123,8 +119,7 @@ func (e *remoteError) Error() string {
 }
 func (e *remoteError) Unwrap() error { return e.is }
 
-// FromStatus is the error that a status means, so that errors.Is works for
-// the caller as it did at the other end.
+// FromStatus is the error of a status, so that errors.Is works for the caller too.
 func FromStatus(err error) error {
 	s, ok := status.FromError(err)
 	if err == nil || !ok {
@@ -151,13 +146,12 @@ func FromStatus(err error) error {
 	case codes.Unavailable:
 		return unavailable(s.Message())
 	}
-	// Also an internal error, a deadline and an aborted stream: nothing was
-	// stored that a repeat would store twice.
+	// Internal errors, deadlines and aborted streams too: a repeat stores nothing twice.
 	return &remoteError{s.Message(), ErrUnavailable}
 }
 
-// unavailable explains why a connection failed. The other end's refusal of a
-// certificate arrives as text only; a test holds these words.
+// unavailable explains a failed connection. The other end's refusal of a certificate arrives as
+// text only; a test fixes these words.
 func unavailable(text string) error {
 	switch {
 	case strings.Contains(text, "certificate has expired or is not yet valid"):

@@ -23,10 +23,9 @@ import (
 	"caucus/internal/yamlfile"
 )
 
-// Role is what a certificate lets its holder do.
+// Role is what a certificate permits.
 type Role string
 
-// The roles.
 const (
 	RoleParty       Role = "party"
 	RoleOperator    Role = "operator"
@@ -35,19 +34,17 @@ const (
 	RoleCoordinator Role = "coordinator"
 )
 
-// Caller is who a verified certificate says its holder is.
+// Caller is the holder of a verified certificate.
 type Caller struct {
 	Name   string
 	Role   Role
 	Serial string // of the certificate, hexadecimal
 }
 
-// identityURI is the form of a certificate's only URI name; the common name
-// says the same name again, for people.
+// identityURI begins a certificate's only URI name; the common name repeats it for people.
 const identityURI = "urn:caucus:"
 
-// CheckName refuses names that would not be the same in a certificate, a file
-// name, a log and a plan's roster.
+// CheckName refuses names that a certificate, file name, log or roster would alter.
 func CheckName(name string) error {
 	ok := len(name) >= 1 && len(name) <= 63
 	for i, c := range []byte(name) {
@@ -60,7 +57,7 @@ func CheckName(name string) error {
 	return nil
 }
 
-// CheckAddress refuses what nobody could dial.
+// CheckAddress refuses addresses that nobody could dial.
 func CheckAddress(address string) error {
 	host, port, err := net.SplitHostPort(address)
 	number, bad := strconv.ParseUint(port, 10, 16)
@@ -80,7 +77,7 @@ func CheckAddress(address string) error {
 	return nil
 }
 
-// CallerOfCertificate reads a certificate that was verified already.
+// CallerOfCertificate reads a verified certificate.
 func CallerOfCertificate(c *x509.Certificate) (Caller, error) {
 	if len(c.URIs) == 1 {
 		role, name, ok := strings.Cut(strings.TrimPrefix(c.URIs[0].String(), identityURI), ":")
@@ -95,8 +92,7 @@ func CallerOfCertificate(c *x509.Certificate) (Caller, error) {
 	return Caller{}, fmt.Errorf("%w: the certificate names nobody", ErrDenied)
 }
 
-// CallerOf is who is at the other end of a connection. Only its verified
-// certificate says so.
+// CallerOf is the other end of a connection, by its verified certificate alone.
 func CallerOf(info credentials.AuthInfo) (Caller, error) {
 	tls, ok := info.(credentials.TLSInfo)
 	if !ok {
@@ -112,8 +108,7 @@ func callerOfChains(chains [][]*x509.Certificate) (Caller, error) {
 	return CallerOfCertificate(chains[0][0])
 }
 
-// Identity is what a party or an operator holds: its certificate and key, and
-// whom it trusts. It is a secret.
+// Identity is a party's or operator's secret: its certificate and key, and whom it trusts.
 type Identity struct {
 	// Coordinator is the host:port to dial.
 	Coordinator string `yaml:"coordinator"`
@@ -121,18 +116,17 @@ type Identity struct {
 	CA          string `yaml:"ca"`
 	Certificate string `yaml:"certificate"`
 	Key         string `yaml:"key"`
-	// Signer is the coordinator's public key for plans, receipts and releases, as
-	// the invitation named it; Successions lead from it to the one it signs with
-	// now.
+	// Signer is the coordinator's public key for documents, from the invitation; Successions lead
+	// from it to the present one.
 	Signer      SignerKey `yaml:"signer"`
 	Successions []Signed  `yaml:"successions,omitempty"`
 }
 
-// Keys are those that the coordinator signs with, as far as this identity knows.
+// Keys are the coordinator's signing keys, as far as this identity knows.
 func (id Identity) Keys() (Keys, error) { return FollowKeys(id.Signer, id.Successions) }
 
-// Follow is the identity after its coordinator changed its keys, and whether that
-// is news: it trusts the new authority only.
+// Follow is the identity after its coordinator changed keys, and whether it changed: it trusts the
+// new authority only.
 func (id Identity) Follow(k Keys) (Identity, bool) {
 	if len(k.signed) == len(id.Successions) {
 		return id, false
@@ -141,8 +135,7 @@ func (id Identity) Follow(k Keys) (Identity, bool) {
 	return id, true
 }
 
-// Outdated says whether the certificate is of an authority that handed over to the
-// one trusted now: it should be renewed.
+// Outdated reports a certificate of a former authority, which should be renewed.
 func (id Identity) Outdated() bool {
 	leaf, err := id.leaf()
 	if err != nil {
@@ -172,8 +165,8 @@ func LoadIdentity(path string) (Identity, error) {
 	return id, nil
 }
 
-// Save writes the file with mode 0600, replacing one there. After it returns
-// the file survives a crash; a crash before leaves the old one.
+// Save writes the file with mode 0600, replacing one there. Once it returns the file survives a
+// crash; a crash before keeps the old one.
 func (id Identity) Save(path string) error {
 	text, err := yaml.Marshal(id)
 	if err == nil {
@@ -185,7 +178,7 @@ func (id Identity) Save(path string) error {
 	return nil
 }
 
-// Caller is who the identity's certificate says it is.
+// Caller is the holder by the identity's certificate.
 func (id Identity) Caller() (Caller, error) {
 	leaf, err := id.leaf()
 	if err != nil {
@@ -194,7 +187,7 @@ func (id Identity) Caller() (Caller, error) {
 	return CallerOfCertificate(leaf)
 }
 
-// Validity is from when to when the certificate is valid.
+// Validity is the certificate's period.
 func (id Identity) Validity() (notBefore, notAfter time.Time, err error) {
 	leaf, err := id.leaf()
 	if err != nil {
@@ -211,8 +204,7 @@ func (id Identity) leaf() (*x509.Certificate, error) {
 	return x509.ParseCertificate(pair.Certificate[0])
 }
 
-// decodeSecret reads the YAML of a secret file. Its errors name keys of it, and no
-// value.
+// decodeSecret reads a secret YAML file. Its errors name keys, never values.
 func decodeSecret(path string, text []byte, v any) error {
 	file, err := yamlfile.Parse(path, text)
 	if err != nil {
@@ -221,9 +213,8 @@ func decodeSecret(path string, text []byte, v any) error {
 	return file.Decode(v)
 }
 
-// WriteSecret writes a file of mode 0600 whole or not at all, and durably. Its
-// errors name the file and not what it was to be renamed from, so that the same
-// trouble is the same error.
+// WriteSecret writes a file of mode 0600 whole or not at all, durably. Its errors name the file and
+// no temporary one, so the same fault gives the same error.
 func WriteSecret(path string, text []byte) error {
 	err := writeSecret(path, text)
 	var file *fs.PathError
@@ -267,7 +258,7 @@ func CheckSecret(path string) error {
 	return err
 }
 
-// maxSecret bounds what is read as a key or identity file: a few pages.
+// maxSecret bounds a key or identity file: a few pages.
 const maxSecret = 1 << 16
 
 func readSecret(path string) ([]byte, error) {

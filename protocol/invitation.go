@@ -15,29 +15,28 @@ import (
 	"caucus/protocol/pb"
 )
 
-// Invitation lets its holder enrol, once, before it expires; of role RoleToken it is a
-// join token, and lets as many as its quota says: see Join. It is a secret: a
-// short-lived certificate with its key, and whom to trust.
+// Invitation lets its holder enrol once before it expires; with RoleToken it is a join token for as
+// many as its quota: see Join. It is a secret: a short-lived certificate with its key, and whom to
+// trust.
 type Invitation struct {
 	Coordinator string `json:"coordinator"`
 	Name        string `json:"name"`
 	Role        Role   `json:"role"`
-	// Prefix is what a join token's names begin with.
+	// Prefix begins the names of a join token.
 	Prefix      string    `json:"prefix,omitempty"`
 	Expires     time.Time `json:"expires"`
 	CA          []byte    `json:"ca"`          // DER
 	Certificate []byte    `json:"certificate"` // DER
 	Key         []byte    `json:"key"`         // PKCS #8
-	// Signer is the key that the coordinator began with, and Successions lead from
-	// it to the one it signs with now: what it signed before is good too.
+	// Signer is the coordinator's first key; Successions lead to its present one. Signatures by all
+	// of them count.
 	Signer      SignerKey `json:"signer"`
 	Successions []Signed  `json:"successions,omitempty"`
 }
 
 const invitationPrefix = "caucus-invitation-1."
 
-// Invite makes an invitation and the serial of its certificate, which is how
-// the store knows it.
+// Invite makes an invitation and its certificate's serial, by which the store knows it.
 func (a *Authority) Invite(v Invitation, now time.Time) (Invitation, string, error) {
 	fail := func(err error) (Invitation, string, error) {
 		return Invitation{}, "", fmt.Errorf("make invitation: %w", err)
@@ -61,8 +60,7 @@ func (a *Authority) Invite(v Invitation, now time.Time) (Invitation, string, err
 	return v, c.SerialNumber.Text(16), nil
 }
 
-// String is the invitation as one line of text, to be sent over a channel that
-// the two sides trust.
+// String is the invitation as a line of text for a trusted channel.
 func (v Invitation) String() string {
 	b, err := json.Marshal(v)
 	if err != nil {
@@ -88,8 +86,8 @@ func ParseInvitation(text string) (Invitation, error) {
 	return v, CheckName(v.Name)
 }
 
-// Enrolment is a new key and the request for its certificate. It is saved
-// before it is used, so that after a lost answer the same key asks again.
+// Enrolment is a new key and its certificate request. Saved before use, the same key asks again
+// after a lost answer.
 type Enrolment struct{ key any }
 
 // NewEnrolment makes the key. It never leaves this machine.
@@ -118,8 +116,7 @@ func (e Enrolment) Request() ([]byte, error) {
 	return x509.CreateCertificateRequest(rand.Reader, &x509.CertificateRequest{}, e.key)
 }
 
-// identity puts the issued certificate and its key together and checks that
-// they belong together.
+// identity joins the issued certificate and its key, and checks that they match.
 func (e Enrolment) identity(coordinator, ca string, keys Keys, certificate []byte) (Identity, error) {
 	der, err := x509.MarshalPKCS8PrivateKey(e.key)
 	if err != nil {
@@ -138,9 +135,8 @@ func (e Enrolment) identity(coordinator, ca string, keys Keys, certificate []byt
 	return id, nil
 }
 
-// Enrol redeems an invitation. The same enrolment again, after a lost answer,
-// gives the same certificate; another one finds the invitation used (ErrDenied)
-// or expired (ErrExpired).
+// Enrol redeems an invitation. The same enrolment gives the same certificate again; another one
+// finds the invitation used (ErrDenied) or expired (ErrExpired).
 func Enrol(ctx context.Context, v Invitation, e Enrolment, o DialOptions) (Identity, error) {
 	id, err := redeem(ctx, v, e, "", o)
 	if err != nil {
@@ -149,8 +145,7 @@ func Enrol(ctx context.Context, v Invitation, e Enrolment, o DialOptions) (Ident
 	return id, nil
 }
 
-// redeem makes the call with the invitation's own certificate, and asks for a name where it
-// is not empty.
+// redeem calls with the invitation's certificate, and asks for a name where not empty.
 func redeem(ctx context.Context, v Invitation, e Enrolment, name string, o DialOptions) (Identity, error) {
 	key, err := x509.ParsePKCS8PrivateKey(v.Key)
 	if err != nil {
@@ -179,7 +174,7 @@ func redeem(ctx context.Context, v Invitation, e Enrolment, name string, o DialO
 	return e.identity(o.Coordinator, ca, keys, certificate)
 }
 
-// Renew gets a certificate with a new date, for a new key.
+// Renew gets a new certificate for a new key.
 func (c *Client) Renew(ctx context.Context) (Identity, error) {
 	e, err := NewEnrolment()
 	if err != nil {
@@ -210,7 +205,7 @@ func (a *Authority) IssueOwn(coordinator string, caller Caller, signer SignerKey
 	return id, c, err
 }
 
-// enrol has a key certified, under a name where it is not empty.
+// enrol has a key certified, under a name where not empty.
 func (c *Client) enrol(ctx context.Context, e Enrolment, name string, call enrolCall) ([]byte, error) {
 	request, err := e.Request()
 	if err != nil {

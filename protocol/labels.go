@@ -7,15 +7,14 @@ import (
 	"strings"
 )
 
-// Labels say what a party is one of, as in site=ward, region=north: an operator gives
-// them, never the party itself. They are public among a study's members as far as a
-// roster was chosen by them.
+// Labels describe a party, as in site=ward, region=north. Operators set them, never the party. A
+// study's members see them as far as a roster was chosen by them.
 type Labels map[string]string
 
 // mostLabels bounds the labels of one party.
 const mostLabels = 16
 
-// ParseLabels reads KEY=VALUE, one each.
+// ParseLabels reads KEY=VALUE pairs.
 func ParseLabels(pairs []string) (Labels, error) {
 	l := Labels{}
 	for _, p := range pairs {
@@ -31,7 +30,7 @@ func ParseLabels(pairs []string) (Labels, error) {
 	return l, l.Check()
 }
 
-// Check refuses labels that would not be the same in a plan, a log and a table.
+// Check refuses labels that a plan, log or table would alter.
 func (l Labels) Check() error {
 	if len(l) > mostLabels {
 		return fmt.Errorf("%d labels: at most %d are kept of a party", len(l), mostLabels)
@@ -46,7 +45,7 @@ func (l Labels) Check() error {
 	return nil
 }
 
-// Have says whether all of some labels are among these.
+// Have says whether these include all wanted labels.
 func (l Labels) Have(wanted Labels) bool {
 	for key, value := range wanted {
 		if l[key] != value {

@@ -11,8 +11,7 @@ import (
 	"google.golang.org/grpc"
 )
 
-// line is a client's way to its coordinator. It connects with the first call, and after
-// hangUp with the next.
+// line is a client's connection to its coordinator, opened by the first call and after hangUp.
 type line struct {
 	make func(*sockets) (*grpc.ClientConn, error)
 
@@ -46,8 +45,8 @@ func (l *line) current() *grpc.ClientConn {
 // Close ends it for good.
 func (l *line) Close() error { return l.current().Close() }
 
-// hangUp closes what is open: the goodbyes of HTTP/2 and TLS are said, and then there is
-// no socket any more, nor anything of it that this system would still send by itself.
+// hangUp closes what is open: after the goodbyes of HTTP/2 and TLS no socket remains, nor data that
+// this system would still send.
 func (l *line) hangUp() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -62,20 +61,19 @@ func (l *line) hangUp() error {
 	return errors.Join(err, failed)
 }
 
-// sockets are what a connection has open below TLS.
+// sockets are a connection's sockets below TLS.
 type sockets struct {
 	mu     sync.Mutex // guards what follows
 	all    map[*socket]bool
 	closed bool
 }
 
-// socket is one of them.
 type socket struct {
 	net.Conn
 	of *sockets
 }
 
-// Close drops what is not sent by then, where the set was told so.
+// Close drops unsent data after leaveNothing.
 func (s *socket) Close() error {
 	s.of.mu.Lock()
 	delete(s.of.all, s)
@@ -83,7 +81,7 @@ func (s *socket) Close() error {
 	return s.Conn.Close()
 }
 
-// opened takes a socket before its first byte is sent; not after close.
+// opened registers a socket before its first byte; not after close.
 func (s *sockets) opened(c net.Conn) (*socket, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -98,8 +96,7 @@ func (s *sockets) opened(c net.Conn) (*socket, error) {
 	return one, nil
 }
 
-// leaveNothing has the end of each socket drop what is not sent by then, so that the system
-// does not send it again later.
+// leaveNothing has each socket drop its unsent data at its end, so the system does not resend it.
 func (s *sockets) leaveNothing() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -110,7 +107,7 @@ func (s *sockets) leaveNothing() {
 	}
 }
 
-// close ends those that are still there, and takes no more.
+// close ends the remaining sockets, and takes no more.
 func (s *sockets) close() {
 	s.mu.Lock()
 	s.closed = true

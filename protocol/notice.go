@@ -12,12 +12,11 @@ import (
 	"caucus/study"
 )
 
-// Notice is how a study stands for one party, as a list says it to who can call: signed,
-// since it is carried.
+// Notice is a study's state for one party, as callers get it in a list, but signed since carried.
 type Notice struct {
 	Plan  study.Hash    `json:"plan"`
 	Party study.PartyID `json:"party"`
-	// At is when it was signed, by the coordinator's clock.
+	// At is its time by the coordinator's clock.
 	At          time.Time   `json:"at"`
 	State       study.State `json:"state"`
 	Reason      string      `json:"reason"`
@@ -25,13 +24,12 @@ type Notice struct {
 	Mine        bool        `json:"mine"`
 	Lost        bool        `json:"lost"`
 	Amendments  int         `json:"amendments"`
-	// Ledger is how far the coordinator's ledger was.
+	// Ledger is the head of the coordinator's ledger.
 	Ledger privacy.Head `json:"ledger"`
-	// SealKey is the SHA-256 of the public key to which answers are sealed; empty where
-	// the study takes none.
+	// SealKey is the SHA-256 of the public key for answers; empty where the study takes none.
 	SealKey keyDigest `json:"seal_key"`
-	// Run names the coordinator's process that signed it: who shows it knew, when it read
-	// it, all that it had heard before that process began.
+	// Run names the signing coordinator process: whoever shows it knew, on reading, all it had
+	// heard before that process began.
 	Run keyDigest `json:"run"`
 }
 
@@ -56,8 +54,8 @@ func (n Notice) Sign(s *Signer) (Signed, error) {
 	return Signed{Document: document, Signature: s.Sign(NoticeDocument, document)}, nil
 }
 
-// ParseNotice reads a notice that the coordinator signed with its newest key: an earlier
-// one may be in others' hands, and a notice says what holds now.
+// ParseNotice reads a notice signed with the coordinator's newest key: others may hold earlier
+// keys, and a notice says what holds now.
 func ParseNotice(s Signed, keys Keys) (Notice, error) {
 	var n Notice
 	if err := keys.Newest().Verify(NoticeDocument, s.Document, s.Signature); err != nil {
@@ -76,7 +74,7 @@ func decodeNotice(document []byte, n *Notice) error {
 	return nil
 }
 
-// noticesAtOnce is how many notices a call asks for: some 700 bytes each come back.
+// noticesAtOnce bounds the notices of a call, some 700 bytes each.
 const noticesAtOnce = 300
 
 // carriedNotice is a notice and, where the party's answer was accepted, its receipt,

@@ -13,8 +13,8 @@ import (
 	"caucus/study"
 )
 
-// pack is a study as it is carried to parties: what they would be sent if they could
-// call, each part with the coordinator's signature or under a hash that has one.
+// pack is a carried study: what parties would be sent on a call, each part signed by the
+// coordinator or under a signed hash.
 type pack struct {
 	notices     []carriedNotice // one for each party
 	successions []Signed
@@ -85,9 +85,8 @@ func decodePack(file []byte) (p pack, err error) {
 	return p, nil
 }
 
-// Pack makes the file that carries a study to parties of its roster, all of them where
-// none is named: how it stands for each, plan, amendments and pool, and once there is a
-// release that all of them may read, the release.
+// Pack makes the file that carries a study to parties of its roster, by default all: its state for
+// each, plan, amendments, pool, and a release that all of them may read.
 func (c *Client) Pack(ctx context.Context, ref string, parties []study.PartyID) (file []byte, s Study, err error) {
 	fail := func(err error) ([]byte, Study, error) {
 		return nil, Study{}, fmt.Errorf("pack study %s: %w", ref, err)
@@ -107,7 +106,7 @@ func (c *Client) Pack(ctx context.Context, ref string, parties []study.PartyID) 
 	if p.notices, p.sealKey, err = c.notices(ctx, s.Hash.String(), parties); err != nil {
 		return fail(err)
 	}
-	// What a notice counts was there when it was signed.
+	// The notices may count newer amendments.
 	if s, err = c.show(ctx, s.Hash.String()); err != nil {
 		return fail(err)
 	}
@@ -153,19 +152,19 @@ func (c *Client) packed(p pack, s Study) ([]byte, Study, error) {
 	return file, s, nil
 }
 
-// Accepted is what came of an answer that was carried to the coordinator.
+// Accepted is the result of a carried answer.
 type Accepted struct {
 	Party study.PartyID `json:"party"`
 	Study study.Hash    `json:"plan"`
 	Name  string        `json:"study"`
 	// Declined: the party takes no part.
 	Declined bool `json:"declined"`
-	// File is what to carry back: how the study stands for the party, and the receipt.
+	// File is to be carried back: the study's state for the party, and the receipt.
 	File []byte `json:"-"`
 }
 
-// Accept hands an answer file to the coordinator, which takes what is in it as it would
-// from the party's own call, or says why not. The same file again has the same effect.
+// Accept submits an answer file; the coordinator treats it like the party's own call. It is
+// idempotent.
 func (c *Client) Accept(ctx context.Context, answer []byte) (Accepted, error) {
 	fail := func(err error) (Accepted, error) { return Accepted{}, fmt.Errorf("accept answer: %w", err) }
 	ctx, cancel := context.WithTimeout(ctx, c.transfer)
@@ -203,7 +202,7 @@ func (c *Client) Accept(ctx context.Context, answer []byte) (Accepted, error) {
 	return a, nil
 }
 
-// opened is a pack as one party reads it: all that is signed was checked.
+// opened is a pack as one party reads it, with all signatures checked.
 type opened struct {
 	pack
 	keys   Keys
@@ -212,7 +211,7 @@ type opened struct {
 	study  Study
 }
 
-// openPack checks all of a pack for a party that knows these keys of its coordinator.
+// openPack checks a pack for a party that knows these coordinator keys.
 func openPack(p pack, keys Keys, party study.PartyID) (opened, error) {
 	o := opened{pack: p, keys: keys}
 	fail := func(err error) (opened, error) { return opened{}, fmt.Errorf("read %s: %w", PackFile, err) }
@@ -285,6 +284,5 @@ func openPack(p pack, keys Keys, party study.PartyID) (opened, error) {
 	return o, nil
 }
 
-// aheadOf is by how much a notice's time is ahead of a clock. A file takes its time, so a
-// clock that is ahead of it says nothing.
+// aheadOf is a notice's lead over a clock. Files take time, so a clock ahead of it says nothing.
 func (n Notice) aheadOf(now time.Time) time.Duration { return max(0, n.At.Sub(now)) }

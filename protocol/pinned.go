@@ -12,13 +12,12 @@ import (
 	"time"
 )
 
-// PinnedTLS is either end of a connection between two signers that know each other's key and
-// share no authority: TLS 1.3, each with a certificate that it made for its own signing key, and
-// only with the holder of the other's. Nothing else of a certificate is looked at: it has no
-// date, a pinned key is good until it is taken back.
+// PinnedTLS connects two signers that know each other's key and share no authority: TLS 1.3, each
+// with a certificate for its own signing key, and only with the holder of the other's. Nothing else
+// of a certificate counts: it has no date, and a pinned key holds until withdrawn.
 //
-// The same key signs documents. Those signatures are Ed25519ctx, of a context of their own,
-// so that none is one of TLS, and the other way round.
+// The same key signs documents. Those signatures are Ed25519ctx with their own context, so none is
+// one of TLS, and vice versa.
 func PinnedTLS(own *Signer, other SignerKey) (*tls.Config, error) {
 	if own.Key() == other {
 		return nil, errors.New("both ends have one key")
@@ -36,8 +35,8 @@ func PinnedTLS(own *Signer, other SignerKey) (*tls.Config, error) {
 		MinVersion:   tls.VersionTLS13,
 		Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: own.key}},
 		ClientAuth:   tls.RequireAnyClientCert,
-		// No authority signed the other's certificate: VerifyConnection holds its key against
-		// the pin, at both ends and on every connection.
+		// No authority signed the other's certificate: VerifyConnection compares its key with the
+		// pin, at both ends of every connection.
 		InsecureSkipVerify:     true,
 		SessionTicketsDisabled: true,
 		VerifyConnection: func(s tls.ConnectionState) error {

@@ -16,10 +16,8 @@ import (
 // MaxPool bounds a pool's canonical bytes.
 const MaxPool = 512 << 20
 
-// Pool fetches the canonical bytes of a study's pool, for auxdata.ReadCSV. They
-// have the digest that the plan names. With a folder, they are kept there as
-// pool-DIGEST.csv and found again; a download that was interrupted, whatever
-// ended it, goes on where it stopped.
+// Pool fetches a study's pool in canonical bytes, for auxdata.ReadCSV, with the digest in the plan.
+// A folder keeps them as pool-DIGEST.csv for reuse; an interrupted download resumes there.
 func (c *Client) Pool(ctx context.Context, s Study, folder string) ([]byte, error) {
 	fail := func(err error) ([]byte, error) {
 		return nil, fmt.Errorf("fetch pool of study %s: %w", s.Name, err)
@@ -63,15 +61,15 @@ func (c *Client) Pool(ctx context.Context, s Study, folder string) ([]byte, erro
 	return data, nil
 }
 
-// downloadPool appends what is missing of a.Data, to a file as well.
+// downloadPool appends the missing part to a.Data, and to a file.
 func (c *Client) downloadPool(ctx context.Context, s Study, a *Assembly, file io.Writer) ([]byte, error) {
 	stream, err := c.studies.DownloadPool(ctx, &pb.DownloadRequest{Study: s.Hash.String(), Offset: uint64(len(a.Data))})
 	if err != nil {
 		return nil, FromStatus(err)
 	}
 	have := len(a.Data)
-	// Each chunk is in the file before the next is taken: whatever ends this
-	// process, the next one goes on from there. The digest decides at the end.
+	// Each chunk is in the file before the next is taken: any later process resumes there. The
+	// digest decides at the end.
 	keep := func(*pb.Chunk) error {
 		_, err := file.Write(a.Data[have:])
 		have = len(a.Data)
@@ -90,8 +88,7 @@ func (c *Client) downloadPool(ctx context.Context, s Study, a *Assembly, file io
 	return data, nil
 }
 
-// UploadPool stores a pool's canonical bytes with the coordinator. One that is
-// there already is not sent again.
+// UploadPool stores a pool's canonical bytes with the coordinator, unless it has them.
 func (c *Client) UploadPool(ctx context.Context, digest auxdata.Digest, canonical []byte) error {
 	ctx, cancel := context.WithTimeout(ctx, c.transfer)
 	defer cancel()

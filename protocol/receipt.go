@@ -9,16 +9,14 @@ import (
 	"caucus/study"
 )
 
-// Receipt says that a contribution is stored. It can be shown to others: the
-// signature is over Document.
+// Receipt proves to others, by its signature over Document, that a contribution is stored.
 type Receipt struct {
 	Plan     study.Hash       `json:"plan"`
 	Party    study.PartyID    `json:"party"`
 	Body     study.BodyDigest `json:"body"`
 	Size     int              `json:"size"` // of the body in bytes
 	Received time.Time        `json:"received"`
-	// Ledger is how far the coordinator's own ledger was: whoever keeps
-	// receipts can tell if it ever goes back.
+	// Ledger is the head of the coordinator's ledger: kept receipts show if it ever goes back.
 	Ledger privacy.Head `json:"ledger"`
 
 	Document  []byte `json:"-"`

@@ -11,24 +11,21 @@ import (
 	"caucus/study/kinds"
 )
 
-// SignedRelease is a release with the bytes the coordinator signed. As JSON it
-// is one file that can be checked offline:
+// SignedRelease is a release with its signed bytes. As JSON it is one file that can be checked
+// offline:
 //
 //	{"release": …, "signature": base64, "signer": hexadecimal}
 //
-// Where the coordinator had changed its key, "successions" lead from its first one
-// to the one that signed.
-//
-// The signature is over the release's compact bytes, so indenting the file
-// changes nothing. A simulated release has no signature: nobody signs it.
+// After a change of keys, "successions" lead from the coordinator's first key to the signing one.
+// The signature is over the release's compact bytes, so indenting changes nothing. A simulated
+// release has no signature.
 type SignedRelease struct {
 	Release   study.Release
 	Document  []byte
 	Signature []byte
-	// Signer is the key that the file names; whose it is, the file cannot say.
+	// Signer is the key named in the file, which cannot say whose it is.
 	Signer SignerKey
-	// Successions are how the coordinator changed its keys, each signed by the key
-	// before it.
+	// Successions are the coordinator's changes of keys, each signed by the key before.
 	Successions []Signed
 }
 
@@ -39,7 +36,7 @@ type signedReleaseFile struct {
 	Successions []Signed        `json:"successions,omitempty"`
 }
 
-// ErrUnsigned: a release without a signature, as simulations make.
+// ErrUnsigned: the release has no signature, as from a simulation.
 var ErrUnsigned = errors.New("the release has no signature")
 
 // MarshalJSON writes the file.
@@ -51,9 +48,8 @@ func (r SignedRelease) MarshalJSON() ([]byte, error) {
 	return json.Marshal(f)
 }
 
-// ReadRelease reads the file that MarshalJSON wrote, whatever its white space.
-// It checks nothing: see Check and verify.Release. Fields that a release
-// does not have are refused, because nothing would look at them.
+// ReadRelease reads MarshalJSON's file with any white space, unchecked: see Check and
+// verify.Release. It refuses fields that a release lacks, since nothing would check them.
 func ReadRelease(file []byte) (SignedRelease, error) {
 	fail := func(err error) (SignedRelease, error) {
 		return SignedRelease{}, fmt.Errorf("not a release file, as caucus study result --out writes: %w", err)
@@ -79,8 +75,7 @@ func ReadRelease(file []byte) (SignedRelease, error) {
 	if err := study.DecodeStrictly(r.Document, &r.Release); err != nil {
 		return fail(err)
 	}
-	// A name given twice, or in other letters, reads as one thing here and as
-	// another elsewhere.
+	// Repeated names, or names in other letter case, read differently elsewhere.
 	var whole bytes.Buffer
 	if err := json.Compact(&whole, file); err != nil {
 		return fail(err)
@@ -99,8 +94,8 @@ func ReadRelease(file []byte) (SignedRelease, error) {
 	return r, nil
 }
 
-// Check says whether key signed the release: ErrUnsigned if nobody did, an error
-// that wraps ErrDamaged if another key did or the bytes are others.
+// Check checks that key signed the release: ErrUnsigned without a signature; an error that wraps
+// ErrDamaged for another key or other bytes.
 func (r SignedRelease) Check(key Verifier) error {
 	if len(r.Signature) == 0 {
 		return ErrUnsigned
@@ -108,8 +103,8 @@ func (r SignedRelease) Check(key Verifier) error {
 	return key.Verify(ReleaseDocument, r.Document, r.Signature)
 }
 
-// checkForm refuses a release of another form as study.ErrForm, with what every form says
-// alike: the form, the version that made it, and the ledger's lines.
+// checkForm refuses a release of another form with study.ErrForm, and returns what all forms share:
+// the form, the version that made it, and the ledger's lines.
 func checkForm(document []byte) (study.Manifest, error) {
 	var release struct {
 		Manifest struct {

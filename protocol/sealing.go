@@ -11,9 +11,8 @@ import (
 	"caucus/study"
 )
 
-// What a helper's share is sealed with: HPKE (RFC 9180) to a key of ML-KEM-768 and X25519
-// together, so that who keeps sealed shares until there is a machine that breaks the one
-// still has the other before him.
+// A helper's share is sealed by HPKE (RFC 9180) to a key of ML-KEM-768 and X25519 together: a kept
+// share stays closed to a machine that breaks only one of them.
 var (
 	sealingKEM  = hpke.MLKEM768X25519()
 	sealingKDF  = hpke.HKDFSHA256()
@@ -23,10 +22,10 @@ var (
 // sealingInfo is HPKE's info: a box for another purpose does not open.
 const sealingInfo = "caucus helper share 2"
 
-// SealOverhead is by how many bytes a sealed share is longer than the share.
+// SealOverhead is the bytes that sealing adds to a share.
 const SealOverhead = 1120 + 16
 
-// SealingKey opens what was sealed to its public part. It is a helper's.
+// SealingKey is a helper's key for opening sealed shares.
 type SealingKey struct{ key hpke.PrivateKey }
 
 // NewSealingKey makes a key.
@@ -67,11 +66,11 @@ func (k *SealingKey) Save(path string) error {
 	return nil
 }
 
-// Public is what others seal to, 1216 bytes.
+// Public is the sealing half, 1216 bytes.
 func (k *SealingKey) Public() []byte { return k.key.PublicKey().Bytes() }
 
-// KeyPin is the SHA-256 of a public sealing key: what a party's policy pins. As text it is
-// hexadecimal.
+// KeyPin is the SHA-256 of a public sealing key, as pinned in a party's policy; hexadecimal as
+// text.
 type KeyPin [sha256.Size]byte
 
 // SealingPin is that of a public sealing key.
@@ -92,23 +91,22 @@ func (p *KeyPin) UnmarshalText(text []byte) error {
 	return err
 }
 
-// ShareBinding says what a sealed share belongs to. It is authenticated with the share: a
-// box opens under its own binding only.
+// ShareBinding says what a sealed share belongs to. A share opens only under its own binding.
 type ShareBinding struct {
 	Plan study.Hash
-	// Acceptance is the digest of the helper's acceptance that the share was made under. A
-	// helper that was put back to before it accepts the plan anew, under another verify key,
-	// and opens nothing of before.
+	// Acceptance is the digest of the helper's acceptance under which the share was made. A helper
+	// that was put back accepts the plan anew, under another verify key, and opens no earlier
+	// share.
 	Acceptance study.Hash
 	Party      study.PartyID
 	Weight     int64 // ballots or records, public
-	// Head is nonce and public share, which both servers get alike.
+	// Head is nonce and public share, alike for both servers.
 	Head []byte
-	// Other digests the part that the other server gets.
+	// Other digests the other server's part.
 	Other [sha256.Size]byte
 }
 
-// bytes are HPKE's associated data: each field of a fixed length, or its length before it.
+// bytes are HPKE's associated data: fields of fixed length or preceded by their length.
 func (b ShareBinding) bytes() []byte {
 	out := append(append([]byte("helper"), b.Plan[:]...), b.Acceptance[:]...)
 	for _, field := range [][]byte{[]byte(b.Party), b.Head} {
@@ -137,7 +135,7 @@ func SealShare(public []byte, b ShareBinding, share []byte) ([]byte, error) {
 	return append(enc, box...), nil
 }
 
-// OpenShare opens what was sealed under exactly this binding; an error wraps ErrDamaged.
+// OpenShare opens a share sealed under exactly this binding; errors wrap ErrDamaged.
 func (k *SealingKey) OpenShare(b ShareBinding, sealed []byte) ([]byte, error) {
 	const enc = SealOverhead - 16
 	if len(sealed) < SealOverhead {

@@ -14,21 +14,18 @@ import (
 	"caucus/study"
 )
 
-// Shown is a document that a coordinator signed and that tells how far its ledger
-// was. Whoever holds one can show it to the coordinator: if its ledger lacks that
-// entry, it was put back to an older state, whatever else is said.
+// Shown is a document signed by a coordinator about its ledger's head. Its holder can show it to
+// the coordinator: a ledger without that entry was put back.
 type Shown struct {
 	Kind      Document `json:"kind"`
 	Document  []byte   `json:"document"`
 	Signature []byte   `json:"signature"`
 }
 
-// MaxShown is how many bytes of a document are shown at most: heads and receipts
-// have a few hundred.
+// MaxShown bounds a shown document: heads and receipts have a few hundred bytes.
 const MaxShown = 64 << 10
 
-// SignedHead is a head as a coordinator signs it: nothing else is in it, so that
-// the same head is the same bytes.
+// SignedHead is a signed head and nothing else, so the same head has the same bytes.
 func SignedHead(h privacy.Head, s *Signer) Shown {
 	document, err := json.Marshal(headDocument{h})
 	if err != nil {
@@ -41,8 +38,7 @@ type headDocument struct {
 	Ledger privacy.Head `json:"ledger"`
 }
 
-// Head checks the signature and says how far the ledger was when the document was
-// signed. An error wraps ErrDamaged.
+// Head checks the signature and returns the ledger's head at signing. Errors wrap ErrDamaged.
 func (s Shown) Head(key Verifier) (privacy.Head, error) {
 	fail := func(err error) (privacy.Head, error) {
 		return privacy.Head{}, fmt.Errorf("%w: %s: %v", ErrDamaged, s.Kind, err)
@@ -104,7 +100,7 @@ func (s Shown) proto() *pb.Shown {
 	return &pb.Shown{Kind: string(s.Kind), Document: s.Document, Signature: s.Signature}
 }
 
-// ShownOf reads what a caller showed, the zero Shown if nothing.
+// ShownOf reads a caller's document, the zero Shown for none.
 func ShownOf(s *pb.Shown) Shown {
 	if s == nil {
 		return Shown{}
@@ -112,9 +108,8 @@ func ShownOf(s *pb.Shown) Shown {
 	return Shown{Document(s.Kind), s.Document, s.Signature}
 }
 
-// memory keeps the newest document that a coordinator signed, in a file where it
-// has a path. Newest is by the ledger's number. Of two documents about the same
-// number the first is kept: if they contradict each other it is the proof.
+// memory keeps a coordinator's newest signed document, in a file if it has a path. Newest is by the
+// ledger's number. Of two documents with one number it keeps the first: a contradiction is proof.
 type memory struct {
 	path string
 
@@ -130,7 +125,6 @@ type remembered struct {
 	Helpers []HelperLine `json:"helpers,omitempty"`
 }
 
-// openMemory reads what was kept.
 func openMemory(path string, keys Verifier) (*memory, error) {
 	m := &memory{path: path}
 	return m, m.read(keys)
@@ -164,15 +158,14 @@ func (m *memory) read(keys Verifier) error {
 	return nil
 }
 
-// newest is what is shown.
+// newest is the document to show.
 func (m *memory) newest() (Shown, privacy.Head) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.held, m.head
 }
 
-// keep remembers a document if it is newer. What another process of the same
-// identity kept meanwhile is not lost.
+// keep remembers a newer document, and preserves what other processes of the identity kept.
 func (m *memory) keep(s Shown, head privacy.Head, keys Verifier) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -186,7 +179,7 @@ func (m *memory) keep(s Shown, head privacy.Head, keys Verifier) error {
 	return m.write()
 }
 
-// keepHelper remembers what a release says of its helper, and the helper signed.
+// keepHelper remembers a release's statement of its helper, signed by the helper.
 func (m *memory) keepHelper(r study.Release, keys Verifier) error {
 	l, ok := HelperLineOf(r)
 	if !ok {
@@ -210,14 +203,14 @@ func (m *memory) add(l HelperLine) {
 	}
 }
 
-// helperBack says how a helper contradicts itself, nil if none does.
+// helperBack says how a helper contradicts itself; else nil.
 func (m *memory) helperBack() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return CheckHelperLines(m.helpers)
 }
 
-// write writes the file. The lock is held.
+// write writes the file. The caller holds the lock.
 func (m *memory) write() error {
 	if m.path == "" {
 		return nil

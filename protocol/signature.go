@@ -11,8 +11,8 @@ import (
 	"fmt"
 )
 
-// Document is a kind of signed document. It is the signature's context
-// (Ed25519ctx, RFC 8032), so that a signature of one kind is none of another.
+// Document is a kind of signed document. It is the signature's context (Ed25519ctx, RFC 8032), so
+// that signatures of different kinds never match.
 type Document string
 
 // The kinds of signed document.
@@ -20,7 +20,7 @@ const (
 	PlanDocument    Document = "caucus plan 1"
 	ReceiptDocument Document = "caucus receipt 1"
 	ReleaseDocument Document = "caucus release 1"
-	// HeadDocument says how far the coordinator's ledger is.
+	// HeadDocument states the head of the coordinator's ledger.
 	HeadDocument Document = "caucus head 1"
 	// SuccessionDocument hands over from a signing key to the next.
 	SuccessionDocument Document = "caucus succession 1"
@@ -34,14 +34,14 @@ const (
 	SetDocument Document = "caucus set 1"
 	// ShareDocument is an aggregator's release of its share of the sum.
 	ShareDocument Document = "caucus share 1"
-	// NoticeDocument says how a study stands for a party that cannot call.
+	// NoticeDocument states a study for a party that cannot call.
 	NoticeDocument Document = "caucus notice 1"
 	// ApprovalDocument is a person's, at a party.
 	ApprovalDocument Document = "caucus approval 1"
 )
 
-// SignerKey is the public key of who signs documents: the coordinator, or a
-// person who approves at a party. As text it is hexadecimal.
+// SignerKey is a public key for documents: the coordinator's, or an approver's at a party.
+// Hexadecimal as text.
 type SignerKey [ed25519.PublicKeySize]byte
 
 // MarshalText writes hexadecimal.
@@ -59,15 +59,13 @@ func (k *SignerKey) UnmarshalText(text []byte) error {
 // String is the key in hexadecimal.
 func (k SignerKey) String() string { return hex.EncodeToString(k[:]) }
 
-// Verifier says whether the coordinator signed exactly these bytes as this kind
-// of document; an error wraps ErrDamaged. A SignerKey is one, and so are the Keys
-// of a coordinator that changed them.
+// Verifier checks that the coordinator signed exactly these bytes as this kind of document; errors
+// wrap ErrDamaged. SignerKey is one, as are the Keys of a coordinator that changed keys.
 type Verifier interface {
 	Verify(d Document, document, signature []byte) error
 }
 
-// Verify says whether the coordinator signed exactly these bytes as this kind
-// of document; an error wraps ErrDamaged.
+// Verify implements Verifier.
 func (k SignerKey) Verify(d Document, document, signature []byte) error {
 	if ed25519.VerifyWithOptions(k[:], document, signature, &ed25519.Options{Context: string(d)}) != nil {
 		return fmt.Errorf("%w: the signature of this %s is not the coordinator's", ErrDamaged, d)

@@ -8,12 +8,11 @@ import (
 	"caucus/study"
 )
 
-// Wait is why a party has not contributed to an open study yet, in one of few public
-// words.
+// Wait is the reason, in few public words, why a party has not contributed to an open study.
 type Wait string
 
-// The words. Each follows from plan, policy, ledger, declaration, persons and clocks, and
-// from what this coordinator passes on of a helper.
+// Each word follows from plan, policy, ledger, declaration, persons and clocks, and from what this
+// coordinator passes on of a helper.
 const (
 	WaitApproval Wait = "approval"
 	WaitSource   Wait = "source"
@@ -36,31 +35,31 @@ var waitWords = map[Wait]string{
 	WaitDeadline: "too little time is left before the deadline for it to prepare",
 }
 
-// Known says whether a word is one of them: nobody passes on another.
+// Known says whether a word is one of these; others are not passed on.
 func (w Wait) Known() bool { return waitWords[w] != "" }
 
-// Words say it to people.
+// Words explain it to people.
 func (w Wait) Words() string { return waitWords[w] }
 
-// Report is what a party says of itself with each Studies.
+// Report is a party's own statement with each Studies.
 type Report struct {
-	// Run is what its process drew when it started.
+	// Run was drawn when its process started.
 	Run []byte
-	// Waits are why open studies wait here.
+	// Waits say why open studies wait here.
 	Waits map[study.Hash]Wait
 }
 
-// MaxWaits bounds how many studies a report is about.
+// MaxWaits bounds the studies of a report.
 const MaxWaits = 256
 
-// Report makes every later Studies say so.
+// Report adds the report to every later Studies.
 func (c *Client) Report(r Report) {
 	c.reportMu.Lock()
 	defer c.reportMu.Unlock()
 	c.report = r
 }
 
-// reported is the report on its way.
+// reported encodes the report.
 func (c *Client) reported(to *pb.ListRequest) {
 	c.reportMu.Lock()
 	defer c.reportMu.Unlock()
@@ -73,17 +72,16 @@ func (c *Client) reported(to *pb.ListRequest) {
 	slices.SortFunc(to.Waits, func(a, b *pb.Wait) int { return slices.Compare(a.PlanHash, b.PlanHash) })
 }
 
-// Standing is what is known of a party that has not contributed.
+// Standing is the known state of a party that has not contributed.
 type Standing struct {
 	Party string `json:"party"`
-	// Wait is "" where it did not say.
+	// Wait is "" without a report.
 	Wait Wait `json:"waits_for,omitempty"`
-	// Seen is when it called last; zero where it has not since the coordinator
-	// started.
+	// Seen is the last call, zero for none since the coordinator started.
 	Seen time.Time `json:"seen,omitzero"`
 }
 
-// Words say at a moment of the coordinator's clock what a party waits for.
+// Words explain, at a time of the coordinator's clock, what a party waits for.
 func (s Standing) Words(now time.Time) string {
 	seen := "has not called since the coordinator started"
 	if !s.Seen.IsZero() {
@@ -95,7 +93,7 @@ func (s Standing) Words(now time.Time) string {
 	return s.Party + ": " + s.Wait.Words() + " (" + seen + ")"
 }
 
-// Ago says how long ago something was.
+// Ago words a past duration.
 func Ago(d time.Duration) string {
 	switch {
 	case d < 2*time.Second:
@@ -108,7 +106,7 @@ func Ago(d time.Duration) string {
 	return d.Round(24*time.Hour).String() + " ago"
 }
 
-// timeOf is a time that travels as milliseconds, zero for 0.
+// timeOf converts milliseconds, zero for 0.
 func timeOf(millis int64) time.Time {
 	if millis == 0 {
 		return time.Time{}

@@ -11,8 +11,8 @@ import (
 	"caucus/study"
 )
 
-// Succession hands over from a coordinator's signing key and authority to new
-// ones. The old key signs it: whoever trusted that key can trust the new one.
+// Succession hands over from a coordinator's signing key and authority to new ones. The old key
+// signs it, so trust passes to the new one.
 type Succession struct {
 	From SignerKey `json:"from"`
 	To   SignerKey `json:"to"`
@@ -21,10 +21,10 @@ type Succession struct {
 	At        time.Time `json:"at"`
 }
 
-// Signed is the type of all that is signed.
+// Signed is the type of all signed documents.
 type Signed = study.Signed
 
-// Sign makes the document that old, which is From, signs.
+// Sign makes the document, signed by old, which is From.
 func (s Succession) Sign(old *Signer) (Signed, error) {
 	document, err := json.Marshal(s)
 	if err != nil {
@@ -33,21 +33,19 @@ func (s Succession) Sign(old *Signer) (Signed, error) {
 	return Signed{Document: document, Signature: old.Sign(SuccessionDocument, document)}, nil
 }
 
-// MaxSuccessions bounds how often a key is followed: a key lives for years, and an
-// identity with all of them is a file of 31 KB.
+// MaxSuccessions bounds followed keys: a key lives for years, and an identity with all of them is a
+// file of 31 KB.
 const MaxSuccessions = 32
 
-// Keys are those that a coordinator signed with, from one that is trusted to the
-// one that it signs with now. What an earlier one of them signed is still the
-// coordinator's.
+// Keys are a coordinator's signing keys, from a trusted one to the present one. Signatures by any
+// of them count.
 type Keys struct {
 	first  SignerKey
 	signed []Signed
 	links  []Succession
 }
 
-// FollowKeys goes from a key that is trusted from one succession to the next,
-// oldest first. An error wraps ErrDamaged.
+// FollowKeys follows successions, oldest first, from a trusted key. Errors wrap ErrDamaged.
 func FollowKeys(first SignerKey, successions []Signed) (Keys, error) {
 	k := Keys{first: first}
 	if len(successions) > MaxSuccessions {
@@ -62,7 +60,7 @@ func FollowKeys(first SignerKey, successions []Signed) (Keys, error) {
 	return k, nil
 }
 
-// Follow goes one step on. One that is known already changes nothing.
+// Follow takes one step. A known one changes nothing.
 func (k Keys) Follow(s Signed) (Keys, error) {
 	var link Succession
 	if err := json.Unmarshal(s.Document, &link); err != nil {
@@ -86,8 +84,7 @@ func (k Keys) Follow(s Signed) (Keys, error) {
 	return k, nil
 }
 
-// FollowAll goes as far on as these lead from any of the keys, whatever else is
-// among them.
+// FollowAll follows these as far as they lead from any key, ignoring others.
 func (k Keys) FollowAll(successions []Signed) Keys {
 	for _, s := range successions {
 		if next, err := k.Follow(s); err == nil && len(next.links) <= MaxSuccessions {
@@ -97,10 +94,10 @@ func (k Keys) FollowAll(successions []Signed) Keys {
 	return k
 }
 
-// First is the key that all of this began with.
+// First is the trusted first key.
 func (k Keys) First() SignerKey { return k.first }
 
-// Newest is the key that the coordinator signs with now.
+// Newest is the present signing key.
 func (k Keys) Newest() SignerKey {
 	if n := len(k.links); n > 0 {
 		return k.links[n-1].To
@@ -108,7 +105,7 @@ func (k Keys) Newest() SignerKey {
 	return k.first
 }
 
-// Hold says whether a key is one of them.
+// Hold says whether key is one of them.
 func (k Keys) Hold(key SignerKey) bool {
 	return key == k.first || slices.ContainsFunc(k.links, func(l Succession) bool { return l.To == key })
 }
@@ -121,11 +118,10 @@ func (k Keys) after() (all []SignerKey) {
 	return all
 }
 
-// Successions are the signed documents that led here from the first key.
+// Successions are the signed steps from the first key.
 func (k Keys) Successions() []Signed { return k.signed }
 
-// Authority is the newest authority's certificate, DER; nil where it never
-// changed.
+// Authority is the newest authority's certificate, DER; nil if it never changed.
 func (k Keys) Authority() []byte {
 	if n := len(k.links); n > 0 {
 		return k.links[n-1].Authority
@@ -133,7 +129,7 @@ func (k Keys) Authority() []byte {
 	return nil
 }
 
-// Since are the successions after a key: all of them where it is none of these.
+// Since are the successions after key: all of them for an unknown key.
 func (k Keys) Since(key SignerKey) []Signed {
 	i := slices.IndexFunc(k.links, func(l Succession) bool { return l.To == key })
 	return k.signed[i+1:]

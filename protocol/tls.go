@@ -13,10 +13,9 @@ import (
 	"google.golang.org/grpc/credentials"
 )
 
-// ServerTLS is the coordinator's end: TLS 1.3, and only for callers with a
-// certificate of the authority that admit lets in, on each connection anew. Whom it refuses is told that,
-// and not why: an alert of TLS has no words. The server's own certificate is made
-// here and again each day, so none is ever about to expire.
+// ServerTLS is the coordinator's end: TLS 1.3, only for callers with a certificate of the authority
+// that admit lets in, checked on each connection. A refused caller learns no reason: TLS alerts
+// have no words. Its own certificate is made here and again each day, so none is about to expire.
 func ServerTLS(a *Authority, now func() time.Time, admit func(Caller) error) (*tls.Config, error) {
 	var (
 		mu      sync.Mutex // guards current and made
@@ -56,7 +55,7 @@ func ServerTLS(a *Authority, now func() time.Time, admit func(Caller) error) (*t
 	}, nil
 }
 
-// clientTLS is the other end.
+// clientTLS is the client's end.
 func clientTLS(ca string, pair tls.Certificate, now func() time.Time) (*tls.Config, error) {
 	roots := x509.NewCertPool()
 	if !roots.AppendCertsFromPEM([]byte(ca)) {
@@ -69,10 +68,9 @@ func clientTLS(ca string, pair tls.Certificate, now func() time.Time) (*tls.Conf
 	}, nil
 }
 
-// firstWord is TLS at a client's end that waits for the coordinator's first
-// byte before it says a word. In TLS 1.3 a client is done before the server has
-// looked at its certificate; so a refusal is heard as what it is, and not as a
-// connection that breaks.
+// firstWord is a client's TLS that waits for the coordinator's first byte before it sends data. A
+// TLS 1.3 client finishes before the server checks its certificate; so it sees a refusal as such
+// and not as a broken connection.
 type firstWord struct {
 	credentials.TransportCredentials
 	sockets *sockets
@@ -112,7 +110,7 @@ func (f firstWord) Clone() credentials.TransportCredentials {
 	return firstWord{f.TransportCredentials.Clone(), f.sockets}
 }
 
-// heard is a connection whose first byte was read already.
+// heard is a connection whose first byte was read.
 type heard struct {
 	net.Conn
 	first []byte

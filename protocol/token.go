@@ -12,22 +12,21 @@ import (
 	"caucus/protocol/pb"
 )
 
-// A join token is an invitation for many: whoever holds it enrols a party of its own, as
-// often as the token's quota says. Its Name is the token's own; its Role is RoleToken. The
-// coordinator keeps the serial of its certificate, and nothing of its key.
+// A join token is an invitation for many: its holder enrols parties up to the token's quota. Its
+// Name is the token's, its Role RoleToken. The coordinator keeps its certificate's serial, not its
+// key.
 
-// TokenOptions say what a join token is good for.
+// TokenOptions describe a join token.
 type TokenOptions struct {
-	// Quota is how many parties it enrols.
+	// Quota is the number of parties it enrols.
 	Quota int
-	// Valid is for how long; 0 leaves it to the coordinator.
+	// Valid is the lifetime; 0 leaves it to the coordinator.
 	Valid time.Duration
-	// Prefix is what the parties' names begin with; empty is the token's name and a dash.
+	// Prefix begins the parties' names; empty is the token's name and a dash.
 	Prefix string
-	// Labels are those of each party that it enrols.
+	// Labels go to each enrolled party.
 	Labels Labels
-	// Address, host:port, is what the token tells to dial; empty is the coordinator's own
-	// idea of it.
+	// Address is the host:port to dial; empty leaves it to the coordinator.
 	Address string
 }
 
@@ -39,7 +38,7 @@ const (
 	TokenRevoked = "revoked"
 )
 
-// Token is what an operator is told of a join token.
+// Token is a join token as operators see it.
 type Token struct {
 	ID      string    `json:"token"`
 	Prefix  string    `json:"prefix"`
@@ -59,7 +58,7 @@ func tokenOf(t *pb.TokenState) Token {
 	}
 }
 
-// MakeToken makes a join token. Its text is a secret for those who are to join.
+// MakeToken makes a join token. Its text is a secret for the joining.
 func (c *Client) MakeToken(ctx context.Context, o TokenOptions) (text string, t Token, err error) {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
@@ -87,8 +86,8 @@ func (c *Client) Tokens(ctx context.Context) ([]Token, error) {
 	return all, nil
 }
 
-// RevokeToken ends a join token, and where asked all members that came by it, whose
-// names it gives.
+// RevokeToken ends a join token, and with members also those who joined by it, whose names it
+// returns.
 func (c *Client) RevokeToken(ctx context.Context, id string, members bool) ([]string, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
@@ -99,7 +98,7 @@ func (c *Client) RevokeToken(ctx context.Context, id string, members bool) ([]st
 	return reply.Revoked, nil
 }
 
-// Label says anew which labels a party has; those that it had are forgotten.
+// Label replaces a party's labels.
 func (c *Client) Label(ctx context.Context, name string, labels Labels) error {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
@@ -109,14 +108,13 @@ func (c *Client) Label(ctx context.Context, name string, labels Labels) error {
 	return nil
 }
 
-// joinPatience is for how long Join tries again where the coordinator is busy with those
-// who hold the same token: 20 calls a second are taken of them.
+// joinPatience bounds Join's retries while the coordinator is busy with holders of the same token,
+// of which it takes 20 calls a second.
 const joinPatience = 2 * time.Minute
 
-// Join redeems one place of a join token, under a name that begins with its prefix, or,
-// where name is empty, one that the coordinator gives. The same enrolment again, after a
-// lost answer, gives the same certificate and takes no second place. Where too many ask it
-// waits, and asks again.
+// Join redeems one place of a join token, under a name with its prefix, or one from the coordinator
+// where name is empty. The same enrolment gives the same certificate again and takes no second
+// place. Join retries where too many ask.
 func Join(ctx context.Context, v Invitation, e Enrolment, name string, o DialOptions) (Identity, error) {
 	if v.Role != RoleToken {
 		return Identity{}, fmt.Errorf("join: %w: this is no join token, but an invitation of %s %s", ErrInvalid, v.Role, v.Name)

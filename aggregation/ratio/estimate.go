@@ -19,15 +19,15 @@ type Estimate struct {
 	Fit       Goodness  `json:"fit"`
 	Gap       float64   `json:"gap"`       // certificate of the quadratic program
 	Condition float64   `json:"condition"` // maxsing(P̂)/minsing(Â)
-	// NoInterval says why nothing is known of the errors: Low and High are then 0 and 1.
+	// NoInterval says why the errors are unknown: Low and High are then 0 and 1.
 	NoInterval string    `json:"no_interval,omitempty"`
 	Warnings   []Warning `json:"warnings,omitempty"`
 }
 
-// Goodness tells whether any mixture of the classes explains the target.
-// Statistic is the squared distance between the target's embedding and the
-// fitted mixture over what sampling and noise explain: near 1 when P(x|y) is
-// shared. Threshold is exceeded with probability about 1e-3 then: see nullQuantile.
+// Goodness tests whether any mixture of the classes explains the target. Statistic is the squared
+// distance between the target's embedding and the fitted mixture over what sampling and noise
+// explain: near 1 when P(x|y) is shared. It then exceeds Threshold with probability about 1e-3: see
+// nullQuantile.
 type Goodness struct {
 	Statistic float64 `json:"statistic"`
 	Threshold float64 `json:"threshold"`
@@ -36,10 +36,10 @@ type Goodness struct {
 
 func (g Goodness) doubted() bool { return g.Tested && g.Statistic > g.Threshold }
 
-// spread is the factor by which a target that fits badly widens a variance. If the class
-// means of its population are off at random, like those of a sample of it (the random
-// shifts of Jeong & Rothenhäusler 2022), Statistic exceeds 1 by as much as the variance
-// grows; shifts in what tells the classes apart weigh shiftWeight times as much.
+// spread is the factor by which a target that fits badly widens a variance. If the class means of
+// its population are off at random, like those of a sample of it (the random shifts of Jeong &
+// Rothenhäusler 2022), Statistic exceeds 1 by as much as the variance grows; shifts in what tells
+// the classes apart weigh shiftWeight times as much.
 func (g Goodness) spread() float64 {
 	if !g.Tested {
 		return 1
@@ -47,20 +47,18 @@ func (g Goodness) spread() float64 {
 	return 1 + shiftWeight*max(g.Statistic-1, 0)
 }
 
-// shiftWeight was chosen on digits by other writers, and judged on other sets:
-// docs/ratio.md.
+// shiftWeight was chosen on digits by other writers, and judged on other sets: docs/ratio.md.
 const shiftWeight = 2
 
-// faintError is the standard error of a share above which an interval, of two of them on
-// either side, takes most of [0,1] and holds nearly always: on HIGGS 84 of 84 from .15 to
-// .25.
+// faintError is the standard error of a share above which an interval, of two of them on either
+// side, takes most of [0,1] and holds nearly always: on HIGGS 84 of 84 from .15 to .25.
 const faintError = 0.15
 
-// fitAlarm is how often a sound target is doubted.
+// fitAlarm is the rate of doubt in sound targets.
 const fitAlarm = 1e-3
 
-// maxFreedom is more degrees of freedom than a test has in numbers of a model that
-// was fitted; of far more, or of none, gonum looks for a quantile without end.
+// maxFreedom exceeds a test's degrees of freedom in numbers of a fitted model; for far more, or
+// none, gonum searches for a quantile forever.
 const maxFreedom = 1e9
 
 // ratioPoint is an estimate without intervals.
@@ -99,15 +97,14 @@ func (s ratioSystem) estimate(g []float64) ratioPoint {
 
 // Estimate returns the class ratios of an unlabelled set (Shares ignored).
 //
-// The interval is for the ratios of this very set, and covers sampling of the
-// target, sampling of the training sets, and the stated privacy noise on
-// shares and embeddings:
+// The interval is for the ratios of this very set, and covers sampling of the target, sampling of
+// the training sets, and the stated privacy noise on shares and embeddings:
 //
 //	Cov = V_U/n_U + Σ a_i²(V_i/n_i + C_i) + L Q Lᵀ(s_U + Σ a_i² s_i),
 //
-// V one row's effect within its class, plus what products of noise with noise
-// add for class-means (secondOrder). For the population the set was drawn
-// from add (diag ρ − ρρᵀ)/n_U. With rows in the target V_U is theirs.
+// V one row's effect within its class, plus what products of noise with noise add for class-means
+// (secondOrder). For the population the set was drawn from add (diag ρ − ρρᵀ)/n_U. With rows in the
+// target V_U is theirs.
 func (m *Model) Estimate(target Set) (Estimate, error) {
 	view, err := m.look(target)
 	if err != nil {
@@ -229,8 +226,8 @@ func (v *ratioView) measure(norm, self float64) {
 	}
 }
 
-// covariance of the unconstrained ratios; loose says that an upper bound
-// stands for an unknown spread.
+// covariance is that of the unconstrained ratios; loose says that an upper bound stands for an
+// unknown spread.
 func (m *Model) covariance(point ratioPoint, v ratioView) (cov *mat.SymDense, loose bool) {
 	cov = knownCovariance(m.system, m.sets, point.setWeights, v.noise)
 	var dim float64
@@ -273,11 +270,10 @@ func (m *Model) covariance(point ratioPoint, v ratioView) (cov *mat.SymDense, lo
 	return cov, loose
 }
 
-// interval fills Sd, Low and High: Free ± (z·Sd + pull), clipped to [0,1], and
-// always containing the estimate. There is none for a target that was doubted; nor where
-// the pull, which is a bound and has no law, is beyond half a standard error of a class, as
-// Free ± z·Sd would hold too little, and with the pull holds always; nor where a standard
-// error is above faintError.
+// interval fills Sd, Low and High: Free ± (z·Sd + pull), clipped to [0,1], and always containing
+// the estimate. There is none for a doubted target; nor where the pull, a bound without a law, is
+// beyond half a standard error of a class, as Free ± z·Sd would hold too little, and with the pull
+// holds always; nor where a standard error is above faintError.
 func (e *Estimate) interval(cov mat.Symmetric, confidence float64, pull []float64) {
 	e.Sd, e.Low, e.High = nil, nil, nil
 	z := distuv.UnitNormal.Quantile(0.5 + confidence/2)
@@ -353,11 +349,10 @@ func (m *Model) fit(point ratioPoint, v ratioView) Goodness {
 // maxThreshold is above that of a single direction, 10.8.
 const maxThreshold = 20
 
-// nullQuantile is a quantile of Σ λz² over Σ λ, z standard normal, where Σ λ² over
-// (Σ λ)² is square and Σ λ³ over (Σ λ)³ is cube: the law of a squared distance that
-// sampling and noise make. A χ² is moved and stretched to its first three moments (Hall
-// 1983, Buckley & Eagleson 1988); by the first two alone its tail is too light, and what
-// should happen once in 1,000 files happens twice and more.
+// nullQuantile is a quantile of Σ λz² over Σ λ, z standard normal, where Σ λ² over (Σ λ)² is square
+// and Σ λ³ over (Σ λ)³ is cube: the law of a squared distance due to sampling and noise. A χ² is
+// moved and stretched to its first three moments (Hall 1983, Buckley & Eagleson 1988); by the first
+// two alone its tail is too light: what should happen once in 1,000 files happens twice and more.
 func nullQuantile(square, cube, q float64) float64 {
 	freedom := square * square * square / (cube * cube)
 	if !(freedom > 0 && freedom <= maxFreedom) {

@@ -10,30 +10,28 @@ import (
 
 // Estimators of class ratios.
 const (
-	// ClassMeans (the default) first estimates the mean embedding of every
-	// class, B = argmin ‖Φ − BP̃‖², then ρ = argmin over the simplex of
-	// ‖Bρ − Φ_U‖², both with u-statistics. It gains from more sets than
-	// classes and corrects for the known noise in P̃.
+	// ClassMeans (the default) first estimates the mean embedding of every class, B = argmin ‖Φ −
+	// BP̃‖², then ρ = argmin over the simplex of ‖Bρ − Φ_U‖², both with u-statistics. It gains from
+	// more sets than classes and corrects for the known noise in P̃.
 	ClassMeans = "class-means"
-	// Mixture is the estimator as published (Iyer, Nath & Sarawagi 2016):
-	// α̂ = argmin ‖Σα_iΦ_i − Φ_U‖² without constraint on the V-statistic Gram,
-	// then P̂α̂ projected onto the simplex.
+	// Mixture is the estimator as published (Iyer, Nath & Sarawagi 2016): α̂ = argmin ‖Σα_iΦ_i −
+	// Φ_U‖² without constraint on the V-statistic Gram, then P̂α̂ projected onto the simplex.
 	Mixture = "mixture"
 )
 
 // Estimators lists the names Fit knows, the default first.
 func Estimators() []string { return []string{ClassMeans, Mixture} }
 
-// ratioSystem is an estimator reduced to linear algebra. With h = Readᵀg, g
-// the inner products of the target with the sets:
+// ratioSystem is an estimator reduced to linear algebra. With h = Readᵀg, g the inner products of
+// the target with the sets:
 //
 //	free  = Offset + Linear·h              unconstrained ratios
 //	coefs = CoefOffset + CoefLinear·h      weights of the model's functions in the fitted mean
 //	a     = Spread·coefs                   weights of the sets in it
 //	ratio = argmin over the simplex (ρ−free)ᵀMetric(ρ−free)
 //
-// For class-means the b functions are the c class means and coefs = ratio; for
-// the mixture they are the M sets.
+// For class-means the b functions are the c class means and coefs = ratio; for the mixture they are
+// the M sets.
 type ratioSystem struct {
 	read       *mat.Dense // M×b
 	quadratic  *mat.Dense // b×b, inner products of the functions, unbiased
@@ -46,8 +44,8 @@ type ratioSystem struct {
 	slope      *mat.Dense // c×c, mean effect on the ratios of a row of each class: I where nothing is drawn towards the training shares
 }
 
-// spectrumFloor is the smallest eigenvalue kept, relative to the largest:
-// below it a direction is noise, and the estimate may not be a quotient by it.
+// spectrumFloor is the smallest eigenvalue kept, relative to the largest: below it a direction is
+// noise, by which the estimate may not divide.
 const spectrumFloor = 1e-6
 
 func (p ratioProblem) solve(estimator string) (ratioSystem, []Warning, error) {
@@ -60,26 +58,23 @@ func (p ratioProblem) solve(estimator string) (ratioSystem, []Warning, error) {
 	return ratioSystem{}, nil, fmt.Errorf("estimator %q is not known: use one of %v", estimator, Estimators())
 }
 
-// What noise adds to a squared length is known on average only. Where r
-// directions share it, the noise ν of a squared length of 1 has standard
-// deviation ν√(2/r): large for the sampling of a wide kernel (r of 5 to 50),
-// small for privacy noise (r = D). A length is never corrected to below
-// classMeanDeviations of these, because the estimate divides by it (Fuller 1980
-// modifies errors in variables likewise), nor is the floor ever above
-// classMeanSignal. Of .02, .1, .25, .5 and 1 (no correction) a half did best
-// on small simulated sets; 4 and 8 deviations did about alike, and clearly
-// better than 2, on one draw of MNIST embeddings hidden at ρ = .05. Directions at the floor pull the estimate towards
-// the training shares; intervals are widened by as much.
+// What noise adds to a squared length is known on average only. Where r directions share it, the
+// noise ν of a squared length of 1 has standard deviation ν√(2/r): large for the sampling of a wide
+// kernel (r of 5 to 50), small for privacy noise (r = D). A length is never corrected to below
+// classMeanDeviations of these, because the estimate divides by it (Fuller 1980 modifies errors in
+// variables likewise), nor is the floor ever above classMeanSignal. Of .02, .1, .25, .5 and 1 (no
+// correction) a half did best on small simulated sets; 4 and 8 deviations did about alike, and
+// clearly better than 2, on one draw of MNIST embeddings hidden at ρ = .05. Directions at the floor
+// pull the estimate towards the training shares; intervals are widened by as much.
 const (
 	classMeanDeviations = 5
 	classMeanSignal     = 0.5
 )
 
-// solveClassMeans. With weights W, S = P̃WP̃ᵀ − Σv_iw_iC_i (unfitted gives v) and
-// A = WP̃ᵀS⁻¹, the class means are B = ΦA, and BᵀB = Aᵀ(V + D·s)A − N: what
-// sampling, privacy noise on embeddings and the noise of covariance C_i in P̃
-// (errors in variables) add on average, N = Aᵀdiag(V−U+D·s+tr(BᵀB·C_i))A, is
-// taken off.
+// solveClassMeans, with weights W, S = P̃WP̃ᵀ − Σv_iw_iC_i (unfitted gives v) and A = WP̃ᵀS⁻¹, uses
+// the class means B = ΦA, and BᵀB = Aᵀ(V + D·s)A − N: it takes off N =
+// Aᵀdiag(V−U+D·s+tr(BᵀB·C_i))A, the mean addition of sampling, privacy noise on embeddings and the
+// noise of covariance C_i in P̃ (errors in variables).
 func (p ratioProblem) solveClassMeans() (ratioSystem, []Warning, error) {
 	c, m := p.shares.Dims()
 	var warnings []Warning
@@ -103,8 +98,8 @@ func (p ratioProblem) solveClassMeans() (ratioSystem, []Warning, error) {
 			}
 		}
 	}
-	// Corrections are of first order: none where noise, fitted or not, is most of
-	// what sets differ by.
+	// Corrections are of first order: none where noise, fitted or not, dominates the sets'
+	// differences.
 	before, after := smallestEigenvalue(&s), smallestEigenvalue(without)
 	sound := after >= before/2
 	if sound {
@@ -154,11 +149,10 @@ func (p ratioProblem) solveClassMeans() (ratioSystem, []Warning, error) {
 	return out, warnings, nil
 }
 
-// unfitted is the part of each set's noise that S = P̃WP̃ᵀ holds and a correction
-// should take off: 1 − h_i − w_i, h_i = w_ip̃_iᵀS⁻¹p̃_i the set's leverage. The fit
-// follows the rest, and taking that off as well would make differences between
-// classes too large by 2(c+1)/M of C's share of S: to second order in the noise
-// (Fuller 1980 has 1 − (c+1)/M).
+// unfitted is the part of each set's noise that S = P̃WP̃ᵀ holds and a correction should take off:
+// 1 − h_i − w_i, h_i = w_ip̃_iᵀS⁻¹p̃_i the set's leverage. The fit follows the rest, and taking
+// that off as well would make differences between classes too large by 2(c+1)/M of C's share of S:
+// to second order in the noise (Fuller 1980 has 1 − (c+1)/M).
 func (p ratioProblem) unfitted(s *mat.Dense, w []float64) []float64 {
 	out := make([]float64, len(w))
 	var inverse mat.Dense
@@ -172,11 +166,10 @@ func (p ratioProblem) unfitted(s *mat.Dense, w []float64) []float64 {
 	return out
 }
 
-// shareNoise is what noise in P̃ adds to BᵀB on average. To first order it moves
-// B by −BΔA, Δ the noise and A = WP̃ᵀS⁻¹ (read), because S moves with P̃; so it
-// adds Σ_i tr(BᵀB·C_i)·a_ia_iᵀ, a_i row i of A. Where the sums of the counts are
-// known C_i has no weight on what all classes have in common, and only their
-// differences matter. square is BᵀB.
+// shareNoise is the mean addition of noise in P̃ to BᵀB. To first order it moves B by −BΔA, Δ the
+// noise and A = WP̃ᵀS⁻¹ (read), because S moves with P̃; so it adds Σ_i tr(BᵀB·C_i)·a_ia_iᵀ, a_i
+// row i of A. Where the sums of the counts are known C_i has no weight on what all classes have in
+// common, and only their differences matter. square is BᵀB.
 func (p ratioProblem) shareNoise(square, read *mat.Dense) *mat.Dense {
 	each := mat.NewDense(p.sets(), p.sets(), nil)
 	for i, cov := range p.cov {
@@ -189,8 +182,8 @@ func (p ratioProblem) shareNoise(square, read *mat.Dense) *mat.Dense {
 	return sandwich(each, read)
 }
 
-// seen is the Gram of the embeddings as they are, noise included: positive
-// semidefinite. noiseParts are what sampling and privacy noise add to it.
+// seen is the Gram of the embeddings with their noise: positive semidefinite. noiseParts are the
+// additions of sampling and privacy noise.
 func (p ratioProblem) seen() *mat.Dense {
 	out := mat.DenseCopyOf(p.gram.V)
 	for i, s := range p.noise {
@@ -217,10 +210,9 @@ func sandwich(q, a *mat.Dense) *mat.Dense {
 	return &out
 }
 
-// takeOff returns seen − sampled − perturbed, with the floor described at
-// classMeanDeviations in each of the directions in which both sides are
-// diagonal. floored is the largest part of a direction that noise makes up, of
-// those at the floor; 0 if none is.
+// takeOff returns seen − sampled − perturbed, with the floor described at classMeanDeviations in
+// each direction in which both sides are diagonal. floored is the largest share of noise in a
+// direction at the floor; 0 if none is.
 func takeOff(seen, sampled, perturbed *mat.Dense, rank, dim float64) (q *mat.Dense, floored float64) {
 	c, _ := seen.Dims()
 	root := pseudoRoot(seen)
@@ -288,8 +280,8 @@ func symmetricEigen(d *mat.Dense) ([]float64, *mat.Dense) {
 	return eigen.Values(nil), &vectors
 }
 
-// slope is the mean effect of a row of each class where scores act on the
-// ratios by linear (c×M): linear·ΦᵀB, B the least-squares class means.
+// slope is the mean effect of a row of each class where scores act on the ratios by linear (c×M):
+// linear·ΦᵀB, B the least-squares class means.
 func (p ratioProblem) slope(linear *mat.Dense) *mat.Dense {
 	var square, back, t, out mat.Dense
 	square.Mul(p.shares, p.shares.T())
@@ -306,8 +298,8 @@ func (p ratioProblem) slope(linear *mat.Dense) *mat.Dense {
 	return &out
 }
 
-// pull bounds, for each class, how far the estimate may be drawn away from the
-// truth: (slope − I)(ρ − p̄), where shares differ by sums of zero.
+// pull bounds, for each class, how far the estimate may be drawn away from the truth: (slope − I)(ρ
+// − p̄), where shares differ by sums of zero.
 func (s ratioSystem) pull() []float64 {
 	c, _ := s.slope.Dims()
 	out := make([]float64, c)
@@ -320,8 +312,8 @@ func (s ratioSystem) pull() []float64 {
 	return out
 }
 
-// solveMixture keeps to the paper: V-statistic Gram, least squares with no
-// constraint, Euclidean projection. A singular Gram gets the minimum-norm α.
+// solveMixture keeps to the paper: V-statistic Gram, unconstrained least squares, Euclidean
+// projection. A singular Gram gets the minimum-norm α.
 func (p ratioProblem) solveMixture() ratioSystem {
 	c, m := p.shares.Dims()
 	inverse := pseudoInverse(p.gram.V, 1e-12)
@@ -338,9 +330,8 @@ func (p ratioProblem) solveMixture() ratioSystem {
 	}
 }
 
-// ratioTangent restricts q to the directions that sum to zero, floors its
-// spectrum there, and returns it, its pseudo-inverse, and the smallest
-// eigenvalue over the largest before flooring.
+// ratioTangent restricts q to the directions that sum to zero, floors its spectrum there, and
+// returns it, its pseudo-inverse, and the smallest eigenvalue over the largest before flooring.
 func ratioTangent(q *mat.Dense) (metric, pinv *mat.SymDense, ratio float64) {
 	c, _ := q.Dims()
 	centred := mat.NewSymDense(c, nil)
@@ -360,8 +351,8 @@ func ratioTangent(q *mat.Dense) (metric, pinv *mat.SymDense, ratio float64) {
 			centred.SetSym(i, j, (a+b)/2)
 		}
 	}
-	// A lift above the rest sets the constant direction apart as the last
-	// eigenvector, so that no other null direction can mix with it.
+	// A lift above the rest sets the constant direction apart as the last eigenvector, so that no
+	// other null direction can mix with it.
 	metric, pinv = mat.NewSymDense(c, nil), mat.NewSymDense(c, nil)
 	lift := 1e-300
 	for i := range c {

@@ -7,27 +7,24 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// OpenOptions are what a model goes by whose kernel's width may be open.
+// OpenOptions configure a model whose kernel's width may be open.
 type OpenOptions struct {
 	Estimator string
 	// Gamma is the kernel's width; 0 takes the one that estimates held-out sets best.
 	Gamma float64
-	// Fourier compares embeddings, whose width is Gamma; nil compares rows by the kernel
-	// itself.
+	// Fourier compares embeddings of width Gamma; nil compares rows by the kernel itself.
 	Fourier *Fourier
-	// Pool is the public pool's mapped rows (n×d): the rank of embeddings follows from
-	// them. Scale is their public scale (MedianSquaredDistance), by which widths are
-	// searched.
+	// Pool is the public pool's mapped rows (n×d), which give the rank of embeddings. Scale is
+	// their public scale (MedianSquaredDistance) for the search of widths.
 	Pool  *mat.Dense
 	Scale float64
 }
 
-// mostSearched is the length of embeddings in the search for a width: enough to tell
-// widths apart.
+// mostSearched is the length of embeddings in the search for a width: enough to compare widths.
 const mostSearched = 1000
 
-// FitOpen makes the model of some sets, and says which width it has and how that was
-// found. A *Refusal says why the sets support none. rng is public: it splits the sets.
+// FitOpen makes the model of some sets, and returns its width and the search for it. A *Refusal
+// says why the sets support none. rng is public: it splits the sets.
 func FitOpen(sets []Set, o OpenOptions, rng *rand.Rand) (model *Model, gamma float64, widths []WidthPoint, err error) {
 	if len(sets) == 0 {
 		return nil, o.Gamma, nil, &Refusal{Reason: TooFewSets, Advice: "no set has two records or more"}

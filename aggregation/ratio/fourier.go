@@ -9,14 +9,13 @@ import (
 	"caucus/dataset"
 )
 
-// Fourier is a public random feature map for the kernel exp(−Gamma‖x−y‖²)
-// (Rahimi & Recht 2007): Features numbers a row, in pairs
+// Fourier is a public random feature map for the kernel exp(−Gamma‖x−y‖²) (Rahimi & Recht 2007):
+// Features numbers a row, in pairs
 //
 //	φ(x) = √(2/Features)·(cos⟨ω_1,x⟩, sin⟨ω_1,x⟩, cos⟨ω_2,x⟩, …)
 //
-// Pairs make ‖φ(x)‖ = 1 exactly, at every x. The frequencies ω
-// ([dataset.Frequencies]) come from Seed alone, so a plan that names the four
-// numbers names the map.
+// Pairs make ‖φ(x)‖ = 1 exactly, at every x. The frequencies ω ([dataset.Frequencies]) come from
+// Seed alone, so a plan that names the four numbers names the map.
 type Fourier struct {
 	Dim      int     `json:"dim"`      // columns of a row
 	Features int     `json:"features"` // even; numbers an embedding has
@@ -37,8 +36,8 @@ func (f Fourier) Validate() error {
 	return nil
 }
 
-// Embedder computes embeddings; it holds the frequencies and the phases of one
-// row, and is not for concurrent use: give each core its own.
+// Embedder computes embeddings; it holds the frequencies and the phases of one row, and is not for
+// concurrent use: give each core its own.
 type Embedder struct {
 	spec        Fourier
 	frequencies *dataset.Frequencies
@@ -62,8 +61,8 @@ func (e *Embedder) Copy() *Embedder {
 	return &Embedder{spec: e.spec, frequencies: e.frequencies.Copy(), phases: make([]float64, len(e.phases))}
 }
 
-// AddTo adds Σ_i φ(x_i) to sum (length Features), so that sets too large for
-// memory can be streamed block by block. x is n×Dim.
+// AddTo adds Σ_i φ(x_i) to sum (length Features), so that sets too large for memory can be streamed
+// block by block. x is n×Dim.
 func (e *Embedder) AddTo(sum []float64, x *mat.Dense) {
 	scale := math.Sqrt(2 / float64(e.spec.Features))
 	e.each(x, func(_ int, phases []float64) {
@@ -86,8 +85,8 @@ func (e *Embedder) Mean(x *mat.Dense) []float64 {
 	return sum
 }
 
-// Scores returns ⟨φ(x_i), anchor_j⟩, n × a, for anchors a × Features, and the
-// mean embedding of the rows, without holding n × Features numbers.
+// Scores returns ⟨φ(x_i), anchor_j⟩, n × a, for anchors a × Features, and the mean embedding of the
+// rows, without holding n × Features numbers.
 func (e *Embedder) Scores(x, anchors *mat.Dense) (scores *mat.Dense, mean []float64) {
 	n, _ := x.Dims()
 	a, _ := anchors.Dims()
@@ -118,29 +117,26 @@ func (e *Embedder) each(x *mat.Dense, visit func(i int, phases []float64)) {
 	}
 }
 
-// Lattice is the public grid on which embeddings are summed as integers: each
-// cos/sin pair of a row becomes a pair of integers of norm at most Radius.
+// Lattice is the public grid on which embeddings are summed as integers: each cos/sin pair of a row
+// becomes a pair of integers of norm at most Radius.
 type Lattice struct {
 	Radius int64 // 1 .. 2^30; DefaultLattice unless there is a reason
 }
 
-// DefaultLattice leaves a rounding error below 2⁻²⁰ of a row and keeps sums of
-// 2^40 rows inside int64.
+// DefaultLattice has a rounding error below 2⁻²⁰ of a row and keeps sums of 2^40 rows inside int64.
 func DefaultLattice() Lattice { return Lattice{Radius: 1 << 20} }
 
-// IntegerBound holds proven bounds on how far replacing one row moves an
-// integer embedding sum, and Scale, by which the sum of n rows is multiplied
-// (and divided by n) to be a mean embedding again.
+// IntegerBound holds proven bounds on how far replacing one row moves an integer embedding sum, and
+// Scale, which times the sum of n rows (over n) gives a mean embedding again.
 type IntegerBound struct {
 	L1, L2sq int64
 	Cells    int
 	Scale    float64
 }
 
-// Bound returns the bounds for the map: with p = Features/2 pairs of norm at
-// most R, two rows differ by at most 2R a pair, so ‖Δ‖₂² ≤ p(2R)² and
-// ‖Δ‖₁ ≤ p·√2·2R, the second rounded up. They rest on integers alone; no
-// property of the kernel, of floating point or of the data is needed.
+// Bound returns the bounds for the map: with p = Features/2 pairs of norm at most R, two rows
+// differ by at most 2R a pair, so ‖Δ‖₂² ≤ p(2R)² and ‖Δ‖₁ ≤ p·√2·2R, the second rounded up. They
+// rest on integers alone; no property of the kernel, of floating point or of the data is needed.
 func (l Lattice) Bound(f Fourier) (IntegerBound, error) {
 	if err := f.Validate(); err != nil {
 		return IntegerBound{}, fmt.Errorf("bound embedding: %w", err)
@@ -161,9 +157,9 @@ func (l Lattice) Bound(f Fourier) (IntegerBound, error) {
 	}, nil
 }
 
-// AddIntegersTo adds Σ_i z(x_i) to sum (length Features), z(x) the row's
-// embedding on the lattice, truncated toward zero so that no pair's norm
-// exceeds Radius; the norm is checked in integers. Order cannot change a bit.
+// AddIntegersTo adds Σ_i z(x_i) to sum (length Features), z(x) the row's embedding on the lattice,
+// truncated toward zero so that no pair's norm exceeds Radius, as checked in integers. Order cannot
+// change a bit.
 func (e *Embedder) AddIntegersTo(sum []int64, x *mat.Dense, l Lattice) {
 	radius := float64(l.Radius)
 	e.each(x, func(_ int, phases []float64) {
@@ -176,8 +172,8 @@ func (e *Embedder) AddIntegersTo(sum []int64, x *mat.Dense, l Lattice) {
 	})
 }
 
-// latticePair truncates (c, s) and guarantees a² + b² ≤ radius². A phase that
-// is not finite (no valid row gives one) becomes (0, 0).
+// latticePair truncates (c, s) and guarantees a² + b² ≤ radius². A phase that is not finite (no
+// valid row gives one) becomes (0, 0).
 func latticePair(c, s float64, radius int64) (a, b int64) {
 	limit := float64(radius)
 	if !(math.Abs(c) <= limit) || !(math.Abs(s) <= limit) {
@@ -201,8 +197,8 @@ func fourierSign(a int64) int64 {
 	return 1
 }
 
-// MeanOfIntegers turns a (noisy) integer sum of n rows into a mean embedding;
-// noise of variance v on each integer has variance v·(Scale/n)² on it.
+// MeanOfIntegers turns a (noisy) integer sum of n rows into a mean embedding; noise of variance v
+// on each integer has variance v·(Scale/n)² on it.
 func (b IntegerBound) MeanOfIntegers(sum []int64, n int) []float64 {
 	out := make([]float64, len(sum))
 	for j, v := range sum {

@@ -10,19 +10,17 @@ import (
 //
 //	V_ij = ⟨Φ_i, Φ_j⟩ = mean of k(x,y) over x in set i, y in set j.
 //
-// On the diagonal V counts each row against itself and so exceeds
-// E k(x,x') by (Self − U)/N; U drops those pairs (u-statistic) and is
-// unbiased for rows drawn independently. Where embeddings carry privacy noise
-// of variance s_i a coordinate, the diagonals of both have lost D·s_i.
+// On the diagonal V counts each row against itself and so exceeds E k(x,x') by (Self − U)/N; U
+// drops those pairs (u-statistic) and is unbiased for rows drawn independently. Where embeddings
+// carry privacy noise of variance s_i a coordinate, the diagonals of both have lost D·s_i.
 type Gram struct {
 	V, U *mat.SymDense // M×M, differing on the diagonal only
 	Self []float64     // mean of k(x,x) in each set
 	N    []int         // rows of each set
 }
 
-// NewGram compares the sets (each n_i×d, n_i ≥ 2) by kernel values, block by
-// block. scores[i] is n_i×M: the mean kernel value of each row of set i with
-// each set, which the intervals need.
+// NewGram compares the sets (each n_i×d, n_i ≥ 2) by kernel values, block by block. scores[i] is
+// n_i×M: the mean kernel value of each row of set i with each set, which the intervals need.
 func NewGram(k Kernel, sets []*mat.Dense) (g Gram, scores []*mat.Dense) {
 	m := len(sets)
 	g = Gram{V: mat.NewSymDense(m, nil), U: mat.NewSymDense(m, nil), Self: make([]float64, m), N: make([]int, m)}
@@ -55,9 +53,9 @@ func NewGram(k Kernel, sets []*mat.Dense) (g Gram, scores []*mat.Dense) {
 	return g, scores
 }
 
-// EmbeddingGram compares sets by their mean embeddings (rows of phi, M×D),
-// each of n[i] ≥ 2 rows with mean k(x,x) self[i]. noise[i] is the variance of
-// the privacy noise on each coordinate of embedding i, 0 if none.
+// EmbeddingGram compares sets by their mean embeddings (rows of phi, M×D), each of n[i] ≥ 2 rows
+// with mean k(x,x) self[i]. noise[i] is the variance of the privacy noise on each coordinate of
+// embedding i.
 func EmbeddingGram(phi *mat.Dense, n []int, self, noise []float64) Gram {
 	m, d := phi.Dims()
 	g := Gram{V: mat.NewSymDense(m, nil), U: mat.NewSymDense(m, nil), Self: self, N: n}
@@ -81,8 +79,7 @@ func (g Gram) set(i, j int, v float64) {
 	g.U.SetSym(i, j, v)
 }
 
-// withoutSelf turns a mean over all n² pairs into one over the n(n−1) pairs of
-// different rows.
+// withoutSelf turns a mean over all n² pairs into one over the n(n−1) pairs of different rows.
 func withoutSelf(v, self float64, n int) float64 {
 	return (float64(n)*v - self) / float64(n-1)
 }

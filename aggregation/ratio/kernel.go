@@ -9,8 +9,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Kernel compares two rows. Name is "rbf", k(x,y) = exp(−Gamma‖x−y‖²), or
-// "linear", k(x,y) = ⟨x,y⟩ (Gamma unused).
+// Kernel compares two rows. Name is "rbf", k(x,y) = exp(−Gamma‖x−y‖²), or "linear", k(x,y) = ⟨x,y⟩
+// (Gamma unused).
 type Kernel struct {
 	Name  string  `json:"name"`
 	Gamma float64 `json:"gamma,omitempty"`
@@ -47,10 +47,9 @@ func (k Kernel) Self(row []float64) float64 {
 // kernelBlock bounds the rows held at once: 512×512 kernel values are 2 MiB.
 const kernelBlock = 512
 
-// Sums adds Σ_j k(x_i, y_j) to row[i] and Σ_i k(x_i, y_j) to column[j]; either
-// may be nil. It works in blocks, so memory does not grow with the product of
-// the sizes. x is n×d, y is m×d. A caller with several cores splits x into
-// slices and gives each its own column sums.
+// Sums adds Σ_j k(x_i, y_j) to row[i] and Σ_i k(x_i, y_j) to column[j]; either may be nil. It works
+// in blocks, so memory does not grow with the product of the sizes. x is n×d, y is m×d. For several
+// cores, split x into slices with separate column sums.
 func (k Kernel) Sums(x, y *mat.Dense, row, column []float64) {
 	n, _ := x.Dims()
 	m, _ := y.Dims()
@@ -80,8 +79,7 @@ func (k Kernel) Sums(x, y *mat.Dense, row, column []float64) {
 	}
 }
 
-// finish turns inner products into kernel values, using
-// ‖x−y‖² = ‖x‖² + ‖y‖² − 2⟨x,y⟩.
+// finish turns inner products into kernel values, using ‖x−y‖² = ‖x‖² + ‖y‖² − 2⟨x,y⟩.
 func (k Kernel) finish(block *mat.Dense, xn, yn []float64) {
 	if k.Name != "rbf" {
 		return
@@ -94,10 +92,9 @@ func (k Kernel) finish(block *mat.Dense, xn, yn []float64) {
 	}
 }
 
-// MedianSquaredDistance returns the median of ‖x−y‖² over pairs of at most
-// 400 rows of x, chosen by rng: the usual scale for a kernel's width (the
-// median heuristic), gamma = 2^k/scale with k in −5..5. Its input must be
-// public (the pool), or rows whose features are given in clear.
+// MedianSquaredDistance returns the median of ‖x−y‖² over pairs of at most 400 rows of x, chosen by
+// rng: the usual scale for a kernel's width (the median heuristic), gamma = 2^k/scale with k in
+// −5..5. Its input must be public (the pool), or rows whose features are given in clear.
 func MedianSquaredDistance(x *mat.Dense, rng *rand.Rand) (float64, error) {
 	n, _ := x.Dims()
 	rows := rng.Perm(n)[:min(n, 400)]

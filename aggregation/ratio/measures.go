@@ -2,8 +2,8 @@ package ratio
 
 import "math"
 
-// Error compares an estimate with the true shares by the measures of
-// quantification (Sebastiani 2020).
+// Error compares an estimate with the true shares by the measures of quantification (Sebastiani
+// 2020).
 type Error struct {
 	AE   float64   `json:"ae"`   // mean over classes of |estimate − truth|
 	L1   float64   `json:"l1"`   // c·AE, the papers' measure
@@ -12,9 +12,8 @@ type Error struct {
 	Bias []float64 `json:"bias"` // estimate − truth
 }
 
-// Measure compares shares of c classes; n is the size of the target, which
-// sets the smoothing (p + ε)/(1 + cε), ε = 1/(2n), that RAE and NKLD need
-// where a share is zero.
+// Measure compares shares of c classes; n is the size of the target, which sets the smoothing (p +
+// ε)/(1 + cε), ε = 1/(2n), that RAE and NKLD need where a share is zero.
 func Measure(truth, estimate []float64, n int) Error {
 	c := float64(len(truth))
 	smoothing := 1 / (2 * float64(n))
@@ -33,8 +32,7 @@ func Measure(truth, estimate []float64, n int) Error {
 	return out
 }
 
-// MeanError averages errors over samples; Bias is averaged with its sign,
-// so what cancels is noise and what stays is bias.
+// MeanError averages errors over samples, Bias with its sign: noise cancels and bias stays.
 func MeanError(errors []Error) Error {
 	var out Error
 	n := float64(len(errors))

@@ -9,37 +9,36 @@ import (
 	"caucus/aggregation"
 )
 
-// Set is one set of records with known (or noisy) label shares, or the
-// unlabelled target, which has none. Give Rows or Embedding.
+// Set is one set of records with known (or noisy) label shares, or the unlabelled target without
+// any. Give Rows or Embedding.
 type Set struct {
 	Rows      *mat.Dense // n×d
 	Embedding []float64  // mean Fourier embedding, length Features
 	N         int        // rows behind Embedding; taken from Rows when they are given
 
-	// Noise is the variance of the privacy noise on each coordinate of
-	// Embedding: v·(Scale/n)² for variance v on the integer sum.
+	// Noise is the variance of the privacy noise on each coordinate of Embedding: v·(Scale/n)² for
+	// variance v on the integer sum.
 	Noise float64
 
-	// Shares are the label shares of this very set, length c, sum 1. Noisy
-	// shares may be given before projection (unbiased; best for class-means)
-	// or after it. ShareCov is the covariance of their noise, its rows of sum zero
-	// because shares sum to 1; nil if exact.
+	// Shares are the label shares of this very set, length c, sum 1. Noisy shares may be given
+	// before projection (unbiased; best for class-means) or after it. ShareCov is the covariance of
+	// their noise, its rows of sum zero because shares sum to 1; nil if exact.
 	Shares   []float64
 	ShareCov *mat.SymDense
 }
 
-// Options say how sets are compared. Exactly one of Kernel and Fourier is
-// set: a kernel compares rows by exact values and the model keeps the rows; a
-// Fourier map compares mean embeddings and the model keeps those only.
+// Options say how sets are compared. Set exactly one of Kernel and Fourier: a kernel compares rows
+// by exact values and the model keeps the rows; a Fourier map compares mean embeddings and the
+// model keeps only those.
 type Options struct {
 	Estimator  string // ClassMeans when empty
 	Kernel     Kernel
 	Fourier    *Fourier
 	Confidence float64 // of each class's interval; 0.95 when 0
 
-	// Rank is EffectiveRank of public rows (the pool), for sets given as
-	// embeddings alone: it tells how far sampling noise strays from its mean.
-	// 0: taken from the sets' rows, or a cautious guess without rows.
+	// Rank is EffectiveRank of public rows (the pool), for sets given as embeddings alone: it tells
+	// how far sampling noise strays from its mean. 0: taken from the sets' rows, or a cautious
+	// guess without rows.
 	Rank float64
 }
 
@@ -60,9 +59,9 @@ func (o Options) Validate() error {
 	return o.Kernel.Validate()
 }
 
-// Model estimates the class ratios of unlabelled sets. It is made by
-// Fit, is read-only afterwards, and travels as JSON: with a Fourier map
-// it holds mean embeddings (for class-means those of the classes), never rows.
+// Model estimates the class ratios of unlabelled sets. Fit makes it; it is read-only afterwards and
+// travels as JSON: with a Fourier map it holds mean embeddings (for class-means the classes'),
+// never rows.
 type Model struct {
 	options  Options
 	classes  int
@@ -80,7 +79,7 @@ type Model struct {
 	scores  []*mat.Dense
 }
 
-// ratioSetLaw is what must be known of a set once it has been summed up.
+// ratioSetLaw is what must be known of a summed set.
 type ratioSetLaw struct {
 	N        int           `json:"n"`
 	Variance float64       `json:"variance"` // trace of the covariance of one row's embedding
@@ -92,8 +91,7 @@ type ratioSetLaw struct {
 // Options are what the model was fitted under.
 func (m *Model) Options() Options { return m.options }
 
-// Sets are the sizes and shares of the sets that the model was fitted to, without
-// their features.
+// Sets are the sizes and shares of the fitted sets, without their features.
 func (m *Model) Sets() []Set {
 	var out []Set
 	for _, s := range m.sets {
@@ -108,12 +106,11 @@ func (m *Model) Classes() int { return m.classes }
 // Warnings returns what is doubtful about the sets themselves.
 func (m *Model) Warnings() []Warning { return m.warnings }
 
-// Condition returns maxsing(P̂)/minsing(Â), the factor by which the published
-// error bound multiplies errors of the embeddings; Â is the Gram of the sets.
+// Condition returns maxsing(P̂)/minsing(Â), the factor by which the published error bound
+// multiplies errors of the embeddings; Â is the Gram of the sets.
 func (m *Model) Condition() float64 { return m.number }
 
-// TrainingShares is the baseline every estimate must beat: the class shares of
-// all sets together.
+// TrainingShares is the baseline every estimate must beat: the class shares of all sets together.
 func (m *Model) TrainingShares() []float64 {
 	out := make([]float64, m.classes)
 	var n float64
@@ -129,13 +126,12 @@ func (m *Model) TrainingShares() []float64 {
 	return aggregation.ProjectSimplex(out, 1)
 }
 
-// Fit prepares the estimation of class ratios from sets whose label
-// shares are known. It returns a *Refusal where no estimate is possible:
-// a class in no set, equal shares in all sets, fewer sets than classes, a set
-// of fewer than two rows.
+// Fit prepares the estimation of class ratios from sets whose label shares are known. It returns a
+// *Refusal where no estimate is possible: a class in no set, equal shares in all sets, fewer sets
+// than classes, a set of fewer than two rows.
 //
-// Assumed: the classes look the same in every set and in the target, P(x|y)
-// is shared; only the shares differ. Estimate tests that.
+// Assumed: the classes look the same in every set and in the target, P(x|y) is shared; only the
+// shares differ. Estimate tests that.
 func Fit(sets []Set, o Options) (*Model, error) {
 	if o.Estimator == "" {
 		o.Estimator = ClassMeans
@@ -228,8 +224,8 @@ func (m *Model) describe(sets []Set) error {
 	return nil
 }
 
-// unknownRank stands for the effective rank where no rows are at hand: lower,
-// and so more cautious, than that of an RBF kernel of any useful width.
+// unknownRank is the effective rank without rows: lower, and so more cautious, than that of an RBF
+// kernel of any useful width.
 const unknownRank = 4
 
 // embed takes or computes the mean embeddings; rows are read in blocks.
@@ -271,8 +267,8 @@ func (m *Model) embed(sets []Set, p *ratioProblem) error {
 	return nil
 }
 
-// collapse replaces the sets' embeddings by the classes': all that class-means
-// needs, and c rather than M of them.
+// collapse replaces the sets' embeddings by the classes': all that class-means needs, c rather than
+// M.
 func (m *Model) collapse() {
 	var b mat.Dense
 	b.Mul(m.system.read.T(), m.anchors)

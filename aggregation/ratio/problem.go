@@ -24,8 +24,7 @@ const (
 	LooseInterval Reason = "loose-interval"  // only an upper bound on the spread was available
 )
 
-// Refusal is the error of an estimate that cannot be made. Number is the
-// quantity that explains it.
+// Refusal is the error of an impossible estimate. Number is the quantity that explains it.
 type Refusal struct {
 	Reason Reason
 	Number float64
@@ -44,20 +43,19 @@ type Warning struct {
 	Advice string  `json:"advice"`
 }
 
-// Limits on the condition number of the share matrix P. An error in a mean
-// embedding is multiplied by about this much; beyond 1e6 the sets' shares are
-// equal for every practical purpose.
+// Limits on the condition number of the share matrix P. An error in a mean embedding is multiplied
+// by about this much; beyond 1e6 the sets' shares are equal for every practical purpose.
 const (
 	ratioWarnCondition   = 20
 	ratioRefuseCondition = 1e6
 )
 
-// absentDeviations: in a set without a class its noisy share is above this many
-// standard deviations about once in a thousand times.
+// absentDeviations: an absent class's noisy share exceeds this many standard deviations about once
+// in a thousand times.
 const absentDeviations = 3
 
-// ratioProblem is what every estimator starts from: the Gram of the sets,
-// their shares, and the known laws of the noise on either.
+// ratioProblem is every estimator's input: the Gram of the sets, their shares, and the known laws
+// of the noise on either.
 type ratioProblem struct {
 	gram   Gram
 	shares *mat.Dense // c×M, columns sum to 1 (not necessarily ≥ 0 when noisy)
@@ -70,9 +68,9 @@ type ratioProblem struct {
 func (p ratioProblem) sets() int    { _, m := p.shares.Dims(); return m }
 func (p ratioProblem) classes() int { c, _ := p.shares.Dims(); return c }
 
-// weights are inverse variances of the embeddings up to a factor: sampling
-// noise of a unit-norm map falls as 1/n, privacy noise adds D·s, noise of
-// covariance C in the shares moves the fit by at most tr C classes.
+// weights are inverse variances of the embeddings up to a factor: sampling noise of a unit-norm map
+// falls as 1/n, privacy noise adds D·s, noise of covariance C in the shares moves the fit by at
+// most tr C classes.
 func (p ratioProblem) weights() []float64 {
 	w := make([]float64, p.sets())
 	var sum float64
@@ -116,8 +114,8 @@ func (p ratioProblem) singular() (high, low float64) {
 	return values[0], values[p.classes()-1]
 }
 
-// check refuses what no estimator can answer; full says that the estimator
-// needs every class to be told apart (all but the published mixture do).
+// check refuses what no estimator can answer; full says that the estimator must tell every class
+// apart (all but the published mixture).
 func (p ratioProblem) check(full bool) ([]Warning, error) {
 	c, m := p.shares.Dims()
 	if m < 2 {
@@ -163,8 +161,8 @@ func (p ratioProblem) check(full bool) ([]Warning, error) {
 	return warnings, nil
 }
 
-// condition is the factor in the paper's error bound: the largest singular
-// value of P̂ over the smallest of Â, the (V-statistic) Gram of the sets.
+// condition is the factor in the paper's error bound: the largest singular value of P̂ over the
+// smallest of Â, the (V-statistic) Gram of the sets.
 func (p ratioProblem) condition() float64 {
 	high, _ := p.singular()
 	var eigen mat.EigenSym

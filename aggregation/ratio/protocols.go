@@ -18,10 +18,9 @@ type Sampling struct {
 	Sets    int
 }
 
-// SampleSets draws test sets from rows with labels y (0..c−1; others are never
-// drawn), at shares drawn uniformly on the simplex. Within a set rows are drawn
-// without replacement as long as the class lasts, then again from the start: sizes
-// and shares are always met.
+// SampleSets draws test sets from rows with labels y (0..c−1; others are never drawn), at shares
+// drawn uniformly on the simplex. Within a set rows are drawn without replacement as long as the
+// class lasts, then again from the start: sizes and shares are always met.
 func SampleSets(y []int, s Sampling, rng *rand.Rand) ([]Sample, error) {
 	if s.Classes < 2 || s.Size < 1 || s.Sets < 1 {
 		return nil, fmt.Errorf("sample sets: classes %d, size %d, sets %d: give at least 2, 1 and 1", s.Classes, s.Size, s.Sets)
@@ -37,8 +36,8 @@ func SampleSets(y []int, s Sampling, rng *rand.Rand) ([]Sample, error) {
 	return out, nil
 }
 
-// SampleAtShares draws size rows with the class counts nearest to size·shares
-// that sum to size (largest remainders).
+// SampleAtShares draws size rows with the class counts nearest to size·shares that sum to size
+// (largest remainders).
 func SampleAtShares(y []int, shares []float64, size int, rng *rand.Rand) (Sample, error) {
 	counts := roundCounts(shares, size)
 	byClass := make([][]int, len(shares))
@@ -63,8 +62,8 @@ func SampleAtShares(y []int, shares []float64, size int, rng *rand.Rand) (Sample
 	return out, nil
 }
 
-// SharesOfLabels counts the labels of the rows; rows nil means all. Labels
-// outside 0..classes−1 are left out.
+// SharesOfLabels counts the labels of the rows; rows nil means all. Labels outside 0..classes−1 are
+// left out.
 func SharesOfLabels(y []int, rows []int, classes int) []float64 {
 	out := make([]float64, classes)
 	var n float64
@@ -88,8 +87,7 @@ func SharesOfLabels(y []int, rows []int, classes int) []float64 {
 	return out
 }
 
-// UniformShares draws a point uniformly from the simplex of c classes:
-// normalised exponentials.
+// UniformShares draws a point uniformly from the simplex of c classes: normalised exponentials.
 func UniformShares(classes int, rng *rand.Rand) []float64 {
 	out := make([]float64, classes)
 	var sum float64

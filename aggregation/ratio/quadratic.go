@@ -8,12 +8,11 @@ import (
 
 // quadraticOnSimplex minimises ½xᵀHx − bᵀx over {x ≥ 0, Σx = 1}.
 //
-// H must be positive definite along directions that sum to zero (the callers
-// floor its spectrum). The method is a primal active set (Lawson & Hanson
-// 1974, ch. 23, with the sum as a fifth wheel): each step adds the coordinate
-// that violates optimality most and solves exactly on the support, so it ends
-// after finitely many steps. gap ≥ f(x) − min f is the certificate
-// max_k gᵀ(x − e_k), g = Hx − b; it holds whatever the path was.
+// H must be positive definite along directions that sum to zero (the callers floor its spectrum).
+// The method is a primal active set (Lawson & Hanson 1974, ch. 23, with the sum as a fifth wheel):
+// each step adds the coordinate that violates optimality most and solves exactly on the support, so
+// it ends after finitely many steps. gap ≥ f(x) − min f is the certificate max_k gᵀ(x − e_k), g =
+// Hx − b, on any path.
 func quadraticOnSimplex(h mat.Symmetric, b []float64) (x []float64, gap float64) {
 	c := len(b)
 	// σ·11ᵀ changes nothing where Σx = 1 is fixed and makes H definite.

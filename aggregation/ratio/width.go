@@ -11,26 +11,26 @@ import (
 // WidthOptions configure SelectWidth.
 type WidthOptions struct {
 	Estimator string // ClassMeans when empty
-	// Scale is a public squared distance (MedianSquaredDistance); the widths
-	// tried are gamma = 2^k/Scale, k = −5..5.
+	// Scale is a public squared distance (MedianSquaredDistance); the widths tried are gamma =
+	// 2^k/Scale, k = −5..5.
 	Scale  float64
 	Splits int // held-out splits averaged; 20 when 0: one or two choose erratically
 	Rows   int // rows a set used at most, evenly spaced; 400 when 0
-	// Fourier, if set, compares all rows by that map with each width in turn
-	// (its Gamma is ignored): for large sets, where a sample of rows would
-	// favour kernels that are too wide. 500 features are enough.
+	// Fourier, if set, compares all rows by that map with each width in turn (its Gamma is
+	// ignored): for large sets, where a sample of rows would favour kernels that are too wide. 500
+	// features are enough.
 	Fourier *Fourier
 }
 
-// WidthPoint is one width tried, with the mean L1 error of the held-out sets
-// and its standard error.
+// WidthPoint is one width tried, with the mean L1 error of the held-out sets and its standard
+// error.
 type WidthPoint struct {
 	Gamma float64 `json:"gamma"`
 	L1    float64 `json:"l1"`
 	Error float64 `json:"standard_error"`
 }
 
-// Widths are those that SelectWidth tries, for a scale of squared distances.
+// Widths are the widths of SelectWidth for a scale of squared distances.
 func Widths(scale float64) (all []float64) {
 	for k := -5; k <= 5; k++ {
 		all = append(all, math.Ldexp(1, k)/scale)
@@ -38,13 +38,13 @@ func Widths(scale float64) (all []float64) {
 	return all
 }
 
-// SelectWidth chooses the width of an RBF kernel by estimating held-out
-// training sets, whose shares are known, from the rest, averaged over several
-// random splits that are the same for every width. Splits that leave the other
-// sets unable to separate the classes are drawn again. The sets need rows.
+// SelectWidth chooses the width of an RBF kernel by estimating held-out training sets, whose shares
+// are known, from the rest, averaged over several random splits that are the same for every width.
+// Splits that leave the other sets unable to separate the classes are drawn again. The sets need
+// rows.
 //
-// A minimum over few sets is mostly luck: among the widths whose error is
-// within one standard error of the least, the one nearest to 1/Scale is taken.
+// A minimum over few sets is mostly luck: among the widths whose error is within one standard error
+// of the least, the one nearest to 1/Scale is taken.
 func SelectWidth(sets []Set, o WidthOptions, rng *rand.Rand) (best float64, path []WidthPoint, err error) {
 	if o.Estimator == "" {
 		o.Estimator = ClassMeans
@@ -125,8 +125,8 @@ func drawSplits(p ratioProblem, o WidthOptions, rng *rand.Rand) ([][]bool, error
 	return splits, nil
 }
 
-// judgeWidth averages the L1 error of each set over the splits that held it
-// out; the standard error is over sets, since splits share them.
+// judgeWidth averages the L1 error of each set over the splits that held it out; the standard error
+// is over sets, since splits share them.
 func judgeWidth(p ratioProblem, estimator string, gamma float64, splits [][]bool) WidthPoint {
 	sums, times := make([]float64, p.sets()), make([]float64, p.sets())
 	for _, held := range splits {

@@ -11,24 +11,22 @@ import (
 	"github.com/cloudflare/circl/vdaf/prio3/sumvec"
 )
 
-// Form is what a contribution is proved to be. It is public, and follows from a plan
-// and its pool.
+// Form is what a contribution is proved to be. It is public, from a plan and its pool.
 type Form struct {
 	// Cells is the length of the vector.
 	Cells int
 	// Bits of a cell: each is an integer from Least to Least + 2^Bits − 1.
 	Bits  int
 	Least int64
-	// Row divides the vector into runs of so many cells, each of which adds up to Total;
-	// 0: there are none.
+	// Row divides the vector into runs of that many cells, each of sum Total; 0 for none.
 	Row   int
 	Total int64
 }
 
-// Ballots is the form of so many ballots on the rows of a pool, counted: of two
-// classes one count a row, from 0 to 2^⌈log₂(ballots+1)⌉ − 1, which for one ballot is
-// exactly one vote; of more a count for each class, and each row adds up to the ballots,
-// so that one ballot is exactly one vote a row here too.
+// Ballots is the form of counted ballots on the rows of a pool: of two classes one count a row,
+// from 0 to 2^⌈log₂(ballots+1)⌉ − 1, which for one ballot is exactly one vote; of more a count for
+// each class, and each row adds up to the ballots, so that one ballot is exactly one vote a row
+// here too.
 func Ballots(rows, classes, ballots int) Form {
 	f := Form{Cells: rows, Bits: bits.Len(uint(max(ballots, 0)))}
 	if classes > 2 {
@@ -37,9 +35,9 @@ func Ballots(rows, classes, ballots int) Form {
 	return f
 }
 
-// Integers is the form of so many integers of magnitude at most the limit. What is proved
-// is the next power of two: a cell from −2^(b−1) to 2^(b−1) − 1, 2^(b−1) > limit. So a
-// party that lies can move each cell by all of that, whatever it says it holds.
+// Integers is the form of cells integers of magnitude at most the limit. The proof covers the next
+// power of two: a cell from −2^(b−1) to 2^(b−1) − 1, 2^(b−1) > limit. So a lying party can move
+// each cell by all of that.
 func Integers(cells int, limit int64) Form {
 	b := bits.Len64(uint64(max(limit, 0))) + 1
 	if b > maxBits {
@@ -48,8 +46,8 @@ func Integers(cells int, limit int64) Form {
 	return Form{Cells: cells, Bits: b, Least: -1 << (b - 1)}
 }
 
-// Counts is the form of so many integers from 0 to the limit. What is proved is the next
-// power of two, as for Integers.
+// Counts is the form of cells integers from 0 to the limit, proved to the next power of two as
+// Integers.
 func Counts(cells int, limit int64) Form {
 	return Form{Cells: cells, Bits: bits.Len64(uint64(max(limit, 1)))}
 }
@@ -57,8 +55,8 @@ func Counts(cells int, limit int64) Form {
 const (
 	// maxBits keeps a cell to an int64.
 	maxBits = 62
-	// maxProved bounds the bits of a vector: each is a field element of 16 bytes in what
-	// the coordinator gets, 64 MiB in all.
+	// maxProved bounds the bits of a vector: each is a field element of 16 bytes in the
+	// coordinator's part, 64 MiB in all.
 	maxProved = 1 << 22
 	// maxParties is a study's: see study.Plan.
 	maxParties = 1 << 30
@@ -70,14 +68,13 @@ var ErrForm = errors.New("form of shares refused")
 // modulus is p = 2¹²⁸ − 28·2⁶⁴ + 1, the order of the field (Field128 of the draft).
 var modulus = new(big.Int).SetBytes(fp128.Fp{}.Order())
 
-// Check refuses a form that cannot be proved, or of which so many parties could make a sum
-// wrap.
+// Check refuses a form that cannot be proved, or of which parties could make a sum wrap.
 //
-// Proof note: each cell is in (−2^b, 2^b), so a sum over M parties is in (−M·2^b, M·2^b).
-// Each of the two servers adds noise, which passes 2⁶² with probability below e^(−2¹³) at the
-// largest scale there is (privacy's maxScaleBits); privacy does not hang on that, only
-// decoding. With M·2^b + 2·2⁶² < p/2 the sum with both is in (−p/2, p/2), where reading a
-// residue as the integer nearest to zero is exact.
+// Proof note: each cell is in (−2^b, 2^b), so a sum over M parties is in (−M·2^b, M·2^b). Each of
+// the two servers adds noise, which passes 2⁶² with probability below e^(−2¹³) at the largest scale
+// there is (privacy's maxScaleBits); privacy does not depend on that, only decoding. With M·2^b +
+// 2·2⁶² < p/2 the sum with both is in (−p/2, p/2), where reading a residue as the integer nearest
+// to zero is exact.
 func (f Form) Check(parties int64) error {
 	fail := func(format string, args ...any) error {
 		return fmt.Errorf("%w: %s", ErrForm, fmt.Sprintf(format, args...))
@@ -106,20 +103,20 @@ func (f Form) Check(parties int64) error {
 	return nil
 }
 
-// wraps says whether a sum of that magnitude with both noises could reach p/2; it changes
-// its argument.
+// wraps says whether a sum of that magnitude with both noises could reach p/2; it changes its
+// argument.
 func wraps(most *big.Int) bool {
 	most.Add(most, new(big.Int).Lsh(big.NewInt(1), 63))
 	return most.Lsh(most, 1).Cmp(modulus) >= 0
 }
 
-// circuit is a Prio3SumVec. Its state is changed by use, so each use makes its own.
+// circuit is a Prio3SumVec. Use changes its state, so each use makes its own.
 type circuit struct {
 	cells, bits, chunk uint
 	context            []byte
 }
 
-// circuit of a form. The chunk is √bits, which makes the proof shortest
+// circuit makes a form's circuit. The chunk is √bits, which makes the proof shortest
 // (draft-irtf-cfrg-vdaf, on choosing the chunk length).
 func (f Form) circuit(c Context) circuit {
 	return circuit{uint(f.Cells), uint(f.Bits), max(1, uint(math.Sqrt(float64(f.Cells*f.Bits)))), c[:]}
@@ -153,8 +150,8 @@ const (
 	digestSize = 32
 )
 
-// PartSize is the size in bytes of what a server gets of a party: that of the coordinator
-// grows with the form, the helper's does not. A form that Check passes is assumed.
+// PartSize is the size in bytes of a server's part from a party: the coordinator's grows with the
+// form, the helper's does not. The form must pass Check.
 func (f Form) PartSize(r Role) int {
 	if r == Helper {
 		return headSize + 2*seedSize
@@ -163,7 +160,7 @@ func (f Form) PartSize(r Role) int {
 	return headSize + fp128.Size*int(c.cells*c.bits+c.proof()) + seedSize
 }
 
-// MessageSize is the size in bytes of what one server tells the other of a contribution.
+// MessageSize is the size in bytes of a server's message to the other about a contribution.
 func (f Form) MessageSize() int {
 	size := digestSize + fp128.Size*int(2+2*f.circuit(Context{}).chunk) + seedSize
 	if f.Row > 0 {
@@ -172,5 +169,5 @@ func (f Form) MessageSize() int {
 	return size
 }
 
-// ShareSize is the size in bytes of a share that was checked, and of a sum of them.
+// ShareSize is the size in bytes of a checked share, and of a sum of them.
 func (f Form) ShareSize() int { return fp128.Size * f.Cells }

@@ -7,12 +7,11 @@ import (
 	"github.com/cloudflare/circl/vdaf/prio3/arith/fp128"
 )
 
-// Matrix is a public integer matrix A, Rows × Width, applied to each of so many columns of
-// a vector of Rows × Columns cells: cell (j,k) of the image, Width × Columns, is
-// Σᵢ Aᵢⱼ·vᵢₖ.
+// Matrix is a public integer matrix A, Rows × Width, applied to each column of a vector of Rows ×
+// Columns cells: cell (j,k) of the image, Width × Columns, is Σᵢ Aᵢⱼ·vᵢₖ.
 //
-// It is linear, so each server computes the image of its own share: As + As′ = A(s+s′) mod
-// p, and As′ says no more of the vector than s′ does.
+// It is linear, so each server computes the image of its own share: As + As′ = A(s+s′) mod p, and
+// As′ says no more of the vector than s′ does.
 type Matrix struct {
 	Rows, Width, Columns int
 	Row                  func(i int) []int64 // Width numbers, not to be changed
@@ -46,7 +45,7 @@ func (m Matrix) Times(s Share) (Share, error) {
 	return out, nil
 }
 
-// Check refuses a matrix by which so many parties of a form could make a sum wrap.
+// Check refuses a matrix by which parties of a form could make a sum wrap.
 //
 // Proof note: a cell of the image is at most Σᵢ|Aᵢⱼ|·M·2^b in magnitude; the rest is Form.Check's.
 func (m Matrix) Check(f Form, parties int64) error {

@@ -14,12 +14,11 @@ import (
 // Key is the verify key that both servers share and no party knows.
 type Key [32]byte
 
-// ErrProof is wrapped where a contribution was refused because what was proved of it does
-// not check.
+// ErrProof is wrapped where a contribution was refused because its proof does not check.
 var ErrProof = errors.New("contribution refused by its proof")
 
-// Preparation is one server's part of checking a contribution. It follows from key,
-// context, role and part, so it can be made again after a crash.
+// Preparation is one server's part of checking a contribution. It follows from key, context, role
+// and part, so it can be made again after a crash.
 type Preparation struct {
 	form    Form
 	role    Role
@@ -29,8 +28,8 @@ type Preparation struct {
 	message []byte
 }
 
-// Prepare reads a server's part and makes what it tells the other server. Refusals wrap
-// ErrPart, or ErrProof where the part was not made for this context and role.
+// Prepare reads a server's part and makes its message to the other. Refusals wrap ErrPart, or
+// ErrProof where the part was not made for this context and role.
 func (f Form) Prepare(key Key, c Context, r Role, part []byte) (*Preparation, error) {
 	if err := f.Check(1); err != nil {
 		return nil, err
@@ -66,8 +65,8 @@ func (f Form) Prepare(key Key, c Context, r Role, part []byte) (*Preparation, er
 	return p, nil
 }
 
-// given digests what both servers must have got alike: form, context, nonce and public
-// share. A proof that is asked at two points, because the nonces differ, proves nothing.
+// given digests what both servers must have got alike: form, context, nonce and public share. A
+// proof queried at two points, because the nonces differ, proves nothing.
 func (f Form) given(c Context, part []byte) [digestSize]byte {
 	b, err := json.Marshal(f)
 	if err != nil { // five integers
@@ -98,8 +97,7 @@ func (c circuit) prepare(key Key, r Role, part []byte) (*sumvec.SumVec, *sumvec.
 	return vdaf, state, message, err
 }
 
-// outputOf reads the output share that a state holds, which counts for nothing before the
-// check of Finish.
+// outputOf reads a state's output share, which counts for nothing before the check of Finish.
 func outputOf(vdaf *sumvec.SumVec, state *sumvec.PrepState) (fp128.Vec, error) {
 	b, err := state.MarshalBinary()
 	if err != nil {
@@ -113,13 +111,13 @@ func outputOf(vdaf *sumvec.SumVec, state *sumvec.PrepState) (fp128.Vec, error) {
 	return share, nil
 }
 
-// Message is what this server tells the other, once it is stored. It says nothing about an
-// honest party's vector beyond its form, if it is made under one key.
+// Message is this server's message to the other, once stored. Made under one key, it says nothing
+// about an honest party's vector beyond its form.
 func (p *Preparation) Message() []byte { return bytes.Clone(p.message) }
 
-// Finish checks the whole proof with the other server's message and gives this server's
-// share of the vector. circl's own last step compares no proof, so everything is checked
-// here, in each server, before it is asked.
+// Finish checks the whole proof with the other server's message and returns this server's share of
+// the vector. circl's own last step compares no proof, so each server checks everything here before
+// it.
 func (p *Preparation) Finish(other []byte) (Share, error) {
 	if p.share == nil {
 		return Share{}, errors.New("finish preparation: it was finished before; prepare the part again")

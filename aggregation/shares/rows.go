@@ -9,31 +9,30 @@ import (
 
 // The check of rows, beside the proof: each run of Row cells adds up to Total.
 //
-// Let dᵢ = Σⱼ xᵢⱼ − Total be what row i is off by, in the field. Each server computes of its
-// own share
+// Let dᵢ = Σⱼ xᵢⱼ − Total be what row i is off by, in the field. Each server computes of its own
+// share
 //
 //	c = Σᵢ rᵢ·(Σⱼ xᵢⱼ − Total, the coordinator alone subtracting),
 //
-// the two add up to Σᵢ rᵢdᵢ, and must give 0. The rᵢ are independent uniform elements drawn
-// from the key.
+// the two add up to Σᵢ rᵢdᵢ, and must give 0. The rᵢ are independent uniform elements drawn from
+// the key.
 //
-// Soundness. The party does not know the key, so when its shares are fixed the rᵢ are
-// uniform and independent of them. If some dᵢ ≠ 0, then for every choice of the others
-// exactly one rᵢ gives 0: it passes with probability 1/p < 2⁻¹²⁷. What a party learns is
-// whether it was refused, once for a key and party. The joint randomness of the draft would
-// not do: the party knows it, and would solve for d. With each cell proved to be in
-// 0..2^Bits−1 and Row·2^Bits < p, a row that adds up to Total in the field does so over the
-// integers; for one ballot the cells are bits, so exactly one of a row is 1. A bound
-// on the weight of all rows together (Prio3MultihotCountVec) follows from that, so it is not
-// proved a second time.
+// Soundness. The party does not know the key, so when its shares are fixed the rᵢ are uniform and
+// independent of them. If some dᵢ ≠ 0, then for every choice of the others exactly one rᵢ gives 0:
+// it passes with probability 1/p < 2⁻¹²⁷. What a party learns is whether it was refused, once for a
+// key and party. The joint randomness of the draft would not do: the party knows it, and would
+// solve for d. With each cell proved to be in 0..2^Bits−1 and Row·2^Bits < p, a row that adds up to
+// Total in the field does so over the integers; for one ballot the cells are bits, so exactly one
+// of a row is 1. A bound on the weight of all rows together (Prio3MultihotCountVec) follows from
+// that, so it is not proved again.
 //
-// It tells a server nothing: of an honest party Σᵢ rᵢdᵢ = 0 for every r, so the other's c is
-// minus what the server computes of its own share, under this key or any other.
+// It tells a server nothing: of an honest party Σᵢ rᵢdᵢ = 0 for every r, so the other's c is minus
+// what the server computes of its own share, under this key or any other.
 
 // rowCheck is this server's c.
 func (f Form) rowCheck(r Role, key Key, c Context, nonce []byte, share fp128.Vec) (fp128.Fp, error) {
-	// circl draws from the key with TurboSHAKE128; another function, under a name of its
-	// own, draws apart from it.
+	// circl draws from the key with TurboSHAKE128; another function, under its own name, draws
+	// apart from it.
 	xof := sha3.NewCSHAKE128(nil, []byte("caucus row check 1"))
 	for _, b := range [][]byte{key[:], c[:], nonce} { // of fixed lengths
 		xof.Write(b)

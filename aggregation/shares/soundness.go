@@ -33,7 +33,7 @@ package shares
 // The check of rows has its own term, 1/p (rows.go); a party that is wrong in both passes
 // with at most the smaller.
 
-// calls is how often the circuit multiplies, and order the power of two above: n.
+// calls is the number of the circuit's multiplications, and order the power of two above: n.
 func (c circuit) calls() (calls, order uint) {
 	calls = (c.cells*c.bits + c.chunk - 1) / c.chunk
 	for order = 1; order <= calls; order *= 2 {
@@ -41,8 +41,8 @@ func (c circuit) calls() (calls, order uint) {
 	return calls, order
 }
 
-// proof is how many elements the proof has: seeds of two wires of each of chunk products,
-// and a polynomial of degree 2·(n−1).
+// proof is the number of the proof's elements: seeds of two wires of each of chunk products, and a
+// polynomial of degree 2·(n−1).
 func (c circuit) proof() uint {
 	_, n := c.calls()
 	return 2*c.chunk + 2*(n-1) + 1

@@ -7,8 +7,7 @@ import (
 	"github.com/cloudflare/circl/vdaf/prio3/arith/fp128"
 )
 
-// Share is one server's share of a vector, or of a sum of vectors: alone it is uniformly
-// random.
+// Share is one server's share of a vector, or of a sum of vectors: alone it is uniformly random.
 type Share struct{ elements fp128.Vec }
 
 // NewSum is the sum of no contributions.
@@ -32,8 +31,7 @@ func (s Share) Subtract(o Share) error {
 	return nil
 }
 
-// Clear is a vector as the share of it to which the other is zero: it hides nothing, and
-// is for simulations.
+// Clear is a vector as a share whose counterpart is zero: it hides nothing, and is for simulations.
 func Clear(vector []int64) Share {
 	s := Share{make(fp128.Vec, len(vector))}
 	for j, v := range vector {
@@ -50,7 +48,7 @@ func Clear(vector []int64) Share {
 // MarshalBinary is 16 bytes a cell, lowest first.
 func (s Share) MarshalBinary() ([]byte, error) { return s.elements.MarshalBinary() }
 
-// ParseShare reads what MarshalBinary wrote of a share of the form, and nothing else.
+// ParseShare reads exactly MarshalBinary's form of a share of the form.
 func (f Form) ParseShare(data []byte) (Share, error) {
 	s := f.NewSum()
 	if len(data) != f.ShareSize() || s.elements.UnmarshalBinary(data) != nil {
@@ -59,8 +57,8 @@ func (f Form) ParseShare(data []byte) (Share, error) {
 	return s, nil
 }
 
-// Residues are the cells as integers below the modulus, high and low half: what a ledger
-// adds noise to. They are as secret as the share.
+// Residues are the cells as integers below the modulus, high and low half, to which a ledger adds
+// noise. They are as secret as the share.
 func (s Share) Residues() ([][2]uint64, error) {
 	b, err := s.MarshalBinary()
 	if err != nil {
@@ -79,9 +77,9 @@ func (s Share) Residues() ([][2]uint64, error) {
 // largest is the largest magnitude of a decoded cell, as privacy clamps what it publishes.
 const largest = int64(1) << 61
 
-// Combine adds both servers' residues and reads each cell as the integer nearest to zero,
-// cut to ±2⁶¹, which is post-processing. It is exact where Form.Check passed: without noise
-// the sum of the vectors, else that plus both noises.
+// Combine adds both servers' residues and reads each cell as the integer nearest to zero, cut to
+// ±2⁶¹, which is post-processing. It is exact where Form.Check passed: the sum of the vectors and
+// the noises.
 func Combine(coordinator, helper [][2]uint64) ([]int64, error) {
 	if len(coordinator) != len(helper) {
 		return nil, fmt.Errorf("combine shares: %d and %d cells", len(coordinator), len(helper))

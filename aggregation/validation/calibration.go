@@ -14,10 +14,9 @@ type fitting struct {
 	h Histogram
 }
 
-// equations are S = Σᵦ (P(b) − n(b)·μᵦ)·(1, z̄ᵦ) at a line, with μᵦ the mean over the
-// bin's points of the line's probability, and their derivatives. S is linear in the
-// counts, so that noise leaves its mean 0 at the true line, however many counts are
-// below 0.
+// equations are S = Σᵦ (P(b) − n(b)·μᵦ)·(1, z̄ᵦ) at a line, with μᵦ the mean over the bin's points
+// of the line's probability, and their derivatives. S is linear in the counts, so that noise leaves
+// its mean 0 at the true line, however many counts are below 0.
 func (f fitting) equations(a, b float64) (s [2]float64, j [2][2]float64) {
 	for k, of := range f.bins {
 		mu, da, db := of.at(a, b)
@@ -30,8 +29,8 @@ func (f fitting) equations(a, b float64) (s [2]float64, j [2][2]float64) {
 	return s, j
 }
 
-// at is the mean probability of a bin's points on a line, and its derivatives by
-// intercept and slope.
+// at is the mean probability of a bin's points on a line, and its derivatives by intercept and
+// slope.
 func (b bin) at(intercept, slope float64) (mu, da, db float64) {
 	for _, p := range b.points {
 		q := sigmoid(intercept + slope*p.z)
@@ -41,8 +40,8 @@ func (b bin) at(intercept, slope float64) (mu, da, db float64) {
 	return mu, da, db
 }
 
-// level solves the first equation for the intercept at a slope, from a start. Both
-// classes have records, so the equation has opposite signs far out on both sides.
+// level solves the first equation for the intercept at a slope, from a start. Both classes have
+// records, so the equation has opposite signs far out on both sides.
 func (f fitting) level(slope, start float64) float64 {
 	spread := 1.0
 	for _, of := range f.bins {
@@ -69,8 +68,8 @@ func (f fitting) level(slope, start float64) float64 {
 	return a
 }
 
-// tension is the second equation at a slope, with the intercept that the first gives, in
-// standard deviations. Every score scale counts: κ takes off what the intercept takes up.
+// tension is the second equation at a slope, with the first one's intercept, in standard
+// deviations. Every score scale counts: κ takes off what the intercept takes up.
 func (f fitting) tension(slope, start float64, noiseOnly bool) (t, intercept, deviation float64) {
 	a := f.level(slope, start)
 	s, j := f.equations(a, slope)
@@ -93,19 +92,19 @@ func (f fitting) tension(slope, start float64, noiseOnly bool) (t, intercept, de
 	return s[1] / deviation, a, deviation
 }
 
-// hidden is how far the mean score of a bin's records is off the pool's, as a standard
-// deviation: the pool's own mean is of few rows, and records may lie otherwise. Of a bin
-// of width w that is even on one side, and on the other twice as dense at one end as at
-// the other, the means differ by w/18, which is √12/18 of the even one's deviation.
+// hidden is the standard deviation of a bin's records' mean score from the pool's: the pool's own
+// mean is of few rows, and records may lie otherwise. Of a bin of width w that is even on one side,
+// and on the other twice as dense at one end as at the other, the means differ by w/18, which is
+// √12/18 of the even one's deviation.
 func (b bin) hidden() float64 {
 	return b.sd * math.Sqrt(1/math.Max(b.rows, 1)+12./(18*18))
 }
 
-// mostSlope is as far as a slope is looked for.
+// mostSlope bounds the search for a slope.
 const mostSlope = 1e3
 
-// fit is the calibration line, with the slope's interval: all slopes at which the second
-// equation is within z deviations of 0.
+// fit is the calibration line, with the slope's interval: all slopes at which the second equation
+// is within z deviations of 0.
 func (s Scale) fit(h Histogram) (line, Number, Number) {
 	none := func(why string) (line, Number, Number) { return line{}, unknown("%s", why), unknown("%s", why) }
 	if why := h.drowned(); why != "" {
@@ -158,8 +157,7 @@ func (s Scale) fit(h Histogram) (line, Number, Number) {
 	return line{a, b, true}, slope, f.intercept(a, b)
 }
 
-// unit is one over how far the pool's scores scatter where they are no log-odds, 1 where
-// they are.
+// unit is one over the scatter of the pool's scores if no log-odds, else 1.
 func (s Scale) unit() float64 {
 	if s.LogOdds {
 		return 1
@@ -171,8 +169,7 @@ func (s Scale) unit() float64 {
 	return 4 / (high - low)
 }
 
-// end walks from the estimate by growing steps until the equation is z deviations off,
-// then halves.
+// end walks from the estimate by growing steps until the equation is z deviations off, then halves.
 func (f fitting) end(b, a, step, unit float64) (float64, bool) {
 	inside, outside := b, b
 	for range 40 {
@@ -206,8 +203,7 @@ func (f fitting) end(b, a, step, unit float64) (float64, bool) {
 	return outside, true
 }
 
-// intercept is that of the line, with the deviation that its equations and their
-// derivatives give (a sandwich).
+// intercept is the line's, with the deviation of its equations and their derivatives (a sandwich).
 func (f fitting) intercept(a, b float64) Number {
 	_, j := f.equations(a, b)
 	det := j[0][0]*j[1][1] - j[0][1]*j[1][0]
@@ -233,8 +229,8 @@ func (f fitting) intercept(a, b float64) Number {
 	return out
 }
 
-// inTheLarge is the intercept where the slope is 1: 0 if the class is as frequent as the
-// scores say, above 0 if it is more frequent.
+// inTheLarge is the intercept at slope 1: 0 if the class is as frequent as the scores say, above 0
+// if more frequent.
 func (s Scale) inTheLarge(h Histogram) Number {
 	if why := h.drowned(); why != "" {
 		return unknown("%s", why)

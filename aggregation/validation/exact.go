@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// Exact has the numbers of records whose scores are known, without bins: what estimates
-// are compared with. NaN is a number that there is none of.
+// Exact has the numbers of records with known scores, without bins, for comparison with estimates.
+// NaN marks a missing number.
 type Exact struct {
 	Records    int     `json:"records"`
 	Prevalence float64 `json:"prevalence"`
@@ -14,7 +14,7 @@ type Exact struct {
 	Slope      float64 `json:"slope"`
 	Intercept  float64 `json:"intercept"`
 	Brier      float64 `json:"brier"`
-	// Thresholds are in the order in which they were asked for.
+	// Thresholds are in the requested order.
 	Thresholds []ExactThreshold `json:"thresholds,omitempty"`
 }
 
@@ -24,8 +24,7 @@ type ExactThreshold struct {
 	Specificity float64 `json:"specificity"`
 }
 
-// ExactOf takes scores and whether each record is of the class, and thresholds on the
-// same scale as the scores.
+// ExactOf takes scores, class memberships, and thresholds on the scale of the scores.
 func ExactOf(z []float64, positive []bool, logOdds bool, thresholds ...float64) Exact {
 	out := Exact{Records: len(z)}
 	order := make([]int, len(z))
@@ -88,8 +87,8 @@ func ExactOf(z []float64, positive []bool, logOdds bool, thresholds ...float64) 
 	return out
 }
 
-// Logistic fits the log-odds of the class as intercept + slope·z by maximum likelihood;
-// NaN where no finite line is.
+// Logistic fits the log-odds of the class as intercept + slope·z by maximum likelihood; NaN without
+// a finite line.
 func Logistic(z []float64, positive []bool) (intercept, slope float64) {
 	for range 100 {
 		var s0, s1, h00, h01, h11 float64

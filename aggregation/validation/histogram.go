@@ -2,8 +2,7 @@ package validation
 
 import "math"
 
-// Histogram has the counts of records by bin, of the class and of all others, as they
-// were released.
+// Histogram has the released counts of records by bin, of the class and of all others.
 type Histogram struct {
 	Positive, Negative []float64
 	// Noise is the variance of the noise on each count.
@@ -21,8 +20,8 @@ func (h Histogram) totals() (positive, negative float64) {
 	return positive, negative
 }
 
-// scatter is the variance of a count, of the noise and, if asked for, of sampling, which
-// is that of a Poisson number.
+// scatter is the variance of a count, of the noise and, if asked for, of sampling as a Poisson
+// number.
 func (h Histogram) scatter(n float64) float64 {
 	if h.Sampling {
 		return h.Noise + math.Max(n, 0)
@@ -45,7 +44,7 @@ func (h Histogram) drowned() string {
 	return ""
 }
 
-// count is a sum of counts, with a weight for each.
+// count is a weighted sum of counts.
 func (h Histogram) count(of func(b int) (positive, negative float64)) Number {
 	var n Number
 	cells := 0.0
@@ -61,8 +60,8 @@ func (h Histogram) count(of func(b int) (positive, negative float64)) Number {
 
 // ratio is Σ c·count / Σ d·count; of gives the weights c, d of a bin's two counts.
 //
-// Write x = Σ c·count and y = Σ d·count. Of independent counts with variance s²,
-// Var(x − θy) = Σ s²(c − θd)²: the interval is Fieller's.
+// Write x = Σ c·count and y = Σ d·count. Of independent counts with variance s², Var(x − θy) = Σ
+// s²(c − θd)²: the interval is Fieller's.
 func (h Histogram) ratio(of func(b int) (c, d [2]float64)) Number {
 	var x, y, vxx, vxy, vyy, dd float64
 	for b := range h.Positive {

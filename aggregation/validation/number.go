@@ -8,11 +8,11 @@ import (
 // Number is an estimate with its uncertainty, or says why there is none.
 type Number struct {
 	Value float64 `json:"value"`
-	// SD is the standard deviation of all that is uncertain, NoiseSD of the noise alone.
+	// SD is the standard deviation of all uncertainty, NoiseSD of the noise alone.
 	SD      float64 `json:"sd"`
 	NoiseSD float64 `json:"noise_sd"`
-	// Low and High are a 95 % interval. With NoLow or NoHigh noise leaves it open on that
-	// side, and the end is 0.
+	// Low and High are a 95 % interval. With NoLow or NoHigh noise leaves that side open, and the
+	// end is 0.
 	Low    float64 `json:"low"`
 	High   float64 `json:"high"`
 	NoLow  bool    `json:"no_low,omitempty"`
@@ -49,8 +49,8 @@ func (n Number) Interval(digits int) string {
 	return fmt.Sprintf("%.*f to %.*f", digits, n.Low, digits, n.High)
 }
 
-// finite is the number, or unknown if a part of it is infinite or none, as where next to
-// nothing is divided by: a document holds no such number.
+// finite is the number, or unknown if a part is not finite, as after dividing by almost nothing: a
+// document holds no such number.
 func (n Number) finite() Number {
 	for _, v := range []float64{n.Value, n.SD, n.NoiseSD, n.Low, n.High} {
 		if v-v != 0 {
@@ -64,7 +64,7 @@ func (n Number) finite() Number {
 const z95 = 1.959963984540054
 
 const (
-	// leastSignal: a total below so many deviations of its noise is no denominator.
+	// leastSignal: a total below this many deviations of its noise is no denominator.
 	leastSignal = 4
 	// mostAUCSD: an AUC that scatters by a tenth says nothing.
 	mostAUCSD = 0.1
@@ -85,8 +85,7 @@ func (n Number) widen(sd float64) Number {
 	return n
 }
 
-// within clips a number that is known to lie in a range. Value and interval are clipped,
-// never what they are made of.
+// within clips a number known to lie in a range: value and interval, never their parts.
 func (n Number) within(low, high float64) Number {
 	clip := func(v float64) float64 { return math.Min(math.Max(v, low), high) }
 	n.Value, n.Low, n.High = clip(n.Value), clip(n.Low), clip(n.High)

@@ -10,9 +10,9 @@ type Performance struct {
 	// Prevalence is the share of the class.
 	Prevalence Number `json:"prevalence"`
 	AUC        Number `json:"auc"`
-	// Slope and Intercept are of the log-odds of the class on those of the score, 1 and 0
-	// where the score is a calibrated probability; on the score itself where that is no
-	// probability. InTheLarge is the intercept at slope 1.
+	// Slope and Intercept are of the log-odds of the class on those of the score, 1 and 0 where the
+	// score is a calibrated probability; on the score itself where that is no probability.
+	// InTheLarge is the intercept at slope 1.
 	Slope      Number `json:"slope"`
 	Intercept  Number `json:"intercept"`
 	InTheLarge Number `json:"in_the_large"`
@@ -32,8 +32,8 @@ type Threshold struct {
 	NetBenefit Number `json:"net_benefit"`
 }
 
-// BinShare is one point of the calibration curve: the pool's mean probability (or score)
-// in a bin, and the share of the bin's records that are of the class.
+// BinShare is one point of the calibration curve: the pool's mean probability (or score) in a bin,
+// and the class's share of the bin's records.
 type BinShare struct {
 	Mean      float64 `json:"mean"`
 	Observed  Number  `json:"observed"`
@@ -43,8 +43,8 @@ type BinShare struct {
 
 const noProbability = "the score is no probability"
 
-// Of computes all numbers. Thresholds are edges of the scale: probabilities where it has
-// log-odds, else scores.
+// Of computes all numbers. Thresholds are edges of the scale: probabilities where it has log-odds,
+// else scores.
 func (s Scale) Of(h Histogram, thresholds []float64) Performance {
 	all := func(int) (c, d [2]float64) { return [2]float64{1, 0}, [2]float64{1, 1} }
 	out := Performance{
@@ -108,9 +108,8 @@ func (s Scale) threshold(h Histogram, at float64) Threshold {
 	return out
 }
 
-// brier takes the pool's scores inside a bin for the records', weighed towards those of a
-// class as the fitted line says. To first order a mean that is off by δ in a bin moves the
-// sum by 2(n·p̄ − P)δ.
+// brier takes the pool's scores inside a bin for the records', weighed towards a class's by the
+// fitted line. To first order a mean that is off by δ in a bin moves the sum by 2(n·p̄ − P)δ.
 func (s Scale) brier(h Histogram, fit line) Number {
 	type moments struct{ yes, no float64 } // mean (1−p)² of the class, p² of the others
 	of := make([]moments, len(s.bins))
@@ -142,9 +141,8 @@ func (s Scale) brier(h Histogram, fit line) Number {
 	return out.widen(math.Sqrt(hidden)/math.Max(records, 1)).within(0, 1)
 }
 
-// Expected is the histogram of so many records that lie as the pool's rows do, and are of
-// the class as their log-odds say; where scores are no log-odds, as if their standard
-// score were.
+// Expected is the histogram of records that lie as the pool's rows do, with classes by their
+// log-odds; where scores are no log-odds, by their standard score.
 func (s Scale) Expected(records, noise float64) Histogram {
 	h := Histogram{Noise: noise, Sampling: true}
 	var mean, square float64

@@ -5,11 +5,9 @@ import (
 	"slices"
 )
 
-// Scale is the public side of a histogram: bins of a score, and where in each of them a
-// public pool's scores lie.
+// Scale is the public side of a histogram: bins of a score, and a public pool's scores in each.
 type Scale struct {
-	// Edges are the B−1 inner edges of B bins, increasing. A score on an edge is in the
-	// bin above.
+	// Edges are the B−1 inner edges of B bins, increasing. A score on an edge is in the bin above.
 	Edges []float64
 	// LogOdds: a score z stands for the probability 1/(1+e⁻ᶻ).
 	LogOdds bool
@@ -28,11 +26,11 @@ type bin struct {
 // point stands for some of a bin's scores; weights of a bin add up to 1.
 type point struct{ z, p, weight float64 }
 
-// slices of a bin: what they hide is below a hundredth of what bins hide.
+// slices of a bin hide less than a hundredth of what bins hide.
 const slicesOfABin = 6
 
-// NewScale cuts scores at edges. Weight has the weights of the pool's rows; nil weighs
-// all alike. A bin without pool rows has one point in its middle.
+// NewScale cuts scores at edges. Weight has the weights of the pool's rows; nil weighs all alike. A
+// bin without pool rows has one point in its middle.
 func NewScale(edges, pool, weight []float64, logOdds bool) Scale {
 	s := Scale{Edges: edges, LogOdds: logOdds, bins: make([]bin, len(edges)+1)}
 	order := make([]int, len(pool))
@@ -106,10 +104,9 @@ func (s Scale) binOf(order []int, pool []float64, w func(int) float64, total flo
 	return out
 }
 
-// Bins is how many there are.
 func (s Scale) Bins() int { return len(s.Edges) + 1 }
 
-// Bin is the bin of a finite score. One that is an edge but for rounding is on it.
+// Bin is the bin of a finite score. A score within rounding of an edge is on it.
 func (s Scale) Bin(z float64) int {
 	at, found := slices.BinarySearch(s.Edges, z+1e-9*(1+math.Abs(z)))
 	if found {
@@ -118,8 +115,8 @@ func (s Scale) Bin(z float64) int {
 	return at
 }
 
-// Share is the pool's share of rows in a bin, Mean their mean probability, or score
-// where scores are no log-odds.
+// Share is the pool's share of rows in a bin, Mean their mean probability, or score without
+// log-odds.
 func (s Scale) Share(b int) float64 { return s.bins[b].share }
 
 // Mean: see Share.
@@ -163,8 +160,8 @@ func (s Scale) width(b int) float64 {
 	return s.Edges[b] - s.Edges[b-1]
 }
 
-// Quantiles are inner edges that cut a pool's scores into so many parts alike, with the
-// given edges among them; fewer where scores coincide.
+// Quantiles are inner edges that cut a pool's scores into parts equal parts, with the given edges
+// among them; fewer where scores coincide.
 func Quantiles(pool, weight []float64, parts int, with []float64) []float64 {
 	type row struct{ z, w float64 }
 	rows := make([]row, len(pool))
@@ -201,7 +198,7 @@ func Quantiles(pool, weight []float64, parts int, with []float64) []float64 {
 	return edges
 }
 
-// short rounds an edge to four digits: a document that people read holds it.
+// short rounds an edge to four digits for readers of the document.
 func short(z float64) float64 {
 	if z == 0 || math.IsInf(z, 0) || math.IsNaN(z) {
 		return z

@@ -12,7 +12,7 @@ import (
 	"caucus/agent"
 )
 
-// agentCommand is what the verbs of agent share.
+// agentCommand holds what the agent verbs share.
 type agentCommand struct {
 	*console
 	config string
@@ -105,7 +105,6 @@ fingerprint of your key to the operator, who reads you the coordinator's.`,
 	return cmd
 }
 
-// join enrols this agent by a join token.
 func (a *agentCommand) join(cmd *cobra.Command, config agent.Config, token, name string) error {
 	text, err := readSecret(cmd.InOrStdin(), token)
 	if err != nil {
@@ -130,8 +129,7 @@ func (a *agentCommand) join(cmd *cobra.Command, config agent.Config, token, name
 	})
 }
 
-// maxInvitation bounds what is read of an invitation: it is a key, a
-// certificate and an address.
+// maxInvitation bounds the read of an invitation: a key, a certificate and an address.
 const maxInvitation = 64 << 10
 
 func readSecret(stdin io.Reader, name string) (string, error) {
@@ -147,7 +145,6 @@ func readSecret(stdin io.Reader, name string) (string, error) {
 	return string(b), err
 }
 
-// open makes the agent of the configuration.
 func (a *agentCommand) open() (*agent.Agent, error) {
 	config, err := agent.LoadConfig(a.config)
 	if err != nil {
@@ -176,7 +173,7 @@ is down is waited for.`,
 	}
 }
 
-// listStudies lists the studies this site knows, and how far they are here.
+// listStudies lists the studies this site knows and their state here.
 func (a *agentCommand) listStudies(cmd *cobra.Command, ag *agent.Agent) error {
 	all, offline, err := ag.Studies(cmd.Context())
 	if err != nil {
@@ -261,7 +258,7 @@ drawn for a preview, and with --values you see the numbers before noise.`,
 	return cmd
 }
 
-// one wants exactly one argument.
+// one requires exactly one argument.
 func one(verb, what string) cobra.PositionalArgs {
 	return func(_ *cobra.Command, args []string) error {
 		if len(args) != 1 {

@@ -96,8 +96,7 @@ changes nothing; what it says shows texts of the file.`,
 	return cmd
 }
 
-// readGuessing reads a file as it stands, and tries the usual encodings and
-// delimiters where nobody named one.
+// readGuessing reads a file, trying common encodings and delimiters unless one is named.
 func readGuessing(c *console, name string, m *mapping.Mapping) (*dataset.Table, error) {
 	rows, done, err := openRows(name, *m)
 	var other *files.EncodingError

@@ -89,7 +89,7 @@ func (a *agentCommand) checkSource(name string) error {
 	return nil
 }
 
-// listSources lists the sources, and what was declared of each.
+// listSources lists the sources and their declarations.
 func (a *agentCommand) listSources() error {
 	ag, err := a.open()
 	if err != nil {

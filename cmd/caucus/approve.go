@@ -13,7 +13,7 @@ import (
 	"caucus/protocol"
 )
 
-// person is who says yes or no to a study.
+// person decides on a study.
 type person struct{ as, key, shown string }
 
 func (p *person) approver(cmd *cobra.Command) (agent.Approver, error) {
@@ -83,7 +83,7 @@ func (p *person) flags(cmd *cobra.Command) *cobra.Command {
 	return cmd
 }
 
-// openFor opens the agent for a person to decide at.
+// openFor opens the agent for a person's decision.
 func (a *agentCommand) openFor(p person, cmd *cobra.Command) (*agent.Agent, agent.Approver, error) {
 	who, err := p.approver(cmd)
 	if err != nil {

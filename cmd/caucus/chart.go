@@ -9,10 +9,9 @@ import (
 	"strings"
 )
 
-// chart draws numbers against a budget as SVG that needs no other file: text
-// takes the colour of the page around it, light or dark, and what is drawn is
-// also said in words for those who cannot see it. The legend belongs to the
-// page (see legend), where it wraps on a phone.
+// chart draws numbers against a budget as SVG without other files. Text takes the page's colour;
+// words describe the drawing for those who cannot see it. The page prints the legend, which wraps
+// on a phone.
 type chart struct {
 	title, words string
 	x, y         string
@@ -21,7 +20,6 @@ type chart struct {
 	series       []series
 }
 
-// series is one thing that a chart shows.
 type series struct {
 	name   string
 	colour string
@@ -32,7 +30,6 @@ type series struct {
 // chartPoint is a number with its standard deviation, 0 for none.
 type chartPoint struct{ x, y, sd float64 }
 
-// seriesStyle is how a series is drawn.
 type seriesStyle int
 
 const (
@@ -40,15 +37,14 @@ const (
 	dashedLine
 	dottedLine
 	triangles
-	// shaded is the area within sd of the points.
+	// shaded fills the area within sd of the points.
 	shaded
 )
 
-// chartColours can be told apart by eyes of all kinds on white and on black
-// (Okabe & Ito 2008).
+// chartColours differ for all kinds of eyes on white and black (Okabe & Ito 2008).
 var chartColours = []string{"#2c8fd1", "#d55e00", "#009e73", "#cc79a7"}
 
-// chartGrey is what stands for no method.
+// chartGrey draws baselines.
 const chartGrey = "#8a8a8a"
 
 // The frame of a chart, in units of its view box.
@@ -57,7 +53,6 @@ const (
 	chartLeft, chartRight, chartTop, chartBottom = 62.0, 14.0, 12.0, 48.0
 )
 
-// svg draws the chart.
 func (c chart) svg() string {
 	left, right := math.Inf(1), math.Inf(-1)
 	for _, s := range c.series {
@@ -98,7 +93,7 @@ func (c chart) svg() string {
 	return b.String()
 }
 
-// draw adds a series, given the places of numbers.
+// draw adds the series; x and y place its numbers.
 func (s series) draw(b *strings.Builder, x, y func(float64) float64) {
 	if s.style == shaded {
 		var above, below []string
@@ -131,7 +126,7 @@ func (s series) draw(b *strings.Builder, x, y func(float64) float64) {
 	}
 }
 
-// legend lists the series as HTML, each with how it is drawn.
+// legend lists the series and their marks as HTML.
 func (c chart) legend() string {
 	var b strings.Builder
 	b.WriteString(`<ul class="legend">`)
@@ -155,19 +150,17 @@ func (c chart) legend() string {
 	return b.String()
 }
 
-// openSVG begins a drawing with its title and what it says in words.
+// openSVG begins a drawing with its title and description.
 func openSVG(b *strings.Builder, width, height float64, title, words string) {
 	fmt.Fprintf(b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %.0f %.0f" role="img" font-family="system-ui, sans-serif" font-size="14">`+"\n"+`<title>%s</title><desc>%s</desc>`+"\n",
 		width, height, html.EscapeString(title), html.EscapeString(words))
 }
 
-// label writes text at a place.
 func label(b *strings.Builder, x, y float64, anchor, text string) {
 	fmt.Fprintf(b, `<text x="%.1f" y="%.1f" text-anchor="%s" fill="currentColor">%s</text>`, x, y, anchor, html.EscapeString(text))
 }
 
-// niceStep divides a range by about five steps of 1, 2 or 5 times a power of
-// ten.
+// niceStep divides a range into about five steps of 1, 2 or 5 times a power of ten.
 func niceStep(width float64) float64 {
 	power := math.Pow(10, math.Floor(math.Log10(width/5)))
 	for _, k := range []float64{1, 2, 5} {
@@ -178,5 +171,5 @@ func niceStep(width float64) float64 {
 	return 10 * power
 }
 
-// decimals is how many a number needs that is a multiple of step.
+// decimals counts the decimals of a multiple of step.
 func decimals(step float64) int { return max(0, int(math.Ceil(-math.Log10(step)-1e-9))) }

@@ -15,9 +15,8 @@ import (
 	"caucus/coordinator/folder"
 )
 
-// What tests change: checkpoint is called between the effects of a daemon, so that
-// they kill the process there; their agents poll faster than any in earnest; their
-// clocks are wrong.
+// Tests replace these: checkpoint is called between the effects of a daemon, where tests kill the
+// process; test agents poll faster, and test clocks are wrong.
 var (
 	checkpoint  func(effect string)
 	witnessWait time.Duration    // 0: as configured
@@ -148,7 +147,7 @@ passed, or an operator vouches for it.`,
 	return o.flag(cmd)
 }
 
-// runs says that a daemon runs, and runs it until the context ends.
+// runs announces a daemon and runs it until the context ends.
 func (c *console) runs(ctx context.Context, document any, says string, daemon interface {
 	Run(context.Context) error
 	Close() error
@@ -159,7 +158,7 @@ func (c *console) runs(ctx context.Context, document any, says string, daemon in
 	return daemon.Run(ctx)
 }
 
-// logger writes what daemons do to stderr: for machines with --json.
+// logger writes daemon logs to stderr, as JSON with --json.
 func (c *console) logger() *slog.Logger {
 	if c.json {
 		return slog.New(slog.NewJSONHandler(c.err, nil))

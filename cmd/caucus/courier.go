@@ -12,8 +12,7 @@ import (
 	"caucus/study"
 )
 
-// The verbs by which files are carried between a coordinator and a party whose network
-// reaches nobody: docs/site.md.
+// These verbs carry files between a coordinator and a party without a network: docs/site.md.
 
 // enrolRequest writes an agent's request for a certificate.
 func (a *agentCommand) enrolRequest(config agent.Config, out string) error {
@@ -30,7 +29,7 @@ func (a *agentCommand) enrolRequest(config agent.Config, out string) error {
 	})
 }
 
-// enrolAccept makes an agent's identity of what was carried back.
+// enrolAccept makes an agent's identity from the coordinator's carried answer.
 func (a *agentCommand) enrolAccept(stdin io.Reader, config agent.Config, name, coordinator string) error {
 	if coordinator == "" {
 		return usagef("agent enrol --accept needs --coordinator: the fingerprint that the operator reads to you, so that whoever carried the file cannot be the coordinator")

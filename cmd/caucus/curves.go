@@ -11,14 +11,14 @@ import (
 	"caucus/study/evaluate"
 )
 
-// curves are the two pictures of how a class's scores do: calibration and ROC, of
-// everybody and of some subgroups.
+// curves are the calibration and ROC pictures of a class's scores, for everybody and for some
+// subgroups.
 type curves struct {
 	Class            string
 	Calibration, ROC curvePicture
 }
 
-// curvePicture is a drawing, what is on it, and the numbers that it is made of.
+// curvePicture holds a drawing, its description and its numbers.
 type curvePicture struct {
 	Picture template.HTML
 	Caption string
@@ -28,17 +28,16 @@ type curvePicture struct {
 
 type legendEntry struct{ Name, Colour string }
 
-// shownGroups is how many curves one drawing holds beside everybody's.
+// shownGroups bounds the subgroup curves of one drawing.
 const shownGroups = 3
 
-// judgedCurve is one set of records in a drawing.
+// judgedCurve is the curve of one set of records.
 type judgedCurve struct {
 	legendEntry
 	of evaluate.Subgroup
 }
 
-// newCurves draws the scores of a class; nil where noise leaves nothing of them but
-// itself to draw.
+// newCurves draws the scores of a class; nil where noise hides them all.
 func newCurves(c evaluate.Judged) *curves {
 	if !c.Overall.AUC.Known() {
 		return nil
@@ -62,13 +61,12 @@ func newCurves(c evaluate.Judged) *curves {
 	roc := "ROC: of the records of the class, and of the others, the share that scores at or above each edge of a bin, kept from falling for display. The area under everybody's curve is the AUC, " + shareOf(c.Overall.AUC) + "."
 	return &curves{
 		Class: c.Class,
-		// Both drawings are made of numbers, and of texts that they escape.
+		// Both drawings hold only numbers and escaped texts.
 		Calibration: curvePicture{template.HTML(calibrationSVG(c, all)), calibration, legend, calibrationTable(c, all)},
 		ROC:         curvePicture{template.HTML(rocSVG(all)), roc, legend, rocTable(c, all)},
 	}
 }
 
-// calibrationTable are the points of the calibration curves.
 func calibrationTable(c evaluate.Judged, all []judgedCurve) pageTable {
 	t := pageTable{Title: "score (the pool's mean in a bin) and share of the class, with 95 % intervals", Head: []string{"score"}}
 	for _, of := range all {
@@ -91,7 +89,6 @@ func shareOf(n validation.Number) string {
 	return fmt.Sprintf("%.3f (%s)", n.Value, n.Interval(3))
 }
 
-// rocTable are the points of the ROC curves.
 func rocTable(c evaluate.Judged, all []judgedCurve) pageTable {
 	t := pageTable{Title: "1 − specificity, sensitivity where records at or above a score are called one of the class", Head: []string{"score"}}
 	var points [][]chartPoint
@@ -113,7 +110,7 @@ func rocTable(c evaluate.Judged, all []judgedCurve) pageTable {
 	return t
 }
 
-// rocScore is the least score that is called one of the class at the k-th point.
+// rocScore returns the threshold of the k-th point.
 func rocScore(c evaluate.Judged, k int) string {
 	switch {
 	case k == 0:
@@ -131,7 +128,7 @@ func rocScore(c evaluate.Judged, k int) string {
 // The square frame of these drawings, in units of their view box.
 const squareWidth, squareHeight, squareLeft, squareTop, squareSize = 420.0, 420.0, 56.0, 10.0, 350.0
 
-// square is a frame of two axes from 0 to 1, the first's marks in words of their own.
+// square frames two axes from 0 to 1; the first has its own marks.
 type square struct{ b strings.Builder }
 
 func newSquare(title, words, x, y string, mark func(v float64) string) *square {
@@ -161,8 +158,8 @@ func (s *square) line(points []chartPoint, colour, more string) {
 
 func (s *square) svg() string { return s.b.String() + "</svg>\n" }
 
-// calibrationSVG draws the share of the class against the score. A score that is no
-// probability is drawn from the least bin to the largest.
+// calibrationSVG draws the share of the class against the score. Scores that are no probabilities
+// run from the least bin to the largest.
 func calibrationSVG(c evaluate.Judged, curves []judgedCurve) string {
 	low, high := 0.0, 1.0
 	if bins := c.Overall.Bins; !c.Probability {
@@ -205,8 +202,7 @@ func calibrationSVG(c evaluate.Judged, curves []judgedCurve) string {
 	return s.svg()
 }
 
-// within are the ends of a share's interval, those of all shares where noise leaves it
-// open.
+// within returns the ends of a share's interval: [0, 1] where noise leaves it open.
 func within(n validation.Number) (low, high float64) {
 	low, high = n.Low, n.High
 	if n.NoLow {
@@ -218,8 +214,8 @@ func within(n validation.Number) (low, high float64) {
 	return math.Max(low, 0), math.Min(high, 1)
 }
 
-// rocPoints are the shares of the others and of the class at or above each edge, from the
-// highest; none where noise leaves no records of one of them.
+// rocPoints returns the shares of the others and of the class at or above each edge, highest edge
+// first; none where noise leaves no records of one of them.
 func rocPoints(of evaluate.Subgroup) []chartPoint {
 	var yes, no float64
 	for _, bin := range of.Bins {
@@ -239,7 +235,7 @@ func rocPoints(of evaluate.Subgroup) []chartPoint {
 	return points
 }
 
-// rocSVG draws the share of the class at or above each edge against that of the others.
+// rocSVG draws the points of rocPoints.
 func rocSVG(curves []judgedCurve) string {
 	s := newSquare("ROC", "The area under everybody's curve is the AUC: "+shareOf(curves[0].of.AUC)+".", "1 − specificity", "sensitivity", func(v float64) string { return fmt.Sprintf("%.1f", v) })
 	s.line([]chartPoint{{x: 0, y: 0}, {x: 1, y: 1}}, chartGrey, ` stroke-dasharray="7 5"`)

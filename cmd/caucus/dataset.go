@@ -68,7 +68,6 @@ Without FILE it lists the data sets whose schema is known, for --dataset.`,
 	return cmd
 }
 
-// listKnown lists the known data sets.
 func (c *console) listKnown() error {
 	type row struct {
 		Name    string   `json:"name"`

@@ -62,7 +62,7 @@ releases stay.`,
 	return cmd
 }
 
-// demoReport is the JSON document of demo, and what report.html shows.
+// demoReport is the JSON document of demo; report.html shows it.
 type demoReport struct {
 	Data    string      `json:"data"`
 	Real    bool        `json:"real_data"`
@@ -72,7 +72,7 @@ type demoReport struct {
 	Pool    int         `json:"pool_rows"`
 	Test    int         `json:"test_records"`
 	Studies []demoStudy `json:"studies"`
-	// Ledgers are what was spent, at the coordinator and at one agent.
+	// Ledgers are those of the coordinator and of one agent.
 	Ledgers []ledgerDocument `json:"ledgers"`
 	Curves  []demoCurve      `json:"curves"`
 	Seconds float64          `json:"seconds"`
@@ -80,7 +80,7 @@ type demoReport struct {
 	Command string           `json:"command"`
 }
 
-// demoStudy is one study that was really run.
+// demoStudy is one study run between daemons.
 type demoStudy struct {
 	Name        string              `json:"name"`
 	About       string              `json:"about"`
@@ -100,24 +100,24 @@ type demoStudy struct {
 	Costs       []study.ReleaseCost `json:"costs"`
 }
 
-// demoMeasure is what a study's release is worth.
+// demoMeasure compares a study's release with the truth.
 type demoMeasure struct {
-	// Name says what is measured, Better which end is good: "high" or "low".
+	// Better names the good end: "high" or "low".
 	Name   string `json:"name"`
 	Better string `json:"better"`
-	// Released is the release's, Unperturbed that of the same study rehearsed
-	// at ε = nearlyClear, Baseline what one would say without a study.
+	// Released is the release's number, Unperturbed that of the same study rehearsed at ε =
+	// nearlyClear, Baseline the best guess without a study.
 	Released     float64 `json:"released"`
 	Unperturbed  float64 `json:"unperturbed"`
 	Baseline     float64 `json:"baseline"`
 	BaselineName string  `json:"baseline_name"`
-	// Sure is how far chance can move Released on so many records, and SureIs says what it
-	// is: of an accuracy half the width of its 95 % interval, of an error a stand-in. A
-	// smaller difference is none.
+	// Sure is how far chance can move Released on this many records, and SureIs describes it:
+	// half the width of the 95 % interval of an accuracy, or a stand-in for an error. Smaller
+	// differences count as none.
 	Sure   float64 `json:"sure_to"`
 	SureIs string  `json:"sure_is"`
-	// Alone is the mean over sites of what each would say from its own records; null
-	// where that is the baseline.
+	// Alone is the mean over sites of the number from their own records; null where that is the
+	// baseline.
 	Alone *float64 `json:"one_site_alone"`
 }
 
@@ -128,7 +128,7 @@ type demoCurve struct {
 	Unperturbed float64     `json:"unperturbed"`
 	Majority    float64     `json:"majority_class"`
 	Pooled      float64     `json:"pooled"`
-	// Alone is the mean over parties of a classifier of their own records.
+	// Alone is the mean accuracy of classifiers that parties fit to their own records.
 	Alone float64 `json:"one_site_alone"`
 }
 
@@ -195,7 +195,7 @@ func (d *demo) run(ctx context.Context) error {
 	return d.print(r, func(w io.Writer) error { return printDemo(w, r, d.out) })
 }
 
-// ledgers reads what was spent, after the daemons stopped.
+// ledgers reads the spending after the daemons stopped.
 func (d *demo) ledgers(ctx context.Context, f *federation, r *demoReport) error {
 	at := filepath.Join(f.dir, "coordinator", folder.LedgerFile)
 	central, err := readLedger(ctx, at, nil, defaultLedgerDelta)

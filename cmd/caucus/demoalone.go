@@ -12,10 +12,10 @@ import (
 	"caucus/study/kinds"
 )
 
-// What one site could say from its own records alone, without a study: the mean over
-// sites of how far it is off. Sites whose answers are not asked for learn nothing.
+// The functions below measure sites alone, without a study: the mean error over sites. Sites
+// without the asked records learn nothing.
 
-// aloneShare is for the share of records that a condition holds of.
+// aloneShare measures the share of records that meet a condition.
 func aloneShare(data demoData) (float64, error) {
 	condition, err := dataset.ParseCondition(data.outcome)
 	if err != nil {
@@ -38,7 +38,7 @@ func aloneShare(data demoData) (float64, error) {
 	return sum, nil
 }
 
-// aloneCounts is for the shares of the features' cells, root mean square.
+// aloneCounts measures the shares of the features' cells, as root mean square.
 func aloneCounts(r study.Release, data demoData) (float64, error) {
 	p, err := kinds.Usable(r)
 	if err != nil {
@@ -76,9 +76,8 @@ func aloneCounts(r study.Release, data demoData) (float64, error) {
 	return math.Sqrt(sum / cells), nil
 }
 
-// alone fills in what one party alone reaches, for studies that were run: a classifier
-// of its own records, as the simulations train it, or its own numbers. Estimates of
-// class shares have a site's own shares for a baseline already.
+// alone fills in the measures of one party alone: a classifier of its own records, trained as in
+// simulations, or its own numbers. The baseline of class shares is a site's own shares already.
 func (d *demo) alone(data demoData, r *demoReport, releases []study.Release) error {
 	for i := range r.Studies {
 		m := &r.Studies[i].Measure
@@ -102,7 +101,7 @@ func (d *demo) alone(data demoData, r *demoReport, releases []study.Release) err
 	return nil
 }
 
-// without is the better of what there is without a study.
+// without is the better number without a study.
 func (m demoMeasure) without() float64 {
 	switch {
 	case m.Alone == nil:
@@ -113,8 +112,7 @@ func (m demoMeasure) without() float64 {
 	return min(m.Baseline, *m.Alone)
 }
 
-// gain is how much better a release is than the better of what there is without it, as a
-// share of that: what works best leads the page.
+// gain is the relative improvement of a release over without, by which the page is ordered.
 func (m demoMeasure) gain() float64 {
 	without := m.without()
 	if m.Better == "high" {
@@ -123,8 +121,7 @@ func (m demoMeasure) gain() float64 {
 	return (without - m.Released) / max(without, 1e-9)
 }
 
-// standing says how a release does against what there is without it: a difference within
-// the error of so many records is none.
+// standing compares a release with without; differences within Sure are none.
 func (m demoMeasure) standing() standing {
 	ahead := m.Released - m.without()
 	if m.Better == "low" {
@@ -139,7 +136,7 @@ func (m demoMeasure) standing() standing {
 	return level
 }
 
-// standing is how a release does, best first.
+// standing ranks a release, best first.
 type standing int
 
 const (
@@ -148,7 +145,7 @@ const (
 	worse
 )
 
-// chart compares a study's release with what there is without it.
+// chart compares a release with the numbers without a study.
 func (m demoMeasure) chart() *study.ReportChart {
 	released := study.Bar("released", m.Released, m.Sure)
 	released.Main = true
@@ -160,8 +157,7 @@ func (m demoMeasure) chart() *study.ReportChart {
 	return c
 }
 
-// ordered has the best studies first: what is better before what is level and that before
-// what is worse, each by its gain.
+// ordered sorts studies by standing, then by gain.
 func (r demoReport) ordered() []demoStudy {
 	all := slices.Clone(r.Studies)
 	slices.SortStableFunc(all, func(a, b demoStudy) int {

@@ -19,12 +19,11 @@ type demoData struct {
 	test   *dataset.Records
 	even   *dataset.Records // test records, as many of each class
 	learn  *dataset.Records // pool and private records, for the simulated curves
-	// parties are the private records dealt at random, wards the same records
-	// dealt so that the parties' class shares differ.
+	// parties are the private records dealt at random, wards the same dealt to uneven class
+	// shares.
 	parties, wards []*dataset.Table
 	records        int
-	// outcome is a condition of the label, and truth its share among the
-	// private records.
+	// outcome is a condition on the label, truth its share among the private records.
 	outcome string
 	truth   float64
 }
@@ -63,7 +62,6 @@ func (d *demo) data() (demoData, error) {
 	return out, d.deal(&out, table, rows[2*quarter:])
 }
 
-// dealPool makes the pools.
 func (data *demoData) dealPool(table *dataset.Table, rows []int) error {
 	data.pool = table.Select(rows)
 	condition, err := dataset.ParseCondition(data.group)
@@ -88,7 +86,7 @@ func (data *demoData) dealPool(table *dataset.Table, rows []int) error {
 	return nil
 }
 
-// deal gives the parties their records, twice.
+// deal deals the parties' records: parties and wards.
 func (d *demo) deal(data *demoData, table *dataset.Table, private []int) error {
 	data.records = len(private)
 	if d.parties > data.records/2 {
@@ -122,9 +120,8 @@ func (d *demo) deal(data *demoData, table *dataset.Table, private []int) error {
 	return nil
 }
 
-// uneven deals records to parties of equal size, of which the first has a
-// fifth of the mean share of with, the last nine fifths of it, the others
-// between.
+// uneven deals records to parties of equal size; their share of with rises from a fifth of the
+// mean for the first to nine fifths for the last.
 func uneven(with, without []int, parties int) [][]int {
 	out := make([][]int, parties)
 	all := len(with) + len(without)
@@ -139,7 +136,7 @@ func uneven(with, without []int, parties int) [][]int {
 	return out
 }
 
-// evenly chooses as many records of each class.
+// evenly chooses the same number of records of each class.
 func evenly(y []int, classes int) []int {
 	of := make([][]int, classes)
 	for i, k := range y {

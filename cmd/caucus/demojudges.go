@@ -15,17 +15,14 @@ import (
 	"caucus/study/reweigh"
 )
 
-// What the releases of a demo's studies are measured by, one function a kind; accuracy
-// stands with the cases.
+// Each kind has one function below that measures its releases; accuracy stands with the cases.
 
-// sure is half the width of the 95 % interval of a share that so many records tell:
-// 1.96 binomial standard errors.
+// sure is half the width of a share's 95 % interval: 1.96 binomial standard errors.
 func sure(share float64, records int) float64 {
 	return 1.96 * math.Sqrt(share*(1-share)/float64(max(records, 1)))
 }
 
-// judgeShares compares the estimated class shares of test records, of which
-// each class has as many, with the truth.
+// judgeShares compares estimated class shares of test records with the true, equal ones.
 func judgeShares(r study.Release, data demoData) (demoMeasure, error) {
 	e, err := studyratio.Estimate(r, data.even)
 	if err != nil {
@@ -76,7 +73,6 @@ func judgeWeights(r study.Release, pool *auxdata.Pool, data demoData) (demoMeasu
 	}, nil
 }
 
-// rowsOf is how many records all parties have.
 func rowsOf(parties []*dataset.Table) (n int) {
 	for _, t := range parties {
 		n += t.Rows()
@@ -133,8 +129,8 @@ func judgeCounts(r study.Release, pool *auxdata.Pool, data demoData) (demoMeasur
 	}, nil
 }
 
-// judgeJudged compares the released AUC of everybody with that of the same records by
-// their own scores; without a study there is what the model itself claims.
+// judgeJudged compares the released AUC of everybody with that of the same records by their own
+// scores; the baseline is the model's own claim.
 func judgeJudged(r study.Release, pool *auxdata.Pool, data demoData) (demoMeasure, error) {
 	judge, err := judgeOf(r, pool)
 	if err != nil {
@@ -155,7 +151,7 @@ func judgeJudged(r study.Release, pool *auxdata.Pool, data demoData) (demoMeasur
 	m := demoMeasure{
 		Name: "error of AUC", Better: "low", Baseline: math.Abs(claimed - truth), BaselineName: "the model's own claim",
 		Alone: alone, Sure: sure(truth, rowsOf(data.parties)),
-		// The error of an AUC hangs on the smaller class, and is mostly larger: J. Hanley and B.
+		// The error of an AUC depends on the smaller class and is mostly larger: J. Hanley and B.
 		// McNeil, "The meaning and use of the area under a ROC curve", 1982.
 		SureIs: "no interval, but the 95 % binomial error of a share as large in so many records, which is mostly less than the AUC's own",
 	}
@@ -183,8 +179,8 @@ func judgeOf(r study.Release, pool *auxdata.Pool) (evaluate.Judge, error) {
 	return judge, nil
 }
 
-// exactAUC is that of all parties' records, and how far one party's own is off it, on
-// average over those whose records have one.
+// exactAUC returns the AUC of all parties' records, and the mean distance to it over the parties
+// that have an AUC of their own.
 func exactAUC(judge evaluate.Judge, data demoData) (all float64, alone *float64, err error) {
 	of := func(t *dataset.Table) (float64, error) {
 		records, _, err := data.schema.EncodeLabelled(t)

@@ -12,13 +12,12 @@ import (
 //go:embed demopage.html
 var demoPage string
 
-// shownStudy is a study with its chart.
 type shownStudy struct {
 	demoStudy
 	Dots *dots
 }
 
-// writeDemoPage writes a page without outside assets; what works leads.
+// writeDemoPage writes a page without outside assets, best studies first.
 func writeDemoPage(w io.Writer, r demoReport) error {
 	t, err := pages()
 	if err != nil {
@@ -54,7 +53,7 @@ func writeDemoPage(w io.Writer, r demoReport) error {
 	return t.ExecuteTemplate(plainWriter{w}, "demo", page)
 }
 
-// listed are names behind some words; nothing for none.
+// listed joins names behind words; empty without names.
 func listed(words string, names []string) string {
 	if len(names) == 0 {
 		return ""
@@ -62,9 +61,8 @@ func listed(words string, names []string) string {
 	return words + strings.Join(names, ", ")
 }
 
-// demoChart draws accuracy against ε: simulated lines with bars of one standard
-// deviation, the real releases as triangles, and for each study the unperturbed
-// line, for all of them the majority class.
+// demoChart draws accuracy against ε: simulated lines with bars of one standard deviation,
+// releases as triangles, each study's unperturbed line, and the majority class.
 func demoChart(r demoReport) chart {
 	c := chart{
 		title: "Accuracy against the privacy budget", x: "privacy budget ε (smaller protects more)", y: "accuracy on test records",

@@ -21,31 +21,28 @@ import (
 	"caucus/study/simulate"
 )
 
-// nearlyClear is the budget whose noise is too small to see: a study rehearsed
-// at it shows what the released one lost to noise.
+// nearlyClear is a budget of negligible noise: a rehearsal at it shows the loss to noise.
 const nearlyClear = 50.0
 
-// demoCase is a study to run and how to judge its release.
+// demoCase is a study with the judge of its release.
 type demoCase struct {
 	study.Proposal
 	pool *dataset.Table
-	// poolFile is where the pool is kept, for caucus release verify.
+	// poolFile keeps the pool for caucus release verify.
 	poolFile string
-	// own are the parties' records.
-	own []*dataset.Table
+	own      []*dataset.Table
 	// judges names an earlier study of the demo whose model this one judges.
 	judges string
-	// judge measures a release made on a pool; Unperturbed is not its to fill in.
+	// judge measures a release made on a pool; the caller fills in Unperturbed.
 	judge func(study.Release, *auxdata.Pool) (demoMeasure, error)
 }
 
-// The agents' data sources.
 const (
 	demoSource = "records"
 	wardSource = "wards" // the same records, dealt unevenly
 )
 
-// demoPool is the file of the pool that all studies use but one.
+// demoPool is the pool's file of all studies but one.
 const demoPool = "pool.csv"
 
 // classifyProposals are the two ways of classify.
@@ -62,11 +59,10 @@ func classifyProposals(epsilon float64) []study.Proposal {
 	}
 }
 
-// demoProject is how many principal components a demo keeps: few parties at
-// a small budget want few.
+// demoProject is the number of principal components: few parties at a small budget want few.
 const demoProject = 20
 
-// cases are the studies of a demo, at least one of each kind.
+// cases returns the studies of a demo, at least one of each kind.
 func (d *demo) cases(data demoData) []demoCase {
 	accuracy := func(r study.Release, _ *auxdata.Pool) (demoMeasure, error) {
 		predicted, _, err := classifier.Predict(r, data.test)
@@ -132,11 +128,10 @@ func (d *demo) cases(data demoData) []demoCase {
 	)
 }
 
-// judgedStudy is the study whose classifier evaluate judges, by the column judgedBy, which
-// both data sets have.
+// judgedStudy is the study whose classifier evaluate judges, by column judgedBy, which both data
+// sets have.
 const judgedStudy, judgedBy = "sums", "sex"
 
-// studies runs each study between the daemons and judges its release.
 func (d *demo) studies(ctx context.Context, f *federation, data demoData, r *demoReport) ([]study.Release, error) {
 	var releases []study.Release
 	for i, c := range d.cases(data) {
@@ -166,7 +161,6 @@ func (d *demo) studies(ctx context.Context, f *federation, data demoData, r *dem
 	return releases, nil
 }
 
-// study runs one.
 func (d *demo) study(ctx context.Context, f *federation, data demoData, c demoCase) (demoStudy, protocol.SignedRelease, error) {
 	fail := func(err error) (demoStudy, protocol.SignedRelease, error) {
 		return demoStudy{}, protocol.SignedRelease{}, fmt.Errorf("study %s: %w", c.Name, err)
@@ -219,7 +213,7 @@ func (d *demo) study(ctx context.Context, f *federation, data demoData, c demoCa
 	return s, signed, nil
 }
 
-// fewest is what each party declares at least.
+// fewest is the least number of records of a party.
 func fewest(own []*dataset.Table) int {
 	rows := make([]int, len(own))
 	for i, t := range own {
@@ -228,7 +222,7 @@ func fewest(own []*dataset.Table) int {
 	return slices.Min(rows)
 }
 
-// unperturbed is the same study with hardly any noise, in this process.
+// unperturbed runs the same study at nearlyClear in this process.
 func (d *demo) unperturbed(ctx context.Context, data demoData, c demoCase, proposed kinds.Proposed) (study.Release, error) {
 	p := proposed.Plan
 	p.Epsilon = nearlyClear

@@ -9,9 +9,8 @@ import (
 	"caucus/study"
 )
 
-// dots is a study.ReportChart as the page shows it: a table of the numbers, each with
-// its dot on one axis beside it. Whoever cannot see the dots reads the numbers, and
-// nothing in a picture is text, so it fits every width.
+// dots shows a study.ReportChart as a table: each number with its dot on one axis beside it.
+// Without sight the numbers remain, and the picture has no text, so it fits every width.
 type dots struct {
 	Title, Note string
 	Rows        []dotsRow
@@ -56,7 +55,6 @@ func newDots(c *study.ReportChart) *dots {
 	return d
 }
 
-// chartTextOf writes a number of a chart.
 func chartTextOf(c *study.ReportChart, v float64) string {
 	if c.Percent {
 		return strconv.FormatFloat(100*v, 'f', 1, 64) + " %"
@@ -64,7 +62,7 @@ func chartTextOf(c *study.ReportChart, v float64) string {
 	return strconv.FormatFloat(v, 'g', 4, 64)
 }
 
-// off says how far a number may be off.
+// off writes a number's error.
 func off(c *study.ReportChart, b study.ReportBar) string {
 	if math.Abs(b.High-2*b.Value+b.Low) < 1e-9*(b.High-b.Low)+1e-12 {
 		return " ± " + chartTextOf(c, (b.High-b.Low)/2)

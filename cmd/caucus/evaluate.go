@@ -17,8 +17,8 @@ import (
 	"caucus/study/kinds"
 )
 
-// readModel reads a model to judge: a release file, what export makes of one as JSON, or
-// the coefficients of a linear model.
+// readModel reads a model to judge: a release file, its JSON export, or the coefficients of a
+// linear model.
 func readModel(name string, schema dataset.Schema) (*evaluate.Model, error) {
 	text, err := os.ReadFile(name)
 	if err != nil {
@@ -61,7 +61,7 @@ func readModel(name string, schema dataset.Schema) (*evaluate.Model, error) {
 	return m, nil
 }
 
-// isExported says whether a JSON text is what export writes.
+// isExported recognises the JSON of an export.
 func isExported(text []byte) bool {
 	var of struct {
 		Form *int `json:"caucus_model"`
@@ -69,7 +69,7 @@ func isExported(text []byte) bool {
 	return json.Unmarshal(text, &of) == nil && of.Form != nil
 }
 
-// withModel puts the model that a study file names into its terms.
+// withModel puts the model named by a study file into its terms.
 func withModel(terms []byte, path string, schema dataset.Schema) ([]byte, error) {
 	var t evaluate.Terms
 	if err := study.DecodeStrictly(terms, &t); err != nil {
@@ -82,9 +82,9 @@ func withModel(terms []byte, path string, schema dataset.Schema) ([]byte, error)
 	return study.EncodeTerms(t)
 }
 
-// recalibrated is a release, for use and not for keeping, whose classifier has the
-// calibration line of an evaluation; about says which line, and what the numbers rest on,
-// and is among the release's warnings.
+// recalibrated applies an evaluation's calibration line to a release's classifier; the result is
+// not to be kept. about names the line and the basis of the numbers, and is among the release's
+// warnings.
 func recalibrated(r study.Release, name string) (out study.Release, about []string, err error) {
 	by, p, err := usableRelease(name)
 	if err != nil {
@@ -106,8 +106,8 @@ func recalibrated(r study.Release, name string) (out study.Release, about []stri
 	return r, about, err
 }
 
-// withClassifier is what a release says, in its kind's writing, with another classifier.
-// What said how the old one's numbers came about goes with it.
+// withClassifier encodes a release's result with another classifier, without the old one's
+// account of its numbers.
 func withClassifier(r study.Release, c classifier.Classifier, warnings []string) (study.Result, error) {
 	fail := func(err error) (study.Result, error) { return r.Result, fmt.Errorf("recalibrate: %w", err) }
 	var body map[string]any

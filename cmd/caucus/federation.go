@@ -23,8 +23,8 @@ import (
 	"caucus/study/kinds"
 )
 
-// federation is a coordinator, a helper and agents as real daemons in one process: they
-// talk mutual TLS over loopback and keep their stores and ledgers in files.
+// federation runs a coordinator, a helper and agents as daemons in one process, with mutual TLS
+// over loopback and their stores and ledgers in files.
 type federation struct {
 	dir      string
 	roster   []study.PartyID
@@ -34,9 +34,8 @@ type federation struct {
 	daemons  *errgroup.Group
 }
 
-// demoPolicy is what each party of a demo allows: generous, because nobody's
-// data are in it, but every limit is a real one. Labels are the finest unit that
-// its studies hide, so that is where all of them count.
+// demoPolicy is the policy of each demo party: generous, because the data are public, but
+// enforced. All of its limits count labels, the finest unit its studies hide.
 func demoPolicy(epsilon float64, schema dataset.Schema) agent.Policy {
 	one := privacy.Budget{Epsilon: epsilon, Delta: 1e-5}
 	all := privacy.Budget{Epsilon: demoStudies * epsilon, Delta: 1e-4}
@@ -50,18 +49,17 @@ func demoPolicy(epsilon float64, schema dataset.Schema) agent.Policy {
 	}
 }
 
-// demoStudies is how many times a study's ε an agent of a demo may spend in all: its
-// studies are fewer, and their sum is told a little too high.
+// demoStudies times a study's ε limits an agent's spending: a demo runs fewer studies, and their
+// sum is a little too high.
 const demoStudies = 9
 
-// demoPoll is how often agents of a demo call: everything is on one machine.
+// demoPoll is short, since every daemon is on one machine.
 const demoPoll = 500 * time.Millisecond
 
-// demoWindow is the least that they are given to prepare: their records are public.
+// demoWindow is the least time to prepare; the records are public.
 const demoWindow = 2 * time.Second
 
-// found makes a coordinator and enrols one agent for each party of a demo, by
-// invitation.
+// found makes a coordinator and enrols an agent for each party by invitation.
 func found(ctx context.Context, dir string, data demoData, policy agent.Policy, log *slog.Logger) (*federation, error) {
 	f := &federation{dir: dir}
 	home := filepath.Join(dir, "coordinator")
@@ -92,8 +90,8 @@ func found(ctx context.Context, dir string, data demoData, policy agent.Policy, 
 	return f, nil
 }
 
-// foundHelper makes a helper and names it to the coordinator. In earnest another organisation
-// runs it, and its pins reach the agents by other ways.
+// foundHelper makes a helper and names it to the coordinator. A real helper belongs to another
+// organisation, and agents get its pins by other ways.
 func foundHelper(dir, home string, policy agent.Policy, log *slog.Logger) (*helper.Server, helper.Pins, error) {
 	made, err := folder.MakeHelper(home, "", "")
 	if err != nil {
@@ -189,7 +187,7 @@ func (f *federation) enrol(ctx context.Context, address, home string, data demoD
 	return nil
 }
 
-// invite waits where the coordinator says that it is busy.
+// invite retries while the coordinator is busy.
 func (f *federation) invite(ctx context.Context, party, address string) (string, error) {
 	for {
 		invitation, _, err := f.operator.Invite(ctx, protocol.InviteOptions{Name: party, Role: protocol.RoleParty, Address: address})
@@ -245,7 +243,6 @@ func (f *federation) run(ctx context.Context, p kinds.Proposed, seen func(contri
 	}
 }
 
-// close stops all daemons and waits for them.
 func (f *federation) close() error {
 	if f.operator != nil {
 		f.operator.Close()

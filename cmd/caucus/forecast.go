@@ -10,8 +10,8 @@ import (
 	"caucus/study/forecast"
 )
 
-// printForecasts writes what is known of a study beforehand: the forecast of a classifier,
-// or by how much noise moves the numbers of other kinds.
+// printForecasts writes the forecast of a classifier, or the effect of noise on the numbers of
+// other kinds.
 func printForecasts(w io.Writer, f *forecast.Forecast, shareError float64, noise string) (err error) {
 	if f != nil {
 		err = printForecast(w, f)
@@ -25,7 +25,7 @@ func printForecasts(w io.Writer, f *forecast.Forecast, shareError float64, noise
 	return err
 }
 
-// printForecast writes a forecast as a table, with what it rests on and what it means.
+// printForecast writes a forecast as a table with its basis and meaning.
 func printForecast(w io.Writer, f *forecast.Forecast) error {
 	rests := separationWords(f)
 	if len(f.Looked) > 1 {
@@ -52,7 +52,7 @@ func printForecast(w io.Writer, f *forecast.Forecast) error {
 	return err
 }
 
-// separationWords say how far features are taken to separate the classes.
+// separationWords describe how well the features separate the classes.
 func separationWords(f *forecast.Forecast) string {
 	if len(f.Looked) == 1 {
 		return fmt.Sprintf("features that separate the classes to an AUC of %.2f", f.Looked[0])
@@ -60,12 +60,11 @@ func separationWords(f *forecast.Forecast) string {
 	return fmt.Sprintf("features that separate the classes to an AUC of %.2f to %.2f", f.Looked[0], f.Looked[len(f.Looked)-1])
 }
 
-// drawsFlag is of what draws a forecast.
 func drawsFlag(f *pflag.FlagSet, draws *int) {
 	f.IntVar(draws, "draws", 20, "how often the forecast runs the plan on made-up records (default 20, fewer for many classes)")
 }
 
-// drawsOf are the draws that a person asked for, 0 where the default is to be taken.
+// drawsOf returns the requested draws, 0 for the default.
 func drawsOf(f *pflag.FlagSet, draws int) int {
 	if !f.Changed("draws") {
 		return 0
@@ -75,7 +74,7 @@ func drawsOf(f *pflag.FlagSet, draws int) int {
 
 func exactly(v float64) forecast.Drawn { return forecast.Drawn{Mean: v, Low: v, High: v} }
 
-// drawnWords are the mean of all draws, and what nine of ten lie between.
+// drawnWords give the mean of all draws and the range of nine in ten.
 func drawnWords(d forecast.Drawn) string {
 	if d.High-d.Low < .0005 {
 		return fmt.Sprintf("%.3f", d.Mean)

@@ -15,7 +15,6 @@ import (
 //go:embed forecastpage.html
 var forecastPage string
 
-// forecastFigure is a chart as a page shows it.
 type forecastFigure struct {
 	Title string
 	SVG   template.HTML
@@ -40,7 +39,6 @@ func forecastCharts(doc forecastDocument) (out []chart) {
 	return out
 }
 
-// forecastAxes are the words of what plans are drawn against.
 var forecastAxes = map[string]string{
 	"epsilon": "privacy budget ε (smaller protects more)", "parties": "parties", "records": "records of each party",
 }
@@ -74,7 +72,7 @@ func forecastChart(curve forecastCurve, measure string, of func(forecast.Line) f
 	return c
 }
 
-// drawForecast writes all charts as one picture, two beside each other, with a legend below.
+// drawForecast writes all charts as one picture, two a row, with a legend below.
 func drawForecast(b *strings.Builder, doc forecastDocument) {
 	charts := forecastCharts(doc)
 	const legendHeight = 30
@@ -93,7 +91,7 @@ func drawForecast(b *strings.Builder, doc forecastDocument) {
 	b.WriteString("</svg>\n")
 }
 
-// largest is what the row of the largest class is called.
+// largest names the row of the largest class.
 func (d forecastDocument) largest() string {
 	if d.Forecast.Assumed {
 		return "largest class, assumed"
@@ -101,7 +99,7 @@ func (d forecastDocument) largest() string {
 	return "largest class"
 }
 
-// assumed says in words what nobody said of the classes, "" where somebody did.
+// assumed describes an assumption about the classes, "" where they were given.
 func (d forecastDocument) assumed() string {
 	if !d.Forecast.Assumed {
 		return ""

@@ -23,7 +23,6 @@ import (
 	"caucus/study/terms"
 )
 
-// forecastCommand is one forecast that somebody asked for.
 type forecastCommand struct {
 	*console
 	terms.Study
@@ -46,7 +45,7 @@ type forecastDocument struct {
 	Noise     study.Noise        `json:"noise"`
 	MadeUp    bool               `json:"features_made_up,omitempty"` // no pool was given
 	Forecast  *forecast.Forecast `json:"forecast,omitempty"`         // of a classify study
-	// ShareError and NoiseWords are what other kinds know of their noise.
+	// ShareError and NoiseWords forecast the noise of other kinds.
 	ShareError float64         `json:"share_error,omitempty"`
 	NoiseWords string          `json:"noise_forecast,omitempty"`
 	Labels     *labels.Guide   `json:"labels,omitempty"` // of a labels study
@@ -54,7 +53,7 @@ type forecastDocument struct {
 	Curves     []forecastCurve `json:"curves,omitempty"`
 }
 
-// forecastCurve is a forecast against one thing, with all else as planned.
+// forecastCurve varies one quantity and keeps the rest as planned.
 type forecastCurve struct {
 	Against string          `json:"against"` // epsilon, parties or records
 	Points  []forecastPoint `json:"points"`
@@ -109,7 +108,7 @@ right.`,
 	return cmd
 }
 
-// A forecast takes at most so many parties and records of each.
+// These bound the parties of a forecast and the records of each.
 const (
 	mostParties      = 10_000
 	mostPartyRecords = 1_000_000
@@ -256,7 +255,6 @@ func (p *forecastCommand) run(cmd *cobra.Command) error {
 	})
 }
 
-// table writes a curve as one.
 func (curve forecastCurve) table(w io.Writer) error {
 	t := newTable(w, curve.Against, "released", "alone", "pooled", "AUC released", "alone", "pooled", "helps")
 	for _, p := range curve.Points {
@@ -277,7 +275,7 @@ func (d forecastDocument) featureWords() string {
 	return counted(d.Features, "features") + " of the pool"
 }
 
-// public is the schema and the pool, given or made up.
+// public returns the schema and the pool, given or made up.
 func (p *forecastCommand) public() (dataset.Schema, *dataset.Table, error) {
 	if p.Schema == "" {
 		classes := max(2, p.classes)
@@ -306,12 +304,12 @@ const (
 	defaultMadeUp = 12
 	mostMadeUp    = 200
 	madeUpRows    = 1000
-	// madeUpShared is how much of each made-up feature's variance is one thing that
-	// all have in common, as age is in tables of people.
+	// madeUpShared is the share of a made-up feature's variance that all features have in common,
+	// as age in tables of people.
 	madeUpShared = 0.2
 )
 
-// madeUp is a schema of so many numbers and a pool of them.
+// madeUp makes a schema of numbers and its pool.
 func madeUp(features, classes int) (dataset.Schema, *dataset.Table, error) {
 	s := dataset.Schema{Label: dataset.Label{Column: "class"}}
 	for k := range classes {
@@ -335,12 +333,11 @@ func madeUp(features, classes int) (dataset.Schema, *dataset.Table, error) {
 	return s, t, err
 }
 
-// forecastSweeps are the values that a sweep looks at, beside the plan's own.
+// forecastSweeps are a sweep's values beside the plan's own.
 var forecastSweeps = map[string][]float64{
 	"epsilon": {.1, .3, 1, 3, 10}, "parties": {3, 10, 30, 100, 300, 1000}, "records": {20, 60, 200, 600, 2000},
 }
 
-// swept are the values that this forecast looks at.
 func (p *forecastCommand) swept(against string) []float64 {
 	own := map[string]float64{"epsilon": p.Epsilon, "parties": float64(p.Parties), "records": float64(p.Records)}[against]
 	at := append(slices.Clone(forecastSweeps[against]), own)
@@ -348,7 +345,7 @@ func (p *forecastCommand) swept(against string) []float64 {
 	return slices.Compact(at)
 }
 
-// writeForecastDrawing writes a picture where the name ends in .svg, else a page.
+// writeForecastDrawing writes a picture to .svg, else a page.
 func (c *console) writeForecastDrawing(name string, doc forecastDocument) error {
 	if !strings.EqualFold(filepath.Ext(name), ".svg") {
 		return c.write(name, func(w io.Writer) error { return writeForecastPage(w, doc) })

@@ -20,11 +20,11 @@ type helperDocument struct {
 	Config string `json:"config"`
 	Head   string `json:"head"`
 	helper.Pins
-	// Coordinator is the key that is pinned, "" where none is yet.
+	// Coordinator is the pinned key, "" for none.
 	Coordinator string `json:"coordinator"`
 }
 
-// writePins says whom to give what.
+// writePins prints the pins and who needs them.
 func writePins(w io.Writer, p helper.Pins) error {
 	_, err := fmt.Fprintf(w, `
 signing key  %s

@@ -86,7 +86,7 @@ be made.`,
 	return cmd
 }
 
-// helperKeys prints what is pinned of a helper, and by it.
+// helperKeys prints the pins of a helper and its pinned keys.
 func (c *console) helperKeys(dir string) error {
 	config, err := helper.LoadConfig(dir)
 	if err != nil {

@@ -20,11 +20,10 @@ import (
 // reconciled is the JSON document of ledger reconcile.
 type reconciled struct {
 	Ledger string `json:"ledger"`
-	// Studies are an agent's whose charges were found lost, Charged all costs
-	// that were charged again.
+	// Studies are an agent's studies with lost charges, Charged all costs charged again.
 	Studies []agent.Lost   `json:"studies,omitempty"`
 	Charged []privacy.Cost `json:"charged"`
-	// Releases are those that were given to a coordinator.
+	// Releases were given to a coordinator.
 	Releases []folder.Returned `json:"releases,omitempty"`
 	Behind   bool              `json:"behind"`
 }
@@ -120,7 +119,7 @@ the new key: get it to them by other ways than the coordinator's.`,
 	return cmd
 }
 
-// reconcileHelper lets a helper speak again whose folder was put back to an older state.
+// reconcileHelper lets a helper answer again after its folder was restored to an older state.
 func (c *console) reconcileHelper(ctx context.Context, dir string, lost []privacy.Cost) error {
 	config, err := helper.LoadConfig(dir)
 	if err != nil {
@@ -168,7 +167,7 @@ func (d reconciled) writeText(w io.Writer) error {
 	return nil
 }
 
-// costsOf reads what --charge was given.
+// costsOf parses --charge.
 func costsOf(charges []string) ([]privacy.Cost, error) {
 	var all []privacy.Cost
 	for _, text := range charges {

@@ -19,7 +19,7 @@ import (
 	"caucus/privacy/journal"
 )
 
-// ledgerUnit is what a ledger spent at one unit.
+// ledgerUnit is a ledger's spending at one unit.
 type ledgerUnit struct {
 	Unit    privacy.Unit `json:"unit"`
 	Charges int64        `json:"charges"`
@@ -30,7 +30,7 @@ type ledgerUnit struct {
 	// Epsilon is null where no ε holds at this δ.
 	Epsilon *float64 `json:"epsilon"`
 	Delta   float64  `json:"delta"`
-	// Limit is the site's, where the ledger is an agent's.
+	// Limit is the site's, for an agent's ledger.
 	Limit *float64 `json:"limit_epsilon,omitempty"`
 }
 
@@ -40,8 +40,7 @@ type ledgerDocument struct {
 	Units  []ledgerUnit `json:"units"`
 }
 
-// defaultLedgerDelta is the δ at which totals are shown where no limit names
-// one: the default of a plan.
+// defaultLedgerDelta is the δ of totals without a limit: a plan's default.
 const defaultLedgerDelta = 1e-6
 
 func newLedger(c *console) *cobra.Command {
@@ -85,7 +84,7 @@ may be read while the daemon runs.`,
 	return cmd
 }
 
-// ledgerPlace is which ledger the verbs below ledger are about.
+// ledgerPlace names the ledger of a ledger verb.
 type ledgerPlace struct{ dir, config string }
 
 func (p *ledgerPlace) flags(f *pflag.FlagSet) {
@@ -94,7 +93,7 @@ func (p *ledgerPlace) flags(f *pflag.FlagSet) {
 	reads(f, "config")
 }
 
-// check refuses none and both.
+// check requires exactly one place.
 func (p *ledgerPlace) check(verb string) error {
 	if (p.dir == "") == (p.config == "") {
 		return usagef("ledger %s needs --dir DIR of a coordinator or a helper, or --config FILE of an agent", verb)
@@ -102,7 +101,7 @@ func (p *ledgerPlace) check(verb string) error {
 	return nil
 }
 
-// file is the ledger's, with the limits of an agent's.
+// file returns the ledger's file, and an agent's limits.
 func (p *ledgerPlace) file() (string, map[privacy.Unit]privacy.Budget, error) {
 	if p.config == "" {
 		return filepath.Join(p.dir, folder.LedgerFile), nil, nil
@@ -114,7 +113,6 @@ func (p *ledgerPlace) file() (string, map[privacy.Unit]privacy.Budget, error) {
 	return agent.LedgerFile(c), c.Policy.Total, nil
 }
 
-// open opens the ledger, and gives its file.
 func (p *ledgerPlace) open() (*journal.Journal, string, error) {
 	file, _, err := p.file()
 	if err != nil {
@@ -124,7 +122,7 @@ func (p *ledgerPlace) open() (*journal.Journal, string, error) {
 	return j, file, err
 }
 
-// openLedger opens a ledger that is there: opening would make an empty one.
+// openLedger opens an existing ledger and never creates one.
 func openLedger(file string) (*journal.Journal, error) {
 	if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("there is no ledger at %s: nothing was spent there, or it is the wrong folder", file)
@@ -132,7 +130,7 @@ func openLedger(file string) (*journal.Journal, error) {
 	return journal.OpenSQLite(file)
 }
 
-// readLedger verifies a ledger's chain and sums it up.
+// readLedger verifies a ledger's chain and sums its charges.
 func readLedger(ctx context.Context, file string, limits map[privacy.Unit]privacy.Budget, delta float64) (ledgerDocument, error) {
 	doc := ledgerDocument{Ledger: file}
 	j, err := openLedger(file)

@@ -122,7 +122,7 @@ func (d *ledgerCheck) follow(ctx context.Context, place *ledgerPlace, export str
 	return chain, nil
 }
 
-// recall holds the chain against all that is remembered of it.
+// recall compares the chain with all remembered lines.
 func (d *ledgerCheck) recall(ctx context.Context, chain *privacy.Chain, place *ledgerPlace, expect, releases []string) error {
 	var m verify.Memory
 	for _, text := range expect {
@@ -179,7 +179,7 @@ func (d *ledgerCheck) recall(ctx context.Context, chain *privacy.Chain, place *l
 	return nil
 }
 
-// compare holds a site's ledger, or a coordinator's, against one release.
+// compare compares a site's or a coordinator's ledger with one release.
 func (d *ledgerCheck) compare(ctx context.Context, c *console, chain *privacy.Chain, place *ledgerPlace, name, pool string) error {
 	if place.config == "" && (place.dir == "" || helper.In(place.dir)) { // only its lines can be looked for
 		return nil
@@ -223,8 +223,8 @@ func (d *ledgerCheck) compare(ctx context.Context, c *console, chain *privacy.Ch
 	return nil
 }
 
-// signedLines are the ledger lines that a release file names, after its signature
-// was checked: with the coordinator's key, where that is known.
+// signedLines returns the ledger lines in a release file after checking its signature, with the
+// coordinator's key where known.
 func signedLines(name string, key protocol.Verifier) ([]privacy.Line, error) {
 	r, err := readSigned(name)
 	if err != nil {
@@ -237,7 +237,7 @@ func signedLines(name string, key protocol.Verifier) ([]privacy.Line, error) {
 	return lines, nil
 }
 
-// tellLedger prints what was found and fails if anything does.
+// tellLedger prints the findings; it fails if one does.
 func (c *console) tellLedger(d ledgerCheck) error {
 	d.Holds = !verify.AnyFails(d.Findings)
 	err := c.print(d, func(w io.Writer) error {

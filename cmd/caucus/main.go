@@ -24,8 +24,7 @@ func main() {
 	os.Exit(code)
 }
 
-// Main runs one command line. It returns 0 when done, 1 when the command
-// failed, 2 when it was used wrongly.
+// Main runs one command line. It returns 0 for success, 1 for failure, 2 for wrong usage.
 func Main(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	root := newRoot(&console{out: stdout, err: stderr})
 	root.SetArgs(args)
@@ -43,13 +42,12 @@ func Main(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return 1
 }
 
-// console is where verbs write.
 type console struct {
 	out, err io.Writer
 	json     bool
-	// inputs are what the command reads, as far as it is known: see checkOutputs.
+	// inputs are the known files that the command reads: see checkOutputs.
 	inputs []given
-	// owned are the folders of daemons that it reads.
+	// owned are the daemon folders that it reads.
 	owned []string
 	// writing is held while a file takes its place.
 	writing sync.Mutex
@@ -69,13 +67,12 @@ func (c *console) print(document any, text func(io.Writer) error) error {
 	return nil
 }
 
-// note writes a line for people, which never mixes with a document.
+// note writes a line for people, never into a document.
 func (c *console) note(format string, args ...any) {
 	fmt.Fprintf(plainWriter{c.err}, format+"\n", args...)
 }
 
-// usageError is a command line that makes no sense, as opposed to work that
-// failed.
+// usageError is a wrong command line, as opposed to failed work.
 type usageError struct{ error }
 
 func (e usageError) Unwrap() error { return e.error }
@@ -105,10 +102,10 @@ func newRoot(c *console) *cobra.Command {
 	return root
 }
 
-// unread is how the library says that a value is no number.
+// unread matches the flag library's words for a value that is no number.
 var unread = regexp.MustCompile(`strconv\.\w+: parsing ("(?:[^"\\]|\\.)*"): (value out of range|invalid syntax)`)
 
-// plainly is an error of a flag in words: of a value that is of no such kind it says so.
+// plainly rewords an error of a flag.
 func plainly(err error) string {
 	return unread.ReplaceAllStringFunc(err.Error(), func(found string) string {
 		m := unread.FindStringSubmatch(found)
@@ -124,7 +121,7 @@ func plainly(err error) string {
 	})
 }
 
-// noArguments refuses any, and names the verbs that somebody may have meant.
+// noArguments refuses arguments and suggests verbs.
 func noArguments(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -139,7 +136,7 @@ func noArguments(cmd *cobra.Command, args []string) error {
 	return usagef("%s takes no argument %q; see %s --help", cmd.CommandPath(), args[0], cmd.CommandPath())
 }
 
-// group is a verb that only has verbs below it.
+// group makes a verb that only has verbs below it.
 func group(use, short string, verbs ...*cobra.Command) *cobra.Command {
 	g := &cobra.Command{
 		Use: use, Short: short, Args: noArguments,

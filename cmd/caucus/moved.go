@@ -2,8 +2,7 @@ package main
 
 import "github.com/spf13/cobra"
 
-// moved are the verbs that have another name now, old and new: docs/operator.md has the
-// same table.
+// moved lists renamed verbs, old and new, as docs/operator.md does.
 var moved = [][2]string{
 	{"predict", "release predict FILE"},
 	{"ratio", "release predict FILE"},

@@ -16,9 +16,9 @@ import (
 	"caucus/protocol"
 )
 
-// dial connects with the profile's identity. A profile that is about to expire
-// is renewed in its place. It shows the coordinator the newest document of its own
-// that was kept beside the profile, and keeps the newest one.
+// dial connects with the profile's identity and renews a profile that is about to expire. It
+// shows the coordinator the newest of its documents kept beside the profile, and keeps the newest
+// one.
 func (o *operator) dial(ctx context.Context) (*protocol.Client, error) {
 	if o.profile == "" {
 		return nil, usagef("say who you are: --profile FILE (coordinator init writes operator.yaml), or CAUCUS_PROFILE")
@@ -125,7 +125,7 @@ func (c *console) printProfile(name, file string) error {
 	})
 }
 
-// mayReplace refuses to write a profile over anything but the same operator's.
+// mayReplace refuses to overwrite anything but the same operator's profile.
 func mayReplace(file, name string) error {
 	id, err := protocol.LoadIdentity(file)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -17,8 +17,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Annotations of flags: what a command writes, with the endings that belong to it, asStdout
-// or asFolder; and what it reads.
+// Annotations of flags: outputs, with their endings, asStdout or asFolder; and inputs.
 const (
 	outputTakes = "caucus_output_takes"
 	inputFile   = "caucus_input_file"
@@ -27,20 +26,19 @@ const (
 	asFolder = "/" // it names a folder, which the command makes
 )
 
-// isStdout says whether a name is one that shells give to what this process says.
+// isStdout recognises the shells' names for standard output.
 func isStdout(name string) bool {
 	return slices.Contains([]string{"/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"}, name)
 }
 
-// writes says that a flag names what the command writes, and what it takes.
+// writes marks a flag as an output with its endings.
 func writes(f *pflag.FlagSet, name string, takes ...string) {
 	if err := f.SetAnnotation(name, outputTakes, takes); err != nil {
 		panic(err) // there is no such flag
 	}
 }
 
-// reads says that flags name files which the command reads. Folders are not marked: a
-// folder notes what is opened in it.
+// reads marks flags as input files. Folders are not marked: readFolder notes opened files.
 func reads(f *pflag.FlagSet, flags ...string) {
 	for _, name := range flags {
 		if err := f.SetAnnotation(name, inputFile, nil); err != nil {
@@ -49,8 +47,8 @@ func reads(f *pflag.FlagSet, flags ...string) {
 	}
 }
 
-// checkEnding refuses a name that says another format than what is written. An ending that
-// means none, as .bin, is anybody's to choose.
+// checkEnding refuses an ending that names another format. Endings without a format, as .bin,
+// pass.
 func checkEnding(flag, name string, takes ...string) error {
 	const known = " .csv .tsv .gz .zst .zip .xls .xlsx .parquet .json .jsonl .yaml .yml .html .htm .svg .png .jpg .jpeg .pdf .onnx .py .r .sql "
 	endings := slices.DeleteFunc(slices.Clone(takes), func(t string) bool { return t == asStdout || t == asFolder })
@@ -62,12 +60,11 @@ func checkEnding(flag, name string, takes ...string) error {
 	return usagef("--%s %s: what is written is no %s file: give a name that ends in %s", flag, name, ending, strings.Join(endings, " or "))
 }
 
-// given is a file's name and who named it: a flag, or "" for an argument.
+// given is a file's name and the flag that named it, "" for an argument.
 type given struct{ flag, name string }
 
-// checkOutputs refuses, before anything is done, to write over what the command reads, to
-// write two things to one file, a place that cannot be written to, and a name that says
-// another format. It keeps what flags and arguments name for write.
+// checkOutputs refuses, before any work, to write over an input, to write two outputs to one
+// file, an unwritable place, and an ending of another format. It keeps the inputs for write.
 func (c *console) checkOutputs(cmd *cobra.Command, args []string) error {
 	var outputs []*pflag.Flag
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
@@ -85,7 +82,7 @@ func (c *console) checkOutputs(cmd *cobra.Command, args []string) error {
 			c.inputs = append(c.inputs, given{f.Name, name})
 		}
 	})
-	// A study or a source is known by its name, and its file may well be called the same.
+	// Studies and sources go by name, and a file may have the same name.
 	if !strings.Contains(cmd.Use, "STUDY") && !strings.Contains(cmd.Use, "NAME") {
 		for _, name := range args {
 			c.reads(name)
@@ -121,7 +118,7 @@ func (c *console) checkOutputs(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// checkPlace refuses a file where none can be written, and a file for a folder.
+// checkPlace refuses an unwritable place, and a file in place of a folder.
 func checkPlace(name string, folder bool) error {
 	info, err := os.Stat(name)
 	switch {
@@ -154,15 +151,14 @@ func checkPlace(name string, folder bool) error {
 	return errors.Join(file.Close(), os.Remove(file.Name()))
 }
 
-// reads notes a file that the command reads and no flag names.
+// reads notes an input file that no flag names.
 func (c *console) reads(name string) { c.inputs = append(c.inputs, given{name: name}) }
 
-// owns notes a daemon's folder that the command reads: keys and ledger lie there, and
-// nothing for people.
+// owns notes a daemon's folder that the command reads: nothing for people belongs beside keys and
+// ledger.
 func (c *console) owns(dir string) { c.owned = append(c.owned, dir) }
 
-// notRead refuses a file that the command reads, by whatever name or link, and a file in a
-// daemon's folder.
+// notRead refuses an input file, by any name or link, and a file in a daemon's folder.
 func (c *console) notRead(name string) error {
 	for _, dir := range c.owned {
 		if in, err := filepath.Rel(where(dir), where(name)); err == nil && filepath.IsLocal(in) {
@@ -181,14 +177,14 @@ func (c *console) notRead(name string) error {
 	return nil
 }
 
-// same says whether two names are of one file, that is there or not.
+// same says whether two names mean one file, existing or not.
 func same(a, b string) bool {
 	x, err := os.Stat(a)
 	y, no := os.Stat(b)
 	return where(a) == where(b) || err == nil && no == nil && os.SameFile(x, y)
 }
 
-// where is the one name that a file has, whether or not it is there yet.
+// where returns a file's canonical name, existing or not.
 func where(name string) string {
 	at, err := filepath.Abs(name)
 	if err != nil {
@@ -200,14 +196,14 @@ func where(name string) string {
 	return filepath.Join(where(filepath.Dir(at)), filepath.Base(at))
 }
 
-// readFolder is a folder that notes each file which is opened in it.
+// readFolder notes each file opened in it.
 type readFolder struct {
 	fs.FS
 	c   *console
 	dir string
 }
 
-// folder opens one whose files the command reads.
+// folder opens a folder of input files.
 func (c *console) folder(dir string) fs.FS { return readFolder{os.DirFS(dir), c, dir} }
 
 func (r readFolder) Open(name string) (fs.File, error) {
@@ -215,10 +211,9 @@ func (r readFolder) Open(name string) (fs.File, error) {
 	return r.FS.Open(name)
 }
 
-// write writes a file for a person, whole or not at all, once all of it is known. A file that
-// is there already is replaced, as by the same command a moment ago, unless the command reads
-// it; where nothing can take its place, since it is mounted or its folder takes no file, it is
-// written over. A device and a pipe are written to.
+// write writes a file for a person, whole or not at all. It replaces an existing file unless the
+// command reads it, and overwrites one that nothing can replace: a mounted file, or one in an
+// unwritable folder. It writes to devices and pipes as they are.
 func (c *console) write(name string, write func(io.Writer) error) error {
 	if err := c.notRead(name); err != nil {
 		return err
@@ -248,7 +243,6 @@ func (c *console) write(name string, write func(io.Writer) error) error {
 	return nil
 }
 
-// writeText writes a file of a text.
 func (c *console) writeText(name string, text []byte) error {
 	return c.write(name, func(w io.Writer) error { _, err := w.Write(text); return err })
 }

@@ -13,7 +13,7 @@ import (
 	"caucus/protocol"
 )
 
-// operator is what the verbs of an operator share: a profile to dial with.
+// operator holds what the operator verbs share: a profile to dial with.
 type operator struct {
 	*console
 	profile string
@@ -96,7 +96,7 @@ telephone say: without it whoever carried the file could have put in another key
 	return cmd
 }
 
-// newSecret makes a new file that only its owner can read.
+// newSecret creates a new file that only its owner can read.
 func newSecret(name string) (*os.File, error) {
 	return os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 }
@@ -189,7 +189,7 @@ func (o *operator) revoke() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			// A token first: who came by one may have asked to be called like it.
+			// Tokens come first: whoever obtained one may have asked for its name.
 			if members || slices.ContainsFunc(all, func(k protocol.Token) bool { return k.ID == args[0] }) {
 				revoked, err := client.RevokeToken(cmd.Context(), args[0], members)
 				if err != nil {

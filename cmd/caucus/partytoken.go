@@ -12,7 +12,6 @@ import (
 	"caucus/protocol"
 )
 
-// token makes a join token.
 func (o *operator) token() *cobra.Command {
 	var options protocol.TokenOptions
 	var labels []string
@@ -79,7 +78,6 @@ made. The coordinator keeps nothing from which a token could be made again.`,
 	return cmd
 }
 
-// labelled says labels in a sentence.
 func labelled(l protocol.Labels) string {
 	if len(l) == 0 {
 		return ""
@@ -87,8 +85,7 @@ func labelled(l protocol.Labels) string {
 	return ", labelled " + l.String()
 }
 
-// withSecretFile makes a secret once there is a file for it, where one is named: so none
-// is made that could be lost.
+// withSecretFile creates the named file before it makes a secret, so that none is lost.
 func withSecretFile[T any](out string, made func() (string, T, error)) (text string, what T, err error) {
 	if out == "" {
 		return made()
@@ -137,7 +134,7 @@ func (o *operator) printRevoked(token string, revoked []string, members bool) er
 	})
 }
 
-// label says which labels a party has.
+// label shows and sets a party's labels.
 func (o *operator) label() *cobra.Command {
 	return &cobra.Command{
 		Use:   "label PARTY [KEY=VALUE…]",

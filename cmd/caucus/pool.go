@@ -28,10 +28,9 @@ type madePool struct {
 	Weights       *study.WeightSource `json:"weights,omitempty"`
 }
 
-// poolSource says which reweigh release a pool has its weights from, or, where it
-// has none, was drawn from. A weighted pool must have the release's weights, and
-// the plain pool of its study is refused: it was meant to be weighted. A
-// simulated release, which protects nobody, is for simulations only.
+// poolSource names the reweigh release that a pool has its weights from or was drawn from. A
+// weighted pool must have the release's weights; the plain pool of that study is refused, as it
+// was meant to be weighted. Simulated releases protect nobody, and only simulations take them.
 func poolSource(release string, pool *dataset.Table, simulation bool) (*study.WeightSource, error) {
 	r, p, err := usableRelease(release)
 	if err != nil {

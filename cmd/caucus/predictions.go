@@ -14,15 +14,14 @@ import (
 	"caucus/dataset"
 )
 
-// predictions are a table of what predict tells, for CSV and Parquet.
+// predictions are a table for CSV and Parquet.
 type predictions struct {
 	names []string
 	kept  [][]string // columns of the records
 	of    prediction
 }
 
-// table puts what is kept of the records, all of it columns that they have, beside the
-// predictions.
+// table puts the kept columns of the records beside the predictions.
 func (p prediction) table(records *dataset.Table, keep []string) (predictions, error) {
 	t := predictions{names: []string{"row"}, of: p}
 	for _, name := range keep {
@@ -44,7 +43,7 @@ func (p prediction) table(records *dataset.Table, keep []string) (predictions, e
 	return t, nil
 }
 
-// columns are those kept, by name; nil where there is none.
+// columns are the kept columns by name; nil for none.
 func (t predictions) columns() map[string][]string {
 	var all map[string][]string
 	for i, column := range t.kept {
@@ -56,7 +55,7 @@ func (t predictions) columns() map[string][]string {
 	return all
 }
 
-// file writes Parquet or CSV, as the name's ending says.
+// file writes Parquet or CSV by the name's ending.
 func (t predictions) file(c *console, name string) error {
 	if strings.EqualFold(filepath.Ext(name), ".parquet") {
 		return c.write(name, t.parquet)
@@ -82,8 +81,7 @@ func (t predictions) csv(w io.Writer) error {
 	return out.Error()
 }
 
-// inOrder is a group of Parquet columns in an order of its own: a plain group sorts
-// them by name.
+// inOrder is a group of Parquet columns in its own order: plain groups sort by name.
 type inOrder struct {
 	parquet.Group
 	names []string

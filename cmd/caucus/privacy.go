@@ -2,8 +2,7 @@ package main
 
 import "github.com/spf13/cobra"
 
-// newPrivacy groups the verbs that tell what a mechanism costs; each has a file
-// of its own.
+// newPrivacy groups the verbs about the cost of mechanisms.
 func newPrivacy(c *console) *cobra.Command {
 	return group("privacy", "Tell what a privacy mechanism costs, without data", newPrivacyAudit(c), newPrivacyDistortion(c))
 }

@@ -21,9 +21,9 @@ type auditReport struct {
 	// FalseAlarm is the probability that one audit refutes an honest mechanism.
 	FalseAlarm float64      `json:"false_alarm"`
 	Audits     []auditEntry `json:"audits"`
-	// Dependence is whether noise hangs together, mechanism by mechanism.
+	// Dependence tests the noise of each mechanism for dependence.
 	Dependence []dependenceEntry `json:"dependence"`
-	// Holds: no audit refutes its claim, and no noise hangs together.
+	// Holds: no audit refutes its claim, and all noise is independent.
 	Holds   bool    `json:"holds"`
 	Seconds float64 `json:"seconds"`
 }
@@ -34,7 +34,7 @@ type auditEntry struct {
 	Parameters map[string]string `json:"parameters"`
 	Neighbours string            `json:"neighbours"`
 	Claim      privacy.Budget    `json:"claim"`
-	// Shown is the finding of the repeat that shows most.
+	// Shown is the finding of the most telling repeat.
 	Shown audit.Finding `json:"shown"`
 	Holds bool          `json:"holds"`
 }
@@ -133,7 +133,7 @@ leans the same way, with the same false-alarm rate; one answer for 200 samples.`
 	return cmd
 }
 
-// auditTrial audits one trial some times and keeps what shows most.
+// auditTrial repeats the audit of a trial and keeps the most telling finding.
 func auditTrial(cmd *cobra.Command, a audit.Audit, t privacy.Trial, repeats int) (auditEntry, error) {
 	a.Delta = t.Claim.Delta
 	e := auditEntry{

@@ -17,19 +17,17 @@ import (
 	"caucus/dataset/mapping"
 )
 
-// reading is how a command's files of records are read: by the flags that say
-// so, the mapping, and what a schema says of its files, in this order. It is for a
-// person's own screen: a line that is no row is an error.
+// reading says how to read a command's files of records: by flags, then the mapping, then the
+// schema's format. It serves a person's own screen: an unreadable line is an error.
 type reading struct {
 	mapping string
 	written files.Written
 	decimal string
-	// keep are columns that --id names: a file without one of them is refused before
-	// anything else is said of it.
+	// keep are the columns of --id; a file without one is refused first.
 	keep []string
 }
 
-// flags are those of every command that reads a file of records.
+// flags adds the flags of commands that read records.
 func (r *reading) flags(f *pflag.FlagSet) {
 	f.StringVar(&r.mapping, "mapping", "", "YAML file that says how the file is written and what of it each column of the schema is (draft one with: caucus agent map)")
 	reads(f, "mapping")
@@ -44,8 +42,7 @@ func (r *reading) told() bool {
 	return r.mapping+r.decimal+r.written.Delimiter+r.written.Encoding+r.written.Sheet != ""
 }
 
-// howTo is the mapping with what the flags say, and with what a format says
-// where they say nothing.
+// howTo completes the mapping by the flags, then by the format.
 func (r *reading) howTo(f dataset.Format) (mapping.Mapping, error) {
 	var m mapping.Mapping
 	if r.mapping != "" {
@@ -69,10 +66,10 @@ func (r *reading) howTo(f dataset.Format) (mapping.Mapping, error) {
 	return m, nil
 }
 
-// stdinName is what a person gives in place of a file to have standard input read.
+// stdinName stands for standard input in place of a file.
 const stdinName = "-"
 
-// inputName is what a message calls a file.
+// inputName names a file in messages.
 func inputName(name string) string {
 	if name == stdinName {
 		return "standard input"
@@ -80,8 +77,8 @@ func inputName(name string) string {
 	return name
 }
 
-// table reads a file under a schema, or standard input for -; what the schema does not name
-// is kept too.
+// table reads a file, or standard input for -, under a schema; it keeps columns that the schema
+// does not name.
 func (r *reading) table(c *console, name string, s dataset.Schema, f dataset.Format) (*dataset.Table, error) {
 	m, err := r.howTo(f)
 	if err != nil {
@@ -139,7 +136,6 @@ func (r *reading) mapped(c *console, name string, s dataset.Schema, m mapping.Ma
 	return lines.Table, nil
 }
 
-// openRows opens a file for a person's own screen.
 func openRows(name string, m mapping.Mapping) (rows dataset.Rows, done func() error, err error) {
 	file, err := os.Open(name)
 	if err != nil {
@@ -148,8 +144,8 @@ func openRows(name string, m mapping.Mapping) (rows dataset.Rows, done func() er
 	return readRows(file, m)
 }
 
-// readRows gives the rows of an open file. What is none of known length, as a pipe is, and
-// standard input, which somebody may have begun to read, is read whole first.
+// readRows returns the rows of an open file. It reads pipes and standard input whole first: they
+// have no known length, or may be partly read.
 func readRows(file *os.File, m mapping.Mapping) (rows dataset.Rows, done func() error, err error) {
 	info, err := file.Stat()
 	if err != nil {
@@ -177,8 +173,7 @@ func readRows(file *os.File, m mapping.Mapping) (rows dataset.Rows, done func() 
 	return rows, file.Close, nil
 }
 
-// formatOf is how the file of a schema is written; without a schema it has a
-// header and commas.
+// formatOf returns the format of the schema; without a schema, a header and commas.
 func formatOf(schema string) (dataset.Format, error) {
 	if schema == "" {
 		return dataset.Format{}, nil

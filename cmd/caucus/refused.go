@@ -9,11 +9,11 @@ import (
 	"caucus/study"
 )
 
-// flagsOf are the flags that give a plan's field where they are not called as it is.
+// flagsOf names the flags of plan fields that differ in name.
 var flagsOf = map[string][]string{"minimum": {"parties"}, "roster": {"parties"}}
 
-// refused makes a usage error of a refused plan, said of the flag that the person gave
-// where one gave the field. Other errors stay what they are.
+// refused turns the refusal of a plan into a usage error about the person's flag for the field.
+// Other errors pass unchanged.
 func refused(cmd *cobra.Command, err error) error {
 	var plan *study.Refusal
 	if !errors.As(err, &plan) {

@@ -23,14 +23,13 @@ func readSigned(name string) (protocol.SignedRelease, error) {
 	return r, nil
 }
 
-// readRelease reads a release file to use what it holds.
+// readRelease reads a release file for use, unchecked.
 func readRelease(name string) (study.Release, error) {
 	r, err := readSigned(name)
 	return r.Release, err
 }
 
-// usableRelease reads a release file to use what it holds, and holds that against the
-// plan in it.
+// usableRelease reads a release file for use and checks it against its plan.
 func usableRelease(name string) (study.Release, study.Plan, error) {
 	r, err := readRelease(name)
 	if err != nil {
@@ -43,13 +42,12 @@ func usableRelease(name string) (study.Release, study.Plan, error) {
 	return r, p, nil
 }
 
-// unusable says what to do about a release file that does not hold what its plan says.
+// unusable advises on a release file that contradicts its plan.
 func unusable(name string, err error) error {
 	return fmt.Errorf("%s cannot be used: it was damaged or changed, or another version of caucus wrote it: fetch it again with caucus study result STUDY --out FILE (%v)", name, err)
 }
 
-// writeSigned writes a release file: all that caucus release verify needs beside the
-// pool.
+// writeSigned writes a release file: all that caucus release verify needs beside the pool.
 func (c *console) writeSigned(name string, r protocol.SignedRelease) error {
 	b, err := json.MarshalIndent(r, "", " ")
 	if err != nil {
@@ -58,7 +56,7 @@ func (c *console) writeSigned(name string, r protocol.SignedRelease) error {
 	return c.writeText(name, append(b, '\n'))
 }
 
-// writeRelease writes a simulated release, which nobody signs.
+// writeRelease writes a simulated release, unsigned.
 func (c *console) writeRelease(name string, r *study.Release) error {
 	document, err := json.Marshal(r)
 	if err != nil {

@@ -61,8 +61,8 @@ naming the largest class                 %.3f     0.500
 	return cmd
 }
 
-// comparedWords says what a comparison means: the release is better only by more than it
-// may be flattered by.
+// comparedWords interpret a comparison: the release is better only by more than it may be
+// flattered by.
 func comparedWords(c classifier.Comparison) string {
 	switch {
 	case c.Gain-c.Flattered > c.Sure:
@@ -73,7 +73,7 @@ func comparedWords(c classifier.Comparison) string {
 	return fmt.Sprintf("so many records cannot tell which is better: the release's accuracy less this site's own is %+.3f ± %.3f", c.Gain, c.Sure)
 }
 
-// flatteredWords says that the two are not judged alike, and how much of that there is.
+// flatteredWords say how unequally the two are judged.
 func flatteredWords(c classifier.Comparison, parties int) string {
 	return fmt.Sprintf("if this site took part, the release was fitted to these records too: that flatters it by up to about %.4f, a share of one in %d of the %.3f that the site's own is better by on records it was fitted to",
 		c.Flattered, max(parties, 1), max(c.Fitted-c.Alone.Accuracy, 0))

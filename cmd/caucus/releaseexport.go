@@ -24,12 +24,10 @@ type exportedModel struct {
 	Classes []string          `json:"classes"`
 	Columns []string          `json:"columns"`
 	// Simulated: the release's noise protected nobody.
-	Simulated bool `json:"simulated"`
-	// Warnings are the release's.
-	Warnings []string `json:"warnings,omitempty"`
+	Simulated bool     `json:"simulated"`
+	Warnings  []string `json:"warnings,omitempty"`
 }
 
-// exporting is what release export was told.
 type exporting struct {
 	*console
 	to, out, calibration string
@@ -37,7 +35,7 @@ type exporting struct {
 	pool                 weighing
 }
 
-// poolForm is the form of a reweigh release's weights: its pool with one more column.
+// poolForm exports a reweigh release's weights: its pool with one more column.
 const poolForm = "pool"
 
 func newReleaseExport(c *console) *cobra.Command {
@@ -88,7 +86,6 @@ they come from (printed here), so that its release states what both cost togethe
 	return cmd
 }
 
-// model writes a release's classifier.
 func (x *exporting) model(release string, sql bool) error {
 	format, name, err := export.Named(x.to, x.out)
 	if err != nil {
@@ -164,7 +161,7 @@ func (x *exporting) weighted(release string) error {
 	if err := q.load(x.console); err != nil {
 		return err
 	}
-	if err := x.write(x.out, func(w io.Writer) error { return auxdata.WriteWeighted(w, q.table, q.weight) }); err != nil {
+	if err := x.write(x.out, func(w io.Writer) error { return auxdata.WriteWeighted(w, q.table, q.weighed.Said.Weight) }); err != nil {
 		return err
 	}
 	source, err := reweigh.SourceOf(q.document)

@@ -23,17 +23,16 @@ type prediction struct {
 	Counts  map[string]int `json:"counts"`
 	// Simulated: the release's noise protected nobody.
 	Simulated bool `json:"simulated"`
-	// Output says what Values are: see classifier.Output.
+	// Output describes Values.
 	Output classifier.Output `json:"output"`
 	Labels []string          `json:"labels"`
-	// Values has a row for each record, with a number for each class.
+	// Values has a row for each record and a number for each class.
 	Values [][]float64 `json:"values"`
-	// Kept are the columns of the records that --id and --keep name, as texts.
+	// Kept are the columns of --id and --keep, as texts.
 	Kept    map[string][]string `json:"kept,omitempty"`
 	Correct *float64            `json:"accuracy,omitempty"`
 }
 
-// predicting is what release predict was told.
 type predicting struct {
 	*console
 	data, schema, out, plot, calibration string
@@ -129,7 +128,6 @@ func (q *predicting) run(cmd *cobra.Command, release string) error {
 	return q.shares(release, r, p, shares, records)
 }
 
-// rows predicts the class of each record.
 func (q *predicting) rows(release string, r study.Release, p study.Plan, table *dataset.Table, records *dataset.Records) error {
 	if p.Simulated {
 		q.note(simulatedNote)

@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"io"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -18,63 +17,38 @@ import (
 // queryAnswer is the JSON document of release query.
 type queryAnswer struct {
 	Where string `json:"where"`
-	// About is the condition of the study, where its release says that it is about some
-	// of the private records only.
+	// About is the study's condition, if the release covers only some private records.
 	About         string  `json:"about,omitempty"`
 	Rows          int     `json:"rows"`
 	Matching      int     `json:"matching_rows"`
-	Weighted      bool    `json:"weighted"`
 	Estimate      float64 `json:"estimate"`
 	Unweighted    float64 `json:"unweighted"`
 	EffectiveRows float64 `json:"effective_rows"`
-	// Of says whom Estimate is a share of: the private records, or where nothing weighs
-	// it the pool.
-	Of string `json:"of"`
-	// Answer is how sure a release is of it; NoInterval why there is no interval.
-	Answer     *aggregation.Answer `json:"answer,omitempty"`
-	NoInterval string              `json:"no_interval,omitempty"`
-	// Bias says in words what no interval covers.
+	// Answer is the error of Estimate; NoInterval explains a missing interval.
+	Answer     aggregation.Answer `json:"answer"`
+	NoInterval string             `json:"no_interval,omitempty"`
+	// Bias names the bias that no interval covers.
 	Bias string `json:"bias"`
 }
 
-// Of of a queryAnswer.
-const (
-	ofPrivate = "the private records"
-	ofPool    = "the pool itself, which without weights says nothing of the private records"
-)
-
-// What is said where no release is at hand.
-const (
-	noRelease = "give the release's file with the pool as it was before it was weighed: a weighted pool does not hold how far noise moved its weights"
-	noWeights = "give the release's file, or a pool from caucus release export FILE --to pool: this is no estimate of the private records"
-)
-
-// biasNote is of every answer from weights.
+// biasNote goes with every answer from weights.
 const biasNote = "the interval allows for a bias like that which the study's own features show when they are left out; whoever knows of a stronger reason for the private records to differ should allow for more"
 
 func newReleaseQuery(c *console) *cobra.Command {
 	var pool, where, schema string
 	var how reading
 	cmd := &cobra.Command{
-		Use:   "query [FILE]",
+		Use:   "query FILE",
 		Short: "Answer a question about private records from a weighted public pool",
 		Long: `Estimate the share of the private records for which a condition holds: its
 weighted share among the rows of the public pool. The weights are those of FILE, a
-reweigh release, and the answer has an interval, or the reason why it has none.
-Without FILE they are the pool file's own (a column ` + auxdata.WeightColumn + `, see caucus
-release export --to pool), and there is no interval. The pool file may have more
-columns than the study used, such as an outcome. A condition that no row can meet,
-such as a level that there is not, is refused.
+reweigh release; the answer has an interval, or the reason why it has none. The pool
+file may have more columns than the study used, such as an outcome. A condition that
+no row can meet, such as a level that there is not, is refused.
 
 It costs nothing: ask as often as you like.`,
-		Example: `  caucus release query --pool weighted.csv --where 'income == ">50K"'
-  caucus release query release.json --pool pool.csv --where 'age >= 65 and ward != surgery'`,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) > 1 {
-				return usagef("release query takes one FILE, the release; see caucus release query --help")
-			}
-			return nil
-		},
+		Example: `  caucus release query release.json --pool pool.csv --where 'age >= 65 and ward != surgery'`,
+		Args:    one("release query", "FILE"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if pool == "" || where == "" {
 				return usagef("release query needs --pool FILE and --where CONDITION")
@@ -83,7 +57,7 @@ It costs nothing: ask as often as you like.`,
 			if err != nil {
 				return usageError{err}
 			}
-			q := weighing{pool: pool, release: strings.Join(args, ""), schema: schema, how: how}
+			q := weighing{pool: pool, release: args[0], schema: schema, how: how}
 			if err := q.load(c); err != nil {
 				return err
 			}
@@ -91,47 +65,39 @@ It costs nothing: ask as often as you like.`,
 			if err != nil {
 				return usageError{err}
 			}
-			share, err := auxdata.ShareOf(holds, q.weight)
+			share, err := auxdata.ShareOf(holds, q.weighed.Said.Weight)
+			if err != nil {
+				return err
+			}
+			b := make([]float64, len(holds))
+			for i, h := range holds {
+				if h {
+					b[i] = 1
+				}
+			}
+			a, err := reweigh.Answer(q.document, q.weighed.Pool, b)
 			if err != nil {
 				return err
 			}
 			doc := queryAnswer{
-				Where: where, Rows: share.Rows, Matching: share.Matching, Weighted: q.weight != nil,
+				Where: where, About: q.weighed.Plan.Where, Rows: share.Rows, Matching: share.Matching,
 				Estimate: share.Weighted, Unweighted: share.Plain, EffectiveRows: share.EffectiveRows,
-				Of: ofPrivate, NoInterval: noRelease, Bias: noIntervalNote,
+				Answer: a, NoInterval: a.Doubt, Bias: biasNote,
 			}
-			if q.weight == nil {
-				doc.Of, doc.NoInterval = ofPool, noWeights
-			}
-			if q.weighed != nil {
-				doc.About = q.weighed.Plan.Where
-				b := make([]float64, len(holds))
-				for i, h := range holds {
-					if h {
-						b[i] = 1
-					}
-				}
-				a, err := reweigh.Answer(q.document, q.weighed.Pool, b)
-				if err != nil {
-					return err
-				}
-				if doc.Answer, doc.NoInterval = &a, a.Doubt; a.Doubt == "" {
-					doc.Bias = biasNote
-				}
+			if a.Doubt != "" {
+				doc.Bias = noIntervalNote
 			}
 			return c.print(doc, func(w io.Writer) error {
 				about := ""
 				if doc.About != "" {
 					about = " for which " + agent.Printable(doc.About)
 				}
-				fmt.Fprintf(w, "%.4f of %s%s: %s\n", doc.Estimate, doc.Of, about, where)
+				fmt.Fprintf(w, "%.4f of the private records%s: %s\n", doc.Estimate, about, where)
 				fmt.Fprintf(w, "%.4f of the pool (%d of %d rows, which count as %.0f)\n", doc.Unweighted, doc.Matching, doc.Rows, doc.EffectiveRows)
 				if doc.NoInterval != "" {
 					fmt.Fprintf(w, "no interval: %s\n", doc.NoInterval)
 				}
-				if doc.Answer != nil {
-					printAnswer(w, *doc.Answer)
-				}
+				printAnswer(w, a)
 				return nil
 			})
 		},
@@ -146,7 +112,6 @@ It costs nothing: ask as often as you like.`,
 
 const noIntervalNote = "there is no interval: what the features do not tell of the query may differ by any amount"
 
-// printAnswer says how sure an answer is.
 func printAnswer(w io.Writer, a aggregation.Answer) {
 	if a.Doubt == "" {
 		fmt.Fprintf(w, "%.4f to %.4f: 95 %% interval\n", *a.Low, *a.High)
@@ -165,42 +130,31 @@ type weighing struct {
 	how                   reading
 
 	table    *dataset.Table
-	weight   []float64
 	document study.Release
 	plan     study.Plan
-	weighed  *reweigh.Weighed // nil without a release
+	weighed  reweigh.Weighed
 }
 
-// load reads the files and checks that the release is about this pool.
+// load reads the files and checks that the release belongs to this pool.
 func (q *weighing) load(c *console) error {
 	format, err := formatOf(q.schema)
 	if err != nil {
 		return err
 	}
-	if q.release != "" {
-		if q.document, q.plan, err = usableRelease(q.release); err != nil {
-			return err
-		}
+	if q.document, q.plan, err = usableRelease(q.release); err != nil {
+		return err
 	}
 	if q.table, err = q.how.table(c, q.pool, q.plan.Schema, format); err != nil {
 		return err
-	}
-	if q.release == "" {
-		if q.weight, err = auxdata.Weights(q.table); err != nil {
-			return fmt.Errorf("%s: %w", q.pool, err)
-		}
-		return nil
 	}
 	if _, err := reweigh.WeightsOf(q.document); err != nil {
 		return fmt.Errorf("%s holds no weights: give the release of a reweigh study", q.release)
 	}
 	if q.table.Has(auxdata.WeightColumn) {
-		return usagef("%s has weights of its own: leave the release out, or give the pool without weights", q.pool)
+		return usagef("%s has weights of its own: give the pool without weights", q.pool)
 	}
-	w, err := reweigh.Weigh(q.document, q.table)
-	if err != nil {
+	if q.weighed, err = reweigh.Weigh(q.document, q.table); err != nil {
 		return fmt.Errorf("weigh %s by %s: %w", q.pool, q.release, err)
 	}
-	q.weighed, q.weight = &w, w.Said.Weight
 	return nil
 }

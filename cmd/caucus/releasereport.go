@@ -21,11 +21,11 @@ type reported struct {
 	Study  string `json:"study"`
 	File   string `json:"file"`
 	Answer string `json:"answer"`
-	// Verified: the study's pool was given and everything that can be checked holds; null
-	// where none was, or another, and false where even so something is found not to hold.
+	// Verified: the study's pool was given and all checks hold; null without that pool, and false
+	// where a check fails even so.
 	Verified *bool `json:"verified"`
-	// Simulated: a simulation made the release, so there is nothing to verify, and Verified is
-	// never true.
+	// Simulated: a simulation made the release; there is nothing to verify and Verified is never
+	// true.
 	Simulated bool `json:"simulated"`
 }
 
@@ -107,15 +107,14 @@ it, and exits 0 where nothing else is wrong with it: caucus release verify refus
 	return cmd
 }
 
-// saysSimulated is the finding that a release which claims to be a simulation's is one: the
-// page says so in words of its own, as no fault of the release.
+// saysSimulated recognises the finding of a simulated release, which the page words itself: it is
+// no fault.
 func saysSimulated(f verify.Finding) bool {
 	return f.About == verify.AboutSimulated && f.Verdict == verify.Fails
 }
 
-// of says what of a release holds, as far as the pool, where one was given, and the keys
-// at hand can tell. A pool that is not the plan's is no reason to doubt the release: it is
-// then verified as without one, and other says so.
+// of verifies a release as far as the pool, if given, and the known keys can tell. Another pool
+// is no reason to doubt the release: it is verified without one, and other says so.
 func (v *checker) of(ctx context.Context, r protocol.SignedRelease, p study.Plan) (found []verify.Finding, other, err error) {
 	known, err := v.trusted(ctx, r.Release)
 	if err != nil {

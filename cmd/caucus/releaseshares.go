@@ -24,17 +24,17 @@ type ratioEstimate struct {
 	// maxsing(P̂)/minsing(Â); the warning ill-conditioned is about P̂'s own number.
 	Condition  float64 `json:"condition"`
 	Assumption string  `json:"assumption"`
-	// Together says how the errors of several files go.
+	// Together relates the errors of several files.
 	Together string          `json:"together"`
 	Warnings []ratio.Warning `json:"warnings"`
-	// NoInterval says why the classes have no intervals.
+	// NoInterval explains missing intervals.
 	NoInterval string `json:"no_interval,omitempty"`
-	// Error compares with the file's labels, where it has some.
+	// Error compares with the file's labels, if any.
 	Error *ratio.Error `json:"error,omitempty"`
 }
 
-// ratioClass is one class's share with its 95 % interval; without one low is 0, high is 1,
-// and there is no standard error.
+// ratioClass is one class's share with its 95 % interval; without one, low is 0, high is 1 and
+// there is no standard error.
 type ratioClass struct {
 	Class    string  `json:"class"`
 	Share    float64 `json:"share"`
@@ -44,7 +44,7 @@ type ratioClass struct {
 	Training float64 `json:"training"` // the class's share in the study's sets
 }
 
-// together is of all files that one release is asked about.
+// together holds for all files asked of one release.
 const together = "Other files asked of this release are off together with this one: its noise and its sets are the same for all, so an average over files does not cancel them, and 95 % of the intervals hold over releases, not over the files of one."
 
 // shares estimates the class ratios of the records.

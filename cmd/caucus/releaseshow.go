@@ -19,8 +19,8 @@ type shownRelease struct {
 	Mechanism string `json:"mechanism"`
 	Answer    string `json:"answer"`
 	Guarantee string `json:"guarantee"`
-	// ByRemoval is the ε that the same noise has where a unit is taken away instead of
-	// replaced; absent where that is not stated. ByRemovalIs says it in words, or why not.
+	// ByRemoval is the ε of the same noise where a unit is removed instead of replaced, absent
+	// where not stated; ByRemovalIs puts it in words, or why not.
 	ByRemoval   *float64 `json:"epsilon_add_or_remove,omitempty"`
 	ByRemovalIs string   `json:"add_or_remove"`
 	Parties     int      `json:"parties"`
@@ -29,7 +29,7 @@ type shownRelease struct {
 	Missing    []study.PartyID         `json:"missing,omitempty"`
 	Output     classifier.Output       `json:"output,omitempty"`
 	Calibrated *classifier.Calibration `json:"calibration,omitempty"`
-	// Coefficients are in the schema's units; Why says what they are, or why there are none.
+	// Coefficients are in the schema's units; Why describes them, or why there are none.
 	Coefficients *classifier.Coefficients `json:"coefficients,omitempty"`
 	Why          string                   `json:"coefficients_are,omitempty"`
 	Warnings     []string                 `json:"warnings,omitempty"`

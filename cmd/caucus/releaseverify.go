@@ -25,14 +25,14 @@ import (
 // verification is the JSON document of release verify.
 type verification struct {
 	Release string `json:"release"`
-	// Holds: no claim fails. What is only the coordinator's word, and what must
-	// be trusted, is among the findings.
+	// Holds: no claim fails. Findings include the coordinator's bare word and what must be
+	// trusted.
 	Holds    bool             `json:"holds"`
 	Findings []verify.Finding `json:"findings"`
 	Manifest study.Manifest   `json:"manifest"`
 }
 
-// checker is what release verify and release report were told.
+// checker holds the arguments of release verify and release report.
 type checker struct {
 	*console
 	release, pool, schema, key, helper, profile, config string
@@ -72,7 +72,7 @@ protects nobody.`,
 	return cmd
 }
 
-// flags say what is known of a release elsewhere.
+// flags adds the flags for knowledge from elsewhere.
 func (v *checker) flags(f *pflag.FlagSet) {
 	f.StringVar(&v.pool, "pool", "", "CSV file of the public pool (may be .gz)")
 	v.how.flags(f)
@@ -104,8 +104,8 @@ func (v *checker) run(cmd *cobra.Command) error {
 	return v.tell(r, verify.Release(r, known))
 }
 
-// trusted is what is known of the coordinator's keys and who says so, and at an
-// agent what it kept of the study. Of files it keeps the last name: findings are passed on.
+// trusted returns the known coordinator keys with their source, and an agent's record of the
+// study. It keeps only the last name of files, since findings are passed on.
 func (v *checker) trusted(ctx context.Context, r study.Release) (k verify.Known, err error) {
 	if v.config != "" {
 		c, err := agent.LoadConfig(v.config)
@@ -151,8 +151,8 @@ func (v *checker) trusted(ctx context.Context, r study.Release) (k verify.Known,
 	return k, nil
 }
 
-// readPool reads the pool under the plan's schema and map: the file as it was
-// given to study create, or the canonical one that agents keep.
+// readPool reads the pool under the plan's schema and map: the file given to study create, or the
+// canonical one that agents keep.
 func (v *checker) readPool(p study.Plan) (*auxdata.Pool, error) {
 	file := v.pool
 	if file == "" {
@@ -165,8 +165,8 @@ func (v *checker) readPool(p study.Plan) (*auxdata.Pool, error) {
 	return poolUnder(v.console, &v.how, file, format, p)
 }
 
-// poolUnder reads a pool file of a format under a plan's schema and map. Whether
-// it is the plan's pool is for the caller to ask.
+// poolUnder reads a pool file under a plan's schema and map. It does not check that it is the
+// plan's pool.
 func poolUnder(c *console, how *reading, file string, format dataset.Format, p study.Plan) (*auxdata.Pool, error) {
 	b, err := os.ReadFile(file)
 	if err != nil {
@@ -185,7 +185,7 @@ func poolUnder(c *console, how *reading, file string, format dataset.Format, p s
 	return pool, nil
 }
 
-// tell prints what was found and fails if anything does.
+// tell prints the findings; it fails if one does.
 func (v *checker) tell(r protocol.SignedRelease, found []verify.Finding) error {
 	doc := verification{Release: v.release, Holds: !verify.AnyFails(found), Findings: found, Manifest: r.Release.Manifest}
 	if err := v.print(doc, doc.writeText); err != nil {
@@ -194,7 +194,7 @@ func (v *checker) tell(r protocol.SignedRelease, found []verify.Finding) error {
 	return failure(v.release, found)
 }
 
-// failure is the first of the findings that fail, of a release called name; nil for none.
+// failure returns the first failed finding of the named release; nil for none.
 func failure(name string, found []verify.Finding) error {
 	for _, f := range found {
 		if f.Verdict == verify.Fails {
@@ -236,8 +236,8 @@ func (d verification) writeText(w io.Writer) error {
 	return err
 }
 
-// plainWriter drops what could make a terminal show something else than was
-// found: a release's words are its maker's.
+// plainWriter drops characters by which a release, whose words are its maker's, could
+// misrepresent the findings on a terminal.
 type plainWriter struct{ io.Writer }
 
 func (p plainWriter) Write(b []byte) (int, error) {
@@ -250,7 +250,6 @@ func (p plainWriter) Write(b []byte) (int, error) {
 	return len(b), err
 }
 
-// writeFindings writes those of one verdict under a heading.
 func writeFindings(w io.Writer, title string, v verify.Verdict, all []verify.Finding) {
 	first := true
 	for _, f := range all {
@@ -265,8 +264,7 @@ func writeFindings(w io.Writer, title string, v verify.Verdict, all []verify.Fin
 	}
 }
 
-// writeWrapped writes words after a head, at most 88 columns wide, the later
-// lines below the first.
+// writeWrapped writes words after a head, 88 columns wide at most, later lines indented.
 func writeWrapped(w io.Writer, head, text string) {
 	const indent, width = 2, 88
 	line := strings.Repeat(" ", indent) + head

@@ -28,7 +28,6 @@ import (
 //go:embed report.html
 var reportPages string
 
-// pages are the templates of report.html, and what they call.
 func pages() (*template.Template, error) {
 	return template.New("pages").Funcs(template.FuncMap{
 		"style": func() template.CSS { return template.CSS(webpage.Style) }, // our own
@@ -51,15 +50,13 @@ func pages() (*template.Template, error) {
 	}).Parse(reportPages)
 }
 
-// releasePage is what the page of a release shows.
 type releasePage struct {
 	Title, Answer string
-	// Failed are what does not hold, and stand in place of the answer.
+	// Failed findings stand in place of the answer.
 	Failed []verify.Finding
-	// OtherPool says that the pool that was given is not the study's; it stands before the
-	// answer.
+	// OtherPool says, before the answer, that the given pool is not the study's.
 	OtherPool string
-	// Simulated: no party took part and nothing is protected, which the page says first.
+	// Simulated: no party took part and nothing is protected; the page says so first.
 	Simulated        bool
 	Warnings         []string
 	Charts           []*dots
@@ -83,17 +80,17 @@ type releasePage struct {
 	Command, Version string
 }
 
-// pageTable has each cell with the name of its column, which a phone shows beside it.
+// pageTable labels each cell with its column, shown beside it on a phone.
 type pageTable struct {
 	Title string
 	Head  []string
 	Rows  [][]pageCell
 }
 
-// Long says that a table is folded: on a telephone each row is as long as it has columns.
+// Long folds a table: on a telephone each row is as long as it has columns.
 func (t pageTable) Long() bool { return len(t.Rows) > mostOpenRows }
 
-// Long says the same of a picture, whose rows are many where there are many groups.
+// Long folds a picture of many groups.
 func (d *dots) Long() bool { return len(d.Rows) > mostOpenRows }
 
 type pageCell struct{ Name, Text string }
@@ -104,15 +101,15 @@ type foundGroup struct {
 	All          []verify.Finding
 }
 
-// mostListed parties and mostTableRows of a table are shown.
+// mostListed and mostTableRows bound the parties and rows shown.
 const mostListed, mostTableRows = 60, 300
 
-// mostOpenRows of a table are shown before somebody asks for more: two screens or so.
+// mostOpenRows of a table show unfolded: about two screens.
 const mostOpenRows = 40
 
-// newReleasePage is the page of a release; measured, where not nil, comes first. A release
-// that was found not to hold leads with that, and is shown as far as it can be. What a
-// release says may be anybody's words: html/template escapes it.
+// newReleasePage makes the page of a release, led by failed findings, then by measured if not
+// nil. A release that does not hold is shown as far as it can be. html/template escapes a
+// release's words.
 func newReleasePage(r study.Release, measured *measurement, found []verify.Finding) (releasePage, error) {
 	p, err := kinds.Usable(r)
 	if err != nil {
@@ -207,11 +204,11 @@ func newPageTable(t study.ReportTable) pageTable {
 	return out
 }
 
-// longWord is how many letters a cell keeps on one line.
+// longWord bounds the letters that a cell keeps on one line.
 const longWord = 32
 
-// inCell is a text that breaks where a table wants it to: a number stays with its ±, and
-// only a word too long for a column breaks inside.
+// inCell lets a text break in a table: a number stays with its ±, and only a word too long for a
+// column breaks inside.
 func inCell(text string) string {
 	var out strings.Builder
 	letters := 0
@@ -227,7 +224,7 @@ func inCell(text string) string {
 	return out.String()
 }
 
-// guaranteeWords say a plan's guarantee to somebody who does not know ε.
+// guaranteeWords explain a plan's guarantee without ε.
 func guaranteeWords(p study.Plan, m study.Manifest) string {
 	s := fmt.Sprintf("Whoever reads the release can hardly tell whether any one %s was another: the chance of any outcome changes by at most a factor %.3g", p.Unit, math.Exp(p.Epsilon))
 	if p.Delta > 0 {
@@ -240,7 +237,6 @@ func guaranteeWords(p study.Plan, m study.Manifest) string {
 	return s + " " + p.Noise.Trust().Against
 }
 
-// write writes the page.
 func (p releasePage) write(w io.Writer) error {
 	t, err := pages()
 	if err != nil {
@@ -257,8 +253,7 @@ func (p releasePage) file(c *console, name string) error {
 	return c.write(name, p.write)
 }
 
-// reportSimulated writes the page of a simulation's release beside what it measured,
-// where a file is named.
+// reportSimulated writes the page of a simulation's release and measurement, if a file is named.
 func (c *console) reportSimulated(name string, r *study.Release, measured *measurement) error {
 	if name == "" {
 		return nil
@@ -278,8 +273,8 @@ func (c *console) reportSimulated(name string, r *study.Release, measured *measu
 	return nil
 }
 
-// commandLine is what a person types for a process's arguments, without folders: a page is
-// passed on, and where files lie on somebody's machine is nobody's business.
+// commandLine quotes a process's arguments for a shell, without folders: the page is passed on,
+// and folders are private.
 func commandLine(args []string) string {
 	words := []string{"caucus"}
 	for _, arg := range args[min(1, len(args)):] {
@@ -288,9 +283,9 @@ func commandLine(args []string) string {
 	return strings.Join(words, " ")
 }
 
-// withoutFolders leaves of a path in an argument its last name: of the argument, or of what
-// stands after its first =, else of each entry of a list and of each of its words, as in a
-// command that it names. A path is absolute, or its folder exists.
+// withoutFolders keeps the last name of a path: the whole argument, or the part after its first
+// =, or each entry of a list and each of its words, as in a command. A path is absolute, or its
+// folder exists.
 func withoutFolders(arg string) string {
 	if last, ok := lastName(arg); ok {
 		return last
@@ -324,10 +319,10 @@ func lastName(path string) (string, bool) {
 	return filepath.Base(path), err == nil && info.IsDir()
 }
 
-// plainWord is what a POSIX shell takes for itself without quotes.
+// plainWord needs no quotes in a POSIX shell.
 var plainWord = regexp.MustCompile(`^[A-Za-z0-9_@%+=:,./-]+$`)
 
-// quoted is an argument as a POSIX shell reads it back.
+// quoted quotes an argument for a POSIX shell.
 func quoted(arg string) string {
 	if plainWord.MatchString(arg) {
 		return arg

@@ -12,7 +12,7 @@ import (
 	"caucus/study/kinds"
 )
 
-// describeRelease writes a release for people. The whole of it is its JSON.
+// describeRelease writes a release for people.
 func describeRelease(w io.Writer, r study.Release) error {
 	p, err := kinds.Usable(r)
 	if err != nil {
@@ -63,7 +63,7 @@ func describeRelease(w io.Writer, r study.Release) error {
 	return nil
 }
 
-// guaranteeOf says in words what a plan hides, and what it does not.
+// guaranteeOf describes what a plan hides and what it does not.
 func guaranteeOf(p study.Plan) string {
 	s := fmt.Sprintf("unit %s, ε = %g", p.Unit, p.Epsilon)
 	if p.Delta > 0 {
@@ -75,8 +75,7 @@ func guaranteeOf(p study.Plan) string {
 	return s
 }
 
-// removalWords say what a guarantee would be called by the relation that other tools state
-// theirs by, or why that is not stated.
+// removalWords state a guarantee by the relation of other tools, or why that is not stated.
 func removalWords(p study.Plan, costs []study.ReleaseCost) string {
 	epsilon, why := kinds.UnderRemoval(p, costs)
 	words := fmt.Sprintf("it is for replacing a %s; by add-or-remove, as many tools state theirs, ", p.Unit)
@@ -94,8 +93,8 @@ func removalWords(p study.Plan, costs []study.ReleaseCost) string {
 	return words + fmt.Sprintf(" for a site that counts all its records; one that holds more than it declared puts another in the place of one that is gone: ε = %g", p.Epsilon)
 }
 
-// printRemoval prints removalWords of a task below its guarantee. What is proved of
-// removal does not hang on how many units a sum is over.
+// printRemoval prints removalWords of a task below its guarantee. They hold for sums over any
+// number of units.
 func printRemoval(w io.Writer, t study.Task) error {
 	costs, err := study.CostsOf(t, 1)
 	if err != nil {
@@ -105,7 +104,7 @@ func printRemoval(w io.Writer, t study.Task) error {
 	return err
 }
 
-// listedParties is how many names a line holds.
+// listedParties bounds the names on a line.
 const listedParties = 12
 
 func partyList(all []study.PartyID) string {

@@ -10,9 +10,8 @@ import (
 	"caucus/study"
 )
 
-// roster is who of the members may contribute: the enrolled parties that have all of
-// some labels, where there are any. What it gives is written into the plan by name, so
-// nothing that happens to labels later changes it.
+// roster returns the enrolled parties that have all of the labels. The plan holds their names, so
+// later changes of labels change nothing.
 func (o *operator) roster(ctx context.Context, client *protocol.Client, labels map[string]string) ([]study.PartyID, error) {
 	wanted := protocol.Labels(labels)
 	if err := wanted.Check(); err != nil {
@@ -54,7 +53,7 @@ func (o *operator) roster(ctx context.Context, client *protocol.Client, labels m
 	return roster, nil
 }
 
-// few are the first of many names.
+// few shows the first of many names.
 func few[T ~string](names []T) string {
 	const most = 12
 	var some []string

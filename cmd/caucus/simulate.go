@@ -21,7 +21,6 @@ import (
 	"caucus/study/terms"
 )
 
-// rehearsal is one study that virtual parties run.
 type rehearsal struct {
 	*console
 	terms.Study
@@ -31,7 +30,7 @@ type rehearsal struct {
 	bar         *progress
 }
 
-// rehearsed is what came of it: its JSON document and the same for people.
+// rehearsed is a rehearsal's JSON document with its text for people.
 type rehearsed struct {
 	document any
 	print    func(io.Writer) error
@@ -39,7 +38,6 @@ type rehearsed struct {
 	measured *measurement
 }
 
-// rehearsals are how each kind's studies are rehearsed.
 var rehearsals = map[string]func(*rehearsal, context.Context) (rehearsed, error){
 	"classify": (*rehearsal).classify,
 	"describe": (*rehearsal).describe,
@@ -49,7 +47,7 @@ var rehearsals = map[string]func(*rehearsal, context.Context) (rehearsed, error)
 	"reweigh":  (*rehearsal).reweigh,
 }
 
-// usualParties are how many parties there are where neither person nor records say.
+// usualParties are the parties of a rehearsal without --parties and without named parties.
 var usualParties = map[string]int{"classify": 100, "describe": 10, "evaluate": 10, "labels": 10, "ratio": 10, "reweigh": 1}
 
 func newSimulate(c *console) *cobra.Command {
@@ -94,7 +92,6 @@ of hospitals. --set simulate.NAME reaches what a rehearsal alone has.`,
 	return cmd
 }
 
-// run rehearses the study, whatever its kind.
 func (r *rehearsal) run(ctx context.Context) error {
 	common := r.Simulate.Common()
 	for key, wrong := range map[string]bool{"parties": r.Parties < 1, "records": r.Records < 1, "simulate.repeats": common.Repeats < 0} {
@@ -132,11 +129,10 @@ func (r *rehearsal) run(ctx context.Context) error {
 	return r.print(found.document, found.print)
 }
 
-// seconds is how long the rehearsal took so far.
 func (r *rehearsal) seconds() float64 { return time.Since(r.start).Seconds() }
 
-// virtual is how many parties there are: what was said, else the kind's number, or 0 for
-// those of the records where these name any.
+// virtual returns the number of parties: as asked, else the kind's usual, or 0 for the parties
+// named by the records.
 func (r *rehearsal) virtual(train *dataset.Records) int {
 	if r.Parties == 0 && train.Party == nil {
 		return usualParties[r.Kind]
@@ -144,7 +140,6 @@ func (r *rehearsal) virtual(train *dataset.Records) int {
 	return r.Parties
 }
 
-// split deals the records that were loaded.
 func (r *rehearsal) split(data loaded) simulate.Split {
 	common := r.Simulate.Common()
 	if n := common.TrainRows; n > 0 && n < data.train.Len() {
@@ -156,8 +151,8 @@ func (r *rehearsal) split(data loaded) simulate.Split {
 	}
 }
 
-// generate is how many records to make up: as many as give each party its own once test
-// records and pool were set aside.
+// generate returns how many records to make up, so that each party gets its own after test
+// records and pool are set aside.
 func generate(s terms.Study) int {
 	common := s.Simulate.Common()
 	const usual, test = 24_000, .25
@@ -167,9 +162,29 @@ func generate(s terms.Study) int {
 	return int(math.Ceil(float64(s.Parties*s.Records)/(1-test)/(1-common.PoolFraction))) + 2
 }
 
-// endsAtOnce lets a verb that keeps nothing end with its context, whatever it is at: reading a
-// file or a long fit asks no context. It is left where it is, since the process ends; of
-// what it writes only whole files stay.
+// endRehearsal ends the text of a rehearsal: the guarantee at each unit, then warnings.
+func endRehearsal(w io.Writer, totals []study.UnitTotal, warnings []string) error {
+	printTotals(w, totals)
+	for _, m := range warnings {
+		fmt.Fprintf(w, "warning: %s\n", m)
+	}
+	_, err := fmt.Fprintln(w, "simulated: this protects nobody; real studies run between a coordinator and agents")
+	return err
+}
+
+// printTotals writes the guarantee at each unit.
+func printTotals(w io.Writer, totals []study.UnitTotal) {
+	for _, t := range totals {
+		if t.Epsilon == nil {
+			fmt.Fprintf(w, "total for a %s: no guarantee (%s)\n", t.Unit, t.Why)
+			continue
+		}
+		fmt.Fprintf(w, "total for a %s: ε = %g, δ = %.3g (%s)\n", t.Unit, *t.Epsilon, t.Delta, t.Why)
+	}
+}
+
+// endsAtOnce ends a verb that keeps nothing with its context, since reading a file and long fits
+// ask no context. The work is abandoned as the process ends; only whole files stay.
 func endsAtOnce(c *console, run func(*cobra.Command, []string) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		done := make(chan error, 1)
@@ -184,22 +199,20 @@ func endsAtOnce(c *console, run func(*cobra.Command, []string) error) func(*cobr
 	}
 }
 
-// errStopped says that a context ended what was asked for.
 func errStopped(ctx context.Context) error {
 	return fmt.Errorf("stopped before it was done: %w", ctx.Err())
 }
 
-// warnDelta says when a δ is too large for so many units to protect any of them.
+// warnDelta warns of a δ too large to protect any of so many units.
 func (c *console) warnDelta(delta float64, units int) {
 	if most := study.MostDelta(units); delta > most {
 		c.note("warning: δ = %g is above %.3g, one over ten times the %d units: such a δ allows giving a whole unit away; daemons refuse it", delta, most, units)
 	}
 }
 
-// simulationName is the name of simulated studies that have none.
 const simulationName = "simulation"
 
-// deviation is a standard deviation over repeats; nothing of one repeat, which has none.
+// deviation writes a standard deviation over repeats; empty for one repeat.
 func deviation(sd float64, repeats int) string {
 	if repeats < 2 {
 		return ""
@@ -207,7 +220,7 @@ func deviation(sd float64, repeats int) string {
 	return fmt.Sprintf("%.4f", sd)
 }
 
-// plusMinus is the same with its sign, and what stands behind it.
+// plusMinus writes a deviation with its sign and what follows it.
 func plusMinus(sd float64, repeats int, behind string) string {
 	if d := deviation(sd, repeats); d != "" {
 		return "± " + d + behind

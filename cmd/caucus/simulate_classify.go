@@ -19,33 +19,32 @@ type classifySummary struct {
 	Seconds float64 `json:"seconds"`
 }
 
-func (r *rehearsal) classify(ctx context.Context) (rehearsed, error) {
-	fail := func(err error) (rehearsed, error) { return rehearsed{}, err }
+func (r *rehearsal) classify(ctx context.Context) (found rehearsed, err error) {
 	own := r.Simulate.(*simulate.ClassifyTerms)
 	programs := voters{timeout: own.VoterTimeout}
 	voting, err := programs.of(own.Voters)
 	if err != nil {
-		return fail(err)
+		return found, err
 	}
 	if len(voting) > 0 {
 		if err := r.votesOf(learners.Any); err != nil {
-			return fail(err)
+			return found, err
 		}
 	}
 	data, err := r.load(r.console)
 	if err != nil {
-		return fail(err)
+		return found, err
 	}
 	if r.PoolRelease != "" {
 		if r.Pool == "" {
-			return fail(usagef("pool_release goes with a pool"))
+			return found, usagef("pool_release goes with a pool")
 		}
 		pool, err := r.readPool(r.console, data.schema)
 		if err != nil {
-			return fail(err)
+			return found, err
 		}
 		if r.Weights, err = poolSource(r.PoolRelease, pool, true); err != nil {
-			return fail(err)
+			return found, err
 		}
 	}
 	sim := simulate.Classify{Split: r.split(data), Proposal: r.Proposal, Repeats: own.Repeats, Shares: own.RealShares, Progress: r.bar.set}
@@ -61,14 +60,14 @@ func (r *rehearsal) classify(ctx context.Context) (rehearsed, error) {
 		r.warnDelta(*r.Delta, units)
 	}
 	if own.RealShares && !r.Noise.Shared() {
-		return fail(usagef("real_shares goes with noise: aggregators"))
+		return found, usagef("real_shares goes with noise: aggregators")
 	}
 	if err := sim.Check(); err != nil {
-		return fail(usageError{err})
+		return found, usageError{err}
 	}
 	summary, err := sim.Run(ctx)
 	if err != nil {
-		return fail(err)
+		return found, err
 	}
 	programs.warn(r.console)
 	doc := classifySummary{summary, r.seconds()}
@@ -115,15 +114,10 @@ func printClassify(w io.Writer, s classifySummary) error {
 		fmt.Fprintf(w, "  %-16s %.4f  %swithout noise %.4f; %s\n", r.name, r.value.Released, plusMinus(r.value.ReleasedSD, s.Repeats, "; "), r.value.Unperturbed, r.about)
 	}
 	fmt.Fprintf(w, "\n%.0f bytes uploaded per party, once; %.1f s\n", s.UploadBytes, s.Seconds)
-	printTotals(w, s.Totals)
-	for _, m := range s.Warnings {
-		fmt.Fprintf(w, "warning: %s\n", m)
-	}
-	_, err := fmt.Fprintln(w, "simulated: this protects nobody; real studies run between a coordinator and agents")
-	return err
+	return endRehearsal(w, s.Totals, s.Warnings)
 }
 
-// votesOf has parties vote with a learner.
+// votesOf sets the learner by which parties vote.
 func (r *rehearsal) votesOf(learner string) (err error) {
 	var t classify.Terms
 	if err := r.DecodeTerms(&t); err != nil {

@@ -15,23 +15,22 @@ type describeSummary struct {
 	Seconds float64 `json:"seconds"`
 }
 
-func (r *rehearsal) describe(ctx context.Context) (rehearsed, error) {
-	fail := func(err error) (rehearsed, error) { return rehearsed{}, err }
+func (r *rehearsal) describe(ctx context.Context) (found rehearsed, err error) {
 	r.source.holdOut = true // test records are of no use here
 	data, err := r.load(r.console)
 	if err != nil {
-		return fail(err)
+		return found, err
 	}
 	sim := simulate.Describe{
 		Schema: data.schema, Records: data.train, Proposal: r.Proposal, Parties: r.virtual(data.train), PerParty: r.Records,
 		Repeats: r.Simulate.Common().Repeats, Seed: r.Seed,
 	}
 	if err := sim.Check(); err != nil {
-		return fail(usageError{err})
+		return found, usageError{err}
 	}
 	summary, err := sim.Run(ctx)
 	if err != nil {
-		return fail(err)
+		return found, err
 	}
 	r.warnDelta(summary.Delta, data.train.Len())
 	doc := describeSummary{summary, r.seconds()}
@@ -79,7 +78,5 @@ func printDescribe(w io.Writer, d describeSummary) error {
 			return err
 		}
 	}
-	printTotals(w, d.Totals)
-	_, err := fmt.Fprintln(w, "simulated: this protects nobody; real studies run between a coordinator and agents")
-	return err
+	return endRehearsal(w, d.Totals, nil)
 }

@@ -15,25 +15,24 @@ type evaluateSummary struct {
 	Seconds float64 `json:"seconds"`
 }
 
-func (r *rehearsal) evaluate(ctx context.Context) (rehearsed, error) {
-	fail := func(err error) (rehearsed, error) { return rehearsed{}, err }
+func (r *rehearsal) evaluate(ctx context.Context) (found rehearsed, err error) {
 	sim := simulate.Evaluate{Proposal: r.Proposal, Repeats: r.Simulate.Common().Repeats}
 	if err := r.DecodeTerms(&sim.Terms); err != nil {
-		return fail(err)
+		return found, err
 	}
 	data, err := r.load(r.console)
 	if err != nil {
-		return fail(err)
+		return found, err
 	}
 	if r.Model != "" {
 		if sim.Terms.Model, err = readModel(r.Model, data.schema); err != nil {
-			return fail(err)
+			return found, err
 		}
 	}
 	sim.Split = r.split(data)
 	summary, err := sim.Run(ctx)
 	if err != nil {
-		return fail(err)
+		return found, err
 	}
 	units := summary.Parties
 	if summary.Unit == privacy.Record {
@@ -82,7 +81,5 @@ func printEvaluate(w io.Writer, d evaluateSummary) error {
 		fmt.Fprintf(w, "\nover %d draws, of those with a number (known): covered is how often 95 %% of noise holds the truth of the same records; anew, how often 95 %% of noise and sampling holds it where records are drawn anew\n", d.Repeats)
 	}
 	fmt.Fprintf(w, "%.1f s\n", d.Seconds)
-	printTotals(w, d.Totals)
-	_, err := fmt.Fprintln(w, "simulated: this protects nobody; real studies run between a coordinator and agents")
-	return err
+	return endRehearsal(w, d.Totals, nil)
 }

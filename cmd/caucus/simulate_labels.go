@@ -17,22 +17,20 @@ type labelsSummary struct {
 	Seconds float64 `json:"seconds"`
 }
 
-// What maps pictures where no term says otherwise: random patches, then components of
-// what they see.
+// Pictures are mapped by default to random patches, then components.
 const defaultFilters = 200
 
 var pictureComponents = dataset.Components{Project: 60, Whiten: 0.5}
 
-func (r *rehearsal) labels(ctx context.Context) (rehearsed, error) {
-	fail := func(err error) (rehearsed, error) { return rehearsed{}, err }
+func (r *rehearsal) labels(ctx context.Context) (found rehearsed, err error) {
 	own := r.Simulate.(*simulate.LabelsTerms)
 	data, err := r.load(r.console)
 	if err != nil {
-		return fail(err)
+		return found, err
 	}
 	pictures, err := r.pictures(own.Pictures, data.schema)
 	if err != nil {
-		return fail(err)
+		return found, err
 	}
 	if own.Filters < 0 {
 		own.Filters = 0
@@ -51,11 +49,11 @@ func (r *rehearsal) labels(ctx context.Context) (rehearsed, error) {
 	if !r.Gives("labels.max_records") { // a virtual party may hold as many as a plan allows
 		var t labels.Terms
 		if err := r.DecodeTerms(&t); err != nil {
-			return fail(err)
+			return found, err
 		}
 		t.MaxRecords = labels.MostRecords
 		if r.KindTerms, err = study.EncodeTerms(t); err != nil {
-			return fail(err)
+			return found, err
 		}
 	}
 	sim := simulate.Labels{
@@ -63,17 +61,17 @@ func (r *rehearsal) labels(ctx context.Context) (rehearsed, error) {
 		Filters: own.Filters, Pictures: pictures, Fourier: own.Fourier, Gamma: own.Gamma, Progress: r.bar.set,
 	}
 	if err := sim.Check(); err != nil {
-		return fail(usageError{err})
+		return found, usageError{err}
 	}
 	summary, err := sim.Run(ctx)
 	if err != nil {
-		return fail(err)
+		return found, err
 	}
 	doc := labelsSummary{summary, r.seconds()}
 	return rehearsed{doc, func(w io.Writer) error { return printLabels(w, doc, data.schema.Classes()) }, summary.Release, measuredLabels(summary)}, nil
 }
 
-// pictures says what a row is a picture of; nil where it is none.
+// pictures returns the shape of a picture row; nil for other rows.
 func (r *rehearsal) pictures(size string, schema dataset.Schema) (*dataset.Pictures, error) {
 	switch {
 	case size != "":

@@ -18,11 +18,10 @@ type ratioSummary struct {
 	Seconds float64 `json:"seconds"`
 }
 
-// defaultSetSize is how many records a virtual party's set has where nobody says.
+// defaultSetSize is the number of records of a virtual party's set.
 const defaultSetSize = 500
 
-func (r *rehearsal) ratio(ctx context.Context) (rehearsed, error) {
-	fail := func(err error) (rehearsed, error) { return rehearsed{}, err }
+func (r *rehearsal) ratio(ctx context.Context) (found rehearsed, err error) {
 	own := r.Simulate.(*simulate.RatioTerms)
 	sim := simulate.Ratio{
 		Proposal: r.Proposal, Sets: cmp.Or(r.Parties, usualParties[r.Kind]), SetSize: cmp.Or(r.Records, defaultSetSize),
@@ -30,26 +29,26 @@ func (r *rehearsal) ratio(ctx context.Context) (rehearsed, error) {
 		Width: own.Width, Repeats: own.Repeats, Progress: r.bar.set,
 	}
 	if err := r.DecodeTerms(&sim.Terms); err != nil {
-		return fail(err)
+		return found, err
 	}
 	data, err := r.load(r.console)
 	if err != nil {
-		return fail(err)
+		return found, err
 	}
 	sim.Split = r.split(data)
 	sim.Schema.Party, sim.Split.Parties, sim.Split.Records = "", 0, 0 // the sets say who holds what
 	if sim.Terms.Sets == studyratio.SetsColumn {
-		return fail(usagef("ratio.sets: column: a rehearsal deals each party one set, or has it make some: party or made"))
+		return found, usagef("ratio.sets: column: a rehearsal deals each party one set, or has it make some: party or made")
 	}
 	if r.Delta != nil {
 		r.warnDelta(*r.Delta, sim.Sets*sim.SetSize)
 	}
 	if err := sim.Check(); err != nil {
-		return fail(usageError{err})
+		return found, usageError{err}
 	}
 	summary, err := sim.Run(ctx)
 	if err != nil {
-		return fail(err)
+		return found, err
 	}
 	doc := ratioSummary{summary, r.seconds()}
 	return rehearsed{doc, func(w io.Writer) error { return printRatio(w, doc) }, summary.Release, measuredRatio(summary)}, nil
@@ -77,9 +76,5 @@ func printRatio(w io.Writer, s ratioSummary) error {
 	}
 	fmt.Fprintf(w, "\nAE %.4f, RAE %.4f, NKLD %.4f; %.0f %% of the files had intervals, which held the true share %.0f %% of the time (meant: 95 %%)\n", s.AE, s.RAE, s.NKLD, 100*s.Intervals, 100*s.Coverage)
 	fmt.Fprintf(w, "%.0f %% of the test sets look like no mixture of the classes; condition number %.3g; %.0f bytes a party; %.1f s\n", 100*s.Doubted, s.Condition, s.UploadBytes, s.Seconds)
-	for _, m := range s.Warnings {
-		fmt.Fprintf(w, "warning: %s\n", m)
-	}
-	_, err := fmt.Fprintln(w, "simulated: this protects nobody; real studies run between a coordinator and agents")
-	return err
+	return endRehearsal(w, nil, s.Warnings)
 }

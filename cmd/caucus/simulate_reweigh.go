@@ -12,7 +12,6 @@ import (
 	"caucus/auxdata"
 	"caucus/dataset"
 	"caucus/privacy"
-	"caucus/study"
 	"caucus/study/reweigh"
 	"caucus/study/simulate"
 )
@@ -23,32 +22,31 @@ type reweighSummary struct {
 	Seconds float64 `json:"seconds"`
 }
 
-func (r *rehearsal) reweigh(ctx context.Context) (rehearsed, error) {
-	fail := func(err error) (rehearsed, error) { return rehearsed{}, err }
+func (r *rehearsal) reweigh(ctx context.Context) (found rehearsed, err error) {
 	own := r.Simulate.(*simulate.ReweighTerms)
 	for _, name := range reweighFiles { // before the work, not after it
 		if err := r.notRead(filepath.Join(own.Folder, name)); own.Folder != "" && err != nil {
-			return fail(err)
+			return found, err
 		}
 	}
 	if own.Split == "" || own.Query == "" {
-		return fail(usagef("a rehearsal of reweigh needs --set split=COLUMN=VALUE and --set query=CONDITION"))
+		return found, usagef("a rehearsal of reweigh needs --set split=COLUMN=VALUE and --set query=CONDITION")
 	}
 	condition, err := dataset.ParseCondition(own.Query)
 	if err != nil {
-		return fail(usageError{err})
+		return found, usageError{err}
 	}
 	schema, table, _, err := r.tables(r.console)
 	if err != nil {
-		return fail(err)
+		return found, err
 	}
 	column, value, group, err := groupOf(own.Split, table)
 	if err != nil {
-		return fail(err)
+		return found, err
 	}
 	holds, err := condition.Rows(table)
 	if err != nil {
-		return fail(usageError{err})
+		return found, usageError{err}
 	}
 	query := make([]float64, len(holds))
 	for i, h := range holds {
@@ -60,7 +58,7 @@ func (r *rehearsal) reweigh(ctx context.Context) (rehearsed, error) {
 	schema.Party = "" // as writeFiles writes
 	records, _, err := schema.Encode(table)
 	if err != nil {
-		return fail(err)
+		return found, err
 	}
 	sim := simulate.Reweigh{
 		Schema: schema, Proposal: r.Proposal, Records: records, Group: group, Share: own.Share, HoldOut: own.HoldOutShare,
@@ -75,22 +73,22 @@ func (r *rehearsal) reweigh(ctx context.Context) (rehearsed, error) {
 		r.warnDelta(*r.Delta, units)
 	}
 	if err := sim.Check(); err != nil {
-		return fail(usageError{err})
+		return found, usageError{err}
 	}
 	summary, err := sim.Run(ctx)
 	if err != nil {
-		return fail(err)
+		return found, err
 	}
 	if own.Folder != "" {
 		if err := r.writeFiles(own.Folder, schema, table, summary); err != nil {
-			return fail(err)
+			return found, err
 		}
 	}
 	doc := reweighSummary{summary, r.seconds()}
 	return rehearsed{doc, func(w io.Writer) error { return printReweigh(w, doc, own.Query, column+"="+value) }, summary.Release, measuredReweigh(summary)}, nil
 }
 
-// groupOf marks the rows that a split names; its column and value are returned too.
+// groupOf marks the rows of a split and returns its column and value.
 func groupOf(split string, t *dataset.Table) (column, value string, marks []bool, err error) {
 	column, value, given := strings.Cut(split, "=")
 	if !t.Has(column) {
@@ -123,8 +121,7 @@ func groupOf(split string, t *dataset.Table) (column, value string, marks []bool
 // reweighFiles are what the folder holds.
 var reweighFiles = []string{"release.json", "schema.yaml", "pool.csv", "weighted.csv", "private.csv", "test.csv"}
 
-// writeFiles writes the first repeat's files, for caucus release query and for a study on
-// the weighted pool.
+// writeFiles writes the first repeat's files, for release query and a study on the weighted pool.
 func (r *rehearsal) writeFiles(dir string, schema dataset.Schema, t *dataset.Table, summary simulate.ReweighSummary) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
@@ -183,21 +180,5 @@ func printReweigh(w io.Writer, d reweighSummary, query, split string) error {
 	fmt.Fprintf(w, "\nover %s; the pool counts as %.0f rows on average; %.0f bytes a party; %.1f s\nof the first repeat:\n",
 		counted(d.Repeats, "repeats"), d.EffectiveRows, d.UploadBytes, d.Seconds)
 	printWeights(w, *d.Release)
-	printTotals(w, d.Totals)
-	for _, m := range d.Warnings {
-		fmt.Fprintf(w, "warning: %s\n", m)
-	}
-	_, err := fmt.Fprintln(w, "simulated: this protects nobody; real studies run between a coordinator and agents")
-	return err
-}
-
-// printTotals says what is guaranteed at each unit.
-func printTotals(w io.Writer, totals []study.UnitTotal) {
-	for _, t := range totals {
-		if t.Epsilon == nil {
-			fmt.Fprintf(w, "total for a %s: no guarantee (%s)\n", t.Unit, t.Why)
-			continue
-		}
-		fmt.Fprintf(w, "total for a %s: ε = %g, δ = %.3g (%s)\n", t.Unit, *t.Epsilon, t.Delta, t.Why)
-	}
+	return endRehearsal(w, d.Totals, d.Warnings)
 }

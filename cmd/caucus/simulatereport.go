@@ -11,17 +11,15 @@ import (
 	"caucus/study/simulate"
 )
 
-// measurement is what a simulation measured: its conclusion, and the numbers as the chart
-// that leads its report.
+// measurement is a simulation's conclusion, and its numbers as the leading chart.
 type measurement struct {
 	conclusion string
 	chart      *study.ReportChart
 }
 
-// words are the conclusion, then the numbers.
 func (m measurement) words() string { return m.conclusion + " " + measuredWords(m.chart) }
 
-// measuredWords say a chart in a sentence, the release first.
+// measuredWords puts a chart into a sentence, the release first.
 func measuredWords(c *study.ReportChart) string {
 	var main string
 	var others []string
@@ -36,20 +34,20 @@ func measuredWords(c *study.ReportChart) string {
 	return capital(c.Title) + ": " + main + listed("; ", others) + "."
 }
 
-// against is by how much a release is better than what there is without it.
+// against is a release's improvement over an alternative.
 type against struct {
 	name string
 	gain float64
 }
 
-// compared says in words how a release does against something, by an amount.
+// compared words a comparison by an amount.
 type compared struct {
 	amount func(float64) string
 	// better, worse and level have the name for %[1]s and the amount for %[2]s.
 	better, worse, level string
 }
 
-// byAccuracy compares shares of right answers, byError how far off answers are.
+// byAccuracy compares shares of right answers, byError errors.
 var (
 	byAccuracy = compared{func(v float64) string { return fmt.Sprintf("%.1f points", 100*v) },
 		"%[2]s better than %[1]s", "%[2]s worse than %[1]s", "level with %[1]s (%[2]s apart)"}
@@ -57,9 +55,9 @@ var (
 		"better than %[1]s (its error is less by %[2]s)", "worse than %[1]s (its error is more by %[2]s)", "level with %[1]s (their errors differ by %[2]s)"}
 )
 
-// concluded says of a release whether it is better than each of others, or level, or worse:
-// by more than its own standard deviation over repeats. One draw of the noise cannot tell,
-// beyond that no digit that is shown differs.
+// concluded calls a release better than each of others, level or worse: by more than its own
+// standard deviation over repeats. One draw of the noise cannot tell, except that no shown digit
+// differs.
 func concluded(repeats int, sd float64, by compared, others ...against) string {
 	var all []string
 	for _, o := range others {
@@ -82,10 +80,9 @@ func concluded(repeats int, sd float64, by compared, others ...against) string {
 	return fmt.Sprintf("The release was %s; ± is its standard deviation.", strings.Join(all, " and "))
 }
 
-// capital begins a sentence.
 func capital(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
 
-// constantly says, before all else, that a release gives every record one class.
+// constantly warns that a release gives every record one class.
 func constantly(r *study.Release) string {
 	if r == nil {
 		return ""
@@ -123,7 +120,7 @@ func accuracyChart(released study.ReportBar, repeats int, others ...study.Report
 	return &study.ReportChart{Title: "accuracy on test records that nobody learnt from", Note: spread(repeats), Percent: true, Bars: append([]study.ReportBar{released}, others...)}
 }
 
-// spread says what ± is.
+// spread explains ±.
 func spread(repeats int) string {
 	if repeats < 2 {
 		return "of one draw of the noise"
@@ -143,8 +140,8 @@ func measuredRatio(s simulate.RatioSummary) *measurement {
 	}
 }
 
-// measuredEvaluate compares the first release's AUC with that of the same records; nil
-// where noise leaves none.
+// measuredEvaluate compares the first release's AUC with the exact one; nil where noise leaves
+// none.
 func measuredEvaluate(s simulate.EvaluateSummary) *measurement {
 	of := s.Classes[0]
 	for _, n := range of.Subgroups[0].Numbers {

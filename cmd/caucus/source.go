@@ -11,13 +11,13 @@ import (
 	"caucus/study/terms"
 )
 
-// source is where a command's records come from: files with a schema, a known
-// data set, or the built-in generator of hospital-like data.
+// source names a command's records: files with a schema, a known data set, or the built-in
+// generator of hospital-like data.
 type source struct {
 	train, test, pool, schema string
 	known, dataDir            string
 	partyColumn, poolWhere    string
-	// where says which records a study is about; "" all.
+	// where is the condition of a study's records; "" for all.
 	where   string
 	holdOut bool
 	records int
@@ -25,17 +25,16 @@ type source struct {
 
 	format  dataset.Format // of the files, once tables has read them
 	reading reading
-	// poolMapping is that of the pool's file, which is public and often made for
-	// the schema where the records' files are not.
+	// poolMapping is for the pool's file, which is public and often made for the schema where the
+	// records' files are not.
 	poolMapping string
 }
 
-// readPool reads the pool's file.
 func (s *source) readPool(c *console, schema dataset.Schema) (*dataset.Table, error) {
 	return (&reading{mapping: s.poolMapping}).table(c, s.pool, schema, s.format)
 }
 
-// of takes from a study where its records come from.
+// of takes the source from a study.
 func (s *source) of(of terms.Study) {
 	common := of.Simulate.Common()
 	s.train, s.test, s.pool, s.schema, s.known = common.Train, common.Test, of.Pool, of.Schema, common.Dataset
@@ -43,14 +42,14 @@ func (s *source) of(of terms.Study) {
 	s.records, s.seed = generate(of), of.Seed
 }
 
-// loaded is the records of a source. Pool and test may be nil.
+// loaded holds the records of a source. Pool and test may be nil.
 type loaded struct {
 	schema            dataset.Schema
 	train, test, pool *dataset.Records
 	poolWeight        []float64 // of a weighted pool
 }
 
-// load reads and encodes the records, and notes what the schema did to them.
+// load reads and encodes the records, and notes the schema's effect on them.
 func (s *source) load(c *console) (loaded, error) {
 	schema, train, test, err := s.tables(c)
 	if err != nil {
@@ -126,7 +125,7 @@ func (s *source) load(c *console) (loaded, error) {
 	return out, nil
 }
 
-// tables reads the files and says what their columns mean.
+// tables reads the files and explains their columns.
 func (s *source) tables(c *console) (schema dataset.Schema, train, test *dataset.Table, err error) {
 	switch {
 	case s.known != "" && s.train != "":

@@ -56,9 +56,9 @@ type studyDocument struct {
 	Missing       []string   `json:"missing"`
 	Declined      []string   `json:"declined"`
 	Awaited       []string   `json:"awaited"`
-	// Ends says when it seals; Amended what amendments changed, a line each.
+	// Ends says when the study seals; Amended has a line for each amendment.
 	Ends string `json:"ends"`
-	// Standings are what is known of those that are missing.
+	// Standings describe the missing parties.
 	Standings []protocol.Standing `json:"standings"`
 	Amended   []string            `json:"amended"`
 }
@@ -97,7 +97,7 @@ func (o *operator) printStudy(s protocol.Study) error {
 	})
 }
 
-// names0 is a list that is never null in JSON.
+// names0 makes a list that is never null in JSON.
 func names0(list []string) []string {
 	if list == nil {
 		return []string{}
@@ -208,7 +208,7 @@ func (o *operator) waitStudy() *cobra.Command {
 	return cmd
 }
 
-// shownWaits is how many of many parties wait names.
+// shownWaits bounds the parties that wait names.
 const shownWaits = 8
 
 // waitsFor says for whom an open study waits, why, and until when at the latest.

@@ -23,29 +23,28 @@ const defaultClosesIn = 7 * 24 * time.Hour
 
 // createdStudy is the JSON document of study create.
 type createdStudy struct {
-	Study    string       `json:"study"`
-	Plan     study.Hash   `json:"plan"`
-	State    study.State  `json:"state"`
-	Parties  int          `json:"parties"`
-	Minimum  int          `json:"minimum"`
-	Deadline time.Time    `json:"deadline"`
-	Unit     privacy.Unit `json:"unit"`
-	Epsilon  float64      `json:"epsilon"`
-	Delta    float64      `json:"delta"`
-	PoolRows int          `json:"pool_rows"`
-	Features int          `json:"features"`
-	// Forecast is that of a classify study.
+	Study    string             `json:"study"`
+	Plan     study.Hash         `json:"plan"`
+	State    study.State        `json:"state"`
+	Parties  int                `json:"parties"`
+	Minimum  int                `json:"minimum"`
+	Deadline time.Time          `json:"deadline"`
+	Unit     privacy.Unit       `json:"unit"`
+	Epsilon  float64            `json:"epsilon"`
+	Delta    float64            `json:"delta"`
+	PoolRows int                `json:"pool_rows"`
+	Features int                `json:"features"`
 	Forecast *forecast.Forecast `json:"forecast,omitempty"`
 	// ShareError is the forecast of a ratio study.
 	ShareError float64 `json:"share_error,omitempty"`
 	// Noise is the forecast of a describe study.
 	Noise string `json:"noise_forecast,omitempty"`
-	// Map says in words what the pool's columns become, Kept how much of each that
-	// keeps, least first; absent where all is kept.
+	// Map describes the mapping of the pool's columns; Kept is the share of each kept, least
+	// first, absent where all is kept.
 	Map     string         `json:"map"`
 	Kept    []dataset.Kept `json:"kept,omitempty"`
 	Warning string         `json:"warning,omitempty"`
-	// Where is the condition on records, "" where the study is about all.
+	// Where is the condition on records, "" for all.
 	Where string `json:"where,omitempty"`
 }
 

@@ -11,7 +11,7 @@ import (
 	"caucus/study"
 )
 
-// sealFlags are of a rule that seals a study before its deadline.
+// sealFlags give a rule that seals a study before its deadline.
 type sealFlags struct {
 	share float64
 	quiet time.Duration
@@ -22,7 +22,7 @@ func (s *sealFlags) add(f *pflag.FlagSet) {
 	f.DurationVar(&s.quiet, "seal-quiet", 0, "with --seal-share: and nobody more has come for this long")
 }
 
-// rule is nil where no share is given.
+// rule is nil without a share.
 func (s sealFlags) rule() (*study.SealRule, error) {
 	switch {
 	case s.share == 0 && s.quiet != 0:

@@ -37,7 +37,7 @@ func (t table) add(cells ...string) {
 
 func (t table) render() error { return t.w.Flush() }
 
-// counted is a number of things, named as many: 2 parties, 1 party.
+// counted writes a number of things: 2 parties, 1 party.
 func counted(n int, things string) string {
 	if n != 1 {
 		return fmt.Sprintf("%d %s", n, things)

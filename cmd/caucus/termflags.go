@@ -16,14 +16,13 @@ import (
 	"caucus/study/terms"
 )
 
-// termFlags read a study off a command line: [KIND] [STUDY.yaml], --set for every term,
-// and a flag for those that people type.
+// termFlags read a study off a command line: [KIND] [STUDY.yaml], --set for every term, and a
+// flag for common terms.
 type termFlags struct {
 	flags []*termFlag
 	set   []string
 }
 
-// termFlag holds what a person wrote for one term.
 type termFlag struct {
 	name, value, kind string
 	given             bool
@@ -33,8 +32,7 @@ func (f *termFlag) String() string     { return f.value }
 func (f *termFlag) Type() string       { return f.kind }
 func (f *termFlag) Set(v string) error { f.value, f.given = v, true; return nil }
 
-// add gives a command the flags, with the words of the table. A flag is called as its
-// term, with dashes.
+// add declares the flags with the words of the table. A flag has its term's name, with dashes.
 func (t *termFlags) add(cmd *cobra.Command, names ...string) {
 	f := cmd.Flags()
 	for _, name := range names {
@@ -63,8 +61,8 @@ func (t *termFlags) add(cmd *cobra.Command, names ...string) {
 	cmd.Args = cobra.ArbitraryArgs
 }
 
-// offered is the term of a flag, of the first kind that has it. Its default is left out
-// where kinds differ.
+// offered returns the term of a flag from the first kind that has it, without a default where
+// kinds differ.
 func offered(name string) (found terms.Term) {
 	for _, kind := range slices.Concat([]string{kinds.Default}, kinds.Names()) {
 		t, err := terms.Find(kind, name)
@@ -82,7 +80,7 @@ func offered(name string) (found terms.Term) {
 	return found
 }
 
-// asTerm says that an unknown flag of a command which takes terms is one of them.
+// asTerm explains an unknown flag that is a term.
 func asTerm(cmd *cobra.Command, err error) string {
 	var unknown *pflag.NotExistError
 	if cmd.Flags().Lookup("set") == nil || !errors.As(err, &unknown) {
@@ -98,7 +96,7 @@ func asTerm(cmd *cobra.Command, err error) string {
 	return ""
 }
 
-// kindTyped is the kind among arguments, the usual one where there is none.
+// kindTyped finds the kind among arguments, else the usual one.
 func kindTyped(args []string) string {
 	for _, a := range args {
 		if _, err := kinds.Named(a); err == nil {
@@ -108,7 +106,7 @@ func kindTyped(args []string) string {
 	return kinds.Default
 }
 
-// completeTerm offers the terms of the kind that was typed.
+// completeTerm offers the terms of the typed kind.
 func completeTerm(_ *cobra.Command, args []string, _ string) (keys []string, how cobra.ShellCompDirective) {
 	all, err := terms.Of(kindTyped(args))
 	if err != nil {
@@ -156,7 +154,6 @@ func (t *termFlags) read(c *console, cmd *cobra.Command, args []string) (terms.S
 	return s, c.checkOutputs(cmd, nil)
 }
 
-// kindAndFile tell the arguments apart.
 func kindAndFile(cmd *cobra.Command, args []string) (kind, path string, err error) {
 	for _, a := range args {
 		_, unknown := kinds.Named(a)
@@ -179,7 +176,7 @@ func kindAndFile(cmd *cobra.Command, args []string) (kind, path string, err erro
 	return kind, path, nil
 }
 
-// settings are what flags and --set say, in this order.
+// settings returns the settings of flags, then of --set.
 func (t *termFlags) settings() (all []terms.Setting, err error) {
 	for _, f := range t.flags {
 		if f.given {

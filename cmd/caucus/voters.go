@@ -17,7 +17,7 @@ import (
 	"caucus/study/simulate"
 )
 
-// voters run what virtual parties vote with, in turn: built-in learners and programs.
+// voters are the built-in learners and programs of virtual parties, in turn.
 type voters struct {
 	timeout time.Duration
 
@@ -26,7 +26,7 @@ type voters struct {
 	first  error
 }
 
-// of are the voters that lines name.
+// of parses the voters.
 func (v *voters) of(lines []string) ([]simulate.Voter, error) {
 	var out []simulate.Voter
 	for _, line := range lines {
@@ -44,7 +44,7 @@ func (v *voters) of(lines []string) ([]simulate.Voter, error) {
 	return out, nil
 }
 
-// vote runs a program and counts where it fails.
+// vote runs a program and counts its failures.
 func (v *voters) vote(p command.Program) func(context.Context, dataset.Schema, *dataset.Records, *mat.Dense) ([]int, error) {
 	return func(ctx context.Context, s dataset.Schema, labelled *dataset.Records, rows *mat.Dense) ([]int, error) {
 		votes, err := p.Vote(ctx, s, labelled, rows)
@@ -59,7 +59,6 @@ func (v *voters) vote(p command.Program) func(context.Context, dataset.Schema, *
 	}
 }
 
-// warn says how often programs gave no votes.
 func (v *voters) warn(c *console) {
 	if v.failed > 0 {
 		c.note("warning: %d times a command gave no votes, and a constant was taken in their place; the first: %v", v.failed, v.first)

@@ -14,8 +14,7 @@ import (
 	"caucus/study"
 )
 
-// printLink makes the link of a daemon's page and prints it, and nothing else: it is a
-// secret until it is opened.
+// printLink makes and prints only the link of a daemon's page: a secret until opened.
 func (c *console) printLink(dir, address string) error {
 	link, err := webpage.NewLink(dir, address, time.Now())
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"caucus/study/reweigh"
 )
 
-// shownResiduals of a release are told in words; all are in its document.
+// shownResiduals bounds the residuals in words; the document has all.
 const shownResiduals = 3
 
 // printWeights says how far a reweigh release's weights can be trusted.

@@ -16,36 +16,31 @@ import (
 	"caucus/dataset"
 )
 
-// Kind is what kind of file it is.
 type Kind string
 
-// The kinds of files.
 const (
 	Text     Kind = "text"
 	Workbook Kind = "xlsx"
 	Parquet  Kind = "parquet"
 )
 
-// Packing is how text is packed.
 type Packing string
 
-// The packings of text.
 const (
 	Plain Packing = ""
 	Gzip  Packing = "gzip"
 	Zstd  Packing = "zstd"
 )
 
-// Form is what a file was found to be.
+// Form is a file's detected form.
 type Form struct {
 	Kind    Kind    `json:"kind"`
 	Packing Packing `json:"packing,omitempty"`
-	// Encoding of text, by one of the names that Written takes.
+	// Encoding of text, by one of Written's names.
 	Encoding string `json:"encoding,omitempty"`
 }
 
-// Container says whether the file is read as a whole: a damaged byte may be the
-// end of all its records.
+// Container says whether the file is read as a whole: a damaged byte may end all its records.
 func (f Form) Container() bool { return f.Kind != Text }
 
 // String is a few words for a person.
@@ -66,9 +61,8 @@ func (f Form) String() string {
 	return words
 }
 
-// Cells is how many cells of plain text one cell takes the time of, about, for
-// whoever has to give a file time: XML is scanned with its tags and numbers are
-// written anew (agent/TestCellsBoundTime).
+// Cells is the time of one cell in cells of plain text, about, for callers that give a file time:
+// XML is scanned with its tags and numbers are written anew (agent/TestCellsBoundTime).
 func (f Form) Cells() float64 {
 	switch {
 	case f.Kind == Workbook:
@@ -81,21 +75,20 @@ func (f Form) Cells() float64 {
 	return 1
 }
 
-// The limits of what a file may unpack to.
+// Limits of unpacked files.
 const (
-	// maxText bounds what packed text, or a workbook's sheet, unpacks to, in
-	// bytes: a hundred million records of a hundred and sixty characters.
+	// maxText bounds unpacked text or a workbook's sheet in bytes: a hundred million records of 160
+	// characters.
 	maxText = 16 << 30
-	// maxWindow bounds what zstd holds of what it has unpacked; its own tool
-	// makes no larger ones unless asked for --ultra.
+	// maxWindow bounds zstd's window; its own tool exceeds it only with --ultra.
 	maxWindow = 64 << 20
 )
 
-// head is how many bytes Detect looks at.
+// head is the number of bytes Detect looks at.
 const head = 1 << 16
 
-// Detect says by its first bytes what a file is. Errors are for the person who
-// reads or declares the file: they name what the file seems to be, and what to do.
+// Detect recognises a file by its first bytes. Errors are for the person who reads or declares the
+// file: they name its apparent form and what to do.
 func Detect(r io.ReaderAt, size int64, w Written) (Form, error) {
 	if err := w.Validate(); err != nil {
 		return Form{}, err
@@ -149,7 +142,7 @@ func firstBytes(r io.Reader) ([]byte, error) {
 	return b, nil
 }
 
-// knownOther refuses what people have that is no text.
+// knownOther refuses common files that are no text.
 func knownOther(start []byte) error {
 	for _, other := range []struct{ magic, words string }{
 		{"\xd0\xcf\x11\xe0", "an old Excel workbook (.xls), or one with a password: save it as .xlsx without one, or as CSV"},
@@ -169,7 +162,7 @@ func knownOther(start []byte) error {
 	return nil
 }
 
-// checkWorkbook says what a zip archive is that is no workbook.
+// checkWorkbook names a zip archive that is no workbook.
 func checkWorkbook(r io.ReaderAt, size int64) error {
 	z, err := zip.NewReader(r, size)
 	if err != nil {
@@ -189,8 +182,7 @@ func checkWorkbook(r io.ReaderAt, size int64) error {
 	return errors.New("it is a zip archive and no Excel workbook: unpack it, and name the file in it")
 }
 
-// EncodingError says that a text is not in the encoding that was named, or in
-// UTF-8 where none was.
+// EncodingError reports a text outside its named encoding, or UTF-8 for none.
 type EncodingError struct {
 	Probably string // what it probably is, a name that Written takes
 	words    string
@@ -200,7 +192,7 @@ func (e *EncodingError) Error() string { return e.words }
 
 func notNamed(probably, words string) error { return &EncodingError{probably, words} }
 
-// detectEncoding holds the first bytes of a text against its named encoding.
+// detectEncoding checks the first bytes of a text against its named encoding.
 func (w Written) detectEncoding(start []byte) (string, error) {
 	mark := ""
 	switch {
@@ -249,7 +241,7 @@ func unpacked(r io.Reader, p Packing) (io.Reader, error) {
 	return r, nil
 }
 
-// limited is a reader that fails where more comes than was allowed.
+// limited is a reader that fails beyond its limit.
 type limited struct {
 	in   io.Reader
 	left int64
@@ -263,8 +255,8 @@ func (l *limited) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Open gives the records of a file of a form that was found before. It fails
-// where the file is not of that form, or has no header where it should.
+// Open returns the records of a file of a detected form. It fails where the file has another form,
+// or lacks a required header.
 func Open(r io.ReaderAt, size int64, f Form, w Written) (dataset.Rows, error) {
 	if err := w.Validate(); err != nil {
 		return nil, err
@@ -282,7 +274,7 @@ func Open(r io.ReaderAt, size int64, f Form, w Written) (dataset.Rows, error) {
 	return dataset.NewLines(text, w.format())
 }
 
-// Decode gives the text of a file, unpacked and as UTF-8.
+// Decode returns a file's text, unpacked and as UTF-8.
 func Decode(r io.Reader, f Form) (io.Reader, error) {
 	plain, err := unpacked(r, f.Packing)
 	if err != nil {
@@ -291,9 +283,8 @@ func Decode(r io.Reader, f Form) (io.Reader, error) {
 	return decoded(plain, f.Encoding)
 }
 
-// OpenStrict is Open for a person's own screen: text may have cells of several
-// lines, in quotes, and a line that is no row of cells is an error that says
-// which one.
+// OpenStrict is Open for a person's own screen: quoted cells may span lines, and a malformed line
+// is an error that names it.
 func OpenStrict(r io.ReaderAt, size int64, f Form, w Written) (dataset.Rows, error) {
 	if err := w.Validate(); err != nil {
 		return nil, err
@@ -309,7 +300,7 @@ func OpenStrict(r io.ReaderAt, size int64, f Form, w Written) (dataset.Rows, err
 	return dataset.NewCSV(text, w.format())
 }
 
-// strict has no malformed records.
+// strict fails on malformed records.
 type strict struct{ dataset.Rows }
 
 func (s strict) Next() ([]string, bool, error) {

@@ -18,12 +18,12 @@ import (
 	"caucus/dataset"
 )
 
-// maxParquet bounds what the columns of a Parquet file's row group say that they
-// unpack to, in bytes: a writer's groups are of 128 MiB to 1 GiB.
+// maxParquet bounds the declared unpacked bytes of a Parquet row group: writers make groups of 128
+// MiB to 1 GiB.
 const maxParquet = 8 << 30
 
-// parquetRows are the rows of a Parquet file: those of its columns that hold one
-// value a row. Columns of lists and maps are left out.
+// parquetRows are the rows of a Parquet file's columns with one value a row. Lists and maps are
+// left out.
 type parquetRows struct {
 	names  []string
 	text   []func(parquet.Value) string // by leaf; nil for one that is left out
@@ -38,7 +38,7 @@ type parquetRows struct {
 
 var errDamaged = errors.New("the Parquet file is damaged: write it anew")
 
-// guarded turns a panic of a reader that met damaged bytes into an error.
+// guarded turns a reader's panic on damaged bytes into an error.
 func guarded(do func() error) (err error) {
 	defer func() {
 		if recover() != nil { // what it says could be of a record
@@ -85,8 +85,7 @@ func openParquet(r io.ReaderAt, size int64) (dataset.Rows, error) {
 	return p, nil
 }
 
-// checkFooter holds the length of the footer, which the library allocates,
-// against that of the file.
+// checkFooter checks the footer's length, which the library allocates, against the file's.
 func checkFooter(r io.ReaderAt, size int64) error {
 	var tail [8]byte
 	if size < 12 {
@@ -128,7 +127,7 @@ func (p *parquetRows) Next() (cells []string, ok bool, err error) {
 	return p.cells, true, nil
 }
 
-// fill reads the next rows, of the next group where one is at its end.
+// fill reads the next rows, from the next group after the end of one.
 func (p *parquetRows) fill() error {
 	for {
 		if p.rows == nil {
@@ -154,7 +153,7 @@ func (p *parquetRows) fill() error {
 	}
 }
 
-// textOf says how values of a type are written.
+// textOf returns the writer of a type's values.
 func textOf(t parquet.Type) func(parquet.Value) string {
 	if logical := t.LogicalType(); logical != nil {
 		switch l := logical.Value.(type) {
@@ -190,7 +189,7 @@ func unsignedText(v parquet.Value) string {
 	return strconv.FormatUint(v.Uint64(), 10)
 }
 
-// unitOf is how many of a timestamp's units a second has.
+// unitOf is the number of a timestamp's units in a second.
 func unitOf(u format.TimeUnit) int64 {
 	switch u.Value.(type) {
 	case *format.MilliSeconds:
@@ -224,8 +223,7 @@ func plainText(v parquet.Value) string {
 	return string(v.ByteArray())
 }
 
-// numberText is the shortest text that gives the number again; "" for what is
-// no finite number.
+// numberText is the shortest text of the number; "" if it is not finite.
 func numberText(v float64, bits int) string {
 	switch a := math.Abs(v); {
 	case math.IsNaN(v) || math.IsInf(v, 0):
@@ -236,7 +234,7 @@ func numberText(v float64, bits int) string {
 	return strconv.FormatFloat(v+0, 'f', -1, bits) // +0 turns -0 into 0
 }
 
-// dayText is a day in days since 1970, "" outside of the years 1 to 9999.
+// dayText is a day in days since 1970, "" outside the years 1 to 9999.
 func dayText(days int64) string {
 	const first, last = -719162, 2932896
 	if days < first || days > last {
@@ -245,7 +243,7 @@ func dayText(days int64) string {
 	return dataset.Date(days).String()
 }
 
-// zoneOf is what stands behind a time that is said to be of UTC, or is not.
+// zoneOf is the suffix of a UTC time.
 func zoneOf(utc bool) string {
 	if utc {
 		return "Z"
@@ -253,7 +251,7 @@ func zoneOf(utc bool) string {
 	return ""
 }
 
-// momentText is a moment in so many units a second since 1970.
+// momentText is a moment since 1970 in unit parts of a second.
 func momentText(t, unit int64, zone string) string {
 	perDay := 86400 * unit
 	day, rest := t/perDay, t%perDay
@@ -263,7 +261,7 @@ func momentText(t, unit int64, zone string) string {
 	return momentOf(day, rest, unit, zone)
 }
 
-// momentOf is a time of day, in so many units a second, on a day; midnight is a date alone.
+// momentOf is a time of day on a day; midnight is a date alone.
 func momentOf(day, rest, unit int64, zone string) string {
 	text := dayText(day)
 	if text == "" || rest == 0 {
@@ -272,7 +270,7 @@ func momentOf(day, rest, unit int64, zone string) string {
 	return text + " " + fineClock(rest, unit) + zone
 }
 
-// timeText is a time of day in so many units a second; "" for what is none.
+// timeText is a time of day in unit parts of a second; "" for none.
 func timeText(v parquet.Value, unit int64, zone string) string {
 	t := v.Int64()
 	if v.Kind() == parquet.Int32 {
@@ -284,8 +282,8 @@ func timeText(v parquet.Value, unit int64, zone string) string {
 	return fineClock(t, unit) + zone
 }
 
-// fineClock is a time of day in so many units a second, a power of ten, with as many
-// digits of a second as it takes.
+// fineClock is a time of day in unit parts of a second, a power of ten, with as few digits of a
+// second as it takes.
 func fineClock(t, unit int64) string {
 	text := clockText(t / unit)
 	if t%unit == 0 {
@@ -298,7 +296,7 @@ func clockText(second int64) string {
 	return fmt.Sprintf("%02d:%02d:%02d", second/3600, second/60%60, second%60)
 }
 
-// decimalText is a whole number with a point so many digits from its end.
+// decimalText is a whole number with a point scale digits from its end.
 func decimalText(v parquet.Value, scale int) string {
 	var n big.Int
 	switch v.Kind() {

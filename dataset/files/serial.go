@@ -9,13 +9,13 @@ import (
 	"caucus/dataset"
 )
 
-// dateStyle says whether a style of cells shows numbers as dates.
+// dateStyle marks a style of cells that shows numbers as dates.
 type dateStyle bool
 
 const noDate dateStyle = false
 
-// styles says of each style of cells whether it shows a date (ECMA-376, part 1,
-// 18.8.30: numFmts; the first 164 numbers are built in).
+// styles marks the styles of cells that show dates (ECMA-376, part 1, 18.8.30: numFmts; the first
+// 164 numbers are built in).
 func (b book) styles() ([]dateStyle, error) {
 	const part = "xl/styles.xml"
 	if !b.has(part) {
@@ -48,8 +48,8 @@ func (b book) styles() ([]dateStyle, error) {
 	return all, err
 }
 
-// showsDate says whether a format's code has a part of a date or a time outside
-// of quotes and of brackets that name colours or languages.
+// showsDate says whether a format code has a date or time part outside quotes and brackets for
+// colours or languages.
 func showsDate(code string) dateStyle {
 	code, _, _ = strings.Cut(code, ";") // of positive numbers
 	for i := 0; i < len(code); i++ {
@@ -82,9 +82,8 @@ func showsDate(code string) dateStyle {
 	return noDate
 }
 
-// serialText is a date that Excel counts in days: since the day before 1900,
-// with a 29 February 1900 that never was, or since 1904. False for a number that
-// is no date there.
+// serialText is Excel's date in days: since the day before 1900, with a 29 February 1900 that never
+// was, or since 1904. False for a number that is no date there.
 func serialText(v float64, year04 bool) (string, bool) {
 	if !(v >= 0 && v < 2958466) { // the end of 9999
 		return "", false

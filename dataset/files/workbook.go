@@ -14,17 +14,15 @@ import (
 	"caucus/dataset"
 )
 
-// The limits of a workbook. Excel itself has 16,384 columns, 32,767 characters
-// a cell and a million rows.
+// Limits of a workbook. Excel has 16,384 columns, 32,767 characters a cell and a million rows.
 const (
 	maxSheetColumns = 16_384
 	maxShared       = 1 << 30 // bytes of shared texts, which are in memory
 	maxToken        = 4 << 20 // bytes between two tags
 )
 
-// sheet reads the rows of a workbook's sheet (ECMA-376, SpreadsheetML) as a
-// stream. Formulas give the value that was last computed; a merged cell is its
-// first one; rows without a value hold no record, as blank lines do.
+// sheet streams the rows of a workbook's sheet (ECMA-376, SpreadsheetML). Formulas give their last
+// value; a merged cell is its first one; empty rows hold no record, as blank lines do.
 type sheet struct {
 	in     *xml.Decoder
 	shared []string
@@ -90,7 +88,7 @@ func (s *sheet) Next() (cells []string, ok bool, err error) {
 	return cells, true, nil
 }
 
-// row is the next row that has a value, up to its last value.
+// row is the next row with a value, up to its last value.
 func (s *sheet) row() ([]string, error) {
 	for {
 		t, err := s.in.Token()
@@ -191,7 +189,7 @@ func spoken(within []string) bool {
 	return false
 }
 
-// text is what a cell's value means by its type and style.
+// text is a cell's value by its type and style.
 func (s *sheet) text(start xml.StartElement, value, inline string) string {
 	switch attribute(start, "t") {
 	case "s":
@@ -224,8 +222,8 @@ func (s *sheet) text(start xml.StartElement, value, inline string) string {
 	return fifteenDigits(v)
 }
 
-// fifteenDigits is a number as Excel knows it: with 15 digits, although the file
-// has 17 of most, in plain decimals.
+// fifteenDigits is a number as Excel knows it: 15 digits in plain decimals, although most have 17
+// in the file.
 func fifteenDigits(v float64) string {
 	short, err := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 15, 64), 64)
 	if err != nil {
@@ -234,7 +232,7 @@ func fifteenDigits(v float64) string {
 	return numberText(short, 64)
 }
 
-// attribute is that of an element by its name, "" where it has none.
+// attribute is an element's attribute, "" for none.
 func attribute(e xml.StartElement, name string) string {
 	for _, a := range e.Attr {
 		if a.Name.Local == name && a.Name.Space == "" {
@@ -244,7 +242,7 @@ func attribute(e xml.StartElement, name string) string {
 	return ""
 }
 
-// columnOf is the column of a cell's reference, from 0: B3 is in column 1.
+// columnOf is the column of a cell reference, from 0: B3 is in column 1.
 func columnOf(reference string) (int, bool) {
 	n := 0
 	for i := 0; i < len(reference); i++ {
@@ -259,7 +257,7 @@ func columnOf(reference string) (int, bool) {
 	return n - 1, n > 0
 }
 
-// damaged says that a workbook is no whole XML, without a word of it.
+// damaged reports a workbook without whole XML, quoting none of it.
 func damaged(err error) error {
 	if errors.Is(err, errToken) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return fmt.Errorf("the workbook is damaged: %w: save it anew", err)
@@ -274,8 +272,7 @@ func damaged(err error) error {
 // book is a workbook's archive.
 type book struct{ z *zip.Reader }
 
-// open opens a part of the archive as XML that unpacks to no more than most
-// bytes.
+// open opens a part of the archive as XML that unpacks to at most most bytes.
 func (b book) open(name string, most int64) (*xml.Decoder, error) {
 	f, err := b.z.Open(name)
 	if err != nil {
@@ -288,7 +285,7 @@ func (b book) open(name string, most int64) (*xml.Decoder, error) {
 	return d, nil
 }
 
-// each calls do for every element of a part that begins.
+// each calls do at the start of each element of a part.
 func (b book) each(name string, most int64, do func(*xml.Decoder, xml.StartElement) error) error {
 	d, err := b.open(name, most)
 	if err != nil {
@@ -310,7 +307,7 @@ func (b book) each(name string, most int64, do func(*xml.Decoder, xml.StartEleme
 	}
 }
 
-// small bounds the parts of a workbook that hold no cells.
+// small bounds a workbook's parts without cells.
 const small = 64 << 20
 
 // find is the part that holds a sheet.
@@ -398,9 +395,8 @@ func (b book) sharedTexts() ([]string, error) {
 	return all, err
 }
 
-// partReader is a part of an archive that fails where it unpacks to more than
-// was allowed, or where more lies between two tags than any cell has, which an
-// XML decoder would hold in memory.
+// partReader is a part of an archive that fails where it unpacks to too much, or has more between
+// two tags, which an XML decoder would hold in memory, than any cell.
 type partReader struct {
 	in    io.Reader
 	left  int64
@@ -410,7 +406,7 @@ type partReader struct {
 
 var errToken = fmt.Errorf("more than %d MiB lie between two of its tags", maxToken>>20)
 
-// tooLong says what a part unpacks to.
+// tooLong reports a part's unpacked size.
 type tooLong struct{ most int64 }
 
 func (t *tooLong) Error() string {

@@ -15,16 +15,14 @@ import (
 	"caucus/dataset"
 )
 
-// Written says how a file is written, as far as the file does not say it
-// itself. The zero value is comma-separated UTF-8 with a header, or whatever a
-// workbook or Parquet says of itself.
+// Written describes a file where it does not describe itself. The zero value is comma-separated
+// UTF-8 with a header, or as a workbook or Parquet says.
 type Written struct {
 	// Encoding of text: utf-8 where empty, utf-16, latin1, windows-1252, ...
 	Encoding string `yaml:"encoding,omitempty" json:"encoding,omitempty"`
-	// Delimiter stands between the cells of text: a comma where empty; \t is a tab.
+	// Delimiter separates text cells: a comma where empty; \t is a tab.
 	Delimiter string `yaml:"delimiter,omitempty" json:"delimiter,omitempty"`
-	// Header names the columns of a file that has no line or row of names; it may
-	// abbreviate: p0..p783.
+	// Header names the columns of a file without names; it may abbreviate: p0..p783.
 	Header []string `yaml:"header,omitempty,flow" json:"header,omitempty"`
 	// Comment, one character, starts lines of text that are passed over.
 	Comment string `yaml:"comment,omitempty" json:"comment,omitempty"`
@@ -32,7 +30,7 @@ type Written struct {
 	Sheet string `yaml:"sheet,omitempty" json:"sheet,omitempty"`
 }
 
-// Or is w, and where w says nothing of text what the format says.
+// Or is w, completed by the format for text.
 func (w Written) Or(f dataset.Format) Written {
 	if w.Delimiter == "" && f.Delimiter != 0 {
 		w.Delimiter = string(f.Delimiter)
@@ -66,7 +64,7 @@ func (w Written) Validate() error {
 	return w.format().Validate()
 }
 
-// format is how text is delimited.
+// format is the text's delimited format.
 func (w Written) format() dataset.Format {
 	f := dataset.Format{Comment: w.Comment}
 	if w.Delimiter == `\t` {
@@ -80,8 +78,7 @@ func (w Written) format() dataset.Format {
 	return f
 }
 
-// The names of encodings that a Form holds; a configuration may also say
-// utf-16, where the file's mark says which one.
+// Names of encodings in a Form; a configuration may also say utf-16, where the file's mark decides.
 const (
 	utf8Text = "utf-8"
 	utf16Any = "utf-16"
@@ -103,7 +100,7 @@ var encodings = map[string]encoding.Encoding{
 	"mac":          charmap.Macintosh,
 }
 
-// otherNames are those that other programs write for an encoding.
+// otherNames are other programs' names of encodings.
 var otherNames = map[string]string{
 	"utf8": utf8Text, "utf16": utf16Any, "utf16le": utf16LE, "utf16be": utf16BE,
 	"latin-1": "latin1", "iso-8859-1": "latin1", "iso8859-1": "latin1",
@@ -119,15 +116,15 @@ func canonicalEncoding(name string) string {
 	return name
 }
 
-// encodingOf is an encoding by its name, nil where there is none.
+// encodingOf is an encoding by name, nil for none.
 func encodingOf(name string) encoding.Encoding { return encodings[canonicalEncoding(name)] }
 
 func encodingNames() []string {
 	return append(slices.Sorted(maps.Keys(encodings)), utf16Any)
 }
 
-// decoded is text as UTF-8. What is no character is U+FFFD, but for UTF-8, whose
-// broken cells are left for whoever reads them.
+// decoded is text as UTF-8. Bad characters become U+FFFD, except in UTF-8, where readers handle
+// broken cells.
 func decoded(r io.Reader, name string) (io.Reader, error) {
 	e := encodingOf(name)
 	if e == nil {

@@ -10,17 +10,15 @@ import (
 	"caucus/dataset"
 )
 
-// The limits of advice: a text that is rare may be one person's, and is counted
-// elsewhere without being shown.
+// Limits of advice: a rare text may be one person's, and is counted without being shown.
 const (
 	adviceTexts = 3    // a column
 	adviceLeast = 10   // records
 	adviceShare = 0.01 // of the records
 )
 
-// Advice says what may be done about cells that a schema does not know: words
-// for levels, decimal commas, dates. It shows texts of the table, for the eyes
-// of whoever may see it.
+// Advice suggests remedies for cells outside a schema: words for levels, decimal commas, dates. It
+// shows texts of the table, for those who may see it.
 func Advice(t *dataset.Table, s dataset.Schema) []string {
 	var all []string
 	for _, f := range s.Features {
@@ -41,7 +39,7 @@ func Advice(t *dataset.Table, s dataset.Schema) []string {
 	return all
 }
 
-// levelAdvice names the most frequent texts that are no level.
+// levelAdvice names the most frequent unknown texts.
 func levelAdvice(t *dataset.Table, name string, levels []string, missing, what string) []string {
 	type stranger struct {
 		text string
@@ -80,7 +78,7 @@ func levelAdvice(t *dataset.Table, name string, levels []string, missing, what s
 	return out
 }
 
-// numberAdvice names why a column's cells are no numbers.
+// numberAdvice explains why a column's cells are no numbers.
 func numberAdvice(t *dataset.Table, name, missing string) []string {
 	texts := t.Distinct(name)
 	delete(texts, "")
@@ -114,8 +112,7 @@ func numberAdvice(t *dataset.Table, name, missing string) []string {
 	return out
 }
 
-// unitAdvice says if most numbers of a column are beyond its bounds, as they are in
-// another unit.
+// unitAdvice reports a column whose numbers are mostly beyond its bounds, and so in another unit.
 func unitAdvice(t *dataset.Table, name string, f dataset.Feature) []string {
 	all, beyond := 0, 0
 	for text, n := range t.Distinct(name) {

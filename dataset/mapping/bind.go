@@ -11,15 +11,15 @@ import (
 	"caucus/internal/yamlfile"
 )
 
-// Bound is a mapping held against a file's columns and a schema's.
+// Bound is a mapping bound to a file's columns and a schema's.
 type Bound struct {
 	targets []target
-	// Notes say for a person what was taken for what without being told.
+	// Notes tell a person what was inferred.
 	Notes []string
-	// Missing are columns of the schema that the file does not have.
+	// Missing are the schema's columns without a file column.
 	Missing []string
-	// Derived are columns of the schema that are made of those of the file that
-	// the mapping says were computed from other records.
+	// Derived are the schema's columns made from file columns that the mapping calls computed from
+	// other records.
 	Derived []string
 
 	columns []string // the file's
@@ -28,7 +28,7 @@ type Bound struct {
 	used    []input  // those that expressions read
 }
 
-// target is how one column of the schema is made.
+// target makes one column of the schema.
 type target struct {
 	name             string
 	at               int // in the file; -1 where an expression makes it
@@ -45,13 +45,13 @@ type target struct {
 	noDate, noValue int // so far
 }
 
-// day is a date, or the file's column that holds one.
+// day is a date, or the file's column of dates.
 type day struct {
 	date dataset.Date
 	at   int // -1 for a date
 }
 
-// columnsOf are all that a schema names, features first.
+// columnsOf are all columns of a schema, features first.
 func columnsOf(s dataset.Schema) []string {
 	all := s.FeatureColumns()
 	for _, c := range []string{s.Label.Column, s.Patient, s.Party} {
@@ -62,12 +62,10 @@ func columnsOf(s dataset.Schema) []string {
 	return all
 }
 
-// Bind holds a mapping against the names of a file's columns. It hangs on names
-// alone, never on records. A column that a rule names and the file does not have
-// is an error; one that the schema names, without a rule, is in Missing: a label
-// may be absent where records are not learned from. Names are found as they are
-// written, else without regard to case and surrounding spaces where that means
-// one column only, which Notes says.
+// Bind binds a mapping to the names of a file's columns. It depends on names alone, never on
+// records. A rule for an absent column is an error; a schema column without rule or file column is
+// in Missing: a label may be absent outside training. Names match exactly, else without case and
+// surrounding spaces where that is unique, which Notes says.
 func (m Mapping) Bind(columns []string, s dataset.Schema) (*Bound, error) {
 	b := &Bound{columns: columns}
 	b.known = m.knows(columns, s)
@@ -123,7 +121,7 @@ func (m Mapping) Bind(columns []string, s dataset.Schema) (*Bound, error) {
 	return b, nil
 }
 
-// reads says whether a target is made of a column of the file.
+// reads says whether a target uses a column of the file.
 func (t *target) reads(at int) bool {
 	if t.expression != nil && slices.Contains(t.expression.inputs, at) {
 		return true
@@ -171,7 +169,7 @@ func (b *Bound) target(name string, rule Rule, m Mapping, agreed string) (t targ
 // agreedDay is the word for the schema's own date.
 const agreedDay = "schema"
 
-// day is what years_until and days_since name; nil for nothing.
+// day parses years_until and days_since; nil for nothing.
 func (b *Bound) day(key, text, agreed string) (*day, error) {
 	if text == "" {
 		return nil, nil
@@ -192,8 +190,7 @@ func (b *Bound) day(key, text, agreed string) (*day, error) {
 	return &day{at: at}, nil
 }
 
-// findColumn finds a name among a file's; alike says that it is written
-// differently there.
+// findColumn finds a name among a file's; alike says that it is written differently there.
 func findColumn(name string, columns []string) (at int, alike, ok bool) {
 	if i := slices.Index(columns, name); i >= 0 {
 		return i, false, true
@@ -210,7 +207,7 @@ func findColumn(name string, columns []string) (at int, alike, ok bool) {
 	return at, at >= 0, at >= 0
 }
 
-// knows says whether a column has the name of one that is looked for.
+// knows says whether any column has a wanted name.
 func (m Mapping) knows(columns []string, s dataset.Schema) bool {
 	wanted := columnsOf(s)
 	for _, r := range m.Columns {
@@ -225,9 +222,8 @@ func (m Mapping) knows(columns []string, s dataset.Schema) bool {
 	})
 }
 
-// noColumn says that a file has no such column, and which one may be meant. Of a
-// file that has none of the names that are looked for it says nothing: without a
-// header they are a record.
+// noColumn reports an absent column and suggests one. It shows nothing of a file without any wanted
+// name: lacking a header, its names are a record.
 func (b *Bound) noColumn(name string) error {
 	if !b.known {
 		hint := "if it has no header, list its names under header"
@@ -251,13 +247,12 @@ func few(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// Has says whether a column of the schema is made of something of the file.
+// Has says whether a schema column comes from the file.
 func (b *Bound) Has(column string) bool {
 	return slices.ContainsFunc(b.targets, func(t target) bool { return t.name == column })
 }
 
-// Cells is how many cells of plain text a record takes the time of, about and at
-// most, for whoever has to give it time.
+// Cells is the most time of a record in cells of plain text, about, for callers that give it time.
 func (b *Bound) Cells() float64 {
 	cells := float64(len(b.used))
 	for _, t := range b.targets {
@@ -269,8 +264,8 @@ func (b *Bound) Cells() float64 {
 	return cells
 }
 
-// Remarks count what could not be computed of the records that were mapped so
-// far. They are private, as all of package dataset's are.
+// Remarks count the cells without a computed value so far. They are private, as all of package
+// dataset's.
 func (b *Bound) Remarks() []dataset.Remark {
 	var all []dataset.Remark
 	for _, t := range b.targets {
@@ -283,7 +278,6 @@ func (b *Bound) Remarks() []dataset.Remark {
 	return all
 }
 
-// What a cell of the file was not.
 const (
 	NoDate  dataset.Problem = "not a date as the mapping says they are written, taken for missing"
 	NoValue dataset.Problem = "for which the expression has no value, taken for missing"

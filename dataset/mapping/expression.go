@@ -16,19 +16,17 @@ import (
 	"caucus/dataset"
 )
 
-// The limits of an expression. Work and memory of one record are bounded by
-// their product: each part of an expression is computed at most once, from texts
-// of at most so many bytes.
+// Limits of an expression. Their product bounds one record's work and memory: each part is computed
+// at most once, from texts of at most this many bytes.
 const (
 	maxExpression = 2000 // bytes
 	maxNodes      = 200  // names, constants, operators, and states of patterns
 	maxText       = 256  // bytes of a cell that an expression reads; a longer one is missing
 )
 
-// What parts of an expression cost at most, in cells of plain text
-// (agent/TestExpressionsBoundTime): a function goes through a text, a state of a
-// pattern looks at each of its bytes, a sum of texts copies all that it is made
-// of, and what has no value is told where in its text it stands.
+// The most that parts of an expression cost, in cells of plain text
+// (agent/TestExpressionsBoundTime): a function goes through a text, a pattern's state looks at each
+// of its bytes, a sum of texts copies its parts, and a missing value reports its place in the text.
 const (
 	baseCost     = 16
 	nodeCost     = 2
@@ -38,31 +36,31 @@ const (
 	textCost     = 0.02 // a byte of the expression
 )
 
-// functions are those of expr-lang's that an expression may call: of one value
-// or of a few, without a clock, a list, or a text that grows.
+// functions are the permitted functions of expr-lang: of one value or a few, without a clock, a
+// list, or a growing text.
 var functions = []string{"abs", "ceil", "float", "floor", "int", "len", "lower", "max", "min", "round", "string", "trim", "upper"}
 
-// operators are those that an expression may have: no ranges, no pipes.
+// operators are the permitted ones: no ranges, no pipes.
 var operators = []string{
 	"+", "-", "*", "/", "%", "**", "^", "==", "!=", "<", "<=", ">", ">=", "and", "or", "&&", "||", "not", "!", "??",
 	"in", "contains", "startsWith", "endsWith", "matches",
 }
 
-// The functions that name a column: column("Kreatinin (µmol/l)") is its value,
-// text("PLZ") its text, also where that is a number.
+// Functions that name a column: column("Kreatinin (µmol/l)") is its value, text("PLZ") its text
+// even for a number.
 const (
 	columnFunction = "column"
 	textFunction   = "text"
 )
 
-// expression is one that was compiled.
+// expression is a compiled expression.
 type expression struct {
 	program *vm.Program
 	cost    float64
 	inputs  []int // columns of the file that it reads
 }
 
-// input is a column that expressions read, under its name in their environment.
+// input is a column read by expressions, under its name in their environment.
 type input struct {
 	name    string
 	at      int
@@ -71,14 +69,14 @@ type input struct {
 	decimal string
 }
 
-// parsed is an expression that was found to be allowed.
+// parsed is a permitted expression.
 type parsed struct {
 	nodes int
 	cost  float64
 	names []string // of columns
 }
 
-// parseExpression holds an expression against what is allowed.
+// parseExpression checks an expression against the permitted parts.
 func parseExpression(text string) (parsed, error) {
 	fail := func(err error) (parsed, error) {
 		return parsed{}, fmt.Errorf("expression: %w", err)
@@ -102,8 +100,7 @@ func parseExpression(text string) (parsed, error) {
 	return c.parsed, nil
 }
 
-// checker walks an expression and lets pass what works on one record, in
-// bounded steps.
+// checker walks an expression and permits bounded steps on one record.
 type checker struct{ parsed }
 
 func (c *checker) check(n ast.Node, depth int) error {
@@ -163,7 +160,7 @@ func (c *checker) check(n ast.Node, depth int) error {
 	return errors.New("it has more than names, numbers, texts, signs and conditions: lists, variables and steps cannot be used")
 }
 
-// constants are the list behind in.
+// constants checks the list behind in.
 func (c *checker) constants(n ast.Node) error {
 	list, ok := n.(*ast.ArrayNode)
 	if !ok {
@@ -185,8 +182,7 @@ func (c *checker) constants(n ast.Node) error {
 	return nil
 }
 
-// pattern bounds a regular expression by its states, each of which costs a step
-// a character.
+// pattern bounds a regular expression by its states, each of which costs a step a character.
 func (c *checker) pattern(n ast.Node) error {
 	text, ok := n.(*ast.StringNode)
 	if !ok {
@@ -221,7 +217,7 @@ func namedColumn(n *ast.CallNode) (function, column string, ok bool) {
 	return callee.Value, name.Value, true
 }
 
-// namer puts the names of inputs in the place of those of columns.
+// namer replaces column names by inputs' names.
 type namer struct {
 	find func(column string, asText bool) (string, error)
 	err  error
@@ -256,7 +252,7 @@ func (v *namer) Visit(n *ast.Node) {
 // inputMark begins the names of inputs: no expression can write one.
 const inputMark = "\x00"
 
-// compile makes a program of an expression and notes which columns it reads.
+// compile compiles an expression and notes the columns it reads.
 func (b *Bound) compile(text string, missing words, decimal string) (*expression, error) {
 	p, err := parseExpression(text)
 	if err != nil {
@@ -296,9 +292,8 @@ func (b *Bound) compile(text string, missing words, decimal string) (*expression
 	return &expression{program, p.cost, reads}, nil
 }
 
-// inputs are what the expressions of a record may read: a number where the cell
-// is one, else its text; nothing where it is missing. They are made anew for
-// each record.
+// inputs are a record's values for expressions: a number where the cell is one, else its text;
+// nothing where it is missing. They are fresh for each record.
 func (b *Bound) inputs(cells []string) map[string]any {
 	if len(b.used) == 0 {
 		return nil
@@ -324,8 +319,8 @@ func (b *Bound) inputs(cells []string) map[string]any {
 	return env
 }
 
-// of is the expression's value as a cell; false where it has none. An error, of
-// which expr-lang makes one of every panic, is no value.
+// of is the expression's value as a cell; false without one. Errors, including expr-lang's
+// recovered panics, are no value.
 func (e *expression) of(env map[string]any) (string, bool) {
 	value, err := expr.Run(e.program, env)
 	if err != nil {

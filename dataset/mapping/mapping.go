@@ -17,50 +17,45 @@ import (
 	"caucus/internal/yamlfile"
 )
 
-// Mapping says how a site's file is written, and what of it each column of a
-// schema is. The zero value takes every column from the one of the same name.
+// Mapping describes a site's file and the source of each schema column. The zero value takes every
+// column from the one of the same name.
 type Mapping struct {
 	files.Written `yaml:",inline"`
-	// Missing are texts that stand for a missing value, besides an empty cell.
+	// Missing are texts for a missing value, besides an empty cell.
 	Missing Texts `yaml:"missing,omitempty,flow" json:"missing,omitempty"`
-	// Decimal is the sign before the fraction of a number, "," or "."; with it
-	// the other one, spaces and apostrophes between groups of three digits are
-	// passed over. Where it is empty a number is 1234.5.
+	// Decimal is a number's decimal sign, "," or "."; with it the other one, spaces and apostrophes
+	// between groups of three digits are ignored. Empty means 1234.5.
 	Decimal string `yaml:"decimal,omitempty" json:"decimal,omitempty"`
-	// Dates says how dates are written, as in DD.MM.YYYY; ISO 8601 where empty.
+	// Dates is the format of dates, as in DD.MM.YYYY; ISO 8601 where empty.
 	Dates dataset.DateLayout `yaml:"dates,omitempty" json:"dates,omitempty"`
-	// Columns says, for columns of the schema, what of the file they are. A column
-	// that is not there is the file's of the same name.
+	// Columns gives the source of schema columns, by default the file's column of the same name.
 	Columns map[string]Rule `yaml:"columns,omitempty" json:"columns,omitempty"`
-	// Derived names columns of the file that were computed from other records of
-	// it: what is proven for a record does not cover them, and a person is asked
-	// to answer for that.
+	// Derived names file columns computed from other records: a record's proof does not cover them,
+	// and a person is asked to answer for that.
 	Derived []string `yaml:"derived,omitempty,flow" json:"derived,omitempty"`
 }
 
-// Rule says what a column of the schema is, in this order: a column of the file
-// or an expression; empty where that is a missing value; whole years or days;
-// a number in other units; another word for a level. A text in its place is the
-// name of the file's column.
+// Rule makes a schema column, in this order: a column of the file or an expression; empty where
+// that is a missing value; whole years or days; a number in other units; another word for a level.
+// A text in its place names the file's column.
 type Rule struct {
-	// From is a column of the file; that of the same name where it is empty and
-	// there is no Expression.
+	// From is a column of the file; empty without Expression means that of the same name.
 	From string `yaml:"from,omitempty" json:"from,omitempty"`
 	// Expression computes a value from the columns of the same record.
 	Expression string `yaml:"expression,omitempty" json:"expression,omitempty"`
 	// Missing are texts for a missing value here, besides the mapping's.
 	Missing Texts `yaml:"missing,omitempty,flow" json:"missing,omitempty"`
-	// Dates says how this column's dates are written.
+	// Dates is the format of this column's dates.
 	Dates dataset.DateLayout `yaml:"dates,omitempty" json:"dates,omitempty"`
-	// YearsUntil and DaysSince make a number of a date: the whole years from it
-	// until a day (an age), the days to it since a day. The day is a date
-	// (2024-12-31), a column of the file, or the word schema for the schema's date.
+	// YearsUntil and DaysSince make a number of a date: the whole years from it until a day (an
+	// age), the days to it since a day. The day is a date (2024-12-31), a column of the file, or
+	// schema for the schema's date.
 	YearsUntil string `yaml:"years_until,omitempty" json:"years_until,omitempty"`
 	DaysSince  string `yaml:"days_since,omitempty" json:"days_since,omitempty"`
 	// Decimal is this column's, where it is not the mapping's.
 	Decimal string `yaml:"decimal,omitempty" json:"decimal,omitempty"`
-	// Multiply, then Offset, turn a number into the schema's unit; Round keeps so
-	// many digits behind the point.
+	// Multiply, then Offset, converts a number to the schema's unit; Round keeps that many
+	// decimals.
 	Multiply float64 `yaml:"multiply,omitempty" json:"multiply,omitempty"`
 	Offset   float64 `yaml:"offset,omitempty" json:"offset,omitempty"`
 	Round    *int    `yaml:"round,omitempty" json:"round,omitempty"`
@@ -68,9 +63,8 @@ type Rule struct {
 	Levels map[string]string `yaml:"levels,omitempty,flow" json:"levels,omitempty"`
 }
 
-// Texts is a list of texts; one text alone is a list too, but for NULL, which is
-// nothing unless it stands in a list or in quotes. In a list NULL and ~ are
-// texts, as -9 and true are.
+// Texts is a list of texts or one text, except NULL, which is nothing unless listed or quoted. In a
+// list NULL and ~ are texts, as are -9 and true.
 type Texts []string
 
 // UnmarshalYAML keeps every scalar as it was written.
@@ -137,7 +131,7 @@ func (m Mapping) YAML() ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// Same says whether two mappings say the same.
+// Same says whether two mappings are equal.
 func (m Mapping) Same(other Mapping) bool {
 	a, errA := json.Marshal(m)
 	b, errB := json.Marshal(other)

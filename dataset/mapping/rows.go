@@ -9,8 +9,8 @@ import (
 	"caucus/dataset"
 )
 
-// Read maps the records of a file to a table of the schema's columns. Lines'
-// Columns are the file's own. An error is about the file or names columns.
+// Read maps the records of a file to a table of the schema's columns. Lines' Columns are the
+// file's. An error concerns the file or names columns.
 func (m Mapping) Read(in dataset.Rows, s dataset.Schema) (dataset.Lines, *Bound, error) {
 	b, err := m.Bind(in.Columns(), s)
 	if err != nil {
@@ -25,10 +25,9 @@ func (m Mapping) Read(in dataset.Rows, s dataset.Schema) (dataset.Lines, *Bound,
 	return lines, b, nil
 }
 
-// ReadAll is Read for a person's own screen: what the mapping has no use for is
-// kept under its own name, after the schema's columns, and a file that needs no
-// mapping keeps its columns as they are. The zero Schema stands for none: then
-// missing values and decimal signs are made plain in every column.
+// ReadAll is Read for a person's own screen: unused columns are kept under their own names after
+// the schema's, and a file that needs no mapping keeps its columns. The zero Schema stands for
+// none: then missing values and decimal signs are made plain in every column.
 func (m Mapping) ReadAll(in dataset.Rows, s dataset.Schema) (dataset.Lines, *Bound, error) {
 	b, err := m.Bind(in.Columns(), s)
 	if err != nil {
@@ -48,14 +47,14 @@ func (m Mapping) ReadAll(in dataset.Rows, s dataset.Schema) (dataset.Lines, *Bou
 	return lines, b, nil
 }
 
-// changes says whether anything is not as it stands in the file.
+// changes says whether the mapping changes anything of the file.
 func (b *Bound) changes(m Mapping) bool {
 	return len(m.Columns) > 0 || len(m.Missing) > 0 || m.Decimal != "" ||
 		slices.ContainsFunc(b.targets, func(t target) bool { return t.at < 0 || b.columns[t.at] != t.name })
 }
 
-// keepOthers adds the columns that are not made into any: as they are, or, where
-// no schema says which are numbers, with the mapping's signs.
+// keepOthers adds the unused columns: unchanged or, without a schema that tells numbers, with the
+// mapping's signs.
 func (b *Bound) keepOthers(m Mapping) {
 	for i, name := range b.columns {
 		if !b.Has(name) && !slices.ContainsFunc(b.targets, func(t target) bool { return t.at == i }) {
@@ -68,7 +67,7 @@ func (b *Bound) keepOthers(m Mapping) {
 	}
 }
 
-// Rows are the records of a file as the mapping makes them.
+// Rows are a file's mapped records.
 func (b *Bound) Rows(in dataset.Rows) dataset.Rows {
 	r := &mapped{Rows: in, bound: b, out: make([]string, len(b.targets))}
 	for _, t := range b.targets {
@@ -95,7 +94,7 @@ func (m *mapped) Next() ([]string, bool, error) {
 	return m.out, true, nil
 }
 
-// noText is given on for a cell that is no text: whoever collects rows counts it.
+// noText passes on a cell that is no text: collectors count it.
 const noText = "\x00"
 
 // apply maps one record.
@@ -174,8 +173,7 @@ func (t *target) span(text string, cells []string) (string, bool) {
 	return strconv.Itoa(int(own - other)), true
 }
 
-// words are texts, which also mean numbers that are written otherwise: -9 is
-// -9.0.
+// words are texts, also matching equal numbers in another form: -9 is -9.0.
 type words struct {
 	texts   map[string]bool
 	numbers map[float64]bool
@@ -215,8 +213,7 @@ func parseNumber(text, decimal string) (float64, bool) {
 	return v, err == nil && !math.IsNaN(v) && !math.IsInf(v, 0)
 }
 
-// plainNumber writes a number with a point and without signs between groups of
-// three digits; any other text stays as it is.
+// plainNumber writes a number with a point and without group signs; other texts stay.
 func plainNumber(text, decimal string) string {
 	if decimal == "" || strings.IndexByte("0123456789.,+-", firstByte(text)) < 0 {
 		return text
@@ -246,8 +243,7 @@ func firstByte(text string) byte {
 	return text[0]
 }
 
-// withoutGroups removes what stands between groups of three digits; false where
-// something stands elsewhere.
+// withoutGroups removes signs between groups of three digits; false where one stands elsewhere.
 func withoutGroups(whole string, group byte) (string, bool) {
 	whole = strings.NewReplacer("\u00a0", " ", "\u202f", " ", "'", " ", string(group), " ").Replace(whole)
 	parts := strings.Split(whole, " ")

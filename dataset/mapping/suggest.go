@@ -12,22 +12,21 @@ import (
 	"caucus/internal/yamlfile"
 )
 
-// Suggestion is a mapping that was drafted from a file, for a person to read.
+// Suggestion is a mapping drafted from a file, for a person to read.
 type Suggestion struct {
 	Mapping Mapping
-	// Placed are the schema's columns that have one of the file's; Unplaced those
-	// for which none was found; Idle the file's that are used by none.
+	// Placed are the schema's columns with a file column; Unplaced those without; Idle the unused
+	// file columns.
 	Placed   map[string]string
 	Unplaced []string
 	Idle     []string
-	// Notes say what a person has to look at. They show texts of the file.
+	// Notes are for a person to check. They show texts of the file.
 	Notes []string
 }
 
-// Suggest drafts a mapping by the names of columns, by what is in them (numbers,
-// dates, levels), and by words that are usual for the same thing. written is how
-// the table was read. It is shown to whoever may see the file: what it says hangs
-// on the records.
+// Suggest drafts a mapping by column names, contents (numbers, dates, levels), and usual words for
+// the same thing. written is how the table was read. The result depends on the records and is for
+// those who may see the file.
 func Suggest(t *dataset.Table, s dataset.Schema, written Mapping) Suggestion {
 	d := drafter{
 		table: t, schema: s, free: t.Columns(), kinds: map[string]dataset.Feature{},
@@ -91,7 +90,7 @@ func (d *drafter) sameName(name string) string {
 	return ""
 }
 
-// synonym finds a column whose name means the same, alone among those.
+// synonym finds the only column whose name means the same.
 func (d *drafter) synonym(name string) string {
 	found := ""
 	for _, c := range d.free {
@@ -114,8 +113,7 @@ func (d *drafter) nearName(name string) string {
 	return ""
 }
 
-// sameLevels finds the one column whose texts are the levels of a schema's, in
-// its words or in others.
+// sameLevels finds the only column whose texts are the schema's levels, in any usual words.
 func (d *drafter) sameLevels(name string) string {
 	f := d.kinds[name]
 	if f.Kind != dataset.Categorical {
@@ -148,7 +146,7 @@ func (d *drafter) sameLevels(name string) string {
 	return found
 }
 
-// fits says whether a column may be a feature by what is in it.
+// fits says whether a column's content suits a feature.
 func (d *drafter) fits(column string, f dataset.Feature) bool {
 	if f.Kind != dataset.Numeric {
 		return true
@@ -166,7 +164,7 @@ func (d *drafter) fits(column string, f dataset.Feature) bool {
 	return all == 0 || 2*numbers >= all
 }
 
-// present are a column's texts without those for missing values.
+// present are a column's texts except missing values.
 func (d *drafter) present(column string) map[string]int {
 	texts := d.table.Distinct(column)
 	words := newWords(append(dataset.MissingTexts(), d.out.Mapping.Missing...), d.out.Mapping.Decimal)
@@ -174,7 +172,7 @@ func (d *drafter) present(column string) map[string]int {
 	return texts
 }
 
-// rule is what the column of the schema is made of, beyond its name.
+// rule makes the schema column's rule, beyond its name.
 func (d *drafter) rule(name string) {
 	column := d.out.Placed[name]
 	r := Rule{}
@@ -211,7 +209,7 @@ func (d *drafter) missing(name, column string, f dataset.Feature) {
 	}
 }
 
-// levels recodes the texts that are no level of the schema.
+// levels recodes unknown texts.
 func (d *drafter) levels(name, column string, levels []string) map[string]string {
 	recode := map[string]string{}
 	for text, n := range d.present(column) {
@@ -226,7 +224,7 @@ func (d *drafter) levels(name, column string, levels []string) map[string]string
 	return recode
 }
 
-// number looks at signs, dates and units of a column of numbers.
+// number checks signs, dates and units of a column of numbers.
 func (d *drafter) number(name, column string, f dataset.Feature, r *Rule) {
 	if layout, ok := d.table.GuessLayout(column); ok {
 		r.Dates = layout
@@ -270,7 +268,7 @@ func (d *drafter) number(name, column string, f dataset.Feature, r *Rule) {
 	}
 }
 
-// clip shortens a text of a file that is shown.
+// clip shortens a file's text for display.
 func clip(text string) string {
 	const most = 40
 	if r := []rune(text); len(r) > most {

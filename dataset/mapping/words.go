@@ -7,8 +7,8 @@ import (
 	"caucus/internal/yamlfile"
 )
 
-// sameThing lists names that columns have for the same thing in the languages
-// and the standards that hospitals write, without case, spaces and signs.
+// sameThing lists column names for the same thing in the languages and standards of hospitals,
+// without case, spaces and signs.
 var sameThing = [][]string{
 	{"age", "alter", "lebensalter", "alterinjahren", "ageyears", "ageatadmission", "edad", "eta", "leeftijd", "geburtsdatum", "geburtstag", "gebdat", "birthdate", "dateofbirth", "dob", "born", "birthday", "birthdatetime", "geboren", "datedenaissance"},
 	{"sex", "gender", "geschlecht", "geschl", "sexe", "sexo", "sesso", "geslacht", "genderconceptid"},
@@ -27,7 +27,7 @@ var sameThing = [][]string{
 	{"hospital", "site", "klinik", "krankenhaus", "centre", "center"},
 }
 
-// sameWord lists texts that cells have for the same level.
+// sameWord lists texts for the same level.
 var sameWord = [][]string{
 	{"f", "female", "woman", "w", "weiblich", "frau", "femme", "féminin", "mujer", "femenino", "vrouw", "femmina", "8532"},
 	{"m", "male", "man", "männlich", "maennlich", "mann", "homme", "masculin", "hombre", "masculino", "maschio", "8507"},
@@ -38,8 +38,7 @@ var sameWord = [][]string{
 	{"dead", "died", "verstorben", "tot", "deceased", "décédé"},
 }
 
-// meansTheSame says whether two names are usual for the same thing. A unit in
-// brackets behind a name is no part of it.
+// meansTheSame says whether two names usually mean the same, ignoring a unit in brackets.
 func meansTheSame(a, b string) bool {
 	a, b = withoutUnit(a), withoutUnit(b)
 	return a == b || slices.ContainsFunc(sameThing, func(names []string) bool {
@@ -54,8 +53,8 @@ func withoutUnit(name string) string {
 	return yamlfile.Bare(name)
 }
 
-// levelFor is the level that a text stands for, "" where that is not clear: the
-// level itself, the same in other letters, or a usual word for it.
+// levelFor is the level of a text, "" where unclear: the level itself, in other letters, or a usual
+// word for it.
 func levelFor(text string, levels []string) string {
 	if slices.Contains(levels, text) {
 		return text
