@@ -14,23 +14,21 @@ import (
 	"caucus/study/kinds"
 )
 
-// InitOptions say what to make.
 type InitOptions struct {
-	// Dir is made with mode 0700 if it is not there. It may hold nothing of a helper.
+	// Dir is created with mode 0700 if absent. It may hold nothing of a helper.
 	Dir string
 	// Listen is the host:port to listen on, :7444 where empty.
 	Listen string
-	// Head is the head file to make: see Config.Head. Where empty, it is Dir with .head after
-	// it.
+	// Head is the head file to make: see Config.Head. Empty means Dir with .head appended.
 	Head string
 	// Coordinator is the key to pin; where empty, the operator writes it into the file later.
 	Coordinator string
 }
 
-// HeadFile is where the head file lies: Head, or beside Dir.
+// HeadFile returns the head file's path: Head, or beside Dir.
 func (o InitOptions) HeadFile() string { return folder.Beside(o.Dir, ".head", o.Head) }
 
-// Pins are what others must be told of a helper, by other ways than its coordinator's.
+// Pins identify a helper to others, who get them by other ways than its coordinator.
 type Pins struct {
 	// Signing is its signing key: for the coordinator's configuration and each party's policy.
 	Signing protocol.SignerKey `json:"signing"`
@@ -42,7 +40,7 @@ func pinsOf(signer *protocol.Signer, sealing *protocol.SealingKey) Pins {
 	return Pins{signer.Key(), protocol.SealingPin(sealing.Public())}
 }
 
-// ReadPins are those of a helper's folder.
+// ReadPins reads the pins of a helper's folder.
 func ReadPins(c Config) (Pins, error) {
 	signer, err := protocol.LoadSigner(c.path(signerFile))
 	if err != nil {
@@ -55,9 +53,8 @@ func ReadPins(c Config) (Pins, error) {
 	return pinsOf(signer, sealing), nil
 }
 
-// Init makes a helper's folder: its keys, an empty store and ledger, its head file and a
-// config file, which is written last: a folder without one was not finished, and Init does it
-// over.
+// Init makes a helper's folder: its keys, an empty store and ledger, its head file and last a
+// config file. Init redoes a folder without one, which was not finished.
 func Init(o InitOptions) (Pins, error) {
 	fail := func(err error) (Pins, error) {
 		return Pins{}, fmt.Errorf("make helper in %s: %w", o.Dir, err)

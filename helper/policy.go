@@ -52,7 +52,7 @@ func (p Policy) Validate() error {
 	return nil
 }
 
-// Check says why a plan is not served. What it says goes to the coordinator.
+// Check explains why a plan is not served, in words for the coordinator.
 func (p Policy) Check(plan study.Plan) error {
 	most, allowed := p.Study[plan.Unit]
 	switch {

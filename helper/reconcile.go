@@ -9,21 +9,21 @@ import (
 	"caucus/protocol"
 )
 
-// Reconciled is what a reconciliation did.
+// Reconciled is the result of a reconciliation.
 type Reconciled struct {
-	// Behind: the files were put back; with false nothing was done.
+	// Behind: the files were put back; false means that nothing was done.
 	Behind bool `json:"behind"`
-	// Entries are those of the ledger that are lost, Charged what was charged for them.
+	// Entries counts the lost ledger entries, Charged their costs.
 	Entries int64          `json:"entries"`
 	Charged []privacy.Cost `json:"charged"`
-	// Pins are the helper's from now on. The sealing key is another one.
+	// Pins are the helper's new pins. The sealing key changes.
 	Pins Pins `json:"pins"`
 }
 
-// Reconcile lets a helper speak again whose folder was put back to an older state. It is
-// stopped meanwhile. lost are the costs of the ledger's entries that are lost, as releases of
-// that time name them: one for each entry, or it is refused. A new sealing key takes the
-// place of the old one, and every study that this helper has not released fails here.
+// Reconcile lets a stopped helper answer again after its folder was put back to an older state.
+// lost are the costs of the lost ledger entries, as releases of that time name them: one for each
+// entry, or it is refused. A new sealing key replaces the old one, and every study without a
+// release by this helper fails.
 func Reconcile(ctx context.Context, c Config, lost []privacy.Cost) (r Reconciled, err error) {
 	fail := func(err error) (Reconciled, error) { return r, fmt.Errorf("reconcile helper: %w", err) }
 	unlock, err := folder.Hold(c.Dir, "another helper")
@@ -54,8 +54,8 @@ func Reconcile(ctx context.Context, c Config, lost []privacy.Cost) (r Reconciled
 	if err := s.Close(); err != nil {
 		return fail(err)
 	}
-	// From here on what was sealed to the old key is opened no more. The ledger comes last:
-	// killed before it, this is done over, with yet another key.
+	// From here on nothing sealed to the old key opens. The ledger comes last: killed before it,
+	// Reconcile is repeated, with yet another key.
 	sealing, err := protocol.NewSealingKey()
 	if err != nil {
 		return fail(err)

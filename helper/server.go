@@ -35,8 +35,7 @@ type Server struct {
 	closed   error
 }
 
-// New opens a helper's folder and listens; Run then serves. One that is not run must be
-// closed.
+// New opens a helper's folder and listens; Run then serves. Close one that is not run.
 func New(c Config) (*Server, error) {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
@@ -126,8 +125,8 @@ func (s *Server) openFiles() error {
 	return err
 }
 
-// serves refuses a study that the policy does not name, or that the ledger could not release as
-// it stands: parties should not spend on it. The ledger decides again when it releases.
+// serves refuses a study that the policy excludes or that the ledger could not release now: parties
+// should not spend on it. The ledger decides again at the release.
 func (s *Server) serves(t study.Task) error {
 	if err := s.config.Policy.Check(t.Plan()); err != nil {
 		return err
@@ -162,14 +161,14 @@ func ignoreClosed(err error) error {
 	return err
 }
 
-// Addr is the host:port that the helper listens on.
+// Addr is the helper's listening host:port.
 func (s *Server) Addr() string { return s.listener.Addr().String() }
 
-// Pins are what others are told of this helper.
+// Pins identify this helper to others.
 func (s *Server) Pins() Pins { return s.pins }
 
-// Run serves the coordinator until the context ends, then stops; calls under way end first.
-// It may be killed at any time: what it said is on its disk, and it goes on from there.
+// Run serves the coordinator until the context ends, then stops after calls under way. It may be
+// killed at any time: all it said is on its disk, and it resumes there.
 func (s *Server) Run(ctx context.Context) error {
 	var under sync.WaitGroup
 	if s.watched != nil {

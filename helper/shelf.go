@@ -16,9 +16,9 @@ import (
 	"caucus/study/kinds"
 )
 
-// shelf keeps the plans that the coordinator brought, each in a folder named by its hash, and
-// their pools. Both are known by their digests, so nothing here can be put back to another
-// state; a file that is not what its name says is as good as none.
+// shelf keeps the coordinator's plans with their pools, each in a folder named by its hash. Both
+// are known by their digests, so nothing here can be put back to another state; a file that does
+// not match its name counts as absent.
 type shelf struct {
 	dir       string
 	policy    Policy
@@ -30,7 +30,7 @@ type shelf struct {
 	recent []study.Task
 }
 
-// tasksKept is how many tasks, with their pools, stay in memory.
+// tasksKept is the number of tasks, with their pools, in memory.
 const tasksKept = 4
 
 const (
@@ -43,7 +43,7 @@ func (s *shelf) folder(h study.Hash) string { return filepath.Join(s.dir, h.Stri
 // MostPool: see aggregator.Shelf.
 func (s *shelf) MostPool() int { return s.maxPool }
 
-// read gives what is kept of a plan.
+// read returns a kept plan with its pool.
 func (s *shelf) read(h study.Hash) (plan study.Plan, pool []byte, err error) {
 	canonical, err := os.ReadFile(filepath.Join(s.folder(h), planFile))
 	if err != nil {
@@ -90,7 +90,7 @@ type held struct {
 	bytes int64
 }
 
-// held are the folders of all plans, the newest first.
+// held lists the folders of all plans, the newest first.
 func (s *shelf) held() (all []held, err error) {
 	folders, err := os.ReadDir(s.dir)
 	if err != nil {
@@ -123,8 +123,7 @@ func (s *shelf) held() (all []held, err error) {
 	return all, nil
 }
 
-// Room: see aggregator.Shelf. What is not under way makes room, the oldest first: it can be
-// brought again.
+// Room: see aggregator.Shelf. It drops the oldest not under way: they can be brought again.
 func (s *shelf) Room(h study.Hash, size int64, underWay func(study.Hash) (bool, error)) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -166,7 +165,7 @@ func (s *shelf) Room(h study.Hash, size int64, underWay func(study.Hash) (bool, 
 	return nil
 }
 
-// Keep: see aggregator.Shelf. The plan is written last: a folder without one is done over.
+// Keep: see aggregator.Shelf. The plan is written last: a folder without one is redone.
 func (s *shelf) Keep(h study.Hash, canonical, pool []byte) error {
 	if err := os.MkdirAll(s.folder(h), 0o700); err != nil {
 		return fmt.Errorf("keep plan %s: %w", h, err)
@@ -180,7 +179,7 @@ func (s *shelf) Keep(h study.Hash, canonical, pool []byte) error {
 	return nil
 }
 
-// task is that of a plan which was brought.
+// task is the task of a plan that was brought.
 func (s *shelf) task(_ context.Context, h study.Hash) (study.Task, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -24,10 +24,10 @@ var (
 	limitMetric         = prometheus.NewDesc("caucus_helper_budget_epsilon", "What it may spend at a unit.", []string{"unit"}, nil)
 )
 
-// lookTime bounds how long one look may take.
+// lookTime bounds one look.
 const lookTime = 5 * time.Second
 
-// pages are for those who watch this machine. They name no party and no study.
+// pages serve this machine's observers. They name no party and no study.
 func (s *Server) pages() http.Handler {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(standing{s}, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
@@ -44,7 +44,7 @@ func (s *Server) pages() http.Handler {
 	return mux
 }
 
-// ready is nil where studies can be served, else all that is against it, a line each.
+// ready is nil where studies can be served, else the obstacles, a line each.
 func (s *Server) ready(ctx context.Context) error {
 	ctx, stop := context.WithTimeout(ctx, lookTime)
 	defer stop()
@@ -59,7 +59,7 @@ func (s *Server) ready(ctx context.Context) error {
 	return errors.Join(causes...)
 }
 
-// standing is how a helper stands, each time it is asked.
+// standing collects a helper's state at each request.
 type standing struct{ server *Server }
 
 // Describe and Collect: see prometheus.Collector.

@@ -7,19 +7,18 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// bins cuts every column into at most 256 intervals at cuts[j], ascending:
-// bin 0 is v ≤ cuts[j][0], the last bin v > all cuts.
+// bins cuts every column into at most 256 intervals at cuts[j], ascending: bin 0 is v ≤ cuts[j][0],
+// the last bin v > all cuts.
 type bins struct {
 	cuts [][]float64
 }
 
-// maxBins is what a bin number of one byte allows.
+// maxBins fits a bin number in one byte.
 const maxBins = 256
 
-// newBins cuts the columns of x (N ≥ 1 rows) into at most most bins: between
-// all values where a column has no more different ones, else at places that
-// share the rows out evenly. A cut lies half way between two values seen, so a
-// column of zeros and ones is cut at one half.
+// newBins cuts the columns of x (N ≥ 1 rows) into at most most bins: between all values where a
+// column has no more different ones, else at places that share the rows out evenly. A cut lies half
+// way between two values seen, so a column of zeros and ones is cut at one half.
 func newBins(x *mat.Dense, most int) bins {
 	n, d := x.Dims()
 	b := bins{cuts: make([][]float64, d)}
@@ -57,9 +56,9 @@ func cutsOf(v []float64, most int) []float64 {
 	return cuts
 }
 
-// due reports whether a bin from start should end before i rather than take in
-// the run of equal values at i: whichever is nearer to an even share of what
-// is left for so many bins. Some place in a column that varies is always due.
+// due reports whether a bin from start should end before i or take in the run of equal values at i:
+// whichever is nearer to an even share of the rest for the remaining bins. Some place in a column
+// that varies is always due.
 func due(v []float64, start, i, bins int) bool {
 	share := float64(len(v)-start) / float64(bins)
 	end := i + 1

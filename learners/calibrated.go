@@ -4,17 +4,16 @@ import "gonum.org/v1/gonum/mat"
 
 // Calibrated says how far a classifier's numbers are from probabilities of labels.
 type Calibrated struct {
-	// Brier is the mean squared distance of probabilities and labels: (p−y)² of
-	// two classes, Σₖ(pₖ−yₖ)² of more (Brier 1950).
+	// Brier is the mean squared distance of probabilities and labels: (p−y)² of two classes,
+	// Σₖ(pₖ−yₖ)² of more (Brier 1950).
 	Brier float64 `json:"brier"`
-	// Slope is that of the labels' log odds on the scores: 1 for probabilities, less
-	// for those that are too extreme. 0 where none can be fitted.
+	// Slope is that of the labels' log odds on the scores: 1 for probabilities, less where too
+	// extreme, 0 where none can be fitted.
 	Slope float64 `json:"slope"`
 }
 
-// CalibratedOf takes a linear model's scores for log odds and compares the
-// probabilities that they make with the labels of rows x; rows without a label count
-// for nothing.
+// CalibratedOf compares the probabilities of a linear model's scores, taken for log odds, with the
+// labels of rows x; rows without a label count for nothing.
 func CalibratedOf(l Linear, x *mat.Dense, y []int) Calibrated {
 	keep := make([]int, 0, len(y))
 	for i, k := range y {

@@ -7,27 +7,23 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// CART is the classification tree learner "cart" (Breiman et al. 1984): binary
-// splits x_j ≤ t that lower the Gini impurity most. Columns are cut into at most
-// treeBins bins first, so columns of more different values than that are split
-// at quantiles only.
+// CART is the classification tree learner "cart" (Breiman et al. 1984): binary splits x_j ≤ t that
+// lower the Gini impurity most. Columns are first cut into at most treeBins bins, so columns with
+// more different values are split at quantiles only.
 type CART struct {
 	MaxDepth int // ≥ 1; the greatest depth tried
 	MinLeaf  int // ≥ 1; the fewest rows in a leaf
-	// Folds > 1 chooses the depth, up to MaxDepth, of least held-out error by
-	// cross-validation on the rows given; 0 takes MaxDepth.
+	// Folds > 1 chooses the depth, up to MaxDepth, of least held-out error by cross-validation on
+	// the rows given; 0 takes MaxDepth.
 	Folds int
-	// Columns is how many columns are drawn for each split, those that are
-	// constant in a node not counted; 0 means all.
+	// Columns is how many columns, not constant in the node, are drawn for each split; 0 means all.
 	Columns int
 }
 
-// treeBins bounds the cost of a split; parties of 100-500 rows lose nothing
-// measurable by it.
+// treeBins bounds the cost of a split; parties of 100-500 rows lose nothing measurable by it.
 const treeBins = 64
 
-// DefaultCART returns a tree of at most eight levels, their number chosen by
-// cross-validation.
+// DefaultCART returns a tree of at most eight levels, chosen by cross-validation.
 func DefaultCART() CART { return CART{MaxDepth: 8, MinLeaf: 3, Folds: 4} }
 
 // Name implements Learner.
@@ -55,8 +51,8 @@ func (c CART) Fit(ctx context.Context, x *mat.Dense, y []int, classes int, rng *
 	return tree, nil
 }
 
-// tune returns the depth of least held-out error, the least in a tie. One tree
-// a fold answers for every depth.
+// tune returns the depth of least held-out error, the least in a tie. One tree a fold answers for
+// every depth.
 func (c CART) tune(ctx context.Context, s sample, rng *rand.Rand) int {
 	fold := s.folds(c.Folds, rng)
 	wrong := make([]int, c.MaxDepth+1)
@@ -119,7 +115,7 @@ func (t *Tree) Predict(x *mat.Dense) []int {
 	return y
 }
 
-// descend returns the node a row reaches in at most so many steps.
+// descend returns the node that a row reaches in at most steps steps.
 func (t *Tree) descend(row []float64, steps int) int {
 	at := 0
 	for ; steps > 0; steps-- {
@@ -140,8 +136,7 @@ func (t *Tree) sharesAt(at int) []float64 {
 	return t.share[at*t.classes : (at+1)*t.classes]
 }
 
-// grower grows trees on one sample; the trees are good for nothing once its
-// context has ended.
+// grower grows trees on one sample; they are worthless once its context has ended.
 type grower struct {
 	ctx context.Context
 	CART
@@ -171,8 +166,7 @@ func newGrower(ctx context.Context, c CART, s sample, rng *rand.Rand) *grower {
 	return g
 }
 
-// grow grows one tree on the given rows, which it reorders; a row may occur
-// more than once.
+// grow grows one tree on the given rows, which it reorders; a row may repeat.
 func (g *grower) grow(rows []int) *Tree {
 	t := &Tree{classes: g.classes}
 	g.add(t)
@@ -187,7 +181,7 @@ func (g *grower) add(t *Tree) {
 	}
 }
 
-// divide makes node at of the rows, and its descendants.
+// divide makes node at from the rows, and its descendants.
 func (g *grower) divide(t *Tree, at int, rows []int, depth int) {
 	clear(g.high)
 	for _, i := range rows {
@@ -240,7 +234,7 @@ type split struct {
 // leastGain keeps rounding from looking like a gain in purity.
 const leastGain = 1e-9
 
-// bestSplit looks at all columns, or at g.Columns drawn ones.
+// bestSplit tries all columns, or g.Columns drawn ones.
 func (g *grower) bestSplit(rows []int) split {
 	whole := 0.0
 	for _, n := range g.high {
@@ -263,8 +257,7 @@ func (g *grower) bestSplit(rows []int) split {
 	return best
 }
 
-// tryColumn improves best by the best cut of column j, and reports whether the
-// column varies among the rows.
+// tryColumn improves best by the best cut of column j, and reports whether the column varies.
 func (g *grower) tryColumn(j int, rows []int, best *split) bool {
 	k := g.classes
 	last := len(g.bins.cuts[j])

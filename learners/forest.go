@@ -9,9 +9,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Forest is the random forest learner "forest" (Breiman, Machine Learning 45,
-// 2001): trees on bootstrap samples, √d columns drawn for each split, their
-// class shares averaged.
+// Forest is the random forest learner "forest" (Breiman, Machine Learning 45, 2001): trees on
+// bootstrap samples, √d columns drawn for each split, their class shares averaged.
 type Forest struct {
 	Trees    int // ≥ 1
 	MaxDepth int // ≥ 1

@@ -6,25 +6,22 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// DefaultSmoothing is the width of the quadratic piece of HingeRisk where none
-// is given; the risk is then within 0.25 of the hinge's and its curvature at
-// most 2.
+// DefaultSmoothing is the default width of HingeRisk's quadratic piece; the risk is then within
+// 0.25 of the hinge's and its curvature at most 2.
 const DefaultSmoothing = 0.5
 
 // HingeRisk is the ridge-penalised smoothed hinge risk of soft targets t:
 //
 //	(1/Σv)·Σᵢ vᵢ·Σₖ [tᵢₖ·h(sᵢₖ) + (1−tᵢₖ)·h(−sᵢₖ)] + (Ridge/2)·‖W‖²,  s = X·W
 //
-// one class against the rest; with two classes the sum over k is the one term
-// of class 1. h is the hinge max(0, 1−z) with its kink replaced by a parabola of
-// width τ = Smoothing: 0 from z = 1 up, 1−z−τ/2 up to z = 1−τ, (1−z)²/2τ
-// between (Shalev-Shwartz & Zhang, JMLR 14, 2013, the smoothed hinge of their γ);
-// it is within τ/2 of the hinge.
+// one class against the rest; with two classes the sum over k is the one term of class 1. h is the
+// hinge max(0, 1−z) with its kink replaced by a parabola of width τ = Smoothing: 0 from z = 1 up,
+// 1−z−τ/2 up to z = 1−τ, (1−z)²/2τ between (Shalev-Shwartz & Zhang, JMLR 14, 2013, the smoothed
+// hinge of their γ); it is within τ/2 of the hinge.
 //
-// It is convex if RowWeight ≥ 0, Ridge ≥ 0 and 0 ≤ t ≤ 1 (project noisy targets
-// first), Ridge-strongly so. The fields may be replaced between evaluations; the
-// numbers in X and RowWeight must not change. Not for concurrent use;
-// a copy shares its scratch with the original.
+// It is convex if RowWeight ≥ 0, Ridge ≥ 0 and 0 ≤ t ≤ 1 (project noisy targets first),
+// Ridge-strongly so. The fields may be replaced between evaluations; the numbers in X and RowWeight
+// must not change. Not for concurrent use; a copy shares its scratch with the original.
 type HingeRisk struct {
 	X         *mat.Dense // N×d
 	Targets   *mat.Dense // N×Classes
@@ -42,8 +39,8 @@ func (r *HingeRisk) Dim() int {
 	return d * Columns(r.Classes)
 }
 
-// Evaluate implements Objective. It allocates only on its first call. It
-// panics if the shapes do not fit together.
+// Evaluate implements Objective. It allocates only on its first call, and panics if shapes
+// mismatch.
 func (r *HingeRisk) Evaluate(w, grad []float64) float64 {
 	r.prepare()
 	value := 0.0

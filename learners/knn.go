@@ -10,11 +10,11 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// KNN is the nearest-neighbour learner "knn": the majority class of the k
-// nearest rows by Euclidean distance.
+// KNN is the nearest-neighbour learner "knn": the majority class of the k nearest rows by Euclidean
+// distance.
 type KNN struct {
-	// Neighbours is k; 0 chooses the one of neighbourChoices that makes the
-	// fewest errors when each row is classified by the others.
+	// Neighbours is k; 0 chooses the one of neighbourChoices that makes the fewest errors when each
+	// row is classified by the others.
 	Neighbours int
 }
 
@@ -26,8 +26,7 @@ func (KNN) Name() string { return "knn" }
 // Features implements Learner.
 func (KNN) Features() Features { return Mapped }
 
-// Fit implements Learner; the Model is a *Neighbours or a Constant. The rng is
-// not used.
+// Fit implements Learner; the Model is a *Neighbours or a Constant. The rng is not used.
 func (l KNN) Fit(ctx context.Context, x *mat.Dense, y []int, classes int, _ *rand.Rand) (Model, error) {
 	s, err := labelled(x, y, classes)
 	if err != nil {
@@ -68,8 +67,7 @@ func newNeighbours(s sample) *Neighbours {
 	return m
 }
 
-// Predict implements Model. Among classes with equally many neighbours the one
-// with the nearest wins.
+// Predict implements Model. In a tie of classes the one with the nearest neighbour wins.
 func (m *Neighbours) Predict(x *mat.Dense) []int {
 	y := make([]int, 0, rows(x))
 	count := make([]int, m.classes)
@@ -122,10 +120,9 @@ func (m *Neighbours) tune(ctx context.Context) int {
 	return neighbourChoices[best]
 }
 
-// each calls do for every row of x, in order, with the indices of the k nearest
-// rows of m, nearest first, the lower index first in a tie, until ctx ends. With
-// others, x is m.x and a row is not its own neighbour. do must not keep the
-// slice.
+// each calls do for every row of x, in order, with the indices of the k nearest rows of m, nearest
+// first, the lower index first in a tie, until ctx ends. With others, x is m.x and a row is not its
+// own neighbour. do must not keep the slice.
 func (m *Neighbours) each(ctx context.Context, x *mat.Dense, k int, others bool, do func(near []int)) {
 	n, d := rows(x), 0
 	if n > 0 {

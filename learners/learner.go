@@ -11,8 +11,8 @@ import (
 
 // Model assigns a class to each row of a matrix.
 type Model interface {
-	// Predict returns one class in 0..K-1 per row; x has the columns of the
-	// fit. It may be called concurrently.
+	// Predict returns one class in 0..K-1 per row; x has the columns of the fit. It may be called
+	// concurrently.
 	Predict(x *mat.Dense) []int
 }
 
@@ -20,22 +20,20 @@ type Model interface {
 type Learner interface {
 	// Name is what New takes.
 	Name() string
-	// Features says which form of the records the learner is made for.
+	// Features is the form of records the learner is made for.
 	Features() Features
-	// Fit trains on the rows of x (N×d) whose label y is in 0..classes-1, using
-	// nothing but them to choose its own parameters. Rows with another label are
-	// left out. What the rows say never makes it fail: with none, one class
-	// or fewer than MinimumRows it returns a Constant. It ends within a number of
-	// steps that Work bounds from public sizes, and soon after ctx does, then with
-	// its error; every other error means that the arguments do not fit together.
+	// Fit trains on the rows of x (N×d) whose label y is in 0..classes-1, and chooses its own
+	// parameters by them alone. Rows with another label are left out. No content of rows makes it
+	// fail: with none, one class or fewer than MinimumRows it returns a Constant. It ends within a
+	// number of steps that Work bounds from public sizes, and soon after ctx does, then with its
+	// error; every other error means that the arguments do not fit together.
 	Fit(ctx context.Context, x *mat.Dense, y []int, classes int, rng *rand.Rand) (Model, error)
 }
 
-// Voter is a Learner with another setting for being one voter of many.
+// Voter is a Learner with a separate setting for one voter of many.
 type Voter interface {
 	Learner
-	// ForVoting returns that setting. The vote is better for it, the model
-	// alone a little worse.
+	// ForVoting returns that setting. The vote gains by it, the model alone loses a little.
 	ForVoting() Learner
 }
 
@@ -56,8 +54,8 @@ func (f Features) String() string {
 	return "mapped"
 }
 
-// MinimumRows is the least number of labelled rows from which a learner
-// learns more than the majority class: below it no held-out fold has two rows.
+// MinimumRows is the least number of labelled rows from which a learner learns more than the
+// majority class: below it no held-out fold has two rows.
 const MinimumRows = 8
 
 // Mixed is the name for a learner drawn at random; see Assign.
@@ -93,8 +91,8 @@ func New(name string) (Learner, error) {
 // Default names the learner that is trained where nobody names one.
 const Default = "softmax"
 
-// Any is what a plan says whose parties each choose a classifier of their own, one
-// of these or another program. It is no learner: New and Assign do not know it.
+// Any is for plans whose parties each choose a classifier, one of these or another program. It is
+// no learner: New and Assign do not know it.
 const Any = "any"
 
 // Assign is New, with Mixed standing for a uniform draw from all the others.
@@ -118,7 +116,7 @@ func (c Constant) Predict(x *mat.Dense) []int {
 	return y
 }
 
-// sample is the labelled part of what Fit was given.
+// sample is the labelled part of Fit's rows.
 type sample struct {
 	x       *mat.Dense
 	y       []int
@@ -183,8 +181,8 @@ func (s sample) tooLittle() bool {
 	return len(s.y) < MinimumRows || s.counts[s.majority()] == len(s.y)
 }
 
-// folds deals the rows to k folds, each class evenly, in an order drawn from
-// rng, and returns the fold of each row.
+// folds deals the rows to k folds, each class evenly, in an order drawn from rng, and returns the
+// fold of each row.
 func (s sample) folds(k int, rng *rand.Rand) []int {
 	fold := make([]int, len(s.y))
 	next := make([]int, s.classes)
@@ -201,8 +199,8 @@ func (s sample) folds(k int, rng *rand.Rand) []int {
 	return fold
 }
 
-// split returns the rows outside and inside fold f. Inside, rows of a class
-// that is absent outside are left out: no learner could have known it.
+// split returns the rows outside and inside fold f. Inside, rows of a class that is absent outside
+// are left out: no learner could have known it.
 func (s sample) split(fold []int, f int) (train, held sample) {
 	var out, in []int
 	known := make([]int, s.classes)

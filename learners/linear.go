@@ -13,8 +13,7 @@ type Linear struct {
 	Classes int        // K ≥ 2
 }
 
-// Columns is the number of weight columns of a linear model of so many
-// classes: 1 for two classes, the number of classes otherwise.
+// Columns is the number of weight columns of a linear model: 1 for two classes, else one a class.
 func Columns(classes int) int {
 	if classes == 2 {
 		return 1
@@ -22,8 +21,7 @@ func Columns(classes int) int {
 	return classes
 }
 
-// NewLinear wraps the row-major weights w (length d·Columns(classes)), which
-// it copies.
+// NewLinear copies the row-major weights w (length d·Columns(classes)).
 func NewLinear(w []float64, classes int) Linear {
 	c := Columns(classes)
 	return Linear{W: mat.NewDense(len(w)/c, c, append([]float64(nil), w...)), Classes: classes}
@@ -45,9 +43,8 @@ func (l Linear) Scores(x *mat.Dense) *mat.Dense {
 	return &s
 }
 
-// Probabilities returns the softmax of the scores, N×K; with two classes the
-// logistic function of the one score. They are meant for weights that
-// minimised SoftmaxRisk; those of HingeRisk only rank.
+// Probabilities returns the softmax of the scores, N×K; with two classes the logistic function of
+// the one score. They suit weights that minimised SoftmaxRisk; those of HingeRisk only rank.
 func (l Linear) Probabilities(x *mat.Dense) *mat.Dense {
 	s := l.Scores(x)
 	n := rows(s)
@@ -74,8 +71,7 @@ func (l Linear) Probabilities(x *mat.Dense) *mat.Dense {
 	return p
 }
 
-// Predict returns the class of highest score for each row, the lowest such
-// class in a tie.
+// Predict returns the class of highest score for each row, the lowest in a tie.
 func (l Linear) Predict(x *mat.Dense) []int {
 	s := l.Scores(x)
 	y := make([]int, rows(s))

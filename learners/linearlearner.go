@@ -7,13 +7,13 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// LinearLearner fits a Linear model by minimising a ridge-penalised risk, the
-// ridge chosen by cross-validation on the rows it is given. A fixed ridge of
-// one over the number of rows ruins the model at 50-100 rows.
+// LinearLearner fits a Linear model by minimising a ridge-penalised risk, the ridge chosen by
+// cross-validation on its rows. A fixed ridge of one over the number of rows ruins the model at
+// 50-100 rows.
 //
-// The ridges are tried from the strongest to the weakest, each fit starting
-// where the last one ended, and scored by the risk of the held-out rows; two
-// failures in succession to improve end the search.
+// The ridges are tried from the strongest to the weakest, each fit starting where the last one
+// ended, and scored by the risk of the held-out rows; two failures in succession to improve end the
+// search.
 type LinearLearner struct {
 	Ridges []float64 // decreasing
 	Folds  int       // ≥ 2
@@ -50,32 +50,30 @@ func SVM() LinearLearner {
 	}}
 }
 
-// defaultRidges spans what rows of norm at most 1 can want. Their principal
-// directions have variances of 1e-1 to 1e-4, so the weakest ridge leaves all of
-// them free and the strongest leaves little but the intercept.
+// defaultRidges spans what rows of norm at most 1 can want. Their principal directions have
+// variances of 1e-1 to 1e-4, so the weakest ridge leaves all of them free and the strongest little
+// but the intercept.
 func defaultRidges() []float64 {
 	return []float64{1e-1, 3e-2, 1e-2, 3e-3, 1e-3, 3e-4, 1e-4, 3e-5, 1e-5, 3e-6}
 }
 
-// Tolerances on the gradient of a mean risk whose first gradient is about 1/2.
-// A comparison of ridges needs little precision.
+// Tolerances on the gradient of a mean risk whose first gradient is about 1/2. A comparison of
+// ridges needs little precision.
 const (
 	tuningGradient = 1e-4
 	finalGradient  = 1e-6
 	fitIterations  = 200
-	// tuningEvaluations and fitEvaluations bound the work of a fit on any rows.
-	// On adult, mnist, phishing and wisdm_har a ridge took at most 113 and a
-	// last fit 205.
+	// tuningEvaluations and fitEvaluations bound the work of a fit on any rows. On adult, mnist,
+	// phishing and wisdm_har a ridge took at most 113 and a last fit 205.
 	tuningEvaluations = 150
 	fitEvaluations    = 400
 )
 
-// votingRelax weakens the ridge of one voter of many. The ridge that is best
-// for a model alone trades its variance against bias; a vote of many averages
-// the variance away and keeps the bias, so each does better with less ridge
-// (as in bagging, Breiman 1996). A tenth was measured to raise the accuracy of
-// the vote on adult, phishing, wisdm_har and the generated hospitals, by 1 to
-// 4 points, and that of each voter alone to fall by up to 2.5.
+// votingRelax weakens the ridge of one voter of many. The best ridge for a model alone trades its
+// variance against bias; a vote of many averages the variance away and keeps the bias, so each does
+// better with less ridge (as in bagging, Breiman 1996). A tenth was measured to raise the accuracy
+// of the vote on adult, phishing, wisdm_har and the generated hospitals, by 1 to 4 points, and that
+// of each voter alone to fall by up to 2.5.
 const votingRelax = 0.1
 
 // ForVoting implements Voter.
@@ -112,15 +110,14 @@ func (l LinearLearner) Fit(ctx context.Context, x *mat.Dense, y []int, classes i
 	return NewLinear(w, classes), nil
 }
 
-// heldOut is one fold: a risk to minimise, a risk to judge by, and the weights
-// reached so far.
+// heldOut is one fold: a risk to minimise, a risk to judge by, and the weights reached so far.
 type heldOut struct {
 	train, judge ridgeRisk
 	rows         float64
 	w, scratch   []float64
 }
 
-// ended asks whether a context has.
+// ended asks whether a context has ended.
 func ended(ctx context.Context) func() bool { return func() bool { return ctx.Err() != nil } }
 
 // tune returns the ridge of least held-out risk.

@@ -6,11 +6,10 @@ import (
 	"strings"
 )
 
-// Loss is a margin loss ℓ(z), z = y·s for a label y in {−1, +1} and a score s.
-// A loss is symmetric where ℓ(z) + ℓ(−z) is constant: there labels flipped
-// evenly change the risk by a factor and a constant only, so that its minimiser
-// is robust to them (Ghosh, Manwani & Sastry 2015; Charoenphakdee, Lee &
-// Sugiyama 2019, whose names and forms these are).
+// Loss is a margin loss ℓ(z), z = y·s for a label y in {−1, +1} and a score s. A loss is symmetric
+// where ℓ(z) + ℓ(−z) is constant: there labels flipped evenly change the risk by a factor and a
+// constant only, so its minimiser is robust to them (Ghosh, Manwani & Sastry 2015; Charoenphakdee,
+// Lee & Sugiyama 2019, whose names and forms these are).
 type Loss struct {
 	name   string
 	value  func(z float64) float64
@@ -46,12 +45,11 @@ type Barrier struct {
 	Width float64 // r > 0: the loss is r−z, and symmetric, for |z| ≤ r
 }
 
-// DefaultBarrier is b = 200, r = 50, as in the experiments of Charoenphakdee,
-// Lee & Sugiyama 2019.
+// DefaultBarrier is b = 200, r = 50, as in the experiments of Charoenphakdee, Lee & Sugiyama 2019.
 func DefaultBarrier() Barrier { return Barrier{Slope: 200, Width: 50} }
 
-// BarrierHinge is ℓ(z) = max(−b(r+z)+r, max(b(z−r), r−z)): convex, and symmetric
-// as far as a convex loss that is bounded below can be.
+// BarrierHinge is ℓ(z) = max(−b(r+z)+r, max(b(z−r), r−z)): convex, and symmetric as far as a convex
+// loss that is bounded below can be.
 func BarrierHinge(p Barrier) Loss {
 	b, r := p.Slope, p.Width
 	left := -b * r / (b - 1) // where −b(r+z)+r meets r−z: a little beyond −r
@@ -140,8 +138,8 @@ func hingeSlope(z float64) float64 {
 	return 0
 }
 
-// savageSlope is the slope of the savage loss (1+e^{2z})⁻² of Masnadi-Shirazi &
-// Vasconcelos 2009: with p = (1+e^{2z})⁻¹ it is −4p²(1−p).
+// savageSlope is the slope of the savage loss (1+e^{2z})⁻² of Masnadi-Shirazi & Vasconcelos 2009:
+// with p = (1+e^{2z})⁻¹ it is −4p²(1−p).
 func savageSlope(z float64) float64 {
 	p := sigmoid(-2 * z)
 	return -4 * p * p * sigmoid(2*z)

@@ -6,18 +6,16 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// MarginRisk is the ridge-penalised mean cost of rows with single labels, one
-// class against the rest:
+// MarginRisk is the ridge-penalised mean cost of rows with single labels, one class against the
+// rest:
 //
 //	(1/N)·Σᵢ Σₖ [Yesᵢₖ·ℓ(sᵢₖ) + Noᵢₖ·ℓ(−sᵢₖ)] + (Ridge/2)·‖W‖²,  s = X·W,
 //
-// the costs being those that Costs names for whether row i's label is k. With
-// two classes there is the one column of class 1. ℓ is Loss.Smooth, or its
-// forward correction for a channel.
+// with the costs of Costs for whether row i's label is k. With two classes there is the one column
+// of class 1. ℓ is Loss.Smooth, or its forward correction for a channel.
 //
-// It is convex where the loss is and no cost is negative; see also
-// BackwardCost. Ridge may be replaced between evaluations. Not for concurrent
-// use.
+// It is convex where the loss is and no cost is negative; see also BackwardCost. Ridge may be
+// replaced between evaluations. Not for concurrent use.
 type MarginRisk struct {
 	Ridge float64
 
@@ -30,9 +28,8 @@ type MarginRisk struct {
 	rows  *sweep
 }
 
-// NewMarginRisk checks that costs has one entry a column and y one label a
-// row. Forward, where not nil, asks for the forward correction. Labels outside
-// 0..classes-1 are in no class.
+// NewMarginRisk checks that costs has one entry a column and y one label a row. Forward, where not
+// nil, asks for the forward correction. Labels outside 0..classes-1 are in no class.
 func NewMarginRisk(x *mat.Dense, y []int, classes int, l Loss, costs []ClassCost, forward *Channel) (*MarginRisk, error) {
 	if n := rows(x); n == 0 || n != len(y) || classes < 2 || len(costs) != Columns(classes) {
 		return nil, fmt.Errorf("make margin risk: %d rows with %d labels of %d classes and %d costs do not fit together", n, len(y), classes, len(costs))
@@ -62,8 +59,7 @@ func (r *MarginRisk) Evaluate(w, grad []float64) float64 {
 	return ridged(r.Ridge, w, grad) + r.rows.run(r, w, grad)
 }
 
-// Precondition implements Preconditioned with P = XᵀX/(N·scale) + Ridge·I, the
-// scale being the loss's.
+// Precondition implements Preconditioned with P = XᵀX/(N·scale) + Ridge·I, scale being the loss's.
 func (r *MarginRisk) Precondition(g []float64) { r.rows.precondition(g, r.curve, r.Ridge) }
 
 // SetRidge replaces Ridge.

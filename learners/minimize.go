@@ -8,17 +8,17 @@ import (
 
 // Objective is a differentiable convex function of Dim numbers.
 //
-// Evaluate fills grad (length Dim) with the gradient at w and returns the
-// value. It must not change w or keep either slice. Implementations keep
-// scratch space, so an Objective is not for concurrent use.
+// Evaluate fills grad (length Dim) with the gradient at w and returns the value. It must not change
+// w or keep either slice. Implementations keep scratch space, so an Objective is not for concurrent
+// use.
 type Objective interface {
 	Dim() int
 	Evaluate(w, grad []float64) float64
 }
 
-// Preconditioned is an Objective that knows the rough shape of its Hessian.
-// Precondition overwrites g with P⁻¹g for a fixed symmetric positive definite
-// P; the nearer P is to a multiple of the Hessian, the fewer the iterations.
+// Preconditioned is an Objective that knows the rough shape of its Hessian. Precondition overwrites
+// g with P⁻¹g for a fixed symmetric positive definite P; the nearer P is to a multiple of the
+// Hessian, the fewer the iterations.
 type Preconditioned interface {
 	Objective
 	Precondition(g []float64)
@@ -26,15 +26,14 @@ type Preconditioned interface {
 
 // Settings of Minimize. A zero field means its default.
 type Settings struct {
-	// GradientNorm is the Euclidean norm of the gradient at which to stop;
-	// default 1e-6. For a λ-strongly convex objective the answer is then within
-	// GradientNorm/λ of the minimiser.
+	// GradientNorm is the Euclidean norm of the gradient at which to stop; default 1e-6. For a
+	// λ-strongly convex objective the answer is then within GradientNorm/λ of the minimiser.
 	GradientNorm float64
-	// MaxIterations bounds the number of steps; default 500. One step takes one
-	// evaluation as a rule and at most maxTrials.
+	// MaxIterations bounds the number of steps; default 500. One step takes one evaluation as a
+	// rule and at most maxTrials.
 	MaxIterations int
-	// MaxEvaluations bounds the evaluations, but for those of the last line
-	// search, which are fewer than maxTrials; 0 is no bound of its own.
+	// MaxEvaluations bounds the evaluations, except those of the last line search, fewer than
+	// maxTrials; 0 is no separate bound.
 	MaxEvaluations int
 	// Stop, where not nil, is asked before each step whether to give up.
 	Stop func() bool
@@ -70,10 +69,9 @@ type Report struct {
 	Converged    bool // GradientNorm is at most what was asked for
 }
 
-// Constants of the line search: Nocedal & Wright, Numerical Optimization
-// (2006), §3.1 and §7.2 for the first two; Hager & Zhang, SIAM J. Optim. 16
-// (2005), Eq. 4.1 for the approximate form, which still works where the
-// decrease is below the rounding error of the value.
+// Constants of the line search: Nocedal & Wright, Numerical Optimization (2006), §3.1 and §7.2 for
+// the first two; Hager & Zhang, SIAM J. Optim. 16 (2005), Eq. 4.1 for the approximate form, which
+// still works where the decrease is below the rounding error of the value.
 const (
 	sufficientDecrease = 1e-4
 	sufficientCurve    = 0.9
@@ -82,11 +80,10 @@ const (
 	maxTrials          = 30
 )
 
-// Minimize runs L-BFGS (Liu & Nocedal 1989) on o from start and returns the
-// best point with a Report. It is deterministic and does not change start. A
-// start that is not Dim finite numbers, nil for one, means the origin. It
-// never panics or loops of its own: where no step improves the value any more
-// it returns what it has, with Converged false.
+// Minimize runs L-BFGS (Liu & Nocedal 1989) on o from start and returns the best point with a
+// Report. It is deterministic and does not change start. A start that is not Dim finite numbers,
+// nil for one, means the origin. It never panics or loops of its own: where no step improves the
+// value any more it returns what it has, with Converged false.
 func Minimize(o Objective, start []float64, s Settings) ([]float64, Report) {
 	s = s.orDefault()
 	m := newMinimizer(o, start, s.Memory)
@@ -208,10 +205,9 @@ func (m *minimizer) aim() {
 	}
 }
 
-// search looks along direction, whose slope at w is given and negative, for a
-// point that satisfies the Wolfe conditions, and leaves it in trial. The slope
-// of a convex function along a line only rises, so a bracket and secant steps
-// in it suffice.
+// search looks along direction, whose slope at w is given and negative, for a point that satisfies
+// the Wolfe conditions, and leaves it in trial. The slope of a convex function along a line only
+// rises, so a bracket and secant steps in it suffice.
 func (m *minimizer) search(slope0 float64) bool {
 	length := 1.0
 	if len(m.past) == 0 && m.shape == nil {
@@ -248,9 +244,8 @@ func (m *minimizer) decreased(value, slope, length, slope0 float64) bool {
 		value <= m.value+valueRounding*(1+math.Abs(m.value))
 }
 
-// nextLength is where the secant of the two slopes vanishes, kept well inside
-// the bracket; doubling while there is no upper end, bisecting while its slope
-// is unknown.
+// nextLength is where the secant of the two slopes vanishes, kept well inside the bracket; doubling
+// while there is no upper end, bisecting while its slope is unknown.
 func nextLength(low, lowSlope, high, highSlope float64) float64 {
 	if math.IsInf(high, 1) {
 		return 4 * low
@@ -266,8 +261,8 @@ func nextLength(low, lowSlope, high, highSlope float64) float64 {
 	return low + width*math.Min(0.9, math.Max(0.1, share))
 }
 
-// remember takes the step to trial and stores it, unless rounding has made it
-// useless as a measure of curvature.
+// remember takes the step to trial and stores it, unless rounding made it useless as a measure of
+// curvature.
 func (m *minimizer) remember() {
 	var p pair
 	if len(m.past) == m.memory {

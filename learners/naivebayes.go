@@ -9,10 +9,9 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// NaiveBayes is the naive Bayes learner "naive-bayes" for features of any
-// distribution: each column is cut into bins at its quantiles (an indicator
-// into its two values), and the bins' frequencies within a class are drawn
-// towards their frequencies in all classes by Prior rows' worth, so that a
+// NaiveBayes is the naive Bayes learner "naive-bayes" for features of any distribution: each column
+// is cut into bins at its quantiles (an indicator into its two values), and the bins' frequencies
+// within a class are drawn towards their frequencies in all classes by Prior rows' worth, so that a
 // rare bin says little.
 type NaiveBayes struct {
 	Bins  int     // 2..256, the most a column is cut into
@@ -28,8 +27,7 @@ func (NaiveBayes) Name() string { return "naive-bayes" }
 // Features implements Learner.
 func (NaiveBayes) Features() Features { return Encoded }
 
-// Fit implements Learner; the Model is a *Bayes or a Constant. The rng is not
-// used.
+// Fit implements Learner; the Model is a *Bayes or a Constant. The rng is not used.
 func (b NaiveBayes) Fit(ctx context.Context, x *mat.Dense, y []int, classes int, _ *rand.Rand) (Model, error) {
 	s, err := labelled(x, y, classes)
 	if err != nil {
@@ -72,8 +70,7 @@ type Bayes struct {
 	columns [][]float64 // log P(bin | class), bins × classes, of each column
 }
 
-// Predict implements Model: the class of largest posterior probability, the
-// lowest in a tie.
+// Predict implements Model: the class of largest posterior probability, the lowest in a tie.
 func (b *Bayes) Predict(x *mat.Dense) []int {
 	y := make([]int, rows(x))
 	k := len(b.prior)

@@ -6,15 +6,15 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Recalibration makes scores s (one a column) into those of probabilities:
-// Slope·s + Intercept, whose softmax (two classes: logistic function of the one
-// score) is calibrated as well as an intercept a class and one slope can make it
-// (Platt 1999; for more classes Guo et al. 2017, with intercepts).
+// Recalibration makes scores s (one a column) into those of probabilities: Slope·s + Intercept,
+// whose softmax (two classes: logistic function of the one score) is calibrated as well as an
+// intercept a class and one slope permit (Platt 1999; for more classes Guo et al. 2017, with
+// intercepts).
 type Recalibration struct {
 	Intercept []float64 // one a column
 	Slope     float64
-	// Curvature is the Hessian of the mean log loss in (Intercept, Slope), whose
-	// inverse turns an error of the equations that were solved into one of both.
+	// Curvature is the Hessian of the mean log loss in (Intercept, Slope), whose inverse turns an
+	// error of the solved equations into one of both.
 	Curvature *mat.SymDense
 }
 
@@ -23,22 +23,21 @@ const (
 	recalibrationMost  = 1e3 // a slope beyond it says that the scores separate the classes
 )
 
-// Recalibrate solves, for rows of scores s (N×Columns(classes)) under weights (nil:
-// equal), with p the softmax of Slope·s + Intercept,
+// Recalibrate solves, for rows of scores s (N×Columns(classes)) under weights (nil: equal), with p
+// the softmax of Slope·s + Intercept,
 //
 //	Ê[pₖ] = share[k] for each column k,   Ê[Σₖ pₖsₖ] = along,
 //
-// the equations of the fit by log loss to outcomes of which share and along are the
-// means E[yₖ] and E[Σₖ yₖsₖ]. It is false where they have no solution of slope above
-// 0, such as for scores that are all the same. Of more than two classes the
-// intercepts sum to 0.
+// the equations of the fit by log loss to outcomes of which share and along are the means E[yₖ] and
+// E[Σₖ yₖsₖ]. It is false where they have no solution of slope above 0, such as for equal scores.
+// Of more than two classes the intercepts sum to 0.
 func Recalibrate(s *mat.Dense, weight, share []float64, along float64) (Recalibration, bool) {
 	if rows(s) == 0 {
 		return Recalibration{}, false
 	}
 	n, c := s.Dims()
-	// Newton's method on the convex difference of mean log loss and its target, from
-	// scores divided by their spread, with steps halved until they descend.
+	// Newton's method on the convex difference of mean log loss and its target, from scores divided
+	// by their spread, with steps halved until they descend.
 	spread, total := 0.0, 0.0
 	for i := range n {
 		v := rowWeight(weight, i)
@@ -98,9 +97,9 @@ func Recalibrate(s *mat.Dense, weight, share []float64, along float64) (Recalibr
 	return out, out.Slope > 0 && out.Slope < recalibrationMost
 }
 
-// recalibrationLoss is Ê[log Σ e^{θ·(1,s/spread)}] − ⟨target, θ⟩, its gradient and
-// Hessian in θ = (intercepts, slope·spread). A little ridge holds the intercepts of
-// more than two classes to a sum of 0, where it changes nothing.
+// recalibrationLoss is Ê[log Σ e^{θ·(1,s/spread)}] − ⟨target, θ⟩, its gradient and Hessian in θ =
+// (intercepts, slope·spread). A little ridge holds the intercepts of more than two classes to a sum
+// of 0, where it changes nothing.
 func recalibrationLoss(s *mat.Dense, weight, target, theta []float64, spread float64) (float64, []float64, *mat.SymDense) {
 	n, c := s.Dims()
 	value, gradient, hessian := 0.0, make([]float64, c+1), mat.NewSymDense(c+1, nil)

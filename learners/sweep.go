@@ -9,21 +9,20 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// blockRows is how many rows are scored at a time: few enough that a block is
-// still in the nearest caches when the gradient needs it again, and fewer than
-// the four 64-row tiles at which gonum would start goroutines.
+// blockRows are scored at a time: few enough that a block is still in the nearest caches when the
+// gradient needs it again, and fewer than the four 64-row tiles at which gonum would start
+// goroutines.
 const blockRows = 128
 
 // rowLoss is the part of a risk that differs: the loss of one row.
 type rowLoss interface {
-	// row returns the loss of row i, its weight included, and overwrites the C
-	// scores with the derivative by each.
+	// row returns the weighted loss of row i, and overwrites the C scores with the derivative by
+	// each.
 	row(i int, scores []float64) float64
 }
 
-// sweep is the part of a risk that is the same: a weighted mean over rows of a
-// loss of linear scores, its gradient, and a preconditioner. It belongs to one
-// matrix and one vector of weights.
+// sweep is the common part of risks: a weighted mean over rows of a loss of linear scores, its
+// gradient, and a preconditioner. It belongs to one matrix and one vector of weights.
 type sweep struct {
 	x       blas64.General // N×d
 	weight  []float64      // v, nil for 1 each
@@ -124,15 +123,15 @@ func (s *sweep) collect(block blas64.General, slopes []float64) {
 		1, blas64.General{Rows: c, Cols: d, Stride: d, Data: s.grad})
 }
 
-// worthFactoring: a factor of the Gram matrix costs N·d² + d³/3, a sweep
-// 4·N·d·C. With few rows and many features it does not pay.
+// worthFactoring compares costs: a factor of the Gram matrix takes N·d² + d³/3, a sweep 4·N·d·C.
+// With few rows and many features it does not pay.
 func (s *sweep) worthFactoring() bool {
 	n, d := s.x.Rows, s.x.Cols
 	return d <= 64 || d <= 512 && n >= 4*d
 }
 
-// precondition overwrites g (d×C) with P⁻¹g, P = curve·Σv·x·xᵀ/Σv + ridge·I,
-// curve being a typical second derivative of the loss by a score.
+// precondition overwrites g (d×C) with P⁻¹g, P = curve·Σv·x·xᵀ/Σv + ridge·I, curve being a typical
+// second derivative of the loss by a score.
 func (s *sweep) precondition(g []float64, curve, ridge float64) {
 	if !s.worthFactoring() {
 		return
@@ -154,8 +153,8 @@ func (s *sweep) precondition(g []float64, curve, ridge float64) {
 	blas64.Trsm(blas.Left, blas.NoTrans, 1, s.factor, m)
 }
 
-// nullShare keeps P positive definite where there is no ridge: a direction
-// that no row has gets this share of the mean curvature.
+// nullShare keeps P positive definite without ridge: a direction that no row has gets this share of
+// the mean curvature.
 const nullShare = 1e-7
 
 func (s *sweep) refactor(curve, ridge float64) {

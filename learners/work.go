@@ -5,8 +5,7 @@ import (
 	"math"
 )
 
-// Size is what is public about a training: how much there is, nothing of what
-// it says.
+// Size is the public size of a training, nothing of its content.
 type Size struct {
 	Rows    int // to learn from, at most
 	Mapped  int // columns of mapped features
@@ -15,18 +14,17 @@ type Size struct {
 	Votes   int // rows to predict
 }
 
-// Work bounds the steps that it takes to fit the named learner and to predict,
-// whatever the rows say; a step is about a multiplication and an addition of
-// numbers in a cache, Reference's unit. The factors were set by measuring the
-// slowest rows of TestWorkBoundsTime.
+// Work bounds the steps of fitting the named learner and predicting, whatever the rows say; a step
+// is about a multiplication and an addition of numbers in a cache, Reference's unit. The factors
+// were set by measuring the slowest rows of TestWorkBoundsTime.
 //
-// The bounds follow from what each learner does at most:
-//   - softmax, svm: of every ridge and fold tuningEvaluations, then
-//     fitEvaluations, and one line search more each; an evaluation reads every
-//     row once, the minimiser's own work is Memory vectors and a factor a step.
+// The bounds follow from each learner's most work:
+//   - softmax, svm: of every ridge and fold tuningEvaluations, then fitEvaluations, and one line
+//     search more each; an evaluation reads every row once, the minimiser's own work is Memory
+//     vectors and a factor a step.
 //   - knn: all pairs of rows twice, with the longest list of neighbours.
-//   - cart, forest: at every level each row in each column; in each node, of
-//     which there are at most 2^(depth+1) and twice as many as rows, each bin.
+//   - cart, forest: at every level each row in each column; in each node, of which there are at
+//     most 2^(depth+1) and twice as many as rows, each bin.
 //   - naive-bayes: one pass.
 func Work(name string, s Size) (float64, error) {
 	if name == Mixed {
@@ -85,7 +83,7 @@ func (s Size) neighbours() float64 {
 	return n * (n + float64(s.Votes)) * (d + 8 + 6*list)
 }
 
-// binned is the work of cutting columns into bins, so many times.
+// binned is the work of cutting columns into bins, repeated times times.
 func (s Size) binned(times float64) float64 {
 	n, d := s.rows(), float64(s.Encoded)
 	return times*n*d*(48*math.Log2(n+1)+96) + 512*d
@@ -99,8 +97,8 @@ func (s Size) trees(trees, depth, leaf int) float64 {
 	return s.binned(1) + t*levels*n*(24*d+48) + t*nodes*(d*treeBins*k*4+8*k) + float64(s.Votes)*t*(levels*4+k)
 }
 
-// Reference does so many steps of the kinds that learners are made of, on made
-// data, so that a caller with a clock can tell how long a step takes here.
+// Reference does a number of steps of the learners' kinds on made data, so that a caller with a
+// clock can time a step here.
 func Reference() (steps float64) {
 	const n, d, classes = 256, 24, 4
 	x, count := make([]float64, n*d), make([]int, treeBins*classes)

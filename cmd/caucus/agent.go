@@ -87,10 +87,7 @@ fingerprint of your key to the operator, who reads you the coordinator's.`,
 				return err
 			}
 			document := map[string]string{"party": who.Name, "state": config.State}
-			return a.print(document, func(w io.Writer) error {
-				_, err := fmt.Fprintf(w, "enrolled as %s; see what is still to do with: caucus agent check --config %s\n", who.Name, a.config)
-				return err
-			})
+			return a.say(document, "enrolled as %s; see what is still to do with: caucus agent check --config %s\n", who.Name, a.config)
 		},
 	}
 	f := cmd.Flags()
@@ -119,14 +116,10 @@ func (a *agentCommand) join(cmd *cobra.Command, config agent.Config, token, name
 		State  string `json:"state"`
 		Before bool   `json:"enrolled_before,omitempty"`
 	}{who.Name, config.State, before}
-	return a.print(document, func(w io.Writer) error {
-		if before {
-			_, err := fmt.Fprintf(w, "is enrolled as %s already; nothing was changed\n", who.Name)
-			return err
-		}
-		_, err := fmt.Fprintf(w, "enrolled as %s; see what is still to do with: caucus agent check --config %s\n", who.Name, a.config)
-		return err
-	})
+	if before {
+		return a.say(document, "is enrolled as %s already; nothing was changed\n", who.Name)
+	}
+	return a.say(document, "enrolled as %s; see what is still to do with: caucus agent check --config %s\n", who.Name, a.config)
 }
 
 // maxInvitation bounds the read of an invitation: a key, a certificate and an address.

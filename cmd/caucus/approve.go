@@ -67,10 +67,7 @@ hands the key is in.`,
 				return err
 			}
 			document := map[string]string{"name": args[0], "public_key": string(text), "file": out}
-			return a.print(document, func(w io.Writer) error {
-				_, err := fmt.Fprintf(w, "key in %s; a line for approvers: in the agent's policy:\n    %s: %s\n", out, args[0], text)
-				return err
-			})
+			return a.say(document, "key in %s; a line for approvers: in the agent's policy:\n    %s: %s\n", out, args[0], text)
 		},
 	}
 	cmd.Flags().StringVar(&out, "out", "", "file for the key (default NAME.key)")
@@ -155,10 +152,7 @@ somebody carries (agent answer): get that file back.`,
 			if err != nil {
 				return err
 			}
-			return a.print(r, func(w io.Writer) error {
-				_, err := fmt.Fprintf(w, "%s (%s) is %s\n", agent.Printable(r.Study), r.Plan.String()[:16], r.Refused)
-				return err
-			})
+			return a.say(r, "%s (%s) is %s\n", agent.Printable(r.Study), r.Plan.String()[:16], r.Refused)
 		},
 	}
 	cmd.Flags().StringVar(&reason, "reason", "", "why, for this site's own records")

@@ -13,6 +13,7 @@ import (
 
 	"caucus/coordinator"
 	"caucus/coordinator/folder"
+	"caucus/protocol"
 )
 
 // Tests replace these: checkpoint is called between the effects of a daemon, where tests kill the
@@ -56,10 +57,7 @@ found out and releases nothing twice.`,
 				Profile string `json:"profile"`
 				Head    string `json:"head"`
 			}{o.Dir, filepath.Join(o.Dir, folder.ConfigFile), filepath.Join(o.Dir, folder.OperatorFile), o.HeadFile()}
-			return c.print(document, func(w io.Writer) error {
-				_, err := fmt.Fprintf(w, "configuration  %s\nprofile        %s\nhead           %s (leave it out of backups)\nstart it with: caucus coordinator run --dir %s\n", document.Config, document.Profile, document.Head, o.Dir)
-				return err
-			})
+			return c.say(document, "configuration  %s\nprofile        %s\nhead           %s (leave it out of backups)\nstart it with: caucus coordinator run --dir %s\n", document.Config, document.Profile, document.Head, o.Dir)
 		},
 	}
 	f := cmd.Flags()
@@ -117,12 +115,7 @@ clock that jumped, or that went on for long while the coordinator was stopped, i
 believed: no study is sealed by it until it agrees again with the time that has
 passed, or an operator vouches for it.`,
 		Args: noArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			client, err := o.dial(cmd.Context())
-			if err != nil {
-				return err
-			}
-			defer client.Close()
+		RunE: o.dialled(func(cmd *cobra.Command, _ []string, client *protocol.Client) error {
 			report, err := client.Clock(cmd.Context(), vouch)
 			if err != nil {
 				return err
@@ -141,7 +134,7 @@ passed, or an operator vouches for it.`,
 				_, err := fmt.Fprintf(w, "it is not believed: %s\n", report.Doubt)
 				return err
 			})
-		},
+		}),
 	}
 	cmd.Flags().BoolVar(&vouch, "vouch", false, "say that the coordinator's clock is right")
 	return o.flag(cmd)

@@ -36,10 +36,7 @@ times.`,
 			document := struct {
 				Signer string `json:"signer"`
 			}{key.String()}
-			return c.print(document, func(w io.Writer) error {
-				_, err := fmt.Fprintf(w, "new signing key  %s\nback the folder up now: an older backup has keys that are deleted\n", document.Signer)
-				return err
-			})
+			return c.say(document, "new signing key  %s\nback the folder up now: an older backup has keys that are deleted\n", document.Signer)
 		},
 	}
 	cmd.Flags().StringVar(&dir, "dir", "", "the coordinator's folder")
@@ -65,10 +62,7 @@ folder is not in it, and must not be put back with it: it tells how old a backup
 			if err != nil {
 				return err
 			}
-			return c.print(report, func(w io.Writer) error {
-				_, err := fmt.Fprintf(w, "%d files in %s\nledger head %s\n", len(report.Files), out, report.Ledger)
-				return err
-			})
+			return c.say(report, "%d files in %s\nledger head %s\n", len(report.Files), out, report.Ledger)
 		},
 	}
 	cmd.Flags().StringVar(&dir, "dir", "", "the coordinator's folder")

@@ -23,10 +23,7 @@ func (a *agentCommand) enrolRequest(config agent.Config, out string) error {
 	if err := protocol.WriteCarried(out, protocol.RequestFile, file); err != nil {
 		return err
 	}
-	return a.print(map[string]string{"file": out, "key": string(key)}, func(w io.Writer) error {
-		_, err := fmt.Fprintf(w, "wrote %s: have it carried to the coordinator's operator\nkey %s: read this to the operator yourself\n", out, key)
-		return err
-	})
+	return a.say(map[string]string{"file": out, "key": string(key)}, "wrote %s: have it carried to the coordinator's operator\nkey %s: read this to the operator yourself\n", out, key)
 }
 
 // enrolAccept makes an agent's identity from the coordinator's carried answer.
@@ -42,10 +39,7 @@ func (a *agentCommand) enrolAccept(stdin io.Reader, config agent.Config, name, c
 	if err != nil {
 		return err
 	}
-	return a.print(map[string]string{"party": who.Name, "state": config.State}, func(w io.Writer) error {
-		_, err := fmt.Fprintf(w, "enrolled as %s; next: caucus agent source declare, then caucus agent answer PACK\n", who.Name)
-		return err
-	})
+	return a.say(map[string]string{"party": who.Name, "state": config.State}, "enrolled as %s; next: caucus agent source declare, then caucus agent answer PACK\n", who.Name)
 }
 
 // certify has the coordinator certify a carried request.
@@ -79,10 +73,7 @@ func (o *operator) certify(cmd *cobra.Command, name, request, key, out string) e
 	if err := protocol.WriteCarried(out, protocol.EnrolmentFile, answer); err != nil {
 		return err
 	}
-	return o.print(map[string]string{"name": name, "file": out, "coordinator": string(coordinator)}, func(w io.Writer) error {
-		_, err := fmt.Fprintf(w, "wrote %s: have it carried to %s\ncoordinator %s: read this to %s yourself\n", out, name, coordinator, name)
-		return err
-	})
+	return o.say(map[string]string{"name": name, "file": out, "coordinator": string(coordinator)}, "wrote %s: have it carried to %s\ncoordinator %s: read this to %s yourself\n", out, name, coordinator, name)
 }
 
 func (o *operator) packStudy() *cobra.Command {
@@ -129,10 +120,7 @@ carry it. Pack it again whenever something changed.`,
 				Bytes   int             `json:"bytes"`
 				Parties []study.PartyID `json:"parties"`
 			}{s.Name, s.Hash, s.State, out, len(file), of}
-			return o.print(document, func(w io.Writer) error {
-				_, err := fmt.Fprintf(w, "wrote %s: study %s, %s, for %s\n", out, s.Name, s.State, counted(len(of), "parties"))
-				return err
-			})
+			return o.say(document, "wrote %s: study %s, %s, for %s\n", out, s.Name, s.State, counted(len(of), "parties"))
 		},
 	}
 	cmd.Flags().StringVar(&out, "out", "", "file to write")
@@ -175,17 +163,14 @@ holds the receipt too.`,
 				protocol.Accepted
 				Receipt string `json:"receipt,omitempty"`
 			}{accepted, receipt}
-			return o.print(document, func(w io.Writer) error {
-				said := "its contribution is in"
-				if accepted.Declined {
-					said = "it takes no part"
-				}
-				if receipt != "" {
-					said += "; wrote " + receipt + ": have it carried back"
-				}
-				_, err := fmt.Fprintf(w, "%s answers study %s: %s\n", accepted.Party, accepted.Name, said)
-				return err
-			})
+			said := "its contribution is in"
+			if accepted.Declined {
+				said = "it takes no part"
+			}
+			if receipt != "" {
+				said += "; wrote " + receipt + ": have it carried back"
+			}
+			return o.say(document, "%s answers study %s: %s\n", accepted.Party, accepted.Name, said)
 		},
 	}
 	cmd.Flags().StringVar(&receipt, "receipt", "", "file to write the receipt to")
@@ -217,22 +202,17 @@ func (a *agentCommand) printAnswered(r agent.Answered, out string) error {
 		d.File = out
 	}
 	r.Study, r.Why = agent.Printable(r.Study), agent.Printable(strings.TrimSpace(r.Why)) // the coordinator's words are in it
-	return a.print(d, func(w io.Writer) error {
-		if r.Declined {
-			_, err := fmt.Fprintf(w, "this site takes no part in study %s: %s\nwrote %s, which tells the coordinator so, and no reason: have it carried, or mend it here and answer again\n", r.Study, r.Why, out)
-			return err
-		}
-		if r.Wrote {
-			_, err := fmt.Fprintf(w, "wrote %s: have it carried to the coordinator's operator\n", out)
-			return err
-		}
-		said := fmt.Sprintf("study %s: %s", r.Study, r.Progress)
-		if r.Why != "" {
-			said += ": " + r.Why
-		}
-		_, err := fmt.Fprintln(w, said)
-		return err
-	})
+	if r.Declined {
+		return a.say(d, "this site takes no part in study %s: %s\nwrote %s, which tells the coordinator so, and no reason: have it carried, or mend it here and answer again\n", r.Study, r.Why, out)
+	}
+	if r.Wrote {
+		return a.say(d, "wrote %s: have it carried to the coordinator's operator\n", out)
+	}
+	said := fmt.Sprintf("study %s: %s", r.Study, r.Progress)
+	if r.Why != "" {
+		said += ": " + r.Why
+	}
+	return a.say(d, "%s\n", said)
 }
 
 func (a *agentCommand) answer() *cobra.Command {

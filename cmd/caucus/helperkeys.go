@@ -54,14 +54,10 @@ be made.`,
 				if err != nil {
 					return err
 				}
-				return c.print(map[string]bool{"behind": behind}, func(w io.Writer) error {
-					if !behind {
-						_, err := fmt.Fprintln(w, "nothing is missing: what is kept of shares is not behind its head file")
-						return err
-					}
-					_, err := fmt.Fprintln(w, "studies with noise by aggregators that were under way fail; new ones can be made")
-					return err
-				})
+				if !behind {
+					return c.say(map[string]bool{"behind": behind}, "nothing is missing: what is kept of shares is not behind its head file\n")
+				}
+				return c.say(map[string]bool{"behind": behind}, "studies with noise by aggregators that were under way fail; new ones can be made\n")
 			}
 			r, err := folder.MakeHelper(dir, address, key)
 			if err != nil {

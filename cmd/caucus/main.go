@@ -67,6 +67,15 @@ func (c *console) print(document any, text func(io.Writer) error) error {
 	return nil
 }
 
+// say prints a document whose text is one format.
+func (c *console) say(document any, format string, args ...any) error {
+	text := fmt.Sprintf(format, args...)
+	return c.print(document, func(w io.Writer) error {
+		_, err := io.WriteString(w, text)
+		return err
+	})
+}
+
 // note writes a line for people, never into a document.
 func (c *console) note(format string, args ...any) {
 	fmt.Fprintf(plainWriter{c.err}, format+"\n", args...)

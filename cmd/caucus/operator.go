@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -78,6 +77,18 @@ func (o *operator) dial(ctx context.Context) (*protocol.Client, error) {
 	return protocol.Dial(renewed, options)
 }
 
+// dialled makes a command of a call to the coordinator.
+func (o *operator) dialled(call func(*cobra.Command, []string, *protocol.Client) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		client, err := o.dial(cmd.Context())
+		if err != nil {
+			return err
+		}
+		defer client.Close()
+		return call(cmd, args, client)
+	}
+}
+
 // enrolOperator turns an operator's invitation into a profile.
 func (c *console) enrolOperator(cmd *cobra.Command, invitation, out string) error {
 	text, err := readSecret(cmd.InOrStdin(), invitation)
@@ -119,10 +130,7 @@ func (c *console) enrolOperator(cmd *cobra.Command, invitation, out string) erro
 
 func (c *console) printProfile(name, file string) error {
 	document := map[string]string{"operator": name, "profile": file}
-	return c.print(document, func(w io.Writer) error {
-		_, err := fmt.Fprintf(w, "profile of operator %s in %s\n", name, file)
-		return err
-	})
+	return c.say(document, "profile of operator %s in %s\n", name, file)
 }
 
 // mayReplace refuses to overwrite anything but the same operator's profile.

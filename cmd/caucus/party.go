@@ -179,12 +179,7 @@ func (o *operator) revoke() *cobra.Command {
 		Example: `  caucus party revoke st-mary
   caucus party revoke kq3v8s2m --members`,
 		Args: one("party revoke", "NAME_OR_TOKEN"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			client, err := o.dial(cmd.Context())
-			if err != nil {
-				return err
-			}
-			defer client.Close()
+		RunE: o.dialled(func(cmd *cobra.Command, args []string, client *protocol.Client) error {
 			all, err := client.Tokens(cmd.Context())
 			if err != nil {
 				return err
@@ -203,11 +198,8 @@ func (o *operator) revoke() *cobra.Command {
 			case err != nil:
 				return err
 			}
-			return o.print(map[string]string{"revoked": args[0]}, func(w io.Writer) error {
-				_, err := fmt.Fprintf(w, "revoked %s\n", args[0])
-				return err
-			})
-		},
+			return o.say(map[string]string{"revoked": args[0]}, "revoked %s\n", args[0])
+		}),
 	}
 	cmd.Flags().BoolVar(&members, "members", false, "of a join token: also end the certificates of all members that came by it")
 	return cmd

@@ -124,14 +124,10 @@ func (o *operator) printRevoked(token string, revoked []string, members bool) er
 		Token   string   `json:"token"`
 		Members []string `json:"members"`
 	}{token, append([]string{}, revoked...)}
-	return o.print(document, func(w io.Writer) error {
-		if !members {
-			_, err := fmt.Fprintf(w, "revoked join token %s; who came by it stays: caucus party list --token %s\n", token, token)
-			return err
-		}
-		_, err := fmt.Fprintf(w, "revoked join token %s and %d members: %s\n", token, len(revoked), strings.Join(revoked, ", "))
-		return err
-	})
+	if !members {
+		return o.say(document, "revoked join token %s; who came by it stays: caucus party list --token %s\n", token, token)
+	}
+	return o.say(document, "revoked join token %s and %d members: %s\n", token, len(revoked), strings.Join(revoked, ", "))
 }
 
 // label shows and sets a party's labels.
@@ -167,14 +163,10 @@ public: whoever sees a roster knows by what it was chosen.`,
 				Party  string          `json:"party"`
 				Labels protocol.Labels `json:"labels"`
 			}{args[0], labels}
-			return o.print(document, func(w io.Writer) error {
-				if len(labels) == 0 {
-					_, err := fmt.Fprintf(w, "%s has no labels\n", args[0])
-					return err
-				}
-				_, err := fmt.Fprintf(w, "%s: %s\n", args[0], labels)
-				return err
-			})
+			if len(labels) == 0 {
+				return o.say(document, "%s has no labels\n", args[0])
+			}
+			return o.say(document, "%s: %s\n", args[0], labels)
 		},
 	}
 }

@@ -97,10 +97,7 @@ margins tell; see caucus simulate classify --pool.`,
 			if err := c.write(out, table.WriteCSV); err != nil {
 				return err
 			}
-			return c.print(doc, func(w io.Writer) error {
-				_, err := fmt.Fprintf(w, "wrote %s to %s, drawn from %s\n", counted(rows, "rows"), out, doc.From)
-				return err
-			})
+			return c.say(doc, "wrote %s to %s, drawn from %s\n", counted(rows, "rows"), out, doc.From)
 		},
 	}
 	f := cmd.Flags()

@@ -23,12 +23,7 @@ func newStudy(c *console) *cobra.Command {
 func (o *operator) listStudies() *cobra.Command {
 	return &cobra.Command{
 		Use: "list", Short: "List studies", Args: noArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			client, err := o.dial(cmd.Context())
-			if err != nil {
-				return err
-			}
-			defer client.Close()
+		RunE: o.dialled(func(cmd *cobra.Command, _ []string, client *protocol.Client) error {
 			listing, err := client.Studies(cmd.Context())
 			if err != nil {
 				return err
@@ -43,7 +38,7 @@ func (o *operator) listStudies() *cobra.Command {
 				}
 				return t.render()
 			})
-		},
+		}),
 	}
 }
 
@@ -109,18 +104,13 @@ func names0(list []string) []string {
 func (o *operator) about(verb, short string, do func(context.Context, *protocol.Client, string) (protocol.Study, error)) *cobra.Command {
 	return &cobra.Command{
 		Use: verb + " STUDY", Short: short, Args: one("study "+verb, "STUDY"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			client, err := o.dial(cmd.Context())
-			if err != nil {
-				return err
-			}
-			defer client.Close()
+		RunE: o.dialled(func(cmd *cobra.Command, args []string, client *protocol.Client) error {
 			s, err := do(cmd.Context(), client, args[0])
 			if err != nil {
 				return err
 			}
 			return o.printStudy(s)
-		},
+		}),
 	}
 }
 
@@ -237,12 +227,7 @@ holds. With --out FILE, and with --json, it is one file: the release with its
 manifest, the signature, and the key that made it. caucus release uses it and checks
 all of it.`,
 		Args: one("study result", "STUDY"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			client, err := o.dial(cmd.Context())
-			if err != nil {
-				return err
-			}
-			defer client.Close()
+		RunE: o.dialled(func(cmd *cobra.Command, args []string, client *protocol.Client) error {
 			r, err := client.Release(cmd.Context(), args[0])
 			if errors.Is(err, study.ErrForm) && out != "" {
 				if err := o.writeSigned(out, r); err != nil {
@@ -273,7 +258,7 @@ all of it.`,
 			return o.print(r, func(w io.Writer) error {
 				return describeRelease(w, r.Release)
 			})
-		},
+		}),
 	}
 	cmd.Flags().StringVar(&out, "out", "", "write the signed release to this file")
 	writes(cmd.Flags(), "out", ".json")

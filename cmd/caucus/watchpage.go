@@ -25,10 +25,7 @@ func (c *console) printLink(dir, address string) error {
 	} else {
 		c.note("opens once, within ten minutes, on this machine; elsewhere, carry the port over first: ssh -L %s:%s", address, address)
 	}
-	return c.print(map[string]string{"link": link}, func(w io.Writer) error {
-		_, err := fmt.Fprintln(w, link)
-		return err
-	})
+	return c.say(map[string]string{"link": link}, "%s\n", link)
 }
 
 func newCoordinatorPage(c *console) *cobra.Command {

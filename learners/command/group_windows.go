@@ -5,12 +5,12 @@ import (
 	"strconv"
 )
 
-// ownGroup: a process on Windows knows whose child it is.
+// ownGroup does nothing: Windows tracks child processes.
 func ownGroup(cmd *exec.Cmd) {
 	cmd.Cancel = func() error { return killGroup(cmd) }
 }
 
-// killGroup ends the program and what it started.
+// killGroup ends the program and its children.
 func killGroup(cmd *exec.Cmd) error {
 	if cmd.Process == nil || cmd.ProcessState != nil { // not started, or gone
 		return nil

@@ -4,8 +4,8 @@ package command
 
 import "slices"
 
-// LimitsMemory says whether Program.Memory is held here.
+// LimitsMemory says whether Program.Memory is enforced here.
 const LimitsMemory = false
 
-// limited is the command line; nothing here limits its memory.
+// limited is the command line without a memory limit.
 func (p Program) limited() []string { return slices.Clone(p.Command) }

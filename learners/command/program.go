@@ -21,43 +21,39 @@ import (
 	"caucus/dataset"
 )
 
-// Program is a command line, of a classifier (Vote) or of what scores records (Score), and
-// its limits. The zero value of a limit is its default.
+// Program is a command line of a classifier (Vote) or a scorer (Score), with limits. The zero value
+// of a limit is its default.
 type Program struct {
-	// Command is the program and its first arguments; the paths of its files
-	// follow. A name without a folder is looked for where programs are.
+	// Command is the program and its first arguments; its files' paths follow. A name without a
+	// folder is looked up on the path.
 	Command []string
-	// Timeout is the longest it may take; 0 is DefaultTimeout.
+	// Timeout bounds its run; 0 is DefaultTimeout.
 	Timeout time.Duration
-	// Memory is the most bytes that each of its processes may have; 0 is
-	// DefaultMemory. It is held on Linux only (LimitsMemory).
+	// Memory bounds the bytes of each of its processes on Linux (LimitsMemory); 0 is DefaultMemory.
 	Memory int64
-	// Dir is where it is run, "" for this process's folder; names of files in Command
-	// are relative to it.
+	// Dir is its working folder, "" for this process's; file names in Command are relative to it.
 	Dir string
-	// Scratch is the folder below which its files lie while it runs; "" is the
-	// system's for temporary files.
+	// Scratch is the folder for its files while it runs; "" is the system's temporary one.
 	Scratch string
 }
 
-// The limits of a program for which nobody says others: what a gradient boosting of
-// 100,000 records in 100 columns takes, several times.
+// Default limits: several times a gradient boosting of 100,000 records in 100 columns.
 const (
 	DefaultTimeout = 10 * time.Minute
 	DefaultMemory  = 4 << 30
 )
 
-// Names of the files that a program is given, in the order of its arguments.
+// Names of a program's files, in the order of its arguments.
 const (
 	recordsFile = "records.csv"
 	poolFile    = "pool.csv"
 	schemaFile  = "schema.json"
 )
 
-// grace is how long what a killed program left open is waited for.
+// grace bounds the wait for what a killed program left open.
 const grace = 2 * time.Second
 
-// Limit is the longest that Vote or Score takes beside writing and reading files.
+// Limit bounds Vote and Score, without writing and reading files.
 func (p Program) Limit() time.Duration { return cmp.Or(p.Timeout, DefaultTimeout) + 2*grace }
 
 // Validate says what is wrong and what to do.
@@ -73,7 +69,7 @@ func (p Program) Validate() error {
 	return nil
 }
 
-// Find says where the program lies, or that it is not there.
+// Find returns the program's path, or an error if it is absent.
 func (p Program) Find() (string, error) {
 	if err := p.Validate(); err != nil {
 		return "", err
@@ -92,26 +88,25 @@ func (p Program) Find() (string, error) {
 	return path, nil
 }
 
-// Vote runs the program on labelled records (N×Dim encoded) and the rows of a pool
-// (as wide), and returns its class for each row, 0..K-1.
+// Vote runs the program on labelled records (N×Dim encoded) and the rows of a pool (as wide), and
+// returns its class for each row, 0..K-1.
 //
-// It is run in Dir as Command RECORDS POOL SCHEMA, paths of three files:
-//   - RECORDS is CSV (comma, quotes where needed, UTF-8): a header, the schema's
-//     feature columns in its order, last the label column; one labelled record a line.
+// It runs in Dir as Command RECORDS POOL SCHEMA, paths of three files:
+//   - RECORDS is CSV (comma, quotes where needed, UTF-8): a header, the schema's feature columns in
+//     its order, last the label column; one labelled record a line.
 //   - POOL is CSV with the same columns but for the label; one row a line.
-//   - SCHEMA is JSON: {"label": {"column", "classes"}, "features": [{"column", "kind":
-//     "numeric", "min", "max"}, {"column", "kind": "categorical", "levels"}]}, with all
-//     classes and levels, also those that no record has.
+//   - SCHEMA is JSON: {"label": {"column", "classes"}, "features": [{"column", "kind": "numeric",
+//     "min", "max"}, {"column", "kind": "categorical", "levels"}]}, with all classes and levels,
+//     also those that no record has.
 //
-// A number is in the schema's unit, cut to its bounds and rounded to five digits of
-// them; one that is missing is empty where the schema keeps that (missing: true), else
-// in the middle. A text is one of its levels or "other".
+// A number is in the schema's unit, cut to its bounds and rounded to five digits of them; a missing
+// one is empty where the schema keeps that (missing: true), else in the middle. A text is one of
+// its levels or "other".
 //
-// It answers on its standard output, one line for each row of the pool, in order: the
-// class by its name in the schema. With another number of lines, another text, an exit
-// code but 0 or after its time there is no answer, and the error says why; what it
-// wrote to its standard error last is in it. It may hold what the records hold: it is
-// for the eyes of whose records they are.
+// It answers on its standard output, one line for each row of the pool, in order: the class by its
+// name in the schema. Another number of lines, another text, an exit code but 0 or a timeout is an
+// error that says so with the end of its standard error. The error may hold what the records hold:
+// show it only to their owner.
 func (p Program) Vote(ctx context.Context, s dataset.Schema, labelled *dataset.Records, rows *mat.Dense) ([]int, error) {
 	n, _ := rows.Dims()
 	answer, err := p.ask(ctx, "classifier", longest(s.Classes(), n), func(dir string) error {
@@ -123,9 +118,8 @@ func (p Program) Vote(ctx context.Context, s dataset.Schema, labelled *dataset.R
 	return parse(answer, s.Classes(), n)
 }
 
-// ask runs the program on files that write writes into a folder of their own, which is
-// gone afterwards, and returns its answer, of at most so many bytes. What is its name in
-// errors.
+// ask runs the program on files that write puts into a fresh folder, removed afterwards, and
+// returns its answer of at most most bytes. what is its name in errors.
 func (p Program) ask(ctx context.Context, what string, most int, write func(dir string) error, files ...string) (answer []byte, err error) {
 	dir, err := os.MkdirTemp(p.Scratch, what+"-")
 	if err != nil {
@@ -145,7 +139,6 @@ func (p Program) ask(ctx context.Context, what string, most int, write func(dir 
 	return answer, nil
 }
 
-// write writes the program's files.
 func write(dir string, s dataset.Schema, labelled *dataset.Records, rows *mat.Dense) error {
 	s.Missing = "" // an empty cell, whatever the site writes
 	var label []string
@@ -170,8 +163,7 @@ func writeSchema(dir string, s dataset.Schema) error {
 	return os.WriteFile(filepath.Join(dir, schemaFile), append(text, '\n'), 0o600)
 }
 
-// told is a schema as a program reads it: one feature for each column, with every
-// level that a cell may have.
+// told is a schema as a program reads it: one feature for each column, with every possible level.
 func told(s dataset.Schema) (out struct {
 	Label struct {
 		Column  string   `json:"column"`
@@ -197,11 +189,10 @@ func told(s dataset.Schema) (out struct {
 	return out
 }
 
-// other is how dataset.Schema.Decode writes a text that is no level.
+// other is dataset.Schema.Decode's word for an unknown text.
 const other = "other"
 
-// writeCSV writes encoded rows as the schema's columns, and one more where it has a
-// name.
+// writeCSV writes encoded rows as the schema's columns, and one more if it is named.
 func writeCSV(path string, s dataset.Schema, x *mat.Dense, last string, cells []string) (err error) {
 	table, err := s.Decode(x)
 	if err != nil {
@@ -243,8 +234,8 @@ func writeCSV(path string, s dataset.Schema, x *mat.Dense, last string, cells []
 	return out.Error()
 }
 
-// run returns what the program wrote to its standard output, at most so many bytes; its
-// arguments are files of a folder.
+// run returns at most most bytes of the program's standard output; its arguments are files of a
+// folder.
 func (p Program) run(ctx context.Context, dir string, most int, files ...string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, cmp.Or(p.Timeout, DefaultTimeout))
 	defer cancel()
@@ -278,7 +269,7 @@ func (p Program) run(ctx context.Context, dir string, most int, files ...string)
 	return answer.text, nil
 }
 
-// environment is what a program is told beside its arguments.
+// environment is the program's environment.
 func environment(scratch string) []string {
 	out := []string{"TMPDIR=" + scratch, "TMP=" + scratch, "TEMP=" + scratch}
 	for _, name := range []string{"PATH", "HOME", "LANG", "LC_ALL", "SYSTEMROOT", "PATHEXT", "USERPROFILE"} {
@@ -289,7 +280,7 @@ func environment(scratch string) []string {
 	return out
 }
 
-// failure says why there is no answer, and what the program said last.
+// failure explains a missing answer, with the program's last words.
 func failure(err error, said []byte) error {
 	text := strings.TrimSpace(strings.ToValidUTF8(string(said), "?"))
 	if text == "" {
@@ -298,8 +289,8 @@ func failure(err error, said []byte) error {
 	return fmt.Errorf("%w; it said: %s", err, text)
 }
 
-// longest is the most bytes that an answer has: a class, quotes and a line's end for
-// each row, and as much again for an end without a row.
+// longest bounds an answer's bytes: a class, quotes and a line's end for each row, and as much
+// again for an end without a row.
 func longest(classes []string, rows int) int {
 	most := 0
 	for _, c := range classes {
@@ -330,7 +321,7 @@ func parse(answer []byte, classes []string, rows int) ([]int, error) {
 	return votes, nil
 }
 
-// linesOf are an answer's; an end after the last is none more.
+// linesOf are an answer's lines, without an empty last one.
 func linesOf(answer []byte) [][]byte {
 	lines := bytes.Split(answer, []byte("\n"))
 	if n := len(lines); len(lines[n-1]) == 0 {
@@ -339,8 +330,7 @@ func linesOf(answer []byte) [][]byte {
 	return lines
 }
 
-// kept keeps the first or the last bytes of what is written; the rest is let go, so
-// that nobody has to wait.
+// kept keeps the first or the last bytes written and drops the rest, so that nobody waits.
 type kept struct {
 	most int
 	last bool

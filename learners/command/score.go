@@ -12,16 +12,15 @@ import (
 	"caucus/dataset"
 )
 
-// longestScore is the most bytes of a score's line: 17 digits with sign, exponent and end
-// are 25.
+// longestScore bounds a score's line in bytes: 17 digits with sign, exponent and end are 25.
 const longestScore = 40
 
-// Score runs the program on rows (N×Dim encoded), without labels, and returns its score of
-// each: a probability, 0 to 1.
+// Score runs the program on rows (N×Dim encoded), without labels, and returns its score of each: a
+// probability, 0 to 1.
 //
-// It is run in Dir as Command RECORDS SCHEMA: RECORDS is as POOL in Vote, and SCHEMA as
-// there. It answers on its standard output, one line for each row, in order: a decimal
-// number from 0 to 1. Errors are as Vote's.
+// It runs in Dir as Command RECORDS SCHEMA: RECORDS is as POOL in Vote, and SCHEMA as there. It
+// answers on its standard output, one line for each row, in order: a decimal number from 0 to 1.
+// Errors are as Vote's.
 func (p Program) Score(ctx context.Context, s dataset.Schema, rows *mat.Dense) ([]float64, error) {
 	s.Missing = "" // an empty cell, whatever the site writes
 	n, _ := rows.Dims()
