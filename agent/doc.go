@@ -30,4 +30,20 @@
 // A study's files lie in one folder below the state directory, one file a
 // fact, so that an operator can read what was agreed and what was sent. Each
 // is written whole, synced, and moved into place.
+//
+// # In which order to read it
+//
+// No file uses what a later one declares, but in part 2, most of which is a circle.
+//
+//  1. Small things: text.go, pace.go, day.go, syslog.go, syslog_windows.go,
+//     diskspace_unix.go, diskspace_other.go; steptime.go (this machine's speed),
+//     spending.go, reports.go (why it waits); helper.go, policy.go (what is allowed).
+//  2. What the site says: config.go, audit.go, learner.go. When it speaks, with the
+//     proof: window.go. A study's folder: dossier.go. Sources: reading.go,
+//     expected.go, declare.go, take.go, source.go. All it keeps: state.go. Whom
+//     it asks: link.go, silence.go. A study's way: agent.go, serve.go, shares.go,
+//     ending.go, evidence.go. What a person reads and says: sight.go, review.go,
+//     reviewdata.go, wording.go, preview.go, approval.go, desk.go. Health:
+//     constants.go, checkup.go, metrics.go, shown.go.
+//  3. Beside it: compare.go (own records), courier.go (by file), reconcile.go.
 package agent

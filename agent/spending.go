@@ -1,7 +1,6 @@
 package agent
 
 import (
-	"context"
 	"fmt"
 
 	"caucus/privacy"
@@ -12,26 +11,6 @@ type spending struct {
 	year  string // "" in all
 	most  map[privacy.Unit]privacy.Budget
 	spent privacy.Totals
-}
-
-// spending is what the ledger holds, of all time and of this year.
-func (s *state) spending(ctx context.Context) ([]spending, error) {
-	spent, err := s.ledger.Totals(ctx)
-	if err != nil {
-		return nil, err
-	}
-	year, inYear, err := s.ledger.Period(ctx)
-	if err != nil {
-		return nil, err
-	}
-	// The next charge begins a year that has not begun.
-	if now := yearOf(s.config.now(), 0); now > year {
-		if year != "" {
-			inYear = privacy.NewTotals()
-		}
-		year = now
-	}
-	return []spending{{"", s.config.Policy.Total, spent}, {year, s.config.Policy.Year, inYear}}, nil
 }
 
 func (s spending) after(costs []privacy.Cost) privacy.Totals {

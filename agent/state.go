@@ -14,6 +14,7 @@ import (
 	mathrand "math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"caucus/aggregator"
@@ -301,5 +302,72 @@ func openSpeed(c Config) *speed {
 		s.best = map[string]time.Duration{} // it is measured again
 	}
 	maps.DeleteFunc(s.best, func(_ string, d time.Duration) bool { return d < 1 })
+	return s
+}
+
+// spending is what the ledger holds, of all time and of this year.
+func (s *state) spending(ctx context.Context) ([]spending, error) {
+	spent, err := s.ledger.Totals(ctx)
+	if err != nil {
+		return nil, err
+	}
+	year, inYear, err := s.ledger.Period(ctx)
+	if err != nil {
+		return nil, err
+	}
+	// The next charge begins a year that has not begun.
+	if now := yearOf(s.config.now(), 0); now > year {
+		if year != "" {
+			inYear = privacy.NewTotals()
+		}
+		year = now
+	}
+	return []spending{{"", s.config.Policy.Total, spent}, {year, s.config.Policy.Year, inYear}}, nil
+}
+
+// takeUp counts a study among this day's, before its ledger is charged; false where the day
+// has as many as the policy allows. It is counted once, also after a crash. The days are
+// this machine's, and none comes again where its clock is put back.
+func (s *state) takeUp(d dossier, h study.Hash) (bool, error) {
+	if d.has(fileRecords) { // on another day, and is prepared anew
+		return true, nil
+	}
+	file := filepath.Join(s.config.State, "day.json")
+	var t dayTaken
+	b, err := os.ReadFile(file)
+	if err == nil {
+		err = json.Unmarshal(b, &t)
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return false, fmt.Errorf("read how many studies were taken up today, %s: %w: remove it if that stays so", file, err)
+	}
+	if today := s.config.now().UTC().Format(time.DateOnly); today > t.Day {
+		t = dayTaken{Day: today}
+	}
+	if slices.Contains(t.Studies, h) {
+		return true, nil
+	}
+	if len(t.Studies) >= s.config.Policy.studiesADay() {
+		return false, nil
+	}
+	t.Studies = append(t.Studies, h)
+	if b, err = json.Marshal(t); err != nil {
+		return false, err
+	}
+	return true, protocol.WriteSecret(file, append(b, '\n'))
+}
+
+// spanOf is a window's span for a study's work and the steps of drawing what it
+// releases. Before the draw there is time for the constant contribution that
+// takes the place of what was late, so that it leaves at the same moment: it is
+// made of as many empty records, which train no classifier.
+func (c Config) spanOf(stepTime time.Duration, w study.Work, draw float64) span {
+	step, least := float64(stepTime)/stepsCounted*c.Margin, float64(c.LeastWindow)
+	s := span{draw: lasting(float64(leastDraw) + step*(draw+w.Rest))}
+	if w.Shards > 0 {
+		least /= 2 // and the other half for the classifiers
+		s.shard = lasting(max(float64(leastShard), least/float64(w.Shards)) + step*w.Shard)
+	}
+	s.prepare = lasting(least + step*w.Rest + float64(w.Shards)*float64(s.shard))
 	return s
 }

@@ -191,21 +191,6 @@ func lasting(nanoseconds float64) time.Duration {
 	return time.Duration(nanoseconds)
 }
 
-// spanOf is a window's span for a study's work and the steps of drawing what it
-// releases. Before the draw there is time for the constant contribution that
-// takes the place of what was late, so that it leaves at the same moment: it is
-// made of as many empty records, which train no classifier.
-func (c Config) spanOf(stepTime time.Duration, w study.Work, draw float64) span {
-	step, least := float64(stepTime)/stepsCounted*c.Margin, float64(c.LeastWindow)
-	s := span{draw: lasting(float64(leastDraw) + step*(draw+w.Rest))}
-	if w.Shards > 0 {
-		least /= 2 // and the other half for the classifiers
-		s.shard = lasting(max(float64(leastShard), least/float64(w.Shards)) + step*w.Shard)
-	}
-	s.prepare = lasting(least + step*w.Rest + float64(w.Shards)*float64(s.shard))
-	return s
-}
-
 // late is what a study's shards missed.
 type late struct {
 	mu     sync.Mutex // guards shards

@@ -39,4 +39,11 @@
 // It cannot tell who a party is: the coordinator says so, and may invent any; that is why
 // noise is full at each server. A server that does not follow the protocol can keep a study
 // from being released, spoil its sum, and have a party refused. Both together know everything.
+//
+// # In which order to read it
+//
+// No file uses what a later one declares: documents.go (what is signed), head.go (how
+// far it is), store.go (its file), server.go (opened), upload.go (a party's), helper.go
+// (its half), recall.go (a forgotten release), coordinator.go (the other half), outcome.go
+// (both shares), reconcile.go (put back), wire.go (gRPC).
 package aggregator

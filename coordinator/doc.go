@@ -27,4 +27,19 @@
 //     no kept body in its database;
 //   - logs and metrics hold names, states and counts, never a feature, a label
 //     or an unreleased number.
+//
+// # In which order to read it
+//
+// No file uses what a later one declares, but part 2 and part 4 are each a circle.
+//
+//  1. Beside a study: clock.go (whether to believe it), witness.go (those who
+//     call and know better).
+//  2. One study: runningstudy.go (machine and store), finished.go (what stays
+//     once over), sharing.go (two servers), confirming.go (whether both go on).
+//  3. Its way: keptbodies.go (bodies left as stored), repair.go (damaged ones),
+//     advance.go (fold, release), group.go (contributions stored together).
+//     All: registry.go (by name), scheduler.go (when each moves on).
+//  4. server.go (opened, run, closed), watching.go (what is shown).
+//  5. Calls: studies.go (parties' and readers'), administration.go (operators'),
+//     courier.go (carried by file), ending.go (closed, amended).
 package coordinator

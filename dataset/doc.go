@@ -30,4 +30,17 @@
 //
 // This package opens no files: readers take an io.Reader and known sets an
 // fs.FS.
+//
+// # In which order to read it
+//
+// No file uses what a later one declares, but the maps of part 4 are a circle.
+//
+//  1. Tables and readers: table.go, tablebuilder.go, remark.go, records.go, rows.go,
+//     csv.go, lines.go, idx.go, jpeg.go.
+//  2. Schemas: schema.go, dates.go, schemacheck.go, within.go (bounds).
+//  3. Encoding: cells.go, columncodes.go, encode.go, decode.go, blocks.go.
+//  4. Maps: frequencies.go, pca.go, featuremap.go, famd.go, fourier.go,
+//     patches.go; components.go (how many), kept.go (how much), words.go.
+//  5. Questions: where.go (conditions), outside.go (what schemas miss), ask.go.
+//  6. Beside it: draft.go (a first schema), known.go, hospitals.go (known sets).
 package dataset

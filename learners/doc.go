@@ -28,4 +28,16 @@
 // Shapes that do not fit together are a mistake in the calling program; the
 // objectives and models panic with a message that names the shapes, as gonum
 // does. Nothing here reads a file, a clock or a global.
+//
+// # In which order to read it
+//
+// No file uses what a later one declares, but the losses of part 2 and the
+// learners of part 3 are a circle each.
+//
+//  1. linear.go, channel.go (wrong labels), measures.go, recalibrate.go,
+//     calibrated.go, minimize.go, moments.go, sweep.go (blocks of rows).
+//  2. Risks: hingerisk.go, softmaxrisk.go; losses.go, losspieces.go, losslink.go;
+//     marginrisk.go, rankrisk.go (AUC).
+//  3. Learners: bins.go, learner.go, cart.go, forest.go, knn.go, naivebayes.go,
+//     linearlearner.go; work.go bounds what each takes.
 package learners

@@ -19,4 +19,17 @@
 // A kind of study is a folder below this one (classify, ratio, labels, reweigh, describe, evaluate) and a
 // row in study/kinds; it implements Kind and Task. study/bodies, study/classifier and
 // study/keyed hold what kinds share; study/simulate and study/verify use them all.
+//
+// # In which order to read it
+//
+// No file uses what a later one declares, but three in part 5, a circle.
+//
+//  1. A plan: noise.go, plan.go, text.go, kindterms.go, proposal.go, ending.go
+//     (when it ends), work.go, where.go (which records), plancheck.go, pool.go.
+//  2. What it guarantees: trust.go, words.go, totals.go.
+//  3. What it costs: charge.go, reserve.go, calibrate.go.
+//  4. Its life: study.go, the machine.
+//  5. What a kind is: result.go, kept.go (kept bodies), kind.go, task.go.
+//  6. What comes out: signed.go, aggregated.go (two servers), manifest.go,
+//     conclude.go, removal.go (another relation), report.go (for people).
 package study

@@ -11,4 +11,13 @@
 // own come from a generator that is an argument. The integer sums that sites
 // release in place of embeddings, and how far one record moves them, are
 // Embedder.AddIntegersTo and Lattice.Bound.
+//
+// # In which order to read it
+//
+// No file uses what a later one declares, but part 3 is a circle.
+//
+//  1. Embeddings: kernel.go, fourier.go, gram.go.
+//  2. Solving: problem.go, quadratic.go, estimators.go.
+//  3. Fit and answer: model.go, spread.go (variances), estimate.go.
+//  4. json.go; measures.go, protocols.go (test sets); width.go, fitopen.go (search).
 package ratio

@@ -8,4 +8,13 @@
 // It guarantees that an answer depends on the seed alone, and that nothing it makes
 // passes for a release: plans and publications are stamped simulated, and the
 // daemons refuse them.
+//
+// # In which order to read it
+//
+// No file uses what a later one declares, but in part 2, a circle.
+//
+//  1. servers.go (two servers), terms.go, distortion.go.
+//  2. deal.go (records dealt), contributions.go (what parties send), run.go.
+//  3. split.go, coverage.go (intervals), rehearse.go (given parties); a kind each:
+//     classify.go, ratio.go, labels.go, reweigh.go, describe.go, evaluate.go.
 package simulate
