@@ -1,6 +1,8 @@
 package main
 
 import (
+	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -10,52 +12,259 @@ import (
 	"testing"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"caucus/internal/yamlfile"
+	"caucus/study/kinds"
+	"caucus/study/terms"
 )
 
-// TestCommandsOfPages: every caucus command that README or a page of docs/ has in a block
-// of code or between backticks is there, with the flags that stand behind it.
-func TestCommandsOfPages(t *testing.T) {
-	pages := []string{filepath.Join("..", "..", "README.md")}
-	for _, pattern := range []string{"*.md", filepath.Join("generated", "*.md")} {
-		more, err := filepath.Glob(filepath.Join("..", "..", "docs", pattern))
-		if err != nil {
-			t.Fatal(err)
+// pageCommand is a caucus command that a page shows.
+type pageCommand struct {
+	page  string // from the repository's root
+	words []string
+	block bool // in a block of code, not between backticks
+	// own is how many of the words the command has that flags of a table stand beside.
+	own int
+}
+
+func (c pageCommand) String() string { return c.page + ": caucus " + strings.Join(c.words, " ") }
+
+// aCommand is how pages and deployed files write one.
+var aCommand = regexp.MustCompile(`^(?:\$ |#\s+)?(?:sudo -u \S+ |runuser -u \S+ -- |ExecStart=/usr/local/bin/|go run \./cmd/)?caucus( .*)?$`)
+
+// pagesWithCommands are README, the pages of docs, and the files of deploy.
+func pagesWithCommands(t *testing.T) (pages []string) {
+	t.Helper()
+	for _, pattern := range []string{"README.md", "python/README.md", "docs/*.md", "docs/generated/*.md", "deploy/*.service", "deploy/examples/*.yaml"} {
+		more, err := filepath.Glob(filepath.Join("..", "..", filepath.FromSlash(pattern)))
+		if err != nil || len(more) == 0 {
+			t.Fatal(pattern, err)
 		}
 		pages = append(pages, more...)
 	}
-	block := regexp.MustCompile("(?s)```.*?```")
-	inline := regexp.MustCompile("`([^`\n]+)`")
-	command := regexp.MustCompile(`^(?:\$ |sudo -u \S+ |go run \./cmd/)?caucus( .*)?$`)
+	return pages
+}
+
+// commandsOf are the commands of a page: those of its blocks of code and those between
+// backticks. Flags alone between backticks are read beside the command before them, as
+// tables have them.
+func commandsOf(t *testing.T, page string) (found []pageCommand) {
+	t.Helper()
+	text, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := strings.TrimPrefix(filepath.ToSlash(page), "../../")
+	add := func(text string, block bool) {
+		m := aCommand.FindStringSubmatch(strings.TrimSpace(text))
+		beside := !block && strings.HasPrefix(text, "--") && strings.ContainsAny(text, " =") && len(found) > 0
+		if m == nil && !beside {
+			return
+		}
+		c := pageCommand{page: name, block: block}
+		if beside {
+			last := found[len(found)-1]
+			c.words, c.own = slices.Clone(last.words[:last.own]), last.own
+			m = []string{"", text}
+		}
+		words, err := shellWords(m[1])
+		if err != nil {
+			t.Errorf("%s: %s: %v", name, text, err)
+			return
+		}
+		if c.words = append(c.words, words...); !beside {
+			c.own = len(c.words)
+		}
+		found = append(found, c)
+	}
+	fenced, prose := !strings.HasSuffix(page, ".md"), regexp.MustCompile("`([^`]+)`")
+	for line := range strings.Lines(strings.ReplaceAll(string(text), "\\\n", " ")) {
+		switch line = strings.TrimRight(line, "\n"); {
+		case strings.HasPrefix(line, "```"):
+			fenced = !fenced
+		case fenced:
+			for part := range strings.SplitSeq(line, "&&") {
+				if at := strings.Index(part, " #"); at > 0 {
+					part = part[:at]
+				}
+				add(strings.TrimSpace(part), true)
+			}
+		default:
+			for _, m := range prose.FindAllStringSubmatch(line, -1) {
+				add(m[1], false)
+			}
+		}
+	}
+	return found
+}
+
+// shellWords parts a line into words as a shell does, where it has nothing but quotes. What
+// stands behind > is left out.
+func shellWords(line string) (words []string, err error) {
+	var word strings.Builder
+	quote, in := rune(0), false
+	for _, r := range line + " " {
+		switch {
+		case quote != 0 && r == quote:
+			quote = 0
+		case quote != 0:
+			word.WriteRune(r)
+		case r == '\'' || r == '"':
+			quote, in = r, true
+		case r == ' ' && in:
+			words = append(words, word.String())
+			word.Reset()
+			in = false
+		case r != ' ':
+			word.WriteRune(r)
+			in = true
+		}
+	}
+	if quote != 0 {
+		return nil, errors.New("a quote does not end")
+	}
+	if at := slices.IndexFunc(words, func(w string) bool { return strings.HasPrefix(w, ">") }); at >= 0 {
+		words = words[:at]
+	}
+	return words, nil
+}
+
+// TestCommandsOfPages: every caucus command that README, a page of docs/ or a file of deploy
+// has in a block of code or between backticks is there, takes so many arguments and these
+// flags, and each term of a study that it sets is one of the study's kind, with a value that
+// it takes.
+func TestCommandsOfPages(t *testing.T) {
 	checked := 0
-	for _, page := range pages {
+	for _, page := range pagesWithCommands(t) {
+		for _, c := range commandsOf(t, page) {
+			checked++
+			if wrong := wrongCommand(c.words, c.block || len(c.words) > c.own); wrong != "" {
+				t.Errorf("%s: %s", c, wrong)
+			}
+		}
+	}
+	if checked < 200 {
+		t.Errorf("%d commands were found: pages have another form than this test reads", checked)
+	}
+}
+
+// TestCommandsThatAreWrong: what TestCommandsOfPages would find.
+func TestCommandsThatAreWrong(t *testing.T) {
+	for line, says := range map[string]string{
+		"predict release.json":                                 "there is no such verb",
+		"release predict release.json --release x":             "unknown flag: --release",
+		"release predict":                                      "release",
+		"release compare a.json b.json":                        "needs one FILE",
+		"forecast --parties":                                   "needs an argument",
+		"forecast --parties many":                              "many",
+		"forecast --draws many":                                "invalid argument",
+		"simulate describe --set pairs=[[a,b]]":                "pairs is a term of reweigh studies",
+		"simulate describe --set bins=few":                     "bins=few",
+		"simulate --dataset adult --set by=sex":                "by is a term of",
+		"study create x.yaml --set tild=true":                  "there is no term tild",
+		"study create describe classify x.yaml":                "takes a kind of study and a study file",
+		"simulate --set tilt=true --set classify.tilt=false":   "says classify.tilt already",
+		"release query w.json --pool p.csv --where 'age >= 60": "a quote does not end",
+	} {
+		words, err := shellWords(line)
+		wrong := fmt.Sprint(err)
+		if err == nil {
+			wrong = wrongCommand(words, true)
+		}
+		if !strings.Contains(wrong, says) {
+			t.Errorf("caucus %s: %q, want %q", line, wrong, says)
+		}
+	}
+}
+
+// TestStudyFilesOfPages: every study file that README or a page of docs/ shows is one that
+// simulate, forecast and study create read.
+func TestStudyFilesOfPages(t *testing.T) {
+	block := regexp.MustCompile("(?ms)^```yaml\n(.*?)^```")
+	read := 0
+	for _, page := range pagesWithCommands(t) {
 		text, err := os.ReadFile(page)
 		if err != nil {
 			t.Fatal(err)
 		}
-		var lines []string
-		for _, b := range block.FindAllString(string(text), -1) {
-			for _, l := range strings.Split(strings.ReplaceAll(b, "\\\n", " "), "\n") {
-				l, _, _ = strings.Cut(l, " #")
-				lines = append(lines, strings.Split(l, "&&")...)
-			}
-		}
-		for _, m := range inline.FindAllStringSubmatch(block.ReplaceAllString(string(text), ""), -1) {
-			lines = append(lines, m[1])
-		}
-		for _, l := range lines {
-			m := command.FindStringSubmatch(strings.TrimSpace(l))
-			if m == nil {
+		for _, m := range block.FindAllSubmatch(text, -1) {
+			file, err := yamlfile.Parse(page, m[1])
+			if err != nil {
+				t.Errorf("%s: %v\n%s", page, err, m[1])
 				continue
 			}
-			checked++
-			if wrong := wrongCommand(strings.Fields(m[1])); wrong != "" {
-				t.Errorf("%s: %s: %s", page, strings.TrimSpace(l), wrong)
+			if file.Find("kind") == nil && (file.Find("name") == nil || file.Find("epsilon") == nil) {
+				continue // of a daemon's configuration, or a schema
+			}
+			read++
+			if _, err := terms.Read(file, ".", ""); err != nil {
+				t.Errorf("%s: %v\n%s", page, err, m[1])
 			}
 		}
 	}
-	if checked < 100 {
-		t.Errorf("%d commands were found: pages have another form than this test reads", checked)
+	if read < 6 {
+		t.Errorf("%d study files were found: pages have another form than this test reads", read)
 	}
+}
+
+// TestFirstStudyIsRun: the script firststudy has every command of docs/first-study.md, in
+// its order, up to the names of files, folders, addresses and parties.
+func TestFirstStudyIsRun(t *testing.T) {
+	script, err := os.ReadFile(filepath.Join("testdata", "script", "firststudy.txtar"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var run [][]string
+	for line := range strings.Lines(string(script)) {
+		if _, command, ok := strings.Cut(line, "caucus "); ok && (strings.HasPrefix(line, "exec ") || strings.HasPrefix(line, "eventually ")) {
+			words, err := shellWords(strings.TrimRight(command, "\n"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			run = append(run, shapeOf(words))
+		}
+	}
+	at, shown := 0, 0
+	for _, c := range commandsOf(t, filepath.Join("..", "..", "docs", "first-study.md")) {
+		if !c.block && !slices.ContainsFunc(c.words, func(w string) bool { return strings.HasPrefix(w, "--") }) {
+			continue // a verb that is named
+		}
+		shown++
+		next := slices.IndexFunc(run[at:], func(have []string) bool { return standAmong(shapeOf(c.words), have) })
+		if next < 0 {
+			t.Errorf("%s: the script does not run it, or not in this order", c)
+			continue
+		}
+		at += next
+	}
+	if shown < 20 {
+		t.Errorf("%d commands were found", shown)
+	}
+}
+
+// shapeOf are a command's words without the names of what it is done with.
+func shapeOf(words []string) []string {
+	name := regexp.MustCompile(`[./:$&]|^hospital-`)
+	shape := slices.Clone(words)
+	for i, w := range shape {
+		if name.MatchString(w) && !strings.HasPrefix(w, "--") || i > 0 && shape[i-1] == "--dir" {
+			shape[i] = "FILE"
+		}
+	}
+	return shape
+}
+
+// standAmong says whether words stand among others, in their order.
+func standAmong(words, others []string) bool {
+	for _, w := range words {
+		at := slices.Index(others, w)
+		if at < 0 {
+			return false
+		}
+		others = others[at+1:]
+	}
+	return true
 }
 
 // TestVerbsThatMoved: docs/operator.md has the table of moved verbs, each old name is refused
@@ -69,7 +278,7 @@ func TestVerbsThatMoved(t *testing.T) {
 		if !strings.Contains(string(page), "| `"+m[0]+"` | `"+m[1]+"` |\n") {
 			t.Errorf("docs/operator.md does not say that %s is now %s", m[0], m[1])
 		}
-		if wrong := wrongCommand(strings.Fields(m[1])); wrong != "" {
+		if wrong := wrongCommand(strings.Fields(m[1]), false); wrong != "" {
 			t.Errorf("%s: %s", m[1], wrong)
 		}
 		var said strings.Builder
@@ -79,9 +288,10 @@ func TestVerbsThatMoved(t *testing.T) {
 	}
 }
 
-// wrongCommand says what of a command line there is not: its verb, or a flag; "" where
-// all is.
-func wrongCommand(words []string) string {
+// wrongCommand says what is wrong with a command line: that there is no such verb or flag,
+// that it takes other arguments, where the line is whole or has any, or that a study has no
+// such term; "" where all is well.
+func wrongCommand(words []string, whole bool) string {
 	cmd, rest := newRoot(&console{out: io.Discard, err: io.Discard}), words
 	cmd.InitDefaultCompletionCmd()
 	for len(rest) > 0 {
@@ -94,15 +304,76 @@ func wrongCommand(words []string) string {
 	if cmd.HasSubCommands() && len(rest) > 0 && !strings.HasPrefix(rest[0], "-") {
 		return "there is no such verb"
 	}
-	for _, w := range rest {
-		w = strings.Trim(w, "[]")
-		if !strings.HasPrefix(w, "--") {
-			continue
-		}
-		name, _, _ := strings.Cut(strings.TrimLeft(w, "-"), "=")
-		if cmd.Flag(name) == nil && name != "version" {
-			return "there is no flag --" + name
-		}
+	if len(rest) == 0 && !whole {
+		return "" // a verb that is named
 	}
-	return ""
+	cmd.InitDefaultVersionFlag()
+	if err := cmd.ParseFlags(rest); err != nil {
+		return err.Error()
+	}
+	if err := cmd.ValidateArgs(cmd.Flags().Args()); err != nil && !cmd.HasSubCommands() && (whole || cmd.Flags().NArg() > 0) {
+		return err.Error()
+	}
+	if cmd.Flags().Lookup("set") == nil {
+		return ""
+	}
+	return wrongTerms(cmd)
+}
+
+// wrongTerms says what is wrong with the terms of a study that a command line gives.
+func wrongTerms(cmd *cobra.Command) string {
+	kind, file, err := kindAndFile(cmd, cmd.Flags().Args())
+	if err != nil {
+		return err.Error()
+	}
+	var settings []terms.Setting
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if of, ok := f.Value.(*termFlag); ok && of.given && !placeholder(of.value) {
+			settings = append(settings, terms.Setting{Name: of.name, Value: of.value, Said: "--" + f.Name + " " + of.value})
+		}
+	})
+	set, err := cmd.Flags().GetStringArray("set")
+	if err != nil {
+		return err.Error()
+	}
+	ofKinds := []string{kind}
+	if kind == "" && file != "" { // the file names it
+		ofKinds = kinds.Names()
+	}
+	var wrong error
+	for _, kind := range ofKinds {
+		of, found := slices.Clone(settings), error(nil)
+		for _, s := range set {
+			name, value, ok := strings.Cut(s, "=")
+			switch {
+			case !ok:
+				return "--set " + s + ": there is no value"
+			case !placeholder(value):
+				of = append(of, terms.Setting{Name: name, Value: value, Said: "--set " + s})
+			case name != placeholderTerm:
+				if kind == "" {
+					kind = kinds.Default
+				}
+				if _, err := terms.Find(kind, name); err != nil {
+					found = err
+				}
+			}
+		}
+		if found == nil {
+			_, found = terms.Read(nil, ".", kind, of...)
+		}
+		if found == nil {
+			return ""
+		}
+		wrong = found
+	}
+	return wrong.Error()
+}
+
+// placeholderTerm stands for any term.
+const placeholderTerm = "TERM"
+
+// placeholder says whether a value stands for one that the reader has: NAME, FILE, ….
+func placeholder(value string) bool {
+	return regexp.MustCompile(`^([A-Z]+|.*…)$`).MatchString(value)
 }

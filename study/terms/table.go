@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"caucus/study/kinds"
@@ -60,16 +61,29 @@ const simulation = "simulate"
 // Of are the terms of studies of a kind: those of every study, the kind's own, and
 // those of its rehearsals.
 func Of(kind string) ([]Term, error) {
-	k, err := kinds.Named(kind)
-	if err != nil {
+	if _, err := kinds.Named(kind); err != nil {
 		return nil, err
 	}
-	table := termsOf(reflect.ValueOf(Study{}), "")
-	if terms := k.Terms(); terms != nil {
-		table = append(table, termsOf(reflect.ValueOf(terms).Elem(), kind+".")...)
-	}
-	return append(table, termsOf(reflect.ValueOf(simulated[kind]()).Elem(), simulation+".")...), nil
+	return slices.Clone(tables()[kind]), nil
 }
+
+// tables are the terms of each kind, made once: a command line asks for them hundreds of
+// times before its verb begins.
+var tables = sync.OnceValue(func() map[string][]Term {
+	all := map[string][]Term{}
+	for _, kind := range kinds.Names() {
+		k, err := kinds.Named(kind)
+		if err != nil {
+			panic(err) // it is one of the names
+		}
+		table := termsOf(reflect.ValueOf(Study{}), "")
+		if terms := k.Terms(); terms != nil {
+			table = append(table, termsOf(reflect.ValueOf(terms).Elem(), kind+".")...)
+		}
+		all[kind] = append(table, termsOf(reflect.ValueOf(simulated[kind]()).Elem(), simulation+".")...)
+	}
+	return all
+})
 
 // termsOf are the terms that a struct's fields are; v holds defaults.
 func termsOf(v reflect.Value, prefix string) []Term {
@@ -137,10 +151,10 @@ func keysOf(t reflect.Type) (keys []string) {
 // Find is the term of a kind's studies that a name means: a whole key, or the last part
 // of one. Its error says what was meant.
 func Find(kind, name string) (Term, error) {
-	table, err := Of(kind)
-	if err != nil {
+	if _, err := kinds.Named(kind); err != nil {
 		return Term{}, err
 	}
+	table := tables()[kind]
 	var found []Term
 	for _, t := range table {
 		switch {
@@ -179,11 +193,7 @@ func listed(terms []Term) string {
 func unknown(kind, name string, table []Term) error {
 	var others []string
 	for _, other := range kinds.Names() {
-		terms, err := Of(other)
-		if err != nil {
-			return err
-		}
-		if slices.ContainsFunc(terms, func(t Term) bool { return t.Key == name || t.Name() == name }) {
+		if slices.ContainsFunc(tables()[other], func(t Term) bool { return t.Key == name || t.Name() == name }) {
 			others = append(others, other)
 		}
 	}
