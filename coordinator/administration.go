@@ -32,7 +32,7 @@ func (s *Server) ListMembers(ctx context.Context, _ *pb.ListMembersRequest) (*pb
 	for _, m := range members {
 		seen, runs := s.presence.Member(m.Name, s.config.Clock.Now())
 		reply.Members = append(reply.Members, &pb.Member{
-			SeenUnixMillis: seen, Runs: runs, Labels: m.Labels, Token: m.Token,
+			SeenUnixMillis: seen, Runs: runs, Tags: m.Tags, Token: m.Token,
 			Name: m.Name, Role: string(m.Role), Status: m.Status, ExpiresUnixMillis: m.Expires.UnixMilli(),
 		})
 	}

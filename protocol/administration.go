@@ -56,10 +56,10 @@ type Member struct {
 	// started. Twice: it calls from two processes at once.
 	Seen  time.Time `json:"seen,omitzero"`
 	Twice bool      `json:"in_two_places,omitempty"`
-	// Labels are what operators find a party by. Token is the join token by which it
+	// Tags are what operators find a party by. Token is the join token by which it
 	// came, empty where it was invited.
-	Labels Labels `json:"labels,omitempty"`
-	Token  string `json:"token,omitempty"`
+	Tags  Tags   `json:"tags,omitempty"`
+	Token string `json:"token,omitempty"`
 }
 
 // wholeList is room for what an operator is told of a million members in one message, and
@@ -90,7 +90,7 @@ func (c *Client) Members(ctx context.Context) ([]Member, error) {
 	}
 	all := make([]Member, len(reply.Members))
 	for i, m := range reply.Members {
-		all[i] = Member{m.Name, Role(m.Role), m.Status, time.UnixMilli(m.ExpiresUnixMillis).UTC(), timeOf(m.SeenUnixMillis), m.Runs > 1, m.Labels, m.Token}
+		all[i] = Member{m.Name, Role(m.Role), m.Status, time.UnixMilli(m.ExpiresUnixMillis).UTC(), timeOf(m.SeenUnixMillis), m.Runs > 1, m.Tags, m.Token}
 	}
 	return all, nil
 }

@@ -23,6 +23,7 @@ var moved = [][2]string{
 	{"agent source check", "agent check --source NAME"},
 	{"agent source list", "agent source"},
 	{"party enrol", "coordinator operator --invitation FILE"},
+	{"party label", "party tag"},
 	{"party token list", "party list --tokens"},
 	{"party token revoke", "party revoke TOKEN"},
 	{"dataset list", "dataset schema"},

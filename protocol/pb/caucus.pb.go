@@ -1297,7 +1297,7 @@ type MakeTokenRequest struct {
 	ValidSeconds int64 `protobuf:"varint,2,opt,name=valid_seconds,json=validSeconds,proto3" json:"valid_seconds,omitempty"`
 	// What the names of its parties begin with; where empty, the token's own name.
 	Prefix string            `protobuf:"bytes,3,opt,name=prefix,proto3" json:"prefix,omitempty"`
-	Labels map[string]string `protobuf:"bytes,4,rep,name=labels,proto3" json:"labels,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	Tags   map[string]string `protobuf:"bytes,4,rep,name=tags,proto3" json:"tags,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	// host:port that the token tells to dial; the coordinator's where empty.
 	Address       string `protobuf:"bytes,5,opt,name=address,proto3" json:"address,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -1355,9 +1355,9 @@ func (x *MakeTokenRequest) GetPrefix() string {
 	return ""
 }
 
-func (x *MakeTokenRequest) GetLabels() map[string]string {
+func (x *MakeTokenRequest) GetTags() map[string]string {
 	if x != nil {
-		return x.Labels
+		return x.Tags
 	}
 	return nil
 }
@@ -1425,7 +1425,7 @@ type TokenState struct {
 	state             protoimpl.MessageState `protogen:"open.v1"`
 	Id                string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	Prefix            string                 `protobuf:"bytes,2,opt,name=prefix,proto3" json:"prefix,omitempty"`
-	Labels            map[string]string      `protobuf:"bytes,3,rep,name=labels,proto3" json:"labels,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	Tags              map[string]string      `protobuf:"bytes,3,rep,name=tags,proto3" json:"tags,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	Quota             uint32                 `protobuf:"varint,4,opt,name=quota,proto3" json:"quota,omitempty"`
 	Used              uint32                 `protobuf:"varint,5,opt,name=used,proto3" json:"used,omitempty"`
 	Status            string                 `protobuf:"bytes,6,opt,name=status,proto3" json:"status,omitempty"` // open, full, expired, revoked
@@ -1480,9 +1480,9 @@ func (x *TokenState) GetPrefix() string {
 	return ""
 }
 
-func (x *TokenState) GetLabels() map[string]string {
+func (x *TokenState) GetTags() map[string]string {
 	if x != nil {
-		return x.Labels
+		return x.Tags
 	}
 	return nil
 }
@@ -1708,7 +1708,7 @@ func (x *RevokeTokenReply) GetRevoked() []string {
 type LabelRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	Labels        map[string]string      `protobuf:"bytes,2,rep,name=labels,proto3" json:"labels,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	Tags          map[string]string      `protobuf:"bytes,2,rep,name=tags,proto3" json:"tags,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1750,9 +1750,9 @@ func (x *LabelRequest) GetName() string {
 	return ""
 }
 
-func (x *LabelRequest) GetLabels() map[string]string {
+func (x *LabelRequest) GetTags() map[string]string {
 	if x != nil {
-		return x.Labels
+		return x.Tags
 	}
 	return nil
 }
@@ -1883,7 +1883,7 @@ type Member struct {
 	// How many of its processes called in the last minutes: more than one is one
 	// identity in several places.
 	Runs          uint32            `protobuf:"varint,7,opt,name=runs,proto3" json:"runs,omitempty"`
-	Labels        map[string]string `protobuf:"bytes,8,rep,name=labels,proto3" json:"labels,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	Tags          map[string]string `protobuf:"bytes,8,rep,name=tags,proto3" json:"tags,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	Token         string            `protobuf:"bytes,9,opt,name=token,proto3" json:"token,omitempty"` // the join token by which it came, if any
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1961,9 +1961,9 @@ func (x *Member) GetRuns() uint32 {
 	return 0
 }
 
-func (x *Member) GetLabels() map[string]string {
+func (x *Member) GetTags() map[string]string {
 	if x != nil {
-		return x.Labels
+		return x.Tags
 	}
 	return nil
 }
@@ -3773,31 +3773,31 @@ const file_caucus_proto_rawDesc = "" +
 	"\n" +
 	"invitation\x18\x01 \x01(\tR\n" +
 	"invitation\x12.\n" +
-	"\x13expires_unix_millis\x18\x02 \x01(\x03R\x11expiresUnixMillis\"\x99\x02\n" +
+	"\x13expires_unix_millis\x18\x02 \x01(\x03R\x11expiresUnixMillis\"\x91\x02\n" +
 	"\x10MakeTokenRequest\x12\x14\n" +
 	"\x05quota\x18\x01 \x01(\rR\x05quota\x12#\n" +
 	"\rvalid_seconds\x18\x02 \x01(\x03R\fvalidSeconds\x12\x16\n" +
-	"\x06prefix\x18\x03 \x01(\tR\x06prefix\x12?\n" +
-	"\x06labels\x18\x04 \x03(\v2'.caucus.v1.MakeTokenRequest.LabelsEntryR\x06labels\x12\x18\n" +
-	"\aaddress\x18\x05 \x01(\tR\aaddress\x1a9\n" +
-	"\vLabelsEntry\x12\x10\n" +
+	"\x06prefix\x18\x03 \x01(\tR\x06prefix\x129\n" +
+	"\x04tags\x18\x04 \x03(\v2%.caucus.v1.MakeTokenRequest.TagsEntryR\x04tags\x12\x18\n" +
+	"\aaddress\x18\x05 \x01(\tR\aaddress\x1a7\n" +
+	"\tTagsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01J\x04\b\x06\x10\aJ\x04\b\a\x10\bR\tauthorityR\x05allow\"S\n" +
 	"\x0eMakeTokenReply\x12\x14\n" +
 	"\x05token\x18\x01 \x01(\tR\x05token\x12+\n" +
-	"\x05state\x18\x02 \x01(\v2\x15.caucus.v1.TokenStateR\x05state\"\xfa\x02\n" +
+	"\x05state\x18\x02 \x01(\v2\x15.caucus.v1.TokenStateR\x05state\"\xf2\x02\n" +
 	"\n" +
 	"TokenState\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x16\n" +
-	"\x06prefix\x18\x02 \x01(\tR\x06prefix\x129\n" +
-	"\x06labels\x18\x03 \x03(\v2!.caucus.v1.TokenState.LabelsEntryR\x06labels\x12\x14\n" +
+	"\x06prefix\x18\x02 \x01(\tR\x06prefix\x123\n" +
+	"\x04tags\x18\x03 \x03(\v2\x1f.caucus.v1.TokenState.TagsEntryR\x04tags\x12\x14\n" +
 	"\x05quota\x18\x04 \x01(\rR\x05quota\x12\x12\n" +
 	"\x04used\x18\x05 \x01(\rR\x04used\x12\x16\n" +
 	"\x06status\x18\x06 \x01(\tR\x06status\x12.\n" +
 	"\x13created_unix_millis\x18\a \x01(\x03R\x11createdUnixMillis\x12.\n" +
 	"\x13expires_unix_millis\x18\b \x01(\x03R\x11expiresUnixMillis\x12\x0e\n" +
-	"\x02by\x18\t \x01(\tR\x02by\x1a9\n" +
-	"\vLabelsEntry\x12\x10\n" +
+	"\x02by\x18\t \x01(\tR\x02by\x1a7\n" +
+	"\tTagsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01J\x04\b\n" +
 	"\x10\vJ\x04\b\v\x10\fR\tauthorityR\x05allow\"\x13\n" +
@@ -3808,28 +3808,28 @@ const file_caucus_proto_rawDesc = "" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x18\n" +
 	"\amembers\x18\x02 \x01(\bR\amembers\",\n" +
 	"\x10RevokeTokenReply\x12\x18\n" +
-	"\arevoked\x18\x01 \x03(\tR\arevoked\"\x9a\x01\n" +
+	"\arevoked\x18\x01 \x03(\tR\arevoked\"\x92\x01\n" +
 	"\fLabelRequest\x12\x12\n" +
-	"\x04name\x18\x01 \x01(\tR\x04name\x12;\n" +
-	"\x06labels\x18\x02 \x03(\v2#.caucus.v1.LabelRequest.LabelsEntryR\x06labels\x1a9\n" +
-	"\vLabelsEntry\x12\x10\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x125\n" +
+	"\x04tags\x18\x02 \x03(\v2!.caucus.v1.LabelRequest.TagsEntryR\x04tags\x1a7\n" +
+	"\tTagsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\f\n" +
 	"\n" +
 	"LabelReply\"\x14\n" +
 	"\x12ListMembersRequest\"?\n" +
 	"\x10ListMembersReply\x12+\n" +
-	"\amembers\x18\x01 \x03(\v2\x11.caucus.v1.MemberR\amembers\"\xcb\x02\n" +
+	"\amembers\x18\x01 \x03(\v2\x11.caucus.v1.MemberR\amembers\"\xc3\x02\n" +
 	"\x06Member\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
 	"\x04role\x18\x02 \x01(\tR\x04role\x12\x16\n" +
 	"\x06status\x18\x03 \x01(\tR\x06status\x12.\n" +
 	"\x13expires_unix_millis\x18\x04 \x01(\x03R\x11expiresUnixMillis\x12(\n" +
 	"\x10seen_unix_millis\x18\x06 \x01(\x03R\x0eseenUnixMillis\x12\x12\n" +
-	"\x04runs\x18\a \x01(\rR\x04runs\x125\n" +
-	"\x06labels\x18\b \x03(\v2\x1d.caucus.v1.Member.LabelsEntryR\x06labels\x12\x14\n" +
-	"\x05token\x18\t \x01(\tR\x05token\x1a9\n" +
-	"\vLabelsEntry\x12\x10\n" +
+	"\x04runs\x18\a \x01(\rR\x04runs\x12/\n" +
+	"\x04tags\x18\b \x03(\v2\x1b.caucus.v1.Member.TagsEntryR\x04tags\x12\x14\n" +
+	"\x05token\x18\t \x01(\tR\x05token\x1a7\n" +
+	"\tTagsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01J\x04\b\x05\x10\x06R\x05alive\"#\n" +
 	"\rRevokeRequest\x12\x12\n" +
@@ -4051,10 +4051,10 @@ var file_caucus_proto_goTypes = []any{
 	(*AcceptAnswerRequest)(nil), // 58: caucus.v1.AcceptAnswerRequest
 	(*AnswerHeader)(nil),        // 59: caucus.v1.AnswerHeader
 	(*AcceptAnswerReply)(nil),   // 60: caucus.v1.AcceptAnswerReply
-	nil,                         // 61: caucus.v1.MakeTokenRequest.LabelsEntry
-	nil,                         // 62: caucus.v1.TokenState.LabelsEntry
-	nil,                         // 63: caucus.v1.LabelRequest.LabelsEntry
-	nil,                         // 64: caucus.v1.Member.LabelsEntry
+	nil,                         // 61: caucus.v1.MakeTokenRequest.TagsEntry
+	nil,                         // 62: caucus.v1.TokenState.TagsEntry
+	nil,                         // 63: caucus.v1.LabelRequest.TagsEntry
+	nil,                         // 64: caucus.v1.Member.TagsEntry
 }
 var file_caucus_proto_depIdxs = []int32{
 	4,  // 0: caucus.v1.ListRequest.shown:type_name -> caucus.v1.Shown
@@ -4069,13 +4069,13 @@ var file_caucus_proto_depIdxs = []int32{
 	10, // 9: caucus.v1.StudyPart.helper:type_name -> caucus.v1.Signed
 	14, // 10: caucus.v1.ContributeRequest.header:type_name -> caucus.v1.ContributionHeader
 	12, // 11: caucus.v1.ContributeRequest.chunk:type_name -> caucus.v1.Chunk
-	61, // 12: caucus.v1.MakeTokenRequest.labels:type_name -> caucus.v1.MakeTokenRequest.LabelsEntry
+	61, // 12: caucus.v1.MakeTokenRequest.tags:type_name -> caucus.v1.MakeTokenRequest.TagsEntry
 	21, // 13: caucus.v1.MakeTokenReply.state:type_name -> caucus.v1.TokenState
-	62, // 14: caucus.v1.TokenState.labels:type_name -> caucus.v1.TokenState.LabelsEntry
+	62, // 14: caucus.v1.TokenState.tags:type_name -> caucus.v1.TokenState.TagsEntry
 	21, // 15: caucus.v1.ListTokensReply.tokens:type_name -> caucus.v1.TokenState
-	63, // 16: caucus.v1.LabelRequest.labels:type_name -> caucus.v1.LabelRequest.LabelsEntry
+	63, // 16: caucus.v1.LabelRequest.tags:type_name -> caucus.v1.LabelRequest.TagsEntry
 	30, // 17: caucus.v1.ListMembersReply.members:type_name -> caucus.v1.Member
-	64, // 18: caucus.v1.Member.labels:type_name -> caucus.v1.Member.LabelsEntry
+	64, // 18: caucus.v1.Member.tags:type_name -> caucus.v1.Member.TagsEntry
 	34, // 19: caucus.v1.UploadPoolRequest.header:type_name -> caucus.v1.PoolHeader
 	12, // 20: caucus.v1.UploadPoolRequest.chunk:type_name -> caucus.v1.Chunk
 	37, // 21: caucus.v1.HelperPart.header:type_name -> caucus.v1.HelperHeader

@@ -132,7 +132,7 @@ func TestSlips(t *testing.T) {
 		{text: "targets: 3\nkind: ratio\n", want: "targets: it stands below simulate: {targets: …}"},
 		{text: "epsilom: 1\n", want: `unknown key "epsilom": do you mean "epsilon"?`},
 		{text: "simulate: {target: 3}\nkind: ratio\n", want: `simulate: unknown key "target": do you mean "targets"?`},
-		{text: "roster: {labels: {}}\n", want: "roster: name parties"},
+		{text: "roster: {tags: {}}\n", want: "roster: name parties"},
 		{text: "epsilon: 0\n", want: "epsilon: 0 would release nothing"},
 		{text: "map: 5\n", want: "study.yaml line 1: map: "},
 	} {
