@@ -130,7 +130,7 @@ func (a *Agent) Run(ctx context.Context) error {
 	a.measure()
 	a.log.Info("agent started")
 	for _, f := range a.state.checkLocally(ctx, a.id) {
-		if f.Standing != StandingOK {
+		if f.Status != StatusOK {
 			a.log.Warn(f.Says, "about", f.About)
 		}
 	}

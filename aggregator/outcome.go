@@ -73,8 +73,8 @@ func (s *Server) Members(ctx context.Context, plan study.Hash) (Members, error) 
 	return s.membersOf(ctx, plan)
 }
 
-// Standing is how far a study is at a server, without its plan.
-type Standing struct {
+// Progress is how far a study is at a server, without its plan.
+type Progress struct {
 	// Acceptance is the helper's, once parties may contribute; without a document before.
 	Acceptance Signed
 	// Failed is why the study is over here without a release.
@@ -83,8 +83,8 @@ type Standing struct {
 	Closed bool
 }
 
-// Standing of a study; the zero one where it is not known.
-func (s *Server) Standing(ctx context.Context, plan study.Hash) (at Standing, err error) {
+// Progress of a study; the zero one where it is not known.
+func (s *Server) Progress(ctx context.Context, plan study.Hash) (at Progress, err error) {
 	if err := s.current(ctx); err != nil {
 		return at, err
 	}

@@ -185,17 +185,17 @@ func (s *Server) runnable(ctx context.Context, plan study.Plan) error {
 	if err != nil {
 		return err
 	}
-	aggregator, err := newAggregator(plan, data)
+	checker, err := newStudyChecker(plan, data)
 	if errors.Is(err, study.ErrPlan) {
 		return err
 	}
 	if err != nil {
 		return refuse("%v", err)
 	}
-	if aggregator.maxBody > s.config.Limits.Body {
-		return refuse("a contribution may have %d bytes, this coordinator takes at most %d: use a smaller pool (for labels: a smaller max_records), or raise limits: body", aggregator.maxBody, s.config.Limits.Body)
+	if checker.maxBody > s.config.Limits.Body {
+		return refuse("a contribution may have %d bytes, this coordinator takes at most %d: use a smaller pool (for labels: a smaller max_records), or raise limits: body", checker.maxBody, s.config.Limits.Body)
 	}
-	charges, err := aggregator.task.Charges(0)
+	charges, err := checker.task.Charges(0)
 	if err != nil {
 		return refuse("%v", err)
 	}

@@ -55,7 +55,7 @@ func (s *Server) openHelper(j privacy.Journal) error {
 			if study == nil {
 				return nil, fmt.Errorf("%w: no study %s", protocol.ErrNotFound, h)
 			}
-			a, err := study.aggregator(ctx)
+			a, err := study.studyChecker(ctx)
 			if err != nil {
 				return nil, err
 			}
@@ -142,7 +142,7 @@ func (c *runningStudy) acceptance(ctx context.Context) (*pb.Signed, error) {
 	if err != nil || !is || over || !c.sharing.helped() {
 		return nil, err
 	}
-	at, err := c.sharing.server.Standing(ctx, c.hash)
+	at, err := c.sharing.server.Progress(ctx, c.hash)
 	if errors.Is(err, aggregators.ErrBehind) || at.Acceptance.Document == nil || at.Failed != "" {
 		return nil, nil
 	}
@@ -340,7 +340,7 @@ func (c *runningStudy) unshared(ctx context.Context) error {
 	if err != nil || !is {
 		return err
 	}
-	at, err := c.sharing.server.Standing(ctx, c.hash)
+	at, err := c.sharing.server.Progress(ctx, c.hash)
 	if err != nil {
 		return err
 	}

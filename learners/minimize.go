@@ -61,8 +61,8 @@ func (s Settings) orDefault() Settings {
 	return s
 }
 
-// Report says how a minimisation ended.
-type Report struct {
+// Convergence says how a minimisation ended.
+type Convergence struct {
 	Iterations   int
 	Evaluations  int
 	Value        float64
@@ -87,7 +87,7 @@ const (
 // start that is not Dim finite numbers, nil for one, means the origin. It
 // never panics or loops of its own: where no step improves the value any more
 // it returns what it has, with Converged false.
-func Minimize(o Objective, start []float64, s Settings) ([]float64, Report) {
+func Minimize(o Objective, start []float64, s Settings) ([]float64, Convergence) {
 	s = s.orDefault()
 	m := newMinimizer(o, start, s.Memory)
 	m.value = o.Evaluate(m.w, m.grad)
@@ -105,7 +105,7 @@ func Minimize(o Objective, start []float64, s Settings) ([]float64, Report) {
 		}
 	}
 	norm := floats.Norm(m.grad, 2)
-	return m.w, Report{
+	return m.w, Convergence{
 		Iterations:   iterations,
 		Evaluations:  m.evaluations,
 		Value:        m.value,

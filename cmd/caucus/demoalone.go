@@ -123,9 +123,9 @@ func (m demoMeasure) gain() float64 {
 	return (without - m.Released) / max(without, 1e-9)
 }
 
-// standing says how a release does against what there is without it: a difference within
+// comparison says how a release does against what there is without it: a difference within
 // the error of so many records is none.
-func (m demoMeasure) standing() standing {
+func (m demoMeasure) comparison() comparison {
 	ahead := m.Released - m.without()
 	if m.Better == "low" {
 		ahead = -ahead
@@ -139,11 +139,11 @@ func (m demoMeasure) standing() standing {
 	return level
 }
 
-// standing is how a release does, best first.
-type standing int
+// comparison is how a release does, best first.
+type comparison int
 
 const (
-	better standing = iota
+	better comparison = iota
 	level
 	worse
 )
@@ -165,7 +165,7 @@ func (m demoMeasure) chart() *study.ReportChart {
 func (r demoReport) ordered() []demoStudy {
 	all := slices.Clone(r.Studies)
 	slices.SortStableFunc(all, func(a, b demoStudy) int {
-		return cmp.Or(cmp.Compare(a.Measure.standing(), b.Measure.standing()), cmp.Compare(b.Measure.gain(), a.Measure.gain()))
+		return cmp.Or(cmp.Compare(a.Measure.comparison(), b.Measure.comparison()), cmp.Compare(b.Measure.gain(), a.Measure.gain()))
 	})
 	return all
 }

@@ -591,7 +591,7 @@ type StudyPart struct {
 	// The plan's amendments, oldest first.
 	Amendments []*Signed `protobuf:"bytes,8,rep,name=amendments,proto3" json:"amendments,omitempty"`
 	// What the missing parties said when they called last; for operators.
-	Standings []*Standing `protobuf:"bytes,9,rep,name=standings,proto3" json:"standings,omitempty"`
+	Statuses []*PartyStatus `protobuf:"bytes,9,rep,name=statuses,proto3" json:"statuses,omitempty"`
 	// In the first part, of a study with noise by aggregators that is open: the helper's
 	// acceptance, as the helper signed it. The coordinator answers for nothing in it.
 	Helper        *Signed `protobuf:"bytes,10,opt,name=helper,proto3" json:"helper,omitempty"`
@@ -685,9 +685,9 @@ func (x *StudyPart) GetAmendments() []*Signed {
 	return nil
 }
 
-func (x *StudyPart) GetStandings() []*Standing {
+func (x *StudyPart) GetStatuses() []*PartyStatus {
 	if x != nil {
-		return x.Standings
+		return x.Statuses
 	}
 	return nil
 }
@@ -699,8 +699,8 @@ func (x *StudyPart) GetHelper() *Signed {
 	return nil
 }
 
-// Standing is when a party called last, and what it waits for.
-type Standing struct {
+// PartyStatus is when a party called last, and what it waits for.
+type PartyStatus struct {
 	state          protoimpl.MessageState `protogen:"open.v1"`
 	Party          string                 `protobuf:"bytes,1,opt,name=party,proto3" json:"party,omitempty"`
 	What           string                 `protobuf:"bytes,2,opt,name=what,proto3" json:"what,omitempty"`
@@ -709,20 +709,20 @@ type Standing struct {
 	sizeCache      protoimpl.SizeCache
 }
 
-func (x *Standing) Reset() {
-	*x = Standing{}
+func (x *PartyStatus) Reset() {
+	*x = PartyStatus{}
 	mi := &file_caucus_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *Standing) String() string {
+func (x *PartyStatus) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*Standing) ProtoMessage() {}
+func (*PartyStatus) ProtoMessage() {}
 
-func (x *Standing) ProtoReflect() protoreflect.Message {
+func (x *PartyStatus) ProtoReflect() protoreflect.Message {
 	mi := &file_caucus_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -734,26 +734,26 @@ func (x *Standing) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use Standing.ProtoReflect.Descriptor instead.
-func (*Standing) Descriptor() ([]byte, []int) {
+// Deprecated: Use PartyStatus.ProtoReflect.Descriptor instead.
+func (*PartyStatus) Descriptor() ([]byte, []int) {
 	return file_caucus_proto_rawDescGZIP(), []int{9}
 }
 
-func (x *Standing) GetParty() string {
+func (x *PartyStatus) GetParty() string {
 	if x != nil {
 		return x.Party
 	}
 	return ""
 }
 
-func (x *Standing) GetWhat() string {
+func (x *PartyStatus) GetWhat() string {
 	if x != nil {
 		return x.What
 	}
 	return ""
 }
 
-func (x *Standing) GetSeenUnixMillis() int64 {
+func (x *PartyStatus) GetSeenUnixMillis() int64 {
 	if x != nil {
 		return x.SeenUnixMillis
 	}
@@ -3721,7 +3721,7 @@ const file_caucus_proto_rawDesc = "" +
 	"amendments\x18\f \x01(\rR\n" +
 	"amendments\"$\n" +
 	"\fStudyRequest\x12\x14\n" +
-	"\x05study\x18\x01 \x01(\tR\x05study\"\x81\x03\n" +
+	"\x05study\x18\x01 \x01(\tR\x05study\"\x82\x03\n" +
 	"\tStudyPart\x12,\n" +
 	"\asummary\x18\x01 \x01(\v2\x12.caucus.v1.SummaryR\asummary\x12\x1d\n" +
 	"\n" +
@@ -3733,11 +3733,11 @@ const file_caucus_proto_rawDesc = "" +
 	"\aawaited\x18\a \x03(\tR\aawaited\x121\n" +
 	"\n" +
 	"amendments\x18\b \x03(\v2\x11.caucus.v1.SignedR\n" +
-	"amendments\x121\n" +
-	"\tstandings\x18\t \x03(\v2\x13.caucus.v1.StandingR\tstandings\x12)\n" +
+	"amendments\x122\n" +
+	"\bstatuses\x18\t \x03(\v2\x16.caucus.v1.PartyStatusR\bstatuses\x12)\n" +
 	"\x06helper\x18\n" +
-	" \x01(\v2\x11.caucus.v1.SignedR\x06helper\"^\n" +
-	"\bStanding\x12\x14\n" +
+	" \x01(\v2\x11.caucus.v1.SignedR\x06helper\"a\n" +
+	"\vPartyStatus\x12\x14\n" +
 	"\x05party\x18\x01 \x01(\tR\x05party\x12\x12\n" +
 	"\x04what\x18\x02 \x01(\tR\x04what\x12(\n" +
 	"\x10seen_unix_millis\x18\x03 \x01(\x03R\x0eseenUnixMillis\"B\n" +
@@ -3999,7 +3999,7 @@ var file_caucus_proto_goTypes = []any{
 	(*Summary)(nil),             // 6: caucus.v1.Summary
 	(*StudyRequest)(nil),        // 7: caucus.v1.StudyRequest
 	(*StudyPart)(nil),           // 8: caucus.v1.StudyPart
-	(*Standing)(nil),            // 9: caucus.v1.Standing
+	(*PartyStatus)(nil),         // 9: caucus.v1.PartyStatus
 	(*Signed)(nil),              // 10: caucus.v1.Signed
 	(*DownloadRequest)(nil),     // 11: caucus.v1.DownloadRequest
 	(*Chunk)(nil),               // 12: caucus.v1.Chunk
@@ -4065,7 +4065,7 @@ var file_caucus_proto_depIdxs = []int32{
 	6,  // 5: caucus.v1.StudyPart.summary:type_name -> caucus.v1.Summary
 	12, // 6: caucus.v1.StudyPart.plan:type_name -> caucus.v1.Chunk
 	10, // 7: caucus.v1.StudyPart.amendments:type_name -> caucus.v1.Signed
-	9,  // 8: caucus.v1.StudyPart.standings:type_name -> caucus.v1.Standing
+	9,  // 8: caucus.v1.StudyPart.statuses:type_name -> caucus.v1.PartyStatus
 	10, // 9: caucus.v1.StudyPart.helper:type_name -> caucus.v1.Signed
 	14, // 10: caucus.v1.ContributeRequest.header:type_name -> caucus.v1.ContributionHeader
 	12, // 11: caucus.v1.ContributeRequest.chunk:type_name -> caucus.v1.Chunk

@@ -73,8 +73,8 @@ func (c *Client) reported(to *pb.ListRequest) {
 	slices.SortFunc(to.Waits, func(a, b *pb.Wait) int { return slices.Compare(a.PlanHash, b.PlanHash) })
 }
 
-// Standing is what is known of a party that has not contributed.
-type Standing struct {
+// PartyStatus is what is known of a party that has not contributed.
+type PartyStatus struct {
 	Party string `json:"party"`
 	// Wait is "" where it did not say.
 	Wait Wait `json:"waits_for,omitempty"`
@@ -84,7 +84,7 @@ type Standing struct {
 }
 
 // Words say at a moment of the coordinator's clock what a party waits for.
-func (s Standing) Words(now time.Time) string {
+func (s PartyStatus) Words(now time.Time) string {
 	seen := "has not called since the coordinator started"
 	if !s.Seen.IsZero() {
 		seen = "called " + Ago(now.Sub(s.Seen))
