@@ -214,7 +214,7 @@ func advice(err error) string {
 // error if the coordinator could not be reached or does not admit this agent;
 // what keeps one study back is logged and does not keep back the others.
 func (a *Agent) Round(ctx context.Context) error {
-	a.link.Report(protocol.Report{Run: a.run, Waits: a.reports.said()})
+	a.link.SetHeartbeat(protocol.Heartbeat{Run: a.run, Waits: a.reports.said()})
 	listing, err := a.link.Studies(ctx)
 	if err != nil {
 		return err

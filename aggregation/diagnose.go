@@ -67,7 +67,7 @@ func newWeightLaw(x *mat.Dense, weight []float64) *WeightLaw {
 // Mean is the weighted mean of the rows.
 func (l *WeightLaw) Mean() []float64 { return l.mean }
 
-// WorstNoise bounds Answer's Noise over all queries with values in [0,1]: with
+// WorstNoise bounds QueryAnswer's Noise over all queries with values in [0,1]: with
 // F the factor, |⟨Fᵀg, v⟩|² is the squared weighted covariance of b with ⟨Fv, x⟩,
 // at most Var(b)·vᵀFᵀcov·F·v ≤ ¼ of the largest eigenvalue of FᵀcovF. It is the
 // part due to noise of the asymptotic variance of Ji & Elkan 2013, Theorem 2,

@@ -30,7 +30,7 @@ func (o Outcome) Document(keys [2]protocol.SignerKey) study.Aggregated {
 		a.Keys[r], a.Shares[r] = keys[r].String(), o.Shares[r].Signature
 		a.Acceptances[r] = o.Acceptances[r]
 	}
-	var said Share
+	var said AggregateShare
 	if study.DecodeStrictly(o.Shares[shares.Helper].Document, &said) == nil { // as it was when it came (readShare)
 		a.Line, a.Step = said.Line, said.Step
 	}

@@ -405,7 +405,7 @@ func (s *Server) helperAcceptance(r record) Digest {
 
 // given is a share of an accepted contribution, with its weight.
 type given struct {
-	share  shares.Share
+	share  shares.SecretShare
 	weight int64
 }
 
@@ -499,7 +499,7 @@ func (s *Server) release(ctx context.Context, h study.Hash) (Signed, error) {
 	if err != nil {
 		return fail(err)
 	}
-	out := Share{Plan: h, Role: s.config.Role.String(), Set: r.Set.Digest()}
+	out := AggregateShare{Plan: h, Role: s.config.Role.String(), Set: r.Set.Digest()}
 	if out.Published, err = published[0].MarshalBinary(); err != nil {
 		return fail(err)
 	}

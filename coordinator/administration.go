@@ -172,7 +172,7 @@ func (s *Server) runnable(ctx context.Context, plan study.Plan) error {
 	if err := protocol.CheckName(plan.Name); err != nil {
 		return refuse("%v", err)
 	}
-	if least := plan.LeastSites(); least < s.config.MinimumParties {
+	if least := plan.LeastParties(); least < s.config.MinimumParties {
 		return refuse("minimum: with %d it could be sealed: this coordinator runs no study with less than %d contributions", least, s.config.MinimumParties)
 	}
 	if now := s.config.Clock.Now(); !now.Before(plan.Deadline) {

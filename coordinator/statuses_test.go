@@ -16,8 +16,8 @@ import (
 func TestPartyStatuses(t *testing.T) {
 	ctx := context.Background()
 	w, s := newTrialWorld(t, 4, nil)
-	w.parties["p0"].Report(protocol.Report{Run: []byte("a"), Waits: map[study.Hash]protocol.Wait{s.Hash: protocol.WaitApproval, {}: protocol.WaitSource}})
-	w.parties["p1"].Report(protocol.Report{Run: []byte("a"), Waits: map[study.Hash]protocol.Wait{s.Hash: "42 patients"}})
+	w.parties["p0"].SetHeartbeat(protocol.Heartbeat{Run: []byte("a"), Waits: map[study.Hash]protocol.Wait{s.Hash: protocol.WaitApproval, {}: protocol.WaitSource}})
+	w.parties["p1"].SetHeartbeat(protocol.Heartbeat{Run: []byte("a"), Waits: map[study.Hash]protocol.Wait{s.Hash: "42 patients"}})
 	w.call()
 	must(0, w.parties["p2"].Decline(ctx, s.Hash))
 	must(w.parties["p3"].Contribute(ctx, s.Hash, ballotFor(3, 4)))

@@ -58,15 +58,15 @@ type Label struct {
 	Other string `yaml:"other,omitempty" json:"other,omitempty"`
 }
 
-// Kind says how a feature is encoded.
-type Kind string
+// FeatureKind says how a feature is encoded.
+type FeatureKind string
 
 // The two kinds of features.
 const (
 	// Numeric is clamped to [Min, Max] and scaled to [0,1]: one column.
-	Numeric Kind = "numeric"
+	Numeric FeatureKind = "numeric"
 	// Categorical has one 0/1 column a level and one for all other texts.
-	Categorical Kind = "categorical"
+	Categorical FeatureKind = "categorical"
 )
 
 // Feature is one column of the file, or several columns alike, and its public
@@ -77,7 +77,7 @@ type Feature struct {
 	Column  string   `yaml:"column,omitempty" json:"column,omitempty"`
 	Columns []string `yaml:"columns,omitempty,flow" json:"columns,omitempty"`
 	// Kind is numeric or categorical.
-	Kind Kind `yaml:"kind" json:"kind"`
+	Kind FeatureKind `yaml:"kind" json:"kind"`
 	// Min and Max bound a numeric feature, in its own unit. They are public
 	// knowledge, never the extremes of the data.
 	Min float64 `yaml:"min,omitempty" json:"min,omitempty"`

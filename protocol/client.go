@@ -53,8 +53,8 @@ type Client struct {
 	now         func() time.Time
 	memory      *memory
 
-	reportMu sync.Mutex // guards report
-	report   Report
+	heartbeatMu sync.Mutex // guards heartbeat
+	heartbeat   Heartbeat
 
 	keysMu sync.Mutex // guards keys
 	keys   Keys

@@ -332,8 +332,8 @@ func (c *Courier) Release(context.Context, string) (SignedRelease, error) {
 	return r, nil
 }
 
-// Report is for nobody: an answer says no more than what it is.
-func (c *Courier) Report(Report) {}
+// SetHeartbeat is for nobody: an answer says no more than what it is.
+func (c *Courier) SetHeartbeat(Heartbeat) {}
 
 // Keys are the coordinator's, as far as the file says.
 func (c *Courier) Keys() Keys { return c.keys }

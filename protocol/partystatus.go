@@ -42,30 +42,30 @@ func (w Wait) Known() bool { return waitWords[w] != "" }
 // Words say it to people.
 func (w Wait) Words() string { return waitWords[w] }
 
-// Report is what a party says of itself with each Studies.
-type Report struct {
+// Heartbeat is what a party says of itself with each Studies.
+type Heartbeat struct {
 	// Run is what its process drew when it started.
 	Run []byte
 	// Waits are why open studies wait here.
 	Waits map[study.Hash]Wait
 }
 
-// MaxWaits bounds how many studies a report is about.
+// MaxWaits bounds how many studies a heartbeat is about.
 const MaxWaits = 256
 
-// Report makes every later Studies say so.
-func (c *Client) Report(r Report) {
-	c.reportMu.Lock()
-	defer c.reportMu.Unlock()
-	c.report = r
+// SetHeartbeat makes every later Studies say so.
+func (c *Client) SetHeartbeat(r Heartbeat) {
+	c.heartbeatMu.Lock()
+	defer c.heartbeatMu.Unlock()
+	c.heartbeat = r
 }
 
-// reported is the report on its way.
+// reported is the heartbeat on its way.
 func (c *Client) reported(to *pb.ListRequest) {
-	c.reportMu.Lock()
-	defer c.reportMu.Unlock()
-	to.Run = c.report.Run
-	for h, what := range c.report.Waits {
+	c.heartbeatMu.Lock()
+	defer c.heartbeatMu.Unlock()
+	to.Run = c.heartbeat.Run
+	for h, what := range c.heartbeat.Waits {
 		if len(to.Waits) < MaxWaits {
 			to.Waits = append(to.Waits, &pb.Wait{PlanHash: h[:], What: string(what)})
 		}

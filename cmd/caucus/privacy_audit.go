@@ -35,8 +35,8 @@ type auditEntry struct {
 	Neighbours string            `json:"neighbours"`
 	Claim      privacy.Budget    `json:"claim"`
 	// Shown is the finding of the repeat that shows most.
-	Shown audit.Finding `json:"shown"`
-	Holds bool          `json:"holds"`
+	Shown audit.LowerBound `json:"shown"`
+	Holds bool             `json:"holds"`
 }
 
 // dependenceEntry is one mechanism at its real calibration.

@@ -31,8 +31,8 @@ type queryAnswer struct {
 	// it the pool.
 	Of string `json:"of"`
 	// Answer is how sure a release is of it; NoInterval why there is no interval.
-	Answer     *aggregation.Answer `json:"answer,omitempty"`
-	NoInterval string              `json:"no_interval,omitempty"`
+	Answer     *aggregation.QueryAnswer `json:"answer,omitempty"`
+	NoInterval string                   `json:"no_interval,omitempty"`
 	// Bias says in words what no interval covers.
 	Bias string `json:"bias"`
 }
@@ -91,7 +91,7 @@ It costs nothing: ask as often as you like.`,
 			if err != nil {
 				return usageError{err}
 			}
-			share, err := auxdata.ShareOf(holds, q.weight)
+			share, err := auxdata.FractionOf(holds, q.weight)
 			if err != nil {
 				return err
 			}
@@ -147,7 +147,7 @@ It costs nothing: ask as often as you like.`,
 const noIntervalNote = "there is no interval: what the features do not tell of the query may differ by any amount"
 
 // printAnswer says how sure an answer is.
-func printAnswer(w io.Writer, a aggregation.Answer) {
+func printAnswer(w io.Writer, a aggregation.QueryAnswer) {
 	if a.Doubt == "" {
 		fmt.Fprintf(w, "%.4f to %.4f: 95 %% interval\n", *a.Low, *a.High)
 	}

@@ -80,7 +80,7 @@ func (w Written) format() dataset.Format {
 	return f
 }
 
-// The names of encodings that a Form holds; a configuration may also say
+// The names of encodings that a Format holds; a configuration may also say
 // utf-16, where the file's mark says which one.
 const (
 	utf8Text = "utf-8"
