@@ -125,7 +125,7 @@ var mutants = []mutant{
 	},
 	{
 		name: "a set's amendments may pass below the plan's floor", room: "study", file: "ending.go", in: "aggregator",
-		old: "case e.Minimum < p.LeastSites():", new: "case e.Minimum < p.LeastSites() && e.Minimum < 1:",
+		old: "case e.Minimum < p.LeastParties():", new: "case e.Minimum < p.LeastParties() && e.Minimum < 1:",
 		found: "TestAmendedMinimum",
 	},
 	{
@@ -420,7 +420,7 @@ var mutants = []mutant{
 		found: "TestNoAcceptanceNoCharge",
 	},
 	{
-		name: "nobody looks whose numbers stand under a site's name", room: "study/verify", file: "site.go", in: "study/kinds",
+		name: "nobody looks whose numbers stand under a site's name", room: "study/verify", file: "party.go", in: "study/kinds",
 		old: "at == 0 && bytes.Equal(body, s.Upload)", new: "at == 0 && bytes.Equal(body, body)",
 		found: "TestDescribeEachSite",
 	},

@@ -130,7 +130,7 @@ func (a *Agent) Run(ctx context.Context) error {
 	a.measure()
 	a.log.Info("agent started")
 	for _, f := range a.state.checkLocally(ctx, a.id) {
-		if f.Standing != StandingOK {
+		if f.Status != StatusOK {
 			a.log.Warn(f.Says, "about", f.About)
 		}
 	}
@@ -214,7 +214,7 @@ func advice(err error) string {
 // error if the coordinator could not be reached or does not admit this agent;
 // what keeps one study back is logged and does not keep back the others.
 func (a *Agent) Round(ctx context.Context) error {
-	a.link.Report(protocol.Report{Run: a.run, Waits: a.reports.said()})
+	a.link.SetHeartbeat(protocol.Heartbeat{Run: a.run, Waits: a.reports.said()})
 	listing, err := a.link.Studies(ctx)
 	if err != nil {
 		return err

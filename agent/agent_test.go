@@ -49,7 +49,7 @@ type coordinatorDouble struct {
 	lie     func(*protocol.Receipt)
 
 	declined int
-	report   protocol.Report
+	report   protocol.Heartbeat
 }
 
 func (c *coordinatorDouble) Decline(context.Context, study.Hash) error {
@@ -102,7 +102,7 @@ func (c *coordinatorDouble) Renew(context.Context) (protocol.Identity, error) {
 	return protocol.Identity{}, errors.New("not today")
 }
 
-func (c *coordinatorDouble) Report(r protocol.Report) { c.report = r }
+func (c *coordinatorDouble) SetHeartbeat(r protocol.Heartbeat) { c.report = r }
 
 func (c *coordinatorDouble) Keys() protocol.Keys { return protocol.Keys{} }
 

@@ -18,49 +18,49 @@ import (
 	"caucus/study"
 )
 
-// Standing is how well something is.
-type Standing string
+// Status is how well something is.
+type Status string
 
-// The standings of a Finding, from best to worst.
+// The statuses of a CheckResult, from best to worst.
 const (
-	StandingOK      Standing = "ok"
-	StandingWarning Standing = "warning" // it works, and somebody should look
-	StandingProblem Standing = "problem" // it keeps this site from taking part, or its records from counting
+	StatusOK      Status = "ok"
+	StatusWarning Status = "warning" // it works, and somebody should look
+	StatusProblem Status = "problem" // it keeps this site from taking part, or its records from counting
 )
 
-// Finding is what a Checkup found of one thing, in a line: how it is, or what is
+// CheckResult is what a Checkup found of one thing, in a line: how it is, or what is
 // wrong and what to do.
-type Finding struct {
-	About    string   `json:"about"`
-	Standing Standing `json:"standing"`
-	Says     string   `json:"says"`
+type CheckResult struct {
+	About  string `json:"about"`
+	Status Status `json:"status"`
+	Says   string `json:"says"`
 }
 
 // Checkup is what a person is told who asks whether an agent can do its work. It
 // tells of the records: it is for the eyes of the site.
 type Checkup struct {
-	Findings []Finding `json:"findings"`
-	// Worst is the worst standing of them.
-	Worst Standing `json:"worst"`
+	Checks []CheckResult `json:"checks"`
+	// Worst is the worst status of them.
+	Worst Status `json:"worst"`
 }
 
-func fine(about, format string, args ...any) Finding {
-	return Finding{about, StandingOK, fmt.Sprintf(format, args...)}
+func fine(about, format string, args ...any) CheckResult {
+	return CheckResult{about, StatusOK, fmt.Sprintf(format, args...)}
 }
 
-func warning(about, format string, args ...any) Finding {
-	return Finding{about, StandingWarning, fmt.Sprintf(format, args...)}
+func warning(about, format string, args ...any) CheckResult {
+	return CheckResult{about, StatusWarning, fmt.Sprintf(format, args...)}
 }
 
-func problem(about, format string, args ...any) Finding {
-	return Finding{about, StandingProblem, fmt.Sprintf(format, args...)}
+func problem(about, format string, args ...any) CheckResult {
+	return CheckResult{about, StatusProblem, fmt.Sprintf(format, args...)}
 }
 
-func checkupOf(all []Finding) Checkup {
-	c := Checkup{Findings: all, Worst: StandingOK}
+func checkupOf(all []CheckResult) Checkup {
+	c := Checkup{Checks: all, Worst: StatusOK}
 	for _, f := range all {
-		if f.Standing == StandingProblem || f.Standing == StandingWarning && c.Worst == StandingOK {
-			c.Worst = f.Standing
+		if f.Status == StatusProblem || f.Status == StatusWarning && c.Worst == StatusOK {
+			c.Worst = f.Status
 		}
 	}
 	return c
@@ -69,8 +69,8 @@ func checkupOf(all []Finding) Checkup {
 // Problems is how many findings are problems.
 func (c Checkup) Problems() int {
 	n := 0
-	for _, f := range c.Findings {
-		if f.Standing == StandingProblem {
+	for _, f := range c.Checks {
+		if f.Status == StatusProblem {
 			n++
 		}
 	}
@@ -80,11 +80,11 @@ func (c Checkup) Problems() int {
 // WriteText writes a line for each finding.
 func (c Checkup) WriteText(w io.Writer) error {
 	wide := 0
-	for _, f := range c.Findings {
+	for _, f := range c.Checks {
 		wide = max(wide, len([]rune(Printable(f.About))))
 	}
-	for _, f := range c.Findings {
-		if _, err := fmt.Fprintf(w, "%-8s %-*s  %s\n", f.Standing, wide, Printable(f.About), Printable(f.Says)); err != nil {
+	for _, f := range c.Checks {
+		if _, err := fmt.Fprintf(w, "%-8s %-*s  %s\n", f.Status, wide, Printable(f.About), Printable(f.Says)); err != nil {
 			return err
 		}
 	}
@@ -97,10 +97,10 @@ func (c Checkup) WriteText(w io.Writer) error {
 // spends and declares nothing.
 func Check(ctx context.Context, c Config, path string, err error) Checkup {
 	if err != nil {
-		return checkupOf([]Finding{problem("config", "%v", err)})
+		return checkupOf([]CheckResult{problem("config", "%v", err)})
 	}
 	c.Clock = c.Clock.Complete()
-	all := []Finding{fine("config", "%s", path)}
+	all := []CheckResult{fine("config", "%s", path)}
 	id, party, err := identity(c)
 	if err != nil {
 		all = append(all, problem("certificate", "%v", err), checkPolicy(c.Policy))
@@ -123,19 +123,19 @@ func Check(ctx context.Context, c Config, path string, err error) Checkup {
 // the network nor a look into a file. When a poll comes must not hang on how long
 // a file took to read; files are read in windows (window has the proof), and when
 // a person asks.
-func (s *state) checkLocally(ctx context.Context, id protocol.Identity) []Finding {
+func (s *state) checkLocally(ctx context.Context, id protocol.Identity) []CheckResult {
 	return append(s.checkFolder(ctx, id), s.checkSources(false)...)
 }
 
 // checkFolder looks at what lies in the state folder, and at the policy.
-func (s *state) checkFolder(ctx context.Context, id protocol.Identity) []Finding {
-	all := append([]Finding{checkCertificate(id, s.config.now()), checkPolicy(s.config.Policy)}, checkHelper(s.config.Policy.Helper, id)...)
+func (s *state) checkFolder(ctx context.Context, id protocol.Identity) []CheckResult {
+	all := append([]CheckResult{checkCertificate(id, s.config.now()), checkPolicy(s.config.Policy)}, checkHelper(s.config.Policy.Helper, id)...)
 	all = append(all, s.checkLedger(ctx), checkDisk(s.config.State), s.checkConstants())
 	return append(append(all, s.config.checkLearner()...), s.config.checkScorer()...)
 }
 
 // checkCertificate says how long an agent's own certificate lasts.
-func checkCertificate(id protocol.Identity, now time.Time) Finding {
+func checkCertificate(id protocol.Identity, now time.Time) CheckResult {
 	const about = "certificate"
 	from, until, err := id.Validity()
 	if err != nil {
@@ -159,7 +159,7 @@ func checkCertificate(id protocol.Identity, now time.Time) Finding {
 }
 
 // checkPolicy says what the policy allows in short.
-func checkPolicy(p Policy) Finding {
+func checkPolicy(p Policy) CheckResult {
 	for _, list := range []struct {
 		name string
 		n    int
@@ -180,7 +180,7 @@ func checkPolicy(p Policy) Finding {
 
 // checkHelper says which helper this site trusts, so that a person can hold its keys against
 // what the helper's own operator says.
-func checkHelper(h Helper, id protocol.Identity) []Finding {
+func checkHelper(h Helper, id protocol.Identity) []CheckResult {
 	const about = "helper"
 	if !h.named() {
 		return nil
@@ -190,13 +190,13 @@ func checkHelper(h Helper, id protocol.Identity) []Finding {
 		err = h.another(keys)
 	}
 	if err != nil {
-		return []Finding{problem(about, "%v", err)}
+		return []CheckResult{problem(about, "%v", err)}
 	}
-	return []Finding{fine(about, "%s", h.words())}
+	return []CheckResult{fine(about, "%s", h.words())}
 }
 
 // checkLedger walks the whole ledger, and says what is left of it.
-func (s *state) checkLedger(ctx context.Context) Finding {
+func (s *state) checkLedger(ctx context.Context) CheckResult {
 	const about = "ledger"
 	if _, err := privacy.Verify(ctx, s.journal); err != nil {
 		return problem(about, "%v: see caucus ledger verify", err)
@@ -237,7 +237,7 @@ const (
 )
 
 // checkDisk says whether there is room in the state folder.
-func checkDisk(dir string) Finding {
+func checkDisk(dir string) CheckResult {
 	const about = "disk"
 	free, err := freeSpace(dir)
 	switch {
@@ -258,21 +258,21 @@ const patience = 10 * time.Second
 
 // askCoordinator says whether the coordinator answers, is the one that invited
 // this site, and has the same time.
-func askCoordinator(ctx context.Context, c Config, id protocol.Identity) []Finding {
+func askCoordinator(ctx context.Context, c Config, id protocol.Identity) []CheckResult {
 	if c.Courier {
-		return []Finding{fine("coordinator", "is not called (courier: true): what would be sent is carried in files")}
+		return []CheckResult{fine("coordinator", "is not called (courier: true): what would be sent is carried in files")}
 	}
 	hungUp, err := speaks(c)
 	if errors.Is(err, errSilent) {
-		return []Finding{fine("coordinator", "is not asked: %v", err)}
+		return []CheckResult{fine("coordinator", "is not asked: %v", err)}
 	}
 	if err != nil {
-		return []Finding{problem("coordinator", "%v", err)}
+		return []CheckResult{problem("coordinator", "%v", err)}
 	}
 	defer hungUp()
 	l, err := dial(c, id)
 	if err != nil {
-		return []Finding{problem("coordinator", "%v", err)}
+		return []CheckResult{problem("coordinator", "%v", err)}
 	}
 	defer l.Close()
 	address := c.Coordinator
@@ -282,14 +282,14 @@ func askCoordinator(ctx context.Context, c Config, id protocol.Identity) []Findi
 	return askLink(ctx, l, address)
 }
 
-func askLink(ctx context.Context, l link, address string) []Finding {
+func askLink(ctx context.Context, l link, address string) []CheckResult {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	listing, err := l.Studies(ctx)
 	if err != nil {
 		// What it means comes first: what TLS says is long.
 		why, _, _ := strings.Cut(advice(err), ";")
-		return []Finding{problem("coordinator", "%s: %s (%v)", address, why, err)}
+		return []CheckResult{problem("coordinator", "%s: %s (%v)", address, why, err)}
 	}
 	open := 0
 	for _, s := range listing.Studies {
@@ -306,11 +306,11 @@ func askLink(ctx context.Context, l link, address string) []Finding {
 	case listing.Forgot != nil:
 		found = warning("coordinator", "%v", listing.Forgot)
 	}
-	return []Finding{found, checkSkew(listing.Skew)}
+	return []CheckResult{found, checkSkew(listing.Skew)}
 }
 
 // checkSkew holds this machine's clock against the coordinator's.
-func checkSkew(skew time.Duration) Finding {
+func checkSkew(skew time.Duration) CheckResult {
 	const about = "clock"
 	where := "behind"
 	if skew < 0 {
@@ -327,12 +327,12 @@ func checkSkew(skew time.Duration) Finding {
 }
 
 // checkSources looks at all sources; without read, not into their files.
-func (s *state) checkSources(read bool) []Finding {
+func (s *state) checkSources(read bool) []CheckResult {
 	names := slices.Sorted(maps.Keys(s.config.Data))
 	if len(names) == 0 {
-		return []Finding{warning("sources", "there are none: name files of records under data:")}
+		return []CheckResult{warning("sources", "there are none: name files of records under data:")}
 	}
-	var all []Finding
+	var all []CheckResult
 	for _, name := range names {
 		var r SourceReport
 		if read {
@@ -342,13 +342,13 @@ func (s *state) checkSources(read bool) []Finding {
 				r.Problem = err.Error()
 			}
 		}
-		all = append(all, r.finding(), s.checkMapping(name, r))
+		all = append(all, r.result(), s.checkMapping(name, r))
 	}
 	return all
 }
 
 // finding says of a source what a person has to know first.
-func (r SourceReport) finding() Finding {
+func (r SourceReport) result() CheckResult {
 	about := "source " + r.Source
 	switch {
 	case r.Declared == nil && r.Problem != "":
@@ -375,7 +375,7 @@ func (r SourceReport) finding() Finding {
 
 // checkMapping says whether a source's mapping makes all columns of its schema
 // out of the file's.
-func (s *state) checkMapping(name string, r SourceReport) Finding {
+func (s *state) checkMapping(name string, r SourceReport) CheckResult {
 	about := "mapping " + name
 	own, err := readSchema(s.config.Data[name].Schema)
 	var m mapping.Mapping

@@ -57,19 +57,19 @@ func TestCheckCertificate(t *testing.T) {
 	life := until.Sub(from)
 	for _, test := range []struct {
 		now  time.Time
-		want Standing
+		want Status
 		says string
 	}{
-		{from.Add(-time.Hour), StandingProblem, "set this machine's clock"},
-		{from.Add(life / 2), StandingOK, "for site, "},
-		{until.Add(-life/6 + time.Hour), StandingWarning, "renews it by itself"},
-		{until, StandingProblem, "enrol again"},
+		{from.Add(-time.Hour), StatusProblem, "set this machine's clock"},
+		{from.Add(life / 2), StatusOK, "for site, "},
+		{until.Add(-life/6 + time.Hour), StatusWarning, "renews it by itself"},
+		{until, StatusProblem, "enrol again"},
 	} {
-		if got := checkCertificate(id, test.now); got.Standing != test.want || !strings.Contains(got.Says, test.says) {
+		if got := checkCertificate(id, test.now); got.Status != test.want || !strings.Contains(got.Says, test.says) {
 			t.Errorf("at %v: %+v, want %s and %q", test.now, got, test.want, test.says)
 		}
 	}
-	if got := checkCertificate(protocol.Identity{}, begins); got.Standing != StandingProblem {
+	if got := checkCertificate(protocol.Identity{}, begins); got.Status != StatusProblem {
 		t.Errorf("no certificate: %+v", got)
 	}
 }
@@ -77,17 +77,17 @@ func TestCheckCertificate(t *testing.T) {
 // TestCheckSkew: what the clocks have to be within is what charges have to be.
 func TestCheckSkew(t *testing.T) {
 	for skew, want := range map[time.Duration]struct {
-		standing Standing
-		says     string
+		status Status
+		says   string
 	}{
-		0:                           {StandingOK, "within 1s"},
-		maxSkew:                     {StandingOK, "within 2m0s"},
-		maxSkew + time.Second:       {StandingWarning, "2m1s behind"},
-		-maxSkew - time.Second:      {StandingWarning, "2m1s ahead of"},
-		maxDatedSkew + time.Second:  {StandingProblem, "nothing is charged"},
-		-maxDatedSkew - time.Second: {StandingProblem, "nothing is charged"},
+		0:                           {StatusOK, "within 1s"},
+		maxSkew:                     {StatusOK, "within 2m0s"},
+		maxSkew + time.Second:       {StatusWarning, "2m1s behind"},
+		-maxSkew - time.Second:      {StatusWarning, "2m1s ahead of"},
+		maxDatedSkew + time.Second:  {StatusProblem, "nothing is charged"},
+		-maxDatedSkew - time.Second: {StatusProblem, "nothing is charged"},
 	} {
-		if got := checkSkew(skew); got.Standing != want.standing || !strings.Contains(got.Says, want.says) {
+		if got := checkSkew(skew); got.Status != want.status || !strings.Contains(got.Says, want.says) {
 			t.Errorf("%v: %+v, want %+v", skew, got, want)
 		}
 	}
@@ -98,7 +98,7 @@ func TestCheckSkew(t *testing.T) {
 func TestAskLink(t *testing.T) {
 	r := newRig(t, nil)
 	got := askLink(context.Background(), r.coordinatorDouble, "caucus.example.org:7443")
-	if len(got) != 2 || got[0].Standing != StandingOK || !strings.Contains(got[0].Says, "1 studies are open") || got[1].Standing != StandingOK {
+	if len(got) != 2 || got[0].Status != StatusOK || !strings.Contains(got[0].Says, "1 studies are open") || got[1].Status != StatusOK {
 		t.Errorf("%+v", got)
 	}
 	long := strings.Repeat("x509 ", 80)
@@ -114,7 +114,7 @@ func TestAskLink(t *testing.T) {
 	} {
 		r.down = test.down
 		got := askLink(context.Background(), r.coordinatorDouble, "caucus.example.org:7443")
-		if len(got) != 1 || got[0].Standing != StandingProblem || !strings.HasPrefix(got[0].Says, test.says) {
+		if len(got) != 1 || got[0].Status != StatusProblem || !strings.HasPrefix(got[0].Says, test.says) {
 			t.Errorf("%v: %+v, want %q first", test.down, got, test.says)
 		}
 	}
@@ -125,31 +125,31 @@ func TestAskLink(t *testing.T) {
 func TestCheckSources(t *testing.T) {
 	for name, test := range map[string]struct {
 		change   func(*testing.T, *rig)
-		source   Standing
+		source   Status
 		says     string
-		mapping  Standing
-		unread   Standing // where no file is looked into
+		mapping  Status
+		unread   Status // where no file is looked into
 		declared bool
 	}{
-		"as declared": {nil, StandingOK, "as it was then: 61 records", StandingOK, StandingOK, true},
+		"as declared": {nil, StatusOK, "as it was then: 61 records", StatusOK, StatusOK, true},
 		"changed": {func(t *testing.T, r *rig) { r.put(t, "age,sex,ill\n"+strings.Repeat("30,f,no\n", 70)) },
-			StandingWarning, "the file changed since it was declared", StandingOK, StandingOK, true},
+			StatusWarning, "the file changed since it was declared", StatusOK, StatusOK, true},
 		"fewer": {func(t *testing.T, r *rig) { r.put(t, "age,sex,ill\n"+strings.Repeat("30,f,no\n", 7)) },
-			StandingWarning, "the file has 7: the others are empty", StandingOK, StandingOK, true},
+			StatusWarning, "the file has 7: the others are empty", StatusOK, StatusOK, true},
 		"garbage": {func(t *testing.T, r *rig) { r.put(t, "age,sex,ill\n"+strings.Repeat("x,y,z\n", 70)) },
-			StandingProblem, "cannot be read as what the schema says", StandingOK, StandingOK, true},
+			StatusProblem, "cannot be read as what the schema says", StatusOK, StatusOK, true},
 		"other columns": {func(t *testing.T, r *rig) { r.put(t, "age,sex\n30,f\n") },
-			StandingProblem, "not those that were declared", StandingOK, StandingOK, true},
+			StatusProblem, "not those that were declared", StatusOK, StatusOK, true},
 		"gone": {func(t *testing.T, r *rig) { os.Remove(r.config.Data["ward"].File) },
-			StandingProblem, "no such file", StandingOK, StandingProblem, true},
+			StatusProblem, "no such file", StatusOK, StatusProblem, true},
 		"undeclared": {func(t *testing.T, r *rig) { os.RemoveAll(filepath.Join(r.config.State, "sources")) },
-			StandingProblem, "studies of it wait: a person has to declare it first: caucus agent source declare ward", StandingOK, StandingProblem, false},
+			StatusProblem, "studies of it wait: a person has to declare it first: caucus agent source declare ward", StatusOK, StatusProblem, false},
 		"undeclared garbage": {func(t *testing.T, r *rig) {
 			os.RemoveAll(filepath.Join(r.config.State, "sources"))
 			r.put(t, "age,sex,ill\n"+strings.Repeat("x,y,z\n", 70))
-		}, StandingProblem, "cannot be read as what the schema says", StandingOK, StandingProblem, false},
+		}, StatusProblem, "cannot be read as what the schema says", StatusOK, StatusProblem, false},
 		"mapping gone": {func(t *testing.T, r *rig) { r.mapWard(MappingSource{File: "nowhere.yaml"}) },
-			StandingProblem, "nowhere.yaml", StandingProblem, StandingProblem, false},
+			StatusProblem, "nowhere.yaml", StatusProblem, StatusProblem, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t, nil)
@@ -158,10 +158,10 @@ func TestCheckSources(t *testing.T) {
 			}
 			s := &state{config: r.config, sources: filepath.Join(r.config.State, "sources")}
 			got := s.checkSources(true)
-			if len(got) != 2 || got[0].Standing != test.source || !strings.Contains(got[0].Says, test.says) || got[1].Standing != test.mapping {
+			if len(got) != 2 || got[0].Status != test.source || !strings.Contains(got[0].Says, test.says) || got[1].Status != test.mapping {
 				t.Errorf("%+v, want %s and %q, and %s", got, test.source, test.says, test.mapping)
 			}
-			if got := s.checkSources(false); got[0].Standing != test.unread {
+			if got := s.checkSources(false); got[0].Status != test.unread {
 				t.Errorf("without a look into it: %+v, want %s", got[0], test.unread)
 			}
 			if strings.Contains(fmt.Sprint(got), planted) {
@@ -178,9 +178,9 @@ func TestStartLooksIntoNoFile(t *testing.T) {
 	r := newRig(t, nil)
 	pipe := r.pipe(t)
 	a := r.agent(t)
-	done := make(chan []Finding)
+	done := make(chan []CheckResult)
 	go func() { done <- a.state.checkLocally(context.Background(), certified(t, time.Now())) }()
-	var said []Finding
+	var said []CheckResult
 	for said == nil {
 		if isOpen(t, pipe) { // and closed again, so that who reads it comes to an end
 			t.Error("the file was opened")
@@ -191,7 +191,7 @@ func TestStartLooksIntoNoFile(t *testing.T) {
 		}
 	}
 	for _, f := range said {
-		if f.Standing != StandingOK {
+		if f.Status != StatusOK {
 			t.Errorf("%+v", f)
 		}
 	}
@@ -201,25 +201,25 @@ func TestStartLooksIntoNoFile(t *testing.T) {
 func TestCheckLedger(t *testing.T) {
 	r := newRig(t, nil)
 	a := r.agent(t)
-	if got := a.state.checkLedger(context.Background()); got.Standing != StandingOK || !strings.Contains(got.Says, "ε = 2 of 2 left at unit record") {
+	if got := a.state.checkLedger(context.Background()); got.Status != StatusOK || !strings.Contains(got.Says, "ε = 2 of 2 left at unit record") {
 		t.Errorf("fresh: %+v", got)
 	}
 	round(t, a)
-	if got := a.state.checkLedger(context.Background()); got.Standing != StandingOK || !strings.Contains(got.Says, "of 2 left at unit record") || strings.Contains(got.Says, "ε = 2 of") {
+	if got := a.state.checkLedger(context.Background()); got.Status != StatusOK || !strings.Contains(got.Says, "of 2 left at unit record") || strings.Contains(got.Says, "ε = 2 of") {
 		t.Errorf("after a study: %+v", got)
 	}
 	a.state.config.Policy.Total[privacy.Record] = privacy.Budget{Epsilon: 0.1, Delta: 1e-5}
-	if got := a.state.checkLedger(context.Background()); got.Standing != StandingWarning || !strings.Contains(got.Says, "nothing is left") {
+	if got := a.state.checkLedger(context.Background()); got.Status != StatusWarning || !strings.Contains(got.Says, "nothing is left") {
 		t.Errorf("spent: %+v", got)
 	}
 }
 
 // TestCheckPolicy: a policy that allows nothing is said.
 func TestCheckPolicy(t *testing.T) {
-	if got := checkPolicy(DefaultPolicy()); got.Standing != StandingWarning || !strings.Contains(got.Says, "kinds") {
+	if got := checkPolicy(DefaultPolicy()); got.Status != StatusWarning || !strings.Contains(got.Says, "kinds") {
 		t.Errorf("%+v", got)
 	}
-	if got := checkPolicy(newRig(t, nil).config.Policy); got.Standing != StandingOK {
+	if got := checkPolicy(newRig(t, nil).config.Policy); got.Status != StatusOK {
 		t.Errorf("%+v", got)
 	}
 }

@@ -48,7 +48,7 @@ func (c constants) whys() string {
 }
 
 // checkConstants says how many contributions tell less than this site's records would.
-func (s *state) checkConstants() Finding {
+func (s *state) checkConstants() CheckResult {
 	const about = "contributions"
 	c, err := s.constants()
 	switch whys := c.whys(); {

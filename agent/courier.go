@@ -67,7 +67,7 @@ type Answered struct {
 	Study string     `json:"study"`
 	Plan  study.Hash `json:"plan"`
 	// Progress is how far the study is here.
-	Progress Progress `json:"standing"`
+	Progress Progress `json:"progress"`
 	// Wrote: there is an answer to carry to the coordinator. Declined: it says that this
 	// site takes no part, and no reason.
 	Wrote    bool `json:"wrote"`

@@ -50,7 +50,7 @@ type Declaration struct {
 	Digest string `json:"sha256"`
 	// Form is what kind of file it was found to be: it is read as that and as
 	// nothing else.
-	Form   files.Form     `json:"form"`
+	Form   files.Format   `json:"form"`
 	Schema dataset.Schema `json:"schema"`
 	// Mapping says how the file is written and what of it the schema's columns
 	// are.

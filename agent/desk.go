@@ -205,7 +205,7 @@ func (d *desk) list(ctx context.Context, r *http.Request, to *bytes.Buffer) erro
 		}
 		page.Studies = append(page.Studies, s)
 	}
-	if made := d.agent.state.checkConstants(); made.Standing != StandingOK {
+	if made := d.agent.state.checkConstants(); made.Status != StatusOK {
 		page.Constants = "Contributions: " + made.Says
 	}
 	spent, err := d.agent.state.spending(ctx)

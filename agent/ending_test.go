@@ -59,7 +59,7 @@ func TestReopened(t *testing.T) {
 	if len(r.bodies) != 2 || !bytes.Equal(r.bodies[1], body) || charges(t, a, privacy.Record) != 1 || d.has(fileClosed) {
 		t.Errorf("%d uploads, the same bytes %v, %d charges; log:\n%s", len(r.bodies), bytes.Equal(r.bodies[len(r.bodies)-1], body), charges(t, a, privacy.Record), r.log)
 	}
-	if n := a.evidence().Site(t.Context(), study.Release{Manifest: study.Manifest{PlanHash: r.hash}}).ReceiptAfter; n != 1 {
+	if n := a.evidence().Kept(t.Context(), study.Release{Manifest: study.Manifest{PlanHash: r.hash}}).ReceiptAfter; n != 1 {
 		t.Errorf("its receipt is said to have come after %d amendments", n)
 	}
 	if review, err := a.state.outline(t.Context(), r.hash); err != nil || len(review.Amended) != 1 || !strings.Contains(review.Amended[0], "reopened") {

@@ -52,11 +52,11 @@ func ReadEvidence(c Config) (*Evidence, error) {
 // PoolFile is where the agent keeps a pool that it fetched.
 func (e *Evidence) PoolFile(d auxdata.Digest) string { return e.state.poolFile(d) }
 
-// Site is what verify.Release asks of a site: what the state folder holds of a
+// Kept is what verify.Release asks of a site: what the state folder holds of a
 // release's study, and the ledger, which is read when it is asked.
-func (e *Evidence) Site(ctx context.Context, r study.Release) verify.Site {
+func (e *Evidence) Kept(ctx context.Context, r study.Release) verify.Party {
 	d := e.state.studies.of(r.PlanHash)
-	s := verify.Site{Party: e.Party, Keys: e.Keys}
+	s := verify.Party{Party: e.Party, Keys: e.Keys}
 	switch signed, err := d.receipt(); {
 	case err == nil:
 		s.Receipt = &signed

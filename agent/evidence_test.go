@@ -85,7 +85,7 @@ func TestWitness(t *testing.T) {
 			c.change(&r, &rec)
 		}
 		keep(t, e, release.PlanHash, c.signer, rec)
-		found := e.Site(context.Background(), r).Receipts(r)
+		found := e.Kept(context.Background(), r).Receipts(r)
 		if len(found) != 1 || found[0].Verdict != c.verdict || !strings.Contains(found[0].Says, c.says) {
 			t.Errorf("%s: %v, want %s: …%s…", name, found, c.verdict, c.says)
 		}
@@ -93,11 +93,11 @@ func TestWitness(t *testing.T) {
 	if err := os.Remove(e.state.studies.of(release.PlanHash).dir + "/" + fileReceipt); err != nil {
 		t.Fatal(err)
 	}
-	if found := e.Site(context.Background(), release).Receipts(release); found[0].Verdict != verify.Word {
+	if found := e.Kept(context.Background(), release).Receipts(release); found[0].Verdict != verify.Word {
 		t.Errorf("counted, but the receipt was lost: %v", found)
 	}
 	release.PlanHash[0] ^= 1
-	if found := e.Site(context.Background(), release).Receipts(release); found[0].Verdict != verify.Fails || !strings.Contains(found[0].Says, "has sent nothing") {
+	if found := e.Kept(context.Background(), release).Receipts(release); found[0].Verdict != verify.Fails || !strings.Contains(found[0].Says, "has sent nothing") {
 		t.Errorf("counted without having sent anything: %v", found)
 	}
 }
@@ -116,7 +116,7 @@ func TestCharged(t *testing.T) {
 	}
 	check := func(want verify.Verdict, says string) {
 		t.Helper()
-		found := e.Site(ctx, release).Charges(release, pool)
+		found := e.Kept(ctx, release).Charges(release, pool)
 		if len(found) != 1 || found[0].Verdict != want || !strings.Contains(found[0].Says, says) {
 			t.Errorf("%v, want %s: …%s…", found, want, says)
 		}

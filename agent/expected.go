@@ -11,11 +11,11 @@ import (
 	"caucus/dataset/mapping"
 )
 
-// Share is a part of a whole, 0 to 1; people write 5% or 0.05.
-type Share float64
+// Fraction is a part of a whole, 0 to 1; people write 5% or 0.05.
+type Fraction float64
 
-// UnmarshalText reads a share.
-func (s *Share) UnmarshalText(text []byte) error {
+// UnmarshalText reads a fraction.
+func (s *Fraction) UnmarshalText(text []byte) error {
 	number, percent := strings.CutSuffix(strings.TrimSpace(string(text)), "%")
 	v, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
 	if percent {
@@ -24,12 +24,12 @@ func (s *Share) UnmarshalText(text []byte) error {
 	if err != nil || !(v >= 0 && v <= 1) {
 		return fmt.Errorf("%q is no share: write 5%%, or 0.05", text)
 	}
-	*s = Share(v)
+	*s = Fraction(v)
 	return nil
 }
 
-// String is the share as a percentage.
-func (s Share) String() string { return fmt.Sprintf("%.3g%%", 100*float64(s)) }
+// String is the fraction as a percentage.
+func (s Fraction) String() string { return fmt.Sprintf("%.3g%%", 100*float64(s)) }
 
 // Expected says what a person would find normal in a source's file. A file that
 // is not is not declared, and a preview of a study says so. It decides nothing
@@ -39,10 +39,10 @@ type Expected struct {
 	// level or no text, those of lines that are no record among them; a quarter
 	// where it is not given. Missing cells are none of them. Of any one column it
 	// is half, or this where it is more.
-	Unreadable *Share `yaml:"unreadable"`
+	Unreadable *Fraction `yaml:"unreadable"`
 	// Unlabelled is the largest share of records without a known label; half
 	// where it is not given.
-	Unlabelled *Share `yaml:"unlabelled"`
+	Unlabelled *Fraction `yaml:"unlabelled"`
 	// Records are the fewest and the most that the file may have.
 	Records []int `yaml:"records"`
 }
@@ -50,10 +50,10 @@ type Expected struct {
 // What a file that nobody said anything about may have: beyond that it is
 // something else than its schema says, or all but useless.
 const (
-	usualUnreadable Share = 0.25
-	usualUnlabelled Share = 0.5
+	usualUnreadable Fraction = 0.25
+	usualUnlabelled Fraction = 0.5
 	// Of one column more than half: it is written in a way that nobody has said.
-	usualColumn Share = 0.5
+	usualColumn Fraction = 0.5
 )
 
 func (e Expected) validate() error {
@@ -91,11 +91,11 @@ func (e Expected) problems(r reading) []string {
 		}
 	}
 	var out []string
-	say := func(n, of int, most *Share, usual Share, format string) {
+	say := func(n, of int, most *Fraction, usual Fraction, format string) {
 		if most == nil {
 			most = &usual
 		}
-		if share := Share(float64(n) / float64(of)); share > *most {
+		if share := Fraction(float64(n) / float64(of)); share > *most {
 			out = append(out, fmt.Sprintf(format, share, *most))
 		}
 	}
@@ -108,7 +108,7 @@ func (e Expected) problems(r reading) []string {
 		ofColumn = max(usualColumn, *e.Unreadable)
 	}
 	for _, name := range slices.Sorted(maps.Keys(column)) {
-		if share := Share(float64(column[name]) / float64(records)); share > ofColumn && len(out) == 0 {
+		if share := Fraction(float64(column[name]) / float64(records)); share > ofColumn && len(out) == 0 {
 			out = append(out, fmt.Sprintf("%v of the cells of %s cannot be read as what the schema says: look at the remarks; a mapping may be missing, or write unreadable: 100%% in the source's entry if that is as it should be", share, name))
 		}
 	}

@@ -63,7 +63,7 @@ func TestGarbage(t *testing.T) {
 
 // TestExpected: what a person finds normal is in the configuration.
 func TestExpected(t *testing.T) {
-	share := func(s Share) *Share { return &s }
+	share := func(s Fraction) *Fraction { return &s }
 	rows := "age,sex,ill\n" + strings.Repeat("30,x,no\n30,f,\n", 30) // a quarter of the cells, half of the labels
 	for name, c := range map[string]struct {
 		expected Expected
@@ -94,14 +94,14 @@ func TestExpected(t *testing.T) {
 	if _, err := r.agent(t).DeclareSource("ward", Approver{}); err != nil {
 		t.Errorf("no record, as expected: %v", err)
 	}
-	for text, want := range map[string]Share{"5%": 0.05, "0.05": 0.05, " 100 % ": 1, "0": 0} {
-		var s Share
+	for text, want := range map[string]Fraction{"5%": 0.05, "0.05": 0.05, " 100 % ": 1, "0": 0} {
+		var s Fraction
 		if err := s.UnmarshalText([]byte(text)); err != nil || s != want {
 			t.Errorf("%q is %v, %v", text, s, err)
 		}
 	}
 	for _, bad := range []string{"", "5", "-1%", "101%", "NaN", "x"} {
-		var s Share
+		var s Fraction
 		if s.UnmarshalText([]byte(bad)) == nil {
 			t.Errorf("%q is a share of %v", bad, s)
 		}
@@ -114,7 +114,7 @@ func TestExpected(t *testing.T) {
 // TestOneColumn: a column of which next to nothing can be read, in a file that is
 // otherwise in order, is refused, unless somebody wrote that it is to be so.
 func TestOneColumn(t *testing.T) {
-	for most, want := range map[Share]string{0.6: "98.3% of the cells of sex cannot be read", 1: ""} {
+	for most, want := range map[Fraction]string{0.6: "98.3% of the cells of sex cannot be read", 1: ""} {
 		r := newRig(t, nil)
 		r.put(t, "age,sex,ill\n"+strings.Repeat("30,x,no\n", 59)+"30,f,no\n")
 		s := r.config.Data["ward"]

@@ -65,7 +65,7 @@ func TestHelperIsTheCoordinator(t *testing.T) {
 	} else {
 		a.Close()
 	}
-	if f := checkHelper(r.config.Policy.Helper, id); len(f) != 1 || f[0].Standing != StandingOK || !strings.Contains(f[0].Says, "Data Trust, signing key "+r.config.Policy.Helper.Signing.String()[:16]) {
+	if f := checkHelper(r.config.Policy.Helper, id); len(f) != 1 || f[0].Status != StatusOK || !strings.Contains(f[0].Says, "Data Trust, signing key "+r.config.Policy.Helper.Signing.String()[:16]) {
 		t.Errorf("check: %+v", f)
 	}
 	r.config.Policy.Helper.Signing = wireSigner().Key()
@@ -73,7 +73,7 @@ func TestHelperIsTheCoordinator(t *testing.T) {
 	if a, err := newAgent(r.config, id, "site", dial); err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("it started: %v, %v", a, err)
 	}
-	if f := checkHelper(r.config.Policy.Helper, id); len(f) != 1 || f[0].Standing != StandingProblem || !strings.Contains(f[0].Says, want) {
+	if f := checkHelper(r.config.Policy.Helper, id); len(f) != 1 || f[0].Status != StatusProblem || !strings.Contains(f[0].Says, want) {
 		t.Errorf("check: %+v", f)
 	}
 }

@@ -175,25 +175,25 @@ func (s *state) scorer(failed func(error)) func(context.Context, dataset.Schema,
 }
 
 // checkScorer says whether what scores this site's records can be run.
-func (c Config) checkScorer() []Finding {
+func (c Config) checkScorer() []CheckResult {
 	const about = "scorer"
 	if !c.Scorer.brought() {
 		return nil
 	}
 	if _, err := c.Scorer.program("").Find(); err != nil {
-		return []Finding{problem(about, "%v: correct scorer: command:", err)}
+		return []CheckResult{problem(about, "%v: correct scorer: command:", err)}
 	}
 	if !slices.Contains(c.Policy.learners(), learners.Any) {
-		return []Finding{warning(about, "%s, but no study will use it: the policy allows learners %s; studies that let a site choose are named any", c.Scorer, oneOf(c.Policy.learners()))}
+		return []CheckResult{warning(about, "%s, but no study will use it: the policy allows learners %s; studies that let a site choose are named any", c.Scorer, oneOf(c.Policy.learners()))}
 	}
 	if !command.LimitsMemory {
-		return []Finding{warning(about, "%s; how much memory it takes is not limited on this system", c.Scorer)}
+		return []CheckResult{warning(about, "%s; how much memory it takes is not limited on this system", c.Scorer)}
 	}
-	return []Finding{fine(about, "%s", c.Scorer)}
+	return []CheckResult{fine(about, "%s", c.Scorer)}
 }
 
 // checkLearner says whether what this site votes with can be run.
-func (c Config) checkLearner() []Finding {
+func (c Config) checkLearner() []CheckResult {
 	const about = "learner"
 	l := c.Learner
 	if !l.brought() && l.Name == "" {
@@ -201,16 +201,16 @@ func (c Config) checkLearner() []Finding {
 	}
 	if l.brought() {
 		if _, err := l.program("").Find(); err != nil {
-			return []Finding{problem(about, "%v: correct learner: command:", err)}
+			return []CheckResult{problem(about, "%v: correct learner: command:", err)}
 		}
 	}
 	switch {
 	case !slices.Contains(c.Policy.learners(), learners.Any):
-		return []Finding{warning(about, "%s, but no study will use it: the policy allows learners %s; studies that let a site choose are named any", l, oneOf(c.Policy.learners()))}
+		return []CheckResult{warning(about, "%s, but no study will use it: the policy allows learners %s; studies that let a site choose are named any", l, oneOf(c.Policy.learners()))}
 	case l.brought() && !command.LimitsMemory:
-		return []Finding{warning(about, "%s; how much memory it takes is not limited on this system", l)}
+		return []CheckResult{warning(about, "%s; how much memory it takes is not limited on this system", l)}
 	}
-	return []Finding{fine(about, "%s", l)}
+	return []CheckResult{fine(about, "%s", l)}
 }
 
 // below puts a program into the folder of its configuration.

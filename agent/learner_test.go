@@ -164,12 +164,12 @@ func TestOwnClassifierIsShown(t *testing.T) {
 	}
 	c := r.config
 	c.Learner.Command = []string{"not-a-program-at-all"}
-	if f := c.checkLearner(); len(f) != 1 || f[0].Standing != StandingProblem {
+	if f := c.checkLearner(); len(f) != 1 || f[0].Status != StatusProblem {
 		t.Errorf("check says %+v", f)
 	}
 	c = r.config
 	c.Policy.Learners = nil
-	if f := c.checkLearner(); len(f) != 1 || f[0].Standing != StandingWarning || !strings.Contains(f[0].Says, "no study will use it") {
+	if f := c.checkLearner(); len(f) != 1 || f[0].Status != StatusWarning || !strings.Contains(f[0].Says, "no study will use it") {
 		t.Errorf("check says %+v", f)
 	}
 }

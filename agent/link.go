@@ -19,8 +19,8 @@ import (
 // may be repeated.
 type link interface {
 	Studies(ctx context.Context) (protocol.Listing, error)
-	// Report is what every later Studies says of this agent.
-	Report(protocol.Report)
+	// SetHeartbeat is what every later Studies says of this agent.
+	SetHeartbeat(protocol.Heartbeat)
 	Study(ctx context.Context, ref string) (protocol.Study, error)
 	Pool(ctx context.Context, s protocol.Study, dir string) ([]byte, error)
 	Contribute(ctx context.Context, plan study.Hash, body []byte) (protocol.Receipt, error)

@@ -19,7 +19,7 @@ import (
 //
 // Proof note. Claim: what is shown is a function of plans, policy, ledger, declarations,
 // persons, clocks and the coordinator's answers, and of no record.
-//   - What a study is at (standings) is read off the files of its dossier that are made
+//   - What a study is at (progress) is read off the files of its dossier that are made
 //     at moments fixed before the records are read, or by persons and the coordinator.
 //     That a file was odd or without votes (fileUnread, fileOdd, fileNoVotes) is none of
 //     them. How many contributions were late is told: that follows from the machine, as
@@ -136,7 +136,7 @@ func (a *Agent) polled(ctx context.Context, failed error) {
 	if a.state.config.Metrics == "" {
 		return
 	}
-	s := &sighting{studies: a.standings(), clock: a.now}
+	s := &sighting{studies: a.studiesByProgress(), clock: a.now}
 	if before := c.last.Load(); before != nil {
 		s.answered = before.answered
 	}
@@ -190,8 +190,8 @@ func (c *counts) ready(w http.ResponseWriter, _ *http.Request) {
 	fmt.Fprintln(w, "ready")
 }
 
-// standings counts studies by how far they are, off their dossiers.
-func (a *Agent) standings() map[string]int {
+// studiesByProgress counts studies by how far they are, off their dossiers.
+func (a *Agent) studiesByProgress() map[string]int {
 	out := map[string]int{}
 	steps := []struct {
 		state string

@@ -201,7 +201,7 @@ func (p Policy) Objections(plan study.Plan) []string {
 			object("δ = %g is more than the %g that one study may cost at unit %s", plan.Delta, most.Delta, plan.Unit)
 		}
 	}
-	if least := plan.LeastSites(); least < p.MinimumParties {
+	if least := plan.LeastParties(); least < p.MinimumParties {
 		object("the study may close with %d parties, the policy asks for at least %d", least, p.MinimumParties)
 	}
 	if plan.Simulated {

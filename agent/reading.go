@@ -82,7 +82,7 @@ func (m MappingSource) read() (mapping.Mapping, error) {
 // reading is a file as it was read, for the eyes of the site.
 type reading struct {
 	digest string // SHA-256 of the file's bytes
-	form   files.Form
+	form   files.Format
 	lines  dataset.Lines
 	bound  *mapping.Bound
 	// encoded counts what the schema made of the cells of so many columns.
@@ -226,7 +226,7 @@ func (o *inOrder) ReadAt(p []byte, at int64) (int, error) {
 
 // unread is why a file is not read, without a word of what it holds: where a
 // header is missing the names of its columns are a record.
-func unread(err error, f files.Form) error {
+func unread(err error, f files.Format) error {
 	var path *fs.PathError
 	if errors.As(err, &path) {
 		return path.Err

@@ -10,7 +10,7 @@ import (
 
 // TestWaitsTellNothing: what the coordinator is told of why a study waits here is the
 // same whatever the source's file holds, whether it can be read, and whether it is there:
-// of every standing that a study can have. A site that keeps quiet tells nothing.
+// of every progress that a study can have. A site that keeps quiet tells nothing.
 func TestWaitsTellNothing(t *testing.T) {
 	for name, test := range map[string]struct {
 		change func(*testing.T, *rig)

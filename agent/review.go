@@ -20,7 +20,7 @@ import (
 // Progress is how far a study has come at this site.
 type Progress string
 
-// The standings of a study at a site.
+// How far a study is at a site.
 const (
 	ProgressUndeclared Progress = "waiting for its source to be declared"
 	ProgressWaiting    Progress = "waiting for approval"
@@ -43,7 +43,7 @@ const (
 type Review struct {
 	Study    string     `json:"study"`
 	Plan     study.Hash `json:"plan"`
-	Progress Progress   `json:"standing"`
+	Progress Progress   `json:"progress"`
 	Closed   string     `json:"closed,omitempty"` // why it was closed, or cannot be read
 	Purpose  string     `json:"purpose,omitempty"`
 	Contact  string     `json:"contact,omitempty"`

@@ -569,7 +569,7 @@ func (a *Agent) collect(ctx context.Context, d dossier, o protocol.Summary) erro
 // witness says if a release or a receipt contradicts what the coordinator signed
 // for this party before.
 func (a *Agent) witness(r study.Release) {
-	site := a.evidence().Site(context.Background(), r)
+	site := a.evidence().Kept(context.Background(), r)
 	for _, f := range append(append(site.Receipts(r), site.Shared(r)...), site.Ending(r)...) {
 		if f.Verdict == verify.Fails {
 			a.logOnce(r.PlanHash, slog.LevelError, "the release cannot be believed: "+f.Says)

@@ -322,7 +322,7 @@ func TestTwoServersTakeIt(t *testing.T) {
 			members := must(s.both[1].Members(t.Context(), s.hash))
 			r2 := study.Release{Manifest: study.Manifest{PlanHash: r.hash, Contributed: members.Accepted}, Aggregated: &study.Aggregated{Members: members.Digests}}
 			verdict := func() verify.Verdict {
-				f := a.evidence().Site(t.Context(), r2).Shared(r2)
+				f := a.evidence().Kept(t.Context(), r2).Shared(r2)
 				if len(f) != 1 {
 					t.Fatalf("findings %+v", f)
 				}

@@ -48,8 +48,8 @@ type ColumnSight struct {
 	// the most frequent levels; Pool is "" before the pool is here.
 	Here string `json:"here,omitempty"`
 	Pool string `json:"pool,omitempty"`
-	// apart is how far they are from each other, in encoded columns.
-	apart float64
+	// distance is how far they are from each other, in encoded columns.
+	distance float64
 }
 
 // ClassSight is how many records have a class.
@@ -176,7 +176,7 @@ func cellsOf(s dataset.Schema, read reading, records *dataset.Records, pool *mat
 			continue
 		}
 		for j := b.Start; j < b.Start+b.Width; j++ {
-			c.apart = max(c.apart, math.Abs(here[j]-there[j]))
+			c.distance = max(c.distance, math.Abs(here[j]-there[j]))
 		}
 	}
 	return out
@@ -296,7 +296,7 @@ func (s Sight) writeTo(b *page) {
 	columns := slices.Clone(s.Cells)
 	more := len(columns) - shownColumns
 	if more > 0 { // those that differ most from the pool
-		slices.SortStableFunc(columns, func(a, b ColumnSight) int { return cmp.Compare(b.apart, a.apart) })
+		slices.SortStableFunc(columns, func(a, b ColumnSight) int { return cmp.Compare(b.distance, a.distance) })
 		columns = columns[:shownColumns]
 	}
 	for i, c := range columns {

@@ -244,7 +244,7 @@ func TestNobodyElseSpeaks(t *testing.T) {
 	if _, offline, err := other.Studies(t.Context()); !errors.Is(offline, errSilent) || err != nil || calls > 0 {
 		t.Errorf("a command called the coordinator %d times: %v, %v", calls, offline, err)
 	}
-	if found := askCoordinator(t.Context(), r.config, protocol.Identity{}); len(found) != 1 || found[0].Standing != StandingOK || !strings.Contains(found[0].Says, "not asked") {
+	if found := askCoordinator(t.Context(), r.config, protocol.Identity{}); len(found) != 1 || found[0].Status != StatusOK || !strings.Contains(found[0].Says, "not asked") {
 		t.Errorf("check: %+v", found)
 	}
 	held := make(chan error)

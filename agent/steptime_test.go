@@ -102,13 +102,13 @@ func TestConstantsAreTold(t *testing.T) {
 	r.config.Metrics = "127.0.0.1:0"
 	a := r.agent(t)
 	a.preparation.prepare = func(context.Context, window) draft { return draft{late: "all of it"} }
-	if got := a.state.checkConstants(); got.Standing != StandingOK {
+	if got := a.state.checkConstants(); got.Status != StatusOK {
 		t.Errorf("before any: %+v", got)
 	}
 	round(t, a)
 	a.polled(t.Context(), nil)
 	got := a.state.checkConstants()
-	if got.Standing != StandingWarning || !strings.HasPrefix(got.Says, "1 made; ") || !strings.Contains(got.Says, "1 not ready in time") {
+	if got.Status != StatusWarning || !strings.HasPrefix(got.Says, "1 made; ") || !strings.Contains(got.Says, "1 not ready in time") {
 		t.Errorf("of one that was late: %+v", got)
 	}
 	if text := metricsOf(t, a); !strings.Contains(text, "caucus_agent_late_contributions 1") {

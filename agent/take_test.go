@@ -94,7 +94,7 @@ func TestRedeclareDaily(t *testing.T) {
 			t.Errorf("the declaration changed: %+v", got.Declared)
 		}
 	}
-	if f := a.state.checkSources(true)[0]; f.Standing != StandingOK || !strings.Contains(f.Says, "written anew since: 90 records") {
+	if f := a.state.checkSources(true)[0]; f.Status != StatusOK || !strings.Contains(f.Says, "written anew since: 90 records") {
 		t.Errorf("%+v", f)
 	}
 	now = now.Add(24 * time.Hour)

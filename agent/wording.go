@@ -80,7 +80,7 @@ func (r Review) page() page {
 	var b page
 	line := b.line
 	line("study", "%s (%s)", r.Study, r.Plan.String()[:16])
-	line("standing", "%s", r.Progress)
+	line("progress", "%s", r.Progress)
 	if r.Closed != "" {
 		line("", "%s", r.Closed)
 	}

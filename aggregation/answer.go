@@ -8,8 +8,9 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// Answer is the estimate of a query's mean over the private records, with its errors.
-type Answer struct {
+// QueryAnswer is the estimate of a query's mean over the private records, and what is wrong
+// with it.
+type QueryAnswer struct {
 	Estimate float64 `json:"estimate"`
 	// Noise is the standard deviation due to privacy noise, to first order; Left due to the
 	// weights' distance from the released means; Sampling due to the pool being a sample, Records
@@ -43,17 +44,17 @@ const leastR2 = 0.25
 // residual of b on x where the weights are calibrated to x; of n records drawn from the same law it
 // leaves 1/n.
 //
-// The interval covers all of that and Untold's shift, by Student's t: the shift is known from as
-// many columns as Untold left out. No part exceeds the answer's possible error, as first order
-// alone would under much noise.
-func (l *WeightLaw) Answer(b []float64, u Untold) Answer {
+// The interval holds all of that and Untold's shift, by Student's t: the shift is known
+// from as many columns as Untold left out. No part is said to be more than the answer can
+// be off by, which first order alone would say of much noise.
+func (l *WeightLaw) Answer(b []float64, u Untold) QueryAnswer {
 	n, d := l.x.Dims()
 	total, mean := 0.0, 0.0
 	for i := range n {
 		total += at(l.weight, i)
 		mean += at(l.weight, i) * b[i]
 	}
-	a := Answer{Estimate: mean / total, R2: newWeightLaw(l.x, nil).told(b)}
+	a := QueryAnswer{Estimate: mean / total, R2: newWeightLaw(l.x, nil).explained(b)}
 	g := l.with(b, a.Estimate)
 	if l.factor != nil {
 		var moved mat.VecDense
@@ -119,9 +120,9 @@ func (l *WeightLaw) with(b []float64, mean float64) *mat.VecDense {
 	return g
 }
 
-// told is the share of b's variance that is linear in the rows, less that of as many chance
-// columns; not below 0.
-func (l *WeightLaw) told(b []float64) float64 {
+// explained is the share of b's variance that is linear in the rows, less what as many
+// columns of chance would tell; not below 0.
+func (l *WeightLaw) explained(b []float64) float64 {
 	n, d := l.x.Dims()
 	total, mean, square := 0.0, 0.0, 0.0
 	for i := range n {

@@ -134,7 +134,7 @@ func TestAnswerInterval(t *testing.T) {
 	zero.Lambda = 0
 	for _, c := range []struct {
 		name, doubt string
-		answer      Answer
+		answer      QueryAnswer
 	}{
 		{"equal weights", "nothing better than equal weights", LawOf(x, zero, noise).Answer(told, u)},
 		{"a query that no feature tells", "tell too little", LawOf(x, fit, noise).Answer(apart, u)},

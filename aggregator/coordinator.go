@@ -319,7 +319,7 @@ func (s *Server) verify(ctx context.Context, t task, r record, helper Peer) (int
 	if err != nil || len(waits) == 0 {
 		return 0, err
 	}
-	offers := make([]Offer, len(waits))
+	offers := make([]PrepareRequest, len(waits))
 	prepared := make([]*shares.Preparation, len(waits))
 	messages := map[study.PartyID][]byte{} // that are not stored yet
 	for i, c := range waits {
@@ -378,7 +378,7 @@ func (s *Server) verify(ctx context.Context, t task, r record, helper Peer) (int
 			continue
 		}
 		var err error = shares.ErrProof
-		var share shares.Share
+		var share shares.SecretShare
 		if prepared[i] != nil {
 			share, err = prepared[i].Finish(a.Message)
 		}
@@ -448,9 +448,9 @@ func (s *Server) seal(ctx context.Context, t task, r record, helper Peer) error 
 	return err
 }
 
-// checkLine checks that a helper's release names its ledger line, as a release document repeats
-// it.
-func checkLine(said Share, p privacy.Published) error {
+// checkLine says whether a helper's release names the line of its ledger that answers it, as a
+// release document can repeat it.
+func checkLine(said AggregateShare, p privacy.Published) error {
 	if said.Line == nil || said.Step < 1 {
 		return fmt.Errorf("%w: it names no line of the helper's ledger: the helper is of an earlier version", ErrConflict)
 	}
@@ -462,7 +462,7 @@ func readShare(t task, share Signed, by protocol.Verifier, role shares.Role, set
 	fail := func(err error) (privacy.Published, error) {
 		return privacy.Published{}, fmt.Errorf("the %v's share of study %s: %w", role, t.Hash(), err)
 	}
-	var said Share
+	var said AggregateShare
 	if err := protocol.ReadSigned(share, by, protocol.ShareDocument, &said); err != nil {
 		return fail(err)
 	}

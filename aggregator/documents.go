@@ -14,9 +14,9 @@ import (
 type Signed = protocol.Signed
 
 type (
-	Acceptance = protocol.Acceptance
-	Set        = protocol.Set
-	Share      = protocol.Share
+	Acceptance     = protocol.Acceptance
+	Set            = protocol.Set
+	AggregateShare = protocol.AggregateShare
 )
 
 // Digest is a SHA-256.
@@ -51,8 +51,8 @@ func hashed(name string, fields ...[]byte) Digest {
 	return d.Digest()
 }
 
-// Offer announces an upload to the helper.
-type Offer struct {
+// PrepareRequest is what the coordinator tells the helper of an upload.
+type PrepareRequest struct {
 	Party  study.PartyID     `json:"party"`
 	Weight int64             `json:"weight"`
 	Head   []byte            `json:"head"`  // nonce and public share
@@ -62,13 +62,13 @@ type Offer struct {
 	Message []byte `json:"message,omitempty"`
 }
 
-// digest identifies the contribution at both servers.
-func (o Offer) digest() Digest {
+// digest is what both servers know the contribution by.
+func (o PrepareRequest) digest() Digest {
 	return hashed("caucus contribution 1", []byte(o.Party), binary.BigEndian.AppendUint64(nil, uint64(o.Weight)), o.Head, o.Other[:], o.Sealed)
 }
 
-// Answer is the helper's.
-type Answer struct {
+// PrepareReply is the helper's to a PrepareRequest.
+type PrepareReply struct {
 	Party    study.PartyID `json:"party"`
 	Accepted bool          `json:"accepted"`
 	Message  []byte        `json:"message,omitempty"`

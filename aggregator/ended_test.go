@@ -145,7 +145,7 @@ func TestTell(t *testing.T) {
 	if r := must(recordOf(w.servers[1], h)); r.Failed != endedThere {
 		t.Errorf("the helper has it as %q", r.Failed)
 	}
-	must(w.servers[0].Standing(ctx, h))
+	must(w.servers[0].Progress(ctx, h))
 	if r := must(recordOf(w.servers[0], h)); r.Failed != "no need" {
 		t.Errorf("the coordinator has it as %q", r.Failed)
 	}
@@ -208,7 +208,7 @@ func TestKillEnded(t *testing.T) {
 			}
 		}
 		for r := range w.servers {
-			if at := must(w.servers[r].Standing(ctx, h)); at.Failed == "" || w.heldBy(roles[r], h).sum != nil || w.charges(roles[r]) != 0 {
+			if at := must(w.servers[r].Progress(ctx, h)); at.Failed == "" || w.heldBy(roles[r], h).sum != nil || w.charges(roles[r]) != 0 {
 				t.Errorf("the %v has it as %q, with %d charges, or keeps its share", roles[r], at.Failed, w.charges(roles[r]))
 			}
 		}

@@ -21,9 +21,9 @@ type Peer interface {
 	Accept(ctx context.Context, plan study.Hash, coordinators Signed) (Signed, error)
 	// Reveal opens the study: both halves of the verify key are exchanged.
 	Reveal(ctx context.Context, plan study.Hash, coordinators [32]byte, reveal Signed) (helpers [32]byte, err error)
-	// Prepare checks at most 32 contributions and answers each.
-	Prepare(ctx context.Context, plan study.Hash, offers []Offer) ([]Answer, error)
-	// Seal signs the coordinator's set if it is the set the helper accepted.
+	// Prepare checks contributions, at most 32, and answers each.
+	Prepare(ctx context.Context, plan study.Hash, offers []PrepareRequest) ([]PrepareReply, error)
+	// Seal signs the coordinator's set, if it is what the helper accepted.
 	Seal(ctx context.Context, plan study.Hash, set Signed) (signature []byte, err error)
 	// Share returns the helper's release.
 	Share(ctx context.Context, plan study.Hash) (Signed, error)
@@ -174,13 +174,13 @@ func (s *Server) Reveal(ctx context.Context, plan study.Hash, coordinators [32]b
 }
 
 // Prepare: see Peer.
-func (s *Server) Prepare(ctx context.Context, plan study.Hash, offers []Offer) ([]Answer, error) {
+func (s *Server) Prepare(ctx context.Context, plan study.Hash, offers []PrepareRequest) ([]PrepareReply, error) {
 	t, r, unlock, err := s.helper(ctx, plan)
 	defer unlock()
 	if err != nil {
 		return nil, err
 	}
-	fail := func(err error) ([]Answer, error) {
+	fail := func(err error) ([]PrepareReply, error) {
 		return nil, fmt.Errorf("prepare contributions to study %s: %w", plan, err)
 	}
 	if !r.keyed() {
@@ -201,10 +201,10 @@ func (s *Server) Prepare(ctx context.Context, plan study.Hash, offers []Offer) (
 	}); err != nil {
 		return fail(err)
 	}
-	answers := make([]Answer, len(offers))
+	answers := make([]PrepareReply, len(offers))
 	var fresh []checked
 	for i, o := range offers {
-		if slices.ContainsFunc(offers[:i], func(p Offer) bool { return p.Party == o.Party }) {
+		if slices.ContainsFunc(offers[:i], func(p PrepareRequest) bool { return p.Party == o.Party }) {
 			return fail(fmt.Errorf("%w: party %s is in one call twice", ErrConflict, o.Party))
 		}
 		c, found := before[i], there[i]
@@ -214,7 +214,7 @@ func (s *Server) Prepare(ctx context.Context, plan study.Hash, offers []Offer) (
 		case found && c.verdict == accepted && c.message == nil:
 			return fail(fmt.Errorf("%w: the study is over", ErrOrder))
 		case found:
-			answers[i] = Answer{o.Party, c.verdict == accepted, c.message}
+			answers[i] = PrepareReply{o.Party, c.verdict == accepted, c.message}
 			continue
 		case r.Set.Document != nil:
 			return fail(fmt.Errorf("%w: its set is sealed", ErrConflict))
@@ -223,7 +223,7 @@ func (s *Server) Prepare(ctx context.Context, plan study.Hash, offers []Offer) (
 		if err != nil {
 			return fail(err)
 		}
-		answers[i] = Answer{o.Party, made.verdict == accepted, made.message}
+		answers[i] = PrepareReply{o.Party, made.verdict == accepted, made.message}
 		fresh = append(fresh, made)
 	}
 	if len(fresh) == 0 {
@@ -253,12 +253,12 @@ func (s *Server) Prepare(ctx context.Context, plan study.Hash, offers []Offer) (
 // checked is a contribution with this server's share of it, if accepted.
 type checked struct {
 	contribution
-	share shares.Share
+	share shares.SecretShare
 }
 
-// check opens, prepares and verifies an offer. Refusal of a contribution that does not verify is
-// an answer; an error means an offer that no honest coordinator makes.
-func (s *Server) check(t task, r record, o Offer) (checked, error) {
+// check opens, prepares and verifies what is offered. A contribution that does not check is
+// refused, which is an answer; an error is what an honest coordinator does not offer.
+func (s *Server) check(t task, r record, o PrepareRequest) (checked, error) {
 	c := checked{contribution: contribution{party: o.Party, digest: o.digest(), weight: o.Weight, verdict: refused}}
 	if !s.enrolled(t, o.Party) {
 		return c, fmt.Errorf("party %s is not on the roster", o.Party)

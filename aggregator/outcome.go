@@ -30,7 +30,7 @@ func (o Outcome) Document(keys [2]protocol.SignerKey) study.Aggregated {
 		a.Keys[r], a.Shares[r] = keys[r].String(), o.Shares[r].Signature
 		a.Acceptances[r] = o.Acceptances[r]
 	}
-	var said Share
+	var said AggregateShare
 	if study.DecodeStrictly(o.Shares[shares.Helper].Document, &said) == nil { // as it was when it came (readShare)
 		a.Line, a.Step = said.Line, said.Step
 	}
@@ -72,9 +72,9 @@ func (s *Server) Members(ctx context.Context, plan study.Hash) (Members, error) 
 	return s.membersOf(ctx, plan)
 }
 
-// Standing is the state of a study at a server, without its plan.
-type Standing struct {
-	// Acceptance is the helper's, once parties may contribute; empty before.
+// Progress is how far a study is at a server, without its plan.
+type Progress struct {
+	// Acceptance is the helper's, once parties may contribute; without a document before.
 	Acceptance Signed
 	// Failed is the reason why the study is over here without a release.
 	Failed string
@@ -82,8 +82,8 @@ type Standing struct {
 	Closed bool
 }
 
-// Standing returns a study's state, zero for an unknown study.
-func (s *Server) Standing(ctx context.Context, plan study.Hash) (at Standing, err error) {
+// Progress of a study; the zero one where it is not known.
+func (s *Server) Progress(ctx context.Context, plan study.Hash) (at Progress, err error) {
 	if err := s.current(ctx); err != nil {
 		return at, err
 	}

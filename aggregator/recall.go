@@ -26,7 +26,7 @@ func (s *Server) Recall(ctx context.Context, share Signed) error {
 		return err
 	}
 	fail := func(err error) error { return fmt.Errorf("recall a released share: %w", err) }
-	var said Share
+	var said AggregateShare
 	if err := protocol.ReadSigned(share, s.config.Signer.Key(), protocol.ShareDocument, &said); err != nil {
 		return fail(err)
 	}
@@ -85,7 +85,7 @@ func (s *Server) lost(ctx context.Context) (lines []privacy.Line, err error) {
 		return nil, err
 	}
 	for _, share := range shares {
-		var said Share
+		var said AggregateShare
 		if share.Document == nil {
 			continue
 		}

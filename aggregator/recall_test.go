@@ -36,7 +36,7 @@ func (w *world) proposes(task study.Task, n byte) (key shares.Key) {
 func (w *world) drawn(task study.Task, key shares.Key, uploads map[study.PartyID][]byte) (accepted int, share Signed, err error) {
 	ctx, h, helper := w.t.Context(), task.Hash(), w.servers[shares.Helper]
 	f := shares.Ballots(task.Pool().Rows(), 2, 1)
-	var offers []Offer
+	var offers []PrepareRequest
 	for _, p := range task.Plan().Roster {
 		u := must(parseUpload(must(bodiesOf(task)), uploads[p]))
 		offers = append(offers, u.offer(p, must(f.Prepare(key, shares.ContextOf(h, string(p)), 0, u.part)).Message()))
@@ -125,7 +125,7 @@ func TestSnapshotAfterAcceptance(t *testing.T) {
 		seal := must(recordOf(w.servers[0], h)).Set
 		must(helper.Seal(ctx, h, seal))
 		second := must(helper.Share(ctx, h)) // the limit of what can be prevented here
-		var said Share
+		var said AggregateShare
 		must(0, protocol.ReadSigned(second, w.signers[1].Key(), protocol.ShareDocument, &said))
 		again := release
 		other := by

@@ -400,7 +400,7 @@ func (s *Server) helperAcceptance(r record) Digest {
 
 // given is a share of an accepted contribution, with its weight.
 type given struct {
-	share  shares.Share
+	share  shares.SecretShare
 	weight int64
 }
 
@@ -494,7 +494,7 @@ func (s *Server) release(ctx context.Context, h study.Hash) (Signed, error) {
 	if err != nil {
 		return fail(err)
 	}
-	out := Share{Plan: h, Role: s.config.Role.String(), Set: r.Set.Digest()}
+	out := AggregateShare{Plan: h, Role: s.config.Role.String(), Set: r.Set.Digest()}
 	if out.Published, err = published[0].MarshalBinary(); err != nil {
 		return fail(err)
 	}
@@ -543,7 +543,7 @@ func (s *Server) Cancel(ctx context.Context, plan study.Hash, reason string) err
 
 // note keeps the newest share of the helper's, to be shown to it.
 func (s *Server) note(share Signed) error {
-	var said Share
+	var said AggregateShare
 	if share.Document == nil {
 		return nil
 	}

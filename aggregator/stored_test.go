@@ -63,7 +63,7 @@ func TestPutBack(t *testing.T) {
 	u := upload{weight: 1, part: data[9 : 9+f.PartSize(0)], sealed: data[9+f.PartSize(0) : len(data)-32]}
 	second := must(recordOf(helper, h))
 	message := must(f.Prepare(helper.key(h, second), shares.ContextOf(h, "p0"), 0, u.part)).Message()
-	answers, err := helper.Prepare(ctx, h, []Offer{u.offer("p0", message)})
+	answers, err := helper.Prepare(ctx, h, []PrepareRequest{u.offer("p0", message)})
 	if err != nil || answers[0].Accepted || answers[0].Message != nil {
 		t.Errorf("a contribution of before is prepared under a second key: %v, %v", answers, err)
 	}
@@ -174,7 +174,7 @@ type waits struct {
 	asked, answer chan struct{}
 }
 
-func (p waits) Prepare(ctx context.Context, h study.Hash, o []Offer) ([]Answer, error) {
+func (p waits) Prepare(ctx context.Context, h study.Hash, o []PrepareRequest) ([]PrepareReply, error) {
 	p.asked <- struct{}{}
 	<-p.answer
 	return p.link.Prepare(ctx, h, o)

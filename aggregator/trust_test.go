@@ -84,7 +84,7 @@ func TestDishonestCoordinator(t *testing.T) {
 	// Contributions, with the coordinator's part prepared under the right key.
 	r := must(recordOf(helper, h))
 	key := helper.key(h, r)
-	made := func(task study.Task, p study.PartyID, party int) (upload, Offer) {
+	made := func(task study.Task, p study.PartyID, party int) (upload, PrepareRequest) {
 		of := uploadOf(task, p, votes(task, party, false), 1, w.under(task))
 		u := upload{weight: 1}
 		f := shares.Ballots(task.Pool().Rows(), 2, 1)
@@ -94,16 +94,16 @@ func TestDishonestCoordinator(t *testing.T) {
 	}
 	u, honest := made(task, "p0", 0)
 	_, next := made(task, "p1", 1)
-	prepare := func(o ...Offer) ([]Answer, error) { return helper.Prepare(ctx, h, o) }
+	prepare := func(o ...PrepareRequest) ([]PrepareReply, error) { return helper.Prepare(ctx, h, o) }
 	_, err = prepare(honest, honest)
 	wants("one party twice in a call", err, ErrConflict)
-	_, err = prepare(make([]Offer, batch+1)...)
+	_, err = prepare(make([]PrepareRequest, batch+1)...)
 	if err == nil {
 		t.Error("a call of any size was taken")
 	}
-	for what, change := range map[string]func(*Offer){
-		"a party that is not on the roster": func(o *Offer) { o.Party = "stranger" },
-		"a weight that the plan refuses":    func(o *Offer) { o.Weight = 2 },
+	for what, change := range map[string]func(*PrepareRequest){
+		"a party that is not on the roster": func(o *PrepareRequest) { o.Party = "stranger" },
+		"a weight that the plan refuses":    func(o *PrepareRequest) { o.Weight = 2 },
 	} {
 		o := honest
 		change(&o)
@@ -117,14 +117,14 @@ func TestDishonestCoordinator(t *testing.T) {
 	}
 	// What does not check is refused as a contribution: each on a party of its own study, so
 	// that none blocks another.
-	for what, change := range map[string]func(*Offer){
-		"another party's under this name": func(o *Offer) { party := o.Party; *o = next; o.Party = party },
-		"a share sealed for other bytes":  func(o *Offer) { o.Other[0] ^= 1 },
-		"another nonce":                   func(o *Offer) { o.Head = bytes.Clone(o.Head); o.Head[0] ^= 1 },
-		"a box that was changed":          func(o *Offer) { o.Sealed = bytes.Clone(o.Sealed); o.Sealed[len(o.Sealed)-1] ^= 1 },
-		"no message":                      func(o *Offer) { o.Message = nil },
-		"a message that was changed":      func(o *Offer) { o.Message = bytes.Clone(o.Message); o.Message[40] ^= 1 },
-		"another party's message":         func(o *Offer) { o.Message = next.Message },
+	for what, change := range map[string]func(*PrepareRequest){
+		"another party's under this name": func(o *PrepareRequest) { party := o.Party; *o = next; o.Party = party },
+		"a share sealed for other bytes":  func(o *PrepareRequest) { o.Other[0] ^= 1 },
+		"another nonce":                   func(o *PrepareRequest) { o.Head = bytes.Clone(o.Head); o.Head[0] ^= 1 },
+		"a box that was changed":          func(o *PrepareRequest) { o.Sealed = bytes.Clone(o.Sealed); o.Sealed[len(o.Sealed)-1] ^= 1 },
+		"no message":                      func(o *PrepareRequest) { o.Message = nil },
+		"a message that was changed":      func(o *PrepareRequest) { o.Message = bytes.Clone(o.Message); o.Message[40] ^= 1 },
+		"another party's message":         func(o *PrepareRequest) { o.Message = next.Message },
 	} {
 		o := honest
 		change(&o)
@@ -195,7 +195,7 @@ type liar struct {
 	link
 	accept  func(Signed) Signed
 	reveal  func([32]byte) [32]byte
-	answers func([]Answer) []Answer
+	answers func([]PrepareReply) []PrepareReply
 	seal    func([]byte) []byte
 	share   func(Signed) Signed
 }
@@ -216,7 +216,7 @@ func (l liar) Reveal(ctx context.Context, h study.Hash, x [32]byte, s Signed) ([
 	return out, err
 }
 
-func (l liar) Prepare(ctx context.Context, h study.Hash, o []Offer) ([]Answer, error) {
+func (l liar) Prepare(ctx context.Context, h study.Hash, o []PrepareRequest) ([]PrepareReply, error) {
 	out, err := l.w.servers[1].Prepare(ctx, h, o)
 	if err == nil && l.answers != nil {
 		out = l.answers(out)
@@ -265,12 +265,14 @@ func TestDishonestHelper(t *testing.T) {
 		}, protocol.ErrDamaged, 0},
 		"another half": {func(w *world, l *liar) { l.reveal = func(x [32]byte) [32]byte { x[0] ^= 1; return x } }, ErrConflict, 0},
 		"a message that was changed": {func(w *world, l *liar) {
-			l.answers = func(a []Answer) []Answer { a[1].Message = changed(a[1].Message); return a }
+			l.answers = func(a []PrepareReply) []PrepareReply { a[1].Message = changed(a[1].Message); return a }
 		}, ErrFailed, 0},
-		"fewer answers":            {func(w *world, l *liar) { l.answers = func(a []Answer) []Answer { return a[:1] } }, errAny, 0},
-		"answers in another order": {func(w *world, l *liar) { l.answers = func(a []Answer) []Answer { a[0], a[1] = a[1], a[0]; return a } }, errAny, 0},
+		"fewer answers": {func(w *world, l *liar) { l.answers = func(a []PrepareReply) []PrepareReply { return a[:1] } }, errAny, 0},
+		"answers in another order": {func(w *world, l *liar) {
+			l.answers = func(a []PrepareReply) []PrepareReply { a[0], a[1] = a[1], a[0]; return a }
+		}, errAny, 0},
 		"a party that it refuses": {func(w *world, l *liar) {
-			l.answers = func(a []Answer) []Answer { a[0] = Answer{Party: a[0].Party}; return a }
+			l.answers = func(a []PrepareReply) []PrepareReply { a[0] = PrepareReply{Party: a[0].Party}; return a }
 		}, ErrConflict, 0}, // its own set has it
 		"a signature of another set": {func(w *world, l *liar) { l.seal = changed }, protocol.ErrDamaged, 0},
 		"a share of another set": {func(w *world, l *liar) {
@@ -315,7 +317,7 @@ var errAny = errors.New("any error")
 // ownShare is what the coordinator published.
 func ownShare(w *world) []byte {
 	for h := range w.tasks {
-		var s Share
+		var s AggregateShare
 		must(0, study.DecodeStrictly(must(recordOf(w.servers[0], h)).Share.Document, &s))
 		return s.Published
 	}
@@ -398,7 +400,7 @@ type sized struct {
 	to *bytes.Buffer
 }
 
-func (s sized) Prepare(ctx context.Context, h study.Hash, offers []Offer) ([]Answer, error) {
+func (s sized) Prepare(ctx context.Context, h study.Hash, offers []PrepareRequest) ([]PrepareReply, error) {
 	out, err := s.link.Prepare(ctx, h, offers)
 	for i, o := range offers {
 		fmt.Fprintln(s.to, o.Party, o.Weight, len(o.Head), len(o.Sealed), len(o.Message), out[i].Accepted, len(out[i].Message))

@@ -95,16 +95,17 @@ func formOf(t bodies.Task, weight int64) (shares.Form, error) {
 	if !ok {
 		return shares.Form{}, fmt.Errorf("nothing is proved of a share of what %s sends", t.Plan().Mechanism)
 	}
-	return bodies.FormOf(q, weight, t.Plan().MostSites())
+	return bodies.FormOf(q, weight, t.Plan().MostParties())
 }
 
-func (u upload) offer(party study.PartyID, message []byte) Offer {
-	return Offer{Party: party, Weight: u.weight, Head: bytes.Clone(shares.Head(u.part)), Other: sha256.Sum256(u.part), Sealed: u.sealed, Message: message}
+// offer is what the helper is told of an upload.
+func (u upload) offer(party study.PartyID, message []byte) PrepareRequest {
+	return PrepareRequest{Party: party, Weight: u.weight, Head: bytes.Clone(shares.Head(u.part)), Other: sha256.Sum256(u.part), Sealed: u.sealed, Message: message}
 }
 
-// binding is what a share of this offer was sealed under. It holds the digest of the helper's
-// acceptance: one that accepted anew opens no earlier share.
-func (o Offer) binding(plan study.Hash, acceptance Digest) protocol.ShareBinding {
+// binding is what a share of this offer was sealed under, by the digest of the helper's
+// acceptance among others: one that was accepted anew opens nothing of before.
+func (o PrepareRequest) binding(plan study.Hash, acceptance Digest) protocol.ShareBinding {
 	return protocol.ShareBinding{Plan: plan, Acceptance: acceptance, Party: o.Party, Weight: o.Weight, Head: o.Head, Other: o.Other}
 }
 

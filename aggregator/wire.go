@@ -236,9 +236,9 @@ func (v service) Prepare(ctx context.Context, o *pb.HelperOffers) (*pb.HelperAns
 	if err != nil {
 		return nil, err
 	}
-	var offers []Offer
+	var offers []PrepareRequest
 	for _, o := range o.GetOffers() {
-		offer := Offer{Party: study.PartyID(o.GetParty()), Weight: o.GetWeight(), Head: o.GetHead(), Sealed: o.GetSealed()}
+		offer := PrepareRequest{Party: study.PartyID(o.GetParty()), Weight: o.GetWeight(), Head: o.GetHead(), Sealed: o.GetSealed()}
 		if len(o.GetMessage()) > 0 { // of bytes that are not there Go makes an empty slice, or nil
 			offer.Message = o.GetMessage()
 		}
@@ -386,7 +386,7 @@ func (r *Remote) Reveal(ctx context.Context, plan study.Hash, half [32]byte, rev
 }
 
 // Prepare has contributions checked.
-func (r *Remote) Prepare(ctx context.Context, plan study.Hash, offers []Offer) ([]Answer, error) {
+func (r *Remote) Prepare(ctx context.Context, plan study.Hash, offers []PrepareRequest) ([]PrepareReply, error) {
 	in := &pb.HelperOffers{Plan: plan[:]}
 	for _, o := range offers {
 		in.Offers = append(in.Offers, &pb.HelperOffer{Party: string(o.Party), Weight: o.Weight, Head: o.Head, Other: o.Other[:], Sealed: o.Sealed, Message: o.Message})
@@ -395,9 +395,9 @@ func (r *Remote) Prepare(ctx context.Context, plan study.Hash, offers []Offer) (
 	if err != nil {
 		return nil, asError(err)
 	}
-	var answers []Answer
+	var answers []PrepareReply
 	for _, a := range out.GetAnswers() {
-		answers = append(answers, Answer{study.PartyID(a.GetParty()), a.GetAccepted(), a.GetMessage()})
+		answers = append(answers, PrepareReply{study.PartyID(a.GetParty()), a.GetAccepted(), a.GetMessage()})
 	}
 	return answers, nil
 }

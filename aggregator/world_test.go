@@ -249,7 +249,7 @@ func (l link) Reveal(ctx context.Context, plan study.Hash, half [32]byte, s Sign
 	return out, err
 }
 
-func (l link) Prepare(ctx context.Context, plan study.Hash, offers []Offer) (out []Answer, err error) {
+func (l link) Prepare(ctx context.Context, plan study.Hash, offers []PrepareRequest) (out []PrepareReply, err error) {
 	for _, o := range offers {
 		l.w.said.note(l.w.t, 0, fmt.Sprint("message ", plan, o.Party), o.Message)
 	}
@@ -359,7 +359,7 @@ func rewritten(by *protocol.Signer, kind protocol.Document, s Signed, change fun
 }
 
 // bytesOf is a share as bytes.
-func bytesOf(s shares.Share, err error) ([]byte, error) {
+func bytesOf(s shares.SecretShare, err error) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}

@@ -32,7 +32,7 @@ func (s *Server) ListMembers(ctx context.Context, _ *pb.ListMembersRequest) (*pb
 	for _, m := range members {
 		seen, runs := s.presence.Member(m.Name, s.config.Clock.Now())
 		reply.Members = append(reply.Members, &pb.Member{
-			SeenUnixMillis: seen, Runs: runs, Labels: m.Labels, Token: m.Token,
+			SeenUnixMillis: seen, Runs: runs, Tags: m.Tags, Token: m.Token,
 			Name: m.Name, Role: string(m.Role), Status: m.Status, ExpiresUnixMillis: m.Expires.UnixMilli(),
 		})
 	}
@@ -172,7 +172,7 @@ func (s *Server) runnable(ctx context.Context, plan study.Plan) error {
 	if err := protocol.CheckName(plan.Name); err != nil {
 		return refuse("%v", err)
 	}
-	if least := plan.LeastSites(); least < s.config.MinimumParties {
+	if least := plan.LeastParties(); least < s.config.MinimumParties {
 		return refuse("minimum: with %d it could be sealed: this coordinator runs no study with less than %d contributions", least, s.config.MinimumParties)
 	}
 	if now := s.config.Clock.Now(); !now.Before(plan.Deadline) {
@@ -185,17 +185,17 @@ func (s *Server) runnable(ctx context.Context, plan study.Plan) error {
 	if err != nil {
 		return err
 	}
-	aggregator, err := newAggregator(plan, data)
+	checker, err := newStudyChecker(plan, data)
 	if errors.Is(err, study.ErrPlan) {
 		return err
 	}
 	if err != nil {
 		return refuse("%v", err)
 	}
-	if aggregator.maxBody > s.config.Limits.Body {
-		return refuse("a contribution may have %d bytes, this coordinator takes at most %d: use a smaller pool (for labels: a smaller max_records), or raise limits: body", aggregator.maxBody, s.config.Limits.Body)
+	if checker.maxBody > s.config.Limits.Body {
+		return refuse("a contribution may have %d bytes, this coordinator takes at most %d: use a smaller pool (for labels: a smaller max_records), or raise limits: body", checker.maxBody, s.config.Limits.Body)
 	}
-	charges, err := aggregator.task.Charges(0)
+	charges, err := checker.task.Charges(0)
 	if err != nil {
 		return refuse("%v", err)
 	}

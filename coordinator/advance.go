@@ -85,21 +85,21 @@ func (c *runningStudy) advance(ctx context.Context, r releaser) error {
 // the task keeps them, and says how many there are.
 func (c *runningStudy) fold(ctx context.Context, s *study.Study) error {
 	fail := func(err error) error { return fmt.Errorf("fold study %s: %w", c.hash, err) }
-	aggregator, err := c.aggregator(ctx)
+	checker, err := c.studyChecker(ctx)
 	if err != nil {
 		return fail(err)
 	}
-	if aggregator.shared {
+	if checker.shared {
 		if err := c.foldShares(ctx, s); err != nil {
 			return fail(err)
 		}
 		return nil
 	}
 	var total int
-	if _, keeps := aggregator.task.(study.Keeper); keeps {
+	if _, keeps := checker.task.(study.Keeper); keeps {
 		total, err = count(s.Held(c.bodies(ctx, s)))
 	} else {
-		total, err = c.add(ctx, aggregator.task)
+		total, err = c.add(ctx, checker.task)
 	}
 	if err != nil {
 		return fail(err)
@@ -190,11 +190,11 @@ func (c *runningStudy) release(ctx context.Context, s *study.Study, r releaser) 
 	if err := r.witness.hold(c.hash, contributed); err != nil {
 		return fail(err)
 	}
-	aggregator, err := c.aggregator(ctx)
+	checker, err := c.studyChecker(ctx)
 	if err != nil {
 		return fail(err)
 	}
-	release, err := c.conclude(ctx, s, aggregator, r)
+	release, err := c.conclude(ctx, s, checker, r)
 	if err != nil {
 		return fail(err)
 	}
@@ -220,7 +220,7 @@ func (c *runningStudy) release(ctx context.Context, s *study.Study, r releaser) 
 }
 
 // conclude makes the release document, out of the ledger.
-func (c *runningStudy) conclude(ctx context.Context, s *study.Study, by *aggregator, r releaser) (study.Release, error) {
+func (c *runningStudy) conclude(ctx context.Context, s *study.Study, by *studyChecker, r releaser) (study.Release, error) {
 	if by.shared {
 		return c.concludeShares(ctx, s, by.task, r.ledger)
 	}

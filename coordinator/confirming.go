@@ -36,7 +36,7 @@ func (e endedError) Error() string { return e.reason }
 func (c *runningStudy) confirm(ctx context.Context) (over string, err error) {
 	ctx, stop := context.WithTimeout(ctx, confirmTime)
 	defer stop()
-	at, err := c.sharing.server.Standing(ctx, c.hash)
+	at, err := c.sharing.server.Progress(ctx, c.hash)
 	switch {
 	case err != nil:
 		return "", err

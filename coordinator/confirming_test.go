@@ -101,7 +101,7 @@ func TestHelperForgets(t *testing.T) {
 			// The next one, under the new keys, goes through.
 			w.plan.Name = "next"
 			w.plan.Deadline = w.clock.Now().Add(500 * time.Hour)
-			w.task = must(newAggregator(w.plan, w.pool)).task
+			w.task = must(newStudyChecker(w.plan, w.pool)).task
 			next := w.opened()
 			for i, body := range w.uploads(next) {
 				must(w.parties[string(w.plan.Roster[i])].Contribute(ctx, next.Hash, body))
@@ -135,7 +135,7 @@ func TestHelperSnapshot(t *testing.T) {
 	must(0, w.startHelper())
 
 	w.plan.Name = "next"
-	w.task = must(newAggregator(w.plan, w.pool)).task
+	w.task = must(newStudyChecker(w.plan, w.pool)).task
 	must(w.operator.CreateStudy(ctx, must(w.plan.Canonical())))
 	for range 2 {
 		if _, err := w.operator.Open(ctx, "next"); !errors.Is(err, study.ErrNotOpen) || !strings.Contains(err.Error(), "put back") {

@@ -166,7 +166,7 @@ func TestNotReopenedAfterACharge(t *testing.T) {
 	w.wait("trial", study.Failed)
 	l := w.server.scheduler.releaser.ledger
 	c := w.server.registry.byHash(s.Hash)
-	charges := must(must(c.aggregator(ctx)).task.Charges(0))
+	charges := must(must(c.studyChecker(ctx)).task.Charges(0))
 	must(0, study.ChargeAll(ctx, l, s.Hash, charges))
 	if _, err := w.operator.Amend(ctx, "trial", protocol.AmendOptions{Deadline: w.clock.Now().Add(time.Hour)}); !errors.Is(err, study.ErrNotOpen) || !strings.Contains(err.Error(), "drawn and charged") {
 		t.Errorf("reopened after its charge: %v", err)
@@ -183,7 +183,7 @@ func TestLostChargeReopensNothing(t *testing.T) {
 	w.wait("trial", study.Failed)
 	r := w.server.scheduler.releaser
 	c := w.server.registry.byHash(s.Hash)
-	must(0, study.ChargeAll(ctx, r.ledger, s.Hash, must(must(c.aggregator(ctx)).task.Charges(0))))
+	must(0, study.ChargeAll(ctx, r.ledger, s.Hash, must(must(c.studyChecker(ctx)).task.Charges(0))))
 	must(r.head.Advance(ctx, r.journal))
 	w.stop()
 	for _, path := range must(filepath.Glob(filepath.Join(w.config.Dir, folder.LedgerFile+"*"))) {

@@ -84,14 +84,14 @@ func keptWorld(t *testing.T, plan func([]study.PartyID, []byte, time.Time) study
 	}
 	pool = poolOf(30)
 	p := plan(roster, pool, w.clock.Now().Add(time.Hour))
-	return w, w.open(p, pool), pool, contributionsTo(must(newAggregator(p, pool)).task, 3, 20)
+	return w, w.open(p, pool), pool, contributionsTo(must(newStudyChecker(p, pool)).task, 3, 20)
 }
 
 // agreeKept checks that a release is what these bodies give, whoever sent which, and
 // that the coordinator's ledger had no part in it.
 func agreeKept(t testing.TB, s protocol.Study, pool []byte, bodies [][]byte, r study.Release) {
 	t.Helper()
-	task := must(newAggregator(s.Plan, pool)).task
+	task := must(newStudyChecker(s.Plan, pool)).task
 	all := gathered(task, bodies)
 	want := must(task.Finish(all, nil))
 	if string(want.Body) != string(r.Result.Body) || r.Parties != len(bodies) || len(r.Published) != 0 || len(r.Ledger) != 0 {
@@ -287,7 +287,7 @@ func TestEarlierVersion(t *testing.T) {
 		return p
 	}
 	s, running := sealed(t, earlier, 2, func(_ study.Task, i int) []byte { return ballotFor(i, 30) })
-	if _, err := running.aggregator(t.Context()); !errors.Is(err, study.ErrPlan) || !strings.Contains(err.Error(), "another version") {
+	if _, err := running.studyChecker(t.Context()); !errors.Is(err, study.ErrPlan) || !strings.Contains(err.Error(), "another version") {
 		t.Errorf("it takes contributions: %v", err)
 	}
 	s.scheduler.move(t.Context(), running)

@@ -136,7 +136,7 @@ func TestKill(t *testing.T) {
 func TestKillKept(t *testing.T) {
 	roster, pool := names(2), poolOf(30)
 	plan := ratioPlan(roster, pool, time.Now().Add(time.Hour))
-	killed(t, plan, pool, contributionsTo(must(newAggregator(plan, pool)).task, 2, 20), 0)
+	killed(t, plan, pool, contributionsTo(must(newStudyChecker(plan, pool)).task, 2, 20), 0)
 }
 
 // killed carries a study through with a kill at each of its effects; it is folded in

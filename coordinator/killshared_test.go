@@ -167,7 +167,7 @@ func TestKillShared(t *testing.T) {
 	plan := planOf(roster, w.pool, time.Now().Add(time.Hour))
 	plan.Noise = study.NoiseAggregators
 	plan = withTerms(plan, w.pool)
-	task := must(newAggregator(plan, w.pool)).task
+	task := must(newStudyChecker(plan, w.pool)).task
 	must(0, w.operator.UploadPool(context.Background(), plan.Pool, w.pool))
 	must(w.operator.CreateStudy(context.Background(), must(plan.Canonical())))
 	operator := must(protocol.LoadIdentity(filepath.Join(w.config.Dir, folder.OperatorFile)))

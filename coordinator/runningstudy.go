@@ -51,8 +51,8 @@ type runningStudy struct {
 	// trouble is why it waits for its helper, "" where it does not.
 	trouble string
 
-	keptMu sync.Mutex  // guards kept, and is held while it is made
-	kept   *aggregator // nil: to be made from the store
+	keptMu sync.Mutex    // guards kept, and is held while it is made
+	kept   *studyChecker // nil: to be made from the store
 
 	queueMu sync.Mutex    // guards queue
 	queue   []*pending    // to be stored
@@ -207,7 +207,7 @@ func (c *runningStudy) stepLocked(ctx context.Context, e study.Event, also func(
 	}
 	c.point("after " + name)
 	if protocol.Final(machine.State) {
-		c.over.Store(true) // from here on no aggregator is kept
+		c.over.Store(true) // from here on no checker is kept
 		c.keptMu.Lock()
 		c.kept = nil // the pool is large
 		c.keptMu.Unlock()
@@ -218,8 +218,8 @@ func (c *runningStudy) stepLocked(ctx context.Context, e study.Event, also func(
 	return receipt, nil
 }
 
-// aggregator checks a study's contributions and makes its release.
-type aggregator struct {
+// studyChecker checks a study's contributions and makes its release.
+type studyChecker struct {
 	task    study.Task
 	maxBody int
 	shared  bool // between two servers: a body is an upload for both
@@ -229,14 +229,14 @@ type aggregator struct {
 }
 
 // check says whether a body is a valid contribution, where the study is not one of two servers.
-func (a *aggregator) check(body []byte) error {
+func (a *studyChecker) check(body []byte) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.checker.Check(body)
 }
 
-// aggregator makes the study's aggregator, or gives the one made before.
-func (c *runningStudy) aggregator(ctx context.Context) (*aggregator, error) {
+// studyChecker makes the study's checker, or gives the one made before.
+func (c *runningStudy) studyChecker(ctx context.Context) (*studyChecker, error) {
 	var plan study.Plan
 	if err := c.view(ctx, func(s *study.Study) error { plan = s.Plan; return nil }); err != nil {
 		return nil, err
@@ -248,7 +248,7 @@ func (c *runningStudy) aggregator(ctx context.Context) (*aggregator, error) {
 		if err != nil {
 			return nil, err
 		}
-		made, err := newAggregator(plan, data)
+		made, err := newStudyChecker(plan, data)
 		if err != nil || c.over.Load() {
 			return made, err
 		}
@@ -257,9 +257,9 @@ func (c *runningStudy) aggregator(ctx context.Context) (*aggregator, error) {
 	return c.kept, nil
 }
 
-// newAggregator reads a pool's canonical bytes under a plan. It refuses a plan of other
+// newStudyChecker reads a pool's canonical bytes under a plan. It refuses a plan of other
 // terms than this version computes: what was contributed under them is not read here.
-func newAggregator(plan study.Plan, data []byte) (*aggregator, error) {
+func newStudyChecker(plan study.Plan, data []byte) (*studyChecker, error) {
 	task, err := kinds.ReadTask(plan, data)
 	if err == nil {
 		err = study.CheckTerms(task)
@@ -267,7 +267,7 @@ func newAggregator(plan study.Plan, data []byte) (*aggregator, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &aggregator{task: task, maxBody: task.MaxBody(), shared: plan.Noise.Shared()}
+	a := &studyChecker{task: task, maxBody: task.MaxBody(), shared: plan.Noise.Shared()}
 	if a.shared {
 		a.maxBody, err = aggregators.MaxUpload(task)
 		return a, err
@@ -427,16 +427,16 @@ func (c *runningStudy) drawn(ctx context.Context, ledger *privacy.Ledger) (bool,
 
 // charged says whether a ledger holds an entry of any of the study's outputs.
 func (c *runningStudy) charged(ctx context.Context, holds func(id string) (bool, error)) (bool, error) {
-	aggregator, err := c.aggregator(ctx)
+	checker, err := c.studyChecker(ctx)
 	if err != nil {
 		return false, err
 	}
-	charges, err := aggregator.task.Charges(0)
+	charges, err := checker.task.Charges(0)
 	if err != nil {
 		return false, err
 	}
 	for _, charge := range charges {
-		if found, err := holds(study.ReleaseID(c.hash, aggregator.task.Plan().Noise.Charged(charge.Output))); found || err != nil {
+		if found, err := holds(study.ReleaseID(c.hash, checker.task.Plan().Noise.Charged(charge.Output))); found || err != nil {
 			return found, records.Explain(err)
 		}
 	}

@@ -92,7 +92,7 @@ func (t *trial) amended(h study.Hash, a study.Signed) {
 	}
 	said, err := study.DecodeAmendment(a.Document)
 	plan, state := t.plans[h], t.truth.state[h]
-	if err != nil || said.Plan != h || said.Ending.Minimum < plan.LeastSites() || said.Ending.Minimum > plan.Minimum {
+	if err != nil || said.Plan != h || said.Ending.Minimum < plan.LeastParties() || said.Ending.Minimum > plan.Minimum {
 		t.broken(rule, "study %s: %+v, %v", plan.Name, said, err)
 	}
 	if state != study.Open && state != study.Failed {

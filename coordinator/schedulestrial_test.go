@@ -134,7 +134,7 @@ func newStage(of scene) *stage {
 
 // keep makes the bodies of a study that keeps them.
 func (s *stage) keep(h study.Hash) {
-	all := contributionsTo(must(newAggregator(s.plans[h], s.pool)).task, 2*len(s.parties), 5)
+	all := contributionsTo(must(newStudyChecker(s.plans[h], s.pool)).task, 2*len(s.parties), 5)
 	s.kept[h] = map[study.PartyID][2][]byte{}
 	for i, p := range s.parties {
 		s.kept[h][p] = [2][]byte{all[2*i], all[2*i+1]}

@@ -395,7 +395,7 @@ func (s *Server) openHelper(j privacy.Journal) error {
 			if study == nil {
 				return nil, fmt.Errorf("%w: no study %s", protocol.ErrNotFound, h)
 			}
-			a, err := study.aggregator(ctx)
+			a, err := study.studyChecker(ctx)
 			if err != nil {
 				return nil, err
 			}

@@ -95,7 +95,7 @@ func (c *runningStudy) acceptance(ctx context.Context) (*pb.Signed, error) {
 	if err != nil || !is || over || !c.sharing.helped() {
 		return nil, err
 	}
-	at, err := c.sharing.server.Standing(ctx, c.hash)
+	at, err := c.sharing.server.Progress(ctx, c.hash)
 	if errors.Is(err, aggregators.ErrBehind) || at.Acceptance.Document == nil || at.Failed != "" {
 		return nil, nil
 	}
@@ -293,7 +293,7 @@ func (c *runningStudy) unshared(ctx context.Context) error {
 	if err != nil || !is {
 		return err
 	}
-	at, err := c.sharing.server.Standing(ctx, c.hash)
+	at, err := c.sharing.server.Progress(ctx, c.hash)
 	if err != nil {
 		return err
 	}

@@ -72,7 +72,7 @@ func newSharedWorld(t testing.TB, parties int, change func(*study.Plan)) *shared
 		return w
 	}
 	w.plan = withTerms(p, w.pool)
-	w.task = must(newAggregator(w.plan, w.pool)).task
+	w.task = must(newStudyChecker(w.plan, w.pool)).task
 	return w
 }
 
@@ -388,7 +388,7 @@ func (w *sharedWorld) another() protocol.Study {
 	w.t.Helper()
 	w.plan.Name, w.plan.Lambda = "next", 2*w.plan.Lambda+1
 	w.plan = withTerms(w.plan, w.pool)
-	w.task = must(newAggregator(w.plan, w.pool)).task
+	w.task = must(newStudyChecker(w.plan, w.pool)).task
 	return w.opened()
 }
 
@@ -609,7 +609,7 @@ func TestSharedEndings(t *testing.T) {
 			time.Sleep(5 * time.Millisecond)
 		}
 		w.cancelled(s)
-		m := must(w.server.sharing.server.Standing(ctx, s.Hash))
+		m := must(w.server.sharing.server.Progress(ctx, s.Hash))
 		if m.Failed == "" {
 			t.Error("its shares are still there")
 		}

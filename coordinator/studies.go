@@ -108,7 +108,7 @@ func (s *Server) whose(ctx context.Context, c *runningStudy, m *study.Study, par
 			}
 		}
 		if m.State == study.Open {
-			parties.Standings = s.presence.Standings(c.hash, parties.Missing, parties.Declined)
+			parties.Statuses = s.presence.Statuses(c.hash, parties.Missing, parties.Declined)
 		}
 		return err
 	})
@@ -134,8 +134,8 @@ func sendNames(stream grpc.ServerStreamingServer[pb.StudyPart], all *pb.StudyPar
 			}
 		}
 	}
-	for some := range slices.Chunk(all.Standings, namesAtOnce) {
-		if err := stream.Send(&pb.StudyPart{Standings: some}); err != nil {
+	for some := range slices.Chunk(all.Statuses, namesAtOnce) {
+		if err := stream.Send(&pb.StudyPart{Statuses: some}); err != nil {
 			return err
 		}
 	}
@@ -286,11 +286,11 @@ func (s *Server) offer(ctx context.Context, c *runningStudy, caller protocol.Cal
 		return fail(err)
 	}
 	defer done()
-	aggregator, err := c.aggregator(ctx)
+	checker, err := c.studyChecker(ctx)
 	if err != nil {
 		return fail(err)
 	}
-	if most := min(aggregator.maxBody, s.config.Limits.Body); size > uint64(most) {
+	if most := min(checker.maxBody, s.config.Limits.Body); size > uint64(most) {
 		return fail(fmt.Errorf("%w: the contribution has %d bytes, this study takes at most %d", protocol.ErrTooLarge, size, most))
 	}
 	data, release, err := body()
@@ -303,10 +303,10 @@ func (s *Server) offer(ctx context.Context, c *runningStudy, caller protocol.Cal
 	if sha256.Sum256(data) != digest {
 		return fail(fmt.Errorf("%w: the contribution is not what its header announced", protocol.ErrDamaged))
 	}
-	if aggregator.shared {
-		err = c.checkUpload(ctx, aggregator.task, data)
+	if checker.shared {
+		err = c.checkUpload(ctx, checker.task, data)
 	} else {
-		err = aggregator.check(data)
+		err = checker.check(data)
 	}
 	if err != nil {
 		return fail(err)

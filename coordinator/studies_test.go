@@ -78,14 +78,14 @@ func TestNoiseAtTheSite(t *testing.T) {
 	p.Records = 3
 	p = withTerms(p, pool)
 	s := w.open(p, pool)
-	aggregator := must(newAggregator(p, pool))
+	checker := must(newStudyChecker(p, pool))
 	for i, party := range roster {
 		table := must(dataset.ReadCSV(strings.NewReader("a,b,y\n1,0.5,no\n9,0.1,yes\n8,0.9,yes\n"), dataset.Format{}))
 		records, _, err := p.Schema.EncodeLabelled(table)
 		if err != nil {
 			t.Fatal(err)
 		}
-		draft := must(aggregator.task.Contribute(study.Inputs{Records: records, ShardKey: []byte("k"), Rng: rand.New(rand.NewPCG(1, uint64(i)))}))
+		draft := must(checker.task.Contribute(study.Inputs{Records: records, ShardKey: []byte("k"), Rng: rand.New(rand.NewPCG(1, uint64(i)))}))
 		ledger := must(privacy.Open(privacy.NewMemory(), privacy.Config{}))
 		body := must(draft.Body(must(study.Settle(ctx, ledger, s.Hash, draft.Requests))))
 		must(w.parties[string(party)].Contribute(ctx, s.Hash, body))

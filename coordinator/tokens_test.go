@@ -37,14 +37,14 @@ func makeToken(t *testing.T, c *protocol.Client, o protocol.TokenOptions) (proto
 }
 
 // TestJoinTokens: who holds a token gets a name and a certificate of its own, once for
-// each key, with the labels of the token, within its prefix, quota and time; nobody
+// each key, with the tags of the token, within its prefix, quota and time; nobody
 // becomes somebody who is there.
 func TestJoinTokens(t *testing.T) {
 	ctx := context.Background()
 	w := newWorld(t, nil)
 	options := protocol.DialOptions{Now: w.clock.Now}
 	w.enrol("dev-old")
-	v, k := makeToken(t, w.operator, protocol.TokenOptions{Quota: 4, Valid: time.Hour, Prefix: "dev-", Labels: protocol.Labels{"site": "ward"}})
+	v, k := makeToken(t, w.operator, protocol.TokenOptions{Quota: 4, Valid: time.Hour, Prefix: "dev-", Tags: protocol.Tags{"site": "ward"}})
 	join := func(e protocol.Enrolment, name string) (protocol.Identity, string, error) {
 		id, err := protocol.Join(ctx, v, e, name, options)
 		if err != nil {
@@ -96,7 +96,7 @@ func TestJoinTokens(t *testing.T) {
 	}
 	for _, m := range must(w.operator.Members(ctx)) {
 		came := strings.HasPrefix(m.Name, "dev-") && m.Name != "dev-old"
-		if (m.Token == k.ID) != came || (m.Labels.String() == "site=ward") != came {
+		if (m.Token == k.ID) != came || (m.Tags.String() == "site=ward") != came {
 			t.Errorf("member %+v", m)
 		}
 	}
@@ -117,11 +117,11 @@ func TestJoinTokens(t *testing.T) {
 	if _, _, err := inviteName(w, "dev-17"); !errors.Is(err, protocol.ErrExists) {
 		t.Errorf("invited under the name of who joined: %v", err)
 	}
-	if err := w.operator.Label(ctx, "dev-17", protocol.Labels{"site": "theatre"}); err != nil {
+	if err := w.operator.Tag(ctx, "dev-17", protocol.Tags{"site": "theatre"}); err != nil {
 		t.Error(err)
 	}
-	if err := w.operator.Label(ctx, "operator", nil); !errors.Is(err, protocol.ErrInvalid) {
-		t.Errorf("an operator is labelled: %v", err)
+	if err := w.operator.Tag(ctx, "operator", nil); !errors.Is(err, protocol.ErrInvalid) {
+		t.Errorf("an operator is tagged: %v", err)
 	}
 	w.clock.add(2 * time.Hour)
 	if _, _, err := join(must(protocol.NewEnrolment()), ""); !errors.Is(err, protocol.ErrExpired) {
@@ -136,7 +136,7 @@ func TestJoinTokens(t *testing.T) {
 	}
 	for _, o := range []protocol.TokenOptions{
 		{}, {Quota: 1_000_000 + 1}, {Quota: 1, Prefix: "-x"}, {Quota: 1, Prefix: strings.Repeat("x", 40+1)},
-		{Quota: 1, Valid: 91 * 24 * time.Hour}, {Quota: 1, Labels: protocol.Labels{"a b": "c"}}, {Quota: 1, Address: "nowhere"},
+		{Quota: 1, Valid: 91 * 24 * time.Hour}, {Quota: 1, Tags: protocol.Tags{"a b": "c"}}, {Quota: 1, Address: "nowhere"},
 	} {
 		if _, _, err := w.operator.MakeToken(ctx, o); !errors.Is(err, protocol.ErrInvalid) {
 			t.Errorf("token %+v: %v", o, err)
@@ -235,7 +235,7 @@ func TestInvitedAnew(t *testing.T) {
 func TestLongLists(t *testing.T) {
 	w := newWorld(t, nil)
 	long := strings.Repeat("x", 256<<10)
-	k := records.Token{Quota: 1, Created: w.clock.Now(), Expires: w.clock.Now().Add(time.Hour), By: "operator", Labels: protocol.Labels{"site": long}}
+	k := records.Token{Quota: 1, Created: w.clock.Now(), Expires: w.clock.Now().Add(time.Hour), By: "operator", Tags: protocol.Tags{"site": long}}
 	must(0, w.server.store.Update(context.Background(), func(tx records.Tx) error {
 		for i := range 20 {
 			k.ID, k.Serial = fmt.Sprint("token", i), fmt.Sprint(i)
@@ -245,7 +245,7 @@ func TestLongLists(t *testing.T) {
 		}
 		return nil
 	}))
-	if all := must(w.operator.Tokens(context.Background())); len(all) != 20 || all[0].Labels["site"] != long {
+	if all := must(w.operator.Tokens(context.Background())); len(all) != 20 || all[0].Tags["site"] != long {
 		t.Errorf("%d tokens", len(all))
 	}
 }

@@ -297,7 +297,7 @@ func (w *world) wait(ref string, states ...study.State) protocol.Study {
 
 // sumOf is the sum of these bodies, or the bodies that are kept, in canonical bytes.
 func sumOf(p study.Plan, pool []byte, bodies [][]byte) []byte {
-	return must(gathered(must(newAggregator(p, pool)).task, bodies).MarshalBinary())
+	return must(gathered(must(newStudyChecker(p, pool)).task, bodies).MarshalBinary())
 }
 
 // gathered are these bodies, added up or kept as the task has it.
@@ -316,7 +316,7 @@ func agree(t testing.TB, dir string, p study.Plan, pool []byte, bodies [][]byte,
 	ctx := context.Background()
 	j := must(journal.OpenSQLite(filepath.Join(dir, folder.LedgerFile)))
 	defer j.Close()
-	aggregator := must(newAggregator(p, pool))
+	checker := must(newStudyChecker(p, pool))
 	m := len(bodies)
 	if charges := must(privacy.Verify(ctx, j))[p.Unit].Charges; charges != 1 {
 		t.Errorf("the ledger has %d charges", charges)
@@ -326,7 +326,7 @@ func agree(t testing.TB, dir string, p study.Plan, pool []byte, bodies [][]byte,
 	if err != nil || !found || line.Answers(out) != nil {
 		t.Errorf("the release is not the ledger's answer: %v, %v", found, err)
 	}
-	want := must(aggregator.task.Finish(gathered(aggregator.task, bodies), []privacy.Published{out}))
+	want := must(checker.task.Finish(gathered(checker.task, bodies), []privacy.Published{out}))
 	if !bytes.Equal(want.Body, r.Result.Body) || r.Parties != m {
 		t.Errorf("the release of %d parties does not follow from the ledger's answer for %d", r.Parties, m)
 	}

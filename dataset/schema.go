@@ -52,15 +52,15 @@ type Label struct {
 	Other string `yaml:"other,omitempty" json:"other,omitempty"`
 }
 
-// Kind says how a feature is encoded.
-type Kind string
+// FeatureKind says how a feature is encoded.
+type FeatureKind string
 
 // The two kinds of features.
 const (
 	// Numeric is clamped to [Min, Max] and scaled to [0,1]: one column.
-	Numeric Kind = "numeric"
+	Numeric FeatureKind = "numeric"
 	// Categorical has one 0/1 column a level and one for all other texts.
-	Categorical Kind = "categorical"
+	Categorical FeatureKind = "categorical"
 )
 
 // Feature is one or several like columns of the file, with their public bounds or levels.
@@ -70,9 +70,9 @@ type Feature struct {
 	Column  string   `yaml:"column,omitempty" json:"column,omitempty"`
 	Columns []string `yaml:"columns,omitempty,flow" json:"columns,omitempty"`
 	// Kind is numeric or categorical.
-	Kind Kind `yaml:"kind" json:"kind"`
-	// Min and Max bound a numeric feature in its unit: public knowledge, never extremes of the
-	// data.
+	Kind FeatureKind `yaml:"kind" json:"kind"`
+	// Min and Max bound a numeric feature, in its own unit. They are public
+	// knowledge, never the extremes of the data.
 	Min float64 `yaml:"min,omitempty" json:"min,omitempty"`
 	Max float64 `yaml:"max,omitempty" json:"max,omitempty"`
 	// Log scales log(1+v) instead of v: for sizes, counts and sums of money.

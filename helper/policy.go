@@ -66,8 +66,8 @@ func (p Policy) Check(plan study.Plan) error {
 		return fmt.Errorf("policy: study: this helper serves no studies at unit %s", plan.Unit)
 	case plan.Epsilon > most.Epsilon || plan.Delta > most.Delta:
 		return fmt.Errorf("policy: study: a study at unit %s may cost ε = %g, δ = %g here, the plan costs ε = %g, δ = %g", plan.Unit, most.Epsilon, most.Delta, plan.Epsilon, plan.Delta)
-	case plan.LeastSites() < p.MinimumParties:
-		return fmt.Errorf("policy: minimum_parties: this helper asks for %d, the plan can be sealed with %d", p.MinimumParties, plan.LeastSites())
+	case plan.LeastParties() < p.MinimumParties:
+		return fmt.Errorf("policy: minimum_parties: this helper asks for %d, the plan can be sealed with %d", p.MinimumParties, plan.LeastParties())
 	}
 	return nil
 }

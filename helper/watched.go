@@ -30,7 +30,7 @@ const lookTime = 5 * time.Second
 // pages serve this machine's observers. They name no party and no study.
 func (s *Server) pages() http.Handler {
 	registry := prometheus.NewRegistry()
-	registry.MustRegister(standing{s}, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	registry.MustRegister(collector{s}, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{MaxRequestsInFlight: 2, Timeout: 2 * lookTime}))
 	mux.HandleFunc("GET /livez", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
@@ -59,17 +59,17 @@ func (s *Server) ready(ctx context.Context) error {
 	return errors.Join(causes...)
 }
 
-// standing collects a helper's state at each request.
-type standing struct{ server *Server }
+// collector says how a helper stands, each time it is asked.
+type collector struct{ server *Server }
 
 // Describe and Collect: see prometheus.Collector.
-func (s standing) Describe(out chan<- *prometheus.Desc) {
+func (s collector) Describe(out chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{studiesMetric, contributionsMetric, behindMetric, freeMetric, spentMetric, limitMetric} {
 		out <- d
 	}
 }
 
-func (s standing) Collect(out chan<- prometheus.Metric) {
+func (s collector) Collect(out chan<- prometheus.Metric) {
 	gauge := func(d *prometheus.Desc, v float64, labels ...string) {
 		out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
 	}

@@ -60,8 +60,8 @@ func (s Settings) orDefault() Settings {
 	return s
 }
 
-// Report says how a minimisation ended.
-type Report struct {
+// Convergence says how a minimisation ended.
+type Convergence struct {
 	Iterations   int
 	Evaluations  int
 	Value        float64
@@ -80,11 +80,12 @@ const (
 	maxTrials          = 30
 )
 
-// Minimize runs L-BFGS (Liu & Nocedal 1989) on o from start and returns the best point with a
-// Report. It is deterministic and does not change start. A start that is not Dim finite numbers,
-// nil for one, means the origin. It never panics or loops of its own: where no step improves the
-// value any more it returns what it has, with Converged false.
-func Minimize(o Objective, start []float64, s Settings) ([]float64, Report) {
+// Minimize runs L-BFGS (Liu & Nocedal 1989) on o from start and returns the
+// best point with a Report. It is deterministic and does not change start. A
+// start that is not Dim finite numbers, nil for one, means the origin. It
+// never panics or loops of its own: where no step improves the value any more
+// it returns what it has, with Converged false.
+func Minimize(o Objective, start []float64, s Settings) ([]float64, Convergence) {
 	s = s.orDefault()
 	m := newMinimizer(o, start, s.Memory)
 	m.value = o.Evaluate(m.w, m.grad)
@@ -102,7 +103,7 @@ func Minimize(o Objective, start []float64, s Settings) ([]float64, Report) {
 		}
 	}
 	norm := floats.Norm(m.grad, 2)
-	return m.w, Report{
+	return m.w, Convergence{
 		Iterations:   iterations,
 		Evaluations:  m.evaluations,
 		Value:        m.value,

@@ -16,7 +16,7 @@ import (
 	"caucus/privacy/audit"
 )
 
-func audited(t *testing.T, samples int, delta float64, draw audit.Draw) audit.Finding {
+func audited(t *testing.T, samples int, delta float64, draw audit.Draw) audit.LowerBound {
 	t.Helper()
 	a := audit.Default()
 	a.Samples, a.Delta = samples, delta

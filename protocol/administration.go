@@ -55,9 +55,10 @@ type Member struct {
 	// call.
 	Seen  time.Time `json:"seen,omitzero"`
 	Twice bool      `json:"in_two_places,omitempty"`
-	// Labels find a party. Token is its join token, empty for an invited member.
-	Labels Labels `json:"labels,omitempty"`
-	Token  string `json:"token,omitempty"`
+	// Tags are what operators find a party by. Token is the join token by which it
+	// came, empty where it was invited.
+	Tags  Tags   `json:"tags,omitempty"`
+	Token string `json:"token,omitempty"`
 }
 
 // wholeList leaves room for a million members in one message, and for many tokens with thousands of
@@ -87,7 +88,7 @@ func (c *Client) Members(ctx context.Context) ([]Member, error) {
 	}
 	all := make([]Member, len(reply.Members))
 	for i, m := range reply.Members {
-		all[i] = Member{m.Name, Role(m.Role), m.Status, time.UnixMilli(m.ExpiresUnixMillis).UTC(), timeOf(m.SeenUnixMillis), m.Runs > 1, m.Labels, m.Token}
+		all[i] = Member{m.Name, Role(m.Role), m.Status, time.UnixMilli(m.ExpiresUnixMillis).UTC(), timeOf(m.SeenUnixMillis), m.Runs > 1, m.Tags, m.Token}
 	}
 	return all, nil
 }

@@ -52,8 +52,8 @@ func (s Set) Minimum(p study.Plan) (int, error) {
 	return chain.Ending().Minimum, nil
 }
 
-// Share is an aggregator's release of its share of the sum.
-type Share struct {
+// AggregateShare is an aggregator's release of its share of the sum.
+type AggregateShare struct {
 	Plan      study.Hash `json:"plan"`
 	Role      string     `json:"role"`
 	Set       study.Hash `json:"set"`
@@ -64,11 +64,11 @@ type Share struct {
 	Line *privacy.Line `json:"line,omitempty"`
 }
 
-// ShareOf returns a server's signed release from a release document, by its place in
-// study.ServerNames.
-func ShareOf(r study.Release, server int) Signed {
+// AggregateShareOf is what a server signed of its release, by its place in study.ServerNames, as a
+// release document has it.
+func AggregateShareOf(r study.Release, server int) Signed {
 	a := r.Aggregated
-	s := Share{Plan: r.PlanHash, Role: study.ServerNames[server], Set: study.HashOf(a.Set), Published: r.Published[server]}
+	s := AggregateShare{Plan: r.PlanHash, Role: study.ServerNames[server], Set: study.HashOf(a.Set), Published: r.Published[server]}
 	if server == 1 {
 		s.Step, s.Line = a.Step, a.Line
 	}

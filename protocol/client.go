@@ -50,8 +50,8 @@ type Client struct {
 	now         func() time.Time
 	memory      *memory
 
-	reportMu sync.Mutex // guards report
-	report   Report
+	heartbeatMu sync.Mutex // guards heartbeat
+	heartbeat   Heartbeat
 
 	keysMu sync.Mutex // guards keys
 	keys   Keys
@@ -179,10 +179,11 @@ type Study struct {
 	// Awaited are contributors without a call since the coordinator started: the release waits for
 	// them.
 	Awaited []string `json:"awaited"`
-	// Standings are the last reports of the missing, for operators.
-	Standings []Standing `json:"standings,omitempty"`
-	// Helper is the helper's acceptance of a study with noise by aggregators, as passed on by the
-	// coordinator, empty for none. Checking it takes the helper's key (aggregator.CheckAcceptance).
+	// Statuses are what the missing said when they called last, for operators.
+	Statuses []PartyStatus `json:"statuses,omitempty"`
+	// Helper is the helper's acceptance of a study with noise by aggregators, as the
+	// coordinator passed it on: nothing in it is checked here, which takes the helper's key
+	// (aggregator.CheckAcceptance). Empty where none was passed on.
 	Helper Signed `json:"-"`
 }
 
@@ -320,8 +321,8 @@ func (c *Client) show(ctx context.Context, ref string) (Study, error) {
 		s.Missing = append(s.Missing, part.Missing...)
 		s.Declined = append(s.Declined, part.Declined...)
 		s.Awaited = append(s.Awaited, part.Awaited...)
-		for _, p := range part.Standings {
-			s.Standings = append(s.Standings, Standing{p.Party, Wait(p.What), timeOf(p.SeenUnixMillis)})
+		for _, p := range part.Statuses {
+			s.Statuses = append(s.Statuses, PartyStatus{p.Party, Wait(p.What), timeOf(p.SeenUnixMillis)})
 		}
 	}
 	if s.PlanBytes, err = plan.Whole(); err != nil {

@@ -327,8 +327,8 @@ func (c *Courier) Release(context.Context, string) (SignedRelease, error) {
 	return r, nil
 }
 
-// Report does nothing: answers hold no report.
-func (c *Courier) Report(Report) {}
+// SetHeartbeat is for nobody: an answer says no more than what it is.
+func (c *Courier) SetHeartbeat(Heartbeat) {}
 
 // Keys are the coordinator's, as in the file.
 func (c *Courier) Keys() Keys { return c.keys }

@@ -25,7 +25,7 @@ func HelperLineOf(r study.Release) (l HelperLine, ok bool) {
 	if a == nil || a.Line == nil || len(r.Published) != study.Servers || l.Key.UnmarshalText([]byte(a.Keys[1])) != nil {
 		return l, false
 	}
-	share := ShareOf(r, 1)
+	share := AggregateShareOf(r, 1)
 	l.Step, l.Line, l.Previous = a.Step, a.Line.Head(), a.Line.Prev
 	return l, l.Key.Verify(ShareDocument, share.Document, share.Signature) == nil && a.Line.Check() == nil
 }

@@ -81,7 +81,7 @@ func TestHelperLines(t *testing.T) {
 		must(0, err)
 		r.Published = [][]byte{{1}, []byte(id)}
 		r.Aggregated = &study.Aggregated{Line: &line, Step: 3, Keys: [2]string{"", helper.Key().String()}}
-		r.Aggregated.Shares[1] = helper.Sign(ShareDocument, ShareOf(r, 1).Document)
+		r.Aggregated.Shares[1] = helper.Sign(ShareDocument, AggregateShareOf(r, 1).Document)
 		return r
 	}
 	path := filepath.Join(t.TempDir(), "memory")

@@ -24,9 +24,10 @@ type TokenOptions struct {
 	Valid time.Duration
 	// Prefix begins the parties' names; empty is the token's name and a dash.
 	Prefix string
-	// Labels go to each enrolled party.
-	Labels Labels
-	// Address is the host:port to dial; empty leaves it to the coordinator.
+	// Tags are those of each party that it enrols.
+	Tags Tags
+	// Address, host:port, is what the token tells to dial; empty is the coordinator's own
+	// idea of it.
 	Address string
 }
 
@@ -42,7 +43,7 @@ const (
 type Token struct {
 	ID      string    `json:"token"`
 	Prefix  string    `json:"prefix"`
-	Labels  Labels    `json:"labels,omitempty"`
+	Tags    Tags      `json:"tags,omitempty"`
 	Quota   int       `json:"quota"`
 	Used    int       `json:"used"`
 	Status  string    `json:"status"`
@@ -53,7 +54,7 @@ type Token struct {
 
 func tokenOf(t *pb.TokenState) Token {
 	return Token{
-		ID: t.GetId(), Prefix: t.GetPrefix(), Labels: t.GetLabels(), Quota: int(t.GetQuota()), Used: int(t.GetUsed()), Status: t.GetStatus(),
+		ID: t.GetId(), Prefix: t.GetPrefix(), Tags: t.GetTags(), Quota: int(t.GetQuota()), Used: int(t.GetUsed()), Status: t.GetStatus(),
 		Created: time.UnixMilli(t.GetCreatedUnixMillis()).UTC(), Expires: time.UnixMilli(t.GetExpiresUnixMillis()).UTC(), By: t.GetBy(),
 	}
 }
@@ -63,7 +64,7 @@ func (c *Client) MakeToken(ctx context.Context, o TokenOptions) (text string, t 
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
 	reply, err := c.admin.MakeToken(ctx, &pb.MakeTokenRequest{
-		Quota: uint32(min(max(o.Quota, 0), 1<<31)), ValidSeconds: int64(o.Valid / time.Second), Prefix: o.Prefix, Labels: o.Labels, Address: o.Address,
+		Quota: uint32(min(max(o.Quota, 0), 1<<31)), ValidSeconds: int64(o.Valid / time.Second), Prefix: o.Prefix, Tags: o.Tags, Address: o.Address,
 	})
 	if err != nil {
 		return "", Token{}, fmt.Errorf("make join token: %w", FromStatus(err))
@@ -98,12 +99,12 @@ func (c *Client) RevokeToken(ctx context.Context, id string, members bool) ([]st
 	return reply.Revoked, nil
 }
 
-// Label replaces a party's labels.
-func (c *Client) Label(ctx context.Context, name string, labels Labels) error {
+// Tag says anew which tags a party has; those that it had are forgotten.
+func (c *Client) Tag(ctx context.Context, name string, tags Tags) error {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
-	if _, err := c.admin.Label(ctx, &pb.LabelRequest{Name: name, Labels: labels}); err != nil {
-		return fmt.Errorf("label %s: %w", name, FromStatus(err))
+	if _, err := c.admin.Label(ctx, &pb.LabelRequest{Name: name, Tags: tags}); err != nil {
+		return fmt.Errorf("tag %s: %w", name, FromStatus(err))
 	}
 	return nil
 }

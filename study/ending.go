@@ -23,7 +23,7 @@ import (
 //     be in the study (MostDelta): fewer units allow a larger δ. They are counted at the
 //     plan's own minimum, and an amendment may only lower that; so δ is small enough
 //     for every ending, and would not be if units were counted at the floor. What a
-//     party's policy asks of a minimum it asks of the floor (Plan.LeastSites): a
+//     party's policy asks of a minimum it asks of the floor (Plan.LeastParties): a
 //     small study hides less of who is in it.
 //   - M is fixed when the study seals, before noise, and a study that is sealed is
 //     not amended. Who contributed when is public, so nothing that decides an ending
@@ -99,9 +99,9 @@ func (e Ending) equal(o Ending) bool {
 // Ending is the plan's own.
 func (p Plan) Ending() Ending { return Ending{Deadline: p.Deadline, Minimum: p.Minimum, Seal: p.Seal} }
 
-// LeastSites is the fewest contributions that may ever seal the study, whatever
+// LeastParties is the fewest contributions that may ever seal the study, whatever
 // amends it.
-func (p Plan) LeastSites() int {
+func (p Plan) LeastParties() int {
 	if p.Floor > 0 {
 		return p.Floor
 	}
@@ -113,9 +113,9 @@ func (p Plan) checkEnding(e Ending) error {
 	switch {
 	case e.Deadline.IsZero():
 		return PlanError("deadline", "say when the study seals")
-	case e.Minimum < p.LeastSites() && p.Floor == 0:
+	case e.Minimum < p.LeastParties() && p.Floor == 0:
 		return PlanError("minimum", "%d: the plan names no floor, so its minimum stays %d: parties agreed to it", e.Minimum, p.Minimum)
-	case e.Minimum < p.LeastSites():
+	case e.Minimum < p.LeastParties():
 		return PlanError("minimum", "%d is below the plan's floor of %d: parties agreed to it", e.Minimum, p.Floor)
 	case e.Minimum > p.Minimum:
 		return PlanError("minimum", "%d is more than the plan's %d, at which δ was held against the units: make a new plan", e.Minimum, p.Minimum)

@@ -186,8 +186,8 @@ func (p Plan) Units() int {
 // maxUnits bounds parties and records of a plan, so that their product is an int.
 const maxUnits = 1 << 30
 
-// MostSites is how many contributions there can be, at least 1.
-func (p Plan) MostSites() int64 { return int64(max(len(p.Roster), p.Minimum, 1)) }
+// MostParties is how many contributions there can be, at least 1.
+func (p Plan) MostParties() int64 { return int64(max(len(p.Roster), p.Minimum, 1)) }
 
 // WeightSource says where a pool's weights come from, or the margins that it was
 // drawn from, so that a plan that names such a pool states what both together

@@ -22,7 +22,7 @@ type Proposal struct {
 	Where   string `yaml:"where" help:"which records the study is about: a condition on features and label, such as 'age >= 65 and sex == Female'; default: all"`
 	// Map is how the pool's features are mapped.
 	Map    dataset.Components `yaml:"map"`
-	Roster []PartyID          `yaml:"roster" help:"parties that may contribute; default: all that are enrolled. {labels: {region: north}} names those who have these labels when the study is created; nothing changes that later"`
+	Roster []PartyID          `yaml:"roster" help:"parties that may contribute; default: all that are enrolled. {tags: {region: north}} names those who have these tags when the study is created; nothing changes that later"`
 
 	Unit      privacy.Unit `yaml:"unit" default:"record" help:"what one guarantee hides: party, record or label"`
 	Epsilon   float64      `yaml:"epsilon" default:"1" help:"privacy budget ε of one unit"`

@@ -13,7 +13,7 @@ func Example() {
 	form := shares.Ballots(4, 2, 1)
 	key := shares.Key{} // drawn by both servers, known to no party
 	rand.Read(key[:])
-	sums := [2]shares.Share{form.NewSum(), form.NewSum()}
+	sums := [2]shares.SecretShare{form.NewSum(), form.NewSum()}
 	for party, ballot := range map[string][]int64{"north": {1, 0, 1, 0}, "south": {1, 1, 0, 0}} {
 		context := shares.ContextOf([32]byte{}, party) // of the plan's hash
 		parts, err := form.Split(context, ballot, rand.Reader)

@@ -18,11 +18,11 @@ type Matrix struct {
 }
 
 // Times is the image of a share.
-func (m Matrix) Times(s Share) (Share, error) {
+func (m Matrix) Times(s SecretShare) (SecretShare, error) {
 	if len(s.elements) != m.Rows*m.Columns || m.Width < 1 {
-		return Share{}, fmt.Errorf("multiply share: it has %d cells, the matrix takes %d", len(s.elements), m.Rows*m.Columns)
+		return SecretShare{}, fmt.Errorf("multiply share: it has %d cells, the matrix takes %d", len(s.elements), m.Rows*m.Columns)
 	}
-	out := Share{make(fp128.Vec, m.Width*m.Columns)}
+	out := SecretShare{make(fp128.Vec, m.Width*m.Columns)}
 	for i := range m.Rows {
 		for j, a := range m.Row(i) {
 			if a == 0 {
@@ -30,7 +30,7 @@ func (m Matrix) Times(s Share) (Share, error) {
 			}
 			var size, product fp128.Fp
 			if err := size.SetUint64(magnitude(a)); err != nil {
-				return Share{}, fmt.Errorf("multiply share: %w", err)
+				return SecretShare{}, fmt.Errorf("multiply share: %w", err)
 			}
 			for k := range m.Columns {
 				product.Mul(&size, &s.elements[i*m.Columns+k])

@@ -115,18 +115,18 @@ func outputOf(vdaf *sumvec.SumVec, state *sumvec.PrepState) (fp128.Vec, error) {
 // about an honest party's vector beyond its form.
 func (p *Preparation) Message() []byte { return bytes.Clone(p.message) }
 
-// Finish checks the whole proof with the other server's message and returns this server's share of
-// the vector. circl's own last step compares no proof, so each server checks everything here before
-// it.
-func (p *Preparation) Finish(other []byte) (Share, error) {
+// Finish checks the whole proof with the other server's message and gives this server's
+// share of the vector. circl's own last step compares no proof, so everything is checked
+// here, in each server, before it is asked.
+func (p *Preparation) Finish(other []byte) (SecretShare, error) {
 	if p.share == nil {
-		return Share{}, errors.New("finish preparation: it was finished before; prepare the part again")
+		return SecretShare{}, errors.New("finish preparation: it was finished before; prepare the part again")
 	}
 	if len(other) != len(p.message) {
-		return Share{}, fmt.Errorf("%w: the other server's message has %d bytes, want %d", ErrPart, len(other), len(p.message))
+		return SecretShare{}, fmt.Errorf("%w: the other server's message has %d bytes, want %d", ErrPart, len(other), len(p.message))
 	}
 	if !bytes.Equal(other[:digestSize], p.message[:digestSize]) {
-		return Share{}, fmt.Errorf("%w: the two servers were given another nonce or public share, or check another plan", ErrProof)
+		return SecretShare{}, fmt.Errorf("%w: the two servers were given another nonce or public share, or check another plan", ErrProof)
 	}
 	end := len(p.message)
 	if p.form.Row > 0 {
@@ -141,23 +141,23 @@ func (p *Preparation) Finish(other []byte) (Share, error) {
 		for _, m := range messages {
 			var c fp128.Fp
 			if err := c.UnmarshalBinary(m[end:]); err != nil {
-				return Share{}, fmt.Errorf("%w: the check of rows is no field element", ErrPart)
+				return SecretShare{}, fmt.Errorf("%w: the check of rows is no field element", ErrPart)
 			}
 			sum.AddAssign(&c)
 		}
 		if !sum.IsZero() {
-			return Share{}, fmt.Errorf("%w: a row does not add up to %d", ErrProof, p.form.Total)
+			return SecretShare{}, fmt.Errorf("%w: a row does not add up to %d", ErrProof, p.form.Total)
 		}
 	}
 	if err := decide(p.vdaf, p.state, [2][]byte{messages[0][digestSize:end], messages[1][digestSize:end]}); err != nil {
-		return Share{}, err
+		return SecretShare{}, err
 	}
-	out := Share{p.share}
+	out := SecretShare{p.share}
 	p.share = nil // one preparation, one share
 	if p.role == Coordinator && p.form.Least != 0 {
 		var least fp128.Fp
 		if err := least.SetUint64(uint64(-p.form.Least)); err != nil {
-			return Share{}, err
+			return SecretShare{}, err
 		}
 		for j := range out.elements {
 			out.elements[j].SubAssign(&least)

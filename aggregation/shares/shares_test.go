@@ -37,7 +37,7 @@ func must[T any](v T, err error) T {
 }
 
 // both prepares both parts and finishes in both servers.
-func both(f Form, key Key, contexts [2]Context, parts Parts) (out [2]Share, errs [2]error) {
+func both(f Form, key Key, contexts [2]Context, parts Parts) (out [2]SecretShare, errs [2]error) {
 	var p [2]*Preparation
 	for r := range p {
 		if p[r], errs[r] = f.Prepare(key, contexts[r], Role(r), parts[r]); errs[r] != nil {
@@ -101,7 +101,7 @@ func TestSumsAreExact(t *testing.T) {
 				for j := range wide {
 					wide[j] = new(big.Int)
 				}
-				sums := [2]Share{f.NewSum(), f.NewSum()}
+				sums := [2]SecretShare{f.NewSum(), f.NewSum()}
 				for i := range parties {
 					v := drawn(f, rng)
 					for j, x := range v {
@@ -346,7 +346,7 @@ func TestVectorsOfTheDraft(t *testing.T) {
 		unhex := func(s string) []byte { return must(hex.DecodeString(s)) }
 		c := circuit{v.Length, v.Bits, v.Chunk, unhex(v.Ctx)}
 		f := Form{Cells: int(v.Length), Bits: int(v.Bits)}
-		sums := [2]Share{f.NewSum(), f.NewSum()}
+		sums := [2]SecretShare{f.NewSum(), f.NewSum()}
 		for _, prep := range v.Prep {
 			head := unhex(prep.Nonce + prep.Public)
 			random := bytes.NewReader(unhex(prep.Nonce + prep.Rand))
@@ -384,7 +384,7 @@ func TestVectorsOfTheDraft(t *testing.T) {
 				if got := hex.EncodeToString(encode(out)); got != strings.Join(prep.OutShares[r], "") {
 					t.Errorf("%s: the %v's output share is not the draft's", filepath.Base(name), Role(r))
 				}
-				if err := sums[r].Add(Share{out}); err != nil {
+				if err := sums[r].Add(SecretShare{out}); err != nil {
 					t.Fatal(err)
 				}
 			}

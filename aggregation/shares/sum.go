@@ -7,14 +7,15 @@ import (
 	"github.com/cloudflare/circl/vdaf/prio3/arith/fp128"
 )
 
-// Share is one server's share of a vector, or of a sum of vectors: alone it is uniformly random.
-type Share struct{ elements fp128.Vec }
+// SecretShare is one server's share of a vector, or of a sum of vectors: alone it is uniformly
+// random.
+type SecretShare struct{ elements fp128.Vec }
 
 // NewSum is the sum of no contributions.
-func (f Form) NewSum() Share { return Share{make(fp128.Vec, f.Cells)} }
+func (f Form) NewSum() SecretShare { return SecretShare{make(fp128.Vec, f.Cells)} }
 
 // Add adds another share of the same server, in place.
-func (s Share) Add(o Share) error {
+func (s SecretShare) Add(o SecretShare) error {
 	if len(s.elements) != len(o.elements) || len(s.elements) == 0 {
 		return fmt.Errorf("add shares: they have %d and %d cells", len(s.elements), len(o.elements))
 	}
@@ -23,7 +24,7 @@ func (s Share) Add(o Share) error {
 }
 
 // Subtract subtracts another share, in place.
-func (s Share) Subtract(o Share) error {
+func (s SecretShare) Subtract(o SecretShare) error {
 	if len(s.elements) != len(o.elements) || len(s.elements) == 0 {
 		return fmt.Errorf("subtract shares: they have %d and %d cells", len(s.elements), len(o.elements))
 	}
@@ -31,9 +32,10 @@ func (s Share) Subtract(o Share) error {
 	return nil
 }
 
-// Clear is a vector as a share whose counterpart is zero: it hides nothing, and is for simulations.
-func Clear(vector []int64) Share {
-	s := Share{make(fp128.Vec, len(vector))}
+// Clear is a vector as the share of it to which the other is zero: it hides nothing, and
+// is for simulations.
+func Clear(vector []int64) SecretShare {
+	s := SecretShare{make(fp128.Vec, len(vector))}
 	for j, v := range vector {
 		var x fp128.Fp
 		if x.SetUint64(uint64(max(v, -v))); v < 0 {
@@ -46,20 +48,20 @@ func Clear(vector []int64) Share {
 }
 
 // MarshalBinary is 16 bytes a cell, lowest first.
-func (s Share) MarshalBinary() ([]byte, error) { return s.elements.MarshalBinary() }
+func (s SecretShare) MarshalBinary() ([]byte, error) { return s.elements.MarshalBinary() }
 
-// ParseShare reads exactly MarshalBinary's form of a share of the form.
-func (f Form) ParseShare(data []byte) (Share, error) {
+// ParseShare reads what MarshalBinary wrote of a share of the form, and nothing else.
+func (f Form) ParseShare(data []byte) (SecretShare, error) {
 	s := f.NewSum()
 	if len(data) != f.ShareSize() || s.elements.UnmarshalBinary(data) != nil {
-		return Share{}, fmt.Errorf("%w: a sum of shares is %d bytes of %d field elements", ErrPart, f.ShareSize(), f.Cells)
+		return SecretShare{}, fmt.Errorf("%w: a sum of shares is %d bytes of %d field elements", ErrPart, f.ShareSize(), f.Cells)
 	}
 	return s, nil
 }
 
-// Residues are the cells as integers below the modulus, high and low half, to which a ledger adds
-// noise. They are as secret as the share.
-func (s Share) Residues() ([][2]uint64, error) {
+// Residues are the cells as integers below the modulus, high and low half: what a ledger
+// adds noise to. They are as secret as the share.
+func (s SecretShare) Residues() ([][2]uint64, error) {
 	b, err := s.MarshalBinary()
 	if err != nil {
 		return nil, fmt.Errorf("read share: %w", err)

@@ -72,7 +72,7 @@ policy:
   approval: policy
 `
 
-var carriedSites = []string{"hospital-a", "hospital-b", "hospital-c", "hospital-d"}
+var carriedParties = []string{"hospital-a", "hospital-b", "hospital-c", "hospital-d"}
 
 // carriedWorld is a folder with a stopped coordinator, four enrolled hospitals, an open
 // study to which each site adds its noise, and its pack.
@@ -89,7 +89,7 @@ func carriedWorld(ctx context.Context, t *testing.T) (dir string) {
 	must := patiently(ctx, t, dir)
 	must("coordinator", "init", "--dir", "coordinator", "--address", "127.0.0.1:"+port, "--listen", "127.0.0.1:"+port)
 	stop := background(ctx, t, dir, "coordinator", "run", "--dir", "coordinator")
-	for _, name := range carriedSites {
+	for _, name := range carriedParties {
 		if err := os.WriteFile(filepath.Join(dir, name+".yaml"), fmt.Appendf(nil, carriedAgent, name, name), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -149,7 +149,7 @@ func TestCarriedIsSent(t *testing.T) {
 		t.Fatal(err)
 	}
 	var answering sync.WaitGroup
-	for _, name := range carriedSites {
+	for _, name := range carriedParties {
 		answering.Go(func() {
 			// A carrier who takes the key out has nothing charged and nothing closed.
 			out, err := caucus(ctx, dir, "agent", "answer", "keyless.pack", "--out", name+".answer", "--config", name+".yaml").CombinedOutput()
@@ -174,7 +174,7 @@ func TestCarriedIsSent(t *testing.T) {
 	}
 	answering.Wait()
 	releases := map[string][]byte{}
-	for way, carried := range map[string][]string{"sent": nil, "carried": carriedSites[2:]} {
+	for way, carried := range map[string][]string{"sent": nil, "carried": carriedParties[2:]} {
 		world := t.TempDir()
 		if err := copyFolder(dir, world); err != nil {
 			t.Fatal(err)
@@ -187,7 +187,7 @@ func TestCarriedIsSent(t *testing.T) {
 			must("study", "accept", name+".answer", "--receipt", name+".receipt")
 			must("agent", "unpack", name+".receipt", "--config", name+".yaml")
 		}
-		for _, name := range carriedSites[:len(carriedSites)-len(carried)] {
+		for _, name := range carriedParties[:len(carriedParties)-len(carried)] {
 			stops = append(stops, background(ctx, t, world, "agent", "run", "--config", name+".yaml"))
 		}
 		// Carried answers are to a pack of before the start: once all is in, who brought them

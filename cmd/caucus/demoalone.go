@@ -121,8 +121,9 @@ func (m demoMeasure) gain() float64 {
 	return (without - m.Released) / max(without, 1e-9)
 }
 
-// standing compares a release with without; differences within Sure are none.
-func (m demoMeasure) standing() standing {
+// comparison says how a release does against what there is without it: a difference within
+// the error of so many records is none.
+func (m demoMeasure) comparison() comparison {
 	ahead := m.Released - m.without()
 	if m.Better == "low" {
 		ahead = -ahead
@@ -136,11 +137,11 @@ func (m demoMeasure) standing() standing {
 	return level
 }
 
-// standing ranks a release, best first.
-type standing int
+// comparison is how a release does, best first.
+type comparison int
 
 const (
-	better standing = iota
+	better comparison = iota
 	level
 	worse
 )
@@ -161,7 +162,7 @@ func (m demoMeasure) chart() *study.ReportChart {
 func (r demoReport) ordered() []demoStudy {
 	all := slices.Clone(r.Studies)
 	slices.SortStableFunc(all, func(a, b demoStudy) int {
-		return cmp.Or(cmp.Compare(a.Measure.standing(), b.Measure.standing()), cmp.Compare(b.Measure.gain(), a.Measure.gain()))
+		return cmp.Or(cmp.Compare(a.Measure.comparison(), b.Measure.comparison()), cmp.Compare(b.Measure.gain(), a.Measure.gain()))
 	})
 	return all
 }

@@ -41,7 +41,7 @@ func writeDemoPage(w io.Writer, r demoReport) error {
 	var by [worse + 1][]string
 	for _, s := range r.ordered() {
 		page.Shown = append(page.Shown, shownStudy{s, newDots(s.Measure.chart())})
-		by[s.Measure.standing()] = append(by[s.Measure.standing()], s.Name)
+		by[s.Measure.comparison()] = append(by[s.Measure.comparison()], s.Name)
 	}
 	page.Answer = fmt.Sprintf("At ε = %g, %d of %d studies did better than one party alone and than no study, by more than the error of so many records%s%s%s.",
 		r.Epsilon, len(by[better]), len(r.Studies), listed(": ", by[better]), listed("; level: ", by[level]), listed("; worse: ", by[worse]))

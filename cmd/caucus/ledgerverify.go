@@ -219,7 +219,7 @@ func (d *ledgerCheck) compare(ctx context.Context, c *console, chain *privacy.Ch
 	if err != nil {
 		return err
 	}
-	d.Findings = append(d.Findings, verify.CompareSite(r, made, e.Site(ctx, r.Release))...)
+	d.Findings = append(d.Findings, verify.CompareParty(r, made, e.Kept(ctx, r.Release))...)
 	return nil
 }
 

@@ -42,7 +42,7 @@ func TestMisconfigured(t *testing.T) {
 		s, err := n.operator.Study(n.ctx, h.String())
 		n.check(err)
 		found := 0
-		for _, p := range s.Standings {
+		for _, p := range s.Statuses {
 			if p.Wait == want[p.Party] && p.Seen.IsZero() == (p.Party == name(4)) {
 				found++
 			}
@@ -60,7 +60,7 @@ func TestMisconfigured(t *testing.T) {
 			return
 		}
 		if n.ctx.Err() != nil {
-			t.Fatalf("after a minute: %+v", s.Standings)
+			t.Fatalf("after a minute: %+v", s.Statuses)
 		}
 		time.Sleep(200 * time.Millisecond)
 	}

@@ -22,6 +22,7 @@ var moved = [][2]string{
 	{"agent source check", "agent check --source NAME"},
 	{"agent source list", "agent source"},
 	{"party enrol", "coordinator operator --invitation FILE"},
+	{"party label", "party tag"},
 	{"party token list", "party list --tokens"},
 	{"party token revoke", "party revoke TOKEN"},
 	{"dataset list", "dataset schema"},
@@ -34,7 +35,7 @@ var flagsThatMoved = map[string]string{
 	"sites": "--parties", "sets": "--parties", "set-size": "--records", "party-records": "--records",
 	"classes": "--class-shares, or --set class_shares=…", "count": "--set count=true, of kind describe", "voter": "--set voters=…",
 	"skew": "--set main_class_share=…", "made": "--set sets=made --set skew=…", "pair": "--set 'pairs=[[COLUMN, COLUMN]]'",
-	"seal-share": "--set seal.share=…", "seal-quiet": "--set seal.quiet_seconds=…", "roster-label": "--set 'roster={labels: {KEY: VALUE}}'",
+	"seal-share": "--set seal.share=…", "seal-quiet": "--set seal.quiet_seconds=…", "roster-label": "--set 'roster={tags: {KEY: VALUE}}'",
 }
 
 // wasMoved is what to say where the words that somebody gave a command were a verb once;

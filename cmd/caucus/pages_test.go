@@ -127,7 +127,7 @@ func TestStandings(t *testing.T) {
 	alone := func(v float64) *float64 { return &v }
 	for _, c := range []struct {
 		m    demoMeasure
-		want standing
+		want comparison
 	}{
 		{demoMeasure{Better: "high", Released: .829, Baseline: .76, Alone: alone(.827), Sure: sure(.829, 6000)}, level},
 		{demoMeasure{Better: "high", Released: .839, Baseline: .76, Alone: alone(.827), Sure: sure(.839, 6000)}, better},
@@ -136,7 +136,7 @@ func TestStandings(t *testing.T) {
 		{demoMeasure{Better: "low", Released: .045, Baseline: .05, Alone: alone(.06), Sure: .01}, level},
 		{demoMeasure{Better: "low", Released: .08, Baseline: .05, Alone: alone(.06), Sure: .01}, worse},
 	} {
-		if got := c.m.standing(); got != c.want {
+		if got := c.m.comparison(); got != c.want {
 			t.Errorf("%+v stands %d, want %d", c.m, got, c.want)
 		}
 	}

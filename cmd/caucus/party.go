@@ -27,7 +27,7 @@ func (o *operator) flag(g *cobra.Command) *cobra.Command {
 
 func newParty(c *console) *cobra.Command {
 	o := &operator{console: c}
-	return o.flag(group("party", "Invite and revoke parties and operators", o.invite(), o.token(), o.list(), o.label(), o.revoke()))
+	return o.flag(group("party", "Invite and revoke parties and operators", o.invite(), o.token(), o.list(), o.tag(), o.revoke()))
 }
 
 func (o *operator) invite() *cobra.Command {
@@ -103,16 +103,16 @@ func newSecret(name string) (*os.File, error) {
 
 func (o *operator) list() *cobra.Command {
 	var token string
-	var labels []string
+	var tags []string
 	var tokens bool
 	cmd := &cobra.Command{
 		Use: "list", Short: "List parties and operators, or join tokens and how many came by each", Args: noArguments,
-		Example: `  caucus party list --label region=north
+		Example: `  caucus party list --tag region=north
   caucus party list --token kq3v8s2m
   caucus party list --tokens`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if tokens && (token != "" || len(labels) > 0) {
-				return usagef("--tokens lists join tokens: --token and --label are for members")
+			if tokens && (token != "" || len(tags) > 0) {
+				return usagef("--tokens lists join tokens: --token and --tag are for members")
 			}
 			client, err := o.dial(cmd.Context())
 			if err != nil {
@@ -130,13 +130,13 @@ func (o *operator) list() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			wanted, err := protocol.ParseLabels(labels)
+			wanted, err := protocol.ParseTags(tags)
 			if err != nil {
 				return usageError{err}
 			}
 			shown := []protocol.Member{}
 			for _, m := range members {
-				if (token == "" || m.Token == token) && m.Labels.Have(wanted) {
+				if (token == "" || m.Token == token) && m.Tags.Have(wanted) {
 					shown = append(shown, m)
 				}
 			}
@@ -147,22 +147,22 @@ func (o *operator) list() *cobra.Command {
 	}
 	cmd.Flags().StringVar(&token, "token", "", "those that came by this join token")
 	cmd.Flags().BoolVar(&tokens, "tokens", false, "the join tokens instead")
-	cmd.Flags().StringArrayVar(&labels, "label", nil, "those that have this label, KEY=VALUE; may be repeated")
+	cmd.Flags().StringArrayVar(&tags, "tag", nil, "those that have this tag, KEY=VALUE; may be repeated")
 	return cmd
 }
 
-// printMembers shows labels and tokens where somebody has any.
+// printMembers shows tags and tokens where somebody has any.
 func printMembers(w io.Writer, all []protocol.Member) error {
-	groups := slices.ContainsFunc(all, func(m protocol.Member) bool { return len(m.Labels) > 0 || m.Token != "" })
+	groups := slices.ContainsFunc(all, func(m protocol.Member) bool { return len(m.Tags) > 0 || m.Token != "" })
 	header := []string{"name", "role", "status", "expires"}
 	if groups {
-		header = append(header, "labels", "token")
+		header = append(header, "tags", "token")
 	}
 	t := newTable(w, append(header, "called")...)
 	for _, m := range all {
 		row := []string{m.Name, string(m.Role), m.Status, m.Expires.Format(time.DateOnly)}
 		if groups {
-			row = append(row, m.Labels.String(), m.Token)
+			row = append(row, m.Tags.String(), m.Token)
 		}
 		t.add(append(row, m.Called(time.Now()))...)
 	}

@@ -14,20 +14,20 @@ import (
 
 func (o *operator) token() *cobra.Command {
 	var options protocol.TokenOptions
-	var labels []string
+	var tags []string
 	var out string
 	cmd := &cobra.Command{
 		Use:   "token",
 		Short: "Make a join token: one secret that enrols many agents",
 		Long: `Make a join token: whoever holds it enrols an agent of its own, as often as --quota
 says, until it expires. Each agent makes its own key and gets its own name and
-certificate; what the token says of them, prefix and labels, none of them can change.
+certificate; what the token says of them, prefix and tags, none of them can change.
 
 Give the token only to those whom you would invite one by one: it is a secret, and a
 stolen one makes parties as long as places are left. caucus party list shows by which
 token each came; caucus party revoke ends a token, with --members also whom it
 made. The coordinator keeps nothing from which a token could be made again.`,
-		Example: `  caucus party token --quota 200 --valid 72h --label site=ward --prefix dev- --out wards.token
+		Example: `  caucus party token --quota 200 --valid 72h --tag site=ward --prefix dev- --out wards.token
   caucus party list --tokens
   caucus party revoke kq3v8s2m --members`,
 		Args: noArguments,
@@ -36,7 +36,7 @@ made. The coordinator keeps nothing from which a token could be made again.`,
 				return usagef("party token needs --quota: how many agents it may enrol")
 			}
 			var err error
-			if options.Labels, err = protocol.ParseLabels(labels); err != nil {
+			if options.Tags, err = protocol.ParseTags(tags); err != nil {
 				return usageError{err}
 			}
 			client, err := o.dial(cmd.Context())
@@ -57,7 +57,7 @@ made. The coordinator keeps nothing from which a token could be made again.`,
 				document.Secret = ""
 			}
 			return o.print(document, func(w io.Writer) error {
-				o.note("join token %s enrols %d agents, named %s…%s, until %s", made.ID, made.Quota, made.Prefix, labelled(made.Labels), made.Expires.Format(time.RFC3339))
+				o.note("join token %s enrols %d agents, named %s…%s, until %s", made.ID, made.Quota, made.Prefix, tagged(made.Tags), made.Expires.Format(time.RFC3339))
 				if out != "" {
 					_, err := fmt.Fprintf(w, "wrote %s\n", out)
 					return err
@@ -71,18 +71,19 @@ made. The coordinator keeps nothing from which a token could be made again.`,
 	f.IntVar(&options.Quota, "quota", 0, "how many agents it may enrol")
 	f.DurationVar(&options.Valid, "valid", 0, "how long it may be used (default: as an invitation's)")
 	f.StringVar(&options.Prefix, "prefix", "", "what the agents' names begin with, as dev- (default: the token's own name and a dash)")
-	f.StringArrayVar(&labels, "label", nil, "KEY=VALUE that each of them has, for rosters; may be repeated")
+	f.StringArrayVar(&tags, "tag", nil, "KEY=VALUE that each of them has, for rosters; may be repeated")
 	f.StringVar(&options.Address, "address", "", "HOST:PORT for the agents to dial (default: the coordinator's)")
 	f.StringVar(&out, "out", "", "write the token to this new file instead of stdout")
 	writes(f, "out", asStdout)
 	return cmd
 }
 
-func labelled(l protocol.Labels) string {
+// tagged says tags in a sentence.
+func tagged(l protocol.Tags) string {
 	if len(l) == 0 {
 		return ""
 	}
-	return ", labelled " + l.String()
+	return ", tagged " + l.String()
 }
 
 // withSecretFile creates the named file before it makes a secret, so that none is lost.
@@ -111,9 +112,9 @@ func (o *operator) printTokens(all []protocol.Token) error {
 		all = []protocol.Token{}
 	}
 	return o.print(all, func(w io.Writer) error {
-		t := newTable(w, "token", "status", "enrolled", "names", "labels", "expires", "made by")
+		t := newTable(w, "token", "status", "enrolled", "names", "tags", "expires", "made by")
 		for _, k := range all {
-			t.add(k.ID, k.Status, fmt.Sprintf("%d of %d", k.Used, k.Quota), k.Prefix+"…", k.Labels.String(), k.Expires.Format(time.RFC3339), k.By)
+			t.add(k.ID, k.Status, fmt.Sprintf("%d of %d", k.Used, k.Quota), k.Prefix+"…", k.Tags.String(), k.Expires.Format(time.RFC3339), k.By)
 		}
 		return t.render()
 	})
@@ -130,24 +131,24 @@ func (o *operator) printRevoked(token string, revoked []string, members bool) er
 	return o.say(document, "revoked join token %s and %d members: %s\n", token, len(revoked), strings.Join(revoked, ", "))
 }
 
-// label shows and sets a party's labels.
-func (o *operator) label() *cobra.Command {
+// tag says which tags a party has.
+func (o *operator) tag() *cobra.Command {
 	return &cobra.Command{
-		Use:   "label PARTY [KEY=VALUE…]",
-		Short: "Say which labels a party has, in place of those that it had",
-		Long: `Say which labels a party has, in place of those that it had; none takes them away.
-By labels a study's roster names groups (roster: {labels: {region: north}}) when it is
-created; studies that were created before keep the parties that they named. Labels are
+		Use:   "tag PARTY [KEY=VALUE…]",
+		Short: "Say which tags a party has, in place of those that it had",
+		Long: `Say which tags a party has, in place of those that it had; none takes them away.
+By tags a study's roster names groups (roster: {tags: {region: north}}) when it is
+created; studies that were created before keep the parties that they named. Tags are
 public: whoever sees a roster knows by what it was chosen.`,
-		Example: "  caucus party label st-mary region=north beds=900",
+		Example: "  caucus party tag st-mary region=north beds=900",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return usagef("party label needs a PARTY; see caucus party label --help")
+				return usagef("party tag needs a PARTY; see caucus party tag --help")
 			}
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			labels, err := protocol.ParseLabels(args[1:])
+			tags, err := protocol.ParseTags(args[1:])
 			if err != nil {
 				return usageError{err}
 			}
@@ -156,17 +157,17 @@ public: whoever sees a roster knows by what it was chosen.`,
 				return err
 			}
 			defer client.Close()
-			if err := client.Label(cmd.Context(), args[0], labels); err != nil {
+			if err := client.Tag(cmd.Context(), args[0], tags); err != nil {
 				return err
 			}
 			document := struct {
-				Party  string          `json:"party"`
-				Labels protocol.Labels `json:"labels"`
-			}{args[0], labels}
-			if len(labels) == 0 {
-				return o.say(document, "%s has no labels\n", args[0])
+				Party string        `json:"party"`
+				Tags  protocol.Tags `json:"tags"`
+			}{args[0], tags}
+			if len(tags) == 0 {
+				return o.say(document, "%s has no tags\n", args[0])
 			}
-			return o.say(document, "%s: %s\n", args[0], labels)
+			return o.say(document, "%s: %s\n", args[0], tags)
 		},
 	}
 }

@@ -34,9 +34,9 @@ type auditEntry struct {
 	Parameters map[string]string `json:"parameters"`
 	Neighbours string            `json:"neighbours"`
 	Claim      privacy.Budget    `json:"claim"`
-	// Shown is the finding of the most telling repeat.
-	Shown audit.Finding `json:"shown"`
-	Holds bool          `json:"holds"`
+	// Shown is the finding of the repeat that shows most.
+	Shown audit.LowerBound `json:"shown"`
+	Holds bool             `json:"holds"`
 }
 
 // dependenceEntry is one mechanism at its real calibration.

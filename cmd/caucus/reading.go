@@ -37,8 +37,8 @@ func (r *reading) flags(f *pflag.FlagSet) {
 	f.StringVar(&r.written.Sheet, "sheet", "", "sheet of a workbook (default the first)")
 }
 
-// told says whether any of the flags was given.
-func (r *reading) told() bool {
+// given says whether any of the flags was given.
+func (r *reading) given() bool {
 	return r.mapping+r.decimal+r.written.Delimiter+r.written.Encoding+r.written.Sheet != ""
 }
 
@@ -159,7 +159,7 @@ func readRows(file *os.File, m mapping.Mapping) (rows dataset.Rows, done func() 
 		all, err = io.ReadAll(file)
 		from, size = bytes.NewReader(all), int64(len(all))
 	}
-	var form files.Form
+	var form files.Format
 	if err == nil {
 		form, err = files.Detect(from, size, m.Written)
 	}

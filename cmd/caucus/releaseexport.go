@@ -66,7 +66,7 @@ they come from (printed here), so that its release states what both cost togethe
 				}
 				return x.weighted(args[0])
 			}
-			if x.pool.pool != "" || x.pool.schema != "" || x.pool.how.told() {
+			if x.pool.pool != "" || x.pool.schema != "" || x.pool.how.given() {
 				return usagef("--pool and what says how its file is written are for --to pool")
 			}
 			return x.model(args[0], given("table") || given("id"))

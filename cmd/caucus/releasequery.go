@@ -25,8 +25,8 @@ type queryAnswer struct {
 	Unweighted    float64 `json:"unweighted"`
 	EffectiveRows float64 `json:"effective_rows"`
 	// Answer is the error of Estimate; NoInterval explains a missing interval.
-	Answer     aggregation.Answer `json:"answer"`
-	NoInterval string             `json:"no_interval,omitempty"`
+	Answer     aggregation.QueryAnswer `json:"answer"`
+	NoInterval string                  `json:"no_interval,omitempty"`
 	// Bias names the bias that no interval covers.
 	Bias string `json:"bias"`
 }
@@ -65,7 +65,7 @@ It costs nothing: ask as often as you like.`,
 			if err != nil {
 				return usageError{err}
 			}
-			share, err := auxdata.ShareOf(holds, q.weighed.Said.Weight)
+			share, err := auxdata.FractionOf(holds, q.weighed.Said.Weight)
 			if err != nil {
 				return err
 			}
@@ -112,7 +112,7 @@ It costs nothing: ask as often as you like.`,
 
 const noIntervalNote = "there is no interval: what the features do not tell of the query may differ by any amount"
 
-func printAnswer(w io.Writer, a aggregation.Answer) {
+func printAnswer(w io.Writer, a aggregation.QueryAnswer) {
 	if a.Doubt == "" {
 		fmt.Fprintf(w, "%.4f to %.4f: 95 %% interval\n", *a.Low, *a.High)
 	}

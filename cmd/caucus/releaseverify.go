@@ -115,8 +115,8 @@ func (v *checker) trusted(ctx context.Context, r study.Release) (k verify.Known,
 		if v.witness, err = agent.ReadEvidence(c); err != nil {
 			return k, err
 		}
-		site := v.witness.Site(ctx, r)
-		k.Site = &site
+		site := v.witness.Kept(ctx, r)
+		k.Party = &site
 		if pinned := c.Policy.Helper.Signing; pinned != (protocol.SignerKey{}) {
 			k.Helper, k.HelperFrom = &pinned, "from "+filepath.Base(v.config)
 		}

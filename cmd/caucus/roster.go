@@ -10,10 +10,11 @@ import (
 	"caucus/study"
 )
 
-// roster returns the enrolled parties that have all of the labels. The plan holds their names, so
-// later changes of labels change nothing.
-func (o *operator) roster(ctx context.Context, client *protocol.Client, labels map[string]string) ([]study.PartyID, error) {
-	wanted := protocol.Labels(labels)
+// roster is who of the members may contribute: the enrolled parties that have all of
+// some tags, where there are any. What it gives is written into the plan by name, so
+// nothing that happens to tags later changes it.
+func (o *operator) roster(ctx context.Context, client *protocol.Client, tags map[string]string) ([]study.PartyID, error) {
+	wanted := protocol.Tags(tags)
 	if err := wanted.Check(); err != nil {
 		return nil, fmt.Errorf("roster: %w", err)
 	}
@@ -32,7 +33,7 @@ func (o *operator) roster(ctx context.Context, client *protocol.Client, labels m
 			parties++
 		}
 		switch {
-		case !m.Labels.Have(wanted):
+		case !m.Tags.Have(wanted):
 		case m.Status == protocol.StatusEnrolled:
 			roster = append(roster, study.PartyID(m.Name))
 		case m.Status == protocol.StatusInvited:
@@ -43,11 +44,11 @@ func (o *operator) roster(ctx context.Context, client *protocol.Client, labels m
 	case parties == 0:
 		return nil, errors.New("no party is enrolled yet: invite some with caucus party invite, or name a --roster")
 	case len(roster) == 0:
-		return nil, fmt.Errorf("roster: none of %d enrolled parties is labelled %s: caucus party list shows who has which labels, caucus party label gives some", parties, wanted)
+		return nil, fmt.Errorf("roster: none of %d enrolled parties is tagged %s: caucus party list shows who has which tags, caucus party tag gives some", parties, wanted)
 	case len(wanted) > 0:
-		o.note("roster: the plan names the %d enrolled parties that are labelled %s now: %s", len(roster), wanted, few(roster))
+		o.note("roster: the plan names the %d enrolled parties that are tagged %s now: %s", len(roster), wanted, few(roster))
 		if len(waiting) > 0 {
-			o.note("note: labelled so too, but not enrolled yet, and so not on the roster: %s", few(waiting))
+			o.note("note: tagged so too, but not enrolled yet, and so not on the roster: %s", few(waiting))
 		}
 	}
 	return roster, nil

@@ -65,7 +65,7 @@ func printDescribe(w io.Writer, d describeSummary) error {
 		fmt.Fprintf(w, "\nhow often 95 %% intervals held the truth in %d draws:\n", d.Repeats)
 		t := newTable(w, "", "estimates", "population", "these records", "least", "of", "unknown", "error", "by middles")
 		for _, c := range d.Coverage {
-			row := []string{string(c.Form), fmt.Sprint(c.Estimates), fmt.Sprintf("%.3f", c.Population), fmt.Sprintf("%.3f", c.Records), fmt.Sprintf("%.3f", c.Least), c.LeastOf, fmt.Sprintf("%.3f", c.Unknown), "", ""}
+			row := []string{string(c.Measure), fmt.Sprint(c.Estimates), fmt.Sprintf("%.3f", c.Population), fmt.Sprintf("%.3f", c.Records), fmt.Sprintf("%.3f", c.Least), c.LeastOf, fmt.Sprintf("%.3f", c.Unknown), "", ""}
 			if c.Error > 0 {
 				row[7] = fmt.Sprintf("%.2g", c.Error)
 			}

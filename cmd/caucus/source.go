@@ -130,7 +130,7 @@ func (s *source) tables(c *console) (schema dataset.Schema, train, test *dataset
 	switch {
 	case s.known != "" && s.train != "":
 		return schema, nil, nil, usagef("give --dataset or --train, not both")
-	case s.known != "" && s.reading.told():
+	case s.known != "" && s.reading.given():
 		return schema, nil, nil, usagef("--dataset knows how its files are written: leave --mapping, --delimiter, --encoding, --decimal and --sheet out")
 	case s.known != "":
 		known, err := dataset.LoadKnown(s.known)

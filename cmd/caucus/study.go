@@ -53,14 +53,14 @@ type studyDocument struct {
 	Awaited       []string   `json:"awaited"`
 	// Ends says when the study seals; Amended has a line for each amendment.
 	Ends string `json:"ends"`
-	// Standings describe the missing parties.
-	Standings []protocol.Standing `json:"standings"`
-	Amended   []string            `json:"amended"`
+	// Statuses are what is known of those that are missing.
+	Statuses []protocol.PartyStatus `json:"statuses"`
+	Amended  []string               `json:"amended"`
 }
 
 func (o *operator) printStudy(s protocol.Study) error {
 	doc := studyDocument{Summary: s.Summary, Plan: s.Plan, PoolBytes: s.PoolBytes, ContributedBy: names0(s.ContributedBy), Missing: names0(s.Missing), Declined: names0(s.Declined), Awaited: names0(s.Awaited),
-		Standings: append([]protocol.Standing{}, s.Standings...), Ends: s.Chain.Ending().Words(s.Roster), Amended: names0(s.Chain.Changes(0))}
+		Statuses: append([]protocol.PartyStatus{}, s.Statuses...), Ends: s.Chain.Ending().Words(s.Roster), Amended: names0(s.Chain.Changes(0))}
 	return o.print(doc, func(w io.Writer) error {
 		p := s.Plan
 		lines := [][2]string{
@@ -76,7 +76,7 @@ func (o *operator) printStudy(s protocol.Study) error {
 			lines = append(lines, [][2]string{{"contributed", strings.Join(s.ContributedBy, ", ")}, {"missing", strings.Join(s.Missing, ", ")}, {"declined", strings.Join(s.Declined, ", ")}}...)
 		}
 		name := "waits for"
-		for _, p := range s.Standings {
+		for _, p := range s.Statuses {
 			lines = append(lines, [2]string{name, p.Words(time.Now())})
 			name = ""
 		}
@@ -207,9 +207,9 @@ func waitsFor(s protocol.Study) string {
 		return ""
 	}
 	var who []string
-	for i, p := range s.Standings {
+	for i, p := range s.Statuses {
 		if i == shownWaits {
-			who = append(who, fmt.Sprintf("and %d more: caucus study show %s", len(s.Standings)-i, s.Name))
+			who = append(who, fmt.Sprintf("and %d more: caucus study show %s", len(s.Statuses)-i, s.Name))
 			break
 		}
 		who = append(who, p.Words(time.Now()))

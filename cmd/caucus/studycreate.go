@@ -115,7 +115,7 @@ func (o *operator) create(ctx context.Context, s terms.Study, options forecast.O
 	}
 	defer client.Close()
 	if len(s.Roster) == 0 {
-		if s.Roster, err = o.roster(ctx, client, s.RosterLabels); err != nil {
+		if s.Roster, err = o.roster(ctx, client, s.RosterTags); err != nil {
 			return err
 		}
 	}

@@ -54,7 +54,7 @@ func tokenStatus(k records.Token, now time.Time) string {
 
 func tokenState(k records.Token, now time.Time) *pb.TokenState {
 	return &pb.TokenState{
-		Id: k.ID, Prefix: k.Prefix, Labels: k.Labels, Quota: uint32(k.Quota), Used: uint32(k.Used), Status: tokenStatus(k, now),
+		Id: k.ID, Prefix: k.Prefix, Tags: k.Tags, Quota: uint32(k.Quota), Used: uint32(k.Used), Status: tokenStatus(k, now),
 		CreatedUnixMillis: k.Created.UnixMilli(), ExpiresUnixMillis: k.Expires.UnixMilli(), By: k.By,
 	}
 }
@@ -66,8 +66,8 @@ func (s *Registrar) MakeToken(ctx context.Context, r *pb.MakeTokenRequest) (*pb.
 	if err != nil {
 		return nil, err
 	}
-	labels := protocol.Labels(r.Labels)
-	if err := labels.Check(); err != nil {
+	tags := protocol.Tags(r.Tags)
+	if err := tags.Check(); err != nil {
 		return nil, fmt.Errorf("%w: %v", protocol.ErrInvalid, err)
 	}
 	if r.Quota < 1 || r.Quota > mostQuota {
@@ -91,11 +91,11 @@ func (s *Registrar) MakeToken(ctx context.Context, r *pb.MakeTokenRequest) (*pb.
 	if err != nil {
 		return nil, err
 	}
-	k := records.Token{ID: id, Serial: serial, Prefix: prefix, Labels: labels, Quota: int(r.Quota), Created: now, Expires: v.Expires, By: CallerOf(ctx).Name}
+	k := records.Token{ID: id, Serial: serial, Prefix: prefix, Tags: tags, Quota: int(r.Quota), Created: now, Expires: v.Expires, By: CallerOf(ctx).Name}
 	if err := s.store.Update(ctx, func(tx records.Tx) error { return tx.AddToken(k) }); err != nil {
 		return nil, err
 	}
-	s.config.Log.Info("join token made", "token", id, "prefix", prefix, "labelled", labels.String(), "quota", k.Quota, "expires", v.Expires, "by", k.By)
+	s.config.Log.Info("join token made", "token", id, "prefix", prefix, "tags", tags.String(), "quota", k.Quota, "expires", v.Expires, "by", k.By)
 	return &pb.MakeTokenReply{Token: v.String(), State: tokenState(k, now)}, nil
 }
 
@@ -153,11 +153,11 @@ func (s *Registrar) RevokeToken(ctx context.Context, r *pb.RevokeTokenRequest) (
 	return reply, nil
 }
 
-// Label says anew by which labels a party is found. Plans that were made by the old ones
+// Label says anew by which tags a party is found. Plans that were made by the old ones
 // name parties, and stay as they are.
 func (s *Registrar) Label(ctx context.Context, r *pb.LabelRequest) (*pb.LabelReply, error) {
-	labels := protocol.Labels(r.Labels)
-	if err := labels.Check(); err != nil {
+	tags := protocol.Tags(r.Tags)
+	if err := tags.Check(); err != nil {
 		return nil, fmt.Errorf("%w: %v", protocol.ErrInvalid, err)
 	}
 	err := s.store.Update(ctx, func(tx records.Tx) error {
@@ -168,14 +168,14 @@ func (s *Registrar) Label(ctx context.Context, r *pb.LabelRequest) (*pb.LabelRep
 		case err != nil:
 			return err
 		case role != protocol.RoleParty:
-			return fmt.Errorf("%w: %s is an %s: labels are of parties", protocol.ErrInvalid, r.Name, role)
+			return fmt.Errorf("%w: %s is an %s: tags are of parties", protocol.ErrInvalid, r.Name, role)
 		}
-		return tx.SetLabels(r.Name, labels)
+		return tx.SetTags(r.Name, tags)
 	})
 	if err != nil {
 		return nil, err
 	}
-	s.config.Log.Info("labelled", "party", r.Name, "labelled", labels.String(), "by", CallerOf(ctx).Name)
+	s.config.Log.Info("party tagged", "party", r.Name, "tags", tags.String(), "by", CallerOf(ctx).Name)
 	return &pb.LabelReply{}, nil
 }
 
@@ -207,7 +207,7 @@ func (s *Registrar) join(ctx context.Context, caller protocol.Caller, key [32]by
 		if err := tx.AddMember(name, protocol.RoleParty); err != nil {
 			return err
 		}
-		if err := tx.SetLabels(name, k.Labels); err != nil {
+		if err := tx.SetTags(name, k.Tags); err != nil {
 			return err
 		}
 		c, err := s.issue(tx, protocol.Caller{Name: name, Role: protocol.RoleParty}, r.SigningRequest)

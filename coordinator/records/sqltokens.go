@@ -8,25 +8,25 @@ import (
 )
 
 func (t *sqlTx) AddToken(k Token) error {
-	labels, err := labelText(k.Labels)
+	tags, err := tagText(k.Tags)
 	if err != nil {
 		return err
 	}
 	return t.exec("INSERT INTO tokens (id, serial, prefix, labels, quota, created, expires, made_by) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
-		k.ID, k.Serial, k.Prefix, labels, k.Quota, k.Created.UnixMilli(), k.Expires.UnixMilli(), k.By)
+		k.ID, k.Serial, k.Prefix, tags, k.Quota, k.Created.UnixMilli(), k.Expires.UnixMilli(), k.By)
 }
 
 const tokenColumns = `SELECT id, serial, prefix, labels, quota, created, expires, made_by, revoked,
 	(SELECT count(*) FROM joined j WHERE j.token = tokens.id) FROM tokens `
 
 func scanToken(scan func(...any) error) (k Token, err error) {
-	var labels string
+	var tags string
 	var created, expires int64
-	if err = scan(&k.ID, &k.Serial, &k.Prefix, &labels, &k.Quota, &created, &expires, &k.By, &k.Revoked, &k.Used); err != nil {
+	if err = scan(&k.ID, &k.Serial, &k.Prefix, &tags, &k.Quota, &created, &expires, &k.By, &k.Revoked, &k.Used); err != nil {
 		return k, err
 	}
 	k.Created, k.Expires = instant(created), instant(expires)
-	k.Labels, err = labelsOf(labels)
+	k.Tags, err = tagsOf(tags)
 	return k, err
 }
 
@@ -76,25 +76,25 @@ func (t *sqlTx) Replace(name string) error {
 	return t.exec("UPDATE joined SET replaced = TRUE WHERE name = $1", name)
 }
 
-func (t *sqlTx) SetLabels(name string, l protocol.Labels) error {
-	labels, err := labelText(l)
+func (t *sqlTx) SetTags(name string, l protocol.Tags) error {
+	tags, err := tagText(l)
 	if err != nil {
 		return err
 	}
-	return t.exec("UPDATE members SET labels = $1 WHERE name = $2", labels, name)
+	return t.exec("UPDATE members SET labels = $1 WHERE name = $2", tags, name)
 }
 
-func labelText(l protocol.Labels) (string, error) {
+func tagText(l protocol.Tags) (string, error) {
 	if l == nil {
-		l = protocol.Labels{}
+		l = protocol.Tags{}
 	}
 	text, err := json.Marshal(l)
 	return string(text), err
 }
 
-func labelsOf(text string) (l protocol.Labels, err error) {
+func tagsOf(text string) (l protocol.Tags, err error) {
 	if err := json.Unmarshal([]byte(text), &l); err != nil {
-		return nil, fmt.Errorf("read store: labels, the file is damaged: %w", err)
+		return nil, fmt.Errorf("read store: tags, the file is damaged: %w", err)
 	}
 	if len(l) == 0 {
 		return nil, nil

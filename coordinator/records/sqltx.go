@@ -159,11 +159,11 @@ func (t *sqlTx) Members(now time.Time) ([]protocol.Member, error) {
 	var all []protocol.Member
 	err = t.each(func(scan func(...any) error) error {
 		var m protocol.Member
-		var labels string
-		if err := scan(&m.Name, &m.Role, &labels, &m.Token); err != nil {
+		var tags string
+		if err := scan(&m.Name, &m.Role, &tags, &m.Token); err != nil {
 			return err
 		}
-		if m.Labels, err = labelsOf(labels); err != nil {
+		if m.Tags, err = tagsOf(tags); err != nil {
 			return err
 		}
 		d, ms := latest[m.Name], now.UnixMilli()

@@ -112,8 +112,8 @@ type tokenTx interface {
 	// Replace says that a member is not who came by a token under its name: Came knows
 	// it no more. The place stays taken.
 	Replace(name string) error
-	// SetLabels replaces a member's labels.
-	SetLabels(name string, l protocol.Labels) error
+	// SetTags replaces a member's tags.
+	SetTags(name string, l protocol.Tags) error
 }
 
 type Certificate struct {
@@ -140,7 +140,7 @@ type Token struct {
 	ID      string
 	Serial  string // of its certificate
 	Prefix  string
-	Labels  protocol.Labels
+	Tags    protocol.Tags
 	Quota   int
 	Used    int // places of the quota that are taken
 	Created time.Time

@@ -124,12 +124,12 @@ func storeTransactions(t *testing.T, s Store) {
 
 func storeTokens(t *testing.T, s Store) {
 	now := time.UnixMilli(1e12).UTC()
-	made := Token{ID: "k", Serial: "5", Prefix: "dev-", Labels: protocol.Labels{"site": "ward"}, Quota: 2, Created: now, Expires: now.Add(time.Hour), By: "op"}
+	made := Token{ID: "k", Serial: "5", Prefix: "dev-", Tags: protocol.Tags{"site": "ward"}, Quota: 2, Created: now, Expires: now.Add(time.Hour), By: "op"}
 	update(t, s, func(tx Tx) error {
 		must(0, tx.AddToken(made))
 		must(0, tx.AddToken(Token{ID: "l", Serial: "6", Prefix: "l-", Quota: 1, Created: now.Add(time.Second), Expires: now.Add(time.Hour), By: "op"}))
 		must(0, tx.AddMember("dev-1", protocol.RoleParty))
-		must(0, tx.SetLabels("dev-1", made.Labels))
+		must(0, tx.SetTags("dev-1", made.Tags))
 		return tx.Join("k", [32]byte{1}, "dev-1", []byte("certificate"))
 	})
 	for what, fn := range map[string]func(Tx) error{
@@ -141,7 +141,7 @@ func storeTokens(t *testing.T, s Store) {
 		"a name that joined another": func(tx Tx) error { return tx.Join("l", [32]byte{2}, "dev-1", []byte{}) },
 		"a name that is nobody's":    func(tx Tx) error { return tx.Join("k", [32]byte{2}, "dev-3", []byte{}) },
 		"a second serial":            func(tx Tx) error { return tx.AddToken(Token{ID: "m", Serial: "5", Quota: 1}) },
-		"nobody's labels":            func(tx Tx) error { return tx.SetLabels("dev-3", nil) },
+		"nobody's tags":              func(tx Tx) error { return tx.SetTags("dev-3", nil) },
 		"a token that is not there":  func(tx Tx) error { return tx.RevokeToken("m") },
 	} {
 		if err := s.Update(context.Background(), fn); err == nil {
@@ -169,7 +169,7 @@ func storeTokens(t *testing.T, s Store) {
 		if err := second(tx.Came("nobody")); !errors.Is(err, ErrNone) {
 			t.Errorf("nobody came: %v", err)
 		}
-		if m := must(tx.Members(now))[0]; m.Token != "k" || m.Labels.String() != "site=ward" {
+		if m := must(tx.Members(now))[0]; m.Token != "k" || m.Tags.String() != "site=ward" {
 			t.Errorf("member %+v", m)
 		}
 		if _, err := tx.Token("m"); !errors.Is(err, ErrNone) {

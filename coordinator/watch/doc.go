@@ -13,6 +13,6 @@
 //   - a reader who asks for much, often, takes a bounded part of the machine.
 //
 // It asks the server by Coordinator, an interface of three methods. watched.go listens;
-// standing.go and metrics.go are what is counted; page.go, pagelook.go and ledgerlook.go
+// collector.go and metrics.go are what is counted; page.go, pagelook.go and ledgerlook.go
 // are the page; presence.go is who called, and what each waits for.
 package watch

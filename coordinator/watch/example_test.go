@@ -19,7 +19,7 @@ func Example() {
 	presence.Note(protocol.Caller{Name: "hospital-a", Role: protocol.RoleParty}, &pb.ListRequest{
 		Run: []byte("one process"), Waits: []*pb.Wait{{PlanHash: hash[:], What: string(protocol.WaitApproval)}},
 	}, now)
-	for _, s := range presence.Standings(hash, []string{"hospital-a", "hospital-b"}, nil) {
+	for _, s := range presence.Statuses(hash, []string{"hospital-a", "hospital-b"}, nil) {
 		fmt.Printf("%s: called %t, waits for %q\n", s.Party, s.SeenUnixMillis != 0, s.What)
 	}
 	// Output:

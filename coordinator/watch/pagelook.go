@@ -108,7 +108,7 @@ func (c *planCache) of(tx records.Tx, h study.Hash) (study.Plan, error) {
 // look reads what the overview shows.
 func (p *page) look(ctx context.Context) (o overview, err error) {
 	s := p.server
-	now := s.Standing().Now
+	now := s.Health().Now
 	if err := s.ready(ctx); err != nil {
 		o.Troubles = append(o.Troubles, err.Error())
 	}
@@ -292,10 +292,10 @@ func (p *page) lookAt(ctx context.Context, ref string) (l studyLook, err error) 
 	}
 	if l.State == study.Open {
 		l.Waiting, l.MoreWaits = true, l.MoreMissing
-		for _, standing := range s.Presence.Standings(h, l.Missing, l.Declined) {
-			words := protocol.Standing{Party: standing.Party, Wait: protocol.Wait(standing.What)}
-			if standing.SeenUnixMillis != 0 {
-				words.Seen = time.UnixMilli(standing.SeenUnixMillis)
+		for _, status := range s.Presence.Statuses(h, l.Missing, l.Declined) {
+			words := protocol.PartyStatus{Party: status.Party, Wait: protocol.Wait(status.What)}
+			if status.SeenUnixMillis != 0 {
+				words.Seen = time.UnixMilli(status.SeenUnixMillis)
 			}
 			l.Waits = append(l.Waits, words.Words(now))
 		}

@@ -107,8 +107,8 @@ func (p *Presence) waiting(name string) map[study.Hash]protocol.Wait {
 	return nil
 }
 
-// Standings are what is known of parties in a study.
-func (p *Presence) Standings(h study.Hash, parties []string, declined []string) (out []*pb.Standing) {
+// Statuses are what is known of parties in a study.
+func (p *Presence) Statuses(h study.Hash, parties []string, declined []string) (out []*pb.PartyStatus) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	no := make(map[string]bool, len(declined))
@@ -116,7 +116,7 @@ func (p *Presence) Standings(h study.Hash, parties []string, declined []string) 
 		no[name] = true
 	}
 	for _, name := range parties {
-		s := &pb.Standing{Party: name}
+		s := &pb.PartyStatus{Party: name}
 		if m := p.of[name]; m != nil {
 			s.SeenUnixMillis, s.What = m.seen.UnixMilli(), string(m.waits[h])
 		}

@@ -24,16 +24,16 @@ import (
 
 // Coordinator is what is watched. Its methods wait for no fold and no draw.
 type Coordinator interface {
-	// Standing is how it is now.
-	Standing() Standing
+	// Health is how it is now.
+	Health() Health
 	// Studies are all, as an operator is told of them, without names of parties.
 	Studies(context.Context) ([]*pb.Summary, error)
 	// Awaited are those of a study's contributors whose call its release waits for.
 	Awaited(study.Hash, []study.PartyID) []study.PartyID
 }
 
-// Standing is how a coordinator is at a moment.
-type Standing struct {
+// Health is how a coordinator is at a moment.
+type Health struct {
 	Now     time.Time
 	Doubt   error // why the clock is not believed, nil where it is
 	Behind  bool  // the ledger is behind what was published
@@ -118,7 +118,7 @@ func (w *Watcher) listen(what, address string, mux *http.ServeMux, log *slog.Log
 }
 
 func (s *Watched) answerMachines(mux *http.ServeMux) error {
-	for _, c := range []prometheus.Collector{standing{s}, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{})} {
+	for _, c := range []prometheus.Collector{collector{s}, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{})} {
 		if err := s.Counts.Registry.Register(c); err != nil {
 			return fmt.Errorf("serve metrics: %w", err)
 		}
@@ -172,12 +172,12 @@ func (w *Watcher) Close() (err error) {
 // ready is nil where contributions can be taken and studies released, else all that is
 // against it, a line each, in words that name no party and no study.
 func (s *Watched) ready(ctx context.Context) error {
-	standing := s.Standing()
-	causes := []error{standing.Doubt}
-	if standing.Damaged {
+	health := s.Health()
+	causes := []error{health.Doubt}
+	if health.Damaged {
 		causes = append(causes, errors.New("a file of this coordinator is damaged: stop it and restore a backup of the whole folder"))
 	}
-	if standing.Behind {
+	if health.Behind {
 		causes = append(causes, errors.New("the ledger is behind what was published: see caucus ledger verify and caucus ledger reconcile"))
 	}
 	if free, err := s.Config.Free(); err == nil && free < uint64(s.Config.Limits.Body) {

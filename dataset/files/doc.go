@@ -9,7 +9,7 @@
 //
 // Guarantees:
 //
-//   - Detecting is for a person: a [Form] is found once, when a file is declared
+//   - Detecting is for a person: a [Format] is found once, when a file is declared
 //     or read on a screen. Open takes it as given and recognises nothing by
 //     content, because which bytes a file begins with may be a record's.
 //   - A record is a line of text, a row of a sheet, a row of Parquet. What it

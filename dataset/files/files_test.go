@@ -57,7 +57,7 @@ func workbook(t testing.TB, sheet string, fill func(*excelize.File)) []byte {
 }
 
 // read detects and reads a file.
-func read(b []byte, w Written) (Form, [][]string, int, error) {
+func read(b []byte, w Written) (Format, [][]string, int, error) {
 	in := bytes.NewReader(b)
 	form, err := Detect(in, in.Size(), w)
 	if err != nil {
@@ -103,19 +103,19 @@ func TestText(t *testing.T) {
 	for name, c := range map[string]struct {
 		b        []byte
 		encoding string
-		form     Form
+		form     Format
 	}{
-		"plain":        {[]byte(text), "", Form{Text, Plain, "utf-8"}},
-		"marked":       {[]byte("\xef\xbb\xbf" + text), "", Form{Text, Plain, "utf-8"}},
-		"gzip":         {gzipped(t, []byte(text)), "", Form{Text, Gzip, "utf-8"}},
-		"zstd":         {zstded(t, []byte(text)), "", Form{Text, Zstd, "utf-8"}},
-		"latin1":       {latin, "Latin-1", Form{Text, Plain, "latin1"}},
-		"latin1, gzip": {gzipped(t, latin), "iso-8859-1", Form{Text, Gzip, "latin1"}},
-		"windows":      {latin, "cp1252", Form{Text, Plain, "windows-1252"}},
-		"utf-16":       {little, "UTF-16", Form{Text, Plain, "utf-16le"}},
-		"utf-16 big":   {big, "utf16", Form{Text, Plain, "utf-16be"}},
-		"utf-16 bare":  {little[2:], "utf-16le", Form{Text, Plain, "utf-16le"}},
-		"utf-16, zstd": {zstded(t, big), "utf-16", Form{Text, Zstd, "utf-16be"}},
+		"plain":        {[]byte(text), "", Format{Text, Plain, "utf-8"}},
+		"marked":       {[]byte("\xef\xbb\xbf" + text), "", Format{Text, Plain, "utf-8"}},
+		"gzip":         {gzipped(t, []byte(text)), "", Format{Text, Gzip, "utf-8"}},
+		"zstd":         {zstded(t, []byte(text)), "", Format{Text, Zstd, "utf-8"}},
+		"latin1":       {latin, "Latin-1", Format{Text, Plain, "latin1"}},
+		"latin1, gzip": {gzipped(t, latin), "iso-8859-1", Format{Text, Gzip, "latin1"}},
+		"windows":      {latin, "cp1252", Format{Text, Plain, "windows-1252"}},
+		"utf-16":       {little, "UTF-16", Format{Text, Plain, "utf-16le"}},
+		"utf-16 big":   {big, "utf16", Format{Text, Plain, "utf-16be"}},
+		"utf-16 bare":  {little[2:], "utf-16le", Format{Text, Plain, "utf-16le"}},
+		"utf-16, zstd": {zstded(t, big), "utf-16", Format{Text, Zstd, "utf-16be"}},
 	} {
 		form, rows, malformed, err := read(c.b, Written{Encoding: c.encoding, Delimiter: ";"})
 		if err != nil || form != c.form || malformed > 0 || !slices.EqualFunc(rows, want, slices.Equal) {
@@ -213,10 +213,10 @@ func TestWorkbook(t *testing.T) {
 		{"12:00:00", "-0.5", "", ""},
 		{"-1", "1e+300", "", ""},
 	}
-	if err != nil || form != (Form{Kind: Workbook}) || malformed != 1 || !slices.EqualFunc(rows, want, slices.Equal) {
+	if err != nil || form != (Format{Kind: Workbook}) || malformed != 1 || !slices.EqualFunc(rows, want, slices.Equal) {
 		t.Errorf("%+v, %d malformed, %v\n%q, want\n%q", form, malformed, err, rows, want)
 	}
-	if !form.Container() || (Form{Kind: Text}).Container() {
+	if !form.Container() || (Format{Kind: Text}).Container() {
 		t.Error("a workbook is a container, text is none")
 	}
 	_, rows, _, err = read(b, Written{Header: []string{"a..z"}, Sheet: "Patienten"})

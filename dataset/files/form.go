@@ -16,12 +16,13 @@ import (
 	"caucus/dataset"
 )
 
-type Kind string
+// FileType is what kind of file it is.
+type FileType string
 
 const (
-	Text     Kind = "text"
-	Workbook Kind = "xlsx"
-	Parquet  Kind = "parquet"
+	Text     FileType = "text"
+	Workbook FileType = "xlsx"
+	Parquet  FileType = "parquet"
 )
 
 type Packing string
@@ -32,19 +33,20 @@ const (
 	Zstd  Packing = "zstd"
 )
 
-// Form is a file's detected form.
-type Form struct {
-	Kind    Kind    `json:"kind"`
-	Packing Packing `json:"packing,omitempty"`
-	// Encoding of text, by one of Written's names.
+// Format is what a file was found to be.
+type Format struct {
+	Kind    FileType `json:"kind"`
+	Packing Packing  `json:"packing,omitempty"`
+	// Encoding of text, by one of the names that Written takes.
 	Encoding string `json:"encoding,omitempty"`
 }
 
-// Container says whether the file is read as a whole: a damaged byte may end all its records.
-func (f Form) Container() bool { return f.Kind != Text }
+// Container says whether the file is read as a whole: a damaged byte may be the
+// end of all its records.
+func (f Format) Container() bool { return f.Kind != Text }
 
 // String is a few words for a person.
-func (f Form) String() string {
+func (f Format) String() string {
 	switch f.Kind {
 	case Workbook:
 		return "an Excel workbook"
@@ -61,9 +63,10 @@ func (f Form) String() string {
 	return words
 }
 
-// Cells is the time of one cell in cells of plain text, about, for callers that give a file time:
-// XML is scanned with its tags and numbers are written anew (agent/TestCellsBoundTime).
-func (f Form) Cells() float64 {
+// Cells is how many cells of plain text one cell takes the time of, about, for
+// whoever has to give a file time: XML is scanned with its tags and numbers are
+// written anew (agent/TestCellsBoundTime).
+func (f Format) Cells() float64 {
 	switch {
 	case f.Kind == Workbook:
 		return 16
@@ -87,16 +90,16 @@ const (
 // head is the number of bytes Detect looks at.
 const head = 1 << 16
 
-// Detect recognises a file by its first bytes. Errors are for the person who reads or declares the
-// file: they name its apparent form and what to do.
-func Detect(r io.ReaderAt, size int64, w Written) (Form, error) {
+// Detect says by its first bytes what a file is. Errors are for the person who
+// reads or declares the file: they name what the file seems to be, and what to do.
+func Detect(r io.ReaderAt, size int64, w Written) (Format, error) {
 	if err := w.Validate(); err != nil {
-		return Form{}, err
+		return Format{}, err
 	}
-	f := Form{Kind: Text}
+	f := Format{Kind: Text}
 	start, err := firstBytes(io.NewSectionReader(r, 0, size))
 	if err != nil {
-		return Form{}, err
+		return Format{}, err
 	}
 	switch {
 	case bytes.HasPrefix(start, []byte("\x1f\x8b")):
@@ -110,7 +113,7 @@ func Detect(r io.ReaderAt, size int64, w Written) (Form, error) {
 			start, err = firstBytes(plain)
 		}
 		if err != nil {
-			return Form{}, fmt.Errorf("it begins as %s does and cannot be unpacked: %w", f.Packing, err)
+			return Format{}, fmt.Errorf("it begins as %s does and cannot be unpacked: %w", f.Packing, err)
 		}
 	}
 	switch {
@@ -126,7 +129,7 @@ func Detect(r io.ReaderAt, size int64, w Written) (Form, error) {
 		return f, err
 	}
 	if f.Packing != Plain {
-		return Form{}, fmt.Errorf("it is %s, packed with %s: unpack it first", f, f.Packing)
+		return Format{}, fmt.Errorf("it is %s, packed with %s: unpack it first", f, f.Packing)
 	}
 	if f.Kind == Workbook {
 		return f, checkWorkbook(r, size)
@@ -255,9 +258,9 @@ func (l *limited) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Open returns the records of a file of a detected form. It fails where the file has another form,
-// or lacks a required header.
-func Open(r io.ReaderAt, size int64, f Form, w Written) (dataset.Rows, error) {
+// Open gives the records of a file of a form that was found before. It fails
+// where the file is not of that form, or has no header where it should.
+func Open(r io.ReaderAt, size int64, f Format, w Written) (dataset.Rows, error) {
 	if err := w.Validate(); err != nil {
 		return nil, err
 	}
@@ -274,8 +277,8 @@ func Open(r io.ReaderAt, size int64, f Form, w Written) (dataset.Rows, error) {
 	return dataset.NewLines(text, w.format())
 }
 
-// Decode returns a file's text, unpacked and as UTF-8.
-func Decode(r io.Reader, f Form) (io.Reader, error) {
+// Decode gives the text of a file, unpacked and as UTF-8.
+func Decode(r io.Reader, f Format) (io.Reader, error) {
 	plain, err := unpacked(r, f.Packing)
 	if err != nil {
 		return nil, fmt.Errorf("unpack %s: %w", f.Packing, err)
@@ -283,9 +286,10 @@ func Decode(r io.Reader, f Form) (io.Reader, error) {
 	return decoded(plain, f.Encoding)
 }
 
-// OpenStrict is Open for a person's own screen: quoted cells may span lines, and a malformed line
-// is an error that names it.
-func OpenStrict(r io.ReaderAt, size int64, f Form, w Written) (dataset.Rows, error) {
+// OpenStrict is Open for a person's own screen: text may have cells of several
+// lines, in quotes, and a line that is no row of cells is an error that says
+// which one.
+func OpenStrict(r io.ReaderAt, size int64, f Format, w Written) (dataset.Rows, error) {
 	if err := w.Validate(); err != nil {
 		return nil, err
 	}

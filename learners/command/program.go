@@ -156,15 +156,16 @@ func write(dir string, s dataset.Schema, labelled *dataset.Records, rows *mat.De
 }
 
 func writeSchema(dir string, s dataset.Schema) error {
-	text, err := json.MarshalIndent(told(s), "", "  ")
+	text, err := json.MarshalIndent(programSchema(s), "", "  ")
 	if err != nil {
 		return err
 	}
 	return os.WriteFile(filepath.Join(dir, schemaFile), append(text, '\n'), 0o600)
 }
 
-// told is a schema as a program reads it: one feature for each column, with every possible level.
-func told(s dataset.Schema) (out struct {
+// programSchema is a schema as a program reads it: one feature for each column, with every
+// level that a cell may have.
+func programSchema(s dataset.Schema) (out struct {
 	Label struct {
 		Column  string   `json:"column"`
 		Classes []string `json:"classes"`

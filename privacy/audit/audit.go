@@ -70,8 +70,8 @@ func (a Audit) Validate() error {
 	return nil
 }
 
-// Finding is what an audit proved.
-type Finding struct {
+// LowerBound is what an audit proved.
+type LowerBound struct {
 	Epsilon float64 `json:"epsilon"` // lower bound on ε at Delta; 0 if nothing was found
 	Delta   float64 `json:"delta"`
 	// Event says what gave the data sets away, and how often it happened among
@@ -85,12 +85,12 @@ type Finding struct {
 }
 
 // Exceeds reports whether the finding refutes an ε claimed at its δ.
-func (f Finding) Exceeds(epsilon float64) bool { return f.Epsilon > epsilon }
+func (f LowerBound) Exceeds(epsilon float64) bool { return f.Epsilon > epsilon }
 
 // Most runs the audit so many times and gives the finding that shows most. A false
 // alarm in any of them is as many times as likely.
-func (a Audit) Most(ctx context.Context, repeats int, draw Draw) (Finding, error) {
-	most := Finding{Delta: a.Delta}
+func (a Audit) Most(ctx context.Context, repeats int, draw Draw) (LowerBound, error) {
+	most := LowerBound{Delta: a.Delta}
 	for range repeats {
 		if err := ctx.Err(); err != nil {
 			return most, err
@@ -108,9 +108,9 @@ func (a Audit) Most(ctx context.Context, repeats int, draw Draw) (Finding, error
 
 // Run draws Samples answers about each data set and bounds their ε from below.
 // It fails on parameters that do not validate only.
-func (a Audit) Run(draw Draw) (Finding, error) {
+func (a Audit) Run(draw Draw) (LowerBound, error) {
 	if err := a.Validate(); err != nil {
-		return Finding{}, err
+		return LowerBound{}, err
 	}
 	half := a.Samples / 2
 	var learn, test [2][][]float64
@@ -121,7 +121,7 @@ func (a Audit) Run(draw Draw) (Finding, error) {
 		}
 	}
 	views := viewsOf(learn)
-	f := Finding{Delta: a.Delta, Tested: half, Events: 2 * len(views)}
+	f := LowerBound{Delta: a.Delta, Tested: half, Events: 2 * len(views)}
 	level := a.FalseAlarm / float64(2*f.Events)
 	for _, v := range views {
 		seen := v.count(learn)

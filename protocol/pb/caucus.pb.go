@@ -591,7 +591,7 @@ type StudyPart struct {
 	// The plan's amendments, oldest first.
 	Amendments []*Signed `protobuf:"bytes,8,rep,name=amendments,proto3" json:"amendments,omitempty"`
 	// What the missing parties said when they called last; for operators.
-	Standings []*Standing `protobuf:"bytes,9,rep,name=standings,proto3" json:"standings,omitempty"`
+	Statuses []*PartyStatus `protobuf:"bytes,9,rep,name=statuses,proto3" json:"statuses,omitempty"`
 	// In the first part, of a study with noise by aggregators that is open: the helper's
 	// acceptance, as the helper signed it. The coordinator answers for nothing in it.
 	Helper        *Signed `protobuf:"bytes,10,opt,name=helper,proto3" json:"helper,omitempty"`
@@ -685,9 +685,9 @@ func (x *StudyPart) GetAmendments() []*Signed {
 	return nil
 }
 
-func (x *StudyPart) GetStandings() []*Standing {
+func (x *StudyPart) GetStatuses() []*PartyStatus {
 	if x != nil {
-		return x.Standings
+		return x.Statuses
 	}
 	return nil
 }
@@ -699,8 +699,8 @@ func (x *StudyPart) GetHelper() *Signed {
 	return nil
 }
 
-// Standing is when a party called last, and what it waits for.
-type Standing struct {
+// PartyStatus is when a party called last, and what it waits for.
+type PartyStatus struct {
 	state          protoimpl.MessageState `protogen:"open.v1"`
 	Party          string                 `protobuf:"bytes,1,opt,name=party,proto3" json:"party,omitempty"`
 	What           string                 `protobuf:"bytes,2,opt,name=what,proto3" json:"what,omitempty"`
@@ -709,20 +709,20 @@ type Standing struct {
 	sizeCache      protoimpl.SizeCache
 }
 
-func (x *Standing) Reset() {
-	*x = Standing{}
+func (x *PartyStatus) Reset() {
+	*x = PartyStatus{}
 	mi := &file_caucus_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *Standing) String() string {
+func (x *PartyStatus) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*Standing) ProtoMessage() {}
+func (*PartyStatus) ProtoMessage() {}
 
-func (x *Standing) ProtoReflect() protoreflect.Message {
+func (x *PartyStatus) ProtoReflect() protoreflect.Message {
 	mi := &file_caucus_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -734,26 +734,26 @@ func (x *Standing) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use Standing.ProtoReflect.Descriptor instead.
-func (*Standing) Descriptor() ([]byte, []int) {
+// Deprecated: Use PartyStatus.ProtoReflect.Descriptor instead.
+func (*PartyStatus) Descriptor() ([]byte, []int) {
 	return file_caucus_proto_rawDescGZIP(), []int{9}
 }
 
-func (x *Standing) GetParty() string {
+func (x *PartyStatus) GetParty() string {
 	if x != nil {
 		return x.Party
 	}
 	return ""
 }
 
-func (x *Standing) GetWhat() string {
+func (x *PartyStatus) GetWhat() string {
 	if x != nil {
 		return x.What
 	}
 	return ""
 }
 
-func (x *Standing) GetSeenUnixMillis() int64 {
+func (x *PartyStatus) GetSeenUnixMillis() int64 {
 	if x != nil {
 		return x.SeenUnixMillis
 	}
@@ -1297,7 +1297,7 @@ type MakeTokenRequest struct {
 	ValidSeconds int64 `protobuf:"varint,2,opt,name=valid_seconds,json=validSeconds,proto3" json:"valid_seconds,omitempty"`
 	// What the names of its parties begin with; where empty, the token's own name.
 	Prefix string            `protobuf:"bytes,3,opt,name=prefix,proto3" json:"prefix,omitempty"`
-	Labels map[string]string `protobuf:"bytes,4,rep,name=labels,proto3" json:"labels,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	Tags   map[string]string `protobuf:"bytes,4,rep,name=tags,proto3" json:"tags,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	// host:port that the token tells to dial; the coordinator's where empty.
 	Address       string `protobuf:"bytes,5,opt,name=address,proto3" json:"address,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -1355,9 +1355,9 @@ func (x *MakeTokenRequest) GetPrefix() string {
 	return ""
 }
 
-func (x *MakeTokenRequest) GetLabels() map[string]string {
+func (x *MakeTokenRequest) GetTags() map[string]string {
 	if x != nil {
-		return x.Labels
+		return x.Tags
 	}
 	return nil
 }
@@ -1425,7 +1425,7 @@ type TokenState struct {
 	state             protoimpl.MessageState `protogen:"open.v1"`
 	Id                string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	Prefix            string                 `protobuf:"bytes,2,opt,name=prefix,proto3" json:"prefix,omitempty"`
-	Labels            map[string]string      `protobuf:"bytes,3,rep,name=labels,proto3" json:"labels,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	Tags              map[string]string      `protobuf:"bytes,3,rep,name=tags,proto3" json:"tags,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	Quota             uint32                 `protobuf:"varint,4,opt,name=quota,proto3" json:"quota,omitempty"`
 	Used              uint32                 `protobuf:"varint,5,opt,name=used,proto3" json:"used,omitempty"`
 	Status            string                 `protobuf:"bytes,6,opt,name=status,proto3" json:"status,omitempty"` // open, full, expired, revoked
@@ -1480,9 +1480,9 @@ func (x *TokenState) GetPrefix() string {
 	return ""
 }
 
-func (x *TokenState) GetLabels() map[string]string {
+func (x *TokenState) GetTags() map[string]string {
 	if x != nil {
-		return x.Labels
+		return x.Tags
 	}
 	return nil
 }
@@ -1708,7 +1708,7 @@ func (x *RevokeTokenReply) GetRevoked() []string {
 type LabelRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	Labels        map[string]string      `protobuf:"bytes,2,rep,name=labels,proto3" json:"labels,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	Tags          map[string]string      `protobuf:"bytes,2,rep,name=tags,proto3" json:"tags,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1750,9 +1750,9 @@ func (x *LabelRequest) GetName() string {
 	return ""
 }
 
-func (x *LabelRequest) GetLabels() map[string]string {
+func (x *LabelRequest) GetTags() map[string]string {
 	if x != nil {
-		return x.Labels
+		return x.Tags
 	}
 	return nil
 }
@@ -1883,7 +1883,7 @@ type Member struct {
 	// How many of its processes called in the last minutes: more than one is one
 	// identity in several places.
 	Runs          uint32            `protobuf:"varint,7,opt,name=runs,proto3" json:"runs,omitempty"`
-	Labels        map[string]string `protobuf:"bytes,8,rep,name=labels,proto3" json:"labels,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	Tags          map[string]string `protobuf:"bytes,8,rep,name=tags,proto3" json:"tags,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	Token         string            `protobuf:"bytes,9,opt,name=token,proto3" json:"token,omitempty"` // the join token by which it came, if any
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1961,9 +1961,9 @@ func (x *Member) GetRuns() uint32 {
 	return 0
 }
 
-func (x *Member) GetLabels() map[string]string {
+func (x *Member) GetTags() map[string]string {
 	if x != nil {
-		return x.Labels
+		return x.Tags
 	}
 	return nil
 }
@@ -3721,7 +3721,7 @@ const file_caucus_proto_rawDesc = "" +
 	"amendments\x18\f \x01(\rR\n" +
 	"amendments\"$\n" +
 	"\fStudyRequest\x12\x14\n" +
-	"\x05study\x18\x01 \x01(\tR\x05study\"\x81\x03\n" +
+	"\x05study\x18\x01 \x01(\tR\x05study\"\x82\x03\n" +
 	"\tStudyPart\x12,\n" +
 	"\asummary\x18\x01 \x01(\v2\x12.caucus.v1.SummaryR\asummary\x12\x1d\n" +
 	"\n" +
@@ -3733,11 +3733,11 @@ const file_caucus_proto_rawDesc = "" +
 	"\aawaited\x18\a \x03(\tR\aawaited\x121\n" +
 	"\n" +
 	"amendments\x18\b \x03(\v2\x11.caucus.v1.SignedR\n" +
-	"amendments\x121\n" +
-	"\tstandings\x18\t \x03(\v2\x13.caucus.v1.StandingR\tstandings\x12)\n" +
+	"amendments\x122\n" +
+	"\bstatuses\x18\t \x03(\v2\x16.caucus.v1.PartyStatusR\bstatuses\x12)\n" +
 	"\x06helper\x18\n" +
-	" \x01(\v2\x11.caucus.v1.SignedR\x06helper\"^\n" +
-	"\bStanding\x12\x14\n" +
+	" \x01(\v2\x11.caucus.v1.SignedR\x06helper\"a\n" +
+	"\vPartyStatus\x12\x14\n" +
 	"\x05party\x18\x01 \x01(\tR\x05party\x12\x12\n" +
 	"\x04what\x18\x02 \x01(\tR\x04what\x12(\n" +
 	"\x10seen_unix_millis\x18\x03 \x01(\x03R\x0eseenUnixMillis\"B\n" +
@@ -3773,31 +3773,31 @@ const file_caucus_proto_rawDesc = "" +
 	"\n" +
 	"invitation\x18\x01 \x01(\tR\n" +
 	"invitation\x12.\n" +
-	"\x13expires_unix_millis\x18\x02 \x01(\x03R\x11expiresUnixMillis\"\x99\x02\n" +
+	"\x13expires_unix_millis\x18\x02 \x01(\x03R\x11expiresUnixMillis\"\x91\x02\n" +
 	"\x10MakeTokenRequest\x12\x14\n" +
 	"\x05quota\x18\x01 \x01(\rR\x05quota\x12#\n" +
 	"\rvalid_seconds\x18\x02 \x01(\x03R\fvalidSeconds\x12\x16\n" +
-	"\x06prefix\x18\x03 \x01(\tR\x06prefix\x12?\n" +
-	"\x06labels\x18\x04 \x03(\v2'.caucus.v1.MakeTokenRequest.LabelsEntryR\x06labels\x12\x18\n" +
-	"\aaddress\x18\x05 \x01(\tR\aaddress\x1a9\n" +
-	"\vLabelsEntry\x12\x10\n" +
+	"\x06prefix\x18\x03 \x01(\tR\x06prefix\x129\n" +
+	"\x04tags\x18\x04 \x03(\v2%.caucus.v1.MakeTokenRequest.TagsEntryR\x04tags\x12\x18\n" +
+	"\aaddress\x18\x05 \x01(\tR\aaddress\x1a7\n" +
+	"\tTagsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01J\x04\b\x06\x10\aJ\x04\b\a\x10\bR\tauthorityR\x05allow\"S\n" +
 	"\x0eMakeTokenReply\x12\x14\n" +
 	"\x05token\x18\x01 \x01(\tR\x05token\x12+\n" +
-	"\x05state\x18\x02 \x01(\v2\x15.caucus.v1.TokenStateR\x05state\"\xfa\x02\n" +
+	"\x05state\x18\x02 \x01(\v2\x15.caucus.v1.TokenStateR\x05state\"\xf2\x02\n" +
 	"\n" +
 	"TokenState\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x16\n" +
-	"\x06prefix\x18\x02 \x01(\tR\x06prefix\x129\n" +
-	"\x06labels\x18\x03 \x03(\v2!.caucus.v1.TokenState.LabelsEntryR\x06labels\x12\x14\n" +
+	"\x06prefix\x18\x02 \x01(\tR\x06prefix\x123\n" +
+	"\x04tags\x18\x03 \x03(\v2\x1f.caucus.v1.TokenState.TagsEntryR\x04tags\x12\x14\n" +
 	"\x05quota\x18\x04 \x01(\rR\x05quota\x12\x12\n" +
 	"\x04used\x18\x05 \x01(\rR\x04used\x12\x16\n" +
 	"\x06status\x18\x06 \x01(\tR\x06status\x12.\n" +
 	"\x13created_unix_millis\x18\a \x01(\x03R\x11createdUnixMillis\x12.\n" +
 	"\x13expires_unix_millis\x18\b \x01(\x03R\x11expiresUnixMillis\x12\x0e\n" +
-	"\x02by\x18\t \x01(\tR\x02by\x1a9\n" +
-	"\vLabelsEntry\x12\x10\n" +
+	"\x02by\x18\t \x01(\tR\x02by\x1a7\n" +
+	"\tTagsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01J\x04\b\n" +
 	"\x10\vJ\x04\b\v\x10\fR\tauthorityR\x05allow\"\x13\n" +
@@ -3808,28 +3808,28 @@ const file_caucus_proto_rawDesc = "" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x18\n" +
 	"\amembers\x18\x02 \x01(\bR\amembers\",\n" +
 	"\x10RevokeTokenReply\x12\x18\n" +
-	"\arevoked\x18\x01 \x03(\tR\arevoked\"\x9a\x01\n" +
+	"\arevoked\x18\x01 \x03(\tR\arevoked\"\x92\x01\n" +
 	"\fLabelRequest\x12\x12\n" +
-	"\x04name\x18\x01 \x01(\tR\x04name\x12;\n" +
-	"\x06labels\x18\x02 \x03(\v2#.caucus.v1.LabelRequest.LabelsEntryR\x06labels\x1a9\n" +
-	"\vLabelsEntry\x12\x10\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x125\n" +
+	"\x04tags\x18\x02 \x03(\v2!.caucus.v1.LabelRequest.TagsEntryR\x04tags\x1a7\n" +
+	"\tTagsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\f\n" +
 	"\n" +
 	"LabelReply\"\x14\n" +
 	"\x12ListMembersRequest\"?\n" +
 	"\x10ListMembersReply\x12+\n" +
-	"\amembers\x18\x01 \x03(\v2\x11.caucus.v1.MemberR\amembers\"\xcb\x02\n" +
+	"\amembers\x18\x01 \x03(\v2\x11.caucus.v1.MemberR\amembers\"\xc3\x02\n" +
 	"\x06Member\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
 	"\x04role\x18\x02 \x01(\tR\x04role\x12\x16\n" +
 	"\x06status\x18\x03 \x01(\tR\x06status\x12.\n" +
 	"\x13expires_unix_millis\x18\x04 \x01(\x03R\x11expiresUnixMillis\x12(\n" +
 	"\x10seen_unix_millis\x18\x06 \x01(\x03R\x0eseenUnixMillis\x12\x12\n" +
-	"\x04runs\x18\a \x01(\rR\x04runs\x125\n" +
-	"\x06labels\x18\b \x03(\v2\x1d.caucus.v1.Member.LabelsEntryR\x06labels\x12\x14\n" +
-	"\x05token\x18\t \x01(\tR\x05token\x1a9\n" +
-	"\vLabelsEntry\x12\x10\n" +
+	"\x04runs\x18\a \x01(\rR\x04runs\x12/\n" +
+	"\x04tags\x18\b \x03(\v2\x1b.caucus.v1.Member.TagsEntryR\x04tags\x12\x14\n" +
+	"\x05token\x18\t \x01(\tR\x05token\x1a7\n" +
+	"\tTagsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01J\x04\b\x05\x10\x06R\x05alive\"#\n" +
 	"\rRevokeRequest\x12\x12\n" +
@@ -3999,7 +3999,7 @@ var file_caucus_proto_goTypes = []any{
 	(*Summary)(nil),             // 6: caucus.v1.Summary
 	(*StudyRequest)(nil),        // 7: caucus.v1.StudyRequest
 	(*StudyPart)(nil),           // 8: caucus.v1.StudyPart
-	(*Standing)(nil),            // 9: caucus.v1.Standing
+	(*PartyStatus)(nil),         // 9: caucus.v1.PartyStatus
 	(*Signed)(nil),              // 10: caucus.v1.Signed
 	(*DownloadRequest)(nil),     // 11: caucus.v1.DownloadRequest
 	(*Chunk)(nil),               // 12: caucus.v1.Chunk
@@ -4051,10 +4051,10 @@ var file_caucus_proto_goTypes = []any{
 	(*AcceptAnswerRequest)(nil), // 58: caucus.v1.AcceptAnswerRequest
 	(*AnswerHeader)(nil),        // 59: caucus.v1.AnswerHeader
 	(*AcceptAnswerReply)(nil),   // 60: caucus.v1.AcceptAnswerReply
-	nil,                         // 61: caucus.v1.MakeTokenRequest.LabelsEntry
-	nil,                         // 62: caucus.v1.TokenState.LabelsEntry
-	nil,                         // 63: caucus.v1.LabelRequest.LabelsEntry
-	nil,                         // 64: caucus.v1.Member.LabelsEntry
+	nil,                         // 61: caucus.v1.MakeTokenRequest.TagsEntry
+	nil,                         // 62: caucus.v1.TokenState.TagsEntry
+	nil,                         // 63: caucus.v1.LabelRequest.TagsEntry
+	nil,                         // 64: caucus.v1.Member.TagsEntry
 }
 var file_caucus_proto_depIdxs = []int32{
 	4,  // 0: caucus.v1.ListRequest.shown:type_name -> caucus.v1.Shown
@@ -4065,17 +4065,17 @@ var file_caucus_proto_depIdxs = []int32{
 	6,  // 5: caucus.v1.StudyPart.summary:type_name -> caucus.v1.Summary
 	12, // 6: caucus.v1.StudyPart.plan:type_name -> caucus.v1.Chunk
 	10, // 7: caucus.v1.StudyPart.amendments:type_name -> caucus.v1.Signed
-	9,  // 8: caucus.v1.StudyPart.standings:type_name -> caucus.v1.Standing
+	9,  // 8: caucus.v1.StudyPart.statuses:type_name -> caucus.v1.PartyStatus
 	10, // 9: caucus.v1.StudyPart.helper:type_name -> caucus.v1.Signed
 	14, // 10: caucus.v1.ContributeRequest.header:type_name -> caucus.v1.ContributionHeader
 	12, // 11: caucus.v1.ContributeRequest.chunk:type_name -> caucus.v1.Chunk
-	61, // 12: caucus.v1.MakeTokenRequest.labels:type_name -> caucus.v1.MakeTokenRequest.LabelsEntry
+	61, // 12: caucus.v1.MakeTokenRequest.tags:type_name -> caucus.v1.MakeTokenRequest.TagsEntry
 	21, // 13: caucus.v1.MakeTokenReply.state:type_name -> caucus.v1.TokenState
-	62, // 14: caucus.v1.TokenState.labels:type_name -> caucus.v1.TokenState.LabelsEntry
+	62, // 14: caucus.v1.TokenState.tags:type_name -> caucus.v1.TokenState.TagsEntry
 	21, // 15: caucus.v1.ListTokensReply.tokens:type_name -> caucus.v1.TokenState
-	63, // 16: caucus.v1.LabelRequest.labels:type_name -> caucus.v1.LabelRequest.LabelsEntry
+	63, // 16: caucus.v1.LabelRequest.tags:type_name -> caucus.v1.LabelRequest.TagsEntry
 	30, // 17: caucus.v1.ListMembersReply.members:type_name -> caucus.v1.Member
-	64, // 18: caucus.v1.Member.labels:type_name -> caucus.v1.Member.LabelsEntry
+	64, // 18: caucus.v1.Member.tags:type_name -> caucus.v1.Member.TagsEntry
 	34, // 19: caucus.v1.UploadPoolRequest.header:type_name -> caucus.v1.PoolHeader
 	12, // 20: caucus.v1.UploadPoolRequest.chunk:type_name -> caucus.v1.Chunk
 	37, // 21: caucus.v1.HelperPart.header:type_name -> caucus.v1.HelperHeader

@@ -552,7 +552,8 @@ type AdministrationClient interface {
 	ListTokens(ctx context.Context, in *ListTokensRequest, opts ...grpc.CallOption) (*ListTokensReply, error)
 	// RevokeToken ends a token, for good, and where asked all members whom it made.
 	RevokeToken(ctx context.Context, in *RevokeTokenRequest, opts ...grpc.CallOption) (*RevokeTokenReply, error)
-	// Label says anew by which labels a party is found.
+	// Label says anew by which tags a party is found.
+	// The method and its messages have their older names, which are on the wire.
 	Label(ctx context.Context, in *LabelRequest, opts ...grpc.CallOption) (*LabelReply, error)
 	// UploadPool stores the canonical bytes of a public pool under their digest:
 	// a header, then chunks in order. A pool that is there already is not sent
@@ -800,7 +801,8 @@ type AdministrationServer interface {
 	ListTokens(context.Context, *ListTokensRequest) (*ListTokensReply, error)
 	// RevokeToken ends a token, for good, and where asked all members whom it made.
 	RevokeToken(context.Context, *RevokeTokenRequest) (*RevokeTokenReply, error)
-	// Label says anew by which labels a party is found.
+	// Label says anew by which tags a party is found.
+	// The method and its messages have their older names, which are on the wire.
 	Label(context.Context, *LabelRequest) (*LabelReply, error)
 	// UploadPool stores the canonical bytes of a public pool under their digest:
 	// a header, then chunks in order. A pool that is there already is not sent

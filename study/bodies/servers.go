@@ -45,7 +45,7 @@ func matrixOf(q any) *shares.Matrix {
 	return nil
 }
 
-// Split makes a party's share of the statistic into two parts, one for each server: see
+// Split makes a party's local sum of the statistic into two parts, one for each server: see
 // shares.Form.Split. The weight is public.
 func (s Task) Split(in study.Inputs, party study.PartyID, random io.Reader) (weight int64, parts shares.Parts, err error) {
 	q, ok := s.Statistic.(Provable)
@@ -53,7 +53,7 @@ func (s Task) Split(in study.Inputs, party study.PartyID, random io.Reader) (wei
 		return 0, parts, errors.New("split contribution: nothing is proved of a share of it")
 	}
 	vector, weight := s.Local(in)
-	form, err := FormOf(q, weight, s.Plan().MostSites())
+	form, err := FormOf(q, weight, s.Plan().MostParties())
 	if err != nil {
 		return 0, parts, fmt.Errorf("split contribution: %w", err)
 	}
@@ -72,7 +72,7 @@ func (s Task) shareSize() int {
 	}
 	_, most := s.Statistic.Weights()
 	for form := q.Form(most); form.Bits > 0; form.Bits-- {
-		if check(q, form, s.Plan().MostSites()) == nil {
+		if check(q, form, s.Plan().MostParties()) == nil {
 			return form.PartSize(shares.Coordinator) + form.PartSize(shares.Helper)
 		}
 	}
@@ -99,7 +99,7 @@ func (s Task) SplitSteps(records int) float64 {
 // its image under the statistic's public matrix, which is a share of that of the sum. Its
 // output, and so its id, is the server's own, and its bound that of the sum over the
 // integers: see privacy.NewShare.
-func ShareRequest(q Statistic, role shares.Role, share shares.Share, weight int64) (study.Request, error) {
+func ShareRequest(q Statistic, role shares.Role, share shares.SecretShare, weight int64) (study.Request, error) {
 	t, err := q.Terms(weight)
 	if err != nil {
 		return study.Request{}, err

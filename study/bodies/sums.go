@@ -147,7 +147,7 @@ func (s *releasedSum) parse(body []byte) ([]int64, int64, error) {
 		return r.Values, int64(weight), nil
 	}
 	// No number of sites may make the sum wrap. Honest values are far below.
-	limit := (1 << 60) / s.at.Plan.MostSites()
+	limit := (1 << 60) / s.at.Plan.MostParties()
 	for _, v := range r.Values {
 		if v < -limit || v > limit {
 			return fail("a value is beyond %d, which no honest release is", limit)

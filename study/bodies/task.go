@@ -10,7 +10,7 @@ import (
 	"caucus/study"
 )
 
-// Task is the task of a kind whose contributions are shares of one statistic,
+// Task is the task of a kind whose contributions are local sums of one statistic,
 // integers that add up: the parties or the coordinator release it, and all else
 // follows from the sum. Shards of a sum merge exactly.
 type Task struct {
@@ -23,7 +23,7 @@ type Task struct {
 // Statistic is a statistic of the contributions: what each adds, what the sum
 // releases, and what follows from the answer.
 type Statistic interface {
-	// Local is this party's share of the statistic, the clear integers that
+	// Local is this party's local sum of the statistic, the clear integers that
 	// add up over parties, with its weight in the denominator (ballots cast,
 	// or records).
 	Local(study.Inputs) (vector []int64, weight int64)
@@ -104,7 +104,7 @@ func Of(t study.Task) (Task, bool) {
 	return a.task(), true
 }
 
-// Local is a party's share of the statistic.
+// Local is a party's local sum of the statistic.
 func (s Task) Local(in study.Inputs) (vector []int64, weight int64) {
 	in.Study = s.Hash()
 	return s.Statistic.Local(in)
@@ -123,7 +123,7 @@ func (s Task) Contribute(in study.Inputs) (study.Contribution, error) {
 	return s.AtSite(vector, weight)
 }
 
-// AtSite is the contribution of a party that adds noise of its own to its share of
+// AtSite is the contribution of a party that adds noise of its own to its local sum of
 // the statistic.
 func (s Task) AtSite(vector []int64, weight int64) (study.Contribution, error) {
 	requests, err := Requests(s.Statistic, vector, weight)
@@ -152,7 +152,7 @@ func (s Task) Reservations(int) ([]study.Reservation, error) {
 // it is charged at.
 func (s Task) Charges(weight int64) ([]study.Charge, error) {
 	if weight < 1 {
-		weight = int64(max(s.Plan().LeastSites(), 1) * max(s.Words().Shards, 1))
+		weight = int64(max(s.Plan().LeastParties(), 1) * max(s.Words().Shards, 1))
 	}
 	t, err := s.Statistic.Terms(weight)
 	if err != nil {

@@ -48,7 +48,7 @@ func (c *cross) ReleasedCells() int { return c.Cells() }
 // Weights bound a site's records so that no number of sites can make the sum
 // wrap: a record adds at most 2²⁰ to a cell, and all sites together stay below
 // 2⁶⁰.
-func (c *cross) Weights() (least, most int64) { return 0, 1 << 40 / c.plan.MostSites() }
+func (c *cross) Weights() (least, most int64) { return 0, 1 << 40 / c.plan.MostParties() }
 
 func (c *cross) Local(in study.Inputs) ([]int64, int64) {
 	if in.Records.Len() == 0 {

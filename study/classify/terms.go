@@ -31,7 +31,7 @@ func termsError(field, format string, args ...any) error {
 
 // check refuses terms that do not go with a plan and its mechanism.
 func (t Terms) check(p study.Plan, m mechanism) error {
-	most := maxBallots / p.MostSites()
+	most := maxBallots / p.MostParties()
 	switch {
 	case t.Shards < 1:
 		return termsError("shards", "%d: 1 is one classifier a party", t.Shards)

@@ -31,10 +31,10 @@ func DefaultTerms() Terms { return Terms{Bins: 10} }
 const (
 	// maxBins: a percent of a range is finer than noise lets anyone see.
 	maxBins = 100
-	// mostSites and mostOfSites, numbers of all of them together, keep a release with the
+	// mostParties and mostOfParties, numbers of all of them together, keep a release with the
 	// table of each at a hundred megabytes or so.
-	mostSites   = 200
-	mostOfSites = 1 << 18
+	mostParties   = 200
+	mostOfParties = 1 << 18
 	// maxCells keeps a contribution below a megabyte.
 	maxCells = 1 << 16
 	// muchNoise is the share of all records from which a count's noise is warned of: a
@@ -67,8 +67,8 @@ func (Kind) Check(p study.Plan) error {
 	if t.Sites && !p.Noise.AtSite() {
 		return study.PlanError("describe.sites", "with noise %q no site's own numbers are released: use noise site, or leave sites out", p.Noise)
 	}
-	if t.Sites && p.MostSites() > mostSites {
-		return study.PlanError("describe.sites", "%d sites, each with a table of its own, at most %d are shown: leave sites out", p.MostSites(), mostSites)
+	if t.Sites && p.MostParties() > mostParties {
+		return study.PlanError("describe.sites", "%d sites, each with a table of its own, at most %d are shown: leave sites out", p.MostParties(), mostParties)
 	}
 	if t.Count && p.Where == "" {
 		return study.PlanError("where", "describe.count asks how many records match, so say which: where: age >= 65")
@@ -76,8 +76,8 @@ func (Kind) Check(p study.Plan) error {
 	if err := t.check(p.Schema); err != nil {
 		return err
 	}
-	if n := p.MostSites() * int64(layoutOf(p, t).cells); t.Sites && n > mostOfSites {
-		return study.PlanError("describe.sites", "%d counts of all sites, at most %d are possible: use fewer bins or groups, or leave sites out", n, mostOfSites)
+	if n := p.MostParties() * int64(layoutOf(p, t).cells); t.Sites && n > mostOfParties {
+		return study.PlanError("describe.sites", "%d counts of all sites, at most %d are possible: use fewer bins or groups, or leave sites out", n, mostOfParties)
 	}
 	return study.CheckNoise(p)
 }
@@ -191,7 +191,7 @@ func (Kind) New(p study.Plan, pool *auxdata.Pool) (study.Task, error) {
 	q := newCounts(p)
 	t := task{bodies.Task{Agreed: study.Agree(Kind{}, p, pool), Statistic: q, Fresh: 0x6465736372696265}, q}
 	if q.terms.Sites {
-		return eachSite{t}, nil
+		return eachParty{t}, nil
 	}
 	return t, nil
 }

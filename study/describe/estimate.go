@@ -85,8 +85,8 @@ type number struct {
 	first, second float64
 	total         sampled // of the records that are in a bin
 	noise         float64 // variance of the noise on a count
-	// apart: the total's noise is that of the bins, else independent of it.
-	apart bool
+	// binned: the total's noise is that of the bins, else independent of it.
+	binned bool
 }
 
 // leftOut is how many times a count's deviation the noise of a sum of what bins leave
@@ -121,14 +121,14 @@ func (n number) moments() (mean, sd *Estimate) {
 	for k, c := range n.bins {
 		off := n.middle(k) - m1
 		fourth += off * off * off * off * math.Max(c, 0) / n.total.value
-		if n.apart {
+		if n.binned {
 			off = n.middle(k)*n.middle(k) - 2*m1*n.middle(k)
 		} else {
 			off = off*off - variance
 		}
 		noise += off * off * n.noise
 	}
-	if n.apart {
+	if n.binned {
 		noise += (variance - m1*m1) * (variance - m1*m1) * n.total.noise
 	}
 	noise /= n.total.value * n.total.value

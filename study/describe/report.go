@@ -27,7 +27,7 @@ func (Kind) Report(r study.Release) (study.Report, error) {
 		out.Tables = []study.ReportTable{t.one("the records"), t.intervals()}
 	}
 	if len(t.Sites) > 0 {
-		out.Tables = append(out.Tables, t.eachSite())
+		out.Tables = append(out.Tables, t.eachParty())
 	}
 	for _, s := range t.Sites {
 		if whole {
@@ -61,8 +61,8 @@ func (t Table) matching() string {
 	return text
 }
 
-// eachSite lists the sites: how many records each has, and how many match.
-func (t Table) eachSite() study.ReportTable {
+// eachParty lists the sites: how many records each has, and how many match.
+func (t Table) eachParty() study.ReportTable {
 	out := study.ReportTable{Title: fmt.Sprintf("each site, with noise of ± %.3g on each count of its own", t.Sites[0].NoiseSD), Head: []string{"site", "records"}}
 	if t.Inside != nil {
 		out.Head = append(out.Head, "matching")
@@ -199,22 +199,22 @@ type Named struct {
 	Column, What, Group string
 	// Estimate is nil where unknown.
 	*Estimate
-	Form Form
+	Measure Measure
 	// Of is the column, as its release says it; of a share it has no edges. Middles is,
 	// of a mean, what it would be if each bin's middle stood for all in it.
 	Of      Column
 	Middles float64
 }
 
-// Form says what an estimate is.
-type Form string
+// Measure says what an estimate is of.
+type Measure string
 
-// The forms of estimates. The intervals of a quantile end at public edges.
+// The measures that are estimated. The intervals of a quantile end at public edges.
 const (
-	Share        Form = "share"
-	Mean         Form = "mean"
-	SD           Form = "sd"
-	QuantileForm Form = "quantile"
+	Share           Measure = "share"
+	Mean            Measure = "mean"
+	SD              Measure = "sd"
+	QuantileMeasure Measure = "quantile"
 )
 
 // Estimates lists all estimates of a table, in its order: a share for each cell of a
@@ -231,8 +231,8 @@ func (t Table) Estimates() []Named {
 	for _, c := range t.Columns {
 		for g, s := range c.Groups {
 			of, middles := Column{}, 0.0
-			add := func(what string, e *Estimate, form Form) {
-				out = append(out, Named{c.Column, what, names[g], e, form, of, middles})
+			add := func(what string, e *Estimate, measure Measure) {
+				out = append(out, Named{c.Column, what, names[g], e, measure, of, middles})
 			}
 			for k, cell := range c.Cells() {
 				if c.Edges == nil || k == len(c.Edges)-1 {
@@ -251,7 +251,7 @@ func (t Table) Estimates() []Named {
 				if i < len(s.Quantiles) {
 					e = &s.Quantiles[i].Estimate
 				}
-				add(fmt.Sprintf("%g %% below", 100*p), e, QuantileForm)
+				add(fmt.Sprintf("%g %% below", 100*p), e, QuantileMeasure)
 			}
 		}
 	}
@@ -288,7 +288,7 @@ func (n Named) Interval() (population, records string) {
 }
 
 func (n Named) show(v float64) string {
-	if n.Form == Share {
+	if n.Measure == Share {
 		return strconv.FormatFloat(100*v, 'f', 2, 64) + " %"
 	}
 	return numeral(v)

@@ -149,13 +149,13 @@ func (l layout) summary(c column, v []int64, size sampled, shown, sd float64) Su
 	if c.levels != nil {
 		return s
 	}
-	n := number{bins: s.Noisy[:c.bins()], noise: sd * sd, total: size, apart: true}
+	n := number{bins: s.Noisy[:c.bins()], noise: sd * sd, total: size, binned: true}
 	for _, sum := range v[c.cells():] {
 		s.Sums = append(s.Sums, float64(sum)/(2*mostWithin))
 	}
 	n.first, n.second = s.Sums[0], s.Sums[1]
 	if c.flagged { // who misses it has no mean
-		n.total, n.apart = sampled{noise: float64(c.bins()) * sd * sd}, false
+		n.total, n.binned = sampled{noise: float64(c.bins()) * sd * sd}, false
 		for _, b := range n.bins {
 			n.total.value += b
 		}

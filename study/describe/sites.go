@@ -9,11 +9,11 @@ import (
 	"caucus/study"
 )
 
-// eachSite is the task of a plan that shows each site's table beside that of all. What a
+// eachParty is the task of a plan that shows each site's table beside that of all. What a
 // site sends is what it would send without that: a release of its own, whose proof says
 // nothing of who sees it. So a table of it is post-processing, and so is their sum. The
 // bodies are kept, because a sum would not have them apart.
-type eachSite struct{ task }
+type eachParty struct{ task }
 
 // Site is the table of one site's records, with that site's noise alone.
 type Site struct {
@@ -22,7 +22,7 @@ type Site struct {
 }
 
 // Check: see study.Keeper.
-func (t eachSite) Check(body []byte) error {
+func (t eachParty) Check(body []byte) error {
 	sum, err := t.task.NewSum()
 	if err != nil {
 		return err
@@ -31,13 +31,13 @@ func (t eachSite) Check(body []byte) error {
 }
 
 // PublicBodies: each passed its party's own ledger, and the plan says who sees them.
-func (t eachSite) PublicBodies() bool { return true }
+func (t eachParty) PublicBodies() bool { return true }
 
 // NewSum: see study.Keeper.
-func (t eachSite) NewSum() (study.Sum, error) { return nil, study.ErrKept }
+func (t eachParty) NewSum() (study.Sum, error) { return nil, study.ErrKept }
 
 // Finish makes a table of each body and one of their sum.
-func (t eachSite) Finish(of study.Summed, _ []privacy.Published) (study.Result, error) {
+func (t eachParty) Finish(of study.Summed, _ []privacy.Published) (study.Result, error) {
 	fail := func(err error) (study.Result, error) { return study.Result{}, fmt.Errorf("finish describe: %w", err) }
 	if of.Bodies == nil {
 		return fail(fmt.Errorf("it takes the bodies of the contributions"))
@@ -83,7 +83,7 @@ func (t eachSite) Finish(of study.Summed, _ []privacy.Published) (study.Result, 
 }
 
 // tableOf is the table of a sum of so many contributions.
-func (t eachSite) tableOf(sum study.Sum, contributions int) (out Table, err error) {
+func (t eachParty) tableOf(sum study.Sum, contributions int) (out Table, err error) {
 	made, err := t.task.Finish(study.Summed{Contributions: contributions, Weight: sum.Weight(), Sum: sum}, nil)
 	if err == nil {
 		err = made.DecodeBody(&out)

@@ -226,7 +226,7 @@ func (q *counts) ReleasedCells() int { return q.cells }
 // by what the plan says a party holds: what it guarantees for a whole party rests on
 // that number.
 func (q *counts) Weights() (least, most int64) {
-	most = 1 << 40 / q.plan.MostSites()
+	most = 1 << 40 / q.plan.MostParties()
 	if k := q.terms.PerParty; k > 0 {
 		most = min(most, k)
 	}

@@ -173,7 +173,7 @@ func (h *histograms) Weights() (least, most int64) {
 // most is the most records of a site that count, so few that no number of sites makes a
 // sum wrap.
 func (h *histograms) most() int64 {
-	most := 1 << 40 / h.plan.MostSites()
+	most := 1 << 40 / h.plan.MostParties()
 	if k := h.terms.PerParty; k > 0 {
 		most = min(most, k)
 	}

@@ -56,15 +56,15 @@ type About struct {
 // finite number is ½, and 1 at At+1 where Flag. A text is 1 at At + its place in
 // Levels, or at Other; a text that reads as the same number as a level is that level.
 type Column struct {
-	Name   string       `json:"name"`
-	Kind   dataset.Kind `json:"kind"`
-	At     int          `json:"at"`
-	Min    float64      `json:"min,omitempty"`
-	Max    float64      `json:"max,omitempty"`
-	Log    bool         `json:"log,omitempty"`
-	Flag   bool         `json:"flag,omitempty"`
-	Levels []string     `json:"levels,omitempty"`
-	Other  int          `json:"other"` // −1 for numbers
+	Name   string              `json:"name"`
+	Kind   dataset.FeatureKind `json:"kind"`
+	At     int                 `json:"at"`
+	Min    float64             `json:"min,omitempty"`
+	Max    float64             `json:"max,omitempty"`
+	Log    bool                `json:"log,omitempty"`
+	Flag   bool                `json:"flag,omitempty"`
+	Levels []string            `json:"levels,omitempty"`
+	Other  int                 `json:"other"` // −1 for numbers
 
 	code dataset.ColumnCode
 }
@@ -208,8 +208,8 @@ func last(c classifier.Classifier) Step {
 	return s
 }
 
-// told says whether the scores are told as they are.
-func (m Model) told() bool { return m.Output == classifier.Score }
+// scores says whether the scores are told as they are.
+func (m Model) scores() bool { return m.Output == classifier.Score }
 
 // fold makes one linear step of two that follow each other.
 func fold(steps []Step) []Step {

@@ -35,7 +35,7 @@ func (m Model) ONNX() ([]byte, error) {
 		sum, width = g.step(s, sum, width)
 	}
 	label, told := g.free(m, "label"), g.free(m, string(m.Output))
-	if m.told() {
+	if m.scores() {
 		g.node("Identity", "", []string{sum}, told)
 	} else {
 		g.node("Softmax", "", []string{sum}, told, intOf("axis", 1))

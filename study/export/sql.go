@@ -253,7 +253,7 @@ func (q *query) answer(from string, classes int) {
 	out = append(out, fmt.Sprintf("CASE%s ELSE %s END AS predicted", best.String(), sqlText(q.Classes[classes-1])))
 	for k, class := range q.Classes {
 		name := sqlName(string(q.Output) + "_" + class)
-		if q.told() {
+		if q.scores() {
 			out = append(out, fmt.Sprintf("y%d AS %s", k+1, name))
 			continue
 		}

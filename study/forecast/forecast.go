@@ -120,9 +120,9 @@ const (
 )
 
 // drawn is what one draw came to.
-type drawn struct{ released, alone, pooled worth }
+type drawn struct{ released, alone, pooled quality }
 
-type worth struct{ accuracy, auc float64 }
+type quality struct{ accuracy, auc float64 }
 
 // Draw draws what a classify plan is worth. Roster, minimum, condition and seed of the plan
 // stand for nothing. It answers a study.ErrPlan where the plan does not go with so many
@@ -168,7 +168,7 @@ func Draw(ctx context.Context, p study.Plan, pool *auxdata.Pool, of Public, o Op
 	for _, here := range at {
 		f.Gain = append(f.Gain, gainOf(here, f.Majority))
 	}
-	f.Released, f.Alone, f.Pooled = line(all, func(d drawn) worth { return d.released }), line(all, func(d drawn) worth { return d.alone }), line(all, func(d drawn) worth { return d.pooled })
+	f.Released, f.Alone, f.Pooled = line(all, func(d drawn) quality { return d.released }), line(all, func(d drawn) quality { return d.alone }), line(all, func(d drawn) quality { return d.pooled })
 	switch {
 	case slices.Max(f.Gain) < 0:
 		f.Helps = No
@@ -216,7 +216,7 @@ func draw(ctx context.Context, p study.Plan, pool *auxdata.Pool, of Public, shar
 		return d, err
 	}
 	test := t.draw(t.test, testRecords)
-	measure := func(m learners.Model) worth { return measured(p, m, test) }
+	measure := func(m learners.Model) quality { return measured(p, m, test) }
 	d.released = measure(model)
 	learner, some := classify.TermsOf(p).Learner, parties[:min(len(parties), mostAlone)]
 	for _, in := range some {
@@ -235,15 +235,15 @@ func draw(ctx context.Context, p study.Plan, pool *auxdata.Pool, of Public, shar
 func mostDistinct(each int) int { return max(20, 6000/each) }
 
 // measured is what a model is worth on some records.
-func measured(p study.Plan, m learners.Model, test *dataset.Records) worth {
-	w := worth{auc: .5}
+func measured(p study.Plan, m learners.Model, test *dataset.Records) quality {
+	w := quality{auc: .5}
 	if m == nil {
 		return w
 	}
 	x := p.Mapped(test)
 	if l, ok := m.(learners.Linear); ok {
 		r := learners.Measure(l, x, test.Y, learners.Channel{Classes: len(p.Schema.Classes()), Keep: 1})
-		return worth{r.Accuracy, r.AUC}
+		return quality{r.Accuracy, r.AUC}
 	}
 	right, all := classifier.Right(m.Predict(x), test.Y)
 	w.accuracy = float64(right) / float64(all)
@@ -252,13 +252,13 @@ func measured(p study.Plan, m learners.Model, test *dataset.Records) worth {
 
 // gainOf is the mean gain of some draws at one AUC.
 func gainOf(all []drawn, majority float64) float64 {
-	judge := func(w worth) float64 { return w.accuracy - majority }
+	judge := func(w quality) float64 { return w.accuracy - majority }
 	pooled := 0.0
 	for _, d := range all {
 		pooled += judge(d.pooled) / float64(len(all))
 	}
 	if pooled < LeastGain {
-		judge = func(w worth) float64 { return w.auc - .5 }
+		judge = func(w quality) float64 { return w.auc - .5 }
 	}
 	var keeps, beats []float64
 	for _, d := range all {
@@ -269,8 +269,8 @@ func gainOf(all []drawn, majority float64) float64 {
 }
 
 // line is a classifier's worth over all draws.
-func line(all []drawn, of func(drawn) worth) Line {
-	over := func(of func(worth) float64, get func(drawn) worth) Drawn {
+func line(all []drawn, of func(drawn) quality) Line {
+	over := func(of func(quality) float64, get func(drawn) quality) Drawn {
 		var v []float64
 		for _, d := range all {
 			v = append(v, of(get(d)))
@@ -282,5 +282,5 @@ func line(all []drawn, of func(drawn) worth) Line {
 		}
 		return Drawn{Mean: mean, Error: sd / math.Sqrt(float64(len(v))), Low: stat.Quantile(.05, stat.LinInterp, v, nil), High: stat.Quantile(.95, stat.LinInterp, v, nil)}
 	}
-	return Line{over(func(w worth) float64 { return w.accuracy }, of), over(func(w worth) float64 { return w.auc }, of)}
+	return Line{over(func(w quality) float64 { return w.accuracy }, of), over(func(w quality) float64 { return w.auc }, of)}
 }

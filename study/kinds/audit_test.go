@@ -255,7 +255,7 @@ func trialOn(t testing.TB, a study.Request, first, second []int64) privacy.Trial
 	return privacy.Trial{Mechanism: a.Mechanism, Bound: b, Data: [2][]int64{first, second}, Claim: privacy.AuditClaim(cost)}
 }
 
-func auditOf(t testing.TB, name string, claim privacy.Budget, samples int, s audit.Draw) audit.Finding {
+func auditOf(t testing.TB, name string, claim privacy.Budget, samples int, s audit.Draw) audit.LowerBound {
 	t.Helper()
 	a := audit.Default()
 	a.Samples, a.Delta, a.FalseAlarm = samples, claim.Delta, 5e-13

@@ -221,7 +221,7 @@ func TestDescribeEachSite(t *testing.T) {
 			if !slices.Contains(x.release.Senders, party) {
 				continue
 			}
-			bad := fails(verify.Site{Party: party, Upload: sent[party]}.Sent(x.release))
+			bad := fails(verify.Party{Party: party, Upload: sent[party]}.Sent(x.release))
 			if (len(bad) == 0) != x.own {
 				t.Errorf("%s: at %s: %q", name, party, bad)
 			}

@@ -207,7 +207,7 @@ func (w *statistic) ReleasedCells() int { return w.Cells() }
 // Weights bound a site's records, as for cross sums, and by what the plan says
 // a party holds: what it guarantees for a whole party rests on that number.
 func (w *statistic) Weights() (least, most int64) {
-	most = 1 << 40 / w.plan.MostSites()
+	most = 1 << 40 / w.plan.MostParties()
 	if k := w.terms.PerParty; k > 0 {
 		most = min(most, k)
 	}
@@ -222,7 +222,7 @@ func (w *statistic) lattice() float64 {
 
 // maxCoefficient bounds |n·β| on the lattice, so that no number of sites can make
 // the sum wrap. Honest fits are far below; clamping moves no two vectors apart.
-func (w *statistic) maxCoefficient() int64 { return 1 << 59 / w.plan.MostSites() }
+func (w *statistic) maxCoefficient() int64 { return 1 << 59 / w.plan.MostParties() }
 
 func (w *statistic) Local(in study.Inputs) ([]int64, int64) {
 	_, most := w.Weights()

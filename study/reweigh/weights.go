@@ -196,25 +196,25 @@ func WeightsOf(r study.Release) (out Weights, err error) {
 
 // Answer estimates the mean of a query over the private records from a reweigh
 // release and its pool, b one number a pool row.
-func Answer(r study.Release, pool *auxdata.Pool, b []float64) (aggregation.Answer, error) {
+func Answer(r study.Release, pool *auxdata.Pool, b []float64) (aggregation.QueryAnswer, error) {
 	said, err := WeightsOf(r)
 	if err != nil {
-		return aggregation.Answer{}, fmt.Errorf("answer query: %w", err)
+		return aggregation.QueryAnswer{}, fmt.Errorf("answer query: %w", err)
 	}
 	out := &said
 	p, err := planOf(r)
 	if err != nil {
-		return aggregation.Answer{}, err
+		return aggregation.QueryAnswer{}, err
 	}
 	w, err := newStatistic(p, pool)
 	if err != nil {
-		return aggregation.Answer{}, err
+		return aggregation.QueryAnswer{}, err
 	}
 	if len(out.Weight) != pool.Rows() || len(b) != pool.Rows() || len(out.Tilt) != w.design.Cells() {
-		return aggregation.Answer{}, fmt.Errorf("answer query: the release has %d weights and %d coefficients, the pool %d rows and %d features", len(out.Weight), len(out.Tilt), pool.Rows(), w.design.Cells())
+		return aggregation.QueryAnswer{}, fmt.Errorf("answer query: the release has %d weights and %d coefficients, the pool %d rows and %d features", len(out.Weight), len(out.Tilt), pool.Rows(), w.design.Cells())
 	}
 	if err := out.check(w); err != nil {
-		return aggregation.Answer{}, fmt.Errorf("answer query: %w", err)
+		return aggregation.QueryAnswer{}, fmt.Errorf("answer query: %w", err)
 	}
 	laplace := slices.ContainsFunc(r.Costs, func(c study.ReleaseCost) bool { return c.Mechanism == privacy.DiscreteLaplace{}.Name() })
 	law, untold := w.law(out, laplace)

@@ -369,7 +369,7 @@ func (d *Deal) Votes(t study.Task) (*aggregation.Tally, error) {
 	}
 	sum, ballots := make([]int64, of.Statistic.Cells()), int64(0)
 	for i := range d.Parties {
-		vector, weight := d.share(context.Background(), of, i)
+		vector, weight := d.localSum(context.Background(), of, i)
 		for j, v := range vector {
 			sum[j] += v
 		}

@@ -50,9 +50,9 @@ type shared struct {
 	sum  *bodies.ClearSum
 }
 
-// make takes both bodies of one share of the statistic.
+// make takes both bodies of one local sum of the statistic.
 func (s *shared) make(ctx context.Context, m *machine, i int) (body, clear []byte, err error) {
-	vector, weight := s.deal.share(ctx, s.Task, i)
+	vector, weight := s.deal.localSum(ctx, s.Task, i)
 	central := !s.Plan().Noise.AtSite()
 	if central || !s.lean {
 		if clear, err = s.Statistic.AppendClear(vector, weight); err != nil {
@@ -111,9 +111,9 @@ func (s *drafted) unperturbed(ctx context.Context) (study.Result, error) {
 	return release.Result, err
 }
 
-// shareKey names what follows from the same records: plans that differ in budget and
+// localSumKey names what follows from the same records: plans that differ in budget and
 // mechanism alone may ask the same of a party.
-type shareKey struct {
+type localSumKey struct {
 	pool      *auxdata.Pool
 	unit      privacy.Unit
 	statistic string // what is computed, in words; else the plan's hash
@@ -121,33 +121,33 @@ type shareKey struct {
 	shards    int
 }
 
-// shares are the parties' own, each computed when it is first asked for.
-type shares []struct {
+// localSums are the parties' own, each computed when it is first asked for.
+type localSums []struct {
 	once   sync.Once
 	vector []int64
 	weight int64
 }
 
-// share is party i's share of a statistic. One that is kept is computed to its end, whatever
+// localSum is what party i adds to a statistic. One that is kept is computed to its end, whatever
 // becomes of ctx.
-func (d *Deal) share(ctx context.Context, t bodies.Task, i int) (vector []int64, weight int64) {
+func (d *Deal) localSum(ctx context.Context, t bodies.Task, i int) (vector []int64, weight int64) {
 	if !d.Keep {
 		return t.Local(d.inputs(ctx, i))
 	}
 	p, w := t.Plan(), t.Words()
-	key := shareKey{pool: t.Pool(), unit: p.Unit, statistic: classify.Computes(p.Mechanism), learner: w.Learner, shards: w.Shards}
+	key := localSumKey{pool: t.Pool(), unit: p.Unit, statistic: classify.Computes(p.Mechanism), learner: w.Learner, shards: w.Shards}
 	if key.statistic == "" {
 		key.statistic = t.Hash().String()
 	}
 	d.mu.Lock()
-	all, ok := d.shares[key]
+	all, ok := d.localSums[key]
 	if !ok {
-		if d.shares == nil {
-			d.shares = map[shareKey]*shares{}
+		if d.localSums == nil {
+			d.localSums = map[localSumKey]*localSums{}
 		}
-		made := make(shares, len(d.Parties))
+		made := make(localSums, len(d.Parties))
 		all = &made
-		d.shares[key] = all
+		d.localSums[key] = all
 	}
 	d.mu.Unlock()
 	mine := &(*all)[i]

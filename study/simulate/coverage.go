@@ -17,7 +17,7 @@ import (
 // Coverage is how often the intervals of one form of estimates held the truth, in many
 // draws of noise and of records.
 type Coverage struct {
-	Form describe.Form `json:"form"`
+	Measure describe.Measure `json:"form"`
 	// Estimates is how many of a table have the form.
 	Estimates int `json:"estimates"`
 	// Population is the share of 95 % intervals for a population that held its number,
@@ -172,7 +172,7 @@ func (c *heldTally) add(first bool, truth, sample, whole describe.Table) {
 		}
 		h.told++
 		low, high := a[i].Value, a[i].Value
-		if a[i].Form == describe.QuantileForm {
+		if a[i].Measure == describe.QuantileMeasure {
 			low, high = a[i].NoiseLow, a[i].NoiseHigh
 		}
 		const rounding = 1e-9
@@ -183,10 +183,10 @@ func (c *heldTally) add(first bool, truth, sample, whole describe.Table) {
 		if d[i].NoiseLow <= low+slack && d[i].NoiseHigh >= high-slack {
 			h.records++
 		}
-		if of := a[i].Of; a[i].Form != describe.QuantileForm && !(a[i].Form == describe.SD && of.Log) {
+		if of := a[i].Of; a[i].Measure != describe.QuantileMeasure && !(a[i].Measure == describe.SD && of.Log) {
 			off := of.Position(d[i].Value) - of.Position(a[i].Value)
 			h.squares, h.measured = h.squares+off*off, h.measured+1
-			if a[i].Form == describe.Mean {
+			if a[i].Measure == describe.Mean {
 				off = of.Position(d[i].Middles) - of.Position(a[i].Value)
 				h.middles += off * off
 			}
@@ -197,10 +197,10 @@ func (c *heldTally) add(first bool, truth, sample, whole describe.Table) {
 // all sums up by form.
 func (c *heldTally) all() []Coverage {
 	var out []Coverage
-	for _, form := range []describe.Form{describe.Share, describe.Mean, describe.SD, describe.QuantileForm} {
-		of, sum := Coverage{Form: form, Least: 1}, held{}
+	for _, form := range []describe.Measure{describe.Share, describe.Mean, describe.SD, describe.QuantileMeasure} {
+		of, sum := Coverage{Measure: form, Least: 1}, held{}
 		for _, h := range c.of {
-			if h.named.Form != form || h.draws == 0 {
+			if h.named.Measure != form || h.draws == 0 {
 				continue
 			}
 			of.Estimates++

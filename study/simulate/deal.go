@@ -45,10 +45,10 @@ type Deal struct {
 	fit func(dataset.Components) (dataset.Map, error)
 
 	// mu guards what follows.
-	mu     sync.Mutex
-	mapped map[dataset.Components]mappedPool
-	shares map[shareKey]*shares
-	testX  map[*auxdata.Pool]*mat.Dense
+	mu        sync.Mutex
+	mapped    map[dataset.Components]mappedPool
+	localSums map[localSumKey]*localSums
+	testX     map[*auxdata.Pool]*mat.Dense
 }
 
 type mappedPool struct {

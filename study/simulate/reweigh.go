@@ -78,7 +78,7 @@ type ReweighSummary struct {
 	Intervals float64 `json:"intervals"`
 	Coverage  float64 `json:"coverage"`
 	Width     float64 `json:"interval_width"`
-	// R2 and Moved are means: see aggregation.Answer.
+	// R2 and Moved are means: see aggregation.QueryAnswer.
 	R2    float64 `json:"r_squared"`
 	Moved float64 `json:"distance_moved"`
 	// ForecastSD is the mean standard deviation that releases state of their

@@ -22,7 +22,7 @@ type servers struct {
 	random    *rand.ChaCha8 // of a simulation: it hides nothing
 	key       secret.Key
 	total     []int64 // in clear, where shares are of the sum
-	held      [study.Servers]secret.Share
+	held      [study.Servers]secret.SecretShare
 	bytes     int
 }
 
@@ -48,7 +48,7 @@ func (s *servers) Add(body []byte) error {
 	if err := s.Sum.Add(body); err != nil {
 		return err
 	}
-	form, err := bodies.FormOf(s.form, weight, s.task.Plan().MostSites())
+	form, err := bodies.FormOf(s.form, weight, s.task.Plan().MostParties())
 	if err != nil {
 		return err
 	}
@@ -85,7 +85,7 @@ func (s *servers) Add(body []byte) error {
 }
 
 // sums are what each server holds of the sum.
-func (s *servers) sums() (out [study.Servers]secret.Share, err error) {
+func (s *servers) sums() (out [study.Servers]secret.SecretShare, err error) {
 	if s.real {
 		return s.held, nil
 	}
@@ -102,7 +102,7 @@ func (s *servers) sums() (out [study.Servers]secret.Share, err error) {
 	if err := rest.Subtract(held); err != nil {
 		return out, err
 	}
-	return [study.Servers]secret.Share{rest, held}, nil
+	return [study.Servers]secret.SecretShare{rest, held}, nil
 }
 
 // Requests are both servers' releases.

@@ -114,7 +114,7 @@ func TestAggregators(t *testing.T) {
 				}
 			}
 			for i := range d.Parties {
-				vector, weight := d.share(t.Context(), b, i)
+				vector, weight := d.localSum(t.Context(), b, i)
 				body, err := b.Statistic.AppendClear(vector, weight)
 				if err != nil {
 					t.Fatal(err)
@@ -166,7 +166,7 @@ func TestAggregators(t *testing.T) {
 }
 
 // joined is what two shares add up to; neither may be seen to.
-func joined(t *testing.T, sums [2]secret.Share) []int64 {
+func joined(t *testing.T, sums [2]secret.SecretShare) []int64 {
 	t.Helper()
 	var r [2][]privacy.Residue
 	for role, share := range sums {

@@ -28,9 +28,9 @@ type Study struct {
 	Pool        string        `yaml:"pool" file:"yes" help:"file of the public pool: CSV (also packed), Excel, Parquet"`
 	PoolRelease string        `yaml:"pool_release" file:"yes" help:"the reweigh release that the pool has its weights from, or was made from: the plan then states what both cost together"`
 	ClosesIn    time.Duration `yaml:"closes_in" default:"7d" help:"deadline as a time from now, where none is given"`
-	// RosterLabels find the parties of the roster, where it names none: who has all of
+	// RosterTags find the parties of the roster, where it names none: who has all of
 	// them when the study is created.
-	RosterLabels map[string]string `yaml:"-"`
+	RosterTags map[string]string `yaml:"-"`
 	// Model is what an evaluate study judges, where it names a file.
 	Model string `yaml:"-"`
 	// Simulate are the terms of a rehearsal, of the study's kind.
@@ -209,7 +209,7 @@ func (t Term) value(written string) (*yaml.Node, error) {
 		n = document.Content[0]
 	}
 	if t.Key == rosterKey && n.Kind == yaml.MappingNode {
-		return n, nil // by labels: see takeLabels
+		return n, nil // by labels: see takeTags
 	}
 	if t.of.Kind() == reflect.Slice && n.Kind == yaml.ScalarNode {
 		list := &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq"}
@@ -293,7 +293,7 @@ func (s *Study) decode(file *yamlfile.Document, kind string) error {
 	if _, err := file.Take(simulation, s.Simulate); err != nil {
 		return err
 	}
-	if err := s.takeLabels(file); err != nil {
+	if err := s.takeTags(file); err != nil {
 		return err
 	}
 	s.Map.Project = dataset.Auto
@@ -306,26 +306,26 @@ func (s *Study) decode(file *yamlfile.Document, kind string) error {
 	return nil
 }
 
-// rosterKey names the parties, or says by which labels they are found.
+// rosterKey names the parties, or says by which tags they are found.
 const rosterKey = "roster"
 
-// takeLabels takes a roster by labels out of a document.
-func (s *Study) takeLabels(file *yamlfile.Document) error {
+// takeTags takes a roster by tags out of a document.
+func (s *Study) takeTags(file *yamlfile.Document) error {
 	n := file.Find(rosterKey)
 	if n == nil || n.Kind != yaml.MappingNode {
 		return nil
 	}
 	var by struct {
-		Labels map[string]string `yaml:"labels"`
+		Tags map[string]string `yaml:"tags"`
 	}
 	err := yamlfile.DecodeNode(n, &by)
-	if err == nil && len(by.Labels) == 0 {
-		err = errors.New("name parties, as in [st-mary, st-john], or give labels that they have, as in {labels: {region: north}}")
+	if err == nil && len(by.Tags) == 0 {
+		err = errors.New("name parties, as in [st-mary, st-john], or give tags that they have, as in {tags: {region: north}}")
 	}
 	if err != nil {
 		return file.Locate(fmt.Errorf("roster: %w", err))
 	}
 	file.Remove(rosterKey)
-	s.RosterLabels = by.Labels
+	s.RosterTags = by.Tags
 	return nil
 }

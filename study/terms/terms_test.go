@@ -132,7 +132,7 @@ func TestSlips(t *testing.T) {
 		{text: "targets: 3\nkind: ratio\n", want: "targets: it stands below simulate: {targets: …}"},
 		{text: "epsilom: 1\n", want: `unknown key "epsilom": do you mean "epsilon"?`},
 		{text: "simulate: {target: 3}\nkind: ratio\n", want: `simulate: unknown key "target": do you mean "targets"?`},
-		{text: "roster: {labels: {}}\n", want: "roster: name parties"},
+		{text: "roster: {tags: {}}\n", want: "roster: name parties"},
 		{text: "epsilon: 0\n", want: "epsilon: 0 would release nothing"},
 		{text: "kind: labels\n", settings: []string{"kind=ratio"}, want: "the study file is of kind labels, the command line says ratio"},
 		{kind: "labels", settings: []string{"kind=ratio"}, want: "--set kind=ratio: the command line says kind labels already"},

@@ -36,7 +36,7 @@ func (f *findings) shared(r study.Release, p study.Plan) []privacy.Published {
 	f.set(r, p, keys)
 	var out []privacy.Published
 	for i, b := range r.Published {
-		share := protocol.ShareOf(r, i)
+		share := protocol.AggregateShareOf(r, i)
 		err := keys[i].Verify(protocol.ShareDocument, share.Document, share.Signature)
 		f.claims("published", err == nil, "the %s did not sign what is said to be its release of this set", study.ServerNames[i])
 		x, err := privacy.ParsePublished(b)

@@ -4,7 +4,7 @@
 // anybody else who holds a release and the pool.
 //
 // Release holds a signed release against all that somebody knows beside it, Recall a
-// ledger against what is remembered of it, CompareSite and CompareCoordinator the
+// ledger against what is remembered of it, CompareParty and CompareCoordinator the
 // two against each other. Nothing here reads a file: a Known holds values.
 //
 // It guarantees that a release in which any single thing was changed, added or left

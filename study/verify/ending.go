@@ -50,7 +50,7 @@ func (f *findings) ending(r study.Release, p study.Plan, keys *protocol.Keys) {
 
 // Ending holds a release's amendments against those that the site knows: the
 // coordinator signed one chain, and left out nothing that it had told this party.
-func (s Site) Ending(r study.Release) []Finding {
+func (s Party) Ending(r study.Release) []Finding {
 	var f findings
 	if len(s.Amendments) == 0 {
 		return nil

@@ -61,9 +61,9 @@ func TestEnding(t *testing.T) {
 			test.change(&r)
 			site := c.site
 			site.Amendments, site.ReceiptAfter = test.known, len(test.known)
-			found := verify.Release(sign(c.signer, r), verify.Known{Pool: c.pool, Site: &site})
-			if test.known != nil && !says(verify.CompareSite(sign(c.signer, r), c.pool, site), test.verdict, test.about, test.says) {
-				t.Error("CompareSite does not say it")
+			found := verify.Release(sign(c.signer, r), verify.Known{Pool: c.pool, Party: &site})
+			if test.known != nil && !says(verify.CompareParty(sign(c.signer, r), c.pool, site), test.verdict, test.about, test.says) {
+				t.Error("CompareParty does not say it")
 			}
 			if !says(found, test.verdict, test.about, test.says) {
 				t.Errorf("no finding says %s %s: %q\n%+v", test.verdict, test.about, test.says, found)

@@ -31,7 +31,7 @@ type concluded struct {
 	release protocol.SignedRelease
 	pool    *auxdata.Pool
 	signer  *protocol.Signer
-	site    verify.Site
+	site    verify.Party
 	ledger  []privacy.Line
 }
 
@@ -72,7 +72,7 @@ func conclude() (c concluded) {
 		must(s.Step(study.Contributed{Party: party, Plan: s.Hash, Body: sha256.Sum256(body)}))
 		if i == 0 {
 			receipt := must(protocol.Receipt{Plan: s.Hash, Party: party, Body: sha256.Sum256(body), Size: len(body)}.Sign(c.signer))
-			c.site = verify.Site{Party: party, Keys: must(protocol.FollowKeys(c.signer.Key(), nil)), Receipt: &receipt, Upload: body, Ledger: verify.LedgerOf(linesOf(own))}
+			c.site = verify.Party{Party: party, Keys: must(protocol.FollowKeys(c.signer.Key(), nil)), Receipt: &receipt, Upload: body, Ledger: verify.LedgerOf(linesOf(own))}
 		}
 	}
 	must(s.Step(study.FoldDone{Contributions: len(s.Received)}))
@@ -104,7 +104,7 @@ func linesOf(j privacy.Journal) (lines []privacy.Line) {
 // it kept itself, it makes the whole release again.
 func ExampleRelease() {
 	c := conclude()
-	known := verify.Known{Pool: c.pool, KeysFrom: "from the invitation", Site: &c.site}
+	known := verify.Known{Pool: c.pool, KeysFrom: "from the invitation", Party: &c.site}
 	found := verify.Release(c.release, known)
 	fmt.Println("fails:", verify.AnyFails(found))
 	for _, f := range found {

@@ -43,7 +43,7 @@ func rebuilt(r study.Release, t study.Task, published []privacy.Published) (want
 			if sorted := slices.Sorted(slices.Values(r.Senders)); !slices.Equal(sorted, want.Contributed) {
 				return fail(fmt.Errorf("the bodies are said to be of %v, those that contributed are %v", sorted, want.Contributed))
 			}
-			of.Senders, want.Senders = r.Senders, r.Senders // see Site.Sent
+			of.Senders, want.Senders = r.Senders, r.Senders // see Party.Sent
 		}
 		if n := of.Contributions; n != want.Parties {
 			return fail(fmt.Errorf("the sum is of %d contributions, the manifest says M = %d", n, want.Parties))

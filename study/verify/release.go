@@ -18,15 +18,15 @@ type Known struct {
 	NoPool error
 	// Keys are the coordinator's, from the first one that somebody other than the
 	// release named; KeysFrom says who, such as "from operator.yaml". Without Keys
-	// those of Site are taken.
+	// those of Party are taken.
 	Keys     *protocol.Keys
 	KeysFrom string
 	// Helper is the key of the second server of a study with noise by aggregators, from
 	// somebody other than the release; HelperFrom says who.
 	Helper     *protocol.SignerKey
 	HelperFrom string
-	// Site is what a party of the study kept of it, nil where no party verifies.
-	Site *Site
+	// Party is what a party of the study kept of it, nil where no party verifies.
+	Party *Party
 }
 
 // Release says of each claim of a signed release whether it holds: who signed
@@ -61,13 +61,13 @@ func Release(r protocol.SignedRelease, k Known) []Finding {
 	default:
 		f = append(f, Claims(r.Release, k.Pool)...)
 	}
-	if k.Site != nil {
-		f = append(f, k.Site.Receipts(r.Release)...)
-		f = append(f, k.Site.Shared(r.Release)...)
-		f = append(f, k.Site.Sent(r.Release)...)
-		f = append(f, k.Site.Ending(r.Release)...)
+	if k.Party != nil {
+		f = append(f, k.Party.Receipts(r.Release)...)
+		f = append(f, k.Party.Shared(r.Release)...)
+		f = append(f, k.Party.Sent(r.Release)...)
+		f = append(f, k.Party.Ending(r.Release)...)
 		if k.Pool != nil && k.Pool.Digest == p.Pool {
-			f = append(f, k.Site.Charges(r.Release, k.Pool)...)
+			f = append(f, k.Party.Charges(r.Release, k.Pool)...)
 		}
 	}
 	return f
@@ -84,10 +84,10 @@ func (k Known) noPool() error {
 // follow takes the keys that the coordinator handed over to, signed by those
 // known before, and a site's keys where no others are known.
 func (k Known) follow(successions []protocol.Signed) Known {
-	if k.Site != nil {
-		site := *k.Site
+	if k.Party != nil {
+		site := *k.Party
 		site.Keys = site.Keys.FollowAll(successions)
-		k.Site = &site
+		k.Party = &site
 		if k.Keys == nil {
 			k.Keys = &site.Keys
 		}

@@ -52,7 +52,7 @@ func TestRelease(t *testing.T) {
 	daemonless.Plan = []byte(strings.Replace(string(daemonless.Plan), `"deadline":"2030-06-30T00:00:00Z",`, "", 1))
 	daemonless.PlanHash = study.HashOf(daemonless.Plan)
 
-	site := func(change func(s *verify.Site)) *verify.Site {
+	site := func(change func(s *verify.Party)) *verify.Party {
 		s := c.site
 		change(&s)
 		return &s
@@ -69,7 +69,7 @@ func TestRelease(t *testing.T) {
 		"the key":             {c.release, verify.Known{Pool: c.pool, Keys: &own, KeysFrom: "--key"}, verify.Holds, "signature", "(--key)", false},
 		"another's key":       {c.release, verify.Known{Pool: c.pool, Keys: &others}, verify.Fails, "signature", "which is not the coordinator's key", true},
 		"handed over":         {rotated, verify.Known{Pool: c.pool, Keys: &own}, verify.Holds, "signature", "nothing was changed", false},
-		"handed over at site": {rotated, verify.Known{Pool: c.pool, Site: &c.site}, verify.Holds, "receipt", "the release counts it", false},
+		"handed over at site": {rotated, verify.Known{Pool: c.pool, Party: &c.site}, verify.Holds, "receipt", "the release counts it", false},
 		"handed over since": {
 			c.release, verify.Known{Pool: c.pool, Keys: new(must(protocol.FollowKeys(c.signer.Key(), []protocol.Signed{succession})))},
 			verify.Holds, "signature", "it has since handed over", false,
@@ -82,16 +82,16 @@ func TestRelease(t *testing.T) {
 		"no pool":             {c.release, verify.Known{}, verify.Unchecked, "pool", "no pool was given", false},
 		"unreadable pool":     {c.release, verify.Known{NoPool: errors.New("pool.csv: moved")}, verify.Unchecked, "pool", "pool.csv: moved", false},
 		"roster without pool": {sign(c.signer, func() study.Release { r := c.release.Release; r.Parties = 9; return r }()), verify.Known{}, verify.Fails, "parties", "M = 9", true},
-		"no receipt":          {c.release, verify.Known{Pool: c.pool, Site: site(func(s *verify.Site) { s.Receipt = nil })}, verify.Word, "receipt", "its upload is here", false},
-		"sent nothing":        {c.release, verify.Known{Pool: c.pool, Site: site(func(s *verify.Site) { s.Receipt, s.Upload = nil, nil })}, verify.Fails, "receipt", "has sent nothing", true},
-		"bad receipt":         {c.release, verify.Known{Pool: c.pool, Site: site(func(s *verify.Site) { s.BadReceipt = errors.New("torn") })}, verify.Fails, "receipt", "torn", true},
-		"forged receipt": {c.release, verify.Known{Pool: c.pool, Site: site(func(s *verify.Site) {
+		"no receipt":          {c.release, verify.Known{Pool: c.pool, Party: site(func(s *verify.Party) { s.Receipt = nil })}, verify.Word, "receipt", "its upload is here", false},
+		"sent nothing":        {c.release, verify.Known{Pool: c.pool, Party: site(func(s *verify.Party) { s.Receipt, s.Upload = nil, nil })}, verify.Fails, "receipt", "has sent nothing", true},
+		"bad receipt":         {c.release, verify.Known{Pool: c.pool, Party: site(func(s *verify.Party) { s.BadReceipt = errors.New("torn") })}, verify.Fails, "receipt", "torn", true},
+		"forged receipt": {c.release, verify.Known{Pool: c.pool, Party: site(func(s *verify.Party) {
 			s.Receipt = new(must(protocol.Receipt{Plan: c.release.Release.PlanHash, Party: s.Party}.Sign(stranger)))
 		})}, verify.Fails, "receipt", "not the coordinator's", true},
-		"other bytes":     {c.release, verify.Known{Pool: c.pool, Site: site(func(s *verify.Site) { s.Upload = []byte("other") })}, verify.Fails, "receipt", "other bytes", true},
-		"forgotten":       {c.release, verify.Known{Pool: c.pool, Site: site(func(s *verify.Site) { s.Ledger = verify.LedgerOf(nil) })}, verify.Fails, "charge", "holds no charge", true},
-		"cheaper":         {c.release, verify.Known{Pool: c.pool, Site: site(func(s *verify.Site) { s.Ledger = cheaper(s.Ledger) })}, verify.Fails, "charge", "but plan and pool declare", true},
-		"no ledger there": {c.release, verify.Known{Pool: c.pool, Site: site(func(s *verify.Site) { s.Ledger = unreadable })}, verify.Fails, "charge", "cannot be read", true},
+		"other bytes":     {c.release, verify.Known{Pool: c.pool, Party: site(func(s *verify.Party) { s.Upload = []byte("other") })}, verify.Fails, "receipt", "other bytes", true},
+		"forgotten":       {c.release, verify.Known{Pool: c.pool, Party: site(func(s *verify.Party) { s.Ledger = verify.LedgerOf(nil) })}, verify.Fails, "charge", "holds no charge", true},
+		"cheaper":         {c.release, verify.Known{Pool: c.pool, Party: site(func(s *verify.Party) { s.Ledger = cheaper(s.Ledger) })}, verify.Fails, "charge", "but plan and pool declare", true},
+		"no ledger there": {c.release, verify.Known{Pool: c.pool, Party: site(func(s *verify.Party) { s.Ledger = unreadable })}, verify.Fails, "charge", "cannot be read", true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			found := verify.Release(test.r, test.known)
@@ -149,7 +149,7 @@ func TestCompareCoordinator(t *testing.T) {
 	if found := verify.CompareCoordinator(c.release, must(protocol.NewSigner()).Key(), privacy.NewChain(), verify.LedgerOf(c.ledger)); !says(found, verify.Fails, "signature", "not what this coordinator signed") {
 		t.Errorf("another's key: %+v", found)
 	}
-	if found := verify.CompareSite(c.release, c.pool, c.site); len(found) != 3 || verify.AnyFails(found) {
+	if found := verify.CompareParty(c.release, c.pool, c.site); len(found) != 3 || verify.AnyFails(found) {
 		t.Errorf("a site: %+v", found)
 	}
 }

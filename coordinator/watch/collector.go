@@ -12,9 +12,9 @@ import (
 	"caucus/study"
 )
 
-// standing collects what the coordinator is when somebody looks: it reads snapshots
+// collector collects what the coordinator is when somebody looks: it reads snapshots
 // and waits for no fold.
-type standing struct{ server *Watched }
+type collector struct{ server *Watched }
 
 var (
 	membersMetric  = prometheus.NewDesc("caucus_members", "Parties and operators.", []string{"role", "status"}, nil)
@@ -30,17 +30,17 @@ var (
 	freeMetric     = prometheus.NewDesc("caucus_disk_free_bytes", "Room on the volume of the coordinator's folder.", nil, nil)
 	helperMetric   = prometheus.NewDesc("caucus_helper_out_of_reach", "1 where the helper cannot be connected to; not there where none is named.", nil, nil)
 	expiryMetric   = prometheus.NewDesc("caucus_certificate_expiry_seconds", "Time until the certificate that ends first is over: the authority's, or an enrolled member's newest.", []string{"whose"}, nil)
-	standingFailed = prometheus.NewDesc("caucus_standing_unknown", "1 where the store or the ledger could not be read for these metrics.", nil, nil)
+	unknownMetric  = prometheus.NewDesc("caucus_standing_unknown", "1 where the store or the ledger could not be read for these metrics.", nil, nil)
 )
 
 // Describe and Collect: see prometheus.Collector.
-func (s standing) Describe(out chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{membersMetric, studiesMetric, deadlineMetric, awaitedMetric, uploadsMetric, spentMetric, limitMetric, ledgerMetric, clockMetric, damagedMetric, freeMetric, helperMetric, expiryMetric, standingFailed} {
+func (s collector) Describe(out chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{membersMetric, studiesMetric, deadlineMetric, awaitedMetric, uploadsMetric, spentMetric, limitMetric, ledgerMetric, clockMetric, damagedMetric, freeMetric, helperMetric, expiryMetric, unknownMetric} {
 		out <- d
 	}
 }
 
-func (s standing) Collect(out chan<- prometheus.Metric) {
+func (s collector) Collect(out chan<- prometheus.Metric) {
 	gauge := func(d *prometheus.Desc, v float64, labels ...string) {
 		out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
 	}
@@ -53,7 +53,7 @@ func (s standing) Collect(out chan<- prometheus.Metric) {
 	}
 	ctx, stop := context.WithTimeout(context.Background(), lookTime)
 	defer stop()
-	is := s.server.Standing()
+	is := s.server.Health()
 	now := is.Now
 	flag(ledgerMetric, is.Behind)
 	flag(clockMetric, is.Doubt != nil)
@@ -74,7 +74,7 @@ func (s standing) Collect(out chan<- prometheus.Metric) {
 	if err == nil {
 		err = s.budget(ctx, gauge)
 	}
-	flag(standingFailed, err != nil)
+	flag(unknownMetric, err != nil)
 }
 
 // lookTime bounds how long one look may take.
@@ -82,7 +82,7 @@ const lookTime = 5 * time.Second
 
 type gauges func(d *prometheus.Desc, v float64, labels ...string)
 
-func (s standing) members(ctx context.Context, now time.Time, gauge gauges) error {
+func (s collector) members(ctx context.Context, now time.Time, gauge gauges) error {
 	var all []protocol.Member
 	err := s.server.Store.View(ctx, func(tx records.Tx) (err error) { all, err = tx.Members(now); return err })
 	if err != nil {
@@ -109,7 +109,7 @@ func (s standing) members(ctx context.Context, now time.Time, gauge gauges) erro
 	return nil
 }
 
-func (s standing) studies(ctx context.Context, now time.Time, gauge gauges) error {
+func (s collector) studies(ctx context.Context, now time.Time, gauge gauges) error {
 	count := map[study.State]float64{}
 	for _, state := range study.States() {
 		count[state] = 0
@@ -139,7 +139,7 @@ func (s standing) studies(ctx context.Context, now time.Time, gauge gauges) erro
 	return nil
 }
 
-func (s standing) budget(ctx context.Context, gauge gauges) error {
+func (s collector) budget(ctx context.Context, gauge gauges) error {
 	spent, err := s.server.Ledger.Totals(ctx)
 	if err != nil {
 		return err

@@ -12,8 +12,8 @@ import (
 	"caucus/study/kinds"
 )
 
-// Site is what one party kept of a study, which a release can be held against.
-type Site struct {
+// Party is what one party kept of a study, which a release can be held against.
+type Party struct {
 	Party study.PartyID
 	// Keys are the coordinator's, from the one that the party's invitation named.
 	Keys protocol.Keys
@@ -39,7 +39,7 @@ type Site struct {
 // Receipts holds a release against what the site's receipt says of the study:
 // whether the party is counted as the coordinator signed. Only the Document and
 // Signature of the receipt are believed.
-func (s Site) Receipts(r study.Release) []Finding {
+func (s Party) Receipts(r study.Release) []Finding {
 	var f findings
 	const about = "receipt"
 	counted := slices.Contains(r.Contributed, s.Party)
@@ -80,7 +80,7 @@ func (s Site) Receipts(r study.Release) []Finding {
 }
 
 // Shared holds the set that two servers signed against what the site sent them.
-func (s Site) Shared(r study.Release) []Finding {
+func (s Party) Shared(r study.Release) []Finding {
 	var f findings
 	const about = "shares"
 	at := slices.Index(r.Contributed, s.Party)
@@ -94,7 +94,7 @@ func (s Site) Shared(r study.Release) []Finding {
 }
 
 // Sent holds what a release shows under the site's name against what the site sent.
-func (s Site) Sent(r study.Release) []Finding {
+func (s Party) Sent(r study.Release) []Finding {
 	var f findings
 	const about = "own numbers"
 	at := slices.Index(r.Senders, s.Party)
@@ -120,7 +120,7 @@ func (s Site) Sent(r study.Release) []Finding {
 
 // Charges holds the site's own ledger against a release: whether it was charged
 // exactly what plan and pool declare for the study.
-func (s Site) Charges(r study.Release, pool *auxdata.Pool) []Finding {
+func (s Party) Charges(r study.Release, pool *auxdata.Pool) []Finding {
 	var f findings
 	if s.Ledger == nil {
 		return nil
@@ -166,11 +166,11 @@ func chargesOf(r study.Release, pool *auxdata.Pool) ([]study.Charge, error) {
 	return t.Charges(0)
 }
 
-// CompareSite holds a site's ledger against a signed release: who signed it,
+// CompareParty holds a site's ledger against a signed release: who signed it,
 // whether the party's receipt and the amendments it was told of agree, and whether the
 // ledger was charged exactly
 // what plan and pool declare.
-func CompareSite(r protocol.SignedRelease, pool *auxdata.Pool, s Site) []Finding {
+func CompareParty(r protocol.SignedRelease, pool *auxdata.Pool, s Party) []Finding {
 	var f findings
 	f.signedBy(r, s.Keys)
 	f = append(append(append(append(f, s.Receipts(r.Release)...), s.Shared(r.Release)...), s.Sent(r.Release)...), s.Ending(r.Release)...)

@@ -2,26 +2,26 @@ package auxdata
 
 import "fmt"
 
-// Share is which part of a pool's rows a condition holds for.
-type Share struct {
+// Fraction is which part of a pool's rows a condition holds for.
+type Fraction struct {
 	Rows, Matching int
-	// Weighted is the share of the weight that the matching rows have, Plain that
+	// Weighted is the fraction of the weight that the matching rows have, Plain that
 	// of the rows; the same without weights.
 	Weighted, Plain float64
 	// EffectiveRows is Kish's (Σw)²/Σw².
 	EffectiveRows float64
 }
 
-// ShareOf is the share of the rows for which a condition holds, under one
+// FractionOf is the fraction of the rows for which a condition holds, under one
 // positive weight a row; nil weighs all alike.
-func ShareOf(holds []bool, weight []float64) (Share, error) {
+func FractionOf(holds []bool, weight []float64) (Fraction, error) {
 	if len(holds) == 0 {
-		return Share{}, ErrEmpty
+		return Fraction{}, ErrEmpty
 	}
 	if weight != nil && len(weight) != len(holds) {
-		return Share{}, fmt.Errorf("weigh rows: have %d weights for %d rows", len(weight), len(holds))
+		return Fraction{}, fmt.Errorf("weigh rows: have %d weights for %d rows", len(weight), len(holds))
 	}
-	s := Share{Rows: len(holds)}
+	s := Fraction{Rows: len(holds)}
 	total, sum, squares := 0.0, 0.0, 0.0
 	for i, h := range holds {
 		v := 1.0

@@ -41,30 +41,30 @@ func (w Wait) Known() bool { return waitWords[w] != "" }
 // Words explain it to people.
 func (w Wait) Words() string { return waitWords[w] }
 
-// Report is a party's own statement with each Studies.
-type Report struct {
-	// Run was drawn when its process started.
+// Heartbeat is what a party says of itself with each Studies.
+type Heartbeat struct {
+	// Run is what its process drew when it started.
 	Run []byte
 	// Waits say why open studies wait here.
 	Waits map[study.Hash]Wait
 }
 
-// MaxWaits bounds the studies of a report.
+// MaxWaits bounds how many studies a heartbeat is about.
 const MaxWaits = 256
 
-// Report adds the report to every later Studies.
-func (c *Client) Report(r Report) {
-	c.reportMu.Lock()
-	defer c.reportMu.Unlock()
-	c.report = r
+// SetHeartbeat makes every later Studies say so.
+func (c *Client) SetHeartbeat(r Heartbeat) {
+	c.heartbeatMu.Lock()
+	defer c.heartbeatMu.Unlock()
+	c.heartbeat = r
 }
 
-// reported encodes the report.
+// reported is the heartbeat on its way.
 func (c *Client) reported(to *pb.ListRequest) {
-	c.reportMu.Lock()
-	defer c.reportMu.Unlock()
-	to.Run = c.report.Run
-	for h, what := range c.report.Waits {
+	c.heartbeatMu.Lock()
+	defer c.heartbeatMu.Unlock()
+	to.Run = c.heartbeat.Run
+	for h, what := range c.heartbeat.Waits {
 		if len(to.Waits) < MaxWaits {
 			to.Waits = append(to.Waits, &pb.Wait{PlanHash: h[:], What: string(what)})
 		}
@@ -72,8 +72,8 @@ func (c *Client) reported(to *pb.ListRequest) {
 	slices.SortFunc(to.Waits, func(a, b *pb.Wait) int { return slices.Compare(a.PlanHash, b.PlanHash) })
 }
 
-// Standing is the known state of a party that has not contributed.
-type Standing struct {
+// PartyStatus is what is known of a party that has not contributed.
+type PartyStatus struct {
 	Party string `json:"party"`
 	// Wait is "" without a report.
 	Wait Wait `json:"waits_for,omitempty"`
@@ -81,8 +81,8 @@ type Standing struct {
 	Seen time.Time `json:"seen,omitzero"`
 }
 
-// Words explain, at a time of the coordinator's clock, what a party waits for.
-func (s Standing) Words(now time.Time) string {
+// Words say at a moment of the coordinator's clock what a party waits for.
+func (s PartyStatus) Words(now time.Time) string {
 	seen := "has not called since the coordinator started"
 	if !s.Seen.IsZero() {
 		seen = "called " + Ago(now.Sub(s.Seen))

@@ -11,36 +11,36 @@ import (
 	"caucus/study"
 )
 
-// TestStandings: operators are told when a missing party called last and what it waits
+// TestPartyStatuses: operators are told when a missing party called last and what it waits
 // for, in the words that there are and no others; parties are told nothing of others.
-func TestStandings(t *testing.T) {
+func TestPartyStatuses(t *testing.T) {
 	ctx := context.Background()
 	w, s := newTrialWorld(t, 4, nil)
-	w.parties["p0"].Report(protocol.Report{Run: []byte("a"), Waits: map[study.Hash]protocol.Wait{s.Hash: protocol.WaitApproval, {}: protocol.WaitSource}})
-	w.parties["p1"].Report(protocol.Report{Run: []byte("a"), Waits: map[study.Hash]protocol.Wait{s.Hash: "42 patients"}})
+	w.parties["p0"].SetHeartbeat(protocol.Heartbeat{Run: []byte("a"), Waits: map[study.Hash]protocol.Wait{s.Hash: protocol.WaitApproval, {}: protocol.WaitSource}})
+	w.parties["p1"].SetHeartbeat(protocol.Heartbeat{Run: []byte("a"), Waits: map[study.Hash]protocol.Wait{s.Hash: "42 patients"}})
 	w.call()
 	must(0, w.parties["p2"].Decline(ctx, s.Hash))
 	must(w.parties["p3"].Contribute(ctx, s.Hash, ballotFor(3, 4)))
-	standings := must(w.operator.Study(ctx, "trial")).Standings
+	statuses := must(w.operator.Study(ctx, "trial")).Statuses
 	want := map[string]protocol.Wait{"p0": protocol.WaitApproval, "p1": "", "p2": protocol.WaitDeclined}
-	if len(standings) != len(want) {
-		t.Errorf("%d standings", len(standings))
+	if len(statuses) != len(want) {
+		t.Errorf("%d statuses", len(statuses))
 	}
-	for _, p := range standings {
+	for _, p := range statuses {
 		if what, missing := want[p.Party]; !missing || p.Wait != what || p.Seen.IsZero() {
 			t.Errorf("%+v, want %q", p, what)
 		}
 	}
 	told := must(w.parties["p1"].Study(ctx, "trial"))
-	if names := slices.Concat(told.ContributedBy, told.Missing, told.Declined, told.Awaited); len(told.Standings)+len(names) != 0 {
-		t.Errorf("a party is told of %v and %v", told.Standings, names)
+	if names := slices.Concat(told.ContributedBy, told.Missing, told.Declined, told.Awaited); len(told.Statuses)+len(names) != 0 {
+		t.Errorf("a party is told of %v and %v", told.Statuses, names)
 	}
 	w.stop()
 	all := w.parties
 	w.parties = nil // nobody calls
 	w.start()
 	w.parties = all
-	for _, p := range must(w.operator.Study(ctx, "trial")).Standings {
+	for _, p := range must(w.operator.Study(ctx, "trial")).Statuses {
 		if !p.Seen.IsZero() || !strings.Contains(p.Words(time.Now()), "has not called") && p.Wait != protocol.WaitDeclined {
 			t.Errorf("after a restart: %+v", p)
 		}
