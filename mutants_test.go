@@ -84,7 +84,7 @@ var mutants = []mutant{
 		found: "TestShareThroughTheDoor",
 	},
 	{
-		name: "both servers release under one id", room: "study", file: "aggregated.go", in: "study/simulate",
+		name: "both servers release under one id", room: "study", file: "noise.go", in: "study/simulate",
 		old: "return output + \"/\" + ServerNames[server]", new: "return output + \"/\" + ServerNames[server*0]",
 		found: "TestAggregators$",
 	},
@@ -360,7 +360,7 @@ var mutants = []mutant{
 		found: "TestWhereSets",
 	},
 	{
-		name: "a condition of many comparisons is given no time", room: "study", file: "work.go", in: "study/kinds",
+		name: "a condition of many comparisons is given no time", room: "study", file: "task.go", in: "study/kinds",
 		old: "columns*CellSteps+a.plan.whereSteps()+", new: "columns*CellSteps+",
 		found: "TestWhereIsWork",
 	},
@@ -570,7 +570,7 @@ var mutants = []mutant{
 		found: "TestGroupIsKilled",
 	},
 	{
-		name: "all studies of a coordinator have one id", room: "study", file: "kind.go", in: "study/kinds",
+		name: "all studies of a coordinator have one id", room: "study", file: "charge.go", in: "study/kinds",
 		old: "fmt.Fprintf(h, \"%s\\x00%s\", plan, output)", new: "fmt.Fprintf(h, \"%s\", output)",
 		found: "TestStudiesDrawApart",
 	},
@@ -585,7 +585,7 @@ var mutants = []mutant{
 		found: "TestPeriodsFollow",
 	},
 	{
-		name: "a year goes back: a policy counts by the clock and not by the ledger", room: "agent", file: "spending.go",
+		name: "a year goes back: a policy counts by the clock and not by the ledger", room: "agent", file: "state.go",
 		old: "now > year {", new: "now != year {",
 		found: "TestYear$",
 	},
