@@ -49,7 +49,7 @@ type Rule struct {
 	Dates dataset.DateLayout `yaml:"dates,omitempty" json:"dates,omitempty"`
 	// YearsUntil and DaysSince make a number of a date: the whole years from it until a day (an
 	// age), the days to it since a day. The day is a date (2024-12-31), a column of the file, or
-	// schema for the schema's date.
+	// the word schema for the schema's date.
 	YearsUntil string `yaml:"years_until,omitempty" json:"years_until,omitempty"`
 	DaysSince  string `yaml:"days_since,omitempty" json:"days_since,omitempty"`
 	// Decimal is this column's, where it is not the mapping's.

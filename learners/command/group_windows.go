@@ -5,7 +5,7 @@ import (
 	"strconv"
 )
 
-// ownGroup does nothing: Windows tracks child processes.
+// ownGroup kills the program and its children on cancellation: Windows tracks them.
 func ownGroup(cmd *exec.Cmd) {
 	cmd.Cancel = func() error { return killGroup(cmd) }
 }
