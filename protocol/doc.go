@@ -26,11 +26,11 @@
 //  1. errors.go, line.go, chunk.go: failures, a connection, pieces.
 //  2. Who is who, a circle: identity.go, signature.go, authority.go,
 //     succession.go. tls.go is between them, pinned.go between servers.
-//  3. Names and plans: labels.go, plan.go.
+//  3. Names and plans: tags.go, plan.go.
 //  4. Signed documents: receipt.go, notice.go, release.go, aggregated.go (two
 //     servers), helperline.go, shown.go (how far a ledger was).
 //  5. sealing.go: what a helper's share is sealed with.
-//  6. Calls: client.go and standing.go, a circle; administration.go,
+//  6. Calls: client.go and partystatus.go, a circle; administration.go,
 //     amendment.go, pool.go. Joining: invitation.go, token.go.
 //  7. By file: carried.go (its form), answer.go (from parties), pack.go (to
 //     them), courier.go (its memory), carriedenrolment.go (joining).

@@ -24,9 +24,9 @@ type Proposal struct {
 	Map    dataset.Components `yaml:"map"`
 	Roster []PartyID          `yaml:"roster" help:"parties that may contribute; default: all that are enrolled. {tags: {region: north}} names those who have these tags when the study is created; nothing changes that later"`
 
-	Unit      privacy.Unit `yaml:"unit" default:"record" help:"what one guarantee hides: party, record or label"`
+	Unit      privacy.Unit `yaml:"unit" default:"record; label for ratio and labels" help:"what one guarantee hides: party, record or label"`
 	Epsilon   float64      `yaml:"epsilon" default:"1" help:"privacy budget ε of one unit"`
-	Delta     *float64     `yaml:"delta" help:"privacy budget δ, far below one over the number of units; 0: pure ε. Default: min(1e-6, 1/(10·units))"`
+	Delta     *float64     `yaml:"delta" help:"privacy budget δ, far below one over the number of units; 0: pure ε. Default: min(1e-6, 1/(10·units)), or 0 where the noise is pure"`
 	Mechanism string       `yaml:"mechanism" help:"how noise is added, by the kind's names; default: the kind's"`
 	Noise     Noise        `yaml:"noise" help:"who adds noise: site, coordinator or aggregators (coordinator and helper, each on secret shares). Default: coordinator at unit party, else site"`
 	Lambda    float64      `yaml:"lambda" help:"ridge of the central fit; 0: chosen after the release"`
@@ -43,7 +43,7 @@ type Proposal struct {
 	// all have contributed.
 	Seal    *SealRule `yaml:"seal"`
 	Readers []string  `yaml:"readers" help:"who may fetch the release; default: parties and operators"`
-	Records int       `yaml:"records" default:"200" help:"how many records each party is publicly known to hold at least: bounds δ, and a forecast or rehearsal gives each party so many"`
+	Records int       `yaml:"records" help:"how many records each party is publicly known to hold at least: bounds δ, and a forecast or rehearsal gives each party so many. Default: 200; a rehearsal deals all that there are"`
 	Largest int       `yaml:"largest" help:"how many records the largest party declared, where that is more than all that contribute hold at least: δ, where it is left out, is for so many"`
 	AUC     float64   `yaml:"auc" help:"how far features are publicly known to separate the classes, as an area under the curve: for the forecast. Default: a band from .65 to .85"`
 	Seed    uint64    `yaml:"seed" help:"drives public randomness, and of a rehearsal splits, learners and noise; never the noise of a release"`

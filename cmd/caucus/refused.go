@@ -20,18 +20,18 @@ func refused(cmd *cobra.Command, err error) error {
 		return err
 	}
 	_, last, _ := strings.Cut(plan.Field, ".") // a kind's own terms are its name, a point, and theirs
-	for _, name := range append(flagsOf[plan.Field], plan.Field, last) {
-		name = strings.ReplaceAll(name, "_", "-")
-		if f := cmd.Flags().Lookup(name); f != nil && f.Changed {
-			return usagef("--%s: %s", name, plan.Why)
-		}
-	}
 	if set, err := cmd.Flags().GetStringArray("set"); err == nil {
 		for _, s := range set {
 			name, _, _ := strings.Cut(s, "=")
 			if name = strings.TrimSpace(name); name == plan.Field || name == last || strings.HasSuffix(plan.Field, "."+name) {
 				return usagef("--set %s: %s", s, plan.Why)
 			}
+		}
+	}
+	for _, name := range append(flagsOf[plan.Field], plan.Field, last) {
+		name = strings.ReplaceAll(name, "_", "-")
+		if f := cmd.Flags().Lookup(name); f != nil && f.Changed {
+			return usagef("--%s: %s", name, plan.Why)
 		}
 	}
 	return usageError{err}

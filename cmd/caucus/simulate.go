@@ -15,8 +15,10 @@ import (
 	"github.com/vbauerster/mpb/v8/decor"
 
 	"caucus/dataset"
+	"caucus/privacy"
 	"caucus/study"
 	"caucus/study/classifier"
+	"caucus/study/kinds"
 	"caucus/study/simulate"
 	"caucus/study/terms"
 )
@@ -36,6 +38,7 @@ type rehearsed struct {
 	print    func(io.Writer) error
 	release  *study.Release
 	measured *measurement
+	units    int // records that were dealt
 }
 
 var rehearsals = map[string]func(*rehearsal, context.Context) (rehearsed, error){
@@ -94,15 +97,27 @@ of hospitals. --set simulate.NAME reaches what a rehearsal alone has.`,
 
 func (r *rehearsal) run(ctx context.Context) error {
 	common := r.Simulate.Common()
-	for key, wrong := range map[string]bool{"parties": r.Parties < 1, "records": r.Records < 1, "simulate.repeats": common.Repeats < 0} {
-		if wrong && r.Gives(key) {
-			return study.PlanError(key, "give at least 1")
+	for _, of := range []struct {
+		key               string
+		have, least, most int
+	}{
+		{"parties", r.Parties, 1, mostVirtual}, {"records", r.Records, 1, mostVirtual}, {"simulate.repeats", common.Repeats, 0, mostVirtual},
+		{"simulate.generate", common.Generate, 100, mostGenerated}, {"simulate.pool_rows", common.PoolRows, 0, mostGenerated}, {"simulate.train_rows", common.TrainRows, 0, mostGenerated},
+	} {
+		if r.Gives(of.key) && (of.have < of.least || of.have > of.most) {
+			return study.PlanError(of.key, "%d: give at least %d, at most %d", of.have, of.least, of.most)
 		}
+	}
+	if r.AUC != 0 && r.Kind != kinds.Default {
+		return study.PlanError("auc", "it is for the forecast of a %s study, and this is one of kind %s: leave it out", kinds.Default, r.Kind)
+	}
+	if counts := r.Kind == "describe" || r.Kind == "evaluate"; counts && r.Map.Project > 0 {
+		return study.PlanError("map.project", "a %s study counts columns as they are: leave map out", r.Kind)
 	}
 	if r.Name == "" {
 		r.Name = simulationName
 	}
-	if r.Parties == 0 {
+	if r.Parties == 0 && common.PartyColumn == "" {
 		r.Parties = len(r.Roster)
 	}
 	r.Seed = cmp.Or(r.Seed, 1)
@@ -123,10 +138,48 @@ func (r *rehearsal) run(ctx context.Context) error {
 		}
 		r.note("wrote %s%s", r.out, use)
 	}
+	if err := r.warnDelta(found); err != nil {
+		return err
+	}
 	if err := r.reportSimulated(r.report, found.release, found.measured); err != nil {
 		return err
 	}
 	return r.print(found.document, found.print)
+}
+
+// A rehearsal has at most mostVirtual parties, records of each, or repeats, and makes up at
+// most mostGenerated records.
+const mostVirtual, mostGenerated = 1_000_000, 100_000_000
+
+// warnDelta warns of a δ that daemons would refuse, for the units that the plan states, or
+// that were dealt where it states none.
+func (r *rehearsal) warnDelta(found rehearsed) error {
+	p, err := found.release.DecodedPlan()
+	if err != nil {
+		return err
+	}
+	units := found.units
+	if p.Unit == privacy.Party || r.Records > 0 && r.Gives("records") {
+		units = p.Units()
+	}
+	r.console.warnDelta(p.Delta, units)
+	return nil
+}
+
+// records loads the records, and takes from the study what the weights of its pool cost.
+func (r *rehearsal) records() (loaded, error) {
+	data, err := r.load(r.console)
+	if err != nil || r.PoolRelease == "" {
+		return data, err
+	}
+	if r.Pool == "" {
+		return data, usagef("pool_release goes with a pool")
+	}
+	pool, err := r.readPool(r.console, data.schema)
+	if err == nil {
+		r.Weights, err = poolSource(r.PoolRelease, pool, true)
+	}
+	return data, err
 }
 
 func (r *rehearsal) seconds() float64 { return time.Since(r.start).Seconds() }
@@ -228,8 +281,9 @@ func plusMinus(sd float64, repeats int, behind string) string {
 	return ""
 }
 
-// progress is a bar on a terminal, and nothing elsewhere.
+// progress is a bar on a terminal, from the first step on, and nothing elsewhere.
 type progress struct {
+	on   *os.File // nil: no terminal
 	bars *mpb.Progress
 	bar  *mpb.Bar
 }
@@ -242,22 +296,26 @@ func newProgress(c *console) *progress {
 	if info, err := f.Stat(); err != nil || info.Mode()&os.ModeCharDevice == 0 {
 		return &progress{}
 	}
-	p := &progress{bars: mpb.New(mpb.WithOutput(f), mpb.WithWidth(40))}
-	p.bar = p.bars.AddBar(1, mpb.BarRemoveOnComplete(), mpb.PrependDecorators(decor.Name("parties "), decor.CountersNoUnit("%d / %d")),
-		mpb.AppendDecorators(decor.AverageETA(decor.ET_STYLE_GO)))
-	return p
+	return &progress{on: f}
 }
 
 func (p *progress) set(done, total int) {
-	if p.bar != nil {
-		p.bar.SetTotal(int64(total), false)
-		p.bar.SetCurrent(int64(done))
+	if p.on == nil {
+		return
 	}
+	if p.bar == nil {
+		p.bars = mpb.New(mpb.WithOutput(p.on), mpb.WithWidth(40))
+		p.bar = p.bars.AddBar(int64(total), mpb.BarRemoveOnComplete(), mpb.PrependDecorators(decor.Name("parties "), decor.CountersNoUnit("%d / %d")),
+			mpb.AppendDecorators(decor.AverageETA(decor.ET_STYLE_GO)))
+	}
+	p.bar.SetTotal(int64(total), false)
+	p.bar.SetCurrent(int64(done))
 }
 
 func (p *progress) stop() {
 	if p.bar != nil {
-		p.bar.SetTotal(-1, true)
+		p.bar.Abort(true) // of one that is complete nothing changes
 		p.bars.Wait()
+		p.bar = nil
 	}
 }

@@ -7,7 +7,6 @@ import (
 
 	"caucus/dataset"
 	"caucus/learners"
-	"caucus/privacy"
 	"caucus/study"
 	"caucus/study/classify"
 	"caucus/study/simulate"
@@ -31,34 +30,15 @@ func (r *rehearsal) classify(ctx context.Context) (found rehearsed, err error) {
 			return found, err
 		}
 	}
-	data, err := r.load(r.console)
+	data, err := r.records()
 	if err != nil {
 		return found, err
-	}
-	if r.PoolRelease != "" {
-		if r.Pool == "" {
-			return found, usagef("pool_release goes with a pool")
-		}
-		pool, err := r.readPool(r.console, data.schema)
-		if err != nil {
-			return found, err
-		}
-		if r.Weights, err = poolSource(r.PoolRelease, pool, true); err != nil {
-			return found, err
-		}
 	}
 	sim := simulate.Classify{Split: r.split(data), Proposal: r.Proposal, Repeats: own.Repeats, Shares: own.RealShares, Progress: r.bar.set}
 	if named := r.partyColumn != "" || r.known != "" || r.train != ""; r.Parties == 0 && !named { // made-up hospitals are not the parties
 		sim.Parties = usualParties[r.Kind]
 	}
 	sim.TestParties, sim.Voters = own.HoldOutParties, voting
-	units := sim.Parties
-	if r.Unit != privacy.Party {
-		units = data.train.Len()
-	}
-	if r.Delta != nil && units > 0 {
-		r.warnDelta(*r.Delta, units)
-	}
 	if own.RealShares && !r.Noise.Shared() {
 		return found, usagef("real_shares goes with noise: aggregators")
 	}
@@ -71,7 +51,7 @@ func (r *rehearsal) classify(ctx context.Context) (found rehearsed, err error) {
 	}
 	programs.warn(r.console)
 	doc := classifySummary{summary, r.seconds()}
-	return rehearsed{doc, func(w io.Writer) error { return printClassify(w, doc) }, summary.Release, measuredClassify(summary)}, nil
+	return rehearsed{doc, func(w io.Writer) error { return printClassify(w, doc) }, summary.Release, measuredClassify(summary), data.train.Len()}, nil
 }
 
 func printClassify(w io.Writer, s classifySummary) error {

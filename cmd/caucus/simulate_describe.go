@@ -17,7 +17,7 @@ type describeSummary struct {
 
 func (r *rehearsal) describe(ctx context.Context) (found rehearsed, err error) {
 	r.source.holdOut = true // test records are of no use here
-	data, err := r.load(r.console)
+	data, err := r.records()
 	if err != nil {
 		return found, err
 	}
@@ -32,9 +32,8 @@ func (r *rehearsal) describe(ctx context.Context) (found rehearsed, err error) {
 	if err != nil {
 		return found, err
 	}
-	r.warnDelta(summary.Delta, data.train.Len())
 	doc := describeSummary{summary, r.seconds()}
-	return rehearsed{doc, func(w io.Writer) error { return printDescribe(w, doc) }, summary.Release, nil}, nil
+	return rehearsed{doc, func(w io.Writer) error { return printDescribe(w, doc) }, summary.Release, nil, data.train.Len()}, nil
 }
 
 func printDescribe(w io.Writer, d describeSummary) error {

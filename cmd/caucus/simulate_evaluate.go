@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 
-	"caucus/privacy"
 	"caucus/study/simulate"
 )
 
@@ -16,11 +15,11 @@ type evaluateSummary struct {
 }
 
 func (r *rehearsal) evaluate(ctx context.Context) (found rehearsed, err error) {
-	sim := simulate.Evaluate{Proposal: r.Proposal, Repeats: r.Simulate.Common().Repeats}
+	sim := simulate.Evaluate{Repeats: r.Simulate.Common().Repeats}
 	if err := r.DecodeTerms(&sim.Terms); err != nil {
 		return found, err
 	}
-	data, err := r.load(r.console)
+	data, err := r.records()
 	if err != nil {
 		return found, err
 	}
@@ -29,18 +28,13 @@ func (r *rehearsal) evaluate(ctx context.Context) (found rehearsed, err error) {
 			return found, err
 		}
 	}
-	sim.Split = r.split(data)
+	sim.Split, sim.Proposal = r.split(data), r.Proposal
 	summary, err := sim.Run(ctx)
 	if err != nil {
 		return found, err
 	}
-	units := summary.Parties
-	if summary.Unit == privacy.Record {
-		units = summary.Records
-	}
-	r.warnDelta(summary.Delta, units)
 	doc := evaluateSummary{summary, r.seconds()}
-	return rehearsed{doc, func(w io.Writer) error { return printEvaluate(w, doc) }, summary.Release, measuredEvaluate(summary)}, nil
+	return rehearsed{doc, func(w io.Writer) error { return printEvaluate(w, doc) }, summary.Release, measuredEvaluate(summary), summary.Records}, nil
 }
 
 func printEvaluate(w io.Writer, d evaluateSummary) error {

@@ -24,7 +24,7 @@ var pictureComponents = dataset.Components{Project: 60, Whiten: 0.5}
 
 func (r *rehearsal) labels(ctx context.Context) (found rehearsed, err error) {
 	own := r.Simulate.(*simulate.LabelsTerms)
-	data, err := r.load(r.console)
+	data, err := r.records()
 	if err != nil {
 		return found, err
 	}
@@ -68,7 +68,7 @@ func (r *rehearsal) labels(ctx context.Context) (found rehearsed, err error) {
 		return found, err
 	}
 	doc := labelsSummary{summary, r.seconds()}
-	return rehearsed{doc, func(w io.Writer) error { return printLabels(w, doc, data.schema.Classes()) }, summary.Release, measuredLabels(summary)}, nil
+	return rehearsed{doc, func(w io.Writer) error { return printLabels(w, doc, data.schema.Classes()) }, summary.Release, measuredLabels(summary), summary.Records}, nil
 }
 
 // pictures returns the shape of a picture row; nil for other rows.

@@ -24,24 +24,21 @@ const defaultSetSize = 500
 func (r *rehearsal) ratio(ctx context.Context) (found rehearsed, err error) {
 	own := r.Simulate.(*simulate.RatioTerms)
 	sim := simulate.Ratio{
-		Proposal: r.Proposal, Sets: cmp.Or(r.Parties, usualParties[r.Kind]), SetSize: cmp.Or(r.Records, defaultSetSize),
+		Sets: cmp.Or(r.Parties, usualParties[r.Kind]), SetSize: cmp.Or(r.Records, defaultSetSize),
 		SetShares: own.SetShares, Skew: own.MainClassShare, Targets: own.Targets, TargetSize: own.TargetSize, TargetShares: own.TargetShares,
 		Width: own.Width, Repeats: own.Repeats, Progress: r.bar.set,
 	}
 	if err := r.DecodeTerms(&sim.Terms); err != nil {
 		return found, err
 	}
-	data, err := r.load(r.console)
+	data, err := r.records()
 	if err != nil {
 		return found, err
 	}
-	sim.Split = r.split(data)
+	sim.Split, sim.Proposal = r.split(data), r.Proposal
 	sim.Schema.Party, sim.Split.Parties, sim.Split.Records = "", 0, 0 // the sets say who holds what
 	if sim.Terms.Sets == studyratio.SetsColumn {
 		return found, usagef("ratio.sets: column: a rehearsal deals each party one set, or has it make some: party or made")
-	}
-	if r.Delta != nil {
-		r.warnDelta(*r.Delta, sim.Sets*sim.SetSize)
 	}
 	if err := sim.Check(); err != nil {
 		return found, usageError{err}
@@ -51,7 +48,7 @@ func (r *rehearsal) ratio(ctx context.Context) (found rehearsed, err error) {
 		return found, err
 	}
 	doc := ratioSummary{summary, r.seconds()}
-	return rehearsed{doc, func(w io.Writer) error { return printRatio(w, doc) }, summary.Release, measuredRatio(summary)}, nil
+	return rehearsed{doc, func(w io.Writer) error { return printRatio(w, doc) }, summary.Release, measuredRatio(summary), sim.Sets * sim.SetSize}, nil
 }
 
 func printRatio(w io.Writer, s ratioSummary) error {

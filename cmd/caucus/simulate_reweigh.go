@@ -11,7 +11,6 @@ import (
 
 	"caucus/auxdata"
 	"caucus/dataset"
-	"caucus/privacy"
 	"caucus/study/reweigh"
 	"caucus/study/simulate"
 )
@@ -28,6 +27,9 @@ func (r *rehearsal) reweigh(ctx context.Context) (found rehearsed, err error) {
 		if err := r.notRead(filepath.Join(own.Folder, name)); own.Folder != "" && err != nil {
 			return found, err
 		}
+	}
+	if r.Where != "" || r.PoolRelease != "" || r.Pool != "" {
+		return found, usagef("a rehearsal of reweigh splits the records into private ones and a pool: leave where, pool and pool_release out")
 	}
 	if own.Split == "" || own.Query == "" {
 		return found, usagef("a rehearsal of reweigh needs --set split=COLUMN=VALUE and --set query=CONDITION")
@@ -65,13 +67,6 @@ func (r *rehearsal) reweigh(ctx context.Context) (found rehearsed, err error) {
 		Query: query, Parties: cmp.Or(r.Parties, usualParties[r.Kind]), PerParty: r.Records, Repeats: own.Repeats, Seed: r.Seed,
 		Progress: r.bar.set,
 	}
-	if r.Delta != nil {
-		units := table.Rows()
-		if r.Unit == privacy.Party {
-			units = sim.Parties
-		}
-		r.warnDelta(*r.Delta, units)
-	}
 	if err := sim.Check(); err != nil {
 		return found, usageError{err}
 	}
@@ -85,7 +80,7 @@ func (r *rehearsal) reweigh(ctx context.Context) (found rehearsed, err error) {
 		}
 	}
 	doc := reweighSummary{summary, r.seconds()}
-	return rehearsed{doc, func(w io.Writer) error { return printReweigh(w, doc, own.Query, column+"="+value) }, summary.Release, measuredReweigh(summary)}, nil
+	return rehearsed{doc, func(w io.Writer) error { return printReweigh(w, doc, own.Query, column+"="+value) }, summary.Release, measuredReweigh(summary), table.Rows()}, nil
 }
 
 // groupOf marks the rows of a split and returns its column and value.

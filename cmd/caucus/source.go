@@ -130,6 +130,8 @@ func (s *source) tables(c *console) (schema dataset.Schema, train, test *dataset
 	switch {
 	case s.known != "" && s.train != "":
 		return schema, nil, nil, usagef("give --dataset or --train, not both")
+	case s.known != "" && (s.test != "" || s.schema != ""):
+		return schema, nil, nil, usagef("--dataset has a schema and test records of its own: leave the study's schema and test out, or give --train")
 	case s.known != "" && s.reading.given():
 		return schema, nil, nil, usagef("--dataset knows how its files are written: leave --mapping, --delimiter, --encoding, --decimal and --sheet out")
 	case s.known != "":

@@ -37,7 +37,7 @@ func (t *termFlags) add(cmd *cobra.Command, names ...string) {
 	f := cmd.Flags()
 	for _, name := range names {
 		of := offered(name)
-		flag := &termFlag{name: name, kind: strings.Fields(of.Type)[0]}
+		flag := &termFlag{name: name, kind: strings.ReplaceAll(strings.Fields(of.Type)[0], "whole", "number")}
 		help := of.Help
 		if of.Default != "" {
 			help += " (default " + of.Default + ")"
@@ -86,12 +86,17 @@ func asTerm(cmd *cobra.Command, err error) string {
 	if cmd.Flags().Lookup("set") == nil || !errors.As(err, &unknown) {
 		return ""
 	}
-	if now := flagsThatMoved[unknown.GetSpecifiedName()]; now != "" {
-		return ": it is now " + now
-	}
 	name := strings.ReplaceAll(unknown.GetSpecifiedName(), "-", "_")
 	if t, err := terms.Find(kindTyped(cmd.Flags().Args()), name); err == nil {
 		return fmt.Sprintf(": it is a term of the study, write --set %s=…", t.Name())
+	}
+	if now := flagsThatMoved[unknown.GetSpecifiedName()]; now != "" {
+		return ": it is now " + now
+	}
+	for _, kind := range kinds.Names() {
+		if t, err := terms.Find(kind, name); err == nil {
+			return fmt.Sprintf(": it is a term of %s studies, write --set %s=…", kind, t.Name())
+		}
 	}
 	return ""
 }

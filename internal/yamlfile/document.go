@@ -81,6 +81,9 @@ func (d *Document) Find(keys ...string) *yaml.Node {
 			return nil
 		}
 	}
+	if n.Kind == yaml.AliasNode {
+		n = n.Alias
+	}
 	if isNull(n) {
 		return nil
 	}
@@ -244,8 +247,12 @@ func (d *Document) Put(value *yaml.Node, keys ...string) {
 			next.Anchor, next.Content = "", slices.Clone(next.Content)
 		}
 		switch {
-		case i == len(keys)-1 && next != nil:
-			*next = *value
+		case i == len(keys)-1 && next != nil: // what the key held may be another key's too
+			for at := 0; at+1 < len(n.Content); at += 2 {
+				if n.Content[at].Value == key {
+					n.Content[at+1] = value
+				}
+			}
 		case i == len(keys)-1:
 			n.Content = append(n.Content, &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: key}, value)
 		case next == nil || next.Kind != yaml.MappingNode:

@@ -94,9 +94,11 @@ func (d *Deal) Task(s study.Proposal) (study.Task, error) {
 // decides. Where the proposal does not say what a party holds at least, neither does the
 // plan: the deal knows what each holds.
 func complete(s study.Proposal, schema dataset.Schema, size study.Size) (study.Plan, error) {
-	s.Roster, s.Minimum = virtualRoster(size.Parties), min(cmp.Or(s.Minimum, size.Parties), size.Parties)
-	s.Floor = min(s.Floor, s.Minimum)
+	s.Roster = virtualRoster(size.Parties)
 	stated := s.Records
+	if stated == 0 {
+		s.Minimum = cmp.Or(s.Minimum, size.Parties)
+	}
 	s.Records = cmp.Or(stated, max(1, size.Records/max(size.Parties, 1)))
 	p, err := kinds.Complete(s, schema)
 	p.Records, p.Simulated = stated, true

@@ -129,7 +129,7 @@ func (s Ratio) Check() error {
 		return fmt.Errorf("simulate: %d sets of %d records: give at least 1 set of 2", s.Sets, s.SetSize)
 	case s.Targets < 1 || s.TargetSize < 1:
 		return fmt.Errorf("simulate: %d targets of %d records: give at least 1 of 1", s.Targets, s.TargetSize)
-	case s.Skew < 0 || s.Skew > 1:
+	case !(s.Skew >= 0 && s.Skew <= 1):
 		return fmt.Errorf("simulate: a skew of %v: give the share of each set's main class, or 0 for random shares", s.Skew)
 	}
 	if err := checkRepeats(s.Repeats); err != nil {

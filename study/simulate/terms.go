@@ -46,7 +46,7 @@ type RatioTerms struct {
 type LabelsTerms struct {
 	Terms    `yaml:",inline"`
 	Pictures string  `yaml:"pictures" help:"what a row of train is a picture of: HEIGHTxWIDTHxCOLOURS, such as 32x32x3"`
-	Filters  int     `yaml:"filters" help:"random patches that map pictures before the principal components; default 200 for pictures, else 0"`
+	Filters  int     `yaml:"filters" default:"200 for pictures, else 0" help:"random patches that map pictures before the principal components"`
 	Fourier  int     `yaml:"fourier" help:"random Fourier features of what the map gives, for a kernel instead of a linear model; 0: none"`
 	Gamma    float64 `yaml:"gamma" help:"width of that kernel exp(−gamma·distance²)"`
 }
@@ -58,5 +58,5 @@ type ReweighTerms struct {
 	Share        float64 `yaml:"share" help:"share of those records, and 1 − share of the others, that is private; the rest is the pool"`
 	HoldOutShare float64 `yaml:"hold_out_share" help:"share of the private records that takes no part and is written to test.csv"`
 	Query        string  `yaml:"query" help:"condition whose share among the private records is asked for, such as 'income == \">50K\"'"`
-	Folder       string  `yaml:"folder" help:"folder to write the first repeat's files to: release, schema, pool, weighted pool, private records and those held out"`
+	Folder       string  `yaml:"folder" file:"out" help:"folder to write the first repeat's files to: release, schema, pool, weighted pool, private records and those held out"`
 }

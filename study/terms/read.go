@@ -92,12 +92,17 @@ func Read(file *yamlfile.Document, dir, kind string, settings ...Setting) (Study
 		return Study{}, file.Locate(err)
 	}
 	s := Study{Simulate: simulated[kind](), given: map[string]bool{}}
+	for _, section := range [][]string{nil, {kind}, {simulation}, {"map"}, {"seal"}, {"weights"}} {
+		if slices.Contains(file.Keys(section...), "<<") {
+			return s, file.Locate(fmt.Errorf("<<: a study file reads no merge keys: write the terms out"))
+		}
+	}
 	for _, t := range table {
 		at := strings.Split(t.Key, ".")
 		n := file.Find(at...)
 		s.given[t.Key] = n != nil
 		if t.file && n != nil && n.Kind == yaml.ScalarNode && n.Value != "" && !filepath.IsAbs(n.Value) {
-			n.Value = filepath.Join(dir, n.Value)
+			file.Put(text(filepath.Join(dir, n.Value)), at...)
 		}
 	}
 	if err := misplaced(file, kind, table); err != nil {
@@ -107,7 +112,7 @@ func Read(file *yamlfile.Document, dir, kind string, settings ...Setting) (Study
 		return s, err
 	}
 	for _, t := range table {
-		if n := file.Find(strings.Split(t.Key, ".")...); t.file && n != nil && n.Value != "" {
+		if n := file.Find(strings.Split(t.Key, ".")...); t.file && !t.out && n != nil && n.Value != "" {
 			s.Files = append(s.Files, n.Value)
 		}
 	}

@@ -24,6 +24,7 @@ type Term struct {
 
 	of   reflect.Type
 	file bool // a file's name, relative to the study file
+	out  bool // of a file that is written
 }
 
 // Name is the last key: what --set takes where no other term of the kind ends alike.
@@ -102,7 +103,7 @@ func termsOf(v reflect.Value, prefix string) []Term {
 		case f.Tag.Get("help") == "" && of.Kind() == reflect.Struct: // its own fields are terms
 			out = append(out, termsOf(reflect.Zero(of), prefix+key+".")...)
 		default:
-			t := Term{Key: prefix + key, Type: words(of), Help: f.Tag.Get("help"), Default: f.Tag.Get("default"), of: of, file: f.Tag.Get("file") != ""}
+			t := Term{Key: prefix + key, Type: words(of), Help: f.Tag.Get("help"), Default: f.Tag.Get("default"), of: of, file: f.Tag.Get("file") != "", out: f.Tag.Get("file") == "out"}
 			if t.Default == "" && !v.Field(i).IsZero() && of.Kind() != reflect.Slice {
 				t.Default = strings.TrimSuffix(fmt.Sprint(v.Field(i)), "0s")
 			}
@@ -199,6 +200,11 @@ func unknown(kind, name string, table []Term) error {
 	}
 	if len(others) > 0 {
 		return fmt.Errorf("%s is a term of %s studies; this one is of kind %s", name, strings.Join(others, ", "), kind)
+	}
+	for _, t := range table {
+		if strings.HasPrefix(t.Key, name+".") {
+			return fmt.Errorf("%s has terms of its own: write %s=…", name, t.Key)
+		}
 	}
 	if meant := nearest(name, table); meant != "" {
 		return fmt.Errorf("there is no term %s: do you mean %s?", name, meant)
