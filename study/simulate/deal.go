@@ -101,6 +101,9 @@ func complete(s study.Proposal, schema dataset.Schema, size study.Size) (study.P
 	}
 	s.Records = cmp.Or(stated, max(1, size.Records/max(size.Parties, 1)))
 	p, err := kinds.Complete(s, schema)
+	if s.Minimum == 0 {
+		p.Minimum = min(p.Minimum, size.Parties)
+	}
 	p.Records, p.Simulated = stated, true
 	return p, err
 }
