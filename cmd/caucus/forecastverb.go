@@ -149,7 +149,7 @@ func (p *forecastCommand) run(cmd *cobra.Command) error {
 			return usagef("--sweep %s: give epsilon, parties or records, or several of these", against)
 		}
 	}
-	p.Name = cmp.Or(p.Name, "forecast")
+	p.Name, p.Epsilon = cmp.Or(p.Name, "forecast"), cmp.Or(p.Epsilon, 1)
 	schema, pool, err := p.public()
 	if err != nil {
 		return err
