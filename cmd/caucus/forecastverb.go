@@ -154,18 +154,8 @@ func (p *forecastCommand) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	if p.Model != "" {
-		if p.KindTerms, err = withModel(p.KindTerms, p.Model, schema); err != nil {
-			return err
-		}
-	}
-	if p.PoolRelease != "" {
-		if p.Pool == "" {
-			return usagef("pool_release goes with a pool")
-		}
-		if p.Weights, err = poolSource(p.PoolRelease, pool, false); err != nil {
-			return err
-		}
+	if err := readNamed(&p.Study, schema, pool); err != nil {
+		return err
 	}
 	if p.Schema == "" && !p.Gives("map.project") {
 		p.Map.Project = 0 // made-up features are what is kept

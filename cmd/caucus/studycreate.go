@@ -95,17 +95,27 @@ func (c *console) propose(s terms.Study) (kinds.Proposed, error) {
 	if err != nil {
 		return kinds.Proposed{}, err
 	}
-	if s.Model != "" {
-		if s.KindTerms, err = withModel(s.KindTerms, s.Model, schema); err != nil {
-			return kinds.Proposed{}, err
-		}
-	}
-	if s.PoolRelease != "" {
-		if s.Weights, err = poolSource(s.PoolRelease, pool, false); err != nil {
-			return kinds.Proposed{}, err
-		}
+	if err := readNamed(&s, schema, pool); err != nil {
+		return kinds.Proposed{}, err
 	}
 	return kinds.Propose(s.Proposal, schema, pool)
+}
+
+// readNamed reads the model and the release of the pool's weights that a study names.
+func readNamed(s *terms.Study, schema dataset.Schema, pool *dataset.Table) (err error) {
+	if s.Model != "" {
+		if s.KindTerms, err = withModel(s.KindTerms, s.Model, schema); err != nil {
+			return err
+		}
+	}
+	if s.PoolRelease == "" {
+		return nil
+	}
+	if s.Pool == "" {
+		return usagef("pool_release goes with a pool")
+	}
+	s.Weights, err = poolSource(s.PoolRelease, pool, false)
+	return err
 }
 
 func (o *operator) create(ctx context.Context, s terms.Study, options forecast.Options, foresee, force, dry bool) error {
