@@ -63,7 +63,7 @@ func TestHelperForgets(t *testing.T) {
 				other := w.plan
 				other.Name = "other"
 				must(w.operator.CreateStudy(ctx, must(other.Canonical())))
-				must(w.operator.Open(ctx, "other"))
+				must(w.opens("other"))
 				w.stopHelper()
 			}
 			must(w.parties["p0"].Contribute(ctx, s.Hash, all[0]))
@@ -138,7 +138,7 @@ func TestHelperSnapshot(t *testing.T) {
 	w.task = must(newStudyChecker(w.plan, w.pool)).task
 	must(w.operator.CreateStudy(ctx, must(w.plan.Canonical())))
 	for range 2 {
-		if _, err := w.operator.Open(ctx, "next"); !errors.Is(err, study.ErrNotOpen) || !strings.Contains(err.Error(), "put back") {
+		if _, err := w.opens("next"); !errors.Is(err, study.ErrNotOpen) || !strings.Contains(err.Error(), "put back") {
 			t.Fatalf("opened with a helper that was put back: %v", err)
 		}
 		w.stopHelper() // and once more after a restart
@@ -150,7 +150,7 @@ func TestHelperSnapshot(t *testing.T) {
 		t.Errorf("reconciled: %+v, want one charge of %v", r, line.Costs)
 	}
 	must(0, w.startHelper())
-	w.openAgain("next")
+	must(w.opens("next"))
 	next := must(w.parties["p0"].Study(ctx, "next"))
 	for i, body := range w.uploads(next) {
 		must(w.parties[string(w.plan.Roster[i])].Contribute(ctx, next.Hash, body))
@@ -177,21 +177,6 @@ func TestHelperLostPlans(t *testing.T) {
 	w.wait("trial", study.Released)
 }
 
-// openAgain opens a study as a person does after a helper was started: until the coordinator
-// has seen that its old connection is gone.
-func (w *world) openAgain(ref string) {
-	w.t.Helper()
-	for end := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
-		_, err := w.operator.Open(context.Background(), ref)
-		if err == nil {
-			return
-		}
-		if !strings.Contains(err.Error(), "the helper is not available") || time.Now().After(end) {
-			w.t.Fatal(err)
-		}
-	}
-}
-
 // TestOpenedAgain: a coordinator that was put back to before a study was opened, and opens it
 // again with a helper that says it knows nothing of it, takes no upload of before, which agents
 // send again: checked under a second verify key it would tell the helper what it says.
@@ -207,7 +192,7 @@ func TestOpenedAgain(t *testing.T) {
 	w.stop()
 	putBack := w.backup()
 	w.start()
-	must(w.operator.Open(ctx, "trial"))
+	must(w.opens("trial"))
 	first := must(w.parties["p0"].Study(ctx, "trial"))
 	all := w.uploads(first)
 	for i, p := range w.plan.Roster[:2] {
@@ -220,14 +205,14 @@ func TestOpenedAgain(t *testing.T) {
 		t.Fatalf("reconciled: %t, %v", behind, err)
 	}
 	w.start()
-	if _, err := w.operator.Open(ctx, "trial"); err == nil {
+	if _, err := w.opens("trial"); err == nil {
 		t.Error("a helper that knows of the study agrees to it again")
 	}
 	w.stopHelper()
 	forget()
 	must(0, os.WriteFile(w.helper.Dir+".head", head, 0o600))
 	must(0, w.startHelper())
-	w.openAgain("trial")
+	must(w.opens("trial"))
 	second := must(w.parties["p0"].Study(ctx, "trial"))
 	if second.Hash != first.Hash || second.Helper.Equal(first.Helper) {
 		t.Fatal("it is not the same study under another acceptance")

@@ -331,14 +331,14 @@ func TestSharedRefusals(t *testing.T) {
 	must(0, w.startHelper())
 	must(0, w.operator.UploadPool(ctx, w.plan.Pool, w.pool))
 	must(w.operator.CreateStudy(ctx, must(w.plan.Canonical())))
-	if _, err := w.operator.Open(ctx, "trial"); !errors.Is(err, protocol.ErrDenied) || !strings.Contains(err.Error(), "minimum_parties: this helper asks for 3") {
+	if _, err := w.opens("trial"); !errors.Is(err, protocol.ErrDenied) || !strings.Contains(err.Error(), "minimum_parties: this helper asks for 3") {
 		t.Errorf("opened against the helper's policy: %v", err)
 	}
 	w.stopHelper()
 	w.helper.Policy.MinimumParties = 2
 	w.helper.Budget = map[privacy.Unit]privacy.Budget{privacy.Party: {Epsilon: 1, Delta: 1e-6}}
 	must(0, w.startHelper())
-	if _, err := w.operator.Open(ctx, "trial"); !errors.Is(err, protocol.ErrDenied) || !strings.Contains(err.Error(), "too little left at unit party") {
+	if _, err := w.opens("trial"); !errors.Is(err, protocol.ErrDenied) || !strings.Contains(err.Error(), "too little left at unit party") {
 		t.Errorf("opened against the helper's budget: %v", err)
 	}
 	w.stop()
@@ -349,7 +349,7 @@ func TestSharedRefusals(t *testing.T) {
 	if _, err := w.operator.CreateStudy(ctx, must(p.Canonical())); !errors.Is(err, study.ErrPlan) || !strings.Contains(err.Error(), "caucus helper keys") {
 		t.Errorf("created without a helper: %v", err)
 	}
-	if _, err := w.operator.Open(ctx, "trial"); err == nil || !strings.Contains(err.Error(), "no helper any more") {
+	if _, err := w.opens("trial"); err == nil || !strings.Contains(err.Error(), "no helper any more") {
 		t.Errorf("opened without a helper: %v", err)
 	}
 }
@@ -497,7 +497,7 @@ func TestHelperIsToldOfTheEnd(t *testing.T) {
 	third := w.plan
 	third.Name = "third"
 	must(w.operator.CreateStudy(ctx, must(third.Canonical())))
-	if _, err := w.operator.Open(ctx, "third"); !errors.Is(err, protocol.ErrDenied) || !strings.Contains(err.Error(), "max_plans") || !strings.Contains(err.Error(), "stays a draft") {
+	if _, err := w.opens("third"); !errors.Is(err, protocol.ErrDenied) || !strings.Contains(err.Error(), "max_plans") || !strings.Contains(err.Error(), "stays a draft") {
 		t.Errorf("a plan at a helper that keeps one, which is under way: %v", err)
 	}
 	w.contributed(first, uploads)
@@ -519,7 +519,7 @@ func TestHelperIsToldOfTheEnd(t *testing.T) {
 	}
 	w.clock.add(2 * lastWait)
 	w.wait("trial", study.Released)
-	if _, err := w.operator.Open(ctx, "third"); err != nil {
+	if _, err := w.opens("third"); err != nil {
 		t.Errorf("in the place of one that is over: %v", err)
 	}
 	w.stopHelper()

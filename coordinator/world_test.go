@@ -259,11 +259,22 @@ func (w *world) open(p study.Plan, pool []byte) protocol.Study {
 	if _, err := w.operator.CreateStudy(ctx, must(p.Canonical())); err != nil {
 		w.t.Fatal(err)
 	}
-	s, err := w.operator.Open(ctx, p.Name)
+	s, err := w.opens(p.Name)
 	if err != nil {
 		w.t.Fatal(err)
 	}
 	return s
+}
+
+// opens opens a study. A connection to the helper that breaks because the helper was restarted is
+// no answer: the study is opened again.
+func (w *world) opens(ref string) (protocol.Study, error) {
+	for end := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+		s, err := w.operator.Open(context.Background(), ref)
+		if err == nil || !strings.Contains(err.Error(), "the helper is not available") || time.Now().After(end) {
+			return s, err
+		}
+	}
 }
 
 // ballotFor votes "yes" on one row only, so that a cell above 1 in the sum
