@@ -349,7 +349,7 @@ func TestSharedRefusals(t *testing.T) {
 	if _, err := w.operator.CreateStudy(ctx, must(p.Canonical())); !errors.Is(err, study.ErrPlan) || !strings.Contains(err.Error(), "caucus helper keys") {
 		t.Errorf("created without a helper: %v", err)
 	}
-	if _, err := w.opens("trial"); err == nil || !strings.Contains(err.Error(), "no helper any more") {
+	if _, err := w.operator.Open(ctx, "trial"); err == nil || !strings.Contains(err.Error(), "no helper any more") {
 		t.Errorf("opened without a helper: %v", err)
 	}
 }
