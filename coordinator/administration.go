@@ -100,9 +100,12 @@ func (s *Server) CreateStudy(stream grpc.ClientStreamingServer[pb.CreateStudyReq
 	case h.Size > protocol.MaxPlan:
 		return fmt.Errorf("%w: the plan has %d bytes, at most %d are taken: use a smaller map or roster", protocol.ErrTooLarge, h.Size, protocol.MaxPlan)
 	}
+	if n := len(h.Forecast); n > protocol.MaxForecast {
+		return fmt.Errorf("%w: the forecast has %d bytes, at most %d are taken", protocol.ErrTooLarge, n, protocol.MaxForecast)
+	}
 	c := s.registry.byHash(study.Hash(h.Hash))
 	if c == nil {
-		if c, err = s.draft(stream, study.Hash(h.Hash), h.Size); err != nil {
+		if c, err = s.draft(stream, h); err != nil {
 			return err
 		}
 	}
@@ -113,15 +116,15 @@ func (s *Server) CreateStudy(stream grpc.ClientStreamingServer[pb.CreateStudyReq
 	return stream.SendAndClose(reply)
 }
 
-// draft receives a plan and stores it.
-func (s *Server) draft(stream grpc.ClientStreamingServer[pb.CreateStudyRequest, pb.Summary], want study.Hash, size uint64) (*runningStudy, error) {
+// draft receives the plan that a header announces and stores both.
+func (s *Server) draft(stream grpc.ClientStreamingServer[pb.CreateStudyRequest, pb.Summary], h *pb.PlanHeader) (*runningStudy, error) {
 	ctx := stream.Context()
 	release, err := s.upload(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer release()
-	canonical, err := members.Receive(ctx, stream.Recv, size, s.config.Limits, s.config.Clock)
+	canonical, err := members.Receive(ctx, stream.Recv, h.Size, s.config.Limits, s.config.Clock)
 	if err != nil {
 		return nil, err
 	}
@@ -129,7 +132,7 @@ func (s *Server) draft(stream grpc.ClientStreamingServer[pb.CreateStudyRequest, 
 	if err != nil {
 		return nil, err
 	}
-	if hash != want {
+	if want := study.Hash(h.Hash); hash != want {
 		return nil, fmt.Errorf("%w: the plan does not have hash %s", protocol.ErrDamaged, want)
 	}
 	if err := s.runnable(ctx, plan); err != nil {
@@ -155,7 +158,10 @@ func (s *Server) draft(stream grpc.ClientStreamingServer[pb.CreateStudyRequest, 
 		if err := s.knownRoster(tx, plan); err != nil {
 			return err
 		}
-		return tx.AddStudy(row)
+		if err := tx.AddStudy(row); err != nil || len(h.Forecast) == 0 {
+			return err
+		}
+		return tx.AddForecast(hash, study.Signed{Document: h.Forecast, Signature: s.signer.Sign(protocol.ForecastDocument, h.Forecast)})
 	})
 	if err != nil {
 		return nil, err

@@ -62,7 +62,7 @@ func TestHelperForgets(t *testing.T) {
 				// Something after the backup, so that the head file knows more.
 				other := w.plan
 				other.Name = "other"
-				must(w.operator.CreateStudy(ctx, must(other.Canonical())))
+				must(w.operator.CreateStudy(ctx, must(other.Canonical()), nil))
 				must(w.opens("other"))
 				w.stopHelper()
 			}
@@ -136,7 +136,7 @@ func TestHelperSnapshot(t *testing.T) {
 
 	w.plan.Name = "next"
 	w.task = must(newStudyChecker(w.plan, w.pool)).task
-	must(w.operator.CreateStudy(ctx, must(w.plan.Canonical())))
+	must(w.operator.CreateStudy(ctx, must(w.plan.Canonical()), nil))
 	for range 2 {
 		if _, err := w.opens("next"); !errors.Is(err, study.ErrNotOpen) || !strings.Contains(err.Error(), "put back") {
 			t.Fatalf("opened with a helper that was put back: %v", err)
@@ -184,7 +184,7 @@ func TestOpenedAgain(t *testing.T) {
 	ctx := context.Background()
 	w := newSharedWorld(t, 3, nil)
 	must(0, w.operator.UploadPool(ctx, w.plan.Pool, w.pool))
-	must(w.operator.CreateStudy(ctx, must(w.plan.Canonical())))
+	must(w.operator.CreateStudy(ctx, must(w.plan.Canonical()), nil))
 	w.stopHelper()
 	forget := w.backupHelper()
 	head := must(os.ReadFile(w.helper.Dir + ".head")) // which a helper that lies puts back too

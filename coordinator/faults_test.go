@@ -240,7 +240,7 @@ func TestBudget(t *testing.T) {
 	first := w.small(2) // ε = 8
 	again := first.Plan
 	again.Name = "again"
-	must(w.operator.CreateStudy(ctx, must(again.Canonical())))
+	must(w.operator.CreateStudy(ctx, must(again.Canonical()), nil))
 	must(w.operator.Open(ctx, "again"))
 	for _, ref := range []study.Hash{first.Hash, study.HashOf(must(again.Canonical()))} {
 		for i, p := range first.Plan.Roster {
@@ -253,7 +253,7 @@ func TestBudget(t *testing.T) {
 	}
 	w.wait("trial", study.Released)
 	again.Name = "third"
-	if _, err := w.operator.CreateStudy(ctx, must(again.Canonical())); !errors.Is(err, study.ErrPlan) || !strings.Contains(err.Error(), "too little left") {
+	if _, err := w.operator.CreateStudy(ctx, must(again.Canonical()), nil); !errors.Is(err, study.ErrPlan) || !strings.Contains(err.Error(), "too little left") {
 		t.Errorf("third study: %v", err)
 	}
 }

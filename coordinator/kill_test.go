@@ -155,7 +155,7 @@ func killed(t *testing.T, plan study.Plan, pool []byte, bodies [][]byte, batches
 		identities[p] = must(protocol.Enrol(context.Background(), must(protocol.ParseInvitation(text)), must(protocol.NewEnrolment()), protocol.DialOptions{}))
 	}
 	must(0, w.operator.UploadPool(context.Background(), plan.Pool, pool))
-	must(w.operator.CreateStudy(context.Background(), must(plan.Canonical())))
+	must(w.operator.CreateStudy(context.Background(), must(plan.Canonical()), nil))
 	operator := must(protocol.LoadIdentity(filepath.Join(w.config.Dir, folder.OperatorFile)))
 	w.stop()
 

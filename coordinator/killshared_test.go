@@ -169,7 +169,7 @@ func TestKillShared(t *testing.T) {
 	plan = withTerms(plan, w.pool)
 	task := must(newStudyChecker(plan, w.pool)).task
 	must(0, w.operator.UploadPool(context.Background(), plan.Pool, w.pool))
-	must(w.operator.CreateStudy(context.Background(), must(plan.Canonical())))
+	must(w.operator.CreateStudy(context.Background(), must(plan.Canonical()), nil))
 	operator := must(protocol.LoadIdentity(filepath.Join(w.config.Dir, folder.OperatorFile)))
 	w.stop()
 	sealing := must(protocol.LoadSealingKey(filepath.Join(w.helper.Dir, "sealing.key"))).Public()

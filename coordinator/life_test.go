@@ -31,8 +31,12 @@ func TestLife(t *testing.T) {
 	plan := planOf(roster, pool, w.clock.Now().Add(time.Hour))
 	must(0, w.operator.UploadPool(ctx, plan.Pool, pool))
 	must(0, w.operator.UploadPool(ctx, plan.Pool, pool)) // again: harmless
-	draft := must(w.operator.CreateStudy(ctx, must(plan.Canonical())))
-	if again := must(w.operator.CreateStudy(ctx, must(plan.Canonical()))); again.Hash != draft.Hash || draft.State != study.InDraft {
+	if _, err := w.operator.CreateStudy(ctx, must(plan.Canonical()), make([]byte, protocol.MaxForecast+1)); !errors.Is(err, protocol.ErrTooLarge) {
+		t.Errorf("a forecast of any size: %v", err)
+	}
+	forecast := []byte(`{"helps":"perhaps"}`)
+	draft := must(w.operator.CreateStudy(ctx, must(plan.Canonical()), forecast))
+	if again := must(w.operator.CreateStudy(ctx, must(plan.Canonical()), []byte("another"))); again.Hash != draft.Hash || draft.State != study.InDraft {
 		t.Errorf("created %v in %s, then %v", draft.Hash, draft.State, again.Hash)
 	}
 	p0 := w.parties["p0"]
@@ -43,6 +47,9 @@ func TestLife(t *testing.T) {
 		t.Errorf("contributed to a draft: %v", err)
 	}
 	opened := must(w.operator.Open(ctx, draft.Hash.String()[:10]))
+	if stated := must(p0.Study(ctx, draft.Hash.String())).Forecast; !bytes.Equal(stated.Document, forecast) || w.server.keys.Verify(protocol.ForecastDocument, stated.Document, stated.Signature) != nil {
+		t.Errorf("the operator's forecast reaches a party as %q", stated.Document)
+	}
 	if l := must(p0.Studies(ctx)); len(l.Studies) != 1 || l.Studies[0].Hash != draft.Hash || l.Studies[0].Mine || l.Studies[0].Roster != 4 {
 		t.Errorf("party's list: %+v", l.Studies)
 	}
@@ -232,18 +239,18 @@ func TestPlansRefused(t *testing.T) {
 	} {
 		p := planOf(roster, pool, w.clock.Now().Add(time.Hour))
 		c.change(&p)
-		if _, err := w.operator.CreateStudy(ctx, must(p.Canonical())); !errors.Is(err, c.want) || !strings.Contains(err.Error(), c.words) {
+		if _, err := w.operator.CreateStudy(ctx, must(p.Canonical()), nil); !errors.Is(err, c.want) || !strings.Contains(err.Error(), c.words) {
 			t.Errorf("%s: %v, want %v saying %q", what, err, c.want, c.words)
 		}
 	}
 	first := planOf(roster, pool, w.clock.Now().Add(time.Hour))
-	must(w.operator.CreateStudy(ctx, must(first.Canonical())))
+	must(w.operator.CreateStudy(ctx, must(first.Canonical()), nil))
 	first.Epsilon++
 	first = withTerms(first, pool)
-	if _, err := w.operator.CreateStudy(ctx, must(first.Canonical())); !errors.Is(err, protocol.ErrExists) {
+	if _, err := w.operator.CreateStudy(ctx, must(first.Canonical()), nil); !errors.Is(err, protocol.ErrExists) {
 		t.Errorf("a second plan of that name: %v", err)
 	}
-	if _, err := w.parties["p0"].CreateStudy(ctx, must(first.Canonical())); !errors.Is(err, protocol.ErrDenied) {
+	if _, err := w.parties["p0"].CreateStudy(ctx, must(first.Canonical()), nil); !errors.Is(err, protocol.ErrDenied) {
 		t.Errorf("a party creates a study: %v", err)
 	}
 }

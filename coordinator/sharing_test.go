@@ -291,7 +291,7 @@ func TestHelperDown(t *testing.T) {
 	w.stopHelper()
 	reach("1") // nobody asks it just now
 	must(0, w.operator.UploadPool(ctx, w.plan.Pool, w.pool))
-	must(w.operator.CreateStudy(ctx, must(w.plan.Canonical())))
+	must(w.operator.CreateStudy(ctx, must(w.plan.Canonical()), nil))
 	if _, err := w.operator.Open(ctx, "trial"); err == nil || !strings.Contains(err.Error(), "it stays a draft") || !strings.Contains(err.Error(), "the helper is not available") {
 		t.Errorf("opened without a helper: %v", err)
 	}
@@ -330,7 +330,7 @@ func TestSharedRefusals(t *testing.T) {
 	w.helper.Policy.MinimumParties = 3
 	must(0, w.startHelper())
 	must(0, w.operator.UploadPool(ctx, w.plan.Pool, w.pool))
-	must(w.operator.CreateStudy(ctx, must(w.plan.Canonical())))
+	must(w.operator.CreateStudy(ctx, must(w.plan.Canonical()), nil))
 	if _, err := w.opens("trial"); !errors.Is(err, protocol.ErrDenied) || !strings.Contains(err.Error(), "minimum_parties: this helper asks for 3") {
 		t.Errorf("opened against the helper's policy: %v", err)
 	}
@@ -346,7 +346,7 @@ func TestSharedRefusals(t *testing.T) {
 	w.start()
 	p := w.plan
 	p.Name = "without"
-	if _, err := w.operator.CreateStudy(ctx, must(p.Canonical())); !errors.Is(err, study.ErrPlan) || !strings.Contains(err.Error(), "caucus helper keys") {
+	if _, err := w.operator.CreateStudy(ctx, must(p.Canonical()), nil); !errors.Is(err, study.ErrPlan) || !strings.Contains(err.Error(), "caucus helper keys") {
 		t.Errorf("created without a helper: %v", err)
 	}
 	if _, err := w.operator.Open(ctx, "trial"); err == nil || !strings.Contains(err.Error(), "no helper any more") {
@@ -496,7 +496,7 @@ func TestHelperIsToldOfTheEnd(t *testing.T) {
 	w.checked(next, w.uploads(next))
 	third := w.plan
 	third.Name = "third"
-	must(w.operator.CreateStudy(ctx, must(third.Canonical())))
+	must(w.operator.CreateStudy(ctx, must(third.Canonical()), nil))
 	if _, err := w.opens("third"); !errors.Is(err, protocol.ErrDenied) || !strings.Contains(err.Error(), "max_plans") || !strings.Contains(err.Error(), "stays a draft") {
 		t.Errorf("a plan at a helper that keeps one, which is under way: %v", err)
 	}

@@ -71,6 +71,9 @@ func (s *Server) Show(r *pb.StudyRequest, stream grpc.ServerStreamingServer[pb.S
 	if first.Helper, err = c.acceptance(ctx); err != nil {
 		return err
 	}
+	if first.Forecast, err = s.forecast(ctx, c.hash); err != nil {
+		return err
+	}
 	part := first
 	for chunk := range protocol.Chunks(plan.Plan, 0) {
 		if chunk.Offset == 0 {
@@ -83,6 +86,21 @@ func (s *Server) Show(r *pb.StudyRequest, stream grpc.ServerStreamingServer[pb.S
 		part = &pb.StudyPart{}
 	}
 	return sendNames(stream, parties)
+}
+
+// forecast is what the operator said that a study is worth, nil for nothing.
+func (s *Server) forecast(ctx context.Context, h study.Hash) (f *pb.Signed, err error) {
+	err = s.store.View(ctx, func(tx records.Tx) error {
+		said, err := tx.Forecast(h)
+		if err == nil {
+			f = &pb.Signed{Document: said.Document, Signature: said.Signature}
+		}
+		if errors.Is(err, records.ErrNone) {
+			return nil
+		}
+		return err
+	})
+	return f, err
 }
 
 // whose fills in who contributed to a study and who did not: for operators, so that what a

@@ -170,7 +170,7 @@ func TestLargePlan(t *testing.T) {
 	if !bytes.Equal(s.PlanBytes, canonical) || len(s.Missing) != parties || s.Missing[parties-1] != string(roster[parties-1]) || len(s.ContributedBy) != 0 {
 		t.Errorf("the plan has %d bytes, %d are missing", len(s.PlanBytes), len(s.Missing))
 	}
-	if _, err := w.operator.CreateStudy(ctx, canonical); err != nil { // the header is enough
+	if _, err := w.operator.CreateStudy(ctx, canonical, nil); err != nil { // the header is enough
 		t.Errorf("again: %v", err)
 	}
 }

@@ -256,7 +256,7 @@ func (w *world) open(p study.Plan, pool []byte) protocol.Study {
 	if err := w.operator.UploadPool(ctx, p.Pool, pool); err != nil {
 		w.t.Fatal(err)
 	}
-	if _, err := w.operator.CreateStudy(ctx, must(p.Canonical())); err != nil {
+	if _, err := w.operator.CreateStudy(ctx, must(p.Canonical()), nil); err != nil {
 		w.t.Fatal(err)
 	}
 	s, err := w.opens(p.Name)

@@ -103,8 +103,9 @@ func (c *Client) Revoke(ctx context.Context, name string) error {
 	return nil
 }
 
-// CreateStudy stores a plan, in canonical bytes, as a draft, after its pool. It is idempotent.
-func (c *Client) CreateStudy(ctx context.Context, plan []byte) (Study, error) {
+// CreateStudy stores a plan, in canonical bytes, as a draft, after its pool, with the forecast
+// that the operator answers for (nil for none). It is idempotent: a draft keeps its forecast.
+func (c *Client) CreateStudy(ctx context.Context, plan, forecast []byte) (Study, error) {
 	p, hash, err := ParsePlan(plan)
 	if err != nil {
 		return Study{}, fmt.Errorf("create study: %w", err)
@@ -116,7 +117,7 @@ func (c *Client) CreateStudy(ctx context.Context, plan []byte) (Study, error) {
 		if err != nil {
 			return nil, err
 		}
-		err = stream.Send(&pb.CreateStudyRequest{Part: &pb.CreateStudyRequest_Header{Header: &pb.PlanHeader{Hash: hash[:], Size: uint64(len(plan))}}})
+		err = stream.Send(&pb.CreateStudyRequest{Part: &pb.CreateStudyRequest_Header{Header: &pb.PlanHeader{Hash: hash[:], Size: uint64(len(plan)), Forecast: forecast}}})
 		for chunk := range Chunks(plan, 0) {
 			if err != nil {
 				break // io.EOF: the answer is there already

@@ -185,7 +185,14 @@ type Study struct {
 	// coordinator passed it on: nothing in it is checked here, which takes the helper's key
 	// (aggregator.CheckAcceptance). Empty where none was passed on.
 	Helper Signed `json:"-"`
+	// Forecast is what the operator said, when the study was created, that it is worth
+	// (study/forecast reads the document). The coordinator signed it as it signed the plan.
+	// Empty where the operator said nothing.
+	Forecast Signed `json:"-"`
 }
+
+// MaxForecast bounds a forecast's document, of about 1,500 bytes.
+const MaxForecast = 16 << 10
 
 // MaxAcceptance bounds a helper's acceptance, of about 2,100 bytes.
 const MaxAcceptance = 16 << 10
@@ -304,6 +311,7 @@ func (c *Client) show(ctx context.Context, ref string) (Study, error) {
 			if n := len(s.Helper.Document) + len(s.Helper.Signature); n > MaxAcceptance {
 				return Study{}, fmt.Errorf("%w: a helper's acceptance of %d bytes", ErrTooLarge, n)
 			}
+			s.Forecast = Signed{Document: part.Forecast.GetDocument(), Signature: part.Forecast.GetSignature()}
 			s.Amendments = append(s.Amendments, SignedOf(part.Amendments)...)
 		}
 		if part.Plan != nil {
@@ -330,6 +338,11 @@ func (c *Client) show(ctx context.Context, ref string) (Study, error) {
 	}
 	if err := c.Keys().Verify(PlanDocument, s.PlanBytes, s.PlanSignature); err != nil {
 		return Study{}, err
+	}
+	if s.Forecast.Document != nil {
+		if err := c.Keys().Verify(ForecastDocument, s.Forecast.Document, s.Forecast.Signature); err != nil {
+			return Study{}, err
+		}
 	}
 	var hash study.Hash
 	if s.Plan, hash, err = ParsePlan(s.PlanBytes); err != nil {

@@ -17,9 +17,10 @@ type Document string
 
 // The kinds of signed document.
 const (
-	PlanDocument    Document = "caucus plan 1"
-	ReceiptDocument Document = "caucus receipt 1"
-	ReleaseDocument Document = "caucus release 1"
+	PlanDocument     Document = "caucus plan 1"
+	ForecastDocument Document = "caucus forecast 1"
+	ReceiptDocument  Document = "caucus receipt 1"
+	ReleaseDocument  Document = "caucus release 1"
 	// HeadDocument states the head of the coordinator's ledger.
 	HeadDocument Document = "caucus head 1"
 	// SuccessionDocument hands over from a signing key to the next.

@@ -153,7 +153,7 @@ func (n *network) open(name string, minimum int, parties ...study.PartyID) study
 func (n *network) start(made kinds.Proposed) {
 	n.t.Helper()
 	n.check(n.operator.UploadPool(n.ctx, made.Plan.Pool, made.PoolBytes))
-	_, err := n.operator.CreateStudy(n.ctx, made.Canonical)
+	_, err := n.operator.CreateStudy(n.ctx, made.Canonical, nil)
 	n.check(err)
 	_, err = n.operator.Open(n.ctx, made.Hash.String())
 	n.check(err)

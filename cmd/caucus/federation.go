@@ -210,7 +210,7 @@ func (f *federation) run(ctx context.Context, p kinds.Proposed, seen func(contri
 	if err := f.operator.UploadPool(ctx, p.Plan.Pool, p.PoolBytes); err != nil {
 		return fail(err)
 	}
-	if _, err := f.operator.CreateStudy(ctx, p.Canonical); err != nil {
+	if _, err := f.operator.CreateStudy(ctx, p.Canonical, nil); err != nil {
 		return fail(err)
 	}
 	ref := p.Hash.String()

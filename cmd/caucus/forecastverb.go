@@ -112,7 +112,7 @@ right.`,
 const (
 	mostParties      = 10_000
 	mostPartyRecords = 1_000_000
-	mostDraws        = 10_000
+	mostDraws        = forecast.MostDraws
 )
 
 func (p *forecastCommand) run(cmd *cobra.Command) error {

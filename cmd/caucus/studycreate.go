@@ -179,7 +179,13 @@ func (o *operator) create(ctx context.Context, s terms.Study, options forecast.O
 		if err := client.UploadPool(ctx, p.Pool, made.PoolBytes); err != nil {
 			return fmt.Errorf("upload pool: %w", err)
 		}
-		created, err := client.CreateStudy(ctx, made.Canonical)
+		var stated []byte
+		if drawn != nil {
+			if stated, err = (forecast.Stated{Plan: made.Hash, AUC: s.AUC, Forecast: drawn}).Document(); err != nil {
+				return err
+			}
+		}
+		created, err := client.CreateStudy(ctx, made.Canonical, stated)
 		if err != nil {
 			return fmt.Errorf("create study: %w", err)
 		}

@@ -286,6 +286,14 @@ func (t *sqlTx) AddStudy(s Study) error {
 		s.Hash[:], s.Name, s.Plan, s.Signature, s.Created.UnixMilli(), s.State, s.Reason)
 }
 
+func (t *sqlTx) AddForecast(h study.Hash, f study.Signed) error {
+	return t.exec("INSERT INTO forecasts (study, document, signature) VALUES ($1, $2, $3)", h[:], f.Document, f.Signature)
+}
+
+func (t *sqlTx) Forecast(h study.Hash) (f study.Signed, err error) {
+	return f, t.one([]any{&f.Document, &f.Signature}, "SELECT document, signature FROM forecasts WHERE study = $1", h[:])
+}
+
 func (t *sqlTx) SetState(h study.Hash, s study.State, reason string) error {
 	if err := t.exec("UPDATE studies SET state = $1, reason = $2 WHERE hash = $3", s, reason, h[:]); err != nil {
 		return err

@@ -165,6 +165,10 @@ type studyTx interface {
 	// Study gives one with its plan, ErrNone if there is none.
 	Study(study.Hash) (Study, error)
 	AddStudy(Study) error
+	// AddForecast keeps what the operator said that a study is worth; Forecast is ErrNone
+	// where nothing was said.
+	AddForecast(study.Hash, study.Signed) error
+	Forecast(study.Hash) (study.Signed, error)
 	// SetState also deletes ballots, sum and the key of carried answers where the state
 	// is a last one.
 	SetState(h study.Hash, s study.State, reason string) error

@@ -297,9 +297,11 @@ func storeStudies(t *testing.T, s Store) {
 	receipt := func(p study.PartyID) protocol.Receipt {
 		return protocol.Receipt{Plan: h, Party: p, Body: study.BodyDigest{byte(len(p))}, Document: []byte("document " + p), Signature: []byte("signature")}
 	}
+	stated := study.Signed{Document: []byte("forecast"), Signature: []byte("signature")}
 	update(t, s, func(tx Tx) error {
 		must(0, tx.AddStudy(row))
 		must(0, tx.AddStudy(other))
+		must(0, tx.AddForecast(h, stated))
 		for _, p := range []study.PartyID{"ccc", "a", "bb"} {
 			must(0, tx.AddContribution(receipt(p), []byte("body "+p)))
 		}
@@ -325,7 +327,10 @@ func storeStudies(t *testing.T, s Store) {
 		if got := must(tx.Received(h)); len(got) != 3 || got["bb"] != (study.BodyDigest{2}) {
 			t.Errorf("received %v", got)
 		}
-		for _, err := range []error{second(tx.Study(study.Hash{9})), second(tx.Receipt(h, "d")), second(tx.Release(h))} {
+		if got := must(tx.Forecast(h)); !reflect.DeepEqual(got, stated) {
+			t.Errorf("forecast %+v", got)
+		}
+		for _, err := range []error{second(tx.Forecast(g)), second(tx.Study(study.Hash{9})), second(tx.Receipt(h, "d")), second(tx.Release(h))} {
 			if !errors.Is(err, ErrNone) {
 				t.Errorf("what is not there: %v", err)
 			}

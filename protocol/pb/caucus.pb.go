@@ -594,7 +594,9 @@ type StudyPart struct {
 	Statuses []*PartyStatus `protobuf:"bytes,9,rep,name=statuses,proto3" json:"statuses,omitempty"`
 	// In the first part, of a study with noise by aggregators that is open: the helper's
 	// acceptance, as the helper signed it. The coordinator answers for nothing in it.
-	Helper        *Signed `protobuf:"bytes,10,opt,name=helper,proto3" json:"helper,omitempty"`
+	Helper *Signed `protobuf:"bytes,10,opt,name=helper,proto3" json:"helper,omitempty"`
+	// In the first part: the operator's forecast, which the coordinator signed unread.
+	Forecast      *Signed `protobuf:"bytes,11,opt,name=forecast,proto3" json:"forecast,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -695,6 +697,13 @@ func (x *StudyPart) GetStatuses() []*PartyStatus {
 func (x *StudyPart) GetHelper() *Signed {
 	if x != nil {
 		return x.Helper
+	}
+	return nil
+}
+
+func (x *StudyPart) GetForecast() *Signed {
+	if x != nil {
+		return x.Forecast
 	}
 	return nil
 }
@@ -2926,9 +2935,11 @@ func (*CreateStudyRequest_Header) isCreateStudyRequest_Part() {}
 func (*CreateStudyRequest_Chunk) isCreateStudyRequest_Part() {}
 
 type PlanHeader struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Hash          []byte                 `protobuf:"bytes,1,opt,name=hash,proto3" json:"hash,omitempty"` // SHA-256 of the canonical bytes
-	Size          uint64                 `protobuf:"varint,2,opt,name=size,proto3" json:"size,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Hash  []byte                 `protobuf:"bytes,1,opt,name=hash,proto3" json:"hash,omitempty"` // SHA-256 of the canonical bytes
+	Size  uint64                 `protobuf:"varint,2,opt,name=size,proto3" json:"size,omitempty"`
+	// What the operator says that the study is worth; none where nobody drew a forecast.
+	Forecast      []byte `protobuf:"bytes,3,opt,name=forecast,proto3" json:"forecast,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2975,6 +2986,13 @@ func (x *PlanHeader) GetSize() uint64 {
 		return x.Size
 	}
 	return 0
+}
+
+func (x *PlanHeader) GetForecast() []byte {
+	if x != nil {
+		return x.Forecast
+	}
+	return nil
 }
 
 type ClockRequest struct {
@@ -3721,7 +3739,7 @@ const file_caucus_proto_rawDesc = "" +
 	"amendments\x18\f \x01(\rR\n" +
 	"amendments\"$\n" +
 	"\fStudyRequest\x12\x14\n" +
-	"\x05study\x18\x01 \x01(\tR\x05study\"\x82\x03\n" +
+	"\x05study\x18\x01 \x01(\tR\x05study\"\xb1\x03\n" +
 	"\tStudyPart\x12,\n" +
 	"\asummary\x18\x01 \x01(\v2\x12.caucus.v1.SummaryR\asummary\x12\x1d\n" +
 	"\n" +
@@ -3736,7 +3754,8 @@ const file_caucus_proto_rawDesc = "" +
 	"amendments\x122\n" +
 	"\bstatuses\x18\t \x03(\v2\x16.caucus.v1.PartyStatusR\bstatuses\x12)\n" +
 	"\x06helper\x18\n" +
-	" \x01(\v2\x11.caucus.v1.SignedR\x06helper\"a\n" +
+	" \x01(\v2\x11.caucus.v1.SignedR\x06helper\x12-\n" +
+	"\bforecast\x18\v \x01(\v2\x11.caucus.v1.SignedR\bforecast\"a\n" +
 	"\vPartyStatus\x12\x14\n" +
 	"\x05party\x18\x01 \x01(\tR\x05party\x12\x12\n" +
 	"\x04what\x18\x02 \x01(\tR\x04what\x12(\n" +
@@ -3884,11 +3903,12 @@ const file_caucus_proto_rawDesc = "" +
 	"\x12CreateStudyRequest\x12/\n" +
 	"\x06header\x18\x01 \x01(\v2\x15.caucus.v1.PlanHeaderH\x00R\x06header\x12(\n" +
 	"\x05chunk\x18\x02 \x01(\v2\x10.caucus.v1.ChunkH\x00R\x05chunkB\x06\n" +
-	"\x04part\"4\n" +
+	"\x04part\"P\n" +
 	"\n" +
 	"PlanHeader\x12\x12\n" +
 	"\x04hash\x18\x01 \x01(\fR\x04hash\x12\x12\n" +
-	"\x04size\x18\x02 \x01(\x04R\x04size\"$\n" +
+	"\x04size\x18\x02 \x01(\x04R\x04size\x12\x1a\n" +
+	"\bforecast\x18\x03 \x01(\fR\bforecast\"$\n" +
 	"\fClockRequest\x12\x14\n" +
 	"\x05vouch\x18\x01 \x01(\bR\x05vouch\"C\n" +
 	"\n" +
@@ -4067,102 +4087,103 @@ var file_caucus_proto_depIdxs = []int32{
 	10, // 7: caucus.v1.StudyPart.amendments:type_name -> caucus.v1.Signed
 	9,  // 8: caucus.v1.StudyPart.statuses:type_name -> caucus.v1.PartyStatus
 	10, // 9: caucus.v1.StudyPart.helper:type_name -> caucus.v1.Signed
-	14, // 10: caucus.v1.ContributeRequest.header:type_name -> caucus.v1.ContributionHeader
-	12, // 11: caucus.v1.ContributeRequest.chunk:type_name -> caucus.v1.Chunk
-	61, // 12: caucus.v1.MakeTokenRequest.tags:type_name -> caucus.v1.MakeTokenRequest.TagsEntry
-	21, // 13: caucus.v1.MakeTokenReply.state:type_name -> caucus.v1.TokenState
-	62, // 14: caucus.v1.TokenState.tags:type_name -> caucus.v1.TokenState.TagsEntry
-	21, // 15: caucus.v1.ListTokensReply.tokens:type_name -> caucus.v1.TokenState
-	63, // 16: caucus.v1.LabelRequest.tags:type_name -> caucus.v1.LabelRequest.TagsEntry
-	30, // 17: caucus.v1.ListMembersReply.members:type_name -> caucus.v1.Member
-	64, // 18: caucus.v1.Member.tags:type_name -> caucus.v1.Member.TagsEntry
-	34, // 19: caucus.v1.UploadPoolRequest.header:type_name -> caucus.v1.PoolHeader
-	12, // 20: caucus.v1.UploadPoolRequest.chunk:type_name -> caucus.v1.Chunk
-	37, // 21: caucus.v1.HelperPart.header:type_name -> caucus.v1.HelperHeader
-	12, // 22: caucus.v1.HelperPart.plan:type_name -> caucus.v1.Chunk
-	12, // 23: caucus.v1.HelperPart.pool:type_name -> caucus.v1.Chunk
-	44, // 24: caucus.v1.HelperOffers.offers:type_name -> caucus.v1.HelperOffer
-	46, // 25: caucus.v1.HelperAnswers.answers:type_name -> caucus.v1.HelperAnswer
-	48, // 26: caucus.v1.CreateStudyRequest.header:type_name -> caucus.v1.PlanHeader
-	12, // 27: caucus.v1.CreateStudyRequest.chunk:type_name -> caucus.v1.Chunk
-	57, // 28: caucus.v1.NoticesReply.notices:type_name -> caucus.v1.Notice
-	10, // 29: caucus.v1.Notice.signed:type_name -> caucus.v1.Signed
-	59, // 30: caucus.v1.AcceptAnswerRequest.header:type_name -> caucus.v1.AnswerHeader
-	12, // 31: caucus.v1.AcceptAnswerRequest.chunk:type_name -> caucus.v1.Chunk
-	57, // 32: caucus.v1.AcceptAnswerReply.notice:type_name -> caucus.v1.Notice
-	0,  // 33: caucus.v1.Enrolment.Enrol:input_type -> caucus.v1.EnrolRequest
-	0,  // 34: caucus.v1.Enrolment.Renew:input_type -> caucus.v1.EnrolRequest
-	2,  // 35: caucus.v1.Studies.List:input_type -> caucus.v1.ListRequest
-	7,  // 36: caucus.v1.Studies.Show:input_type -> caucus.v1.StudyRequest
-	11, // 37: caucus.v1.Studies.DownloadPool:input_type -> caucus.v1.DownloadRequest
-	13, // 38: caucus.v1.Studies.Contribute:input_type -> caucus.v1.ContributeRequest
-	15, // 39: caucus.v1.Studies.Decline:input_type -> caucus.v1.DeclineRequest
-	11, // 40: caucus.v1.Studies.DownloadRelease:input_type -> caucus.v1.DownloadRequest
-	17, // 41: caucus.v1.Administration.Invite:input_type -> caucus.v1.InviteRequest
-	28, // 42: caucus.v1.Administration.ListMembers:input_type -> caucus.v1.ListMembersRequest
-	31, // 43: caucus.v1.Administration.Revoke:input_type -> caucus.v1.RevokeRequest
-	19, // 44: caucus.v1.Administration.MakeToken:input_type -> caucus.v1.MakeTokenRequest
-	22, // 45: caucus.v1.Administration.ListTokens:input_type -> caucus.v1.ListTokensRequest
-	24, // 46: caucus.v1.Administration.RevokeToken:input_type -> caucus.v1.RevokeTokenRequest
-	26, // 47: caucus.v1.Administration.Label:input_type -> caucus.v1.LabelRequest
-	33, // 48: caucus.v1.Administration.UploadPool:input_type -> caucus.v1.UploadPoolRequest
-	47, // 49: caucus.v1.Administration.CreateStudy:input_type -> caucus.v1.CreateStudyRequest
-	7,  // 50: caucus.v1.Administration.OpenStudy:input_type -> caucus.v1.StudyRequest
-	51, // 51: caucus.v1.Administration.CancelStudy:input_type -> caucus.v1.CancelRequest
-	7,  // 52: caucus.v1.Administration.CloseStudy:input_type -> caucus.v1.StudyRequest
-	52, // 53: caucus.v1.Administration.AmendStudy:input_type -> caucus.v1.AmendRequest
-	7,  // 54: caucus.v1.Administration.Waive:input_type -> caucus.v1.StudyRequest
-	49, // 55: caucus.v1.Administration.Clock:input_type -> caucus.v1.ClockRequest
-	53, // 56: caucus.v1.Administration.Certify:input_type -> caucus.v1.CertifyRequest
-	55, // 57: caucus.v1.Administration.Notices:input_type -> caucus.v1.NoticesRequest
-	58, // 58: caucus.v1.Administration.AcceptAnswer:input_type -> caucus.v1.AcceptAnswerRequest
-	36, // 59: caucus.v1.Helper.Bring:input_type -> caucus.v1.HelperPart
-	41, // 60: caucus.v1.Helper.Accept:input_type -> caucus.v1.HelperDocument
-	41, // 61: caucus.v1.Helper.Reveal:input_type -> caucus.v1.HelperDocument
-	43, // 62: caucus.v1.Helper.Prepare:input_type -> caucus.v1.HelperOffers
-	41, // 63: caucus.v1.Helper.Seal:input_type -> caucus.v1.HelperDocument
-	41, // 64: caucus.v1.Helper.Share:input_type -> caucus.v1.HelperDocument
-	41, // 65: caucus.v1.Helper.End:input_type -> caucus.v1.HelperDocument
-	41, // 66: caucus.v1.Helper.Recall:input_type -> caucus.v1.HelperDocument
-	1,  // 67: caucus.v1.Enrolment.Enrol:output_type -> caucus.v1.EnrolReply
-	1,  // 68: caucus.v1.Enrolment.Renew:output_type -> caucus.v1.EnrolReply
-	5,  // 69: caucus.v1.Studies.List:output_type -> caucus.v1.ListReply
-	8,  // 70: caucus.v1.Studies.Show:output_type -> caucus.v1.StudyPart
-	12, // 71: caucus.v1.Studies.DownloadPool:output_type -> caucus.v1.Chunk
-	10, // 72: caucus.v1.Studies.Contribute:output_type -> caucus.v1.Signed
-	16, // 73: caucus.v1.Studies.Decline:output_type -> caucus.v1.DeclineReply
-	12, // 74: caucus.v1.Studies.DownloadRelease:output_type -> caucus.v1.Chunk
-	18, // 75: caucus.v1.Administration.Invite:output_type -> caucus.v1.InviteReply
-	29, // 76: caucus.v1.Administration.ListMembers:output_type -> caucus.v1.ListMembersReply
-	32, // 77: caucus.v1.Administration.Revoke:output_type -> caucus.v1.RevokeReply
-	20, // 78: caucus.v1.Administration.MakeToken:output_type -> caucus.v1.MakeTokenReply
-	23, // 79: caucus.v1.Administration.ListTokens:output_type -> caucus.v1.ListTokensReply
-	25, // 80: caucus.v1.Administration.RevokeToken:output_type -> caucus.v1.RevokeTokenReply
-	27, // 81: caucus.v1.Administration.Label:output_type -> caucus.v1.LabelReply
-	35, // 82: caucus.v1.Administration.UploadPool:output_type -> caucus.v1.UploadPoolReply
-	6,  // 83: caucus.v1.Administration.CreateStudy:output_type -> caucus.v1.Summary
-	6,  // 84: caucus.v1.Administration.OpenStudy:output_type -> caucus.v1.Summary
-	6,  // 85: caucus.v1.Administration.CancelStudy:output_type -> caucus.v1.Summary
-	6,  // 86: caucus.v1.Administration.CloseStudy:output_type -> caucus.v1.Summary
-	6,  // 87: caucus.v1.Administration.AmendStudy:output_type -> caucus.v1.Summary
-	6,  // 88: caucus.v1.Administration.Waive:output_type -> caucus.v1.Summary
-	50, // 89: caucus.v1.Administration.Clock:output_type -> caucus.v1.ClockReply
-	54, // 90: caucus.v1.Administration.Certify:output_type -> caucus.v1.CertifyReply
-	56, // 91: caucus.v1.Administration.Notices:output_type -> caucus.v1.NoticesReply
-	60, // 92: caucus.v1.Administration.AcceptAnswer:output_type -> caucus.v1.AcceptAnswerReply
-	38, // 93: caucus.v1.Helper.Bring:output_type -> caucus.v1.HelperBrought
-	41, // 94: caucus.v1.Helper.Accept:output_type -> caucus.v1.HelperDocument
-	42, // 95: caucus.v1.Helper.Reveal:output_type -> caucus.v1.HelperHalf
-	45, // 96: caucus.v1.Helper.Prepare:output_type -> caucus.v1.HelperAnswers
-	41, // 97: caucus.v1.Helper.Seal:output_type -> caucus.v1.HelperDocument
-	41, // 98: caucus.v1.Helper.Share:output_type -> caucus.v1.HelperDocument
-	39, // 99: caucus.v1.Helper.End:output_type -> caucus.v1.HelperEnded
-	40, // 100: caucus.v1.Helper.Recall:output_type -> caucus.v1.HelperRecalled
-	67, // [67:101] is the sub-list for method output_type
-	33, // [33:67] is the sub-list for method input_type
-	33, // [33:33] is the sub-list for extension type_name
-	33, // [33:33] is the sub-list for extension extendee
-	0,  // [0:33] is the sub-list for field type_name
+	10, // 10: caucus.v1.StudyPart.forecast:type_name -> caucus.v1.Signed
+	14, // 11: caucus.v1.ContributeRequest.header:type_name -> caucus.v1.ContributionHeader
+	12, // 12: caucus.v1.ContributeRequest.chunk:type_name -> caucus.v1.Chunk
+	61, // 13: caucus.v1.MakeTokenRequest.tags:type_name -> caucus.v1.MakeTokenRequest.TagsEntry
+	21, // 14: caucus.v1.MakeTokenReply.state:type_name -> caucus.v1.TokenState
+	62, // 15: caucus.v1.TokenState.tags:type_name -> caucus.v1.TokenState.TagsEntry
+	21, // 16: caucus.v1.ListTokensReply.tokens:type_name -> caucus.v1.TokenState
+	63, // 17: caucus.v1.LabelRequest.tags:type_name -> caucus.v1.LabelRequest.TagsEntry
+	30, // 18: caucus.v1.ListMembersReply.members:type_name -> caucus.v1.Member
+	64, // 19: caucus.v1.Member.tags:type_name -> caucus.v1.Member.TagsEntry
+	34, // 20: caucus.v1.UploadPoolRequest.header:type_name -> caucus.v1.PoolHeader
+	12, // 21: caucus.v1.UploadPoolRequest.chunk:type_name -> caucus.v1.Chunk
+	37, // 22: caucus.v1.HelperPart.header:type_name -> caucus.v1.HelperHeader
+	12, // 23: caucus.v1.HelperPart.plan:type_name -> caucus.v1.Chunk
+	12, // 24: caucus.v1.HelperPart.pool:type_name -> caucus.v1.Chunk
+	44, // 25: caucus.v1.HelperOffers.offers:type_name -> caucus.v1.HelperOffer
+	46, // 26: caucus.v1.HelperAnswers.answers:type_name -> caucus.v1.HelperAnswer
+	48, // 27: caucus.v1.CreateStudyRequest.header:type_name -> caucus.v1.PlanHeader
+	12, // 28: caucus.v1.CreateStudyRequest.chunk:type_name -> caucus.v1.Chunk
+	57, // 29: caucus.v1.NoticesReply.notices:type_name -> caucus.v1.Notice
+	10, // 30: caucus.v1.Notice.signed:type_name -> caucus.v1.Signed
+	59, // 31: caucus.v1.AcceptAnswerRequest.header:type_name -> caucus.v1.AnswerHeader
+	12, // 32: caucus.v1.AcceptAnswerRequest.chunk:type_name -> caucus.v1.Chunk
+	57, // 33: caucus.v1.AcceptAnswerReply.notice:type_name -> caucus.v1.Notice
+	0,  // 34: caucus.v1.Enrolment.Enrol:input_type -> caucus.v1.EnrolRequest
+	0,  // 35: caucus.v1.Enrolment.Renew:input_type -> caucus.v1.EnrolRequest
+	2,  // 36: caucus.v1.Studies.List:input_type -> caucus.v1.ListRequest
+	7,  // 37: caucus.v1.Studies.Show:input_type -> caucus.v1.StudyRequest
+	11, // 38: caucus.v1.Studies.DownloadPool:input_type -> caucus.v1.DownloadRequest
+	13, // 39: caucus.v1.Studies.Contribute:input_type -> caucus.v1.ContributeRequest
+	15, // 40: caucus.v1.Studies.Decline:input_type -> caucus.v1.DeclineRequest
+	11, // 41: caucus.v1.Studies.DownloadRelease:input_type -> caucus.v1.DownloadRequest
+	17, // 42: caucus.v1.Administration.Invite:input_type -> caucus.v1.InviteRequest
+	28, // 43: caucus.v1.Administration.ListMembers:input_type -> caucus.v1.ListMembersRequest
+	31, // 44: caucus.v1.Administration.Revoke:input_type -> caucus.v1.RevokeRequest
+	19, // 45: caucus.v1.Administration.MakeToken:input_type -> caucus.v1.MakeTokenRequest
+	22, // 46: caucus.v1.Administration.ListTokens:input_type -> caucus.v1.ListTokensRequest
+	24, // 47: caucus.v1.Administration.RevokeToken:input_type -> caucus.v1.RevokeTokenRequest
+	26, // 48: caucus.v1.Administration.Label:input_type -> caucus.v1.LabelRequest
+	33, // 49: caucus.v1.Administration.UploadPool:input_type -> caucus.v1.UploadPoolRequest
+	47, // 50: caucus.v1.Administration.CreateStudy:input_type -> caucus.v1.CreateStudyRequest
+	7,  // 51: caucus.v1.Administration.OpenStudy:input_type -> caucus.v1.StudyRequest
+	51, // 52: caucus.v1.Administration.CancelStudy:input_type -> caucus.v1.CancelRequest
+	7,  // 53: caucus.v1.Administration.CloseStudy:input_type -> caucus.v1.StudyRequest
+	52, // 54: caucus.v1.Administration.AmendStudy:input_type -> caucus.v1.AmendRequest
+	7,  // 55: caucus.v1.Administration.Waive:input_type -> caucus.v1.StudyRequest
+	49, // 56: caucus.v1.Administration.Clock:input_type -> caucus.v1.ClockRequest
+	53, // 57: caucus.v1.Administration.Certify:input_type -> caucus.v1.CertifyRequest
+	55, // 58: caucus.v1.Administration.Notices:input_type -> caucus.v1.NoticesRequest
+	58, // 59: caucus.v1.Administration.AcceptAnswer:input_type -> caucus.v1.AcceptAnswerRequest
+	36, // 60: caucus.v1.Helper.Bring:input_type -> caucus.v1.HelperPart
+	41, // 61: caucus.v1.Helper.Accept:input_type -> caucus.v1.HelperDocument
+	41, // 62: caucus.v1.Helper.Reveal:input_type -> caucus.v1.HelperDocument
+	43, // 63: caucus.v1.Helper.Prepare:input_type -> caucus.v1.HelperOffers
+	41, // 64: caucus.v1.Helper.Seal:input_type -> caucus.v1.HelperDocument
+	41, // 65: caucus.v1.Helper.Share:input_type -> caucus.v1.HelperDocument
+	41, // 66: caucus.v1.Helper.End:input_type -> caucus.v1.HelperDocument
+	41, // 67: caucus.v1.Helper.Recall:input_type -> caucus.v1.HelperDocument
+	1,  // 68: caucus.v1.Enrolment.Enrol:output_type -> caucus.v1.EnrolReply
+	1,  // 69: caucus.v1.Enrolment.Renew:output_type -> caucus.v1.EnrolReply
+	5,  // 70: caucus.v1.Studies.List:output_type -> caucus.v1.ListReply
+	8,  // 71: caucus.v1.Studies.Show:output_type -> caucus.v1.StudyPart
+	12, // 72: caucus.v1.Studies.DownloadPool:output_type -> caucus.v1.Chunk
+	10, // 73: caucus.v1.Studies.Contribute:output_type -> caucus.v1.Signed
+	16, // 74: caucus.v1.Studies.Decline:output_type -> caucus.v1.DeclineReply
+	12, // 75: caucus.v1.Studies.DownloadRelease:output_type -> caucus.v1.Chunk
+	18, // 76: caucus.v1.Administration.Invite:output_type -> caucus.v1.InviteReply
+	29, // 77: caucus.v1.Administration.ListMembers:output_type -> caucus.v1.ListMembersReply
+	32, // 78: caucus.v1.Administration.Revoke:output_type -> caucus.v1.RevokeReply
+	20, // 79: caucus.v1.Administration.MakeToken:output_type -> caucus.v1.MakeTokenReply
+	23, // 80: caucus.v1.Administration.ListTokens:output_type -> caucus.v1.ListTokensReply
+	25, // 81: caucus.v1.Administration.RevokeToken:output_type -> caucus.v1.RevokeTokenReply
+	27, // 82: caucus.v1.Administration.Label:output_type -> caucus.v1.LabelReply
+	35, // 83: caucus.v1.Administration.UploadPool:output_type -> caucus.v1.UploadPoolReply
+	6,  // 84: caucus.v1.Administration.CreateStudy:output_type -> caucus.v1.Summary
+	6,  // 85: caucus.v1.Administration.OpenStudy:output_type -> caucus.v1.Summary
+	6,  // 86: caucus.v1.Administration.CancelStudy:output_type -> caucus.v1.Summary
+	6,  // 87: caucus.v1.Administration.CloseStudy:output_type -> caucus.v1.Summary
+	6,  // 88: caucus.v1.Administration.AmendStudy:output_type -> caucus.v1.Summary
+	6,  // 89: caucus.v1.Administration.Waive:output_type -> caucus.v1.Summary
+	50, // 90: caucus.v1.Administration.Clock:output_type -> caucus.v1.ClockReply
+	54, // 91: caucus.v1.Administration.Certify:output_type -> caucus.v1.CertifyReply
+	56, // 92: caucus.v1.Administration.Notices:output_type -> caucus.v1.NoticesReply
+	60, // 93: caucus.v1.Administration.AcceptAnswer:output_type -> caucus.v1.AcceptAnswerReply
+	38, // 94: caucus.v1.Helper.Bring:output_type -> caucus.v1.HelperBrought
+	41, // 95: caucus.v1.Helper.Accept:output_type -> caucus.v1.HelperDocument
+	42, // 96: caucus.v1.Helper.Reveal:output_type -> caucus.v1.HelperHalf
+	45, // 97: caucus.v1.Helper.Prepare:output_type -> caucus.v1.HelperAnswers
+	41, // 98: caucus.v1.Helper.Seal:output_type -> caucus.v1.HelperDocument
+	41, // 99: caucus.v1.Helper.Share:output_type -> caucus.v1.HelperDocument
+	39, // 100: caucus.v1.Helper.End:output_type -> caucus.v1.HelperEnded
+	40, // 101: caucus.v1.Helper.Recall:output_type -> caucus.v1.HelperRecalled
+	68, // [68:102] is the sub-list for method output_type
+	34, // [34:68] is the sub-list for method input_type
+	34, // [34:34] is the sub-list for extension type_name
+	34, // [34:34] is the sub-list for extension extendee
+	0,  // [0:34] is the sub-list for field type_name
 }
 
 func init() { file_caucus_proto_init() }

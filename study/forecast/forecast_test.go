@@ -122,3 +122,47 @@ func TestDrawRefuses(t *testing.T) {
 		}
 	}
 }
+
+// TestStated: what an operator states is drawn again to the digit from plan and pool; figures that
+// nobody drew do not agree; documents of another plan, of another form, or beyond bounds are
+// refused.
+func TestStated(t *testing.T) {
+	made := proposed(t, 300, func(p *study.Proposal) { p.Unit, p.Mechanism, p.Records = privacy.Party, "means", 24 })
+	f := drawn(t, made, .85, 4)
+	document := must(forecast.Stated{Plan: made.Hash, AUC: .85, Forecast: f}.Document())
+	stated := must(forecast.ParseStated(document, made.Hash))
+	again := must(stated.Again(t.Context(), made.Plan, made.Pool, nil))
+	if !reflect.DeepEqual(again, f) || !stated.Forecast.Agrees(again) {
+		t.Errorf("%+v, drawn again %+v", f, again)
+	}
+	praised := *f
+	praised.Released.Accuracy.Mean += 6 * f.Released.Accuracy.Error
+	if praised.Agrees(again) {
+		t.Error("a praised release agrees")
+	}
+	older := stated
+	older.Version--
+	if _, err := older.Again(t.Context(), made.Plan, made.Pool, nil); err == nil || !strings.Contains(err.Error(), "version") {
+		t.Errorf("drawn in another way: %v", err)
+	}
+	for name, bad := range map[string]string{
+		"another plan":  strings.Replace(string(document), made.Hash.String(), study.Hash{1}.String(), 1),
+		"unknown key":   strings.Replace(string(document), `"version"`, `"worth":1,"version"`, 1),
+		"two documents": string(document) + "{}",
+		"no forecast":   `{"plan":"` + made.Hash.String() + `","version":1}`,
+		"endless draws": strings.Replace(string(document), `"draws":4`, `"draws":1000000000`, 1),
+		"no parties":    strings.Replace(string(document), `"parties":300`, `"parties":0`, 1),
+		"not JSON":      "yes",
+	} {
+		if _, err := forecast.ParseStated([]byte(bad), made.Hash); err == nil {
+			t.Errorf("%s is read", name)
+		}
+	}
+}
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}

@@ -1,0 +1,79 @@
+package forecast
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+
+	"caucus/auxdata"
+	"caucus/study"
+)
+
+// Stated is a forecast as the operator states it beside a plan, for those who may join: by the
+// plan, its pool and what stands here anybody can draw it again.
+type Stated struct {
+	Plan study.Hash `json:"plan"`
+	// Version counts changes of the way to draw, seeds included.
+	Version int `json:"version"`
+	// AUC is the one that the operator gave, 0 for none.
+	AUC      float64   `json:"given_auc,omitempty"`
+	Forecast *Forecast `json:"forecast"`
+}
+
+// version is that of this package.
+const version = 1
+
+// MostDraws bounds a forecast that is to be stated.
+const MostDraws = 10_000
+
+// Document is what is signed.
+func (s Stated) Document() ([]byte, error) {
+	s.Version = version
+	return json.Marshal(s)
+}
+
+// ParseStated reads a document that an operator states about a plan, with the bounds that
+// whoever draws it again needs. Its numbers stay the operator's word.
+func ParseStated(document []byte, plan study.Hash) (Stated, error) {
+	var s Stated
+	d := json.NewDecoder(bytes.NewReader(document))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&s); err != nil {
+		return Stated{}, fmt.Errorf("read forecast: %w", err)
+	}
+	_, err := d.Token()
+	f := s.Forecast
+	switch {
+	case !errors.Is(err, io.EOF):
+		return Stated{}, errors.New("read forecast: something follows it")
+	case s.Plan != plan:
+		return Stated{}, fmt.Errorf("read forecast: it is one of plan %s", s.Plan)
+	case f == nil || f.Parties < 1 || f.Parties > 1<<20 || f.Records < f.Parties || f.Records > math.MaxInt32 || f.Draws < 1 || f.Draws > MostDraws ||
+		len(f.Looked) == 0 || len(f.Gain) != len(f.Looked) || len(f.Shares) < 2:
+		return Stated{}, errors.New("read forecast: numbers are missing or out of bounds")
+	}
+	return s, nil
+}
+
+// Again draws the forecast anew, from what is public and stated.
+func (s Stated) Again(ctx context.Context, p study.Plan, pool *auxdata.Pool, progress func(done, all int)) (*Forecast, error) {
+	if s.Version != version {
+		return nil, fmt.Errorf("this program draws forecasts of version %d, the operator's is of version %d", version, s.Version)
+	}
+	f := s.Forecast
+	return Draw(ctx, p, pool, Public{study.Size{Parties: f.Parties, Records: f.Records}, s.AUC}, Options{Draws: f.Draws, Progress: progress})
+}
+
+// Agrees says whether another forecast of the same plan could be this one's: every mean within
+// four standard errors of both.
+func (f *Forecast) Agrees(with *Forecast) bool {
+	near := func(a, b Drawn) bool {
+		return math.Abs(a.Mean-b.Mean) <= 4*math.Hypot(a.Error, b.Error)+1e-6
+	}
+	lines := func(a, b Line) bool { return near(a.Accuracy, b.Accuracy) && near(a.AUC, b.AUC) }
+	return math.Abs(f.Majority-with.Majority) < 1e-6 && lines(f.Released, with.Released) && lines(f.Alone, with.Alone) && lines(f.Pooled, with.Pooled)
+}
