@@ -119,7 +119,7 @@ func writeForecastPage(w io.Writer, doc forecastDocument) error {
 	}
 	if t, err = t.Funcs(template.FuncMap{
 		"three": func(v float64) string { return fmt.Sprintf("%.3f", v) },
-		"span":  drawnWords,
+		"span":  forecast.Drawn.Words,
 		"brief": func(v float64) string { return fmt.Sprintf("%.2g", v) },
 		"axis":  func(s string) string { return forecastAxes[s] },
 	}).Parse(forecastPage); err != nil {
@@ -136,5 +136,5 @@ func writeForecastPage(w io.Writer, doc forecastDocument) error {
 		Title, Answer, Words, Assumed, Largest, Separation string
 		Figures                                            []forecastFigure
 		Legend                                             template.HTML
-	}{doc, "What a study would be worth", doc.Forecast.Verdict(), doc.sizeWords() + ", " + doc.featureWords(), doc.assumed(), doc.largest(), separationWords(doc.Forecast), figures, legend})
+	}{doc, "What a study would be worth", doc.Forecast.Verdict(), doc.sizeWords() + ", " + doc.featureWords(), doc.assumed(), doc.largest(), doc.Forecast.Separation(), figures, legend})
 }

@@ -12,6 +12,7 @@ import (
 
 	"caucus/protocol"
 	"caucus/study"
+	"caucus/study/forecast"
 )
 
 func newStudy(c *console) *cobra.Command {
@@ -56,11 +57,21 @@ type studyDocument struct {
 	// Statuses are what is known of those that are missing.
 	Statuses []protocol.PartyStatus `json:"statuses"`
 	Amended  []string               `json:"amended"`
+	// Forecast is what the operator stated when the study was created.
+	Forecast *forecast.Stated `json:"forecast,omitempty"`
 }
 
 func (o *operator) printStudy(s protocol.Study) error {
 	doc := studyDocument{Summary: s.Summary, Plan: s.Plan, PoolBytes: s.PoolBytes, ContributedBy: names0(s.ContributedBy), Missing: names0(s.Missing), Declined: names0(s.Declined), Awaited: names0(s.Awaited),
 		Statuses: append([]protocol.PartyStatus{}, s.Statuses...), Ends: s.Chain.Ending().Words(s.Roster), Amended: names0(s.Chain.Changes(0))}
+	var worth []string
+	if s.Forecast.Document != nil {
+		if stated, err := forecast.ParseStated(s.Forecast.Document, s.Hash); err != nil {
+			worth = []string{err.Error()}
+		} else {
+			doc.Forecast, worth = &stated, stated.Lines()
+		}
+	}
 	return o.print(doc, func(w io.Writer) error {
 		p := s.Plan
 		lines := [][2]string{
@@ -71,6 +82,9 @@ func (o *operator) printStudy(s protocol.Study) error {
 			{"parties", fmt.Sprintf("%d of %d have contributed", s.Contributed, s.Roster)},
 			{"ends", doc.Ends},
 			{"amended", strings.Join(doc.Amended, "\n             ")},
+		}
+		if len(worth) > 0 {
+			lines = append(lines, [2]string{"forecast", strings.Join(worth, "\n             ")})
 		}
 		if len(s.ContributedBy)+len(s.Missing) > 0 { // an operator asks
 			lines = append(lines, [][2]string{{"contributed", strings.Join(s.ContributedBy, ", ")}, {"missing", strings.Join(s.Missing, ", ")}, {"declined", strings.Join(s.Declined, ", ")}}...)

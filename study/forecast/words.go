@@ -50,3 +50,55 @@ func (f *Forecast) Warning(p study.Plan) string {
 	return fmt.Sprintf("at unit %s, ε = %g and %d parties of %d records this plan is not expected to help: accuracy %.2f, where one party alone has %.2f, all records pooled %.2f and the largest class %.2f (AUC %.2f, alone %.2f): %s; caucus forecast --sweep says what more ε, parties or records would change",
 		p.Unit, p.Epsilon, f.Parties, f.Records/f.Parties, f.Released.Accuracy.Mean, f.Alone.Accuracy.Mean, f.Pooled.Accuracy.Mean, f.Majority, f.Released.AUC.Mean, f.Alone.AUC.Mean, f.whyNot())
 }
+
+// Lines are the forecast as a table for people, with its basis and meaning.
+func (f *Forecast) Lines() []string {
+	rests := f.Separation()
+	if len(f.Looked) > 1 {
+		rests += " (auc says how far yours do)"
+	}
+	if f.Assumed {
+		rests += ", class shares assumed (class_shares says them)"
+	}
+	all := []string{
+		fmt.Sprintf("%d draws, for %s", f.Draws, rests),
+		fmt.Sprintf("%-20s %-22s %s", "", "accuracy", "AUC"),
+	}
+	exactly := func(v float64) Drawn { return Drawn{Mean: v, Low: v, High: v} }
+	for _, l := range []struct {
+		name string
+		Line
+	}{
+		{"released", f.Released}, {"pooled", f.Pooled}, {"one party alone", f.Alone},
+		{"largest class", Line{Accuracy: exactly(f.Majority), AUC: exactly(.5)}},
+	} {
+		all = append(all, fmt.Sprintf("%-20s %-22s %s", l.name, l.Accuracy.Words(), l.AUC.Words()))
+	}
+	return append(all, f.Verdict())
+}
+
+// Separation describes how well the features separate the classes.
+func (f *Forecast) Separation() string {
+	if len(f.Looked) == 1 {
+		return fmt.Sprintf("features that separate the classes to an AUC of %.2f", f.Looked[0])
+	}
+	return fmt.Sprintf("features that separate the classes to an AUC of %.2f to %.2f", f.Looked[0], f.Looked[len(f.Looked)-1])
+}
+
+// Words give the mean of all draws and the range of nine in ten.
+func (d Drawn) Words() string {
+	if d.High-d.Low < .0005 {
+		return fmt.Sprintf("%.3f", d.Mean)
+	}
+	return fmt.Sprintf("%.3f (%.3f to %.3f)", d.Mean, d.Low, d.High)
+}
+
+// Lines are the forecast as the operator states it: as one, with what it was drawn from.
+func (s Stated) Lines() []string {
+	f := s.Forecast
+	from := fmt.Sprintf("the operator's word: %d parties share %d records", f.Parties, f.Records)
+	if f.Assumed {
+		from += "; class shares are assumed"
+	}
+	return append([]string{from}, f.Lines()...)
+}
