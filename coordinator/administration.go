@@ -16,6 +16,7 @@ import (
 	"caucus/protocol"
 	"caucus/protocol/pb"
 	"caucus/study"
+	"caucus/study/life"
 )
 
 // ListMembers lists parties and operators.
@@ -254,7 +255,7 @@ func (s *Server) OpenStudy(ctx context.Context, r *pb.StudyRequest) (*pb.Summary
 	if err != nil {
 		return nil, err
 	}
-	err = c.view(ctx, func(m *study.Study) error {
+	err = c.view(ctx, func(m *life.Study) error {
 		if m.State == study.InDraft && !s.config.Clock.Now().Before(m.Plan.Deadline) {
 			return fmt.Errorf("%w: deadline: it is over: make a new plan", study.ErrPlan)
 		}
@@ -266,7 +267,7 @@ func (s *Server) OpenStudy(ctx context.Context, r *pb.StudyRequest) (*pb.Summary
 	if err := c.agree(ctx); err != nil {
 		return nil, err
 	}
-	if _, err := c.step(ctx, study.Opened{}, nil); err != nil {
+	if _, err := c.step(ctx, life.Opened{}, nil); err != nil {
 		return nil, err
 	}
 	s.config.Log.Info("study opened", "study", c.hash, "by", members.CallerOf(ctx).Name)
@@ -292,7 +293,7 @@ func (s *Server) CancelStudy(ctx context.Context, r *pb.CancelRequest) (*pb.Summ
 	if r.Reason != "" {
 		reason += ": " + r.Reason
 	}
-	err = c.view(ctx, func(m *study.Study) error {
+	err = c.view(ctx, func(m *life.Study) error {
 		if protocol.Final(m.State) {
 			return fmt.Errorf("cancel study: %w: it is %s already", study.ErrNotOpen, m.State)
 		}
@@ -318,7 +319,7 @@ func (s *Server) Waive(ctx context.Context, r *pb.StudyRequest) (*pb.Summary, er
 	}
 	var missing []study.PartyID
 	witness := s.scheduler.releaser.witness
-	err = c.view(ctx, func(m *study.Study) error {
+	err = c.view(ctx, func(m *life.Study) error {
 		if m.State != study.Sealed && m.State != study.Folded {
 			return fmt.Errorf("%w: there is nobody to waive: the study is %s. Only once it is sealed may its release wait for contributors that have not called since the coordinator started (waits for, in study show)", protocol.ErrInvalid, m.State)
 		}

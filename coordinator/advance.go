@@ -12,6 +12,7 @@ import (
 	"caucus/privacy"
 	"caucus/protocol"
 	"caucus/study"
+	"caucus/study/life"
 )
 
 // foldBatch is how many contributions are added in one transaction. It bounds
@@ -42,9 +43,9 @@ func (c *runningStudy) advance(ctx context.Context, r releaser) error {
 	c.advancing.Lock()
 	defer c.advancing.Unlock()
 	for {
-		var effects []study.Effect
-		var machine *study.Study
-		err := c.view(ctx, func(s *study.Study) error {
+		var effects []life.Effect
+		var machine *life.Study
+		err := c.view(ctx, func(s *life.Study) error {
 			effects, machine = s.Resume(), s
 			return nil
 		})
@@ -55,9 +56,9 @@ func (c *runningStudy) advance(ctx context.Context, r releaser) error {
 		// is sealed or folded, so machine may be read without mu.
 		for _, e := range effects {
 			switch e.(type) {
-			case study.FoldSum:
+			case life.FoldSum:
 				if err = c.repairLost(ctx, r.repairer); err == nil {
-					err = c.view(ctx, func(s *study.Study) error { machine = s; return nil })
+					err = c.view(ctx, func(s *life.Study) error { machine = s; return nil })
 				}
 				if err == nil && machine.State == study.Sealed {
 					err = c.fold(ctx, machine)
@@ -65,12 +66,12 @@ func (c *runningStudy) advance(ctx context.Context, r releaser) error {
 				if damaged(err) {
 					c.inspected = false
 				}
-			case study.MakeRelease:
+			case life.MakeRelease:
 				err = c.release(ctx, machine, r)
 			default:
 				err = fmt.Errorf("resume study %s: unknown effect %T", c.hash, e)
 			}
-			_, folded := e.(study.MakeRelease)
+			_, folded := e.(life.MakeRelease)
 			if errors.Is(err, records.ErrDamagedSum) || errors.Is(err, errMissingBody) || folded && damaged(err) {
 				return c.loseFolded(ctx, r.repairer, err)
 			}
@@ -83,7 +84,7 @@ func (c *runningStudy) advance(ctx context.Context, r releaser) error {
 
 // fold adds all contributions to the sum, or holds them against their digests where
 // the task keeps them, and says how many there are.
-func (c *runningStudy) fold(ctx context.Context, s *study.Study) error {
+func (c *runningStudy) fold(ctx context.Context, s *life.Study) error {
 	fail := func(err error) error { return fmt.Errorf("fold study %s: %w", c.hash, err) }
 	checker, err := c.studyChecker(ctx)
 	if err != nil {
@@ -104,7 +105,7 @@ func (c *runningStudy) fold(ctx context.Context, s *study.Study) error {
 	if err != nil {
 		return fail(err)
 	}
-	_, err = c.step(ctx, study.FoldDone{Contributions: total}, nil)
+	_, err = c.step(ctx, life.FoldDone{Contributions: total}, nil)
 	return err
 }
 
@@ -160,7 +161,7 @@ func (c *runningStudy) add(ctx context.Context, task study.Task) (total int, err
 }
 
 // summed is what was folded of a study.
-func (c *runningStudy) summed(ctx context.Context, s *study.Study, task study.Task) (study.Summed, error) {
+func (c *runningStudy) summed(ctx context.Context, s *life.Study, task study.Task) (study.Summed, error) {
 	if _, keeps := task.(study.Keeper); keeps {
 		return study.Summed{Bodies: c.bodies(ctx, s)}, nil
 	}
@@ -184,7 +185,7 @@ func (c *runningStudy) summed(ctx context.Context, s *study.Study, task study.Ta
 // release settles the sum through the ledger and stores the signed release and
 // the last state in one transaction. Killed after the ledger's commit, it asks
 // the ledger again and gets the same answer.
-func (c *runningStudy) release(ctx context.Context, s *study.Study, r releaser) error {
+func (c *runningStudy) release(ctx context.Context, s *life.Study, r releaser) error {
 	fail := func(err error) error { return fmt.Errorf("release study %s: %w", c.hash, err) }
 	contributed, _ := s.Contributors()
 	if err := r.witness.hold(c.hash, contributed); err != nil {
@@ -213,14 +214,14 @@ func (c *runningStudy) release(ctx context.Context, s *study.Study, r releaser) 
 	if err := r.witness.stopped(); err != nil { // shown while it was made: the ledger has its answer, and nobody else yet
 		return fail(err)
 	}
-	_, err = c.step(ctx, study.ReleaseDone{}, func(tx records.Tx, _ study.Effect) error {
+	_, err = c.step(ctx, life.ReleaseDone{}, func(tx records.Tx, _ life.Effect) error {
 		return tx.AddRelease(c.hash, out)
 	})
 	return err
 }
 
 // conclude makes the release document, out of the ledger.
-func (c *runningStudy) conclude(ctx context.Context, s *study.Study, by *studyChecker, r releaser) (study.Release, error) {
+func (c *runningStudy) conclude(ctx context.Context, s *life.Study, by *studyChecker, r releaser) (study.Release, error) {
 	if by.shared {
 		return c.concludeShares(ctx, s, by.task, r.ledger)
 	}
@@ -229,7 +230,7 @@ func (c *runningStudy) conclude(ctx context.Context, s *study.Study, by *studyCh
 		return study.Release{}, err
 	}
 	c.point("before ledger")
-	release, err := study.Conclude(ctx, s, by.task, summed, r.ledger)
+	release, err := life.Conclude(ctx, s, by.task, summed, r.ledger)
 	if err == nil {
 		c.point("after ledger")
 	}

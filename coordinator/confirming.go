@@ -9,6 +9,7 @@ import (
 	aggregators "caucus/aggregator"
 	"caucus/protocol"
 	"caucus/study"
+	"caucus/study/life"
 )
 
 // A study of two servers that one of them can release no more fails at once, not when it seals:
@@ -89,7 +90,7 @@ func (c *runningStudy) bring(ctx context.Context) error {
 // the helper could not be asked for.
 func (c *runningStudy) confirmOpen(ctx context.Context) (ended string, err error) {
 	open := func() (is bool, err error) {
-		err = c.view(ctx, func(m *study.Study) error {
+		err = c.view(ctx, func(m *life.Study) error {
 			is = m.State == study.Open && m.Plan.Noise.Shared()
 			return nil
 		})

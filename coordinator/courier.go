@@ -14,6 +14,7 @@ import (
 	"caucus/protocol"
 	"caucus/protocol/pb"
 	"caucus/study"
+	"caucus/study/life"
 )
 
 // mostNotices bounds those of one call.
@@ -48,7 +49,7 @@ func (s *Server) Notices(ctx context.Context, r *pb.NoticesRequest) (*pb.Notices
 // Its private half goes with the study's bodies.
 func (s *Server) sealKey(ctx context.Context, c *runningStudy) ([]byte, error) {
 	var state study.State
-	if err := c.view(ctx, func(m *study.Study) error { state = m.State; return nil }); err != nil {
+	if err := c.view(ctx, func(m *life.Study) error { state = m.State; return nil }); err != nil {
 		return nil, err
 	}
 	if state == study.InDraft || protocol.Final(state) {
@@ -94,7 +95,7 @@ func (s *Server) notice(ctx context.Context, c *runningStudy, party study.PartyI
 	if sealKey != nil {
 		n.SealKey = protocol.SealKeyDigest(sealKey)
 	}
-	err = c.view(ctx, func(m *study.Study) error {
+	err = c.view(ctx, func(m *life.Study) error {
 		switch {
 		case !c.roster[party]:
 			return fmt.Errorf("make notice: %w: %s", study.ErrNotEnrolled, party)
@@ -221,7 +222,7 @@ func (s *Server) accept(ctx context.Context, c *runningStudy, caller protocol.Ca
 	if o.Body == nil {
 		return s.decline(ctx, c, caller)
 	}
-	err := c.view(ctx, func(*study.Study) error {
+	err := c.view(ctx, func(*life.Study) error {
 		if !c.roster[study.PartyID(caller.Name)] {
 			return fmt.Errorf("%w: %s", study.ErrNotEnrolled, caller.Name)
 		}
@@ -274,7 +275,7 @@ func (s *Server) unseal(ctx context.Context, c *runningStudy, a protocol.Answer)
 
 // tooLate says that a study is over, nil of one that takes answers.
 func (s *Server) tooLate(ctx context.Context, c *runningStudy, party study.PartyID) error {
-	return c.view(ctx, func(m *study.Study) error {
+	return c.view(ctx, func(m *life.Study) error {
 		if !protocol.Final(m.State) {
 			return nil
 		}

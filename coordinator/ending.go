@@ -12,6 +12,7 @@ import (
 	"caucus/protocol"
 	"caucus/protocol/pb"
 	"caucus/study"
+	"caucus/study/life"
 )
 
 // How a study ends before its deadline, or after it: sealed by the rule in force or
@@ -23,7 +24,7 @@ func (s *Server) CloseStudy(ctx context.Context, r *pb.StudyRequest) (*pb.Summar
 	if err != nil {
 		return nil, err
 	}
-	if _, err := c.step(ctx, study.Closed{}, nil); err != nil {
+	if _, err := c.step(ctx, life.Closed{}, nil); err != nil {
 		return nil, err
 	}
 	s.config.Log.Info("study closed by an operator", "study", c.hash, "by", members.CallerOf(ctx).Name)
@@ -84,7 +85,7 @@ func (c *runningStudy) amend(ctx context.Context, r releaser, change func(study.
 	}
 	defer c.advancing.Unlock()
 	var failed bool
-	if err := c.view(ctx, func(m *study.Study) error { failed = m.State == study.Failed; return nil }); err != nil {
+	if err := c.view(ctx, func(m *life.Study) error { failed = m.State == study.Failed; return nil }); err != nil {
 		return a, err
 	}
 	charged := false
@@ -126,8 +127,8 @@ func (c *runningStudy) amend(ctx context.Context, r releaser, change func(study.
 		return a, err
 	}
 	signed := study.Signed{Document: document, Signature: r.signer.Sign(protocol.AmendmentDocument, document)}
-	_, err = c.stepLocked(ctx, study.Amended{Document: document, Charged: charged}, func(tx records.Tx, e study.Effect) error {
-		stored, ok := e.(study.StoreAmendment)
+	_, err = c.stepLocked(ctx, life.Amended{Document: document, Charged: charged}, func(tx records.Tx, e life.Effect) error {
+		stored, ok := e.(life.StoreAmendment)
 		if !ok {
 			if failed { // after the state, which deletes them
 				return tx.LoseSum(c.hash, now)

@@ -14,6 +14,7 @@ import (
 	"caucus/protocol"
 	"caucus/protocol/pb"
 	"caucus/study"
+	"caucus/study/life"
 )
 
 // finished is what stays in memory of a study that is over, whose plan may be
@@ -42,7 +43,7 @@ func (c *runningStudy) settle() {
 }
 
 // finish makes what stays. It shares no memory with the machine.
-func (c *runningStudy) finish(m *study.Study) *finished {
+func (c *runningStudy) finish(m *life.Study) *finished {
 	f := &finished{summary: proto.Clone(summary(c, m, protocol.Caller{})).(*pb.Summary), readers: slices.Clone(m.Plan.Readers)}
 	f.mine = proto.Clone(f.summary).(*pb.Summary)
 	f.mine.Mine = true
@@ -126,7 +127,7 @@ func (c *runningStudy) summaryFor(ctx context.Context, caller protocol.Caller) (
 }
 
 // summary is what a caller is told of a study; it is called within runningStudy.view.
-func summary(c *runningStudy, m *study.Study, caller protocol.Caller) *pb.Summary {
+func summary(c *runningStudy, m *life.Study, caller protocol.Caller) *pb.Summary {
 	_, mine := m.Received[study.PartyID(caller.Name)]
 	_, lost := c.lost[study.PartyID(caller.Name)]
 	reason := m.Reason
@@ -147,7 +148,7 @@ func summary(c *runningStudy, m *study.Study, caller protocol.Caller) *pb.Summar
 
 // visible: operators see all studies; parties and readers those that have been
 // opened and name them.
-func visible(c *runningStudy, s *study.Study, caller protocol.Caller) bool {
+func visible(c *runningStudy, s *life.Study, caller protocol.Caller) bool {
 	if caller.Role == protocol.RoleOperator {
 		return true
 	}

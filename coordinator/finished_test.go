@@ -13,6 +13,7 @@ import (
 	"caucus/internal/testlevel"
 	"caucus/protocol"
 	"caucus/study"
+	"caucus/study/life"
 )
 
 // TestFinishedStudiesLeaveMemory: of a study that is over nothing stays in memory
@@ -28,14 +29,14 @@ func TestFinishedStudiesLeaveMemory(t *testing.T) {
 	for _, p := range names(2) {
 		w.enrol(string(p))
 	}
-	large := func(i int) study.Study {
+	large := func(i int) life.Study {
 		p := planOf(names(2), pool, w.clock.Now().Add(time.Hour))
 		p.Name = fmt.Sprint("large", i)
 		p.Schema.Label.Aliases = map[string]string{}
 		for k := range planBytes / 20 {
 			p.Schema.Label.Aliases[fmt.Sprintf("alias-%d-%06d", i, k)] = p.Schema.Label.Classes[0]
 		}
-		return study.Study{Plan: p, Hash: w.open(p, pool).Hash}
+		return life.Study{Plan: p, Hash: w.open(p, pool).Hash}
 	}
 	finish := func(i int) {
 		s := large(i)
@@ -131,7 +132,7 @@ func TestFinishedStudiesShareRosters(t *testing.T) {
 		for _, name := range p.Roster[:parties-3] {
 			received[name] = study.BodyDigest{}
 		}
-		m := study.Restore(p, study.Hash{}, study.Snapshot{State: study.Released, Received: received})
+		m := life.Restore(p, study.Hash{}, life.Snapshot{State: study.Released, Received: received})
 		all = append(all, new(runningStudy).finish(m))
 	}
 	finish()

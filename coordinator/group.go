@@ -9,6 +9,7 @@ import (
 	"caucus/coordinator/records"
 	"caucus/protocol"
 	"caucus/study"
+	"caucus/study/life"
 )
 
 // Contributions that arrive while another is being written to the disk are
@@ -121,7 +122,7 @@ func (c *runningStudy) storeLocked(ctx context.Context, group []*pending) (rest 
 			if p.err = c.certificates.Within(tx, p.caller); p.err != nil {
 				continue
 			}
-			effects, err := machine.Step(study.Contributed{Party: p.receipt.Party, Plan: p.receipt.Plan, Body: p.receipt.Body})
+			effects, err := machine.Step(life.Contributed{Party: p.receipt.Party, Plan: p.receipt.Plan, Body: p.receipt.Body})
 			if err != nil {
 				p.err = err
 				continue
@@ -168,12 +169,12 @@ func (c *runningStudy) storeLocked(ctx context.Context, group []*pending) (rest 
 }
 
 // keep stores what a step wants stored.
-func (c *runningStudy) keep(tx records.Tx, effects []study.Effect, p *pending) (wrote bool, err error) {
+func (c *runningStudy) keep(tx records.Tx, effects []life.Effect, p *pending) (wrote bool, err error) {
 	for _, effect := range effects {
 		switch e := effect.(type) {
-		case study.StoreContribution:
+		case life.StoreContribution:
 			wrote, err = true, tx.AddContribution(p.receipt, p.body)
-		case study.StoreState:
+		case life.StoreState:
 			err = tx.SetState(c.hash, e.State, e.Reason)
 		}
 		if err != nil {

@@ -27,6 +27,7 @@ import (
 	"caucus/study"
 	"caucus/study/kinds"
 	"caucus/study/labels"
+	"caucus/study/life"
 	"caucus/study/ratio"
 )
 
@@ -362,8 +363,8 @@ func peakReset() float64 {
 }
 
 // machineOf is a study's machine, as advance sees it.
-func machineOf(c *runningStudy) (machine *study.Study) {
-	must(0, c.view(context.Background(), func(s *study.Study) error { machine = s; return nil }))
+func machineOf(c *runningStudy) (machine *life.Study) {
+	must(0, c.view(context.Background(), func(s *life.Study) error { machine = s; return nil }))
 	return machine
 }
 

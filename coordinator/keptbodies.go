@@ -7,13 +7,14 @@ import (
 
 	"caucus/coordinator/records"
 	"caucus/study"
+	"caucus/study/life"
 )
 
 // bodies are those stored of a study whose task keeps them (study.Keeper). A walk has
 // one of them in memory at a time, and writes nothing: they stay as they were stored
 // until the study is over. Nobody else moves them while the study is folded or
 // released; a body that is not there is errMissingBody.
-func (c *runningStudy) bodies(ctx context.Context, s *study.Study) study.Bodies {
+func (c *runningStudy) bodies(ctx context.Context, s *life.Study) study.Bodies {
 	return func(yield func([]byte, error) bool) {
 		for _, party := range s.ByBody() {
 			var body []byte

@@ -14,6 +14,7 @@ import (
 	"caucus/privacy"
 	"caucus/protocol"
 	"caucus/study"
+	"caucus/study/life"
 )
 
 // repairer is what it takes to mend a sealed study whose stored contributions were
@@ -136,8 +137,8 @@ func (c *runningStudy) reseal(ctx context.Context, m repairer, over []study.Part
 	if len(over) == 0 {
 		return nil
 	}
-	_, err := c.stepLocked(ctx, study.Resealed{Without: over}, func(tx records.Tx, e study.Effect) error {
-		if stored, ok := e.(study.StoreState); !ok || stored.State != study.Sealed {
+	_, err := c.stepLocked(ctx, life.Resealed{Without: over}, func(tx records.Tx, e life.Effect) error {
+		if stored, ok := e.(life.StoreState); !ok || stored.State != study.Sealed {
 			return nil // it fails, and keeps the receipts
 		}
 		return tx.Drop(c.hash, over)
@@ -167,7 +168,7 @@ func (c *runningStudy) loseFolded(ctx context.Context, m repairer, why error) er
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	_, err = c.stepLocked(ctx, study.SumLost{}, func(tx records.Tx, _ study.Effect) error { return tx.LoseSum(c.hash, now) })
+	_, err = c.stepLocked(ctx, life.SumLost{}, func(tx records.Tx, _ life.Effect) error { return tx.LoseSum(c.hash, now) })
 	c.inspected, c.machine = false, nil // it is read again, with what is lost
 	return err
 }
@@ -175,8 +176,8 @@ func (c *runningStudy) loseFolded(ctx context.Context, m repairer, why error) er
 // restoreLocked takes the bytes of a contribution that was lost, and answers with
 // the receipt that it had.
 func (c *runningStudy) restoreLocked(ctx context.Context, caller protocol.Caller, r protocol.Receipt, body []byte) (protocol.Receipt, error) {
-	_, err := c.stepLocked(ctx, study.Returned{Party: r.Party}, func(tx records.Tx, e study.Effect) error {
-		if _, ok := e.(study.RestoreContribution); !ok {
+	_, err := c.stepLocked(ctx, life.Returned{Party: r.Party}, func(tx records.Tx, e life.Effect) error {
+		if _, ok := e.(life.RestoreContribution); !ok {
 			return nil
 		}
 		if err := c.certificates.Within(tx, caller); err != nil {

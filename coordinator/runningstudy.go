@@ -16,6 +16,7 @@ import (
 	"caucus/protocol"
 	"caucus/study"
 	"caucus/study/kinds"
+	"caucus/study/life"
 )
 
 // runningStudy takes one study through its life, from draft to release or failure:
@@ -32,8 +33,8 @@ type runningStudy struct {
 	sharing      *sharing     // with the helper; never nil
 	batch        int          // how many contributions are added in one transaction
 
-	mu      sync.Mutex   // guards what follows, up to over: held over a step and its commit
-	machine *study.Study // nil: to be read from the store
+	mu      sync.Mutex  // guards what follows, up to over: held over a step and its commit
+	machine *life.Study // nil: to be read from the store
 	row     records.Study
 	roster  map[study.PartyID]bool
 	// poolBytes is the pool's size, 0 where nobody has asked, or where a study that was put
@@ -110,7 +111,7 @@ func (c *runningStudy) load(ctx context.Context) error {
 	if hash != c.hash {
 		return fmt.Errorf("read study %s: %w: its plan has hash %s", c.hash, protocol.ErrDamaged, hash)
 	}
-	snapshot := study.Snapshot{State: row.State, Reason: row.Reason, Received: received, Lost: make(map[study.PartyID]bool, len(lost))}
+	snapshot := life.Snapshot{State: row.State, Reason: row.Reason, Received: received, Lost: make(map[study.PartyID]bool, len(lost))}
 	for p := range lost {
 		snapshot.Lost[p] = true
 	}
@@ -125,12 +126,12 @@ func (c *runningStudy) load(ctx context.Context) error {
 	for _, p := range plan.Roster {
 		c.roster[p] = true
 	}
-	c.machine = study.Restore(plan, hash, snapshot)
+	c.machine = life.Restore(plan, hash, snapshot)
 	return nil
 }
 
 // view gives fn the machine to read.
-func (c *runningStudy) view(ctx context.Context, fn func(*study.Study) error) error {
+func (c *runningStudy) view(ctx context.Context, fn func(*life.Study) error) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	defer c.settle()
@@ -142,14 +143,14 @@ func (c *runningStudy) view(ctx context.Context, fn func(*study.Study) error) er
 
 // step applies an event and commits its store effects in one transaction,
 // with also, before it returns. It reports whether a receipt may be sent.
-func (c *runningStudy) step(ctx context.Context, e study.Event, also func(records.Tx, study.Effect) error) (receipt bool, err error) {
+func (c *runningStudy) step(ctx context.Context, e life.Event, also func(records.Tx, life.Effect) error) (receipt bool, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	defer c.settle()
 	return c.stepLocked(ctx, e, also)
 }
 
-func (c *runningStudy) stepLocked(ctx context.Context, e study.Event, also func(records.Tx, study.Effect) error) (receipt bool, err error) {
+func (c *runningStudy) stepLocked(ctx context.Context, e life.Event, also func(records.Tx, life.Effect) error) (receipt bool, err error) {
 	// A caller that goes away must not tear a commit.
 	ctx = context.WithoutCancel(ctx)
 	if err := c.load(ctx); err != nil {
@@ -159,12 +160,12 @@ func (c *runningStudy) stepLocked(ctx context.Context, e study.Event, also func(
 	if err != nil {
 		return false, err
 	}
-	var keep []study.Effect
+	var keep []life.Effect
 	for _, effect := range effects {
 		switch effect.(type) {
-		case study.StoreContribution, study.StoreState, study.RestoreContribution, study.DropContributions, study.StoreAmendment:
+		case life.StoreContribution, life.StoreState, life.RestoreContribution, life.DropContributions, life.StoreAmendment:
 			keep = append(keep, effect)
-		case study.SendReceipt:
+		case life.SendReceipt:
 			receipt = true
 		}
 		// FoldSum and MakeRelease follow from the stored state: see advance.
@@ -179,9 +180,9 @@ func (c *runningStudy) stepLocked(ctx context.Context, e study.Event, also func(
 		for _, effect := range keep {
 			var err error
 			switch s := effect.(type) {
-			case study.StoreState:
+			case life.StoreState:
 				err = tx.SetState(c.hash, s.State, s.Reason)
-			case study.DropContributions:
+			case life.DropContributions:
 				err = tx.Drop(c.hash, s.Parties)
 			}
 			if err != nil {
@@ -238,7 +239,7 @@ func (a *studyChecker) check(body []byte) error {
 // studyChecker makes the study's checker, or gives the one made before.
 func (c *runningStudy) studyChecker(ctx context.Context) (*studyChecker, error) {
 	var plan study.Plan
-	if err := c.view(ctx, func(s *study.Study) error { plan = s.Plan; return nil }); err != nil {
+	if err := c.view(ctx, func(s *life.Study) error { plan = s.Plan; return nil }); err != nil {
 		return nil, err
 	}
 	c.keptMu.Lock()
@@ -340,7 +341,7 @@ func (c *runningStudy) known(ctx context.Context, party study.PartyID, digest st
 		return protocol.Receipt{}, false, nil // the body decides
 	}
 	// Here a step stores nothing: it refuses or it resends.
-	if _, err := c.stepLocked(ctx, study.Contributed{Party: party, Plan: c.hash, Body: digest}, nil); err != nil {
+	if _, err := c.stepLocked(ctx, life.Contributed{Party: party, Plan: c.hash, Body: digest}, nil); err != nil {
 		return protocol.Receipt{}, false, err
 	}
 	r, err := c.receiptLocked(ctx, party)
@@ -377,7 +378,7 @@ func (c *runningStudy) deadlineLocked(ctx context.Context, now time.Time) (passe
 	if _, doubt := c.watch.look(); doubt != nil {
 		return false, nil
 	}
-	_, err = c.stepLocked(ctx, study.DeadlinePassed{}, nil)
+	_, err = c.stepLocked(ctx, life.DeadlinePassed{}, nil)
 	return err == nil, err
 }
 
@@ -409,14 +410,14 @@ func (c *runningStudy) cancelUnless(ctx context.Context, reason string, objects 
 	if err := c.forgetShares(ctx, reason); err != nil {
 		return err
 	}
-	_, err := c.step(ctx, study.Cancelled{Reason: reason}, nil)
+	_, err := c.step(ctx, life.Cancelled{Reason: reason}, nil)
 	return err
 }
 
 // drawn says whether the ledger holds a release of the study.
 func (c *runningStudy) drawn(ctx context.Context, ledger *privacy.Ledger) (bool, error) {
 	var state study.State
-	if err := c.view(ctx, func(s *study.Study) error { state = s.State; return nil }); err != nil || state != study.Folded {
+	if err := c.view(ctx, func(s *life.Study) error { state = s.State; return nil }); err != nil || state != study.Folded {
 		return false, err
 	}
 	return c.charged(ctx, func(id string) (bool, error) {
@@ -462,7 +463,7 @@ func (c *runningStudy) sealByRule(ctx context.Context, elapsed time.Duration) (s
 	if !c.machine.Enough() || elapsed-c.quietSince < c.machine.Ending().Seal.Quiet() {
 		return false, nil
 	}
-	_, err = c.stepLocked(ctx, study.ShareReached{}, nil)
+	_, err = c.stepLocked(ctx, life.ShareReached{}, nil)
 	return err == nil, err
 }
 

@@ -12,6 +12,7 @@ import (
 	"caucus/internal/clock"
 	"caucus/protocol"
 	"caucus/study"
+	"caucus/study/life"
 )
 
 // scheduler moves studies on: deadlines, folding, releases.
@@ -95,7 +96,7 @@ func (s *scheduler) due(ctx context.Context, c *runningStudy) bool {
 		return false
 	}
 	work := false
-	err = c.view(ctx, func(m *study.Study) error {
+	err = c.view(ctx, func(m *life.Study) error {
 		if passed {
 			s.log.Info("deadline passed", "study", c.hash, "state", m.State, "contributions", len(m.Received), "reason", m.Reason)
 		}
@@ -130,7 +131,7 @@ func (s *scheduler) move(ctx context.Context, c *runningStudy) {
 		watch.Since(s.counts.Folds, begun, s.clock.Elapsed())
 		c.troubled(nil)
 		c.wait = 0
-		_ = c.view(ctx, func(m *study.Study) error {
+		_ = c.view(ctx, func(m *life.Study) error {
 			s.log.Info("study moved", "study", c.hash, "state", m.State, "parties", len(m.Received))
 			if m.State == study.Released {
 				s.counts.Releases.Inc()

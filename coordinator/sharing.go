@@ -15,6 +15,7 @@ import (
 	"caucus/protocol"
 	"caucus/protocol/pb"
 	"caucus/study"
+	"caucus/study/life"
 )
 
 // Studies with noise: aggregators, as this coordinator runs them: one of the two servers is in
@@ -33,7 +34,7 @@ func (s *sharing) helped() bool { return s.server != nil }
 
 // isShared says whether a study is one of two servers, with its plan as it was signed.
 func (c *runningStudy) isShared(ctx context.Context) (canonical []byte, plan study.Plan, is bool, err error) {
-	err = c.view(ctx, func(m *study.Study) error {
+	err = c.view(ctx, func(m *life.Study) error {
 		canonical, plan, is = c.row.Plan, m.Plan, m.Plan.Noise.Shared()
 		return nil
 	})
@@ -91,7 +92,7 @@ func (c *runningStudy) troubled(err error) {
 // acceptance is the helper's of a study that parties may contribute to; nil of others.
 func (c *runningStudy) acceptance(ctx context.Context) (*pb.Signed, error) {
 	is, over := false, c.over.Load()
-	err := c.view(ctx, func(m *study.Study) error { is = m.Plan.Noise.Shared(); return nil })
+	err := c.view(ctx, func(m *life.Study) error { is = m.Plan.Noise.Shared(); return nil })
 	if err != nil || !is || over || !c.sharing.helped() {
 		return nil, err
 	}
@@ -143,7 +144,7 @@ func sharesReason(err error) string {
 // foldShares gives all contributions to this coordinator's half, each once, has them checked
 // with the helper, and seals the study without those that both refuse. What it does is done
 // over after a kill, with the same end.
-func (c *runningStudy) foldShares(ctx context.Context, s *study.Study) error {
+func (c *runningStudy) foldShares(ctx context.Context, s *life.Study) error {
 	if _, _, _, err := c.isShared(ctx); err != nil {
 		return err
 	}
@@ -167,14 +168,14 @@ func (c *runningStudy) foldShares(ctx context.Context, s *study.Study) error {
 				return err
 			}
 		}
-		if _, err := c.step(ctx, study.Refuted{Parties: m.Refused}, nil); err != nil || s.State != study.Sealed {
+		if _, err := c.step(ctx, life.Refuted{Parties: m.Refused}, nil); err != nil || s.State != study.Sealed {
 			return err
 		}
 	}
 	if received := slices.Sorted(maps.Keys(s.Received)); len(m.Waiting) > 0 || !slices.Equal(received, m.Accepted) {
 		return fmt.Errorf("%w: %d contributions were received, both servers hold %d", aggregators.ErrConflict, len(received), len(m.Accepted))
 	}
-	_, err = c.step(ctx, study.FoldDone{Contributions: len(m.Accepted)}, nil)
+	_, err = c.step(ctx, life.FoldDone{Contributions: len(m.Accepted)}, nil)
 	return err
 }
 
@@ -233,7 +234,7 @@ func (c *runningStudy) hand(ctx context.Context) error {
 
 // concludeShares has both servers release, of the set that both signed, and makes the release
 // document.
-func (c *runningStudy) concludeShares(ctx context.Context, s *study.Study, t study.Task, ledger *privacy.Ledger) (study.Release, error) {
+func (c *runningStudy) concludeShares(ctx context.Context, s *life.Study, t study.Task, ledger *privacy.Ledger) (study.Release, error) {
 	fail := func(err error) (study.Release, error) {
 		if err = passing(err); err != nil && permanent(err) {
 			if over, failed := c.confirm(ctx); failed == nil && over != "" {
@@ -256,7 +257,7 @@ func (c *runningStudy) concludeShares(ctx context.Context, s *study.Study, t stu
 	if err != nil {
 		return fail(err)
 	}
-	return study.ConcludeShares(ctx, s, t, o.Of, o.Published[:], o.Document(c.sharing.keys), ledger)
+	return life.ConcludeShares(ctx, s, t, o.Of, o.Published[:], o.Document(c.sharing.keys), ledger)
 }
 
 // forgetShares ends a study that fails at this coordinator's half, if its contributions are

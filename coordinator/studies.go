@@ -15,6 +15,7 @@ import (
 	"caucus/protocol"
 	"caucus/protocol/pb"
 	"caucus/study"
+	"caucus/study/life"
 )
 
 // List gives the studies that the caller may see, newest first, after it looked at
@@ -54,7 +55,7 @@ func (s *Server) Show(r *pb.StudyRequest, stream grpc.ServerStreamingServer[pb.S
 	}
 	first, parties := &pb.StudyPart{}, &pb.StudyPart{}
 	var plan records.Study
-	err = c.view(ctx, func(m *study.Study) (err error) {
+	err = c.view(ctx, func(m *life.Study) (err error) {
 		if first.PoolBytes, err = c.poolSize(ctx); err != nil {
 			return err
 		}
@@ -105,7 +106,7 @@ func (s *Server) forecast(ctx context.Context, h study.Hash) (f *pb.Signed, err 
 
 // whose fills in who contributed to a study and who did not: for operators, so that what a
 // party is shown does not grow with them. It is called within runningStudy.view.
-func (s *Server) whose(ctx context.Context, c *runningStudy, m *study.Study, parties *pb.StudyPart) error {
+func (s *Server) whose(ctx context.Context, c *runningStudy, m *life.Study, parties *pb.StudyPart) error {
 	have, missing := m.Contributors()
 	for _, p := range have {
 		parties.Contributed = append(parties.Contributed, string(p))
@@ -162,7 +163,7 @@ func sendNames(stream grpc.ServerStreamingServer[pb.StudyPart], all *pb.StudyPar
 
 // summarize is what a call that changed a study answers with.
 func (s *Server) summarize(ctx context.Context, c *runningStudy) (reply *pb.Summary, err error) {
-	err = c.view(ctx, func(m *study.Study) error { reply = summary(c, m, members.CallerOf(ctx)); return nil })
+	err = c.view(ctx, func(m *life.Study) error { reply = summary(c, m, members.CallerOf(ctx)); return nil })
 	return reply, err
 }
 
@@ -174,7 +175,7 @@ func (s *Server) DownloadPool(r *pb.DownloadRequest, stream grpc.ServerStreaming
 		return err
 	}
 	var plan study.Plan
-	if err := c.view(ctx, func(m *study.Study) error { plan = m.Plan; return nil }); err != nil {
+	if err := c.view(ctx, func(m *life.Study) error { plan = m.Plan; return nil }); err != nil {
 		return err
 	}
 	var size uint64
@@ -259,7 +260,7 @@ func (s *Server) Decline(ctx context.Context, r *pb.DeclineRequest) (*pb.Decline
 
 // decline keeps that a party takes no part in an open study.
 func (s *Server) decline(ctx context.Context, c *runningStudy, caller protocol.Caller) error {
-	err := c.view(ctx, func(m *study.Study) error {
+	err := c.view(ctx, func(m *life.Study) error {
 		switch {
 		case !c.roster[study.PartyID(caller.Name)]:
 			return fmt.Errorf("decline study: %w: %s", study.ErrNotEnrolled, caller.Name)
@@ -370,7 +371,7 @@ func (s *Server) DownloadRelease(r *pb.DownloadRequest, stream grpc.ServerStream
 	if err != nil {
 		return err
 	}
-	err = c.view(ctx, func(m *study.Study) error {
+	err = c.view(ctx, func(m *life.Study) error {
 		if readers := m.Plan.Readers; len(readers) > 0 && !slices.Contains(readers, caller.Name) {
 			return fmt.Errorf("%w: the plan names who reads the release, and not %s", protocol.ErrDenied, caller.Name)
 		}

@@ -15,6 +15,7 @@ import (
 	"caucus/privacy"
 	"caucus/study"
 	"caucus/study/bodies"
+	"caucus/study/life"
 )
 
 // counting is a kind of its own: it counts each class's records over all parties.
@@ -123,8 +124,8 @@ features:
 	task, err := kind.New(p, pool)
 	must(err)
 
-	s := study.New(p, task.Hash())
-	_, err = s.Step(study.Opened{})
+	s := life.New(p, task.Hash())
+	_, err = s.Step(life.Opened{})
 	must(err)
 	sum, err := task.NewSum()
 	must(err)
@@ -141,15 +142,15 @@ features:
 		must(err)
 		body, err := c.Body(released)
 		must(err)
-		_, err = s.Step(study.Contributed{Party: party, Plan: s.Hash, Body: sha256.Sum256(body)})
+		_, err = s.Step(life.Contributed{Party: party, Plan: s.Hash, Body: sha256.Sum256(body)})
 		must(err)
 		must(sum.Add(body))
 	}
-	_, err = s.Step(study.FoldDone{Contributions: len(s.Received)})
+	_, err = s.Step(life.FoldDone{Contributions: len(s.Received)})
 	must(err)
 	ledger, err := privacy.Open(privacy.NewMemory(), privacy.Config{}) // the coordinator's, charged nothing
 	must(err)
-	release, err := study.Conclude(ctx, s, task, study.Summed{Sum: sum}, ledger)
+	release, err := life.Conclude(ctx, s, task, study.Summed{Sum: sum}, ledger)
 	must(err)
 
 	var counted []float64

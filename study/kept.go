@@ -2,13 +2,11 @@ package study
 
 import (
 	"bytes"
-	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"iter"
-	"maps"
 	"slices"
 )
 
@@ -49,39 +47,6 @@ type Bodies iter.Seq2[[]byte, error]
 // ErrOtherBodies: bodies are not those that were received.
 var ErrOtherBodies = errors.New("the bodies are not those that were received")
 
-// Held are the same bodies, but that a walk fails with ErrOtherBodies where they are
-// not exactly those that the study received, each in its place.
-func (s *Study) Held(bodies Bodies) Bodies {
-	want := slices.SortedFunc(maps.Values(s.Received), BodyDigest.compare)
-	return func(yield func([]byte, error) bool) {
-		at := 0
-		for body, err := range bodies {
-			if err == nil && (at == len(want) || sha256.Sum256(body) != want[at]) {
-				err = fmt.Errorf("%w: number %d of %d differs", ErrOtherBodies, at+1, len(want))
-			}
-			if err != nil {
-				yield(nil, err)
-				return
-			}
-			if at++; !yield(body, nil) {
-				return
-			}
-		}
-		if at < len(want) {
-			yield(nil, fmt.Errorf("%w: %d of %d are there", ErrOtherBodies, at, len(want)))
-		}
-	}
-}
-
-// ByBody are those who contributed, in the order of their bodies (see Bodies).
-func (s *Study) ByBody() []PartyID {
-	return slices.SortedFunc(maps.Keys(s.Received), func(a, b PartyID) int {
-		return cmp.Or(s.Received[a].compare(s.Received[b]), cmp.Compare(a, b))
-	})
-}
-
-func (d BodyDigest) compare(other BodyDigest) int { return bytes.Compare(d[:], other[:]) }
-
 // BodiesOf are bodies in memory, given in any order.
 func BodiesOf(all [][]byte) Bodies {
 	type named struct {
@@ -92,7 +57,7 @@ func BodiesOf(all [][]byte) Bodies {
 	for i, b := range all {
 		sorted[i] = named{sha256.Sum256(b), b}
 	}
-	slices.SortStableFunc(sorted, func(a, b named) int { return a.name.compare(b.name) })
+	slices.SortStableFunc(sorted, func(a, b named) int { return a.name.Compare(b.name) })
 	return func(yield func([]byte, error) bool) {
 		for _, b := range sorted {
 			if !yield(b.body, nil) {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"caucus/study"
+	"caucus/study/life"
 )
 
 // walked are the bodies of a walk, and what ended it.
@@ -78,7 +79,7 @@ func TestHeld(t *testing.T) {
 	for p, b := range map[study.PartyID]string{"a": "1", "b": "2", "c": "2"} {
 		received[p] = sha256.Sum256([]byte(b))
 	}
-	s := study.Restore(study.Plan{}, study.Hash{}, study.Snapshot{State: study.Sealed, Received: received})
+	s := life.Restore(study.Plan{}, study.Hash{}, life.Snapshot{State: study.Sealed, Received: received})
 	of := func(all ...string) study.Bodies {
 		var b [][]byte
 		for _, text := range all {

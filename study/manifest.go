@@ -195,3 +195,29 @@ func (r Release) DecodedPlan() (Plan, error) {
 	}
 	return p, p.CheckCommon()
 }
+
+// CostsOf are the costs of a task's publications over a public weight, from
+// plan and pool alone.
+func CostsOf(t Task, weight int64) ([]ReleaseCost, error) {
+	charges, err := t.Charges(weight)
+	if err != nil {
+		return nil, err
+	}
+	var out []ReleaseCost
+	for _, c := range charges {
+		out = append(out, CostOf(c.Output, c.Mechanism, c.Parameters, c.Bound, c.Exact, t.Plan()))
+	}
+	return out, nil
+}
+
+// ConcludingWarnings are about who is missing and where the pool's weights come
+// from.
+func ConcludingWarnings(p Plan, pool *auxdata.Pool, missing []PartyID) (all []string) {
+	if p.Weights == nil && pool.Weight != nil {
+		all = append(all, "the pool has weights and the plan does not say where they come from: if they were made of private records, what they cost is not counted here")
+	}
+	if len(missing) > 0 {
+		all = append(all, fmt.Sprintf("%d of %d parties did not contribute: the result stands for those that did", len(missing), len(p.Roster)))
+	}
+	return all
+}

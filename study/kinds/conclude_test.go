@@ -13,6 +13,7 @@ import (
 	"caucus/auxdata"
 	"caucus/privacy"
 	"caucus/study"
+	"caucus/study/life"
 )
 
 // lastBits is how far another kind of processor's numbers may be: a mapped
@@ -62,14 +63,14 @@ func TestSummedIsATerm(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		first, err := study.Conclude(ctx, s, taskOf(t, p, with), sum, l)
+		first, err := life.Conclude(ctx, s, taskOf(t, p, with), sum, l)
 		if err != nil {
 			t.Fatal(err)
 		}
 		refused := func(what string, change func(map[study.PartyID]study.BodyDigest)) {
-			other := study.Restore(s.Plan, s.Hash, study.Snapshot{State: study.Folded, Received: maps.Clone(s.Received)})
+			other := life.Restore(s.Plan, s.Hash, life.Snapshot{State: study.Folded, Received: maps.Clone(s.Received)})
 			change(other.Received)
-			if _, err := study.Conclude(ctx, other, taskOf(t, p, with), sum, l); !errors.Is(err, privacy.ErrConflict) {
+			if _, err := life.Conclude(ctx, other, taskOf(t, p, with), sum, l); !errors.Is(err, privacy.ErrConflict) {
 				t.Errorf("%s: %s: %v, want ErrConflict", name, what, err)
 			}
 		}
@@ -91,7 +92,7 @@ func TestSummedIsATerm(t *testing.T) {
 			if err := there.UnmarshalBinary(b); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := study.Conclude(ctx, s, taskOf(t, p, other), study.Summed{Sum: there}, l); !errors.Is(err, privacy.ErrConflict) {
+			if _, err := life.Conclude(ctx, s, taskOf(t, p, other), study.Summed{Sum: there}, l); !errors.Is(err, privacy.ErrConflict) {
 				t.Errorf("another matrix: %v, want ErrConflict", err)
 			}
 			here, err := study.TermsDigest(taskOf(t, p, with))
@@ -102,7 +103,7 @@ func TestSummedIsATerm(t *testing.T) {
 				t.Errorf("another matrix has the same terms: %v", err)
 			}
 		}
-		again, err := study.Conclude(ctx, s, taskOf(t, p, with), sum, l)
+		again, err := life.Conclude(ctx, s, taskOf(t, p, with), sum, l)
 		if err != nil || !reflect.DeepEqual(again.Published, first.Published) {
 			t.Errorf("%s: asked again it differs: %v", name, err)
 		}

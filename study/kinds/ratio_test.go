@@ -20,6 +20,7 @@ import (
 	"caucus/privacy"
 	"caucus/study"
 	"caucus/study/kinds"
+	"caucus/study/life"
 	studyratio "caucus/study/ratio"
 	"caucus/study/simulate"
 )
@@ -309,8 +310,8 @@ func TestRatioThroughRealLedgers(t *testing.T) {
 			p = withTerms(p, func(t *studyratio.Terms) { t.Gamma = 0 })
 		}
 		canonical, _ := p.Canonical()
-		s := study.New(p, study.HashOf(canonical))
-		s.Step(study.Opened{})
+		s := life.New(p, study.HashOf(canonical))
+		s.Step(life.Opened{})
 		var bodies [][]byte
 		gathered := func() *study.Gathering {
 			all, err := study.Gather(taskOf(t, p, pool))
@@ -336,8 +337,8 @@ func TestRatioThroughRealLedgers(t *testing.T) {
 		if b, _ := back.Summed().MarshalBinary(); !bytes.Equal(a, b) {
 			t.Errorf("%s: the order of arrival changes the bodies", features)
 		}
-		s.Step(study.FoldDone{Contributions: 6})
-		release, err := study.Conclude(context.Background(), s, taskOf(t, p, pool), forth.Summed(), nil)
+		s.Step(life.FoldDone{Contributions: 6})
+		release, err := life.Conclude(context.Background(), s, taskOf(t, p, pool), forth.Summed(), nil)
 		if err != nil {
 			t.Fatal(err)
 		}

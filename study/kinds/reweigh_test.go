@@ -17,6 +17,7 @@ import (
 	"caucus/privacy"
 	"caucus/study"
 	"caucus/study/kinds"
+	"caucus/study/life"
 	"caucus/study/reweigh"
 	"caucus/study/simulate"
 )
@@ -112,8 +113,8 @@ func realRelease(t *testing.T, p study.Plan, pool *auxdata.Pool, parts []*datase
 		t.Fatal(err)
 	}
 	task := taskOf(t, p, pool)
-	s := study.New(p, study.HashOf(canonical))
-	s.Step(study.Opened{})
+	s := life.New(p, study.HashOf(canonical))
+	s.Step(life.Opened{})
 	sums := make([]study.Sum, 2)
 	for i := range sums {
 		if sums[i], err = task.NewSum(); err != nil {
@@ -167,9 +168,9 @@ func realRelease(t *testing.T, p study.Plan, pool *auxdata.Pool, parts []*datase
 	if again, _ := sums[1].MarshalBinary(); !bytes.Equal(again, stored) {
 		t.Error("a stored sum is another sum")
 	}
-	s.Step(study.FoldDone{Contributions: len(parts)})
+	s.Step(life.FoldDone{Contributions: len(parts)})
 	ledger, _ := privacy.Open(privacy.NewMemory(), privacy.Config{})
-	release, err := study.Conclude(ctx, s, taskOf(t, p, pool), study.Summed{Sum: sums[1]}, ledger)
+	release, err := life.Conclude(ctx, s, taskOf(t, p, pool), study.Summed{Sum: sums[1]}, ledger)
 	if err != nil {
 		t.Fatal(err)
 	}

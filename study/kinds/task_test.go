@@ -11,6 +11,7 @@ import (
 	"caucus/study/bodies"
 	"caucus/study/classify"
 	"caucus/study/kinds"
+	"caucus/study/life"
 )
 
 // taskOf is the task of a plan on its pool.
@@ -98,8 +99,8 @@ func TestKeptOrSummed(t *testing.T) {
 			kept++
 			of = study.Summed{}
 		}
-		s := study.Restore(p, hashOf(t, p), study.Snapshot{State: study.Folded})
-		if _, err := study.Conclude(t.Context(), s, task, of, nil); err == nil || !strings.Contains(err.Error(), "keeps bodies") {
+		s := life.Restore(p, hashOf(t, p), life.Snapshot{State: study.Folded})
+		if _, err := life.Conclude(t.Context(), s, task, of, nil); err == nil || !strings.Contains(err.Error(), "keeps bodies") {
 			t.Errorf("%s %s: concluded of the wrong one: %v", p.Kind, p.Mechanism, err)
 		}
 	}

@@ -18,6 +18,7 @@ import (
 	"caucus/study/describe"
 	"caucus/study/evaluate"
 	"caucus/study/kinds"
+	"caucus/study/life"
 	"caucus/study/ratio"
 	"caucus/study/reweigh"
 	"caucus/study/simulate"
@@ -38,7 +39,7 @@ func genuine(t testing.TB, p study.Plan, pool *auxdata.Pool, records *dataset.Re
 	central, err := privacy.Open(privacy.NewMemory(), privacy.Config{})
 	must(err)
 	must(central.Spend(context.Background(), "an earlier study", privacy.PureCost(privacy.Record, 0, big.NewRat(1, 2))))
-	r, err := study.Conclude(context.Background(), s, taskOf(t, s.Plan, pool), sum, central)
+	r, err := life.Conclude(context.Background(), s, taskOf(t, s.Plan, pool), sum, central)
 	must(err)
 	p = s.Plan
 	r.Plan, err = p.Canonical()
@@ -49,7 +50,7 @@ func genuine(t testing.TB, p study.Plan, pool *auxdata.Pool, records *dataset.Re
 
 // folded is a real plan's study with what its contributions come to: every party but the last of the
 // roster has contributed, out of a ledger of its own.
-func folded(t testing.TB, p study.Plan, pool *auxdata.Pool, records *dataset.Records) (*study.Study, study.Summed) {
+func folded(t testing.TB, p study.Plan, pool *auxdata.Pool, records *dataset.Records) (*life.Study, study.Summed) {
 	t.Helper()
 	must := func(err error) {
 		t.Helper()
@@ -66,8 +67,8 @@ func folded(t testing.TB, p study.Plan, pool *auxdata.Pool, records *dataset.Rec
 	p, err = kinds.ParsePlan(canonical)
 	must(err)
 	task := taskOf(t, p, pool)
-	s := study.New(p, study.HashOf(canonical))
-	s.Step(study.Opened{})
+	s := life.New(p, study.HashOf(canonical))
+	s.Step(life.Opened{})
 	all, err := study.Gather(task)
 	must(err)
 	for i, part := range deal(records, len(p.Roster)-1) {
@@ -81,8 +82,8 @@ func folded(t testing.TB, p study.Plan, pool *auxdata.Pool, records *dataset.Rec
 		must(err)
 		must(simulate.Receive(s, all, p.Roster[i], body))
 	}
-	s.Step(study.DeadlinePassed{})
-	s.Step(study.FoldDone{Contributions: len(s.Received)})
+	s.Step(life.DeadlinePassed{})
+	s.Step(life.FoldDone{Contributions: len(s.Received)})
 	return s, all.Summed()
 }
 

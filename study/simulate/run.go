@@ -13,6 +13,7 @@ import (
 	"caucus/study"
 	"caucus/study/bodies"
 	"caucus/study/kinds"
+	"caucus/study/life"
 )
 
 // Run is what came of a plan on a deal.
@@ -98,7 +99,7 @@ func checkedTask(p study.Plan, pool *auxdata.Pool) (study.Task, error) {
 // machine is an open study with what it adds to.
 type machine struct {
 	study.Task
-	study     *study.Study
+	study     *life.Study
 	gathered  *study.Gathering
 	ledger    *privacy.Ledger // the coordinator's
 	canonical []byte
@@ -112,8 +113,8 @@ func newMachine(t study.Task) (*machine, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &machine{Task: t, study: study.New(p, t.Hash()), ledger: privacy.Simulation(p.Seed), canonical: canonical}
-	if _, err := m.study.Step(study.Opened{}); err != nil {
+	m := &machine{Task: t, study: life.New(p, t.Hash()), ledger: privacy.Simulation(p.Seed), canonical: canonical}
+	if _, err := m.study.Step(life.Opened{}); err != nil {
 		return nil, err
 	}
 	m.gathered, err = study.Gather(t)
@@ -155,11 +156,11 @@ type Adder interface {
 }
 
 // Receive is what a server does with a contribution: check, step, add.
-func Receive(s *study.Study, to Adder, party study.PartyID, body []byte) error {
+func Receive(s *life.Study, to Adder, party study.PartyID, body []byte) error {
 	if err := to.Check(body); err != nil {
 		return err
 	}
-	if _, err := s.Step(study.Contributed{Party: party, Plan: s.Hash, Body: sha256.Sum256(body)}); err != nil {
+	if _, err := s.Step(life.Contributed{Party: party, Plan: s.Hash, Body: sha256.Sum256(body)}); err != nil {
 		return err
 	}
 	return to.Add(body)
@@ -173,19 +174,19 @@ func (m *machine) Finish(s study.Summed, released []privacy.Published) (study.Re
 
 // conclude seals, folds and releases.
 func (m *machine) conclude(ctx context.Context) (study.Release, error) {
-	if _, err := m.study.Step(study.FoldDone{Contributions: len(m.study.Received)}); err != nil {
+	if _, err := m.study.Step(life.FoldDone{Contributions: len(m.study.Received)}); err != nil {
 		return study.Release{}, err
 	}
 	t := m.Task // of a study.Keeper, which publishes nothing here
 	if m.gathered.Sum != nil {
 		t = m
 	}
-	release, err := study.Conclude(ctx, m.study, t, m.gathered.Summed(), m.ledger)
+	release, err := life.Conclude(ctx, m.study, t, m.gathered.Summed(), m.ledger)
 	if err != nil {
 		return release, err
 	}
 	release.Plan = m.canonical
-	_, err = m.study.Step(study.ReleaseDone{})
+	_, err = m.study.Step(life.ReleaseDone{})
 	return release, err
 }
 

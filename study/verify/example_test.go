@@ -14,6 +14,7 @@ import (
 	"caucus/protocol"
 	"caucus/study"
 	"caucus/study/kinds"
+	"caucus/study/life"
 	"caucus/study/verify"
 )
 
@@ -50,8 +51,8 @@ func conclude() (c concluded) {
 	plan, pool := proposed.Plan, proposed.Pool
 	c.pool, c.signer = pool, must(protocol.NewSigner())
 	task := must(kinds.NewTask(plan, pool))
-	s := study.New(plan, proposed.Hash)
-	must(s.Step(study.Opened{}))
+	s := life.New(plan, proposed.Hash)
+	must(s.Step(life.Opened{}))
 	sum := must(task.NewSum())
 	charges := must(task.Charges(0))
 	for i, party := range plan.Roster {
@@ -69,15 +70,15 @@ func conclude() (c concluded) {
 		if err := sum.Add(body); err != nil {
 			panic(err)
 		}
-		must(s.Step(study.Contributed{Party: party, Plan: s.Hash, Body: sha256.Sum256(body)}))
+		must(s.Step(life.Contributed{Party: party, Plan: s.Hash, Body: sha256.Sum256(body)}))
 		if i == 0 {
 			receipt := must(protocol.Receipt{Plan: s.Hash, Party: party, Body: sha256.Sum256(body), Size: len(body)}.Sign(c.signer))
 			c.site = verify.Party{Party: party, Keys: must(protocol.FollowKeys(c.signer.Key(), nil)), Receipt: &receipt, Upload: body, Ledger: verify.LedgerOf(linesOf(own))}
 		}
 	}
-	must(s.Step(study.FoldDone{Contributions: len(s.Received)}))
+	must(s.Step(life.FoldDone{Contributions: len(s.Received)}))
 	central := privacy.NewMemory()
-	release := must(study.Conclude(ctx, s, task, study.Summed{Sum: sum}, must(privacy.Open(central, privacy.Config{}))))
+	release := must(life.Conclude(ctx, s, task, study.Summed{Sum: sum}, must(privacy.Open(central, privacy.Config{}))))
 	release.Plan, release.Software = proposed.Canonical, "example"
 	c.release, c.ledger = sign(c.signer, release), linesOf(central)
 	return c

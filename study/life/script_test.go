@@ -1,4 +1,4 @@
-package study
+package life
 
 import (
 	"crypto/sha256"
@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"caucus/privacy"
+	"caucus/study"
 )
 
 var update = flag.Bool("update", false, "rewrite the expected output of testdata/*.txt; read the diff")
@@ -64,11 +65,11 @@ func TestScripts(t *testing.T) {
 
 // play runs one command against the study and describes what came of it.
 func play(s **Study, words []string) string {
-	digest := func(text string) BodyDigest { return sha256.Sum256([]byte(text)) }
+	digest := func(text string) study.BodyDigest { return sha256.Sum256([]byte(text)) }
 	event := Event(nil)
 	switch words[0] {
 	case "study": // study parties=N minimum=M [floor=F] [share=S]
-		p := Plan{Name: "script", Unit: privacy.Record, Epsilon: 1, Delta: 1e-6, Deadline: scriptDay(1)}
+		p := study.Plan{Name: "script", Unit: privacy.Record, Epsilon: 1, Delta: 1e-6, Deadline: scriptDay(1)}
 		n := 0
 		fmt.Sscanf(words[1], "parties=%d", &n)
 		fmt.Sscanf(words[2], "minimum=%d", &p.Minimum)
@@ -76,13 +77,13 @@ func play(s **Study, words []string) string {
 			share := 0.0
 			fmt.Sscanf(w, "floor=%d", &p.Floor)
 			if fmt.Sscanf(w, "share=%g", &share); share > 0 {
-				p.Seal = &SealRule{Share: share}
+				p.Seal = &study.SealRule{Share: share}
 			}
 		}
 		for i := range n {
-			p.Roster = append(p.Roster, PartyID(fmt.Sprintf("p%d", i+1)))
+			p.Roster = append(p.Roster, study.PartyID(fmt.Sprintf("p%d", i+1)))
 		}
-		*s = New(p, HashOf([]byte("plan")))
+		*s = New(p, study.HashOf([]byte("plan")))
 		return string((*s).State)
 	case "restart":
 		old := *s
@@ -98,9 +99,9 @@ func play(s **Study, words []string) string {
 		if len(words) > 3 {
 			plan = words[3]
 		}
-		event = Contributed{Party: PartyID(words[1]), Body: digest(body), Plan: HashOf([]byte(plan))}
+		event = Contributed{Party: study.PartyID(words[1]), Body: digest(body), Plan: study.HashOf([]byte(plan))}
 	case "return": // return PARTY: the bytes that were lost come again
-		event = Returned{Party: PartyID(words[1])}
+		event = Returned{Party: study.PartyID(words[1])}
 	case "deadline":
 		event = DeadlinePassed{}
 	case "share":
@@ -111,12 +112,12 @@ func play(s **Study, words []string) string {
 		e, day, a := (*s).Ending(), 0, Amended{}
 		fmt.Sscan(words[1], &day)
 		e.Deadline = scriptDay(day)
-		reopens := (*s).State == Failed
+		reopens := (*s).State == study.Failed
 		for _, w := range words[2:] {
 			share := 0.0
 			fmt.Sscanf(w, "minimum=%d", &e.Minimum)
 			if fmt.Sscanf(w, "share=%g", &share); share > 0 {
-				e.Seal = &SealRule{Share: share}
+				e.Seal = &study.SealRule{Share: share}
 			}
 			a.Charged = a.Charged || w == "charged"
 			reopens = reopens || w == "reopens"
@@ -132,9 +133,9 @@ func play(s **Study, words []string) string {
 		fmt.Sscan(words[1], &n)
 		event = FoldDone{n}
 	case "reseal": // reseal PARTY...: their contributions are lost
-		var without []PartyID
+		var without []study.PartyID
 		for _, w := range words[1:] {
-			without = append(without, PartyID(w))
+			without = append(without, study.PartyID(w))
 		}
 		event = Resealed{without}
 	case "lose-sum":
@@ -155,7 +156,7 @@ func scriptDay(n int) time.Time { return time.Date(2026, 1, 1+n, 12, 0, 0, 0, ti
 
 func describe(effects []Effect, err error, s *Study) string {
 	if err != nil {
-		for _, sentinel := range []error{ErrNotOpen, ErrNotEnrolled, ErrOtherPlan, ErrOtherBytes} {
+		for _, sentinel := range []error{study.ErrNotOpen, study.ErrNotEnrolled, study.ErrOtherPlan, study.ErrOtherBytes} {
 			if errors.Is(err, sentinel) {
 				return "error: " + sentinel.Error()
 			}

@@ -1,6 +1,7 @@
-package study
+package life
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
@@ -8,8 +9,8 @@ import (
 	"maps"
 	"slices"
 
-	"caucus/auxdata"
 	"caucus/privacy"
+	"caucus/study"
 )
 
 // Conclude releases what a folded sum requests through the aggregator's ledger and
@@ -17,8 +18,8 @@ import (
 // that are not those received are ErrOtherBodies. Repeating it after a crash gives
 // the same publications and spends nothing more. It counts and weighs what was summed
 // itself. Plan bytes and software are the caller's to fill in.
-func Conclude(ctx context.Context, s *Study, t Task, of Summed, ledger *privacy.Ledger) (Release, error) {
-	fail := func(err error) (Release, error) { return Release{}, fmt.Errorf("conclude study: %w", err) }
+func Conclude(ctx context.Context, s *Study, t study.Task, of study.Summed, ledger *privacy.Ledger) (study.Release, error) {
+	fail := func(err error) (study.Release, error) { return study.Release{}, fmt.Errorf("conclude study: %w", err) }
 	if t.Hash() != s.Hash {
 		return fail(fmt.Errorf("the task is of plan %s, the study of plan %s", t.Hash(), s.Hash))
 	}
@@ -26,7 +27,7 @@ func Conclude(ctx context.Context, s *Study, t Task, of Summed, ledger *privacy.
 	if err != nil {
 		return fail(err)
 	}
-	var requests []Request
+	var requests []study.Request
 	var published []privacy.Published
 	if of.Sum != nil {
 		if requests, published, err = s.Settle(ctx, of.Sum, ledger); err != nil {
@@ -42,16 +43,16 @@ func Conclude(ctx context.Context, s *Study, t Task, of Summed, ledger *privacy.
 		if p.Simulated != s.Plan.Simulated {
 			return fail(fmt.Errorf("a simulated ledger and a real plan do not go together"))
 		}
-		r.Costs = append(r.Costs, CostOf(requests[i].Output, p.Mechanism, p.Parameters, p.Bound, p.Cost, s.Plan))
+		r.Costs = append(r.Costs, study.CostOf(requests[i].Output, p.Mechanism, p.Parameters, p.Bound, p.Cost, s.Plan))
 	}
 	if len(published) == 0 || s.Plan.Noise.Shared() { // by every party, or by each of two servers
 		r.Costs = nil
-		if r.Costs, err = CostsOf(t, r.Weight); err != nil {
+		if r.Costs, err = study.CostsOf(t, r.Weight); err != nil {
 			return fail(err)
 		}
 	}
 	if !s.Plan.Simulated {
-		if err := r.support(ctx, t, of, published, ledger); err != nil {
+		if err := support(ctx, &r, t, of, published, ledger); err != nil {
 			return fail(err)
 		}
 	}
@@ -59,21 +60,21 @@ func Conclude(ctx context.Context, s *Study, t Task, of Summed, ledger *privacy.
 }
 
 // claimed is a release document without what it was made under.
-func (s *Study) claimed(t Task, of Summed, result Result) Release {
-	r := Release{Manifest: Claim(t), Result: result}
+func (s *Study) claimed(t study.Task, of study.Summed, result study.Result) study.Release {
+	r := study.Release{Manifest: study.Claim(t), Result: result}
 	r.Parties, r.Weight = of.Contributions, of.Weight
 	r.Contributed, r.Missing = s.Contributors()
 	r.Senders = of.Senders
 	r.Sealed = s.Reason
-	r.Result.Warnings = append(r.Result.Warnings, ConcludingWarnings(s.Plan, t.Pool(), r.Missing)...)
+	r.Result.Warnings = append(r.Result.Warnings, study.ConcludingWarnings(s.Plan, t.Pool(), r.Missing)...)
 	return r
 }
 
 // gathered are all contributions as a task takes them: a sum, or exactly the bodies
 // that were received.
-func (s *Study) gathered(t Task, of Summed) (Summed, error) {
+func (s *Study) gathered(t study.Task, of study.Summed) (study.Summed, error) {
 	of.Contributions = len(s.Received)
-	_, keeps := t.(Keeper)
+	_, keeps := t.(study.Keeper)
 	switch {
 	case keeps && of.Sum == nil && of.Bodies != nil:
 		of.Weight, of.Bodies = 0, s.Held(of.Bodies)
@@ -92,7 +93,7 @@ func (s *Study) gathered(t Task, of Summed) (Summed, error) {
 // the terms: a ledger that has answered for other contributions, because the study was
 // put back to before some of them, says privacy.ErrConflict and draws nothing.
 // Without it an answer about eight parties would be read as one about seven.
-func (s *Study) Settle(ctx context.Context, sum Sum, ledger *privacy.Ledger) ([]Request, []privacy.Published, error) {
+func (s *Study) Settle(ctx context.Context, sum study.Sum, ledger *privacy.Ledger) ([]study.Request, []privacy.Published, error) {
 	requests, err := sum.Requests(len(s.Received))
 	if err != nil {
 		return nil, nil, err
@@ -100,7 +101,7 @@ func (s *Study) Settle(ctx context.Context, sum Sum, ledger *privacy.Ledger) ([]
 	for i, r := range requests {
 		requests[i].From = s.contents(r.From)
 	}
-	published, err := Settle(ctx, ledger, s.Hash, requests)
+	published, err := study.Settle(ctx, ledger, s.Hash, requests)
 	return requests, published, err
 }
 
@@ -122,7 +123,7 @@ func (s *Study) contents(matrix privacy.Digest) privacy.Digest {
 }
 
 // support adds what the claim can be checked with.
-func (r *Release) support(ctx context.Context, t Task, of Summed, published []privacy.Published, ledger *privacy.Ledger) (err error) {
+func support(ctx context.Context, r *study.Release, t study.Task, of study.Summed, published []privacy.Published, ledger *privacy.Ledger) (err error) {
 	for _, p := range published {
 		b, err := p.MarshalBinary()
 		if err != nil {
@@ -137,55 +138,29 @@ func (r *Release) support(ctx context.Context, t Task, of Summed, published []pr
 		}
 		r.Published, r.Ledger = append(r.Published, b), append(r.Ledger, line)
 	}
-	if len(published) == 0 && of.public(t) {
+	if len(published) == 0 && public(of, t) {
 		r.Sum, err = of.MarshalBinary()
 	}
 	return err
 }
 
 // public says whether any reader of the release may have it.
-func (s Summed) public(t Task) bool {
-	if k, ok := t.(Keeper); ok {
+func public(s study.Summed, t study.Task) bool {
+	if k, ok := t.(study.Keeper); ok {
 		return k.PublicBodies()
 	}
 	return s.Sum.Public()
 }
 
-// CostsOf are the costs of a task's publications over a public weight, from
-// plan and pool alone.
-func CostsOf(t Task, weight int64) ([]ReleaseCost, error) {
-	charges, err := t.Charges(weight)
-	if err != nil {
-		return nil, err
-	}
-	var out []ReleaseCost
-	for _, c := range charges {
-		out = append(out, CostOf(c.Output, c.Mechanism, c.Parameters, c.Bound, c.Exact, t.Plan()))
-	}
-	return out, nil
-}
-
-// ConcludingWarnings are about who is missing and where the pool's weights come
-// from.
-func ConcludingWarnings(p Plan, pool *auxdata.Pool, missing []PartyID) (all []string) {
-	if p.Weights == nil && pool.Weight != nil {
-		all = append(all, "the pool has weights and the plan does not say where they come from: if they were made of private records, what they cost is not counted here")
-	}
-	if len(missing) > 0 {
-		all = append(all, fmt.Sprintf("%d of %d parties did not contribute: the result stands for those that did", len(missing), len(p.Roster)))
-	}
-	return all
-}
-
 // ConcludeShares makes the release document of a study of which both servers have released:
 // what is published are their shares, of which the coordinator's is in its ledger. It spends
 // nothing. Plan bytes and software are the caller's to fill in.
-func ConcludeShares(ctx context.Context, s *Study, t Task, of Summed, published []privacy.Published, by Aggregated, ledger *privacy.Ledger) (Release, error) {
-	fail := func(err error) (Release, error) { return Release{}, fmt.Errorf("conclude study: %w", err) }
+func ConcludeShares(ctx context.Context, s *Study, t study.Task, of study.Summed, published []privacy.Published, by study.Aggregated, ledger *privacy.Ledger) (study.Release, error) {
+	fail := func(err error) (study.Release, error) { return study.Release{}, fmt.Errorf("conclude study: %w", err) }
 	if t.Hash() != s.Hash {
 		return fail(fmt.Errorf("the task is of plan %s, the study of plan %s", t.Hash(), s.Hash))
 	}
-	if len(published) != Servers || of.Contributions != len(s.Received) {
+	if len(published) != study.Servers || of.Contributions != len(s.Received) {
 		return fail(fmt.Errorf("%d servers released a sum of %d contributions, %d were received", len(published), of.Contributions, len(s.Received)))
 	}
 	result, err := t.Finish(of, published)
@@ -193,7 +168,7 @@ func ConcludeShares(ctx context.Context, s *Study, t Task, of Summed, published 
 		return fail(err)
 	}
 	r := s.claimed(t, of, result)
-	if r.Costs, err = CostsOf(t, r.Weight); err != nil {
+	if r.Costs, err = study.CostsOf(t, r.Weight); err != nil {
 		return fail(err)
 	}
 	for _, p := range published {
@@ -212,4 +187,35 @@ func ConcludeShares(ctx context.Context, s *Study, t Task, of Summed, published 
 	}
 	r.Ledger, r.Aggregated = []privacy.Line{line}, &by
 	return r, nil
+}
+
+// Held are the same bodies, but that a walk fails with ErrOtherBodies where they are
+// not exactly those that the study received, each in its place.
+func (s *Study) Held(bodies study.Bodies) study.Bodies {
+	want := slices.SortedFunc(maps.Values(s.Received), study.BodyDigest.Compare)
+	return func(yield func([]byte, error) bool) {
+		at := 0
+		for body, err := range bodies {
+			if err == nil && (at == len(want) || sha256.Sum256(body) != want[at]) {
+				err = fmt.Errorf("%w: number %d of %d differs", study.ErrOtherBodies, at+1, len(want))
+			}
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			if at++; !yield(body, nil) {
+				return
+			}
+		}
+		if at < len(want) {
+			yield(nil, fmt.Errorf("%w: %d of %d are there", study.ErrOtherBodies, at, len(want)))
+		}
+	}
+}
+
+// ByBody are those who contributed, in the order of their bodies (see Bodies).
+func (s *Study) ByBody() []study.PartyID {
+	return slices.SortedFunc(maps.Keys(s.Received), func(a, b study.PartyID) int {
+		return cmp.Or(s.Received[a].Compare(s.Received[b]), cmp.Compare(a, b))
+	})
 }

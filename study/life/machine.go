@@ -1,100 +1,54 @@
-package study
+package life
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
+
+	"caucus/study"
 )
-
-// Sentinels for callers that must branch on why a contribution was refused.
-var (
-	// ErrNotOpen: the study is not open, or no longer.
-	ErrNotOpen = errors.New("the study is not open")
-	// ErrNotEnrolled: the party is not on the roster.
-	ErrNotEnrolled = errors.New("the party is not on the study's roster")
-	// ErrOtherPlan: the contribution was made for another plan.
-	ErrOtherPlan = errors.New("the contribution was made for another plan")
-	// ErrOtherBytes: the party has contributed already, something else.
-	ErrOtherBytes = errors.New("the party has already contributed other bytes to this study")
-	// ErrTooFew: fewer have contributed than the study seals with.
-	ErrTooFew = errors.New("too few have contributed")
-)
-
-// State is where a study is in its life.
-type State string
-
-// The life of a study: Draft → Open → Sealed → Folded → Released, or Failed; and from
-// Failed to Open again while no noise was drawn.
-const (
-	InDraft  State = "draft"
-	Open     State = "open"
-	Sealed   State = "sealed"
-	Folded   State = "folded"
-	Released State = "released"
-	Failed   State = "failed"
-)
-
-// States are all of them, in the order of a life.
-func States() []State { return []State{InDraft, Open, Sealed, Folded, Released, Failed} }
-
-// BodyDigest is the SHA-256 of a contribution's body.
-type BodyDigest [sha256.Size]byte
-
-// String is the digest in hexadecimal.
-func (d BodyDigest) String() string { return hex.EncodeToString(d[:]) }
 
 // Snapshot is all that a study's life depends on; it is what a store keeps.
 type Snapshot struct {
-	State State
+	State study.State
 	// Reason is why it failed, or what sealed it before its deadline (SealedBy…).
 	Reason string
 	// Received maps each party to the digest of what it contributed.
-	Received map[PartyID]BodyDigest
+	Received map[study.PartyID]study.BodyDigest
 	// Lost are those of Received whose bytes are not there: the same are wanted again.
-	Lost map[PartyID]bool
+	Lost map[study.PartyID]bool
 	// Chain are the amendments of the plan; nil is none.
-	Chain *Chain
+	Chain *study.Chain
 }
-
-// What seals a study before its deadline, beside that all have contributed.
-const (
-	// SealedByRule: as many contributed as the plan or an amendment asks for.
-	SealedByRule = "rule"
-	// SealedByOperator: an operator closed it.
-	SealedByOperator = "operator"
-)
 
 // Study is one study's life as a pure state machine: events in, effects out.
 // It has no clock, socket or disk; whoever drives it carries the effects out
 // in order, the Store effects of one step in one transaction, before telling
 // anyone of the step. It is not for concurrent use.
 type Study struct {
-	Plan Plan
-	Hash Hash
+	Plan study.Plan
+	Hash study.Hash
 	Snapshot
-	roster map[PartyID]bool
+	roster map[study.PartyID]bool
 }
 
 // New is a study in draft.
-func New(p Plan, h Hash) *Study {
-	return Restore(p, h, Snapshot{State: InDraft})
+func New(p study.Plan, h study.Hash) *Study {
+	return Restore(p, h, Snapshot{State: study.InDraft})
 }
 
 // Restore is a study as a store kept it.
-func Restore(p Plan, h Hash, s Snapshot) *Study {
+func Restore(p study.Plan, h study.Hash, s Snapshot) *Study {
 	if s.Received == nil {
-		s.Received = map[PartyID]BodyDigest{}
+		s.Received = map[study.PartyID]study.BodyDigest{}
 	}
 	if s.Lost == nil {
-		s.Lost = map[PartyID]bool{}
+		s.Lost = map[study.PartyID]bool{}
 	}
 	if s.Chain == nil {
-		s.Chain = NewChain(p, h)
+		s.Chain = study.NewChain(p, h)
 	}
-	st := &Study{Plan: p, Hash: h, Snapshot: s, roster: make(map[PartyID]bool, len(p.Roster))}
+	st := &Study{Plan: p, Hash: h, Snapshot: s, roster: make(map[study.PartyID]bool, len(p.Roster))}
 	for _, party := range p.Roster {
 		st.roster[party] = true
 	}
@@ -111,12 +65,12 @@ type (
 	// Contributed: an authenticated party sent a body that its task's Checker
 	// accepts.
 	Contributed struct {
-		Party PartyID
-		Plan  Hash
-		Body  BodyDigest
+		Party study.PartyID
+		Plan  study.Hash
+		Body  study.BodyDigest
 	}
 	// Returned: a party sent the bytes again that were lost.
-	Returned struct{ Party PartyID }
+	Returned struct{ Party study.PartyID }
 	// DeadlinePassed: the deadline in force is over.
 	DeadlinePassed struct{}
 	// ShareReached: nobody contributed for as long as the rule in force asks for; the
@@ -141,10 +95,10 @@ type (
 	SumLost struct{}
 	// Resealed: contributions to a sealed study were lost, nobody brought them
 	// again, and the ledger holds no entry of it.
-	Resealed struct{ Without []PartyID }
+	Resealed struct{ Without []study.PartyID }
 	// Refuted: two aggregators refused what these parties sent, because it is not what they
 	// had to prove of it.
-	Refuted struct{ Parties []PartyID }
+	Refuted struct{ Parties []study.PartyID }
 	// Cancelled: an operator gave up, or an aggregator cannot go on.
 	Cancelled struct{ Reason string }
 )
@@ -170,13 +124,13 @@ type Effect interface{ effect() }
 type (
 	// StoreContribution keeps the body and its receipt, in one transaction.
 	StoreContribution struct {
-		Party PartyID
-		Body  BodyDigest
+		Party study.PartyID
+		Body  study.BodyDigest
 	}
 	// RestoreContribution keeps the body of a contribution whose bytes were lost.
-	RestoreContribution struct{ Party PartyID }
+	RestoreContribution struct{ Party study.PartyID }
 	// DropContributions forgets contributions whose bytes are lost, receipts too.
-	DropContributions struct{ Parties []PartyID }
+	DropContributions struct{ Parties []study.PartyID }
 	// StoreAmendment keeps an amendment. Where it reopens the study, all that was
 	// contributed is wanted again: no body outlives a failure.
 	StoreAmendment struct {
@@ -186,12 +140,12 @@ type (
 	}
 	// SendReceipt answers the party. It follows the store.
 	SendReceipt struct {
-		Party PartyID
-		Body  BodyDigest
+		Party study.PartyID
+		Body  study.BodyDigest
 	}
 	// StoreState keeps the state and reason.
 	StoreState struct {
-		State  State
+		State  study.State
 		Reason string
 	}
 	// FoldSum adds all contributions to the sum, each exactly once. Where the task
@@ -215,19 +169,19 @@ func (MakeRelease) effect()         {}
 func (s *Study) Step(e Event) ([]Effect, error) {
 	switch e := e.(type) {
 	case Opened:
-		if s.State == Open {
+		if s.State == study.Open {
 			return nil, nil
 		}
-		if s.State != InDraft {
-			return nil, fmt.Errorf("open study: %w: it is %s", ErrNotOpen, s.State)
+		if s.State != study.InDraft {
+			return nil, fmt.Errorf("open study: %w: it is %s", study.ErrNotOpen, s.State)
 		}
-		return s.enter(Open, ""), nil
+		return s.enter(study.Open, ""), nil
 	case Contributed:
 		return s.contributed(e)
 	case Returned:
 		return s.returned(e), nil
 	case DeadlinePassed:
-		if s.State != Open {
+		if s.State != study.Open {
 			return nil, nil
 		}
 		return s.end(""), nil
@@ -235,19 +189,19 @@ func (s *Study) Step(e Event) ([]Effect, error) {
 		if !s.Enough() {
 			return nil, nil
 		}
-		return s.end(SealedByRule), nil
+		return s.end(study.SealedByRule), nil
 	case Closed:
-		if s.State != Open {
-			return nil, fmt.Errorf("close study: %w: it is %s", ErrNotOpen, s.State)
+		if s.State != study.Open {
+			return nil, fmt.Errorf("close study: %w: it is %s", study.ErrNotOpen, s.State)
 		}
 		if have, least := s.Have(), s.Ending().Minimum; have < least {
-			return nil, fmt.Errorf("close study: %w: minimum %d, have %d", ErrTooFew, least, have)
+			return nil, fmt.Errorf("close study: %w: minimum %d, have %d", study.ErrTooFew, least, have)
 		}
-		return s.end(SealedByOperator), nil
+		return s.end(study.SealedByOperator), nil
 	case Amended:
 		return s.amended(e)
 	case SumLost:
-		if s.State != Sealed && s.State != Folded {
+		if s.State != study.Sealed && s.State != study.Folded {
 			return nil, nil
 		}
 		return s.seal(s.Reason), nil // of the same contributions
@@ -256,20 +210,20 @@ func (s *Study) Step(e Event) ([]Effect, error) {
 	case Refuted:
 		return s.refuted(e), nil
 	case FoldDone:
-		if s.State != Sealed {
+		if s.State != study.Sealed {
 			return nil, nil
 		}
 		if e.Contributions != len(s.Received) {
 			return s.fail(fmt.Sprintf("folded %d contributions, sealed %d; the coordinator spent nothing", e.Contributions, len(s.Received))), nil
 		}
-		return append(s.enter(Folded, s.Reason), MakeRelease{len(s.Received)}), nil
+		return append(s.enter(study.Folded, s.Reason), MakeRelease{len(s.Received)}), nil
 	case ReleaseDone:
-		if s.State != Folded {
+		if s.State != study.Folded {
 			return nil, nil
 		}
-		return s.enter(Released, s.Reason), nil
+		return s.enter(study.Released, s.Reason), nil
 	case Cancelled:
-		if s.State == Released || s.State == Failed {
+		if s.State == study.Released || s.State == study.Failed {
 			return nil, fmt.Errorf("cancel study: it is %s already", s.State)
 		}
 		return s.fail(e.Reason), nil
@@ -280,9 +234,9 @@ func (s *Study) Step(e Event) ([]Effect, error) {
 // Resume is what is left to do after a restart.
 func (s *Study) Resume() []Effect {
 	switch s.State {
-	case Sealed:
+	case study.Sealed:
 		return []Effect{FoldSum{len(s.Received)}}
-	case Folded:
+	case study.Folded:
 		return []Effect{MakeRelease{len(s.Received)}}
 	}
 	return nil
@@ -290,19 +244,19 @@ func (s *Study) Resume() []Effect {
 
 func (s *Study) contributed(e Contributed) ([]Effect, error) {
 	if !s.roster[e.Party] {
-		return nil, fmt.Errorf("contribute to study: %w: %s", ErrNotEnrolled, e.Party)
+		return nil, fmt.Errorf("contribute to study: %w: %s", study.ErrNotEnrolled, e.Party)
 	}
 	if e.Plan != s.Hash {
-		return nil, fmt.Errorf("contribute to study: %w: it names %s, the study is %s", ErrOtherPlan, e.Plan, s.Hash)
+		return nil, fmt.Errorf("contribute to study: %w: it names %s, the study is %s", study.ErrOtherPlan, e.Plan, s.Hash)
 	}
 	if had, ok := s.Received[e.Party]; ok {
 		if had != e.Body {
-			return nil, fmt.Errorf("contribute to study: %w: resend the first", ErrOtherBytes)
+			return nil, fmt.Errorf("contribute to study: %w: resend the first", study.ErrOtherBytes)
 		}
 		return []Effect{SendReceipt{e.Party, e.Body}}, nil
 	}
-	if s.State != Open {
-		return nil, fmt.Errorf("contribute to study: %w: it is %s", ErrNotOpen, s.State)
+	if s.State != study.Open {
+		return nil, fmt.Errorf("contribute to study: %w: it is %s", study.ErrNotOpen, s.State)
 	}
 	s.Received[e.Party] = e.Body
 	effects := []Effect{StoreContribution{e.Party, e.Body}, SendReceipt{e.Party, e.Body}}
@@ -313,16 +267,16 @@ func (s *Study) contributed(e Contributed) ([]Effect, error) {
 func (s *Study) Have() int { return len(s.Received) - len(s.Lost) }
 
 // Ending is the one in force.
-func (s *Study) Ending() Ending { return s.Chain.Ending() }
+func (s *Study) Ending() study.Ending { return s.Chain.Ending() }
 
 // Enough says whether the rule in force lets the study seal before its deadline.
 func (s *Study) Enough() bool {
-	return s.State == Open && s.Have() >= s.Ending().Enough(len(s.Plan.Roster))
+	return s.State == study.Open && s.Have() >= s.Ending().Enough(len(s.Plan.Roster))
 }
 
 // sealIfAll seals a study to which nobody else can contribute.
 func (s *Study) sealIfAll() []Effect {
-	if s.State != Open || s.Have() < len(s.Plan.Roster) {
+	if s.State != study.Open || s.Have() < len(s.Plan.Roster) {
 		return nil
 	}
 	return s.seal("")
@@ -330,7 +284,7 @@ func (s *Study) sealIfAll() []Effect {
 
 // seal fixes the number of contributions, before any noise.
 func (s *Study) seal(by string) []Effect {
-	return append(s.enter(Sealed, by), FoldSum{len(s.Received)})
+	return append(s.enter(study.Sealed, by), FoldSum{len(s.Received)})
 }
 
 // end seals an open study with what is there, or fails it. What was lost and did not
@@ -350,7 +304,7 @@ func (s *Study) end(by string) []Effect {
 	return append(effects, s.seal(by)...)
 }
 
-func (s *Study) drop(parties []PartyID) {
+func (s *Study) drop(parties []study.PartyID) {
 	for _, p := range parties {
 		delete(s.Received, p)
 		delete(s.Lost, p)
@@ -359,7 +313,7 @@ func (s *Study) drop(parties []PartyID) {
 
 // returned takes note that bytes which were lost are there again.
 func (s *Study) returned(e Returned) []Effect {
-	if !s.Lost[e.Party] || s.State != Open && s.State != Sealed {
+	if !s.Lost[e.Party] || s.State != study.Open && s.State != study.Sealed {
 		return nil
 	}
 	delete(s.Lost, e.Party)
@@ -369,17 +323,17 @@ func (s *Study) returned(e Returned) []Effect {
 // amended changes the ending of an open study, or takes a failed one up again. Of that
 // no contribution is there any more, and each may come again as it was.
 func (s *Study) amended(e Amended) ([]Effect, error) {
-	a, err := DecodeAmendment(e.Document)
-	reopens := s.State == Failed
+	a, err := study.DecodeAmendment(e.Document)
+	reopens := s.State == study.Failed
 	switch {
 	case err != nil:
 		return nil, err
-	case s.State != Open && s.State != Failed:
-		return nil, fmt.Errorf("amend study: %w: it is %s", ErrNotOpen, s.State)
+	case s.State != study.Open && s.State != study.Failed:
+		return nil, fmt.Errorf("amend study: %w: it is %s", study.ErrNotOpen, s.State)
 	case reopens && e.Charged:
-		return nil, fmt.Errorf("amend study: %w: its noise was drawn and charged before it failed: make a new plan", ErrNotOpen)
+		return nil, fmt.Errorf("amend study: %w: its noise was drawn and charged before it failed: make a new plan", study.ErrNotOpen)
 	case a.Reopens != reopens:
-		return nil, fmt.Errorf("%w: it was made for another state than %s", ErrAmendment, s.State)
+		return nil, fmt.Errorf("%w: it was made for another state than %s", study.ErrAmendment, s.State)
 	}
 	if _, err := s.Chain.Add(e.Document); err != nil {
 		return nil, err
@@ -389,7 +343,7 @@ func (s *Study) amended(e Amended) ([]Effect, error) {
 		for p := range s.Received {
 			s.Lost[p] = true
 		}
-		effects = append(effects, s.enter(Open, "")...)
+		effects = append(effects, s.enter(study.Open, "")...)
 	}
 	return effects, nil
 }
@@ -404,13 +358,13 @@ func (s *Study) fail(reason string) []Effect {
 		}
 		reason += fmt.Sprintf("; %s that contributed was charged ε = %g, δ = %g (unit %s) by its own ledger", who, s.Plan.Epsilon, s.Plan.Delta, s.Plan.Unit)
 	}
-	return s.enter(Failed, reason)
+	return s.enter(study.Failed, reason)
 }
 
 // resealed seals a sealed study again without contributions that were lost: M is
 // still fixed before any noise.
 func (s *Study) resealed(e Resealed) []Effect {
-	if s.State != Sealed {
+	if s.State != study.Sealed {
 		return nil
 	}
 	have, least := len(s.Received), s.Ending().Minimum
@@ -429,10 +383,10 @@ func (s *Study) resealed(e Resealed) []Effect {
 // refuted drops what two aggregators refused from a sealed study: it is in neither server's
 // sum. M is still fixed before any noise.
 func (s *Study) refuted(e Refuted) []Effect {
-	if s.State != Sealed {
+	if s.State != study.Sealed {
 		return nil
 	}
-	var without []PartyID
+	var without []study.PartyID
 	for _, p := range slices.Sorted(slices.Values(e.Parties)) {
 		if _, had := s.Received[p]; had {
 			without = append(without, p)
@@ -448,7 +402,7 @@ func (s *Study) refuted(e Refuted) []Effect {
 	return append([]Effect{DropContributions{without}}, s.seal(s.Reason)...)
 }
 
-func (s *Study) enter(state State, reason string) []Effect {
+func (s *Study) enter(state study.State, reason string) []Effect {
 	s.State, s.Reason = state, reason
 	return []Effect{StoreState{state, reason}}
 }
@@ -456,9 +410,9 @@ func (s *Study) enter(state State, reason string) []Effect {
 // Contributors are the parties that contributed, Missing those on the roster
 // that did not; both sorted. Of an open study those whose bytes are wanted again are
 // missing.
-func (s *Study) Contributors() (contributed, missing []PartyID) {
+func (s *Study) Contributors() (contributed, missing []study.PartyID) {
 	for _, p := range s.Plan.Roster {
-		if _, ok := s.Received[p]; ok && !(s.State == Open && s.Lost[p]) {
+		if _, ok := s.Received[p]; ok && !(s.State == study.Open && s.Lost[p]) {
 			contributed = append(contributed, p)
 		} else {
 			missing = append(missing, p)
