@@ -280,7 +280,7 @@ func TestCarriedKilled(t *testing.T) {
 	file := one.answer(t, w.pack(), ballotFor(0, 4))
 	operator := must(protocol.LoadIdentity(filepath.Join(w.config.Dir, folder.OperatorFile)))
 	w.stop()
-	for _, kill := range []string{"receipt key stored#1", "before study.Contributed#1", "after study.Contributed#1", "after receipt sent#1"} {
+	for _, kill := range []string{"receipt key stored#1", "before life.Contributed#1", "after life.Contributed#1", "after receipt sent#1"} {
 		dir := filepath.Join(t.TempDir(), "coordinator")
 		must(0, os.CopyFS(dir, os.DirFS(w.config.Dir)))
 		for _, e := range must(os.ReadDir(dir)) {

@@ -112,7 +112,7 @@ func (c *runningStudy) storeLocked(ctx context.Context, group []*pending) (rest 
 		refuse(group, err)
 		return nil
 	}
-	const name = "study.Contributed"
+	const name = "life.Contributed"
 	var stored, had []*pending
 	torn := false // the machine made a step that was undone
 	machine := c.machine

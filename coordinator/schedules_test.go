@@ -19,7 +19,7 @@ import (
 //
 //	parties 3, head
 //	open a
-//	kill 1 after study.Contributed
+//	kill 1 after life.Contributed
 //	contribute p0 a
 //	settle all
 type schedule struct {

@@ -23,12 +23,12 @@ var errKilled = errors.New("the process was killed")
 var effects = []string{
 	"store read", "store begin", "store commit", "after store commit",
 	"ledger begin", "ledger append", "ledger commit", "after ledger commit",
-	"before study.Opened", "after study.Opened", "before study.Contributed", "after study.Contributed", "after receipt sent",
-	"before study.DeadlinePassed", "after study.DeadlinePassed", "before batch folded", "after batch folded",
-	"before study.FoldDone", "after study.FoldDone", "before ledger", "after ledger",
-	"before study.ReleaseDone", "after study.ReleaseDone", "before study.Cancelled", "after study.Cancelled",
-	"before study.ShareReached", "after study.ShareReached", "before study.Closed", "after study.Closed", "before study.Amended", "after study.Amended",
-	"before study.Returned", "after study.Returned", "before enrolled", "after enrolled", "before study.Resealed", "after study.Resealed", "before study.SumLost", "after study.SumLost",
+	"before life.Opened", "after life.Opened", "before life.Contributed", "after life.Contributed", "after receipt sent",
+	"before life.DeadlinePassed", "after life.DeadlinePassed", "before batch folded", "after batch folded",
+	"before life.FoldDone", "after life.FoldDone", "before ledger", "after ledger",
+	"before life.ReleaseDone", "after life.ReleaseDone", "before life.Cancelled", "after life.Cancelled",
+	"before life.ShareReached", "after life.ShareReached", "before life.Closed", "after life.Closed", "before life.Amended", "after life.Amended",
+	"before life.Returned", "after life.Returned", "before enrolled", "after enrolled", "before life.Resealed", "after life.Resealed", "before life.SumLost", "after life.SumLost",
 }
 
 // failing are the effects that may also fail without a kill. What failed before

@@ -299,7 +299,7 @@ func TestHeadsAreSignedAfterTheCommit(t *testing.T) {
 	at := make(chan struct{}, 1)
 	w = newWorld(t, func(c *folder.Config) {
 		c.Checkpoint = func(effect string) {
-			if w == nil || w.server == nil || effect != "before ledger" && effect != "after ledger" && effect != "before study.ReleaseDone" && effect != "after study.ReleaseDone" {
+			if w == nil || w.server == nil || effect != "before ledger" && effect != "after ledger" && effect != "before life.ReleaseDone" && effect != "after life.ReleaseDone" {
 				return
 			}
 			at <- struct{}{}
