@@ -16,10 +16,10 @@ func printForecasts(w io.Writer, f *forecast.Forecast, shareError float64, noise
 	if f != nil {
 		err = printForecast(w, f)
 	}
-	if err == nil && shareError > 0 {
+	if shareError > 0 {
 		_, err = fmt.Fprintf(w, "forecast   noise moves a class share of a set by %.2g on average\n", shareError)
 	}
-	if err == nil && noise != "" {
+	if noise != "" {
 		_, err = fmt.Fprintf(w, "forecast   %s\n", strings.ReplaceAll(noise, "\n", "\n           "))
 	}
 	return err
@@ -34,9 +34,7 @@ func printForecast(w io.Writer, f *forecast.Forecast) error {
 	if f.Assumed {
 		rests += ", class shares assumed (class_shares says them)"
 	}
-	if _, err := fmt.Fprintf(w, "forecast   %d draws, for %s\n           %-20s %-22s %s\n", f.Draws, rests, "", "accuracy", "AUC"); err != nil {
-		return err
-	}
+	fmt.Fprintf(w, "forecast   %d draws, for %s\n           %-20s %-22s %s\n", f.Draws, rests, "", "accuracy", "AUC")
 	for _, l := range []struct {
 		name string
 		forecast.Line
@@ -44,9 +42,7 @@ func printForecast(w io.Writer, f *forecast.Forecast) error {
 		{"released", f.Released}, {"pooled", f.Pooled}, {"one party alone", f.Alone},
 		{"largest class", forecast.Line{Accuracy: exactly(f.Majority), AUC: exactly(.5)}},
 	} {
-		if _, err := fmt.Fprintf(w, "           %-20s %-22s %s\n", l.name, drawnWords(l.Accuracy), drawnWords(l.AUC)); err != nil {
-			return err
-		}
+		fmt.Fprintf(w, "           %-20s %-22s %s\n", l.name, drawnWords(l.Accuracy), drawnWords(l.AUC))
 	}
 	_, err := fmt.Fprintf(w, "           %s\n", f.Verdict())
 	return err
