@@ -142,9 +142,18 @@ func (r *reference) study() {
 	}
 	for _, name := range slices.Concat([]string{kinds.Default}, kinds.Names()) {
 		if own := fresh(all[name], "simulate."); len(own) > 0 {
-			says := "What a rehearsal of these studies has beside the above, or with another default."
+			says := "What these rehearsals have beside the above, or with another default."
 			if name == kinds.Default {
 				says = "What a rehearsal alone has: `caucus simulate`. It stands in no plan."
+			}
+			var lacks []string
+			for _, t := range all["evaluate"] { // which offers what all kinds share, and no more
+				if strings.HasPrefix(t.Key, "simulate.") && !slices.ContainsFunc(all[name], func(own terms.Term) bool { return own.Key == t.Key }) {
+					lacks = append(lacks, "`"+t.Name()+"`")
+				}
+			}
+			if lacks != nil {
+				says += " Of the above they have no " + strings.Join(lacks, ", ") + "."
 			}
 			table("simulate: "+name, says, own)
 		}

@@ -90,7 +90,7 @@ func (s mapsSet) measure(ctx context.Context, l *lab, unit privacy.Unit, candida
 	}
 	d.Keep = true
 	for _, epsilon := range []float64{.1, 1, 10} {
-		task, err := d.Task(study.Proposal{Name: "hamm", Unit: unit, Epsilon: epsilon, Delta: atHammDelta(), KindTerms: classifyTerms(classify.Terms{Tilt: true}), Map: c.Components})
+		task, err := d.Task(study.Proposal{Name: "hamm", Unit: unit, Epsilon: epsilon, Delta: atHammDelta(), KindTerms: classifyTerms(classify.Terms{Tilt: unit == privacy.Record}), Map: c.Components})
 		if err != nil {
 			return err
 		}

@@ -146,7 +146,7 @@ func scaled(words []string) []string {
 		case made:
 			drop("generate")
 			own("--set", "generate=800")
-		case slices.Contains(words, "--dataset") && words[1] != "reweigh":
+		case slices.Contains(words, "--dataset") && words[1] != "reweigh" && words[1] != "describe":
 			drop("train_rows")
 			own("--set", "train_rows=1500")
 		}

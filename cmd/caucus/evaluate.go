@@ -20,45 +20,40 @@ import (
 // readModel reads a model to judge: a release file, its JSON export, or the coefficients of a
 // linear model.
 func readModel(name string, schema dataset.Schema) (*evaluate.Model, error) {
-	text, err := os.ReadFile(name)
+	m, err := modelIn(name, schema)
 	if err != nil {
-		return nil, fmt.Errorf("read model: %w", err)
-	}
-	if bytes.HasPrefix(bytes.TrimSpace(text), []byte("{")) { // a release is JSON
-		if isExported(text) {
-			m, err := export.Parse(text)
-			if err != nil {
-				return nil, fmt.Errorf("read model %s: %w", name, err)
-			}
-			judged, err := m.Judged(schema)
-			if err != nil {
-				return nil, fmt.Errorf("read model %s: %w", name, err)
-			}
-			return judged, nil
-		}
-		r, _, err := usableRelease(name)
-		if err != nil {
-			return nil, fmt.Errorf("read model: %w", err)
-		}
-		m, err := evaluate.ModelOf(r, schema)
-		if err != nil {
-			return nil, fmt.Errorf("read model %s: %w", name, err)
-		}
-		return m, nil
-	}
-	file, err := yamlfile.Parse(name, text)
-	if err != nil {
-		return nil, fmt.Errorf("read model: %w", err)
-	}
-	var c evaluate.Coefficients
-	if err := file.Decode(&c); err != nil {
-		return nil, fmt.Errorf("read model: %w", err)
-	}
-	m, err := c.Model(schema)
-	if err != nil {
-		return nil, fmt.Errorf("read model %s: %w", name, err)
+		return nil, fmt.Errorf("read model: %w", namedOnce(name, err))
 	}
 	return m, nil
+}
+
+func modelIn(name string, schema dataset.Schema) (*evaluate.Model, error) {
+	text, err := os.ReadFile(name)
+	switch json := bytes.HasPrefix(bytes.TrimSpace(text), []byte("{")); {
+	case err != nil:
+		return nil, err
+	case isExported(text):
+		m, err := export.Parse(text)
+		if err != nil {
+			return nil, err
+		}
+		return m.Judged(schema)
+	case json: // a release
+		r, _, err := usableRelease(name)
+		if err != nil {
+			return nil, err
+		}
+		return evaluate.ModelOf(r, schema)
+	}
+	var c evaluate.Coefficients
+	file, err := yamlfile.Parse(name, text)
+	if err == nil {
+		err = file.Decode(&c)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return c.Model(schema)
 }
 
 // isExported recognises the JSON of an export.
@@ -67,19 +62,6 @@ func isExported(text []byte) bool {
 		Form *int `json:"caucus_model"`
 	}
 	return json.Unmarshal(text, &of) == nil && of.Form != nil
-}
-
-// withModel puts the model named by a study file into its terms.
-func withModel(terms []byte, path string, schema dataset.Schema) ([]byte, error) {
-	var t evaluate.Terms
-	if err := study.DecodeStrictly(terms, &t); err != nil {
-		return nil, err
-	}
-	var err error
-	if t.Model, err = readModel(path, schema); err != nil {
-		return nil, err
-	}
-	return study.EncodeTerms(t)
 }
 
 // recalibrated applies an evaluation's calibration line to a release's classifier; the result is

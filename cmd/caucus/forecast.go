@@ -16,10 +16,10 @@ func printForecasts(w io.Writer, f *forecast.Forecast, shareError float64, noise
 	if f != nil {
 		_, err = fmt.Fprintf(w, "forecast   %s\n", strings.Join(f.Lines(), "\n           "))
 	}
-	if err == nil && shareError > 0 {
+	if shareError > 0 {
 		_, err = fmt.Fprintf(w, "forecast   noise moves a class share of a set by %.2g on average\n", shareError)
 	}
-	if err == nil && noise != "" {
+	if noise != "" {
 		_, err = fmt.Fprintf(w, "forecast   %s\n", strings.ReplaceAll(noise, "\n", "\n           "))
 	}
 	return err

@@ -85,8 +85,8 @@ Without a schema and a pool the features are made up: so many numbers, lightly
 correlated. docs/forecast.md says what a forecast leaves out and how often it was
 right.`,
 		Example: `  caucus forecast readmission.yaml --parties 12
-  caucus forecast --parties 5 --records 5400 --class-shares .73,.27 --features 12
-  caucus forecast --parties 300 --records 24 --unit party --auc .8 --sweep epsilon --out forecast.html
+  caucus forecast --parties 200 --records 100 --unit party --auc .8 --class-shares .5,.5
+  caucus forecast --parties 300 --records 24 --unit party --auc .8 --class-shares .5,.5 --sweep epsilon --out forecast.html
   caucus forecast labels --parties 10 --records 100 --epsilon 0.5
   caucus forecast describe --parties 12 --records 2000 --schema schema.yaml --pool pool.csv --json`,
 	}
@@ -121,6 +121,8 @@ func (p *forecastCommand) run(cmd *cobra.Command) error {
 		p.Records = study.RecordsPerParty
 	}
 	switch {
+	case p.Parties == 0 && !p.Gives("parties"):
+		return usagef("say how many parties take part: give --parties, or parties or a roster of names in the study file")
 	case p.Parties < 1 || p.Parties > mostParties:
 		return usagef("--parties %d: say how many parties take part, 1 to %d", p.Parties, mostParties)
 	case p.Records < 1 || p.Records > mostPartyRecords:
@@ -141,8 +143,6 @@ func (p *forecastCommand) run(cmd *cobra.Command) error {
 		return usagef("--out %s: a picture shows a sweep: give --sweep, or a name that ends in .html", p.out)
 	case p.Kind != kinds.Default && (len(p.sweep) > 0 || p.out != ""):
 		return usagef("--sweep and --out show what a classifier is worth, and this is a %s study: leave them out", p.Kind)
-	case p.Kind != kinds.Default && p.AUC != 0:
-		return study.PlanError("auc", "it is for the forecast of a %s study, and this is one of kind %s: leave it out", kinds.Default, p.Kind)
 	}
 	for _, against := range p.sweep {
 		if forecastSweeps[against] == nil {
@@ -154,7 +154,7 @@ func (p *forecastCommand) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	if err := readNamed(&p.Study, schema, pool); err != nil {
+	if err := readNamed(&p.Study, schema, pool, false); err != nil {
 		return err
 	}
 	if p.Schema == "" && !p.Gives("map.project") {
@@ -208,16 +208,9 @@ func (p *forecastCommand) run(cmd *cobra.Command) error {
 	for _, against := range p.sweep {
 		curve := forecastCurve{Against: against}
 		for _, v := range p.swept(against) {
-			epsilon, parties, records := p.Epsilon, p.Parties, p.Records
-			switch against {
-			case "epsilon":
-				epsilon = v
-			case "parties":
-				parties = int(v)
-			case "records":
-				records = int(v)
-			}
-			_, drawn, err := draw(epsilon, parties, records)
+			at := map[string]float64{"epsilon": p.Epsilon, "parties": float64(p.Parties), "records": float64(p.Records)}
+			at[against] = v
+			_, drawn, err := draw(at["epsilon"], int(at["parties"]), int(at["records"]))
 			if err != nil {
 				return err
 			}
@@ -232,10 +225,8 @@ func (p *forecastCommand) run(cmd *cobra.Command) error {
 		}
 	}
 	return p.print(doc, func(w io.Writer) error {
-		if _, err := fmt.Fprintf(w, "plan       %s, %s\nguarantee  unit %s, ε = %g, δ = %.2g; mechanism %s, noise at the %s\n",
-			doc.sizeWords(), doc.featureWords(), doc.Unit, doc.Epsilon, doc.Delta, doc.Mechanism, doc.Noise); err != nil {
-			return err
-		}
+		fmt.Fprintf(w, "plan       %s, %s\nguarantee  unit %s, ε = %g, δ = %.2g; mechanism %s, noise at the %s\n",
+			doc.sizeWords(), doc.featureWords(), doc.Unit, doc.Epsilon, doc.Delta, doc.Mechanism, doc.Noise)
 		task, err := kinds.NewTask(made.Plan, made.Pool)
 		if err != nil {
 			return err
@@ -289,11 +280,7 @@ func (p *forecastCommand) public() (dataset.Schema, *dataset.Table, error) {
 			}
 			classes = max(classes, len(own.ClassShares))
 		}
-		features := p.features
-		if features == 0 {
-			features = defaultMadeUp
-		}
-		return madeUp(features, classes)
+		return madeUp(cmp.Or(p.features, defaultMadeUp), classes)
 	}
 	schema, err := readSchema(p.Schema)
 	if err != nil {

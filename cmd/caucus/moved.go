@@ -30,12 +30,18 @@ var moved = [][2]string{
 	{"version", "--version"},
 }
 
-// flagsThatMoved are flags of simulate, forecast and study create that no term is called as.
-var flagsThatMoved = map[string]string{
-	"sites": "--parties", "sets": "--parties", "set-size": "--records", "party-records": "--records",
-	"classes": "--class-shares, or --set class_shares=…", "count": "--set count=true, of kind describe", "voter": "--set voters=…", "class": "--set classes=…", "threshold": "--set thresholds=…",
-	"skew": "--set main_class_share=…", "made": "--set sets=made --set skew=…", "pair": "--set 'pairs=[[COLUMN, COLUMN]]'",
-	"seal-share": "--set seal.share=…", "seal-quiet": "--set seal.quiet_seconds=…", "roster-label": "--set 'roster={tags: {KEY: VALUE}}'",
+// flagsThatMoved are flags that a verb had and that no term is called as.
+var flagsThatMoved = map[string]map[string]string{
+	"forecast": {"sites": "--parties"},
+	"simulate": {
+		"sets": "--parties", "set-size": "--records", "party-records": "--records", "count": "--set count=true, of kind describe",
+		"voter": "--set voters=…", "class": "--set classes=…", "threshold": "--set thresholds=…",
+		"skew": "--set main_class_share=…", "made": "--set sets=made --set skew=…", "pair": "--set 'pairs=[[COLUMN, COLUMN]]'",
+	},
+	"create": {
+		"classes": "--set class_shares=…", "count": "--set count=true, of kind describe", "roster-label": "--set 'roster={tags: {KEY: VALUE}}'",
+		"seal-share": "--set seal.share=…", "seal-quiet": "--set seal.quiet_seconds=…",
+	},
 }
 
 // wasMoved is what to say where the words that somebody gave a command were a verb once;

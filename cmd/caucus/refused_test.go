@@ -31,6 +31,16 @@ func TestRefusedPlansAreUsageErrors(t *testing.T) {
 		{"simulate evaluate --set generate=400 --epsilon -1", "caucus: --epsilon: -1 is not positive"},
 		{"simulate labels --set generate=400 --epsilon -1", "caucus: --epsilon: -1 is not positive"},
 		{"simulate ratio --set generate=400 --epsilon -1", "caucus: --epsilon: -1 is not positive"},
+		{"forecast describe", "caucus: say how many parties take part"},
+		{"study create --name a --schema s --pool p --set largest=-4", "caucus: --set largest=-4: -4: give how many records"},
+		{"study create --name a --schema s --pool p --set parties=-4", "caucus: --set parties=-4: -4: give at least 1"},
+		{"simulate ratio --set generate=400 --parties 2 --records 20 --set targets=99999999999", "at most 10000000 records in all"},
+		{"simulate classify --set generate=400 --unit party --set tilt=true", "caucus: --set tilt=true: it is for mechanism cross"},
+		{"simulate labels --set generate=400 --set whiten=.5", "caucus: --set whiten=.5: it is for principal components"},
+		{"simulate labels --set generate=400 --set filters=-4", "caucus: --set filters=-4: -4: give how many, or 0"},
+		{"simulate evaluate --set generate=400 --set map.analysis=pca", "caucus: --set map.analysis=pca: the study counts columns as they are"},
+		{"simulate --sets 4", "--sets: it is now --parties; see"},
+		{"forecast --seal-share 1", "--seal-share; see caucus forecast --help"},
 		{"simulate reweigh --set generate=400 --set split=sex=female --set query=age>=65 --epsilon -1", "caucus: --epsilon: -1 is not positive"},
 	} {
 		var out, problems bytes.Buffer

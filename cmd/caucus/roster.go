@@ -16,7 +16,7 @@ import (
 func (o *operator) roster(ctx context.Context, client *protocol.Client, tags map[string]string) ([]study.PartyID, error) {
 	wanted := protocol.Tags(tags)
 	if err := wanted.Check(); err != nil {
-		return nil, fmt.Errorf("roster: %w", err)
+		return nil, study.PlanError("roster", "%v", err)
 	}
 	members, err := client.Members(ctx)
 	if err != nil {

@@ -18,7 +18,6 @@ import (
 	"caucus/privacy"
 	"caucus/study"
 	"caucus/study/classifier"
-	"caucus/study/kinds"
 	"caucus/study/simulate"
 	"caucus/study/terms"
 )
@@ -64,8 +63,9 @@ ledgers that only simulate, and measure what comes out beside the truth. The
 study is that of a study file, as caucus study create takes it, of flags and
 --set, or of both (flags win). Its kind is classify where nothing names another.
 
-The records are those of --dataset or --train; without either they are made up,
-of hospitals. --set simulate.NAME reaches what a rehearsal alone has.`,
+The records are those of --dataset or --train. A study with a schema needs
+--train; without a schema and records they are made up, of hospitals.
+--set simulate.NAME reaches what a rehearsal alone has.`,
 		Example: `  caucus simulate readmission.yaml --train records.csv
   caucus simulate classify --dataset adult --parties 12 --out release.json
   caucus simulate classify --parties 200 --unit party
@@ -108,15 +108,10 @@ func (r *rehearsal) run(ctx context.Context) error {
 			return study.PlanError(of.key, "%d: give at least %d, at most %d", of.have, of.least, of.most)
 		}
 	}
-	if r.AUC != 0 && r.Kind != kinds.Default {
-		return study.PlanError("auc", "it is for the forecast of a %s study, and this is one of kind %s: leave it out", kinds.Default, r.Kind)
+	if err := r.passedOver(); err != nil {
+		return err
 	}
-	if counts := r.Kind == "describe" || r.Kind == "evaluate"; counts && r.Map.Project > 0 {
-		return study.PlanError("map.project", "a %s study counts columns as they are: leave map out", r.Kind)
-	}
-	if r.Name == "" {
-		r.Name = simulationName
-	}
+	r.Name = cmp.Or(r.Name, simulationName)
 	if r.Parties == 0 && common.PartyColumn == "" {
 		r.Parties = len(r.Roster)
 	}
@@ -147,6 +142,33 @@ func (r *rehearsal) run(ctx context.Context) error {
 	return r.print(found.document, found.print)
 }
 
+// passedOver refuses terms that another term, or the kind, makes a rehearsal pass over.
+func (r *rehearsal) passedOver() error {
+	common := r.Simulate.Common()
+	counts, pool := r.Kind == "describe" || r.Kind == "evaluate", r.Pool != "" || common.PoolWhere != ""
+	const asTheyAre = "the study counts columns as they are"
+	for _, of := range []struct {
+		key  string
+		over bool
+		why  string
+	}{
+		{"map.project", counts && r.Map.Project > 0, asTheyAre}, {"map.whiten", counts, asTheyAre}, {"map.analysis", counts, asTheyAre}, {"lambda", counts, "the study fits nothing"},
+		{"simulate.generate", common.Dataset != "" || common.Train != "", "the records are given, so none are made up"},
+		{"simulate.hold_out", common.Dataset == "", "no known data set is named, so no test file comes with one"},
+		{"simulate.pool_fraction", pool, "the pool is given"}, {"simulate.pool_rows", pool, "the pool is given"},
+		{"simulate.party_column", r.Gives("parties") && !r.Gives("simulate.hold_out_parties"), "so many parties are dealt records at random, whoever the column names"},
+		{"simulate.voter_timeout", !r.Gives("simulate.voters"), "no command votes"},
+		{"simulate.gamma", !r.Gives("simulate.fourier"), "without fourier there is no kernel"},
+		{"simulate.main_class_share", r.Gives("simulate.set_shares"), "set_shares say it for each class"},
+		{"simulate.width", r.Gives("ratio.gamma"), "gamma says how wide the kernel is"},
+	} {
+		if of.over && r.Gives(of.key) {
+			return study.PlanError(of.key, "%s: leave it out", of.why)
+		}
+	}
+	return nil
+}
+
 // A rehearsal has at most mostVirtual parties, records of each, or repeats, and makes up at
 // most mostGenerated records.
 const mostVirtual, mostGenerated = 1_000_000, 100_000_000
@@ -166,20 +188,24 @@ func (r *rehearsal) warnDelta(found rehearsed) error {
 	return nil
 }
 
-// records loads the records, and takes from the study what the weights of its pool cost.
+// records loads the records, and what the study names beside them.
 func (r *rehearsal) records() (loaded, error) {
 	data, err := r.load(r.console)
-	if err != nil || r.PoolRelease == "" {
-		return data, err
-	}
-	if r.Pool == "" {
-		return data, usagef("pool_release goes with a pool")
-	}
-	pool, err := r.readPool(r.console, data.schema)
 	if err == nil {
-		r.Weights, err = poolSource(r.PoolRelease, pool, true)
+		err = readNamed(&r.Study, data.schema, data.poolTable, true)
 	}
 	return data, err
+}
+
+// ran checks a simulation, then runs it.
+func ran[S any](ctx context.Context, sim interface {
+	Check() error
+	Run(context.Context) (S, error)
+}) (none S, err error) {
+	if err := sim.Check(); err != nil {
+		return none, usageError{err}
+	}
+	return sim.Run(ctx)
 }
 
 func (r *rehearsal) seconds() float64 { return time.Since(r.start).Seconds() }
@@ -289,14 +315,12 @@ type progress struct {
 }
 
 func newProgress(c *console) *progress {
-	f, ok := c.err.(*os.File)
-	if !ok {
-		return &progress{}
+	if f, ok := c.err.(*os.File); ok {
+		if info, err := f.Stat(); err == nil && info.Mode()&os.ModeCharDevice != 0 {
+			return &progress{on: f}
+		}
 	}
-	if info, err := f.Stat(); err != nil || info.Mode()&os.ModeCharDevice == 0 {
-		return &progress{}
-	}
-	return &progress{on: f}
+	return &progress{}
 }
 
 func (p *progress) set(done, total int) {

@@ -7,7 +7,6 @@ import (
 
 	"caucus/dataset"
 	"caucus/learners"
-	"caucus/study"
 	"caucus/study/classify"
 	"caucus/study/simulate"
 )
@@ -42,10 +41,7 @@ func (r *rehearsal) classify(ctx context.Context) (found rehearsed, err error) {
 	if own.RealShares && !r.Noise.Shared() {
 		return found, usagef("real_shares goes with noise: aggregators")
 	}
-	if err := sim.Check(); err != nil {
-		return found, usageError{err}
-	}
-	summary, err := sim.Run(ctx)
+	summary, err := ran(ctx, sim)
 	if err != nil {
 		return found, err
 	}
@@ -98,15 +94,12 @@ func printClassify(w io.Writer, s classifySummary) error {
 }
 
 // votesOf sets the learner by which parties vote.
-func (r *rehearsal) votesOf(learner string) (err error) {
-	var t classify.Terms
-	if err := r.DecodeTerms(&t); err != nil {
-		return err
-	}
-	if t.Learner != "" && t.Learner != learner {
-		return usagef("voters are for learner: %s, where parties choose", learner)
-	}
-	t.Learner = learner
-	r.KindTerms, err = study.EncodeTerms(t)
-	return err
+func (r *rehearsal) votesOf(learner string) error {
+	return changeTerms(&r.Proposal, func(t *classify.Terms) error {
+		if t.Learner != "" && t.Learner != learner {
+			return usagef("voters are for learner: %s, where parties choose", learner)
+		}
+		t.Learner = learner
+		return nil
+	})
 }

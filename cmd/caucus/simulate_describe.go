@@ -25,10 +25,7 @@ func (r *rehearsal) describe(ctx context.Context) (found rehearsed, err error) {
 		Schema: data.schema, Records: data.train, Proposal: r.Proposal, Parties: r.virtual(data.train), PerParty: r.Records,
 		Repeats: r.Simulate.Common().Repeats, Seed: r.Seed,
 	}
-	if err := sim.Check(); err != nil {
-		return found, usageError{err}
-	}
-	summary, err := sim.Run(ctx)
+	summary, err := ran(ctx, sim)
 	if err != nil {
 		return found, err
 	}

@@ -16,17 +16,12 @@ type evaluateSummary struct {
 
 func (r *rehearsal) evaluate(ctx context.Context) (found rehearsed, err error) {
 	sim := simulate.Evaluate{Repeats: r.Simulate.Common().Repeats}
-	if err := r.DecodeTerms(&sim.Terms); err != nil {
-		return found, err
-	}
 	data, err := r.records()
 	if err != nil {
 		return found, err
 	}
-	if r.Model != "" {
-		if sim.Terms.Model, err = readModel(r.Model, data.schema); err != nil {
-			return found, err
-		}
+	if err := r.DecodeTerms(&sim.Terms); err != nil {
+		return found, err
 	}
 	sim.Split, sim.Proposal = r.split(data), r.Proposal
 	summary, err := sim.Run(ctx)

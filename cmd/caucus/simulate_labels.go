@@ -32,27 +32,22 @@ func (r *rehearsal) labels(ctx context.Context) (found rehearsed, err error) {
 	if err != nil {
 		return found, err
 	}
-	if own.Filters < 0 {
-		own.Filters = 0
-		if pictures != nil {
-			own.Filters = defaultFilters
-		}
+	switch {
+	case own.Filters < 0:
+		return found, study.PlanError("simulate.filters", "%d: give how many, or 0 for none", own.Filters)
+	case pictures != nil && !r.Gives("simulate.filters"):
+		own.Filters = defaultFilters
 	}
 	if own.Filters > 0 {
 		if !r.Gives("map.project") {
 			r.Map.Project = pictureComponents.Project
 		}
-		if !r.Gives("map.whiten") {
+		if !r.Gives("map.whiten") && r.Map.Project != 0 {
 			r.Map.Whiten = pictureComponents.Whiten
 		}
 	}
 	if !r.Gives("labels.max_records") { // a virtual party may hold as many as a plan allows
-		var t labels.Terms
-		if err := r.DecodeTerms(&t); err != nil {
-			return found, err
-		}
-		t.MaxRecords = labels.MostRecords
-		if r.KindTerms, err = study.EncodeTerms(t); err != nil {
+		if err := changeTerms(&r.Proposal, func(t *labels.Terms) error { t.MaxRecords = labels.MostRecords; return nil }); err != nil {
 			return found, err
 		}
 	}
@@ -60,10 +55,7 @@ func (r *rehearsal) labels(ctx context.Context) (found rehearsed, err error) {
 		Split: r.split(data), Proposal: r.Proposal, Repeats: own.Repeats,
 		Filters: own.Filters, Pictures: pictures, Fourier: own.Fourier, Gamma: own.Gamma, Progress: r.bar.set,
 	}
-	if err := sim.Check(); err != nil {
-		return found, usageError{err}
-	}
-	summary, err := sim.Run(ctx)
+	summary, err := ran(ctx, sim)
 	if err != nil {
 		return found, err
 	}

@@ -40,10 +40,7 @@ func (r *rehearsal) ratio(ctx context.Context) (found rehearsed, err error) {
 	if sim.Terms.Sets == studyratio.SetsColumn {
 		return found, usagef("ratio.sets: column: a rehearsal deals each party one set, or has it make some: party or made")
 	}
-	if err := sim.Check(); err != nil {
-		return found, usageError{err}
-	}
-	summary, err := sim.Run(ctx)
+	summary, err := ran(ctx, sim)
 	if err != nil {
 		return found, err
 	}

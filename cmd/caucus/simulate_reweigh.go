@@ -67,10 +67,7 @@ func (r *rehearsal) reweigh(ctx context.Context) (found rehearsed, err error) {
 		Query: query, Parties: cmp.Or(r.Parties, usualParties[r.Kind]), PerParty: r.Records, Repeats: own.Repeats, Seed: r.Seed,
 		Progress: r.bar.set,
 	}
-	if err := sim.Check(); err != nil {
-		return found, usageError{err}
-	}
-	summary, err := sim.Run(ctx)
+	summary, err := ran(ctx, sim)
 	if err != nil {
 		return found, err
 	}

@@ -30,10 +30,6 @@ type source struct {
 	poolMapping string
 }
 
-func (s *source) readPool(c *console, schema dataset.Schema) (*dataset.Table, error) {
-	return (&reading{mapping: s.poolMapping}).table(c, s.pool, schema, s.format)
-}
-
 // of takes the source from a study.
 func (s *source) of(of terms.Study) {
 	common := of.Simulate.Common()
@@ -46,7 +42,8 @@ func (s *source) of(of terms.Study) {
 type loaded struct {
 	schema            dataset.Schema
 	train, test, pool *dataset.Records
-	poolWeight        []float64 // of a weighted pool
+	poolTable         *dataset.Table // as its file has it
+	poolWeight        []float64      // of a weighted pool
 }
 
 // load reads and encodes the records, and notes the schema's effect on them.
@@ -64,11 +61,10 @@ func (s *source) load(c *console) (loaded, error) {
 	out := loaded{schema: schema}
 	var pool *dataset.Table
 	if s.pool != "" {
-		if pool, err = s.readPool(c, schema); err != nil {
+		if pool, err = (&reading{mapping: s.poolMapping}).table(c, s.pool, schema, s.format); err != nil {
 			return loaded{}, err
 		}
-	}
-	if pool != nil {
+		out.poolTable = pool
 		if out.poolWeight, err = auxdata.Weights(pool); err != nil {
 			return loaded{}, fmt.Errorf("%s: %w", s.pool, err)
 		}
@@ -89,7 +85,6 @@ func (s *source) load(c *console) (loaded, error) {
 			return loaded{}, fmt.Errorf("pool_where %s leaves %d rows for the pool and %d for the parties: choose a value that both have", s.poolWhere, pool.Rows(), train.Rows())
 		}
 	}
-	var notes []string
 	for _, part := range []struct {
 		name     string
 		table    *dataset.Table
@@ -114,12 +109,9 @@ func (s *source) load(c *console) (loaded, error) {
 		}
 		*part.to = records
 		for _, r := range remarks {
-			notes = append(notes, part.name+": "+r.String())
-		}
-	}
-	if s.known != "" || s.train != "" { // the generator's oddities are its own
-		for _, n := range notes {
-			c.note("note: %s", n)
+			if s.known != "" || s.train != "" { // the generator's oddities are its own
+				c.note("note: %s: %s", part.name, r)
+			}
 		}
 	}
 	return out, nil
@@ -171,7 +163,7 @@ func (s *source) tables(c *console) (schema dataset.Schema, train, test *dataset
 		}
 		return schema.Meaning(), train, test, nil
 	case s.test != "" || s.schema != "":
-		return schema, nil, nil, usagef("the study's schema and test records need records to go with: give --train FILE, or ask caucus forecast, which makes records up")
+		return schema, nil, nil, usagef("there are no records for the parties: give --train FILE with labelled records that the study's schema describes, or ask caucus forecast, which makes records up")
 	}
 	config := dataset.DefaultHospitalConfig()
 	config.Seed = s.seed

@@ -1,9 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"time"
@@ -13,13 +15,11 @@ import (
 	"caucus/dataset"
 	"caucus/privacy"
 	"caucus/study"
+	"caucus/study/evaluate"
 	"caucus/study/forecast"
 	"caucus/study/kinds"
 	"caucus/study/terms"
 )
-
-// defaultClosesIn gives people of every site a week's working days.
-const defaultClosesIn = 7 * 24 * time.Hour
 
 // createdStudy is the JSON document of study create.
 type createdStudy struct {
@@ -95,16 +95,18 @@ func (c *console) propose(s terms.Study) (kinds.Proposed, error) {
 	if err != nil {
 		return kinds.Proposed{}, err
 	}
-	if err := readNamed(&s, schema, pool); err != nil {
+	if err := readNamed(&s, schema, pool, false); err != nil {
 		return kinds.Proposed{}, err
 	}
 	return kinds.Propose(s.Proposal, schema, pool)
 }
 
-// readNamed reads the model and the release of the pool's weights that a study names.
-func readNamed(s *terms.Study, schema dataset.Schema, pool *dataset.Table) (err error) {
+// readNamed reads the model and the release of the pool's weights that a study names; a rehearsal
+// takes weights that were simulated.
+func readNamed(s *terms.Study, schema dataset.Schema, pool *dataset.Table, rehearsed bool) (err error) {
 	if s.Model != "" {
-		if s.KindTerms, err = withModel(s.KindTerms, s.Model, schema); err != nil {
+		read := func(t *evaluate.Terms) (err error) { t.Model, err = readModel(s.Model, schema); return err }
+		if err := changeTerms(&s.Proposal, read); err != nil {
 			return err
 		}
 	}
@@ -114,7 +116,20 @@ func readNamed(s *terms.Study, schema dataset.Schema, pool *dataset.Table) (err 
 	if s.Pool == "" {
 		return usagef("pool_release goes with a pool")
 	}
-	s.Weights, err = poolSource(s.PoolRelease, pool, false)
+	s.Weights, err = poolSource(s.PoolRelease, pool, rehearsed)
+	return err
+}
+
+// changeTerms changes the terms of a proposal's kind.
+func changeTerms[T any](p *study.Proposal, change func(*T) error) error {
+	var t T
+	err := p.DecodeTerms(&t)
+	if err == nil {
+		err = change(&t)
+	}
+	if err == nil {
+		p.KindTerms, err = study.EncodeTerms(t)
+	}
 	return err
 }
 
@@ -129,11 +144,12 @@ func (o *operator) create(ctx context.Context, s terms.Study, options forecast.O
 			return err
 		}
 	}
+	now, when := time.Now(), "deadline"
 	if s.Deadline.IsZero() {
-		if s.ClosesIn == 0 {
-			s.ClosesIn = defaultClosesIn
-		}
-		s.Deadline = time.Now().Add(s.ClosesIn)
+		s.Deadline, when = now.Add(cmp.Or(s.ClosesIn, 7*24*time.Hour)), "closes_in" // the working days of a week
+	}
+	if !now.Before(s.Deadline) {
+		return study.PlanError(when, "%s is over: give a later time", s.Deadline.Format(time.RFC3339))
 	}
 	if s.Seed == 0 {
 		var seed [8]byte
@@ -150,9 +166,6 @@ func (o *operator) create(ctx context.Context, s terms.Study, options forecast.O
 	p := made.Plan
 	var drawn *forecast.Forecast
 	narrow := ""
-	if p.Kind != "classify" && s.AUC != 0 {
-		return study.PlanError("auc", "it is for the forecast of a classify study, and this is one of kind %s: leave it out", p.Kind)
-	}
 	if p.Kind == "classify" && foresee {
 		bar := newProgress(o.console)
 		options.Progress = bar.set
@@ -192,28 +205,25 @@ func (o *operator) create(ctx context.Context, s terms.Study, options forecast.O
 		doc.State = created.State
 	}
 	return o.print(doc, func(w io.Writer) error {
-		_, err := fmt.Fprintf(w, "study      %s (%s)\nstate      %s\nguarantee  unit %s, ε = %g, δ = %g\n", doc.Study, doc.Plan, doc.State, doc.Unit, doc.Epsilon, doc.Delta)
-		if task, none := kinds.NewTask(p, made.Pool); err == nil && none == nil {
+		fmt.Fprintf(w, "study      %s (%s)\nstate      %s\nguarantee  unit %s, ε = %g, δ = %g\n", doc.Study, doc.Plan, doc.State, doc.Unit, doc.Epsilon, doc.Delta)
+		task, err := kinds.NewTask(p, made.Pool)
+		if err == nil {
 			err = printRemoval(w, task)
 		}
-		if err == nil {
-			_, err = fmt.Fprintf(w, "parties    %d, at least %d until %s\npool       %s, %s\nmap        %s\n",
-				doc.Parties, doc.Minimum, doc.Deadline.Format(time.RFC3339), counted(doc.PoolRows, "rows"), counted(doc.Features, "features"), doc.Map)
+		fmt.Fprintf(w, "parties    %d, at least %d until %s\npool       %s, %s\nmap        %s\n",
+			doc.Parties, doc.Minimum, doc.Deadline.Format(time.RFC3339), counted(doc.PoolRows, "rows"), counted(doc.Features, "features"), doc.Map)
+		if doc.Where != "" {
+			fmt.Fprintf(w, "about      %s\n", p.About())
 		}
-		if err == nil && doc.Where != "" {
-			_, err = fmt.Fprintf(w, "about      %s\n", p.About())
+		if words := dataset.KeptWords(doc.Kept); words != "" {
+			fmt.Fprintf(w, "           %s\n", words)
 		}
-		if words := dataset.KeptWords(doc.Kept); err == nil && words != "" {
-			_, err = fmt.Fprintf(w, "           %s\n", words)
+		err = errors.Join(err, printForecasts(w, doc.Forecast, doc.ShareError, doc.Noise))
+		if narrow != "" {
+			fmt.Fprintf(w, "           %s\n", narrow)
 		}
-		if err == nil {
-			err = printForecasts(w, doc.Forecast, doc.ShareError, doc.Noise)
-		}
-		if err == nil && narrow != "" {
-			_, err = fmt.Fprintf(w, "           %s\n", narrow)
-		}
-		if err == nil && !dry {
-			_, err = fmt.Fprintf(w, "open it with: caucus study open %s\n", doc.Plan.String()[:16])
+		if !dry {
+			fmt.Fprintf(w, "open it with: caucus study open %s\n", doc.Plan.String()[:16])
 		}
 		return err
 	})

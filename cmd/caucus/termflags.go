@@ -90,7 +90,7 @@ func asTerm(cmd *cobra.Command, err error) string {
 	if t, err := terms.Find(kindTyped(cmd.Flags().Args()), name); err == nil {
 		return fmt.Sprintf(": it is a term of the study, write --set %s=…", t.Name())
 	}
-	if now := flagsThatMoved[unknown.GetSpecifiedName()]; now != "" {
+	if now := flagsThatMoved[cmd.Name()][unknown.GetSpecifiedName()]; now != "" {
 		return ": it is now " + now
 	}
 	for _, kind := range kinds.Names() {
@@ -148,7 +148,7 @@ func (t *termFlags) read(c *console, cmd *cobra.Command, args []string) (terms.S
 	case err != nil && path == "":
 		return s, refused(cmd, err)
 	case err != nil:
-		return s, fmt.Errorf("read study file: %w", err)
+		return s, refused(cmd, fmt.Errorf("read study file: %w", err))
 	}
 	for _, replaced := range s.Replaced {
 		c.note("note: %s", replaced)

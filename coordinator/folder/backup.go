@@ -60,10 +60,7 @@ func Backup(ctx context.Context, dir, out string, now time.Time) (BackupReport, 
 		return fail(fmt.Errorf("%s is there already: give another folder", out))
 	}
 	making := out + ".unfinished"
-	if err := os.RemoveAll(making); err != nil {
-		return fail(err)
-	}
-	if err := os.Mkdir(making, 0o700); err != nil {
+	if err := errors.Join(os.RemoveAll(making), os.Mkdir(making, 0o700)); err != nil {
 		return fail(err)
 	}
 	defer os.RemoveAll(making) // does nothing after the rename
@@ -329,10 +326,7 @@ func Restore(ctx context.Context, from, dir string) (BackupReport, error) {
 		return fail(fmt.Errorf("its %s says dir: %s: restore it there, or take that out, back up and restore again", ConfigFile, used))
 	}
 	making := dir + ".unfinished"
-	if err := os.RemoveAll(making); err != nil {
-		return fail(err)
-	}
-	if err := os.MkdirAll(making, 0o700); err != nil {
+	if err := errors.Join(os.RemoveAll(making), os.MkdirAll(making, 0o700)); err != nil {
 		return fail(err)
 	}
 	defer os.RemoveAll(making) // does nothing after the rename

@@ -102,15 +102,11 @@ func ReadEvidence(ctx context.Context, dir string) (Evidence, error) {
 // where the ledger is not behind.
 func Reconcile(ctx context.Context, dir string, published []privacy.Line, lost []privacy.Cost) ([]privacy.Cost, error) {
 	fail := func(err error) ([]privacy.Cost, error) { return nil, fmt.Errorf("reconcile ledger: %w", err) }
-	c, err := LoadConfig(filepath.Join(dir, ConfigFile))
+	c, _, release, err := stopped(dir)
 	if err != nil {
 		return fail(err)
 	}
-	unlock, err := Hold(c.Dir)
-	if err != nil {
-		return fail(err)
-	}
-	defer unlock()
+	defer release()
 	e, err := ReadEvidence(ctx, dir)
 	if err != nil {
 		return fail(err)

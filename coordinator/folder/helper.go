@@ -55,7 +55,7 @@ func MakeHelper(dir string, address, key string) (r HelperReport, err error) {
 		return fail(err)
 	}
 	if !made || address != "" {
-		unlock, err := Hold(dir)
+		unlock, err := Hold(c.Dir)
 		if err != nil {
 			return fail(err)
 		}
@@ -139,18 +139,14 @@ func makeShares(c Config, head string) (*protocol.Signer, error) {
 // itself (Reconcile). It says whether anything was behind.
 func ReconcileShares(ctx context.Context, dir string) (behind bool, err error) {
 	fail := func(err error) (bool, error) { return false, fmt.Errorf("reconcile shares: %w", err) }
-	c, err := LoadConfig(filepath.Join(dir, ConfigFile))
+	c, _, release, err := stopped(dir)
 	if err != nil {
 		return fail(err)
 	}
+	defer release()
 	if !c.Helper.Named() {
 		return fail(fmt.Errorf("%s names no helper", ConfigFile))
 	}
-	unlock, err := Hold(dir)
-	if err != nil {
-		return fail(err)
-	}
-	defer unlock()
 	signer, err := protocol.LoadSigner(c.Path(SharesKey))
 	if err != nil {
 		return fail(err)

@@ -89,6 +89,21 @@ func readKeyring(c Config) (d keyringDocument, err error) {
 	return d, nil
 }
 
+// stopped reads the configuration and the keys of a coordinator that is not running, and keeps
+// others out until release.
+func stopped(dir string) (c Config, ring Keyring, release func(), err error) {
+	if c, err = LoadConfig(filepath.Join(dir, ConfigFile)); err != nil {
+		return c, ring, nil, err
+	}
+	if release, err = Hold(c.Dir); err != nil {
+		return c, ring, nil, err
+	}
+	if ring, err = LoadKeyring(c); err != nil {
+		release()
+	}
+	return c, ring, release, err
+}
+
 // Rotate gives a stopped coordinator a new signing key and a new authority. The old
 // key signs that it hands over to the new one, and the old authority certifies the
 // new one's key, so agents, operators and verify follow by themselves: with their
@@ -100,19 +115,11 @@ func Rotate(dir string, now time.Time) (protocol.SignerKey, error) {
 	fail := func(err error) (protocol.SignerKey, error) {
 		return protocol.SignerKey{}, fmt.Errorf("rotate keys of %s: %w", dir, err)
 	}
-	c, err := LoadConfig(filepath.Join(dir, ConfigFile))
+	c, old, release, err := stopped(dir)
 	if err != nil {
 		return fail(err)
 	}
-	unlock, err := Hold(c.Dir)
-	if err != nil {
-		return fail(err)
-	}
-	defer unlock()
-	old, err := LoadKeyring(c)
-	if err != nil {
-		return fail(err)
-	}
+	defer release()
 	n := len(old.Keys.Successions()) + 1
 	if n > protocol.MaxSuccessions {
 		return fail(fmt.Errorf("they were changed %d times already, and nobody follows further: make a new coordinator", protocol.MaxSuccessions))

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"time"
 
@@ -34,19 +33,11 @@ func PutBack(ctx context.Context, dir string, published []protocol.SignedRelease
 		return nil, nil
 	}
 	fail := func(err error) ([]Returned, error) { return nil, fmt.Errorf("put releases back: %w", err) }
-	c, err := LoadConfig(filepath.Join(dir, ConfigFile))
+	c, ring, release, err := stopped(dir)
 	if err != nil {
 		return fail(err)
 	}
-	unlock, err := Hold(c.Dir)
-	if err != nil {
-		return fail(err)
-	}
-	defer unlock()
-	ring, err := LoadKeyring(c)
-	if err != nil {
-		return fail(err)
-	}
+	defer release()
 	store, err := records.Open(c.Path(StoreFile))
 	if err != nil {
 		return fail(err)

@@ -157,6 +157,12 @@ func (Kind) Complete(p *study.Plan, s study.Proposal) error {
 	if err := s.DecodeTerms(&t); err != nil {
 		return err
 	}
+	switch {
+	case t.Tilt && p.Mechanism != "cross":
+		return termsError("tilt", "it is for mechanism cross, whose release shows how the features lie, and this is %s: leave it out", p.Mechanism)
+	case t.Bound == "paper" && p.Mechanism != "output":
+		return termsError("bound", "it is for mechanism output, and this is %s: leave it out", p.Mechanism)
+	}
 	t.Shards = cmp.Or(t.Shards, 1)
 	return p.SetTerms(t)
 }

@@ -156,17 +156,23 @@ func planOf(s study.Proposal, schema dataset.Schema) study.Plan {
 // The plan is complete but for map and pool; x are the N×Dim encoded rows of the
 // PUBLIC pool.
 func ChooseMap(p study.Plan, size study.Size, c dataset.Components, x *mat.Dense) (dataset.Components, error) {
-	if c.Project != dataset.Auto {
-		return c, nil
-	}
 	kind, err := Named(p.Kind)
 	if err != nil {
 		return c, err
 	}
-	if chooser, ok := kind.(study.MapChooser); ok {
-		return chooser.ChooseMap(p, size, c, x)
+	if c.Project == dataset.Auto {
+		if chooser, ok := kind.(study.MapChooser); ok {
+			return chooser.ChooseMap(p, size, c, x)
+		}
+		c.Project = 0
 	}
-	c.Project = 0
+	const none = "it is for principal components, and all features are kept: say how many with map.project, or leave it out"
+	switch {
+	case c.Project == 0 && c.Whiten != 0:
+		return c, study.PlanError("map.whiten", none)
+	case c.Project == 0 && c.Analysis != "":
+		return c, study.PlanError("map.analysis", none)
+	}
 	return c, nil
 }
 

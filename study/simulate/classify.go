@@ -302,10 +302,7 @@ func (d *Deal) accuracies(ctx context.Context, t study.Task, run Run) (a Accurac
 	if a.Unperturbed, err = score(run.Unperturbed, x, d.Test.Y); err != nil {
 		return a, err
 	}
-	all := make([]int, d.Private.Len())
-	for i := range all {
-		all[i] = i
-	}
+	all := span(0, d.Private.Len())
 	if len(all) > maxPooled {
 		all = d.rng.Perm(len(all))[:maxPooled]
 	}

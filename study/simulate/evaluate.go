@@ -398,12 +398,3 @@ func recalibrated(judge evaluate.Judge, test *dataset.Records, of evaluate.Subgr
 	}
 	return &Recalibrated{Records: len(z), Before: before, After: validation.ExactOf(after, yes, true)}
 }
-
-// span are the whole numbers from one to below another.
-func span(from, to int) []int {
-	out := make([]int, 0, to-from)
-	for i := from; i < to; i++ {
-		out = append(out, i)
-	}
-	return out
-}

@@ -25,7 +25,7 @@ type Ratio struct {
 	Split
 	// Proposal is as in Classify, without terms of the kind.
 	Proposal study.Proposal
-	// Terms are those of the kind; set size is filled in.
+	// Terms are those of the kind; a set size that is left out is filled in.
 	Terms studyratio.Terms
 	// Width, where not 0, stands in place of the terms' gamma, in units of one over the
 	// pool's median squared distance.
@@ -108,6 +108,9 @@ type RatioSummary struct {
 	Release *study.Release `json:"-"`
 }
 
+// maxTargeted bounds the records of all test sets, whose places are in memory.
+const maxTargeted = 10_000_000
+
 // Check says what is wrong with a simulation before it starts.
 func (s Ratio) Check() error {
 	c := len(s.Schema.Label.Classes)
@@ -117,7 +120,7 @@ func (s Ratio) Check() error {
 			for _, v := range shares {
 				sum += v
 			}
-			if len(shares) != c || math.Abs(sum-1) > 1e-6 || slices.Min(shares) < 0 {
+			if len(shares) != c || !(math.Abs(sum-1) <= 1e-6) || slices.Min(shares) < 0 {
 				return fmt.Errorf("simulate: the shares %v are not those of %d classes: give one number ≥ 0 a class, with sum 1", shares, c)
 			}
 		}
@@ -127,8 +130,8 @@ func (s Ratio) Check() error {
 		return study.PlanError("ratio.estimator", "%q: use one of %v", s.Terms.Estimator, ratio.Estimators())
 	case s.Sets < 1 || s.SetSize < 2:
 		return fmt.Errorf("simulate: %d sets of %d records: give at least 1 set of 2", s.Sets, s.SetSize)
-	case s.Targets < 1 || s.TargetSize < 1:
-		return fmt.Errorf("simulate: %d targets of %d records: give at least 1 of 1", s.Targets, s.TargetSize)
+	case s.Targets < 1 || s.TargetSize < 1 || s.Targets > maxTargeted/s.TargetSize:
+		return fmt.Errorf("simulate: %d targets of %d records: give at least 1 of 1, and at most %d records in all", s.Targets, s.TargetSize, maxTargeted)
 	case !(s.Skew >= 0 && s.Skew <= 1):
 		return fmt.Errorf("simulate: a skew of %v: give the share of each set's main class, or 0 for random shares", s.Skew)
 	}
@@ -154,7 +157,8 @@ func (s Ratio) proposal(scale float64) (of study.Proposal, err error) {
 	if s.Width != 0 {
 		terms.Gamma = s.Width / scale
 	}
-	terms.SetSize, terms.MaxRecords = s.SetSize, max(cmp.Or(terms.MaxRecords, studyratio.DefaultTerms().MaxRecords), s.SetSize)
+	terms.SetSize = cmp.Or(terms.SetSize, s.SetSize)
+	terms.MaxRecords = cmp.Or(terms.MaxRecords, max(studyratio.DefaultTerms().MaxRecords, s.SetSize))
 	of.KindTerms, err = study.EncodeTerms(terms)
 	return of, err
 }

@@ -209,11 +209,7 @@ func (s Reweigh) deal(index int) (dealt, error) {
 	case s.Parties > n:
 		return d, fmt.Errorf("simulate: %d parties for %d private records: give at most as many parties as records", s.Parties, n)
 	}
-	places := make([]int, len(d.private))
-	for i := range places {
-		places[i] = i
-	}
-	parties := dealEvenly(places, s.Parties)
+	parties := dealEvenly(span(0, len(d.private)), s.Parties)
 	for i, rows := range parties {
 		if s.PerParty > 0 && len(rows) > s.PerParty {
 			parties[i] = rows[:s.PerParty]

@@ -229,3 +229,12 @@ func dealSkewed(y []int, parties int, concentration float64, rng *rand.Rand) [][
 	}
 	return out
 }
+
+// span are the whole numbers from one to below another.
+func span(from, to int) []int {
+	out := make([]int, 0, to-from)
+	for i := from; i < to; i++ {
+		out = append(out, i)
+	}
+	return out
+}

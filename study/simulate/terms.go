@@ -4,23 +4,50 @@ import "time"
 
 // Terms are what a rehearsal says beside the terms of the study itself: the records
 // that virtual parties hold, and how often to draw. A study file has them under
-// `simulate`; nothing of them is in a plan.
+// `simulate`; nothing of them is in a plan. Each kind offers the parts that its rehearsal
+// reads, so the others are refused.
 type Terms struct {
-	Dataset      string  `yaml:"dataset" help:"a known data set whose records the virtual parties hold"`
-	Train        string  `yaml:"train" file:"yes" help:"file of the labelled records that the virtual parties hold: CSV (also packed), Excel, Parquet"`
+	RecordTerms `yaml:",inline"`
+	PartyTerms  `yaml:",inline"`
+	PoolTerms   `yaml:",inline"`
+}
+
+// RecordTerms are those of every kind.
+type RecordTerms struct {
+	Dataset  string `yaml:"dataset" help:"a known data set whose records the virtual parties hold"`
+	Train    string `yaml:"train" file:"yes" help:"file of the labelled records that the virtual parties hold: CSV (also packed), Excel, Parquet"`
+	Generate int    `yaml:"generate" help:"how many records of made-up hospitals to generate where no data are given; default: as many as parties and records need, else 24000"`
+	Repeats  int    `yaml:"repeats" help:"repeats with other splits and noise"`
+}
+
+// PartyTerms are those of kinds that can deal each party its own records.
+type PartyTerms struct {
+	PartyColumn string `yaml:"party_column" help:"column that names each record's party"`
+}
+
+// PoolTerms are those of kinds that divide records by a [Split].
+type PoolTerms struct {
 	Test         string  `yaml:"test" file:"yes" help:"file of test records; default: a quarter of the records"`
 	HoldOut      bool    `yaml:"hold_out" help:"test on a quarter of the records, even where the known data set has a test file of its own"`
-	PartyColumn  string  `yaml:"party_column" help:"column that names each record's party"`
 	PoolWhere    string  `yaml:"pool_where" help:"COLUMN=VALUE: these records are the pool, and only the others are private or test records"`
 	PoolFraction float64 `yaml:"pool_fraction" help:"share of the training records that becomes the pool, without labels, where no pool is given"`
 	PoolRows     int     `yaml:"pool_rows" help:"most rows of that pool; 0: no limit"`
 	TrainRows    int     `yaml:"train_rows" help:"use a random part of the training records, of this size; 0: all"`
-	Generate     int     `yaml:"generate" help:"how many records of made-up hospitals to generate where no data are given; default: as many as parties and records need, else 24000"`
-	Repeats      int     `yaml:"repeats" help:"repeats with other splits and noise"`
 }
 
-// Common are the terms that every kind's rehearsal has.
-func (t *Terms) Common() *Terms { return t }
+// Common are the terms that kinds share, zero where a kind does not offer them.
+func (t *Terms) Common() Terms { return *t }
+func (t *DescribeTerms) Common() Terms {
+	return Terms{RecordTerms: t.RecordTerms, PartyTerms: t.PartyTerms}
+}
+func (t *RatioTerms) Common() Terms   { return Terms{RecordTerms: t.RecordTerms, PoolTerms: t.PoolTerms} }
+func (t *ReweighTerms) Common() Terms { return Terms{RecordTerms: t.RecordTerms} }
+
+// DescribeTerms are those of [Describe].
+type DescribeTerms struct {
+	RecordTerms `yaml:",inline"`
+	PartyTerms  `yaml:",inline"`
+}
 
 // ClassifyTerms are those of [Classify].
 type ClassifyTerms struct {
@@ -33,7 +60,8 @@ type ClassifyTerms struct {
 
 // RatioTerms are those of [Ratio]. Each party holds one set of Study.Records records.
 type RatioTerms struct {
-	Terms          `yaml:",inline"`
+	RecordTerms    `yaml:",inline"`
+	PoolTerms      `yaml:",inline"`
 	MainClassShare float64     `yaml:"main_class_share" help:"share of a set's main class, which takes turns; 0: shares uniform on the simplex"`
 	SetShares      [][]float64 `yaml:"set_shares" help:"the sets' class shares in turn, such as [[.9, .1], [.1, .9]]"`
 	Targets        int         `yaml:"targets" help:"number of test sets, at each of target_shares"`
@@ -53,7 +81,7 @@ type LabelsTerms struct {
 
 // ReweighTerms are those of [Reweigh].
 type ReweighTerms struct {
-	Terms        `yaml:",inline"`
+	RecordTerms  `yaml:",inline"`
 	Split        string  `yaml:"split" help:"COLUMN=VALUE: records with this value are mostly private; COLUMN alone takes its commonest value"`
 	Share        float64 `yaml:"share" help:"share of those records, and 1 − share of the others, that is private; the rest is the pool"`
 	HoldOutShare float64 `yaml:"hold_out_share" help:"share of the private records that takes no part and is written to test.csv"`

@@ -3,6 +3,7 @@ package terms
 import (
 	"errors"
 	"fmt"
+	"math"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -139,11 +140,13 @@ func kindOf(file *yamlfile.Document, kind string) (string, error) {
 func misplaced(file *yamlfile.Document, kind string, table []Term) error {
 	for _, section := range []string{simulation, kind} {
 		for _, key := range file.Keys(section) {
-			if slices.ContainsFunc(table, func(t Term) bool { return t.Key == section+"."+key || strings.HasPrefix(t.Key, section+"."+key+".") }) {
-				continue
-			}
-			if slices.ContainsFunc(table, func(t Term) bool { return t.Key == key }) {
+			at := section + "." + key
+			switch {
+			case slices.ContainsFunc(table, func(t Term) bool { return t.Key == at || strings.HasPrefix(t.Key, at+".") }):
+			case slices.ContainsFunc(table, func(t Term) bool { return t.Key == key }):
 				return file.Locate(fmt.Errorf("%s: %s: it stands at the top of the file, beside %[1]s", section, key))
+			case len(kindsWith(at)) > 0:
+				return file.Locate(fmt.Errorf("%s: %s: it is a term of %s studies; this one is of kind %s", section, key, strings.Join(kindsWith(at), ", "), kind))
 			}
 		}
 	}
@@ -200,13 +203,13 @@ func (t Term) value(written string) (*yaml.Node, error) {
 	switch kind := t.of.Kind(); {
 	case kind == reflect.Float64:
 		v, err := strconv.ParseFloat(strings.TrimSpace(written), 64)
-		if err != nil {
+		if err != nil || math.IsNaN(v) || math.IsInf(v, 0) {
 			return nil, fmt.Errorf("%q is no number", written)
 		}
 		if err := n.Encode(v); err != nil {
 			return nil, err
 		}
-	case kind != reflect.String:
+	case kind != reflect.String && (t.Type != "text" || kind == reflect.Slice):
 		var document yaml.Node
 		if err := yaml.Unmarshal([]byte(written), &document); err != nil || len(document.Content) == 0 {
 			return nil, fmt.Errorf("%q is not %s", written, article(t.Type))
@@ -214,7 +217,8 @@ func (t Term) value(written string) (*yaml.Node, error) {
 		n = document.Content[0]
 	}
 	if t.Key == rosterKey && n.Kind == yaml.MappingNode {
-		return n, nil // by labels: see takeTags
+		_, err := tagsOf(n)
+		return n, yamlfile.Bared(err)
 	}
 	if t.of.Kind() == reflect.Slice && n.Kind == yaml.ScalarNode {
 		list := &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq"}
@@ -248,15 +252,8 @@ func text(value string) *yaml.Node {
 func alike(a, b *yaml.Node) bool {
 	x, err := yaml.Marshal(a)
 	y, no := yaml.Marshal(b)
-	plain := func(b []byte) string {
-		return strings.Map(func(r rune) rune {
-			if strings.ContainsRune(" \n\"'[]-", r) {
-				return -1
-			}
-			return r
-		}, string(b))
-	}
-	return err == nil && no == nil && plain(x) == plain(y)
+	plain := strings.NewReplacer(" ", "", "\n", "", `"`, "", "'", "", "[", "", "]", "", "-", "").Replace
+	return err == nil && no == nil && plain(string(x)) == plain(string(y))
 }
 
 // article is a type in words with "a" before it.
@@ -305,8 +302,15 @@ func (s *Study) decode(file *yamlfile.Document, kind string) error {
 	if err := file.Decode(s); err != nil {
 		return err
 	}
-	if s.Kind = kind; s.Epsilon == 0 && s.given["epsilon"] {
+	switch s.Kind = kind; {
+	case s.Epsilon == 0 && s.given["epsilon"]:
 		return file.Locate(fmt.Errorf("epsilon: %w", ErrZeroEpsilon))
+	case s.AUC != 0 && kind != kinds.Default:
+		return study.PlanError("auc", "it is for the forecast of a %s study, and this is one of kind %s: leave it out", kinds.Default, kind)
+	case s.Parties < 0:
+		return study.PlanError("parties", "%d: give at least 1", s.Parties)
+	case s.Largest < 0:
+		return study.PlanError("largest", "%d: give how many records the largest party declared", s.Largest)
 	}
 	return nil
 }
@@ -315,11 +319,20 @@ func (s *Study) decode(file *yamlfile.Document, kind string) error {
 const rosterKey = "roster"
 
 // takeTags takes a roster by tags out of a document.
-func (s *Study) takeTags(file *yamlfile.Document) error {
+func (s *Study) takeTags(file *yamlfile.Document) (err error) {
 	n := file.Find(rosterKey)
 	if n == nil || n.Kind != yaml.MappingNode {
 		return nil
 	}
+	if s.RosterTags, err = tagsOf(n); err != nil {
+		return file.Locate(fmt.Errorf("roster: %w", err))
+	}
+	file.Remove(rosterKey)
+	return nil
+}
+
+// tagsOf reads the tags by which a roster is found.
+func tagsOf(n *yaml.Node) (map[string]string, error) {
 	var by struct {
 		Tags map[string]string `yaml:"tags"`
 	}
@@ -327,10 +340,5 @@ func (s *Study) takeTags(file *yamlfile.Document) error {
 	if err == nil && len(by.Tags) == 0 {
 		err = errors.New("name parties, as in [st-mary, st-john], or give tags that they have, as in {tags: {region: north}}")
 	}
-	if err != nil {
-		return file.Locate(fmt.Errorf("roster: %w", err))
-	}
-	file.Remove(rosterKey)
-	s.RosterTags = by.Tags
-	return nil
+	return by.Tags, err
 }

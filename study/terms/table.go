@@ -36,25 +36,27 @@ func (t Term) IsFile() bool { return t.file }
 // simulated are the terms of each kind's rehearsal, with their defaults.
 var simulated = map[string]func() Simulation{
 	"classify": func() Simulation {
-		return &simulate.ClassifyTerms{Terms: simulate.Terms{PoolFraction: .25, PoolRows: 10_000, Repeats: 1}, VoterTimeout: 10 * time.Minute}
+		return &simulate.ClassifyTerms{Terms: simulate.Terms{RecordTerms: once, PoolTerms: simulate.PoolTerms{PoolFraction: .25, PoolRows: 10_000}}, VoterTimeout: 10 * time.Minute}
 	},
 	"ratio": func() Simulation {
-		return &simulate.RatioTerms{Terms: simulate.Terms{PoolFraction: .1, PoolRows: 5000, Repeats: 1}, Targets: 20, TargetSize: 500}
+		return &simulate.RatioTerms{RecordTerms: once, PoolTerms: simulate.PoolTerms{PoolFraction: .1, PoolRows: 5000}, Targets: 20, TargetSize: 500}
 	},
 	"labels": func() Simulation {
-		return &simulate.LabelsTerms{Terms: simulate.Terms{PoolFraction: .1, Repeats: 1}, Filters: -1, Gamma: .5}
+		return &simulate.LabelsTerms{Terms: simulate.Terms{RecordTerms: once, PoolTerms: simulate.PoolTerms{PoolFraction: .1}}, Gamma: .5}
 	},
 	"reweigh": func() Simulation {
-		return &simulate.ReweighTerms{Terms: simulate.Terms{Repeats: 10}, Share: .9}
+		return &simulate.ReweighTerms{RecordTerms: simulate.RecordTerms{Repeats: 10}, Share: .9}
 	},
-	"describe": func() Simulation { return new(simulate.Terms) },
+	"describe": func() Simulation { return new(simulate.DescribeTerms) },
 	"evaluate": func() Simulation {
-		return &simulate.Terms{PoolFraction: .05, PoolRows: 10_000, Repeats: 1}
+		return &simulate.Terms{RecordTerms: once, PoolTerms: simulate.PoolTerms{PoolFraction: .05, PoolRows: 10_000}}
 	},
 }
 
+var once = simulate.RecordTerms{Repeats: 1}
+
 // Simulation are the terms of a kind's rehearsal.
-type Simulation interface{ Common() *simulate.Terms }
+type Simulation interface{ Common() simulate.Terms }
 
 // simulation is the key below which they stand.
 const simulation = "simulate"
@@ -190,15 +192,16 @@ func listed(terms []Term) string {
 	return strings.Join(keys, " or ")
 }
 
+// kindsWith are the kinds that have a term of that name.
+func kindsWith(name string) []string {
+	return slices.DeleteFunc(kinds.Names(), func(kind string) bool {
+		return !slices.ContainsFunc(tables()[kind], func(t Term) bool { return t.Key == name || t.Name() == name })
+	})
+}
+
 // unknown says why a kind has no term of that name.
 func unknown(kind, name string, table []Term) error {
-	var others []string
-	for _, other := range kinds.Names() {
-		if slices.ContainsFunc(tables()[other], func(t Term) bool { return t.Key == name || t.Name() == name }) {
-			others = append(others, other)
-		}
-	}
-	if len(others) > 0 {
+	if others := kindsWith(name); len(others) > 0 {
 		return fmt.Errorf("%s is a term of %s studies; this one is of kind %s", name, strings.Join(others, ", "), kind)
 	}
 	for _, t := range table {

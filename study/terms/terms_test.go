@@ -136,6 +136,10 @@ func TestSlips(t *testing.T) {
 		{text: "epsilon: 0\n", want: "epsilon: 0 would release nothing"},
 		{text: "kind: labels\n", settings: []string{"kind=ratio"}, want: "the study file is of kind labels, the command line says ratio"},
 		{kind: "labels", settings: []string{"kind=ratio"}, want: "--set kind=ratio: the command line says kind labels already"},
+		{text: "kind: describe\nsimulate: {pool_rows: 3}\n", want: "study.yaml line 2: simulate: pool_rows: it is a term of classify, evaluate, labels, ratio studies; this one is of kind describe"},
+		{kind: "ratio", settings: []string{"width=nan"}, want: `--set width=nan: "nan" is no number`},
+		{settings: []string{"map.project="}, want: `--set map.project=: "" is no number of components`},
+		{settings: []string{"roster={tag: {a: b}}"}, want: `--set roster={tag: {a: b}}: unknown key "tag"`},
 		{text: "simulate: {parties: 3}\n", want: "study.yaml line 1: simulate: parties: it stands at the top of the file, beside simulate"},
 		{text: "map: 5\n", want: "study.yaml line 1: map: "},
 	} {

@@ -1,0 +1,163 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"caucus/internal/testlevel"
+	"caucus/study/kinds"
+	"caucus/study/terms"
+)
+
+// silentTerms are those that a rehearsal may pass over, with the reason.
+var silentTerms = map[string]string{
+	"kind":          "the command line names it",
+	"closes_in":     "study create makes a deadline of it: a rehearsal has none",
+	"auc":           "the forecast of the same study file reads it",
+	"roster":        "study create reads it: parties are virtual, as many as parties says",
+	"describe pool": "study create needs one in the same study file: counts ask nothing of it",
+
+	"evaluate largest": pureNoise, "labels largest": pureNoise, "reweigh largest": pureNoise,
+
+	"reweigh simulate.folder":       "it is written",
+	"classify simulate.real_shares": "a share that is wrong ends the rehearsal, and none is",
+}
+
+const pureNoise = "it decides how large δ is, and δ is 0 here"
+
+// TestNoTermIsSilent: each term that a kind's rehearsal offers changes what the rehearsal says
+// or its release, the plan in it among that, or is refused; with made-up records and with a
+// file of records.
+func TestNoTermIsSilent(t *testing.T) {
+	dir := pageFolder(t)
+	t.Chdir(dir)
+	schema, err := os.ReadFile("schema.yaml")
+	if err == nil {
+		err = os.WriteFile("other.yaml", bytes.Replace(schema, []byte("max: 50}"), []byte("max: 60}"), 1), 0o600)
+	}
+	rows, err2 := os.ReadFile("records.csv")
+	if err := errors.Join(err, err2); err != nil {
+		t.Fatal(err)
+	}
+	wards := strings.Split(strings.TrimSpace(string(rows)), "\n")
+	for i := range wards {
+		wards[i] += fmt.Sprintf(",ward-%d", i%4)
+	}
+	wards[0] = strings.TrimSuffix(wards[0], "-0")
+	if err := os.WriteFile("wards.csv", []byte(strings.Join(wards, "\n")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	seconds := regexp.MustCompile(`"seconds": [0-9.e+-]+`)
+	run := func(kind string, all map[string]string) (code int, said string) {
+		out := filepath.Join(t.TempDir(), "release.json")
+		args := []string{"simulate", kind, "--json", "--out", out}
+		for _, name := range slices.Sorted(maps.Keys(all)) {
+			args = append(args, "--set", name+"="+all[name])
+		}
+		var stdout, stderr bytes.Buffer
+		if code = Main(t.Context(), args, &stdout, &stderr); code != 0 {
+			return code, stderr.String()
+		}
+		release, err := os.ReadFile(out)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return 0, seconds.ReplaceAllString(stdout.String(), "") + string(release)
+	}
+	own := map[string]map[string]string{
+		"classify": nil, "describe": nil, "evaluate": {"epsilon": "8"}, "labels": nil,
+		"ratio": {"records": "60", "simulate.targets": "2", "simulate.target_size": "50"}, "reweigh": {"split": "sex=male", "query": "age > 60", "simulate.repeats": "1"},
+	}
+	for _, kind := range kinds.Names() {
+		offered, err := terms.Of(kind)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for records, base := range map[string]map[string]string{
+			"made": {"parties": "3", "simulate.generate": "500"}, "file": {"parties": "3", "train": "wards.csv", "schema": "schema.yaml"},
+		} {
+			maps.Copy(base, own[kind])
+			before := map[string]string{} // what is said, by the terms beside
+			for _, term := range offered {
+				if records == "file" && !testlevel.Long() && !term.IsFile() && !strings.HasPrefix(term.Key, "simulate.") {
+					continue // as with made-up records
+				}
+				all, value := maps.Clone(base), valueFor(kind, term)
+				for _, of := range besides[term.Key] {
+					key, value, _ := strings.Cut(of, "=")
+					if all[key] = value; value == "" {
+						delete(all, key)
+					}
+				}
+				beside := strings.Join(besides[term.Key], " ")
+				if before[beside] == "" {
+					code, said := run(kind, all)
+					if before[beside] = said; code != 0 {
+						t.Errorf("%s, %s, %s: %s", kind, records, beside, said)
+					}
+				}
+				delete(all, term.Name())
+				all[term.Key] = value
+				code, said := run(kind, all)
+				switch _, may := silentTerms[term.Key]; {
+				case code != 0:
+					t.Logf("%s, %s: %s=%s: %s", kind, records, term.Key, value, said)
+				case said == before[beside] && !may && silentTerms[kind+" "+term.Key] == "":
+					t.Errorf("%s, %s: %s=%s changes nothing, and is not refused", kind, records, term.Key, value)
+				}
+			}
+		}
+	}
+}
+
+// valueFor is another value than a term's default, such as the term takes.
+func valueFor(kind string, t terms.Term) string {
+	for _, key := range []string{kind + " " + t.Name(), t.Key, t.Name()} {
+		if v, ok := silentValues[key]; ok {
+			return v
+		}
+	}
+	switch {
+	case t.Type == "true or false":
+		return "true"
+	case t.Type == "number":
+		return "0.3"
+	case t.Type == "whole number":
+		return "3"
+	case t.Type == "time span":
+		return "90m"
+	case t.Type == "date and time":
+		return "2099-01-01T00:00:00Z"
+	case strings.HasPrefix(t.Type, "list of list"):
+		return "[[.9, .1], [.2, .8]]"
+	}
+	return "other"
+}
+
+// besides are other terms of the command line that a term goes with; KEY= leaves one out.
+var besides = map[string][]string{
+	"simulate.party_column": {"parties="}, "simulate.voters": {"unit=party"}, "simulate.real_shares": {"noise=aggregators"}, "seal.quiet_seconds": {"seal.share=.5"},
+	"simulate.gamma": {"simulate.fourier=4"}, "describe.count": {"where=age > 30"}, "ratio.skew": {"skew=.6", "features=noisy-embedding", "sets=made", "ratio.fourier=20"},
+}
+
+// silentValues are those of terms that do not take the usual value of their type. Files are
+// those of pageFolder.
+var silentValues = map[string]string{
+	"kind": "labels", "where": "age > 30", "map.project": "2", "map.analysis": "pca", "unit": "party", "noise": "aggregators", "records": "40",
+	"weights.plan": strings.Repeat("ab", 32), "weights.unit": "record", "minimum": "2", "parties": "5", "largest": "100000000", "readers": "parties",
+	"schema": "other.yaml", "pool": "pool.csv", "pool_release": "reweigh/w/release.json",
+	"bound": "paper", "learner": "cart", "class_shares": ".6,.4", "by": "smoker", "score": "creatinine", "model": "release.json", "classes": "no", "thresholds": ".2",
+	"loss": "hinge", "risk": "ber", "correction": "forward", "sets": "made", "skew": ".7", "expected": ".3,.7", "features": "clear", "estimator": "mixture", "ratio.fourier": "20", "pairs": "[[age, smoker]]",
+	"train": "reweigh/w/private.csv", "test": "reweigh/w/test.csv", "generate": "400", "party_column": "ward", "pool_where": "sex=female", "train_rows": "300",
+	"voters": "cart,softmax", "dataset": "adult", "pictures": "2x2x1", "simulate.fourier": "4", "split": "sex=female", "query": "bmi > 25", "folder": "made", "simulate.target_size": "40",
+	"classify mechanism": "tally", "describe mechanism": "laplace", "evaluate mechanism": "gaussian", "labels mechanism": "em", "ratio mechanism": "gaussian", "reweigh mechanism": "logistic",
+	"max_records": "50", "evaluate per_party": "100",
+}
