@@ -53,6 +53,7 @@ var rooms = map[string][]string{
 	"study/reweigh":             {"study", "study/bodies", "study/keyed", "aggregation", "aggregation/shares", "auxdata", "dataset", "privacy"},
 	"study/kinds":               {"study", "study/classify", "study/describe", "study/evaluate", "study/keyed", "study/labels", "study/ratio", "study/reweigh", "auxdata", "dataset"},
 	"study/export":              {"study", "study/classifier", "study/evaluate", "study/kinds", "learners", "dataset"},
+	"study/conformance":         {"study", "study/bodies", "study/classify", "study/describe", "study/evaluate", "study/kinds", "study/labels", "study/life", "study/ratio", "study/simulate", "study/verify", "auxdata", "dataset", "privacy"},
 	"study/terms":               {"internal/yamlfile", "study", "study/kinds", "study/simulate", "dataset"},
 	"study/verify":              {"protocol", "study", "study/kinds", "auxdata", "privacy"},
 	"study/forecast":            {"study", "study/classifier", "study/classify", "study/simulate", "auxdata", "dataset", "learners"},
@@ -208,7 +209,7 @@ var otherWords = map[string]map[string]string{
 // mayName says whether a room may name kinds or their mechanisms: the tables of
 // kinds and of what is said of them, and commands, whose flags are theirs.
 func mayName(room string) bool {
-	return room == "study/kinds" || room == "study/terms" || room == "lab" || strings.HasPrefix(room, "cmd/")
+	return room == "study/kinds" || room == "study/conformance" || room == "study/terms" || room == "lab" || strings.HasPrefix(room, "cmd/")
 }
 
 // ordinary are names that are words of English too: alone in quotes they are names.
@@ -303,6 +304,7 @@ var withoutExample = map[string]string{
 	"lab":                       "it is a program",
 	"internal/testlevel":        "it is for tests, and its own shows it",
 	"internal/testlevel/report": "it is a program",
+	"study/conformance":         "it is for tests",
 	".":                         "it holds the walls",
 }
 

@@ -89,7 +89,7 @@ var mutants = []mutant{
 		found: "TestAggregators$",
 	},
 	{
-		name: "a party sends in clear what its plan says goes in shares", room: "study/bodies", file: "task.go", in: "study/kinds",
+		name: "a party sends in clear what its plan says goes in shares", room: "study/bodies", file: "task.go", in: "study/conformance",
 		old: "\tif s.Plan().Noise.Shared() {\n\t\treturn study.Contribution{}, errShares", new: "\tif s.Plan().Noise.Shared() && in.Records == nil {\n\t\treturn study.Contribution{}, errShares",
 		found: "TestAggregators$",
 	},
@@ -284,7 +284,7 @@ var mutants = []mutant{
 		found: "TestLaplaceLaw",
 	},
 	{
-		name: "C: labels of sets beyond max_sets are counted twice", room: "study/ratio", file: "ratio.go", in: "study/kinds",
+		name: "C: labels of sets beyond max_sets are counted twice", room: "study/ratio", file: "ratio.go", in: "study/conformance",
 		old: "sets[most-1] = append(sets[most-1], of[name]...)", new: "sets[most-1] = append(append(sets[most-1], of[name]...), of[name]...)",
 		found: "TestBeyondCuts",
 	},
@@ -340,17 +340,17 @@ var mutants = []mutant{
 		found: "TestCountedBound",
 	},
 	{
-		name: "the sums of weights are of records that a study is not about too", room: "study/reweigh", file: "reweigh.go", in: "study/kinds",
+		name: "the sums of weights are of records that a study is not about too", room: "study/reweigh", file: "reweigh.go", in: "study/conformance",
 		old: "\t\tif !records.IsOutside(i) {\n", new: "\t\tif !records.IsOutside(i) || i > 0 {\n",
 		found: "TestWhereWeighs",
 	},
 	{
-		name: "what a release says that it cost is believed when it is called by another name", room: "study", file: "removal.go", in: "study/kinds",
+		name: "what a release says that it cost is believed when it is called by another name", room: "study", file: "removal.go", in: "study/conformance",
 		old: "!(math.Abs(whole-p.Epsilon) <= offCalibration*p.Epsilon)", new: "math.Abs(whole) < 0",
 		found: "TestUnderRemovalOfLies",
 	},
 	{
-		name: "how many records of a set a study is about leaves without noise", room: "study/ratio", file: "ratio.go", in: "study/kinds",
+		name: "how many records of a set a study is about leaves without noise", room: "study/ratio", file: "ratio.go", in: "study/conformance",
 		old: "t.Sets != SetsMade && p.Where == \"\"", new: "t.Sets != SetsMade",
 		found: "TestWhereHidesHowMany",
 	},
@@ -360,12 +360,12 @@ var mutants = []mutant{
 		found: "TestWhereSets",
 	},
 	{
-		name: "a condition of many comparisons is given no time", room: "study", file: "task.go", in: "study/kinds",
+		name: "a condition of many comparisons is given no time", room: "study", file: "task.go", in: "study/conformance",
 		old: "columns*CellSteps+a.plan.whereSteps()+", new: "columns*CellSteps+",
 		found: "TestWhereIsWork",
 	},
 	{
-		name: "a condition makes a set of one record, whose mean leaves exactly", room: "study/ratio", file: "ratio.go", in: "study/kinds",
+		name: "a condition makes a set of one record, whose mean leaves exactly", room: "study/ratio", file: "ratio.go", in: "study/conformance",
 		old: "if p.Where != \"\" && t.Features == FeaturesEmbedding {", new: "if false {",
 		found: "TestWhereRefusals",
 	},
@@ -420,12 +420,12 @@ var mutants = []mutant{
 		found: "TestNoAcceptanceNoCharge",
 	},
 	{
-		name: "nobody looks whose numbers stand under a site's name", room: "study/verify", file: "party.go", in: "study/kinds",
+		name: "nobody looks whose numbers stand under a site's name", room: "study/verify", file: "party.go", in: "study/describe",
 		old: "at == 0 && bytes.Equal(body, s.Upload)", new: "at == 0 && bytes.Equal(body, body)",
 		found: "TestDescribeEachSite",
 	},
 	{
-		name: "who has not contributed may be said to have sent numbers", room: "study/verify", file: "rebuild.go", in: "study/kinds",
+		name: "who has not contributed may be said to have sent numbers", room: "study/verify", file: "rebuild.go", in: "study/describe",
 		old: "!slices.Equal(sorted, want.Contributed)", new: "len(sorted) != len(want.Contributed)",
 		found: "TestDescribeEachSite",
 	},
@@ -465,7 +465,7 @@ var mutants = []mutant{
 		found: "TestProgramAnswers",
 	},
 	{
-		name: "a threshold lies inside a bin", room: "study/evaluate", file: "terms.go", in: "study/kinds",
+		name: "a threshold lies inside a bin", room: "study/evaluate", file: "terms.go", in: "study/evaluate",
 		old: "if !slices.ContainsFunc(edges, func(e float64) bool {", new: "if false && !slices.ContainsFunc(edges, func(e float64) bool {",
 		found: "TestEvaluateRefusals",
 	},
@@ -475,32 +475,32 @@ var mutants = []mutant{
 		found: "TestEncodeWhere",
 	},
 	{
-		name: "a condition on a label decides whether features are used", room: "study", file: "where.go", in: "study/kinds",
+		name: "a condition on a label decides whether features are used", room: "study", file: "where.go", in: "study/conformance",
 		old: "if p.Unit == privacy.Label && p.", new: "if p.Unit == privacy.Party && p.",
 		found: "TestWhereRefusals",
 	},
 	{
-		name: "a condition on a label decides how long a site trains", room: "study/classify", file: "classify.go", in: "study/kinds",
+		name: "a condition on a label decides how long a site trains", room: "study/classify", file: "classify.go", in: "study/conformance",
 		old: "m.words.trained && p.Unit != privacy.Party && p.", new: "m.words.trained && p.Unit == privacy.Party && p.",
 		found: "TestWhereRefusals",
 	},
 	{
-		name: "a record that is empty and one that a study is not about have one name", room: "study/keyed", file: "keyed.go", in: "study/kinds",
+		name: "a record that is empty and one that a study is not about have one name", room: "study/keyed", file: "keyed.go", in: "study/conformance",
 		old: "\tif records.IsOutside(i) {", new: "\tif records.IsOutside(i) && i < 0 {",
 		found: "TestWhereSorted",
 	},
 	{
-		name: "more of a party's records are added than the plan says", room: "study/reweigh", file: "reweigh.go", in: "study/kinds",
+		name: "more of a party's records are added than the plan says", room: "study/reweigh", file: "reweigh.go", in: "study/conformance",
 		old: "keyed.AtMost(in, w.plan.Unit, most)", new: "keyed.AtMost(in, w.plan.Unit, 1000*most)",
 		found: "TestWholeParty",
 	},
 	{
-		name: "a record is named by its place in the file", room: "study/keyed", file: "keyed.go", in: "study/kinds",
+		name: "a record is named by its place in the file", room: "study/keyed", file: "keyed.go", in: "study/conformance",
 		old: "out[i] = name{holds, seen[holds]}", new: "out[i] = name{copy: uint64(i)}",
 		found: "TestSortedFiles",
 	},
 	{
-		name: "a cut may take a record of one set for one of another", room: "study/keyed", file: "keyed.go", in: "study/kinds",
+		name: "a cut may take a record of one set for one of another", room: "study/keyed", file: "keyed.go", in: "study/conformance",
 		old: "\tif k.shared == nil {\n\t\treturn rows", new: "\tif len(rows) > 0 {\n\t\treturn rows",
 		found: "TestClearPartIsShared",
 	},
@@ -510,7 +510,7 @@ var mutants = []mutant{
 		found: "TestAPatientMovesTwoShards",
 	},
 	{
-		name: "a label decides which shard its record is in", room: "study/keyed", file: "keyed.go", in: "study/kinds",
+		name: "a label decides which shard its record is in", room: "study/keyed", file: "keyed.go", in: "study/conformance",
 		old: "k.rule.Unit == privacy.Label || records.Patient != nil {", new: "records.Patient != nil {",
 		found: "TestSortedFiles",
 	},
@@ -520,7 +520,7 @@ var mutants = []mutant{
 		found: "TestOrderOfSending",
 	},
 	{
-		name: "a record that goes to another shard moves one ballot", room: "study/classify", file: "votes.go", in: "study/kinds",
+		name: "a record that goes to another shard moves one ballot", room: "study/classify", file: "votes.go", in: "study/conformance",
 		old: "\t\treturn 2\n", new: "\t\treturn 1\n",
 		found: "TestTightness|TestSortedFiles",
 	},
@@ -540,12 +540,12 @@ var mutants = []mutant{
 		found: "TestFilesAsTheyAre",
 	},
 	{
-		name: "a party's own classifier may vote at unit record", room: "study/classify", file: "own.go", in: "study/kinds",
+		name: "a party's own classifier may vote at unit record", room: "study/classify", file: "own.go", in: "study/classify",
 		old: "case p.Unit != privacy.Party:", new: "case p.Unit == privacy.Label:",
 		found: "TestCheckRefusals",
 	},
 	{
-		name: "a ballot of a party's own classifier may lack rows", room: "study/classify", file: "ballots.go", in: "study/kinds",
+		name: "a ballot of a party's own classifier may lack rows", room: "study/classify", file: "ballots.go", in: "study/conformance",
 		old: "err != nil || len(votes) != pool.Rows() {", new: "err != nil {",
 		found: "TestOwnClassifier",
 	},
@@ -570,7 +570,7 @@ var mutants = []mutant{
 		found: "TestGroupIsKilled",
 	},
 	{
-		name: "all studies of a coordinator have one id", room: "study", file: "charge.go", in: "study/kinds",
+		name: "all studies of a coordinator have one id", room: "study", file: "charge.go", in: "study/conformance",
 		old: "fmt.Fprintf(h, \"%s\\x00%s\", plan, output)", new: "fmt.Fprintf(h, \"%s\", output)",
 		found: "TestStudiesDrawApart",
 	},
@@ -590,25 +590,25 @@ var mutants = []mutant{
 		found: "TestYear$",
 	},
 	{
-		name: "O: a record without a score has that of the record before", room: "study/evaluate", file: "score.go", in: "study/kinds",
+		name: "O: a record without a score has that of the record before", room: "study/evaluate", file: "score.go", in: "study/conformance",
 		old: "\t\treturn math.NaN()\n\t}\n\tswitch f := s.feature; {", new: "\t\treturn last\n\t}\n\tlast = v\n\tswitch f := s.feature; {",
 		more: "\nvar last = math.NaN()\n", found: "TestRecordsAddUp",
 	},
 	{
-		name: "II: a record without a group is of the group of the record before", room: "study/describe", file: "statistic.go", in: "study/kinds",
+		name: "II: a record without a group is of the group of the record before", room: "study/describe", file: "statistic.go", in: "study/conformance",
 		old: "group = l.group.of(row, class)", new: "if g := l.group.of(row, class); g < l.group.cells()-1 {\n\t\t\tlast = g\n\t\t}\n\t\tgroup = last",
 		more: "\nvar last int\n", found: "TestRecordsAddUp",
 	},
 	{
-		name: "a record without a label has that of the record before", room: "aggregation", file: "cross.go", in: "study/kinds",
+		name: "a record without a label has that of the record before", room: "aggregation", file: "cross.go", in: "study/conformance",
 		old: "\t\tif y[i] < 0 {\n\t\t\tcontinue\n\t\t}\n\t\tlatticeRow", new: "\t\tif y[i] < 0 && i > 0 {\n\t\t\ty[i] = y[i-1]\n\t\t}\n\t\tif y[i] < 0 {\n\t\t\tcontinue\n\t\t}\n\t\tlatticeRow", found: "TestRecordsAddUp",
 	},
 	{
-		name: "what follows a record that a study is not about is left out too", room: "dataset", file: "outside.go", in: "study/kinds",
+		name: "what follows a record that a study is not about is left out too", room: "dataset", file: "outside.go", in: "study/conformance",
 		old: "\t\tif !in {\n\t\t\tr.Outside[i]", new: "\t\tif !in || i > 0 && r.Outside[i-1] {\n\t\t\tr.Outside[i]", found: "TestRecordsAddUp",
 	},
 	{
-		name: "what was released under any bound is added", room: "study/bodies", file: "atparties.go", in: "study/kinds",
+		name: "what was released under any bound is added", room: "study/bodies", file: "atparties.go", in: "study/conformance",
 		old: "r.Parameters, r.Bound})", new: "r.Parameters, r.Bound.Unit})",
 		found: "TestAnotherBoundIsRefused",
 	},
@@ -668,12 +668,12 @@ var mutants = []mutant{
 		found: "TestRevokedInTheStore",
 	},
 	{
-		name: "a real plan takes simulated publications", room: "study/bodies", file: "atparties.go", in: "study/kinds",
+		name: "a real plan takes simulated publications", room: "study/bodies", file: "atparties.go", in: "study/conformance",
 		old: "(form == formReleased) == k.Plan.Simulated {", new: "form == formReleased && k.Plan.Simulated {",
 		found: "TestAnotherBoundIsRefused",
 	},
 	{
-		name: "a contribution has any weight", room: "study/bodies", file: "sums.go", in: "study/kinds",
+		name: "a contribution has any weight", room: "study/bodies", file: "sums.go", in: "study/conformance",
 		old: "weight < uint64(least) || weight > uint64(most) {", new: "weight < uint64(least) {",
 		found: "TestAnotherBoundIsRefused",
 	},

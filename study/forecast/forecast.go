@@ -8,6 +8,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"time"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat"
@@ -124,8 +125,8 @@ type drawn struct{ released, alone, pooled quality }
 
 type quality struct{ accuracy, auc float64 }
 
-// Draw draws what a classify plan is worth. Roster, minimum, condition and seed of the plan
-// stand for nothing. It answers a study.ErrPlan where the plan does not go with so many
+// Draw draws what a classify plan is worth. Name, texts, roster, ending, condition and seed of
+// the plan stand for nothing. It answers a study.ErrPlan where the plan does not go with so many
 // parties, and ctx's error.
 func Draw(ctx context.Context, p study.Plan, pool *auxdata.Pool, of Public, o Options) (*Forecast, error) {
 	if of.Parties < 1 || of.Records < of.Parties {
@@ -145,6 +146,8 @@ func Draw(ctx context.Context, p study.Plan, pool *auxdata.Pool, of Public, o Op
 	floats.Scale(1/floats.Sum(f.Shares), f.Shares)
 	f.Majority = floats.Max(f.Shares)
 	p.Roster, p.Minimum, p.Floor, p.Records, p.Where = nil, of.Parties, 0, max(of.Records/of.Parties, 1), ""
+	p.Name, p.Data, p.Purpose, p.Contact = "forecast", "", "", "" // simulated noise follows from the plan's hash
+	p.Deadline, p.Seal, p.Readers = time.Unix(1, 0), nil, nil
 	for i := range of.Parties {
 		p.Roster = append(p.Roster, study.PartyID(fmt.Sprintf("party-%d", i+1)))
 	}

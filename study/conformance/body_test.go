@@ -1,0 +1,150 @@
+package conformance_test
+
+import (
+	"math/big"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+
+	"caucus/auxdata"
+	"caucus/dataset"
+	"caucus/privacy"
+	"caucus/study"
+	"caucus/study/bodies"
+	"caucus/study/conformance"
+	"caucus/study/keyed"
+	"caucus/study/kinds"
+)
+
+// TestLargestBody: whatever was released, as much noise as a mechanism may have
+// included, fits into a body, so that no noise decides whether a site, which is
+// charged already, takes part.
+func TestLargestBody(t *testing.T) {
+	c := newClinic(t, []string{"no", "yes"}, 5)
+	rng := rand.New(rand.NewPCG(1, 1))
+	_, d := c.pool.Encoded.Dims()
+	rows := mat.NewDense(4000, d, nil)
+	rows.Apply(func(_, _ int, _ float64) float64 { return rng.Float64() }, rows)
+	for _, mechanism := range []string{"tally", "moment", "cross"} {
+		p := c.classify(mechanism, privacy.Record, study.NoiseSite, 1)
+		pool := auxdata.Virtual(rows, p.Map)
+		p.Pool = pool.Digest
+		task := conformance.TaskOf(t, p, pool)
+		reserved, err := task.Reservations(60)
+		if err != nil {
+			t.Fatal(err)
+		}
+		made := reserved[0].Terms
+		far, err := privacy.NewSensitive(slices.Repeat([]int64{-1 << 61}, made.Length), made.Bound)
+		if err != nil {
+			t.Fatal(err)
+		}
+		l, err := privacy.Open(privacy.NewMemory(), privacy.Config{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := l.Release(t.Context(), study.ReleaseID(task.Hash(), reserved[0].Output), far.From(made.Source), made.Mechanism)
+		if err != nil {
+			t.Fatal(err)
+		}
+		contribution, err := task.Contribute(c.inputs(c.records(t, alike(60, well)), 0))
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := contribution.Body([]privacy.Published{r})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(body) > task.MaxBody() {
+			t.Errorf("%s: a body has %d bytes, %d are allowed", mechanism, len(body), task.MaxBody())
+		}
+	}
+}
+
+// TestOneLength: of each plan, bodies of as many records have one length, whatever the records
+// are, the noise that is drawn for them and how far the party's ledger is: who counts bytes on
+// the wire, or of a file, learns nothing of the numbers in them. Of what sites release from
+// sums the number of records changes nothing either.
+func TestOneLength(t *testing.T) {
+	narrow, plans := fuzzPlans(t)
+	wide, records := wideClinic(t)
+	rng := rand.New(rand.NewPCG(5, 6))
+	type from struct {
+		c clinic
+		p study.Plan
+		// records are n, of another kind each time.
+		records func(n int) *dataset.Records
+	}
+	var all []from
+	for _, p := range plans {
+		all = append(all, from{narrow, p, func(n int) *dataset.Records {
+			var rows []visit
+			for range n {
+				rows = append(rows, visit{[]string{"no", "yes", "maybe", ""}[rng.IntN(4)], strconv.Itoa(rng.IntN(11)), strconv.FormatFloat(rng.Float64(), 'f', 2, 64), []string{"east", "west", "north"}[rng.IntN(3)], strconv.Itoa(rng.IntN(5)), []string{"s", "t"}[rng.IntN(2)]})
+			}
+			return narrow.records(t, rows)
+		}})
+	}
+	for _, p := range widePlans(wide) {
+		all = append(all, from{wide, p, func(n int) *dataset.Records {
+			rows := rng.Perm(records.Len())[:n]
+			if rng.IntN(2) == 0 { // all alike: the largest sums there are
+				rows = slices.Repeat(rows[:1], n)
+			}
+			return records.Select(rows)
+		}})
+	}
+	for _, a := range all {
+		task := conformance.TaskOf(t, a.p, a.c.pool)
+		_, sums := bodies.Of(task)
+		want := map[int]int{} // by the number of records
+		for draw := range 10 {
+			n := []int{40, 60}[draw%2]
+			in := keyed.Exactly(kinds.RuleOf(a.p), a.p.Schema, a.records(n), n, []byte{1})
+			d, err := task.Contribute(a.c.inputs(in, draw))
+			if err != nil {
+				t.Fatal(err)
+			}
+			l, err := privacy.Open(privacy.NewMemory(), privacy.Config{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i := range 2 * draw { // so that the answer's number is another
+				if err := l.Spend(t.Context(), strconv.Itoa(i), privacy.Cost{Unit: privacy.Record, Pure: big.NewRat(1, 1), Rho: big.NewRat(1, 2)}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			r, err := study.Settle(t.Context(), l, task.Hash(), d.Requests)
+			if err != nil {
+				t.Fatal(err)
+			}
+			body, err := d.Body(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if a.p.Noise == study.NoiseSite && sums {
+				n = 0
+				want[n] = task.MaxBody()
+			}
+			if had, seen := want[n]; seen && len(body) != had || len(body) > task.MaxBody() {
+				t.Errorf("%s %s, noise at %s, %d records: %d bytes, %d before, at most %d", a.p.Kind, a.p.Mechanism, a.p.Noise, n, len(body), had, task.MaxBody())
+			}
+			want[n] = len(body)
+			checker, err := study.NewChecker(task)
+			if err == nil {
+				err = checker.Check(body)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			for name, other := range map[string][]byte{"a zero more": append(slices.Clone(body), 0), "a byte less": body[:len(body)-1]} {
+				if checker.Check(other) == nil {
+					t.Errorf("%s %s: a body with %s is taken", a.p.Kind, a.p.Mechanism, name)
+				}
+			}
+		}
+	}
+}

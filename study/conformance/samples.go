@@ -1,0 +1,499 @@
+package conformance
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"math/big"
+	"math/rand/v2"
+	"testing"
+
+	"caucus/auxdata"
+	"caucus/dataset"
+	"caucus/privacy"
+	"caucus/study"
+	"caucus/study/bodies"
+	"caucus/study/classify"
+	"caucus/study/describe"
+	"caucus/study/evaluate"
+	"caucus/study/kinds"
+	"caucus/study/labels"
+	"caucus/study/life"
+	studyratio "caucus/study/ratio"
+	"caucus/study/simulate"
+	"caucus/study/verify"
+)
+
+// Hospital is a small generated federation: its schema, a pool, and records.
+func Hospital(t testing.TB, records int) (dataset.Schema, *auxdata.Pool, dataset.Map, *dataset.Records) {
+	t.Helper()
+	c := dataset.DefaultHospitalConfig()
+	c.Records = records
+	table, schema := dataset.Hospitals(c)
+	all, _, err := schema.EncodeLabelled(table)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := rand.New(rand.NewPCG(1, 1)).Perm(all.Len())
+	poolRows := all.Select(rows[:len(rows)/4])
+	m, err := dataset.FitPCA(poolRows.X, 10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return schema, auxdata.Virtual(poolRows.X, m), m, all.Select(rows[len(rows)/4:])
+}
+
+// ClassifyPlan is a plan of kind classify.
+func ClassifyPlan(schema dataset.Schema, pool *auxdata.Pool, m dataset.Map) study.Plan {
+	return study.Plan{
+		Name: "test", Kind: "classify", Schema: schema, Map: m, Pool: pool.Digest,
+		Roster: []study.PartyID{"a", "b", "c"}, Records: 200, Unit: privacy.Party, Epsilon: 1, Delta: 1e-6,
+		Mechanism: "tally", Noise: study.NoiseCoordinator, KindTerms: Encoded(classify.Terms{Shards: 1}), Minimum: 2, Seed: 1,
+	}
+}
+
+// Contributions drafts and settles for each party of a simulated plan.
+func Contributions(t testing.TB, p study.Plan, pool *auxdata.Pool, parts []*dataset.Records) [][]byte {
+	t.Helper()
+	canonical, _ := p.Canonical()
+	task := TaskOf(t, p, pool)
+	var out [][]byte
+	for i, r := range parts {
+		d, err := task.Contribute(study.Inputs{Records: r, ShardKey: []byte{byte(i)}, Rng: rand.New(rand.NewPCG(9, uint64(i)))})
+		if err != nil {
+			t.Fatal(err)
+		}
+		published, err := study.Settle(context.Background(), privacy.Simulation(uint64(i)), study.HashOf(canonical), d.Requests)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := d.Body(published)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, body)
+	}
+	return out
+}
+
+// Deal splits records evenly.
+func Deal(records *dataset.Records, parties int) []*dataset.Records {
+	out := make([]*dataset.Records, parties)
+	for i := range out {
+		var rows []int
+		for j := i; j < records.Len(); j += parties {
+			rows = append(rows, j)
+		}
+		out[i] = records.Select(rows)
+	}
+	return out
+}
+
+// Seq counts from one number up to another.
+func Seq(from, to int) []int {
+	var out []int
+	for i := from; i < to; i++ {
+		out = append(out, i)
+	}
+	return out
+}
+
+// TaskOf is the task of a plan on its pool.
+func TaskOf(t testing.TB, p study.Plan, pool *auxdata.Pool) study.Task {
+	t.Helper()
+	task, err := kinds.NewTask(p, pool)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return task
+}
+
+// HashOf is a plan's hash.
+func HashOf(t interface{ Fatal(...any) }, p study.Plan) study.Hash {
+	canonical, err := p.Canonical()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return study.HashOf(canonical)
+}
+
+// Encoded are terms as a plan has them.
+func Encoded(terms any) json.RawMessage {
+	b, err := study.EncodeTerms(terms)
+	if err != nil {
+		panic(err)
+	}
+	return b
+}
+
+// ClassifyTerms changes the terms of a classify plan.
+func ClassifyTerms(p *study.Plan, change func(*classify.Terms)) {
+	t := classify.TermsOf(*p)
+	change(&t)
+	p.KindTerms = Encoded(t)
+}
+
+// SetShards and setLearner change one of them.
+func SetShards(p *study.Plan, n int) { ClassifyTerms(p, func(t *classify.Terms) { t.Shards = n }) }
+
+// SetLearner sets the learner of a classify plan.
+func SetLearner(p *study.Plan, name string) {
+	ClassifyTerms(p, func(t *classify.Terms) { t.Learner = name })
+}
+
+// StatisticOf is what a task's parties are asked for.
+func StatisticOf(t testing.TB, p study.Plan, pool *auxdata.Pool) bodies.Statistic {
+	t.Helper()
+	asked, ok := bodies.Of(TaskOf(t, p, pool))
+	if !ok {
+		t.Fatal("the task asks no statistic")
+	}
+	return asked.Statistic
+}
+
+// Settled is a party's contribution through a real ledger, with what that
+// published.
+func Settled(t testing.TB, p study.Plan, pool *auxdata.Pool, in study.Inputs, c privacy.Config) ([]byte, []privacy.Published, *privacy.Ledger) {
+	t.Helper()
+	task := TaskOf(t, p, pool)
+	d, err := task.Contribute(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	canonical, err := p.Canonical()
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := privacy.Open(privacy.NewMemory(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := study.Settle(context.Background(), l, study.HashOf(canonical), d.Requests)
+	if err != nil {
+		t.Fatal(err)
+	}
+	body, err := d.Body(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return body, r, l
+}
+
+// Genuine runs a real plan through real ledgers: every party but the last of the
+// roster contributes. It returns the release as a reader's file has it.
+func Genuine(t testing.TB, p study.Plan, pool *auxdata.Pool, records *dataset.Records) study.Release {
+	t.Helper()
+	s, sum := Folded(t, p, pool, records)
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	central, err := privacy.Open(privacy.NewMemory(), privacy.Config{})
+	must(err)
+	must(central.Spend(context.Background(), "an earlier study", privacy.PureCost(privacy.Record, 0, big.NewRat(1, 2))))
+	r, err := life.Conclude(context.Background(), s, TaskOf(t, s.Plan, pool), sum, central)
+	must(err)
+	p = s.Plan
+	r.Plan, err = p.Canonical()
+	must(err)
+	r.Software = "test"
+	return Reread(t, r)
+}
+
+// Folded is a real plan's study with what its contributions come to: every party but the last of the
+// roster has contributed, out of a ledger of its own.
+func Folded(t testing.TB, p study.Plan, pool *auxdata.Pool, records *dataset.Records) (*life.Study, study.Summed) {
+	t.Helper()
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	ctx := context.Background()
+	terms, err := study.TermsDigest(TaskOf(t, p, pool))
+	must(err)
+	p.TermsDigest = terms
+	canonical, err := p.Canonical()
+	must(err)
+	p, err = kinds.ParsePlan(canonical)
+	must(err)
+	task := TaskOf(t, p, pool)
+	s := life.New(p, study.HashOf(canonical))
+	s.Step(life.Opened{})
+	all, err := study.Gather(task)
+	must(err)
+	for i, part := range Deal(records, len(p.Roster)-1) {
+		d, err := task.Contribute(study.Inputs{Records: part, ShardKey: []byte{byte(i)}, Rng: rand.New(rand.NewPCG(1, uint64(i)))})
+		must(err)
+		own, err := privacy.Open(privacy.NewMemory(), privacy.Config{})
+		must(err)
+		r, err := study.Settle(ctx, own, s.Hash, d.Requests)
+		must(err)
+		body, err := d.Body(r)
+		must(err)
+		must(simulate.Receive(s, all, p.Roster[i], body))
+	}
+	s.Step(life.DeadlinePassed{})
+	s.Step(life.FoldDone{Contributions: len(s.Received)})
+	return s, all.Summed()
+}
+
+// Reread is a release as it comes back from its file.
+func Reread(t testing.TB, r study.Release) study.Release {
+	t.Helper()
+	text, err := json.Marshal(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var again study.Release
+	if err := json.Unmarshal(text, &again); err != nil {
+		t.Fatal(err)
+	}
+	if same, err := json.Marshal(again); err != nil || string(same) != string(text) {
+		t.Errorf("a release comes back otherwise: %v", err)
+	}
+	return again
+}
+
+// Fails are the findings that do.
+func Fails(all []verify.Finding) (out []string) {
+	for _, f := range all {
+		if f.Verdict == verify.Fails {
+			out = append(out, f.About+": "+f.Says)
+		}
+	}
+	return out
+}
+
+// Wards is a small generated federation with a pool in a table.
+func Wards(t testing.TB, records int) (dataset.Schema, *dataset.Table, *auxdata.Pool, *dataset.Records) {
+	t.Helper()
+	c := dataset.DefaultHospitalConfig()
+	c.Records = records
+	table, schema := dataset.Hospitals(c)
+	var poolRows, rest []int
+	for i := range table.Rows() {
+		if i%4 == 0 {
+			poolRows = append(poolRows, i)
+		} else {
+			rest = append(rest, i)
+		}
+	}
+	poolTable := table.Select(poolRows)
+	pool, _, err := auxdata.New(schema, dataset.Identity(schema), poolTable)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, _, err := schema.Encode(table.Select(rest))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return schema, poolTable, pool, r
+}
+
+// About is a plan's about some records.
+func About(p study.Plan, where string) study.Plan {
+	p.Where = where
+	return p
+}
+
+// ProposalData is the data of a proposal.
+func ProposalData(t *testing.T) (dataset.Schema, *dataset.Table) {
+	t.Helper()
+	c := dataset.DefaultHospitalConfig()
+	c.Records = 200
+	table, schema := dataset.Hospitals(c)
+	return schema, table
+}
+
+// DescribePlan is a plan of kind describe.
+func DescribePlan(schema dataset.Schema, pool *auxdata.Pool) study.Plan {
+	return study.Plan{
+		Name: "test", Kind: "describe", Schema: schema, Map: dataset.Identity(schema), Pool: pool.Digest,
+		Roster: []study.PartyID{"a", "b", "c"}, Records: 200, Unit: privacy.Record, Epsilon: 1, Delta: 1e-6, Mechanism: "gaussian",
+		Noise: study.NoiseSite, Minimum: 2, Seed: 1, KindTerms: Encoded(describe.DefaultTerms()),
+	}
+}
+
+// EvaluatePlan is a plan of kind evaluate, of AgeModel.
+func EvaluatePlan(t testing.TB, schema dataset.Schema, pool *auxdata.Pool, change func(*evaluate.Terms)) study.Plan {
+	t.Helper()
+	terms := evaluate.Terms{Model: AgeModel(t, schema), Classes: schema.Classes()[1:2], Thresholds: []float64{.3}}
+	if change != nil {
+		change(&terms)
+	}
+	p := study.Plan{
+		Name: "test", Kind: "evaluate", Schema: schema, Map: dataset.Identity(schema), Pool: pool.Digest,
+		Roster: []study.PartyID{"a", "b", "c"}, Records: 200, Unit: privacy.Record, Epsilon: 1, Mechanism: "laplace",
+		Noise: study.NoiseSite, Minimum: 2, Seed: 1, KindTerms: Encoded(terms),
+	}
+	if err := kinds.SetPool(&p, pool); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// AgeModel scores the wards' patients.
+func AgeModel(t testing.TB, s dataset.Schema) *evaluate.Model {
+	t.Helper()
+	m, err := evaluate.Coefficients{Intercept: -3, Coefficients: map[string]float64{"age": .05, "sex=male": .2}}.Model(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// LabelsPlan is a plan of kind labels.
+func LabelsPlan(schema dataset.Schema, pool *auxdata.Pool, m dataset.Map) study.Plan {
+	terms := labels.DefaultTerms()
+	p := ClassifyPlan(schema, pool, m)
+	p.Kind, p.Unit, p.Mechanism, p.Noise, p.KindTerms = "labels", privacy.Label, "rr", study.NoiseSite, Encoded(terms)
+	p.Delta = 0
+	return p
+}
+
+// RatioPlan is a plan of kind ratio.
+func RatioPlan(schema dataset.Schema, pool *auxdata.Pool, m dataset.Map, features string) study.Plan {
+	t := studyratio.DefaultTerms()
+	t.Features, t.Fourier, t.SetSize = features, 40, 100
+	p := study.Plan{
+		Name: "test", Kind: "ratio", Schema: schema, Map: m, Pool: pool.Digest,
+		Roster: []study.PartyID{"a", "b", "c", "d", "e", "f"}, Records: 200, Unit: privacy.Label, Epsilon: 1, Delta: 1e-6,
+		Mechanism: "laplace", Noise: study.NoiseSite, Minimum: 2, Seed: 1,
+	}
+	if features == studyratio.FeaturesNoisyEmbedding {
+		p.Unit, p.Mechanism = privacy.Record, "gaussian-zcdp"
+	}
+	if err := t.ChooseWidth(pool); err != nil {
+		panic(err)
+	}
+	p.KindTerms = Encoded(t)
+	return p
+}
+
+// WithRatioTerms is a plan with other terms.
+func WithRatioTerms(p study.Plan, change func(*studyratio.Terms)) study.Plan {
+	t := TermsIn[studyratio.Terms](p)
+	change(&t)
+	p.KindTerms = Encoded(t)
+	return p
+}
+
+// ReweighPlan is a plan of kind reweigh.
+func ReweighPlan(schema dataset.Schema, pool *auxdata.Pool) study.Plan {
+	return study.Plan{
+		Name: "test", Kind: "reweigh", Schema: schema, Map: dataset.Identity(schema), Pool: pool.Digest,
+		Roster: []study.PartyID{"a", "b", "c"}, Records: 200, Unit: privacy.Record, Epsilon: 1, Mechanism: "entropy",
+		Noise: study.NoiseSite, Minimum: 2, Seed: 1,
+	}
+}
+
+// RealRelease runs a plan through real ledgers and real bytes.
+func RealRelease(t *testing.T, p study.Plan, pool *auxdata.Pool, parts []*dataset.Records) study.Release {
+	t.Helper()
+	ctx := context.Background()
+	canonical, err := p.Canonical()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p, err = kinds.ParsePlan(canonical); err != nil {
+		t.Fatal(err)
+	}
+	task := TaskOf(t, p, pool)
+	s := life.New(p, study.HashOf(canonical))
+	s.Step(life.Opened{})
+	sums := make([]study.Sum, 2)
+	for i := range sums {
+		if sums[i], err = task.NewSum(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i, part := range parts {
+		ledger, err := privacy.Open(privacy.NewMemory(), privacy.Config{Limits: map[privacy.Unit]privacy.Budget{privacy.Record: {Epsilon: p.Epsilon, Delta: p.Delta}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		d, err := task.Contribute(study.Inputs{Records: part})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := study.Settle(ctx, ledger, s.Hash, d.Requests)
+		if err != nil {
+			t.Fatalf("party %d: %v", i, err)
+		}
+		body, err := d.Body(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(body) > task.MaxBody() {
+			t.Errorf("a body of %d bytes, at most %d were promised", len(body), task.MaxBody())
+		}
+		if err := simulate.Receive(s, sums[i%2], p.Roster[i], body); err != nil {
+			t.Fatal(err)
+		}
+		// A body in clear has no place in a plan whose noise is at the site.
+		if p.Noise.AtSite() {
+			clear := p
+			clear.Noise = study.NoiseCoordinator
+			plain, err := TaskOf(t, clear, pool).Contribute(study.Inputs{Records: part})
+			if err != nil {
+				t.Fatal(err)
+			}
+			b, _ := plain.Body(nil)
+			if err := sums[0].Check(b); !errors.Is(err, study.ErrContribution) {
+				t.Errorf("clear sums: have %v, want ErrContribution", err)
+			}
+		}
+	}
+	if err := sums[0].Merge(sums[1]); err != nil {
+		t.Fatal(err)
+	}
+	stored, _ := sums[0].MarshalBinary()
+	if err := sums[1].UnmarshalBinary(stored); err != nil {
+		t.Fatal(err)
+	}
+	if again, _ := sums[1].MarshalBinary(); !bytes.Equal(again, stored) {
+		t.Error("a stored sum is another sum")
+	}
+	s.Step(life.FoldDone{Contributions: len(parts)})
+	ledger, _ := privacy.Open(privacy.NewMemory(), privacy.Config{})
+	release, err := life.Conclude(ctx, s, TaskOf(t, p, pool), study.Summed{Sum: sums[1]}, ledger)
+	if err != nil {
+		t.Fatal(err)
+	}
+	release.Plan = canonical
+	if _, err := json.Marshal(release); err != nil {
+		t.Fatalf("a release cannot be written: %v", err)
+	}
+	return release
+}
+
+// Places are the places of some records in a file.
+func Places(n int) []int {
+	out := make([]int, n)
+	for i := range out {
+		out[i] = i
+	}
+	return out
+}
+
+// BodyOf is what a kind says.
+func BodyOf[B any](t testing.TB, r study.Result) (body B) {
+	t.Helper()
+	if err := r.DecodeBody(&body); err != nil {
+		t.Fatal(err)
+	}
+	return body
+}
+
+// TermsIn are the terms of a plan's kind.
+func TermsIn[T any](p study.Plan) (terms T) {
+	if err := p.DecodeTerms(&terms); err != nil {
+		panic(err)
+	}
+	return terms
+}

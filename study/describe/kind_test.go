@@ -1,0 +1,222 @@
+package describe_test
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"caucus/dataset"
+	"caucus/privacy"
+	"caucus/study"
+	"caucus/study/conformance"
+	"caucus/study/describe"
+	"caucus/study/kinds"
+	"caucus/study/simulate"
+	"caucus/study/verify"
+)
+
+func TestDescribeRefusals(t *testing.T) {
+	schema, _, pool, _ := conformance.Wards(t, 400)
+	for name, c := range map[string]struct {
+		change func(*study.Plan)
+		says   string
+	}{
+		"unknown mechanism":     {func(p *study.Plan) { p.Mechanism = "entropy" }, "[gaussian laplace]"},
+		"unit label":            {func(p *study.Plan) { p.Unit = privacy.Label }, "use unit record"},
+		"unit party":            {func(p *study.Plan) { p.Unit = privacy.Party }, "describe.per_party"},
+		"gaussian of δ 0":       {func(p *study.Plan) { p.Delta = 0 }, "use laplace"},
+		"auto":                  {func(p *study.Plan) { p.Mechanism = "auto" }, "name laplace or gaussian"},
+		"a map":                 {func(p *study.Plan) { p.Map.Kind = dataset.PCAMap }, "map"},
+		"one bin":               {func(p *study.Plan) { p.KindTerms = conformance.Encoded(describe.Terms{Bins: 1}) }, "2 to 100"},
+		"no bins":               {func(p *study.Plan) { p.KindTerms = conformance.Encoded(describe.Terms{}) }, "2 to 100"},
+		"bins beyond":           {func(p *study.Plan) { p.KindTerms = conformance.Encoded(describe.Terms{Bins: 101}) }, "2 to 100"},
+		"bins negative":         {func(p *study.Plan) { p.KindTerms = conformance.Encoded(describe.Terms{Bins: -3}) }, "2 to 100"},
+		"per_party negative":    {func(p *study.Plan) { p.KindTerms = conformance.Encoded(describe.Terms{Bins: 2, PerParty: -1}) }, "per_party"},
+		"per_party beyond":      {func(p *study.Plan) { p.KindTerms = conformance.Encoded(describe.Terms{Bins: 2, PerParty: 1 << 50}) }, "per_party"},
+		"terms of another kind": {func(p *study.Plan) { p.KindTerms = []byte(`{"keep":0.1}`) }, "keep"},
+		"a count of all":        {func(p *study.Plan) { p.KindTerms = conformance.Encoded(describe.Terms{Count: true}) }, "where: age >= 65"},
+		"a count in bins": {func(p *study.Plan) {
+			p.Where = "outcome == x"
+			p.KindTerms = conformance.Encoded(describe.Terms{Count: true, Bins: 4})
+		}, ""},
+		"each site, by the coordinator": {func(p *study.Plan) {
+			p.Noise = study.NoiseCoordinator
+			p.KindTerms = conformance.Encoded(describe.Terms{Bins: 4, Sites: true})
+		}, "no site's own numbers are released"},
+		"too much of each site": {func(p *study.Plan) {
+			p.Roster, p.Minimum = nil, 200
+			p.KindTerms = conformance.Encoded(describe.Terms{Bins: 100, By: "sex", Sites: true})
+		}, "counts of all sites"},
+		"each of too many sites": {func(p *study.Plan) {
+			p.Roster, p.Minimum = nil, 201
+			p.KindTerms = conformance.Encoded(describe.Terms{Bins: 4, Sites: true})
+		}, "at most 200"},
+		"by a number":          {func(p *study.Plan) { p.KindTerms = conformance.Encoded(describe.Terms{Bins: 4, By: "age"}) }, "neither the label nor a text"},
+		"by what is not there": {func(p *study.Plan) { p.KindTerms = conformance.Encoded(describe.Terms{Bins: 4, By: "height"}) }, "neither the label nor a text"},
+		"bins left out":        {func(p *study.Plan) { p.KindTerms = []byte(`{}`) }, "canonical"},
+		"too many counts": {func(p *study.Plan) {
+			p.Schema.Features = []dataset.Feature{{Columns: []string{"x0..x9999"}, Kind: dataset.Numeric, Max: 1}}
+			p.Map = dataset.Identity(p.Schema)
+		}, "fewer bins"},
+	} {
+		p := conformance.DescribePlan(schema, pool)
+		c.change(&p)
+		if err := kinds.Check(p); !errors.Is(err, study.ErrPlan) || !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%s: %v, want it to say %q", name, err, c.says)
+		}
+	}
+	p := conformance.DescribePlan(schema, pool)
+	p.KindTerms = nil // ten bins
+	if err := kinds.Check(p); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestDescribeProposed: the quieter noise unless the proposal names one, ten bins, and a
+// forecast whose number is the release's.
+func TestDescribeProposed(t *testing.T) {
+	schema, table, _, records := conformance.Wards(t, 4000)
+	zero := 0.
+	for name, c := range map[string]struct {
+		proposal  study.Proposal
+		mechanism string
+		delta     float64
+		bins      int
+	}{
+		"nothing said": {study.Proposal{}, "gaussian", 1e-6, 10},
+		"δ = 0":        {study.Proposal{Delta: &zero}, "laplace", 0, 10},
+		"laplace":      {study.Proposal{Mechanism: "laplace"}, "laplace", 0, 10},
+		"terms":        {study.Proposal{KindTerms: conformance.Encoded(describe.Terms{PerParty: 900})}, "gaussian", 1e-6, 10},
+		"bins":         {study.Proposal{KindTerms: conformance.Encoded(describe.Terms{Bins: 4})}, "gaussian", 1e-6, 4},
+	} {
+		s := c.proposal
+		s.Name, s.Kind, s.Roster, s.Records, s.Epsilon, s.Seed = "x", "describe", []study.PartyID{"a", "b", "c"}, 1000, 2, 1
+		s.Map.Project = dataset.Auto
+		made, err := kinds.Propose(s, schema, table)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		p := made.Plan
+		if terms := conformance.TermsIn[describe.Terms](p); p.Mechanism != c.mechanism || p.Delta != c.delta || terms.Bins != c.bins || p.Unit != privacy.Record || p.Noise != study.NoiseSite {
+			t.Errorf("%s: %s, δ = %g, %d bins, unit %s, noise %s", name, p.Mechanism, p.Delta, terms.Bins, p.Unit, p.Noise)
+		}
+		var inputs []study.Inputs
+		for i, part := range conformance.Deal(records, 3) {
+			inputs = append(inputs, study.Inputs{Records: part, ShardKey: []byte{byte(i)}})
+		}
+		release, err := simulate.Rehearse(t.Context(), p, made.Pool, inputs)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := describe.TableOf(release)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := fmt.Sprintf("± %.3g records a count", got.NoiseSD); !strings.HasPrefix(made.Noise, want) || made.Warning != "" {
+			t.Errorf("%s: forecast %q (warning %q), the release says %s", name, made.Noise, made.Warning, want)
+		}
+		if name == "terms" {
+			if got.Records != 2700 {
+				t.Errorf("%d records counted, per_party allows 3 × 900", got.Records)
+			}
+			continue
+		}
+		// The noise is as large as the release says. It is simulated from a fixed seed, so
+		// that this fails always or never; a factor of √3, the parties', or 2 would.
+		truth := describe.Exact(p, records)
+		sum, cells := 0., 0.
+		for i, col := range got.Columns {
+			for k, v := range col.Groups[0].Noisy {
+				d := (v - truth.Columns[i].Groups[0].Noisy[k]) / got.NoiseSD
+				sum, cells = sum+d*d, cells+1
+			}
+		}
+		if ratio := math.Sqrt(sum / cells); ratio < .6 || ratio > 1.5 {
+			t.Errorf("%s: noise over %.0f cells has %.2f of the deviation that is stated", name, cells, ratio)
+		}
+	}
+	s := study.Proposal{Name: "x", Kind: "describe", Roster: []study.PartyID{"a", "b", "c"}, Records: 50}
+	made, err := kinds.Propose(s, schema, table)
+	if err != nil || !strings.Contains(made.Warning, "use more records") {
+		t.Errorf("three sites of 50 records: warning %q, %v", made.Warning, err)
+	}
+	s.Map.Project = 5
+	if _, err := kinds.Propose(s, schema, table); err == nil || !strings.Contains(err.Error(), "do not project") {
+		t.Errorf("projected: %v", err)
+	}
+}
+
+// TestDescribeEachSite: each site has a table of its own under its name, from what it
+// released itself, and they add up to that of all; a release that gives one site's numbers
+// another's name is found at either site, and a plan that does not say so names nobody.
+func TestDescribeEachSite(t *testing.T) {
+	schema, _, pool, records := conformance.Wards(t, 1200)
+	p := conformance.About(conformance.DescribePlan(schema, pool), "age >= 60")
+	plain := conformance.Genuine(t, p, pool, records)
+	if table, err := describe.TableOf(plain); err != nil || table.Sites != nil || plain.Senders != nil {
+		t.Fatalf("a plan that shows no sites has those of %v: %v", plain.Senders, err)
+	}
+	p.KindTerms = conformance.Encoded(describe.Terms{Bins: 4, Sites: true})
+	r := conformance.Genuine(t, p, pool, records)
+	table, err := describe.TableOf(r)
+	if err != nil || len(table.Sites) != 2 || table.Sites[0].Party != "a" || table.Sites[1].Party != "b" {
+		t.Fatalf("%d sites: %v", len(table.Sites), err)
+	}
+	if one, all := table.Sites[0].NoiseSD, table.NoiseSD; math.Abs(all/one-math.Sqrt2) > 1e-9 {
+		t.Errorf("noise of ± %v on a site's count, ± %v on that of both", one, all)
+	}
+	together, inside, known := 0.0, 0.0, int64(0)
+	for _, s := range table.Sites {
+		together, inside, known = together+s.Columns[0].Groups[0].Noisy[2], inside+s.Inside.Noisy, known+s.Records
+	}
+	if together != table.Columns[0].Groups[0].Noisy[2] || inside != table.Inside.Noisy || known != table.Records {
+		t.Errorf("the sites' numbers do not add up to those of all: %v, %v and %v", together, inside, known)
+	}
+
+	all, _, err := study.ParseBodies(r.Sum)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sent, at := map[study.PartyID][]byte{}, 0
+	for body := range all {
+		sent[r.Senders[at]] = body
+		at++
+	}
+	swapped := conformance.Reread(t, r)
+	slices.Reverse(swapped.Senders)
+	if p, err = r.DecodedPlan(); err != nil {
+		t.Fatal(err)
+	}
+	long := conformance.Reread(t, r) // no body is behind the last name
+	long.Senders = append([]study.PartyID{"c", "d"}, long.Senders...)
+	stranger := conformance.Reread(t, r)
+	stranger.Senders[0] = "c"                                 // on the roster, and missing
+	for _, x := range []*study.Release{&swapped, &stranger} { // whoever lies makes the result fit
+		made, err := conformance.TaskOf(t, p, pool).Finish(study.Summed{Contributions: 2, Bodies: all, Senders: x.Senders}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		x.Result.Body = made.Body
+	}
+	for name, x := range map[string]struct {
+		release study.Release
+		claims  bool // hold
+		own     bool
+	}{"as it is": {r, true, true}, "swapped": {swapped, true, false}, "a stranger": {stranger, false, true}, "names without numbers": {long, false, false}} {
+		if bad := conformance.Fails(verify.Claims(x.release, pool)); (len(bad) == 0) != x.claims {
+			t.Errorf("%s: claims: %q", name, bad)
+		}
+		for _, party := range []study.PartyID{"a", "b"} {
+			if !slices.Contains(x.release.Senders, party) {
+				continue
+			}
+			bad := conformance.Fails(verify.Party{Party: party, Upload: sent[party]}.Sent(x.release))
+			if (len(bad) == 0) != x.own {
+				t.Errorf("%s: at %s: %q", name, party, bad)
+			}
+		}
+	}
+}

@@ -1,0 +1,255 @@
+package evaluate_test
+
+import (
+	"errors"
+	"math"
+	"strings"
+	"testing"
+
+	"caucus/dataset"
+	"caucus/privacy"
+	"caucus/study"
+	"caucus/study/classifier"
+	"caucus/study/conformance"
+	"caucus/study/evaluate"
+	"caucus/study/kinds"
+	"caucus/study/simulate"
+)
+
+// TestEvaluateRefusals: what no proof covers, and what could be no honest mistake.
+func TestEvaluateRefusals(t *testing.T) {
+	schema, _, pool, _ := conformance.Wards(t, 400)
+	terms := func(change func(*evaluate.Terms)) func(*study.Plan) {
+		return func(p *study.Plan) {
+			t := conformance.TermsIn[evaluate.Terms](*p)
+			change(&t)
+			p.KindTerms = conformance.Encoded(t)
+		}
+	}
+	model := func(change func(*evaluate.Model)) func(*study.Plan) {
+		return terms(func(t *evaluate.Terms) { change(t.Model) })
+	}
+	for name, c := range map[string]struct {
+		change func(*study.Plan)
+		says   string
+	}{
+		"unknown mechanism":           {func(p *study.Plan) { p.Mechanism = "entropy" }, "[gaussian laplace]"},
+		"auto in a plan":              {func(p *study.Plan) { p.Mechanism = "auto" }, "laplace or gaussian"},
+		"unit label":                  {func(p *study.Plan) { p.Unit = privacy.Label }, "use unit record"},
+		"unit party of any size":      {func(p *study.Plan) { p.Unit = privacy.Party }, "evaluate.per_party"},
+		"gaussian of δ 0":             {func(p *study.Plan) { p.Mechanism = "gaussian" }, "use laplace"},
+		"a map":                       {func(p *study.Plan) { p.Map.Kind = dataset.PCAMap }, "map"},
+		"no terms":                    {func(p *study.Plan) { p.KindTerms = nil }, "give a model to judge"},
+		"terms of another kind":       {func(p *study.Plan) { p.KindTerms = []byte(`{"keep":0.1}`) }, "keep"},
+		"neither model nor score":     {terms(func(t *evaluate.Terms) { t.Model = nil }), "give a model to judge"},
+		"model and score":             {terms(func(t *evaluate.Terms) { t.Score = "age" }), "not both"},
+		"a score that is not there":   {terms(func(t *evaluate.Terms) { t.Model, t.Score = nil, "risk" }), "no column \"risk\""},
+		"a score that is no number":   {terms(func(t *evaluate.Terms) { t.Model, t.Score = nil, "sex" }), "no number"},
+		"a score that cannot lack":    {terms(func(t *evaluate.Terms) { t.Model, t.Score = nil, "age" }), "missing: true"},
+		"no class":                    {terms(func(t *evaluate.Terms) { t.Classes = nil }), "say which are judged"},
+		"another class":               {terms(func(t *evaluate.Terms) { t.Classes = []string{"perhaps"} }), "is no class"},
+		"a class twice":               {terms(func(t *evaluate.Terms) { t.Classes = append(t.Classes, t.Classes[0]) }), "named twice"},
+		"a threshold of 1":            {terms(func(t *evaluate.Terms) { t.Thresholds = []float64{1} }), "between 0 and 1"},
+		"a threshold next to 0":       {terms(func(t *evaluate.Terms) { t.Thresholds = []float64{1e-12} }), "so near to 0 or 1"},
+		"a threshold twice":           {terms(func(t *evaluate.Terms) { t.Thresholds = []float64{.3, .3} }), "twice"},
+		"a threshold that is no edge": {terms(func(t *evaluate.Terms) { t.Thresholds = []float64{.3001} }), "no edge of a bin"},
+		"many thresholds":             {terms(func(t *evaluate.Terms) { t.Thresholds = make([]float64, 21) }), "at most 20"},
+		"one bin":                     {terms(func(t *evaluate.Terms) { t.Bins = 1 }), "2 to 100"},
+		"no edges":                    {terms(func(t *evaluate.Terms) { t.Edges = nil }), "edges"},
+		"an empty list of edges":      {terms(func(t *evaluate.Terms) { t.Edges = [][]float64{{}} }), "same score"},
+		"edges that fall":             {terms(func(t *evaluate.Terms) { t.Edges = [][]float64{{1, 0}} }), "increase"},
+		"edges that stay":             {terms(func(t *evaluate.Terms) { t.Edges = [][]float64{{1, 1}} }), "increase"},
+		"an edge beyond":              {terms(func(t *evaluate.Terms) { t.Edges = [][]float64{{1, 1e300}} }), "finite"},
+		"too many edges":              {terms(func(t *evaluate.Terms) { t.Edges = [][]float64{make([]float64, 500)} }), "at most"},
+		"a group that is not there":   {terms(func(t *evaluate.Terms) { t.By = []evaluate.Grouping{{Column: "town"}} }), "no column \"town\""},
+		"a group by the label":        {terms(func(t *evaluate.Terms) { t.By = []evaluate.Grouping{{Column: schema.Label.Column}} }), "feature"},
+		"a group twice":               {terms(func(t *evaluate.Terms) { t.By = []evaluate.Grouping{{Column: "sex"}, {Column: "sex"}} }), "twice"},
+		"a number without edges":      {terms(func(t *evaluate.Terms) { t.By = []evaluate.Grouping{{Column: "age"}} }), "give 1 to 20 edges"},
+		"edges out of range":          {terms(func(t *evaluate.Terms) { t.By = []evaluate.Grouping{{Column: "age", Edges: []float64{1e9}}} }), "between its bounds"},
+		"levels with edges":           {terms(func(t *evaluate.Terms) { t.By = []evaluate.Grouping{{Column: "sex", Edges: []float64{1}}} }), "takes no edges"},
+		"too many groupings":          {terms(func(t *evaluate.Terms) { t.By = make([]evaluate.Grouping, 9) }), "at most 8"},
+		"per_party negative":          {terms(func(t *evaluate.Terms) { t.PerParty = -1 }), "per_party"},
+		"per_party beyond":            {terms(func(t *evaluate.Terms) { t.PerParty = 1 << 40 }), "per_party"},
+		"a weight beyond":             {model(func(m *evaluate.Model) { m.Weights[0][0] = 1e300 }), "no model has"},
+		"weights lacking":             {model(func(m *evaluate.Model) { m.Weights = m.Weights[1:] }), "its map makes"},
+		"weights of more classes":     {model(func(m *evaluate.Model) { m.Weights[2] = []float64{1, 2, 3} }), "other classes"},
+		"no weights of a feature":     {model(func(m *evaluate.Model) { m.Weights[2] = nil }), "other classes"},
+		"a map of another schema":     {model(func(m *evaluate.Model) { m.Map.Inputs--; m.Weights = m.Weights[1:] }), "another schema"},
+		"a map without a scale":       {model(func(m *evaluate.Model) { m.Map.Scale = 0 }), "scale"},
+		"an output that is not known": {model(func(m *evaluate.Model) { m.Output = "certainty" }), "none of"},
+	} {
+		p := conformance.EvaluatePlan(t, schema, pool, nil)
+		c.change(&p)
+		if err := kinds.Check(p); !errors.Is(err, study.ErrPlan) || !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%s: %v, want it to say %q", name, err, c.says)
+		}
+	}
+}
+
+// TestEvaluateProposed: the quieter noise, of two classes the second, 20 bins or 10, and a
+// forecast whose number is about the release's.
+func TestEvaluateProposed(t *testing.T) {
+	schema, table, _, records := conformance.Wards(t, 12000)
+	zero, some := 0., 1e-6
+	for name, c := range map[string]struct {
+		proposal  study.Proposal
+		terms     evaluate.Terms
+		mechanism string
+		delta     float64
+		least     int // edges
+		most      int
+	}{
+		"nothing said": {study.Proposal{}, evaluate.Terms{}, "laplace", 0, 17, 19},
+		"δ = 0":        {study.Proposal{Delta: &zero}, evaluate.Terms{}, "laplace", 0, 17, 19},
+		"δ allowed":    {study.Proposal{Delta: &some}, evaluate.Terms{}, "laplace", 1e-6, 17, 19},
+		"gaussian":     {study.Proposal{Mechanism: "gaussian"}, evaluate.Terms{}, "gaussian", 1e-6, 5, 19},
+		"few records":  {study.Proposal{Records: 200}, evaluate.Terms{}, "laplace", 0, 7, 9},
+		"subgroups":    {study.Proposal{}, evaluate.Terms{By: []evaluate.Grouping{{Column: "sex"}}}, "laplace", 0, 7, 9},
+		"bins":         {study.Proposal{}, evaluate.Terms{Bins: 5, Thresholds: []float64{.123}}, "laplace", 0, 4, 5},
+	} {
+		s := c.proposal
+		s.Name, s.Kind, s.Roster, s.Epsilon, s.Seed = "x", "evaluate", []study.PartyID{"a", "b", "c"}, 1, 1
+		if s.Records == 0 {
+			s.Records = 3000
+		}
+		c.terms.Model = conformance.AgeModel(t, schema)
+		s.KindTerms = conformance.Encoded(c.terms)
+		s.Map.Project = dataset.Auto
+		made, err := kinds.Propose(s, schema, table)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		p, terms := made.Plan, conformance.TermsIn[evaluate.Terms](made.Plan)
+		if n := len(terms.Edges[0]); p.Mechanism != c.mechanism || p.Delta != c.delta || n < c.least || n > c.most || p.Unit != privacy.Record || p.Noise != study.NoiseSite || terms.Classes[0] != schema.Classes()[1] {
+			t.Errorf("%s: %s, δ = %g, %d edges, unit %s, noise %s, class %v", name, p.Mechanism, p.Delta, n, p.Unit, p.Noise, terms.Classes)
+		}
+		var inputs []study.Inputs
+		for i, part := range conformance.Deal(records, 3) {
+			inputs = append(inputs, study.Inputs{Records: part, ShardKey: []byte{byte(i)}})
+		}
+		release, err := simulate.Rehearse(t.Context(), p, made.Pool, inputs)
+		if err != nil {
+			t.Fatal(err)
+		}
+		e, err := evaluate.ResultOf(release)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(made.Noise, "AUC ± ") || !strings.Contains(made.Noise, "laplace: ± ") {
+			t.Errorf("%s: forecast %q", name, made.Noise)
+		}
+		if name != "nothing said" {
+			continue
+		}
+		task, err := kinds.NewTask(p, made.Pool)
+		if err != nil {
+			t.Fatal(err)
+		}
+		judge, _ := evaluate.JudgeOf(task)
+		truth := judge.Exact(records)[0].Overall
+		// Seeded, so that this fails always or never; 6 deviations are beyond chance.
+		of := e.Classes[0].Overall
+		if off := math.Abs(of.AUC.Value-truth.AUC) / of.AUC.SD; off > 6 {
+			t.Errorf("AUC %v ± %v, of the same records %v", of.AUC.Value, of.AUC.SD, truth.AUC)
+		}
+		if off := math.Abs(of.Slope.Value-truth.Slope) / of.Slope.SD; off > 6 {
+			t.Errorf("slope %v ± %v, of the same records %v", of.Slope.Value, of.Slope.SD, truth.Slope)
+		}
+	}
+	s := study.Proposal{Name: "x", Kind: "evaluate", Roster: []study.PartyID{"a", "b", "c"}, Records: 20, KindTerms: conformance.Encoded(evaluate.Terms{Model: conformance.AgeModel(t, schema)})}
+	made, err := kinds.Propose(s, schema, table)
+	if err != nil || !strings.Contains(made.Warning, "not expected to be shown") {
+		t.Errorf("three sites of 20 records: warning %q, %v", made.Warning, err)
+	}
+	s.Map.Project = 5
+	if _, err := kinds.Propose(s, schema, table); err == nil || !strings.Contains(err.Error(), "do not project") {
+		t.Errorf("projected: %v", err)
+	}
+	flat := conformance.AgeModel(t, schema)
+	for j := range flat.Weights {
+		flat.Weights[j][0] = 0
+	}
+	s.Map.Project, s.KindTerms = 0, conformance.Encoded(evaluate.Terms{Model: flat})
+	if _, err := kinds.Propose(s, schema, table); err == nil || !strings.Contains(err.Error(), "same score") {
+		t.Errorf("a model that tells nothing: %v", err)
+	}
+}
+
+// TestRecalibrated: the line of an evaluation is used with the release that it judged and
+// no other, and gives the probabilities that it says.
+func TestRecalibrated(t *testing.T) {
+	schema, _, pool, records := conformance.Wards(t, 12000)
+	trained := conformance.ClassifyPlan(schema, pool, dataset.Identity(schema))
+	trained.Mechanism, trained.Unit, trained.Noise, trained.Lambda, trained.Epsilon = "cross", privacy.Record, study.NoiseSite, .3, 8
+	of := conformance.Deal(records, 3)
+	var inputs []study.Inputs
+	for i := range trained.Roster {
+		inputs = append(inputs, study.Inputs{Records: of[i], ShardKey: []byte{byte(i)}})
+	}
+	release, err := simulate.Rehearse(t.Context(), trained, pool, inputs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	model, err := evaluate.ModelOf(release, schema)
+	if err != nil {
+		t.Fatal(err)
+	}
+	judged := func(m *evaluate.Model, class string) study.Release {
+		p := conformance.EvaluatePlan(t, schema, pool, func(t *evaluate.Terms) { t.Model, t.Classes = m, []string{class} })
+		p.Epsilon = 8
+		r, err := simulate.Rehearse(t.Context(), p, pool, inputs)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	for _, class := range schema.Classes() {
+		by := judged(model, class)
+		c, err := evaluate.Recalibrated(release, by)
+		if err != nil {
+			t.Fatal(err)
+		}
+		before, _ := classifier.Of(release.Result)
+		e, _ := evaluate.ResultOf(by)
+		line := e.Classes[0].Overall
+		x := model.Map.Apply(pool.Encoded)
+		a, _ := before.Linear()
+		b, _ := c.Linear()
+		sign := 1.0
+		if class == schema.Classes()[0] {
+			sign = -1
+		}
+		for i := range 50 {
+			z := sign * a.Scores(x).At(i, 0)
+			if got, want := sign*b.Scores(x).At(i, 0), line.Intercept.Value+line.Slope.Value*z; math.Abs(got-want) > 1e-9 {
+				t.Fatalf("class %s: score %v became %v, the line says %v", class, z, got, want)
+			}
+		}
+		if c.Output != classifier.Probability || c.Calibration == nil {
+			t.Errorf("class %s: its numbers are a %s", class, c.Output)
+		}
+	}
+	other := *model
+	other.Weights = append([][]float64{{model.Weights[0][0] + .1}}, model.Weights[1:]...)
+	own := *model
+	own.Release = nil
+	for name, c := range map[string]struct {
+		r, by study.Release
+		says  string
+	}{
+		"other weights under its name": {release, judged(&other, schema.Classes()[1]), "another model"},
+		"a model of no release":        {release, judged(&own, schema.Classes()[1]), "another model"},
+		"not an evaluation":            {release, release, "judges no model"},
+		"nothing to calibrate":         {judged(&own, schema.Classes()[1]), judged(&own, schema.Classes()[1]), "no classifier"},
+	} {
+		if _, err := evaluate.Recalibrated(c.r, c.by); err == nil || !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%s: %v, want it to say %q", name, err, c.says)
+		}
+	}
+	narrow := schema
+	narrow.Features = append([]dataset.Feature(nil), schema.Features...)
+	narrow.Features[0].Max++
+	if _, err := evaluate.ModelOf(release, narrow); err == nil || !strings.Contains(err.Error(), "another schema") {
+		t.Errorf("a release of another schema: %v", err)
+	}
+}
