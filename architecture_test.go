@@ -61,7 +61,7 @@ var rooms = map[string][]string{
 	"protocol":                  {"internal/folder", "internal/clock", "internal/yamlfile", "study", "study/kinds", "auxdata", "privacy", "protocol/pb"},
 	"protocol/pb":               {},
 	"aggregator":                {"internal/database", "protocol", "protocol/pb", "study", "study/bodies", "aggregation/shares", "privacy"},
-	"agent":                     {"aggregator", "internal/folder", "dataset/files", "dataset/mapping", "internal/clock", "internal/webpage", "internal/yamlfile", "protocol", "study", "study/keyed", "study/kinds", "study/verify", "auxdata", "dataset", "learners", "learners/command", "privacy", "privacy/journal"},
+	"agent":                     {"aggregator", "internal/folder", "dataset/files", "dataset/mapping", "internal/clock", "internal/webpage", "internal/yamlfile", "protocol", "study", "study/forecast", "study/keyed", "study/kinds", "study/verify", "auxdata", "dataset", "learners", "learners/command", "privacy", "privacy/journal"},
 	"coordinator/records":       {"internal/database", "protocol", "study", "auxdata", "privacy"},
 	"coordinator/folder":        {"coordinator/records", "aggregation/shares", "aggregator", "internal/clock", "internal/database", "internal/folder", "internal/webpage", "internal/yamlfile", "privacy", "privacy/journal", "protocol", "study"},
 	"coordinator/members":       {"coordinator/folder", "coordinator/records", "internal/clock", "protocol", "protocol/pb"},

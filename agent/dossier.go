@@ -20,22 +20,23 @@ import (
 
 // Files of a dossier. Each is a fact; a file that is there is complete.
 const (
-	filePlan     = "plan.json"    // canonical bytes
-	filePlanSign = "plan.sig"     // the coordinator's signature on them
-	fileApproval = "approval-"    // a person said yes; the name follows
-	fileRefused  = "refused"      // a person said no
-	fileDeclined = "declined"     // the coordinator knows that this party takes no part
-	fileUnread   = "unread"       // empty records were used, and why
-	fileOdd      = "odd"          // in what the source's file was not as expected when it was read
-	fileNoVotes  = "no-votes"     // why the site's own program gave none, or no scores
-	fileLedger   = "ledger.seq"   // the ledger's head when the upload was made
-	fileRecords  = "records"      // how many were declared when the ledger was charged
-	fileHelper   = "helper.json"  // the helper's acceptance, as the coordinator passed it on
-	fileDue      = "due.json"     // when it was or is to be prepared, fixed before the records were read
-	fileLate     = "late"         // what was not ready then
-	fileUpload   = "upload"       // the body; only these bytes are ever sent
-	fileReceipt  = "receipt.json" // the coordinator has it
-	fileClosed   = "closed"       // how the study ended for this site, if not in a release
+	filePlan     = "plan.json"     // canonical bytes
+	filePlanSign = "plan.sig"      // the coordinator's signature on them
+	fileApproval = "approval-"     // a person said yes; the name follows
+	fileRefused  = "refused"       // a person said no
+	fileDeclined = "declined"      // the coordinator knows that this party takes no part
+	fileUnread   = "unread"        // empty records were used, and why
+	fileOdd      = "odd"           // in what the source's file was not as expected when it was read
+	fileNoVotes  = "no-votes"      // why the site's own program gave none, or no scores
+	fileLedger   = "ledger.seq"    // the ledger's head when the upload was made
+	fileRecords  = "records"       // how many were declared when the ledger was charged
+	fileHelper   = "helper.json"   // the helper's acceptance, as the coordinator passed it on
+	fileForecast = "forecast.json" // what the operator says that the study is worth, signed
+	fileDue      = "due.json"      // when it was or is to be prepared, fixed before the records were read
+	fileLate     = "late"          // what was not ready then
+	fileUpload   = "upload"        // the body; only these bytes are ever sent
+	fileReceipt  = "receipt.json"  // the coordinator has it
+	fileClosed   = "closed"        // how the study ended for this site, if not in a release
 	fileRelease  = "release.json"
 	// fileAmendments are those of the plan, signed; fileEnded is how many there were when
 	// the study was over here because it was over.
@@ -165,7 +166,7 @@ func (d dossiers) tidy() error {
 		return err
 	}
 	for _, f := range all {
-		for _, name := range []string{filePlan, filePlanSign, fileDeclined, fileUnread, fileOdd, fileNoVotes, fileLedger, fileRecords, fileHelper, fileDue, fileLate, fileUpload, fileReceipt, fileClosed, fileRelease, fileAmendments, fileEnded, fileNotice, fileAnswer} {
+		for _, name := range []string{filePlan, filePlanSign, fileDeclined, fileUnread, fileOdd, fileNoVotes, fileLedger, fileRecords, fileHelper, fileForecast, fileDue, fileLate, fileUpload, fileReceipt, fileClosed, fileRelease, fileAmendments, fileEnded, fileNotice, fileAnswer} {
 			stale, err := filepath.Glob(filepath.Join(f.dir, "."+name+"-*"))
 			if err != nil {
 				return err

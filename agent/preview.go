@@ -24,6 +24,15 @@ func (a *Agent) Preview(ctx context.Context, name string) (r Review, offline, er
 	return r, offline, err
 }
 
+// Task is a study that this site knows, on its public pool.
+func (a *Agent) Task(h study.Hash) (study.Task, error) {
+	p, err := a.state.studies.of(h).plan()
+	if err != nil {
+		return nil, err
+	}
+	return a.state.task(p)
+}
+
 // Studies reviews all studies this site knows.
 func (a *Agent) Studies(ctx context.Context) (all []Review, offline, err error) {
 	offline = a.refresh(ctx)

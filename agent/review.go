@@ -13,7 +13,9 @@ import (
 
 	"caucus/dataset"
 	"caucus/privacy"
+	"caucus/protocol"
 	"caucus/study"
+	"caucus/study/forecast"
 	"caucus/study/kinds"
 )
 
@@ -107,6 +109,8 @@ type Review struct {
 	Records int      `json:"records"`
 	Found   int      `json:"records_found"`
 	Remarks []string `json:"remarks,omitempty"`
+	// Forecast is what the operator says that the study is worth: it decides nothing here.
+	Forecast *forecast.Stated `json:"forecast,omitempty"`
 	// Sight is what the records look like to the study.
 	Sight
 	// Values are this site's own numbers before noise, where a person asked for them.
@@ -198,6 +202,7 @@ func (s *state) describe(d dossier, h study.Hash, p study.Plan) Review {
 		r.Source, r.Records = source.File, cmp.Or(d.declared(), source.Records)
 		r.Objections = append(r.Objections, source.Objections(p)...)
 	}
+	r.Forecast = d.forecast(h)
 	if b, err := d.read(fileLate); err == nil {
 		r.Problems = append(r.Problems, "not ready in time, a constant was sent in its place: "+strings.TrimSpace(string(b)))
 	}
@@ -231,6 +236,21 @@ func (s *state) describe(d dossier, h study.Hash, p study.Plan) Review {
 	r.Allowed = len(r.Objections) == 0
 	r.Progress = s.progress(d, r)
 	return r
+}
+
+// forecast reads what the operator says that a study is worth, nil where nothing is said or this
+// version cannot read what was said.
+func (d dossier) forecast(h study.Hash) *forecast.Stated {
+	var signed protocol.Signed
+	b, err := d.read(fileForecast)
+	if err != nil || json.Unmarshal(b, &signed) != nil {
+		return nil
+	}
+	stated, err := forecast.ParseStated(signed.Document, h)
+	if err != nil {
+		return nil
+	}
+	return &stated
 }
 
 // outline is a study at a glance, without its records. What is still to be

@@ -201,10 +201,15 @@ func (a *Agent) fetch(ctx context.Context, h study.Hash) (protocol.Study, error)
 	return s, checkMap(s.Plan)
 }
 
-// keep stores a plan and its signature, and what a helper said of it.
+// keep stores a plan and its signature, and before them what a helper and the operator said of it.
 func (a *Agent) keep(d dossier, s protocol.Study) error {
 	if err := d.keepHelper(s); err != nil {
 		return err
+	}
+	if s.Forecast.Document != nil {
+		if err := d.writeJSON(fileForecast, s.Forecast); err != nil {
+			return err
+		}
 	}
 	if err := d.write(filePlanSign, s.PlanSignature); err != nil {
 		return err

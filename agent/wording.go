@@ -101,6 +101,11 @@ func (r Review) page() page {
 	for _, a := range r.Amended {
 		line("", "%s", a)
 	}
+	if r.Forecast != nil {
+		for i, words := range r.Forecast.Words() {
+			line([]string{"forecast", "", ""}[i], "%s", words)
+		}
+	}
 	line("about", "%s", r.About)
 	line("leaves", "%s", r.Leaves)
 	if r.Exact {

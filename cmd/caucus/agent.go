@@ -1,6 +1,8 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -10,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"caucus/agent"
+	"caucus/study/forecast"
 )
 
 // agentCommand holds what the agent verbs share.
@@ -200,8 +203,45 @@ func (a *agentCommand) noteOffline(err error) {
 	}
 }
 
+// previewDocument is the JSON document of agent preview.
+type previewDocument struct {
+	agent.Review
+	// Again is the operator's forecast, drawn here; Agrees says whether it could be that one.
+	Again  *forecast.Forecast `json:"forecast_again,omitempty"`
+	Agrees bool               `json:"forecast_agrees,omitempty"`
+}
+
+func (p previewDocument) writeText(w io.Writer) error {
+	err := p.WriteText(w)
+	if err == nil && p.Again != nil {
+		_, err = fmt.Fprintf(w, "drawn here %s\n", strings.Join(p.Again.Lines(), "\n           "))
+	}
+	if err == nil && p.Agrees {
+		_, err = fmt.Fprintf(w, "           that agrees with the operator's word\n")
+	}
+	return err
+}
+
+// drawAgain draws the operator's forecast of a study.
+func (a *agentCommand) drawAgain(ctx context.Context, ag *agent.Agent, p *previewDocument) error {
+	if p.Forecast == nil {
+		return errors.New("the operator stated no forecast of this study, or one that this version cannot read")
+	}
+	task, err := ag.Task(p.Plan)
+	if err != nil {
+		return err
+	}
+	bar := newProgress(a.console)
+	defer bar.stop()
+	if p.Again, err = p.Forecast.Again(ctx, task.Plan(), task.Pool(), bar.set); err != nil {
+		return err
+	}
+	p.Agrees = p.Forecast.Forecast.Agrees(p.Again)
+	return nil
+}
+
 func (a *agentCommand) preview() *cobra.Command {
-	var values bool
+	var values, again bool
 	cmd := &cobra.Command{
 		Use:   "preview [STUDY]",
 		Short: "List studies, or show exactly what would leave for one, at which price",
@@ -212,10 +252,11 @@ like beside the public pool; it fails where something is to be mended first. All
 that it shows of the records is exact and for the eyes of this site: no noise is
 drawn for a preview, and with --values you see the numbers before noise.`,
 		Example: `  caucus agent preview --config agent.yaml
-  caucus agent preview readmission --config agent.yaml --values`,
+  caucus agent preview readmission --config agent.yaml --values
+  caucus agent preview readmission --config agent.yaml --forecast`,
 		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) > 1 || len(args) == 0 && values {
-				return usagef("agent preview shows one STUDY, with --values too, or without a study lists them all")
+			if len(args) > 1 || len(args) == 0 && (values || again) {
+				return usagef("agent preview shows one STUDY, with --values and --forecast too, or without a study lists them all")
 			}
 			return nil
 		},
@@ -238,8 +279,17 @@ drawn for a preview, and with --values you see the numbers before noise.`,
 					return err
 				}
 			}
-			if err := a.print(r, r.WriteText); err != nil {
+			doc := previewDocument{Review: r}
+			if again {
+				if err := a.drawAgain(cmd.Context(), ag, &doc); err != nil {
+					return err
+				}
+			}
+			if err := a.print(doc, doc.writeText); err != nil {
 				return err
+			}
+			if again && !doc.Agrees {
+				return errors.New("the operator's forecast is not what this machine draws from the same public numbers: ask the operator")
 			}
 			if n := len(r.Problems); n > 0 {
 				return fmt.Errorf("there is something to be mended: %s", strings.Join(r.Problems, "; "))
@@ -247,6 +297,7 @@ drawn for a preview, and with --values you see the numbers before noise.`,
 			return nil
 		},
 	}
+	cmd.Flags().BoolVar(&again, "forecast", false, "draw the operator's forecast again, and say whether it agrees")
 	cmd.Flags().BoolVar(&values, "values", false, "show this site's own numbers before noise: for your eyes only")
 	return cmd
 }

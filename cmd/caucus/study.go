@@ -69,7 +69,7 @@ func (o *operator) printStudy(s protocol.Study) error {
 		if stated, err := forecast.ParseStated(s.Forecast.Document, s.Hash); err != nil {
 			worth = []string{err.Error()}
 		} else {
-			doc.Forecast, worth = &stated, stated.Lines()
+			doc.Forecast, worth = &stated, stated.Words()
 		}
 	}
 	return o.print(doc, func(w io.Writer) error {

@@ -93,12 +93,16 @@ func (d Drawn) Words() string {
 	return fmt.Sprintf("%.3f (%.3f to %.3f)", d.Mean, d.Low, d.High)
 }
 
-// Lines are the forecast as the operator states it: as one, with what it was drawn from.
-func (s Stated) Lines() []string {
+// Words say what the operator states, and from what it was drawn, a line each.
+func (s Stated) Words() []string {
 	f := s.Forecast
-	from := fmt.Sprintf("the operator's word: %d parties share %d records", f.Parties, f.Records)
+	drawn := fmt.Sprintf("drawn %d times for %d parties with %d records in all, %s", f.Draws, f.Parties, f.Records, f.Separation())
 	if f.Assumed {
-		from += "; class shares are assumed"
+		drawn += ", class shares assumed"
 	}
-	return append([]string{from}, f.Lines()...)
+	return []string{
+		fmt.Sprintf("by the operator's word the release has accuracy %s, one party alone %s, all records pooled %s, the largest class %.3f", f.Released.Accuracy.Words(), f.Alone.Accuracy.Words(), f.Pooled.Accuracy.Words(), f.Majority),
+		f.Verdict(),
+		drawn,
+	}
 }
