@@ -145,6 +145,10 @@ func TestStated(t *testing.T) {
 	if _, err := older.Again(t.Context(), made.Plan, made.Pool, nil); err == nil || !strings.Contains(err.Error(), "version") {
 		t.Errorf("drawn in another way: %v", err)
 	}
+	stated.Forecast.Draws = 201
+	if _, err := stated.Again(t.Context(), made.Plan, made.Pool, nil); err == nil || !strings.Contains(err.Error(), "more than is drawn again") {
+		t.Errorf("endless draws: %v", err)
+	}
 	for name, bad := range map[string]string{
 		"another plan":  strings.Replace(string(document), made.Hash.String(), study.Hash{1}.String(), 1),
 		"unknown key":   strings.Replace(string(document), `"version"`, `"worth":1,"version"`, 1),

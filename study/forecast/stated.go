@@ -59,12 +59,16 @@ func ParseStated(document []byte, plan study.Hash) (Stated, error) {
 	return s, nil
 }
 
-// Again draws the forecast anew, from what is public and stated.
+// Again draws the forecast anew, from what is public and stated. It refuses what would keep a
+// site's machine busy for hours or take its memory: who states a forecast may mean that.
 func (s Stated) Again(ctx context.Context, p study.Plan, pool *auxdata.Pool, progress func(done, all int)) (*Forecast, error) {
 	if s.Version != version {
 		return nil, fmt.Errorf("this program draws forecasts of version %d, the operator's is of version %d", version, s.Version)
 	}
 	f := s.Forecast
+	if f.Draws > 200 || f.Parties > 10_000 || f.Records/f.Parties > 100_000 {
+		return nil, fmt.Errorf("%d draws of %d parties with %d records in all are more than is drawn again here", f.Draws, f.Parties, f.Records)
+	}
 	return Draw(ctx, p, pool, Public{study.Size{Parties: f.Parties, Records: f.Records}, s.AUC}, Options{Draws: f.Draws, Progress: progress})
 }
 
