@@ -297,7 +297,9 @@ func text(c *ast.CommentGroup) string {
 // sentence writes a remark as one.
 func sentence(s string) string {
 	first := []rune(s)
-	first[0] = unicode.ToUpper(first[0])
+	if first[0] != 'ε' && first[0] != 'δ' { // their capitals are other letters to a reader
+		first[0] = unicode.ToUpper(first[0])
+	}
 	return strings.TrimSuffix(string(first), ".") + "."
 }
 

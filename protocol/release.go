@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 
 	"caucus/privacy"
 	"caucus/study"
@@ -55,7 +56,11 @@ func ReadRelease(file []byte) (SignedRelease, error) {
 		return SignedRelease{}, fmt.Errorf("not a release file, as caucus study result --out writes: %w", err)
 	}
 	var f signedReleaseFile
-	if err := study.DecodeStrictly(file, &f); err != nil {
+	err := study.DecodeStrictly(file, &f)
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		err = errors.New("it ends in the middle: fetch it again")
+	}
+	if err != nil {
 		return fail(err)
 	}
 	if len(f.Release) == 0 {

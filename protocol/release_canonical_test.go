@@ -3,6 +3,7 @@ package protocol
 import (
 	"bytes"
 	"encoding/json"
+	"strings"
 	"testing"
 )
 
@@ -18,5 +19,8 @@ func TestReleaseReadsOneWay(t *testing.T) {
 	twice := SignedRelease{Document: document, Signature: s.Sign(ReleaseDocument, document), Signer: s.Key()}
 	if again, err := ReadRelease(must(json.Marshal(twice))); err == nil {
 		t.Errorf("two budgets were read as ε = %g; its signature: %v", again.Release.Epsilon, again.Check(s.Key()))
+	}
+	if _, err := ReadRelease(file[:len(file)/2]); err == nil || !strings.Contains(err.Error(), "it ends in the middle: fetch it again") {
+		t.Errorf("half a file: %v", err)
 	}
 }

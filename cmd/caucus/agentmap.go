@@ -65,7 +65,11 @@ changes nothing; what it says shows texts of the file.`,
 				a.note("look at: %s", note)
 			}
 			if len(drafted.Unplaced) > 0 {
-				a.note("not placed: %s: nothing in the file was found for it; idle columns are %s", strings.Join(drafted.Unplaced, ", "), strings.Join(drafted.Idle, ", "))
+				idle := "no column is left over"
+				if len(drafted.Idle) > 0 {
+					idle = "columns left over: " + strings.Join(drafted.Idle, ", ")
+				}
+				a.note("not placed: %s: nothing in the file was found for it; %s", strings.Join(drafted.Unplaced, ", "), idle)
 			}
 			if out != "" {
 				if err := a.writeText(out, text); err != nil {

@@ -59,6 +59,9 @@ telephone say: without it whoever carried the file could have put in another key
 			}
 			defer client.Close()
 			options.Name, options.Role = args[0], protocol.Role(role)
+			if all, err := client.Members(cmd.Context()); err == nil && slices.ContainsFunc(all, func(m protocol.Member) bool { return m.Name == args[0] && m.Status == protocol.StatusEnrolled }) {
+				o.note("%s is enrolled already: who uses this invitation acts under that name too, until caucus party revoke %s", args[0], args[0])
+			}
 			invitation, expires, err := withSecretFile(out, func() (string, time.Time, error) { return client.Invite(cmd.Context(), options) })
 			if err != nil {
 				return err
