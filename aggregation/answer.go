@@ -8,45 +8,44 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// QueryAnswer is the estimate of a query's mean over the private records, and what is wrong
-// with it.
+// QueryAnswer estimates the mean of a query over the private records, with its sources of error.
 type QueryAnswer struct {
 	Estimate float64 `json:"estimate"`
-	// Noise is the standard deviation due to privacy noise, to first order; Left due to the
-	// weights' distance from the released means; Sampling due to the pool being a sample, Records
-	// to the private records being one, of what the features do not tell.
+	// Each is a standard deviation. Noise: privacy noise, to first order. Left: the weighted means
+	// still differ from the released ones. Sampling: the pool is a sample. Records: the private
+	// records are a sample of what the features don't explain.
 	Noise    float64 `json:"noise_sd"`
 	Left     float64 `json:"left_sd"`
 	Sampling float64 `json:"sampling_sd"`
 	Records  float64 `json:"records_sd"`
-	// Shift is the standard deviation of the expected bias, if private records and pool differ in
-	// what the features do not tell of the query as in what they do not tell of each other. It is
-	// no bound: nothing released could be one.
+	// Shift is the standard deviation of the expected bias, if pool and private records differ in
+	// the part of the query that the features don't explain as much as they do in the
+	// part of each feature that the others don't explain. It is no bound: nothing released could give one.
 	Shift float64 `json:"shift_sd"`
 	// R2 is the share of the query's variance in the pool that is linear in the features, adjusted
-	// for their number; Moved the weights' standard deviation.
+	// for their number. Moved is the weights' standard deviation.
 	R2    float64 `json:"r_squared"`
 	Moved float64 `json:"distance_moved"`
-	// Low and High are the 95 % interval; Doubt explains its absence.
+	// Low and High are the 95 % interval; if there is none, Doubt says why.
 	Low   *float64 `json:"low,omitempty"`
 	High  *float64 `json:"high,omitempty"`
 	Doubt string   `json:"no_interval,omitempty"`
 }
 
-// leastR2 is the least R2 of an answer with an interval, chosen by the simulations in
+// leastR2 is the least R2 for which an answer gets an interval, chosen by the simulations in
 // docs/reweigh.md.
 const leastR2 = 0.25
 
-// Answer estimates the mean of b, one number a pool row: Σwb/Σw.
+// Answer estimates the mean of b, one number per pool row: Σwb/Σw.
 //
-// A change of the tilt by δ changes it by about ⟨g, δ⟩, g the weighted covariance of b with x; so
-// the variance from noise is ‖factorᵀg‖². Sampling is that of a self-normalised mean, of the
-// residual of b on x where the weights are calibrated to x; of n records drawn from the same law it
-// leaves 1/n.
+// A change δ of the tilt changes it by about ⟨g, δ⟩, g the weighted covariance of b with x, so the
+// variance from noise is ‖factorᵀg‖². Sampling is the error of a self-normalised mean; if the
+// weights are calibrated to x, of the residual of b on x. For n records drawn from the same law
+// that residual leaves 1/n of its variance.
 //
-// The interval holds all of that and Untold's shift, by Student's t: the shift is known
-// from as many columns as Untold left out. No part is said to be more than the answer can
-// be off by, which first order alone would say of much noise.
+// The interval covers all of that and Untold's shift, by Student's t: the shift is estimated from
+// as many columns as Untold left out. No part is reported larger than the largest possible error of
+// the answer, which first order alone can exceed under much noise.
 func (l *WeightLaw) Answer(b []float64, u Untold) QueryAnswer {
 	n, d := l.x.Dims()
 	total, mean := 0.0, 0.0
@@ -83,7 +82,7 @@ func (l *WeightLaw) Answer(b []float64, u Untold) QueryAnswer {
 	}
 	a.Left = math.Abs(a.Left)
 	least, most := slices.Min(b), slices.Max(b)
-	farthest := max(a.Estimate-least, most-a.Estimate) // that the true mean can be
+	farthest := max(a.Estimate-least, most-a.Estimate) // the largest possible error
 	for _, part := range []*float64{&a.Noise, &a.Left, &a.Sampling, &a.Records, &a.Shift} {
 		*part = min(*part, farthest)
 	}
@@ -103,7 +102,7 @@ func (l *WeightLaw) Answer(b []float64, u Untold) QueryAnswer {
 	return a
 }
 
-// with is the weighted covariance of b, of that weighted mean, with the rows.
+// with is the weighted covariance of b (weighted mean: mean) with the rows.
 func (l *WeightLaw) with(b []float64, mean float64) *mat.VecDense {
 	n, d := l.x.Dims()
 	total := 0.0
@@ -120,8 +119,8 @@ func (l *WeightLaw) with(b []float64, mean float64) *mat.VecDense {
 	return g
 }
 
-// explained is the share of b's variance that is linear in the rows, less what as many
-// columns of chance would tell; not below 0.
+// explained is the adjusted R² of b on the rows: the share of b's variance that is linear in them,
+// less what as many random columns would explain; at least 0.
 func (l *WeightLaw) explained(b []float64) float64 {
 	n, d := l.x.Dims()
 	total, mean, square := 0.0, 0.0, 0.0
@@ -143,19 +142,18 @@ func (l *WeightLaw) explained(b []float64) float64 {
 	return max(0, 1-(1-share)*float64(n-1)/float64(n-d-1))
 }
 
-// Untold is the distance of private records and pool in what the features do not tell of each
-// other.
+// Untold measures how far private records and pool differ in the part of each feature that the
+// others don't explain.
 type Untold struct {
-	// Shift is in standard deviations of the untold part; Columns counts the columns asked.
+	// Shift is in standard deviations of the unexplained part. Columns counts the columns used.
 	Shift   float64
 	Columns int
 	// Records is the number of private records.
 	Records float64
 
-	means []float64 // released, in the units of the rows; nil where they are not
+	means []float64 // released, in the units of the rows; nil if not released
 }
 
-// gap is released less weighted means.
 func (u Untold) gap(weighted []float64) []float64 {
 	out := make([]float64, len(u.means))
 	for j, m := range u.means {
@@ -164,17 +162,17 @@ func (u Untold) gap(weighted []float64) []float64 {
 	return out
 }
 
-// mostUntold bounds the cells of Untold, whose work is a column's share of cells³ for each column.
+// mostUntold limits the cells for Untold. Its work is a column's share of cells³ for each column.
 const mostUntold = 1024
 
-// Untold leaves out each column in turn and predicts it from the others: the released mean of a
-// cell less the prediction by the pool's regression, with the fit's ridge, on the others' released
-// means. A column's value is the squares of that, less noise and sampling, over the untold
-// variance; Shift is the root of their mean over columns, plus one standard error left by noise, so
-// that much noise is never in a release's favour.
+// Untold leaves out each column in turn and predicts it from the others: the pool's regression,
+// with the fit's ridge, predicts a cell's released mean from the other cells' released means. A
+// column's value is the squared prediction errors, less noise and sampling, over the unexplained
+// variance. Shift is the root of their mean over columns, plus one standard error due to noise, so
+// that a release never gains from much noise.
 //
 // It treats the query as one more left-out column (the random shifts of Jeong & Rothenhäusler 2022,
-// with the shift's size learned from the columns themselves).
+// with the size of the shift learned from the columns themselves).
 func (d *FeatureDesign) Untold(x *mat.Dense, means []float64, noise Noise, lambda, records float64) Untold {
 	n, cells := x.Dims()
 	u := Untold{Records: records, means: scaledMeans(means, d.scale())}
@@ -223,7 +221,7 @@ func (d *FeatureDesign) Untold(x *mat.Dense, means []float64, noise Noise, lambd
 				moved -= slope.At(a, b) * gap[i]
 			}
 			if !(left > 1e-3*base.cov.At(j, j)) || base.cov.At(j, j) < 1e-12 {
-				continue // the others tell it all
+				continue // the others explain it all
 			}
 			var of mat.VecDense
 			of.MulVec(noise.Factor.T(), off)
@@ -251,10 +249,10 @@ func scaledMeans(means []float64, by float64) []float64 {
 	return out
 }
 
-// leftOut are a column's cells, and the other cells that it takes part in.
+// leftOut holds a column's cells, and the other cells that involve the column.
 type leftOut struct{ cells, touched []int }
 
-// columns are the design's, one by one: of mapped rows each is a column.
+// columns lists the design's columns. In mapped rows each cell is a column.
 func (d *FeatureDesign) columns() (all []leftOut) {
 	if d.mapped {
 		for j := range d.names {

@@ -6,11 +6,12 @@ import (
 	"math/bits"
 )
 
-// ErrBallot is wrapped by every refusal of a ballot: length, range of a vote, nonzero padding.
+// ErrBallot is wrapped by every refusal of a ballot: wrong length, vote out of range, nonzero
+// padding.
 var ErrBallot = errors.New("invalid ballot")
 
-// Ballot is one classifier's votes: exactly one class for each pool row. There is no abstention: it
-// would be a vote of its own, and dividing by the number of voters would be private.
+// Ballot is one classifier's votes: exactly one class for each pool row. Nobody can abstain: that
+// would be a vote of its own, and the number of voters to divide by would be private.
 type Ballot struct {
 	classes int
 	votes   []uint8
@@ -19,7 +20,7 @@ type Ballot struct {
 // MaxClasses bounds a study's classes: a vote is one byte in memory.
 const MaxClasses = 256
 
-// NewBallot makes a ballot of votes in 0..classes−1.
+// NewBallot makes a ballot from votes in 0..classes−1.
 func NewBallot(votes []int, classes int) (Ballot, error) {
 	if classes < 2 || classes > MaxClasses {
 		return Ballot{}, fmt.Errorf("%w: %d classes, want 2 to %d", ErrBallot, classes, MaxClasses)
@@ -34,18 +35,18 @@ func NewBallot(votes []int, classes int) (Ballot, error) {
 	return b, nil
 }
 
-// Rows is the number of pool rows voted on.
+// Rows returns the number of pool rows.
 func (b Ballot) Rows() int { return len(b.votes) }
 
-// Vote is the class voted for on row i.
+// Vote returns the class voted for on row i.
 func (b Ballot) Vote(i int) int { return int(b.votes[i]) }
 
-// BallotBytes is the exact size of an encoded ballot: ⌈log₂K⌉ bits a row.
+// BallotBytes returns the exact size of an encoded ballot: ⌈log₂K⌉ bits per row.
 func BallotBytes(rows, classes int) int { return (rows*voteBits(classes) + 7) / 8 }
 
 func voteBits(classes int) int { return bits.Len(uint(classes - 1)) }
 
-// AppendBinary appends the ballot, ⌈log₂K⌉ bits a row, lowest bit first, zero-padded to a byte.
+// AppendBinary appends the ballot: ⌈log₂K⌉ bits per row, lowest bit first, zero-padded to a byte.
 func (b Ballot) AppendBinary(to []byte) ([]byte, error) {
 	width := voteBits(b.classes)
 	var word uint32
@@ -63,13 +64,13 @@ func (b Ballot) AppendBinary(to []byte) ([]byte, error) {
 	return to, nil
 }
 
-// MarshalBinary is AppendBinary onto nothing.
+// MarshalBinary encodes the ballot like AppendBinary.
 func (b Ballot) MarshalBinary() ([]byte, error) {
 	return b.AppendBinary(make([]byte, 0, BallotBytes(len(b.votes), b.classes)))
 }
 
 // ParseBallot reads a ballot on a pool of the given rows. It accepts exactly MarshalBinary's bytes:
-// the size, every vote's range and the padding are checked.
+// it checks the size, every vote's range and the padding.
 func ParseBallot(data []byte, rows, classes int) (Ballot, error) {
 	if classes < 2 || classes > MaxClasses || rows < 0 {
 		return Ballot{}, fmt.Errorf("%w: %d rows and %d classes", ErrBallot, rows, classes)

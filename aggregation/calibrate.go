@@ -9,22 +9,22 @@ import (
 	"caucus/learners"
 )
 
-// Calibration turns a fit's scores into probabilities of the records' classes, from the same
-// released sums and the law of their noise.
+// Calibration turns a fit's scores into class probabilities. It uses the same released sums and the
+// law of their noise.
 type Calibration struct {
 	learners.Recalibration
-	// SlopeSD is the slope's standard deviation from privacy noise and the sampling of records and
-	// pool. Low and High are its 95 % interval.
+	// SlopeSD is the slope's standard deviation, from privacy noise and from sampling of records
+	// and pool. Low and High are its 95 % interval.
 	SlopeSD, Low, High float64
 }
 
-// spread fills in the interval of a slope by its logarithm, which is nearer to normal.
+// spread sets a slope's interval on the logarithmic scale, where the slope is closer to normal.
 func (c *Calibration) spread(sd float64) {
 	by := math.Exp(Normal95 * sd / c.Slope)
 	c.SlopeSD, c.Low, c.High = sd, c.Slope/by, c.Slope*by
 }
 
-// Error is the slope's relative standard deviation; 0 for nil.
+// Error returns the slope's relative standard deviation; 0 for nil.
 func (c *Calibration) Error() float64 {
 	if c == nil {
 		return 0
@@ -32,30 +32,30 @@ func (c *Calibration) Error() float64 {
 	return c.SlopeSD / c.Slope
 }
 
-// Normal95 is a normal's 97.5 % quantile: that many deviations either way hold 95 %.
+// Normal95 is the 97.5 % quantile of the normal: ±Normal95 deviations hold 95 %.
 const Normal95 = 1.959963984540054
 
 const (
-	// calibrationDraws give the correction of a fit in several columns to a sixth of one draw's
-	// scatter.
+	// calibrationDraws reduces the scatter of a correction in several columns to a sixth of one
+	// draw's.
 	calibrationDraws = 32
-	// calibrationRounds settle the mutual dependence of correction and slope.
+	// calibrationRounds is enough for the mutual dependence of correction and slope to settle.
 	calibrationRounds = 4
 )
 
-// calibrator is a fit W (d×C) to moments mu with all that makes them uncertain.
+// calibrator holds a fit W (d×C) to moments mu with all sources of their error.
 type calibrator struct {
-	x       *mat.Dense // the pool's rows, N×d, as the fit saw them
+	x       *mat.Dense // the pool's rows, N×d, as in the fit
 	weight  []float64
 	classes int
 	mu      *mat.Dense // d×C
 	fit     Fit
 	// metric is the transform T in which the fit's ridge acts.
 	metric *mat.Dense
-	// own are the moments' errors beside sampling: factors whose outer products sum to a column's
-	// covariance before centring.
+	// own holds the moments' errors other than sampling, as factors: the sum of their outer
+	// products is a column's covariance before centring.
 	own []*mat.Dense
-	// effective is the pool's effective rows, records the number behind the moments.
+	// effective is the pool's number of effective rows, records the number behind the moments.
 	effective, records float64
 }
 
@@ -63,17 +63,18 @@ type calibrator struct {
 //
 //	Ê[pₖ] = ȳₖ,   Ê[Σₖ pₖsₖ] = ⟨W, mu⟩ − tr(H⁻¹Σ)
 //
-// over the pool, scores s = W·x. The released moments mu hold E[yx], so ⟨W, mu⟩ would be E[Σ ys],
-// the outcome along the scores, if W did not depend on mu's own noise. It does: an error ν of the
-// equations H(W−W₀) = ν moves W towards itself, so that ⟨W, ν⟩ has the mean tr(H⁻¹Σ), H the fit's
-// Hessian with its ridge and Σ the covariance of ν: privacy noise, the records' sampling, and that
-// of the pool's rows, whose error stands on the other side of the same equations. Left in, the
-// fit's flattery of its own noise looks like signal (slopes too steep by a fifth at ε = 1).
+// over the pool, with scores s = W·x. The released moments mu hold E[yx]. So ⟨W, mu⟩ would be E[Σ
+// ys], the outcome along the scores, if W did not depend on mu's own noise. But it does: an error ν
+// of the equations H(W−W₀) = ν moves W in its own direction, so ⟨W, ν⟩ has mean tr(H⁻¹Σ). H is the
+// fit's Hessian with its ridge. Σ is the covariance of ν: privacy noise, the sampling of the
+// records, and that of the pool's rows, whose error is on the other side of the same equations.
+// Without the correction a fit's overfitting to its own noise looks like signal (slopes too steep
+// by a fifth at ε = 1).
 //
-// The slope's variance follows from that of both right hand sides: Var⟨W₀, ν⟩ = ⟨W, ΣW⟩ −
+// The slope's variance follows from the variance of both right hand sides: Var⟨W₀, ν⟩ = ⟨W, ΣW⟩ −
 // tr((H⁻¹Σ)²) and Var ν'H⁻¹ν = 2tr((H⁻¹Σ)²).
 func (c calibrator) calibrate(rng *rand.Rand) (Calibration, bool) {
-	if c.fit.Lambda == 0 { // no model was better: there is no score
+	if c.fit.Lambda == 0 { // the zero model was best: there is no score
 		return Calibration{}, false
 	}
 	d, columns := c.mu.Dims()
@@ -102,8 +103,8 @@ func (c calibrator) calibrate(rng *rand.Rand) (Calibration, bool) {
 }
 
 // noise is the law of the errors of one column's equations at the pool's probabilities p: own, and
-// the sampling of the pool's (p − 1/K)x and of the records' (y − 1/K)x. More than two classes'
-// columns are treated alike.
+// the sampling of the pool's (p − 1/K)x and of the records' (y − 1/K)x. With more than two classes
+// all columns have the same law.
 func (c calibrator) noise(p *mat.Dense) Noise {
 	n, d := c.x.Dims()
 	k := float64(c.classes)
@@ -145,7 +146,7 @@ func (c calibrator) noise(p *mat.Dense) Noise {
 }
 
 // flattery is tr(H⁻¹Σ) and tr((H⁻¹Σ)²): by solving for one column, by drawing for several, where H
-// is as large as all of them.
+// has the size of all columns together.
 func (c calibrator) flattery(noise Noise, rng *rand.Rand) (mean, square float64) {
 	if c.classes > 2 {
 		return c.drawnFlattery(noise, rng)
@@ -158,8 +159,8 @@ func (c calibrator) flattery(noise Noise, rng *rand.Rand) (mean, square float64)
 	return mat.Trace(&both), inner(&both, mat.DenseCopyOf(both.T()))
 }
 
-// curvatureOf is the Hessian, without ridge, of the logistic risk of rows x with probabilities p of
-// two classes.
+// curvatureOf is the Hessian, without ridge, of the two-class logistic risk on rows x with
+// probabilities p.
 func curvatureOf(x *mat.Dense, weight []float64, p *mat.Dense) *mat.SymDense {
 	n, _ := x.Dims()
 	curved := make([]float64, n)
@@ -174,7 +175,8 @@ func curvatureOf(x *mat.Dense, weight []float64, p *mat.Dense) *mat.SymDense {
 	return h
 }
 
-// drawnFlattery is the fit's move along fresh noise: on both sides, to cancel what is not linear.
+// drawnFlattery is how far the fit moves along fresh noise, averaged over n and −n to cancel what
+// is not linear.
 func (c calibrator) drawnFlattery(noise Noise, rng *rand.Rand) (mean, square float64) {
 	x, factor := times(c.x, c.metric), times(c.metric, noise.Factor)
 	risk := softmax{&learners.SoftmaxRisk{X: x, RowWeight: c.weight, Classes: c.classes}}
@@ -197,7 +199,7 @@ func (c calibrator) drawnFlattery(noise Noise, rng *rand.Rand) (mean, square flo
 	return mean, square
 }
 
-// deviation is the slope's: the errors of the equations through their inverse.
+// deviation is the slope's standard deviation: the errors of the equations through their inverse.
 func (c calibrator) deviation(r learners.Recalibration, noise Noise, last, square float64) float64 {
 	columns := len(r.Intercept)
 	// The covariance of (errors of the shares, error along W).
@@ -208,7 +210,7 @@ func (c calibrator) deviation(r learners.Recalibration, noise Noise, last, squar
 	between := func(a, b mat.Vector) float64 { return mat.Inner(a, sigma, b) }
 	unit := mat.NewVecDense(d, nil)
 	unit.SetVec(d-1, 1/last)
-	centred := func(k, l int) float64 { // of errors of columns k and l
+	centred := func(k, l int) float64 { // covariance between the errors of columns k and l
 		one := 0.0
 		if k == l {
 			one = 1
@@ -234,7 +236,7 @@ func (c calibrator) deviation(r learners.Recalibration, noise Noise, last, squar
 	return sd
 }
 
-// recalibrated are the probabilities of scores after recalibration, N×classes.
+// recalibrated returns the probabilities of recalibrated scores, N×classes.
 func recalibrated(s *mat.Dense, r learners.Recalibration, classes int) *mat.Dense {
 	n, c := s.Dims()
 	moved := mat.NewDense(n, c, nil)
@@ -251,8 +253,8 @@ func recalibrated(s *mat.Dense, r learners.Recalibration, classes int) *mat.Dens
 	return learners.Linear{W: identity, Classes: classes}.Probabilities(moved)
 }
 
-// Apply is the model whose scores are m's recalibrated; last is the value of every row's last
-// column.
+// Apply returns the model whose scores are m's recalibrated scores. last is the value of every
+// row's last column.
 func (c Calibration) Apply(m learners.Linear, last float64) learners.Linear {
 	var w mat.Dense
 	w.Scale(c.Slope, m.W)
@@ -263,9 +265,9 @@ func (c Calibration) Apply(m learners.Linear, last float64) learners.Linear {
 	return learners.Linear{W: &w, Classes: m.Classes}
 }
 
-// deviations are the standard deviations of a slope whose equations' right hand sides,
-// shares and the mean along the scores, have errors of this covariance, and of that mean
-// itself where intercepts keep to the shares.
+// deviations returns standard deviations, given the covariance of the errors of the equations'
+// right hand sides (shares, then mean along the scores): of the slope, and of that mean itself if
+// the intercepts keep the shares.
 func deviations(r learners.Recalibration, errors *mat.SymDense) (slope, along float64) {
 	columns := len(r.Intercept)
 	var factor mat.Cholesky

@@ -8,27 +8,27 @@ import (
 )
 
 // The lattice of record rows: a mapped row (z,1)/√2 with ‖z‖ ≤ 1 becomes the integers
-// trunc(2²⁰·row). Truncation is towards zero, so both halves keep their norm: the features' integer
-// norm² is at most 2³⁹ and the intercept's square too.
+// trunc(2²⁰·row). Truncating towards zero raises no norm: the features' integer norm², and the
+// intercept's square, are at most 2³⁹.
 const (
 	crossScale = 1 << 20
 	crossHalf  = 1 << 39
 )
 
-// CrossL2sq bounds the squared L2 movement of CrossSums when one record is replaced. If both
-// records have the same label, the intercepts cancel and the features differ by at most 2·2^19.5,
-// squared 2⁴¹. If the labels differ, two disjoint blocks change by whole rows of norm² at most 2⁴⁰
-// each, together 2⁴¹. A record without a label adds nothing, so moves less.
+// CrossL2sq bounds the squared L2 movement of CrossSums when one record is replaced. With equal
+// labels the intercepts cancel and the features differ by at most 2·2^19.5, squared 2⁴¹. With
+// different labels two disjoint blocks change by whole rows of norm² at most 2⁴⁰ each, 2⁴¹
+// together. A record without a label adds nothing, so it moves less.
 const CrossL2sq = 4 * crossHalf
 
-// CrossL1 bounds the L1 movement for d mapped features: at most 2d cells change, so √(2d) times the
-// L2 bound, rounded up.
+// CrossL1 bounds the L1 movement for d mapped features. At most 2d cells change, so it is √(2d)
+// times the L2 bound, rounded up.
 func CrossL1(d int) int64 {
 	return int64(math.Ceil(math.Sqrt(2*float64(d)*CrossL2sq) * (1 + 1e-12)))
 }
 
 // CrossSums is Σ over records of onehot(y) ⊗ z, row-major classes × d, z the record's row on the
-// lattice. x is n×d, mapped; y has classes 0..classes−1, −1 for a record without a label.
+// lattice. x is n×d, mapped; y has classes 0..classes−1, or −1 for a record without a label.
 func CrossSums(x *mat.Dense, y []int, classes int) []int64 {
 	n, d := x.Dims()
 	out := make([]int64, classes*d)
@@ -46,8 +46,8 @@ func CrossSums(x *mat.Dense, y []int, classes int) []int64 {
 	return out
 }
 
-// latticeRow truncates a row and checks in integers that both halves keep their bound: a row that
-// breaks it (no map makes one; NaN would) counts as zero features.
+// latticeRow truncates a row and checks in integers that both halves keep their bound. A half that
+// breaks it (NaN would; no map makes one) counts as zero.
 func latticeRow(z []int64, row []float64) {
 	last := len(row) - 1
 	var norm int64
@@ -68,8 +68,8 @@ func latticeRow(z []int64, row []float64) {
 	}
 }
 
-// CrossMeans turns released sums over n records (row-major classes × d) into real class sums per
-// record: mean over records of onehot(y) ⊗ x.
+// CrossMeans turns released sums over n records (row-major classes × d) into d×classes means over
+// records of onehot(y) ⊗ x.
 func CrossMeans(sums []float64, classes, d int, n float64) (*mat.Dense, error) {
 	if len(sums) != classes*d {
 		return nil, fmt.Errorf("read cross sums: have %d numbers, want %d classes of %d features", len(sums), classes, d)
@@ -83,8 +83,8 @@ func CrossMeans(sums []float64, classes, d int, n float64) (*mat.Dense, error) {
 	return m, nil
 }
 
-// CrossLabelled estimates the number of labelled records in sums over classes and d features, from
-// the intercepts, with the standard deviation due to noise of sd on each sum.
+// CrossLabelled estimates the number of labelled records from the intercepts in sums over classes
+// and d features. off is its standard deviation due to noise of sd on each sum.
 func CrossLabelled(sums []float64, classes, d int, sd float64) (n, off float64) {
 	each := math.Floor(crossScale / math.Sqrt2)
 	for k := range classes {
@@ -93,9 +93,9 @@ func CrossLabelled(sums []float64, classes, d int, sd float64) (n, off float64) 
 	return n, math.Sqrt(float64(classes)) * sd / each
 }
 
-// CrossMoments makes FitVotes' moments from the class sums means (d×classes, mean over records),
+// CrossMoments makes FitVotes' moments from the class sums' means (d×classes, mean over records),
 // for a pool whose mean row is mean. The columns are centred to sum to the pool's mean, because G
-// is the pool's: the records' own mean is used by tilting the pool, not here.
+// is the pool's. The records' own mean is used by tilting the pool, not here.
 func CrossMoments(means *mat.Dense, mean []float64) *mat.Dense {
 	d, k := means.Dims()
 	mu := mat.DenseCopyOf(means)
@@ -108,14 +108,14 @@ func CrossMoments(means *mat.Dense, mean []float64) *mat.Dense {
 	return mat.DenseCopyOf(mu.Slice(0, d, 1, 2))
 }
 
-// CrossNoise is what makes CrossMoments uncertain:
+// CrossNoise is the law of the errors of CrossMoments:
 //
-//   - the privacy noise, of standard deviation sd on each entry of the class sums means (half its
-//     variance remains of two classes after centring);
-//   - sampling: the moments are of records, the risk's other part is of the pool's rows x under
-//     weights, which count as effective of them;
-//   - drift: residual is how far the records' feature mean is from the pool's (d numbers). A class
-//     mean is about as unreliable along it as 1/K of it.
+//   - privacy noise, of standard deviation sd on each entry of the class sums' means (with two
+//     classes, centring leaves half its variance);
+//   - sampling: the moments come from records, the risk's other part from the pool's rows x under
+//     weights, which count as effective rows;
+//   - drift: residual (d numbers) is the records' feature mean minus the pool's. A class mean is
+//     off by about 1/K of it.
 //
 // Only the first is due to privacy; the fit needs all three.
 func CrossNoise(classes int, sd float64, x *mat.Dense, weight []float64, effective, records float64, residual []float64) Noise {
@@ -131,8 +131,8 @@ func CrossNoise(classes int, sd float64, x *mat.Dense, weight []float64, effecti
 	return Noise{Factor: squareRoot(c), Centred: classes > 2}
 }
 
-// crossColumn is the standard deviation in a column of CrossMoments of noise of sd on class sums:
-// of two classes half the difference is left.
+// crossColumn converts noise of sd on class sums into its standard deviation in a column of
+// CrossMoments. With two classes half the difference is left.
 func crossColumn(classes int, sd float64) float64 {
 	if classes == 2 {
 		return sd * math.Sqrt(0.5)
@@ -140,16 +140,17 @@ func crossColumn(classes int, sd float64) float64 {
 	return sd
 }
 
-// CrossInRange says whether a sum over a number of records, at most 2⁴⁰, is possible.
+// CrossInRange reports whether a sum over at most records records is possible; records is at most
+// 2⁴⁰.
 func CrossInRange(sum, records int64) bool {
 	return -CrossMost(records) <= sum && sum <= CrossMost(records)
 }
 
-// CrossMost is the largest magnitude of a sum over a number of records.
+// CrossMost is the largest magnitude of a sum over records records.
 func CrossMost(records int64) int64 { return records * crossScale }
 
 // CrossDeviation is the standard deviation of the noise on each entry of CrossMeans over n records,
-// with draws independent noises of a variance in each sum.
+// if each sum holds draws independent noises of this variance.
 func CrossDeviation(variance float64, draws int, n float64) float64 {
 	return math.Sqrt(float64(draws)*variance) / (crossScale * n)
 }

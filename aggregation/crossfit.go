@@ -9,18 +9,18 @@ import (
 	"caucus/auxdata"
 )
 
-// CrossFit is a classifier from released sums of label × features.
+// CrossFit is a classifier fitted to released sums of label × features.
 type CrossFit struct {
 	Fit
 	// Drift compares the records' feature mean with the pool's.
 	Drift Drift
-	// Tilted: the pool was tilted to that mean. EffectiveRows is its effective sample size (Kish)
-	// as used.
+	// Tilted: the pool was tilted to that mean. EffectiveRows is the effective sample size (Kish)
+	// of the pool as used.
 	Tilted        bool
 	EffectiveRows float64
-	// Remains is the drift left on the pool as used, to which the calibration's equations refer.
+	// Remains is the drift left in the pool as used; the calibration's equations refer to it.
 	Remains Drift
-	// Calibration is nil where its equations have no solution.
+	// Calibration is nil if its equations have no solution.
 	Calibration *Calibration
 
 	equations calibrator
@@ -29,16 +29,17 @@ type CrossFit struct {
 // CrossTerms configure a fit to cross sums.
 type CrossTerms struct {
 	FitTerms
-	// Deviation is of the noise on each class sum's mean; Records counts the summed records.
+	// Deviation is the standard deviation of the noise on each class sum's mean; Records is the
+	// number of summed records.
 	Deviation, Records float64
-	// Tilt permits tilting a differing pool while at least the share Keep of its rows stays
-	// effective.
+	// Tilt permits tilting the pool if it differs, as long as at least the share Keep of its rows
+	// stays effective.
 	Tilt bool
 	Keep float64
 }
 
-// FitCross fits a classifier to the noisy sums (see CrossMeans) on a pool. The class sums stand for
-// the moments of the votes; the risk's other part comes from the unlabelled pool. Where the
+// FitCross fits a classifier to the noisy sums (see CrossMeans) on a pool. The class sums take the
+// place of the votes' moments; the risk's other part comes from the unlabelled pool. If the
 // records' mean shows that the pool differs, the pool is tilted to it, or the residual counts as
 // noise.
 func FitCross(pool *auxdata.Pool, sums []float64, o CrossTerms, rng *rand.Rand) (CrossFit, error) {
@@ -49,8 +50,9 @@ func FitCross(pool *auxdata.Pool, sums []float64, o CrossTerms, rng *rand.Rand) 
 		return fail(err)
 	}
 
-	// A record without a label adds nothing, so the intercepts' sum says which share has one. Where
-	// that differs from all by more than noise explains, the means are of the labelled records.
+	// A record without a label adds nothing, so the sum of the intercepts estimates the labelled
+	// share. If it is below 1 by more than noise explains, take the means over the labelled
+	// records.
 	labelled, labelledDeviation := math.Sqrt2*mat.Sum(means.RowView(d-1)), sd*math.Sqrt(2*float64(o.Classes))
 	if 1-labelled > 4*labelledDeviation {
 		labelled = math.Max(labelled, 0.05)

@@ -17,36 +17,35 @@ import (
 // than E at x, up to a factor that self-normalised weights do not need.
 //
 // Bound. The objective is λ-strongly convex, and only its second sum depends on a record: a mean of
-// n = |D| terms of gradient −(1−p)(x,1). So replacing one record moves n·β by at most S/λ, where S
-// bounds ‖c·(x,1) − c′·(x′,1)‖₂ over c, c′ in [0,1]. A group of the design stays non-negative and
-// of sum at most 1 under c, so it gives 2 (or 1, if it has one cell) to S²; the intercept gives
-// |c−c′|² ≤ 1. Rows of a map have norm at most R: c·x − c′·x′ is at most 2R. The paper's S = √d
-// holds for d features in [0,1] and is larger than this where there are one-hot blocks.
+// n = |D| terms with gradient −(1−p)(x,1). So replacing one record moves n·β by at most S/λ, where
+// S bounds ‖c·(x,1) − c′·(x′,1)‖₂ over c, c′ in [0,1]. A group of the design stays non-negative
+// with sum at most 1 under c, so it adds 2 (or 1, if it has one cell) to S²; the intercept adds
+// |c−c′|² ≤ 1. Rows of a map have norm at most R, so c·x − c′·x′ is at most 2R. The paper's S = √d
+// holds for d features in [0,1]; it is larger where there are one-hot blocks.
 type DensityRatio struct {
 	Design *FeatureDesign
-	// Lambda is λ > 0.
 	Lambda float64
-	// Pool are the pool's rows in the design's form.
+	// Pool holds the pool's rows, encoded for the design.
 	Pool *mat.Dense
 }
 
 // solverBudget is n times the gradient norm at which Fit stops.
 const solverBudget = 1e-3
 
-// Sensitivity bounds how far Fit's n·β moves in L2 when one record is replaced: S/λ, and
+// Sensitivity bounds how far Fit's n·β moves in L2 when one record is replaced: S/λ, plus
 // solverBudget·scale/λ for each of the two solutions (see Fit).
 func (r DensityRatio) Sensitivity() float64 {
 	s := math.Sqrt(float64(r.Design.L2sq)/(featureScale*featureScale) + 1)
 	return (s + 2*solverBudget*r.scale()) / r.Lambda * (1 + 1e-9)
 }
 
-// scale makes rows (x,1)/scale of norm at most 1.
+// scale makes rows (x,1)/scale have norm at most 1.
 func (r DensityRatio) scale() float64 { return math.Sqrt(r.Design.squaredNorm() + 1) }
 
-// Dim is the number of coefficients: the design's cells and the intercept.
+// Dim returns the number of coefficients: the design's cells and the intercept.
 func (r DensityRatio) Dim() int { return r.Design.Cells() + 1 }
 
-// Fit is n·β for n private records x in the design's form. No records give zeros.
+// Fit returns n·β for n private records x, encoded for the design; zeros if there are none.
 func (r DensityRatio) Fit(x *mat.Dense) []float64 {
 	n, _ := x.Dims()
 	out := make([]float64, r.Dim())
@@ -73,14 +72,14 @@ func (r DensityRatio) Fit(x *mat.Dense) []float64 {
 			row[j] /= c
 		}
 	}
-	// The weights sum to 2 and SolveSurely divides by that: it minimises half the objective over w
-	// = c·β, of ridge λ/(2c²), to half the gradient norm solverBudget/n by w. So w is within
-	// (solverBudget/n)·c²/λ of the exact one, n·β within solverBudget·c/λ.
+	// The weights sum to 2, and SolveSurely divides by that. So it minimises half the objective
+	// over w = c·β, with ridge λ/(2c²), until half the gradient norm in w is solverBudget/n. So w
+	// is within (solverBudget/n)·c²/λ of the exact solution, and n·β within solverBudget·c/λ.
 	mu := learners.Moments(rows, private, weight)
 	w, err := SolveSurely(rows, weight, 2, mu, r.Lambda/(2*c*c), solverBudget/(2*float64(n)))
 	if err != nil {
-		// Not in exact arithmetic (see SolveSurely). A constant, so that nothing of a failed search
-		// leaves.
+		// Impossible in exact arithmetic (see SolveSurely). Return a constant, so that a failed
+		// search reveals nothing.
 		return out
 	}
 	for j := range out {
@@ -89,7 +88,7 @@ func (r DensityRatio) Fit(x *mat.Dense) []float64 {
 	return out
 }
 
-// Weigh are the weights of a tilt beta (d numbers) of rows x (N×d), without a fit.
+// Weigh returns the weights of a given tilt beta (d numbers) on rows x (N×d).
 func Weigh(x *mat.Dense, beta []float64) WeightFit {
 	f := WeightFit{Beta: beta}
 	f.Weight, f.EffectiveRows, f.Largest = weightsOf(x, nil, mat.NewDense(len(beta), 1, append([]float64(nil), beta...)))

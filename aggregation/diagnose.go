@@ -8,11 +8,11 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// LawOf is the law of an entropy tilt (FitWeights) of rows x to means with noise:
-// a change ν of the means changes the tilt by about (cov+λ)⁻¹ν.
+// LawOf is the law of an entropy tilt (FitWeights) of rows x to means with noise: a change ν of the
+// means changes the tilt by about (cov+λ)⁻¹ν.
 func LawOf(x *mat.Dense, f WeightFit, noise Noise) *WeightLaw {
 	l := newWeightLaw(x, f.Weight)
-	if f.Lambda == 0 { // the zero model was chosen: noise does not move it
+	if f.Lambda == 0 { // noise does not move the zero model
 		return l
 	}
 	l.slope = newRidged(l.cov, f.Lambda).inverse()
@@ -32,13 +32,13 @@ func LawOfTilt(x *mat.Dense, f WeightFit, sd float64) *WeightLaw {
 	return l
 }
 
-// Mean is the weighted mean of the rows.
+// Mean returns the weighted mean of the rows.
 func (l *WeightLaw) Mean() []float64 { return l.mean }
 
-// WorstNoise bounds Answer's Noise over all queries with values in [0,1]: with F the factor, |⟨Fᵀg,
+// WorstNoise bounds Answer's Noise over all queries with values in [0,1]. With F the factor, |⟨Fᵀg,
 // v⟩|² is the squared weighted covariance of b with ⟨Fv, x⟩, at most Var(b)·vᵀFᵀcov·F·v ≤ ¼ of the
-// largest eigenvalue of FᵀcovF. It is the part due to noise of the asymptotic variance of Ji &
-// Elkan 2013, Theorem 2, for the worst query.
+// largest eigenvalue of FᵀcovF. It is the noise part of the asymptotic variance of Ji & Elkan 2013,
+// Theorem 2, for the worst query.
 func (l *WeightLaw) WorstNoise() float64 {
 	if l.factor == nil {
 		return 0
@@ -57,7 +57,7 @@ func (l *WeightLaw) WorstNoise() float64 {
 	return math.Sqrt(values[p-1]) / 2
 }
 
-// Residual compares a feature's mean as released, in the weighted pool and in the pool.
+// Residual compares three means of a feature: released, in the weighted pool, and in the pool.
 type Residual struct {
 	Feature  string  `json:"feature"`
 	Released float64 `json:"released"`
@@ -67,20 +67,20 @@ type Residual struct {
 	Deviation float64 `json:"noise_sd"`
 }
 
-// Constants of Residuals and Gaps.
+// Constants of Residuals.
 const (
 	maxResiduals = 10
-	// gapNoise is the standard deviations of the noise that a gap must exceed: noise alone does so
+	// gapNoise is how many standard deviations of the noise a gap must exceed: noise alone does so
 	// once in 30,000 features.
 	gapNoise = 4.0
 	// gapShare is the least mean of a feature that can be missing: 1 in 200.
 	gapShare = 0.005
 )
 
-// Residuals are the largest differences between released means and the weighted pool's, at most
-// ten, and Gaps the features that the pool does not support: the released mean is above twice the
-// weighted pool's, or outside the range of the pool's rows, by more than noise explains. No weights
-// mend those. x are the pool's rows under the law, scale their ratio to the entries.
+// Residuals returns the largest differences between the released means and the weighted pool's, at
+// most ten. gaps are the features that the pool does not support: by more than noise explains, the
+// released mean is above twice the weighted pool's, or outside the range of the pool's rows. No
+// weights can mend those. x holds the pool's rows as in the law.
 func (d *FeatureDesign) Residuals(x *mat.Dense, l *WeightLaw, means []float64, sd float64) (largest, gaps []Residual) {
 	n, _ := x.Dims()
 	s := d.scale()
@@ -98,8 +98,8 @@ func (d *FeatureDesign) Residuals(x *mat.Dense, l *WeightLaw, means []float64, s
 			gaps = append(gaps, r)
 		}
 	}
-	// A level and its opposite differ only in the last bits, in which processors disagree: such
-	// pairs stay in the order of the features.
+	// A level and its opposite differ only in the last bits, where processors disagree: such pairs
+	// stay in feature order.
 	away := func(r Residual) float64 { return math.Round(1e9 * math.Abs(r.Released-r.Weighted)) }
 	slices.SortStableFunc(all, func(a, b Residual) int { return cmp.Compare(away(b), away(a)) })
 	return all[:min(len(all), maxResiduals)], gaps

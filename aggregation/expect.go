@@ -17,18 +17,17 @@ const (
 	referenceShare  = 0.75
 )
 
-// Reference is a reference problem for the choice of a map (a forecast's is Teacher): votes follow
-// a linear teacher exactly, noise is added and the fit is made.
+// Reference is a reference problem for choosing a map: votes follow a linear teacher exactly, noise
+// is added, and a model is fitted. (Forecasts use Teacher.)
 type Reference struct {
-	X  *mat.Dense // n pool rows
-	Mu *mat.Dense // moments of the teacher's votes
-	// Lambda is the plan's ridge, Classes are K.
+	X       *mat.Dense // n pool rows
+	Mu      *mat.Dense // moments of the teacher's votes
 	Lambda  float64
 	Classes int
 }
 
-// Teach is the class probabilities (N×classes) of a random linear teacher on rows x, whose last
-// column is the intercept.
+// Teach returns the class probabilities (N×classes) of a random linear teacher on rows x, whose
+// last column is the intercept.
 func Teach(x *mat.Dense, classes int, rng *rand.Rand) *mat.Dense {
 	n, d := x.Dims()
 	columns := learners.Columns(classes)
@@ -48,7 +47,6 @@ func Teach(x *mat.Dense, classes int, rng *rand.Rand) *mat.Dense {
 	}
 	w.Scale(want/math.Max(spread, 1e-12), w)
 	if classes == 2 {
-		// Find the intercept that gives class 0 its share.
 		low, high := -100.0, 100.0
 		for range 60 {
 			mid := (low + high) / 2
@@ -63,7 +61,8 @@ func Teach(x *mat.Dense, classes int, rng *rand.Rand) *mat.Dense {
 	return teacher.Probabilities(x)
 }
 
-// FreeShares are the shares behind moments: with two classes one column stands for both.
+// FreeShares returns the columns of p that moments use: with two classes one column stands for
+// both.
 func FreeShares(p *mat.Dense) *mat.Dense {
 	n, classes := p.Dims()
 	if classes > 2 {
@@ -72,7 +71,7 @@ func FreeShares(p *mat.Dense) *mat.Dense {
 	return mat.DenseCopyOf(p.Slice(0, n, 1, 2))
 }
 
-// Expected scores a model by its expected accuracy on rows x of class probabilities p.
+// Expected scores a model by its expected accuracy on rows x with class probabilities p.
 func Expected(x, p *mat.Dense) func(learners.Linear) float64 {
 	return func(m learners.Linear) float64 {
 		total := 0.0
@@ -88,7 +87,7 @@ func (r *Reference) fit(mu *mat.Dense, noise Noise, lambda float64) learners.Lin
 	return FitVotes(r.X, nil, mu, noise, FitTerms{Classes: r.Classes, Lambda: lambda}, rng).Model
 }
 
-// UnderNoise is the mean score of fits under fresh, scaled noise.
+// UnderNoise returns the mean score of fits under fresh, scaled noise.
 func (r *Reference) UnderNoise(noise Noise, scale float64, draws int, score func(learners.Linear) float64) float64 {
 	rng := rand.New(rand.NewPCG(5, 6))
 	scaled := noise

@@ -15,14 +15,14 @@ import (
 // FeatureDesign says, from a schema alone, which feature sums sites release for a reweighting and
 // how far one record can move them.
 //
-// Its cells come in groups: a record's entries in a group are never negative and never add up to
-// more than 1. A block of encoded columns is a group; so are the products of two blocks (a joint
-// margin), and the bins of a number.
+// Its cells come in groups. A record's entries in a group are never negative and sum to at most 1.
+// A group is a block of encoded columns, the products of two blocks (a joint margin), or the bins
+// of a number.
 //
 // Bound. On the lattice a record's entries in a group are integers ≥ 0 that sum to at most s = 2²⁰.
-// Replacing a record takes one such vector a away and adds another b, so in a group of several
-// cells ‖a−b‖₁ ≤ ‖a‖₁+‖b‖₁ ≤ 2s and, as ⟨a,b⟩ ≥ 0, ‖a−b‖₂² ≤ ‖a‖₂²+‖b‖₂² ≤ 2s²; in a group of one
-// cell s and s². Groups add up. For B one-hot blocks that is √(2B) in L2 and 2B in L1.
+// Replacing a record removes one such vector a and adds another b. So in a group of several cells
+// ‖a−b‖₁ ≤ ‖a‖₁+‖b‖₁ ≤ 2s and, as ⟨a,b⟩ ≥ 0, ‖a−b‖₂² ≤ ‖a‖₂²+‖b‖₂² ≤ 2s²; in a group of one cell s
+// and s². Groups add up. For B one-hot blocks that is √(2B) in L2 and 2B in L1, in units of s.
 type FeatureDesign struct {
 	// L1 and L2sq bound the movement of Sums when one record is replaced.
 	L1, L2sq int64
@@ -31,20 +31,19 @@ type FeatureDesign struct {
 	mapped   bool
 }
 
-// featureGroup is a run of cells. Cell k of a block is the encoded column start+k; of a product the
-// product of one column of each block; of bins whether the column's number lies in bin k.
+// featureGroup is a run of cells. Cell k of a block is the encoded column start+k; of a product,
+// one column of each block multiplied; of bins, 1 if the column's number is in bin k.
 type featureGroup struct {
-	first, second dataset.Block // second.Width is 0 where there is none
+	first, second dataset.Block // second.Width is 0 if there is none
 	bins          int
-	// cell is the group's first cell, width their number.
-	cell, width int
+	cell, width   int
 	// total: the entries of every record sum to exactly 1.
 	total bool
 }
 
 const (
 	featureScale = crossScale
-	// maxFeatureCells keeps a tilt, which works with cells², within a minute.
+	// maxFeatureCells keeps a tilt, whose work grows with cells², within a minute.
 	maxFeatureCells = 4096
 )
 
@@ -119,10 +118,10 @@ func (d *FeatureDesign) add(g featureGroup, names []string) {
 	d.L2sq += k * featureScale * featureScale
 }
 
-// MappedDesign is the design for rows of a public map (dataset.Map, width columns, the last an
-// intercept, which is left out) instead of encoded ones. Their entries have signs, and norm at most
-// R = √½: one record moves their sum by 2R, which on the lattice of CrossSums is √CrossL2sq. It
-// takes mapped rows wherever another design takes encoded rows.
+// MappedDesign is the design for rows of a public map (dataset.Map with width columns; the last,
+// the intercept, is left out) instead of encoded rows, and takes mapped rows wherever another
+// design takes encoded ones. Mapped entries have signs, and norm at most R = √½: one record moves
+// their sum by 2R, which is √CrossL2sq on the lattice of CrossSums.
 func MappedDesign(width int) *FeatureDesign {
 	d := &FeatureDesign{mapped: true, names: make([]string, width-1), L2sq: CrossL2sq}
 	for j := range d.names {
@@ -132,7 +131,7 @@ func MappedDesign(width int) *FeatureDesign {
 	return d
 }
 
-// Cells is the length of Sums.
+// Cells returns the length of Sums.
 func (d *FeatureDesign) Cells() int { return len(d.names) }
 
 // squaredNorm bounds the squared norm of a record's entries.
@@ -143,7 +142,7 @@ func (d *FeatureDesign) squaredNorm() float64 {
 	return float64(len(d.groups))
 }
 
-// BinsOf are the means of a number's bins, nil for none.
+// BinsOf returns the means of a number's bins, nil if it has none.
 func (d *FeatureDesign) BinsOf(b dataset.Block, means []float64) []float64 {
 	for _, g := range d.groups {
 		if g.bins > 0 && g.first == b {
@@ -153,7 +152,7 @@ func (d *FeatureDesign) BinsOf(b dataset.Block, means []float64) []float64 {
 	return nil
 }
 
-// Names name the cells.
+// Names returns the names of the cells.
 func (d *FeatureDesign) Names() []string { return d.names }
 
 // row fills a record's entries, reals in [0,1], from its encoded columns.
@@ -181,7 +180,7 @@ func (d *FeatureDesign) row(out, encoded []float64) {
 	}
 }
 
-// binOf is the bin of a number in [0,1]; others go to an end.
+// binOf is the bin of a number in [0,1]; other numbers go to an end.
 func binOf(v float64, bins int) int {
 	if !(v > 0) {
 		return 0
@@ -189,8 +188,8 @@ func binOf(v float64, bins int) int {
 	return min(int(math.Min(v, 1)*float64(bins)), bins-1)
 }
 
-// Rows are the public features of encoded rows x (N×schema.Dim()), in which a tilt is fitted: the
-// entries over the root of the number of groups, so that each row has norm at most 1.
+// Rows returns the public features of encoded rows x (N×schema.Dim()), in which a tilt is fitted:
+// the entries divided by Norm, so that each row has norm at most 1.
 func (d *FeatureDesign) Rows(x *mat.Dense) *mat.Dense {
 	n, _ := x.Dims()
 	if n == 0 {
@@ -206,7 +205,7 @@ func (d *FeatureDesign) Rows(x *mat.Dense) *mat.Dense {
 
 func (d *FeatureDesign) scale() float64 { return 1 / d.Norm() }
 
-// Norm divides entries to make Rows.
+// Norm returns the divisor of entries in Rows.
 func (d *FeatureDesign) Norm() float64 {
 	if d.mapped {
 		return 1
@@ -214,8 +213,8 @@ func (d *FeatureDesign) Norm() float64 {
 	return math.Sqrt(float64(len(d.groups)))
 }
 
-// Sums is Σ over records x (n×schema.Dim(), encoded) of their entries on the lattice, with the
-// bound L1, L2sq.
+// Sums is Σ over records x (n×schema.Dim(), encoded) of their entries on the lattice, bounded by L1
+// and L2sq.
 func (d *FeatureDesign) Sums(x *mat.Dense) []int64 {
 	n, _ := x.Dims()
 	if d.mapped && n > 0 {
@@ -232,10 +231,10 @@ func (d *FeatureDesign) Sums(x *mat.Dense) []int64 {
 	return out
 }
 
-// safe is row for a private record: it keeps the bound, whatever the record holds. Entries outside
+// safe is row for a private record, and keeps the bound whatever the record holds. Entries outside
 // [0,1] are clamped, NaN counts as 0, and a group that sums to more than 1 (no encoding makes one)
 // counts as nothing. Truncated to the lattice, a group then sums to at most featureScale:
-// truncation only lowers it, and rounding of the sum is far below one lattice step.
+// truncation only lowers it, and the rounding of the sum is far below one lattice step.
 func (d *FeatureDesign) safe(out, encoded []float64) {
 	d.row(out, encoded)
 	if norm := floats.Norm(out, 2); d.mapped && !(norm*norm <= 0.5) {
@@ -257,16 +256,16 @@ func (d *FeatureDesign) safe(out, encoded []float64) {
 	}
 }
 
-// InRange says whether a sum over a number of records is possible.
+// InRange reports whether a sum over records records is possible.
 func (d *FeatureDesign) InRange(sum, records int64) bool {
 	return sum <= FeatureMost(records) && (sum >= 0 || (d.mapped && -sum <= FeatureMost(records)))
 }
 
-// FeatureMost is the largest magnitude of a sum over a number of records.
+// FeatureMost is the largest magnitude of a sum over records records.
 func FeatureMost(records int64) int64 { return records * featureScale }
 
-// Means are the mean entries of n records from their released sums, moved to the nearest possible
-// means: in [0,1], and adding up to 1 in a group that does so in every record.
+// Means returns the mean entries of n records from their released sums, moved to the nearest
+// possible means: in [0,1], and summing to 1 in a group that does so in every record.
 func (d *FeatureDesign) Means(sums []float64, n float64) ([]float64, error) {
 	if len(sums) != d.Cells() {
 		return nil, fmt.Errorf("read feature sums: have %d numbers, want %d", len(sums), d.Cells())
@@ -281,7 +280,6 @@ func (d *FeatureDesign) Means(sums []float64, n float64) ([]float64, error) {
 	return out, nil
 }
 
-// project moves a group's means to the nearest possible ones.
 func (g featureGroup) project(means []float64) {
 	if g.total {
 		copy(means, ProjectSimplex(means, 1))
@@ -292,18 +290,18 @@ func (g featureGroup) project(means []float64) {
 	}
 }
 
-// Deviation is the standard deviation of the noise on an entry's mean, before Means takes the
-// excess out: draws independent noises of a variance are in each sum over n records.
+// Deviation is the standard deviation of the noise on an entry's mean, before Means projects it.
+// Each sum over n records holds draws independent noises of this variance.
 func (d *FeatureDesign) Deviation(variance float64, draws int, n float64) float64 {
 	return math.Sqrt(float64(draws)*variance) / (featureScale * n)
 }
 
-// noiseDraws fresh draws give the law of the noise on Means, its deviations to a tenth or so.
+// noiseDraws estimates the deviations of the noise on Means to about a tenth.
 const noiseDraws = 64
 
-// Noise is the law of the noise on means (as Means returned them), in the units of Rows, for a
-// standard deviation sd (Deviation). The projection changes the noise, so it is redone with fresh
-// public draws around the means, group by group.
+// Noise is the law of the noise on means (as returned by Means), in the units of Rows, for a
+// standard deviation sd (Deviation). The projection changes the noise, so it is redone around the
+// means with fresh public draws, group by group.
 func (d *FeatureDesign) Noise(means []float64, sd float64, laplace bool, rng *rand.Rand) Noise {
 	f := mat.NewDense(d.Cells(), d.Cells(), nil)
 	if d.mapped {
@@ -329,9 +327,9 @@ func (d *FeatureDesign) Noise(means []float64, sd float64, laplace bool, rng *ra
 	return Noise{Factor: f, Laplace: laplace}
 }
 
-// WithSampling adds to a law of the noise on means that they are of n records and matched by N pool
-// rows x, as Rows makes them: sampling moves both, by the pool's covariance over n and over N. The
-// search for λ needs it, because weights are fitted to the pool's accidents too.
+// WithSampling adds sampling to a law of the noise on means: means of n records are matched by N
+// pool rows x (as made by Rows), and sampling moves both, by the pool's covariance over n and over
+// N. The search for λ needs it, because weights also fit the pool's accidents.
 func (d *FeatureDesign) WithSampling(noise Noise, x *mat.Dense, n float64) Noise {
 	rows, cells := x.Dims()
 	c := newWeightLaw(x, nil).cov

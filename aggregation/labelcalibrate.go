@@ -9,42 +9,42 @@ import (
 	"caucus/learners"
 )
 
-// calibrationFolds are the parts of the records on which fits to the others are tested.
+// calibrationFolds is the number of parts of the records; each is scored by the fit to the others.
 const calibrationFolds = 10
 
-// intervalRounds settle the mutual dependence of an interval's end and its errors.
+// intervalRounds is enough for the mutual dependence of an interval's end and its errors to settle.
 const intervalRounds = 6
 
-// Calibrate makes the scores of a fit to noisy labels into probabilities of the true ones, from the
-// same labels; fit is FitLabels' of the same x, y and options. With u the unbiased estimate of a
-// record's class (learners.Channel.Unbiased), and p the probabilities of scores s after
-// recalibration, it solves over the N records
+// Calibrate turns the scores of a fit to noisy labels into probabilities of the true labels, from
+// the same labels; fit is FitLabels' result for the same x, y and options. With u the unbiased
+// estimate of a record's class (learners.Channel.Unbiased), and p the probabilities of scores s
+// after recalibration, it solves over the N records
 //
 //	Ê[pₖ] = Ê[uₖ],   Ê[Σₖ pₖsₖ] = Ê[Σₖ uₖsₖ],
 //
-// the equations of a fit by log loss to the true labels. With the fit's own scores they would be
+// the equations of a fit by log loss to the true labels. The fit's own scores would make them
 // circular: it was fitted to the noise in u, and agrees with it by Σᵢ Var(uᵢ)·∂sᵢ/∂uᵢ/N on average.
 // So s is each record's score by a fit to the nine tenths of the records without it (centred,
-// because how far these fits' intercepts differ is no matter of slope).
+// because differences between these fits' intercepts say nothing about the slope).
 //
-// A fit to fewer records is noisier, and noise in scores asks for a gentler slope, about as one
-// over their variance. T, the squares of how far the ten fits are from their mean, estimates their
+// A fit to fewer records is noisier, and noise in scores flattens the slope, about as one over
+// their variance. T, the sum of squared distances of the ten fits from their mean, estimates their
 // variance (a grouped jackknife); that of the fit to all is T·9/10. So the slope is multiplied by
 // Var(s)/(Var(s) − T/10).
 //
-// Given the scores the errors of both right hand sides are sums over records, of known variance: a
-// noisy label is class k with probability rₖ = q + (keep−q)pₖ, so that Cov u = (diag r −
-// rrᵀ)/(keep−q)², privacy noise and the sampling of labels in one. That s holds the noise of the
-// other records' labels counts twice, in its own square and because each pair of records errs
-// together; the second is the variance of u times the scatter of the ten fits.
+// Given the scores, the errors of both right hand sides are sums over records with known variance:
+// a noisy label is class k with probability rₖ = q + (keep−q)pₖ, so Cov u = (diag r −
+// rrᵀ)/(keep−q)², which covers privacy noise and the sampling of labels at once. s holds the noise
+// of other records' labels, which counts twice: in its own square, and because each pair of records
+// errs together. The second is the variance of u times the scatter of the ten fits.
 //
 // The interval holds the slopes under which the mean along the scores would be as far off as it is
-// in one of twenty draws, each slope by the errors that it implies itself: a steeper one has surer
-// probabilities, which tell less of it. With one error for all, a slope that came out too small
-// would look surer than it is, and the best known would be those that are too small. So SlopeSD is
-// what the interval's upper half says.
+// in one of twenty draws. Each slope is judged by the errors that it implies itself: a steeper
+// slope has surer probabilities, which inform less about it. With one error for all slopes, a slope
+// that came out too small would look surer than it is, and the apparently best known slopes would
+// be those that are too small. So SlopeSD is derived from the interval's upper half.
 //
-// It is nil for too few records, and where the equations have no solution.
+// It returns nil for too few records, and if the equations have no solution.
 func (o LabelOptions) Calibrate(fit LabelFit, x *mat.Dense, y []int, rng *rand.Rand) *Calibration {
 	x, y = labelledRows(x, y, o.Channel.Classes)
 	if len(y) < 2*calibrationFolds {
@@ -84,15 +84,15 @@ func (o LabelOptions) Calibrate(fit LabelFit, x *mat.Dense, y []int, rng *rand.R
 	r.Slope *= more
 	out := &Calibration{Recalibration: r, Low: more * low, High: more * high}
 	out.SlopeSD = out.Slope * math.Log(out.High/out.Slope) / Normal95
-	for k, mean := range means { // of scores as they are
+	for k, mean := range means { // shift back to uncentred scores
 		out.Intercept[k] -= r.Slope * mean
 	}
 	return out
 }
 
-// farthest is the slope at an end of the interval, side −1 or 1: where the mean along the scores is
-// as far from the one found as its own errors are in one of forty draws on this side; false for
-// none.
+// farthest is the slope at the lower (side −1) or upper (side 1) end of the interval, where the
+// mean along the scores is Normal95 standard
+// deviations from the one found, at the errors that the slope itself implies; false if there is none.
 func (o LabelOptions) farthest(held *mat.Dense, off []*mat.Dense, share []float64, along, side float64) (float64, bool) {
 	to, slope := along, 0.0
 	for range intervalRounds {
@@ -107,7 +107,7 @@ func (o LabelOptions) farthest(held *mat.Dense, off []*mat.Dense, share []float6
 	return slope, true
 }
 
-// centred takes each column's mean off scores, and returns it.
+// centred subtracts each column's mean from scores, and returns the means.
 func centred(s *mat.Dense) (*mat.Dense, []float64) {
 	n, columns := s.Dims()
 	out, means := mat.NewDense(n, columns, nil), make([]float64, columns)
@@ -124,8 +124,8 @@ func centred(s *mat.Dense) (*mat.Dense, []float64) {
 	return out, means
 }
 
-// heldOut are the centred scores of each record by the fit to the folds without it, N×columns, and
-// the distance of each fit from their mean on all records.
+// heldOut returns the centred scores of each record by the fit to the folds without it, N×columns,
+// and the distance of each fit from their mean on all records.
 func (o LabelOptions) heldOut(x *mat.Dense, y []int, lambda float64, rng *rand.Rand) (held *mat.Dense, off []*mat.Dense, err error) {
 	n := len(y)
 	fold := make([]int, n)
@@ -165,8 +165,8 @@ func (o LabelOptions) heldOut(x *mat.Dense, y []int, lambda float64, rng *rand.R
 }
 
 // targetErrors is the covariance of the errors of the shares and of the mean along the held-out
-// scores, in that order, at the records' probabilities p (N×classes). The squared distances of the
-// fits sum, times 9/10, to a fit's variance.
+// scores, in that order, at the records' probabilities p (N×classes). A fit's variance is 9/10 of
+// the sum of the fits' squared distances.
 func (o LabelOptions) targetErrors(p, held *mat.Dense, off []*mat.Dense) *mat.SymDense {
 	n, columns := held.Dims()
 	keep, flip := o.Channel.Keep, o.Channel.Flip()

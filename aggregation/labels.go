@@ -14,9 +14,9 @@ import (
 
 // Names of a label study's risks and corrections for label noise.
 const (
-	RiskAccuracy = "accuracy" // the share of errors
-	RiskBER      = "ber"      // the mean over classes of their shares of errors
-	RiskAUC      = "auc"      // the share of pairs in the wrong order
+	RiskAccuracy = "accuracy" // share of errors
+	RiskBER      = "ber"      // mean over classes of their shares of errors
+	RiskAUC      = "auc"      // share of pairs in the wrong order
 
 	// CorrectionNone trusts the labels: right for symmetric losses.
 	CorrectionNone = "none"
@@ -32,11 +32,11 @@ func Corrections() []string { return []string{CorrectionNone, CorrectionBackward
 
 // LabelOptions configure a fit to noisy labels.
 type LabelOptions struct {
-	Channel    learners.Channel // how the labels came from the true ones
+	Channel    learners.Channel // from true to noisy labels
 	Loss       learners.Loss
 	Risk       string
 	Correction string
-	// Lambda is the ridge, times the scale of the loss; 0 chooses it by cross-validation on the
+	// Lambda is the ridge, times the scale of the loss. 0 chooses it by cross-validation on the
 	// noisy labels, which is free post-processing.
 	Lambda float64
 }
@@ -70,8 +70,8 @@ type LabelFit struct {
 // LabelPoint is one step of the search for the ridge.
 type LabelPoint struct {
 	Lambda float64 `json:"lambda"`
-	// Held is the unbiased estimate of the risk on held-out rows, Error its standard error relative
-	// to the best ridge's.
+	// Held is the unbiased estimate of the risk on held-out rows. Error is its standard error
+	// relative to the best ridge's.
 	Held  float64 `json:"held_out"`
 	Error float64 `json:"standard_error,omitempty"`
 }
@@ -82,30 +82,31 @@ type labelRisk interface {
 	SetRidge(float64)
 }
 
-// labelRidges are tried from the strongest: the weakest suit maps that make features small and
-// labels with little noise.
+// labelRidges are tried from the strongest. The weakest suit maps with small features and labels
+// with little noise.
 var labelRidges = []float64{1, 0.3, 0.1, 3e-2, 1e-2, 3e-3, 1e-3, 3e-4, 1e-4, 3e-5, 1e-5, 3e-6, 1e-6, 3e-7, 1e-7}
 
 const (
 	labelFolds      = 5
-	labelWorse      = 3    // ridges in a row that are clearly worse end the search
+	labelWorse      = 3    // clearly worse ridges in a row that end the search
 	labelGradient   = 1e-4 // while searching, in units of the loss's scale
 	labelFinal      = 1e-6
 	labelIterations = 300
-	labelSearching  = 60 // iterations of a step of the search, which starts where the last one ended
+	labelSearching  = 60 // iterations per step of the search, each of which starts where the last ended
 )
 
 // FitLabels fits a linear classifier to rows x (N×d; the last column a positive constant, the
 // intercept) with labels y that came through o.Channel. Labels outside 0..K-1 are left out.
 // Everything is post-processing of the labels.
 //
-// With Lambda 0 the ridge is the strongest whose held-out risk, of the requested kind and unbiased
-// for true labels, is within one standard error of the least: with much noise many ridges look
-// alike, and the strongest of them is the safest.
+// With Lambda 0 it takes the strongest ridge whose held-out risk (the requested risk, unbiased for
+// true labels) is within one standard error of the least: under much noise many ridges look alike,
+// and the strongest of them is the safest.
 //
-// The risk auc says nothing about where to cut the scores: each class's are cut where the unbiased
-// estimate of the errors is least. With risk accuracy they are cut there too, if that is clearly
-// better: a strong ridge shrinks the features' weights but leaves the intercept the noise's toy.
+// The risk auc does not say where to cut the scores, so each class's scores are cut where the
+// unbiased estimate of the errors is least. With risk accuracy they are also cut there, if that is
+// clearly better: a strong ridge shrinks the features' weights but leaves the intercept to the
+// noise.
 func FitLabels(x *mat.Dense, y []int, o LabelOptions, rng *rand.Rand) (LabelFit, error) {
 	if err := o.Validate(); err != nil {
 		return LabelFit{}, fmt.Errorf("fit labels: %w", err)
@@ -159,7 +160,6 @@ func pickLabelled(x *mat.Dense, y, keep []int) (*mat.Dense, []int) {
 	return px, py
 }
 
-// costs are each column's.
 func (o LabelOptions) costs(y []int) []learners.ClassCost {
 	base := learners.PlainCost()
 	channel := learners.Channel{Keep: 1, Classes: o.Channel.Classes}
@@ -167,7 +167,7 @@ func (o LabelOptions) costs(y []int) []learners.ClassCost {
 		base, channel = learners.BackwardCost(o.Channel), o.Channel
 	}
 	costs := make([]learners.ClassCost, learners.Columns(o.Channel.Classes))
-	// In the AUC of a symmetric loss a pair's two corrections cancel but for a factor.
+	// In the AUC of a symmetric loss a pair's two corrections cancel up to a factor.
 	if o.Loss.Symmetric() && o.Risk == RiskAUC {
 		base = learners.PlainCost()
 	}
@@ -179,8 +179,8 @@ func (o LabelOptions) costs(y []int) []learners.ClassCost {
 			if o.Channel.Classes == 2 {
 				class = 1
 			}
-			// A share within two standard errors of 0 or 1 may be just that; dividing by less would
-			// weigh nothing but noise.
+			// A share within two standard errors of 0 or 1 may be 0 or 1; dividing by less would
+			// weigh only noise.
 			least := math.Min(2*shares.Error[class], 0.5)
 			costs[k] = base.Balanced(math.Max(least, math.Min(shares.Share[class], 1-least)))
 		}
@@ -202,8 +202,8 @@ func (o LabelOptions) risk(x *mat.Dense, y []int, rng *rand.Rand) (labelRisk, er
 	return learners.NewMarginRisk(x, y, o.Channel.Classes, o.Loss, o.costs(y), forward)
 }
 
-// start begins a search that could end in a poor valley at the solution for the squared loss.
-// Convex losses start at the origin.
+// start returns a starting point. A search that could end in a poor valley starts at the solution
+// for the squared loss, a convex loss at the origin.
 func (o LabelOptions) start(x *mat.Dense, y []int, lambda float64, rng *rand.Rand) []float64 {
 	if o.Loss.Convex() && o.Correction == CorrectionNone {
 		return nil
@@ -230,10 +230,10 @@ func (o LabelOptions) solve(risk labelRisk, lambda, gradient float64, iterations
 	return learners.NewLinear(w, o.Channel.Classes)
 }
 
-// LabelRidges are the ridges of a search, in order; it may stop before the last.
+// LabelRidges returns the ridges of a search, in order; a search may stop before the last.
 func LabelRidges() []float64 { return slices.Clone(labelRidges) }
 
-// search is the cross-validation.
+// search cross-validates.
 func (o LabelOptions) search(x *mat.Dense, y []int, rng *rand.Rand) (float64, []LabelPoint, error) {
 	folds := min(labelFolds, len(y))
 	if folds < 2 {
@@ -303,7 +303,7 @@ func (o LabelOptions) search(x *mat.Dense, y []int, rng *rand.Rand) (float64, []
 	return path[chosen].Lambda, path, nil
 }
 
-// compare is the mean of a − b over folds, and its standard error.
+// compare returns the mean of a − b over folds, and its standard error.
 func compare(a, b []float64) (mean, spread float64) {
 	n := float64(len(a))
 	for f := range a {
@@ -316,7 +316,7 @@ func compare(a, b []float64) (mean, spread float64) {
 	return mean, math.Sqrt(square / (n * (n - 1)))
 }
 
-// measure is the chosen risk, of true labels.
+// measure estimates the chosen risk on true labels.
 func (o LabelOptions) measure(m learners.Linear, x *mat.Dense, y []int) float64 {
 	got := learners.Measure(m, x, y, o.Channel)
 	switch o.Risk {
@@ -329,14 +329,14 @@ func (o LabelOptions) measure(m learners.Linear, x *mat.Dense, y []int) float64 
 }
 
 // cut moves each column's intercept so that zero is where the unbiased estimate of the errors is
-// least. Cautious, it keeps the intercept unless the gain exceeds two standard errors due to the
+// least. If cautious, it keeps the intercept unless the gain exceeds two standard errors due to the
 // noise.
 func (o LabelOptions) cut(m learners.Linear, x *mat.Dense, y []int, cautious bool) {
 	scores := m.Scores(x)
 	d, columns := m.W.Dims()
 	intercept := x.At(0, d-1)
 	p, q := o.Channel.Keep, o.Channel.Flip()
-	spread := 2 * math.Sqrt(p*(1-p)) / (p - q) // of one row's 2·Unbiased−1, at most about
+	spread := 2 * math.Sqrt(p*(1-p)) / (p - q) // of one row's 2·Unbiased−1, about the maximum
 	for k := range columns {
 		class := k
 		if o.Channel.Classes == 2 {
@@ -352,8 +352,8 @@ func (o LabelOptions) cut(m learners.Linear, x *mat.Dense, y []int, cautious boo
 			}
 		}
 		slices.SortFunc(order, func(i, j int) int { return cmp.Compare(s[i], s[j]) })
-		// errors[a] is the cost of a cut above the first a rows: raising it past a row takes that
-		// from "yes" to "no".
+		// errors[a] is the cost of a cut above the first a rows: raising it past a row turns that
+		// row from "yes" to "no".
 		errors := make([]float64, len(s)+1)
 		for a, i := range order {
 			errors[a+1] = errors[a] + 2*o.Channel.Unbiased(y[i] == class) - 1
@@ -378,19 +378,18 @@ func (o LabelOptions) cut(m learners.Linear, x *mat.Dense, y []int, cautious boo
 	}
 }
 
-// LabelShares are the classes' shares of the true labels, estimated from noisy ones.
+// LabelShares are the classes' shares of the true labels, estimated from noisy labels.
 type LabelShares struct {
-	// Share is unbiased, so it may leave [0,1]; Projected are the nearest shares.
+	// Share is unbiased, so it may leave [0,1]. Projected holds the nearest possible shares.
 	Share     []float64 `json:"share"`
 	Projected []float64 `json:"projected"`
-	// Error is the standard error due to label noise; it does not count that the records are a
-	// sample.
+	// Error is the standard error due to label noise alone, without sampling of the records.
 	Error []float64 `json:"standard_error"`
 }
 
-// DebiasedShares debiases the shares n_k/N of noisy labels: (n_k/N − q)/(p − q), whose variance
-// given the true labels is [π p(1−p) + (1−π) q(1−q)]/(N(p−q)²), π being the true share, replaced by
-// the projected one.
+// DebiasedShares debiases the shares n_k/N of noisy labels: (n_k/N − q)/(p − q). Given the true
+// labels its variance is [π p(1−p) + (1−π) q(1−q)]/(N(p−q)²), π the true share, replaced by the
+// projected one.
 func DebiasedShares(y []int, c learners.Channel) LabelShares {
 	s := LabelShares{Share: make([]float64, c.Classes), Error: make([]float64, c.Classes)}
 	n := 0.0
@@ -415,7 +414,7 @@ func DebiasedShares(y []int, c learners.Channel) LabelShares {
 	return LabelSharesOf(s.Share, n, c)
 }
 
-// LabelSharesOf follows from debiased shares of n labels.
+// LabelSharesOf completes debiased shares of n labels.
 func LabelSharesOf(share []float64, n float64, c learners.Channel) LabelShares {
 	s := LabelShares{Share: share, Projected: ProjectSimplex(share, 1), Error: make([]float64, c.Classes)}
 	p, q := c.Keep, c.Flip()

@@ -19,13 +19,13 @@ import (
 // meansRadius, row-major d × learners.Columns(classes) (for two classes the one column of class 1).
 //
 // Bound. MeansInRange holds for every vector that a party sends: Direction checks it in integers,
-// last, and sends zeros where it fails. So whatever a party's records are and whatever came before
-// that line, replacing the party moves the sum by at most 2·meansRadius in L2, and √cells times
-// that in L1.
+// as its last step, and sends zeros if it fails. So whatever a party's records are and whatever
+// came before that step, replacing the party moves the sum by at most 2·meansRadius in L2, and
+// √cells times that in L1.
 //
-// Why directions: in these coordinates every direction of the fit costs the same noise. A mean's
-// length says mostly how many records it is of, so cutting all to one length loses little, needs no
-// public length, and lets no party count for more than another.
+// Why directions: in these coordinates every direction of the fit costs the same noise. The length
+// of a mean mostly reflects its number of records, so normalising it loses little, needs no public
+// length, and lets no party count for more than another.
 type MeansDesign struct {
 	to, back *mat.Dense // T and its inverse, d×d
 	mean     []float64  // of the pool's rows
@@ -36,13 +36,12 @@ const (
 	// meansRadius keeps a cell within 16 bits. Truncation moves a cell by less than 1; at ε = 64,
 	// the most that a plan may ask for, noise has a standard deviation of 700 or more.
 	meansRadius = 1 << 14
-	// meansRidge evens out directions of the pool with more variance than that; rows have norm at
-	// most 1.
+	// meansRidge evens out the pool's directions of larger variance; rows have norm at most 1.
 	meansRidge = 1e-3
-	// meansLength stands for the length of a party's mean. Its true length is the correlation of
-	// class and features, at most 1/2 for two classes, and what few records add to it. It scales
-	// noise and signal alike, so a release's ridge makes up for it: on adult, phishing and
-	// wisdm_har a quarter to twice of it were as good.
+	// meansLength replaces the length of a party's mean. The true length is the correlation of
+	// class and features, at most 1/2 for two classes, plus what few records add to it. It scales
+	// noise and signal alike, so a release's ridge compensates: on adult, phishing and wisdm_har a
+	// quarter to twice of it were as good.
 	meansLength = 0.3
 )
 
@@ -53,12 +52,12 @@ const MeansL2sq = 4 * meansRadius * meansRadius
 // MeansMost is the largest magnitude of a party's number.
 const MeansMost int64 = meansRadius
 
-// MeansL1 bounds the L1 movement of that many cells, rounded up.
+// MeansL1 bounds the L1 movement of the given number of cells, rounded up.
 func MeansL1(cells int) int64 {
 	return int64(math.Ceil(2 * meansRadius * math.Sqrt(float64(cells)) * (1 + 1e-12)))
 }
 
-// MeansInRange says whether a vector may be one party's: its norm is at most meansRadius.
+// MeansInRange reports whether a vector may be one party's: its norm is at most meansRadius.
 func MeansInRange(v []int64) bool {
 	left := int64(meansRadius * meansRadius)
 	for _, x := range v {
@@ -72,7 +71,7 @@ func MeansInRange(v []int64) bool {
 	return true
 }
 
-// NewMeansDesign reads the geometry off a pool x (N×d) under row weights (nil: equal).
+// NewMeansDesign takes the geometry of a pool x (N×d) under row weights (nil: equal).
 func NewMeansDesign(x *mat.Dense, weight []float64, classes int) *MeansDesign {
 	n, d := x.Dims()
 	g := metricOf(x, weight)
@@ -86,11 +85,11 @@ func NewMeansDesign(x *mat.Dense, weight []float64, classes int) *MeansDesign {
 	return m
 }
 
-// Cells is the length of a party's vector.
+// Cells returns the length of a party's vector.
 func (m *MeansDesign) Cells() int { return len(m.mean) * learners.Columns(m.classes) }
 
-// Direction is a party's vector. x is n×d, mapped; y has classes 0..classes−1, −1 for a record
-// without a label, which counts for nothing. It is zero without records that tell classes apart.
+// Direction returns a party's vector. x is n×d, mapped; y has classes 0..classes−1, or −1 for a
+// record without a label, which is ignored. The vector is zero if no records tell classes apart.
 func (m *MeansDesign) Direction(x *mat.Dense, y []int) []int64 {
 	d, c := len(m.mean), learners.Columns(m.classes)
 	sum := mat.NewDense(d, c, nil)
@@ -130,9 +129,9 @@ func (m *MeansDesign) Direction(x *mat.Dense, y []int) []int64 {
 	return out
 }
 
-// Mu makes FitVotes' moments (d×learners.Columns(classes)) from the sum of a number of parties'
-// directions, noise included. A mean direction times meansLength stands for the mean over parties
-// of (share of class k − 1/K)·x; the pool's mean row, over K, completes it.
+// Mu makes FitVotes' moments (d×learners.Columns(classes)) from the sum of the parties' directions,
+// noise included. The mean direction times meansLength stands for the mean over parties of (share
+// of class k − 1/K)·x; the pool's mean row, divided by K, is added back.
 func (m *MeansDesign) Mu(sum []float64, parties float64) (*mat.Dense, error) {
 	d, c := len(m.mean), learners.Columns(m.classes)
 	if len(sum) != d*c {
@@ -144,7 +143,7 @@ func (m *MeansDesign) Mu(sum []float64, parties float64) (*mat.Dense, error) {
 		for k := range row {
 			row[k] = sum[j*c+k] * meansLength / (meansRadius * parties)
 		}
-		if c > 1 { // truly 0, but for the truncation
+		if c > 1 { // truly 0, except for truncation
 			centre(row, 0)
 		}
 	}
@@ -158,10 +157,10 @@ func (m *MeansDesign) Mu(sum []float64, parties float64) (*mat.Dense, error) {
 	return mu, nil
 }
 
-// Told is Mu without noise if every party's mean is the one behind the moments mu: its direction,
-// meansLength long.
+// Told is Mu without noise if every party has the mean behind the moments mu: its direction, with
+// length meansLength.
 func (m *MeansDesign) Told(mu *mat.Dense) *mat.Dense {
-	about := func(from *mat.Dense, sign float64) *mat.Dense { // the pool's mean row, over K, added or taken out
+	about := func(from *mat.Dense, sign float64) *mat.Dense { // adds or removes the pool's mean row over K
 		out := mat.DenseCopyOf(from)
 		out.Apply(func(j, _ int, v float64) float64 { return v + sign*m.mean[j]/float64(m.classes) }, out)
 		return out
@@ -175,7 +174,7 @@ func (m *MeansDesign) Told(mu *mat.Dense) *mat.Dense {
 	return about(&told, 1)
 }
 
-// Noise is the law on Mu of noise of a variance on every cell of the sum.
+// Noise is the law of Mu's noise if every cell of the sum has noise of this variance.
 func (m *MeansDesign) Noise(variance, parties float64) Noise {
 	f := mat.DenseCopyOf(m.back)
 	f.Scale(math.Sqrt(variance)*meansLength/(meansRadius*parties), f)

@@ -11,31 +11,31 @@ import (
 )
 
 // MomentDesign is the public integer matrix A of the moment mechanism, which releases Aᵀ·counts,
-// p×learners.Columns(classes), instead of the counts: the rows of A are the whitened pool rows,
-// rounded once, in public. Sums of them are exact.
+// p×learners.Columns(classes), instead of the counts. The rows of A are the whitened pool rows,
+// rounded once, in public, so their sums are exact.
 type MomentDesign struct {
 	a       []int64 // row-major rows × p
 	rows, p int
 	classes int
-	// back turns A's columns into mu: mu = back·(Aᵀ·counts)/ballots.
+	// back maps A's columns to mu: mu = back·(Aᵀ·counts)/ballots.
 	back *mat.Dense
 	// L1 and L2 bound the change of Aᵀ·counts by one ballot.
 	L1, L2 int64
-	// Digest covers A, p and its numbers: sums by different matrices do not add up. A is rounded
-	// from floating-point numbers, so kinds of processors may differ on the same pool.
+	// Digest covers p and A's numbers: sums by different matrices do not add up. A is rounded from
+	// floating-point numbers, so processors may differ on the same pool.
 	Digest [sha256.Size]byte
 }
 
-// momentScale is the lattice of A: whitened entries are of order 1, so rounding moves each by under
-// a thousandth.
+// momentScale is the lattice of A: whitened entries are of order 1, so rounding moves each by less
+// than a thousandth.
 const momentScale = 512
 
-// NewMomentDesign whitens the pool rows x (N×d, weights nil: equal) and rounds.
+// NewMomentDesign whitens the pool rows x (N×d, weights nil: equal) and rounds them.
 //
-// Bound. One ballot changes row i of the counts by δᵢ, which is (−1,+1) on two of K columns, or ±1
-// on the single column where K = 2, or nothing; so ‖δ‖₂² ≤ 2N (binary: N) and ‖Aᵀδ‖₂ ≤
-// σ_max(A)‖δ‖₂. In L1, ‖Aᵀδ‖₁ is at most 2Σ|Aᵢⱼ| (binary: Σ|Aᵢⱼ|) and at most √cells times the L2
-// bound. Both are rounded up, with a relative margin of 1e-9 for the eigenvalue's rounding.
+// Bound. One ballot changes row i of the counts by δᵢ: (−1,+1) on two of K columns, or ±1 on the
+// single column if K = 2, or nothing. So ‖δ‖₂² ≤ 2N (binary: N) and ‖Aᵀδ‖₂ ≤ σ_max(A)‖δ‖₂. In L1,
+// ‖Aᵀδ‖₁ is at most 2Σ|Aᵢⱼ| (binary: Σ|Aᵢⱼ|) and at most √cells times the L2 bound. Both are
+// rounded up, with a relative margin of 1e-9 for the eigenvalue's rounding.
 func NewMomentDesign(x *mat.Dense, weight []float64, classes int) *MomentDesign {
 	n, d := x.Dims()
 	total := 0.0
@@ -43,8 +43,7 @@ func NewMomentDesign(x *mat.Dense, weight []float64, classes int) *MomentDesign 
 		total += at(weight, i)
 	}
 	g := metricOf(x, weight)
-	// The whitener keeps directions above 1e-9 of the largest: others are rounding of an exact
-	// linear dependence.
+	// Keep directions above 1e-9 of the largest: others are rounding of an exact linear dependence.
 	white := g.whitener(1, 0, 1e-9)
 	_, p := white.Dims()
 	m := &MomentDesign{rows: n, p: p, classes: classes, a: make([]int64, n*p)}
@@ -84,7 +83,6 @@ func NewMomentDesign(x *mat.Dense, weight []float64, classes int) *MomentDesign 
 	return m
 }
 
-// digest: see Digest.
 func (m *MomentDesign) digest() (d [sha256.Size]byte) {
 	h := sha256.New()
 	h.Write(binary.BigEndian.AppendUint64(nil, uint64(m.p)))
@@ -100,13 +98,13 @@ func (m *MomentDesign) digest() (d [sha256.Size]byte) {
 	return d
 }
 
-// Cells is the length of the released vector.
+// Cells returns the length of the released vector.
 func (m *MomentDesign) Cells() int { return m.p * learners.Columns(m.classes) }
 
-// Row is row i of A, p numbers; do not change it.
+// Row returns row i of A, p numbers; do not change it.
 func (m *MomentDesign) Row(i int) []int64 { return m.a[i*m.p : (i+1)*m.p] }
 
-// Rows is how many rows A has, one for each of the pool's.
+// Rows returns the number of A's rows, one for each pool row.
 func (m *MomentDesign) Rows() int { return m.rows }
 
 // Sums is Aᵀ·counts, row-major p × learners.Columns(classes).
@@ -127,8 +125,8 @@ func (m *MomentDesign) Sums(t *Tally) []int64 {
 	return out
 }
 
-// Mu turns released sums of a number of ballots into moments. More than two classes' columns are
-// centred to sum to the public moment of all rows.
+// Mu turns released sums over ballots ballots into moments. With more than two classes the columns
+// are centred to sum to the public moment of all rows.
 func (m *MomentDesign) Mu(sums []float64, ballots float64) *mat.Dense {
 	c := learners.Columns(m.classes)
 	d, _ := m.back.Dims()
@@ -151,8 +149,8 @@ func (m *MomentDesign) Mu(sums []float64, ballots float64) *mat.Dense {
 	return mu
 }
 
-// Noise is the noise on Mu from noise of standard deviation sd, Laplace or near to normal, on each
-// sum.
+// Noise is the law of Mu's noise if each sum has noise of standard deviation sd, Laplace or near to
+// normal.
 func (m *MomentDesign) Noise(sd float64, laplace bool) Noise {
 	d, _ := m.back.Dims()
 	factor := mat.NewDense(d, m.p, nil)

@@ -9,20 +9,20 @@ import (
 	"caucus/learners"
 )
 
-// Noise is the law of the noise on a released moment matrix Mu (d×C): each column is Factor·z with
-// z of independent entries of mean 0 and variance 1. It is public, so fresh draws cost nothing.
+// Noise is the law of the noise on a released moment matrix Mu (d×C): each column is Factor·z, z
+// with independent entries of mean 0 and variance 1. It is public, so fresh draws cost nothing.
 type Noise struct {
-	// Factor is d×p.
+	// d×p
 	Factor *mat.Dense
-	// Laplace: the entries of z are Laplace; otherwise normal. The drawn discrete noises differ by
-	// less than their rounding, K-norm noise (excess kurtosis 6/(m+1) in runs of m) by a little
-	// more.
+	// Laplace: the entries of z are Laplace; otherwise normal. The discrete noises actually drawn
+	// differ by less than their rounding, K-norm noise (excess kurtosis 6/(m+1) in runs of m) by a
+	// little more.
 	Laplace bool
-	// Centred: the mean over columns is taken out of z, as centring does to the released counts.
+	// Centred: z has the mean over columns removed, as centring does to the released counts.
 	Centred bool
 }
 
-// Draw is a fresh draw, d×columns.
+// Draw returns a fresh draw, d×columns.
 func (n Noise) Draw(columns int, rng *rand.Rand) *mat.Dense {
 	d, p := n.Factor.Dims()
 	z := mat.NewDense(p, columns, nil)
@@ -65,10 +65,9 @@ func centre(row []float64, total float64) {
 	}
 }
 
-// SharesOf turns released counts (row-major rows × learners.Columns(classes)) of a number of
-// ballots into vote shares, rows × learners.Columns(classes). More than two classes' rows are
-// centred to sum to 1; nothing is clipped, because the risks that read shares are linear in them
-// and clipping would bias.
+// SharesOf turns released counts (row-major rows × learners.Columns(classes)) of ballots ballots
+// into vote shares of the same shape. With more than two classes rows are centred to sum to 1.
+// Nothing is clipped: the risks that read shares are linear in them, and clipping would bias them.
 func SharesOf(counts []float64, rows, classes int, ballots float64) *mat.Dense {
 	c := learners.Columns(classes)
 	s := mat.NewDense(rows, c, nil)
@@ -112,8 +111,8 @@ func secondMoment(x *mat.Dense, weight []float64) *mat.SymDense {
 	return gram(1/total, scaled)
 }
 
-// gram is scale·xᵀx, d×d. It adds rows in order, as one call for all would, but by blocks, which is
-// several times faster where x does not fit into a processor's cache.
+// gram is scale·xᵀx, d×d. It adds rows in order, as one call would, but in blocks: several times
+// faster if x does not fit into a processor's cache.
 func gram(scale float64, x *mat.Dense) *mat.SymDense {
 	n, d := x.Dims()
 	sum := mat.NewSymDense(d, nil)
@@ -131,7 +130,7 @@ func metricOfSecondMoment(s *mat.SymDense) metric {
 	e.VectorsTo(m.vectors)
 	for j, v := range m.values {
 		m.values[j] = math.Max(v, 0) // rounding can make a null direction −1e-18
-		// By convention the largest entry is positive, so machines that share a pool share its
+		// By convention the largest entry is positive, so machines with the same pool get the same
 		// directions.
 		largest := 0.0
 		for i := range d {
@@ -164,8 +163,8 @@ func (m metric) power(exponent, scale, ridge float64) *mat.Dense {
 }
 
 // whitener is d×p: x ↦ whitenerᵀ·x has second moment I on the p directions whose eigenvalue is
-// above a fraction (cut) of the largest, shrunk by ridge like root. One-hot columns beside an
-// intercept are always rank-deficient.
+// above cut times the largest, shrunk by ridge like root. One-hot columns beside an intercept are
+// always rank-deficient.
 func (m metric) whitener(scale, ridge, cut float64) *mat.Dense {
 	d := len(m.values)
 	top := m.values[d-1]

@@ -8,40 +8,40 @@ import (
 	"caucus/learners"
 )
 
-// OneStep is a fit of two classes to noisy sums, freed of its ridge by one step of Newton's method:
-// an estimate of the weights of the best classifier on the mapped features, with a known law.
+// OneStep removes the ridge from a two-class fit to noisy sums by one Newton step. It estimates the
+// weights of the best classifier on the mapped features, with a known law.
 //
 // That classifier W₀ solves E[p(x)x] = E[yx], p(x) = σ(W₀·x). The released moments mu are E[yx] up
-// to an error ν of known covariance Σ: privacy noise, and that pool and records are samples
+// to an error ν of known covariance Σ: privacy noise, and sampling of pool and records
 // (calibrator.noise). From any W near W₀, with H the Hessian of the risk at W and + the
 // pseudo-inverse,
 //
 //	W + H⁺(mu − Ê[p(x)x]) = W₀ + H⁺ν + (1 − H⁺H̄)(W − W₀),
 //
 // H̄ the mean Hessian between the two. The last term is of second order; the ridge's pull on W, of
-// first order, is gone. The rest is as noisy as the data: H⁺ΣH⁺, where the ridge held the noise
-// down. Its H and Σ are taken at the estimate: at W, which is shrunk, they make the error too
-// small, by a tenth where classes are told apart well. W is the fit after calibration, which is
-// less shrunk, so that less is left to the step.
+// first order, is gone. The rest is as noisy as the data: H⁺ΣH⁺, without the ridge to damp the
+// noise. Its H and Σ are taken at the estimate. At W, which is shrunk, they would make the error
+// too small, by a tenth if classes are well separated. W is the fit after calibration, which is
+// less shrunk and leaves less to the step.
 type OneStep struct {
 	w *mat.VecDense
 	// again is what a second step would add.
 	again *mat.VecDense
 	cov   *mat.SymDense // d×d
-	// seen are the directions in which the pool varies, d×p, orthonormal.
+	// seen holds the directions in which the pool varies, d×p, orthonormal.
 	seen *mat.Dense
 }
 
 const (
-	// stepCut is the least relative curvature of a direction in which the pool varies: below it
-	// rounding, 1e-14 of the largest, would reach what verify compares.
+	// stepCut is the least relative curvature of a direction in which the pool varies. Below it,
+	// rounding (1e-14 of the largest) would reach the digits that verify compares.
 	stepCut = 1e-8
-	// unseenMost is the most of a contrast in directions that the pool lacks.
+	// unseenMost is the largest part of a contrast that may lie in directions that the pool lacks.
 	unseenMost = 1e-3
 )
 
-// OneStep frees the fit of its ridge; false for more than two classes and without a model better
-// than noise.
+// OneStep removes the fit's ridge; false for more than two classes or without a model better than
+// noise.
 func (f CrossFit) OneStep() (OneStep, bool) {
 	c := f.equations
 	if c.classes != 2 || f.Lambda == 0 {
@@ -65,8 +65,8 @@ func (f CrossFit) OneStep() (OneStep, bool) {
 	return out, true
 }
 
-// newton is a step W + H⁺(mu − Ê[p(x)x]) from a model, with a root of H⁺ (d×p, times its transpose)
-// and the model's probabilities.
+// newton is a step W + H⁺(mu − Ê[p(x)x]) from a model. It also returns root with root·rootᵀ = H⁺
+// (d×p) and the model's probabilities.
 func (c calibrator) newton(m learners.Linear) (root *mat.Dense, w *mat.VecDense, p *mat.Dense) {
 	n, d := c.x.Dims()
 	p = m.Probabilities(c.x)
@@ -86,18 +86,18 @@ func (c calibrator) newton(m learners.Linear) (root *mat.Dense, w *mat.VecDense,
 	return root, w, p
 }
 
-// Contrast estimates ⟨W₀, by⟩, the difference in the second class's log-odds between rows that
-// differ by by (d numbers), and its standard deviation.
+// Contrast estimates ⟨W₀, by⟩ and its standard deviation: the difference in the second class's
+// log-odds between rows that differ by by (d numbers).
 type Contrast struct {
 	Value, SD float64
-	// Again is a second step's move: if not small beside SD, the first left an error that is not
-	// either.
+	// Again is how far a second step would move it. Unless that is small beside SD, the first step
+	// left a large error.
 	Again float64
-	// Seen: the pool varies along it. A fit knows nothing of other directions.
+	// Seen: the pool varies along it. A fit knows nothing about other directions.
 	Seen bool
 }
 
-// Along is a contrast.
+// Along returns the contrast of by.
 func (o OneStep) Along(by []float64) Contrast {
 	v := mat.NewVecDense(len(by), by)
 	var in, back mat.VecDense
@@ -112,7 +112,7 @@ func (o OneStep) Along(by []float64) Contrast {
 }
 
 // InverseCovariance is the pseudo-inverse of the covariance of rows x under weights (nil: equal),
-// d×d: zero along directions in which they do not vary.
+// d×d. It is zero along directions in which the rows do not vary.
 func InverseCovariance(x *mat.Dense, weight []float64) *mat.Dense {
 	n, d := x.Dims()
 	mean, total := mat.NewVecDense(d, nil), 0.0

@@ -10,13 +10,13 @@ import (
 	"caucus/learners"
 )
 
-// perturbed is a problem in which private data appear only in the moment matrix mu, which was
-// released with noise of known law:
+// perturbed is a problem in which private data appear only in the moment matrix mu, released with
+// noise of known law:
 //
 //	minimise over W:  G(W) − ⟨mu, W⟩ + (λ/2)‖W‖²,   G public and convex.
 //
-// Votes, label-by-feature sums and feature sums all lead to it. All here is post-processing of mu:
-// λ can be chosen any number of times.
+// Votes, label-by-feature sums and feature sums all lead to it. Everything here is post-processing
+// of mu: λ can be chosen any number of times.
 type perturbed struct {
 	// risk is G(W) − ⟨mu, W⟩ + (ridge/2)‖W‖², W row-major d×C; mu and ridge are set between solves.
 	risk interface {
@@ -25,20 +25,20 @@ type perturbed struct {
 	}
 	mu    *mat.Dense // d×C
 	noise Noise
-	// curvature, where not nil, is the Hessian of G at W (C = 1): the correction is then computed
-	// to first order, not from fresh draws.
+	// curvature, if not nil, is the Hessian of G at W (C = 1). The correction is then computed to
+	// first order, not from fresh draws.
 	curvature func(w *mat.Dense) *mat.SymDense
-	// score, where not nil, replaces the estimate of the risk without noise; a NaN correction ends
-	// the search of smaller λ.
+	// score, if not nil, replaces the estimate of the risk without noise. A NaN correction ends the
+	// search of smaller λ.
 	score func(w *mat.Dense, lambda float64) (risk, correction float64)
 	// ceiling is the value of G at 0: a fit whose noise alone costs more is worse than none.
 	ceiling float64
-	// least bounds the risk without noise from below: an estimate under it is none.
+	// least is a lower bound on the risk without noise: an estimate below it is invalid.
 	least float64
 }
 
-// Settings of the search for λ. The grid is half-decades down from 10; rows have norm at most 1, so
-// at λ = 10 a fit is nearly constant and below 1e-6 the ridge no longer matters at any pool size
+// Settings of the search for λ. The grid is half-decades down from 10. Rows have norm at most 1, so
+// at λ = 10 a fit is nearly constant, and below 1e-6 the ridge no longer matters at any pool size
 // that fits in memory.
 const (
 	lambdaTop      = 10.0
@@ -46,7 +46,7 @@ const (
 	lambdaSteps    = 15
 	lambdaDraws    = 8    // fresh draws of the noise for the correction
 	searchGradient = 1e-5 // gradient norm while searching
-	finalGradient  = 1e-8 // gradient norm of the fit that is kept
+	finalGradient  = 1e-8 // gradient norm of the final fit
 	maxIterations  = 500  // public bound on every solve
 )
 
@@ -56,14 +56,15 @@ type LambdaPoint struct {
 	Lambda float64 `json:"lambda"`
 	// Risk is the noisy risk at the fit, without ridge.
 	Risk float64 `json:"risk"`
-	// Correction is the expected reduction of Risk by the noise.
+	// Correction is how much the noise is expected to lower Risk.
 	Correction float64 `json:"correction"`
-	// Doubt is the standard error of the correction, where it is a mean over draws. Of the λ that
-	// beat the zero model without it, that of least risk, correction and doubt is chosen.
+	// Doubt is the standard error of the correction if that is a mean over draws. Among the λ that
+	// beat the zero model without it, the search chooses the least sum of risk, correction and
+	// doubt.
 	Doubt float64 `json:"doubt,omitempty"`
 }
 
-// solve minimises at ridge λ and a moment matrix, from a starting point (nil: zero).
+// solve minimises at ridge λ and moment matrix mu, from a starting point (nil: zero).
 func (p perturbed) solve(mu *mat.Dense, lambda, gradient float64, start *mat.Dense) *mat.Dense {
 	d, c := mu.Dims()
 	p.risk.set(mu, lambda)
@@ -75,19 +76,18 @@ func (p perturbed) solve(mu *mat.Dense, lambda, gradient float64, start *mat.Den
 	return mat.NewDense(d, c, w)
 }
 
-// excess is the risk at w without ridge.
 func (p perturbed) excess(w *mat.Dense) float64 {
 	p.risk.set(p.mu, 0)
 	return p.risk.Evaluate(w.RawMatrix().Data, make([]float64, p.risk.Dim()))
 }
 
-// fit solves at the given λ, or, where it is 0, at the λ that minimises an estimate of the risk
+// fit solves at the given λ. If it is 0, fit chooses the λ that minimises an estimate of the risk
 // without noise: the noisy risk at the fit plus the mean over fresh draws n of ⟨n, W(mu+n) −
-// W(mu)⟩. The noise ν in mu lowers the noisy risk by ⟨ν, W(mu)⟩ and the fresh draws estimate that
-// expectation. Where the pool hardly holds the fit, few of the draws decide that mean, so λ are
-// compared with its standard error added: else the λ with lucky draws would win. The zero model,
-// which noise cannot touch, is on the grid, and chosen where no λ is better without that error. The
-// search ends at the first λ whose fit accept (nil: all) turns down.
+// W(mu)⟩. The noise ν in mu lowers the noisy risk by ⟨ν, W(mu)⟩, and the fresh draws estimate that
+// expectation. If the pool barely determines the fit, few draws dominate the mean, so λ are
+// compared with its standard error added: otherwise the λ with lucky draws would win. The zero
+// model, which noise cannot touch, is on the grid, and is chosen if no λ beats it without that
+// error. The search ends at the first λ whose fit accept (nil: all) rejects.
 func (p perturbed) fit(lambda float64, accept func(*mat.Dense) bool, rng *rand.Rand) (w *mat.Dense, chosen float64, path []LambdaPoint) {
 	d, c := p.mu.Dims()
 	if lambda > 0 {
@@ -154,8 +154,8 @@ func (p perturbed) fit(lambda float64, accept func(*mat.Dense) bool, rng *rand.R
 	return p.solve(p.mu, best, finalGradient, bestW), best, path
 }
 
-// response is E⟨n, W(mu+n) − W(mu)⟩ to first order: tr((curvature+λ)⁻¹C), C the
-// covariance of the noise.
+// response is E⟨n, W(mu+n) − W(mu)⟩ to first order: tr((curvature+λ)⁻¹C), C the covariance of the
+// noise.
 func (p perturbed) response(w *mat.Dense, lambda float64) float64 {
 	return newRidged(p.curvature(w), lambda).inverseTrace(p.noise.Factor)
 }

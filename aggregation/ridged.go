@@ -9,12 +9,12 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// ridged is S + ridge·I, factored, of a second moment or covariance S (d×d): d³/3 multiplications,
-// where eigenvectors take some 20·d³.
+// ridged is the Cholesky factor of S + ridge·I, S a second moment or covariance (d×d). It takes
+// d³/3 multiplications; eigenvectors take some 20·d³.
 type ridged struct{ factor mat.Cholesky }
 
-// leastRidge, of the trace of S or 1, is far above rounding, which can give S a negative eigenvalue
-// of 1e-12, and below every λ of the search (rows have norm about 1).
+// leastRidge, relative to the trace of S or 1, is far above rounding, which can give S a negative
+// eigenvalue of 1e-12, and below every λ of the search (rows have norm about 1).
 const leastRidge = 1e-9
 
 func newRidged(s *mat.SymDense, ridge float64) *ridged {
@@ -34,7 +34,7 @@ func newRidged(s *mat.SymDense, ridge float64) *ridged {
 // solve overwrites g (length d) with (S+ridge·I)⁻¹g.
 func (r *ridged) solve(g []float64) {
 	v := mat.NewVecDense(len(g), g)
-	_ = r.factor.SolveVecTo(v, v) // an error tells of ill condition, which ridges bound
+	_ = r.factor.SolveVecTo(v, v) // an error means ill condition, which the ridge bounds
 }
 
 // inverseTrace is tr((S+ridge·I)⁻¹·F·Fᵀ) for a factor F, d×p.
@@ -51,11 +51,12 @@ func (r *ridged) inverse() *mat.Dense {
 	return mat.DenseCopyOf(&inverse)
 }
 
-// blockRows are worked on at a time: of a thousand columns, they fit a processor's second cache.
+// blockRows is the number of rows per block: with a thousand columns, a block fits a processor's
+// second cache.
 const blockRows = 64
 
-// norms are √(xᵢᵀ(S+ridge·I)⁻¹xᵢ) of the rows of x (N×d), the lengths of U⁻ᵀxᵢ where S+ridge·I =
-// UᵀU: N·d² multiplications.
+// norms returns √(xᵢᵀ(S+ridge·I)⁻¹xᵢ) for the rows of x (N×d): the lengths of U⁻ᵀxᵢ where S+ridge·I
+// = UᵀU. It takes N·d² multiplications.
 func (r *ridged) norms(x *mat.Dense) []float64 {
 	n, d := x.Dims()
 	u := r.factor.RawU().(mat.RawTriangular).RawTriangular()

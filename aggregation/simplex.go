@@ -7,10 +7,10 @@ import (
 )
 
 // ProjectSimplex returns the point of {x : x ≥ 0, Σx = mass} nearest to v in the Euclidean norm,
-// exactly (Held, Wolfe & Crowder 1974: sort, then one threshold). v is left as it is. It panics
-// unless v is non-empty and finite and mass is positive, because no caller can go on from there.
+// exactly (Held, Wolfe & Crowder 1974: sort, then one threshold). It does not change v. It panics
+// unless v is non-empty and finite and mass is positive, because no caller could continue.
 //
-// Applied to noisy label counts it is post-processing and costs no privacy.
+// On noisy label counts it is post-processing and costs no privacy.
 func ProjectSimplex(v []float64, mass float64) []float64 {
 	if len(v) == 0 || !(mass > 0) || math.IsInf(mass, 0) {
 		panic(fmt.Sprintf("aggregation: cannot project %d numbers onto a simplex of mass %g", len(v), mass))
@@ -20,8 +20,8 @@ func ProjectSimplex(v []float64, mass float64) []float64 {
 			panic(fmt.Sprintf("aggregation: cannot project onto the simplex: number %d is %g", k, x))
 		}
 	}
-	// Shifting every number alike does not move the projection; starting from the largest keeps the
-	// prefix sums small when the numbers are huge.
+	// Shifting all numbers alike does not move the projection. Shifting the largest to 0 keeps the
+	// prefix sums small even if the numbers are huge.
 	top := slices.Max(v)
 	sorted := make([]float64, len(v))
 	for k, x := range v {
@@ -36,7 +36,7 @@ func ProjectSimplex(v []float64, mass float64) []float64 {
 		}
 		return 0
 	})
-	// The threshold is θ = (Σ of the r largest − mass)/r for the largest r whose r-th number stays
+	// The threshold is θ = (Σ of the r largest − mass)/r for the largest r whose r-th number is
 	// above it.
 	var sum, theta float64
 	for r, x := range sorted {

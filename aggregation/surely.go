@@ -10,8 +10,8 @@ import (
 	"caucus/learners"
 )
 
-// Reach is the public bound r on how far one ballot moves the moments, times the number of ballots:
-// ‖(1/Σv)Σ vᵢδᵢxᵢ‖ for |δᵢ| ≤ 1 is at most the weighted mean of ‖xᵢ‖, and at most √λ_max((1/Σv)Σ
+// Reach is the public bound r on how far one ballot moves the moments, times the number of ballots.
+// For |δᵢ| ≤ 1, ‖(1/Σv)Σ vᵢδᵢxᵢ‖ is at most the weighted mean of ‖xᵢ‖, and at most √λ_max((1/Σv)Σ
 // vᵢxᵢxᵢᵀ) by Cauchy-Schwarz.
 func Reach(x *mat.Dense, weight []float64) float64 {
 	n, _ := x.Dims()
@@ -26,11 +26,11 @@ func Reach(x *mat.Dense, weight []float64) float64 {
 }
 
 // SolveSurely minimises the vote risk at moments mu and ridge λ > 0 to a gradient norm of at most
-// tolerance, so that the answer is within tolerance/λ of the exact minimiser. L-BFGS does it in
-// practice; where it stops short, gradient descent with step 1/L follows, which shrinks the
-// distance by (1−λ/L) a step and so needs at most (L/λ)·log(L·D/tolerance) steps from a point at
-// distance D. The bound on steps follows from public numbers: mu is a mean of rows of norm at most
-// 1, times vote shares of norm at most 1.
+// tolerance, so the answer is within tolerance/λ of the exact minimiser. In practice L-BFGS does
+// it. If that stops short, gradient descent with step 1/L follows: it shrinks the distance by
+// (1−λ/L) a step, so it needs at most (L/λ)·log(L·D/tolerance) steps from a point at distance D.
+// That bound follows from public numbers: mu is a mean of rows of norm at most 1, times vote shares
+// of norm at most 1.
 func SolveSurely(x *mat.Dense, weight []float64, classes int, mu *mat.Dense, lambda, tolerance float64) (*mat.Dense, error) {
 	d, c := mu.Dims()
 	risk := &learners.SoftmaxRisk{X: x, Mu: mu, RowWeight: weight, Ridge: lambda, Classes: classes}
@@ -38,8 +38,8 @@ func SolveSurely(x *mat.Dense, weight []float64, classes int, mu *mat.Dense, lam
 	if report.Converged {
 		return mat.NewDense(d, c, w), nil
 	}
-	// The rows have norm at most 1, so the Hessian is at most 1/2 + λ; the minimiser's norm is at
-	// most ‖gradient at 0‖/λ ≤ (1+‖mu‖)/λ.
+	// The rows have norm at most 1, so the Hessian is at most 1/2 + λ, and the minimiser's norm is
+	// at most ‖gradient at 0‖/λ ≤ (1+‖mu‖)/λ.
 	smooth := 0.5 + lambda
 	distance := 2 / lambda
 	steps := int(math.Ceil(smooth / lambda * math.Log(math.Max(2, smooth*distance/tolerance))))

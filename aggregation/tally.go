@@ -10,30 +10,30 @@ import (
 // ErrTally is wrapped by every refusal of an encoded tally or of an addition of mismatched tallies.
 var ErrTally = errors.New("invalid tally")
 
-// Tally counts votes: for each pool row, how many ballots chose each class. Its memory does not
-// grow with the number of ballots. Additions are exact and commute, so order of arrival and
-// sharding change no bit.
+// Tally counts, for each pool row, the ballots that chose each class. Its memory does not grow with
+// the number of ballots. Additions are exact and commute, so order of arrival and sharding change
+// no bit.
 type Tally struct {
 	rows, classes int
 	ballots       int64
 	counts        []int64 // row-major rows × classes
 }
 
-// NewTally is an empty tally for a pool of rows and a number of classes.
+// NewTally returns an empty tally.
 func NewTally(rows, classes int) *Tally {
 	return &Tally{rows: rows, classes: classes, counts: make([]int64, rows*classes)}
 }
 
-// Ballots is how many ballots were added.
+// Ballots returns the number of ballots added.
 func (t *Tally) Ballots() int64 { return t.ballots }
 
-// Rows and Classes are the tally's shape.
+// Rows returns the number of pool rows.
 func (t *Tally) Rows() int { return t.rows }
 
-// Classes is the number of classes, K.
+// Classes returns the number of classes, K.
 func (t *Tally) Classes() int { return t.classes }
 
-// Count is the number of ballots that chose class k on row i.
+// Count returns the number of ballots that chose class k on row i.
 func (t *Tally) Count(i, k int) int64 { return t.counts[i*t.classes+k] }
 
 // Add counts one ballot.
@@ -60,9 +60,9 @@ func (t *Tally) Merge(o *Tally) error {
 	return nil
 }
 
-// Vector is the tally as the integer vector that mechanisms release, row-major rows ×
-// learners.Columns(classes): for two classes one integer a row, the second class's count, because
-// the first is the rest; K otherwise.
+// Vector returns the tally as the integer vector that mechanisms release, row-major rows ×
+// learners.Columns(classes). For two classes that is only the second class's count, as the first is
+// the rest; otherwise all K.
 func (t *Tally) Vector() []int64 {
 	if t.classes != 2 {
 		return append([]int64(nil), t.counts...)
@@ -74,12 +74,12 @@ func (t *Tally) Vector() []int64 {
 	return v
 }
 
-// countBytes is the bytes of a count of at most that many ballots.
+// countBytes is the number of bytes for a count of at most ballots.
 func countBytes(ballots int64) int { return (bits.Len64(uint64(ballots)) + 7) / 8 }
 
-// MarshalBinary writes the number of ballots as a varint and the counts in as many bytes as that
-// number needs, so that the size says nothing about the counts. The last class of each row, the
-// rest, is left out.
+// MarshalBinary writes the number of ballots as a varint, then the counts in as many bytes each as
+// that number needs, so the size reveals nothing about the counts. The last class of each row
+// follows from the rest and is left out.
 func (t *Tally) MarshalBinary() ([]byte, error) {
 	out := binary.AppendUvarint(nil, uint64(t.ballots))
 	width := countBytes(t.ballots)
@@ -92,8 +92,8 @@ func (t *Tally) MarshalBinary() ([]byte, error) {
 	return out, nil
 }
 
-// ParseTally reads what MarshalBinary wrote. Each row's counts are non-negative and sum to the
-// number of ballots, which is at most maxBallots.
+// ParseTally reads the output of MarshalBinary. It checks that each row's counts are non-negative
+// and sum to the number of ballots, which is at most maxBallots.
 func ParseTally(data []byte, rows, classes int, maxBallots int64) (*Tally, error) {
 	ballots, n := binary.Uvarint(data)
 	if n <= 0 || ballots > uint64(max(maxBallots, 0)) {
@@ -124,7 +124,7 @@ func ParseTally(data []byte, rows, classes int, maxBallots int64) (*Tally, error
 	return t, nil
 }
 
-// TallyOf is the tally whose Vector this is.
+// TallyOf returns the tally with this Vector.
 func TallyOf(vector []int64, rows, classes int, ballots int64) *Tally {
 	t := NewTally(rows, classes)
 	t.ballots = ballots
@@ -138,7 +138,7 @@ func TallyOf(vector []int64, rows, classes int, ballots int64) *Tally {
 	return t
 }
 
-// Single is the ballot of a tally that holds exactly one.
+// Single returns the ballot of a tally that holds exactly one.
 func (t *Tally) Single() Ballot {
 	b := ConstantBallot(t.rows, t.classes)
 	for i := range t.rows {

@@ -13,12 +13,12 @@ import (
 // Fit is the result of a fit to released moments.
 type Fit struct {
 	Model learners.Linear
-	// Lambda is the ridge used; 0 means that under the noise nothing beats the zero model, and
-	// Model is constantModel.
+	// Lambda is the ridge used. 0 means that under the noise nothing beats the zero model; Model is
+	// then constantModel.
 	Lambda float64
 	// Public: the model is FitTerms.Shares alone, without released numbers.
 	Public bool
-	// Path is the search for λ, empty where λ was given.
+	// Path is the search for λ, empty if λ was given.
 	Path []LambdaPoint
 }
 
@@ -27,8 +27,8 @@ type FitTerms struct {
 	Classes int
 	// Lambda is the ridge; 0 asks for the λ that minimises the estimated risk without noise.
 	Lambda float64
-	// Shares are the publicly known shares of the classes, nil for none: a fit falls back on them
-	// where noise leaves nothing else.
+	// Shares are the publicly known shares of the classes, or nil: a fit falls back on them if
+	// noise leaves nothing else.
 	Shares []float64
 }
 
@@ -37,8 +37,8 @@ type FitTerms struct {
 //
 //	(1/Σv) Σᵢ vᵢ Σₖ αᵢₖ ℓₖ(xᵢ; W) + (λ/2)‖W‖²  =  G(W) − ⟨mu, W⟩ + (λ/2)‖W‖²,
 //
-// where mu (d×learners.Columns(classes)) are the moments (1/Σv)Σᵢ vᵢ xᵢ αᵢᵀ of the vote shares,
-// released with the given noise. Where λ is to be chosen, rng draws fresh public noise.
+// where mu (d×learners.Columns(classes)) holds the moments (1/Σv)Σᵢ vᵢ xᵢ αᵢᵀ of the vote shares,
+// released with the given noise. If it must choose λ, rng draws fresh public noise.
 func FitVotes(x *mat.Dense, weight []float64, mu *mat.Dense, noise Noise, o FitTerms, rng *rand.Rand) Fit {
 	return fitVotes(x, weight, mu, noise, o, sphere(x, weight, noise), rng)
 }
@@ -59,11 +59,10 @@ func fitVotes(x *mat.Dense, weight []float64, mu *mat.Dense, noise Noise, o FitT
 	return Fit{Model: learners.Linear{W: w, Classes: o.Classes}, Lambda: chosen, Public: public, Path: path}
 }
 
-// constantModel gives every row the same shares of the classes: those that the moments tell by the
-// last column of x, none less than two deviations of their noise, or than half of an even share
-// where that is less. Where noise leaves the largest open, and the public knows the shares, it
-// gives these. (The zero model would name the first class, whatever was released.) It is the zero
-// model where that column is no constant.
+// constantModel gives every row the same class shares, read from the moments by the last column of
+// x. Each is at least two deviations of the noise, or half an even share if that is less. If noise
+// leaves the largest share open and the public shares are known, it uses these. (The zero model
+// would always predict the first class.) It is the zero model if the last column is not constant.
 func constantModel(x, mu *mat.Dense, noise Noise, o FitTerms) (w *mat.Dense, public bool) {
 	d, columns := mu.Dims()
 	w, one := mat.NewDense(d, columns, nil), x.At(0, d-1)
@@ -94,11 +93,10 @@ func constantModel(x, mu *mat.Dense, noise Noise, o FitTerms) (w *mat.Dense, pub
 
 // sphere is the public transform T (d×d, symmetric) in whose coordinates the ridge acts: T = (C +
 // floor)^(−1/4), C the covariance of the noise on mu, scaled to the mean square of the pool's rows.
-// With exponent 0 the ridge is plain; with −1/2 it is wᵀCw, the variance of ⟨noise, w⟩, so that a
-// model is penalised by how much the noise can flatter it. Half way between was as good as the
-// better of both on adult and wisdm_har at party level and on adult at record level, with and
-// without drift, where either end fails on one of them. Without noise C is the pool's second
-// moment.
+// With exponent 0 the ridge is plain. With −1/2 it is wᵀCw, the variance of ⟨noise, w⟩, so a model
+// is penalised by how much the noise can flatter it. Half way was as good as the better of both on
+// adult and wisdm_har at party level and on adult at record level, with and without drift; either
+// end fails on one of them. Without noise C is the pool's second moment.
 func sphere(x *mat.Dense, weight []float64, noise Noise) *mat.Dense {
 	const floor = 1e-5 // of the trace: directions with less noise share a ridge
 	s := secondMoment(x, weight)
@@ -126,11 +124,11 @@ type softmax struct{ *learners.SoftmaxRisk }
 
 func (s softmax) set(mu *mat.Dense, ridge float64) { s.Mu, s.Ridge = mu, ridge }
 
-// TallyWeights are the public integer noise weights of the tally mechanism, one a row: row i's
-// counts get variance Variance/weightᵢ. With noise of variance σ²/qᵢ on row i the covariance of mu
-// is Σ(vᵢ/Σv)²(σ²/qᵢ)xᵢxᵢᵀ; its trace in the metric H⁻¹ of the fit (the expected excess risk) is
+// TallyWeights returns the public integer noise weights of the tally mechanism: row i's counts get
+// variance Variance/weightᵢ. With noise of variance σ²/qᵢ on row i the covariance of mu is
+// Σ(vᵢ/Σv)²(σ²/qᵢ)xᵢxᵢᵀ. Its trace in the metric H⁻¹ of the fit (the expected excess risk) is
 // smallest, at fixed Σqᵢ, for qᵢ ∝ vᵢ‖xᵢ‖_{H⁻¹}. H is taken at the zero model with ridge
-// TallyRidge. Rows are floored at a tenth of the mean so that no row's noise is unbounded.
+// TallyRidge. Weights are at least a tenth of the mean, so that no row's noise is unbounded.
 func TallyWeights(x *mat.Dense, weight []float64, classes int) []int64 {
 	const unit = 1024 // mean weight: a resolution of 0.1 %
 	n, _ := x.Dims()
@@ -157,7 +155,7 @@ func TallyWeights(x *mat.Dense, weight []float64, classes int) []int64 {
 // moves noise between rows, never the guarantee.
 const TallyRidge = 1e-3
 
-// TallyNoise is the noise on mu from per-row noise of a variance (one a row, in shares).
+// TallyNoise is the law of mu's noise if row i's shares have noise of variance[i].
 func TallyNoise(x *mat.Dense, weight, variance []float64, classes int) Noise {
 	n, d := x.Dims()
 	total := 0.0

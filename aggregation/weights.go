@@ -9,8 +9,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// logMeanExp is log( Σᵢ bᵢe^{⟨β,xᵢ⟩} / Σᵢ bᵢ ) − ⟨mu, β⟩ + (ridge/2)‖β‖², b the rows' weights so
-// far (base, nil: all alike).
+// logMeanExp is log( Σᵢ bᵢe^{⟨β,xᵢ⟩} / Σᵢ bᵢ ) − ⟨mu, β⟩ + (ridge/2)‖β‖², b the rows' existing
+// weights (base; nil: equal).
 type logMeanExp struct {
 	x      *mat.Dense
 	base   []float64
@@ -18,8 +18,8 @@ type logMeanExp struct {
 	ridge  float64
 	scores []float64
 	second *mat.SymDense // of the rows, under base
-	shape  *ridged       // second and a ridge; nil until wanted
-	shaped float64       // that ridge
+	shape  *ridged       // of second, with ridge shaped; nil until needed
+	shaped float64
 }
 
 func (o *logMeanExp) Dim() int { _, d := o.x.Dims(); return d }
@@ -49,7 +49,7 @@ func (o *logMeanExp) Evaluate(beta, grad []float64) float64 {
 	return value
 }
 
-// Precondition applies (S + ridge·I)⁻¹, the inverse Hessian at 0 but for the mean.
+// Precondition applies (S + ridge·I)⁻¹, the inverse Hessian at 0 except for the mean.
 func (o *logMeanExp) Precondition(g []float64) {
 	if o.shape == nil || o.shaped != o.ridge {
 		o.shape, o.shaped = newRidged(o.second, o.ridge), o.ridge
@@ -69,31 +69,31 @@ type WeightFit struct {
 	Weight []float64
 	Lambda float64
 	Path   []LambdaPoint
-	// EffectiveRows is (Σw)²/Σw², Kish's effective sample size; Largest is one row's largest share
+	// EffectiveRows is (Σw)²/Σw², Kish's effective sample size. Largest is the largest row's share
 	// of the total.
 	EffectiveRows, Largest float64
 }
 
-// FitWeights tilts the pool's rows x (N×d, no intercept column) so that their weighted mean stands
-// for a mean released with noise (Factor d×p): the weights of least entropy relative to those that
-// the rows have already (base, positive; nil: all alike),
+// FitWeights tilts the pool's rows x (N×d, no intercept column) so that their weighted mean matches
+// a mean released with noise (Factor d×p). The weights have least entropy relative to the rows'
+// existing ones (base, positive; nil: equal),
 //
 //	β = argmax ⟨β, mean⟩ − log( Σ bᵢe^{⟨β,xᵢ⟩} / Σ bᵢ ) − (λ/2)‖β‖².
 //
-// λ is not in any bound: 0 asks for the λ that minimises the estimated risk without noise (see
-// FitVotes); then λ = 0 in the answer means the base alone.
+// λ is not in any bound. 0 asks for the λ that minimises the estimated risk without noise (see
+// FitVotes); λ = 0 in the result then means the base alone.
 //
 // keep is the least share of the base's effective rows that must remain effective: no smaller λ is
-// chosen, whatever its risk. Weights on few rows match a mean that the pool can hardly reach and
-// ruin all else.
+// chosen, whatever its risk. Weights on few rows would match a mean that the pool can hardly reach,
+// and ruin everything else.
 func FitWeights(x *mat.Dense, base, mean []float64, noise Noise, lambda, keep float64, rng *rand.Rand) WeightFit {
 	return tilting(x, base, mean, noise).fitWeights(x, base, lambda, keep, rng)
 }
 
-// MatchWeights is FitWeights of rows that weigh alike, with another choice of λ, for answering
+// MatchWeights is FitWeights of equally weighted rows with another choice of λ, for answering
 // queries: the λ at which the weighted means are nearest to the true ones in the Euclidean norm.
-// The relative entropy, which FitWeights minimises, weighs an error by how little the pool varies
-// in its direction, and so lets the noise on rare features decide; a query hardly asks about those.
+// The relative entropy, which FitWeights minimises, weights an error by how little the pool varies
+// in its direction, so the noise on rare features decides; but queries hardly depend on those.
 //
 // With m the noisy means, x̄(m) the weighted ones at λ, and C the covariance of the noise, ‖m−x̄‖²
 // + 2·tr(∂x̄/∂m·C) − tr C has the expectation of ‖x̄−true‖² (Stein 1981, to first order), and
@@ -121,14 +121,13 @@ func MatchWeights(x *mat.Dense, mean []float64, noise Noise, lambda, keep float6
 	return p.fitWeights(x, nil, lambda, keep, rng)
 }
 
-// tilting is the problem of FitWeights.
 func tilting(x *mat.Dense, base, mean []float64, noise Noise) perturbed {
 	n, d := x.Dims()
 	mu := mat.NewDense(d, 1, append([]float64(nil), mean...))
 	return perturbed{
 		risk: &logMeanExp{x: x, base: base, scores: make([]float64, n), second: secondMoment(x, base)},
-		// Weights on the lightest row alone are farthest from the base: a relative entropy of −log
-		// of its share, log N where all weigh alike.
+		// All weight on the lightest row is farthest from the base: a relative entropy of −log of
+		// its share, log N for equal weights.
 		mu: mu, noise: noise, ceiling: -math.Log(lightestShare(base, n)), least: math.Inf(-1),
 		curvature: func(w *mat.Dense) *mat.SymDense {
 			weight, _, _ := weightsOf(x, base, w)
@@ -162,8 +161,8 @@ func (p perturbed) fitWeights(x *mat.Dense, base []float64, lambda, keep float64
 	return f
 }
 
-// weightsOf are the weights of a tilt of a base, of mean 1, with their effective number of rows and
-// the largest share.
+// weightsOf returns the weights of a tilt of a base, with mean 1, their effective number of rows
+// and the largest share.
 func weightsOf(x *mat.Dense, base []float64, beta *mat.Dense) (weight []float64, effective, largest float64) {
 	n, _ := x.Dims()
 	weight = make([]float64, n)
@@ -188,24 +187,24 @@ func weightsOf(x *mat.Dense, base []float64, beta *mat.Dense) (weight []float64,
 	return weight, total * total / squares, 1 / total
 }
 
-// Drift compares a mean released with noise against the pool's.
+// Drift compares a mean released with noise with the pool's.
 type Drift struct {
 	// Statistic is Σ over the pool's principal directions of the squared difference over its
-	// variance without drift (noise, and sampling of both means); Directions is how many there are,
-	// its expectation without drift.
+	// variance without drift (noise, and sampling of both means). Directions is their number, its
+	// expectation without drift.
 	Statistic  float64 `json:"statistic"`
 	Directions int     `json:"directions"`
 }
 
-// Found says whether the difference is more than noise and sampling explain: 5 standard deviations
-// of a χ² with that many degrees of freedom.
+// Found reports whether the difference is more than noise and sampling explain: 5 standard
+// deviations of a χ² with Directions degrees of freedom.
 func (d Drift) Found() bool {
 	return d.Statistic > float64(d.Directions)+5*math.Sqrt(2*float64(d.Directions))
 }
 
-// DriftOf compares the pool's rows x (N×d, no intercept) under their weights (nil: all alike) with
-// the mean of records private rows, released with noise of standard deviation sd on each entry. The
-// noise of a release to which the weights were fitted counts as drift: the weighted pool is off by
+// DriftOf compares the pool's rows x (N×d, no intercept) under their weights (nil: equal) with the
+// mean of records private rows, released with noise of standard deviation sd on each entry. If the
+// weights were fitted to a release, its noise counts as drift: the weighted pool is off by
 // it.
 func DriftOf(x *mat.Dense, weight, mean []float64, sd, records float64) Drift {
 	_, d := x.Dims()
@@ -227,19 +226,17 @@ func DriftOf(x *mat.Dense, weight, mean []float64, sd, records float64) Drift {
 	return out
 }
 
-// WeightLaw says how sure the answers of a weighted pool are. All of it follows
-// from released numbers and the known law of their noise.
+// WeightLaw gives the errors of a weighted pool's answers. It follows from released numbers and the
+// known law of their noise.
 type WeightLaw struct {
 	x      *mat.Dense
 	weight []float64
 	mean   []float64     // of x under the weights
 	cov    *mat.SymDense // of x under the weights
-	// factor is d×p: the noise on the tilt is factor·z, z of variance 1; nil
-	// where there is none.
+	// factor is d×p: the noise on the tilt is factor·z, z of variance 1; nil if there is none.
 	factor *mat.Dense
-	// calibrated: the weights match the pool to means up to a ridge, so that
-	// what of a query is linear in x has no error from sampling the pool.
-	// slope is (cov+ridge)⁻¹ then.
+	// slope is (cov+ridge)⁻¹ if the weights match the pool to means up to a ridge; the part of a
+	// query that is linear in x then has no error from sampling the pool. Otherwise nil.
 	slope *mat.Dense
 }
 

@@ -7,8 +7,8 @@ import (
 	"caucus/dataset"
 )
 
-// Support is what a pool covers of what its schema allows. Weights can lift rows
-// that a pool has, and cannot make rows that it lacks.
+// Support is how much of its schema a pool covers. Weights can lift a pool's rows, but can't create
+// rows that it lacks.
 type Support struct {
 	Rows     int      `json:"rows"`
 	Distinct int      `json:"distinct_rows"`
@@ -18,17 +18,16 @@ type Support struct {
 	Warnings []string `json:"warnings,omitempty"`
 }
 
-// Constants of Check.
 const (
-	// rareRows: a level with fewer rows cannot carry weight without one row
-	// carrying it all.
+	// rareRows: fewer rows of a level cannot carry its weight without one row carrying nearly all
+	// of it.
 	rareRows = 10
-	// widestGap of a number's range may lie between neighbouring rows.
+	// widestGap is the largest share of a number's range that may lie between neighbouring rows.
 	widestGap = 0.25
 )
 
-// Check reports which levels no row has, or hardly any, and which parts of a
-// number's range no row is in. All of it is public.
+// Check reports levels with no or hardly any rows, and parts of a number's range without rows. All
+// of it is public.
 func Check(s dataset.Schema, p *Pool) Support {
 	n, _ := p.Encoded.Dims()
 	_, features := p.Encoded.Dims()
@@ -74,7 +73,7 @@ func Check(s dataset.Schema, p *Pool) Support {
 	return out
 }
 
-// numericGap is the widest part of [0,1] in which no row is.
+// numericGap is the widest part of [0,1] without rows.
 func numericGap(p *Pool, column, n int) (low, high float64) {
 	const parts = 100
 	var has [parts]bool

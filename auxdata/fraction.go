@@ -2,18 +2,18 @@ package auxdata
 
 import "fmt"
 
-// Fraction is which part of a pool's rows a condition holds for.
+// Fraction is the part of a pool's rows that meet a condition.
 type Fraction struct {
 	Rows, Matching int
-	// Weighted is the fraction of the weight that the matching rows have, Plain that
-	// of the rows; the same without weights.
+	// Weighted is the matching rows' share of the weight, Plain their share of the rows; equal
+	// without weights.
 	Weighted, Plain float64
 	// EffectiveRows is Kish's (Σw)²/Σw².
 	EffectiveRows float64
 }
 
-// FractionOf is the fraction of the rows for which a condition holds, under one
-// positive weight a row; nil weighs all alike.
+// FractionOf returns the fraction of rows for which holds is true, under one positive weight per
+// row; nil: equal weights.
 func FractionOf(holds []bool, weight []float64) (Fraction, error) {
 	if len(holds) == 0 {
 		return Fraction{}, ErrEmpty

@@ -10,21 +10,19 @@ import (
 	"caucus/dataset"
 )
 
-// Margin is what is publicly known of one block of encoded columns (see
-// dataset.Schema.Blocks), from a release or from anywhere else public.
+// Margin is what is publicly known about one block of encoded columns (see dataset.Schema.Blocks).
 type Margin struct {
-	// Shares, for the levels of a text, are proportional to how often each
-	// occurs.
+	// Shares, for the levels of a text, are proportional to their frequencies.
 	Shares []float64
 	// Mean, for a number, is its mean in [0,1].
 	Mean float64
-	// Bins, for a number, are proportional to how often it is in each of
-	// len(Bins) equal parts of [0,1]; they go before Mean.
+	// Bins, for a number, are proportional to its frequencies in len(Bins) equal parts of [0,1].
+	// They take precedence over Mean.
 	Bins []float64
 }
 
-// Uniform is the margin of a block about which only the schema is known: every
-// level but "other" alike, every number alike.
+// Uniform is the margin of a block if only the schema is known: all levels except "other" are
+// equally frequent, and so are all numbers.
 func Uniform(b dataset.Block, levels int) Margin {
 	if !b.OneHot {
 		return Margin{Mean: 0.5}
@@ -36,14 +34,14 @@ func Uniform(b dataset.Block, levels int) Margin {
 	return m
 }
 
-// Uniforms are the margins of a schema about whose data nothing is known. Flags
-// of missing numbers are never set.
+// Uniforms returns the margins of a schema if nothing is known about its data. Flags of missing
+// numbers are never set.
 func Uniforms(s dataset.Schema) []Margin {
 	var out []Margin
 	names := s.FeatureNames()
 	for _, b := range s.Blocks() {
 		levels := b.Width
-		// The last level is where texts go that the schema does not name.
+		// The last level holds texts that the schema does not name.
 		if b.OneHot && names[b.Start+b.Width-1] == b.Column+"=other" && b.Width > 1 {
 			levels--
 		}
@@ -56,15 +54,13 @@ func Uniforms(s dataset.Schema) []Margin {
 	return out
 }
 
-// Make draws a pool of n rows for those who have none, each block independently
-// of the others from its margin: levels by their shares; a number by its bins,
-// evenly inside each, or, where only the mean is known, from the density of
-// largest entropy on [0,1] with that mean, ∝ e^{θv}. Flags of missing numbers
-// are set with the probability that is their mean.
+// Make draws a pool of n rows, each block independently from its margin: levels by their shares; a
+// number by its bins, uniformly inside each, or, if only the mean is known, from the density of
+// largest entropy on [0,1] with that mean, ∝ e^{θv}. Flags of missing numbers are set with their
+// mean as probability.
 //
-// Everything it reads is public, so the rows are too. They are plausible one
-// column at a time and impossible together (men who are wives); weights then
-// push such rows down.
+// Everything it reads is public, so the rows are too. Each column is plausible, but combinations
+// may be impossible (men who are wives); weights then push such rows down.
 func Make(s dataset.Schema, n int, margins []Margin, rng *rand.Rand) (*dataset.Table, error) {
 	blocks := s.Blocks()
 	switch {
@@ -108,13 +104,13 @@ func Make(s dataset.Schema, n int, margins []Margin, rng *rand.Rand) (*dataset.T
 	return s.Decode(x)
 }
 
-// picker draws places by their shares; the zero picker has none.
+// picker holds cumulative shares to draw by; the zero picker has none.
 type picker []float64
 
 func newPicker(shares []float64) (picker, error) {
 	p, total := make(picker, len(shares)), 0.0
 	for k, v := range shares {
-		if !(v > 0) { // released shares may be a little below 0
+		if !(v > 0) { // released shares may be slightly below 0
 			v = 0
 		}
 		total += v
@@ -139,8 +135,8 @@ func (p picker) draw(rng *rand.Rand) int {
 // maxTilt bounds θ: the mean is then within 1/500 of an end.
 const maxTilt = 500
 
-// tiltOf solves mean = 1/(1−e^{−θ}) − 1/θ, the mean of the density ∝ e^{θv} on
-// [0,1], by bisection; it grows with θ.
+// tiltOf solves mean = 1/(1−e^{−θ}) − 1/θ, the mean of the density ∝ e^{θv} on [0,1], by bisection;
+// it grows with θ.
 func tiltOf(mean float64) float64 {
 	low, high := -float64(maxTilt), float64(maxTilt)
 	for range 60 {
@@ -173,7 +169,7 @@ func drawTilted(theta float64, rng *rand.Rand) float64 {
 	return drawFrom(-theta, u)
 }
 
-// drawFrom is the quantile u of the density ∝ e^{−tv}, t > 0.
+// drawFrom is the quantile u of the density ∝ e^{−tv} on [0,1], t > 0.
 func drawFrom(t, u float64) float64 {
 	return math.Max(0, math.Min(1, -math.Log1p(u*math.Expm1(-t))/t))
 }

@@ -20,13 +20,13 @@ import (
 // Digest names a pool: the SHA-256 of its canonical bytes.
 type Digest [sha256.Size]byte
 
-// String is the digest in lower-case hexadecimal.
+// String returns the digest in lower-case hexadecimal.
 func (d Digest) String() string { return hex.EncodeToString(d[:]) }
 
-// MarshalText writes the digest in hexadecimal.
+// MarshalText writes hexadecimal.
 func (d Digest) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
 
-// UnmarshalText reads what MarshalText wrote.
+// UnmarshalText reads the output of MarshalText.
 func (d *Digest) UnmarshalText(text []byte) error {
 	if hex.DecodedLen(len(text)) != len(d) {
 		return fmt.Errorf("read pool digest: have %d characters, want %d", len(text), 2*len(d))
@@ -46,22 +46,21 @@ type Pool struct {
 	Encoded *mat.Dense
 	// X is rows × map.Dim(), each row of norm at most 1, the intercept last.
 	X *mat.Dense
-	// Weight is one positive weight a row, nil where all weigh the same.
+	// Weight is one positive weight per row; nil: equal weights.
 	Weight []float64
-	// Digest names the rows and, where there are any, the weights.
+	// Digest covers the rows and any weights.
 	Digest Digest
 
 	// digest is the digest under other weights.
 	digest func(weight []float64) (Digest, error)
 }
 
-// WeightColumn is the column of a pool's file that holds its rows' weights, if
-// it has any. Its name is kept from meaning anything else.
+// WeightColumn is the column of a pool's file for its rows' weights, if any. No feature may have
+// this name.
 const WeightColumn = "caucus_weight"
 
-// New encodes a table of unlabelled rows and maps them. A label column, if
-// there is one, is ignored: a pool has no labels. The remarks count cells
-// outside the schema, which were clamped or mapped to "other".
+// New encodes a table of unlabelled rows and maps them. It ignores a label column. The remarks
+// count cells outside the schema, which were clamped or mapped to "other".
 func New(s dataset.Schema, m dataset.Map, t *dataset.Table) (*Pool, []dataset.Remark, error) {
 	if t.Rows() == 0 {
 		return nil, nil, ErrEmpty
@@ -88,7 +87,7 @@ func New(s dataset.Schema, m dataset.Map, t *dataset.Table) (*Pool, []dataset.Re
 	return p, remarks, nil
 }
 
-// Weights are the numbers of a table's WeightColumn, nil if it has none.
+// Weights returns the numbers of a table's WeightColumn, nil if it has none.
 func Weights(t *dataset.Table) ([]float64, error) {
 	if !t.Has(WeightColumn) {
 		return nil, nil
@@ -108,8 +107,8 @@ func Weights(t *dataset.Table) ([]float64, error) {
 	return weight, nil
 }
 
-// heaviest and its inverse bound the largest weight, so that sums of weights and
-// of their squares neither overflow nor vanish.
+// heaviest and its inverse bound the largest weight, so that sums of weights and of their squares
+// neither overflow nor vanish.
 const heaviest = 1e100
 
 func checkWeights(weight []float64) error {
@@ -126,7 +125,7 @@ func checkWeights(weight []float64) error {
 	return nil
 }
 
-// formatWeights writes each weight so that it is read back exactly.
+// formatWeights writes weights that read back exactly.
 func formatWeights(weight []float64) []string {
 	if weight == nil {
 		return nil
@@ -138,8 +137,8 @@ func formatWeights(weight []float64) []string {
 	return out
 }
 
-// Virtual is a pool of rows that are encoded already (N×schema.Dim()), for
-// simulations; its digest is of the encoded numbers.
+// Virtual makes a pool of already encoded rows (N×schema.Dim()), for simulations. Its digest covers
+// the encoded numbers.
 func Virtual(encoded *mat.Dense, m dataset.Map) *Pool {
 	p := &Pool{Encoded: encoded, X: m.Apply(encoded)}
 	p.digest = func(weight []float64) (d Digest, err error) {
@@ -156,13 +155,13 @@ func Virtual(encoded *mat.Dense, m dataset.Map) *Pool {
 	return p
 }
 
-// Rows is the number of rows, N.
+// Rows returns the number of rows, N.
 func (p *Pool) Rows() int { n, _ := p.X.Dims(); return n }
 
-// Dim is the number of mapped features with the intercept, d.
+// Dim returns the number of mapped features, d, including the intercept.
 func (p *Pool) Dim() int { _, d := p.X.Dims(); return d }
 
-// EffectiveRows is Kish's effective sample size (Σw)²/Σw², N without weights.
+// EffectiveRows returns Kish's effective sample size (Σw)²/Σw², N without weights.
 func (p *Pool) EffectiveRows() float64 {
 	if p.Weight == nil {
 		return float64(p.Rows())
@@ -175,9 +174,8 @@ func (p *Pool) EffectiveRows() float64 {
 	return total * total / squares
 }
 
-// WriteCSV writes the canonical bytes of a pool: a header and the schema's
-// feature columns in the schema's order, then the weights if the table has a
-// WeightColumn, nothing else. Their SHA-256 is the digest of the pool.
+// WriteCSV writes the canonical bytes of a pool, whose SHA-256 is its digest: a header and the
+// schema's feature columns in the schema's order, then the weights if the table has a WeightColumn.
 func WriteCSV(w io.Writer, s dataset.Schema, t *dataset.Table) error {
 	var weight []string
 	if t.Has(WeightColumn) {
@@ -193,8 +191,8 @@ func writeCSV(w io.Writer, s dataset.Schema, t *dataset.Table, weight []string) 
 	return writeColumns(w, t, s.FeatureColumns(), weight)
 }
 
-// WriteWeighted writes a table with all its columns and one weight a row, which
-// replace those it has. New makes of it the pool that Weighted makes.
+// WriteWeighted writes all columns of a table with one weight per row, replacing any weights it
+// has. New turns the result into the same pool as Weighted.
 func WriteWeighted(w io.Writer, t *dataset.Table, weight []float64) error {
 	if len(weight) != t.Rows() {
 		return fmt.Errorf("write public pool: have %d weights for %d rows", len(weight), t.Rows())
@@ -208,7 +206,6 @@ func WriteWeighted(w io.Writer, t *dataset.Table, weight []float64) error {
 	return writeColumns(w, t, columns, formatWeights(weight))
 }
 
-// writeColumns writes the columns and, where not nil, the weights.
 func writeColumns(w io.Writer, t *dataset.Table, columns, weight []string) error {
 	out := csv.NewWriter(w)
 	header := columns
@@ -241,8 +238,7 @@ func writeColumns(w io.Writer, t *dataset.Table, columns, weight []string) error
 	return nil
 }
 
-// ReadCSV reads what WriteCSV wrote and refuses bytes that do not have the
-// wanted digest.
+// ReadCSV reads the output of WriteCSV and refuses bytes with another digest.
 func ReadCSV(b []byte, want Digest) (*dataset.Table, error) {
 	if got := Digest(sha256.Sum256(b)); got != want {
 		return nil, fmt.Errorf("read public pool: the bytes have digest %s, the plan names %s: fetch the pool again", got, want)
@@ -254,8 +250,8 @@ func ReadCSV(b []byte, want Digest) (*dataset.Table, error) {
 	return t, nil
 }
 
-// Weighted is the same rows under weights, one positive number a row,
-// with a digest of its own. The pool itself is not changed.
+// Weighted returns the same rows under one positive weight per row, with a digest of its own. It
+// does not change p.
 func (p *Pool) Weighted(weight []float64) (*Pool, error) {
 	if len(weight) != p.Rows() {
 		return nil, fmt.Errorf("weigh public pool: have %d weights for %d rows", len(weight), p.Rows())
@@ -272,7 +268,7 @@ func (p *Pool) Weighted(weight []float64) (*Pool, error) {
 	return &q, nil
 }
 
-// Mean is the weighted mean of the mapped rows, d numbers.
+// Mean returns the weighted mean of the mapped rows, d numbers.
 func (p *Pool) Mean() []float64 {
 	n, d := p.X.Dims()
 	mean := make([]float64, d)

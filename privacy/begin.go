@@ -7,10 +7,9 @@ import (
 	"unicode/utf8"
 )
 
-// Begin begins a period, unless it or one of a later name, in the order of
-// strings, has begun: "2026" after "2025". It returns the name of the one under
-// way. It charges nothing. What was charged before the first period began
-// counts to that one.
+// Begin starts a period and returns the name of the current one. It does nothing if this period or
+// a later one has begun (string order: "2026" comes after "2025"). It charges nothing. Charges made
+// before the first period count to the first.
 func (l *Ledger) Begin(ctx context.Context, name string) (under string, err error) {
 	fail := func(err error) (string, error) { return "", fmt.Errorf("begin period %q: %w", name, err) }
 	if name == "" || len(periodID+name) > maxID || !utf8.ValidString(name) {
@@ -40,8 +39,7 @@ func (l *Ledger) Begin(ctx context.Context, name string) (under string, err erro
 	return under, nil
 }
 
-// Period returns the period under way, "" before the first, and what was spent
-// in it.
+// Period returns the name of the current period ("" before the first) and what was spent in it.
 func (l *Ledger) Period(ctx context.Context) (name string, spent Totals, err error) {
 	err = l.journal.Update(ctx, func(tx Tx) error {
 		head, found, err := tx.Head()

@@ -2,11 +2,10 @@ package privacy
 
 import "math"
 
-// incompleteBeta is I_x(a,b), the distribution function at x of Beta(a,b), by
-// the continued fraction of DiDonato & Morris 1992 (as DLMF 8.17.22), evaluated
-// from the tail that is short. Its relative error is below betaError for
-// a, b ≤ maxBeta: the largest part comes from the three log-gammas, each below
-// 2·10⁹ and good to 4·10⁻¹⁶ of itself.
+// incompleteBeta is I_x(a,b), the distribution function of Beta(a,b) at x: the continued fraction
+// of DiDonato & Morris 1992 (DLMF 8.17.22), from the shorter tail. Its relative error is below
+// betaError for a, b ≤ maxBeta. Most of it comes from the three log-gammas, each below 4·10⁹ and
+// accurate to a relative 4·10⁻¹⁶.
 func incompleteBeta(x, a, b float64) float64 {
 	if x <= 0 {
 		return 0
@@ -25,13 +24,12 @@ const (
 	betaError = 1e-5
 )
 
-// betaTail is I_x(a,b) for x below the mean: front·fraction.
 func betaTail(x, a, b float64) float64 {
 	ab, _ := math.Lgamma(a + b)
 	la, _ := math.Lgamma(a)
 	lb, _ := math.Lgamma(b)
 	front := math.Exp(ab-la-lb+a*math.Log(x)+b*math.Log1p(-x)) / a
-	// Lentz's method; each step settles more, √max(a,b) of them are needed.
+	// Lentz's method. It needs about √max(a,b) steps.
 	const tiny = 1e-300
 	c, d := 1., 1-(a+b)*x/(a+1)
 	if math.Abs(d) < tiny {

@@ -5,37 +5,33 @@ import (
 	"slices"
 )
 
-// Bound is the proven statement that carries a Sensitive vector through the
-// door: for all neighbouring data (one Unit replaced), the difference Δ of the
-// two integer vectors satisfies every field below. The room cannot check it;
-// the caller must have a proof, from public inputs alone.
+// Bound states how far two neighbouring integer vectors differ: if the data differ by one replaced
+// Unit, the difference Δ of the vectors satisfies every field below. This package can't check a
+// bound. The caller must have a proof from public inputs alone.
 type Bound struct {
 	Unit Unit `json:"unit"`
 
-	// L1 bounds Σⱼ|Δⱼ|, without weights. 0: not proven, so mechanisms that
-	// need it refuse.
+	// L1 bounds Σⱼ|Δⱼ|, without weights. 0: not proven, and mechanisms that need it refuse.
 	L1 int64 `json:"l1"`
 	// L2sq bounds Σⱼ wⱼΔⱼ², wⱼ = Weight[j] or 1. 0: not proven.
 	L2sq int64 `json:"l2sq"`
-	// Weight holds one positive public weight a coordinate; nil means all 1.
-	// Gaussian noise on coordinate j has variance σ²/wⱼ.
+	// Weight holds a positive public weight for each coordinate; nil: all are 1. Gaussian noise on
+	// coordinate j has variance σ²/wⱼ.
 	Weight []int64 `json:"weight,omitempty"`
 	// Cells bounds how many coordinates one unit may change. 0: not proven.
 	Cells int `json:"cells"`
-	// KeepsSum says that Σⱼ Δⱼ = 0, as for counts whose total is public.
+	// KeepsSum: Σⱼ Δⱼ = 0, as for counts whose total is public.
 	KeepsSum bool `json:"keeps_sum"`
-	// Block divides the vector into runs of that many coordinates, such as the
-	// class counts of one set each, and says that KeepsSum holds in each run and
-	// that a unit changes one run only. 0: the vector is one run.
+	// Block is the length of a run of coordinates, such as the class counts of one set. KeepsSum
+	// then holds in each run, and a unit changes only one run. 0: the vector is one run.
 	Block int `json:"block,omitempty"`
-	// PerParty is the public number of these units that one party holds at
-	// most. 0: unknown, and then nothing is guaranteed at unit party. For
-	// unit party itself it is ignored.
+	// PerParty is the public maximum of these units that one party holds. 0: unknown, so nothing is
+	// guaranteed at unit party. Ignored where Unit is party.
 	PerParty int64 `json:"per_party"`
 }
 
-// Validate checks the bound for a vector of n coordinates and says which field
-// is wrong. It looks at public numbers only.
+// Validate checks the bound for a vector of n coordinates and names the wrong field. It reads
+// public numbers only.
 func (b Bound) Validate(n int) error {
 	switch {
 	case !b.Unit.Valid():
@@ -61,7 +57,6 @@ func (b Bound) Validate(n int) error {
 	return nil
 }
 
-// weight of coordinate j.
 func (b Bound) weight(j int) int64 {
 	if b.Weight == nil {
 		return 1
@@ -69,7 +64,6 @@ func (b Bound) weight(j int) int64 {
 	return b.Weight[j]
 }
 
-// block is the length of a run in a vector of n coordinates.
 func (b Bound) block(n int) int {
 	if b.Block == 0 {
 		return n
@@ -88,5 +82,5 @@ func (b Bound) equal(c Bound) bool {
 		(b.Weight == nil) == (c.Weight == nil)
 }
 
-// Equal reports whether two bounds prove the same, field by field.
+// Equal reports whether two bounds agree in every field.
 func (b Bound) Equal(c Bound) bool { return b.equal(c) }

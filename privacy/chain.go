@@ -8,32 +8,31 @@ import (
 	"slices"
 )
 
-// Chain follows a ledger's lines from the first one.
+// Chain verifies a ledger's lines, from the first on.
 type Chain struct {
 	totals Totals
 	last   Line
 	hashes map[int64]Digest
 	jumps  []jump
-	paid   map[Digest][]Cost // what was charged again for lost entries, by name
-	open   reservations      // without an answer
-	period string            // the id of the last period's line, "" before the first
+	paid   map[Digest][]Cost // charged again for lost entries, by the entry's hash
+	open   reservations      // reservations without an answer
+	period string            // id of the last period's line, "" before the first
 }
 
-// jump is numbers that a reconciliation passed over, from the entry before to the
-// reconciliation itself, and what it charged for them without naming them.
+// jump is a gap that a reconciliation left in the sequence numbers: the entries between from and to
+// were lost. charged holds what it charged for them without naming them.
 type jump struct {
 	from, to int64
 	charged  []Cost
 }
 
-// NewChain is a chain without lines.
+// NewChain returns an empty chain.
 func NewChain() *Chain {
 	return &Chain{totals: NewTotals(), hashes: map[int64]Digest{}, paid: map[Digest][]Cost{}}
 }
 
-// Follow adds the next line, after checking its hash, that it follows the one
-// before it, and that its totals are the sum of all charges so far. After an
-// error the chain is as it was.
+// Follow checks the next line and adds it: its hash, its link to the line before, and that its
+// totals are the sum of all charges so far. An error leaves the chain unchanged.
 func (c *Chain) Follow(l Line) error {
 	if err := l.Check(); err != nil {
 		return err
@@ -102,13 +101,11 @@ func (c *Chain) Follow(l Line) error {
 	return nil
 }
 
-// Head is the chain's last line.
 func (c *Chain) Head() Head { return c.last.Head() }
 
-// Recall holds the chain against a head that someone remembered: nil if it was
-// in this chain. A head without a hash is compared by its number. An entry that
-// a reconciliation names or passed over was lost: that is no error, and lost is
-// true. Whether what was reconciled pays for it is for Unpaid to say.
+// Recall checks a remembered head against the chain: nil if the chain contains it. A head without a
+// hash is compared by number only. If a reconciliation names or skipped the entry, it was lost:
+// lost is true and err is nil. Unpaid says whether the reconciliation paid for it.
 func (c *Chain) Recall(h Head) (lost bool, err error) {
 	hash, there := c.hashes[h.Sequence]
 	switch {
@@ -127,14 +124,13 @@ func (c *Chain) Recall(h Head) (lost bool, err error) {
 	return false, fmt.Errorf("it ends at entry %d, but was at %d once: its end was cut off, or it was put back to an older state", c.last.Sequence, h.Sequence)
 }
 
-// named says whether a reconciliation names a lost entry.
 func (c *Chain) named(h Digest) bool {
 	_, named := c.paid[h]
 	return named
 }
 
-// Unpaid are those of the lines that a reconciliation names or passed over
-// without charging what they cost, each line once.
+// Unpaid returns, once each, those of the lines that were lost and that no reconciliation charged
+// in full.
 func (c *Chain) Unpaid(lines []Line) (unpaid []Line) {
 	left := make([][]Cost, len(c.jumps))
 	for i, j := range c.jumps {
@@ -166,12 +162,12 @@ func (c *Chain) Unpaid(lines []Line) (unpaid []Line) {
 	return unpaid
 }
 
-// Totals is what all lines so far spent.
+// Totals returns what all lines so far spent.
 func (c *Chain) Totals() Totals { return c.totals }
 
-// Verify walks the whole chain: sequence numbers, hashes, links, and totals
-// recomputed from every charge. It returns the totals. Pages are read in
-// transactions of their own, so releases go on meanwhile.
+// Verify checks a whole journal (sequence numbers, hashes, links, and totals recomputed from every
+// charge) and returns its totals. Each page of entries has its own transaction, so releases can go
+// on meanwhile.
 func Verify(ctx context.Context, j Journal) (Totals, error) {
 	c, err := Walk(ctx, j, func(Line) error { return nil })
 	if err != nil {
@@ -180,8 +176,8 @@ func Verify(ctx context.Context, j Journal) (Totals, error) {
 	return c.Totals(), nil
 }
 
-// Walk verifies a journal as Verify does and hands each good line to fn, whose
-// error ends the walk.
+// Walk verifies a journal like Verify and calls fn for each good line. An error of fn ends the
+// walk.
 func Walk(ctx context.Context, j Journal, fn func(Line) error) (*Chain, error) {
 	const page = 256
 	chain := NewChain()
@@ -212,7 +208,7 @@ func Walk(ctx context.Context, j Journal, fn func(Line) error) (*Chain, error) {
 	}
 }
 
-// HeadOf is the head of a journal, the zero Head of an empty one.
+// HeadOf returns the head of a journal, or the zero Head if it is empty.
 func HeadOf(ctx context.Context, j Journal) (h Head, err error) {
 	err = j.Update(ctx, func(tx Tx) error {
 		head, _, err := tx.Head()
@@ -225,8 +221,8 @@ func HeadOf(ctx context.Context, j Journal) (h Head, err error) {
 	return h, nil
 }
 
-// LineOf finds the line of an id in a journal; false if there is none. It does
-// not verify the chain.
+// LineOf finds the line of an id in a journal; found is false if there is none. It does not verify
+// the chain.
 func LineOf(ctx context.Context, j Journal, id string) (l Line, found bool, err error) {
 	err = j.Update(ctx, func(tx Tx) (err error) {
 		var e Entry

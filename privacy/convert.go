@@ -2,25 +2,22 @@ package privacy
 
 import "math"
 
-// mainShare is the part of an allowed δ that the main rule of a ledger works
-// with (see rules). RhoOf calibrates for it, so that one release at (ε,δ)
-// fits a limit of (ε,δ); it costs 0.06 % more noise at δ = 10⁻⁶.
+// mainShare is the share of δ for the main rule of a ledger (see rules). RhoOf calibrates to this
+// share, so that one release at (ε,δ) fits a limit of (ε,δ). This costs 0.06 % more noise at δ =
+// 10⁻⁶.
 const mainShare = 63. / 64
 
-// slack covers floating-point error: the formula below is a few dozen
-// operations on numbers of moderate size, good to about 1e-14 relative; 1e-10
-// rounds towards privacy with room to spare.
+// slack covers floating-point error: the formula below has a few dozen operations on numbers of
+// moderate size, accurate to about a relative 1e-14. 1e-10 rounds towards privacy.
 const slack = 1e-10
 
-// EpsilonOf returns an ε such that every ρ-zCDP mechanism is (ε,δ)-private.
-// For every order α > 1 (Canonne, Kamath & Steinke 2020, Corollary 13, solved
-// for ε)
+// EpsilonOf returns an ε such that every ρ-zCDP mechanism is (ε,δ)-private. By Canonne, Kamath &
+// Steinke 2020, Corollary 13, solved for ε, every order α > 1 gives such an ε:
 //
 //	ε(α) = αρ + (log(1/δ) + (α−1)·log(1−1/α) − log α)/(α−1)
 //
-// is such an ε; the smallest over α is sought by golden section on log(α−1).
-// Any α is valid, so an inexact search costs a little noise, never privacy.
-// δ ≤ 0 or an infinite ρ gives +Inf.
+// A golden-section search on log(α−1) looks for the smallest. As any α is valid, an inexact search
+// costs a little noise, never privacy. δ ≤ 0 or an infinite ρ gives +Inf.
 func EpsilonOf(rho, delta float64) float64 {
 	switch {
 	case rho <= 0:
@@ -34,24 +31,23 @@ func EpsilonOf(rho, delta float64) float64 {
 		gap := math.Exp(logGap) // α − 1
 		return (1+gap)*rho + (-math.Log(delta)-math.Log1p(gap))/gap - math.Log1p(1/gap)
 	}
-	// The best α is near 1 + √(log(1/δ)/ρ); search four decades either side,
-	// and take the better of the search and that guess.
+	// The best α is near 1 + √(log(1/δ)/ρ). Search four decades either side; take the better of
+	// search and guess.
 	guess := math.Log(-math.Log(delta)/rho) / 2
 	best := min(at(guess), goldenSection(at, guess-9, guess+9))
 	return max(0, best+slack*(1+math.Abs(best)))
 }
 
-// RhoOf returns the largest ρ, to rounding, at which EpsilonOf(ρ, 63δ/64) ≤ ε.
-// δ = 0 gives 0: no ρ > 0 is pure ε.
+// RhoOf returns the largest ρ, up to rounding, with EpsilonOf(ρ, 63δ/64) ≤ ε. δ = 0 gives 0: no ρ >
+// 0 is pure ε.
 func RhoOf(g Budget) float64 { return rhoAt(g.Epsilon, g.Delta*mainShare) }
 
-// rhoAt bisects; the lower end always satisfies the inequality.
+// rhoAt bisects; its lower end always satisfies the inequality.
 func rhoAt(epsilon, delta float64) float64 {
 	if !(epsilon > 0) || !(delta > 0) {
 		return 0
 	}
-	// Stopping at ρ = ε matters only for useless δ: there the privacy loss is
-	// ε on average already.
+	// Stopping at ρ = ε matters only for useless δ: the privacy loss is already ε on average there.
 	low, high := 0., epsilon
 	if delta >= 1 || EpsilonOf(high, delta) <= epsilon {
 		return high
@@ -67,9 +63,9 @@ func rhoAt(epsilon, delta float64) float64 {
 	return low
 }
 
-// goldenSection returns the least value seen of f on [low, high]: the minimum
-// if f has one valley there. 40 steps shrink the interval by 10⁸, and as a
-// minimum is flat, the value is good to about 10⁻¹⁵.
+// goldenSection returns the least value of f that it sees on [low, high]: the minimum if f has one
+// valley there. 40 steps shrink the interval by 10⁸. A minimum is flat, so the value is accurate to
+// about 10⁻¹⁵.
 func goldenSection(f func(float64) float64, low, high float64) float64 {
 	const g = 0.6180339887498949 // (√5−1)/2
 	a, b := high-g*(high-low), low+g*(high-low)

@@ -9,19 +9,19 @@ import (
 	"strings"
 )
 
-// Cost is what one release takes at its own unit, in exact rationals. It says:
-// δ-approximate ρ-zCDP; and, where Pure is given, also pure ε.
+// Cost is what one release spends at its own unit, in exact rationals: δ-approximate ρ-zCDP, and
+// pure ε too where Pure is given.
 type Cost struct {
 	Unit     Unit  `json:"unit"`
 	PerParty int64 `json:"per_party"` // most units a party holds; 0: unknown
 
-	Pure  *big.Rat `json:"pure"`  // ε, nil unless the release is pure ε
-	Rho   *big.Rat `json:"rho"`   // ρ; ε²/2 for a pure one
-	Delta *big.Rat `json:"delta"` // δ, nil or 0 for all mechanisms but Dirichlet
+	Pure  *big.Rat `json:"pure"`  // ε; nil unless the release is pure ε
+	Rho   *big.Rat `json:"rho"`   // ρ; ε²/2 if pure
+	Delta *big.Rat `json:"delta"` // δ; nil or 0 for all mechanisms except Dirichlet
 }
 
-// PureCost is the cost of a pure ε release. It counts as ε²/2-zCDP too (Bun &
-// Steinke 2016, Proposition 1.4).
+// PureCost is the cost of a pure ε release, which is also ε²/2-zCDP (Bun & Steinke 2016,
+// Proposition 1.4).
 func PureCost(u Unit, perParty int64, epsilon *big.Rat) Cost {
 	rho := new(big.Rat).Mul(epsilon, epsilon)
 	return Cost{Unit: u, PerParty: perParty, Pure: new(big.Rat).Set(epsilon), Rho: rho.Quo(rho, big.NewRat(2, 1))}
@@ -32,7 +32,7 @@ func ConcentratedCost(u Unit, perParty int64, rho *big.Rat) Cost {
 	return Cost{Unit: u, PerParty: perParty, Rho: new(big.Rat).Set(rho)}
 }
 
-// Validate says which field is wrong.
+// Validate names the wrong field.
 func (c Cost) Validate() error {
 	switch {
 	case !c.Unit.Valid():
@@ -60,20 +60,18 @@ func (c Cost) Validate() error {
 	return nil
 }
 
-// maxCostBits limits the arithmetic a cost from outside can cause; the costs
-// of this room need at most 2·(62+63)+1 bits.
+// maxCostBits limits the arithmetic that a cost from outside can cause. Costs of this package need
+// at most 2·(62+63)+1 bits.
 const maxCostBits = 512
 
-// At returns the cost at another unit, and false if it proves nothing there.
+// At returns the cost at another unit, and false if nothing is proved there.
 //
-//   - At its own and finer units a cost counts in full: replacing a finer unit
-//     is one way of replacing the coarser one that holds it.
-//   - Record to party: a party of at most k records is replaced in k steps, so
-//     k·ε and k²·ρ (Bun & Steinke 2016, Proposition 1.9). With δ > 0 and k > 1
-//     nothing is claimed.
-//   - Label to record or party: nothing. Hiding a label says nothing about the
-//     features beside it. A release whose proof covers the whole record should
-//     declare that unit in its bound.
+//   - At its own unit and finer ones a cost counts in full: replacing a finer unit is one way to
+//     replace the coarser unit that holds it.
+//   - Record to party: a party of at most k records is replaced in k steps, so it costs k·ε and
+//     k²·ρ (Bun & Steinke 2016, Proposition 1.9). With δ > 0 and k > 1 nothing is claimed.
+//   - Label to record or party: nothing, because hiding a label says nothing about the features
+//     beside it. A release whose proof covers the whole record should declare unit record.
 func (c Cost) At(u Unit) (Cost, bool) {
 	if u <= c.Unit {
 		c.Unit = u
@@ -111,7 +109,7 @@ func (c Cost) equal(d Cost) bool {
 // Equal reports whether two costs are the same, exactly.
 func (c Cost) Equal(d Cost) bool { return c.equal(d) }
 
-// String says in short what a cost proves.
+// String describes what a cost proves.
 func (c Cost) String() string {
 	short := func(x *big.Rat) string {
 		v, _ := x.Float64()
@@ -143,8 +141,7 @@ func decodeCosts(b []byte) ([]Cost, error) {
 	return costs, nil
 }
 
-// ParseCost reads a cost as a person writes it, "record:epsilon=1" or
-// "party:rho=1/20", exactly.
+// ParseCost reads a cost exactly: "record:epsilon=1" or "party:rho=1/20".
 func ParseCost(text string) (Cost, error) {
 	name, price, _ := strings.Cut(text, ":")
 	unit, err := ParseUnit(name)
@@ -163,9 +160,9 @@ func ParseCost(text string) (Cost, error) {
 	return cost, cost.Validate()
 }
 
-// EpsilonAt is the ε of a cost at δ, by the conversion that calibration inverts: of noise
-// that was calibrated to a budget alone it is the budget's. A δ of 0 gives +Inf of what is
-// not pure.
+// EpsilonAt converts a cost to ε at δ, by the conversion that calibration inverts: for noise
+// calibrated to a budget alone it gives back that budget's ε. δ = 0 gives +Inf unless the cost is
+// pure.
 func EpsilonAt(c Cost, delta float64) float64 {
 	if c.Pure != nil {
 		epsilon, _ := c.Pure.Float64()

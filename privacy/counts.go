@@ -8,20 +8,19 @@ import (
 	"strings"
 )
 
-// CountBound is the bound of the class counts of disjoint sets, one block of
-// classes each: replacing a unit within its set, whose size is public, moves one
-// from one count to another.
+// CountBound is the bound of class counts of disjoint sets, one block of classes per set. The sets'
+// sizes are public, so replacing a unit within its set moves 1 from one count to another.
 func CountBound(u Unit, classes int) Bound {
 	return Bound{Unit: u, L1: 2, L2sq: 2, Cells: 2, KeepsSum: true, Block: classes}
 }
 
-// CountMechanisms are the names that CalibrateCounts knows.
+// CountMechanisms lists the names that CalibrateCounts accepts.
 func CountMechanisms() []string {
 	return []string{"auto", "laplace", "gaussian", "gaussian-zcdp", "dirichlet", "laplace-prior", "laplace-paper", "dirichlet-paper", "none"}
 }
 
-// CountTerms are public: classes, about how many units a block counts (it tunes
-// the urns and auto, and enters no proof), unit and budget.
+// CountTerms holds public terms. Total is about how many units a block counts; it tunes the urns
+// and auto, and enters no proof.
 type CountTerms struct {
 	Unit    Unit
 	Classes int
@@ -29,7 +28,7 @@ type CountTerms struct {
 	Budget  Budget
 }
 
-// CalibrateCounts makes the mechanism of a name for class counts:
+// CalibrateCounts makes the named mechanism for class counts:
 //
 //	laplace        ZeroSumLaplace, pure ε
 //	gaussian       RoundedGaussian, (ε,δ) by the analytic curve
@@ -72,8 +71,7 @@ func CalibrateCounts(name string, t CountTerms) (Mechanism, error) {
 	return nil, fmt.Errorf("calibrate counts: unknown mechanism %q: use one of %s", name, strings.Join(CountMechanisms(), ", "))
 }
 
-// bestForCounts compares what each is expected to do to a share, from public
-// terms alone.
+// bestForCounts picks the mechanism with the least expected error, from public terms alone.
 func bestForCounts(t CountTerms) (Mechanism, error) {
 	var best Mechanism
 	var reasons []error
@@ -94,9 +92,8 @@ func bestForCounts(t CountTerms) (Mechanism, error) {
 	return best, nil
 }
 
-// ExpectedCountError is about how far one share of a block is off on average,
-// before projection and where all counts are alike; 0 for what adds no noise,
-// +Inf where that depends on the counts.
+// ExpectedCountError is roughly the mean absolute error of one share of a block, before projection,
+// if all counts are equal. It is 0 without noise, and +Inf where the error depends on the counts.
 func ExpectedCountError(m Mechanism, t CountTerms) float64 {
 	c, total := float64(t.Classes), float64(t.Total)
 	b := CountBound(t.Unit, t.Classes)
@@ -116,18 +113,17 @@ func ExpectedCountError(m Mechanism, t CountTerms) float64 {
 	}
 }
 
-// CountEstimate is what one released block says about its counts: unbiased, and
-// with the public total as its sum. Projection onto {≥ 0} comes after it.
+// CountEstimate is the unbiased estimate of one block's counts. It sums to the public total;
+// projection onto {≥ 0} comes later.
 type CountEstimate struct {
 	Counts []float64
-	// Covariance of the noise, classes×classes row by row. For urns it is
-	// computed at the released shares.
+	// Covariance of the noise, classes×classes row by row. For urns it is computed at the released
+	// shares.
 	Covariance []float64
 }
 
-// EstimateCounts undoes what a count mechanism did to each block of a release;
-// totals are the blocks' public sums. It is post-processing. The release may be
-// simulated.
+// EstimateCounts estimates each block's counts from a release, possibly simulated. totals are the
+// blocks' public sums. It is post-processing.
 func EstimateCounts(p Published, totals []int64) ([]CountEstimate, error) {
 	m, err := mechanismOf(p.Mechanism, p.Parameters)
 	if err != nil {
@@ -154,7 +150,7 @@ func EstimateCounts(p Published, totals []int64) ([]CountEstimate, error) {
 func estimateBlock(m Mechanism, b Bound, counts []float64, total float64) CountEstimate {
 	c := len(counts)
 	var covariance func(i, j int) float64
-	exchangeable := func(variance float64) func(i, j int) float64 { // of one count, summing to zero
+	exchangeable := func(variance float64) func(i, j int) float64 { // variance of one count; the counts' noise sums to zero
 		return func(i, j int) float64 {
 			if i == j {
 				return variance
@@ -188,8 +184,7 @@ func estimateBlock(m Mechanism, b Bound, counts []float64, total float64) CountE
 	return e
 }
 
-// WhyNotReleased says what is wrong with a mechanism for class counts that only
-// simulations may use; "" of the others.
+// WhyNotReleased says why a mechanism for class counts is for simulation only; "" if it isn't.
 func WhyNotReleased(name string) string {
 	switch name {
 	case "laplace-paper":

@@ -9,9 +9,9 @@ import (
 	"math/bits"
 )
 
-// dice is all the randomness the samplers use. Every outcome has exactly the
-// probability stated, given independent uniform bits. Tests replace it by an
-// enumerator, to compute a sampler's law instead of estimating it.
+// dice is all the randomness the samplers use. Given independent uniform bits, every outcome has
+// exactly the stated probability. Tests substitute an enumerator that computes a sampler's law
+// exactly.
 type dice interface {
 	// below is uniform on {0, …, n−1}, n ≥ 1.
 	below(n uint64) uint64
@@ -21,8 +21,7 @@ type dice interface {
 	decay(p *ratio) bool
 }
 
-// ratio is a rational p ≥ 0, split so that it can be compared with a uniform
-// number digit by digit:
+// ratio is a rational p ≥ 0, split for digit-by-digit comparison with a uniform number:
 //
 //	p = whole + (head + rest/den)/2⁶⁴,  0 ≤ rest < den.
 type ratio struct {
@@ -39,9 +38,9 @@ func (p *ratio) setSmall(num, den uint64) {
 	p.den.SetUint64(den)
 }
 
-// set sets p = num/den, num ≥ 0, den > 0. A whole part of 2⁶⁴ or more is kept
-// as 2⁶⁴−1: decay would have to succeed that many times in a row to tell them
-// apart, which at a nanosecond each takes 584 years.
+// set sets p = num/den, num ≥ 0, den > 0. A whole part of 2⁶⁴ or more is stored as 2⁶⁴−1. Only a
+// decay that succeeds that many times in a row could show the difference: 584 years at a nanosecond
+// each.
 func (p *ratio) set(num, den *big.Int) {
 	q := p.scratch.Lsh(num, 64)
 	q.QuoRem(q, den, &p.rest)
@@ -54,8 +53,7 @@ func (p *ratio) set(num, den *big.Int) {
 	}
 }
 
-// low64 returns q mod 2⁶⁴ for q ≥ 0 (big.Int.Uint64 promises it only for
-// numbers that fit).
+// low64 returns q mod 2⁶⁴ for q ≥ 0. (big.Int.Uint64 is undefined for larger numbers.)
 func low64(q *big.Int) uint64 {
 	words := q.Bits()
 	if len(words) == 0 {
@@ -67,32 +65,29 @@ func low64(q *big.Int) uint64 {
 	return uint64(words[0]) | uint64(words[1])<<32
 }
 
-// system is the operating system's randomness, by way of crypto/rand: the only
-// stream of a ledger that Open made. It has no field, so there is nothing in it
-// to replace; that no code of this module assigns to crypto/rand's Reader is
-// held by TestNothingReplacesTheSystemsRandomness.
+// system is the operating system's randomness (crypto/rand), the only source of a ledger made by
+// Open. It has no field that could be replaced, and TestNothingReplacesTheSystemsRandomness checks
+// that no code of this module assigns to crypto/rand's Reader.
 type system struct{}
 
-// Read fills b. crypto/rand stops the program where the system has no randomness.
+// Read fills b. crypto/rand stops the program if the system has no randomness.
 func (system) Read(b []byte) (int, error) { return rand.Read(b) }
 
-// exactDice rolls from a stream of uniform bits.
 type exactDice struct {
 	stream io.Reader
 	buffer [4096]byte
 	next   int
 }
 
-// newDice reads stream in blocks of 4096 bytes. Streams that can fail are
-// programming errors: crypto/rand stops the program itself and ChaCha8 has no
-// end, so a failed read panics rather than let a biased draw go on.
+// newDice reads stream in blocks of 4096 bytes. A failed read panics rather than let a biased draw
+// go on. It would be a programming error: crypto/rand stops the program itself, and ChaCha8 has no
+// end.
 func newDice(stream io.Reader) *exactDice {
 	d := &exactDice{stream: stream}
 	d.next = len(d.buffer)
 	return d
 }
 
-// word returns 64 fresh bits.
 func (d *exactDice) word() uint64 {
 	if d.next == len(d.buffer) {
 		if _, err := io.ReadFull(d.stream, d.buffer[:]); err != nil {
@@ -105,8 +100,8 @@ func (d *exactDice) word() uint64 {
 	return w
 }
 
-// below masks a word to as many bits as n−1 has and tries again if it is n or
-// more: at most two words on average.
+// below masks a word to the bit length of n−1 and retries if the result is n or more: at most two
+// words on average.
 func (d *exactDice) below(n uint64) uint64 {
 	mask := uint64(math.MaxUint64) >> bits.LeadingZeros64((n-1)|1)
 	for {
@@ -116,23 +111,22 @@ func (d *exactDice) below(n uint64) uint64 {
 	}
 }
 
-// flip compares a uniform U ∈ [0,1), revealed 64 binary digits at a time, with
-// q = frac(p)/k: true iff U < q. The first 64 digits of q are ⌊head/k⌋, because
-// ⌊⌊x⌋/k⌋ = ⌊x/k⌋. Only if they all agree, which happens once in 2⁶⁴ times, is
-// the exact remainder needed.
+// flip compares a uniform U ∈ [0,1), revealed 64 bits at a time, with q = frac(p)/k: true iff U <
+// q. The first 64 bits of q are ⌊head/k⌋, because ⌊⌊x⌋/k⌋ = ⌊x/k⌋. The exact remainder is needed
+// only if all 64 bits agree, with probability 2⁻⁶⁴.
 func (d *exactDice) flip(p *ratio, k uint64) bool {
 	u, q := d.word(), p.head/k
 	if u != q {
 		return u < q
 	}
-	// What is left of q: ((head mod k) + rest/den)/k.
+	// The rest of q: ((head mod k) + rest/den)/k.
 	den := new(big.Int).SetUint64(k)
 	num := new(big.Int).SetUint64(p.head % k)
 	num.Mul(num, &p.den).Add(num, &p.rest)
 	return d.flipExact(num, den.Mul(den, &p.den))
 }
 
-// flipExact is true with probability num/den < 1, with big integers all along.
+// flipExact is true with probability num/den < 1. It overwrites num.
 func (d *exactDice) flipExact(num, den *big.Int) bool {
 	digit, u := new(big.Int), new(big.Int)
 	for num.Sign() > 0 { // num = 0: U ≥ 0 = q
@@ -144,13 +138,12 @@ func (d *exactDice) flipExact(num, den *big.Int) bool {
 	return false
 }
 
-// decay: see decayByFlips.
 func (d *exactDice) decay(p *ratio) bool { return decayByFlips(d, p) }
 
-// decayByFlips is true with probability e^{−p}: Algorithm 1 of Canonne, Kamath
-// & Steinke 2020. For γ ≤ 1 let K be the first k whose flip of probability γ/k
-// fails; P[K > k] = γᵏ/k!, so P[K odd] = Σ (−γ)ᵏ/k! = e^{−γ}. For larger p, one
-// such trial with γ = 1 for each whole unit and one for the fraction.
+// decayByFlips is true with probability e^{−p} (Canonne, Kamath & Steinke 2020, Algorithm 1). For γ
+// ≤ 1 let K be the first k whose flip of probability γ/k fails. P[K > k] = γᵏ/k!, so P[K odd] = Σ
+// (−γ)ᵏ/k! = e^{−γ}. A larger p takes one such trial with γ = 1 for each whole unit and one for the
+// fraction.
 func decayByFlips(d dice, p *ratio) bool {
 	for range p.whole {
 		// γ = 1: the flip for k = 1 always succeeds; 1/k is below(k) = 0.

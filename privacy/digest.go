@@ -6,10 +6,10 @@ import (
 	"fmt"
 )
 
-// Digest is a SHA-256; as text it is hexadecimal.
+// Digest is a SHA-256 hash; as text it is hexadecimal.
 type Digest [sha256.Size]byte
 
-// String is the digest in hexadecimal.
+// String returns the digest in hexadecimal.
 func (d Digest) String() string { return hex.EncodeToString(d[:]) }
 
 // MarshalText writes hexadecimal.

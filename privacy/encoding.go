@@ -9,11 +9,9 @@ import (
 	"math"
 )
 
-// The canonical bytes of a Published, without its entry's hash: the length of
-// a JSON head as a varint, the head, the weights as runs (weight, how often)
-// of varints, the values as signed varints, the reals as 8 bytes each, the residues
-// as 16.
-// Equal answers have equal bytes, which the ledger's hash chain relies on.
+// Canonical bytes of a Published, without its entry's hash: the length of a JSON head as a varint,
+// the head, the weights as runs (weight, count) of varints, the values as signed varints, the reals
+// as 8 bytes each, the residues as 16. Equal answers have equal bytes: the hash chain relies on it.
 
 type publishedHead struct {
 	ID         string            `json:"id"`
@@ -67,12 +65,11 @@ func encodePublished(p Published) []byte {
 	return b
 }
 
-// maxHead limits the JSON head; the longest real one is about 2 kB.
+// maxHead limits the JSON head; the longest real head is about 2 kB.
 const maxHead = 1 << 16
 
-// decodePublished reads canonical bytes and checks the claim they make. It
-// never allocates more than the input and its runs account for: a vector of
-// weights is as long as the vector of values.
+// decodePublished reads canonical bytes and checks their claim. It allocates no more than the input
+// and its runs justify: there are at most as many weights as values.
 func decodePublished(data []byte) (Published, error) {
 	r := byteReader{data: data}
 	n := r.uvarint()
@@ -130,7 +127,7 @@ func decodePublished(data []byte) (Published, error) {
 	return p, nil
 }
 
-// byteReader reads from the front and remembers the first failure.
+// byteReader reads from the front; failed stays set after the first failure.
 type byteReader struct {
 	data   []byte
 	failed bool
@@ -138,8 +135,7 @@ type byteReader struct {
 
 var noBytes [8]byte
 
-// take returns the next n bytes; if there are fewer, it fails and returns up
-// to 8 zeros.
+// take returns the next n bytes. If there are fewer, it fails and returns up to 8 zeros.
 func (r *byteReader) take(n int) []byte {
 	if r.failed || n > len(r.data) {
 		r.failed = true
@@ -176,17 +172,15 @@ func (p Published) digest() [32]byte {
 	return sha256.Sum256(b)
 }
 
-// Genuine reports whether a ledger or ParsePublished built p and nothing was
-// changed since.
+// Genuine reports whether a ledger or ParsePublished built p and p is unchanged since.
 func (p Published) Genuine() bool {
 	return p.sealed != [32]byte{} && p.sealed == p.digest()
 }
 
 const publishedVersion = 1
 
-// MarshalBinary writes a version byte, the entry's hash and the canonical
-// bytes of p, about two bytes a value. It refuses simulated answers, and any
-// that was not built by this room or was changed since.
+// MarshalBinary writes a version byte, the entry's hash and the canonical bytes of p, about two
+// bytes a value. It refuses simulated answers and answers that are not Genuine.
 func (p Published) MarshalBinary() ([]byte, error) {
 	if p.Simulated {
 		return nil, fmt.Errorf("marshal published %q: it is simulated: %w", p.ID, ErrSimulationOnly)
@@ -198,10 +192,9 @@ func (p Published) MarshalBinary() ([]byte, error) {
 	return append(b, encodePublished(p)...), nil
 }
 
-// ParsePublished reads what MarshalBinary wrote. It refuses simulated answers,
-// other versions, trailing bytes, bounds that do not validate, and any answer
-// whose cost is not what its mechanism proves under its bound. It does not
-// tell who wrote the bytes: that is for a signature.
+// ParsePublished reads the output of MarshalBinary. It refuses simulated answers, other versions,
+// trailing bytes, invalid bounds, and a cost that is not what the mechanism proves under the bound.
+// It does not tell who wrote the bytes: a signature must.
 func ParsePublished(data []byte) (Published, error) {
 	if len(data) < 33 || data[0] != publishedVersion {
 		return Published{}, errors.New("parse published: not a release of version 1")

@@ -10,20 +10,19 @@ import (
 // Entry kinds.
 const (
 	KindRelease     = "release"     // Body is a Published
-	KindCharge      = "charge"      // Body is a Cost, spent without a draw here
-	KindReservation = "reservation" // Body is a Cost, charged before there is an answer: see Reserve
+	KindCharge      = "charge"      // Body is a list of one Cost, spent without a draw here
+	KindReservation = "reservation" // Body is a list of one Cost, charged before there is an answer: see Reserve
 	KindAnswer      = "answer"      // Body is the Published that a reservation paid for; it costs nothing
 	KindReconcile   = "reconcile"   // Body is a reconciliation; the sequence may jump
-	KindPeriod      = "period"      // Body is the name of a period that begins; it costs nothing
+	KindPeriod      = "period"      // Body is the name of the period that begins; it costs nothing
 )
 
-// periodID is the id of the entry that begins a period.
+// periodID begins the id of an entry that begins a period: "period/2026".
 const periodID = "period/"
 
-// answerID begins the id of the entry that holds the answer of a reservation.
+// answerID begins the id of the entry that holds a reservation's answer.
 const answerID = "answer/"
 
-// entryID is the id of the entry that holds an answer.
 func entryID(kind, id string) string {
 	if kind == KindAnswer {
 		return answerID + id
@@ -31,26 +30,25 @@ func entryID(kind, id string) string {
 	return id
 }
 
-// Entry is one line of a ledger. A journal stores its fields as they are.
+// Entry is one line of a ledger. A journal stores its fields unchanged.
 type Entry struct {
-	Sequence int64    // from 1, without gaps but at a reconciliation
+	Sequence int64    // from 1, without gaps except at a reconciliation
 	ID       string   // unique in the ledger
 	Kind     string   // one of the kinds above
-	Request  [32]byte // digest of what was asked: terms, never values; see asked
+	Request  [32]byte // digest of the request: terms, never values; see asked
 	Salt     [32]byte // hides in Request what the vector was made from; never shown
 	Body     []byte   // canonical bytes of the answer
 	Totals   []byte   // canonical bytes of Totals after this entry
 	Prev     [32]byte // Hash of the entry before; zero for the first
-	Hash     [32]byte // SHA-256 over all of the above but Salt: see Line
+	Hash     [32]byte // SHA-256 of the entry's Line: Salt is left out, Body enters by its digest
 }
 
-// seal computes the entry's hash: that of its line, see sealOf.
 func (e Entry) seal() [32]byte {
 	return sealOf(e.Sequence, e.ID, e.Kind, e.Request, sha256.Sum256(e.Body), e.Totals, e.Prev)
 }
 
-// sealOf computes an entry's hash: SHA-256 over each field in order, each with
-// its length before it, so that no two entries have the same bytes.
+// sealOf computes an entry's hash: SHA-256 over each field in order, preceded by its length, so
+// that no two entries hash the same bytes.
 func sealOf(sequence int64, id, kind string, request, body Digest, totals []byte, prev Digest) Digest {
 	h := sha256.New()
 	field := func(b []byte) {
@@ -68,8 +66,8 @@ func sealOf(sequence int64, id, kind string, request, body Digest, totals []byte
 	return Digest(h.Sum(nil))
 }
 
-// costs are the charges of an entry, and what of them a reconciliation charged
-// for which lost entry.
+// costs returns an entry's charges. paid holds those that a reconciliation charged for named lost
+// entries.
 func (e Entry) costs() (costs []Cost, paid []Paid, err error) {
 	switch e.Kind {
 	case KindRelease:
@@ -93,7 +91,7 @@ func (e Entry) costs() (costs []Cost, paid []Paid, err error) {
 	return nil, nil, fmt.Errorf("unknown kind %q", e.Kind)
 }
 
-// published reads the answer of a release and stamps it with its entry.
+// published reads the answer of a release and stamps it with its entry's hash.
 func (e Entry) published() (Published, error) {
 	p, err := decodePublished(e.Body)
 	if err != nil {
@@ -107,7 +105,6 @@ func (e Entry) published() (Published, error) {
 	return p, nil
 }
 
-// totalsOf reads the totals of the head entry; none yet is nothing spent.
 func totalsOf(head Entry, found bool) (Totals, error) {
 	if !found {
 		return NewTotals(), nil

@@ -2,19 +2,18 @@ package privacy
 
 import "errors"
 
-// Sentinels for callers that must branch.
+// Errors that callers branch on.
 var (
-	// ErrBudget: the release would pass a limit of this ledger.
+	// ErrBudget: the release would exceed a limit of this ledger.
 	ErrBudget = errors.New("privacy budget exhausted")
 	// ErrConflict: the id was used before, on other terms.
 	ErrConflict = errors.New("this id was released before on other terms")
-	// ErrSimulationOnly: the mechanism or vector has no proof on a computer's
-	// arithmetic; only a ledger made by Simulation accepts it.
+	// ErrSimulationOnly: the mechanism or vector has no proof in computer arithmetic. Only a ledger
+	// made by Simulation accepts it.
 	ErrSimulationOnly = errors.New("only a simulation ledger may release this")
-	// ErrUnproven: the bound lacks what the mechanism's proof needs, or proves
-	// nothing at a unit that this ledger limits.
+	// ErrUnproven: the bound lacks what the mechanism's proof needs, or proves nothing at a unit
+	// that this ledger limits.
 	ErrUnproven = errors.New("no proof covers this")
-	// ErrBehind: the ledger has lost releases that are known to have been
-	// published; Reconcile it first.
+	// ErrBehind: the ledger has lost releases that are known to be published. Reconcile it first.
 	ErrBehind = errors.New("the ledger is behind what was published")
 )

@@ -6,35 +6,34 @@ import (
 	"math/big"
 )
 
-// fieldModulus is p = 2¹²⁸ − 28·2⁶⁴ + 1, that of the field of shares (Field128 of
+// fieldModulus is p = 2¹²⁸ − 28·2⁶⁴ + 1, the modulus of the shares' field (Field128 of
 // draft-irtf-cfrg-vdaf).
 func fieldModulus() *big.Int {
 	p := new(big.Int).Lsh(big.NewInt(1), 128)
 	return p.Sub(p, new(big.Int).Lsh(big.NewInt(28), 64)).Add(p, big.NewInt(1))
 }
 
-// NewShare wraps one of two shares of an integer vector: residues s, with v = s + s′
-// mod p, where v is the vector and b the bound proven for v over the integers. Release
-// adds a mechanism's noise Y to s, mod p. Residues are copied, and reduced mod p.
+// NewShare wraps one of two additive shares of an integer vector v: residues s with v = s + s′ mod
+// p. b is the bound proven for v over the integers. Release adds a mechanism's noise Y to s, mod p.
+// Residues are copied, and reduced mod p.
 //
 // Proof note.
-//   - Neighbours: those of b, for v. Public: p and what the mechanism says is public.
-//   - Lemma: s + Y = (v + Y) − s′ mod p. So for any s′ that does not depend on the unit, the
-//     release is a function of v + Y, which is the mechanism's release of v, and of s′: it is
-//     post-processing, and costs what the mechanism costs under b. That holds against the
-//     holder of s′, whatever noise it adds to its own share and whatever it publishes, together
-//     with all readers: its noise counts for nothing. The same is true with the two exchanged,
-//     so if either server is honest, its noise alone carries the guarantee; with both, the
-//     variance is twice that of one.
-//   - s′ does not depend on the unit: of an honest party it is uniform and independent of the
-//     party's vector, whichever of the two it is (aggregation/shares), and the shares of other
-//     parties are theirs to choose.
-//   - Once: two releases of shares of v, of one set of parties or of two that overlap, are two
-//     releases of v. The id is that of plan and output, and the digest of the set is one of
-//     the terms (Sensitive.From): a second set is ErrConflict, without a draw.
-//   - Numeric model: integers only. Noise is added as it was drawn, of any size, mod p; nothing
-//     is cut off, so the identity above is exact.
-//   - The caller guarantees b for v, that s and s′ add up to v, and that who holds s′ never
+//   - Neighbours: those of b, for v. Public: p, and whatever the mechanism calls public.
+//   - Lemma: s + Y = (v + Y) − s′ mod p. If s′ does not depend on the unit, the release is a
+//     function of s′ and of v + Y, the mechanism's release of v. So it is post-processing and costs
+//     what the mechanism costs under b. This holds against the holder of s′ together with all
+//     readers, whatever noise that holder adds to its own share and whatever it publishes: its
+//     noise counts for nothing. The same holds with the two exchanged. So if either server is
+//     honest, its noise alone carries the guarantee; if both are, the variance is twice that of
+//     one.
+//   - s′ does not depend on the unit: either share of an honest party is uniform and independent of
+//     the party's vector (aggregation/shares). Other parties choose their own shares.
+//   - Once: releasing shares of v twice, for the same set of parties or for overlapping sets, would
+//     release v twice. The id names plan and output, and the digest of the set is one of the terms
+//     (Sensitive.From): a second set is ErrConflict, without a draw.
+//   - Numeric model: integers only. The noise is added mod p exactly as drawn, however large;
+//     nothing is clamped, so the identity above is exact.
+//   - The caller guarantees b for v, that s and s′ add up to v, and that the holder of s′ never
 //     holds s.
 func NewShare(residues []Residue, b Bound) (Sensitive, error) {
 	if len(residues) == 0 {
@@ -50,23 +49,20 @@ func NewShare(residues []Residue, b Bound) (Sensitive, error) {
 	return wrap(s), nil
 }
 
-// integerOf is the integer of a residue.
 func integerOf(x Residue) *big.Int { return natural{x[0], x[1]}.into(new(big.Int)) }
 
-// reduced is x mod p, and sets x to it.
+// reduced is x mod p. It overwrites x.
 func reduced(x, p *big.Int) Residue {
 	x.Mod(x, p)
 	return Residue{new(big.Int).Rsh(x, 64).Uint64(), low64(x)}
 }
 
-// drawShare adds a mechanism's noise to a share.
 func drawShare(m Mechanism, s *secret, d dice) []Residue {
 	out := make([]Residue, len(s.residues))
 	m.(additive).noises(s.bound, len(out), d, func(j int, y noise) { out[j] = addToResidue(s.residues[j], y, s.modulus) })
 	return out
 }
 
-// addToResidue is x + y mod p, exactly.
 func addToResidue(x Residue, y noise, p *big.Int) Residue {
 	size := y.size.into(new(big.Int))
 	if y.negative {

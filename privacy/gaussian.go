@@ -6,31 +6,29 @@ import (
 	"math/big"
 )
 
-// DiscreteGaussian adds to coordinate j independent integer noise with
-// P[y] ∝ e^{−y²/(2σⱼ²)}, σⱼ² = Variance/wⱼ (wⱼ the bound's weight, or 1).
+// DiscreteGaussian adds to coordinate j independent integer noise with P[y] ∝ e^{−y²/(2σⱼ²)}, σⱼ² =
+// Variance/wⱼ (wⱼ is the bound's weight, or 1).
 //
 // Proof note.
-//   - Neighbours: replace one unit, the bound's. Public: variance, weights,
-//     bound, length.
-//   - Lemma: moving coordinate j by an integer Δⱼ costs Rényi divergence
-//     αΔⱼ²/(2σⱼ²) at most, at every order α (Canonne, Kamath & Steinke 2020,
-//     Theorem 4 with Corollary 16 for products); coordinates add. So a release is
-//     ρ-zCDP, ρ = Σ Δⱼ²wⱼ/(2·Variance) ≤ L2sq/(2·Variance), an exact rational.
-//   - Numeric model: integers and rationals only; the law is exact given
-//     uniform bits. Saturation at ±2⁶¹ is post-processing (see limit).
+//   - Neighbours: replace one of the bound's units. Public: variance, weights, bound, length.
+//   - Lemma: moving coordinate j by an integer Δⱼ costs Rényi divergence at most αΔⱼ²/(2σⱼ²) at
+//     every order α (Canonne, Kamath & Steinke 2020, Theorem 4 with Corollary 16 for products), and
+//     coordinates add. So a release is ρ-zCDP with ρ = Σ Δⱼ²wⱼ/(2·Variance) ≤ L2sq/(2·Variance), an
+//     exact rational.
+//   - Numeric model: integers and rationals only; the law is exact given uniform bits. Saturation
+//     at ±2⁶¹ is post-processing (see limit).
 //   - The caller guarantees that Δ is integer and that L2sq bounds Σ wⱼΔⱼ².
 type DiscreteGaussian struct{ Variance *big.Rat }
 
-// maxVarianceBits keeps σ to 2⁴⁸, far from saturation. maxFineness limits the
-// numbers a draw computes with.
+// maxVarianceBits keeps σ ≤ 2⁴⁸, far from saturation. maxFineness limits the size of the numbers in
+// a draw.
 const (
 	maxVarianceBits = 96
 	maxFineness     = 128
 )
 
-// CalibrateGaussian returns the smallest noise on a public lattice that makes
-// a release ρ-zCDP with ρ = RhoOf(g), hence (ε,δ): Variance = L2sq/(2ρ),
-// rounded up by less than one part in 2²⁰.
+// CalibrateGaussian returns the smallest noise on a public lattice whose release is ρ-zCDP with ρ =
+// RhoOf(g), hence (ε,δ): Variance = L2sq/(2ρ), rounded up by a factor below 1+2⁻²⁰.
 func CalibrateGaussian(b Bound, g Budget) (DiscreteGaussian, error) {
 	if err := g.Validate(); err != nil {
 		return DiscreteGaussian{}, fmt.Errorf("calibrate discrete Gaussian: %w", err)
@@ -97,8 +95,8 @@ func (m DiscreteGaussian) noises(b Bound, n int, d dice, add func(int, noise)) {
 	}
 }
 
-// variance reports σ²/wⱼ, which the discrete law's own never exceeds (and
-// equals to 10⁻⁷ once σ² ≥ 1).
+// variance is σ²/wⱼ. The discrete law's own variance never exceeds it, and equals it to 10⁻⁷ once
+// σ² ≥ 1.
 func (m DiscreteGaussian) variance(b Bound, j, _ int) float64 {
 	v, _ := m.Variance.Float64()
 	return v / float64(b.weight(j))
@@ -124,7 +122,6 @@ func (g *gaussian) set(variance *big.Rat, weight int64) {
 	g.den.Mul(&g.den, t).Lsh(&g.den, 1)
 }
 
-// draw repeats trial until one counts.
 func (g *gaussian) draw(d dice) noise {
 	for {
 		if y, ok := g.trial(d); ok {
@@ -133,10 +130,9 @@ func (g *gaussian) draw(d dice) noise {
 	}
 }
 
-// trial is one round of Algorithm 3 of Canonne, Kamath & Steinke 2020: propose
-// y from the discrete Laplace of scale t and accept with probability e^{−γ},
-// γ = (|y|−σ²/t)²/(2σ²) = (|y|tb−a)²/(2abt²): e^{−|y|/t−γ} ∝ e^{−y²/(2σ²)}. Given
-// ok, the law is DiscreteGaussian's. All numbers are integers.
+// trial is one round of Algorithm 3 of Canonne, Kamath & Steinke 2020, in integers. It proposes y
+// from the discrete Laplace of scale t and accepts with probability e^{−γ}, γ = (|y|−σ²/t)²/(2σ²) =
+// (|y|tb−a)²/(2abt²), because e^{−|y|/t−γ} ∝ e^{−y²/(2σ²)}. Given ok, y has DiscreteGaussian's law.
 func (g *gaussian) trial(d dice) (y noise, ok bool) {
 	y, ok = laplaceTrial(d, &g.proposal, g.t, 1)
 	if !ok {

@@ -5,24 +5,22 @@ import (
 	"math/big"
 )
 
-// Guarantee is what a release is said to give: (ε,δ) for one unit.
+// Guarantee is an (ε,δ) guarantee of a release for one unit.
 type Guarantee struct {
 	Unit   Unit
 	Budget Budget // ε of any size: a guarantee may be useless
-	// PerParty is the public number of these units that one party holds at
-	// most, both neighbours as many. 0: unknown, and then nothing is guaranteed
-	// at unit party. For unit party itself it is ignored.
+	// PerParty is the public maximum of these units that one party holds, with equally many in both
+	// neighbours. 0: unknown, so nothing is guaranteed at unit party. Ignored where Unit is party.
 	PerParty int64
 }
 
-// Together returns what several releases guarantee for one unit, and false if
-// they guarantee nothing: one of them does not, ε is not finite, or δ is 1 and
-// more. Sums are exact, and rounded up once, to the next float64.
+// Together returns what several releases guarantee together for one unit. It returns false if that
+// is nothing: one of them guarantees nothing, ε is not finite, or δ ≥ 1. Sums are exact, and
+// rounded up once, to the next float64.
 //
-// Proof. Releases made one after the other add ε to ε and δ to δ, also where a
-// later one was chosen in view of earlier answers, at the ε and δ given here
-// (Dwork & Roth, "The algorithmic foundations of differential privacy", 2014,
-// Appendix B, Theorem B.1). Between units, see At.
+// Proof. The ε and δ of successive releases add up, even if a later release (with the ε and δ given
+// here) is chosen after seeing earlier answers (Dwork & Roth, "The algorithmic foundations of
+// differential privacy", 2014, Appendix B, Theorem B.1). For other units, see At.
 func Together(u Unit, all ...Guarantee) (Budget, bool) {
 	epsilon, delta := new(big.Rat), new(big.Rat)
 	for _, g := range all {
@@ -40,20 +38,19 @@ func Together(u Unit, all ...Guarantee) (Budget, bool) {
 	return b, true
 }
 
-// At returns the guarantee at another unit, and false if there is none. It
-// holds in full at its own and finer units, from record to party k = PerParty
-// times, and never from label upwards, as Cost.At explains.
+// At returns the guarantee at another unit, and false if there is none. It holds in full at its own
+// and finer units, k = PerParty times from record to party, and never from label to a coarser unit,
+// as Cost.At explains.
 //
-// Proof of k times. Let S be a set of outputs and D₀, …, D_k data sets of which
-// neighbours differ in one record. P[M(D₀)∈S] ≤ e^ε·P[M(D₁)∈S] + δ, and k such
-// steps give e^{kε}·P[M(D_k)∈S] + δ·Σ_{i<k} e^{iε}; the sum is
-// (e^{kε}−1)/(e^ε−1) (Vadhan, "The complexity of differential privacy", 2017,
-// Lemma 2.2).
+// Proof of k times. Let S be a set of outputs and D₀, …, D_k data sets, each differing from the
+// next in one record. P[M(D₀)∈S] ≤ e^ε·P[M(D₁)∈S] + δ, and k such steps give e^{kε}·P[M(D_k)∈S] +
+// δ·Σ_{i<k} e^{iε}. The sum is (e^{kε}−1)/(e^ε−1) (Vadhan, "The complexity of differential
+// privacy", 2017, Lemma 2.2).
 func (g Guarantee) At(u Unit) (Budget, bool) { return Together(u, g) }
 
-// groupSlack covers the floating-point error of (e^{kε}−1)/(e^ε−1): kε is below
-// 710 where that is finite, so its rounding moves the result by 710·2⁻⁵³ < 2⁻⁴³
-// of it, and three more operations by a few 2⁻⁵² each.
+// groupSlack covers the floating-point error of (e^{kε}−1)/(e^ε−1). Where that is finite, kε < 710,
+// so rounding kε moves the result by a relative 710·2⁻⁵³ < 2⁻⁴³; three more operations add a few
+// 2⁻⁵² each.
 const groupSlack = 0x1p-42
 
 // at is At before rounding.

@@ -12,45 +12,43 @@ import (
 //
 //	N(y) = Σ_b ⌈F·‖y_b‖₂⌉,  F = 2¹⁶,
 //
-// and y_b are Blocks runs of y, as equal as can be, the longer ones first. It is
-// the K-norm mechanism (Hardt & Talwar 2010) on integers, K the unit ball of
-// Σ_b‖y_b‖₂. Where L1 = √n·L2, its variance is .54 times that of discrete
-// Laplace noise with runs of 12; a single run of any length would reach .50.
+// and the y_b are Blocks runs of y of nearly equal length, longer runs first. It is the K-norm
+// mechanism (Hardt & Talwar 2010) on integers, K the unit ball of Σ_b‖y_b‖₂. Where L1 = √n·L2, its
+// variance is .54 times that of discrete Laplace noise with runs of 12; a single run of any length
+// would reach .50.
 //
 // Proof note.
-//   - Neighbours: replace one unit, the bound's. Public: scale, blocks, bound,
-//     length.
-//   - Lemma: N is subadditive, because norms and ⌈·⌉ are; so
-//     P[v+Y = z]/P[v′+Y = z] = e^{(N(z−v′)−N(z−v))/(F·Scale)} ≤ e^{N(v−v′)/(F·Scale)}.
-//     With Δ = v−v′, each ⌈F‖Δ_b‖⌉ < F‖Δ_b‖+1, and Σ_b‖Δ_b‖ ≤ √(Blocks·L2sq)
-//     (Cauchy & Schwarz); N is an integer, so N(Δ) ≤ ⌈F·√(Blocks·L2sq)⌉+Blocks−1.
-//     A release is pure ε, that number over F·Scale, as exact rationals.
-//   - Sampler: in a run of m, propose independent discrete Laplace numbers of a
-//     scale t ≥ √m·Scale and accept with probability e^{−γ},
-//     γ = ⌈F‖y‖₂⌉/(F·Scale) − ‖y‖₁/t, which is at least 0 because ‖y‖₁ ≤ √m·‖y‖₂.
-//     Accepted runs have P ∝ e^{−‖y‖₁/t−γ}.
-//   - Numeric model: integers and rationals only; the law is exact given uniform
-//     bits. Saturation at ±2⁶¹ is post-processing (see limit).
-//   - The caller guarantees that Δ is integer and that L2sq bounds the unweighted
-//     Σ Δⱼ². Weights are refused.
+//   - Neighbours: replace one of the bound's units. Public: scale, blocks, bound, length.
+//   - Lemma: N is subadditive, because norms and ⌈·⌉ are. So P[v+Y = z]/P[v′+Y = z] =
+//     e^{(N(z−v′)−N(z−v))/(F·Scale)} ≤ e^{N(v−v′)/(F·Scale)}. With Δ = v−v′, each ⌈F‖Δ_b‖⌉ <
+//     F‖Δ_b‖+1, and Σ_b‖Δ_b‖ ≤ √(Blocks·L2sq) (Cauchy & Schwarz). N is an integer, so N(Δ) ≤
+//     ⌈F·√(Blocks·L2sq)⌉+Blocks−1. A release is pure ε with ε that number over F·Scale, an exact
+//     rational.
+//   - Sampler: in a run of m, propose independent discrete Laplace numbers of a scale t ≥ √m·Scale
+//     and accept with probability e^{−γ}, γ = ⌈F‖y‖₂⌉/(F·Scale) − ‖y‖₁/t. γ ≥ 0 because ‖y‖₁ ≤
+//     √m·‖y‖₂. Accepted runs have P ∝ e^{−‖y‖₁/t−γ}.
+//   - Numeric model: integers and rationals only; the law is exact given uniform bits. Saturation
+//     at ±2⁶¹ is post-processing (see limit).
+//   - The caller guarantees that Δ is integer and that L2sq bounds the unweighted Σ Δⱼ². Weights
+//     are refused.
 type KNorm struct {
 	Scale  *big.Rat
 	Blocks int64
 }
 
 const (
-	// widestRun bounds a run's length: a proposal of 12 numbers is accepted once
-	// in 19 times, one of 16 once in 57, one of 32 once in 4,600.
+	// widestRun bounds a run's length: a proposal of 12 numbers is accepted once in 19 times, one
+	// of 16 once in 57, one of 32 once in 4,600.
 	widestRun = 12
 	// normFineness is log₂F.
 	normFineness = 16
-	// leastScaleBits: scales of 2⁻²⁰ and less are nobody's (L2 is 1 or more and
-	// ε 64 or less), and would need longer numbers.
+	// leastScaleBits refuses scales below 2⁻²⁰. None is needed (L2 ≥ 1 and ε ≤ 64), and they would
+	// need longer numbers.
 	leastScaleBits = 20
 )
 
-// CalibrateKNorm returns the smallest noise on a public lattice that makes a
-// release of n numbers pure ε, rounded up by less than one part in 2²⁰.
+// CalibrateKNorm returns the smallest noise on a public lattice whose release of n numbers is pure
+// ε, rounded up by a factor below 1+2⁻²⁰.
 func CalibrateKNorm(b Bound, n int, epsilon float64) (KNorm, error) {
 	if err := (Budget{Epsilon: epsilon}).Validate(); err != nil {
 		return KNorm{}, fmt.Errorf("calibrate K-norm: %w", err)
@@ -68,10 +66,9 @@ func CalibrateKNorm(b Bound, n int, epsilon float64) (KNorm, error) {
 	return m, err
 }
 
-// CalibratePure returns the pure ε noise of least variance on n numbers that
-// are all of equal weight: DiscreteLaplace where the bound's L1 is small,
-// otherwise KNorm. The choice depends on the bound and on n alone, and compares
-// rationals, so that all machines make the same.
+// CalibratePure returns the pure ε noise with the least variance on n numbers of equal weight:
+// DiscreteLaplace if the bound's L1 is small, otherwise KNorm. The choice compares rationals that
+// depend only on the bound, n and ε, so all machines choose the same.
 func CalibratePure(b Bound, n int, epsilon float64) (Mechanism, error) {
 	norm, normErr := CalibrateKNorm(b, n, epsilon)
 	laplace, laplaceErr := CalibrateLaplace(b, epsilon)
@@ -97,13 +94,13 @@ func (m KNorm) parameters() map[string]string {
 	return map[string]string{"scale": m.Scale.RatString(), "blocks": strconv.FormatInt(m.Blocks, 10)}
 }
 
-// ReadKNorm is the mechanism of such parameters (ParametersOf).
+// ReadKNorm returns the mechanism with these parameters (see ParametersOf).
 func ReadKNorm(parameters map[string]string) (KNorm, error) {
 	fail := func(name string) (KNorm, error) {
 		return KNorm{}, fmt.Errorf("read K-norm: its %s %q is no such number", name, parameters[name])
 	}
 	text := parameters["scale"]
-	if len(text) > 40 || strings.Trim(text, "0123456789/") != "" { // no exponent, which may be long to compute
+	if len(text) > 40 || strings.Trim(text, "0123456789/") != "" { // refuse exponents, which may be slow to compute
 		return fail("scale")
 	}
 	scale, ok := new(big.Rat).SetString(text)
@@ -129,10 +126,9 @@ func (m KNorm) check() error {
 	return nil
 }
 
-// leastBlocks keeps the runs of n numbers to the widest.
 func leastBlocks(n int) int64 { return int64((n + widestRun - 1) / widestRun) }
 
-// fits refuses runs that would take too long to draw.
+// fits refuses runs that take too long to draw.
 func (m KNorm) fits(n int) error {
 	if least := leastBlocks(n); m.Blocks < least {
 		return fmt.Errorf("draw K-norm noise: %d blocks are too few to draw %d numbers, use %d or more", m.Blocks, n, least)
@@ -165,7 +161,7 @@ func (m KNorm) cost(b Bound) (Cost, error) {
 
 func (m KNorm) simulationOnly() bool { return false }
 
-// width of the run of n numbers that number j is in.
+// width is the length of the run that holds number j of n.
 func (m KNorm) width(j, n int) int {
 	width, longer := int64(n)/m.Blocks, int64(n)%m.Blocks
 	if int64(j) < longer*(width+1) {
@@ -194,23 +190,23 @@ func (m KNorm) noises(_ Bound, n int, d dice, add func(int, noise)) {
 	}
 }
 
-// proposal is t: at least √width·Scale, by less than one part in 2¹⁹.
+// proposal is t: √width·Scale, rounded up by a factor below 1+2⁻¹⁹.
 func (m KNorm) proposal(width int) *big.Rat {
 	root := ceilSqrt(new(big.Int).Lsh(big.NewInt(int64(width)), 2*21))
 	t := new(big.Rat).SetFrac(root, new(big.Int).Lsh(big.NewInt(1), 21))
 	return roundUp(t.Mul(t, m.Scale))
 }
 
-// variance is (m+1)·Scale² in a run of m: that of the density on real numbers
-// (radius of law Gamma(m), E r²/m), which the discrete law's is below by less
-// than a hundredth once the scale is 3.
+// variance is (m+1)·Scale² in a run of m, the variance of the density on real numbers (the radius r
+// is Gamma(m), and the variance E r²/m). Once Scale ≥ 3 the discrete law's own is lower, by less
+// than 1 %.
 func (m KNorm) variance(_ Bound, j, n int) float64 {
 	s, _ := m.Scale.Float64()
 	return float64(m.width(j, n)+1) * s * s
 }
 
-// run draws y of one length with P ∝ e^{−⌈F‖y‖₂⌉/(F·scale)} from numbers that
-// next draws with the law of discrete Laplace of scale t, given that it says ok.
+// run draws a vector y with P ∝ e^{−⌈F‖y‖₂⌉/(F·scale)}. next proposes one number: given ok, it is
+// discrete Laplace of scale t.
 type run struct {
 	y    []noise
 	next func() (noise, bool)
@@ -230,7 +226,7 @@ func (r *run) set(scale, t *big.Rat, width int) {
 	r.den.Lsh(&r.den, normFineness)
 }
 
-// trial is one proposal; given true, y has its law.
+// trial makes one proposal; if it returns true, y has the law of run.
 func (r *run) trial(d dice) bool {
 	r.one.SetUint64(0)
 	r.two.SetUint64(0)
@@ -249,7 +245,6 @@ func (r *run) trial(d dice) bool {
 	return d.decay(&r.p)
 }
 
-// ceilSqrt is ⌈√x⌉.
 func ceilSqrt(x *big.Int) *big.Int {
 	root := new(big.Int).Sqrt(x)
 	if square := new(big.Int).Mul(root, root); square.Cmp(x) < 0 {

@@ -1,13 +1,12 @@
 package privacy
 
-// MostKept is P[B ≥ n/2], B ~ Binomial(n, keep): the probability that at least
-// half of n labels, each kept with that probability, are published as they
-// are (Bi & Suppakitpaisarn 2022, the guidance for choosing n). 0 ≤ keep ≤ 1.
+// MostKept is P[B ≥ n/2], B ~ Binomial(n, keep): the probability that at least half of n labels are
+// published unchanged if each is kept with probability keep, 0 ≤ keep ≤ 1 (the guidance of Bi &
+// Suppakitpaisarn 2022 for choosing n).
 //
-// With q = 1−p and c_m = C(2m−1, m)(pq)ᵐ: two more labels change the event only
-// from one vote short or one vote over, so P_{2m+1} = P_{2m−1} + c_m(p−q), P₁ = p;
-// one more label to an odd number turns one vote short into a tie,
-// P_{2m} = P_{2m−1} + c_m.
+// With p = keep, q = 1−p and c_m = C(2m−1, m)(pq)ᵐ: two more labels change the event only from one
+// vote short or one vote over, so P_{2m+1} = P_{2m−1} + c_m(p−q), P₁ = p. One more label after an
+// odd number turns one vote short into a tie, so P_{2m} = P_{2m−1} + c_m.
 func MostKept(n int, keep float64) float64 {
 	if n < 1 {
 		return 1
@@ -22,8 +21,8 @@ func MostKept(n int, keep float64) float64 {
 	return w.p
 }
 
-// LabelsFor is the smallest odd n from which MostKept over odd n reaches a
-// level below 1; 0 if it does not below maxGuideLabels, as for keep ≤ 1/2.
+// LabelsFor is the smallest odd n at which MostKept, over odd n, reaches level < 1. It is 0 if none
+// up to maxGuideLabels does, as for keep ≤ 1/2.
 func LabelsFor(keep, level float64) int {
 	w := newWalk(keep)
 	for w.p < level {
@@ -35,10 +34,10 @@ func LabelsFor(keep, level float64) int {
 	return w.n
 }
 
-// maxGuideLabels bounds the search: a second's work.
+// maxGuideLabels bounds the search to about a second.
 const maxGuideLabels = 100_000_000
 
-// walk goes through the odd n.
+// walk steps through the odd n.
 type walk struct {
 	n       int     // 2m−1
 	p       float64 // MostKept(n)

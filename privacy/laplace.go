@@ -8,26 +8,24 @@ import (
 	"math/bits"
 )
 
-// DiscreteLaplace adds to each coordinate independent integer noise with
-// P[y] = (e^{1/t}−1)/(e^{1/t}+1)·e^{−|y|/t}, t = Scale.
+// DiscreteLaplace adds to each coordinate independent integer noise with P[y] =
+// (e^{1/t}−1)/(e^{1/t}+1)·e^{−|y|/t}, t = Scale.
 //
 // Proof note.
-//   - Neighbours: replace one unit, the bound's. Public: scale, bound, length.
-//   - Lemma: P[v+Y = z]/P[v′+Y = z] = Πⱼ e^{(|zⱼ−v′ⱼ|−|zⱼ−vⱼ|)/t} ≤ e^{‖v−v′‖₁/t},
-//     so a release is pure ε with ε = L1/Scale, as exact rationals.
-//   - Numeric model: integers and rationals only; the sampler's law is the one
-//     above exactly, given uniform bits. Saturation at ±2⁶¹ is post-processing
-//     (see limit).
-//   - The caller guarantees that L1 bounds the unweighted Σ|Δⱼ|. Weights are
-//     refused: they shape Gaussian noise only.
+//   - Neighbours: replace one of the bound's units. Public: scale, bound, length.
+//   - Lemma: P[v+Y = z]/P[v′+Y = z] = Πⱼ e^{(|zⱼ−v′ⱼ|−|zⱼ−vⱼ|)/t} ≤ e^{‖v−v′‖₁/t}, so a release is
+//     pure ε with ε = L1/Scale, an exact rational.
+//   - Numeric model: integers and rationals only; the sampler's law is exact given uniform bits.
+//     Saturation at ±2⁶¹ is post-processing (see limit).
+//   - The caller guarantees that L1 bounds the unweighted Σ|Δⱼ|. Weights are refused: they shape
+//     Gaussian noise only.
 type DiscreteLaplace struct{ Scale *big.Rat }
 
-// maxScaleBits keeps noise far from saturation: |Y| ≥ 2⁶¹ has probability
-// e^{−2¹³} or less at a scale of 2⁴⁸.
+// maxScaleBits keeps noise far from saturation: at scale 2⁴⁸, P[|Y| ≥ 2⁶¹] ≤ e^{−2¹³}.
 const maxScaleBits = 48
 
-// CalibrateLaplace returns the smallest noise on a public lattice that makes a
-// release pure ε: Scale = L1/ε, rounded up by less than one part in 2²⁰.
+// CalibrateLaplace returns the smallest noise on a public lattice whose release is pure ε: Scale =
+// L1/ε, rounded up by a factor below 1+2⁻²⁰.
 func CalibrateLaplace(b Bound, epsilon float64) (DiscreteLaplace, error) {
 	if err := (Budget{Epsilon: epsilon}).Validate(); err != nil {
 		return DiscreteLaplace{}, fmt.Errorf("calibrate discrete Laplace: %w", err)
@@ -92,8 +90,7 @@ func (m DiscreteLaplace) variance(_ Bound, _, _ int) float64 {
 	return 1 / (2 * sinh * sinh)
 }
 
-// natural is an integer below 2¹²⁸, so that a magnitude is exact even where it
-// is absurdly large.
+// natural is an integer below 2¹²⁸: even an absurdly large noise stays exact.
 type natural struct{ high, low uint64 }
 
 // into sets x to n and returns it.
@@ -105,7 +102,6 @@ func (n natural) into(x *big.Int) *big.Int {
 	return x.Or(x, new(big.Int).SetUint64(n.low))
 }
 
-// noise is an integer of either sign.
 type noise struct {
 	size     natural
 	negative bool
@@ -114,11 +110,10 @@ type noise struct {
 // additive is a mechanism that adds noise whose law does not depend on the values.
 type additive interface {
 	Mechanism
-	// noises draws the noise of n coordinates, exactly, in order.
+	// noises draws the exact noise of n coordinates, in order.
 	noises(b Bound, n int, d dice, add func(j int, y noise))
 }
 
-// drawLaplace repeats laplaceTrial until one counts.
 func drawLaplace(d dice, p *ratio, t, step uint64) noise {
 	for {
 		if y, ok := laplaceTrial(d, p, t, step); ok {
@@ -127,11 +122,11 @@ func drawLaplace(d dice, p *ratio, t, step uint64) noise {
 	}
 }
 
-// laplaceTrial is one round of Algorithm 2 of Canonne, Kamath & Steinke 2020
-// for scale t/step. U+tV has P[x] ∝ e^{−x/t} for x = 0, 1, 2, …: accept U with
-// probability e^{−U/t}, and count successes of e^{−1} in V. Dividing by step
-// gives P[y] ∝ e^{−y·step/t}; a fair sign follows, and −0 is refused so that 0
-// is not counted twice. Given ok, the law is DiscreteLaplace's.
+// laplaceTrial is one round of Algorithm 2 of Canonne, Kamath & Steinke 2020 for scale t/step.
+// Accept U uniform below t with probability e^{−U/t}, and let V count successes of probability
+// e^{−1}: then U+tV has P[x] ∝ e^{−x/t}, x = 0, 1, 2, …. Dividing by step gives P[y] ∝
+// e^{−y·step/t}. A fair sign follows; −0 is refused, so that 0 does not count twice. Given ok, y
+// has DiscreteLaplace's law.
 func laplaceTrial(d dice, p *ratio, t, step uint64) (y noise, ok bool) {
 	u := d.below(t)
 	p.setSmall(u, t)
@@ -153,8 +148,8 @@ func laplaceTrial(d dice, p *ratio, t, step uint64) (y noise, ok bool) {
 	return y, !(y.negative && y.size == natural{})
 }
 
-// addNoise returns v + y, clamped to the limit. |v| ≤ 2⁶¹, so noise of 2⁶² and
-// more may be cut to 2⁶² without changing the result.
+// addNoise returns v + y, clamped to the limit. As |v| ≤ 2⁶¹, cutting noise at 2⁶² does not change
+// the result.
 func addNoise(v int64, y noise) int64 {
 	size := noiseLimit
 	if y.size.high == 0 && y.size.low < uint64(noiseLimit) {
@@ -166,14 +161,13 @@ func addNoise(v int64, y noise) int64 {
 	return clamp(v+size, limit)
 }
 
-// addNoises adds a mechanism's noise to an integer vector.
 func addNoises(m additive, s *secret, d dice) []int64 {
 	out := make([]int64, len(s.values))
 	m.noises(s.bound, len(out), d, func(j int, y noise) { out[j] = addNoise(s.values[j], y) })
 	return out
 }
 
-// naturalOf is |x|, or 2⁶⁴ where it is more: addNoise cuts both at 2⁶².
+// naturalOf is |x|, or 2⁶⁴ if |x| is larger: addNoise cuts both at 2⁶².
 func naturalOf(x *big.Int) natural {
 	if x.BitLen() > 64 {
 		return natural{high: 1}

@@ -11,23 +11,20 @@ import (
 	"unicode/utf8"
 )
 
-// Config of a ledger. The zero Config limits nothing and expects nothing.
+// Config limits a ledger. The zero Config has no limits.
 type Config struct {
-	// Limits holds what may be spent in all, per unit. A unit without one is
-	// not limited, but still counted. A release that proves nothing at a
-	// limited unit is refused.
+	// Limits holds what may be spent in total, per unit. A unit without a limit is still counted. A
+	// release that proves nothing at a limited unit is refused.
 	Limits map[Unit]Budget
-	// PeriodLimits holds what may be spent in one period, per unit, beside
-	// Limits: see Begin.
+	// PeriodLimits holds what may be spent in one period, per unit, beside Limits: see Begin.
 	PeriodLimits map[Unit]Budget
-	// LastSequence is the highest sequence number known to have been
-	// published, kept outside the journal. A journal whose head is below it
-	// was restored from a backup and has forgotten charges: the ledger then
-	// releases nothing until Reconcile.
+	// LastSequence is the highest sequence number known to be published, remembered outside the
+	// journal. A journal whose head is lower was restored from a backup and has forgotten charges:
+	// the ledger then releases nothing until Reconcile.
 	LastSequence int64
 }
 
-// Validate says which field is wrong.
+// Validate names the wrong field.
 func (c Config) Validate() error {
 	if c.LastSequence < 0 {
 		return fmt.Errorf("check ledger: last sequence is %d, give 0 or the highest published number", c.LastSequence)
@@ -45,20 +42,19 @@ func (c Config) Validate() error {
 	return nil
 }
 
-// Ledger is the door: the only way out of a Sensitive. It is safe for use by
-// many goroutines; its journal makes them take turns.
+// Ledger is the only way out of a Sensitive. Many goroutines may use it; its journal makes them
+// take turns.
 type Ledger struct {
 	journal Journal
 	config  Config
 	rules   map[Unit][]rule
-	inTime  map[Unit][]rule // of a period
+	inTime  map[Unit][]rule // rules of PeriodLimits
 	period  *period
-	seed    *uint64 // of a simulation; nil: the noise is the operating system's
+	seed    *uint64 // of a simulation; nil: noise from the operating system
 }
 
-// Open opens a ledger on a journal. Its noise comes from the operating system
-// (see system): there is no field, argument or setting that could put another
-// stream in its place.
+// Open opens a ledger on a journal. Its noise comes from the operating system (see system): no
+// field, argument or setting can replace it.
 func Open(j Journal, c Config) (*Ledger, error) {
 	if j == nil {
 		return nil, errors.New("open ledger: no journal given")
@@ -77,18 +73,18 @@ func Open(j Journal, c Config) (*Ledger, error) {
 	return l, nil
 }
 
-// Simulation opens a ledger in memory without limits, whose noise repeats for
-// the same seed and id, whatever the order of releases. What it publishes is
-// stamped simulated and never leaves: MarshalBinary refuses it.
+// Simulation opens a ledger in memory, without limits. Its noise repeats for the same seed and id,
+// whatever the order of releases. Its answers are marked simulated and never leave: MarshalBinary
+// refuses them.
 func Simulation(seed uint64) *Ledger {
 	return &Ledger{journal: NewMemory(), period: new(period), seed: &seed}
 }
 
-// simulated is true of a ledger made by Simulation. What it publishes is stamped
-// by the same field that seeds its noise, so seeded noise cannot go unstamped.
+// simulated: the field that seeds the noise also marks the answers, so seeded noise cannot go
+// unmarked.
 func (l *Ledger) simulated() bool { return l.seed != nil }
 
-// dice are fresh ones for one release.
+// dice returns fresh dice for one release.
 func (l *Ledger) dice(id string) dice {
 	if !l.simulated() {
 		return newDice(system{})
@@ -96,8 +92,7 @@ func (l *Ledger) dice(id string) dice {
 	return newDice(rand.NewChaCha8(sha256.Sum256(append(binary.BigEndian.AppendUint64(nil, *l.seed), id...))))
 }
 
-// enter finds the entry of id or appends a new one, whose body is made last,
-// after every check.
+// enter finds the entry of id or appends a new one. body runs last, after every check.
 func (l *Ledger) enter(tx Tx, id, kind string, request asked, c Cost, body func(sequence int64) ([]byte, error)) (Entry, error) {
 	if id == "" || len(id) > maxID || !utf8.ValidString(id) {
 		return Entry{}, fmt.Errorf("the id has %d bytes, give 1 to %d of UTF-8", len(id), maxID)
@@ -124,7 +119,7 @@ func (l *Ledger) enter(tx Tx, id, kind string, request asked, c Cost, body func(
 	return e, err
 }
 
-// allow says whether a charge may be made that leads to these totals.
+// allow checks all limits for a charge c that leads to these totals.
 func (l *Ledger) allow(tx Tx, c Cost, totals Totals) error {
 	if err := keepLimits(l.config.Limits, l.rules, c, totals, "in all"); err != nil || len(l.config.PeriodLimits) == 0 {
 		return err
@@ -136,8 +131,7 @@ func (l *Ledger) allow(tx Tx, c Cost, totals Totals) error {
 	return keepLimits(l.config.PeriodLimits, l.inTime, c, spent, fmt.Sprintf("in period %q", name))
 }
 
-// keepLimits says whether what was spent, c last, keeps limits, given their
-// rules.
+// keepLimits checks limits, given their rules, for what was spent, including c.
 func keepLimits(limits map[Unit]Budget, rules map[Unit][]rule, c Cost, spent Totals, when string) error {
 	for _, u := range Units() {
 		g, limited := limits[u]
@@ -154,10 +148,10 @@ func keepLimits(limits map[Unit]Budget, rules map[Unit][]rule, c Cost, spent Tot
 	return nil
 }
 
-// maxID keeps ids to what any database indexes.
+// maxID is a length that any database can index.
 const maxID = 256
 
-// append completes e and writes it.
+// append fills in the rest of e and writes it.
 func (l *Ledger) append(tx Tx, head Entry, e *Entry, totals Totals, body func(int64) ([]byte, error)) (err error) {
 	if e.Totals, err = encodeTotals(totals); err != nil {
 		return err
@@ -186,7 +180,7 @@ func (l *Ledger) Totals(ctx context.Context) (Totals, error) {
 	return t, nil
 }
 
-// inPeriod is what of these totals was spent in the period under way.
+// inPeriod returns the part of totals that was spent in the current period.
 func (l *Ledger) inPeriod(tx Tx, totals Totals) (name string, spent Totals, err error) {
 	l.period.mu.Lock()
 	defer l.period.mu.Unlock()
@@ -196,7 +190,7 @@ func (l *Ledger) inPeriod(tx Tx, totals Totals) (name string, spent Totals, err 
 	return l.period.name, totals.since(l.period.before), nil
 }
 
-// ready is the last entry of a ledger that is not behind, and the totals so far.
+// ready returns the last entry and the totals so far. It refuses a ledger that is behind.
 func (l *Ledger) ready(tx Tx) (head Entry, totals Totals, err error) {
 	head, found, err := tx.Head()
 	if err != nil {

@@ -10,15 +10,14 @@ import (
 	"strings"
 )
 
-// Head names the state of a ledger: its last entry. Whoever remembers a head
-// elsewhere can tell later whether the ledger was cut off, put back to an older
-// state, or written anew. The zero Head is an empty ledger.
+// Head identifies the state of a ledger by its last entry. Whoever remembers a head can tell later
+// if the ledger was cut off, rolled back or rewritten. The zero Head is an empty ledger.
 type Head struct {
 	Sequence int64  `json:"sequence"`
 	Hash     Digest `json:"hash"`
 }
 
-// String is "sequence:hash", which ParseHead reads.
+// String returns "sequence:hash", the format that ParseHead reads.
 func (h Head) String() string { return fmt.Sprintf("%d:%s", h.Sequence, h.Hash) }
 
 // ParseHead reads "sequence:hash".
@@ -32,28 +31,26 @@ func ParseHead(text string) (Head, error) {
 	return h, nil
 }
 
-// Line is what an entry of a ledger may show to others: everything but its
-// answer, of which it holds the digest. The answers are private integers plus
-// noise, so their digests tell no more than the guarantee allows; ids, terms,
-// costs and totals come from plans and pools alone.
+// Line is the part of a ledger entry that others may see: everything except the answer, replaced by
+// its digest. Answers are private integers plus noise, so their digests reveal no more than the
+// guarantee allows. Ids, terms, costs and totals come from plans and pools alone.
 //
-// The entry's hash is over its line, so a chain of lines can be checked without
-// the answers. The costs need no hash of their own: each line's totals are the
-// totals before it plus its costs, rounded up.
+// The entry's hash is over its line, so a chain of lines can be checked without the answers. Costs
+// need no hash of their own: a line's totals are the totals before it plus its costs, rounded up.
 type Line struct {
 	Sequence int64  `json:"sequence"`
 	ID       string `json:"id"`
 	Kind     string `json:"kind"`
-	Request  Digest `json:"request"` // of the terms asked for, salted where they name private bytes
+	Request  Digest `json:"request"` // of the terms, salted if they name private bytes
 	Body     Digest `json:"body"`    // of the answer's canonical bytes
 	Costs    []Cost `json:"costs"`
-	Paid     []Paid `json:"paid,omitempty"` // what of Costs a reconciliation charged for which lost entry, last
+	Paid     []Paid `json:"paid,omitempty"` // the last of Costs, charged by a reconciliation for named lost entries
 	Totals   Totals `json:"totals"`         // after this entry
 	Prev     Digest `json:"previous"`
 	Hash     Digest `json:"hash"`
 }
 
-// Line is the entry without its answer. It fails if the entry is damaged.
+// Line returns the entry without its answer. It fails if the entry is damaged.
 func (e Entry) Line() (Line, error) {
 	costs, paid, err := e.costs()
 	if err != nil {
@@ -72,11 +69,10 @@ func (e Entry) Line() (Line, error) {
 	}, nil
 }
 
-// Head names the state of the ledger when this line was its last.
+// Head returns the head of the ledger when this line was its last.
 func (l Line) Head() Head { return Head{l.Sequence, l.Hash} }
 
-// Check says whether the line's hash is that of its content. What came before
-// it is for a Chain to say.
+// Check checks that the line's hash matches its content. A Chain checks what came before it.
 func (l Line) Check() error {
 	for _, c := range l.Costs {
 		if err := c.Validate(); err != nil {
@@ -118,7 +114,6 @@ func (l Line) Check() error {
 	return nil
 }
 
-// reconciliation splits the costs into those for named entries and the others.
 func (l Line) reconciliation() (reconciliation, error) {
 	named := 0
 	for _, p := range l.Paid {
@@ -137,8 +132,8 @@ func (l Line) reconciliation() (reconciliation, error) {
 	return r, nil
 }
 
-// Answers says whether p is the answer that the line's entry released: its id,
-// number, terms, values and cost.
+// Answers checks that p is the answer that the line's entry released: same id, number, terms,
+// values and cost.
 func (l Line) Answers(p Published) error {
 	switch {
 	case l.Kind != KindRelease && l.Kind != KindAnswer:
@@ -149,7 +144,7 @@ func (l Line) Answers(p Published) error {
 		return fmt.Errorf("ledger entry %d is about another answer than this publication: its values or terms were changed", l.Sequence)
 	case l.Hash != Digest(p.Entry):
 		return fmt.Errorf("the publication names another entry than ledger entry %d", l.Sequence)
-	case l.Kind == KindAnswer && len(l.Costs) == 0: // its reservation charged it
+	case l.Kind == KindAnswer && len(l.Costs) == 0: // its reservation was charged
 		return nil
 	case len(l.Costs) != 1 || !l.Costs[0].equal(p.Cost):
 		return fmt.Errorf("ledger entry %d charges something else than the publication costs", l.Sequence)

@@ -8,12 +8,12 @@ import (
 	"strconv"
 )
 
-// SphereLaplace is the noise of Hamm, Cao & Belkin 2016 (Algorithm 2) and Ji &
-// Elkan 2013 as published: one real vector with density ∝ exp(−Rate·‖η‖₂).
+// SphereLaplace is the noise of Hamm, Cao & Belkin 2016 (Algorithm 2) and Ji & Elkan 2013 as
+// published: one real vector with density ∝ exp(−Rate·‖η‖₂).
 //
-// Proof note: none that covers a computer. In exact real arithmetic a vector
-// of L2 sensitivity Δ gets pure ε = Rate·Δ; in floating point the output's last
-// bits tell inputs apart. Simulation only; its cost is never totalled.
+// Proof note: none that covers a computer. In exact real arithmetic a vector with L2 sensitivity Δ
+// gets pure ε = Rate·Δ; in floating point the output's last bits tell inputs apart. Simulation
+// only; its cost is never totalled.
 type SphereLaplace struct{ Rate float64 }
 
 // Name is "sphere-laplace".
@@ -32,7 +32,7 @@ func (m SphereLaplace) cost(b Bound) (Cost, error) {
 
 func (m SphereLaplace) simulationOnly() bool { return true }
 
-// draw is radius Gamma(n, 1/Rate) × a uniform direction.
+// draw multiplies a Gamma(n, 1/Rate) radius by a uniform direction.
 func (m SphereLaplace) draw(s *secret, d dice) ([]int64, []float64) {
 	v := s.real()
 	if len(v) == 0 {
@@ -56,7 +56,7 @@ func (m SphereLaplace) variance(_ Bound, _, n int) float64 {
 	return float64(n+1) / (m.Rate * m.Rate)
 }
 
-// Unperturbed adds nothing: the "none" of comparisons. Simulation only.
+// Unperturbed adds no noise: "none" in comparisons. Simulation only.
 type Unperturbed struct{}
 
 // Name is "unperturbed".
@@ -77,7 +77,7 @@ func (Unperturbed) draw(s *secret, _ dice) ([]int64, []float64) {
 
 func (Unperturbed) variance(Bound, int, int) float64 { return 0 }
 
-// unproven is the cost of a simulated mechanism: a unit and no claim.
+// unproven is the cost of a simulated mechanism: a unit without a claim.
 func unproven(u Unit) (Cost, error) {
 	if !u.Valid() {
 		return Cost{}, fmt.Errorf("check simulated release: unit is %v, use label, record or party", u)
@@ -85,7 +85,6 @@ func unproven(u Unit) (Cost, error) {
 	return Cost{Unit: u}, nil
 }
 
-// real returns a copy of the vector as reals.
 func (s *secret) real() []float64 {
 	v := append([]float64{}, s.reals...)
 	for _, x := range s.values {
@@ -94,7 +93,6 @@ func (s *secret) real() []float64 {
 	return v
 }
 
-// diceSource lets math/rand/v2 draw from dice.
 type diceSource struct{ d dice }
 
 func (s diceSource) Uint64() uint64 { return s.d.below(1<<32)<<32 | s.d.below(1<<32) }
@@ -116,7 +114,6 @@ func gamma(shape float64, rng *rand.Rand) float64 {
 	}
 }
 
-// parseSphereLaplace reads back what parameters wrote.
 func parseSphereLaplace(parameters map[string]string) (Mechanism, error) {
 	rate, err := strconv.ParseFloat(parameters["rate"], 64)
 	if err != nil {

@@ -9,13 +9,11 @@ import (
 	"strconv"
 )
 
-// LaplacePaper adds independent real Laplace noise of the given scale to each
-// count, as Iyer, Nath & Sarawagi 2016 publish label counts (projection comes
-// after).
+// LaplacePaper adds independent real Laplace noise of the given scale to each count, as Iyer, Nath
+// & Sarawagi 2016 publish label counts (they project afterwards).
 //
-// Proof note: none that covers a computer. In exact real arithmetic it is pure
-// ε = L1/Scale; in floating point the last bits tell inputs apart. Simulation
-// only; ZeroSumLaplace is the releasable one.
+// Proof note: none that covers a computer. In exact real arithmetic it is pure ε = L1/Scale; in
+// floating point the last bits tell inputs apart. Simulation only; ZeroSumLaplace may be released.
 type LaplacePaper struct{ Scale float64 }
 
 // Name is "laplace-paper".
@@ -44,14 +42,14 @@ func (m LaplacePaper) draw(s *secret, d dice) ([]int64, []float64) {
 
 func (m LaplacePaper) variance(Bound, int, int) float64 { return 2 * m.Scale * m.Scale }
 
-// DirichletPaper is the Dirichlet mechanism of Iyer, Nath & Sarawagi 2016 as
-// published: θ ~ Dirichlet(ση), with the largest σ at which
-// max_{i≠j} P[θᵢ > Λᵢⱼ^{1/σ}·e^{ε/σ}·θⱼ] ≤ δ. It answers θ times the block's sum.
+// DirichletPaper is the Dirichlet mechanism of Iyer, Nath & Sarawagi 2016 as published: θ ~
+// Dirichlet(ση), with the largest σ at which max_{i≠j} P[θᵢ > Λᵢⱼ^{1/σ}·e^{ε/σ}·θⱼ] ≤ δ. It answers
+// θ times the block's sum.
 //
-// Proof note: there is none. σ, and whether there is a σ at all, depend on the
-// private counts; neighbours have another σ, and with (50,50,50,50,800) and
-// ε = δ = .05 the true δ is above .06 (TestDirichletPaperLeaks). Counts below 2,
-// for which the paper's Λ is infinite, are taken as 2. Simulation only.
+// Proof note: there is none. σ, and whether one exists at all, depend on the private counts.
+// Neighbours have different σ, and with (50,50,50,50,800) and ε = δ = .05 the true δ is above .06
+// (TestDirichletPaperLeaks). Counts below 2, where the paper's Λ is infinite, are taken as 2.
+// Simulation only.
 type DirichletPaper struct{ Epsilon, Delta float64 }
 
 // Name is "dirichlet-paper".
@@ -95,13 +93,12 @@ func (m DirichletPaper) draw(s *secret, d dice) ([]int64, []float64) {
 	return nil, v
 }
 
-// variance is of no use: it depends on the counts.
+// variance is not available: it depends on the counts.
 func (m DirichletPaper) variance(Bound, int, int) float64 { return 0 }
 
-// SigmaFor is the σ that the paper chooses for these counts: the largest on a
-// grid of steps of one part in 10⁴ above 10⁻⁶ that satisfies its condition, or
-// 10⁻⁶, all but a random class, where there is none. It depends on the counts,
-// which is the paper's mistake.
+// SigmaFor returns the paper's σ for these counts: the largest above 10⁻⁶ that satisfies its
+// condition, on a grid of steps of one part in 10⁴. If there is none it returns 10⁻⁶, which is
+// nearly a random class. σ depends on the counts: that is the paper's mistake.
 func (m DirichletPaper) SigmaFor(counts []float64) float64 {
 	allowed := func(sigma float64) bool {
 		for i := range counts {
@@ -113,7 +110,7 @@ func (m DirichletPaper) SigmaFor(counts []float64) float64 {
 		}
 		return true
 	}
-	// Coarse steps down from above, then a bisection up to the edge.
+	// Step down coarsely, then bisect to the edge.
 	high := 0x1p10
 	for low := high / 1.1; low > 1e-6; low /= 1.1 {
 		if allowed(low) {
@@ -131,16 +128,16 @@ func (m DirichletPaper) SigmaFor(counts []float64) float64 {
 	return 1e-6
 }
 
-// dirichletPaperTail is P[θᵢ > κθⱼ] = 1 − I_{κ/(1+κ)}(σηᵢ, σηⱼ), κ = (Λe^ε)^{1/σ},
-// Λ = Γ(σηᵢ)Γ(σηⱼ)/(Γ(σηᵢ−σ)Γ(σηⱼ+σ)).
+// dirichletPaperTail is P[θᵢ > κθⱼ] = 1 − I_{κ/(1+κ)}(σηᵢ, σηⱼ), κ = (Λe^ε)^{1/σ}, Λ =
+// Γ(σηᵢ)Γ(σηⱼ)/(Γ(σηᵢ−σ)Γ(σηⱼ+σ)).
 func dirichletPaperTail(epsilon, sigma, i, j float64) float64 {
 	gammas := func(x float64) float64 { g, _ := math.Lgamma(x); return g }
 	log := gammas(sigma*i) + gammas(sigma*j) - gammas(sigma*(i-1)) - gammas(sigma*(j+1))
 	return incompleteBeta(1/(1+math.Exp((log+epsilon)/sigma)), sigma*j, sigma*i)
 }
 
-// logGamma draws the logarithm of Gamma(shape, 1) for any shape > 0: for small
-// shapes the number itself would be 0 in floating point.
+// logGamma draws the logarithm of Gamma(shape, 1), shape > 0. For small shapes the number itself
+// would underflow to 0.
 func logGamma(shape float64, rng *rand.Rand) float64 {
 	if shape >= 1 {
 		return math.Log(gamma(shape, rng))

@@ -7,16 +7,15 @@ import (
 	"sync"
 )
 
-// memory is a journal that forgets: for simulation and tests. It keeps the
-// promises of Journal except surviving the process.
+// memory is a Journal for simulation and tests, which does not survive the process.
 type memory struct {
 	mu      sync.Mutex // guards entries and byID; held for a whole transaction
 	entries []Entry
 	byID    map[string]int
 }
 
-// NewMemory returns an empty journal in memory. A real ledger on it forgets
-// what it spent when the program ends: use it for tests.
+// NewMemory returns an empty journal in memory. A real ledger on it forgets what it spent when the
+// program ends: use it for tests.
 func NewMemory() Journal { return &memory{byID: map[string]int{}} }
 
 func (m *memory) Update(ctx context.Context, fn func(Tx) error) error {
@@ -36,7 +35,7 @@ func (m *memory) Update(ctx context.Context, fn func(Tx) error) error {
 	return nil
 }
 
-// memoryTx holds what a transaction appended until it commits.
+// memoryTx holds the entries that a transaction appended until it commits.
 type memoryTx struct {
 	*memory
 	added []Entry

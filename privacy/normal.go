@@ -2,19 +2,18 @@ package privacy
 
 import "math/big"
 
-// normal draws exact standard normal numbers with lazily revealed digits: the
-// algorithm N of Karney, "Sampling exactly from the normal distribution"
-// (2016). The number is ±(k+x), k an integer and x uniform digits; only as many
-// digits exist as were ever compared.
+// normal draws exact standard normal numbers whose digits are revealed as needed: algorithm N of
+// Karney, "Sampling exactly from the normal distribution" (2016). A number is ±(k+x) with an
+// integer k and uniform digits x. Only compared digits are ever drawn.
 type normal struct {
 	base uint64 // of the digits; 2³²
-	most int    // digits that exist; 0: no limit. Tests enumerate a coarse grid
+	most int    // most digits; 0: no limit. Tests enumerate a coarse grid
 	p    ratio
 }
 
 func newNormal() *normal { return &normal{base: 1 << 32} }
 
-// uniform is a number in [0,1), its first digits.
+// uniform is a number in [0,1), by its first digits.
 type uniform struct{ digits []uint64 }
 
 func (g *normal) digit(d dice, u *uniform, i int) uint64 {
@@ -24,7 +23,6 @@ func (g *normal) digit(d dice, u *uniform, i int) uint64 {
 	return u.digits[i]
 }
 
-// less compares digit by digit.
 func (g *normal) less(d dice, a, b *uniform) bool {
 	for i := 0; g.most == 0 || i < g.most; i++ {
 		if x, y := g.digit(d, a, i), g.digit(d, b, i); x != y {
@@ -34,9 +32,8 @@ func (g *normal) less(d dice, a, b *uniform) bool {
 	return false
 }
 
-// trial proposes k with probability ∝ e^{−k/2}, accepts it with probability
-// e^{−k(k−1)/2}, and accepts uniform digits x with probability e^{−x(2k+x)/2}:
-// together e^{−(k+x)²/2}.
+// trial proposes k with probability ∝ e^{−k/2}, accepts it with probability e^{−k(k−1)/2}, and
+// accepts uniform digits x with probability e^{−x(2k+x)/2}: e^{−(k+x)²/2} in all.
 func (g *normal) trial(d dice) (k uint64, x uniform, ok bool) {
 	if k, ok = g.propose(d); !ok {
 		return 0, x, false
@@ -49,7 +46,7 @@ func (g *normal) trial(d dice) (k uint64, x uniform, ok bool) {
 	return k, x, true
 }
 
-// propose gives k with probability ∝ e^{−k²/2}, if ok.
+// propose returns k with probability ∝ e^{−k²/2}, given ok.
 func (g *normal) propose(d dice) (k uint64, ok bool) {
 	g.p.setSmall(1, 2)
 	for d.decay(&g.p) {
@@ -62,9 +59,9 @@ func (g *normal) propose(d dice) (k uint64, ok bool) {
 	return k, d.decay(&g.p)
 }
 
-// keep is true with probability e^{−x·r}, r = (2k+x)/(2k+2): let n count how
-// long fresh uniforms fall, x > z₁ > z₂ > …, each also passing a coin of
-// probability r. P[n ≥ j] = (xr)ʲ/j!, so P[n even] = e^{−xr}.
+// keep is true with probability e^{−x·r}, r = (2k+x)/(2k+2). Count the fresh uniforms n that keep
+// falling, x > z₁ > z₂ > …, each also passing a coin of probability r. P[n ≥ j] = (xr)ʲ/j!, so P[n
+// even] = e^{−xr}.
 func (g *normal) keep(d dice, k uint64, x *uniform) bool {
 	even := true
 	for y := x; ; even = !even {
@@ -87,7 +84,7 @@ func (g *normal) coin(d dice, k uint64, x *uniform) bool {
 	return false
 }
 
-// rounded is the integer nearest to ±num/den·(k+x).
+// rounded draws a normal number times num/den and rounds it to the nearest integer.
 func (g *normal) rounded(d dice, num, den *big.Int) noise {
 	for {
 		if k, x, ok := g.trial(d); ok {
@@ -96,15 +93,13 @@ func (g *normal) rounded(d dice, num, den *big.Int) noise {
 	}
 }
 
-// nearest is the integer nearest to num/den·(k+x), revealing digits of x until
-// it is certain.
+// nearest is the integer nearest to num/den·(k+x). It reveals digits of x until that is certain.
 func (g *normal) nearest(d dice, k uint64, x *uniform, num, den *big.Int) natural {
 	// The number lies in [low, low+1)/unit, unit = baseⁱ after i digits.
 	low, unit, base := new(big.Int).SetUint64(k), big.NewInt(1), new(big.Int).SetUint64(g.base)
 	scaled, denominator, first, last := new(big.Int), new(big.Int), new(big.Int), new(big.Int)
 	for i := 0; ; i++ {
-		// ⌊num/den·v + 1/2⌋ = ⌊(2·num·v + den)/(2·den)⌋ at both ends; the upper
-		// one is not reached.
+		// ⌊num/den·v + 1/2⌋ = ⌊(2·num·v + den)/(2·den)⌋ at both ends; the upper end is not reached.
 		denominator.Mul(den, unit)
 		scaled.Mul(num, low).Lsh(scaled, 1).Add(scaled, denominator)
 		denominator.Lsh(denominator, 1)

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// mechanismOf rebuilds a mechanism from what was published of it.
+// mechanismOf rebuilds a mechanism from a Published.
 func mechanismOf(name string, parameters map[string]string) (Mechanism, error) {
 	r := parameterReader{name: name, given: parameters}
 	var m interface {
@@ -48,7 +48,7 @@ func mechanismOf(name string, parameters map[string]string) (Mechanism, error) {
 	return m, m.check()
 }
 
-// parameterReader reads parameters and remembers the first that is wrong.
+// parameterReader reads parameters and remembers the first error.
 type parameterReader struct {
 	name  string
 	given map[string]string
@@ -95,7 +95,7 @@ func (r *parameterReader) float(key string) float64 {
 	return x
 }
 
-// done says what was wrong, or that there are other parameters too.
+// done returns the first error. It also refuses extra parameters.
 func (r *parameterReader) done() error {
 	if r.err == nil && r.read != len(r.given) {
 		r.err = fmt.Errorf("mechanism %s: it has %d parameters, not %d", r.name, r.read, len(r.given))

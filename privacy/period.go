@@ -2,32 +2,28 @@ package privacy
 
 import "sync"
 
-// A period is a stretch of a ledger, such as a year: what is charged after it
-// began and before the next one. The ledger reads no clock; whoever holds it
-// says when a period begins, and the entry that says so is in the chain. So the
-// date of a charge is as durable, and as hard to change, as the charge.
+// period is a stretch of a ledger, such as a year: the charges between its begin and the next
+// period's. The ledger reads no clock. Its owner says when a period begins, and that entry is in
+// the chain, so the date of a charge is as durable, and as hard to change, as the charge.
 //
-// Proof note. A limit (ε,δ) of a period is held by the same filters as the
-// limit of the whole (see rules), started from nothing where the period begins.
-// A filter holds for charges that are chosen adaptively, given any past; so the
-// releases of one period together are (ε,δ), wherever it begins. Periods only
-// follow each other in the order of their names, which is decided inside the
-// exclusive transaction: a clock that is put back begins nothing, and gives
-// nothing back.
+// Proof note. The same filters hold a period's limit (ε,δ) as the ledger's (see rules), started
+// from zero where the period begins. A filter is valid for adaptively chosen charges given any
+// past, so the releases of one period together are (ε,δ), wherever it begins. Periods begin only in
+// the order of their names, checked inside the exclusive transaction: setting back a clock begins
+// nothing and gives nothing back.
 //
-// What Reconcile names is charged to the period under way when it is called and,
-// because the entry that began the next one may be among what was lost, also to
-// a period that begins right after it.
+// Reconcile charges to the current period. The entry that began the next period may be among the
+// lost ones, so the same charge also counts to a period that begins right after it.
 type period struct {
-	mu     sync.Mutex // guards all fields below; locked inside a journal's transaction only
-	upTo   int64      // entries up to this one were looked at
+	mu     sync.Mutex // guards all fields below; locked only inside a journal's transaction
+	upTo   int64      // entries up to this one were read
 	name   string     // of the last period among them, "" if none
-	before Totals     // what was spent before it
+	before Totals     // spent before it
 	last   []byte     // totals of the last entry
-	held   []byte     // totals before the reconciliations that the last entries are, nil if they are none
+	held   []byte     // totals before the trailing reconciliations; nil if the last entry is none
 }
 
-// find looks at the entries since it last did.
+// find reads the entries since the last call.
 func (p *period) find(tx Tx) error {
 	const page = 256
 	if p.before == nil {
@@ -40,7 +36,7 @@ func (p *period) find(tx Tx) error {
 		}
 		for _, e := range entries {
 			if e.Kind == KindPeriod {
-				if p.name != "" { // what has no date is of the first period
+				if p.name != "" { // what came before the first period counts to it
 					before := e.Totals
 					if p.held != nil {
 						before = p.held

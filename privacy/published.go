@@ -5,13 +5,12 @@ import (
 	"fmt"
 )
 
-// Published is a released answer with all a reader needs to know its noise
-// and its cost. Only this room builds one: a value made or changed elsewhere
-// does not marshal.
+// Published is a released answer with everything a reader needs to know about its noise and cost.
+// Only this package builds one: a value made or changed elsewhere does not marshal.
 type Published struct {
 	ID         string
 	Values     []int64           // the noisy vector, in [−2⁶¹, 2⁶¹]
-	Reals      []float64         // literal vectors only, hence simulated only
+	Reals      []float64         // of literal vectors, hence simulated only
 	Mechanism  string            // its Name
 	Parameters map[string]string // exact: rationals as "n/d"
 	Bound      Bound             // with the public weights
@@ -19,18 +18,18 @@ type Published struct {
 	Sequence   int64    // number of the ledger entry, from 1
 	Entry      [32]byte // hash of the ledger entry, for audits
 	Simulated  bool     // from a simulation ledger: proves nothing
-	// Residues are the noisy share where a share was released (NewShare): one alone
-	// says nothing, and neither Values nor Reals are there.
+	// Residues is the noisy share if a share was released (NewShare); Values and Reals are then
+	// nil. One share alone says nothing.
 	Residues []Residue
 
-	sealed [32]byte // digest of all above, set by this room
+	sealed [32]byte // digest of all fields above, set by this package
 }
 
-// Len is the number of coordinates.
+// Len returns the number of coordinates.
 func (p Published) Len() int { return max(len(p.Values), len(p.Reals), len(p.Residues)) }
 
-// Variance is the variance of the noise on coordinate j; it is public. It
-// panics if j is out of range or if p was not built by a ledger.
+// Variance returns the public variance of the noise on coordinate j. It panics if j is out of range
+// or if no ledger built p.
 func (p Published) Variance(j int) float64 {
 	if j < 0 || j >= p.Len() {
 		panic(fmt.Sprintf("privacy: variance of coordinate %d of %d", j, p.Len()))
@@ -84,7 +83,6 @@ func (p Published) check() error {
 	return nil
 }
 
-// checkShare refuses what no release of a share is.
 func (p Published) checkShare(m Mechanism) error {
 	if _, adds := m.(additive); !adds {
 		return fmt.Errorf("a share is not released by %s: %w", p.Mechanism, ErrUnproven)

@@ -6,12 +6,12 @@ import (
 	"math"
 )
 
-// realNumbers is how long the vectors of RealTrials are: twenty of the widest runs.
+// realNumbers is the length of the vectors of RealTrials: twenty of the widest runs.
 const realNumbers = 20 * widestRun
 
-// RealTrials are every mechanism that may be released as studies release it:
-// calibrated to ε = 1 (and δ = 10⁻⁶ where it takes one), on 240 numbers. The
-// neighbours use all of the bound; where it allows, all numbers move.
+// RealTrials holds every mechanism that may be released, as studies release it: calibrated to ε = 1
+// (and δ = 10⁻⁶ if it takes one), on 240 numbers. The neighbours use the whole bound; where it
+// allows, all numbers move.
 func RealTrials() ([]Trial, error) {
 	const n = realNumbers
 	budget := Budget{Epsilon: 1, Delta: 1e-6}
@@ -20,7 +20,7 @@ func RealTrials() ([]Trial, error) {
 		failed = errors.Join(failed, err)
 		return m
 	}
-	// from is two vectors of so much everywhere, the second moved.
+	// from returns a constant vector and that vector moved.
 	from := func(v int64, moved func(j int) int64) [2][]int64 {
 		d := [2][]int64{make([]int64, n), make([]int64, n)}
 		for j := range n {
@@ -40,7 +40,7 @@ func RealTrials() ([]Trial, error) {
 	}
 	labels, diagnoses := CountBound(Label, 3), CountBound(Label, 30)
 	urn, err := CalibrateDirichlet(diagnoses, budget, 30, 300)
-	urn.Draws /= 16 // the first of many draws have the law of fewer, and take less time
+	urn.Draws /= 16 // the first of many draws have the law of fewer draws, which take less time
 
 	const threeClasses = "80 sets of three classes, one label moved"
 	trials := []Trial{

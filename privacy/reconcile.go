@@ -7,13 +7,12 @@ import (
 	"slices"
 )
 
-// Reconcile brings a ledger restored from a backup up to date: it charges the
-// lost costs, those of the lost lines, and every reservation without an answer
-// again, whatever the limits say, and moves the sequence number beyond
-// Config.LastSequence. It names the lines, so that nobody pays for them again.
-// The operator says what was lost (from releases kept elsewhere), or retires the
-// ledger. An id that was lost may be drawn again, and is then charged again, so
-// that both answers are paid for. On a ledger that is not behind it does nothing.
+// Reconcile brings a ledger that was restored from a backup up to date, whatever its limits. It
+// charges the costs in lost, the costs of the lost lines, and once more every reservation without
+// an answer, and moves the sequence number beyond Config.LastSequence. It names the lines, so that
+// nobody pays for them again. The operator finds what was lost in releases kept elsewhere, or else
+// retires the ledger. A lost id may be drawn again and is then charged again, so that both answers
+// are paid for. Reconcile does nothing if the ledger is not behind.
 func (l *Ledger) Reconcile(ctx context.Context, lost []Cost, lines []Line) error {
 	r := reconciliation{Costs: lost}
 	for _, line := range lines {
@@ -33,7 +32,7 @@ func (l *Ledger) Reconcile(ctx context.Context, lost []Cost, lines []Line) error
 		if err != nil {
 			return err
 		}
-		r.Costs = slices.Clone(lost) // a transaction may be tried again
+		r.Costs = slices.Clone(lost) // a transaction may be retried
 		for _, o := range open {
 			r.Costs = append(r.Costs, o.cost)
 		}

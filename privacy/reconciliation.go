@@ -6,21 +6,20 @@ import (
 	"fmt"
 )
 
-// Paid is an entry that a ledger has lost, named by its hash, and what was
-// charged again for it.
+// Paid names a lost entry by its hash, with the costs that were charged again for it.
 type Paid struct {
 	Entry Digest `json:"entry"`
 	Costs []Cost `json:"costs"`
 }
 
-// reconciliation is the body of an entry of that kind: lost costs that no entry
-// is known of, and lost entries.
+// reconciliation is the body of a KindReconcile entry: costs of unknown lost entries, and known
+// lost entries.
 type reconciliation struct {
 	Costs []Cost `json:"costs,omitempty"`
 	Paid  []Paid `json:"paid"`
 }
 
-// all are the costs in the order of a Line's.
+// all returns the costs in the order of Line.Costs.
 func (r reconciliation) all() []Cost {
 	all := r.Costs
 	for _, p := range r.Paid {
@@ -29,8 +28,8 @@ func (r reconciliation) all() []Cost {
 	return all
 }
 
-// encode writes a list of costs where no entry is named, as all reconciliations
-// once were.
+// encode writes a plain list of costs if no entry is named, the format of all older
+// reconciliations.
 func (r reconciliation) encode() ([]byte, error) {
 	if len(r.Paid) == 0 {
 		return encodeCosts(r.Costs)

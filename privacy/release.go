@@ -6,8 +6,8 @@ import (
 	"fmt"
 )
 
-// answer finds the answer of an id or makes it: paid for by the reservation of
-// the same id and terms where there is one, else by a charge of its own.
+// answer finds the answer of an id or makes it. A reservation of the same id and terms pays for it,
+// if there is one; otherwise it is charged.
 func (l *Ledger) answer(tx Tx, id string, request asked, c Cost, body func(int64) ([]byte, error)) (Entry, error) {
 	held, found, err := tx.Find(id)
 	if err != nil {
@@ -36,14 +36,12 @@ func (l *Ledger) answer(tx Tx, id string, request asked, c Cost, body func(int64
 
 // Release adds m's noise to s and publishes the result under id, at most once.
 //
-// Order, inside one exclusive transaction: the same id with the same terms
-// (mechanism, parameters, bound, length, source; not values) gets the first
-// answer again, without a draw; other terms are ErrConflict. A limit that the
-// charge would pass is ErrBudget. Only then is noise drawn, and charge and answer
-// are written together; what Reserve charged on the same terms is not charged
-// again. Release returns the answer after the commit. An error before the commit
-// spends nothing and reveals nothing; if the commit's fate is unknown, ask again
-// with the same id.
+// It runs in one exclusive transaction, in this order. The same id with the same terms (mechanism,
+// parameters, bound, length, source; not values) returns the first answer, without a draw; other
+// terms are ErrConflict. A charge beyond a limit is ErrBudget. Only then is noise drawn, and charge
+// and answer are written together; a charge by Reserve on the same terms is not repeated. Release
+// returns the answer after the commit. An error before the commit spends nothing and reveals
+// nothing. If the commit's fate is unknown, ask again with the same id.
 //
 // No error depends on the values.
 func (l *Ledger) Release(ctx context.Context, id string, s Sensitive, m Mechanism) (Published, error) {
@@ -89,7 +87,7 @@ func (l *Ledger) Release(ctx context.Context, id string, s Sensitive, m Mechanis
 	return out, nil
 }
 
-// takes refuses a mechanism that has no proof for what the vector is made of.
+// takes refuses a mechanism without a proof for this kind of vector.
 func (l *Ledger) takes(s *secret, m Mechanism) error {
 	_, adds := m.(additive)
 	switch {
@@ -105,9 +103,9 @@ func (l *Ledger) takes(s *secret, m Mechanism) error {
 	return nil
 }
 
-// Spend charges c under id without a draw: for a ballot sent to where another
-// adds the noise. The same id and cost again charge nothing more; another cost
-// is ErrConflict; ErrBudget and the fate of errors are as for Release.
+// Spend charges c under id without a draw, for a ballot sent where another adds the noise. The same
+// id and cost again charge nothing; another cost is ErrConflict. ErrBudget and the fate of errors
+// are as for Release.
 func (l *Ledger) Spend(ctx context.Context, id string, c Cost) error {
 	if err := c.Validate(); err != nil {
 		return fmt.Errorf("spend %q: %w", id, err)

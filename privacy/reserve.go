@@ -6,26 +6,25 @@ import (
 	"fmt"
 )
 
-// Terms say what a release is made under, all of it public: with the same
-// terms Release completes what Reserve charged.
+// Terms are the public terms of a release. With the same terms Release completes what Reserve
+// charged.
 type Terms struct {
 	Mechanism Mechanism
 	Bound     Bound
 	Length    int // coordinates of the vector
-	// Source is what the vector is made from beyond that, as Sensitive.From says.
+	// Source identifies what the vector is made from, as in Sensitive.From.
 	Source Digest
 }
 
-// numberSteps is what it takes to draw one number and to write it down: under
-// 1,000 were measured for Gaussian, Laplace, K-norm and response on long vectors.
+// numberSteps bounds the steps to draw one number and write it: fewer than 1,000 were measured for
+// Gaussian, Laplace, K-norm and response on long vectors.
 const numberSteps = 5000
 
-// laborious is a mechanism that takes longer for a vector than its length says.
+// laborious is a mechanism that takes more steps than the vector's length implies.
 type laborious interface{ steps(b Bound, n int) float64 }
 
-// Steps bounds what it takes to draw a release under these terms and to write it
-// down, whatever is in the vector; a step is about a multiplication and an
-// addition (learners.Reference).
+// Steps bounds the work to draw a release under these terms and write it, whatever the vector
+// holds. A step is about one multiplication and addition (learners.Reference).
 func (t Terms) Steps() float64 {
 	steps := numberSteps * float64(t.Length)
 	if m, ok := t.Mechanism.(laborious); ok {
@@ -34,37 +33,34 @@ func (t Terms) Steps() float64 {
 	return steps
 }
 
-// Reserve charges what Release under these terms will cost, before there is
-// anything to release. The same id and terms again, also after the release,
-// charge nothing more; other terms are ErrConflict; ErrBudget and the fate of
-// errors are as for Release.
+// Reserve charges what Release under these terms will cost, before there is anything to release.
+// The same id and terms again, even after the release, charge nothing more; other terms are
+// ErrConflict. ErrBudget and the fate of errors are as for Release.
 //
-// A reservation is a charge made before the data are read. Whether it is
-// granted, and everything that a refusal shows, then follows from public terms
-// and the ledger alone: nothing that the data decide has been computed yet.
+// A reservation is charged before the data are read. So whether it is granted, and everything that
+// a refusal shows, follows from public terms and the ledger alone: nothing that depends on the data
+// has been computed yet.
 //
-// Proof note. Claim: the answers that were ever drawn are covered by what was
-// charged, at every time and after every restore.
-//   - One reservation, one answer. A reservation's entry has the id of the
-//     release, its answer the id answerID + that id. A journal has an id once,
-//     and finding and appending are in one exclusive transaction: of two
-//     completions that race, one draws and the other gets its answer.
-//   - At the reserved price. An answer has the digest of the terms that its
-//     reservation has, and they include the cost; other terms are ErrConflict.
-//   - In time. A limit is held against the sum of all reservations and charges,
-//     which is at no time less than the sum over the answers drawn so far. The
-//     parameters of each answer are fixed before it is drawn, so the filters'
-//     theorem holds for the answers in the order of their drawing. An answer
+// Proof note. Claim: at every time and after every restore, the charges cover all answers that were
+// ever drawn.
+//   - One reservation, one answer. A reservation's entry has the id of the release; its answer's
+//     entry has answerID + that id. A journal holds an id once, and finding and appending happen in
+//     one exclusive transaction: of two racing completions, one draws and the other gets its
+//     answer.
+//   - At the reserved price. The answer has the same digest of terms as its reservation, and the
+//     terms include the cost; other terms are ErrConflict.
+//   - In time. Limits hold for the sum of all reservations and charges, which is never less than
+//     the sum over the answers drawn so far. The parameters of each answer are fixed before it is
+//     drawn, so the filters' theorem holds for the answers in the order they are drawn. An answer
 //     counts to the period of its reservation.
-//   - After a restore. A journal put back to between a reservation and its
-//     answer has forgotten an answer, and not the reservation. It is behind
-//     (Config.LastSequence), so nothing is completed until Reconcile, which
-//     charges every reservation that is still open again, since its answer may
-//     be among what was lost; a Chain holds it to that. So it is paid for when
-//     it is drawn anew. Reservations that were lost themselves, and earlier
-//     reconciliations, are the caller's to name, as lost releases are.
+//   - After a restore. A journal rolled back to between a reservation and its answer has forgotten
+//     the answer, but not the reservation. It is behind (Config.LastSequence), so nothing is
+//     completed until Reconcile. That charges every open reservation again, since its answer may be
+//     among the lost ones, and a Chain checks it. So an answer drawn anew is paid for. The caller
+//     must name reservations that were lost themselves, and earlier reconciliations, as it names
+//     lost releases.
 //
-// A crash between the two leaves a charge, which the same terms complete later.
+// A crash between reservation and answer leaves a charge, which the same terms complete later.
 func (l *Ledger) Reserve(ctx context.Context, id string, t Terms) error {
 	fail := func(err error) error { return fmt.Errorf("reserve %q: %w", id, err) }
 	if t.Mechanism == nil || t.Length < 1 {

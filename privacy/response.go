@@ -8,40 +8,39 @@ import (
 	"slices"
 )
 
-// RandomisedResponse releases classes: coordinate j holds one of 0, …, K−1,
-// K = Classes, and is published as it is with probability p = Keep, else as one
-// of the other classes, each with probability q = (1−p)/(K−1). A value outside
-// 0, …, K−1 stands for "no label" and is published as a uniform class.
+// RandomisedResponse releases classes: coordinate j holds one of 0, …, K−1, K = Classes. It is
+// published unchanged with probability p = Keep, else as one of the other classes, each with
+// probability q = (1−p)/(K−1). Any other value means "no label" and is published as a uniform
+// class.
 //
 // Proof note.
-//   - Neighbours: replace one unit, the bound's. Public: p, K, bound, length.
-//   - Lemma: for every published class z, P[z | v] is p, q or, without a label,
-//     1/K. As p + (K−1)q = 1 and p ≥ 1/K, q ≤ 1/K ≤ p: two values' probabilities
-//     differ by a factor of at most p/q. Coordinates are independent, so a unit
-//     that changes at most Cells of them gets pure ε = Cells·log(p/q).
-//   - Numeric model: p is rational, drawn exactly by comparing uniform bits with
-//     its digits, as q is by an integer below K−1. The logarithm alone is not
-//     rational: the cost is the least multiple of 2⁻⁴⁸ that is provably not below
-//     it (logAbove). A draw consumes its randomness the same way whatever the
-//     value is.
+//   - Neighbours: replace one of the bound's units. Public: p, K, bound, length.
+//   - Lemma: for every published class z, P[z | v] is p, q or, without a label, 1/K. As p + (K−1)q
+//     = 1 and p ≥ 1/K, q ≤ 1/K ≤ p: the probabilities of two values differ by a factor of at most
+//     p/q. Coordinates are independent, so a unit that changes at most Cells of them gets pure ε =
+//     Cells·log(p/q).
+//   - Numeric model: p is rational and drawn exactly, by comparing uniform bits with its digits; q
+//     is drawn by an integer below K−1. Only the logarithm is irrational: the cost is the least
+//     multiple of 2⁻⁴⁸ that is provably not below it (logAbove). A draw consumes its randomness in
+//     the same way whatever the value.
 //   - The caller guarantees Cells: one label is one coordinate.
 //
-// The exponential mechanism on a whole vector of labels is this mechanism too;
-// see CalibrateExponential.
+// The exponential mechanism on a whole vector of labels is the same mechanism; see
+// CalibrateExponential.
 type RandomisedResponse struct {
 	Classes int      // K
 	Keep    *big.Rat // p, in (1/K, 1)
 }
 
-// maxResponseClasses keeps a class in a byte, as ballots do.
+// maxResponseClasses: a class fits a byte, as in ballots.
 const maxResponseClasses = 256
 
-// responseBits is the fineness of a calibrated p: its error moves ε by less than
-// 2⁻⁴⁸ for all ε ≤ 8.
+// responseBits is the precision of a calibrated p: its error moves ε by less than 2⁻⁴⁸ for all ε ≤
+// 8.
 const responseBits = 60
 
-// CalibrateResponse is "rr": the largest p on a public lattice whose release of
-// one label is pure ε: e^ε/(e^ε+K−1), rounded towards 1/K.
+// CalibrateResponse is "rr". It returns the largest p on a public lattice for which releasing one
+// label is pure ε: e^ε/(e^ε+K−1), rounded towards 1/K.
 func CalibrateResponse(classes int, epsilon float64) (RandomisedResponse, error) {
 	if err := (Budget{Epsilon: epsilon}).Validate(); err != nil {
 		return RandomisedResponse{}, fmt.Errorf("calibrate randomised response: %w", err)
@@ -51,7 +50,7 @@ func CalibrateResponse(classes int, epsilon float64) (RandomisedResponse, error)
 	}
 	odds := expBelow(roundDown(rational(epsilon))) // ≤ e^ε
 	p := new(big.Rat).SetInt64(int64(classes - 1))
-	p.Quo(odds, p.Add(odds, p)) // rises with odds
+	p.Quo(odds, p.Add(odds, p)) // increases with odds
 	n := new(big.Int).Lsh(p.Num(), responseBits)
 	n.Quo(n, p.Denom())
 	m := RandomisedResponse{Classes: classes, Keep: new(big.Rat).SetFrac(n, new(big.Int).Lsh(big.NewInt(1), responseBits))}
@@ -61,16 +60,15 @@ func CalibrateResponse(classes int, epsilon float64) (RandomisedResponse, error)
 	return m, nil
 }
 
-// CalibrateExponential is "em" as published (Bi & Suppakitpaisarn 2022): the
-// exponential mechanism over all vectors of n labels with quality
-// n − Hamming(v, z), whose sensitivity is 1, so P[z | v] ∝ e^{ε(n−Hamming(v,z))/2}.
+// CalibrateExponential is "em" as published (Bi & Suppakitpaisarn 2022): the exponential mechanism
+// over all vectors of n labels with quality n − Hamming(v, z), of sensitivity 1, so P[z | v] ∝
+// e^{ε(n−Hamming(v,z))/2}.
 //
-// Identity: EM(ε) = RR(ε/2), exactly, for every n and K. With t = e^{ε/2} the
-// weight is Πⱼ t^{[zⱼ = vⱼ]}, a product over the labels, and so is its sum over
-// all z, (t+K−1)ⁿ, whatever v is. Hence the labels are independent, each kept
-// with probability t/(t+K−1). The normaliser being the same for all data, the
-// factor of two that the exponential mechanism keeps for it is not needed: a
-// release really spends ε/2, which is what it costs here.
+// Identity: EM(ε) = RR(ε/2), exactly, for every n and K. With t = e^{ε/2} the weight is Πⱼ t^{[zⱼ =
+// vⱼ]}, a product over the labels, so its sum over all z is (t+K−1)ⁿ, whatever v is. Hence the
+// labels are independent, each kept with probability t/(t+K−1). As the normaliser is the same for
+// all data, the exponential mechanism's factor of two for it is not needed: a release really spends
+// ε/2, which is its cost here.
 func CalibrateExponential(classes int, epsilon float64) (RandomisedResponse, error) {
 	if err := (Budget{Epsilon: epsilon}).Validate(); err != nil {
 		return RandomisedResponse{}, fmt.Errorf("calibrate exponential mechanism: %w", err)
@@ -78,7 +76,7 @@ func CalibrateExponential(classes int, epsilon float64) (RandomisedResponse, err
 	return CalibrateResponse(classes, epsilon/2)
 }
 
-// KeepProbability is p as a number, for post-processing.
+// KeepProbability returns p, for post-processing.
 func (m RandomisedResponse) KeepProbability() float64 { p, _ := m.Keep.Float64(); return p }
 
 // Name is "randomised-response".
@@ -101,7 +99,6 @@ func (m RandomisedResponse) check() error {
 	return nil
 }
 
-// odds is p/q.
 func (m RandomisedResponse) odds() *big.Rat {
 	rest := new(big.Rat).Sub(big.NewRat(1, 1), m.Keep)
 	x := new(big.Rat).SetInt64(int64(m.Classes - 1))
@@ -134,7 +131,7 @@ func (m RandomisedResponse) draw(s *secret, d dice) ([]int64, []float64) {
 	return out, nil
 }
 
-// respond draws all that any value could need, then chooses.
+// respond draws everything that any value could need, then chooses.
 func (m RandomisedResponse) respond(v int64, d dice, p *ratio) int64 {
 	k := int64(m.Classes)
 	kept, other, uniform := d.flip(p, 1), int64(d.below(uint64(k-1))), int64(d.below(uint64(k)))
@@ -149,16 +146,14 @@ func (m RandomisedResponse) respond(v int64, d dice, p *ratio) int64 {
 	return other
 }
 
-// variance is the largest that the unbiased count of one class has from one
-// label: of ([z = k] − q)/(p − q) it is p(1−p)/(p−q)² where the label is k and
-// q(1−q)/(p−q)² where it is another class.
+// variance is the largest variance of one label's unbiased count of class k, ([z = k] − q)/(p − q):
+// p(1−p)/(p−q)² if the label is k, q(1−q)/(p−q)² if it is not.
 func (m RandomisedResponse) variance(Bound, int, int) float64 {
 	p := m.KeepProbability()
 	q := (1 - p) / float64(m.Classes-1)
 	return max(p*(1-p), q*(1-q)) / ((p - q) * (p - q))
 }
 
-// parseResponse reads back what parameters wrote.
 func parseResponse(parameters map[string]string) (Mechanism, error) {
 	m := RandomisedResponse{Keep: new(big.Rat)}
 	classes, keep := parameters["classes"], parameters["keep"]
@@ -181,7 +176,7 @@ func parseResponse(parameters map[string]string) (Mechanism, error) {
 	return m, m.check()
 }
 
-// epsilonBits is the lattice of logarithms, expBits the precision of expBelow.
+// epsilonBits is the lattice of logarithms; expBits is the precision of expBelow.
 const (
 	epsilonBits = 48
 	expBits     = 192
@@ -193,9 +188,9 @@ func roundDown(x *big.Rat) *big.Rat {
 	return new(big.Rat).SetFrac(n.Quo(n, x.Denom()), new(big.Int).Lsh(big.NewInt(1), epsilonBits))
 }
 
-// expBelow is a rational that is at most eˣ, for x ≥ 0, and less than 2⁻¹⁰⁰ of
-// it below: Σ xᵏ/k!, all of whose terms are positive, each rounded down to a
-// multiple of 2⁻¹⁹². It does not fall as x rises, since no term does.
+// expBelow is a rational at most eˣ, for x ≥ 0, and less than a relative 2⁻¹⁰⁰ below it: Σ xᵏ/k!
+// (all terms are positive), each term rounded down to a multiple of 2⁻¹⁹². It does not decrease as
+// x grows, because no term does.
 func expBelow(x *big.Rat) *big.Rat {
 	term := new(big.Int).Lsh(big.NewInt(1), expBits)
 	sum := new(big.Int)
@@ -208,9 +203,8 @@ func expBelow(x *big.Rat) *big.Rat {
 	return new(big.Rat).SetFrac(sum, new(big.Int).Lsh(big.NewInt(1), expBits))
 }
 
-// logAbove is the least multiple e of 2⁻⁴⁸ with expBelow(e) ≥ r ≥ 1, so that
-// log r ≤ e. The search starts at a floating-point guess but does not depend on
-// it.
+// logAbove is the least multiple e of 2⁻⁴⁸ with expBelow(e) ≥ r ≥ 1, so log r ≤ e. The
+// floating-point start of the search does not affect the result.
 func logAbove(r *big.Rat) *big.Rat {
 	step := new(big.Rat).SetFrac(big.NewInt(1), new(big.Int).Lsh(big.NewInt(1), epsilonBits))
 	x, _ := r.Float64()

@@ -7,30 +7,27 @@ import (
 	"math/big"
 )
 
-// RoundedGaussian adds to each coordinate independent normal noise of standard
-// deviation Deviation, rounded to the nearest integer.
+// RoundedGaussian adds to each coordinate independent normal noise of standard deviation Deviation,
+// rounded to the nearest integer.
 //
 // Proof note.
-//   - Neighbours: replace one unit, the bound's. Public: deviation, bound,
-//     length.
-//   - Lemma: for integers v, v + round(N) = round(v + N): the release is a
-//     post-processing of the Gaussian mechanism on real numbers. So it is
-//     ρ-zCDP with ρ = L2sq/(2σ²) (Bun & Steinke 2016, Proposition 1.6), an exact
-//     rational, which the ledger counts; and alone it is (ε,δ) with
-//     δ = Φ(Δ/2σ−εσ/Δ) − e^ε·Φ(−Δ/2σ−εσ/Δ), Δ = √L2sq, the least δ possible
-//     (Balle & Wang 2018, Theorem 8), which calibration uses.
-//   - Numeric model: the normal number is sampled exactly, with as many digits
-//     as the rounding needs (normal.go); integers and rationals only. Only the
-//     calibration computes in floating point, rounded towards privacy.
-//     Saturation at ±2⁶¹ is post-processing (see limit).
+//   - Neighbours: replace one of the bound's units. Public: deviation, bound, length.
+//   - Lemma: for integers v, v + round(N) = round(v + N), so the release is post-processing of the
+//     Gaussian mechanism on real numbers. So it is ρ-zCDP with ρ = L2sq/(2σ²) (Bun & Steinke 2016,
+//     Proposition 1.6), an exact rational, which the ledger counts. Alone it is (ε,δ) with δ =
+//     Φ(Δ/2σ−εσ/Δ) − e^ε·Φ(−Δ/2σ−εσ/Δ), Δ = √L2sq, the least δ possible (Balle & Wang 2018, Theorem
+//     8), which calibration uses.
+//   - Numeric model: the normal number is sampled exactly, with as many digits as rounding needs
+//     (normal.go); integers and rationals only. Only calibration uses floating point, rounded
+//     towards privacy. Saturation at ±2⁶¹ is post-processing (see limit).
 //   - The caller guarantees L2sq over integer Δ, without weights.
 //
-// A ledger adds up ρ and converts the sum, so a release calibrated here to the
-// whole of a ledger's (ε,δ) does not fit: it shows a larger ε there.
+// A ledger adds up ρ and converts the sum to ε. So a release calibrated here to a ledger's whole
+// (ε,δ) does not fit that ledger, which computes a larger ε for it.
 type RoundedGaussian struct{ Deviation *big.Rat }
 
-// CalibrateRoundedGaussian returns the least deviation, rounded up by less than
-// one part in 2²⁰, at which one release is (ε,δ) by the analytic curve.
+// CalibrateRoundedGaussian returns the least deviation at which one release is (ε,δ) by the
+// analytic curve, rounded up by a factor below 1+2⁻²⁰.
 func CalibrateRoundedGaussian(b Bound, g Budget) (RoundedGaussian, error) {
 	if err := g.Validate(); err != nil {
 		return RoundedGaussian{}, fmt.Errorf("calibrate rounded Gaussian: %w", err)
@@ -41,9 +38,8 @@ func CalibrateRoundedGaussian(b Bound, g Budget) (RoundedGaussian, error) {
 	if b.L2sq <= 0 {
 		return RoundedGaussian{}, fmt.Errorf("calibrate rounded Gaussian: the bound's L2sq is %d, prove a positive one: %w", b.L2sq, ErrUnproven)
 	}
-	// In units of Δ; the answer is between 2⁻¹⁰ (ε ≤ 64) and the classical
-	// deviation, which is below 2⁶⁰ for any ε and δ that floats hold apart from
-	// 0; where it is not, check refuses.
+	// In units of Δ. The answer is between 2⁻¹⁰ (ε ≤ 64) and the classical deviation, which is
+	// below 2⁶⁰ for any ε and δ that floats distinguish from 0; otherwise check refuses.
 	low, high := 0x1p-10, 0x1p60
 	for range 100 {
 		middle := math.Sqrt(low * high)
@@ -59,13 +55,13 @@ func CalibrateRoundedGaussian(b Bound, g Budget) (RoundedGaussian, error) {
 	return m, err
 }
 
-// AnalyticDelta is δ(ε) of the Gaussian mechanism on real numbers with standard
-// deviation s times the sensitivity, rounded up: Φ(1/2s−εs) − e^ε·Φ(−1/2s−εs).
-// Both terms are good to 1e-13 of themselves.
+// AnalyticDelta is δ(ε) of the Gaussian mechanism on real numbers with standard deviation s times
+// the sensitivity, rounded up: Φ(1/2s−εs) − e^ε·Φ(−1/2s−εs). Both terms are accurate to a relative
+// 1e-13.
 func AnalyticDelta(s, epsilon float64) float64 {
 	upper := math.Erfc((epsilon*s-1/(2*s))/math.Sqrt2) / 2
 	lower := math.Exp(epsilon) * math.Erfc((epsilon*s+1/(2*s))/math.Sqrt2) / 2
-	// An argument of size x makes erfc off by x² relative rounding errors.
+	// At an argument of size x, erfc is off by x² relative rounding errors.
 	x := epsilon*s + 1/(2*s)
 	slack := 1e-13 + 4e-16*x*x
 	return upper*(1+slack) - lower*(1-slack)
@@ -113,7 +109,7 @@ func (m RoundedGaussian) draw(s *secret, d dice) ([]int64, []float64) {
 	return out, nil
 }
 
-// variance is σ² + 1/12, which rounding adds at most (and to 10⁻⁷ once σ ≥ 1).
+// variance is σ² + 1/12, an upper bound (exact to 10⁻⁷ once σ ≥ 1).
 func (m RoundedGaussian) variance(Bound, int, int) float64 {
 	s, _ := m.Deviation.Float64()
 	return s*s + 1./12

@@ -8,10 +8,9 @@ import (
 	"slices"
 )
 
-// NoiseScores is what an audit of dependence looks at in an answer about a vector
-// that the auditor knows: its fields are those of audit.Noise, which explains
-// them. Of a block of counts only the first is looked at; the sizes in a run of
-// K-norm noise hang together.
+// NoiseScores is what an audit of dependence reads from an answer about a vector that the auditor
+// knows. Its fields are explained at audit.Noise. Only the first count of a block is read; within a
+// run of K-norm noise, sizes depend on each other.
 type NoiseScores struct {
 	Law     string
 	Numbers []int64
@@ -20,8 +19,8 @@ type NoiseScores struct {
 	Run     int
 }
 
-// ScoresOf reads the noise of an answer about the vector of. It fails where they
-// differ in length, or the mechanism is not one that may be released.
+// ScoresOf reads the noise of an answer about the vector of. It fails if their lengths differ, or
+// if the mechanism may not be released.
 func ScoresOf(p Published, of []int64) (NoiseScores, error) {
 	n, err := scoresOf(p, of)
 	if err != nil {
@@ -60,10 +59,10 @@ func scoresOf(p Published, of []int64) (NoiseScores, error) {
 	case DiscreteLaplace:
 		t, _ := m.Scale.Float64()
 		n.Chance = math.Tanh(1 / (2 * t))
-	case ZeroSumLaplace: // given all others but the last of the block, P ∝ e^{−(|y|+|s−y|)/t}
+	case ZeroSumLaplace: // given all others in the block but the last, P ∝ e^{−(|y|+|s−y|)/t}
 		t, _ := m.Scale.Float64()
 		n.Chance = math.Tanh(1 / t)
-	case KNorm: // given the others, the norm rises by |y| at most, and its rounding by 1
+	case KNorm: // given the others, the norm grows by at most |y|, and its rounding by 1
 		s, _ := m.Scale.Float64()
 		n.Chance = math.Tanh(1/(2*s)) * math.Exp(0x1p-16/s)
 		if n.Run = m.width(0, len(of)); int64(len(of))%m.Blocks != 0 {
@@ -87,8 +86,8 @@ func scoresOf(p Published, of []int64) (NoiseScores, error) {
 	return n, nil
 }
 
-// responseScores: a class is kept with probability p; one that is not known is
-// answered 0 with probability 1/K.
+// responseScores: a known class is kept with probability p; an unknown one is answered 0 with
+// probability 1/K.
 func responseScores(m RandomisedResponse, a Published, of []int64) NoiseScores {
 	k, p := int64(m.Classes), m.KeepProbability()
 	n := NoiseScores{Chance: p}
@@ -103,8 +102,8 @@ func responseScores(m RandomisedResponse, a Published, of []int64) NoiseScores {
 	return n
 }
 
-// urnScores: what is drawn of a block's first class is beta-binomial; its score is
-// whether it is above a value that it passes about half of the time.
+// urnScores: the draws of a block's first class are beta-binomial. Their score says if they exceed
+// a value that they exceed about half of the time.
 func urnScores(u urn, a Published, of []int64) NoiseScores {
 	c := a.Bound.block(len(of))
 	sigma, _ := u.sigma.Float64()
@@ -138,15 +137,14 @@ func urnScores(u urn, a Published, of []int64) NoiseScores {
 	return n
 }
 
-// betaBinomial is P[k of n] where the probability of each is Beta(a,b).
+// betaBinomial is P[k of n] if each has the same probability, drawn from Beta(a,b).
 func betaBinomial(k, n int64, a, b float64) float64 {
 	g := func(x float64) float64 { l, _ := math.Lgamma(x); return l }
 	x, m := float64(k), float64(n)
 	return math.Exp(g(m+1) - g(x+1) - g(m-x+1) + g(a+x) + g(b+m-x) - g(a+b+m) - g(a) - g(b) + g(a+b))
 }
 
-// centred is an event of probability p as a number of mean 0, as large as fits
-// into [−1,1].
+// centred turns an event of probability p into a number of mean 0, as large as fits into [−1,1].
 func centred(event bool, p float64) float64 {
 	if event {
 		return (1 - p) / max(p, 1-p)
@@ -154,8 +152,8 @@ func centred(event bool, p float64) float64 {
 	return -p / max(p, 1-p)
 }
 
-// Scores are those of n answers about the first vector of a trial, drawn through a
-// ledger of their own, as a party draws.
+// Scores returns the scores of n answers about a trial's first vector, drawn through a ledger of
+// their own, as a party draws.
 func (t Trial) Scores(ctx context.Context, n int) ([]NoiseScores, error) {
 	ledger, err := Open(NewMemory(), Config{})
 	if err != nil {

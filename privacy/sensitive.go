@@ -8,36 +8,34 @@ import (
 	"slices"
 )
 
-// limit is the largest magnitude of a value that goes in or comes out of the
-// door: inputs and noisy outputs are clamped to [−2⁶¹, 2⁶¹].
+// limit is the largest magnitude of an input or output: inputs and noisy outputs are clamped to
+// [−2⁶¹, 2⁶¹].
 //
-// Why this is sound and never refuses because of a value. Clamping the input
-// moves no two vectors further apart in any coordinate, so L1, L2sq and Cells
-// still hold. (KeepsSum holds only for vectors within the limit; a zero-sum
-// mechanism must require a public total within it.) Clamping the output is
-// post-processing of the exact, unbounded sum v + noise. A sampler may itself
-// stop at ±2⁶²: then |v + noise| ≥ 2⁶¹ whatever v is, so the clamped result is
-// the same as with the exact noise, and int64 arithmetic cannot overflow.
+// This is sound and never causes a refusal that depends on a value. Clamping the input moves no two
+// vectors further apart in any coordinate, so L1, L2sq and Cells still hold. (KeepsSum holds only
+// for vectors within the limit; a zero-sum mechanism must require a public total within it.)
+// Clamping the output is post-processing of the exact, unbounded sum v + noise. A sampler may
+// itself stop at ±2⁶²: then |v + noise| ≥ 2⁶¹ whatever v is, so the clamped result is the same as
+// with the exact noise, and int64 arithmetic cannot overflow.
 const (
 	limit      = int64(1) << 61
 	noiseLimit = int64(1) << 62
 )
 
-// Sensitive is a private vector that only Ledger.Release can open. It prints
-// as "sensitive" under every verb and cannot be marshalled.
+// Sensitive is a private vector that only Ledger.Release can open. It prints as "sensitive" under
+// every verb and cannot be marshalled.
 type Sensitive struct {
-	// A closure, because fmt and reflection print what a pointer points at
-	// where this struct is an unexported field of another and its methods
-	// cannot be called; of a function they print the address at most.
+	// A closure, because fmt and reflection print a pointer's target if this struct is an
+	// unexported field of another, where its methods cannot be called. Of a function they print at
+	// most the address.
 	open func() *secret
 }
 
 func wrap(s *secret) Sensitive { return Sensitive{func() *secret { return s }} }
 
-// given reports whether s came from NewSensitive or NewLiteral.
 func (s Sensitive) given() bool { return s.open != nil }
 
-// Residue is an integer below a field's modulus, its high and low half.
+// Residue is an integer below a field's modulus: its high and low half.
 type Residue = [2]uint64
 
 type secret struct {
@@ -47,12 +45,11 @@ type secret struct {
 	source Digest
 
 	residues []Residue // shares only: see NewShare
-	modulus  *big.Int  // that they are below
+	modulus  *big.Int  // residues are below it
 }
 
-// NewSensitive wraps an integer vector with the bound proven for it. Values
-// and weights are copied. Errors depend on the bound and the length only,
-// never on the values.
+// NewSensitive wraps an integer vector with the bound proven for it. Values and weights are copied.
+// Errors depend on the bound and the length only, never on the values.
 func NewSensitive(values []int64, b Bound) (Sensitive, error) {
 	if len(values) == 0 {
 		return Sensitive{}, errors.New("wrap sensitive vector: it has no coordinates")
@@ -67,16 +64,16 @@ func NewSensitive(values []int64, b Bound) (Sensitive, error) {
 	return wrap(&secret{values: v, bound: b.clone()}), nil
 }
 
-// NewLiteral wraps a real vector for a literal sampler of a paper. No bound is
-// proven for floating point, so only a simulation ledger releases it.
+// NewLiteral wraps a real vector for a paper's literal sampler. No bound is proven in floating
+// point, so only a simulation ledger releases it.
 func NewLiteral(values []float64, u Unit) Sensitive {
 	return wrap(&secret{reals: append([]float64{}, values...), bound: Bound{Unit: u}})
 }
 
-// From is s with a digest of what it was made from: of the contributions that
-// were summed, of a matrix that they were multiplied by. It is one of the terms of
-// its release, so the same id asked about anything else is a conflict and draws
-// nothing. The ledger keeps it so that nobody can compare it with a guess.
+// From returns s with a digest of what it was made from, such as the contributions in a sum or the
+// matrix that multiplied them. The digest is one of the terms of the release: the same id with
+// another source is ErrConflict and draws nothing. The ledger stores it so that nobody can test
+// guesses against it.
 func (s Sensitive) From(source Digest) Sensitive {
 	if !s.given() {
 		return s
@@ -86,7 +83,7 @@ func (s Sensitive) From(source Digest) Sensitive {
 	return wrap(&with)
 }
 
-// Len is the number of coordinates, which is public.
+// Len returns the public number of coordinates.
 func (s Sensitive) Len() int {
 	if !s.given() {
 		return 0

@@ -7,12 +7,12 @@ import (
 	"math/big"
 )
 
-// Total is what all charges of a ledger add up to at one unit.
+// Total is the sum of all charges of a ledger at one unit.
 type Total struct {
-	Charges  int64    `json:"charges"`  // that a proof covers at this unit
-	Unproven int64    `json:"unproven"` // that guarantee nothing at this unit
+	Charges  int64    `json:"charges"`  // proved at this unit
+	Unproven int64    `json:"unproven"` // guarantee nothing at this unit
 	Pure     *big.Rat `json:"pure"`     // Σε of the pure charges
-	Rho      *big.Rat `json:"rho"`      // Σρ of all charges, pure ones at ε²/2
+	Rho      *big.Rat `json:"rho"`      // Σρ of all charges, pure ones as ε²/2
 	RestRho  *big.Rat `json:"rest_rho"` // Σρ of the charges that are not pure
 	Delta    *big.Rat `json:"delta"`    // Σδ
 }
@@ -20,7 +20,7 @@ type Total struct {
 // Totals holds the total of every unit.
 type Totals map[Unit]Total
 
-// NewTotals is nothing spent.
+// NewTotals returns totals with nothing spent.
 func NewTotals() Totals {
 	t := Totals{}
 	for _, u := range Units() {
@@ -29,9 +29,8 @@ func NewTotals() Totals {
 	return t
 }
 
-// Plus returns the totals after one more charge. Each number is rounded up to
-// a multiple of 2⁻¹²⁸ before it is added, so that sums stay short and are
-// never below the exact ones.
+// Plus returns the totals after one more charge. Each number is rounded up to a multiple of 2⁻¹²⁸
+// before it is added, so sums stay short and are never below the exact ones.
 func (t Totals) Plus(c Cost) Totals {
 	next := Totals{}
 	for _, u := range Units() {
@@ -61,8 +60,8 @@ func (t Total) plus(c Cost, u Unit) Total {
 	return t
 }
 
-// latticeBits: a float64 limit down to 2⁻⁷⁶ is on the lattice, so rounding up
-// never makes a charge that equals its limit exceed it.
+// latticeBits: float64 limits down to 2⁻⁷⁶ lie on the lattice, so rounding up never pushes a charge
+// that equals its limit over it.
 const latticeBits = 128
 
 // addUp is sum + ⌈x·2¹²⁸⌉/2¹²⁸.
@@ -73,13 +72,13 @@ func addUp(sum, x *big.Rat) *big.Rat {
 	return up.Add(up, sum)
 }
 
-// rule is one valid way to hold a limit (ε,δ): fixed thresholds for the sums.
+// rule is one valid way to keep a limit (ε,δ): fixed thresholds for the sums.
 type rule struct {
 	pure, rho, delta *big.Rat
 	pureAsRho        bool // pure charges count in ρ, not in ε
 }
 
-// rules divides a limit (ε,δ) into rules of which a ledger must keep one.
+// rules splits a limit (ε,δ) into rules, of which a ledger must keep one.
 //
 //	rule          pure charges count as   Σε ≤    Σρ ≤                Σδ ≤    share of δ
 //	concentrated  ρ = ε²/2                        ρ(ε, 63δ/64)        0       63/64
@@ -87,16 +86,14 @@ type rule struct {
 //	mixed 1,2,3   ε                       iε/4    ρ((4−i)ε/4, δ/256)  0       1/256 each
 //	approximate   ρ                               ρ(ε, δ/512)         δ/512   1/256
 //
-// Proof. Sums only grow and the thresholds are fixed before the first
-// release, so each rule is a valid filter for charges chosen adaptively: with
-// Σρ ≤ ρ* the whole is ρ*-zCDP (Whitehouse, Ramdas, Rogers & Wu 2023, Theorem
-// 1, which covers δ-approximate zCDP), and pure losses add at most their Σε on
-// every path. So a ledger that kept one given rule is (ε, δᵣ)-private, δᵣ its
-// share. Which rule holds at the end may depend on earlier answers. Divide the
-// transcripts by the first rule that holds: on its part, the ledger and the
-// ledger that enforces only that rule agree, so each part adds at most δᵣ, and
-// the shares add up to δ. Taking the better of two filters at δ each, without
-// dividing δ, would prove 2δ only; letting the threshold of Σρ move with Σε
+// Proof. Sums only grow and the thresholds are fixed before the first release, so each rule is a
+// valid filter for adaptively chosen charges: with Σρ ≤ ρ* the whole is ρ*-zCDP (Whitehouse,
+// Ramdas, Rogers & Wu 2023, Theorem 1, which covers δ-approximate zCDP), and pure losses add at
+// most their Σε on every path. So a ledger that kept one given rule is (ε, δᵣ)-private, δᵣ its
+// share. Which rule holds at the end may depend on earlier answers. Divide the transcripts by the
+// first rule that holds. On its part, the ledger agrees with the ledger that enforces only that
+// rule, so each part adds at most δᵣ, and the shares add up to δ. Taking the better of two filters
+// at δ each, without dividing δ, would prove only 2δ; letting the threshold of Σρ move with Σε
 // along a curve has no proof at all.
 func rules(g Budget) []rule {
 	zero := new(big.Rat)
@@ -115,7 +112,6 @@ func rules(g Budget) []rule {
 	return all
 }
 
-// holds reports whether the totals keep the rule.
 func (r rule) holds(t Total) bool {
 	pure, rho := t.Pure, t.RestRho
 	if r.pureAsRho {
@@ -124,7 +120,7 @@ func (r rule) holds(t Total) bool {
 	return pure.Cmp(r.pure) <= 0 && rho.Cmp(r.rho) <= 0 && t.Delta.Cmp(r.delta) <= 0
 }
 
-// keep says whether the totals stay within a limit, given its rules.
+// keep reports whether the totals stay within a limit, given its rules.
 func (t Total) keep(all []rule) bool {
 	if t.Unproven > 0 {
 		return false
@@ -137,11 +133,11 @@ func (t Total) keep(all []rule) bool {
 	return false
 }
 
-// mostFitting bounds what Fitting counts: nobody plans for more.
+// mostFitting bounds Fitting: nobody plans for more.
 const mostFitting = 1000
 
-// Fitting is how many releases of one cost, one after the other, a new ledger limited
-// to (ε,δ) at the cost's own unit takes; at most 1000.
+// Fitting returns how many successive releases of cost c a new ledger allows if it is limited to g
+// at the cost's own unit; at most 1000.
 func Fitting(g Budget, c Cost) int {
 	all, t := rules(g), NewTotals()[c.Unit]
 	for n := range mostFitting {
@@ -152,10 +148,9 @@ func Fitting(g Budget, c Cost) int {
 	return mostFitting
 }
 
-// Epsilon returns the smallest ε such that a ledger limited to (ε,δ) from its
-// start would have allowed all these charges: +Inf if some guarantee nothing
-// at this unit, or if δ is too small for them or above 1. It is the least over
-// the rules, each solved for ε.
+// Epsilon returns the smallest ε such that a ledger limited to (ε,δ) from its start would have
+// allowed all these charges: the least over the rules, each solved for ε. It is +Inf if some charge
+// guarantees nothing at this unit, or if δ is too small for them or at least 1.
 func (t Total) Epsilon(delta float64) float64 {
 	if t.Unproven > 0 || !(delta >= 0) || delta >= 1 {
 		return math.Inf(1)
@@ -177,11 +172,11 @@ func (t Total) Epsilon(delta float64) float64 {
 	return best
 }
 
-// epsilonAt is the least ε at which rhoAt reaches rho: no rule allows a ρ above
-// its ε, which matters for useless δ only.
+// epsilonAt is the least ε at which rhoAt reaches rho. No rule allows ρ > ε, which matters for
+// useless δ only.
 func epsilonAt(rho, delta float64) float64 { return max(rho, EpsilonOf(rho, delta)) }
 
-// String sums up one unit's total for people.
+// String summarises one unit's total.
 func (t Total) String() string {
 	pure, _ := t.Pure.Float64()
 	rho, _ := t.Rho.Float64()
@@ -192,7 +187,7 @@ func (t Total) String() string {
 	return s
 }
 
-// encodeTotals writes canonical JSON: keys sorted, rationals as strings.
+// encodeTotals writes canonical JSON: sorted keys, rationals as strings.
 func encodeTotals(t Totals) ([]byte, error) { return json.Marshal(t) }
 
 func decodeTotals(b []byte) (Totals, error) {
@@ -203,7 +198,7 @@ func decodeTotals(b []byte) (Totals, error) {
 	return t, t.check()
 }
 
-// check says whether every unit has all its numbers.
+// check refuses totals in which a unit lacks a number.
 func (t Totals) check() error {
 	for _, u := range Units() {
 		if s := t[u]; s.Pure == nil || s.Rho == nil || s.RestRho == nil || s.Delta == nil {
@@ -213,8 +208,8 @@ func (t Totals) check() error {
 	return nil
 }
 
-// since is what was spent after earlier totals of the same ledger. It is exact:
-// both are sums of the same terms.
+// since returns what was spent after earlier totals of the same ledger. It is exact: both are sums
+// of the same terms.
 func (t Totals) since(before Totals) Totals {
 	minus := func(a, b *big.Rat) *big.Rat { return new(big.Rat).Sub(a, b) }
 	spent := Totals{}

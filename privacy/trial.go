@@ -8,19 +8,19 @@ import (
 	"slices"
 )
 
-// Trial is a mechanism with a claim and two neighbouring vectors at which it is
-// expected to give most away: what an audit is run on.
+// Trial is a mechanism with a claim and two neighbouring vectors that are expected to reveal the
+// most. An audit runs on it.
 type Trial struct {
 	Mechanism Mechanism
-	Pair      string // what the neighbours are, in words
+	Pair      string // describes the neighbours
 	Bound     Bound
 	Data      [2][]int64
-	Claim     Budget // what the mechanism's proof says under Bound
+	Claim     Budget // what the mechanism's proof gives under Bound
 }
 
-// Trials are the audits of every mechanism that may be released, one or more
-// each. A mechanism that costs ρ is held to the ε of its ρ at δ = 0.01, which
-// samples can see; at the δ of a release, 10⁻⁶, they would see nothing.
+// Trials holds one or more audits of every mechanism that may be released. A mechanism with cost ρ
+// is held to the ε of its ρ at δ = 0.01, which samples can test; at a release's δ, 10⁻⁶, they would
+// see nothing.
 func Trials() ([]Trial, error) {
 	trials := []Trial{
 		{Mechanism: DiscreteLaplace{big.NewRat(1, 1)}, Pair: "one number that moves by 1",
@@ -61,7 +61,7 @@ func Trials() ([]Trial, error) {
 	return claimed(trials)
 }
 
-// claimed fills in what the proofs say.
+// claimed fills in the claims that the proofs give.
 func claimed(trials []Trial) ([]Trial, error) {
 	for i := range trials {
 		t := &trials[i]
@@ -74,27 +74,26 @@ func claimed(trials []Trial) ([]Trial, error) {
 	return trials, nil
 }
 
-// auditDelta is the δ at which mechanisms of ρ are audited.
+// auditDelta is the δ at which mechanisms with cost ρ are audited.
 const auditDelta = 0.01
 
-// AuditClaim is the (ε,δ) that a cost proves and samples can test: ρ is held to
-// its ε at δ = 0.01.
+// AuditClaim returns the (ε,δ) that a cost proves and samples can test: ρ is held to its ε at δ =
+// 0.01.
 func AuditClaim(c Cost) Budget {
 	if c.Pure != nil {
 		epsilon, _ := c.Pure.Float64()
 		return Budget{Epsilon: epsilon}
 	}
 	rho, _ := c.Rho.Float64()
-	if c.delta().Sign() > 0 { // Dirichlet: ρ is that of its own ε
+	if c.delta().Sign() > 0 { // Dirichlet: its ρ is ε²/2
 		delta, _ := c.Delta.Float64()
 		return Budget{Epsilon: math.Sqrt(2 * rho), Delta: delta}
 	}
 	return Budget{Epsilon: EpsilonOf(rho, auditDelta), Delta: auditDelta}
 }
 
-// Draws are what an audit looks at: it draws as Release does, without a ledger
-// around it, from uniform bits: those of crypto/rand, or seeded ones where a test
-// must repeat.
+// Draws returns a function that draws as Release does, but without a ledger. bits is crypto/rand,
+// or a seeded stream where a test must repeat.
 func (t Trial) Draws(bits io.Reader) func(neighbour int) []int64 {
 	d := newDice(bits)
 	var secrets [2]*secret

@@ -7,18 +7,18 @@ import (
 	"slices"
 )
 
-// reservation is one that has no answer yet.
+// reservation has no answer yet.
 type reservation struct {
 	id      string
 	request Digest
 	cost    Cost
 }
 
-// reservations are those without an answer, in order.
+// reservations holds the open ones, in order.
 type reservations []reservation
 
-// with are the reservations after a line; it fails on an answer that none is
-// open for.
+// with returns the open reservations after a line. It fails on an answer without an open
+// reservation.
 func (r reservations) with(l Line) (reservations, error) {
 	switch l.Kind {
 	case KindReservation:
@@ -33,8 +33,8 @@ func (r reservations) with(l Line) (reservations, error) {
 	return r, nil
 }
 
-// chargedAgain takes the reservations' costs out of those of a reconciliation
-// that names no entry; it fails where one is not among them.
+// chargedAgain removes the reservations' costs from costs, which a reconciliation charged without
+// naming an entry. It fails if one is missing.
 func (r reservations) chargedAgain(costs []Cost) (rest []Cost, err error) {
 	rest = slices.Clone(costs)
 	for _, o := range r {
@@ -47,7 +47,6 @@ func (r reservations) chargedAgain(costs []Cost) (rest []Cost, err error) {
 	return rest, nil
 }
 
-// openReservations reads a whole journal for those without an answer.
 func openReservations(tx Tx) (open reservations, err error) {
 	const page = 256
 	for last := int64(0); ; {
@@ -74,7 +73,7 @@ func openReservations(tx Tx) (open reservations, err error) {
 	}
 }
 
-// Unanswered are the costs of the reservations that have no answer yet, by id.
+// Unanswered returns the costs of the reservations that have no answer yet, by id.
 func (l *Ledger) Unanswered(ctx context.Context) (map[string]Cost, error) {
 	costs := map[string]Cost{}
 	err := l.journal.Update(ctx, func(tx Tx) error {

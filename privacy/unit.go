@@ -2,9 +2,9 @@ package privacy
 
 import "fmt"
 
-// Unit is what one release hides: neighbouring data differ by replacing one
-// unit, all sizes staying the same. Units are ordered from fine to coarse.
-// The zero Unit is no unit at all and is refused everywhere.
+// Unit is what one release hides: neighbouring data differ by replacing one unit, and all sizes
+// stay the same. Units are ordered from fine to coarse. The zero Unit is invalid and is refused
+// everywhere.
 type Unit uint8
 
 const (
@@ -18,7 +18,7 @@ var unitNames = map[Unit]string{Label: "label", Record: "record", Party: "party"
 // Units lists all units, finest first.
 func Units() []Unit { return []Unit{Label, Record, Party} }
 
-// ParseUnit reads the name of a unit: "label", "record" or "party".
+// ParseUnit reads "label", "record" or "party".
 func ParseUnit(name string) (Unit, error) {
 	for u, n := range unitNames {
 		if n == name {
@@ -28,7 +28,7 @@ func ParseUnit(name string) (Unit, error) {
 	return 0, fmt.Errorf("parse unit %q: use label, record or party", name)
 }
 
-// String names the unit; an invalid one prints as "unit(7)".
+// String returns the unit's name; an invalid unit prints as "unit(7)".
 func (u Unit) String() string {
 	if n, ok := unitNames[u]; ok {
 		return n

@@ -7,48 +7,44 @@ import (
 	"math/big"
 )
 
-// LaplacePrior releases, for each block of c counts η, Draws draws from a Pólya
-// urn that starts with η+Prior balls a class: a sample of the posterior under a
-// Dirichlet prior (Machanavajjhala, Kifer, Abowd, Gehrke & Vilhuber 2008).
+// LaplacePrior releases, for each block of c counts η, Draws draws from a Pólya urn that starts
+// with η+Prior balls a class: a sample of the posterior under a Dirichlet prior (Machanavajjhala,
+// Kifer, Abowd, Gehrke & Vilhuber 2008).
 //
 // Proof note.
-//   - Neighbours: replace one unit, which moves one from count i to count j of
-//     one block (L1 = 2, Cells = 2, KeepsSum, Block). Public: prior a, draws n,
-//     ε, bound, and each block's sum.
-//   - Lemma: P[z|η] = n!/Πz! · Πᵢ(ηᵢ+a)…(ηᵢ+a+zᵢ−1) / (A…(A+n−1)), A = Σ(ηᵢ+a)
-//     the same for neighbours. For η′ = η − eᵢ + eⱼ,
-//     P[z|η]/P[z|η′] = (ηᵢ−1+a+zᵢ)/(ηᵢ−1+a) · (ηⱼ+a)/(ηⱼ+a+zⱼ) ≤ 1 + n/a,
-//     which is at most e^ε where a ≥ n/(e^ε−1).
-//   - Numeric model: the urn draws integers below integers. ε is a rational of
-//     the release; check compares 1 + n/a with a partial sum of e^ε, exactly.
+//   - Neighbours: replace one unit, which moves 1 from count i to count j of one block (L1 = 2,
+//     Cells = 2, KeepsSum, Block). Public: prior a, draws n, ε, bound, and each block's sum.
+//   - Lemma: P[z|η] = n!/Πz! · Πᵢ(ηᵢ+a)…(ηᵢ+a+zᵢ−1) / (A…(A+n−1)), where A = Σ(ηᵢ+a) is the same
+//     for neighbours. For η′ = η − eᵢ + eⱼ, P[z|η]/P[z|η′] = (ηᵢ−1+a+zᵢ)/(ηᵢ−1+a) ·
+//     (ηⱼ+a)/(ηⱼ+a+zⱼ) ≤ 1 + n/a, which is at most e^ε if a ≥ n/(e^ε−1).
+//   - Numeric model: the urn draws integers below integers. ε is a rational; check compares 1 + n/a
+//     with a partial sum of e^ε, exactly.
 //   - The caller guarantees counts ≥ 0 and public block sums below 2⁴⁰.
 type LaplacePrior struct {
 	Epsilon      *big.Rat
 	Prior, Draws int64
 }
 
-// Dirichlet releases, for each block of c counts η, Draws draws from θ, where
-// θ ~ Dirichlet(Sigma·(η+Prior)).
+// Dirichlet releases, for each block of c counts η, Draws draws from θ, where θ ~
+// Dirichlet(Sigma·(η+Prior)).
 //
 // Proof note.
-//   - Neighbours and what is public: as for LaplacePrior; σ = Sigma and δ too.
-//   - Lemma. The draws are multinomial given θ, so it is enough that θ is (ε,δ). Let
-//     neighbours differ in counts i and j. The other θs, and θᵢ+θⱼ, have the
-//     same law under both and are independent of B = θᵢ/(θᵢ+θⱼ), so only B
-//     tells them apart: Beta(x+σ, y) or Beta(x, y+σ), x = σ(ηᵢ−1+a), y = σ(ηⱼ+a).
-//   - The worst pair is the one with least x and y, x = y = σa. For B ~ Beta(p,q)
-//     and an independent C ~ Beta(p+q, d), B·C ~ Beta(p, q+d); p+q = x+y+σ under
-//     both, so multiplying by C makes the pair (x, y+d) of the pair (x, y)
-//     without knowing which of the two it is: post-processing, which cannot
-//     raise δ. Likewise 1−B for x.
-//   - There the densities' ratio is (B/(1−B))^σ, above e^ε where 1−B < u =
-//     1/(1+e^{ε/σ}): δ(ε) = I_u(σa, σ(a+1)) − e^ε·I_u(σ(a+1), σa).
-//   - Numeric model: the urn draws integers below integers, with weights in
-//     units of σ's denominator. check computes δ(ε) in floating point, rounded
-//     up by more than its error.
+//   - Neighbours: as for LaplacePrior. Public: as for LaplacePrior, and σ = Sigma and δ.
+//   - Lemma. The draws are multinomial given θ, so it is enough that θ is (ε,δ). Let neighbours
+//     differ in counts i and j. The other θs, and θᵢ+θⱼ, have the same law under both and are
+//     independent of B = θᵢ/(θᵢ+θⱼ). So only B tells them apart: Beta(x+σ, y) or Beta(x, y+σ), x =
+//     σ(ηᵢ−1+a), y = σ(ηⱼ+a).
+//   - The worst pair has the least x and y, x = y = σa. For B ~ Beta(p,q) and an independent C ~
+//     Beta(p+q, d), B·C ~ Beta(p, q+d). p+q = x+y+σ under both, so multiplying by C turns the pair
+//     (x, y) into the pair (x, y+d) without knowing which of the two it is: post-processing, which
+//     cannot raise δ. Likewise with 1−B for x.
+//   - There the densities' ratio is (B/(1−B))^σ, above e^ε where 1−B < u = 1/(1+e^{ε/σ}): δ(ε) =
+//     I_u(σa, σ(a+1)) − e^ε·I_u(σ(a+1), σa).
+//   - Numeric model: the urn draws integers below integers, with weights in units of σ's
+//     denominator. check computes δ(ε) in floating point, rounded up by more than its error.
 //   - The caller guarantees counts ≥ 0 and public block sums below 2⁴⁰.
-//   - Unlike the published Dirichlet mechanism (DirichletPaper) neither σ nor
-//     whether there is an answer depends on the counts.
+//   - Unlike the published mechanism (DirichletPaper), neither σ nor whether there is an answer
+//     depends on the counts.
 type Dirichlet struct {
 	Epsilon, Delta, Sigma *big.Rat
 	Prior, Draws          int64
@@ -62,7 +58,6 @@ const (
 	maxUrnCount = 1 << 40
 )
 
-// urn holds what the two have in common.
 type urn struct {
 	sigma        *big.Rat
 	prior, draws int64
@@ -100,7 +95,7 @@ func (u urn) draw(s *secret, d dice) ([]int64, []float64) {
 		}
 		z := out[at : at+c]
 		for range u.draws {
-			// All classes are looked at, whichever is drawn.
+			// Look at all classes, whichever is drawn.
 			ball, class, edge := d.below(total), 0, uint64(0)
 			for _, w := range weight[:c-1] {
 				if edge += w; ball >= edge {
@@ -121,8 +116,8 @@ func (u urn) steps(b Bound, n int) float64 {
 	return float64(n) / c * float64(u.draws) * (500 + 5*c)
 }
 
-// estimate inverts the mean n(η+a)/A of the draws; covariance is that of the
-// answer, with the shares drawn in place of the true ones. total is Σn.
+// estimate inverts the mean n(η+a)/A of the draws. covariance is the answer's, with the drawn
+// shares in place of the true ones. total is Ση.
 func (u urn) estimate(z []float64, total float64) (counts []float64, covariance func(i, j int) float64) {
 	all := total + float64(len(z))*float64(u.prior)
 	sigma, _ := u.sigma.Float64()
@@ -140,8 +135,8 @@ func (u urn) estimate(z []float64, total float64) (counts []float64, covariance 
 	}
 }
 
-// expected is the mean absolute error of a share where all counts are alike,
-// to a normal approximation.
+// expected is the mean absolute error of a share if all counts are equal, in a normal
+// approximation.
 func (u urn) expected(classes int, total int64) float64 {
 	sigma, _ := u.sigma.Float64()
 	c, n := float64(classes), float64(u.draws)
@@ -179,8 +174,8 @@ func (m LaplacePrior) check() error {
 	return nil
 }
 
-// exponentialAtLeast is a rational below e^x by a relative error below 2⁻²⁰ for
-// 0 < x ≤ 64: x is first rounded down to 30 bits, then the series is cut.
+// exponentialAtLeast is a rational below e^x, by a relative error below 2⁻²⁰ for 0 < x ≤ 64: x is
+// rounded down to 30 bits, then the series is cut.
 func exponentialAtLeast(x *big.Rat) *big.Rat {
 	down := new(big.Int).Lsh(x.Num(), 30)
 	y := new(big.Rat).SetFrac(down.Quo(down, x.Denom()), new(big.Int).Lsh(big.NewInt(1), 30))
@@ -196,7 +191,6 @@ func exponentialAtLeast(x *big.Rat) *big.Rat {
 	return sum
 }
 
-// checkShort refuses rationals from outside that are long or out of (0, most].
 func checkShort(name string, x *big.Rat, most int64) error {
 	if x == nil || x.Sign() <= 0 || x.Cmp(new(big.Rat).SetInt64(most)) > 0 || x.Num().BitLen() > 128 || x.Denom().BitLen() > 128 {
 		return fmt.Errorf("check count mechanism: %s must be above 0 and at most %d, with numerator and denominator below 2^128", name, most)
@@ -222,8 +216,8 @@ func (m LaplacePrior) steps(b Bound, n int) float64 { return m.urn().steps(b, n)
 
 func (m LaplacePrior) variance(b Bound, _, n int) float64 { return m.urn().variance(b, n) }
 
-// CalibrateLaplacePrior chooses the number of draws that makes the expected
-// error least for blocks of about total units in so many classes.
+// CalibrateLaplacePrior chooses the number of draws with the least expected error, for blocks of
+// about total units in the given number of classes.
 func CalibrateLaplacePrior(b Bound, epsilon float64, classes int, total int64) (LaplacePrior, error) {
 	if err := (Budget{Epsilon: epsilon}).Validate(); err != nil {
 		return LaplacePrior{}, fmt.Errorf("calibrate Laplace prior: %w", err)
@@ -269,7 +263,7 @@ func dirichletDelta(epsilon, sigma, prior float64) float64 {
 		return 1
 	}
 	if epsilon > maxExponent*sigma {
-		return 1 // u underflows; nobody needs so small a σ
+		return 1 // u underflows; nobody needs such a small σ
 	}
 	u := 1 / (1 + math.Exp(epsilon/sigma))
 	first, second := incompleteBeta(u, low, high), math.Exp(epsilon)*incompleteBeta(u, high, low)
@@ -316,16 +310,16 @@ func (m Dirichlet) steps(b Bound, n int) float64 { return m.urn().steps(b, n) }
 
 func (m Dirichlet) variance(b Bound, _, n int) float64 { return m.urn().variance(b, n) }
 
-// drawsPerConcentration: θ has variance p(1−p)/(W+1), W = σ(m+ca), and the draws
-// add p(1−p)/n; with n = 4W they add an eighth to the standard deviation.
+// drawsPerConcentration: θ has variance p(1−p)/(W+1), W = σ(m+ca), and the draws add p(1−p)/n. At n
+// = 4W they add an eighth to the standard deviation.
 const drawsPerConcentration = 4
 
-// usualDraws bounds how long one block takes: about 15 ms.
+// usualDraws limits one block to about 15 ms.
 const usualDraws = 1 << 18
 
-// CalibrateDirichlet chooses, for blocks of about total units in so many
-// classes, the prior with the least expected error and the largest σ that
-// reaches (ε,δ) with it. Nothing reaches a δ below e^{−εa}/(2a+1) at prior a.
+// CalibrateDirichlet chooses the prior with the least expected error, for blocks of about total
+// units in the given number of classes, and the largest σ that reaches (ε,δ) with it. Prior a
+// cannot reach a δ below e^{−εa}/(2a+1).
 func CalibrateDirichlet(b Bound, g Budget, classes int, total int64) (Dirichlet, error) {
 	if err := g.Validate(); err != nil {
 		return Dirichlet{}, fmt.Errorf("calibrate Dirichlet: %w", err)
@@ -355,8 +349,8 @@ func CalibrateDirichlet(b Bound, g Budget, classes int, total int64) (Dirichlet,
 	return best, err
 }
 
-// dirichletSigma bisects for the largest σ, rounded down to 20 bits; nil if
-// the least that is tried will not do.
+// dirichletSigma bisects for the largest σ, rounded down to at most 21 bits; nil if even the smallest
+// fails.
 func dirichletSigma(g Budget, prior float64) *big.Rat {
 	enough := func(sigma float64) bool { return dirichletDelta(g.Epsilon, sigma, prior) <= g.Delta*(1-1e-6) }
 	low, high := max(0x1p-20, 1.001*g.Epsilon/maxExponent), 0x1p20
@@ -370,7 +364,7 @@ func dirichletSigma(g Budget, prior float64) *big.Rat {
 			high = middle
 		}
 	}
-	exponent := 20 - math.Ilogb(low) // 21 bits
+	exponent := 20 - math.Ilogb(low)
 	if exponent > maxUrnBits-1 {
 		exponent = maxUrnBits - 1
 	}

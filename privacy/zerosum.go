@@ -7,27 +7,25 @@ import (
 	"math/big"
 )
 
-// ZeroSumLaplace adds to each block of c counts integer noise that sums to
-// zero: P[y] ∝ e^{−‖y‖₁/t} on {y : Σy = 0}, t = Scale. It is discrete Laplace
-// noise given that it sums to zero; totals, which are public, stay exact.
+// ZeroSumLaplace adds to each block of c counts integer noise that sums to zero: P[y] ∝ e^{−‖y‖₁/t}
+// on {y : Σy = 0}, t = Scale. It is discrete Laplace noise conditioned on a zero sum; the public
+// totals stay exact.
 //
 // Proof note.
-//   - Neighbours: replace one unit, the bound's. Public: scale, bound, block,
-//     length, and the sum of each block.
-//   - Lemma: neighbours v, v′ have equal block sums (KeepsSum, Block), so z is a
-//     possible output of both or of neither, and the normaliser, which does not
-//     depend on v, cancels: P[v+Y = z]/P[v′+Y = z] ≤ e^{‖v−v′‖₁/t}. A release is
-//     pure ε with ε = L1/Scale, as exact rationals.
-//   - Sampler: draw c−1 discrete Laplace numbers with sum s and accept them with
-//     probability e^{−|s|/t}; the last number is −s. Accepted vectors have
-//     P ∝ e^{−(Σ|yᵢ|+|s|)/t}.
-//   - Numeric model: integers and rationals only. Saturation at ±2⁶¹ is
-//     post-processing (see limit).
+//   - Neighbours: replace one of the bound's units. Public: scale, bound, block, length, and the
+//     sum of each block.
+//   - Lemma: neighbours v, v′ have equal block sums (KeepsSum, Block), so z is a possible output of
+//     both or of neither. The normaliser does not depend on v and cancels: P[v+Y = z]/P[v′+Y = z] ≤
+//     e^{‖v−v′‖₁/t}. A release is pure ε with ε = L1/Scale, an exact rational.
+//   - Sampler: draw c−1 discrete Laplace numbers with sum s and accept them with probability
+//     e^{−|s|/t}; the last number is −s. Accepted vectors have P ∝ e^{−(Σ|yᵢ|+|s|)/t}.
+//   - Numeric model: integers and rationals only. Saturation at ±2⁶¹ is post-processing (see
+//     limit).
 //   - The caller guarantees L1, and that block sums are public and within 2⁶¹.
 type ZeroSumLaplace struct{ Scale *big.Rat }
 
-// CalibrateZeroSumLaplace returns the smallest noise on a public lattice that
-// makes a release pure ε: Scale = L1/ε, rounded up by less than one part in 2²⁰.
+// CalibrateZeroSumLaplace returns the smallest noise on a public lattice whose release is pure ε:
+// Scale = L1/ε, rounded up by a factor below 1+2⁻²⁰.
 func CalibrateZeroSumLaplace(b Bound, epsilon float64) (ZeroSumLaplace, error) {
 	l, err := CalibrateLaplace(b, epsilon)
 	if err != nil {
@@ -78,13 +76,13 @@ func (m ZeroSumLaplace) draw(s *secret, d dice) ([]int64, []float64) {
 	return out, nil
 }
 
-// steps: a round draws a block's numbers and is kept once in about √(πc) times.
+// steps: a round draws a block's numbers and is accepted once in about √(πc) times.
 func (m ZeroSumLaplace) steps(b Bound, n int) float64 {
 	return float64(n) * 2000 * math.Sqrt(math.Pi*float64(b.block(n)))
 }
 
-// zeroSum draws blocks that sum to zero from numbers that next draws with the
-// law of scale t/step, given that it says ok.
+// zeroSum draws blocks that sum to zero. next proposes one number: given ok, it has the law of
+// scale t/step.
 type zeroSum struct {
 	t, step uint64
 	next    func() (noise, bool)
@@ -92,7 +90,6 @@ type zeroSum struct {
 	size    big.Int
 }
 
-// round is one attempt at a block of c.
 func (z *zeroSum) round(d dice, c int) ([]noise, bool) {
 	y := make([]noise, c)
 	sum := new(big.Int)
@@ -113,12 +110,11 @@ func (z *zeroSum) round(d dice, c int) ([]noise, bool) {
 	return y, d.decay(&z.p)
 }
 
-// variance of one count. With φ the characteristic function of the discrete
-// Laplace, E[Y₁²; ΣY=0] = −(1/2π)∫φ″φ^{c−1} and P[ΣY=0] = (1/2π)∫φᶜ. The
-// substitution tan(θ/2) = √b·tan ψ, b = ((1−q)/(1+q))², q = e^{−1/t}, makes
-// φ = cos²ψ + b·sin²ψ and dθ ∝ dψ/φ: both integrands are trigonometric
-// polynomials of degree c+1 in 2ψ, which the trapezoid rule with more points
-// integrates exactly. Covariances are −variance/(c−1).
+// variance of one count. With φ the characteristic function of the discrete Laplace, E[Y₁²; ΣY=0] =
+// −(1/2π)∫φ″φ^{c−1} and P[ΣY=0] = (1/2π)∫φᶜ. The substitution tan(θ/2) = √b·tan ψ, b =
+// ((1−q)/(1+q))², q = e^{−1/t}, makes φ = cos²ψ + b·sin²ψ and dθ ∝ dψ/φ. Both integrands are then
+// trigonometric polynomials of degree c+1 in 2ψ, which the trapezoid rule integrates exactly with
+// more points. Covariances are −variance/(c−1).
 func (m ZeroSumLaplace) variance(b Bound, _, n int) float64 {
 	t, _ := m.Scale.Float64()
 	c := b.block(n)

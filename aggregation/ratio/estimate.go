@@ -15,18 +15,18 @@ type Estimate struct {
 	Low       []float64 `json:"low"`    // per class, each at the model's confidence
 	High      []float64 `json:"high"`
 	Free      []float64 `json:"free"` // before the simplex constraint; intervals are centred here
-	Sd        []float64 `json:"sd"`   // standard error of Free, where there are intervals
+	Sd        []float64 `json:"sd"`   // standard error of Free
 	Fit       Goodness  `json:"fit"`
 	Gap       float64   `json:"gap"`       // certificate of the quadratic program
 	Condition float64   `json:"condition"` // maxsing(P̂)/minsing(Â)
-	// NoInterval says why the errors are unknown: Low and High are then 0 and 1.
+	// NoInterval says why the errors are unknown; Low and High are then 0 and 1.
 	NoInterval string    `json:"no_interval,omitempty"`
 	Warnings   []Warning `json:"warnings,omitempty"`
 }
 
 // Goodness tests whether any mixture of the classes explains the target. Statistic is the squared
 // distance between the target's embedding and the fitted mixture over what sampling and noise
-// explain: near 1 when P(x|y) is shared. It then exceeds Threshold with probability about 1e-3: see
+// explain. If P(x|y) is shared it is near 1, and exceeds Threshold with probability about 1e-3: see
 // nullQuantile.
 type Goodness struct {
 	Statistic float64 `json:"statistic"`
@@ -36,10 +36,10 @@ type Goodness struct {
 
 func (g Goodness) doubted() bool { return g.Tested && g.Statistic > g.Threshold }
 
-// spread is the factor by which a target that fits badly widens a variance. If the class means of
-// its population are off at random, like those of a sample of it (the random shifts of Jeong &
-// Rothenhäusler 2022), Statistic exceeds 1 by as much as the variance grows; shifts in what tells
-// the classes apart weigh shiftWeight times as much.
+// spread is the factor by which a badly fitting target widens a variance. If the class means of its
+// population are off at random, like those of a sample of it (the random shifts of Jeong &
+// Rothenhäusler 2022), Statistic exceeds 1 by as much as the variance grows. Shifts along
+// directions that separate the classes weigh shiftWeight times as much.
 func (g Goodness) spread() float64 {
 	if !g.Tested {
 		return 1
@@ -47,18 +47,18 @@ func (g Goodness) spread() float64 {
 	return 1 + shiftWeight*max(g.Statistic-1, 0)
 }
 
-// shiftWeight was chosen on digits by other writers, and judged on other sets: docs/ratio.md.
+// shiftWeight was chosen on digits by other writers, and tested on other sets: docs/ratio.md.
 const shiftWeight = 2
 
-// faintError is the standard error of a share above which an interval, of two of them on either
-// side, takes most of [0,1] and holds nearly always: on HIGGS 84 of 84 from .15 to .25.
+// faintError is the largest standard error of a share with an interval. Above it, ± two of them
+// covers most of [0,1] and holds nearly always: on HIGGS 84 of 84 from .15 to .25.
 const faintError = 0.15
 
-// fitAlarm is the rate of doubt in sound targets.
+// fitAlarm is the probability of doubting a sound target.
 const fitAlarm = 1e-3
 
-// maxFreedom exceeds a test's degrees of freedom in numbers of a fitted model; for far more, or
-// none, gonum searches for a quantile forever.
+// maxFreedom exceeds a test's degrees of freedom in any fitted model. For far more, or NaN, gonum
+// searches for a quantile forever.
 const maxFreedom = 1e9
 
 // ratioPoint is an estimate without intervals.
@@ -102,9 +102,9 @@ func (s ratioSystem) estimate(g []float64) ratioPoint {
 //
 //	Cov = V_U/n_U + Σ a_i²(V_i/n_i + C_i) + L Q Lᵀ(s_U + Σ a_i² s_i),
 //
-// V one row's effect within its class, plus what products of noise with noise add for class-means
-// (secondOrder). For the population the set was drawn from add (diag ρ − ρρᵀ)/n_U. With rows in the
-// target V_U is theirs.
+// V the covariance of one row's effect within its class, plus what products of noise with noise add
+// for class-means (secondOrder). For the ratios of the population that the set was drawn from, add
+// (diag ρ − ρρᵀ)/n_U. If the target has rows, V_U is estimated from them.
 func (m *Model) Estimate(target Set) (Estimate, error) {
 	view, err := m.look(target)
 	if err != nil {
@@ -133,7 +133,7 @@ func (m *Model) Estimate(target Set) (Estimate, error) {
 	return out, nil
 }
 
-// ratioView is the target seen through the model.
+// ratioView is the target as the model sees it.
 type ratioView struct {
 	n      int
 	g      []float64  // inner products with the anchors
@@ -141,7 +141,7 @@ type ratioView struct {
 	norm   float64    // unbiased ‖Φ_U‖²
 	trace  float64    // of the covariance of one row's embedding
 	noise  float64
-	// rank and third are of the target's own rows: see spectrumOf.
+	// rank and third describe the target's own rows: see spectrumOf.
 	rank, third float64
 }
 
@@ -153,7 +153,7 @@ func (m *Model) look(t Set) (ratioView, error) {
 	if v.n < 1 || (t.Rows == nil && t.Embedding == nil) {
 		return v, &Refusal{EmptyTarget, float64(v.n), "the target has no rows"}
 	}
-	if v.n >= 2 { // the checks of a set, less its demand for two rows
+	if v.n >= 2 { // the checks of a set, whose minimum is two rows
 		if err := checkSet(t, 0, m.options); err != nil {
 			return v, err
 		}
@@ -185,7 +185,7 @@ func (m *Model) look(t Set) (ratioView, error) {
 	default:
 		mean = t.Embedding
 		v.rank = m.rank
-		v.third = math.Pow(max(v.rank, 1), -1.5) // the least even that it can be
+		v.third = math.Pow(max(v.rank, 1), -1.5) // its least possible value: even eigenvalues
 	}
 	v.g = ratioMul(m.anchors, mean)
 	v.measure(kernelNorm(mean)-float64(len(mean))*t.Noise, self)
@@ -226,7 +226,7 @@ func (v *ratioView) measure(norm, self float64) {
 	}
 }
 
-// covariance is that of the unconstrained ratios; loose says that an upper bound stands for an
+// covariance is the covariance of the unconstrained ratios. loose: it uses an upper bound for an
 // unknown spread.
 func (m *Model) covariance(point ratioPoint, v ratioView) (cov *mat.SymDense, loose bool) {
 	cov = knownCovariance(m.system, m.sets, point.setWeights, v.noise)
@@ -271,9 +271,9 @@ func (m *Model) covariance(point ratioPoint, v ratioView) (cov *mat.SymDense, lo
 }
 
 // interval fills Sd, Low and High: Free ± (z·Sd + pull), clipped to [0,1], and always containing
-// the estimate. There is none for a doubted target; nor where the pull, a bound without a law, is
-// beyond half a standard error of a class, as Free ± z·Sd would hold too little, and with the pull
-// holds always; nor where a standard error is above faintError.
+// the estimate. There is no interval for a doubted target, or if a standard error is above
+// faintError, or if the pull is above half a standard error of a class: the pull is a bound without
+// a law, so Free ± z·Sd would hold too rarely, and with the pull always.
 func (e *Estimate) interval(cov mat.Symmetric, confidence float64, pull []float64) {
 	e.Sd, e.Low, e.High = nil, nil, nil
 	z := distuv.UnitNormal.Quantile(0.5 + confidence/2)
@@ -287,12 +287,12 @@ func (e *Estimate) interval(cov mat.Symmetric, confidence float64, pull []float6
 		pulled = pulled || pull[k] > sd/2
 	}
 	switch {
-	case e.NoInterval != "": // it has a reason of its own
+	case e.NoInterval != "": // set earlier
 	case e.Fit.doubted():
 		e.NoInterval = "no mixture of the classes looks like this set"
 	case pulled:
 		e.NoInterval = "most of the difference between some classes is noise, so the estimate is drawn towards the training shares by nobody knows how much"
-	case !(slices.Max(e.Sd) <= faintError): // NaN is none either
+	case !(slices.Max(e.Sd) <= faintError): // true for NaN too
 		e.NoInterval = "the classes hardly differ in these sets, so that the standard error of a share is above 0.15"
 	default:
 		return
@@ -340,19 +340,20 @@ func (m *Model) fit(point ratioPoint, v ratioView) Goodness {
 	square := (sampling*sampling/rank + noise*noise/dim) / (total * total)
 	cube := (sampling*sampling*sampling*v.third + noise*noise*noise/(dim*dim)) / (total * total * total)
 	threshold := nullQuantile(square, cube, 1-fitAlarm)
-	if !(threshold > 1 && threshold < maxThreshold) { // of a damaged model
+	if !(threshold > 1 && threshold < maxThreshold) { // a damaged model
 		return Goodness{}
 	}
 	return Goodness{Statistic: 1 + residual/total, Threshold: threshold, Tested: true}
 }
 
-// maxThreshold is above that of a single direction, 10.8.
+// maxThreshold is above the threshold for a single direction, 10.8.
 const maxThreshold = 20
 
 // nullQuantile is a quantile of Σ λz² over Σ λ, z standard normal, where Σ λ² over (Σ λ)² is square
-// and Σ λ³ over (Σ λ)³ is cube: the law of a squared distance due to sampling and noise. A χ² is
-// moved and stretched to its first three moments (Hall 1983, Buckley & Eagleson 1988); by the first
-// two alone its tail is too light: what should happen once in 1,000 files happens twice and more.
+// and Σ λ³ over (Σ λ)³ is cube: the law of a squared distance due to sampling and noise. It shifts
+// and scales a χ² to match the first three moments (Hall 1983, Buckley & Eagleson 1988). With the
+// first two alone the tail is too light: an event expected in 1 of 1,000 files happens in 2 or
+// more.
 func nullQuantile(square, cube, q float64) float64 {
 	freedom := square * square * square / (cube * cube)
 	if !(freedom > 0 && freedom <= maxFreedom) {

@@ -19,7 +19,7 @@ const (
 	Mixture = "mixture"
 )
 
-// Estimators lists the names Fit knows, the default first.
+// Estimators lists the names that Fit accepts, the default first.
 func Estimators() []string { return []string{ClassMeans, Mixture} }
 
 // ratioSystem is an estimator reduced to linear algebra. With h = Readᵀg, g the inner products of
@@ -41,11 +41,11 @@ type ratioSystem struct {
 	coefLinear *mat.Dense // b×b; nil: coefs are the ratios themselves
 	coefOffset []float64
 	spread     *mat.Dense // M×b
-	slope      *mat.Dense // c×c, mean effect on the ratios of a row of each class: I where nothing is drawn towards the training shares
+	slope      *mat.Dense // c×c, mean effect on the ratios of a row of each class: I if nothing is pulled towards the training shares
 }
 
-// spectrumFloor is the smallest eigenvalue kept, relative to the largest: below it a direction is
-// noise, by which the estimate may not divide.
+// spectrumFloor is the smallest eigenvalue kept, relative to the largest: a direction below it is
+// noise, and must not be divided by.
 const spectrumFloor = 1e-6
 
 func (p ratioProblem) solve(estimator string) (ratioSystem, []Warning, error) {
@@ -58,12 +58,12 @@ func (p ratioProblem) solve(estimator string) (ratioSystem, []Warning, error) {
 	return ratioSystem{}, nil, fmt.Errorf("estimator %q is not known: use one of %v", estimator, Estimators())
 }
 
-// What noise adds to a squared length is known on average only. Where r directions share it, the
-// noise ν of a squared length of 1 has standard deviation ν√(2/r): large for the sampling of a wide
-// kernel (r of 5 to 50), small for privacy noise (r = D). A length is never corrected to below
+// The bias that noise adds to a squared length is known on average only. If r directions share it,
+// the noise ν of a squared length of 1 has standard deviation ν√(2/r): large for the sampling of a
+// wide kernel (r of 5 to 50), small for privacy noise (r = D). A length is never corrected to below
 // classMeanDeviations of these, because the estimate divides by it (Fuller 1980 modifies errors in
-// variables likewise), nor is the floor ever above classMeanSignal. Of .02, .1, .25, .5 and 1 (no
-// correction) a half did best on small simulated sets; 4 and 8 deviations did about alike, and
+// variables likewise); this floor is at most classMeanSignal. Of .02, .1, .25, .5 and 1 (no
+// correction) a half did best on small simulated sets. 4 and 8 deviations did about alike, and
 // clearly better than 2, on one draw of MNIST embeddings hidden at ρ = .05. Directions at the floor
 // pull the estimate towards the training shares; intervals are widened by as much.
 const (
@@ -71,10 +71,10 @@ const (
 	classMeanSignal     = 0.5
 )
 
-// solveClassMeans, with weights W, S = P̃WP̃ᵀ − Σv_iw_iC_i (unfitted gives v) and A = WP̃ᵀS⁻¹, uses
-// the class means B = ΦA, and BᵀB = Aᵀ(V + D·s)A − N: it takes off N =
-// Aᵀdiag(V−U+D·s+tr(BᵀB·C_i))A, the mean addition of sampling, privacy noise on embeddings and the
-// noise of covariance C_i in P̃ (errors in variables).
+// solveClassMeans uses the class means B = ΦA, A = WP̃ᵀS⁻¹, with weights W and S = P̃WP̃ᵀ −
+// Σv_iw_iC_i (unfitted returns v). BᵀB is Aᵀ(V + D·s)A − N, where N = Aᵀdiag(V−U+D·s+tr(BᵀB·C_i))A
+// is the mean addition of sampling, privacy noise on embeddings and the noise of covariance C_i in
+// P̃ (errors in variables).
 func (p ratioProblem) solveClassMeans() (ratioSystem, []Warning, error) {
 	c, m := p.shares.Dims()
 	var warnings []Warning
@@ -98,7 +98,7 @@ func (p ratioProblem) solveClassMeans() (ratioSystem, []Warning, error) {
 			}
 		}
 	}
-	// Corrections are of first order: none where noise, fitted or not, dominates the sets'
+	// Corrections are of first order. Make none if noise, fitted or not, dominates the sets'
 	// differences.
 	before, after := smallestEigenvalue(&s), smallestEigenvalue(without)
 	sound := after >= before/2
@@ -149,15 +149,15 @@ func (p ratioProblem) solveClassMeans() (ratioSystem, []Warning, error) {
 	return out, warnings, nil
 }
 
-// unfitted is the part of each set's noise that S = P̃WP̃ᵀ holds and a correction should take off:
-// 1 − h_i − w_i, h_i = w_ip̃_iᵀS⁻¹p̃_i the set's leverage. The fit follows the rest, and taking
-// that off as well would make differences between classes too large by 2(c+1)/M of C's share of S:
-// to second order in the noise (Fuller 1980 has 1 − (c+1)/M).
+// unfitted is the part of each set's noise in S = P̃WP̃ᵀ that a correction should remove: 1 − h_i −
+// w_i, h_i = w_ip̃_iᵀS⁻¹p̃_i the set's leverage. The fit follows the rest. Removing that too would
+// make differences between classes too large by 2(c+1)/M of C's share of S, to second order in the
+// noise (Fuller 1980 has 1 − (c+1)/M).
 func (p ratioProblem) unfitted(s *mat.Dense, w []float64) []float64 {
 	out := make([]float64, len(w))
 	var inverse mat.Dense
 	if err := inverse.Inverse(s); err != nil {
-		return out // as refused later
+		return out // refused later
 	}
 	for i := range out {
 		share := p.shares.ColView(i)
@@ -166,10 +166,10 @@ func (p ratioProblem) unfitted(s *mat.Dense, w []float64) []float64 {
 	return out
 }
 
-// shareNoise is the mean addition of noise in P̃ to BᵀB. To first order it moves B by −BΔA, Δ the
-// noise and A = WP̃ᵀS⁻¹ (read), because S moves with P̃; so it adds Σ_i tr(BᵀB·C_i)·a_ia_iᵀ, a_i
-// row i of A. Where the sums of the counts are known C_i has no weight on what all classes have in
-// common, and only their differences matter. square is BᵀB.
+// shareNoise is the mean addition of noise in P̃ to BᵀB (square). To first order the noise Δ moves
+// B by −BΔA, A = WP̃ᵀS⁻¹ (read), because S moves with P̃. So it adds Σ_i tr(BᵀB·C_i)·a_ia_iᵀ, a_i
+// row i of A. If the sums of the counts are known, C_i has no weight on what all classes share, and
+// only their differences matter.
 func (p ratioProblem) shareNoise(square, read *mat.Dense) *mat.Dense {
 	each := mat.NewDense(p.sets(), p.sets(), nil)
 	for i, cov := range p.cov {
@@ -202,7 +202,6 @@ func (p ratioProblem) noiseParts() (sampling, private *mat.Dense) {
 	return sampling, private
 }
 
-// sandwich returns aᵀ·q·a.
 func sandwich(q, a *mat.Dense) *mat.Dense {
 	var t, out mat.Dense
 	t.Mul(q, a)
@@ -210,9 +209,9 @@ func sandwich(q, a *mat.Dense) *mat.Dense {
 	return &out
 }
 
-// takeOff returns seen − sampled − perturbed, with the floor described at classMeanDeviations in
-// each direction in which both sides are diagonal. floored is the largest share of noise in a
-// direction at the floor; 0 if none is.
+// takeOff returns seen − sampled − perturbed, with the floor of classMeanDeviations in each
+// direction in which both sides are diagonal. floored is the largest share of noise in a direction
+// at the floor; 0 if none is.
 func takeOff(seen, sampled, perturbed *mat.Dense, rank, dim float64) (q *mat.Dense, floored float64) {
 	c, _ := seen.Dims()
 	root := pseudoRoot(seen)
@@ -246,7 +245,6 @@ func takeOff(seen, sampled, perturbed *mat.Dense, rank, dim float64) (q *mat.Den
 	return q, floored
 }
 
-// pseudoRoot is the symmetric square root, with a floored spectrum.
 func pseudoRoot(s *mat.Dense) *mat.Dense {
 	c, _ := s.Dims()
 	values, vectors := symmetricEigen(s)
@@ -262,7 +260,7 @@ func pseudoRoot(s *mat.Dense) *mat.Dense {
 	return out
 }
 
-// symmetricEigen decomposes the symmetric part of d, smallest first.
+// symmetricEigen decomposes the symmetric part of d, smallest eigenvalue first.
 func symmetricEigen(d *mat.Dense) ([]float64, *mat.Dense) {
 	c, _ := d.Dims()
 	s := mat.NewSymDense(c, nil)
@@ -280,7 +278,7 @@ func symmetricEigen(d *mat.Dense) ([]float64, *mat.Dense) {
 	return eigen.Values(nil), &vectors
 }
 
-// slope is the mean effect of a row of each class where scores act on the ratios by linear (c×M):
+// slope is the mean effect of a row of each class if scores act on the ratios by linear (c×M):
 // linear·ΦᵀB, B the least-squares class means.
 func (p ratioProblem) slope(linear *mat.Dense) *mat.Dense {
 	var square, back, t, out mat.Dense
@@ -298,8 +296,8 @@ func (p ratioProblem) slope(linear *mat.Dense) *mat.Dense {
 	return &out
 }
 
-// pull bounds, for each class, how far the estimate may be drawn away from the truth: (slope − I)(ρ
-// − p̄), where shares differ by sums of zero.
+// pull bounds, for each class, how far the estimate may be pulled away from the truth: (slope −
+// I)(ρ − p̄), where the entries of ρ − p̄ sum to zero.
 func (s ratioSystem) pull() []float64 {
 	c, _ := s.slope.Dims()
 	out := make([]float64, c)
@@ -312,7 +310,7 @@ func (s ratioSystem) pull() []float64 {
 	return out
 }
 
-// solveMixture keeps to the paper: V-statistic Gram, unconstrained least squares, Euclidean
+// solveMixture follows the paper: V-statistic Gram, unconstrained least squares, Euclidean
 // projection. A singular Gram gets the minimum-norm α.
 func (p ratioProblem) solveMixture() ratioSystem {
 	c, m := p.shares.Dims()
@@ -351,8 +349,8 @@ func ratioTangent(q *mat.Dense) (metric, pinv *mat.SymDense, ratio float64) {
 			centred.SetSym(i, j, (a+b)/2)
 		}
 	}
-	// A lift above the rest sets the constant direction apart as the last eigenvector, so that no
-	// other null direction can mix with it.
+	// A lift above the rest makes the constant direction the last eigenvector, so that no other
+	// null direction can mix with it.
 	metric, pinv = mat.NewSymDense(c, nil), mat.NewSymDense(c, nil)
 	lift := 1e-300
 	for i := range c {

@@ -7,10 +7,10 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// OpenOptions configure a model whose kernel's width may be open.
+// OpenOptions configure a model that may have to choose its kernel's width.
 type OpenOptions struct {
 	Estimator string
-	// Gamma is the kernel's width; 0 takes the one that estimates held-out sets best.
+	// Gamma is the kernel's width; 0 chooses the width that estimates held-out sets best.
 	Gamma float64
 	// Fourier compares embeddings of width Gamma; nil compares rows by the kernel itself.
 	Fourier *Fourier
@@ -20,11 +20,11 @@ type OpenOptions struct {
 	Scale float64
 }
 
-// mostSearched is the length of embeddings in the search for a width: enough to compare widths.
+// mostSearched limits the length of embeddings in the search: enough to compare widths.
 const mostSearched = 1000
 
-// FitOpen makes the model of some sets, and returns its width and the search for it. A *Refusal
-// says why the sets support none. rng is public: it splits the sets.
+// FitOpen fits a model, and returns its width and the search for it. A *Refusal says why the sets
+// support no model. rng is public: it splits the sets.
 func FitOpen(sets []Set, o OpenOptions, rng *rand.Rand) (model *Model, gamma float64, widths []WidthPoint, err error) {
 	if len(sets) == 0 {
 		return nil, o.Gamma, nil, &Refusal{Reason: TooFewSets, Advice: "no set has two records or more"}

@@ -15,15 +15,15 @@ import (
 //	φ(x) = √(2/Features)·(cos⟨ω_1,x⟩, sin⟨ω_1,x⟩, cos⟨ω_2,x⟩, …)
 //
 // Pairs make ‖φ(x)‖ = 1 exactly, at every x. The frequencies ω ([dataset.Frequencies]) come from
-// Seed alone, so a plan that names the four numbers names the map.
+// Seed alone, so the four numbers in a plan determine the map.
 type Fourier struct {
 	Dim      int     `json:"dim"`      // columns of a row
-	Features int     `json:"features"` // even; numbers an embedding has
+	Features int     `json:"features"` // even; length of an embedding
 	Gamma    float64 `json:"gamma"`
 	Seed     uint64  `json:"seed"`
 }
 
-// Validate names the field that is wrong and what to give.
+// Validate names the wrong field and says what to give.
 func (f Fourier) Validate() error {
 	switch {
 	case f.Dim < 1:
@@ -36,15 +36,15 @@ func (f Fourier) Validate() error {
 	return nil
 }
 
-// Embedder computes embeddings; it holds the frequencies and the phases of one row, and is not for
-// concurrent use: give each core its own.
+// Embedder computes embeddings. It holds one row's phases, so it is not for concurrent use: give
+// each core a Copy.
 type Embedder struct {
 	spec        Fourier
 	frequencies *dataset.Frequencies
 	phases      []float64
 }
 
-// NewEmbedder draws the frequencies. The map must be valid.
+// NewEmbedder draws the frequencies.
 func NewEmbedder(f Fourier) (*Embedder, error) {
 	if err := f.Validate(); err != nil {
 		return nil, fmt.Errorf("make embedder: %w", err)
@@ -56,13 +56,13 @@ func NewEmbedder(f Fourier) (*Embedder, error) {
 	}, nil
 }
 
-// Copy is an embedder with the same frequencies, for another core.
+// Copy returns an embedder with the same frequencies, for another core.
 func (e *Embedder) Copy() *Embedder {
 	return &Embedder{spec: e.spec, frequencies: e.frequencies.Copy(), phases: make([]float64, len(e.phases))}
 }
 
-// AddTo adds Σ_i φ(x_i) to sum (length Features), so that sets too large for memory can be streamed
-// block by block. x is n×Dim.
+// AddTo adds Σ_i φ(x_i) to sum (length Features), so sets too large for memory can be streamed in
+// blocks. x is n×Dim.
 func (e *Embedder) AddTo(sum []float64, x *mat.Dense) {
 	scale := math.Sqrt(2 / float64(e.spec.Features))
 	e.each(x, func(_ int, phases []float64) {
@@ -120,23 +120,23 @@ func (e *Embedder) each(x *mat.Dense, visit func(i int, phases []float64)) {
 // Lattice is the public grid on which embeddings are summed as integers: each cos/sin pair of a row
 // becomes a pair of integers of norm at most Radius.
 type Lattice struct {
-	Radius int64 // 1 .. 2^30; DefaultLattice unless there is a reason
+	Radius int64 // 1 .. 2^30; usually DefaultLattice
 }
 
 // DefaultLattice has a rounding error below 2⁻²⁰ of a row and keeps sums of 2^40 rows inside int64.
 func DefaultLattice() Lattice { return Lattice{Radius: 1 << 20} }
 
-// IntegerBound holds proven bounds on how far replacing one row moves an integer embedding sum, and
-// Scale, which times the sum of n rows (over n) gives a mean embedding again.
+// IntegerBound holds proven bounds on how far replacing one row moves an integer embedding sum.
+// Scale times the sum of n rows, over n, is a mean embedding again.
 type IntegerBound struct {
 	L1, L2sq int64
 	Cells    int
 	Scale    float64
 }
 
-// Bound returns the bounds for the map: with p = Features/2 pairs of norm at most R, two rows
-// differ by at most 2R a pair, so ‖Δ‖₂² ≤ p(2R)² and ‖Δ‖₁ ≤ p·√2·2R, the second rounded up. They
-// rest on integers alone; no property of the kernel, of floating point or of the data is needed.
+// Bound returns the bounds for the map. Each of p = Features/2 pairs has norm at most R, so two
+// rows differ by at most 2R per pair: ‖Δ‖₂² ≤ p(2R)² and ‖Δ‖₁ ≤ p·√2·2R, the second rounded up. The
+// bounds rest on integers alone, not on the kernel, floating point or the data.
 func (l Lattice) Bound(f Fourier) (IntegerBound, error) {
 	if err := f.Validate(); err != nil {
 		return IntegerBound{}, fmt.Errorf("bound embedding: %w", err)
@@ -149,7 +149,7 @@ func (l Lattice) Bound(f Fourier) (IntegerBound, error) {
 	if perPair > math.MaxInt64/pairs {
 		return IntegerBound{}, fmt.Errorf("bound embedding: %d features on a lattice of radius %d overflow int64: take a smaller radius", f.Features, l.Radius)
 	}
-	// 2√2 < 2.8284272: an integer ceiling, with no floating point.
+	// 2√2 < 2.8284272: an integer ceiling, without floating point.
 	l1 := (l.Radius*28284272 + 9999999) / 10000000 * pairs
 	return IntegerBound{
 		L1: l1, L2sq: perPair * pairs, Cells: f.Features,
@@ -158,7 +158,7 @@ func (l Lattice) Bound(f Fourier) (IntegerBound, error) {
 }
 
 // AddIntegersTo adds Σ_i z(x_i) to sum (length Features), z(x) the row's embedding on the lattice,
-// truncated toward zero so that no pair's norm exceeds Radius, as checked in integers. Order cannot
+// truncated towards zero. It checks in integers that no pair's norm exceeds Radius. Order cannot
 // change a bit.
 func (e *Embedder) AddIntegersTo(sum []int64, x *mat.Dense, l Lattice) {
 	radius := float64(l.Radius)
@@ -180,7 +180,7 @@ func latticePair(c, s float64, radius int64) (a, b int64) {
 		return 0, 0
 	}
 	a, b = int64(c), int64(s)
-	for a*a+b*b > radius*radius { // a rounding of cos or sin went outwards
+	for a*a+b*b > radius*radius { // cos or sin was rounded outwards
 		if a*a >= b*b {
 			a -= fourierSign(a)
 		} else {
@@ -197,8 +197,8 @@ func fourierSign(a int64) int64 {
 	return 1
 }
 
-// MeanOfIntegers turns a (noisy) integer sum of n rows into a mean embedding; noise of variance v
-// on each integer has variance v·(Scale/n)² on it.
+// MeanOfIntegers turns a (noisy) integer sum of n rows into a mean embedding. Noise of variance v
+// on each integer has variance v·(Scale/n)² on the mean.
 func (b IntegerBound) MeanOfIntegers(sum []int64, n int) []float64 {
 	out := make([]float64, len(sum))
 	for j, v := range sum {

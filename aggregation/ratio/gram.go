@@ -10,11 +10,11 @@ import (
 //
 //	V_ij = ⟨Φ_i, Φ_j⟩ = mean of k(x,y) over x in set i, y in set j.
 //
-// On the diagonal V counts each row against itself and so exceeds E k(x,x') by (Self − U)/N; U
-// drops those pairs (u-statistic) and is unbiased for rows drawn independently. Where embeddings
-// carry privacy noise of variance s_i a coordinate, the diagonals of both have lost D·s_i.
+// On the diagonal V counts each row against itself and so exceeds E k(x,x') by (Self − U)/N. U
+// drops those pairs (u-statistic) and is unbiased for independently drawn rows. If embeddings carry
+// privacy noise of variance s_i a coordinate, both diagonals have D·s_i subtracted.
 type Gram struct {
-	V, U *mat.SymDense // M×M, differing on the diagonal only
+	V, U *mat.SymDense // M×M, differing only on the diagonal
 	Self []float64     // mean of k(x,x) in each set
 	N    []int         // rows of each set
 }

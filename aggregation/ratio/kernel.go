@@ -22,7 +22,7 @@ func RBF(gamma float64) Kernel { return Kernel{Name: "rbf", Gamma: gamma} }
 // LinearKernel is ⟨x,y⟩: it compares sets by their mean rows only.
 func LinearKernel() Kernel { return Kernel{Name: "linear"} }
 
-// Validate says what to change when the kernel is not one of the two.
+// Validate says what to change if the kernel is not one of the two.
 func (k Kernel) Validate() error {
 	switch k.Name {
 	case "linear":

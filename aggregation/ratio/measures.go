@@ -12,8 +12,8 @@ type Error struct {
 	Bias []float64 `json:"bias"` // estimate − truth
 }
 
-// Measure compares shares of c classes; n is the size of the target, which sets the smoothing (p +
-// ε)/(1 + cε), ε = 1/(2n), that RAE and NKLD need where a share is zero.
+// Measure compares shares of c classes. n is the size of the target. It sets the smoothing (p +
+// ε)/(1 + cε), ε = 1/(2n), that RAE and NKLD need if a share is zero.
 func Measure(truth, estimate []float64, n int) Error {
 	c := float64(len(truth))
 	smoothing := 1 / (2 * float64(n))
@@ -32,7 +32,7 @@ func Measure(truth, estimate []float64, n int) Error {
 	return out
 }
 
-// MeanError averages errors over samples, Bias with its sign: noise cancels and bias stays.
+// MeanError averages errors over samples. Bias keeps its sign, so noise cancels and bias stays.
 func MeanError(errors []Error) Error {
 	var out Error
 	n := float64(len(errors))

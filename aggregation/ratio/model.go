@@ -10,11 +10,11 @@ import (
 )
 
 // Set is one set of records with known (or noisy) label shares, or the unlabelled target without
-// any. Give Rows or Embedding.
+// shares. Give Rows or Embedding.
 type Set struct {
 	Rows      *mat.Dense // n×d
 	Embedding []float64  // mean Fourier embedding, length Features
-	N         int        // rows behind Embedding; taken from Rows when they are given
+	N         int        // rows behind Embedding; ignored if Rows are given
 
 	// Noise is the variance of the privacy noise on each coordinate of Embedding: v·(Scale/n)² for
 	// variance v on the integer sum.
@@ -22,7 +22,7 @@ type Set struct {
 
 	// Shares are the label shares of this very set, length c, sum 1. Noisy shares may be given
 	// before projection (unbiased; best for class-means) or after it. ShareCov is the covariance of
-	// their noise, its rows of sum zero because shares sum to 1; nil if exact.
+	// their noise, whose rows sum to zero because shares sum to 1; nil if exact.
 	Shares   []float64
 	ShareCov *mat.SymDense
 }
@@ -31,18 +31,18 @@ type Set struct {
 // by exact values and the model keeps the rows; a Fourier map compares mean embeddings and the
 // model keeps only those.
 type Options struct {
-	Estimator  string // ClassMeans when empty
+	Estimator  string // "" means ClassMeans
 	Kernel     Kernel
 	Fourier    *Fourier
-	Confidence float64 // of each class's interval; 0.95 when 0
+	Confidence float64 // of each class's interval; 0 means 0.95
 
-	// Rank is EffectiveRank of public rows (the pool), for sets given as embeddings alone: it tells
-	// how far sampling noise strays from its mean. 0: taken from the sets' rows, or a cautious
-	// guess without rows.
+	// Rank is the EffectiveRank of public rows (the pool), for sets given as embeddings alone. It
+	// says how far sampling noise strays from its mean. 0: computed from the sets' rows, or a
+	// cautious guess without rows.
 	Rank float64
 }
 
-// Validate names the field that is wrong and what to give.
+// Validate names the wrong field and says what to give.
 func (o Options) Validate() error {
 	if o.Confidence < 0 || o.Confidence >= 1 {
 		return fmt.Errorf("ratio confidence = %g: give a number in (0,1), or 0 for 0.95", o.Confidence)
@@ -59,9 +59,9 @@ func (o Options) Validate() error {
 	return o.Kernel.Validate()
 }
 
-// Model estimates the class ratios of unlabelled sets. Fit makes it; it is read-only afterwards and
-// travels as JSON: with a Fourier map it holds mean embeddings (for class-means the classes'),
-// never rows.
+// Model estimates the class ratios of unlabelled sets. Fit makes it. It is read-only afterwards and
+// can be stored as JSON: with a Fourier map it holds mean embeddings (for class-means the
+// classes'), never rows.
 type Model struct {
 	options  Options
 	classes  int
@@ -69,17 +69,17 @@ type Model struct {
 	anchors  *mat.Dense   // embeddings the target is compared with, b×D, or
 	rows     []*mat.Dense // the sets' rows
 	sets     []ratioSetLaw
-	spread   *mat.SymDense // within-class covariance of one set row's effect on the ratios, c×c; nil unknown
-	indirect bool          // spread comes from leaving sets out: rows of a target tell more
+	spread   *mat.SymDense // within-class covariance of one set row's effect on the ratios, c×c; nil: unknown
+	indirect bool          // spread comes from leaving sets out: rows of a target give a better one
 	rank     float64       // effective rank of the rows' embeddings, ≥ 1
 	warnings []Warning
 	number   float64 // condition number of the paper's bound
 
-	problem ratioProblem // what it is fitted to, kept with scores until it is; neither is in JSON
+	problem ratioProblem // problem and scores are only for fitting; neither is in JSON
 	scores  []*mat.Dense
 }
 
-// ratioSetLaw is what must be known of a summed set.
+// ratioSetLaw is what the variances need to know about a set.
 type ratioSetLaw struct {
 	N        int           `json:"n"`
 	Variance float64       `json:"variance"` // trace of the covariance of one row's embedding
@@ -88,10 +88,10 @@ type ratioSetLaw struct {
 	ShareCov *mat.SymDense `json:"-"`
 }
 
-// Options are what the model was fitted under.
+// Options returns the options that the model was fitted with.
 func (m *Model) Options() Options { return m.options }
 
-// Sets are the sizes and shares of the fitted sets, without their features.
+// Sets returns the sizes and shares of the fitted sets, without their features.
 func (m *Model) Sets() []Set {
 	var out []Set
 	for _, s := range m.sets {
@@ -103,14 +103,15 @@ func (m *Model) Sets() []Set {
 // Classes returns c.
 func (m *Model) Classes() int { return m.classes }
 
-// Warnings returns what is doubtful about the sets themselves.
+// Warnings returns the doubts about the sets themselves.
 func (m *Model) Warnings() []Warning { return m.warnings }
 
 // Condition returns maxsing(P̂)/minsing(Â), the factor by which the published error bound
 // multiplies errors of the embeddings; Â is the Gram of the sets.
 func (m *Model) Condition() float64 { return m.number }
 
-// TrainingShares is the baseline every estimate must beat: the class shares of all sets together.
+// TrainingShares returns the class shares of all sets together: the baseline that every estimate
+// must beat.
 func (m *Model) TrainingShares() []float64 {
 	out := make([]float64, m.classes)
 	var n float64
@@ -127,11 +128,11 @@ func (m *Model) TrainingShares() []float64 {
 }
 
 // Fit prepares the estimation of class ratios from sets whose label shares are known. It returns a
-// *Refusal where no estimate is possible: a class in no set, equal shares in all sets, fewer sets
-// than classes, a set of fewer than two rows.
+// *Refusal if no estimate is possible: a class in no set, equal shares in all sets, fewer sets than
+// classes, or a set of fewer than two rows.
 //
-// Assumed: the classes look the same in every set and in the target, P(x|y) is shared; only the
-// shares differ. Estimate tests that.
+// It assumes that the classes look the same in every set and in the target: P(x|y) is shared, and
+// only the shares differ. Estimate tests that.
 func Fit(sets []Set, o Options) (*Model, error) {
 	if o.Estimator == "" {
 		o.Estimator = ClassMeans
@@ -224,11 +225,11 @@ func (m *Model) describe(sets []Set) error {
 	return nil
 }
 
-// unknownRank is the effective rank without rows: lower, and so more cautious, than that of an RBF
-// kernel of any useful width.
+// unknownRank is the effective rank without rows: lower, and so more cautious, than the rank of an
+// RBF kernel of any useful width.
 const unknownRank = 4
 
-// embed takes or computes the mean embeddings; rows are read in blocks.
+// embed takes or computes the mean embeddings.
 func (m *Model) embed(sets []Set, p *ratioProblem) error {
 	f := *m.options.Fourier
 	p.dim = f.Features
@@ -254,7 +255,7 @@ func (m *Model) embed(sets []Set, p *ratioProblem) error {
 	}
 	p.rank = unknownRank
 	p.gram = EmbeddingGram(m.anchors, n, self, p.noise)
-	if complete { // a sample of rows tells the spread of one row's effect
+	if complete { // a sample of rows shows the spread of one row's effect
 		var sample []*mat.Dense
 		for _, s := range sets {
 			rows := everyRow(s.Rows, spreadRows)
@@ -267,8 +268,7 @@ func (m *Model) embed(sets []Set, p *ratioProblem) error {
 	return nil
 }
 
-// collapse replaces the sets' embeddings by the classes': all that class-means needs, c rather than
-// M.
+// collapse replaces the M sets' embeddings by those of the c classes, all that class-means needs.
 func (m *Model) collapse() {
 	var b mat.Dense
 	b.Mul(m.system.read.T(), m.anchors)

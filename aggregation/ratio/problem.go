@@ -43,8 +43,8 @@ type Warning struct {
 	Advice string  `json:"advice"`
 }
 
-// Limits on the condition number of the share matrix P. An error in a mean embedding is multiplied
-// by about this much; beyond 1e6 the sets' shares are equal for every practical purpose.
+// Limits on the condition number of the share matrix P, which multiplies errors in a mean
+// embedding. Beyond 1e6 the sets' shares are equal for every practical purpose.
 const (
 	ratioWarnCondition   = 20
 	ratioRefuseCondition = 1e6
@@ -58,9 +58,9 @@ const absentDeviations = 3
 // of the noise on either.
 type ratioProblem struct {
 	gram   Gram
-	shares *mat.Dense // c×M, columns sum to 1 (not necessarily ≥ 0 when noisy)
+	shares *mat.Dense // c×M, columns sum to 1 (noisy entries may be negative)
 	cov    []*mat.SymDense
-	noise  []float64 // variance of privacy noise a coordinate, per set
+	noise  []float64 // variance of privacy noise per coordinate, per set
 	dim    int       // coordinates of an embedding; 0 with kernel values
 	rank   float64   // effective rank of the sampling noise
 }
@@ -68,8 +68,8 @@ type ratioProblem struct {
 func (p ratioProblem) sets() int    { _, m := p.shares.Dims(); return m }
 func (p ratioProblem) classes() int { c, _ := p.shares.Dims(); return c }
 
-// weights are inverse variances of the embeddings up to a factor: sampling noise of a unit-norm map
-// falls as 1/n, privacy noise adds D·s, noise of covariance C in the shares moves the fit by at
+// weights are inverse variances of the embeddings up to a factor. Sampling noise of a unit-norm map
+// falls as 1/n, privacy noise adds D·s, and noise of covariance C in the shares moves the fit by at
 // most tr C classes.
 func (p ratioProblem) weights() []float64 {
 	w := make([]float64, p.sets())
@@ -114,8 +114,8 @@ func (p ratioProblem) singular() (high, low float64) {
 	return values[0], values[p.classes()-1]
 }
 
-// check refuses what no estimator can answer; full says that the estimator must tell every class
-// apart (all but the published mixture).
+// check refuses what no estimator can answer. full: the estimator must tell every class apart (all
+// except the published mixture).
 func (p ratioProblem) check(full bool) ([]Warning, error) {
 	c, m := p.shares.Dims()
 	if m < 2 {

@@ -14,13 +14,13 @@ type Sample struct {
 // Sampling configures SampleSets.
 type Sampling struct {
 	Classes int
-	Size    int // rows a set
+	Size    int // rows per set
 	Sets    int
 }
 
 // SampleSets draws test sets from rows with labels y (0..c−1; others are never drawn), at shares
-// drawn uniformly on the simplex. Within a set rows are drawn without replacement as long as the
-// class lasts, then again from the start: sizes and shares are always met.
+// drawn uniformly on the simplex. Within a set, rows of a class are drawn without replacement until
+// it is exhausted, then again from the start: sizes and shares are always met.
 func SampleSets(y []int, s Sampling, rng *rand.Rand) ([]Sample, error) {
 	if s.Classes < 2 || s.Size < 1 || s.Sets < 1 {
 		return nil, fmt.Errorf("sample sets: classes %d, size %d, sets %d: give at least 2, 1 and 1", s.Classes, s.Size, s.Sets)
@@ -36,7 +36,7 @@ func SampleSets(y []int, s Sampling, rng *rand.Rand) ([]Sample, error) {
 	return out, nil
 }
 
-// SampleAtShares draws size rows with the class counts nearest to size·shares that sum to size
+// SampleAtShares draws size rows. Its class counts sum to size and are nearest to size·shares
 // (largest remainders).
 func SampleAtShares(y []int, shares []float64, size int, rng *rand.Rand) (Sample, error) {
 	counts := roundCounts(shares, size)
@@ -63,7 +63,7 @@ func SampleAtShares(y []int, shares []float64, size int, rng *rand.Rand) (Sample
 }
 
 // SharesOfLabels counts the labels of the rows; rows nil means all. Labels outside 0..classes−1 are
-// left out.
+// ignored.
 func SharesOfLabels(y []int, rows []int, classes int) []float64 {
 	out := make([]float64, classes)
 	var n float64

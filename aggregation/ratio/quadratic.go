@@ -8,14 +8,14 @@ import (
 
 // quadraticOnSimplex minimises ½xᵀHx − bᵀx over {x ≥ 0, Σx = 1}.
 //
-// H must be positive definite along directions that sum to zero (the callers floor its spectrum).
-// The method is a primal active set (Lawson & Hanson 1974, ch. 23, with the sum as a fifth wheel):
-// each step adds the coordinate that violates optimality most and solves exactly on the support, so
-// it ends after finitely many steps. gap ≥ f(x) − min f is the certificate max_k gᵀ(x − e_k), g =
-// Hx − b, on any path.
+// H must be positive definite along directions that sum to zero (callers floor its spectrum). The
+// method is a primal active set (Lawson & Hanson 1974, ch. 23, plus the sum constraint): each step
+// adds the coordinate that violates optimality most and solves exactly on the support, so it ends
+// after finitely many steps. gap ≥ f(x) − min f is the certificate max_k gᵀ(x − e_k), g = Hx − b,
+// however the loop ends.
 func quadraticOnSimplex(h mat.Symmetric, b []float64) (x []float64, gap float64) {
 	c := len(b)
-	// σ·11ᵀ changes nothing where Σx = 1 is fixed and makes H definite.
+	// σ·11ᵀ changes nothing while Σx = 1 and makes H definite.
 	lift := 0.0
 	size := 1e-300
 	for i := range c {
@@ -83,7 +83,7 @@ func quadraticOnSimplex(h mat.Symmetric, b []float64) (x []float64, gap float64)
 	return x, gap
 }
 
-// supportMinimum solves the problem on the support alone, without signs.
+// supportMinimum solves the problem on the support alone, without sign constraints.
 func supportMinimum(h mat.Symmetric, b []float64, inside []bool, lift float64) ([]float64, bool) {
 	var support []int
 	for i, in := range inside {

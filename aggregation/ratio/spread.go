@@ -22,10 +22,10 @@ func (s ratioSystem) rowEffects(scores *mat.Dense) *mat.Dense {
 	return &out
 }
 
-// withinCovariance is the covariance of the rows of effects (n×c) less the classes' contribution. A
-// row of class k moves the ratios by column k of slope (e_k, unless the estimate is drawn towards
-// the training shares) on average, so that part is K(diag(p) − ppᵀ)Kᵀ; it is no error when the
-// ratios wanted are those of this very set.
+// withinCovariance is the covariance of the rows of effects (n×c) less the classes' contribution.
+// On average a row of class k moves the ratios by column k of slope (e_k, unless the estimate is
+// pulled towards the training shares). So that contribution is K(diag(p) − ppᵀ)Kᵀ; it is no error
+// if the ratios wanted are those of this very set.
 func (s ratioSystem) withinCovariance(effects *mat.Dense, p []float64) *mat.SymDense {
 	n, c := effects.Dims()
 	if n < 2 {
@@ -77,12 +77,12 @@ func (m *Model) rowSpread() *mat.SymDense {
 	return out
 }
 
-// leaveOneOutLimit bounds the refits of leaveOneOutSpread.
 const leaveOneOutLimit = 50
 
-// leaveOneOutSpread estimates the same covariance where only embeddings exist: each set's shares
-// are estimated from the other sets; the squared error, less what known noise explains, divided by
-// 1/n_i + Σa_j²/n_j, is a draw of it. With not clearly more sets than classes it returns nil.
+// leaveOneOutSpread estimates the same covariance from embeddings alone. It estimates each set's
+// shares from the other sets; the squared error, less what known noise explains, divided by 1/n_i +
+// Σa_j²/n_j, is a draw of the covariance. It returns nil unless there are clearly more sets than
+// classes.
 func (m *Model) leaveOneOutSpread() *mat.SymDense {
 	p := m.problem
 	total := p.sets()
@@ -153,12 +153,12 @@ func (p ratioProblem) laws() []ratioSetLaw {
 	return out
 }
 
-// knownCovariance is the part of the covariance of the unconstrained ratios that needs no estimate:
-// with a the weights of the sets,
+// knownCovariance is the part of the covariance of the unconstrained ratios that needs no estimate.
+// With a the weights of the sets it is
 //
 //	L Q Lᵀ (s_U + Σ a_i² s_i) + Σ a_i² C_i,
 //
-// s the noise variance of embeddings, C_i that of shares.
+// s the noise variance of embeddings, C_i the covariance of the noise in shares.
 func knownCovariance(s ratioSystem, sets []ratioSetLaw, a []float64, targetNoise float64) *mat.SymDense {
 	c, _ := s.linear.Dims()
 	noise := targetNoise
@@ -184,18 +184,17 @@ func knownCovariance(s ratioSystem, sets []ratioSetLaw, a []float64, targetNoise
 	return out
 }
 
-// EffectiveRank is a public number of a kernel on public rows (n×d), at least 1: (tr C)²/tr C² of
-// the covariance C of the embedded rows.
+// EffectiveRank describes a kernel on public rows (n×d), so it is public: (tr C)²/tr C² of the
+// covariance C of the embedded rows, at least 1.
 func EffectiveRank(k Kernel, x *mat.Dense) float64 { return effectiveRank(k, []*mat.Dense{x}) }
 
-// effectiveRank is the rank of spectrumOf.
 func effectiveRank(k Kernel, sets []*mat.Dense) float64 {
 	rank, _ := spectrumOf(k, sets)
 	return rank
 }
 
-// spectrumOf returns (tr C)²/tr C² of the covariance C of the embedded rows, from at most 300 rows:
-// how many directions share the sampling noise; and tr C³/(tr C)³, how unevenly.
+// spectrumOf returns, from at most 300 rows and for the covariance C of the embedded rows, (tr
+// C)²/tr C²: how many directions share the sampling noise; and tr C³/(tr C)³: how unevenly.
 func spectrumOf(k Kernel, sets []*mat.Dense) (rank, third float64) {
 	_, d := sets[0].Dims()
 	each := max(2, 300/len(sets))
@@ -260,15 +259,15 @@ func spectrumOf(k Kernel, sets []*mat.Dense) (rank, third float64) {
 	return rank, min(max(cube/(trace*trace*trace), 1/(rank*rank)), math.Pow(rank, -1.5))
 }
 
-// secondOrder is the covariance that products of noise with noise add for class-means: the error of
-// Bᵀ(Φ_U − Bρ) holds, besides Bᵀe, the product of the noise in B with the residual's. Where Cov_i =
+// secondOrder is the covariance that products of noise with noise add for class-means. The error of
+// Bᵀ(Φ_U − Bρ) is Bᵀe plus the product of the noise in B with that in the residual. With Cov_i =
 // s_iI + C/n_i, tr C = τ and tr C² = τ²/r,
 //
-//	tr(Cov_i Cov_j) = D·s_is_j + (s_i/n_j + s_j/n_i)τ + τ²/(r·n_in_j),
+//	tr(Cov_i Cov_j) = D·s_is_j + (s_i/n_j + s_j/n_i)τ + τ²/(r·n_in_j).
 //
-// and with R the weights of the sets in the class means (M×c), a in the fitted mean, x = (Cov_U +
-// Σa_i²Cov_i), the covariance of RᵀEᵀ(e_U − Ea) is Σ_i R_ikR_il tr(Cov_i x) + Σ_ij R_ika_iR_jla_j
-// tr(Cov_iCov_j). It is seen through L.
+// With R the weights of the sets in the class means (M×c), a their weights in the fitted mean, and
+// x = (Cov_U + Σa_i²Cov_i), the covariance of RᵀEᵀ(e_U − Ea) is Σ_i R_ikR_il tr(Cov_i x) + Σ_ij
+// R_ika_iR_jla_j tr(Cov_iCov_j), mapped through L.
 func secondOrder(s ratioSystem, sets []ratioSetLaw, a []float64, n, targetNoise, rank, dim float64) *mat.SymDense {
 	c, _ := s.linear.Dims()
 	out := mat.NewSymDense(c, nil)
@@ -313,7 +312,6 @@ func secondOrder(s ratioSystem, sets []ratioSetLaw, a []float64, n, targetNoise,
 	return out
 }
 
-// covarianceOf is the columns' sample covariance.
 func covarianceOf(x *mat.Dense) *mat.SymDense {
 	n, c := x.Dims()
 	centred := mat.DenseCopyOf(x)

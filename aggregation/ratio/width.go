@@ -10,14 +10,14 @@ import (
 
 // WidthOptions configure SelectWidth.
 type WidthOptions struct {
-	Estimator string // ClassMeans when empty
+	Estimator string // "" means ClassMeans
 	// Scale is a public squared distance (MedianSquaredDistance); the widths tried are gamma =
 	// 2^k/Scale, k = −5..5.
 	Scale  float64
-	Splits int // held-out splits averaged; 20 when 0: one or two choose erratically
-	Rows   int // rows a set used at most, evenly spaced; 400 when 0
+	Splits int // held-out splits averaged; 0 means 20: one or two choose erratically
+	Rows   int // most rows used per set, evenly spaced; 0 means 400
 	// Fourier, if set, compares all rows by that map with each width in turn (its Gamma is
-	// ignored): for large sets, where a sample of rows would favour kernels that are too wide. 500
+	// ignored). Use it for large sets, where a sample of rows would favour too wide kernels. 500
 	// features are enough.
 	Fourier *Fourier
 }
@@ -30,7 +30,7 @@ type WidthPoint struct {
 	Error float64 `json:"standard_error"`
 }
 
-// Widths are the widths of SelectWidth for a scale of squared distances.
+// Widths returns the widths that SelectWidth tries for a scale of squared distances.
 func Widths(scale float64) (all []float64) {
 	for k := -5; k <= 5; k++ {
 		all = append(all, math.Ldexp(1, k)/scale)
@@ -38,13 +38,12 @@ func Widths(scale float64) (all []float64) {
 	return all
 }
 
-// SelectWidth chooses the width of an RBF kernel by estimating held-out training sets, whose shares
-// are known, from the rest, averaged over several random splits that are the same for every width.
-// Splits that leave the other sets unable to separate the classes are drawn again. The sets need
-// rows.
+// SelectWidth chooses the width of an RBF kernel. It estimates held-out training sets, whose shares
+// are known, from the rest, and averages over random splits that are the same for every width. It
+// redraws splits whose remaining sets cannot separate the classes. The sets need rows.
 //
-// A minimum over few sets is mostly luck: among the widths whose error is within one standard error
-// of the least, the one nearest to 1/Scale is taken.
+// A minimum over few sets is mostly luck. So among the widths whose error is within one standard
+// error of the least, it takes the one nearest to 1/Scale.
 func SelectWidth(sets []Set, o WidthOptions, rng *rand.Rand) (best float64, path []WidthPoint, err error) {
 	if o.Estimator == "" {
 		o.Estimator = ClassMeans
@@ -58,7 +57,7 @@ func SelectWidth(sets []Set, o WidthOptions, rng *rand.Rand) (best float64, path
 	if !(o.Scale > 0) {
 		return 0, nil, fmt.Errorf("select width: scale = %g: give MedianSquaredDistance of public rows", o.Scale)
 	}
-	// The first problem only serves to draw splits that can be solved.
+	// The first problem is only for drawing splits that can be solved.
 	small := make([]Set, len(sets))
 	for i, s := range sets {
 		if s.Rows == nil {
@@ -125,7 +124,7 @@ func drawSplits(p ratioProblem, o WidthOptions, rng *rand.Rand) ([][]bool, error
 	return splits, nil
 }
 
-// judgeWidth averages the L1 error of each set over the splits that held it out; the standard error
+// judgeWidth averages the L1 error of each set over the splits that held it out. The standard error
 // is over sets, since splits share them.
 func judgeWidth(p ratioProblem, estimator string, gamma float64, splits [][]bool) WidthPoint {
 	sums, times := make([]float64, p.sets()), make([]float64, p.sets())
@@ -133,7 +132,7 @@ func judgeWidth(p ratioProblem, estimator string, gamma float64, splits [][]bool
 		train := chosen(held, false)
 		system, _, err := p.selectSets(train).solve(estimator)
 		for _, t := range chosen(held, true) {
-			l1 := 2.0 // the worst there is, where nothing could be solved
+			l1 := 2.0 // the worst possible, if nothing could be solved
 			if err == nil {
 				g := make([]float64, len(train))
 				for a, j := range train {

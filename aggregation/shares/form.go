@@ -13,20 +13,18 @@ import (
 
 // Form is what a contribution is proved to be. It is public, from a plan and its pool.
 type Form struct {
-	// Cells is the length of the vector.
 	Cells int
-	// Bits of a cell: each is an integer from Least to Least + 2^Bits − 1.
+	// Each cell is an integer of Bits bits from Least: Least to Least + 2^Bits − 1.
 	Bits  int
 	Least int64
-	// Row divides the vector into runs of that many cells, each of sum Total; 0 for none.
+	// Row is the length of a row of cells, each row of sum Total; 0: no rows.
 	Row   int
 	Total int64
 }
 
-// Ballots is the form of counted ballots on the rows of a pool: of two classes one count a row,
-// from 0 to 2^⌈log₂(ballots+1)⌉ − 1, which for one ballot is exactly one vote; of more a count for
-// each class, and each row adds up to the ballots, so that one ballot is exactly one vote a row
-// here too.
+// Ballots is the form of counted ballots on the rows of a pool. With two classes it is one count
+// per row, from 0 to 2^⌈log₂(ballots+1)⌉ − 1. With more it is a count for each class, and each row
+// sums to ballots. So one ballot is proved to be exactly one vote per row.
 func Ballots(rows, classes, ballots int) Form {
 	f := Form{Cells: rows, Bits: bits.Len(uint(max(ballots, 0)))}
 	if classes > 2 {
@@ -35,9 +33,9 @@ func Ballots(rows, classes, ballots int) Form {
 	return f
 }
 
-// Integers is the form of cells integers of magnitude at most the limit. The proof covers the next
-// power of two: a cell from −2^(b−1) to 2^(b−1) − 1, 2^(b−1) > limit. So a lying party can move
-// each cell by all of that.
+// Integers is the form of cells integers of magnitude at most limit. The proof covers the next
+// power of two: −2^(b−1) to 2^(b−1) − 1 with 2^(b−1) > limit. A lying party can move each cell that
+// far.
 func Integers(cells int, limit int64) Form {
 	b := bits.Len64(uint64(max(limit, 0))) + 1
 	if b > maxBits {
@@ -46,19 +44,19 @@ func Integers(cells int, limit int64) Form {
 	return Form{Cells: cells, Bits: b, Least: -1 << (b - 1)}
 }
 
-// Counts is the form of cells integers from 0 to the limit, proved to the next power of two as
+// Counts is the form of cells integers from 0 to limit, proved up to the next power of two like
 // Integers.
 func Counts(cells int, limit int64) Form {
 	return Form{Cells: cells, Bits: bits.Len64(uint64(max(limit, 1)))}
 }
 
 const (
-	// maxBits keeps a cell to an int64.
+	// maxBits keeps a cell in an int64.
 	maxBits = 62
 	// maxProved bounds the bits of a vector: each is a field element of 16 bytes in the
 	// coordinator's part, 64 MiB in all.
 	maxProved = 1 << 22
-	// maxParties is a study's: see study.Plan.
+	// maxParties is a study's limit: see study.Plan.
 	maxParties = 1 << 30
 )
 
@@ -68,13 +66,13 @@ var ErrForm = errors.New("form of shares refused")
 // modulus is p = 2¹²⁸ − 28·2⁶⁴ + 1, the order of the field (Field128 of the draft).
 var modulus = new(big.Int).SetBytes(fp128.Fp{}.Order())
 
-// Check refuses a form that cannot be proved, or of which parties could make a sum wrap.
+// Check refuses a form that cannot be proved, or whose sum parties could make wrap.
 //
 // Proof note: each cell is in (−2^b, 2^b), so a sum over M parties is in (−M·2^b, M·2^b). Each of
-// the two servers adds noise, which passes 2⁶² with probability below e^(−2¹³) at the largest scale
-// there is (privacy's maxScaleBits); privacy does not depend on that, only decoding. With M·2^b +
-// 2·2⁶² < p/2 the sum with both is in (−p/2, p/2), where reading a residue as the integer nearest
-// to zero is exact.
+// the two servers adds noise, which exceeds 2⁶² with probability below e^(−2¹³) at the largest
+// scale there is (privacy's maxScaleBits); only decoding depends on that, not privacy. With M·2^b +
+// 2·2⁶² < p/2 the sum with both noises is in (−p/2, p/2), where reading a residue as the integer
+// nearest to zero is exact.
 func (f Form) Check(parties int64) error {
 	fail := func(format string, args ...any) error {
 		return fmt.Errorf("%w: %s", ErrForm, fmt.Sprintf(format, args...))
@@ -103,21 +101,21 @@ func (f Form) Check(parties int64) error {
 	return nil
 }
 
-// wraps says whether a sum of that magnitude with both noises could reach p/2; it changes its
-// argument.
+// wraps reports whether a sum of that magnitude with both noises could reach p/2. It overwrites
+// most.
 func wraps(most *big.Int) bool {
 	most.Add(most, new(big.Int).Lsh(big.NewInt(1), 63))
 	return most.Lsh(most, 1).Cmp(modulus) >= 0
 }
 
-// circuit is a Prio3SumVec. Use changes its state, so each use makes its own.
+// circuit is a Prio3SumVec. Using one changes its state, so each use makes its own.
 type circuit struct {
 	cells, bits, chunk uint
 	context            []byte
 }
 
-// circuit makes a form's circuit. The chunk is √bits, which makes the proof shortest
-// (draft-irtf-cfrg-vdaf, on choosing the chunk length).
+// circuit makes a form's circuit. The chunk √bits makes the proof shortest (draft-irtf-cfrg-vdaf,
+// on choosing the chunk length).
 func (f Form) circuit(c Context) circuit {
 	return circuit{uint(f.Cells), uint(f.Bits), max(1, uint(math.Sqrt(float64(f.Cells*f.Bits)))), c[:]}
 }
@@ -126,16 +124,15 @@ func (c circuit) open() (*sumvec.SumVec, error) {
 	return sumvec.New(2, c.cells, c.bits, c.chunk, c.context)
 }
 
-// Role is a server.
+// Role is one of the two servers.
 type Role uint8
 
-// The two servers.
 const (
 	Coordinator Role = iota
 	Helper
 )
 
-// String is "coordinator" or "helper".
+// String returns "coordinator" or "helper".
 func (r Role) String() string {
 	if r == Helper {
 		return "helper"
@@ -150,7 +147,7 @@ const (
 	digestSize = 32
 )
 
-// PartSize is the size in bytes of a server's part from a party: the coordinator's grows with the
+// PartSize is the size in bytes of a party's part for a server: the coordinator's grows with the
 // form, the helper's does not. The form must pass Check.
 func (f Form) PartSize(r Role) int {
 	if r == Helper {

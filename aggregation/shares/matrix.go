@@ -11,13 +11,13 @@ import (
 // Columns cells: cell (j,k) of the image, Width × Columns, is Σᵢ Aᵢⱼ·vᵢₖ.
 //
 // It is linear, so each server computes the image of its own share: As + As′ = A(s+s′) mod p, and
-// As′ says no more of the vector than s′ does.
+// As′ reveals no more about the vector than s′.
 type Matrix struct {
 	Rows, Width, Columns int
 	Row                  func(i int) []int64 // Width numbers, not to be changed
 }
 
-// Times is the image of a share.
+// Times returns the image of a share.
 func (m Matrix) Times(s SecretShare) (SecretShare, error) {
 	if len(s.elements) != m.Rows*m.Columns || m.Width < 1 {
 		return SecretShare{}, fmt.Errorf("multiply share: it has %d cells, the matrix takes %d", len(s.elements), m.Rows*m.Columns)
@@ -45,9 +45,10 @@ func (m Matrix) Times(s SecretShare) (SecretShare, error) {
 	return out, nil
 }
 
-// Check refuses a matrix by which parties of a form could make a sum wrap.
+// Check refuses a matrix with which parties of a form could make a sum wrap.
 //
-// Proof note: a cell of the image is at most Σᵢ|Aᵢⱼ|·M·2^b in magnitude; the rest is Form.Check's.
+// Proof note: a cell of the image is at most Σᵢ|Aᵢⱼ|·M·2^b in magnitude; the rest is as for
+// Form.Check.
 func (m Matrix) Check(f Form, parties int64) error {
 	if err := f.Check(parties); err != nil {
 		return err
@@ -68,7 +69,7 @@ func (m Matrix) Check(f Form, parties int64) error {
 	return nil
 }
 
-// magnitude is |a|, of the least integer too.
+// magnitude is |a|, also for the least int64.
 func magnitude(a int64) uint64 {
 	if a < 0 {
 		return -uint64(a)

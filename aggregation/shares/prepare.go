@@ -14,11 +14,11 @@ import (
 // Key is the verify key that both servers share and no party knows.
 type Key [32]byte
 
-// ErrProof is wrapped where a contribution was refused because its proof does not check.
+// ErrProof is wrapped if a contribution's proof does not check.
 var ErrProof = errors.New("contribution refused by its proof")
 
 // Preparation is one server's part of checking a contribution. It follows from key, context, role
-// and part, so it can be made again after a crash.
+// and part, so it can be redone after a crash.
 type Preparation struct {
 	form    Form
 	role    Role
@@ -29,7 +29,7 @@ type Preparation struct {
 }
 
 // Prepare reads a server's part and makes its message to the other. Refusals wrap ErrPart, or
-// ErrProof where the part was not made for this context and role.
+// ErrProof if the part was not made for this context and role.
 func (f Form) Prepare(key Key, c Context, r Role, part []byte) (*Preparation, error) {
 	if err := f.Check(1); err != nil {
 		return nil, err
@@ -65,8 +65,8 @@ func (f Form) Prepare(key Key, c Context, r Role, part []byte) (*Preparation, er
 	return p, nil
 }
 
-// given digests what both servers must have got alike: form, context, nonce and public share. A
-// proof queried at two points, because the nonces differ, proves nothing.
+// given digests what both servers must have received identically: form, context, nonce and public
+// share. With different nonces the proof would be queried at two points and prove nothing.
 func (f Form) given(c Context, part []byte) [digestSize]byte {
 	b, err := json.Marshal(f)
 	if err != nil { // five integers
@@ -75,7 +75,6 @@ func (f Form) given(c Context, part []byte) [digestSize]byte {
 	return sha256.Sum256(append(append(b, c[:]...), part[:headSize]...))
 }
 
-// prepare is the draft's first step of preparation.
 func (c circuit) prepare(key Key, r Role, part []byte) (*sumvec.SumVec, *sumvec.PrepState, []byte, error) {
 	vdaf, err := c.open()
 	if err != nil {
@@ -97,7 +96,7 @@ func (c circuit) prepare(key Key, r Role, part []byte) (*sumvec.SumVec, *sumvec.
 	return vdaf, state, message, err
 }
 
-// outputOf reads a state's output share, which counts for nothing before the check of Finish.
+// outputOf reads a state's output share, which is worthless before Finish's check.
 func outputOf(vdaf *sumvec.SumVec, state *sumvec.PrepState) (fp128.Vec, error) {
 	b, err := state.MarshalBinary()
 	if err != nil {
@@ -111,13 +110,12 @@ func outputOf(vdaf *sumvec.SumVec, state *sumvec.PrepState) (fp128.Vec, error) {
 	return share, nil
 }
 
-// Message is this server's message to the other, once stored. Made under one key, it says nothing
-// about an honest party's vector beyond its form.
+// Message returns this server's message to the other. Made under one key, it reveals nothing about
+// an honest party's vector except its form.
 func (p *Preparation) Message() []byte { return bytes.Clone(p.message) }
 
-// Finish checks the whole proof with the other server's message and gives this server's
-// share of the vector. circl's own last step compares no proof, so everything is checked
-// here, in each server, before it is asked.
+// Finish checks the whole proof with the other server's message and returns this server's share of
+// the vector. circl's own last step compares no proof, so each server checks everything here first.
 func (p *Preparation) Finish(other []byte) (SecretShare, error) {
 	if p.share == nil {
 		return SecretShare{}, errors.New("finish preparation: it was finished before; prepare the part again")
@@ -166,7 +164,6 @@ func (p *Preparation) Finish(other []byte) (SecretShare, error) {
 	return out, nil
 }
 
-// decide checks the proof with both servers' preparation shares.
 func decide(vdaf *sumvec.SumVec, state *sumvec.PrepState, messages [2][]byte) error {
 	params := vdaf.Params()
 	both := make([]sumvec.PrepShare, len(messages))

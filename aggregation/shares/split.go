@@ -9,11 +9,11 @@ import (
 	"github.com/cloudflare/circl/vdaf/prio3/sumvec"
 )
 
-// Context binds a contribution to a plan and a party: under another it does not verify.
+// Context binds a contribution to a plan and a party: under another context it does not verify.
 type Context [sha256.Size]byte
 
-// ContextOf is a party's in the study with this plan's hash: SHA-256 of a name, the hash, whose
-// length is fixed, and the party's name.
+// ContextOf is the context of a party in the study with this plan hash: SHA-256 of a fixed name,
+// the hash (of fixed length) and the party's name.
 func ContextOf(plan [32]byte, party string) Context {
 	h := sha256.New()
 	h.Write([]byte("caucus shares 1"))
@@ -22,21 +22,21 @@ func ContextOf(plan [32]byte, party string) Context {
 	return Context(h.Sum(nil))
 }
 
-// ErrPart is wrapped by every refusal of a part or a message that cannot be read.
+// ErrPart is wrapped by every refusal of a part or message that cannot be read.
 var ErrPart = errors.New("invalid share")
 
 // Parts are a party's uploads, by server: nonce (16 bytes), public share (64), and the server's
 // input share of the draft.
 type Parts [2][]byte
 
-// Head is the common head of both parts, nonce and public share.
+// Head returns the common head of both parts: nonce and public share.
 func Head(part []byte) []byte { return part[:min(headSize, len(part))] }
 
 // Split splits a vector of the form. The random bytes, 16 for the nonce and 128 for the shares,
-// must be the operating system's; the same bytes give the same parts.
+// must come from the operating system; the same bytes give the same parts.
 //
-// A vector that is not of the form is an error that names no value: its maker must have proved that
-// it is.
+// A vector that is not of the form is an error that names no value: its maker must have proved its
+// form.
 func (f Form) Split(c Context, vector []int64, random io.Reader) (Parts, error) {
 	if err := f.Check(1); err != nil {
 		return Parts{}, err
@@ -48,7 +48,7 @@ func (f Form) Split(c Context, vector []int64, random io.Reader) (Parts, error) 
 	return f.circuit(c).split(measured, random)
 }
 
-// measure shifts a vector to the proved range, from 0.
+// measure shifts a vector to the proved range, which starts at 0.
 func (f Form) measure(vector []int64) ([]uint64, bool) {
 	if len(vector) != f.Cells {
 		return nil, false
@@ -61,7 +61,7 @@ func (f Form) measure(vector []int64) ([]uint64, bool) {
 	for at := 0; f.Row > 0 && at < len(vector); at += f.Row {
 		total := int64(0)
 		for _, v := range vector[at : at+f.Row] {
-			total += v // Check: they do not wrap where each is in range
+			total += v // can't wrap if each is in range: see Check
 		}
 		ok = ok && total == f.Total
 	}

@@ -7,11 +7,11 @@ import (
 	"github.com/cloudflare/circl/vdaf/prio3/arith/fp128"
 )
 
-// SecretShare is one server's share of a vector, or of a sum of vectors: alone it is uniformly
+// SecretShare is one server's share of a vector, or of a sum of vectors. Alone it is uniformly
 // random.
 type SecretShare struct{ elements fp128.Vec }
 
-// NewSum is the sum of no contributions.
+// NewSum returns the sum of no contributions.
 func (f Form) NewSum() SecretShare { return SecretShare{make(fp128.Vec, f.Cells)} }
 
 // Add adds another share of the same server, in place.
@@ -32,8 +32,8 @@ func (s SecretShare) Subtract(o SecretShare) error {
 	return nil
 }
 
-// Clear is a vector as the share of it to which the other is zero: it hides nothing, and
-// is for simulations.
+// Clear returns a vector as the share whose counterpart is zero. It hides nothing, and is for
+// simulations.
 func Clear(vector []int64) SecretShare {
 	s := SecretShare{make(fp128.Vec, len(vector))}
 	for j, v := range vector {
@@ -47,10 +47,10 @@ func Clear(vector []int64) SecretShare {
 	return s
 }
 
-// MarshalBinary is 16 bytes a cell, lowest first.
+// MarshalBinary writes 16 bytes a cell, lowest first.
 func (s SecretShare) MarshalBinary() ([]byte, error) { return s.elements.MarshalBinary() }
 
-// ParseShare reads what MarshalBinary wrote of a share of the form, and nothing else.
+// ParseShare reads exactly the output of MarshalBinary for a share of the form.
 func (f Form) ParseShare(data []byte) (SecretShare, error) {
 	s := f.NewSum()
 	if len(data) != f.ShareSize() || s.elements.UnmarshalBinary(data) != nil {
@@ -59,8 +59,8 @@ func (f Form) ParseShare(data []byte) (SecretShare, error) {
 	return s, nil
 }
 
-// Residues are the cells as integers below the modulus, high and low half: what a ledger
-// adds noise to. They are as secret as the share.
+// Residues returns the cells as integers below the modulus, high and low half, to which a ledger
+// adds noise. They are as secret as the share.
 func (s SecretShare) Residues() ([][2]uint64, error) {
 	b, err := s.MarshalBinary()
 	if err != nil {
@@ -76,11 +76,11 @@ func (s SecretShare) Residues() ([][2]uint64, error) {
 	return out, nil
 }
 
-// largest is the largest magnitude of a decoded cell, as privacy clamps what it publishes.
+// largest is the largest magnitude of a decoded cell: privacy clamps what it publishes to it too.
 const largest = int64(1) << 61
 
-// Combine adds both servers' residues and reads each cell as the integer nearest to zero, cut to
-// ±2⁶¹, which is post-processing. It is exact where Form.Check passed: the sum of the vectors and
+// Combine adds both servers' residues and reads each cell as the integer nearest to zero, clamped
+// to ±2⁶¹, which is post-processing. If Form.Check passed, it is exactly the sum of the vectors and
 // the noises.
 func Combine(coordinator, helper [][2]uint64) ([]int64, error) {
 	if len(coordinator) != len(helper) {

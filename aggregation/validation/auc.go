@@ -2,7 +2,7 @@ package validation
 
 import "math"
 
-// auc is the probability that a record of the class scores above another record, ties half.
+// auc is the probability that a record of the class scores above another record; ties count half.
 //
 // With h(b,c) = 1, 0 or, inside a bin, Aᵦ, it is θ = U/(PN) for U = Σ P(b)N(c)h(b,c). T(θ) = U −
 // θPN is linear in the counts of each class, so noise that is independent over counts leaves its
@@ -10,12 +10,12 @@ import "math"
 //
 //	Var T = Σ s²(P(b))·(H(b) − θN)² + Σ s²(N(c))·(G(c) − θP)²
 //
-// with H(b) = Σ N(c)h(b,c), G(c) = Σ P(b)h(b,c), both of noisy counts, which overstates it by less
-// than a fifth where both totals are four deviations of their noise. The interval is all θ with T²
-// ≤ z²·Var T.
+// with H(b) = Σ N(c)h(b,c), G(c) = Σ P(b)h(b,c). Both use noisy counts, which overstates the
+// variance by less than a fifth if both totals are four deviations of their noise. The interval is
+// all θ with T² ≤ z²·Var T.
 //
 // Aᵦ, the same probability inside a bin, follows from the pool's scores there and the fitted
-// calibration; half of its difference from ½ counts as uncertain.
+// calibration; half of its distance from ½ counts as uncertain.
 func (s Scale) auc(h Histogram, fit line) Number {
 	if why := h.drowned(); why != "" {
 		return unknown("%s", why)
@@ -59,8 +59,8 @@ func (s Scale) auc(h Histogram, fit line) Number {
 	return out.within(0, 1)
 }
 
-// concordance is the AUC inside a bin, of records that lie as the pool's do and are of the class as
-// the line says.
+// concordance is the AUC inside a bin if records are distributed like the pool's and their classes
+// follow the line.
 func (b bin) concordance(fit line) float64 {
 	if !fit.known {
 		return 0.5

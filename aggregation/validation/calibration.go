@@ -8,15 +8,14 @@ type line struct {
 	known            bool
 }
 
-// fitting holds what the search for a line needs.
 type fitting struct {
 	Scale
 	h Histogram
 }
 
-// equations are S = Σᵦ (P(b) − n(b)·μᵦ)·(1, z̄ᵦ) at a line, with μᵦ the mean over the bin's points
-// of the line's probability, and their derivatives. S is linear in the counts, so that noise leaves
-// its mean 0 at the true line, however many counts are below 0.
+// equations are S = Σᵦ (P(b) − n(b)·μᵦ)·(1, z̄ᵦ) for a line, and their derivatives; μᵦ is the
+// line's mean probability over the bin's points. S is linear in the counts, so noise leaves its
+// mean 0 at the true line, even if counts are below 0.
 func (f fitting) equations(a, b float64) (s [2]float64, j [2][2]float64) {
 	for k, of := range f.bins {
 		mu, da, db := of.at(a, b)
@@ -29,8 +28,7 @@ func (f fitting) equations(a, b float64) (s [2]float64, j [2][2]float64) {
 	return s, j
 }
 
-// at is the mean probability of a bin's points on a line, and its derivatives by intercept and
-// slope.
+// at is a line's mean probability over a bin's points, and its derivatives by intercept and slope.
 func (b bin) at(intercept, slope float64) (mu, da, db float64) {
 	for _, p := range b.points {
 		q := sigmoid(intercept + slope*p.z)
@@ -40,8 +38,8 @@ func (b bin) at(intercept, slope float64) (mu, da, db float64) {
 	return mu, da, db
 }
 
-// level solves the first equation for the intercept at a slope, from a start. Both classes have
-// records, so the equation has opposite signs far out on both sides.
+// level solves the first equation for the intercept at a given slope. Both classes have records, so
+// the equation has opposite signs far out on both sides.
 func (f fitting) level(slope, start float64) float64 {
 	spread := 1.0
 	for _, of := range f.bins {
@@ -69,7 +67,7 @@ func (f fitting) level(slope, start float64) float64 {
 }
 
 // tension is the second equation at a slope, with the first one's intercept, in standard
-// deviations. Every score scale counts: κ takes off what the intercept takes up.
+// deviations. Each score counts relative to κ, which removes the effect of the intercept.
 func (f fitting) tension(slope, start float64, noiseOnly bool) (t, intercept, deviation float64) {
 	a := f.level(slope, start)
 	s, j := f.equations(a, slope)
@@ -93,18 +91,17 @@ func (f fitting) tension(slope, start float64, noiseOnly bool) (t, intercept, de
 }
 
 // hidden is the standard deviation of a bin's records' mean score from the pool's: the pool's own
-// mean is of few rows, and records may lie otherwise. Of a bin of width w that is even on one side,
-// and on the other twice as dense at one end as at the other, the means differ by w/18, which is
-// √12/18 of the even one's deviation.
+// mean comes from few rows, and records may be distributed differently. In a bin of width w, a
+// uniform density and one twice as high at one end as at the other have means w/18 apart, which is
+// √12/18 of the uniform deviation.
 func (b bin) hidden() float64 {
 	return b.sd * math.Sqrt(1/math.Max(b.rows, 1)+12./(18*18))
 }
 
-// mostSlope bounds the search for a slope.
 const mostSlope = 1e3
 
-// fit is the calibration line, with the slope's interval: all slopes at which the second equation
-// is within z deviations of 0.
+// fit returns the calibration line, and its slope's interval: all slopes at which the second
+// equation is within z deviations of 0.
 func (s Scale) fit(h Histogram) (line, Number, Number) {
 	none := func(why string) (line, Number, Number) { return line{}, unknown("%s", why), unknown("%s", why) }
 	if why := h.drowned(); why != "" {
@@ -157,7 +154,7 @@ func (s Scale) fit(h Histogram) (line, Number, Number) {
 	return line{a, b, true}, slope, f.intercept(a, b)
 }
 
-// unit is one over the scatter of the pool's scores if no log-odds, else 1.
+// unit is 1 for log-odds, otherwise one over the scatter of the pool's scores.
 func (s Scale) unit() float64 {
 	if s.LogOdds {
 		return 1
@@ -169,7 +166,8 @@ func (s Scale) unit() float64 {
 	return 4 / (high - low)
 }
 
-// end walks from the estimate by growing steps until the equation is z deviations off, then halves.
+// end walks from the estimate by growing steps until the equation is z deviations off, then
+// bisects.
 func (f fitting) end(b, a, step, unit float64) (float64, bool) {
 	inside, outside := b, b
 	for range 40 {
@@ -203,7 +201,8 @@ func (f fitting) end(b, a, step, unit float64) (float64, bool) {
 	return outside, true
 }
 
-// intercept is the line's, with the deviation of its equations and their derivatives (a sandwich).
+// intercept is the line's intercept, with the deviation from its equations and their derivatives (a
+// sandwich).
 func (f fitting) intercept(a, b float64) Number {
 	_, j := f.equations(a, b)
 	det := j[0][0]*j[1][1] - j[0][1]*j[1][0]

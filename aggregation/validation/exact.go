@@ -5,20 +5,19 @@ import (
 	"slices"
 )
 
-// Exact has the numbers of records with known scores, without bins, for comparison with estimates.
-// NaN marks a missing number.
+// Exact holds the numbers computed from known scores, without bins, to compare estimates with. NaN
+// marks a missing number.
 type Exact struct {
-	Records    int     `json:"records"`
-	Prevalence float64 `json:"prevalence"`
-	AUC        float64 `json:"auc"`
-	Slope      float64 `json:"slope"`
-	Intercept  float64 `json:"intercept"`
-	Brier      float64 `json:"brier"`
-	// Thresholds are in the requested order.
+	Records    int              `json:"records"`
+	Prevalence float64          `json:"prevalence"`
+	AUC        float64          `json:"auc"`
+	Slope      float64          `json:"slope"`
+	Intercept  float64          `json:"intercept"`
+	Brier      float64          `json:"brier"`
 	Thresholds []ExactThreshold `json:"thresholds,omitempty"`
 }
 
-// ExactThreshold is what calling records at or above a score positive gives.
+// ExactThreshold is the result of calling records at or above a score positive.
 type ExactThreshold struct {
 	Sensitivity float64 `json:"sensitivity"`
 	Specificity float64 `json:"specificity"`
@@ -72,7 +71,7 @@ func ExactOf(z []float64, positive []bool, logOdds bool, thresholds ...float64) 
 		out.Brier = math.NaN()
 	}
 	for _, at := range thresholds {
-		t := ExactThreshold{Sensitivity: 0 / p, Specificity: 0 / n} // NaN of none
+		t := ExactThreshold{Sensitivity: 0 / p, Specificity: 0 / n} // NaN without records
 		for i, v := range z {
 			switch above := v+1e-9*(1+math.Abs(v)) >= at; {
 			case above && positive[i]:
@@ -87,8 +86,8 @@ func ExactOf(z []float64, positive []bool, logOdds bool, thresholds ...float64) 
 	return out
 }
 
-// Logistic fits the log-odds of the class as intercept + slope·z by maximum likelihood; NaN without
-// a finite line.
+// Logistic fits the log-odds of the class as intercept + slope·z by maximum likelihood. It returns
+// NaN if there is no finite line.
 func Logistic(z []float64, positive []bool) (intercept, slope float64) {
 	for range 100 {
 		var s0, s1, h00, h01, h11 float64

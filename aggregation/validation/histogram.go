@@ -2,16 +2,16 @@ package validation
 
 import "math"
 
-// Histogram has the released counts of records by bin, of the class and of all others.
+// Histogram holds the released counts of records by bin, of the class and of all others.
 type Histogram struct {
 	Positive, Negative []float64
 	// Noise is the variance of the noise on each count.
 	Noise float64
-	// Sampling: intervals are about records like these. Without it they are about these.
+	// Sampling: intervals are about the population of such records. Otherwise they are about these
+	// records.
 	Sampling bool
 }
 
-// totals of both classes.
 func (h Histogram) totals() (positive, negative float64) {
 	for b, p := range h.Positive {
 		positive += p
@@ -20,8 +20,7 @@ func (h Histogram) totals() (positive, negative float64) {
 	return positive, negative
 }
 
-// scatter is the variance of a count, of the noise and, if asked for, of sampling as a Poisson
-// number.
+// scatter is the variance of a count: noise and, if asked for, sampling as a Poisson number.
 func (h Histogram) scatter(n float64) float64 {
 	if h.Sampling {
 		return h.Noise + math.Max(n, 0)
@@ -29,7 +28,7 @@ func (h Histogram) scatter(n float64) float64 {
 	return h.Noise
 }
 
-// drowned says why a histogram gives no rates: "" where it does.
+// drowned says why a histogram gives no rates, or "".
 func (h Histogram) drowned() string {
 	p, n := h.totals()
 	noise := math.Sqrt(h.Noise * float64(len(h.Positive)))
@@ -44,7 +43,6 @@ func (h Histogram) drowned() string {
 	return ""
 }
 
-// count is a weighted sum of counts.
 func (h Histogram) count(of func(b int) (positive, negative float64)) Number {
 	var n Number
 	cells := 0.0
@@ -60,7 +58,7 @@ func (h Histogram) count(of func(b int) (positive, negative float64)) Number {
 
 // ratio is Σ c·count / Σ d·count; of gives the weights c, d of a bin's two counts.
 //
-// Write x = Σ c·count and y = Σ d·count. Of independent counts with variance s², Var(x − θy) = Σ
+// With x = Σ c·count and y = Σ d·count over independent counts with variance s², Var(x − θy) = Σ
 // s²(c − θd)²: the interval is Fieller's.
 func (h Histogram) ratio(of func(b int) (c, d [2]float64)) Number {
 	var x, y, vxx, vxy, vyy, dd float64

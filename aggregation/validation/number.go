@@ -17,24 +17,24 @@ type Number struct {
 	High   float64 `json:"high"`
 	NoLow  bool    `json:"no_low,omitempty"`
 	NoHigh bool    `json:"no_high,omitempty"`
-	// Unknown says why there is no number; the others are 0 then.
+	// Unknown says why there is no number; the others are then 0.
 	Unknown string `json:"unknown,omitempty"`
 }
 
 func unknown(format string, args ...any) Number { return Number{Unknown: fmt.Sprintf(format, args...)} }
 
-// Known says that there is a number.
+// Known reports whether there is a number.
 func (n Number) Known() bool { return n.Unknown == "" }
 
-// Covers says whether the interval holds a value.
+// Covers reports whether the interval contains a value.
 func (n Number) Covers(v float64) bool {
 	return n.Known() && (n.NoLow || n.Low <= v) && (n.NoHigh || v <= n.High)
 }
 
-// Bounded says that there is a number whose interval has both ends.
+// Bounded reports whether there is a number whose interval has both ends.
 func (n Number) Bounded() bool { return n.Known() && !n.NoLow && !n.NoHigh }
 
-// Interval is the interval in words.
+// Interval returns the interval in words.
 func (n Number) Interval(digits int) string {
 	switch {
 	case !n.Known():
@@ -49,8 +49,8 @@ func (n Number) Interval(digits int) string {
 	return fmt.Sprintf("%.*f to %.*f", digits, n.Low, digits, n.High)
 }
 
-// finite is the number, or unknown if a part is not finite, as after dividing by almost nothing: a
-// document holds no such number.
+// finite returns unknown if a part is not finite, as after dividing by almost nothing: JSON has no
+// such numbers.
 func (n Number) finite() Number {
 	for _, v := range []float64{n.Value, n.SD, n.NoiseSD, n.Low, n.High} {
 		if v-v != 0 {
@@ -64,7 +64,7 @@ func (n Number) finite() Number {
 const z95 = 1.959963984540054
 
 const (
-	// leastSignal: a total below this many deviations of its noise is no denominator.
+	// leastSignal: a total below this many deviations of its noise is no valid denominator.
 	leastSignal = 4
 	// mostAUCSD: an AUC that scatters by a tenth says nothing.
 	mostAUCSD = 0.1
@@ -85,21 +85,21 @@ func (n Number) widen(sd float64) Number {
 	return n
 }
 
-// within clips a number known to lie in a range: value and interval, never their parts.
+// within clips value and interval to the possible range.
 func (n Number) within(low, high float64) Number {
 	clip := func(v float64) float64 { return math.Min(math.Max(v, low), high) }
 	n.Value, n.Low, n.High = clip(n.Value), clip(n.Low), clip(n.High)
 	return n
 }
 
-// quadratic is Fieller's interval: all θ with (x − θy)² ≤ z²(vxx − 2θvxy + θ²vyy).
+// fieller is Fieller's interval: all θ with (x − θy)² ≤ z²(vxx − 2θvxy + θ²vyy).
 func fieller(x, y, vxx, vxy, vyy float64) (low, high float64, ok bool) {
 	const z2 = z95 * z95
 	a, b, c := y*y-z2*vyy, x*y-z2*vxy, x*x-z2*vxx
 	d := b*b - a*c
 	if !(a > 0) {
-		return 0, 0, false // all θ beyond some, or all there are
+		return 0, 0, false // all θ beyond some, or all θ
 	}
-	d = math.Sqrt(math.Max(d, 0)) // x/y itself is one of them: below 0 by rounding alone
+	d = math.Sqrt(math.Max(d, 0)) // x/y is in the interval, so d is below 0 only by rounding
 	return (b - d) / a, (b + d) / a, true
 }

@@ -2,33 +2,32 @@ package validation
 
 import "math"
 
-// Performance is what a histogram tells of a score.
+// Performance is what a histogram says about a score.
 type Performance struct {
-	// Records have a label and a score; Positives of them are of the class.
-	Records   Number `json:"records"`
-	Positives Number `json:"positives"`
-	// Prevalence is the share of the class.
+	// Records counts records with a label and a score, Positives those of the class.
+	Records    Number `json:"records"`
+	Positives  Number `json:"positives"`
 	Prevalence Number `json:"prevalence"`
 	AUC        Number `json:"auc"`
-	// Slope and Intercept are of the log-odds of the class on those of the score, 1 and 0 where the
-	// score is a calibrated probability; on the score itself where that is no probability.
-	// InTheLarge is the intercept at slope 1.
+	// Slope and Intercept predict the log-odds of the class from those of the score (1 and 0 for a
+	// calibrated probability), or from the score itself if that is no probability. InTheLarge is
+	// the intercept at slope 1.
 	Slope      Number `json:"slope"`
 	Intercept  Number `json:"intercept"`
 	InTheLarge Number `json:"in_the_large"`
-	// Brier is the mean square of the probability less what happened.
+	// Brier is the mean squared difference of probability and outcome.
 	Brier      Number      `json:"brier"`
 	Thresholds []Threshold `json:"thresholds,omitempty"`
 	// Bins are the calibration curve.
 	Bins []BinShare `json:"bins"`
 }
 
-// Threshold is what calling all records at or above it positive gives.
+// Threshold is the result of calling all records at or above it positive.
 type Threshold struct {
 	At          float64 `json:"at"`
 	Sensitivity Number  `json:"sensitivity"`
 	Specificity Number  `json:"specificity"`
-	// NetBenefit is (true positives − false positives·at/(1−at)) a record.
+	// NetBenefit is (true positives − false positives·at/(1−at)) per record.
 	NetBenefit Number `json:"net_benefit"`
 }
 
@@ -43,8 +42,8 @@ type BinShare struct {
 
 const noProbability = "the score is no probability"
 
-// Of computes all numbers. Thresholds are edges of the scale: probabilities where it has log-odds,
-// else scores.
+// Of computes all numbers. Thresholds are edges of the scale: probabilities if it has log-odds,
+// otherwise scores.
 func (s Scale) Of(h Histogram, thresholds []float64) Performance {
 	all := func(int) (c, d [2]float64) { return [2]float64{1, 0}, [2]float64{1, 1} }
 	out := Performance{
@@ -86,7 +85,7 @@ func (s Scale) threshold(h Histogram, at float64) Threshold {
 	}
 	first := s.Bin(z) // an edge is in the bin above
 	if first == 0 || z-s.Edges[first-1] > 1e-9*(1+math.Abs(z)) {
-		first++ // no edge of this scale: what is surely above
+		first++ // no edge of this scale: count only what is surely above
 	}
 	above := func(b int) float64 {
 		if b >= first {
@@ -108,8 +107,8 @@ func (s Scale) threshold(h Histogram, at float64) Threshold {
 	return out
 }
 
-// brier takes the pool's scores inside a bin for the records', weighed towards a class's by the
-// fitted line. To first order a mean that is off by δ in a bin moves the sum by 2(n·p̄ − P)δ.
+// brier assumes that records within a bin have the pool's scores, weighted towards each class by
+// the fitted line. To first order, an error δ of a bin's mean moves the sum by 2(n·p̄ − P)δ.
 func (s Scale) brier(h Histogram, fit line) Number {
 	type moments struct{ yes, no float64 } // mean (1−p)² of the class, p² of the others
 	of := make([]moments, len(s.bins))
@@ -141,8 +140,8 @@ func (s Scale) brier(h Histogram, fit line) Number {
 	return out.widen(math.Sqrt(hidden)/math.Max(records, 1)).within(0, 1)
 }
 
-// Expected is the histogram of records that lie as the pool's rows do, with classes by their
-// log-odds; where scores are no log-odds, by their standard score.
+// Expected is the histogram of records distributed like the pool's rows, with classes drawn by
+// their log-odds, or by their standard score if scores are no log-odds.
 func (s Scale) Expected(records, noise float64) Histogram {
 	h := Histogram{Noise: noise, Sampling: true}
 	var mean, square float64

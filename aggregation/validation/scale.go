@@ -14,23 +14,23 @@ type Scale struct {
 	bins    []bin
 }
 
-// bin has the pool's scores in it as a few points, in increasing order.
+// bin holds its pool scores as a few points, in increasing order.
 type bin struct {
 	points []point
 	share  float64 // of the pool's rows
 	mean   float64 // of the points' scores
 	sd     float64
-	rows   float64 // of the pool, as many as their weights are worth
+	rows   float64 // effective number of pool rows
 }
 
-// point stands for some of a bin's scores; weights of a bin add up to 1.
+// point stands for some of a bin's scores; the weights of a bin sum to 1.
 type point struct{ z, p, weight float64 }
 
-// slices of a bin hide less than a hundredth of what bins hide.
+// slicesOfABin hides less than a hundredth of what bins hide.
 const slicesOfABin = 6
 
-// NewScale cuts scores at edges. Weight has the weights of the pool's rows; nil weighs all alike. A
-// bin without pool rows has one point in its middle.
+// NewScale makes bins with these edges from a pool's scores and the weights of its rows (nil:
+// equal). A bin without pool rows has one point in its middle.
 func NewScale(edges, pool, weight []float64, logOdds bool) Scale {
 	s := Scale{Edges: edges, LogOdds: logOdds, bins: make([]bin, len(edges)+1)}
 	order := make([]int, len(pool))
@@ -72,7 +72,7 @@ func NewScale(edges, pool, weight []float64, logOdds bool) Scale {
 	return s
 }
 
-// binOf makes points of rows in the order of their scores.
+// binOf makes the bin of rows that are sorted by score.
 func (s Scale) binOf(order []int, pool []float64, w func(int) float64, total float64) bin {
 	var out bin
 	inside, squares := 0.0, 0.0
@@ -106,7 +106,7 @@ func (s Scale) binOf(order []int, pool []float64, w func(int) float64, total flo
 
 func (s Scale) Bins() int { return len(s.Edges) + 1 }
 
-// Bin is the bin of a finite score. A score within rounding of an edge is on it.
+// Bin returns the bin of a finite score. A score within rounding of an edge is on it.
 func (s Scale) Bin(z float64) int {
 	at, found := slices.BinarySearch(s.Edges, z+1e-9*(1+math.Abs(z)))
 	if found {
@@ -115,11 +115,11 @@ func (s Scale) Bin(z float64) int {
 	return at
 }
 
-// Share is the pool's share of rows in a bin, Mean their mean probability, or score without
-// log-odds.
+// Share returns the share of the pool's rows in bin b.
 func (s Scale) Share(b int) float64 { return s.bins[b].share }
 
-// Mean: see Share.
+// Mean returns the mean probability of the pool's rows in bin b, or their mean score without
+// log-odds.
 func (s Scale) Mean(b int) float64 {
 	if !s.LogOdds {
 		return s.bins[b].mean
@@ -133,12 +133,12 @@ func (s Scale) Mean(b int) float64 {
 
 func (s Scale) probability(z float64) float64 {
 	if !s.LogOdds {
-		return math.NaN() // nobody reads it
+		return math.NaN() // never read
 	}
 	return sigmoid(z)
 }
 
-// middle of a bin; an open one reaches as far beyond its edge as its neighbour is wide.
+// middle of a bin. An open bin extends beyond its edge by the width of its neighbour.
 func (s Scale) middle(b int) float64 {
 	switch n := len(s.Edges); {
 	case n == 0:
@@ -160,8 +160,8 @@ func (s Scale) width(b int) float64 {
 	return s.Edges[b] - s.Edges[b-1]
 }
 
-// Quantiles are inner edges that cut a pool's scores into parts equal parts, with the given edges
-// among them; fewer where scores coincide.
+// Quantiles returns inner edges that cut a pool's scores into equal parts and include the given
+// edges; fewer if scores coincide.
 func Quantiles(pool, weight []float64, parts int, with []float64) []float64 {
 	type row struct{ z, w float64 }
 	rows := make([]row, len(pool))
@@ -192,7 +192,7 @@ func Quantiles(pool, weight []float64, parts int, with []float64) []float64 {
 	}
 	slices.Sort(edges)
 	edges = slices.Compact(edges)
-	if len(rows) > 0 { // nothing is below the first
+	if len(rows) > 0 { // nothing is below the first row
 		edges = slices.DeleteFunc(edges, func(z float64) bool { return z <= rows[0].z && !slices.Contains(with, z) })
 	}
 	return edges
@@ -207,7 +207,7 @@ func short(z float64) float64 {
 	if unit < 1e-300 {
 		return z
 	}
-	// Dividing by a whole power is exact where that is above 1.
+	// Dividing by a whole power of ten is exact.
 	if unit < 1 {
 		return math.Round(z*math.Round(1/unit)) / math.Round(1/unit)
 	}
@@ -222,7 +222,7 @@ func sigmoid(z float64) float64 {
 	return 1 / (1 + math.Exp(-z))
 }
 
-// LogOdds of a probability, 0 and 1 moved inwards by 10⁻⁹.
+// LogOdds returns the log-odds of a probability; 0 and 1 are moved inwards by 10⁻⁹.
 func LogOdds(p float64) float64 {
 	p = math.Min(math.Max(p, 1e-9), 1-1e-9)
 	return math.Log(p) - math.Log1p(-p)

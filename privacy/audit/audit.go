@@ -8,12 +8,11 @@ import (
 	"slices"
 )
 
-// Draw answers once about one of two neighbouring data sets, 0 or 1. Its answers
-// are independent. A refusal is an answer too: nil.
+// Draw returns one answer about neighbouring data set 0 or 1. Answers must be independent. A
+// refusal is also an answer: nil.
 type Draw func(neighbour int) []float64
 
-// Integers is a Draw that answers in integers; up to 2⁵³ they are looked at
-// exactly.
+// Integers makes a Draw of integer answers, which are exact up to 2⁵³.
 func Integers(draw func(neighbour int) []int64) Draw {
 	return func(neighbour int) []float64 {
 		var out []float64
@@ -24,40 +23,35 @@ func Integers(draw func(neighbour int) []int64) Draw {
 	}
 }
 
-// Audit measures how well the answers about two neighbours can be told apart.
-// Nothing in it knows the mechanism: it learns from one half of the samples an
-// event E for each of many views of an answer, counts on the other half how
-// often each happens, and concludes from P₀[E] ≤ e^ε·P₁[E] + δ, and the same
-// the other way round, that
+// Audit measures how well answers about two neighbours can be told apart. It knows nothing about
+// the mechanism. For each of many views of an answer it learns an event E from one half of the
+// samples and counts E on the other half. As P₀[E] ≤ e^ε·P₁[E] + δ, and the same with the two
+// exchanged,
 //
 //	ε ≥ log((p − δ)/q),  p a lower bound on P₀[E], q an upper one on P₁[E].
 //
-// The views are each number, exactly and in bins; the position of its lowest
-// bit that is set, by which floating point gives itself away; the sum; the
-// direction in which the data sets' means differ; the Laplace and the Euclidean
-// privacy loss between these means; the difference or the sum of two numbers,
-// where one of them varies by less than half of what it would if the two were
-// independent; and the answer as a whole.
+// The views are: each number, exactly and in bins; the position of its lowest set bit, which
+// reveals floating point; the sum; the direction between the data sets' means; the Laplace and the
+// Euclidean privacy loss between these means; the difference or sum of two numbers, if its variance
+// is below half that of independent numbers; and the whole answer.
 //
-// False alarms. Given the first half, the events are fixed and the counts of
-// the second half binomial. Each of the 2E bounds used (p and q for each of E
-// events) is Clopper & Pearson's (1934) at level FalseAlarm/(2E), so with
-// probability 1−FalseAlarm all of them hold, and then so does every ε. A
-// mechanism that is (ε,δ)-private is found to exceed ε with probability
-// FalseAlarm at most, whatever was learnt.
+// False alarms. Given the first half, the events are fixed and the counts of the second half are
+// binomial. Each of the 2E bounds (p and q for each of E events) is Clopper & Pearson's (1934) at
+// level FalseAlarm/(2E). So with probability 1−FalseAlarm all of them hold, and then so does every
+// ε. A mechanism that is (ε,δ)-private is found to exceed ε with probability at most FalseAlarm,
+// whatever was learnt.
 //
-// What it cannot do: a small bound proves nothing. It is a check on code, not a
-// proof of it.
+// A small bound proves nothing: an audit checks code but can't prove it private.
 type Audit struct {
 	Samples    int     // answers about each data set
 	Delta      float64 // δ at which ε is bounded
 	FalseAlarm float64 // probability that the bound does not hold
 }
 
-// Default has a false-alarm rate of 10⁻¹⁰.
+// Default returns an audit with a false-alarm rate of 10⁻¹⁰.
 func Default() Audit { return Audit{Samples: 40_000, FalseAlarm: 1e-10} }
 
-// Validate says which field is wrong.
+// Validate names the wrong field.
 func (a Audit) Validate() error {
 	switch {
 	case a.Samples < 100 || a.Samples > 1<<30:
@@ -70,25 +64,25 @@ func (a Audit) Validate() error {
 	return nil
 }
 
-// LowerBound is what an audit proved.
+// LowerBound is the result of an audit.
 type LowerBound struct {
 	Epsilon float64 `json:"epsilon"` // lower bound on ε at Delta; 0 if nothing was found
 	Delta   float64 `json:"delta"`
-	// Event says what gave the data sets away, and how often it happened among
-	// the test samples of the data set where it is likely and of the other.
+	// Event told the data sets apart. Likely and Other count it among the Tested samples of the
+	// data set where it is likely and of the other.
 	Event  string `json:"event"`
 	Likely int    `json:"likely"`
 	Other  int    `json:"other"`
 	Tested int    `json:"tested"`
-	// Events is how many were tested.
+	// Events is the number of events tested.
 	Events int `json:"events"`
 }
 
-// Exceeds reports whether the finding refutes an ε claimed at its δ.
+// Exceeds reports whether the bound refutes a claimed ε at its δ.
 func (f LowerBound) Exceeds(epsilon float64) bool { return f.Epsilon > epsilon }
 
-// Most runs the audit so many times and gives the finding that shows most. A false
-// alarm in any of them is as many times as likely.
+// Most runs the audit repeats times and returns the largest bound. The probability of a false alarm
+// is up to repeats times as large.
 func (a Audit) Most(ctx context.Context, repeats int, draw Draw) (LowerBound, error) {
 	most := LowerBound{Delta: a.Delta}
 	for range repeats {
@@ -106,8 +100,8 @@ func (a Audit) Most(ctx context.Context, repeats int, draw Draw) (LowerBound, er
 	return most, nil
 }
 
-// Run draws Samples answers about each data set and bounds their ε from below.
-// It fails on parameters that do not validate only.
+// Run draws Samples answers about each data set and bounds their ε from below. It fails only on
+// invalid parameters.
 func (a Audit) Run(draw Draw) (LowerBound, error) {
 	if err := a.Validate(); err != nil {
 		return LowerBound{}, err
@@ -146,9 +140,8 @@ func (a Audit) Run(draw Draw) (LowerBound, error) {
 	return f, nil
 }
 
-// learn chooses the cells that tell data set side apart best: those with the
-// largest ratio of counts, as many as make the bound on the learning half
-// largest.
+// learn chooses the cells that best tell data set side apart: those with the largest ratio of
+// counts, as many as maximise the bound on the learning half.
 func (a Audit) learn(seen map[uint64][2]int, side, n int, level float64) map[uint64]bool {
 	type cell struct {
 		key   uint64
@@ -178,7 +171,7 @@ func (a Audit) learn(seen map[uint64][2]int, side, n int, level float64) map[uin
 	return event
 }
 
-// wilson is the interval of that name: good enough to choose events by.
+// wilson is the Wilson interval: accurate enough to choose events.
 func wilson(k, n int, z float64) (low, high float64) {
 	x, m, zz := float64(k), float64(n), z*z
 	middle, half := x+zz/2, z*math.Sqrt(x*(1-x/m)+zz/4)

@@ -8,24 +8,22 @@ import (
 	"slices"
 )
 
-// Noise is what is looked at in one answer about a vector that the auditor
-// knows: of each number, or of some, what was added to it. A mechanism whose
-// numbers are meant to hang together gives only those that are not.
+// Noise is what an audit reads from one answer about a vector that the auditor knows: what was
+// added to each number, or to some of them. Numbers that depend on each other by design are left
+// out.
 type Noise struct {
-	// Law names the mechanism and its parameters. Answers of one law are put one
-	// after the other to look for repeats.
+	// Law names the mechanism and its parameters. Answers with the same law are concatenated to
+	// look for repeats.
 	Law string
-	// Numbers are what was added, or of a mechanism that adds nothing what was
-	// drawn.
+	// Numbers are the noise added or, if a mechanism adds nothing, the numbers drawn.
 	Numbers []int64
-	// Score has one number in [−1,1] for each of Numbers: of mean 0, given all
-	// before it.
+	// Score has one number in [−1,1] for each of Numbers, of mean 0 given all earlier ones.
 	Score []float64
-	// Chance is at least the probability of the likeliest value of a number,
-	// given all others; 1 and more says nothing.
+	// Chance is an upper bound on the probability of any value of a number, given all others. 1 or
+	// more says nothing.
 	Chance float64
-	// Run is how many numbers one after the other have sizes that hang together,
-	// 1 where none do. 0: sizes are not of one law, or not symmetric.
+	// Run is the number of successive numbers whose sizes depend on each other, 1 if none do. 0:
+	// sizes have no common law, or are not symmetric.
 	Run int
 }
 
@@ -47,8 +45,7 @@ func (n Noise) validate() error {
 	return nil
 }
 
-// sizes are scores too: which of a number and its partner half the answer later
-// is the larger in magnitude.
+// sizes returns scores of magnitude: is a number larger than its partner half an answer later?
 func (n Noise) sizes() []float64 {
 	if n.Run == 0 {
 		return nil
@@ -62,51 +59,47 @@ func (n Noise) sizes() []float64 {
 	return out
 }
 
-// Dependence looks for noise that hangs together: the same in two numbers, two
-// runs, two outputs, two studies or two ledgers, the same turned round or moved,
-// or only leaning the same way. Audit takes answers to be independent of each
-// other and looks at few numbers of each; here all pairs are looked at.
+// Dependence looks for noise that repeats or correlates: between two numbers, runs, outputs,
+// studies or ledgers; equal, negated or shifted, or only correlated in sign or size. Audit assumes
+// independent answers and looks at few numbers of each; Dependence looks at all pairs.
 //
 // Proof note.
-//   - What an honest ledger gives: noise is independent between answers and,
-//     within one, between numbers, but for what a mechanism means to hang
-//     together: the numbers of a block of counts, of which one is looked at, and
-//     the sizes, but not the signs, in a run of K-norm noise.
-//   - Repeats. Let no value of a number's noise have probability above c, given
-//     all other numbers. That two words of w consecutive numbers agree in their
-//     w−1 differences, or in the negatives, has probability 2·c^{w−1} at most,
-//     also where the words overlap: given all before, each further number of
-//     the second word must take one of two values. w is the least for which N²/2 pairs
-//     of words are below the level together.
-//   - Leaning. Each number has a score s in [−1,1] whose mean is 0 given all
-//     numbers before it: the sign of symmetric noise; for responses and urns an
-//     event of known probability, less that. For given i≠j, or lag L, the
-//     products s·s′ over n answers, or places, are martingale differences, so
-//     P[|Σ| ≥ t] ≤ 2e^{−t²/2n} (Azuma 1967).
-//   - Sizes. Of two numbers of independent noise and of one law, either is the
-//     larger in magnitude equally often: that too is a score, of every number of
-//     the first half and its partner in the second.
-//   - The levels of all words, pairs and lags sum to FalseAlarm: independent
-//     noise is taken for dependent with probability FalseAlarm at most.
+//   - An honest ledger's noise is independent between answers and, within one answer, between
+//     numbers. The exceptions are by design: the numbers of a block of counts, of which only one is
+//     read, and the sizes, but not the signs, in a run of K-norm noise.
+//   - Repeats. Let no value of a number's noise have probability above c, given all other numbers.
+//     Two words of w consecutive numbers agree in their w−1 differences, or in the negated ones,
+//     with probability at most 2·c^{w−1}. This holds even for overlapping words: given all before,
+//     each further number of the second word must take one of two values. w is the least for which
+//     N²/2 pairs of words stay below the level together.
+//   - Leaning. Each number has a score s in [−1,1] with mean 0 given all earlier numbers: the sign
+//     of symmetric noise; for responses and urns, an event of known probability minus that
+//     probability. For given i≠j, or lag L, the products s·s′ over n answers, or places, are
+//     martingale differences, so P[|Σ| ≥ t] ≤ 2e^{−t²/2n} (Azuma 1967).
+//   - Sizes. Of two numbers with independent noise of one law, either is equally often the larger
+//     in magnitude. So that too is a score, of every number of the first half and its partner in
+//     the second.
+//   - The levels of all words, pairs and lags sum to FalseAlarm: independent noise is declared
+//     dependent with probability at most FalseAlarm.
 //
-// What it cannot do: see dependence that leaves signs, sizes and repeats alone.
+// It can't see dependence that shows in no signs, sizes or repeats.
 type Dependence struct {
 	FalseAlarm float64 // probability that honest answers are refuted
 }
 
-// DefaultDependence has a false-alarm rate of 10⁻¹².
+// DefaultDependence returns an audit with a false-alarm rate of 10⁻¹².
 func DefaultDependence() Dependence { return Dependence{FalseAlarm: 1e-12} }
 
-// DependenceFinding is what was found.
+// DependenceFinding is the result of an audit of dependence.
 type DependenceFinding struct {
 	Dependent bool `json:"dependent"`
-	// By says what shows it; without dependence, what came nearest.
+	// By names the evidence or, without dependence, what came nearest.
 	By string `json:"by"`
-	// Share is the largest sum of products, of what independent noise reaches
-	// with probability FalseAlarm. A repeat counts as 1.
+	// Share is the largest sum of products, relative to the sum that independent noise reaches with
+	// probability FalseAlarm. A repeat counts as 1.
 	Share   float64 `json:"share"`
 	Answers int     `json:"answers"`
-	Numbers int     `json:"numbers"` // that were looked at, of all answers
+	Numbers int     `json:"numbers"` // numbers read, in all answers
 	Tests   int     `json:"tests"`
 }
 
@@ -117,15 +110,14 @@ func (f *DependenceFinding) see(share float64, by string, numbers ...any) {
 	}
 }
 
-// Run looks at answers in the order of their release. It fails where one of them
-// is not what Noise asks for.
+// Run reads answers in the order of their release. It fails if one of them is not a valid Noise.
 func (d Dependence) Run(answers []Noise) (DependenceFinding, error) {
 	f := DependenceFinding{Answers: len(answers)}
 	if !(d.FalseAlarm > 0 && d.FalseAlarm < 1) {
 		return f, fmt.Errorf("check audit of dependence: the false-alarm rate is %v, give one above 0 and below 1", d.FalseAlarm)
 	}
 	var signs, sizes [][]float64
-	alike := map[string]Noise{} // answers of one law, one after the other
+	alike := map[string]Noise{} // answers of one law, concatenated
 	for k, n := range answers {
 		if err := n.validate(); err != nil {
 			return f, fmt.Errorf("audit of dependence, answer %d: %w", k+1, err)
@@ -165,8 +157,7 @@ func (f *DependenceFinding) repeats(noise []int64, chance, level float64) {
 	}
 }
 
-// wordOf hashes (FNV-1a) the differences in a word, the first that is not 0
-// taken to be positive.
+// wordOf hashes (FNV-1a) the differences in a word, negated if the first nonzero one is negative.
 func wordOf(word []int64) uint64 {
 	h, sign := uint64(14695981039346656037), int64(0)
 	for j, v := range word[1:] {
@@ -192,9 +183,8 @@ func sameWord(a, b []int64) bool {
 	return same || turned
 }
 
-// leaning looks at the products of scores of all pairs of numbers, where all
-// answers have as many, of all pairs of answers, and at all lags up to the length
-// of two answers.
+// leaning tests the products of scores of all pairs of answers, at all lags up to the length of two
+// answers, and, if all answers are equally long, of all pairs of numbers.
 func (f *DependenceFinding) leaning(what string, rows [][]float64, level float64) {
 	var all []float64
 	even, longest := true, 0
@@ -241,7 +231,7 @@ func (f *DependenceFinding) leaning(what string, rows [][]float64, level float64
 	}
 }
 
-// products is Σ xᵢyᵢ over the shorter of the two.
+// products is Σ xᵢyᵢ over the shorter length.
 func products(x, y []float64) float64 {
 	n, sum := min(len(x), len(y)), 0.
 	x, y = x[:n], y[:n]

@@ -1,20 +1,17 @@
-// Package audit is about refuting code by its answers: it draws, and shows from
-// what was drawn alone that a claim of privacy is false. It is for whoever
-// trusts neither a proof nor the code that stands beside it.
+// Package audit refutes a privacy claim from answers alone, for those who trust neither a proof nor
+// its code.
 //
-// It knows no mechanism and imports nothing of this module: a Draw gives plain
-// numbers, and Noise what was added to a vector that the auditor made up.
+// It knows no mechanism and imports nothing of this module: a Draw returns plain numbers, and Noise
+// holds what was added to a vector that the auditor made up.
 //
-//   - Audit tells two neighbours apart by independent answers about them, and so
-//     bounds ε from below.
-//   - Dependence looks for noise that hangs together, which answers looked at one
-//     by one do not show.
+//   - Audit tells two neighbours apart by independent answers about them, and so bounds ε from
+//     below.
+//   - Dependence looks for noise that is not independent, which single answers don't show.
 //
-// It guarantees one thing: whoever keeps the claim is refuted with probability
-// FalseAlarm at most, whatever was learnt on the way; the proofs stand at Audit
-// and Dependence. It never proves a claim: what is not refuted may still be
-// false.
+// A mechanism that keeps its claim is refuted with probability at most FalseAlarm, whatever was
+// learnt on the way (proofs at Audit and Dependence). An audit never proves a claim: a claim that
+// is not refuted may still be false.
 //
-// In order: audit.go, view.go (the ways to look at an answer), share.go (bounds
-// on a probability), dependence.go.
+// In order: audit.go, view.go (the views of an answer), share.go (bounds on a probability),
+// dependence.go.
 package audit

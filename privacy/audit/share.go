@@ -2,9 +2,9 @@ package audit
 
 import "math"
 
-// leastShare is Clopper & Pearson's lower bound on a probability of which k of
-// n came true: the p at which k or more have probability level. Bisection and
-// the error of atLeast are rounded away from the claim.
+// leastShare is Clopper & Pearson's lower bound on a probability after k successes of n: the p at
+// which k or more successes have probability level. Bisection and the error of atLeast are rounded
+// away from the claim.
 func leastShare(k, n int, level float64) float64 {
 	if k <= 0 {
 		return 0
@@ -20,21 +20,19 @@ func leastShare(k, n int, level float64) float64 {
 	return low
 }
 
-// mostShare is the upper bound: that of the failures from below.
+// mostShare is the upper bound: 1 minus the lower bound on the failures.
 func mostShare(k, n int, level float64) float64 { return 1 - leastShare(n-k, n, level) }
 
-// tailError bounds the relative error of atLeast for n up to 2²⁹: three
-// log-gammas and two more logarithms in the first term, each at most 2·10¹⁰ and
-// good to 2·10⁻¹⁶ of itself.
+// tailError bounds the relative error of atLeast for n up to 2²⁹. Its first term has three
+// log-gammas and two more logarithms, each at most 2·10¹⁰ and accurate to a relative 2·10⁻¹⁶.
 const tailError = 3e-5
 
-// atLeast is P[X ≥ k], X binomial of n and p < k/n, 1 ≤ k ≤ n. From P[X = k] on,
-// each probability is that before it times
+// atLeast is P[X ≥ k], X ~ Binomial(n, p), p < k/n, 1 ≤ k ≤ n. After P[X = k], each probability is
+// the one before it times
 //
 //	(n−j)/(j+1) · p/(1−p),  j = k, k+1, …,
 //
-// which is below 1 and falls, so that what is left out is below a geometric
-// series, which is added.
+// which is below 1 and decreasing. So the omitted rest is below a geometric series, which is added.
 func atLeast(k, n int, p float64) float64 {
 	if p <= 0 {
 		return 0
@@ -53,7 +51,6 @@ func atLeast(k, n int, p float64) float64 {
 	return sum * binomial(k, n, p)
 }
 
-// binomial is P[X = k].
 func binomial(k, n int, p float64) float64 {
 	g := func(x int) float64 { l, _ := math.Lgamma(float64(x + 1)); return l }
 	return math.Exp(g(n) - g(k) - g(n-k) + float64(k)*math.Log(p) + float64(n-k)*math.Log1p(-p))

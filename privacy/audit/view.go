@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// view is one way to look at an answer: it puts it into a cell.
+// view sorts answers into cells.
 type view struct {
 	name string
 	cell func([]float64) uint64
@@ -26,7 +26,7 @@ func (v view) count(learn [2][][]float64) map[uint64][2]int {
 	return seen
 }
 
-// mostCoordinates that are looked at one by one: those whose means differ most.
+// mostCoordinates limits the numbers viewed one by one to those whose means differ most.
 const mostCoordinates = 16
 
 // viewsOf makes the views from the answers to learn from.
@@ -96,23 +96,22 @@ func viewsOf(learn [2][][]float64) []view {
 	return views
 }
 
-// pairOf is xᵢ + sign·xⱼ, i < j, and its variance in units of that of independent
-// numbers.
+// pairOf is xᵢ + sign·xⱼ, i < j, and its variance relative to that of independent numbers.
 type pairOf struct {
 	i, j     int
 	sign     float64
 	variance float64
 }
 
-// mostPairs that are looked at, of all pairs of the first pairedCoordinates
-// numbers, chosen by the first pairedSamples answers.
+// mostPairs limits the pairs viewed, among all pairs of the first pairedCoordinates numbers in the
+// first pairedSamples answers.
 const (
 	mostPairs         = 8
 	pairedCoordinates = 512
 	pairedSamples     = 200
 )
 
-// closePairs are those whose difference or sum varies least.
+// closePairs returns the pairs whose difference or sum varies least.
 func closePairs(learn [2][][]float64, mean [2][]float64, d int) []pairOf {
 	d = min(d, pairedCoordinates)
 	columns, square := make([][]float64, d), make([]float64, d)
@@ -166,7 +165,7 @@ func meansOf(learn [2][][]float64, d int) (mean, variance [2][]float64) {
 	return mean, variance
 }
 
-// dot is Σ wⱼxⱼ, all weights 1 where there are none.
+// dot is Σ wⱼxⱼ; nil weights are all 1.
 func dot(x, w []float64) float64 {
 	sum := 0.
 	for j, v := range x {
@@ -178,11 +177,10 @@ func dot(x, w []float64) float64 {
 	return sum
 }
 
-// mostBins keeps the counts in each large enough to learn from.
+// mostBins keeps enough counts in each bin to learn from.
 const mostBins = 64
 
-// binned looks at a number in bins between quantiles of what was learnt, or
-// value by value where there are few.
+// binned views a number in bins between learnt quantiles, or value by value if it took few values.
 func binned(name string, learn [2][][]float64, number func([]float64) float64) view {
 	var all []float64
 	for _, xs := range learn {
@@ -207,7 +205,7 @@ func binned(name string, learn [2][][]float64, number func([]float64) float64) v
 		}
 		at, found := slices.BinarySearch(edges, v)
 		if !found {
-			at-- // from edge to the next; −1 below all of them
+			at-- // from one edge to the next; −1 below all edges
 		}
 		return uint64(at + 1)
 	}}
@@ -225,8 +223,8 @@ func lowestBit(x float64) uint64 {
 	return uint64(exponent + 1<<12)
 }
 
-// hashOf is FNV-1a over an answer's bits: two answers in one cell by accident
-// make an event larger, never a bound wrong.
+// hashOf is FNV-1a over an answer's bits. A collision merges two answers into one event; it never
+// makes a bound wrong.
 func hashOf(x []float64) uint64 {
 	h := uint64(14695981039346656037)
 	for _, v := range x {

@@ -12,8 +12,8 @@ import (
 	"caucus/privacy"
 )
 
-// Journal keeps a ledger's entries in a database. It is safe for use by many
-// goroutines, and several processes may open the same file.
+// Journal stores a ledger's entries in a database. Many goroutines may use it, and several
+// processes may open the same file.
 type Journal struct {
 	db   *database.DB
 	path string
@@ -24,11 +24,11 @@ type Journal struct {
 //go:embed migrations/*.sql
 var migrations embed.FS
 
-// file is how a ledger is kept. Its mark is "Cauc" in ASCII.
+// file describes a ledger file. Its application id is "Cauc" in ASCII.
 var file = database.SQLite{Schema: database.Schema{Name: "ledger", Application: 0x43617563, Migrations: migrations, Version: version}}
 
-// version tells files of the first migration from those made while that migration
-// had the second's column: both say that one was run.
+// version tells apart two kinds of files that both claim version 1: some were made when the first
+// migration already had the second's column.
 func version(tx *sql.Tx, said int) (int, error) {
 	if said != 1 {
 		return said, nil
@@ -38,18 +38,18 @@ func version(tx *sql.Tx, said int) (int, error) {
 	return said + salted, err
 }
 
-// SQLite is the ledger file at path, for database.Upgrade.
+// SQLite describes the ledger file at path, for database.Upgrade.
 func SQLite(path string) database.File { return database.File{SQLite: file, Path: path} }
 
-// OpenSQLite opens the ledger file at path, making it with mode 0600 if it is
-// not there. It refuses a file that others may read or write, that is empty or
-// not a ledger, or that a newer version wrote. Close it when done.
+// OpenSQLite opens the ledger file at path, or creates it with mode 0600. It refuses a file that
+// others may read or write, that is empty or not a ledger, or that a newer version wrote. Close it
+// when done.
 func OpenSQLite(path string) (*Journal, error) {
 	fail := func(err error) (*Journal, error) {
 		return nil, fmt.Errorf("open ledger file %s: %w", path, explain(err))
 	}
 	err := database.Create(path)
-	if errors.Is(err, fs.ErrExist) { // one that was emptied must not pass for one that nothing was charged to
+	if errors.Is(err, fs.ErrExist) { // an emptied file must not pass for a new one without charges
 		err = database.Check(path)
 	}
 	if err != nil {
@@ -62,8 +62,7 @@ func OpenSQLite(path string) (*Journal, error) {
 	return &Journal{db, path}, nil
 }
 
-// Copy writes all entries as of one moment to a new file at path, while releases go
-// on.
+// Copy writes all entries as of one moment to a new file at path, while releases go on.
 func (j *Journal) Copy(ctx context.Context, path string) error {
 	if err := j.db.Copy(ctx, path); err != nil {
 		return fmt.Errorf("copy ledger file %s: %w", j.path, explain(err))
@@ -159,7 +158,7 @@ func scan(row interface{ Scan(...any) error }) (privacy.Entry, error) {
 	return e, nil
 }
 
-// explain adds what to do to SQLite's own words.
+// explain adds advice to an error of SQLite.
 func explain(err error) error {
 	advice := database.Advice(err, "ledger")
 	switch {
