@@ -12,18 +12,18 @@ import (
 type QueryAnswer struct {
 	Estimate float64 `json:"estimate"`
 	// Each is a standard deviation. Noise: privacy noise, to first order. Left: the weighted means
-	// still differ from the released ones. Sampling: the pool is a sample. Records: the private
-	// records are a sample of what the features don't explain.
+	// still differ from the released ones. Sampling: the pool is a sample. Records: so are the
+	// private records, in what the features don't explain.
 	Noise    float64 `json:"noise_sd"`
 	Left     float64 `json:"left_sd"`
 	Sampling float64 `json:"sampling_sd"`
 	Records  float64 `json:"records_sd"`
 	// Shift is the standard deviation of the expected bias, if pool and private records differ in
-	// the part of the query that the features don't explain as much as they do in the
-	// part of each feature that the others don't explain. It is no bound: nothing released could give one.
+	// what the features don't explain of the query as much as in what they don't explain of each
+	// other. It is no bound: nothing released could give one.
 	Shift float64 `json:"shift_sd"`
-	// R2 is the share of the query's variance in the pool that is linear in the features, adjusted
-	// for their number. Moved is the weights' standard deviation.
+	// R2 is the adjusted share of the query's variance in the pool that is linear in the features.
+	// Moved is the weights' standard deviation.
 	R2    float64 `json:"r_squared"`
 	Moved float64 `json:"distance_moved"`
 	// Low and High are the 95 % interval; if there is none, Doubt says why.
@@ -32,20 +32,19 @@ type QueryAnswer struct {
 	Doubt string   `json:"no_interval,omitempty"`
 }
 
-// leastR2 is the least R2 for which an answer gets an interval, chosen by the simulations in
-// docs/reweigh.md.
+// leastR2 is the least R2 of an answer with an interval, from the simulations in docs/reweigh.md.
 const leastR2 = 0.25
 
 // Answer estimates the mean of b, one number per pool row: Σwb/Σw.
 //
 // A change δ of the tilt changes it by about ⟨g, δ⟩, g the weighted covariance of b with x, so the
-// variance from noise is ‖factorᵀg‖². Sampling is the error of a self-normalised mean; if the
-// weights are calibrated to x, of the residual of b on x. For n records drawn from the same law
-// that residual leaves 1/n of its variance.
+// variance from noise is ‖factorᵀg‖². Sampling is the error of a self-normalised mean (if the
+// weights are calibrated to x, of the residual of b on x). n records from the same law add 1/n of
+// the residual's variance.
 //
 // The interval covers all of that and Untold's shift, by Student's t: the shift is estimated from
-// as many columns as Untold left out. No part is reported larger than the largest possible error of
-// the answer, which first order alone can exceed under much noise.
+// as many columns as Untold left out. No part is reported larger than the largest possible error,
+// which first order alone can exceed under much noise.
 func (l *WeightLaw) Answer(b []float64, u Untold) QueryAnswer {
 	n, d := l.x.Dims()
 	total, mean := 0.0, 0.0
@@ -102,7 +101,7 @@ func (l *WeightLaw) Answer(b []float64, u Untold) QueryAnswer {
 	return a
 }
 
-// with is the weighted covariance of b (weighted mean: mean) with the rows.
+// with is the weighted covariance of b with the rows; mean is b's weighted mean.
 func (l *WeightLaw) with(b []float64, mean float64) *mat.VecDense {
 	n, d := l.x.Dims()
 	total := 0.0
@@ -119,8 +118,7 @@ func (l *WeightLaw) with(b []float64, mean float64) *mat.VecDense {
 	return g
 }
 
-// explained is the adjusted R² of b on the rows: the share of b's variance that is linear in them,
-// less what as many random columns would explain; at least 0.
+// explained is the adjusted R² of b on the rows, at least 0.
 func (l *WeightLaw) explained(b []float64) float64 {
 	n, d := l.x.Dims()
 	total, mean, square := 0.0, 0.0, 0.0
@@ -142,13 +140,12 @@ func (l *WeightLaw) explained(b []float64) float64 {
 	return max(0, 1-(1-share)*float64(n-1)/float64(n-d-1))
 }
 
-// Untold measures how far private records and pool differ in the part of each feature that the
-// others don't explain.
+// Untold measures how far private records and pool differ in what the features don't explain of
+// each other.
 type Untold struct {
 	// Shift is in standard deviations of the unexplained part. Columns counts the columns used.
 	Shift   float64
 	Columns int
-	// Records is the number of private records.
 	Records float64
 
 	means []float64 // released, in the units of the rows; nil if not released
@@ -162,14 +159,14 @@ func (u Untold) gap(weighted []float64) []float64 {
 	return out
 }
 
-// mostUntold limits the cells for Untold. Its work is a column's share of cells³ for each column.
+// mostUntold limits the cells of Untold, whose work is a column's share of cells³ for each column.
 const mostUntold = 1024
 
-// Untold leaves out each column in turn and predicts it from the others: the pool's regression,
-// with the fit's ridge, predicts a cell's released mean from the other cells' released means. A
-// column's value is the squared prediction errors, less noise and sampling, over the unexplained
-// variance. Shift is the root of their mean over columns, plus one standard error due to noise, so
-// that a release never gains from much noise.
+// Untold leaves out each column in turn and predicts its cells' released means from the other
+// cells' released means, by the pool's regression with the fit's ridge. A column's value is the
+// squared prediction errors, less noise and sampling, over the unexplained variance. Shift is the
+// root of their mean over columns, plus one standard error due to noise, so that a release never
+// gains from noise.
 //
 // It treats the query as one more left-out column (the random shifts of Jeong & Rothenhäusler 2022,
 // with the size of the shift learned from the columns themselves).

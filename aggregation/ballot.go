@@ -6,8 +6,7 @@ import (
 	"math/bits"
 )
 
-// ErrBallot is wrapped by every refusal of a ballot: wrong length, vote out of range, nonzero
-// padding.
+// ErrBallot is wrapped by every refusal of a ballot.
 var ErrBallot = errors.New("invalid ballot")
 
 // Ballot is one classifier's votes: exactly one class for each pool row. Nobody can abstain: that
@@ -69,8 +68,8 @@ func (b Ballot) MarshalBinary() ([]byte, error) {
 	return b.AppendBinary(make([]byte, 0, BallotBytes(len(b.votes), b.classes)))
 }
 
-// ParseBallot reads a ballot on a pool of the given rows. It accepts exactly MarshalBinary's bytes:
-// it checks the size, every vote's range and the padding.
+// ParseBallot reads a ballot on a pool of the given rows, and accepts exactly MarshalBinary's
+// bytes.
 func ParseBallot(data []byte, rows, classes int) (Ballot, error) {
 	if classes < 2 || classes > MaxClasses || rows < 0 {
 		return Ballot{}, fmt.Errorf("%w: %d rows and %d classes", ErrBallot, rows, classes)

@@ -9,12 +9,11 @@ import (
 	"caucus/learners"
 )
 
-// Calibration turns a fit's scores into class probabilities. It uses the same released sums and the
-// law of their noise.
+// Calibration turns a fit's scores into class probabilities, from the same released sums.
 type Calibration struct {
 	learners.Recalibration
-	// SlopeSD is the slope's standard deviation, from privacy noise and from sampling of records
-	// and pool. Low and High are its 95 % interval.
+	// SlopeSD is the slope's standard deviation, from privacy noise and sampling. Low and High are
+	// its 95 % interval.
 	SlopeSD, Low, High float64
 }
 
@@ -36,10 +35,9 @@ func (c *Calibration) Error() float64 {
 const Normal95 = 1.959963984540054
 
 const (
-	// calibrationDraws reduces the scatter of a correction in several columns to a sixth of one
-	// draw's.
+	// calibrationDraws reduces a correction's scatter to a sixth of one draw's.
 	calibrationDraws = 32
-	// calibrationRounds is enough for the mutual dependence of correction and slope to settle.
+	// calibrationRounds settle the mutual dependence of correction and slope.
 	calibrationRounds = 4
 )
 
@@ -50,10 +48,9 @@ type calibrator struct {
 	classes int
 	mu      *mat.Dense // d×C
 	fit     Fit
-	// metric is the transform T in which the fit's ridge acts.
-	metric *mat.Dense
-	// own holds the moments' errors other than sampling, as factors: the sum of their outer
-	// products is a column's covariance before centring.
+	metric  *mat.Dense
+	// own holds the moments' other errors than sampling: a column's covariance before centring is
+	// the sum of the factors' outer products.
 	own []*mat.Dense
 	// effective is the pool's number of effective rows, records the number behind the moments.
 	effective, records float64
@@ -63,15 +60,14 @@ type calibrator struct {
 //
 //	Ê[pₖ] = ȳₖ,   Ê[Σₖ pₖsₖ] = ⟨W, mu⟩ − tr(H⁻¹Σ)
 //
-// over the pool, with scores s = W·x. The released moments mu hold E[yx]. So ⟨W, mu⟩ would be E[Σ
-// ys], the outcome along the scores, if W did not depend on mu's own noise. But it does: an error ν
-// of the equations H(W−W₀) = ν moves W in its own direction, so ⟨W, ν⟩ has mean tr(H⁻¹Σ). H is the
-// fit's Hessian with its ridge. Σ is the covariance of ν: privacy noise, the sampling of the
-// records, and that of the pool's rows, whose error is on the other side of the same equations.
-// Without the correction a fit's overfitting to its own noise looks like signal (slopes too steep
-// by a fifth at ε = 1).
+// over the pool, with scores s = W·x. The released moments mu hold E[yx], so ⟨W, mu⟩ would be E[Σ
+// ys], the outcome along the scores, if W did not depend on mu's own noise. But an error ν of the
+// equations H(W−W₀) = ν moves W in its own direction, so ⟨W, ν⟩ has mean tr(H⁻¹Σ). H is the fit's
+// Hessian with its ridge; Σ is the covariance of ν: privacy noise, the sampling of the records, and
+// that of the pool's rows on the other side of the same equations. Without the correction,
+// overfitting to the noise looks like signal (slopes too steep by a fifth at ε = 1).
 //
-// The slope's variance follows from the variance of both right hand sides: Var⟨W₀, ν⟩ = ⟨W, ΣW⟩ −
+// The slope's variance follows from those of both right hand sides: Var⟨W₀, ν⟩ = ⟨W, ΣW⟩ −
 // tr((H⁻¹Σ)²) and Var ν'H⁻¹ν = 2tr((H⁻¹Σ)²).
 func (c calibrator) calibrate(rng *rand.Rand) (Calibration, bool) {
 	if c.fit.Lambda == 0 { // the zero model was best: there is no score
@@ -145,8 +141,8 @@ func (c calibrator) noise(p *mat.Dense) Noise {
 	return Noise{Factor: squareRoot(sum), Centred: c.classes > 2}
 }
 
-// flattery is tr(H⁻¹Σ) and tr((H⁻¹Σ)²): by solving for one column, by drawing for several, where H
-// has the size of all columns together.
+// flattery is tr(H⁻¹Σ) and tr((H⁻¹Σ)²): solved for one column, drawn for several, where H is
+// larger.
 func (c calibrator) flattery(noise Noise, rng *rand.Rand) (mean, square float64) {
 	if c.classes > 2 {
 		return c.drawnFlattery(noise, rng)
@@ -159,8 +155,8 @@ func (c calibrator) flattery(noise Noise, rng *rand.Rand) (mean, square float64)
 	return mat.Trace(&both), inner(&both, mat.DenseCopyOf(both.T()))
 }
 
-// curvatureOf is the Hessian, without ridge, of the two-class logistic risk on rows x with
-// probabilities p.
+// curvatureOf is the Hessian, without ridge, of the two-class logistic risk on x with probabilities
+// p.
 func curvatureOf(x *mat.Dense, weight []float64, p *mat.Dense) *mat.SymDense {
 	n, _ := x.Dims()
 	curved := make([]float64, n)
@@ -175,8 +171,7 @@ func curvatureOf(x *mat.Dense, weight []float64, p *mat.Dense) *mat.SymDense {
 	return h
 }
 
-// drawnFlattery is how far the fit moves along fresh noise, averaged over n and −n to cancel what
-// is not linear.
+// drawnFlattery is how far the fit moves along fresh noise; n and −n cancel what is not linear.
 func (c calibrator) drawnFlattery(noise Noise, rng *rand.Rand) (mean, square float64) {
 	x, factor := times(c.x, c.metric), times(c.metric, noise.Factor)
 	risk := softmax{&learners.SoftmaxRisk{X: x, RowWeight: c.weight, Classes: c.classes}}
@@ -236,7 +231,6 @@ func (c calibrator) deviation(r learners.Recalibration, noise Noise, last, squar
 	return sd
 }
 
-// recalibrated returns the probabilities of recalibrated scores, N×classes.
 func recalibrated(s *mat.Dense, r learners.Recalibration, classes int) *mat.Dense {
 	n, c := s.Dims()
 	moved := mat.NewDense(n, c, nil)
@@ -253,8 +247,7 @@ func recalibrated(s *mat.Dense, r learners.Recalibration, classes int) *mat.Dens
 	return learners.Linear{W: identity, Classes: classes}.Probabilities(moved)
 }
 
-// Apply returns the model whose scores are m's recalibrated scores. last is the value of every
-// row's last column.
+// Apply returns the model of m's recalibrated scores. last is every row's value in the last column.
 func (c Calibration) Apply(m learners.Linear, last float64) learners.Linear {
 	var w mat.Dense
 	w.Scale(c.Slope, m.W)
@@ -265,9 +258,9 @@ func (c Calibration) Apply(m learners.Linear, last float64) learners.Linear {
 	return learners.Linear{W: &w, Classes: m.Classes}
 }
 
-// deviations returns standard deviations, given the covariance of the errors of the equations'
-// right hand sides (shares, then mean along the scores): of the slope, and of that mean itself if
-// the intercepts keep the shares.
+// deviations returns two standard deviations, given the covariance of the errors of the equations'
+// right hand sides (shares, then mean along the scores): the slope's, and that mean's own if the
+// intercepts keep the shares.
 func deviations(r learners.Recalibration, errors *mat.SymDense) (slope, along float64) {
 	columns := len(r.Intercept)
 	var factor mat.Cholesky

@@ -7,21 +7,20 @@ import (
 )
 
 // CountedSums are Sums of some of a site's records, followed by their number, also on the lattice.
-// CountedBound bounds them.
 func (d *FeatureDesign) CountedSums(x *mat.Dense) []int64 {
 	n, _ := x.Dims()
 	return append(d.Sums(x), int64(n)*featureScale)
 }
 
-// CountedBound bounds how far CountedSums moves when a record is replaced, where each of the two
-// records may be summed or not.
+// CountedBound bounds how far CountedSums moves when a record is replaced by another, if each of
+// the two is summed or not.
 //
-// If both are summed, the count stays and Sums moves by at most L1 and L2sq. If neither is, nothing
-// moves. If one is, its entries come or go, and the count moves by s = 2²⁰. Its entries in a group
-// are integers ≥ 0 that sum to at most s, so they move s in L1 and s² in L2²; those of a map have
-// norm² at most s²/2, so over c cells √(c/2)·s in L1. The bound is the largest of the three. For G
-// groups the last case is (G+1)s and (G+1)s², which exceeds L1 and L2sq only if every group has one
-// cell: a group of several moves twice as far if both are summed.
+// If both are, the count stays and Sums moves by at most L1 and L2sq. If neither is, nothing moves.
+// If one is, its entries come or go, and the count moves by s = 2²⁰. Its entries in a group are
+// integers ≥ 0 that sum to at most s, so they move s in L1 and s² in L2²; those of a map have norm²
+// at most s²/2, so over c cells √(c/2)·s in L1. The bound is the largest of the three. For G groups
+// the last case is (G+1)s and (G+1)s², which exceeds L1 and L2sq only if every group has one cell:
+// a group of several moves twice as far if both are summed.
 func (d *FeatureDesign) CountedBound() (l1, l2sq int64) {
 	l1, l2sq = d.GoneBound()
 	return max(l1, d.L1), max(l2sq, d.L2sq)
@@ -37,8 +36,8 @@ func (d *FeatureDesign) GoneBound() (l1, l2sq int64) {
 	return n * featureScale, n * featureScale * featureScale
 }
 
-// Counted returns the record count in the last number of a clear sum. ok is false if it is no
-// possible count of at most records.
+// Counted returns the record count in the last number of a clear sum. ok is false if no count of at
+// most records is there.
 func (d *FeatureDesign) Counted(last, records int64) (counted int64, ok bool) {
 	return last / featureScale, last >= 0 && last%featureScale == 0 && last/featureScale <= records
 }
@@ -47,8 +46,8 @@ func (d *FeatureDesign) Counted(last, records int64) (counted int64, ok bool) {
 func (d *FeatureDesign) Recorded(sums []float64) float64 { return sums[d.Cells()] / featureScale }
 
 // WithCount adds, to a law of the noise on means, the noise of the record count that divided the
-// sums. off is the count's relative deviation. It scales all means alike, so it is one direction
-// across all groups. As Means projects, the direction is measured from ±off.
+// sums; off is its relative deviation. It scales all means alike, so it is one direction across all
+// groups, measured between ±off because Means projects.
 func (d *FeatureDesign) WithCount(noise Noise, means []float64, off float64) Noise {
 	cells := d.Cells()
 	up, down := scaledMeans(means, 1+off), scaledMeans(means, 1-off)

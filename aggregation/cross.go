@@ -8,8 +8,8 @@ import (
 )
 
 // The lattice of record rows: a mapped row (z,1)/√2 with ‖z‖ ≤ 1 becomes the integers
-// trunc(2²⁰·row). Truncating towards zero raises no norm: the features' integer norm², and the
-// intercept's square, are at most 2³⁹.
+// trunc(2²⁰·row). Truncating raises no norm: the features' norm², and the intercept's square, are
+// at most 2³⁹.
 const (
 	crossScale = 1 << 20
 	crossHalf  = 1 << 39
@@ -21,8 +21,8 @@ const (
 // together. A record without a label adds nothing, so it moves less.
 const CrossL2sq = 4 * crossHalf
 
-// CrossL1 bounds the L1 movement for d mapped features. At most 2d cells change, so it is √(2d)
-// times the L2 bound, rounded up.
+// CrossL1 bounds the L1 movement for d mapped features: at most 2d cells change, so √(2d) times the
+// L2 bound.
 func CrossL1(d int) int64 {
 	return int64(math.Ceil(math.Sqrt(2*float64(d)*CrossL2sq) * (1 + 1e-12)))
 }
@@ -83,8 +83,8 @@ func CrossMeans(sums []float64, classes, d int, n float64) (*mat.Dense, error) {
 	return m, nil
 }
 
-// CrossLabelled estimates the number of labelled records from the intercepts in sums over classes
-// and d features. off is its standard deviation due to noise of sd on each sum.
+// CrossLabelled estimates the number of labelled records in sums from their intercepts. off is its
+// standard deviation due to noise of sd on each sum.
 func CrossLabelled(sums []float64, classes, d int, sd float64) (n, off float64) {
 	each := math.Floor(crossScale / math.Sqrt2)
 	for k := range classes {
@@ -93,9 +93,9 @@ func CrossLabelled(sums []float64, classes, d int, sd float64) (n, off float64) 
 	return n, math.Sqrt(float64(classes)) * sd / each
 }
 
-// CrossMoments makes FitVotes' moments from the class sums' means (d×classes, mean over records),
-// for a pool whose mean row is mean. The columns are centred to sum to the pool's mean, because G
-// is the pool's. The records' own mean is used by tilting the pool, not here.
+// CrossMoments makes FitVotes' moments from the class sums' means (d×classes, mean over records).
+// The columns are centred to sum to mean, the pool's mean row, because G is the pool's. (The
+// records' own mean is used by tilting the pool.)
 func CrossMoments(means *mat.Dense, mean []float64) *mat.Dense {
 	d, k := means.Dims()
 	mu := mat.DenseCopyOf(means)
@@ -110,12 +110,12 @@ func CrossMoments(means *mat.Dense, mean []float64) *mat.Dense {
 
 // CrossNoise is the law of the errors of CrossMoments:
 //
-//   - privacy noise, of standard deviation sd on each entry of the class sums' means (with two
+//   - privacy noise of standard deviation sd on each entry of the class sums' means (with two
 //     classes, centring leaves half its variance);
-//   - sampling: the moments come from records, the risk's other part from the pool's rows x under
-//     weights, which count as effective rows;
-//   - drift: residual (d numbers) is the records' feature mean minus the pool's. A class mean is
-//     off by about 1/K of it.
+//   - sampling: the moments come from records, the risk's other part from the weighted pool x,
+//     which counts as effective rows;
+//   - drift: a class mean is off by about 1/K of residual (d numbers), the records' feature mean
+//     minus the pool's.
 //
 // Only the first is due to privacy; the fit needs all three.
 func CrossNoise(classes int, sd float64, x *mat.Dense, weight []float64, effective, records float64, residual []float64) Noise {
@@ -131,8 +131,8 @@ func CrossNoise(classes int, sd float64, x *mat.Dense, weight []float64, effecti
 	return Noise{Factor: squareRoot(c), Centred: classes > 2}
 }
 
-// crossColumn converts noise of sd on class sums into its standard deviation in a column of
-// CrossMoments. With two classes half the difference is left.
+// crossColumn is the standard deviation of noise of sd on class sums in a column of CrossMoments.
+// With two classes half the difference is left.
 func crossColumn(classes int, sd float64) float64 {
 	if classes == 2 {
 		return sd * math.Sqrt(0.5)
@@ -140,13 +140,12 @@ func crossColumn(classes int, sd float64) float64 {
 	return sd
 }
 
-// CrossInRange reports whether a sum over at most records records is possible; records is at most
-// 2⁴⁰.
+// CrossInRange reports whether a sum over the given number of records (at most 2⁴⁰) is possible.
 func CrossInRange(sum, records int64) bool {
 	return -CrossMost(records) <= sum && sum <= CrossMost(records)
 }
 
-// CrossMost is the largest magnitude of a sum over records records.
+// CrossMost is the largest magnitude of a sum over the given number of records.
 func CrossMost(records int64) int64 { return records * crossScale }
 
 // CrossDeviation is the standard deviation of the noise on each entry of CrossMeans over n records,

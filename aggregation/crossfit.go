@@ -12,7 +12,6 @@ import (
 // CrossFit is a classifier fitted to released sums of label × features.
 type CrossFit struct {
 	Fit
-	// Drift compares the records' feature mean with the pool's.
 	Drift Drift
 	// Tilted: the pool was tilted to that mean. EffectiveRows is the effective sample size (Kish)
 	// of the pool as used.
@@ -29,8 +28,8 @@ type CrossFit struct {
 // CrossTerms configure a fit to cross sums.
 type CrossTerms struct {
 	FitTerms
-	// Deviation is the standard deviation of the noise on each class sum's mean; Records is the
-	// number of summed records.
+	// Deviation is the standard deviation of the noise on each class sum's mean, Records the number
+	// of summed records.
 	Deviation, Records float64
 	// Tilt permits tilting the pool if it differs, as long as at least the share Keep of its rows
 	// stays effective.
@@ -38,10 +37,9 @@ type CrossTerms struct {
 	Keep float64
 }
 
-// FitCross fits a classifier to the noisy sums (see CrossMeans) on a pool. The class sums take the
-// place of the votes' moments; the risk's other part comes from the unlabelled pool. If the
-// records' mean shows that the pool differs, the pool is tilted to it, or the residual counts as
-// noise.
+// FitCross fits a classifier to noisy sums (see CrossMeans) on a pool. The class sums replace the
+// votes' moments; the risk's other part comes from the unlabelled pool. If the records' mean shows
+// that the pool differs, the pool is tilted to it, or the residual counts as noise.
 func FitCross(pool *auxdata.Pool, sums []float64, o CrossTerms, rng *rand.Rand) (CrossFit, error) {
 	fail := func(err error) (CrossFit, error) { return CrossFit{}, err }
 	d, sd := pool.Dim(), o.Deviation
@@ -50,9 +48,8 @@ func FitCross(pool *auxdata.Pool, sums []float64, o CrossTerms, rng *rand.Rand) 
 		return fail(err)
 	}
 
-	// A record without a label adds nothing, so the sum of the intercepts estimates the labelled
-	// share. If it is below 1 by more than noise explains, take the means over the labelled
-	// records.
+	// A record without a label adds nothing, so the intercepts' sum estimates the labelled share.
+	// If it is below 1 by more than noise explains, take the means over the labelled records.
 	labelled, labelledDeviation := math.Sqrt2*mat.Sum(means.RowView(d-1)), sd*math.Sqrt(2*float64(o.Classes))
 	if 1-labelled > 4*labelledDeviation {
 		labelled = math.Max(labelled, 0.05)

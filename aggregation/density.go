@@ -24,9 +24,8 @@ import (
 // holds for d features in [0,1]; it is larger where there are one-hot blocks.
 type DensityRatio struct {
 	Design *FeatureDesign
-	Lambda float64
-	// Pool holds the pool's rows, encoded for the design.
-	Pool *mat.Dense
+	Lambda float64 // λ > 0
+	Pool   *mat.Dense
 }
 
 // solverBudget is n times the gradient norm at which Fit stops.
@@ -39,7 +38,6 @@ func (r DensityRatio) Sensitivity() float64 {
 	return (s + 2*solverBudget*r.scale()) / r.Lambda * (1 + 1e-9)
 }
 
-// scale makes rows (x,1)/scale have norm at most 1.
 func (r DensityRatio) scale() float64 { return math.Sqrt(r.Design.squaredNorm() + 1) }
 
 // Dim returns the number of coefficients: the design's cells and the intercept.
@@ -73,7 +71,7 @@ func (r DensityRatio) Fit(x *mat.Dense) []float64 {
 		}
 	}
 	// The weights sum to 2, and SolveSurely divides by that. So it minimises half the objective
-	// over w = c·β, with ridge λ/(2c²), until half the gradient norm in w is solverBudget/n. So w
+	// over w = c·β, with ridge λ/(2c²), until half the gradient norm in w is solverBudget/n. Then w
 	// is within (solverBudget/n)·c²/λ of the exact solution, and n·β within solverBudget·c/λ.
 	mu := learners.Moments(rows, private, weight)
 	w, err := SolveSurely(rows, weight, 2, mu, r.Lambda/(2*c*c), solverBudget/(2*float64(n)))

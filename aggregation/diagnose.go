@@ -59,28 +59,26 @@ func (l *WeightLaw) WorstNoise() float64 {
 
 // Residual compares three means of a feature: released, in the weighted pool, and in the pool.
 type Residual struct {
-	Feature  string  `json:"feature"`
-	Released float64 `json:"released"`
-	Weighted float64 `json:"weighted"`
-	Pool     float64 `json:"pool"`
-	// Deviation is the standard deviation of the noise on Released.
+	Feature   string  `json:"feature"`
+	Released  float64 `json:"released"`
+	Weighted  float64 `json:"weighted"`
+	Pool      float64 `json:"pool"`
 	Deviation float64 `json:"noise_sd"`
 }
 
-// Constants of Residuals.
 const (
 	maxResiduals = 10
-	// gapNoise is how many standard deviations of the noise a gap must exceed: noise alone does so
-	// once in 30,000 features.
+	// gapNoise is the least gap, in standard deviations of the noise: 1 in 30,000 features by noise
+	// alone.
 	gapNoise = 4.0
 	// gapShare is the least mean of a feature that can be missing: 1 in 200.
 	gapShare = 0.005
 )
 
 // Residuals returns the largest differences between the released means and the weighted pool's, at
-// most ten. gaps are the features that the pool does not support: by more than noise explains, the
-// released mean is above twice the weighted pool's, or outside the range of the pool's rows. No
-// weights can mend those. x holds the pool's rows as in the law.
+// most ten. gaps are the features that the pool does not support, which no weights can mend: by
+// more than noise explains, the released mean is above twice the weighted pool's, or outside the
+// range of the pool's rows. x holds the pool's rows as in the law.
 func (d *FeatureDesign) Residuals(x *mat.Dense, l *WeightLaw, means []float64, sd float64) (largest, gaps []Residual) {
 	n, _ := x.Dims()
 	s := d.scale()
@@ -98,8 +96,8 @@ func (d *FeatureDesign) Residuals(x *mat.Dense, l *WeightLaw, means []float64, s
 			gaps = append(gaps, r)
 		}
 	}
-	// A level and its opposite differ only in the last bits, where processors disagree: such pairs
-	// stay in feature order.
+	// A level and its opposite differ only in the last bits, where processors disagree: keep their
+	// order.
 	away := func(r Residual) float64 { return math.Round(1e9 * math.Abs(r.Released-r.Weighted)) }
 	slices.SortStableFunc(all, func(a, b Residual) int { return cmp.Compare(away(b), away(a)) })
 	return all[:min(len(all), maxResiduals)], gaps

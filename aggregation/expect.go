@@ -10,15 +10,14 @@ import (
 	"caucus/learners"
 )
 
-// Constants of the reference problem.
 const (
 	referenceSpread = 2.0 // standard deviation of the teacher's scores, two classes
 	referenceMany   = 4.0 // the same, more classes
 	referenceShare  = 0.75
 )
 
-// Reference is a reference problem for choosing a map: votes follow a linear teacher exactly, noise
-// is added, and a model is fitted. (Forecasts use Teacher.)
+// Reference is a problem for choosing a map: votes follow a linear teacher exactly, and noise is
+// added. (Forecasts use Teacher.)
 type Reference struct {
 	X       *mat.Dense // n pool rows
 	Mu      *mat.Dense // moments of the teacher's votes
@@ -61,8 +60,7 @@ func Teach(x *mat.Dense, classes int, rng *rand.Rand) *mat.Dense {
 	return teacher.Probabilities(x)
 }
 
-// FreeShares returns the columns of p that moments use: with two classes one column stands for
-// both.
+// FreeShares returns the columns that moments use: one stands for both of two classes.
 func FreeShares(p *mat.Dense) *mat.Dense {
 	n, classes := p.Dims()
 	if classes > 2 {

@@ -55,8 +55,7 @@ type FeatureTerms struct {
 	Bins int
 }
 
-// NewFeatureDesign makes the design of a schema. It fails on a pair of unknown columns, and on too
-// many cells.
+// NewFeatureDesign makes the design of a schema. It fails on unknown columns and on too many cells.
 func NewFeatureDesign(s dataset.Schema, t FeatureTerms) (*FeatureDesign, error) {
 	d := &FeatureDesign{}
 	columns := s.FeatureNames()
@@ -119,9 +118,9 @@ func (d *FeatureDesign) add(g featureGroup, names []string) {
 }
 
 // MappedDesign is the design for rows of a public map (dataset.Map with width columns; the last,
-// the intercept, is left out) instead of encoded rows, and takes mapped rows wherever another
-// design takes encoded ones. Mapped entries have signs, and norm at most R = √½: one record moves
-// their sum by 2R, which is √CrossL2sq on the lattice of CrossSums.
+// the intercept, is left out): it takes mapped rows where another design takes encoded ones. Mapped
+// entries have signs, and norm at most R = √½: one record moves their sum by 2R, which is
+// √CrossL2sq on the lattice of CrossSums.
 func MappedDesign(width int) *FeatureDesign {
 	d := &FeatureDesign{mapped: true, names: make([]string, width-1), L2sq: CrossL2sq}
 	for j := range d.names {
@@ -134,7 +133,6 @@ func MappedDesign(width int) *FeatureDesign {
 // Cells returns the length of Sums.
 func (d *FeatureDesign) Cells() int { return len(d.names) }
 
-// squaredNorm bounds the squared norm of a record's entries.
 func (d *FeatureDesign) squaredNorm() float64 {
 	if d.mapped {
 		return 0.5
@@ -180,7 +178,6 @@ func (d *FeatureDesign) row(out, encoded []float64) {
 	}
 }
 
-// binOf is the bin of a number in [0,1]; other numbers go to an end.
 func binOf(v float64, bins int) int {
 	if !(v > 0) {
 		return 0
@@ -213,8 +210,8 @@ func (d *FeatureDesign) Norm() float64 {
 	return math.Sqrt(float64(len(d.groups)))
 }
 
-// Sums is Σ over records x (n×schema.Dim(), encoded) of their entries on the lattice, bounded by L1
-// and L2sq.
+// Sums is Σ over records x (n×schema.Dim(), encoded) of their entries on the lattice. See L1 and
+// L2sq.
 func (d *FeatureDesign) Sums(x *mat.Dense) []int64 {
 	n, _ := x.Dims()
 	if d.mapped && n > 0 {
@@ -256,12 +253,12 @@ func (d *FeatureDesign) safe(out, encoded []float64) {
 	}
 }
 
-// InRange reports whether a sum over records records is possible.
+// InRange reports whether a sum over the given number of records is possible.
 func (d *FeatureDesign) InRange(sum, records int64) bool {
 	return sum <= FeatureMost(records) && (sum >= 0 || (d.mapped && -sum <= FeatureMost(records)))
 }
 
-// FeatureMost is the largest magnitude of a sum over records records.
+// FeatureMost is the largest magnitude of a sum over the given number of records.
 func FeatureMost(records int64) int64 { return records * featureScale }
 
 // Means returns the mean entries of n records from their released sums, moved to the nearest
@@ -299,7 +296,7 @@ func (d *FeatureDesign) Deviation(variance float64, draws int, n float64) float6
 // noiseDraws estimates the deviations of the noise on Means to about a tenth.
 const noiseDraws = 64
 
-// Noise is the law of the noise on means (as returned by Means), in the units of Rows, for a
+// Noise is the law of the noise on means (as Means returns them), in the units of Rows, for a
 // standard deviation sd (Deviation). The projection changes the noise, so it is redone around the
 // means with fresh public draws, group by group.
 func (d *FeatureDesign) Noise(means []float64, sd float64, laplace bool, rng *rand.Rand) Noise {
@@ -327,9 +324,9 @@ func (d *FeatureDesign) Noise(means []float64, sd float64, laplace bool, rng *ra
 	return Noise{Factor: f, Laplace: laplace}
 }
 
-// WithSampling adds sampling to a law of the noise on means: means of n records are matched by N
-// pool rows x (as made by Rows), and sampling moves both, by the pool's covariance over n and over
-// N. The search for λ needs it, because weights also fit the pool's accidents.
+// WithSampling adds sampling to a law of the noise on means: n records are matched by N pool rows x
+// (of Rows), so the pool's covariance over n and over N is added. The search for λ needs it,
+// because weights also fit the pool's accidents.
 func (d *FeatureDesign) WithSampling(noise Noise, x *mat.Dense, n float64) Noise {
 	rows, cells := x.Dims()
 	c := newWeightLaw(x, nil).cov

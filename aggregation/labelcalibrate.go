@@ -12,7 +12,7 @@ import (
 // calibrationFolds is the number of parts of the records; each is scored by the fit to the others.
 const calibrationFolds = 10
 
-// intervalRounds is enough for the mutual dependence of an interval's end and its errors to settle.
+// intervalRounds settle the mutual dependence of an interval's end and its errors.
 const intervalRounds = 6
 
 // Calibrate turns the scores of a fit to noisy labels into probabilities of the true labels, from
@@ -34,15 +34,15 @@ const intervalRounds = 6
 //
 // Given the scores, the errors of both right hand sides are sums over records with known variance:
 // a noisy label is class k with probability rₖ = q + (keep−q)pₖ, so Cov u = (diag r −
-// rrᵀ)/(keep−q)², which covers privacy noise and the sampling of labels at once. s holds the noise
-// of other records' labels, which counts twice: in its own square, and because each pair of records
-// errs together. The second is the variance of u times the scatter of the ten fits.
+// rrᵀ)/(keep−q)², privacy noise and the sampling of labels at once. The noise of other records'
+// labels in s counts twice: in its own square, and because each pair of records errs together, by
+// the variance of u times the scatter of the ten fits.
 //
 // The interval holds the slopes under which the mean along the scores would be as far off as it is
-// in one of twenty draws. Each slope is judged by the errors that it implies itself: a steeper
-// slope has surer probabilities, which inform less about it. With one error for all slopes, a slope
-// that came out too small would look surer than it is, and the apparently best known slopes would
-// be those that are too small. So SlopeSD is derived from the interval's upper half.
+// in one of twenty draws, by the errors that each slope implies itself: a steeper slope has surer
+// probabilities, which inform less about it. With one error for all, a slope that came out too
+// small would look surer than it is, and the best known slopes would be too small. So SlopeSD is
+// derived from the interval's upper half.
 //
 // It returns nil for too few records, and if the equations have no solution.
 func (o LabelOptions) Calibrate(fit LabelFit, x *mat.Dense, y []int, rng *rand.Rand) *Calibration {
@@ -90,9 +90,9 @@ func (o LabelOptions) Calibrate(fit LabelFit, x *mat.Dense, y []int, rng *rand.R
 	return out
 }
 
-// farthest is the slope at the lower (side −1) or upper (side 1) end of the interval, where the
-// mean along the scores is Normal95 standard
-// deviations from the one found, at the errors that the slope itself implies; false if there is none.
+// farthest is the lower (side −1) or upper (side 1) end of the interval: the slope at which the
+// mean along the scores is Normal95 standard deviations from the one found, by the errors that this
+// slope implies. false: there is none.
 func (o LabelOptions) farthest(held *mat.Dense, off []*mat.Dense, share []float64, along, side float64) (float64, bool) {
 	to, slope := along, 0.0
 	for range intervalRounds {
@@ -107,7 +107,6 @@ func (o LabelOptions) farthest(held *mat.Dense, off []*mat.Dense, share []float6
 	return slope, true
 }
 
-// centred subtracts each column's mean from scores, and returns the means.
 func centred(s *mat.Dense) (*mat.Dense, []float64) {
 	n, columns := s.Dims()
 	out, means := mat.NewDense(n, columns, nil), make([]float64, columns)

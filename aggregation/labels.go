@@ -12,7 +12,6 @@ import (
 	"caucus/learners"
 )
 
-// Names of a label study's risks and corrections for label noise.
 const (
 	RiskAccuracy = "accuracy" // share of errors
 	RiskBER      = "ber"      // mean over classes of their shares of errors
@@ -76,14 +75,12 @@ type LabelPoint struct {
 	Error float64 `json:"standard_error,omitempty"`
 }
 
-// labelRisk is a risk whose ridge can be replaced.
 type labelRisk interface {
 	learners.Objective
 	SetRidge(float64)
 }
 
-// labelRidges are tried from the strongest. The weakest suit maps with small features and labels
-// with little noise.
+// labelRidges are tried from the strongest. The weakest suit small features and little label noise.
 var labelRidges = []float64{1, 0.3, 0.1, 3e-2, 1e-2, 3e-3, 1e-3, 3e-4, 1e-4, 3e-5, 1e-5, 3e-6, 1e-6, 3e-7, 1e-7}
 
 const (
@@ -96,17 +93,16 @@ const (
 )
 
 // FitLabels fits a linear classifier to rows x (N×d; the last column a positive constant, the
-// intercept) with labels y that came through o.Channel. Labels outside 0..K-1 are left out.
+// intercept) with labels y that came through o.Channel. It ignores labels outside 0..K-1.
 // Everything is post-processing of the labels.
 //
 // With Lambda 0 it takes the strongest ridge whose held-out risk (the requested risk, unbiased for
 // true labels) is within one standard error of the least: under much noise many ridges look alike,
-// and the strongest of them is the safest.
+// and the strongest is the safest.
 //
-// The risk auc does not say where to cut the scores, so each class's scores are cut where the
-// unbiased estimate of the errors is least. With risk accuracy they are also cut there, if that is
-// clearly better: a strong ridge shrinks the features' weights but leaves the intercept to the
-// noise.
+// The risk auc does not say where to cut the scores, so they are cut where the unbiased estimate of
+// each class's errors is least. Risk accuracy does so too, if that is clearly better: a strong
+// ridge shrinks the features' weights but leaves the intercept to the noise.
 func FitLabels(x *mat.Dense, y []int, o LabelOptions, rng *rand.Rand) (LabelFit, error) {
 	if err := o.Validate(); err != nil {
 		return LabelFit{}, fmt.Errorf("fit labels: %w", err)
@@ -179,8 +175,8 @@ func (o LabelOptions) costs(y []int) []learners.ClassCost {
 			if o.Channel.Classes == 2 {
 				class = 1
 			}
-			// A share within two standard errors of 0 or 1 may be 0 or 1; dividing by less would
-			// weigh only noise.
+			// A share within two standard errors of 0 or 1 may be just that; dividing by less would
+			// weigh noise.
 			least := math.Min(2*shares.Error[class], 0.5)
 			costs[k] = base.Balanced(math.Max(least, math.Min(shares.Share[class], 1-least)))
 		}
@@ -202,8 +198,8 @@ func (o LabelOptions) risk(x *mat.Dense, y []int, rng *rand.Rand) (labelRisk, er
 	return learners.NewMarginRisk(x, y, o.Channel.Classes, o.Loss, o.costs(y), forward)
 }
 
-// start returns a starting point. A search that could end in a poor valley starts at the solution
-// for the squared loss, a convex loss at the origin.
+// start returns the solution for the squared loss if a search from the origin could end in a poor
+// valley.
 func (o LabelOptions) start(x *mat.Dense, y []int, lambda float64, rng *rand.Rand) []float64 {
 	if o.Loss.Convex() && o.Correction == CorrectionNone {
 		return nil
@@ -233,7 +229,6 @@ func (o LabelOptions) solve(risk labelRisk, lambda, gradient float64, iterations
 // LabelRidges returns the ridges of a search, in order; a search may stop before the last.
 func LabelRidges() []float64 { return slices.Clone(labelRidges) }
 
-// search cross-validates.
 func (o LabelOptions) search(x *mat.Dense, y []int, rng *rand.Rand) (float64, []LabelPoint, error) {
 	folds := min(labelFolds, len(y))
 	if folds < 2 {
@@ -303,7 +298,6 @@ func (o LabelOptions) search(x *mat.Dense, y []int, rng *rand.Rand) (float64, []
 	return path[chosen].Lambda, path, nil
 }
 
-// compare returns the mean of a − b over folds, and its standard error.
 func compare(a, b []float64) (mean, spread float64) {
 	n := float64(len(a))
 	for f := range a {
@@ -316,7 +310,6 @@ func compare(a, b []float64) (mean, spread float64) {
 	return mean, math.Sqrt(square / (n * (n - 1)))
 }
 
-// measure estimates the chosen risk on true labels.
 func (o LabelOptions) measure(m learners.Linear, x *mat.Dense, y []int) float64 {
 	got := learners.Measure(m, x, y, o.Channel)
 	switch o.Risk {
@@ -329,8 +322,7 @@ func (o LabelOptions) measure(m learners.Linear, x *mat.Dense, y []int) float64 
 }
 
 // cut moves each column's intercept so that zero is where the unbiased estimate of the errors is
-// least. If cautious, it keeps the intercept unless the gain exceeds two standard errors due to the
-// noise.
+// least. If cautious, it does so only if the gain exceeds two standard errors due to the noise.
 func (o LabelOptions) cut(m learners.Linear, x *mat.Dense, y []int, cautious bool) {
 	scores := m.Scores(x)
 	d, columns := m.W.Dims()
@@ -352,8 +344,8 @@ func (o LabelOptions) cut(m learners.Linear, x *mat.Dense, y []int, cautious boo
 			}
 		}
 		slices.SortFunc(order, func(i, j int) int { return cmp.Compare(s[i], s[j]) })
-		// errors[a] is the cost of a cut above the first a rows: raising it past a row turns that
-		// row from "yes" to "no".
+		// errors[a] is the cost of a cut above the first a rows: raising it past a row turns "yes"
+		// to "no".
 		errors := make([]float64, len(s)+1)
 		for a, i := range order {
 			errors[a+1] = errors[a] + 2*o.Channel.Unbiased(y[i] == class) - 1
@@ -388,8 +380,8 @@ type LabelShares struct {
 }
 
 // DebiasedShares debiases the shares n_k/N of noisy labels: (n_k/N − q)/(p − q). Given the true
-// labels its variance is [π p(1−p) + (1−π) q(1−q)]/(N(p−q)²), π the true share, replaced by the
-// projected one.
+// labels the variance is [π p(1−p) + (1−π) q(1−q)]/(N(p−q)²), π the true share; the projected share
+// replaces it.
 func DebiasedShares(y []int, c learners.Channel) LabelShares {
 	s := LabelShares{Share: make([]float64, c.Classes), Error: make([]float64, c.Classes)}
 	n := 0.0

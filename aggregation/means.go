@@ -23,8 +23,8 @@ import (
 // came before that step, replacing the party moves the sum by at most 2·meansRadius in L2, and
 // √cells times that in L1.
 //
-// Why directions: in these coordinates every direction of the fit costs the same noise. The length
-// of a mean mostly reflects its number of records, so normalising it loses little, needs no public
+// Why directions: in these coordinates every direction of the fit costs the same noise. A mean's
+// length mostly reflects its number of records, so normalising it loses little, needs no public
 // length, and lets no party count for more than another.
 type MeansDesign struct {
 	to, back *mat.Dense // T and its inverse, d×d
@@ -34,25 +34,24 @@ type MeansDesign struct {
 
 const (
 	// meansRadius keeps a cell within 16 bits. Truncation moves a cell by less than 1; at ε = 64,
-	// the most that a plan may ask for, noise has a standard deviation of 700 or more.
+	// the largest in a plan, noise has a standard deviation of 700 or more.
 	meansRadius = 1 << 14
 	// meansRidge evens out the pool's directions of larger variance; rows have norm at most 1.
 	meansRidge = 1e-3
-	// meansLength replaces the length of a party's mean. The true length is the correlation of
-	// class and features, at most 1/2 for two classes, plus what few records add to it. It scales
-	// noise and signal alike, so a release's ridge compensates: on adult, phishing and wisdm_har a
-	// quarter to twice of it were as good.
+	// meansLength replaces the length of a party's mean: the correlation of class and features, at
+	// most 1/2 for two classes, plus what few records add to it. It scales noise and signal alike,
+	// so a release's ridge compensates: on adult, phishing and wisdm_har a quarter to twice of it
+	// were as good.
 	meansLength = 0.3
 )
 
-// MeansL2sq bounds the squared L2 movement of the sum of directions when one party is replaced:
-// (2·meansRadius)².
+// MeansL2sq bounds the squared L2 movement of the sum when one party is replaced: (2·meansRadius)².
 const MeansL2sq = 4 * meansRadius * meansRadius
 
 // MeansMost is the largest magnitude of a party's number.
 const MeansMost int64 = meansRadius
 
-// MeansL1 bounds the L1 movement of the given number of cells, rounded up.
+// MeansL1 bounds the L1 movement of the given number of cells.
 func MeansL1(cells int) int64 {
 	return int64(math.Ceil(2 * meansRadius * math.Sqrt(float64(cells)) * (1 + 1e-12)))
 }
@@ -88,8 +87,8 @@ func NewMeansDesign(x *mat.Dense, weight []float64, classes int) *MeansDesign {
 // Cells returns the length of a party's vector.
 func (m *MeansDesign) Cells() int { return len(m.mean) * learners.Columns(m.classes) }
 
-// Direction returns a party's vector. x is n×d, mapped; y has classes 0..classes−1, or −1 for a
-// record without a label, which is ignored. The vector is zero if no records tell classes apart.
+// Direction returns a party's vector, zero if no records tell classes apart. x is n×d, mapped; y
+// has classes 0..classes−1, or −1 for a record without a label, which is ignored.
 func (m *MeansDesign) Direction(x *mat.Dense, y []int) []int64 {
 	d, c := len(m.mean), learners.Columns(m.classes)
 	sum := mat.NewDense(d, c, nil)
@@ -129,9 +128,9 @@ func (m *MeansDesign) Direction(x *mat.Dense, y []int) []int64 {
 	return out
 }
 
-// Mu makes FitVotes' moments (d×learners.Columns(classes)) from the sum of the parties' directions,
-// noise included. The mean direction times meansLength stands for the mean over parties of (share
-// of class k − 1/K)·x; the pool's mean row, divided by K, is added back.
+// Mu makes FitVotes' moments (d×learners.Columns(classes)) from the noisy sum of the parties'
+// directions. The mean direction times meansLength stands for the mean over parties of (share of
+// class k − 1/K)·x; the pool's mean row over K is added back.
 func (m *MeansDesign) Mu(sum []float64, parties float64) (*mat.Dense, error) {
 	d, c := len(m.mean), learners.Columns(m.classes)
 	if len(sum) != d*c {
@@ -157,8 +156,7 @@ func (m *MeansDesign) Mu(sum []float64, parties float64) (*mat.Dense, error) {
 	return mu, nil
 }
 
-// Told is Mu without noise if every party has the mean behind the moments mu: its direction, with
-// length meansLength.
+// Told is Mu without noise if every party's mean is the one behind the moments mu.
 func (m *MeansDesign) Told(mu *mat.Dense) *mat.Dense {
 	about := func(from *mat.Dense, sign float64) *mat.Dense { // adds or removes the pool's mean row over K
 		out := mat.DenseCopyOf(from)

@@ -17,17 +17,16 @@ type MomentDesign struct {
 	a       []int64 // row-major rows × p
 	rows, p int
 	classes int
-	// back maps A's columns to mu: mu = back·(Aᵀ·counts)/ballots.
-	back *mat.Dense
+	back    *mat.Dense
 	// L1 and L2 bound the change of Aᵀ·counts by one ballot.
 	L1, L2 int64
-	// Digest covers p and A's numbers: sums by different matrices do not add up. A is rounded from
-	// floating-point numbers, so processors may differ on the same pool.
+	// Digest covers p and A's numbers: sums by different matrices do not add up, and processors may
+	// round the same pool to different matrices.
 	Digest [sha256.Size]byte
 }
 
 // momentScale is the lattice of A: whitened entries are of order 1, so rounding moves each by less
-// than a thousandth.
+// than 1/1000.
 const momentScale = 512
 
 // NewMomentDesign whitens the pool rows x (N×d, weights nil: equal) and rounds them.
@@ -43,7 +42,7 @@ func NewMomentDesign(x *mat.Dense, weight []float64, classes int) *MomentDesign 
 		total += at(weight, i)
 	}
 	g := metricOf(x, weight)
-	// Keep directions above 1e-9 of the largest: others are rounding of an exact linear dependence.
+	// Other directions are rounding of an exact linear dependence.
 	white := g.whitener(1, 0, 1e-9)
 	_, p := white.Dims()
 	m := &MomentDesign{rows: n, p: p, classes: classes, a: make([]int64, n*p)}
@@ -60,8 +59,8 @@ func NewMomentDesign(x *mat.Dense, weight []float64, classes int) *MomentDesign 
 			sum += math.Abs(r)
 		}
 	}
-	// white has orthogonal columns q_j/√λ_j, so its inverse on the kept directions is q_j·√λ_j =
-	// white·λ_j.
+	// white's columns q_j/√λ_j are orthogonal, so its inverse on the kept directions is
+	// q_j·√λ_j = white·λ_j.
 	m.back = mat.NewDense(d, p, nil)
 	for j := range p {
 		l := g.values[len(g.values)-p+j]
@@ -125,8 +124,8 @@ func (m *MomentDesign) Sums(t *Tally) []int64 {
 	return out
 }
 
-// Mu turns released sums over ballots ballots into moments. With more than two classes the columns
-// are centred to sum to the public moment of all rows.
+// Mu turns released sums over the given number of ballots into moments. With more than two classes
+// the columns are centred to sum to the public moment of all rows.
 func (m *MomentDesign) Mu(sums []float64, ballots float64) *mat.Dense {
 	c := learners.Columns(m.classes)
 	d, _ := m.back.Dims()
@@ -149,7 +148,7 @@ func (m *MomentDesign) Mu(sums []float64, ballots float64) *mat.Dense {
 	return mu
 }
 
-// Noise is the law of Mu's noise if each sum has noise of standard deviation sd, Laplace or near to
+// Noise is the law of Mu's noise if each sum has noise of standard deviation sd, Laplace or near
 // normal.
 func (m *MomentDesign) Noise(sd float64, laplace bool) Noise {
 	d, _ := m.back.Dims()

@@ -53,7 +53,6 @@ func (n Noise) Covariance() *mat.SymDense {
 	return c
 }
 
-// centre shifts the numbers equally so that they sum to total.
 func centre(row []float64, total float64) {
 	sum := 0.0
 	for _, v := range row {
@@ -65,9 +64,9 @@ func centre(row []float64, total float64) {
 	}
 }
 
-// SharesOf turns released counts (row-major rows × learners.Columns(classes)) of ballots ballots
-// into vote shares of the same shape. With more than two classes rows are centred to sum to 1.
-// Nothing is clipped: the risks that read shares are linear in them, and clipping would bias them.
+// SharesOf turns released counts (row-major rows × learners.Columns(classes)) into vote shares of
+// the same shape. With more than two classes rows are centred to sum to 1. Nothing is clipped: the
+// risks that read shares are linear in them, and clipping would bias them.
 func SharesOf(counts []float64, rows, classes int, ballots float64) *mat.Dense {
 	c := learners.Columns(classes)
 	s := mat.NewDense(rows, c, nil)
@@ -83,8 +82,7 @@ func SharesOf(counts []float64, rows, classes int, ballots float64) *mat.Dense {
 	return s
 }
 
-// metric is a pool's public second-moment geometry: the eigenvectors and eigenvalues of (1/Σv)Σ
-// vᵢxᵢxᵢᵀ.
+// metric holds the eigenvectors and eigenvalues of a pool's second moment (1/Σv)Σ vᵢxᵢxᵢᵀ.
 type metric struct {
 	vectors *mat.Dense
 	values  []float64
@@ -111,8 +109,8 @@ func secondMoment(x *mat.Dense, weight []float64) *mat.SymDense {
 	return gram(1/total, scaled)
 }
 
-// gram is scale·xᵀx, d×d. It adds rows in order, as one call would, but in blocks: several times
-// faster if x does not fit into a processor's cache.
+// gram is scale·xᵀx, d×d. It adds rows in order, but in blocks: several times faster if x exceeds
+// the cache.
 func gram(scale float64, x *mat.Dense) *mat.SymDense {
 	n, d := x.Dims()
 	sum := mat.NewSymDense(d, nil)
@@ -130,7 +128,7 @@ func metricOfSecondMoment(s *mat.SymDense) metric {
 	e.VectorsTo(m.vectors)
 	for j, v := range m.values {
 		m.values[j] = math.Max(v, 0) // rounding can make a null direction −1e-18
-		// By convention the largest entry is positive, so machines with the same pool get the same
+		// By convention the largest entry is positive, so machines with the same pool agree on
 		// directions.
 		largest := 0.0
 		for i := range d {
@@ -163,7 +161,7 @@ func (m metric) power(exponent, scale, ridge float64) *mat.Dense {
 }
 
 // whitener is d×p: x ↦ whitenerᵀ·x has second moment I on the p directions whose eigenvalue is
-// above cut times the largest, shrunk by ridge like root. One-hot columns beside an intercept are
+// above cut times the largest, shrunk by ridge like power. One-hot columns beside an intercept are
 // always rank-deficient.
 func (m metric) whitener(scale, ridge, cut float64) *mat.Dense {
 	d := len(m.values)

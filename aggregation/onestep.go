@@ -19,10 +19,10 @@ import (
 //	W + H⁺(mu − Ê[p(x)x]) = W₀ + H⁺ν + (1 − H⁺H̄)(W − W₀),
 //
 // H̄ the mean Hessian between the two. The last term is of second order; the ridge's pull on W, of
-// first order, is gone. The rest is as noisy as the data: H⁺ΣH⁺, without the ridge to damp the
-// noise. Its H and Σ are taken at the estimate. At W, which is shrunk, they would make the error
-// too small, by a tenth if classes are well separated. W is the fit after calibration, which is
-// less shrunk and leaves less to the step.
+// first order, is gone. The rest is as noisy as the data: H⁺ΣH⁺, no longer damped by the ridge. Its
+// H and Σ are taken at the estimate; at W, which is shrunk, they would make the error too small, by
+// a tenth if classes are well separated. W is the fit after calibration, which is less shrunk and
+// leaves less to the step.
 type OneStep struct {
 	w *mat.VecDense
 	// again is what a second step would add.
@@ -40,8 +40,7 @@ const (
 	unseenMost = 1e-3
 )
 
-// OneStep removes the fit's ridge; false for more than two classes or without a model better than
-// noise.
+// OneStep removes the fit's ridge; false for more than two classes, or if no model beats noise.
 func (f CrossFit) OneStep() (OneStep, bool) {
 	c := f.equations
 	if c.classes != 2 || f.Lambda == 0 {
@@ -65,8 +64,7 @@ func (f CrossFit) OneStep() (OneStep, bool) {
 	return out, true
 }
 
-// newton is a step W + H⁺(mu − Ê[p(x)x]) from a model. It also returns root with root·rootᵀ = H⁺
-// (d×p) and the model's probabilities.
+// newton is a step W + H⁺(mu − Ê[p(x)x]) from m, with root·rootᵀ = H⁺ (d×p) and m's probabilities.
 func (c calibrator) newton(m learners.Linear) (root *mat.Dense, w *mat.VecDense, p *mat.Dense) {
 	n, d := c.x.Dims()
 	p = m.Probabilities(c.x)
@@ -86,12 +84,12 @@ func (c calibrator) newton(m learners.Linear) (root *mat.Dense, w *mat.VecDense,
 	return root, w, p
 }
 
-// Contrast estimates ⟨W₀, by⟩ and its standard deviation: the difference in the second class's
-// log-odds between rows that differ by by (d numbers).
+// Contrast estimates ⟨W₀, by⟩, the difference in the second class's log-odds between rows that
+// differ by the vector by (d numbers).
 type Contrast struct {
 	Value, SD float64
-	// Again is how far a second step would move it. Unless that is small beside SD, the first step
-	// left a large error.
+	// Again is how far a second step would move it: if not small beside SD, the first left a large
+	// error.
 	Again float64
 	// Seen: the pool varies along it. A fit knows nothing about other directions.
 	Seen bool
@@ -112,7 +110,7 @@ func (o OneStep) Along(by []float64) Contrast {
 }
 
 // InverseCovariance is the pseudo-inverse of the covariance of rows x under weights (nil: equal),
-// d×d. It is zero along directions in which the rows do not vary.
+// d×d.
 func InverseCovariance(x *mat.Dense, weight []float64) *mat.Dense {
 	n, d := x.Dims()
 	mean, total := mat.NewVecDense(d, nil), 0.0

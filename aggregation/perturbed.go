@@ -18,18 +18,18 @@ import (
 // Votes, label-by-feature sums and feature sums all lead to it. Everything here is post-processing
 // of mu: λ can be chosen any number of times.
 type perturbed struct {
-	// risk is G(W) − ⟨mu, W⟩ + (ridge/2)‖W‖², W row-major d×C; mu and ridge are set between solves.
+	// risk is G(W) − ⟨mu, W⟩ + (ridge/2)‖W‖², W row-major d×C.
 	risk interface {
 		learners.Objective
 		set(mu *mat.Dense, ridge float64)
 	}
 	mu    *mat.Dense // d×C
 	noise Noise
-	// curvature, if not nil, is the Hessian of G at W (C = 1). The correction is then computed to
-	// first order, not from fresh draws.
+	// curvature, if not nil, is the Hessian of G at W (C = 1): it replaces fresh draws to first
+	// order.
 	curvature func(w *mat.Dense) *mat.SymDense
-	// score, if not nil, replaces the estimate of the risk without noise. A NaN correction ends the
-	// search of smaller λ.
+	// score, if not nil, replaces the estimate of the risk. A NaN correction ends the search of
+	// smaller λ.
 	score func(w *mat.Dense, lambda float64) (risk, correction float64)
 	// ceiling is the value of G at 0: a fit whose noise alone costs more is worse than none.
 	ceiling float64
@@ -37,9 +37,8 @@ type perturbed struct {
 	least float64
 }
 
-// Settings of the search for λ. The grid is half-decades down from 10. Rows have norm at most 1, so
-// at λ = 10 a fit is nearly constant, and below 1e-6 the ridge no longer matters at any pool size
-// that fits in memory.
+// Settings of the search for λ: half-decades down from 10. Rows have norm at most 1, so at λ = 10 a
+// fit is nearly constant, and below 1e-6 no pool that fits in memory needs a ridge.
 const (
 	lambdaTop      = 10.0
 	lambdaStep     = 0.31622776601683794 // 10^(−1/2)
@@ -54,13 +53,11 @@ const (
 type LambdaPoint struct {
 	// Lambda is the ridge; 0 stands for the zero model, which is always on the grid.
 	Lambda float64 `json:"lambda"`
-	// Risk is the noisy risk at the fit, without ridge.
-	Risk float64 `json:"risk"`
+	Risk   float64 `json:"risk"`
 	// Correction is how much the noise is expected to lower Risk.
 	Correction float64 `json:"correction"`
-	// Doubt is the standard error of the correction if that is a mean over draws. Among the λ that
-	// beat the zero model without it, the search chooses the least sum of risk, correction and
-	// doubt.
+	// Doubt is the standard error of a correction by draws. Among the λ that beat the zero model
+	// without it, the search chooses the least sum of risk, correction and doubt.
 	Doubt float64 `json:"doubt,omitempty"`
 }
 
@@ -85,9 +82,9 @@ func (p perturbed) excess(w *mat.Dense) float64 {
 // without noise: the noisy risk at the fit plus the mean over fresh draws n of ⟨n, W(mu+n) −
 // W(mu)⟩. The noise ν in mu lowers the noisy risk by ⟨ν, W(mu)⟩, and the fresh draws estimate that
 // expectation. If the pool barely determines the fit, few draws dominate the mean, so λ are
-// compared with its standard error added: otherwise the λ with lucky draws would win. The zero
-// model, which noise cannot touch, is on the grid, and is chosen if no λ beats it without that
-// error. The search ends at the first λ whose fit accept (nil: all) rejects.
+// compared with its standard error added: otherwise a λ with lucky draws would win. The zero model,
+// which noise cannot touch, is chosen if no λ beats it without that error. The search ends at the
+// first λ whose fit accept (nil: all) rejects.
 func (p perturbed) fit(lambda float64, accept func(*mat.Dense) bool, rng *rand.Rand) (w *mat.Dense, chosen float64, path []LambdaPoint) {
 	d, c := p.mu.Dims()
 	if lambda > 0 {
@@ -154,8 +151,7 @@ func (p perturbed) fit(lambda float64, accept func(*mat.Dense) bool, rng *rand.R
 	return p.solve(p.mu, best, finalGradient, bestW), best, path
 }
 
-// response is E⟨n, W(mu+n) − W(mu)⟩ to first order: tr((curvature+λ)⁻¹C), C the covariance of the
-// noise.
+// response is E⟨n, W(mu+n) − W(mu)⟩ to first order: tr((curvature+λ)⁻¹C), C the noise's covariance.
 func (p perturbed) response(w *mat.Dense, lambda float64) float64 {
 	return newRidged(p.curvature(w), lambda).inverseTrace(p.noise.Factor)
 }

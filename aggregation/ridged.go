@@ -9,8 +9,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// ridged is the Cholesky factor of S + ridge·I, S a second moment or covariance (d×d). It takes
-// d³/3 multiplications; eigenvectors take some 20·d³.
+// ridged is the Cholesky factor of S + ridge·I, S a second moment or covariance (d×d): d³/3
+// multiplications, where eigenvectors take some 20·d³.
 type ridged struct{ factor mat.Cholesky }
 
 // leastRidge, relative to the trace of S or 1, is far above rounding, which can give S a negative
@@ -31,7 +31,6 @@ func newRidged(s *mat.SymDense, ridge float64) *ridged {
 	return r
 }
 
-// solve overwrites g (length d) with (S+ridge·I)⁻¹g.
 func (r *ridged) solve(g []float64) {
 	v := mat.NewVecDense(len(g), g)
 	_ = r.factor.SolveVecTo(v, v) // an error means ill condition, which the ridge bounds
@@ -51,12 +50,11 @@ func (r *ridged) inverse() *mat.Dense {
 	return mat.DenseCopyOf(&inverse)
 }
 
-// blockRows is the number of rows per block: with a thousand columns, a block fits a processor's
-// second cache.
+// blockRows: a block of a thousand columns fits a processor's second cache.
 const blockRows = 64
 
-// norms returns √(xᵢᵀ(S+ridge·I)⁻¹xᵢ) for the rows of x (N×d): the lengths of U⁻ᵀxᵢ where S+ridge·I
-// = UᵀU. It takes N·d² multiplications.
+// norms returns √(xᵢᵀ(S+ridge·I)⁻¹xᵢ) for the rows of x (N×d): the lengths of U⁻ᵀxᵢ where
+// S+ridge·I = UᵀU. It takes N·d² multiplications.
 func (r *ridged) norms(x *mat.Dense) []float64 {
 	n, d := x.Dims()
 	u := r.factor.RawU().(mat.RawTriangular).RawTriangular()

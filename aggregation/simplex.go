@@ -7,10 +7,9 @@ import (
 )
 
 // ProjectSimplex returns the point of {x : x ≥ 0, Σx = mass} nearest to v in the Euclidean norm,
-// exactly (Held, Wolfe & Crowder 1974: sort, then one threshold). It does not change v. It panics
-// unless v is non-empty and finite and mass is positive, because no caller could continue.
-//
-// On noisy label counts it is post-processing and costs no privacy.
+// exactly (Held, Wolfe & Crowder 1974: sort, then one threshold), without changing v. It panics
+// unless v is non-empty and finite and mass is positive. On noisy counts it is post-processing and
+// costs no privacy.
 func ProjectSimplex(v []float64, mass float64) []float64 {
 	if len(v) == 0 || !(mass > 0) || math.IsInf(mass, 0) {
 		panic(fmt.Sprintf("aggregation: cannot project %d numbers onto a simplex of mass %g", len(v), mass))
@@ -20,8 +19,7 @@ func ProjectSimplex(v []float64, mass float64) []float64 {
 			panic(fmt.Sprintf("aggregation: cannot project onto the simplex: number %d is %g", k, x))
 		}
 	}
-	// Shifting all numbers alike does not move the projection. Shifting the largest to 0 keeps the
-	// prefix sums small even if the numbers are huge.
+	// The projection is invariant to shifts. Shift the largest to 0 to keep the sums small.
 	top := slices.Max(v)
 	sorted := make([]float64, len(v))
 	for k, x := range v {
@@ -36,8 +34,7 @@ func ProjectSimplex(v []float64, mass float64) []float64 {
 		}
 		return 0
 	})
-	// The threshold is θ = (Σ of the r largest − mass)/r for the largest r whose r-th number is
-	// above it.
+	// θ = (Σ of the r largest − mass)/r for the largest r whose r-th number is above it.
 	var sum, theta float64
 	for r, x := range sorted {
 		sum += x

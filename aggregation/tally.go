@@ -10,7 +10,7 @@ import (
 // ErrTally is wrapped by every refusal of an encoded tally or of an addition of mismatched tallies.
 var ErrTally = errors.New("invalid tally")
 
-// Tally counts, for each pool row, the ballots that chose each class. Its memory does not grow with
+// Tally counts, for each pool row, the ballots that chose each class. Its size does not grow with
 // the number of ballots. Additions are exact and commute, so order of arrival and sharding change
 // no bit.
 type Tally struct {
@@ -60,9 +60,9 @@ func (t *Tally) Merge(o *Tally) error {
 	return nil
 }
 
-// Vector returns the tally as the integer vector that mechanisms release, row-major rows ×
-// learners.Columns(classes). For two classes that is only the second class's count, as the first is
-// the rest; otherwise all K.
+// Vector returns the integer vector that mechanisms release, row-major rows ×
+// learners.Columns(classes): for two classes the second class's count, as the first is the rest;
+// otherwise all K.
 func (t *Tally) Vector() []int64 {
 	if t.classes != 2 {
 		return append([]int64(nil), t.counts...)
@@ -74,12 +74,10 @@ func (t *Tally) Vector() []int64 {
 	return v
 }
 
-// countBytes is the number of bytes for a count of at most ballots.
 func countBytes(ballots int64) int { return (bits.Len64(uint64(ballots)) + 7) / 8 }
 
-// MarshalBinary writes the number of ballots as a varint, then the counts in as many bytes each as
-// that number needs, so the size reveals nothing about the counts. The last class of each row
-// follows from the rest and is left out.
+// MarshalBinary writes the number of ballots as a varint, then each count in as many bytes as that
+// number needs, so the size reveals nothing. The last class of each row is the rest and left out.
 func (t *Tally) MarshalBinary() ([]byte, error) {
 	out := binary.AppendUvarint(nil, uint64(t.ballots))
 	width := countBytes(t.ballots)
@@ -92,8 +90,8 @@ func (t *Tally) MarshalBinary() ([]byte, error) {
 	return out, nil
 }
 
-// ParseTally reads the output of MarshalBinary. It checks that each row's counts are non-negative
-// and sum to the number of ballots, which is at most maxBallots.
+// ParseTally reads the output of MarshalBinary, if each row's counts are non-negative and sum to
+// the number of ballots, at most maxBallots.
 func ParseTally(data []byte, rows, classes int, maxBallots int64) (*Tally, error) {
 	ballots, n := binary.Uvarint(data)
 	if n <= 0 || ballots > uint64(max(maxBallots, 0)) {

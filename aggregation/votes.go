@@ -13,8 +13,8 @@ import (
 // Fit is the result of a fit to released moments.
 type Fit struct {
 	Model learners.Linear
-	// Lambda is the ridge used. 0 means that under the noise nothing beats the zero model; Model is
-	// then constantModel.
+	// Lambda is the ridge used. 0: nothing beats the zero model under the noise, and Model is
+	// constantModel.
 	Lambda float64
 	// Public: the model is FitTerms.Shares alone, without released numbers.
 	Public bool
@@ -27,8 +27,8 @@ type FitTerms struct {
 	Classes int
 	// Lambda is the ridge; 0 asks for the λ that minimises the estimated risk without noise.
 	Lambda float64
-	// Shares are the publicly known shares of the classes, or nil: a fit falls back on them if
-	// noise leaves nothing else.
+	// Shares are the publicly known class shares, or nil: the fallback if noise leaves nothing
+	// else.
 	Shares []float64
 }
 
@@ -43,7 +43,6 @@ func FitVotes(x *mat.Dense, weight []float64, mu *mat.Dense, noise Noise, o FitT
 	return fitVotes(x, weight, mu, noise, o, sphere(x, weight, noise), rng)
 }
 
-// fitVotes is FitVotes in the coordinates of a transform t.
 func fitVotes(x *mat.Dense, weight []float64, mu *mat.Dense, noise Noise, o FitTerms, t *mat.Dense, rng *rand.Rand) Fit {
 	p := perturbed{
 		risk:    softmax{&learners.SoftmaxRisk{X: times(x, t), RowWeight: weight, Classes: o.Classes}},
@@ -173,5 +172,4 @@ func TallyNoise(x *mat.Dense, weight, variance []float64, classes int) Noise {
 	return Noise{Factor: squareRoot(gram(1, scaled)), Centred: classes > 2}
 }
 
-// squareRoot is the symmetric root of a positive semi-definite matrix.
 func squareRoot(s *mat.SymDense) *mat.Dense { return metricOfSecondMoment(s).power(0.5, 1, 0) }

@@ -69,8 +69,7 @@ type WeightFit struct {
 	Weight []float64
 	Lambda float64
 	Path   []LambdaPoint
-	// EffectiveRows is (Σw)²/Σw², Kish's effective sample size. Largest is the largest row's share
-	// of the total.
+	// EffectiveRows is (Σw)²/Σw² (Kish). Largest is the largest row's share of the total.
 	EffectiveRows, Largest float64
 }
 
@@ -80,20 +79,18 @@ type WeightFit struct {
 //
 //	β = argmax ⟨β, mean⟩ − log( Σ bᵢe^{⟨β,xᵢ⟩} / Σ bᵢ ) − (λ/2)‖β‖².
 //
-// λ is not in any bound. 0 asks for the λ that minimises the estimated risk without noise (see
-// FitVotes); λ = 0 in the result then means the base alone.
-//
-// keep is the least share of the base's effective rows that must remain effective: no smaller λ is
-// chosen, whatever its risk. Weights on few rows would match a mean that the pool can hardly reach,
-// and ruin everything else.
+// λ is in no bound. 0 asks for the λ that minimises the estimated risk without noise (see
+// FitVotes); λ = 0 in the result then means the base alone. No λ is chosen that leaves fewer than
+// the share keep of the base's effective rows, whatever its risk: weights on few rows match a mean
+// that the pool can hardly reach, and ruin everything else.
 func FitWeights(x *mat.Dense, base, mean []float64, noise Noise, lambda, keep float64, rng *rand.Rand) WeightFit {
 	return tilting(x, base, mean, noise).fitWeights(x, base, lambda, keep, rng)
 }
 
 // MatchWeights is FitWeights of equally weighted rows with another choice of λ, for answering
 // queries: the λ at which the weighted means are nearest to the true ones in the Euclidean norm.
-// The relative entropy, which FitWeights minimises, weights an error by how little the pool varies
-// in its direction, so the noise on rare features decides; but queries hardly depend on those.
+// The relative entropy of FitWeights weights an error by how little the pool varies in its
+// direction, so the noise on rare features decides; but queries hardly depend on those.
 //
 // With m the noisy means, x̄(m) the weighted ones at λ, and C the covariance of the noise, ‖m−x̄‖²
 // + 2·tr(∂x̄/∂m·C) − tr C has the expectation of ‖x̄−true‖² (Stein 1981, to first order), and
@@ -126,8 +123,8 @@ func tilting(x *mat.Dense, base, mean []float64, noise Noise) perturbed {
 	mu := mat.NewDense(d, 1, append([]float64(nil), mean...))
 	return perturbed{
 		risk: &logMeanExp{x: x, base: base, scores: make([]float64, n), second: secondMoment(x, base)},
-		// All weight on the lightest row is farthest from the base: a relative entropy of −log of
-		// its share, log N for equal weights.
+		// All weight on the lightest row is farthest from the base: relative entropy −log of its
+		// share.
 		mu: mu, noise: noise, ceiling: -math.Log(lightestShare(base, n)), least: math.Inf(-1),
 		curvature: func(w *mat.Dense) *mat.SymDense {
 			weight, _, _ := weightsOf(x, base, w)
@@ -161,8 +158,7 @@ func (p perturbed) fitWeights(x *mat.Dense, base []float64, lambda, keep float64
 	return f
 }
 
-// weightsOf returns the weights of a tilt of a base, with mean 1, their effective number of rows
-// and the largest share.
+// weightsOf returns a base's tilted weights (mean 1), their effective rows and the largest share.
 func weightsOf(x *mat.Dense, base []float64, beta *mat.Dense) (weight []float64, effective, largest float64) {
 	n, _ := x.Dims()
 	weight = make([]float64, n)
@@ -204,7 +200,7 @@ func (d Drift) Found() bool {
 
 // DriftOf compares the pool's rows x (N×d, no intercept) under their weights (nil: equal) with the
 // mean of records private rows, released with noise of standard deviation sd on each entry. If the
-// weights were fitted to a release, its noise counts as drift: the weighted pool is off by
+// weights were fitted to a release, its noise counts as drift, since the weighted pool is off by
 // it.
 func DriftOf(x *mat.Dense, weight, mean []float64, sd, records float64) Drift {
 	_, d := x.Dims()
@@ -235,8 +231,8 @@ type WeightLaw struct {
 	cov    *mat.SymDense // of x under the weights
 	// factor is d×p: the noise on the tilt is factor·z, z of variance 1; nil if there is none.
 	factor *mat.Dense
-	// slope is (cov+ridge)⁻¹ if the weights match the pool to means up to a ridge; the part of a
-	// query that is linear in x then has no error from sampling the pool. Otherwise nil.
+	// slope is (cov+ridge)⁻¹ if the weights match the pool to means up to a ridge (then sampling
+	// the pool adds no error to what is linear in x), otherwise nil.
 	slope *mat.Dense
 }
 

@@ -7,8 +7,8 @@ import (
 	"caucus/dataset"
 )
 
-// Support is how much of its schema a pool covers. Weights can lift a pool's rows, but can't create
-// rows that it lacks.
+// Support is how much of its schema a pool covers. Weights can lift rows, but can't create missing
+// ones.
 type Support struct {
 	Rows     int      `json:"rows"`
 	Distinct int      `json:"distinct_rows"`
@@ -19,15 +19,14 @@ type Support struct {
 }
 
 const (
-	// rareRows: fewer rows of a level cannot carry its weight without one row carrying nearly all
-	// of it.
+	// rareRows: with fewer rows of a level, a single row may have to carry all its weight.
 	rareRows = 10
 	// widestGap is the largest share of a number's range that may lie between neighbouring rows.
 	widestGap = 0.25
 )
 
-// Check reports levels with no or hardly any rows, and parts of a number's range without rows. All
-// of it is public.
+// Check reports levels with no or hardly any rows, and parts of a number's range without rows, all
+// public.
 func Check(s dataset.Schema, p *Pool) Support {
 	n, _ := p.Encoded.Dims()
 	_, features := p.Encoded.Dims()
@@ -73,7 +72,6 @@ func Check(s dataset.Schema, p *Pool) Support {
 	return out
 }
 
-// numericGap is the widest part of [0,1] without rows.
 func numericGap(p *Pool, column, n int) (low, high float64) {
 	const parts = 100
 	var has [parts]bool

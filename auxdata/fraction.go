@@ -5,15 +5,14 @@ import "fmt"
 // Fraction is the part of a pool's rows that meet a condition.
 type Fraction struct {
 	Rows, Matching int
-	// Weighted is the matching rows' share of the weight, Plain their share of the rows; equal
-	// without weights.
+	// Weighted is the matching rows' share of the weight, Plain their share of the rows.
 	Weighted, Plain float64
 	// EffectiveRows is Kish's (Σw)²/Σw².
 	EffectiveRows float64
 }
 
-// FractionOf returns the fraction of rows for which holds is true, under one positive weight per
-// row; nil: equal weights.
+// FractionOf returns the fraction of rows for which holds is true. weight: one positive per row;
+// nil: equal.
 func FractionOf(holds []bool, weight []float64) (Fraction, error) {
 	if len(holds) == 0 {
 		return Fraction{}, ErrEmpty

@@ -16,12 +16,12 @@ type Margin struct {
 	Shares []float64
 	// Mean, for a number, is its mean in [0,1].
 	Mean float64
-	// Bins, for a number, are proportional to its frequencies in len(Bins) equal parts of [0,1].
-	// They take precedence over Mean.
+	// Bins, for a number, are proportional to its frequencies in equal parts of [0,1], and replace
+	// Mean.
 	Bins []float64
 }
 
-// Uniform is the margin of a block if only the schema is known: all levels except "other" are
+// Uniform is the margin of a block of which only the schema is known: all levels except "other" are
 // equally frequent, and so are all numbers.
 func Uniform(b dataset.Block, levels int) Margin {
 	if !b.OneHot {
@@ -34,14 +34,13 @@ func Uniform(b dataset.Block, levels int) Margin {
 	return m
 }
 
-// Uniforms returns the margins of a schema if nothing is known about its data. Flags of missing
-// numbers are never set.
+// Uniforms returns a schema's margins if its data are unknown. Flags of missing numbers are never
+// set.
 func Uniforms(s dataset.Schema) []Margin {
 	var out []Margin
 	names := s.FeatureNames()
 	for _, b := range s.Blocks() {
 		levels := b.Width
-		// The last level holds texts that the schema does not name.
 		if b.OneHot && names[b.Start+b.Width-1] == b.Column+"=other" && b.Width > 1 {
 			levels--
 		}
@@ -135,8 +134,7 @@ func (p picker) draw(rng *rand.Rand) int {
 // maxTilt bounds θ: the mean is then within 1/500 of an end.
 const maxTilt = 500
 
-// tiltOf solves mean = 1/(1−e^{−θ}) − 1/θ, the mean of the density ∝ e^{θv} on [0,1], by bisection;
-// it grows with θ.
+// tiltOf bisects mean = 1/(1−e^{−θ}) − 1/θ, the mean of the density ∝ e^{θv} on [0,1].
 func tiltOf(mean float64) float64 {
 	low, high := -float64(maxTilt), float64(maxTilt)
 	for range 60 {

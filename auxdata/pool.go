@@ -55,11 +55,10 @@ type Pool struct {
 	digest func(weight []float64) (Digest, error)
 }
 
-// WeightColumn is the column of a pool's file for its rows' weights, if any. No feature may have
-// this name.
+// WeightColumn holds the weights in a pool's file. The prefix avoids clashes with data columns.
 const WeightColumn = "caucus_weight"
 
-// New encodes a table of unlabelled rows and maps them. It ignores a label column. The remarks
+// New encodes a table of unlabelled rows (it ignores a label column) and maps them. The remarks
 // count cells outside the schema, which were clamped or mapped to "other".
 func New(s dataset.Schema, m dataset.Map, t *dataset.Table) (*Pool, []dataset.Remark, error) {
 	if t.Rows() == 0 {
@@ -107,8 +106,8 @@ func Weights(t *dataset.Table) ([]float64, error) {
 	return weight, nil
 }
 
-// heaviest and its inverse bound the largest weight, so that sums of weights and of their squares
-// neither overflow nor vanish.
+// heaviest and its inverse bound the largest weight: sums of weights and squares stay finite and
+// above 0.
 const heaviest = 1e100
 
 func checkWeights(weight []float64) error {
@@ -137,8 +136,8 @@ func formatWeights(weight []float64) []string {
 	return out
 }
 
-// Virtual makes a pool of already encoded rows (N×schema.Dim()), for simulations. Its digest covers
-// the encoded numbers.
+// Virtual makes a pool of encoded rows (N×schema.Dim()) for simulations; its digest covers their
+// numbers.
 func Virtual(encoded *mat.Dense, m dataset.Map) *Pool {
 	p := &Pool{Encoded: encoded, X: m.Apply(encoded)}
 	p.digest = func(weight []float64) (d Digest, err error) {
@@ -191,8 +190,8 @@ func writeCSV(w io.Writer, s dataset.Schema, t *dataset.Table, weight []string) 
 	return writeColumns(w, t, s.FeatureColumns(), weight)
 }
 
-// WriteWeighted writes all columns of a table with one weight per row, replacing any weights it
-// has. New turns the result into the same pool as Weighted.
+// WriteWeighted writes all columns of a table with new weights, one per row. New reads it as the
+// pool that Weighted makes.
 func WriteWeighted(w io.Writer, t *dataset.Table, weight []float64) error {
 	if len(weight) != t.Rows() {
 		return fmt.Errorf("write public pool: have %d weights for %d rows", len(weight), t.Rows())
@@ -250,8 +249,7 @@ func ReadCSV(b []byte, want Digest) (*dataset.Table, error) {
 	return t, nil
 }
 
-// Weighted returns the same rows under one positive weight per row, with a digest of its own. It
-// does not change p.
+// Weighted returns a pool of the same rows under one positive weight per row, with its own digest.
 func (p *Pool) Weighted(weight []float64) (*Pool, error) {
 	if len(weight) != p.Rows() {
 		return nil, fmt.Errorf("weigh public pool: have %d weights for %d rows", len(weight), p.Rows())

@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// Bound states how far two neighbouring integer vectors differ: if the data differ by one replaced
-// Unit, the difference Δ of the vectors satisfies every field below. This package can't check a
-// bound. The caller must have a proof from public inputs alone.
+// Bound states how far neighbouring integer vectors differ: if the data differ by one replaced
+// Unit, the difference Δ of the vectors satisfies every field below. This package can't check it:
+// the caller must have a proof, from public inputs alone.
 type Bound struct {
 	Unit Unit `json:"unit"`
 
@@ -30,8 +30,7 @@ type Bound struct {
 	PerParty int64 `json:"per_party"`
 }
 
-// Validate checks the bound for a vector of n coordinates and names the wrong field. It reads
-// public numbers only.
+// Validate checks the bound for n coordinates, from public numbers only, and names the wrong field.
 func (b Bound) Validate(n int) error {
 	switch {
 	case !b.Unit.Valid():

@@ -12,8 +12,7 @@ type Budget struct {
 	Delta   float64 // in [0,1); 0: pure ε
 }
 
-// maxEpsilon refuses meaningless guarantees: at ε = 64 one answer may betray a unit with odds of
-// 10²⁷ to one.
+// maxEpsilon: at ε = 64 one answer may already betray a unit with odds of 10²⁷ to one.
 const maxEpsilon = 64
 
 // Validate names the wrong field and says what to do.

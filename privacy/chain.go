@@ -19,8 +19,8 @@ type Chain struct {
 	period string            // id of the last period's line, "" before the first
 }
 
-// jump is a gap that a reconciliation left in the sequence numbers: the entries between from and to
-// were lost. charged holds what it charged for them without naming them.
+// jump is a gap in the sequence numbers: a reconciliation skipped the lost entries between from and
+// to, and charged for them without naming them.
 type jump struct {
 	from, to int64
 	charged  []Cost
@@ -31,8 +31,8 @@ func NewChain() *Chain {
 	return &Chain{totals: NewTotals(), hashes: map[int64]Digest{}, paid: map[Digest][]Cost{}}
 }
 
-// Follow checks the next line and adds it: its hash, its link to the line before, and that its
-// totals are the sum of all charges so far. An error leaves the chain unchanged.
+// Follow adds the next line. It checks its hash, its link to the line before, and that its totals
+// are the sum of all charges so far. An error leaves the chain unchanged.
 func (c *Chain) Follow(l Line) error {
 	if err := l.Check(); err != nil {
 		return err
@@ -103,9 +103,9 @@ func (c *Chain) Follow(l Line) error {
 
 func (c *Chain) Head() Head { return c.last.Head() }
 
-// Recall checks a remembered head against the chain: nil if the chain contains it. A head without a
-// hash is compared by number only. If a reconciliation names or skipped the entry, it was lost:
-// lost is true and err is nil. Unpaid says whether the reconciliation paid for it.
+// Recall checks a remembered head: nil if the chain contains it (without a hash, its number). If a
+// reconciliation names or skipped the entry, it was lost: lost is true and err is nil. Unpaid says
+// whether the reconciliation paid for it.
 func (c *Chain) Recall(h Head) (lost bool, err error) {
 	hash, there := c.hashes[h.Sequence]
 	switch {
@@ -129,8 +129,7 @@ func (c *Chain) named(h Digest) bool {
 	return named
 }
 
-// Unpaid returns, once each, those of the lines that were lost and that no reconciliation charged
-// in full.
+// Unpaid returns, once each, those of the lines that were lost and not charged again in full.
 func (c *Chain) Unpaid(lines []Line) (unpaid []Line) {
 	left := make([][]Cost, len(c.jumps))
 	for i, j := range c.jumps {
@@ -165,9 +164,8 @@ func (c *Chain) Unpaid(lines []Line) (unpaid []Line) {
 // Totals returns what all lines so far spent.
 func (c *Chain) Totals() Totals { return c.totals }
 
-// Verify checks a whole journal (sequence numbers, hashes, links, and totals recomputed from every
-// charge) and returns its totals. Each page of entries has its own transaction, so releases can go
-// on meanwhile.
+// Verify checks a whole journal: sequence numbers, hashes, links, and totals recomputed from every
+// charge. It reads each page in its own transaction, so releases can go on meanwhile.
 func Verify(ctx context.Context, j Journal) (Totals, error) {
 	c, err := Walk(ctx, j, func(Line) error { return nil })
 	if err != nil {
@@ -176,7 +174,7 @@ func Verify(ctx context.Context, j Journal) (Totals, error) {
 	return c.Totals(), nil
 }
 
-// Walk verifies a journal like Verify and calls fn for each good line. An error of fn ends the
+// Walk verifies a journal like Verify and calls fn for each good line; an error of fn ends the
 // walk.
 func Walk(ctx context.Context, j Journal, fn func(Line) error) (*Chain, error) {
 	const page = 256
@@ -221,8 +219,7 @@ func HeadOf(ctx context.Context, j Journal) (h Head, err error) {
 	return h, nil
 }
 
-// LineOf finds the line of an id in a journal; found is false if there is none. It does not verify
-// the chain.
+// LineOf finds the line of an id in a journal, without verifying the chain; false if there is none.
 func LineOf(ctx context.Context, j Journal, id string) (l Line, found bool, err error) {
 	err = j.Update(ctx, func(tx Tx) (err error) {
 		var e Entry

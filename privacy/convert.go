@@ -2,13 +2,12 @@ package privacy
 
 import "math"
 
-// mainShare is the share of δ for the main rule of a ledger (see rules). RhoOf calibrates to this
-// share, so that one release at (ε,δ) fits a limit of (ε,δ). This costs 0.06 % more noise at δ =
-// 10⁻⁶.
+// mainShare is the share of δ of a ledger's main rule (see rules). RhoOf calibrates to it, so that
+// one release at (ε,δ) fits a limit of (ε,δ): 0.06 % more noise at δ = 10⁻⁶.
 const mainShare = 63. / 64
 
-// slack covers floating-point error: the formula below has a few dozen operations on numbers of
-// moderate size, accurate to about a relative 1e-14. 1e-10 rounds towards privacy.
+// slack covers floating-point error: a few dozen operations on numbers of moderate size, accurate
+// to a relative 1e-14. 1e-10 rounds towards privacy.
 const slack = 1e-10
 
 // EpsilonOf returns an ε such that every ρ-zCDP mechanism is (ε,δ)-private. By Canonne, Kamath &
@@ -31,15 +30,15 @@ func EpsilonOf(rho, delta float64) float64 {
 		gap := math.Exp(logGap) // α − 1
 		return (1+gap)*rho + (-math.Log(delta)-math.Log1p(gap))/gap - math.Log1p(1/gap)
 	}
-	// The best α is near 1 + √(log(1/δ)/ρ). Search four decades either side; take the better of
-	// search and guess.
+	// The best α is near 1 + √(log(1/δ)/ρ): search four decades either side, and keep the guess if
+	// better.
 	guess := math.Log(-math.Log(delta)/rho) / 2
 	best := min(at(guess), goldenSection(at, guess-9, guess+9))
 	return max(0, best+slack*(1+math.Abs(best)))
 }
 
-// RhoOf returns the largest ρ, up to rounding, with EpsilonOf(ρ, 63δ/64) ≤ ε. δ = 0 gives 0: no ρ >
-// 0 is pure ε.
+// RhoOf returns the largest ρ, up to rounding, with EpsilonOf(ρ, 63δ/64) ≤ ε. δ = 0 gives 0: no
+// ρ > 0 is pure ε.
 func RhoOf(g Budget) float64 { return rhoAt(g.Epsilon, g.Delta*mainShare) }
 
 // rhoAt bisects; its lower end always satisfies the inequality.
@@ -64,8 +63,8 @@ func rhoAt(epsilon, delta float64) float64 {
 }
 
 // goldenSection returns the least value of f that it sees on [low, high]: the minimum if f has one
-// valley there. 40 steps shrink the interval by 10⁸. A minimum is flat, so the value is accurate to
-// about 10⁻¹⁵.
+// valley there. 40 steps shrink the interval by 10⁸, and a minimum is flat: accurate to about
+// 10⁻¹⁵.
 func goldenSection(f func(float64) float64, low, high float64) float64 {
 	const g = 0.6180339887498949 // (√5−1)/2
 	a, b := high-g*(high-low), low+g*(high-low)

@@ -60,8 +60,7 @@ func (c Cost) Validate() error {
 	return nil
 }
 
-// maxCostBits limits the arithmetic that a cost from outside can cause. Costs of this package need
-// at most 2·(62+63)+1 bits.
+// maxCostBits limits the arithmetic of a cost from outside; this package needs 2·(62+63)+1 bits.
 const maxCostBits = 512
 
 // At returns the cost at another unit, and false if nothing is proved there.
@@ -160,9 +159,8 @@ func ParseCost(text string) (Cost, error) {
 	return cost, cost.Validate()
 }
 
-// EpsilonAt converts a cost to ε at δ, by the conversion that calibration inverts: for noise
-// calibrated to a budget alone it gives back that budget's ε. δ = 0 gives +Inf unless the cost is
-// pure.
+// EpsilonAt converts a cost to ε at δ, by the conversion that calibration inverts: noise calibrated
+// to a budget alone gives back that budget's ε. δ = 0 gives +Inf unless the cost is pure.
 func EpsilonAt(c Cost, delta float64) float64 {
 	if c.Pure != nil {
 		epsilon, _ := c.Pure.Float64()

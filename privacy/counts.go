@@ -19,8 +19,8 @@ func CountMechanisms() []string {
 	return []string{"auto", "laplace", "gaussian", "gaussian-zcdp", "dirichlet", "laplace-prior", "laplace-paper", "dirichlet-paper", "none"}
 }
 
-// CountTerms holds public terms. Total is about how many units a block counts; it tunes the urns
-// and auto, and enters no proof.
+// CountTerms are public. Total is about how many units a block counts: it tunes the urns and auto,
+// and enters no proof.
 type CountTerms struct {
 	Unit    Unit
 	Classes int
@@ -71,7 +71,6 @@ func CalibrateCounts(name string, t CountTerms) (Mechanism, error) {
 	return nil, fmt.Errorf("calibrate counts: unknown mechanism %q: use one of %s", name, strings.Join(CountMechanisms(), ", "))
 }
 
-// bestForCounts picks the mechanism with the least expected error, from public terms alone.
 func bestForCounts(t CountTerms) (Mechanism, error) {
 	var best Mechanism
 	var reasons []error
@@ -92,8 +91,8 @@ func bestForCounts(t CountTerms) (Mechanism, error) {
 	return best, nil
 }
 
-// ExpectedCountError is roughly the mean absolute error of one share of a block, before projection,
-// if all counts are equal. It is 0 without noise, and +Inf where the error depends on the counts.
+// ExpectedCountError is about the mean absolute error of one share of a block, before projection,
+// if all counts are equal: 0 without noise, +Inf if it depends on the counts.
 func ExpectedCountError(m Mechanism, t CountTerms) float64 {
 	c, total := float64(t.Classes), float64(t.Total)
 	b := CountBound(t.Unit, t.Classes)
@@ -113,12 +112,11 @@ func ExpectedCountError(m Mechanism, t CountTerms) float64 {
 	}
 }
 
-// CountEstimate is the unbiased estimate of one block's counts. It sums to the public total;
-// projection onto {≥ 0} comes later.
+// CountEstimate estimates one block's counts without bias, with the public total as their sum.
+// Projection onto {≥ 0} comes later.
 type CountEstimate struct {
 	Counts []float64
-	// Covariance of the noise, classes×classes row by row. For urns it is computed at the released
-	// shares.
+	// Covariance of the noise, classes×classes row by row; for urns at the released shares.
 	Covariance []float64
 }
 

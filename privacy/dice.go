@@ -9,9 +9,8 @@ import (
 	"math/bits"
 )
 
-// dice is all the randomness the samplers use. Given independent uniform bits, every outcome has
-// exactly the stated probability. Tests substitute an enumerator that computes a sampler's law
-// exactly.
+// dice is all the randomness of the samplers. Given independent uniform bits, every outcome has
+// exactly the stated probability. Tests substitute an enumerator to compute a sampler's law.
 type dice interface {
 	// below is uniform on {0, …, n−1}, n ≥ 1.
 	below(n uint64) uint64
@@ -38,9 +37,8 @@ func (p *ratio) setSmall(num, den uint64) {
 	p.den.SetUint64(den)
 }
 
-// set sets p = num/den, num ≥ 0, den > 0. A whole part of 2⁶⁴ or more is stored as 2⁶⁴−1. Only a
-// decay that succeeds that many times in a row could show the difference: 584 years at a nanosecond
-// each.
+// set sets p = num/den, num ≥ 0, den > 0. A whole part of 2⁶⁴ or more is stored as 2⁶⁴−1: a decay
+// would have to succeed that many times in a row to notice, 584 years at a nanosecond each.
 func (p *ratio) set(num, den *big.Int) {
 	q := p.scratch.Lsh(num, 64)
 	q.QuoRem(q, den, &p.rest)
@@ -66,11 +64,10 @@ func low64(q *big.Int) uint64 {
 }
 
 // system is the operating system's randomness (crypto/rand), the only source of a ledger made by
-// Open. It has no field that could be replaced, and TestNothingReplacesTheSystemsRandomness checks
-// that no code of this module assigns to crypto/rand's Reader.
+// Open. It has no field to replace, and TestNothingReplacesTheSystemsRandomness checks that no code
+// of this module assigns to crypto/rand's Reader.
 type system struct{}
 
-// Read fills b. crypto/rand stops the program if the system has no randomness.
 func (system) Read(b []byte) (int, error) { return rand.Read(b) }
 
 type exactDice struct {
@@ -80,8 +77,7 @@ type exactDice struct {
 }
 
 // newDice reads stream in blocks of 4096 bytes. A failed read panics rather than let a biased draw
-// go on. It would be a programming error: crypto/rand stops the program itself, and ChaCha8 has no
-// end.
+// go on: crypto/rand stops the program itself, and ChaCha8 has no end.
 func newDice(stream io.Reader) *exactDice {
 	d := &exactDice{stream: stream}
 	d.next = len(d.buffer)
@@ -100,8 +96,8 @@ func (d *exactDice) word() uint64 {
 	return w
 }
 
-// below masks a word to the bit length of n−1 and retries if the result is n or more: at most two
-// words on average.
+// below masks a word to the bit length of n−1, and retries at n or more: at most two words on
+// average.
 func (d *exactDice) below(n uint64) uint64 {
 	mask := uint64(math.MaxUint64) >> bits.LeadingZeros64((n-1)|1)
 	for {
@@ -111,9 +107,9 @@ func (d *exactDice) below(n uint64) uint64 {
 	}
 }
 
-// flip compares a uniform U ∈ [0,1), revealed 64 bits at a time, with q = frac(p)/k: true iff U <
-// q. The first 64 bits of q are ⌊head/k⌋, because ⌊⌊x⌋/k⌋ = ⌊x/k⌋. The exact remainder is needed
-// only if all 64 bits agree, with probability 2⁻⁶⁴.
+// flip compares a uniform U ∈ [0,1), revealed 64 bits at a time, with q = frac(p)/k: true iff
+// U < q. The first 64 bits of q are ⌊head/k⌋, because ⌊⌊x⌋/k⌋ = ⌊x/k⌋. Only if all agree, with
+// probability 2⁻⁶⁴, is the exact remainder needed.
 func (d *exactDice) flip(p *ratio, k uint64) bool {
 	u, q := d.word(), p.head/k
 	if u != q {
@@ -140,10 +136,10 @@ func (d *exactDice) flipExact(num, den *big.Int) bool {
 
 func (d *exactDice) decay(p *ratio) bool { return decayByFlips(d, p) }
 
-// decayByFlips is true with probability e^{−p} (Canonne, Kamath & Steinke 2020, Algorithm 1). For γ
-// ≤ 1 let K be the first k whose flip of probability γ/k fails. P[K > k] = γᵏ/k!, so P[K odd] = Σ
-// (−γ)ᵏ/k! = e^{−γ}. A larger p takes one such trial with γ = 1 for each whole unit and one for the
-// fraction.
+// decayByFlips is true with probability e^{−p} (Canonne, Kamath & Steinke 2020, Algorithm 1). For
+// γ ≤ 1 let K be the first k whose flip of probability γ/k fails. P[K > k] = γᵏ/k!, so P[K odd] = Σ
+// (−γ)ᵏ/k! = e^{−γ}. A larger p takes one trial with γ = 1 for each whole unit and one for the
+// rest.
 func decayByFlips(d dice, p *ratio) bool {
 	for range p.whole {
 		// γ = 1: the flip for k = 1 always succeeds; 1/k is below(k) = 0.

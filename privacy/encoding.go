@@ -127,7 +127,6 @@ func decodePublished(data []byte) (Published, error) {
 	return p, nil
 }
 
-// byteReader reads from the front; failed stays set after the first failure.
 type byteReader struct {
 	data   []byte
 	failed bool
@@ -135,7 +134,7 @@ type byteReader struct {
 
 var noBytes [8]byte
 
-// take returns the next n bytes. If there are fewer, it fails and returns up to 8 zeros.
+// take returns the next n bytes; if there are fewer, it fails and returns up to 8 zeros.
 func (r *byteReader) take(n int) []byte {
 	if r.failed || n > len(r.data) {
 		r.failed = true

@@ -7,7 +7,6 @@ import (
 	"fmt"
 )
 
-// Entry kinds.
 const (
 	KindRelease     = "release"     // Body is a Published
 	KindCharge      = "charge"      // Body is a list of one Cost, spent without a draw here
@@ -20,7 +19,6 @@ const (
 // periodID begins the id of an entry that begins a period: "period/2026".
 const periodID = "period/"
 
-// answerID begins the id of the entry that holds a reservation's answer.
 const answerID = "answer/"
 
 func entryID(kind, id string) string {
@@ -66,8 +64,7 @@ func sealOf(sequence int64, id, kind string, request, body Digest, totals []byte
 	return Digest(h.Sum(nil))
 }
 
-// costs returns an entry's charges. paid holds those that a reconciliation charged for named lost
-// entries.
+// costs returns an entry's charges; paid those of a reconciliation for named lost entries.
 func (e Entry) costs() (costs []Cost, paid []Paid, err error) {
 	switch e.Kind {
 	case KindRelease:
@@ -91,7 +88,6 @@ func (e Entry) costs() (costs []Cost, paid []Paid, err error) {
 	return nil, nil, fmt.Errorf("unknown kind %q", e.Kind)
 }
 
-// published reads the answer of a release and stamps it with its entry's hash.
 func (e Entry) published() (Published, error) {
 	p, err := decodePublished(e.Body)
 	if err != nil {

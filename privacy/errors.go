@@ -2,7 +2,6 @@ package privacy
 
 import "errors"
 
-// Errors that callers branch on.
 var (
 	// ErrBudget: the release would exceed a limit of this ledger.
 	ErrBudget = errors.New("privacy budget exhausted")

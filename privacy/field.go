@@ -6,8 +6,7 @@ import (
 	"math/big"
 )
 
-// fieldModulus is p = 2¹²⁸ − 28·2⁶⁴ + 1, the modulus of the shares' field (Field128 of
-// draft-irtf-cfrg-vdaf).
+// fieldModulus is p = 2¹²⁸ − 28·2⁶⁴ + 1, the shares' field (Field128 of draft-irtf-cfrg-vdaf).
 func fieldModulus() *big.Int {
 	p := new(big.Int).Lsh(big.NewInt(1), 128)
 	return p.Sub(p, new(big.Int).Lsh(big.NewInt(28), 64)).Add(p, big.NewInt(1))

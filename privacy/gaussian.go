@@ -6,8 +6,8 @@ import (
 	"math/big"
 )
 
-// DiscreteGaussian adds to coordinate j independent integer noise with P[y] ∝ e^{−y²/(2σⱼ²)}, σⱼ² =
-// Variance/wⱼ (wⱼ is the bound's weight, or 1).
+// DiscreteGaussian adds to coordinate j independent integer noise with P[y] ∝ e^{−y²/(2σⱼ²)},
+// σⱼ² = Variance/wⱼ (wⱼ is the bound's weight, or 1).
 //
 // Proof note.
 //   - Neighbours: replace one of the bound's units. Public: variance, weights, bound, length.
@@ -20,15 +20,14 @@ import (
 //   - The caller guarantees that Δ is integer and that L2sq bounds Σ wⱼΔⱼ².
 type DiscreteGaussian struct{ Variance *big.Rat }
 
-// maxVarianceBits keeps σ ≤ 2⁴⁸, far from saturation. maxFineness limits the size of the numbers in
-// a draw.
+// maxVarianceBits keeps σ ≤ 2⁴⁸, far from saturation. maxFineness limits a draw's numbers.
 const (
 	maxVarianceBits = 96
 	maxFineness     = 128
 )
 
-// CalibrateGaussian returns the smallest noise on a public lattice whose release is ρ-zCDP with ρ =
-// RhoOf(g), hence (ε,δ): Variance = L2sq/(2ρ), rounded up by a factor below 1+2⁻²⁰.
+// CalibrateGaussian returns the smallest noise on a public lattice whose release is ρ-zCDP with
+// ρ = RhoOf(g), hence (ε,δ): Variance = L2sq/(2ρ), rounded up by a factor below 1+2⁻²⁰.
 func CalibrateGaussian(b Bound, g Budget) (DiscreteGaussian, error) {
 	if err := g.Validate(); err != nil {
 		return DiscreteGaussian{}, fmt.Errorf("calibrate discrete Gaussian: %w", err)
@@ -95,14 +94,12 @@ func (m DiscreteGaussian) noises(b Bound, n int, d dice, add func(int, noise)) {
 	}
 }
 
-// variance is σ²/wⱼ. The discrete law's own variance never exceeds it, and equals it to 10⁻⁷ once
-// σ² ≥ 1.
+// variance is σ²/wⱼ, which the discrete law's own never exceeds (and equals to 10⁻⁷ once σ² ≥ 1).
 func (m DiscreteGaussian) variance(b Bound, j, _ int) float64 {
 	v, _ := m.Variance.Float64()
 	return v / float64(b.weight(j))
 }
 
-// gaussian draws with σ² = a/b.
 type gaussian struct {
 	a, b, tb, den big.Int // tb = t·b, den = 2abt²
 	t             uint64

@@ -53,7 +53,6 @@ func (g Guarantee) At(u Unit) (Budget, bool) { return Together(u, g) }
 // 2⁻⁵² each.
 const groupSlack = 0x1p-42
 
-// at is At before rounding.
 func (g Guarantee) at(u Unit) (epsilon, delta *big.Rat, ok bool) {
 	e, d, k := g.Budget.Epsilon, g.Budget.Delta, g.PerParty
 	switch {

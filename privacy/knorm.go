@@ -20,13 +20,13 @@ import (
 // Proof note.
 //   - Neighbours: replace one of the bound's units. Public: scale, blocks, bound, length.
 //   - Lemma: N is subadditive, because norms and ⌈·⌉ are. So P[v+Y = z]/P[v′+Y = z] =
-//     e^{(N(z−v′)−N(z−v))/(F·Scale)} ≤ e^{N(v−v′)/(F·Scale)}. With Δ = v−v′, each ⌈F‖Δ_b‖⌉ <
-//     F‖Δ_b‖+1, and Σ_b‖Δ_b‖ ≤ √(Blocks·L2sq) (Cauchy & Schwarz). N is an integer, so N(Δ) ≤
-//     ⌈F·√(Blocks·L2sq)⌉+Blocks−1. A release is pure ε with ε that number over F·Scale, an exact
-//     rational.
+//     e^{(N(z−v′)−N(z−v))/(F·Scale)} ≤ e^{N(v−v′)/(F·Scale)}. With Δ = v−v′, each
+//     ⌈F‖Δ_b‖⌉ < F‖Δ_b‖+1, and Σ_b‖Δ_b‖ ≤ √(Blocks·L2sq) (Cauchy & Schwarz). N is an integer, so
+//     N(Δ) ≤ ⌈F·√(Blocks·L2sq)⌉+Blocks−1. A release is pure ε with ε that number over F·Scale, an
+//     exact rational.
 //   - Sampler: in a run of m, propose independent discrete Laplace numbers of a scale t ≥ √m·Scale
-//     and accept with probability e^{−γ}, γ = ⌈F‖y‖₂⌉/(F·Scale) − ‖y‖₁/t. γ ≥ 0 because ‖y‖₁ ≤
-//     √m·‖y‖₂. Accepted runs have P ∝ e^{−‖y‖₁/t−γ}.
+//     and accept with probability e^{−γ}, γ = ⌈F‖y‖₂⌉/(F·Scale) − ‖y‖₁/t. γ ≥ 0 because
+//     ‖y‖₁ ≤ √m·‖y‖₂. Accepted runs have P ∝ e^{−‖y‖₁/t−γ}.
 //   - Numeric model: integers and rationals only; the law is exact given uniform bits. Saturation
 //     at ±2⁶¹ is post-processing (see limit).
 //   - The caller guarantees that Δ is integer and that L2sq bounds the unweighted Σ Δⱼ². Weights
@@ -161,7 +161,6 @@ func (m KNorm) cost(b Bound) (Cost, error) {
 
 func (m KNorm) simulationOnly() bool { return false }
 
-// width is the length of the run that holds number j of n.
 func (m KNorm) width(j, n int) int {
 	width, longer := int64(n)/m.Blocks, int64(n)%m.Blocks
 	if int64(j) < longer*(width+1) {
@@ -197,16 +196,15 @@ func (m KNorm) proposal(width int) *big.Rat {
 	return roundUp(t.Mul(t, m.Scale))
 }
 
-// variance is (m+1)·Scale² in a run of m, the variance of the density on real numbers (the radius r
-// is Gamma(m), and the variance E r²/m). Once Scale ≥ 3 the discrete law's own is lower, by less
-// than 1 %.
+// variance is (m+1)·Scale² in a run of m: E r²/m of the density on real numbers, whose radius r is
+// Gamma(m). Once Scale ≥ 3 the discrete law's own is lower by less than 1 %.
 func (m KNorm) variance(_ Bound, j, n int) float64 {
 	s, _ := m.Scale.Float64()
 	return float64(m.width(j, n)+1) * s * s
 }
 
-// run draws a vector y with P ∝ e^{−⌈F‖y‖₂⌉/(F·scale)}. next proposes one number: given ok, it is
-// discrete Laplace of scale t.
+// run draws y with P ∝ e^{−⌈F‖y‖₂⌉/(F·scale)} from discrete Laplace numbers of scale t that next
+// proposes.
 type run struct {
 	y    []noise
 	next func() (noise, bool)
@@ -226,7 +224,7 @@ func (r *run) set(scale, t *big.Rat, width int) {
 	r.den.Lsh(&r.den, normFineness)
 }
 
-// trial makes one proposal; if it returns true, y has the law of run.
+// trial makes one proposal; given true, y has the law of run.
 func (r *run) trial(d dice) bool {
 	r.one.SetUint64(0)
 	r.two.SetUint64(0)

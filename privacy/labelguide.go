@@ -21,8 +21,8 @@ func MostKept(n int, keep float64) float64 {
 	return w.p
 }
 
-// LabelsFor is the smallest odd n at which MostKept, over odd n, reaches level < 1. It is 0 if none
-// up to maxGuideLabels does, as for keep ≤ 1/2.
+// LabelsFor is the smallest odd n at which MostKept, over odd n, reaches level < 1; 0 if none up to
+// maxGuideLabels does, as for keep ≤ 1/2.
 func LabelsFor(keep, level float64) int {
 	w := newWalk(keep)
 	for w.p < level {

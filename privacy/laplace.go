@@ -24,8 +24,8 @@ type DiscreteLaplace struct{ Scale *big.Rat }
 // maxScaleBits keeps noise far from saturation: at scale 2⁴⁸, P[|Y| ≥ 2⁶¹] ≤ e^{−2¹³}.
 const maxScaleBits = 48
 
-// CalibrateLaplace returns the smallest noise on a public lattice whose release is pure ε: Scale =
-// L1/ε, rounded up by a factor below 1+2⁻²⁰.
+// CalibrateLaplace returns the smallest noise on a public lattice whose release is pure ε:
+// Scale = L1/ε, rounded up by a factor below 1+2⁻²⁰.
 func CalibrateLaplace(b Bound, epsilon float64) (DiscreteLaplace, error) {
 	if err := (Budget{Epsilon: epsilon}).Validate(); err != nil {
 		return DiscreteLaplace{}, fmt.Errorf("calibrate discrete Laplace: %w", err)
@@ -93,7 +93,6 @@ func (m DiscreteLaplace) variance(_ Bound, _, _ int) float64 {
 // natural is an integer below 2¹²⁸: even an absurdly large noise stays exact.
 type natural struct{ high, low uint64 }
 
-// into sets x to n and returns it.
 func (n natural) into(x *big.Int) *big.Int {
 	if n.high == 0 {
 		return x.SetUint64(n.low)
@@ -124,9 +123,9 @@ func drawLaplace(d dice, p *ratio, t, step uint64) noise {
 
 // laplaceTrial is one round of Algorithm 2 of Canonne, Kamath & Steinke 2020 for scale t/step.
 // Accept U uniform below t with probability e^{−U/t}, and let V count successes of probability
-// e^{−1}: then U+tV has P[x] ∝ e^{−x/t}, x = 0, 1, 2, …. Dividing by step gives P[y] ∝
-// e^{−y·step/t}. A fair sign follows; −0 is refused, so that 0 does not count twice. Given ok, y
-// has DiscreteLaplace's law.
+// e^{−1}: then U+tV has P[x] ∝ e^{−x/t}, x = 0, 1, 2, …. Dividing by step gives
+// P[y] ∝ e^{−y·step/t}. A fair sign follows; −0 is refused, so that 0 does not count twice. Given
+// ok, y has DiscreteLaplace's law.
 func laplaceTrial(d dice, p *ratio, t, step uint64) (y noise, ok bool) {
 	u := d.below(t)
 	p.setSmall(u, t)
@@ -148,8 +147,7 @@ func laplaceTrial(d dice, p *ratio, t, step uint64) (y noise, ok bool) {
 	return y, !(y.negative && y.size == natural{})
 }
 
-// addNoise returns v + y, clamped to the limit. As |v| ≤ 2⁶¹, cutting noise at 2⁶² does not change
-// the result.
+// addNoise returns v + y, clamped. As |v| ≤ 2⁶¹, cutting noise at 2⁶² does not change the result.
 func addNoise(v int64, y noise) int64 {
 	size := noiseLimit
 	if y.size.high == 0 && y.size.low < uint64(noiseLimit) {

@@ -42,8 +42,7 @@ func (c Config) Validate() error {
 	return nil
 }
 
-// Ledger is the only way out of a Sensitive. Many goroutines may use it; its journal makes them
-// take turns.
+// Ledger is the only way out of a Sensitive. Its journal makes concurrent goroutines take turns.
 type Ledger struct {
 	journal Journal
 	config  Config
@@ -73,18 +72,15 @@ func Open(j Journal, c Config) (*Ledger, error) {
 	return l, nil
 }
 
-// Simulation opens a ledger in memory, without limits. Its noise repeats for the same seed and id,
-// whatever the order of releases. Its answers are marked simulated and never leave: MarshalBinary
-// refuses them.
+// Simulation opens a ledger in memory, without limits, whose noise repeats for the same seed and
+// id, whatever the order of releases. Its answers are marked simulated and do not marshal.
 func Simulation(seed uint64) *Ledger {
 	return &Ledger{journal: NewMemory(), period: new(period), seed: &seed}
 }
 
-// simulated: the field that seeds the noise also marks the answers, so seeded noise cannot go
-// unmarked.
+// simulated: the field that seeds the noise also marks the answers: no seeded noise is unmarked.
 func (l *Ledger) simulated() bool { return l.seed != nil }
 
-// dice returns fresh dice for one release.
 func (l *Ledger) dice(id string) dice {
 	if !l.simulated() {
 		return newDice(system{})
@@ -119,7 +115,6 @@ func (l *Ledger) enter(tx Tx, id, kind string, request asked, c Cost, body func(
 	return e, err
 }
 
-// allow checks all limits for a charge c that leads to these totals.
 func (l *Ledger) allow(tx Tx, c Cost, totals Totals) error {
 	if err := keepLimits(l.config.Limits, l.rules, c, totals, "in all"); err != nil || len(l.config.PeriodLimits) == 0 {
 		return err
@@ -131,7 +126,6 @@ func (l *Ledger) allow(tx Tx, c Cost, totals Totals) error {
 	return keepLimits(l.config.PeriodLimits, l.inTime, c, spent, fmt.Sprintf("in period %q", name))
 }
 
-// keepLimits checks limits, given their rules, for what was spent, including c.
 func keepLimits(limits map[Unit]Budget, rules map[Unit][]rule, c Cost, spent Totals, when string) error {
 	for _, u := range Units() {
 		g, limited := limits[u]
@@ -151,7 +145,6 @@ func keepLimits(limits map[Unit]Budget, rules map[Unit][]rule, c Cost, spent Tot
 // maxID is a length that any database can index.
 const maxID = 256
 
-// append fills in the rest of e and writes it.
 func (l *Ledger) append(tx Tx, head Entry, e *Entry, totals Totals, body func(int64) ([]byte, error)) (err error) {
 	if e.Totals, err = encodeTotals(totals); err != nil {
 		return err
@@ -180,7 +173,6 @@ func (l *Ledger) Totals(ctx context.Context) (Totals, error) {
 	return t, nil
 }
 
-// inPeriod returns the part of totals that was spent in the current period.
 func (l *Ledger) inPeriod(tx Tx, totals Totals) (name string, spent Totals, err error) {
 	l.period.mu.Lock()
 	defer l.period.mu.Unlock()

@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// Head identifies the state of a ledger by its last entry. Whoever remembers a head can tell later
-// if the ledger was cut off, rolled back or rewritten. The zero Head is an empty ledger.
+// Head identifies a ledger's state by its last entry. Whoever remembers a head can tell later if
+// the ledger was cut off, rolled back or rewritten. The zero Head is an empty ledger.
 type Head struct {
 	Sequence int64  `json:"sequence"`
 	Hash     Digest `json:"hash"`
@@ -132,8 +132,7 @@ func (l Line) reconciliation() (reconciliation, error) {
 	return r, nil
 }
 
-// Answers checks that p is the answer that the line's entry released: same id, number, terms,
-// values and cost.
+// Answers checks that p is the answer that the line's entry released.
 func (l Line) Answers(p Published) error {
 	switch {
 	case l.Kind != KindRelease && l.Kind != KindAnswer:

@@ -77,7 +77,6 @@ func (Unperturbed) draw(s *secret, _ dice) ([]int64, []float64) {
 
 func (Unperturbed) variance(Bound, int, int) float64 { return 0 }
 
-// unproven is the cost of a simulated mechanism: a unit without a claim.
 func unproven(u Unit) (Cost, error) {
 	if !u.Valid() {
 		return Cost{}, fmt.Errorf("check simulated release: unit is %v, use label, record or party", u)

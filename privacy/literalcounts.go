@@ -42,9 +42,9 @@ func (m LaplacePaper) draw(s *secret, d dice) ([]int64, []float64) {
 
 func (m LaplacePaper) variance(Bound, int, int) float64 { return 2 * m.Scale * m.Scale }
 
-// DirichletPaper is the Dirichlet mechanism of Iyer, Nath & Sarawagi 2016 as published: θ ~
-// Dirichlet(ση), with the largest σ at which max_{i≠j} P[θᵢ > Λᵢⱼ^{1/σ}·e^{ε/σ}·θⱼ] ≤ δ. It answers
-// θ times the block's sum.
+// DirichletPaper is the Dirichlet mechanism of Iyer, Nath & Sarawagi 2016 as published:
+// θ ~ Dirichlet(ση), with the largest σ at which max_{i≠j} P[θᵢ > Λᵢⱼ^{1/σ}·e^{ε/σ}·θⱼ] ≤ δ. It
+// answers θ times the block's sum.
 //
 // Proof note: there is none. σ, and whether one exists at all, depend on the private counts.
 // Neighbours have different σ, and with (50,50,50,50,800) and ε = δ = .05 the true δ is above .06
@@ -97,8 +97,8 @@ func (m DirichletPaper) draw(s *secret, d dice) ([]int64, []float64) {
 func (m DirichletPaper) variance(Bound, int, int) float64 { return 0 }
 
 // SigmaFor returns the paper's σ for these counts: the largest above 10⁻⁶ that satisfies its
-// condition, on a grid of steps of one part in 10⁴. If there is none it returns 10⁻⁶, which is
-// nearly a random class. σ depends on the counts: that is the paper's mistake.
+// condition, on a grid of steps of one part in 10⁴; otherwise 10⁻⁶, nearly a random class. That σ
+// depends on the counts is the paper's mistake.
 func (m DirichletPaper) SigmaFor(counts []float64) float64 {
 	allowed := func(sigma float64) bool {
 		for i := range counts {
@@ -136,8 +136,8 @@ func dirichletPaperTail(epsilon, sigma, i, j float64) float64 {
 	return incompleteBeta(1/(1+math.Exp((log+epsilon)/sigma)), sigma*j, sigma*i)
 }
 
-// logGamma draws the logarithm of Gamma(shape, 1), shape > 0. For small shapes the number itself
-// would underflow to 0.
+// logGamma draws log Gamma(shape, 1), shape > 0: for small shapes Gamma itself would underflow to
+// 0.
 func logGamma(shape float64, rng *rand.Rand) float64 {
 	if shape >= 1 {
 		return math.Log(gamma(shape, rng))

@@ -2,8 +2,7 @@ package privacy
 
 import "fmt"
 
-// Mechanism adds noise to a Sensitive. The set is closed: each type carries its proof note, and no
-// other package can add one.
+// Mechanism adds noise to a Sensitive. The set is closed, and each type carries its proof note.
 type Mechanism interface {
 	// Name identifies the mechanism in a Published.
 	Name() string
@@ -33,8 +32,7 @@ func fits(m Mechanism, n int) error {
 // ParametersOf returns a mechanism's exact public parameters. With its name they determine it.
 func ParametersOf(m Mechanism) map[string]string { return m.parameters() }
 
-// VarianceOf returns the variance of m's noise on coordinate j of n, from public inputs alone;
-// post-processing needs it.
+// VarianceOf returns the variance of m's noise on coordinate j of n, for post-processing.
 func VarianceOf(m Mechanism, b Bound, j, n int) float64 { return m.variance(b, j, n) }
 
 // CostOf returns what m costs under b, from public inputs alone: a party is charged it for noise

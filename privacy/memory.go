@@ -14,8 +14,8 @@ type memory struct {
 	byID    map[string]int
 }
 
-// NewMemory returns an empty journal in memory. A real ledger on it forgets what it spent when the
-// program ends: use it for tests.
+// NewMemory returns an empty journal in memory, for tests: it forgets what was spent when the
+// program ends.
 func NewMemory() Journal { return &memory{byID: map[string]int{}} }
 
 func (m *memory) Update(ctx context.Context, fn func(Tx) error) error {
@@ -35,7 +35,6 @@ func (m *memory) Update(ctx context.Context, fn func(Tx) error) error {
 	return nil
 }
 
-// memoryTx holds the entries that a transaction appended until it commits.
 type memoryTx struct {
 	*memory
 	added []Entry

@@ -2,9 +2,8 @@ package privacy
 
 import "math/big"
 
-// normal draws exact standard normal numbers whose digits are revealed as needed: algorithm N of
-// Karney, "Sampling exactly from the normal distribution" (2016). A number is ±(k+x) with an
-// integer k and uniform digits x. Only compared digits are ever drawn.
+// normal draws exact standard normal numbers ±(k+x), k an integer and x uniform digits, drawn as
+// they are compared: algorithm N of Karney, "Sampling exactly from the normal distribution" (2016).
 type normal struct {
 	base uint64 // of the digits; 2³²
 	most int    // most digits; 0: no limit. Tests enumerate a coarse grid

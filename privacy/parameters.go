@@ -7,7 +7,6 @@ import (
 	"strings"
 )
 
-// mechanismOf rebuilds a mechanism from a Published.
 func mechanismOf(name string, parameters map[string]string) (Mechanism, error) {
 	r := parameterReader{name: name, given: parameters}
 	var m interface {
@@ -48,7 +47,6 @@ func mechanismOf(name string, parameters map[string]string) (Mechanism, error) {
 	return m, m.check()
 }
 
-// parameterReader reads parameters and remembers the first error.
 type parameterReader struct {
 	name  string
 	given map[string]string

@@ -23,7 +23,6 @@ type period struct {
 	held   []byte     // totals before the trailing reconciliations; nil if the last entry is none
 }
 
-// find reads the entries since the last call.
 func (p *period) find(tx Tx) error {
 	const page = 256
 	if p.before == nil {

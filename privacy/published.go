@@ -18,8 +18,8 @@ type Published struct {
 	Sequence   int64    // number of the ledger entry, from 1
 	Entry      [32]byte // hash of the ledger entry, for audits
 	Simulated  bool     // from a simulation ledger: proves nothing
-	// Residues is the noisy share if a share was released (NewShare); Values and Reals are then
-	// nil. One share alone says nothing.
+	// Residues is the noisy share if a share was released (NewShare): one alone says nothing.
+	// Values and Reals are then nil.
 	Residues []Residue
 
 	sealed [32]byte // digest of all fields above, set by this package

@@ -20,7 +20,6 @@ func RealTrials() ([]Trial, error) {
 		failed = errors.Join(failed, err)
 		return m
 	}
-	// from returns a constant vector and that vector moved.
 	from := func(v int64, moved func(j int) int64) [2][]int64 {
 		d := [2][]int64{make([]int64, n), make([]int64, n)}
 		for j := range n {

@@ -12,14 +12,12 @@ type Paid struct {
 	Costs []Cost `json:"costs"`
 }
 
-// reconciliation is the body of a KindReconcile entry: costs of unknown lost entries, and known
-// lost entries.
+// reconciliation is the body of a KindReconcile entry: costs of unnamed and of named lost entries.
 type reconciliation struct {
 	Costs []Cost `json:"costs,omitempty"`
 	Paid  []Paid `json:"paid"`
 }
 
-// all returns the costs in the order of Line.Costs.
 func (r reconciliation) all() []Cost {
 	all := r.Costs
 	for _, p := range r.Paid {
@@ -28,8 +26,7 @@ func (r reconciliation) all() []Cost {
 	return all
 }
 
-// encode writes a plain list of costs if no entry is named, the format of all older
-// reconciliations.
+// encode writes a plain list of costs if no entry is named, the older format.
 func (r reconciliation) encode() ([]byte, error) {
 	if len(r.Paid) == 0 {
 		return encodeCosts(r.Costs)

@@ -6,8 +6,8 @@ import (
 	"fmt"
 )
 
-// answer finds the answer of an id or makes it. A reservation of the same id and terms pays for it,
-// if there is one; otherwise it is charged.
+// answer finds the answer of an id or makes it, paid by a reservation of the same id and terms if
+// there is one, otherwise charged.
 func (l *Ledger) answer(tx Tx, id string, request asked, c Cost, body func(int64) ([]byte, error)) (Entry, error) {
 	held, found, err := tx.Find(id)
 	if err != nil {
@@ -103,9 +103,9 @@ func (l *Ledger) takes(s *secret, m Mechanism) error {
 	return nil
 }
 
-// Spend charges c under id without a draw, for a ballot sent where another adds the noise. The same
-// id and cost again charge nothing; another cost is ErrConflict. ErrBudget and the fate of errors
-// are as for Release.
+// Spend charges c under id without a draw, for a ballot whose noise another adds. The same id and
+// cost again charge nothing; another cost is ErrConflict. ErrBudget and the fate of errors are as
+// for Release.
 func (l *Ledger) Spend(ctx context.Context, id string, c Cost) error {
 	if err := c.Validate(); err != nil {
 		return fmt.Errorf("spend %q: %w", id, err)

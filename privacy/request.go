@@ -19,7 +19,6 @@ type asked struct {
 	source Digest // zero: nothing beyond the terms
 }
 
-// under is the digest of the request, given an entry's salt.
 func (a asked) under(salt [32]byte) [32]byte {
 	if a.source == (Digest{}) {
 		return sha256.Sum256(a.terms)
@@ -28,7 +27,8 @@ func (a asked) under(salt [32]byte) [32]byte {
 	return sha256.Sum256(slices.Concat(a.terms, hidden[:]))
 }
 
-// salt returns a new salt if there is something to hide. Simulations must repeat, and hide nothing.
+// salt returns a new salt if there is something to hide. A simulation must repeat, and hides
+// nothing.
 func (a asked) salt(simulated bool) (salt [32]byte) {
 	if a.source != (Digest{}) && !simulated {
 		rand.Read(salt[:])

@@ -6,8 +6,7 @@ import (
 	"fmt"
 )
 
-// Terms are the public terms of a release. With the same terms Release completes what Reserve
-// charged.
+// Terms are a release's public terms. With the same terms Release completes what Reserve charged.
 type Terms struct {
 	Mechanism Mechanism
 	Bound     Bound
@@ -16,7 +15,7 @@ type Terms struct {
 	Source Digest
 }
 
-// numberSteps bounds the steps to draw one number and write it: fewer than 1,000 were measured for
+// numberSteps bounds the steps to draw and write one number: fewer than 1,000 were measured for
 // Gaussian, Laplace, K-norm and response on long vectors.
 const numberSteps = 5000
 
@@ -100,7 +99,6 @@ func (l *Ledger) Reserve(ctx context.Context, id string, t Terms) error {
 	return nil
 }
 
-// draft is an answer without its values and its number.
 func (l *Ledger) draft(id string, t Terms, c Cost) Published {
 	return Published{ID: id, Mechanism: t.Mechanism.Name(), Parameters: t.Mechanism.parameters(), Bound: t.Bound, Cost: c, Simulated: l.simulated()}
 }

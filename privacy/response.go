@@ -15,10 +15,10 @@ import (
 //
 // Proof note.
 //   - Neighbours: replace one of the bound's units. Public: p, K, bound, length.
-//   - Lemma: for every published class z, P[z | v] is p, q or, without a label, 1/K. As p + (K−1)q
-//     = 1 and p ≥ 1/K, q ≤ 1/K ≤ p: the probabilities of two values differ by a factor of at most
-//     p/q. Coordinates are independent, so a unit that changes at most Cells of them gets pure ε =
-//     Cells·log(p/q).
+//   - Lemma: for every published class z, P[z | v] is p, q or, without a label, 1/K. As p +
+//     (K−1)q = 1 and p ≥ 1/K, q ≤ 1/K ≤ p: the probabilities of two values differ by a factor of at
+//     most p/q. Coordinates are independent, so a unit that changes at most Cells of them gets pure
+//     ε = Cells·log(p/q).
 //   - Numeric model: p is rational and drawn exactly, by comparing uniform bits with its digits; q
 //     is drawn by an integer below K−1. Only the logarithm is irrational: the cost is the least
 //     multiple of 2⁻⁴⁸ that is provably not below it (logAbove). A draw consumes its randomness in
@@ -35,8 +35,7 @@ type RandomisedResponse struct {
 // maxResponseClasses: a class fits a byte, as in ballots.
 const maxResponseClasses = 256
 
-// responseBits is the precision of a calibrated p: its error moves ε by less than 2⁻⁴⁸ for all ε ≤
-// 8.
+// responseBits is the precision of a calibrated p: it moves ε ≤ 8 by less than 2⁻⁴⁸.
 const responseBits = 60
 
 // CalibrateResponse is "rr". It returns the largest p on a public lattice for which releasing one
@@ -61,14 +60,14 @@ func CalibrateResponse(classes int, epsilon float64) (RandomisedResponse, error)
 }
 
 // CalibrateExponential is "em" as published (Bi & Suppakitpaisarn 2022): the exponential mechanism
-// over all vectors of n labels with quality n − Hamming(v, z), of sensitivity 1, so P[z | v] ∝
-// e^{ε(n−Hamming(v,z))/2}.
+// over all vectors of n labels with quality n − Hamming(v, z), of sensitivity 1, so P[z |
+// v] ∝ e^{ε(n−Hamming(v,z))/2}.
 //
-// Identity: EM(ε) = RR(ε/2), exactly, for every n and K. With t = e^{ε/2} the weight is Πⱼ t^{[zⱼ =
-// vⱼ]}, a product over the labels, so its sum over all z is (t+K−1)ⁿ, whatever v is. Hence the
-// labels are independent, each kept with probability t/(t+K−1). As the normaliser is the same for
-// all data, the exponential mechanism's factor of two for it is not needed: a release really spends
-// ε/2, which is its cost here.
+// Identity: EM(ε) = RR(ε/2), exactly, for every n and K. With t = e^{ε/2} the weight is Πⱼ
+// t^{[zⱼ = vⱼ]}, a product over the labels, so its sum over all z is (t+K−1)ⁿ, whatever v is. Hence
+// the labels are independent, each kept with probability t/(t+K−1). As the normaliser is the same
+// for all data, the exponential mechanism's factor of two for it is not needed: a release really
+// spends ε/2, which is its cost here.
 func CalibrateExponential(classes int, epsilon float64) (RandomisedResponse, error) {
 	if err := (Budget{Epsilon: epsilon}).Validate(); err != nil {
 		return RandomisedResponse{}, fmt.Errorf("calibrate exponential mechanism: %w", err)
@@ -203,8 +202,8 @@ func expBelow(x *big.Rat) *big.Rat {
 	return new(big.Rat).SetFrac(sum, new(big.Int).Lsh(big.NewInt(1), expBits))
 }
 
-// logAbove is the least multiple e of 2⁻⁴⁸ with expBelow(e) ≥ r ≥ 1, so log r ≤ e. The
-// floating-point start of the search does not affect the result.
+// logAbove is the least multiple e of 2⁻⁴⁸ with expBelow(e) ≥ r ≥ 1, so log r ≤ e. The search's
+// floating-point start does not affect it.
 func logAbove(r *big.Rat) *big.Rat {
 	step := new(big.Rat).SetFrac(big.NewInt(1), new(big.Int).Lsh(big.NewInt(1), epsilonBits))
 	x, _ := r.Float64()

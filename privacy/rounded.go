@@ -14,9 +14,9 @@ import (
 //   - Neighbours: replace one of the bound's units. Public: deviation, bound, length.
 //   - Lemma: for integers v, v + round(N) = round(v + N), so the release is post-processing of the
 //     Gaussian mechanism on real numbers. So it is ρ-zCDP with ρ = L2sq/(2σ²) (Bun & Steinke 2016,
-//     Proposition 1.6), an exact rational, which the ledger counts. Alone it is (ε,δ) with δ =
-//     Φ(Δ/2σ−εσ/Δ) − e^ε·Φ(−Δ/2σ−εσ/Δ), Δ = √L2sq, the least δ possible (Balle & Wang 2018, Theorem
-//     8), which calibration uses.
+//     Proposition 1.6), an exact rational, which the ledger counts. Alone it is (ε,δ) with
+//     δ = Φ(Δ/2σ−εσ/Δ) − e^ε·Φ(−Δ/2σ−εσ/Δ), Δ = √L2sq, the least δ possible (Balle & Wang 2018,
+//     Theorem 8), which calibration uses.
 //   - Numeric model: the normal number is sampled exactly, with as many digits as rounding needs
 //     (normal.go); integers and rationals only. Only calibration uses floating point, rounded
 //     towards privacy. Saturation at ±2⁶¹ is post-processing (see limit).

@@ -8,9 +8,9 @@ import (
 	"slices"
 )
 
-// NoiseScores is what an audit of dependence reads from an answer about a vector that the auditor
-// knows. Its fields are explained at audit.Noise. Only the first count of a block is read; within a
-// run of K-norm noise, sizes depend on each other.
+// NoiseScores is what an audit of dependence reads from an answer about a vector that it knows: the
+// fields of audit.Noise. Only the first count of a block is read; sizes in a run of K-norm noise
+// depend on each other.
 type NoiseScores struct {
 	Law     string
 	Numbers []int64
@@ -86,8 +86,8 @@ func scoresOf(p Published, of []int64) (NoiseScores, error) {
 	return n, nil
 }
 
-// responseScores: a known class is kept with probability p; an unknown one is answered 0 with
-// probability 1/K.
+// responseScores: a class is kept with probability p, an unknown one answered 0 with probability
+// 1/K.
 func responseScores(m RandomisedResponse, a Published, of []int64) NoiseScores {
 	k, p := int64(m.Classes), m.KeepProbability()
 	n := NoiseScores{Chance: p}
@@ -102,8 +102,8 @@ func responseScores(m RandomisedResponse, a Published, of []int64) NoiseScores {
 	return n
 }
 
-// urnScores: the draws of a block's first class are beta-binomial. Their score says if they exceed
-// a value that they exceed about half of the time.
+// urnScores: the draws of a block's first class are beta-binomial. They score by exceeding a value
+// that they exceed about half of the time.
 func urnScores(u urn, a Published, of []int64) NoiseScores {
 	c := a.Bound.block(len(of))
 	sigma, _ := u.sigma.Float64()
@@ -152,8 +152,7 @@ func centred(event bool, p float64) float64 {
 	return -p / max(p, 1-p)
 }
 
-// Scores returns the scores of n answers about a trial's first vector, drawn through a ledger of
-// their own, as a party draws.
+// Scores returns the scores of n answers about a trial's first vector, drawn through a ledger.
 func (t Trial) Scores(ctx context.Context, n int) ([]NoiseScores, error) {
 	ledger, err := Open(NewMemory(), Config{})
 	if err != nil {

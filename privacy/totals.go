@@ -60,11 +60,10 @@ func (t Total) plus(c Cost, u Unit) Total {
 	return t
 }
 
-// latticeBits: float64 limits down to 2⁻⁷⁶ lie on the lattice, so rounding up never pushes a charge
-// that equals its limit over it.
+// latticeBits: float64 limits down to 2⁻⁷⁶ lie on the lattice, so a charge equal to its limit still
+// fits.
 const latticeBits = 128
 
-// addUp is sum + ⌈x·2¹²⁸⌉/2¹²⁸.
 func addUp(sum, x *big.Rat) *big.Rat {
 	n := new(big.Int).Lsh(x.Num(), latticeBits)
 	n.Add(n, x.Denom()).Sub(n, big.NewInt(1)).Quo(n, x.Denom())
@@ -120,7 +119,6 @@ func (r rule) holds(t Total) bool {
 	return pure.Cmp(r.pure) <= 0 && rho.Cmp(r.rho) <= 0 && t.Delta.Cmp(r.delta) <= 0
 }
 
-// keep reports whether the totals stay within a limit, given its rules.
 func (t Total) keep(all []rule) bool {
 	if t.Unproven > 0 {
 		return false
@@ -172,8 +170,8 @@ func (t Total) Epsilon(delta float64) float64 {
 	return best
 }
 
-// epsilonAt is the least ε at which rhoAt reaches rho. No rule allows ρ > ε, which matters for
-// useless δ only.
+// epsilonAt is the least ε at which rhoAt reaches rho: at least rho, which matters for useless δ
+// only.
 func epsilonAt(rho, delta float64) float64 { return max(rho, EpsilonOf(rho, delta)) }
 
 // String summarises one unit's total.
@@ -198,7 +196,6 @@ func decodeTotals(b []byte) (Totals, error) {
 	return t, t.check()
 }
 
-// check refuses totals in which a unit lacks a number.
 func (t Totals) check() error {
 	for _, u := range Units() {
 		if s := t[u]; s.Pure == nil || s.Rho == nil || s.RestRho == nil || s.Delta == nil {
@@ -208,8 +205,7 @@ func (t Totals) check() error {
 	return nil
 }
 
-// since returns what was spent after earlier totals of the same ledger. It is exact: both are sums
-// of the same terms.
+// since returns what was spent after earlier totals, exactly: both are sums of the same terms.
 func (t Totals) since(before Totals) Totals {
 	minus := func(a, b *big.Rat) *big.Rat { return new(big.Rat).Sub(a, b) }
 	spent := Totals{}

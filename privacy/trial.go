@@ -8,8 +8,8 @@ import (
 	"slices"
 )
 
-// Trial is a mechanism with a claim and two neighbouring vectors that are expected to reveal the
-// most. An audit runs on it.
+// Trial is a mechanism, its claim, and two neighbouring vectors expected to reveal the most to an
+// audit.
 type Trial struct {
 	Mechanism Mechanism
 	Pair      string // describes the neighbours
@@ -18,9 +18,8 @@ type Trial struct {
 	Claim     Budget // what the mechanism's proof gives under Bound
 }
 
-// Trials holds one or more audits of every mechanism that may be released. A mechanism with cost ρ
-// is held to the ε of its ρ at δ = 0.01, which samples can test; at a release's δ, 10⁻⁶, they would
-// see nothing.
+// Trials audit every mechanism that may be released. A mechanism with cost ρ is held to the ε of
+// its ρ at δ = 0.01, which samples can test; at a release's δ, 10⁻⁶, they would see nothing.
 func Trials() ([]Trial, error) {
 	trials := []Trial{
 		{Mechanism: DiscreteLaplace{big.NewRat(1, 1)}, Pair: "one number that moves by 1",
@@ -61,7 +60,6 @@ func Trials() ([]Trial, error) {
 	return claimed(trials)
 }
 
-// claimed fills in the claims that the proofs give.
 func claimed(trials []Trial) ([]Trial, error) {
 	for i := range trials {
 		t := &trials[i]
@@ -74,11 +72,9 @@ func claimed(trials []Trial) ([]Trial, error) {
 	return trials, nil
 }
 
-// auditDelta is the δ at which mechanisms with cost ρ are audited.
 const auditDelta = 0.01
 
-// AuditClaim returns the (ε,δ) that a cost proves and samples can test: ρ is held to its ε at δ =
-// 0.01.
+// AuditClaim returns the (ε,δ) that a cost proves and samples can test: for ρ its ε at δ = 0.01.
 func AuditClaim(c Cost) Budget {
 	if c.Pure != nil {
 		epsilon, _ := c.Pure.Float64()
@@ -92,8 +88,8 @@ func AuditClaim(c Cost) Budget {
 	return Budget{Epsilon: EpsilonOf(rho, auditDelta), Delta: auditDelta}
 }
 
-// Draws returns a function that draws as Release does, but without a ledger. bits is crypto/rand,
-// or a seeded stream where a test must repeat.
+// Draws draws as Release does, but without a ledger. bits is crypto/rand, or seeded in tests that
+// repeat.
 func (t Trial) Draws(bits io.Reader) func(neighbour int) []int64 {
 	d := newDice(bits)
 	var secrets [2]*secret

@@ -7,18 +7,16 @@ import (
 	"slices"
 )
 
-// reservation has no answer yet.
 type reservation struct {
 	id      string
 	request Digest
 	cost    Cost
 }
 
-// reservations holds the open ones, in order.
+// reservations are those without an answer, in order.
 type reservations []reservation
 
-// with returns the open reservations after a line. It fails on an answer without an open
-// reservation.
+// with returns the open reservations after a line. It fails on an answer to none of them.
 func (r reservations) with(l Line) (reservations, error) {
 	switch l.Kind {
 	case KindReservation:
@@ -33,8 +31,8 @@ func (r reservations) with(l Line) (reservations, error) {
 	return r, nil
 }
 
-// chargedAgain removes the reservations' costs from costs, which a reconciliation charged without
-// naming an entry. It fails if one is missing.
+// chargedAgain removes the reservations' costs from costs, those of a reconciliation that name no
+// entry. It fails if one is missing.
 func (r reservations) chargedAgain(costs []Cost) (rest []Cost, err error) {
 	rest = slices.Clone(costs)
 	for _, o := range r {

@@ -2,9 +2,8 @@ package privacy
 
 import "fmt"
 
-// Unit is what one release hides: neighbouring data differ by replacing one unit, and all sizes
-// stay the same. Units are ordered from fine to coarse. The zero Unit is invalid and is refused
-// everywhere.
+// Unit is what one release hides: neighbouring data differ by replacing one unit, all sizes
+// unchanged. Units are ordered from fine to coarse. The zero Unit is refused everywhere.
 type Unit uint8
 
 const (

@@ -32,14 +32,14 @@ type LaplacePrior struct {
 //   - Neighbours: as for LaplacePrior. Public: as for LaplacePrior, and σ = Sigma and δ.
 //   - Lemma. The draws are multinomial given θ, so it is enough that θ is (ε,δ). Let neighbours
 //     differ in counts i and j. The other θs, and θᵢ+θⱼ, have the same law under both and are
-//     independent of B = θᵢ/(θᵢ+θⱼ). So only B tells them apart: Beta(x+σ, y) or Beta(x, y+σ), x =
-//     σ(ηᵢ−1+a), y = σ(ηⱼ+a).
-//   - The worst pair has the least x and y, x = y = σa. For B ~ Beta(p,q) and an independent C ~
-//     Beta(p+q, d), B·C ~ Beta(p, q+d). p+q = x+y+σ under both, so multiplying by C turns the pair
-//     (x, y) into the pair (x, y+d) without knowing which of the two it is: post-processing, which
-//     cannot raise δ. Likewise with 1−B for x.
-//   - There the densities' ratio is (B/(1−B))^σ, above e^ε where 1−B < u = 1/(1+e^{ε/σ}): δ(ε) =
-//     I_u(σa, σ(a+1)) − e^ε·I_u(σ(a+1), σa).
+//     independent of B = θᵢ/(θᵢ+θⱼ). So only B tells them apart: Beta(x+σ, y) or Beta(x, y+σ),
+//     x = σ(ηᵢ−1+a), y = σ(ηⱼ+a).
+//   - The worst pair has the least x and y, x = y = σa. For B ~ Beta(p,q) and an independent
+//     C ~ Beta(p+q, d), B·C ~ Beta(p, q+d). p+q = x+y+σ under both, so multiplying by C turns the
+//     pair (x, y) into the pair (x, y+d) without knowing which of the two it is: post-processing,
+//     which cannot raise δ. Likewise with 1−B for x.
+//   - There the densities' ratio is (B/(1−B))^σ, above e^ε where 1−B < u = 1/(1+e^{ε/σ}):
+//     δ(ε) = I_u(σa, σ(a+1)) − e^ε·I_u(σ(a+1), σa).
 //   - Numeric model: the urn draws integers below integers, with weights in units of σ's
 //     denominator. check computes δ(ε) in floating point, rounded up by more than its error.
 //   - The caller guarantees counts ≥ 0 and public block sums below 2⁴⁰.
@@ -116,8 +116,8 @@ func (u urn) steps(b Bound, n int) float64 {
 	return float64(n) / c * float64(u.draws) * (500 + 5*c)
 }
 
-// estimate inverts the mean n(η+a)/A of the draws. covariance is the answer's, with the drawn
-// shares in place of the true ones. total is Ση.
+// estimate inverts the mean n(η+a)/A of the draws. covariance is the answer's, at the drawn shares.
+// total is Ση.
 func (u urn) estimate(z []float64, total float64) (counts []float64, covariance func(i, j int) float64) {
 	all := total + float64(len(z))*float64(u.prior)
 	sigma, _ := u.sigma.Float64()
@@ -135,8 +135,7 @@ func (u urn) estimate(z []float64, total float64) (counts []float64, covariance 
 	}
 }
 
-// expected is the mean absolute error of a share if all counts are equal, in a normal
-// approximation.
+// expected is a share's mean absolute error if all counts are equal, in a normal approximation.
 func (u urn) expected(classes int, total int64) float64 {
 	sigma, _ := u.sigma.Float64()
 	c, n := float64(classes), float64(u.draws)
@@ -310,8 +309,8 @@ func (m Dirichlet) steps(b Bound, n int) float64 { return m.urn().steps(b, n) }
 
 func (m Dirichlet) variance(b Bound, _, n int) float64 { return m.urn().variance(b, n) }
 
-// drawsPerConcentration: θ has variance p(1−p)/(W+1), W = σ(m+ca), and the draws add p(1−p)/n. At n
-// = 4W they add an eighth to the standard deviation.
+// drawsPerConcentration: θ has variance p(1−p)/(W+1), W = σ(m+ca), and the draws add p(1−p)/n. At
+// n = 4W they add an eighth to the standard deviation.
 const drawsPerConcentration = 4
 
 // usualDraws limits one block to about 15 ms.
@@ -349,8 +348,7 @@ func CalibrateDirichlet(b Bound, g Budget, classes int, total int64) (Dirichlet,
 	return best, err
 }
 
-// dirichletSigma bisects for the largest σ, rounded down to at most 21 bits; nil if even the smallest
-// fails.
+// dirichletSigma bisects for the largest σ, rounded down to at most 21 bits; nil if there is none.
 func dirichletSigma(g Budget, prior float64) *big.Rat {
 	enough := func(sigma float64) bool { return dirichletDelta(g.Epsilon, sigma, prior) <= g.Delta*(1-1e-6) }
 	low, high := max(0x1p-20, 1.001*g.Epsilon/maxExponent), 0x1p20

@@ -81,8 +81,7 @@ func (m ZeroSumLaplace) steps(b Bound, n int) float64 {
 	return float64(n) * 2000 * math.Sqrt(math.Pi*float64(b.block(n)))
 }
 
-// zeroSum draws blocks that sum to zero. next proposes one number: given ok, it has the law of
-// scale t/step.
+// zeroSum draws blocks that sum to zero from numbers of scale t/step that next proposes.
 type zeroSum struct {
 	t, step uint64
 	next    func() (noise, bool)
@@ -110,11 +109,11 @@ func (z *zeroSum) round(d dice, c int) ([]noise, bool) {
 	return y, d.decay(&z.p)
 }
 
-// variance of one count. With φ the characteristic function of the discrete Laplace, E[Y₁²; ΣY=0] =
-// −(1/2π)∫φ″φ^{c−1} and P[ΣY=0] = (1/2π)∫φᶜ. The substitution tan(θ/2) = √b·tan ψ, b =
-// ((1−q)/(1+q))², q = e^{−1/t}, makes φ = cos²ψ + b·sin²ψ and dθ ∝ dψ/φ. Both integrands are then
-// trigonometric polynomials of degree c+1 in 2ψ, which the trapezoid rule integrates exactly with
-// more points. Covariances are −variance/(c−1).
+// variance of one count. With φ the characteristic function of the discrete Laplace, E[Y₁²;
+// ΣY=0] = −(1/2π)∫φ″φ^{c−1} and P[ΣY=0] = (1/2π)∫φᶜ. The substitution tan(θ/2) = √b·tan ψ,
+// b = ((1−q)/(1+q))², q = e^{−1/t}, makes φ = cos²ψ + b·sin²ψ and dθ ∝ dψ/φ. Both integrands are
+// then trigonometric polynomials of degree c+1 in 2ψ, which the trapezoid rule integrates exactly
+// with more points. Covariances are −variance/(c−1).
 func (m ZeroSumLaplace) variance(b Bound, _, n int) float64 {
 	t, _ := m.Scale.Float64()
 	c := b.block(n)

@@ -38,8 +38,8 @@ func (g Goodness) doubted() bool { return g.Tested && g.Statistic > g.Threshold 
 
 // spread is the factor by which a badly fitting target widens a variance. If the class means of its
 // population are off at random, like those of a sample of it (the random shifts of Jeong &
-// Rothenhäusler 2022), Statistic exceeds 1 by as much as the variance grows. Shifts along
-// directions that separate the classes weigh shiftWeight times as much.
+// Rothenhäusler 2022), Statistic exceeds 1 by as much as the variance grows. Shifts in what
+// separates the classes weigh shiftWeight times as much.
 func (g Goodness) spread() float64 {
 	if !g.Tested {
 		return 1
@@ -57,11 +57,10 @@ const faintError = 0.15
 // fitAlarm is the probability of doubting a sound target.
 const fitAlarm = 1e-3
 
-// maxFreedom exceeds a test's degrees of freedom in any fitted model. For far more, or NaN, gonum
-// searches for a quantile forever.
+// maxFreedom exceeds the degrees of freedom of any fitted model. For far more, or none, gonum never
+// returns.
 const maxFreedom = 1e9
 
-// ratioPoint is an estimate without intervals.
 type ratioPoint struct {
 	h, free, shares []float64
 	coefs           []float64 // weights of the functions in the fitted mean
@@ -133,7 +132,6 @@ func (m *Model) Estimate(target Set) (Estimate, error) {
 	return out, nil
 }
 
-// ratioView is the target as the model sees it.
 type ratioView struct {
 	n      int
 	g      []float64  // inner products with the anchors
@@ -226,8 +224,7 @@ func (v *ratioView) measure(norm, self float64) {
 	}
 }
 
-// covariance is the covariance of the unconstrained ratios. loose: it uses an upper bound for an
-// unknown spread.
+// covariance of the unconstrained ratios. loose: it uses an upper bound for an unknown spread.
 func (m *Model) covariance(point ratioPoint, v ratioView) (cov *mat.SymDense, loose bool) {
 	cov = knownCovariance(m.system, m.sets, point.setWeights, v.noise)
 	var dim float64
@@ -271,9 +268,9 @@ func (m *Model) covariance(point ratioPoint, v ratioView) (cov *mat.SymDense, lo
 }
 
 // interval fills Sd, Low and High: Free ± (z·Sd + pull), clipped to [0,1], and always containing
-// the estimate. There is no interval for a doubted target, or if a standard error is above
-// faintError, or if the pull is above half a standard error of a class: the pull is a bound without
-// a law, so Free ± z·Sd would hold too rarely, and with the pull always.
+// the estimate. There is no interval for a doubted target, nor if a standard error is above
+// faintError, nor if the pull is above half a standard error of a class: the pull is a bound
+// without a law, so Free ± z·Sd would hold too rarely, and with the pull always.
 func (e *Estimate) interval(cov mat.Symmetric, confidence float64, pull []float64) {
 	e.Sd, e.Low, e.High = nil, nil, nil
 	z := distuv.UnitNormal.Quantile(0.5 + confidence/2)
@@ -350,10 +347,9 @@ func (m *Model) fit(point ratioPoint, v ratioView) Goodness {
 const maxThreshold = 20
 
 // nullQuantile is a quantile of Σ λz² over Σ λ, z standard normal, where Σ λ² over (Σ λ)² is square
-// and Σ λ³ over (Σ λ)³ is cube: the law of a squared distance due to sampling and noise. It shifts
-// and scales a χ² to match the first three moments (Hall 1983, Buckley & Eagleson 1988). With the
-// first two alone the tail is too light: an event expected in 1 of 1,000 files happens in 2 or
-// more.
+// and Σ λ³ over (Σ λ)³ is cube: the law of a squared distance due to sampling and noise. It fits a
+// χ² by three moments (Hall 1983, Buckley & Eagleson 1988). With two alone the tail is too light:
+// an event expected in 1 of 1,000 files happens in 2 or more.
 func nullQuantile(square, cube, q float64) float64 {
 	freedom := square * square * square / (cube * cube)
 	if !(freedom > 0 && freedom <= maxFreedom) {

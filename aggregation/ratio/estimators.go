@@ -8,7 +8,6 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Estimators of class ratios.
 const (
 	// ClassMeans (the default) first estimates the mean embedding of every class, B = argmin ‖Φ −
 	// BP̃‖², then ρ = argmin over the simplex of ‖Bρ − Φ_U‖², both with u-statistics. It gains from
@@ -44,8 +43,8 @@ type ratioSystem struct {
 	slope      *mat.Dense // c×c, mean effect on the ratios of a row of each class: I if nothing is pulled towards the training shares
 }
 
-// spectrumFloor is the smallest eigenvalue kept, relative to the largest: a direction below it is
-// noise, and must not be divided by.
+// spectrumFloor is the smallest eigenvalue kept, relative to the largest. Below it a direction is
+// noise.
 const spectrumFloor = 1e-6
 
 func (p ratioProblem) solve(estimator string) (ratioSystem, []Warning, error) {
@@ -98,7 +97,7 @@ func (p ratioProblem) solveClassMeans() (ratioSystem, []Warning, error) {
 			}
 		}
 	}
-	// Corrections are of first order. Make none if noise, fitted or not, dominates the sets'
+	// Corrections are of first order: none if noise, fitted or not, dominates the sets'
 	// differences.
 	before, after := smallestEigenvalue(&s), smallestEigenvalue(without)
 	sound := after >= before/2
@@ -182,8 +181,8 @@ func (p ratioProblem) shareNoise(square, read *mat.Dense) *mat.Dense {
 	return sandwich(each, read)
 }
 
-// seen is the Gram of the embeddings with their noise: positive semidefinite. noiseParts are the
-// additions of sampling and privacy noise.
+// seen is the Gram of the noisy embeddings, positive semidefinite; noiseParts are the additions to
+// it.
 func (p ratioProblem) seen() *mat.Dense {
 	out := mat.DenseCopyOf(p.gram.V)
 	for i, s := range p.noise {
@@ -210,8 +209,8 @@ func sandwich(q, a *mat.Dense) *mat.Dense {
 }
 
 // takeOff returns seen − sampled − perturbed, with the floor of classMeanDeviations in each
-// direction in which both sides are diagonal. floored is the largest share of noise in a direction
-// at the floor; 0 if none is.
+// direction in which both sides are diagonal. floored is the largest share of noise at the floor; 0
+// if none is there.
 func takeOff(seen, sampled, perturbed *mat.Dense, rank, dim float64) (q *mat.Dense, floored float64) {
 	c, _ := seen.Dims()
 	root := pseudoRoot(seen)
@@ -349,8 +348,7 @@ func ratioTangent(q *mat.Dense) (metric, pinv *mat.SymDense, ratio float64) {
 			centred.SetSym(i, j, (a+b)/2)
 		}
 	}
-	// A lift above the rest makes the constant direction the last eigenvector, so that no other
-	// null direction can mix with it.
+	// A lift makes the constant direction the last eigenvector, apart from other null directions.
 	metric, pinv = mat.NewSymDense(c, nil), mat.NewSymDense(c, nil)
 	lift := 1e-300
 	for i := range c {

@@ -14,8 +14,8 @@ type OpenOptions struct {
 	Gamma float64
 	// Fourier compares embeddings of width Gamma; nil compares rows by the kernel itself.
 	Fourier *Fourier
-	// Pool is the public pool's mapped rows (n×d), which give the rank of embeddings. Scale is
-	// their public scale (MedianSquaredDistance) for the search of widths.
+	// Pool holds the public pool's mapped rows (n×d), for the rank of embeddings; Scale is their
+	// MedianSquaredDistance, for the search of widths.
 	Pool  *mat.Dense
 	Scale float64
 }

@@ -36,8 +36,7 @@ func (f Fourier) Validate() error {
 	return nil
 }
 
-// Embedder computes embeddings. It holds one row's phases, so it is not for concurrent use: give
-// each core a Copy.
+// Embedder computes embeddings. It is not for concurrent use: give each core a Copy.
 type Embedder struct {
 	spec        Fourier
 	frequencies *dataset.Frequencies
@@ -61,8 +60,7 @@ func (e *Embedder) Copy() *Embedder {
 	return &Embedder{spec: e.spec, frequencies: e.frequencies.Copy(), phases: make([]float64, len(e.phases))}
 }
 
-// AddTo adds Σ_i φ(x_i) to sum (length Features), so sets too large for memory can be streamed in
-// blocks. x is n×Dim.
+// AddTo adds Σ_i φ(x_i) to sum (length Features). x is n×Dim. Large sets can be added in blocks.
 func (e *Embedder) AddTo(sum []float64, x *mat.Dense) {
 	scale := math.Sqrt(2 / float64(e.spec.Features))
 	e.each(x, func(_ int, phases []float64) {
@@ -85,8 +83,8 @@ func (e *Embedder) Mean(x *mat.Dense) []float64 {
 	return sum
 }
 
-// Scores returns ⟨φ(x_i), anchor_j⟩, n × a, for anchors a × Features, and the mean embedding of the
-// rows, without holding n × Features numbers.
+// Scores returns ⟨φ(x_i), anchor_j⟩, n × a, for anchors a × Features, and the rows' mean embedding.
+// It does not hold n × Features numbers.
 func (e *Embedder) Scores(x, anchors *mat.Dense) (scores *mat.Dense, mean []float64) {
 	n, _ := x.Dims()
 	a, _ := anchors.Dims()
@@ -126,8 +124,8 @@ type Lattice struct {
 // DefaultLattice has a rounding error below 2⁻²⁰ of a row and keeps sums of 2^40 rows inside int64.
 func DefaultLattice() Lattice { return Lattice{Radius: 1 << 20} }
 
-// IntegerBound holds proven bounds on how far replacing one row moves an integer embedding sum.
-// Scale times the sum of n rows, over n, is a mean embedding again.
+// IntegerBound bounds how far replacing one row moves an integer embedding sum. Scale times the sum
+// of n rows, over n, is a mean embedding again.
 type IntegerBound struct {
 	L1, L2sq int64
 	Cells    int
@@ -158,8 +156,7 @@ func (l Lattice) Bound(f Fourier) (IntegerBound, error) {
 }
 
 // AddIntegersTo adds Σ_i z(x_i) to sum (length Features), z(x) the row's embedding on the lattice,
-// truncated towards zero. It checks in integers that no pair's norm exceeds Radius. Order cannot
-// change a bit.
+// truncated towards zero, each pair's norm checked in integers. Order cannot change a bit.
 func (e *Embedder) AddIntegersTo(sum []int64, x *mat.Dense, l Lattice) {
 	radius := float64(l.Radius)
 	e.each(x, func(_ int, phases []float64) {
@@ -172,8 +169,8 @@ func (e *Embedder) AddIntegersTo(sum []int64, x *mat.Dense, l Lattice) {
 	})
 }
 
-// latticePair truncates (c, s) and guarantees a² + b² ≤ radius². A phase that is not finite (no
-// valid row gives one) becomes (0, 0).
+// latticePair truncates (c, s) and guarantees a² + b² ≤ radius². NaN (no valid row gives one)
+// becomes (0, 0).
 func latticePair(c, s float64, radius int64) (a, b int64) {
 	limit := float64(radius)
 	if !(math.Abs(c) <= limit) || !(math.Abs(s) <= limit) {

@@ -9,8 +9,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Kernel compares two rows. Name is "rbf", k(x,y) = exp(−Gamma‖x−y‖²), or "linear", k(x,y) = ⟨x,y⟩
-// (Gamma unused).
+// Kernel compares two rows: "rbf", k(x,y) = exp(−Gamma‖x−y‖²), or "linear", k(x,y) = ⟨x,y⟩ (without
+// Gamma).
 type Kernel struct {
 	Name  string  `json:"name"`
 	Gamma float64 `json:"gamma,omitempty"`
@@ -22,7 +22,7 @@ func RBF(gamma float64) Kernel { return Kernel{Name: "rbf", Gamma: gamma} }
 // LinearKernel is ⟨x,y⟩: it compares sets by their mean rows only.
 func LinearKernel() Kernel { return Kernel{Name: "linear"} }
 
-// Validate says what to change if the kernel is not one of the two.
+// Validate names what to change.
 func (k Kernel) Validate() error {
 	switch k.Name {
 	case "linear":
@@ -79,7 +79,6 @@ func (k Kernel) Sums(x, y *mat.Dense, row, column []float64) {
 	}
 }
 
-// finish turns inner products into kernel values, using ‖x−y‖² = ‖x‖² + ‖y‖² − 2⟨x,y⟩.
 func (k Kernel) finish(block *mat.Dense, xn, yn []float64) {
 	if k.Name != "rbf" {
 		return
@@ -94,7 +93,7 @@ func (k Kernel) finish(block *mat.Dense, xn, yn []float64) {
 
 // MedianSquaredDistance returns the median of ‖x−y‖² over pairs of at most 400 rows of x, chosen by
 // rng: the usual scale for a kernel's width (the median heuristic), gamma = 2^k/scale with k in
-// −5..5. Its input must be public (the pool), or rows whose features are given in clear.
+// −5..5. x must be public (the pool), or rows given in clear.
 func MedianSquaredDistance(x *mat.Dense, rng *rand.Rand) (float64, error) {
 	n, _ := x.Dims()
 	rows := rng.Perm(n)[:min(n, 400)]

@@ -2,8 +2,7 @@ package ratio
 
 import "math"
 
-// Error compares an estimate with the true shares by the measures of quantification (Sebastiani
-// 2020).
+// Error compares shares by the measures of quantification (Sebastiani 2020).
 type Error struct {
 	AE   float64   `json:"ae"`   // mean over classes of |estimate − truth|
 	L1   float64   `json:"l1"`   // c·AE, the papers' measure

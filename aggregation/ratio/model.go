@@ -9,8 +9,8 @@ import (
 	"caucus/aggregation"
 )
 
-// Set is one set of records with known (or noisy) label shares, or the unlabelled target without
-// shares. Give Rows or Embedding.
+// Set is one set of records with known (or noisy) label shares, or the unlabelled target without.
+// Give Rows or Embedding.
 type Set struct {
 	Rows      *mat.Dense // n×d
 	Embedding []float64  // mean Fourier embedding, length Features
@@ -27,18 +27,17 @@ type Set struct {
 	ShareCov *mat.SymDense
 }
 
-// Options say how sets are compared. Set exactly one of Kernel and Fourier: a kernel compares rows
-// by exact values and the model keeps the rows; a Fourier map compares mean embeddings and the
-// model keeps only those.
+// Options say how sets are compared. Set exactly one of Kernel and Fourier: a kernel compares rows,
+// and the model keeps them; a Fourier map compares mean embeddings, and the model keeps only those.
 type Options struct {
 	Estimator  string // "" means ClassMeans
 	Kernel     Kernel
 	Fourier    *Fourier
 	Confidence float64 // of each class's interval; 0 means 0.95
 
-	// Rank is the EffectiveRank of public rows (the pool), for sets given as embeddings alone. It
-	// says how far sampling noise strays from its mean. 0: computed from the sets' rows, or a
-	// cautious guess without rows.
+	// Rank is the EffectiveRank of public rows, for sets given as embeddings alone: how far
+	// sampling noise strays from its mean. 0: computed from the sets' rows, or a cautious guess
+	// without rows.
 	Rank float64
 }
 
@@ -59,9 +58,8 @@ func (o Options) Validate() error {
 	return o.Kernel.Validate()
 }
 
-// Model estimates the class ratios of unlabelled sets. Fit makes it. It is read-only afterwards and
-// can be stored as JSON: with a Fourier map it holds mean embeddings (for class-means the
-// classes'), never rows.
+// Model estimates the class ratios of unlabelled sets. Fit makes it; it is read-only and marshals
+// to JSON. With a Fourier map it holds mean embeddings (for class-means the classes'), never rows.
 type Model struct {
 	options  Options
 	classes  int
@@ -79,7 +77,6 @@ type Model struct {
 	scores  []*mat.Dense
 }
 
-// ratioSetLaw is what the variances need to know about a set.
 type ratioSetLaw struct {
 	N        int           `json:"n"`
 	Variance float64       `json:"variance"` // trace of the covariance of one row's embedding
@@ -106,12 +103,11 @@ func (m *Model) Classes() int { return m.classes }
 // Warnings returns the doubts about the sets themselves.
 func (m *Model) Warnings() []Warning { return m.warnings }
 
-// Condition returns maxsing(P̂)/minsing(Â), the factor by which the published error bound
-// multiplies errors of the embeddings; Â is the Gram of the sets.
+// Condition returns maxsing(P̂)/minsing(Â), the factor of the published error bound on errors of
+// the embeddings; Â is the Gram of the sets.
 func (m *Model) Condition() float64 { return m.number }
 
-// TrainingShares returns the class shares of all sets together: the baseline that every estimate
-// must beat.
+// TrainingShares returns the class shares of all sets together, the baseline of every estimate.
 func (m *Model) TrainingShares() []float64 {
 	out := make([]float64, m.classes)
 	var n float64
@@ -168,7 +164,6 @@ func Fit(sets []Set, o Options) (*Model, error) {
 	return m, nil
 }
 
-// describe checks the sets and compares them.
 func (m *Model) describe(sets []Set) error {
 	if len(sets) == 0 {
 		return &Refusal{TooFewSets, 0, "give sets with label shares"}
@@ -225,11 +220,9 @@ func (m *Model) describe(sets []Set) error {
 	return nil
 }
 
-// unknownRank is the effective rank without rows: lower, and so more cautious, than the rank of an
-// RBF kernel of any useful width.
+// unknownRank is the effective rank without rows: below that of any useful RBF kernel, so cautious.
 const unknownRank = 4
 
-// embed takes or computes the mean embeddings.
 func (m *Model) embed(sets []Set, p *ratioProblem) error {
 	f := *m.options.Fourier
 	p.dim = f.Features

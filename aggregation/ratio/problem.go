@@ -50,12 +50,12 @@ const (
 	ratioRefuseCondition = 1e6
 )
 
-// absentDeviations: an absent class's noisy share exceeds this many standard deviations about once
-// in a thousand times.
+// absentDeviations: an absent class's noisy share exceeds this many standard deviations 1 time in
+// 1,000.
 const absentDeviations = 3
 
-// ratioProblem is every estimator's input: the Gram of the sets, their shares, and the known laws
-// of the noise on either.
+// ratioProblem is the input of every estimator: the sets' Gram, their shares, and the laws of their
+// noise.
 type ratioProblem struct {
 	gram   Gram
 	shares *mat.Dense // c×M, columns sum to 1 (noisy entries may be negative)
@@ -68,9 +68,9 @@ type ratioProblem struct {
 func (p ratioProblem) sets() int    { _, m := p.shares.Dims(); return m }
 func (p ratioProblem) classes() int { c, _ := p.shares.Dims(); return c }
 
-// weights are inverse variances of the embeddings up to a factor. Sampling noise of a unit-norm map
+// weights are inverse variances of the embeddings up to a factor: sampling noise of a unit-norm map
 // falls as 1/n, privacy noise adds D·s, and noise of covariance C in the shares moves the fit by at
-// most tr C classes.
+// most tr C.
 func (p ratioProblem) weights() []float64 {
 	w := make([]float64, p.sets())
 	var sum float64
@@ -101,7 +101,6 @@ func (p ratioProblem) selectSets(sets []int) ratioProblem {
 	return out
 }
 
-// singular returns the largest and the c-th largest singular value of P.
 func (p ratioProblem) singular() (high, low float64) {
 	var svd mat.SVD
 	if !svd.Factorize(p.shares, mat.SVDNone) {
@@ -114,8 +113,7 @@ func (p ratioProblem) singular() (high, low float64) {
 	return values[0], values[p.classes()-1]
 }
 
-// check refuses what no estimator can answer. full: the estimator must tell every class apart (all
-// except the published mixture).
+// check refuses what no estimator can answer. full: the estimator must tell all classes apart.
 func (p ratioProblem) check(full bool) ([]Warning, error) {
 	c, m := p.shares.Dims()
 	if m < 2 {

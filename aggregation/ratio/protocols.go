@@ -36,8 +36,7 @@ func SampleSets(y []int, s Sampling, rng *rand.Rand) ([]Sample, error) {
 	return out, nil
 }
 
-// SampleAtShares draws size rows. Its class counts sum to size and are nearest to size·shares
-// (largest remainders).
+// SampleAtShares draws size rows, with class counts nearest to size·shares (largest remainders).
 func SampleAtShares(y []int, shares []float64, size int, rng *rand.Rand) (Sample, error) {
 	counts := roundCounts(shares, size)
 	byClass := make([][]int, len(shares))
@@ -62,8 +61,7 @@ func SampleAtShares(y []int, shares []float64, size int, rng *rand.Rand) (Sample
 	return out, nil
 }
 
-// SharesOfLabels counts the labels of the rows; rows nil means all. Labels outside 0..classes−1 are
-// ignored.
+// SharesOfLabels counts the rows' labels (nil: all rows), without those outside 0..classes−1.
 func SharesOfLabels(y []int, rows []int, classes int) []float64 {
 	out := make([]float64, classes)
 	var n float64

@@ -9,8 +9,7 @@ import (
 	"caucus/aggregation"
 )
 
-// spreadRows is how many rows of a set are enough to estimate a c×c covariance (relative error
-// about √(2/500) = 6 % of a variance).
+// spreadRows rows estimate a c×c covariance to a relative √(2/500) = 6 % of a variance.
 const spreadRows = 500
 
 // rowEffects maps scores of rows (n×b, after Read) to their effects on the ratios, n×c: the
@@ -59,7 +58,6 @@ func (s ratioSystem) labelCovariance(p []float64) *mat.Dense {
 	return sandwich(labels, mat.DenseCopyOf(s.slope.T()))
 }
 
-// rowSpread averages withinCovariance over the sets, weighted by size; nil without rows.
 func (m *Model) rowSpread() *mat.SymDense {
 	if m.scores == nil {
 		return nil
@@ -79,10 +77,9 @@ func (m *Model) rowSpread() *mat.SymDense {
 
 const leaveOneOutLimit = 50
 
-// leaveOneOutSpread estimates the same covariance from embeddings alone. It estimates each set's
-// shares from the other sets; the squared error, less what known noise explains, divided by 1/n_i +
-// Σa_j²/n_j, is a draw of the covariance. It returns nil unless there are clearly more sets than
-// classes.
+// leaveOneOutSpread estimates the same covariance from embeddings alone: from each set's shares as
+// the other sets estimate them. The squared error, less what known noise explains, divided by 1/n_i
+// + Σa_j²/n_j, is a draw of it. nil: there are not clearly more sets than classes.
 func (m *Model) leaveOneOutSpread() *mat.SymDense {
 	p := m.problem
 	total := p.sets()
@@ -184,8 +181,8 @@ func knownCovariance(s ratioSystem, sets []ratioSetLaw, a []float64, targetNoise
 	return out
 }
 
-// EffectiveRank describes a kernel on public rows (n×d), so it is public: (tr C)²/tr C² of the
-// covariance C of the embedded rows, at least 1.
+// EffectiveRank is (tr C)²/tr C², at least 1, of the covariance C of public rows (n×d) under a
+// kernel.
 func EffectiveRank(k Kernel, x *mat.Dense) float64 { return effectiveRank(k, []*mat.Dense{x}) }
 
 func effectiveRank(k Kernel, sets []*mat.Dense) float64 {
@@ -193,8 +190,8 @@ func effectiveRank(k Kernel, sets []*mat.Dense) float64 {
 	return rank
 }
 
-// spectrumOf returns, from at most 300 rows and for the covariance C of the embedded rows, (tr
-// C)²/tr C²: how many directions share the sampling noise; and tr C³/(tr C)³: how unevenly.
+// spectrumOf returns, for the covariance C of at most 300 embedded rows, (tr C)²/tr C²: how many
+// directions share the sampling noise; and tr C³/(tr C)³: how unevenly.
 func spectrumOf(k Kernel, sets []*mat.Dense) (rank, third float64) {
 	_, d := sets[0].Dims()
 	each := max(2, 300/len(sets))
@@ -260,8 +257,8 @@ func spectrumOf(k Kernel, sets []*mat.Dense) (rank, third float64) {
 }
 
 // secondOrder is the covariance that products of noise with noise add for class-means. The error of
-// Bᵀ(Φ_U − Bρ) is Bᵀe plus the product of the noise in B with that in the residual. With Cov_i =
-// s_iI + C/n_i, tr C = τ and tr C² = τ²/r,
+// Bᵀ(Φ_U − Bρ) is Bᵀe plus the product of the noise in B with that in the residual. With
+// Cov_i = s_iI + C/n_i, tr C = τ and tr C² = τ²/r,
 //
 //	tr(Cov_i Cov_j) = D·s_is_j + (s_i/n_j + s_j/n_i)τ + τ²/(r·n_in_j).
 //

@@ -11,26 +11,24 @@ import (
 // WidthOptions configure SelectWidth.
 type WidthOptions struct {
 	Estimator string // "" means ClassMeans
-	// Scale is a public squared distance (MedianSquaredDistance); the widths tried are gamma =
-	// 2^k/Scale, k = −5..5.
+	// Scale is a public squared distance (MedianSquaredDistance); the widths tried are
+	// gamma = 2^k/Scale, k = −5..5.
 	Scale  float64
 	Splits int // held-out splits averaged; 0 means 20: one or two choose erratically
 	Rows   int // most rows used per set, evenly spaced; 0 means 400
-	// Fourier, if set, compares all rows by that map with each width in turn (its Gamma is
-	// ignored). Use it for large sets, where a sample of rows would favour too wide kernels. 500
-	// features are enough.
+	// Fourier, if set, compares all rows by that map (its Gamma is ignored): for large sets, where
+	// a sample of rows would favour too wide kernels. 500 features are enough.
 	Fourier *Fourier
 }
 
-// WidthPoint is one width tried, with the mean L1 error of the held-out sets and its standard
-// error.
+// WidthPoint is one width with the mean L1 error of the held-out sets and its standard error.
 type WidthPoint struct {
 	Gamma float64 `json:"gamma"`
 	L1    float64 `json:"l1"`
 	Error float64 `json:"standard_error"`
 }
 
-// Widths returns the widths that SelectWidth tries for a scale of squared distances.
+// Widths returns the widths that SelectWidth tries.
 func Widths(scale float64) (all []float64) {
 	for k := -5; k <= 5; k++ {
 		all = append(all, math.Ldexp(1, k)/scale)
@@ -42,8 +40,8 @@ func Widths(scale float64) (all []float64) {
 // are known, from the rest, and averages over random splits that are the same for every width. It
 // redraws splits whose remaining sets cannot separate the classes. The sets need rows.
 //
-// A minimum over few sets is mostly luck. So among the widths whose error is within one standard
-// error of the least, it takes the one nearest to 1/Scale.
+// A minimum over few sets is mostly luck: among the widths within one standard error of the least
+// error, it takes the one nearest to 1/Scale.
 func SelectWidth(sets []Set, o WidthOptions, rng *rand.Rand) (best float64, path []WidthPoint, err error) {
 	if o.Estimator == "" {
 		o.Estimator = ClassMeans

@@ -34,7 +34,7 @@ func Ballots(rows, classes, ballots int) Form {
 }
 
 // Integers is the form of cells integers of magnitude at most limit. The proof covers the next
-// power of two: −2^(b−1) to 2^(b−1) − 1 with 2^(b−1) > limit. A lying party can move each cell that
+// power of two, −2^(b−1) to 2^(b−1) − 1 with 2^(b−1) > limit: a lying party can move each cell that
 // far.
 func Integers(cells int, limit int64) Form {
 	b := bits.Len64(uint64(max(limit, 0))) + 1
@@ -44,8 +44,7 @@ func Integers(cells int, limit int64) Form {
 	return Form{Cells: cells, Bits: b, Least: -1 << (b - 1)}
 }
 
-// Counts is the form of cells integers from 0 to limit, proved up to the next power of two like
-// Integers.
+// Counts is the form of cells integers from 0 to limit, proved up to the next power of two.
 func Counts(cells int, limit int64) Form {
 	return Form{Cells: cells, Bits: bits.Len64(uint64(max(limit, 1)))}
 }
@@ -53,8 +52,8 @@ func Counts(cells int, limit int64) Form {
 const (
 	// maxBits keeps a cell in an int64.
 	maxBits = 62
-	// maxProved bounds the bits of a vector: each is a field element of 16 bytes in the
-	// coordinator's part, 64 MiB in all.
+	// maxProved bounds a vector's bits, each a field element of 16 bytes in the coordinator's part:
+	// 64 MiB.
 	maxProved = 1 << 22
 	// maxParties is a study's limit: see study.Plan.
 	maxParties = 1 << 30
@@ -101,8 +100,7 @@ func (f Form) Check(parties int64) error {
 	return nil
 }
 
-// wraps reports whether a sum of that magnitude with both noises could reach p/2. It overwrites
-// most.
+// wraps reports if a sum of magnitude most with both noises could reach p/2. It overwrites most.
 func wraps(most *big.Int) bool {
 	most.Add(most, new(big.Int).Lsh(big.NewInt(1), 63))
 	return most.Lsh(most, 1).Cmp(modulus) >= 0
@@ -114,8 +112,7 @@ type circuit struct {
 	context            []byte
 }
 
-// circuit makes a form's circuit. The chunk √bits makes the proof shortest (draft-irtf-cfrg-vdaf,
-// on choosing the chunk length).
+// circuit makes a form's circuit. The chunk √bits gives the shortest proof (draft-irtf-cfrg-vdaf).
 func (f Form) circuit(c Context) circuit {
 	return circuit{uint(f.Cells), uint(f.Bits), max(1, uint(math.Sqrt(float64(f.Cells*f.Bits)))), c[:]}
 }

@@ -47,8 +47,7 @@ func (m Matrix) Times(s SecretShare) (SecretShare, error) {
 
 // Check refuses a matrix with which parties of a form could make a sum wrap.
 //
-// Proof note: a cell of the image is at most Σᵢ|Aᵢⱼ|·M·2^b in magnitude; the rest is as for
-// Form.Check.
+// Proof note: a cell of the image is at most Σᵢ|Aᵢⱼ|·M·2^b in magnitude; the rest is Form.Check's.
 func (m Matrix) Check(f Form, parties int64) error {
 	if err := f.Check(parties); err != nil {
 		return err

@@ -96,7 +96,7 @@ func (c circuit) prepare(key Key, r Role, part []byte) (*sumvec.SumVec, *sumvec.
 	return vdaf, state, message, err
 }
 
-// outputOf reads a state's output share, which is worthless before Finish's check.
+// outputOf reads a state's output share, worthless before Finish's check.
 func outputOf(vdaf *sumvec.SumVec, state *sumvec.PrepState) (fp128.Vec, error) {
 	b, err := state.MarshalBinary()
 	if err != nil {

@@ -4,9 +4,9 @@ package shares
 // elements that the servers compare. TestSoundness checks the degrees against circl, and
 // TestFalseProofs counts false proofs in a field of 97 elements.
 //
-// Let x be the m = Cells·Bits elements that the two shares add up to, some of them not bits, and dⱼ
-// = xⱼ(xⱼ−1), some of them not 0. They are cut into c = ⌈m/k⌉ calls of k = ⌊√m⌋; the last call is
-// filled up with zeros, which are bits.
+// Let x be the m = Cells·Bits elements that the two shares add up to, some of them not bits, and
+// dⱼ = xⱼ(xⱼ−1), some of them not 0. They are cut into c = ⌈m/k⌉ calls of k = ⌊√m⌋; the last call
+// is filled up with zeros, which are bits.
 //
 //  1. The circuit. V(r) = Σᵢ Σⱼ rᵢʲ·d₍ᵢₖ₊ⱼ₎, i over calls, j = 1..k: powers of one random element
 //     per call. No monomial occurs twice, so V is not the zero polynomial, and its total degree is
@@ -23,11 +23,11 @@ package shares
 //     the key: to the party t is uniform over the p − n elements that are not roots of unity of
 //     order n (those are refused). It passes with probability at most 2(n−1)/(p−n).
 //
-// Together h·k/p + 2(n−1)/(p−n). Check bounds m by 2²², so k ≤ 2¹¹, c < 2¹², n ≤ 2¹², and p−n >
-// 2¹²⁷: below (h·2¹¹ + 2¹³)/2¹²⁷. If M parties of a study lie, each has its own nonce and context,
-// hence its own t. The servers' replies about one tell nothing about another's, and each is queried
-// once under a key. So the probability that any of them passes is at most M times as large. This
-// treats the hash as a random function; any deviation from that is not counted.
+// Together h·k/p + 2(n−1)/(p−n). Check bounds m by 2²², so k ≤ 2¹¹, c < 2¹², n ≤ 2¹², and
+// p−n > 2¹²⁷: below (h·2¹¹ + 2¹³)/2¹²⁷. If M parties of a study lie, each has its own nonce and
+// context, hence its own t. The servers' replies about one tell nothing about another's, and each
+// is queried once under a key. So the probability that any of them passes is at most M times as
+// large. This treats the hash as a random function; any deviation from that is not counted.
 //
 // The check of rows has its own term, 1/p (rows.go); a party that cheats on both passes with at
 // most the smaller probability.

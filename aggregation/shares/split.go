@@ -12,8 +12,7 @@ import (
 // Context binds a contribution to a plan and a party: under another context it does not verify.
 type Context [sha256.Size]byte
 
-// ContextOf is the context of a party in the study with this plan hash: SHA-256 of a fixed name,
-// the hash (of fixed length) and the party's name.
+// ContextOf is a party's context: SHA-256 of a fixed name, the plan's hash and the party's name.
 func ContextOf(plan [32]byte, party string) Context {
 	h := sha256.New()
 	h.Write([]byte("caucus shares 1"))
@@ -25,18 +24,16 @@ func ContextOf(plan [32]byte, party string) Context {
 // ErrPart is wrapped by every refusal of a part or message that cannot be read.
 var ErrPart = errors.New("invalid share")
 
-// Parts are a party's uploads, by server: nonce (16 bytes), public share (64), and the server's
-// input share of the draft.
+// Parts are a party's uploads, by server: nonce (16 bytes), public share (64), the draft's input
+// share.
 type Parts [2][]byte
 
 // Head returns the common head of both parts: nonce and public share.
 func Head(part []byte) []byte { return part[:min(headSize, len(part))] }
 
 // Split splits a vector of the form. The random bytes, 16 for the nonce and 128 for the shares,
-// must come from the operating system; the same bytes give the same parts.
-//
-// A vector that is not of the form is an error that names no value: its maker must have proved its
-// form.
+// must come from the operating system; the same bytes give the same parts. A vector that is not of
+// the form is an error that names no value: its maker must have proved its form.
 func (f Form) Split(c Context, vector []int64, random io.Reader) (Parts, error) {
 	if err := f.Check(1); err != nil {
 		return Parts{}, err

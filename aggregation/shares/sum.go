@@ -7,8 +7,7 @@ import (
 	"github.com/cloudflare/circl/vdaf/prio3/arith/fp128"
 )
 
-// SecretShare is one server's share of a vector, or of a sum of vectors. Alone it is uniformly
-// random.
+// SecretShare is one server's share of a vector, or of a sum: alone it is uniformly random.
 type SecretShare struct{ elements fp128.Vec }
 
 // NewSum returns the sum of no contributions.
@@ -32,8 +31,7 @@ func (s SecretShare) Subtract(o SecretShare) error {
 	return nil
 }
 
-// Clear returns a vector as the share whose counterpart is zero. It hides nothing, and is for
-// simulations.
+// Clear returns a vector as the share whose counterpart is zero: it hides nothing. For simulations.
 func Clear(vector []int64) SecretShare {
 	s := SecretShare{make(fp128.Vec, len(vector))}
 	for j, v := range vector {
@@ -59,7 +57,7 @@ func (f Form) ParseShare(data []byte) (SecretShare, error) {
 	return s, nil
 }
 
-// Residues returns the cells as integers below the modulus, high and low half, to which a ledger
+// Residues returns the cells as integers below the modulus (high and low half), to which a ledger
 // adds noise. They are as secret as the share.
 func (s SecretShare) Residues() ([][2]uint64, error) {
 	b, err := s.MarshalBinary()

@@ -59,8 +59,7 @@ func (s Scale) auc(h Histogram, fit line) Number {
 	return out.within(0, 1)
 }
 
-// concordance is the AUC inside a bin if records are distributed like the pool's and their classes
-// follow the line.
+// concordance is the AUC inside a bin for records like the pool's, with classes by the line.
 func (b bin) concordance(fit line) float64 {
 	if !fit.known {
 		return 0.5

@@ -66,8 +66,8 @@ func (f fitting) level(slope, start float64) float64 {
 	return a
 }
 
-// tension is the second equation at a slope, with the first one's intercept, in standard
-// deviations. Each score counts relative to κ, which removes the effect of the intercept.
+// tension is the second equation at a slope, in standard deviations, with the first one's
+// intercept. κ removes the effect of the intercept.
 func (f fitting) tension(slope, start float64, noiseOnly bool) (t, intercept, deviation float64) {
 	a := f.level(slope, start)
 	s, j := f.equations(a, slope)
@@ -100,8 +100,8 @@ func (b bin) hidden() float64 {
 
 const mostSlope = 1e3
 
-// fit returns the calibration line, and its slope's interval: all slopes at which the second
-// equation is within z deviations of 0.
+// fit returns the calibration line and the slope's interval: slopes with the second equation within
+// ±z.
 func (s Scale) fit(h Histogram) (line, Number, Number) {
 	none := func(why string) (line, Number, Number) { return line{}, unknown("%s", why), unknown("%s", why) }
 	if why := h.drowned(); why != "" {
@@ -201,7 +201,7 @@ func (f fitting) end(b, a, step, unit float64) (float64, bool) {
 	return outside, true
 }
 
-// intercept is the line's intercept, with the deviation from its equations and their derivatives (a
+// intercept is the line's, with the deviation from its equations and their derivatives (a
 // sandwich).
 func (f fitting) intercept(a, b float64) Number {
 	_, j := f.equations(a, b)
@@ -228,8 +228,8 @@ func (f fitting) intercept(a, b float64) Number {
 	return out
 }
 
-// inTheLarge is the intercept at slope 1: 0 if the class is as frequent as the scores say, above 0
-// if more frequent.
+// inTheLarge is the intercept at slope 1: above 0 if the class is more frequent than the scores
+// say.
 func (s Scale) inTheLarge(h Histogram) Number {
 	if why := h.drowned(); why != "" {
 		return unknown("%s", why)

@@ -7,8 +7,7 @@ type Histogram struct {
 	Positive, Negative []float64
 	// Noise is the variance of the noise on each count.
 	Noise float64
-	// Sampling: intervals are about the population of such records. Otherwise they are about these
-	// records.
+	// Sampling: intervals are about the population of such records, otherwise about these records.
 	Sampling bool
 }
 

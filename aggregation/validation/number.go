@@ -11,8 +11,8 @@ type Number struct {
 	// SD is the standard deviation of all uncertainty, NoiseSD of the noise alone.
 	SD      float64 `json:"sd"`
 	NoiseSD float64 `json:"noise_sd"`
-	// Low and High are a 95 % interval. With NoLow or NoHigh noise leaves that side open, and the
-	// end is 0.
+	// Low and High are a 95 % interval. NoLow, NoHigh: noise leaves that side open, and the end is
+	// 0.
 	Low    float64 `json:"low"`
 	High   float64 `json:"high"`
 	NoLow  bool    `json:"no_low,omitempty"`
@@ -49,8 +49,7 @@ func (n Number) Interval(digits int) string {
 	return fmt.Sprintf("%.*f to %.*f", digits, n.Low, digits, n.High)
 }
 
-// finite returns unknown if a part is not finite, as after dividing by almost nothing: JSON has no
-// such numbers.
+// finite returns unknown if a part is not finite, after a division by almost 0: JSON can't hold it.
 func (n Number) finite() Number {
 	for _, v := range []float64{n.Value, n.SD, n.NoiseSD, n.Low, n.High} {
 		if v-v != 0 {
@@ -70,7 +69,6 @@ const (
 	mostAUCSD = 0.1
 )
 
-// widen adds an independent deviation to a number and its interval.
 func (n Number) widen(sd float64) Number {
 	if !n.Known() || sd == 0 {
 		return n

@@ -9,17 +9,15 @@ type Performance struct {
 	Positives  Number `json:"positives"`
 	Prevalence Number `json:"prevalence"`
 	AUC        Number `json:"auc"`
-	// Slope and Intercept predict the log-odds of the class from those of the score (1 and 0 for a
-	// calibrated probability), or from the score itself if that is no probability. InTheLarge is
-	// the intercept at slope 1.
+	// Slope and Intercept predict the log-odds of the class from those of the score (1 and 0 if
+	// calibrated), or from a score that is no probability. InTheLarge is the intercept at slope 1.
 	Slope      Number `json:"slope"`
 	Intercept  Number `json:"intercept"`
 	InTheLarge Number `json:"in_the_large"`
 	// Brier is the mean squared difference of probability and outcome.
 	Brier      Number      `json:"brier"`
 	Thresholds []Threshold `json:"thresholds,omitempty"`
-	// Bins are the calibration curve.
-	Bins []BinShare `json:"bins"`
+	Bins       []BinShare  `json:"bins"`
 }
 
 // Threshold is the result of calling all records at or above it positive.
@@ -42,8 +40,8 @@ type BinShare struct {
 
 const noProbability = "the score is no probability"
 
-// Of computes all numbers. Thresholds are edges of the scale: probabilities if it has log-odds,
-// otherwise scores.
+// Of computes all numbers. Thresholds are edges of the scale: probabilities with log-odds, else
+// scores.
 func (s Scale) Of(h Histogram, thresholds []float64) Performance {
 	all := func(int) (c, d [2]float64) { return [2]float64{1, 0}, [2]float64{1, 1} }
 	out := Performance{
@@ -140,8 +138,8 @@ func (s Scale) brier(h Histogram, fit line) Number {
 	return out.widen(math.Sqrt(hidden)/math.Max(records, 1)).within(0, 1)
 }
 
-// Expected is the histogram of records distributed like the pool's rows, with classes drawn by
-// their log-odds, or by their standard score if scores are no log-odds.
+// Expected is the histogram of records like the pool's rows, with classes by their log-odds, or by
+// their standard score if scores are no log-odds.
 func (s Scale) Expected(records, noise float64) Histogram {
 	h := Histogram{Noise: noise, Sampling: true}
 	var mean, square float64

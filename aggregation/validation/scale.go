@@ -72,7 +72,6 @@ func NewScale(edges, pool, weight []float64, logOdds bool) Scale {
 	return s
 }
 
-// binOf makes the bin of rows that are sorted by score.
 func (s Scale) binOf(order []int, pool []float64, w func(int) float64, total float64) bin {
 	var out bin
 	inside, squares := 0.0, 0.0
@@ -160,8 +159,8 @@ func (s Scale) width(b int) float64 {
 	return s.Edges[b] - s.Edges[b-1]
 }
 
-// Quantiles returns inner edges that cut a pool's scores into equal parts and include the given
-// edges; fewer if scores coincide.
+// Quantiles returns inner edges of equal parts of a pool's scores, together with the given edges;
+// fewer if scores coincide.
 func Quantiles(pool, weight []float64, parts int, with []float64) []float64 {
 	type row struct{ z, w float64 }
 	rows := make([]row, len(pool))
@@ -207,7 +206,7 @@ func short(z float64) float64 {
 	if unit < 1e-300 {
 		return z
 	}
-	// Dividing by a whole power of ten is exact.
+	// Floats hold the whole number 1/unit exactly, but not unit.
 	if unit < 1 {
 		return math.Round(z*math.Round(1/unit)) / math.Round(1/unit)
 	}

@@ -8,8 +8,8 @@ import (
 	"slices"
 )
 
-// Draw returns one answer about neighbouring data set 0 or 1. Answers must be independent. A
-// refusal is also an answer: nil.
+// Draw returns an independent answer about neighbouring data set 0 or 1. A refusal is an answer
+// too: nil.
 type Draw func(neighbour int) []float64
 
 // Integers makes a Draw of integer answers, which are exact up to 2⁵³.
@@ -23,10 +23,9 @@ func Integers(draw func(neighbour int) []int64) Draw {
 	}
 }
 
-// Audit measures how well answers about two neighbours can be told apart. It knows nothing about
-// the mechanism. For each of many views of an answer it learns an event E from one half of the
-// samples and counts E on the other half. As P₀[E] ≤ e^ε·P₁[E] + δ, and the same with the two
-// exchanged,
+// Audit measures how well answers about two neighbours can be told apart, without knowing the
+// mechanism. For each of many views of an answer it learns an event E from one half of the samples
+// and counts E on the other half. As P₀[E] ≤ e^ε·P₁[E] + δ, and the same with the two exchanged,
 //
 //	ε ≥ log((p − δ)/q),  p a lower bound on P₀[E], q an upper one on P₁[E].
 //
@@ -74,8 +73,7 @@ type LowerBound struct {
 	Likely int    `json:"likely"`
 	Other  int    `json:"other"`
 	Tested int    `json:"tested"`
-	// Events is the number of events tested.
-	Events int `json:"events"`
+	Events int    `json:"events"`
 }
 
 // Exceeds reports whether the bound refutes a claimed ε at its δ.
@@ -100,8 +98,7 @@ func (a Audit) Most(ctx context.Context, repeats int, draw Draw) (LowerBound, er
 	return most, nil
 }
 
-// Run draws Samples answers about each data set and bounds their ε from below. It fails only on
-// invalid parameters.
+// Run draws Samples answers about each data set and bounds ε. It fails only on invalid parameters.
 func (a Audit) Run(draw Draw) (LowerBound, error) {
 	if err := a.Validate(); err != nil {
 		return LowerBound{}, err
@@ -140,8 +137,8 @@ func (a Audit) Run(draw Draw) (LowerBound, error) {
 	return f, nil
 }
 
-// learn chooses the cells that best tell data set side apart: those with the largest ratio of
-// counts, as many as maximise the bound on the learning half.
+// learn chooses the cells with the largest ratio of counts in favour of data set side, as many as
+// maximise the bound on the learning half.
 func (a Audit) learn(seen map[uint64][2]int, side, n int, level float64) map[uint64]bool {
 	type cell struct {
 		key   uint64

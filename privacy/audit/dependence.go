@@ -9,18 +9,15 @@ import (
 )
 
 // Noise is what an audit reads from one answer about a vector that the auditor knows: what was
-// added to each number, or to some of them. Numbers that depend on each other by design are left
-// out.
+// added to its numbers, without numbers that depend on each other by design.
 type Noise struct {
-	// Law names the mechanism and its parameters. Answers with the same law are concatenated to
-	// look for repeats.
+	// Law names the mechanism and its parameters. Repeats are sought across answers of one law.
 	Law string
 	// Numbers are the noise added or, if a mechanism adds nothing, the numbers drawn.
 	Numbers []int64
 	// Score has one number in [−1,1] for each of Numbers, of mean 0 given all earlier ones.
 	Score []float64
-	// Chance is an upper bound on the probability of any value of a number, given all others. 1 or
-	// more says nothing.
+	// Chance bounds the probability of any value of a number, given all others. ≥ 1 says nothing.
 	Chance float64
 	// Run is the number of successive numbers whose sizes depend on each other, 1 if none do. 0:
 	// sizes have no common law, or are not symmetric.
@@ -110,7 +107,7 @@ func (f *DependenceFinding) see(share float64, by string, numbers ...any) {
 	}
 }
 
-// Run reads answers in the order of their release. It fails if one of them is not a valid Noise.
+// Run reads answers in the order of their release. It fails on an invalid Noise.
 func (d Dependence) Run(answers []Noise) (DependenceFinding, error) {
 	f := DependenceFinding{Answers: len(answers)}
 	if !(d.FalseAlarm > 0 && d.FalseAlarm < 1) {
@@ -231,7 +228,6 @@ func (f *DependenceFinding) leaning(what string, rows [][]float64, level float64
 	}
 }
 
-// products is Σ xᵢyᵢ over the shorter length.
 func products(x, y []float64) float64 {
 	n, sum := min(len(x), len(y)), 0.
 	x, y = x[:n], y[:n]

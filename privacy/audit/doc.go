@@ -1,17 +1,15 @@
 // Package audit refutes a privacy claim from answers alone, for those who trust neither a proof nor
-// its code.
-//
-// It knows no mechanism and imports nothing of this module: a Draw returns plain numbers, and Noise
-// holds what was added to a vector that the auditor made up.
+// its code. It knows no mechanism and imports nothing of this module: a Draw returns plain numbers,
+// and Noise holds what was added to a vector that the auditor made up.
 //
 //   - Audit tells two neighbours apart by independent answers about them, and so bounds ε from
 //     below.
 //   - Dependence looks for noise that is not independent, which single answers don't show.
 //
-// A mechanism that keeps its claim is refuted with probability at most FalseAlarm, whatever was
-// learnt on the way (proofs at Audit and Dependence). An audit never proves a claim: a claim that
-// is not refuted may still be false.
+// A true claim is refuted with probability at most FalseAlarm, whatever was learnt on the way
+// (proofs at Audit and Dependence). An audit never proves a claim: one that is not refuted may
+// still be false.
 //
-// In order: audit.go, view.go (the views of an answer), share.go (bounds on a probability),
+// In order: audit.go, view.go (views of an answer), share.go (bounds on a probability),
 // dependence.go.
 package audit

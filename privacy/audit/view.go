@@ -7,7 +7,6 @@ import (
 	"slices"
 )
 
-// view sorts answers into cells.
 type view struct {
 	name string
 	cell func([]float64) uint64
@@ -29,7 +28,6 @@ func (v view) count(learn [2][][]float64) map[uint64][2]int {
 // mostCoordinates limits the numbers viewed one by one to those whose means differ most.
 const mostCoordinates = 16
 
-// viewsOf makes the views from the answers to learn from.
 func viewsOf(learn [2][][]float64) []view {
 	d := 0
 	for _, xs := range learn {
@@ -103,15 +101,14 @@ type pairOf struct {
 	variance float64
 }
 
-// mostPairs limits the pairs viewed, among all pairs of the first pairedCoordinates numbers in the
-// first pairedSamples answers.
+// mostPairs limits the pairs viewed, from the first pairedCoordinates numbers of pairedSamples
+// answers.
 const (
 	mostPairs         = 8
 	pairedCoordinates = 512
 	pairedSamples     = 200
 )
 
-// closePairs returns the pairs whose difference or sum varies least.
 func closePairs(learn [2][][]float64, mean [2][]float64, d int) []pairOf {
 	d = min(d, pairedCoordinates)
 	columns, square := make([][]float64, d), make([]float64, d)
@@ -165,7 +162,6 @@ func meansOf(learn [2][][]float64, d int) (mean, variance [2][]float64) {
 	return mean, variance
 }
 
-// dot is Σ wⱼxⱼ; nil weights are all 1.
 func dot(x, w []float64) float64 {
 	sum := 0.
 	for j, v := range x {
@@ -223,8 +219,7 @@ func lowestBit(x float64) uint64 {
 	return uint64(exponent + 1<<12)
 }
 
-// hashOf is FNV-1a over an answer's bits. A collision merges two answers into one event; it never
-// makes a bound wrong.
+// hashOf is FNV-1a over an answer's bits. A collision enlarges an event, and makes no bound wrong.
 func hashOf(x []float64) uint64 {
 	h := uint64(14695981039346656037)
 	for _, v := range x {
