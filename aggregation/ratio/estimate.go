@@ -151,10 +151,8 @@ func (m *Model) look(t Set) (ratioView, error) {
 	if v.n < 1 || (t.Rows == nil && t.Embedding == nil) {
 		return v, &Refusal{EmptyTarget, float64(v.n), "the target has no rows"}
 	}
-	if v.n >= 2 { // the checks of a set, whose minimum is two rows
-		if err := checkSet(t, 0, m.options); err != nil {
-			return v, err
-		}
+	if err := checkSet(t, 0, 1, m.options); err != nil {
+		return v, err
 	}
 	var mean []float64
 	self := 1.0

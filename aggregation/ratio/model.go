@@ -174,7 +174,7 @@ func (m *Model) describe(sets []Set) error {
 	}
 	p := ratioProblem{shares: mat.NewDense(m.classes, len(sets), nil)}
 	for i, s := range sets {
-		if err := checkSet(s, i, m.options); err != nil {
+		if err := checkSet(s, i, 2, m.options); err != nil {
 			return err
 		}
 		if len(s.Shares) != m.classes {
@@ -270,7 +270,7 @@ func (m *Model) collapse() {
 	m.scores = nil
 }
 
-func checkSet(s Set, i int, o Options) error {
+func checkSet(s Set, i, least int, o Options) error {
 	n := s.N
 	if s.Rows != nil {
 		n, _ = s.Rows.Dims()
@@ -282,8 +282,8 @@ func checkSet(s Set, i int, o Options) error {
 		return &Refusal{Shape, float64(i), fmt.Sprintf("set %d has only an embedding: fit with the Fourier map that made it", i)}
 	case s.Rows == nil && len(s.Embedding) != o.Fourier.Features:
 		return &Refusal{Shape, float64(len(s.Embedding)), fmt.Sprintf("the embedding of set %d has not the %d numbers of the map", i, o.Fourier.Features)}
-	case n < 2:
-		return &Refusal{TinySet, float64(n), fmt.Sprintf("set %d needs at least 2 rows: the unbiased Gram compares different rows", i)}
+	case n < least:
+		return &Refusal{TinySet, float64(n), fmt.Sprintf("set %d needs at least %d rows: the unbiased Gram compares different rows", i, least)}
 	case s.Noise < 0 || math.IsNaN(s.Noise):
 		return &Refusal{Shape, s.Noise, fmt.Sprintf("the noise variance of set %d must be zero or more", i)}
 	}

@@ -219,7 +219,7 @@ func TestRefusals(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, target := range map[string]Set{"empty": {}, "columns": {Rows: mat.NewDense(5, 3, nil)}, "embedding": {Embedding: []float64{1}, N: 5}} {
+	for name, target := range map[string]Set{"empty": {}, "columns": {Rows: mat.NewDense(5, 3, nil)}, "embedding": {Embedding: []float64{1}, N: 5}, "noise of one row": {Rows: mat.NewDense(1, 2, nil), Noise: -1}} {
 		var refusal *Refusal
 		if _, err := m.Estimate(target); !errors.As(err, &refusal) {
 			t.Errorf("target %s: got %v", name, err)
