@@ -26,8 +26,8 @@ func (s *Server) coordinator(ctx context.Context, h study.Hash) (t task, r recor
 	return t, r, s.turn.Unlock, err
 }
 
-// OpenStudy agrees with the helper on a study, so that parties may contribute, and returns the
-// helper's acceptance for them. It may be repeated.
+// OpenStudy agrees with the helper on a study, so that parties may contribute. It returns the
+// helper's acceptance, which the parties need. It may be repeated.
 func (s *Server) OpenStudy(ctx context.Context, plan study.Hash, helper Peer) (Signed, error) {
 	t, r, unlock, err := s.coordinator(ctx, plan)
 	defer unlock()
@@ -89,8 +89,8 @@ func (s *Server) OpenStudy(ctx context.Context, plan study.Hash, helper Peer) (S
 }
 
 // Confirm asks whether the helper stands by its acceptance of an open study. ErrForgotten means
-// that its files were put back, and parties would spend for nothing. Confirm changes nothing
-// here; a helper that forgot the study may accept it anew, and that acceptance is not taken.
+// that the helper's files were put back: parties would spend budget for nothing. Confirm changes
+// nothing here. A helper that forgot the study may accept it anew; that acceptance is not used.
 func (s *Server) Confirm(ctx context.Context, plan study.Hash, helper Peer) error {
 	fail := func(err error) error { return fmt.Errorf("ask for the helper's acceptance of study %s: %w", plan, err) }
 	if err := s.current(ctx); err != nil {
@@ -109,9 +109,9 @@ func (s *Server) Confirm(ctx context.Context, plan study.Hash, helper Peer) erro
 	if err := s.recall(ctx, helper); err != nil {
 		return fail(err)
 	}
-	theirs, err := helper.Accept(ctx, plan, r.Own) // what was agreed never changes, so no turn is taken
+	theirs, err := helper.Accept(ctx, plan, r.Own) // no turn needed: an agreement never changes
 	switch {
-	case errors.Is(err, ErrFailed), errors.Is(err, protocol.ErrDenied): // it refuses only what it did not accept before
+	case errors.Is(err, ErrFailed), errors.Is(err, protocol.ErrDenied): // it refuses only what it had not accepted
 		return fail(fmt.Errorf("%w: %w", ErrForgotten, err))
 	case err != nil:
 		return fail(err)
@@ -121,7 +121,7 @@ func (s *Server) Confirm(ctx context.Context, plan study.Hash, helper Peer) erro
 	return nil
 }
 
-// Untold lists the studies that failed here without the helper's knowledge (Tell).
+// Untold lists the studies that failed here and whose helper does not know it yet (Tell).
 func (s *Server) Untold(ctx context.Context) (all []study.Hash, err error) {
 	if err = s.current(ctx); err == nil {
 		err = s.view(ctx, study.Hash{}, func(t *transaction) error { all, err = untoldOf(ctx, t.tx); return err })
@@ -132,8 +132,8 @@ func (s *Server) Untold(ctx context.Context) (all []study.Hash, err error) {
 	return all, err
 }
 
-// Tell tells the helper that a study failed here for good, so that it forgets its share too. It
-// may be repeated after any error.
+// Tell tells the helper that a study failed here for good, so that the helper deletes its share
+// too. It may be repeated after any error.
 func (s *Server) Tell(ctx context.Context, plan study.Hash, helper Peer) error {
 	fail := func(err error) error { return fmt.Errorf("tell the helper that study %s failed: %w", plan, err) }
 	_, err := s.recorded(ctx, plan)
@@ -143,7 +143,7 @@ func (s *Server) Tell(ctx context.Context, plan study.Hash, helper Peer) error {
 	case !errors.Is(err, ErrFailed):
 		return fail(err)
 	}
-	if err := helper.End(ctx, plan); err != nil { // a failed study changes no more, so no turn is taken
+	if err := helper.End(ctx, plan); err != nil { // no turn needed: a failed study never changes
 		return fail(err)
 	}
 	if _, err := s.update(ctx, plan, "told stored", func(_ *transaction, r *record) error {
@@ -155,19 +155,18 @@ func (s *Server) Tell(ctx context.Context, plan study.Hash, helper Peer) error {
 	return nil
 }
 
-// Upload is a party's upload.
 type Upload struct {
 	Party study.PartyID
 	Data  []byte
 }
 
-// Receive keeps a party's upload after CheckUpload; a receipt may leave only once it returns nil.
-// The same bytes again are no error, other bytes ErrConflict.
+// Receive stores a party's upload after CheckUpload. Send the receipt only once Receive returned
+// nil. The same bytes again are no error; other bytes are ErrConflict.
 func (s *Server) Receive(ctx context.Context, plan study.Hash, party study.PartyID, data []byte) error {
 	return s.ReceiveAll(ctx, plan, []Upload{{party, data}})
 }
 
-// ReceiveAll keeps uploads as Receive does, in one transaction: all, or none with an error.
+// ReceiveAll stores uploads as Receive does, all in one transaction, or none with an error.
 func (s *Server) ReceiveAll(ctx context.Context, plan study.Hash, uploads []Upload) error {
 	if s.config.Role != shares.Coordinator {
 		return errors.New("this server is the helper")
@@ -202,7 +201,7 @@ func (s *Server) ReceiveAll(ctx context.Context, plan study.Hash, uploads []Uplo
 				continue
 			case found:
 				return fmt.Errorf("%w: %w", ErrConflict, study.ErrOtherBytes)
-			case !r.keyed() || r.Closed || r.Failed != "": // whatever happened since it was read
+			case !r.keyed() || r.Closed || r.Failed != "": // the record may have changed since it was read
 				return study.ErrNotOpen
 			}
 			fresh = true
@@ -224,11 +223,10 @@ func (s *Server) ReceiveAll(ctx context.Context, plan study.Hash, uploads []Uplo
 	return nil
 }
 
-// errStored: these bytes are there.
 var errStored = errors.New("stored already")
 
-// CloseStudy stops contributions. The caller decides how a study ends; the plan's amendments give
-// the minimum of the set, and the first call's count.
+// CloseStudy stops contributions. The caller decides when a study ends. The amendments of the first
+// call count; they give the set's minimum.
 func (s *Server) CloseStudy(ctx context.Context, plan study.Hash, amendments [][]byte) error {
 	_, r, unlock, err := s.coordinator(ctx, plan)
 	defer unlock()
@@ -245,9 +243,9 @@ func (s *Server) CloseStudy(ctx context.Context, plan study.Hash, amendments [][
 	return err
 }
 
-// Advance does the remaining work of an open study: it checks contributions with the helper, and
-// once the study is closed seals the set and releases both shares. It reports whether both are
-// there. It may be repeated after any error.
+// Advance does the remaining work of an open study: it checks contributions with the helper and,
+// once the study is closed, seals the set and releases both shares. It reports whether both shares
+// are stored. It may be repeated after any error.
 func (s *Server) Advance(ctx context.Context, plan study.Hash, helper Peer) (released bool, err error) {
 	t, r, unlock, err := s.coordinator(ctx, plan)
 	defer unlock()
@@ -289,7 +287,7 @@ func (s *Server) Advance(ctx context.Context, plan study.Hash, helper Peer) (rel
 	if err != nil {
 		return false, err
 	}
-	if _, r, err = s.known(ctx, plan); err != nil { // the set is stored by now
+	if _, r, err = s.known(ctx, plan); err != nil { // read the record again: it now has the set
 		return false, err
 	}
 	if _, err := readShare(t, theirs, s.config.Other, shares.Helper, r.Set); err != nil {
@@ -321,7 +319,7 @@ func (s *Server) verify(ctx context.Context, t task, r record, helper Peer) (int
 	}
 	offers := make([]PrepareRequest, len(waits))
 	prepared := make([]*shares.Preparation, len(waits))
-	messages := map[study.PartyID][]byte{} // that are not stored yet
+	messages := map[study.PartyID][]byte{} // not stored yet
 	for i, c := range waits {
 		u, err := parseUpload(t.of, c.upload)
 		if err != nil {
@@ -335,7 +333,8 @@ func (s *Server) verify(ctx context.Context, t task, r record, helper Peer) (int
 			return fail(err)
 		}
 		var message []byte
-		// An unprepared contribution is offered without a message, and both servers refuse it.
+		// A contribution that fails to prepare is offered without a message, so both servers refuse
+		// it.
 		if prepared[i], err = form.Prepare(s.key(plan, r), shares.ContextOf(plan, string(c.party)), shares.Coordinator, u.part); err == nil {
 			message = prepared[i].Message()
 		}
@@ -382,7 +381,7 @@ func (s *Server) verify(ctx context.Context, t task, r record, helper Peer) (int
 		if prepared[i] != nil {
 			share, err = prepared[i].Finish(a.Message)
 		}
-		if err != nil { // it is in the helper's sum, and cannot be in this one
+		if err != nil { // the helper has it in its sum, this server cannot
 			disagree = fmt.Sprintf("the helper accepted what %s sent, which does not check here", a.Party)
 		}
 		verdicts[i] = accepted
@@ -448,8 +447,8 @@ func (s *Server) seal(ctx context.Context, t task, r record, helper Peer) error 
 	return err
 }
 
-// checkLine says whether a helper's release names the line of its ledger that answers it, as a
-// release document can repeat it.
+// checkLine checks that a helper's share names the line of its ledger that released it, so that a
+// release document can repeat the line.
 func checkLine(said AggregateShare, p privacy.Published) error {
 	if said.Line == nil || said.Step < 1 {
 		return fmt.Errorf("%w: it names no line of the helper's ledger: the helper is of an earlier version", ErrConflict)
@@ -457,7 +456,7 @@ func checkLine(said AggregateShare, p privacy.Published) error {
 	return errors.Join(said.Line.Check(), said.Line.Answers(p))
 }
 
-// readShare reads a server's release and checks it against the task's terms and the set.
+// readShare reads a server's share and checks it against the task's terms and the set.
 func readShare(t task, share Signed, by protocol.Verifier, role shares.Role, set Signed) (privacy.Published, error) {
 	fail := func(err error) (privacy.Published, error) {
 		return privacy.Published{}, fmt.Errorf("the %v's share of study %s: %w", role, t.Hash(), err)

@@ -14,29 +14,28 @@ import (
 	"caucus/study"
 )
 
-// Peer is the helper as the coordinator sees it: a Server, or a connection to one that knows
-// the coordinator. Each call may be made again, and gives the same answer.
+// Peer is the helper as the coordinator calls it: a Server, or a connection to one. Each call may
+// be repeated and then gives the same answer.
 type Peer interface {
 	// Accept returns the helper's acceptance of a study, given the coordinator's.
 	Accept(ctx context.Context, plan study.Hash, coordinators Signed) (Signed, error)
-	// Reveal opens the study: both halves of the verify key are exchanged.
+	// Reveal exchanges both halves of the verify key, which opens the study.
 	Reveal(ctx context.Context, plan study.Hash, coordinators [32]byte, reveal Signed) (helpers [32]byte, err error)
-	// Prepare checks contributions, at most 32, and answers each.
+	// Prepare checks at most 32 contributions and answers each.
 	Prepare(ctx context.Context, plan study.Hash, offers []PrepareRequest) ([]PrepareReply, error)
-	// Seal signs the coordinator's set, if it is what the helper accepted.
+	// Seal signs the coordinator's set if it is what the helper accepted.
 	Seal(ctx context.Context, plan study.Hash, set Signed) (signature []byte, err error)
-	// Share returns the helper's release.
+	// Share returns the helper's released share.
 	Share(ctx context.Context, plan study.Hash) (Signed, error)
 	// End says that the coordinator ended the study for good without a release.
 	End(ctx context.Context, plan study.Hash) error
-	// Recall shows a share that the helper released: ErrBehind where its files were put back to
-	// an earlier state.
+	// Recall shows the helper a share that it released. The helper returns ErrBehind if its files
+	// were put back to a state before that share.
 	Recall(ctx context.Context, share Signed) error
 }
 
 var _ Peer = (*Server)(nil)
 
-// asked locks a helper.
 func (s *Server) asked() (unlock func(), err error) {
 	if s.config.Role != shares.Helper {
 		return func() {}, fmt.Errorf("this server is the %v", s.config.Role)
@@ -53,15 +52,15 @@ func (s *Server) helper(ctx context.Context, h study.Hash) (t task, r record, un
 	return t, r, unlock, err
 }
 
-// accepts draws a half of a verify key, accepts, and stores both; coordinators is the acceptance
-// that a helper was given.
+// accepts draws this server's half of the verify key and stores it with the signed acceptance. At a
+// helper, coordinators is the acceptance that the coordinator sent.
 func (s *Server) accepts(ctx context.Context, t task, coordinators Signed) (r record, err error) {
 	terms, err := study.TermsDigest(t)
 	if err != nil {
 		return r, err
 	}
 	return s.update(ctx, t.Hash(), "acceptance stored", func(tx *transaction, r *record) (err error) {
-		rand.Read(r.Half[:]) // never fails: crypto/rand
+		rand.Read(r.Half[:])
 		said := Acceptance{Plan: t.Hash(), Role: s.config.Role.String(), Terms: terms, Commitment: commitment(t.Hash(), s.config.Role, r.Half)}
 		if s.config.Role == shares.Helper {
 			theirs := coordinators.Digest()
@@ -76,7 +75,6 @@ func (s *Server) accepts(ctx context.Context, t task, coordinators Signed) (r re
 	})
 }
 
-// readAcceptance reads and checks the other server's acceptance.
 func (s *Server) readAcceptance(t task, a Signed) (said Acceptance, err error) {
 	if err := protocol.ReadSigned(a, s.config.Other, protocol.AcceptanceDocument, &said); err != nil {
 		return said, err
@@ -97,7 +95,8 @@ func (s *Server) readAcceptance(t task, a Signed) (said Acceptance, err error) {
 	return said, nil
 }
 
-// Accept: see Peer. Its half is drawn once. A former acceptance is repeated without the plan.
+// Accept implements Peer. The half is drawn once. A study accepted before needs no plan: the stored
+// acceptance is returned.
 func (s *Server) Accept(ctx context.Context, plan study.Hash, coordinators Signed) (Signed, error) {
 	unlock, err := s.asked()
 	defer unlock()
@@ -136,7 +135,7 @@ func (s *Server) Accept(ctx context.Context, plan study.Hash, coordinators Signe
 	return r.Own, nil
 }
 
-// Reveal: see Peer.
+// Reveal implements Peer.
 func (s *Server) Reveal(ctx context.Context, plan study.Hash, coordinators [32]byte, reveal Signed) ([32]byte, error) {
 	t, r, unlock, err := s.helper(ctx, plan)
 	defer unlock()
@@ -173,7 +172,7 @@ func (s *Server) Reveal(ctx context.Context, plan study.Hash, coordinators [32]b
 	return r.Half, err
 }
 
-// Prepare: see Peer.
+// Prepare implements Peer.
 func (s *Server) Prepare(ctx context.Context, plan study.Hash, offers []PrepareRequest) ([]PrepareReply, error) {
 	t, r, unlock, err := s.helper(ctx, plan)
 	defer unlock()
@@ -250,14 +249,13 @@ func (s *Server) Prepare(ctx context.Context, plan study.Hash, offers []PrepareR
 	return answers, nil
 }
 
-// checked is a contribution with this server's share of it, if accepted.
 type checked struct {
 	contribution
 	share shares.SecretShare
 }
 
-// check opens, prepares and verifies what is offered. A contribution that does not check is
-// refused, which is an answer; an error is what an honest coordinator does not offer.
+// check opens, prepares and verifies an offered contribution. An invalid contribution is refused in
+// the result; an error means that an honest coordinator would not have offered it.
 func (s *Server) check(t task, r record, o PrepareRequest) (checked, error) {
 	c := checked{contribution: contribution{party: o.Party, digest: o.digest(), weight: o.Weight, verdict: refused}}
 	if !s.enrolled(t, o.Party) {
@@ -283,7 +281,7 @@ func (s *Server) check(t task, r record, o PrepareRequest) (checked, error) {
 	return c, nil
 }
 
-// Seal: see Peer.
+// Seal implements Peer.
 func (s *Server) Seal(ctx context.Context, plan study.Hash, set Signed) ([]byte, error) {
 	t, r, unlock, err := s.helper(ctx, plan)
 	defer unlock()
@@ -308,7 +306,7 @@ func (s *Server) Seal(ctx context.Context, plan study.Hash, set Signed) ([]byte,
 	if err != nil {
 		return fail(err)
 	}
-	mine.Amendments = said.Amendments // which the coordinator signed, and enough holds against the plan
+	mine.Amendments = said.Amendments // signed by the coordinator; enough checks them against the plan
 	if b, err := json.Marshal(mine); err != nil || !bytes.Equal(b, set.Document) {
 		return fail(fmt.Errorf("%w: the coordinator's set has %d contributions, this helper accepted %d, or they are not the same", ErrConflict, said.Contributions, mine.Contributions))
 	}
@@ -323,8 +321,8 @@ func (s *Server) Seal(ctx context.Context, plan study.Hash, set Signed) ([]byte,
 	return signature, err
 }
 
-// enough checks a set against the minimum in force: the plan's or its last amendment's, never
-// below the plan's floor.
+// enough checks a set against the minimum in force: the plan's or the last amendment's, never below
+// the plan's floor.
 func enough(t task, set Set) error {
 	least, err := set.Minimum(t.Plan())
 	if err != nil {
@@ -336,7 +334,7 @@ func enough(t task, set Set) error {
 	return nil
 }
 
-// Share: see Peer. A stored share needs no plan.
+// Share implements Peer. A stored share is returned without the plan.
 func (s *Server) Share(ctx context.Context, plan study.Hash) (Signed, error) {
 	unlock, err := s.asked()
 	defer unlock()
@@ -346,11 +344,10 @@ func (s *Server) Share(ctx context.Context, plan study.Hash) (Signed, error) {
 	return s.release(ctx, plan)
 }
 
-// endedThere is a helper's reason for a study that its coordinator ended.
 const endedThere = "the coordinator ended it without a release"
 
-// End: see Peer. It changes no study that this helper released, failed or never agreed to, and
-// its ledger's charges stay.
+// End implements Peer. It changes no study that this helper released, failed or never accepted. The
+// ledger keeps its charges.
 func (s *Server) End(ctx context.Context, plan study.Hash) error {
 	unlock, err := s.asked()
 	defer unlock()

@@ -11,18 +11,18 @@ import (
 	"caucus/study"
 )
 
-// Outcome is the release of both servers with its set.
+// Outcome is a released study: both shares and their set.
 type Outcome struct {
 	Acceptances [2]Signed
 	Set         Signed // signed by the coordinator
 	Helper      []byte // the helper's signature of the set
 	Shares      [2]Signed
 	Published   [2]privacy.Published
-	Of          study.Summed // contributions and weight
+	Of          study.Summed
 	Members     Members
 }
 
-// Document is the outcome in a release, with each server's signing key.
+// Document is the outcome as a release contains it, with each server's signing key.
 func (o Outcome) Document(keys [2]protocol.SignerKey) study.Aggregated {
 	a := study.Aggregated{Set: o.Set.Document, Members: o.Members.Digests, Refused: o.Members.Refused}
 	a.Sets = [2][]byte{o.Set.Signature, o.Helper}
@@ -31,20 +31,20 @@ func (o Outcome) Document(keys [2]protocol.SignerKey) study.Aggregated {
 		a.Acceptances[r] = o.Acceptances[r]
 	}
 	var said AggregateShare
-	if study.DecodeStrictly(o.Shares[shares.Helper].Document, &said) == nil { // as it was when it came (readShare)
+	if study.DecodeStrictly(o.Shares[shares.Helper].Document, &said) == nil { // readShare checked that it decodes
 		a.Line, a.Step = said.Line, said.Step
 	}
 	return a
 }
 
-// Members are the contributors of a study, each list by name.
+// Members are the contributors of a study, each list ordered by name.
 type Members struct {
-	// Accepted are in the sum; Digests identify their contributions at both servers.
+	// Accepted are in the sum. Digests identify their contributions at both servers.
 	Accepted []study.PartyID
 	Digests  []Digest
 	// Refused sent contributions that did not verify.
 	Refused []study.PartyID
-	// Waiting are unchecked.
+	// Waiting are not checked yet.
 	Waiting []study.PartyID
 }
 
@@ -72,17 +72,17 @@ func (s *Server) Members(ctx context.Context, plan study.Hash) (Members, error) 
 	return s.membersOf(ctx, plan)
 }
 
-// Progress is how far a study is at a server, without its plan.
+// Progress is a study's state at a server. It needs no plan.
 type Progress struct {
 	// Acceptance is the helper's, once parties may contribute; without a document before.
 	Acceptance Signed
-	// Failed is the reason why the study is over here without a release.
+	// Failed is the reason why the study ended here without a release.
 	Failed string
 	// Closed: a coordinator takes no more contributions.
 	Closed bool
 }
 
-// Progress of a study; the zero one where it is not known.
+// Progress returns a study's state, the zero Progress if the study is not known.
 func (s *Server) Progress(ctx context.Context, plan study.Hash) (at Progress, err error) {
 	if err := s.current(ctx); err != nil {
 		return at, err
@@ -100,7 +100,7 @@ func (s *Server) Progress(ctx context.Context, plan study.Hash) (at Progress, er
 	return at, err
 }
 
-// Behind says whether the server's files were put back: it answers nothing until Reconcile.
+// Behind reports that the server's files were put back. It answers nothing until Reconcile.
 func (s *Server) Behind() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -132,13 +132,13 @@ func (s *Server) Released(ctx context.Context, plan study.Hash) (o Outcome, err 
 	return o, err
 }
 
-// Counts are the numbers of studies and contributions of a server, by state.
+// Counts are a server's numbers of studies and contributions, by state.
 type Counts struct {
 	Accepted, Open, Sealed, Released, Failed int // studies
 	Waiting, Right, Wrong                    int // contributions
 }
 
-// Counts reads them from the store.
+// Counts reads the numbers from the store.
 func (s *Server) Counts(ctx context.Context) (n Counts, err error) {
 	err = s.view(ctx, study.Hash{}, func(t *transaction) error {
 		err := t.records(func(_ study.Hash, r record) error {

@@ -10,15 +10,18 @@ import (
 	"caucus/study"
 )
 
-// A helper whose whole machine was put back, head file included, does not notice. Before it
-// accepted a study this is worth nothing to anybody: it accepts anew, and uploads sealed under
-// its first acceptance open no more (protocol.ShareBinding). Between acceptance and release it
-// draws its noise again, which nothing here can prevent; but each release signs its step and its
-// ledger line, and readers remember them. So does the coordinator, which shows the newest before
-// it asks for anything: a helper that lacks it answers nothing until reconciled, and is then
-// charged.
+// A helper whose whole machine was put back, head file included, does not notice it.
+//
+// If the restored state is from before it accepted a study, nobody gains anything: it accepts the
+// study anew, and uploads sealed under the first acceptance no longer open (protocol.ShareBinding).
+//
+// If the state is from between acceptance and release, the helper draws its noise again, and
+// nothing here can prevent that. But each release signs its step and its ledger's line, and readers
+// remember both. The coordinator remembers them too, and shows the newest share before it asks for
+// anything. A helper that lacks that share answers nothing until it is reconciled, and the lost
+// release is then charged.
 
-// Recall: see Peer. A share that the helper did not sign proves nothing.
+// Recall implements Peer. A share that this helper did not sign proves nothing and is refused.
 func (s *Server) Recall(ctx context.Context, share Signed) error {
 	unlock, err := s.asked()
 	defer unlock()
@@ -55,14 +58,15 @@ func (s *Server) Recall(ctx context.Context, share Signed) error {
 	}); err != nil {
 		return fail(err)
 	}
-	// It falls silent, after a restart too: the head file is ahead of store and ledger.
+	// From here the helper answers nothing, also after a restart: the head file is ahead of store
+	// and ledger.
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.behind = true
 	return fail(errors.Join(ErrBehind, s.remember(max(said.Step, s.mark.steps)+1, max(said.Line.Sequence, head.Sequence+1))))
 }
 
-// lacks says whether the ledger lacks a former line and was not reconciled after it.
+// lacks reports that the ledger neither has a former line nor was reconciled after losing it.
 func (s *Server) lacks(ctx context.Context, line privacy.Line) (bool, error) {
 	if have, found, err := privacy.LineOf(ctx, s.config.Journal, line.ID); err != nil || found && have.Hash == line.Hash {
 		return false, err
@@ -75,7 +79,8 @@ func (s *Server) lacks(ctx context.Context, line privacy.Line) (bool, error) {
 	return err != nil, nil
 }
 
-// lost returns the lines of shares shown to a helper that its ledger lacks.
+// lost returns the ledger lines of released shares that were shown to this helper and that it
+// lacks.
 func (s *Server) lost(ctx context.Context) (lines []privacy.Line, err error) {
 	var shares []Signed
 	err = s.view(ctx, study.Hash{}, func(t *transaction) error {
@@ -103,7 +108,7 @@ func (s *Server) lost(ctx context.Context) (lines []privacy.Line, err error) {
 	return lines, err
 }
 
-// recall shows the helper the newest share of it.
+// recall shows the helper its newest share that this coordinator has.
 func (s *Server) recall(ctx context.Context, helper Peer) error {
 	s.mu.Lock()
 	newest := s.newest

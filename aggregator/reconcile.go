@@ -10,8 +10,8 @@ import (
 	"caucus/study"
 )
 
-// LostEntries counts the ledger entries that the head file knows and the server lacks, apart from
-// those shown to it (Recall), whose lines it returns.
+// LostEntries counts the ledger entries that the head file knows and the server lacks, not counting
+// those of shares shown to it (Recall), whose lines it returns.
 func (s *Server) LostEntries(ctx context.Context) (n int64, shown []privacy.Line, err error) {
 	head, err := privacy.HeadOf(ctx, s.config.Journal)
 	if err == nil {
@@ -26,14 +26,14 @@ func (s *Server) LostEntries(ctx context.Context) (n int64, shown []privacy.Line
 }
 
 // ReconcileLedger charges the missing entries, whatever the limits, and moves the ledger beyond
-// every entry that the head file knows. Shown entries are charged by their lines.
+// every entry that the head file knows. shown are charged by their lines.
 func (s *Server) ReconcileLedger(ctx context.Context, lost []privacy.Cost, shown []privacy.Line) error {
 	return s.ledger.Reconcile(ctx, lost, shown)
 }
 
-// Reconcile lets a server answer again after its files were put back: every study without a
-// release fails here. A helper must first have made a new sealing key, under which no earlier
-// contribution can be prepared again; parties pin that key. The ledger is reconciled separately
+// Reconcile lets a server answer again after its files were put back. Every study without a release
+// fails here. A helper must first have a new sealing key, which parties pin: under it no earlier
+// contribution can be prepared again. The ledger is reconciled separately
 // (privacy.Ledger.Reconcile).
 func (s *Server) Reconcile(ctx context.Context) error {
 	s.turn.Lock()

@@ -18,65 +18,64 @@ import (
 var (
 	// ErrConflict: an earlier request about the same study or party differed.
 	ErrConflict = errors.New("this server agreed to something else before")
-	// ErrBehind: its files were put back to an older state.
-	ErrBehind = errors.New("this server's files were put back to an older state than its head file knows: it says nothing of any study until its operator reconciles")
+	ErrBehind   = errors.New("this server's files were put back to an older state than its head file knows: it says nothing of any study until its operator reconciles")
 	// ErrOrder: an earlier step is missing.
-	ErrOrder = errors.New("it is not time for that")
-	// ErrFailed: the study is over without a release.
+	ErrOrder  = errors.New("it is not time for that")
 	ErrFailed = errors.New("the study failed")
-	// ErrFull: the helper's operator allows no more on its disk.
+	// ErrFull: the helper is at the limits that its operator set.
 	ErrFull = errors.New("this helper accepts and keeps no more")
 	// ErrForgotten: the helper no longer stands by its acceptance of an open study.
 	ErrForgotten = errors.New("the helper's files were put back: it does not know what it agreed to any more")
 )
 
-// Config of a Server.
+// Config describes a Server.
 type Config struct {
 	Role shares.Role
-	// Store is the studies' file, made by Create; Head that of InitHead.
+	// Store is the file of the studies (Create), Head the head file (InitHead).
 	Store, Head string
-	// Journal is the server's ledger, Limits bounds its spending. A coordinator with an open
-	// ledger gives that one with its limits.
+	// Journal is the server's ledger, and Limits bounds its spending. A coordinator with an open
+	// Ledger on that Journal gives it too; its own limits then count.
 	Journal privacy.Journal
 	Limits  map[privacy.Unit]privacy.Budget
 	Ledger  *privacy.Ledger
-	// Signer signs for this server; Other is the other server's key, obtained from its operator.
+	// Signer signs for this server. Other is the other server's key, obtained from its operator.
 	Signer *protocol.Signer
 	Other  protocol.SignerKey
-	// Sealing is a helper's; nil for a coordinator.
+	// Sealing is a helper's sealing key; nil for a coordinator.
 	Sealing *protocol.SealingKey
-	// Task returns the task of a plan and its pool, both checked, at each call.
+	// Task returns the task of a plan and its pool, and checks both, at each call.
 	Task func(context.Context, study.Hash) (study.Task, error)
-	// Serves is a helper's policy: its error says why a plan is refused. Nil serves none.
+	// Serves is a helper's policy: its error says why it refuses a plan. Nil serves none.
 	Serves func(study.Task) error
-	// MaxOpen bounds the accepted studies of a helper that are not over, MaxShares the bytes of
-	// its store: beyond either it accepts no other study. 0 is no limit.
+	// MaxOpen bounds a helper's accepted studies that are not over, MaxShares the bytes of its
+	// store. Beyond either it accepts no study. 0 is no limit.
 	MaxOpen   int
 	MaxShares int64
-	// Shelf takes the coordinator's plans and pools at a helper; nil takes none.
+	// Shelf stores the plans and pools that the coordinator sends to a helper; nil takes none.
 	Shelf Shelf
-	// Checkpoint, where not nil, is called between effects, for tests that stop there.
+	// Checkpoint, if not nil, is called between effects: tests stop the server there.
 	Checkpoint func(effect string)
 }
 
-// Shelf keeps the plans brought to a helper, with their pools; Config.Task finds them there.
+// Shelf stores the plans that the coordinator sends to a helper, with their pools. Config.Task
+// reads them.
 type Shelf interface {
-	// Has says whether a plan is there, with its pool.
+	// Has reports whether it has a plan with its pool.
 	Has(study.Hash) bool
 	// Wants refuses a plan that the helper would not serve, by its canonical bytes alone. It
-	// returns the digest of the pool even where only the policy refuses.
+	// returns the pool's digest even if only the policy refuses.
 	Wants(h study.Hash, canonical []byte) (pool [32]byte, err error)
-	// Room makes room for size bytes of a plan with its pool, or refuses. It drops no plan of a
-	// study under way, and always takes such a plan. Nothing is accepted meanwhile.
+	// Room makes room for a plan and its pool of size bytes together, or refuses. It drops no plan
+	// of a study under way, and always takes such a plan. The server accepts nothing meanwhile.
 	Room(h study.Hash, size int64, underWay func(study.Hash) (bool, error)) error
-	// Keep keeps both durably. They have the requested hash and digest.
+	// Keep stores both durably. The caller checked that they have this hash and digest.
 	Keep(h study.Hash, canonical, pool []byte) error
-	// MostPool bounds the bytes of a pool.
+	// MostPool bounds a pool's bytes.
 	MostPool() int
 }
 
-// Server is one aggregator, safe for concurrent use. Calls take turns, except Receive, which
-// waits for no other server.
+// Server is one aggregator, safe for concurrent use. Calls that agree on something with the other
+// server take turns. Receive takes none, and so never waits for that server.
 type Server struct {
 	config Config
 	db     *database.DB
@@ -85,11 +84,11 @@ type Server struct {
 	turn sync.Mutex // one call at a time; guards nothing else
 
 	mu     sync.Mutex // one writing transaction at a time; guards what follows
-	mark   mark       // what the head file holds
+	mark   mark       // the head file's content
 	behind bool
-	open   int    // studies that were accepted here and are not over
-	roster roster // of the study that was asked about last
-	// newest is the coordinator's copy of the helper's share with the highest step.
+	open   int    // number of accepted studies that are not over
+	roster roster // of the last study asked about
+	// newest is the helper's share with the highest step that this coordinator has.
 	newest     Signed
 	newestStep int64
 }
@@ -109,7 +108,7 @@ func Create(path string) error {
 	return db.Close()
 }
 
-// Copy copies a server's store whole and at one moment, while it runs or not.
+// Copy copies a server's store whole, as of one moment. The server may be running.
 func Copy(ctx context.Context, from, to string) error {
 	db, err := file.Open(from)
 	if err == nil {
@@ -121,8 +120,7 @@ func Copy(ctx context.Context, from, to string) error {
 	return nil
 }
 
-// Open opens a server on its files. One whose files were put back opens, and answers only
-// ErrBehind.
+// Open opens a server on its files. If they were put back it opens too, and answers only ErrBehind.
 func Open(ctx context.Context, c Config) (*Server, error) {
 	fail := func(err error) (*Server, error) { return nil, fmt.Errorf("open %v: %w", c.Role, err) }
 	switch {
@@ -162,7 +160,7 @@ func Open(ctx context.Context, c Config) (*Server, error) {
 	if !s.behind && s.mark.sealing != s.pin() {
 		return fail(errors.Join(errors.New("the sealing key is another than the head file knows: parties pinned that one"), s.db.Close()))
 	}
-	if !s.behind { // killed before the file was written
+	if !s.behind { // the process was killed before it wrote the head file
 		err = s.remember(steps, ledger.Sequence)
 	}
 	if err == nil {
@@ -192,7 +190,7 @@ func (s *Server) point(effect string) {
 	}
 }
 
-// remember writes the head file before anything leaves. The caller holds mu.
+// remember writes the head file. Call it before anything leaves. The caller holds mu.
 func (s *Server) remember(steps, entry int64) error {
 	m := s.mark
 	m.steps, m.entry = max(m.steps, steps), max(m.entry, entry)
@@ -206,7 +204,6 @@ func (s *Server) remember(steps, entry int64) error {
 	return nil
 }
 
-// view reads a study.
 func (s *Server) view(ctx context.Context, h study.Hash, fn func(*transaction) error) error {
 	tx, err := s.db.Read.BeginTx(ctx, nil)
 	if err != nil {
@@ -216,8 +213,8 @@ func (s *Server) view(ctx context.Context, h study.Hash, fn func(*transaction) e
 	return fn(&transaction{ctx, tx, h})
 }
 
-// update changes a study in one transaction and remembers that. An error of fn undoes its writes;
-// after another error they may be there or not.
+// update changes a study in one transaction, then writes the head file. An error of fn undoes its
+// writes; after another error they may be stored or not.
 func (s *Server) update(ctx context.Context, h study.Hash, effect string, fn func(*transaction, *record) error) (r record, err error) {
 	ctx = context.WithoutCancel(ctx)
 	s.mu.Lock()
@@ -226,7 +223,7 @@ func (s *Server) update(ctx context.Context, h study.Hash, effect string, fn fun
 	if err != nil {
 		return r, fmt.Errorf("write store of shares: %w", err)
 	}
-	defer tx.Rollback() // does nothing after a commit
+	defer tx.Rollback()
 	t := &transaction{ctx, tx, h}
 	if r, err = t.record(); err != nil && !errors.Is(err, errNone) {
 		return r, err
@@ -258,9 +255,9 @@ func (s *Server) update(ctx context.Context, h study.Hash, effect string, fn fun
 	return r, nil
 }
 
-// current checks that nothing was put back and that the head file knows every transaction: one
-// whose commit or head note failed may be stored all the same, and what it stored is about to be
-// told.
+// current refuses on a server that was put back, and brings the head file up to date. A transaction
+// whose commit or head file failed may be stored all the same, and the caller is about to tell what
+// it stored.
 func (s *Server) current(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -276,13 +273,13 @@ func (s *Server) current(ctx context.Context) error {
 	})
 }
 
-// task is a study's task with the part that holds its statistic.
+// task is a study's task; of is the same task with its statistic.
 type task struct {
 	study.Task
 	of bodies.Task
 }
 
-// recorded returns a study's record without its plan, empty for an unknown study.
+// recorded returns a study's record without needing its plan; it is empty for an unknown study.
 func (s *Server) recorded(ctx context.Context, h study.Hash) (r record, err error) {
 	if err = s.current(ctx); err == nil {
 		err = s.view(ctx, h, func(tx *transaction) error { r, err = tx.record(); return err })
@@ -316,9 +313,9 @@ func (s *Server) known(ctx context.Context, h study.Hash) (t task, r record, err
 	return t, r, nil
 }
 
-// underWay says whether contributions to a study were checked here and it is neither released nor
-// failed. Only then is its plan needed: a gathering study may fail at the coordinator and be
-// taken up again, and its plan can be brought again.
+// underWay reports whether contributions to a study were checked here and the study is neither
+// released nor failed. Only then must the plan be kept. A study that still gathers may fail at the
+// coordinator and be resumed; its plan can be sent again.
 func (s *Server) underWay(ctx context.Context, h study.Hash) (is bool, err error) {
 	err = s.view(ctx, h, func(tx *transaction) error {
 		r, err := tx.record()
@@ -333,23 +330,22 @@ func (s *Server) underWay(ctx context.Context, h study.Hash) (is bool, err error
 	return is, err
 }
 
-// agreed says whether a study was accepted here and did not fail: its plan is taken again,
+// agreed reports whether a study was accepted here and did not fail. Its plan is taken again,
 // whatever the policy says now.
 func (s *Server) agreed(ctx context.Context, h study.Hash) bool {
 	r, err := s.recorded(ctx, h)
 	return err == nil && r.Own.Document != nil
 }
 
-// room has a helper's shelf make room for a plan. Calls take turns, so a plan being accepted is
-// not dropped.
+// room asks a helper's shelf for room. It takes a turn, so no plan is dropped while it is accepted.
 func (s *Server) room(ctx context.Context, h study.Hash, size int64) error {
 	s.turn.Lock()
 	defer s.turn.Unlock()
 	return s.config.Shelf.Room(h, size, func(h study.Hash) (bool, error) { return s.underWay(ctx, h) })
 }
 
-// full explains why a helper stores no more: callers must not fill its disk. Acceptances outlive
-// their studies, so that none is accepted twice.
+// full explains why a helper stores no more. Without these limits a caller could fill its disk:
+// acceptances outlive their studies, so that none is accepted twice.
 func (s *Server) full(ctx context.Context, accepting bool) error {
 	s.mu.Lock()
 	open := s.open
@@ -365,7 +361,6 @@ func (s *Server) full(ctx context.Context, accepting bool) error {
 	return err
 }
 
-// roster are a study's possible contributors.
 type roster struct {
 	plan study.Hash
 	has  map[study.PartyID]bool
@@ -383,14 +378,13 @@ func (s *Server) enrolled(t task, p study.PartyID) bool {
 	return s.roster.has[p]
 }
 
-// key is the verify key of a study with known halves.
+// key is the verify key of a study with both halves known.
 func (s *Server) key(h study.Hash, r record) shares.Key {
 	var halves [2]half
 	halves[s.config.Role], halves[1-s.config.Role] = r.Half, *r.OtherHalf
 	return keyOf(h, halves)
 }
 
-// helperAcceptance is the digest of the helper's acceptance, on either server.
 func (s *Server) helperAcceptance(r record) Digest {
 	if s.config.Role == shares.Helper {
 		return r.Own.Digest()
@@ -398,7 +392,6 @@ func (s *Server) helperAcceptance(r record) Digest {
 	return r.Theirs.Digest()
 }
 
-// given is a share of an accepted contribution, with its weight.
 type given struct {
 	share  shares.SecretShare
 	weight int64
@@ -432,7 +425,6 @@ func accept(t *transaction, of bodies.Task, all []given) error {
 	return t.setSum(row)
 }
 
-// setOf is the set of all contributions that this server accepted.
 func (s *Server) setOf(ctx context.Context, h study.Hash, r record) (set Set, err error) {
 	set = Set{Plan: h, Helper: s.helperAcceptance(r), Amendments: r.Amendments}
 	members := protocol.NewMembers()
@@ -453,8 +445,8 @@ func (s *Server) setOf(ctx context.Context, h study.Hash, r record) (set Set, er
 	return set, err
 }
 
-// release releases this server's share of the sum through its ledger: once, for the set that both
-// signed.
+// release releases this server's share of the sum through its ledger, once, for the set that both
+// servers signed.
 func (s *Server) release(ctx context.Context, h study.Hash) (Signed, error) {
 	if r, err := s.recorded(ctx, h); err != nil || r.Share.Document != nil {
 		return r.Share, err
@@ -523,7 +515,7 @@ func (s *Server) release(ctx context.Context, h study.Hash) (Signed, error) {
 }
 
 // Cancel ends a study without a release, for a reason that may be public. A helper that released
-// its share, or a coordinator with both, refuses.
+// its share refuses, and so does a coordinator that has both shares.
 func (s *Server) Cancel(ctx context.Context, plan study.Hash, reason string) error {
 	s.turn.Lock()
 	defer s.turn.Unlock()
@@ -541,7 +533,7 @@ func (s *Server) Cancel(ctx context.Context, plan study.Hash, reason string) err
 	return err
 }
 
-// note keeps the newest share of the helper's, to be shown to it.
+// note keeps the helper's newest share, to show it to the helper (recall).
 func (s *Server) note(share Signed) error {
 	var said AggregateShare
 	if share.Document == nil {

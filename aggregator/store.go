@@ -18,31 +18,32 @@ import (
 //go:embed migrations/*.sql
 var migrations embed.FS
 
-// batch is the most contributions of one call, and of one transaction.
+// batch bounds the contributions of one call and of one transaction.
 const batch = 32
 
-// file is how a store is kept. Its mark is "Caus" in ASCII. What is deleted is overwritten.
+// file describes the database. Its application number is "Caus" in ASCII. Deleted data is
+// overwritten.
 var file = database.SQLite{
 	Schema:  database.Schema{Name: "shares", Application: 0x43617573, Migrations: migrations},
 	Pragmas: []string{"foreign_keys(1)", "secure_delete(1)"},
 }
 
-// record is a study's agreements and progress. It only grows.
+// record is a study's agreements and progress. An agreement, once stored, never changes.
 type record struct {
-	Half      half   `json:"half"` // its own
+	Half      half   `json:"half"`
 	Own       Signed `json:"own"`
 	Theirs    Signed `json:"theirs"`
 	OtherHalf *half  `json:"other_half,omitempty"`
-	Closed    bool   `json:"closed,omitempty"` // of a coordinator: it takes no more
-	// Amendments are the plan's, at a coordinator that closed it.
+	Closed    bool   `json:"closed,omitempty"` // at a coordinator: no more contributions
+	// Amendments are the plan's when a coordinator closed the study.
 	Amendments [][]byte `json:"amendments,omitempty"`
-	Set        Signed   `json:"set"` // signed by this server
+	Set        Signed   `json:"set"` // with this server's signature
 	SetTheirs  []byte   `json:"set_theirs,omitempty"`
 	Share      Signed   `json:"share"`
-	ShareOther Signed   `json:"share_other"` // of a coordinator: the helper's
+	ShareOther Signed   `json:"share_other"` // at a coordinator: the helper's
 	Failed     string   `json:"failed,omitempty"`
-	Told       bool     `json:"told,omitempty"` // of a coordinator: the helper knows that it failed
-	Lost       Signed   `json:"lost,omitzero"`  // of a helper: the share that it signed once and does not have
+	Told       bool     `json:"told,omitempty"` // at a coordinator: the helper knows the failure
+	Lost       Signed   `json:"lost,omitzero"`  // at a helper: a share that it signed and no longer has
 }
 
 func (r record) keyed() bool  { return r.OtherHalf != nil }
@@ -73,7 +74,6 @@ type contribution struct {
 	message []byte
 }
 
-// sumRow is this server's share of a sum.
 type sumRow struct {
 	sum                   []byte
 	weight, contributions int64
@@ -84,7 +84,6 @@ func (s sumRow) digest() Digest {
 	return hashed("caucus share of a sum 1", s.sum, binary.BigEndian.AppendUint64(nil, uint64(s.weight)), binary.BigEndian.AppendUint64(nil, uint64(s.contributions)))
 }
 
-// transaction reads or writes one study.
 type transaction struct {
 	ctx  context.Context
 	tx   *sql.Tx
@@ -131,7 +130,6 @@ func (t *transaction) contributed() (any bool, err error) {
 	return any, err
 }
 
-// digestOf returns the digest of a party's contribution.
 func (t *transaction) digestOf(p study.PartyID) (d Digest, found bool, err error) {
 	var digest []byte
 	err = t.tx.QueryRowContext(t.ctx, "SELECT digest FROM contributions WHERE study = $1 AND party = $2", t.hash[:], string(p)).Scan(&digest)
@@ -151,7 +149,7 @@ func digestAs(p study.PartyID, b []byte) (Digest, error) {
 	return Digest(b), nil
 }
 
-// each walks all contributions by party, without their contents.
+// each walks all contributions, ordered by party, without their contents.
 func (t *transaction) each(yield func(study.PartyID, Digest, verdict)) error {
 	rows, err := t.tx.QueryContext(t.ctx, "SELECT party, digest, verdict FROM contributions WHERE study = $1 ORDER BY party", t.hash[:])
 	if err != nil {
@@ -174,7 +172,7 @@ func (t *transaction) each(yield func(study.PartyID, Digest, verdict)) error {
 	return rows.Err()
 }
 
-// contributions returns those that meet a condition, by party.
+// contributions returns at most batch contributions that meet a condition, ordered by party.
 func (t *transaction) contributions(where string, args ...any) (all []contribution, err error) {
 	rows, err := t.tx.QueryContext(t.ctx, "SELECT party, digest, weight, verdict, upload, message FROM contributions WHERE study = $1 AND "+where+" ORDER BY party LIMIT "+fmt.Sprint(batch), append([]any{t.hash[:]}, args...)...)
 	if err != nil {
@@ -200,12 +198,11 @@ func (t *transaction) addContribution(c contribution) error {
 		t.hash[:], string(c.party), c.digest[:], c.weight, c.verdict, c.upload, c.message)
 }
 
-// prepared keeps a contribution's message.
 func (t *transaction) prepared(p study.PartyID, message []byte) error {
 	return t.run("UPDATE contributions SET message = $3 WHERE study = $1 AND party = $2", t.hash[:], string(p), message)
 }
 
-// decide keeps a verdict and deletes the upload and its message.
+// decide stores a verdict and deletes the upload and its message.
 func (t *transaction) decide(p study.PartyID, v verdict) error {
 	return t.run("UPDATE contributions SET verdict = $3, upload = NULL, message = NULL WHERE study = $1 AND party = $2", t.hash[:], string(p), v)
 }
@@ -246,13 +243,12 @@ func (t *transaction) bytes() (n int64, err error) {
 	return n, err
 }
 
-// next is the number of a writing transaction after its commit (update).
+// next is the transaction's number: update adds 1 to steps before it commits.
 func (t *transaction) next() (int64, error) {
 	n, err := t.steps()
 	return n + 1, err
 }
 
-// records walks the records of all studies.
 func (t *transaction) records(yield func(study.Hash, record) error) error {
 	hashes, err := hashesBy(t.ctx, t.tx, "SELECT hash FROM studies")
 	for _, h := range hashes {
@@ -267,8 +263,8 @@ func (t *transaction) records(yield func(study.Hash, record) error) error {
 	return err
 }
 
-// untoldOf lists failed studies unknown to their helper. Its condition is that of the index of
-// migration 2.
+// untoldOf lists the failed studies whose helper does not know it. The index of migration 2 has
+// this condition.
 func untoldOf(ctx context.Context, tx *sql.Tx) ([]study.Hash, error) {
 	return hashesBy(ctx, tx, untoldQuery)
 }

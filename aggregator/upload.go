@@ -15,13 +15,14 @@ import (
 	"caucus/study/bodies"
 )
 
-// upload is a party's one upload to the coordinator: its part, and the helper's sealed.
+// upload is a party's upload to the coordinator: the coordinator's part, and the helper's part,
+// sealed.
 type upload struct {
 	weight int64
 	part   []byte
 	sealed []byte
-	// acceptance is the helper's acceptance it was made under. A study opened again, at a
-	// coordinator that was put back, has another acceptance and another verify key.
+	// acceptance is the helper's acceptance under which the upload was made. A study that a
+	// restored coordinator opens again has another acceptance and another verify key.
 	acceptance Digest
 }
 
@@ -32,8 +33,8 @@ func (u upload) bytes() []byte {
 	return slices.Concat(out, u.part, u.sealed, u.acceptance[:])
 }
 
-// parseUpload reads an upload of a task. Its sizes follow from the weight, which is checked
-// against the plan's.
+// parseUpload reads an upload of a task. The declared weight gives its size, and must be within the
+// plan's weights.
 func parseUpload(t bodies.Task, data []byte) (upload, error) {
 	fail := func(format string, args ...any) (upload, error) {
 		return upload{}, fmt.Errorf("%w: %s", study.ErrContribution, fmt.Sprintf(format, args...))
@@ -55,11 +56,13 @@ func parseUpload(t bodies.Task, data []byte) (upload, error) {
 	return u, nil
 }
 
-// CheckUpload refuses an upload that does not fit a task: by its size, which follows from the
-// declared weight, and by the helper's acceptance it was made under. This coordinator may have
-// prepared one of another acceptance under that one's verify key before it was put back; prepared
-// again under this key, it would reveal its content to the helper. A coordinator checks each on
-// arrival. The content is proved to both servers later.
+// CheckUpload refuses an upload with a wrong size, which the declared weight gives, or made under
+// another acceptance of the helper's. A coordinator calls it for each upload on arrival; the
+// content is proved to both servers later.
+//
+// Why the acceptance matters: if this coordinator was put back, it may have prepared such an upload
+// before, under the verify key of that other acceptance. Preparing it again under the present key
+// would reveal its content to the helper.
 func CheckUpload(t study.Task, acceptance Signed, data []byte) error {
 	of, ok := bodies.Of(t)
 	if !ok {
@@ -72,7 +75,7 @@ func CheckUpload(t study.Task, acceptance Signed, data []byte) error {
 	return err
 }
 
-// MaxUpload bounds the bytes of an upload of a task.
+// MaxUpload bounds the bytes of a task's upload.
 func MaxUpload(t study.Task) (int, error) {
 	of, ok := bodies.Of(t)
 	if !ok {
@@ -86,7 +89,7 @@ func MaxUpload(t study.Task) (int, error) {
 	return 9 + form.PartSize(shares.Coordinator) + form.PartSize(shares.Helper) + protocol.SealOverhead + len(Digest{}), nil
 }
 
-// formOf is the form that a contribution of a weight is proved to have.
+// formOf is the form that the proof of a contribution of this weight shows.
 func formOf(t bodies.Task, weight int64) (shares.Form, error) {
 	if least, most := t.Statistic.Weights(); weight < least || weight > most {
 		return shares.Form{}, fmt.Errorf("%w: it declares a weight of %d, the plan takes %d to %d", study.ErrContribution, weight, least, most)
@@ -98,20 +101,20 @@ func formOf(t bodies.Task, weight int64) (shares.Form, error) {
 	return bodies.FormOf(q, weight, t.Plan().MostParties())
 }
 
-// offer is what the helper is told of an upload.
+// offer describes an upload to the helper.
 func (u upload) offer(party study.PartyID, message []byte) PrepareRequest {
 	return PrepareRequest{Party: party, Weight: u.weight, Head: bytes.Clone(shares.Head(u.part)), Other: sha256.Sum256(u.part), Sealed: u.sealed, Message: message}
 }
 
-// binding is what a share of this offer was sealed under, by the digest of the helper's
-// acceptance among others: one that was accepted anew opens nothing of before.
+// binding is what the helper's part was sealed under. It includes the digest of the helper's
+// acceptance, so after a new acceptance no earlier part opens.
 func (o PrepareRequest) binding(plan study.Hash, acceptance Digest) protocol.ShareBinding {
 	return protocol.ShareBinding{Plan: plan, Acceptance: acceptance, Party: o.Party, Weight: o.Weight, Head: o.Head, Other: o.Other}
 }
 
-// Contribute makes a party's upload: its share of the statistic in two parts, the helper's sealed
-// to its key, under CheckAcceptance's agreement. It draws from the operating system, so a second
-// call gives another upload: keep the first before its first byte leaves, and send no other.
+// Contribute makes a party's upload under the agreement that CheckAcceptance returned: the party's
+// statistic in two shares, the helper's sealed to its key. The shares are random, so a second call
+// gives another upload: store the first before sending any of it, and send no other.
 func Contribute(t study.Task, party study.PartyID, in study.Inputs, under Agreement) ([]byte, error) {
 	of, ok := bodies.Of(t)
 	if !ok || !t.Plan().Noise.Shared() {
@@ -126,20 +129,19 @@ func Contribute(t study.Task, party study.PartyID, in study.Inputs, under Agreem
 	return u.bytes(), err
 }
 
-// KnownBy is the digest of a party's upload at both servers, as in the set they sign
+// KnownBy is the digest that identifies a party's upload at both servers, in the set that they sign
 // (study.Aggregated.Members).
 func KnownBy(party study.PartyID, data []byte) (study.Hash, error) {
-	sealed := shares.Form{}.PartSize(shares.Helper) + protocol.SealOverhead // of any form
+	sealed := shares.Form{}.PartSize(shares.Helper) + protocol.SealOverhead // the same for every form
 	if len(data) < 9+sealed+len(Digest{}) || data[0] != uploadVersion {
 		return study.Hash{}, fmt.Errorf("%w: it is cut off, or no upload of this version", study.ErrContribution)
 	}
-	data = data[:len(data)-len(Digest{})] // the acceptance is the coordinator's to check
+	data = data[:len(data)-len(Digest{})] // the coordinator checks the acceptance
 	u := upload{weight: int64(binary.BigEndian.Uint64(data[1:])), part: data[9 : len(data)-sealed], sealed: data[len(data)-sealed:]}
 	return u.offer(party, nil).digest(), nil
 }
 
-// Exact returns a party's own statistic as it would be released alone: a preview for the party
-// itself, without shares.
+// Exact returns a party's own statistic without noise or shares, as a preview for the party itself.
 func Exact(t study.Task, in study.Inputs) ([]study.Request, error) {
 	of, ok := bodies.Of(t)
 	if !ok {
@@ -152,8 +154,8 @@ func Exact(t study.Task, in study.Inputs) ([]study.Request, error) {
 // sealSteps is the work of sealing: a third of a millisecond as measured, most of it for the key.
 const sealSteps = 2e6
 
-// Steps bounds Contribute's addition to a party's work on its records (study.Task.Work), in the
-// same steps.
+// Steps bounds the work that Contribute adds to a party's work on its records (study.Task.Work), in
+// the same unit.
 func Steps(t study.Task, records int) float64 {
 	of, ok := bodies.Of(t)
 	if !ok || !t.Plan().Noise.Shared() {
@@ -162,21 +164,20 @@ func Steps(t study.Task, records int) float64 {
 	return of.SplitSteps(records) + sealSteps
 }
 
-// Pins identify a helper to a party, by other ways than its coordinator's.
+// Pins identify a helper to a party. They come another way than through the coordinator.
 type Pins struct {
 	Signing protocol.SignerKey
 	Sealing protocol.KeyPin
 }
 
-// Agreement is the basis of a party's upload.
+// Agreement is what CheckAcceptance established and Contribute needs.
 type Agreement struct {
-	Sealing    []byte // the helper's public key
-	Acceptance Digest // of the helper's acceptance
+	Sealing    []byte
+	Acceptance Digest // digest of the helper's acceptance
 }
 
-// CheckAcceptance checks that a party may contribute to a study: its pinned helper agreed to this
-// plan, under exactly the noise that the party computes, with both servers committed to the
-// verify key.
+// CheckAcceptance checks that a party may contribute: its pinned helper agreed to this plan with
+// exactly the noise that the party computes, and both servers committed to the verify key.
 func CheckAcceptance(t study.Task, a Signed, pins Pins, coordinator protocol.Verifier) (Agreement, error) {
 	said, err := CheckPins(t.Hash(), a, pins, coordinator)
 	if err != nil {
@@ -192,8 +193,8 @@ func CheckAcceptance(t study.Task, a Signed, pins Pins, coordinator protocol.Ver
 	return Agreement{said.Sealing, a.Digest()}, nil
 }
 
-// CheckPins is the part of CheckAcceptance that needs no pool: who agreed to which plan, and what
-// is sealed to whom. It does not check the noise.
+// CheckPins is the part of CheckAcceptance that needs no pool: the signatures, the plan and the
+// keys. It does not check the noise.
 func CheckPins(plan study.Hash, a Signed, pins Pins, coordinator protocol.Verifier) (said Acceptance, err error) {
 	fail := func(format string, args ...any) (Acceptance, error) {
 		return Acceptance{}, fmt.Errorf("the helper's acceptance: %w", fmt.Errorf(format, args...))

@@ -26,12 +26,12 @@ import (
 	"caucus/study"
 )
 
-// maxCall bounds the bytes of one call: 32 contributions whose proofs are as long as shares.Form
-// allows, 67 kB each.
+// maxCall bounds the bytes of one call: 32 contributions whose proofs have at most 67 kB each
+// (shares.Form).
 const maxCall = 4 << 20
 
-// Serve answers the coordinator's calls on a listener until the context ends. Only the holder of
-// the coordinator's key can connect. It logs failures that the other end is not told.
+// Serve answers the coordinator's calls on a listener until ctx ends. Only the holder of the
+// coordinator's key can connect. It logs failures, also those that the caller is not told.
 func (s *Server) Serve(ctx context.Context, on net.Listener, log *slog.Logger) error {
 	tls, err := protocol.PinnedTLS(s.config.Signer, s.config.Other)
 	if err != nil {
@@ -65,7 +65,7 @@ func (s *Server) Serve(ctx context.Context, on net.Listener, log *slog.Logger) e
 	return nil
 }
 
-// meanings maps this room's errors to the wire; protocol has the others.
+// meanings maps this package's errors to the wire; protocol has the others.
 var meanings = []struct {
 	err    error
 	code   codes.Code
@@ -81,7 +81,8 @@ var meanings = []struct {
 
 const domain = "caucus aggregator"
 
-// asStatus is an error on the wire. One without a meaning at the other end loses its text.
+// asStatus converts an error for the wire. An error without a meaning at the other end loses its
+// text.
 func asStatus(err error) error {
 	for _, m := range meanings {
 		if errors.Is(err, m.err) {
@@ -93,7 +94,6 @@ func asStatus(err error) error {
 	return protocol.Status(err)
 }
 
-// asError is the error of a status.
 func asError(err error) error {
 	s, ok := status.FromError(err)
 	if err == nil || !ok {
@@ -102,7 +102,7 @@ func asError(err error) error {
 	for _, d := range s.Details() {
 		if info, ok := d.(*errdetails.ErrorInfo); ok && info.Domain == domain {
 			for _, m := range meanings {
-				if m.reason == info.Reason && (m.err == privacy.ErrBudget || m.err == ErrFull) { // its own, which its operator may raise
+				if m.reason == info.Reason && (m.err == privacy.ErrBudget || m.err == ErrFull) { // the helper's own limit, which its operator may raise
 					return fmt.Errorf("%w: %s", protocol.ErrHelper, s.Message())
 				}
 				if m.reason == info.Reason {
@@ -117,11 +117,11 @@ func asError(err error) error {
 	return fmt.Errorf("%w: %s", protocol.ErrHelper, s.Message())
 }
 
-// service is a helper as its coordinator calls it.
+// service answers the coordinator's calls to a helper.
 type service struct {
 	pb.UnimplementedHelperServer
 	s      *Server
-	brings *sync.Mutex // one plan is brought at a time; guards nothing else
+	brings *sync.Mutex // one Bring at a time; guards nothing else
 }
 
 func fixed(what string, b []byte) (out [sha256.Size]byte, err error) {
@@ -148,7 +148,7 @@ func (v service) Accept(ctx context.Context, d *pb.HelperDocument) (*pb.HelperDo
 	return documentOf(out), err
 }
 
-// Bring keeps a plan and its pool on the helper's shelf.
+// Bring stores a plan and its pool on the helper's shelf.
 func (v service) Bring(stream grpc.ClientStreamingServer[pb.HelperPart, pb.HelperBrought]) error {
 	shelf := v.s.config.Shelf
 	if shelf == nil {
@@ -166,7 +166,7 @@ func (v service) Bring(stream grpc.ClientStreamingServer[pb.HelperPart, pb.Helpe
 	if most := uint64(shelf.MostPool()); head.GetPlanSize() > protocol.MaxPlan || head.GetPoolSize() > most {
 		return fmt.Errorf("%w: a plan of %d bytes with a pool of %d: at most %d and %d are taken", protocol.ErrTooLarge, head.GetPlanSize(), head.GetPoolSize(), protocol.MaxPlan, most)
 	}
-	v.brings.Lock() // one pool at a time is in memory
+	v.brings.Lock() // at most one pool in memory
 	defer v.brings.Unlock()
 	if shelf.Has(plan) {
 		return stream.SendAndClose(&pb.HelperBrought{})
@@ -200,7 +200,6 @@ func (v service) Bring(stream grpc.ClientStreamingServer[pb.HelperPart, pb.Helpe
 	return stream.SendAndClose(&pb.HelperBrought{})
 }
 
-// assemble receives chunks until the whole is there.
 func assemble(size uint64, stream grpc.ClientStreamingServer[pb.HelperPart, pb.HelperBrought], chunk func(*pb.HelperPart) *pb.Chunk) ([]byte, error) {
 	a := protocol.Assembly{Size: size}
 	for uint64(len(a.Data)) < size {
@@ -239,7 +238,7 @@ func (v service) Prepare(ctx context.Context, o *pb.HelperOffers) (*pb.HelperAns
 	var offers []PrepareRequest
 	for _, o := range o.GetOffers() {
 		offer := PrepareRequest{Party: study.PartyID(o.GetParty()), Weight: o.GetWeight(), Head: o.GetHead(), Sealed: o.GetSealed()}
-		if len(o.GetMessage()) > 0 { // of bytes that are not there Go makes an empty slice, or nil
+		if len(o.GetMessage()) > 0 { // an absent field may arrive as nil or as an empty slice
 			offer.Message = o.GetMessage()
 		}
 		if offer.Other, err = fixed("digest of a part", o.GetOther()); err != nil {
@@ -288,7 +287,7 @@ func (v service) Recall(ctx context.Context, d *pb.HelperDocument) (*pb.HelperRe
 	return &pb.HelperRecalled{}, v.s.Recall(ctx, signedOf(d))
 }
 
-// Remote is a helper at the other end of a connection, as a Peer.
+// Remote is a Peer at the other end of a connection.
 type Remote struct {
 	connection *grpc.ClientConn
 	helper     pb.HelperClient
@@ -296,8 +295,8 @@ type Remote struct {
 
 var _ Peer = (*Remote)(nil)
 
-// Dial makes the coordinator's end. It connects on the first call and after a loss, only with the
-// holder of the helper's key.
+// Dial prepares the coordinator's connection to a helper. It connects on the first call and after a
+// loss, only to the holder of the helper's key.
 func Dial(address string, own *protocol.Signer, helper protocol.SignerKey) (*Remote, error) {
 	tls, err := protocol.PinnedTLS(own, helper)
 	if err != nil {
@@ -318,14 +317,14 @@ func Dial(address string, own *protocol.Signer, helper protocol.SignerKey) (*Rem
 // Close ends the connection.
 func (r *Remote) Close() error { return r.connection.Close() }
 
-// Reached is false while nothing can connect to the helper. An idle connection tries anew, so
-// that observers learn of a missing helper before a study needs it.
+// Reached is false while nothing can connect to the helper. It wakes an idle connection, so that
+// observers learn of a missing helper before a study needs it.
 func (r *Remote) Reached() bool {
 	r.connection.Connect()
 	return r.connection.GetState() != connectivity.TransientFailure
 }
 
-// Bring brings a plan and its pool to a helper that lacks them.
+// Bring sends a plan and its pool to a helper that lacks them.
 func (r *Remote) Bring(ctx context.Context, plan study.Hash, canonical, pool []byte) error {
 	r.wake(ctx)
 	if err := r.bring(ctx, plan, canonical, pool); err != nil {
@@ -334,7 +333,7 @@ func (r *Remote) Bring(ctx context.Context, plan study.Hash, canonical, pool []b
 	return nil
 }
 
-// wake retries a failed connection now: a person asks, who may just have started the helper.
+// wake retries a failed connection at once: a person who asks may just have started the helper.
 func (r *Remote) wake(ctx context.Context) {
 	if r.connection.GetState() != connectivity.TransientFailure {
 		return
@@ -353,7 +352,7 @@ func (r *Remote) bring(ctx context.Context, plan study.Hash, canonical, pool []b
 	err = stream.Send(&pb.HelperPart{Part: &pb.HelperPart_Header{Header: &pb.HelperHeader{Plan: plan[:], PlanSize: uint64(len(canonical)), PoolSize: uint64(len(pool))}}})
 	for chunk := range protocol.Chunks(canonical, 0) {
 		if err != nil {
-			break // io.EOF: the answer is there already
+			break // io.EOF: the server has answered already
 		}
 		err = stream.Send(&pb.HelperPart{Part: &pb.HelperPart_Plan{Plan: chunk}})
 	}
@@ -370,13 +369,13 @@ func (r *Remote) bring(ctx context.Context, plan study.Hash, canonical, pool []b
 	return err
 }
 
-// Accept: see Peer, as for the calls below.
+// Accept implements Peer, as do the calls below.
 func (r *Remote) Accept(ctx context.Context, plan study.Hash, own Signed) (Signed, error) {
 	out, err := r.helper.Accept(ctx, &pb.HelperDocument{Plan: plan[:], Document: own.Document, Signature: own.Signature})
 	return signedOf(out), asError(err)
 }
 
-// Reveal opens the study.
+// Reveal implements Peer.
 func (r *Remote) Reveal(ctx context.Context, plan study.Hash, half [32]byte, reveal Signed) ([32]byte, error) {
 	out, err := r.helper.Reveal(ctx, &pb.HelperDocument{Plan: plan[:], Document: reveal.Document, Signature: reveal.Signature, Half: half[:]})
 	if err != nil {
@@ -385,7 +384,7 @@ func (r *Remote) Reveal(ctx context.Context, plan study.Hash, half [32]byte, rev
 	return fixed("the helper's half", out.GetHalf())
 }
 
-// Prepare has contributions checked.
+// Prepare implements Peer.
 func (r *Remote) Prepare(ctx context.Context, plan study.Hash, offers []PrepareRequest) ([]PrepareReply, error) {
 	in := &pb.HelperOffers{Plan: plan[:]}
 	for _, o := range offers {
@@ -402,25 +401,25 @@ func (r *Remote) Prepare(ctx context.Context, plan study.Hash, offers []PrepareR
 	return answers, nil
 }
 
-// Seal has the set signed.
+// Seal implements Peer.
 func (r *Remote) Seal(ctx context.Context, plan study.Hash, set Signed) ([]byte, error) {
 	out, err := r.helper.Seal(ctx, &pb.HelperDocument{Plan: plan[:], Document: set.Document, Signature: set.Signature})
 	return out.GetSignature(), asError(err)
 }
 
-// Share fetches the helper's release.
+// Share implements Peer.
 func (r *Remote) Share(ctx context.Context, plan study.Hash) (Signed, error) {
 	out, err := r.helper.Share(ctx, &pb.HelperDocument{Plan: plan[:]})
 	return signedOf(out), asError(err)
 }
 
-// End says that a study is over.
+// End implements Peer.
 func (r *Remote) End(ctx context.Context, plan study.Hash) error {
 	_, err := r.helper.End(ctx, &pb.HelperDocument{Plan: plan[:]})
 	return asError(err)
 }
 
-// Recall shows a share that the helper released.
+// Recall implements Peer.
 func (r *Remote) Recall(ctx context.Context, share Signed) error {
 	_, err := r.helper.Recall(ctx, &pb.HelperDocument{Document: share.Document, Signature: share.Signature})
 	return asError(err)

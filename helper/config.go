@@ -26,52 +26,50 @@ const (
 	shelfFolder = "plans"
 )
 
-// Config of a helper. Start from DefaultConfig, or read a file with LoadConfig.
+// Config describes a helper. Start from DefaultConfig, or read a file with LoadConfig.
 type Config struct {
-	// Listen is host:port to listen on; port 0 takes a free one.
+	// Listen is the host:port to listen on; port 0 takes a free one.
 	Listen string `yaml:"listen"`
-	// Coordinator is the key that the coordinator signs with for its helper: its operator
-	// gives it (caucus helper keys prints it). Nobody else gets a connection.
+	// Coordinator is the key with which the coordinator signs for its helper. The coordinator's
+	// operator gives it (caucus helper keys prints it). Nobody else can connect.
 	Coordinator protocol.SignerKey `yaml:"coordinator"`
-	// Head is a file outside of the folder and of its backups, which remembers how far the
-	// helper was; another disk is better. A relative path is relative to the folder.
-	Head string `yaml:"head"`
-	// Policy says which studies this helper serves.
+	// Head is the head file, which remembers the helper's progress. It must lie outside the folder
+	// and its backups; another disk is better. A relative path is relative to the folder.
+	Head   string `yaml:"head"`
 	Policy Policy `yaml:"policy"`
-	// Budget limits what all its releases may cost together, for each unit; nil is no
-	// limit. A file says "budget: none" for that: one that does not speak of it was cut off.
+	// Budget limits the cost of all releases together, for each unit; nil is no limit. The file
+	// must say so ("budget: none"): a file without a budget was cut off.
 	Budget map[privacy.Unit]privacy.Budget `yaml:"budget"`
-	// MaxPool is the most bytes of a public pool that the coordinator may bring.
+	// MaxPool bounds the bytes of a public pool.
 	MaxPool int `yaml:"max_pool"`
-	// MaxPlans is the most plans that are kept, with their pools, and MaxStored the most bytes
-	// of all of them. A plan makes room, the oldest first, and is brought again when it is
-	// needed, unless contributions to its study were checked here and it is neither released
-	// nor failed; where those leave no room, no other is taken.
+	// MaxPlans bounds the plans that are kept with their pools, MaxStored their bytes together. A
+	// new plan replaces the oldest, which the coordinator sends again when it is needed. A plan
+	// stays while contributions to its study were checked here and the study is neither released
+	// nor failed; if such plans leave no room, a new plan is refused.
 	MaxPlans  int   `yaml:"max_plans"`
 	MaxStored int64 `yaml:"max_stored"`
-	// MaxOpen is the most studies that are accepted and neither released nor failed, and
-	// MaxShares the most bytes of the store of what was accepted, which keeps a little of each.
+	// MaxOpen bounds the accepted studies that are neither released nor failed. MaxShares bounds
+	// the bytes of the store, which keeps a little of every study.
 	MaxOpen   int   `yaml:"max_open"`
 	MaxShares int64 `yaml:"max_shares"`
-	// Metrics is a loopback host:port for those who watch this machine, without TLS:
-	// /metrics for Prometheus, /livez and /readyz. It names no party and no study. Empty is
-	// off.
+	// Metrics is a loopback host:port for monitoring, without TLS: /metrics for Prometheus, /livez
+	// and /readyz. They name no party and no study. Empty is off.
 	Metrics string `yaml:"metrics"`
 
-	// Dir is the folder, as Init made it.
+	// Dir is the folder that Init made.
 	Dir string `yaml:"-"`
-	// Log receives what happens; nil logs nothing.
+	// Log may be nil.
 	Log *slog.Logger `yaml:"-"`
-	// Checkpoint, where not nil, is called between effects: tests kill the process there.
+	// Checkpoint, if not nil, is called between effects: tests kill the process there.
 	Checkpoint func(effect string) `yaml:"-"`
 }
 
-// DefaultConfig is a helper on all addresses, port 7444, that serves nothing yet.
+// DefaultConfig listens on all addresses at port 7444 and serves no study yet.
 func DefaultConfig() Config {
 	return Config{Listen: ":7444", MaxPool: 256 << 20, MaxPlans: 200, MaxStored: 16 << 30, MaxOpen: 1000, MaxShares: 16 << 30, Policy: DefaultPolicy()}
 }
 
-// LoadConfig reads a folder's file over the defaults and validates it. An unknown key is an
+// LoadConfig reads the folder's file over the defaults and validates it. An unknown key is an
 // error.
 func LoadConfig(dir string) (Config, error) {
 	path := filepath.Join(dir, ConfigFile)
@@ -90,21 +88,20 @@ func LoadConfig(dir string) (Config, error) {
 	return c, nil
 }
 
-// In says whether a folder is a helper's.
+// In reports whether dir is a helper's folder.
 func In(dir string) bool {
 	_, err := os.Stat(filepath.Join(dir, ConfigFile))
 	return err == nil
 }
 
-// Pinned says whether a coordinator's key is there.
+// Pinned reports whether the coordinator's key is set.
 func (c Config) Pinned() bool { return c.Coordinator != protocol.SignerKey{} }
 
-// ParseConfig reads YAML over the defaults and validates it, but for where its files lie.
+// ParseConfig reads YAML over the defaults and validates it, except for the paths of its files.
 func ParseConfig(text []byte) (Config, error) {
 	return yamlfile.ParseConfig(text, DefaultConfig(), rules)
 }
 
-// rules: a file that does not speak of the budget was cut off.
 func rules(file *yamlfile.Document) error { return file.RequireLimits("budget") }
 
 // Validate says which field is wrong and what to do.
@@ -140,7 +137,7 @@ func (c Config) Validate() error {
 	return nil
 }
 
-// checkHead refuses a head file that would go back with the folder.
+// checkHead refuses a head file that a restore of the folder would also restore.
 func (c Config) checkHead() error {
 	if c.Head == "" {
 		return errors.New("head: not given: name the file that helper init made outside of the folder; it tells whether the folder was put back to an older state")
@@ -153,5 +150,4 @@ func (c Config) checkHead() error {
 
 func (c Config) path(file string) string { return filepath.Join(c.Dir, file) }
 
-// headFile is where Head lies.
 func (c Config) headFile() string { return folder.Path(c.Dir, c.Head) }

@@ -1,19 +1,19 @@
-// Package helper is about the daemon of a helper: the second of the two servers of a study
-// with noise by aggregators, run by another organisation than the coordinator's.
+// Package helper is about the daemon of a helper: the second of the two servers of a study with
+// noise by aggregators. Another organisation than the coordinator's runs it.
 //
-// It is for whoever runs one. A helper serves one coordinator, whose key its operator pinned,
-// and the studies that its policy allows; what it does in a study is the room aggregator's to
-// say, and to guarantee. This room adds
+// A helper serves one coordinator, whose key its operator pinned, and only the studies that its
+// policy allows. Package aggregator does a study's steps and gives their guarantees. This package
+// adds:
 //
-//   - the folder: helper.yaml, the signing and the sealing key, the store of shares, the
-//     ledger, and the plans that the coordinator brought with their pools. Only its owner may
-//     read it, and one process runs on it at a time. Beside it, or on another disk, lies
-//     the head file, which is in no backup of it;
-//   - that plan and pool are what their digests say, that nothing is served that the policy
-//     does not name, and that no more of them are kept than Config.MaxPlans and MaxStored say;
-//   - Reconcile, after a restore: what the ledger lacks is charged, another sealing key is made,
-//     and every study under way fails here.
+//   - The folder: helper.yaml, the signing and the sealing key, the store of shares, the ledger,
+//     and the coordinator's plans with their pools. Only its owner may read it, and one process
+//     runs on it at a time. The head file lies beside it or on another disk, and in no backup of
+//     the folder.
+//   - Plan and pool match their digests. Nothing is served that the policy does not name, and at
+//     most Config.MaxPlans plans and Config.MaxStored bytes are kept.
+//   - After a restore, Reconcile charges the entries that the ledger lacks, makes a new sealing key
+//     and fails every study under way.
 //
-// It logs studies and reasons, never a share, and no party's name but where it refuses what a
+// It logs studies and reasons, never a share. It logs a party's name only when it refuses what that
 // party sent.
 package helper

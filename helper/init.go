@@ -15,24 +15,24 @@ import (
 )
 
 type InitOptions struct {
-	// Dir is created with mode 0700 if absent. It may hold nothing of a helper.
+	// Dir is created with mode 0700 if absent. It must not contain a helper's files.
 	Dir string
-	// Listen is the host:port to listen on, :7444 where empty.
+	// Listen is the host:port to listen on, :7444 if empty.
 	Listen string
-	// Head is the head file to make: see Config.Head. Empty means Dir with .head appended.
+	// Head is the head file to make (Config.Head). Empty means Dir with .head appended.
 	Head string
-	// Coordinator is the key to pin; where empty, the operator writes it into the file later.
+	// Coordinator is the key to pin. If empty, the operator writes it into the file later.
 	Coordinator string
 }
 
 // HeadFile returns the head file's path: Head, or beside Dir.
 func (o InitOptions) HeadFile() string { return folder.Beside(o.Dir, ".head", o.Head) }
 
-// Pins identify a helper to others, who get them by other ways than its coordinator.
+// Pins identify a helper to others, who must not get them through its coordinator.
 type Pins struct {
-	// Signing is its signing key: for the coordinator's configuration and each party's policy.
+	// Signing is the signing key: for the coordinator's configuration and each party's policy.
 	Signing protocol.SignerKey `json:"signing"`
-	// Sealing is the pin of its sealing key: for each party's policy.
+	// Sealing is the pin of the sealing key: for each party's policy.
 	Sealing protocol.KeyPin `json:"sealing"`
 }
 
@@ -53,8 +53,8 @@ func ReadPins(c Config) (Pins, error) {
 	return pinsOf(signer, sealing), nil
 }
 
-// Init makes a helper's folder: its keys, an empty store and ledger, its head file and last a
-// config file. Init redoes a folder without one, which was not finished.
+// Init makes a helper's folder: its keys, an empty store and ledger, the head file and, last, the
+// config file. A folder without a config file was left unfinished; Init makes it anew.
 func Init(o InitOptions) (Pins, error) {
 	fail := func(err error) (Pins, error) {
 		return Pins{}, fmt.Errorf("make helper in %s: %w", o.Dir, err)
@@ -94,7 +94,6 @@ func Init(o InitOptions) (Pins, error) {
 	return pins, nil
 }
 
-// initFiles makes all but the config file.
 func initFiles(c Config) (Pins, error) {
 	signer, err := protocol.NewSigner()
 	if err != nil {

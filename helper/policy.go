@@ -11,16 +11,16 @@ import (
 	"caucus/study/kinds"
 )
 
-// Policy is which studies a helper serves. Lists name what is allowed; what they do not name
-// is refused, so the zero Policy refuses everything.
+// Policy decides which studies a helper serves. It refuses everything that its lists do not name,
+// so the zero Policy refuses every study.
 type Policy struct {
-	// Kinds and Mechanisms hold the allowed names: classify, describe, …; tally, cross, ….
+	// Kinds and Mechanisms list the allowed names: classify, describe, …; tally, cross, ….
 	Kinds      []string `yaml:"kinds"`
 	Mechanisms []string `yaml:"mechanisms"`
-	// Study is the most that one study may cost, for each allowed unit.
+	// Study bounds the cost of one study, for each allowed unit.
 	Study map[privacy.Unit]privacy.Budget `yaml:"study"`
-	// MinimumParties is the least number of contributions, as a plan's minimum, or the floor
-	// to which that may be lowered, that a study must promise; at least 2.
+	// MinimumParties is the least number of contributions, at least 2, that a plan must guarantee:
+	// its minimum, or the floor to which that may be lowered.
 	MinimumParties int `yaml:"minimum_parties"`
 }
 
@@ -52,7 +52,7 @@ func (p Policy) Validate() error {
 	return nil
 }
 
-// Check explains why a plan is not served, in words for the coordinator.
+// Check explains to the coordinator why a plan is not served.
 func (p Policy) Check(plan study.Plan) error {
 	most, allowed := p.Study[plan.Unit]
 	switch {

@@ -11,18 +11,18 @@ import (
 
 // Reconciled is the result of a reconciliation.
 type Reconciled struct {
-	// Behind: the files were put back; false means that nothing was done.
+	// Behind: the files were put back to an older state. If false, nothing was done.
 	Behind bool `json:"behind"`
-	// Entries counts the lost ledger entries, Charged their costs.
+	// Entries counts the lost ledger entries; Charged are their costs.
 	Entries int64          `json:"entries"`
 	Charged []privacy.Cost `json:"charged"`
-	// Pins are the helper's new pins. The sealing key changes.
+	// Pins are the helper's new pins, with a new sealing key.
 	Pins Pins `json:"pins"`
 }
 
 // Reconcile lets a stopped helper answer again after its folder was put back to an older state.
-// lost are the costs of the lost ledger entries, as releases of that time name them: one for each
-// entry, or it is refused. A new sealing key replaces the old one, and every study without a
+// lost are the costs of the lost ledger entries, as the releases of that time state them: one for
+// each entry, else it refuses. A new sealing key replaces the old one, and every study without a
 // release by this helper fails.
 func Reconcile(ctx context.Context, c Config, lost []privacy.Cost) (r Reconciled, err error) {
 	fail := func(err error) (Reconciled, error) { return r, fmt.Errorf("reconcile helper: %w", err) }
@@ -32,7 +32,7 @@ func Reconcile(ctx context.Context, c Config, lost []privacy.Cost) (r Reconciled
 	}
 	defer unlock()
 	s := &Server{config: c}
-	defer func() { // of the last one that was opened
+	defer func() { // closes the last one opened
 		if failed := s.Close(); err == nil {
 			err = failed
 		}
@@ -54,8 +54,8 @@ func Reconcile(ctx context.Context, c Config, lost []privacy.Cost) (r Reconciled
 	if err := s.Close(); err != nil {
 		return fail(err)
 	}
-	// From here on nothing sealed to the old key opens. The ledger comes last: killed before it,
-	// Reconcile is repeated, with yet another key.
+	// From here on nothing sealed to the old key opens. The ledger comes last: if the process is
+	// killed before it, Reconcile must be run again, and makes yet another key.
 	sealing, err := protocol.NewSealingKey()
 	if err != nil {
 		return fail(err)

@@ -21,21 +21,20 @@ import (
 	"caucus/study"
 )
 
-// Server is a helper on its folder.
 type Server struct {
 	config   Config
 	server   *aggregator.Server
 	ledger   *journal.Journal
 	pins     Pins
 	listener net.Listener
-	watch    net.Listener // nil: off
+	watch    net.Listener // nil if off
 	watched  *http.Server
-	closers  []func() error // in the order they were opened
+	closers  []func() error // in the order of opening
 	once     sync.Once
 	closed   error
 }
 
-// New opens a helper's folder and listens; Run then serves. Close one that is not run.
+// New opens a helper's folder and listens. Run then serves; call Close if Run is never called.
 func New(c Config) (*Server, error) {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
@@ -90,7 +89,7 @@ func (s *Server) open() error {
 	return nil
 }
 
-// openFiles opens keys, ledger and store, as they are.
+// openFiles opens keys, ledger and store without upgrading them.
 func (s *Server) openFiles() error {
 	c := s.config
 	signer, err := protocol.LoadSigner(c.path(signerFile))
@@ -102,7 +101,7 @@ func (s *Server) openFiles() error {
 		return err
 	}
 	s.pins = pinsOf(signer, sealing)
-	// A ledger without entries would have forgotten what was spent.
+	// An empty ledger would have forgotten everything spent.
 	if err := database.Check(c.path(LedgerFile)); err != nil {
 		return err
 	}
@@ -125,8 +124,8 @@ func (s *Server) openFiles() error {
 	return err
 }
 
-// serves refuses a study that the policy excludes or that the ledger could not release now: parties
-// should not spend on it. The ledger decides again at the release.
+// serves refuses a study that the policy excludes, or that the ledger could not release now:
+// parties should not spend on it. The ledger decides again at the release.
 func (s *Server) serves(t study.Task) error {
 	if err := s.config.Policy.Check(t.Plan()); err != nil {
 		return err
@@ -161,14 +160,14 @@ func ignoreClosed(err error) error {
 	return err
 }
 
-// Addr is the helper's listening host:port.
+// Addr is the host:port that the helper listens on.
 func (s *Server) Addr() string { return s.listener.Addr().String() }
 
-// Pins identify this helper to others.
+// Pins returns this helper's pins.
 func (s *Server) Pins() Pins { return s.pins }
 
-// Run serves the coordinator until the context ends, then stops after calls under way. It may be
-// killed at any time: all it said is on its disk, and it resumes there.
+// Run serves the coordinator until ctx ends, then stops after the calls under way. The process may
+// be killed at any time: all that it told the coordinator is on disk, and it resumes there.
 func (s *Server) Run(ctx context.Context) error {
 	var under sync.WaitGroup
 	if s.watched != nil {
@@ -184,7 +183,7 @@ func (s *Server) Run(ctx context.Context) error {
 	return errors.Join(err, s.Close())
 }
 
-// Close releases what New opened. Run does it at its end.
+// Close releases what New opened. Run calls it at its end.
 func (s *Server) Close() error {
 	s.once.Do(func() {
 		for i := len(s.closers) - 1; i >= 0; i-- {

@@ -16,21 +16,21 @@ import (
 	"caucus/study/kinds"
 )
 
-// shelf keeps the coordinator's plans with their pools, each in a folder named by its hash. Both
-// are known by their digests, so nothing here can be put back to another state; a file that does
-// not match its name counts as absent.
+// shelf stores the coordinator's plans with their pools, each in a folder named by the plan's hash.
+// A file that does not match its digest counts as absent, so putting files back to an older state
+// changes nothing.
 type shelf struct {
 	dir       string
 	policy    Policy
 	maxPool   int
 	maxPlans  int
-	maxStored int64 // bytes of all
+	maxStored int64 // of all plans together
 
-	mu     sync.Mutex // guards recent, and is held while a task is made or a plan let go of
+	mu     sync.Mutex // guards recent; held while a task is made or a plan removed
 	recent []study.Task
 }
 
-// tasksKept is the number of tasks, with their pools, in memory.
+// tasksKept bounds the tasks, with their pools, in memory.
 const tasksKept = 4
 
 const (
@@ -40,10 +40,9 @@ const (
 
 func (s *shelf) folder(h study.Hash) string { return filepath.Join(s.dir, h.String()) }
 
-// MostPool: see aggregator.Shelf.
+// MostPool implements aggregator.Shelf.
 func (s *shelf) MostPool() int { return s.maxPool }
 
-// read returns a kept plan with its pool.
 func (s *shelf) read(h study.Hash) (plan study.Plan, pool []byte, err error) {
 	canonical, err := os.ReadFile(filepath.Join(s.folder(h), planFile))
 	if err != nil {
@@ -65,13 +64,13 @@ func (s *shelf) read(h study.Hash) (plan study.Plan, pool []byte, err error) {
 	return plan, pool, nil
 }
 
-// Has: see aggregator.Shelf.
+// Has implements aggregator.Shelf.
 func (s *shelf) Has(h study.Hash) bool {
 	_, _, err := s.read(h)
 	return err == nil
 }
 
-// Wants: see aggregator.Shelf. The plan is checked as any that arrives.
+// Wants implements aggregator.Shelf. It checks the plan like any that arrives.
 func (s *shelf) Wants(h study.Hash, canonical []byte) (pool [sha256.Size]byte, err error) {
 	plan, hash, err := protocol.ParsePlan(canonical)
 	if err != nil {
@@ -83,14 +82,13 @@ func (s *shelf) Wants(h study.Hash, canonical []byte) (pool [sha256.Size]byte, e
 	return plan.Pool, s.policy.Check(plan)
 }
 
-// held is a plan's folder.
 type held struct {
 	hash  study.Hash
 	since time.Time
 	bytes int64
 }
 
-// held lists the folders of all plans, the newest first.
+// held lists the folders of all plans, newest first.
 func (s *shelf) held() (all []held, err error) {
 	folders, err := os.ReadDir(s.dir)
 	if err != nil {
@@ -99,7 +97,7 @@ func (s *shelf) held() (all []held, err error) {
 	for _, f := range folders {
 		var h held
 		if h.hash.UnmarshalText([]byte(f.Name())) != nil {
-			continue // no plan's
+			continue // some other folder
 		}
 		info, err := f.Info()
 		if err != nil {
@@ -123,18 +121,19 @@ func (s *shelf) held() (all []held, err error) {
 	return all, nil
 }
 
-// Room: see aggregator.Shelf. It drops the oldest not under way: they can be brought again.
+// Room implements aggregator.Shelf. It drops the oldest plans not under way: they can be sent
+// again.
 func (s *shelf) Room(h study.Hash, size int64, underWay func(study.Hash) (bool, error)) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if is, err := underWay(h); err != nil || is { // its files were lost, its place was not
+	if is, err := underWay(h); err != nil || is { // a plan under way that lost its files keeps its place
 		return err
 	}
 	all, err := s.held()
 	if err != nil {
 		return err
 	}
-	plans, bytes := 1, size // of it and of those that stay
+	plans, bytes := 1, size // of this plan and of those that stay
 	fits := func() bool { return plans <= s.maxPlans && bytes <= s.maxStored }
 	var idle []held
 	for _, k := range all {
@@ -144,7 +143,7 @@ func (s *shelf) Room(h study.Hash, size int64, underWay func(study.Hash) (bool, 
 			return err
 		case is:
 			plans, bytes = plans+1, bytes+k.bytes
-		case k.hash != h: // what is there of it is written anew
+		case k.hash != h: // this plan's own files will be written anew
 			idle = append(idle, k)
 		}
 	}
@@ -165,7 +164,7 @@ func (s *shelf) Room(h study.Hash, size int64, underWay func(study.Hash) (bool, 
 	return nil
 }
 
-// Keep: see aggregator.Shelf. The plan is written last: a folder without one is redone.
+// Keep implements aggregator.Shelf. It writes the plan last: a folder without a plan is made anew.
 func (s *shelf) Keep(h study.Hash, canonical, pool []byte) error {
 	if err := os.MkdirAll(s.folder(h), 0o700); err != nil {
 		return fmt.Errorf("keep plan %s: %w", h, err)
@@ -179,7 +178,6 @@ func (s *shelf) Keep(h study.Hash, canonical, pool []byte) error {
 	return nil
 }
 
-// task is the task of a plan that was brought.
 func (s *shelf) task(_ context.Context, h study.Hash) (study.Task, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -24,10 +24,10 @@ var (
 	limitMetric         = prometheus.NewDesc("caucus_helper_budget_epsilon", "What it may spend at a unit.", []string{"unit"}, nil)
 )
 
-// lookTime bounds one look.
+// lookTime bounds the time to answer one request.
 const lookTime = 5 * time.Second
 
-// pages serve this machine's observers. They name no party and no study.
+// pages serve monitoring on this machine. They name no party and no study.
 func (s *Server) pages() http.Handler {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(collector{s}, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
@@ -44,7 +44,7 @@ func (s *Server) pages() http.Handler {
 	return mux
 }
 
-// ready is nil where studies can be served, else the obstacles, a line each.
+// ready returns nil if the helper can serve studies, else each obstacle on a line.
 func (s *Server) ready(ctx context.Context) error {
 	ctx, stop := context.WithTimeout(ctx, lookTime)
 	defer stop()
@@ -59,10 +59,9 @@ func (s *Server) ready(ctx context.Context) error {
 	return errors.Join(causes...)
 }
 
-// collector says how a helper stands, each time it is asked.
 type collector struct{ server *Server }
 
-// Describe and Collect: see prometheus.Collector.
+// Describe and Collect implement prometheus.Collector.
 func (s collector) Describe(out chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{studiesMetric, contributionsMetric, behindMetric, freeMetric, spentMetric, limitMetric} {
 		out <- d

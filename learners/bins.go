@@ -13,12 +13,12 @@ type bins struct {
 	cuts [][]float64
 }
 
-// maxBins fits a bin number in one byte.
+// maxBins lets a bin number fit in one byte.
 const maxBins = 256
 
-// newBins cuts the columns of x (N ≥ 1 rows) into at most most bins: between all values where a
-// column has no more different ones, else at places that share the rows out evenly. A cut lies half
-// way between two values seen, so a column of zeros and ones is cut at one half.
+// newBins cuts the columns of x (N ≥ 1 rows) into at most most bins: between all values if a column
+// has at most that many distinct ones, else so that the bins have about equally many rows. A cut
+// lies halfway between two observed values, so a column of zeros and ones is cut at 0.5.
 func newBins(x *mat.Dense, most int) bins {
 	n, d := x.Dims()
 	b := bins{cuts: make([][]float64, d)}
@@ -43,7 +43,7 @@ func cutsOf(v []float64, most int) []float64 {
 		}
 	}
 	var cuts []float64
-	start := 0 // of the bin that is being filled
+	start := 0 // first row of the current bin
 	for i := 1; i < len(v) && len(cuts) < most-1; i++ {
 		if !(v[i] > v[i-1]) {
 			continue
@@ -56,9 +56,9 @@ func cutsOf(v []float64, most int) []float64 {
 	return cuts
 }
 
-// due reports whether a bin from start should end before i or take in the run of equal values at i:
-// whichever is nearer to an even share of the rest for the remaining bins. Some place in a column
-// that varies is always due.
+// due reports whether a bin from start should end before i rather than include the run of equal
+// values at i: the choice nearer to an even share of the remaining rows. It holds somewhere in
+// every column that varies.
 func due(v []float64, start, i, bins int) bool {
 	share := float64(len(v)-start) / float64(bins)
 	end := i + 1
@@ -68,7 +68,7 @@ func due(v []float64, start, i, bins int) bool {
 	return math.Abs(float64(i-start)-share) <= math.Abs(float64(end-start)-share)
 }
 
-// cutsOfIndicator saves the sorting where v holds zeros and ones only.
+// cutsOfIndicator avoids the sort if v holds zeros and ones only.
 func cutsOfIndicator(v []float64) ([]float64, bool) {
 	ones := 0
 	for _, a := range v {
@@ -84,7 +84,7 @@ func cutsOfIndicator(v []float64) ([]float64, bool) {
 	return []float64{0.5}, true
 }
 
-// between is a number c with a ≤ c < b, half way if there is room.
+// between returns a number c with a ≤ c < b, halfway if rounding allows.
 func between(a, b float64) float64 {
 	if c := a + (b-a)/2; c < b {
 		return c
@@ -92,7 +92,6 @@ func between(a, b float64) float64 {
 	return a
 }
 
-// of is the bin of v in column j.
 func (b bins) of(j int, v float64) int {
 	cuts := b.cuts[j]
 	if len(cuts) > 16 {

@@ -2,18 +2,18 @@ package learners
 
 import "gonum.org/v1/gonum/mat"
 
-// Calibrated says how far a classifier's numbers are from probabilities of labels.
+// Calibrated measures how far a classifier's outputs are from probabilities of the labels.
 type Calibrated struct {
-	// Brier is the mean squared distance of probabilities and labels: (p−y)² of two classes,
-	// Σₖ(pₖ−yₖ)² of more (Brier 1950).
+	// Brier is the mean squared distance between probabilities and labels: (p−y)² for two classes,
+	// Σₖ(pₖ−yₖ)² for more (Brier 1950).
 	Brier float64 `json:"brier"`
-	// Slope is that of the labels' log odds on the scores: 1 for probabilities, less where too
-	// extreme, 0 where none can be fitted.
+	// Slope is the slope of the labels' log odds on the scores: 1 if the scores are calibrated,
+	// less if they are too extreme, 0 if none can be fitted.
 	Slope float64 `json:"slope"`
 }
 
-// CalibratedOf compares the probabilities of a linear model's scores, taken for log odds, with the
-// labels of rows x; rows without a label count for nothing.
+// CalibratedOf compares the labels of rows x with the probabilities of a linear model, whose scores
+// it takes for log odds. Rows without a label are ignored.
 func CalibratedOf(l Linear, x *mat.Dense, y []int) Calibrated {
 	keep := make([]int, 0, len(y))
 	for i, k := range y {

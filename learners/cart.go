@@ -8,19 +8,20 @@ import (
 )
 
 // CART is the classification tree learner "cart" (Breiman et al. 1984): binary splits x_j ≤ t that
-// lower the Gini impurity most. Columns are first cut into at most treeBins bins, so columns with
-// more different values are split at quantiles only.
+// lower the Gini impurity most. Columns are first cut into at most treeBins bins, so a column with
+// more distinct values is split at quantiles only.
 type CART struct {
 	MaxDepth int // ≥ 1; the greatest depth tried
 	MinLeaf  int // ≥ 1; the fewest rows in a leaf
-	// Folds > 1 chooses the depth, up to MaxDepth, of least held-out error by cross-validation on
-	// the rows given; 0 takes MaxDepth.
+	// Folds > 1 chooses the depth, up to MaxDepth, with the least held-out error by
+	// cross-validation on the given rows; 0 takes MaxDepth.
 	Folds int
-	// Columns is how many columns, not constant in the node, are drawn for each split; 0 means all.
+	// Columns is the number of columns, not constant in the node, drawn for each split; 0 means
+	// all.
 	Columns int
 }
 
-// treeBins bounds the cost of a split; parties of 100-500 rows lose nothing measurable by it.
+// treeBins bounds the cost of a split. Parties of 100-500 rows lose nothing measurable by it.
 const treeBins = 64
 
 // DefaultCART returns a tree of at most eight levels, chosen by cross-validation.
@@ -51,8 +52,8 @@ func (c CART) Fit(ctx context.Context, x *mat.Dense, y []int, classes int, rng *
 	return tree, nil
 }
 
-// tune returns the depth of least held-out error, the least in a tie. One tree a fold answers for
-// every depth.
+// tune returns the depth with the least held-out error, the smallest in a tie. One tree per fold
+// evaluates every depth.
 func (c CART) tune(ctx context.Context, s sample, rng *rand.Rand) int {
 	fold := s.folds(c.Folds, rng)
 	wrong := make([]int, c.MaxDepth+1)
@@ -88,18 +89,17 @@ func everyRow(s sample) []int {
 	return r
 }
 
-// Tree is a binary classification tree.
 type Tree struct {
 	classes int
 	nodes   []node
-	share   []float64 // of class k at node i: share[i*classes+k]
+	share   []float64 // share[i*classes+k] is that of class k at node i
 }
 
 // node sends a row with x[column] ≤ cut to nodes[low], others to nodes[low+1].
 type node struct {
 	cut    float64
 	column int
-	low    int // 0: a leaf
+	low    int // 0 at a leaf
 	class  int // the majority class
 }
 
@@ -131,12 +131,11 @@ func (t *Tree) descend(row []float64, steps int) int {
 	return at
 }
 
-// sharesAt are the class shares of the training rows at a node.
 func (t *Tree) sharesAt(at int) []float64 {
 	return t.share[at*t.classes : (at+1)*t.classes]
 }
 
-// grower grows trees on one sample; they are worthless once its context has ended.
+// grower grows trees on one sample. Discard them if its context has ended.
 type grower struct {
 	ctx context.Context
 	CART
@@ -181,7 +180,7 @@ func (g *grower) add(t *Tree) {
 	}
 }
 
-// divide makes node at from the rows, and its descendants.
+// divide makes node at and its descendants from the rows.
 func (g *grower) divide(t *Tree, at int, rows []int, depth int) {
 	clear(g.high)
 	for _, i := range rows {
@@ -208,7 +207,7 @@ func (g *grower) divide(t *Tree, at int, rows []int, depth int) {
 	g.divide(t, first+1, high, depth-1)
 }
 
-// part moves the rows of the lower bins to the front, keeping their order.
+// part moves the rows of the lower bins to the front and keeps their order.
 func (g *grower) part(rows []int, s split) (low, high []int) {
 	codes := g.codes[s.column]
 	g.spill = g.spill[:0]
@@ -225,16 +224,16 @@ func (g *grower) part(rows []int, s split) (low, high []int) {
 	return rows[:n], rows[n:]
 }
 
-// split is a place to divide a node: bins up to bin of column go low.
+// split divides a node: bins 0..bin of column go low.
 type split struct {
-	column, bin int     // column -1: none
-	purity      float64 // Σₖ n_lowₖ²/n_low + Σₖ n_highₖ²/n_high: n less the Gini impurities
+	column, bin int     // column −1: no split
+	purity      float64 // Σₖ n_lowₖ²/n_low + Σₖ n_highₖ²/n_high: n minus the weighted Gini impurities
 }
 
 // leastGain keeps rounding from looking like a gain in purity.
 const leastGain = 1e-9
 
-// bestSplit tries all columns, or g.Columns drawn ones.
+// bestSplit tries all columns, or g.Columns random ones.
 func (g *grower) bestSplit(rows []int) split {
 	whole := 0.0
 	for _, n := range g.high {
@@ -257,7 +256,7 @@ func (g *grower) bestSplit(rows []int) split {
 	return best
 }
 
-// tryColumn improves best by the best cut of column j, and reports whether the column varies.
+// tryColumn replaces best if a cut of column j is better, and reports whether the column varies.
 func (g *grower) tryColumn(j int, rows []int, best *split) bool {
 	k := g.classes
 	last := len(g.bins.cuts[j])

@@ -10,14 +10,14 @@ import (
 )
 
 // Forest is the random forest learner "forest" (Breiman, Machine Learning 45, 2001): trees on
-// bootstrap samples, √d columns drawn for each split, their class shares averaged.
+// bootstrap samples, √d random columns for each split, and the average of the trees' class shares.
 type Forest struct {
 	Trees    int // ≥ 1
 	MaxDepth int // ≥ 1
 	MinLeaf  int // ≥ 1
 }
 
-// DefaultForest returns 50 trees: what a party of a few hundred rows can use.
+// DefaultForest returns 50 trees, enough for a party of a few hundred rows.
 func DefaultForest() Forest { return Forest{Trees: 50, MaxDepth: 12, MinLeaf: 1} }
 
 // Name implements Learner.
@@ -55,7 +55,7 @@ func (f Forest) Fit(ctx context.Context, x *mat.Dense, y []int, classes int, rng
 	return trees, nil
 }
 
-// Trees predicts the class of largest mean share, the lowest in a tie.
+// Trees predicts the class with the largest mean share, the lowest in a tie.
 type Trees []*Tree
 
 // Predict implements Model.

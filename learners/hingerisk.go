@@ -6,8 +6,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// DefaultSmoothing is the default width of HingeRisk's quadratic piece; the risk is then within
-// 0.25 of the hinge's and its curvature at most 2.
+// DefaultSmoothing is the default width of HingeRisk's quadratic piece. The risk is then within
+// 0.25 of the hinge risk, and its curvature is at most 2.
 const DefaultSmoothing = 0.5
 
 // HingeRisk is the ridge-penalised smoothed hinge risk of soft targets t:
@@ -17,11 +17,11 @@ const DefaultSmoothing = 0.5
 // one class against the rest; with two classes the sum over k is the one term of class 1. h is the
 // hinge max(0, 1−z) with its kink replaced by a parabola of width τ = Smoothing: 0 from z = 1 up,
 // 1−z−τ/2 up to z = 1−τ, (1−z)²/2τ between (Shalev-Shwartz & Zhang, JMLR 14, 2013, the smoothed
-// hinge of their γ); it is within τ/2 of the hinge.
+// hinge of their γ). It is within τ/2 of the hinge.
 //
-// It is convex if RowWeight ≥ 0, Ridge ≥ 0 and 0 ≤ t ≤ 1 (project noisy targets first),
-// Ridge-strongly so. The fields may be replaced between evaluations; the numbers in X and RowWeight
-// must not change. Not for concurrent use; a copy shares its scratch with the original.
+// It is convex if RowWeight ≥ 0, Ridge ≥ 0 and 0 ≤ t ≤ 1 (project noisy targets first), and then
+// Ridge-strongly convex. The fields may be replaced between evaluations, but the numbers in X and
+// RowWeight must not change. Not for concurrent use; a copy shares its scratch with the original.
 type HingeRisk struct {
 	X         *mat.Dense // N×d
 	Targets   *mat.Dense // N×Classes
@@ -39,7 +39,7 @@ func (r *HingeRisk) Dim() int {
 	return d * Columns(r.Classes)
 }
 
-// Evaluate implements Objective. It allocates only on its first call, and panics if shapes
+// Evaluate implements Objective. It allocates on its first call only, and panics if shapes
 // mismatch.
 func (r *HingeRisk) Evaluate(w, grad []float64) float64 {
 	r.prepare()
@@ -68,7 +68,6 @@ func (r *HingeRisk) prepare() {
 	}
 }
 
-// row implements rowLoss.
 func (r *HingeRisk) row(i int, scores []float64) float64 {
 	v, width := 1.0, r.Smoothing
 	if r.RowWeight != nil {

@@ -13,8 +13,7 @@ import (
 // KNN is the nearest-neighbour learner "knn": the majority class of the k nearest rows by Euclidean
 // distance.
 type KNN struct {
-	// Neighbours is k; 0 chooses the one of neighbourChoices that makes the fewest errors when each
-	// row is classified by the others.
+	// Neighbours is k. 0 chooses the k among neighbourChoices with the least leave-one-out error.
 	Neighbours int
 }
 
@@ -55,7 +54,7 @@ type Neighbours struct {
 	classes int
 }
 
-// K is how many neighbours vote.
+// K is the number of neighbours that vote.
 func (m *Neighbours) K() int { return m.k }
 
 func newNeighbours(s sample) *Neighbours {
@@ -67,7 +66,7 @@ func newNeighbours(s sample) *Neighbours {
 	return m
 }
 
-// Predict implements Model. In a tie of classes the one with the nearest neighbour wins.
+// Predict implements Model. In a tie the class of the nearest neighbour among the tied wins.
 func (m *Neighbours) Predict(x *mat.Dense) []int {
 	y := make([]int, 0, rows(x))
 	count := make([]int, m.classes)
@@ -88,7 +87,7 @@ func (m *Neighbours) Predict(x *mat.Dense) []int {
 	return y
 }
 
-// tune returns the k of least leave-one-out error, the largest in a tie.
+// tune returns the k with the least leave-one-out error, the largest in a tie.
 func (m *Neighbours) tune(ctx context.Context) int {
 	wrong := make([]int, len(neighbourChoices))
 	count := make([]int, m.classes)
@@ -120,9 +119,9 @@ func (m *Neighbours) tune(ctx context.Context) int {
 	return neighbourChoices[best]
 }
 
-// each calls do for every row of x, in order, with the indices of the k nearest rows of m, nearest
-// first, the lower index first in a tie, until ctx ends. With others, x is m.x and a row is not its
-// own neighbour. do must not keep the slice.
+// each calls do for every row of x, in order, until ctx ends. near are the indices of the k nearest
+// rows of m, nearest first, the lower index first in a tie; do must not keep the slice. With
+// others, x is m.x and a row is not its own neighbour.
 func (m *Neighbours) each(ctx context.Context, x *mat.Dense, k int, others bool, do func(near []int)) {
 	n, d := rows(x), 0
 	if n > 0 {

@@ -11,33 +11,33 @@ import (
 
 // Model assigns a class to each row of a matrix.
 type Model interface {
-	// Predict returns one class in 0..K-1 per row; x has the columns of the fit. It may be called
-	// concurrently.
+	// Predict returns one class in 0..K-1 for each row of x, which has the columns of the fit. It
+	// may be called concurrently.
 	Predict(x *mat.Dense) []int
 }
 
-// Learner makes a Model from labelled rows.
+// Learner trains a Model on labelled rows.
 type Learner interface {
-	// Name is what New takes.
+	// Name is the name that New takes.
 	Name() string
-	// Features is the form of records the learner is made for.
+	// Features is the form of records that the learner needs.
 	Features() Features
-	// Fit trains on the rows of x (N×d) whose label y is in 0..classes-1, and chooses its own
-	// parameters by them alone. Rows with another label are left out. No content of rows makes it
-	// fail: with none, one class or fewer than MinimumRows it returns a Constant. It ends within a
-	// number of steps that Work bounds from public sizes, and soon after ctx does, then with its
-	// error; every other error means that the arguments do not fit together.
+	// Fit trains on the rows of x (N×d) whose label y is in 0..classes-1, leaves out the others,
+	// and chooses its own parameters from these rows alone. The content of rows never makes it
+	// fail: without rows, with one class or with fewer than MinimumRows it returns a Constant. It
+	// ends within a number of steps that Work bounds from public sizes, and soon after ctx ends,
+	// with ctx's error. Every other error means that the arguments do not fit together.
 	Fit(ctx context.Context, x *mat.Dense, y []int, classes int, rng *rand.Rand) (Model, error)
 }
 
-// Voter is a Learner with a separate setting for one voter of many.
+// Voter is a Learner with other settings for a model that is one voter of many.
 type Voter interface {
 	Learner
-	// ForVoting returns that setting. The vote gains by it, the model alone loses a little.
+	// ForVoting returns those settings. The vote gains by them; the model alone loses a little.
 	ForVoting() Learner
 }
 
-// Features is a form of the records.
+// Features is a form of records.
 type Features uint8
 
 const (
@@ -55,18 +55,17 @@ func (f Features) String() string {
 }
 
 // MinimumRows is the least number of labelled rows from which a learner learns more than the
-// majority class: below it no held-out fold has two rows.
+// majority class. Below it some held-out fold has fewer than two rows.
 const MinimumRows = 8
 
-// Mixed is the name for a learner drawn at random; see Assign.
+// Mixed names a learner that Assign draws at random.
 const Mixed = "mixed"
 
-// catalogue lists the learners in the order of Names.
 func catalogue() []Learner {
 	return []Learner{Softmax(), SVM(), DefaultCART(), DefaultForest(), DefaultNaiveBayes(), KNN{}}
 }
 
-// Names lists what Assign takes: every learner, then Mixed.
+// Names lists the names that Assign takes: every learner, then Mixed.
 func Names() []string {
 	var names []string
 	for _, l := range catalogue() {
@@ -88,11 +87,11 @@ func New(name string) (Learner, error) {
 	return nil, fmt.Errorf("unknown learner %q: use one of %s", name, strings.Join(Names(), ", "))
 }
 
-// Default names the learner that is trained where nobody names one.
+// Default names the learner to train if nobody names one.
 const Default = "softmax"
 
-// Any is for plans whose parties each choose a classifier, one of these or another program. It is
-// no learner: New and Assign do not know it.
+// Any is for plans in which each party chooses its classifier, one of these or another program. It
+// is not a learner: New and Assign refuse it.
 const Any = "any"
 
 // Assign is New, with Mixed standing for a uniform draw from all the others.
@@ -116,7 +115,6 @@ func (c Constant) Predict(x *mat.Dense) []int {
 	return y
 }
 
-// sample is the labelled part of Fit's rows.
 type sample struct {
 	x       *mat.Dense
 	y       []int
@@ -150,7 +148,7 @@ func labelled(x *mat.Dense, y []int, classes int) (sample, error) {
 	return s, nil
 }
 
-// pick copies some rows; counts are left for the caller.
+// pick copies some rows. The caller must fill in counts.
 func (s sample) pick(keep []int) sample {
 	p := sample{x: &mat.Dense{}, y: make([]int, len(keep)), classes: s.classes}
 	if len(keep) == 0 {
@@ -176,13 +174,12 @@ func (s sample) majority() int {
 	return best
 }
 
-// tooLittle reports whether there is nothing to learn but the majority class.
+// tooLittle reports that nothing but the majority class can be learnt.
 func (s sample) tooLittle() bool {
 	return len(s.y) < MinimumRows || s.counts[s.majority()] == len(s.y)
 }
 
-// folds deals the rows to k folds, each class evenly, in an order drawn from rng, and returns the
-// fold of each row.
+// folds returns a random fold in 0..k-1 for each row, with each class spread evenly.
 func (s sample) folds(k int, rng *rand.Rand) []int {
 	fold := make([]int, len(s.y))
 	next := make([]int, s.classes)
@@ -199,8 +196,8 @@ func (s sample) folds(k int, rng *rand.Rand) []int {
 	return fold
 }
 
-// split returns the rows outside and inside fold f. Inside, rows of a class that is absent outside
-// are left out: no learner could have known it.
+// split returns the rows outside and inside fold f. Inside, it leaves out the rows of a class that
+// is absent outside, which no learner could know.
 func (s sample) split(fold []int, f int) (train, held sample) {
 	var out, in []int
 	known := make([]int, s.classes)

@@ -13,7 +13,7 @@ type Linear struct {
 	Classes int        // K ≥ 2
 }
 
-// Columns is the number of weight columns of a linear model: 1 for two classes, else one a class.
+// Columns is the number of weight columns of a linear model: 1 for two classes, else one per class.
 func Columns(classes int) int {
 	if classes == 2 {
 		return 1
@@ -37,14 +37,15 @@ func (l Linear) Scores(x *mat.Dense) *mat.Dense {
 	if have, c := l.W.Dims(); have != d || c != Columns(l.Classes) {
 		panic(fmt.Sprintf("learners: rows of %d features for weights %d×%d of %d classes", d, have, c, l.Classes))
 	}
-	// The transpose makes each product a long one, which gonum does faster.
+	// Multiplying by the transpose makes each product a long one, which gonum does faster.
 	w := mat.DenseCopyOf(l.W.T())
 	s.Mul(x, w.T())
 	return &s
 }
 
-// Probabilities returns the softmax of the scores, N×K; with two classes the logistic function of
-// the one score. They suit weights that minimised SoftmaxRisk; those of HingeRisk only rank.
+// Probabilities returns the softmax of the scores, N×K; for two classes the logistic function of
+// the one score. They are meaningful for weights that minimised SoftmaxRisk; those of HingeRisk
+// only rank.
 func (l Linear) Probabilities(x *mat.Dense) *mat.Dense {
 	s := l.Scores(x)
 	n := rows(s)
@@ -71,7 +72,7 @@ func (l Linear) Probabilities(x *mat.Dense) *mat.Dense {
 	return p
 }
 
-// Predict returns the class of highest score for each row, the lowest in a tie.
+// Predict returns the class with the highest score for each row, the lowest in a tie.
 func (l Linear) Predict(x *mat.Dense) []int {
 	s := l.Scores(x)
 	y := make([]int, rows(s))
@@ -88,7 +89,7 @@ func (l Linear) Predict(x *mat.Dense) []int {
 	return y
 }
 
-// argmax is the index of the largest value, the first such in a tie.
+// argmax is the index of the largest value, the first in a tie.
 func argmax(v []float64) int {
 	best := 0
 	for k := range v {
@@ -99,7 +100,7 @@ func argmax(v []float64) int {
 	return best
 }
 
-// rows is the number of rows of x; a nil or empty matrix has none.
+// rows is the number of rows of x, 0 for a nil or empty matrix.
 func rows(x *mat.Dense) int {
 	if x == nil || x.IsEmpty() {
 		return 0

@@ -7,13 +7,13 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// LinearLearner fits a Linear model by minimising a ridge-penalised risk, the ridge chosen by
-// cross-validation on its rows. A fixed ridge of one over the number of rows ruins the model at
+// LinearLearner fits a Linear model by minimising a ridge-penalised risk. It chooses the ridge by
+// cross-validation on its rows: a fixed ridge of one over the number of rows ruins the model at
 // 50-100 rows.
 //
-// The ridges are tried from the strongest to the weakest, each fit starting where the last one
-// ended, and scored by the risk of the held-out rows; two failures in succession to improve end the
-// search.
+// It tries the ridges from the strongest to the weakest, starts each fit where the last one ended,
+// and scores it by the risk of the held-out rows. Two ridges in succession without improvement end
+// the search.
 type LinearLearner struct {
 	Ridges []float64 // decreasing
 	Folds  int       // ≥ 2
@@ -24,16 +24,13 @@ type LinearLearner struct {
 	risk func(s sample) ridgeRisk
 }
 
-// ridgeRisk is a risk whose ridge can be replaced.
 type ridgeRisk interface {
 	Objective
 	setRidge(float64)
 }
 
-// setRidge implements ridgeRisk.
 func (r *SoftmaxRisk) setRidge(ridge float64) { r.Ridge = ridge }
 
-// setRidge implements ridgeRisk.
 func (r *HingeRisk) setRidge(ridge float64) { r.Ridge = ridge }
 
 // Softmax is the multinomial logistic regression learner, "softmax".
@@ -50,30 +47,30 @@ func SVM() LinearLearner {
 	}}
 }
 
-// defaultRidges spans what rows of norm at most 1 can want. Their principal directions have
-// variances of 1e-1 to 1e-4, so the weakest ridge leaves all of them free and the strongest little
-// but the intercept.
+// defaultRidges cover the useful range for rows of norm at most 1. Their principal directions have
+// variances of 1e-1 to 1e-4, so the weakest ridge leaves all directions free, and the strongest
+// leaves little but the intercept.
 func defaultRidges() []float64 {
 	return []float64{1e-1, 3e-2, 1e-2, 3e-3, 1e-3, 3e-4, 1e-4, 3e-5, 1e-5, 3e-6}
 }
 
-// Tolerances on the gradient of a mean risk whose first gradient is about 1/2. A comparison of
-// ridges needs little precision.
+// Tolerances on the gradient of a mean risk, whose first gradient is about 1/2. Comparing ridges
+// needs little precision.
 const (
 	tuningGradient = 1e-4
 	finalGradient  = 1e-6
 	fitIterations  = 200
 	// tuningEvaluations and fitEvaluations bound the work of a fit on any rows. On adult, mnist,
-	// phishing and wisdm_har a ridge took at most 113 and a last fit 205.
+	// phishing and wisdm_har a ridge took at most 113 evaluations and a last fit 205.
 	tuningEvaluations = 150
 	fitEvaluations    = 400
 )
 
-// votingRelax weakens the ridge of one voter of many. The best ridge for a model alone trades its
-// variance against bias; a vote of many averages the variance away and keeps the bias, so each does
-// better with less ridge (as in bagging, Breiman 1996). A tenth was measured to raise the accuracy
-// of the vote on adult, phishing, wisdm_har and the generated hospitals, by 1 to 4 points, and that
-// of each voter alone to fall by up to 2.5.
+// votingRelax weakens the ridge of a model that is one voter of many. The best ridge for one model
+// alone trades variance against bias. A vote of many averages the variance away and keeps the bias,
+// so each voter should have less ridge (as in bagging, Breiman 1996). Measured with a tenth: the
+// accuracy of the vote rose by 1 to 4 points on adult, phishing, wisdm_har and the generated
+// hospitals; that of each voter alone fell by up to 2.5.
 const votingRelax = 0.1
 
 // ForVoting implements Voter.
@@ -110,17 +107,16 @@ func (l LinearLearner) Fit(ctx context.Context, x *mat.Dense, y []int, classes i
 	return NewLinear(w, classes), nil
 }
 
-// heldOut is one fold: a risk to minimise, a risk to judge by, and the weights reached so far.
+// heldOut is one fold: a risk to minimise, the held-out risk, and the weights reached so far.
 type heldOut struct {
 	train, judge ridgeRisk
 	rows         float64
 	w, scratch   []float64
 }
 
-// ended asks whether a context has ended.
 func ended(ctx context.Context) func() bool { return func() bool { return ctx.Err() != nil } }
 
-// tune returns the ridge of least held-out risk.
+// tune returns the ridge with the least held-out risk.
 func (l LinearLearner) tune(ctx context.Context, s sample, rng *rand.Rand) float64 {
 	fold := s.folds(l.Folds, rng)
 	var parts []heldOut

@@ -6,50 +6,49 @@ import (
 	"strings"
 )
 
-// Loss is a margin loss ℓ(z), z = y·s for a label y in {−1, +1} and a score s. A loss is symmetric
-// where ℓ(z) + ℓ(−z) is constant: there labels flipped evenly change the risk by a factor and a
-// constant only, so its minimiser is robust to them (Ghosh, Manwani & Sastry 2015; Charoenphakdee,
-// Lee & Sugiyama 2019, whose names and forms these are).
+// Loss is a margin loss ℓ(z), z = y·s for a label y in {−1, +1} and a score s. It is symmetric if
+// ℓ(z) + ℓ(−z) is constant. Labels flipped evenly then change the risk by a factor and a constant
+// only, so its minimiser is robust to them (Ghosh, Manwani & Sastry 2015; Charoenphakdee, Lee &
+// Sugiyama 2019, whose names and forms these are).
 type Loss struct {
 	name   string
 	value  func(z float64) float64
 	slope  func(z float64) float64
 	reach  float64
 	convex bool
-	pieces *pieces // of a piecewise linear loss
+	pieces *pieces // set if piecewise linear
 	square bool    // ℓ(z) = (1−z)²
-	link   *link   // of a proper loss
+	link   *link   // set if proper
 }
 
-// Name is what LossNamed takes.
+// Name is the name that LossNamed takes.
 func (l Loss) Name() string { return l.name }
 
 // Value is ℓ(z).
 func (l Loss) Value(z float64) float64 { return l.value(z) }
 
-// Slope is ℓ′(z); at a kink the slope to its right.
+// Slope is ℓ′(z); at a kink, the slope to its right.
 func (l Loss) Slope(z float64) float64 { return l.slope(z) }
 
 // Symmetric reports whether ℓ(z) + ℓ(−z) is constant for |z| ≤ Reach.
 func (l Loss) Symmetric() bool { return l.reach > 0 }
 
-// Reach is how far the symmetry holds: +Inf everywhere, 0 nowhere.
+// Reach is the range |z| ≤ Reach of the symmetry: +Inf everywhere, 0 nowhere.
 func (l Loss) Reach() float64 { return l.reach }
 
 // Convex reports whether ℓ is convex.
 func (l Loss) Convex() bool { return l.convex }
 
-// Barrier holds the parameters of the barrier hinge loss.
 type Barrier struct {
-	Slope float64 // b > 1: how steeply the loss rises beyond the width
-	Width float64 // r > 0: the loss is r−z, and symmetric, for |z| ≤ r
+	Slope float64 // b > 1: the loss's slope beyond the width
+	Width float64 // r > 0: for |z| ≤ r the loss is r−z, and symmetric
 }
 
 // DefaultBarrier is b = 200, r = 50, as in the experiments of Charoenphakdee, Lee & Sugiyama 2019.
 func DefaultBarrier() Barrier { return Barrier{Slope: 200, Width: 50} }
 
-// BarrierHinge is ℓ(z) = max(−b(r+z)+r, max(b(z−r), r−z)): convex, and symmetric as far as a convex
-// loss that is bounded below can be.
+// BarrierHinge is ℓ(z) = max(−b(r+z)+r, max(b(z−r), r−z)): convex, and as widely symmetric as a
+// convex loss that is bounded below can be.
 func BarrierHinge(p Barrier) Loss {
 	b, r := p.Slope, p.Width
 	left := -b * r / (b - 1) // where −b(r+z)+r meets r−z: a little beyond −r
@@ -98,7 +97,7 @@ func Losses() []Loss {
 	}
 }
 
-// LossNames lists what LossNamed takes.
+// LossNames lists the names that LossNamed takes.
 func LossNames() []string {
 	var names []string
 	for _, l := range Losses() {

@@ -5,8 +5,8 @@ import (
 	"math"
 )
 
-// link ties a proper loss to probabilities: score z stands for probability(z) of "yes", and score
-// is its inverse.
+// link ties a proper loss to probabilities: score z means probability(z) of "yes", and score is the
+// inverse of probability.
 type link struct {
 	probability, probabilitySlope func(z float64) float64
 	score, scoreSlope             func(p float64) float64
@@ -32,8 +32,8 @@ func identityLink() *link {
 	}
 }
 
-// sided is a loss whose two sides may differ: yes is a score's loss where the label says yes, no
-// where it says no.
+// sided is a loss with two sides that may differ: yes for a label "yes", no for "no", of the same
+// score.
 type sided struct {
 	yes, yesSlope, no, noSlope func(z float64) float64
 }
@@ -45,8 +45,8 @@ func bothSides(l Loss) sided {
 	}
 }
 
-// CanForward says whether a loss has a forward correction: it must be proper, so that its scores
-// stand for probabilities (logistic, squared, savage).
+// CanForward says why a loss has no forward correction. It must be proper, so that its scores stand
+// for probabilities (logistic, squared, savage).
 func (l Loss) CanForward() error {
 	if l.link == nil {
 		return fmt.Errorf("loss %s has no forward correction, because its scores stand for no probabilities: use logistic, squared or savage, or the backward correction", l.name)
@@ -54,10 +54,10 @@ func (l Loss) CanForward() error {
 	return nil
 }
 
-// forward is the loss of the channel's image of the score's probability (Patrini et al. 2017,
-// forward correction): ℓ at the score of q + (p−q)·η(z). Its minimiser on noisy labels is that of ℓ
-// on true ones. The channel's noise keeps the probability off 0 and 1; noise-free ones are kept
-// 1e-12 off.
+// forward is the forward-corrected loss (Patrini et al. 2017): ℓ at the score of q + (p−q)·η(z),
+// the probability of a given label if η(z) is that of the true one. Its minimiser on noisy labels
+// is that of ℓ on true ones. A noisy channel keeps the probability away from 0 and 1; without noise
+// it is kept 1e-12 away.
 func (l Loss) forward(c Channel) sided {
 	q, gap := c.Flip(), c.Keep-c.Flip()
 	at := func(z float64) (s, slope float64) {

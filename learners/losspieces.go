@@ -2,8 +2,8 @@ package learners
 
 import "math"
 
-// pieces is a piecewise linear loss, level + slope·z + Σ turn·max(0, z − at), with the width of the
-// parabola that replaces its kinks where it is minimised.
+// pieces is a piecewise linear loss, level + slope·z + Σ turn·max(0, z − at). width is the width of
+// the parabolas that replace its kinks for the minimiser.
 type pieces struct {
 	level, slope float64
 	kinks        []kink
@@ -12,14 +12,14 @@ type pieces struct {
 
 type kink struct{ at, turn float64 }
 
-// barrierSmoothing is the width of the barrier hinge's parabolas in units of its r: a hundredth of
-// the range where the loss is symmetric.
+// barrierSmoothing is the width of the barrier hinge's parabolas in units of r: a hundredth of the
+// range where the loss is symmetric.
 const barrierSmoothing = 0.02
 
-// Smooth is the loss for a minimiser: a loss with kinks is replaced by its mean over [z − τ/2, z +
+// Smooth is the loss to minimise. It replaces a loss with kinks by its mean over [z − τ/2, z +
 // τ/2], which turns each kink into a parabola of width τ and changes nothing else; τ is 0.5, and
 // r/50 for the barrier hinge. The mean of a symmetric loss is symmetric too, up to τ/2 before its
-// reach, and that of a convex loss convex. Losses without kinks are their own.
+// reach, and that of a convex loss is convex. A loss without kinks is returned unchanged.
 func (l Loss) Smooth() Loss {
 	if l.pieces == nil || len(l.pieces.kinks) == 0 {
 		return l
@@ -54,14 +54,15 @@ func softened(u, width float64) float64 {
 	return (u + width/2) * (u + width/2) / (2 * width)
 }
 
-// Unbalanced reports whether a loss cannot be expected to separate one of classes classes from the
-// rest under risk accuracy: a convex and symmetric loss is linear over its reach, so it weighs
-// every row alike however well it is told apart, and where the rest are more, that moves all scores
-// as far down as they go. Balanced (BER) or pairwise (AUC) risks are free of it.
+// Unbalanced reports that a loss may fail to separate one class from the rest under the risk
+// "accuracy". A convex and symmetric loss is linear over its reach, so every row has the same
+// weight however well it is separated. With more than two classes the rest outnumber the class and
+// push all scores down as far as they go. Balanced (BER) and pairwise (AUC) risks do not have this
+// fault.
 func (l Loss) Unbalanced(classes int) bool { return l.convex && l.Symmetric() && classes > 2 }
 
-// Scale is the size of the loss's scores: its reach where that is finite, else 1. A ridge means the
-// same to two losses if divided by it.
+// Scale is the size of the loss's scores: its reach if that is finite, else 1. A ridge divided by
+// Scale means the same for every loss.
 func (l Loss) Scale() float64 {
 	if l.reach > 0 && !math.IsInf(l.reach, 1) {
 		return l.reach

@@ -11,10 +11,10 @@ import (
 //
 //	(1/N)·Σᵢ Σₖ [Yesᵢₖ·ℓ(sᵢₖ) + Noᵢₖ·ℓ(−sᵢₖ)] + (Ridge/2)·‖W‖²,  s = X·W,
 //
-// with the costs of Costs for whether row i's label is k. With two classes there is the one column
-// of class 1. ℓ is Loss.Smooth, or its forward correction for a channel.
+// where row i has the In or Out costs of class k. With two classes there is the one column of class
+// 1. ℓ is Loss.Smooth, or its forward correction for a channel.
 //
-// It is convex where the loss is and no cost is negative; see also BackwardCost. Ridge may be
+// It is convex if the loss is convex and no cost is negative; see also BackwardCost. Ridge may be
 // replaced between evaluations. Not for concurrent use.
 type MarginRisk struct {
 	Ridge float64
@@ -28,7 +28,7 @@ type MarginRisk struct {
 	rows  *sweep
 }
 
-// NewMarginRisk checks that costs has one entry a column and y one label a row. Forward, where not
+// NewMarginRisk checks that costs has one entry per column and y one label per row. forward, if not
 // nil, asks for the forward correction. Labels outside 0..classes-1 are in no class.
 func NewMarginRisk(x *mat.Dense, y []int, classes int, l Loss, costs []ClassCost, forward *Channel) (*MarginRisk, error) {
 	if n := rows(x); n == 0 || n != len(y) || classes < 2 || len(costs) != Columns(classes) {
@@ -59,13 +59,13 @@ func (r *MarginRisk) Evaluate(w, grad []float64) float64 {
 	return ridged(r.Ridge, w, grad) + r.rows.run(r, w, grad)
 }
 
-// Precondition implements Preconditioned with P = XᵀX/(N·scale) + Ridge·I, scale being the loss's.
+// Precondition implements Preconditioned with P = XᵀX/(N·scale) + Ridge·I, where scale is
+// Loss.Scale.
 func (r *MarginRisk) Precondition(g []float64) { r.rows.precondition(g, r.curve, r.Ridge) }
 
 // SetRidge replaces Ridge.
 func (r *MarginRisk) SetRidge(ridge float64) { r.Ridge = ridge }
 
-// row implements rowLoss.
 func (r *MarginRisk) row(i int, scores []float64) float64 {
 	value := 0.0
 	for k, z := range scores {

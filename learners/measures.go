@@ -8,27 +8,26 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Measures are how well scores fit labels.
+// Measures say how well scores fit labels.
 type Measures struct {
 	// Accuracy is the share of rows whose highest score is their label's.
 	Accuracy float64 `json:"accuracy"`
-	// BER is the balanced error rate, one minus the mean of the classes'
-	// recalls; a class without rows is left out. Under noise, which cannot tell
-	// one, a class counts for at least two standard errors of rows.
+	// BER is the balanced error rate: one minus the mean recall of the classes. A class without
+	// rows is left out. Noisy labels do not show which classes have no rows, so under noise a
+	// class's number of rows is taken as at least two standard errors.
 	BER float64 `json:"ber"`
-	// AUC is the area under the curve, one class against the rest by its
-	// probability, mean over classes: how often a row of the class is given more
-	// than one of the others, ties counting half. A class without rows, or with all
-	// of them, is left out; 1/2 where nothing is left.
+	// AUC is the area under the curve of one class against the rest, by its probability, averaged
+	// over the classes: how often a row of the class is given more than one of the others, ties
+	// counting half. A class without rows, or with all of them, is left out; 1/2 if no class is
+	// left.
 	AUC float64 `json:"auc"`
 }
 
-// Measure compares the scores of a linear model on x (N×d) with labels that
-// came through a channel, without bias: accuracy and recalls are unmixed from
-// the counts, so they may leave [0,1] where rows are few. AUC is that of the
-// labels as they are; a channel moves it towards 1/2 by a factor that is the
-// same for every model (for two classes; nearly so for more). Labels outside
-// 0..K-1 are left out. Keep 1 is for true labels.
+// Measure compares the scores of a linear model on x (N×d) with labels that came through a channel,
+// and corrects for the channel without bias: it unmixes accuracy and recalls from the counts, so
+// with few rows they may leave [0,1]. AUC uses the labels as they are; a channel moves it towards
+// 1/2 by a factor that is the same for every model (for two classes; nearly so for more). Labels
+// outside 0..K-1 are left out. Keep 1 is for true labels.
 func Measure(l Linear, x *mat.Dense, y []int, c Channel) Measures {
 	s := l.Scores(x)
 	predicted := l.Predict(x)
@@ -55,8 +54,8 @@ func Measure(l Linear, x *mat.Dense, y []int, c Channel) Measures {
 			}
 		}
 	}
-	// Noise leaves a class without rows a total of this size: dividing by less
-	// would make the mean a ratio of two noises.
+	// Noise gives a class without rows a total of this size. Dividing by less would make the mean a
+	// ratio of two noises.
 	least := 2 * math.Sqrt(labelled*q*(1-q)) / (c.Keep - q)
 	for k := range l.Classes {
 		if n := math.Max(total[k], least); n > 0 {
@@ -83,7 +82,7 @@ func Measure(l Linear, x *mat.Dense, y []int, c Channel) Measures {
 	return m
 }
 
-// odds are the log-odds of a class against the rest, of scores n×columns.
+// odds are the log odds of a class against the rest, from scores n×columns.
 func odds(s *mat.Dense, class int) []float64 {
 	out := mat.Col(nil, class, s)
 	n, columns := s.Dims()
@@ -99,8 +98,7 @@ func odds(s *mat.Dense, class int) []float64 {
 	return out
 }
 
-// areaUnder is the AUC of one class's scores, by rank sums; false where there is
-// nothing to compare.
+// areaUnder is the AUC of one class's scores, by rank sums; false if there is no pair to compare.
 func areaUnder(s []float64, y []int, class, classes int) (float64, bool) {
 	var order []int
 	for i, k := range y {
@@ -117,7 +115,7 @@ func areaUnder(s []float64, y []int, class, classes int) (float64, bool) {
 		}
 		return 0
 	})
-	above, in := 0.0, 0.0 // twice the pairs in order, rows of the class
+	above, in := 0.0, 0.0 // twice the pairs in order; rows of the class
 	for a := 0; a < len(order); {
 		b, mine := a, 0.0
 		for ; b < len(order) && s[order[b]] == s[order[a]]; b++ {

@@ -17,8 +17,8 @@ type Objective interface {
 }
 
 // Preconditioned is an Objective that knows the rough shape of its Hessian. Precondition overwrites
-// g with P⁻¹g for a fixed symmetric positive definite P; the nearer P is to a multiple of the
-// Hessian, the fewer the iterations.
+// g with P⁻¹g for a fixed symmetric positive definite P. The nearer P is to a multiple of the
+// Hessian, the fewer iterations are needed.
 type Preconditioned interface {
 	Objective
 	Precondition(g []float64)
@@ -29,13 +29,13 @@ type Settings struct {
 	// GradientNorm is the Euclidean norm of the gradient at which to stop; default 1e-6. For a
 	// λ-strongly convex objective the answer is then within GradientNorm/λ of the minimiser.
 	GradientNorm float64
-	// MaxIterations bounds the number of steps; default 500. One step takes one evaluation as a
-	// rule and at most maxTrials.
+	// MaxIterations bounds the number of steps; default 500. A step usually takes one evaluation,
+	// at most maxTrials.
 	MaxIterations int
-	// MaxEvaluations bounds the evaluations, except those of the last line search, fewer than
+	// MaxEvaluations bounds the evaluations, not counting those of the last line search, fewer than
 	// maxTrials; 0 is no separate bound.
 	MaxEvaluations int
-	// Stop, where not nil, is asked before each step whether to give up.
+	// Stop, if not nil, is asked before each step whether to give up.
 	Stop func() bool
 	// Memory is the number of past steps that shape the next; default 10.
 	Memory int
@@ -60,18 +60,18 @@ func (s Settings) orDefault() Settings {
 	return s
 }
 
-// Convergence says how a minimisation ended.
+// Convergence reports how a minimisation ended.
 type Convergence struct {
 	Iterations   int
 	Evaluations  int
 	Value        float64
 	GradientNorm float64
-	Converged    bool // GradientNorm is at most what was asked for
+	Converged    bool // GradientNorm is at most Settings.GradientNorm
 }
 
-// Constants of the line search: Nocedal & Wright, Numerical Optimization (2006), §3.1 and §7.2 for
-// the first two; Hager & Zhang, SIAM J. Optim. 16 (2005), Eq. 4.1 for the approximate form, which
-// still works where the decrease is below the rounding error of the value.
+// Constants of the line search. The first two: Nocedal & Wright, Numerical Optimization (2006),
+// §3.1 and §7.2. The approximate form: Hager & Zhang, SIAM J. Optim. 16 (2005), Eq. 4.1; it still
+// works if the decrease is below the rounding error of the value.
 const (
 	sufficientDecrease = 1e-4
 	sufficientCurve    = 0.9
@@ -80,11 +80,10 @@ const (
 	maxTrials          = 30
 )
 
-// Minimize runs L-BFGS (Liu & Nocedal 1989) on o from start and returns the
-// best point with a Report. It is deterministic and does not change start. A
-// start that is not Dim finite numbers, nil for one, means the origin. It
-// never panics or loops of its own: where no step improves the value any more
-// it returns what it has, with Converged false.
+// Minimize runs L-BFGS (Liu & Nocedal 1989) on o from start and returns the best point. It is
+// deterministic and does not change start. If start is not Dim finite numbers, for example nil, it
+// starts at the origin. It never panics or loops by itself: if no step improves the value any more,
+// it returns with Converged false.
 func Minimize(o Objective, start []float64, s Settings) ([]float64, Convergence) {
 	s = s.orDefault()
 	m := newMinimizer(o, start, s.Memory)
@@ -121,7 +120,7 @@ type pair struct {
 
 type minimizer struct {
 	o           Objective
-	shape       Preconditioned // nil when o has none
+	shape       Preconditioned // nil if o has none
 	w, grad     []float64
 	value       float64
 	direction   []float64
@@ -174,7 +173,7 @@ func (m *minimizer) step() bool {
 		if len(m.past) == 0 {
 			return false
 		}
-		m.past = m.past[:0] // the past misled: try the plain direction once
+		m.past = m.past[:0] // the past steps misled: try the plain direction once
 	}
 }
 
@@ -206,9 +205,9 @@ func (m *minimizer) aim() {
 	}
 }
 
-// search looks along direction, whose slope at w is given and negative, for a point that satisfies
-// the Wolfe conditions, and leaves it in trial. The slope of a convex function along a line only
-// rises, so a bracket and secant steps in it suffice.
+// search looks along direction, whose slope at w is slope0 < 0, for a point that satisfies the
+// Wolfe conditions, and leaves it in trial. The slope of a convex function along a line only rises,
+// so a bracket with secant steps suffices.
 func (m *minimizer) search(slope0 float64) bool {
 	length := 1.0
 	if len(m.past) == 0 && m.shape == nil {
@@ -245,14 +244,14 @@ func (m *minimizer) decreased(value, slope, length, slope0 float64) bool {
 		value <= m.value+valueRounding*(1+math.Abs(m.value))
 }
 
-// nextLength is where the secant of the two slopes vanishes, kept well inside the bracket; doubling
-// while there is no upper end, bisecting while its slope is unknown.
+// nextLength is the zero of the secant of the two slopes, kept well inside the bracket. It is 4·low
+// as long as there is no upper end.
 func nextLength(low, lowSlope, high, highSlope float64) float64 {
 	if math.IsInf(high, 1) {
 		return 4 * low
 	}
 	width := high - low
-	share := 0.1 // a value that overflowed: come well back
+	share := 0.1 // if the value at the upper end overflowed: come well back
 	if !math.IsNaN(highSlope) {
 		share = 0.5
 		if highSlope > lowSlope {
@@ -262,8 +261,8 @@ func nextLength(low, lowSlope, high, highSlope float64) float64 {
 	return low + width*math.Min(0.9, math.Max(0.1, share))
 }
 
-// remember takes the step to trial and stores it, unless rounding made it useless as a measure of
-// curvature.
+// remember takes the step to trial. It stores the step, unless rounding made it useless as a
+// measure of curvature.
 func (m *minimizer) remember() {
 	var p pair
 	if len(m.past) == m.memory {

@@ -8,8 +8,8 @@ import (
 )
 
 // Moments returns Mu, d×Columns(K): (1/Σv)·Σᵢ vᵢ·xᵢ·targetsᵢ for the soft targets, N×K (with K = 2
-// only the column of class 1 counts). Only this way do targets enter SoftmaxRisk. A nil weight
-// means vᵢ = 1; weights that sum to zero give zeros.
+// only the column of class 1 counts). Targets enter SoftmaxRisk only through Mu. A nil weight means
+// vᵢ = 1; weights that sum to zero give zeros.
 func Moments(x, targets *mat.Dense, weight []float64) *mat.Dense {
 	n, d := x.Dims()
 	tn, k := targets.Dims()
@@ -45,8 +45,8 @@ func weightSum(weight []float64, n int) float64 {
 	return floats.Sum(weight)
 }
 
-// OneHot returns the N×classes targets of labels: a 1 at each label, a row of zeros where the label
-// is outside 0..classes-1. No labels give an empty matrix.
+// OneHot returns the N×classes targets of labels: a 1 at each label, a row of zeros for a label
+// outside 0..classes-1. No labels give an empty matrix.
 func OneHot(y []int, classes int) *mat.Dense {
 	if len(y) == 0 {
 		return &mat.Dense{}

@@ -9,12 +9,12 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// NaiveBayes is the naive Bayes learner "naive-bayes" for features of any distribution: each column
-// is cut into bins at its quantiles (an indicator into its two values), and the bins' frequencies
-// within a class are drawn towards their frequencies in all classes by Prior rows' worth, so that a
-// rare bin says little.
+// NaiveBayes is the naive Bayes learner "naive-bayes" for features of any distribution. It cuts
+// each column into bins at its quantiles (an indicator into its two values). It shrinks the bins'
+// frequencies within a class towards those in all classes, with a weight of Prior rows, so that a
+// rare bin has little influence.
 type NaiveBayes struct {
-	Bins  int     // 2..256, the most a column is cut into
+	Bins  int     // 2..256, at most this many bins per column
 	Prior float64 // > 0
 }
 
@@ -39,7 +39,7 @@ func (b NaiveBayes) Fit(ctx context.Context, x *mat.Dense, y []int, classes int,
 	m := &Bayes{bins: newBins(s.x, min(b.Bins, maxBins)), prior: make([]float64, classes)}
 	n := float64(len(s.y))
 	for k, count := range s.counts {
-		// Laplace's rule of succession; a class never seen stays possible.
+		// Laplace's rule of succession: a class without rows stays possible.
 		m.prior[k] = math.Log((float64(count) + 1) / (n + float64(classes)))
 	}
 	for j, codes := range m.bins.codes(s.x) {
@@ -79,7 +79,7 @@ func (b *Bayes) Predict(x *mat.Dense) []int {
 		copy(score, b.prior)
 		for j, v := range x.RawRowView(i) {
 			if len(b.columns[j]) == k {
-				continue // one bin: says nothing
+				continue // a single bin carries no information
 			}
 			at := b.bins.of(j, v) * k
 			floats.Add(score, b.columns[j][at:at+k])

@@ -16,17 +16,17 @@ import (
 //
 //	Σₖ (1/Σα Σβ)·Σᵢⱼ αᵢβⱼ·ℓ(sᵢₖ − sⱼₖ) + (Ridge/2)·‖W‖²,  s = X·W,
 //
-// α and β being the costs Yes and No of a row in class k's column: with PlainCost the pairs of a
-// row of the class and one of the others. A constant column of X has no influence; its weight comes
-// out 0.
+// where α and β are the costs Yes and No of a row in class k's column. With PlainCost these are the
+// pairs of a row of the class and one of the others. A constant column of X has no influence; its
+// weight comes out 0.
 //
-// All N² pairs count, but are not visited where the loss is piecewise linear (sorting and prefix
-// sums: O(N log N), kinks smoothed as in Loss.Smooth) or squared (moments: O(N)). For the others,
-// N·rankShifts pairs stand for all: every row with the rankShifts rows that follow it in a random
-// order at random distances (an incomplete U-statistic; Blom 1976), drawn once, so that the
-// objective stays smooth and deterministic.
+// All N² pairs count. They need not be visited one by one if the loss is piecewise linear (sorting
+// and prefix sums: O(N log N), kinks smoothed as in Loss.Smooth) or squared (moments: O(N)). For
+// the other losses, N·rankShifts pairs stand for all: every row with the rankShifts rows that
+// follow it in a random order at random distances (an incomplete U-statistic; Blom 1976). They are
+// drawn once, so that the objective stays smooth and deterministic.
 //
-// It is convex where the loss is and no cost is negative. Ridge may be replaced between
+// It is convex if the loss is convex and no cost is negative. Ridge may be replaced between
 // evaluations. Not for concurrent use.
 type RankRisk struct {
 	Ridge float64
@@ -46,12 +46,12 @@ type RankRisk struct {
 // rankColumn is one class: its rows' weights divided by Σα and Σβ.
 type rankColumn struct{ alpha, beta []float64 }
 
-// rankShifts is the number of partners of a row: drawing pairs adds 1/(rankShifts·N) of one pair's
-// variance to the risk's, where N rows leave a multiple of 1/N in any case.
+// rankShifts is the number of partners of a row. Drawing pairs adds 1/(rankShifts·N) of one pair's
+// variance to the risk's variance, which is a multiple of 1/N in any case.
 const rankShifts = 16
 
-// NewRankRisk is like NewMarginRisk; rng draws the pairs where they are drawn. A class whose
-// weights Σα or Σβ are not positive is left out.
+// NewRankRisk is like NewMarginRisk; rng draws the pairs for losses that need it. A class with Σα
+// or Σβ not positive is left out.
 func NewRankRisk(x *mat.Dense, y []int, classes int, l Loss, costs []ClassCost, rng *rand.Rand) (*RankRisk, error) {
 	n := rows(x)
 	if n == 0 || n != len(y) || classes < 2 || len(costs) != Columns(classes) {
@@ -161,8 +161,8 @@ func (r *RankRisk) squaredPairs(c rankColumn) float64 {
 	return a[0]*b[0] + a[2]*b[0] + a[0]*b[2] - 2*a[1]*b[0] + 2*a[0]*b[1] - 2*a[1]*b[1]
 }
 
-// sortedPairs uses that a smoothed kink of width τ at z₀ is the difference of two squared hinges,
-// turn·(max(0, z−z₀+τ/2)² − max(0, z−z₀−τ/2)²)/2τ, for which a row needs only Σβ, Σβs and Σβs² of
+// sortedPairs writes a smoothed kink of width τ at z₀ as the difference of two squared hinges,
+// turn·(max(0, z−z₀+τ/2)² − max(0, z−z₀−τ/2)²)/2τ. For these a row needs only Σβ, Σβs and Σβs² of
 // the rows below it.
 func (r *RankRisk) sortedPairs(c rankColumn) float64 {
 	p := r.loss.pieces
@@ -224,7 +224,7 @@ func (r *RankRisk) squaredHinges(c rankColumn, at, f float64) float64 {
 	return f * value
 }
 
-// drawnPairs visits the drawn pairs, which stand for all with i ≠ j.
+// drawnPairs visits the drawn pairs, which stand for all pairs i ≠ j.
 func (r *RankRisk) drawnPairs(c rankColumn) float64 {
 	n := len(r.scores)
 	if n < 2 {

@@ -6,38 +6,38 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Recalibration makes scores s (one a column) into those of probabilities: Slope·s + Intercept,
-// whose softmax (two classes: logistic function of the one score) is calibrated as well as an
-// intercept a class and one slope permit (Platt 1999; for more classes Guo et al. 2017, with
+// Recalibration turns scores s (one per column) into those of probabilities: Slope·s + Intercept.
+// Their softmax (two classes: logistic function of the one score) is calibrated as well as one
+// intercept per class and one slope allow (Platt 1999; for more classes Guo et al. 2017, with
 // intercepts).
 type Recalibration struct {
-	Intercept []float64 // one a column
+	Intercept []float64 // one per column
 	Slope     float64
-	// Curvature is the Hessian of the mean log loss in (Intercept, Slope), whose inverse turns an
-	// error of the solved equations into one of both.
+	// Curvature is the Hessian of the mean log loss in (Intercept, Slope). Its inverse turns an
+	// error in the solved equations into one of both parameters.
 	Curvature *mat.SymDense
 }
 
 const (
 	recalibrationSteps = 60
-	recalibrationMost  = 1e3 // a slope beyond it says that the scores separate the classes
+	recalibrationMost  = 1e3 // a larger slope means that the scores separate the classes
 )
 
 // Recalibrate solves, for rows of scores s (N×Columns(classes)) under weights (nil: equal), with p
 // the softmax of Slope·s + Intercept,
 //
-//	Ê[pₖ] = share[k] for each column k,   Ê[Σₖ pₖsₖ] = along,
+//	Ê[pₖ] = share[k] for each column k,   Ê[Σₖ pₖsₖ] = along.
 //
-// the equations of the fit by log loss to outcomes of which share and along are the means E[yₖ] and
-// E[Σₖ yₖsₖ]. It is false where they have no solution of slope above 0, such as for equal scores.
-// Of more than two classes the intercepts sum to 0.
+// These are the equations of the log-loss fit to outcomes y, with share and along the means E[yₖ]
+// and E[Σₖ yₖsₖ]. It returns false if they have no solution with a slope above 0, for example for
+// equal scores. For more than two classes the intercepts sum to 0.
 func Recalibrate(s *mat.Dense, weight, share []float64, along float64) (Recalibration, bool) {
 	if rows(s) == 0 {
 		return Recalibration{}, false
 	}
 	n, c := s.Dims()
-	// Newton's method on the convex difference of mean log loss and its target, from scores divided
-	// by their spread, with steps halved until they descend.
+	// Newton's method on a convex function, the mean log loss minus its linear target, from scores
+	// divided by their spread. Steps are halved until they descend.
 	spread, total := 0.0, 0.0
 	for i := range n {
 		v := rowWeight(weight, i)
@@ -98,8 +98,8 @@ func Recalibrate(s *mat.Dense, weight, share []float64, along float64) (Recalibr
 }
 
 // recalibrationLoss is Ê[log Σ e^{θ·(1,s/spread)}] − ⟨target, θ⟩, its gradient and Hessian in θ =
-// (intercepts, slope·spread). A little ridge holds the intercepts of more than two classes to a sum
-// of 0, where it changes nothing.
+// (intercepts, slope·spread). For more than two classes a small ridge holds the sum of the
+// intercepts at 0; the rest of the solution does not depend on that sum.
 func recalibrationLoss(s *mat.Dense, weight, target, theta []float64, spread float64) (float64, []float64, *mat.SymDense) {
 	n, c := s.Dims()
 	value, gradient, hessian := 0.0, make([]float64, c+1), mat.NewSymDense(c+1, nil)

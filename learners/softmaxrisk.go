@@ -13,15 +13,15 @@ import (
 //
 //	(1/Σv)·Σᵢ vᵢ·log Σₖ exp(xᵢᵀwₖ) − ⟨Mu, W⟩ + (Ridge/2)·‖W‖²
 //
-// With two classes there is one column w and log Σ becomes log(1 + exp(xᵢᵀw)). Where Mu =
-// Moments(X, targets, RowWeight) and each row of targets sums to 1, this is the weighted mean
-// cross-entropy plus the penalty. Mu may also be noisy, or come from other rows than X (Hamm, Cao &
-// Belkin 2016, §4, with the linear part taken apart).
+// With two classes there is one column w and log Σ becomes log(1 + exp(xᵢᵀw)). If Mu = Moments(X,
+// targets, RowWeight) and each row of targets sums to 1, this is the weighted mean cross-entropy
+// plus the penalty. Mu may also be noisy, or come from other rows than X (Hamm, Cao & Belkin 2016,
+// §4, with the linear part taken apart).
 //
-// It is convex if RowWeight ≥ 0 and Ridge ≥ 0, Ridge-strongly so, and bounded below for every Mu if
-// Ridge > 0. The fields may be replaced between evaluations; the numbers in X and RowWeight must
-// not change. Weights that sum to zero leave out the first term. Not for concurrent use; a copy
-// shares its scratch with the original.
+// It is convex if RowWeight ≥ 0 and Ridge ≥ 0, and then Ridge-strongly convex. It is bounded below
+// for every Mu if Ridge > 0. The fields may be replaced between evaluations, but the numbers in X
+// and RowWeight must not change. Weights that sum to zero leave out the first term. Not for
+// concurrent use; a copy shares its scratch with the original.
 type SoftmaxRisk struct {
 	X         *mat.Dense // N×d
 	Mu        *mat.Dense // d×Columns(Classes)
@@ -38,7 +38,7 @@ func (r *SoftmaxRisk) Dim() int {
 	return d * Columns(r.Classes)
 }
 
-// Evaluate implements Objective. It allocates only on its first call, and panics if shapes
+// Evaluate implements Objective. It allocates on its first call only, and panics if shapes
 // mismatch.
 func (r *SoftmaxRisk) Evaluate(w, grad []float64) float64 {
 	r.prepare()
@@ -47,9 +47,9 @@ func (r *SoftmaxRisk) Evaluate(w, grad []float64) float64 {
 	return value + r.rows.run(r, w, grad)
 }
 
-// Precondition implements Preconditioned with P = κ·XᵀVX/Σv + Ridge·I for each class, κ =
-// (1/K)(1−1/K) being the curvature at equal scores (at most Böhning's bound, Ann. Inst. Statist.
-// Math. 44, 1992).
+// Precondition implements Preconditioned with P = κ·XᵀVX/Σv + Ridge·I for each class. κ =
+// (1/K)(1−1/K) is the curvature at equal scores (at most Böhning's bound, Ann. Inst. Statist. Math.
+// 44, 1992).
 func (r *SoftmaxRisk) Precondition(g []float64) {
 	r.prepare()
 	k := float64(r.Classes)

@@ -14,7 +14,7 @@ import (
 // goroutines.
 const blockRows = 128
 
-// rowLoss is the part of a risk that differs: the loss of one row.
+// rowLoss is the loss of one row, the part in which risks differ.
 type rowLoss interface {
 	// row returns the weighted loss of row i, and overwrites the C scores with the derivative by
 	// each.
@@ -28,14 +28,14 @@ type sweep struct {
 	weight  []float64      // v, nil for 1 each
 	columns int            // C
 	total   float64        // Σv
-	weights []float64      // C×d: the transpose makes each product a long one
+	weights []float64      // C×d: transposed, each product is a long one
 	grad    []float64      // C×d
 	scores  []float64      // blockRows×C
 
-	gram   []float64 // d×d: Σ v x xᵀ / Σv, upper half; nil until wanted
+	gram   []float64 // d×d: Σ v x xᵀ / Σv, upper half; nil until needed
 	factor blas64.Triangular
-	ridge  float64 // the ridge factor is for
-	sound  bool    // factor holds a factor
+	ridge  float64 // the ridge of factor
+	sound  bool    // factor is valid
 }
 
 func newSweep(x *mat.Dense, weight []float64, columns int) *sweep {
@@ -54,7 +54,6 @@ func newSweep(x *mat.Dense, weight []float64, columns int) *sweep {
 	}
 }
 
-// of reports whether s was made for these arguments.
 func (s *sweep) of(x *mat.Dense, weight []float64, columns int) bool {
 	if s == nil {
 		return false
@@ -64,7 +63,7 @@ func (s *sweep) of(x *mat.Dense, weight []float64, columns int) bool {
 		same(weight, s.weight) && columns == s.columns
 }
 
-// same reports whether two slices are one.
+// same reports whether two slices share their memory.
 func same(a, b []float64) bool {
 	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
 }
@@ -124,14 +123,14 @@ func (s *sweep) collect(block blas64.General, slopes []float64) {
 }
 
 // worthFactoring compares costs: a factor of the Gram matrix takes N·d² + d³/3, a sweep 4·N·d·C.
-// With few rows and many features it does not pay.
+// With few rows and many features factoring does not pay.
 func (s *sweep) worthFactoring() bool {
 	n, d := s.x.Rows, s.x.Cols
 	return d <= 64 || d <= 512 && n >= 4*d
 }
 
-// precondition overwrites g (d×C) with P⁻¹g, P = curve·Σv·x·xᵀ/Σv + ridge·I, curve being a typical
-// second derivative of the loss by a score.
+// precondition overwrites g (d×C) with P⁻¹g, P = curve·Σv·x·xᵀ/Σv + ridge·I, where curve is a
+// typical second derivative of the loss by a score.
 func (s *sweep) precondition(g []float64, curve, ridge float64) {
 	if !s.worthFactoring() {
 		return
@@ -153,8 +152,8 @@ func (s *sweep) precondition(g []float64, curve, ridge float64) {
 	blas64.Trsm(blas.Left, blas.NoTrans, 1, s.factor, m)
 }
 
-// nullShare keeps P positive definite without ridge: a direction that no row has gets this share of
-// the mean curvature.
+// nullShare keeps P positive definite without a ridge: it gives a direction in which no row varies
+// this share of the mean curvature.
 const nullShare = 1e-7
 
 func (s *sweep) refactor(curve, ridge float64) {

@@ -5,7 +5,7 @@ import (
 	"math"
 )
 
-// Size is the public size of a training, nothing of its content.
+// Size is the public size of a training. It says nothing about the rows' content.
 type Size struct {
 	Rows    int // to learn from, at most
 	Mapped  int // columns of mapped features
@@ -14,17 +14,17 @@ type Size struct {
 	Votes   int // rows to predict
 }
 
-// Work bounds the steps of fitting the named learner and predicting, whatever the rows say; a step
-// is about a multiplication and an addition of numbers in a cache, Reference's unit. The factors
-// were set by measuring the slowest rows of TestWorkBoundsTime.
+// Work bounds the steps of fitting the named learner and predicting, whatever the content of the
+// rows. A step is about a multiplication and an addition of numbers in a cache, the unit of
+// Reference. The factors were set by measuring the slowest rows of TestWorkBoundsTime.
 //
 // The bounds follow from each learner's most work:
-//   - softmax, svm: of every ridge and fold tuningEvaluations, then fitEvaluations, and one line
-//     search more each; an evaluation reads every row once, the minimiser's own work is Memory
-//     vectors and a factor a step.
+//   - softmax, svm: tuningEvaluations for every ridge and fold, then fitEvaluations, and one line
+//     search more each. An evaluation reads every row once; the minimiser itself needs Memory
+//     vectors and a factor per step.
 //   - knn: all pairs of rows twice, with the longest list of neighbours.
-//   - cart, forest: at every level each row in each column; in each node, of which there are at
-//     most 2^(depth+1) and twice as many as rows, each bin.
+//   - cart, forest: at every level each row in each column; in each node each bin. There are at
+//     most 2^(depth+1) nodes, and at most twice as many as rows.
 //   - naive-bayes: one pass.
 func Work(name string, s Size) (float64, error) {
 	if name == Mixed {
@@ -89,7 +89,7 @@ func (s Size) binned(times float64) float64 {
 	return times*n*d*(48*math.Log2(n+1)+96) + 512*d
 }
 
-// trees is the work of one sample's bins, its trees, and the votes.
+// trees is the work of one sample's bins, its trees, and the predictions.
 func (s Size) trees(trees, depth, leaf int) float64 {
 	n, d, k, t := s.rows(), float64(s.Encoded), float64(s.Classes), float64(trees)
 	levels := float64(depth + 1)
@@ -97,8 +97,8 @@ func (s Size) trees(trees, depth, leaf int) float64 {
 	return s.binned(1) + t*levels*n*(24*d+48) + t*nodes*(d*treeBins*k*4+8*k) + float64(s.Votes)*t*(levels*4+k)
 }
 
-// Reference does a number of steps of the learners' kinds on made data, so that a caller with a
-// clock can time a step here.
+// Reference does a known number of steps like those of the learners on generated data, so that a
+// caller with a clock can time a step on this machine.
 func Reference() (steps float64) {
 	const n, d, classes = 256, 24, 4
 	x, count := make([]float64, n*d), make([]int, treeBins*classes)
@@ -107,7 +107,7 @@ func Reference() (steps float64) {
 	}
 	sum := 0.0
 	for range 4 {
-		for i := range n { // products of rows, as knn and the risks make
+		for i := range n { // products of rows, as in knn and the risks
 			row := x[i*d : (i+1)*d]
 			for j := range n {
 				p := 0.0
@@ -116,13 +116,13 @@ func Reference() (steps float64) {
 				}
 				sum += p
 			}
-			count[(i*7)%len(count)] += int(sum) & 1 // counts, as trees make
+			count[(i*7)%len(count)] += int(sum) & 1 // counts, as in trees
 		}
 		for i := range n * d {
 			sum += math.Exp(-x[i])
 		}
 	}
-	if sum < 0 { // it is used
+	if sum < 0 { // keeps the compiler from dropping sum
 		count[0]++
 	}
 	return 4 * (n*n*(d+1) + 40*n*d)

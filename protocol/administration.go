@@ -13,10 +13,10 @@ import (
 	"caucus/study"
 )
 
-// InviteOptions say whom to invite.
+// InviteOptions describe an invitation.
 type InviteOptions struct {
 	Name string
-	// Role is party where empty, or operator.
+	// Role is RoleParty if empty, or RoleOperator.
 	Role Role
 	// Valid is the lifetime; 0 leaves it to the coordinator.
 	Valid time.Duration
@@ -24,7 +24,7 @@ type InviteOptions struct {
 	Address string
 }
 
-// Invite makes an invitation. Its text is a secret for the invited.
+// Invite makes an invitation. Its text is a secret for the invited person.
 func (c *Client) Invite(ctx context.Context, o InviteOptions) (invitation string, expires time.Time, err error) {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
@@ -41,7 +41,7 @@ func (c *Client) Invite(ctx context.Context, o InviteOptions) (invitation string
 const (
 	StatusInvited  = "invited"
 	StatusEnrolled = "enrolled"
-	StatusExpired  = "expired" // its invitation or its last certificate
+	StatusExpired  = "expired" // its invitation or its last certificate expired
 	StatusRevoked  = "revoked"
 )
 
@@ -50,22 +50,21 @@ type Member struct {
 	Name    string    `json:"name"`
 	Role    Role      `json:"role"`
 	Status  string    `json:"status"`
-	Expires time.Time `json:"expires"` // its newest certificate or invitation
-	// Seen is the last call, zero for none since the coordinator started. Twice: two processes
-	// call.
+	Expires time.Time `json:"expires"` // of the newest certificate or invitation
+	// Seen is the time of the last call, zero if there was none since the coordinator started.
+	// Twice: two processes call with this identity.
 	Seen  time.Time `json:"seen,omitzero"`
 	Twice bool      `json:"in_two_places,omitempty"`
-	// Tags are what operators find a party by. Token is the join token by which it
-	// came, empty where it was invited.
+	// Token is the join token by which the party joined, empty if it was invited.
 	Tags  Tags   `json:"tags,omitempty"`
 	Token string `json:"token,omitempty"`
 }
 
-// wholeList leaves room for a million members in one message, and for many tokens with thousands of
-// names each; other messages stay below 4 MiB.
+// wholeList leaves room in one message for a million members, or for many tokens with thousands of
+// names each. Other messages stay below 4 MiB.
 var wholeList = grpc.MaxCallRecvMsgSize(512 << 20)
 
-// Called words a party's last call at a time of the coordinator's clock, "" for operators' calls.
+// Called words a party's last call at a time of the coordinator's clock, "" for operators.
 func (m Member) Called(now time.Time) string {
 	switch {
 	case m.Role != RoleParty || m.Status == StatusInvited:
@@ -103,8 +102,9 @@ func (c *Client) Revoke(ctx context.Context, name string) error {
 	return nil
 }
 
-// CreateStudy stores a plan, in canonical bytes, as a draft, after its pool, with the forecast
-// that the operator answers for (nil for none). It is idempotent: a draft keeps its forecast.
+// CreateStudy stores a plan, in canonical bytes, as a draft. Its pool must be stored before.
+// forecast is the one that the operator answers for, nil for none. It is idempotent: a draft keeps
+// its forecast.
 func (c *Client) CreateStudy(ctx context.Context, plan, forecast []byte) (Study, error) {
 	p, hash, err := ParsePlan(plan)
 	if err != nil {
@@ -120,7 +120,7 @@ func (c *Client) CreateStudy(ctx context.Context, plan, forecast []byte) (Study,
 		err = stream.Send(&pb.CreateStudyRequest{Part: &pb.CreateStudyRequest_Header{Header: &pb.PlanHeader{Hash: hash[:], Size: uint64(len(plan)), Forecast: forecast}}})
 		for chunk := range Chunks(plan, 0) {
 			if err != nil {
-				break // io.EOF: the answer is there already
+				break // io.EOF: the server has answered already
 			}
 			err = stream.Send(&pb.CreateStudyRequest{Part: &pb.CreateStudyRequest_Chunk{Chunk: chunk}})
 		}
@@ -135,7 +135,7 @@ func (c *Client) CreateStudy(ctx context.Context, plan, forecast []byte) (Study,
 	return s, err
 }
 
-// Open lets a study's parties contribute. Its plan is fixed from here on.
+// Open lets a study's parties contribute. From here on its plan is fixed.
 func (c *Client) Open(ctx context.Context, ref string) (Study, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
@@ -153,7 +153,7 @@ func (c *Client) Cancel(ctx context.Context, ref, reason string) (Study, error) 
 	})
 }
 
-// Waive lets a study be released without waiting for Study.Awaited.
+// Waive lets a study be released without waiting for the parties in Study.Awaited.
 func (c *Client) Waive(ctx context.Context, ref string) (Study, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
@@ -167,11 +167,12 @@ type ClockReport struct {
 	// Now is its time, Skew its lead over this end's clock.
 	Now  time.Time
 	Skew time.Duration
-	// Doubt says why it distrusts its clock, and seals nothing by it; empty for none.
+	// Doubt says why the coordinator distrusts its clock; it then seals nothing by it. Empty if it
+	// does not.
 	Doubt string
 }
 
-// Clock asks the coordinator's time. With vouch, an operator confirms its clock.
+// Clock asks for the coordinator's time. With vouch, the operator confirms that its clock is right.
 func (c *Client) Clock(ctx context.Context, vouch bool) (ClockReport, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
@@ -183,7 +184,7 @@ func (c *Client) Clock(ctx context.Context, vouch bool) (ClockReport, error) {
 	return ClockReport{Now: now.UTC(), Skew: now.Sub(c.now()), Doubt: reply.Doubt}, nil
 }
 
-// changed makes a call that changes a study, and returns the study.
+// changed makes a call that changes a study, and returns the study afterwards.
 func (c *Client) changed(ctx context.Context, verb, ref string, call func() (*pb.Summary, error)) (Study, error) {
 	fail := func(err error) (Study, error) { return Study{}, fmt.Errorf("%s study %s: %w", verb, ref, err) }
 	reply, err := call()

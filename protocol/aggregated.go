@@ -15,35 +15,35 @@ import (
 type Acceptance struct {
 	Plan study.Hash `json:"plan"`
 	Role string     `json:"role"`
-	// Terms digest the bound, mechanism and noise of its release (study.TermsDigest), as this
+	// Terms digest the bound, mechanism and noise of the release (study.TermsDigest), as this
 	// server computes them from plan and pool.
 	Terms string `json:"terms"`
-	// Commitment is to its half of the verify key.
+	// Commitment is to this server's half of the verify key.
 	Commitment study.Hash `json:"commitment"`
-	// The helper alone states the digest of the coordinator's acceptance and the parties' sealing
-	// key.
+	// Coordinator is the digest of the coordinator's acceptance, and Sealing the parties' sealing
+	// key. Only the helper states them.
 	Coordinator *study.Hash `json:"coordinator,omitempty"`
 	Sealing     []byte      `json:"sealing,omitempty"`
-	// Step is the number, from 1, of the helper's transaction that stored it: two documents of one
-	// step prove that the helper was put back.
+	// Step numbers the helper's transaction that stored this acceptance, from 1. Two documents with
+	// one step prove that the helper was put back to an older state.
 	Step int64 `json:"step,omitempty"`
 }
 
-// Set is the contributions that both aggregators sum.
+// Set names the contributions that both aggregators sum.
 type Set struct {
 	Plan          study.Hash `json:"plan"`
-	Helper        study.Hash `json:"helper"` // of its acceptance
+	Helper        study.Hash `json:"helper"` // digest of its acceptance
 	Contributions int64      `json:"contributions"`
 	Weight        int64      `json:"weight"`
-	// Members digests names and contributions in the order of the names (MembersDigest).
+	// Members digests names and contributions, ordered by name (NewMembers).
 	Members study.Hash `json:"members"`
-	// Amendments are the plan's, oldest first: the last one gives the set's minimum, within the
-	// plan's floor.
+	// Amendments are the plan's, oldest first. The last one gives the set's minimum, never below
+	// the plan's floor.
 	Amendments [][]byte `json:"amendments,omitempty"`
 }
 
-// Minimum is the least number of contributions of a set under its amendments. It refuses those that
-// the plan does not allow.
+// Minimum is the least number of contributions that the set may have under its amendments. It
+// refuses amendments that the plan does not allow.
 func (s Set) Minimum(p study.Plan) (int, error) {
 	chain, err := study.ChainOf(p, s.Plan, s.Amendments)
 	if err != nil {
@@ -52,20 +52,20 @@ func (s Set) Minimum(p study.Plan) (int, error) {
 	return chain.Ending().Minimum, nil
 }
 
-// AggregateShare is an aggregator's release of its share of the sum.
+// AggregateShare is an aggregator's released share of the sum.
 type AggregateShare struct {
 	Plan      study.Hash `json:"plan"`
 	Role      string     `json:"role"`
 	Set       study.Hash `json:"set"`
-	Published []byte     `json:"published"` // privacy.Published
-	// The helper alone states its transaction's number and its ledger's line. Readers remember both
-	// (memory) and so detect a helper that drew twice.
+	Published []byte     `json:"published"`
+	// Step numbers the helper's transaction, and Line is its ledger's line. Only the helper states
+	// them. Readers keep both (memory), and so detect a helper that drew noise twice.
 	Step int64         `json:"step,omitempty"`
 	Line *privacy.Line `json:"line,omitempty"`
 }
 
-// AggregateShareOf is what a server signed of its release, by its place in study.ServerNames, as a
-// release document has it.
+// AggregateShareOf rebuilds the share that a server signed from a release document. server is its
+// index in study.ServerNames.
 func AggregateShareOf(r study.Release, server int) Signed {
 	a := r.Aggregated
 	s := AggregateShare{Plan: r.PlanHash, Role: study.ServerNames[server], Set: study.HashOf(a.Set), Published: r.Published[server]}
@@ -74,7 +74,7 @@ func AggregateShareOf(r study.Release, server int) Signed {
 	}
 	document, err := json.Marshal(s)
 	if err != nil {
-		return Signed{} // which nobody signed
+		return Signed{} // nobody signed this, so its signature fails
 	}
 	return Signed{Document: document, Signature: a.Shares[server]}
 }
@@ -90,7 +90,7 @@ func ReadSigned(s Signed, by Verifier, kind Document, document any) error {
 	return nil
 }
 
-// SignJSON writes a document's canonical JSON and signs it.
+// SignJSON writes a document as JSON and signs it.
 func SignJSON(by *Signer, kind Document, document any) (Signed, error) {
 	b, err := json.Marshal(document)
 	if err != nil {
@@ -102,7 +102,7 @@ func SignJSON(by *Signer, kind Document, document any) (Signed, error) {
 // Fields digests a name and fields, each preceded by its length.
 type Fields struct{ hash.Hash }
 
-// NewFields digests a name; Add adds a field.
+// NewFields starts the digest with a name.
 func NewFields(name string) Fields {
 	d := Fields{sha256.New()}
 	d.Add([]byte(name))
@@ -118,8 +118,7 @@ func (d Fields) Add(field []byte) {
 // Digest covers all that was added.
 func (d Fields) Digest() study.Hash { return study.Hash(d.Sum(nil)) }
 
-// NewMembers digests a set's members: add each, in the order of names, with its contribution's
-// digest.
+// NewMembers digests a set's members. Add each, ordered by name, with its contribution's digest.
 func NewMembers() Fields { return NewFields("caucus aggregated members 1") }
 
 // AddMember adds a member.

@@ -8,7 +8,8 @@ import (
 	"caucus/study"
 )
 
-// CloseStudy seals an open study with what is there; study.ErrTooFew below its minimum.
+// CloseStudy seals an open study with the contributions that it has. It fails with study.ErrTooFew
+// below the study's minimum.
 func (c *Client) CloseStudy(ctx context.Context, ref string) (Study, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
@@ -17,11 +18,11 @@ func (c *Client) CloseStudy(ctx context.Context, ref string) (Study, error) {
 	})
 }
 
-// AmendOptions change a study's end; zero fields stay.
+// AmendOptions change a study's end. Zero fields change nothing.
 type AmendOptions struct {
 	Deadline time.Time
 	Minimum  int
-	// Seal is the rule for sealing before the deadline; SealWhenAll drops it.
+	// Seal is the rule for sealing before the deadline. SealWhenAll drops the rule.
 	Seal        *study.SealRule
 	SealWhenAll bool
 }

@@ -19,24 +19,26 @@ import (
 	"caucus/study"
 )
 
-// An answer is a file with what a party would send to a study by wire.
+// Answer is a file with the content that a party would otherwise send to a study over the network.
 //
 // Proof note. Claim: a carrier of an answer learns who answers which study, when, and a size that
-// follows from the plan, and can use it as nothing but that answer.
-//   - The content (a body, or a refusal) is encrypted by HPKE (RFC 9180) to a key that the
-//     coordinator made for this study and named in a signed notice: X25519 and ML-KEM-768 together,
-//     since a copied file can be kept for as long as it takes. A yes is as long as a plan's bodies,
-//     whatever records and noise (study/kinds TestOneLength), its signature included.
-//   - The plan's hash is HPKE's info and the party's name its associated data: a ciphertext opens
-//     for that plan and party only, so nobody can submit another's votes, even unread, as its own.
-//   - The party's key, whose certificate is in the file, signs plan, party, recipient key and
-//     ciphertext; the prefix of what it signs begins no TLS handshake and no certificate request,
-//     which the same key signs too.
-//   - The receipt names the SHA-256 of the body, by which few votes can be guessed, so it is
-//     encrypted too: under a key that both ends derive from the same HPKE context (RFC 9180, 9.8),
-//     with a fresh nonce each time.
-//   - The recipient's key is deleted with the study's bodies, on release or failure: after that a
-//     copied answer says nothing to whoever takes the coordinator's files.
+// follows from the plan, and it can use the file only as this answer.
+//   - Confidentiality: the content (a body, or a refusal) is encrypted by HPKE (RFC 9180) to a key
+//     that the coordinator made for this study and named in a signed notice. The key is X25519 and
+//     ML-KEM-768 together, since a carrier can keep a copy for as long as breaking one of them
+//     takes. The length of a contribution, signature included, does not depend on the values in the
+//     records or on the noise (study/conformance TestOneLength).
+//   - Binding: the plan's hash is HPKE's info and the party's name its associated data. A
+//     ciphertext opens for that plan and party only, so nobody can submit another party's votes,
+//     even unread, as its own.
+//   - Signature: the party's key, whose certificate is in the file, signs plan, party, recipient
+//     key and ciphertext. The same key signs TLS handshakes and certificate requests; neither
+//     begins with the prefix signed here.
+//   - Receipt: it contains the SHA-256 of the body, from which a body of few votes can be guessed,
+//     so it is encrypted too. Both ends derive its key from the same HPKE context (RFC 9180, 9.8);
+//     each encryption has a fresh nonce.
+//   - Deletion: the recipient's key is deleted with the study's bodies, on release or failure.
+//     After that a copied answer tells nothing to anyone who takes the coordinator's files.
 type Answer struct {
 	Plan   study.Hash
 	Party  Caller
@@ -55,7 +57,7 @@ const (
 	receiptKeySize = 32
 )
 
-// NewSealKey makes a study's key for answers. The coordinator's store keeps its private half.
+// NewSealKey makes a study's private key for answers. The coordinator's store keeps it.
 func NewSealKey() (private []byte, err error) {
 	kem, _, _ := sealSuite()
 	k, err := kem.GenerateKey()
@@ -65,7 +67,7 @@ func NewSealKey() (private []byte, err error) {
 	return k.Bytes()
 }
 
-// SealKeyOf is the public half.
+// SealKeyOf returns the public key.
 func SealKeyOf(private []byte) (public []byte, err error) {
 	kem, _, _ := sealSuite()
 	k, err := kem.NewPrivateKey(private)
@@ -75,14 +77,14 @@ func SealKeyOf(private []byte) (public []byte, err error) {
 	return k.PublicKey().Bytes(), nil
 }
 
-// SealKeyDigest names the public half in a notice.
+// SealKeyDigest names the public key in a notice.
 func SealKeyDigest(public []byte) []byte { d := sha256.Sum256(public); return d[:] }
 
-// answered is an answer's content.
+// answered is the content of an answer.
 type answered struct {
 	// Body is the contribution; nil for a refusal.
 	Body []byte
-	// Shown is the party's newest document of the coordinator.
+	// Shown is the newest document that the party has from the coordinator.
 	Shown Shown
 }
 
@@ -138,23 +140,20 @@ func (a answered) seal(public []byte, plan study.Hash, party string) (sealed, re
 	return append(encapsulated, ciphertext...), receiptKey, err
 }
 
-// encapsulation is the bytes before the ciphertext: X25519's and ML-KEM-768's.
+// encapsulation is the number of bytes before the ciphertext: X25519's and ML-KEM-768's.
 const encapsulation = 32 + 1088
 
 // Opened is a decrypted answer.
 type Opened struct {
-	// Body is the contribution; nil for a refusal.
-	Body []byte
-	// Shown is the coordinator's document that the party shows.
-	Shown Shown
-	// ReceiptKey encrypts the receipt.
+	Body       []byte
+	Shown      Shown
 	ReceiptKey []byte
 }
 
-// SealedTo says whether the answer was sealed to this key.
+// SealedTo reports whether the answer was sealed to this key.
 func (a Answer) SealedTo(public []byte) bool { return bytes.Equal(a.sealTo, SealKeyDigest(public)) }
 
-// Open decrypts an answer with the private half of its study's key.
+// Open decrypts an answer with its study's private key.
 func (a Answer) Open(private []byte) (Opened, error) {
 	fail := func(err error) (Opened, error) {
 		return Opened{}, fmt.Errorf("open answer: %w: it was not sealed by %s for this study, or was changed: %v", ErrDamaged, a.Party.Name, err)
@@ -184,7 +183,6 @@ func (a Answer) Open(private []byte) (Opened, error) {
 	return o, err
 }
 
-// receiptAEAD encrypts receipts under the key of an answer.
 func receiptAEAD(key []byte) (cipher.AEAD, error) {
 	block, err := aes.NewCipher(key)
 	if err != nil {
@@ -197,7 +195,7 @@ func receiptData(plan study.Hash, party study.PartyID) []byte {
 	return slices.Concat([]byte(receiptContext+"\x00"), plan[:], []byte(party))
 }
 
-// Seal encrypts the receipt under the key of the party's answer.
+// Seal encrypts the receipt under the key from the party's answer.
 func (r Receipt) Seal(key []byte) ([]byte, error) {
 	aead, err := receiptAEAD(key)
 	if err != nil {
@@ -209,7 +207,8 @@ func (r Receipt) Seal(key []byte) ([]byte, error) {
 	return aead.Seal(nonce, nonce, plain, receiptData(r.Plan, r.Party)), nil
 }
 
-// openReceipt opens what Receipt.Seal made for one of these keys, without checking its signature.
+// openReceipt decrypts what Receipt.Seal made with one of these keys. It does not check the
+// signature.
 func openReceipt(sealed []byte, keys [][]byte, plan study.Hash, party study.PartyID) (Signed, error) {
 	fail := func(err error) (Signed, error) {
 		return Signed{}, fmt.Errorf("%w: the receipt is not for an answer that this site wrote: %v", ErrDamaged, err)
@@ -237,11 +236,10 @@ func openReceipt(sealed []byte, keys [][]byte, plan study.Hash, party study.Part
 	return found[0], nil
 }
 
-// answerStatement is signed by the party.
 type answerStatement struct {
 	Plan    study.Hash    `json:"plan"`
 	Party   study.PartyID `json:"party"`
-	SealKey keyDigest     `json:"seal_key"` // SHA-256 of the key that it is sealed to
+	SealKey keyDigest     `json:"seal_key"` // SHA-256 of the recipient's key
 	Sealed  keyDigest     `json:"sealed"`   // SHA-256 of the ciphertext
 }
 
@@ -250,7 +248,6 @@ func answerDigest(statement []byte) []byte {
 	return d[:]
 }
 
-// writeAnswer makes the file, signed with the identity's key.
 func writeAnswer(id Identity, plan study.Hash, sealKey, sealed []byte) ([]byte, error) {
 	leaf, err := id.leaf()
 	if err != nil {
@@ -285,11 +282,11 @@ func writeAnswer(id Identity, plan study.Hash, sealKey, sealed []byte) ([]byte, 
 	return AnswerFile.encode([]part{{"statement", statement}, {"certificate", leaf.Raw}, {"signature", signature}, {"sealed", sealed}}), nil
 }
 
-// signatureHalf is the fixed length of each number of a signature, in bytes.
+// signatureHalf is the fixed length in bytes of each of the two numbers of an ECDSA signature.
 const signatureHalf = 32
 
 // ReadAnswer reads an answer signed under a certificate of this authority. It does not check
-// whether that still holds.
+// whether the certificate was revoked.
 func (a *Authority) ReadAnswer(file []byte, now time.Time) (Answer, error) {
 	fail := func(format string, args ...any) (Answer, error) {
 		return Answer{}, fmt.Errorf("read %s: %w: %s", AnswerFile, ErrDamaged, fmt.Sprintf(format, args...))
@@ -313,7 +310,7 @@ func (a *Authority) ReadAnswer(file []byte, now time.Time) (Answer, error) {
 	verify := x509.VerifyOptions{Roots: pool, CurrentTime: now, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}}
 	chains, err := leaf.Verify(verify)
 	if now.After(leaf.NotAfter) {
-		verify.CurrentTime = leaf.NotAfter // its name counts if it is ours
+		verify.CurrentTime = leaf.NotAfter // for the error's name only: was it valid before it expired?
 		if old, bad := leaf.Verify(verify); bad != nil {
 			err = bad
 		} else if who, bad := callerOfChains(old); bad != nil {

@@ -15,37 +15,37 @@ import (
 	"time"
 )
 
-// Authority is the coordinator's certificate authority for itself and those it invited; nothing
-// outside a study trusts it.
+// Authority is the certificate authority of a coordinator and its members. Nothing else trusts it.
 type Authority struct {
 	certificate *x509.Certificate
 	key         crypto.Signer
-	former      []Former // those that handed over to it, oldest first
+	former      []Former // predecessors, oldest first
 }
 
 // Former is an authority that handed over to the next one.
 type Former struct {
-	// Certificate is its own; Bridge certifies the next one's key under it; both DER. By bridges,
-	// those who trust a former authority recognise a coordinator of the newest.
+	// Certificate is its own, and Bridge certifies the next authority's key under it; both are DER.
+	// Through the bridges, whoever trusts a former authority recognises the coordinator of the
+	// newest.
 	Certificate []byte `json:"certificate"`
 	Bridge      []byte `json:"bridge"`
-	// At is its handover: earlier certificates hold until they expire.
+	// At is the handover. Certificates issued before it stay valid until they expire.
 	At time.Time `json:"at"`
 }
 
-// Lifetimes of certificates. A clock may be behind by clockSlack.
+// Lifetimes of certificates. clockSlack is how far a holder's clock may be behind.
 const (
 	authorityYears = 20
 	clockSlack     = 48 * time.Hour
-	// MemberValidity is a member certificate's lifetime; it is renewed well before.
+	// MemberValidity is a member certificate's lifetime. It is renewed well before its end.
 	MemberValidity = 366 * 24 * time.Hour
 	serverValidity = 60 * 24 * time.Hour
-	// invitationCertificate outlives an invitation: the store decides that it expired, and tells
-	// the holder so.
+	// invitationCertificate is how long the certificate outlives its invitation, so that the store
+	// can tell the holder of an expired invitation why it is refused.
 	invitationCertificate = 90 * 24 * time.Hour
 )
 
-// serverName restricts the coordinator's certificate. Clients ask for it at any address.
+// serverName is the only name in the coordinator's certificate. Clients expect it at any address.
 const serverName = "coordinator.caucus.internal"
 
 // NewAuthority makes an authority with a fresh key.
@@ -59,8 +59,8 @@ func NewAuthority(now time.Time) (*Authority, error) {
 		return nil, fmt.Errorf("make authority: %w", err)
 	}
 	template := authorityTemplate(serial, now)
-	// Each has its own name: crypto/x509 would try every bridge for every authority of one name,
-	// and gives up after 100.
+	// Each authority has its own name: for authorities of one name crypto/x509 would try every
+	// bridge for each of them, and it gives up after 100.
 	template.Subject.CommonName += " " + serial.Text(16)
 	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
 	if err != nil {
@@ -99,10 +99,10 @@ func (a *Authority) Succeed(now time.Time) (*Authority, error) {
 	return next, nil
 }
 
-// Former lists the authorities that handed over to this one, oldest first.
+// Former returns the authorities that handed over to this one, oldest first.
 func (a *Authority) Former() []Former { return a.former }
 
-// After returns the authority with its predecessors.
+// After returns the authority with these predecessors.
 func (a *Authority) After(former []Former) *Authority {
 	return &Authority{certificate: a.certificate, key: a.key, former: former}
 }
@@ -110,11 +110,11 @@ func (a *Authority) After(former []Former) *Authority {
 // Expires is the end of the authority's certificate.
 func (a *Authority) Expires() time.Time { return a.certificate.NotAfter }
 
-// DER is the authority's certificate.
+// DER returns the authority's certificate.
 func (a *Authority) DER() []byte { return a.certificate.Raw }
 
-// members are the authorities of members' certificates: this one, and former ones while any of
-// their certificates holds.
+// members are the authorities whose members are admitted: this one, and each former one as long as
+// any certificate that it issued can still be valid.
 func (a *Authority) members(now time.Time) (*x509.CertPool, error) {
 	pool := x509.NewCertPool()
 	pool.AddCert(a.certificate)
@@ -171,10 +171,10 @@ func (a *Authority) Save(certificatePath, keyPath string) error {
 	return nil
 }
 
-// PEM is the authority's certificate.
+// PEM returns the authority's certificate.
 func (a *Authority) PEM() string { return pemOf("CERTIFICATE", a.certificate.Raw) }
 
-// IssueMember certifies the public key of a signing request, and takes nothing else from it.
+// IssueMember certifies the public key of a signing request and ignores the rest of the request.
 func (a *Authority) IssueMember(c Caller, signingRequest []byte, now time.Time) (*x509.Certificate, error) {
 	request, err := ParseSigningRequest(signingRequest)
 	if err != nil {
@@ -198,7 +198,7 @@ func ParseSigningRequest(der []byte) (*x509.CertificateRequest, error) {
 	return request, nil
 }
 
-// ServerCertificate makes a fresh key and certificate for the coordinator's end.
+// ServerCertificate makes a fresh key and certificate for the coordinator.
 func (a *Authority) ServerCertificate(now time.Time) (tls.Certificate, error) {
 	key, err := newKey()
 	if err != nil {
@@ -247,7 +247,7 @@ func (a *Authority) issue(name string, role Role, public any, now time.Time, val
 
 func newKey() (*ecdsa.PrivateKey, error) { return ecdsa.GenerateKey(elliptic.P256(), rand.Reader) }
 
-// newSerial draws 127 random bits, so that serials never collide.
+// newSerial draws 127 random bits: serials never collide.
 func newSerial() (*big.Int, error) {
 	return rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 127))
 }

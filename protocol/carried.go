@@ -16,11 +16,11 @@ import (
 	"caucus/study"
 )
 
-// FileKind is a kind of file that people carry between a party and its coordinator without a
-// network.
+// FileKind is a kind of file that people carry between a party and its coordinator where there is
+// no network between them.
 //
-// A carried file is a line with its kind, then parts, each a line with name and length in bytes,
-// those bytes, and a line feed:
+// A carried file is a line with its kind, then parts. Each part is a line with its name and its
+// length in bytes, then those bytes and a line feed:
 //
 //	caucus study answer 2
 //	statement 231
@@ -28,17 +28,16 @@ import (
 //	signature 64
 //	…
 //
-// The kind determines the parts and their order, so the same content has the same bytes and no
-// bytes go unread. Carriers can read, change, keep and repeat a file, or carry another one: only
-// signed content counts, and confidential content is encrypted.
+// The kind determines the parts and their order, so the same content has the same bytes and no byte
+// goes unread. Carriers can read, change, keep and repeat a file, or carry another one. Therefore
+// only signed content counts, and confidential content is encrypted.
 type FileKind string
 
-// The kinds of carried file.
 const (
 	RequestFile   FileKind = "enrolment request" // to the coordinator: a party's new key
-	EnrolmentFile FileKind = "enrolment"         // to the party: its certificate, and whom to trust
-	PackFile      FileKind = "study pack"        // to parties: a study and how it stands
-	AnswerFile    FileKind = "study answer"      // to the coordinator: a contribution, or that there is none
+	EnrolmentFile FileKind = "enrolment"         // to the party: its certificate, and the coordinator to trust
+	PackFile      FileKind = "study pack"        // to parties: a study and its state
+	AnswerFile    FileKind = "study answer"      // to the coordinator: a contribution or a refusal
 	sealedAnswer  FileKind = "sealed answer"     // in an answer, encrypted
 	sealedReceipt FileKind = "sealed receipt"    // in a pack, encrypted
 )
@@ -47,16 +46,15 @@ const (
 const (
 	maxPack    = MaxPool + MaxPlan + maxCarriedRelease + 64<<20
 	maxAnswer  = 1 << 30
-	maxCarried = 1 << 20 // of the others
-	// maxCarriedRelease bounds a carried release, maxCarriedNotices the parties of a pack: a few
-	// hundred bytes each.
+	maxCarried = 1 << 20 // other kinds
+	// maxCarriedNotices bounds the parties of a pack, a few hundred bytes each.
 	maxCarriedRelease = 256 << 20
 	maxCarriedNotices = 20_000
-	// maxCarriedDocument bounds other signed documents and certificates; amendments and heads are
+	// maxCarriedDocument bounds other signed documents and certificates. Amendments and heads are
 	// the largest.
 	maxCarriedDocument = 64 << 10
 	maxPartName        = 40
-	// maxParts bounds the cost of an unverified file: even a pack for the most parties with the
+	// maxParts bounds the cost of an unverified file. Even a pack for the most parties with the
 	// most amendments has fewer parts.
 	maxParts = 3*maxCarriedNotices + 2*study.MaxAmendments + 16
 )
@@ -74,7 +72,7 @@ func (k FileKind) most() int64 {
 func (k FileKind) begins() string {
 	form := 1
 	if k == AnswerFile {
-		form = 2 // its signature is of one length
+		form = 2 // since 2 the signature has a fixed length
 	}
 	return fmt.Sprintf("caucus %s %d\n", k, form)
 }
@@ -84,7 +82,6 @@ type part struct {
 	data []byte
 }
 
-// encode writes a file of the kind.
 func (k FileKind) encode(all []part) []byte {
 	size := len(k.begins())
 	for _, p := range all {
@@ -102,14 +99,14 @@ func (k FileKind) encode(all []part) []byte {
 	return b
 }
 
-// partReader takes a file's parts in order. After the first error all are empty; end returns it.
+// partReader takes a file's parts in order. After the first error it has no more; end returns the
+// error.
 type partReader struct {
 	kind FileKind
 	rest []part
 	err  error
 }
 
-// decode splits a file of the kind into its parts.
 func (k FileKind) decode(file []byte) *partReader {
 	r := &partReader{kind: k}
 	if int64(len(file)) > k.most() {
@@ -142,7 +139,7 @@ func (k FileKind) decode(file []byte) *partReader {
 	return r
 }
 
-// other names the kind of another file.
+// other says what another file is.
 func (k FileKind) other(file []byte) string {
 	line, _, _ := bytes.Cut(file[:min(len(file), 80)], []byte("\n"))
 	for _, is := range []FileKind{RequestFile, EnrolmentFile, PackFile, AnswerFile} {
@@ -167,7 +164,7 @@ func (r *partReader) fail(format string, args ...any) *partReader {
 	return r
 }
 
-// maybe takes the next part if it has that name.
+// maybe takes the next part if it has this name.
 func (r *partReader) maybe(name string, most int) (data []byte, found bool) {
 	if len(r.rest) == 0 || r.rest[0].name != name {
 		return nil, false
@@ -181,7 +178,6 @@ func (r *partReader) maybe(name string, most int) (data []byte, found bool) {
 	return data, true
 }
 
-// take takes the next part, which must have that name.
 func (r *partReader) take(name string, most int) []byte {
 	data, found := r.maybe(name, most)
 	if !found {
@@ -190,7 +186,7 @@ func (r *partReader) take(name string, most int) []byte {
 	return data
 }
 
-// documents takes pairs of document and signature.
+// documents takes pairs of a document and its signature.
 func (r *partReader) documents(name string, most int) (all []Signed) {
 	for len(all) < most {
 		document, found := r.maybe(name, maxCarriedDocument)
@@ -202,7 +198,7 @@ func (r *partReader) documents(name string, most int) (all []Signed) {
 	return all
 }
 
-// end returns the first error; a leftover part is one.
+// end returns the first error, and one if parts are left over.
 func (r *partReader) end() error {
 	if len(r.rest) > 0 {
 		r.fail("%w: its part %q should not be there", ErrDamaged, r.rest[0].name)
@@ -217,8 +213,8 @@ func signedParts(name string, all []Signed) (out []part) {
 	return out
 }
 
-// openPlain opens regular files only: a carrier could leave a pipe, on which an open waits for a
-// writer.
+// openPlain opens regular files only. A carrier could leave a named pipe, and opening one waits for
+// a writer.
 func openPlain(path string) (*os.File, error) {
 	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
@@ -235,7 +231,7 @@ func openPlain(path string) (*os.File, error) {
 	return file, nil
 }
 
-// ReadCarried reads a carried file, "-" for standard input, within its kind's bounds.
+// ReadCarried reads a carried file within its kind's bounds; path "-" is standard input.
 func ReadCarried(path string, stdin io.Reader, k FileKind) ([]byte, error) {
 	if path != "-" {
 		file, err := openPlain(path)
@@ -255,7 +251,7 @@ func ReadCarried(path string, stdin io.Reader, k FileKind) ([]byte, error) {
 	return b, nil
 }
 
-// WriteCarried writes a carried file whole or not at all. It replaces only files of the same kind,
+// WriteCarried writes a carried file whole or not at all. It replaces only a file of the same kind,
 // so that an interrupted command can be repeated.
 func WriteCarried(path string, k FileKind, file []byte) error {
 	there, err := openPlain(path)
@@ -272,8 +268,8 @@ func WriteCarried(path string, k FileKind, file []byte) error {
 	return WriteSecret(path, file)
 }
 
-// Fingerprint is 120 bits of a digest for people to read aloud: no carrier can make another file of
-// the same fingerprint.
+// Fingerprint is 120 bits of a SHA-256 digest, for people to read aloud. No carrier can make
+// another file with the same fingerprint.
 type Fingerprint string
 
 func fingerprint(of string, data ...[]byte) Fingerprint {

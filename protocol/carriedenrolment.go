@@ -12,11 +12,11 @@ import (
 	"caucus/study"
 )
 
-// Enrolment by carried files keeps the party's key where it was made and carries no secret. Each
-// side reads the other a fingerprint over a trusted channel, as a telephone: so a carrier can pass
-// its own key neither for the party's nor for the coordinator's.
+// Enrolment by carried files keeps the party's key where it was made, and the files contain no
+// secret. Each side reads a fingerprint to the other over a trusted channel, such as a telephone.
+// So a carrier can replace neither the party's key nor the coordinator's by its own.
 
-// RequestFile is the party's file for its coordinator, with its key's fingerprint.
+// RequestFile makes the party's file for its coordinator, and the fingerprint of the party's key.
 func (e Enrolment) RequestFile() ([]byte, Fingerprint, error) {
 	der, err := e.Request()
 	if err != nil {
@@ -33,7 +33,7 @@ func keyFingerprint(r *x509.CertificateRequest) Fingerprint {
 	return fingerprint("caucus party key", r.RawSubjectPublicKeyInfo)
 }
 
-// ReadRequest reads RequestFile's signing request and the fingerprint of its key.
+// ReadRequest reads the signing request in a file and the fingerprint of its key.
 func ReadRequest(file []byte) (der []byte, key Fingerprint, err error) {
 	r := RequestFile.decode(file)
 	der = r.take("request", maxCarriedDocument)
@@ -47,20 +47,19 @@ func ReadRequest(file []byte) (der []byte, key Fingerprint, err error) {
 	return der, keyFingerprint(request), nil
 }
 
-// trust identifies its coordinator to a party.
+// trust tells a party which coordinator to trust.
 type trust struct {
 	Coordinator string    `json:"coordinator"`
 	Signer      SignerKey `json:"signer"`
 	Successions []Signed  `json:"successions"`
 }
 
-// coordinatorFingerprint identifies a coordinator.
 func coordinatorFingerprint(signer SignerKey, authority []byte) Fingerprint {
 	return fingerprint("caucus coordinator", signer[:], authority)
 }
 
-// Certify has the coordinator certify a carried request, and makes the party's file, with the
-// coordinator's fingerprint for the party to compare.
+// Certify asks the coordinator to certify a carried request, and makes the file for the party. The
+// party compares the coordinator's fingerprint.
 func (c *Client) Certify(ctx context.Context, name string, request []byte) (file []byte, coordinator Fingerprint, err error) {
 	fail := func(err error) ([]byte, Fingerprint, error) {
 		return nil, "", fmt.Errorf("certify %s: %w", name, err)

@@ -7,8 +7,8 @@ import (
 	"caucus/protocol/pb"
 )
 
-// MaxMessage bounds a message to the coordinator: a chunk with its envelope. A call occupies at
-// most that much memory. ChunkSize bounds a chunk's bytes.
+// MaxMessage bounds a message to the coordinator, a chunk with its envelope, and so the memory of a
+// call. ChunkSize bounds a chunk's bytes.
 const (
 	MaxMessage = 320 << 10
 	ChunkSize  = 256 << 10
@@ -16,7 +16,8 @@ const (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// Chunks yields data from an offset in chunks, at least one. The first carries the whole's size.
+// Chunks yields data from an offset in chunks, at least one. The first carries the size of the
+// whole.
 func Chunks(data []byte, offset uint64) func(yield func(*pb.Chunk) bool) {
 	return func(yield func(*pb.Chunk) bool) {
 		size := uint64(len(data))
@@ -34,19 +35,17 @@ func Chunks(data []byte, offset uint64) func(yield func(*pb.Chunk) bool) {
 	}
 }
 
-// Assembly joins chunks in order without gaps. Its memory grows with received, not announced,
-// bytes.
+// Assembly joins chunks in order, without gaps. Its memory grows with the bytes received, not with
+// the size announced.
 type Assembly struct {
-	// Size is what the whole must be.
 	Size uint64
-	// Data is what has arrived, from the start.
 	Data []byte
-	// ended: an empty rest was announced.
+	// ended: the one empty chunk that may end the data has arrived.
 	ended bool
 }
 
-// Add takes the next chunk. Only an empty rest may be empty, once, so a sender must make progress.
-// Errors wrap ErrDamaged or ErrTooLarge.
+// Add appends the next chunk. Only the end may be an empty chunk, once, so that a sender must make
+// progress. Errors wrap ErrDamaged or ErrTooLarge.
 func (a *Assembly) Add(c *pb.Chunk) error {
 	have := uint64(len(a.Data))
 	switch {
@@ -68,7 +67,7 @@ func (a *Assembly) Add(c *pb.Chunk) error {
 	return nil
 }
 
-// Whole is the data once all has arrived.
+// Whole returns the data, or ErrDamaged if some is missing.
 func (a *Assembly) Whole() ([]byte, error) {
 	if uint64(len(a.Data)) != a.Size {
 		return nil, fmt.Errorf("%w: %d of %d bytes arrived", ErrDamaged, len(a.Data), a.Size)

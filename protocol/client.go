@@ -23,21 +23,21 @@ import (
 	"caucus/study"
 )
 
-// DialOptions change how a coordinator is reached; the zero value works.
+// DialOptions change how a coordinator is reached. The zero value works.
 type DialOptions struct {
 	// Coordinator, host:port, replaces the identity's.
 	Coordinator string
-	// Timeout bounds a call, 30 s where 0; Transfer a whole pool, contribution or release, 10
-	// minutes where 0.
+	// Timeout bounds a call, 30 s if 0. Transfer bounds the transfer of a whole pool, contribution
+	// or release, 10 minutes if 0.
 	Timeout, Transfer time.Duration
-	// Memory is a file with the newest document about the coordinator's ledger, shown to it with
-	// each Studies. Empty keeps it in memory only.
+	// Memory is a file for the newest document about the coordinator's ledger, which each call of
+	// Studies shows to the coordinator. If empty, the document is kept in memory only.
 	Memory string
-	// Now is this end's clock for certificates; nil is the machine's.
+	// Now is this end's clock, for certificates; nil is the machine's.
 	Now func() time.Time
 }
 
-// Client speaks to a coordinator as one identity. It is safe for concurrent use; close it.
+// Client calls a coordinator as one identity. It is safe for concurrent use; close it.
 type Client struct {
 	line        *line
 	enrolment   pb.EnrolmentClient
@@ -50,16 +50,16 @@ type Client struct {
 	now         func() time.Time
 	memory      *memory
 
-	heartbeatMu sync.Mutex // guards heartbeat
+	heartbeatMu sync.Mutex
 	heartbeat   Heartbeat
 
-	keysMu sync.Mutex // guards keys
+	keysMu sync.Mutex
 	keys   Keys
 }
 
 type enrolCall = func(context.Context, *pb.EnrolRequest, ...grpc.CallOption) (*pb.EnrolReply, error)
 
-// Dial prepares a client. It connects on use, and again when needed.
+// Dial prepares a client. It connects on the first call, and again when needed.
 func Dial(id Identity, o DialOptions) (*Client, error) {
 	pair, err := tls.X509KeyPair([]byte(id.Certificate), []byte(id.Key))
 	if err != nil {
@@ -94,7 +94,7 @@ func dial(ca string, pair tls.Certificate, keys Keys, o DialOptions) (*Client, e
 	l, err := newLine(func(opened *sockets) (*grpc.ClientConn, error) {
 		return grpc.NewClient(o.Coordinator,
 			grpc.WithTransportCredentials(firstWord{credentials.NewTLS(config), opened}),
-			// Callers wait between attempts; the connection must not wait longer.
+			// Callers wait between their attempts, so the connection's own delays stay short.
 			grpc.WithConnectParams(grpc.ConnectParams{
 				Backoff:           backoff.Config{BaseDelay: 200 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: 5 * time.Second},
 				MinConnectTimeout: 10 * time.Second,
@@ -113,21 +113,20 @@ func dial(ca string, pair tls.Certificate, keys Keys, o DialOptions) (*Client, e
 	}, nil
 }
 
-// Close ends the connection; calls under way fail.
+// Close ends the connection. Calls under way fail.
 func (c *Client) Close() error { return c.line.Close() }
 
-// HangUp ends the connection with its calls; the next call connects anew. Once it returns, nothing
+// HangUp ends the connection and its calls; the next call connects anew. Once it returns, no socket
 // is open and nothing more is sent.
 func (c *Client) HangUp() error { return c.line.hangUp() }
 
-// Keys are the coordinator's known signing keys.
+// Keys returns the coordinator's signing keys known so far.
 func (c *Client) Keys() Keys {
 	c.keysMu.Lock()
 	defer c.keysMu.Unlock()
 	return c.keys
 }
 
-// follow adopts the coordinator's newer keys.
 func (c *Client) follow(successions []Signed) error {
 	c.keysMu.Lock()
 	defer c.keysMu.Unlock()
@@ -154,40 +153,37 @@ type Summary struct {
 	Minimum     int         `json:"minimum"`
 	// Mine: the caller has contributed.
 	Mine bool `json:"mine"`
-	// Lost: the caller's contribution is lost; the same bytes are wanted again.
+	// Lost: the caller's contribution is lost, and the coordinator wants the same bytes again.
 	Lost bool `json:"lost,omitempty"`
-	// Amendments counts the plan's: Deadline and Minimum are those in force.
+	// Amendments counts the plan's amendments. Deadline and Minimum are those now in force.
 	Amendments int `json:"amendments,omitempty"`
 }
 
-// Study is a study visible to the caller. The coordinator signed its plan, whose hash names the
-// study, and plan and amendments passed ParsePlan and ParseAmendments.
+// Study is a study that the caller may see. Its plan carries the coordinator's signature and its
+// hash names the study; plan and amendments passed ParsePlan and ParseAmendments.
 type Study struct {
 	Summary
-	Plan          study.Plan `json:"-"`
-	PlanBytes     []byte     `json:"-"`
-	PlanSignature []byte     `json:"-"`
-	// Amendments are the plan's, each signed, and Chain their content.
-	Amendments []study.Signed `json:"-"`
-	Chain      *study.Chain   `json:"-"`
-	PoolBytes  uint64         `json:"pool_bytes"`
-	// ContributedBy and the names below are for operators.
+	Plan          study.Plan     `json:"-"`
+	PlanBytes     []byte         `json:"-"`
+	PlanSignature []byte         `json:"-"`
+	Amendments    []study.Signed `json:"-"`
+	Chain         *study.Chain   `json:"-"`
+	PoolBytes     uint64         `json:"pool_bytes"`
+	// ContributedBy and the lists of parties below it are for operators.
 	ContributedBy []string `json:"contributed_by"`
 	Missing       []string `json:"missing"`
-	// Declined are the missing that declined.
-	Declined []string `json:"declined"`
-	// Awaited are contributors without a call since the coordinator started: the release waits for
-	// them.
+	Declined      []string `json:"declined"`
+	// Awaited lists the contributors that have not called since the coordinator started. The
+	// release waits for them.
 	Awaited []string `json:"awaited"`
-	// Statuses are what the missing said when they called last, for operators.
+	// Statuses say what each missing party reported with its last call.
 	Statuses []PartyStatus `json:"statuses,omitempty"`
-	// Helper is the helper's acceptance of a study with noise by aggregators, as the
-	// coordinator passed it on: nothing in it is checked here, which takes the helper's key
-	// (aggregator.CheckAcceptance). Empty where none was passed on.
+	// Helper is the helper's acceptance, for a study with noise by aggregators, as the coordinator
+	// passed it on; empty if there is none. Nothing in it is checked yet: that takes the helper's
+	// key (aggregator.CheckAcceptance).
 	Helper Signed `json:"-"`
-	// Forecast is what the operator said, when the study was created, that it is worth
-	// (study/forecast reads the document). The coordinator signed it as it signed the plan.
-	// Empty where the operator said nothing.
+	// Forecast is the operator's statement, at the study's creation, of what the study is worth
+	// (study/forecast reads the document). The coordinator signed it. Empty if there is none.
 	Forecast Signed `json:"-"`
 }
 
@@ -197,23 +193,23 @@ const MaxForecast = 16 << 10
 // MaxAcceptance bounds a helper's acceptance, of about 2,100 bytes.
 const MaxAcceptance = 16 << 10
 
-// Listing is an answer to Studies.
+// Listing is the result of Studies.
 type Listing struct {
 	Studies []Summary
 	// Skew is the lead of the coordinator's clock over this one.
 	Skew time.Duration
-	// Back says how the coordinator's ledger contradicts its earlier signatures, and so was put
-	// back; else nil.
+	// Back says how the coordinator's ledger contradicts its earlier signatures, which proves that
+	// it was put back to an older state; else nil.
 	Back error
-	// HelperBack says how a helper contradicts its signature on another release: it was put back,
-	// and may have drawn twice; else nil.
+	// HelperBack says how a helper's signatures on releases contradict each other: it was put back
+	// and may have drawn noise twice. Else nil.
 	HelperBack error
 	// Forgot says why the coordinator's signed document could not be kept; else nil.
 	Forgot error
 }
 
-// Studies lists the visible studies, newest first: the opened studies of a party's rosters, or all
-// for an operator.
+// Studies lists the visible studies, newest first. A party sees the opened studies whose rosters
+// name it, an operator sees all.
 func (c *Client) Studies(ctx context.Context) (Listing, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
@@ -245,8 +241,8 @@ func (c *Client) Studies(ctx context.Context) (Listing, error) {
 	return l, nil
 }
 
-// compare checks the coordinator's new head against the newest shown document, and keeps it where
-// it continues that one.
+// compare checks the coordinator's new head against the newest document shown to it, and keeps the
+// new head if it continues that document's.
 func (c *Client) compare(signed *pb.Signed, held Shown, before privacy.Head) (back, forgot, err error) {
 	if signed == nil {
 		return fmt.Errorf("the coordinator knows that its ledger was put back to an older state (it was at entry %d), and releases nothing", before.Sequence), nil, nil
@@ -275,7 +271,7 @@ func summaryOf(s *pb.Summary) (Summary, error) {
 	}, nil
 }
 
-// Study returns a study by hash, a unique prefix of it, or name.
+// Study returns a study by its hash, a unique prefix of the hash, or its name.
 func (c *Client) Study(ctx context.Context, ref string) (Study, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
@@ -286,7 +282,6 @@ func (c *Client) Study(ctx context.Context, ref string) (Study, error) {
 	return s, nil
 }
 
-// show assembles a study and checks it.
 func (c *Client) show(ctx context.Context, ref string) (Study, error) {
 	stream, err := c.studies.Show(ctx, &pb.StudyRequest{Study: ref})
 	if err != nil {
@@ -377,7 +372,7 @@ func (c *Client) Contribute(ctx context.Context, plan study.Hash, body []byte) (
 	}}})
 	for chunk := range Chunks(body, 0) {
 		if err != nil {
-			break // io.EOF: the answer is there already
+			break // io.EOF: the server has answered already
 		}
 		err = stream.Send(&pb.ContributeRequest{Part: &pb.ContributeRequest_Chunk{Chunk: chunk}})
 	}
@@ -392,7 +387,7 @@ func (c *Client) Contribute(ctx context.Context, plan study.Hash, body []byte) (
 	if err != nil {
 		return fail(err)
 	}
-	// The caller keeps the receipt, so a failure to keep this copy is no reason to send again.
+	// The caller keeps the receipt. Failing to keep this copy is no reason to send again.
 	_ = c.memory.keep(Shown{ReceiptDocument, receipt.Document, receipt.Signature}, receipt.Ledger, c.Keys())
 	return receipt, nil
 }
@@ -407,10 +402,10 @@ func (c *Client) Decline(ctx context.Context, plan study.Hash) error {
 	return nil
 }
 
-// HelperBack: see Listing.
+// HelperBack is the check that Listing.HelperBack reports.
 func (c *Client) HelperBack() error { return c.memory.helperBack() }
 
-// Release fetches a released study's release. One of another form comes unchanged, with
+// Release fetches a released study's release. A release of another form is returned unchanged, with
 // study.ErrForm.
 func (c *Client) Release(ctx context.Context, ref string) (SignedRelease, error) {
 	fail := func(err error) (SignedRelease, error) {
@@ -441,24 +436,23 @@ func (c *Client) Release(ctx context.Context, ref string) (SignedRelease, error)
 		return fail(err)
 	}
 	of := err
-	for _, k := range append([]SignerKey{keys.first}, keys.after()...) { // whose of them it is
+	for _, k := range append([]SignerKey{keys.first}, keys.after()...) { // find the key that signed
 		if r.Check(k) == nil {
 			r.Signer = k
 		}
 	}
 	shown := Shown{ReleaseDocument, r.Document, r.Signature}
-	if head, err := shown.Head(keys); err == nil { // not one that is too long to show
+	if head, err := shown.Head(keys); err == nil { // fails for a release that is too long to show
 		_ = c.memory.keep(shown, head, keys)
 	}
 	_ = c.memory.keepHelper(r.Release, keys)
 	return r, of
 }
 
-// maxDownload bounds what is taken into memory, whatever a size announces.
 const maxDownload = 1 << 30
 
-// receive joins the chunks of a download and calls added after each. The first carries the whole's
-// size.
+// receive joins the chunks of a download and calls added after each. The first chunk carries the
+// size of the whole.
 func receive(stream grpc.ServerStreamingClient[pb.Chunk], a *Assembly, added func(*pb.Chunk) error) error {
 	for begun := false; ; {
 		chunk, err := stream.Recv()
@@ -484,8 +478,8 @@ func receive(stream grpc.ServerStreamingClient[pb.Chunk], a *Assembly, added fun
 	}
 }
 
-// notices asks for a study's notices for parties, in their order, and the key that answers
-// are sealed to.
+// notices fetches a study's notices for parties, in their order, and the public key for their
+// answers.
 func (c *Client) notices(ctx context.Context, ref string, parties []study.PartyID) (all []carriedNotice, key []byte, err error) {
 	for some := range slices.Chunk(parties, noticesAtOnce) {
 		r := &pb.NoticesRequest{Study: ref}

@@ -18,42 +18,41 @@ import (
 	"caucus/study"
 )
 
-// Errors of couriers.
 var (
-	// ErrCarried: a file is to be carried; another file will tell of its arrival.
+	// ErrCarried: the answer is a file now, or would be; a later file will confirm that it arrived.
 	ErrCarried = errors.New("carried by file")
-	// ErrOlder: a newer file about the same study was read.
+	// ErrOlder: a newer file about the same study was read before.
 	ErrOlder = errors.New("older than what was read before")
 )
 
-// CourierOptions name a courier's durable files.
+// CourierOptions name a courier's files.
 type CourierOptions struct {
-	// Out is the answer's file; empty for none.
+	// Out is the file for the answer; empty writes none.
 	Out string
-	// Notice and Answer name a study's files: the newest notice that was read, and the answer as
-	// first written, a secret.
+	// Notice and Answer return the paths of a study's files: the newest notice that was read, and
+	// the answer as first written, which is a secret.
 	Notice, Answer func(study.Hash) string
 	// Memory is as in DialOptions.
 	Memory string
 	// Now is this machine's clock; nil is the system's.
 	Now func() time.Time
-	// Wrote, if not nil, is called just after an effect is durable.
+	// Wrote, if not nil, is called just after each effect is durable.
 	Wrote func(effect string)
 }
 
-// Courier speaks to a coordinator by carried files as a Client does by wire: it reads one pack and
-// writes one answer.
+// Courier does by carried files what a Client does over the network. It reads one pack and writes
+// one answer.
 type Courier struct {
 	opened
 	id                Identity
 	party             study.PartyID
 	options           CourierOptions
 	memory            *memory
-	answers, declined bool // the file was written, and says that this party takes no part
+	answers, declined bool // the answer was written; it is a refusal
 }
 
 // OpenCourier reads a pack as one party and checks all signatures. It refuses a pack older than one
-// that was read.
+// that was read before.
 func OpenCourier(file []byte, id Identity, o CourierOptions) (*Courier, error) {
 	if o.Wrote == nil {
 		o.Wrote = func(string) {}
@@ -78,26 +77,26 @@ func OpenCourier(file []byte, id Identity, o CourierOptions) (*Courier, error) {
 	if c.memory, err = openMemory(o.Memory, c.keys); err != nil {
 		return nil, fmt.Errorf("read %s: %w", PackFile, err)
 	}
-	if c.Answers() && c.study.State == study.Open && c.keyless() { // before anything is charged for it
+	if c.Answers() && c.study.State == study.Open && c.keyless() { // fail before the ledger is charged
 		return nil, fmt.Errorf("read %s: %w", PackFile, errNoKey)
 	}
 	return c, c.keepNotice()
 }
 
-// errNoKey concerns a file, not its study, which may be answered by another file.
+// errNoKey is a fault of the file, not of the study: another file may be answered.
 var errNoKey = fmt.Errorf("%w: there is no key to seal an answer to: a carrier took it out, or this is a receipt: ask the operator for a new one (caucus study pack)", ErrDamaged)
 
-// keyless: the file can be read but not answered.
+// keyless reports a file that can be read but not answered.
 func (c *Courier) keyless() bool { return c.sealKey == nil || len(c.notice.SealKey) == 0 }
 
 func (c *Courier) noticeFile() string { return c.options.Notice(c.notice.Plan) }
 func (c *Courier) answerFile() string { return c.options.Answer(c.notice.Plan) }
 
-// farAhead is the most that the newest notice may be ahead of this clock: charges have the same
-// limit.
+// farAhead is how far a notice may be ahead of this clock and still be kept as the newest. Charges
+// have the same limit.
 const farAhead = time.Hour
 
-// keepNotice compares the notice with the newest that was read.
+// keepNotice refuses a notice older than the kept one, and else keeps it.
 func (c *Courier) keepNotice() error {
 	var held Signed
 	text, err := os.ReadFile(c.noticeFile())
@@ -122,7 +121,7 @@ func (c *Courier) keepNotice() error {
 		}
 	}
 	if c.notice.aheadOf(c.options.Now()) > farAhead {
-		return nil // one of a clock that was wrong must not make all later ones older
+		return nil // a notice from a wrong clock must not make all later ones older
 	}
 	if text, err = json.Marshal(c.signed.Signed); err != nil {
 		return err
@@ -137,21 +136,21 @@ func (c *Courier) keepNotice() error {
 	return nil
 }
 
-// Answers says whether an answer is wanted.
+// Answers reports whether an answer is wanted.
 func (c *Courier) Answers() bool { return c.options.Out != "" && c.signed.receipt == nil }
 
-// Answered says whether one was written, and whether it declines.
+// Answered reports whether an answer was written, and whether it declines.
 func (c *Courier) Answered() (wrote, declined bool) { return c.answers, c.declined }
 
-// About is the pack's study.
+// About returns the pack's study.
 func (c *Courier) About() Study { return c.study }
 
-// Studies lists the one study. This clock's lag behind the file is known; its lead is not, since
-// files take time.
+// Studies lists the one study. Skew is only ever a lead of the coordinator's clock: its lag cannot
+// be known, since files take time.
 func (c *Courier) Studies(context.Context) (Listing, error) {
 	l := Listing{Studies: []Summary{c.study.Summary}, Skew: c.notice.aheadOf(c.options.Now()), HelperBack: c.memory.helperBack()}
 	shown := Shown{NoticeDocument, c.signed.Document, c.signed.Signature}
-	// A file about another study may be older than the held one, and prove nothing.
+	// A file about another study may be older than the kept document without any fault.
 	if _, before := c.memory.newest(); before.Sequence != c.notice.Ledger.Sequence {
 		l.Forgot = c.memory.keep(shown, c.notice.Ledger, c.keys)
 	} else if before.Hash != c.notice.Ledger.Hash && before.Sequence > 0 {
@@ -160,10 +159,10 @@ func (c *Courier) Studies(context.Context) (Listing, error) {
 	return l, nil
 }
 
-// Study gives the study.
+// Study returns the pack's study.
 func (c *Courier) Study(context.Context, string) (Study, error) { return c.study, nil }
 
-// Pool returns the pool, and keeps it as Client.Pool does.
+// Pool returns the pool, and keeps it in folder as Client.Pool does.
 func (c *Courier) Pool(_ context.Context, s Study, folder string) ([]byte, error) {
 	whole := filepath.Join(folder, "pool-"+s.Plan.Pool.String()+".csv")
 	if folder != "" {
@@ -180,21 +179,19 @@ func (c *Courier) Pool(_ context.Context, s Study, folder string) ([]byte, error
 	return c.pool, WriteSecret(whole, c.pool)
 }
 
-// keptAnswer is an answer as first written.
 type keptAnswer struct {
-	// Body is the SHA-256 of its content, Certificate that of its signer's certificate.
+	// Body is the SHA-256 of the content, Certificate that of the signer's certificate.
 	Body        keyDigest `json:"body"`
 	SealKey     keyDigest `json:"seal_key"`
 	Certificate keyDigest `json:"certificate"`
-	// ReceiptKeys decrypt the receipt, newest last: any written answer may be the one that arrives.
+	// ReceiptKeys decrypt the receipt, newest last. Any of the written answers may have arrived.
 	ReceiptKeys [][]byte `json:"receipt_keys"`
 	File        []byte   `json:"file"`
 }
 
-// mostReceiptKeys bounds them: only a resumed study or a new certificate needs another seal.
+// mostReceiptKeys bounds the kept keys. Only a resumed study or a new certificate needs another.
 const mostReceiptKeys = 16
 
-// kept returns the earlier answer, nil for none.
 func (c *Courier) kept() (*keptAnswer, error) {
 	text, err := os.ReadFile(c.answerFile())
 	if errors.Is(err, fs.ErrNotExist) {
@@ -210,7 +207,7 @@ func (c *Courier) kept() (*keptAnswer, error) {
 	return &k, nil
 }
 
-// answer is the carried file, unchanged while key and certificate are.
+// answer returns the answer's file. It stays the same as long as key and certificate do.
 func (c *Courier) answer(a answered) ([]byte, error) {
 	if c.keyless() {
 		return nil, errNoKey
@@ -229,7 +226,7 @@ func (c *Courier) answer(a answered) ([]byte, error) {
 	}
 	var newest privacy.Head
 	if a.Shown, newest = c.memory.newest(); a.Shown.Kind == "" || newest == c.notice.Ledger {
-		a.Shown = Shown{NoticeDocument, c.signed.Document, c.signed.Signature} // says as much, and in which run
+		a.Shown = Shown{NoticeDocument, c.signed.Document, c.signed.Signature} // says as much, and also names the coordinator's run
 	}
 	k := keptAnswer{Body: body[:], SealKey: c.notice.SealKey, Certificate: certificate[:]}
 	sealed, key, err := a.seal(c.sealKey, c.notice.Plan, string(c.party))
@@ -254,7 +251,6 @@ func (c *Courier) answer(a answered) ([]byte, error) {
 	return k.File, nil
 }
 
-// carry writes an answer and returns ErrCarried.
 func (c *Courier) carry(a answered) error {
 	if c.options.Out == "" {
 		return fmt.Errorf("%w: nothing was written, since no file was named for it", ErrCarried)
@@ -271,8 +267,8 @@ func (c *Courier) carry(a answered) error {
 	return ErrCarried
 }
 
-// Contribute returns the file's receipt, if any; else it writes the answer, always the same bytes,
-// and fails with ErrCarried.
+// Contribute returns the receipt, if the file has one. Otherwise it writes the answer, always with
+// the same bytes, and fails with ErrCarried.
 func (c *Courier) Contribute(_ context.Context, plan study.Hash, body []byte) (Receipt, error) {
 	fail := func(err error) (Receipt, error) {
 		return Receipt{}, fmt.Errorf("contribute to study %s: %w", plan, err)
@@ -298,14 +294,14 @@ func (c *Courier) Contribute(_ context.Context, plan study.Hash, body []byte) (R
 	if err != nil {
 		return fail(err)
 	}
-	_ = c.memory.keep(Shown{ReceiptDocument, r.Document, r.Signature}, r.Ledger, c.keys) // as Client.Contribute
+	_ = c.memory.keep(Shown{ReceiptDocument, r.Document, r.Signature}, r.Ledger, c.keys) // as in Client.Contribute
 	return r, nil
 }
 
 // Decline writes an answer that declines, and fails with ErrCarried.
 func (c *Courier) Decline(context.Context, study.Hash) error { return c.carry(answered{}) }
 
-// Release gives the release.
+// Release returns the file's release.
 func (c *Courier) Release(context.Context, string) (SignedRelease, error) {
 	if readers := c.study.Plan.Readers; len(readers) > 0 && !slices.Contains(readers, string(c.party)) {
 		return SignedRelease{}, fmt.Errorf("%w: the plan names who reads the release, and not %s", ErrDenied, c.party)
@@ -327,13 +323,13 @@ func (c *Courier) Release(context.Context, string) (SignedRelease, error) {
 	return r, nil
 }
 
-// SetHeartbeat is for nobody: an answer says no more than what it is.
+// SetHeartbeat does nothing: a file carries no heartbeat.
 func (c *Courier) SetHeartbeat(Heartbeat) {}
 
-// Keys are the coordinator's, as in the file.
+// Keys returns the coordinator's keys, with those from the file.
 func (c *Courier) Keys() Keys { return c.keys }
 
-// Renew explains renewal by file.
+// Renew fails and explains how to renew by file.
 func (c *Courier) Renew(context.Context) (Identity, error) {
 	return Identity{}, errors.New("by file a certificate is renewed by enrolling again in the same folder: caucus agent enrol --request")
 }

@@ -12,35 +12,28 @@ import (
 	"caucus/study"
 )
 
-// These errors keep their meaning across the wire, as study's do.
+// Errors that keep their meaning across the wire, as the errors of package study do.
 var (
-	// ErrUnavailable: the other end is down, restarting, or cannot store now. Callers decide
-	// whether to retry: a person's command does not.
+	// ErrUnavailable: the other end is down, restarting, or cannot store now. Daemons retry; a
+	// person's command does not.
 	ErrUnavailable = errors.New("the coordinator is not available")
-	// ErrHelper: the helper of a study with noise by aggregators is down or out of reach.
-	ErrHelper = errors.New("the helper is not available")
-	// ErrBusy: the caller exceeds a limit of rate or concurrency.
+	ErrHelper      = errors.New("the helper is not available")
+	// ErrBusy: the caller exceeds a limit on rate or concurrency.
 	ErrBusy = errors.New("too many calls at once: try again later")
-	// ErrDenied: the certificate does not allow this, or no longer.
-	ErrDenied = errors.New("access denied")
-	// ErrExpired: an invitation or a certificate is over.
+	// ErrDenied: the certificate does not allow this call, or no longer does.
+	ErrDenied  = errors.New("access denied")
 	ErrExpired = errors.New("expired")
-	// ErrClock: the two ends' clocks disagree.
-	ErrClock = errors.New("the clocks disagree")
+	ErrClock   = errors.New("the clocks disagree")
 	// ErrNotFound: no such study, pool or member, or none visible to the caller.
 	ErrNotFound = errors.New("not found")
-	// ErrExists: another one has that name.
-	ErrExists = errors.New("exists already")
-	// ErrTooLarge: a body is larger than its receiver takes.
+	ErrExists   = errors.New("exists already")
 	ErrTooLarge = errors.New("too large")
-	// ErrDamaged: the bytes are not those sent or signed.
+	// ErrDamaged: the bytes differ from those that were sent or signed.
 	ErrDamaged = errors.New("damaged")
-	// ErrInvalid: the request makes no sense.
 	ErrInvalid = errors.New("invalid request")
 )
 
-// reasons maps each error to a code for any client and a reason that names it; the first match
-// counts.
+// reasons maps each error to its gRPC code and its reason on the wire. The first match counts.
 var reasons = []struct {
 	err    error
 	code   codes.Code
@@ -68,8 +61,8 @@ var reasons = []struct {
 
 const domain = "caucus"
 
-// Status is an error on the wire. One without a meaning on the other side becomes an internal error
-// without its text: log it first.
+// Status converts an error for the wire. An error without an entry in reasons becomes an internal
+// error without its text: log it first.
 func Status(err error) error {
 	if err == nil {
 		return nil
@@ -92,7 +85,8 @@ func Status(err error) error {
 	return status.Error(codes.Internal, "internal error: the coordinator's log says more")
 }
 
-// Reason names an error that Status passes on, "" for others: safe for logs and metrics.
+// Reason is the wire name of an error, "" for one that Status hides. It is safe for logs and
+// metrics.
 func Reason(err error) string {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return "CANCELLED"
@@ -105,7 +99,6 @@ func Reason(err error) string {
 	return ""
 }
 
-// remoteError joins the other end's words with the error they mean.
 type remoteError struct {
 	text string
 	is   error
@@ -119,7 +112,7 @@ func (e *remoteError) Error() string {
 }
 func (e *remoteError) Unwrap() error { return e.is }
 
-// FromStatus is the error of a status, so that errors.Is works for the caller too.
+// FromStatus converts an error from the wire back, so that errors.Is works for the caller too.
 func FromStatus(err error) error {
 	s, ok := status.FromError(err)
 	if err == nil || !ok {
@@ -146,11 +139,12 @@ func FromStatus(err error) error {
 	case codes.Unavailable:
 		return unavailable(s.Message())
 	}
-	// Internal errors, deadlines and aborted streams too: a repeat stores nothing twice.
+	// Internal errors, deadlines and aborted streams may be retried too: a repeat stores nothing
+	// twice.
 	return &remoteError{s.Message(), ErrUnavailable}
 }
 
-// unavailable explains a failed connection. The other end's refusal of a certificate arrives as
+// unavailable explains a failed connection. TLS reports the other end's refusal of a certificate as
 // text only; a test fixes these words.
 func unavailable(text string) error {
 	switch {

@@ -23,14 +23,14 @@ import (
 	"caucus/internal/yamlfile"
 )
 
-// Role is what a certificate permits.
+// Role is the role in a certificate: it decides which calls the holder may make.
 type Role string
 
 const (
 	RoleParty       Role = "party"
 	RoleOperator    Role = "operator"
-	RoleInvitation  Role = "invitation" // may enrol, once, and nothing else
-	RoleToken       Role = "token"      // may enrol parties, as many as its quota says, and nothing else
+	RoleInvitation  Role = "invitation" // may only enrol, once
+	RoleToken       Role = "token"      // may only enrol parties, up to its quota
 	RoleCoordinator Role = "coordinator"
 )
 
@@ -41,10 +41,10 @@ type Caller struct {
 	Serial string // of the certificate, hexadecimal
 }
 
-// identityURI begins a certificate's only URI name; the common name repeats it for people.
+// identityURI begins the one URI in a certificate. The common name repeats the name for people.
 const identityURI = "urn:caucus:"
 
-// CheckName refuses names that a certificate, file name, log or roster would alter.
+// CheckName refuses names that a certificate, a file name, a log or a roster would alter.
 func CheckName(name string) error {
 	ok := len(name) >= 1 && len(name) <= 63
 	for i, c := range []byte(name) {
@@ -57,7 +57,7 @@ func CheckName(name string) error {
 	return nil
 }
 
-// CheckAddress refuses addresses that nobody could dial.
+// CheckAddress refuses addresses that nobody can dial.
 func CheckAddress(address string) error {
 	host, port, err := net.SplitHostPort(address)
 	number, bad := strconv.ParseUint(port, 10, 16)
@@ -77,7 +77,7 @@ func CheckAddress(address string) error {
 	return nil
 }
 
-// CallerOfCertificate reads a verified certificate.
+// CallerOfCertificate reads the caller's name and role from a verified certificate.
 func CallerOfCertificate(c *x509.Certificate) (Caller, error) {
 	if len(c.URIs) == 1 {
 		role, name, ok := strings.Cut(strings.TrimPrefix(c.URIs[0].String(), identityURI), ":")
@@ -92,7 +92,7 @@ func CallerOfCertificate(c *x509.Certificate) (Caller, error) {
 	return Caller{}, fmt.Errorf("%w: the certificate names nobody", ErrDenied)
 }
 
-// CallerOf is the other end of a connection, by its verified certificate alone.
+// CallerOf returns the other end of a connection, by its verified certificate alone.
 func CallerOf(info credentials.AuthInfo) (Caller, error) {
 	tls, ok := info.(credentials.TLSInfo)
 	if !ok {
@@ -108,7 +108,8 @@ func callerOfChains(chains [][]*x509.Certificate) (Caller, error) {
 	return CallerOfCertificate(chains[0][0])
 }
 
-// Identity is a party's or operator's secret: its certificate and key, and whom it trusts.
+// Identity is a party's or an operator's secret: its certificate and key, and the coordinator that
+// it trusts.
 type Identity struct {
 	// Coordinator is the host:port to dial.
 	Coordinator string `yaml:"coordinator"`
@@ -116,17 +117,17 @@ type Identity struct {
 	CA          string `yaml:"ca"`
 	Certificate string `yaml:"certificate"`
 	Key         string `yaml:"key"`
-	// Signer is the coordinator's public key for plans, receipts and releases, from the
-	// invitation; Successions lead from it to the present one.
+	// Signer is the coordinator's public key for documents, from the invitation. Successions lead
+	// from it to the present key.
 	Signer      SignerKey `yaml:"signer"`
 	Successions []Signed  `yaml:"successions,omitempty"`
 }
 
-// Keys are the coordinator's signing keys, as far as this identity knows.
+// Keys returns the coordinator's signing keys that this identity knows.
 func (id Identity) Keys() (Keys, error) { return FollowKeys(id.Signer, id.Successions) }
 
-// Follow is the identity after its coordinator changed keys, and whether it changed: it trusts the
-// new authority only.
+// Follow returns the identity with the coordinator's newer keys, and whether it changed. The new
+// identity trusts the new authority only.
 func (id Identity) Follow(k Keys) (Identity, bool) {
 	if len(k.signed) == len(id.Successions) {
 		return id, false
@@ -135,7 +136,7 @@ func (id Identity) Follow(k Keys) (Identity, bool) {
 	return id, true
 }
 
-// Outdated reports a certificate of a former authority, which should be renewed.
+// Outdated reports a certificate of a former authority. It should be renewed.
 func (id Identity) Outdated() bool {
 	leaf, err := id.leaf()
 	if err != nil {
@@ -149,7 +150,7 @@ func (id Identity) Outdated() bool {
 	return err == nil && leaf.CheckSignatureFrom(ca) != nil
 }
 
-// LoadIdentity reads what Save wrote. It refuses a file that others may read.
+// LoadIdentity reads what Save wrote. It refuses a file that other users may read.
 func LoadIdentity(path string) (Identity, error) {
 	var id Identity
 	text, err := readSecret(path)
@@ -165,8 +166,8 @@ func LoadIdentity(path string) (Identity, error) {
 	return id, nil
 }
 
-// Save writes the file with mode 0600, replacing one there. Once it returns the file survives a
-// crash; a crash before keeps the old one.
+// Save writes the file with mode 0600, replacing one there. Once it returns, the file survives a
+// crash; a crash before that leaves the old file.
 func (id Identity) Save(path string) error {
 	text, err := yaml.Marshal(id)
 	if err == nil {
@@ -178,7 +179,7 @@ func (id Identity) Save(path string) error {
 	return nil
 }
 
-// Caller is the holder by the identity's certificate.
+// Caller returns the holder by the identity's certificate.
 func (id Identity) Caller() (Caller, error) {
 	leaf, err := id.leaf()
 	if err != nil {
@@ -187,7 +188,7 @@ func (id Identity) Caller() (Caller, error) {
 	return CallerOfCertificate(leaf)
 }
 
-// Validity is the certificate's period.
+// Validity returns the certificate's period.
 func (id Identity) Validity() (notBefore, notAfter time.Time, err error) {
 	leaf, err := id.leaf()
 	if err != nil {
@@ -213,8 +214,8 @@ func decodeSecret(path string, text []byte, v any) error {
 	return file.Decode(v)
 }
 
-// WriteSecret writes a file of mode 0600 whole or not at all, durably. Its errors name the file and
-// no temporary one, so the same fault gives the same error.
+// WriteSecret writes a file with mode 0600 durably, whole or not at all. Its errors name path,
+// never the random temporary file, so the same fault gives the same error.
 func WriteSecret(path string, text []byte) error {
 	err := writeSecret(path, text)
 	var file *fs.PathError
@@ -249,16 +250,15 @@ func writeSecret(path string, text []byte) error {
 	return folder.Sync(filepath.Dir(path))
 }
 
-// CheckSecret refuses a file that others may open.
+// CheckSecret refuses a file that other users may open.
 func CheckSecret(path string) error {
 	info, err := os.Stat(path)
-	if err == nil && runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 { // there the folder's access list says
+	if err == nil && runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 { // Windows: the folder's access list decides
 		return fmt.Errorf("%s has mode %04o, so others may open it: run chmod 600 on it", path, info.Mode().Perm())
 	}
 	return err
 }
 
-// maxSecret bounds a key or identity file: a few pages.
 const maxSecret = 1 << 16
 
 func readSecret(path string) ([]byte, error) {

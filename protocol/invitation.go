@@ -15,28 +15,29 @@ import (
 	"caucus/protocol/pb"
 )
 
-// Invitation lets its holder enrol once before it expires; with RoleToken it is a join token for as
-// many as its quota: see Join. It is a secret: a short-lived certificate with its key, and whom to
-// trust.
+// Invitation lets its holder enrol once before it expires. With RoleToken it is a join token, which
+// enrols parties up to its quota: see Join. It is a secret: it contains a short-lived certificate
+// with its key, and the authority to trust.
 type Invitation struct {
 	Coordinator string `json:"coordinator"`
 	Name        string `json:"name"`
 	Role        Role   `json:"role"`
-	// Prefix begins the names of a join token.
+	// Prefix begins the names of the parties that a join token enrols.
 	Prefix      string    `json:"prefix,omitempty"`
 	Expires     time.Time `json:"expires"`
 	CA          []byte    `json:"ca"`          // DER
 	Certificate []byte    `json:"certificate"` // DER
 	Key         []byte    `json:"key"`         // PKCS #8
-	// Signer is the coordinator's first key; Successions lead to its present one. Signatures by all
-	// of them count.
+	// Signer is the coordinator's first key. Successions lead from it to the present key;
+	// signatures by any of them count.
 	Signer      SignerKey `json:"signer"`
 	Successions []Signed  `json:"successions,omitempty"`
 }
 
 const invitationPrefix = "caucus-invitation-1."
 
-// Invite makes an invitation and its certificate's serial, by which the store knows it.
+// Invite completes an invitation with a certificate. It also returns the certificate's serial, by
+// which the store knows the invitation.
 func (a *Authority) Invite(v Invitation, now time.Time) (Invitation, string, error) {
 	fail := func(err error) (Invitation, string, error) {
 		return Invitation{}, "", fmt.Errorf("make invitation: %w", err)
@@ -60,7 +61,7 @@ func (a *Authority) Invite(v Invitation, now time.Time) (Invitation, string, err
 	return v, c.SerialNumber.Text(16), nil
 }
 
-// String is the invitation as a line of text for a trusted channel.
+// String is the invitation as a line of text, for a trusted channel.
 func (v Invitation) String() string {
 	b, err := json.Marshal(v)
 	if err != nil {
@@ -69,7 +70,7 @@ func (v Invitation) String() string {
 	return invitationPrefix + base64.RawURLEncoding.EncodeToString(b)
 }
 
-// ParseInvitation reads what String wrote; white space does not matter.
+// ParseInvitation reads what String wrote. White space does not matter.
 func ParseInvitation(text string) (Invitation, error) {
 	var v Invitation
 	body, ok := strings.CutPrefix(strings.Join(strings.Fields(text), ""), invitationPrefix)
@@ -86,8 +87,8 @@ func ParseInvitation(text string) (Invitation, error) {
 	return v, CheckName(v.Name)
 }
 
-// Enrolment is a new key and its certificate request. Saved before use, the same key asks again
-// after a lost answer.
+// Enrolment is a new key, for which a certificate is requested. Save it before use: if the reply is
+// lost, the same key can ask again.
 type Enrolment struct{ key any }
 
 // NewEnrolment makes the key. It never leaves this machine.
@@ -111,12 +112,12 @@ func LoadEnrolment(path string) (Enrolment, error) {
 	return Enrolment{key}, nil
 }
 
-// Request is the PKCS #10 signing request of the key.
+// Request is the PKCS #10 signing request for the key.
 func (e Enrolment) Request() ([]byte, error) {
 	return x509.CreateCertificateRequest(rand.Reader, &x509.CertificateRequest{}, e.key)
 }
 
-// identity joins the issued certificate and its key, and checks that they match.
+// identity joins the issued certificate and the key, and checks that they match.
 func (e Enrolment) identity(coordinator, ca string, keys Keys, certificate []byte) (Identity, error) {
 	der, err := x509.MarshalPKCS8PrivateKey(e.key)
 	if err != nil {
@@ -135,7 +136,7 @@ func (e Enrolment) identity(coordinator, ca string, keys Keys, certificate []byt
 	return id, nil
 }
 
-// Enrol redeems an invitation. The same enrolment gives the same certificate again; another one
+// Enrol redeems an invitation. The same enrolment gets the same certificate again; another one
 // finds the invitation used (ErrDenied) or expired (ErrExpired).
 func Enrol(ctx context.Context, v Invitation, e Enrolment, o DialOptions) (Identity, error) {
 	id, err := redeem(ctx, v, e, "", o)
@@ -145,7 +146,7 @@ func Enrol(ctx context.Context, v Invitation, e Enrolment, o DialOptions) (Ident
 	return id, nil
 }
 
-// redeem calls with the invitation's certificate, and asks for a name where not empty.
+// redeem calls with the invitation's certificate. It asks for name, if that is not empty.
 func redeem(ctx context.Context, v Invitation, e Enrolment, name string, o DialOptions) (Identity, error) {
 	key, err := x509.ParsePKCS8PrivateKey(v.Key)
 	if err != nil {
@@ -165,7 +166,7 @@ func redeem(ctx context.Context, v Invitation, e Enrolment, name string, o DialO
 	}
 	defer c.Close()
 	certificate, err := c.enrol(ctx, e, name, c.enrolment.Enrol)
-	if errors.Is(err, ErrDenied) && !c.now().Before(v.Expires) { // whoever refuses at the handshake cannot say why
+	if errors.Is(err, ErrDenied) && !c.now().Before(v.Expires) { // a refusal at the handshake cannot say why
 		err = fmt.Errorf("%w: the invitation was good until %s: ask for a new one", ErrExpired, v.Expires.Format("2006-01-02 15:04 MST"))
 	}
 	if err != nil {
@@ -187,7 +188,7 @@ func (c *Client) Renew(ctx context.Context) (Identity, error) {
 	return e.identity(c.coordinator, c.ca, c.Keys(), certificate)
 }
 
-// IssueOwn makes an identity without an invitation: the first operator's.
+// IssueOwn makes an identity without an invitation, for the first operator.
 func (a *Authority) IssueOwn(coordinator string, caller Caller, signer SignerKey, now time.Time) (Identity, *x509.Certificate, error) {
 	e, err := NewEnrolment()
 	if err != nil {
@@ -205,7 +206,7 @@ func (a *Authority) IssueOwn(coordinator string, caller Caller, signer SignerKey
 	return id, c, err
 }
 
-// enrol has a key certified, under a name where not empty.
+// enrol requests a certificate for e's key, under name if that is not empty.
 func (c *Client) enrol(ctx context.Context, e Enrolment, name string, call enrolCall) ([]byte, error) {
 	request, err := e.Request()
 	if err != nil {

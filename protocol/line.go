@@ -11,13 +11,13 @@ import (
 	"google.golang.org/grpc"
 )
 
-// line is a client's connection to its coordinator, opened by the first call and after hangUp.
+// line is a client's connection to its coordinator. hangUp closes it and prepares a new one.
 type line struct {
 	make func(*sockets) (*grpc.ClientConn, error)
 
 	mu      sync.Mutex // guards what follows
 	now     *grpc.ClientConn
-	sockets *sockets // that now opened
+	sockets *sockets // sockets of now
 }
 
 func newLine(make func(*sockets) (*grpc.ClientConn, error)) (*line, error) {
@@ -27,7 +27,6 @@ func newLine(make func(*sockets) (*grpc.ClientConn, error)) (*line, error) {
 	return l, err
 }
 
-// Invoke and NewStream: see grpc.ClientConnInterface.
 func (l *line) Invoke(ctx context.Context, method string, args, reply any, o ...grpc.CallOption) error {
 	return l.current().Invoke(ctx, method, args, reply, o...)
 }
@@ -42,17 +41,16 @@ func (l *line) current() *grpc.ClientConn {
 	return l.now
 }
 
-// Close ends it for good.
 func (l *line) Close() error { return l.current().Close() }
 
-// hangUp closes what is open: after the goodbyes of HTTP/2 and TLS no socket remains, nor data that
-// this system would still send.
+// hangUp closes the connection. Once it returns, no socket is open and the system sends no more
+// data, not even a retransmission after the goodbyes of HTTP/2 and TLS.
 func (l *line) hangUp() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.sockets.leaveNothing()
 	err := l.now.Close()
-	l.sockets.close() // of a connection that was being made
+	l.sockets.close() // those of a connection that was still being made
 	next := &sockets{}
 	now, failed := l.make(next)
 	if failed == nil {
@@ -61,7 +59,7 @@ func (l *line) hangUp() error {
 	return errors.Join(err, failed)
 }
 
-// sockets are a connection's sockets below TLS.
+// sockets are a connection's TCP sockets, below TLS.
 type sockets struct {
 	mu     sync.Mutex // guards what follows
 	all    map[*socket]bool
@@ -73,7 +71,6 @@ type socket struct {
 	of *sockets
 }
 
-// Close drops unsent data after leaveNothing.
 func (s *socket) Close() error {
 	s.of.mu.Lock()
 	delete(s.of.all, s)
@@ -81,7 +78,7 @@ func (s *socket) Close() error {
 	return s.Conn.Close()
 }
 
-// opened registers a socket before its first byte; not after close.
+// opened registers a socket before its first byte. It refuses after close.
 func (s *sockets) opened(c net.Conn) (*socket, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -96,18 +93,18 @@ func (s *sockets) opened(c net.Conn) (*socket, error) {
 	return one, nil
 }
 
-// leaveNothing has each socket drop its unsent data at its end, so the system does not resend it.
+// leaveNothing makes each socket drop its unsent data when it closes, so the system does not resend
+// it.
 func (s *sockets) leaveNothing() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for c := range s.all {
 		if t, ok := c.Conn.(*net.TCPConn); ok {
-			_ = t.SetLinger(0) // else it says a goodbye of its own
+			_ = t.SetLinger(0)
 		}
 	}
 }
 
-// close ends the remaining sockets, and takes no more.
 func (s *sockets) close() {
 	s.mu.Lock()
 	s.closed = true

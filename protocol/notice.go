@@ -12,34 +12,31 @@ import (
 	"caucus/study"
 )
 
-// Notice is a study's state for one party, as callers get it in a list, but signed since carried.
+// Notice is a study's state for one party. Callers get it in a list; in a carried file it is
+// signed.
 type Notice struct {
 	Plan  study.Hash    `json:"plan"`
 	Party study.PartyID `json:"party"`
-	// At is its time by the coordinator's clock.
-	At          time.Time   `json:"at"`
-	State       study.State `json:"state"`
-	Reason      string      `json:"reason"`
-	Contributed int         `json:"contributed"`
-	Mine        bool        `json:"mine"`
-	Lost        bool        `json:"lost"`
-	Amendments  int         `json:"amendments"`
-	// Ledger is the head of the coordinator's ledger.
-	Ledger privacy.Head `json:"ledger"`
+	// At is the coordinator's time.
+	At          time.Time    `json:"at"`
+	State       study.State  `json:"state"`
+	Reason      string       `json:"reason"`
+	Contributed int          `json:"contributed"`
+	Mine        bool         `json:"mine"`
+	Lost        bool         `json:"lost"`
+	Amendments  int          `json:"amendments"`
+	Ledger      privacy.Head `json:"ledger"`
 	// SealKey is the SHA-256 of the public key for answers; empty where the study takes none.
 	SealKey keyDigest `json:"seal_key"`
-	// Run names the signing coordinator process: whoever shows it knew, on reading, all it had
-	// heard before that process began.
+	// Run identifies the process of the coordinator that signed. A party that shows this notice had
+	// seen everything that the coordinator told it before that process started.
 	Run keyDigest `json:"run"`
 }
 
-// keyDigest is hexadecimal in JSON.
 type keyDigest []byte
 
-// MarshalText writes hexadecimal.
 func (d keyDigest) MarshalText() ([]byte, error) { return hex.AppendEncode(nil, d), nil }
 
-// UnmarshalText reads what MarshalText wrote.
 func (d *keyDigest) UnmarshalText(text []byte) (err error) {
 	*d, err = hex.AppendDecode(keyDigest{}, text)
 	return err
@@ -54,8 +51,8 @@ func (n Notice) Sign(s *Signer) (Signed, error) {
 	return Signed{Document: document, Signature: s.Sign(NoticeDocument, document)}, nil
 }
 
-// ParseNotice reads a notice signed with the coordinator's newest key: others may hold earlier
-// keys, and a notice says what holds now.
+// ParseNotice reads a notice signed with the coordinator's newest key. It refuses earlier keys:
+// others may have them, and a notice states what holds now.
 func ParseNotice(s Signed, keys Keys) (Notice, error) {
 	var n Notice
 	if err := keys.Newest().Verify(NoticeDocument, s.Document, s.Signature); err != nil {
@@ -74,11 +71,10 @@ func decodeNotice(document []byte, n *Notice) error {
 	return nil
 }
 
-// noticesAtOnce bounds the notices of a call, some 700 bytes each.
+// noticesAtOnce bounds the notices of a call, each some 700 bytes.
 const noticesAtOnce = 300
 
-// carriedNotice is a notice and, where the party's answer was accepted, its receipt,
-// encrypted.
+// carriedNotice is a notice and, if the party's answer was accepted, its encrypted receipt.
 type carriedNotice struct {
 	Signed
 	receipt []byte

@@ -13,17 +13,17 @@ import (
 	"caucus/study"
 )
 
-// pack is a carried study: what parties would be sent on a call, each part signed by the
-// coordinator or under a signed hash.
+// pack is a study in a carried file: what its parties would get over the network. The coordinator
+// signed each part or its hash.
 type pack struct {
-	notices     []carriedNotice // one for each party
+	notices     []carriedNotice
 	successions []Signed
 	plan        Signed
 	amendments  []Signed
-	helper      []Signed // its acceptance: the helper's signature, which the party checks; at most one
-	sealKey     []byte   // named by the notices
-	pool        []byte   // nil where the party has it
-	release     Signed   // none: no document
+	helper      []Signed // the helper's acceptance, at most one; the party checks the helper's signature
+	sealKey     []byte   // its digest is in the notices
+	pool        []byte   // nil if the party has it
+	release     Signed   // without a document if there is none
 }
 
 func (p pack) encode() ([]byte, error) {
@@ -53,7 +53,7 @@ func (p pack) encode() ([]byte, error) {
 	return PackFile.encode(all), nil
 }
 
-// decodePack splits a file; it checks no signature.
+// decodePack splits a file into its parts. It checks no signature.
 func decodePack(file []byte) (p pack, err error) {
 	r := PackFile.decode(file)
 	keys := r.take("keys", maxCarried)
@@ -85,8 +85,8 @@ func decodePack(file []byte) (p pack, err error) {
 	return p, nil
 }
 
-// Pack makes the file that carries a study to parties of its roster, by default all: its state for
-// each, plan, amendments, pool, and a release that all of them may read.
+// Pack makes the file that carries a study to parties of its roster, all of them if parties is nil:
+// its state for each party, plan, amendments, pool, and the release if each of them may read it.
 func (c *Client) Pack(ctx context.Context, ref string, parties []study.PartyID) (file []byte, s Study, err error) {
 	fail := func(err error) ([]byte, Study, error) {
 		return nil, Study{}, fmt.Errorf("pack study %s: %w", ref, err)
@@ -106,7 +106,7 @@ func (c *Client) Pack(ctx context.Context, ref string, parties []study.PartyID) 
 	if p.notices, p.sealKey, err = c.notices(ctx, s.Hash.String(), parties); err != nil {
 		return fail(err)
 	}
-	// The notices may count newer amendments.
+	// Read the study again: the notices may already count newer amendments.
 	if s, err = c.show(ctx, s.Hash.String()); err != nil {
 		return fail(err)
 	}
@@ -117,7 +117,7 @@ func (c *Client) Pack(ctx context.Context, ref string, parties []study.PartyID) 
 	readable := len(s.Plan.Readers) == 0 || !slices.ContainsFunc(parties, func(p study.PartyID) bool { return !slices.Contains(s.Plan.Readers, string(p)) })
 	if s.State == study.Released && readable {
 		r, err := c.Release(ctx, s.Hash.String())
-		if err != nil && !errors.Is(err, ErrDenied) { // not for this operator to read
+		if err != nil && !errors.Is(err, ErrDenied) { // this operator may not read it
 			return fail(err)
 		}
 		p.release = Signed{Document: r.Document, Signature: r.Signature}
@@ -132,7 +132,7 @@ func (p *pack) ofStudy(s Study) {
 	}
 }
 
-// packed writes a pack, and reads it as each party will.
+// packed writes a pack, and reads it back as each party will.
 func (c *Client) packed(p pack, s Study) ([]byte, Study, error) {
 	file, err := p.encode()
 	if err == nil {
@@ -152,18 +152,17 @@ func (c *Client) packed(p pack, s Study) ([]byte, Study, error) {
 	return file, s, nil
 }
 
-// Accepted is the result of a carried answer.
+// Accepted is the coordinator's reply to a carried answer.
 type Accepted struct {
-	Party study.PartyID `json:"party"`
-	Study study.Hash    `json:"plan"`
-	Name  string        `json:"study"`
-	// Declined: the party takes no part.
-	Declined bool `json:"declined"`
-	// File is to be carried back: the study's state for the party, and the receipt.
+	Party    study.PartyID `json:"party"`
+	Study    study.Hash    `json:"plan"`
+	Name     string        `json:"study"`
+	Declined bool          `json:"declined"`
+	// File is carried back to the party: the study's state, and the receipt.
 	File []byte `json:"-"`
 }
 
-// Accept submits an answer file; the coordinator treats it like the party's own call. It is
+// Accept submits an answer file, which the coordinator treats like the party's own call. It is
 // idempotent.
 func (c *Client) Accept(ctx context.Context, answer []byte) (Accepted, error) {
 	fail := func(err error) (Accepted, error) { return Accepted{}, fmt.Errorf("accept answer: %w", err) }
@@ -176,7 +175,7 @@ func (c *Client) Accept(ctx context.Context, answer []byte) (Accepted, error) {
 	err = stream.Send(&pb.AcceptAnswerRequest{Part: &pb.AcceptAnswerRequest_Header{Header: &pb.AnswerHeader{Size: uint64(len(answer))}}})
 	for chunk := range Chunks(answer, 0) {
 		if err != nil {
-			break // io.EOF: the answer is there already
+			break // io.EOF: the server has answered already
 		}
 		err = stream.Send(&pb.AcceptAnswerRequest{Part: &pb.AcceptAnswerRequest_Chunk{Chunk: chunk}})
 	}
@@ -207,11 +206,11 @@ type opened struct {
 	pack
 	keys   Keys
 	notice Notice
-	signed carriedNotice // the notice's document
+	signed carriedNotice
 	study  Study
 }
 
-// openPack checks a pack for a party that knows these coordinator keys.
+// openPack checks a pack for a party that knows these keys of the coordinator.
 func openPack(p pack, keys Keys, party study.PartyID) (opened, error) {
 	o := opened{pack: p, keys: keys}
 	fail := func(err error) (opened, error) { return opened{}, fmt.Errorf("read %s: %w", PackFile, err) }
@@ -224,7 +223,7 @@ func openPack(p pack, keys Keys, party study.PartyID) (opened, error) {
 	}
 	plan, hash, err := ParsePlan(p.plan.Document)
 	if bad := o.keys.Verify(PlanDocument, p.plan.Document, p.plan.Signature); bad != nil {
-		return fail(bad) // before what the plan says
+		return fail(bad) // reported before any fault in the plan's content
 	}
 	if err != nil {
 		return fail(err)
@@ -284,5 +283,6 @@ func openPack(p pack, keys Keys, party study.PartyID) (opened, error) {
 	return o, nil
 }
 
-// aheadOf is a notice's lead over a clock. Files take time, so a clock ahead of it says nothing.
+// aheadOf is a notice's lead over a clock, 0 if it has none: files take time to arrive, so a clock
+// that is ahead of a notice proves nothing.
 func (n Notice) aheadOf(now time.Time) time.Duration { return max(0, n.At.Sub(now)) }

@@ -8,11 +8,11 @@ import (
 	"caucus/study"
 )
 
-// Wait is the reason, in few public words, why a party has not contributed to an open study.
+// Wait is the public reason why a party has not contributed to an open study.
 type Wait string
 
-// Each word follows from plan, policy, ledger, declaration, persons and clocks, and from what this
-// coordinator passes on of a helper.
+// The reasons. Each follows from the plan, the party's policy, ledger, declaration, people and
+// clock, and from the helper's acceptance that this coordinator passes on: never from its records.
 const (
 	WaitApproval Wait = "approval"
 	WaitSource   Wait = "source"
@@ -35,31 +35,30 @@ var waitWords = map[Wait]string{
 	WaitDeadline: "too little time is left before the deadline for it to prepare",
 }
 
-// Known says whether a word is one of these; others are not passed on.
+// Known reports whether w is one of the reasons above. The coordinator passes on no other.
 func (w Wait) Known() bool { return waitWords[w] != "" }
 
-// Words explain it to people.
+// Words explains the reason to people.
 func (w Wait) Words() string { return waitWords[w] }
 
-// Heartbeat is what a party says of itself with each Studies.
+// Heartbeat is what a party says of itself with each call of Studies.
 type Heartbeat struct {
-	// Run is what its process drew when it started.
+	// Run is drawn by its process at the start.
 	Run []byte
-	// Waits say why open studies wait here.
+	// Waits says why open studies wait for this party.
 	Waits map[study.Hash]Wait
 }
 
-// MaxWaits bounds how many studies a heartbeat is about.
+// MaxWaits bounds the studies in a heartbeat.
 const MaxWaits = 256
 
-// SetHeartbeat makes every later Studies say so.
+// SetHeartbeat sets the heartbeat of all later calls of Studies.
 func (c *Client) SetHeartbeat(r Heartbeat) {
 	c.heartbeatMu.Lock()
 	defer c.heartbeatMu.Unlock()
 	c.heartbeat = r
 }
 
-// reported is the heartbeat on its way.
 func (c *Client) reported(to *pb.ListRequest) {
 	c.heartbeatMu.Lock()
 	defer c.heartbeatMu.Unlock()
@@ -72,16 +71,16 @@ func (c *Client) reported(to *pb.ListRequest) {
 	slices.SortFunc(to.Waits, func(a, b *pb.Wait) int { return slices.Compare(a.PlanHash, b.PlanHash) })
 }
 
-// PartyStatus is what is known of a party that has not contributed.
+// PartyStatus is what the coordinator knows of a party that has not contributed.
 type PartyStatus struct {
 	Party string `json:"party"`
-	// Wait is "" without a report.
+	// Wait is empty without a report.
 	Wait Wait `json:"waits_for,omitempty"`
-	// Seen is the last call, zero for none since the coordinator started.
+	// Seen is the time of the last call, zero if there was none since the coordinator started.
 	Seen time.Time `json:"seen,omitzero"`
 }
 
-// Words say at a moment of the coordinator's clock what a party waits for.
+// Words describes the status at a time of the coordinator's clock.
 func (s PartyStatus) Words(now time.Time) string {
 	seen := "has not called since the coordinator started"
 	if !s.Seen.IsZero() {
@@ -93,7 +92,7 @@ func (s PartyStatus) Words(now time.Time) string {
 	return s.Party + ": " + s.Wait.Words() + " (" + seen + ")"
 }
 
-// Ago words a past duration.
+// Ago words a past duration: 90s → "1m30s ago".
 func Ago(d time.Duration) string {
 	switch {
 	case d < 2*time.Second:
@@ -106,7 +105,7 @@ func Ago(d time.Duration) string {
 	return d.Round(24*time.Hour).String() + " ago"
 }
 
-// timeOf converts milliseconds, zero for 0.
+// timeOf converts Unix milliseconds; 0 is the zero time.
 func timeOf(millis int64) time.Time {
 	if millis == 0 {
 		return time.Time{}

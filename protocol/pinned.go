@@ -12,19 +12,20 @@ import (
 	"time"
 )
 
-// PinnedTLS connects two signers that know each other's key and share no authority: TLS 1.3, each
-// with a certificate for its own signing key, and only with the holder of the other's. Nothing else
-// of a certificate counts: it has no date, and a pinned key holds until withdrawn.
+// PinnedTLS connects two signers that know each other's public key and share no authority. It is
+// TLS 1.3; each end shows a certificate for its signing key and admits only the holder of the
+// other's. Nothing else in a certificate counts: it has no end date, and a pinned key holds until
+// withdrawn.
 //
-// The same key signs documents. Those signatures are Ed25519ctx with their own context, so none is
-// one of TLS, and vice versa.
+// The same key signs documents. Those signatures are Ed25519ctx with a context of their own, so
+// none is valid as a signature of TLS, nor the reverse.
 func PinnedTLS(own *Signer, other SignerKey) (*tls.Config, error) {
 	if own.Key() == other {
 		return nil, errors.New("both ends have one key")
 	}
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "Caucus " + own.Key().String()[:16]},
-		NotBefore: time.Unix(0, 0), NotAfter: time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC), // RFC 5280: no date
+		NotBefore: time.Unix(0, 0), NotAfter: time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC), // RFC 5280: no end date
 		KeyUsage: x509.KeyUsageDigitalSignature, BasicConstraintsValid: true,
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, own.key.Public(), own.key)
@@ -35,8 +36,8 @@ func PinnedTLS(own *Signer, other SignerKey) (*tls.Config, error) {
 		MinVersion:   tls.VersionTLS13,
 		Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: own.key}},
 		ClientAuth:   tls.RequireAnyClientCert,
-		// No authority signed the other's certificate: VerifyConnection compares its key with the
-		// pin, at both ends of every connection.
+		// No authority signed the other's certificate. VerifyConnection instead compares its key
+		// with the pinned one, at both ends of every connection.
 		InsecureSkipVerify:     true,
 		SessionTicketsDisabled: true,
 		VerifyConnection: func(s tls.ConnectionState) error {

@@ -8,12 +8,12 @@ import (
 )
 
 // MaxPlan bounds a plan's bytes, mostly map and roster: 30 bytes a party for 100,000 parties, and a
-// projection of 784 columns on 50.
+// projection from 784 columns to 50.
 const MaxPlan = 3 << 20
 
-// ParsePlan reads the canonical bytes and hash of a plan that daemons may run. Beyond
-// kinds.ParsePlan it refuses simulated plans, and plans without roster, deadline or terms. Errors
-// wrap study.ErrPlan.
+// ParsePlan reads the canonical bytes of a plan that daemons may run, and returns its hash too.
+// Beyond kinds.ParsePlan it refuses simulated plans, and plans without roster, deadline or terms.
+// Errors wrap study.ErrPlan.
 func ParsePlan(canonical []byte) (study.Plan, study.Hash, error) {
 	refuse := func(format string, args ...any) (study.Plan, study.Hash, error) {
 		return study.Plan{}, study.Hash{}, fmt.Errorf("%w: %s", study.ErrPlan, fmt.Sprintf(format, args...))

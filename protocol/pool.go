@@ -16,8 +16,9 @@ import (
 // MaxPool bounds a pool's canonical bytes.
 const MaxPool = 512 << 20
 
-// Pool fetches a study's pool in canonical bytes, for auxdata.ReadCSV, with the digest in the plan.
-// A folder keeps them as pool-DIGEST.csv for reuse; an interrupted download resumes there.
+// Pool fetches a study's pool in canonical bytes (auxdata.ReadCSV reads them) and checks them
+// against the plan's digest. In folder, if not empty, it keeps the pool as pool-DIGEST.csv for
+// reuse and resumes an interrupted download.
 func (c *Client) Pool(ctx context.Context, s Study, folder string) ([]byte, error) {
 	fail := func(err error) ([]byte, error) {
 		return nil, fmt.Errorf("fetch pool of study %s: %w", s.Name, err)
@@ -61,15 +62,15 @@ func (c *Client) Pool(ctx context.Context, s Study, folder string) ([]byte, erro
 	return data, nil
 }
 
-// downloadPool appends the missing part to a.Data, and to a file.
+// downloadPool appends the missing rest to a.Data and to file.
 func (c *Client) downloadPool(ctx context.Context, s Study, a *Assembly, file io.Writer) ([]byte, error) {
 	stream, err := c.studies.DownloadPool(ctx, &pb.DownloadRequest{Study: s.Hash.String(), Offset: uint64(len(a.Data))})
 	if err != nil {
 		return nil, FromStatus(err)
 	}
 	have := len(a.Data)
-	// Each chunk is in the file before the next is taken: any later process resumes there. The
-	// digest decides at the end.
+	// Each chunk is in the file before the next one is taken, so a later process can resume there.
+	// The digest decides at the end.
 	keep := func(*pb.Chunk) error {
 		_, err := file.Write(a.Data[have:])
 		have = len(a.Data)
@@ -108,7 +109,7 @@ func (c *Client) uploadPool(ctx context.Context, digest auxdata.Digest, canonica
 	}}})
 	for chunk := range Chunks(canonical, 0) {
 		if err != nil {
-			break // io.EOF: the answer is there already
+			break // io.EOF: the server has answered already
 		}
 		err = stream.Send(&pb.UploadPoolRequest{Part: &pb.UploadPoolRequest_Chunk{Chunk: chunk}})
 	}

@@ -9,14 +9,15 @@ import (
 	"caucus/study"
 )
 
-// Receipt proves to others, by its signature over Document, that a contribution is stored.
+// Receipt proves, by the coordinator's signature over Document, that a contribution is stored.
 type Receipt struct {
 	Plan     study.Hash       `json:"plan"`
 	Party    study.PartyID    `json:"party"`
 	Body     study.BodyDigest `json:"body"`
-	Size     int              `json:"size"` // of the body in bytes
+	Size     int              `json:"size"` // of the body, in bytes
 	Received time.Time        `json:"received"`
-	// Ledger is the head of the coordinator's ledger: kept receipts show if it ever goes back.
+	// Ledger is the head of the coordinator's ledger. Kept receipts show if that ledger ever goes
+	// back.
 	Ledger privacy.Head `json:"ledger"`
 
 	Document  []byte `json:"-"`

@@ -24,9 +24,8 @@ type SignedRelease struct {
 	Release   study.Release
 	Document  []byte
 	Signature []byte
-	// Signer is the key named in the file, which cannot say whose it is.
-	Signer SignerKey
-	// Successions are the coordinator's changes of keys, each signed by the key before.
+	// Signer is the key named in the file. The file cannot prove whose key it is.
+	Signer      SignerKey
 	Successions []Signed
 }
 
@@ -37,7 +36,7 @@ type signedReleaseFile struct {
 	Successions []Signed        `json:"successions,omitempty"`
 }
 
-// ErrUnsigned: the release has no signature, as from a simulation.
+// ErrUnsigned: the release has no signature, such as one from a simulation.
 var ErrUnsigned = errors.New("the release has no signature")
 
 // MarshalJSON writes the file.
@@ -49,8 +48,9 @@ func (r SignedRelease) MarshalJSON() ([]byte, error) {
 	return json.Marshal(f)
 }
 
-// ReadRelease reads MarshalJSON's file with any white space, unchecked: see Check and
-// verify.Release. It refuses fields that a release lacks, since nothing would check them.
+// ReadRelease reads the file that MarshalJSON writes, with any white space. It checks no signature:
+// see Check and verify.Release. It refuses fields that a release does not have, since nothing would
+// check them.
 func ReadRelease(file []byte) (SignedRelease, error) {
 	fail := func(err error) (SignedRelease, error) {
 		return SignedRelease{}, fmt.Errorf("not a release file, as caucus study result --out writes: %w", err)
@@ -80,7 +80,8 @@ func ReadRelease(file []byte) (SignedRelease, error) {
 	if err := study.DecodeStrictly(r.Document, &r.Release); err != nil {
 		return fail(err)
 	}
-	// Repeated names, or names in other letter case, read differently elsewhere.
+	// Other readers may read a repeated name, or a name in other letter case, differently: refuse
+	// both.
 	var whole bytes.Buffer
 	if err := json.Compact(&whole, file); err != nil {
 		return fail(err)
@@ -99,7 +100,7 @@ func ReadRelease(file []byte) (SignedRelease, error) {
 	return r, nil
 }
 
-// Check checks that key signed the release: ErrUnsigned without a signature; an error that wraps
+// Check checks that key signed the release. It returns ErrUnsigned without a signature, and wraps
 // ErrDamaged for another key or other bytes.
 func (r SignedRelease) Check(key Verifier) error {
 	if len(r.Signature) == 0 {
@@ -108,8 +109,8 @@ func (r SignedRelease) Check(key Verifier) error {
 	return key.Verify(ReleaseDocument, r.Document, r.Signature)
 }
 
-// checkForm refuses a release of another form with study.ErrForm, and returns what all forms share:
-// the form, the version that made it, and the ledger's lines.
+// checkForm refuses a release of another form with study.ErrForm. It returns the fields that all
+// forms share: form, software version, and the ledger's lines.
 func checkForm(document []byte) (study.Manifest, error) {
 	var release struct {
 		Manifest struct {
@@ -123,16 +124,15 @@ func checkForm(document []byte) (study.Manifest, error) {
 	}
 	of := release.Manifest
 	m := study.Manifest{Form: of.Form, Software: of.Software, Ledger: of.Ledger}
-	if of.Form == 0 { // of no version: what else is wrong with it says so
+	if of.Form == 0 { // no form number: the decoder will say what is wrong
 		return m, nil
 	}
 	return m, m.CheckForm()
 }
 
-// ParseRelease reads a release that the coordinator signed and whose plan is
-// the one it names. It refuses a simulated one. One of another form comes with
-// study.ErrForm: what it says of its ledger can be read, and no more is checked than
-// its signature.
+// ParseRelease reads a release that the coordinator signed and that fits its plan. It refuses a
+// simulated one. For a release of another form it returns study.ErrForm together with the ledger's
+// lines; only the signature is checked then.
 func ParseRelease(document, signature []byte, key Verifier) (study.Release, error) {
 	if err := key.Verify(ReleaseDocument, document, signature); err != nil {
 		return study.Release{}, err

@@ -11,21 +11,21 @@ import (
 	"caucus/study"
 )
 
-// A helper's share is sealed by HPKE (RFC 9180) to a key of ML-KEM-768 and X25519 together: a kept
-// share stays closed to a machine that breaks only one of them.
+// A helper's share is sealed by HPKE (RFC 9180) to a key of ML-KEM-768 and X25519 together:
+// breaking only one of the two does not open a share that somebody kept.
 var (
 	sealingKEM  = hpke.MLKEM768X25519()
 	sealingKDF  = hpke.HKDFSHA256()
 	sealingAEAD = hpke.AES256GCM()
 )
 
-// sealingInfo is HPKE's info: a box for another purpose does not open.
+// sealingInfo is HPKE's info: a box sealed for another purpose does not open.
 const sealingInfo = "caucus helper share 2"
 
-// SealOverhead is the bytes that sealing adds to a share.
+// SealOverhead is the number of bytes that sealing adds to a share.
 const SealOverhead = 1120 + 16
 
-// SealingKey is a helper's key for opening sealed shares.
+// SealingKey is a helper's private key for shares that are sealed to it.
 type SealingKey struct{ key hpke.PrivateKey }
 
 // NewSealingKey makes a key.
@@ -66,14 +66,14 @@ func (k *SealingKey) Save(path string) error {
 	return nil
 }
 
-// Public is the sealing half, 1216 bytes.
+// Public returns the public key, 1216 bytes.
 func (k *SealingKey) Public() []byte { return k.key.PublicKey().Bytes() }
 
-// KeyPin is the SHA-256 of a public sealing key, as pinned in a party's policy; hexadecimal as
-// text.
+// KeyPin is the SHA-256 of a helper's public sealing key, as a party's policy pins it. As text it
+// is hexadecimal.
 type KeyPin [sha256.Size]byte
 
-// SealingPin is that of a public sealing key.
+// SealingPin returns the pin of a public sealing key.
 func SealingPin(public []byte) KeyPin { return sha256.Sum256(public) }
 
 // String is the pin in hexadecimal.
@@ -91,22 +91,23 @@ func (p *KeyPin) UnmarshalText(text []byte) error {
 	return err
 }
 
-// ShareBinding says what a sealed share belongs to. A share opens only under its own binding.
+// ShareBinding names what a sealed share belongs to. A share opens only with the binding it was
+// sealed with.
 type ShareBinding struct {
 	Plan study.Hash
 	// Acceptance is the digest of the helper's acceptance under which the share was made. A helper
-	// that was put back accepts the plan anew, under another verify key, and opens no earlier
+	// that was put back accepts the plan anew, with another verify key, and then opens no earlier
 	// share.
 	Acceptance study.Hash
 	Party      study.PartyID
 	Weight     int64 // ballots or records, public
-	// Head is nonce and public share, alike for both servers.
+	// Head is the nonce and the public share, the same for both servers.
 	Head []byte
 	// Other digests the other server's part.
 	Other [sha256.Size]byte
 }
 
-// bytes are HPKE's associated data: fields of fixed length or preceded by their length.
+// bytes are HPKE's associated data. Each field has a fixed length or is preceded by its length.
 func (b ShareBinding) bytes() []byte {
 	out := append(append([]byte("helper"), b.Plan[:]...), b.Acceptance[:]...)
 	for _, field := range [][]byte{[]byte(b.Party), b.Head} {
@@ -135,7 +136,7 @@ func SealShare(public []byte, b ShareBinding, share []byte) ([]byte, error) {
 	return append(enc, box...), nil
 }
 
-// OpenShare opens a share sealed under exactly this binding; errors wrap ErrDamaged.
+// OpenShare opens a share sealed with exactly this binding. Errors wrap ErrDamaged.
 func (k *SealingKey) OpenShare(b ShareBinding, sealed []byte) ([]byte, error) {
 	const enc = SealOverhead - 16
 	if len(sealed) < SealOverhead {

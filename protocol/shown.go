@@ -14,22 +14,22 @@ import (
 	"caucus/study"
 )
 
-// Shown is a document signed by a coordinator about its ledger's head. Its holder can show it to
-// the coordinator: a ledger without that entry was put back.
+// Shown is a document in which a coordinator signed its ledger's head. Its holder shows it to the
+// coordinator: a ledger without that entry was put back to an older state.
 type Shown struct {
 	Kind      Document `json:"kind"`
 	Document  []byte   `json:"document"`
 	Signature []byte   `json:"signature"`
 }
 
-// MaxShown bounds a shown document: heads and receipts have a few hundred bytes.
+// MaxShown bounds a shown document. Heads and receipts have a few hundred bytes.
 const MaxShown = 64 << 10
 
-// SignedHead is a signed head and nothing else, so the same head has the same bytes.
+// SignedHead signs a ledger's head and nothing else, so the same head always gives the same bytes.
 func SignedHead(h privacy.Head, s *Signer) Shown {
 	document, err := json.Marshal(headDocument{h})
 	if err != nil {
-		panic(err) // numbers and hexadecimal
+		panic(err) // numbers and hexadecimal always marshal
 	}
 	return Shown{HeadDocument, document, s.Sign(HeadDocument, document)}
 }
@@ -79,7 +79,7 @@ func (s Shown) Head(key Verifier) (privacy.Head, error) {
 		return n.Ledger, nil
 	case ReleaseDocument:
 		r, err := ParseRelease(s.Document, s.Signature, key)
-		if errors.Is(err, study.ErrForm) { // what it says of its ledger is read all the same
+		if errors.Is(err, study.ErrForm) { // the ledger's lines can be read in every form
 			err = nil
 		}
 		var last privacy.Head
@@ -100,7 +100,7 @@ func (s Shown) proto() *pb.Shown {
 	return &pb.Shown{Kind: string(s.Kind), Document: s.Document, Signature: s.Signature}
 }
 
-// ShownOf reads a caller's document, the zero Shown for none.
+// ShownOf reads a caller's document, the zero Shown if there is none.
 func ShownOf(s *pb.Shown) Shown {
 	if s == nil {
 		return Shown{}
@@ -108,18 +108,18 @@ func ShownOf(s *pb.Shown) Shown {
 	return Shown{Document(s.Kind), s.Document, s.Signature}
 }
 
-// memory keeps a coordinator's newest signed document, in a file if it has a path. Newest is by the
-// ledger's number. Of two documents with one number it keeps the first: a contradiction is proof.
+// memory keeps the newest document that the coordinator signed, in a file if path is set. Newest
+// means the highest number in the ledger. Of two documents with one number it keeps the first: a
+// contradiction between them is proof.
 type memory struct {
 	path string
 
 	mu      sync.Mutex // guards what follows and the file
 	held    Shown
 	head    privacy.Head
-	helpers []HelperLine // of releases, each once
+	helpers []HelperLine // from releases, each once
 }
 
-// remembered is the memory's file.
 type remembered struct {
 	Shown
 	Helpers []HelperLine `json:"helpers,omitempty"`
@@ -158,14 +158,14 @@ func (m *memory) read(keys Verifier) error {
 	return nil
 }
 
-// newest is the document to show.
 func (m *memory) newest() (Shown, privacy.Head) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.held, m.head
 }
 
-// keep remembers a newer document, and preserves what other processes of the identity kept.
+// keep remembers a newer document. It keeps what other processes of this identity wrote to the
+// file.
 func (m *memory) keep(s Shown, head privacy.Head, keys Verifier) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -179,7 +179,7 @@ func (m *memory) keep(s Shown, head privacy.Head, keys Verifier) error {
 	return m.write()
 }
 
-// keepHelper remembers a release's statement of its helper, signed by the helper.
+// keepHelper remembers the helper's state from a release that the helper signed.
 func (m *memory) keepHelper(r study.Release, keys Verifier) error {
 	l, ok := HelperLineOf(r)
 	if !ok {
@@ -203,7 +203,7 @@ func (m *memory) add(l HelperLine) {
 	}
 }
 
-// helperBack says how a helper contradicts itself; else nil.
+// helperBack reports a helper that contradicts itself, nil if none does.
 func (m *memory) helperBack() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()

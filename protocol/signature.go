@@ -11,8 +11,8 @@ import (
 	"fmt"
 )
 
-// Document is a kind of signed document. It is the signature's context (Ed25519ctx, RFC 8032), so
-// that signatures of different kinds never match.
+// Document is a kind of signed document. It is the signature's context (Ed25519ctx, RFC 8032), so a
+// signature of one kind never verifies as another.
 type Document string
 
 // The kinds of signed document.
@@ -22,27 +22,21 @@ const (
 	ReceiptDocument  Document = "caucus receipt 1"
 	ReleaseDocument  Document = "caucus release 1"
 	// HeadDocument states the head of the coordinator's ledger.
-	HeadDocument Document = "caucus head 1"
-	// SuccessionDocument hands over from a signing key to the next.
+	HeadDocument       Document = "caucus head 1"
 	SuccessionDocument Document = "caucus succession 1"
-	// AmendmentDocument changes when a study ends.
-	AmendmentDocument Document = "caucus amendment 1"
-	// AcceptanceDocument is one of two aggregators' agreement to a study.
+	AmendmentDocument  Document = "caucus amendment 1"
 	AcceptanceDocument Document = "caucus acceptance 1"
-	// RevealDocument opens a study between two aggregators.
+	// RevealDocument opens an aggregator's commitment to its half of a study's verify key.
 	RevealDocument Document = "caucus reveal 1"
-	// SetDocument names the contributions that two aggregators release the sum of.
-	SetDocument Document = "caucus set 1"
-	// ShareDocument is an aggregator's release of its share of the sum.
-	ShareDocument Document = "caucus share 1"
-	// NoticeDocument states a study for a party that cannot call.
+	SetDocument    Document = "caucus set 1"
+	ShareDocument  Document = "caucus share 1"
 	NoticeDocument Document = "caucus notice 1"
-	// ApprovalDocument is a person's, at a party.
+	// ApprovalDocument is a person's approval of a study at a party.
 	ApprovalDocument Document = "caucus approval 1"
 )
 
-// SignerKey is a public key for documents: the coordinator's, or an approver's at a party.
-// Hexadecimal as text.
+// SignerKey is a public key for documents, the coordinator's or that of a person who approves at a
+// party. As text it is hexadecimal.
 type SignerKey [ed25519.PublicKeySize]byte
 
 // MarshalText writes hexadecimal.
@@ -61,7 +55,7 @@ func (k *SignerKey) UnmarshalText(text []byte) error {
 func (k SignerKey) String() string { return hex.EncodeToString(k[:]) }
 
 // Verifier checks that the coordinator signed exactly these bytes as this kind of document; errors
-// wrap ErrDamaged. SignerKey is one, as are the Keys of a coordinator that changed keys.
+// wrap ErrDamaged. SignerKey implements it, and Keys does for a coordinator that changed keys.
 type Verifier interface {
 	Verify(d Document, document, signature []byte) error
 }
@@ -99,7 +93,7 @@ func LoadSigner(path string) (*Signer, error) {
 	return &Signer{k}, nil
 }
 
-// ParseSigner reads the text of what Save wrote.
+// ParseSigner reads the text that Save wrote.
 func ParseSigner(text string) (*Signer, error) {
 	der, err := derOf("PRIVATE KEY", text)
 	if err != nil {
@@ -124,20 +118,20 @@ func (s *Signer) Save(path string) error {
 	return nil
 }
 
-// Key is the public key.
+// Key returns the public key.
 func (s *Signer) Key() SignerKey { return SignerKey(s.key.Public().(ed25519.PublicKey)) }
 
 // Sign signs a document's stored bytes.
 func (s *Signer) Sign(d Document, document []byte) []byte {
 	signature, err := s.key.Sign(nil, document, &ed25519.Options{Hash: crypto.Hash(0), Context: string(d)})
 	if err != nil {
-		panic(err) // only for a context longer than 255 bytes
+		panic(err) // only a context over 255 bytes fails
 	}
 	return signature
 }
 
-// ParseAmendments reads the amendments of a plan: each signed by the coordinator, the
-// next of the one before, and within what the plan allows. Errors wrap ErrDamaged or
+// ParseAmendments reads a plan's amendments. The coordinator must have signed each one, each must
+// follow the one before, and all must be within what the plan allows. Errors wrap ErrDamaged or
 // study.ErrAmendment.
 func ParseAmendments(p study.Plan, h study.Hash, all []study.Signed, key Verifier) (*study.Chain, error) {
 	if len(all) > study.MaxAmendments {

@@ -12,7 +12,7 @@ import (
 )
 
 // Succession hands over from a coordinator's signing key and authority to new ones. The old key
-// signs it, so trust passes to the new one.
+// signs it, so whoever trusts the old key can trust the new one.
 type Succession struct {
 	From SignerKey `json:"from"`
 	To   SignerKey `json:"to"`
@@ -24,7 +24,7 @@ type Succession struct {
 // Signed is the type of all signed documents.
 type Signed = study.Signed
 
-// Sign makes the document, signed by old, which is From.
+// Sign makes the document. old must be the signer of From.
 func (s Succession) Sign(old *Signer) (Signed, error) {
 	document, err := json.Marshal(s)
 	if err != nil {
@@ -33,12 +33,12 @@ func (s Succession) Sign(old *Signer) (Signed, error) {
 	return Signed{Document: document, Signature: old.Sign(SuccessionDocument, document)}, nil
 }
 
-// MaxSuccessions bounds followed keys: a key lives for years, and an identity with all of them is a
-// file of 31 KB.
+// MaxSuccessions bounds the key changes to follow. A key lives for years; an identity with all of
+// them is a file of 31 KB.
 const MaxSuccessions = 32
 
-// Keys are a coordinator's signing keys, from a trusted one to the present one. Signatures by any
-// of them count.
+// Keys are a coordinator's signing keys, from one that its holder trusts to the present one. A
+// signature by any of them counts.
 type Keys struct {
 	first  SignerKey
 	signed []Signed
@@ -60,7 +60,7 @@ func FollowKeys(first SignerKey, successions []Signed) (Keys, error) {
 	return k, nil
 }
 
-// Follow takes one step. A known one changes nothing.
+// Follow takes one step. A step already taken changes nothing.
 func (k Keys) Follow(s Signed) (Keys, error) {
 	var link Succession
 	if err := json.Unmarshal(s.Document, &link); err != nil {
@@ -84,7 +84,8 @@ func (k Keys) Follow(s Signed) (Keys, error) {
 	return k, nil
 }
 
-// FollowAll follows these as far as they lead from any key, ignoring others.
+// FollowAll follows successions as far as they continue from the newest key, and ignores the
+// others.
 func (k Keys) FollowAll(successions []Signed) Keys {
 	for _, s := range successions {
 		if next, err := k.Follow(s); err == nil && len(next.links) <= MaxSuccessions {
@@ -94,10 +95,10 @@ func (k Keys) FollowAll(successions []Signed) Keys {
 	return k
 }
 
-// First is the trusted first key.
+// First returns the key that was trusted at the start.
 func (k Keys) First() SignerKey { return k.first }
 
-// Newest is the present signing key.
+// Newest returns the present signing key.
 func (k Keys) Newest() SignerKey {
 	if n := len(k.links); n > 0 {
 		return k.links[n-1].To
@@ -105,12 +106,11 @@ func (k Keys) Newest() SignerKey {
 	return k.first
 }
 
-// Hold says whether key is one of them.
+// Hold reports whether key is one of them.
 func (k Keys) Hold(key SignerKey) bool {
 	return key == k.first || slices.ContainsFunc(k.links, func(l Succession) bool { return l.To == key })
 }
 
-// after are the keys after the first, oldest first.
 func (k Keys) after() (all []SignerKey) {
 	for _, l := range k.links {
 		all = append(all, l.To)
@@ -118,10 +118,10 @@ func (k Keys) after() (all []SignerKey) {
 	return all
 }
 
-// Successions are the signed steps from the first key.
+// Successions returns the signed steps from the first key.
 func (k Keys) Successions() []Signed { return k.signed }
 
-// Authority is the newest authority's certificate, DER; nil if it never changed.
+// Authority returns the newest authority's certificate, DER; nil if it never changed.
 func (k Keys) Authority() []byte {
 	if n := len(k.links); n > 0 {
 		return k.links[n-1].Authority
@@ -129,13 +129,13 @@ func (k Keys) Authority() []byte {
 	return nil
 }
 
-// Since are the successions after key: all of them for an unknown key.
+// Since returns the successions after key, all of them if key is unknown.
 func (k Keys) Since(key SignerKey) []Signed {
 	i := slices.IndexFunc(k.links, func(l Succession) bool { return l.To == key })
 	return k.signed[i+1:]
 }
 
-// Verify says whether one of the keys signed, the newest first.
+// Verify checks that one of the keys signed. It tries the newest first.
 func (k Keys) Verify(d Document, document, signature []byte) error {
 	err := k.Newest().Verify(d, document, signature)
 	for i := len(k.links) - 1; i >= 0 && err != nil; i-- {
@@ -146,7 +146,7 @@ func (k Keys) Verify(d Document, document, signature []byte) error {
 	return err
 }
 
-// SignedProto and SignedOf carry signed documents over the wire.
+// SignedProto converts signed documents for the wire.
 func SignedProto(all []Signed) (out []*pb.Signed) {
 	for _, s := range all {
 		out = append(out, &pb.Signed{Document: s.Document, Signature: s.Signature})

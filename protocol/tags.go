@@ -7,15 +7,13 @@ import (
 	"strings"
 )
 
-// Tags say what a party is one of, as in site=ward, region=north: an operator gives
-// them, never the party itself. They are public among a study's members as far as a
-// roster was chosen by them.
+// Tags group parties, as in site=ward, region=north. An operator sets them, never the party itself.
+// A roster chosen by tags reveals them to the study's members.
 type Tags map[string]string
 
-// mostTags bounds the tags of one party.
 const mostTags = 16
 
-// ParseTags reads KEY=VALUE, one each.
+// ParseTags reads KEY=VALUE pairs.
 func ParseTags(pairs []string) (Tags, error) {
 	t := Tags{}
 	for _, p := range pairs {
@@ -31,7 +29,7 @@ func ParseTags(pairs []string) (Tags, error) {
 	return t, t.Check()
 }
 
-// Check refuses tags that would not be the same in a plan, a log and a table.
+// Check refuses tags that a plan, a log or a table would write differently.
 func (t Tags) Check() error {
 	if len(t) > mostTags {
 		return fmt.Errorf("%d tags: at most %d are kept of a party", len(t), mostTags)
@@ -46,7 +44,7 @@ func (t Tags) Check() error {
 	return nil
 }
 
-// Have says whether all of some tags are among these.
+// Have reports whether t has all the wanted tags.
 func (t Tags) Have(wanted Tags) bool {
 	for key, value := range wanted {
 		if t[key] != value {
@@ -56,7 +54,7 @@ func (t Tags) Have(wanted Tags) bool {
 	return true
 }
 
-// String is KEY=VALUE, KEY=VALUE, by key.
+// String writes "region=north, site=ward", sorted by key.
 func (t Tags) String() string {
 	var all []string
 	for _, key := range slices.Sorted(maps.Keys(t)) {

@@ -14,8 +14,8 @@ import (
 )
 
 // ServerTLS is the coordinator's end: TLS 1.3, only for callers with a certificate of the authority
-// that admit lets in, checked on each connection. A refused caller learns no reason: TLS alerts
-// have no words. Its own certificate is made here and again each day, so none is about to expire.
+// whom admit allows at the handshake. A refused caller learns no reason, since TLS alerts carry no
+// text. The server's own certificate is made anew each day, so none is about to expire.
 func ServerTLS(a *Authority, now func() time.Time, admit func(Caller) error) (*tls.Config, error) {
 	var (
 		mu      sync.Mutex // guards current and made
@@ -55,7 +55,6 @@ func ServerTLS(a *Authority, now func() time.Time, admit func(Caller) error) (*t
 	}, nil
 }
 
-// clientTLS is the client's end.
 func clientTLS(ca string, pair tls.Certificate, now func() time.Time) (*tls.Config, error) {
 	roots := x509.NewCertPool()
 	if !roots.AppendCertsFromPEM([]byte(ca)) {
@@ -64,13 +63,13 @@ func clientTLS(ca string, pair tls.Certificate, now func() time.Time) (*tls.Conf
 	return &tls.Config{
 		MinVersion: tls.VersionTLS13, RootCAs: roots, ServerName: serverName,
 		Certificates: []tls.Certificate{pair}, Time: now,
-		ClientSessionCache: tls.NewLRUClientSessionCache(1), // dialling again costs less
+		ClientSessionCache: tls.NewLRUClientSessionCache(1), // makes reconnecting cheaper
 	}, nil
 }
 
 // firstWord is a client's TLS that waits for the coordinator's first byte before it sends data. A
-// TLS 1.3 client finishes before the server checks its certificate; so it sees a refusal as such
-// and not as a broken connection.
+// TLS 1.3 client finishes the handshake before the server has checked its certificate. By waiting,
+// it sees a refusal as a refusal, not as a broken connection.
 type firstWord struct {
 	credentials.TransportCredentials
 	sockets *sockets
@@ -110,7 +109,7 @@ func (f firstWord) Clone() credentials.TransportCredentials {
 	return firstWord{f.TransportCredentials.Clone(), f.sockets}
 }
 
-// heard is a connection whose first byte was read.
+// heard gives back the first byte, which the handshake read.
 type heard struct {
 	net.Conn
 	first []byte

@@ -12,22 +12,20 @@ import (
 	"caucus/protocol/pb"
 )
 
-// A join token is an invitation for many: its holder enrols parties up to the token's quota. Its
-// Name is the token's, its Role RoleToken. The coordinator keeps its certificate's serial, not its
-// key.
+// A join token is an invitation for many: its holder enrols parties up to the token's quota. It is
+// an Invitation with the token's name and RoleToken. The coordinator keeps the serial of its
+// certificate, not the key.
 
 // TokenOptions describe a join token.
 type TokenOptions struct {
-	// Quota is the number of parties it enrols.
 	Quota int
 	// Valid is the lifetime; 0 leaves it to the coordinator.
 	Valid time.Duration
-	// Prefix begins the parties' names; empty is the token's name and a dash.
+	// Prefix begins the parties' names; if empty, it is the token's name and a dash.
 	Prefix string
-	// Tags are those of each party that it enrols.
+	// Tags are given to each party that it enrols.
 	Tags Tags
-	// Address, host:port, is what the token tells to dial; empty is the coordinator's own
-	// idea of it.
+	// Address is the host:port to dial; empty leaves it to the coordinator.
 	Address string
 }
 
@@ -59,7 +57,7 @@ func tokenOf(t *pb.TokenState) Token {
 	}
 }
 
-// MakeToken makes a join token. Its text is a secret for the joining.
+// MakeToken makes a join token. Its text is a secret for the parties that will join.
 func (c *Client) MakeToken(ctx context.Context, o TokenOptions) (text string, t Token, err error) {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
@@ -87,8 +85,8 @@ func (c *Client) Tokens(ctx context.Context) ([]Token, error) {
 	return all, nil
 }
 
-// RevokeToken ends a join token, and with members also those who joined by it, whose names it
-// returns.
+// RevokeToken ends a join token. With members it also revokes the parties that joined by it, and
+// returns their names.
 func (c *Client) RevokeToken(ctx context.Context, id string, members bool) ([]string, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
@@ -99,7 +97,7 @@ func (c *Client) RevokeToken(ctx context.Context, id string, members bool) ([]st
 	return reply.Revoked, nil
 }
 
-// Tag says anew which tags a party has; those that it had are forgotten.
+// Tag replaces a party's tags.
 func (c *Client) Tag(ctx context.Context, name string, tags Tags) error {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
@@ -109,13 +107,13 @@ func (c *Client) Tag(ctx context.Context, name string, tags Tags) error {
 	return nil
 }
 
-// joinPatience bounds Join's retries while the coordinator is busy with holders of the same token,
-// of which it takes 20 calls a second.
+// joinPatience bounds Join's retries while many holders of one token join: the coordinator takes 20
+// calls a second of them.
 const joinPatience = 2 * time.Minute
 
-// Join redeems one place of a join token, under a name with its prefix, or one from the coordinator
-// where name is empty. The same enrolment gives the same certificate again and takes no second
-// place. Join retries where too many ask.
+// Join redeems one place of a join token, under a name with the token's prefix; if name is empty
+// the coordinator chooses one. The same enrolment gets the same certificate again and takes no
+// second place. Join retries while the coordinator is busy.
 func Join(ctx context.Context, v Invitation, e Enrolment, name string, o DialOptions) (Identity, error) {
 	if v.Role != RoleToken {
 		return Identity{}, fmt.Errorf("join: %w: this is no join token, but an invitation of %s %s", ErrInvalid, v.Role, v.Name)
@@ -133,7 +131,7 @@ func Join(ctx context.Context, v Invitation, e Enrolment, name string, o DialOpt
 			return Identity{}, fmt.Errorf("join by token %s: %w", v.Name, err)
 		}
 		waited += wait
-		if !sleeper.Sleep(ctx, wait/2+rand.N(wait/2)) { // of many that were refused at once, not all come back at once
+		if !sleeper.Sleep(ctx, wait/2+rand.N(wait/2)) { // so that parties refused together do not all come back together
 			return Identity{}, ctx.Err()
 		}
 	}

@@ -1,20 +1,20 @@
-// Package command is about a classifier, or what scores records, that is somebody else's
-// program, in any language.
+// Package command is about a classifier or scorer that is another program, in any language.
 //
-// It is for a site, or a researcher, whose records are learned best by something
-// that is not built in. The program is given the records and the rows to vote on as
-// two CSV files, and answers one class a line (Program.Vote says in which form); or the rows to score as one, and answers one number a line (Program.Score). It
-// guarantees that
+// It serves sites and researchers whose records another program learns best. To classify, the
+// program gets the records and the rows to vote on as two CSV files and prints one class per line
+// (Program.Vote defines the format). To score, it gets the rows as one CSV file and prints one
+// number per line (Program.Score).
 //
-//   - a program ends: at its time limit it is killed, with all processes of its group,
-//     and what it wrote into its folder is removed;
-//   - what it is told is those files, and of the environment only where programs,
-//     the home folder and temporary files are: no other variable, no open file;
-//   - an answer is exactly one known class, or one number in [0,1], for each row, or an
-//     error that says what is wrong.
+// It guarantees:
 //
-// It does not confine a program: it runs under the account of whoever runs this
-// one, and may read what that account may read. A process that leaves its group on
-// purpose outlives it. How much memory each process may have is limited on Linux
-// only.
+//   - A program ends. At its time limit it is killed with all processes of its group, and its
+//     folder is removed.
+//   - It gets only those files and, from the environment, the paths of programs, the home folder
+//     and the temporary folder: no other variable, no open file.
+//   - An answer is exactly one known class, or one number in [0,1], for each row; else an error
+//     says what is wrong.
+//
+// It does not confine a program, which runs under the caller's account and can read what that
+// account can read. A process that leaves its group on purpose outlives it. The memory limit of
+// each process is enforced on Linux only.
 package command

@@ -7,15 +7,14 @@ import (
 	"syscall"
 )
 
-// ownGroup starts the program in a process group, which is killed as a whole.
+// ownGroup starts the program in its own process group, which is killed as a whole.
 func ownGroup(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return killGroup(cmd) }
 }
 
-// killGroup ends the program and its children.
 func killGroup(cmd *exec.Cmd) error {
-	if cmd.Process == nil { // it could not be started
+	if cmd.Process == nil { // it did not start
 		return nil
 	}
 	return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)

@@ -5,12 +5,11 @@ import (
 	"strconv"
 )
 
-// ownGroup kills the program and its children on cancellation: Windows tracks them.
+// ownGroup kills the program and its children on cancellation: Windows keeps track of them.
 func ownGroup(cmd *exec.Cmd) {
 	cmd.Cancel = func() error { return killGroup(cmd) }
 }
 
-// killGroup ends the program and its children.
 func killGroup(cmd *exec.Cmd) error {
 	if cmd.Process == nil || cmd.ProcessState != nil { // not started, or gone
 		return nil

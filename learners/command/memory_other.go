@@ -4,8 +4,7 @@ package command
 
 import "slices"
 
-// LimitsMemory says whether Program.Memory is enforced here.
+// LimitsMemory reports whether Program.Memory is enforced on this system.
 const LimitsMemory = false
 
-// limited is the command line without a memory limit.
 func (p Program) limited() []string { return slices.Clone(p.Command) }

@@ -21,23 +21,23 @@ import (
 	"caucus/dataset"
 )
 
-// Program is a command line of a classifier (Vote) or a scorer (Score), with limits. The zero value
-// of a limit is its default.
+// Program is the command line of a classifier (Vote) or scorer (Score), with limits.
 type Program struct {
-	// Command is the program and its first arguments; its files' paths follow. A name without a
-	// folder is looked up on the path.
+	// Command is the program and its first arguments; the paths of its files follow. A name without
+	// a folder is looked up on the path.
 	Command []string
 	// Timeout bounds its run; 0 is DefaultTimeout.
 	Timeout time.Duration
 	// Memory bounds the bytes of each of its processes on Linux (LimitsMemory); 0 is DefaultMemory.
 	Memory int64
-	// Dir is its working folder, "" for this process's; file names in Command are relative to it.
+	// Dir is its working folder, "" for that of this process. File names in Command are relative to
+	// it.
 	Dir string
-	// Scratch is the folder for its files while it runs; "" is the system's temporary one.
+	// Scratch is the folder for its files while it runs; "" is the system's temporary folder.
 	Scratch string
 }
 
-// Default limits: several times a gradient boosting of 100,000 records in 100 columns.
+// Default limits: several times the needs of gradient boosting on 100,000 records in 100 columns.
 const (
 	DefaultTimeout = 10 * time.Minute
 	DefaultMemory  = 4 << 30
@@ -50,10 +50,10 @@ const (
 	schemaFile  = "schema.json"
 )
 
-// grace bounds the wait for what a killed program left open.
+// grace bounds the wait for pipes that a killed program left open.
 const grace = 2 * time.Second
 
-// Limit bounds Vote and Score, without writing and reading files.
+// Limit bounds the time of Vote and Score, apart from writing and reading files.
 func (p Program) Limit() time.Duration { return cmp.Or(p.Timeout, DefaultTimeout) + 2*grace }
 
 // Validate says what is wrong and what to do.
@@ -79,7 +79,7 @@ func (p Program) Find() (string, error) {
 		name = filepath.Join(p.Dir, name)
 	}
 	path, err := exec.LookPath(name)
-	if errors.Is(err, exec.ErrDot) { // a file here, named with its folder
+	if errors.Is(err, exec.ErrDot) { // Go refuses a path relative to this folder; here it was named on purpose
 		err = nil
 	}
 	if err != nil {
@@ -92,21 +92,21 @@ func (p Program) Find() (string, error) {
 // returns its class for each row, 0..K-1.
 //
 // It runs in Dir as Command RECORDS POOL SCHEMA, paths of three files:
-//   - RECORDS is CSV (comma, quotes where needed, UTF-8): a header, the schema's feature columns in
-//     its order, last the label column; one labelled record a line.
-//   - POOL is CSV with the same columns but for the label; one row a line.
+//   - RECORDS is CSV (comma, quotes where needed, UTF-8): a header with the schema's feature
+//     columns in its order and the label column last; then one labelled record per line.
+//   - POOL is CSV with the same columns except the label; one row per line.
 //   - SCHEMA is JSON: {"label": {"column", "classes"}, "features": [{"column", "kind": "numeric",
 //     "min", "max"}, {"column", "kind": "categorical", "levels"}]}, with all classes and levels,
 //     also those that no record has.
 //
-// A number is in the schema's unit, cut to its bounds and rounded to five digits of them; a missing
-// one is empty where the schema keeps that (missing: true), else in the middle. A text is one of
-// its levels or "other".
+// A number is in the schema's unit, clipped to its bounds and rounded to five digits of their
+// range. A missing number is empty if the schema keeps missing values (missing: true), else the
+// middle of the bounds. A text is one of its levels or "other".
 //
-// It answers on its standard output, one line for each row of the pool, in order: the class by its
-// name in the schema. Another number of lines, another text, an exit code but 0 or a timeout is an
-// error that says so with the end of its standard error. The error may hold what the records hold:
-// show it only to their owner.
+// The program prints the class, by its name in the schema, one line for each row of the pool, in
+// order. A different number of lines, another text, a nonzero exit code or a timeout is an error
+// that contains the end of its standard error. That text may contain data from the records: show it
+// only to their owner.
 func (p Program) Vote(ctx context.Context, s dataset.Schema, labelled *dataset.Records, rows *mat.Dense) ([]int, error) {
 	n, _ := rows.Dims()
 	answer, err := p.ask(ctx, "classifier", longest(s.Classes(), n), func(dir string) error {
@@ -118,8 +118,8 @@ func (p Program) Vote(ctx context.Context, s dataset.Schema, labelled *dataset.R
 	return parse(answer, s.Classes(), n)
 }
 
-// ask runs the program on files that write puts into a fresh folder, removed afterwards, and
-// returns its answer of at most most bytes. what is its name in errors.
+// ask runs the program on files that write puts into a fresh folder, which it removes afterwards,
+// and returns the answer, at most most bytes. what names the program in errors.
 func (p Program) ask(ctx context.Context, what string, most int, write func(dir string) error, files ...string) (answer []byte, err error) {
 	dir, err := os.MkdirTemp(p.Scratch, what+"-")
 	if err != nil {
@@ -140,7 +140,7 @@ func (p Program) ask(ctx context.Context, what string, most int, write func(dir 
 }
 
 func write(dir string, s dataset.Schema, labelled *dataset.Records, rows *mat.Dense) error {
-	s.Missing = "" // an empty cell, whatever the site writes
+	s.Missing = "" // an empty cell for the program, whatever the site writes
 	var label []string
 	classes := s.Classes()
 	for _, y := range labelled.Y {
@@ -163,8 +163,8 @@ func writeSchema(dir string, s dataset.Schema) error {
 	return os.WriteFile(filepath.Join(dir, schemaFile), append(text, '\n'), 0o600)
 }
 
-// programSchema is a schema as a program reads it: one feature for each column, with every
-// level that a cell may have.
+// programSchema is a schema as a program reads it: one feature for each column, with every level
+// that a cell may have.
 func programSchema(s dataset.Schema) (out struct {
 	Label struct {
 		Column  string   `json:"column"`
@@ -174,7 +174,7 @@ func programSchema(s dataset.Schema) (out struct {
 }) {
 	out.Label.Column, out.Label.Classes = s.Label.Column, s.Classes()
 	for _, f := range s.Features {
-		names, _ := dataset.ExpandNames(f.Columns) // a schema that was checked
+		names, _ := dataset.ExpandNames(f.Columns) // the schema was checked
 		if f.Column != "" {
 			names = []string{f.Column}
 		}
@@ -190,10 +190,10 @@ func programSchema(s dataset.Schema) (out struct {
 	return out
 }
 
-// other is dataset.Schema.Decode's word for an unknown text.
+// other is the word that dataset.Schema.Decode writes for an unknown text.
 const other = "other"
 
-// writeCSV writes encoded rows as the schema's columns, and one more if it is named.
+// writeCSV writes encoded rows as the schema's columns, and a last column if it is named.
 func writeCSV(path string, s dataset.Schema, x *mat.Dense, last string, cells []string) (err error) {
 	table, err := s.Decode(x)
 	if err != nil {
@@ -220,7 +220,7 @@ func writeCSV(path string, s dataset.Schema, x *mat.Dense, last string, cells []
 		if last != "" {
 			row[len(columns)] = cells[i]
 		}
-		if len(row) == 1 && row[0] == "" { // else an empty line, which most readers skip
+		if len(row) == 1 && row[0] == "" { // an empty line, which most readers skip
 			out.Flush()
 			if _, err := file.WriteString("\"\"\n"); err != nil {
 				return err
@@ -235,12 +235,11 @@ func writeCSV(path string, s dataset.Schema, x *mat.Dense, last string, cells []
 	return out.Error()
 }
 
-// run returns at most most bytes of the program's standard output; its arguments are files of a
-// folder.
+// run runs the program on files of a folder and returns its standard output, at most most bytes.
 func (p Program) run(ctx context.Context, dir string, most int, files ...string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, cmp.Or(p.Timeout, DefaultTimeout))
 	defer cancel()
-	scratch, err := filepath.Abs(dir) // Dir may be another folder than this process's
+	scratch, err := filepath.Abs(dir) // Dir may differ from this process's folder
 	if err != nil {
 		return nil, err
 	}
@@ -258,7 +257,7 @@ func (p Program) run(ctx context.Context, dir string, most int, files ...string)
 	switch {
 	case ctx.Err() != nil:
 		err = fmt.Errorf("it was not done after %v", cmp.Or(p.Timeout, DefaultTimeout))
-	case errors.Is(err, exec.ErrWaitDelay): // it ended well, something that it started did not
+	case errors.Is(err, exec.ErrWaitDelay): // it ended well, but a process that it started did not
 		err = nil
 	}
 	if err == nil && answer.over {
@@ -270,7 +269,6 @@ func (p Program) run(ctx context.Context, dir string, most int, files ...string)
 	return answer.text, nil
 }
 
-// environment is the program's environment.
 func environment(scratch string) []string {
 	out := []string{"TMPDIR=" + scratch, "TMP=" + scratch, "TEMP=" + scratch}
 	for _, name := range []string{"PATH", "HOME", "LANG", "LC_ALL", "SYSTEMROOT", "PATHEXT", "USERPROFILE"} {
@@ -281,7 +279,7 @@ func environment(scratch string) []string {
 	return out
 }
 
-// failure explains a missing answer, with the program's last words.
+// failure adds the end of the program's standard error.
 func failure(err error, said []byte) error {
 	text := strings.TrimSpace(strings.ToValidUTF8(string(said), "?"))
 	if text == "" {
@@ -290,8 +288,8 @@ func failure(err error, said []byte) error {
 	return fmt.Errorf("%w; it said: %s", err, text)
 }
 
-// longest bounds an answer's bytes: a class, quotes and a line's end for each row, and as much
-// again for an end without a row.
+// longest bounds an answer's bytes: a class, quotes and a line end for each row, and for one line
+// more.
 func longest(classes []string, rows int) int {
 	most := 0
 	for _, c := range classes {
@@ -300,7 +298,6 @@ func longest(classes []string, rows int) int {
 	return (rows + 1) * (most + 8)
 }
 
-// parse reads one class a line.
 func parse(answer []byte, classes []string, rows int) ([]int, error) {
 	known := make(map[string]int, len(classes))
 	for k, c := range classes {
@@ -322,7 +319,7 @@ func parse(answer []byte, classes []string, rows int) ([]int, error) {
 	return votes, nil
 }
 
-// linesOf are an answer's lines, without an empty last one.
+// linesOf splits an answer into lines, without an empty last one.
 func linesOf(answer []byte) [][]byte {
 	lines := bytes.Split(answer, []byte("\n"))
 	if n := len(lines); len(lines[n-1]) == 0 {
@@ -331,7 +328,8 @@ func linesOf(answer []byte) [][]byte {
 	return lines
 }
 
-// kept keeps the first or the last bytes written and drops the rest, so that nobody waits.
+// kept keeps the first or the last bytes written and drops the rest, so that the program never
+// blocks.
 type kept struct {
 	most int
 	last bool

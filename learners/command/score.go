@@ -12,17 +12,18 @@ import (
 	"caucus/dataset"
 )
 
-// longestScore bounds a score's line in bytes: 17 digits with sign, exponent and end are 25.
+// longestScore bounds the bytes of a score's line: 17 digits with sign, exponent and line end are
+// 25.
 const longestScore = 40
 
-// Score runs the program on rows (N×Dim encoded), without labels, and returns its score of each: a
+// Score runs the program on rows (N×Dim encoded) without labels and returns its score for each: a
 // probability, 0 to 1.
 //
-// It runs in Dir as Command RECORDS SCHEMA: RECORDS is as POOL in Vote, and SCHEMA as there. It
-// answers on its standard output, one line for each row, in order: a decimal number from 0 to 1.
-// Errors are as Vote's.
+// It runs in Dir as Command RECORDS SCHEMA, with RECORDS like POOL in Vote, and SCHEMA as there.
+// The program prints one line for each row, in order: a decimal number from 0 to 1. Errors are as
+// for Vote.
 func (p Program) Score(ctx context.Context, s dataset.Schema, rows *mat.Dense) ([]float64, error) {
-	s.Missing = "" // an empty cell, whatever the site writes
+	s.Missing = "" // an empty cell for the program, whatever the site writes
 	n, _ := rows.Dims()
 	answer, err := p.ask(ctx, "scorer", (n+1)*longestScore, func(dir string) error {
 		if err := writeCSV(filepath.Join(dir, recordsFile), s, rows, "", nil); err != nil {
@@ -36,7 +37,6 @@ func (p Program) Score(ctx context.Context, s dataset.Schema, rows *mat.Dense) (
 	return parseScores(answer, n)
 }
 
-// parseScores reads one number a line.
 func parseScores(answer []byte, rows int) ([]float64, error) {
 	lines := linesOf(answer)
 	if len(lines) != rows {
