@@ -40,7 +40,7 @@ func (s *Server) ListMembers(ctx context.Context, _ *pb.ListMembersRequest) (*pb
 	return reply, nil
 }
 
-// UploadPool stores a pool whole, in one transaction.
+// UploadPool stores a whole pool in one transaction.
 func (s *Server) UploadPool(stream grpc.ClientStreamingServer[pb.UploadPoolRequest, pb.UploadPoolReply]) error {
 	ctx := stream.Context()
 	first, err := stream.Recv()
@@ -87,7 +87,7 @@ func (s *Server) UploadPool(stream grpc.ClientStreamingServer[pb.UploadPoolReque
 	return stream.SendAndClose(&pb.UploadPoolReply{})
 }
 
-// CreateStudy stores a plan that could be opened as it is.
+// CreateStudy stores a plan as a draft, if it could be opened as it is.
 func (s *Server) CreateStudy(stream grpc.ClientStreamingServer[pb.CreateStudyRequest, pb.Summary]) error {
 	ctx := stream.Context()
 	first, err := stream.Recv()
@@ -117,7 +117,7 @@ func (s *Server) CreateStudy(stream grpc.ClientStreamingServer[pb.CreateStudyReq
 	return stream.SendAndClose(reply)
 }
 
-// draft receives the plan that a header announces and stores both.
+// draft receives the plan that a header announces, and stores the plan with the header's forecast.
 func (s *Server) draft(stream grpc.ClientStreamingServer[pb.CreateStudyRequest, pb.Summary], h *pb.PlanHeader) (*runningStudy, error) {
 	ctx := stream.Context()
 	release, err := s.upload(ctx)
@@ -171,7 +171,7 @@ func (s *Server) draft(stream grpc.ClientStreamingServer[pb.CreateStudyRequest, 
 	return s.registry.add(row), nil
 }
 
-// runnable refuses a plan that could not be carried out here.
+// runnable refuses a plan that this coordinator could not carry out.
 func (s *Server) runnable(ctx context.Context, plan study.Plan) error {
 	refuse := func(format string, args ...any) error {
 		return fmt.Errorf("%w: %s", study.ErrPlan, fmt.Sprintf(format, args...))
@@ -209,8 +209,8 @@ func (s *Server) runnable(ctx context.Context, plan study.Plan) error {
 	if plan.Noise.AtSite() || len(s.config.Budget) == 0 {
 		return nil
 	}
-	// Parties should not spend on a study that this ledger could not release.
-	// The ledger decides again when it releases.
+	// Parties should not spend on a study that this ledger could not release. The ledger decides
+	// again at the release.
 	after, err := s.scheduler.releaser.ledger.Totals(ctx)
 	if err != nil {
 		return err
@@ -226,8 +226,8 @@ func (s *Server) runnable(ctx context.Context, plan study.Plan) error {
 	return nil
 }
 
-// knownRoster refuses a roster with a name that nobody can have: it would be
-// missed without a word.
+// knownRoster refuses a roster with a name that is neither enrolled nor invited: that party would
+// be missing, and nobody would notice.
 func (s *Server) knownRoster(tx records.Tx, plan study.Plan) error {
 	members, err := tx.Members(s.config.Clock.Now())
 	if err != nil {
@@ -274,7 +274,6 @@ func (s *Server) OpenStudy(ctx context.Context, r *pb.StudyRequest) (*pb.Summary
 	return s.summarize(ctx, c)
 }
 
-// maxReason bounds the words of a cancellation.
 const maxReason = 1000
 
 // CancelStudy fails a study.
@@ -310,8 +309,8 @@ func (s *Server) CancelStudy(ctx context.Context, r *pb.CancelRequest) (*pb.Summ
 	return s.summarize(ctx, c)
 }
 
-// Waive lets a study be released without the contributors that have not called
-// since the start. It says nothing about an entry that was shown and is lost.
+// Waive lets a study be released without the contributors that have not called since the start. It
+// does not override a proof that the ledger lost an entry.
 func (s *Server) Waive(ctx context.Context, r *pb.StudyRequest) (*pb.Summary, error) {
 	c, err := s.registry.find(ctx, r.Study, members.CallerOf(ctx))
 	if err != nil {
@@ -338,8 +337,7 @@ func (s *Server) Waive(ctx context.Context, r *pb.StudyRequest) (*pb.Summary, er
 	return s.summarize(ctx, c)
 }
 
-// Clock says what time it is here, and whether it is believed; an operator may
-// vouch for it.
+// Clock returns the coordinator's time and whether it is trusted. An operator may vouch for it.
 func (s *Server) Clock(ctx context.Context, r *pb.ClockRequest) (*pb.ClockReply, error) {
 	if r.Vouch {
 		s.registry.watch.vouch()

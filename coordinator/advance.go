@@ -15,11 +15,11 @@ import (
 	"caucus/study/life"
 )
 
-// foldBatch is how many contributions are added in one transaction. It bounds
-// memory, and how long contributions to other studies wait.
+// foldBatch is the number of contributions added in one transaction. It bounds memory, and how long
+// contributions to other studies wait.
 const foldBatch = 32
 
-// releaser is what a release needs beyond its study.
+// releaser is what a release needs besides its study.
 type releaser struct {
 	ledger   *privacy.Ledger
 	journal  privacy.Journal // the ledger's
@@ -28,17 +28,16 @@ type releaser struct {
 	signer   *protocol.Signer
 	repairer repairer
 	software string
-	lost     bool // the ledger was put back, as was known when it was opened
+	lost     bool // the ledger was known to be put back when it was opened
 }
 
-// behind says whether the ledger is known to lack what was published.
+// behind reports whether the ledger is known to lack what was published.
 func (r releaser) behind() bool {
 	return r.lost || errors.Is(r.witness.stopped(), privacy.ErrBehind)
 }
 
-// advance does what is left to do of a sealed or folded study, from what is
-// stored: the same after a restart as without one. It returns when nothing is
-// left until the next event.
+// advance does the remaining work of a sealed or folded study from what is stored, the same after a
+// restart as without one. It returns when nothing is left until the next event.
 func (c *runningStudy) advance(ctx context.Context, r releaser) error {
 	c.advancing.Lock()
 	defer c.advancing.Unlock()
@@ -52,8 +51,8 @@ func (c *runningStudy) advance(ctx context.Context, r releaser) error {
 		if err != nil || len(effects) == 0 {
 			return err
 		}
-		// While advancing is held, nothing but this goroutine moves a study that
-		// is sealed or folded, so machine may be read without mu.
+		// While advancing is held, only this goroutine moves a sealed or folded study, so machine
+		// may be read without mu.
 		for _, e := range effects {
 			switch e.(type) {
 			case life.FoldSum:
@@ -82,8 +81,8 @@ func (c *runningStudy) advance(ctx context.Context, r releaser) error {
 	}
 }
 
-// fold adds all contributions to the sum, or holds them against their digests where
-// the task keeps them, and says how many there are.
+// fold adds all contributions to the sum, or checks them against their digests if the task keeps
+// them. It stores their number.
 func (c *runningStudy) fold(ctx context.Context, s *life.Study) error {
 	fail := func(err error) error { return fmt.Errorf("fold study %s: %w", c.hash, err) }
 	checker, err := c.studyChecker(ctx)
@@ -109,8 +108,8 @@ func (c *runningStudy) fold(ctx context.Context, s *life.Study) error {
 	return err
 }
 
-// add adds all contributions to the stored sum, each exactly once: a batch is added,
-// its ballots deleted and the sum stored in one transaction.
+// add adds all contributions to the stored sum, each exactly once: one transaction adds a batch,
+// deletes its ballots and stores the sum.
 func (c *runningStudy) add(ctx context.Context, task study.Task) (total int, err error) {
 	sum, err := task.NewSum()
 	if err != nil {
@@ -122,7 +121,7 @@ func (c *runningStudy) add(ctx context.Context, task study.Task) (total int, err
 			if err != nil {
 				return err
 			}
-			if stored != nil { // else sum is still empty
+			if stored != nil { // else the sum is still empty
 				if err := sum.UnmarshalBinary(stored); err != nil {
 					return err
 				}
@@ -160,7 +159,6 @@ func (c *runningStudy) add(ctx context.Context, task study.Task) (total int, err
 	return total, nil
 }
 
-// summed is what was folded of a study.
 func (c *runningStudy) summed(ctx context.Context, s *life.Study, task study.Task) (study.Summed, error) {
 	if _, keeps := task.(study.Keeper); keeps {
 		return study.Summed{Bodies: c.bodies(ctx, s)}, nil
@@ -182,9 +180,9 @@ func (c *runningStudy) summed(ctx context.Context, s *life.Study, task study.Tas
 	return study.Summed{Sum: sum}, err
 }
 
-// release settles the sum through the ledger and stores the signed release and
-// the last state in one transaction. Killed after the ledger's commit, it asks
-// the ledger again and gets the same answer.
+// release settles the sum through the ledger, and stores the signed release and the final state in
+// one transaction. If the process is killed after the ledger's commit, it asks the ledger again and
+// gets the same answer.
 func (c *runningStudy) release(ctx context.Context, s *life.Study, r releaser) error {
 	fail := func(err error) error { return fmt.Errorf("release study %s: %w", c.hash, err) }
 	contributed, _ := s.Contributors()
@@ -200,7 +198,6 @@ func (c *runningStudy) release(ctx context.Context, s *life.Study, r releaser) e
 		return fail(err)
 	}
 	release.Plan, release.Software, release.Amendments = c.row.Plan, r.software, c.amendments
-	// A release says what was to be expected of this many parties.
 	var out records.Release
 	if out.Document, err = json.Marshal(release); err != nil {
 		return fail(err)
@@ -211,7 +208,7 @@ func (c *runningStudy) release(ctx context.Context, s *life.Study, r releaser) e
 		return fail(err)
 	}
 	out.LedgerEntry = head.Sequence
-	if err := r.witness.stopped(); err != nil { // shown while it was made: the ledger has its answer, and nobody else yet
+	if err := r.witness.stopped(); err != nil { // proved meanwhile: the ledger has its answer, and nobody else has it yet
 		return fail(err)
 	}
 	_, err = c.step(ctx, life.ReleaseDone{}, func(tx records.Tx, _ life.Effect) error {
@@ -220,7 +217,7 @@ func (c *runningStudy) release(ctx context.Context, s *life.Study, r releaser) e
 	return err
 }
 
-// conclude makes the release document, out of the ledger.
+// conclude makes the release document from the ledger's answer.
 func (c *runningStudy) conclude(ctx context.Context, s *life.Study, by *studyChecker, r releaser) (study.Release, error) {
 	if by.shared {
 		return c.concludeShares(ctx, s, by.task, r.ledger)
@@ -237,8 +234,7 @@ func (c *runningStudy) conclude(ctx context.Context, s *life.Study, by *studyChe
 	return release, err
 }
 
-// giveUpReason says publicly why a study cannot be released. No such reason depends
-// on a value.
+// giveUpReason is the public reason why a study cannot be released. No reason depends on a value.
 func giveUpReason(err error) string {
 	if errors.Is(err, privacy.ErrBudget) {
 		return "the release would pass the coordinator's privacy budget; the coordinator spent nothing"

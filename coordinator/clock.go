@@ -12,34 +12,34 @@ import (
 	"caucus/internal/clock"
 )
 
-// clockWatch holds the clock against the time that has passed, by a counter that nobody
-// sets, and against the last time that was stored before a stop. A clock that
-// jumped is not believed: no deadline is over by it until it agrees again or an
-// operator vouches for it. Whatever jump a deadline is not over by costs nobody a
-// study; one that it is would fail all that are open, for good.
+// clockWatch decides whether to trust the clock. It compares the clock with the time that has
+// passed, by a counter that nobody sets, and with the last time stored before a stop. A clock that
+// jumped is not trusted: no deadline passes by it until it agrees again or an operator vouches for
+// it. A deadline that passes late costs nobody a study; one that passes by a false jump would fail
+// all open studies for good.
 type clockWatch struct {
 	store records.Store
 	clock clock.Clock
 	log   *slog.Logger
 
 	mu    sync.Mutex    // guards the rest
-	at    time.Time     // what the clock was, believed,
-	since time.Duration // when elapsed was this;
-	ahead time.Duration // by how much it may be beyond what has passed since
-	doubt error         // nil: the clock is believed
-	saved time.Duration // elapsed, when the time was last stored; below 0: never
+	at    time.Time     // the clock when it was last trusted,
+	since time.Duration // the elapsed time then,
+	ahead time.Duration // and how far the clock may be ahead of the time passed since
+	doubt error         // nil: the clock is trusted
+	saved time.Duration // elapsed time when the clock was last stored; below 0: never
 }
 
 const (
-	// clockStep is how far a clock may be set at once: what keeps clocks right does
-	// so by less.
+	// clockStep is how far a clock may be set at once. Services that keep clocks right set them by
+	// less.
 	clockStep = 2 * time.Minute
 	// clockSaved is how often the time is stored.
 	clockSaved = time.Minute
 )
 
-// open believes the clock, unless studies are open and the last stored time says
-// that it went back, or that the coordinator was stopped for longer than stop.
+// open trusts the clock, unless studies are open and the last stored time shows that the clock went
+// back, or that the coordinator was stopped for longer than stop.
 func (w *clockWatch) open(ctx context.Context, stop time.Duration, studies bool) error {
 	var last time.Time
 	err := w.store.View(ctx, func(tx records.Tx) (err error) { last, err = tx.Clock(); return err })
@@ -58,12 +58,12 @@ func (w *clockWatch) open(ctx context.Context, stop time.Duration, studies bool)
 	return nil
 }
 
-// believe goes on from what the clock says now. The caller holds mu.
+// believe trusts the clock from now on. The caller holds mu.
 func (w *clockWatch) believe() {
 	w.at, w.since, w.ahead, w.doubt = w.clock.Now(), w.clock.Elapsed(), clockStep, nil
 }
 
-// look is the time, and why it is not believed; nil if it is.
+// look returns the clock's time, and why it is not trusted; nil if it is.
 func (w *clockWatch) look() (time.Time, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -89,7 +89,7 @@ func (w *clockWatch) look() (time.Time, error) {
 	return now, w.doubt
 }
 
-// vouch believes the clock because a person does.
+// vouch trusts the clock because a person does.
 func (w *clockWatch) vouch() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -97,7 +97,7 @@ func (w *clockWatch) vouch() {
 	w.saved = -1
 }
 
-// save stores the time if it is believed and was not stored lately, or now.
+// save stores the time if the clock is trusted, at most every clockSaved unless at is set.
 func (w *clockWatch) save(ctx context.Context, at bool) error {
 	now, doubt := w.look()
 	w.mu.Lock()

@@ -12,8 +12,8 @@ import (
 	"caucus/study/life"
 )
 
-// A study of two servers that one of them can release no more fails at once, not when it seals:
-// each party that contributes meanwhile is charged for nothing.
+// A study of two servers that one of them can no longer release fails at once, not only when it
+// seals: until then every party that contributes would be charged for nothing.
 
 const (
 	// confirmEvery is how often the helper is asked about each open study.
@@ -27,13 +27,13 @@ const (
 	sharesForgot = "this coordinator's files of shares were put back: it cannot release this study any more; make a new plan"
 )
 
-// endedError says publicly why a study of two servers is over.
+// endedError is the public reason why a study of two servers is over.
 type endedError struct{ reason string }
 
 func (e endedError) Error() string { return e.reason }
 
-// confirm says why one of the two servers can release a study no more, "" where both stand by
-// what they agreed to. An error says nothing of that: who cannot be asked may know it well.
+// confirm returns why one of the two servers can no longer release a study, "" if both stand by
+// their agreement. An error says nothing about that: a server out of reach may well stand by it.
 func (c *runningStudy) confirm(ctx context.Context) (over string, err error) {
 	ctx, stop := context.WithTimeout(ctx, confirmTime)
 	defer stop()
@@ -56,10 +56,10 @@ func (c *runningStudy) confirm(ctx context.Context) (over string, err error) {
 	return "", err
 }
 
-// brought asks the helper, and again where it has no such plan once it was brought: another
-// study's plan took its place, or its operator removed it. Where that is refused there is no
-// room just now, since what the helper agreed to its policy refuses no more; or the helper
-// forgot that it agreed.
+// brought asks the helper. If the helper lacks the plan, because another study's plan took its
+// place or its operator removed it, brought sends the plan and asks again. The helper's policy
+// never refuses what it agreed to, so a refusal then means that it has no room just now, or that it
+// forgot its agreement.
 func (c *runningStudy) brought(ctx context.Context, ask func() error) error {
 	err := ask()
 	if !errors.Is(err, protocol.ErrNotFound) {
@@ -73,7 +73,7 @@ func (c *runningStudy) brought(ctx context.Context, ask func() error) error {
 	return ask()
 }
 
-// bring brings plan and pool to the helper, where it does not have them.
+// bring sends plan and pool to a helper that lacks them.
 func (c *runningStudy) bring(ctx context.Context) error {
 	canonical, plan, _, err := c.isShared(ctx)
 	if err != nil {
@@ -86,8 +86,8 @@ func (c *runningStudy) bring(ctx context.Context) error {
 	return c.sharing.helper.Bring(ctx, c.hash, canonical, pool)
 }
 
-// confirmOpen fails an open study that one of the two servers can release no more. It gives what
-// the helper could not be asked for.
+// confirmOpen fails an open study that one of the two servers can no longer release, and returns
+// the reason. err is why a server could not be asked.
 func (c *runningStudy) confirmOpen(ctx context.Context) (ended string, err error) {
 	open := func() (is bool, err error) {
 		err = c.view(ctx, func(m *life.Study) error {
@@ -110,7 +110,7 @@ func (c *runningStudy) confirmOpen(ctx context.Context) (ended string, err error
 		if is, err := open(); err != nil || !is {
 			return errors.Join(err, study.ErrNotOpen)
 		}
-		// It is over here first: a study that one server forgot is not taken up again.
+		// Cancel here first: a study that one server forgot is never resumed.
 		err := c.sharing.server.Cancel(ctx, c.hash, over)
 		if errors.Is(err, aggregators.ErrFailed) {
 			return nil

@@ -17,10 +17,9 @@ import (
 	"caucus/study/life"
 )
 
-// mostNotices bounds those of one call.
 const mostNotices = 1000
 
-// Notices says how a study stands for parties of its roster, signed.
+// Notices returns signed notices of a study's state for parties of its roster.
 func (s *Server) Notices(ctx context.Context, r *pb.NoticesRequest) (*pb.NoticesReply, error) {
 	c, err := s.registry.find(ctx, r.Study, members.CallerOf(ctx))
 	if err != nil {
@@ -44,9 +43,9 @@ func (s *Server) Notices(ctx context.Context, r *pb.NoticesRequest) (*pb.Notices
 	return reply, nil
 }
 
-// sealKey is the public key that answers to a study are sealed to, made when it is first
-// asked for and when the coordinator's own keys changed; nil where the study takes none.
-// Its private half goes with the study's bodies.
+// sealKey is the public key for answers to a study; nil if the study takes none. It is made when
+// first asked for, and again when the coordinator's own keys changed. Its private key is deleted
+// with the study's bodies.
 func (s *Server) sealKey(ctx context.Context, c *runningStudy) ([]byte, error) {
 	var state study.State
 	if err := c.view(ctx, func(m *life.Study) error { state = m.State; return nil }); err != nil {
@@ -59,7 +58,7 @@ func (s *Server) sealKey(ctx context.Context, c *runningStudy) ([]byte, error) {
 	err := s.store.Update(ctx, func(tx records.Tx) error {
 		row, err := tx.Study(c.hash)
 		if err != nil || protocol.Final(row.State) {
-			return err // it ended meanwhile
+			return err // the study ended meanwhile
 		}
 		had, signer, err := tx.SealKey(c.hash)
 		if err == nil && signer == s.signer.Key() {
@@ -80,8 +79,8 @@ func (s *Server) sealKey(ctx context.Context, c *runningStudy) ([]byte, error) {
 	return protocol.SealKeyOf(private)
 }
 
-// notice says how a study stands for one party, with its receipt where its answer was
-// carried here.
+// notice states a study's state for one party. It includes the receipt if the party's answer came
+// by file.
 func (s *Server) notice(ctx context.Context, c *runningStudy, party study.PartyID, sealKey []byte) (*pb.Notice, error) {
 	head := s.scheduler.releaser.witness.current()
 	if head == nil {
@@ -115,7 +114,7 @@ func (s *Server) notice(ctx context.Context, c *runningStudy, party study.PartyI
 		return nil, err
 	}
 	reply := &pb.Notice{Signed: &pb.Signed{Document: signed.Document, Signature: signed.Signature}}
-	if !n.Mine || n.Lost { // its bytes are wanted again
+	if !n.Mine || n.Lost { // the coordinator wants the bytes again
 		return reply, nil
 	}
 	var receipt protocol.Receipt
@@ -136,12 +135,12 @@ func (s *Server) notice(ctx context.Context, c *runningStudy, party study.PartyI
 	return reply, err
 }
 
-// beside is how many bytes an answer may have beside the body in it: certificate,
-// signatures, and what the party shows.
+// beside bounds an answer's bytes besides its body: certificate, signatures, and the shown
+// document.
 const beside = 256 << 10
 
-// AcceptAnswer takes what a party wrote and somebody carried here. Its party is who
-// signed it, its body goes through the door for all contributions.
+// AcceptAnswer takes an answer that a person carried here. Its party is the one that signed it. Its
+// body goes through offer like every contribution.
 func (s *Server) AcceptAnswer(stream grpc.ClientStreamingServer[pb.AcceptAnswerRequest, pb.AcceptAnswerReply]) error {
 	ctx := stream.Context()
 	first, err := stream.Recv()
@@ -206,9 +205,9 @@ func (s *Server) AcceptAnswer(stream grpc.ClientStreamingServer[pb.AcceptAnswerR
 	return nil
 }
 
-// ofThisRun says whether an answer was written to a notice that this process signed: then
-// its site could show all that it heard before. Any other one may be as old as it likes,
-// and be handed to a coordinator that was put back since.
+// ofThisRun reports whether an answer was written after a notice that this process signed. Only
+// then could its party show everything that it had heard before. Any other answer may be
+// arbitrarily old, and be handed to a coordinator that was put back since.
 func (s *Server) ofThisRun(shown protocol.Shown) bool {
 	if shown.Kind != protocol.NoticeDocument {
 		return false
@@ -217,7 +216,7 @@ func (s *Server) ofThisRun(shown protocol.Shown) bool {
 	return err == nil && bytes.Equal(n.Run, s.run)
 }
 
-// accept takes what an answer holds.
+// accept takes the content of an answer.
 func (s *Server) accept(ctx context.Context, c *runningStudy, caller protocol.Caller, o protocol.Opened) error {
 	if o.Body == nil {
 		return s.decline(ctx, c, caller)
@@ -231,7 +230,7 @@ func (s *Server) accept(ctx context.Context, c *runningStudy, caller protocol.Ca
 	if err != nil {
 		return err
 	}
-	// Before the contribution: no receipt is without a key to send it under.
+	// Store the key before the contribution, so that every receipt has a key to be sent under.
 	err = s.store.Update(ctx, func(tx records.Tx) error {
 		if err := s.certificates.Within(tx, caller); err != nil {
 			return err
@@ -246,7 +245,6 @@ func (s *Server) accept(ctx context.Context, c *runningStudy, caller protocol.Ca
 	return err
 }
 
-// unseal opens an answer with its study's key.
 func (s *Server) unseal(ctx context.Context, c *runningStudy, a protocol.Answer) (protocol.Opened, error) {
 	var private []byte
 	err := s.store.View(ctx, func(tx records.Tx) (err error) {
@@ -273,7 +271,7 @@ func (s *Server) unseal(ctx context.Context, c *runningStudy, a protocol.Answer)
 	return a.Open(private)
 }
 
-// tooLate says that a study is over, nil of one that takes answers.
+// tooLate says that a study is over; nil if it takes answers.
 func (s *Server) tooLate(ctx context.Context, c *runningStudy, party study.PartyID) error {
 	return c.view(ctx, func(m *life.Study) error {
 		if !protocol.Final(m.State) {

@@ -15,10 +15,10 @@ import (
 	"caucus/study/life"
 )
 
-// How a study ends before its deadline, or after it: sealed by the rule in force or
-// by an operator, amended, or taken up again after it failed.
+// How a study ends other than by its deadline: sealed by its rule or by an operator, amended, or
+// resumed after it failed.
 
-// CloseStudy seals an open study with what is there.
+// CloseStudy seals an open study with the contributions that it has.
 func (s *Server) CloseStudy(ctx context.Context, r *pb.StudyRequest) (*pb.Summary, error) {
 	c, err := s.registry.find(ctx, r.Study, members.CallerOf(ctx))
 	if err != nil {
@@ -32,8 +32,8 @@ func (s *Server) CloseStudy(ctx context.Context, r *pb.StudyRequest) (*pb.Summar
 	return s.summarize(ctx, c)
 }
 
-// AmendStudy signs an amendment of an open study, or of a failed one that is taken up
-// again: its parties are asked for what they contributed, and charged nothing more.
+// AmendStudy signs an amendment of an open study, or of a failed one, which it resumes. The parties
+// of a resumed study are asked for the same contributions and charged nothing more.
 func (s *Server) AmendStudy(ctx context.Context, r *pb.AmendRequest) (*pb.Summary, error) {
 	c, err := s.registry.find(ctx, r.Study, members.CallerOf(ctx))
 	if err != nil {
@@ -48,7 +48,7 @@ func (s *Server) AmendStudy(ctx context.Context, r *pb.AmendRequest) (*pb.Summar
 	return s.summarize(ctx, c)
 }
 
-// asked is the ending that an operator asks for: what a request leaves out stays.
+// asked is the ending that an operator asks for. Fields that the request leaves out stay.
 func (s *Server) asked(e study.Ending, r *pb.AmendRequest) (study.Ending, error) {
 	now, doubt := s.registry.watch.look()
 	if doubt != nil {
@@ -75,10 +75,10 @@ func (s *Server) asked(e study.Ending, r *pb.AmendRequest) (study.Ending, error)
 	return e, nil
 }
 
-// amend makes the next amendment, signs it and commits it with the machine's step. A
-// failed study is taken up again only while the ledger holds no entry of it, and by a
-// coordinator whose ledger is not known to be put back, by its head file or by what
-// somebody showed: what such a ledger lacks says nothing.
+// amend makes and signs the next amendment and commits it with the machine's step. It resumes a
+// failed study only if the ledger holds no entry of it. It refuses to while the ledger is known to
+// be put back, by the head file or by a document that somebody showed: what such a ledger lacks
+// proves nothing.
 func (c *runningStudy) amend(ctx context.Context, r releaser, change func(study.Ending) (study.Ending, error)) (a study.Amendment, err error) {
 	if !c.advancing.TryLock() {
 		return a, fmt.Errorf("amend study: %w: it is being folded or released right now", protocol.ErrBusy)
@@ -114,7 +114,7 @@ func (c *runningStudy) amend(ctx context.Context, r releaser, change func(study.
 	if err := c.load(ctx); err != nil {
 		return a, err
 	}
-	if c.machine.State == study.Open && failed || c.machine.State == study.Failed && !failed { // meanwhile
+	if c.machine.State == study.Open && failed || c.machine.State == study.Failed && !failed { // it changed meanwhile
 		return a, fmt.Errorf("amend study: %w: it is %s since just now", protocol.ErrBusy, c.machine.State)
 	}
 	ending, err := change(c.machine.Ending())
@@ -130,7 +130,7 @@ func (c *runningStudy) amend(ctx context.Context, r releaser, change func(study.
 	_, err = c.stepLocked(ctx, life.Amended{Document: document, Charged: charged}, func(tx records.Tx, e life.Effect) error {
 		stored, ok := e.(life.StoreAmendment)
 		if !ok {
-			if failed { // after the state, which deletes them
+			if failed { // after the state, which deletes the contributions
 				return tx.LoseSum(c.hash, now)
 			}
 			return nil
@@ -145,7 +145,7 @@ func (c *runningStudy) amend(ctx context.Context, r releaser, change func(study.
 		c.finished, c.inspected, c.retry, c.wait = nil, false, 0, 0
 		c.quietSince = c.watch.clock.Elapsed()
 	}
-	c.machine = nil // it is read again, with what is wanted
+	c.machine = nil // to be read again, with the lost contributions
 	if err := c.load(ctx); err != nil {
 		return a, errors.Join(err, protocol.ErrUnavailable)
 	}

@@ -17,20 +17,19 @@ import (
 	"caucus/study/life"
 )
 
-// finished is what stays in memory of a study that is over, whose plan may be
-// megabytes: what lists say of it, and to whom. All else is read from the store
-// when somebody asks, and not kept.
+// finished is what stays in memory of a study that is over, since a plan may have megabytes: its
+// summaries, and who may see them. Everything else is read from the store on request and not kept.
 type finished struct {
-	summary, mine *pb.Summary // as an operator sees it, and a party that contributed; shared, never changed
-	// parties are the roster, and missing those of it that did not contribute: sorted, a
-	// line each. Studies of the same parties share them.
+	summary, mine *pb.Summary // for operators, and for a party that contributed; shared, never changed
+	// parties are the roster, missing those without a contribution: sorted, a line each. Studies
+	// with the same parties share them.
 	parties, missing unique.Handle[string]
 	lost             []study.PartyID
 	readers          []string
 }
 
-// settle lets go of what was loaded of a study that is over. The caller holds mu,
-// and calls it before it gives mu back.
+// settle drops from memory what was loaded of a study that is over. The caller holds mu, and calls
+// settle before it releases mu.
 func (c *runningStudy) settle() {
 	if c.machine == nil || !protocol.Final(c.machine.State) {
 		return
@@ -60,7 +59,7 @@ func (c *runningStudy) finish(m *life.Study) *finished {
 	return f
 }
 
-// lines are names, sorted, a line each.
+// lines joins names, sorted, a line each.
 func lines(names []study.PartyID) unique.Handle[string] {
 	var b strings.Builder
 	for _, p := range slices.Sorted(slices.Values(names)) {
@@ -69,7 +68,7 @@ func lines(names []study.PartyID) unique.Handle[string] {
 	return unique.Make(b.String())
 }
 
-// among says whether a line is one of sorted ones.
+// among reports whether line is one of the sorted lines of of.
 func among(of unique.Handle[string], line string) bool {
 	all := of.Value()
 	for from, to := 0, len(all); from < to; {
@@ -87,7 +86,7 @@ func among(of unique.Handle[string], line string) bool {
 	return false
 }
 
-// of is the summary that a caller sees, nil where it may not see the study.
+// of is the summary that a caller sees, nil if it may not see the study.
 func (f *finished) of(caller protocol.Caller) *pb.Summary {
 	listed := among(f.parties, caller.Name)
 	mine := listed && caller.Role == protocol.RoleParty && !among(f.missing, caller.Name)
@@ -104,8 +103,7 @@ func (f *finished) of(caller protocol.Caller) *pb.Summary {
 	return f.summary
 }
 
-// summaryFor is what a caller sees of a study in a list, nil where it may not see
-// it.
+// summaryFor is the summary that a caller sees in a list, nil if it may not see the study.
 func (c *runningStudy) summaryFor(ctx context.Context, caller protocol.Caller) (*pb.Summary, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -126,7 +124,7 @@ func (c *runningStudy) summaryFor(ctx context.Context, caller protocol.Caller) (
 	return summary(c, c.machine, caller), nil
 }
 
-// summary is what a caller is told of a study; it is called within runningStudy.view.
+// summary is a caller's summary of a study. Call it within runningStudy.view.
 func summary(c *runningStudy, m *life.Study, caller protocol.Caller) *pb.Summary {
 	_, mine := m.Received[study.PartyID(caller.Name)]
 	_, lost := c.lost[study.PartyID(caller.Name)]
@@ -146,8 +144,8 @@ func summary(c *runningStudy, m *life.Study, caller protocol.Caller) *pb.Summary
 	}
 }
 
-// visible: operators see all studies; parties and readers those that have been
-// opened and name them.
+// visible reports whether a caller may see a study: operators see all; parties and readers see the
+// opened ones that name them.
 func visible(c *runningStudy, s *life.Study, caller protocol.Caller) bool {
 	if caller.Role == protocol.RoleOperator {
 		return true

@@ -12,24 +12,20 @@ import (
 	"caucus/study/life"
 )
 
-// Contributions that arrive while another is being written to the disk are
-// decided and stored together: one transaction, one wait for the disk. It is as
-// if they came one after the other:
+// Contributions that arrive while another is being written to disk are decided and stored together:
+// one transaction, one wait for the disk. The result is as if they came one after the other:
 //
-//   - each is stored in a savepoint: one that cannot be stored is undone, and ends
-//     the group before it, so that no other is decided after a step of the machine
-//     that did not happen;
-//   - nobody is answered, with a receipt or a refusal, before the transaction is
-//     on the disk. If it fails, all of the group are told that and come again; so
-//     a party that is in a group twice is never refused because of bytes that were
-//     not stored.
+//   - Each is stored in a savepoint. One that cannot be stored is undone, and ends the group before
+//     it, so that none is decided after a step of the machine that did not happen.
+//   - Nobody gets a receipt or a refusal before the transaction is on disk. If it fails, all of the
+//     group get that error and come again. So a party that is twice in a group is never refused
+//     because of bytes that were not stored.
 
-// errNoAnswer is told to those whom a panic left without one.
+// errNoAnswer goes to those whom a panic left without an answer.
 var errNoAnswer = errors.New("store contribution: it was given up")
 
-// contribute decides on a contribution whose body is valid, and answers with
-// its receipt once both are stored. Whoever was revoked while it was uploaded
-// is refused in the same transaction.
+// contribute decides on a contribution with a valid body, and returns its receipt once both are
+// stored. The same transaction refuses a party that was revoked during its upload.
 func (c *runningStudy) contribute(ctx context.Context, caller protocol.Caller, r protocol.Receipt, body []byte, now time.Time) (protocol.Receipt, error) {
 	p := &pending{caller: caller, receipt: r, body: body, now: now, done: make(chan struct{}), err: errNoAnswer}
 	c.queueMu.Lock()
@@ -39,14 +35,13 @@ func (c *runningStudy) contribute(ctx context.Context, caller protocol.Caller, r
 		select {
 		case <-p.done:
 			return p.answer, p.err
-		case c.lead <- struct{}{}: // nobody is at it: this call stores for all that wait
+		case c.lead <- struct{}{}: // nobody is storing: this call stores for all that wait
 			c.storeQueue(ctx)
 		}
 	}
 }
 
-// storeQueue stores all that wait and answers them. The caller holds lead, which it
-// gives back.
+// storeQueue stores all that wait and answers them. The caller holds lead; storeQueue releases it.
 func (c *runningStudy) storeQueue(ctx context.Context) {
 	c.queueMu.Lock()
 	group := c.queue
@@ -58,7 +53,7 @@ func (c *runningStudy) storeQueue(ctx context.Context) {
 		}
 		<-c.lead
 	}()
-	// A caller that goes away must not tear a commit.
+	// A caller that goes away must not interrupt a commit.
 	ctx = context.WithoutCancel(ctx)
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -83,8 +78,8 @@ func (c *runningStudy) storeQueue(ctx context.Context) {
 	}
 }
 
-// storeApart stores a contribution that comes after the deadline, and so is late
-// whenever deadlines were last looked at, or one that was lost.
+// storeApart stores a contribution that was lost, or one that comes after the deadline. The latter
+// is refused as late, whenever the scheduler last checked deadlines.
 func (c *runningStudy) storeApart(ctx context.Context, p *pending) (protocol.Receipt, error) {
 	if err := c.load(ctx); err != nil {
 		return protocol.Receipt{}, err
@@ -105,8 +100,8 @@ func refuse(group []*pending, err error) {
 	}
 }
 
-// storeLocked stores as many of a group, from its front, as it can in one
-// transaction, and returns the others. The caller holds mu.
+// storeLocked stores as many of a group, from its front, as it can in one transaction, and returns
+// the others. The caller holds mu.
 func (c *runningStudy) storeLocked(ctx context.Context, group []*pending) (rest []*pending) {
 	if err := c.load(ctx); err != nil {
 		refuse(group, err)
@@ -116,7 +111,7 @@ func (c *runningStudy) storeLocked(ctx context.Context, group []*pending) (rest 
 	var stored, had []*pending
 	torn := false // the machine made a step that was undone
 	machine := c.machine
-	c.machine = nil // its steps may not happen, also where something panics
+	c.machine = nil // its steps may not happen, for example after a panic
 	err := c.store.Update(ctx, func(tx records.Tx) error {
 		for i, p := range group {
 			if p.err = c.certificates.Within(tx, p.caller); p.err != nil {
@@ -168,7 +163,6 @@ func (c *runningStudy) storeLocked(ctx context.Context, group []*pending) (rest 
 	return rest
 }
 
-// keep stores what a step wants stored.
 func (c *runningStudy) keep(tx records.Tx, effects []life.Effect, p *pending) (wrote bool, err error) {
 	for _, effect := range effects {
 		switch e := effect.(type) {

@@ -10,10 +10,9 @@ import (
 	"caucus/study/life"
 )
 
-// bodies are those stored of a study whose task keeps them (study.Keeper). A walk has
-// one of them in memory at a time, and writes nothing: they stay as they were stored
-// until the study is over. Nobody else moves them while the study is folded or
-// released; a body that is not there is errMissingBody.
+// bodies walks the stored bodies of a study whose task keeps them (study.Keeper), one in memory at
+// a time. It writes nothing. Nobody else moves the bodies while the study is folded or released. A
+// missing one is errMissingBody.
 func (c *runningStudy) bodies(ctx context.Context, s *life.Study) study.Bodies {
 	return func(yield func([]byte, error) bool) {
 		for _, party := range s.ByBody() {
@@ -32,7 +31,6 @@ func (c *runningStudy) bodies(ctx context.Context, s *life.Study) study.Bodies {
 	}
 }
 
-// count walks bodies to their end.
 func count(all study.Bodies) (n int, err error) {
 	for _, err := range all {
 		if err != nil {

@@ -26,8 +26,8 @@ type registry struct {
 	studies []*runningStudy
 }
 
-// open reads the names of all studies, and looks at the clock: after how long a
-// stop it is still believed.
+// open reads the names of all studies, and checks the clock: it is trusted after a stop of at most
+// stop.
 func (r *registry) open(ctx context.Context, stop time.Duration) error {
 	live := false
 	err := r.store.View(ctx, func(tx records.Tx) error {
@@ -50,7 +50,6 @@ func (r *registry) running(row records.Study) *runningStudy {
 	return c
 }
 
-// add takes a study that was just stored.
 func (r *registry) add(row records.Study) *runningStudy {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -64,14 +63,13 @@ func (r *registry) add(row records.Study) *runningStudy {
 	return c
 }
 
-// all is a copy of the list.
 func (r *registry) all() []*runningStudy {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.Clone(r.studies)
 }
 
-// byHash finds a study, nil if there is none.
+// byHash returns a study, nil if there is none.
 func (r *registry) byHash(h study.Hash) *runningStudy {
 	for _, c := range r.all() {
 		if c.hash == h {
@@ -81,10 +79,10 @@ func (r *registry) byHash(h study.Hash) *runningStudy {
 	return nil
 }
 
-// shortestRef is the shortest beginning of a hash that names a study.
+// shortestRef is the shortest prefix of a hash that names a study.
 const shortestRef = 8
 
-// find resolves what a caller calls a study, among those it may see.
+// find returns a study by its name or its hash's prefix, among those that the caller may see.
 func (r *registry) find(ctx context.Context, ref string, caller protocol.Caller) (*runningStudy, error) {
 	var found []*runningStudy
 	for _, c := range r.all() {

@@ -17,8 +17,8 @@ import (
 	"caucus/study/life"
 )
 
-// repairer is what it takes to mend a sealed study whose stored contributions were
-// damaged: by a disk, since nobody here writes them twice.
+// repairer mends a sealed study whose stored contributions were damaged, by a disk, since this
+// program never rewrites them.
 type repairer struct {
 	watch   *clockWatch
 	journal privacy.Journal // the ledger's
@@ -26,13 +26,13 @@ type repairer struct {
 	log     *slog.Logger
 }
 
-// repairLost holds every stored body of a sealed study against its digest, before any is
-// added and deleted. What is damaged is lost: the study waits (errWaits) for the
-// same bytes, which their party still has and is asked for, until the repair
-// deadline. Then it is sealed anew without them.
+// repairLost checks every stored body of a sealed study against its digest, before any is added and
+// deleted. A damaged body is lost: the study waits (errWaits) for the same bytes, which their party
+// still has and is asked for, until the repair deadline. After that the study is sealed again
+// without them.
 //
-// M is then another number, but it is fixed before noise all the same: a study of
-// which the ledger holds an entry already is never sealed anew.
+// The number of contributions M then changes, but it is still fixed before the noise: a study with
+// an entry in the ledger is never sealed again.
 func (c *runningStudy) repairLost(ctx context.Context, m repairer) error {
 	if !c.inspected {
 		if err := c.inspect(ctx, m); err != nil {
@@ -74,9 +74,8 @@ func (c *runningStudy) repairLost(ctx context.Context, m repairer) error {
 	return c.reseal(ctx, m, over)
 }
 
-// lostSince is the time from which parties are given until the repair deadline. It
-// waits for a clock that is believed: by another one they would be asked for too
-// short, or for ever.
+// lostSince is the time at which the parties' repair deadline starts. It waits until the clock is
+// trusted: by a wrong clock they would have too little time, or no end.
 func (m repairer) lostSince() (time.Time, error) {
 	now, doubt := m.watch.look()
 	if doubt != nil {
@@ -85,8 +84,7 @@ func (m repairer) lostSince() (time.Time, error) {
 	return now, nil
 }
 
-// inspect finds bodies that are not what was received, and stores that they are
-// lost.
+// inspect finds bodies that differ from what was received, and stores that they are lost.
 func (c *runningStudy) inspect(ctx context.Context, m repairer) error {
 	var found []study.PartyID
 	for after, more := study.PartyID(""), true; more; {
@@ -116,15 +114,14 @@ func (c *runningStudy) inspect(ctx context.Context, m repairer) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	err = c.store.Update(context.WithoutCancel(ctx), func(tx records.Tx) error { return tx.Lose(c.hash, found, now) })
-	c.machine = nil // it is read again, with what is lost: also after a failure, which may have happened all the same
+	c.machine = nil // read again with the lost ones, also after a failure: the commit may have happened
 	if err != nil {
 		return err
 	}
 	return c.load(ctx)
 }
 
-// reseal seals the study without these contributions, but those that came back
-// meanwhile.
+// reseal seals the study without these contributions, except those that came back meanwhile.
 func (c *runningStudy) reseal(ctx context.Context, m repairer, over []study.PartyID) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -139,7 +136,7 @@ func (c *runningStudy) reseal(ctx context.Context, m repairer, over []study.Part
 	}
 	_, err := c.stepLocked(ctx, life.Resealed{Without: over}, func(tx records.Tx, e life.Effect) error {
 		if stored, ok := e.(life.StoreState); !ok || stored.State != study.Sealed {
-			return nil // it fails, and keeps the receipts
+			return nil // the study fails and keeps its receipts
 		}
 		return tx.Drop(c.hash, over)
 	})
@@ -151,11 +148,10 @@ func (c *runningStudy) reseal(ctx context.Context, m repairer, over []study.Part
 	return c.load(ctx)
 }
 
-// loseFolded goes back to a sealed study because what was folded is not what was
-// stored. The contributions in a sum are not here any more, but their parties have
-// them: all are asked again. Of bodies that are kept those that are missing are asked
-// for; those that are damaged are found when the sealed study is inspected. What is
-// folded then is the same, so a ledger that was asked already gives its first answer.
+// loseFolded returns to a sealed study because what was folded is not what was stored. The
+// contributions in a sum are deleted here, but their parties have them, so all parties are asked
+// again. Of kept bodies the missing ones are asked for; inspect then finds the damaged ones. The
+// same bytes are folded again, so a ledger that was asked before gives the same answer.
 func (c *runningStudy) loseFolded(ctx context.Context, m repairer, why error) error {
 	now, err := m.lostSince()
 	if err != nil {
@@ -169,12 +165,11 @@ func (c *runningStudy) loseFolded(ctx context.Context, m repairer, why error) er
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	_, err = c.stepLocked(ctx, life.SumLost{}, func(tx records.Tx, _ life.Effect) error { return tx.LoseSum(c.hash, now) })
-	c.inspected, c.machine = false, nil // it is read again, with what is lost
+	c.inspected, c.machine = false, nil // to be read again, with the lost contributions
 	return err
 }
 
-// restoreLocked takes the bytes of a contribution that was lost, and answers with
-// the receipt that it had.
+// restoreLocked takes the bytes of a lost contribution, and returns its original receipt.
 func (c *runningStudy) restoreLocked(ctx context.Context, caller protocol.Caller, r protocol.Receipt, body []byte) (protocol.Receipt, error) {
 	_, err := c.stepLocked(ctx, life.Returned{Party: r.Party}, func(tx records.Tx, e life.Effect) error {
 		if _, ok := e.(life.RestoreContribution); !ok {

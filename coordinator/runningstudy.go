@@ -19,10 +19,9 @@ import (
 	"caucus/study/life"
 )
 
-// runningStudy takes one study through its life, from draft to release or failure:
-// it holds the pure machine, and the store that keeps what the machine says. Every
-// step is committed before anything follows from it; after a failed commit the
-// machine is read again from the store.
+// runningStudy takes one study from draft to release or failure. It holds the study's state
+// machine, which is pure, and the store that keeps the machine's state. Every step is committed
+// before anything follows from it. After a failed commit the machine is read again from the store.
 type runningStudy struct {
 	hash         study.Hash
 	name         string
@@ -31,51 +30,49 @@ type runningStudy struct {
 	watch        *clockWatch
 	point        func(string) // Config.Checkpoint, never nil
 	sharing      *sharing     // with the helper; never nil
-	batch        int          // how many contributions are added in one transaction
+	batch        int          // contributions added per transaction
 
-	mu      sync.Mutex  // guards what follows, up to over: held over a step and its commit
+	mu      sync.Mutex  // guards what follows, up to over; held over a step and its commit
 	machine *life.Study // nil: to be read from the store
 	row     records.Study
 	roster  map[study.PartyID]bool
-	// poolBytes is the pool's size, 0 where nobody has asked, or where a study that was put
-	// back has none.
-	poolBytes uint64
-	// amendments are the plan's, as they were signed.
+	// poolBytes is the pool's size, 0 if not read yet, or if a restored store lacks the pool.
+	poolBytes  uint64
 	amendments []study.Signed
 	lost       map[study.PartyID]time.Time // contributions whose bytes are lost, since when
-	// finished is not nil once the study is over and was looked at; over is true
-	// from then on, or from the start.
+	// finished is set once the study is over and was looked at. over is true from then on, or from
+	// the start.
 	finished *finished
 	over     atomic.Bool
 	// quietSince is the elapsed time when the last contribution was stored: see sealByRule.
 	quietSince time.Duration
-	// trouble is why it waits for its helper, "" where it does not.
+	// trouble is why the study waits for its helper, "" if it does not.
 	trouble string
 
-	keptMu sync.Mutex    // guards kept, and is held while it is made
+	keptMu sync.Mutex    // guards kept; held while it is made
 	kept   *studyChecker // nil: to be made from the store
 
 	queueMu sync.Mutex    // guards queue
 	queue   []*pending    // to be stored
-	lead    chan struct{} // capacity 1: held by whoever stores from the queue
+	lead    chan struct{} // capacity 1: held by the call that stores the queue
 
 	uploadsMu sync.Mutex             // guards uploads
 	uploads   map[study.PartyID]bool // under way
 
 	// advancing is held while the study is folded or released, and guards the rest.
 	advancing sync.Mutex
-	inspected bool // the stored bodies of the sealed study are what was received
-	saidKept  bool // that it is not sealed anew was logged
-	// retry is the elapsed time before which it is not tried again after a passing
-	// failure; wait doubles.
+	inspected bool // the sealed study's stored bodies are as received
+	saidKept  bool // it was logged that the study is not sealed again
+	// retry is the elapsed time before which a temporary failure is not tried again; wait doubles
+	// each time.
 	retry time.Duration
 	wait  time.Duration
 }
 
-// errUnreadable: a plan of an earlier version, which this one refuses.
+// errUnreadable: an earlier version made the plan, and this version refuses it.
 var errUnreadable = errors.New("this version cannot read its plan")
 
-// load reads the machine if need be. The caller holds mu.
+// load reads the machine if it is nil. The caller holds mu.
 func (c *runningStudy) load(ctx context.Context) error {
 	if c.machine != nil {
 		return nil
@@ -130,7 +127,6 @@ func (c *runningStudy) load(ctx context.Context) error {
 	return nil
 }
 
-// view gives fn the machine to read.
 func (c *runningStudy) view(ctx context.Context, fn func(*life.Study) error) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -141,8 +137,8 @@ func (c *runningStudy) view(ctx context.Context, fn func(*life.Study) error) err
 	return fn(c.machine)
 }
 
-// step applies an event and commits its store effects in one transaction,
-// with also, before it returns. It reports whether a receipt may be sent.
+// step applies an event and commits its store effects in one transaction, together with also. It
+// reports whether a receipt may be sent.
 func (c *runningStudy) step(ctx context.Context, e life.Event, also func(records.Tx, life.Effect) error) (receipt bool, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -151,7 +147,7 @@ func (c *runningStudy) step(ctx context.Context, e life.Event, also func(records
 }
 
 func (c *runningStudy) stepLocked(ctx context.Context, e life.Event, also func(records.Tx, life.Effect) error) (receipt bool, err error) {
-	// A caller that goes away must not tear a commit.
+	// A caller that goes away must not interrupt a commit.
 	ctx = context.WithoutCancel(ctx)
 	if err := c.load(ctx); err != nil {
 		return false, err
@@ -175,7 +171,7 @@ func (c *runningStudy) stepLocked(ctx context.Context, e life.Event, also func(r
 	}
 	name := fmt.Sprintf("%T", e)
 	machine := c.machine
-	c.machine = nil // its step may not happen, also where something panics
+	c.machine = nil // its step may not happen, for example after a panic
 	err = c.store.Update(ctx, func(tx records.Tx) error {
 		for _, effect := range keep {
 			var err error
@@ -212,8 +208,8 @@ func (c *runningStudy) stepLocked(ctx context.Context, e life.Event, also func(r
 		c.keptMu.Lock()
 		c.kept = nil // the pool is large
 		c.keptMu.Unlock()
-		// Ballots and sum are deleted; now out of the files. The study is over
-		// whether or not this succeeds: the next time, or start, makes up for it.
+		// Ballots and sum are deleted from the tables; Scrub removes them from the files. The study
+		// is over even if that fails: the next Scrub, or the next start, repeats it.
 		_ = c.store.Scrub(ctx)
 	}
 	return receipt, nil
@@ -223,20 +219,19 @@ func (c *runningStudy) stepLocked(ctx context.Context, e life.Event, also func(r
 type studyChecker struct {
 	task    study.Task
 	maxBody int
-	shared  bool // between two servers: a body is an upload for both
+	shared  bool // of two servers: a body is an upload for both
 
 	mu      sync.Mutex // guards checker, which checks one body at a time
 	checker study.Checker
 }
 
-// check says whether a body is a valid contribution, where the study is not one of two servers.
+// check checks a contribution's body, for a study that is not one of two servers.
 func (a *studyChecker) check(body []byte) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.checker.Check(body)
 }
 
-// studyChecker makes the study's checker, or gives the one made before.
 func (c *runningStudy) studyChecker(ctx context.Context) (*studyChecker, error) {
 	var plan study.Plan
 	if err := c.view(ctx, func(s *life.Study) error { plan = s.Plan; return nil }); err != nil {
@@ -258,8 +253,8 @@ func (c *runningStudy) studyChecker(ctx context.Context) (*studyChecker, error) 
 	return c.kept, nil
 }
 
-// newStudyChecker reads a pool's canonical bytes under a plan. It refuses a plan of other
-// terms than this version computes: what was contributed under them is not read here.
+// newStudyChecker reads a pool's canonical bytes under a plan. It refuses a plan whose terms differ
+// from those that this version computes: it could not read contributions made under them.
 func newStudyChecker(plan study.Plan, data []byte) (*studyChecker, error) {
 	task, err := kinds.ReadTask(plan, data)
 	if err == nil {
@@ -277,7 +272,7 @@ func newStudyChecker(plan study.Plan, data []byte) (*studyChecker, error) {
 	return a, err
 }
 
-// uploading lets a party upload once at a time.
+// uploading allows a party one upload at a time.
 func (c *runningStudy) uploading(party study.PartyID) (done func(), err error) {
 	c.uploadsMu.Lock()
 	defer c.uploadsMu.Unlock()
@@ -295,8 +290,8 @@ func (c *runningStudy) uploading(party study.PartyID) (done func(), err error) {
 	}, nil
 }
 
-// poolSize is how many bytes the pool has, 0 where it is not stored. The caller holds mu, and
-// has loaded the machine.
+// poolSize is the pool's number of bytes, 0 if it is not stored. The caller holds mu and has loaded
+// the machine.
 func (c *runningStudy) poolSize(ctx context.Context) (uint64, error) {
 	if c.poolBytes > 0 {
 		return c.poolBytes, nil
@@ -308,7 +303,6 @@ func (c *runningStudy) poolSize(ctx context.Context) (uint64, error) {
 	return c.poolBytes, err
 }
 
-// readPool reads a whole pool.
 func readPool(ctx context.Context, s records.Store, d auxdata.Digest) ([]byte, error) {
 	var data []byte
 	err := s.View(ctx, func(tx records.Tx) error {
@@ -324,8 +318,8 @@ func readPool(ctx context.Context, s records.Store, d auxdata.Digest) ([]byte, e
 	return data, err
 }
 
-// known answers from the header alone where that is enough: a receipt for what
-// was contributed already, or why nothing can be contributed.
+// known answers a contribution from its header alone if that is enough: with the receipt, if these
+// bytes were contributed, or with the reason why nothing can be contributed.
 func (c *runningStudy) known(ctx context.Context, party study.PartyID, digest study.BodyDigest, now time.Time) (protocol.Receipt, bool, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -340,7 +334,7 @@ func (c *runningStudy) known(ctx context.Context, party study.PartyID, digest st
 	if c.machine.State == study.Open && c.roster[party] && !had || c.isLost(party, digest) {
 		return protocol.Receipt{}, false, nil // the body decides
 	}
-	// Here a step stores nothing: it refuses or it resends.
+	// Here a step stores nothing: it refuses, or it sends the receipt again.
 	if _, err := c.stepLocked(ctx, life.Contributed{Party: party, Plan: c.hash, Body: digest}, nil); err != nil {
 		return protocol.Receipt{}, false, err
 	}
@@ -359,8 +353,7 @@ func (c *runningStudy) receiptLocked(ctx context.Context, party study.PartyID) (
 	return r, nil
 }
 
-// deadline seals or fails an open study whose deadline is over, by a clock that is
-// believed.
+// deadline seals or fails an open study whose deadline has passed by a clock that is trusted.
 func (c *runningStudy) deadline(ctx context.Context, now time.Time) (passed bool, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -382,13 +375,13 @@ func (c *runningStudy) deadlineLocked(ctx context.Context, now time.Time) (passe
 	return err == nil, err
 }
 
-// cancel fails the study. It does not tear a release that is being made.
+// cancel fails the study. It does not interrupt a release in progress.
 func (c *runningStudy) cancel(ctx context.Context, reason string) error {
 	return c.cancelUnless(ctx, reason, func() error { return nil })
 }
 
-// withdraw cancels the study for an operator, unless its release was charged
-// already: it then comes, also after a kill or a failing disk in between.
+// withdraw cancels the study for an operator, unless its release was charged already: then the
+// release comes, even after a kill or a failing disk in between.
 func (c *runningStudy) withdraw(ctx context.Context, reason string, ledger *privacy.Ledger) error {
 	return c.cancelUnless(ctx, reason, func() error {
 		drawn, err := c.drawn(ctx, ledger)
@@ -414,7 +407,7 @@ func (c *runningStudy) cancelUnless(ctx context.Context, reason string, objects 
 	return err
 }
 
-// drawn says whether the ledger holds a release of the study.
+// drawn reports whether the ledger holds a release of the study.
 func (c *runningStudy) drawn(ctx context.Context, ledger *privacy.Ledger) (bool, error) {
 	var state study.State
 	if err := c.view(ctx, func(s *life.Study) error { state = s.State; return nil }); err != nil || state != study.Folded {
@@ -426,7 +419,7 @@ func (c *runningStudy) drawn(ctx context.Context, ledger *privacy.Ledger) (bool,
 	})
 }
 
-// charged says whether a ledger holds an entry of any of the study's outputs.
+// charged reports whether a ledger holds an entry of any of the study's outputs.
 func (c *runningStudy) charged(ctx context.Context, holds func(id string) (bool, error)) (bool, error) {
 	checker, err := c.studyChecker(ctx)
 	if err != nil {
@@ -444,15 +437,15 @@ func (c *runningStudy) charged(ctx context.Context, holds func(id string) (bool,
 	return false, nil
 }
 
-// permanent reports whether trying the same again cannot help.
+// permanent reports that trying again cannot help.
 func permanent(err error) bool {
 	return !errors.Is(err, protocol.ErrUnavailable) && !errors.Is(err, protocol.ErrHelper) && !errors.Is(err, privacy.ErrBehind) && !errors.Is(err, errWaits) && !damaged(err) && !errors.Is(err, records.ErrDamagedSum) &&
 		!errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) && records.Explain(err) == err
 }
 
-// sealByRule seals an open study to which enough have contributed, once nobody more
-// came for as long as its rule says. That is counted from when the last contribution
-// was stored, or from when this process began to hold the study, by the time that passes.
+// sealByRule seals an open study that has enough contributions, once no more came for as long as
+// its rule says. The wait counts elapsed time from the last stored contribution, or from when this
+// process began to hold the study.
 func (c *runningStudy) sealByRule(ctx context.Context, elapsed time.Duration) (sealed bool, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -467,31 +460,31 @@ func (c *runningStudy) sealByRule(ctx context.Context, elapsed time.Duration) (s
 	return err == nil, err
 }
 
-// pending is a contribution whose body is valid, and its answer.
+// pending is a contribution with a valid body, and the answer to it.
 type pending struct {
 	caller  protocol.Caller
 	receipt protocol.Receipt
 	body    []byte
 	now     time.Time
 
-	done   chan struct{} // closed with the answer
+	done   chan struct{} // closed when answered
 	answer protocol.Receipt
 	err    error
 }
 
-// errDamagedBody: a body was damaged since it was inspected.
+// errDamagedBody: a body was damaged after it was inspected.
 var errDamagedBody = errors.New("a stored contribution is not what was received")
 
-// errMissingBody: a body that is kept is not there.
+// errMissingBody: a kept body is missing.
 var errMissingBody = errors.New("a stored contribution is missing")
 
-// damaged says whether bodies were damaged since they were inspected.
+// damaged reports that bodies were damaged after they were inspected.
 func damaged(err error) bool {
 	return errors.Is(err, errDamagedBody) || errors.Is(err, errMissingBody) || errors.Is(err, study.ErrOtherBodies)
 }
 
-// isLost says whether a contribution of these bytes was received and is lost. The
-// caller holds mu.
+// isLost reports whether this contribution was received and its bytes are lost. The caller holds
+// mu.
 func (c *runningStudy) isLost(party study.PartyID, digest study.BodyDigest) bool {
 	_, lost := c.lost[party]
 	return lost && c.machine.Received[party] == digest && (c.machine.State == study.Sealed || c.machine.State == study.Open)

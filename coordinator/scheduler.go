@@ -24,7 +24,7 @@ type scheduler struct {
 	log      *slog.Logger
 	wake     chan struct{} // capacity 1
 	counts   *watch.Counts
-	onError  func(error) // is called with each failure
+	onError  func(error) // called with each result of a move
 }
 
 // nudge makes the scheduler look now.
@@ -35,14 +35,13 @@ func (s *scheduler) nudge() {
 	}
 }
 
-// Waits after a passing failure to fold or release.
+// Waits after a temporary failure to fold or release.
 const (
 	firstWait = time.Second
 	lastWait  = time.Minute
 )
 
-// run works until the context ends, then waits for what is under way to come
-// to a point where it can stop.
+// run works until ctx ends, then waits until the work under way reaches a point where it can stop.
 func (s *scheduler) run(ctx context.Context) {
 	var under sync.WaitGroup
 	defer under.Wait()
@@ -79,7 +78,7 @@ func (s *scheduler) run(ctx context.Context) {
 	}
 }
 
-// due looks at the deadline and says whether there is work.
+// due applies the deadline and the seal rule, and reports whether there is work.
 func (s *scheduler) due(ctx context.Context, c *runningStudy) bool {
 	passed, err := c.deadline(ctx, s.clock.Now())
 	if err != nil {
@@ -113,8 +112,8 @@ func (s *scheduler) due(ctx context.Context, c *runningStudy) bool {
 	return err == nil && work && s.clock.Elapsed() >= c.retry
 }
 
-// move folds and releases a study. What may pass is tried again later; what
-// cannot is the study's failure.
+// move folds and releases a study. It tries a temporary failure again later; a permanent one fails
+// the study.
 func (s *scheduler) move(ctx context.Context, c *runningStudy) {
 	begun := s.clock.Elapsed()
 	err := func() (err error) {
@@ -141,7 +140,7 @@ func (s *scheduler) move(ctx context.Context, c *runningStudy) {
 			}
 			return nil
 		})
-	case ctx.Err() != nil, errors.Is(err, errWaits): // who waits said so
+	case ctx.Err() != nil, errors.Is(err, errWaits): // the wait was logged
 	case permanent(err):
 		s.log.Error("study fails", "study", c.hash, "error", err)
 		if err := c.cancel(ctx, giveUpReason(err)); err != nil {
@@ -160,7 +159,7 @@ func (s *scheduler) move(ctx context.Context, c *runningStudy) {
 	}
 }
 
-// confirms asks the helper about all open studies, again and again, until the context ends.
+// confirms asks the helper about all open studies, repeatedly, until ctx ends.
 func (s *scheduler) confirms(ctx context.Context) {
 	for next := s.clock.Elapsed(); ; {
 		if s.clock.Elapsed() >= next {
@@ -185,9 +184,9 @@ func (s *scheduler) confirms(ctx context.Context) {
 	}
 }
 
-// tellEnded tells the helper of each study that failed for good at this coordinator's half, so
-// that it forgets its share and has room for others. What it does not answer to is told the
-// next time, also after a restart: which are told is in the store of shares.
+// tellEnded tells the helper of each study that failed for good here, so that it deletes its share
+// and has room for others. What fails is told the next time, also after a restart: the store of
+// shares remembers who was told.
 func (s *scheduler) tellEnded(ctx context.Context) {
 	sharing := s.registry.sharing
 	untold, err := sharing.server.Untold(ctx)
@@ -195,7 +194,7 @@ func (s *scheduler) tellEnded(ctx context.Context) {
 		one, stop := context.WithTimeout(ctx, confirmTime)
 		err = sharing.server.Tell(one, h, sharing.helper)
 		if stop(); err != nil {
-			break // most likely the next would not be answered either
+			break // most likely the next one would fail too
 		}
 		s.log.Info("the helper knows that a study is over", "study", h)
 	}

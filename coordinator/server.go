@@ -41,7 +41,7 @@ type Server struct {
 	config       folder.Config
 	authority    *protocol.Authority
 	signer       *protocol.Signer
-	keys         protocol.Keys // that it ever signed with
+	keys         protocol.Keys // all that it ever signed with
 	store        records.Store
 	certificates *members.Certificates
 	registry     *registry
@@ -50,18 +50,18 @@ type Server struct {
 	counts       *watch.Counts
 	gate         *members.Gate
 	presence     *watch.Presence
-	started      time.Time // when presence began to know who calls
-	run          []byte    // names this process in notices
+	started      time.Time // when presence began to record callers
+	run          []byte    // identifies this process in notices
 
-	uploads   chan struct{} // a place each for an upload in memory
+	uploads   chan struct{} // one place for each upload in memory
 	listener  net.Listener
-	admitted  net.Listener // who passed the gate
+	admitted  net.Listener // connections that passed the gate
 	grpc      *grpc.Server
 	health    *health.Server // nil: off
 	unwell    atomic.Bool    // a file is damaged
 	watcher   *watch.Watcher // nil: off
-	scrubbed  bool           // what deleted rows left behind is overwritten
-	closers   []func() error // in the order they were opened
+	scrubbed  bool           // deleted rows are overwritten in the files
+	closers   []func() error // in the order of opening
 	closeOnce sync.Once
 	closeErr  error
 }
@@ -73,8 +73,8 @@ type unimplemented struct {
 	pb.UnimplementedAdministrationServer
 }
 
-// New opens a coordinator's folder and listens; Run then serves. One that is
-// not run must be closed. A port in use is syscall.EADDRINUSE.
+// New opens a coordinator's folder and listens; Run then serves. Call Close if Run is never called.
+// A port in use is syscall.EADDRINUSE.
 func New(c folder.Config) (*Server, error) {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
@@ -126,7 +126,7 @@ func (s *Server) open() error {
 	if err := store.Check(context.Background()); err != nil {
 		return err
 	}
-	s.scrubbed = s.scrub(context.Background()) // it may have been killed before the last one
+	s.scrubbed = s.scrub(context.Background()) // the process may have been killed before the last one
 	j, err := s.openJournal()
 	if err != nil {
 		return err
@@ -143,8 +143,8 @@ func (s *Server) open() error {
 	return s.listen()
 }
 
-// scrub overwrites what deleted rows left behind, and says whether it could. A
-// full disk, say, is no reason not to serve.
+// scrub overwrites deleted rows in the files, and reports whether it could. A failure, for example
+// a full disk, is no reason not to serve.
 func (s *Server) scrub(ctx context.Context) bool {
 	err := s.store.Scrub(ctx)
 	if err != nil && ctx.Err() == nil {
@@ -153,7 +153,7 @@ func (s *Server) scrub(ctx context.Context) bool {
 	return err == nil
 }
 
-// scrubLater tries until it could, waiting ever longer, or the context ends.
+// scrubLater repeats scrub until it succeeds or ctx ends, waiting longer each time.
 func (s *Server) scrubLater(ctx context.Context, wait, most time.Duration) {
 	for !s.scrubbed {
 		if !s.config.Clock.Sleep(ctx, wait) {
@@ -165,7 +165,7 @@ func (s *Server) scrubLater(ctx context.Context, wait, most time.Duration) {
 }
 
 func (s *Server) openJournal() (privacy.Journal, error) {
-	// A ledger without entries would have forgotten what was spent.
+	// An empty ledger would have forgotten everything spent.
 	if err := database.Check(s.config.Path(folder.LedgerFile)); err != nil {
 		return nil, err
 	}
@@ -177,8 +177,8 @@ func (s *Server) openJournal() (privacy.Journal, error) {
 	return j, nil
 }
 
-// assemble puts together what works on the store and on a ledger's journal: all
-// but files and the network.
+// assemble makes everything that works on the store and on the ledger's journal: all but files and
+// network.
 func (s *Server) assemble(j privacy.Journal) error {
 	c, ctx := s.config, context.Background()
 	s.certificates = members.NewCertificates(s.store, c.Clock.Now)
@@ -207,8 +207,8 @@ func (s *Server) openLedger(j privacy.Journal) (releaser, error) {
 	if _, err := privacy.Verify(context.Background(), j); err != nil {
 		return releaser{}, fmt.Errorf("%w: restore a backup of the whole folder", err)
 	}
-	// The store remembers how far the ledger was, so that a ledger restored
-	// from an older backup releases nothing.
+	// The store remembers the ledger's last entry, so a ledger that was restored from an older
+	// backup releases nothing.
 	var last int64
 	err := s.store.View(context.Background(), func(tx records.Tx) (err error) {
 		last, err = tx.LedgerEntry()
@@ -259,10 +259,10 @@ func (s *Server) listen() error {
 	s.grpc = grpc.NewServer(append(options,
 		grpc.ConnectionTimeout(20*time.Second),
 		grpc.MaxConcurrentStreams(uint32(4*c.Limits.Calls)),
-		// What a call holds before it is understood: a message, a window, a header.
+		// Bounds of a call before it is understood: message, window, header.
 		grpc.MaxRecvMsgSize(protocol.MaxMessage), grpc.StaticStreamWindowSize(window), grpc.StaticConnWindowSize(4*window), grpc.MaxHeaderListSize(16<<10),
 		grpc.ReadBufferSize(0), // TLS keeps a record until it is read
-		// Clients look after their connections once a minute.
+		// Clients check their connections once a minute.
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 30 * time.Second, PermitWithoutStream: true}),
 		grpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionIdle: c.Limits.Silence, Time: 2 * time.Minute, Timeout: 20 * time.Second}),
 		grpc.WaitForHandlers(true),
@@ -282,9 +282,8 @@ func (s *Server) listen() error {
 	return nil
 }
 
-// window is how many bytes of a call may be on their way. A message that is
-// being read widens it to its own size; a caller whose answers take 100 ms
-// uploads 2 MB a second.
+// window bounds the bytes of a call in flight. A message that is being read widens it to its own
+// size; a caller with 100 ms round trips uploads 2 MB/s.
 const window = 64 << 10
 
 func ignoreClosed(err error) error {
@@ -297,9 +296,8 @@ func ignoreClosed(err error) error {
 // Addr is the host:port that the server listens on.
 func (s *Server) Addr() string { return s.listener.Addr().String() }
 
-// Run serves until the context ends, then stops: no new call is taken, calls
-// under way may end within Config.Grace, and folding and releasing stop at a
-// point from where they go on next time. It returns nil after such a stop.
+// Run serves until ctx ends, then stops and returns nil. It takes no new call, calls under way may
+// end within Config.Grace, and folding and releasing stop at a point where the next start resumes.
 func (s *Server) Run(ctx context.Context) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -339,7 +337,7 @@ func (s *Server) Run(ctx context.Context) error {
 	return errors.Join(err, s.Close())
 }
 
-// Close releases what New opened. Run does it at its end.
+// Close releases what New opened. Run calls it at its end.
 func (s *Server) Close() error {
 	s.closeOnce.Do(func() {
 		if s.grpc != nil {
@@ -360,9 +358,9 @@ func (s *Server) address() string {
 	return s.Addr()
 }
 
-// noteDamage looks at a failure of the store or the ledger. Files that are damaged end
-// the coordinator's health until it is started again, on sound ones: whoever
-// watches it is told by its first look at a damaged page.
+// noteDamage checks a failure of the store or the ledger for damage. A damaged file ends the
+// coordinator's health until it is started again on sound files, so that monitoring notices at the
+// first damaged page.
 func (s *Server) noteDamage(err error) {
 	if !database.Damaged(err) || !s.unwell.CompareAndSwap(false, true) {
 		return
@@ -373,8 +371,8 @@ func (s *Server) noteDamage(err error) {
 	}
 }
 
-// openHelper opens this coordinator's half, where a helper is configured. It releases through
-// the coordinator's own ledger.
+// openHelper opens this coordinator's half of the two servers, if a helper is configured. It
+// releases through the coordinator's own ledger.
 func (s *Server) openHelper(j privacy.Journal) error {
 	c := s.config
 	if !c.Helper.Named() {

@@ -18,12 +18,12 @@ import (
 	"caucus/study/life"
 )
 
-// Studies with noise: aggregators, as this coordinator runs them: one of the two servers is in
-// its folder, the other is the helper. Parties, receipts, deadlines and amendments are as of
-// any study; what a party sent is kept as it came until the study seals, and then given to both
-// servers. A study seals of what was received, and loses of that what both servers refuse.
+// Studies with noise: aggregators have two servers, one in this coordinator's folder and the
+// helper. Parties, receipts, deadlines and amendments work as in any study. Contributions are
+// stored as they came until the study seals, and then given to both servers. A sealed study loses
+// the contributions that both servers refuse.
 
-// sharing is this coordinator's half of the two servers, and its way to the other.
+// sharing is this coordinator's half of the two servers, with the connection to the helper.
 type sharing struct {
 	server *aggregators.Server // nil: there is no helper
 	helper *aggregators.Remote
@@ -32,7 +32,7 @@ type sharing struct {
 
 func (s *sharing) helped() bool { return s.server != nil }
 
-// isShared says whether a study is one of two servers, with its plan as it was signed.
+// isShared reports whether a study is one of two servers, and returns its signed plan.
 func (c *runningStudy) isShared(ctx context.Context) (canonical []byte, plan study.Plan, is bool, err error) {
 	err = c.view(ctx, func(m *life.Study) error {
 		canonical, plan, is = c.row.Plan, m.Plan, m.Plan.Noise.Shared()
@@ -44,7 +44,7 @@ func (c *runningStudy) isShared(ctx context.Context) (canonical []byte, plan stu
 	return canonical, plan, is, err
 }
 
-// agree has the helper agree to a draft before it opens, where the study is one of two
+// agree obtains the helper's agreement to a draft before it opens, if the study is one of two
 // servers. Without it the study stays a draft.
 func (c *runningStudy) agree(ctx context.Context) error {
 	_, _, is, err := c.isShared(ctx)
@@ -57,7 +57,7 @@ func (c *runningStudy) agree(ctx context.Context) error {
 			return err
 		})
 	}
-	if err == nil { // what it said may be of a while ago
+	if err == nil { // the helper's acceptance may be an old one
 		var over string
 		if over, err = c.confirm(ctx); over != "" {
 			err = fmt.Errorf("%w: %s", study.ErrNotOpen, over)
@@ -70,7 +70,7 @@ func (c *runningStudy) agree(ctx context.Context) error {
 	return nil
 }
 
-// meaning lets what an aggregator says travel to whoever calls.
+// meaning gives an aggregator's error a meaning on the wire.
 func meaning(err error) error {
 	for _, e := range []error{aggregators.ErrConflict, aggregators.ErrBehind, aggregators.ErrOrder, aggregators.ErrFailed} {
 		if errors.Is(err, e) {
@@ -80,7 +80,7 @@ func meaning(err error) error {
 	return err
 }
 
-// troubled remembers why a study waits for its helper, for those who look at it.
+// troubled remembers why a study waits for its helper, to show it.
 func (c *runningStudy) troubled(err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -89,7 +89,8 @@ func (c *runningStudy) troubled(err error) {
 	}
 }
 
-// acceptance is the helper's of a study that parties may contribute to; nil of others.
+// acceptance is the helper's acceptance of a study that parties may contribute to; nil for other
+// studies.
 func (c *runningStudy) acceptance(ctx context.Context) (*pb.Signed, error) {
 	is, over := false, c.over.Load()
 	err := c.view(ctx, func(m *life.Study) error { is = m.Plan.Noise.Shared(); return nil })
@@ -103,7 +104,8 @@ func (c *runningStudy) acceptance(ctx context.Context) (*pb.Signed, error) {
 	return &pb.Signed{Document: at.Acceptance.Document, Signature: at.Acceptance.Signature}, err
 }
 
-// checkUpload says whether a body is an upload for both servers, of the study as it was opened.
+// checkUpload checks that a body is an upload for both servers, made for the study as it was
+// opened.
 func (c *runningStudy) checkUpload(ctx context.Context, t study.Task, body []byte) error {
 	agreed, err := c.acceptance(ctx)
 	if err == nil && agreed == nil {
@@ -115,8 +117,8 @@ func (c *runningStudy) checkUpload(ctx context.Context, t study.Task, body []byt
 	return aggregators.CheckUpload(t, aggregators.Signed{Document: agreed.Document, Signature: agreed.Signature}, body)
 }
 
-// passing marks what may be better later: whatever the two servers do not themselves say to be
-// the end of a study.
+// passing marks an error as temporary (ErrHelper), unless the two servers themselves call it the
+// end of the study.
 func passing(err error) error {
 	for _, last := range []error{aggregators.ErrFailed, aggregators.ErrConflict, aggregators.ErrOrder, study.ErrTooFew, study.ErrContribution, privacy.ErrBudget, privacy.ErrConflict, protocol.ErrDenied} {
 		if err == nil || errors.Is(err, last) {
@@ -126,8 +128,8 @@ func passing(err error) error {
 	return fmt.Errorf("%w: %w", protocol.ErrHelper, err)
 }
 
-// sharesReason says publicly why a study of two servers cannot be released, "" of another
-// failure.
+// sharesReason is the public reason why a study of two servers cannot be released, "" for other
+// failures.
 func sharesReason(err error) string {
 	var ended endedError
 	switch {
@@ -141,14 +143,14 @@ func sharesReason(err error) string {
 	return ""
 }
 
-// foldShares gives all contributions to this coordinator's half, each once, has them checked
-// with the helper, and seals the study without those that both refuse. What it does is done
-// over after a kill, with the same end.
+// foldShares gives all contributions to this coordinator's half, each once, checks them with the
+// helper, and seals the study without those that both refuse. After a kill it starts again, with
+// the same result.
 func (c *runningStudy) foldShares(ctx context.Context, s *life.Study) error {
 	if _, _, _, err := c.isShared(ctx); err != nil {
 		return err
 	}
-	if over, err := c.confirm(ctx); err == nil && over != "" { // nothing is given to servers that forgot it
+	if over, err := c.confirm(ctx); err == nil && over != "" { // give nothing to servers that forgot the study
 		return endedError{over}
 	}
 	if err := c.hand(ctx); err != nil {
@@ -163,7 +165,7 @@ func (c *runningStudy) foldShares(ctx context.Context, s *life.Study) error {
 		return passing(err)
 	}
 	if len(m.Refused) > 0 {
-		if len(m.Accepted) < s.Ending().Minimum { // it is about to fail
+		if len(m.Accepted) < s.Ending().Minimum { // the step below fails the study
 			if err := c.forgetShares(ctx, study.ErrTooFew.Error()); err != nil {
 				return err
 			}
@@ -179,7 +181,6 @@ func (c *runningStudy) foldShares(ctx context.Context, s *life.Study) error {
 	return err
 }
 
-// advanceShares does with the helper what is left to do of a study.
 func (c *runningStudy) advanceShares(ctx context.Context) (released bool, err error) {
 	err = c.brought(ctx, func() error {
 		released, err = c.sharing.server.Advance(ctx, c.hash, c.sharing.helper)
@@ -188,12 +189,12 @@ func (c *runningStudy) advanceShares(ctx context.Context) (released bool, err er
 	return released, err
 }
 
-// handed stands in place of the sum of a study whose contributions were given to the servers:
-// the numbers are there, and here is how many.
+// handed replaces the sum of a study whose contributions were given to the servers. The servers
+// have the sum; only the number of contributions counts here.
 const handed = "given to the two servers"
 
-// hand gives contributions to this coordinator's half, a batch in one transaction, before they
-// are deleted from the store. Given twice, after a kill, they are there once.
+// hand gives contributions to this coordinator's half, one transaction per batch, before they are
+// deleted from the store. After a kill a batch may be given twice; the half stores it once.
 func (c *runningStudy) hand(ctx context.Context) error {
 	for more := true; more; {
 		var batch []records.Contribution
@@ -232,8 +233,8 @@ func (c *runningStudy) hand(ctx context.Context) error {
 	return nil
 }
 
-// concludeShares has both servers release, of the set that both signed, and makes the release
-// document.
+// concludeShares has both servers release their shares of the set that both signed, and makes the
+// release document.
 func (c *runningStudy) concludeShares(ctx context.Context, s *life.Study, t study.Task, ledger *privacy.Ledger) (study.Release, error) {
 	fail := func(err error) (study.Release, error) {
 		if err = passing(err); err != nil && permanent(err) {
@@ -260,9 +261,8 @@ func (c *runningStudy) concludeShares(ctx context.Context, s *life.Study, t stud
 	return life.ConcludeShares(ctx, s, t, o.Of, o.Published[:], o.Document(c.sharing.keys), ledger)
 }
 
-// forgetShares ends a study that fails at this coordinator's half, if its contributions are
-// there: they are deleted. One that nobody's were given of is left as it is, and may be
-// taken up again.
+// forgetShares ends a failing study at this coordinator's half and deletes its contributions there.
+// If the half has none, it leaves the study alone, which may then be resumed.
 func (c *runningStudy) forgetShares(ctx context.Context, reason string) error {
 	_, _, is, err := c.isShared(ctx)
 	if err != nil || !is {
@@ -279,7 +279,7 @@ func (c *runningStudy) forgetShares(ctx context.Context, reason string) error {
 	return ignoreHelper(err)
 }
 
-// ignoreHelper: a study can be given up where its shares cannot be reached.
+// ignoreHelper: a study may fail even if its shares are out of reach.
 func ignoreHelper(err error) error {
 	if errors.Is(err, protocol.ErrHelper) || errors.Is(err, aggregators.ErrBehind) {
 		return nil
@@ -287,8 +287,8 @@ func ignoreHelper(err error) error {
 	return err
 }
 
-// unshared refuses to take a failed study up again of which the two servers have contributions:
-// each is checked once, and those would count whether they come again or not.
+// unshared refuses to resume a failed study if the two servers have contributions of it: each is
+// checked only once, so those would count whether or not they come again.
 func (c *runningStudy) unshared(ctx context.Context) error {
 	_, _, is, err := c.isShared(ctx)
 	if err != nil || !is {

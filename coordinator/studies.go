@@ -18,8 +18,8 @@ import (
 	"caucus/study/life"
 )
 
-// List gives the studies that the caller may see, newest first, after it looked at
-// what the caller shows.
+// List checks the document that the caller shows, then lists the studies that the caller may see,
+// newest first.
 func (s *Server) List(ctx context.Context, r *pb.ListRequest) (*pb.ListReply, error) {
 	caller, witness := members.CallerOf(ctx), s.scheduler.releaser.witness
 	if err := witness.look(ctx, caller, protocol.ShownOf(r.Shown), true); err != nil {
@@ -45,7 +45,7 @@ func (s *Server) List(ctx context.Context, r *pb.ListRequest) (*pb.ListReply, er
 	return reply, nil
 }
 
-// Show gives one study: what is known of it, then its plan, then the parties.
+// Show sends one study: its summary, its plan, then the parties.
 func (s *Server) Show(r *pb.StudyRequest, stream grpc.ServerStreamingServer[pb.StudyPart]) error {
 	ctx := stream.Context()
 	caller := members.CallerOf(ctx)
@@ -89,7 +89,7 @@ func (s *Server) Show(r *pb.StudyRequest, stream grpc.ServerStreamingServer[pb.S
 	return sendNames(stream, parties)
 }
 
-// forecast is what the operator said that a study is worth, nil for nothing.
+// forecast is the operator's signed statement of what a study is worth, nil if there is none.
 func (s *Server) forecast(ctx context.Context, h study.Hash) (f *pb.Signed, err error) {
 	err = s.store.View(ctx, func(tx records.Tx) error {
 		said, err := tx.Forecast(h)
@@ -104,8 +104,8 @@ func (s *Server) forecast(ctx context.Context, h study.Hash) (f *pb.Signed, err 
 	return f, err
 }
 
-// whose fills in who contributed to a study and who did not: for operators, so that what a
-// party is shown does not grow with them. It is called within runningStudy.view.
+// whose lists who contributed to a study and who did not. Only operators get it, so that a party's
+// reply does not grow with the roster. Call it within runningStudy.view.
 func (s *Server) whose(ctx context.Context, c *runningStudy, m *life.Study, parties *pb.StudyPart) error {
 	have, missing := m.Contributors()
 	for _, p := range have {
@@ -133,10 +133,10 @@ func (s *Server) whose(ctx context.Context, c *runningStudy, m *life.Study, part
 	})
 }
 
-// namesAtOnce is how many names of at most 63 bytes a message holds.
+// namesAtOnce names of at most 63 bytes fit in a message.
 const namesAtOnce = 3000
 
-// sendNames sends the names of a part, in as many parts as it takes.
+// sendNames sends the names of a part, in as many parts as needed.
 func sendNames(stream grpc.ServerStreamingServer[pb.StudyPart], all *pb.StudyPart) error {
 	for _, list := range []struct {
 		names []string
@@ -161,13 +161,13 @@ func sendNames(stream grpc.ServerStreamingServer[pb.StudyPart], all *pb.StudyPar
 	return nil
 }
 
-// summarize is what a call that changed a study answers with.
+// summarize is the reply of a call that changed a study.
 func (s *Server) summarize(ctx context.Context, c *runningStudy) (reply *pb.Summary, err error) {
 	err = c.view(ctx, func(m *life.Study) error { reply = summary(c, m, members.CallerOf(ctx)); return nil })
 	return reply, err
 }
 
-// DownloadPool streams a pool from an offset, part by part out of the store.
+// DownloadPool streams a pool from an offset, reading it from the store in parts.
 func (s *Server) DownloadPool(r *pb.DownloadRequest, stream grpc.ServerStreamingServer[pb.Chunk]) error {
 	ctx := stream.Context()
 	c, err := s.registry.find(ctx, r.Study, members.CallerOf(ctx))
@@ -211,8 +211,7 @@ func (s *Server) DownloadPool(r *pb.DownloadRequest, stream grpc.ServerStreaming
 	return nil
 }
 
-// Contribute takes a party's contribution. See runningStudy.contribute for what is
-// stored when.
+// Contribute takes a party's contribution. runningStudy.contribute says what is stored when.
 func (s *Server) Contribute(stream grpc.ClientStreamingServer[pb.ContributeRequest, pb.Signed]) error {
 	ctx := stream.Context()
 	first, err := stream.Recv()
@@ -245,7 +244,7 @@ func (s *Server) Contribute(stream grpc.ClientStreamingServer[pb.ContributeReque
 	return nil
 }
 
-// Decline keeps that a party takes no part.
+// Decline records that a party takes no part.
 func (s *Server) Decline(ctx context.Context, r *pb.DeclineRequest) (*pb.DeclineReply, error) {
 	caller := members.CallerOf(ctx)
 	if len(r.PlanHash) != len(study.Hash{}) {
@@ -258,7 +257,6 @@ func (s *Server) Decline(ctx context.Context, r *pb.DeclineRequest) (*pb.Decline
 	return &pb.DeclineReply{}, s.decline(ctx, c, caller)
 }
 
-// decline keeps that a party takes no part in an open study.
 func (s *Server) decline(ctx context.Context, c *runningStudy, caller protocol.Caller) error {
 	err := c.view(ctx, func(m *life.Study) error {
 		switch {
@@ -286,9 +284,9 @@ func (s *Server) decline(ctx context.Context, c *runningStudy, caller protocol.C
 	return nil
 }
 
-// offer is the one door for contributions, whether a party calls or its answer was
-// carried: a body is received, if it is still to be, checked and contributed. body gives
-// the bytes, and lets go of their place in memory when done.
+// offer takes every contribution, whether the party calls or its answer was carried: it receives
+// the body, unless the header decides, checks it and stores it. body returns the bytes, and done
+// frees their place in memory.
 func (s *Server) offer(ctx context.Context, c *runningStudy, caller protocol.Caller, digest study.BodyDigest, size uint64, body func() (data []byte, done func(), err error)) (protocol.Receipt, error) {
 	fail := func(err error) (protocol.Receipt, error) { return protocol.Receipt{}, err }
 	party := study.PartyID(caller.Name)

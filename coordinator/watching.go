@@ -9,10 +9,10 @@ import (
 	"caucus/study"
 )
 
-// watching is what the room of those who watch is told of a server.
+// watching shows a server to package watch.
 type watching struct{ server *Server }
 
-// listenWatched listens where the configuration says, for those who watch.
+// listenWatched listens for monitoring at the configured addresses.
 func (s *Server) listenWatched() (*watch.Watcher, error) {
 	r := s.scheduler.releaser
 	return watch.Listen(watch.Watched{

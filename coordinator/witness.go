@@ -19,46 +19,45 @@ import (
 	"caucus/study"
 )
 
-// witnesses are those who call. With each List they show the newest document that
-// this coordinator signed for them. One whose ledger entry is not in its own chain,
-// and not covered by a reconciliation, proves that the coordinator was put back to
-// an older state: from then on it releases nothing, and signs no head, until it is
-// reconciled.
+// witnesses are the callers. With each List they show the newest document that this coordinator
+// signed for them. If its ledger entry is neither in the coordinator's own chain nor covered by a
+// reconciliation, it proves that the coordinator was put back to an older state. From then on the
+// coordinator releases nothing, and signs no head, until it is reconciled.
 //
-// What is badly signed proves nothing: it is counted and ignored, so nobody can
-// stop a coordinator by making up a number.
+// A document with a bad signature proves nothing: it is counted and ignored, so nobody can stop a
+// coordinator with an invented number.
 //
-// After each start a study is released only when two poll intervals are over and
-// all its contributors have called, so that each could show what it has. An entry
-// that nobody who calls has seen goes unnoticed.
+// After each start a study is released only after two poll intervals and once all its contributors
+// have called, so that each could show its document. The loss of an entry that no caller has seen
+// goes unnoticed.
 type witnesses struct {
 	store   records.Store
 	journal privacy.Journal
 	head    *folder.Head
 	signer  *protocol.Signer
-	keys    protocol.Keys // that this coordinator ever signed with
+	keys    protocol.Keys // all that this coordinator ever signed with
 	counts  *watch.Counts
 	log     *slog.Logger
 	clock   clock.Clock
-	started time.Duration // elapsed
+	started time.Duration // elapsed time
 	wait    time.Duration // Config.WitnessWait
 
 	mu      sync.Mutex                            // guards the rest
 	called  map[study.PartyID]bool                // since the start
 	waived  map[study.Hash]map[study.PartyID]bool // by an operator, since the start
-	bad     map[string]bool                       // who showed what is badly signed
-	said    map[study.Hash]string                 // why a release waits, as it was logged last
+	bad     map[string]bool                       // who showed a bad signature
+	said    map[study.Hash]string                 // the last logged reason why a release waits
 	known   map[privacy.Head]bool                 // heads that were looked up: whether the chain has them
-	unsaved []records.Testimony                   // could not be stored yet
-	behind  error                                 // why nothing is released; nil: nothing is known
-	signed  protocol.Shown                        // a head, as it is signed for everybody
+	unsaved []records.Testimony                   // not stored yet
+	behind  error                                 // why nothing is released; nil if nothing is known
+	signed  protocol.Shown                        // the head, signed for everybody
 	of      privacy.Head                          // of signed
 }
 
-// maxKnown bounds what is remembered of heads that were looked up.
+// maxKnown bounds the remembered heads.
 const maxKnown = 1024
 
-// open holds the chain against what was shown before the last stop.
+// open checks the chain against the documents that were shown before the last stop.
 func (w *witnesses) open(ctx context.Context) error {
 	w.started = w.clock.Elapsed()
 	w.called, w.waived, w.bad = map[study.PartyID]bool{}, map[study.Hash]map[study.PartyID]bool{}, map[string]bool{}
@@ -80,8 +79,7 @@ func (w *witnesses) open(ctx context.Context) error {
 	return nil
 }
 
-// stop notes that the coordinator was put back. The caller holds mu, or nobody
-// else has w yet.
+// stop records that the coordinator was put back. The caller holds mu, or nobody else has w yet.
 func (w *witnesses) stop(why error, by string) {
 	if w.behind == nil {
 		w.log.Error("this coordinator was put back to an older state; nothing is released until it is put right: see caucus ledger verify and caucus ledger reconcile", "party", by, "error", why)
@@ -89,8 +87,8 @@ func (w *witnesses) stop(why error, by string) {
 	w.behind = fmt.Errorf("%w: %s holds a document that this coordinator signed, and %v", privacy.ErrBehind, by, why)
 }
 
-// look takes what is shown of a caller's, and that it calls: not where what it shows may be
-// older than the newest that it has.
+// look checks the document that a caller shows. calls says whether the caller counts as heard since
+// the start; it does not if what it shows may be older than the newest document that it has.
 func (w *witnesses) look(ctx context.Context, caller protocol.Caller, shown protocol.Shown, calls bool) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -115,7 +113,7 @@ func (w *witnesses) look(ctx context.Context, caller protocol.Caller, shown prot
 	return nil
 }
 
-// recall holds the chain against a head that this coordinator signed.
+// recall checks the chain against a head that this coordinator signed.
 func (w *witnesses) recall(ctx context.Context, head privacy.Head, shown protocol.Shown, by string) error {
 	if _, known := w.known[head]; head.Sequence == 0 || known {
 		return nil
@@ -133,7 +131,7 @@ func (w *witnesses) recall(ctx context.Context, head privacy.Head, shown protoco
 			return err
 		}
 		if _, err := chain.Recall(head); err != nil {
-			w.known[head] = false // only a reconciliation changes that, and a start
+			w.known[head] = false // only a reconciliation or a restart changes this
 			w.witness(records.Testimony{Head: head, Shown: shown, By: by, At: w.clock.Now()}, err)
 			return nil
 		}
@@ -142,8 +140,7 @@ func (w *witnesses) recall(ctx context.Context, head privacy.Head, shown protoco
 	return nil
 }
 
-// witness stops the coordinator; save then sees to it that a restart does not
-// forget.
+// witness stops the coordinator; save then stores the proof, so that a restart does not forget it.
 func (w *witnesses) witness(t records.Testimony, why error) {
 	w.stop(why, t.By)
 	if !slices.ContainsFunc(w.unsaved, func(had records.Testimony) bool { return had.Head == t.Head }) {
@@ -151,8 +148,8 @@ func (w *witnesses) witness(t records.Testimony, why error) {
 	}
 }
 
-// save stores what was shown. What a full disk refuses is tried again with the
-// next call; meanwhile the coordinator is stopped all the same.
+// save stores the shown documents. If that fails, for example on a full disk, the next call tries
+// again; the coordinator stays stopped meanwhile.
 func (w *witnesses) save(ctx context.Context) {
 	err := w.store.Update(context.WithoutCancel(ctx), func(tx records.Tx) error {
 		for _, t := range w.unsaved {
@@ -169,8 +166,8 @@ func (w *witnesses) save(ctx context.Context) {
 	w.unsaved = nil
 }
 
-// current is the ledger's head, signed; nil from a coordinator that was put back.
-// It was durable and remembered before it is signed.
+// current is the signed head of the ledger; nil if the coordinator was put back. A head is durable
+// and in the head file before it is signed.
 func (w *witnesses) current() *protocol.Shown {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -184,15 +181,14 @@ func (w *witnesses) current() *protocol.Shown {
 	return &s
 }
 
-// stopped is why nothing is released, nil if nothing speaks against it.
+// stopped is why nothing is released, nil if nothing is known against it.
 func (w *witnesses) stopped() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.behind
 }
 
-// awaited are those of a study's contributors that have not called since the
-// start and are not waived.
+// awaited are a study's contributors that have not called since the start and are not waived.
 func (w *witnesses) awaited(h study.Hash, contributors []study.PartyID) (missing []study.PartyID) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -204,8 +200,7 @@ func (w *witnesses) awaited(h study.Hash, contributors []study.PartyID) (missing
 	return missing
 }
 
-// hold says why a study is not released now, nil if it may be. What it waits for is
-// logged once.
+// hold says why a study is not released now; nil if it may be. Each reason to wait is logged once.
 func (w *witnesses) hold(h study.Hash, contributors []study.PartyID) error {
 	why, missing := "until those who poll could show what they have", []study.PartyID(nil)
 	if w.clock.Elapsed()-w.started >= w.wait {
@@ -223,13 +218,13 @@ func (w *witnesses) hold(h study.Hash, contributors []study.PartyID) error {
 	return fmt.Errorf("%w %s", errWaits, why)
 }
 
-// namesInLog is how many parties one line of the log names.
+// namesInLog is the number of parties that one line of the log names.
 const namesInLog = 20
 
 // errWaits: a study cannot move on before somebody calls or time passes.
 var errWaits = errors.New("it waits")
 
-// waive lets a study be released without these.
+// waive lets a study be released without these parties.
 func (w *witnesses) waive(h study.Hash, missing []study.PartyID) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -241,7 +236,7 @@ func (w *witnesses) waive(h study.Hash, missing []study.PartyID) {
 	}
 }
 
-// forget lets go of what was remembered of a study that is over.
+// forget drops what was remembered of a study that is over.
 func (w *witnesses) forget(h study.Hash) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

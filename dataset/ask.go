@@ -6,19 +6,22 @@ import (
 	"strings"
 )
 
-// Ask answers a condition for every row of a public table, which may have more columns than the
-// schema; the zero schema has none. Schema columns are compared by their meaning
-// ([Schema.EncodeWhere]), others as they stand, as are columns where a comparison names a cell that
-// is no level. It refuses what no row can meet, which is a slip: what CheckWhere refuses; in other
-// columns a number compared with a text, an order of texts, and an absent text; and a column where
-// one comparison names such a cell and another a level without a cell, as both cannot be meant.
+// Ask answers a condition for every row of a public table. The table may have columns that the
+// schema does not have; the zero schema has none. Columns of the schema are compared by their
+// meaning ([Schema.EncodeWhere]). Other columns are compared as written, and so is a schema column
+// if a comparison names one of its cells that is no level.
+//
+// Ask refuses a comparison that no row can meet, since that is a slip: what CheckWhere refuses; in
+// other columns a number compared with a text, an order of texts, and a text that no cell has. It
+// also refuses a column if one comparison names a cell as written and another names a level that no
+// cell has: both cannot be meant.
 func (s Schema) Ask(c Condition, t *Table) ([]bool, error) {
 	stands := map[string]bool{}
-	levels := map[string]comparison{} // that no cell of the column has
+	levels := map[string]comparison{} // levels that no cell of the column has
 	var err error
 	c.root.visit(func(of comparison) {
 		col := t.column(of.column)
-		if col == nil || err != nil { // Rows lists the columns there are
+		if col == nil || err != nil { // Rows reports a missing column
 			return
 		}
 		_, known := s.featureOf(of.column)
@@ -55,7 +58,7 @@ func (s Schema) Ask(c Condition, t *Table) ([]bool, error) {
 	return c.Rows(&asked)
 }
 
-// has says whether a == or != comparison names a cell of the column, or an empty one.
+// has reports whether a == or != comparison names a cell of the column, or an empty one.
 func (c *column) has(of comparison) bool {
 	is := comparison{of.column, "==", of.value}
 	v, isNumber := ParseNumber(of.value)
@@ -63,8 +66,8 @@ func (c *column) has(of comparison) bool {
 		(of.value == "" || slices.ContainsFunc(c.values, func(cell string) bool { return is.holds(strings.TrimSpace(cell), v, isNumber) }))
 }
 
-// checkComparison refuses a comparison without meaning in a schema that no cell of the column can
-// meet. A column is numeric where all its cells are, except one text that may mark missing ones.
+// checkComparison refuses a comparison, on a column outside the schema, that no cell can meet. A
+// column is numeric if all its cells are numbers, except one text that may mark missing values.
 func (c *column) checkComparison(of comparison) error {
 	var texts []string
 	numbers := 0

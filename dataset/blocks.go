@@ -1,18 +1,16 @@
 package dataset
 
-// Block is a run of encoded columns with entries of at least 0 and sum at most 1: the levels of a
-// text, or a single number.
+// Block is a run of encoded columns whose entries are at least 0 and sum to at most 1: the levels
+// of a text, or a single number.
 type Block struct {
 	// Column is the column of the file.
-	Column string
-	// Start is the first encoded column, Width their number.
+	Column       string
 	Start, Width int
 	// OneHot: exactly one entry is 1 and the others are 0.
 	OneHot bool
 }
 
-// Blocks lists the blocks of encoded columns in order. A number that may be missing gives two
-// blocks of width 1.
+// Blocks lists the blocks of encoded columns in order. A number with a missing flag is two blocks.
 func (s Schema) Blocks() []Block {
 	var all []Block
 	at := 0

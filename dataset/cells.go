@@ -8,8 +8,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// encoded is a cell's encoding: a value in one of its feature's columns, 0 in the others, and 1 in
-// the flag column if there is one.
+// encoded is a cell's encoding: a value in one of its columns, 0 in the others, and 1 in the flag
+// column if there is one.
 type encoded struct {
 	value float64
 	at    int32 // column of X
@@ -28,13 +28,12 @@ const (
 	oddities
 )
 
-// cellEncoder encodes the cells of one column of the file.
 type cellEncoder struct {
 	schema  *Schema
 	feature *Feature
 	first   int // first of its columns in X
 	levels  levels
-	other   int // column in X of texts that are no level
+	other   int // column in X of unknown texts
 }
 
 func newCellEncoder(s *Schema, f *Feature, first int) cellEncoder {
@@ -79,7 +78,7 @@ func (e *cellEncoder) encode(text string) encoded {
 	return c
 }
 
-// scale clamps a finite number to the feature's bounds and maps them to [0,1].
+// scale clamps a finite number to the feature's bounds and maps it to [0,1].
 func (f *Feature) scale(v float64) float64 {
 	lo, hi := f.Min, f.Max
 	v = min(max(v, lo), hi)
@@ -89,12 +88,11 @@ func (f *Feature) scale(v float64) float64 {
 	return min(max((v-lo)/(hi-lo), 0), 1)
 }
 
-// encodeFeatures fills x and counts odd cells, column by column.
 func (s *Schema) encodeFeatures(t *Table, x *mat.Dense) []Remark {
 	type source struct {
 		column *column
 		cells  cellEncoder
-		memo   []encoded // per code; nil when most values are distinct
+		memo   []encoded // per code; nil if most values are distinct
 		counts [oddities]int
 	}
 	var sources []source
@@ -114,7 +112,7 @@ func (s *Schema) encodeFeatures(t *Table, x *mat.Dense) []Remark {
 			first += f.width()
 		}
 	}
-	// Blocks of rows keep their part of x in cache while the columns pass over it.
+	// Blocks of rows keep their part of x in cache while all columns are encoded.
 	const block = 128
 	for top := 0; top < t.rows; top += block {
 		end := min(top+block, t.rows)
@@ -151,8 +149,7 @@ func (s *Schema) encodeFeatures(t *Table, x *mat.Dense) []Remark {
 
 func (s Schema) isMissing(text string) bool { return text == "" || text == s.Missing }
 
-// levels finds the position of a text, also when it is another way to write the
-// same number.
+// levels finds a text, also if it is another form of the same number ("3.0" → "3").
 type levels struct{ exact, number map[string]int }
 
 func newLevels(names []string) levels {
@@ -191,8 +188,8 @@ func canonicalNumber(text string) (string, bool) {
 	return strconv.FormatFloat(v+0, 'g', -1, 64), ok // +0 turns -0 into 0
 }
 
-// ParseNumber reads a cell's finite decimal number. Go's own writings for programs are none in
-// a file of records: 1_0 is not 10 there, nor 0x1p4 16.
+// ParseNumber reads a cell's finite decimal number. Go's forms for source code are not numbers in a
+// file of records: 1_0 is not 10, 0x1p4 is not 16.
 func ParseNumber(text string) (float64, bool) {
 	v, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
 	return v, err == nil && !math.IsNaN(v) && !math.IsInf(v, 0) && !strings.ContainsAny(text, "_xX")

@@ -1,12 +1,12 @@
 package dataset
 
-// ColumnCode describes the encoding of a file's column for a translation into another language.
+// ColumnCode describes the encoding of a file's column, for export to another language.
 type ColumnCode struct {
 	Column string
 	// Feature gives kind, bounds and levels; its own Column and Columns are empty.
 	Feature Feature
 	// First is the first of Width encoded columns. A number has its value there and, with
-	// Feature.Missing, the missing mark behind it; level k has its 0/1 column at First+k.
+	// Feature.Missing, the missing flag next to it. Level k has its 0/1 column at First+k.
 	First, Width int
 	// Other is the encoded column of unknown texts, −1 for numbers.
 	Other int
@@ -36,5 +36,6 @@ func (s Schema) ColumnCodes() []ColumnCode {
 	return all
 }
 
-// Level is the level of a text, as Encode reads it: its own or an equal number; false for other.
+// Level returns the level of a text, which may also be another form of the level's number; false
+// for other texts.
 func (c ColumnCode) Level(text string) (int, bool) { return c.levels.find(text) }

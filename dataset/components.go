@@ -8,13 +8,13 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Analysis names the scaling of columns before their main directions are taken.
+// Analysis names how columns are scaled before their principal components are taken.
 type Analysis string
 
 const (
-	// FAMD weighs each column separately: for tables ([FitFAMD]).
+	// FAMD scales each column separately: for tables ([FitFAMD]).
 	FAMD Analysis = "famd"
-	// PCA takes columns as scaled by the schema's bounds: for pictures ([FitPCA]).
+	// PCA keeps the scale of the schema's bounds: for pictures ([FitPCA]).
 	PCA Analysis = "pca"
 )
 
@@ -53,9 +53,9 @@ type Components struct {
 	Analysis Analysis `yaml:"analysis" help:"how columns are scaled before: famd, each by its own deviation, or pca, by the schema's bounds; default: by the schema"`
 }
 
-// DefaultAnalysis is PCA where all columns have one kind and one set of bounds, as the pixels of
-// pictures: their variances compare, and a large one means more. Elsewhere a variance depends on
-// the chosen unit and bounds.
+// DefaultAnalysis is PCA if all columns have one kind and one set of bounds, like the pixels of
+// pictures: their variances are comparable, and a larger one means more. Otherwise a variance
+// depends on the unit and bounds that were chosen, so it is FAMD.
 func DefaultAnalysis(s Schema) Analysis {
 	if len(s.Features) == 1 && s.Features[0].Kind == Numeric {
 		return PCA
@@ -75,13 +75,13 @@ func (c Components) Fit(s Schema, x *mat.Dense) (Map, error) {
 	if err != nil {
 		return Map{}, err
 	}
-	if columns.Kind == IdentityMap { // takes them as they are
+	if columns.Kind == IdentityMap {
 		return FitPCAWhitened(x, int(c.Project), c.Whiten)
 	}
 	return FitFAMD(s, x, int(c.Project), c.Whiten)
 }
 
-// Columns is the map to all columns whose components are taken.
+// Columns returns the map to all columns of which components are taken.
 func (c Components) Columns(s Schema, x *mat.Dense) (Map, error) {
 	analysis := c.Analysis
 	if analysis == "" {

@@ -16,9 +16,9 @@ import (
 type Format struct {
 	// Delimiter separates cells; zero means a comma.
 	Delimiter rune
-	// Columns names the columns of a file without a header. Nil means the first line is one.
+	// Columns names the columns of a file without a header. Nil means that the first line is one.
 	Columns []string
-	// Comment, one character, starts lines that are skipped; empty means none.
+	// Comment, one character, starts lines to skip; empty means none.
 	Comment string
 }
 
@@ -47,8 +47,8 @@ func (f Format) delimiter() rune {
 // ReadCSV reads delimited text: quoted cells as in RFC 4180, spaces around cells removed, blank
 // lines skipped, a byte order mark ignored. Gzip is recognised by its first bytes and unpacked.
 //
-// Errors name the wrong line and never show a record: a row with a number of cells unlike the
-// header's, a broken quote, a first line of values in place of a header, an empty file without its
+// Errors name the wrong line and never show a record: a row with another number of cells than the
+// header, a broken quote, a first line of values instead of a header, an empty file without its
 // header. A file with Format.Columns may be empty: a party without records is a party.
 func ReadCSV(r io.Reader, f Format) (*Table, error) {
 	plain, _, err := Unpack(r)
@@ -75,22 +75,22 @@ func ReadCSV(r io.Reader, f Format) (*Table, error) {
 	}
 }
 
-// csvRows are the rows of delimited text; cells may span lines.
 type csvRows struct {
 	in    *csv.Reader
 	names []string
 	line  int
 }
 
-// NewCSV returns the rows of delimited text as [ReadCSV] reads it, without gzip: a malformed line
-// is an error. For public data and a person's own screen; a site's records use [NewLines].
+// NewCSV returns the rows of delimited text as [ReadCSV] reads it, without gzip; a malformed line
+// is an error. Use it for public data and a person's own screen. For a site's records use
+// [NewLines].
 func NewCSV(r io.Reader, f Format) (Rows, error) {
 	if err := f.Validate(); err != nil {
 		return nil, err
 	}
 	plain := bufio.NewReaderSize(r, 1<<16)
 	if mark, _ := plain.Peek(3); string(mark) == "\xef\xbb\xbf" {
-		_, _ = plain.Discard(3) // cannot fail: the bytes were peeked at
+		_, _ = plain.Discard(3) // cannot fail: Peek read them
 	}
 	in := csv.NewReader(plain)
 	in.Comma = f.delimiter()
@@ -130,14 +130,14 @@ func (c *csvRows) Next() (row []string, ok bool, err error) {
 			return row, true, nil
 		}
 		if len(row) == 1 && row[0] == "" {
-			continue // a line of spaces
+			continue
 		}
 		return nil, false, fmt.Errorf("read table: line %d has %d cells, expected %d (%s)%s",
 			c.line, len(row), len(c.names), showColumns(c.names), delimiterHint(row, c.names))
 	}
 }
 
-// Unpack undoes gzip, recognised by the first two bytes, and reports it.
+// Unpack undoes gzip, recognised by the first two bytes, and reports whether it did.
 func Unpack(r io.Reader) (plain *bufio.Reader, packed bool, err error) {
 	plain = bufio.NewReaderSize(r, 1<<16)
 	if magic, _ := plain.Peek(2); string(magic) != "\x1f\x8b" {
@@ -163,8 +163,8 @@ func readHeader(in *csv.Reader) ([]string, error) {
 
 var errNoHeader = errors.New("the file is empty; expected a header line with the names of the columns")
 
-// HeaderNames are the column names of a header: an empty cell becomes "column" and its number. It
-// refuses two alike, and a header of numbers alone, which is a record.
+// HeaderNames are the column names of a header; an empty cell becomes "column" and its number. It
+// refuses equal names, and a header of numbers alone, which is a record.
 func HeaderNames(row []string) ([]string, error) {
 	names := make([]string, len(row))
 	position := make(map[string]int, len(row))
@@ -184,15 +184,15 @@ func HeaderNames(row []string) ([]string, error) {
 		names[i] = strings.Clone(cell)
 		position[names[i]] = i
 	}
-	// The numbers 0, 1, 2, ... in order are names; others are a record.
+	// The numbers 0, 1, 2, ... in order are names; other numbers are a record.
 	if numbers == len(row) && !counting {
 		return nil, errors.New("the first line holds numbers, not names; if the file has no header, list its names under columns")
 	}
 	return names, nil
 }
 
-// delimiterHint ends an error message with the file's likely delimiter, if either the row or the
-// names came out as a single cell.
+// delimiterHint ends an error message with the file's likely delimiter, if the row or the header
+// came out as a single cell.
 func delimiterHint(row, names []string) string {
 	var line string
 	switch {
@@ -207,7 +207,7 @@ func delimiterHint(row, names []string) string {
 	return ""
 }
 
-// LikelyDelimiter guesses the delimiter of a file read as one column; false for any other.
+// LikelyDelimiter guesses the delimiter of a file that was read as one column; false for others.
 func LikelyDelimiter(columns []string) (rune, bool) {
 	if len(columns) != 1 {
 		return 0, false
@@ -215,7 +215,6 @@ func LikelyDelimiter(columns []string) (rune, bool) {
 	return likelyDelimiter(columns[0])
 }
 
-// likelyDelimiter is the most frequent usual delimiter of a line.
 func likelyDelimiter(line string) (rune, bool) {
 	best, most := rune(0), 0
 	for _, d := range []rune{',', ';', '\t', '|', ' '} {

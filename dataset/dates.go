@@ -8,7 +8,7 @@ import (
 // Date is a day of the Gregorian calendar, in days since 1970-01-01.
 type Date int
 
-// DateOf is the day of a year (1 to 9999), month and day of the month; false for no such day.
+// DateOf returns a day of the years 1 to 9999; false if there is no such day.
 func DateOf(year, month, day int) (Date, bool) {
 	if year < 1 || year > 9999 || month < 1 || month > 12 || day < 1 || day > daysIn(year, month) {
 		return 0, false
@@ -39,7 +39,7 @@ func daysIn(year, month int) int {
 	return 31
 }
 
-// Civil is year, month and day of the month, for years 1 to 9999 (civil_from_days, as above).
+// Civil returns year, month and day of the month, for years 1 to 9999 (civil_from_days, as above).
 func (d Date) Civil() (year, month, day int) {
 	z := int(d) + 719468
 	era := z / 146097
@@ -62,8 +62,8 @@ func (d Date) String() string {
 	return fmt.Sprintf("%04d-%02d-%02d", y, m, day)
 }
 
-// YearsUntil counts whole years until a later day, as age: born on 29 February is a year older on 1
-// March. It is negative for an earlier day.
+// YearsUntil counts whole years until a later day, like an age: a person born on 29 February is a
+// year older on 1 March. It is negative for an earlier day.
 func (d Date) YearsUntil(later Date) int {
 	y, m, day := d.Civil()
 	ly, lm, lday := later.Civil()
@@ -99,8 +99,8 @@ func (l DateLayout) Validate() error {
 	return nil
 }
 
-// Parse reads a date. DD also takes a single digit before a non-digit; a time of day after a space
-// or T is ignored. Two-digit years are those of 1930 to 2029.
+// Parse reads a date. DD also accepts a single digit before a non-digit. A time of day after a
+// space or T is ignored. Two-digit years are 1930 to 2029.
 func (l DateLayout) Parse(text string) (Date, bool) {
 	text = strings.TrimSpace(text)
 	var year, month, day int

@@ -12,30 +12,28 @@ import (
 )
 
 const (
-	// draftLevels is the most distinct texts of a feature: columns with more hold names or free
-	// text.
+	// draftLevels bounds a feature's distinct texts: a column with more holds names or free text.
 	draftLevels = 60
 	// draftNumbers is the least share of numbers among a numeric column's cells.
 	draftNumbers = 0.95
-	// draftTail: a column without negative values gets log where its largest is this many times its
-	// upper quartile.
+	// draftTail: a column without negative values gets log if its largest value is this many times
+	// its upper quartile.
 	draftTail = 20
 )
 
-// missingTexts mark missing values when a file uses one of them.
+// missingTexts mark missing values if a file uses one of them.
 var missingTexts = []string{"?", "NA", "N/A", "NaN", "nan", "NULL", "null", "None", "-"}
 
-// LeftOut is a column that a draft leaves out, with the reason.
 type LeftOut struct {
 	Column string `json:"column"`
 	Why    string `json:"why"`
 }
 
-// DraftSchema proposes a schema for a table of PUBLIC data: bounds and levels are taken from the
+// DraftSchema proposes a schema for a table of PUBLIC data. It takes bounds and levels from the
 // table, so for private records it would publish their extremes. Read the draft, round the bounds
 // to known facts about the quantity, and remove what must not be used.
 //
-// Columns of numbers become numeric, with bounds rounded outwards to one or two digits; columns of
+// Columns of numbers become numeric, with bounds rounded outwards to one or two digits. Columns of
 // few distinct texts become categorical. A column that looks like a patient's number becomes the
 // patient column. Left out, with the reason, are identifiers, dates, numbers with a decimal comma,
 // columns of many texts and constant columns.
@@ -85,7 +83,7 @@ func DraftSchema(t *Table, label string) (Schema, []LeftOut, error) {
 	return s, left, nil
 }
 
-// identity is what a column identifies.
+// identity is the kind of thing that a column identifies.
 type identity int
 
 const (
@@ -99,8 +97,8 @@ var (
 	patientName    = regexp.MustCompile(`(?i)(patient|subject|person|participant|mrn|proband|versicherte)`)
 )
 
-// identifies says whether a column is named like a number given to patients or records and has too
-// many values for anything else: more than a tenth of the records, or one each.
+// identifies reports a column that is named like a number of patients or records and has too many
+// values for anything else: more than a tenth of the records, or one for each.
 func (c *column) identifies(rows int, missingText string) identity {
 	texts := c.distinct()
 	delete(texts, "")
@@ -121,7 +119,7 @@ func (c *column) identifies(rows int, missingText string) identity {
 	return nobody
 }
 
-// counts says whether a column numbers the rows.
+// counts reports whether a column numbers the rows.
 func (c *column) counts(rows int) bool {
 	if rows < 3 {
 		return false
@@ -134,8 +132,8 @@ func (c *column) counts(rows int) bool {
 	return ok
 }
 
-// distinct counts each text of the column. Values that occur only in other selections of the same
-// table do not count.
+// distinct counts each text of the column. A value that occurs only in other selections of the same
+// table does not count.
 func (c *column) distinct() map[string]int {
 	count := make([]int, len(c.values))
 	for _, code := range c.codes.narrow {
@@ -170,10 +168,9 @@ func draftMissing(t *Table) string {
 	return best
 }
 
-// draftFeature is a feature, or the reason for none.
 func draftFeature(c *column, rows int, missingText string) (f Feature, why string) {
 	texts := c.distinct()
-	var numbers []float64 // one per cell
+	var numbers []float64
 	absent, commas := 0, 0
 	for text, n := range texts {
 		if text == "" || text == missingText {
@@ -210,7 +207,6 @@ func draftFeature(c *column, rows int, missingText string) (f Feature, why strin
 	return Feature{Column: c.name, Kind: Categorical, Levels: levels}, ""
 }
 
-// firstText is the first text that is no number.
 func firstText(levels []string) string {
 	for _, l := range levels {
 		if _, ok := ParseNumber(l); !ok {
@@ -222,10 +218,10 @@ func firstText(levels []string) string {
 
 var decimalComma = regexp.MustCompile(`^[+-]?([0-9]+|[0-9]{1,3}(\.[0-9]{3})+),[0-9]+$`)
 
-// HasDecimalComma says whether a text is a number with a decimal comma.
+// HasDecimalComma reports whether a text is a number with a decimal comma.
 func HasDecimalComma(text string) bool { return decimalComma.MatchString(text) }
 
-// usualLayouts are the guessed formats of dates; a day before a month where both fit.
+// usualLayouts are the date formats to guess; the day comes before the month if both orders fit.
 var usualLayouts = []DateLayout{ISODate, "DD.MM.YYYY", "DD/MM/YYYY", "MM/DD/YYYY", "YYYY/MM/DD", "DD-MM-YYYY", "YYYYMMDD", "DD.MM.YY"}
 
 // GuessLayout is the likely format of a column's dates; false for other texts.
@@ -256,7 +252,7 @@ func guessLayout(texts map[string]int, missingText string) (DateLayout, bool) {
 	return "", false
 }
 
-// Distinct counts each text of a column; nil for no such column.
+// Distinct counts each text of a column; nil if there is no such column.
 func (t *Table) Distinct(name string) map[string]int {
 	if c := t.column(name); c != nil {
 		return c.distinct()
@@ -288,13 +284,13 @@ func draftNumeric(name string, values []float64, missing bool) (Feature, string)
 	return f, ""
 }
 
-// roundTo removes the digits that computing with steps leaves behind.
+// roundTo removes the digits that adding steps leaves behind.
 func roundTo(v float64) float64 {
-	short, _ := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 12, 64), 64) // cannot fail
+	short, _ := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 12, 64), 64)
 	return short
 }
 
-// sortedTexts are the present texts, numbers in their order before other texts.
+// sortedTexts are the texts without missing ones: numbers in their order, then other texts.
 func sortedTexts(texts map[string]int, missingText string) []string {
 	all := slices.Sorted(maps.Keys(texts))
 	all = slices.DeleteFunc(all, func(t string) bool { return t == "" || t == missingText })

@@ -61,13 +61,14 @@ func (s Schema) squaredNorm() float64 {
 
 // Encode turns a table into records with X in [0,1]^Dim.
 //
-// A number is clamped to its bounds, log1p is applied where the schema says so, and the result is
-// scaled to [0,1]; other than finite numbers become 0.5. A text sets the column of its level, or of
-// "other". "3.0" and "3" are the same level and class. No cell is an error: the remarks count
-// changes, for the data owner's eyes only.
+// A number is clamped to its bounds, transformed by log1p if the schema says so, and scaled to
+// [0,1]. Anything but a finite number becomes 0.5. A text sets the column of its level, or of
+// "other". "3.0" and "3" are the same level and class. No cell is an error: the remarks count the
+// changes, for the data's owner only.
 //
 // A missing feature column is an error that lists the table's columns. Label, party and patient
-// columns may be absent: Y is -1, Party and Patient nil. See [Schema.EncodeLabelled] for training.
+// columns may be absent: then Y is -1, Party and Patient nil. For training see
+// [Schema.EncodeLabelled].
 func (s Schema) Encode(t *Table) (*Records, []Remark, error) {
 	if err := s.checkColumns(t, s.FeatureColumns()); err != nil {
 		return nil, nil, fmt.Errorf("encode table: %w", err)
@@ -89,8 +90,9 @@ func (s Schema) Encode(t *Table) (*Records, []Remark, error) {
 	return r, append(remarks, s.encodeFeatures(t, r.X)...), nil
 }
 
-// EncodeLabelled is [Schema.Encode] for training records: an absent label column is an error, as is
-// an absent patient column of the schema, since nobody could keep a patient's records together.
+// EncodeLabelled is [Schema.Encode] for training records. An absent label column is an error, and
+// so is an absent patient column of the schema, without which a patient's records could not be kept
+// together.
 func (s Schema) EncodeLabelled(t *Table) (*Records, []Remark, error) {
 	needed := []string{s.Label.Column}
 	if s.Patient != "" {
@@ -137,7 +139,6 @@ func quoteNames(names []string) string {
 	return listNames(quoted)
 }
 
-// texts is a column's texts; nil for no such column.
 func (t *Table) texts(name string) []string {
 	c := t.column(name)
 	if c == nil {
@@ -161,7 +162,6 @@ func (s Schema) encodeLabel(c *column, y []int) (unknown int) {
 	return unknown
 }
 
-// classesOf are the classes of a file's labels, −1 for none.
 func (s Schema) classesOf(texts []string) []int {
 	classes := make(map[string]int, len(s.Label.Classes))
 	for k, name := range s.Label.Classes {

@@ -9,34 +9,33 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// StandardMap is the kind of a map that scales each column separately, see [Standard], and keeps
-// all.
+// StandardMap is the kind of a map that scales each column separately ([Standard]) and keeps all.
 const StandardMap MapKind = "standard"
 
 // Standard are the parameters of a map of kind "standard": column j becomes
 //
 //	uⱼ = min(max((xⱼ − Meanⱼ)·Factorⱼ, −Cut), Cut)
 //
-// so that neither a far value nor a rare level outweighs the rest of its row.
+// so that neither an outlier nor a rare level outweighs the rest of its row.
 type Standard struct {
 	Mean   []float64 `json:"mean"`
 	Factor []float64 `json:"factor"`
 	Cut    float64   `json:"cut"`
 }
 
-// famdCut bounds a standardised column. A number beyond five standard deviations tells no more by
-// being farther, and a level rarer than 1/5² = 4 % weighs as if that frequent: its weight would be
-// estimated from few rows, and rows with it would be clipped to it alone.
+// famdCut bounds a standardised column. A number beyond five standard deviations says no more by
+// being farther away. A level rarer than 1/5² = 4 % gets the weight of one that frequent: its own
+// would be estimated from few rows, and would dominate the norm of rows that have the level.
 const famdCut = 5
 
 // FitFAMD fits the map to the dims main directions of a factor analysis of mixed data (Pagès 2004,
 // "Analyse factorielle de données mixtes") of x, N×Dim encoded rows of the PUBLIC pool, never of
 // private records. A number is divided by its standard deviation s, the indicator of a level of
-// share p by √p, as in multiple correspondence analysis; principal components follow:
+// share p by √p, as in multiple correspondence analysis. Principal components follow:
 //
 //	u = (x − mean)/s  or  (x − p)/√p, cut at ±5;  z = Vᵀ(u − mean u)/Scale
 //
-// so a column's weight does not depend on the unit of its bounds: every number has variance 1, and
+// So a column's weight does not depend on the unit of its bounds: every number has variance 1, and
 // no direction shares more than variance 1 with a column of K levels. A missing flag counts as a
 // number. whiten and errors are as in [FitPCAWhitened].
 func FitFAMD(s Schema, x *mat.Dense, dims int, whiten float64) (Map, error) {
@@ -51,8 +50,8 @@ func FitFAMD(s Schema, x *mat.Dense, dims int, whiten float64) (Map, error) {
 	return m.After(standard), nil
 }
 
-// famdFew rows of the pool or fewer tell nothing of a column: a value common in private records and
-// almost unknown in the pool would differ most.
+// famdFew pool rows or fewer are too few to scale a column by: a value that is rare in the pool but
+// common in private records would get the largest features.
 const famdFew = 9
 
 // fitStandard scales the columns as in FitFAMD. A column becomes 0 if at most famdFew rows, and at
@@ -99,7 +98,7 @@ func columnMoments(x *mat.Dense) (mean, variance []float64) {
 	return mean, variance
 }
 
-// fewDiffer says whether almost all rows hold one number in a column.
+// fewDiffer reports whether almost all rows have the same number in a column.
 func fewDiffer(x *mat.Dense, j int) bool {
 	column := mat.Col(nil, j, x)
 	slices.Sort(column)
@@ -125,7 +124,6 @@ func (s Schema) levelColumns() []bool {
 	return level
 }
 
-// fill writes u of rows x to z.
 func (s *Standard) fill(z, x *mat.Dense) {
 	n, _ := x.Dims()
 	for i := range n {

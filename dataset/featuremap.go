@@ -10,8 +10,8 @@ import (
 )
 
 // Map takes encoded features (Schema.Dim columns in [0,1]) to model features whose rows have norm
-// at most 1. It is made from public things only (the schema, the public pool), is part of a study's
-// plan, and travels as JSON.
+// at most 1. It is made from the public schema and the public pool only, is part of a study's plan,
+// and travels as JSON.
 //
 // A row x becomes (z, 1)/√2 with
 //
@@ -21,26 +21,25 @@ import (
 //	z = (cos, sin)(ωᵀx) / Scale          kind "fourier", see Fourier
 //	z = cut((x − mean)·factor) / Scale   kind "standard", see Standard
 //
-// and z divided by its norm where that exceeds 1. The last column is the intercept. With a map in
-// First, x is that map's z, before the division by the norm and without intercept.
+// where z is first divided by its norm if that exceeds 1. The last column is the intercept. With a
+// map in First, x is that map's z, before the division by the norm and without intercept.
 type Map struct {
 	Kind   MapKind `json:"kind"`
-	Inputs int     `json:"inputs"` // encoded columns expected
+	Inputs int     `json:"inputs"` // encoded columns, or First's outputs
 	Scale  float64 `json:"scale"`
 	// Outputs counts the kept directions, Mean has Inputs entries, Directions is V: Inputs×Outputs,
-	// by rows. Only for "pca". Directions have single precision, which halves a plan's size.
+	// row by row. Mean and Directions are for "pca" only. Directions have single precision, which
+	// halves a plan's size.
 	Outputs    int       `json:"outputs,omitempty"`
 	Mean       []float64 `json:"mean,omitempty"`
 	Directions []float32 `json:"directions,omitempty"`
-	// Whiten stretched V: direction j by (λ₁/λⱼ)^(Whiten/2).
+	// Whiten says how far V was stretched: direction j by (λ₁/λⱼ)^(Whiten/2).
 	Whiten float64 `json:"whiten,omitempty"`
-	// Patches are those of kind "patches".
-	Patches *Patches `json:"patches,omitempty"`
-	// Fourier are the parameters of kind "fourier".
-	Fourier *Fourier `json:"fourier,omitempty"`
-	// Standard are the parameters of kind "standard".
+	// Patches, Fourier and Standard are the parameters of the kinds of these names.
+	Patches  *Patches  `json:"patches,omitempty"`
+	Fourier  *Fourier  `json:"fourier,omitempty"`
 	Standard *Standard `json:"standard,omitempty"`
-	// First, where given, maps the encoded columns to this map's inputs.
+	// First, if not nil, maps the encoded columns to this map's inputs.
 	First *Map `json:"first,omitempty"`
 }
 
@@ -74,7 +73,7 @@ func (m Map) Columns() int {
 	return m.Inputs
 }
 
-// Apply maps encoded rows (N×Columns) to model features (N×Dim) of norm at most 1 each; entries of
+// Apply maps encoded rows (N×Columns) to model features (N×Dim) of norm at most 1 each. Entries of
 // x that are not finite count as 0.5. No rows give an empty matrix. It panics on another number of
 // columns, as gonum does.
 func (m Map) Apply(x *mat.Dense) *mat.Dense {
@@ -97,7 +96,7 @@ func (m Map) Apply(x *mat.Dense) *mat.Dense {
 		if sum > 1 {
 			factor /= math.Sqrt(sum)
 		}
-		if !(sum <= math.MaxFloat64) { // absurd input: keep the bound, drop the row
+		if !(sum <= math.MaxFloat64) { // overflow: keep the bound, zero the row
 			clear(z)
 		}
 		for j := range z {
@@ -107,9 +106,10 @@ func (m Map) Apply(x *mat.Dense) *mat.Dense {
 	return out
 }
 
-// plain is v, or 0 below 1e-30, where no real features are. Products of a few such numbers are
-// normal floating-point numbers and take the usual time; subnormal ones take many times longer, so
-// a map that scaled some records to them and others to 0 would leak records through time.
+// plain is v, or 0 below 1e-30, where no real features are. It closes a timing channel. Products of
+// a few numbers above 1e-30 are normal floating-point numbers and take the usual time, while
+// subnormal ones take many times longer: a map that scaled some records to subnormal numbers and
+// others to 0 would leak records through time.
 func plain(v float64) float64 {
 	if math.Abs(v) < 1e-30 {
 		return 0
@@ -117,8 +117,8 @@ func plain(v float64) float64 {
 	return v
 }
 
-// Features are the z of encoded rows before the division by the norm and without intercept
-// (N×(Dim−1)), on which another map may be fitted to come After. x has at least one row.
+// Features returns the z of encoded rows before the division by the norm and without intercept
+// (N×(Dim−1)). Another map may be fitted on them to come After. x has at least one row.
 func (m Map) Features(x *mat.Dense) *mat.Dense {
 	n, _ := x.Dims()
 	z := mat.NewDense(n, m.Dim()-1, nil)
@@ -126,11 +126,10 @@ func (m Map) Features(x *mat.Dense) *mat.Dense {
 	return z
 }
 
-// mapBlock rows pass the first of two maps at a time: it may have far more features than the rows
-// or the result.
+// mapBlock rows pass the first of two maps at a time, since it may have far more features than the
+// input or the result.
 const mapBlock = 256
 
-// fill writes z of encoded rows x.
 func (m Map) fill(z, x *mat.Dense) {
 	n, d := x.Dims()
 	if d != m.Columns() {
@@ -176,7 +175,7 @@ func (m Map) fillOne(z, x *mat.Dense) {
 	}
 }
 
-// finite is x, or a copy without NaN and infinities if it has any.
+// finite is x, or a copy with 0.5 for NaN and infinities if it has any.
 func finite(x *mat.Dense) *mat.Dense {
 	odd := func(v float64) bool { return v-v != 0 }
 	n, _ := x.Dims()
@@ -195,7 +194,7 @@ func finite(x *mat.Dense) *mat.Dense {
 	return x
 }
 
-// Dim is the number of model features, the intercept included.
+// Dim is the number of model features, with the intercept.
 func (m Map) Dim() int {
 	if m.Kind == IdentityMap {
 		return m.Inputs + 1
@@ -204,7 +203,7 @@ func (m Map) Dim() int {
 }
 
 // Validate names the wrong field of a foreign map. A map that it accepts cannot make Apply panic on
-// rows of Inputs columns.
+// rows of Columns columns.
 func (m Map) Validate() error {
 	return m.validate(0)
 }

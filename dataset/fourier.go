@@ -16,14 +16,15 @@ const FourierMap MapKind = "fourier"
 //	z = √(2/Outputs)·(cos⟨ω_1,x⟩, sin⟨ω_1,x⟩, cos⟨ω_2,x⟩, …)
 //
 // so that ‖z‖ = 1 and nothing is clipped. The frequencies ω ([Frequencies]) come from Seed alone. A
-// linear model on them is a kernel model.
+// linear model on these features is a kernel model.
 type Fourier struct {
 	Gamma float64 `json:"gamma"`
 	Seed  uint64  `json:"seed"`
 }
 
-// FitFourier makes a map of an even number of features from first's output, without rows. First's
-// features have norm about 1 where fitted, so a Gamma of about 1/2 is a kernel of their width.
+// FitFourier makes a map of an even number of features of first's output; it needs no rows. First's
+// features have norm about 1 on the rows where it was fitted, so a Gamma of about 1/2 gives a
+// kernel of their width.
 func FitFourier(first Map, features int, f Fourier) (Map, error) {
 	m := Map{Kind: FourierMap, Inputs: first.Dim() - 1, Outputs: features, Scale: 1, Fourier: &f}.After(first)
 	if err := m.Validate(); err != nil {
@@ -44,7 +45,6 @@ func (f *Fourier) validate(m Map) error {
 	return nil
 }
 
-// fill writes the features of rows x to z.
 func (f Fourier) fill(z, x *mat.Dense) {
 	n, width := z.Dims()
 	_, d := x.Dims()

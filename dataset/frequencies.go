@@ -9,30 +9,31 @@ import (
 
 // Frequencies are public random directions ω_1 … ω_count for the random features of the kernel
 // exp(−gamma‖x−y‖²) (Rahimi & Recht 2007). They come in blocks of p, a power of two that is at
-// least dim and leastBlock: in a block
+// least dim and leastBlock. In a block
 //
 //	ω_i = √(2·gamma)·s_i·(row i of H·D₃·H·D₂·H·D₁),  H the Walsh–Hadamard matrix/√p,
 //
-// D random signs, s_i of the law of the norm of p standard normal numbers: of the length of N(0,
-// 2·gamma·I), nearly of its direction, and in p dimensions (rows are filled with zeros) orthogonal
-// to each other, which lessens the kernel's error (Yu, Suresh, Choromanski, Holtmann-Rice & Kumar
-// 2016; the lengths as in Le, Sarlós & Smola 2013). All products with a row cost 3p·log₂p additions
-// a block, not dim·p multiplications, and use only sums in a fixed order: a row's phases do not
-// depend on its neighbours.
+// where the D are random signs and s_i has the law of the norm of p standard normal numbers. So ω_i
+// has the length of N(0, 2·gamma·I), nearly its direction, and in p dimensions (rows are padded
+// with zeros) the ω of a block are orthogonal to each other, which lowers the kernel's error (Yu,
+// Suresh, Choromanski, Holtmann-Rice & Kumar 2016; the lengths as in Le, Sarlós & Smola 2013).
+//
+// All products with a row cost 3p·log₂p additions per block instead of dim·p multiplications. Their
+// sums have a fixed order, so a row's phases do not depend on other rows.
 type Frequencies struct {
 	dim, count, block int
-	signs             []float64 // three times p a block
+	signs             []float64 // 3p per block
 	scale             []float64 // count
 	work              []float64 // p
 }
 
-// leastBlock is the least p: with fewer, a block's directions are too regular.
+// leastBlock is the least p: in smaller blocks the directions are too regular.
 const leastBlock = 64
 
 // DrawFrequencies draws count frequencies for rows of dim numbers from a seed alone. They hold
 // scratch space and are not for concurrent use.
 func DrawFrequencies(dim, count int, gamma float64, seed uint64) *Frequencies {
-	rng := rand.New(rand.NewPCG(seed, 0x666f7572696572)) // "fourier"
+	rng := rand.New(rand.NewPCG(seed, 0x666f7572696572))
 	p := max(leastBlock, 1<<bits.Len(uint(dim-1)))
 	blocks := (count + p - 1) / p
 	f := &Frequencies{
@@ -42,17 +43,17 @@ func DrawFrequencies(dim, count int, gamma float64, seed uint64) *Frequencies {
 	for i := range f.signs {
 		f.signs[i] = float64(2*int(rng.Uint64()>>63) - 1)
 	}
-	// H without its 1/√p, three times, gives p^(3/2) too much.
+	// Three times H without its 1/√p is p^(3/2) too much.
 	unit := math.Sqrt(2*gamma) / math.Pow(float64(p), 1.5)
 	for i := range f.scale {
-		// χ² of p degrees by Wilson & Hilferty (1931): for p ≥ 64 within a thousandth.
+		// χ² with p degrees by Wilson & Hilferty (1931): for p ≥ 64 within a thousandth.
 		a := 2 / (9 * float64(p))
 		f.scale[i] = unit * math.Sqrt(float64(p)*math.Pow(1-a+math.Sqrt(a)*rng.NormFloat64(), 3))
 	}
 	return f
 }
 
-// Copy is the same frequencies with separate working memory, for another core.
+// Copy returns the same frequencies with separate scratch space, for another goroutine.
 func (f *Frequencies) Copy() *Frequencies {
 	c := *f
 	c.work = make([]float64, len(f.work))
@@ -88,8 +89,8 @@ func multiply(v, by []float64) {
 	}
 }
 
-// hadamard replaces v by its Walsh–Hadamard transform, not normalised. Its length is a power of two
-// from four.
+// hadamard replaces v by its Walsh–Hadamard transform, not normalised. The length of v is a power
+// of two, at least 4.
 func hadamard(v []float64) {
 	for i := 0; i+3 < len(v); i += 4 {
 		a, b, c, d := v[i], v[i+1], v[i+2], v[i+3]

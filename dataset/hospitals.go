@@ -10,13 +10,13 @@ import (
 
 // HospitalConfig configures [Hospitals].
 type HospitalConfig struct {
-	Sites   int    // number of hospitals, at least 1
+	Sites   int
 	Records int    // number of admissions in all hospitals together, at least 0
 	Seed    uint64 // equal seeds give equal tables
-	// Skew makes hospitals unequal: the s-th largest has a share proportional to (s+2)^-Skew; 0 is
-	// equal.
+	// Skew makes hospitals unequal: hospital s, from 0, has a share proportional to (s+2)^-Skew. 0
+	// is equal.
 	Skew float64
-	// Returns is the share of admissions of returning patients, one in ten of them to another
+	// Returns is the share of admissions of returning patients, one in ten of whom goes to another
 	// hospital.
 	Returns float64
 	// Missing is the share of creatinine values that were not measured.
@@ -78,14 +78,14 @@ type patient struct {
 	id, hospital    int
 	age, bmi        float64
 	sex, smoker     int
-	frailty, kidney float64 // standard normal
+	frailty, kidney float64 // standard normal, frailty around the hospital's severity
 }
 
-// Hospitals generates admissions of invented patients to hospitals of unequal size with unequal
+// Hospitals generates admissions of invented patients to hospitals that differ in size and
 // patients, and whether they were readmitted within 30 days. The truth is a logistic model of the
-// columns plus a small effect of the hospital: about a third are readmitted, between hospitals from
-// a fifth to a half, and the best linear model is right on about four of five. Some patients have
-// several records, mostly at one hospital. It panics on an invalid config.
+// columns plus a small effect of the hospital. About a third are readmitted, from a fifth to a half
+// by hospital, and the best linear model is right on about four of five. Some patients have several
+// records, mostly at one hospital. It panics on an invalid config.
 func Hospitals(c HospitalConfig) (*Table, Schema) {
 	if err := c.Validate(); err != nil {
 		panic(err)
@@ -100,7 +100,7 @@ func Hospitals(c HospitalConfig) (*Table, Schema) {
 	admissions := hospitalOfEach(c, rng)
 	sites := hospitalSites(c, admissions, rng)
 	var patients []patient
-	seenAt := make([][]int, c.Sites) // patients by hospital
+	seenAt := make([][]int, c.Sites)
 	for _, h := range admissions {
 		p := patient{id: len(patients), hospital: h}
 		if back := rng.Float64() < c.Returns; back && rng.Float64() < 0.1 && len(patients) > 0 {
@@ -122,7 +122,7 @@ func Hospitals(c HospitalConfig) (*Table, Schema) {
 	return b.table(), s
 }
 
-// hospitalSite is how a hospital's patients differ from all.
+// hospitalSite is how a hospital's patients differ from the average.
 type hospitalSite struct{ elderly, severity, effect float64 }
 
 // hospitalSites draws the hospitals and centres them over the admissions, so that the share of
@@ -156,7 +156,7 @@ func hospitalOfEach(c HospitalConfig, rng *rand.Rand) []int {
 	}
 	of := make([]int, c.Records)
 	for i := range of {
-		// Evenly spread positions give every hospital its share, not a draw of it.
+		// Evenly spaced positions give every hospital exactly its share.
 		at, _ := slices.BinarySearch(cumulative, (float64(i)+0.5)/float64(c.Records)*total)
 		of[i] = min(at, c.Sites-1)
 	}
@@ -164,7 +164,7 @@ func hospitalOfEach(c HospitalConfig, rng *rand.Rand) []int {
 	return of
 }
 
-// admission is a row: measurements around the patient's state, and the outcome.
+// admission draws a row: measurements around the patient's state, and the outcome.
 func admission(c HospitalConfig, s Schema, p patient, hospital int, effect float64, rng *rand.Rand) []string {
 	diagnosis := rng.IntN(len(diagnosisGroups))
 	pressure := 128 + 0.25*(p.age-60) + 16*rng.NormFloat64()

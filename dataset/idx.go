@@ -7,7 +7,7 @@ import (
 	"strconv"
 )
 
-// Limits of an IDX header, so that a damaged file cannot ask for more memory than any image set.
+// Limits of an IDX header: a damaged one must not ask for more memory than an image set needs.
 const (
 	maxImagePixels = 1 << 20 // 1024×1024
 	maxImages      = 1 << 28
@@ -15,8 +15,8 @@ const (
 
 // ReadIDX reads images and labels in the IDX format of the MNIST files (Y. LeCun, C. Cortes, C.
 // Burges, "The MNIST database of handwritten digits"): big-endian header, unsigned bytes. Gzip is
-// unpacked. The table has one column a pixel, "p0", "p1", ..., row by row, with values "0".."255",
-// and a last column "label". A nil labels reader leaves that column out.
+// unpacked. The table has one column per pixel, "p0", "p1", ..., row by row, with values
+// "0".."255", and a last column "label". A nil labels reader leaves that column out.
 func ReadIDX(images, labels io.Reader) (*Table, error) {
 	dims, pixels, err := readIDXBytes(images, 3)
 	if err != nil {
@@ -37,7 +37,6 @@ func ReadIDX(images, labels io.Reader) (*Table, error) {
 	return newTable(n, columns), nil
 }
 
-// readIDXBytes reads an IDX file of unsigned bytes of the given number of dimensions.
 func readIDXBytes(r io.Reader, dimensions int) (dims []int, data []byte, err error) {
 	plain, _, err := Unpack(r)
 	if err != nil {
@@ -84,7 +83,6 @@ func atLeast(n, most int64) string {
 	return strconv.FormatInt(n, 10)
 }
 
-// byteColumns makes columns "p0", "p1", ... of n rows of bytes.
 func byteColumns(pixels []byte, n, size int) []column {
 	// The text of a byte is its code, so a column's codes are the pixels.
 	values := make([]string, 256)
@@ -92,7 +90,7 @@ func byteColumns(pixels []byte, n, size int) []column {
 		values[v] = strconv.Itoa(v)
 	}
 	cells := make([]uint8, n*size) // column after column
-	const block = 64               // images turned over at a time, to stay in cache
+	const block = 64               // images transposed at a time, to stay in cache
 	for first := 0; first < n; first += block {
 		last := min(first+block, n)
 		for p := range size {

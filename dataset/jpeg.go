@@ -16,13 +16,13 @@ import (
 // maxJPEGBytes bounds one picture's file: a megapixel without compression.
 const maxJPEGBytes = 4 * maxImagePixels
 
-// ReadJPEGs reads pictures from a tar archive (gzip is unpacked) that keeps them as
-// part/class/name.jpg, or class/name.jpg where part is "". It decodes only the named classes and
-// skips entries that are no picture in such a folder.
+// ReadJPEGs reads pictures from a tar archive (gzip is unpacked) whose entries are
+// part/class/name.jpg, or class/name.jpg if part is "". It decodes only the named classes and skips
+// all other entries.
 //
-// The table has one column a pixel and colour, "p0", "p1", ...: all of red row by row, then green,
-// then blue, with values "0".."255", and a last column "label" with the class. All pictures must
-// have the size of the first.
+// The table has one column per pixel and colour, "p0", "p1", ...: all of red row by row, then
+// green, then blue, with values "0".."255", and a last column "label" with the class. All pictures
+// must have the size of the first.
 func ReadJPEGs(r io.Reader, part string, classes []string) (*Table, error) {
 	if len(classes) > 256 { // a label is a byte
 		return nil, fmt.Errorf("read pictures: %d classes; at most 256 are read", len(classes))
@@ -65,7 +65,6 @@ func isJPEG(name string) bool {
 	return ext == ".jpg" || ext == ".jpeg"
 }
 
-// pictures collects decoded pictures of one size.
 type pictures struct {
 	size   image.Point
 	pixels []byte // picture after picture, planes red, green, blue
@@ -73,7 +72,7 @@ type pictures struct {
 }
 
 func (p *pictures) add(r io.Reader, class int) error {
-	// The header first: the decoder must not allocate its claim.
+	// Check the header first: the decoder would allocate what it claims.
 	var head strings.Builder
 	config, err := jpeg.DecodeConfig(io.TeeReader(r, &head))
 	if err != nil {
@@ -109,7 +108,6 @@ func (p *pictures) add(r io.Reader, class int) error {
 	return nil
 }
 
-// table returns the pictures, column after column.
 func (p *pictures) table(classes []string) *Table {
 	n, size := len(p.labels), len(p.pixels)/len(p.labels)
 	columns := byteColumns(p.pixels, n, size)

@@ -13,19 +13,18 @@ type Kept struct {
 	Share  float64 `json:"share"`
 }
 
-// Bounds that keep the look at a plan fast.
 const (
 	keptRows     = 2000
 	keptFeatures = 300
 )
 
 // Kept returns the share kept of each column of the schema that varies among x, N×Dim encoded rows
-// of the PUBLIC pool, least first. The columns of a text's levels count together, each by its
-// variance. It is nil for a map that keeps all, and for one of more than keptFeatures features. Of
-// many rows it takes keptRows, evenly.
+// of the PUBLIC pool, smallest share first. The columns of a text's levels count together, each by
+// its variance. It returns nil for a map that keeps everything and for one of more than
+// keptFeatures features. Of more than keptRows rows it takes keptRows, evenly spaced.
 //
 // With Z the centred features and X the centred columns (rows are records), the regression of
-// column j on Z carries cⱼᵀ(ZᵀZ)⁻¹cⱼ of its sum of squares, c = ZᵀX.
+// column j on Z explains cⱼᵀ(ZᵀZ)⁻¹cⱼ of its sum of squares, c = ZᵀX.
 func (m Map) Kept(s Schema, x *mat.Dense) []Kept {
 	n, d := x.Dims()
 	if m.Kind == IdentityMap || n == 0 || m.Dim() > keptFeatures {
@@ -43,7 +42,7 @@ func (m Map) Kept(s Schema, x *mat.Dense) []Kept {
 	gram.Mul(z.T(), z)
 	cross.Mul(z.T(), y)
 	explained := explainedSquares(&gram, &cross)
-	all := map[string]*[2]float64{} // explained and all squares of a column
+	all := map[string]*[2]float64{} // explained and total squares of a column
 	names := s.encodedFrom()
 	for j, name := range names {
 		if all[name] == nil {
@@ -94,7 +93,6 @@ func explainedSquares(gram, cross *mat.Dense) []float64 {
 	return out
 }
 
-// centred is a copy with each column's mean taken off.
 func centred(x *mat.Dense) *mat.Dense {
 	mean, _ := columnMoments(x)
 	out := mat.DenseCopyOf(x)

@@ -11,31 +11,30 @@ import (
 	"strings"
 )
 
-// Known is a public data set of experiments: its schema, and the source and format of its files,
+// Known is a public data set for experiments: its schema, and the source and format of its files,
 // which are not part of this module.
 type Known struct {
 	Name   string `yaml:"-"`
 	About  string `yaml:"about"`  // one line
 	Source string `yaml:"source"` // who made it and where to get it
 	Reader string `yaml:"reader"` // "csv", "idx" or "jpeg"
-	// Train and Test are the files of each part, below a folder of data; for idx images, then
-	// labels.
+	// Train and Test are the files of each part; for idx first images, then labels.
 	Train  []KnownFile `yaml:"train"`
 	Test   []KnownFile `yaml:"test"`
 	Schema Schema      `yaml:"schema"`
 	// Pictures gives the size of records that are pictures.
 	Pictures *Pictures `yaml:"pictures"`
-	// Base names the known set whose fields this one shares unless it sets them.
+	// Base names the known set from which this one takes every field that it does not set.
 	Base string `yaml:"base"`
 }
 
 // KnownFile is one file of a known set.
 type KnownFile struct {
 	File string `yaml:"file"` // slash-separated, below the folder of data
-	// Party, where a file holds one party's records, fills the schema's party column.
+	// Party fills the schema's party column if a file holds one party's records.
 	Party string `yaml:"party"`
-	// Folder, for jpeg, is the archive's folder with a folder of pictures for each class of the
-	// schema.
+	// Folder, for jpeg, is the folder in the archive that has a folder of pictures for each class
+	// of the schema.
 	Folder string `yaml:"folder"`
 }
 
@@ -52,7 +51,7 @@ func KnownNames() []string {
 	return files
 }
 
-// LoadKnown is the known set of that name.
+// LoadKnown returns the known set with that name.
 func LoadKnown(name string) (Known, error) {
 	if !slices.Contains(KnownNames(), name) {
 		return Known{}, fmt.Errorf("load known set: there is no %q; choose one of %s", name, strings.Join(KnownNames(), ", "))
@@ -68,7 +67,6 @@ func LoadKnown(name string) (Known, error) {
 	return k, nil
 }
 
-// read fills k from the named file, over its base.
 func (k *Known) read(name string, depth int) error {
 	text, err := knownFiles.ReadFile("known/" + name + ".yaml")
 	if err != nil {
@@ -92,11 +90,11 @@ func (k *Known) read(name string, depth int) error {
 	return decodeStrict(bytes.NewReader(text), k)
 }
 
-// HasTest says whether the set has a test part.
+// HasTest reports whether the set has a test part.
 func (k Known) HasTest() bool { return len(k.Test) > 0 }
 
-// Load reads a part, "train" or "test", from a folder of data. Files may be packed or unpacked
-// (with or without ".gz"). The error for a missing file names its source.
+// Load reads a part, "train" or "test", from a folder of data. Files may be with or without ".gz".
+// The error for a missing file names the set's source.
 func (k Known) Load(dir fs.FS, part string) (*Table, error) {
 	var files []KnownFile
 	switch part {
@@ -153,7 +151,7 @@ func (k Known) Load(dir fs.FS, part string) (*Table, error) {
 	return t, nil
 }
 
-// openPacked opens a file, or its packed or unpacked form.
+// openPacked opens a file, or its form with or without ".gz".
 func openPacked(dir fs.FS, name string) (fs.File, error) {
 	file, err := dir.Open(name)
 	if !errors.Is(err, fs.ErrNotExist) {

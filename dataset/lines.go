@@ -11,32 +11,36 @@ import (
 
 const byteOrderMark = "\ufeff"
 
-// maxLine bounds a line, in bytes: 100,000 columns of forty characters are shorter.
+// maxLine bounds the bytes of a line: 100,000 columns of forty characters are shorter.
 const maxLine = 4 << 20
 
-// ReadLines reads a site's records, one a line: cells between delimiters, spaces around them
-// removed; a cell that begins with a quote ends with one, holds delimiters as they are and a quote
-// written twice. A malformed line (a quote that does not end, another number of cells, more than
-// maxLine bytes) is a row of empty cells, and a cell that is no text (not UTF-8, or with a NUL) is
-// an empty cell: never an error. Blank lines and lines that begin with the format's comment hold no
-// record. A header is the first other line. Of its columns the requested ones are kept, all if none
-// is requested; a file with none of them is read no further.
+// ReadLines reads a site's records, one per line: cells between delimiters, with spaces around them
+// removed. A cell that begins with a quote ends with one; inside, delimiters are text and a doubled
+// quote is a quote. No record is ever an error: a malformed line (a quote that does not end,
+// another number of cells, more than maxLine bytes) is a row of empty cells, and a cell that is no
+// text (not UTF-8, or with a NUL) is an empty cell. Blank lines and lines that begin with the
+// format's comment hold no record. A header is the first other line. Of its columns ReadLines keeps
+// the requested ones, all if none is requested; if it has none of them, the file is read no
+// further.
 //
-// Proof note: one line of a file is one record, so neighbours in lines are neighbours in records.
-// The file is cut at each newline byte and nowhere else. With a header all up to it is the same in
-// both neighbours. Each line ℓ after it gives row(ℓ), a row of cells or nothing, and row is a
-// function of ℓ and the format alone, wherever in the file ℓ is: the reader has no state between
-// lines, a quote ends with its line, a byte order mark is passed over at the beginning of any line,
-// as of the file's, and nothing is recognised by content (gzip is undone before, where the site
-// says so). The rows of a file are row(ℓ₁), row(ℓ₂), …, so replacing a line by any bytes without a
-// newline replaces one row, removes one or adds one, and leaves all others as they were.
-// FuzzReadLines holds this for any two lines. Replacing a label by any text, written as a cell is
-// (in quotes where needed), replaces one cell, even where its bytes are no text. The claim covers
-// what is read, not time: reading a line takes as long as the line, so callers must allow for the
-// longest expected lines.
+// Proof note. Claim: one line of a file is one record, so files that differ in one line are
+// neighbours in records.
+//   - The file is cut at each newline byte and nowhere else. With a header, everything up to it is
+//     the same in both neighbours.
+//   - Each line ℓ after it gives row(ℓ), a row of cells or nothing. row is a function of ℓ and the
+//     format alone, wherever in the file ℓ is: the reader has no state between lines, a quote ends
+//     with its line, a byte order mark is skipped at the beginning of every line as at that of the
+//     file, and nothing is recognised by content (gzip is undone before, if the site says so).
+//   - The rows of a file are row(ℓ₁), row(ℓ₂), …. So replacing a line by any bytes without a
+//     newline replaces one row, removes one or adds one, and leaves all others as they were.
+//     FuzzReadLines checks this for any two lines.
+//   - Replacing a label by any text, written as a cell (in quotes where needed), replaces one cell,
+//     even if its bytes are no text.
+//   - The claim covers what is read, not time. Reading a line takes as long as the line, so callers
+//     must allow for the longest lines that they expect.
 //
-// Errors concern the file, never a record: it cannot be read to its end, or lacks a required
-// header.
+// Errors are about the file, never about a record: it cannot be read to its end, or lacks a
+// required header.
 func ReadLines(r io.Reader, f Format, only ...string) (Lines, error) {
 	rows, err := NewLines(r, f)
 	if err != nil {
@@ -45,7 +49,7 @@ func ReadLines(r io.Reader, f Format, only ...string) (Lines, error) {
 	return Collect(rows, only...)
 }
 
-// NewLines returns the rows of a file with one record a line, read as [ReadLines] does.
+// NewLines returns the rows of a file with one record per line, read as [ReadLines] does.
 func NewLines(r io.Reader, f Format) (Rows, error) {
 	fail := func(err error) (Rows, error) { return nil, fmt.Errorf("read lines: %w", err) }
 	if err := f.Validate(); err != nil {
@@ -71,16 +75,15 @@ func NewLines(r io.Reader, f Format) (Rows, error) {
 	return in, nil
 }
 
-// lineReader cuts a file into lines and a line into cells.
 type lineReader struct {
 	in        *bufio.Reader
 	comment   string
 	delimiter string
 	spaced    bool // the delimiter is itself a space
-	number    int  // of the last line
+	number    int
 	line      []byte
 	cells     []string
-	names     []string // of the columns
+	names     []string
 }
 
 // Columns are those of the header, or of the format.
@@ -89,14 +92,14 @@ func (r *lineReader) Columns() []string { return r.names }
 // Place is the number of the last line, from 1.
 func (r *lineReader) Place() int { return r.number }
 
-// Next is the next line that holds a record.
+// Next returns the next line that holds a record.
 func (r *lineReader) Next() (cells []string, ok bool, err error) {
 	cells, ok, err = r.next()
 	return cells, ok && len(cells) == len(r.names), err
 }
 
-// next is the next line that is neither blank nor a comment, cut into cells; ok is false where its
-// length or its quotes do not allow it. The cells are valid until the next call.
+// next returns the next line that is neither blank nor a comment, cut into cells; ok is false if
+// the line is too long or its quotes are wrong. The cells are valid until the next call.
 func (r *lineReader) next() (cells []string, ok bool, err error) {
 	for {
 		whole, err := r.read()
@@ -104,7 +107,7 @@ func (r *lineReader) next() (cells []string, ok bool, err error) {
 			return nil, false, err
 		}
 		line := strings.TrimSuffix(strings.TrimSuffix(string(r.line), "\n"), "\r")
-		line = strings.TrimPrefix(line, byteOrderMark) // a file's first line may have one; of any line, so that no place matters
+		line = strings.TrimPrefix(line, byteOrderMark) // on any line, so that a line's place does not matter
 		if strings.TrimSpace(line) == "" || r.comment != "" && strings.HasPrefix(line, r.comment) {
 			continue
 		}
@@ -132,7 +135,6 @@ func (r *lineReader) read() (whole bool, err error) {
 	}
 }
 
-// split cuts a line into cells; false for wrong quotes.
 func (r *lineReader) split(line string) ([]string, bool) {
 	r.cells = r.cells[:0]
 	for more := true; more; {
@@ -160,7 +162,8 @@ func (r *lineReader) split(line string) ([]string, bool) {
 	return r.cells, true
 }
 
-// closingQuote is where a quoted cell ends, -1 for nowhere; doubled quotes do not end it.
+// closingQuote is the position where a quoted cell ends, -1 for none. A doubled quote does not end
+// it.
 func closingQuote(quoted string) int {
 	for i := 0; i < len(quoted); i++ {
 		if quoted[i] != '"' {

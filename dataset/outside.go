@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// CheckWhere refuses a condition beyond the schema: columns that are neither feature nor label,
-// texts that are no level, an order of texts, numbers beyond a column's bounds.
+// CheckWhere refuses a condition that does not fit the schema: columns that are neither feature nor
+// label, texts that are no level, an order of texts, numbers outside a column's bounds.
 func (s Schema) CheckWhere(c Condition) error {
 	var err error
 	c.root.visit(func(of comparison) {
@@ -50,7 +50,6 @@ func (s Schema) checkComparison(of comparison) error {
 	return nil
 }
 
-// featureOf is a column's feature.
 func (s Schema) featureOf(column string) (Feature, bool) {
 	for _, f := range s.Features {
 		if names, _ := f.names(maxColumns); slices.Contains(names, column) {
@@ -61,22 +60,23 @@ func (s Schema) featureOf(column string) (Feature, bool) {
 }
 
 // EncodeWhere is [Schema.EncodeLabelled] for a study of the records that meet a condition, which
-// CheckWhere has passed. The others are empty records, as Empty is, of the same patient and party,
-// and Outside marks them; there are as many records as rows. The remarks are of all rows.
+// CheckWhere has passed. Every other record is replaced by the empty record (Empty) with the same
+// patient and party, and Outside marks it. So there are as many records as rows. The remarks count
+// all rows.
 //
-// A cell is compared by the schema's meaning: a text is its level, or other, a label its class by
-// any of its names, a number itself, not clamped. For a missing cell or one that is no number only
-// != holds, and so not does for none.
+// A cell is compared by its meaning in the schema: a text as its level or "other", a label as its
+// class under any of its names, a number as itself, not clamped. For a missing cell, or one that is
+// no number, only != holds; of "x < 3" and "not x < 3" therefore only the second does.
 //
 // Proof note.
-//   - Neighbours: replace one record, the records of a patient, or all of a party; or one label,
-//     and then the condition does not read the label (study.Plan).
+//   - Neighbours: replace one record, the records of a patient, or all of a party; or replace one
+//     label, and then the condition does not read the label (study.Plan).
 //   - Lemma: a record's result, Outside included, is a function of its own cells and of the public
 //     condition. So neighbouring files become neighbouring files at the same unit, with as many
-//     records; at unit label a record's features and Outside do not depend on its label, and a
-//     label outside is gone. Patient and party stay, so who moves with whom does too. Every later
-//     step, names and keyed cuts among them (keyed.Records), sees these records alone, so each
-//     proof about neighbours holds.
+//     records. At unit label, a record's features and Outside do not depend on its label, and a
+//     label outside is gone. Patient and party stay, so the grouping of records does too. Every
+//     later step, names and keyed cuts among them (keyed.Records), sees these records alone, so
+//     each proof about neighbours holds.
 //   - Numeric model: texts and comparisons; nothing is added up.
 func (s Schema) EncodeWhere(t *Table, c Condition) (*Records, []Remark, error) {
 	r, remarks, err := s.EncodeLabelled(t)
@@ -98,11 +98,11 @@ func (s Schema) EncodeWhere(t *Table, c Condition) (*Records, []Remark, error) {
 	return r, remarks, nil
 }
 
-// Empty is the one record whose cells are all missing, without label.
+// Empty is one record with all cells missing and no label.
 func (s Schema) Empty() *Records {
 	columns := s.FeatureColumns()
 	t, err := NewTable(columns, [][]string{make([]string, len(columns))})
-	if err != nil { // a schema that was checked names a column once
+	if err != nil { // a checked schema names a column once
 		panic(err)
 	}
 	r, _, err := s.Encode(t)
@@ -112,7 +112,6 @@ func (s Schema) Empty() *Records {
 	return r
 }
 
-// meant is a table of some columns with the cells' meanings in the schema.
 func (s Schema) meant(t *Table, columns []string) *Table {
 	var out []column
 	for _, name := range columns {
@@ -151,7 +150,7 @@ func (s Schema) meanings(column string, cells []string) []string {
 	return out
 }
 
-// noLevel says that a column has no such text, and which one may be meant.
+// noLevel says that a column has no such text, and suggests the nearest.
 func noLevel(of comparison, levels []string) error {
 	meant := ""
 	if near := yamlfile.Nearest(of.value, levels, len(yamlfile.Bare(of.value))/4); near != "" {

@@ -20,17 +20,16 @@ type Pictures struct {
 // Pixels is the number of encoded columns of a picture.
 func (p Pictures) Pixels() int { return p.Height * p.Width * p.Channels }
 
-// Patches are the features of a patches map: how much of each of some small filters is in each part
-// of a picture (Coates, Ng & Lee 2011, "An analysis of single-layer networks in unsupervised
-// feature learning", with random patches of public pictures as filters, as in Coates & Ng 2011).
+// Patches are the features of a patches map: how strongly small filters respond in each part of a
+// picture (Coates, Ng & Lee 2011, "An analysis of single-layer networks in unsupervised feature
+// learning", with random patches of public pictures as filters, as in Coates & Ng 2011).
 //
 // Every Stride pixels a Side×Side patch v is cut out, all channels. With its own mean and variance,
 //
 //	u = (v − mean)/√(variance + Contrast),  r_f = ⟨filter_f, u⟩ + bias_f,
 //
 // and each filter gives max(0, r_f − Threshold) and max(0, −r_f − Threshold), averaged over the
-// patches in each of Grid×Grid parts of the picture: in all 2·Filters·Grid² features, part after
-// part.
+// patches in each of Grid×Grid parts of the picture: 2·Filters·Grid² features, part after part.
 type Patches struct {
 	Pictures
 	Side      int     `json:"side"`
@@ -38,8 +37,8 @@ type Patches struct {
 	Grid      int     `json:"grid"`
 	Contrast  float64 `json:"contrast"`
 	Threshold float64 `json:"threshold"`
-	// Filters holds Side²·Channels numbers a filter, with the patches' whitening; Bias one a
-	// filter. Single precision, as a map's directions.
+	// Filters holds Side²·Channels numbers per filter, with the patches' whitening; Bias holds one
+	// per filter. Single precision, like a map's directions.
 	Filters []float32 `json:"filters"`
 	Bias    []float32 `json:"bias"`
 }
@@ -59,7 +58,7 @@ const (
 // PatchesMap is the kind of a map of pictures.
 const PatchesMap MapKind = "patches"
 
-// FitPatches makes a patches map with some number of filters from x, N×Pixels encoded rows of the
+// FitPatches makes a patches map with a number of filters from x, N×Pixels encoded rows of the
 // PUBLIC pool, never of private records. Filters are patches of the pool drawn by rng, whitened by
 // the pool's patches and scaled to norm 1, so equal pools and seeds give equal maps.
 func FitPatches(x *mat.Dense, p Pictures, filters int, rng *rand.Rand) (Map, error) {
@@ -129,12 +128,12 @@ func FitPatches(x *mat.Dense, p Pictures, filters int, rng *rand.Rand) (Map, err
 	return m, nil
 }
 
-// size is the count of numbers in a patch.
 func (p Patches) size() int { return p.Side * p.Side * p.Channels }
 
 func (p Patches) outputs() int { return 2 * len(p.Bias) * p.Grid * p.Grid }
 
-// cut writes the patch with top left corner (top, left) to v, brightness and contrast evened out.
+// cut writes the patch with top left corner (top, left) to v, normalised in brightness and
+// contrast.
 func (p Patches) cut(v, row []float64, top, left int) {
 	at, sum, squares := 0, 0.0, 0.0
 	for c := range p.Channels {
@@ -155,7 +154,6 @@ func (p Patches) cut(v, row []float64, top, left int) {
 	}
 }
 
-// fill writes the features of the pictures x to z.
 func (p Patches) fill(z, x *mat.Dense) {
 	size, count := p.size(), len(p.Bias)
 	filters := mat.NewDense(count, size, nil)
@@ -194,7 +192,6 @@ func (p Patches) fill(z, x *mat.Dense) {
 	}
 }
 
-// part is which of Grid parts a place is in.
 func (p Patches) part(place, places int) int { return place * p.Grid / places }
 
 func (p *Patches) validate(m Map) error {

@@ -10,18 +10,18 @@ import (
 )
 
 const (
-	// nullDirection: a direction with this small a part of the largest variance is rounding, not
-	// data. One-hot blocks always have such directions, as their columns add up to 1. Eigenvalues
-	// have errors of about d·1e-16.
+	// nullDirection: a direction with a smaller share of the largest variance is rounding, not
+	// data. Eigenvalues have errors of about d·1e-16. One-hot blocks always have such directions,
+	// as their columns sum to 1.
 	nullDirection = 1e-9
-	// scaleQuantile of the projected pool rows have norm at most 1 without clipping: a few far-away
-	// rows must not make all others tiny.
+	// scaleQuantile of the projected pool rows get norm at most 1 without clipping. Not all do,
+	// since a few outliers must not make all other rows tiny.
 	scaleQuantile = 0.5
 )
 
 // FitPCA fits the map to the dims directions of largest variance of x, N×d encoded rows of the
-// PUBLIC pool, never of private records, or to all directions where x varies in fewer. It fails
-// when x has fewer than two rows, all rows alike, or an entry that is not finite.
+// PUBLIC pool, never of private records, or to all directions if x varies in fewer. It fails if x
+// has fewer than two rows, only equal rows, or an entry that is not finite.
 //
 // A direction's sign makes its largest entry positive, so equal pools give equal maps.
 func FitPCA(x *mat.Dense, dims int) (Map, error) { return FitPCAWhitened(x, dims, 0) }
@@ -113,7 +113,6 @@ func signOfLargest(v []float64) float64 {
 	return math.Copysign(1, v[best])
 }
 
-// poolScale is the quantileNorm of the projected pool rows.
 func (m Map) poolScale(x *mat.Dense) float64 {
 	n, _ := x.Dims()
 	v := mat.NewDense(m.Inputs, m.Outputs, nil)
@@ -133,8 +132,8 @@ func (m Map) poolScale(x *mat.Dense) float64 {
 	return quantileNorm(&z)
 }
 
-// quantileNorm is the norm that scaleQuantile of the rows do not exceed; the largest where that is
-// 0.
+// quantileNorm is the norm that scaleQuantile of the rows do not exceed; the largest norm if that
+// is 0.
 func quantileNorm(z *mat.Dense) float64 {
 	n, _ := z.Dims()
 	norms := make([]float64, n)

@@ -2,17 +2,17 @@ package dataset
 
 import "gonum.org/v1/gonum/mat"
 
-// Records are encoded rows: what learners and sums work on.
+// Records are encoded rows, which learners and sums work on.
 type Records struct {
-	// X holds a record a row, with Schema.Dim columns, entries in [0,1]. Without records it is 0×0,
-	// as gonum has no 0×d.
+	// X holds one record per row, with Schema.Dim columns and entries in [0,1]. Without records it
+	// is 0×0, as gonum has no 0×d.
 	X *mat.Dense
-	// Y is each record's class, 0..K-1; -1 where the label is absent or unknown.
+	// Y is each record's class, 0..K-1; -1 if the label is absent or unknown.
 	Y []int
-	// Party and Patient own the records; nil where schema or table lacks the column.
+	// Party and Patient own the records; nil if schema or table lacks the column.
 	Party, Patient []string
-	// Outside marks the records that a study of some records excludes; each is then the empty
-	// record (Schema.EncodeWhere). Nil for a study of all.
+	// Outside marks the records that a study's condition excludes; each is then the empty record
+	// (Schema.EncodeWhere). Nil for a study of all records.
 	Outside []bool
 }
 

@@ -2,8 +2,8 @@ package dataset
 
 import "fmt"
 
-// Remark counts the changed cells of one column. It is computed from private records and protected
-// by nothing: show it to the data's owner, never send, log or publish it.
+// Remark counts the changed cells of one column. It is computed from private records and has no
+// protection: show it to the data's owner, never send, log or publish it.
 type Remark struct {
 	Column  string
 	Problem Problem

@@ -10,44 +10,44 @@ import (
 )
 
 // Rows are the successive records of any kind of file. A record's result is a function of that
-// record and of what the file says before its first (column names, styles): a reader has no state
-// between records.
+// record and of what the file says before its first record (column names, styles): a reader has no
+// state between records.
 type Rows interface {
 	// Columns are all of the file, in its order.
 	Columns() []string
-	// Next is the next record: a cell for each column, valid until the next call. Where ok is false
-	// it is malformed, and its cells mean nothing. The error is io.EOF after the last record, and
-	// otherwise about the file.
+	// Next returns the next record: a cell for each column, valid until the next call. If ok is
+	// false the record is malformed and its cells mean nothing. The error is io.EOF after the last
+	// record; any other is about the file.
 	Next() (cells []string, ok bool, err error)
 	// Place is the last record's line or row, from 1.
 	Place() int
 }
 
-// Lines is a site's file as ReadLines reads it. Its counts come from private records and are
-// protected by nothing, as a Remark is.
+// Lines is a site's file as ReadLines reads it. Its counts come from private records and, like a
+// Remark, have no protection.
 type Lines struct {
 	// Columns are all of the file, in its order.
 	Columns []string
 	// Table has a row for each record, in file order, and the requested columns.
 	Table *Table
-	// Malformed lines are rows of empty cells; FirstMalformed is the first one's line, 0 for none.
+	// Malformed lines are rows of empty cells. FirstMalformed is the line of the first, 0 for none.
 	Malformed, FirstMalformed int
 	// Remarks count the cells of each column that are no text.
 	Remarks []Remark
 }
 
-// IsText says whether a cell is text: UTF-8 without a NUL.
+// IsText reports whether a cell is text: UTF-8 without a NUL.
 func IsText(cell string) bool { return utf8.ValidString(cell) && !strings.Contains(cell, "\x00") }
 
 // Collect reads rows to their end. A malformed record is a row of empty cells; a cell that is no
-// text is empty. It keeps the requested columns, all if none is requested, and stops early if none
-// of them is there. An error is about the file.
+// text is empty. It keeps the requested columns, all if none is requested, and stops early if the
+// file has none of them. An error is about the file.
 func Collect(rows Rows, only ...string) (Lines, error) {
 	fail := func(err error) (Lines, error) { return Lines{}, fmt.Errorf("read records: %w", err) }
 	names := rows.Columns()
 	out := Lines{Columns: names}
 	var kept []string
-	var at []int // of each kept column in the file
+	var at []int
 	for i, name := range names {
 		if len(only) == 0 || slices.Contains(only, name) {
 			kept, at = append(kept, name), append(at, i)

@@ -14,14 +14,13 @@ import (
 	"caucus/internal/yamlfile"
 )
 
-// Schema gives, before any record is seen, the meaning of a file's columns: their bounds, levels
-// and classes. It is public, part of a study's plan, and alone decides how records are encoded. The
+// Schema gives the meaning of a file's columns before any record is seen: their bounds, levels and
+// classes. It is public, part of a study's plan, and alone decides how records are encoded. The
 // zero value is not valid; [ParseSchema] makes one from YAML and checks it.
 type Schema struct {
 	// Name is for people.
-	Name string `yaml:"name,omitempty" json:"name,omitempty"`
-	// Label is the column to be predicted.
-	Label Label `yaml:"label" json:"label"`
+	Name  string `yaml:"name,omitempty" json:"name,omitempty"`
+	Label Label  `yaml:"label" json:"label"`
 	// Features are the other columns, in order of encoding.
 	Features []Feature `yaml:"features" json:"features"`
 	// Missing is the text of a missing value, besides an empty cell: often "?" or "NA".
@@ -30,8 +29,8 @@ type Schema struct {
 	Party string `yaml:"party,omitempty" json:"party,omitempty"`
 	// Patient names the column whose records must stay together: a patient's records share a shard.
 	Patient string `yaml:"patient,omitempty" json:"patient,omitempty"`
-	// Date is the day, as 2024-12-31, at which features count: ages are whole years until it, where
-	// a site's mapping makes them of birth dates (years_until: schema).
+	// Date is the day, such as 2024-12-31, for features that depend on one: a site's mapping turns
+	// birth dates into ages in whole years on that day (years_until: schema).
 	Date string `yaml:"date,omitempty" json:"date,omitempty"`
 	// Delimiter, Columns and Comment describe the file; see [Schema.Format]. Columns may
 	// abbreviate: "p0..p783".
@@ -42,7 +41,6 @@ type Schema struct {
 
 // Label is the column to be predicted.
 type Label struct {
-	// Column is its name.
 	Column string `yaml:"column" json:"column"`
 	// Classes are at least two; their order numbers them.
 	Classes []string `yaml:"classes,flow" json:"classes"`
@@ -59,35 +57,33 @@ type FeatureKind string
 const (
 	// Numeric is clamped to [Min, Max] and scaled to [0,1]: one column.
 	Numeric FeatureKind = "numeric"
-	// Categorical has one 0/1 column a level and one for all other texts.
+	// Categorical has one 0/1 column per level and one for all other texts.
 	Categorical FeatureKind = "categorical"
 )
 
-// Feature is one or several like columns of the file, with their public bounds or levels.
+// Feature is a column of the file, or several alike, with public bounds or levels.
 type Feature struct {
 	// Column names one column; Columns names several that share everything else, and may
 	// abbreviate: "p0..p783". Set exactly one.
-	Column  string   `yaml:"column,omitempty" json:"column,omitempty"`
-	Columns []string `yaml:"columns,omitempty,flow" json:"columns,omitempty"`
-	// Kind is numeric or categorical.
-	Kind FeatureKind `yaml:"kind" json:"kind"`
-	// Min and Max bound a numeric feature, in its own unit. They are public
-	// knowledge, never the extremes of the data.
+	Column  string      `yaml:"column,omitempty" json:"column,omitempty"`
+	Columns []string    `yaml:"columns,omitempty,flow" json:"columns,omitempty"`
+	Kind    FeatureKind `yaml:"kind" json:"kind"`
+	// Min and Max bound a numeric feature, in its own unit. They are public knowledge, never the
+	// extremes of the data.
 	Min float64 `yaml:"min,omitempty" json:"min,omitempty"`
 	Max float64 `yaml:"max,omitempty" json:"max,omitempty"`
 	// Log scales log(1+v) instead of v: for sizes, counts and sums of money.
 	Log bool `yaml:"log,omitempty" json:"log,omitempty"`
 	// Missing adds a 0/1 column that flags a missing number.
 	Missing bool `yaml:"missing,omitempty" json:"missing,omitempty"`
-	// Levels are a categorical feature's known texts. With "other" among them, unknown texts count
-	// as it and get no column.
+	// Levels are a categorical feature's known texts. If "other" is among them, unknown texts count
+	// as that level and get no column of their own.
 	Levels []string `yaml:"levels,omitempty,flow" json:"levels,omitempty"`
 }
 
-// maxSchemaBytes bounds what ParseSchema reads; 784 named columns take 30 kB.
+// maxSchemaBytes bounds the text of a schema; 784 named columns take 30 kB.
 const maxSchemaBytes = 4 << 20
 
-// maxColumns bounds how many columns a schema may name or encode to.
 const maxColumns = 100_000
 
 // YAML writes the schema so that [ParseSchema] reads the same one back.
@@ -104,7 +100,6 @@ func (s Schema) YAML() ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// decodeStrict reads a single YAML document without unknown keys into v.
 func decodeStrict(r io.Reader, v any) error {
 	text, err := io.ReadAll(io.LimitReader(r, maxSchemaBytes+1))
 	if err != nil {
@@ -132,7 +127,8 @@ func (s Schema) Format() Format {
 	return f
 }
 
-// Meaning is the schema without the file format, the holder's choice: the part people can agree on.
+// Meaning is the schema without the file format, which is each holder's choice: the part that
+// people can agree on.
 func (s Schema) Meaning() Schema {
 	s.Delimiter, s.Columns, s.Comment = "", nil, ""
 	return s
@@ -141,7 +137,7 @@ func (s Schema) Meaning() Schema {
 // Classes are the names of the classes; class k has the k-th name.
 func (s Schema) Classes() []string { return slices.Clone(s.Label.Classes) }
 
-// Without is the schema without the named feature columns. Other names change nothing.
+// Without is the schema without the named feature columns. Names of other columns change nothing.
 func (s Schema) Without(columns ...string) Schema {
 	var kept []Feature
 	for _, f := range s.Features {
@@ -163,7 +159,6 @@ func (s Schema) Without(columns ...string) Schema {
 	return s
 }
 
-// names lists the columns of a feature.
 func (f Feature) names(most int) ([]string, error) {
 	if f.Column != "" {
 		return []string{f.Column}, nil
@@ -171,10 +166,9 @@ func (f Feature) names(most int) ([]string, error) {
 	return expandNames(f.Columns, most)
 }
 
-// ExpandNames writes out abbreviated names of columns: p0..p783.
+// ExpandNames writes out abbreviated names of columns: "x8..x11" → x8, x9, x10, x11.
 func ExpandNames(names []string) ([]string, error) { return expandNames(names, maxColumns) }
 
-// expandNames writes out abbreviations: "x8..x11" is x8, x9, x10, x11.
 func expandNames(names []string, most int) ([]string, error) {
 	var all []string
 	for _, name := range names {
@@ -212,5 +206,4 @@ func (f Feature) width() int {
 	return 1
 }
 
-// otherLevel is where texts go that are no level.
 const otherLevel = "other"

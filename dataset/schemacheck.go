@@ -79,8 +79,8 @@ func (s Schema) Validate() error {
 	return nil
 }
 
-// formula says whether a spreadsheet would compute a cell. A sign alone and a signed number do no
-// harm.
+// formula reports whether a spreadsheet would compute a cell. A sign alone or a signed number is
+// harmless.
 func formula(cell string) bool {
 	switch cell[0] {
 	case '=', '@', '\t', '\r', '\n':
@@ -162,7 +162,6 @@ func (f Feature) validate() error {
 	return nil
 }
 
-// firstRepeated is the first text that occurs a second time, or "".
 func firstRepeated(texts []string) string {
 	seen := make(map[string]bool, len(texts))
 	for _, t := range texts {
@@ -174,8 +173,8 @@ func firstRepeated(texts []string) string {
 	return ""
 }
 
-// ParseSchema reads a schema as YAML and validates it. A key that does not exist
-// is an error, so a typing mistake cannot go unnoticed.
+// ParseSchema reads a schema as YAML and validates it. An unknown key is an error, so a typo is
+// noticed.
 func ParseSchema(r io.Reader) (Schema, error) {
 	var s Schema
 	if err := decodeStrict(r, &s); err != nil {

@@ -7,25 +7,25 @@ import (
 	"slices"
 )
 
-// Table is an immutable table of text cells with named columns. Each column keeps every distinct
+// Table is an immutable table of text cells with named columns. Each column stores every distinct
 // value once and a small code per row, so a value is stored and later parsed once. A Table is safe
 // for concurrent use.
 type Table struct {
 	rows    int
 	columns []column
-	index   map[string]int // name -> position in columns
+	index   map[string]int
 }
 
 type column struct {
 	name   string
 	values []string // distinct values, in order of first appearance
-	codes  codes    // rows positions in values
+	codes  codes    // one position in values per row
 }
 
 // codes holds a number per row: one byte up to 256 distinct values, else four.
 type codes struct {
 	narrow []uint8
-	wide   []uint32 // in use when not nil
+	wide   []uint32 // in use if not nil
 }
 
 func (c *codes) at(row int) uint32 {
@@ -68,7 +68,7 @@ func pickRows[T any](from []T, rows []int) []T {
 // Rows is the number of rows.
 func (t *Table) Rows() int { return t.rows }
 
-// Columns lists the names of the columns in their order in the file.
+// Columns lists the names of the columns in the file's order.
 func (t *Table) Columns() []string {
 	names := make([]string, len(t.columns))
 	for i, c := range t.columns {
@@ -77,13 +77,13 @@ func (t *Table) Columns() []string {
 	return names
 }
 
-// Has says whether the table has a column of that name.
+// Has reports whether the table has a column of that name.
 func (t *Table) Has(column string) bool {
 	_, ok := t.index[column]
 	return ok
 }
 
-// Cell is the text at a row of a named column; false for no such row or column.
+// Cell is the text at a row of a named column; false if there is no such row or column.
 func (t *Table) Cell(row int, column string) (string, bool) {
 	i, ok := t.index[column]
 	if !ok || row < 0 || row >= t.rows {
@@ -103,8 +103,7 @@ func (t *Table) Select(rows []int) *Table {
 	return s
 }
 
-// WriteCSV writes the table as comma-separated text with a header, which
-// [ReadCSV] reads back.
+// WriteCSV writes the table as comma-separated text with a header, which [ReadCSV] reads back.
 func (t *Table) WriteCSV(w io.Writer) error {
 	out := csv.NewWriter(w)
 	if err := out.Write(t.Columns()); err != nil {
@@ -127,7 +126,6 @@ func (t *Table) WriteCSV(w io.Writer) error {
 	return nil
 }
 
-// with is the table with one more column of a constant value.
 func (t *Table) with(name, value string) *Table {
 	added := column{name: name, values: []string{value}, codes: codes{narrow: make([]uint8, t.rows)}}
 	return newTable(t.rows, append(slices.Clone(t.columns), added))

@@ -8,11 +8,10 @@ import (
 	"strings"
 )
 
-// tableBuilder grows a Table row by row.
 type tableBuilder struct {
 	rows    int
 	columns []column
-	codeOf  []map[string]uint32 // per column: value -> code
+	codeOf  []map[string]uint32 // per column: value → code
 	last    []uint32            // per column: the code of the row before
 }
 
@@ -40,12 +39,11 @@ func newTableBuilder(names []string) (*tableBuilder, error) {
 	return b, nil
 }
 
-// add appends a row of len(columns) cells. It copies them, so the caller may reuse slice and
-// strings.
+// add appends a row. It copies the cells, so the caller may reuse slice and strings.
 func (b *tableBuilder) add(cells []string) {
 	for i, cell := range cells {
 		c := &b.columns[i]
-		// Neighbouring rows are often alike; comparing is cheaper than hashing.
+		// Neighbouring rows are often alike, and comparing is cheaper than hashing.
 		if b.rows > 0 && c.values[b.last[i]] == cell {
 			c.codes.append(b.last[i])
 			continue
@@ -74,9 +72,9 @@ func listNames(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// showColumns is listNames for a file's columns. With a number among the names the first record may
-// have been taken for the header, and no record may end up in an error message: then it only
-// counts.
+// showColumns is listNames for a file's columns, but only counts them if a name is a number: the
+// first record may then have been taken for the header, and no record may end up in an error
+// message.
 func showColumns(names []string) string {
 	if slices.ContainsFunc(names, isNumber) {
 		return fmt.Sprintf("%d columns, some with numbers for names", len(names))
@@ -89,9 +87,8 @@ func isNumber(text string) bool {
 	return err == nil
 }
 
-// NewTable makes a table of the named columns and the given rows. It fails when
-// a name is empty or occurs twice, or a row has another number of cells. Cells
-// are kept as they are.
+// NewTable makes a table of the named columns and the given rows, with the cells as they are. It
+// fails if a name is empty or occurs twice, or if a row has another number of cells.
 func NewTable(columns []string, rows [][]string) (*Table, error) {
 	b, err := newTableBuilder(columns)
 	if err != nil {
@@ -106,9 +103,8 @@ func NewTable(columns []string, rows [][]string) (*Table, error) {
 	return b.table(), nil
 }
 
-// Concat is the rows of all tables, one after the other, under the columns of
-// the first. It fails when a later table has other columns; their order may
-// differ.
+// Concat is the rows of all tables, one after the other, under the columns of the first. It fails
+// if a later table has other columns; their order may differ.
 func Concat(tables ...*Table) (*Table, error) {
 	if len(tables) == 0 {
 		return nil, errors.New("join tables: there are none")

@@ -14,10 +14,10 @@ type Condition struct {
 	root clause
 }
 
-// String is the text the condition was parsed from.
+// String is the text from which the condition was parsed.
 func (c Condition) String() string { return c.text }
 
-// Columns lists the columns the condition reads, each once.
+// Columns lists the columns that the condition reads, each once.
 func (c Condition) Columns() []string {
 	var all []string
 	seen := map[string]bool{}
@@ -36,9 +36,9 @@ func (c Condition) Comparisons() (n int) {
 	return n
 }
 
-// Rows answers the condition for every row. An absent column is an error that lists the table's.
-// Two numbers are compared as numbers; else == and != compare texts, and <, <=, >, >= are false.
-// Spaces around a cell do not count.
+// Rows answers the condition for every row. An absent column is an error that lists the table's
+// columns. Two numbers are compared as numbers; otherwise == and != compare texts, and <, <=, >, >=
+// are false. Spaces around a cell do not count.
 func (c Condition) Rows(t *Table) ([]bool, error) {
 	for _, name := range c.Columns() {
 		if !t.Has(name) {
@@ -48,7 +48,6 @@ func (c Condition) Rows(t *Table) ([]bool, error) {
 	return c.root.rows(t), nil
 }
 
-// clause is a node of a condition.
 type clause interface {
 	rows(t *Table) []bool
 	visit(func(comparison))
@@ -73,7 +72,7 @@ func (c comparison) rows(t *Table) []bool {
 	return out
 }
 
-// holds compares a cell; b is the value as a number, if it is one.
+// holds compares a cell; b is the value as a number if isNumber.
 func (c comparison) holds(cell string, b float64, isNumber bool) bool {
 	var a float64
 	numbers := isNumber
@@ -126,7 +125,6 @@ func (n negation) rows(t *Table) []bool {
 	return out
 }
 
-// maxConditionBytes and maxConditionDepth bound what ParseCondition reads.
 const (
 	maxConditionBytes = 4096
 	maxConditionDepth = 64
@@ -139,8 +137,8 @@ const (
 //	factor    = "not" factor | "(" condition ")" | column op value
 //	op        = "==" | "!=" | "<" | "<=" | ">" | ">="
 //
-// Columns and values are words, or texts in double or single quotes. A word may
-// hold anything but spaces, quotes, parentheses and the signs of op.
+// Columns and values are words, or texts in double or single quotes. A word may hold anything but
+// spaces, quotes, parentheses and the signs of op.
 func ParseCondition(text string) (Condition, error) {
 	fail := func(err error) (Condition, error) {
 		return Condition{}, fmt.Errorf("parse condition %q: %w; write for example: income == \">50K\" and age >= 30", text, err)
@@ -163,7 +161,6 @@ func ParseCondition(text string) (Condition, error) {
 	return Condition{text, root}, nil
 }
 
-// token is a sign, a word, or a quoted text.
 type token struct {
 	text string
 	kind tokenKind
@@ -222,7 +219,6 @@ func scanCondition(text string) ([]token, error) {
 
 type conditionParser struct{ tokens []token }
 
-// take removes the next token if it is this word or sign.
 func (p *conditionParser) take(text string, kind tokenKind) bool {
 	if len(p.tokens) > 0 && p.tokens[0].kind == kind && p.tokens[0].text == text {
 		p.tokens = p.tokens[1:]

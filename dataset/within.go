@@ -6,10 +6,10 @@ import (
 	"slices"
 )
 
-// Within lists where s asks for a column that own lacks or means otherwise; an empty list means
-// that own's records can be encoded under s. A schema may leave out features of another, and the
-// party column; label, patient and missing text must be the same. The file format has no meaning.
-// The answer depends on the two schemas alone, never on a file.
+// Within lists where s asks for a column that own lacks or defines otherwise; an empty list means
+// that own's records can be encoded under s. s may leave out features of own, and the party column;
+// label, patient column, missing text and date must be equal. The file format does not count. The
+// answer depends on the two schemas alone, never on a file.
 func (s Schema) Within(own Schema) []string {
 	var out []string
 	differ := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
@@ -44,7 +44,6 @@ func (s Schema) Within(own Schema) []string {
 	return out
 }
 
-// plain is the label with nil for empty parts.
 func (l Label) plain() Label {
 	if len(l.Aliases) == 0 {
 		l.Aliases = nil
@@ -52,7 +51,6 @@ func (l Label) plain() Label {
 	return l
 }
 
-// byColumn is the feature of each column.
 func (s Schema) byColumn() map[string]Feature {
 	all := map[string]Feature{}
 	for _, f := range s.Features {
@@ -64,7 +62,7 @@ func (s Schema) byColumn() map[string]Feature {
 	return all
 }
 
-// alike says whether two features encode a cell alike.
+// alike reports whether two features encode a cell alike.
 func (f Feature) alike(g Feature) bool {
 	return f.Kind == g.Kind && f.Min == g.Min && f.Max == g.Max && f.Log == g.Log && f.Missing == g.Missing && slices.Equal(f.Levels, g.Levels)
 }

@@ -32,13 +32,11 @@ func (m Map) Words() string {
 	return before + fmt.Sprintf("%s: %d features of %d columns", m.Kind, m.Dim(), m.Inputs)
 }
 
-// leastKept bounds the columns that KeptWords names.
 const leastKept = 5
 
-// wholeShare reads as 100 %.
 const wholeShare = 0.995
 
-// KeptWords lists the share kept of columns, least first; "" for none.
+// KeptWords lists the shares of the columns that keep the least; "" for none.
 func KeptWords(kept []Kept) string {
 	if len(kept) == 0 {
 		return ""

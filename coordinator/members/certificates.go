@@ -12,31 +12,29 @@ import (
 	"caucus/protocol"
 )
 
-// Certificates knows whose certificates hold. It remembers them as of a revision,
-// which every revocation raises in its own transaction; so what is remembered is
-// good exactly as long as the revision is the same, and a transaction that reads
-// the revision needs to look up nothing else.
+// Certificates knows which certificates hold. Every revocation raises a revision in its own
+// transaction, and the cache is valid for one revision. So a cached certificate is good exactly as
+// long as the revision is unchanged, and a transaction that reads the revision needs no other
+// look-up.
 type Certificates struct {
 	store records.Store
 	now   func() time.Time
 
 	mu       sync.Mutex // guards revision and known
-	revision int64      // the newest that was seen
+	revision int64      // the newest seen
 	known    map[string]records.Certificate
 }
 
-// mostKnown bounds the certificates in memory, some 200 bytes each. Beyond it
-// all are forgotten and looked up again.
+// mostKnown bounds the certificates in memory, some 200 bytes each. One more clears the cache.
 const mostKnown = 1 << 17
 
-// NewCertificates knows those in a store.
+// NewCertificates knows the certificates in a store.
 func NewCertificates(store records.Store, now func() time.Time) *Certificates {
 	return &Certificates{store: store, now: now, known: map[string]records.Certificate{}}
 }
 
-// Of says until when a caller's certificate, or invitation, holds, and as of
-// which revision. Errors that wrap ErrDenied or ErrExpired are final; others are
-// the machine's.
+// Of returns until when a caller's certificate or invitation holds, and at which revision. Errors
+// that wrap ErrDenied or ErrExpired are final; others are this machine's trouble.
 func (s *Certificates) Of(ctx context.Context, caller protocol.Caller) (until time.Time, revision int64, err error) {
 	s.mu.Lock()
 	c, ok := s.known[caller.Serial]
@@ -67,11 +65,10 @@ func (s *Certificates) Of(ctx context.Context, caller protocol.Caller) (until ti
 	return until, revision, err
 }
 
-// enrols says whether a role may enrol and nothing else: it is no member yet.
+// enrols reports a role that may only enrol and is not a member yet.
 func enrols(r protocol.Role) bool { return r == protocol.RoleInvitation || r == protocol.RoleToken }
 
-// remember keeps a certificate that was looked up at a revision, unless there
-// is a newer one.
+// remember caches a certificate that was looked up at a revision, unless there is a newer one.
 func (s *Certificates) remember(c records.Certificate, revision int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -84,7 +81,7 @@ func (s *Certificates) remember(c records.Certificate, revision int64) {
 	}
 }
 
-// seen is told a revision that is committed.
+// seen takes a committed revision.
 func (s *Certificates) seen(revision int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -98,8 +95,7 @@ func (s *Certificates) seenLocked(revision int64) {
 	}
 }
 
-// refresh looks at the revision again, after a revocation that failed and may
-// have happened all the same.
+// refresh reads the revision again, after a revocation that failed but may have been committed.
 func (s *Certificates) refresh(ctx context.Context) {
 	var revision int64
 	err := s.store.View(ctx, func(tx records.Tx) (err error) { revision, err = tx.Revision(); return err })
@@ -112,16 +108,14 @@ func (s *Certificates) refresh(ctx context.Context) {
 	s.seenLocked(revision)
 }
 
-// at is the newest revision that was seen.
 func (s *Certificates) at() int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.revision
 }
 
-// Within asks in a transaction, so that what it writes and a revocation cannot
-// cross each other. It leaves what is remembered alone: the transaction may not
-// commit.
+// Within checks a caller in a transaction, so that a revocation cannot come between the check and
+// the transaction's writes. It does not change the cache: the transaction may not commit.
 func (s *Certificates) Within(tx records.Tx, caller protocol.Caller) error {
 	revision, err := tx.Revision()
 	if err != nil {
@@ -138,7 +132,6 @@ func (s *Certificates) Within(tx records.Tx, caller protocol.Caller) error {
 	return err
 }
 
-// lookUp finds a member's certificate, if it holds.
 func lookUp(tx records.Tx, caller protocol.Caller, now time.Time) (records.Certificate, error) {
 	c, err := tx.Certificate(caller.Serial)
 	if errors.Is(err, records.ErrNone) {
@@ -150,7 +143,7 @@ func lookUp(tx records.Tx, caller protocol.Caller, now time.Time) (records.Certi
 	return c, holds(c, caller, now)
 }
 
-// holds says whether a certificate is good for a caller now.
+// holds checks that a certificate is good for a caller now.
 func holds(c records.Certificate, caller protocol.Caller, now time.Time) error {
 	switch {
 	case c.Revoked:
@@ -171,11 +164,11 @@ func revoked(name string) error {
 	return fmt.Errorf("%w: the certificate of %s was revoked: ask the operator", protocol.ErrDenied, name)
 }
 
-// lostAnswer is how long an invitation that was redeemed may come back, to be
-// given the same certificate again: its answer may have been lost on the way.
+// lostAnswer is how long a redeemed invitation may come back for the same certificate: the reply
+// may have been lost.
 const lostAnswer = 24 * time.Hour
 
-// invited says whether an invitation is good for a call, and until when.
+// invited checks an invitation, and returns until when it is good.
 func (s *Certificates) invited(tx records.Tx, caller protocol.Caller) (until time.Time, err error) {
 	v, err := tx.Invitation(caller.Serial)
 	switch {

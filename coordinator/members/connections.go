@@ -20,11 +20,10 @@ import (
 	"caucus/protocol"
 )
 
-// connections bounds who is connected: how many connections are before the end
-// of their handshake, how many one member has, and how many there are in all.
-// Where a member opens one more than it may, or all places are taken, the one
-// that was used longest ago gives way: it is more likely forgotten than in use,
-// and whoever reconnects is never locked out by what it left behind.
+// connections bounds connections: how many have not finished their handshake, how many one member
+// has, and how many there are. If a member opens one too many, or all places are taken, the least
+// recently used connection closes: it is probably forgotten, and a member that reconnects is never
+// locked out by its old connections.
 type connections struct {
 	net.Listener
 	credentials.TransportCredentials
@@ -32,8 +31,8 @@ type connections struct {
 	clock  clock.Clock
 	counts *callCounts
 
-	mu     sync.Mutex                      // guards the rest, and of each connection what it says
-	greets map[*connection]bool            // before the end of their handshake
+	mu     sync.Mutex                      // guards the rest, and the fields named so of each connection
+	greets map[*connection]bool            // handshake not finished
 	of     map[string]map[*connection]bool // by member
 	all    int
 }
@@ -48,23 +47,22 @@ type connection struct {
 	home    *connections
 	from    netip.Prefix // the network that it comes from
 	caller  protocol.Caller
-	refused atomic.Int64 // calls, on their header
-	used    atomic.Int64 // when last: elapsed
+	refused atomic.Int64 // calls refused on their header
+	used    atomic.Int64 // elapsed time of the last use
 
 	// home.mu guards these.
-	member string // "" where it is not counted for one
+	member string // "" if not counted for a member
 	closed bool
 }
 
-// greeting is the share of all places for connections before the end of their
-// handshake. It is apart from the others, so that whoever has no certificate
-// takes no place of a member. Where all are taken, the address that has most of
-// them gives one up, unless that is the one that wants another: one machine that
-// opens connections and says nothing keeps out only itself, and of many that come
-// back at once none loses what it has begun.
+// greeting is the share of places for connections that have not finished their handshake. They take
+// no other places, so a caller without a certificate takes no member's. When they are all taken,
+// the network with the most of them loses one, unless it is the one that asks. So a machine that
+// opens connections and says nothing keeps out only itself, and of many members that reconnect at
+// once none loses what it has begun.
 func greeting(l folder.Limits) int { return max(16, l.AllConnections/4) }
 
-// Accept waits for a connection that there is a place for.
+// Accept waits for a connection for which there is a place.
 func (s *connections) Accept() (net.Conn, error) {
 	for {
 		raw, err := s.Listener.Accept()
@@ -82,8 +80,7 @@ func (s *connections) Accept() (net.Conn, error) {
 	}
 }
 
-// greet gives a connection a place before the end of its handshake, if there is
-// one.
+// greet gives a connection a place for its handshake, if there is one.
 func (s *connections) greet(c *connection) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -106,7 +103,7 @@ func (s *connections) greet(c *connection) bool {
 	return true
 }
 
-// networkOf is what one customer has: an address of IPv4, 64 bits of IPv6.
+// networkOf is the network that one customer has: an IPv4 address, or 64 bits of IPv6.
 func networkOf(a net.Addr) netip.Prefix {
 	t, ok := a.(*net.TCPAddr)
 	if !ok {
@@ -120,7 +117,7 @@ func networkOf(a net.Addr) netip.Prefix {
 	return p
 }
 
-// ServerHandshake counts the connection for its member once TLS has let it in.
+// ServerHandshake counts the connection for its member once TLS has admitted it.
 func (s *connections) ServerHandshake(raw net.Conn) (net.Conn, credentials.AuthInfo, error) {
 	c, ok := raw.(*connection)
 	if !ok {
@@ -139,17 +136,16 @@ func (s *connections) ServerHandshake(raw net.Conn) (net.Conn, credentials.AuthI
 	return conn, introduced{info.(credentials.TLSInfo), c}, nil
 }
 
-// Clone is for grpc's clients.
+// Clone implements credentials.TransportCredentials.
 func (s *connections) Clone() credentials.TransportCredentials { return s }
 
-// introduced is what is known of the other end of a connection.
+// introduced adds the connection to what TLS knows of the other end.
 type introduced struct {
 	credentials.TLSInfo
 	connection *connection
 }
 
-// connectionOf is the connection that a call came by, nil where it was not
-// accepted by connections.
+// connectionOf is the connection of a call; nil if connections did not accept it.
 func connectionOf(ctx context.Context) *connection {
 	if p, ok := peer.FromContext(ctx); ok {
 		if i, ok := p.AuthInfo.(introduced); ok {
@@ -159,7 +155,7 @@ func connectionOf(ctx context.Context) *connection {
 	return nil
 }
 
-// admit gives a connection a place as one of its member.
+// admit counts a connection for its member.
 func (s *connections) admit(c *connection, caller protocol.Caller) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -197,7 +193,7 @@ func (s *connections) admit(c *connection, caller protocol.Caller) {
 	s.all++
 }
 
-// giveWay closes the one of some that was used longest ago. The caller holds mu.
+// giveWay closes the least recently used of some connections. The caller holds mu.
 func (s *connections) giveWay(some iter.Seq[*connection]) {
 	var oldest *connection
 	for c := range some {
@@ -209,7 +205,7 @@ func (s *connections) giveWay(some iter.Seq[*connection]) {
 	oldest.Conn.Close()
 }
 
-// forget gives places back. The caller holds mu.
+// forget frees a connection's places. The caller holds mu.
 func (s *connections) forget(c *connection) {
 	delete(s.greets, c)
 	if c.member == "" {
@@ -223,11 +219,11 @@ func (s *connections) forget(c *connection) {
 	s.all--
 }
 
-// farewell is how long the connections of a member that was revoked stay, so
-// that its calls under way are told why they end.
+// farewell is how long a revoked member's connections stay open, so that its calls under way are
+// told why they end.
 const farewell = 2 * time.Second
 
-// evict takes the places of names at once, and closes their connections soon.
+// evict frees the places of these names at once, and closes their connections soon.
 func (s *connections) evict(names map[string]bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -241,10 +237,10 @@ func (s *connections) evict(names map[string]bool) {
 	}
 }
 
-// touch says that the connection is in use.
+// touch records a use of the connection.
 func (c *connection) touch() { c.used.Store(int64(c.home.clock.Elapsed())) }
 
-// Close gives its places back.
+// Close frees the connection's places.
 func (c *connection) Close() error {
 	c.home.mu.Lock()
 	c.home.forget(c)

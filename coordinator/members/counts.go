@@ -5,10 +5,10 @@ import (
 	"google.golang.org/grpc/codes"
 )
 
-// callCounts is what the gate counts, since it was made. No name of a party or study.
+// callCounts is what the gate counts since it was made. It names no party and no study.
 type callCounts struct {
 	handshakes prometheus.Counter // refused: the certificate does not hold
-	closed     prometheus.Counter // connections without a place, or whose handshake failed
+	closed     prometheus.Counter // connections without a place, or with a failed handshake
 
 	calls   *prometheus.CounterVec // by method and code
 	refused *prometheus.CounterVec // calls, by reason

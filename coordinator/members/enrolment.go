@@ -14,9 +14,8 @@ import (
 	"caucus/protocol/pb"
 )
 
-// Enrol redeems an invitation, or a place of a join token: certificate and use are stored in one
-// transaction, before the certificate leaves. The same key again gets the same
-// certificate.
+// Enrol redeems an invitation, or a place of a join token. One transaction stores certificate and
+// use, before the certificate leaves. The same key gets the same certificate again.
 func (s *Registrar) Enrol(ctx context.Context, r *pb.EnrolRequest) (*pb.EnrolReply, error) {
 	caller, now := CallerOf(ctx), s.config.Clock.Now()
 	key, err := signingKey(r.SigningRequest)
@@ -63,8 +62,7 @@ func (s *Registrar) Enrol(ctx context.Context, r *pb.EnrolRequest) (*pb.EnrolRep
 	return &pb.EnrolReply{Certificate: der}, nil
 }
 
-// mostRenewals is how many certificates a member gets in a day, so that none fills
-// the store with them.
+// mostRenewals bounds a member's certificates per day, so that none fills the store.
 const mostRenewals = 16
 
 // Renew gives a member a certificate with a new date.
@@ -75,8 +73,8 @@ func (s *Registrar) Renew(ctx context.Context, r *pb.EnrolRequest) (*pb.EnrolRep
 	}
 	var der []byte
 	err := s.store.Update(ctx, func(tx records.Tx) error {
-		// Once more, in the transaction: who was revoked meanwhile must not come
-		// back by renewing.
+		// Check again in the transaction: a member revoked meanwhile must not come back by
+		// renewing.
 		if err := s.certificates.Within(tx, caller); err != nil {
 			return err
 		}
@@ -100,7 +98,6 @@ func (s *Registrar) Renew(ctx context.Context, r *pb.EnrolRequest) (*pb.EnrolRep
 	return &pb.EnrolReply{Certificate: der}, nil
 }
 
-// issue makes and stores a certificate.
 func (s *Registrar) issue(tx records.Tx, c protocol.Caller, request []byte) (*x509.Certificate, error) {
 	leaf, err := s.authority.IssueMember(c, request, s.config.Clock.Now())
 	if err != nil {
@@ -118,8 +115,8 @@ func signingKey(request []byte) ([32]byte, error) {
 	return sha256.Sum256(r.RawSubjectPublicKeyInfo), nil
 }
 
-// Certify gives a certificate to a key that was carried here. Who asks is an operator, who
-// answers for whose key it is; the same key again gets another certificate.
+// Certify gives a certificate to a key that was carried here. An operator asks, and answers for
+// whose key it is. The same key asked for again gets another certificate.
 func (s *Registrar) Certify(ctx context.Context, r *pb.CertifyRequest) (*pb.CertifyReply, error) {
 	if err := protocol.CheckName(r.Name); err != nil {
 		return nil, fmt.Errorf("%w: %v", protocol.ErrInvalid, err)

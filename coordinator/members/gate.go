@@ -28,12 +28,11 @@ import (
 	"caucus/protocol/pb"
 )
 
-// Gate is what everything passes first. At the handshake it refuses whose
-// certificate does not hold. On a call's header, before a byte of its message is
-// read, it decides who calls, whether the certificate still holds, whether the
-// role allows the call, and whether the member, or all together, call too much.
-// What is admitted must say its message within a time, and ends when the caller
-// goes away, its certificate expires or it is revoked.
+// Gate is passed by every connection and call. At the handshake it refuses certificates that do not
+// hold. On a call's header, before a byte of its message is read, it decides whether the
+// certificate still holds, whether the role allows the call, and whether the member, or all members
+// together, call too much. An admitted call must send its message within a time, and ends when the
+// caller goes away, its certificate expires or it is revoked.
 type Gate struct {
 	certificates *Certificates
 	connections  *connections
@@ -42,15 +41,15 @@ type Gate struct {
 	log          *slog.Logger
 	refusals     *refusals
 	counts       *callCounts
-	methods      map[string]bool // all that there are
+	methods      map[string]bool // all that exist
 
-	mu     sync.Mutex         // guards the rest, and what a meter holds
+	mu     sync.Mutex         // guards the rest, and the content of the meters
 	meter  map[string]*meter  // by member
-	failed map[string]*bucket // by serial: of certificates that did not hold
-	calls  int                // under way, of all
+	failed map[string]*bucket // by serial: certificates that did not hold
+	calls  int                // under way, of all members
 }
 
-// NewGate is a gate that is closed until Before opens it; what it counts is in a registry.
+// NewGate makes a gate that is closed until Before opens it. Its counts go to registry.
 func NewGate(s *Certificates, c folder.Config, registry prometheus.Registerer) *Gate {
 	return &Gate{
 		certificates: s, limits: c.Limits, clock: c.Clock, log: c.Log, refusals: newRefusals(c.Clock), counts: newCallCounts(registry),
@@ -58,8 +57,8 @@ func NewGate(s *Certificates, c folder.Config, registry prometheus.Registerer) *
 	}
 }
 
-// Before puts the gate before all that a listener takes: it gives the listener to serve, and
-// what else a server of calls needs, so that whoever connects or calls passes the gate.
+// Before puts the gate in front of a listener. It returns the listener to serve and the options for
+// the server, so that every connection and call passes the gate.
 func (g *Gate) Before(l net.Listener, a *protocol.Authority) (net.Listener, []grpc.ServerOption, error) {
 	tls, err := protocol.ServerTLS(a, g.clock.Now, g.handshake)
 	if err != nil {
@@ -71,8 +70,8 @@ func (g *Gate) Before(l net.Listener, a *protocol.Authority) (net.Listener, []gr
 	}, nil
 }
 
-// Begin is the way in of a call that comes by no network: its connection's handshake and
-// its header. It is for tests, which go on with Unary or Stream.
+// Begin is a call's handshake and header without a network. Tests use it and continue with Unary or
+// Stream.
 func (g *Gate) Begin(ctx context.Context, caller protocol.Caller, method string) (context.Context, error) {
 	if err := g.handshake(caller); err != nil {
 		return nil, err
@@ -84,15 +83,15 @@ func (g *Gate) Begin(ctx context.Context, caller protocol.Caller, method string)
 	return g.header(peer.NewContext(ctx, &peer.Peer{AuthInfo: introduced{connection: c}}), &tap.Info{FullMethodName: method})
 }
 
-// Traffic is who comes through the gate at a moment.
+// Traffic is what is passing the gate at a moment.
 type Traffic struct {
-	Greeting    int                // connections before the end of their handshake
-	Connections map[string]int     // after it, by member: role/name
+	Greeting    int                // connections that have not finished their handshake
+	Connections map[string]int     // the others, by member: role/name
 	Calls       map[string]int     // under way, by member
 	Left        map[string]float64 // bytes that may be moved now, by member
 }
 
-// Traffic looks. It is for tests.
+// Traffic returns the present traffic, for tests.
 func (g *Gate) Traffic() Traffic {
 	t := Traffic{Connections: map[string]int{}, Calls: map[string]int{}, Left: map[string]float64{}}
 	g.mu.Lock()
@@ -109,7 +108,7 @@ func (g *Gate) Traffic() Traffic {
 	return t
 }
 
-// AllowMethods takes which calls there are.
+// AllowMethods sets which calls exist.
 func (g *Gate) AllowMethods(services map[string]grpc.ServiceInfo) {
 	for name, s := range services {
 		for _, m := range s.Methods {
@@ -118,15 +117,15 @@ func (g *Gate) AllowMethods(services map[string]grpc.ServiceInfo) {
 	}
 }
 
-// meter is how much one member calls, whatever connections it comes by.
+// meter counts one member's calls, over all its connections.
 type meter struct {
 	calls   map[*call]bool // under way
-	uploads int            // of them, those with a body in memory
-	starts  bucket         // calls it may start now
-	bytes   bucket         // bytes it may move now; below 0, the next transfer waits
+	uploads int            // calls with a body in memory
+	starts  bucket         // calls that it may start now
+	bytes   bucket         // bytes that it may move now; below 0 the next transfer waits
 }
 
-// bucket fills at a rate up to a size, and is taken from.
+// bucket is a token bucket: it fills at a rate up to a size.
 type bucket struct {
 	left float64
 	last time.Duration // elapsed
@@ -137,7 +136,6 @@ func (b *bucket) fill(now time.Duration, size, rate float64) {
 	b.last = now
 }
 
-// call is one call from its header to its end.
 type call struct {
 	caller  protocol.Caller
 	member  string
@@ -146,14 +144,14 @@ type call struct {
 	begun   time.Duration           // elapsed
 	ctx     context.Context         // of the handler
 	end     context.CancelCauseFunc // ends it for a reason that the caller is told
-	taken   atomic.Bool             // by a handler, or by its end before there was one
+	taken   atomic.Bool             // by a handler, or by its end before it had one
 	expiry  clock.Timer             // of the certificate
 	message clock.Timer             // until a message has passed
 }
 
-// memberOf is whom calls and connections are counted for. An invitation is no
-// member yet: it is counted by itself, so that one that was lost or stolen takes
-// nothing from the party of that name.
+// memberOf is the name under which calls and connections are counted. An invitation is not a member
+// yet and is counted by its serial, so that a lost or stolen one takes nothing from the party of
+// that name.
 func memberOf(c protocol.Caller) string {
 	if enrols(c.Role) {
 		return string(c.Role) + "/" + c.Serial
@@ -161,9 +159,8 @@ func memberOf(c protocol.Caller) string {
 	return string(c.Role) + "/" + c.Name
 }
 
-// An invitation needs one call; a second connection is for a retry. A join token has
-// many holders, who come at once where machines are set up in one go; who finds no place
-// tries again.
+// An invitation needs one call; its second connection is for a retry. A join token has many
+// holders, who come at once when machines are set up together; one that finds no place tries again.
 const (
 	invitationConnections = 2
 	invitationCalls       = 2
@@ -172,7 +169,7 @@ const (
 	tokenCalls            = 64
 )
 
-// allowed says which roles may make a call.
+// allowed returns the roles that may make a call.
 func allowed(method string) []protocol.Role {
 	members := []protocol.Role{protocol.RoleParty, protocol.RoleOperator}
 	switch method {
@@ -192,7 +189,7 @@ func allowed(method string) []protocol.Role {
 	return nil
 }
 
-// moves says which calls move much: they wait while the member is in debt.
+// moves reports a call that moves much data: it waits while its member is in debt.
 func moves(method string) bool {
 	switch method {
 	case pb.Studies_Show_FullMethodName, pb.Studies_DownloadPool_FullMethodName, pb.Studies_DownloadRelease_FullMethodName,
@@ -202,12 +199,10 @@ func moves(method string) bool {
 	return strings.HasPrefix(method, "/grpc.reflection.")
 }
 
-// handshakeTime bounds a look-up at the handshake.
 const handshakeTime = 10 * time.Second
 
-// handshake refuses whose certificate does not hold, before there is a
-// connection. Trouble of this machine's own refuses nobody: each call's header is
-// decided on again.
+// handshake refuses a certificate that does not hold, before there is a connection. This machine's
+// own trouble refuses nobody: each call's header is checked again.
 func (g *Gate) handshake(caller protocol.Caller) error {
 	g.mu.Lock()
 	if b := g.failed[caller.Serial]; b != nil {
@@ -229,10 +224,10 @@ func (g *Gate) handshake(caller protocol.Caller) error {
 	return err
 }
 
-// mostFailed bounds the serials whose handshakes are counted.
+// mostFailed bounds the serials with counted handshakes.
 const mostFailed = 10_000
 
-// failedHandshake takes from what a serial may try.
+// failedHandshake takes one try from a serial.
 func (g *Gate) failedHandshake(serial string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -247,8 +242,8 @@ func (g *Gate) failedHandshake(serial string) {
 	b.left--
 }
 
-// mostRefused is how many calls may be refused on one connection before it is
-// closed: what grpc remembers of each is freed with the connection only.
+// mostRefused bounds the refused calls on one connection before it is closed: what grpc remembers
+// of each is freed with the connection only.
 const mostRefused = 1000
 
 // header decides on a call before its message is read.
@@ -272,22 +267,20 @@ func (g *Gate) header(ctx context.Context, info *tap.Info) (context.Context, err
 	return admitted, nil
 }
 
-// admit lets a call in, or says why not.
 func (g *Gate) admit(ctx context.Context, c *call) (context.Context, error) {
 	if !g.methods[c.method] {
-		c.method = "unknown" // what is counted and logged is not for callers to make up
+		c.method = "unknown" // callers must not invent names for counts and logs
 		return nil, fmt.Errorf("%w: there is no such call: the coordinator runs another version", protocol.ErrInvalid)
 	}
 	if !slices.Contains(allowed(c.method), c.caller.Role) {
 		return nil, fmt.Errorf("%w: role %s may not call %s", protocol.ErrDenied, c.caller.Role, path.Base(c.method))
 	}
-	// The stream's own context is cut only while no handler has the call: grpc
-	// says "cancelled" by itself once it ends, and callers are to be told why.
+	// The stream's own context is cancelled only while no handler has the call: once it ends, grpc
+	// itself answers "cancelled", but callers should be told why.
 	outer, cut := context.WithCancel(context.WithValue(ctx, callKey{}, c))
 	c.ctx, c.end = context.WithCancelCause(outer)
-	// The certificate is looked at first: one that does not hold is at nobody's
-	// expense. Whoever is revoked between the look and the entry is seen by the
-	// revision, and whoever is revoked after that is ended by evict.
+	// The certificate is checked first: one that does not hold is charged to nobody. The revision
+	// shows a revocation between the check and the entry; evict ends the call after a later one.
 	until, err := g.enterOnce(ctx, c)
 	if err != nil {
 		cut()
@@ -296,8 +289,8 @@ func (g *Gate) admit(ctx context.Context, c *call) (context.Context, error) {
 	c.expiry = g.clock.AfterFunc(until.Sub(g.clock.Now()), func() { c.end(expired(c.caller)) })
 	late := g.limits.Allowance(protocol.MaxMessage)
 	c.message = g.clock.AfterFunc(late, func() { c.end(fmt.Errorf("%w: a message did not pass within %v", protocol.ErrBusy, late)) })
-	// From here whoever takes the call lets it leave: the handler, or its end
-	// where there is no handler yet.
+	// From here whoever takes the call also lets it leave: the handler, or the call's end if it has
+	// no handler yet.
 	context.AfterFunc(c.ctx, func() {
 		if c.taken.CompareAndSwap(false, true) {
 			g.leave(c)
@@ -308,8 +301,8 @@ func (g *Gate) admit(ctx context.Context, c *call) (context.Context, error) {
 	return outer, nil
 }
 
-// enterOnce looks at the certificate and enters the call, as often as somebody
-// is revoked meanwhile. It returns when the call must be over.
+// enterOnce checks the certificate and enters the call, and repeats both if somebody is revoked
+// meanwhile. It returns when the call must be over.
 func (g *Gate) enterOnce(ctx context.Context, c *call) (until time.Time, err error) {
 	for {
 		until, revision, err := g.certificates.Of(ctx, c.caller)
@@ -325,7 +318,7 @@ func (g *Gate) enterOnce(ctx context.Context, c *call) (until time.Time, err err
 	}
 }
 
-// errRevision: somebody was revoked meanwhile, so look again.
+// errRevision: somebody was revoked meanwhile, so check again.
 var errRevision = fmt.Errorf("somebody was revoked meanwhile")
 
 // enter counts a call of a member whose certificate held at a revision.
@@ -375,16 +368,16 @@ func (g *Gate) leave(c *call) {
 	g.calls--
 }
 
-// moved counts bytes that a call moved. A transfer that has begun may go on; the
-// next one waits until the member is out of debt.
+// moved counts bytes that a call moved. A transfer that has begun may go on; the next one waits
+// until the member is out of debt.
 func (g *Gate) moved(c *call, n int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.meter[c.member].bytes.left -= float64(n)
 }
 
-// evict ends the calls and connections of members and join tokens that were revoked,
-// whatever they are doing. The revision is of that revocation, which is committed.
+// evict ends all calls and connections of revoked members and join tokens. revision is that of the
+// committed revocation.
 func (g *Gate) evict(revision int64, names ...string) {
 	g.certificates.seen(revision)
 	gone := map[string]bool{}
@@ -403,7 +396,6 @@ func (g *Gate) evict(revision int64, names ...string) {
 	g.connections.evict(gone)
 }
 
-// callKey finds the call that the gate admitted.
 type callKey struct{}
 
 func callOf(ctx context.Context) *call {
@@ -411,7 +403,7 @@ func callOf(ctx context.Context) *call {
 	return c
 }
 
-// CallerOf is who makes a call that the gate let in.
+// CallerOf returns the caller of an admitted call.
 func CallerOf(ctx context.Context) protocol.Caller {
 	if c := callOf(ctx); c != nil {
 		return c.caller
@@ -428,8 +420,8 @@ func whyEnded(ctx context.Context) error {
 	return cause
 }
 
-// handle makes an admitted call and turns its error into one that travels. A panic
-// is the call's failure, not the daemon's; its text stays here.
+// handle makes an admitted call and converts its error for the wire. A panic fails the call, not
+// the daemon, and its text stays here.
 func (g *Gate) handle(c *call, do func() error) error {
 	if !c.taken.CompareAndSwap(false, true) {
 		return protocol.Status(whyEnded(c.ctx)) // it is over
@@ -449,7 +441,7 @@ func (g *Gate) handle(c *call, do func() error) error {
 	return g.report(c, err)
 }
 
-// report counts and logs how a call went, and gives the error as it travels.
+// report counts and logs the outcome of a call, and converts its error for the wire.
 func (g *Gate) report(c *call, err error) error {
 	travels := protocol.Status(err)
 	g.counts.call(path.Base(c.method), status.Code(travels))
@@ -460,15 +452,15 @@ func (g *Gate) report(c *call, err error) error {
 	switch {
 	case err == nil:
 		g.log.Debug("call", "call", path.Base(c.method), "party", c.caller.Name, "took", g.clock.Elapsed()-c.begun)
-	case status.Code(travels) == codes.Internal, reason == "UNAVAILABLE": // ours, or the machine's own trouble
+	case status.Code(travels) == codes.Internal, reason == "UNAVAILABLE": // a bug, or this machine's trouble
 		g.log.Error("call fails", "call", path.Base(c.method), "party", c.caller.Name, "took", g.clock.Elapsed()-c.begun, "reason", reason, "error", err)
-	default: // the caller is told more than the log: it may be about its data
+	default: // the caller is told more than the log: the text may be about its data
 		g.refusals.log(g.log, path.Base(c.method), c.caller, err)
 	}
 	return travels
 }
 
-// Unary makes a call of one message that was let in.
+// Unary makes an admitted call of one message.
 func (g *Gate) Unary(ctx context.Context, req any, _ *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (reply any, err error) {
 	c := callOf(ctx)
 	c.message.Stop()
@@ -479,7 +471,7 @@ func (g *Gate) Unary(ctx context.Context, req any, _ *grpc.UnaryServerInfo, hand
 	return reply, err
 }
 
-// Stream makes a call of many messages that was let in.
+// Stream makes an admitted call of many messages.
 func (g *Gate) Stream(srv any, ss grpc.ServerStream, _ *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
 	c := callOf(ss.Context())
 	return g.handle(c, func() error { return handler(srv, &admittedStream{ss, c, connectionOf(c.ctx), g}) })

@@ -12,25 +12,25 @@ import (
 	"caucus/protocol/pb"
 )
 
-// Registrar gives out what callers call with, and takes it back: invitations, join tokens
-// and certificates. It answers these calls of a coordinator.
+// Registrar issues and revokes what callers identify themselves with: invitations, join tokens and
+// certificates. It answers the coordinator's calls about these.
 type Registrar struct {
 	config       folder.Config
 	store        records.Store
 	authority    *protocol.Authority
-	keys         protocol.Keys // that the coordinator ever signed with
+	keys         protocol.Keys // all that the coordinator ever signed with
 	certificates *Certificates
 	gate         *Gate
-	address      func() string // that invitations tell parties to dial, unless they say so
+	address      func() string // that invitations tell parties to dial by default
 }
 
-// NewRegistrar is one whose revocations end at a gate.
+// NewRegistrar makes a Registrar whose revocations take effect at a gate.
 func NewRegistrar(c folder.Config, store records.Store, ring folder.Keyring, g *Gate, address func() string) *Registrar {
 	return &Registrar{c, store, ring.Authority, ring.Keys, g.certificates, g, address}
 }
 
-// Invite makes an invitation; it is stored before its text leaves. A member
-// that is invited again keeps what it has.
+// Invite makes an invitation, stored before its text leaves. A member that is invited again keeps
+// its certificates.
 func (s *Registrar) Invite(ctx context.Context, r *pb.InviteRequest) (*pb.InviteReply, error) {
 	role := protocol.Role(r.Role)
 	if role == "" {
@@ -67,7 +67,8 @@ func (s *Registrar) Invite(ctx context.Context, r *pb.InviteRequest) (*pb.Invite
 	return &pb.InviteReply{Invitation: v.String(), ExpiresUnixMillis: v.Expires.UnixMilli()}, nil
 }
 
-// invites is how long an invitation or a join token is good, and whom it tells to dial.
+// invites is how long an invitation or a join token is good, and the address that it tells parties
+// to dial.
 func (s *Registrar) invites(seconds int64, address string) (valid time.Duration, dial string, err error) {
 	valid = time.Duration(seconds) * time.Second
 	if seconds == 0 {
@@ -85,8 +86,7 @@ func (s *Registrar) invites(seconds int64, address string) (valid time.Duration,
 	return valid, dial, nil
 }
 
-// Revoke ends a member's certificates and invitations, then its calls and
-// connections that are there.
+// Revoke ends a member's certificates and invitations, then its open calls and connections.
 func (s *Registrar) Revoke(ctx context.Context, r *pb.RevokeRequest) (*pb.RevokeReply, error) {
 	if r.Name == CallerOf(ctx).Name {
 		return nil, fmt.Errorf("%w: an operator cannot revoke itself: another one must", protocol.ErrInvalid)

@@ -11,9 +11,8 @@ import (
 	"caucus/protocol"
 )
 
-// refusals keeps what others do wrong from filling the log: of one certificate
-// and reason a line a minute, which says how many there were since the line
-// before. Metrics count them all.
+// refusals keeps refused calls from filling the log: one line per minute for each certificate and
+// reason, with the number of refusals since the last line. Metrics count them all.
 type refusals struct {
 	clock clock.Clock
 
@@ -21,17 +20,15 @@ type refusals struct {
 	said map[refusal]*lastLine
 }
 
-// refusal is what is said once a minute.
 type refusal struct{ serial, reason string }
 
-// lastLine is when a refusal was last logged.
 type lastLine struct {
 	since time.Duration // elapsed
-	more  int           // not said since then
+	more  int           // refusals since then
 }
 
-// quiet is for how long one refusal is said once, and mostSaid how many
-// different ones are said in that time: those of others are one.
+// quiet is the time between two lines for one refusal, and mostSaid bounds the different ones in
+// that time: all others count as one.
 const (
 	quiet    = time.Minute
 	mostSaid = 1000
@@ -41,8 +38,7 @@ func newRefusals(c clock.Clock) *refusals {
 	return &refusals{clock: c, said: map[refusal]*lastLine{}}
 }
 
-// log says that a caller was refused, unless it was said a short while ago. Only
-// the reason's name is logged.
+// log logs a refusal by its reason's name alone, unless it was logged a short while ago.
 func (r *refusals) log(log *slog.Logger, what string, caller protocol.Caller, err error) {
 	reason := protocol.Reason(err)
 	if reason == "" {
@@ -53,7 +49,7 @@ func (r *refusals) log(log *slog.Logger, what string, caller protocol.Caller, er
 	}
 }
 
-// due reports whether a refusal is to be said now, and how many were not.
+// due reports whether to log a refusal now, and how many were not logged.
 func (r *refusals) due(what refusal, now time.Duration) (more int, say bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -14,9 +14,8 @@ import (
 	"caucus/protocol"
 )
 
-// codec reads messages as grpc's own does. Asked for a Parsed, it keeps that
-// bytes do not parse: grpc would tell the caller of an internal error, which
-// agents try again for ever.
+// codec decodes messages like grpc's own, except into a Parsed, which keeps a decoding error: grpc
+// would report an internal error to the caller, and agents retry those for ever.
 type codec struct{ encoding.CodecV2 }
 
 func newCodec() codec { return codec{encoding.GetCodecV2("proto")} }
@@ -40,8 +39,7 @@ func (c codec) Unmarshal(data mem.BufferSlice, v any) error {
 	return nil
 }
 
-// Services is where a server's services are registered, so that their calls say what is wrong
-// with bytes that do not parse.
+// Services registers a server's services, so that a call whose bytes do not parse is told so.
 func (g *Gate) Services(server *grpc.Server) grpc.ServiceRegistrar { return strict{server, g} }
 
 type strict struct {
@@ -71,8 +69,8 @@ func (s strict) RegisterService(d *grpc.ServiceDesc, server any) {
 	s.ServiceRegistrar.RegisterService(&service, server)
 }
 
-// admittedStream is a stream that ends when its call does, even while the other
-// end says nothing or takes nothing, and that counts what it moves.
+// admittedStream ends when its call does, even while the other end sends or takes nothing. It
+// counts the bytes that it moves.
 type admittedStream struct {
 	grpc.ServerStream
 	call       *call
@@ -101,8 +99,7 @@ func (s *admittedStream) SendMsg(m any) error {
 	return err
 }
 
-// move makes a call that cannot be given up, but which ends when the handler
-// has returned.
+// move runs a call that cannot be interrupted; it ends when the handler has returned.
 func (s *admittedStream) move(do func() error) error {
 	done := make(chan error, 1)
 	go func() { done <- do() }()

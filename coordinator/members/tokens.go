@@ -16,17 +16,15 @@ import (
 )
 
 const (
-	// mostQuota is how many parties one token may enrol.
 	mostQuota = 1_000_000
-	// mostPrefix leaves room in a name for what makes it one party's.
+	// mostPrefix leaves room in a name for the part that makes it one party's.
 	mostPrefix = 40
-	// drawnLetters are those of names that the coordinator draws: none is taken for
-	// another when it is read aloud. Eight of them are 8·10¹¹ names.
+	// drawnLetters are the letters of drawn names: none sounds or looks like another when read
+	// aloud. Eight of them make 8·10¹¹ names.
 	drawnLetters = "abcdefghjkmnpqrstuvwxyz23456789"
 	drawnLength  = 8
 )
 
-// drawnName is eight letters at random.
 func drawnName() (string, error) {
 	var b strings.Builder
 	for range drawnLength {
@@ -39,7 +37,6 @@ func drawnName() (string, error) {
 	return b.String(), nil
 }
 
-// tokenStatus says at a moment what a token is good for.
 func tokenStatus(k records.Token, now time.Time) string {
 	switch {
 	case k.Revoked:
@@ -59,7 +56,7 @@ func tokenState(k records.Token, now time.Time) *pb.TokenState {
 	}
 }
 
-// MakeToken makes a join token; it is stored before its text leaves, without its key.
+// MakeToken makes a join token. It is stored, without its key, before its text leaves.
 func (s *Registrar) MakeToken(ctx context.Context, r *pb.MakeTokenRequest) (*pb.MakeTokenReply, error) {
 	now := s.config.Clock.Now()
 	valid, address, err := s.invites(r.ValidSeconds, r.Address)
@@ -113,8 +110,8 @@ func (s *Registrar) ListTokens(ctx context.Context, _ *pb.ListTokensRequest) (*p
 	return reply, nil
 }
 
-// RevokeToken ends a token, and where asked everybody that came by it, in one
-// transaction: who joins meanwhile is among them, or finds the token revoked.
+// RevokeToken ends a token, and on request everybody who joined by it, in one transaction: a party
+// that joins meanwhile is among them, or finds the token revoked.
 func (s *Registrar) RevokeToken(ctx context.Context, r *pb.RevokeTokenRequest) (*pb.RevokeTokenReply, error) {
 	reply := &pb.RevokeTokenReply{}
 	var revision int64
@@ -153,8 +150,7 @@ func (s *Registrar) RevokeToken(ctx context.Context, r *pb.RevokeTokenRequest) (
 	return reply, nil
 }
 
-// Label says anew by which tags a party is found. Plans that were made by the old ones
-// name parties, and stay as they are.
+// Label replaces a party's tags. Plans made by the old tags name parties and stay as they are.
 func (s *Registrar) Label(ctx context.Context, r *pb.LabelRequest) (*pb.LabelReply, error) {
 	tags := protocol.Tags(r.Tags)
 	if err := tags.Check(); err != nil {
@@ -179,8 +175,8 @@ func (s *Registrar) Label(ctx context.Context, r *pb.LabelRequest) (*pb.LabelRep
 	return &pb.LabelReply{}, nil
 }
 
-// join takes a place of a join token for a key: member, certificate and place are stored
-// in one transaction, before the certificate leaves. The same key again gets the same.
+// join takes a place of a join token for a key. One transaction stores member, certificate and
+// place, before the certificate leaves. The same key gets the same certificate again.
 func (s *Registrar) join(ctx context.Context, caller protocol.Caller, key [32]byte, r *pb.EnrolRequest) (*pb.EnrolReply, error) {
 	now := s.config.Clock.Now()
 	var der []byte
@@ -229,7 +225,7 @@ func (s *Registrar) join(ctx context.Context, caller protocol.Caller, key [32]by
 	return &pb.EnrolReply{Certificate: der}, nil
 }
 
-// again is the answer to a key that has its place already.
+// again checks the request of a key that has its place already.
 func again(tx records.Tx, name string, der []byte, wish string) error {
 	if wish != "" && wish != name {
 		return fmt.Errorf("%w: this key has joined as %s already: give that name, or none", protocol.ErrExists, name)
@@ -245,8 +241,8 @@ func again(tx records.Tx, name string, der []byte, wish string) error {
 	return err
 }
 
-// nameFor is the name of who joins: the one that it asks for, where it is within the
-// token's prefix and nobody's, or one that is drawn. Nobody becomes who is there already.
+// nameFor is the name of a new party: the one that it asks for, if it has the token's prefix and is
+// free, or a drawn one. It is never an existing member's.
 func nameFor(tx records.Tx, k records.Token, wish string) (string, error) {
 	if wish == "" {
 		for {
@@ -279,7 +275,7 @@ func nameFor(tx records.Tx, k records.Token, wish string) (string, error) {
 	return "", fmt.Errorf("%w: %s is a member already, with another key: give another name, or none; if it is this agent's own from before, ask the operator for an invitation of that name", protocol.ErrExists, had)
 }
 
-// heldToken finds the token that a caller's certificate is of, while it is not revoked.
+// heldToken finds the token of a caller's certificate, unless it is revoked.
 func heldToken(tx records.Tx, caller protocol.Caller) (records.Token, error) {
 	k, err := tx.Token(caller.Name)
 	switch {
@@ -301,8 +297,8 @@ func tokenExpired(k records.Token) error {
 	return fmt.Errorf("%w: the join token was good until %s: ask for a new one", protocol.ErrExpired, k.Expires.Format("2006-01-02 15:04 MST"))
 }
 
-// joining says until when a join token is good for a call: whose answer was lost at its
-// very end may ask again.
+// joining returns until when a join token is good for a call: beyond its end by lostAnswer, for a
+// party whose reply was lost.
 func (s *Certificates) joining(tx records.Tx, caller protocol.Caller) (until time.Time, err error) {
 	k, err := heldToken(tx, caller)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"caucus/protocol/pb"
 )
 
-// Uploading takes one of the places for a body in memory that the member of a call has.
+// Uploading takes one of the places that a member has for bodies in memory.
 func (g *Gate) Uploading(ctx context.Context) (done func(), err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -28,8 +28,8 @@ func (g *Gate) Uploading(ctx context.Context) (done func(), err error) {
 	}, nil
 }
 
-// Receive receives the chunks of an upload until the sender is done. An upload
-// that stops, or that is slower than the limits allow, ends the call.
+// Receive receives the chunks of an upload until the sender is done. An upload that stops, or is
+// slower than the limits allow, ends the call.
 func Receive[M interface{ GetChunk() *pb.Chunk }](ctx context.Context, recv func() (M, error), size uint64, l folder.Limits, clock clock.Clock) ([]byte, error) {
 	end, all := callOf(ctx).end, l.Allowance(size)
 	late := clock.AfterFunc(all, func() {
@@ -54,7 +54,8 @@ func Receive[M interface{ GetChunk() *pb.Chunk }](ctx context.Context, recv func
 	}
 }
 
-// FirstError is an error of the first Recv as this end means it.
+// FirstError converts an error of the first Recv: a stream that ended before its header is
+// ErrDamaged.
 func FirstError(err error) error {
 	if errors.Is(err, io.EOF) {
 		return fmt.Errorf("%w: it ended before its header", protocol.ErrDamaged)

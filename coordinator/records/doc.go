@@ -1,19 +1,19 @@
-// Package records is about what a coordinator stores beside its ledger: who its
-// members are, pools, plans, contributions, sums and releases. It is for the rooms of
-// the coordinator, which decide what is written; it knows rows, and no rules.
+// Package records is about what a coordinator stores apart from its ledger: members, pools, plans,
+// contributions, sums and releases. The other packages of the coordinator decide what is written;
+// this one knows rows and no rules.
 //
-// It guarantees that
+// It guarantees:
 //
-//   - Store.Update writes all of a transaction or nothing, and returns nil only once
-//     that survives a crash of the machine;
-//   - Store.View reads one moment, and neither waits for a writer nor holds one up;
-//   - a body that was added up, and all bodies and sums of a study that is over, are
-//     overwritten in the file;
-//   - a stored sum that was damaged is not returned (ErrDamagedSum);
-//   - a store that is empty, of something else, or of a newer version is not opened.
+//   - Store.Update writes all of a transaction or nothing, and returns nil only once it survives a
+//     crash of the machine.
+//   - Store.View reads a snapshot. It neither waits for a writer nor blocks one.
+//   - Bodies that were added up, and all bodies and sums of a study that is over, are overwritten
+//     in the file.
+//   - A damaged sum is never returned (ErrDamagedSum).
+//   - A store that is empty, belongs to something else, or has a newer version is not opened.
 //
-// Store and Tx, the interface, are in store.go; one suite of tests holds for each that
-// implements them (TestStores). SQLite implements them in one file (sqlite.go, its
-// transactions in sqltx.go, sqltokens.go and sqlcourier.go). migrations/ holds the
-// tables, as numbered files that never change.
+// store.go has the interfaces Store and Tx; one suite of tests checks every implementation
+// (TestStores). SQLite implements them in one file (sqlite.go, its transactions in sqltx.go,
+// sqltokens.go and sqlcourier.go). migrations/ holds the tables, as numbered files that never
+// change.
 package records

@@ -13,11 +13,11 @@ import (
 
 // SQLite is a Store in one file.
 type SQLite struct {
-	DB      *database.DB // what the store is in
-	writes  *statements  // of db.Write
-	reads   *statements  // of db.Read
+	DB      *database.DB
+	writes  *statements // of DB.Write
+	reads   *statements // of DB.Read
 	path    string
-	OnError func(error) // where not nil, is called with each failure
+	OnError func(error) // called with each failure, if not nil
 }
 
 // migrations are numbered SQL files, each run once, in order.
@@ -25,17 +25,15 @@ type SQLite struct {
 //go:embed migrations/*.sql
 var migrations embed.FS
 
-// File is how a store is kept, four snapshots read at once. Its mark is "Cauk" in
-// ASCII; the ledger's is "Cauc". secure_delete: a ballot that was added up is
-// overwritten in the file.
+// File describes a store's database, with four concurrent readers. Its application number is "Cauk"
+// in ASCII; the ledger's is "Cauc". secure_delete overwrites deleted ballots in the file.
 var File = database.SQLite{
 	Schema:  database.Schema{Name: "store", Application: 0x4361756b, Migrations: migrations},
 	Pragmas: []string{"foreign_keys(1)", "secure_delete(1)"},
 	Readers: 4,
 }
 
-// Create makes the store at path, with mode 0600. It refuses a file that is
-// there.
+// Create makes the store at path, with mode 0600. It refuses an existing file.
 func Create(path string) (*SQLite, error) {
 	if err := database.Create(path); err != nil {
 		return nil, fmt.Errorf("make store: %w", err)
@@ -43,9 +41,8 @@ func Create(path string) (*SQLite, error) {
 	return connectSQLite(path)
 }
 
-// Open opens the store at path. It refuses a file that is not a store, that
-// a newer version wrote, or that is empty: a store that forgot its members,
-// studies and budget must not pass for a new one.
+// Open opens the store at path. It refuses a file that is not a store, that a newer version wrote,
+// or that is empty: a store that lost its members, studies and budget must not pass for a new one.
 func Open(path string) (*SQLite, error) {
 	if err := database.Check(path); err != nil {
 		return nil, fmt.Errorf("open store: %w", err)
@@ -61,13 +58,12 @@ func connectSQLite(path string) (*SQLite, error) {
 	return Over(path, db), nil
 }
 
-// Over is a store in an open database.
+// Over makes a store of an open database.
 func Over(path string, db *database.DB) *SQLite {
 	return &SQLite{DB: db, writes: newStatements(db.Write), reads: newStatements(db.Read), path: path}
 }
 
-// Copy writes all rows as of one moment to a new file at path, while the store is
-// used.
+// Copy writes all rows as of one moment to a new file at path. The store may be in use.
 func (s *SQLite) Copy(ctx context.Context, path string) error {
 	if err := s.DB.Copy(ctx, path); err != nil {
 		return fmt.Errorf("copy store: %w", Explain(err))
@@ -114,7 +110,7 @@ func (s *SQLite) attempt(ctx context.Context, on *statements, fn func(Tx) error)
 	if err != nil {
 		return fmt.Errorf("begin transaction: %w", Explain(err))
 	}
-	defer tx.Rollback() // does nothing after a commit
+	defer tx.Rollback()
 	if err := fn(&sqlTx{ctx, tx, on}); err != nil {
 		return Explain(err)
 	}
@@ -124,14 +120,14 @@ func (s *SQLite) attempt(ctx context.Context, on *statements, fn func(Tx) error)
 	return nil
 }
 
-// abandoned is how it looks to a transaction that whoever asked went away: its
-// statement is interrupted, or it was rolled back beneath it.
+// abandoned reports the errors of a transaction whose caller went away: an interrupted statement,
+// or a rollback.
 func abandoned(err error) bool {
 	return errors.Is(err, sql.ErrTxDone) || database.Interrupted(err)
 }
 
-// Scrub writes the log back into the file and empties it: the file's deleted
-// rows were overwritten, the log's copies are cut off.
+// Scrub writes the log back into the file and empties it. Deleted rows were overwritten in the
+// file; this removes their copies in the log.
 func (s *SQLite) Scrub(ctx context.Context) error {
 	if err := s.DB.Scrub(ctx); err != nil {
 		return fmt.Errorf("scrub store: %w", Explain(err))
@@ -139,9 +135,8 @@ func (s *SQLite) Scrub(ctx context.Context) error {
 	return nil
 }
 
-// Explain says what to do about SQLite's errors. They are the machine's, and
-// may pass: whoever called is asked to try again. A broken constraint is ours,
-// and does not pass.
+// Explain adds advice to SQLite's errors. They are this machine's and may pass, so callers try
+// again; a broken constraint is a bug and does not pass.
 func Explain(err error) error {
 	advice := database.Advice(err, "store")
 	if advice == "" || errors.Is(err, protocol.ErrUnavailable) {
@@ -150,15 +145,15 @@ func Explain(err error) error {
 	return &trouble{advice, err}
 }
 
-// trouble is this machine's own and may pass. To callers it is
-// protocol.ErrUnavailable, and tried again; in words it is only what to do, which
-// is all that a daemon that stops at its start has to say.
+// trouble is an error of this machine that may pass. To callers it is protocol.ErrUnavailable, so
+// they try again. Its text is the advice, which is all that a daemon needs to print when it stops
+// at its start.
 type trouble struct {
 	advice string
 	cause  error
 }
 
-// Trouble is an error of this machine's own that may pass, and what to do about it.
+// Trouble makes an error of this machine that may pass, with advice.
 func Trouble(advice string, cause error) error { return &trouble{advice, cause} }
 
 func (t *trouble) Error() string   { return fmt.Sprintf("%s (%v)", t.advice, t.cause) }

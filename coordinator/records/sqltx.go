@@ -16,14 +16,13 @@ import (
 	"caucus/study"
 )
 
-// sqlTx is a Tx in SQL that SQLite and PostgreSQL both read.
+// sqlTx is a Tx in SQL that SQLite and PostgreSQL both accept.
 type sqlTx struct {
 	ctx  context.Context
 	tx   *sql.Tx
 	kept *statements
 }
 
-// run runs a statement.
 func (t *sqlTx) run(query string, args ...any) (sql.Result, error) {
 	if s := t.kept.in(t.ctx, t.tx, query); s != nil {
 		return s.ExecContext(t.ctx, args...)
@@ -43,7 +42,6 @@ func (t *sqlTx) exec(query string, args ...any) error {
 	return nil
 }
 
-// one reads a row.
 func (t *sqlTx) one(to []any, query string, args ...any) error {
 	var row *sql.Row
 	if s := t.kept.in(t.ctx, t.tx, query); s != nil {
@@ -58,7 +56,6 @@ func (t *sqlTx) one(to []any, query string, args ...any) error {
 	return err
 }
 
-// each reads rows.
 func (t *sqlTx) each(read func(scan func(...any) error) error, query string, args ...any) error {
 	var rows *sql.Rows
 	var err error
@@ -83,7 +80,7 @@ func (t *sqlTx) Try(fn func() error) (undone, err error) {
 	if _, err := t.run("SAVEPOINT attempt"); err != nil {
 		return nil, err
 	}
-	if undone = fn(); undone != nil { // what is kept of it is the savepoint itself
+	if undone = fn(); undone != nil { // only the savepoint itself remains
 		_, err = t.run("ROLLBACK TO attempt")
 	}
 	if err == nil {
@@ -94,7 +91,6 @@ func (t *sqlTx) Try(fn func() error) (undone, err error) {
 
 func instant(ms int64) time.Time { return time.UnixMilli(ms).UTC() }
 
-// digest32 copies a stored hash.
 func digest32(b []byte) ([32]byte, error) {
 	if len(b) != 32 {
 		return [32]byte{}, fmt.Errorf("read store: a hash has %d bytes, the file is damaged", len(b))
@@ -418,11 +414,9 @@ func (t *sqlTx) Unfolded(h study.Hash, after study.PartyID, n int) ([]Contributi
 	return all, err
 }
 
-// batchBytes bounds the memory of contributions that are read together: those that
-// reach it are the last.
+// batchBytes bounds the memory of contributions read together: the one that reaches it is the last.
 const batchBytes = 16 << 20
 
-// errEnough ends a reading.
 var errEnough = errors.New("enough was read")
 
 func (t *sqlTx) Body(h study.Hash, p study.PartyID) (body []byte, err error) {
@@ -442,7 +436,7 @@ func (t *sqlTx) Sum(h study.Hash) (sum []byte, contributions int, err error) {
 	return sum, contributions, err
 }
 
-// sumDigest is over a sum and how many contributions are in it.
+// sumDigest is over a sum and its number of contributions.
 func sumDigest(sum []byte, contributions int) []byte {
 	d := sha256.Sum256(binary.BigEndian.AppendUint64(slices.Clone(sum), uint64(contributions)))
 	return d[:]

@@ -6,10 +6,9 @@ import (
 	"sync"
 )
 
-// statements keeps a database's statements prepared. One is prepared after the
-// first transaction that used it: while that runs, the database's only connection
-// may be taken. There are as many as the code has, and no text of a statement
-// depends on what is stored.
+// statements keeps a database's statements prepared. It prepares one after the first transaction
+// that used it, since the database's only connection may be taken while that runs. There are as
+// many as the code has: no statement's text depends on stored data.
 type statements struct {
 	db *sql.DB
 
@@ -22,7 +21,7 @@ func newStatements(db *sql.DB) *statements {
 	return &statements{db: db, kept: map[string]*sql.Stmt{}}
 }
 
-// in gives a statement for a transaction, nil where it is not prepared yet.
+// in returns a statement for a transaction, nil if it is not prepared yet.
 func (s *statements) in(ctx context.Context, tx *sql.Tx, query string) *sql.Stmt {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -37,8 +36,7 @@ func (s *statements) in(ctx context.Context, tx *sql.Tx, query string) *sql.Stmt
 	return tx.StmtContext(ctx, kept)
 }
 
-// prepare makes what transactions wanted. One that cannot be made is wanted
-// again: it works unprepared.
+// prepare prepares the wanted statements. One that fails is wanted again: it works unprepared.
 func (s *statements) prepare(ctx context.Context) {
 	s.mu.Lock()
 	wanted := s.wanted

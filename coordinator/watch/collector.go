@@ -12,8 +12,8 @@ import (
 	"caucus/study"
 )
 
-// collector collects what the coordinator is when somebody looks: it reads snapshots
-// and waits for no fold.
+// collector reads the coordinator's state when metrics are asked for. It reads snapshots and waits
+// for no fold.
 type collector struct{ server *Watched }
 
 var (
@@ -33,7 +33,7 @@ var (
 	unknownMetric  = prometheus.NewDesc("caucus_standing_unknown", "1 where the store or the ledger could not be read for these metrics.", nil, nil)
 )
 
-// Describe and Collect: see prometheus.Collector.
+// Describe and Collect implement prometheus.Collector.
 func (s collector) Describe(out chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{membersMetric, studiesMetric, deadlineMetric, awaitedMetric, uploadsMetric, spentMetric, limitMetric, ledgerMetric, clockMetric, damagedMetric, freeMetric, helperMetric, expiryMetric, unknownMetric} {
 		out <- d
@@ -77,7 +77,7 @@ func (s collector) Collect(out chan<- prometheus.Metric) {
 	flag(unknownMetric, err != nil)
 }
 
-// lookTime bounds how long one look may take.
+// lookTime bounds the time to answer one request.
 const lookTime = 5 * time.Second
 
 type gauges func(d *prometheus.Desc, v float64, labels ...string)
@@ -91,7 +91,7 @@ func (s collector) members(ctx context.Context, now time.Time, gauge gauges) err
 	type kind struct{ role, status string }
 	count := map[kind]float64{}
 	for _, status := range []string{protocol.StatusInvited, protocol.StatusEnrolled, protocol.StatusExpired, protocol.StatusRevoked} {
-		count[kind{string(protocol.RoleParty), status}] = 0 // so that an alert has something to look at
+		count[kind{string(protocol.RoleParty), status}] = 0 // so that an alert always finds the series
 	}
 	var first time.Time
 	for _, m := range all {

@@ -1,18 +1,17 @@
-// Package watch is about what people and machines look at of a coordinator that runs: a
-// page, metrics, whether it lives and is ready, and who called when. It is for whoever
-// looks after the machine, over a loopback address. It changes nothing.
+// Package watch is about monitoring a running coordinator: a page, metrics, liveness and readiness,
+// and who called when. It serves whoever looks after the machine, over a loopback address, and
+// changes nothing.
 //
-// It guarantees that
+// It guarantees:
 //
-//   - what it reads are snapshots and counters: no look waits for a fold or a draw, and
-//     none is kept waiting by a look;
-//   - logs and metrics hold names, states and counts, never a feature, a label or an
-//     unreleased number; metrics name no party and no study;
-//   - of a contribution nobody sees more than who made it, not even when;
-//   - the page is for who has the folder: it asks for a link that was made there;
-//   - a reader who asks for much, often, takes a bounded part of the machine.
+//   - It reads snapshots and counters: it never waits for a fold or a draw, and delays neither.
+//   - Logs and metrics contain names, states and counts, never a feature, a label or an unreleased
+//     number. Metrics name no party and no study.
+//   - Of a contribution nobody sees more than its party, not even the time.
+//   - The page is for those who have the folder: it opens only by a link made there.
+//   - A reader that asks often takes a bounded part of the machine.
 //
-// It asks the server by Coordinator, an interface of three methods. watched.go listens;
-// collector.go and metrics.go are what is counted; page.go, pagelook.go and ledgerlook.go
-// are the page; presence.go is who called, and what each waits for.
+// It asks the server through Coordinator, an interface of three methods. watched.go listens;
+// collector.go and metrics.go count; page.go, pagelook.go and ledgerlook.go make the page;
+// presence.go records who called and what each waits for.
 package watch

@@ -11,9 +11,9 @@ import (
 	"caucus/privacy"
 )
 
-// ledgerLook is what was last read of the ledger, for the page. Reading it takes the
-// turn of a writer, which a release that is drawn holds: so one goroutine reads at a time,
-// only when somebody looks, and who looks waits for it hardly at all.
+// ledgerLook holds what was last read of the ledger, for the page. Reading takes a writer's turn,
+// which a release holds while it draws. So one goroutine reads at a time, only when somebody looks,
+// and a page load waits for it at most patience.
 type ledgerLook struct {
 	server *Watched
 	under  sync.WaitGroup
@@ -22,14 +22,14 @@ type ledgerLook struct {
 
 	mu     sync.Mutex // guards what follows
 	going  chan struct{}
-	read   time.Duration // elapsed, of the last that succeeded
+	read   time.Duration // elapsed time of the last successful read
 	failed error
-	last   int64          // the last entry that was read
+	last   int64          // the last entry read
 	totals privacy.Totals // after it
 	points []privacyPoint // at most 2·mostPoints, thinned by every
-	every  int64          // entries a point
+	every  int64          // entries per point
 	units  []unitLimit    // in the order of the plot
-	again  time.Duration  // elapsed before which it is not read again
+	again  time.Duration  // elapsed time before which it is not read again
 }
 
 type unitLimit struct {
@@ -44,29 +44,25 @@ type privacyPoint struct {
 	epsilon []float64
 }
 
-// ledgerUnit is what a unit spent.
 type ledgerUnit struct {
 	Unit                string
 	Spent, Limit, Delta string
 	Class               string
 }
 
-// ledgerCurve is a unit's line.
 type ledgerCurve struct {
 	Class, Points string
-	Limit         float64 // its height, of 100; below 0 for none
+	Limit         float64 // height of 100; below 0 for none
 	Words         string
 }
 
 const (
-	// patience is how long a load waits for the ledger's reader.
+	// patience is how long a page load waits for the ledger's reader.
 	patience = 100 * time.Millisecond
-	// lookAgain is how long what was read is good.
-	lookAgain = 2 * time.Second
-	// mostPoints of a plot, about.
+	// lookAgain is how long a reading is reused.
+	lookAgain  = 2 * time.Second
 	mostPoints = 200
-	// shownDelta is the δ at which a total without a limit is shown: that of caucus
-	// ledger.
+	// shownDelta is the δ for a total without a limit, the same as in caucus ledger.
 	shownDelta = 1e-6
 )
 
@@ -85,13 +81,12 @@ func (l *ledgerLook) open(s *Watched) {
 	}
 }
 
-// close waits for who reads.
 func (l *ledgerLook) close() {
 	l.stop()
 	l.under.Wait()
 }
 
-// look starts reading unless that goes on or was done just now, and waits a little.
+// look starts a reading, unless one is under way or recent, and waits a little.
 func (l *ledgerLook) look() {
 	clock := l.server.Config.Clock
 	l.mu.Lock()
@@ -121,7 +116,7 @@ func (l *ledgerLook) look() {
 	}
 }
 
-// walk reads the entries that are new.
+// walk reads the new entries.
 func (l *ledgerLook) walk() error {
 	const page = 256
 	journal := l.server.Journal
@@ -129,7 +124,7 @@ func (l *ledgerLook) walk() error {
 		ctx, stop := context.WithTimeout(l.ctx, time.Minute)
 		var entries []privacy.Entry
 		err := journal.Update(ctx, func(tx privacy.Tx) (err error) {
-			entries, err = tx.After(l.last, page) // this goroutine alone changes it
+			entries, err = tx.After(l.last, page) // only this goroutine changes last
 			return err
 		})
 		stop()
@@ -152,7 +147,7 @@ func (l *ledgerLook) walk() error {
 	}
 }
 
-// add keeps a point, and every second one where they become many. The caller holds mu.
+// add stores a point. When there are too many, it drops every second one. The caller holds mu.
 func (l *ledgerLook) add(line privacy.Line) {
 	if line.Sequence%l.every != 0 {
 		return
@@ -174,7 +169,7 @@ func (l *ledgerLook) add(line privacy.Line) {
 	l.points = kept
 }
 
-// show adds what was read to the overview.
+// show adds the ledger to the overview.
 func (l *ledgerLook) show(o *overview) {
 	l.look()
 	l.mu.Lock()
@@ -241,7 +236,6 @@ func (l *ledgerLook) curve(i int, u unitLimit, highest float64) ledgerCurve {
 	return c
 }
 
-// epsilonWords is an ε to people.
 func epsilonWords(e float64) string {
 	if math.IsInf(e, 0) {
 		return "unbounded"

@@ -19,32 +19,32 @@ import (
 //go:embed page.html
 var pageText embed.FS
 
-// page shows an operator what its verbs show (study list and show, party list), and what
-// caucus ledger show does, to watch. It is for who has the coordinator's folder.
+// page shows an operator what the commands study list and show, party list and ledger show print.
+// It is for those who have the coordinator's folder.
 //
-// What it shows and whom it keeps waiting:
+// Privacy and load:
 //
-//   - Nothing beyond those verbs: names, states, counts, public terms, the words of
-//     presence. Of a contribution not even when it came. A release's page is shown
-//     where the plan leaves its readers open; where it names them, they read it.
-//   - It changes nothing. There is no form but the one that leaves.
-//   - A load reads snapshots of the store, which wait for no writer, and takes no lock of
-//     a study, so it waits for no fold and keeps none waiting. The ledger is read beside
-//     (ledgerLook): its reader waits for a draw, and a load then shows what was
-//     read last. What a load may cost has a bound (places, lookTime, mostShown).
+//   - It shows nothing beyond those commands: names, states, counts, public terms, the words of
+//     presence. It does not show when a contribution came. It shows a release's page only if the
+//     plan names no readers; if it does, only they read it.
+//   - It changes nothing. Its only form is the one that leaves.
+//   - A load reads snapshots of the store, which wait for no writer, and takes no lock of a study:
+//     it neither waits for a fold nor delays one. The ledger is read separately (ledgerLook): its
+//     reader waits for a draw, and a load then shows the last reading. The cost of a load is
+//     bounded (places, lookTime, mostShown).
 type page struct {
 	server    *Watched
 	guard     *webpage.Guard
 	templates *template.Template
 	plans     planCache
 	ledger    ledgerLook
-	places    chan struct{} // a place each for a load
+	places    chan struct{} // one place for each load
 }
 
 // pageLasts is how long an operator may watch before a new link.
 const pageLasts = 12 * time.Hour
 
-// What of many is shown.
+// Bounds of what is shown.
 const (
 	mostShownStudies = 60
 	mostShownMembers = 300
@@ -68,7 +68,6 @@ func newPage(s *Watched) (*page, error) {
 	return p, nil
 }
 
-// close ends what reads beside.
 func (p *page) close() { p.ledger.close() }
 
 func (p *page) routes() http.Handler {
@@ -79,10 +78,9 @@ func (p *page) routes() http.Handler {
 	return mux
 }
 
-// errNotHere: the page has no such part.
 var errNotHere = errors.New("there is no such study here")
 
-// load answers with what make wrote, whole, or with a word about why not.
+// load answers with the whole page that make wrote, or says why there is none.
 func (p *page) load(make func(ctx context.Context, r *http.Request, to *bytes.Buffer) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		select {
@@ -104,12 +102,12 @@ func (p *page) load(make func(ctx context.Context, r *http.Request, to *bytes.Bu
 			webpage.Say(w, http.StatusServiceUnavailable, "The page could not be made now", "The store could not be read in time; the log says why. Load it again.")
 		default:
 			w.Header().Set("Content-Type", "text/html; charset=utf-8")
-			_, _ = w.Write(text.Bytes()) // who went away is told nothing
+			_, _ = w.Write(text.Bytes()) // the reader may have gone away
 		}
 	}
 }
 
-// refresh is how often a browser asks anew, in seconds.
+// refresh is the seconds after which a browser asks again.
 const refresh = 5
 
 func (p *page) top(r *http.Request, title, here string) webpage.Top {

@@ -15,7 +15,6 @@ import (
 	"caucus/study"
 )
 
-// overview is what the first page shows.
 type overview struct {
 	Troubles    []string
 	Studies     []studyLine
@@ -30,7 +29,6 @@ type overview struct {
 	From, To    string // ends of the plot
 }
 
-// studyLine is one study at a glance.
 type studyLine struct {
 	Name, Hash, Kind, Mechanism  string
 	Noise                        study.Noise
@@ -41,15 +39,14 @@ type studyLine struct {
 	Unit                         string
 	Epsilon, Delta               float64
 	Ends                         string
-	// Have and Mark are where the meter stands and has its mark, of 1000.
+	// Have and Mark are the meter's level and its mark, of 1000.
 	Have, Mark int
-	Report     bool // the release's page is here
+	Report     bool // the release's page is shown here
 
 	hash study.Hash
 	plan study.Plan
 }
 
-// studyLook is a study's own page.
 type studyLook struct {
 	studyLine
 	Purpose, Contact, Data, Readers          string
@@ -66,14 +63,13 @@ type memberLine struct {
 	Waits                               []string
 }
 
-// planCache keeps what the page needs of plans, which may be megabytes: they never
-// change.
+// planCache caches what the page needs of plans, which never change and may have megabytes.
 type planCache struct {
 	mu  sync.Mutex // guards all
 	all map[study.Hash]study.Plan
 }
 
-// mostPlans are kept; one more and all are read again.
+// mostPlans bounds the cache. One more plan clears it.
 const mostPlans = 256
 
 // of is a plan without its schema, map and terms.
@@ -105,7 +101,6 @@ func (c *planCache) of(tx records.Tx, h study.Hash) (study.Plan, error) {
 	return p, nil
 }
 
-// look reads what the overview shows.
 func (p *page) look(ctx context.Context) (o overview, err error) {
 	s := p.server
 	now := s.Health().Now
@@ -119,7 +114,7 @@ func (p *page) look(ctx context.Context) (o overview, err error) {
 		if err != nil {
 			return err
 		}
-		// What goes on comes first; each part is newest first.
+		// Studies under way come first; each part is newest first.
 		slices.SortStableFunc(rows, func(a, b records.Study) int { return watchRank(a.State) - watchRank(b.State) })
 		o.MoreStudies = max(0, len(rows)-mostShownStudies)
 		for _, row := range rows[:len(rows)-o.MoreStudies] {
@@ -154,7 +149,6 @@ func watchRank(s study.State) int {
 	return 0
 }
 
-// line is a study at a glance, out of a snapshot.
 func (p *page) line(tx records.Tx, row records.Study) (studyLine, error) {
 	plan, err := p.plans.of(tx, row.Hash)
 	if err != nil {
@@ -164,7 +158,7 @@ func (p *page) line(tx records.Tx, row records.Study) (studyLine, error) {
 	if err != nil {
 		return studyLine{}, err
 	}
-	if row.State == study.Open { // what is lost is awaited again
+	if row.State == study.Open { // a lost contribution is awaited again
 		count -= lost
 	}
 	chain, err := chainOf(tx, plan, row.Hash)
@@ -184,7 +178,6 @@ func (p *page) line(tx records.Tx, row records.Study) (studyLine, error) {
 	return l, nil
 }
 
-// chainOf is a plan's amendments.
 func chainOf(tx records.Tx, plan study.Plan, h study.Hash) (*study.Chain, error) {
 	signed, err := tx.Amendments(h)
 	if err != nil {
@@ -197,7 +190,7 @@ func chainOf(tx records.Tx, plan study.Plan, h study.Hash) (*study.Chain, error)
 	return study.ChainOf(plan, h, documents)
 }
 
-// members adds who there is and what each waits for.
+// members adds the members and what each waits for.
 func (p *page) members(o *overview, all []protocol.Member, open map[study.Hash]string, now time.Time) {
 	counts := map[string]int{}
 	for _, m := range all {
@@ -230,7 +223,7 @@ func (p *page) members(o *overview, all []protocol.Member, open map[study.Hash]s
 	}
 }
 
-// lookAt reads what a study's page shows; errNotHere where there is none.
+// lookAt reads a study's page; errNotHere if there is no such study.
 func (p *page) lookAt(ctx context.Context, ref string) (l studyLook, err error) {
 	s := p.server
 	now := s.Config.Clock.Now()
@@ -263,7 +256,7 @@ func (p *page) lookAt(ctx context.Context, ref string) (l studyLook, err error) 
 		if err != nil {
 			return err
 		}
-		for _, party := range l.plan.Roster { // as study.Contributors
+		for _, party := range l.plan.Roster { // as in life.Study.Contributors
 			_, is := received[party]
 			if _, gone := lost[party]; is && !(row.State == study.Open && gone) {
 				have = append(have, party)
@@ -303,7 +296,7 @@ func (p *page) lookAt(ctx context.Context, ref string) (l studyLook, err error) 
 	return l, nil
 }
 
-// some are the first names of many, and how many more there are.
+// some returns the first names of many, and how many more there are.
 func some(all []study.PartyID) (names []string, more int) {
 	for _, p := range all[:min(len(all), mostShownNames)] {
 		names = append(names, string(p))

@@ -12,9 +12,8 @@ import (
 	"caucus/study"
 )
 
-// Presence is who called when since the start, and what each said it waits for. It
-// decides nothing. It holds no more than one line a member, and of each study one word
-// of those that there are.
+// Presence records when each member last called since the start, and what each said it waits for.
+// It decides nothing. It holds at most one line per member, with one word per study.
 type Presence struct {
 	log *slog.Logger
 
@@ -22,27 +21,25 @@ type Presence struct {
 	of map[string]*present
 }
 
-// present is one member.
 type present struct {
 	seen  time.Time
 	run   string   // of the last call
-	runs  []string // before it, the newest last
+	runs  []string // earlier ones, newest last
 	twice time.Time
 	waits map[study.Hash]protocol.Wait
 }
 
 const (
-	// maxRun bounds what a process draws to name itself, and maxRuns how many of one
-	// member's are remembered.
+	// maxRun bounds the bytes of a process's random name, maxRuns the remembered names of a member.
 	maxRun, maxRuns = 32, 8
-	// twicePlaces is for how long one identity in two places is said.
+	// twicePlaces is how long one identity in two places is reported.
 	twicePlaces = time.Hour
 )
 
 func NewPresence(log *slog.Logger) *Presence { return &Presence{log: log, of: map[string]*present{}} }
 
-// Note takes a member's call. A process that calls again after another one of the same
-// identity did runs beside it: one that was restarted never comes back.
+// Note records a member's call. A process that calls again after another process with the same
+// identity runs beside it: a process that was restarted never comes back.
 func (p *Presence) Note(caller protocol.Caller, r *pb.ListRequest, now time.Time) {
 	if caller.Role != protocol.RoleParty {
 		return
@@ -83,7 +80,7 @@ func (p *Presence) Note(caller protocol.Caller, r *pb.ListRequest, now time.Time
 	m.run = run
 }
 
-// Member is when a member called last, and in how many places it runs.
+// Member returns when a member last called, and in how many places it runs.
 func (p *Presence) Member(name string, now time.Time) (seen int64, runs uint32) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -97,7 +94,7 @@ func (p *Presence) Member(name string, now time.Time) (seen int64, runs uint32) 
 	return m.seen.UnixMilli(), runs
 }
 
-// waiting is why studies wait at a member, as it said with its last call.
+// waiting is why studies wait for a member, by its last call.
 func (p *Presence) waiting(name string) map[study.Hash]protocol.Wait {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -107,7 +104,7 @@ func (p *Presence) waiting(name string) map[study.Hash]protocol.Wait {
 	return nil
 }
 
-// Statuses are what is known of parties in a study.
+// Statuses returns what is known of parties in a study.
 func (p *Presence) Statuses(h study.Hash, parties []string, declined []string) (out []*pb.PartyStatus) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

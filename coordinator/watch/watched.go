@@ -24,26 +24,25 @@ import (
 
 // Coordinator is what is watched. Its methods wait for no fold and no draw.
 type Coordinator interface {
-	// Health is how it is now.
 	Health() Health
-	// Studies are all, as an operator is told of them, without names of parties.
+	// Studies lists all studies as an operator sees them, without names of parties.
 	Studies(context.Context) ([]*pb.Summary, error)
-	// Awaited are those of a study's contributors whose call its release waits for.
+	// Awaited lists a study's contributors whose call its release waits for.
 	Awaited(study.Hash, []study.PartyID) []study.PartyID
 }
 
-// Health is how a coordinator is at a moment.
+// Health is a coordinator's state at a moment.
 type Health struct {
 	Now     time.Time
-	Doubt   error // why the clock is not believed, nil where it is
+	Doubt   error // why the clock is not trusted, nil if it is
 	Behind  bool  // the ledger is behind what was published
 	Damaged bool  // a file was found damaged
 	Uploads int   // contributions and pools in memory
-	// Helped says that a helper is named, and Reached that it can be connected to.
+	// Helped: a helper is configured. Reached: it can be connected to.
 	Helped, Reached bool
 }
 
-// Watched is a coordinator, and what is read beside it.
+// Watched is a coordinator, and what is read besides its methods.
 type Watched struct {
 	Coordinator
 	Config        *folder.Config
@@ -53,23 +52,23 @@ type Watched struct {
 	Presence      *Presence
 	Counts        *Counts
 	Address       string    // that parties dial
-	Started       time.Time // when presence began to know who calls
-	AuthorityEnds time.Time // the authority's certificate
+	Started       time.Time // when presence began to record callers
+	AuthorityEnds time.Time // the end of the authority's certificate
 }
 
 // Watcher answers whoever looks after this machine.
 type Watcher struct {
 	servers           map[net.Listener]*http.Server
-	metricsAt, pageAt net.Listener // may be one; nil: off
+	metricsAt, pageAt net.Listener // may be the same; nil: off
 	page              *page        // nil: off
 }
 
-// Listen listens on loopback addresses, which may be one, for those who watch this
-// coordinator. At Config.Metrics, for machines:
+// Listen listens on loopback addresses for those who watch this coordinator. The two addresses may
+// be the same. At Config.Metrics, for machines:
 //
 //	/metrics   counts and states, for Prometheus; no name of a party or study
 //	/livez     200 as long as it answers at all
-//	/readyz    200 if it can take contributions and release; else 503 and each cause, a line each
+//	/readyz    200 if it can take contributions and release; else 503 with each cause on a line
 //
 // At Config.Page, for people with a link, the page, which names parties and studies (newPage).
 func Listen(s Watched) (w *Watcher, err error) {
@@ -135,7 +134,7 @@ func (s *Watched) answerMachines(mux *http.ServeMux) error {
 	return nil
 }
 
-// MetricsAt and PageAt are where it listens, nil where it does not.
+// MetricsAt and PageAt are the addresses that it listens on, nil if off.
 func (w *Watcher) MetricsAt() net.Addr { return addr(w.metricsAt) }
 func (w *Watcher) PageAt() net.Addr    { return addr(w.pageAt) }
 
@@ -155,7 +154,7 @@ func (w *Watcher) Serve() error {
 	return under.Wait()
 }
 
-// Close ends what is answered, and what reads beside. It may be called again.
+// Close stops serving and the ledger's reader. It may be called again.
 func (w *Watcher) Close() (err error) {
 	for l, server := range w.servers {
 		err = errors.Join(err, server.Close())
@@ -169,8 +168,8 @@ func (w *Watcher) Close() (err error) {
 	return err
 }
 
-// ready is nil where contributions can be taken and studies released, else all that is
-// against it, a line each, in words that name no party and no study.
+// ready returns nil if contributions can be taken and studies released, else each obstacle on a
+// line, without naming a party or study.
 func (s *Watched) ready(ctx context.Context) error {
 	health := s.Health()
 	causes := []error{health.Doubt}

@@ -16,7 +16,7 @@ import (
 	"caucus/dataset"
 )
 
-// FileType is what kind of file it is.
+// FileType is the kind of a file.
 type FileType string
 
 const (
@@ -33,16 +33,15 @@ const (
 	Zstd  Packing = "zstd"
 )
 
-// Format is what a file was found to be.
+// Format is what Detect found a file to be.
 type Format struct {
 	Kind    FileType `json:"kind"`
 	Packing Packing  `json:"packing,omitempty"`
-	// Encoding of text, by one of the names that Written takes.
+	// Encoding of text, by one of the names that Written accepts.
 	Encoding string `json:"encoding,omitempty"`
 }
 
-// Container says whether the file is read as a whole: a damaged byte may be the
-// end of all its records.
+// Container reports a file that is read as a whole: one damaged byte may lose all its records.
 func (f Format) Container() bool { return f.Kind != Text }
 
 // String is a few words for a person.
@@ -63,9 +62,9 @@ func (f Format) String() string {
 	return words
 }
 
-// Cells is how many cells of plain text one cell takes the time of, about, for
-// whoever has to give a file time: XML is scanned with its tags and numbers are
-// written anew (agent/TestCellsBoundTime).
+// Cells is about how many cells of plain text take as long to read as one cell of this format, for
+// callers that limit the time of a file. XML is scanned with its tags, and numbers are written anew
+// (agent/TestCellsBoundTime).
 func (f Format) Cells() float64 {
 	switch {
 	case f.Kind == Workbook:
@@ -80,18 +79,17 @@ func (f Format) Cells() float64 {
 
 // Limits of unpacked files.
 const (
-	// maxText bounds unpacked text or a workbook's sheet in bytes: a hundred million records of 160
-	// characters.
+	// maxText bounds the bytes of unpacked text or of a workbook's sheet: a hundred million records
+	// of 160 characters.
 	maxText = 16 << 30
-	// maxWindow bounds zstd's window; its own tool exceeds it only with --ultra.
+	// maxWindow bounds zstd's window. The zstd tool exceeds it only with --ultra.
 	maxWindow = 64 << 20
 )
 
-// head is the number of bytes Detect looks at.
 const head = 1 << 16
 
-// Detect says by its first bytes what a file is. Errors are for the person who
-// reads or declares the file: they name what the file seems to be, and what to do.
+// Detect recognises a file by its first bytes. Its errors are for the person who reads or declares
+// the file: they name what the file seems to be, and what to do.
 func Detect(r io.ReaderAt, size int64, w Written) (Format, error) {
 	if err := w.Validate(); err != nil {
 		return Format{}, err
@@ -165,7 +163,7 @@ func knownOther(start []byte) error {
 	return nil
 }
 
-// checkWorkbook names a zip archive that is no workbook.
+// checkWorkbook refuses a zip archive that is no Excel workbook.
 func checkWorkbook(r io.ReaderAt, size int64) error {
 	z, err := zip.NewReader(r, size)
 	if err != nil {
@@ -185,9 +183,10 @@ func checkWorkbook(r io.ReaderAt, size int64) error {
 	return errors.New("it is a zip archive and no Excel workbook: unpack it, and name the file in it")
 }
 
-// EncodingError reports a text outside its named encoding, or UTF-8 for none.
+// EncodingError reports a text that is not in the given encoding, or not in UTF-8 if none was
+// given.
 type EncodingError struct {
-	Probably string // what it probably is, a name that Written takes
+	Probably string // the probable encoding, a name that Written accepts
 	words    string
 }
 
@@ -195,7 +194,7 @@ func (e *EncodingError) Error() string { return e.words }
 
 func notNamed(probably, words string) error { return &EncodingError{probably, words} }
 
-// detectEncoding checks the first bytes of a text against its named encoding.
+// detectEncoding checks the first bytes of a text against its given encoding.
 func (w Written) detectEncoding(start []byte) (string, error) {
 	mark := ""
 	switch {
@@ -225,7 +224,6 @@ func (w Written) detectEncoding(start []byte) (string, error) {
 	return utf8Text, nil
 }
 
-// unpacked undoes a packing.
 func unpacked(r io.Reader, p Packing) (io.Reader, error) {
 	switch p {
 	case Gzip:
@@ -239,7 +237,7 @@ func unpacked(r io.Reader, p Packing) (io.Reader, error) {
 		if err != nil {
 			return nil, err
 		}
-		return &limited{z, maxText}, nil // of one goroutine, so there is nothing to close
+		return &limited{z, maxText}, nil // with one goroutine there is nothing to close
 	}
 	return r, nil
 }
@@ -258,8 +256,8 @@ func (l *limited) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Open gives the records of a file of a form that was found before. It fails
-// where the file is not of that form, or has no header where it should.
+// Open returns the records of a file whose format is known. It fails if the file has another
+// format, or lacks a header that it should have.
 func Open(r io.ReaderAt, size int64, f Format, w Written) (dataset.Rows, error) {
 	if err := w.Validate(); err != nil {
 		return nil, err
@@ -277,7 +275,7 @@ func Open(r io.ReaderAt, size int64, f Format, w Written) (dataset.Rows, error) 
 	return dataset.NewLines(text, w.format())
 }
 
-// Decode gives the text of a file, unpacked and as UTF-8.
+// Decode returns the text of a file, unpacked and as UTF-8.
 func Decode(r io.Reader, f Format) (io.Reader, error) {
 	plain, err := unpacked(r, f.Packing)
 	if err != nil {
@@ -286,9 +284,8 @@ func Decode(r io.Reader, f Format) (io.Reader, error) {
 	return decoded(plain, f.Encoding)
 }
 
-// OpenStrict is Open for a person's own screen: text may have cells of several
-// lines, in quotes, and a line that is no row of cells is an error that says
-// which one.
+// OpenStrict is Open for a person's own screen. Quoted cells may span several lines, and a line
+// that is no row of cells is an error that names the line.
 func OpenStrict(r io.ReaderAt, size int64, f Format, w Written) (dataset.Rows, error) {
 	if err := w.Validate(); err != nil {
 		return nil, err
@@ -304,7 +301,6 @@ func OpenStrict(r io.ReaderAt, size int64, f Format, w Written) (dataset.Rows, e
 	return dataset.NewCSV(text, w.format())
 }
 
-// strict fails on malformed records.
 type strict struct{ dataset.Rows }
 
 func (s strict) Next() ([]string, bool, error) {

@@ -18,16 +18,16 @@ import (
 	"caucus/dataset"
 )
 
-// maxParquet bounds the declared unpacked bytes of a Parquet row group: writers make groups of 128
-// MiB to 1 GiB.
+// maxParquet bounds the declared unpacked bytes of a row group. Writers make groups of 128 MiB to 1
+// GiB.
 const maxParquet = 8 << 30
 
-// parquetRows are the rows of a Parquet file's columns with one value a row. Lists and maps are
-// left out.
+// parquetRows are the rows of the columns that have one value per row. It leaves out lists and
+// maps.
 type parquetRows struct {
 	names  []string
-	text   []func(parquet.Value) string // by leaf; nil for one that is left out
-	at     []int                        // by leaf: its place in names
+	text   []func(parquet.Value) string // by leaf; nil if left out
+	at     []int                        // by leaf: its position in names
 	groups []parquet.RowGroup
 	rows   parquet.Rows
 	buffer []parquet.Row
@@ -41,7 +41,7 @@ var errDamaged = errors.New("the Parquet file is damaged: write it anew")
 // guarded turns a reader's panic on damaged bytes into an error.
 func guarded(do func() error) (err error) {
 	defer func() {
-		if recover() != nil { // what it says could be of a record
+		if recover() != nil { // the panic's text may quote a record
 			err = errDamaged
 		}
 	}()
@@ -85,7 +85,8 @@ func openParquet(r io.ReaderAt, size int64) (dataset.Rows, error) {
 	return p, nil
 }
 
-// checkFooter checks the footer's length, which the library allocates, against the file's.
+// checkFooter checks the footer's length against the file's size, since the library allocates that
+// length.
 func checkFooter(r io.ReaderAt, size int64) error {
 	var tail [8]byte
 	if size < 12 {
@@ -153,7 +154,6 @@ func (p *parquetRows) fill() error {
 	}
 }
 
-// textOf returns the writer of a type's values.
 func textOf(t parquet.Type) func(parquet.Value) string {
 	if logical := t.LogicalType(); logical != nil {
 		switch l := logical.Value.(type) {
@@ -189,7 +189,7 @@ func unsignedText(v parquet.Value) string {
 	return strconv.FormatUint(v.Uint64(), 10)
 }
 
-// unitOf is the number of a timestamp's units in a second.
+// unitOf is the number of a timestamp's units per second.
 func unitOf(u format.TimeUnit) int64 {
 	switch u.Value.(type) {
 	case *format.MilliSeconds:
@@ -212,7 +212,7 @@ func plainText(v parquet.Value) string {
 		return numberText(float64(v.Float()), 32)
 	case parquet.Double:
 		return numberText(v.Double(), 64)
-	case parquet.Int96: // nanoseconds of a day and a Julian day, as Spark and Impala write timestamps
+	case parquet.Int96: // nanoseconds of a day and a Julian day: timestamps of Spark and Impala
 		n := v.Int96()
 		rest := int64(uint64(n[1])<<32 | uint64(n[0]))
 		if rest < 0 || rest >= 86400e9 {
@@ -234,7 +234,7 @@ func numberText(v float64, bits int) string {
 	return strconv.FormatFloat(v+0, 'f', -1, bits) // +0 turns -0 into 0
 }
 
-// dayText is a day in days since 1970, "" outside the years 1 to 9999.
+// dayText writes a day counted from 1970; "" outside the years 1 to 9999.
 func dayText(days int64) string {
 	const first, last = -719162, 2932896
 	if days < first || days > last {
@@ -243,7 +243,6 @@ func dayText(days int64) string {
 	return dataset.Date(days).String()
 }
 
-// zoneOf is the suffix of a UTC time.
 func zoneOf(utc bool) string {
 	if utc {
 		return "Z"
@@ -251,7 +250,7 @@ func zoneOf(utc bool) string {
 	return ""
 }
 
-// momentText is a moment since 1970 in unit parts of a second.
+// momentText writes a moment since 1970, counted in 1/unit seconds.
 func momentText(t, unit int64, zone string) string {
 	perDay := 86400 * unit
 	day, rest := t/perDay, t%perDay
@@ -261,7 +260,7 @@ func momentText(t, unit int64, zone string) string {
 	return momentOf(day, rest, unit, zone)
 }
 
-// momentOf is a time of day on a day; midnight is a date alone.
+// momentOf writes a day with a time of day; midnight is the date alone.
 func momentOf(day, rest, unit int64, zone string) string {
 	text := dayText(day)
 	if text == "" || rest == 0 {
@@ -270,7 +269,7 @@ func momentOf(day, rest, unit int64, zone string) string {
 	return text + " " + fineClock(rest, unit) + zone
 }
 
-// timeText is a time of day in unit parts of a second; "" for none.
+// timeText writes a time of day counted in 1/unit seconds; "" if there is no such time.
 func timeText(v parquet.Value, unit int64, zone string) string {
 	t := v.Int64()
 	if v.Kind() == parquet.Int32 {
@@ -282,8 +281,8 @@ func timeText(v parquet.Value, unit int64, zone string) string {
 	return fineClock(t, unit) + zone
 }
 
-// fineClock is a time of day in unit parts of a second, a power of ten, with as few digits of a
-// second as it takes.
+// fineClock writes a time of day counted in 1/unit seconds, unit a power of ten, with as few digits
+// as possible: 08:30:00.5.
 func fineClock(t, unit int64) string {
 	text := clockText(t / unit)
 	if t%unit == 0 {
@@ -296,7 +295,7 @@ func clockText(second int64) string {
 	return fmt.Sprintf("%02d:%02d:%02d", second/3600, second/60%60, second%60)
 }
 
-// decimalText is a whole number with a point scale digits from its end.
+// decimalText writes a whole number with a point scale digits from its end.
 func decimalText(v parquet.Value, scale int) string {
 	var n big.Int
 	switch v.Kind() {
@@ -304,7 +303,7 @@ func decimalText(v parquet.Value, scale int) string {
 		n.SetInt64(int64(v.Int32()))
 	case parquet.Int64:
 		n.SetInt64(v.Int64())
-	default: // two's complement, its first byte the highest
+	default: // two's complement, big-endian
 		b := v.ByteArray()
 		if len(b) > 64 { // no decimal has more digits than 32 bytes hold
 			return ""

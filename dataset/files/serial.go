@@ -9,13 +9,13 @@ import (
 	"caucus/dataset"
 )
 
-// dateStyle marks a style of cells that shows numbers as dates.
+// dateStyle marks a cell style that shows numbers as dates.
 type dateStyle bool
 
 const noDate dateStyle = false
 
-// styles marks the styles of cells that show dates (ECMA-376, part 1, 18.8.30: numFmts; the first
-// 164 numbers are built in).
+// styles returns for each cell style whether it shows dates (ECMA-376, part 1, 18.8.30: numFmts;
+// the first 164 numbers are built in).
 func (b book) styles() ([]dateStyle, error) {
 	const part = "xl/styles.xml"
 	if !b.has(part) {
@@ -48,10 +48,10 @@ func (b book) styles() ([]dateStyle, error) {
 	return all, err
 }
 
-// showsDate says whether a format code has a date or time part outside quotes and brackets for
-// colours or languages.
+// showsDate reports whether a format code has a date or time part outside quotes and outside
+// brackets for colours or languages.
 func showsDate(code string) dateStyle {
-	code, _, _ = strings.Cut(code, ";") // of positive numbers
+	code, _, _ = strings.Cut(code, ";") // the part for positive numbers
 	for i := 0; i < len(code); i++ {
 		switch code[i] {
 		case '\\', '_', '*':
@@ -82,8 +82,8 @@ func showsDate(code string) dateStyle {
 	return noDate
 }
 
-// serialText is Excel's date in days: since the day before 1900, with a 29 February 1900 that never
-// was, or since 1904. False for a number that is no date there.
+// serialText writes Excel's date, counted in days from the day before 1900 (with a 29 February 1900
+// that never was), or from 1904. It returns false for a number that is no date.
 func serialText(v float64, year04 bool) (string, bool) {
 	if !(v >= 0 && v < 2958466) { // the end of 9999
 		return "", false

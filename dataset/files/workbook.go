@@ -14,15 +14,15 @@ import (
 	"caucus/dataset"
 )
 
-// Limits of a workbook. Excel has 16,384 columns, 32,767 characters a cell and a million rows.
+// Limits of a workbook. Excel has 16,384 columns, 32,767 characters per cell and a million rows.
 const (
 	maxSheetColumns = 16_384
-	maxShared       = 1 << 30 // bytes of shared texts, which are in memory
+	maxShared       = 1 << 30 // bytes of shared texts, which are kept in memory
 	maxToken        = 4 << 20 // bytes between two tags
 )
 
-// sheet streams the rows of a workbook's sheet (ECMA-376, SpreadsheetML). Formulas give their last
-// value; a merged cell is its first one; empty rows hold no record, as blank lines do.
+// sheet streams the rows of a workbook's sheet (ECMA-376, SpreadsheetML). A formula gives its last
+// value, a merged cell its first cell. Empty rows hold no record, like blank lines.
 type sheet struct {
 	in     *xml.Decoder
 	shared []string
@@ -88,7 +88,7 @@ func (s *sheet) Next() (cells []string, ok bool, err error) {
 	return cells, true, nil
 }
 
-// row is the next row with a value, up to its last value.
+// row returns the next row with a value, up to its last value.
 func (s *sheet) row() ([]string, error) {
 	for {
 		t, err := s.in.Token()
@@ -118,7 +118,6 @@ func (s *sheet) row() ([]string, error) {
 	}
 }
 
-// readCells reads the cells of the row that begins.
 func (s *sheet) readCells() error {
 	s.cells = s.cells[:0]
 	next := 0
@@ -152,7 +151,6 @@ func (s *sheet) readCells() error {
 	}
 }
 
-// cell is the text of the cell that begins.
 func (s *sheet) cell(start xml.StartElement) (string, error) {
 	var value, inline strings.Builder
 	var within []string
@@ -179,7 +177,7 @@ func (s *sheet) cell(start xml.StartElement) (string, error) {
 	}
 }
 
-// spoken says whether a text is the pronunciation of another.
+// spoken reports a text that is the pronunciation of another.
 func spoken(within []string) bool {
 	for _, name := range within {
 		if name == "rPh" {
@@ -222,8 +220,8 @@ func (s *sheet) text(start xml.StartElement, value, inline string) string {
 	return fifteenDigits(v)
 }
 
-// fifteenDigits is a number as Excel knows it: 15 digits in plain decimals, although most have 17
-// in the file.
+// fifteenDigits writes a number with 15 digits in plain decimals, as Excel treats it; the file
+// often has 17.
 func fifteenDigits(v float64) string {
 	short, err := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 15, 64), 64)
 	if err != nil {
@@ -232,7 +230,6 @@ func fifteenDigits(v float64) string {
 	return numberText(short, 64)
 }
 
-// attribute is an element's attribute, "" for none.
 func attribute(e xml.StartElement, name string) string {
 	for _, a := range e.Attr {
 		if a.Name.Local == name && a.Name.Space == "" {
@@ -242,7 +239,7 @@ func attribute(e xml.StartElement, name string) string {
 	return ""
 }
 
-// columnOf is the column of a cell reference, from 0: B3 is in column 1.
+// columnOf is the column of a cell reference, from 0: B3 → 1.
 func columnOf(reference string) (int, bool) {
 	n := 0
 	for i := 0; i < len(reference); i++ {
@@ -257,7 +254,7 @@ func columnOf(reference string) (int, bool) {
 	return n - 1, n > 0
 }
 
-// damaged reports a workbook without whole XML, quoting none of it.
+// damaged reports a workbook with broken XML. It quotes none of the XML.
 func damaged(err error) error {
 	if errors.Is(err, errToken) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return fmt.Errorf("the workbook is damaged: %w: save it anew", err)
@@ -269,7 +266,6 @@ func damaged(err error) error {
 	return errors.New("the workbook is damaged: save it anew")
 }
 
-// book is a workbook's archive.
 type book struct{ z *zip.Reader }
 
 // open opens a part of the archive as XML that unpacks to at most most bytes.
@@ -307,10 +303,10 @@ func (b book) each(name string, most int64, do func(*xml.Decoder, xml.StartEleme
 	}
 }
 
-// small bounds a workbook's parts without cells.
+// small bounds the parts of a workbook that hold no cells.
 const small = 64 << 20
 
-// find is the part that holds a sheet.
+// find returns the part that holds a sheet.
 func (b book) find(wanted string) (part string, s *sheet, err error) {
 	s = &sheet{}
 	var names []string
@@ -358,7 +354,6 @@ func (b book) has(name string) bool {
 	return err == nil
 }
 
-// sharedTexts are the texts that cells refer to.
 func (b book) sharedTexts() ([]string, error) {
 	const part = "xl/sharedStrings.xml"
 	if !b.has(part) {
@@ -395,8 +390,8 @@ func (b book) sharedTexts() ([]string, error) {
 	return all, err
 }
 
-// partReader is a part of an archive that fails where it unpacks to too much, or has more between
-// two tags, which an XML decoder would hold in memory, than any cell.
+// partReader reads a part of an archive. It fails if the part unpacks to too much, or if more bytes
+// lie between two tags than any cell has: an XML decoder would hold them in memory.
 type partReader struct {
 	in    io.Reader
 	left  int64
@@ -406,7 +401,6 @@ type partReader struct {
 
 var errToken = fmt.Errorf("more than %d MiB lie between two of its tags", maxToken>>20)
 
-// tooLong reports a part's unpacked size.
 type tooLong struct{ most int64 }
 
 func (t *tooLong) Error() string {

@@ -15,22 +15,22 @@ import (
 	"caucus/dataset"
 )
 
-// Written describes a file where it does not describe itself. The zero value is comma-separated
-// UTF-8 with a header, or as a workbook or Parquet says.
+// Written describes a file that does not describe itself. The zero value is comma-separated UTF-8
+// with a header, or what a workbook or Parquet file says.
 type Written struct {
-	// Encoding of text: utf-8 where empty, utf-16, latin1, windows-1252, ...
+	// Encoding of text: utf-8 if empty, utf-16, latin1, windows-1252, ...
 	Encoding string `yaml:"encoding,omitempty" json:"encoding,omitempty"`
-	// Delimiter separates text cells: a comma where empty; \t is a tab.
+	// Delimiter separates cells of text: a comma if empty; \t is a tab.
 	Delimiter string `yaml:"delimiter,omitempty" json:"delimiter,omitempty"`
-	// Header names the columns of a file without names; it may abbreviate: p0..p783.
+	// Header names the columns of a file without names. It may abbreviate: p0..p783.
 	Header []string `yaml:"header,omitempty,flow" json:"header,omitempty"`
-	// Comment, one character, starts lines of text that are passed over.
+	// Comment, one character, starts lines of text to skip.
 	Comment string `yaml:"comment,omitempty" json:"comment,omitempty"`
-	// Sheet names a workbook's sheet; the first where empty.
+	// Sheet names a workbook's sheet; empty is the first.
 	Sheet string `yaml:"sheet,omitempty" json:"sheet,omitempty"`
 }
 
-// Or is w, completed by the format for text.
+// Or fills w's empty fields from a format for text.
 func (w Written) Or(f dataset.Format) Written {
 	if w.Delimiter == "" && f.Delimiter != 0 {
 		w.Delimiter = string(f.Delimiter)
@@ -64,7 +64,6 @@ func (w Written) Validate() error {
 	return w.format().Validate()
 }
 
-// format is the text's delimited format.
 func (w Written) format() dataset.Format {
 	f := dataset.Format{Comment: w.Comment}
 	if w.Delimiter == `\t` {
@@ -78,7 +77,8 @@ func (w Written) format() dataset.Format {
 	return f
 }
 
-// Names of encodings in a Form; a configuration may also say utf-16, where the file's mark decides.
+// Names of encodings in a Format. A configuration may also say utf-16: then the file's byte order
+// mark decides.
 const (
 	utf8Text = "utf-8"
 	utf16Any = "utf-16"
@@ -100,7 +100,7 @@ var encodings = map[string]encoding.Encoding{
 	"mac":          charmap.Macintosh,
 }
 
-// otherNames are other programs' names of encodings.
+// otherNames are names that other programs use for encodings.
 var otherNames = map[string]string{
 	"utf8": utf8Text, "utf16": utf16Any, "utf16le": utf16LE, "utf16be": utf16BE,
 	"latin-1": "latin1", "iso-8859-1": "latin1", "iso8859-1": "latin1",
@@ -116,15 +116,14 @@ func canonicalEncoding(name string) string {
 	return name
 }
 
-// encodingOf is an encoding by name, nil for none.
 func encodingOf(name string) encoding.Encoding { return encodings[canonicalEncoding(name)] }
 
 func encodingNames() []string {
 	return append(slices.Sorted(maps.Keys(encodings)), utf16Any)
 }
 
-// decoded is text as UTF-8. Bad characters become U+FFFD, except in UTF-8, where readers handle
-// broken cells.
+// decoded returns text as UTF-8. Bad characters become U+FFFD; in UTF-8 they stay, since readers
+// handle broken cells.
 func decoded(r io.Reader, name string) (io.Reader, error) {
 	e := encodingOf(name)
 	if e == nil {

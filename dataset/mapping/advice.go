@@ -10,15 +10,15 @@ import (
 	"caucus/dataset"
 )
 
-// Limits of advice: a rare text may be one person's, and is counted without being shown.
+// Limits of advice. A rare text may identify one person: it is counted but not shown.
 const (
-	adviceTexts = 3    // a column
+	adviceTexts = 3    // per column
 	adviceLeast = 10   // records
 	adviceShare = 0.01 // of the records
 )
 
-// Advice suggests remedies for cells outside a schema: words for levels, decimal commas, dates. It
-// shows texts of the table, for those who may see it.
+// Advice suggests remedies for cells outside a schema: other words for levels, decimal commas,
+// dates. It shows texts of the table, so it is for those who may see the table.
 func Advice(t *dataset.Table, s dataset.Schema) []string {
 	var all []string
 	for _, f := range s.Features {
@@ -54,7 +54,7 @@ func levelAdvice(t *dataset.Table, name string, levels []string, missing, what s
 			w, ok := parseNumber(l, "")
 			return ok && v == w
 		}) {
-			continue // another way to write the same number
+			continue // another form of the same number
 		}
 		strangers = append(strangers, stranger{text, n})
 	}
@@ -70,7 +70,7 @@ func levelAdvice(t *dataset.Table, name string, levels []string, missing, what s
 			level = "one of " + few(levels)
 		}
 		advice := fmt.Sprintf("%s cells %q are not a %s of %s: add levels: {%s: %s}", thousands(x.n), clip(x.text), what, name, clip(x.text), level)
-		if v, ok := parseNumber(x.text, ""); ok && v < 0 { // -1, -9, -99: what systems write for nothing
+		if v, ok := parseNumber(x.text, ""); ok && v < 0 { // systems write -1, -9 or -99 for a missing value
 			advice += fmt.Sprintf(", or missing: [%q] if it stands for nothing", x.text)
 		}
 		out = append(out, advice)
@@ -112,7 +112,8 @@ func numberAdvice(t *dataset.Table, name, missing string) []string {
 	return out
 }
 
-// unitAdvice reports a column whose numbers are mostly beyond its bounds, and so in another unit.
+// unitAdvice reports a column whose numbers are mostly outside its bounds, so probably in another
+// unit.
 func unitAdvice(t *dataset.Table, name string, f dataset.Feature) []string {
 	all, beyond := 0, 0
 	for text, n := range t.Distinct(name) {
@@ -129,7 +130,7 @@ func unitAdvice(t *dataset.Table, name string, f dataset.Feature) []string {
 	return []string{fmt.Sprintf("%s of %s numbers of %s are outside of %g to %g: is it in another unit? write multiply (and offset)", thousands(beyond), thousands(all), name, f.Min, f.Max)}
 }
 
-// thousands writes a count as people read it: 1,200.
+// thousands groups digits: 1200 → 1,200.
 func thousands(n int) string {
 	if n < 1000 {
 		return fmt.Sprint(n)

@@ -11,27 +11,25 @@ import (
 	"caucus/internal/yamlfile"
 )
 
-// Bound is a mapping bound to a file's columns and a schema's.
 type Bound struct {
 	targets []target
-	// Notes tell a person what was inferred.
+	// Notes tell a person what Bind inferred.
 	Notes []string
-	// Missing are the schema's columns without a file column.
+	// Missing are the schema's columns without a column in the file.
 	Missing []string
-	// Derived are the schema's columns made from file columns that the mapping calls computed from
+	// Derived are the schema's columns made from columns that the mapping declares as computed from
 	// other records.
 	Derived []string
 
 	columns []string // the file's
 	free    bool     // there is no schema: every column may be a number
-	known   bool     // one of them has a name that is looked for, so they are names
-	used    []input  // those that expressions read
+	known   bool     // some column has a name that the mapping asks for, so the header is no record
+	used    []input  // what expressions read
 }
 
-// target makes one column of the schema.
 type target struct {
 	name             string
-	at               int // in the file; -1 where an expression makes it
+	at               int // column of the file; -1 if an expression makes it
 	expression       *expression
 	missing          words
 	levels           map[string]string
@@ -40,18 +38,17 @@ type target struct {
 	years, days      *day
 	layout           dataset.DateLayout
 	multiply, offset float64
-	round            int // -1 for not at all
+	round            int // -1 for no rounding
 
-	noDate, noValue int // so far
+	noDate, noValue int // counts so far
 }
 
-// day is a date, or the file's column of dates.
+// day is a date, or a column of dates.
 type day struct {
 	date dataset.Date
-	at   int // -1 for a date
+	at   int // column of the file; -1 for a date
 }
 
-// columnsOf are all columns of a schema, features first.
 func columnsOf(s dataset.Schema) []string {
 	all := s.FeatureColumns()
 	for _, c := range []string{s.Label.Column, s.Patient, s.Party} {
@@ -63,9 +60,9 @@ func columnsOf(s dataset.Schema) []string {
 }
 
 // Bind binds a mapping to the names of a file's columns. It depends on names alone, never on
-// records. A rule for an absent column is an error; a schema column without rule or file column is
-// in Missing: a label may be absent outside training. Names match exactly, else without case and
-// surrounding spaces where that is unique, which Notes says.
+// records. A rule for an absent column is an error. A schema column without rule or file column is
+// listed in Missing: a label may be absent outside training. Names match exactly, or else without
+// case and surrounding spaces if that is unique; Notes reports such a match.
 func (m Mapping) Bind(columns []string, s dataset.Schema) (*Bound, error) {
 	b := &Bound{columns: columns}
 	b.known = m.knows(columns, s)
@@ -121,7 +118,7 @@ func (m Mapping) Bind(columns []string, s dataset.Schema) (*Bound, error) {
 	return b, nil
 }
 
-// reads says whether a target uses a column of the file.
+// reads reports whether a target uses a column of the file.
 func (t *target) reads(at int) bool {
 	if t.expression != nil && slices.Contains(t.expression.inputs, at) {
 		return true
@@ -153,7 +150,7 @@ func (b *Bound) target(name string, rule Rule, m Mapping, agreed string) (t targ
 		return target{}, false, err
 	}
 	if rule.Expression != "" {
-		t.decimal, t.missing = "", newWords(rule.Missing, "") // what it gives is written as a schema's values are
+		t.decimal, t.missing = "", newWords(rule.Missing, "") // an expression's value is written like a schema's values
 		t.expression, err = b.compile(rule.Expression, newWords(m.Missing, m.Decimal), m.Decimal)
 		return t, true, err
 	}
@@ -166,10 +163,10 @@ func (b *Bound) target(name string, rule Rule, m Mapping, agreed string) (t targ
 	return t, ok, nil
 }
 
-// agreedDay is the word for the schema's own date.
+// agreedDay stands for the schema's own date.
 const agreedDay = "schema"
 
-// day parses years_until and days_since; nil for nothing.
+// day parses years_until and days_since; nil if empty.
 func (b *Bound) day(key, text, agreed string) (*day, error) {
 	if text == "" {
 		return nil, nil
@@ -190,7 +187,7 @@ func (b *Bound) day(key, text, agreed string) (*day, error) {
 	return &day{at: at}, nil
 }
 
-// findColumn finds a name among a file's; alike says that it is written differently there.
+// findColumn finds a column by name; alike reports that the file writes the name differently.
 func findColumn(name string, columns []string) (at int, alike, ok bool) {
 	if i := slices.Index(columns, name); i >= 0 {
 		return i, false, true
@@ -207,7 +204,7 @@ func findColumn(name string, columns []string) (at int, alike, ok bool) {
 	return at, at >= 0, at >= 0
 }
 
-// knows says whether any column has a wanted name.
+// knows reports whether any column has a wanted name.
 func (m Mapping) knows(columns []string, s dataset.Schema) bool {
 	wanted := columnsOf(s)
 	for _, r := range m.Columns {
@@ -222,8 +219,8 @@ func (m Mapping) knows(columns []string, s dataset.Schema) bool {
 	})
 }
 
-// noColumn reports an absent column and suggests one. It shows nothing of a file without any wanted
-// name: lacking a header, its names are a record.
+// noColumn reports an absent column and suggests one. It shows nothing of a file in which no wanted
+// name was found: without a header, its "names" are a record.
 func (b *Bound) noColumn(name string) error {
 	if !b.known {
 		hint := "if it has no header, list its names under header"
@@ -238,7 +235,6 @@ func (b *Bound) noColumn(name string) error {
 	return fmt.Errorf("the file has no column %q; it has %s", name, few(b.columns))
 }
 
-// few lists the first names.
 func few(names []string) string {
 	const most = 12
 	if len(names) > most {
@@ -247,12 +243,13 @@ func few(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// Has says whether a schema column comes from the file.
+// Has reports whether a schema column comes from the file.
 func (b *Bound) Has(column string) bool {
 	return slices.ContainsFunc(b.targets, func(t target) bool { return t.name == column })
 }
 
-// Cells is the most time of a record in cells of plain text, about, for callers that give it time.
+// Cells is about how many cells of plain text take as long as mapping one record, for callers that
+// limit time.
 func (b *Bound) Cells() float64 {
 	cells := float64(len(b.used))
 	for _, t := range b.targets {
@@ -264,8 +261,8 @@ func (b *Bound) Cells() float64 {
 	return cells
 }
 
-// Remarks count the cells without a computed value so far. They are private, as all of package
-// dataset's.
+// Remarks count the cells so far for which no value could be computed. They are as private as those
+// of package dataset.
 func (b *Bound) Remarks() []dataset.Remark {
 	var all []dataset.Remark
 	for _, t := range b.targets {

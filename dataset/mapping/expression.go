@@ -17,27 +17,28 @@ import (
 )
 
 // Limits of an expression. Their product bounds one record's work and memory: each part is computed
-// at most once, from texts of at most this many bytes.
+// at most once, from texts of bounded length.
 const (
 	maxExpression = 2000 // bytes
 	maxNodes      = 200  // names, constants, operators, and states of patterns
-	maxText       = 256  // bytes of a cell that an expression reads; a longer one is missing
+	maxText       = 256  // bytes of a cell that an expression reads; a longer cell is missing
 )
 
-// The most that parts of an expression cost, in cells of plain text
-// (agent/TestExpressionsBoundTime): a function goes through a text, a pattern's state looks at each
-// of its bytes, a sum of texts copies its parts, and a missing value reports its place in the text.
+// Costs of an expression's parts, in cells of plain text (agent/TestExpressionsBoundTime), each an
+// upper bound. A function walks a text, a pattern's state looks at each of its bytes, a sum of
+// texts copies its parts, and a missing value makes an error that reports its place in the
+// expression.
 const (
 	baseCost     = 16
 	nodeCost     = 2
 	functionCost = 8
 	stateCost    = 16
 	copyCost     = 0.5
-	textCost     = 0.02 // a byte of the expression
+	textCost     = 0.02 // per byte of the expression
 )
 
-// functions are the permitted functions of expr-lang: of one value or a few, without a clock, a
-// list, or a growing text.
+// functions are the permitted functions of expr-lang: they take one value or a few; none reads a
+// clock, makes a list or lengthens a text.
 var functions = []string{"abs", "ceil", "float", "floor", "int", "len", "lower", "max", "min", "round", "string", "trim", "upper"}
 
 // operators are the permitted ones: no ranges, no pipes.
@@ -47,20 +48,19 @@ var operators = []string{
 }
 
 // Functions that name a column: column("Kreatinin (µmol/l)") is its value, text("PLZ") its text
-// even for a number.
+// even if it is a number.
 const (
 	columnFunction = "column"
 	textFunction   = "text"
 )
 
-// expression is a compiled expression.
 type expression struct {
 	program *vm.Program
 	cost    float64
 	inputs  []int // columns of the file that it reads
 }
 
-// input is a column read by expressions, under its name in their environment.
+// input is a column that expressions read, under its name in their environment.
 type input struct {
 	name    string
 	at      int
@@ -69,14 +69,14 @@ type input struct {
 	decimal string
 }
 
-// parsed is a permitted expression.
+// parsed describes a permitted expression.
 type parsed struct {
 	nodes int
 	cost  float64
 	names []string // of columns
 }
 
-// parseExpression checks an expression against the permitted parts.
+// parseExpression checks that an expression has permitted parts only.
 func parseExpression(text string) (parsed, error) {
 	fail := func(err error) (parsed, error) {
 		return parsed{}, fmt.Errorf("expression: %w", err)
@@ -100,7 +100,7 @@ func parseExpression(text string) (parsed, error) {
 	return c.parsed, nil
 }
 
-// checker walks an expression and permits bounded steps on one record.
+// checker walks an expression and counts its parts and cost.
 type checker struct{ parsed }
 
 func (c *checker) check(n ast.Node, depth int) error {
@@ -160,7 +160,7 @@ func (c *checker) check(n ast.Node, depth int) error {
 	return errors.New("it has more than names, numbers, texts, signs and conditions: lists, variables and steps cannot be used")
 }
 
-// constants checks the list behind in.
+// constants checks the list after "in".
 func (c *checker) constants(n ast.Node) error {
 	list, ok := n.(*ast.ArrayNode)
 	if !ok {
@@ -182,7 +182,7 @@ func (c *checker) constants(n ast.Node) error {
 	return nil
 }
 
-// pattern bounds a regular expression by its states, each of which costs a step a character.
+// pattern bounds a regular expression by its states: each may cost a step per character.
 func (c *checker) pattern(n ast.Node) error {
 	text, ok := n.(*ast.StringNode)
 	if !ok {
@@ -217,19 +217,19 @@ func namedColumn(n *ast.CallNode) (function, column string, ok bool) {
 	return callee.Value, name.Value, true
 }
 
-// namer replaces column names by inputs' names.
+// namer replaces the names of columns by those of inputs.
 type namer struct {
 	find func(column string, asText bool) (string, error)
 	err  error
 }
 
-// Visit is ast.Visitor's.
+// Visit implements ast.Visitor.
 func (v *namer) Visit(n *ast.Node) {
 	column, asText := "", false
 	switch node := (*n).(type) {
 	case *ast.IdentifierNode:
 		if node.Value == columnFunction || node.Value == textFunction || strings.HasPrefix(node.Value, inputMark) {
-			return // of a call, which is replaced as a whole; or replaced already
+			return // part of a call, which is replaced as a whole; or replaced already
 		}
 		column = node.Value
 	case *ast.CallNode:
@@ -249,10 +249,10 @@ func (v *namer) Visit(n *ast.Node) {
 	ast.Patch(n, &ast.IdentifierNode{Value: name})
 }
 
-// inputMark begins the names of inputs: no expression can write one.
+// inputMark begins the names of inputs. No expression can contain it.
 const inputMark = "\x00"
 
-// compile compiles an expression and notes the columns it reads.
+// compile compiles an expression and records the columns that it reads.
 func (b *Bound) compile(text string, missing words, decimal string) (*expression, error) {
 	p, err := parseExpression(text)
 	if err != nil {
@@ -292,8 +292,8 @@ func (b *Bound) compile(text string, missing words, decimal string) (*expression
 	return &expression{program, p.cost, reads}, nil
 }
 
-// inputs are a record's values for expressions: a number where the cell is one, else its text;
-// nothing where it is missing. They are fresh for each record.
+// inputs are a record's values for expressions, made anew for each record: a number if the cell is
+// one, else its text, nil if it is missing.
 func (b *Bound) inputs(cells []string) map[string]any {
 	if len(b.used) == 0 {
 		return nil
@@ -319,8 +319,8 @@ func (b *Bound) inputs(cells []string) map[string]any {
 	return env
 }
 
-// of is the expression's value as a cell; false without one. Errors, including expr-lang's
-// recovered panics, are no value.
+// of is the expression's value as a cell; false if it has none. An error, even a panic that
+// expr-lang recovered, means no value.
 func (e *expression) of(env map[string]any) (string, bool) {
 	value, err := expr.Run(e.program, env)
 	if err != nil {

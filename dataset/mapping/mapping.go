@@ -17,29 +17,32 @@ import (
 	"caucus/internal/yamlfile"
 )
 
-// Mapping describes a site's file and the source of each schema column. The zero value takes every
-// column from the one of the same name.
+// Mapping describes a site's file and where each schema column comes from. The zero value takes
+// every column from the one with the same name.
 type Mapping struct {
 	files.Written `yaml:",inline"`
 	// Missing are texts for a missing value, besides an empty cell.
 	Missing Texts `yaml:"missing,omitempty,flow" json:"missing,omitempty"`
-	// Decimal is a number's decimal sign, "," or "."; with it the other one, spaces and apostrophes
-	// between groups of three digits are ignored. Empty means 1234.5.
+	// Decimal is the decimal sign, "," or ".". If set, the other sign, spaces and apostrophes
+	// between groups of three digits are ignored: "5,400" → 5400 with Decimal ".". Empty means
+	// 1234.5.
 	Decimal string `yaml:"decimal,omitempty" json:"decimal,omitempty"`
-	// Dates is the format of dates, as in DD.MM.YYYY; ISO 8601 where empty.
+	// Dates is the format of dates, such as DD.MM.YYYY; empty is ISO 8601.
 	Dates dataset.DateLayout `yaml:"dates,omitempty" json:"dates,omitempty"`
-	// Columns gives the source of schema columns, by default the file's column of the same name.
+	// Columns gives the source of schema columns. The default is the file's column with the same
+	// name.
 	Columns map[string]Rule `yaml:"columns,omitempty" json:"columns,omitempty"`
-	// Derived names file columns computed from other records: a record's proof does not cover them,
-	// and a person is asked to answer for that.
+	// Derived names columns of the file that were computed from other records. The proof about
+	// records does not cover them, and a person must answer for them.
 	Derived []string `yaml:"derived,omitempty,flow" json:"derived,omitempty"`
 }
 
-// Rule makes a schema column, in this order: a column of the file or an expression; empty where
-// that is a missing value; whole years or days; a number in other units; another word for a level.
-// A text in its place names the file's column.
+// Rule makes a schema column, in this order: take a column of the file or an expression; empty it
+// if that is a missing value; convert a date to whole years or days; convert a number to other
+// units; replace a text by its level. In YAML a text instead of a rule names the file's column.
 type Rule struct {
-	// From is a column of the file; empty without Expression means that of the same name.
+	// From is a column of the file. Empty, and without Expression, it means the one with the same
+	// name.
 	From string `yaml:"from,omitempty" json:"from,omitempty"`
 	// Expression computes a value from the columns of the same record.
 	Expression string `yaml:"expression,omitempty" json:"expression,omitempty"`
@@ -47,24 +50,24 @@ type Rule struct {
 	Missing Texts `yaml:"missing,omitempty,flow" json:"missing,omitempty"`
 	// Dates is the format of this column's dates.
 	Dates dataset.DateLayout `yaml:"dates,omitempty" json:"dates,omitempty"`
-	// YearsUntil and DaysSince make a number of a date: the whole years from it until a day (an
-	// age), the days to it since a day. The day is a date (2024-12-31), a column of the file, or
+	// YearsUntil and DaysSince turn a date into a number: the whole years from it until a day (an
+	// age), or the days to it since a day. The day is a date (2024-12-31), a column of the file, or
 	// the word schema for the schema's date.
 	YearsUntil string `yaml:"years_until,omitempty" json:"years_until,omitempty"`
 	DaysSince  string `yaml:"days_since,omitempty" json:"days_since,omitempty"`
-	// Decimal is this column's, where it is not the mapping's.
+	// Decimal is this column's, if it differs from the mapping's.
 	Decimal string `yaml:"decimal,omitempty" json:"decimal,omitempty"`
-	// Multiply, then Offset, converts a number to the schema's unit; Round keeps that many
+	// Multiply, then Offset, converts a number to the schema's unit. Round keeps that many
 	// decimals.
 	Multiply float64 `yaml:"multiply,omitempty" json:"multiply,omitempty"`
 	Offset   float64 `yaml:"offset,omitempty" json:"offset,omitempty"`
 	Round    *int    `yaml:"round,omitempty" json:"round,omitempty"`
-	// Levels are the schema's words for the file's.
+	// Levels gives the schema's level for each text of the file.
 	Levels map[string]string `yaml:"levels,omitempty,flow" json:"levels,omitempty"`
 }
 
-// Texts is a list of texts or one text, except NULL, which is nothing unless listed or quoted. In a
-// list NULL and ~ are texts, as are -9 and true.
+// Texts is a list of texts, or one text. A single NULL means nothing unless it is listed or quoted;
+// in a list, NULL and ~ are texts, and so are -9 and true.
 type Texts []string
 
 // UnmarshalYAML keeps every scalar as it was written.
@@ -83,7 +86,7 @@ func (t *Texts) UnmarshalYAML(n *yaml.Node) error {
 	return nil
 }
 
-// UnmarshalYAML takes a text for the name of a column.
+// UnmarshalYAML reads a text as the name of a column.
 func (r *Rule) UnmarshalYAML(n *yaml.Node) error {
 	if n.Kind == yaml.ScalarNode {
 		r.From = n.Value
@@ -93,7 +96,6 @@ func (r *Rule) UnmarshalYAML(n *yaml.Node) error {
 	return yamlfile.DecodeNode(n, (*plain)(r))
 }
 
-// maxBytes bounds what Parse reads: a mapping is a page or two.
 const maxBytes = 1 << 20
 
 // Parse reads a mapping as YAML and validates it. An unknown key is an error.
@@ -131,7 +133,7 @@ func (m Mapping) YAML() ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// Same says whether two mappings are equal.
+// Same reports whether two mappings are equal.
 func (m Mapping) Same(other Mapping) bool {
 	a, errA := json.Marshal(m)
 	b, errB := json.Marshal(other)

@@ -9,8 +9,8 @@ import (
 	"caucus/dataset"
 )
 
-// Read maps the records of a file to a table of the schema's columns. Lines' Columns are the
-// file's. An error concerns the file or names columns.
+// Read maps the records of a file to a table of the schema's columns. Lines.Columns are the file's.
+// An error is about the file or its columns' names.
 func (m Mapping) Read(in dataset.Rows, s dataset.Schema) (dataset.Lines, *Bound, error) {
 	b, err := m.Bind(in.Columns(), s)
 	if err != nil {
@@ -25,9 +25,9 @@ func (m Mapping) Read(in dataset.Rows, s dataset.Schema) (dataset.Lines, *Bound,
 	return lines, b, nil
 }
 
-// ReadAll is Read for a person's own screen: unused columns are kept under their own names after
-// the schema's, and a file that needs no mapping keeps its columns. The zero Schema stands for
-// none: then missing values and decimal signs are made plain in every column.
+// ReadAll is Read for a person's own screen. Unused columns follow the schema's, under their own
+// names, and a file that needs no mapping keeps its columns. The zero Schema stands for none: then
+// missing values and decimal signs are normalised in every column.
 func (m Mapping) ReadAll(in dataset.Rows, s dataset.Schema) (dataset.Lines, *Bound, error) {
 	b, err := m.Bind(in.Columns(), s)
 	if err != nil {
@@ -47,14 +47,14 @@ func (m Mapping) ReadAll(in dataset.Rows, s dataset.Schema) (dataset.Lines, *Bou
 	return lines, b, nil
 }
 
-// changes says whether the mapping changes anything of the file.
+// changes reports whether the mapping changes anything in the file.
 func (b *Bound) changes(m Mapping) bool {
 	return len(m.Columns) > 0 || len(m.Missing) > 0 || m.Decimal != "" ||
 		slices.ContainsFunc(b.targets, func(t target) bool { return t.at < 0 || b.columns[t.at] != t.name })
 }
 
-// keepOthers adds the unused columns: unchanged or, without a schema that tells numbers, with the
-// mapping's signs.
+// keepOthers adds the unused columns: unchanged, or without a schema, which would say which are
+// numbers, with the mapping's missing values and decimal sign.
 func (b *Bound) keepOthers(m Mapping) {
 	for i, name := range b.columns {
 		if !b.Has(name) && !slices.ContainsFunc(b.targets, func(t target) bool { return t.at == i }) {
@@ -67,7 +67,7 @@ func (b *Bound) keepOthers(m Mapping) {
 	}
 }
 
-// Rows are a file's mapped records.
+// Rows are the mapped records of a file.
 func (b *Bound) Rows(in dataset.Rows) dataset.Rows {
 	r := &mapped{Rows: in, bound: b, out: make([]string, len(b.targets))}
 	for _, t := range b.targets {
@@ -94,10 +94,9 @@ func (m *mapped) Next() ([]string, bool, error) {
 	return m.out, true, nil
 }
 
-// noText passes on a cell that is no text: collectors count it.
+// noText stands for a cell that is no text, so that Collect counts it.
 const noText = "\x00"
 
-// apply maps one record.
 func (b *Bound) apply(cells, out []string) {
 	env := b.inputs(cells)
 	for i := range b.targets {
@@ -105,7 +104,7 @@ func (b *Bound) apply(cells, out []string) {
 	}
 }
 
-// of is a target's cell of one record.
+// of is a target's cell for one record.
 func (t *target) of(cells []string, env map[string]any) string {
 	var text string
 	if t.expression != nil {
@@ -142,11 +141,10 @@ func (t *target) of(cells []string, env map[string]any) string {
 	return text
 }
 
-// scaled is a number in the schema's unit.
 func (t *target) scaled(v float64) float64 {
 	v = v*t.multiply + t.offset
 	if t.round >= 0 {
-		v, _ = strconv.ParseFloat(strconv.FormatFloat(v, 'f', t.round, 64), 64) // an overflow is ±Inf, which is no number to a schema
+		v, _ = strconv.ParseFloat(strconv.FormatFloat(v, 'f', t.round, 64), 64) // an overflow is ±Inf, which a schema treats as no number
 	}
 	return v
 }
@@ -173,7 +171,7 @@ func (t *target) span(text string, cells []string) (string, bool) {
 	return strconv.Itoa(int(own - other)), true
 }
 
-// words are texts, also matching equal numbers in another form: -9 is -9.0.
+// words are texts; a number among them also matches its other forms: -9 matches -9.0.
 type words struct {
 	texts   map[string]bool
 	numbers map[float64]bool
@@ -203,17 +201,16 @@ func (w words) has(text string) bool {
 	return ok && w.numbers[v]
 }
 
-// parseNumber reads a finite number with a decimal sign.
 func parseNumber(text, decimal string) (float64, bool) {
 	text = plainNumber(text, decimal)
-	if text == "" || !strings.ContainsAny(text[len(text)-1:], "0123456789.") || strings.ContainsAny(text, "_xX") { // neither Inf nor NaN, nor 1_0 or 0x1p4
+	if text == "" || !strings.ContainsAny(text[len(text)-1:], "0123456789.") || strings.ContainsAny(text, "_xX") { // excludes Inf and NaN, and 1_0 and 0x1p4
 		return 0, false
 	}
 	v, err := strconv.ParseFloat(text, 64)
 	return v, err == nil && !math.IsNaN(v) && !math.IsInf(v, 0)
 }
 
-// plainNumber writes a number with a point and without group signs; other texts stay.
+// plainNumber writes a number with a point and without group signs. Other texts stay.
 func plainNumber(text, decimal string) string {
 	if decimal == "" || strings.IndexByte("0123456789.,+-", firstByte(text)) < 0 {
 		return text
@@ -243,7 +240,7 @@ func firstByte(text string) byte {
 	return text[0]
 }
 
-// withoutGroups removes signs between groups of three digits; false where one stands elsewhere.
+// withoutGroups removes signs between groups of three digits; false if one stands elsewhere.
 func withoutGroups(whole string, group byte) (string, bool) {
 	whole = strings.NewReplacer("\u00a0", " ", "\u202f", " ", "'", " ", string(group), " ").Replace(whole)
 	parts := strings.Split(whole, " ")
@@ -258,5 +255,5 @@ func withoutGroups(whole string, group byte) (string, bool) {
 	return strings.Join(parts, ""), true
 }
 
-// numberText is the shortest text that gives the number again.
+// numberText is the shortest text that gives the same number.
 func numberText(v float64) string { return strconv.FormatFloat(v+0, 'g', -1, 64) } // +0 turns -0 into 0

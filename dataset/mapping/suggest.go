@@ -12,11 +12,11 @@ import (
 	"caucus/internal/yamlfile"
 )
 
-// Suggestion is a mapping drafted from a file, for a person to read.
+// Suggestion is a mapping drafted from a file, for a person to check.
 type Suggestion struct {
 	Mapping Mapping
-	// Placed are the schema's columns with a file column; Unplaced those without; Idle the unused
-	// file columns.
+	// Placed gives the file's column of each schema column, Unplaced lists schema columns without
+	// one, and Idle the file's columns that are not used.
 	Placed   map[string]string
 	Unplaced []string
 	Idle     []string
@@ -24,9 +24,9 @@ type Suggestion struct {
 	Notes []string
 }
 
-// Suggest drafts a mapping by column names, contents (numbers, dates, levels), and usual words for
-// the same thing. written is how the table was read. The result depends on the records and is for
-// those who may see the file.
+// Suggest drafts a mapping from column names, contents (numbers, dates, levels), and common
+// synonyms. written is the mapping with which the table was read. The result depends on the
+// records, so it is for those who may see the file.
 func Suggest(t *dataset.Table, s dataset.Schema, written Mapping) Suggestion {
 	d := drafter{
 		table: t, schema: s, free: t.Columns(), kinds: map[string]dataset.Feature{},
@@ -113,7 +113,7 @@ func (d *drafter) nearName(name string) string {
 	return ""
 }
 
-// sameLevels finds the only column whose texts are the schema's levels, in any usual words.
+// sameLevels finds the only column whose texts are the schema's levels, or common words for them.
 func (d *drafter) sameLevels(name string) string {
 	f := d.kinds[name]
 	if f.Kind != dataset.Categorical {
@@ -146,7 +146,7 @@ func (d *drafter) sameLevels(name string) string {
 	return found
 }
 
-// fits says whether a column's content suits a feature.
+// fits reports whether a column's content suits a feature.
 func (d *drafter) fits(column string, f dataset.Feature) bool {
 	if f.Kind != dataset.Numeric {
 		return true
@@ -164,7 +164,7 @@ func (d *drafter) fits(column string, f dataset.Feature) bool {
 	return all == 0 || 2*numbers >= all
 }
 
-// present are a column's texts except missing values.
+// present are a column's texts without missing values.
 func (d *drafter) present(column string) map[string]int {
 	texts := d.table.Distinct(column)
 	words := newWords(append(dataset.MissingTexts(), d.out.Mapping.Missing...), d.out.Mapping.Decimal)
@@ -172,7 +172,7 @@ func (d *drafter) present(column string) map[string]int {
 	return texts
 }
 
-// rule makes the schema column's rule, beyond its name.
+// rule makes the schema column's rule.
 func (d *drafter) rule(name string) {
 	column := d.out.Placed[name]
 	r := Rule{}
@@ -209,7 +209,7 @@ func (d *drafter) missing(name, column string, f dataset.Feature) {
 	}
 }
 
-// levels recodes unknown texts.
+// levels recodes texts that mean a level and notes the others.
 func (d *drafter) levels(name, column string, levels []string) map[string]string {
 	recode := map[string]string{}
 	for text, n := range d.present(column) {
@@ -224,7 +224,7 @@ func (d *drafter) levels(name, column string, levels []string) map[string]string
 	return recode
 }
 
-// number checks signs, dates and units of a column of numbers.
+// number checks decimal signs, dates and units of a column of numbers.
 func (d *drafter) number(name, column string, f dataset.Feature, r *Rule) {
 	if layout, ok := d.table.GuessLayout(column); ok {
 		r.Dates = layout
@@ -268,7 +268,6 @@ func (d *drafter) number(name, column string, f dataset.Feature, r *Rule) {
 	}
 }
 
-// clip shortens a file's text for display.
 func clip(text string) string {
 	const most = 40
 	if r := []rune(text); len(r) > most {

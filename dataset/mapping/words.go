@@ -7,7 +7,7 @@ import (
 	"caucus/internal/yamlfile"
 )
 
-// sameThing lists column names for the same thing in the languages and standards of hospitals,
+// sameThing lists column names that mean the same, in the languages and standards of hospitals,
 // without case, spaces and signs.
 var sameThing = [][]string{
 	{"age", "alter", "lebensalter", "alterinjahren", "ageyears", "ageatadmission", "edad", "eta", "leeftijd", "geburtsdatum", "geburtstag", "gebdat", "birthdate", "dateofbirth", "dob", "born", "birthday", "birthdatetime", "geboren", "datedenaissance"},
@@ -38,7 +38,7 @@ var sameWord = [][]string{
 	{"dead", "died", "verstorben", "tot", "deceased", "décédé"},
 }
 
-// meansTheSame says whether two names usually mean the same, ignoring a unit in brackets.
+// meansTheSame reports whether two names usually mean the same. It ignores a unit in brackets.
 func meansTheSame(a, b string) bool {
 	a, b = withoutUnit(a), withoutUnit(b)
 	return a == b || slices.ContainsFunc(sameThing, func(names []string) bool {
@@ -53,8 +53,8 @@ func withoutUnit(name string) string {
 	return yamlfile.Bare(name)
 }
 
-// levelFor is the level of a text, "" where unclear: the level itself, in other letters, or a usual
-// word for it.
+// levelFor is the level of a text, "" if unclear: the level itself, the level in other letters, or
+// a common word for it.
 func levelFor(text string, levels []string) string {
 	if slices.Contains(levels, text) {
 		return text

@@ -5,18 +5,18 @@ import (
 	"time"
 )
 
-// Clock is the time of one daemon. A field that is nil is the machine's: see
-// [Clock.Complete]. Its functions may be called from anywhere.
+// Clock is the time of one daemon. A nil field is the machine's: see [Clock.Complete]. Its
+// functions may be called concurrently.
 type Clock struct {
-	// Now is the date and time. It may jump, when somebody sets the clock.
+	// Now is the date and time. It may jump when somebody sets the clock.
 	Now func() time.Time
-	// Elapsed counts the time that has passed since any moment, steadily.
+	// Elapsed counts the time since some fixed moment. It never jumps.
 	Elapsed func() time.Duration
-	// AfterFunc calls f in a goroutine of its own once d has passed.
+	// AfterFunc calls f in its own goroutine once d has passed.
 	AfterFunc func(d time.Duration, f func()) Timer
 }
 
-// Timer is a call to come; *time.Timer is one. See there for Stop and Reset.
+// Timer is a scheduled call. *time.Timer implements it and documents Stop and Reset.
 type Timer interface {
 	Stop() bool
 	Reset(d time.Duration) bool
@@ -24,7 +24,7 @@ type Timer interface {
 
 var started = time.Now()
 
-// Complete is the clock with the machine's own for what is nil.
+// Complete fills nil fields with the machine's functions.
 func (c Clock) Complete() Clock {
 	if c.Now == nil {
 		c.Now = time.Now
@@ -38,14 +38,13 @@ func (c Clock) Complete() Clock {
 	return c
 }
 
-// After is a channel that is closed once d has passed. After a call of stop,
-// unless it had passed before, it never is.
+// After returns a channel that is closed once d has passed, unless stop is called before.
 func (c Clock) After(d time.Duration) (passed <-chan struct{}, stop func() bool) {
 	over := make(chan struct{})
 	return over, c.AfterFunc(d, func() { close(over) }).Stop
 }
 
-// Sleep waits until d has passed, and says false if ctx ended first.
+// Sleep waits until d has passed. It returns false if ctx ended first.
 func (c Clock) Sleep(ctx context.Context, d time.Duration) bool {
 	passed, stop := c.After(d)
 	defer stop()

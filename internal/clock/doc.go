@@ -1,5 +1,4 @@
-// Package clock is the time as a daemon sees it, so that tests can set it: what
-// the clock on the wall says, which somebody may set, and the time that passes,
-// which goes on steadily whatever it is set to. Deadlines and dates are of the
-// first; waits, rates and timeouts of the second.
+// Package clock is the time as a daemon sees it, so that tests can set it. It has two parts: the
+// date and time, which somebody may set, and the elapsed time, which always goes on steadily.
+// Deadlines and dates use the first; waits, rates and timeouts use the second.
 package clock

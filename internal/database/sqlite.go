@@ -11,28 +11,25 @@ import (
 	"strings"
 )
 
-// Schema is what a database holds.
 type Schema struct {
-	// Name is what errors call it, such as "ledger".
+	// Name is the name in errors, such as "ledger".
 	Name string
-	// Application marks a file as this: application_id in the header of SQLite.
+	// Application marks a file as this kind: application_id in SQLite's header.
 	Application int32
-	// Migrations holds migrations/*.sql. Each is run once, in the order of their
-	// names; how many were run is the file's user_version. None is ever changed or
-	// taken away.
+	// Migrations holds migrations/*.sql. Each is run once, in the order of their names; the file's
+	// user_version counts those that were run. None is ever changed or removed.
 	Migrations fs.FS
-	// Version, where not nil, corrects that number for files whose number is not true.
+	// Version, if not nil, corrects that number for files in which it is wrong.
 	Version func(tx *sql.Tx, said int) (int, error)
 }
 
-// SQLite says how a room's file is opened.
+// SQLite describes how a kind of file is opened.
 type SQLite struct {
 	Schema
-	// Pragmas are set on each connection beside those that all files have, such
-	// as "foreign_keys(1)".
+	// Pragmas are set on each connection besides those of all files, such as "foreign_keys(1)".
 	Pragmas []string
-	// Readers is how many snapshots may be read at once beside the transaction
-	// that writes; with 0 whoever reads takes turns with it.
+	// Readers is the number of snapshots that may be read at once while a transaction writes. With
+	// 0, reading takes turns with writing.
 	Readers int
 }
 
@@ -40,21 +37,21 @@ type SQLite struct {
 type DB struct {
 	// Write has one connection: goroutines queue for it instead of polling a lock.
 	Write *sql.DB
-	// Read has connections that see what was committed when their transaction
-	// began, and cannot write. It is Write where there are no readers.
+	// Read has connections that see what was committed when their transaction began, and cannot
+	// write. It is Write if there are no readers.
 	Read *sql.DB
 }
 
-// Open opens the file at path, which Create made or Check let pass, and brings
-// its schema up to date. Close it when done.
+// Open opens the file at path, which Create made or Check accepted, and brings its schema up to
+// date. Close it when done.
 func (s SQLite) Open(path string) (*DB, error) {
 	absolute, err := filepath.Abs(path)
 	if err != nil {
 		return nil, err
 	}
-	// busy_timeout: how long to wait for another process's transaction, in
-	// milliseconds. immediate: take the write lock at BEGIN, so that reading and
-	// writing in one transaction cannot interleave with another writer.
+	// busy_timeout: how long to wait for another process's transaction, in milliseconds. immediate:
+	// take the write lock at BEGIN, so that reading and writing in one transaction cannot
+	// interleave with another writer.
 	pragmas := append([]string{"busy_timeout(20000)", "journal_mode(WAL)", "synchronous(FULL)"}, s.Pragmas...)
 	db := &DB{}
 	if db.Write, err = connect(absolute, "immediate", pragmas); err != nil {
@@ -77,17 +74,15 @@ func (s SQLite) Open(path string) (*DB, error) {
 	return db, nil
 }
 
-// connect names a file as SQLite's driver reads it, whatever characters the path
-// has.
+// connect opens a file. It escapes the path, which may have any characters.
 func connect(path, lock string, pragmas []string) (*sql.DB, error) {
 	name := url.URL{Scheme: "file", Path: path, OmitHost: true}
 	name.RawQuery = "_txlock=" + lock + "&_pragma=" + strings.Join(pragmas, "&_pragma=")
 	return sql.Open("sqlite", name.String())
 }
 
-// Migrate runs the migrations that a database lacks, in one transaction: after an
-// error it is as it was. It refuses a database of something else, or of a newer
-// version.
+// Migrate runs the migrations that a database lacks, in one transaction: after an error it is
+// unchanged. It refuses a database of something else, or of a newer version.
 func Migrate(db *sql.DB, s Schema) error {
 	files, err := s.files()
 	if err != nil {
@@ -97,7 +92,7 @@ func Migrate(db *sql.DB, s Schema) error {
 	if err != nil {
 		return err
 	}
-	defer tx.Rollback() // does nothing after a commit
+	defer tx.Rollback()
 	said, version, err := s.versionOf(tx)
 	if err != nil || said == len(files) {
 		return err
@@ -117,11 +112,10 @@ func Migrate(db *sql.DB, s Schema) error {
 	return tx.Commit()
 }
 
-// files are the migrations' names, in order.
 func (s Schema) files() ([]string, error) { return fs.Glob(s.Migrations, "migrations/*.sql") }
 
-// versionOf is how many migrations a database says it has, 0 for a new one, and how
-// many it has. It refuses a database of something else, or of a newer version.
+// versionOf returns how many migrations a database says it has, 0 for a new one, and how many it
+// has. It refuses a database of something else, or of a newer version.
 func (s Schema) versionOf(tx *sql.Tx) (said, version int, err error) {
 	var application, tables int
 	err = tx.QueryRow(`SELECT application_id, user_version, (SELECT count(*) FROM sqlite_schema)
@@ -146,14 +140,13 @@ func (s Schema) versionOf(tx *sql.Tx) (said, version int, err error) {
 	return said, version, err
 }
 
-// Copy writes all rows as of one moment to a new file at path, while the database
-// is used.
+// Copy writes all rows as of one moment to a new file at path. The database may be in use.
 func (d *DB) Copy(ctx context.Context, path string) error {
 	_, err := d.Write.ExecContext(ctx, "VACUUM INTO $1", path)
 	return err
 }
 
-// Verify reads every page and index, and fails where one is not what was written.
+// Verify reads every page and index, and fails if one differs from what was written.
 func (d *DB) Verify(ctx context.Context) error {
 	var found string
 	if err := d.Read.QueryRowContext(ctx, "PRAGMA integrity_check(1)").Scan(&found); err != nil {
@@ -165,9 +158,8 @@ func (d *DB) Verify(ctx context.Context) error {
 	return nil
 }
 
-// Scrub writes the log back into the file and empties it. With the pragma
-// secure_delete the file's deleted rows are overwritten, and the log's copies
-// are cut off here.
+// Scrub writes the log back into the file and empties it. With the pragma secure_delete the file's
+// deleted rows are overwritten; this removes their copies in the log.
 func (d *DB) Scrub(ctx context.Context) error {
 	_, err := d.Write.ExecContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)")
 	return err

@@ -10,23 +10,21 @@ import (
 	"strings"
 )
 
-// File is a database and where it lies.
+// File is a database and its path.
 type File struct {
 	SQLite
 	Path string
 }
 
-// upgradeCopy follows the name of a file in that of the copy that Upgrade keeps.
 const upgradeCopy = ".before-"
 
-// Upgrade prepares files that belong together for Open by a newer program: either all
-// can be brought up to date, or none is touched. It copies each file that lacks a
-// migration and runs the migrations on a second copy first. A file that is not there is
-// left to whoever opens it.
+// Upgrade prepares files that belong together for Open by a newer program: either all can be
+// brought up to date, or none is touched. It copies each file that lacks a migration, and tries the
+// migrations on a second copy. It ignores a missing file; whoever opens it decides.
 //
-// The first copies stay beside the files (FILE.before-VERSION) until forget is called,
-// which is for when everything was opened: they hold what is deleted later. Nobody may
-// write to the files meanwhile.
+// The first copies stay beside the files (FILE.before-VERSION) until forget is called, once
+// everything was opened. They still hold what is deleted later. Nobody may write to the files
+// meanwhile.
 func Upgrade(ctx context.Context, files ...File) (forget func() error, err error) {
 	var made []string
 	defer func() {
@@ -84,7 +82,7 @@ func remove(paths []string) (err error) {
 	return err
 }
 
-// version is how many migrations a file has. It changes nothing.
+// version counts a file's migrations. It changes nothing.
 func (f File) version(ctx context.Context) (int, error) {
 	if err := Check(f.Path); err != nil {
 		return 0, err
@@ -103,10 +101,10 @@ func (f File) version(ctx context.Context) (int, error) {
 	return version, err
 }
 
-// rehearse copies a file to kept, and runs the migrations on a copy of that.
+// rehearse copies a file to kept, and runs the migrations on another copy.
 func (f File) rehearse(ctx context.Context, kept string) (err error) {
 	trial := kept + ".trial"
-	for _, path := range []string{kept, trial} { // of a start that was killed
+	for _, path := range []string{kept, trial} { // from a start that was killed
 		if err := remove([]string{path, path + "-wal", path + "-shm"}); err != nil {
 			return err
 		}
@@ -128,7 +126,7 @@ func (f File) rehearse(ctx context.Context, kept string) (err error) {
 	return errors.Join(db.Verify(ctx), db.Close())
 }
 
-// connected is the file as it is, without migrations.
+// connected opens the file as it is, without migrations.
 func (f File) connected() (*DB, error) {
 	absolute, err := filepath.Abs(f.Path)
 	if err != nil {

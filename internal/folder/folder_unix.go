@@ -17,11 +17,11 @@ func lockFile(f *os.File, shared bool) error {
 	return syscall.Flock(int(f.Fd()), how|syscall.LOCK_NB)
 }
 
-// unlockFile ends the lock at once: closing alone leaves it to a process that was forked
-// in between, until that process runs its program.
+// unlockFile ends the lock at once. Closing alone would leave it to a process that was forked
+// meanwhile, until that process executes its program.
 func unlockFile(f *os.File) { _ = syscall.Flock(int(f.Fd()), syscall.LOCK_UN) }
 
-// Sync makes durable which files a folder has.
+// Sync makes a folder's list of files durable.
 func Sync(dir string) error {
 	f, err := os.Open(dir)
 	if err != nil {
@@ -30,7 +30,7 @@ func Sync(dir string) error {
 	return errors.Join(f.Sync(), f.Close())
 }
 
-// Free is how many bytes can still be written on the volume of a folder.
+// Free is the number of bytes that can still be written on a folder's volume.
 func Free(dir string) (uint64, error) {
 	var s syscall.Statfs_t
 	err := syscall.Statfs(dir, &s)

@@ -21,7 +21,7 @@ func unlockFile(*os.File) {}
 // Sync does nothing: see the package.
 func Sync(string) error { return nil }
 
-// Free is how many bytes can still be written on the volume of a folder.
+// Free is the number of bytes that can still be written on a folder's volume.
 func Free(dir string) (free uint64, err error) {
 	name, err := windows.UTF16PtrFromString(dir)
 	if err == nil {

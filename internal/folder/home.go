@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 )
 
-// Hold is Lock for a daemon, whose errors say what may hold the folder: "another agent".
+// Hold is Lock for a daemon. Its error says what may hold the folder: "another agent".
 func Hold(dir, daemon string) (release func(), err error) {
 	release, err = Lock(dir)
 	if errors.Is(err, ErrHeld) {
@@ -20,19 +20,18 @@ func Hold(dir, daemon string) (release func(), err error) {
 	return release, nil
 }
 
-// Home is a daemon's folder that is to be made.
+// Home is a daemon's folder to be made.
 type Home struct {
 	Dir    string
 	Daemon string // "coordinator"
-	// Config is the file that says how it runs. It is written last: a folder without one was
-	// not finished.
+	// Config is the config file. It is written last: a folder without one is unfinished.
 	Config string
-	// Left are patterns of what an unfinished Make may have left and must not find.
+	// Left are patterns of files that an unfinished Make may have left, to be removed.
 	Left []string
 }
 
-// Make makes the folder, with mode 0700, where there is no such daemon yet; or over, where it
-// was not finished. fill makes all but the config file, whose text it returns and write writes.
+// Make makes the folder, with mode 0700, unless such a daemon is there; it makes an unfinished one
+// anew. fill makes all files but the config file, whose text it returns and write writes.
 func (h Home) Make(write func(path string, text []byte) error, fill func() ([]byte, error)) error {
 	if err := os.MkdirAll(h.Dir, 0o700); err != nil {
 		return err
@@ -64,8 +63,8 @@ func (h Home) Make(write func(path string, text []byte) error, fill func() ([]by
 	return write(config, text)
 }
 
-// Path is where a file lies that a config file names: in its folder, unless the name is
-// absolute; "" for none.
+// Path is the path of a file named in a config file: in dir, unless the name is absolute; "" for
+// none.
 func Path(dir, name string) string {
 	if name == "" || filepath.IsAbs(name) {
 		return name
@@ -73,19 +72,19 @@ func Path(dir, name string) string {
 	return filepath.Join(dir, name)
 }
 
-// Beside is the file of a folder's name with an ending, where none is given.
+// Beside is given, or, if that is empty, the folder's name with an ending.
 func Beside(dir, ending, given string) string {
 	if given != "" {
 		return given
 	}
-	if absolute, err := filepath.Abs(dir); err == nil { // "." has a name
+	if absolute, err := filepath.Abs(dir); err == nil { // "." gets a name
 		return absolute + ending
 	}
 	return filepath.Clean(dir) + ending
 }
 
-// Named is how a config file in a folder names a path: from there, where it lies beside the
-// folder and moves with it.
+// Named is a path as a config file in dir should name it: relative if it lies beside the folder,
+// since it then moves with it.
 func Named(dir, path string) (string, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -97,8 +96,8 @@ func Named(dir, path string) (string, error) {
 	return path, err
 }
 
-// Outside refuses a file, which a config file calls name, that would be put back with the
-// folder of a daemon.
+// Outside refuses a file inside a daemon's folder: a restore of the folder would restore it too.
+// name is its name in the config file.
 func Outside(dir, name, daemon string) error {
 	in, err := filepath.Abs(dir)
 	if err != nil {

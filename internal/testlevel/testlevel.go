@@ -7,11 +7,11 @@ import (
 	"testing"
 )
 
-// Variable names the level in the environment: empty for a few cases, long for many.
+// Variable is the environment variable of the level: empty for few cases, long for many.
 const Variable = "CAUCUS_TEST"
 
-// Long says whether this run does many cases. It panics at a level that there is not,
-// so that a misspelt one does not pass for a long run.
+// Long reports whether this run does many cases. It panics at an unknown level, so that a misspelt
+// one does not pass for a long run.
 var Long = sync.OnceValue(func() bool {
 	switch level := os.Getenv(Variable); level {
 	case "":
@@ -23,8 +23,7 @@ var Long = sync.OnceValue(func() bool {
 	}
 })
 
-// N gives how many cases a test does in this run, few or many, and notes it in the
-// test's log.
+// N returns the number of cases in this run, few or many, and notes it in the test's log.
 func N(t testing.TB, few, many int) int {
 	t.Helper()
 	n := few
@@ -35,8 +34,8 @@ func N(t testing.TB, few, many int) int {
 	return n
 }
 
-// Of gives the cases that a test does in this run: all, or a few of them that lie evenly
-// between the others, others each time that one is added to all.
+// Of returns the cases in this run: all, or a few spread evenly over all. Adding a case to all
+// changes which.
 func Of[T any](t testing.TB, all []T, few int) []T {
 	t.Helper()
 	n := min(N(t, min(few, len(all)), len(all)), len(all))

@@ -17,29 +17,29 @@ import (
 	"caucus/internal/clock"
 )
 
-// Guard opens the page of one daemon to who has its link.
+// Guard opens a daemon's page to those who have its link.
 type Guard struct {
 	// Dir is the daemon's folder, where NewLink makes links.
 	Dir string
-	// Command is what to type for a link.
+	// Command is the command that makes a link.
 	Command string
 	// Lasts is how long a session is good.
 	Lasts time.Duration
 	Clock clock.Clock
-	// Log hears when somebody opens or leaves the page. It is told no address.
+	// Log records when somebody opens or leaves the page, without an address.
 	Log *slog.Logger
 
 	mu       sync.Mutex // guards sessions, and the use of a link
-	sessions []session  // the oldest first
+	sessions []session  // oldest first
 }
 
-// session is who opened a link.
+// session is a person's, who opened a link.
 type session struct {
 	path, key string
 	ends      time.Duration // elapsed
 }
 
-// mostSessions are open at once; one more ends the oldest.
+// mostSessions bounds the open sessions. One more ends the oldest.
 const mostSessions = 8
 
 const (
@@ -55,9 +55,8 @@ func Base(r *http.Request) string {
 	return base
 }
 
-// Protect serves pages below a session's path to who opened a link; all else gets a
-// word about links. Pages see paths without the session's. POST comes from the page's
-// own forms.
+// Protect serves pages below a session's path to those who opened a link. Everybody else gets a
+// hint about links. Pages see paths without the session's. A POST comes from the page's own forms.
 func (g *Guard) Protect(pages http.Handler) http.Handler {
 	g.Clock = g.Clock.Complete()
 	return Loopback(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -92,9 +91,9 @@ func (g *Guard) Protect(pages http.Handler) http.Handler {
 	}))
 }
 
-// sameOrigin refuses what another page had a browser do. Browsers say where a request
-// comes from, and with a form its origin; a program that says neither may read, and
-// has to know the session, which a form of another page cannot.
+// sameOrigin refuses what another page made a browser do. Browsers say where a request comes from,
+// and send the origin with a form. A program that sends neither may read; it has to know the
+// session, which a form of another page cannot.
 func sameOrigin(r *http.Request) error {
 	switch site := r.Header.Get("Sec-Fetch-Site"); site {
 	case "", "none", "same-origin":
@@ -108,7 +107,6 @@ func sameOrigin(r *http.Request) error {
 	return nil
 }
 
-// open turns a link into a session.
 func (g *Guard) open(w http.ResponseWriter, r *http.Request) {
 	g.mu.Lock()
 	err := useLink(g.Dir, r.URL.Query().Get("link"), g.Clock.Now())
@@ -128,7 +126,7 @@ func (g *Guard) open(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, s.path+"/", http.StatusSeeOther)
 }
 
-// session is the path of the session that a request is of.
+// session is the path of a request's session.
 func (g *Guard) session(r *http.Request) (path string, ok bool) {
 	name, _, below := strings.Cut(strings.TrimPrefix(r.URL.Path, sessionPath), "/")
 	cookie, err := r.Cookie(cookieName)
@@ -147,7 +145,6 @@ func (g *Guard) session(r *http.Request) (path string, ok bool) {
 	return "", false
 }
 
-// leave ends a session.
 func (g *Guard) leave(w http.ResponseWriter, path string) {
 	g.mu.Lock()
 	for i, s := range g.sessions {
@@ -168,11 +165,10 @@ func Say(w http.ResponseWriter, code int, title, says string) {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(code)
 	if err == nil {
-		_ = t.ExecuteTemplate(w, "words", struct{ Title, Says string }{title, says}) // who went away is told nothing
+		_ = t.ExecuteTemplate(w, "words", struct{ Title, Says string }{title, says}) // the reader may have gone away
 	}
 }
 
-// words say a time span of whole hours or minutes.
 func words(d time.Duration) string {
 	if d%time.Hour == 0 {
 		return fmt.Sprintf("%d h", d/time.Hour)
@@ -180,7 +176,7 @@ func words(d time.Duration) string {
 	return fmt.Sprintf("%d min", d/time.Minute)
 }
 
-// CheckAddress refuses what is not host:port on this machine, nor a Unix socket.
+// CheckAddress refuses all but host:port on this machine and Unix sockets.
 func CheckAddress(address string) error {
 	if path, is := Socket(address); is {
 		return checkSocket(path)
@@ -195,8 +191,8 @@ func CheckAddress(address string) error {
 	return nil
 }
 
-// Loopback answers only those who asked for this machine by its own name, so that no
-// page of another site that a browser here has open can read what is served.
+// Loopback answers only requests that name this machine's loopback host, so that no page of another
+// site in a browser here can read what is served.
 func Loopback(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		host, _, err := net.SplitHostPort(r.Host)
@@ -211,7 +207,6 @@ func Loopback(next http.Handler) http.Handler {
 	})
 }
 
-// mostConnections are open at once to what is served on loopback.
 const mostConnections = 64
 
 // Listen listens on a loopback address.
@@ -233,7 +228,7 @@ func listen(address string) (net.Listener, error) {
 	return net.Listen("tcp", address)
 }
 
-// Server serves on loopback, and waits for nobody long.
+// Server serves on loopback, with short timeouts.
 func Server(h http.Handler, log *slog.Logger) *http.Server {
 	return &http.Server{
 		Handler: h, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 30 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 16 << 10,

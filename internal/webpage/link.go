@@ -15,26 +15,24 @@ import (
 	"time"
 )
 
-// linkFile keeps, in a daemon's folder, the digest of the newest link that was not
-// opened yet and when it ends. The link itself is nowhere but with the person.
+// linkFile, in a daemon's folder, keeps the digest of the newest unopened link and its end. Only
+// the person has the link itself.
 const linkFile = "page.link"
 
 // LinkValid is how long a link may wait to be opened.
 const LinkValid = 10 * time.Minute
 
-// openPath is where a link leads.
 const openPath = "/open"
 
-// secret draws what nobody guesses.
 func secret() string {
 	b := make([]byte, 32)
 	rand.Read(b)
 	return base64.RawURLEncoding.EncodeToString(b)
 }
 
-// NewLink makes the link that opens the page of the daemon of a folder at an address,
-// host:port, once; of a Unix socket, where it is carried to CarriedTo. An older one that was not opened stops working. The daemon need not
-// run yet.
+// NewLink makes the link that opens, once, the page of the daemon of a folder at an address:
+// host:port, or CarriedTo for a Unix socket. An older unopened link stops working. The daemon need
+// not run yet.
 func NewLink(dir, address string, now time.Time) (string, error) {
 	fail := func(err error) (string, error) { return "", fmt.Errorf("make link: %w", err) }
 	if err := CheckAddress(address); err != nil {
@@ -52,7 +50,7 @@ func NewLink(dir, address string, now time.Time) (string, error) {
 	if err != nil {
 		return fail(err)
 	}
-	defer os.Remove(file.Name()) // does nothing after the rename
+	defer os.Remove(file.Name())
 	_, err = fmt.Fprintln(file, hex.EncodeToString(digest[:]), now.Add(LinkValid).UTC().Format(time.RFC3339))
 	if err := errors.Join(err, file.Close()); err != nil {
 		return fail(err)
@@ -63,10 +61,10 @@ func NewLink(dir, address string, now time.Time) (string, error) {
 	return "http://" + address + openPath + "?link=" + token, nil
 }
 
-// errLink: a link that opens nothing, whatever is wrong with it.
+// errLink is the one error for every link that opens nothing, whatever the reason.
 var errLink = errors.New("this link was opened already, is older than ten minutes, or was replaced by a newer one: make another")
 
-// useLink opens a folder's link with a token, once. The caller takes turns.
+// useLink uses up a folder's link, if token is the one. The caller takes turns.
 func useLink(dir, token string, now time.Time) error {
 	path := filepath.Join(dir, linkFile)
 	text, err := os.ReadFile(path)

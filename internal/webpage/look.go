@@ -8,7 +8,7 @@ import (
 	"strconv"
 )
 
-// Style is the look of every page: it stands in the page itself.
+// Style is the look of every page: each page contains it.
 //
 //go:embed page.css
 var Style string
@@ -16,7 +16,7 @@ var Style string
 //go:embed frame.html
 var frame string
 
-// Templates are a page's own templates beside these, which all served pages share:
+// Templates parses a page's own templates beside these, which all served pages share:
 //
 //	{{template "top" .}}     up to the content; . is a Top
 //	{{template "bottom" .}}  from the content's end; . is a Top
@@ -31,13 +31,13 @@ func Templates(text string) (*template.Template, error) {
 	return t.Parse(text)
 }
 
-// Top is what stands around the content of a served page.
+// Top is what surrounds the content of a served page.
 type Top struct {
 	Title string
-	// Base is the session's path, which links start with: [Base].
+	// Base is the session's path, with which links start: [Base].
 	Base string
-	// Refresh is after how many seconds the browser asks anew, 0 for never; Still says
-	// that the person wants it to hold still. Here is this page's path below Base.
+	// Refresh is after how many seconds the browser asks again, 0 for never. Still: the person
+	// paused this. Here is this page's path below Base.
 	Refresh int
 	Still   bool
 	Here    string
@@ -45,8 +45,7 @@ type Top struct {
 	Of, About string
 }
 
-// policy is what a browser lets a page do: show itself in our style, and send its own
-// forms back.
+// policy is what a browser lets a page do: show itself in our style, and send its own forms back.
 var policy = func() string {
 	sum := sha256.Sum256([]byte(Style))
 	return "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"

@@ -11,22 +11,22 @@ import (
 	"syscall"
 )
 
-// A page can be served on a Unix socket in place of a port: unix:/run/caucus/page.sock. No
-// other account of the machine can connect to it then, and who watches from elsewhere
-// carries it to a port of their own: ssh -L 127.0.0.1:9443:/run/caucus/page.sock HOST.
+// A page can be served on a Unix socket instead of a port: unix:/run/caucus/page.sock. Then no
+// other account of the machine can connect to it. From another machine, forward it to a port: ssh
+// -L 127.0.0.1:9443:/run/caucus/page.sock HOST.
 
 const (
 	socketPrefix = "unix:"
-	// mostSocket is how long a socket's path may be on every system, and mostFolder its
-	// folder, since a socket is made in a folder within that.
+	// mostSocket bounds a socket's path on every system, and mostFolder its folder, since a socket
+	// is first made in a folder within it.
 	mostSocket = 100
 	mostFolder = mostSocket - len("/.s4294967295/s")
 )
 
-// CarriedTo is where links to a page on a socket expect it to have been carried.
+// CarriedTo is the address to which a page on a socket is expected to be forwarded.
 const CarriedTo = "127.0.0.1:9443"
 
-// Socket is the path of an address that is a Unix socket.
+// Socket returns the path of an address that is a Unix socket.
 func Socket(address string) (path string, is bool) { return strings.CutPrefix(address, socketPrefix) }
 
 func checkSocket(path string) error {
@@ -36,7 +36,6 @@ func checkSocket(path string) error {
 	return nil
 }
 
-// socketListener removes its socket when it is closed.
 type socketListener struct {
 	net.Listener
 	path string
@@ -50,9 +49,9 @@ func (l socketListener) Close() error {
 	return err
 }
 
-// listenSocket makes a socket that this account alone may connect to: it is made where
-// nobody else sees it, and moved into place. One that a process left behind which was
-// killed is replaced; one that somebody listens on, or another file, is not.
+// listenSocket makes a socket to which only this account can connect: it makes the socket where
+// nobody else sees it, and moves it into place. It replaces a socket that a killed process left,
+// but not one that somebody listens on, nor another file.
 func listenSocket(path string) (net.Listener, error) {
 	switch info, err := os.Lstat(path); {
 	case errors.Is(err, fs.ErrNotExist):
@@ -65,7 +64,8 @@ func listenSocket(path string) (net.Listener, error) {
 		if err == nil {
 			c.Close()
 		}
-		// Also who has no place for one more listens, and another account's is not ours.
+		// A listener with a full queue listens too, and another account's socket is not ours to
+		// replace.
 		if err == nil || errors.Is(err, syscall.EAGAIN) || errors.Is(err, fs.ErrPermission) {
 			return nil, fmt.Errorf("%s: another program listens there: stop it, or give another path", path)
 		}

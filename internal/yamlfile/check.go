@@ -14,13 +14,13 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// check holds a document against a type. It follows go.yaml.in/yaml/v3 in what
-// a type takes, refuses more, and says it in words.
+// check compares a document with a type. It follows go.yaml.in/yaml/v3 in what a type accepts,
+// refuses more, and explains it in words.
 type check struct {
 	doc  *Document
 	root reflect.Type
-	// seen are the nodes that were held against a type already, so that aliases of
-	// aliases cost no more than the nodes there are.
+	// seen are the nodes already checked against a type, so that aliases of aliases cost no more
+	// than the nodes.
 	seen map[visit]bool
 }
 
@@ -29,7 +29,7 @@ type visit struct {
 	as   reflect.Type
 }
 
-// decode reads a node, which stands at a path of keys.
+// decode reads the node at a path of keys.
 func (d *Document) decode(n *yaml.Node, v any, path ...string) error {
 	t := reflect.TypeOf(v)
 	if t == nil || t.Kind() != reflect.Pointer {
@@ -53,7 +53,6 @@ func (c *check) fail(n *yaml.Node, path []string, err error) error {
 	return c.doc.at(n.Line, err)
 }
 
-// within is a path and one more key.
 func within(path []string, key string) []string { return append(path[:len(path):len(path)], key) }
 
 var (
@@ -93,13 +92,13 @@ func (c *check) value(n *yaml.Node, t reflect.Type, path []string) error {
 	return c.scalar(n, t, path)
 }
 
-// self lets a type that reads itself try.
+// self lets a type that decodes itself try.
 func (c *check) self(n *yaml.Node, t reflect.Type, path []string) error {
 	err := n.Decode(reflect.New(t).Interface())
 	var mismatch *yaml.TypeError
 	var inner *located
 	switch {
-	case errors.As(err, &inner) && inner.line > 0: // of DecodeNode, which knows no file
+	case errors.As(err, &inner) && inner.line > 0: // from DecodeNode, which knows no file
 		return c.fail(&yaml.Node{Line: inner.line}, path, inner.err)
 	case errors.As(err, &mismatch):
 		return c.fail(n, path, fmt.Errorf("found %s, which does not fit: %s", found(n), strings.Join(mismatch.Errors, "; ")))
@@ -121,7 +120,6 @@ func (c *check) items(n *yaml.Node, t reflect.Type, path []string) error {
 	return nil
 }
 
-// entries holds a mapping of any keys against a map.
 func (c *check) entries(n *yaml.Node, t reflect.Type, path []string) error {
 	if n.Kind != yaml.MappingNode {
 		return c.wrong(n, t, path)
@@ -134,7 +132,6 @@ func (c *check) entries(n *yaml.Node, t reflect.Type, path []string) error {
 	})
 }
 
-// fields holds a mapping of known keys against a struct.
 func (c *check) fields(n *yaml.Node, t reflect.Type, path []string) error {
 	if n.Kind != yaml.MappingNode {
 		return c.wrong(n, t, path)
@@ -150,8 +147,8 @@ func (c *check) fields(n *yaml.Node, t reflect.Type, path []string) error {
 	})
 }
 
-// pairs calls each with the keys and values of a mapping and of those merged
-// into it (<<). A key is text and there once.
+// pairs calls each with the keys and values of a mapping and of those merged into it (<<). A key
+// must be text and unique.
 func (c *check) pairs(n *yaml.Node, path []string, each func(key, value *yaml.Node) error) error {
 	first := map[string]int{}
 	for i := 0; i+1 < len(n.Content); i += 2 {
@@ -177,7 +174,7 @@ func (c *check) pairs(n *yaml.Node, path []string, each func(key, value *yaml.No
 	return nil
 }
 
-// merged goes through the mapping, or the list of mappings, behind "<<".
+// merged walks the mapping, or the list of mappings, after "<<".
 func (c *check) merged(n *yaml.Node, path []string, each func(key, value *yaml.Node) error) error {
 	if n.Kind == yaml.AliasNode {
 		n = n.Alias
@@ -202,8 +199,8 @@ func (c *check) merged(n *yaml.Node, path []string, each func(key, value *yaml.N
 
 var days = regexp.MustCompile(`^[+-]?[0-9]+d$`)
 
-// scalar holds one value against a type that is written as one. A length of
-// time in days becomes hours, which the parser knows.
+// scalar checks one value against a type that is written as one. It converts a duration in days to
+// hours, which the parser knows.
 func (c *check) scalar(n *yaml.Node, t reflect.Type, path []string) error {
 	if n.Kind != yaml.ScalarNode {
 		return c.wrong(n, t, path)
@@ -229,7 +226,7 @@ func (c *check) scalar(n *yaml.Node, t reflect.Type, path []string) error {
 	case errors.As(err, &mismatch), t == timeType:
 		return c.wrong(n, t, path)
 	}
-	return c.fail(n, path, err) // a type that reads text says itself what it wants
+	return c.fail(n, path, err) // a type that decodes text says itself what it wants
 }
 
 func integer(t reflect.Type) bool { return t.Kind() >= reflect.Int && t.Kind() <= reflect.Uint64 }

@@ -5,11 +5,11 @@ import (
 	"os"
 )
 
-// Config is a configuration, which says which of its fields is wrong and what to do.
+// Config is a configuration. Validate says which field is wrong and what to do.
 type Config interface{ Validate() error }
 
-// DecodeConfig reads a document over the defaults and validates it. Each rule looks at the
-// document before.
+// DecodeConfig reads a document over the defaults and validates it. Before that, each rule checks
+// the document.
 func DecodeConfig[C Config](d *Document, defaults C, rules ...func(*Document) error) (C, error) {
 	var none C
 	for _, rule := range rules {
@@ -32,7 +32,8 @@ func ParseConfig[C Config](text []byte, defaults C, rules ...func(*Document) err
 	return DecodeConfig(d, defaults, rules...)
 }
 
-// ReadConfig is DecodeConfig for a file, with the document, which locates later errors.
+// ReadConfig is DecodeConfig for a file. It also returns the document, which can locate later
+// errors.
 func ReadConfig[C Config](path string, defaults C, rules ...func(*Document) error) (C, *Document, error) {
 	if info, err := os.Stat(path); err == nil && info.Size() == 0 {
 		return defaults, nil, fmt.Errorf("%s: it is empty: write it, or restore it from a backup of its folder", path)

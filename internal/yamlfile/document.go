@@ -14,17 +14,15 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Document is one YAML document that was parsed and not yet understood. It is
-// not empty.
+// Document is one YAML document that is parsed but not decoded. It is not empty.
 type Document struct {
 	name string // of the file, for errors; may be empty
 	root *yaml.Node
 }
 
-// maxBytes bounds what Read reads: what a person writes is a few pages.
 const maxBytes = 1 << 20
 
-// Read parses a file of at most 1 MiB. Its errors name it.
+// Read parses a file of at most 1 MiB. Its errors name the file.
 func Read(path string) (*Document, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -40,7 +38,7 @@ func Read(path string) (*Document, error) {
 	return Parse(path, text)
 }
 
-// Parse parses a file's text. Errors begin with its name, where it has one.
+// Parse parses a file's text. Its errors begin with name, if that is not empty.
 func Parse(name string, text []byte) (*Document, error) {
 	d := &Document{name: name}
 	var document, second yaml.Node
@@ -64,16 +62,14 @@ func Parse(name string, text []byte) (*Document, error) {
 	return d, nil
 }
 
-// Decode reads the document over what v, a pointer, holds: keys that are not
-// there leave it as it is. After an error v may hold a part of it.
+// Decode reads the document over the value that v points to: absent keys leave it as it is. After
+// an error the value may be partly overwritten.
 func (d *Document) Decode(v any) error { return d.decode(d.root, v) }
 
-// DecodeNode does as [Document.Decode] with a part of a document, for types that
-// read themselves.
+// DecodeNode is [Document.Decode] for a part of a document, for types that decode themselves.
 func DecodeNode(n *yaml.Node, v any) error { return (&Document{root: n}).decode(n, v) }
 
-// Find is the value of a key, and of a key within it, and so on; nil where there
-// is none.
+// Find returns the value at a path of keys, nil if there is none.
 func (d *Document) Find(keys ...string) *yaml.Node {
 	n := d.root
 	for _, key := range keys {
@@ -90,7 +86,7 @@ func (d *Document) Find(keys ...string) *yaml.Node {
 	return n
 }
 
-// Remove takes a key at the top away.
+// Remove removes a key at the top.
 func (d *Document) Remove(key string) {
 	for i := 0; d.root.Kind == yaml.MappingNode && i+1 < len(d.root.Content); i += 2 {
 		if d.root.Content[i].Value == key {
@@ -100,8 +96,8 @@ func (d *Document) Remove(key string) {
 	}
 }
 
-// Take reads the value of a key at the top over what v, a pointer, holds, and takes the key
-// away. It says whether there is one.
+// Take decodes the value of a key at the top over the value that v points to, and removes the key.
+// It reports whether there was one.
 func (d *Document) Take(name string, v any) (found bool, err error) {
 	n := d.Find(name)
 	if n == nil {
@@ -113,7 +109,7 @@ func (d *Document) Take(name string, v any) (found bool, err error) {
 	return true, err
 }
 
-// RefuseRemoved says of a key at the top, where it is there, that it does nothing any more.
+// RefuseRemoved refuses a key at the top that no longer does anything.
 func (d *Document) RefuseRemoved(key string) error {
 	if name, _ := child(d.root, key); name == nil {
 		return nil
@@ -121,8 +117,8 @@ func (d *Document) RefuseRemoved(key string) error {
 	return d.Locate(fmt.Errorf("%s: it was removed, and nothing takes its place: delete the line", key))
 }
 
-// RequireLimits asks for limits of all that is spent under a key at the top, or for "none",
-// which it takes away: a budget that somebody forgot must not read as no budget.
+// RequireLimits requires limits of spending under a key at the top, or "none", which it removes: a
+// forgotten budget must not read as no limit.
 func (d *Document) RequireLimits(key string) error {
 	switch limits := d.Find(key); {
 	case limits == nil:
@@ -137,8 +133,8 @@ func (d *Document) RequireLimits(key string) error {
 	return nil
 }
 
-// Locate adds file and line to an error about what was read, which begins with
-// the keys that it is about: "limits: body: 0: give 1 or more". Nil stays nil.
+// Locate adds file and line to an error that begins with the keys that it is about: "limits: body:
+// 0: give 1 or more". Nil stays nil.
 func (d *Document) Locate(err error) error {
 	if err == nil {
 		return nil
@@ -154,7 +150,7 @@ func (d *Document) Locate(err error) error {
 	return d.at(line, err)
 }
 
-// child is a key of a mapping and its value, nil and nil where it is not there.
+// child returns a key of a mapping and its value, nil and nil if absent.
 func child(n *yaml.Node, key string) (name, value *yaml.Node) {
 	if n != nil && n.Kind == yaml.AliasNode {
 		n = n.Alias
@@ -172,7 +168,7 @@ func child(n *yaml.Node, key string) (name, value *yaml.Node) {
 
 func isNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null" }
 
-// located is an error and where it is: line 0 is nowhere in particular.
+// located is an error with its place. Line 0 means no particular line.
 type located struct {
 	name string
 	line int
@@ -193,12 +189,11 @@ func (l *located) Error() string {
 	return l.err.Error()
 }
 
-// at says where an error is.
 func (d *Document) at(line int, err error) error { return &located{d.name, line, err} }
 
 var yamlError = regexp.MustCompile(`^yaml: (?:line (\d+): )?(.*)`)
 
-// hints are what usually is behind an error of the YAML parser.
+// hints are the usual causes of the YAML parser's errors.
 var hints = []struct{ error, hint string }{
 	{"cannot start any token", "indent with spaces, never with tabs, and put quotes around text that begins with @, ` or %"},
 	{"mapping values are not allowed", `look at the indentation here and a line above, and put quotes around text that holds ": "`},
@@ -206,13 +201,13 @@ var hints = []struct{ error, hint string }{
 	{"could not find expected ':'", "a key without a colon, or text that goes on at the wrong indentation"},
 }
 
-// syntax puts an error of the YAML parser into the form of all others.
+// syntax gives an error of the YAML parser the form of all others.
 func (d *Document) syntax(err error) error {
 	found := yamlError.FindStringSubmatch(err.Error())
 	if found == nil {
 		return d.at(0, fmt.Errorf("it is not YAML: %w", err))
 	}
-	line, _ := strconv.Atoi(found[1]) // 0 where it names none
+	line, _ := strconv.Atoi(found[1]) // 0 if it names none
 	problem := "it is not YAML: " + found[2]
 	for _, h := range hints {
 		if strings.Contains(problem, h.error) {
@@ -223,11 +218,10 @@ func (d *Document) syntax(err error) error {
 	return d.at(line, errors.New(problem))
 }
 
-// New is a document without keys.
+// New returns a document without keys.
 func New() *Document { return &Document{root: &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}} }
 
-// Keys are the keys at the top, or below a key, in their order; none where there is no
-// mapping.
+// Keys are the keys at the top, or below a path of keys, in order; none if there is no mapping.
 func (d *Document) Keys(below ...string) (keys []string) {
 	n := d.Find(below...)
 	for i := 0; n != nil && n.Kind == yaml.MappingNode && i+1 < len(n.Content); i += 2 {
@@ -236,18 +230,17 @@ func (d *Document) Keys(below ...string) (keys []string) {
 	return keys
 }
 
-// Put writes a value under keys, in place of what is there, and makes the mappings that
-// lead to it.
+// Put sets a value at a path of keys, and makes the mappings that lead to it.
 func (d *Document) Put(value *yaml.Node, keys ...string) {
 	n := d.root
 	for i, key := range keys {
 		_, next := child(n, key)
-		if next != nil && next.Kind == yaml.AliasNode { // what it stands for is another key's too
+		if next != nil && next.Kind == yaml.AliasNode { // the alias's target may be another key's too
 			*next = *next.Alias
 			next.Anchor, next.Content = "", slices.Clone(next.Content)
 		}
 		switch {
-		case i == len(keys)-1 && next != nil: // what the key held may be another key's too
+		case i == len(keys)-1 && next != nil: // the old value may be another key's too
 			for at := 0; at+1 < len(n.Content); at += 2 {
 				if n.Content[at].Value == key {
 					n.Content[at+1] = value
@@ -270,7 +263,7 @@ func (d *Document) Put(value *yaml.Node, keys ...string) {
 	}
 }
 
-// Bared is an error of a document without the place that it names.
+// Bared is an error of a document without its file and line.
 func Bared(err error) error {
 	var in *located
 	if errors.As(err, &in) {

@@ -2,8 +2,8 @@ package yamlfile
 
 import "strings"
 
-// Nearest is the text that is most like another, "" where none is: the same but for case,
-// spaces and signs, or at most that many letters away.
+// Nearest is the text most like another, "" if none is near: equal but for case, spaces and
+// punctuation, or at most most edits away.
 func Nearest(text string, among []string, most int) string {
 	want, best := Bare(text), ""
 	for _, other := range among {
@@ -14,7 +14,7 @@ func Nearest(text string, among []string, most int) string {
 	return best
 }
 
-// Bare is a name in small letters, without spaces and signs.
+// Bare is a name in lower case, without spaces and punctuation.
 func Bare(text string) string {
 	return strings.Map(func(r rune) rune {
 		if strings.ContainsRune(" _-.,:;/()[]\"'", r) {
@@ -24,8 +24,8 @@ func Bare(text string) string {
 	}, strings.ToLower(text))
 }
 
-// edits is how many letters must be changed, added, left out or swapped with their neighbour
-// to make b of a (optimal string alignment); where that is more than most, more than most.
+// edits is the optimal string alignment distance of a and b: letters to change, add, remove or swap
+// with a neighbour. If it is more than most, the result is some number above most.
 func edits(a, b string, most int) int {
 	x, y := []rune(a), []rune(b)
 	if max(len(x)-len(y), len(y)-len(x)) > most || len(x) > 200 || len(y) > 200 { // a text of a megabyte is not compared

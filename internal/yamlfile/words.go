@@ -9,14 +9,12 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// key is one that a struct takes.
 type key struct {
 	name string
 	of   reflect.Type
 }
 
-// keysOf are the keys of a struct, those of its inline structs among them, as
-// go.yaml.in/yaml/v3 names them.
+// keysOf are the keys of a struct and its inline structs, named as go.yaml.in/yaml/v3 names them.
 func keysOf(t reflect.Type) []key {
 	var keys []key
 	for i := range t.NumField() {
@@ -35,8 +33,8 @@ func keysOf(t reflect.Type) []key {
 	return keys
 }
 
-// suggest says what an unknown key may have been meant to be: a known one that is
-// nearly spelled like it, one of that name elsewhere, or any of the known.
+// suggest says what an unknown key may mean: a known one with nearly its spelling, one of that name
+// elsewhere, or any of the known.
 func (c *check) suggest(unknown string, known []key) string {
 	names := make([]string, len(known))
 	for i, k := range known {
@@ -54,8 +52,8 @@ func (c *check) suggest(unknown string, known []key) string {
 	return "the keys here are " + strings.Join(names, ", ")
 }
 
-// elsewhere is where, below a struct and the structs in it, there is a key of
-// that name: the keys that lead to it, nil where it is nowhere or at the top.
+// elsewhere is the path of keys to a key of that name below a struct; nil if there is none or it is
+// at the top.
 func elsewhere(name string, t reflect.Type, path []string) []string {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -74,7 +72,7 @@ func elsewhere(name string, t reflect.Type, path []string) []string {
 	return nil
 }
 
-// wrong is a value of another form than its type's.
+// wrong is an error about a value of another form than its type's.
 func (c *check) wrong(n *yaml.Node, t reflect.Type, path []string) error {
 	if tag := n.ShortTag(); t == durationType && (tag == "!!int" || tag == "!!float") {
 		return c.fail(n, path, fmt.Errorf("%s has no unit: write for example 15s, 24h or 30d", n.Value))
@@ -82,7 +80,7 @@ func (c *check) wrong(n *yaml.Node, t reflect.Type, path []string) error {
 	return c.fail(n, path, fmt.Errorf("found %s, want %s", found(n), wanted(t)))
 }
 
-// found says what a node is.
+// found describes a node.
 func found(n *yaml.Node) string {
 	switch n.Kind {
 	case yaml.MappingNode:
@@ -93,7 +91,7 @@ func found(n *yaml.Node) string {
 	return quote(n.Value)
 }
 
-// quote is a text as a person finds it again, its beginning where it is long.
+// quote quotes a text; of a long one only its beginning.
 func quote(s string) string {
 	const most = 40
 	if r := []rune(s); len(r) > most {
@@ -102,7 +100,7 @@ func quote(s string) string {
 	return strconv.Quote(s)
 }
 
-// wanted says how a type is written.
+// wanted describes how a type is written.
 func wanted(t reflect.Type) string {
 	switch t {
 	case durationType:

@@ -99,7 +99,7 @@ func (p Program) Find() (string, error) {
 //     "min", "max"}, {"column", "kind": "categorical", "levels"}]}, with all classes and levels,
 //     also those that no record has.
 //
-// A number is in the schema's unit, clipped to its bounds and rounded to five digits of their
+// A number is in the schema's unit, clamped to its bounds and rounded to five digits of their
 // range. A missing number is empty if the schema keeps missing values (missing: true), else the
 // middle of the bounds. A text is one of its levels or "other".
 //

@@ -38,11 +38,9 @@ type event struct {
 	Elapsed                                   float64 // seconds
 }
 
-// unit is a package, or a test of one.
 type unit struct{ pkg, test string }
 
-// report writes what the tests in r did, and returns an error where they are not as they
-// must be.
+// report prints what the tests in r did. It returns an error if any requirement is not met.
 func report(r io.Reader, w io.Writer, allowed string, limit time.Duration) error {
 	var wrong []error
 	wants := map[unit]string{} // what a test that may be skipped wants
@@ -54,7 +52,7 @@ func report(r io.Reader, w io.Writer, allowed string, limit time.Duration) error
 		}
 	}
 	var (
-		said    = map[unit]string{} // the output of what has not ended
+		said    = map[unit]string{} // output of tests that have not ended
 		seconds = map[string]float64{}
 		ran     = map[unit]bool{}
 		skipped = map[string][]string{} // tests, by what they want
@@ -64,7 +62,7 @@ func report(r io.Reader, w io.Writer, allowed string, limit time.Duration) error
 	for lines.Scan() {
 		var e event
 		if err := json.Unmarshal(lines.Bytes(), &e); err != nil {
-			fmt.Fprintln(w, lines.Text()) // not of a test: what go says of the command
+			fmt.Fprintln(w, lines.Text()) // go's own message, not a test's
 			wrong = append(wrong, fmt.Errorf("not a line of go test -json: %s", lines.Text()))
 			continue
 		}
@@ -123,7 +121,7 @@ func report(r io.Reader, w io.Writer, allowed string, limit time.Duration) error
 	return errors.Join(wrong...)
 }
 
-// byValue are the keys of a map, that of the greatest value first.
+// byValue returns the keys of a map, the one with the largest value first.
 func byValue(of map[string]float64) []string {
 	var keys []string
 	for k := range of {
