@@ -35,7 +35,8 @@ type Config struct {
 	Coordinator protocol.SignerKey `yaml:"coordinator"`
 	// Head is the head file, which remembers the helper's progress. It must lie outside the folder
 	// and its backups; another disk is better. A relative path is relative to the folder.
-	Head   string `yaml:"head"`
+	Head string `yaml:"head"`
+	// Policy says which studies this helper serves.
 	Policy Policy `yaml:"policy"`
 	// Budget limits the cost of all releases together, for each unit; nil is no limit. The file
 	// must say so ("budget: none"): a file without a budget was cut off.
