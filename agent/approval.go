@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"caucus/internal/textpage"
 	"caucus/protocol"
 	"caucus/study"
 )
@@ -171,7 +172,9 @@ func (a *Agent) Approve(ctx context.Context, name string, who Approver) (Review,
 	if err != nil {
 		return Review{}, errors.Join(err, offline)
 	}
-	fail := func(err error) (Review, error) { return r, fmt.Errorf("approve study %s: %w", Printable(r.Study), err) }
+	fail := func(err error) (Review, error) {
+		return r, fmt.Errorf("approve study %s: %w", textpage.Printable(r.Study), err)
+	}
 	if r.Refused != "" {
 		return fail(fmt.Errorf("it was %s, and stays so: ask its contact for a new plan", r.Refused))
 	}
@@ -187,13 +190,13 @@ func (a *Agent) Approve(ctx context.Context, name string, who Approver) (Review,
 	case r.Shown == "":
 		return fail(fmt.Errorf("its source is not declared, so nobody was shown what it would get: %s", r.Undeclared))
 	case !strings.HasPrefix(r.Shown, who.Shown):
-		return fail(fmt.Errorf("its source was declared anew, and is %s now: look at it again (caucus agent preview %s)", r.Shown[:16], Printable(r.Study)))
+		return fail(fmt.Errorf("its source was declared anew, and is %s now: look at it again (caucus agent preview %s)", r.Shown[:16], textpage.Printable(r.Study)))
 	}
 	yes := approval{Name: as, Account: who.account(), At: a.now().UTC(), Shown: r.Shown}
 	if key, named := p.Approvers[as]; len(p.Approvers) > 0 {
 		switch {
 		case !named:
-			return fail(fmt.Errorf("%s is none of the policy's approvers (%s): say who you are with --as", as, oneOf(approverNames(p.Approvers))))
+			return fail(fmt.Errorf("%s is none of the policy's approvers (%s): say who you are with --as", as, textpage.List(approverNames(p.Approvers))))
 		case who.Key == nil:
 			return fail(fmt.Errorf("approver %s signs with a key: give it with --key", as))
 		case who.Key.Key() != key:
@@ -227,7 +230,9 @@ func (a *Agent) Refuse(ctx context.Context, name string, who Approver, reason st
 	if err != nil {
 		return Review{}, err
 	}
-	fail := func(err error) (Review, error) { return r, fmt.Errorf("refuse study %s: %w", Printable(r.Study), err) }
+	fail := func(err error) (Review, error) {
+		return r, fmt.Errorf("refuse study %s: %w", textpage.Printable(r.Study), err)
+	}
 	d := a.state.studies.of(h)
 	as, err := who.name()
 	switch {

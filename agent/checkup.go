@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"caucus/dataset/mapping"
+	"caucus/internal/textpage"
 	"caucus/privacy"
 	"caucus/protocol"
 	"caucus/study"
@@ -81,10 +82,10 @@ func (c Checkup) Problems() int {
 func (c Checkup) WriteText(w io.Writer) error {
 	wide := 0
 	for _, f := range c.Checks {
-		wide = max(wide, len([]rune(Printable(f.About))))
+		wide = max(wide, len([]rune(textpage.Printable(f.About))))
 	}
 	for _, f := range c.Checks {
-		if _, err := fmt.Fprintf(w, "%-8s %-*s  %s\n", f.Status, wide, Printable(f.About), Printable(f.Says)); err != nil {
+		if _, err := fmt.Fprintf(w, "%-8s %-*s  %s\n", f.Status, wide, textpage.Printable(f.About), textpage.Printable(f.Says)); err != nil {
 			return err
 		}
 	}
@@ -175,7 +176,7 @@ func checkPolicy(p Policy) CheckResult {
 		}
 	}
 	who := map[string]string{ApproveByPolicy: "nobody is asked", ApproveByPerson: "a person approves", ApproveByTwo: "two persons approve"}[p.Approval]
-	return fine("policy", "%s; noise: %s; %s; %s", strings.Join(p.Kinds, ", "), oneOf(p.Noise), strings.Join(most, ", "), who)
+	return fine("policy", "%s; noise: %s; %s; %s", strings.Join(p.Kinds, ", "), textpage.List(p.Noise), strings.Join(most, ", "), who)
 }
 
 // checkHelper says which helper this site trusts, so that a person can hold its keys against
@@ -359,18 +360,18 @@ func (r SourceReport) result() CheckResult {
 	case r.Problem != "":
 		return problem(about, "%s; see caucus agent check --source %s", r.Problem, r.Source)
 	case !r.Read:
-		return fine(about, "declared with %s", counted(r.Declared.Records, "record"))
+		return fine(about, "declared with %s", textpage.Count(r.Declared.Records, "record"))
 	case r.Found < r.Declared.Records:
-		return warning(about, "declared with %s, the file has %d: the others are empty; declare it again if that stays so", counted(r.Declared.Records, "record"), r.Found)
+		return warning(about, "declared with %s, the file has %d: the others are empty; declare it again if that stays so", textpage.Count(r.Declared.Records, "record"), r.Found)
 	}
 	now := "as it was then"
 	if r.Changed && r.Declared.Redeclare != RedeclareDaily {
-		return warning(about, "the file changed since it was declared on %s with %s: declare it again, or write redeclare: daily where it is written anew", r.Declared.At.Format(time.DateOnly), counted(r.Declared.Records, "record"))
+		return warning(about, "the file changed since it was declared on %s with %s: declare it again, or write redeclare: daily where it is written anew", r.Declared.At.Format(time.DateOnly), textpage.Count(r.Declared.Records, "record"))
 	}
 	if r.Changed {
 		now = "written anew since"
 	}
-	return fine(about, "declared with %s on %s, %s: %s, %s", counted(r.Declared.Records, "record"), r.Declared.At.Format(time.DateOnly), now, counted(r.Found, "record"), counted(len(r.Remarks), "remark"))
+	return fine(about, "declared with %s on %s, %s: %s, %s", textpage.Count(r.Declared.Records, "record"), r.Declared.At.Format(time.DateOnly), now, textpage.Count(r.Found, "record"), textpage.Count(len(r.Remarks), "remark"))
 }
 
 // checkMapping says whether a source's mapping makes all columns of its schema

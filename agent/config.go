@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"caucus/internal/clock"
+	"caucus/internal/textpage"
 	"caucus/internal/webpage"
 	"caucus/internal/yamlfile"
 )
@@ -181,7 +182,7 @@ func (c Config) source(name string) (string, error) {
 		return name, nil
 	}
 	if name == "" {
-		return "", fmt.Errorf("the plan names no data source and this site has not exactly one (it has %s)", oneOf(all))
+		return "", fmt.Errorf("the plan names no data source and this site has not exactly one (it has %s)", textpage.List(all))
 	}
-	return "", fmt.Errorf("there is no data source %q; this site has %s: add it under data: if it is meant to take part", name, oneOf(all))
+	return "", fmt.Errorf("there is no data source %q; this site has %s: add it under data: if it is meant to take part", name, textpage.List(all))
 }

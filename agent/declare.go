@@ -20,6 +20,7 @@ import (
 	"caucus/dataset"
 	"caucus/dataset/files"
 	"caucus/dataset/mapping"
+	"caucus/internal/textpage"
 	"caucus/privacy"
 	"caucus/protocol"
 	"caucus/study"
@@ -94,7 +95,7 @@ func (d Declaration) Shown() string {
 func (d Declaration) Objections(p study.Plan) []string {
 	out := d.lacks(p)
 	if p.Records > d.Records {
-		out = append(out, fmt.Sprintf("source %s: the study says that each party has at least %s, it was declared with %d", d.Source, counted(p.Records, "record"), d.Records))
+		out = append(out, fmt.Sprintf("source %s: the study says that each party has at least %s, it was declared with %d", d.Source, textpage.Count(p.Records, "record"), d.Records))
 	}
 	// At unit party δ was held against the minimum that the policy allows.
 	if err := p.CheckDelta(d.uses(p), "of source "+d.Source+" that the study uses"); err != nil && p.Unit != privacy.Party {
@@ -398,47 +399,39 @@ func RoundDown(n int) int {
 	return n / unit * unit
 }
 
-// counted is a number of things: 1 record, 2 records.
-func counted(n int, thing string) string {
-	if n != 1 {
-		thing += "s"
-	}
-	return fmt.Sprintf("%d %s", n, thing)
-}
-
 // WriteText writes a report for people.
 func (r SourceReport) WriteText(w io.Writer) error {
-	var t page
-	t.line("source", "%s, %s", r.Source, r.File)
+	var t textpage.Page
+	t.Add("source", "%s, %s", r.Source, r.File)
 	switch {
 	case r.Declared != nil:
-		t.line("declared", "%s for every study, by %s on %s", counted(r.Declared.Records, "record"), r.Declared.By, r.Declared.At.Format(time.DateOnly))
+		t.Add("declared", "%s for every study, by %s on %s", textpage.Count(r.Declared.Records, "record"), r.Declared.By, r.Declared.At.Format(time.DateOnly))
 		claim := "every column of a record was computed from that record alone"
 		if len(r.Declared.Vouched) > 0 {
 			claim += ", but for " + strings.Join(r.Declared.Vouched, ", ")
 		}
-		t.line("claims", "%s: no proof here can know that", claim)
+		t.Add("claims", "%s: no proof here can know that", claim)
 	default:
-		t.line("waits", "%s", r.Waits)
+		t.Add("waits", "%s", r.Waits)
 	}
 	if r.Read {
-		t.line("found", "%s: %s, %s", r.Form, counted(r.Found, "record"), counted(len(r.Columns), "column"))
-		t.line("columns", "%s", strings.Join(r.Columns, ", "))
+		t.Add("found", "%s: %s, %s", r.Form, textpage.Count(r.Found, "record"), textpage.Count(len(r.Columns), "column"))
+		t.Add("columns", "%s", strings.Join(r.Columns, ", "))
 	}
 	for _, m := range r.Remarks {
-		t.line("", "%s", m)
+		t.Add("", "%s", m)
 	}
 	if t0 := r.Taken; t0 != nil {
-		t.line("taken", "on %s: %s (file %s)", t0.Day, counted(t0.Records, "record"), t0.Digest[:min(16, len(t0.Digest))])
+		t.Add("taken", "on %s: %s (file %s)", t0.Day, textpage.Count(t0.Records, "record"), t0.Digest[:min(16, len(t0.Digest))])
 		for _, p := range t0.Problems {
-			t.line("", "%s", p)
+			t.Add("", "%s", p)
 		}
 	}
 	if r.Changed {
-		t.line("changed", "the file is not what it was on that day; studies get its records as they are")
+		t.Add("changed", "the file is not what it was on that day; studies get its records as they are")
 	}
 	if r.Problem != "" {
-		t.line("problem", "%s", r.Problem)
+		t.Add("problem", "%s", r.Problem)
 	}
-	return t.writeTo(w)
+	return t.WriteText(w)
 }

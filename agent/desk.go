@@ -15,6 +15,7 @@ import (
 	"sync"
 	"time"
 
+	"caucus/internal/textpage"
 	"caucus/internal/webpage"
 	"caucus/privacy"
 	"caucus/study"
@@ -112,7 +113,7 @@ func (d *desk) load(make func(ctx context.Context, r *http.Request, to *bytes.Bu
 		case errors.Is(err, errNoStudy):
 			webpage.Say(w, http.StatusNotFound, "There is no such study here", "It may be of another agent, or gone with an older state folder.")
 		case err != nil:
-			webpage.Say(w, http.StatusInternalServerError, "The page could not be made", Printable(err.Error()))
+			webpage.Say(w, http.StatusInternalServerError, "The page could not be made", textpage.Printable(err.Error()))
 		default:
 			w.Header().Set("Content-Type", "text/html; charset=utf-8")
 			_, _ = w.Write(text.Bytes()) // who went away is told nothing
@@ -148,7 +149,7 @@ func (d *desk) decide(do func(ctx context.Context, r *http.Request, h string) er
 		err := do(ctx, r, h.String())
 		d.mu.Unlock()
 		if err != nil {
-			webpage.Say(w, http.StatusConflict, "Nothing was decided", Printable(err.Error())+".")
+			webpage.Say(w, http.StatusConflict, "Nothing was decided", textpage.Printable(err.Error())+".")
 			return
 		}
 		http.Redirect(w, r, webpage.Base(r)+"/study/"+h.String(), http.StatusSeeOther)
@@ -246,14 +247,14 @@ func (d *desk) one(ctx context.Context, r *http.Request, to *bytes.Buffer) error
 		Top         webpage.Top
 		Hash, Class string
 		Review      Review
-		Lines       []pageLine
+		Lines       []textpage.Line
 		Records     bool
 		// Approve: a form for it; Signers instead: who signs, by the command line.
 		Approve, Refuse bool
 		Signers         string
 		Release         string
 	}{
-		Top: d.top(r, Printable(review.Study)), Hash: h.String(), Class: classOf(review.Progress), Review: review, Lines: review.page(), Records: records,
+		Top: d.top(r, textpage.Printable(review.Study)), Hash: h.String(), Class: classOf(review.Progress), Review: review, Lines: review.page(), Records: records,
 		Approve: undecided && review.Allowed && review.NeedsPerson && !review.Approved && review.Shown != "", Refuse: undecided,
 	}
 	if len(policy.Approvers) > 0 {

@@ -35,7 +35,7 @@
 //
 // No file uses what a later one declares, but in part 2, most of which is a circle.
 //
-//  1. Small things: text.go, pace.go, day.go, syslog.go, syslog_windows.go,
+//  1. Small things: pace.go, day.go, syslog.go, syslog_windows.go,
 //     diskspace_unix.go, diskspace_other.go; steptime.go (this machine's speed),
 //     spending.go, reports.go (why it waits); helper.go, policy.go (what is allowed).
 //  2. What the site says: config.go, audit.go, learner.go. When it speaks, with the

@@ -9,6 +9,7 @@ import (
 
 	"caucus/dataset"
 	"caucus/dataset/mapping"
+	"caucus/internal/textpage"
 )
 
 // Fraction is a part of a whole, 0 to 1; people write 5% or 0.05.
@@ -71,7 +72,7 @@ var unreadableProblems = []dataset.Problem{dataset.NotANumber, dataset.UnknownLe
 func (e Expected) problems(r reading) []string {
 	records := r.lines.Table.Rows()
 	if len(e.Records) == 2 && (records < e.Records[0] || records > e.Records[1]) {
-		return []string{fmt.Sprintf("the file has %s, expected are %d to %d (records: in the source's entry)", counted(records, "record"), e.Records[0], e.Records[1])}
+		return []string{fmt.Sprintf("the file has %s, expected are %d to %d (records: in the source's entry)", textpage.Count(records, "record"), e.Records[0], e.Records[1])}
 	}
 	if records == 0 {
 		if len(e.Records) == 2 { // somebody expects that

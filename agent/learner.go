@@ -15,6 +15,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"caucus/dataset"
+	"caucus/internal/textpage"
 	"caucus/internal/yamlfile"
 	"caucus/learners"
 	"caucus/learners/command"
@@ -184,7 +185,7 @@ func (c Config) checkScorer() []CheckResult {
 		return []CheckResult{problem(about, "%v: correct scorer: command:", err)}
 	}
 	if !slices.Contains(c.Policy.learners(), learners.Any) {
-		return []CheckResult{warning(about, "%s, but no study will use it: the policy allows learners %s; studies that let a site choose are named any", c.Scorer, oneOf(c.Policy.learners()))}
+		return []CheckResult{warning(about, "%s, but no study will use it: the policy allows learners %s; studies that let a site choose are named any", c.Scorer, textpage.List(c.Policy.learners()))}
 	}
 	if !command.LimitsMemory {
 		return []CheckResult{warning(about, "%s; how much memory it takes is not limited on this system", c.Scorer)}
@@ -206,7 +207,7 @@ func (c Config) checkLearner() []CheckResult {
 	}
 	switch {
 	case !slices.Contains(c.Policy.learners(), learners.Any):
-		return []CheckResult{warning(about, "%s, but no study will use it: the policy allows learners %s; studies that let a site choose are named any", l, oneOf(c.Policy.learners()))}
+		return []CheckResult{warning(about, "%s, but no study will use it: the policy allows learners %s; studies that let a site choose are named any", l, textpage.List(c.Policy.learners()))}
 	case l.brought() && !command.LimitsMemory:
 		return []CheckResult{warning(about, "%s; how much memory it takes is not limited on this system", l)}
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"caucus/auxdata"
+	"caucus/internal/textpage"
 	"caucus/learners"
 	"caucus/privacy"
 	"caucus/protocol"
@@ -180,7 +181,7 @@ func (p Policy) Objections(plan study.Plan) []string {
 	object := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
 	allowed := func(field, value string, list []string) {
 		if !slices.Contains(list, value) {
-			object("%s %q is not allowed: the policy allows %s", field, value, oneOf(list))
+			object("%s %q is not allowed: the policy allows %s", field, value, textpage.List(list))
 		}
 	}
 	allowed("kind", plan.Kind, p.Kinds)
@@ -189,7 +190,7 @@ func (p Policy) Objections(plan study.Plan) []string {
 		object("%s", no)
 	}
 	if most, ok := p.Study[plan.Unit]; !ok {
-		object("unit %s is not allowed: the policy allows %s", plan.Unit, oneOf(unitNames(p.Study)))
+		object("unit %s is not allowed: the policy allows %s", plan.Unit, textpage.List(unitNames(p.Study)))
 	} else {
 		if plan.Epsilon > most.Epsilon {
 			object("ε = %g is more than the %g that one study may cost at unit %s", plan.Epsilon, most.Epsilon, plan.Unit)
@@ -261,17 +262,6 @@ func (p Policy) maxPoolRows() int       { return cmp.Or(p.MaxPoolRows, 50_000) }
 func (p Policy) maxFeatures() int       { return cmp.Or(p.MaxFeatures, 10_000) }
 func (p Policy) maxTime() time.Duration { return cmp.Or(p.MaxTime, time.Hour) }
 
-func oneOf[T ~string](list []T) string {
-	if len(list) == 0 {
-		return "none"
-	}
-	words := string(list[0])
-	for _, name := range list[1:] {
-		words += ", " + string(name)
-	}
-	return words
-}
-
 func unitNames(m map[privacy.Unit]privacy.Budget) []string {
 	var names []string
 	for _, u := range slices.Sorted(maps.Keys(m)) {
@@ -285,9 +275,9 @@ func unitNames(m map[privacy.Unit]privacy.Budget) []string {
 func (p Policy) noiseObjection(plan study.Plan) string {
 	switch aggregators := plan.Noise.Shared(); {
 	case !slices.Contains(p.Noise, plan.Noise) && aggregators:
-		return fmt.Sprintf("noise %q is not allowed: the policy allows %s; to allow it, name the helper that this site trusts under policy: helper: (%s) and add %s to policy: noise:", plan.Noise, oneOf(p.Noise), getKeys, plan.Noise)
+		return fmt.Sprintf("noise %q is not allowed: the policy allows %s; to allow it, name the helper that this site trusts under policy: helper: (%s) and add %s to policy: noise:", plan.Noise, textpage.List(p.Noise), getKeys, plan.Noise)
 	case !slices.Contains(p.Noise, plan.Noise):
-		return fmt.Sprintf("noise %q is not allowed: the policy allows %s", plan.Noise, oneOf(p.Noise))
+		return fmt.Sprintf("noise %q is not allowed: the policy allows %s", plan.Noise, textpage.List(p.Noise))
 	case aggregators && !p.Helper.named():
 		return fmt.Sprintf("noise %q needs a helper, and the policy names none under helper: %s", plan.Noise, getKeys)
 	}

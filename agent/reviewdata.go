@@ -13,6 +13,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"caucus/aggregator"
+	"caucus/internal/textpage"
 	"caucus/privacy"
 	"caucus/study"
 	"caucus/study/keyed"
@@ -205,7 +206,7 @@ const (
 	numbersALine = 8
 )
 
-func (o Output) writeTo(b *page) {
+func (o Output) writeTo(b *textpage.Page) {
 	scale, in := 1.0, ""
 	if o.Most > 1 { // integers of a lattice
 		scale, in = o.Most, fmt.Sprintf(", each in the most that one %s can move it (%.0f of the integers that --json shows)", o.Unit, o.Most)
@@ -219,7 +220,7 @@ func (o Output) writeTo(b *page) {
 			who += fmt.Sprintf(" to %.3g", most)
 		}
 	}
-	b.line("values", "%s: %d numbers before noise%s, for your eyes only; %s", o.Name, len(o.Values), in, who)
+	b.Add("values", "%s: %d numbers before noise%s, for your eyes only; %s", o.Name, len(o.Values), in, who)
 	shown := o.Values[:min(len(o.Values), shownNumbers)]
 	for line := range slices.Chunk(shown, numbersALine) {
 		var words []string
@@ -230,9 +231,9 @@ func (o Output) writeTo(b *page) {
 				words = append(words, fmt.Sprint(v))
 			}
 		}
-		b.line("", "%s", strings.Join(words, " "))
+		b.Add("", "%s", strings.Join(words, " "))
 	}
 	if more := len(o.Values) - len(shown); more > 0 {
-		b.line("", "and %d more: --json shows all", more)
+		b.Add("", "and %d more: --json shows all", more)
 	}
 }

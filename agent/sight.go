@@ -12,6 +12,7 @@ import (
 
 	"caucus/dataset"
 	"caucus/dataset/mapping"
+	"caucus/internal/textpage"
 	"caucus/privacy"
 	"caucus/study"
 	"caucus/study/kinds"
@@ -292,7 +293,7 @@ const (
 	shownGroups  = 6
 )
 
-func (s Sight) writeTo(b *page) {
+func (s Sight) writeTo(b *textpage.Page) {
 	columns := slices.Clone(s.Cells)
 	more := len(columns) - shownColumns
 	if more > 0 { // those that differ most from the pool
@@ -304,10 +305,10 @@ func (s Sight) writeTo(b *page) {
 		if i == 0 {
 			name = "mean"
 		}
-		b.line(name, "%s", c.words())
+		b.Add(name, "%s", c.words())
 	}
 	if more > 0 {
-		b.line("", "and %d columns that differ less from the pool: --json shows all", more)
+		b.Add("", "and %d columns that differ less from the pool: --json shows all", more)
 	}
 	if len(s.Classes) > 0 {
 		var words []string
@@ -317,20 +318,20 @@ func (s Sight) writeTo(b *page) {
 		if s.Unlabelled > 0 {
 			words = append(words, fmt.Sprintf("without a label %d", s.Unlabelled))
 		}
-		b.line("classes", "%s", strings.Join(words, ", "))
+		b.Add("classes", "%s", strings.Join(words, ", "))
 	}
 	if s.Persons > 0 {
-		b.line("patients", "%d", s.Persons)
+		b.Add("patients", "%d", s.Persons)
 	}
 	for i, g := range s.Patients {
 		if i == shownGroups {
-			b.line("", "and patients with up to %d records: --json shows all", s.Patients[len(s.Patients)-1].Records)
+			b.Add("", "and patients with up to %d records: --json shows all", s.Patients[len(s.Patients)-1].Records)
 			break
 		}
-		b.line("", "%s", g.words())
+		b.Add("", "%s", g.words())
 	}
 	for _, n := range s.Added {
-		b.line("noise", "%s", n.words())
+		b.Add("noise", "%s", n.words())
 	}
 }
 

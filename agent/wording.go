@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"caucus/dataset"
+	"caucus/internal/textpage"
 	"caucus/privacy"
 	"caucus/study"
 	"caucus/study/kinds"
@@ -73,12 +74,12 @@ func sizeWords(n int) string {
 }
 
 // WriteText writes a review for people.
-func (r Review) WriteText(w io.Writer) error { return r.page().writeTo(w) }
+func (r Review) WriteText(w io.Writer) error { return r.page().WriteText(w) }
 
 // page is a review as people read it, on a terminal and in a browser.
-func (r Review) page() page {
-	var b page
-	line := b.line
+func (r Review) page() textpage.Page {
+	var b textpage.Page
+	line := b.Add
 	line("study", "%s (%s)", r.Study, r.Plan.String()[:16])
 	line("progress", "%s", r.Progress)
 	if r.Closed != "" {
@@ -135,9 +136,9 @@ func (r Review) page() page {
 	case r.Undeclared != "":
 		line("data", "%s", r.Undeclared)
 	case r.Found == 0:
-		line("data", "%s, declared with %s", r.Source, counted(r.Records, "record"))
+		line("data", "%s, declared with %s", r.Source, textpage.Count(r.Records, "record"))
 	default:
-		line("data", "%s, declared with %s, now %d", r.Source, counted(r.Records, "record"), r.Found)
+		line("data", "%s, declared with %s, now %d", r.Source, textpage.Count(r.Records, "record"), r.Found)
 	}
 	if r.Inside != nil {
 		line("", "of them the study is about %d; that number stays here", *r.Inside)

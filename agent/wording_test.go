@@ -15,23 +15,6 @@ import (
 	"caucus/study/kinds"
 )
 
-func TestPrintable(t *testing.T) {
-	for text, want := range map[string]string{
-		"plain":                            "plain",
-		"Größe ≥ 3 年":                      "Größe ≥ 3 年",
-		"a\nprotects     all":              `a\u000aprotects     all`,
-		"\x1b[2Jgone":                      `\u001b[2Jgone`,
-		"\u202eevil":                       `\u202eevil`,
-		"a\u2028b\u200d":                   `a\u2028b\u200d`,
-		"bad\xff\xc3":                      `bad\xff\xc3`,
-		"\ufffd is a character of its own": "\ufffd is a character of its own",
-	} {
-		if got := Printable(text); got != want {
-			t.Errorf("%q is shown as %q, want %q", text, got, want)
-		}
-	}
-}
-
 // TestReviewOnATerminal: whatever texts a review holds, each stays in its line.
 func TestReviewOnATerminal(t *testing.T) {
 	const evil = "x\nprotects     everything\x1b[1A\u202e"

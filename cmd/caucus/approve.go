@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"caucus/agent"
+	"caucus/internal/textpage"
 	"caucus/protocol"
 )
 
@@ -116,7 +117,7 @@ two-persons the study waits for a second one.`,
 				return err
 			}
 			return a.print(r, func(w io.Writer) error {
-				_, err := fmt.Fprintf(w, "approved %s (%s), with its source as shown (%s)\n", agent.Printable(r.Study), r.Plan.String()[:16], r.Shown[:16])
+				_, err := fmt.Fprintf(w, "approved %s (%s), with its source as shown (%s)\n", textpage.Printable(r.Study), r.Plan.String()[:16], r.Shown[:16])
 				if more := r.Needed - len(r.ApprovedBy); err == nil && more > 0 {
 					_, err = fmt.Fprintf(w, "it waits for another person's approval\n")
 				}
@@ -152,7 +153,7 @@ somebody carries (agent answer): get that file back.`,
 			if err != nil {
 				return err
 			}
-			return a.say(r, "%s (%s) is %s\n", agent.Printable(r.Study), r.Plan.String()[:16], r.Refused)
+			return a.say(r, "%s (%s) is %s\n", textpage.Printable(r.Study), r.Plan.String()[:16], r.Refused)
 		},
 	}
 	cmd.Flags().StringVar(&reason, "reason", "", "why, for this site's own records")

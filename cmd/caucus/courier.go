@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"caucus/agent"
+	"caucus/internal/textpage"
 	"caucus/protocol"
 	"caucus/study"
 )
@@ -201,7 +202,7 @@ func (a *agentCommand) printAnswered(r agent.Answered, out string) error {
 	if r.Wrote {
 		d.File = out
 	}
-	r.Study, r.Why = agent.Printable(r.Study), agent.Printable(strings.TrimSpace(r.Why)) // the coordinator's words are in it
+	r.Study, r.Why = textpage.Printable(r.Study), textpage.Printable(strings.TrimSpace(r.Why)) // the coordinator's words are in it
 	if r.Declined {
 		return a.say(d, "this site takes no part in study %s: %s\nwrote %s, which tells the coordinator so, and no reason: have it carried, or mend it here and answer again\n", r.Study, r.Why, out)
 	}
