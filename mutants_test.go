@@ -209,7 +209,7 @@ var mutants = []mutant{
 		found: "TestReceiveWaitsForNobody",
 	},
 	{
-		name: "a site holds δ against the coordinator's number of records", room: "agent", file: "declare.go",
+		name: "a site holds δ against the coordinator's number of records", room: "agent/source", file: "declaration.go", in: "agent",
 		old: "p.CheckDelta(d.uses(p), ", new: "p.CheckDelta(p.Records, ",
 		found: "TestDeltaOfTheDeclaration",
 	},
@@ -535,7 +535,7 @@ var mutants = []mutant{
 		found: "TestExpressionsRefused",
 	},
 	{
-		name: "a workbook is read that nobody declared", room: "agent", file: "reading.go",
+		name: "a workbook is read that nobody declared", room: "agent/source", file: "reading.go",
 		old: "if hex.EncodeToString(digest.Sum(nil)) != d.Digest {", new: "if len(digest.Sum(nil)) == 0 {",
 		found: "TestFilesAsTheyAre",
 	},

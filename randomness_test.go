@@ -121,7 +121,7 @@ func TestRandomnessIsTheSystems(t *testing.T) {
 // secretRooms make keys, nonces, shares and noise; otherGenerators are their files that draw
 // something else, by a generator that can be foretold.
 var (
-	secretRooms     = []string{"agent", "aggregation/shares", "aggregator", "coordinator", "helper", "privacy", "protocol", "study/bodies", "study/keyed"}
+	secretRooms     = []string{"agent", "agent/source", "aggregation/shares", "aggregator", "coordinator", "helper", "privacy", "protocol", "study/bodies", "study/keyed"}
 	otherGenerators = map[string]string{
 		"agent/pace.go":            "when it calls next",
 		"agent/reviewdata.go":      "a preview, which leaves no site",

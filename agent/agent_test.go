@@ -15,6 +15,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"caucus/agent/source"
 	"caucus/auxdata"
 	"caucus/dataset"
 	"caucus/internal/folder"
@@ -187,7 +188,7 @@ func rigOf(dir, schemaYAML string, change func(*study.Proposal)) *rig {
 	r.config.State = filepath.Join(dir, "state")
 	own := filepath.Join(dir, "schema.yaml")
 	must(os.WriteFile(own, []byte(pageYAML), 0o600))
-	r.config.Data = map[string]Source{"ward": {File: data, Schema: own}}
+	r.config.Data = map[string]source.Source{"ward": {File: data, Schema: own}}
 	r.config.Policy = Policy{
 		Kinds: []string{"classify"}, Mechanisms: []string{"cross", "tally"}, Noise: []study.Noise{study.NoiseSite, study.NoiseCoordinator},
 		Study: map[privacy.Unit]privacy.Budget{privacy.Record: {Epsilon: 1, Delta: 1e-6}, privacy.Party: {Epsilon: 1, Delta: 1e-6}},
@@ -200,17 +201,13 @@ func rigOf(dir, schemaYAML string, change func(*study.Proposal)) *rig {
 
 // declare says of each source what its file now is, as a person does.
 func (r *rig) declare() error {
-	s := &state{config: r.config, sources: filepath.Join(r.config.State, "sources")}
-	if err := os.MkdirAll(s.sources, 0o700); err != nil {
+	s := r.config.Sources()
+	if err := os.MkdirAll(s.Dir, 0o700); err != nil {
 		return err
 	}
 	for name := range r.config.Data {
-		d, err := s.survey(name, new(SourceReport))
+		_, err := s.Declare(name, true, func(d *source.Declaration) error { d.By = "tester"; return nil })
 		if err != nil {
-			return err
-		}
-		d.By = "tester"
-		if err := s.keepDeclaration(d); err != nil {
 			return err
 		}
 	}

@@ -93,7 +93,7 @@ func (s *state) approvers(d dossier, h study.Hash, p study.Plan) (names, lapsed 
 		return nil, nil
 	}
 	shown := ""
-	if source, err := s.declared(p); err == nil {
+	if source, err := s.sources.Of(p); err == nil {
 		shown = source.Shown()
 	}
 	for _, file := range files {

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"caucus/agent/source"
 	"caucus/privacy"
 	"caucus/protocol"
 	"caucus/study"
@@ -473,7 +474,7 @@ func TestOtherTerms(t *testing.T) {
 // shownNow is the digest of the declaration in force.
 func shownNow(t *testing.T, a *Agent) string {
 	t.Helper()
-	d, err := a.state.declaration("ward")
+	d, err := a.state.sources.Of(study.Plan{Data: "ward"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -494,14 +495,14 @@ func TestApprovalLapses(t *testing.T) {
 			r.put(t, "age,sex,ill\n"+strings.Repeat("30,f,no\n", 20))
 		}, 1},
 		"declared anew, the same": {func(t *testing.T, r *rig, a *Agent) {
-			if _, err := a.DeclareSource("ward", Approver{Name: "bob"}); err != nil {
+			if _, err := a.DeclareSource("ward", Approver{Name: "bob"}, false); err != nil {
 				t.Fatal(err)
 			}
 		}, 0},
 		"another mapping": {func(t *testing.T, r *rig, a *Agent) {
-			r.mapWard(MappingSource{Inline: mapped(t, "decimal: \",\"")})
+			r.mapWard(source.MappingSource{Inline: mapped(t, "decimal: \",\"")})
 			a.state.config = r.config
-			if _, err := a.DeclareSource("ward", Approver{Name: "bob"}); err != nil {
+			if _, err := a.DeclareSource("ward", Approver{Name: "bob"}, false); err != nil {
 				t.Fatal(err)
 			}
 		}, 0},
@@ -554,7 +555,7 @@ func TestLapsesBetweenChargeAndUpload(t *testing.T) {
 		r.config.Policy.Approval = ApproveByPerson
 		a := r.agent(t)
 		anew := func() {
-			if _, err := a.DeclareSource("ward", Approver{Name: "bob"}); err != nil {
+			if _, err := a.DeclareSource("ward", Approver{Name: "bob"}, false); err != nil {
 				t.Error(err)
 			}
 		}

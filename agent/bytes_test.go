@@ -18,6 +18,7 @@ import (
 	"google.golang.org/grpc"
 	"pgregory.net/rapid"
 
+	"caucus/agent/source"
 	"caucus/dataset"
 	"caucus/internal/testlevel"
 	"caucus/privacy"
@@ -303,7 +304,7 @@ func lookAt(t *testing.T, r *rig, file string) seen {
 		t.Errorf("the contribution is not taken: %v; log:\n%s", err, r.log)
 		return s
 	}
-	draft, err := task.Contribute(a.state.inputs(a.state.records(p, 60)))
+	draft, err := task.Contribute(a.state.inputs(a.state.records(r.hash, p, 60)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -392,14 +393,14 @@ func TestNeighboursInLines(t *testing.T) {
 func neighboursInLines(t *testing.T, mapping string) {
 	r := visitsRig(t, func(p *study.Proposal) { p.Unit = privacy.Record })
 	if mapping != "" {
-		r.mapWard(MappingSource{Inline: mapped(t, mapping)})
+		r.mapWard(source.MappingSource{Inline: mapped(t, mapping)})
 		if err := r.declare(); err != nil {
 			t.Fatal(err)
 		}
 	}
 	folder := r.agent(t).state
 	p := r.study.Plan
-	d, err := folder.declared(p)
+	d, err := folder.sources.Of(p)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -419,7 +420,7 @@ func neighboursInLines(t *testing.T, mapping string) {
 			if err := os.WriteFile(d.File, []byte(visitsHeader+strings.Join(file, "\n")+end), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			all, _, err := d.encoded(p)
+			all, _, err := d.Read(p)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -456,16 +457,16 @@ func TestPlanCannotSayHowAFileIsRead(t *testing.T) {
 		r := newRig(t, nil)
 		a := r.agent(t)
 		p := r.study.Plan
-		want := a.state.records(p, 61)
+		want := a.state.records(r.hash, p, 61)
 		change(&p.Schema)
 		if err := kinds.Check(p); !errors.Is(err, study.ErrPlan) || !strings.Contains(err.Error(), "how a file is") {
 			t.Errorf("%s: check = %v, want a refusal that says why", name, err)
 		}
-		d, err := a.state.declared(p)
+		d, err := a.state.sources.Of(p)
 		if err != nil || len(d.Objections(p)) > 0 {
 			t.Errorf("%s: %v, %v", name, err, d.Objections(p))
 		}
-		got := a.state.records(p, 61)
+		got := a.state.records(r.hash, p, 61)
 		if got.Len() != want.Len() || !slices.Equal(got.Y, want.Y) || !bytes.Equal(fmt.Appendf(nil, "%v", got.X), fmt.Appendf(nil, "%v", want.X)) {
 			t.Errorf("%s: the plan changed what is read", name)
 		}

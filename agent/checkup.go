@@ -7,12 +7,11 @@ import (
 	"io"
 	"maps"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
-	"caucus/dataset/mapping"
+	"caucus/agent/source"
 	"caucus/internal/textpage"
 	"caucus/privacy"
 	"caucus/protocol"
@@ -105,19 +104,17 @@ func Check(ctx context.Context, c Config, path string, err error) Checkup {
 	id, party, err := identity(c)
 	if err != nil {
 		all = append(all, problem("certificate", "%v", err), checkPolicy(c.Policy))
-		s := &state{config: c, sources: filepath.Join(c.State, "sources")}
-		return checkupOf(append(all, s.checkSources(true)...))
+		return checkupOf(append(all, checkSources(c.Sources(), true)...))
 	}
 	s, err := openState(c, party)
 	if err != nil {
-		s = &state{config: c, sources: filepath.Join(c.State, "sources")}
 		all = append(all, checkCertificate(id, c.now()), checkPolicy(c.Policy), problem("ledger", "%v", err), checkDisk(c.State))
-		return checkupOf(append(append(all, askCoordinator(ctx, c, id)...), s.checkSources(true)...))
+		return checkupOf(append(append(all, askCoordinator(ctx, c, id)...), checkSources(c.Sources(), true)...))
 	}
 	defer s.close()
 	all = append(all, s.checkFolder(ctx, id)...)
 	all = append(all, askCoordinator(ctx, c, id)...)
-	return checkupOf(append(all, s.checkSources(true)...))
+	return checkupOf(append(all, checkSources(c.Sources(), true)...))
 }
 
 // checkLocally is what an agent says when it starts: of Check what needs neither
@@ -125,7 +122,7 @@ func Check(ctx context.Context, c Config, path string, err error) Checkup {
 // a file took to read; files are read in windows (window has the proof), and when
 // a person asks.
 func (s *state) checkLocally(ctx context.Context, id protocol.Identity) []CheckResult {
-	return append(s.checkFolder(ctx, id), s.checkSources(false)...)
+	return append(s.checkFolder(ctx, id), checkSources(s.sources, false)...)
 }
 
 // checkFolder looks at what lies in the state folder, and at the policy.
@@ -328,35 +325,35 @@ func checkSkew(skew time.Duration) CheckResult {
 }
 
 // checkSources looks at all sources; without read, not into their files.
-func (s *state) checkSources(read bool) []CheckResult {
-	names := slices.Sorted(maps.Keys(s.config.Data))
+func checkSources(s source.Sources, read bool) []CheckResult {
+	names := slices.Sorted(maps.Keys(s.Named))
 	if len(names) == 0 {
 		return []CheckResult{warning("sources", "there are none: name files of records under data:")}
 	}
 	var all []CheckResult
 	for _, name := range names {
-		var r SourceReport
+		var r source.Report
 		if read {
-			r = s.checkSource(name)
-		} else if r = s.sourceReport(name); r.Declared != nil {
+			r = s.Check(name)
+		} else if r = s.Report(name); r.Declared != nil {
 			if _, err := os.Stat(r.File); err != nil {
 				r.Problem = err.Error()
 			}
 		}
-		all = append(all, r.result(), s.checkMapping(name, r))
+		all = append(all, checkSource(r), checkMapping(s, r))
 	}
 	return all
 }
 
-// finding says of a source what a person has to know first.
-func (r SourceReport) result() CheckResult {
+// checkSource says of a source what a person has to know first.
+func checkSource(r source.Report) CheckResult {
 	about := "source " + r.Source
 	switch {
 	case r.Declared == nil && r.Problem != "":
 		const most = 3 // remarks; declare shows all
 		return problem(about, "%s", strings.Join(append([]string{r.Problem}, r.Remarks[:min(most, len(r.Remarks))]...), "; "))
 	case r.Declared == nil:
-		return problem(about, "studies of it wait: %s", strings.TrimPrefix(r.Waits, ErrUndeclared.Error()+": source "+r.Source+": "))
+		return problem(about, "studies of it wait: %s", strings.TrimPrefix(r.Waits, source.ErrUndeclared.Error()+": source "+r.Source+": "))
 	case r.Problem != "":
 		return problem(about, "%s; see caucus agent check --source %s", r.Problem, r.Source)
 	case !r.Read:
@@ -365,7 +362,7 @@ func (r SourceReport) result() CheckResult {
 		return warning(about, "declared with %s, the file has %d: the others are empty; declare it again if that stays so", textpage.Count(r.Declared.Records, "record"), r.Found)
 	}
 	now := "as it was then"
-	if r.Changed && r.Declared.Redeclare != RedeclareDaily {
+	if r.Changed && r.Declared.Redeclare != source.RedeclareDaily {
 		return warning(about, "the file changed since it was declared on %s with %s: declare it again, or write redeclare: daily where it is written anew", r.Declared.At.Format(time.DateOnly), textpage.Count(r.Declared.Records, "record"))
 	}
 	if r.Changed {
@@ -374,31 +371,13 @@ func (r SourceReport) result() CheckResult {
 	return fine(about, "declared with %s on %s, %s: %s, %s", textpage.Count(r.Declared.Records, "record"), r.Declared.At.Format(time.DateOnly), now, textpage.Count(r.Found, "record"), textpage.Count(len(r.Remarks), "remark"))
 }
 
-// checkMapping says whether a source's mapping makes all columns of its schema
-// out of the file's.
-func (s *state) checkMapping(name string, r SourceReport) CheckResult {
-	about := "mapping " + name
-	own, err := readSchema(s.config.Data[name].Schema)
-	var m mapping.Mapping
-	if err == nil {
-		m, err = s.config.Data[name].Mapping.read()
-	}
+// checkMapping says whether a source's mapping makes all columns of its schema out of the
+// file's.
+func checkMapping(s source.Sources, r source.Report) CheckResult {
+	about := "mapping " + r.Source
+	says, err := s.CheckMapping(r)
 	if err != nil {
 		return problem(about, "%v", err)
 	}
-	columns := r.Columns
-	if columns == nil && r.Declared != nil {
-		columns = r.Declared.Columns
-	}
-	if columns == nil {
-		return fine(about, "it can be read")
-	}
-	bound, err := m.Bind(columns, own)
-	switch {
-	case err != nil:
-		return problem(about, "%v", err)
-	case len(bound.Missing) > 0:
-		return problem(about, "nothing in the file is mapped to %s: caucus agent map drafts a mapping", strings.Join(bound.Missing, ", "))
-	}
-	return fine(about, "all %d columns of the schema come from the file's %d", len(columnsOf(own)), len(columns))
+	return fine(about, "%s", says)
 }

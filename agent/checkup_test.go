@@ -14,6 +14,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"caucus/agent/source"
 	"caucus/privacy"
 	"caucus/protocol"
 )
@@ -38,8 +39,8 @@ func TestCheckSaysWhatToWrite(t *testing.T) {
 	r := newRig(t, nil)
 	r.put(t, "age,sex,ill\n"+strings.Repeat("30,weiblich,no\n", 60))
 	a := r.agent(t)
-	os.RemoveAll(a.state.sources)
-	all := fmt.Sprint(a.state.checkSources(true))
+	os.RemoveAll(a.state.sources.Dir)
+	all := fmt.Sprint(checkSources(a.state.sources, true))
 	if !strings.Contains(all, "50% of the cells") || !strings.Contains(all, `60 cells "weiblich" are not a level of sex: add levels:`) {
 		t.Errorf("check says %s", all)
 	}
@@ -148,7 +149,7 @@ func TestCheckSources(t *testing.T) {
 			os.RemoveAll(filepath.Join(r.config.State, "sources"))
 			r.put(t, "age,sex,ill\n"+strings.Repeat("x,y,z\n", 70))
 		}, StatusProblem, "cannot be read as what the schema says", StatusOK, StatusProblem, false},
-		"mapping gone": {func(t *testing.T, r *rig) { r.mapWard(MappingSource{File: "nowhere.yaml"}) },
+		"mapping gone": {func(t *testing.T, r *rig) { r.mapWard(source.MappingSource{File: "nowhere.yaml"}) },
 			StatusProblem, "nowhere.yaml", StatusProblem, StatusProblem, false},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -156,12 +157,11 @@ func TestCheckSources(t *testing.T) {
 			if test.change != nil {
 				test.change(t, r)
 			}
-			s := &state{config: r.config, sources: filepath.Join(r.config.State, "sources")}
-			got := s.checkSources(true)
+			got := checkSources(r.config.Sources(), true)
 			if len(got) != 2 || got[0].Status != test.source || !strings.Contains(got[0].Says, test.says) || got[1].Status != test.mapping {
 				t.Errorf("%+v, want %s and %q, and %s", got, test.source, test.says, test.mapping)
 			}
-			if got := s.checkSources(false); got[0].Status != test.unread {
+			if got := checkSources(r.config.Sources(), false); got[0].Status != test.unread {
 				t.Errorf("without a look into it: %+v, want %s", got[0], test.unread)
 			}
 			if strings.Contains(fmt.Sprint(got), planted) {

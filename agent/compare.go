@@ -12,13 +12,9 @@ import (
 // to be declared, as for a study; how many records a party has at least is for those that
 // take part.
 func (a *Agent) Records(p study.Plan) (*dataset.Records, error) {
-	d, err := a.state.declared(p)
-	if err == nil {
-		err = objection(d.lacks(p))
-	}
+	records, err := a.state.sources.Own(p)
 	if err != nil {
 		return nil, fmt.Errorf("read this site's records: %w", err)
 	}
-	records, _, err := d.encoded(p)
-	return records, err
+	return records, nil
 }

@@ -10,8 +10,8 @@ import (
 	"slices"
 	"time"
 
+	"caucus/agent/source"
 	"caucus/internal/clock"
-	"caucus/internal/textpage"
 	"caucus/internal/webpage"
 	"caucus/internal/yamlfile"
 )
@@ -45,7 +45,7 @@ type Config struct {
 	// busy at times: nothing waits for it but its own study.
 	LeastWindow time.Duration `yaml:"least_window"`
 	// Data are the sources a plan may name.
-	Data map[string]Source `yaml:"data"`
+	Data map[string]source.Source `yaml:"data"`
 	// Learner is what this site votes with where a plan lets it choose (learner: any): a
 	// built-in classifier by its name, or a program of the site's own, as in
 	// {command: [python3, vote.py], timeout: 10m, memory: 4GiB}; see docs/site.md.
@@ -95,12 +95,12 @@ func LoadConfig(path string) (Config, error) {
 		return Config{}, fmt.Errorf("read agent config: %w", err)
 	}
 	folder := filepath.Dir(path)
-	c.State = below(folder, c.State)
+	c.State = yamlfile.Below(folder, c.State)
 	if c.Audit.Syslog != "local" {
-		c.Audit.Syslog = below(folder, c.Audit.Syslog)
+		c.Audit.Syslog = yamlfile.Below(folder, c.Audit.Syslog)
 	}
 	for name, s := range c.Data {
-		c.Data[name] = s.below(folder)
+		c.Data[name] = s.Below(folder)
 	}
 	c.Learner.below(folder)
 	c.Scorer.below(folder)
@@ -132,20 +132,8 @@ func (c Config) Validate() error {
 		return fmt.Errorf("least_window: %v: give 10ms to 1h; 15s is usual", c.LeastWindow)
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Data)) {
-		if c.Data[name].File == "" {
-			return fmt.Errorf("data: %s: file: name the file of its records", name)
-		}
-		if c.Data[name].Schema == "" {
-			return fmt.Errorf("data: %s: schema: name the schema file, which says how the file is read and what its columns mean: draft one with caucus dataset schema", name)
-		}
-		if err := c.Data[name].Expected.validate(); err != nil {
+		if err := c.Data[name].Validate(); err != nil {
 			return fmt.Errorf("data: %s: %w", name, err)
-		}
-		if r := c.Data[name].Redeclare; r != "" && r != RedeclareDaily {
-			return fmt.Errorf("data: %s: redeclare: %q: write daily, or leave it out", name, r)
-		}
-		if err := c.Data[name].Mapping.Inline.Validate(); err != nil {
-			return fmt.Errorf("data: %s: mapping: %w", name, err)
 		}
 	}
 	for _, at := range []struct{ field, address string }{{"page", c.Page}, {"metrics", c.Metrics}} {
@@ -171,18 +159,7 @@ func (c Config) Validate() error {
 	return nil
 }
 
-// source finds the name of the source that a plan means. A plan that names none
-// means the only one there is.
-func (c Config) source(name string) (string, error) {
-	all := slices.Sorted(maps.Keys(c.Data))
-	if name == "" && len(all) == 1 {
-		return all[0], nil
-	}
-	if _, ok := c.Data[name]; ok && name != "" {
-		return name, nil
-	}
-	if name == "" {
-		return "", fmt.Errorf("the plan names no data source and this site has not exactly one (it has %s)", textpage.List(all))
-	}
-	return "", fmt.Errorf("there is no data source %q; this site has %s: add it under data: if it is meant to take part", name, textpage.List(all))
+// Sources are those of the configuration, with what was declared of them.
+func (c Config) Sources() source.Sources {
+	return source.Sources{Dir: filepath.Join(c.State, "sources"), Named: c.Data, Now: c.now}
 }

@@ -21,8 +21,8 @@
 //     here, one of few words that no record decides (reports has the proof);
 //   - each decision is in an append-only audit log before it takes effect;
 //   - how a site's file is read, what its columns mean and how many records a
-//     study gets is what a person of the site declared (Declaration); a plan has
-//     no say in it;
+//     study gets is what a person of the site declared (source.Declaration); a plan
+//     has no say in it;
 //   - whether and when it joins depends on plan, policy, ledger and declarations,
 //     never on what a file holds: one that cannot be read as it was declared
 //     gives empty records, as many as ever.
@@ -39,11 +39,10 @@
 //     diskspace_unix.go, diskspace_other.go; steptime.go (this machine's speed),
 //     spending.go, reports.go (why it waits); helper.go, policy.go (what is allowed).
 //  2. What the site says: config.go, audit.go, learner.go. When it speaks, with the
-//     proof: window.go. A study's folder: dossier.go. Sources: reading.go,
-//     expected.go, declare.go, take.go, source.go. All it keeps: state.go. Whom
-//     it asks: link.go, silence.go. A study's way: agent.go, serve.go, shares.go,
+//     proof: window.go. A study's folder: dossier.go. All it keeps: state.go. Whom it asks: link.go, silence.go. A study's way: agent.go, serve.go, shares.go,
 //     ending.go, evidence.go. What a person reads and says: sight.go, review.go,
-//     reviewdata.go, wording.go, preview.go, approval.go, desk.go. Health:
+//     reviewdata.go, wording.go, preview.go, approval.go, declaring.go,
+//     desk.go. Health:
 //     constants.go, checkup.go, metrics.go, shown.go.
 //  3. Beside it: compare.go (own records), courier.go (by file), reconcile.go.
 package agent

@@ -15,6 +15,6 @@ func FuzzConfig(f *testing.F) {
 		if err := c.Validate(); err != nil {
 			t.Fatalf("a configuration is taken that does not validate: %v", err)
 		}
-		_, _ = c.source("")
+		_, _ = c.Sources().Find("")
 	})
 }

@@ -232,10 +232,10 @@ func (p Policy) Objections(plan study.Plan) []string {
 	return out
 }
 
-// poolObjections says why the policy does not allow a study's public pool.
-func (p Policy) poolObjections(pool *auxdata.Pool) []string {
+// poolObjection says why the policy does not allow a study's public pool.
+func (p Policy) poolObjection(pool *auxdata.Pool) error {
 	if have, most := pool.Rows(), p.maxPoolRows(); have > most {
-		return []string{fmt.Sprintf("its pool has %d rows, the policy allows %d", have, most)}
+		return fmt.Errorf("its pool has %d rows, the policy allows %d", have, most)
 	}
 	return nil
 }

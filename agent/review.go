@@ -191,7 +191,7 @@ func (s *state) describe(d dossier, h study.Hash, p study.Plan) Review {
 			r.Objections = append(r.Objections, no)
 		}
 	}
-	if source, err := s.declared(p); err != nil {
+	if source, err := s.sources.Of(p); err != nil {
 		r.Undeclared = err.Error()
 	} else {
 		r.Shown = source.Shown()

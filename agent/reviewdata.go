@@ -34,16 +34,16 @@ func (s *state) reviewData(r *Review, d dossier, p study.Plan, t study.Task) {
 	if body, err := d.read(fileUpload); err == nil {
 		r.Bytes, r.Exact = len(body), true
 	}
-	source, err := s.declared(p)
-	if err != nil || len(source.Objections(p)) > 0 {
+	source, err := s.sources.Of(p)
+	if err != nil || source.Refuses(p) != nil {
 		return // said already
 	}
-	records, read, err := source.encoded(p)
+	records, read, err := source.Read(p)
 	if err != nil {
 		r.Problems = append(r.Problems, fmt.Errorf("it would get empty records: %w", err).Error())
 		return
 	}
-	r.Found, r.Remarks = records.Len(), read.remarks()
+	r.Found, r.Remarks = records.Len(), read.Remarks()
 	if p.Where != "" {
 		inside := 0
 		for _, out := range records.Outside {
@@ -53,7 +53,7 @@ func (s *state) reviewData(r *Review, d dossier, p study.Plan, t study.Task) {
 		}
 		r.Inside = &inside
 	}
-	r.Problems = append(r.Problems, s.config.Data[source.Source].problems(read)...)
+	r.Problems = append(r.Problems, s.sources.Problems(source, read)...)
 	var pool *mat.Dense
 	if t != nil {
 		pool = t.Pool().Encoded
@@ -111,14 +111,14 @@ func (s *state) values(ctx context.Context, h study.Hash) ([]Output, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the public pool is not here yet: %w", err)
 	}
-	source, err := s.declared(p)
+	source, err := s.sources.Of(p)
 	if err == nil {
-		err = objection(source.Objections(p))
+		err = source.Refuses(p)
 	}
 	if err != nil {
 		return nil, err
 	}
-	records, _, err := source.encoded(p)
+	records, _, err := source.Read(p)
 	if err != nil {
 		return nil, err
 	}

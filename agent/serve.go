@@ -241,13 +241,13 @@ func (a *Agent) decide(d dossier, h study.Hash, p study.Plan) (by []string, err 
 	if err := a.allowsEnding(d, h, p); err != nil { // amended before this site learnt of it
 		return nil, err
 	}
-	source, err := a.state.declared(p)
+	source, err := a.state.sources.Of(p)
 	if err != nil {
 		a.logOnce(h, slog.LevelWarn, err.Error())
 		a.reports.say(h, protocol.WaitSource)
 		return nil, nil
 	}
-	if err := objection(source.Objections(p)); err != nil {
+	if err := source.Refuses(p); err != nil {
 		a.reports.say(h, protocol.WaitDeclined)
 		a.logOnce(h, slog.LevelWarn, fmt.Sprintf("this study and the declared source do not go together: %v; see caucus agent preview %s", err, h.String()[:16]))
 		return nil, errors.Join(errRefused, a.recordOnce(auditRefused, h, p.Name, "by", byPolicy)) // a person may declare it anew
@@ -469,7 +469,7 @@ func (a *Agent) tell(d dossier, o protocol.Summary) error {
 		if err != nil {
 			return err
 		}
-		source, _ := a.state.config.source(p.Data) // "" where it is gone
+		source, _ := a.state.sources.Find(p.Data) // "" where it is gone
 		if err := a.recordOnce(auditUnread, o.Hash, o.Name, "source", source); err != nil {
 			return err
 		}

@@ -10,6 +10,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"caucus/agent/source"
 	"caucus/dataset"
 	"caucus/dataset/mapping"
 	"caucus/internal/textpage"
@@ -125,7 +126,7 @@ func countsUnits(b privacy.Bound) bool {
 
 // sightOf looks at records of a file as it was read; pool holds the encoded rows
 // of the public pool, nil where it is not here.
-func sightOf(p study.Plan, d Declaration, read reading, records *dataset.Records, pool *mat.Dense) Sight {
+func sightOf(p study.Plan, d source.Declaration, read source.Reading, records *dataset.Records, pool *mat.Dense) Sight {
 	s := Sight{Cells: cellsOf(p.Schema, read, records, pool)}
 	counts := make([]int, len(p.Schema.Label.Classes))
 	for _, y := range records.Y {
@@ -144,7 +145,7 @@ func sightOf(p study.Plan, d Declaration, read reading, records *dataset.Records
 
 // cellsOf counts what was odd in each column, and holds its mean beside the
 // pool's.
-func cellsOf(s dataset.Schema, read reading, records *dataset.Records, pool *mat.Dense) []ColumnSight {
+func cellsOf(s dataset.Schema, read source.Reading, records *dataset.Records, pool *mat.Dense) []ColumnSight {
 	columns := s.FeatureColumns()
 	out := make([]ColumnSight, len(columns))
 	place := map[string]*ColumnSight{}
@@ -152,7 +153,7 @@ func cellsOf(s dataset.Schema, read reading, records *dataset.Records, pool *mat
 		out[i].Column = name
 		place[name] = &out[i]
 	}
-	for _, m := range slices.Concat(read.lines.Remarks, read.encoded) {
+	for _, m := range read.Cells() {
 		c := place[m.Column]
 		if c == nil {
 			continue
@@ -237,14 +238,14 @@ func meanWords(s dataset.Schema, mean []float64) map[string]string {
 
 // patientsOf counts the patients of a source whose schema names them, and those
 // with several records. A record that names none is nobody's.
-func patientsOf(d Declaration, read reading) (persons int, several []PatientSight) {
+func patientsOf(d source.Declaration, read source.Reading) (persons int, several []PatientSight) {
 	column := d.Schema.Patient
-	if column == "" || !read.lines.Table.Has(column) {
+	if column == "" || !read.Lines().Has(column) {
 		return 0, nil
 	}
 	of := map[string]int{}
-	for i := range read.lines.Table.Rows() {
-		if who, _ := read.lines.Table.Cell(i, column); who != "" {
+	for i := range read.Lines().Rows() {
+		if who, _ := read.Lines().Cell(i, column); who != "" {
 			of[who]++
 		}
 	}

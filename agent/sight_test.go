@@ -244,7 +244,7 @@ func TestChargedRecords(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.put(t, "age,sex,ill\n"+strings.Repeat("30,f,no\n", 450))
-	if _, err := a.DeclareSource("ward", Approver{Name: "alice"}); err != nil {
+	if _, err := a.DeclareSource("ward", Approver{Name: "alice"}, false); err != nil {
 		t.Fatal(err)
 	}
 	review, _, err := a.Preview(context.Background(), "illness")

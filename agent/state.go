@@ -15,8 +15,10 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
+	"caucus/agent/source"
 	"caucus/aggregator"
 	"caucus/auxdata"
 	"caucus/dataset"
@@ -24,7 +26,6 @@ import (
 	"caucus/privacy/journal"
 	"caucus/protocol"
 	"caucus/study"
-	"caucus/study/keyed"
 	"caucus/study/kinds"
 )
 
@@ -38,7 +39,7 @@ type state struct {
 	shardKey []byte
 	studies  dossiers
 	pools    string
-	sources  string // declarations
+	sources  source.Sources
 	scratch  string // files of a site's own classifier while it runs
 	speed    *speed
 	// party is who this agent is; it comes from the certificate. coordinator are the keys
@@ -52,10 +53,10 @@ type state struct {
 func openState(c Config, party study.PartyID) (_ *state, err error) {
 	s := &state{
 		config: c, party: party,
-		studies: dossiers{filepath.Join(c.State, "studies")}, pools: filepath.Join(c.State, "pools"), sources: filepath.Join(c.State, "sources"),
+		studies: dossiers{filepath.Join(c.State, "studies")}, pools: filepath.Join(c.State, "pools"), sources: c.Sources(),
 		scratch: filepath.Join(c.State, "scratch"), speed: openSpeed(c),
 	}
-	for _, dir := range []string{c.State, s.studies.dir, s.pools, s.sources, s.scratch} {
+	for _, dir := range []string{c.State, s.studies.dir, s.pools, s.sources.Dir, s.scratch} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			return nil, fmt.Errorf("open state folder: %w", err)
 		}
@@ -186,13 +187,13 @@ type cost struct {
 // costOf says what a study costs this site, or why it is refused. It follows
 // from plan, pool, policy, and the declared number of records.
 func (s *state) costOf(t study.Task) (c cost, err error) {
-	if err := objection(s.config.Policy.poolObjections(t.Pool())); err != nil {
+	if err := s.config.Policy.poolObjection(t.Pool()); err != nil {
 		return cost{}, err
 	}
 	if err := study.CheckTerms(t); err != nil {
 		return cost{}, err
 	}
-	source, err := s.declared(t.Plan())
+	source, err := s.sources.Of(t.Plan())
 	if err != nil {
 		return cost{}, err
 	}
@@ -208,7 +209,7 @@ func (s *state) costOf(t study.Task) (c cost, err error) {
 		return cost{}, err
 	}
 	w.Rest += aggregator.Steps(t, c.records)
-	w.Rest += study.CellSteps * float64(c.records) * source.cells()
+	w.Rest += study.CellSteps * float64(c.records) * source.Cells()
 	draw := 0.0
 	for _, r := range c.reserved {
 		draw += r.Terms.Steps()
@@ -229,7 +230,7 @@ func (s *state) costOf(t study.Task) (c cost, err error) {
 // fails: what cannot be made is not ready.
 func (s *state) draft(ctx context.Context, w window) draft {
 	var l late
-	in := s.inputs(s.records(w.plan, w.records))
+	in := s.inputs(s.records(w.study, w.plan, w.records))
 	in.Within = l.within(ctx, w.span.shard)
 	failed := func(why error) { s.noVotes(w.study, why) }
 	in.Voter, in.Scorer = s.voter(failed), s.scorer(failed)
@@ -238,6 +239,20 @@ func (s *state) draft(ctx context.Context, w window) draft {
 		return draft{late: "all of it"}
 	}
 	return draft{Contribution: d, late: l.String()}
+}
+
+// records are what the study gets of this site. What was odd, or that they are empty, and why,
+// is noted in its folder and nowhere else; at its moment log and audit log say it (tell).
+func (s *state) records(h study.Hash, p study.Plan, n int) *dataset.Records {
+	records, odd, unread := s.sources.Records(p, n, s.shardKey)
+	d := s.studies.of(h)
+	if len(odd) > 0 {
+		_ = d.write(fileOdd, []byte(strings.Join(odd, "; ")+"\n")) // what the disk did not take is not said: only an odd file would have it said
+	}
+	if unread != nil {
+		_ = d.write(fileUnread, []byte(unread.Error()+"\n")) // what the disk did not take changes nothing
+	}
+	return records
 }
 
 // noVotes notes why this site's own program gave no votes or scores, in the study's folder and
@@ -257,7 +272,7 @@ func (s *state) settle(ctx context.Context, w window) ([]byte, error) {
 	made := w.made.Contribution
 	if made.Body == nil {
 		var err error
-		if made, err = s.contribution(w, s.inputs(keyed.Exactly(kinds.RuleOf(w.plan), w.plan.Schema, none(w.plan), w.records, s.shardKey))); err != nil {
+		if made, err = s.contribution(w, s.inputs(source.Empty(w.plan, w.records, s.shardKey))); err != nil {
 			return nil, err
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"unicode"
 
+	"caucus/agent/source"
 	"caucus/dataset"
 	"caucus/learners"
 	"caucus/privacy"
@@ -43,7 +44,7 @@ func TestReviewOnATerminal(t *testing.T) {
 	}
 	show := func(text string) string {
 		var r Review
-		var s SourceReport
+		var s source.Report
 		fill(reflect.ValueOf(&r).Elem(), text)
 		fill(reflect.ValueOf(&s).Elem(), text)
 		var out strings.Builder

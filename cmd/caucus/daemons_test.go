@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"caucus/study/terms"
 	"context"
 	"errors"
 	"log/slog"
@@ -14,6 +13,7 @@ import (
 	"time"
 
 	"caucus/agent"
+	"caucus/agent/source"
 	"caucus/coordinator"
 	"caucus/coordinator/folder"
 	"caucus/dataset"
@@ -22,6 +22,7 @@ import (
 	"caucus/study"
 	"caucus/study/classifier"
 	"caucus/study/kinds"
+	"caucus/study/terms"
 )
 
 // network is a coordinator and what it takes to start agents, all in this
@@ -109,7 +110,7 @@ func (n *network) enrol(name string) agent.Config {
 	n.t.Helper()
 	c := agent.DefaultConfig()
 	c.State, c.Poll, c.MaxBackoff, c.LeastWindow = filepath.Join(n.dir, "state-"+name), 50*time.Millisecond, 100*time.Millisecond, 500*time.Millisecond
-	c.Data = map[string]agent.Source{"ward": {File: filepath.Join(n.dir, name+".csv"), Schema: filepath.Join(n.dir, "schema.yaml")}}
+	c.Data = map[string]source.Source{"ward": {File: filepath.Join(n.dir, name+".csv"), Schema: filepath.Join(n.dir, "schema.yaml")}}
 	limit := map[privacy.Unit]privacy.Budget{privacy.Record: {Epsilon: 3, Delta: 1e-5}}
 	c.Policy = agent.Policy{
 		Kinds: []string{"classify"}, Mechanisms: []string{"cross"}, Noise: []study.Noise{study.NoiseSite},
@@ -130,7 +131,7 @@ func (n *network) declare(c agent.Config) {
 	a, err := agent.New(c)
 	n.check(err)
 	for name := range c.Data {
-		_, err := a.DeclareSource(name, agent.Approver{})
+		_, err := a.DeclareSource(name, agent.Approver{}, false)
 		n.check(err)
 	}
 	n.check(a.Close())

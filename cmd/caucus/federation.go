@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"caucus/agent"
+	"caucus/agent/source"
 	"caucus/coordinator"
 	"caucus/coordinator/folder"
 	"caucus/dataset"
@@ -148,13 +149,13 @@ func (f *federation) enrol(ctx context.Context, address, home string, data demoD
 			if err != nil {
 				return err
 			}
-			c.Data = map[string]agent.Source{}
+			c.Data = map[string]source.Source{}
 			for name, table := range map[string]*dataset.Table{demoSource: data.parties[i], wardSource: data.wards[i]} {
 				file := filepath.Join(c.State, name+".csv")
 				if err := writeCSV(file, table); err != nil {
 					return err
 				}
-				c.Data[name] = agent.Source{File: file, Schema: schema}
+				c.Data[name] = source.Source{File: file, Schema: schema}
 			}
 			inviting.Lock()
 			invitation, err := f.invite(enrolled, string(f.roster[i]), address)
@@ -178,7 +179,7 @@ func (f *federation) enrol(ctx context.Context, address, home string, data demoD
 			return err
 		}
 		for name := range c.Data {
-			if _, err := a.DeclareSource(name, agent.Approver{}); err != nil {
+			if _, err := a.DeclareSource(name, agent.Approver{}, false); err != nil {
 				return errors.Join(err, a.Close())
 			}
 		}

@@ -1,27 +1,26 @@
-package agent
+package source
 
 import (
-	"bytes"
-	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/klauspost/compress/zstd"
-	"github.com/parquet-go/parquet-go"
-	"github.com/xuri/excelize/v2"
 	"golang.org/x/text/encoding/charmap"
 
 	"caucus/dataset"
 	"caucus/dataset/mapping"
+	"caucus/learners"
+	"caucus/privacy"
 	"caucus/study"
 )
 
-// wardMapping maps a German export to pageYAML.
+// wardMapping maps a German export to wardSchema.
 const wardMapping = `
 encoding: latin1
 delimiter: ;
@@ -33,24 +32,8 @@ columns:
   ill: {expression: 'Befund == "krank" ? "yes" : "no"'}
 `
 
-func mapped(t *testing.T, text string) mapping.Mapping {
-	t.Helper()
-	m, err := mapping.Parse(strings.NewReader(text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return m
-}
-
-// mapWard gives the ward a mapping.
-func (r *rig) mapWard(m MappingSource) {
-	s := r.config.Data["ward"]
-	s.Mapping = m
-	r.config.Data["ward"] = s
-}
-
-// german is the rig's file as a German hospital would export it.
-func german(t *testing.T, clean string) string {
+// export is a clean file as a German hospital would export it.
+func export(t *testing.T, clean string) string {
 	t.Helper()
 	var out strings.Builder
 	out.WriteString("Fall;Geburtsdatum;Größe & Geschlecht;Befund\n")
@@ -74,125 +57,59 @@ func german(t *testing.T, clean string) string {
 // a clean file gives, and is declared with what it is.
 func TestMappedSource(t *testing.T) {
 	clean := "age,sex,ill\n" + strings.Repeat("30,f,no\n71,m,yes\n,f,yes\n", 20)
-	r := newRig(t, nil)
-	r.put(t, clean)
-	if err := r.declare(); err != nil {
+	w := newWard(t)
+	w.put(clean)
+	if err := w.declare(); err != nil {
 		t.Fatal(err)
 	}
-	want := records(t, r)
+	want := w.records()
 
+	german, err := mapping.Parse(strings.NewReader(wardMapping))
+	if err != nil {
+		t.Fatal(err)
+	}
 	file := filepath.Join(t.TempDir(), "map.yaml")
 	if err := os.WriteFile(file, []byte(wardMapping), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for name, m := range map[string]MappingSource{"inline": {Inline: mapped(t, wardMapping)}, "file": {File: file}} {
-		r.put(t, clean)
-		r.mapWard(MappingSource{})
-		if err := r.declare(); err != nil {
+	for name, m := range map[string]MappingSource{"inline": {Inline: german}, "file": {File: file}} {
+		w.put(clean)
+		w.say(func(s *Source) { s.Mapping = MappingSource{} })
+		if err := w.declare(); err != nil {
 			t.Fatal(err)
 		}
-		r.put(t, german(t, clean))
-		r.mapWard(m)
-		if _, err := r.agent(t).state.declaration("ward"); !errors.Is(err, ErrUndeclared) {
+		w.put(export(t, clean))
+		w.say(func(s *Source) { s.Mapping = m })
+		if _, err := w.declaration("ward"); !errors.Is(err, ErrUndeclared) {
 			t.Errorf("%s: under another mapping: %v, want that a person has to declare it", name, err)
 		}
-		if err := r.declare(); err != nil {
+		if err := w.declare(); err != nil {
 			t.Fatal(err)
 		}
-		if got := records(t, r); got != want {
+		if got := w.records(); got != want {
 			t.Errorf("%s: records\n%s\nwant\n%s", name, got, want)
 		}
-		a := r.agent(t)
-		d, err := a.state.declaration("ward")
-		if err != nil || d.Form.Encoding != "latin1" || d.cells() <= 8 {
-			t.Errorf("%s: %+v, %v, %g cells", name, d.Form, err, d.cells())
+		d, err := w.declaration("ward")
+		if err != nil || d.Form.Encoding != "latin1" || d.Cells() <= 8 {
+			t.Errorf("%s: %+v, %v, %g cells", name, d.Form, err, d.Cells())
 		}
-		r.mapWard(MappingSource{})
-		if _, err := r.agent(t).state.declaration("ward"); err == nil {
+		w.say(func(s *Source) { s.Mapping = MappingSource{} })
+		if _, err := w.declaration("ward"); err == nil {
 			t.Errorf("%s: the declaration holds without the mapping", name)
 		}
 	}
-	r.mapWard(MappingSource{File: file})
+	w.say(func(s *Source) { s.Mapping = MappingSource{File: file} })
 	if err := os.Remove(file); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := r.agent(t).state.declaration("ward"); !errors.Is(err, ErrUndeclared) {
+	if _, err := w.declaration("ward"); !errors.Is(err, ErrUndeclared) {
 		t.Errorf("without the mapping's file: %v", err)
-	}
-}
-
-// records are the ward's encoded records, as text.
-func records(t *testing.T, r *rig) string {
-	t.Helper()
-	d, err := r.agent(t).state.declaration("ward")
-	if err != nil {
-		t.Fatal(err)
-	}
-	all, _, err := d.encoded(study.Plan{Schema: d.Schema})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var out strings.Builder
-	for i := range all.Len() {
-		fmt.Fprintln(&out, all.X.RawRowView(i), all.Y[i])
-	}
-	return out.String()
-}
-
-// patientRow is a row of Parquet.
-type patientRow struct {
-	Age *int64 `parquet:"age,optional"`
-	Sex string `parquet:"sex"`
-	Ill string `parquet:"ill"`
-}
-
-// containers are a table as other files.
-func containers(t *testing.T, table *dataset.Table) map[string][]byte {
-	t.Helper()
-	var text, book, columns bytes.Buffer
-	if err := table.WriteCSV(&text); err != nil {
-		t.Fatal(err)
-	}
-	z, err := zstd.NewWriter(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	x := excelize.NewFile()
-	rows := make([]patientRow, table.Rows())
-	for j, name := range table.Columns() {
-		x.SetCellStr("Sheet1", fmt.Sprintf("%c1", 'A'+j), name)
-		for i := range rows {
-			cell, _ := table.Cell(i, name)
-			if err := x.SetCellDefault("Sheet1", fmt.Sprintf("%c%d", 'A'+j, i+2), cell); err != nil {
-				t.Fatal(err)
-			}
-			switch name {
-			case "sex":
-				rows[i].Sex = cell
-			case "ill":
-				rows[i].Ill = cell
-			case "age":
-				var age int64
-				if _, err := fmt.Sscan(cell, &age); err == nil {
-					rows[i].Age = &age
-				}
-			}
-		}
-	}
-	w := parquet.NewGenericWriter[patientRow](&columns)
-	_, err = w.Write(rows)
-	if err := errors.Join(err, w.Close(), x.Write(&book), x.Close()); err != nil {
-		t.Fatal(err)
-	}
-	return map[string][]byte{
-		"text": text.Bytes(), "gzip": []byte(gzipped(t, text.String())), "zstd": z.EncodeAll(text.Bytes(), nil),
-		"xlsx": book.Bytes(), "parquet": columns.Bytes(),
 	}
 }
 
 // TestFilesAsTheyAre: the same records, whatever kind of file they are in, under
 // a name that says otherwise. A container that changed gives empty records in
-// the same number, which the site is told; text is read as it is then.
+// the same number, and why; text is read as it is then.
 func TestFilesAsTheyAre(t *testing.T) {
 	var rows [][]string
 	for i := range 90 {
@@ -205,45 +122,43 @@ func TestFilesAsTheyAre(t *testing.T) {
 	all := containers(t, table)
 	want := ""
 	for _, name := range []string{"text", "gzip", "zstd", "xlsx", "parquet"} {
-		r := newRig(t, nil)
-		r.put(t, string(all[name]))
-		if err := r.declare(); err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
-		got := records(t, r)
+		w := newWard(t)
+		w.put(string(all[name]))
+		d := w.declared()
+		got := w.records()
 		if name == "text" {
 			want = got
 		}
 		if got != want || got == "" {
 			t.Errorf("%s: other records than those of text", name)
 		}
-		a := r.agent(t)
-		d, err := a.state.declaration("ward")
-		if err != nil {
-			t.Fatal(err)
-		}
 		// The same table, but for one row, as another file.
 		other, err := dataset.NewTable(table.Columns(), append([][]string{{"99", "m", "yes"}}, rows[1:]...))
 		if err != nil {
 			t.Fatal(err)
 		}
-		r.put(t, string(containers(t, other)[name]))
-		_, _, err = d.encoded(study.Plan{Schema: d.Schema})
-		if changed := errors.Is(err, errChanged); changed != d.Form.Container() || err != nil && !changed {
-			t.Errorf("%s that changed: %v", name, err)
+		w.put(string(containers(t, other)[name]))
+		p := study.Plan{Kind: "classify", Mechanism: "cross", Unit: privacy.Record, Delta: 1e-6, Schema: d.Schema}
+		records, odd, unread := w.Records(p, d.Records, []byte("key"))
+		if changed := errors.Is(unread, errChanged); changed != d.Form.Container() || unread != nil && !changed || records.Len() != d.Records || len(odd) > 0 {
+			t.Errorf("%s that changed: %d records, odd %q, %v", name, records.Len(), odd, unread)
 		}
-		round(t, a)
-		if len(r.bodies) != 1 {
-			t.Errorf("%s that changed: %d uploads", name, len(r.bodies))
-		}
-		if told := strings.Contains(r.log.String(), "gets empty records"); told != d.Form.Container() {
-			t.Errorf("%s that changed: the site is told %v", name, told)
-		}
-		review, _, err := a.Preview(context.Background(), "illness")
-		if err != nil || (len(review.Problems) > 0) != d.Form.Container() {
-			t.Errorf("%s that changed: problems %q, %v", name, review.Problems, err)
+		if empty := Empty(p, d.Records, []byte("key")); reflect.DeepEqual(records, empty) != d.Form.Container() {
+			t.Errorf("%s that changed: the records are empty ones: %v", name, !d.Form.Container())
 		}
 	}
+}
+
+// stepTime is how many nanoseconds a step takes on this machine: the least of some tries, so
+// that other work does not count.
+func stepTime() float64 {
+	least := math.Inf(1)
+	for range 5 {
+		start := time.Now()
+		steps := learners.Reference()
+		least = min(least, float64(time.Since(start))/steps)
+	}
+	return least
 }
 
 // TestExpressionsBoundTime: the costliest expressions that are allowed, on the
@@ -262,7 +177,7 @@ func TestExpressionsBoundTime(t *testing.T) {
 		"arithmetic":   strings.Repeat("age * ", 95) + "age",
 	} {
 		m := mapping.Mapping{Columns: map[string]mapping.Rule{"sex": {Expression: expression}}}
-		schema, err := dataset.ParseSchema(strings.NewReader(pageYAML))
+		schema, err := dataset.ParseSchema(strings.NewReader(wardSchema))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -280,7 +195,7 @@ func TestExpressionsBoundTime(t *testing.T) {
 				t.Fatal(name, err)
 			}
 			least, cells = min(least, time.Since(start)), 3+bound.Cells()
-			given = time.Duration(study.CellSteps * cells * records * float64(step) / stepsCounted)
+			given = time.Duration(study.CellSteps * cells * records * step)
 		}
 		t.Logf("%s: %v, given %v", name, least, given)
 		if least > given {
@@ -303,22 +218,17 @@ func TestCellsBoundTime(t *testing.T) {
 	}
 	step := stepTime()
 	for name, b := range containers(t, table) {
-		r := newRig(t, nil)
-		r.put(t, string(b))
-		r.mapWard(MappingSource{Inline: mapped(t, "columns: {sex: {expression: 'sex matches \"^f+$\" ? \"f\" : lower(upper(sex))'}}")})
-		if err := r.declare(); err != nil {
-			t.Fatal(err)
-		}
-		d, err := r.agent(t).state.declaration("ward")
-		if err != nil {
-			t.Fatal(err)
-		}
-		steps := study.CellSteps * d.cells() * float64(d.Records)
-		given := time.Duration(steps * float64(step) / stepsCounted)
+		w := newWard(t)
+		w.put(string(b))
+		expression := mapping.Rule{Expression: `sex matches "^f+$" ? "f" : lower(upper(sex))`}
+		w.say(func(s *Source) { s.Mapping.Inline.Columns = map[string]mapping.Rule{"sex": expression} })
+		d := w.declared()
+		steps := study.CellSteps * d.Cells() * float64(d.Records)
+		given := time.Duration(steps * step)
 		least := time.Hour
 		for tries := 0; tries < 5 || least > given && tries < 200; tries++ { // other work on the machine only adds
 			start := time.Now()
-			if _, err := d.read(); err != nil {
+			if _, err := d.open(); err != nil {
 				t.Fatal(err)
 			}
 			least = min(least, time.Since(start))

@@ -5,12 +5,15 @@ import (
 	"compress/gzip"
 	"context"
 	"errors"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	"caucus/agent/source"
+	"caucus/dataset/mapping"
 	"caucus/study"
 )
 
@@ -39,7 +42,7 @@ func TestDeclare(t *testing.T) {
 	r := newRig(t, nil)
 	a := r.agent(t)
 	r.put(t, "age,sex,ill\n"+strings.Repeat("30,f,no\n", 1284)+"\"31,m,no\n200,m,maybe\n")
-	got, err := a.DeclareSource("ward", Approver{Name: "alice"})
+	got, err := a.DeclareSource("ward", Approver{Name: "alice"}, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,22 +73,14 @@ func TestDeclare(t *testing.T) {
 	if err != nil || !strings.Contains(now.Problem, "not those that were declared") {
 		t.Errorf("with other columns: %+v, %v", now, err)
 	}
-	if _, err := a.DeclareSource("ward", Approver{}); err == nil || !strings.Contains(err.Error(), `no column "ill"`) {
+	if _, err := a.DeclareSource("ward", Approver{}, false); err == nil || !strings.Contains(err.Error(), `no column "ill"`) {
 		t.Errorf("declare = %v, want a refusal that names the missing column", err)
 	}
 	if now := a.Sources()[0]; now.Declared == nil || now.Declared.Records != 1200 {
 		t.Errorf("a declaration that failed changed one that was there: %+v", now)
 	}
-	if _, err := a.DeclareSource("yard", Approver{}); err == nil || !strings.Contains(err.Error(), "this site has ward") {
+	if _, err := a.DeclareSource("yard", Approver{}, false); err == nil || !strings.Contains(err.Error(), "this site has ward") {
 		t.Errorf("declare = %v, want the names of the sources", err)
-	}
-}
-
-func TestRoundDown(t *testing.T) {
-	for n, want := range map[int]int{0: 0, 7: 7, 42: 42, 99: 99, 100: 100, 109: 100, 1286: 1200, 99999: 99000, 1000000: 1000000} {
-		if got := RoundDown(n); got != want {
-			t.Errorf("%d is rounded to %d, want %d", n, got, want)
-		}
 	}
 }
 
@@ -134,7 +129,7 @@ func TestUndeclared(t *testing.T) {
 	if len(r.bodies)+r.declined != 0 || charges(t, a, r.study.Plan.Unit) != 0 {
 		t.Fatal("something was sent or charged")
 	}
-	if _, err := a.DeclareSource("ward", Approver{}); err != nil {
+	if _, err := a.DeclareSource("ward", Approver{}, false); err != nil {
 		t.Fatal(err)
 	}
 	round(t, a)
@@ -227,34 +222,6 @@ func TestUnreadable(t *testing.T) {
 	}
 }
 
-// TestDeclareErrors: a file that cannot be declared is refused without a cell
-// of what may be its first record.
-func TestDeclareErrors(t *testing.T) {
-	for name, text := range map[string]string{
-		"text only":         "smith,syphilis,berlin\njones,influenza,paris\n",
-		"another delimiter": "smith;syphilis;berlin\njones;influenza;paris\n",
-		"bad quotes":        "\"smith,syphilis,berlin\njones,influenza,paris\n",
-		"same cells":        "smith,syphilis,syphilis\n",
-		"empty":             "",
-		"no row":            "age,sex,ill\nsmith;syphilis;berlin\n",
-	} {
-		r := newRig(t, nil)
-		r.put(t, text)
-		_, err := r.agent(t).DeclareSource("ward", Approver{})
-		if err == nil || !strings.Contains(err.Error(), r.config.Data["ward"].File) {
-			t.Fatalf("%s: declare = %v, want a refusal that names the file", name, err)
-		}
-		for _, cell := range []string{"smith", "syphilis", "berlin", "jones", "influenza", "paris"} {
-			if strings.Contains(err.Error(), cell) {
-				t.Errorf("%s: the record's %q is in the error: %v", name, cell, err)
-			}
-		}
-		if name == "text only" && !strings.Contains(err.Error(), `"age", "sex", "ill"`) {
-			t.Errorf("the missing columns are not named: %v", err)
-		}
-	}
-}
-
 // TestPlanHeldAgainstSchema: a plan's columns are held against what the site
 // published. What else the file has is not told: a plan that asks for a column
 // that is there gets the same answer as one that asks for none that is.
@@ -266,7 +233,7 @@ func TestPlanHeldAgainstSchema(t *testing.T) {
 			t.Fatal(err)
 		}
 		a := r.agent(t)
-		d, err := a.state.declared(r.study.Plan)
+		d, err := a.state.sources.Of(r.study.Plan)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -298,5 +265,98 @@ func TestPlanHeldAgainstSchema(t *testing.T) {
 		if got := d.Objections(p); len(got) != 0 {
 			t.Errorf("objections to fewer features: %q", got)
 		}
+	}
+}
+
+func mapped(t *testing.T, text string) mapping.Mapping {
+	t.Helper()
+	m, err := mapping.Parse(strings.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// mapWard gives the ward a mapping.
+func (r *rig) mapWard(m source.MappingSource) {
+	s := r.config.Data["ward"]
+	s.Mapping = m
+	r.config.Data["ward"] = s
+}
+
+// TestGarbage: a file that is not what its schema says is refused by declare,
+// before anything is charged, and is a problem in check and preview.
+func TestGarbage(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	var noise strings.Builder
+	for range 300 {
+		for range 12 {
+			noise.WriteByte(byte(1 + r.IntN(255)))
+		}
+		noise.WriteByte('\n')
+	}
+	for name, c := range map[string]struct {
+		rows, want string
+	}{
+		"bytes":         {"30,f,no\n" + noise.String(), "of the cells cannot be read"},
+		"random cells":  {strings.Repeat("x9,??,#\n", 60), "100% of the cells cannot be read"},
+		"shifted":       {strings.Repeat("f,no,30\n", 60), "100% of the cells cannot be read"},
+		"malformed":     {strings.Repeat("30,f,no\n", 40) + strings.Repeat("30;f;no\n", 20), "33.3% of the cells"},
+		"no labels":     {strings.Repeat("30,f,\n", 60), "100% of the records have no known label, at most 50%"},
+		"other labels":  {strings.Repeat("30,f,krank\n", 60), "no known label"},
+		"no record":     {"", "the file has no record"},
+		"fine":          {strings.Repeat("30,f,no\n", 60), ""},
+		"missing cells": {strings.Repeat(",f,no\n", 60), ""},
+		"some":          {strings.Repeat("30,f,no\n30,x,no\n", 30), ""},
+	} {
+		r := newRig(t, nil)
+		good := strings.Repeat("30,f,no\n", 60)
+		r.put(t, "age,sex,ill\n"+good)
+		if err := r.declare(); err != nil {
+			t.Fatal(err)
+		}
+		r.put(t, "age,sex,ill\n"+c.rows)
+		a := r.agent(t)
+		_, err := a.DeclareSource("ward", Approver{}, false)
+		checked, errCheck := a.CheckSource("ward")
+		review, _, errReview := a.Preview(context.Background(), "illness")
+		if errCheck != nil || errReview != nil {
+			t.Fatal(errCheck, errReview)
+		}
+		problems := strings.Join(review.Problems, "\n")
+		if c.want == "" {
+			if err != nil || checked.Problem != "" || problems != "" {
+				t.Errorf("%s: declare %v, check %q, preview %q", name, err, checked.Problem, problems)
+			}
+			continue
+		}
+		if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(checked.Problem, c.want) || !strings.Contains(problems, c.want) {
+			t.Errorf("%s: want %q\ndeclare %v\ncheck %q\npreview %q", name, c.want, err, checked.Problem, problems)
+		}
+	}
+}
+
+// TestDerived: for a column that was computed from other records a person
+// answers, and the audit log says so.
+func TestDerived(t *testing.T) {
+	r := newRig(t, nil)
+	r.put(t, "age,Rang,ill\n"+strings.Repeat("30,2,no\n", 60))
+	r.mapWard(source.MappingSource{Inline: mapping.Mapping{Derived: []string{"Rang"}, Columns: map[string]mapping.Rule{"sex": {Expression: `Rang > 1 ? "f" : "m"`}}}})
+	a := r.agent(t)
+	before := len(r.log.String())
+	if _, err := a.DeclareSource("ward", Approver{Name: "alice"}, false); err == nil || !strings.Contains(err.Error(), "sex: computed from other records") || !strings.Contains(err.Error(), "--vouch") {
+		t.Fatalf("declare: %v; %s", err, r.log.String()[before:])
+	}
+	got, err := a.DeclareSource("ward", Approver{Name: "alice"}, true)
+	if err != nil || strings.Join(got.Declared.Vouched, " ") != "sex" {
+		t.Fatalf("vouch: %+v, %v", got.Declared, err)
+	}
+	_, lines := decisions(t, r.config)
+	if last := lines[len(lines)-1]; last["msg"] != auditDeclared || last["vouched"] != "sex" {
+		t.Errorf("the audit log says %v", last)
+	}
+	var shown strings.Builder
+	if err := got.WriteText(&shown); err != nil || !strings.Contains(shown.String(), "from that record alone, but for sex") {
+		t.Errorf("%v\n%s", err, &shown)
 	}
 }

@@ -5,12 +5,11 @@ import (
 	"fmt"
 	"os"
 	"reflect"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"caucus/dataset"
+	"caucus/agent/source"
 )
 
 // TestTurnedToGarbage: a file that turns to garbage after its declaration gives
@@ -65,9 +64,9 @@ func TestRedeclareDaily(t *testing.T) {
 	now := time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
 	r := newRig(t, nil)
 	r.config.Clock.Now = func() time.Time { return now }
-	source := r.config.Data["ward"]
-	source.Redeclare = RedeclareDaily
-	r.config.Data["ward"] = source
+	ward := r.config.Data["ward"]
+	ward.Redeclare = source.RedeclareDaily
+	r.config.Data["ward"] = ward
 	a := r.agent(t)
 	if got := a.Sources()[0]; got.Declared != nil || !strings.Contains(got.Waits, "redeclare is not what was declared") {
 		t.Errorf("a source whose redeclare changed: %+v", got)
@@ -83,7 +82,7 @@ func TestRedeclareDaily(t *testing.T) {
 	}{{0, 70, 70}, {5, 80, 70}, {24, 90, 90}} {
 		now = time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC).Add(step.hours * time.Hour)
 		r.put(t, "age,sex,ill\n"+strings.Repeat("30,f,no\n", step.rows))
-		if n := a.state.records(r.study.Plan, declared.Records).Len(); n != declared.Records {
+		if n := a.state.records(r.hash, r.study.Plan, declared.Records).Len(); n != declared.Records {
 			t.Errorf("after %d hours: %d records, want the %d that were declared", step.hours, n, declared.Records)
 		}
 		got := a.Sources()[0]
@@ -94,38 +93,19 @@ func TestRedeclareDaily(t *testing.T) {
 			t.Errorf("the declaration changed: %+v", got.Declared)
 		}
 	}
-	if f := a.state.checkSources(true)[0]; f.Status != StatusOK || !strings.Contains(f.Says, "written anew since: 90 records") {
+	if f := checkSources(a.state.sources, true)[0]; f.Status != StatusOK || !strings.Contains(f.Says, "written anew since: 90 records") {
 		t.Errorf("%+v", f)
 	}
 	now = now.Add(24 * time.Hour)
 	r.put(t, "age,sex,ill\n"+strings.Repeat("x,y,z\n", 90))
-	a.state.records(r.study.Plan, declared.Records)
+	a.state.records(r.hash, r.study.Plan, declared.Records)
 	if got := a.Sources()[0].Taken; got == nil || len(got.Problems) != 2 {
 		t.Errorf("of garbage: %+v", got)
 	}
 	if strings.Contains(r.log.String(), "cells") {
 		t.Errorf("the log tells of the file:\n%s", r.log)
 	}
-	if entries, err := os.ReadDir(a.state.sources); err != nil || len(entries) != 2 {
+	if entries, err := os.ReadDir(a.state.sources.Dir); err != nil || len(entries) != 2 {
 		t.Errorf("%v, %v", entries, err)
-	}
-}
-
-// TestRedeclareIsForText: what is read as a whole is not read anew by itself.
-func TestRedeclareIsForText(t *testing.T) {
-	r := newRig(t, nil)
-	source := r.config.Data["ward"]
-	source.Redeclare = RedeclareDaily
-	r.config.Data["ward"] = source
-	table, err := dataset.NewTable([]string{"age", "sex", "ill"}, slices.Repeat([][]string{{"30", "f", "no"}}, 60))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for kind, file := range containers(t, table) {
-		r.put(t, string(file))
-		_, err := r.agent(t).DeclareSource("ward", Approver{Name: "alice"})
-		if container := kind == "xlsx" || kind == "parquet"; container != (err != nil && strings.Contains(err.Error(), "have it written as CSV")) {
-			t.Errorf("%s: declare = %v", kind, err)
-		}
 	}
 }
