@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 
+	"caucus/agent/desk"
+	"caucus/agent/site"
 	"caucus/agent/source"
 	"caucus/dataset/mapping"
 	"caucus/study"
@@ -42,7 +44,7 @@ func TestDeclare(t *testing.T) {
 	r := newRig(t, nil)
 	a := r.agent(t)
 	r.put(t, "age,sex,ill\n"+strings.Repeat("30,f,no\n", 1284)+"\"31,m,no\n200,m,maybe\n")
-	got, err := a.DeclareSource("ward", Approver{Name: "alice"}, false)
+	got, err := a.DeclareSource("ward", desk.Approver{Name: "alice"}, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,7 +58,7 @@ func TestDeclare(t *testing.T) {
 		}
 	}
 	_, lines := decisions(t, r.config)
-	if last := lines[len(lines)-1]; last["msg"] != auditDeclared || last["source"] != "ward" || last["records"] != 1200. || last["by"] != "alice" {
+	if last := lines[len(lines)-1]; last["msg"] != site.AuditDeclared || last["source"] != "ward" || last["records"] != 1200. || last["by"] != "alice" {
 		t.Errorf("the audit log says %v", last)
 	}
 	r.put(t, "age,sex,ill\n30,f,no\n")
@@ -73,13 +75,13 @@ func TestDeclare(t *testing.T) {
 	if err != nil || !strings.Contains(now.Problem, "not those that were declared") {
 		t.Errorf("with other columns: %+v, %v", now, err)
 	}
-	if _, err := a.DeclareSource("ward", Approver{}, false); err == nil || !strings.Contains(err.Error(), `no column "ill"`) {
+	if _, err := a.DeclareSource("ward", desk.Approver{}, false); err == nil || !strings.Contains(err.Error(), `no column "ill"`) {
 		t.Errorf("declare = %v, want a refusal that names the missing column", err)
 	}
 	if now := a.Sources()[0]; now.Declared == nil || now.Declared.Records != 1200 {
 		t.Errorf("a declaration that failed changed one that was there: %+v", now)
 	}
-	if _, err := a.DeclareSource("yard", Approver{}, false); err == nil || !strings.Contains(err.Error(), "this site has ward") {
+	if _, err := a.DeclareSource("yard", desk.Approver{}, false); err == nil || !strings.Contains(err.Error(), "this site has ward") {
 		t.Errorf("declare = %v, want the names of the sources", err)
 	}
 }
@@ -123,13 +125,13 @@ func TestUndeclared(t *testing.T) {
 	a := r.agent(t)
 	round(t, a)
 	before, _, err := a.Preview(context.Background(), "illness")
-	if err != nil || before.Progress != ProgressUndeclared || !strings.Contains(before.Undeclared, "caucus agent source declare ward") {
+	if err != nil || before.Progress != desk.ProgressUndeclared || !strings.Contains(before.Undeclared, "caucus agent source declare ward") {
 		t.Errorf("preview: %v, %q, %q", err, before.Progress, before.Undeclared)
 	}
 	if len(r.bodies)+r.declined != 0 || charges(t, a, r.study.Plan.Unit) != 0 {
 		t.Fatal("something was sent or charged")
 	}
-	if _, err := a.DeclareSource("ward", Approver{}, false); err != nil {
+	if _, err := a.DeclareSource("ward", desk.Approver{}, false); err != nil {
 		t.Fatal(err)
 	}
 	round(t, a)
@@ -186,7 +188,7 @@ func TestUnreadable(t *testing.T) {
 			test.change(t, r, path)
 			a := r.agent(t)
 			review, _, err := a.Preview(context.Background(), "illness")
-			if err != nil || review.Progress != ProgressReady || review.Records != 61 {
+			if err != nil || review.Progress != desk.ProgressReady || review.Records != 61 {
 				t.Errorf("preview: %v, %q, %d records", err, review.Progress, review.Records)
 			}
 			round(t, a)
@@ -204,7 +206,7 @@ func TestUnreadable(t *testing.T) {
 				t.Fatal(err)
 			}
 			what, _ := decisions(t, r.config)
-			audited := slices.Contains(what, auditUnread)
+			audited := slices.Contains(what, site.AuditUnread)
 			log := r.log.String()
 			if told := strings.Contains(log, "gets empty records"); told != (test.flag != "") || told != audited || told != (len(after.Problems) > 0) {
 				t.Errorf("the log tells %v, the audit log %v, the review %q", told, audited, after.Problems)
@@ -233,7 +235,7 @@ func TestPlanHeldAgainstSchema(t *testing.T) {
 			t.Fatal(err)
 		}
 		a := r.agent(t)
-		d, err := a.state.sources.Of(r.study.Plan)
+		d, err := a.site.Sources.Of(r.study.Plan)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -317,7 +319,7 @@ func TestGarbage(t *testing.T) {
 		}
 		r.put(t, "age,sex,ill\n"+c.rows)
 		a := r.agent(t)
-		_, err := a.DeclareSource("ward", Approver{}, false)
+		_, err := a.DeclareSource("ward", desk.Approver{}, false)
 		checked, errCheck := a.CheckSource("ward")
 		review, _, errReview := a.Preview(context.Background(), "illness")
 		if errCheck != nil || errReview != nil {
@@ -344,19 +346,32 @@ func TestDerived(t *testing.T) {
 	r.mapWard(source.MappingSource{Inline: mapping.Mapping{Derived: []string{"Rang"}, Columns: map[string]mapping.Rule{"sex": {Expression: `Rang > 1 ? "f" : "m"`}}}})
 	a := r.agent(t)
 	before := len(r.log.String())
-	if _, err := a.DeclareSource("ward", Approver{Name: "alice"}, false); err == nil || !strings.Contains(err.Error(), "sex: computed from other records") || !strings.Contains(err.Error(), "--vouch") {
+	if _, err := a.DeclareSource("ward", desk.Approver{Name: "alice"}, false); err == nil || !strings.Contains(err.Error(), "sex: computed from other records") || !strings.Contains(err.Error(), "--vouch") {
 		t.Fatalf("declare: %v; %s", err, r.log.String()[before:])
 	}
-	got, err := a.DeclareSource("ward", Approver{Name: "alice"}, true)
+	got, err := a.DeclareSource("ward", desk.Approver{Name: "alice"}, true)
 	if err != nil || strings.Join(got.Declared.Vouched, " ") != "sex" {
 		t.Fatalf("vouch: %+v, %v", got.Declared, err)
 	}
 	_, lines := decisions(t, r.config)
-	if last := lines[len(lines)-1]; last["msg"] != auditDeclared || last["vouched"] != "sex" {
+	if last := lines[len(lines)-1]; last["msg"] != site.AuditDeclared || last["vouched"] != "sex" {
 		t.Errorf("the audit log says %v", last)
 	}
 	var shown strings.Builder
 	if err := got.WriteText(&shown); err != nil || !strings.Contains(shown.String(), "from that record alone, but for sex") {
 		t.Errorf("%v\n%s", err, &shown)
+	}
+}
+
+// TestEmptySource: a file that has lost its records gives as many empty ones.
+func TestEmptySource(t *testing.T) {
+	r := newRig(t, nil)
+	if err := os.WriteFile(r.config.Data["ward"].File, []byte("age,sex,ill\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	a := r.agent(t)
+	round(t, a)
+	if len(r.bodies) != 1 {
+		t.Errorf("%d uploads, want 1:\n%s", len(r.bodies), r.log)
 	}
 }

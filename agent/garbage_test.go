@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"caucus/agent/desk"
+	"caucus/agent/health"
 	"caucus/agent/source"
 )
 
@@ -27,7 +29,7 @@ func TestTurnedToGarbage(t *testing.T) {
 		}
 		t.Run(name, func(t *testing.T) {
 			good := look(t, change, visitsHeader+strings.Join(visits(), "\n")+"\n")
-			var first []Output
+			var first []desk.Output
 			for what, rows := range garbage {
 				r := visitsRig(t, change)
 				if got := lookAt(t, r, visitsHeader+rows); got.said != good.said || got.charged != good.charged || got.log != good.log {
@@ -82,7 +84,7 @@ func TestRedeclareDaily(t *testing.T) {
 	}{{0, 70, 70}, {5, 80, 70}, {24, 90, 90}} {
 		now = time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC).Add(step.hours * time.Hour)
 		r.put(t, "age,sex,ill\n"+strings.Repeat("30,f,no\n", step.rows))
-		if n := a.state.records(r.hash, r.study.Plan, declared.Records).Len(); n != declared.Records {
+		if n := a.site.Records(r.hash, r.study.Plan, declared.Records).Len(); n != declared.Records {
 			t.Errorf("after %d hours: %d records, want the %d that were declared", step.hours, n, declared.Records)
 		}
 		got := a.Sources()[0]
@@ -93,19 +95,19 @@ func TestRedeclareDaily(t *testing.T) {
 			t.Errorf("the declaration changed: %+v", got.Declared)
 		}
 	}
-	if f := checkSources(a.state.sources, true)[0]; f.Status != StatusOK || !strings.Contains(f.Says, "written anew since: 90 records") {
+	if f := health.CheckSources(a.site.Sources, true)[0]; f.Status != health.OK || !strings.Contains(f.Says, "written anew since: 90 records") {
 		t.Errorf("%+v", f)
 	}
 	now = now.Add(24 * time.Hour)
 	r.put(t, "age,sex,ill\n"+strings.Repeat("x,y,z\n", 90))
-	a.state.records(r.hash, r.study.Plan, declared.Records)
+	a.site.Records(r.hash, r.study.Plan, declared.Records)
 	if got := a.Sources()[0].Taken; got == nil || len(got.Problems) != 2 {
 		t.Errorf("of garbage: %+v", got)
 	}
 	if strings.Contains(r.log.String(), "cells") {
 		t.Errorf("the log tells of the file:\n%s", r.log)
 	}
-	if entries, err := os.ReadDir(a.state.sources.Dir); err != nil || len(entries) != 2 {
+	if entries, err := os.ReadDir(a.site.Sources.Dir); err != nil || len(entries) != 2 {
 		t.Errorf("%v, %v", entries, err)
 	}
 }

@@ -10,6 +10,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"caucus/agent"
+	"caucus/agent/desk"
+	"caucus/agent/site"
 )
 
 // agentCommand holds what the agent verbs share.
@@ -65,7 +67,7 @@ fingerprint of your key to the operator, who reads you the coordinator's.`,
 			if given != 1 {
 				return usagef("agent enrol needs --invitation FILE (- for standard input), or --token FILE, or --request FILE, or --accept FILE")
 			}
-			config, err := agent.LoadConfig(a.config)
+			config, err := site.LoadConfig(a.config)
 			if err != nil {
 				return err
 			}
@@ -102,7 +104,7 @@ fingerprint of your key to the operator, who reads you the coordinator's.`,
 	return cmd
 }
 
-func (a *agentCommand) join(cmd *cobra.Command, config agent.Config, token, name string) error {
+func (a *agentCommand) join(cmd *cobra.Command, config site.Config, token, name string) error {
 	text, err := readSecret(cmd.InOrStdin(), token)
 	if err != nil {
 		return err
@@ -139,7 +141,7 @@ func readSecret(stdin io.Reader, name string) (string, error) {
 }
 
 func (a *agentCommand) open() (*agent.Agent, error) {
-	config, err := agent.LoadConfig(a.config)
+	config, err := site.LoadConfig(a.config)
 	if err != nil {
 		return nil, err
 	}
@@ -174,17 +176,17 @@ func (a *agentCommand) listStudies(cmd *cobra.Command, ag *agent.Agent) error {
 	}
 	a.noteOffline(offline)
 	if all == nil {
-		all = []agent.Review{}
+		all = []desk.Review{}
 	}
 	for _, r := range all {
-		if r.Progress == agent.ProgressUnreadable {
+		if r.Progress == desk.ProgressUnreadable {
 			a.note("note: study %s (%s): %s", r.Study, r.Plan.String()[:16], r.Closed)
 		}
 	}
 	return a.print(all, func(w io.Writer) error {
 		t := newTable(w, "study", "plan", "unit", "epsilon", "mechanism", "noise", "here", "approved by")
 		for _, r := range all {
-			if r.Progress == agent.ProgressUnreadable {
+			if r.Progress == desk.ProgressUnreadable {
 				t.add(r.Study, r.Plan.String()[:16], "", "", "", "", string(r.Progress), "")
 				continue
 			}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"caucus/agent"
+	"caucus/agent/desk"
 	"caucus/agent/source"
 )
 
@@ -49,7 +49,7 @@ sent.`,
 				return err
 			}
 			defer ag.Close()
-			r, err := ag.DeclareSource(args[0], agent.Approver{Name: p.as}, vouch)
+			r, err := ag.DeclareSource(args[0], desk.Approver{Name: p.as}, vouch)
 			if err != nil {
 				for _, m := range r.Remarks {
 					a.note("look at: %s", m)

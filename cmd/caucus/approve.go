@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"caucus/agent"
+	"caucus/agent/desk"
 	"caucus/internal/textpage"
 	"caucus/protocol"
 )
@@ -17,8 +18,8 @@ import (
 // person decides on a study.
 type person struct{ as, key, shown string }
 
-func (p *person) approver(cmd *cobra.Command) (agent.Approver, error) {
-	who := agent.Approver{Name: p.as, Shown: p.shown}
+func (p *person) approver(cmd *cobra.Command) (desk.Approver, error) {
+	who := desk.Approver{Name: p.as, Shown: p.shown}
 	if p.key == "" {
 		return who, nil
 	}
@@ -82,7 +83,7 @@ func (p *person) flags(cmd *cobra.Command) *cobra.Command {
 }
 
 // openFor opens the agent for a person's decision.
-func (a *agentCommand) openFor(p person, cmd *cobra.Command) (*agent.Agent, agent.Approver, error) {
+func (a *agentCommand) openFor(p person, cmd *cobra.Command) (*agent.Agent, desk.Approver, error) {
 	who, err := p.approver(cmd)
 	if err != nil {
 		return nil, who, err
