@@ -22,6 +22,7 @@ import (
 var rooms = map[string][]string{
 	"internal/clock":            {},
 	"internal/folder":           {},
+	"internal/textpage":         {},
 	"internal/webpage":          {"internal/clock"},
 	"internal/yamlfile":         {},
 	"internal/database":         {},
@@ -61,7 +62,12 @@ var rooms = map[string][]string{
 	"protocol":                  {"internal/folder", "internal/clock", "internal/yamlfile", "study", "study/kinds", "auxdata", "privacy", "protocol/pb"},
 	"protocol/pb":               {},
 	"aggregator":                {"internal/database", "protocol", "protocol/pb", "study", "study/bodies", "aggregation/shares", "privacy"},
-	"agent":                     {"aggregator", "internal/folder", "dataset/files", "dataset/mapping", "internal/clock", "internal/webpage", "internal/yamlfile", "protocol", "study", "study/forecast", "study/keyed", "study/kinds", "study/verify", "auxdata", "dataset", "learners", "learners/command", "privacy", "privacy/journal"},
+	"agent/source":              {"internal/textpage", "internal/yamlfile", "protocol", "study", "study/keyed", "study/kinds", "dataset", "dataset/files", "dataset/mapping", "privacy"},
+	"agent/policy":              {"aggregator", "internal/textpage", "protocol", "study", "study/kinds", "auxdata", "learners", "privacy"},
+	"agent/site":                {"agent/policy", "agent/source", "aggregator", "internal/clock", "internal/folder", "internal/webpage", "internal/yamlfile", "protocol", "study", "study/kinds", "study/verify", "auxdata", "dataset", "learners", "learners/command", "privacy", "privacy/journal"},
+	"agent/health":              {"agent/policy", "agent/site", "agent/source", "internal/textpage", "protocol", "study", "learners", "learners/command", "privacy"},
+	"agent/desk":                {"agent/health", "agent/site", "agent/source", "aggregator", "internal/textpage", "internal/webpage", "protocol", "study", "study/forecast", "study/keyed", "study/kinds", "dataset", "dataset/mapping", "privacy"},
+	"agent":                     {"agent/desk", "agent/health", "agent/site", "agent/source", "aggregator", "internal/clock", "internal/folder", "internal/webpage", "protocol", "study", "study/kinds", "study/verify", "dataset", "privacy"},
 	"coordinator/records":       {"internal/database", "protocol", "study", "auxdata", "privacy"},
 	"coordinator/folder":        {"coordinator/records", "aggregation/shares", "aggregator", "internal/clock", "internal/database", "internal/folder", "internal/webpage", "internal/yamlfile", "privacy", "privacy/journal", "protocol", "study"},
 	"coordinator/members":       {"coordinator/folder", "coordinator/records", "internal/clock", "protocol", "protocol/pb"},
@@ -196,10 +202,11 @@ var otherWords = map[string]map[string]string{
 	"aggregation":               {"none": "a correction"},
 	"dataset":                   {"auto": "a number of components that is chosen"},
 	"learners":                  {"logistic": "a loss"},
-	"agent":                     {"none": "no columns"},
+	"agent/desk":                {"none": "no columns"},
 	"coordinator/watch":         {"none": "no budget"},
 	"helper":                    {"none": "no names in a list"},
 	"internal/yamlfile":         {"none": "no limits"},
+	"internal/textpage":         {"none": "no names in a list"},
 	"internal/webpage":          {"none": "a request that no page made, as browsers say it"},
 	"internal/testlevel/report": {"output": "an event of go test"},
 	"study":                     {"auto": "the quieter noise", "laplace": "a noise that any kind of counts may ask for", "gaussian": "likewise"},
@@ -338,7 +345,7 @@ func TestRoomsHaveExamples(t *testing.T) {
 // time, and why. All others are given a clock.
 var machineTime = map[string]string{
 	"internal/clock/clock.go": "it is the clock that others are given",
-	"agent/steptime.go":       "it measures the machine",
+	"agent/site/steptime.go":  "it measures the machine",
 }
 
 // TestClocksAreGiven: the daemons ask no clock but the one in their Config, so
@@ -346,7 +353,7 @@ var machineTime = map[string]string{
 func TestClocksAreGiven(t *testing.T) {
 	asks := []string{"Now", "Since", "Until", "Sleep", "After", "AfterFunc", "Tick", "NewTimer", "NewTicker"}
 	seen := map[string]bool{}
-	for _, room := range []string{"agent", "aggregator", "coordinator", "coordinator/folder", "coordinator/members", "coordinator/records", "coordinator/watch", "protocol", "internal/clock"} {
+	for _, room := range []string{"agent", "agent/desk", "agent/health", "agent/policy", "agent/site", "agent/source", "aggregator", "coordinator", "coordinator/folder", "coordinator/members", "coordinator/records", "coordinator/watch", "protocol", "internal/clock"} {
 		files, err := filepath.Glob(room + "/*.go")
 		if err != nil {
 			t.Fatal(err)
@@ -385,7 +392,7 @@ func TestClocksAreGiven(t *testing.T) {
 // TestLocksSayWhatTheyGuard: beside each lock stands what it guards.
 func TestLocksSayWhatTheyGuard(t *testing.T) {
 	lock := regexp.MustCompile(`sync\.(RW)?Mutex$`)
-	for _, room := range []string{"agent", "aggregator", "coordinator", "coordinator/folder", "coordinator/members", "coordinator/records", "coordinator/watch", "protocol", "cmd/caucus", "lab", "privacy", "privacy/journal"} {
+	for _, room := range []string{"agent", "agent/desk", "agent/health", "agent/policy", "agent/site", "agent/source", "aggregator", "coordinator", "coordinator/folder", "coordinator/members", "coordinator/records", "coordinator/watch", "protocol", "cmd/caucus", "lab", "privacy", "privacy/journal"} {
 		files, err := filepath.Glob(room + "/*.go")
 		if err != nil {
 			t.Fatal(err)

@@ -25,7 +25,7 @@ var migrationDigests = map[string]string{
 	"coordinator/records/migrations/0009_authorities.sql":     "b85e40586ccf309e59d6059b5cd247428735126d7e750e5fae6e8e2cf1e0f6c4",
 	"coordinator/records/migrations/0010_anew.sql":            "d190453047ed5fbce6ca0b4b30ab09bbcb76f13ed32ee9bb84c9750c5c0a530b",
 	"coordinator/records/migrations/0011_no_authorities.sql":  "7aaf2c56a96ac49d4715d149c98d9190835a24c6afd54971c7d33ce64e5bbd33",
-	"coordinator/records/migrations/0012_forecasts.sql":      "9d1cb1cc315d6cd7ea946fbc2b0d644c6e97ab02d13949b326d1d4c4d9671ee1",
+	"coordinator/records/migrations/0012_forecasts.sql":       "9d1cb1cc315d6cd7ea946fbc2b0d644c6e97ab02d13949b326d1d4c4d9671ee1",
 	"privacy/journal/migrations/0001_entries.sql":             "3ec7e23ad7e82443c7c492b75de27d5ef158a13f477a7243dfe1c9faa7c39ce2",
 	"privacy/journal/migrations/0002_salt.sql":                "dbf6980195236d14a4f52255e64872e85e9ef0b39c975a05728bf2ef7931948f",
 }

@@ -209,7 +209,7 @@ var mutants = []mutant{
 		found: "TestReceiveWaitsForNobody",
 	},
 	{
-		name: "a site holds δ against the coordinator's number of records", room: "agent", file: "declare.go",
+		name: "a site holds δ against the coordinator's number of records", room: "agent/source", file: "declaration.go", in: "agent",
 		old: "p.CheckDelta(d.uses(p), ", new: "p.CheckDelta(p.Records, ",
 		found: "TestDeltaOfTheDeclaration",
 	},
@@ -370,7 +370,7 @@ var mutants = []mutant{
 		found: "TestWhereRefusals",
 	},
 	{
-		name: "a site's own numbers are shown under its name without its policy", room: "agent", file: "policy.go",
+		name: "a site's own numbers are shown under its name without its policy", room: "agent/policy", file: "policy.go",
 		old: "kinds.WordsOf(plan).Named && !p.NamedResults", new: "kinds.WordsOf(plan).Named && p.NamedResults",
 		found: "TestObjections",
 	},
@@ -395,28 +395,28 @@ var mutants = []mutant{
 		found: "TestCheckAcceptance",
 	},
 	{
-		name: "an upload is sent whatever helper the policy names by then", room: "agent", file: "serve.go",
+		name: "an upload is sent whatever helper the policy names by then", room: "agent", file: "sending.go",
 		old: "why := a.sealedOtherwise(d, o.Hash); why != nil", new: "why := a.sealedOtherwise(d, o.Hash); why == errRefused",
 		found: "TestHelperHasAnotherKey",
 	},
 	{
 		name: "G: a stored upload leaves before its moment after a restart", room: "agent", file: "serve.go",
-		old: "d.has(fileUpload) && !a.preparation.hurry && d.early(a.now())", new: "d.has(fileUpload) && a.preparation.hurry && d.early(a.now())",
+		old: "d.Has(site.FileUpload) && !a.preparation.hurry && d.Early(a.now())", new: "d.Has(site.FileUpload) && a.preparation.hurry && d.Early(a.now())",
 		found: "TestKilledBeforeItsMoment",
 	},
 	{
-		name: "the connection is kept while records are read", room: "agent", file: "silence.go",
+		name: "the connection is kept while records are read", room: "agent", file: "preparing.go",
 		old: "err := a.link.HangUp(); err != nil", new: "err := context.Cause(ctx); err != nil",
 		found: "TestNothingIsHeard",
 	},
 	{
-		name: "a command calls the coordinator while records are read", room: "agent", file: "silence.go",
-		old: "folder.ShareFile(voiceFile(c))", new: "folder.ShareFile(voiceFile(c)+\".new\")",
+		name: "a command calls the coordinator while records are read", room: "agent/site", file: "voice.go", in: "agent",
+		old: "folder.ShareFile(VoiceFile(c))", new: "folder.ShareFile(VoiceFile(c)+\".new\")",
 		found: "TestNobodyElseSpeaks",
 	},
 	{
-		name: "an acceptance that comes after the plan is not kept", room: "agent", file: "shares.go",
-		old: "|| d.has(fileUpload) {", new: "|| d.has(filePlan) {",
+		name: "an acceptance that comes after the plan is not kept", room: "agent/site", file: "facts.go", in: "agent",
+		old: "|| d.Has(FileUpload) {", new: "|| d.Has(FilePlan) {",
 		found: "TestNoAcceptanceNoCharge",
 	},
 	{
@@ -535,7 +535,7 @@ var mutants = []mutant{
 		found: "TestExpressionsRefused",
 	},
 	{
-		name: "a workbook is read that nobody declared", room: "agent", file: "reading.go",
+		name: "a workbook is read that nobody declared", room: "agent/source", file: "reading.go",
 		old: "if hex.EncodeToString(digest.Sum(nil)) != d.Digest {", new: "if len(digest.Sum(nil)) == 0 {",
 		found: "TestFilesAsTheyAre",
 	},
@@ -550,13 +550,13 @@ var mutants = []mutant{
 		found: "TestOwnClassifier",
 	},
 	{
-		name: "a program's window is as long as the program takes", room: "agent", file: "window.go",
-		old: "s.prepare = min(s.prepare+program, longestSpan)", new: "s.prepare += 0 * program",
+		name: "a program's window is as long as the program takes", room: "agent/site", file: "cost.go", in: "agent",
+		old: "s.Prepare = min(s.Prepare+program, longestSpan)", new: "s.Prepare += 0 * program",
 		found: "TestOwnClassifierVotes",
 	},
 	{
-		name: "why a program gave no votes is logged", room: "agent", file: "state.go",
-		old: "\t_ = s.studies.of(h).write(fileNoVotes", new: "\ts.config.Log.Error(why.Error())\n\t_ = s.studies.of(h).write(fileNoVotes",
+		name: "why a program gave no votes is logged", room: "agent/site", file: "site.go", in: "agent",
+		old: "\t_ = s.Studies.Of(h).Write(FileNoVotes", new: "\ts.Config.Log.Error(why.Error())\n\t_ = s.Studies.Of(h).Write(FileNoVotes",
 		found: "TestOwnClassifierFails",
 	},
 	{
@@ -585,7 +585,7 @@ var mutants = []mutant{
 		found: "TestPeriodsFollow",
 	},
 	{
-		name: "a year goes back: a policy counts by the clock and not by the ledger", room: "agent", file: "state.go",
+		name: "a year goes back: a policy counts by the clock and not by the ledger", room: "agent/site", file: "ledger.go", in: "agent",
 		old: "now > year {", new: "now != year {",
 		found: "TestYear$",
 	},
@@ -643,8 +643,8 @@ var mutants = []mutant{
 		found: "TestFresh",
 	},
 	{
-		name: "a receipt for anything is kept", room: "agent", file: "serve.go",
-		old: "r.Body != want || r.Plan != o.Hash || r.Party != a.state.party {", new: "r.Body != want && r.Plan != o.Hash && r.Party != a.state.party {",
+		name: "a receipt for anything is kept", room: "agent", file: "sending.go",
+		old: "r.Body != want || r.Plan != o.Hash || r.Party != a.site.Party {", new: "r.Body != want && r.Plan != o.Hash && r.Party != a.site.Party {",
 		found: "TestReceiptOfSomethingElse",
 	},
 	{

@@ -21,7 +21,7 @@ import (
 var drawn = map[string]string{
 	"agent.freshRng":                   "rand.Read(seed[:])", // the seed of learners
 	"agent.newRun":                     "rand.Read(run)",
-	"agent.shardKey":                   "rand.Read(key)",
+	"agent/site.shardKey":              "rand.Read(key)",
 	"aggregation/shares.Form.Split":    "f.circuit(c).split(measured, random)",
 	"aggregation/shares.circuit.split": "io.ReadFull(random, b); vdaf.Shard(measured, &nonce, seeds)",
 	"aggregator.Contribute":            "of.Split(in, party, rand.Reader)",
@@ -121,11 +121,11 @@ func TestRandomnessIsTheSystems(t *testing.T) {
 // secretRooms make keys, nonces, shares and noise; otherGenerators are their files that draw
 // something else, by a generator that can be foretold.
 var (
-	secretRooms     = []string{"agent", "aggregation/shares", "aggregator", "coordinator", "helper", "privacy", "protocol", "study/bodies", "study/keyed"}
+	secretRooms     = []string{"agent", "agent/desk", "agent/health", "agent/policy", "agent/site", "agent/source", "aggregation/shares", "aggregator", "coordinator", "helper", "privacy", "protocol", "study/bodies", "study/keyed"}
 	otherGenerators = map[string]string{
+		"agent/contribution.go":    "what learners draw, seeded by the system",
 		"agent/pace.go":            "when it calls next",
-		"agent/reviewdata.go":      "a preview, which leaves no site",
-		"agent/state.go":           "what learners draw, seeded by the system",
+		"agent/desk/values.go":     "a preview, which leaves no site",
 		"privacy/ledger.go":        "simulations",
 		"privacy/literal.go":       "simulations",
 		"privacy/literalcounts.go": "simulations",

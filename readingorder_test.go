@@ -25,7 +25,6 @@ const orderedFrom = 2000
 // inCircles counts, for each room of that size, the files that use each other in a circle:
 // they have no order among themselves. A number may only fall.
 var inCircles = map[string]int{
-	"agent":             27,
 	"aggregation/ratio": 3,
 	"cmd/caucus":        68,
 	"coordinator":       6,

@@ -17,7 +17,7 @@ import (
 	"time"
 	"unicode"
 
-	"caucus/agent"
+	"caucus/agent/site"
 	"caucus/coordinator/folder"
 	"caucus/helper"
 	"caucus/study/kinds"
@@ -35,7 +35,7 @@ func TestReference(t *testing.T) {
 	r.line("# Every key of every file")
 	r.line("")
 	r.line("Made from the comments of the code: `go test . -run TestReference -update-reference`. A key that is in none of these tables is refused, with its line and the nearest known key. Times are written `15s`, `2h`, `30d`; a key that is left out has its default.")
-	r.file("agent.yaml", "What a site says: where its data are, and what it allows.", "agent", "Config", agent.DefaultConfig())
+	r.file("agent.yaml", "What a site says: where its data are, and what it allows.", "agent/site", "Config", site.DefaultConfig())
 	r.file("coordinator.yaml", "What the operator of a coordinator says.", "coordinator/folder", "Config", folder.DefaultConfig(""))
 	r.file("helper.yaml", "What the operator of a helper says.", "helper", "Config", helper.DefaultConfig())
 	r.study()
@@ -346,7 +346,7 @@ func (r *reference) named(room string, e ast.Expr) (in, name string) {
 		}
 	case *ast.SelectorExpr:
 		other := x.X.(*ast.Ident).Name
-		for _, candidate := range []string{other, "dataset/" + other, "study/" + other, "internal/" + other} {
+		for _, candidate := range []string{other, "agent/" + other, "dataset/" + other, "study/" + other, "internal/" + other} {
 			if r.types(candidate)[x.Sel.Name] != nil {
 				return candidate, x.Sel.Name
 			}

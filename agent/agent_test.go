@@ -15,6 +15,11 @@ import (
 
 	"go.uber.org/goleak"
 
+	"caucus/agent/desk"
+	"caucus/agent/health"
+	"caucus/agent/policy"
+	"caucus/agent/site"
+	"caucus/agent/source"
 	"caucus/auxdata"
 	"caucus/dataset"
 	"caucus/internal/folder"
@@ -110,7 +115,7 @@ func (c *coordinatorDouble) HangUp() error { return nil }
 func (c *coordinatorDouble) Close() error  { return nil }
 
 // The machine is measured by the real clock, before any test has one of its own.
-var _ = looked()
+var _ = new(site.Speed).Step()
 
 // leastWindow is that of tests.
 const leastWindow = time.Second
@@ -128,7 +133,7 @@ features:
 // rig is an agent, its state folder and the coordinator it talks to.
 type rig struct {
 	*coordinatorDouble
-	config Config
+	config site.Config
 	log    *bytes.Buffer
 	hash   study.Hash
 }
@@ -182,16 +187,16 @@ func rigOf(dir, schemaYAML string, change func(*study.Proposal)) *rig {
 		Summary: protocol.Summary{Hash: made.Hash, Name: p.Name, Roster: 3, Minimum: 2},
 		Plan:    made.Plan, PlanBytes: made.Canonical, PlanSignature: []byte("signature"),
 	}
-	r.config = DefaultConfig()
+	r.config = site.DefaultConfig()
 	r.config.Poll, r.config.MaxBackoff, r.config.LeastWindow = 10*time.Millisecond, 20*time.Millisecond, leastWindow
 	r.config.State = filepath.Join(dir, "state")
 	own := filepath.Join(dir, "schema.yaml")
 	must(os.WriteFile(own, []byte(pageYAML), 0o600))
-	r.config.Data = map[string]Source{"ward": {File: data, Schema: own}}
-	r.config.Policy = Policy{
+	r.config.Data = map[string]source.Source{"ward": {File: data, Schema: own}}
+	r.config.Policy = policy.Policy{
 		Kinds: []string{"classify"}, Mechanisms: []string{"cross", "tally"}, Noise: []study.Noise{study.NoiseSite, study.NoiseCoordinator},
 		Study: map[privacy.Unit]privacy.Budget{privacy.Record: {Epsilon: 1, Delta: 1e-6}, privacy.Party: {Epsilon: 1, Delta: 1e-6}},
-		Total: map[privacy.Unit]privacy.Budget{privacy.Record: {Epsilon: 2, Delta: 1e-5}}, MinimumParties: 2, Approval: ApproveByPolicy,
+		Total: map[privacy.Unit]privacy.Budget{privacy.Record: {Epsilon: 2, Delta: 1e-5}}, MinimumParties: 2, Approval: policy.ApproveByPolicy,
 	}
 	r.config.Log = slog.New(slog.NewTextHandler(r.log, nil))
 	must(r.declare())
@@ -200,17 +205,13 @@ func rigOf(dir, schemaYAML string, change func(*study.Proposal)) *rig {
 
 // declare says of each source what its file now is, as a person does.
 func (r *rig) declare() error {
-	s := &state{config: r.config, sources: filepath.Join(r.config.State, "sources")}
-	if err := os.MkdirAll(s.sources, 0o700); err != nil {
+	s := r.config.Sources()
+	if err := os.MkdirAll(s.Dir, 0o700); err != nil {
 		return err
 	}
 	for name := range r.config.Data {
-		d, err := s.survey(name, new(SourceReport))
+		_, err := s.Declare(name, true, func(d *source.Declaration) error { d.By = "tester"; return nil })
 		if err != nil {
-			return err
-		}
-		d.By = "tester"
-		if err := s.keepDeclaration(d); err != nil {
 			return err
 		}
 	}
@@ -229,7 +230,7 @@ func (r *rig) agent(t *testing.T) *Agent {
 }
 
 func (r *rig) open() (*Agent, error) {
-	a, err := newAgent(r.config, protocol.Identity{}, "site", func(Config, protocol.Identity) (link, error) { return r.coordinatorDouble, nil })
+	a, err := newAgent(r.config, protocol.Identity{}, "site", func(site.Config, protocol.Identity) (link, error) { return r.coordinatorDouble, nil })
 	if err == nil {
 		a.preparation.hurry = true
 	}
@@ -246,7 +247,7 @@ func round(t *testing.T, a *Agent) {
 
 func charges(t *testing.T, a *Agent, u privacy.Unit) int64 {
 	t.Helper()
-	totals, err := a.state.ledger.Totals(context.Background())
+	totals, err := a.site.Ledger.Totals(context.Background())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -295,7 +296,7 @@ func TestContribute(t *testing.T) {
 			}
 			r.state = study.Released
 			round(t, a)
-			if d := a.state.studies.of(r.hash); !d.has(fileRelease) || !d.has(fileReceipt) {
+			if d := a.site.Studies.Of(r.hash); !d.Has(site.FileRelease) || !d.Has(site.FileReceipt) {
 				t.Error("receipt or release was not kept")
 			}
 			if strings.Contains(r.log.String(), planted) || strings.Contains(r.log.String(), "martian") {
@@ -316,7 +317,7 @@ func TestReceiptOfSomethingElse(t *testing.T) {
 		r.lie = lie
 		round(t, a)
 		round(t, a)
-		if has := a.state.studies.of(r.hash).has(fileReceipt); has != (lie == nil) || len(r.bodies) <= n {
+		if has := a.site.Studies.Of(r.hash).Has(site.FileReceipt); has != (lie == nil) || len(r.bodies) <= n {
 			t.Errorf("lie %d: the receipt is kept: %v, after %d uploads; log:\n%s", n, has, len(r.bodies), r.log)
 		}
 	}
@@ -357,7 +358,7 @@ func TestRefusals(t *testing.T) {
 		log    string
 	}{
 		{"policy", func(r *rig) { r.config.Policy.Mechanisms = nil }, "policy does not allow"},
-		{"a person has not approved", func(r *rig) { r.config.Policy.Approval = ApproveByPerson }, "a person must approve"},
+		{"a person has not approved", func(r *rig) { r.config.Policy.Approval = policy.ApproveByPerson }, "a person must approve"},
 		{"ledger", func(r *rig) {
 			r.config.Policy.Total[privacy.Record] = privacy.Budget{Epsilon: 0.5, Delta: 1e-5}
 		}, "ledger refuses"},
@@ -444,14 +445,14 @@ func TestDeltaOfTheDeclaration(t *testing.T) {
 // TestApproval: the policy asks a person; the person looks, then says yes.
 func TestApproval(t *testing.T) {
 	r := newRig(t, nil)
-	r.config.Policy.Approval = ApproveByPerson
+	r.config.Policy.Approval = policy.ApproveByPerson
 	a := r.agent(t)
 	round(t, a)
 	before, offline, err := a.Preview(context.Background(), "illness")
 	if err != nil || offline != nil {
 		t.Fatal(err, offline)
 	}
-	if before.Progress != ProgressWaiting || !before.Allowed || before.Bytes == 0 || before.Exact || before.Records != 61 {
+	if before.Progress != desk.ProgressWaiting || !before.Allowed || before.Bytes == 0 || before.Exact || before.Records != 61 {
 		t.Errorf("preview before approval: %+v", before)
 	}
 	var text strings.Builder
@@ -463,12 +464,12 @@ func TestApproval(t *testing.T) {
 			t.Errorf("preview and %q:\n%s", want, text.String())
 		}
 	}
-	if _, err := a.Approve(context.Background(), before.Plan.String()[:8], Approver{}); err != nil {
+	if _, err := a.Approve(context.Background(), before.Plan.String()[:8], desk.Approver{}); err != nil {
 		t.Fatal(err)
 	}
 	round(t, a)
 	after, _, err := a.Preview(context.Background(), "illness")
-	if err != nil || after.Progress != ProgressReceived || !after.Exact || after.Bytes != len(r.stored) {
+	if err != nil || after.Progress != desk.ProgressReceived || !after.Exact || after.Bytes != len(r.stored) {
 		t.Errorf("preview after: %v %+v", err, after)
 	}
 	if after.Budgets[0].Before == nil || *after.Budgets[0].Before <= 0 || *after.Budgets[0].Before != *after.Budgets[0].After {
@@ -479,13 +480,13 @@ func TestApproval(t *testing.T) {
 // TestRefusedCannotBeApproved: a person cannot overrule the policy.
 func TestRefusedCannotBeApproved(t *testing.T) {
 	r := newRig(t, nil)
-	r.config.Policy.Approval = ApproveByPerson
+	r.config.Policy.Approval = policy.ApproveByPerson
 	r.config.Policy.Study[privacy.Record] = privacy.Budget{Epsilon: 0.5, Delta: 1e-6}
 	a := r.agent(t)
-	if _, err := a.Approve(context.Background(), "illness", Approver{}); err == nil || !strings.Contains(err.Error(), "0.5") {
+	if _, err := a.Approve(context.Background(), "illness", desk.Approver{}); err == nil || !strings.Contains(err.Error(), "0.5") {
 		t.Fatalf("approve = %v, want a refusal that names the limit", err)
 	}
-	if by, _ := a.state.approvers(a.state.studies.of(r.hash), r.hash, r.study.Plan); len(by) > 0 {
+	if by, _ := a.site.Approvers(a.site.Studies.Of(r.hash), r.hash, r.study.Plan); len(by) > 0 {
 		t.Error("the refused study is approved")
 	}
 }
@@ -509,9 +510,9 @@ func TestClosed(t *testing.T) {
 			a := r.agent(t)
 			round(t, a)
 			round(t, a)
-			d := a.state.studies.of(r.hash)
-			if !d.has(fileClosed) || d.has(fileUpload) != test.sent {
-				t.Errorf("closed %v, upload %v, want true, %v", d.has(fileClosed), d.has(fileUpload), test.sent)
+			d := a.site.Studies.Of(r.hash)
+			if !d.Has(site.FileClosed) || d.Has(site.FileUpload) != test.sent {
+				t.Errorf("closed %v, upload %v, want true, %v", d.Has(site.FileClosed), d.Has(site.FileUpload), test.sent)
 			}
 			if n := charges(t, a, privacy.Record); n != test.spent || len(r.bodies) != 0 {
 				t.Errorf("%d charges, %d uploads, want %d and 0", n, len(r.bodies), test.spent)
@@ -529,21 +530,21 @@ func TestDraftAgain(t *testing.T) {
 		a := r.agent(t)
 		r.refuse = study.ErrNotOpen // put back between the list and the upload
 		round(t, a)
-		d := a.state.studies.of(r.hash)
-		body, err := d.read(fileUpload)
-		if err != nil || d.has(fileClosed) {
-			t.Fatalf("upload %v, closed %v", err, d.has(fileClosed))
+		d := a.site.Studies.Of(r.hash)
+		body, err := d.Read(site.FileUpload)
+		if err != nil || d.Has(site.FileClosed) {
+			t.Fatalf("upload %v, closed %v", err, d.Has(site.FileClosed))
 		}
 		r.state = study.InDraft
 		round(t, a)
-		if d.has(fileClosed) {
+		if d.Has(site.FileClosed) {
 			t.Fatal("a study that is a draft again was given up")
 		}
 		if over {
 			r.state = study.Failed
 			round(t, a)
-			if !d.has(fileClosed) || len(r.bodies) != 0 {
-				t.Errorf("closed %v, %d uploads after it failed", d.has(fileClosed), len(r.bodies))
+			if !d.Has(site.FileClosed) || len(r.bodies) != 0 {
+				t.Errorf("closed %v, %d uploads after it failed", d.Has(site.FileClosed), len(r.bodies))
 			}
 			continue
 		}
@@ -617,7 +618,7 @@ func TestDiskFails(t *testing.T) {
 	if len(r.bodies) != 0 {
 		t.Fatal("it sent what it had not stored")
 	}
-	a.state.config.Checkpoint = nil
+	a.site.Config.Checkpoint = nil
 	if err := errors.Join(os.Remove(dir), os.Rename(dir+".away", dir)); err != nil {
 		t.Fatal(err)
 	}
@@ -645,4 +646,16 @@ func TestOverBudget(t *testing.T) {
 	if err != nil || preview.Allowed || !strings.Contains(strings.Join(preview.Objections, " "), "left at unit record") {
 		t.Errorf("preview of the study that does not fit: %v %v", err, preview.Objections)
 	}
+}
+
+// checked is what an agent says when it starts of one thing.
+func checked(t *testing.T, s *site.Site, id protocol.Identity, about string) health.Result {
+	t.Helper()
+	for _, found := range health.Locally(t.Context(), s, id) {
+		if found.About == about {
+			return found
+		}
+	}
+	t.Fatalf("nothing is said about %s", about)
+	return health.Result{}
 }

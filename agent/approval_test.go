@@ -15,6 +15,10 @@ import (
 	"testing"
 	"time"
 
+	"caucus/agent/desk"
+	"caucus/agent/policy"
+	"caucus/agent/site"
+	"caucus/agent/source"
 	"caucus/privacy"
 	"caucus/protocol"
 	"caucus/study"
@@ -33,7 +37,7 @@ func newKey(t *testing.T) *protocol.Signer {
 func twoPersons(t *testing.T) (*rig, map[string]*protocol.Signer) {
 	r := newRig(t, nil)
 	keys := map[string]*protocol.Signer{"alice": newKey(t), "bob": newKey(t), "carol": newKey(t)}
-	r.config.Policy.Approval, r.config.Policy.Approvers = ApproveByTwo, map[string]protocol.SignerKey{}
+	r.config.Policy.Approval, r.config.Policy.Approvers = policy.ApproveByTwo, map[string]protocol.SignerKey{}
 	for name, k := range keys {
 		r.config.Policy.Approvers[name] = k.Key()
 	}
@@ -47,7 +51,7 @@ func TestTwoPersons(t *testing.T) {
 	r, keys := twoPersons(t)
 	a := r.agent(t)
 	round(t, a)
-	refused := func(what string, who Approver) {
+	refused := func(what string, who desk.Approver) {
 		t.Helper()
 		if _, err := a.Approve(ctx, "illness", who); err == nil {
 			t.Errorf("%s: approved", what)
@@ -57,38 +61,38 @@ func TestTwoPersons(t *testing.T) {
 			t.Fatalf("%s: something was sent", what)
 		}
 	}
-	refused("a stranger", Approver{Name: "mallory", Key: newKey(t)})
-	refused("no key", Approver{Name: "alice", Key: nil})
-	refused("another's key", Approver{Name: "alice", Key: keys["bob"]})
+	refused("a stranger", desk.Approver{Name: "mallory", Key: newKey(t)})
+	refused("no key", desk.Approver{Name: "alice", Key: nil})
+	refused("another's key", desk.Approver{Name: "alice", Key: keys["bob"]})
 	for range 2 { // alice twice is one person
-		got, err := a.Approve(ctx, "illness", Approver{Name: "alice", Key: keys["alice"]})
-		if err != nil || got.Approved || !slices.Equal(got.ApprovedBy, []string{"alice"}) || got.Progress != ProgressWaiting {
+		got, err := a.Approve(ctx, "illness", desk.Approver{Name: "alice", Key: keys["alice"]})
+		if err != nil || got.Approved || !slices.Equal(got.ApprovedBy, []string{"alice"}) || got.Progress != desk.ProgressWaiting {
 			t.Fatalf("after alice: %v, %+v", err, got)
 		}
 		round(t, a)
 	}
-	d := a.state.studies.of(r.hash)
-	forge := func(what string, yes approval, file string) {
+	d := a.site.Studies.Of(r.hash)
+	forge := func(what string, yes site.Approval, file string) {
 		t.Helper()
-		if err := d.writeJSON(approvalFile(file), yes); err != nil {
+		if err := d.WriteJSON(site.ApprovalFile(file), yes); err != nil {
 			t.Fatal(err)
 		}
 		round(t, a)
 		if len(r.bodies) != 0 {
 			t.Fatalf("%s: something was sent", what)
 		}
-		os.Remove(filepath.Join(d.dir, approvalFile(file)))
+		os.Remove(filepath.Join(d.Dir, site.ApprovalFile(file)))
 	}
 	other := newRig(t, func(p *study.Proposal) { p.Epsilon = 0.5 })
 	shown := shownNow(t, a)
-	forge("signed for another declaration", approval{Name: "bob", Shown: shown, Signature: keys["bob"].Sign(protocol.ApprovalDocument, approvalText(r.hash, shown[1:]+"0", "bob"))}, "bob")
-	forge("another declaration", approval{Name: "bob", Shown: shown[1:] + "0", Signature: keys["bob"].Sign(protocol.ApprovalDocument, approvalText(r.hash, shown[1:]+"0", "bob"))}, "bob")
-	forge("no signature", approval{Name: "bob", Shown: shown}, "bob")
-	forge("signed for another plan", approval{Name: "bob", Shown: shown, Signature: keys["bob"].Sign(protocol.ApprovalDocument, approvalText(other.hash, shown, "bob"))}, "bob")
-	forge("another kind of document", approval{Name: "bob", Shown: shown, Signature: keys["bob"].Sign(protocol.PlanDocument, approvalText(r.hash, shown, "bob"))}, "bob")
-	forge("alice under another name", approval{Name: "bob", Shown: shown, Signature: keys["alice"].Sign(protocol.ApprovalDocument, approvalText(r.hash, shown, "alice"))}, "bob")
-	forge("alice in another file", approval{Name: "alice", Shown: shown, Signature: keys["alice"].Sign(protocol.ApprovalDocument, approvalText(r.hash, shown, "alice"))}, "bob")
-	got, err := a.Approve(ctx, "illness", Approver{Name: "carol", Key: keys["carol"]})
+	forge("signed for another declaration", site.Approval{Name: "bob", Shown: shown, Signature: keys["bob"].Sign(protocol.ApprovalDocument, site.ApprovalText(r.hash, shown[1:]+"0", "bob"))}, "bob")
+	forge("another declaration", site.Approval{Name: "bob", Shown: shown[1:] + "0", Signature: keys["bob"].Sign(protocol.ApprovalDocument, site.ApprovalText(r.hash, shown[1:]+"0", "bob"))}, "bob")
+	forge("no signature", site.Approval{Name: "bob", Shown: shown}, "bob")
+	forge("signed for another plan", site.Approval{Name: "bob", Shown: shown, Signature: keys["bob"].Sign(protocol.ApprovalDocument, site.ApprovalText(other.hash, shown, "bob"))}, "bob")
+	forge("another kind of document", site.Approval{Name: "bob", Shown: shown, Signature: keys["bob"].Sign(protocol.PlanDocument, site.ApprovalText(r.hash, shown, "bob"))}, "bob")
+	forge("alice under another name", site.Approval{Name: "bob", Shown: shown, Signature: keys["alice"].Sign(protocol.ApprovalDocument, site.ApprovalText(r.hash, shown, "alice"))}, "bob")
+	forge("alice in another file", site.Approval{Name: "alice", Shown: shown, Signature: keys["alice"].Sign(protocol.ApprovalDocument, site.ApprovalText(r.hash, shown, "alice"))}, "bob")
+	got, err := a.Approve(ctx, "illness", desk.Approver{Name: "carol", Key: keys["carol"]})
 	if err != nil || !got.Approved || !slices.Equal(got.ApprovedBy, []string{"alice", "carol"}) {
 		t.Fatalf("after carol: %v, %+v", err, got)
 	}
@@ -104,21 +108,21 @@ func TestRefusedStaysRefused(t *testing.T) {
 	ctx := context.Background()
 	r, keys := twoPersons(t)
 	a := r.agent(t)
-	if _, err := a.Approve(ctx, "illness", Approver{Name: "alice", Key: keys["alice"]}); err != nil {
+	if _, err := a.Approve(ctx, "illness", desk.Approver{Name: "alice", Key: keys["alice"]}); err != nil {
 		t.Fatal(err)
 	}
-	got, err := a.Refuse(ctx, "illness", Approver{Name: "bob"}, "not in this form")
-	if err != nil || got.Progress != ProgressDeclined || !strings.Contains(got.Refused, "bob") {
+	got, err := a.Refuse(ctx, "illness", desk.Approver{Name: "bob"}, "not in this form")
+	if err != nil || got.Progress != desk.ProgressDeclined || !strings.Contains(got.Refused, "bob") {
 		t.Fatalf("refuse: %v, %+v", err, got)
 	}
 	for name, key := range keys {
-		if _, err := a.Approve(ctx, "illness", Approver{Name: name, Key: key}); err == nil || !strings.Contains(err.Error(), "new plan") {
+		if _, err := a.Approve(ctx, "illness", desk.Approver{Name: name, Key: key}); err == nil || !strings.Contains(err.Error(), "new plan") {
 			t.Errorf("%s approves what was refused: %v", name, err)
 		}
 	}
 	round(t, a)
 	a.Close()
-	r.config.Policy.Approval = ApproveByPolicy
+	r.config.Policy.Approval = policy.ApproveByPolicy
 	a = r.agent(t)
 	round(t, a)
 	if n := charges(t, a, privacy.Record); len(r.bodies) != 0 || n != 0 {
@@ -135,7 +139,7 @@ func refusedPrepared(t *testing.T) (*rig, *Agent) {
 	r.refuse = protocol.ErrUnavailable
 	a := r.agent(t)
 	_ = a.Round(ctx) // prepared, not sent
-	if _, err := a.Refuse(ctx, "illness", Approver{}, ""); err != nil {
+	if _, err := a.Refuse(ctx, "illness", desk.Approver{}, ""); err != nil {
 		t.Fatal(err)
 	}
 	r.refuse = nil
@@ -150,24 +154,24 @@ func TestRefusedTooLate(t *testing.T) {
 	round(t, a)
 	r.state = study.Sealed
 	round(t, a)
-	d := a.state.studies.of(r.hash)
-	if len(r.bodies) != 0 || r.declined != 1 || !d.has(fileClosed) {
-		t.Errorf("%d uploads of what was refused, declined %d times, closed %v", len(r.bodies), r.declined, d.has(fileClosed))
+	d := a.site.Studies.Of(r.hash)
+	if len(r.bodies) != 0 || r.declined != 1 || !d.Has(site.FileClosed) {
+		t.Errorf("%d uploads of what was refused, declined %d times, closed %v", len(r.bodies), r.declined, d.Has(site.FileClosed))
 	}
 	for written := range 2 { // no refusal reaches a file that is carried
 		if written == 1 {
-			if err := errors.Join(d.write(fileUpload, nil), d.write(fileAnswer, []byte("{}"))); err != nil {
+			if err := errors.Join(d.Write(site.FileUpload, nil), d.Write(site.FileAnswer, []byte("{}"))); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if got, err := a.state.outline(context.Background(), r.hash); err != nil || strings.Contains(got.Refused, "get it back") != (written == 1) {
+		if got, err := a.Outline(context.Background(), r.hash); err != nil || strings.Contains(got.Refused, "get it back") != (written == 1) {
 			t.Errorf("with %d answers in files it is %q, %v", written, got.Refused, err)
 		}
 	}
 	r = newRig(t, nil)
 	a = r.agent(t)
 	round(t, a)
-	if _, err := a.Refuse(context.Background(), "illness", Approver{}, ""); err == nil || !strings.Contains(err.Error(), "taken back") {
+	if _, err := a.Refuse(context.Background(), "illness", desk.Approver{}, ""); err == nil || !strings.Contains(err.Error(), "taken back") {
 		t.Errorf("refuse what was received: %v", err)
 	}
 }
@@ -180,8 +184,8 @@ func TestRefusedWhateverIsSaid(t *testing.T) {
 	round(t, a)
 	r.state = study.Sealed
 	round(t, a)
-	if d := a.state.studies.of(r.hash); len(r.bodies) != 0 || !d.has(fileClosed) {
-		t.Errorf("%d uploads of what was refused, closed %v", len(r.bodies), d.has(fileClosed))
+	if d := a.site.Studies.Of(r.hash); len(r.bodies) != 0 || !d.Has(site.FileClosed) {
+		t.Errorf("%d uploads of what was refused, closed %v", len(r.bodies), d.Has(site.FileClosed))
 	}
 }
 
@@ -192,13 +196,13 @@ func TestRefusedAndHandedIn(t *testing.T) {
 	a := r.agent(t)
 	r.refuse = study.ErrNotOpen
 	round(t, a)
-	d := a.state.studies.of(r.hash)
-	if _, err := a.Refuse(t.Context(), "illness", Approver{Name: "ann"}, "no"); err != nil || !d.has(fileUpload) {
-		t.Fatalf("prepared %v, refused: %v", d.has(fileUpload), err)
+	d := a.site.Studies.Of(r.hash)
+	if _, err := a.Refuse(t.Context(), "illness", desk.Approver{Name: "ann"}, "no"); err != nil || !d.Has(site.FileUpload) {
+		t.Fatalf("prepared %v, refused: %v", d.Has(site.FileUpload), err)
 	}
 	r.stored, r.state = []byte{1}, study.Sealed
 	round(t, a)
-	if why, err := d.read(fileClosed); err != nil || !strings.Contains(string(why), "says that this site's contribution is in it") {
+	if why, err := d.Read(site.FileClosed); err != nil || !strings.Contains(string(why), "says that this site's contribution is in it") {
 		t.Errorf("it is said to have ended because %s, %v", why, err)
 	}
 }
@@ -236,7 +240,7 @@ func TestYear(t *testing.T) {
 		}
 		all, _, err := a.Studies(context.Background())
 		for _, s := range all {
-			if refused := s.Progress == ProgressRefused; err != nil || s.Study == strings.Repeat("x", n) && refused != (want == 0) {
+			if refused := s.Progress == desk.ProgressRefused; err != nil || s.Study == strings.Repeat("x", n) && refused != (want == 0) {
 				t.Errorf("%s: among the studies it is %q, %v", what, s.Progress, err)
 			}
 		}
@@ -262,7 +266,7 @@ func TestYear(t *testing.T) {
 		{time.Date(2031, 1, 1, 0, 30, 0, 0, time.UTC), time.Minute, "2031"},
 		{time.Date(2031, 1, 1, 0, 30, 0, 0, time.UTC), -time.Hour - time.Second, ""},
 	} {
-		if y := yearOf(test.now, test.skew); y != test.want {
+		if y := site.YearOf(test.now, test.skew); y != test.want {
 			t.Errorf("at %v a coordinator %v ahead agrees on %q, want %q", test.now, test.skew, y, test.want)
 		}
 	}
@@ -310,9 +314,9 @@ func TestOldYears(t *testing.T) {
 }
 
 // decisions reads an audit log.
-func decisions(t *testing.T, c Config) (what []string, lines []map[string]any) {
+func decisions(t *testing.T, c site.Config) (what []string, lines []map[string]any) {
 	t.Helper()
-	b, err := os.ReadFile(AuditFile(c))
+	b, err := os.ReadFile(site.AuditFile(c))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -343,15 +347,12 @@ func TestAuditLog(t *testing.T) {
 	defer syslog.Close()
 	r.config.Audit.Syslog = filepath.Join(t.TempDir(), "nobody")
 	a := r.agent(t)
-	if err := a.state.audit.forward([]byte("x")); err == nil { // and it starts all the same
-		t.Error("a syslog that is not there took a line")
-	}
-	a.Close()
+	a.Close() // it starts all the same
 	r.config.Audit.Syslog = socket
 	a = r.agent(t)
 	round(t, a)
 	for _, name := range []string{"alice", "bob"} {
-		if _, err := a.Approve(context.Background(), "illness", Approver{Name: name, Key: keys[name]}); err != nil {
+		if _, err := a.Approve(context.Background(), "illness", desk.Approver{Name: name, Key: keys[name]}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -360,14 +361,14 @@ func TestAuditLog(t *testing.T) {
 	r.state = study.Released
 	round(t, a)
 	got, lines := decisions(t, r.config)
-	want := []string{auditApproved, auditApproved, auditAllowed, auditCharged, auditSending, auditReceipt, auditReleased}
+	want := []string{site.AuditApproved, site.AuditApproved, site.AuditAllowed, site.AuditCharged, site.AuditSending, site.AuditReceipt, site.AuditReleased}
 	if !slices.Equal(got, want) {
 		t.Errorf("audit log says %q, want %q", got, want)
 	}
 	if lines[2]["by"] != "alice, bob" || lines[0]["by"] != "alice" || lines[0]["signed"] != true {
 		t.Errorf("by whom: %v %v", lines[0], lines[2])
 	}
-	file, _ := os.ReadFile(AuditFile(r.config))
+	file, _ := os.ReadFile(site.AuditFile(r.config))
 	for _, never := range []string{planted, "martian", "61"} { // 61 records
 		if bytes.Contains(undated(file), []byte(never)) {
 			t.Errorf("%q is in the audit log:\n%s", never, file)
@@ -382,7 +383,7 @@ func TestAuditLog(t *testing.T) {
 		}
 	}
 	syslog.Close() // it goes away: the file still has everything, and nothing stops
-	if err := a.state.audit.record(auditClosed, r.hash, "illness"); err != nil || !strings.Contains(r.log.String(), "syslog does not take") {
+	if err := a.site.Audit.Record(site.AuditClosed, r.hash, "illness"); err != nil || !strings.Contains(r.log.String(), "syslog does not take") {
 		t.Errorf("without syslog: %v, log:\n%s", err, r.log)
 	}
 }
@@ -407,7 +408,7 @@ func undated(file []byte) []byte {
 func TestAuditFirst(t *testing.T) {
 	r := newRig(t, nil)
 	a := r.agent(t)
-	a.state.audit.file.Close()
+	a.site.Audit.Close()
 	for range 3 {
 		round(t, a)
 	}
@@ -423,11 +424,11 @@ func TestAuditFirst(t *testing.T) {
 func TestAuditTorn(t *testing.T) {
 	r := newRig(t, nil)
 	mkdir(t, r.config.State)
-	if err := os.WriteFile(AuditFile(r.config), []byte(`{"time":"2030`), 0o600); err != nil {
+	if err := os.WriteFile(site.AuditFile(r.config), []byte(`{"time":"2030`), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	round(t, r.agent(t))
-	b, _ := os.ReadFile(AuditFile(r.config))
+	b, _ := os.ReadFile(site.AuditFile(r.config))
 	if first, rest, ok := bytes.Cut(b, []byte("\n")); !ok || string(first) != `{"time":"2030` || !bytes.HasPrefix(rest, []byte(`{"time":`)) {
 		t.Errorf("audit log:\n%s", b)
 	}
@@ -473,7 +474,7 @@ func TestOtherTerms(t *testing.T) {
 // shownNow is the digest of the declaration in force.
 func shownNow(t *testing.T, a *Agent) string {
 	t.Helper()
-	d, err := a.state.declaration("ward")
+	d, err := a.site.Sources.Of(study.Plan{Data: "ward"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -494,24 +495,24 @@ func TestApprovalLapses(t *testing.T) {
 			r.put(t, "age,sex,ill\n"+strings.Repeat("30,f,no\n", 20))
 		}, 1},
 		"declared anew, the same": {func(t *testing.T, r *rig, a *Agent) {
-			if _, err := a.DeclareSource("ward", Approver{Name: "bob"}); err != nil {
+			if _, err := a.DeclareSource("ward", desk.Approver{Name: "bob"}, false); err != nil {
 				t.Fatal(err)
 			}
 		}, 0},
 		"another mapping": {func(t *testing.T, r *rig, a *Agent) {
-			r.mapWard(MappingSource{Inline: mapped(t, "decimal: \",\"")})
-			a.state.config = r.config
-			if _, err := a.DeclareSource("ward", Approver{Name: "bob"}); err != nil {
+			r.mapWard(source.MappingSource{Inline: mapped(t, "decimal: \",\"")})
+			a.site.Config = r.config
+			if _, err := a.DeclareSource("ward", desk.Approver{Name: "bob"}, false); err != nil {
 				t.Fatal(err)
 			}
 		}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t, nil)
-			r.config.Policy.Approval = ApproveByPerson
+			r.config.Policy.Approval = policy.ApproveByPerson
 			a := r.agent(t)
 			round(t, a)
-			before, err := a.Approve(ctx, "illness", Approver{Name: "alice"})
+			before, err := a.Approve(ctx, "illness", desk.Approver{Name: "alice"})
 			if err != nil || !before.Approved || before.Shown != shownNow(t, a) {
 				t.Fatalf("%v, %+v", err, before)
 			}
@@ -524,16 +525,16 @@ func TestApprovalLapses(t *testing.T) {
 				return
 			}
 			review, _, err := a.Preview(ctx, "illness")
-			if err != nil || review.Progress != ProgressWaiting || !slices.Equal(review.Lapsed, []string{"alice"}) || len(review.ApprovedBy) != 0 {
+			if err != nil || review.Progress != desk.ProgressWaiting || !slices.Equal(review.Lapsed, []string{"alice"}) || len(review.ApprovedBy) != 0 {
 				t.Errorf("%v, %q, lapsed %v", err, review.Progress, review.Lapsed)
 			}
 			if !strings.Contains(r.log.String(), "again since its source was declared anew") {
 				t.Errorf("the log does not say so:\n%s", r.log)
 			}
-			if _, err := a.Approve(ctx, "illness", Approver{Name: "alice", Shown: before.Shown[:16]}); err == nil || !strings.Contains(err.Error(), "declared anew") {
+			if _, err := a.Approve(ctx, "illness", desk.Approver{Name: "alice", Shown: before.Shown[:16]}); err == nil || !strings.Contains(err.Error(), "declared anew") {
 				t.Errorf("approved as it was shown before: %v", err)
 			}
-			if _, err := a.Approve(ctx, "illness", Approver{Name: "alice", Shown: review.Shown[:16]}); err != nil {
+			if _, err := a.Approve(ctx, "illness", desk.Approver{Name: "alice", Shown: review.Shown[:16]}); err != nil {
 				t.Fatal(err)
 			}
 			round(t, a)
@@ -551,15 +552,15 @@ func TestLapsesBetweenChargeAndUpload(t *testing.T) {
 	ctx := context.Background()
 	for _, while := range []bool{false, true} {
 		r := newRig(t, nil)
-		r.config.Policy.Approval = ApproveByPerson
+		r.config.Policy.Approval = policy.ApproveByPerson
 		a := r.agent(t)
 		anew := func() {
-			if _, err := a.DeclareSource("ward", Approver{Name: "bob"}); err != nil {
+			if _, err := a.DeclareSource("ward", desk.Approver{Name: "bob"}, false); err != nil {
 				t.Error(err)
 			}
 		}
 		round(t, a)
-		if _, err := a.Approve(ctx, "illness", Approver{Name: "alice"}); err != nil {
+		if _, err := a.Approve(ctx, "illness", desk.Approver{Name: "alice"}); err != nil {
 			t.Fatal(err)
 		}
 		if err := a.Round(ctx); err != nil { // charged
@@ -576,13 +577,13 @@ func TestLapsesBetweenChargeAndUpload(t *testing.T) {
 		}
 		a.Finish(ctx)
 		round(t, a)
-		if len(r.bodies) != 0 || a.state.studies.of(r.hash).has(fileUpload) {
+		if len(r.bodies) != 0 || a.site.Studies.Of(r.hash).Has(site.FileUpload) {
 			t.Fatalf("while %v: something that nobody approved was made", while)
 		}
-		if review, _, err := a.Preview(ctx, "illness"); err != nil || review.Progress != ProgressWaiting {
+		if review, _, err := a.Preview(ctx, "illness"); err != nil || review.Progress != desk.ProgressWaiting {
 			t.Errorf("while %v: %v, %q", while, err, review.Progress)
 		}
-		if _, err := a.Approve(ctx, "illness", Approver{Name: "alice"}); err != nil {
+		if _, err := a.Approve(ctx, "illness", desk.Approver{Name: "alice"}); err != nil {
 			t.Fatal(err)
 		}
 		round(t, a)
@@ -596,10 +597,10 @@ func TestLapsesBetweenChargeAndUpload(t *testing.T) {
 // approved yet.
 func TestNothingShownNothingApproved(t *testing.T) {
 	r := newRig(t, nil)
-	r.config.Policy.Approval = ApproveByPerson
+	r.config.Policy.Approval = policy.ApproveByPerson
 	os.RemoveAll(filepath.Join(r.config.State, "sources"))
 	a := r.agent(t)
-	if _, err := a.Approve(context.Background(), "illness", Approver{Name: "alice"}); err == nil || !strings.Contains(err.Error(), "caucus agent source declare ward") {
+	if _, err := a.Approve(context.Background(), "illness", desk.Approver{Name: "alice"}); err == nil || !strings.Contains(err.Error(), "caucus agent source declare ward") {
 		t.Errorf("approve = %v, want what to do first", err)
 	}
 }

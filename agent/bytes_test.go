@@ -18,6 +18,8 @@ import (
 	"google.golang.org/grpc"
 	"pgregory.net/rapid"
 
+	"caucus/agent/site"
+	"caucus/agent/source"
 	"caucus/dataset"
 	"caucus/internal/testlevel"
 	"caucus/privacy"
@@ -278,13 +280,13 @@ func lookAt(t *testing.T, r *rig, file string) seen {
 		}
 		s.said += fmt.Sprintf("%s %q\n", method, said)
 	}
-	totals, err := a.state.ledger.Totals(ctx)
+	totals, err := a.site.Ledger.Totals(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
 	s.charged = fmt.Sprintf("%+v", totals)
 	p := r.study.Plan
-	task, err := a.state.task(p)
+	task, err := a.site.Task(p)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -303,11 +305,11 @@ func lookAt(t *testing.T, r *rig, file string) seen {
 		t.Errorf("the contribution is not taken: %v; log:\n%s", err, r.log)
 		return s
 	}
-	draft, err := task.Contribute(a.state.inputs(a.state.records(p, 60)))
+	draft, err := task.Contribute(inputs(a.site, a.site.Records(r.hash, p, 60)))
 	if err != nil {
 		t.Fatal(err)
 	}
-	published, err := study.Settle(ctx, a.state.ledger, r.hash, draft.Requests) // again: what was published then
+	published, err := study.Settle(ctx, a.site.Ledger, r.hash, draft.Requests) // again: what was published then
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -340,13 +342,13 @@ var changing = regexp.MustCompile(`(time|leaves)=\S+ ?|"received":"[^"]*",?|/tmp
 // file cannot be read as it was declared.
 func toldOf(t *testing.T, r *rig) string {
 	t.Helper()
-	audit, err := os.ReadFile(AuditFile(r.config))
+	audit, err := os.ReadFile(site.AuditFile(r.config))
 	if err != nil {
 		t.Fatal(err)
 	}
 	var out strings.Builder
 	for line := range strings.Lines(string(audit)) {
-		if !strings.Contains(line, `"msg":"`+auditUnread+`"`) {
+		if !strings.Contains(line, `"msg":"`+site.AuditUnread+`"`) {
 			out.Write(undated([]byte(line)))
 		}
 	}
@@ -392,14 +394,14 @@ func TestNeighboursInLines(t *testing.T) {
 func neighboursInLines(t *testing.T, mapping string) {
 	r := visitsRig(t, func(p *study.Proposal) { p.Unit = privacy.Record })
 	if mapping != "" {
-		r.mapWard(MappingSource{Inline: mapped(t, mapping)})
+		r.mapWard(source.MappingSource{Inline: mapped(t, mapping)})
 		if err := r.declare(); err != nil {
 			t.Fatal(err)
 		}
 	}
-	folder := r.agent(t).state
+	folder := r.agent(t).site
 	p := r.study.Plan
-	d, err := folder.declared(p)
+	d, err := folder.Sources.Of(p)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -419,11 +421,11 @@ func neighboursInLines(t *testing.T, mapping string) {
 			if err := os.WriteFile(d.File, []byte(visitsHeader+strings.Join(file, "\n")+end), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			all, _, err := d.encoded(p)
+			all, _, err := d.Read(p)
 			if err != nil {
 				t.Fatal(err)
 			}
-			got := keyed.Exactly(kinds.RuleOf(p), p.Schema, all, n, folder.shardKey)
+			got := keyed.Exactly(kinds.RuleOf(p), p.Schema, all, n, folder.ShardKey)
 			if got.Len() != n {
 				t.Fatalf("%d records, %d were declared", got.Len(), n)
 			}
@@ -456,16 +458,16 @@ func TestPlanCannotSayHowAFileIsRead(t *testing.T) {
 		r := newRig(t, nil)
 		a := r.agent(t)
 		p := r.study.Plan
-		want := a.state.records(p, 61)
+		want := a.site.Records(r.hash, p, 61)
 		change(&p.Schema)
 		if err := kinds.Check(p); !errors.Is(err, study.ErrPlan) || !strings.Contains(err.Error(), "how a file is") {
 			t.Errorf("%s: check = %v, want a refusal that says why", name, err)
 		}
-		d, err := a.state.declared(p)
+		d, err := a.site.Sources.Of(p)
 		if err != nil || len(d.Objections(p)) > 0 {
 			t.Errorf("%s: %v, %v", name, err, d.Objections(p))
 		}
-		got := a.state.records(p, 61)
+		got := a.site.Records(r.hash, p, 61)
 		if got.Len() != want.Len() || !slices.Equal(got.Y, want.Y) || !bytes.Equal(fmt.Appendf(nil, "%v", got.X), fmt.Appendf(nil, "%v", want.X)) {
 			t.Errorf("%s: the plan changed what is read", name)
 		}

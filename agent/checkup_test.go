@@ -11,9 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
-
+	"caucus/agent/health"
+	"caucus/agent/source"
 	"caucus/privacy"
 	"caucus/protocol"
 )
@@ -38,85 +37,10 @@ func TestCheckSaysWhatToWrite(t *testing.T) {
 	r := newRig(t, nil)
 	r.put(t, "age,sex,ill\n"+strings.Repeat("30,weiblich,no\n", 60))
 	a := r.agent(t)
-	os.RemoveAll(a.state.sources)
-	all := fmt.Sprint(a.state.checkSources(true))
+	os.RemoveAll(a.site.Sources.Dir)
+	all := fmt.Sprint(health.CheckSources(a.site.Sources, true))
 	if !strings.Contains(all, "50% of the cells") || !strings.Contains(all, `60 cells "weiblich" are not a level of sex: add levels:`) {
 		t.Errorf("check says %s", all)
-	}
-}
-
-// TestCheckCertificate: a certificate is good until a sixth of its life is left,
-// which a running agent does not let happen.
-func TestCheckCertificate(t *testing.T) {
-	begins := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	id := certified(t, begins)
-	from, until, err := id.Validity()
-	if err != nil {
-		t.Fatal(err)
-	}
-	life := until.Sub(from)
-	for _, test := range []struct {
-		now  time.Time
-		want Status
-		says string
-	}{
-		{from.Add(-time.Hour), StatusProblem, "set this machine's clock"},
-		{from.Add(life / 2), StatusOK, "for site, "},
-		{until.Add(-life/6 + time.Hour), StatusWarning, "renews it by itself"},
-		{until, StatusProblem, "enrol again"},
-	} {
-		if got := checkCertificate(id, test.now); got.Status != test.want || !strings.Contains(got.Says, test.says) {
-			t.Errorf("at %v: %+v, want %s and %q", test.now, got, test.want, test.says)
-		}
-	}
-	if got := checkCertificate(protocol.Identity{}, begins); got.Status != StatusProblem {
-		t.Errorf("no certificate: %+v", got)
-	}
-}
-
-// TestCheckSkew: what the clocks have to be within is what charges have to be.
-func TestCheckSkew(t *testing.T) {
-	for skew, want := range map[time.Duration]struct {
-		status Status
-		says   string
-	}{
-		0:                           {StatusOK, "within 1s"},
-		maxSkew:                     {StatusOK, "within 2m0s"},
-		maxSkew + time.Second:       {StatusWarning, "2m1s behind"},
-		-maxSkew - time.Second:      {StatusWarning, "2m1s ahead of"},
-		maxDatedSkew + time.Second:  {StatusProblem, "nothing is charged"},
-		-maxDatedSkew - time.Second: {StatusProblem, "nothing is charged"},
-	} {
-		if got := checkSkew(skew); got.Status != want.status || !strings.Contains(got.Says, want.says) {
-			t.Errorf("%v: %+v, want %+v", skew, got, want)
-		}
-	}
-}
-
-// TestAskLink: whoever answers, or does not, is said with what to do first, and
-// the long words of TLS after it.
-func TestAskLink(t *testing.T) {
-	r := newRig(t, nil)
-	got := askLink(context.Background(), r.coordinatorDouble, "caucus.example.org:7443")
-	if len(got) != 2 || got[0].Status != StatusOK || !strings.Contains(got[0].Says, "1 studies are open") || got[1].Status != StatusOK {
-		t.Errorf("%+v", got)
-	}
-	long := strings.Repeat("x509 ", 80)
-	for _, test := range []struct {
-		down error
-		says string
-	}{
-		{fmt.Errorf("%w: %s", protocol.ErrUnavailable, long), "caucus.example.org:7443: the coordinator cannot be reached ("},
-		{fmt.Errorf("%w: %s", protocol.ErrDenied, long), "caucus.example.org:7443: the coordinator does not admit this agent: ask its operator ("},
-		{protocol.FromStatus(status.Error(codes.Unavailable, "tls: failed to verify certificate: "+long)), "caucus.example.org:7443: whoever answers is not the coordinator that invited this agent, by its certificate: check the address, ask the operator ("},
-		{fmt.Errorf("%w: %s", protocol.ErrClock, long), "caucus.example.org:7443: this machine's clock and the certificates disagree: set the clock ("},
-		{fmt.Errorf("%w: %s", protocol.ErrExpired, long), "caucus.example.org:7443: this agent's certificate has expired: ask the operator for an invitation and enrol again ("},
-	} {
-		r.down = test.down
-		got := askLink(context.Background(), r.coordinatorDouble, "caucus.example.org:7443")
-		if len(got) != 1 || got[0].Status != StatusProblem || !strings.HasPrefix(got[0].Says, test.says) {
-			t.Errorf("%v: %+v, want %q first", test.down, got, test.says)
-		}
 	}
 }
 
@@ -125,43 +49,42 @@ func TestAskLink(t *testing.T) {
 func TestCheckSources(t *testing.T) {
 	for name, test := range map[string]struct {
 		change   func(*testing.T, *rig)
-		source   Status
+		source   health.Status
 		says     string
-		mapping  Status
-		unread   Status // where no file is looked into
+		mapping  health.Status
+		unread   health.Status // where no file is looked into
 		declared bool
 	}{
-		"as declared": {nil, StatusOK, "as it was then: 61 records", StatusOK, StatusOK, true},
+		"as declared": {nil, health.OK, "as it was then: 61 records", health.OK, health.OK, true},
 		"changed": {func(t *testing.T, r *rig) { r.put(t, "age,sex,ill\n"+strings.Repeat("30,f,no\n", 70)) },
-			StatusWarning, "the file changed since it was declared", StatusOK, StatusOK, true},
+			health.Warning, "the file changed since it was declared", health.OK, health.OK, true},
 		"fewer": {func(t *testing.T, r *rig) { r.put(t, "age,sex,ill\n"+strings.Repeat("30,f,no\n", 7)) },
-			StatusWarning, "the file has 7: the others are empty", StatusOK, StatusOK, true},
+			health.Warning, "the file has 7: the others are empty", health.OK, health.OK, true},
 		"garbage": {func(t *testing.T, r *rig) { r.put(t, "age,sex,ill\n"+strings.Repeat("x,y,z\n", 70)) },
-			StatusProblem, "cannot be read as what the schema says", StatusOK, StatusOK, true},
+			health.Problem, "cannot be read as what the schema says", health.OK, health.OK, true},
 		"other columns": {func(t *testing.T, r *rig) { r.put(t, "age,sex\n30,f\n") },
-			StatusProblem, "not those that were declared", StatusOK, StatusOK, true},
+			health.Problem, "not those that were declared", health.OK, health.OK, true},
 		"gone": {func(t *testing.T, r *rig) { os.Remove(r.config.Data["ward"].File) },
-			StatusProblem, "no such file", StatusOK, StatusProblem, true},
+			health.Problem, "no such file", health.OK, health.Problem, true},
 		"undeclared": {func(t *testing.T, r *rig) { os.RemoveAll(filepath.Join(r.config.State, "sources")) },
-			StatusProblem, "studies of it wait: a person has to declare it first: caucus agent source declare ward", StatusOK, StatusProblem, false},
+			health.Problem, "studies of it wait: a person has to declare it first: caucus agent source declare ward", health.OK, health.Problem, false},
 		"undeclared garbage": {func(t *testing.T, r *rig) {
 			os.RemoveAll(filepath.Join(r.config.State, "sources"))
 			r.put(t, "age,sex,ill\n"+strings.Repeat("x,y,z\n", 70))
-		}, StatusProblem, "cannot be read as what the schema says", StatusOK, StatusProblem, false},
-		"mapping gone": {func(t *testing.T, r *rig) { r.mapWard(MappingSource{File: "nowhere.yaml"}) },
-			StatusProblem, "nowhere.yaml", StatusProblem, StatusProblem, false},
+		}, health.Problem, "cannot be read as what the schema says", health.OK, health.Problem, false},
+		"mapping gone": {func(t *testing.T, r *rig) { r.mapWard(source.MappingSource{File: "nowhere.yaml"}) },
+			health.Problem, "nowhere.yaml", health.Problem, health.Problem, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t, nil)
 			if test.change != nil {
 				test.change(t, r)
 			}
-			s := &state{config: r.config, sources: filepath.Join(r.config.State, "sources")}
-			got := s.checkSources(true)
+			got := health.CheckSources(r.config.Sources(), true)
 			if len(got) != 2 || got[0].Status != test.source || !strings.Contains(got[0].Says, test.says) || got[1].Status != test.mapping {
 				t.Errorf("%+v, want %s and %q, and %s", got, test.source, test.says, test.mapping)
 			}
-			if got := s.checkSources(false); got[0].Status != test.unread {
+			if got := health.CheckSources(r.config.Sources(), false); got[0].Status != test.unread {
 				t.Errorf("without a look into it: %+v, want %s", got[0], test.unread)
 			}
 			if strings.Contains(fmt.Sprint(got), planted) {
@@ -178,9 +101,9 @@ func TestStartLooksIntoNoFile(t *testing.T) {
 	r := newRig(t, nil)
 	pipe := r.pipe(t)
 	a := r.agent(t)
-	done := make(chan []CheckResult)
-	go func() { done <- a.state.checkLocally(context.Background(), certified(t, time.Now())) }()
-	var said []CheckResult
+	done := make(chan []health.Result)
+	go func() { done <- health.Locally(context.Background(), a.site, certified(t, time.Now())) }()
+	var said []health.Result
 	for said == nil {
 		if isOpen(t, pipe) { // and closed again, so that who reads it comes to an end
 			t.Error("the file was opened")
@@ -191,7 +114,7 @@ func TestStartLooksIntoNoFile(t *testing.T) {
 		}
 	}
 	for _, f := range said {
-		if f.Status != StatusOK {
+		if f.Status != health.OK {
 			t.Errorf("%+v", f)
 		}
 	}
@@ -200,26 +123,16 @@ func TestStartLooksIntoNoFile(t *testing.T) {
 // TestCheckLedger: a ledger that is spent is a warning, a damaged one a problem.
 func TestCheckLedger(t *testing.T) {
 	r := newRig(t, nil)
-	a := r.agent(t)
-	if got := a.state.checkLedger(context.Background()); got.Status != StatusOK || !strings.Contains(got.Says, "ε = 2 of 2 left at unit record") {
+	a, id := r.agent(t), certified(t, time.Now())
+	if got := checked(t, a.site, id, "ledger"); got.Status != health.OK || !strings.Contains(got.Says, "ε = 2 of 2 left at unit record") {
 		t.Errorf("fresh: %+v", got)
 	}
 	round(t, a)
-	if got := a.state.checkLedger(context.Background()); got.Status != StatusOK || !strings.Contains(got.Says, "of 2 left at unit record") || strings.Contains(got.Says, "ε = 2 of") {
+	if got := checked(t, a.site, id, "ledger"); got.Status != health.OK || !strings.Contains(got.Says, "of 2 left at unit record") || strings.Contains(got.Says, "ε = 2 of") {
 		t.Errorf("after a study: %+v", got)
 	}
-	a.state.config.Policy.Total[privacy.Record] = privacy.Budget{Epsilon: 0.1, Delta: 1e-5}
-	if got := a.state.checkLedger(context.Background()); got.Status != StatusWarning || !strings.Contains(got.Says, "nothing is left") {
+	a.site.Config.Policy.Total[privacy.Record] = privacy.Budget{Epsilon: 0.1, Delta: 1e-5}
+	if got := checked(t, a.site, id, "ledger"); got.Status != health.Warning || !strings.Contains(got.Says, "nothing is left") {
 		t.Errorf("spent: %+v", got)
-	}
-}
-
-// TestCheckPolicy: a policy that allows nothing is said.
-func TestCheckPolicy(t *testing.T) {
-	if got := checkPolicy(DefaultPolicy()); got.Status != StatusWarning || !strings.Contains(got.Says, "kinds") {
-		t.Errorf("%+v", got)
-	}
-	if got := checkPolicy(newRig(t, nil).config.Policy); got.Status != StatusOK {
-		t.Errorf("%+v", got)
 	}
 }

@@ -13,7 +13,7 @@ func TestRecordsOfASmallSite(t *testing.T) {
 	r := newRig(t, func(p *study.Proposal) { p.Records = 2000 })
 	a := r.agent(t)
 	p := r.study.Plan
-	d, err := a.state.declared(p)
+	d, err := a.site.Sources.Of(p)
 	if err != nil {
 		t.Fatal(err)
 	}

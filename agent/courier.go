@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"time"
 
+	"caucus/agent/desk"
+	"caucus/agent/site"
 	"caucus/internal/folder"
 	"caucus/protocol"
 	"caucus/study"
@@ -30,21 +32,20 @@ import (
 // ByFile makes an agent that hears what a pack says (caucus study pack) and writes its
 // answer to a file: out, or none where that is empty. All that is signed in the pack was
 // checked when it returns. It holds the state folder until it is closed.
-func ByFile(c Config, pack []byte, out string) (*Agent, error) {
+func ByFile(c site.Config, pack []byte, out string) (*Agent, error) {
 	if err := c.Validate(); err != nil {
 		return nil, fmt.Errorf("agent config: %w", err)
 	}
-	id, party, err := identity(c)
+	id, party, err := site.Identity(c)
 	if err != nil {
 		return nil, err
 	}
-	dial := func(c Config, id protocol.Identity) (link, error) {
+	dial := func(c site.Config, id protocol.Identity) (link, error) {
 		in := func(name string) func(study.Hash) string {
-			studies := dossiers{filepath.Join(c.State, "studies")}
-			return func(h study.Hash) string { return filepath.Join(studies.of(h).dir, name) }
+			return func(h study.Hash) string { return filepath.Join(c.Studies().Of(h).Dir, name) }
 		}
 		return protocol.OpenCourier(pack, id, protocol.CourierOptions{
-			Out: out, Notice: in(fileNotice), Answer: in(fileAnswer), Memory: memoryFile(c), Now: c.Clock.Now, Wrote: c.Checkpoint,
+			Out: out, Notice: in(site.FileNotice), Answer: in(site.FileAnswer), Memory: site.MemoryFile(c), Now: c.Clock.Now, Wrote: c.Checkpoint,
 		})
 	}
 	// What the pack says is held against what was read before, and kept: by one process at
@@ -67,7 +68,7 @@ type Answered struct {
 	Study string     `json:"study"`
 	Plan  study.Hash `json:"plan"`
 	// Progress is how far the study is here.
-	Progress Progress `json:"progress"`
+	Progress desk.Progress `json:"progress"`
 	// Wrote: there is an answer to carry to the coordinator. Declined: it says that this
 	// site takes no part, and no reason.
 	Wrote    bool `json:"wrote"`
@@ -90,7 +91,7 @@ func (a *Agent) byFile(ctx context.Context, looking bool) (Answered, error) {
 	if a.courier() == nil {
 		return Answered{}, errors.New("this agent calls its coordinator: it answers by itself")
 	}
-	if err := errors.Join(a.state.studies.tidy(), a.state.tidyScratch()); err != nil {
+	if err := errors.Join(a.site.Studies.Tidy(), a.site.TidyScratch()); err != nil {
 		return Answered{}, fmt.Errorf("open state folder: %w", err)
 	}
 	a.looking = looking
@@ -98,9 +99,9 @@ func (a *Agent) byFile(ctx context.Context, looking bool) (Answered, error) {
 		a.measure()
 	}
 	about := a.courier().About()
-	d := a.state.studies.of(about.Hash)
+	d := a.site.Studies.Of(about.Hash)
 	for again := true; again; {
-		received := d.has(fileReceipt)
+		received := d.Has(site.FileReceipt)
 		if err := a.Round(ctx); err != nil {
 			return Answered{}, err
 		}
@@ -108,8 +109,8 @@ func (a *Agent) byFile(ctx context.Context, looking bool) (Answered, error) {
 		wrote, _ := a.courier().Answered()
 		// A file may have the receipt and what comes after it; and after a crash an upload
 		// may be there before its moment.
-		again = d.has(fileReceipt) && !received
-		if !looking && !wrote && d.has(fileUpload) && d.early(a.now()) {
+		again = d.Has(site.FileReceipt) && !received
+		if !looking && !wrote && d.Has(site.FileUpload) && d.Early(a.now()) {
 			again = a.clock.Sleep(ctx, pollByFile)
 		}
 	}
@@ -118,15 +119,15 @@ func (a *Agent) byFile(ctx context.Context, looking bool) (Answered, error) {
 	}
 	out := Answered{Study: about.Name, Plan: about.Hash, Why: a.said[about.Hash.String()]}
 	out.Wrote, out.Declined = a.courier().Answered()
-	review, err := a.state.outline(ctx, about.Hash)
+	review, err := a.Outline(ctx, about.Hash)
 	if errors.Is(err, fs.ErrNotExist) { // it came to an end before this site knew of it
-		out.Progress = ProgressClosed
+		out.Progress = desk.ProgressClosed
 	} else if err != nil {
 		return out, err
 	} else {
 		out.Progress = review.Progress
 	}
-	if why, err := d.read(fileClosed); err == nil && out.Progress == ProgressClosed {
+	if why, err := d.Read(site.FileClosed); err == nil && out.Progress == desk.ProgressClosed {
 		out.Why = string(why)
 	}
 	return out, nil
@@ -138,7 +139,7 @@ const pollByFile = 100 * time.Millisecond
 // EnrolRequest makes this agent's key and what the coordinator has to certify, for a site
 // whose network reaches nobody. The key is on the disk before it returns, and stays the
 // same until EnrolAccept was given its certificate.
-func EnrolRequest(c Config) (file []byte, key protocol.Fingerprint, err error) {
+func EnrolRequest(c site.Config) (file []byte, key protocol.Fingerprint, err error) {
 	err = enrolling(c, func() error {
 		e, err := newEnrolment(c)
 		if err != nil {
@@ -153,7 +154,7 @@ func EnrolRequest(c Config) (file []byte, key protocol.Fingerprint, err error) {
 // EnrolAccept makes the identity of what the coordinator's operator handed back, and of the
 // coordinator whose fingerprint the operator read to whoever typed it. A party whose
 // certificate expired enrols again over the old identity, and keeps its ledger.
-func EnrolAccept(c Config, file []byte, typed string) (who protocol.Caller, err error) {
+func EnrolAccept(c site.Config, file []byte, typed string) (who protocol.Caller, err error) {
 	err = enrolling(c, func() error {
 		e, err := protocol.LoadEnrolment(enrolmentFile(c))
 		if errors.Is(err, fs.ErrNotExist) {

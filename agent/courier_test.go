@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"caucus/agent/site"
 	"caucus/internal/folder"
 	"caucus/protocol"
 )
@@ -26,7 +27,7 @@ func TestByFileHoldsTheFolder(t *testing.T) {
 	if err := os.MkdirAll(r.config.State, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := id.Save(IdentityFile(r.config)); err != nil {
+	if err := id.Save(site.IdentityFile(r.config)); err != nil {
 		t.Fatal(err)
 	}
 	unlock, err := folder.Hold(r.config.State, "another agent")

@@ -13,6 +13,8 @@ import (
 	"syscall"
 	"testing"
 
+	"caucus/agent/policy"
+	"caucus/agent/site"
 	"caucus/privacy"
 	"caucus/protocol"
 	"caucus/study"
@@ -72,7 +74,7 @@ func victimRig(dir string, noise study.Noise) *rig {
 		return r
 	}
 	type said struct {
-		Helper     Helper
+		Helper     policy.Helper
 		Acceptance protocol.Signed
 	}
 	file := filepath.Join(dir, "helper")
@@ -130,11 +132,11 @@ func TestKilledBetweenEffects(t *testing.T) {
 				if c := charges(t, a, privacy.Record); c != 1 {
 					t.Errorf("killed at effect %d: %d charges, want 1", n, c)
 				}
-				d := a.state.studies.of(victimRig(dir, noise).hash)
-				if upload, err := d.read(fileUpload); err != nil || !bytes.Equal(upload, received) {
+				d := a.site.Studies.Of(victimRig(dir, noise).hash)
+				if upload, err := d.Read(site.FileUpload); err != nil || !bytes.Equal(upload, received) {
 					t.Errorf("killed at effect %d: the upload on disk is not what was received (%v)", n, err)
 				}
-				if !d.has(fileReceipt) || !d.has(fileRelease) {
+				if !d.Has(site.FileReceipt) || !d.Has(site.FileRelease) {
 					t.Errorf("killed at effect %d: receipt or release is missing", n)
 				}
 			}

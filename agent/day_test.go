@@ -21,7 +21,7 @@ func TestStudiesADay(t *testing.T) {
 	a := r.agent(t)
 	for i := range 3 {
 		h := study.Hash{byte(i)}
-		if room, err := a.state.takeUp(a.state.studies.of(h), h); err != nil || room != (i < 2) {
+		if room, err := a.site.TakeUp(a.site.Studies.Of(h), h); err != nil || room != (i < 2) {
 			t.Fatalf("study %d: room %v, %v", i, room, err)
 		}
 	}
@@ -36,7 +36,7 @@ func TestStudiesADay(t *testing.T) {
 	if !strings.Contains(r.log.String(), "studies_a_day") {
 		t.Errorf("the log does not say why it waits:\n%s", r.log)
 	}
-	if room, err := a.state.takeUp(a.state.studies.of(study.Hash{1}), study.Hash{1}); err != nil || !room {
+	if room, err := a.site.TakeUp(a.site.Studies.Of(study.Hash{1}), study.Hash{1}); err != nil || !room {
 		t.Errorf("what was taken up waits: %v", err)
 	}
 	now = now.Add(32 * time.Hour) // an hour into the next day

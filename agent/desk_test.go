@@ -2,7 +2,6 @@ package agent
 
 import (
 	"context"
-	"errors"
 	"io"
 	"net/http"
 	"net/http/cookiejar"
@@ -13,6 +12,9 @@ import (
 	"testing"
 	"time"
 
+	"caucus/agent/desk"
+	"caucus/agent/policy"
+	"caucus/agent/site"
 	"caucus/internal/webpage"
 	"caucus/protocol"
 	"caucus/study"
@@ -28,12 +30,12 @@ type sitting struct {
 // sit opens the page of an agent.
 func sit(t *testing.T, a *Agent) *sitting {
 	t.Helper()
-	d, err := a.newDesk()
+	d, err := a.newPage()
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(d.close)
-	server := httptest.NewServer(d.handler())
+	t.Cleanup(d.Close)
+	server := httptest.NewServer(d.Handler())
 	t.Cleanup(server.Close)
 	jar, err := cookiejar.New(nil)
 	if err != nil {
@@ -41,7 +43,7 @@ func sit(t *testing.T, a *Agent) *sitting {
 	}
 	s := &sitting{t: t, client: &http.Client{Jar: jar, Timeout: time.Minute}}
 	t.Cleanup(s.client.CloseIdleConnections)
-	link, err := webpage.NewLink(a.state.config.State, strings.TrimPrefix(server.URL, "http://"), a.now())
+	link, err := webpage.NewLink(a.site.Config.State, strings.TrimPrefix(server.URL, "http://"), a.now())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,7 +107,7 @@ func shownOn(page string) string {
 func TestDesk(t *testing.T) {
 	ctx := context.Background()
 	r := newRig(t, nil)
-	r.config.Policy.Approval = ApproveByPerson
+	r.config.Policy.Approval = policy.ApproveByPerson
 	a := r.agent(t)
 	round(t, a)
 	s := sit(t, a)
@@ -161,13 +163,13 @@ func TestDesk(t *testing.T) {
 		"under another name":               {yes, func(r *http.Request) { r.Host = "attacker.example"; r.Header.Set("Origin", "http://attacker.example") }},
 		"without a cookie":                 {yes, func(r *http.Request) { r.URL.Path = strings.Replace(r.URL.Path, "/at/", "/at/x", 1) }},
 		"in the address":                   {nil, func(r *http.Request) { r.URL.RawQuery = yes.Encode() }},
-		"too long":                         {url.Values{"name": {"alice"}, "shown": {shown}, "more": {strings.Repeat("x", mostForm)}}, nil},
+		"too long":                         {url.Values{"name": {"alice"}, "shown": {shown}, "more": {strings.Repeat("x", 16<<10)}}, nil},
 	} {
 		if code, text := s.post(at+"/approve", bad.form, bad.change); code < 400 {
 			t.Errorf("a form %s: %d %s", what, code, text)
 		}
 		round(t, a)
-		if by, _ := a.state.approvers(a.state.studies.of(r.hash), r.hash, r.study.Plan); len(by) > 0 || len(r.bodies) > 0 {
+		if by, _ := a.site.Approvers(a.site.Studies.Of(r.hash), r.hash, r.study.Plan); len(by) > 0 || len(r.bodies) > 0 {
 			t.Fatalf("a form %s approves", what)
 		}
 	}
@@ -181,7 +183,7 @@ func TestDesk(t *testing.T) {
 	if len(r.bodies) != 1 {
 		t.Fatalf("%d contributions after a yes", len(r.bodies))
 	}
-	audit, err := os.ReadFile(AuditFile(r.config))
+	audit, err := os.ReadFile(site.AuditFile(r.config))
 	if err != nil || !strings.Contains(string(audit), "through the agent's page") || !strings.Contains(string(audit), `"by":"alice"`) {
 		t.Errorf("the audit log: %v %s", err, audit)
 	}
@@ -203,7 +205,7 @@ func TestDesk(t *testing.T) {
 func TestDeskAllowsNoMore(t *testing.T) {
 	t.Run("policy", func(t *testing.T) {
 		r := newRig(t, nil)
-		r.config.Policy.Approval, r.config.Policy.Mechanisms = ApproveByPerson, nil
+		r.config.Policy.Approval, r.config.Policy.Mechanisms = policy.ApproveByPerson, nil
 		a := r.agent(t)
 		round(t, a)
 		s := sit(t, a)
@@ -211,7 +213,7 @@ func TestDeskAllowsNoMore(t *testing.T) {
 		if strings.Contains(page, "/approve\"") || !strings.Contains(page, "refused here") {
 			t.Errorf("the page offers to approve: %s", page)
 		}
-		shown, err := a.state.outline(t.Context(), r.hash)
+		shown, err := a.Outline(t.Context(), r.hash)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -228,7 +230,7 @@ func TestDeskAllowsNoMore(t *testing.T) {
 		if strings.Contains(page, "/approve\"") || !strings.Contains(page, "--key FILE") || !strings.Contains(page, "alice, bob, carol") {
 			t.Errorf("the page of signers: %s", page)
 		}
-		shown, err := a.state.outline(t.Context(), r.hash)
+		shown, err := a.Outline(t.Context(), r.hash)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -237,7 +239,7 @@ func TestDeskAllowsNoMore(t *testing.T) {
 				t.Errorf("%s approves without a key: %d %s", name, code, text)
 			}
 		}
-		if _, err := a.Approve(t.Context(), "illness", Approver{Name: "alice", Key: keys["alice"], Shown: shown.Shown}); err != nil {
+		if _, err := a.Approve(t.Context(), "illness", desk.Approver{Name: "alice", Key: keys["alice"], Shown: shown.Shown}); err != nil {
 			t.Fatal(err)
 		}
 		if _, page := s.get("/study/" + r.hash.String()); !strings.Contains(page, "beside alice") {
@@ -250,7 +252,7 @@ func TestDeskAllowsNoMore(t *testing.T) {
 	})
 	t.Run("no", func(t *testing.T) {
 		r := newRig(t, nil)
-		r.config.Policy.Approval = ApproveByPerson
+		r.config.Policy.Approval = policy.ApproveByPerson
 		a := r.agent(t)
 		round(t, a)
 		s := sit(t, a)
@@ -295,10 +297,10 @@ func TestShownOnlyWhereSaid(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer taken.Close()
-	for _, set := range []func(*Config){func(c *Config) { c.Page = taken.Addr().String() }, func(c *Config) { c.Metrics = taken.Addr().String() }} {
+	for _, set := range []func(*site.Config){func(c *site.Config) { c.Page = taken.Addr().String() }, func(c *site.Config) { c.Metrics = taken.Addr().String() }} {
 		c := r.config
 		set(&c)
-		b, err := newAgent(c, protocol.Identity{}, "site", func(Config, protocol.Identity) (link, error) { return r.coordinatorDouble, nil })
+		b, err := newAgent(c, protocol.Identity{}, "site", func(site.Config, protocol.Identity) (link, error) { return r.coordinatorDouble, nil })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -310,38 +312,8 @@ func TestShownOnlyWhereSaid(t *testing.T) {
 		"page: 0.0.0.0:1\n": "not a loopback", "metrics: example.org:1\n": "not a loopback", "page: here\n": "no host:port",
 		"page: 127.0.0.1:9\nmetrics: 127.0.0.1:9\n": "a port of its own",
 	} {
-		if _, err := ParseConfig([]byte("state: s\n" + text)); err == nil || !strings.Contains(err.Error(), says) {
+		if _, err := site.ParseConfig([]byte("state: s\n" + text)); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%q: %v", text, err)
 		}
-	}
-}
-
-// TestDeskEnds: an agent that is told to stop waits for no file that somebody looks at on
-// the page, nor for a decision that asks the coordinator.
-func TestDeskEnds(t *testing.T) {
-	r := newRig(t, nil)
-	d, err := r.agent(t).newDesk()
-	if err != nil {
-		t.Fatal(err)
-	}
-	d.grace = time.Millisecond
-	d.mu.Lock() // a file is being read
-	deciding := make(chan error, 1)
-	decide := d.decide(func(ctx context.Context, _ *http.Request, _ string) error {
-		<-ctx.Done() // the coordinator does not answer
-		deciding <- ctx.Err()
-		return ctx.Err()
-	})
-	post := httptest.NewRequest("POST", "/study/x/approve", strings.NewReader("name=ann"))
-	post.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	post.SetPathValue("hash", r.hash.String())
-	go decide(httptest.NewRecorder(), post)
-	d.close()
-	if !strings.Contains(r.log.String(), "the agent stops without waiting for it") {
-		t.Error("it is not said that a file is still being read")
-	}
-	d.mu.Unlock()
-	if err := <-deciding; !errors.Is(err, context.Canceled) {
-		t.Errorf("a decision that waits ended with %v", err)
 	}
 }

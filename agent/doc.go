@@ -21,29 +21,24 @@
 //     here, one of few words that no record decides (reports has the proof);
 //   - each decision is in an append-only audit log before it takes effect;
 //   - how a site's file is read, what its columns mean and how many records a
-//     study gets is what a person of the site declared (Declaration); a plan has
-//     no say in it;
+//     study gets is what a person of the site declared (source.Declaration); a plan
+//     has no say in it;
 //   - whether and when it joins depends on plan, policy, ledger and declarations,
 //     never on what a file holds: one that cannot be read as it was declared
 //     gives empty records, as many as ever.
 //
-// A study's files lie in one folder below the state directory, one file a
-// fact, so that an operator can read what was agreed and what was sent. Each
-// is written whole, synced, and moved into place.
+// What a site says and keeps is in agent/site, with what it allows (agent/policy) and what its
+// records are (agent/source); what a person reads and says in agent/desk, which an Agent has as
+// its own; whether all is well in agent/health. Here is what happens by itself: studies are
+// served over a link, each in its window.
 //
 // # In which order to read it
 //
-// No file uses what a later one declares, but in part 2, most of which is a circle.
+// No file uses what a later one declares.
 //
-//  1. Small things: text.go, pace.go, day.go, syslog.go, syslog_windows.go,
-//     diskspace_unix.go, diskspace_other.go; steptime.go (this machine's speed),
-//     spending.go, reports.go (why it waits); helper.go, policy.go (what is allowed).
-//  2. What the site says: config.go, audit.go, learner.go. When it speaks, with the
-//     proof: window.go. A study's folder: dossier.go. Sources: reading.go,
-//     expected.go, declare.go, take.go, source.go. All it keeps: state.go. Whom
-//     it asks: link.go, silence.go. A study's way: agent.go, serve.go, shares.go,
-//     ending.go, evidence.go. What a person reads and says: sight.go, review.go,
-//     reviewdata.go, wording.go, preview.go, approval.go, desk.go. Health:
-//     constants.go, checkup.go, metrics.go, shown.go.
-//  3. Beside it: compare.go (own records), courier.go (by file), reconcile.go.
+//  1. Small things: pace.go, reports.go (why a study waits), link.go (whom it asks, and who it
+//     is), silence.go. When it speaks, with the proof: window.go. What leaves: contribution.go.
+//  2. agent.go; what it tells of a study: told.go; what it asks: learn.go; opened: open.go.
+//  3. A study's way: ending.go (amended), shares.go (a helper), sending.go, preparing.go,
+//     serve.go. All of them in turn: shown.go, run.go; courier.go (by file).
 package agent

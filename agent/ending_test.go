@@ -6,6 +6,9 @@ import (
 	"testing"
 	"time"
 
+	"caucus/agent/desk"
+	"caucus/agent/policy"
+	"caucus/agent/site"
 	"caucus/privacy"
 	"caucus/protocol"
 	"caucus/study"
@@ -14,7 +17,7 @@ import (
 // amendTo lets the double sign an amendment of its study.
 func (c *coordinatorDouble) amendTo(t *testing.T, reopens bool, change func(*study.Ending)) {
 	t.Helper()
-	chain, err := chainOf(c.study.Plan, c.study.Hash, c.study.Amendments)
+	chain, err := site.ChainOf(c.study.Plan, c.study.Hash, c.study.Amendments)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,31 +46,31 @@ func TestReopened(t *testing.T) {
 	a := r.agent(t)
 	round(t, a)
 	body := bytes.Clone(r.stored)
-	d := a.state.studies.of(r.hash)
+	d := a.site.Studies.Of(r.hash)
 	r.state = study.Failed
 	round(t, a)
-	if !d.has(fileClosed) {
+	if !d.Has(site.FileClosed) {
 		t.Fatal("a study that failed is not closed here")
 	}
 	r.state, r.lost = study.Open, true // a coordinator that only says so
 	round(t, a)
-	if len(r.bodies) != 1 || !d.has(fileClosed) {
+	if len(r.bodies) != 1 || !d.Has(site.FileClosed) {
 		t.Fatalf("%d uploads to a study that no amendment took up again", len(r.bodies))
 	}
 	r.amendTo(t, true, later(time.Hour))
 	round(t, a)
-	if len(r.bodies) != 2 || !bytes.Equal(r.bodies[1], body) || charges(t, a, privacy.Record) != 1 || d.has(fileClosed) {
+	if len(r.bodies) != 2 || !bytes.Equal(r.bodies[1], body) || charges(t, a, privacy.Record) != 1 || d.Has(site.FileClosed) {
 		t.Errorf("%d uploads, the same bytes %v, %d charges; log:\n%s", len(r.bodies), bytes.Equal(r.bodies[len(r.bodies)-1], body), charges(t, a, privacy.Record), r.log)
 	}
 	if n := a.evidence().Kept(t.Context(), study.Release{Manifest: study.Manifest{PlanHash: r.hash}}).ReceiptAfter; n != 1 {
 		t.Errorf("its receipt is said to have come after %d amendments", n)
 	}
-	if review, err := a.state.outline(t.Context(), r.hash); err != nil || len(review.Amended) != 1 || !strings.Contains(review.Amended[0], "reopened") {
+	if review, err := a.Outline(t.Context(), r.hash); err != nil || len(review.Amended) != 1 || !strings.Contains(review.Amended[0], "reopened") {
 		t.Errorf("a person is shown %q, %v", review.Amended, err)
 	}
 	r.state, r.lost = study.Failed, false
 	round(t, a) // it fails again
-	if !d.has(fileClosed) {
+	if !d.Has(site.FileClosed) {
 		t.Error("a study that failed again is not closed")
 	}
 	// A crash after the amendment was stored and before the study was taken up.
@@ -88,8 +91,8 @@ func TestReopenedUnsent(t *testing.T) {
 	a := r.agent(t)
 	r.refuse = study.ErrNotOpen
 	round(t, a)
-	d := a.state.studies.of(r.hash)
-	body, err := d.read(fileUpload)
+	d := a.site.Studies.Of(r.hash)
+	body, err := d.Read(site.FileUpload)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -134,12 +137,12 @@ func TestAmendmentsAreBelieved(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t, nil)
 			r.config.Policy.MaxExtension = 24 * time.Hour
-			r.config.Policy.Approval = ApproveByPerson
+			r.config.Policy.Approval = policy.ApproveByPerson
 			a := r.agent(t)
 			round(t, a) // it waits for a person
 			r.amendTo(t, false, later(time.Hour))
 			round(t, a)
-			if _, err := a.Approve(t.Context(), "illness", Approver{Name: "ann"}); err != nil {
+			if _, err := a.Approve(t.Context(), "illness", desk.Approver{Name: "ann"}); err != nil {
 				t.Fatal(err)
 			}
 			test.then(t, r)
@@ -162,13 +165,13 @@ func TestAmendmentsAreBelieved(t *testing.T) {
 func TestExtendedByDefault(t *testing.T) {
 	plan := study.Plan{Deadline: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
 	for text, days := range map[string]int{"policy: {}": 60, "policy: {max_extension: 0s}": 10_000, "policy: {max_extension: 5d}": 5} {
-		c, err := ParseConfig([]byte("state: s\n" + text))
+		c, err := site.ParseConfig([]byte("state: s\n" + text))
 		if err != nil {
 			t.Fatal(err)
 		}
 		for more, refused := range map[time.Duration]bool{0: false, time.Hour: days < 10_000} {
 			e := study.Ending{Deadline: plan.Deadline.Add(time.Duration(days)*24*time.Hour + more)}
-			if no := c.Policy.endingObjection(plan, e); (no != "") != refused {
+			if no := c.Policy.EndingObjection(plan, e); (no != "") != refused {
 				t.Errorf("%s, moved by %d days and %v: %q", text, days, more, no)
 			}
 		}
@@ -202,7 +205,7 @@ func TestForkedWhilePrepared(t *testing.T) {
 	r.refuse, r.study.Amendments, r.study.Summary.Amendments = nil, nil, 0
 	r.amendTo(t, false, later(time.Minute))
 	_ = a.Round(t.Context())
-	if len(r.bodies) != before || !a.state.studies.of(r.hash).has(fileUpload) || !strings.Contains(r.log.String(), "two different amendments") {
+	if len(r.bodies) != before || !a.site.Studies.Of(r.hash).Has(site.FileUpload) || !strings.Contains(r.log.String(), "two different amendments") {
 		t.Errorf("%d uploads, %d before; log:\n%s", len(r.bodies), before, r.log)
 	}
 }
@@ -217,8 +220,8 @@ func TestReopenedAfterAKill(t *testing.T) {
 			r.refuse = study.ErrNotOpen
 		}
 		round(t, a)
-		d := a.state.studies.of(r.hash)
-		if err := d.write(fileEnded, []byte("0\n")); err != nil { // and no more
+		d := a.site.Studies.Of(r.hash)
+		if err := d.Write(site.FileEnded, []byte("0\n")); err != nil { // and no more
 			t.Fatal(err)
 		}
 		before := len(r.bodies)
@@ -228,16 +231,16 @@ func TestReopenedAfterAKill(t *testing.T) {
 			round(t, a)
 			r.lost = false
 		}
-		if n := len(r.bodies) - before; n != 1 || charges(t, a, privacy.Record) != 1 || d.has(fileEnded) || d.has(fileClosed) {
-			t.Errorf("with a receipt %v: %d uploads, %d charges; ended %v, closed %v", receipted, n, charges(t, a, privacy.Record), d.has(fileEnded), d.has(fileClosed))
+		if n := len(r.bodies) - before; n != 1 || charges(t, a, privacy.Record) != 1 || d.Has(site.FileEnded) || d.Has(site.FileClosed) {
+			t.Errorf("with a receipt %v: %d uploads, %d charges; ended %v, closed %v", receipted, n, charges(t, a, privacy.Record), d.Has(site.FileEnded), d.Has(site.FileClosed))
 		}
 		r.refuse = study.ErrContribution // for good
 		r.lost = true
 		for range 3 {
 			round(t, a)
 		}
-		if n := len(r.bodies) - before; n != 1 || !d.has(fileClosed) {
-			t.Errorf("with a receipt %v: %d uploads after it was refused for good, closed %v", receipted, n, d.has(fileClosed))
+		if n := len(r.bodies) - before; n != 1 || !d.Has(site.FileClosed) {
+			t.Errorf("with a receipt %v: %d uploads after it was refused for good, closed %v", receipted, n, d.Has(site.FileClosed))
 		}
 	}
 }

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"caucus/agent/site"
+	"caucus/auxdata"
 	"caucus/privacy"
 	"caucus/privacy/journal"
 	"caucus/protocol"
@@ -20,7 +22,7 @@ import (
 
 // after is a site that contributed one study by votes, with the coordinator's
 // receipt for it, and the release.
-func after(t *testing.T) (r *rig, e *Evidence, signer *protocol.Signer, release study.Release, receipt protocol.Receipt) {
+func after(t *testing.T) (r *rig, e *site.Evidence, signer *protocol.Signer, release study.Release, receipt protocol.Receipt) {
 	t.Helper()
 	r = newRig(t, func(p *study.Proposal) { p.Mechanism, p.Noise = "tally", study.NoiseCoordinator })
 	a, err := r.open()
@@ -32,7 +34,7 @@ func after(t *testing.T) (r *rig, e *Evidence, signer *protocol.Signer, release 
 	if signer, err = protocol.NewSigner(); err != nil {
 		t.Fatal(err)
 	}
-	e = &Evidence{Party: "site", Keys: keysOf(signer.Key()), config: r.config, state: *a.state}
+	e = a.site.Evidence(keysOf(signer.Key()))
 	receipt = protocol.Receipt{
 		Plan: r.hash, Party: "site", Body: sha256.Sum256(r.bodies[0]), Size: len(r.bodies[0]),
 		Received: time.Date(2030, 1, 2, 0, 0, 0, 0, time.UTC), Ledger: privacy.Head{Sequence: 4, Hash: privacy.Digest{4}},
@@ -45,11 +47,11 @@ func after(t *testing.T) (r *rig, e *Evidence, signer *protocol.Signer, release 
 }
 
 // keep stores a receipt as the agent does.
-func keep(t *testing.T, e *Evidence, h study.Hash, signer *protocol.Signer, r protocol.Receipt) {
+func (r *rig) keep(t *testing.T, h study.Hash, signer *protocol.Signer, said protocol.Receipt) {
 	t.Helper()
-	r, err := r.Sign(signer)
+	said, err := said.Sign(signer)
 	if err == nil {
-		err = e.state.studies.of(h).writeJSON(fileReceipt, receipt{Body: r.Body.String(), Received: r.Received, Signed: r.Document, Signature: r.Signature})
+		err = r.config.Studies().Of(h).WriteJSON(site.FileReceipt, site.Receipt{Body: said.Body.String(), Received: said.Received, Signed: said.Document, Signature: said.Signature})
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -59,7 +61,7 @@ func keep(t *testing.T, e *Evidence, h study.Hash, signer *protocol.Signer, r pr
 // TestWitness: a release that contradicts what the coordinator signed for this
 // site is not believed.
 func TestWitness(t *testing.T) {
-	_, e, signer, release, good := after(t)
+	at, e, signer, release, good := after(t)
 	stranger, err := protocol.NewSigner()
 	if err != nil {
 		t.Fatal(err)
@@ -84,13 +86,13 @@ func TestWitness(t *testing.T) {
 		if c.change != nil {
 			c.change(&r, &rec)
 		}
-		keep(t, e, release.PlanHash, c.signer, rec)
+		at.keep(t, release.PlanHash, c.signer, rec)
 		found := e.Kept(context.Background(), r).Receipts(r)
 		if len(found) != 1 || found[0].Verdict != c.verdict || !strings.Contains(found[0].Says, c.says) {
 			t.Errorf("%s: %v, want %s: …%s…", name, found, c.verdict, c.says)
 		}
 	}
-	if err := os.Remove(e.state.studies.of(release.PlanHash).dir + "/" + fileReceipt); err != nil {
+	if err := os.Remove(at.config.Studies().Of(release.PlanHash).Dir + "/" + site.FileReceipt); err != nil {
 		t.Fatal(err)
 	}
 	if found := e.Kept(context.Background(), release).Receipts(release); found[0].Verdict != verify.Word {
@@ -105,12 +107,16 @@ func TestWitness(t *testing.T) {
 // TestCharged: the site's ledger holds exactly what plan and pool declare.
 func TestCharged(t *testing.T) {
 	ctx := context.Background()
-	_, e, _, release, _ := after(t)
+	r, e, _, release, _ := after(t)
 	p, err := kinds.PlanOf(release)
 	if err != nil {
 		t.Fatal(err)
 	}
-	pool, err := e.state.pool(p)
+	table, err := auxdata.ReadCSV(r.pool, p.Pool)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool, _, err := auxdata.New(p.Schema, p.Map, table)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -125,42 +131,42 @@ func TestCharged(t *testing.T) {
 
 	// Another ledger, with less in it.
 	for _, name := range []string{"", "-wal", "-shm"} {
-		os.Remove(LedgerFile(e.config) + name)
+		os.Remove(site.LedgerFile(r.config) + name)
 	}
-	s, err := openSiteAnew(e.config)
+	j, ledger, err := openSiteAnew(r.config)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.journal.Close()
+	j.Close()
 	check(verify.Fails, "holds no charge for tally")
 	release.Contributed = nil
 	check(verify.Holds, "the release does not count it")
-	if s, err = openSiteAnew(e.config); err != nil {
+	if j, ledger, err = openSiteAnew(r.config); err != nil {
 		t.Fatal(err)
 	}
 	cheap := privacy.PureCost(privacy.Record, 0, big.NewRat(1, 1000))
-	if err := s.ledger.Spend(ctx, study.ReleaseID(release.PlanHash, "tally"), cheap); err != nil {
+	if err := ledger.Spend(ctx, study.ReleaseID(release.PlanHash, "tally"), cheap); err != nil {
 		t.Fatal(err)
 	}
-	s.journal.Close()
+	j.Close()
 	check(verify.Fails, "ε = 0.001 for a record")
 }
 
 // openSiteAnew opens a ledger, however old, under no memory of a better one.
-func openSiteAnew(c Config) (*state, error) {
-	j, err := journal.OpenSQLite(LedgerFile(c))
+func openSiteAnew(c site.Config) (*journal.Journal, *privacy.Ledger, error) {
+	j, err := journal.OpenSQLite(site.LedgerFile(c))
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	l, err := privacy.Open(j, privacy.Config{})
-	return &state{config: c, journal: j, ledger: l}, err
+	return j, l, err
 }
 
 // TestCoordinatorGoesBack: receipts that quote the coordinator's ledger tell when
 // it was put back or written anew.
 func TestCoordinatorGoesBack(t *testing.T) {
 	r, e, signer, release, first := after(t)
-	keep(t, e, r.hash, signer, first)
+	r.keep(t, r.hash, signer, first)
 	heads, err := e.Coordinator()
 	if err != nil || len(heads) != 1 || heads[0].Sequence != 4 {
 		t.Fatalf("%v, %v", heads, err)
@@ -177,7 +183,7 @@ func TestCoordinatorGoesBack(t *testing.T) {
 		"anew":     {privacy.Head{Sequence: 4, Hash: privacy.Digest{9}}, "two different entries 4"},
 	} {
 		second.Ledger = c.head
-		keep(t, e, study.Hash{7}, signer, second)
+		r.keep(t, study.Hash{7}, signer, second)
 		_, err := e.Coordinator()
 		if (err == nil) != (c.want == "") || (err != nil && !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%s: %v, want …%s…", name, err, c.want)
@@ -185,7 +191,7 @@ func TestCoordinatorGoesBack(t *testing.T) {
 	}
 
 	// A release may tell as well.
-	keep(t, e, study.Hash{7}, signer, first)
+	r.keep(t, study.Hash{7}, signer, first)
 	release.Ledger = []privacy.Line{{Sequence: 4, Hash: privacy.Digest{5}}}
 	document, err := json.Marshal(release)
 	if err != nil {
@@ -195,7 +201,7 @@ func TestCoordinatorGoesBack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := e.state.studies.of(r.hash).write(fileRelease, file); err != nil {
+	if err := r.config.Studies().Of(r.hash).Write(site.FileRelease, file); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := e.Coordinator(); err == nil || !strings.Contains(err.Error(), "two different entries 4") {
@@ -206,8 +212,8 @@ func TestCoordinatorGoesBack(t *testing.T) {
 // TestForgottenRelease: an agent that has a release tells its coordinator that
 // forgot it nothing more, and its site what happened.
 func TestForgottenRelease(t *testing.T) {
-	r, e, _, _, _ := after(t)
-	if err := e.state.studies.of(r.hash).write(fileRelease, []byte("{}")); err != nil {
+	r, _, _, _, _ := after(t)
+	if err := r.config.Studies().Of(r.hash).Write(site.FileRelease, []byte("{}")); err != nil {
 		t.Fatal(err)
 	}
 	a := r.agent(t)

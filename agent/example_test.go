@@ -2,33 +2,26 @@ package agent_test
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
 
 	"caucus/agent"
-	"caucus/privacy"
+	"caucus/agent/site"
 )
 
-// A site's configuration says in a few lines what it allows; what it cannot mean
-// is refused with its place.
+// An agent takes part under a configuration, once a coordinator's operator invited it.
 func Example() {
-	const text = `
-state: state
-data: {ward: {file: ward.csv, schema: schema.yaml}}
-policy:
-  kinds: [classify]
-  mechanisms: [cross]
-  noise: [site]
-  study: {record: {epsilon: 1, delta: 1e-6}}
-  total: {record: {epsilon: 5, delta: 1e-5}}
-  minimum_parties: 3
-`
-	c, err := agent.ParseConfig([]byte(text))
+	dir, err := os.MkdirTemp("", "agent")
 	if err != nil {
 		panic(err)
 	}
-	fmt.Println("in all, for each record: epsilon", c.Policy.Total[privacy.Record].Epsilon, "approved by a", c.Policy.Approval)
-	_, err = agent.ParseConfig([]byte(text + "  minimum_partys: 5\n"))
-	fmt.Println(err)
+	defer os.RemoveAll(dir)
+	config := site.DefaultConfig()
+	config.State = filepath.Join(dir, "state")
+	_, err = agent.New(config)
+	what, _, _ := strings.Cut(err.Error(), " (")
+	fmt.Println(what)
 	// Output:
-	// in all, for each record: epsilon 5 approved by a person
-	// line 11: policy: unknown key "minimum_partys": do you mean "minimum_parties"?
+	// this agent is not enrolled: ask the coordinator's operator for an invitation and run caucus agent enrol
 }

@@ -13,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"caucus/agent/site"
 	"caucus/aggregation"
 	"caucus/privacy"
 	"caucus/study"
@@ -64,7 +65,7 @@ func TestOwnClassifierVotes(t *testing.T) {
 	if err := a.Round(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	if span := a.preparation.queue[0].span; span.shard < 20*time.Second || span.prepare < span.shard {
+	if span := a.preparation.queue[0].span; span.Shard < 20*time.Second || span.Prepare < span.Shard {
 		t.Errorf("the window is %+v, the program may take 20 s", span)
 	}
 	a.Finish(context.Background())
@@ -81,7 +82,7 @@ func TestOwnClassifierVotes(t *testing.T) {
 	if err != nil || len(review.Problems) > 0 || !strings.Contains(review.Learner, "this site's own program") {
 		t.Errorf("learner %q, problems %q: %v", review.Learner, review.Problems, err)
 	}
-	if left, err := os.ReadDir(a.state.scratch); err != nil || len(left) > 0 {
+	if left, err := os.ReadDir(filepath.Join(r.config.State, "scratch")); err != nil || len(left) > 0 {
 		t.Errorf("left behind: %v %v", left, err)
 	}
 }
@@ -112,8 +113,8 @@ func TestOwnClassifierFails(t *testing.T) {
 			if err := a.Run(ctx); err != nil {
 				t.Fatal(err)
 			}
-			d := a.state.studies.of(r.hash)
-			note, _ := d.read(fileNoVotes)
+			d := a.site.Studies.Of(r.hash)
+			note, _ := d.Read(site.FileNoVotes)
 			if (note != nil) != fails {
 				t.Errorf("%s: noted %q", line, note)
 			}
@@ -152,7 +153,7 @@ func TestOwnClassifierFails(t *testing.T) {
 func withoutPaths(text, dir string) string { return strings.ReplaceAll(text, dir, "") }
 
 // TestOwnClassifierIsShown: a preview's values run the program, and say what is wrong
-// with it; check finds one that is not there.
+// with it.
 func TestOwnClassifierIsShown(t *testing.T) {
 	r := ownRig(t, t.TempDir(), `echo it cannot >&2; exit 2`)
 	a := r.agent(t)
@@ -161,16 +162,6 @@ func TestOwnClassifierIsShown(t *testing.T) {
 	}
 	if _, err := a.Values(context.Background(), r.hash); err == nil || !strings.Contains(err.Error(), "it cannot") {
 		t.Errorf("values of a broken program: %v", err)
-	}
-	c := r.config
-	c.Learner.Command = []string{"not-a-program-at-all"}
-	if f := c.checkLearner(); len(f) != 1 || f[0].Status != StatusProblem {
-		t.Errorf("check says %+v", f)
-	}
-	c = r.config
-	c.Policy.Learners = nil
-	if f := c.checkLearner(); len(f) != 1 || f[0].Status != StatusWarning || !strings.Contains(f[0].Says, "no study will use it") {
-		t.Errorf("check says %+v", f)
 	}
 }
 
@@ -185,46 +176,11 @@ func TestAnyNeedsThePolicy(t *testing.T) {
 		t.Errorf("declined %d times, sent %d", r.declined, len(r.bodies))
 	}
 	r = ownRig(t, t.TempDir(), "")
-	r.config.Learner = Learner{Name: "cart"}
+	r.config.Learner = site.Learner{Name: "cart"}
 	a = r.agent(t)
 	round(t, a)
 	if v := ballotOf(t, r); !slices.Contains(v, 1) || !slices.Contains(v, 0) {
 		t.Errorf("a tree's ballot is constant: %v", v)
-	}
-}
-
-// TestLearnerConfig: how a site says what it votes with.
-func TestLearnerConfig(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "agent.yaml")
-	load := func(text string) (Config, error) {
-		if err := os.WriteFile(path, []byte(goodConfig+text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		return LoadConfig(path)
-	}
-	c, err := load("learner: {command: [python3, vote.py], timeout: 5m, memory: 2GiB}\n")
-	if err != nil || c.Learner.Memory != 2<<30 || c.Learner.Timeout != 5*time.Minute || !slices.Equal(c.Learner.Command, []string{"python3", "vote.py"}) {
-		t.Errorf("%+v: %v", c.Learner, err)
-	}
-	if p := c.Learner.program("x"); p.Dir != filepath.Dir(path) || p.Scratch != "x" {
-		t.Errorf("it is run in %q", p.Dir)
-	}
-	if c, err = load("learner: forest\n"); err != nil || c.Learner.Name != "forest" || c.Learner.brought() {
-		t.Errorf("%+v: %v", c.Learner, err)
-	}
-	for text, want := range map[string]string{
-		"learner: xgboost\n":                               "a program of your own is {command:",
-		"learner: {command: []}\n":                         "name the program",
-		"learner: {comand: [x]}\n":                         `do you mean "command"`,
-		"learner: {command: [x], timeout: 90}\n":           "timeout",
-		"learner: {command: [x], timeout: 2ms}\n":          "100ms to 24h",
-		"learner: {command: [x], memory: much}\n":          "512MiB",
-		"learner: {command: [x], memory: 1000}\n":          "at least 16MiB",
-		"learner: {command: [x], memory: 9999999999GiB}\n": "512MiB",
-	} {
-		if _, err := load(text); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "learner") {
-			t.Errorf("%s: %v, want %q", text, err, want)
-		}
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"caucus/agent/site"
 	"caucus/internal/folder"
 	"caucus/protocol"
 	"caucus/study"
@@ -33,21 +34,14 @@ type link interface {
 	Close() error
 }
 
-// IdentityFile is where an agent's key and certificate lie.
-func IdentityFile(c Config) string { return filepath.Join(c.State, "identity.yaml") }
-
-// memoryFile keeps the newest document that the coordinator signed: the agent
-// shows it with every call for studies.
-func memoryFile(c Config) string { return filepath.Join(c.State, "coordinator.json") }
-
-func enrolmentFile(c Config) string { return filepath.Join(c.State, "enrolment.yaml") }
+func enrolmentFile(c site.Config) string { return filepath.Join(c.State, "enrolment.yaml") }
 
 // Enrol turns an invitation into this agent's identity, once. The key is made
 // here, is on the disk before the invitation is used, and never leaves. If it
 // fails or is interrupted, run it again with the same invitation. A party whose
 // certificate expired or was revoked enrols again over the old identity, and
 // keeps its ledger.
-func Enrol(ctx context.Context, c Config, invitation string) (protocol.Caller, error) {
+func Enrol(ctx context.Context, c site.Config, invitation string) (protocol.Caller, error) {
 	fail := func(err error) (protocol.Caller, error) {
 		return protocol.Caller{}, fmt.Errorf("enrol: %w", err)
 	}
@@ -88,7 +82,7 @@ func Enrol(ctx context.Context, c Config, invitation string) (protocol.Caller, e
 // key that was made is on the disk, and takes one place only. An agent that is enrolled
 // at this coordinator already is left as it is, so that whoever sets up machines may
 // repeat it; before says so.
-func Join(ctx context.Context, c Config, token, name string) (who protocol.Caller, before bool, err error) {
+func Join(ctx context.Context, c site.Config, token, name string) (who protocol.Caller, before bool, err error) {
 	fail := func(err error) (protocol.Caller, bool, error) {
 		return protocol.Caller{}, false, fmt.Errorf("enrol: %w", err)
 	}
@@ -100,7 +94,7 @@ func Join(ctx context.Context, c Config, token, name string) (who protocol.Calle
 		return fail(fmt.Errorf("this is no join token, but an invitation of %s %s: give it as --invitation", v.Role, v.Name))
 	}
 	err = enrolling(c, func() error {
-		had, party, err := identity(c)
+		had, party, err := site.Identity(c)
 		switch {
 		case err == nil:
 			if err := joined(c, had, string(party), v, name); err != nil {
@@ -134,7 +128,7 @@ func Join(ctx context.Context, c Config, token, name string) (who protocol.Calle
 
 // joined refuses an identity that is not what a token and a name would give: it is of
 // another coordinator, of another name, or over.
-func joined(c Config, had protocol.Identity, party string, v protocol.Invitation, name string) error {
+func joined(c site.Config, had protocol.Identity, party string, v protocol.Invitation, name string) error {
 	_, until, err := had.Validity()
 	if err != nil {
 		return err
@@ -144,22 +138,22 @@ func joined(c Config, had protocol.Identity, party string, v protocol.Invitation
 		return fmt.Errorf("%s belongs to party %s of another coordinator, and so does its ledger: give this one a state folder of its own", c.State, party)
 	case name != "" && name != party:
 		return fmt.Errorf("%s belongs to party %s, and so does its ledger; this is for %s: give that party a state folder of its own", c.State, party, name)
-	case !c.now().Before(until):
+	case !c.Now().Before(until):
 		return fmt.Errorf("the certificate of %s ended on %s: ask the operator for an invitation of that name; a join token makes new parties only", party, until.Format(time.DateOnly))
 	}
 	return nil
 }
 
 // enrolled keeps an identity, whose enrolment is over.
-func enrolled(c Config, id protocol.Identity) error {
-	if err := id.Save(IdentityFile(c)); err != nil {
+func enrolled(c site.Config, id protocol.Identity) error {
+	if err := id.Save(site.IdentityFile(c)); err != nil {
 		return err
 	}
 	return os.Remove(enrolmentFile(c))
 }
 
 // enrolling runs fn while this process holds the state folder, which it makes.
-func enrolling(c Config, fn func() error) error {
+func enrolling(c site.Config, fn func() error) error {
 	fail := func(err error) error { return fmt.Errorf("enrol: %w", err) }
 	if c.State == "" {
 		return fail(errors.New("state: name the folder that keeps the agent's identity and ledger"))
@@ -179,8 +173,8 @@ func enrolling(c Config, fn func() error) error {
 }
 
 // ownFolder refuses a state folder that is another party's.
-func ownFolder(c Config, name string) error {
-	_, party, err := identity(c)
+func ownFolder(c site.Config, name string) error {
+	_, party, err := site.Identity(c)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil
@@ -193,7 +187,7 @@ func ownFolder(c Config, name string) error {
 }
 
 // newEnrolment is the key that is to be certified, made and on the disk.
-func newEnrolment(c Config) (protocol.Enrolment, error) {
+func newEnrolment(c site.Config) (protocol.Enrolment, error) {
 	e, err := protocol.LoadEnrolment(enrolmentFile(c))
 	if errors.Is(err, fs.ErrNotExist) {
 		if e, err = protocol.NewEnrolment(); err == nil {
@@ -203,26 +197,7 @@ func newEnrolment(c Config) (protocol.Enrolment, error) {
 	return e, err
 }
 
-// identity reads who this agent is.
-func identity(c Config) (protocol.Identity, study.PartyID, error) {
-	id, err := protocol.LoadIdentity(IdentityFile(c))
-	if errors.Is(err, fs.ErrNotExist) {
-		return id, "", fmt.Errorf("this agent is not enrolled: ask the coordinator's operator for an invitation and run caucus agent enrol (%w)", err)
-	}
-	if err != nil {
-		return id, "", err
-	}
-	caller, err := id.Caller()
-	if err != nil {
-		return id, "", err
-	}
-	if caller.Role != protocol.RoleParty {
-		return id, "", fmt.Errorf("%s is for role %s, an agent is a party: enrol it with a party's invitation", IdentityFile(c), caller.Role)
-	}
-	return id, study.PartyID(caller.Name), nil
-}
-
 // dial makes the link. It does no I/O: connections come with the first call.
-func dial(c Config, id protocol.Identity) (link, error) {
-	return protocol.Dial(id, protocol.DialOptions{Coordinator: c.Coordinator, Now: c.Clock.Now, Memory: memoryFile(c)})
+func dial(c site.Config, id protocol.Identity) (link, error) {
+	return site.Dial(c, id)
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
+	"caucus/agent/policy"
 	"caucus/protocol"
 	"caucus/study"
 )
@@ -30,7 +31,7 @@ func TestMetricsTellNothing(t *testing.T) {
 			`caucus_agent_studies{state="released"} 1`, `caucus_agent_studies{state="waiting"} 0`, `caucus_agent_budget_spent_epsilon{period="all",unit="record"} 0.88`, `caucus_agent_budget_epsilon{period="all",unit="record"} 2`,
 			`caucus_agent_polls_total{outcome="answered"} 3`, `caucus_agent_ledger_behind 0`, "caucus_agent_answered_timestamp_seconds",
 		}},
-		"a person has to approve": {func(r *rig) { r.config.Policy.Approval = ApproveByPerson }, []string{`caucus_agent_studies{state="waiting"} 1`, `caucus_agent_refusals_total{by="policy"} 0`}},
+		"a person has to approve": {func(r *rig) { r.config.Policy.Approval = policy.ApproveByPerson }, []string{`caucus_agent_studies{state="waiting"} 1`, `caucus_agent_refusals_total{by="policy"} 0`}},
 		"the policy refuses":      {func(r *rig) { r.config.Policy.Kinds = nil }, []string{`caucus_agent_refusals_total{by="policy"} 1`}},
 		"the ledger refuses": {func(r *rig) {
 			for u, b := range r.config.Policy.Total {
@@ -60,7 +61,7 @@ func TestMetricsTellNothing(t *testing.T) {
 					if step == 2 && name == "allowed" {
 						r.state = study.Released
 					}
-					a.polled(context.Background(), a.Round(context.Background()))
+					a.counts.Polled(context.Background(), a.site, a.id, a.Round(context.Background()), a.refusedHere)
 					text += metricsOf(t, a)
 					a.Finish(context.Background())
 				}
@@ -75,7 +76,7 @@ func TestMetricsTellNothing(t *testing.T) {
 						t.Errorf("%s: metrics say %q", file, bad)
 					}
 				}
-				if problems, err := testutil.GatherAndLint(a.counts.registry); err != nil || len(problems) > 0 {
+				if problems, err := testutil.GatherAndLint(a.counts.Registry); err != nil || len(problems) > 0 {
 					t.Errorf("names of metrics: %v %v", problems, err)
 				}
 				if want == "" {
@@ -92,7 +93,7 @@ func TestMetricsTellNothing(t *testing.T) {
 func metricsOf(t *testing.T, a *Agent) string {
 	t.Helper()
 	w := httptest.NewRecorder()
-	promhttp.HandlerFor(a.counts.registry, promhttp.HandlerOpts{}).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))
+	promhttp.HandlerFor(a.counts.Registry, promhttp.HandlerOpts{}).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))
 	if w.Code != http.StatusOK {
 		t.Fatalf("metrics: %d %s", w.Code, w.Body)
 	}
@@ -105,10 +106,10 @@ func TestMetricsOfALedgerPutBack(t *testing.T) {
 	r.config.Metrics = "127.0.0.1:0"
 	a := r.agent(t)
 	round(t, a)
-	if err := a.state.studies.of(r.hash).write(fileLedger, []byte("7\n")); err != nil {
+	if err := a.site.Studies.Of(r.hash).Write("ledger.seq", []byte("7\n")); err != nil {
 		t.Fatal(err)
 	}
-	a.polled(t.Context(), nil)
+	a.counts.Polled(t.Context(), a.site, a.id, nil, a.refusedHere)
 	if text := metricsOf(t, a); !strings.Contains(text, "caucus_agent_ledger_behind 1") {
 		t.Error(text)
 	}
@@ -122,21 +123,21 @@ func TestUnreadableLedgerIsSeen(t *testing.T) {
 	a := r.agent(t)
 	ready := func() string {
 		w := httptest.NewRecorder()
-		a.counts.ready(w, httptest.NewRequest(http.MethodGet, "/readyz", nil))
+		a.counts.Ready(w, httptest.NewRequest(http.MethodGet, "/readyz", nil))
 		return fmt.Sprint(w.Code, " ", w.Body)
 	}
 	if got := ready(); !strings.HasPrefix(got, "503 it has not polled yet") {
 		t.Error(got)
 	}
-	a.polled(t.Context(), nil)
+	a.counts.Polled(t.Context(), a.site, a.id, nil, a.refusedHere)
 	if got := ready(); got != "200 ready\n" {
 		t.Error(got)
 	}
-	if err := a.state.journal.Close(); err != nil { // no statement is answered from here on
+	if err := a.site.Journal.Close(); err != nil { // no statement is answered from here on
 		t.Fatal(err)
 	}
 	err := a.Round(t.Context())
-	a.polled(t.Context(), err)
+	a.counts.Polled(t.Context(), a.site, a.id, err, a.refusedHere)
 	if got := ready(); !strings.HasPrefix(got, "503 ") || !strings.Contains(got, "the ledger cannot be read") {
 		t.Error(got)
 	}

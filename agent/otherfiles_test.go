@@ -11,6 +11,7 @@ import (
 
 	"github.com/xuri/excelize/v2"
 
+	"caucus/agent/source"
 	"caucus/privacy"
 )
 
@@ -37,7 +38,7 @@ func TestBytesOfOtherFiles(t *testing.T) {
 			variants := variantsOf(t, privacy.Record, false)
 			mappedLook := func(file string) seen {
 				r := visitsRig(t, all[name])
-				r.mapWard(MappingSource{Inline: mapped(t, neighbourMapping)})
+				r.mapWard(source.MappingSource{Inline: mapped(t, neighbourMapping)})
 				if err := r.declare(); err != nil {
 					t.Fatal(err)
 				}

@@ -4,6 +4,8 @@ import (
 	"container/heap"
 	"testing"
 	"time"
+
+	"caucus/agent/site"
 )
 
 // calls are when agents call, soonest first.
@@ -26,7 +28,7 @@ func (c *calls) Pop() any {
 
 // arrivals plays n agents that are started at once, at time 0, and call a coordinator that
 // is down from one time to another: how many calls reach it in each second.
-func arrivals(n int, config Config, down, up, end time.Duration) []int {
+func arrivals(n int, config site.Config, down, up, end time.Duration) []int {
 	var all calls
 	for range n {
 		p := &pace{poll: config.Poll, most: config.MaxBackoff, jitter: jitter}
@@ -61,7 +63,7 @@ func most(seconds []int) (n int) {
 // deviations of a binomial count above it, so the test fails wrongly less than once in 1e30
 // runs.
 func TestArrivals(t *testing.T) {
-	config := DefaultConfig()
+	config := site.DefaultConfig()
 	for _, n := range []int{60, 1000, 10_000} {
 		for _, outage := range []time.Duration{3 * time.Second, 30 * time.Second, 10 * time.Minute, 2 * time.Hour} {
 			down := 2 * time.Minute

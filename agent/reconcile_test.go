@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"caucus/agent/site"
 	"caucus/privacy"
 	"caucus/protocol"
 	"caucus/study"
@@ -29,7 +30,7 @@ func TestPutBackBetween(t *testing.T) {
 		t.Fatal(err)
 	}
 	id, _, err := authority.IssueOwn("127.0.0.1:1", protocol.Caller{Name: "site", Role: protocol.RoleParty}, signer.Key(), time.Now())
-	if err := errors.Join(err, id.Save(IdentityFile(r.config))); err != nil {
+	if err := errors.Join(err, id.Save(site.IdentityFile(r.config))); err != nil {
 		t.Fatal(err)
 	}
 	backup := t.TempDir()
@@ -77,7 +78,7 @@ func TestPutBackBetween(t *testing.T) {
 	}
 	b.Close()
 	for _, want := range []int{1, 0} {
-		lost, err := Reconcile(context.Background(), r.config, nil)
+		lost, err := site.Reconcile(context.Background(), r.config, nil)
 		if err != nil || len(lost) != want || want == 1 && (!lost[0].Answer || lost[0].Name != "illness" || len(lost[0].Costs) != 1) {
 			t.Fatalf("reconciled %+v, %v, want %d", lost, err, want)
 		}
@@ -90,7 +91,7 @@ func TestPutBackBetween(t *testing.T) {
 	if n := charges(t, b, privacy.Record); n != 3 || len(s.bodies) != 1 {
 		t.Errorf("%d charges, %d uploads, want 3 and 1:\n%s", n, len(s.bodies), s.log)
 	}
-	if _, err := privacy.Verify(context.Background(), b.state.journal); err != nil {
+	if _, err := privacy.Verify(context.Background(), b.site.Journal); err != nil {
 		t.Error(err)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"caucus/agent/policy"
 	"caucus/protocol"
 )
 
@@ -16,7 +17,7 @@ func TestWaitsTellNothing(t *testing.T) {
 		change func(*testing.T, *rig)
 		want   protocol.Wait
 	}{
-		"a person has to approve": {func(_ *testing.T, r *rig) { r.config.Policy.Approval = ApproveByPerson }, protocol.WaitApproval},
+		"a person has to approve": {func(_ *testing.T, r *rig) { r.config.Policy.Approval = policy.ApproveByPerson }, protocol.WaitApproval},
 		"the policy":              {func(_ *testing.T, r *rig) { r.config.Policy.Kinds = nil }, protocol.WaitDeclined},
 		"no declaration": {func(t *testing.T, r *rig) {
 			if err := os.RemoveAll(r.config.State + "/sources"); err != nil {
@@ -35,7 +36,7 @@ func TestWaitsTellNothing(t *testing.T) {
 		}, protocol.WaitDeadline},
 		"nothing": {func(*testing.T, *rig) {}, ""},
 		"kept to itself": {func(_ *testing.T, r *rig) {
-			r.config.Policy.Approval, r.config.Quiet = ApproveByPerson, true
+			r.config.Policy.Approval, r.config.Quiet = policy.ApproveByPerson, true
 		}, ""},
 	} {
 		for file, spoil := range map[string]func(path string) error{

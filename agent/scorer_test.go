@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"caucus/agent/site"
 	"caucus/privacy"
 	"caucus/study"
 )
@@ -23,7 +24,7 @@ func scoredRig(dir, line string) *rig {
 		p.Kind, p.Unit, p.Noise, p.Mechanism = "evaluate", privacy.Party, study.NoiseCoordinator, "laplace"
 		p.KindTerms = []byte(`{"program":true,"per_party":100,"bins":4}`)
 	})
-	r.config.Scorer = Program{Command: []string{"/bin/sh", "-c", line, "score"}, Timeout: 20 * time.Second}
+	r.config.Scorer = site.Program{Command: []string{"/bin/sh", "-c", line, "score"}, Timeout: 20 * time.Second}
 	r.config.Policy.Kinds, r.config.Policy.Mechanisms, r.config.Policy.Learners = []string{"evaluate"}, []string{"laplace"}, []string{"any"}
 	r.config.Policy.Total[privacy.Party] = privacy.Budget{Epsilon: 2, Delta: 1e-5}
 	delete(r.config.Policy.Total, privacy.Record)
@@ -66,7 +67,7 @@ func TestScorerFails(t *testing.T) {
 			if len(r.bodies) != 1 {
 				t.Fatalf("%s: %d uploads; log:\n%s", c.line, len(r.bodies), r.log)
 			}
-			note, _ := a.state.studies.of(r.hash).read(fileNoVotes)
+			note, _ := a.site.Studies.Of(r.hash).Read(site.FileNoVotes)
 			if (note != nil) != c.fails {
 				t.Errorf("%s: noted %q", c.line, note)
 			}
@@ -98,7 +99,7 @@ func TestScorerFails(t *testing.T) {
 // in a study that asks for one, and is told why.
 func TestScorerNamed(t *testing.T) {
 	for says, change := range map[string]func(*rig){
-		"none is named: write scorer":  func(r *rig) { r.config.Scorer = Program{} },
+		"none is named: write scorer":  func(r *rig) { r.config.Scorer = site.Program{} },
 		`learner "any" is not allowed`: func(r *rig) { r.config.Policy.Learners = nil },
 	} {
 		r := scoredRig(t.TempDir(), "true")
@@ -117,7 +118,7 @@ func TestScorerNamed(t *testing.T) {
 		"scorer: {command: [x], timeout: 2ms}\n": "100ms to 24h",
 		"scorer: {comand: [x]}\n":                `do you mean "command"`,
 	} {
-		if _, err := ParseConfig([]byte("state: s\n" + text)); err == nil || !strings.Contains(err.Error(), says) {
+		if _, err := site.ParseConfig([]byte("state: s\n" + text)); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%s: %v, want %q", text, err, says)
 		}
 	}

@@ -2,14 +2,9 @@ package agent
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
-	"fmt"
-	"io/fs"
 
+	"caucus/agent/site"
 	"caucus/aggregator"
-	"caucus/privacy"
-	"caucus/protocol"
 	"caucus/study"
 )
 
@@ -33,38 +28,15 @@ import (
 //     (shares.Form.PartSize), and shares are made and sealed within the window, whose length
 //     counts them (aggregator.Steps).
 
-// keepHelper keeps what the coordinator passed on of the helper, unchecked.
-func (d dossier) keepHelper(s protocol.Study) error {
-	if !s.Plan.Noise.Shared() || s.Helper.Document == nil || d.has(fileUpload) {
-		return nil
-	}
-	return d.writeJSON(fileHelper, s.Helper)
-}
-
-// helper is what was kept; empty where nothing was.
-func (d dossier) helper() (a aggregator.Signed, err error) {
-	b, err := d.read(fileHelper)
-	if errors.Is(err, fs.ErrNotExist) {
-		return a, nil
-	}
-	if err == nil {
-		err = json.Unmarshal(b, &a)
-	}
-	if err != nil {
-		return a, fmt.Errorf("read the helper's acceptance: %w", err)
-	}
-	return a, nil
-}
-
 // agreement is what this site makes its shares of a study under, empty where the plan has no
 // helper; why says why there is none. What is kept is tried first, then the coordinator is
 // asked again.
-func (a *Agent) agreement(ctx context.Context, d dossier, t study.Task) (under aggregator.Agreement, why, err error) {
+func (a *Agent) agreement(ctx context.Context, d site.Dossier, t study.Task) (under aggregator.Agreement, why, err error) {
 	if !t.Plan().Noise.Shared() {
 		return under, nil, nil
 	}
-	pins := a.state.config.Policy.Helper.pins()
-	if kept, err := d.helper(); err == nil {
+	pins := a.site.Config.Policy.Helper.Pins()
+	if kept, err := d.Helper(); err == nil {
 		if under, err := aggregator.CheckAcceptance(t, kept, pins, a.link.Keys()); err == nil {
 			return under, nil, nil
 		}
@@ -77,54 +49,24 @@ func (a *Agent) agreement(ctx context.Context, d dossier, t study.Task) (under a
 	if why != nil {
 		return under, why, nil
 	}
-	if err := d.keepHelper(s); err != nil {
+	if err := d.KeepHelper(s); err != nil {
 		return under, nil, err
 	}
 	a.done("acceptance stored")
 	return under, nil, nil
 }
 
-// helperWords says which helper this site's policy names, and whether it agreed to a study as
-// far as this folder knows; "" where the plan has none.
-func (s *state) helperWords(d dossier, t study.Task) (words string, agreed bool) {
-	helper := s.config.Policy.Helper
-	if !t.Plan().Noise.Shared() || !helper.named() {
-		return "", false
-	}
-	kept, err := d.helper()
-	if err == nil {
-		_, err = aggregator.CheckAcceptance(t, kept, helper.pins(), s.coordinator)
-	}
-	switch {
-	case err != nil && d.has(fileUpload):
-		return fmt.Sprintf("%s: what this site made was sealed to an earlier helper's key: %v", helper.words(), err), false
-	case err != nil:
-		return fmt.Sprintf("%s: nothing is charged or sent before it agreed; as far as this site was told: %v", helper.words(), err), false
-	}
-	return helper.words() + ": it agreed to this plan and to its noise, and signed that", true
-}
-
 // sealedOtherwise says why a finished upload is not for the helper that the policy names now:
 // its keys were changed there since, as after the helper's files were put back. What was sealed
 // to the earlier key the helper opens no more, and somebody else perhaps does.
-func (a *Agent) sealedOtherwise(d dossier, h study.Hash) error {
-	p, err := d.plan()
+func (a *Agent) sealedOtherwise(d site.Dossier, h study.Hash) error {
+	p, err := d.Plan()
 	if err != nil || !p.Noise.Shared() {
 		return err
 	}
-	kept, err := d.helper()
+	kept, err := d.Helper()
 	if err == nil {
-		_, err = aggregator.CheckPins(h, kept, a.state.config.Policy.Helper.pins(), a.link.Keys())
+		_, err = aggregator.CheckPins(h, kept, a.site.Config.Policy.Helper.Pins(), a.link.Keys())
 	}
 	return err
-}
-
-// contribution is what a party sends for a study, before its noise where it adds any: the
-// task's own, or two shares of it, sealed.
-func (s *state) contribution(w window, in study.Inputs) (study.Contribution, error) {
-	if !w.plan.Noise.Shared() {
-		return w.task.Contribute(in)
-	}
-	body, err := aggregator.Contribute(w.task, s.party, in, w.helper)
-	return study.Contribution{Body: func([]privacy.Published) ([]byte, error) { return body, nil }}, err
 }

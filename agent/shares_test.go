@@ -11,6 +11,9 @@ import (
 	"strings"
 	"testing"
 
+	"caucus/agent/desk"
+	"caucus/agent/policy"
+	"caucus/agent/site"
 	"caucus/aggregation/shares"
 	"caucus/aggregator"
 	"caucus/auxdata"
@@ -62,12 +65,12 @@ func (a agreed) signed() protocol.Signed {
 	return protocol.Signed{Document: document, Signature: a.signer.Sign(protocol.AcceptanceDocument, document)}
 }
 
-func (a agreed) helper() Helper {
-	return Helper{Name: "Data Trust", Signing: a.signer.Key(), Sealing: protocol.SealingPin(a.sealing.Public())}
+func (a agreed) helper() policy.Helper {
+	return policy.Helper{Name: "Data Trust", Signing: a.signer.Key(), Sealing: protocol.SealingPin(a.sealing.Public())}
 }
 
 // trust has the rig's policy name a helper, and its coordinator pass on what that agreed to.
-func (r *rig) trust(h Helper, acceptance protocol.Signed) {
+func (r *rig) trust(h policy.Helper, acceptance protocol.Signed) {
 	r.config.Policy.Helper = h
 	r.config.Policy.Noise = append(slices.Clone(r.config.Policy.Noise), study.NoiseAggregators)
 	r.study.Helper = acceptance
@@ -155,8 +158,8 @@ func TestNoAcceptanceNoCharge(t *testing.T) {
 			if got := a.reports.said()[r.hash]; got != protocol.WaitHelper {
 				t.Errorf("the coordinator hears %q", got)
 			}
-			review := must(a.state.review(t.Context(), r.hash))
-			if review.Agreed || review.Progress != ProgressHelper || !strings.Contains(review.Helper, "nothing is charged or sent before it agreed") || !strings.Contains(review.Helper, "Data Trust") {
+			review := must(r.review(a))
+			if review.Agreed || review.Progress != desk.ProgressHelper || !strings.Contains(review.Helper, "nothing is charged or sent before it agreed") || !strings.Contains(review.Helper, "Data Trust") {
 				t.Errorf("preview: %q, %q", review.Progress, review.Helper)
 			}
 			r.study.Helper = good
@@ -164,7 +167,7 @@ func TestNoAcceptanceNoCharge(t *testing.T) {
 			if n := charges(t, a, privacy.Record); n != 1 || w.body == nil {
 				t.Errorf("with the true acceptance: %d charges, %d bytes sent; log:\n%s", n, len(w.body), r.log)
 			}
-			if review := must(a.state.review(t.Context(), r.hash)); !review.Agreed || !strings.Contains(review.Helper, "it agreed to this plan") {
+			if review := must(r.review(a)); !review.Agreed || !strings.Contains(review.Helper, "it agreed to this plan") {
 				t.Errorf("preview: %q", review.Helper)
 			}
 		})
@@ -185,7 +188,7 @@ func TestSharesCostOneServersNoise(t *testing.T) {
 		if len(r.bodies) != 1 {
 			t.Fatalf("%s: %d uploads; log:\n%s", noise, len(r.bodies), r.log)
 		}
-		spent[noise] = fmt.Sprintf("%+v", must(a.state.ledger.Totals(t.Context())))
+		spent[noise] = fmt.Sprintf("%+v", must(a.site.Ledger.Totals(t.Context())))
 	}
 	if spent[study.NoiseAggregators] != spent[study.NoiseCoordinator] {
 		t.Errorf("charged %s, by one server's noise %s", spent[study.NoiseAggregators], spent[study.NoiseCoordinator])
@@ -200,10 +203,10 @@ func TestHelperHasAnotherKey(t *testing.T) {
 	r.refuse = protocol.ErrUnavailable
 	a := r.agent(t)
 	round(t, a)
-	d := a.state.studies.of(r.hash)
-	upload := must(d.read(fileUpload))
-	if len(r.bodies) != 0 || !d.has(fileUpload) {
-		t.Fatalf("%d uploads, %v", len(r.bodies), d.has(fileUpload))
+	d := a.site.Studies.Of(r.hash)
+	upload := must(d.Read(site.FileUpload))
+	if len(r.bodies) != 0 || !d.Has(site.FileUpload) {
+		t.Fatalf("%d uploads, %v", len(r.bodies), d.Has(site.FileUpload))
 	}
 	must(0, a.Close())
 	r.refuse = nil
@@ -211,18 +214,18 @@ func TestHelperHasAnotherKey(t *testing.T) {
 	a = r.agent(t)
 	round(t, a)
 	round(t, a)
-	if len(r.bodies) != 0 || charges(t, a, privacy.Record) != 1 || !bytes.Equal(upload, must(d.read(fileUpload))) {
+	if len(r.bodies) != 0 || charges(t, a, privacy.Record) != 1 || !bytes.Equal(upload, must(d.Read(site.FileUpload))) {
 		t.Errorf("%d uploads, %d charges", len(r.bodies), charges(t, a, privacy.Record))
 	}
 	if n := strings.Count(r.log.String(), "the finished upload is not sent, and nothing more is charged"); n != 1 || !strings.Contains(r.log.String(), "another sealing key") {
 		t.Errorf("it is said %d times; log:\n%s", n, r.log)
 	}
-	if review := must(a.state.review(t.Context(), r.hash)); review.Agreed || !strings.Contains(review.Helper, "sealed to an earlier helper's key") {
+	if review := must(r.review(a)); review.Agreed || !strings.Contains(review.Helper, "sealed to an earlier helper's key") {
 		t.Errorf("preview: %q", review.Helper)
 	}
 	r.state, r.study.Reason = study.Failed, "the helper was put back to an older state"
 	round(t, a)
-	if b, err := d.read(fileClosed); err != nil || !strings.Contains(string(b), "the study is failed") {
+	if b, err := d.Read(site.FileClosed); err != nil || !strings.Contains(string(b), "the study is failed") {
 		t.Errorf("it ended with %q, %v", b, err)
 	}
 	if len(r.bodies) != 0 || charges(t, a, privacy.Record) != 1 {
@@ -276,7 +279,7 @@ func (r *rig) serve(t *testing.T) *servers {
 		t.Cleanup(func() { s.both[role].Close(); c.Journal.(*journal.Journal).Close() })
 	}
 	acceptance := must(s.both[0].OpenStudy(t.Context(), r.hash, s.both[1]))
-	r.trust(Helper{Name: "Data Trust", Signing: signers[1].Key(), Sealing: protocol.SealingPin(sealing.Public())}, protocol.Signed(acceptance))
+	r.trust(policy.Helper{Name: "Data Trust", Signing: signers[1].Key(), Sealing: protocol.SealingPin(sealing.Public())}, protocol.Signed(acceptance))
 	return s
 }
 
@@ -310,8 +313,8 @@ func TestTwoServersTakeIt(t *testing.T) {
 				t.Fatalf("nothing was sent; log:\n%s", r.log)
 			}
 			must(0, s.receive("site", w.body))
-			task, in := r.task(), a.state.inputs(a.state.records(r.study.Plan, 61))
-			must(0, s.receive("other", must(aggregator.Contribute(task, "other", in, must(aggregator.CheckAcceptance(task, aggregator.Signed(r.study.Helper), r.config.Policy.Helper.pins(), wireSigner().Key()))))))
+			task, in := r.task(), inputs(a.site, a.site.Records(r.hash, r.study.Plan, 61))
+			must(0, s.receive("other", must(aggregator.Contribute(task, "other", in, must(aggregator.CheckAcceptance(task, aggregator.Signed(r.study.Helper), r.config.Policy.Helper.Pins(), wireSigner().Key()))))))
 			if err := s.receive("third", w.body); err != nil && !errors.Is(err, study.ErrContribution) { // stolen: refused at the latest by its proof
 				t.Fatal(err)
 			}
@@ -343,10 +346,10 @@ func TestTwoServersTakeIt(t *testing.T) {
 // and against whom ε holds, before a yes and after it.
 func TestSharesInWords(t *testing.T) {
 	r, agreed := sharesRig(t, "tally")
-	r.config.Policy.Approval = ApproveByPerson
+	r.config.Policy.Approval = policy.ApproveByPerson
 	a := r.agent(t)
 	round(t, a)
-	review := must(a.state.review(t.Context(), r.hash))
+	review := must(r.review(a))
 	var text strings.Builder
 	must(0, review.WriteText(&text))
 	for _, want := range []string{
@@ -361,7 +364,7 @@ func TestSharesInWords(t *testing.T) {
 			t.Errorf("%q is not in\n%s", want, &text)
 		}
 	}
-	yes, err := a.Approve(t.Context(), "illness", Approver{Name: "alice"})
+	yes, err := a.Approve(t.Context(), "illness", desk.Approver{Name: "alice"})
 	if err != nil || !yes.Approved || yes.Helper != review.Helper || len(yes.Sees) != 3 {
 		t.Errorf("approved: %v, %+v", err, yes)
 	}
@@ -369,4 +372,10 @@ func TestSharesInWords(t *testing.T) {
 	if len(r.bodies) != 1 {
 		t.Errorf("%d uploads", len(r.bodies))
 	}
+}
+
+// review is a person's look at the study.
+func (r *rig) review(a *Agent) (desk.Review, error) {
+	review, _, err := a.Preview(context.Background(), r.hash.String())
+	return review, err
 }

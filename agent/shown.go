@@ -9,6 +9,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"caucus/agent/desk"
 	"caucus/internal/webpage"
 )
 
@@ -38,20 +39,20 @@ func (a *Agent) shown() (shut func(), err error) {
 		ends = append(ends, func() { s.Close() })
 		return nil
 	}
-	c := a.state.config
+	c := a.site.Config
 	if c.Metrics != "" {
 		mux := http.NewServeMux()
-		mux.Handle("GET /metrics", promhttp.HandlerFor(a.counts.registry, promhttp.HandlerOpts{MaxRequestsInFlight: 2}))
-		mux.HandleFunc("GET /readyz", a.counts.ready)
+		mux.Handle("GET /metrics", promhttp.HandlerFor(a.counts.Registry, promhttp.HandlerOpts{MaxRequestsInFlight: 2}))
+		mux.HandleFunc("GET /readyz", a.counts.Ready)
 		err = serve("metrics", c.Metrics, webpage.Loopback(mux))
 	}
 	if err == nil && c.Page != "" {
-		var d *desk
-		if d, err = a.newDesk(); err == nil {
-			if err = serve("page", c.Page, d.handler()); err != nil {
-				d.close()
+		var p *desk.Page
+		if p, err = a.newPage(); err == nil {
+			if err = serve("page", c.Page, p.Handler()); err != nil {
+				p.Close()
 			} else {
-				ends = append(ends, d.close)
+				ends = append(ends, p.Close)
 			}
 		}
 	}
@@ -60,4 +61,17 @@ func (a *Agent) shown() (shut func(), err error) {
 		return nil, err
 	}
 	return shut, nil
+}
+
+// newPage opens the state folder once more, as another process would, for the page.
+func (a *Agent) newPage() (*desk.Page, error) {
+	own, err := newAgent(a.site.Config, a.id, a.site.Party, a.dial)
+	if err != nil {
+		return nil, err
+	}
+	p, err := desk.NewPage(own.Desk, own.Close, a.log)
+	if err != nil {
+		own.Close()
+	}
+	return p, err
 }

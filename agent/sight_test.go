@@ -3,35 +3,35 @@ package agent
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"math"
-	"math/big"
 	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
 	"testing"
 
+	"caucus/agent/desk"
 	"caucus/privacy"
 	"caucus/study"
 )
 
-// diceCalls are all ways in which this room could draw noise, or read the
+// diceCalls are all ways in which an agent's rooms could draw noise, or read the
 // system's randomness, and the functions that may go them: none of them is a
 // preview's, but for the ledger for simulation that adds nothing.
 var diceCalls = map[string][]string{
 	"study.Settle":       {"settle", "unperturbed"},
-	"privacy.Open":       {"openState", "Reconcile"},
+	"privacy.Open":       {"Open", "Reconcile"},
 	"privacy.NewMemory":  nil,
 	"privacy.Simulation": {"unperturbed"},
 	"rand.Read":          {"shardKey", "freshRng", "newRun"},
 	"freshRng":           {"inputs"},
 
 	"aggregator.Contribute": {"contribution"},
-	"s.contribution":        {"draft", "settle"},
-	"s.inputs":              {"draft", "settle"},
+	"contribution":          {"drafted", "settle"},
+	"inputs":                {"drafted", "settle"},
 }
 
 // TestPreviewTouchesNoDice: no function that a preview calls draws noise, shown
@@ -41,10 +41,11 @@ var diceCalls = map[string][]string{
 func TestPreviewTouchesNoDice(t *testing.T) {
 	calls := map[string][]string{}
 	files, err := filepath.Glob("*.go")
-	if err != nil {
+	rooms, errRooms := filepath.Glob("*/*.go")
+	if err := errors.Join(err, errRooms); err != nil {
 		t.Fatal(err)
 	}
-	for _, path := range files {
+	for _, path := range append(files, rooms...) {
 		if strings.HasSuffix(path, "_test.go") {
 			continue
 		}
@@ -64,9 +65,9 @@ func TestPreviewTouchesNoDice(t *testing.T) {
 					if x, ok := n.X.(*ast.Ident); ok {
 						name = x.Name + "." + n.Sel.Name
 					}
-				case *ast.Ident:
-					if n.Name == "freshRng" && f.Name.Name != n.Name {
-						name = n.Name
+				case *ast.CallExpr:
+					if own, ok := n.Fun.(*ast.Ident); ok {
+						name = own.Name
 					}
 				}
 				if _, watched := diceCalls[name]; watched && !slices.Contains(calls[name], f.Name.Name) {
@@ -88,7 +89,7 @@ func TestPreviewTouchesNoDice(t *testing.T) {
 			if err := a.Round(context.Background()); err != nil {
 				t.Fatal(err)
 			}
-			head, err := privacy.HeadOf(context.Background(), a.state.journal)
+			head, err := privacy.HeadOf(context.Background(), a.site.Journal)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -117,7 +118,7 @@ func TestPreviewTouchesNoDice(t *testing.T) {
 			if first, second := look(), look(); first != second {
 				t.Errorf("two previews of one state differ:\n%s\n%s", first, second)
 			}
-			if after, err := privacy.HeadOf(context.Background(), a.state.journal); err != nil || after != head {
+			if after, err := privacy.HeadOf(context.Background(), a.site.Journal); err != nil || after != head {
 				t.Errorf("the ledger went from %v to %v: %v", head, after, err)
 			}
 		})
@@ -167,7 +168,7 @@ func TestSight(t *testing.T) {
 	if sex.UnknownLevels != 1 || !strings.Contains(sex.Here, "f 51%") || !strings.HasPrefix(sex.Pool, "f 50%, m 50%") {
 		t.Errorf("sex: %+v", sex)
 	}
-	if want := []ClassSight{{"no", 29}, {"yes", 31}}; !reflect.DeepEqual(review.Classes, want) || review.Unlabelled != 1 {
+	if want := []desk.ClassSight{{Class: "no", Records: 29}, {Class: "yes", Records: 31}}; !reflect.DeepEqual(review.Classes, want) || review.Unlabelled != 1 {
 		t.Errorf("classes %v and %d, want %v and 1", review.Classes, review.Unlabelled, want)
 	}
 	if review.Persons != 30 || len(review.Patients) != 2 || review.Patients[0].Patients != 29 || review.Patients[0].Records != 2 || review.Patients[1].Patients != 1 || review.Patients[1].Records != 3 {
@@ -187,54 +188,6 @@ func TestSight(t *testing.T) {
 	}
 }
 
-// TestForPatients: k records of a patient cost k·ε of a pure mechanism, ε where
-// shards keep them together, and what is proven for ρ otherwise.
-func TestForPatients(t *testing.T) {
-	p := study.Plan{Kind: "classify", Unit: privacy.Record, Epsilon: 1}
-	pure := privacy.PureCost(privacy.Record, 0, exactly(1))
-	concentrated := privacy.ConcentratedCost(privacy.Record, 0, exactly(0.5))
-	for _, test := range []struct {
-		name    string
-		plan    func(*study.Plan)
-		charges []study.Charge
-		want    float64 // NaN: nothing is guaranteed
-	}{
-		{"pure", nil, []study.Charge{{Cost: pure}}, 3},
-		{"two pure outputs", nil, []study.Charge{{Cost: pure}, {Cost: pure}}, 6},
-		{"label", func(p *study.Plan) { p.Unit = privacy.Label }, []study.Charge{{Cost: privacy.PureCost(privacy.Label, 0, exactly(1))}}, 3},
-		{"party", func(p *study.Plan) { p.Unit = privacy.Party }, []study.Charge{{Cost: privacy.PureCost(privacy.Party, 0, exactly(1))}}, 1},
-		{"shards keep patients", func(p *study.Plan) { p.KindTerms, p.Schema.Patient = []byte(`{"shards":2}`), "patient" }, []study.Charge{{Cost: pure}}, 1},
-		{"rho", func(p *study.Plan) { p.Delta = 1e-6 }, []study.Charge{{Cost: concentrated}}, privacy.EpsilonOf(4.5, 1e-6)},
-		{"rho without delta", nil, []study.Charge{{Cost: concentrated}}, math.NaN()},
-		{"nothing is charged", nil, nil, math.NaN()},
-	} {
-		plan := p
-		if test.plan != nil {
-			test.plan(&plan)
-		}
-		several := []PatientSight{{Patients: 1, Records: 3}}
-		forPatients(plan, test.charges, several)
-		got := several[0].Epsilon
-		if math.IsNaN(test.want) != (got == nil) || got != nil && math.Abs(*got-test.want) > 1e-3*test.want {
-			t.Errorf("%s: ε = %s, want %g", test.name, show(got), test.want)
-		}
-	}
-}
-
-// TestCountsUnits: noise is said in records where a number counts them.
-func TestCountsUnits(t *testing.T) {
-	counts := study.Reservation{Output: "counts", Terms: privacy.Terms{Bound: privacy.CountBound(privacy.Label, 3), Length: 3}}
-	m, err := privacy.CalibrateLaplace(counts.Terms.Bound, 0.5)
-	if err != nil {
-		t.Fatal(err)
-	}
-	counts.Terms.Mechanism = m
-	got := noiseOf([]study.Reservation{counts})[0]
-	if !got.Counts || got.Units != got.SD || !strings.HasPrefix(got.words(), "± 5.6") || !strings.HasSuffix(got.words(), " labels in each count") {
-		t.Errorf("%+v: %s", got, got.words())
-	}
-}
-
 // TestChargedRecords: a study that is charged shows the number of records that
 // was declared then, whatever is declared now.
 func TestChargedRecords(t *testing.T) {
@@ -244,7 +197,7 @@ func TestChargedRecords(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.put(t, "age,sex,ill\n"+strings.Repeat("30,f,no\n", 450))
-	if _, err := a.DeclareSource("ward", Approver{Name: "alice"}); err != nil {
+	if _, err := a.DeclareSource("ward", desk.Approver{Name: "alice"}, false); err != nil {
 		t.Fatal(err)
 	}
 	review, _, err := a.Preview(context.Background(), "illness")
@@ -252,5 +205,3 @@ func TestChargedRecords(t *testing.T) {
 		t.Errorf("%d records of %d (%v), want the 61 that were charged of 450", review.Records, review.Found, err)
 	}
 }
-
-func exactly(x float64) *big.Rat { return new(big.Rat).SetFloat64(x) }

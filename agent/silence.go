@@ -1,15 +1,9 @@
 package agent
 
 import (
-	"context"
-	"errors"
-	"fmt"
 	"net/http"
-	"path/filepath"
 	"sync"
 	"time"
-
-	"caucus/internal/folder"
 )
 
 // silence is what an agent keeps while it reads and learns from records: window has the
@@ -69,44 +63,4 @@ func (s *silence) hold(next http.Handler) http.Handler {
 		}
 		next.ServeHTTP(w, r)
 	})
-}
-
-// errSilent: an agent at work on the state folder says nothing, and so may nobody else who
-// would be heard while it works.
-var errSilent = errors.New("a contribution is being prepared on this state folder, and until it has left nothing here calls the coordinator: try again then")
-
-// speaks lets this process call the coordinator until it is told that it hung up. Any
-// number of processes may; none while an agent on the folder is silent.
-func speaks(c Config) (hungUp func(), err error) {
-	release, err := folder.ShareFile(voiceFile(c))
-	if errors.Is(err, folder.ErrHeld) {
-		return nil, errSilent
-	}
-	if err != nil {
-		return nil, fmt.Errorf("look whether an agent is at work: %w", err)
-	}
-	return release, nil
-}
-
-func voiceFile(c Config) string { return filepath.Join(c.State, "voice") }
-
-// fallSilent ends all that is said: once it returns, the last byte has left this agent, no
-// command that a person typed here is calling the coordinator or can, and nothing that is
-// served answers, until speak is called.
-func (a *Agent) fallSilent(ctx context.Context) (speak func(), err error) {
-	if err := a.link.HangUp(); err != nil {
-		return nil, fmt.Errorf("hang up before a contribution is prepared: %w", err)
-	}
-	end := a.silence.begin()
-	for {
-		release, err := folder.LockFile(voiceFile(a.state.config))
-		if err == nil {
-			return func() { release(); end() }, nil
-		}
-		// A command's calls are bounded, whatever the coordinator does to keep it.
-		if !errors.Is(err, folder.ErrHeld) || !a.clock.Sleep(ctx, time.Second) {
-			end()
-			return nil, errors.Join(err, ctx.Err())
-		}
-	}
 }

@@ -8,15 +8,16 @@ import (
 	"testing"
 	"time"
 
+	"caucus/agent/site"
 	"caucus/privacy"
 	"caucus/privacy/journal"
 	"caucus/protocol"
 	"caucus/study"
 )
 
-func removeLedger(t *testing.T, c Config) {
+func removeLedger(t *testing.T, c site.Config) {
 	t.Helper()
-	files, err := filepath.Glob(LedgerFile(c) + "*")
+	files, err := filepath.Glob(site.LedgerFile(c) + "*")
 	if err != nil || len(files) == 0 {
 		t.Fatal(files, err)
 	}
@@ -30,7 +31,7 @@ func removeLedger(t *testing.T, c Config) {
 // TestLedgerMissing: an agent that has contributed does not start on an empty
 // ledger; one that has not may.
 func TestLedgerMissing(t *testing.T) {
-	for _, file := range []string{fileUpload, fileReceipt} {
+	for _, file := range []string{site.FileUpload, site.FileReceipt} {
 		r := newRig(t, nil)
 		a, err := r.open()
 		if err != nil {
@@ -39,19 +40,19 @@ func TestLedgerMissing(t *testing.T) {
 		round(t, a)
 		a.Close()
 		removeLedger(t, r.config)
-		d := a.state.studies.of(r.hash)
-		for _, other := range []string{fileUpload, fileReceipt, fileLedger} {
+		d := a.site.Studies.Of(r.hash)
+		for _, other := range []string{site.FileUpload, site.FileReceipt, "ledger.seq"} {
 			if other != file {
-				os.Remove(filepath.Join(d.dir, other))
+				os.Remove(filepath.Join(d.Dir, other))
 			}
 		}
 		if _, err := r.open(); err == nil || !strings.Contains(err.Error(), "ledger is missing") || !strings.Contains(err.Error(), "backup") {
 			t.Errorf("%s without a ledger: open = %v, want a refusal that says what to do", file, err)
 		}
-		if _, err := os.Stat(LedgerFile(r.config)); err == nil {
+		if _, err := os.Stat(site.LedgerFile(r.config)); err == nil {
 			t.Error("the refusal made an empty ledger")
 		}
-		os.Remove(filepath.Join(d.dir, file))
+		os.Remove(filepath.Join(d.Dir, file))
 		r.agent(t)
 	}
 }
@@ -66,14 +67,14 @@ func TestLedgerBehind(t *testing.T) {
 	round(t, a)
 	a.Close()
 	removeLedger(t, r.config)
-	if err := os.WriteFile(LedgerFile(r.config), nil, 0o600); err != nil {
+	if err := os.WriteFile(site.LedgerFile(r.config), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := r.open(); err == nil || !strings.Contains(err.Error(), "it is empty") {
 		t.Errorf("a ledger that was emptied: open = %v", err)
 	}
 	removeLedger(t, r.config)
-	older, err := journal.OpenSQLite(LedgerFile(r.config))
+	older, err := journal.OpenSQLite(site.LedgerFile(r.config))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,7 +102,7 @@ func TestLostByCoordinator(t *testing.T) {
 	if n := charges(t, a, privacy.Record); n != 1 {
 		t.Errorf("%d charges, want 1", n)
 	}
-	if d := a.state.studies.of(r.hash); d.has(fileClosed) || !d.has(fileReceipt) {
+	if d := a.site.Studies.Of(r.hash); d.Has(site.FileClosed) || !d.Has(site.FileReceipt) {
 		t.Error("closed, or without a receipt")
 	}
 }
@@ -118,7 +119,7 @@ func TestDamagedAtCoordinator(t *testing.T) {
 		want := 2
 		if refused {
 			want = 1
-			if err := a.state.studies.of(r.hash).write(fileRefused, nil); err != nil {
+			if err := a.site.Studies.Of(r.hash).Write(site.FileRefused, nil); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -140,9 +141,9 @@ func TestTidy(t *testing.T) {
 	r := newRig(t, nil)
 	r.down = protocol.ErrUnavailable
 	a := r.agent(t)
-	d := a.state.studies.of(r.hash)
-	for _, name := range []string{approvalFile("a"), "." + fileUpload + "-123", "." + fileReceipt + "-9", "." + approvalFile("a") + "-5"} {
-		if err := d.write(name, []byte("x")); err != nil {
+	d := a.site.Studies.Of(r.hash)
+	for _, name := range []string{site.ApprovalFile("a"), "." + site.FileUpload + "-123", "." + site.FileReceipt + "-9", "." + site.ApprovalFile("a") + "-5"} {
+		if err := d.Write(name, []byte("x")); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -151,11 +152,11 @@ func TestTidy(t *testing.T) {
 	if err := a.Run(ctx); err != nil {
 		t.Fatal(err)
 	}
-	if d.has("."+fileUpload+"-123") || d.has("."+fileReceipt+"-9") {
+	if d.Has("."+site.FileUpload+"-123") || d.Has("."+site.FileReceipt+"-9") {
 		t.Error("an unfinished file is still there")
 	}
 	// Approving takes no lock, so its unfinished files may be another's at work.
-	if !d.has(approvalFile("a")) || !d.has("."+approvalFile("a")+"-5") {
+	if !d.Has(site.ApprovalFile("a")) || !d.Has("."+site.ApprovalFile("a")+"-5") {
 		t.Error("more than unfinished files was removed")
 	}
 }

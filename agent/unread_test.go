@@ -12,6 +12,9 @@ import (
 	"testing"
 	"time"
 
+	"caucus/agent/desk"
+	"caucus/agent/policy"
+	"caucus/agent/site"
 	"caucus/privacy"
 	"caucus/study"
 )
@@ -50,7 +53,7 @@ func TestRefusedUnread(t *testing.T) {
 		want    int // declined
 	}{
 		"policy":   {nil, func(r *rig) { r.config.Policy.Mechanisms = nil }, 1},
-		"a person": {nil, func(r *rig) { r.config.Policy.Approval = ApproveByPerson }, 0},
+		"a person": {nil, func(r *rig) { r.config.Policy.Approval = policy.ApproveByPerson }, 0},
 		"ledger":   {nil, func(r *rig) { r.config.Policy.Total[privacy.Record] = privacy.Budget{Epsilon: 0.5, Delta: 1e-5} }, 1},
 		"year": {nil, func(r *rig) {
 			r.config.Policy.Year = map[privacy.Unit]privacy.Budget{privacy.Record: {Epsilon: 0.5, Delta: 1e-5}}
@@ -129,8 +132,8 @@ func TestChargedBeforeRead(t *testing.T) {
 			if n := charges(t, a, privacy.Record); n != 1 {
 				t.Errorf("%d charges when the file is opened, want 1", n)
 			}
-			var fixed due
-			b, err := a.state.studies.of(r.hash).read(fileDue)
+			var fixed site.Due
+			b, err := a.site.Studies.Of(r.hash).Read(site.FileDue)
 			if err != nil || json.Unmarshal(b, &fixed) != nil || fixed.Until.Sub(fixed.From) < leastWindow {
 				t.Errorf("the time that is kept: %+v, %v", fixed, err)
 			}
@@ -150,7 +153,7 @@ func TestChargedBeforeRead(t *testing.T) {
 // so when the agent goes on does not hang on how long it takes to read.
 func TestApprovedUnread(t *testing.T) {
 	r := newRig(t, nil)
-	r.config.Policy.Approval = ApproveByPerson
+	r.config.Policy.Approval = policy.ApproveByPerson
 	a := r.agent(t)
 	round(t, a)
 	text, err := os.ReadFile(r.config.Data["ward"].File)
@@ -160,14 +163,14 @@ func TestApprovedUnread(t *testing.T) {
 	pipe := r.pipe(t)
 	done := make(chan error)
 	go func() {
-		_, err := a.Approve(context.Background(), "illness", Approver{})
+		_, err := a.Approve(context.Background(), "illness", desk.Approver{})
 		done <- err
 	}()
 	f, err := os.OpenFile(pipe, os.O_WRONLY, 0) // waits until it is opened to be read
 	if err != nil {
 		t.Fatal(err)
 	}
-	if by, _ := a.state.approvers(a.state.studies.of(r.hash), r.hash, r.study.Plan); len(by) != 1 {
+	if by, _ := a.site.Approvers(a.site.Studies.Of(r.hash), r.hash, r.study.Plan); len(by) != 1 {
 		t.Error("the file was opened before the study was approved")
 	}
 	_, err = f.Write(text)

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"caucus/agent/desk"
+	"caucus/agent/site"
 	"caucus/study"
 )
 
@@ -22,7 +24,7 @@ func TestUnreadablePlan(t *testing.T) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, filePlan), old, 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, site.FilePlan), old, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	all, _, err := a.Studies(ctx)
@@ -30,7 +32,7 @@ func TestUnreadablePlan(t *testing.T) {
 		t.Fatalf("%d studies, %v, want 2", len(all), err)
 	}
 	for _, s := range all {
-		if (s.Progress == ProgressUnreadable) != (s.Plan == h) {
+		if (s.Progress == desk.ProgressUnreadable) != (s.Plan == h) {
 			t.Errorf("%s is %q", s.Study, s.Progress)
 		}
 		if s.Plan == h && (s.Study != "of-before" || !strings.Contains(s.Closed, "was") || !strings.Contains(s.Closed, dir)) {

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"caucus/agent/site"
 	"caucus/aggregator"
 	"caucus/internal/clock"
 	"caucus/protocol"
@@ -71,43 +72,13 @@ type window struct {
 	helper aggregator.Agreement
 	// offer is what the coordinator said of the study.
 	offer protocol.Summary
-	span  span
-	due
+	span  site.Span
+	site.Due
 	// began is when it began, by the time that passes: what the clock is set to
 	// meanwhile moves no end.
 	began time.Duration
 	// made is the contribution and what was late in it, at the window's end.
 	made draft
-}
-
-// span is how long a window is, by public numbers.
-type span struct {
-	// prepare is for reading and computing, of it shard for one classifier; draw
-	// is for a constant in place of what was late and for noise, from the window's
-	// end until the upload leaves.
-	prepare, shard, draw time.Duration
-}
-
-func (s span) whole() time.Duration { return s.prepare + s.draw }
-
-// with is the span where the one classifier is a program that has so much time of its
-// own.
-func (s span) with(program time.Duration) span {
-	s.shard = min(s.shard+program, longestSpan)
-	s.prepare = min(s.prepare+program, longestSpan)
-	return s
-}
-
-// due is the moments of a window: it begins, it ends, the upload leaves.
-type due struct {
-	From   time.Time `json:"from"`
-	Until  time.Time `json:"until"`
-	Leaves time.Time `json:"leaves"`
-}
-
-// from is a span that begins now.
-func (s span) from(now time.Time) due {
-	return due{now, now.Add(s.prepare), now.Add(s.whole())}
 }
 
 // draft is a contribution before its noise; without a Body nothing was ready.
@@ -137,7 +108,7 @@ func (p *preparation) has(h study.Hash) bool {
 // wait is the time until everything in the queue has left.
 func (p *preparation) wait() (all time.Duration) {
 	for _, w := range p.queue {
-		all += w.span.whole()
+		all += w.span.Whole()
 	}
 	return all
 }
@@ -153,7 +124,7 @@ func (p *preparation) within(ctx context.Context, w window) draft {
 		defer func() { _ = recover() }() // what it says could be a record; nothing is ready then
 		ready <- p.prepare(ctx, w)
 	})
-	end, stop := p.clock.After(w.began + w.span.prepare - p.clock.Elapsed())
+	end, stop := p.clock.After(w.began + w.span.Prepare - p.clock.Elapsed())
 	defer stop()
 	var hurried <-chan draft // nil, unless in a hurry
 	if p.hurry {
@@ -171,24 +142,6 @@ func (p *preparation) within(ctx context.Context, w window) draft {
 	default:
 		return draft{late: "all of it"}
 	}
-}
-
-// The least that a window adds to what its work is bounded by, beside Config.LeastWindow.
-const (
-	leastShard = 100 * time.Millisecond // for a classifier of a few records
-	leastDraw  = 200 * time.Millisecond // for a few numbers, and for writing them to the disk
-)
-
-// longestSpan bounds what a span says, so that neither it nor sums of its parts
-// overflow: of work without bounds it is still too long for any policy.
-const longestSpan = 10 * 365 * 24 * time.Hour
-
-// lasting is nanoseconds as a duration, at most longestSpan, also of +Inf and NaN.
-func lasting(nanoseconds float64) time.Duration {
-	if !(nanoseconds < float64(longestSpan)) {
-		return longestSpan
-	}
-	return time.Duration(nanoseconds)
 }
 
 // late is what a study's shards missed.

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -18,6 +17,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"caucus/agent/site"
 	"caucus/aggregation"
 	"caucus/learners"
 	"caucus/privacy"
@@ -132,9 +132,9 @@ func TestTimeTellsNothing(t *testing.T) {
 					if n := strings.Count(strings.Join(h.s.all, " "), "contribute"); n != 1 || len(r.stored) == 0 {
 						t.Errorf("%v: %d contributions", takes, n)
 					}
-					d := a.state.studies.of(r.hash)
-					if late := takes > time.Minute; d.has(fileLate) != late {
-						t.Errorf("%v: late %v, want %v", takes, d.has(fileLate), late)
+					d := a.site.Studies.Of(r.hash)
+					if late := takes > time.Minute; d.Has(site.FileLate) != late {
+						t.Errorf("%v: late %v, want %v", takes, d.Has(site.FileLate), late)
 					}
 				})
 			}
@@ -147,10 +147,10 @@ func TestTimeTellsNothing(t *testing.T) {
 func TestLateShard(t *testing.T) {
 	r := newRig(t, func(p *study.Proposal) { votes("softmax")(p); p.KindTerms = []byte(`{"shards":4,"learner":"softmax"}`) })
 	a := r.agent(t)
-	if _, err := r.Pool(context.Background(), r.study, a.state.pools); err != nil {
+	if _, err := r.Pool(context.Background(), r.study, a.site.Pools); err != nil {
 		t.Fatal(err)
 	}
-	task, err := a.state.task(r.study.Plan)
+	task, err := a.site.Task(r.study.Plan)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -158,7 +158,7 @@ func TestLateShard(t *testing.T) {
 	for slow := range 5 { // 4: none
 		w := window{task: task, study: r.hash, records: 60}
 		var l late
-		in := a.state.inputs(a.state.records(r.study.Plan, w.records))
+		in := inputs(a.site, a.site.Records(r.hash, r.study.Plan, w.records))
 		in.Rng = nil // of the plan's seed
 		shard := 0
 		in.Within = func() (context.Context, func(bool)) {
@@ -177,7 +177,7 @@ func TestLateShard(t *testing.T) {
 		if want := slow < 4; (w.made.late != "") != want {
 			t.Errorf("shard %d late: told %q", slow, w.made.late)
 		}
-		body, err := a.state.settle(context.Background(), w)
+		body, err := settle(context.Background(), a.site, w)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -192,40 +192,6 @@ func TestLateShard(t *testing.T) {
 			if d := bodies[4][i] - v; d < 0 || d > 1 {
 				t.Fatalf("shard %d late: row %d has %d votes of %d, want at most one less", slow, i, v, bodies[4][i])
 			}
-		}
-	}
-}
-
-// TestNoSpanOverflows: the more work a plan is, up to any, the longer it is
-// given, and what no policy allows does not come round to a short time, in which
-// nothing could be ready, or only what some records make quick.
-func TestNoSpanOverflows(t *testing.T) {
-	c, step := DefaultConfig(), time.Millisecond
-	for _, shards := range []int{0, 1, 3, 1 << 10, 1 << 19, 1 << 20} {
-		before := span{}
-		for steps := 1.0; ; steps *= 1.25 {
-			s := c.spanOf(step, study.Work{Shards: shards, Shard: steps, Rest: steps}, steps)
-			if s.prepare < before.prepare || s.shard < before.shard || s.draw < before.draw || s.prepare+s.draw < s.prepare {
-				t.Fatalf("%d shards of %g steps are given %v, less of them %v", shards, steps, s, before)
-			}
-			if before = s; math.IsInf(steps, 1) {
-				break
-			}
-		}
-		if before.prepare != longestSpan {
-			t.Errorf("%d shards without bound are given %v", shards, before)
-		}
-	}
-}
-
-// TestLateHasTime: the constant that takes the place of what was late has as much
-// time, after the window's end, as a pass over that many records.
-func TestLateHasTime(t *testing.T) {
-	c, step := DefaultConfig(), time.Millisecond
-	for _, rest := range []float64{1e6, 1e9, 1e12} {
-		none, s := c.spanOf(step, study.Work{}, 1e6), c.spanOf(step, study.Work{Rest: rest}, 1e6)
-		if pass := s.prepare - none.prepare; s.draw-none.draw < pass-time.Microsecond {
-			t.Errorf("a pass of %v has %v after the end", pass, s.draw-none.draw)
 		}
 	}
 }
@@ -251,7 +217,7 @@ func TestWindowsFollow(t *testing.T) {
 			}
 			for i := range 3 {
 				w := a.preparation.queue[0]
-				w.span = span{prepare: 5 * time.Second, draw: time.Second}
+				w.span = site.Span{Prepare: 5 * time.Second, Draw: time.Second}
 				a.preparation.queue[i] = w
 				if i < 2 {
 					a.preparation.queue = append(a.preparation.queue, w)
@@ -260,7 +226,7 @@ func TestWindowsFollow(t *testing.T) {
 			ctx, cancel := context.WithTimeout(context.Background(), 25*time.Second)
 			defer cancel()
 			for ctx.Err() == nil { // as Run does
-				a.prepareUntilPoll(ctx, a.state.config.Poll)
+				a.prepareUntilPoll(ctx, a.site.Config.Poll)
 				if err := a.Round(ctx); err != nil && ctx.Err() == nil {
 					t.Fatal(err)
 				}
@@ -293,7 +259,7 @@ func TestOneTask(t *testing.T) {
 		}
 	}
 	a := r.agent(t)
-	pool = a.state.poolFile(r.study.Plan.Pool)
+	pool = a.site.PoolFile(r.study.Plan.Pool)
 	round(t, a)
 	if len(r.bodies) != 1 {
 		t.Errorf("%d uploads, want 1; log:\n%s", len(r.bodies), r.log)
@@ -313,9 +279,9 @@ func TestOneTask(t *testing.T) {
 // new time before it reads them again.
 func TestNewTimeAfterCrash(t *testing.T) {
 	r := newRig(t, nil)
-	read := func(a *Agent) due {
-		var d due
-		b, err := a.state.studies.of(r.hash).read(fileDue)
+	read := func(a *Agent) site.Due {
+		var d site.Due
+		b, err := a.site.Studies.Of(r.hash).Read(site.FileDue)
 		if err := errors.Join(err, json.Unmarshal(b, &d)); err != nil {
 			t.Fatal(err)
 		}
@@ -360,14 +326,14 @@ func TestPanicIsLate(t *testing.T) {
 		t.Errorf("sent after %v", took)
 	}
 	what, lines := decisions(t, r.config)
-	if len(r.bodies) != 1 || !slices.Contains(what, auditLate) || bytes.Contains(r.log.Bytes(), []byte(planted)) {
+	if len(r.bodies) != 1 || !slices.Contains(what, site.AuditLate) || bytes.Contains(r.log.Bytes(), []byte(planted)) {
 		t.Errorf("%d uploads, audit %v %v, log:\n%s", len(r.bodies), what, lines, r.log)
 	}
 	review, _, err := a.Preview(context.Background(), "illness")
 	if err != nil || !slices.ContainsFunc(review.Problems, func(p string) bool { return strings.Contains(p, "not ready in time") }) {
 		t.Errorf("the review does not say so: %v, %q", err, review.Problems)
 	}
-	if _, err := os.Stat(filepath.Join(r.config.State, "studies", r.hash.String(), fileLate)); err != nil {
+	if _, err := os.Stat(filepath.Join(r.config.State, "studies", r.hash.String(), site.FileLate)); err != nil {
 		t.Error(err)
 	}
 }
@@ -379,7 +345,7 @@ func TestPanicIsLate(t *testing.T) {
 // cost the same.
 func TestHostilePlan(t *testing.T) {
 	const n = 160
-	site := func(labels []int) *rig {
+	siteOf := func(labels []int) *rig {
 		r := newRig(t, func(p *study.Proposal) { votes("knn")(p); p.Records = n })
 		r.config.Policy.Learners = []string{"knn"}
 		text := "age,sex,ill\n"
@@ -399,9 +365,9 @@ func TestHostilePlan(t *testing.T) {
 		return r
 	}
 	labels := make([]int, n)
-	r := site(labels)
+	r := siteOf(labels)
 	a := r.agent(t)
-	x := r.study.Plan.Map.Apply(a.state.records(r.study.Plan, n).X)
+	x := r.study.Plan.Map.Apply(a.site.Records(r.hash, r.study.Plan, n).X)
 	asks := func() int {
 		m, err := learners.KNN{}.Fit(context.Background(), x, labels, 2, nil)
 		if err != nil {
@@ -434,14 +400,15 @@ func TestHostilePlan(t *testing.T) {
 	}
 	var lengths [2]time.Duration
 	for i, labels := range files {
-		s := site(labels)
+		s := siteOf(labels)
 		a := s.agent(t)
 		a.preparation.hurry = false
-		a.state.speed.best = map[string]time.Duration{"2030-01-01": 2 * time.Millisecond} // one machine
+		a.site.Speed.Look = func() time.Duration { return 2 * time.Millisecond } // one machine
+		a.site.Speed.Measure(time.Now())
 		round(t, a)
 		heard := time.Now()
-		var fixed due
-		b, err := a.state.studies.of(s.hash).read(fileDue)
+		var fixed site.Due
+		b, err := a.site.Studies.Of(s.hash).Read(site.FileDue)
 		if err := errors.Join(err, json.Unmarshal(b, &fixed)); err != nil {
 			t.Fatal(err)
 		}
@@ -461,16 +428,16 @@ func TestHostilePlan(t *testing.T) {
 // TestEarly: after a restart an upload waits for its moment, and a clock that is
 // put back delays it no longer.
 func TestEarly(t *testing.T) {
-	d := dossier{t.TempDir()}
+	d := site.Dossier{Dir: t.TempDir()}
 	from := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
-	if d.early(from) {
+	if d.Early(from) {
 		t.Error("what has no time is early")
 	}
-	if err := d.writeJSON(fileDue, due{From: from, Until: from.Add(time.Second), Leaves: from.Add(2 * time.Second)}); err != nil {
+	if err := d.WriteJSON(site.FileDue, site.Due{From: from, Until: from.Add(time.Second), Leaves: from.Add(2 * time.Second)}); err != nil {
 		t.Fatal(err)
 	}
 	for after, want := range map[time.Duration]bool{-time.Hour: false, time.Millisecond: true, 1500 * time.Millisecond: true, 2 * time.Second: false, time.Hour: false} {
-		if got := d.early(from.Add(after)); got != want {
+		if got := d.Early(from.Add(after)); got != want {
 			t.Errorf("%v after its beginning: early %v, want %v", after, got, want)
 		}
 	}
@@ -494,13 +461,13 @@ func TestKilledBeforeItsMoment(t *testing.T) {
 			t.Fatal(err)
 		}
 		a.Finish(ctx)
-		var fixed due
-		d := a.state.studies.of(r.hash)
-		b, err := d.read(fileDue)
+		var fixed site.Due
+		d := a.site.Studies.Of(r.hash)
+		b, err := d.Read(site.FileDue)
 		if err := errors.Join(err, json.Unmarshal(b, &fixed), a.Close()); err != nil {
 			t.Fatal(err)
 		}
-		if !d.has(fileUpload) || len(r.bodies) > 0 || !time.Now().Before(fixed.Leaves) {
+		if !d.Has(site.FileUpload) || len(r.bodies) > 0 || !time.Now().Before(fixed.Leaves) {
 			t.Fatalf("it was to die with an upload, before %v; %d were sent", fixed.Leaves, len(r.bodies))
 		}
 		r.config.Checkpoint, r.config.Poll = nil, 10*time.Millisecond

@@ -14,6 +14,8 @@ import (
 	"google.golang.org/grpc/stats"
 	"google.golang.org/protobuf/proto"
 
+	"caucus/agent/desk"
+	"caucus/agent/policy"
 	"caucus/internal/folder"
 	"caucus/privacy"
 	"caucus/protocol"
@@ -143,14 +145,14 @@ func TestRefusalOnTheWire(t *testing.T) {
 		{"year", func(r *rig) {
 			r.config.Policy.Year = map[privacy.Unit]privacy.Budget{privacy.Record: {Epsilon: 0.1, Delta: 1e-5}}
 		}, nil},
-		{"awaiting persons", func(r *rig) { r.config.Policy.Approval = ApproveByPerson }, nil},
-		{"a person", func(r *rig) { r.config.Policy.Approval = ApproveByPerson }, func(t *testing.T, a *Agent) {
-			unlock, err := folder.Hold(a.state.config.State, "another agent") // as where the agent runs
+		{"awaiting persons", func(r *rig) { r.config.Policy.Approval = policy.ApproveByPerson }, nil},
+		{"a person", func(r *rig) { r.config.Policy.Approval = policy.ApproveByPerson }, func(t *testing.T, a *Agent) {
+			unlock, err := folder.Hold(a.site.Config.State, "another agent") // as where the agent runs
 			if err != nil {
 				t.Fatal(err)
 			}
 			defer unlock()
-			if _, err := a.Refuse(context.Background(), "illness", Approver{Name: "alice"}, secret); err != nil {
+			if _, err := a.Refuse(context.Background(), "illness", desk.Approver{Name: "alice"}, secret); err != nil {
 				t.Fatal(err)
 			}
 		}},
@@ -214,12 +216,12 @@ func TestRefusalOnTheWire(t *testing.T) {
 // start on the same state folder, and what the preview learned is stored.
 func TestPreviewHoldsNothing(t *testing.T) {
 	r := newRig(t, nil)
-	r.config.Policy.Approval = ApproveByPerson
+	r.config.Policy.Approval = policy.ApproveByPerson
 	a := r.agent(t)
 	waiting, answer := make(chan struct{}), make(chan struct{})
 	a.link = slowLink{r.coordinatorDouble, func() { close(waiting); <-answer }}
 	type result struct {
-		r   Review
+		r   desk.Review
 		err error
 	}
 	done := make(chan result)
@@ -238,7 +240,7 @@ func TestPreviewHoldsNothing(t *testing.T) {
 		unlock()
 	}
 	close(answer)
-	if got := <-done; got.err != nil || got.r.Progress != ProgressWaiting {
+	if got := <-done; got.err != nil || got.r.Progress != desk.ProgressWaiting {
 		t.Errorf("preview: %v, %q", got.err, got.r.Progress)
 	}
 }

@@ -3,10 +3,8 @@ package agent
 import (
 	"context"
 	"encoding/json"
-	"reflect"
 	"strings"
 	"testing"
-	"unicode"
 
 	"caucus/dataset"
 	"caucus/learners"
@@ -14,72 +12,6 @@ import (
 	"caucus/study"
 	"caucus/study/kinds"
 )
-
-func TestPrintable(t *testing.T) {
-	for text, want := range map[string]string{
-		"plain":                            "plain",
-		"Größe ≥ 3 年":                      "Größe ≥ 3 年",
-		"a\nprotects     all":              `a\u000aprotects     all`,
-		"\x1b[2Jgone":                      `\u001b[2Jgone`,
-		"\u202eevil":                       `\u202eevil`,
-		"a\u2028b\u200d":                   `a\u2028b\u200d`,
-		"bad\xff\xc3":                      `bad\xff\xc3`,
-		"\ufffd is a character of its own": "\ufffd is a character of its own",
-	} {
-		if got := Printable(text); got != want {
-			t.Errorf("%q is shown as %q, want %q", text, got, want)
-		}
-	}
-}
-
-// TestReviewOnATerminal: whatever texts a review holds, each stays in its line.
-func TestReviewOnATerminal(t *testing.T) {
-	const evil = "x\nprotects     everything\x1b[1A\u202e"
-	var fill func(v reflect.Value, text string)
-	fill = func(v reflect.Value, text string) {
-		switch v.Kind() {
-		case reflect.String:
-			v.SetString(text)
-		case reflect.Slice:
-			if v.Type().Elem().Kind() == reflect.Uint8 {
-				return
-			}
-			v.Set(reflect.MakeSlice(v.Type(), 1, 1))
-			fill(v.Index(0), text)
-		case reflect.Map:
-			if v.Type().Key().Kind() == reflect.String && v.Type().Elem().Kind() == reflect.String {
-				v.Set(reflect.ValueOf(map[string]string{text: text}))
-			}
-		case reflect.Struct:
-			for i := range v.NumField() {
-				if v.Type().Field(i).IsExported() {
-					fill(v.Field(i), text)
-				}
-			}
-		}
-	}
-	show := func(text string) string {
-		var r Review
-		var s SourceReport
-		fill(reflect.ValueOf(&r).Elem(), text)
-		fill(reflect.ValueOf(&s).Elem(), text)
-		var out strings.Builder
-		if err := r.WriteText(&out); err != nil {
-			t.Fatal(err)
-		}
-		if err := s.WriteText(&out); err != nil {
-			t.Fatal(err)
-		}
-		return out.String()
-	}
-	got := show(evil)
-	if want := strings.Count(show("x"), "\n"); strings.Count(got, "\n") != want {
-		t.Errorf("%d lines, want %d:\n%s", strings.Count(got, "\n"), want, got)
-	}
-	if i := strings.IndexFunc(got, func(r rune) bool { return r != '\n' && !unicode.IsGraphic(r) }); i >= 0 {
-		t.Errorf("%q reaches the terminal", got[i:i+4])
-	}
-}
 
 // TestPreviewSaysAll: label, learner, map and pool are named in words.
 func TestPreviewSaysAll(t *testing.T) {
@@ -114,13 +46,5 @@ func TestPreviewSaysAll(t *testing.T) {
 	p.KindTerms = []byte(`{"shards":2}`)
 	if got := kinds.WordsOf(p).Trained; got != learners.Default+", as the plan names none" {
 		t.Errorf("learner %q", got)
-	}
-	p.Weights = &study.WeightSource{Plan: r.hash, Unit: privacy.Record}
-	task, err := a.state.task(p)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := poolWords(task); !strings.Contains(got, r.hash.String()[:16]) {
-		t.Errorf("pool %q, want one that names the study that made it", got)
 	}
 }

@@ -11,18 +11,19 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"caucus/agent"
+	"caucus/agent/policy"
+	"caucus/agent/site"
 	"caucus/coordinator/folder"
 	"caucus/dataset"
 )
 
 // TestExamples: the daemons' own loaders take the examples.
 func TestExamples(t *testing.T) {
-	a, err := agent.LoadConfig("examples/agent.yaml")
+	a, err := site.LoadConfig("examples/agent.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if a.Policy.Approval != agent.ApproveByPerson || len(a.Policy.Kinds) == 0 {
+	if a.Policy.Approval != policy.ApproveByPerson || len(a.Policy.Kinds) == 0 {
 		t.Errorf("the agent's policy is %+v", a.Policy)
 	}
 	if _, err := folder.LoadConfig("examples/coordinator.yaml"); err != nil {

@@ -50,10 +50,10 @@ type Client struct {
 	now         func() time.Time
 	memory      *memory
 
-	heartbeatMu sync.Mutex
+	heartbeatMu sync.Mutex // guards heartbeat
 	heartbeat   Heartbeat
 
-	keysMu sync.Mutex
+	keysMu sync.Mutex // guards keys
 	keys   Keys
 }
 

@@ -12,6 +12,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"caucus/agent"
+	"caucus/agent/desk"
+	"caucus/agent/site"
 	"caucus/study/forecast"
 )
 
@@ -68,7 +70,7 @@ fingerprint of your key to the operator, who reads you the coordinator's.`,
 			if given != 1 {
 				return usagef("agent enrol needs --invitation FILE (- for standard input), or --token FILE, or --request FILE, or --accept FILE")
 			}
-			config, err := agent.LoadConfig(a.config)
+			config, err := site.LoadConfig(a.config)
 			if err != nil {
 				return err
 			}
@@ -105,7 +107,7 @@ fingerprint of your key to the operator, who reads you the coordinator's.`,
 	return cmd
 }
 
-func (a *agentCommand) join(cmd *cobra.Command, config agent.Config, token, name string) error {
+func (a *agentCommand) join(cmd *cobra.Command, config site.Config, token, name string) error {
 	text, err := readSecret(cmd.InOrStdin(), token)
 	if err != nil {
 		return err
@@ -142,7 +144,7 @@ func readSecret(stdin io.Reader, name string) (string, error) {
 }
 
 func (a *agentCommand) open() (*agent.Agent, error) {
-	config, err := agent.LoadConfig(a.config)
+	config, err := site.LoadConfig(a.config)
 	if err != nil {
 		return nil, err
 	}
@@ -177,17 +179,17 @@ func (a *agentCommand) listStudies(cmd *cobra.Command, ag *agent.Agent) error {
 	}
 	a.noteOffline(offline)
 	if all == nil {
-		all = []agent.Review{}
+		all = []desk.Review{}
 	}
 	for _, r := range all {
-		if r.Progress == agent.ProgressUnreadable {
+		if r.Progress == desk.ProgressUnreadable {
 			a.note("note: study %s (%s): %s", r.Study, r.Plan.String()[:16], r.Closed)
 		}
 	}
 	return a.print(all, func(w io.Writer) error {
 		t := newTable(w, "study", "plan", "unit", "epsilon", "mechanism", "noise", "here", "approved by")
 		for _, r := range all {
-			if r.Progress == agent.ProgressUnreadable {
+			if r.Progress == desk.ProgressUnreadable {
 				t.add(r.Study, r.Plan.String()[:16], "", "", "", "", string(r.Progress), "")
 				continue
 			}
@@ -205,7 +207,7 @@ func (a *agentCommand) noteOffline(err error) {
 
 // previewDocument is the JSON document of agent preview.
 type previewDocument struct {
-	agent.Review
+	desk.Review
 	// Again is the operator's forecast, drawn here; Agrees says whether it could be that one.
 	Again  *forecast.Forecast `json:"forecast_again,omitempty"`
 	Agrees bool               `json:"forecast_agrees,omitempty"`

@@ -5,7 +5,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"caucus/agent"
+	"caucus/agent/health"
+	"caucus/agent/site"
 )
 
 func (a *agentCommand) check() *cobra.Command {
@@ -38,9 +39,9 @@ declared: studies would get empty records.`,
 			if source != "" {
 				return a.checkSource(source)
 			}
-			config, err := agent.LoadConfig(a.config)
+			config, err := site.LoadConfig(a.config)
 			config.Clock.Now = now
-			c := agent.Check(cmd.Context(), config, a.config, err)
+			c := health.Check(cmd.Context(), config, a.config, err)
 			if err := a.print(c, c.WriteText); err != nil {
 				return err
 			}

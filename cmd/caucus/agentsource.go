@@ -7,7 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"caucus/agent"
+	"caucus/agent/desk"
+	"caucus/agent/source"
 )
 
 func (a *agentCommand) source() *cobra.Command {
@@ -48,11 +49,7 @@ sent.`,
 				return err
 			}
 			defer ag.Close()
-			declare := ag.DeclareSource
-			if vouch {
-				declare = ag.VouchSource
-			}
-			r, err := declare(args[0], agent.Approver{Name: p.as})
+			r, err := ag.DeclareSource(args[0], desk.Approver{Name: p.as}, vouch)
 			if err != nil {
 				for _, m := range r.Remarks {
 					a.note("look at: %s", m)
@@ -98,7 +95,7 @@ func (a *agentCommand) listSources() error {
 	defer ag.Close()
 	all := ag.Sources()
 	if all == nil {
-		all = []agent.SourceReport{}
+		all = []source.Report{}
 	}
 	return a.print(all, func(w io.Writer) error {
 		t := newTable(w, "source", "file", "records", "declared by", "on")

@@ -10,14 +10,16 @@ import (
 	"github.com/spf13/cobra"
 
 	"caucus/agent"
+	"caucus/agent/desk"
+	"caucus/internal/textpage"
 	"caucus/protocol"
 )
 
 // person decides on a study.
 type person struct{ as, key, shown string }
 
-func (p *person) approver(cmd *cobra.Command) (agent.Approver, error) {
-	who := agent.Approver{Name: p.as, Shown: p.shown}
+func (p *person) approver(cmd *cobra.Command) (desk.Approver, error) {
+	who := desk.Approver{Name: p.as, Shown: p.shown}
 	if p.key == "" {
 		return who, nil
 	}
@@ -81,7 +83,7 @@ func (p *person) flags(cmd *cobra.Command) *cobra.Command {
 }
 
 // openFor opens the agent for a person's decision.
-func (a *agentCommand) openFor(p person, cmd *cobra.Command) (*agent.Agent, agent.Approver, error) {
+func (a *agentCommand) openFor(p person, cmd *cobra.Command) (*agent.Agent, desk.Approver, error) {
 	who, err := p.approver(cmd)
 	if err != nil {
 		return nil, who, err
@@ -116,7 +118,7 @@ two-persons the study waits for a second one.`,
 				return err
 			}
 			return a.print(r, func(w io.Writer) error {
-				_, err := fmt.Fprintf(w, "approved %s (%s), with its source as shown (%s)\n", agent.Printable(r.Study), r.Plan.String()[:16], r.Shown[:16])
+				_, err := fmt.Fprintf(w, "approved %s (%s), with its source as shown (%s)\n", textpage.Printable(r.Study), r.Plan.String()[:16], r.Shown[:16])
 				if more := r.Needed - len(r.ApprovedBy); err == nil && more > 0 {
 					_, err = fmt.Fprintf(w, "it waits for another person's approval\n")
 				}
@@ -152,7 +154,7 @@ somebody carries (agent answer): get that file back.`,
 			if err != nil {
 				return err
 			}
-			return a.say(r, "%s (%s) is %s\n", agent.Printable(r.Study), r.Plan.String()[:16], r.Refused)
+			return a.say(r, "%s (%s) is %s\n", textpage.Printable(r.Study), r.Plan.String()[:16], r.Refused)
 		},
 	}
 	cmd.Flags().StringVar(&reason, "reason", "", "why, for this site's own records")

@@ -8,6 +8,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"caucus/agent"
+	"caucus/agent/desk"
+	"caucus/agent/site"
+	"caucus/internal/textpage"
 	"caucus/protocol"
 	"caucus/study"
 )
@@ -15,7 +18,7 @@ import (
 // These verbs carry files between a coordinator and a party without a network: docs/site.md.
 
 // enrolRequest writes an agent's request for a certificate.
-func (a *agentCommand) enrolRequest(config agent.Config, out string) error {
+func (a *agentCommand) enrolRequest(config site.Config, out string) error {
 	file, key, err := agent.EnrolRequest(config)
 	if err != nil {
 		return err
@@ -27,7 +30,7 @@ func (a *agentCommand) enrolRequest(config agent.Config, out string) error {
 }
 
 // enrolAccept makes an agent's identity from the coordinator's carried answer.
-func (a *agentCommand) enrolAccept(stdin io.Reader, config agent.Config, name, coordinator string) error {
+func (a *agentCommand) enrolAccept(stdin io.Reader, config site.Config, name, coordinator string) error {
 	if coordinator == "" {
 		return usagef("agent enrol --accept needs --coordinator: the fingerprint that the operator reads to you, so that whoever carried the file cannot be the coordinator")
 	}
@@ -180,7 +183,7 @@ holds the receipt too.`,
 
 // byFile opens the agent for a pack.
 func (a *agentCommand) byFile(stdin io.Reader, pack, out string) (*agent.Agent, error) {
-	config, err := agent.LoadConfig(a.config)
+	config, err := site.LoadConfig(a.config)
 	if err != nil {
 		return nil, err
 	}
@@ -201,7 +204,7 @@ func (a *agentCommand) printAnswered(r agent.Answered, out string) error {
 	if r.Wrote {
 		d.File = out
 	}
-	r.Study, r.Why = agent.Printable(r.Study), agent.Printable(strings.TrimSpace(r.Why)) // the coordinator's words are in it
+	r.Study, r.Why = textpage.Printable(r.Study), textpage.Printable(strings.TrimSpace(r.Why)) // the coordinator's words are in it
 	if r.Declined {
 		return a.say(d, "this site takes no part in study %s: %s\nwrote %s, which tells the coordinator so, and no reason: have it carried, or mend it here and answer again\n", r.Study, r.Why, out)
 	}
@@ -244,7 +247,7 @@ charges nothing twice and writes the same bytes.`,
 			if err := a.printAnswered(r, out); err != nil {
 				return err
 			}
-			if r.Wrote || r.Progress == agent.ProgressReceived || r.Progress == agent.ProgressReleased {
+			if r.Wrote || r.Progress == desk.ProgressReceived || r.Progress == desk.ProgressReleased {
 				return nil
 			}
 			return fmt.Errorf("no answer was written: study %s is %s", r.Study, r.Progress)

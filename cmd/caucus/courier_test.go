@@ -19,6 +19,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"caucus/agent"
+	"caucus/agent/desk"
 )
 
 // field keeps a text of the last command's JSON in a variable, as one person reads a
@@ -288,7 +289,7 @@ func TestCarriedAnswerKilled(t *testing.T) {
 func TestAnsweredIsPrintable(t *testing.T) {
 	var out bytes.Buffer
 	a := &agentCommand{console: &console{out: &out}}
-	if err := a.printAnswered(agent.Answered{Study: "ward", Progress: agent.ProgressClosed, Why: "failed: \x1b[2Jreleased\n"}, ""); err != nil || strings.ContainsRune(out.String(), '\x1b') || !strings.Contains(out.String(), "failed") {
+	if err := a.printAnswered(agent.Answered{Study: "ward", Progress: desk.ProgressClosed, Why: "failed: \x1b[2Jreleased\n"}, ""); err != nil || strings.ContainsRune(out.String(), '\x1b') || !strings.Contains(out.String(), "failed") {
 		t.Errorf("%q, %v", out.String(), err)
 	}
 }

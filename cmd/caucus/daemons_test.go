@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"caucus/study/terms"
 	"context"
 	"errors"
 	"log/slog"
@@ -14,6 +13,10 @@ import (
 	"time"
 
 	"caucus/agent"
+	"caucus/agent/desk"
+	"caucus/agent/policy"
+	"caucus/agent/site"
+	"caucus/agent/source"
 	"caucus/coordinator"
 	"caucus/coordinator/folder"
 	"caucus/dataset"
@@ -22,6 +25,7 @@ import (
 	"caucus/study"
 	"caucus/study/classifier"
 	"caucus/study/kinds"
+	"caucus/study/terms"
 )
 
 // network is a coordinator and what it takes to start agents, all in this
@@ -105,15 +109,15 @@ func (n *network) check(err error) {
 }
 
 // enrol is the configuration of a hospital's agent, enrolled.
-func (n *network) enrol(name string) agent.Config {
+func (n *network) enrol(name string) site.Config {
 	n.t.Helper()
-	c := agent.DefaultConfig()
+	c := site.DefaultConfig()
 	c.State, c.Poll, c.MaxBackoff, c.LeastWindow = filepath.Join(n.dir, "state-"+name), 50*time.Millisecond, 100*time.Millisecond, 500*time.Millisecond
-	c.Data = map[string]agent.Source{"ward": {File: filepath.Join(n.dir, name+".csv"), Schema: filepath.Join(n.dir, "schema.yaml")}}
+	c.Data = map[string]source.Source{"ward": {File: filepath.Join(n.dir, name+".csv"), Schema: filepath.Join(n.dir, "schema.yaml")}}
 	limit := map[privacy.Unit]privacy.Budget{privacy.Record: {Epsilon: 3, Delta: 1e-5}}
-	c.Policy = agent.Policy{
+	c.Policy = policy.Policy{
 		Kinds: []string{"classify"}, Mechanisms: []string{"cross"}, Noise: []study.Noise{study.NoiseSite},
-		Study: limit, Total: limit, MinimumParties: 2, Approval: agent.ApproveByPolicy,
+		Study: limit, Total: limit, MinimumParties: 2, Approval: policy.ApproveByPolicy,
 	}
 	c.Log = slog.New(slog.NewTextHandler(n.log, nil))
 	invitation, _, err := n.operator.Invite(n.ctx, protocol.InviteOptions{Name: name, Role: protocol.RoleParty})
@@ -125,12 +129,12 @@ func (n *network) enrol(name string) agent.Config {
 }
 
 // declare declares the sources of an agent that does not run.
-func (n *network) declare(c agent.Config) {
+func (n *network) declare(c site.Config) {
 	n.t.Helper()
 	a, err := agent.New(c)
 	n.check(err)
 	for name := range c.Data {
-		_, err := a.DeclareSource(name, agent.Approver{})
+		_, err := a.DeclareSource(name, desk.Approver{}, false)
 		n.check(err)
 	}
 	n.check(a.Close())
@@ -174,7 +178,7 @@ func (n *network) wait(h study.Hash) study.Release {
 	}
 }
 
-func (n *network) run(c agent.Config) {
+func (n *network) run(c site.Config) {
 	n.t.Helper()
 	a, err := agent.New(c)
 	n.check(err)
@@ -277,7 +281,7 @@ func TestMeansByDaemons(t *testing.T) {
 	n := newNetwork(t, nil)
 	limit := map[privacy.Unit]privacy.Budget{privacy.Party: {Epsilon: 3, Delta: 1e-5}}
 	roster := []study.PartyID{"hospital-a", "hospital-b", "hospital-c"}
-	var agents []agent.Config
+	var agents []site.Config
 	for _, name := range roster {
 		c := n.enrol(string(name))
 		c.Policy.Mechanisms, c.Policy.Noise = []string{"means"}, []study.Noise{study.NoiseCoordinator}

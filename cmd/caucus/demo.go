@@ -13,7 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"caucus/agent"
+	"caucus/agent/site"
 	"caucus/coordinator/folder"
 	"caucus/dataset"
 	"caucus/privacy"
@@ -204,7 +204,7 @@ func (d *demo) ledgers(ctx context.Context, f *federation, r *demoReport) error 
 	}
 	central.Ledger = "coordinator"
 	first := f.agents[0]
-	one, err := readLedger(ctx, agent.LedgerFile(first), first.Policy.Total, defaultLedgerDelta)
+	one, err := readLedger(ctx, site.LedgerFile(first), first.Policy.Total, defaultLedgerDelta)
 	if err != nil {
 		return err
 	}

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"time"
 
-	"caucus/agent"
+	"caucus/agent/source"
 	"caucus/aggregation/ratio"
 	"caucus/auxdata"
 	"caucus/dataset"
@@ -217,7 +217,7 @@ func (d *demo) study(ctx context.Context, f *federation, data demoData, c demoCa
 func fewest(own []*dataset.Table) int {
 	rows := make([]int, len(own))
 	for i, t := range own {
-		rows[i] = agent.RoundDown(t.Rows())
+		rows[i] = source.RoundDown(t.Rows())
 	}
 	return slices.Min(rows)
 }

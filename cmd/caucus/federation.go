@@ -13,6 +13,10 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"caucus/agent"
+	"caucus/agent/desk"
+	"caucus/agent/policy"
+	"caucus/agent/site"
+	"caucus/agent/source"
 	"caucus/coordinator"
 	"caucus/coordinator/folder"
 	"caucus/dataset"
@@ -28,7 +32,7 @@ import (
 type federation struct {
 	dir      string
 	roster   []study.PartyID
-	agents   []agent.Config
+	agents   []site.Config
 	operator *protocol.Client
 	stop     context.CancelFunc
 	daemons  *errgroup.Group
@@ -36,16 +40,16 @@ type federation struct {
 
 // demoPolicy is the policy of each demo party: generous, because the data are public, but
 // enforced. All of its limits count labels, the finest unit its studies hide.
-func demoPolicy(epsilon float64, schema dataset.Schema) agent.Policy {
+func demoPolicy(epsilon float64, schema dataset.Schema) policy.Policy {
 	one := privacy.Budget{Epsilon: epsilon, Delta: 1e-5}
 	all := privacy.Budget{Epsilon: demoStudies * epsilon, Delta: 1e-4}
-	return agent.Policy{
+	return policy.Policy{
 		Kinds: kinds.Names(), Mechanisms: kinds.Mechanisms(),
 		Noise: study.Noises(),
 		Study: map[privacy.Unit]privacy.Budget{privacy.Party: one, privacy.Record: one, privacy.Label: one},
 		Total: map[privacy.Unit]privacy.Budget{privacy.Label: all}, LeastEpsilon: min(epsilon, .05),
 
-		ClearColumns: schema.FeatureColumns(), MinimumParties: 2, Approval: agent.ApproveByPolicy,
+		ClearColumns: schema.FeatureColumns(), MinimumParties: 2, Approval: policy.ApproveByPolicy,
 	}
 }
 
@@ -60,17 +64,17 @@ const demoPoll = 500 * time.Millisecond
 const demoWindow = 2 * time.Second
 
 // found makes a coordinator and enrols an agent for each party by invitation.
-func found(ctx context.Context, dir string, data demoData, policy agent.Policy, log *slog.Logger) (*federation, error) {
+func found(ctx context.Context, dir string, data demoData, allowed policy.Policy, log *slog.Logger) (*federation, error) {
 	f := &federation{dir: dir}
 	home := filepath.Join(dir, "coordinator")
 	if err := folder.Init(folder.InitOptions{Dir: home, Listen: "127.0.0.1:0"}); err != nil {
 		return nil, err
 	}
-	second, pins, err := foundHelper(dir, home, policy, log)
+	second, pins, err := foundHelper(dir, home, allowed, log)
 	if err != nil {
 		return nil, err
 	}
-	policy.Helper = agent.Helper{Name: "the demo's helper", Signing: pins.Signing, Sealing: pins.Sealing}
+	allowed.Helper = policy.Helper{Name: "the demo's helper", Signing: pins.Signing, Sealing: pins.Sealing}
 	config, err := folder.LoadConfig(filepath.Join(home, folder.ConfigFile))
 	if err != nil {
 		return nil, errors.Join(err, second.Close())
@@ -84,7 +88,7 @@ func found(ctx context.Context, dir string, data demoData, policy agent.Policy, 
 	f.daemons, ctx = errgroup.WithContext(ctx)
 	f.daemons.Go(func() error { return second.Run(ctx) })
 	f.daemons.Go(func() error { return server.Run(ctx) })
-	if err := f.enrol(ctx, server.Addr(), home, data, policy); err != nil {
+	if err := f.enrol(ctx, server.Addr(), home, data, allowed); err != nil {
 		return nil, errors.Join(err, f.close())
 	}
 	return f, nil
@@ -92,7 +96,7 @@ func found(ctx context.Context, dir string, data demoData, policy agent.Policy, 
 
 // foundHelper makes a helper and names it to the coordinator. A real helper belongs to another
 // organisation, and agents get its pins by other ways.
-func foundHelper(dir, home string, policy agent.Policy, log *slog.Logger) (*helper.Server, helper.Pins, error) {
+func foundHelper(dir, home string, allowed policy.Policy, log *slog.Logger) (*helper.Server, helper.Pins, error) {
 	made, err := folder.MakeHelper(home, "", "")
 	if err != nil {
 		return nil, helper.Pins{}, err
@@ -106,7 +110,7 @@ func foundHelper(dir, home string, policy agent.Policy, log *slog.Logger) (*help
 	if err != nil {
 		return nil, pins, err
 	}
-	config.Log, config.Policy.Study, config.Policy.MinimumParties = log, policy.Study, policy.MinimumParties
+	config.Log, config.Policy.Study, config.Policy.MinimumParties = log, allowed.Study, allowed.MinimumParties
 	s, err := helper.New(config)
 	if err != nil {
 		return nil, pins, err
@@ -117,7 +121,7 @@ func foundHelper(dir, home string, policy agent.Policy, log *slog.Logger) (*help
 	return s, pins, nil
 }
 
-func (f *federation) enrol(ctx context.Context, address, home string, data demoData, policy agent.Policy) error {
+func (f *federation) enrol(ctx context.Context, address, home string, data demoData, allowed policy.Policy) error {
 	profile, err := protocol.LoadIdentity(filepath.Join(home, folder.OperatorFile))
 	if err != nil {
 		return err
@@ -125,7 +129,7 @@ func (f *federation) enrol(ctx context.Context, address, home string, data demoD
 	if f.operator, err = protocol.Dial(profile, protocol.DialOptions{Coordinator: address}); err != nil {
 		return err
 	}
-	f.agents = make([]agent.Config, len(data.parties))
+	f.agents = make([]site.Config, len(data.parties))
 	for i := range f.agents {
 		f.roster = append(f.roster, study.PartyID(fmt.Sprintf("party-%03d", i+1)))
 	}
@@ -134,8 +138,8 @@ func (f *federation) enrol(ctx context.Context, address, home string, data demoD
 	enrolment.SetLimit(4)
 	for i := range f.agents {
 		enrolment.Go(func() error {
-			c := agent.DefaultConfig()
-			c.Coordinator, c.Poll, c.LeastWindow, c.Policy = address, demoPoll, demoWindow, policy
+			c := site.DefaultConfig()
+			c.Coordinator, c.Poll, c.LeastWindow, c.Policy = address, demoPoll, demoWindow, allowed
 			c.State = filepath.Join(f.dir, string(f.roster[i]))
 			if err := os.MkdirAll(c.State, 0o700); err != nil {
 				return err
@@ -148,13 +152,13 @@ func (f *federation) enrol(ctx context.Context, address, home string, data demoD
 			if err != nil {
 				return err
 			}
-			c.Data = map[string]agent.Source{}
+			c.Data = map[string]source.Source{}
 			for name, table := range map[string]*dataset.Table{demoSource: data.parties[i], wardSource: data.wards[i]} {
 				file := filepath.Join(c.State, name+".csv")
 				if err := writeCSV(file, table); err != nil {
 					return err
 				}
-				c.Data[name] = agent.Source{File: file, Schema: schema}
+				c.Data[name] = source.Source{File: file, Schema: schema}
 			}
 			inviting.Lock()
 			invitation, err := f.invite(enrolled, string(f.roster[i]), address)
@@ -178,7 +182,7 @@ func (f *federation) enrol(ctx context.Context, address, home string, data demoD
 			return err
 		}
 		for name := range c.Data {
-			if _, err := a.DeclareSource(name, agent.Approver{}); err != nil {
+			if _, err := a.DeclareSource(name, desk.Approver{}, false); err != nil {
 				return errors.Join(err, a.Close())
 			}
 		}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"archive/tar"
-	"caucus/study/terms"
 	"compress/gzip"
 	"context"
 	"errors"
@@ -15,6 +14,7 @@ import (
 	"time"
 
 	"caucus/agent"
+	"caucus/agent/site"
 	"caucus/coordinator"
 	"caucus/coordinator/folder"
 	"caucus/dataset"
@@ -23,6 +23,7 @@ import (
 	"caucus/privacy/journal"
 	"caucus/protocol"
 	"caucus/study"
+	"caucus/study/terms"
 	"caucus/study/verify"
 )
 
@@ -120,7 +121,7 @@ func goldenCoordinator(t *testing.T, dir string) {
 }
 
 func goldenAgent(t *testing.T, dir string) {
-	config, err := agent.LoadConfig(filepath.Join(dir, "agent.yaml"))
+	config, err := site.LoadConfig(filepath.Join(dir, "agent.yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -140,7 +141,7 @@ func goldenAgent(t *testing.T, dir string) {
 	if err != nil || len(all) != 2 || !names["released"] || !names["open"] {
 		t.Errorf("it lists %v, %v", names, err)
 	}
-	holds(t, agent.LedgerFile(config))
+	holds(t, site.LedgerFile(config))
 }
 
 func goldenHelper(t *testing.T, dir string) {

@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"caucus/agent"
+	"caucus/agent/site"
 	"caucus/coordinator/folder"
 	"caucus/helper"
 	"caucus/privacy"
@@ -21,7 +21,7 @@ import (
 type reconciled struct {
 	Ledger string `json:"ledger"`
 	// Studies are an agent's studies with lost charges, Charged all costs charged again.
-	Studies []agent.Lost   `json:"studies,omitempty"`
+	Studies []site.Lost    `json:"studies,omitempty"`
 	Charged []privacy.Cost `json:"charged"`
 	// Releases were given to a coordinator.
 	Releases []folder.Returned `json:"releases,omitempty"`
@@ -70,12 +70,12 @@ the new key: get it to them by other ways than the coordinator's.`,
 			}
 			var doc reconciled
 			if place.config != "" {
-				config, err := agent.LoadConfig(place.config)
+				config, err := site.LoadConfig(place.config)
 				if err != nil {
 					return err
 				}
-				doc.Ledger = agent.LedgerFile(config)
-				if doc.Studies, err = agent.Reconcile(cmd.Context(), config, lost); err != nil {
+				doc.Ledger = site.LedgerFile(config)
+				if doc.Studies, err = site.Reconcile(cmd.Context(), config, lost); err != nil {
 					return err
 				}
 				for _, s := range doc.Studies {

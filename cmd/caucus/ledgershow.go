@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"caucus/agent"
+	"caucus/agent/site"
 	"caucus/coordinator/folder"
 	"caucus/privacy"
 	"caucus/privacy/journal"
@@ -106,11 +106,11 @@ func (p *ledgerPlace) file() (string, map[privacy.Unit]privacy.Budget, error) {
 	if p.config == "" {
 		return filepath.Join(p.dir, folder.LedgerFile), nil, nil
 	}
-	c, err := agent.LoadConfig(p.config)
+	c, err := site.LoadConfig(p.config)
 	if err != nil {
 		return "", nil, err
 	}
-	return agent.LedgerFile(c), c.Policy.Total, nil
+	return site.LedgerFile(c), c.Policy.Total, nil
 }
 
 func (p *ledgerPlace) open() (*journal.Journal, string, error) {

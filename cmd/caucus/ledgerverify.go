@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"caucus/agent"
+	"caucus/agent/site"
 	"caucus/coordinator/folder"
 	"caucus/dataset"
 	"caucus/helper"
@@ -148,11 +148,11 @@ func (d *ledgerCheck) recall(ctx context.Context, chain *privacy.Chain, place *l
 		}
 		m.Releases = append(m.Releases, verify.ReleasedLines{Lines: e.Lines, Who: "a stored release"})
 	case place.config != "":
-		c, err := agent.LoadConfig(place.config)
+		c, err := site.LoadConfig(place.config)
 		if err != nil {
 			return err
 		}
-		e, err := agent.ReadEvidence(c)
+		e, err := site.ReadEvidence(c)
 		if err != nil {
 			return err
 		}
@@ -207,11 +207,11 @@ func (d *ledgerCheck) compare(ctx context.Context, c *console, chain *privacy.Ch
 		})...)
 		return nil
 	}
-	config, err := agent.LoadConfig(place.config)
+	config, err := site.LoadConfig(place.config)
 	if err != nil {
 		return err
 	}
-	e, err := agent.ReadEvidence(config)
+	e, err := site.ReadEvidence(config)
 	if err != nil {
 		return err
 	}

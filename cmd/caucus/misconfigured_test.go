@@ -7,7 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"caucus/agent"
+	"caucus/agent/policy"
+	"caucus/agent/site"
 	"caucus/protocol"
 	"caucus/study"
 )
@@ -19,7 +20,7 @@ func TestMisconfigured(t *testing.T) {
 	n := newNetwork(t, nil)
 	name := func(i int) string { return "hospital-" + string(rune('a'+i)) }
 	var roster []study.PartyID
-	var configs []agent.Config
+	var configs []site.Config
 	for i := range 5 {
 		if i > 3 { // there are four hospitals' files
 			text, err := os.ReadFile(filepath.Join(n.dir, name(0)+".csv"))
@@ -31,7 +32,7 @@ func TestMisconfigured(t *testing.T) {
 	}
 	configs[0].Policy.Mechanisms = []string{"tally"}
 	n.check(os.RemoveAll(filepath.Join(configs[1].State, "sources")))
-	configs[2].Policy.Approval = agent.ApproveByPerson
+	configs[2].Policy.Approval = policy.ApproveByPerson
 	configs[3].Clock.Now = func() time.Time { return time.Now().Add(2 * time.Hour) }
 	h := n.open("ward", 2, roster...)
 	for _, c := range configs[:4] { // nobody has started the fifth

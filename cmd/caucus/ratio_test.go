@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"caucus/study/terms"
 	"context"
 	"encoding/csv"
 	"encoding/json"
@@ -16,11 +15,13 @@ import (
 	"testing"
 	"time"
 
-	"caucus/agent"
+	"caucus/agent/policy"
+	"caucus/agent/site"
 	"caucus/dataset"
 	"caucus/privacy"
 	"caucus/study"
 	studyratio "caucus/study/ratio"
+	"caucus/study/terms"
 )
 
 // clinics writes two regions' records for ratio studies: north.csv and south.csv,
@@ -120,13 +121,13 @@ func TestRatioByDaemons(t *testing.T) {
 	}
 	made, err := quiet().propose(s)
 	n.check(err)
-	var configs []agent.Config
+	var configs []site.Config
 	for _, p := range parties {
 		c := n.enrol(string(p))
 		limit := map[privacy.Unit]privacy.Budget{privacy.Label: {Epsilon: 3, Delta: 1e-5}}
-		c.Policy = agent.Policy{
+		c.Policy = policy.Policy{
 			Kinds: []string{"ratio"}, Mechanisms: []string{"auto", "gaussian-zcdp"}, Noise: []study.Noise{study.NoiseSite},
-			Study: limit, Total: limit, MinimumParties: 2, Approval: agent.ApproveByPolicy,
+			Study: limit, Total: limit, MinimumParties: 2, Approval: policy.ApproveByPolicy,
 		}
 		if got := c.Policy.Objections(made.Plan); !slices.ContainsFunc(got, func(o string) bool { return strings.Contains(o, "leave in clear") }) {
 			t.Errorf("without a grant the policy says %v", got)

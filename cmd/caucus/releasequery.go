@@ -6,10 +6,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"caucus/agent"
 	"caucus/aggregation"
 	"caucus/auxdata"
 	"caucus/dataset"
+	"caucus/internal/textpage"
 	"caucus/study"
 	"caucus/study/reweigh"
 )
@@ -90,7 +90,7 @@ It costs nothing: ask as often as you like.`,
 			return c.print(doc, func(w io.Writer) error {
 				about := ""
 				if doc.About != "" {
-					about = " for which " + agent.Printable(doc.About)
+					about = " for which " + textpage.Printable(doc.About)
 				}
 				fmt.Fprintf(w, "%.4f of the private records%s: %s\n", doc.Estimate, about, where)
 				fmt.Fprintf(w, "%.4f of the pool (%d of %d rows, which count as %.0f)\n", doc.Unweighted, doc.Matching, doc.Rows, doc.EffectiveRows)

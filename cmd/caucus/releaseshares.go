@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"io"
 
-	"caucus/agent"
 	"caucus/aggregation/ratio"
 	"caucus/dataset"
+	"caucus/internal/textpage"
 	"caucus/study"
 	studyratio "caucus/study/ratio"
 )
@@ -50,7 +50,7 @@ const together = "Other files asked of this release are off together with this o
 // shares estimates the class ratios of the records.
 func (q *predicting) shares(release string, r study.Release, p study.Plan, result studyratio.Result, records *dataset.Records) error {
 	if p.Where != "" {
-		q.note("note: the study is about records for which %s: its estimate is right of a file of such records", agent.Printable(p.Where))
+		q.note("note: the study is about records for which %s: its estimate is right of a file of such records", textpage.Printable(p.Where))
 	}
 	e, err := studyratio.Estimate(r, records)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"caucus/agent"
+	"caucus/agent/site"
 	"caucus/auxdata"
 	"caucus/dataset"
 	"caucus/protocol"
@@ -38,7 +38,7 @@ type checker struct {
 	release, pool, schema, key, helper, profile, config string
 	how                                                 reading
 
-	witness *agent.Evidence // with --config
+	witness *site.Evidence // with --config
 }
 
 func newReleaseVerify(c *console) *cobra.Command {
@@ -108,11 +108,11 @@ func (v *checker) run(cmd *cobra.Command) error {
 // study. It keeps only the last name of files, since findings are passed on.
 func (v *checker) trusted(ctx context.Context, r study.Release) (k verify.Known, err error) {
 	if v.config != "" {
-		c, err := agent.LoadConfig(v.config)
+		c, err := site.LoadConfig(v.config)
 		if err != nil {
 			return k, err
 		}
-		if v.witness, err = agent.ReadEvidence(c); err != nil {
+		if v.witness, err = site.ReadEvidence(c); err != nil {
 			return k, err
 		}
 		site := v.witness.Kept(ctx, r)

@@ -5,7 +5,7 @@ import (
 	"io"
 	"strings"
 
-	"caucus/agent"
+	"caucus/internal/textpage"
 	"caucus/privacy"
 	"caucus/study"
 	"caucus/study/classifier"
@@ -25,7 +25,7 @@ func describeRelease(w io.Writer, r study.Release) error {
 	line("study", "%s (%s)", p.Name, r.PlanHash)
 	line("kind", "%s by %s, noise: %s", p.Kind, p.Mechanism, p.Noise)
 	if p.Where != "" {
-		line("about", "%s", agent.Printable(p.About()))
+		line("about", "%s", textpage.Printable(p.About()))
 	}
 	line("guarantee", "%s", guaranteeOf(p))
 	line("", "%s", removalWords(p, r.Costs))
@@ -48,10 +48,10 @@ func describeRelease(w io.Writer, r study.Release) error {
 		return err
 	}
 	for _, l := range report.Lines {
-		line(l.Name, "%s", agent.Printable(l.Text))
+		line(l.Name, "%s", textpage.Printable(l.Text))
 	}
 	for _, of := range report.Tables {
-		fmt.Fprintf(w, "\n%s\n", agent.Printable(of.Title))
+		fmt.Fprintf(w, "\n%s\n", textpage.Printable(of.Title))
 		t := newTable(w, of.Head...)
 		for _, row := range of.Rows {
 			t.add(row...)

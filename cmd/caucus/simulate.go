@@ -25,7 +25,7 @@ import (
 type rehearsal struct {
 	*console
 	terms.Study
-	source
+	recordsFrom
 	out, report string
 	start       time.Time
 	bar         *progress
@@ -116,7 +116,7 @@ func (r *rehearsal) run(ctx context.Context) error {
 		r.Parties = len(r.Roster)
 	}
 	r.Seed = cmp.Or(r.Seed, 1)
-	r.source.of(r.Study)
+	r.recordsFrom.of(r.Study)
 	r.bar = newProgress(r.console)
 	found, err := rehearsals[r.Kind](r, ctx)
 	r.bar.stop()

@@ -16,7 +16,7 @@ type describeSummary struct {
 }
 
 func (r *rehearsal) describe(ctx context.Context) (found rehearsed, err error) {
-	r.source.holdOut = true // test records are of no use here
+	r.recordsFrom.holdOut = true // test records are of no use here
 	data, err := r.records()
 	if err != nil {
 		return found, err

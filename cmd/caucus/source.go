@@ -11,9 +11,9 @@ import (
 	"caucus/study/terms"
 )
 
-// source names a command's records: files with a schema, a known data set, or the built-in
+// recordsFrom names a command's records: files with a schema, a known data set, or the built-in
 // generator of hospital-like data.
-type source struct {
+type recordsFrom struct {
 	train, test, pool, schema string
 	known, dataDir            string
 	partyColumn, poolWhere    string
@@ -31,7 +31,7 @@ type source struct {
 }
 
 // of takes the source from a study.
-func (s *source) of(of terms.Study) {
+func (s *recordsFrom) of(of terms.Study) {
 	common := of.Simulate.Common()
 	s.train, s.test, s.pool, s.schema, s.known = common.Train, common.Test, of.Pool, of.Schema, common.Dataset
 	s.partyColumn, s.poolWhere, s.where, s.holdOut = common.PartyColumn, common.PoolWhere, of.Where, common.HoldOut
@@ -47,7 +47,7 @@ type loaded struct {
 }
 
 // load reads and encodes the records, and notes the schema's effect on them.
-func (s *source) load(c *console) (loaded, error) {
+func (s *recordsFrom) load(c *console) (loaded, error) {
 	schema, train, test, err := s.tables(c)
 	if err != nil {
 		return loaded{}, err
@@ -118,7 +118,7 @@ func (s *source) load(c *console) (loaded, error) {
 }
 
 // tables reads the files and explains their columns.
-func (s *source) tables(c *console) (schema dataset.Schema, train, test *dataset.Table, err error) {
+func (s *recordsFrom) tables(c *console) (schema dataset.Schema, train, test *dataset.Table, err error) {
 	switch {
 	case s.known != "" && s.train != "":
 		return schema, nil, nil, usagef("give --dataset or --train, not both")

@@ -7,7 +7,7 @@ import (
 	"text/tabwriter"
 	"unicode/utf8"
 
-	"caucus/agent"
+	"caucus/internal/textpage"
 )
 
 // table prints rows under a header, in columns two spaces apart.
@@ -30,7 +30,7 @@ func (t table) add(cells ...string) {
 		if i > 0 {
 			fmt.Fprint(t.w, "\t")
 		}
-		fmt.Fprint(t.w, agent.Printable(c))
+		fmt.Fprint(t.w, textpage.Printable(c))
 	}
 	fmt.Fprintln(t.w)
 }

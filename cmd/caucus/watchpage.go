@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"caucus/agent"
+	"caucus/agent/site"
 	"caucus/coordinator/folder"
 	"caucus/internal/webpage"
 	"caucus/study"
@@ -79,7 +79,7 @@ runs as: who may write in its state folder may decide.`,
 		Example: "  caucus agent page --config agent.yaml",
 		Args:    noArguments,
 		RunE: func(*cobra.Command, []string) error {
-			config, err := agent.LoadConfig(a.config)
+			config, err := site.LoadConfig(a.config)
 			if err != nil {
 				return err
 			}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"caucus/study/terms"
 	"context"
 	"fmt"
 	"io"
@@ -16,13 +15,15 @@ import (
 
 	"github.com/chromedp/chromedp"
 
-	"caucus/agent"
+	"caucus/agent/policy"
+	"caucus/agent/site"
 	"caucus/coordinator/folder"
 	"caucus/dataset"
 	"caucus/internal/testlevel"
 	"caucus/internal/webpage"
 	"caucus/privacy"
 	"caucus/study"
+	"caucus/study/terms"
 )
 
 // Looks at a page that a daemon serves.
@@ -80,7 +81,7 @@ func TestCoordinatorPage(t *testing.T) {
 	defer http.DefaultClient.CloseIdleConnections()
 	browser := browse(t)
 	var roster []study.PartyID
-	var configs []agent.Config
+	var configs []site.Config
 	for _, name := range []string{"hospital-a", "hospital-b", "hospital-c", "hospital-d"} {
 		c := n.enrol(name)
 		c.Policy.Mechanisms, c.Policy.Noise = []string{"cross", "means"}, []study.Noise{study.NoiseSite, study.NoiseCoordinator}
@@ -90,7 +91,7 @@ func TestCoordinatorPage(t *testing.T) {
 	for _, c := range configs[:2] {
 		n.run(c)
 	}
-	configs[2].Policy.Approval = agent.ApproveByPerson
+	configs[2].Policy.Approval = policy.ApproveByPerson
 	var charged []study.Hash
 	for _, name := range []string{"first", "second", "third"} { // of which the coordinator's ledger is charged
 		s := terms.Study{Schema: filepath.Join(n.dir, "schema.yaml"), Pool: filepath.Join(n.dir, "pool.csv")}
@@ -206,7 +207,7 @@ func TestAgentPage(t *testing.T) {
 	n := newNetwork(t, nil)
 	browser := browse(t)
 	a, b := n.enrol("hospital-a"), n.enrol("hospital-b")
-	a.Policy.Approval, a.Page = agent.ApproveByPerson, "127.0.0.1:"+port
+	a.Policy.Approval, a.Page = policy.ApproveByPerson, "127.0.0.1:"+port
 	yes, no := n.open("readmission", 2, "hospital-a", "hospital-b"), n.open("unwanted", 2, "hospital-a", "hospital-b")
 	n.run(a)
 	n.run(b)

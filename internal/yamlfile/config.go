@@ -3,6 +3,7 @@ package yamlfile
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 )
 
 // Config is a configuration. Validate says which field is wrong and what to do.
@@ -44,4 +45,12 @@ func ReadConfig[C Config](path string, defaults C, rules ...func(*Document) erro
 	}
 	c, err := DecodeConfig(d, defaults, rules...)
 	return c, d, err
+}
+
+// Below is a path that a configuration names: what is relative lies in its folder.
+func Below(folder, path string) string {
+	if path == "" || filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(folder, path)
 }

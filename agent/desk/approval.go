@@ -1,0 +1,159 @@
+package desk
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/user"
+	"strings"
+
+	"caucus/agent/site"
+	"caucus/internal/textpage"
+	"caucus/protocol"
+)
+
+// Approver is who says yes or no to a study.
+type Approver struct {
+	// Name is the person's, as the policy's approvers name it; where the policy
+	// names none, it may be empty and the account stands for the person.
+	Name string
+	// Key signs the approval, where the policy names approvers.
+	Key *protocol.Signer
+	// Through says by what the person came, where it is not the command line; it stands
+	// beside the account.
+	Through string
+	// Shown is the start of what Review.Shown was when the person looked: where
+	// it is something else now, nothing is approved. Empty takes what it is now.
+	Shown string
+}
+
+// account is the operating system's user of this process.
+func account() string {
+	u, err := user.Current()
+	if err != nil {
+		return "unknown"
+	}
+	return fmt.Sprintf("%s (uid %s)", u.Username, u.Uid)
+}
+
+// account is the user of the process, and by what a person came to it.
+func (who Approver) account() string {
+	if who.Through == "" {
+		return account()
+	}
+	return account() + ", through " + who.Through
+}
+
+// name is who an approver is, under a policy.
+func (who Approver) name() (string, error) {
+	name := who.Name
+	if name == "" {
+		u, err := user.Current()
+		if err != nil {
+			return "", fmt.Errorf("say who you are: %w", err)
+		}
+		if name = u.Username; protocol.CheckName(name) != nil {
+			name = "uid-" + u.Uid
+		}
+	}
+	return name, protocol.CheckName(name)
+}
+
+// Approve lets a study that the policy allows take place, once as many persons
+// as the policy asks for have done so, and says what was approved. A study that
+// the policy does not allow stays refused: change the policy. What a person
+// refused stays refused. Approval is for this plan; another plan needs its own.
+// The records are read for the review alone, after the approval is there: how
+// long that takes keeps nothing waiting.
+func (k *Desk) Approve(ctx context.Context, name string, who Approver) (Review, error) {
+	offline := k.refresh(ctx)
+	h, err := k.site.Studies.Find(name)
+	if err != nil {
+		return Review{}, errors.Join(err, offline)
+	}
+	r, err := k.Outline(ctx, h)
+	if err != nil {
+		return Review{}, errors.Join(err, offline)
+	}
+	fail := func(err error) (Review, error) {
+		return r, fmt.Errorf("approve study %s: %w", textpage.Printable(r.Study), err)
+	}
+	if r.Refused != "" {
+		return fail(fmt.Errorf("it was %s, and stays so: ask its contact for a new plan", r.Refused))
+	}
+	if !r.Allowed {
+		return fail(fmt.Errorf("the policy does not allow it: %s", r.Objections[0]))
+	}
+	p := k.site.Config.Policy
+	as, err := who.name()
+	if err != nil {
+		return fail(err)
+	}
+	switch {
+	case r.Shown == "":
+		return fail(fmt.Errorf("its source is not declared, so nobody was shown what it would get: %s", r.Undeclared))
+	case !strings.HasPrefix(r.Shown, who.Shown):
+		return fail(fmt.Errorf("its source was declared anew, and is %s now: look at it again (caucus agent preview %s)", r.Shown[:16], textpage.Printable(r.Study)))
+	}
+	yes := site.Approval{Name: as, Account: who.account(), At: k.site.Config.Now().UTC(), Shown: r.Shown}
+	if key, named := p.Approvers[as]; len(p.Approvers) > 0 {
+		switch {
+		case !named:
+			return fail(fmt.Errorf("%s is none of the policy's approvers (%s): say who you are with --as", as, textpage.List(p.ApproverNames())))
+		case who.Key == nil:
+			return fail(fmt.Errorf("approver %s signs with a key: give it with --key", as))
+		case who.Key.Key() != key:
+			return fail(fmt.Errorf("this is not the key that the policy names for %s", as))
+		}
+		yes.Signature = who.Key.Sign(protocol.ApprovalDocument, site.ApprovalText(r.Plan, r.Shown, as))
+	}
+	// What was shown is in the approval's own file: its digest hangs on the source's, and
+	// this log may leave the machine.
+	if err := k.site.Audit.Record(site.AuditApproved, r.Plan, r.Study, "by", as, "account", yes.Account, "signed", yes.Signature != nil); err != nil {
+		return fail(err)
+	}
+	if err := k.site.Studies.Of(r.Plan).WriteJSON(site.ApprovalFile(as), yes); err != nil {
+		return fail(err)
+	}
+	return k.review(ctx, r.Plan)
+}
+
+// Refuse keeps a study from taking place here, for good, and says how far it
+// had come. The reason stays in this site's folder: the coordinator is told
+// that this party takes no part, in the same words as where the policy or the
+// ledger refuses. What was received cannot be taken back. What is being sent
+// at this moment may still arrive.
+func (k *Desk) Refuse(ctx context.Context, name string, who Approver, reason string) (Review, error) {
+	offline := k.refresh(ctx)
+	h, err := k.site.Studies.Find(name)
+	if err != nil {
+		return Review{}, errors.Join(err, offline)
+	}
+	r, err := k.Outline(ctx, h)
+	if err != nil {
+		return Review{}, err
+	}
+	fail := func(err error) (Review, error) {
+		return r, fmt.Errorf("refuse study %s: %w", textpage.Printable(r.Study), err)
+	}
+	d := k.site.Studies.Of(h)
+	as, err := who.name()
+	switch {
+	case err != nil:
+		return fail(err)
+	case r.Refused != "":
+		return r, nil
+	case d.Has(site.FileReceipt), d.Has(site.FileRelease):
+		return fail(errors.New("the coordinator has this party's contribution already: it cannot be taken back"))
+	case d.Has(site.FileClosed):
+		return fail(fmt.Errorf("it is closed already: %s", r.Closed))
+	}
+	no := site.Refusal{Name: as, Account: who.account(), At: k.site.Config.Now().UTC(), Reason: strings.TrimSpace(reason)}
+	if err := k.site.Audit.Record(site.AuditRefused, h, r.Study, "by", as, "account", no.Account); err != nil {
+		return fail(err)
+	}
+	if err := d.WriteJSON(site.FileRefused, no); err != nil {
+		return fail(err)
+	}
+	return k.Outline(ctx, h)
+}

@@ -1,0 +1,301 @@
+package desk
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"html/template"
+	"log/slog"
+	"net/http"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"caucus/agent/health"
+	"caucus/agent/site"
+	"caucus/internal/textpage"
+	"caucus/internal/webpage"
+	"caucus/privacy"
+	"caucus/study"
+)
+
+//go:embed page.html
+var deskText string
+
+// Page is the page on which a site's own person reads what is asked of the site, and
+// says yes or no.
+//
+//   - It is the command line's verbs in another place, as if in another process: it opens
+//     the state folder once more and calls Studies, Preview, Approve and Refuse. There is no
+//     second way to an approval, and what policy and ledger refuse no page allows.
+//   - Yes is to what was shown: the form carries the plan's hash and the whole digest of
+//     the source's declaration (Review.Shown), and without them, or where either is another
+//     by now, nothing is approved.
+//   - Where the policy names approvers, each signs with a key of their own, which no
+//     daemon should hold: the page says what to type instead.
+//   - Records are read where the person asks to see them, and for the review that
+//     Approve ends with: the list and a study's page read none.
+//   - Whoever holds a link may write in the state folder: webpage says who that is.
+type Page struct {
+	guard     *webpage.Guard
+	templates *template.Template
+
+	under context.Context // of decisions: it ends with the desk, not with a tab
+	stop  context.CancelFunc
+	grace time.Duration // how long the desk's end waits for a file that is being read
+
+	log  *slog.Logger
+	end  func() error
+	mu   sync.Mutex // guards desk: one request at a time
+	desk *Desk
+}
+
+// deskGrace is how long an agent that was told to stop waits for a file that a person
+// looks at: a network's disk may take for ever.
+const deskGrace = 3 * time.Second
+
+// deskLasts is how long a person may decide before a new link.
+const deskLasts = time.Hour
+
+// sawRecords is how long reading the records for a person may take.
+const sawRecords = 10 * time.Minute
+
+// NewPage is the page of a desk of its own, whose state folder end closes.
+func NewPage(own *Desk, end func() error, log *slog.Logger) (*Page, error) {
+	templates, err := webpage.Templates(deskText)
+	if err != nil {
+		return nil, fmt.Errorf("read the page's templates: %w", err)
+	}
+	c := own.site.Config
+	under, stop := context.WithCancel(context.Background())
+	return &Page{
+		templates: templates, desk: own, end: end, log: log, under: under, stop: stop, grace: deskGrace,
+		guard: &webpage.Guard{Dir: c.State, Command: "caucus agent page --config FILE", Lasts: deskLasts, Clock: c.Clock, Log: log},
+	}, nil
+}
+
+func (p *Page) Handler() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /{$}", p.load(p.list))
+	mux.HandleFunc("GET /study/{hash}", p.load(p.one))
+	mux.HandleFunc("POST /study/{hash}/approve", p.decide(func(ctx context.Context, r *http.Request, h string) error {
+		shown := r.PostForm.Get("shown")
+		if len(shown) != 2*len(privacy.Digest{}) {
+			return errors.New("the form does not say what was shown: open the study's page again")
+		}
+		_, err := p.desk.Approve(ctx, h, Approver{Name: r.PostForm.Get("name"), Shown: shown, Through: "the agent's page"})
+		return err
+	}))
+	mux.HandleFunc("POST /study/{hash}/refuse", p.decide(func(ctx context.Context, r *http.Request, h string) error {
+		_, err := p.desk.Refuse(ctx, h, Approver{Name: r.PostForm.Get("name"), Through: "the agent's page"}, r.PostForm.Get("reason"))
+		return err
+	}))
+	return p.guard.Protect(mux)
+}
+
+// errNoStudy: nothing here has this hash.
+var errNoStudy = errors.New("no such study")
+
+// load answers with what make wrote, whole, or with a word about why not.
+func (p *Page) load(make func(ctx context.Context, r *http.Request, to *bytes.Buffer) error) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		ctx, stop := patient(w, r)
+		defer stop()
+		var text bytes.Buffer
+		p.mu.Lock()
+		err := make(ctx, r, &text)
+		p.mu.Unlock()
+		switch {
+		case errors.Is(err, errNoStudy):
+			webpage.Say(w, http.StatusNotFound, "There is no such study here", "It may be of another agent, or gone with an older state folder.")
+		case err != nil:
+			webpage.Say(w, http.StatusInternalServerError, "The page could not be made", textpage.Printable(err.Error()))
+		default:
+			w.Header().Set("Content-Type", "text/html; charset=utf-8")
+			_, _ = w.Write(text.Bytes()) // who went away is told nothing
+		}
+	}
+}
+
+// mostForm bounds a form: a name, a digest, a reason.
+const mostForm = 16 << 10
+
+// decide carries out what a person decided about the study of the path, and shows it.
+func (p *Page) decide(do func(ctx context.Context, r *http.Request, h string) error) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		r.Body = http.MaxBytesReader(w, r.Body, mostForm)
+		if err := r.ParseForm(); err != nil {
+			webpage.Say(w, http.StatusBadRequest, "The form could not be read", "Open the study's page again.")
+			return
+		}
+		var h study.Hash
+		if h.UnmarshalText([]byte(r.PathValue("hash"))) != nil {
+			webpage.Say(w, http.StatusNotFound, "There is no such study here", "A study is named by its plan's whole hash.")
+			return
+		}
+		if r.PostForm.Get("name") == "" {
+			webpage.Say(w, http.StatusBadRequest, "Nothing was decided", "Say who you are: go back and write your name.")
+			return
+		}
+		_, done := patient(w, r)
+		defer done()
+		ctx, stop := context.WithTimeout(p.under, sawRecords) // whoever closes the tab now has decided
+		defer stop()
+		p.mu.Lock()
+		err := do(ctx, r, h.String())
+		p.mu.Unlock()
+		if err != nil {
+			webpage.Say(w, http.StatusConflict, "Nothing was decided", textpage.Printable(err.Error())+".")
+			return
+		}
+		http.Redirect(w, r, webpage.Base(r)+"/study/"+h.String(), http.StatusSeeOther)
+	}
+}
+
+// patient lets a request take as long as records take to be read.
+func patient(w http.ResponseWriter, r *http.Request) (context.Context, context.CancelFunc) {
+	c := http.NewResponseController(w)
+	var none time.Time
+	_, _ = c.SetReadDeadline(none), c.SetWriteDeadline(none) // where they cannot be moved they hold
+	return context.WithTimeout(r.Context(), sawRecords)
+}
+
+func (p *Page) top(r *http.Request, title string) webpage.Top {
+	return webpage.Top{
+		Title: title, Base: webpage.Base(r), Of: "Agent of " + string(p.desk.site.Party),
+		About: "As of " + p.desk.site.Config.Now().UTC().Format("15:04:05 MST") + ". Load it again to see what changed.",
+	}
+}
+
+// deskStudy is a study of the list.
+type deskStudy struct {
+	Review
+	Hash, Class string
+}
+
+// deskBudget is a limit of the site.
+type deskBudget struct{ Unit, When, Spent, Limit, Delta string }
+
+// order puts what waits for a person first, and what is over last.
+var deskOrder = []Progress{ProgressWaiting, ProgressUndeclared, ProgressHelper, ProgressReady, ProgressPreparing, ProgressPrepared, ProgressReceived, ProgressReleased, ProgressRefused, ProgressDeclined, ProgressClosed}
+
+func (p *Page) list(ctx context.Context, r *http.Request, to *bytes.Buffer) error {
+	all, _, err := p.desk.Studies(ctx)
+	if err != nil {
+		return err
+	}
+	slices.SortStableFunc(all, func(a, b Review) int {
+		return cmp.Compare(slices.Index(deskOrder, a.Progress), slices.Index(deskOrder, b.Progress))
+	})
+	page := struct {
+		Top     webpage.Top
+		Waiting int
+		// Constants says of how many contributions something was one; "" of none.
+		Constants string
+		Studies   []deskStudy
+		Budgets   []deskBudget
+	}{Top: p.top(r, "What is asked of this site")}
+	for _, one := range all {
+		s := deskStudy{Review: one, Hash: one.Plan.String(), Class: classOf(one.Progress)}
+		if one.Progress == ProgressWaiting {
+			page.Waiting++
+		}
+		page.Studies = append(page.Studies, s)
+	}
+	if made := health.Constants(p.desk.site); made.Status != health.OK {
+		page.Constants = "Contributions: " + made.Says
+	}
+	spent, err := p.desk.site.Spending(ctx)
+	if err != nil {
+		return err
+	}
+	for _, limit := range spent {
+		for _, u := range privacy.Units() {
+			if most, ok := limit.Most[u]; ok {
+				page.Budgets = append(page.Budgets, deskBudget{
+					Unit: u.String(), When: cmp.Or(limit.Year, "all time"), Spent: show(finite(limit.Spent[u].Epsilon(most.Delta))), Limit: fmt.Sprintf("%g", most.Epsilon), Delta: fmt.Sprintf("%g", most.Delta),
+				})
+			}
+		}
+	}
+	return p.templates.ExecuteTemplate(to, "list", page)
+}
+
+func (p *Page) one(ctx context.Context, r *http.Request, to *bytes.Buffer) error {
+	var h study.Hash
+	if h.UnmarshalText([]byte(r.PathValue("hash"))) != nil || !p.desk.site.Studies.Of(h).Has(site.FilePlan) {
+		return errNoStudy
+	}
+	records := r.URL.Query().Get("records") != ""
+	var review Review
+	var err error
+	if records {
+		review, _, err = p.desk.Preview(ctx, h.String())
+	} else {
+		review, err = p.desk.Outline(ctx, h)
+	}
+	if err != nil {
+		return err
+	}
+	allowed := p.desk.site.Config.Policy
+	undecided := review.Refused == "" && review.Closed == "" && !slices.Contains([]Progress{ProgressReceived, ProgressReleased}, review.Progress)
+	page := struct {
+		Top         webpage.Top
+		Hash, Class string
+		Review      Review
+		Lines       []textpage.Line
+		Records     bool
+		// Approve: a form for it; Signers instead: who signs, by the command line.
+		Approve, Refuse bool
+		Signers         string
+		Release         string
+	}{
+		Top: p.top(r, textpage.Printable(review.Study)), Hash: h.String(), Class: classOf(review.Progress), Review: review, Lines: review.page(), Records: records,
+		Approve: undecided && review.Allowed && review.NeedsPerson && !review.Approved && review.Shown != "", Refuse: undecided,
+	}
+	if len(allowed.Approvers) > 0 {
+		page.Signers = strings.Join(allowed.ApproverNames(), ", ")
+	}
+	if review.Progress == ProgressReleased {
+		page.Release = filepath.Join(p.desk.site.Studies.Of(h).Dir, site.FileRelease)
+	}
+	return p.templates.ExecuteTemplate(to, "study", page)
+}
+
+// classOf is how a progress looks.
+func classOf(p Progress) string {
+	switch p {
+	case ProgressReleased, ProgressReceived:
+		return "released"
+	case ProgressRefused, ProgressDeclined:
+		return "failed"
+	case ProgressClosed:
+		return ""
+	}
+	return "open"
+}
+
+// Close ends it: what asks the coordinator at once, what reads a file within the grace.
+// A reading that takes longer is left to its end: it changes nothing.
+func (p *Page) Close() {
+	p.stop()
+	over, stop := p.desk.site.Config.Clock.After(p.grace)
+	defer stop()
+	closed := make(chan struct{})
+	go func() {
+		defer close(closed)
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		_ = p.end() // it sent nothing
+	}()
+	select {
+	case <-closed:
+	case <-over:
+		p.log.Warn("a file that somebody looks at on the page is still being read: the agent stops without waiting for it")
+	}
+}

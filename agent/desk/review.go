@@ -1,0 +1,364 @@
+package desk
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+	"time"
+
+	"caucus/agent/site"
+	"caucus/dataset"
+	"caucus/privacy"
+	"caucus/protocol"
+	"caucus/study"
+	"caucus/study/forecast"
+	"caucus/study/kinds"
+)
+
+// Progress is how far a study has come at this site.
+type Progress string
+
+// How far a study is at a site.
+const (
+	ProgressUndeclared Progress = "waiting for its source to be declared"
+	ProgressWaiting    Progress = "waiting for approval"
+	ProgressRefused    Progress = "refused here"
+	ProgressDeclined   Progress = "refused by a person"
+	ProgressHelper     Progress = "waiting for its helper's word"
+	ProgressReady      Progress = "ready to contribute"
+	ProgressPreparing  Progress = "charged, being prepared"
+	ProgressPrepared   Progress = "prepared, not yet received"
+	ProgressReceived   Progress = "received by the coordinator"
+	ProgressReleased   Progress = "released"
+	ProgressClosed     Progress = "closed"
+	// ProgressUnreadable: this version cannot read the plan that lies here.
+	ProgressUnreadable Progress = "not readable here"
+)
+
+// Review is what this site knows about a study before it says yes: exactly
+// what would leave, at which price, and whether the policy allows it. It is for
+// the eyes of the site; it tells how many records there are.
+type Review struct {
+	Study    string     `json:"study"`
+	Plan     study.Hash `json:"plan"`
+	Progress Progress   `json:"progress"`
+	Closed   string     `json:"closed,omitempty"` // why it was closed, or cannot be read
+	Purpose  string     `json:"purpose,omitempty"`
+	Contact  string     `json:"contact,omitempty"`
+	Readers  []string   `json:"readers,omitempty"`
+	// Deadline and Minimum are those in force, Ends what they and the rest of the
+	// ending say in words; Amended what amendments changed, a line each; Floor is the
+	// least that they may lower the minimum to, 0 where that stays.
+	Deadline time.Time `json:"deadline,omitzero"`
+	Ends     string    `json:"ends"`
+	Amended  []string  `json:"amended,omitempty"`
+	Parties  int       `json:"parties"`
+	Minimum  int       `json:"minimum"`
+	Floor    int       `json:"floor,omitempty"`
+
+	Kind       string            `json:"kind"`
+	Unit       privacy.Unit      `json:"unit"`
+	Epsilon    float64           `json:"epsilon"`
+	Delta      float64           `json:"delta"`
+	Mechanism  string            `json:"mechanism"`
+	Noise      study.Noise       `json:"noise"`
+	Sampler    string            `json:"sampler"`
+	Parameters map[string]string `json:"parameters"`
+	// Leaves says in words what leaves, Protects what that guarantees.
+	Leaves string `json:"leaves"`
+	// Where is the plan's condition on records, "" where it is about all; About says
+	// so in words, Inside how many of the source's records it holds for.
+	Where    string `json:"where,omitempty"`
+	About    string `json:"about"`
+	Inside   *int   `json:"inside,omitempty"`
+	Protects string `json:"protects"`
+	// Helper names the second server by this site's policy, and says whether its acceptance
+	// of this very plan is here (Agreed) or why not; Sees says what each server, and both
+	// together, learn. Empty where the plan has no helper.
+	Helper string   `json:"helper,omitempty"`
+	Agreed bool     `json:"helper_agreed,omitempty"`
+	Sees   []string `json:"who_sees,omitempty"`
+	// Bytes leave: exactly these where the upload is prepared, else no more.
+	Bytes        int      `json:"bytes"`
+	Exact        bool     `json:"bytes_exact"`
+	Columns      []string `json:"columns"`
+	ClearColumns []string `json:"clear_columns"`
+
+	// Label, Learner, Map and Pool say in words what is predicted, what is trained
+	// here, how features are made, and which public rows are asked about.
+	Label   string `json:"label"`
+	Learner string `json:"learner"`
+	Map     string `json:"map"`
+	// Kept is how much the map keeps of each column, least first; absent where
+	// it keeps all and before the pool is here.
+	Kept []dataset.Kept `json:"kept,omitempty"`
+	Pool string         `json:"pool"`
+
+	Source string `json:"source"`
+	// Shown is the digest of the declaration that an approval is of, beside the
+	// plan: see Declaration.Shown.
+	Shown string `json:"shown,omitempty"`
+	// Undeclared says what a person has to do before the study can take place.
+	Undeclared string `json:"undeclared,omitempty"`
+	// Records is how many the study gets: as declared, and from when it is charged
+	// as many as were declared then. Found is how many the file has now.
+	Records int      `json:"records"`
+	Found   int      `json:"records_found"`
+	Remarks []string `json:"remarks,omitempty"`
+	// Forecast is what the operator says that the study is worth: it decides nothing here.
+	Forecast *forecast.Stated `json:"forecast,omitempty"`
+	// Sight is what the records look like to the study.
+	Sight
+	// Values are this site's own numbers before noise, where a person asked for them.
+	Values []Output `json:"values,omitempty"`
+
+	// Seconds is what preparing it is given, about: that follows from public
+	// numbers and this machine's speed, and what is made leaves at its end.
+	Seconds float64 `json:"seconds"`
+	// Budgets are the ledger's units that the study touches.
+	Budgets []UnitBudget `json:"ledger"`
+	// Allowed: policy and ledger allow it; Objections say why not.
+	Allowed    bool     `json:"allowed"`
+	Objections []string `json:"objections"`
+	// NeedsPerson: the policy asks that persons approve, Needed of them;
+	// Approved: enough did, ApprovedBy.
+	NeedsPerson bool     `json:"needs_approval"`
+	Needed      int      `json:"approvals_needed"`
+	Approved    bool     `json:"approved"`
+	ApprovedBy  []string `json:"approved_by"`
+	// Lapsed are persons who approved it before its source was declared anew.
+	Lapsed []string `json:"approvals_lapsed,omitempty"`
+	// Refused says which person refused it, and when; "" where none did.
+	Refused string `json:"refused,omitempty"`
+	// Problems are for the site to mend: a pool that is not here, a file that is
+	// not as it was declared, so that the study gets or got empty records.
+	Problems []string `json:"problems,omitempty"`
+
+	charged bool // the ledger holds what it costs
+}
+
+// UnitBudget is what one unit of the ledger has spent, would have, and may: in
+// all, or in a year.
+type UnitBudget struct {
+	Year  string       `json:"year,omitempty"`
+	Unit  privacy.Unit `json:"unit"`
+	Delta float64      `json:"delta"`
+	Limit float64      `json:"limit_epsilon"`
+	// Before and After are null where nothing is guaranteed.
+	Before *float64 `json:"spent_epsilon"`
+	After  *float64 `json:"after_epsilon"`
+}
+
+// describe is what plan and policy alone say.
+func (k *Desk) describe(d site.Dossier, h study.Hash, p study.Plan) Review {
+	r := Review{
+		Study: p.Name, Plan: h, Purpose: p.Purpose, Contact: p.Contact, Readers: p.Readers, Deadline: p.Deadline,
+		Parties: len(p.Roster), Minimum: p.Minimum,
+		Kind: p.Kind, Unit: p.Unit, Epsilon: p.Epsilon, Delta: p.Delta, Mechanism: p.Mechanism, Noise: p.Noise,
+		Leaves: kinds.WordsOf(p).Leaves, Where: p.Where, About: p.About(), Protects: protects(p),
+		Columns: p.Schema.FeatureColumns(), ClearColumns: kinds.WordsOf(p).InClear,
+		Sees: whoSees(p), Needed: k.site.Config.Policy.Needed(),
+		Label: labelWords(p.Schema.Label), Learner: kinds.WordsOf(p).Trained, Map: p.Map.Words(),
+		Objections: k.site.Config.Policy.Objections(p),
+	}
+	if site.Chosen(p) {
+		var err error
+		if r.Learner, err = k.site.Config.ChosenHere(p); err != nil {
+			r.Objections = append(r.Objections, err.Error())
+		}
+	}
+	if chain, err := d.Chain(p, h); err != nil {
+		r.Problems = append(r.Problems, fmt.Sprintf("its amendments cannot be read: %v", err))
+	} else {
+		e := chain.Ending()
+		r.Deadline, r.Minimum, r.Floor, r.Ends, r.Amended = e.Deadline, e.Minimum, p.Floor, e.Words(len(p.Roster)), chain.Changes(0)
+		if no := k.site.Config.Policy.EndingObjection(p, e); no != "" {
+			r.Objections = append(r.Objections, no)
+		}
+	}
+	if source, err := k.site.Sources.Of(p); err != nil {
+		r.Undeclared = err.Error()
+	} else {
+		r.Shown = source.Shown()
+		r.Source, r.Records = source.File, cmp.Or(d.Declared(), source.Records)
+		r.Objections = append(r.Objections, source.Objections(p)...)
+	}
+	r.Forecast = forecastIn(d, h)
+	if b, err := d.Read(site.FileLate); err == nil {
+		r.Problems = append(r.Problems, "not ready in time, a constant was sent in its place: "+strings.TrimSpace(string(b)))
+	}
+	if b, err := d.Read(site.FileUnread); err == nil {
+		r.Problems = append(r.Problems, "it got empty records: "+strings.TrimSpace(string(b)))
+	}
+	if b, err := d.Read(site.FileNoVotes); err == nil {
+		gave := "this site's own classifier gave no votes, a constant was sent in their place: "
+		if kinds.WordsOf(p).Scored {
+			gave = "this site's own program gave no scores, all its records count as without one: "
+		}
+		r.Problems = append(r.Problems, gave+strings.TrimSpace(string(b)))
+	}
+	if b, err := d.Read(site.FileOdd); err == nil {
+		r.Problems = append(r.Problems, "when its file was read: "+strings.TrimSpace(string(b)))
+	}
+	by, lapsed := k.site.Approvers(d, h, p)
+	r.ApprovedBy, r.Lapsed = append([]string{}, by...), lapsed
+	r.NeedsPerson, r.Approved = r.Needed > 0, len(r.ApprovedBy) >= r.Needed
+	if no := k.site.Refused(d); no != nil {
+		r.Refused = fmt.Sprintf("refused by %s on %s", no.Name, no.At.Format(time.DateOnly))
+		if d.Has(site.FileUpload) && d.Has(site.FileAnswer) && !d.Has(site.FileReceipt) { // no refusal reaches a file
+			r.Refused += "; an answer was written to a file before that, and counts if whoever has it hands it in: get it back and destroy it"
+		}
+	}
+	if b, err := d.Read(site.FileClosed); err == nil {
+		r.Closed = strings.TrimSpace(string(b))
+	}
+	// Lists are never null in JSON.
+	r.Objections, r.ClearColumns = append([]string{}, r.Objections...), append([]string{}, r.ClearColumns...)
+	r.Allowed = len(r.Objections) == 0
+	r.Progress = k.progress(d, r)
+	return r
+}
+
+// forecastIn reads the operator's forecast of a study, nil where there is none or where this
+// version cannot read it.
+func forecastIn(d site.Dossier, h study.Hash) *forecast.Stated {
+	var signed protocol.Signed
+	b, err := d.Read(site.FileForecast)
+	if err != nil || json.Unmarshal(b, &signed) != nil {
+		return nil
+	}
+	stated, err := forecast.ParseStated(signed.Document, h)
+	if err != nil {
+		return nil
+	}
+	return &stated
+}
+
+// Outline is a study at a glance, without its records. What is still to be
+// decided is held against the ledger too.
+func (k *Desk) Outline(ctx context.Context, h study.Hash) (Review, error) {
+	d := k.site.Studies.Of(h)
+	p, err := d.Plan()
+	if err != nil {
+		return Review{}, err
+	}
+	r := k.describe(d, h, p)
+	if r.Progress == ProgressUndeclared || r.Progress == ProgressWaiting || r.Progress == ProgressHelper || r.Progress == ProgressReady {
+		_, err = k.reviewCosts(ctx, &r, d, p)
+	}
+	return r, err
+}
+
+// unreadable stands for a study whose plan this version cannot read, such as one of
+// an earlier version: its name as far as the bytes tell it, and why.
+func (k *Desk) unreadable(h study.Hash, why error) Review {
+	d := k.site.Studies.Of(h)
+	r := Review{Plan: h, Progress: ProgressUnreadable}
+	var named struct{ Name string }
+	if b, err := d.Read(site.FilePlan); err == nil && json.Unmarshal(b, &named) == nil {
+		r.Study = named.Name
+	}
+	r.Closed = fmt.Sprintf("%v: the version of caucus that took part reads it; its folder is %s", why, d.Dir)
+	return r
+}
+
+// reviewCosts adds what plan and pool make the study cost, and whether the
+// ledger can bear it. The task is nil where the pool is not here.
+func (k *Desk) reviewCosts(ctx context.Context, r *Review, d site.Dossier, p study.Plan) (study.Task, error) {
+	t, err := k.site.Task(p)
+	if errors.Is(err, fs.ErrNotExist) {
+		r.Problems = append(r.Problems, "the public pool is not here yet: it is fetched while the agent runs")
+		return t, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	r.Pool = poolWords(t)
+	r.Helper, r.Agreed = k.site.HelperWords(d, t)
+	r.Kept = t.Plan().Map.Kept(t.Plan().Schema, t.Pool().Encoded)
+	c, err := k.site.CostOf(t)
+	if err != nil && r.Undeclared == "" {
+		r.Objections = append(r.Objections, err.Error())
+	}
+	if c.Charges, err = t.Charges(0); err != nil {
+		r.Allowed = false
+		r.Progress = k.progress(d, *r)
+		return t, nil // it was said
+	}
+	r.Seconds = c.Span.Whole().Seconds()
+	r.Bytes = t.MaxBody()
+	r.Added = noiseOf(c.Reserved)
+	var costs []privacy.Cost
+	for _, c := range c.Charges {
+		r.Sampler, r.Parameters = c.Mechanism, c.Parameters
+		costs = append(costs, c.Cost)
+		_, found, err := k.site.Ledger.Line(ctx, study.ReleaseID(r.Plan, c.Output))
+		if err != nil {
+			return nil, err
+		}
+		r.charged = r.charged || found
+	}
+	if err := k.reviewLedger(ctx, r, costs, r.charged); err != nil {
+		return nil, err
+	}
+	r.Allowed = len(r.Objections) == 0
+	r.Progress = k.progress(d, *r)
+	return t, nil
+}
+
+// reviewLedger adds what the ledger has to say. A study that is being prepared
+// is charged already.
+func (k *Desk) reviewLedger(ctx context.Context, r *Review, costs []privacy.Cost, charged bool) error {
+	all, err := k.site.Spending(ctx)
+	if err != nil {
+		return err
+	}
+	if charged {
+		costs = nil
+	}
+	for _, limit := range all {
+		if !charged {
+			r.Objections = append(r.Objections, limit.Objections(costs)...)
+		}
+		after := limit.After(costs)
+		for _, u := range privacy.Units() {
+			if most, ok := limit.Most[u]; ok {
+				r.Budgets = append(r.Budgets, UnitBudget{
+					Year: limit.Year, Unit: u, Delta: most.Delta, Limit: most.Epsilon,
+					Before: finite(limit.Spent[u].Epsilon(most.Delta)), After: finite(after[u].Epsilon(most.Delta)),
+				})
+			}
+		}
+	}
+	return nil
+}
+
+func (k *Desk) progress(d site.Dossier, r Review) Progress {
+	switch {
+	case d.Has(site.FileRelease):
+		return ProgressReleased
+	case d.Has(site.FileClosed):
+		return ProgressClosed
+	case d.Has(site.FileReceipt):
+		return ProgressReceived
+	case r.Refused != "":
+		return ProgressDeclined
+	case d.Has(site.FileUpload):
+		return ProgressPrepared
+	case r.charged && !d.Has(site.FileDeclined) && (r.Approved || !r.NeedsPerson):
+		return ProgressPreparing
+	case !r.Allowed:
+		return ProgressRefused
+	case r.Undeclared != "":
+		return ProgressUndeclared
+	case r.NeedsPerson && !r.Approved:
+		return ProgressWaiting
+	case r.Noise.Shared() && !r.Agreed:
+		return ProgressHelper
+	}
+	return ProgressReady
+}

@@ -1,0 +1,76 @@
+package desk
+
+import (
+	"context"
+	"fmt"
+
+	"gonum.org/v1/gonum/mat"
+
+	"caucus/agent/site"
+	"caucus/study"
+)
+
+// reviewData reads the records and says what they look like; problems are for
+// the site to mend.
+//
+// Proof note: a preview draws no noise. Somebody who may look at draws and then
+// let one of them leave chooses among draws, and what is chosen no longer has
+// the noise that the bound was proved with. So here nothing is released by a
+// mechanism, not by a ledger in memory either, and nothing is read from the
+// system's randomness: sizes are the bound of the plan (study.Task.MaxBody), and
+// the numbers of Values are those before noise. TestPreviewTouchesNoDice fails at
+// the first random byte.
+func (k *Desk) reviewData(r *Review, d site.Dossier, p study.Plan, t study.Task) {
+	if body, err := d.Read(site.FileUpload); err == nil {
+		r.Bytes, r.Exact = len(body), true
+	}
+	source, err := k.site.Sources.Of(p)
+	if err != nil || source.Refuses(p) != nil {
+		return // said already
+	}
+	records, read, err := source.Read(p)
+	if err != nil {
+		r.Problems = append(r.Problems, fmt.Errorf("it would get empty records: %w", err).Error())
+		return
+	}
+	r.Found, r.Remarks = records.Len(), read.Remarks()
+	if p.Where != "" {
+		inside := 0
+		for _, out := range records.Outside {
+			if !out {
+				inside++
+			}
+		}
+		r.Inside = &inside
+	}
+	r.Problems = append(r.Problems, k.site.Sources.Problems(source, read)...)
+	var pool *mat.Dense
+	if t != nil {
+		pool = t.Pool().Encoded
+	}
+	added := r.Added
+	r.Sight = sightOf(p, source, read, records, pool)
+	r.Added = added
+	if t == nil {
+		return
+	}
+	if charges, err := t.Charges(0); err == nil {
+		forPatients(p, charges, r.Patients)
+	}
+}
+
+// review reads one study. It spends nothing and sends nothing.
+func (k *Desk) review(ctx context.Context, h study.Hash) (Review, error) {
+	d := k.site.Studies.Of(h)
+	p, err := d.Plan()
+	if err != nil {
+		return Review{}, err
+	}
+	r := k.describe(d, h, p)
+	t, err := k.reviewCosts(ctx, &r, d, p)
+	if err != nil {
+		return Review{}, err
+	}
+	k.reviewData(&r, d, p, t)
+	return r, nil
+}

@@ -1,0 +1,392 @@
+package desk
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"gonum.org/v1/gonum/mat"
+
+	"caucus/agent/source"
+	"caucus/dataset"
+	"caucus/dataset/mapping"
+	"caucus/internal/textpage"
+	"caucus/privacy"
+	"caucus/study"
+	"caucus/study/kinds"
+)
+
+// Sight is what a study's records look like, before anything is done with them.
+// All of it is computed from the records, but for Added: it is for the eyes of
+// the site, and nothing of it is sent, logged or kept.
+type Sight struct {
+	// Cells are the columns' cells, in the plan's order.
+	Cells []ColumnSight `json:"cells,omitempty"`
+	// Classes are the records of each class, in the plan's order; Unlabelled those
+	// without a known one.
+	Classes    []ClassSight `json:"classes,omitempty"`
+	Unlabelled int          `json:"unlabelled,omitempty"`
+	// Patients are those with several records, the fewest first; Persons is how
+	// many patients there are, 0 where the source's schema names no patient.
+	Persons  int            `json:"patients,omitempty"`
+	Patients []PatientSight `json:"patients_with_several,omitempty"`
+	// Added is the noise that this site adds to each number, where it does.
+	Added []NoiseSight `json:"noise_added,omitempty"`
+}
+
+// ColumnSight is what is in a column, beside the public pool's.
+type ColumnSight struct {
+	Column string `json:"column"`
+	// Unreadable cells are no number, date or text; UnknownLevels are texts that
+	// are no level, Missing empty ones, Outside beyond the schema's bounds.
+	Unreadable    int `json:"unreadable"`
+	UnknownLevels int `json:"unknown_levels"`
+	Missing       int `json:"missing"`
+	Outside       int `json:"outside"`
+	// Here and Pool are a number's mean, in the column's own unit, or the shares of
+	// the most frequent levels; Pool is "" before the pool is here.
+	Here string `json:"here,omitempty"`
+	Pool string `json:"pool,omitempty"`
+	// distance is how far they are from each other, in encoded columns.
+	distance float64
+}
+
+// ClassSight is how many records have a class.
+type ClassSight struct {
+	Class   string `json:"class"`
+	Records int    `json:"records"`
+}
+
+// PatientSight is how many patients have so many records, and what the study's
+// guarantee is for each of them.
+type PatientSight struct {
+	Patients int `json:"patients"`
+	Records  int `json:"records"`
+	// Epsilon is null where nothing is guaranteed.
+	Epsilon *float64 `json:"epsilon"`
+}
+
+// NoiseSight is the noise of one output. It follows from public numbers.
+type NoiseSight struct {
+	Output string  `json:"output"`
+	SD     float64 `json:"standard_deviation"` // of the noise on a number
+	// Units is how many labels, records or parties, as the bound's unit says, could
+	// move a number as far, 0 where the numbers have weights; Counts: each number is
+	// a count of them.
+	Units  float64      `json:"units"`
+	Counts bool         `json:"counts,omitempty"`
+	Unit   privacy.Unit `json:"unit"`
+}
+
+// noiseOf is the noise on what a site itself releases.
+func noiseOf(all []study.Reservation) []NoiseSight {
+	var out []NoiseSight
+	for _, r := range all {
+		b := r.Terms.Bound
+		n := NoiseSight{Output: r.Output, SD: math.Sqrt(privacy.VarianceOf(r.Terms.Mechanism, b, 0, r.Terms.Length)), Unit: b.Unit}
+		n.Counts = countsUnits(b)
+		if most := mostMoved(b); most > 0 {
+			n.Units = n.SD / most
+		}
+		out = append(out, n)
+	}
+	return out
+}
+
+// mostMoved is how far one unit can move a number, 0 where numbers have weights: by
+// no more than it moves all of them.
+func mostMoved(b privacy.Bound) float64 {
+	switch {
+	case len(b.Weight) > 0:
+		return 0
+	case countsUnits(b):
+		return 1
+	case b.L2sq > 0:
+		return math.Sqrt(float64(b.L2sq))
+	}
+	return float64(b.L1)
+}
+
+// unitsWords are several of a unit.
+func unitsWords(u privacy.Unit) string {
+	if u == privacy.Party {
+		return "parties"
+	}
+	return u.String() + "s"
+}
+
+// countsUnits says whether one unit moves as many integers as it may by exactly
+// one each: they count units.
+func countsUnits(b privacy.Bound) bool {
+	return len(b.Weight) == 0 && b.Cells > 0 && b.L1 == int64(b.Cells) && b.L2sq == int64(b.Cells)
+}
+
+// sightOf looks at records of a file as it was read; pool holds the encoded rows
+// of the public pool, nil where it is not here.
+func sightOf(p study.Plan, d source.Declaration, read source.Reading, records *dataset.Records, pool *mat.Dense) Sight {
+	s := Sight{Cells: cellsOf(p.Schema, read, records, pool)}
+	counts := make([]int, len(p.Schema.Label.Classes))
+	for _, y := range records.Y {
+		if y >= 0 && y < len(counts) {
+			counts[y]++
+		} else {
+			s.Unlabelled++
+		}
+	}
+	for k, class := range p.Schema.Label.Classes {
+		s.Classes = append(s.Classes, ClassSight{class, counts[k]})
+	}
+	s.Persons, s.Patients = patientsOf(d, read)
+	return s
+}
+
+// cellsOf counts what was odd in each column, and holds its mean beside the
+// pool's.
+func cellsOf(s dataset.Schema, read source.Reading, records *dataset.Records, pool *mat.Dense) []ColumnSight {
+	columns := s.FeatureColumns()
+	out := make([]ColumnSight, len(columns))
+	place := map[string]*ColumnSight{}
+	for i, name := range columns {
+		out[i].Column = name
+		place[name] = &out[i]
+	}
+	for _, m := range read.Cells() {
+		c := place[m.Column]
+		if c == nil {
+			continue
+		}
+		switch m.Problem {
+		case dataset.NotANumber, dataset.NoText, mapping.NoDate, mapping.NoValue:
+			c.Unreadable += m.Count
+		case dataset.UnknownLevel:
+			c.UnknownLevels += m.Count
+		case dataset.Missing:
+			c.Missing += m.Count
+		case dataset.Clamped:
+			c.Outside += m.Count
+		}
+	}
+	here, there := means(records.X), means(pool)
+	hereWords, poolWords := meanWords(s, here), meanWords(s, there)
+	for _, b := range s.Blocks() {
+		c := place[b.Column]
+		c.Here, c.Pool = hereWords[b.Column], poolWords[b.Column]
+		if here == nil || there == nil {
+			continue
+		}
+		for j := b.Start; j < b.Start+b.Width; j++ {
+			c.distance = max(c.distance, math.Abs(here[j]-there[j]))
+		}
+	}
+	return out
+}
+
+// means are the columns' means; nil of no rows.
+func means(x *mat.Dense) []float64 {
+	if x == nil || x.IsEmpty() {
+		return nil
+	}
+	n, d := x.Dims()
+	out := make([]float64, d)
+	for i := range n {
+		for j, v := range x.RawRowView(i) {
+			out[j] += v / float64(n)
+		}
+	}
+	return out
+}
+
+// shownLevels is how many levels of a column a person is shown.
+const shownLevels = 3
+
+// meanWords says, by columns of the file, what the means of encoded columns mean:
+// a number in its own unit, or the shares of the most frequent levels.
+func meanWords(s dataset.Schema, mean []float64) map[string]string {
+	out := map[string]string{}
+	if mean == nil {
+		return out
+	}
+	decoded, err := s.Decode(mat.NewDense(1, len(mean), mean))
+	if err != nil { // the means are of this schema's columns
+		return out
+	}
+	names := s.FeatureNames()
+	for _, b := range s.Blocks() {
+		if _, said := out[b.Column]; said { // the flag of a number that may be missing
+			continue
+		}
+		if !b.OneHot {
+			out[b.Column], _ = decoded.Cell(0, b.Column)
+			continue
+		}
+		levels := make([]int, b.Width)
+		for k := range levels {
+			levels[k] = b.Start + k
+		}
+		slices.SortStableFunc(levels, func(i, j int) int { return cmp.Compare(mean[j], mean[i]) })
+		var words []string
+		for _, j := range levels[:min(len(levels), shownLevels)] {
+			words = append(words, fmt.Sprintf("%s %.0f%%", strings.TrimPrefix(names[j], b.Column+"="), 100*mean[j]))
+		}
+		out[b.Column] = strings.Join(words, ", ")
+	}
+	return out
+}
+
+// patientsOf counts the patients of a source whose schema names them, and those
+// with several records. A record that names none is nobody's.
+func patientsOf(d source.Declaration, read source.Reading) (persons int, several []PatientSight) {
+	column := d.Schema.Patient
+	if column == "" || !read.Lines().Has(column) {
+		return 0, nil
+	}
+	of := map[string]int{}
+	for i := range read.Lines().Rows() {
+		if who, _ := read.Lines().Cell(i, column); who != "" {
+			of[who]++
+		}
+	}
+	with := map[int]int{}
+	for _, k := range of {
+		with[k]++
+	}
+	for _, k := range slices.Sorted(maps.Keys(with)) {
+		if k > 1 {
+			several = append(several, PatientSight{Patients: with[k], Records: k})
+		}
+	}
+	return len(of), several
+}
+
+// forPatients says what a plan's guarantee is for patients with several records:
+// k records are replaced one after the other, which costs k·ε and k²·ρ
+// (privacy.Cost.At), unless the plan keeps a patient's records together in one
+// shard, which its bound counts whole.
+func forPatients(p study.Plan, charges []study.Charge, several []PatientSight) {
+	whole := p.Unit == privacy.Party || kinds.WordsOf(p).WholePatients
+	for i := range several {
+		if whole {
+			several[i].Epsilon = finite(p.Epsilon)
+			continue
+		}
+		total := privacy.NewTotals()
+		proven := len(charges) > 0
+		for _, c := range charges {
+			group := c.Cost
+			group.Unit, group.PerParty = privacy.Record, int64(several[i].Records)
+			at, ok := group.At(privacy.Party)
+			if proven = proven && ok; ok {
+				total = total.Plus(at)
+			}
+		}
+		if proven {
+			several[i].Epsilon = finite(total[privacy.Party].Epsilon(p.Delta))
+		}
+	}
+}
+
+// What a person is shown of many.
+const (
+	shownColumns = 24
+	shownGroups  = 6
+)
+
+func (s Sight) writeTo(b *textpage.Page) {
+	columns := slices.Clone(s.Cells)
+	more := len(columns) - shownColumns
+	if more > 0 { // those that differ most from the pool
+		slices.SortStableFunc(columns, func(a, b ColumnSight) int { return cmp.Compare(b.distance, a.distance) })
+		columns = columns[:shownColumns]
+	}
+	for i, c := range columns {
+		name := ""
+		if i == 0 {
+			name = "mean"
+		}
+		b.Add(name, "%s", c.words())
+	}
+	if more > 0 {
+		b.Add("", "and %d columns that differ less from the pool: --json shows all", more)
+	}
+	if len(s.Classes) > 0 {
+		var words []string
+		for _, c := range s.Classes {
+			words = append(words, fmt.Sprintf("%s %d", c.Class, c.Records))
+		}
+		if s.Unlabelled > 0 {
+			words = append(words, fmt.Sprintf("without a label %d", s.Unlabelled))
+		}
+		b.Add("classes", "%s", strings.Join(words, ", "))
+	}
+	if s.Persons > 0 {
+		b.Add("patients", "%d", s.Persons)
+	}
+	for i, g := range s.Patients {
+		if i == shownGroups {
+			b.Add("", "and patients with up to %d records: --json shows all", s.Patients[len(s.Patients)-1].Records)
+			break
+		}
+		b.Add("", "%s", g.words())
+	}
+	for _, n := range s.Added {
+		b.Add("noise", "%s", n.words())
+	}
+}
+
+func (c ColumnSight) words() string {
+	words := c.Column
+	if c.Here != "" {
+		words += ": " + c.Here
+	}
+	if c.Pool != "" {
+		words += "; the pool: " + c.Pool
+	}
+	for _, n := range []struct {
+		count int
+		what  string
+	}{{c.Unreadable, "cannot be read"}, {c.UnknownLevels, "of no known level"}, {c.Missing, "missing"}, {c.Outside, "outside the bounds"}} {
+		if n.count > 0 {
+			words += fmt.Sprintf("; %d %s", n.count, n.what)
+		}
+	}
+	return words
+}
+
+func (g PatientSight) words() string {
+	have := "patients have"
+	if g.Patients == 1 {
+		have = "patient has"
+	}
+	if g.Epsilon == nil {
+		return fmt.Sprintf("%d %s %d records: for them nothing is guaranteed", g.Patients, have, g.Records)
+	}
+	return fmt.Sprintf("%d %s %d records: for them ε = %.4g", g.Patients, have, g.Records, *g.Epsilon)
+}
+
+func (n NoiseSight) words() string {
+	if n.Counts {
+		return fmt.Sprintf("± %.3g %s in each count", n.SD, unitsWords(n.Unit))
+	}
+	if n.Units > 0 && n.Unit != privacy.Party { // a site is one party
+		return fmt.Sprintf("on each number, as far as ± %.3g %s together could move it", n.Units, unitsWords(n.Unit))
+	}
+	return fmt.Sprintf("± %.4g on each number", n.SD)
+}
+
+// finite is x, nil where it is infinite: JSON has no word for it.
+func finite(x float64) *float64 {
+	if math.IsInf(x, 0) {
+		return nil
+	}
+	return &x
+}
+
+func show(x *float64) string {
+	if x == nil {
+		return "unbounded"
+	}
+	return fmt.Sprintf("%.4g", *x)
+}

@@ -1,0 +1,188 @@
+package desk
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	mathrand "math/rand/v2"
+	"slices"
+	"strings"
+
+	"caucus/aggregator"
+	"caucus/internal/textpage"
+	"caucus/privacy"
+	"caucus/study"
+	"caucus/study/keyed"
+	"caucus/study/kinds"
+)
+
+// Output is one vector that a study is about: this site's own numbers before any
+// noise, and what noise they get.
+type Output struct {
+	Name string `json:"output"`
+	// Values are exact and private. They are computed as for a study, but for the
+	// chance in training, which is drawn anew then.
+	Values []int64 `json:"values"`
+	// SD is the standard deviation of the noise on each; nil where the noise is
+	// not this site's to add.
+	SD []float64 `json:"standard_deviation,omitempty"`
+	// Most is how far one unit of the bound can move a number; 0 where numbers
+	// have weights.
+	Most float64      `json:"one_moves,omitempty"`
+	Unit privacy.Unit `json:"unit"`
+	// Shared: they leave in two secret shares, and nobody gets them as they are.
+	Shared bool `json:"in_shares,omitempty"`
+
+	noise study.Noise
+}
+
+// Values are this site's own numbers for a study, before noise, for the eyes of
+// the site alone: of what it would release itself, or of what it would send where
+// the coordinator or two servers add the noise. It sends, spends and keeps nothing, and draws
+// no noise.
+func (k *Desk) Values(ctx context.Context, h study.Hash) ([]Output, error) {
+	all, err := k.values(ctx, h)
+	if err != nil {
+		return nil, fmt.Errorf("show values of study %s: %w", h.String()[:16], err)
+	}
+	return all, nil
+}
+
+func (k *Desk) values(ctx context.Context, h study.Hash) ([]Output, error) {
+	d := k.site.Studies.Of(h)
+	p, err := d.Plan()
+	if err != nil {
+		return nil, err
+	}
+	t, err := k.site.Task(p)
+	if err != nil {
+		return nil, fmt.Errorf("the public pool is not here yet: %w", err)
+	}
+	source, err := k.site.Sources.Of(p)
+	if err == nil {
+		err = source.Refuses(p)
+	}
+	if err != nil {
+		return nil, err
+	}
+	records, _, err := source.Read(p)
+	if err != nil {
+		return nil, err
+	}
+	in := study.Inputs{
+		Records:  keyed.Exactly(kinds.RuleOf(p), p.Schema, records, cmp.Or(d.Declared(), source.Records), k.site.ShardKey),
+		ShardKey: k.site.ShardKey,
+		Rng:      mathrand.New(mathrand.NewPCG(0, 0)), // no dice: see reviewData
+	}
+	var failed error
+	fail := func(why error) { failed = why }
+	in.Voter, in.Scorer = k.site.Voter(fail), k.site.Scorer(fail)
+	if p.Noise.Shared() {
+		asked, err := aggregator.Exact(t, in)
+		if err = errors.Join(failed, err); err != nil {
+			return nil, err
+		}
+		return unperturbed(ctx, h, asked, Output{noise: p.Noise, Shared: true})
+	}
+	made, err := t.Contribute(in)
+	if err = errors.Join(failed, err); err != nil {
+		return nil, err
+	}
+	asked := made.Requests
+	if len(asked) == 0 {
+		if asked, err = alone(t, made); err != nil {
+			return nil, err
+		}
+	}
+	return unperturbed(ctx, h, asked, Output{noise: p.Noise})
+}
+
+// alone is what an aggregator would be asked to release of one contribution.
+func alone(t study.Task, c study.Contribution) ([]study.Request, error) {
+	if _, keeps := t.(study.Keeper); keeps {
+		return nil, nil // its parties release all there is; this one has no records
+	}
+	body, err := c.Body(nil)
+	if err != nil {
+		return nil, err
+	}
+	sum, err := t.NewSum()
+	if err != nil {
+		return nil, err
+	}
+	if err := sum.Add(body); err != nil {
+		return nil, err
+	}
+	return sum.Requests(1)
+}
+
+// unperturbed opens requests without noise: a ledger for simulation, gone with
+// this call, takes the mechanism that adds nothing, and what it publishes cannot
+// be sent (privacy.Unperturbed). Each output begins as the one that is given.
+func unperturbed(ctx context.Context, h study.Hash, asked []study.Request, like Output) ([]Output, error) {
+	var out []Output
+	exact := make([]study.Request, len(asked))
+	for i, r := range asked {
+		o := like
+		o.Name, o.Most, o.Unit = r.Output, mostMoved(r.Sensitive.Bound()), r.Sensitive.Bound().Unit
+		for j := range r.Sensitive.Len() {
+			if o.noise.AtSite() {
+				o.SD = append(o.SD, math.Sqrt(privacy.VarianceOf(r.Mechanism, r.Sensitive.Bound(), j, r.Sensitive.Len())))
+			}
+		}
+		out = append(out, o)
+		exact[i] = r
+		exact[i].Mechanism = privacy.Unperturbed{}
+	}
+	opened, err := study.Settle(ctx, privacy.Simulation(0), h, exact)
+	if err != nil {
+		return nil, err
+	}
+	for i, p := range opened {
+		if !p.Simulated {
+			return nil, errors.New("a preview's numbers must not be able to leave")
+		}
+		out[i].Values = p.Values
+	}
+	return out, nil
+}
+
+// What a person is shown of many numbers in text.
+const (
+	shownNumbers = 24
+	numbersALine = 8
+)
+
+func (o Output) writeTo(b *textpage.Page) {
+	scale, in := 1.0, ""
+	if o.Most > 1 { // integers of a lattice
+		scale, in = o.Most, fmt.Sprintf(", each in the most that one %s can move it (%.0f of the integers that --json shows)", o.Unit, o.Most)
+	} else if o.Most == 1 {
+		in = fmt.Sprintf(", which count %s", unitsWords(o.Unit))
+	}
+	who := o.noise.Trust().Gets
+	if len(o.SD) > 0 {
+		least, most := slices.Min(o.SD)/scale, slices.Max(o.SD)/scale
+		if who = fmt.Sprintf("the noise on each: ± %.3g", least); most > least {
+			who += fmt.Sprintf(" to %.3g", most)
+		}
+	}
+	b.Add("values", "%s: %d numbers before noise%s, for your eyes only; %s", o.Name, len(o.Values), in, who)
+	shown := o.Values[:min(len(o.Values), shownNumbers)]
+	for line := range slices.Chunk(shown, numbersALine) {
+		var words []string
+		for _, v := range line {
+			if scale > 1 {
+				words = append(words, fmt.Sprintf("%.2f", float64(v)/scale))
+			} else {
+				words = append(words, fmt.Sprint(v))
+			}
+		}
+		b.Add("", "%s", strings.Join(words, " "))
+	}
+	if more := len(o.Values) - len(shown); more > 0 {
+		b.Add("", "and %d more: --json shows all", more)
+	}
+}

@@ -1,0 +1,145 @@
+package desk
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"caucus/dataset"
+	"caucus/internal/textpage"
+)
+
+// sizeWords is a size in bytes as people read it.
+func sizeWords(n int) string {
+	switch {
+	case n < 10_000:
+		return fmt.Sprintf("%d bytes", n)
+	case n < 1_000_000:
+		return fmt.Sprintf("%.0f kB", float64(n)/1e3)
+	}
+	return fmt.Sprintf("%.1f MB", float64(n)/1e6)
+}
+
+// WriteText writes a review for people.
+func (r Review) WriteText(w io.Writer) error { return r.page().WriteText(w) }
+
+// page is a review as people read it, on a terminal and in a browser.
+func (r Review) page() textpage.Page {
+	var b textpage.Page
+	line := b.Add
+	line("study", "%s (%s)", r.Study, r.Plan.String()[:16])
+	line("progress", "%s", r.Progress)
+	if r.Closed != "" {
+		line("", "%s", r.Closed)
+	}
+	if r.Purpose != "" {
+		line("purpose", "%s", r.Purpose)
+	}
+	if r.Contact != "" {
+		line("contact", "%s", r.Contact)
+	}
+	least := ""
+	if r.Floor > 0 && r.Floor < r.Minimum {
+		least = fmt.Sprintf("; an amendment may lower that to %d", r.Floor)
+	}
+	line("parties", "%d on the roster, at least %d must contribute%s", r.Parties, r.Minimum, least)
+	if r.Ends != "" {
+		line("ends", "%s", r.Ends)
+	}
+	for _, a := range r.Amended {
+		line("", "%s", a)
+	}
+	if r.Forecast != nil {
+		for i, words := range r.Forecast.Words() {
+			line([]string{"forecast", "", ""}[i], "%s", words)
+		}
+	}
+	line("about", "%s", r.About)
+	line("leaves", "%s", r.Leaves)
+	if r.Exact {
+		line("size", "%s: exactly this upload, and nothing after it", sizeWords(r.Bytes))
+	} else if r.Noise.Shared() && r.Bytes > 0 {
+		line("size", "at most %s, in one upload; how many follows from the plan and the declared number of records", sizeWords(r.Bytes))
+	} else if r.Bytes > 0 {
+		line("size", "at most %s, in one upload; how many follows from the plan and from noise", sizeWords(r.Bytes))
+	}
+	line("protects", "%s", r.Protects)
+	for i, sees := range r.Sees {
+		line([]string{"who sees", ""}[min(i, 1)], "%s", sees)
+	}
+	if r.Helper != "" {
+		line("helper", "%s", r.Helper)
+	}
+	line("mechanism", "%s by %s %v, noise: %s", r.Mechanism, r.Sampler, r.Parameters, r.Noise)
+	line("label", "%s", r.Label)
+	line("columns", "%s", strings.Join(r.Columns, ", "))
+	clear := "none"
+	if len(r.ClearColumns) > 0 {
+		clear = strings.Join(r.ClearColumns, ", ")
+	}
+	line("in clear", "%s", clear)
+	line("learner", "%s", r.Learner)
+	line("map", "%s", r.Map)
+	if words := dataset.KeptWords(r.Kept); words != "" {
+		line("", "%s", words)
+	}
+	line("pool", "%s", r.Pool)
+	switch {
+	case r.Undeclared != "":
+		line("data", "%s", r.Undeclared)
+	case r.Found == 0:
+		line("data", "%s, declared with %s", r.Source, textpage.Count(r.Records, "record"))
+	default:
+		line("data", "%s, declared with %s, now %d", r.Source, textpage.Count(r.Records, "record"), r.Found)
+	}
+	if r.Inside != nil {
+		line("", "of them the study is about %d; that number stays here", *r.Inside)
+	}
+	for _, m := range r.Remarks {
+		line("", "%s", m)
+	}
+	r.Sight.writeTo(&b)
+	if r.Seconds > 0 {
+		line("time", "prepared in %.3g s from when it is charged, and sent then", r.Seconds)
+	}
+	for _, u := range r.Budgets {
+		when := ""
+		if u.Year != "" {
+			when = " in " + u.Year
+		}
+		line("ledger", "unit %s%s: ε = %s now, %s after, %g at most (δ = %g)", u.Unit, when, show(u.Before), show(u.After), u.Limit, u.Delta)
+	}
+	if r.NeedsPerson && r.Shown != "" {
+		line("shown", "%s: an approval is of this plan and of this declaration of the source, and of no other", r.Shown[:min(16, len(r.Shown))])
+	}
+	by := strings.Join(r.ApprovedBy, ", ")
+	switch {
+	case r.Refused != "":
+		line("policy", "%s", r.Refused)
+	case !r.Allowed:
+		line("policy", "refuses it")
+	case r.NeedsPerson && r.Approved:
+		line("policy", "allows it; approved by %s", by)
+	case len(r.ApprovedBy) > 0:
+		line("policy", "allows it once another person approves, beside %s: caucus agent approve %s", by, r.Study)
+	case r.Needed > 1:
+		line("policy", "allows it once two persons approve: caucus agent approve %s", r.Study)
+	case r.NeedsPerson:
+		line("policy", "allows it once a person approves: caucus agent approve %s", r.Study)
+	default:
+		line("policy", "allows it")
+	}
+	if len(r.Lapsed) > 0 {
+		line("", "%s approved it before its source was declared anew, and is asked again", strings.Join(r.Lapsed, ", "))
+	}
+	for _, o := range r.Objections {
+		line("", "%s", o)
+	}
+	for _, o := range r.Values {
+		o.writeTo(&b)
+	}
+	for _, p := range r.Problems {
+		line("problem", "%s", p)
+	}
+	return b
+}

@@ -1,0 +1,113 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"caucus/agent/desk"
+	"caucus/agent/health"
+	"caucus/agent/source"
+)
+
+// TestTurnedToGarbage: a file that turns to garbage after its declaration gives
+// constants, the same for any garbage of any length; what is said, charged and
+// logged is as for a good one; the site is told by the time the study was prepared.
+func TestTurnedToGarbage(t *testing.T) {
+	garbage := map[string]string{
+		"as many": strings.Repeat("x9,??,#,,c0\n", 60),
+		"fewer":   strings.Repeat("x9,??,#,,c0\n", 20),
+		"shifted": strings.Repeat("f,no,30,c0\n", 60),
+	}
+	for name, change := range plans() {
+		if strings.Contains(name, "ratio") { // its sets are a column, or made: what they are is told
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			good := look(t, change, visitsHeader+strings.Join(visits(), "\n")+"\n")
+			var first []desk.Output
+			for what, rows := range garbage {
+				r := visitsRig(t, change)
+				if got := lookAt(t, r, visitsHeader+rows); got.said != good.said || got.charged != good.charged || got.log != good.log {
+					t.Errorf("%s can be told from a good file:\n%+v\nand\n%+v", what, got, good)
+				}
+				a := r.agent(t)
+				values, err := a.Values(context.Background(), r.hash)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if first == nil {
+					first = values
+				}
+				r.put(t, visitsHeader+strings.Join(visits(), "\n")+"\n")
+				// A whole party's classifier names one class everywhere of these visits.
+				if of, err := a.Values(context.Background(), r.hash); err != nil || reflect.DeepEqual(of, values) && !strings.Contains(name, "unit party") {
+					t.Errorf("%s: the values are those of a good file (%v): this test sees nothing", what, err)
+				}
+				if !reflect.DeepEqual(values, first) {
+					t.Errorf("%s: %v, of other garbage %v", what, values, first)
+				}
+				review, _, err := a.Preview(context.Background(), "illness")
+				if problems := strings.Join(review.Problems, "\n"); err != nil || !strings.Contains(problems, "when its file was read: ") {
+					t.Errorf("%s: the site is not told (%v): %q", what, err, problems)
+				}
+			}
+		})
+	}
+}
+
+// TestRedeclareDaily: a source that is written anew stays as declared; what was
+// taken is noted once a day, for the site alone.
+func TestRedeclareDaily(t *testing.T) {
+	now := time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
+	r := newRig(t, nil)
+	r.config.Clock.Now = func() time.Time { return now }
+	ward := r.config.Data["ward"]
+	ward.Redeclare = source.RedeclareDaily
+	r.config.Data["ward"] = ward
+	a := r.agent(t)
+	if got := a.Sources()[0]; got.Declared != nil || !strings.Contains(got.Waits, "redeclare is not what was declared") {
+		t.Errorf("a source whose redeclare changed: %+v", got)
+	}
+	if err := r.declare(); err != nil {
+		t.Fatal(err)
+	}
+	declared := a.Sources()[0].Declared
+	for _, step := range []struct {
+		hours   time.Duration
+		rows    int
+		records int // noted
+	}{{0, 70, 70}, {5, 80, 70}, {24, 90, 90}} {
+		now = time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC).Add(step.hours * time.Hour)
+		r.put(t, "age,sex,ill\n"+strings.Repeat("30,f,no\n", step.rows))
+		if n := a.site.Records(r.hash, r.study.Plan, declared.Records).Len(); n != declared.Records {
+			t.Errorf("after %d hours: %d records, want the %d that were declared", step.hours, n, declared.Records)
+		}
+		got := a.Sources()[0]
+		if got.Taken == nil || got.Taken.Records != step.records || got.Taken.Day != fmt.Sprintf("2026-03-%02d", 1+step.hours/24) || len(got.Taken.Problems) != 0 {
+			t.Errorf("after %d hours: taken %+v, want %d records", step.hours, got.Taken, step.records)
+		}
+		if !reflect.DeepEqual(got.Declared, declared) {
+			t.Errorf("the declaration changed: %+v", got.Declared)
+		}
+	}
+	if f := health.CheckSources(a.site.Sources, true)[0]; f.Status != health.OK || !strings.Contains(f.Says, "written anew since: 90 records") {
+		t.Errorf("%+v", f)
+	}
+	now = now.Add(24 * time.Hour)
+	r.put(t, "age,sex,ill\n"+strings.Repeat("x,y,z\n", 90))
+	a.site.Records(r.hash, r.study.Plan, declared.Records)
+	if got := a.Sources()[0].Taken; got == nil || len(got.Problems) != 2 {
+		t.Errorf("of garbage: %+v", got)
+	}
+	if strings.Contains(r.log.String(), "cells") {
+		t.Errorf("the log tells of the file:\n%s", r.log)
+	}
+	if entries, err := os.ReadDir(a.site.Sources.Dir); err != nil || len(entries) != 2 {
+		t.Errorf("%v, %v", entries, err)
+	}
+}

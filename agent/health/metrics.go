@@ -1,0 +1,227 @@
+package health
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"caucus/agent/site"
+	"caucus/privacy"
+	"caucus/protocol"
+	"caucus/study"
+)
+
+// Counts is what an agent shows of itself to those who watch its machine.
+//
+// Proof note. Claim: what is shown is a function of plans, policy, ledger, declarations,
+// persons, clocks and the coordinator's answers, and of no record.
+//   - What a study is at (progress) is read off the files of its dossier that are made
+//     at moments fixed before the records are read, or by persons and the coordinator.
+//     That a file was odd or without votes (fileUnread, fileOdd, fileNoVotes) is none of
+//     them. How many contributions were late is told: that follows from the machine, as
+//     far as window's assumption holds, on which all that is said of time rests.
+//   - It is looked at when a poll is over, never in a window: a scrape gets what was seen
+//     then, and touches neither state nor ledger.
+//   - There are no metrics of the process: its time and memory are those of learning from
+//     the records (agent/window.go says why nobody may hear them).
+//
+// TestMetricsTellNothing would catch its being wrong.
+type Counts struct {
+	Registry *prometheus.Registry
+	polls    *prometheus.CounterVec // by outcome
+	Refusals *prometheus.CounterVec // by who refused
+	last     atomic.Pointer[sighting]
+}
+
+// sighting is what was there when a poll was over.
+type sighting struct {
+	answered time.Time // by the coordinator, last
+	studies  map[string]int
+	ends     time.Time // the certificate
+	faults   []string  // why the agent is not ready, in words that are the same for all records
+	behind   bool
+	late     int
+	budgets  []budgetSeen
+	clock    func() time.Time
+}
+
+type budgetSeen struct {
+	unit, period string
+	spent, most  float64
+}
+
+var (
+	studiesMetric = prometheus.NewDesc("caucus_agent_studies", "Studies that this site knows, by how far they are here.", []string{"state"}, nil)
+	spentMetric   = prometheus.NewDesc("caucus_agent_budget_spent_epsilon", "What this site's ledger has spent at a unit, in all or this year, at the limit's delta.", []string{"unit", "period"}, nil)
+	limitMetric   = prometheus.NewDesc("caucus_agent_budget_epsilon", "What it may spend at a unit, in all or in a year.", []string{"unit", "period"}, nil)
+	lateMetric    = prometheus.NewDesc("caucus_agent_late_contributions", "Contributions that were not ready in time, so that all or a part of each was a constant.", nil, nil)
+	behindMetric  = prometheus.NewDesc("caucus_agent_ledger_behind", "1 where the ledger cannot be read or is behind what was contributed, so that nothing is charged.", nil, nil)
+	expiryMetric  = prometheus.NewDesc("caucus_agent_certificate_expiry_seconds", "Time until this agent's certificate is over.", nil, nil)
+	answerMetric  = prometheus.NewDesc("caucus_agent_answered_timestamp_seconds", "When the coordinator answered last; not there where it has not since the start.", nil, nil)
+)
+
+func NewCounts() *Counts {
+	c := &Counts{
+		Registry: prometheus.NewRegistry(),
+		polls:    prometheus.NewCounterVec(prometheus.CounterOpts{Name: "caucus_agent_polls_total", Help: "Polls of the coordinator, by outcome."}, []string{"outcome"}),
+		Refusals: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "caucus_agent_refusals_total", Help: "Studies refused here since the start, by who refused."}, []string{"by"}),
+	}
+	for _, outcome := range []string{"answered", "failed"} {
+		c.polls.WithLabelValues(outcome)
+	}
+	for _, by := range []string{site.ByPolicy, site.ByLedger, site.ByPerson} {
+		c.Refusals.WithLabelValues(by)
+	}
+	c.Registry.MustRegister(c.polls, c.Refusals, c)
+	return c
+}
+
+// Refused counts a line of the audit log: its arguments are names and values.
+func (c *Counts) Refused(args []any) {
+	for i := 0; i+1 < len(args); i += 2 {
+		if by, ok := args[i+1].(string); ok && args[i] == "by" {
+			c.Refusals.WithLabelValues(by).Inc()
+		}
+	}
+}
+
+// Describe and Collect: see prometheus.Collector.
+func (c *Counts) Describe(out chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{studiesMetric, spentMetric, limitMetric, lateMetric, behindMetric, expiryMetric, answerMetric} {
+		out <- d
+	}
+}
+
+func (c *Counts) Collect(out chan<- prometheus.Metric) {
+	s := c.last.Load()
+	if s == nil {
+		return
+	}
+	gauge := func(d *prometheus.Desc, v float64, labels ...string) {
+		out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
+	}
+	for state, n := range s.studies {
+		gauge(studiesMetric, float64(n), state)
+	}
+	for _, b := range s.budgets {
+		gauge(spentMetric, b.spent, b.unit, b.period)
+		gauge(limitMetric, b.most, b.unit, b.period)
+	}
+	behind := 0.
+	if s.behind {
+		behind = 1
+	}
+	gauge(behindMetric, behind)
+	gauge(lateMetric, float64(s.late))
+	if !s.ends.IsZero() {
+		gauge(expiryMetric, s.ends.Sub(s.clock()).Seconds())
+	}
+	if !s.answered.IsZero() {
+		gauge(answerMetric, float64(s.answered.Unix()))
+	}
+}
+
+// Polled looks at what there is once a poll is over, where somebody watches.
+func (c *Counts) Polled(ctx context.Context, s *site.Site, id protocol.Identity, failed error, refused func(study.Hash) bool) {
+	outcome := "answered"
+	if failed != nil {
+		outcome = "failed"
+	}
+	c.polls.WithLabelValues(outcome).Inc()
+	if s.Config.Metrics == "" {
+		return
+	}
+	seen := &sighting{studies: studiesByProgress(s, refused), clock: s.Config.Now}
+	if before := c.last.Load(); before != nil {
+		seen.answered = before.answered
+	}
+	if failed == nil {
+		seen.answered = s.Config.Now()
+	}
+	if failed != nil {
+		seen.faults = append(seen.faults, "the coordinator did not answer the last poll")
+	}
+	if _, ends, err := id.Validity(); err == nil {
+		if seen.ends = ends; s.Config.Now().After(ends) {
+			seen.faults = append(seen.faults, "this agent's certificate has ended")
+		}
+	}
+	if made, err := constantsOf(s); err == nil {
+		seen.late = made.late
+	}
+	last, _, err := s.Studies.LedgerEntry()
+	head, unread := privacy.HeadOf(ctx, s.Journal)
+	limits, unspent := s.Spending(ctx)
+	if seen.behind = errors.Join(err, unread, unspent) != nil || head.Sequence < last; seen.behind {
+		seen.faults = append(seen.faults, "the ledger cannot be read, or is behind what was contributed: see caucus ledger verify")
+	}
+	if unspent == nil {
+		for _, limit := range limits {
+			period := "all"
+			if limit.Year != "" {
+				period = "year"
+			}
+			for _, u := range privacy.Units() {
+				if most, ok := limit.Most[u]; ok {
+					seen.budgets = append(seen.budgets, budgetSeen{u.String(), period, limit.Spent[u].Epsilon(most.Delta), most.Epsilon})
+				}
+			}
+		}
+	}
+	c.last.Store(seen)
+}
+
+// Ready says whether this agent can take part, as its last poll found: 200, or 503 and why
+// not, a line each.
+func (c *Counts) Ready(w http.ResponseWriter, _ *http.Request) {
+	faults := []string{"it has not polled yet"}
+	if s := c.last.Load(); s != nil {
+		faults = s.faults
+	}
+	if len(faults) > 0 {
+		http.Error(w, strings.Join(faults, "\n"), http.StatusServiceUnavailable)
+		return
+	}
+	fmt.Fprintln(w, "ready")
+}
+
+// studiesByProgress counts studies by how far they are, off their dossiers.
+func studiesByProgress(s *site.Site, refused func(study.Hash) bool) map[string]int {
+	out := map[string]int{}
+	steps := []struct {
+		state string
+		is    func(d site.Dossier, h study.Hash) bool
+	}{
+		{"released", func(d site.Dossier, _ study.Hash) bool { return d.Has(site.FileRelease) }},
+		{"closed", func(d site.Dossier, _ study.Hash) bool { return d.Has(site.FileClosed) }},
+		{"received", func(d site.Dossier, _ study.Hash) bool { return d.Has(site.FileReceipt) }},
+		{"refused", func(d site.Dossier, h study.Hash) bool {
+			return d.Has(site.FileRefused) || d.Has(site.FileDeclined) || refused(h)
+		}},
+		{"prepared", func(d site.Dossier, _ study.Hash) bool { return d.Has(site.FileUpload) }},
+		{"charged", func(d site.Dossier, _ study.Hash) bool { return d.Has(site.FileRecords) }},
+		{"waiting", func(site.Dossier, study.Hash) bool { return true }},
+	}
+	for _, step := range steps {
+		out[step.state] = 0 // so that an alert has something to look at
+	}
+	all, err := s.Studies.All()
+	if err != nil {
+		return out
+	}
+	for _, h := range all {
+		for _, step := range steps {
+			if step.is(s.Studies.Of(h), h) {
+				out[step.state]++
+				break
+			}
+		}
+	}
+	return out
+}

@@ -1,0 +1,143 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+
+	"caucus/agent/site"
+	"caucus/internal/folder"
+	"caucus/protocol"
+	"caucus/study"
+)
+
+// learn fetches the signed plan and its pool, so that what is agreed to can be
+// shown. It agrees to nothing.
+func (a *Agent) learn(ctx context.Context, d site.Dossier, h study.Hash) (study.Plan, error) {
+	if a.complete(d) {
+		return d.Plan()
+	}
+	s, err := a.fetch(ctx, h)
+	if err != nil {
+		return study.Plan{}, err
+	}
+	if err := a.keep(d, s); err != nil {
+		return study.Plan{}, err
+	}
+	if len(s.Amendments) > 0 && !d.Has(site.FileAmendments) { // else follow holds them against those
+		if err := d.WriteJSON(site.FileAmendments, s.Amendments); err != nil {
+			return study.Plan{}, err
+		}
+	}
+	a.done("plan stored")
+	if _, err := a.link.Pool(ctx, s, a.site.Pools); err != nil {
+		return study.Plan{}, err
+	}
+	a.done("pool stored")
+	return d.Plan()
+}
+
+// complete says whether plan and pool are here. A plan that was changed is as
+// good as here: whoever reads it says so.
+func (a *Agent) complete(d site.Dossier) bool {
+	if !d.Has(site.FilePlan) {
+		return false
+	}
+	p, err := d.Plan()
+	return err != nil || a.site.HasPool(p.Pool)
+}
+
+// fetch asks for a study's plan and refuses one that is not for this site.
+func (a *Agent) fetch(ctx context.Context, h study.Hash) (protocol.Study, error) {
+	s, err := a.link.Study(ctx, h.String())
+	if err != nil {
+		return s, err
+	}
+	switch {
+	case study.HashOf(s.PlanBytes) != h:
+		return s, fmt.Errorf("%w: the coordinator sent another plan than %s", study.ErrPlan, h)
+	case !slices.Contains(s.Plan.Roster, a.site.Party):
+		return s, fmt.Errorf("%w: roster: this party is not on it", study.ErrPlan)
+	}
+	return s, site.CheckMap(s.Plan)
+}
+
+// keep stores a plan and its signature, and what a helper said of it.
+func (a *Agent) keep(d site.Dossier, s protocol.Study) error {
+	if err := d.KeepHelper(s); err != nil {
+		return err
+	}
+	if s.Forecast.Document != nil {
+		if err := d.WriteJSON(site.FileForecast, s.Forecast); err != nil {
+			return err
+		}
+	}
+	if err := d.Write(site.FilePlanSign, s.PlanSignature); err != nil {
+		return err
+	}
+	return d.Write(site.FilePlan, s.PlanBytes)
+}
+
+// refresh learns new plans, unless a running agent does that. The state folder
+// is held only while files are written, never while the network is waited for,
+// so an agent can start at any time.
+func (a *Agent) refresh(ctx context.Context) error {
+	if a.site.Config.Courier {
+		return nil
+	}
+	if free, _ := a.whileLocked(func() error { return nil }); !free {
+		return nil
+	}
+	hungUp, err := site.Speak(a.site.Config)
+	if err != nil {
+		return err
+	}
+	defer hungUp()
+	defer a.link.HangUp()
+	listing, err := a.link.Studies(ctx)
+	if err != nil {
+		return err
+	}
+	for _, o := range listing.Studies {
+		d := a.site.Studies.Of(o.Hash)
+		if o.State != study.Open || a.complete(d) {
+			continue
+		}
+		s, err := a.fetch(ctx, o.Hash)
+		if err != nil {
+			return err
+		}
+		var pool []byte
+		if !a.site.HasPool(s.Plan.Pool) {
+			if pool, err = a.link.Pool(ctx, s, ""); err != nil {
+				return err
+			}
+		}
+		free, err := a.whileLocked(func() error {
+			if err := a.keep(d, s); err != nil || pool == nil {
+				return err
+			}
+			return protocol.WriteSecret(a.site.PoolFile(s.Plan.Pool), pool)
+		})
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		if !free {
+			return nil // an agent started meanwhile: it learns the rest
+		}
+	}
+	return nil
+}
+
+// whileLocked runs fn while this process holds the state folder; free is false
+// where another does.
+func (a *Agent) whileLocked(fn func() error) (free bool, err error) {
+	unlock, err := folder.Hold(a.site.Config.State, "another agent")
+	if err != nil {
+		return false, nil
+	}
+	defer unlock()
+	return true, fn()
+}

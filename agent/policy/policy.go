@@ -1,0 +1,306 @@
+package policy
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"caucus/auxdata"
+	"caucus/internal/textpage"
+	"caucus/learners"
+	"caucus/privacy"
+	"caucus/protocol"
+	"caucus/study"
+	"caucus/study/kinds"
+)
+
+// Who has the last word on a study that the policy allows.
+const (
+	// ApproveByPerson: someone runs "caucus agent approve" for each study.
+	ApproveByPerson = "person"
+	// ApproveByTwo: two of the persons that the policy names do, each with a
+	// key of their own.
+	ApproveByTwo = "two-persons"
+	// ApproveByPolicy: what the policy allows is joined at once.
+	ApproveByPolicy = "policy"
+)
+
+// Policy is what a site allows. Lists name what is allowed; what they do not
+// name is refused, so the zero Policy refuses everything.
+type Policy struct {
+	// Kinds, Mechanisms and Noise hold the allowed names: classify; cross,
+	// tally, …; site, coordinator, aggregators. With noise: coordinator the site's exact
+	// votes or sums reach the coordinator; with aggregators they do where it works together
+	// with the helper, and else nobody.
+	Kinds      []string      `yaml:"kinds"`
+	Mechanisms []string      `yaml:"mechanisms"`
+	Noise      []study.Noise `yaml:"noise"`
+	// Helper is the second server that this site trusts, for noise: aggregators.
+	Helper Helper `yaml:"helper"`
+	// Learners are the classifiers that this site trains; where none is named,
+	// the default (softmax) alone. All of them end within public bounds. any is for
+	// plans that let each site choose its own, also a program (learner, scorer, above).
+	Learners []string `yaml:"learners"`
+	// MaxPoolRows and MaxFeatures bound the public pool and the features of a
+	// record, mapped or not, that a study may ask this site to work on; 0 is
+	// 50,000 and 10,000.
+	MaxPoolRows int `yaml:"max_pool_rows"`
+	MaxFeatures int `yaml:"max_features"`
+	// MaxTime is the longest that preparing one study may be given; 0 is an hour.
+	// The agent is silent meanwhile.
+	MaxTime time.Duration `yaml:"max_time"`
+	// Study is the most that one study may cost, for each allowed unit.
+	Study map[privacy.Unit]privacy.Budget `yaml:"study"`
+	// LeastEpsilon is the least ε that a study may have, so that a budget pays for few
+	// questions and not for thousands of cheap ones. 0 is 0.05.
+	LeastEpsilon float64 `yaml:"least_epsilon"`
+	// StudiesADay is how many studies the site takes up in a day, by UTC; more wait for the
+	// next. 0 is 20.
+	StudiesADay int `yaml:"studies_a_day"`
+	// Total is the most that all studies may cost together: the limits of the
+	// site's ledger. A limited unit refuses what proves nothing there, so limit
+	// the finest unit that Study allows; coarser costs count there too. Its δ
+	// should be several times a study's: some of it is the price of counting
+	// different kinds of cost in one ledger.
+	Total map[privacy.Unit]privacy.Budget `yaml:"total"`
+	// Year is the most that all studies of a calendar year may cost together,
+	// beside Total. The year is UTC's, and a charge counts to the last year that
+	// had begun when it was made: it begins when this machine's clock and the
+	// coordinator's agree on it, and never again; while they are more than an
+	// hour apart nothing is charged. What was charged
+	// before the first dated charge counts to that one's year.
+	Year map[privacy.Unit]privacy.Budget `yaml:"year"`
+	// MaxExtension is the longest that amendments may move a study's deadline beyond
+	// its plan's: 60 days where it is left out; 0s is as long as the coordinator likes.
+	MaxExtension time.Duration `yaml:"max_extension"`
+	// MinimumParties is the least number of contributions, as a plan's minimum, or
+	// the floor to which that may be lowered, that a study must promise; at least 2.
+	MinimumParties int `yaml:"minimum_parties"`
+	// ClearColumns may leave in clear, by name.
+	ClearColumns []string `yaml:"clear_columns"`
+	// NamedResults allows studies whose readers see what this site sent, with its noise,
+	// under the site's name.
+	NamedResults bool `yaml:"named_results"`
+	// Approval is "person", "two-persons" or "policy".
+	Approval string `yaml:"approval"`
+	// Approvers are the persons who may approve, by name, with the public key
+	// each signs with (see caucus agent approver). Two-persons needs at least
+	// two; person takes any approval where none is named.
+	Approvers map[string]protocol.SignerKey `yaml:"approvers"`
+}
+
+// DefaultPolicy allows nothing; a person approves.
+func DefaultPolicy() Policy {
+	return Policy{MinimumParties: 2, Approval: ApproveByPerson, MaxExtension: 60 * 24 * time.Hour}
+}
+
+// Validate says which field is wrong and what to do.
+func (p Policy) Validate() error {
+	for _, limits := range []struct {
+		field string
+		of    map[privacy.Unit]privacy.Budget
+	}{{"study", p.Study}, {"total", p.Total}, {"year", p.Year}} {
+		for _, u := range privacy.Units() {
+			if g, ok := limits.of[u]; ok {
+				if err := g.Validate(); err != nil {
+					return fmt.Errorf("%s: %s: %w", limits.field, u, err)
+				}
+			}
+		}
+	}
+	for u := range p.Study {
+		// A cost counts in full at every finer unit, so a limit there bounds it.
+		if !slices.ContainsFunc(privacy.Units(), func(at privacy.Unit) bool { _, ok := p.Total[at]; return ok && at <= u }) {
+			return fmt.Errorf("total: unit %s is allowed under study but has no limit at that unit or a finer one: give the most that all studies may cost together", u)
+		}
+		for field, limits := range map[string]map[privacy.Unit]privacy.Budget{"total": p.Total, "year": p.Year} {
+			for limited := range limits {
+				if u < limited {
+					return fmt.Errorf("%s: unit %s is limited, but studies at unit %s, which the policy allows, guarantee nothing there: drop one of the two", field, limited, u)
+				}
+			}
+		}
+	}
+	for _, n := range p.Noise {
+		if err := n.Validate(); err != nil {
+			return fmt.Errorf("noise: %w", err)
+		}
+	}
+	if err := p.Helper.validate(slices.ContainsFunc(p.Noise, study.Noise.Shared)); err != nil {
+		return fmt.Errorf("helper: %w", err)
+	}
+	for _, m := range p.Mechanisms {
+		if !slices.Contains(kinds.Mechanisms(), m) {
+			return fmt.Errorf("mechanisms: %q is none of %s", m, strings.Join(kinds.Mechanisms(), ", "))
+		}
+	}
+	for _, l := range p.Learners {
+		if l != learners.Any && !slices.Contains(learners.Names(), l) {
+			return fmt.Errorf("learners: %q is none of %s, %s", l, strings.Join(learners.Names(), ", "), learners.Any)
+		}
+	}
+	if !(p.LeastEpsilon >= 0) || p.StudiesADay < 0 {
+		return errors.New("least_epsilon, studies_a_day: give none or a number above 0")
+	}
+	if p.MaxPoolRows < 0 || p.MaxFeatures < 0 || p.MaxTime < 0 || p.MaxExtension < 0 {
+		return errors.New("max_pool_rows, max_features, max_time, max_extension: give none or a number above 0")
+	}
+	if p.MinimumParties < 2 {
+		return fmt.Errorf("minimum_parties: %d: give at least 2; a study of one party releases that party", p.MinimumParties)
+	}
+	if !slices.Contains([]string{ApproveByPerson, ApproveByTwo, ApproveByPolicy}, p.Approval) {
+		return fmt.Errorf("approval: %q: want %s, %s or %s", p.Approval, ApproveByPerson, ApproveByTwo, ApproveByPolicy)
+	}
+	keys := map[protocol.SignerKey]string{}
+	for _, name := range p.ApproverNames() {
+		key := p.Approvers[name]
+		if err := protocol.CheckName(name); err != nil {
+			return fmt.Errorf("approvers: %w", err)
+		}
+		if other, taken := keys[key]; taken {
+			return fmt.Errorf("approvers: %s and %s have one key: each person makes their own with caucus agent approver", other, name)
+		}
+		keys[key] = name
+	}
+	if p.Approval == ApproveByTwo && len(keys) < 2 {
+		return fmt.Errorf("approvers: %d are named, %s needs at least 2: each makes a key with caucus agent approver NAME", len(keys), ApproveByTwo)
+	}
+	return nil
+}
+
+// ApproverNames are those of the persons who may approve, in order.
+func (p Policy) ApproverNames() []string { return slices.Sorted(maps.Keys(p.Approvers)) }
+
+// Objections says why the policy does not allow a plan, one reason a line;
+// none means that it does. They depend on plan and policy alone.
+func (p Policy) Objections(plan study.Plan) []string {
+	var out []string
+	object := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
+	allowed := func(field, value string, list []string) {
+		if !slices.Contains(list, value) {
+			object("%s %q is not allowed: the policy allows %s", field, value, textpage.List(list))
+		}
+	}
+	allowed("kind", plan.Kind, p.Kinds)
+	allowed("mechanism", plan.Mechanism, p.Mechanisms)
+	if no := p.noiseObjection(plan); no != "" {
+		object("%s", no)
+	}
+	if most, ok := p.Study[plan.Unit]; !ok {
+		object("unit %s is not allowed: the policy allows %s", plan.Unit, textpage.List(unitNames(p.Study)))
+	} else {
+		if plan.Epsilon > most.Epsilon {
+			object("ε = %g is more than the %g that one study may cost at unit %s", plan.Epsilon, most.Epsilon, plan.Unit)
+		}
+		if least := p.leastEpsilon(); plan.Epsilon < least {
+			object("ε = %g is less than the %g that the policy asks for at least (least_epsilon): a budget would pay for too many questions", plan.Epsilon, least)
+		}
+		if plan.Delta > most.Delta {
+			object("δ = %g is more than the %g that one study may cost at unit %s", plan.Delta, most.Delta, plan.Unit)
+		}
+	}
+	if least := plan.LeastParties(); least < p.MinimumParties {
+		object("the study may close with %d parties, the policy asks for at least %d", least, p.MinimumParties)
+	}
+	if plan.Simulated {
+		object("the plan is simulated: it protects nobody")
+	}
+	if plan.TermsDigest == "" {
+		object("the plan does not say its terms: bounds and noise that are agreed on before any record is read")
+	}
+	if _, err := kinds.Named(plan.Kind); err != nil { // what it asks for and takes in clear is not known
+		object("%v", err)
+		return out
+	}
+	if learner := kinds.WordsOf(plan).Learner; learner != "" {
+		allowed("learner", learner, p.MayTrain())
+	}
+	if have, most := features(plan), p.maxFeatures(); have > most {
+		object("its records have %d features, the policy allows %d", have, most)
+	}
+	for _, c := range kinds.WordsOf(plan).InClear {
+		if !slices.Contains(p.ClearColumns, c) {
+			object("column %q would leave in clear and the policy does not grant it", c)
+		}
+	}
+	if kinds.WordsOf(plan).Named && !p.NamedResults {
+		object("its readers would see this site's own numbers under its name, and the policy does not grant that (named_results: true)")
+	}
+	return out
+}
+
+// PoolObjection says why the policy does not allow a study's public pool.
+func (p Policy) PoolObjection(pool *auxdata.Pool) error {
+	if have, most := pool.Rows(), p.maxPoolRows(); have > most {
+		return fmt.Errorf("its pool has %d rows, the policy allows %d", have, most)
+	}
+	return nil
+}
+
+// features is the most numbers that a plan makes of a record.
+func features(plan study.Plan) int {
+	most := max(plan.Schema.Dim(), plan.Map.Dim())
+	for m := plan.Map.First; m != nil; m = m.First {
+		most = max(most, m.Dim())
+	}
+	return max(most, kinds.WordsOf(plan).Numbers)
+}
+
+func (p Policy) MayTrain() []string {
+	if len(p.Learners) == 0 {
+		return []string{learners.Default}
+	}
+	return p.Learners
+}
+
+func (p Policy) leastEpsilon() float64  { return cmp.Or(p.LeastEpsilon, .05) }
+func (p Policy) MostADay() int          { return cmp.Or(p.StudiesADay, 20) }
+func (p Policy) maxPoolRows() int       { return cmp.Or(p.MaxPoolRows, 50_000) }
+func (p Policy) maxFeatures() int       { return cmp.Or(p.MaxFeatures, 10_000) }
+func (p Policy) Longest() time.Duration { return cmp.Or(p.MaxTime, time.Hour) }
+
+func unitNames(m map[privacy.Unit]privacy.Budget) []string {
+	var names []string
+	for _, u := range slices.Sorted(maps.Keys(m)) {
+		names = append(names, u.String())
+	}
+	return names
+}
+
+// noiseObjection says why the policy does not allow who adds the noise of a plan, "" if it
+// does.
+func (p Policy) noiseObjection(plan study.Plan) string {
+	switch aggregators := plan.Noise.Shared(); {
+	case !slices.Contains(p.Noise, plan.Noise) && aggregators:
+		return fmt.Sprintf("noise %q is not allowed: the policy allows %s; to allow it, name the helper that this site trusts under policy: helper: (%s) and add %s to policy: noise:", plan.Noise, textpage.List(p.Noise), getKeys, plan.Noise)
+	case !slices.Contains(p.Noise, plan.Noise):
+		return fmt.Sprintf("noise %q is not allowed: the policy allows %s", plan.Noise, textpage.List(p.Noise))
+	case aggregators && !p.Helper.Named():
+		return fmt.Sprintf("noise %q needs a helper, and the policy names none under helper: %s", plan.Noise, getKeys)
+	}
+	return ""
+}
+
+// EndingObjection says why the policy does not allow an amended ending, "" if it does.
+// It depends on plan, amendments and policy alone.
+func (p Policy) EndingObjection(plan study.Plan, e study.Ending) string {
+	if more := e.Deadline.Sub(plan.Deadline); p.MaxExtension > 0 && more > p.MaxExtension {
+		return fmt.Sprintf("amendments moved the study's deadline by %v, the policy allows %v (max_extension)", more.Round(time.Minute), p.MaxExtension)
+	}
+	return ""
+}
+
+// Needed is how many persons must approve a study.
+func (p Policy) Needed() int {
+	switch p.Approval {
+	case ApproveByPolicy:
+		return 0
+	case ApproveByTwo:
+		return 2
+	}
+	return 1
+}

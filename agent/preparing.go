@@ -1,0 +1,119 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime"
+	"time"
+
+	"caucus/agent/site"
+	"caucus/internal/folder"
+	"caucus/protocol"
+)
+
+// fallSilent ends all that is said: once it returns, the last byte has left this agent, no
+// command that a person typed here is calling the coordinator or can, and nothing that is
+// served answers, until speak is called.
+func (a *Agent) fallSilent(ctx context.Context) (speak func(), err error) {
+	if err := a.link.HangUp(); err != nil {
+		return nil, fmt.Errorf("hang up before a contribution is prepared: %w", err)
+	}
+	end := a.silence.begin()
+	for {
+		release, err := folder.LockFile(site.VoiceFile(a.site.Config))
+		if err == nil {
+			return func() { release(); end() }, nil
+		}
+		// A command's calls are bounded, whatever the coordinator does to keep it.
+		if !errors.Is(err, folder.ErrHeld) || !a.clock.Sleep(ctx, time.Second) {
+			end()
+			return nil, errors.Join(err, ctx.Err())
+		}
+	}
+}
+
+// prepareNext prepares the first study of the queue in its window, and sends
+// what came of it. Whatever fails is tried again: what is not stored has not
+// left, and is prepared in a new window, charged once.
+func (a *Agent) prepareNext(ctx context.Context) {
+	w := a.preparation.queue[0]
+	a.preparation.queue = a.preparation.queue[1:]
+	d := a.site.Studies.Of(w.study)
+	gone := func() bool { return ctx.Err() != nil || d.Has(site.FileRefused) || d.Has(site.FileClosed) }
+	if gone() || a.unapproved(d, w) {
+		return
+	}
+	var err error
+	if w.task == nil {
+		w.task, err = a.site.Task(w.plan)
+	}
+	if err == nil {
+		err = a.prepare(ctx, d, w)
+	}
+	if err == nil && d.Has(site.FileUpload) && !gone() && !a.unapproved(d, w) {
+		err = a.send(ctx, d, w.offer)
+	}
+	if err != nil && ctx.Err() == nil && !errors.Is(err, protocol.ErrCarried) {
+		a.logOnce(w.study, slog.LevelWarn, err.Error())
+	}
+}
+
+// prepare makes and stores a contribution in a window, which it fixes, and returns at its
+// moment. In between nothing leaves this process: no byte to the coordinator, no answer
+// of what it serves, no line of a log.
+func (a *Agent) prepare(ctx context.Context, d site.Dossier, w window) error {
+	speak, err := a.fallSilent(ctx)
+	if err != nil {
+		return err
+	}
+	defer speak()
+	w.Due, w.began = w.span.From(a.now()), a.clock.Elapsed()
+	a.log.Info("preparing a contribution", "study", w.study.String(), "leaves", w.Leaves.UTC().Format(time.RFC3339))
+	if err := d.WriteJSON(site.FileDue, w.Due); err != nil {
+		return err
+	}
+	a.done("time fixed")
+	if err := errors.Join(d.Remove(site.FileLate), d.Remove(site.FileUnread), d.Remove(site.FileNoVotes)); err != nil { // of a window that a crash ended
+		return err
+	}
+	if w.made = a.preparation.within(ctx, w); ctx.Err() == nil && !d.Has(site.FileRefused) && !a.unapproved(d, w) {
+		err = a.upload(ctx, d, w)
+	}
+	runtime.GC() // what the records left behind is swept now, and not while something is said
+	if !a.preparation.hurry {
+		a.clock.Sleep(ctx, w.began+w.span.Whole()-a.clock.Elapsed())
+	}
+	return err
+}
+
+// unapproved says whether approvals of a study that was charged have lapsed since:
+// its source was declared anew before its records were read, or while they were.
+// The next round asks persons again; what it costs stays charged, once.
+func (a *Agent) unapproved(d site.Dossier, w window) bool {
+	by, _ := a.site.Approvers(d, w.study, w.plan)
+	return len(by) < a.site.Config.Policy.Needed()
+}
+
+// upload stores the finished bytes.
+func (a *Agent) upload(ctx context.Context, d site.Dossier, w window) error {
+	if late := w.made.late; late != "" {
+		if err := d.Write(site.FileLate, fmt.Appendf(nil, "%s, in %v\n", late, w.span.Prepare.Round(time.Millisecond))); err != nil {
+			return err
+		}
+	}
+	body, err := settle(ctx, a.site, w)
+	if err != nil {
+		return err
+	}
+	if err := a.site.NoteLedger(ctx, d); err != nil { // before the upload: no upload lacks it
+		return err
+	}
+	a.done("answered")
+	if err := d.Write(site.FileUpload, body); err != nil {
+		return err
+	}
+	a.done("upload stored")
+	return nil
+}

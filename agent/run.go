@@ -1,0 +1,195 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"caucus/agent/health"
+	"caucus/agent/site"
+	"caucus/internal/folder"
+	"caucus/protocol"
+)
+
+// Run takes part in studies until ctx ends, which is no error. A coordinator
+// that is down is waited for, for as long as it takes. Only one Run at a time
+// may use a state folder. Run closes the agent.
+func (a *Agent) Run(ctx context.Context) error {
+	defer a.Close()
+	if a.site.Config.Courier {
+		return errors.New("courier: true in the config: this site calls nobody, so there is nothing to run: caucus agent answer PACK answers what was carried here")
+	}
+	unlock, err := folder.Hold(a.site.Config.State, "another agent")
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	if err := errors.Join(a.site.Studies.Tidy(), a.site.TidyScratch()); err != nil {
+		return fmt.Errorf("open state folder: %w", err)
+	}
+	shut, err := a.shown()
+	if err != nil {
+		return err
+	}
+	defer shut()
+	a.run = newRun()
+	a.measure()
+	a.log.Info("agent started")
+	for _, f := range health.Locally(ctx, a.site, a.id) {
+		if f.Status != health.OK {
+			a.log.Warn(f.Says, "about", f.About)
+		}
+	}
+	pace := pace{poll: a.site.Config.Poll, most: a.site.Config.MaxBackoff, jitter: a.jitter}
+	if !a.clock.Sleep(ctx, pace.first()) {
+		a.log.Info("agent stopped")
+		return nil
+	}
+	for {
+		err := a.Round(ctx)
+		if ctx.Err() != nil {
+			a.log.Info("agent stopped")
+			return nil
+		}
+		a.counts.Polled(ctx, a.site, a.id, err, a.refusedHere)
+		failed := pace.failures
+		wait := pace.next(err == nil)
+		if err != nil {
+			a.log.Warn(health.Advice(err), "error", err, "wait", wait.Round(time.Millisecond))
+		} else if failed > 0 {
+			a.log.Info("the coordinator can be reached again", "attempts", failed)
+		}
+		a.prepareUntilPoll(ctx, wait)
+		if a.clock.Elapsed()-a.measured >= site.MeasureEvery && len(a.preparation.queue) == 0 && a.preparation.busy.Load() == 0 {
+			a.measure()
+		}
+	}
+}
+
+// measure looks how fast this machine is.
+func (a *Agent) measure() {
+	a.site.Speed.Measure(a.now())
+	a.measured = a.clock.Elapsed()
+}
+
+// prepareUntilPoll prepares what is charged, window after window, until the time for the
+// next poll has come.
+func (a *Agent) prepareUntilPoll(ctx context.Context, wait time.Duration) {
+	next, stop := a.clock.After(wait)
+	defer stop()
+	for len(a.preparation.queue) > 0 {
+		a.prepareNext(ctx)
+		select {
+		case <-ctx.Done():
+			return
+		case <-next: // it came in a window
+			return
+		default:
+		}
+	}
+	select {
+	case <-ctx.Done():
+	case <-next:
+	}
+}
+
+// Finish prepares and sends what Round had charged. Run does so by itself.
+func (a *Agent) Finish(ctx context.Context) {
+	for len(a.preparation.queue) > 0 && ctx.Err() == nil {
+		a.prepareNext(ctx)
+	}
+}
+
+// Round asks for studies once and takes each as far as it goes now: what is to
+// be prepared leaves later, see Finish. It returns an
+// error if the coordinator could not be reached or does not admit this agent;
+// what keeps one study back is logged and does not keep back the others.
+func (a *Agent) Round(ctx context.Context) error {
+	a.link.SetHeartbeat(protocol.Heartbeat{Run: a.run, Waits: a.reports.said()})
+	listing, err := a.link.Studies(ctx)
+	if err != nil {
+		return err
+	}
+	a.reports.begin()
+	if skew := listing.Skew; skew.Abs() > health.MaxSkew {
+		a.logOnceAbout("clock", slog.LevelWarn, fmt.Sprintf("this machine's clock is off by about %v: certificates may seem expired; deadlines are the coordinator's to judge", skew.Round(time.Minute)))
+	}
+	if listing.Back != nil {
+		a.logOnceAbout("coordinator went back", slog.LevelError, listing.Back.Error()+"; tell its operator (docs/verify.md)")
+	}
+	if listing.HelperBack != nil {
+		a.logOnceAbout("helper went back", slog.LevelError, listing.HelperBack.Error()+"; tell its operator (docs/verify.md)")
+	}
+	if listing.Forgot != nil {
+		a.logOnceAbout("coordinator's head", slog.LevelWarn, listing.Forgot.Error())
+	}
+	if err := a.followKeys(); err != nil {
+		a.logOnceAbout("coordinator's keys", slog.LevelWarn, fmt.Sprintf("the coordinator's new keys could not be kept yet: %v", err))
+	}
+	a.year = site.YearOf(a.now(), listing.Skew)
+	if a.year == "" {
+		a.logOnceAbout("year", slog.LevelWarn, fmt.Sprintf("this machine's clock and the coordinator's are %v apart, so that no charge can be dated: studies wait until they agree within %v", listing.Skew.Round(time.Minute), site.MaxDatedSkew))
+	} else {
+		delete(a.said, "year")
+	}
+	if err := a.renew(ctx); err != nil {
+		a.logOnceAbout("certificate", slog.LevelWarn, fmt.Sprintf("the certificate could not be renewed yet: %v", err))
+	}
+	var unreachable error
+	for _, s := range listing.Studies {
+		err := a.serve(ctx, s)
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case err == nil, errors.Is(err, protocol.ErrCarried):
+		case protocol.Retry(err):
+			unreachable = errors.Join(unreachable, err)
+		default:
+			a.logOnce(s.Hash, slog.LevelWarn, err.Error())
+		}
+	}
+	return unreachable
+}
+
+// renew asks for a certificate with a new date when less than a third of this
+// one's life is left, or the coordinator's authority is a new one. The new identity is on the disk before it is used, and
+// the old one stays valid, so a crash in between loses nothing.
+func (a *Agent) renew(ctx context.Context) error {
+	from, until, err := a.id.Validity()
+	if err != nil || until.Sub(a.now()) > until.Sub(from)/3 && !a.id.Outdated() {
+		return err
+	}
+	id, err := a.link.Renew(ctx)
+	if err != nil {
+		return err
+	}
+	return a.useIdentity(id, "certificate renewed")
+}
+
+// followKeys keeps what the coordinator's old key signed about its new ones, and calls
+// it by the new authority from then on.
+func (a *Agent) followKeys() error {
+	id, news := a.id.Follow(a.link.Keys())
+	if !news {
+		return nil
+	}
+	return a.useIdentity(id, "the coordinator changed its keys, and its old one signed for that")
+}
+
+// useIdentity goes on with another identity, which is on the disk before it is used.
+func (a *Agent) useIdentity(id protocol.Identity, why string) error {
+	if err := id.Save(site.IdentityFile(a.site.Config)); err != nil {
+		return err
+	}
+	a.done("identity renewed")
+	l, err := a.dial(a.site.Config, id)
+	if err != nil {
+		return err
+	}
+	a.link.Close()
+	a.link, a.id, a.site.Coordinator = l, id, l.Keys()
+	a.log.Info(why)
+	return nil
+}

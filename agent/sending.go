@@ -1,0 +1,158 @@
+package agent
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+
+	"caucus/agent/site"
+	"caucus/protocol"
+	"caucus/study"
+	"caucus/study/verify"
+)
+
+// tell says to this site, at its moment, what became of a contribution while nothing was
+// said: as logs may leave the machine, and when a line is written is heard with it.
+func (a *Agent) tell(d site.Dossier, o protocol.Summary) error {
+	if late, err := d.Read(site.FileLate); err == nil {
+		what := strings.TrimSpace(string(late))
+		a.logOnceAbout(o.Hash.String()+" late", slog.LevelError, "not ready in time, a constant is sent in its place: "+what+"; raise least_window or margin in the config, or give the agent another processor", "study", o.Hash.String())
+		if err := a.recordOnce(site.AuditLate, o.Hash, o.Name, "late", what); err != nil {
+			return err
+		}
+	}
+	if why, err := d.Read(site.FileUnread); err == nil {
+		a.logOnceAbout(o.Hash.String()+" unread", slog.LevelError, "this study gets empty records of this site: its source cannot be read as it was declared", "study", o.Hash.String(), "error", strings.TrimSpace(string(why)))
+		p, err := d.Plan()
+		if err != nil {
+			return err
+		}
+		source, _ := a.site.Sources.Find(p.Data) // "" where it is gone
+		if err := a.recordOnce(site.AuditUnread, o.Hash, o.Name, "source", source); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// final are the refusals of a contribution that another attempt cannot change.
+// That a study is not open is none: its state in the next list says whether it is
+// over, or a draft again at a coordinator that was put back, to be opened later.
+var final = []error{
+	study.ErrNotEnrolled, study.ErrOtherPlan, study.ErrOtherBytes,
+	study.ErrContribution, study.ErrPlan, protocol.ErrTooLarge, protocol.ErrNotFound, protocol.ErrInvalid,
+}
+
+// send sends the stored bytes, and only them, until a receipt is stored.
+func (a *Agent) send(ctx context.Context, d site.Dossier, o protocol.Summary) error {
+	body, err := d.Read(site.FileUpload)
+	if err != nil {
+		return err
+	}
+	if err := a.unforked(ctx, d, o); err != nil {
+		return err
+	}
+	if why := a.sealedOtherwise(d, o.Hash); why != nil {
+		a.logOnce(o.Hash, slog.LevelError, "the finished upload is not sent, and nothing more is charged: "+why.Error())
+		a.reports.say(o.Hash, protocol.WaitHelper)
+		return nil
+	}
+	if err := a.tell(d, o); err != nil {
+		return err
+	}
+	if c := a.courier(); c == nil || c.Answers() {
+		if err := a.recordOnce(site.AuditSending, o.Hash, o.Name); err != nil {
+			return err
+		}
+	}
+	r, err := a.link.Contribute(ctx, o.Hash, body)
+	if slices.ContainsFunc(final, func(f error) bool { return errors.Is(err, f) }) {
+		return a.closed(d, o, err.Error())
+	}
+	if err != nil {
+		return err
+	}
+	a.done("sent")
+	if want := study.BodyDigest(sha256.Sum256(body)); r.Body != want || r.Plan != o.Hash || r.Party != a.site.Party {
+		return fmt.Errorf("the coordinator's receipt is not for what this party sent (%s)", want)
+	}
+	if err := a.recordOnce(site.AuditReceipt, o.Hash, o.Name, "received", r.Received); err != nil {
+		return err
+	}
+	known, err := d.Amendments()
+	if err != nil {
+		return err
+	}
+	if err := d.WriteJSON(site.FileReceipt, site.Receipt{Body: r.Body.String(), Received: r.Received, Signed: r.Document, Signature: r.Signature, Amendments: len(known)}); err != nil {
+		return err
+	}
+	a.done("receipt stored")
+	a.log.Info("contribution received by the coordinator", "study", o.Hash.String())
+	a.warnIfLedgerWentBack()
+	return nil
+}
+
+// collect fetches the release once there is one.
+func (a *Agent) collect(ctx context.Context, d site.Dossier, o protocol.Summary) error {
+	switch o.State {
+	case study.Failed:
+		return a.ended(d, o, "the study failed: "+o.Reason)
+	case study.Released:
+	default:
+		return nil
+	}
+	r, err := a.link.Release(ctx, o.Hash.String())
+	if errors.Is(err, protocol.ErrDenied) {
+		return a.closed(d, o, "the release is not for this party to read")
+	}
+	if err != nil {
+		return err
+	}
+	if err := a.recordOnce(site.AuditReleased, o.Hash, o.Name); err != nil {
+		return err
+	}
+	file, err := json.Marshal(r)
+	if err != nil {
+		return err
+	}
+	if err := d.Write(site.FileRelease, file); err != nil {
+		return err
+	}
+	a.done("release stored")
+	a.log.Info("release received", "study", o.Hash.String())
+	a.witness(r.Release)
+	return nil
+}
+
+// witness says if a release or a receipt contradicts what the coordinator signed
+// for this party before.
+func (a *Agent) witness(r study.Release) {
+	site := a.evidence().Kept(context.Background(), r)
+	for _, f := range append(append(site.Receipts(r), site.Shared(r)...), site.Ending(r)...) {
+		if f.Verdict == verify.Fails {
+			a.logOnce(r.PlanHash, slog.LevelError, "the release cannot be believed: "+f.Says)
+		}
+	}
+	if two := r.Aggregated; two != nil && two.Keys[1] != a.site.Config.Policy.Helper.Signing.String() {
+		a.logOnce(r.PlanHash, slog.LevelError, "the release cannot be believed: its second server signed with a key that is not the one of this site's helper (policy: helper: signing)")
+	}
+	a.warnIfLedgerWentBack()
+}
+
+// warnIfLedgerWentBack says if the coordinator's ledger went back.
+func (a *Agent) warnIfLedgerWentBack() {
+	if _, err := a.evidence().Coordinator(); err != nil {
+		a.logOnceAbout("coordinator's ledger", slog.LevelError, err.Error()+"; tell its operator (docs/verify.md)")
+	}
+}
+
+// evidence is what the state folder knows.
+func (a *Agent) evidence() *site.Evidence {
+	keys, _ := a.id.Keys() // it was dialled with
+	return a.site.Evidence(keys)
+}

@@ -1,0 +1,159 @@
+package site
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"caucus/internal/folder"
+	"caucus/study"
+)
+
+// What an audit log says happened. A line is on the disk before what it says
+// takes effect (allowed, sending, approved, refused, declared) or is built upon (charged,
+// receipt): after a crash a line may be there twice, none is missing.
+const (
+	AuditApproved = "approved" // a person said yes
+	AuditRefused  = "refused"  // a person, the policy or the ledger said no
+	AuditAllowed  = "allowed"  // persons or the policy said yes; the ledger decides next
+	AuditCharged  = "charged"  // the ledger holds what it costs
+	AuditLate     = "late"     // something was not ready in time, and is a constant
+	AuditSending  = "sending"  // the first byte is about to leave
+	AuditReceipt  = "receipt"  // the coordinator signed that it has it
+	AuditClosed   = "closed"   // it ended here without a release
+	AuditAmended  = "amended"  // the coordinator signed when the study ends otherwise
+	AuditReopened = "reopened" // it had ended here, and an amendment takes it up again
+	AuditReleased = "released" // the release is here
+	AuditUnread   = "unread"   // the source could not be read as declared: empty records
+	AuditDeclared = "declared" // a person said how a source is read and how many records it has
+)
+
+// Who says no. A person has a name in the log; byPerson is for counts.
+const (
+	ByPolicy = "policy"
+	ByLedger = "ledger"
+	ByPerson = "person"
+)
+
+// AuditFile is where an agent's audit log lies.
+func AuditFile(c Config) string { return filepath.Join(c.State, "audit.log") }
+
+// AuditLog is the append-only log of decisions: a line of JSON each, with keys
+// time, level, msg (what happened), party, study (the plan's hash), name (its
+// name) and by. It never holds a feature, a label, an unreleased number, the
+// digest of an upload (who knows what it may be could find which it is), or
+// the words of a refusal. Several processes may append: a line is one write.
+type AuditLog struct {
+	mu     sync.Mutex // guards what follows but warn and now: one line at a time
+	file   *os.File
+	syslog string         // Audit.Syslog
+	remote io.WriteCloser // the way to it, nil until it answered
+	torn   bool           // the last line may lack its end
+	lines  slog.Handler
+	warn   func(error) // of a syslog that does not answer
+	now    func() time.Time
+}
+
+func openAudit(c Config, party study.PartyID) (*AuditLog, error) {
+	fail := func(err error) (*AuditLog, error) { return nil, fmt.Errorf("open audit log: %w", err) }
+	file, err := os.OpenFile(AuditFile(c), os.O_RDWR|os.O_APPEND|os.O_CREATE, 0o600)
+	if err != nil {
+		return fail(err)
+	}
+	a := &AuditLog{file: file, syslog: c.Audit.Syslog, now: c.Now, warn: func(error) {}}
+	if c.Log != nil {
+		a.warn = func(err error) {
+			c.Log.Warn("syslog does not take the audit log's lines; the file has them", "error", err)
+		}
+	}
+	if a.torn, err = endsMidLine(file); err == nil {
+		err = folder.Sync(c.State)
+	}
+	if err != nil {
+		file.Close()
+		return fail(err)
+	}
+	a.lines = slog.NewJSONHandler(a, nil).WithAttrs([]slog.Attr{slog.String("party", string(party))})
+	return a, nil
+}
+
+// endsMidLine: a process that died while it wrote left a line without an end.
+func endsMidLine(f *os.File) (bool, error) {
+	info, err := f.Stat()
+	if err != nil || info.Size() == 0 {
+		return false, err
+	}
+	last := make([]byte, 1)
+	_, err = f.ReadAt(last, info.Size()-1)
+	return last[0] != '\n', err
+}
+
+// Write appends one line durably. It is what the JSON handler writes to.
+func (a *AuditLog) Write(line []byte) (int, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	whole := line
+	if a.torn {
+		whole = append([]byte{'\n'}, line...)
+	}
+	_, err := a.file.Write(whole)
+	if err == nil {
+		err = a.file.Sync()
+	}
+	if a.torn = err != nil; err != nil {
+		return 0, err
+	}
+	if err := a.forward(line); err != nil {
+		a.warn(err)
+	}
+	return len(line), nil
+}
+
+// forward sends a line to syslog, where that is wanted.
+func (a *AuditLog) forward(line []byte) (err error) {
+	if a.syslog == "" {
+		return nil
+	}
+	if a.remote == nil {
+		if a.remote, err = dialSyslog(a.syslog); err != nil {
+			a.remote = nil
+			return err
+		}
+	}
+	_, err = a.remote.Write(line)
+	return err
+}
+
+// Record writes what happened to a study, and returns once it is on the disk.
+// What cannot be recorded must not happen.
+func (a *AuditLog) Record(what string, h study.Hash, name string, args ...any) error {
+	return a.write(what, append([]any{"study", h.String(), "name", name}, args...))
+}
+
+// RecordSource is record for what happened to a source.
+func (a *AuditLog) RecordSource(what, source string, args ...any) error {
+	return a.write(what, append([]any{"source", source}, args...))
+}
+
+func (a *AuditLog) write(what string, args []any) error {
+	r := slog.NewRecord(a.now().UTC(), slog.LevelInfo, what, 0)
+	r.Add(args...)
+	if err := a.lines.Handle(context.Background(), r); err != nil {
+		return fmt.Errorf("write audit log: %w", err)
+	}
+	return nil
+}
+
+func (a *AuditLog) Close() error {
+	err := a.file.Close()
+	if a.remote != nil {
+		err = errors.Join(err, a.remote.Close())
+	}
+	return err
+}

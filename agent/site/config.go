@@ -1,0 +1,178 @@
+package site
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"net"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"caucus/agent/policy"
+	"caucus/agent/source"
+	"caucus/internal/clock"
+	"caucus/internal/webpage"
+	"caucus/internal/yamlfile"
+)
+
+// Config of an agent. Start from DefaultConfig, or read a file with
+// LoadConfig.
+type Config struct {
+	// Coordinator is the host:port to dial, where it is not the one that the
+	// invitation named.
+	Coordinator string `yaml:"coordinator"`
+	// Courier says that this site's network reaches nobody: what would be sent is carried
+	// in files (docs/site.md), and the coordinator is never called.
+	Courier bool `yaml:"courier"`
+	// State is the agent's own folder: identity, ledger, studies. Nobody else
+	// may read it.
+	State string `yaml:"state"`
+	// Poll is how often the agent asks for new studies. Longer is kinder to a
+	// coordinator of many parties; a study starts at a site after half of it,
+	// on average.
+	Poll time.Duration `yaml:"poll"`
+	// MaxBackoff is the longest wait between attempts while the coordinator
+	// cannot be reached. Waits double from Poll, if that is shorter, and are drawn from
+	// their upper half, so that agents do not come back all at once.
+	MaxBackoff time.Duration `yaml:"max_backoff"`
+	// Margin is how many times the time that it is bounded to take, by public
+	// numbers and this machine's speed, the preparation of a contribution is
+	// given; what is made leaves at the end of it. What is not ready by then is
+	// replaced by a constant: raise it where that is said to happen.
+	Margin float64 `yaml:"margin"`
+	// LeastWindow is the least that preparing a contribution is given, for machines that are
+	// busy at times: nothing waits for it but its own study.
+	LeastWindow time.Duration `yaml:"least_window"`
+	// Data are the sources a plan may name.
+	Data map[string]source.Source `yaml:"data"`
+	// Learner is what this site votes with where a plan lets it choose (learner: any): a
+	// built-in classifier by its name, or a program of the site's own, as in
+	// {command: [python3, vote.py], timeout: 10m, memory: 4GiB}; see docs/site.md.
+	Learner Learner `yaml:"learner"`
+	// Scorer is the program of the site's own that scores records for plans which judge
+	// such scores (evaluate: {program: true}), as in {command: [python3, score.py],
+	// timeout: 10m, memory: 4GiB}; see docs/site.md.
+	Scorer Program `yaml:"scorer"`
+	// Quiet keeps to this site why a study waits here. Otherwise the coordinator's
+	// operator is told one of few words with each poll: a person has to approve, no source
+	// is declared, it takes no part, the clocks are apart, the deadline is too near.
+	Quiet bool `yaml:"quiet"`
+	// Page is a loopback host:port for a page on which this site's own person reads what
+	// is asked, and approves or refuses, as caucus agent preview, approve and refuse do: for
+	// who has a link (caucus agent page). Empty is off. Metrics is one for
+	// /metrics and /readyz, without TLS; it names no study. Empty is off.
+	Page    string `yaml:"page"`
+	Metrics string `yaml:"metrics"`
+	// Policy is what the site allows.
+	Policy policy.Policy `yaml:"policy"`
+	// Audit is where the audit log goes beside the state folder.
+	Audit Audit `yaml:"audit"`
+
+	// Log receives what happens; never a feature, a label or an unreleased
+	// number. Nil logs nothing.
+	Log *slog.Logger `yaml:"-"`
+	// Checkpoint, where not nil, is called with the name of each durable or
+	// visible effect just after it happened. Tests kill the process there.
+	Checkpoint func(effect string) `yaml:"-"`
+	// Clock is the time: certificates are judged and charges dated by its Now, and
+	// windows are as long as its Elapsed says. The zero Clock is the machine's.
+	Clock clock.Clock `yaml:"-"`
+}
+
+// Audit says where the audit log goes beside the state folder.
+type Audit struct {
+	// Syslog, where not empty, also sends every line to syslog: "local" to the
+	// machine's own, else the path of a Unix datagram socket. The file is the
+	// record; a syslog that does not answer is said in the log and stops
+	// nothing.
+	Syslog string `yaml:"syslog"`
+}
+
+func (c Config) Now() time.Time { return c.Clock.Complete().Now() }
+
+// DefaultConfig allows nothing and knows no data.
+func DefaultConfig() Config {
+	return Config{Poll: 15 * time.Second, MaxBackoff: 5 * time.Minute, Margin: 8, LeastWindow: 15 * time.Second, Policy: policy.DefaultPolicy()}
+}
+
+// LoadConfig reads a YAML file over the defaults and validates it. An unknown
+// key is an error. Relative paths are relative to the file's folder.
+func LoadConfig(path string) (Config, error) {
+	c, _, err := yamlfile.ReadConfig(path, DefaultConfig(), rules)
+	if err != nil {
+		return Config{}, fmt.Errorf("read agent config: %w", err)
+	}
+	folder := filepath.Dir(path)
+	c.State = yamlfile.Below(folder, c.State)
+	if c.Audit.Syslog != "local" {
+		c.Audit.Syslog = yamlfile.Below(folder, c.Audit.Syslog)
+	}
+	for name, s := range c.Data {
+		c.Data[name] = s.Below(folder)
+	}
+	c.Learner.below(folder)
+	c.Scorer.below(folder)
+	return c, nil
+}
+
+// ParseConfig reads YAML over the defaults and validates it.
+func ParseConfig(text []byte) (Config, error) {
+	return yamlfile.ParseConfig(text, DefaultConfig(), rules)
+}
+
+func rules(file *yamlfile.Document) error { return file.RefuseRemoved("gossip") }
+
+// Validate says which field is wrong and what to do.
+func (c Config) Validate() error {
+	host, port, err := net.SplitHostPort(c.Coordinator)
+	switch {
+	case c.Coordinator != "" && (err != nil || host == "" || port == ""):
+		return fmt.Errorf("coordinator: %q is no host:port, such as caucus.example.org:7443", c.Coordinator)
+	case c.State == "":
+		return errors.New("state: name the folder that keeps the agent's identity and ledger")
+	case c.Poll < 10*time.Millisecond || c.Poll > 24*time.Hour:
+		return fmt.Errorf("poll: %v: give 10ms to 24h", c.Poll)
+	case c.MaxBackoff < 10*time.Millisecond || c.MaxBackoff > 24*time.Hour:
+		return fmt.Errorf("max_backoff: %v: give 10ms to 24h", c.MaxBackoff)
+	case !(c.Margin >= 1 && c.Margin <= 1000):
+		return fmt.Errorf("margin: %v: give 1 to 1000; 8 is usual", c.Margin)
+	case c.LeastWindow < 10*time.Millisecond || c.LeastWindow > time.Hour:
+		return fmt.Errorf("least_window: %v: give 10ms to 1h; 15s is usual", c.LeastWindow)
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.Data)) {
+		if err := c.Data[name].Validate(); err != nil {
+			return fmt.Errorf("data: %s: %w", name, err)
+		}
+	}
+	for _, at := range []struct{ field, address string }{{"page", c.Page}, {"metrics", c.Metrics}} {
+		if at.address == "" {
+			continue
+		}
+		if err := webpage.CheckAddress(at.address); err != nil {
+			return fmt.Errorf("%s: %w", at.field, err)
+		}
+	}
+	if c.Page != "" && c.Page == c.Metrics {
+		return fmt.Errorf("metrics: %q is the page's address: give each a port of its own", c.Metrics)
+	}
+	if err := c.Learner.validate(); err != nil {
+		return fmt.Errorf("learner: %w", err)
+	}
+	if err := c.Scorer.validate(); err != nil {
+		return fmt.Errorf("scorer: %w", err)
+	}
+	if err := c.Policy.Validate(); err != nil {
+		return fmt.Errorf("policy: %w", err)
+	}
+	return nil
+}
+
+// Studies are the folders of studies below the state folder.
+func (c Config) Studies() Dossiers { return Dossiers{filepath.Join(c.State, "studies")} }
+
+// Sources are those of the configuration, with what was declared of them.
+func (c Config) Sources() source.Sources {
+	return source.Sources{Dir: filepath.Join(c.State, "sources"), Named: c.Data, Now: c.Now}
+}

@@ -1,0 +1,116 @@
+package site
+
+import (
+	"cmp"
+	"fmt"
+	"time"
+
+	"caucus/aggregator"
+	"caucus/study"
+)
+
+// Cost is what a study costs and how long it is given, from public numbers.
+type Cost struct {
+	Records  int // that the site declared
+	Reserved []study.Reservation
+	Charges  []study.Charge
+	Span     Span
+}
+
+// CostOf says what a study costs this site, or why it is refused. It follows
+// From plan, pool, policy, and the declared number of records.
+func (s *Site) CostOf(t study.Task) (c Cost, err error) {
+	if err := s.Config.Policy.PoolObjection(t.Pool()); err != nil {
+		return Cost{}, err
+	}
+	if err := study.CheckTerms(t); err != nil {
+		return Cost{}, err
+	}
+	source, err := s.Sources.Of(t.Plan())
+	if err != nil {
+		return Cost{}, err
+	}
+	c.Records = cmp.Or(s.Studies.Of(t.Hash()).Declared(), source.Records)
+	if c.Reserved, err = t.Reservations(c.Records); err != nil {
+		return Cost{}, err
+	}
+	if c.Charges, err = t.Charges(0); err != nil {
+		return Cost{}, err
+	}
+	w, err := t.Work(c.Records)
+	if err != nil {
+		return Cost{}, err
+	}
+	w.Rest += aggregator.Steps(t, c.Records)
+	w.Rest += study.CellSteps * float64(c.Records) * source.Cells()
+	draw := 0.0
+	for _, r := range c.Reserved {
+		draw += r.Terms.Steps()
+	}
+	own, program, err := s.Config.learnerTime(t, c.Records)
+	if err != nil {
+		return Cost{}, err
+	}
+	w.Shard += own
+	c.Span = s.Config.spanOf(s.Speed.Step(), w, draw).with(program)
+	if have, most := c.Span.Whole(), s.Config.Policy.Longest(); have > most || have >= longestSpan {
+		return Cost{}, fmt.Errorf("preparing it has to be given %v, the policy allows %v", have.Round(time.Second), most)
+	}
+	return c, nil
+}
+
+// spanOf is a window's span for a study's work and the steps of drawing what it
+// releases. Before the draw there is time for the constant contribution that
+// takes the place of what was late, so that it leaves at the same moment: it is
+// made of as many empty records, which train no classifier.
+func (c Config) spanOf(stepTime time.Duration, w study.Work, draw float64) Span {
+	step, least := float64(stepTime)/stepsCounted*c.Margin, float64(c.LeastWindow)
+	s := Span{Draw: lasting(float64(leastDraw) + step*(draw+w.Rest))}
+	if w.Shards > 0 {
+		least /= 2 // and the other half for the classifiers
+		s.Shard = lasting(max(float64(leastShard), least/float64(w.Shards)) + step*w.Shard)
+	}
+	s.Prepare = lasting(least + step*w.Rest + float64(w.Shards)*float64(s.Shard))
+	return s
+}
+
+// Span is how long a window is, by public numbers.
+type Span struct {
+	// Prepare is for reading and computing, of it shard for one classifier; draw
+	// is for a constant in place of what was late and for noise, from the window's
+	// end until the upload leaves.
+	Prepare, Shard, Draw time.Duration
+}
+
+func (s Span) Whole() time.Duration { return s.Prepare + s.Draw }
+
+// with is the span where the one classifier is a program that has so much time of its
+// own.
+func (s Span) with(program time.Duration) Span {
+	s.Shard = min(s.Shard+program, longestSpan)
+	s.Prepare = min(s.Prepare+program, longestSpan)
+	return s
+}
+
+// From is a span that begins now.
+func (s Span) From(now time.Time) Due {
+	return Due{now, now.Add(s.Prepare), now.Add(s.Whole())}
+}
+
+// The least that a window adds to what its work is bounded by, beside Config.LeastWindow.
+const (
+	leastShard = 100 * time.Millisecond // for a classifier of a few records
+	leastDraw  = 200 * time.Millisecond // for a few numbers, and for writing them to the disk
+)
+
+// longestSpan bounds what a span says, so that neither it nor sums of its parts
+// overflow: of work without bounds it is still too long for any policy.
+const longestSpan = 10 * 365 * 24 * time.Hour
+
+// lasting is nanoseconds as a duration, at most longestSpan, also of +Inf and NaN.
+func lasting(nanoseconds float64) time.Duration {
+	if !(nanoseconds < float64(longestSpan)) {
+		return longestSpan
+	}
+	return time.Duration(nanoseconds)
+}

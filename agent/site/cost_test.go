@@ -1,0 +1,93 @@
+package site
+
+import (
+	"math"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"caucus/study"
+)
+
+// TestBestOfDays: the same plan is given the same time whatever runs beside the agent when
+// it looks how fast its machine is: the best of a week counts, also after a restart, and a
+// machine that became slower is given more when that week is over.
+func TestBestOfDays(t *testing.T) {
+	c := DefaultConfig()
+	c.State = t.TempDir()
+	s := openSpeed(c)
+	took := 2 * time.Millisecond
+	s.Look = func() time.Duration { return took }
+	now := time.Date(2030, 1, 1, 12, 0, 0, 0, time.UTC)
+	given := func() time.Duration {
+		return c.spanOf(s.Step(), study.Work{Shards: 2, Shard: 1e9, Rest: 1e8}, 1e5).Whole()
+	}
+	s.Measure(now)
+	quiet := given()
+	for _, took = range []time.Duration{40 * time.Millisecond, 12 * time.Millisecond, 9 * time.Millisecond} { // while much else runs
+		s.Measure(now.Add(time.Hour))
+		if got := given(); got != quiet {
+			t.Errorf("a busy moment of %v a million steps moves a window from %v to %v", took, quiet, got)
+		}
+	}
+	if s = openSpeed(c); given() != quiet {
+		t.Errorf("after a restart a window is %v, was %v", given(), quiet)
+	}
+	s.Look = func() time.Duration { return time.Millisecond }
+	s.Measure(now.Add(2 * time.Hour))
+	if got := given(); got >= quiet {
+		t.Errorf("a better moment gives %v, not less than %v", got, quiet)
+	}
+	quiet = given()
+	s.Look = func() time.Duration { return 5 * time.Millisecond }
+	for day := range speedDays {
+		if got := given(); got != quiet {
+			t.Errorf("%d days later: %v, want %v", day, got, quiet)
+		}
+		s.Measure(now.AddDate(0, 0, day+1))
+	}
+	if got := given(); got <= quiet {
+		t.Errorf("a machine that was slow for a week is given %v, as when it was fast", got)
+	}
+	if err := os.WriteFile(filepath.Join(c.State, "speed.json"), []byte("{\"2030"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if s = openSpeed(c); len(s.best) > 0 {
+		t.Errorf("a torn file holds %v", s.best)
+	}
+}
+
+// TestNoSpanOverflows: the more work a plan is, up to any, the longer it is
+// given, and what no policy allows does not come round to a short time, in which
+// nothing could be ready, or only what some records make quick.
+func TestNoSpanOverflows(t *testing.T) {
+	c, step := DefaultConfig(), time.Millisecond
+	for _, shards := range []int{0, 1, 3, 1 << 10, 1 << 19, 1 << 20} {
+		before := Span{}
+		for steps := 1.0; ; steps *= 1.25 {
+			s := c.spanOf(step, study.Work{Shards: shards, Shard: steps, Rest: steps}, steps)
+			if s.Prepare < before.Prepare || s.Shard < before.Shard || s.Draw < before.Draw || s.Prepare+s.Draw < s.Prepare {
+				t.Fatalf("%d shards of %g steps are given %v, less of them %v", shards, steps, s, before)
+			}
+			if before = s; math.IsInf(steps, 1) {
+				break
+			}
+		}
+		if before.Prepare != longestSpan {
+			t.Errorf("%d shards without bound are given %v", shards, before)
+		}
+	}
+}
+
+// TestLateHasTime: the constant that takes the place of what was late has as much
+// time, after the window's end, as a pass over that many records.
+func TestLateHasTime(t *testing.T) {
+	c, step := DefaultConfig(), time.Millisecond
+	for _, rest := range []float64{1e6, 1e9, 1e12} {
+		none, s := c.spanOf(step, study.Work{}, 1e6), c.spanOf(step, study.Work{Rest: rest}, 1e6)
+		if pass := s.Prepare - none.Prepare; s.Draw-none.Draw < pass-time.Microsecond {
+			t.Errorf("a pass of %v has %v after the end", pass, s.Draw-none.Draw)
+		}
+	}
+}

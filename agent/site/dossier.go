@@ -1,0 +1,259 @@
+package site
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"caucus/internal/folder"
+	"caucus/privacy"
+	"caucus/protocol"
+	"caucus/study"
+	"caucus/study/kinds"
+)
+
+// Files of a dossier. Each is a fact; a file that is there is complete.
+const (
+	FilePlan     = "plan.json"     // canonical bytes
+	FilePlanSign = "plan.sig"      // the coordinator's signature on them
+	fileApproval = "approval-"     // a person said yes; the name follows
+	FileRefused  = "refused"       // a person said no
+	FileDeclined = "declined"      // the coordinator knows that this party takes no part
+	FileUnread   = "unread"        // empty records were used, and why
+	FileOdd      = "odd"           // in what the source's file was not as expected when it was read
+	FileNoVotes  = "no-votes"      // why the site's own program gave none, or no scores
+	fileLedger   = "ledger.seq"    // the ledger's head when the upload was made
+	FileRecords  = "records"       // how many were declared when the ledger was charged
+	fileHelper   = "helper.json"   // the helper's acceptance, as the coordinator passed it on
+	FileForecast = "forecast.json" // what the operator says that the study is worth, signed
+	FileDue      = "due.json"      // when it was or is to be prepared, fixed before the records were read
+	FileLate     = "late"          // what was not ready then
+	FileUpload   = "upload"        // the body; only these bytes are ever sent
+	FileReceipt  = "receipt.json"  // the coordinator has it
+	FileClosed   = "closed"        // how the study ended for this site, if not in a release
+	FileRelease  = "release.json"
+	// FileAmendments are those of the plan, signed; fileEnded is how many there were when
+	// the study was over here because it was over.
+	FileAmendments = "amendments.json"
+	FileEnded      = "ended"
+	// FileNotice is the newest notice that was carried here, and fileAnswer the answer that
+	// is carried away, as it was first written: see protocol.Courier.
+	FileNotice = "notice.json"
+	FileAnswer = "answer.json"
+)
+
+// Due is the moments of a window: it begins, it ends, the upload leaves.
+type Due struct {
+	From   time.Time `json:"from"`
+	Until  time.Time `json:"until"`
+	Leaves time.Time `json:"leaves"`
+}
+
+// Early says whether an upload is there before its moment, as after a restart. A
+// clock that is put back delays nothing.
+func (d Dossier) Early(now time.Time) bool {
+	var fixed Due
+	b, err := d.Read(FileDue)
+	return err == nil && json.Unmarshal(b, &fixed) == nil && now.After(fixed.From) && now.Before(fixed.Leaves)
+}
+
+// Declared is how many records were declared when the ledger was charged for the
+// study; 0 before that. A crash may lie between, and another declaration: what is
+// prepared then is what was charged.
+func (d Dossier) Declared() int {
+	b, err := d.Read(FileRecords)
+	if err != nil {
+		return 0
+	}
+	n, err := strconv.Atoi(strings.TrimSpace(string(b)))
+	if err != nil || n < 0 {
+		return 0
+	}
+	return n
+}
+
+// Dossier is what this site keeps about one study: a folder named by the
+// Plan's hash.
+type Dossier struct{ Dir string }
+
+// Dossiers is the folder of all of them.
+type Dossiers struct{ dir string }
+
+func (d Dossiers) Of(h study.Hash) Dossier { return Dossier{filepath.Join(d.dir, h.String())} }
+
+// All lists the hashes that have a plan.
+func (d Dossiers) All() ([]study.Hash, error) {
+	entries, err := os.ReadDir(d.dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var out []study.Hash
+	for _, e := range entries {
+		var h study.Hash
+		if h.UnmarshalText([]byte(e.Name())) == nil && d.Of(h).Has(FilePlan) {
+			out = append(out, h)
+		}
+	}
+	return out, nil
+}
+
+// Folders lists the Dossiers, whatever they hold.
+func (d Dossiers) Folders() ([]Dossier, error) {
+	entries, err := os.ReadDir(d.dir)
+	if err != nil {
+		return nil, err
+	}
+	var out []Dossier
+	for _, e := range entries {
+		var h study.Hash
+		if e.IsDir() && h.UnmarshalText([]byte(e.Name())) == nil {
+			out = append(out, d.Of(h))
+		}
+	}
+	return out, nil
+}
+
+// LedgerEntry is how far the ledger must be, 0 where no upload was made;
+// charged says whether there must be a ledger at all.
+func (d Dossiers) LedgerEntry() (last int64, charged bool, err error) {
+	heads, charged, err := d.heads()
+	for _, h := range heads {
+		last = max(last, h.Sequence)
+	}
+	return last, charged, err
+}
+
+// heads are how far the ledger was when each upload was made. Without a hash
+// where an older version of this program wrote the file.
+func (d Dossiers) heads() (heads []privacy.Head, charged bool, err error) {
+	all, err := d.Folders()
+	if err != nil {
+		return nil, false, err
+	}
+	return headsOf(all)
+}
+
+func headsOf(all []Dossier) (heads []privacy.Head, charged bool, err error) {
+	for _, f := range all {
+		charged = charged || f.Has(FileUpload) || f.Has(FileReceipt) || f.Has(fileLedger)
+		b, err := f.Read(fileLedger)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return nil, false, err
+		}
+		h, err := privacy.ParseHead(string(b))
+		if n, plain := strconv.ParseInt(strings.TrimSpace(string(b)), 10, 64); plain == nil {
+			h, err = privacy.Head{Sequence: n}, nil
+		}
+		if err != nil || h.Sequence < 0 {
+			return nil, false, fmt.Errorf("read %s: it does not hold the number of a ledger entry: restore it from a backup", filepath.Join(f.Dir, fileLedger))
+		}
+		heads = append(heads, h)
+	}
+	return heads, charged, nil
+}
+
+// Tidy removes what writes left unfinished when the process was killed. Only
+// the holder of the state folder's lock may call it: no other process writes
+// these files.
+func (d Dossiers) Tidy() error {
+	all, err := d.Folders()
+	if err != nil {
+		return err
+	}
+	for _, f := range all {
+		for _, name := range []string{FilePlan, FilePlanSign, FileDeclined, FileUnread, FileOdd, FileNoVotes, fileLedger, FileRecords, fileHelper, FileForecast, FileDue, FileLate, FileUpload, FileReceipt, FileClosed, FileRelease, FileAmendments, FileEnded, FileNotice, FileAnswer} {
+			stale, err := filepath.Glob(filepath.Join(f.Dir, "."+name+"-*"))
+			if err != nil {
+				return err
+			}
+			for _, path := range stale {
+				if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// Find names a study by its plan's name, its hash, or the start of it.
+func (d Dossiers) Find(name string) (study.Hash, error) {
+	all, err := d.All()
+	if err != nil {
+		return study.Hash{}, err
+	}
+	var found []study.Hash
+	for _, h := range all {
+		p, err := d.Of(h).Plan()
+		if err == nil && (p.Name == name || len(name) >= 6 && strings.HasPrefix(h.String(), name)) {
+			found = append(found, h)
+		}
+	}
+	switch len(found) {
+	case 0:
+		return study.Hash{}, fmt.Errorf("there is no study %q here: see caucus agent preview", name)
+	case 1:
+		return found[0], nil
+	}
+	return study.Hash{}, fmt.Errorf("%d studies are called %q: name one by its hash, see caucus agent preview", len(found), name)
+}
+
+// Plan reads the plan and checks that it is the one the folder is named by.
+func (d Dossier) Plan() (study.Plan, error) {
+	b, err := d.Read(FilePlan)
+	if err != nil {
+		return study.Plan{}, err
+	}
+	if got := study.HashOf(b).String(); got != filepath.Base(d.Dir) {
+		return study.Plan{}, fmt.Errorf("read %s: it has hash %s: it was changed", filepath.Join(d.Dir, FilePlan), got)
+	}
+	return kinds.ParsePlan(b)
+}
+
+func (d Dossier) Has(name string) bool {
+	_, err := os.Stat(filepath.Join(d.Dir, name))
+	return err == nil
+}
+
+func (d Dossier) Read(name string) ([]byte, error) { return os.ReadFile(filepath.Join(d.Dir, name)) }
+
+// Write makes a fact. When it returns nil the fact survives a crash of the
+// machine; before, it is not there at all.
+func (d Dossier) Write(name string, b []byte) error {
+	if err := os.MkdirAll(d.Dir, 0o700); err != nil {
+		return err
+	}
+	if err := folder.Sync(filepath.Dir(d.Dir)); err != nil {
+		return err
+	}
+	return protocol.WriteSecret(filepath.Join(d.Dir, name), b)
+}
+
+// Remove takes a fact back, for good once it returns nil.
+func (d Dossier) Remove(name string) error {
+	if err := os.Remove(filepath.Join(d.Dir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return folder.Sync(d.Dir)
+}
+
+// WriteJSON makes a fact of a value.
+func (d Dossier) WriteJSON(name string, v any) error {
+	b, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		return err
+	}
+	return d.Write(name, append(b, '\n'))
+}

@@ -1,0 +1,135 @@
+package site
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"caucus/aggregator"
+	"caucus/auxdata"
+	"caucus/privacy"
+	"caucus/privacy/journal"
+	"caucus/protocol"
+	"caucus/study"
+	"caucus/study/verify"
+)
+
+// Evidence is what an agent's state folder knows that a release, or a ledger,
+// can be held against: receipts the coordinator signed, uploads, and how far
+// the ledger was at each. Reading it changes nothing, and may go on while the
+// agent runs.
+type Evidence struct {
+	// Party is who the agent is; Keys are those the coordinator signs with, from
+	// the one that the invitation named.
+	Party  study.PartyID
+	Keys   protocol.Keys
+	config Config
+	state  Site // no ledger: only folders
+}
+
+// ReadEvidence reads an enrolled agent's state folder.
+func ReadEvidence(c Config) (*Evidence, error) {
+	id, party, err := Identity(c)
+	if err != nil {
+		return nil, err
+	}
+	keys, err := id.Keys()
+	if err != nil {
+		return nil, err
+	}
+	e := &Evidence{Party: party, Keys: keys, config: c}
+	e.state = Site{Config: c, Party: party, Studies: c.Studies(), Pools: filepath.Join(c.State, "pools")}
+	return e, nil
+}
+
+// Evidence is what an open state folder knows; keys are those that the coordinator signs with.
+func (s *Site) Evidence(keys protocol.Keys) *Evidence {
+	return &Evidence{Party: s.Party, Keys: keys, config: s.Config, state: *s}
+}
+
+// PoolFile is where the agent keeps a pool that it fetched.
+func (e *Evidence) PoolFile(d auxdata.Digest) string { return e.state.PoolFile(d) }
+
+// Kept is what verify.Release asks of a site: what the state folder holds of a
+// release's study, and the ledger, which is read when it is asked.
+func (e *Evidence) Kept(ctx context.Context, r study.Release) verify.Party {
+	d := e.state.Studies.Of(r.PlanHash)
+	s := verify.Party{Party: e.Party, Keys: e.Keys}
+	switch signed, err := d.receipt(); {
+	case err == nil:
+		s.Receipt = &signed
+	case !errors.Is(err, fs.ErrNotExist):
+		s.BadReceipt = err
+	}
+	if body, err := d.Read(FileUpload); err == nil {
+		s.Upload = body
+		if r.Aggregated != nil {
+			if known, err := aggregator.KnownBy(e.Party, body); err == nil {
+				s.Member = &known
+			}
+		}
+	}
+	if b, err := d.Read(FileReceipt); err == nil {
+		var kept Receipt
+		if json.Unmarshal(b, &kept) == nil {
+			s.ReceiptAfter = kept.Amendments
+		}
+	}
+	s.Amendments, _ = d.Amendments() // what cannot be read says nothing against a release
+	s.Ledger = func(id string) (privacy.Line, bool, error) {
+		j, err := openJournal(e.config)
+		if err != nil {
+			return privacy.Line{}, false, err
+		}
+		defer j.Close()
+		return privacy.LineOf(ctx, j, id)
+	}
+	return s
+}
+
+// openJournal opens a ledger that is there.
+func openJournal(c Config) (*journal.Journal, error) {
+	if _, err := os.Stat(LedgerFile(c)); err != nil {
+		return nil, fmt.Errorf("there is no ledger at %s: nothing was spent there, or it is the wrong folder: %w", LedgerFile(c), err)
+	}
+	return journal.OpenSQLite(LedgerFile(c))
+}
+
+// Remembered are the heads of this site's ledger that its studies' folders
+// remember, each from when an upload was made, in order. Those of an older
+// version of this program have no hash.
+func (e *Evidence) Remembered() ([]privacy.Head, error) {
+	heads, _, err := e.state.Studies.heads()
+	slices.SortFunc(heads, func(a, b privacy.Head) int { return cmp.Compare(a.Sequence, b.Sequence) })
+	return heads, err
+}
+
+// Coordinator are the heads of the coordinator's ledger that it quoted to this
+// site in receipts and releases it signed, and an error if two of them show that
+// its ledger went back or was written anew.
+func (e *Evidence) Coordinator() ([]privacy.Head, error) {
+	folders, err := e.state.Studies.Folders()
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var receipts []protocol.Receipt
+	var heads []privacy.Head
+	for _, d := range folders {
+		if signed, err := d.receipt(); err == nil {
+			if r, err := protocol.ParseReceipt(signed.Document, signed.Signature, e.Keys); err == nil {
+				receipts = append(receipts, r)
+			}
+		}
+		heads = append(heads, d.releaseHeads(e.Keys)...)
+	}
+	return verify.Quoted(receipts, heads)
+}

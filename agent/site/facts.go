@@ -1,0 +1,149 @@
+package site
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strconv"
+	"strings"
+	"time"
+
+	"caucus/aggregator"
+	"caucus/privacy"
+	"caucus/protocol"
+	"caucus/study"
+)
+
+// Receipt is what the coordinator signed for, as this site keeps it.
+type Receipt struct {
+	Body      string    `json:"body"` // SHA-256 of the upload
+	Received  time.Time `json:"received"`
+	Signed    []byte    `json:"signed"`
+	Signature []byte    `json:"signature"`
+	// Amendments is how many this site knew when the receipt came, the last time.
+	Amendments int `json:"amendments,omitempty"`
+}
+
+// Receipt reads the receipt of a dossier as it was signed, unchecked.
+func (d Dossier) receipt() (protocol.Receipt, error) {
+	b, err := d.Read(FileReceipt)
+	if err != nil {
+		return protocol.Receipt{}, err
+	}
+	var kept Receipt
+	if err := json.Unmarshal(b, &kept); err != nil {
+		return protocol.Receipt{}, fmt.Errorf("%s is damaged: %w", FileReceipt, err)
+	}
+	return protocol.Receipt{Document: kept.Signed, Signature: kept.Signature}, nil
+}
+
+// releaseHeads are the ledger entries that a dossier's release names, if the
+// coordinator signed it.
+func (d Dossier) releaseHeads(key protocol.Verifier) (heads []privacy.Head) {
+	b, err := d.Read(FileRelease)
+	if err != nil || !bytes.HasPrefix(b, []byte("{")) {
+		return nil
+	}
+	r, err := protocol.ReadRelease(b)
+	if err != nil || r.Check(key) != nil {
+		return nil
+	}
+	for _, l := range r.Release.Ledger {
+		heads = append(heads, l.Head())
+	}
+	return heads
+}
+
+// Amendments are those that this site knows, as they were signed.
+func (d Dossier) Amendments() (all []study.Signed, err error) {
+	b, err := d.Read(FileAmendments)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(b, &all)
+	}
+	return all, err
+}
+
+// Chain is a plan with the amendments that this site knows; their signatures were
+// checked when they came.
+func (d Dossier) Chain(p study.Plan, h study.Hash) (*study.Chain, error) {
+	all, err := d.Amendments()
+	if err != nil {
+		return nil, err
+	}
+	return ChainOf(p, h, all)
+}
+
+func ChainOf(p study.Plan, h study.Hash, all []study.Signed) (*study.Chain, error) {
+	var documents [][]byte
+	for _, a := range all {
+		documents = append(documents, a.Document)
+	}
+	return study.ChainOf(p, h, documents)
+}
+
+// Ending is the one in force as far as this site knows.
+func (d Dossier) Ending(p study.Plan, h study.Hash) study.Ending {
+	if c, err := d.Chain(p, h); err == nil {
+		return c.Ending()
+	}
+	return p.Ending()
+}
+
+// EndedAfter is how many amendments there were when the study was over for this site
+// because it was over; more than there can be where it is over for another reason.
+func (d Dossier) EndedAfter() int {
+	b, err := d.Read(FileEnded)
+	n, bad := strconv.Atoi(strings.TrimSpace(string(b)))
+	if err != nil || bad != nil {
+		return study.MaxAmendments + 1
+	}
+	return n
+}
+
+// KeepHelper keeps what the coordinator passed on of the helper, unchecked.
+func (d Dossier) KeepHelper(s protocol.Study) error {
+	if !s.Plan.Noise.Shared() || s.Helper.Document == nil || d.Has(FileUpload) {
+		return nil
+	}
+	return d.WriteJSON(fileHelper, s.Helper)
+}
+
+// Helper is what was kept; empty where nothing was.
+func (d Dossier) Helper() (a aggregator.Signed, err error) {
+	b, err := d.Read(fileHelper)
+	if errors.Is(err, fs.ErrNotExist) {
+		return a, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(b, &a)
+	}
+	if err != nil {
+		return a, fmt.Errorf("read the helper's acceptance: %w", err)
+	}
+	return a, nil
+}
+
+// HelperWords says which helper this site's policy names, and whether it agreed to a study as
+// far as this folder knows; "" where the plan has none.
+func (s *Site) HelperWords(d Dossier, t study.Task) (words string, agreed bool) {
+	helper := s.Config.Policy.Helper
+	if !t.Plan().Noise.Shared() || !helper.Named() {
+		return "", false
+	}
+	kept, err := d.Helper()
+	if err == nil {
+		_, err = aggregator.CheckAcceptance(t, kept, helper.Pins(), s.Coordinator)
+	}
+	switch {
+	case err != nil && d.Has(FileUpload):
+		return fmt.Sprintf("%s: what this site made was sealed to an earlier helper's key: %v", helper.Words(), err), false
+	case err != nil:
+		return fmt.Sprintf("%s: nothing is charged or sent before it agreed; as far as this site was told: %v", helper.Words(), err), false
+	}
+	return helper.Words() + ": it agreed to this plan and to its noise, and signed that", true
+}

@@ -1,0 +1,114 @@
+package site
+
+import (
+	"cmp"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+
+	"caucus/internal/yamlfile"
+	"caucus/learners"
+	"caucus/learners/command"
+)
+
+// Learner is what this site votes with where a plan leaves that to the parties
+// (learner: any): a built-in classifier by its name, or a program. The zero Learner is
+// the default classifier.
+type Learner struct {
+	Name string
+	Program
+}
+
+// Program is a program of the site's own, one that votes or one that scores records:
+// command.Program says what it is given and has to answer. The zero Program is none.
+type Program struct {
+	// Command is the program and its first arguments, run in this file's folder.
+	Command []string `yaml:"command"`
+	// Timeout is the longest it may take; 0 is ten minutes.
+	Timeout time.Duration `yaml:"timeout"`
+	// Memory is the most that each of its processes may have (Linux); 0 is 4GiB.
+	Memory Bytes `yaml:"memory"`
+
+	dir string // of the configuration, where it is run
+}
+
+// UnmarshalYAML takes a text for the name of a built-in classifier.
+func (l *Learner) UnmarshalYAML(n *yaml.Node) error {
+	if n.Kind == yaml.ScalarNode {
+		l.Name = n.Value
+		return nil
+	}
+	if err := yamlfile.DecodeNode(n, &l.Program); err != nil {
+		return err
+	}
+	return l.program("").Validate()
+}
+
+func (l Learner) validate() error {
+	if l.Name != "" && !slices.Contains(learners.Names(), l.Name) {
+		return fmt.Errorf("%q is none of %s; a program of your own is {command: [python3, vote.py]}", l.Name, strings.Join(learners.Names(), ", "))
+	}
+	return l.Program.validate()
+}
+
+func (p Program) validate() error {
+	if p.Brought() || p.Timeout != 0 || p.Memory != 0 {
+		return p.program("").Validate()
+	}
+	return nil
+}
+
+// Check says whether a program can be run.
+func (p Program) Check() error {
+	_, err := p.program("").Find()
+	return err
+}
+
+// Brought says whether there is a program of the site's own.
+func (p Program) Brought() bool { return len(p.Command) > 0 }
+
+func (p Program) program(scratch string) command.Program {
+	return command.Program{Command: p.Command, Timeout: p.Timeout, Memory: int64(p.Memory), Dir: p.dir, Scratch: scratch}
+}
+
+func (p Program) String() string {
+	return fmt.Sprintf("this site's own program, %s, for at most %v", strings.Join(p.Command, " "), cmp.Or(p.Timeout, command.DefaultTimeout))
+}
+
+func (l Learner) String() string {
+	if l.Brought() {
+		return l.Program.String()
+	}
+	return cmp.Or(l.Name, learners.Default)
+}
+
+// Bytes is a size: 512MiB, 4GiB, or a number of bytes.
+type Bytes int64
+
+// UnmarshalText reads a size.
+func (b *Bytes) UnmarshalText(text []byte) error {
+	number, unit := string(text), int64(1)
+	for i, name := range []string{"KiB", "MiB", "GiB"} {
+		if rest, ok := strings.CutSuffix(number, name); ok {
+			number, unit = strings.TrimSpace(rest), 1<<(10*(i+1))
+		}
+	}
+	n, err := strconv.ParseInt(number, 10, 64)
+	if err != nil || n < 0 || n > 1<<62/unit {
+		return fmt.Errorf("%q is no size: write 512MiB or 4GiB", text)
+	}
+	*b = Bytes(n * unit)
+	return nil
+}
+
+// below puts a program into the folder of its configuration.
+func (p *Program) below(folder string) {
+	if p.Brought() {
+		p.dir, _ = filepath.Abs(folder) // an error is that of this process's own folder: then ""
+	}
+}

@@ -1,0 +1,162 @@
+package site
+
+import (
+	"context"
+	"fmt"
+
+	"caucus/internal/folder"
+	"caucus/privacy"
+	"caucus/study"
+)
+
+// Lost is a study whose charge a ledger has forgotten.
+type Lost struct {
+	Study study.Hash     `json:"study"`
+	Name  string         `json:"name"`
+	Costs []privacy.Cost `json:"costs"`
+	// Answer: the ledger holds the charge, and not that it was answered. The
+	// Answer may be among what was lost, so it is charged again.
+	Answer bool `json:"answer,omitempty"`
+}
+
+// Reconcile brings the ledger of a stopped agent up to date after it was
+// restored from a backup: every study whose folder remembers a state of the
+// ledger that the ledger does not know is charged again, as its plan declares,
+// and so are the other costs. It returns the studies; none where the ledger is
+// not behind.
+func Reconcile(ctx context.Context, c Config, others []privacy.Cost) ([]Lost, error) {
+	fail := func(err error) ([]Lost, error) { return nil, fmt.Errorf("reconcile ledger: %w", err) }
+	_, party, err := Identity(c)
+	if err != nil {
+		return fail(err)
+	}
+	unlock, err := folder.Hold(c.State, "another agent")
+	if err != nil {
+		return fail(err)
+	}
+	defer unlock()
+	s, err := Open(c, party)
+	if err != nil {
+		return fail(err)
+	}
+	defer s.Close()
+	chain, err := privacy.Walk(ctx, s.Journal, func(privacy.Line) error { return nil })
+	if err != nil {
+		return fail(err)
+	}
+	folders, err := s.Studies.Folders()
+	if err != nil {
+		return fail(err)
+	}
+	all, err := s.unanswered(ctx, folders)
+	if err != nil {
+		return fail(err)
+	}
+	var forgotten []Dossier
+	last, costs := int64(0), others
+	for _, d := range folders {
+		heads, _, err := headsOf([]Dossier{d})
+		if err != nil {
+			return fail(err)
+		}
+		if len(heads) == 0 {
+			continue
+		}
+		last = max(last, heads[0].Sequence)
+		// What is paid for is noted in its folder at once, below: a state that a
+		// reconciliation passed over and that is still remembered is not.
+		if passed, err := chain.Recall(heads[0]); err == nil && !passed {
+			continue
+		}
+		lost, err := s.lost(ctx, d)
+		if err != nil {
+			return fail(err)
+		}
+		forgotten = append(forgotten, d)
+		if len(lost.Costs) > 0 {
+			all = append(all, lost)
+			costs = append(costs, lost.Costs...)
+		}
+	}
+	if len(forgotten) == 0 && len(others) == 0 {
+		return nil, nil
+	}
+	// A ledger that went on from an old state has as many entries, but others.
+	last = max(last, chain.Head().Sequence+1)
+	ledger, err := privacy.Open(s.Journal, privacy.Config{Limits: c.Policy.Total, LastSequence: last})
+	if err != nil {
+		return fail(err)
+	}
+	if err := ledger.Reconcile(ctx, costs, nil); err != nil {
+		return nil, err
+	}
+	for _, d := range forgotten { // what they remember is paid for now
+		if err := s.NoteLedger(ctx, d); err != nil {
+			return fail(err)
+		}
+	}
+	return all, nil
+}
+
+// unanswered are the studies whose charge is in the ledger and no answer: these
+// a reconciliation charges again by itself.
+func (s *Site) unanswered(ctx context.Context, folders []Dossier) (all []Lost, err error) {
+	open, err := s.Ledger.Unanswered(ctx)
+	if err != nil || len(open) == 0 {
+		return nil, err
+	}
+	for _, d := range folders {
+		l, outputs, err := s.charged(d)
+		if err != nil { // it was never charged
+			continue
+		}
+		for _, c := range outputs {
+			if cost, is := open[study.ReleaseID(l.Study, c.Output)]; is {
+				l.Costs, l.Answer = append(l.Costs, cost), true
+			}
+		}
+		if l.Answer {
+			all = append(all, l)
+		}
+	}
+	return all, nil
+}
+
+// charged names a folder's study, and what it declares to cost.
+func (s *Site) charged(d Dossier) (Lost, []study.Charge, error) {
+	p, err := d.Plan()
+	if err != nil {
+		return Lost{}, nil, err
+	}
+	task, err := s.Task(p)
+	if err != nil {
+		return Lost{}, nil, err
+	}
+	charges, err := task.Charges(0)
+	if err != nil {
+		return Lost{}, nil, err
+	}
+	l := Lost{Name: p.Name}
+	if canonical, err := p.Canonical(); err == nil {
+		l.Study = study.HashOf(canonical)
+	}
+	return l, charges, nil
+}
+
+// lost are the charges of a study that the ledger does not hold.
+func (s *Site) lost(ctx context.Context, d Dossier) (Lost, error) {
+	l, charges, err := s.charged(d)
+	if err != nil {
+		return Lost{}, err
+	}
+	for _, c := range charges {
+		_, found, err := s.Ledger.Line(ctx, study.ReleaseID(l.Study, c.Output))
+		if err != nil {
+			return Lost{}, err
+		}
+		if !found {
+			l.Costs = append(l.Costs, c.Cost)
+		}
+	}
+	return l, nil
+}

@@ -1,0 +1,190 @@
+package site
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"caucus/agent/source"
+	"caucus/auxdata"
+	"caucus/dataset"
+	"caucus/privacy"
+	"caucus/privacy/journal"
+	"caucus/protocol"
+	"caucus/study"
+	"caucus/study/kinds"
+)
+
+// Site is what this machine holds: config, ledger, shard key and Dossiers. It
+// knows no network.
+type Site struct {
+	Config   Config
+	Journal  *journal.Journal
+	Ledger   *privacy.Ledger
+	Audit    *AuditLog
+	ShardKey []byte
+	Studies  Dossiers
+	Pools    string
+	Sources  source.Sources
+	scratch  string // files of a site's own classifier while it runs
+	Speed    *Speed
+	// Party is who this agent is; it comes from the certificate. coordinator are the keys
+	// that the coordinator signs with.
+	Party       study.PartyID
+	Coordinator protocol.Keys
+}
+
+// Open opens the state folder. Several processes may have it open: every
+// write is whole, and the ledger takes turns.
+func Open(c Config, party study.PartyID) (_ *Site, err error) {
+	s := &Site{
+		Config: c, Party: party,
+		Studies: c.Studies(), Pools: filepath.Join(c.State, "pools"), Sources: c.Sources(),
+		scratch: filepath.Join(c.State, "scratch"), Speed: openSpeed(c),
+	}
+	for _, dir := range []string{c.State, s.Studies.dir, s.Pools, s.Sources.Dir, s.scratch} {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return nil, fmt.Errorf("open state folder: %w", err)
+		}
+	}
+	if s.ShardKey, err = shardKey(filepath.Join(c.State, "shard.key")); err != nil {
+		return nil, err
+	}
+	last, charged, err := s.Studies.LedgerEntry()
+	if err != nil {
+		return nil, fmt.Errorf("open state folder: %w", err)
+	}
+	if _, err := os.Stat(LedgerFile(c)); charged && err != nil { // an empty one would forget what was spent
+		return nil, fmt.Errorf("the ledger is missing, but %s holds contributions that were charged to it: restore the whole state folder from a backup: %w", s.Studies.dir, err)
+	}
+	if s.Journal, err = journal.OpenSQLite(LedgerFile(c)); err != nil {
+		return nil, err
+	}
+	s.Ledger, err = privacy.Open(s.Journal, privacy.Config{Limits: c.Policy.Total, PeriodLimits: c.Policy.Year, LastSequence: last})
+	if err == nil {
+		s.Audit, err = openAudit(c, party)
+	}
+	if err != nil {
+		s.Journal.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// LedgerFile is where an agent's ledger lies.
+func LedgerFile(c Config) string { return filepath.Join(c.State, "ledger.db") }
+
+// TidyScratch removes what a classifier was given when the process was killed.
+func (s *Site) TidyScratch() error {
+	if err := os.RemoveAll(s.scratch); err != nil {
+		return err
+	}
+	return os.MkdirAll(s.scratch, 0o700)
+}
+
+func (s *Site) Close() {
+	s.Audit.Close()
+	s.Journal.Close()
+}
+
+// NoteLedger keeps beside an upload how far the ledger is, so that an older
+// Ledger that is put back charges nothing (privacy.ErrBehind).
+func (s *Site) NoteLedger(ctx context.Context, d Dossier) error {
+	head, err := privacy.HeadOf(ctx, s.Journal)
+	if err != nil {
+		return err
+	}
+	return d.Write(fileLedger, fmt.Appendln(nil, head))
+}
+
+// ShardKey reads the secret from which follows where records go, to a shard or
+// into a cut (study.Inputs), or makes it.
+func shardKey(path string) ([]byte, error) {
+	key, err := os.ReadFile(path)
+	if err == nil && len(key) == sha256.Size {
+		return key, nil
+	}
+	if err == nil {
+		return nil, fmt.Errorf("read shard key %s: it has %d bytes, want %d: restore it from a backup", path, len(key), sha256.Size)
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("read shard key: %w", err)
+	}
+	key = make([]byte, sha256.Size)
+	rand.Read(key)
+	return key, protocol.WriteSecret(path, key)
+}
+
+// Pool reads a pool that was fetched. A plan's map comes from outside: it is
+// checked before it is applied.
+func (s *Site) Pool(p study.Plan) (*auxdata.Pool, error) {
+	if err := CheckMap(p); err != nil {
+		return nil, err
+	}
+	b, err := os.ReadFile(s.PoolFile(p.Pool))
+	if err != nil {
+		return nil, err
+	}
+	t, err := auxdata.ReadCSV(b, p.Pool)
+	if err != nil {
+		return nil, err
+	}
+	pool, _, err := auxdata.New(p.Schema, p.Map, t)
+	return pool, err
+}
+
+// Task is a plan's on its pool, which was fetched.
+func (s *Site) Task(p study.Plan) (study.Task, error) {
+	pool, err := s.Pool(p)
+	if err != nil {
+		return nil, err
+	}
+	return kinds.NewTask(p, pool)
+}
+
+func CheckMap(p study.Plan) error {
+	if err := p.Map.Validate(); err != nil {
+		return fmt.Errorf("%w: %w", study.ErrPlan, err)
+	}
+	if p.Map.Columns() != p.Schema.Dim() {
+		return fmt.Errorf("%w: map: it takes %d columns, the schema encodes to %d", study.ErrPlan, p.Map.Columns(), p.Schema.Dim())
+	}
+	return nil
+}
+
+// HasPool says whether a pool is here, whole.
+func (s *Site) HasPool(d auxdata.Digest) bool {
+	b, err := os.ReadFile(s.PoolFile(d))
+	return err == nil && sha256.Sum256(b) == d
+}
+
+func (s *Site) PoolFile(d auxdata.Digest) string {
+	return filepath.Join(s.Pools, "pool-"+d.String()+".csv")
+}
+
+// Records are what the study gets of this site. What was odd, or that they are empty, and why,
+// is noted in its folder and nowhere else; at its moment log and audit log say it (tell).
+func (s *Site) Records(h study.Hash, p study.Plan, n int) *dataset.Records {
+	records, odd, unread := s.Sources.Records(p, n, s.ShardKey)
+	d := s.Studies.Of(h)
+	if len(odd) > 0 {
+		_ = d.Write(FileOdd, []byte(strings.Join(odd, "; ")+"\n")) // what the disk did not take is not said: only an odd file would have it said
+	}
+	if unread != nil {
+		_ = d.Write(FileUnread, []byte(unread.Error()+"\n")) // what the disk did not take changes nothing
+	}
+	return records
+}
+
+// NoVotes notes why this site's own program gave no votes or scores, in the study's folder and
+// nowhere else: it may hang on a record, and logs may leave the machine (take has the
+// proof for what is noted so).
+func (s *Site) NoVotes(h study.Hash, why error) {
+	_ = s.Studies.Of(h).Write(FileNoVotes, []byte(why.Error()+"\n")) // what the disk did not take is not said
+}

@@ -1,0 +1,161 @@
+package source
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"caucus/dataset"
+	"caucus/dataset/files"
+	"caucus/dataset/mapping"
+	"caucus/internal/textpage"
+	"caucus/privacy"
+	"caucus/study"
+	"caucus/study/kinds"
+)
+
+// ErrUndeclared is wrapped where a person has to declare a source before a
+// study can take place here. Nothing is sent until then.
+var ErrUndeclared = errors.New("no declared source")
+
+// Declaration is what a person said of a source: how its file is written, what
+// its columns mean and how many records it has. Whether this site takes part in
+// a study, and everything public about what it sends, hangs on declarations,
+// policy and ledger, never on what the file holds at the time. A declaration
+// changes by another one and by nothing else.
+//
+// What it tells: that the source is declared (until then a study waits, as
+// the coordinator is told unless the site is quiet), what its schema means (a plan that means something else is
+// declined) and Records. A plan's columns are held against the schema, which
+// the site has published or agreed on, never against the file: otherwise a
+// coordinator could ask for column after column and learn from the answers
+// which ones the file has, or, where a header is missing, what the first record
+// is. So a source has a schema.
+type Declaration struct {
+	Source string `json:"source"`
+	File   string `json:"file"`
+	// Digest is the SHA-256 of the file's bytes on that day, for the site's eyes.
+	Digest string `json:"sha256"`
+	// Form is what kind of file it was found to be: it is read as that and as
+	// nothing else.
+	Form   files.Format   `json:"form"`
+	Schema dataset.Schema `json:"schema"`
+	// Mapping says how the file is written and what of it the schema's columns
+	// are.
+	Mapping mapping.Mapping `json:"mapping,omitzero"`
+	// Redeclare is the source's, as it was then.
+	Redeclare string `json:"redeclare,omitempty"`
+	// Vouched are the schema's columns that were computed from other records, for
+	// which a person answered: what is proven for a record does not cover them.
+	Vouched []string `json:"vouched,omitempty"`
+	// Columns are the file's, in its order.
+	Columns []string `json:"columns"`
+	// Records is how many records every study gets: those of the file rounded
+	// down to two digits. What the file has beyond is left out by keyed order,
+	// what it lacks are empty records.
+	Records int       `json:"records"`
+	At      time.Time `json:"at"`
+	By      string    `json:"by"`
+	Account string    `json:"account"` // the operating system's user
+}
+
+// Shown is the digest of what a person is shown of a source, and says yes to: the
+// file's digest, its form, schema and mapping, the columns, the number of
+// records, and that somebody declared just that just then.
+//
+// Proof note: an approval that hangs on it must tell nothing of the records. The
+// moment of the declaration is in it, so that every other declaration has another
+// digest, of the same file too: whether a study takes part then hangs on what
+// persons did, and not on whether the file had changed between two declarations.
+// What the file comes to hold without a declaration is not in it.
+func (d Declaration) Shown() string {
+	b, err := json.Marshal(d)
+	if err != nil { // it was written as JSON
+		panic(err)
+	}
+	digest := sha256.Sum256(b)
+	return hex.EncodeToString(digest[:])
+}
+
+// Objections says where a plan asks for what a declared source does not have,
+// one reason a line. They depend on the plan and the declaration alone.
+func (d Declaration) Objections(p study.Plan) []string {
+	out := d.lacks(p)
+	if p.Records > d.Records {
+		out = append(out, fmt.Sprintf("source %s: the study says that each party has at least %s, it was declared with %d", d.Source, textpage.Count(p.Records, "record"), d.Records))
+	}
+	// At unit party δ was held against the minimum that the policy allows.
+	if err := p.CheckDelta(d.uses(p), "of source "+d.Source+" that the study uses"); err != nil && p.Unit != privacy.Party {
+		out = append(out, err.Error())
+	}
+	return out
+}
+
+// Refuses is the first of a plan's objections, nil where there are none.
+func (d Declaration) Refuses(p study.Plan) error { return objection(d.Objections(p)) }
+
+// uses is how many of the declared records a plan takes at most.
+func (d Declaration) uses(p study.Plan) int {
+	if most := kinds.WordsOf(p).PerParty; most > 0 {
+		return int(min(most, int64(d.Records)))
+	}
+	return d.Records
+}
+
+// lacks says what a plan asks of each record that a declared source does not have.
+func (d Declaration) lacks(p study.Plan) []string {
+	out := p.Schema.Within(d.Schema)
+	if asksSets(p) && !d.has(p.Schema.Party) {
+		out = append(out, fmt.Sprintf("no column %q, which names the set of each record", p.Schema.Party))
+	}
+	for i := range out {
+		out[i] = fmt.Sprintf("source %s: %s", d.Source, out[i])
+	}
+	return out
+}
+
+// has says whether a column of the schema is made of something that the
+// declared file has.
+func (d Declaration) has(column string) bool {
+	b, err := d.Mapping.Bind(d.Columns, d.Schema)
+	return err == nil && b.Has(column)
+}
+
+// Cells is how many cells of plain text a record of the file takes the time of,
+// whatever the study asks for: all that the file has are read, and the schema's
+// are made of them.
+func (d Declaration) Cells() float64 {
+	cells := d.Form.Cells() * float64(len(d.Columns))
+	if b, err := d.Mapping.Bind(d.Columns, d.Schema); err == nil {
+		cells += b.Cells()
+	}
+	return cells
+}
+
+// objection is the first of some, nil where there are none.
+func objection(all []string) error {
+	if len(all) == 0 {
+		return nil
+	}
+	return errors.New(all[0])
+}
+
+// asksSets says whether a plan asks for the column that names each record's set;
+// one of no kind, by which a source is read on its own, does not.
+func asksSets(p study.Plan) bool {
+	kind, err := kinds.Named(p.Kind)
+	return err == nil && kind.Words(p).SetColumn
+}
+
+// RoundDown keeps the first two digits of a count, so that what is declared does not hang
+// on the last few records.
+func RoundDown(n int) int {
+	unit := 1
+	for n/unit >= 100 {
+		unit *= 10
+	}
+	return n / unit * unit
+}

@@ -1,0 +1,241 @@
+package source
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/text/encoding/charmap"
+
+	"caucus/dataset"
+	"caucus/dataset/mapping"
+	"caucus/learners"
+	"caucus/privacy"
+	"caucus/study"
+)
+
+// wardMapping maps a German export to wardSchema.
+const wardMapping = `
+encoding: latin1
+delimiter: ;
+missing: ["-9", NULL]
+dates: DD.MM.YYYY
+columns:
+  age: {from: Geburtsdatum, years_until: 2024-12-31}
+  sex: {from: Größe & Geschlecht, levels: {weiblich: f, männlich: m}}
+  ill: {expression: 'Befund == "krank" ? "yes" : "no"'}
+`
+
+// export is a clean file as a German hospital would export it.
+func export(t *testing.T, clean string) string {
+	t.Helper()
+	var out strings.Builder
+	out.WriteString("Fall;Geburtsdatum;Größe & Geschlecht;Befund\n")
+	for i, line := range strings.Split(strings.TrimSpace(clean), "\n")[1:] {
+		cells := strings.Split(line, ",")
+		var age int
+		born := "-9"
+		if _, err := fmt.Sscan(cells[0], &age); err == nil {
+			born = fmt.Sprintf("01.%02d.%d", 1+i%12, 2024-age)
+		}
+		fmt.Fprintf(&out, "%d;%s;%s;%s\n", i, born, map[string]string{"f": "weiblich", "m": "männlich"}[cells[1]], map[string]string{"yes": "krank", "no": "gesund"}[cells[2]])
+	}
+	latin, err := charmap.ISO8859_1.NewEncoder().String(out.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return latin
+}
+
+// TestMappedSource: a site's own export, under a mapping, gives the records that
+// a clean file gives, and is declared with what it is.
+func TestMappedSource(t *testing.T) {
+	clean := "age,sex,ill\n" + strings.Repeat("30,f,no\n71,m,yes\n,f,yes\n", 20)
+	w := newWard(t)
+	w.put(clean)
+	if err := w.declare(); err != nil {
+		t.Fatal(err)
+	}
+	want := w.records()
+
+	german, err := mapping.Parse(strings.NewReader(wardMapping))
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "map.yaml")
+	if err := os.WriteFile(file, []byte(wardMapping), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, m := range map[string]MappingSource{"inline": {Inline: german}, "file": {File: file}} {
+		w.put(clean)
+		w.say(func(s *Source) { s.Mapping = MappingSource{} })
+		if err := w.declare(); err != nil {
+			t.Fatal(err)
+		}
+		w.put(export(t, clean))
+		w.say(func(s *Source) { s.Mapping = m })
+		if _, err := w.declaration("ward"); !errors.Is(err, ErrUndeclared) {
+			t.Errorf("%s: under another mapping: %v, want that a person has to declare it", name, err)
+		}
+		if err := w.declare(); err != nil {
+			t.Fatal(err)
+		}
+		if got := w.records(); got != want {
+			t.Errorf("%s: records\n%s\nwant\n%s", name, got, want)
+		}
+		d, err := w.declaration("ward")
+		if err != nil || d.Form.Encoding != "latin1" || d.Cells() <= 8 {
+			t.Errorf("%s: %+v, %v, %g cells", name, d.Form, err, d.Cells())
+		}
+		w.say(func(s *Source) { s.Mapping = MappingSource{} })
+		if _, err := w.declaration("ward"); err == nil {
+			t.Errorf("%s: the declaration holds without the mapping", name)
+		}
+	}
+	w.say(func(s *Source) { s.Mapping = MappingSource{File: file} })
+	if err := os.Remove(file); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.declaration("ward"); !errors.Is(err, ErrUndeclared) {
+		t.Errorf("without the mapping's file: %v", err)
+	}
+}
+
+// TestFilesAsTheyAre: the same records, whatever kind of file they are in, under
+// a name that says otherwise. A container that changed gives empty records in
+// the same number, and why; text is read as it is then.
+func TestFilesAsTheyAre(t *testing.T) {
+	var rows [][]string
+	for i := range 90 {
+		rows = append(rows, [][]string{{"30", "f", "no"}, {"71", "m", "yes"}, {"", "f", "yes"}}[i%3])
+	}
+	table, err := dataset.NewTable([]string{"age", "sex", "ill"}, rows)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := containers(t, table)
+	want := ""
+	for _, name := range []string{"text", "gzip", "zstd", "xlsx", "parquet"} {
+		w := newWard(t)
+		w.put(string(all[name]))
+		d := w.declared()
+		got := w.records()
+		if name == "text" {
+			want = got
+		}
+		if got != want || got == "" {
+			t.Errorf("%s: other records than those of text", name)
+		}
+		// The same table, but for one row, as another file.
+		other, err := dataset.NewTable(table.Columns(), append([][]string{{"99", "m", "yes"}}, rows[1:]...))
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.put(string(containers(t, other)[name]))
+		p := study.Plan{Kind: "classify", Mechanism: "cross", Unit: privacy.Record, Delta: 1e-6, Schema: d.Schema}
+		records, odd, unread := w.Records(p, d.Records, []byte("key"))
+		if changed := errors.Is(unread, errChanged); changed != d.Form.Container() || unread != nil && !changed || records.Len() != d.Records || len(odd) > 0 {
+			t.Errorf("%s that changed: %d records, odd %q, %v", name, records.Len(), odd, unread)
+		}
+		if empty := Empty(p, d.Records, []byte("key")); reflect.DeepEqual(records, empty) != d.Form.Container() {
+			t.Errorf("%s that changed: the records are empty ones: %v", name, !d.Form.Container())
+		}
+	}
+}
+
+// stepTime is how many nanoseconds a step takes on this machine: the least of some tries, so
+// that other work does not count.
+func stepTime() float64 {
+	least := math.Inf(1)
+	for range 5 {
+		start := time.Now()
+		steps := learners.Reference()
+		least = min(least, float64(time.Since(start))/steps)
+	}
+	return least
+}
+
+// TestExpressionsBoundTime: the costliest expressions that are allowed, on the
+// costliest cells, take less than the steps that are counted for them.
+func TestExpressionsBoundTime(t *testing.T) {
+	for name, expression := range map[string]string{
+		"copies":       strings.Repeat("sex + ", 90) + "sex",
+		"copies right": strings.Repeat("sex + (", 60) + "sex" + strings.Repeat(")", 60),
+		"functions":    strings.Repeat("lower(upper(trim(", 30) + "sex" + strings.Repeat(")))", 30),
+		"pattern":      `sex matches "^(a?){20}(a|aa)*b$"`,
+		"pattern 2":    `sex matches "(.*a.*a.*a.*){3}c"`,
+		"no value":     strings.Repeat(" ", 1900) + "sex + 1",
+		"no value 2":   strings.Repeat("(", 90) + "-sex" + strings.Repeat(")", 90),
+		"constant":     "1",
+		"list":         `sex in ["` + strings.Repeat(`a","`, 150) + `b"]`,
+		"arithmetic":   strings.Repeat("age * ", 95) + "age",
+	} {
+		m := mapping.Mapping{Columns: map[string]mapping.Rule{"sex": {Expression: expression}}}
+		schema, err := dataset.ParseSchema(strings.NewReader(wardSchema))
+		if err != nil {
+			t.Fatal(err)
+		}
+		const records = 300
+		text := "age,sex,ill\n" + strings.Repeat("30,"+strings.Repeat("aÄ", 85)+",no\n", records)
+		least, cells, given, step := time.Hour, 0.0, time.Duration(0), stepTime()
+		for tries := 0; tries < 5 || least > given && tries < 200; tries++ { // other work on the machine only adds
+			start := time.Now()
+			rows, err := dataset.NewLines(strings.NewReader(text), dataset.Format{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, bound, err := m.Read(rows, schema)
+			if err != nil {
+				t.Fatal(name, err)
+			}
+			least, cells = min(least, time.Since(start)), 3+bound.Cells()
+			given = time.Duration(study.CellSteps * cells * records * step)
+		}
+		t.Logf("%s: %v, given %v", name, least, given)
+		if least > given {
+			t.Errorf("%s: %d records take %v, %v are counted", name, records, least, given)
+		}
+	}
+}
+
+// TestCellsBoundTime: reading takes less than the steps that a window counts for
+// it, which are then given several times. The least of some tries, so that other
+// work on the machine does not count.
+func TestCellsBoundTime(t *testing.T) {
+	var rows [][]string
+	for i := range 4000 {
+		rows = append(rows, []string{fmt.Sprint(20 + i%70), []string{"f", "m"}[i%2], []string{"yes", "no"}[i/7%2]})
+	}
+	table, err := dataset.NewTable([]string{"age", "sex", "ill"}, rows)
+	if err != nil {
+		t.Fatal(err)
+	}
+	step := stepTime()
+	for name, b := range containers(t, table) {
+		w := newWard(t)
+		w.put(string(b))
+		expression := mapping.Rule{Expression: `sex matches "^f+$" ? "f" : lower(upper(sex))`}
+		w.say(func(s *Source) { s.Mapping.Inline.Columns = map[string]mapping.Rule{"sex": expression} })
+		d := w.declared()
+		steps := study.CellSteps * d.Cells() * float64(d.Records)
+		given := time.Duration(steps * step)
+		least := time.Hour
+		for tries := 0; tries < 5 || least > given && tries < 200; tries++ { // other work on the machine only adds
+			start := time.Now()
+			if _, err := d.open(); err != nil {
+				t.Fatal(err)
+			}
+			least = min(least, time.Since(start))
+		}
+		t.Logf("%s: %v, given %v", name, least, given)
+		if least > given {
+			t.Errorf("%s: reading %d records takes %v, %v are counted", name, d.Records, least, given)
+		}
+	}
+}

@@ -1,0 +1,82 @@
+package source
+
+import (
+	"io"
+	"strings"
+	"time"
+
+	"caucus/internal/textpage"
+)
+
+// Report is what a person is shown of a source. Found and what follows it
+// are computed from the records: they are for the eyes of the site.
+type Report struct {
+	Source string `json:"source"`
+	File   string `json:"file"`
+	// Declared is the declaration in force, nil where there is none; Waits says
+	// why.
+	Declared *Declaration `json:"declared"`
+	Waits    string       `json:"waits,omitempty"`
+	// Read: the file was read now.
+	Read    bool     `json:"read"`
+	Form    string   `json:"form,omitempty"`  // what kind of file it is
+	Found   int      `json:"found,omitempty"` // records
+	Columns []string `json:"columns,omitempty"`
+	Remarks []string `json:"remarks,omitempty"`
+	// Changed: the file is not what it was when it was declared. That alone is
+	// no problem: studies get its records as they are then.
+	Changed bool `json:"changed,omitempty"`
+	// Taken is the file as the first study of the last day had it, of a source that
+	// is declared to be written anew; nil where there was none.
+	Taken *Taken `json:"taken,omitempty"`
+	// Problem keeps the file from being read as declared, so that a study would
+	// get empty records, or says that it is not as expected.
+	Problem string `json:"problem,omitempty"`
+}
+
+// Taken is a source's file as the first study of a day had it: for the eyes of
+// the site.
+type Taken struct {
+	Day     string `json:"day"` // UTC
+	Digest  string `json:"sha256"`
+	Records int    `json:"records"`
+	// Problems say in what it was not as expected (Expected).
+	Problems []string `json:"problems,omitempty"`
+}
+
+// WriteText writes a report for people.
+func (r Report) WriteText(w io.Writer) error {
+	var t textpage.Page
+	t.Add("source", "%s, %s", r.Source, r.File)
+	switch {
+	case r.Declared != nil:
+		t.Add("declared", "%s for every study, by %s on %s", textpage.Count(r.Declared.Records, "record"), r.Declared.By, r.Declared.At.Format(time.DateOnly))
+		claim := "every column of a record was computed from that record alone"
+		if len(r.Declared.Vouched) > 0 {
+			claim += ", but for " + strings.Join(r.Declared.Vouched, ", ")
+		}
+		t.Add("claims", "%s: no proof here can know that", claim)
+	default:
+		t.Add("waits", "%s", r.Waits)
+	}
+	if r.Read {
+		t.Add("found", "%s: %s, %s", r.Form, textpage.Count(r.Found, "record"), textpage.Count(len(r.Columns), "column"))
+		t.Add("columns", "%s", strings.Join(r.Columns, ", "))
+	}
+	for _, m := range r.Remarks {
+		t.Add("", "%s", m)
+	}
+	if t0 := r.Taken; t0 != nil {
+		t.Add("taken", "on %s: %s (file %s)", t0.Day, textpage.Count(t0.Records, "record"), t0.Digest[:min(16, len(t0.Digest))])
+		for _, p := range t0.Problems {
+			t.Add("", "%s", p)
+		}
+	}
+	if r.Changed {
+		t.Add("changed", "the file is not what it was on that day; studies get its records as they are")
+	}
+	if r.Problem != "" {
+		t.Add("problem", "%s", r.Problem)
+	}
+	return t.WriteText(w)
+}

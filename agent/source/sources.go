@@ -1,0 +1,344 @@
+package source
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"caucus/dataset"
+	"caucus/internal/textpage"
+	"caucus/protocol"
+	"caucus/study"
+)
+
+// Sources are a site's sources, and what persons declared of them: a file each in a folder.
+type Sources struct {
+	Dir   string // of declarations; it is there
+	Named map[string]Source
+	Now   func() time.Time
+}
+
+// Find finds the name of the source that a plan means. A plan that names none means the only
+// one there is.
+func (s Sources) Find(name string) (string, error) {
+	all := slices.Sorted(maps.Keys(s.Named))
+	if name == "" && len(all) == 1 {
+		return all[0], nil
+	}
+	if _, ok := s.Named[name]; ok && name != "" {
+		return name, nil
+	}
+	if name == "" {
+		return "", fmt.Errorf("the plan names no data source and this site has not exactly one (it has %s)", textpage.List(all))
+	}
+	return "", fmt.Errorf("there is no data source %q; this site has %s: add it under data: if it is meant to take part", name, textpage.List(all))
+}
+
+// declarationFile is where a source's declaration lies.
+func (s Sources) declarationFile(name string) string {
+	return filepath.Join(s.Dir, url.PathEscape(name)+".json")
+}
+
+// Of is the declaration of the source that a plan names; an error wraps ErrUndeclared and
+// says what a person has to do.
+func (s Sources) Of(p study.Plan) (Declaration, error) {
+	name, err := s.Find(p.Data)
+	if err != nil {
+		return Declaration{}, fmt.Errorf("%w: %w", ErrUndeclared, err)
+	}
+	return s.declaration(name)
+}
+
+// declaration is that of a configured source. Where the configuration has come
+// to name another file or schema, the source waits for a person again.
+func (s Sources) declaration(name string) (d Declaration, err error) {
+	again := "caucus agent source declare " + name
+	fail := func(format string, args ...any) (Declaration, error) {
+		return Declaration{}, fmt.Errorf("%w: source %s: %s: %s", ErrUndeclared, name, fmt.Sprintf(format, args...), again)
+	}
+	b, err := os.ReadFile(s.declarationFile(name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return fail("a person has to declare it first")
+	}
+	if err != nil || json.Unmarshal(b, &d) != nil || d.Source != name {
+		return fail("%s cannot be read", s.declarationFile(name))
+	}
+	source := s.Named[name]
+	own, err := readSchema(source.Schema)
+	m, errMapping := source.Mapping.read()
+	switch {
+	case err != nil:
+		return fail("%v", err)
+	case errMapping != nil:
+		return fail("%v", errMapping)
+	case d.Form.Kind == "":
+		return fail("it was declared under an earlier version, which knew text alone")
+	case d.File != source.File:
+		return fail("the configuration names another file than was declared on %s", d.At.Format(time.DateOnly))
+	case !sameSchema(own, d.Schema):
+		return fail("its schema is not what was declared on %s", d.At.Format(time.DateOnly))
+	case source.Redeclare != d.Redeclare:
+		return fail("redeclare is not what was declared on %s", d.At.Format(time.DateOnly))
+	case !m.Same(d.Mapping):
+		return fail("its mapping is not what was declared on %s", d.At.Format(time.DateOnly))
+	}
+	return d, nil
+}
+
+// Reports are on all sources, without opening their files.
+func (s Sources) Reports() []Report {
+	var out []Report
+	for _, name := range slices.Sorted(maps.Keys(s.Named)) {
+		out = append(out, s.Report(name))
+	}
+	return out
+}
+
+// Report is on one source, without opening its file.
+func (s Sources) Report(name string) Report {
+	r := Report{Source: name, File: s.Named[name].File}
+	if d, err := s.declaration(name); err != nil {
+		r.Waits = err.Error()
+	} else {
+		r.Declared = &d
+		r.Taken = s.taken(d)
+	}
+	return r
+}
+
+// Check reads a source as a study would, and changes nothing.
+func (s Sources) Check(name string) Report {
+	r := s.Report(name)
+	if r.Declared == nil {
+		if _, err := s.survey(name, &r); err != nil {
+			r.Problem = err.Error()
+		}
+		return r
+	}
+	records, read, err := r.Declared.Read(study.Plan{Schema: r.Declared.Schema})
+	if err != nil {
+		r.Problem = err.Error()
+		return r
+	}
+	r.Read, r.Form, r.Found, r.Columns, r.Remarks = true, read.form.String(), records.Len(), read.lines.Columns, read.Remarks()
+	r.Changed = read.digest != r.Declared.Digest
+	r.Problem = strings.Join(s.Named[name].problems(read), "; ")
+	return r
+}
+
+// survey reads a source as a declaration of it would be, and completes the
+// report.
+func (s Sources) survey(name string, r *Report) (Declaration, error) {
+	source := s.Named[name]
+	own, err := readSchema(source.Schema)
+	if err != nil {
+		return Declaration{}, err
+	}
+	m, err := source.Mapping.read()
+	if err != nil {
+		return Declaration{}, err
+	}
+	read, err := source.survey(own, m)
+	if err != nil {
+		return Declaration{}, err
+	}
+	if rows := read.lines.Table.Rows(); rows > 0 && read.lines.Malformed == rows {
+		return Declaration{}, fmt.Errorf("%s: none of its %d lines is a row of %d cells: check delimiter and quotes", source.File, rows, len(read.lines.Columns))
+	}
+	records, err := read.encode(study.Plan{}, own)
+	if err != nil {
+		return Declaration{}, fmt.Errorf("%s: %w", source.File, read.unlike())
+	}
+	r.Form = read.form.String()
+	r.Read, r.Found, r.Columns, r.Remarks = true, records.Len(), read.lines.Columns, read.Remarks()
+	if err := objection(source.problems(read)); err != nil {
+		return Declaration{}, fmt.Errorf("%s: %w", source.File, err)
+	}
+	if source.Redeclare == RedeclareDaily && read.form.Container() {
+		return Declaration{}, fmt.Errorf("%s: redeclare: daily is for text: of %s one row could damage all others, so that it is read only as it was declared; have it written as CSV", source.File, read.form)
+	}
+	return Declaration{
+		Vouched: read.bound.Derived, Redeclare: source.Redeclare,
+		Source: name, File: source.File, Digest: read.digest, Form: read.form,
+		Schema: own, Mapping: m, Columns: read.lines.Columns, Records: RoundDown(records.Len()),
+	}, nil
+}
+
+// Declare reads a source once, and keeps what a person declares by that: format, meaning,
+// columns and number of records. It says what was odd. A file that cannot be read, lacks a
+// column of the schema, or has no line that is a row of its columns, is not declared.
+//
+// With an error the report's remarks say what a person may look at.
+//
+// Where the mapping says that columns were computed from other records
+// (mapping.Mapping.Derived), it is refused unless the person vouches for them, where what is
+// proven for a record does not hold: a record may move them in other ones.
+//
+// What is declared is kept once sign has written who declared it, and when, and returned nil.
+func (s Sources) Declare(name string, vouch bool, sign func(*Declaration) error) (Report, error) {
+	fail := func(r Report, err error) (Report, error) {
+		return r, fmt.Errorf("declare source %s: %w", name, err)
+	}
+	if _, err := s.Find(name); err != nil {
+		return fail(Report{}, err)
+	}
+	r := s.Report(name)
+	d, err := s.survey(name, &r)
+	if err != nil {
+		return fail(r, err)
+	}
+	if len(d.Vouched) > 0 && !vouch {
+		return fail(r, fmt.Errorf("%s: computed from other records, as the mapping says (derived): what is proven for a record does not cover that; leave them out of the schema, or answer for them with --vouch", strings.Join(d.Vouched, ", ")))
+	}
+	if err := sign(&d); err != nil {
+		return fail(Report{}, err)
+	}
+	if err := s.keep(d); err != nil {
+		return fail(Report{}, err)
+	}
+	r.Declared, r.Waits = &d, ""
+	return r, nil
+}
+
+func (s Sources) keep(d Declaration) error {
+	text, err := json.MarshalIndent(d, "", "  ")
+	if err != nil {
+		return err
+	}
+	return protocol.WriteSecret(s.declarationFile(d.Source), append(text, '\n'))
+}
+
+// take keeps, in the window of a study that was charged, what the site should
+// know of the file that the study is given: in what it is not as expected, beside
+// the study; and of a source that is written anew, once a day, what it was. It
+// changes nothing about the study.
+//
+// Proof note: what a file that failed its bounds may change. Whether more than
+// so many cells of a file can be read may hang on a single record; a study that
+// was given its records where they can, and constants where they cannot, would
+// tell of that record without any noise that covers it. So
+//   - n, the schema, the mapping and whether the site takes part are what was
+//     declared. None of them is asked of the file again;
+//   - no bound of Expected is a condition of anything that is made here. A record
+//     of cells that are nothing to the schema is by itself what an empty record is:
+//     numbers in the middle of their range, levels that are other, no label. So a
+//     file that turned to garbage gives a constant, record by record, and one
+//     where garbage begins at some line gives the records before it: each is a
+//     function of one line (dataset.ReadLines, mapping), neighbours stay
+//     neighbours, and the bound of the study covers what leaves;
+//   - what take writes lies in the state folder, for preview, check and source
+//     list. No line of a log says it, as logs may leave the machine: audit lines
+//     to syslog, others to where a site collects them. It is written in the
+//     window, in which the agent is silent (window has the proof).
+//
+// TestTurnedToGarbage would catch it.
+func (s Sources) take(d Declaration, read Reading) []string {
+	problems := s.Named[d.Source].problems(read)
+	_ = s.noteDay(d, Taken{Digest: read.digest, Records: read.lines.Table.Rows(), Problems: problems}) // what the disk did not take is not said
+	return problems
+}
+
+// noteDay keeps what was taken, once a day, of a source that is written anew.
+func (s Sources) noteDay(d Declaration, t Taken) error {
+	t.Day = s.Now().UTC().Format(time.DateOnly)
+	if last := s.taken(d); d.Redeclare != RedeclareDaily || last != nil && last.Day == t.Day {
+		return nil
+	}
+	text, err := json.MarshalIndent(t, "", "  ")
+	if err != nil {
+		return err
+	}
+	return protocol.WriteSecret(s.takenFile(d.Source), append(text, '\n'))
+}
+
+// taken is what was noted last; nil where nothing was.
+func (s Sources) taken(d Declaration) *Taken {
+	var t Taken
+	b, err := os.ReadFile(s.takenFile(d.Source))
+	if d.Redeclare != RedeclareDaily || err != nil || json.Unmarshal(b, &t) != nil {
+		return nil
+	}
+	return &t
+}
+
+// takenFile does not end as a declaration's does, so no source's name makes it
+// another's.
+func (s Sources) takenFile(name string) string {
+	return filepath.Join(s.Dir, url.PathEscape(name)+".taken")
+}
+
+// Records are the records of this site for a study: exactly n, as were declared when it was
+// charged, and it never fails. Whatever keeps the file from being read as it was declared (it
+// is gone, torn, has other columns) gives empty records, in the same number: unread says why,
+// odd in what the file was not as expected. Both are for the site's eyes, at the study's moment
+// and not before. It is called once what a study costs is charged.
+func (s Sources) Records(p study.Plan, n int, key []byte) (records *dataset.Records, odd []string, unread error) {
+	d, err := s.Of(p)
+	if err == nil { // as when the study was decided
+		err = d.Refuses(p)
+	}
+	var read Reading
+	if err == nil {
+		records, read, err = d.Read(p)
+	}
+	if err != nil {
+		return Empty(p, n, key), nil, err
+	}
+	return ordered(p, records, n, key), s.take(d, read), nil
+}
+
+// Own are all records of the source that a plan names, as its schema encodes them, for the eyes
+// of the site. How many records a party has at least is for those that take part.
+func (s Sources) Own(p study.Plan) (*dataset.Records, error) {
+	d, err := s.Of(p)
+	if err == nil {
+		err = objection(d.lacks(p))
+	}
+	if err != nil {
+		return nil, err
+	}
+	records, _, err := d.Read(p)
+	return records, err
+}
+
+// Problems say in what a file is not as expected. They tell of the records: for the eyes of
+// the site.
+func (s Sources) Problems(d Declaration, r Reading) []string {
+	return s.Named[d.Source].problems(r)
+}
+
+// CheckMapping says whether a source's mapping makes all columns of its schema out of those of
+// the file that a report is of.
+func (s Sources) CheckMapping(r Report) (says string, err error) {
+	own, err := readSchema(s.Named[r.Source].Schema)
+	if err != nil {
+		return "", err
+	}
+	m, err := s.Named[r.Source].Mapping.read()
+	if err != nil {
+		return "", err
+	}
+	columns := r.Columns
+	if columns == nil && r.Declared != nil {
+		columns = r.Declared.Columns
+	}
+	if columns == nil {
+		return "it can be read", nil
+	}
+	bound, err := m.Bind(columns, own)
+	switch {
+	case err != nil:
+		return "", err
+	case len(bound.Missing) > 0:
+		return "", fmt.Errorf("nothing in the file is mapped to %s: caucus agent map drafts a mapping", strings.Join(bound.Missing, ", "))
+	}
+	return fmt.Sprintf("all %d columns of the schema come from the file's %d", len(columnsOf(own)), len(columns)), nil
+}

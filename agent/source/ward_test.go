@@ -1,0 +1,152 @@
+package source
+
+import (
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/klauspost/compress/zstd"
+	"github.com/parquet-go/parquet-go"
+	"github.com/xuri/excelize/v2"
+
+	"caucus/dataset"
+	"caucus/study"
+)
+
+// wardSchema is what the ward's columns mean.
+const wardSchema = `
+label: {column: ill, classes: ["no", "yes"]}
+features:
+  - {column: age, kind: numeric, min: 0, max: 100}
+  - {column: sex, kind: categorical, levels: [f, m]}
+`
+
+// ward is a site with one source of this name, which nobody declared yet.
+type ward struct {
+	Sources
+	t *testing.T
+}
+
+func newWard(t *testing.T) ward {
+	t.Helper()
+	dir := t.TempDir()
+	w := ward{Sources{Dir: dir, Named: map[string]Source{"ward": {File: filepath.Join(dir, "ward.csv"), Schema: filepath.Join(dir, "ward.yaml")}}, Now: time.Now}, t}
+	if err := os.WriteFile(w.Named["ward"].Schema, []byte(wardSchema), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+// put writes the ward's file.
+func (w ward) put(text string) {
+	w.t.Helper()
+	if err := os.WriteFile(w.Named["ward"].File, []byte(text), 0o600); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// say changes what the configuration says of the ward.
+func (w ward) say(change func(*Source)) {
+	s := w.Named["ward"]
+	change(&s)
+	w.Named["ward"] = s
+}
+
+// declare is a person's declaration of the ward as it is now.
+func (w ward) declare() error {
+	_, err := w.Declare("ward", false, func(d *Declaration) error { d.By = "tester"; return nil })
+	return err
+}
+
+// declared is the ward's declaration in force.
+func (w ward) declared() Declaration {
+	w.t.Helper()
+	if err := w.declare(); err != nil {
+		w.t.Fatal(err)
+	}
+	d, err := w.declaration("ward")
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return d
+}
+
+// records are the ward's encoded records, as text.
+func (w ward) records() string {
+	w.t.Helper()
+	d, err := w.declaration("ward")
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	all, _, err := d.Read(study.Plan{Schema: d.Schema})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	var out strings.Builder
+	for i := range all.Len() {
+		fmt.Fprintln(&out, all.X.RawRowView(i), all.Y[i])
+	}
+	return out.String()
+}
+
+// patientRow is a row of Parquet.
+type patientRow struct {
+	Age *int64 `parquet:"age,optional"`
+	Sex string `parquet:"sex"`
+	Ill string `parquet:"ill"`
+}
+
+// containers are a table as other files.
+func containers(t *testing.T, table *dataset.Table) map[string][]byte {
+	t.Helper()
+	var text, gzipped, book, columns bytes.Buffer
+	if err := table.WriteCSV(&text); err != nil {
+		t.Fatal(err)
+	}
+	g := gzip.NewWriter(&gzipped)
+	_, err := g.Write(text.Bytes())
+	if err := errors.Join(err, g.Close()); err != nil {
+		t.Fatal(err)
+	}
+	z, err := zstd.NewWriter(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := excelize.NewFile()
+	rows := make([]patientRow, table.Rows())
+	for j, name := range table.Columns() {
+		x.SetCellStr("Sheet1", fmt.Sprintf("%c1", 'A'+j), name)
+		for i := range rows {
+			cell, _ := table.Cell(i, name)
+			if err := x.SetCellDefault("Sheet1", fmt.Sprintf("%c%d", 'A'+j, i+2), cell); err != nil {
+				t.Fatal(err)
+			}
+			switch name {
+			case "sex":
+				rows[i].Sex = cell
+			case "ill":
+				rows[i].Ill = cell
+			case "age":
+				var age int64
+				if _, err := fmt.Sscan(cell, &age); err == nil {
+					rows[i].Age = &age
+				}
+			}
+		}
+	}
+	w := parquet.NewGenericWriter[patientRow](&columns)
+	_, err = w.Write(rows)
+	if err := errors.Join(err, w.Close(), x.Write(&book), x.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return map[string][]byte{
+		"text": text.Bytes(), "gzip": gzipped.Bytes(), "zstd": z.EncodeAll(text.Bytes(), nil),
+		"xlsx": book.Bytes(), "parquet": columns.Bytes(),
+	}
+}

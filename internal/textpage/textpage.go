@@ -1,0 +1,69 @@
+package textpage
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Page is text for a person: names at the left, what is said of them at the right.
+type Page []Line
+
+// Line is a line of a page; without a name it goes on with the one before.
+type Line struct{ Name, Text string }
+
+// Add writes a line.
+func (p *Page) Add(name, format string, args ...any) {
+	*p = append(*p, Line{name, Printable(fmt.Sprintf(format, args...))})
+}
+
+// WriteText writes the page.
+func (p Page) WriteText(w io.Writer) error {
+	var text strings.Builder
+	for _, l := range p {
+		fmt.Fprintf(&text, "%-12s %s\n", l.Name, l.Text)
+	}
+	_, err := io.WriteString(w, text.String())
+	return err
+}
+
+// Printable is a text as it may stand on a terminal, whoever wrote it: what is
+// no visible character or plain space (line breaks, escapes, marks that turn
+// the direction of writing) is spelled out.
+func Printable(text string) string {
+	var out strings.Builder
+	for i, r := range text {
+		_, size := utf8.DecodeRuneInString(text[i:])
+		switch {
+		case r == utf8.RuneError && size == 1:
+			fmt.Fprintf(&out, `\x%02x`, text[i])
+		case unicode.IsGraphic(r):
+			out.WriteRune(r)
+		default:
+			fmt.Fprintf(&out, `\u%04x`, r)
+		}
+	}
+	return out.String()
+}
+
+// Count is a number of things: 1 record, 2 records.
+func Count(n int, thing string) string {
+	if n != 1 {
+		thing += "s"
+	}
+	return fmt.Sprintf("%d %s", n, thing)
+}
+
+// List is names in a row, or the word none.
+func List[T ~string](list []T) string {
+	if len(list) == 0 {
+		return "none"
+	}
+	words := string(list[0])
+	for _, name := range list[1:] {
+		words += ", " + string(name)
+	}
+	return words
+}
