@@ -333,8 +333,7 @@ func (s *Server) verify(ctx context.Context, t task, r record, helper Peer) (int
 			return fail(err)
 		}
 		var message []byte
-		// A contribution that fails to prepare is offered without a message, so both servers refuse
-		// it.
+		// A contribution that fails to prepare goes without a message, so both servers refuse it.
 		if prepared[i], err = form.Prepare(s.key(plan, r), shares.ContextOf(plan, string(c.party)), shares.Coordinator, u.part); err == nil {
 			message = prepared[i].Message()
 		}

@@ -29,8 +29,7 @@ type Reveal struct {
 
 type half [32]byte
 
-// commitment hashes a half under a name of its own. The hash hides the half, which is 32 uniform
-// bytes.
+// commitment hashes a half under its own name. The hash hides the half: 32 uniform bytes.
 func commitment(plan study.Hash, r shares.Role, h half) Digest {
 	return hashed("caucus verify key commitment 1", plan[:], []byte{byte(r)}, h[:])
 }

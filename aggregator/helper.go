@@ -95,8 +95,7 @@ func (s *Server) readAcceptance(t task, a Signed) (said Acceptance, err error) {
 	return said, nil
 }
 
-// Accept implements Peer. The half is drawn once. A study accepted before needs no plan: the stored
-// acceptance is returned.
+// Accept implements Peer. The half is drawn once. A stored acceptance is returned without the plan.
 func (s *Server) Accept(ctx context.Context, plan study.Hash, coordinators Signed) (Signed, error) {
 	unlock, err := s.asked()
 	defer unlock()
@@ -321,8 +320,7 @@ func (s *Server) Seal(ctx context.Context, plan study.Hash, set Signed) ([]byte,
 	return signature, err
 }
 
-// enough checks a set against the minimum in force: the plan's or the last amendment's, never below
-// the plan's floor.
+// enough checks a set against the minimum in force, which is never below the plan's floor.
 func enough(t task, set Set) error {
 	least, err := set.Minimum(t.Plan())
 	if err != nil {

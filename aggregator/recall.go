@@ -58,8 +58,7 @@ func (s *Server) Recall(ctx context.Context, share Signed) error {
 	}); err != nil {
 		return fail(err)
 	}
-	// From here the helper answers nothing, also after a restart: the head file is ahead of store
-	// and ledger.
+	// The head file is ahead now: the helper answers nothing, also after a restart.
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.behind = true
@@ -79,8 +78,7 @@ func (s *Server) lacks(ctx context.Context, line privacy.Line) (bool, error) {
 	return err != nil, nil
 }
 
-// lost returns the ledger lines of released shares that were shown to this helper and that it
-// lacks.
+// lost returns the ledger lines of shares that were shown to this helper and that it lacks.
 func (s *Server) lost(ctx context.Context) (lines []privacy.Line, err error) {
 	var shares []Signed
 	err = s.view(ctx, study.Hash{}, func(t *transaction) error {

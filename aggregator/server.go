@@ -57,8 +57,7 @@ type Config struct {
 	Checkpoint func(effect string)
 }
 
-// Shelf stores the plans that the coordinator sends to a helper, with their pools. Config.Task
-// reads them.
+// Shelf stores the coordinator's plans and pools at a helper. Config.Task reads them.
 type Shelf interface {
 	// Has reports whether it has a plan with its pool.
 	Has(study.Hash) bool
@@ -330,8 +329,7 @@ func (s *Server) underWay(ctx context.Context, h study.Hash) (is bool, err error
 	return is, err
 }
 
-// agreed reports whether a study was accepted here and did not fail. Its plan is taken again,
-// whatever the policy says now.
+// agreed reports an accepted study that did not fail. Its plan is taken again despite the policy.
 func (s *Server) agreed(ctx context.Context, h study.Hash) bool {
 	r, err := s.recorded(ctx, h)
 	return err == nil && r.Own.Document != nil
@@ -445,8 +443,7 @@ func (s *Server) setOf(ctx context.Context, h study.Hash, r record) (set Set, er
 	return set, err
 }
 
-// release releases this server's share of the sum through its ledger, once, for the set that both
-// servers signed.
+// release releases this server's share through its ledger, once, for the set that both signed.
 func (s *Server) release(ctx context.Context, h study.Hash) (Signed, error) {
 	if r, err := s.recorded(ctx, h); err != nil || r.Share.Document != nil {
 		return r.Share, err

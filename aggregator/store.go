@@ -224,7 +224,6 @@ func (t *transaction) setSum(s sumRow) error {
 	return t.run("INSERT INTO sums (study, sum, digest, weight, contributions) VALUES ($1, $2, $3, $4, $5) ON CONFLICT (study) DO UPDATE SET sum = excluded.sum, digest = excluded.digest, weight = excluded.weight, contributions = excluded.contributions", t.hash[:], s.sum, digest[:], s.weight, s.contributions)
 }
 
-// wipe deletes what a finished study no longer needs.
 func (t *transaction) wipe() error {
 	if err := t.run("DELETE FROM sums WHERE study = $1", t.hash[:]); err != nil {
 		return err

@@ -15,8 +15,7 @@ import (
 	"caucus/study/bodies"
 )
 
-// upload is a party's upload to the coordinator: the coordinator's part, and the helper's part,
-// sealed.
+// upload is a party's upload: the coordinator's part, and the helper's part, sealed.
 type upload struct {
 	weight int64
 	part   []byte
@@ -33,8 +32,7 @@ func (u upload) bytes() []byte {
 	return slices.Concat(out, u.part, u.sealed, u.acceptance[:])
 }
 
-// parseUpload reads an upload of a task. The declared weight gives its size, and must be within the
-// plan's weights.
+// parseUpload reads an upload. The declared weight gives its size and must fit the plan.
 func parseUpload(t bodies.Task, data []byte) (upload, error) {
 	fail := func(format string, args ...any) (upload, error) {
 		return upload{}, fmt.Errorf("%w: %s", study.ErrContribution, fmt.Sprintf(format, args...))
@@ -129,8 +127,7 @@ func Contribute(t study.Task, party study.PartyID, in study.Inputs, under Agreem
 	return u.bytes(), err
 }
 
-// KnownBy is the digest that identifies a party's upload at both servers, in the set that they sign
-// (study.Aggregated.Members).
+// KnownBy is the digest by which both servers, and the set that they sign, know a party's upload.
 func KnownBy(party study.PartyID, data []byte) (study.Hash, error) {
 	sealed := shares.Form{}.PartSize(shares.Helper) + protocol.SealOverhead // the same for every form
 	if len(data) < 9+sealed+len(Digest{}) || data[0] != uploadVersion {
@@ -154,8 +151,7 @@ func Exact(t study.Task, in study.Inputs) ([]study.Request, error) {
 // sealSteps is the work of sealing: a third of a millisecond as measured, most of it for the key.
 const sealSteps = 2e6
 
-// Steps bounds the work that Contribute adds to a party's work on its records (study.Task.Work), in
-// the same unit.
+// Steps bounds the work that Contribute adds to a party's study.Task.Work, in the same unit.
 func Steps(t study.Task, records int) float64 {
 	of, ok := bodies.Of(t)
 	if !ok || !t.Plan().Noise.Shared() {
@@ -193,8 +189,7 @@ func CheckAcceptance(t study.Task, a Signed, pins Pins, coordinator protocol.Ver
 	return Agreement{said.Sealing, a.Digest()}, nil
 }
 
-// CheckPins is the part of CheckAcceptance that needs no pool: the signatures, the plan and the
-// keys. It does not check the noise.
+// CheckPins is CheckAcceptance without the pool: signatures, plan and keys, but not the noise.
 func CheckPins(plan study.Hash, a Signed, pins Pins, coordinator protocol.Verifier) (said Acceptance, err error) {
 	fail := func(format string, args ...any) (Acceptance, error) {
 		return Acceptance{}, fmt.Errorf("the helper's acceptance: %w", fmt.Errorf(format, args...))

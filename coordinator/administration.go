@@ -117,7 +117,7 @@ func (s *Server) CreateStudy(stream grpc.ClientStreamingServer[pb.CreateStudyReq
 	return stream.SendAndClose(reply)
 }
 
-// draft receives the plan that a header announces, and stores the plan with the header's forecast.
+// draft receives the plan that a header announces, and stores plan and forecast.
 func (s *Server) draft(stream grpc.ClientStreamingServer[pb.CreateStudyRequest, pb.Summary], h *pb.PlanHeader) (*runningStudy, error) {
 	ctx := stream.Context()
 	release, err := s.upload(ctx)

@@ -19,10 +19,9 @@ import (
 // contributions to other studies wait.
 const foldBatch = 32
 
-// releaser is what a release needs besides its study.
 type releaser struct {
 	ledger   *privacy.Ledger
-	journal  privacy.Journal // the ledger's
+	journal  privacy.Journal
 	head     *folder.Head
 	witness  *witnesses
 	signer   *protocol.Signer
@@ -121,7 +120,7 @@ func (c *runningStudy) add(ctx context.Context, task study.Task) (total int, err
 			if err != nil {
 				return err
 			}
-			if stored != nil { // else the sum is still empty
+			if stored != nil {
 				if err := sum.UnmarshalBinary(stored); err != nil {
 					return err
 				}
@@ -217,7 +216,6 @@ func (c *runningStudy) release(ctx context.Context, s *life.Study, r releaser) e
 	return err
 }
 
-// conclude makes the release document from the ledger's answer.
 func (c *runningStudy) conclude(ctx context.Context, s *life.Study, by *studyChecker, r releaser) (study.Release, error) {
 	if by.shared {
 		return c.concludeShares(ctx, s, by.task, r.ledger)

@@ -31,10 +31,8 @@ type clockWatch struct {
 }
 
 const (
-	// clockStep is how far a clock may be set at once. Services that keep clocks right set them by
-	// less.
-	clockStep = 2 * time.Minute
-	// clockSaved is how often the time is stored.
+	// clockStep is how far a clock may be set at once. Time services set clocks by less.
+	clockStep  = 2 * time.Minute
 	clockSaved = time.Minute
 )
 
@@ -89,7 +87,6 @@ func (w *clockWatch) look() (time.Time, error) {
 	return now, w.doubt
 }
 
-// vouch trusts the clock because a person does.
 func (w *clockWatch) vouch() {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -16,10 +16,8 @@ import (
 // seals: until then every party that contributes would be charged for nothing.
 
 const (
-	// confirmEvery is how often the helper is asked about each open study.
 	confirmEvery = time.Minute
-	// confirmTime bounds one question.
-	confirmTime = 20 * time.Second
+	confirmTime  = 20 * time.Second
 )
 
 const (

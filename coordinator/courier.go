@@ -79,8 +79,7 @@ func (s *Server) sealKey(ctx context.Context, c *runningStudy) ([]byte, error) {
 	return protocol.SealKeyOf(private)
 }
 
-// notice states a study's state for one party. It includes the receipt if the party's answer came
-// by file.
+// notice states a study's state for one party, with the receipt if its answer came by file.
 func (s *Server) notice(ctx context.Context, c *runningStudy, party study.PartyID, sealKey []byte) (*pb.Notice, error) {
 	head := s.scheduler.releaser.witness.current()
 	if head == nil {
@@ -135,8 +134,7 @@ func (s *Server) notice(ctx context.Context, c *runningStudy, party study.PartyI
 	return reply, err
 }
 
-// beside bounds an answer's bytes besides its body: certificate, signatures, and the shown
-// document.
+// beside bounds an answer's bytes besides its body: certificate, signatures, shown document.
 const beside = 256 << 10
 
 // AcceptAnswer takes an answer that a person carried here. Its party is the one that signed it. Its
@@ -216,7 +214,6 @@ func (s *Server) ofThisRun(shown protocol.Shown) bool {
 	return err == nil && bytes.Equal(n.Run, s.run)
 }
 
-// accept takes the content of an answer.
 func (s *Server) accept(ctx context.Context, c *runningStudy, caller protocol.Caller, o protocol.Opened) error {
 	if o.Body == nil {
 		return s.decline(ctx, c, caller)

@@ -15,8 +15,7 @@ import (
 	"caucus/study/life"
 )
 
-// How a study ends other than by its deadline: sealed by its rule or by an operator, amended, or
-// resumed after it failed.
+// How a study ends other than by its deadline: by its rule or an operator, amended, or resumed.
 
 // CloseStudy seals an open study with the contributions that it has.
 func (s *Server) CloseStudy(ctx context.Context, r *pb.StudyRequest) (*pb.Summary, error) {
@@ -114,7 +113,7 @@ func (c *runningStudy) amend(ctx context.Context, r releaser, change func(study.
 	if err := c.load(ctx); err != nil {
 		return a, err
 	}
-	if c.machine.State == study.Open && failed || c.machine.State == study.Failed && !failed { // it changed meanwhile
+	if c.machine.State == study.Open && failed || c.machine.State == study.Failed && !failed {
 		return a, fmt.Errorf("amend study: %w: it is %s since just now", protocol.ErrBusy, c.machine.State)
 	}
 	ending, err := change(c.machine.Ending())

@@ -28,8 +28,7 @@ type finished struct {
 	readers          []string
 }
 
-// settle drops from memory what was loaded of a study that is over. The caller holds mu, and calls
-// settle before it releases mu.
+// settle drops a finished study from memory. The caller holds mu, and calls it before releasing mu.
 func (c *runningStudy) settle() {
 	if c.machine == nil || !protocol.Final(c.machine.State) {
 		return
@@ -59,7 +58,6 @@ func (c *runningStudy) finish(m *life.Study) *finished {
 	return f
 }
 
-// lines joins names, sorted, a line each.
 func lines(names []study.PartyID) unique.Handle[string] {
 	var b strings.Builder
 	for _, p := range slices.Sorted(slices.Values(names)) {
@@ -86,7 +84,6 @@ func among(of unique.Handle[string], line string) bool {
 	return false
 }
 
-// of is the summary that a caller sees, nil if it may not see the study.
 func (f *finished) of(caller protocol.Caller) *pb.Summary {
 	listed := among(f.parties, caller.Name)
 	mine := listed && caller.Role == protocol.RoleParty && !among(f.missing, caller.Name)
@@ -144,8 +141,7 @@ func summary(c *runningStudy, m *life.Study, caller protocol.Caller) *pb.Summary
 	}
 }
 
-// visible reports whether a caller may see a study: operators see all; parties and readers see the
-// opened ones that name them.
+// visible: operators see all studies; parties and readers see the opened ones that name them.
 func visible(c *runningStudy, s *life.Study, caller protocol.Caller) bool {
 	if caller.Role == protocol.RoleOperator {
 		return true

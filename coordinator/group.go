@@ -157,7 +157,7 @@ func (c *runningStudy) storeLocked(ctx context.Context, group []*pending) (rest 
 		c.point("after " + name)
 		p.answer, p.err = p.receipt, nil
 	}
-	for _, p := range had { // another connection was faster
+	for _, p := range had {
 		p.answer, p.err = c.receiptLocked(ctx, p.receipt.Party)
 	}
 	return rest

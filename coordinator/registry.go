@@ -14,7 +14,6 @@ import (
 	"caucus/study"
 )
 
-// registry holds all studies, newest first.
 type registry struct {
 	store        records.Store
 	certificates *members.Certificates
@@ -69,7 +68,6 @@ func (r *registry) all() []*runningStudy {
 	return slices.Clone(r.studies)
 }
 
-// byHash returns a study, nil if there is none.
 func (r *registry) byHash(h study.Hash) *runningStudy {
 	for _, c := range r.all() {
 		if c.hash == h {

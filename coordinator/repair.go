@@ -21,8 +21,8 @@ import (
 // program never rewrites them.
 type repairer struct {
 	watch   *clockWatch
-	journal privacy.Journal // the ledger's
-	repair  time.Duration   // Config.Repair
+	journal privacy.Journal
+	repair  time.Duration
 	log     *slog.Logger
 }
 

@@ -30,7 +30,7 @@ type runningStudy struct {
 	watch        *clockWatch
 	point        func(string) // Config.Checkpoint, never nil
 	sharing      *sharing     // with the helper; never nil
-	batch        int          // contributions added per transaction
+	batch        int
 
 	mu      sync.Mutex  // guards what follows, up to over; held over a step and its commit
 	machine *life.Study // nil: to be read from the store
@@ -49,22 +49,21 @@ type runningStudy struct {
 	// trouble is why the study waits for its helper, "" if it does not.
 	trouble string
 
-	keptMu sync.Mutex    // guards kept; held while it is made
-	kept   *studyChecker // nil: to be made from the store
+	keptMu sync.Mutex // guards kept; held while it is made
+	kept   *studyChecker
 
-	queueMu sync.Mutex    // guards queue
-	queue   []*pending    // to be stored
+	queueMu sync.Mutex // guards queue
+	queue   []*pending
 	lead    chan struct{} // capacity 1: held by the call that stores the queue
 
-	uploadsMu sync.Mutex             // guards uploads
-	uploads   map[study.PartyID]bool // under way
+	uploadsMu sync.Mutex // guards uploads
+	uploads   map[study.PartyID]bool
 
 	// advancing is held while the study is folded or released, and guards the rest.
 	advancing sync.Mutex
 	inspected bool // the sealed study's stored bodies are as received
 	saidKept  bool // it was logged that the study is not sealed again
-	// retry is the elapsed time before which a temporary failure is not tried again; wait doubles
-	// each time.
+	// retry is the elapsed time of the next try after a temporary failure; wait doubles each time.
 	retry time.Duration
 	wait  time.Duration
 }
@@ -206,7 +205,7 @@ func (c *runningStudy) stepLocked(ctx context.Context, e life.Event, also func(r
 	if protocol.Final(machine.State) {
 		c.over.Store(true) // from here on no checker is kept
 		c.keptMu.Lock()
-		c.kept = nil // the pool is large
+		c.kept = nil
 		c.keptMu.Unlock()
 		// Ballots and sum are deleted from the tables; Scrub removes them from the files. The study
 		// is over even if that fails: the next Scrub, or the next start, repeats it.
@@ -290,8 +289,7 @@ func (c *runningStudy) uploading(party study.PartyID) (done func(), err error) {
 	}, nil
 }
 
-// poolSize is the pool's number of bytes, 0 if it is not stored. The caller holds mu and has loaded
-// the machine.
+// poolSize is the pool's bytes, 0 if it is not stored. The caller holds mu and loaded the machine.
 func (c *runningStudy) poolSize(ctx context.Context) (uint64, error) {
 	if c.poolBytes > 0 {
 		return c.poolBytes, nil
@@ -407,7 +405,6 @@ func (c *runningStudy) cancelUnless(ctx context.Context, reason string, objects 
 	return err
 }
 
-// drawn reports whether the ledger holds a release of the study.
 func (c *runningStudy) drawn(ctx context.Context, ledger *privacy.Ledger) (bool, error) {
 	var state study.State
 	if err := c.view(ctx, func(s *life.Study) error { state = s.State; return nil }); err != nil || state != study.Folded {
@@ -460,14 +457,13 @@ func (c *runningStudy) sealByRule(ctx context.Context, elapsed time.Duration) (s
 	return err == nil, err
 }
 
-// pending is a contribution with a valid body, and the answer to it.
 type pending struct {
 	caller  protocol.Caller
 	receipt protocol.Receipt
 	body    []byte
 	now     time.Time
 
-	done   chan struct{} // closed when answered
+	done   chan struct{}
 	answer protocol.Receipt
 	err    error
 }
@@ -475,7 +471,6 @@ type pending struct {
 // errDamagedBody: a body was damaged after it was inspected.
 var errDamagedBody = errors.New("a stored contribution is not what was received")
 
-// errMissingBody: a kept body is missing.
 var errMissingBody = errors.New("a stored contribution is missing")
 
 // damaged reports that bodies were damaged after they were inspected.
@@ -483,8 +478,7 @@ func damaged(err error) bool {
 	return errors.Is(err, errDamagedBody) || errors.Is(err, errMissingBody) || errors.Is(err, study.ErrOtherBodies)
 }
 
-// isLost reports whether this contribution was received and its bytes are lost. The caller holds
-// mu.
+// isLost reports a received contribution whose bytes are lost. The caller holds mu.
 func (c *runningStudy) isLost(party study.PartyID, digest study.BodyDigest) bool {
 	_, lost := c.lost[party]
 	return lost && c.machine.Received[party] == digest && (c.machine.State == study.Sealed || c.machine.State == study.Open)

@@ -22,12 +22,11 @@ type scheduler struct {
 	clock    clock.Clock
 	tick     time.Duration
 	log      *slog.Logger
-	wake     chan struct{} // capacity 1
+	wake     chan struct{}
 	counts   *watch.Counts
 	onError  func(error) // called with each result of a move
 }
 
-// nudge makes the scheduler look now.
 func (s *scheduler) nudge() {
 	select {
 	case s.wake <- struct{}{}:
@@ -112,8 +111,7 @@ func (s *scheduler) due(ctx context.Context, c *runningStudy) bool {
 	return err == nil && work && s.clock.Elapsed() >= c.retry
 }
 
-// move folds and releases a study. It tries a temporary failure again later; a permanent one fails
-// the study.
+// move folds and releases a study. It retries temporary failures; a permanent one fails the study.
 func (s *scheduler) move(ctx context.Context, c *runningStudy) {
 	begun := s.clock.Elapsed()
 	err := func() (err error) {

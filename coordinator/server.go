@@ -36,7 +36,7 @@ import (
 // Server is a coordinator.
 type Server struct {
 	unimplemented
-	*members.Registrar // answers the calls about members
+	*members.Registrar
 
 	config       folder.Config
 	authority    *protocol.Authority
@@ -53,12 +53,12 @@ type Server struct {
 	started      time.Time // when presence began to record callers
 	run          []byte    // identifies this process in notices
 
-	uploads   chan struct{} // one place for each upload in memory
+	uploads   chan struct{}
 	listener  net.Listener
 	admitted  net.Listener // connections that passed the gate
 	grpc      *grpc.Server
 	health    *health.Server // nil: off
-	unwell    atomic.Bool    // a file is damaged
+	unwell    atomic.Bool
 	watcher   *watch.Watcher // nil: off
 	scrubbed  bool           // deleted rows are overwritten in the files
 	closers   []func() error // in the order of opening
@@ -177,8 +177,7 @@ func (s *Server) openJournal() (privacy.Journal, error) {
 	return j, nil
 }
 
-// assemble makes everything that works on the store and on the ledger's journal: all but files and
-// network.
+// assemble makes everything that works on the store and the ledger: all but files and network.
 func (s *Server) assemble(j privacy.Journal) error {
 	c, ctx := s.config, context.Background()
 	s.certificates = members.NewCertificates(s.store, c.Clock.Now)
@@ -350,7 +349,6 @@ func (s *Server) Close() error {
 	return s.closeErr
 }
 
-// address is what invitations tell parties to dial.
 func (s *Server) address() string {
 	if s.config.Address != "" {
 		return s.config.Address

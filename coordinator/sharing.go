@@ -104,8 +104,7 @@ func (c *runningStudy) acceptance(ctx context.Context) (*pb.Signed, error) {
 	return &pb.Signed{Document: at.Acceptance.Document, Signature: at.Acceptance.Signature}, err
 }
 
-// checkUpload checks that a body is an upload for both servers, made for the study as it was
-// opened.
+// checkUpload checks that a body is an upload for both servers, for the study as it was opened.
 func (c *runningStudy) checkUpload(ctx context.Context, t study.Task, body []byte) error {
 	agreed, err := c.acceptance(ctx)
 	if err == nil && agreed == nil {
@@ -117,8 +116,7 @@ func (c *runningStudy) checkUpload(ctx context.Context, t study.Task, body []byt
 	return aggregators.CheckUpload(t, aggregators.Signed{Document: agreed.Document, Signature: agreed.Signature}, body)
 }
 
-// passing marks an error as temporary (ErrHelper), unless the two servers themselves call it the
-// end of the study.
+// passing makes an error temporary (ErrHelper), unless the servers call it the study's end.
 func passing(err error) error {
 	for _, last := range []error{aggregators.ErrFailed, aggregators.ErrConflict, aggregators.ErrOrder, study.ErrTooFew, study.ErrContribution, privacy.ErrBudget, privacy.ErrConflict, protocol.ErrDenied} {
 		if err == nil || errors.Is(err, last) {
@@ -128,8 +126,7 @@ func passing(err error) error {
 	return fmt.Errorf("%w: %w", protocol.ErrHelper, err)
 }
 
-// sharesReason is the public reason why a study of two servers cannot be released, "" for other
-// failures.
+// sharesReason is the public reason why two servers cannot release; "" for other failures.
 func sharesReason(err error) string {
 	var ended endedError
 	switch {
@@ -233,8 +230,7 @@ func (c *runningStudy) hand(ctx context.Context) error {
 	return nil
 }
 
-// concludeShares has both servers release their shares of the set that both signed, and makes the
-// release document.
+// concludeShares has both servers release the sum of the set that both signed.
 func (c *runningStudy) concludeShares(ctx context.Context, s *life.Study, t study.Task, ledger *privacy.Ledger) (study.Release, error) {
 	fail := func(err error) (study.Release, error) {
 		if err = passing(err); err != nil && permanent(err) {

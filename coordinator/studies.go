@@ -18,8 +18,8 @@ import (
 	"caucus/study/life"
 )
 
-// List checks the document that the caller shows, then lists the studies that the caller may see,
-// newest first.
+// List checks the document that the caller shows, then lists the studies that it may see, newest
+// first.
 func (s *Server) List(ctx context.Context, r *pb.ListRequest) (*pb.ListReply, error) {
 	caller, witness := members.CallerOf(ctx), s.scheduler.releaser.witness
 	if err := witness.look(ctx, caller, protocol.ShownOf(r.Shown), true); err != nil {
@@ -136,7 +136,6 @@ func (s *Server) whose(ctx context.Context, c *runningStudy, m *life.Study, part
 // namesAtOnce names of at most 63 bytes fit in a message.
 const namesAtOnce = 3000
 
-// sendNames sends the names of a part, in as many parts as needed.
 func sendNames(stream grpc.ServerStreamingServer[pb.StudyPart], all *pb.StudyPart) error {
 	for _, list := range []struct {
 		names []string
@@ -161,7 +160,6 @@ func sendNames(stream grpc.ServerStreamingServer[pb.StudyPart], all *pb.StudyPar
 	return nil
 }
 
-// summarize is the reply of a call that changed a study.
 func (s *Server) summarize(ctx context.Context, c *runningStudy) (reply *pb.Summary, err error) {
 	err = c.view(ctx, func(m *life.Study) error { reply = summary(c, m, members.CallerOf(ctx)); return nil })
 	return reply, err

@@ -181,7 +181,6 @@ func (w *witnesses) current() *protocol.Shown {
 	return &s
 }
 
-// stopped is why nothing is released, nil if nothing is known against it.
 func (w *witnesses) stopped() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -218,13 +217,11 @@ func (w *witnesses) hold(h study.Hash, contributors []study.PartyID) error {
 	return fmt.Errorf("%w %s", errWaits, why)
 }
 
-// namesInLog is the number of parties that one line of the log names.
 const namesInLog = 20
 
 // errWaits: a study cannot move on before somebody calls or time passes.
 var errWaits = errors.New("it waits")
 
-// waive lets a study be released without these parties.
 func (w *witnesses) waive(h study.Hash, missing []study.PartyID) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -236,7 +233,6 @@ func (w *witnesses) waive(h study.Hash, missing []study.PartyID) {
 	}
 }
 
-// forget drops what was remembered of a study that is over.
 func (w *witnesses) forget(h study.Hash) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -12,7 +12,7 @@ import (
 // column if there is one.
 type encoded struct {
 	value float64
-	at    int32 // column of X
+	at    int32
 	flag  int32 // column of X, -1 for none
 	odd   oddity
 }
@@ -31,7 +31,7 @@ const (
 type cellEncoder struct {
 	schema  *Schema
 	feature *Feature
-	first   int // first of its columns in X
+	first   int
 	levels  levels
 	other   int // column in X of unknown texts
 }

@@ -191,8 +191,7 @@ func HeaderNames(row []string) ([]string, error) {
 	return names, nil
 }
 
-// delimiterHint ends an error message with the file's likely delimiter, if the row or the header
-// came out as a single cell.
+// delimiterHint suggests the file's likely delimiter, if row or header is a single cell.
 func delimiterHint(row, names []string) string {
 	var line string
 	switch {

@@ -74,8 +74,7 @@ func (d Date) YearsUntil(later Date) int {
 	return years
 }
 
-// DateLayout is a date's format: YYYY or YY, M or MM, D or DD, each once, with separators, as in
-// DD.MM.YYYY.
+// DateLayout is a date's format such as DD.MM.YYYY: YYYY or YY, M or MM, D or DD, and separators.
 type DateLayout string
 
 // ISODate is the default format of dates.

@@ -16,12 +16,10 @@ const (
 	draftLevels = 60
 	// draftNumbers is the least share of numbers among a numeric column's cells.
 	draftNumbers = 0.95
-	// draftTail: a column without negative values gets log if its largest value is this many times
-	// its upper quartile.
+	// draftTail: log if no value is negative and the largest is this many upper quartiles.
 	draftTail = 20
 )
 
-// missingTexts mark missing values if a file uses one of them.
 var missingTexts = []string{"?", "NA", "N/A", "NaN", "nan", "NULL", "null", "None", "-"}
 
 type LeftOut struct {
@@ -83,7 +81,6 @@ func DraftSchema(t *Table, label string) (Schema, []LeftOut, error) {
 	return s, left, nil
 }
 
-// identity is the kind of thing that a column identifies.
 type identity int
 
 const (
@@ -119,7 +116,6 @@ func (c *column) identifies(rows int, missingText string) identity {
 	return nobody
 }
 
-// counts reports whether a column numbers the rows.
 func (c *column) counts(rows int) bool {
 	if rows < 3 {
 		return false
@@ -132,8 +128,7 @@ func (c *column) counts(rows int) bool {
 	return ok
 }
 
-// distinct counts each text of the column. A value that occurs only in other selections of the same
-// table does not count.
+// distinct counts each text of this column, not those of other selections of the table.
 func (c *column) distinct() map[string]int {
 	count := make([]int, len(c.values))
 	for _, code := range c.codes.narrow {

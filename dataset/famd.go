@@ -112,7 +112,6 @@ func fewDiffer(x *mat.Dense, j int) bool {
 	return n-common <= min(famdFew, n/10)
 }
 
-// levelColumns marks the encoded columns that indicate levels.
 func (s Schema) levelColumns() []bool {
 	var level []bool
 	for _, f := range s.Features {

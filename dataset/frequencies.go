@@ -89,8 +89,7 @@ func multiply(v, by []float64) {
 	}
 }
 
-// hadamard replaces v by its Walsh–Hadamard transform, not normalised. The length of v is a power
-// of two, at least 4.
+// hadamard is the Walsh–Hadamard transform in place, unnormalised. len(v) is a power of two ≥ 4.
 func hadamard(v []float64) {
 	for i := 0; i+3 < len(v); i += 4 {
 		a, b, c, d := v[i], v[i+1], v[i+2], v[i+3]

@@ -73,7 +73,6 @@ func HospitalSchema() Schema {
 	}
 }
 
-// patient holds what stays the same between admissions.
 type patient struct {
 	id, hospital    int
 	age, bmi        float64
@@ -146,7 +145,6 @@ func hospitalSites(c HospitalConfig, admissions []int, rng *rand.Rand) []hospita
 	return sites
 }
 
-// hospitalOfEach is the hospital of every admission, in random order.
 func hospitalOfEach(c HospitalConfig, rng *rand.Rand) []int {
 	total := 0.0
 	cumulative := make([]float64, c.Sites)

@@ -162,8 +162,7 @@ func (r *lineReader) split(line string) ([]string, bool) {
 	return r.cells, true
 }
 
-// closingQuote is the position where a quoted cell ends, -1 for none. A doubled quote does not end
-// it.
+// closingQuote is where a quoted cell ends, -1 for nowhere. Doubled quotes do not end it.
 func closingQuote(quoted string) int {
 	for i := 0; i < len(quoted); i++ {
 		if quoted[i] != '"' {

@@ -132,8 +132,7 @@ func (p Patches) size() int { return p.Side * p.Side * p.Channels }
 
 func (p Patches) outputs() int { return 2 * len(p.Bias) * p.Grid * p.Grid }
 
-// cut writes the patch with top left corner (top, left) to v, normalised in brightness and
-// contrast.
+// cut writes the patch at (top, left) to v, normalised in brightness and contrast.
 func (p Patches) cut(v, row []float64, top, left int) {
 	at, sum, squares := 0, 0.0, 0.0
 	for c := range p.Channels {

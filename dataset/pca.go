@@ -132,8 +132,7 @@ func (m Map) poolScale(x *mat.Dense) float64 {
 	return quantileNorm(&z)
 }
 
-// quantileNorm is the norm that scaleQuantile of the rows do not exceed; the largest norm if that
-// is 0.
+// quantileNorm is the norm that scaleQuantile of the rows do not exceed; the largest if that is 0.
 func quantileNorm(z *mat.Dense) float64 {
 	n, _ := z.Dims()
 	norms := make([]float64, n)

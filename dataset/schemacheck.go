@@ -79,8 +79,7 @@ func (s Schema) Validate() error {
 	return nil
 }
 
-// formula reports whether a spreadsheet would compute a cell. A sign alone or a signed number is
-// harmless.
+// formula reports a cell that a spreadsheet would compute. A sign or signed number is harmless.
 func formula(cell string) bool {
 	switch cell[0] {
 	case '=', '@', '\t', '\r', '\n':
@@ -173,8 +172,7 @@ func firstRepeated(texts []string) string {
 	return ""
 }
 
-// ParseSchema reads a schema as YAML and validates it. An unknown key is an error, so a typo is
-// noticed.
+// ParseSchema reads a schema as YAML and validates it. Unknown keys, such as typos, are errors.
 func ParseSchema(r io.Reader) (Schema, error) {
 	var s Schema
 	if err := decodeStrict(r, &s); err != nil {

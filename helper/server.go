@@ -27,9 +27,9 @@ type Server struct {
 	ledger   *journal.Journal
 	pins     Pins
 	listener net.Listener
-	watch    net.Listener // nil if off
+	watch    net.Listener
 	watched  *http.Server
-	closers  []func() error // in the order of opening
+	closers  []func() error
 	once     sync.Once
 	closed   error
 }

@@ -30,7 +30,6 @@ type shelf struct {
 	recent []study.Task
 }
 
-// tasksKept bounds the tasks, with their pools, in memory.
 const tasksKept = 4
 
 const (
@@ -88,7 +87,6 @@ type held struct {
 	bytes int64
 }
 
-// held lists the folders of all plans, newest first.
 func (s *shelf) held() (all []held, err error) {
 	folders, err := os.ReadDir(s.dir)
 	if err != nil {
@@ -97,7 +95,7 @@ func (s *shelf) held() (all []held, err error) {
 	for _, f := range folders {
 		var h held
 		if h.hash.UnmarshalText([]byte(f.Name())) != nil {
-			continue // some other folder
+			continue
 		}
 		info, err := f.Info()
 		if err != nil {
@@ -121,8 +119,7 @@ func (s *shelf) held() (all []held, err error) {
 	return all, nil
 }
 
-// Room implements aggregator.Shelf. It drops the oldest plans not under way: they can be sent
-// again.
+// Room implements aggregator.Shelf. It drops the oldest idle plans: they can be sent again.
 func (s *shelf) Room(h study.Hash, size int64, underWay func(study.Hash) (bool, error)) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

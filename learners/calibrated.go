@@ -4,8 +4,7 @@ import "gonum.org/v1/gonum/mat"
 
 // Calibrated measures how far a classifier's outputs are from probabilities of the labels.
 type Calibrated struct {
-	// Brier is the mean squared distance between probabilities and labels: (p−y)² for two classes,
-	// Σₖ(pₖ−yₖ)² for more (Brier 1950).
+	// Brier is the mean squared distance (Brier 1950): (p−y)² for two classes, Σₖ(pₖ−yₖ)² for more.
 	Brier float64 `json:"brier"`
 	// Slope is the slope of the labels' log odds on the scores: 1 if the scores are calibrated,
 	// less if they are too extreme, 0 if none can be fitted.

@@ -16,8 +16,7 @@ type CART struct {
 	// Folds > 1 chooses the depth, up to MaxDepth, with the least held-out error by
 	// cross-validation on the given rows; 0 takes MaxDepth.
 	Folds int
-	// Columns is the number of columns, not constant in the node, drawn for each split; 0 means
-	// all.
+	// Columns is how many columns, not constant in the node, are drawn per split; 0 means all.
 	Columns int
 }
 
@@ -52,8 +51,7 @@ func (c CART) Fit(ctx context.Context, x *mat.Dense, y []int, classes int, rng *
 	return tree, nil
 }
 
-// tune returns the depth with the least held-out error, the smallest in a tie. One tree per fold
-// evaluates every depth.
+// tune returns the depth with the least held-out error, the smallest in a tie.
 func (c CART) tune(ctx context.Context, s sample, rng *rand.Rand) int {
 	fold := s.folds(c.Folds, rng)
 	wrong := make([]int, c.MaxDepth+1)

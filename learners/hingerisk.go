@@ -39,8 +39,7 @@ func (r *HingeRisk) Dim() int {
 	return d * Columns(r.Classes)
 }
 
-// Evaluate implements Objective. It allocates on its first call only, and panics if shapes
-// mismatch.
+// Evaluate implements Objective. It allocates on its first call only. Wrong shapes panic.
 func (r *HingeRisk) Evaluate(w, grad []float64) float64 {
 	r.prepare()
 	value := 0.0

@@ -10,8 +10,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// KNN is the nearest-neighbour learner "knn": the majority class of the k nearest rows by Euclidean
-// distance.
+// KNN is the learner "knn": the majority class of the k nearest rows by Euclidean distance.
 type KNN struct {
 	// Neighbours is k. 0 chooses the k among neighbourChoices with the least leave-one-out error.
 	Neighbours int

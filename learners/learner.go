@@ -119,7 +119,7 @@ type sample struct {
 	x       *mat.Dense
 	y       []int
 	classes int
-	counts  []int // rows of each class
+	counts  []int
 }
 
 // labelled checks the arguments of a Fit and drops rows without a label.

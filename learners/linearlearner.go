@@ -116,7 +116,6 @@ type heldOut struct {
 
 func ended(ctx context.Context) func() bool { return func() bool { return ctx.Err() != nil } }
 
-// tune returns the ridge with the least held-out risk.
 func (l LinearLearner) tune(ctx context.Context, s sample, rng *rand.Rand) float64 {
 	fold := s.folds(l.Folds, rng)
 	var parts []heldOut

@@ -32,8 +32,7 @@ func identityLink() *link {
 	}
 }
 
-// sided is a loss with two sides that may differ: yes for a label "yes", no for "no", of the same
-// score.
+// sided is a loss with two sides that may differ: yes for label "yes", no for label "no".
 type sided struct {
 	yes, yesSlope, no, noSlope func(z float64) float64
 }

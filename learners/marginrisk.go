@@ -59,8 +59,7 @@ func (r *MarginRisk) Evaluate(w, grad []float64) float64 {
 	return ridged(r.Ridge, w, grad) + r.rows.run(r, w, grad)
 }
 
-// Precondition implements Preconditioned with P = XᵀX/(N·scale) + Ridge·I, where scale is
-// Loss.Scale.
+// Precondition implements Preconditioned with P = XᵀX/(N·scale) + Ridge·I, scale = Loss.Scale.
 func (r *MarginRisk) Precondition(g []float64) { r.rows.precondition(g, r.curve, r.Ridge) }
 
 // SetRidge replaces Ridge.

@@ -38,8 +38,7 @@ func (r *SoftmaxRisk) Dim() int {
 	return d * Columns(r.Classes)
 }
 
-// Evaluate implements Objective. It allocates on its first call only, and panics if shapes
-// mismatch.
+// Evaluate implements Objective. It allocates on its first call only. Wrong shapes panic.
 func (r *SoftmaxRisk) Evaluate(w, grad []float64) float64 {
 	r.prepare()
 	mu := r.Mu.RawMatrix()

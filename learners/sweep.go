@@ -16,8 +16,7 @@ const blockRows = 128
 
 // rowLoss is the loss of one row, the part in which risks differ.
 type rowLoss interface {
-	// row returns the weighted loss of row i, and overwrites the C scores with the derivative by
-	// each.
+	// row returns the weighted loss of row i. It overwrites the C scores with the derivatives.
 	row(i int, scores []float64) float64
 }
 

@@ -167,8 +167,7 @@ type ClockReport struct {
 	// Now is its time, Skew its lead over this end's clock.
 	Now  time.Time
 	Skew time.Duration
-	// Doubt says why the coordinator distrusts its clock; it then seals nothing by it. Empty if it
-	// does not.
+	// Doubt says why the coordinator distrusts its clock and seals nothing by it; else empty.
 	Doubt string
 }
 

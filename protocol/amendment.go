@@ -8,8 +8,7 @@ import (
 	"caucus/study"
 )
 
-// CloseStudy seals an open study with the contributions that it has. It fails with study.ErrTooFew
-// below the study's minimum.
+// CloseStudy seals an open study as it is. It fails with study.ErrTooFew below the minimum.
 func (c *Client) CloseStudy(ctx context.Context, ref string) (Study, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()

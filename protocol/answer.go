@@ -285,8 +285,7 @@ func writeAnswer(id Identity, plan study.Hash, sealKey, sealed []byte) ([]byte, 
 // signatureHalf is the fixed length in bytes of each of the two numbers of an ECDSA signature.
 const signatureHalf = 32
 
-// ReadAnswer reads an answer signed under a certificate of this authority. It does not check
-// whether the certificate was revoked.
+// ReadAnswer reads an answer signed under this authority. It does not check for revocation.
 func (a *Authority) ReadAnswer(file []byte, now time.Time) (Answer, error) {
 	fail := func(format string, args ...any) (Answer, error) {
 		return Answer{}, fmt.Errorf("read %s: %w: %s", AnswerFile, ErrDamaged, fmt.Sprintf(format, args...))

@@ -139,7 +139,6 @@ func (k FileKind) decode(file []byte) *partReader {
 	return r
 }
 
-// other says what another file is.
 func (k FileKind) other(file []byte) string {
 	line, _, _ := bytes.Cut(file[:min(len(file), 80)], []byte("\n"))
 	for _, is := range []FileKind{RequestFile, EnrolmentFile, PackFile, AnswerFile} {
@@ -213,8 +212,7 @@ func signedParts(name string, all []Signed) (out []part) {
 	return out
 }
 
-// openPlain opens regular files only. A carrier could leave a named pipe, and opening one waits for
-// a writer.
+// openPlain opens regular files only: opening a named pipe that a carrier left would block.
 func openPlain(path string) (*os.File, error) {
 	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {

@@ -16,8 +16,7 @@ const (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// Chunks yields data from an offset in chunks, at least one. The first carries the size of the
-// whole.
+// Chunks yields data from an offset in chunks, at least one. The first carries the whole size.
 func Chunks(data []byte, offset uint64) func(yield func(*pb.Chunk) bool) {
 	return func(yield func(*pb.Chunk) bool) {
 		size := uint64(len(data))
@@ -35,8 +34,7 @@ func Chunks(data []byte, offset uint64) func(yield func(*pb.Chunk) bool) {
 	}
 }
 
-// Assembly joins chunks in order, without gaps. Its memory grows with the bytes received, not with
-// the size announced.
+// Assembly joins chunks in order. Its memory grows with the bytes received, not those announced.
 type Assembly struct {
 	Size uint64
 	Data []byte

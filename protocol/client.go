@@ -208,8 +208,7 @@ type Listing struct {
 	Forgot error
 }
 
-// Studies lists the visible studies, newest first. A party sees the opened studies whose rosters
-// name it, an operator sees all.
+// Studies lists a party's opened studies, or all for an operator, newest first.
 func (c *Client) Studies(ctx context.Context) (Listing, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
@@ -478,8 +477,7 @@ func receive(stream grpc.ServerStreamingClient[pb.Chunk], a *Assembly, added fun
 	}
 }
 
-// notices fetches a study's notices for parties, in their order, and the public key for their
-// answers.
+// notices fetches a study's notices for parties, in order, and the public key for their answers.
 func (c *Client) notices(ctx context.Context, ref string, parties []study.PartyID) (all []carriedNotice, key []byte, err error) {
 	for some := range slices.Chunk(parties, noticesAtOnce) {
 		r := &pb.NoticesRequest{Study: ref}

@@ -85,8 +85,7 @@ func Status(err error) error {
 	return status.Error(codes.Internal, "internal error: the coordinator's log says more")
 }
 
-// Reason is the wire name of an error, "" for one that Status hides. It is safe for logs and
-// metrics.
+// Reason is an error's name on the wire, "" if Status hides it. It is safe for logs and metrics.
 func Reason(err error) string {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return "CANCELLED"

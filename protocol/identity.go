@@ -108,8 +108,7 @@ func callerOfChains(chains [][]*x509.Certificate) (Caller, error) {
 	return CallerOfCertificate(chains[0][0])
 }
 
-// Identity is a party's or an operator's secret: its certificate and key, and the coordinator that
-// it trusts.
+// Identity is a party's or operator's secret: its certificate and key, and whom it trusts.
 type Identity struct {
 	// Coordinator is the host:port to dial.
 	Coordinator string `yaml:"coordinator"`

@@ -59,7 +59,6 @@ func (l *line) hangUp() error {
 	return errors.Join(err, failed)
 }
 
-// sockets are a connection's TCP sockets, below TLS.
 type sockets struct {
 	mu     sync.Mutex // guards what follows
 	all    map[*socket]bool
@@ -93,8 +92,7 @@ func (s *sockets) opened(c net.Conn) (*socket, error) {
 	return one, nil
 }
 
-// leaveNothing makes each socket drop its unsent data when it closes, so the system does not resend
-// it.
+// leaveNothing makes each socket drop unsent data when it closes: the system resends nothing.
 func (s *sockets) leaveNothing() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

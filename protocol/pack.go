@@ -162,8 +162,7 @@ type Accepted struct {
 	File []byte `json:"-"`
 }
 
-// Accept submits an answer file, which the coordinator treats like the party's own call. It is
-// idempotent.
+// Accept submits an answer file, which counts like the party's own call. It is idempotent.
 func (c *Client) Accept(ctx context.Context, answer []byte) (Accepted, error) {
 	fail := func(err error) (Accepted, error) { return Accepted{}, fmt.Errorf("accept answer: %w", err) }
 	ctx, cancel := context.WithTimeout(ctx, c.transfer)

@@ -80,8 +80,7 @@ func ReadRelease(file []byte) (SignedRelease, error) {
 	if err := study.DecodeStrictly(r.Document, &r.Release); err != nil {
 		return fail(err)
 	}
-	// Other readers may read a repeated name, or a name in other letter case, differently: refuse
-	// both.
+	// Refuse repeated names and names in other letter case, which other readers read differently.
 	var whole bytes.Buffer
 	if err := json.Compact(&whole, file); err != nil {
 		return fail(err)

@@ -69,8 +69,8 @@ func (k *SealingKey) Save(path string) error {
 // Public returns the public key, 1216 bytes.
 func (k *SealingKey) Public() []byte { return k.key.PublicKey().Bytes() }
 
-// KeyPin is the SHA-256 of a helper's public sealing key, as a party's policy pins it. As text it
-// is hexadecimal.
+// KeyPin is the SHA-256 of a helper's public sealing key, for parties' policies; hexadecimal as
+// text.
 type KeyPin [sha256.Size]byte
 
 // SealingPin returns the pin of a public sealing key.
@@ -91,8 +91,7 @@ func (p *KeyPin) UnmarshalText(text []byte) error {
 	return err
 }
 
-// ShareBinding names what a sealed share belongs to. A share opens only with the binding it was
-// sealed with.
+// ShareBinding names what a sealed share belongs to. A share opens only with its own binding.
 type ShareBinding struct {
 	Plan study.Hash
 	// Acceptance is the digest of the helper's acceptance under which the share was made. A helper

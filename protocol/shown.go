@@ -164,8 +164,7 @@ func (m *memory) newest() (Shown, privacy.Head) {
 	return m.held, m.head
 }
 
-// keep remembers a newer document. It keeps what other processes of this identity wrote to the
-// file.
+// keep remembers a newer document, and keeps what other processes of this identity wrote.
 func (m *memory) keep(s Shown, head privacy.Head, keys Verifier) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -84,8 +84,7 @@ func (k Keys) Follow(s Signed) (Keys, error) {
 	return k, nil
 }
 
-// FollowAll follows successions as far as they continue from the newest key, and ignores the
-// others.
+// FollowAll follows the successions that continue from the newest key, and ignores the others.
 func (k Keys) FollowAll(successions []Signed) Keys {
 	for _, s := range successions {
 		if next, err := k.Follow(s); err == nil && len(next.links) <= MaxSuccessions {

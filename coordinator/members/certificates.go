@@ -21,7 +21,7 @@ type Certificates struct {
 	now   func() time.Time
 
 	mu       sync.Mutex // guards revision and known
-	revision int64      // the newest seen
+	revision int64
 	known    map[string]records.Certificate
 }
 
@@ -81,7 +81,6 @@ func (s *Certificates) remember(c records.Certificate, revision int64) {
 	}
 }
 
-// seen takes a committed revision.
 func (s *Certificates) seen(revision int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -143,7 +142,6 @@ func lookUp(tx records.Tx, caller protocol.Caller, now time.Time) (records.Certi
 	return c, holds(c, caller, now)
 }
 
-// holds checks that a certificate is good for a caller now.
 func holds(c records.Certificate, caller protocol.Caller, now time.Time) error {
 	switch {
 	case c.Revoked:
@@ -164,8 +162,7 @@ func revoked(name string) error {
 	return fmt.Errorf("%w: the certificate of %s was revoked: ask the operator", protocol.ErrDenied, name)
 }
 
-// lostAnswer is how long a redeemed invitation may come back for the same certificate: the reply
-// may have been lost.
+// lostAnswer is how long a redeemed invitation still gives its certificate, if the reply was lost.
 const lostAnswer = 24 * time.Hour
 
 // invited checks an invitation, and returns until when it is good.

@@ -41,11 +41,10 @@ func newConnections(l net.Listener, t credentials.TransportCredentials, limits f
 	return &connections{Listener: l, TransportCredentials: t, limits: limits, clock: clock, counts: counts, greets: map[*connection]bool{}, of: map[string]map[*connection]bool{}}
 }
 
-// connection is one of a member, once its handshake is done.
 type connection struct {
 	net.Conn
 	home    *connections
-	from    netip.Prefix // the network that it comes from
+	from    netip.Prefix
 	caller  protocol.Caller
 	refused atomic.Int64 // calls refused on their header
 	used    atomic.Int64 // elapsed time of the last use
@@ -80,7 +79,6 @@ func (s *connections) Accept() (net.Conn, error) {
 	}
 }
 
-// greet gives a connection a place for its handshake, if there is one.
 func (s *connections) greet(c *connection) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -139,7 +137,6 @@ func (s *connections) ServerHandshake(raw net.Conn) (net.Conn, credentials.AuthI
 // Clone implements credentials.TransportCredentials.
 func (s *connections) Clone() credentials.TransportCredentials { return s }
 
-// introduced adds the connection to what TLS knows of the other end.
 type introduced struct {
 	credentials.TLSInfo
 	connection *connection
@@ -155,7 +152,6 @@ func connectionOf(ctx context.Context) *connection {
 	return nil
 }
 
-// admit counts a connection for its member.
 func (s *connections) admit(c *connection, caller protocol.Caller) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -219,8 +215,7 @@ func (s *connections) forget(c *connection) {
 	s.all--
 }
 
-// farewell is how long a revoked member's connections stay open, so that its calls under way are
-// told why they end.
+// farewell leaves a revoked member's connections time to tell its calls why they end.
 const farewell = 2 * time.Second
 
 // evict frees the places of these names at once, and closes their connections soon.
@@ -237,7 +232,6 @@ func (s *connections) evict(names map[string]bool) {
 	}
 }
 
-// touch records a use of the connection.
 func (c *connection) touch() { c.used.Store(int64(c.home.clock.Elapsed())) }
 
 // Close frees the connection's places.

@@ -10,8 +10,8 @@ type callCounts struct {
 	handshakes prometheus.Counter // refused: the certificate does not hold
 	closed     prometheus.Counter // connections without a place, or with a failed handshake
 
-	calls   *prometheus.CounterVec // by method and code
-	refused *prometheus.CounterVec // calls, by reason
+	calls   *prometheus.CounterVec
+	refused *prometheus.CounterVec
 }
 
 func newCallCounts(r prometheus.Registerer) *callCounts {

@@ -73,8 +73,7 @@ func (s *Registrar) Renew(ctx context.Context, r *pb.EnrolRequest) (*pb.EnrolRep
 	}
 	var der []byte
 	err := s.store.Update(ctx, func(tx records.Tx) error {
-		// Check again in the transaction: a member revoked meanwhile must not come back by
-		// renewing.
+		// Check again here: a member revoked meanwhile must not come back by renewing.
 		if err := s.certificates.Within(tx, caller); err != nil {
 			return err
 		}

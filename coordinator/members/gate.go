@@ -41,7 +41,7 @@ type Gate struct {
 	log          *slog.Logger
 	refusals     *refusals
 	counts       *callCounts
-	methods      map[string]bool // all that exist
+	methods      map[string]bool
 
 	mu     sync.Mutex         // guards the rest, and the content of the meters
 	meter  map[string]*meter  // by member
@@ -70,8 +70,7 @@ func (g *Gate) Before(l net.Listener, a *protocol.Authority) (net.Listener, []gr
 	}, nil
 }
 
-// Begin is a call's handshake and header without a network. Tests use it and continue with Unary or
-// Stream.
+// Begin is a call's handshake and header without a network, for tests.
 func (g *Gate) Begin(ctx context.Context, caller protocol.Caller, method string) (context.Context, error) {
 	if err := g.handshake(caller); err != nil {
 		return nil, err
@@ -119,10 +118,10 @@ func (g *Gate) AllowMethods(services map[string]grpc.ServiceInfo) {
 
 // meter counts one member's calls, over all its connections.
 type meter struct {
-	calls   map[*call]bool // under way
-	uploads int            // calls with a body in memory
-	starts  bucket         // calls that it may start now
-	bytes   bucket         // bytes that it may move now; below 0 the next transfer waits
+	calls   map[*call]bool
+	uploads int    // calls with a body in memory
+	starts  bucket // calls that it may start now
+	bytes   bucket // bytes that it may move now; below 0 the next transfer waits
 }
 
 // bucket is a token bucket: it fills at a rate up to a size.
@@ -169,7 +168,6 @@ const (
 	tokenCalls            = 64
 )
 
-// allowed returns the roles that may make a call.
 func allowed(method string) []protocol.Role {
 	members := []protocol.Role{protocol.RoleParty, protocol.RoleOperator}
 	switch method {
@@ -224,7 +222,6 @@ func (g *Gate) handshake(caller protocol.Caller) error {
 	return err
 }
 
-// mostFailed bounds the serials with counted handshakes.
 const mostFailed = 10_000
 
 // failedHandshake takes one try from a serial.
@@ -246,7 +243,6 @@ func (g *Gate) failedHandshake(serial string) {
 // of each is freed with the connection only.
 const mostRefused = 1000
 
-// header decides on a call before its message is read.
 func (g *Gate) header(ctx context.Context, info *tap.Info) (context.Context, error) {
 	connection := connectionOf(ctx)
 	if connection == nil {
@@ -318,7 +314,6 @@ func (g *Gate) enterOnce(ctx context.Context, c *call) (until time.Time, err err
 	}
 }
 
-// errRevision: somebody was revoked meanwhile, so check again.
 var errRevision = fmt.Errorf("somebody was revoked meanwhile")
 
 // enter counts a call of a member whose certificate held at a revision.
@@ -368,8 +363,7 @@ func (g *Gate) leave(c *call) {
 	g.calls--
 }
 
-// moved counts bytes that a call moved. A transfer that has begun may go on; the next one waits
-// until the member is out of debt.
+// moved counts a call's bytes. A transfer goes on; the next one waits while the member is in debt.
 func (g *Gate) moved(c *call, n int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -420,11 +414,10 @@ func whyEnded(ctx context.Context) error {
 	return cause
 }
 
-// handle makes an admitted call and converts its error for the wire. A panic fails the call, not
-// the daemon, and its text stays here.
+// handle runs an admitted call. A panic fails the call, not the daemon, and its text stays here.
 func (g *Gate) handle(c *call, do func() error) error {
 	if !c.taken.CompareAndSwap(false, true) {
-		return protocol.Status(whyEnded(c.ctx)) // it is over
+		return protocol.Status(whyEnded(c.ctx))
 	}
 	err := func() (err error) {
 		defer g.leave(c)

@@ -7,7 +7,7 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/encoding"
-	_ "google.golang.org/grpc/encoding/proto" // the codec
+	_ "google.golang.org/grpc/encoding/proto"
 	"google.golang.org/grpc/mem"
 	"google.golang.org/protobuf/proto"
 
@@ -23,7 +23,7 @@ func newCodec() codec { return codec{encoding.GetCodecV2("proto")} }
 // Parsed is a message that is being received.
 type Parsed struct {
 	Into any
-	err  error // its bytes do not parse
+	err  error
 	size int
 }
 

@@ -19,8 +19,7 @@ const (
 	mostQuota = 1_000_000
 	// mostPrefix leaves room in a name for the part that makes it one party's.
 	mostPrefix = 40
-	// drawnLetters are the letters of drawn names: none sounds or looks like another when read
-	// aloud. Eight of them make 8·10¹¹ names.
+	// drawnLetters are not mistaken for each other when read aloud. Eight make 8·10¹¹ names.
 	drawnLetters = "abcdefghjkmnpqrstuvwxyz23456789"
 	drawnLength  = 8
 )
@@ -225,7 +224,6 @@ func (s *Registrar) join(ctx context.Context, caller protocol.Caller, key [32]by
 	return &pb.EnrolReply{Certificate: der}, nil
 }
 
-// again checks the request of a key that has its place already.
 func again(tx records.Tx, name string, der []byte, wish string) error {
 	if wish != "" && wish != name {
 		return fmt.Errorf("%w: this key has joined as %s already: give that name, or none", protocol.ErrExists, name)

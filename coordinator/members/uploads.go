@@ -54,8 +54,7 @@ func Receive[M interface{ GetChunk() *pb.Chunk }](ctx context.Context, recv func
 	}
 }
 
-// FirstError converts an error of the first Recv: a stream that ended before its header is
-// ErrDamaged.
+// FirstError converts an error of the first Recv: an end before the header is ErrDamaged.
 func FirstError(err error) error {
 	if errors.Is(err, io.EOF) {
 		return fmt.Errorf("%w: it ended before its header", protocol.ErrDamaged)

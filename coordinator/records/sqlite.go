@@ -14,8 +14,8 @@ import (
 // SQLite is a Store in one file.
 type SQLite struct {
 	DB      *database.DB
-	writes  *statements // of DB.Write
-	reads   *statements // of DB.Read
+	writes  *statements
+	reads   *statements
 	path    string
 	OnError func(error) // called with each failure, if not nil
 }
@@ -120,8 +120,7 @@ func (s *SQLite) attempt(ctx context.Context, on *statements, fn func(Tx) error)
 	return nil
 }
 
-// abandoned reports the errors of a transaction whose caller went away: an interrupted statement,
-// or a rollback.
+// abandoned reports that the caller went away: an interrupted statement, or a rollback.
 func abandoned(err error) bool {
 	return errors.Is(err, sql.ErrTxDone) || database.Interrupted(err)
 }

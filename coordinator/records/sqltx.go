@@ -436,7 +436,6 @@ func (t *sqlTx) Sum(h study.Hash) (sum []byte, contributions int, err error) {
 	return sum, contributions, err
 }
 
-// sumDigest is over a sum and its number of contributions.
 func sumDigest(sum []byte, contributions int) []byte {
 	d := sha256.Sum256(binary.BigEndian.AppendUint64(slices.Clone(sum), uint64(contributions)))
 	return d[:]

@@ -75,7 +75,6 @@ type memberTx interface {
 	Members(now time.Time) ([]protocol.Member, error)
 	AddMember(name string, role protocol.Role) error
 	AddInvitation(Invitation) error
-	// Redeem stores the certificate that an invitation got.
 	Redeem(serial string, signingKey [32]byte, certificate []byte) error
 	AddCertificate(Certificate) error
 	// Outlasting counts a member's certificates that are good after a time.
@@ -110,7 +109,7 @@ type tokenTx interface {
 type Certificate struct {
 	Serial  string
 	Name    string
-	Role    protocol.Role // of the member
+	Role    protocol.Role
 	Expires time.Time
 	Revoked bool
 }
@@ -118,7 +117,7 @@ type Certificate struct {
 type Invitation struct {
 	Serial  string
 	Name    string
-	Role    protocol.Role // of the member
+	Role    protocol.Role
 	Expires time.Time
 	Revoked bool
 	// Certificate, DER, is nil until SigningKey redeemed the invitation.
@@ -132,7 +131,7 @@ type Token struct {
 	Prefix  string
 	Tags    protocol.Tags
 	Quota   int
-	Used    int // places taken
+	Used    int
 	Created time.Time
 	Expires time.Time
 	By      string
@@ -200,11 +199,9 @@ type contributionTx interface {
 	Body(study.Hash, study.PartyID) ([]byte, error)
 	// Lose deletes the bodies of parties, and stores since when they are lost.
 	Lose(h study.Hash, parties []study.PartyID, noticed time.Time) error
-	// LoseSum deletes the sum, if there is one. All contributions whose bodies were in it are then
-	// lost.
+	// LoseSum deletes the sum, if any. The contributions whose bodies were in it are then lost.
 	LoseSum(h study.Hash, noticed time.Time) error
 	Lost(study.Hash) (map[study.PartyID]time.Time, error)
-	// Restore stores the body of a lost contribution.
 	Restore(h study.Hash, p study.PartyID, body []byte) error
 	// Drop deletes contributions, lost or not, with their receipts.
 	Drop(h study.Hash, parties []study.PartyID) error
@@ -215,13 +212,11 @@ type contributionTx interface {
 	SetSum(h study.Hash, sum []byte, contributions int, folded []Contribution) error
 }
 
-// courierTx is about carried answers.
 type courierTx interface {
 	// SealKey is a study's private key for answers, and the signer's key at its making, or ErrNone.
 	SealKey(study.Hash) (private []byte, signer protocol.SignerKey, err error)
 	SetSealKey(h study.Hash, private []byte, signer protocol.SignerKey) error
-	// ReceiptKey is the key that encrypts a party's receipt, ErrNone if no answer of that party was
-	// carried here.
+	// ReceiptKey is the key that encrypts a party's receipt; ErrNone without a carried answer.
 	ReceiptKey(study.Hash, study.PartyID) ([]byte, error)
 	SetReceiptKey(h study.Hash, p study.PartyID, key []byte) error
 }

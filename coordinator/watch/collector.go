@@ -12,8 +12,7 @@ import (
 	"caucus/study"
 )
 
-// collector reads the coordinator's state when metrics are asked for. It reads snapshots and waits
-// for no fold.
+// collector reads the coordinator's state on request, from snapshots, and waits for no fold.
 type collector struct{ server *Watched }
 
 var (
@@ -77,7 +76,6 @@ func (s collector) Collect(out chan<- prometheus.Metric) {
 	flag(unknownMetric, err != nil)
 }
 
-// lookTime bounds the time to answer one request.
 const lookTime = 5 * time.Second
 
 type gauges func(d *prometheus.Desc, v float64, labels ...string)

@@ -35,10 +35,9 @@ type ledgerLook struct {
 type unitLimit struct {
 	unit  privacy.Unit
 	delta float64
-	limit float64 // 0: none
+	limit float64
 }
 
-// privacyPoint is what was spent after an entry, by units.
 type privacyPoint struct {
 	entry   int64
 	epsilon []float64
@@ -116,7 +115,6 @@ func (l *ledgerLook) look() {
 	}
 }
 
-// walk reads the new entries.
 func (l *ledgerLook) walk() error {
 	const page = 256
 	journal := l.server.Journal
@@ -169,7 +167,6 @@ func (l *ledgerLook) add(line privacy.Line) {
 	l.points = kept
 }
 
-// show adds the ledger to the overview.
 func (l *ledgerLook) show(o *overview) {
 	l.look()
 	l.mu.Lock()

@@ -79,8 +79,7 @@ func (f Format) Cells() float64 {
 
 // Limits of unpacked files.
 const (
-	// maxText bounds the bytes of unpacked text or of a workbook's sheet: a hundred million records
-	// of 160 characters.
+	// maxText bounds unpacked text or sheets in bytes: a hundred million records of 160 characters.
 	maxText = 16 << 30
 	// maxWindow bounds zstd's window. The zstd tool exceeds it only with --ultra.
 	maxWindow = 64 << 20
@@ -183,8 +182,7 @@ func checkWorkbook(r io.ReaderAt, size int64) error {
 	return errors.New("it is a zip archive and no Excel workbook: unpack it, and name the file in it")
 }
 
-// EncodingError reports a text that is not in the given encoding, or not in UTF-8 if none was
-// given.
+// EncodingError reports a text that is not in the given encoding, or not in UTF-8 by default.
 type EncodingError struct {
 	Probably string // the probable encoding, a name that Written accepts
 	words    string
@@ -242,7 +240,6 @@ func unpacked(r io.Reader, p Packing) (io.Reader, error) {
 	return r, nil
 }
 
-// limited is a reader that fails beyond its limit.
 type limited struct {
 	in   io.Reader
 	left int64

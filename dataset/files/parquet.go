@@ -18,12 +18,10 @@ import (
 	"caucus/dataset"
 )
 
-// maxParquet bounds the declared unpacked bytes of a row group. Writers make groups of 128 MiB to 1
-// GiB.
+// maxParquet bounds a row group's declared unpacked bytes. Writers make 128 MiB to 1 GiB.
 const maxParquet = 8 << 30
 
-// parquetRows are the rows of the columns that have one value per row. It leaves out lists and
-// maps.
+// parquetRows are the rows of the columns with one value per row, without lists and maps.
 type parquetRows struct {
 	names  []string
 	text   []func(parquet.Value) string // by leaf; nil if left out
@@ -85,8 +83,7 @@ func openParquet(r io.ReaderAt, size int64) (dataset.Rows, error) {
 	return p, nil
 }
 
-// checkFooter checks the footer's length against the file's size, since the library allocates that
-// length.
+// checkFooter checks the footer's length, which the library allocates, against the file's size.
 func checkFooter(r io.ReaderAt, size int64) error {
 	var tail [8]byte
 	if size < 12 {

@@ -187,7 +187,6 @@ func spoken(within []string) bool {
 	return false
 }
 
-// text is a cell's value by its type and style.
 func (s *sheet) text(start xml.StartElement, value, inline string) string {
 	switch attribute(start, "t") {
 	case "s":
@@ -220,8 +219,7 @@ func (s *sheet) text(start xml.StartElement, value, inline string) string {
 	return fifteenDigits(v)
 }
 
-// fifteenDigits writes a number with 15 digits in plain decimals, as Excel treats it; the file
-// often has 17.
+// fifteenDigits writes 15 digits in plain decimals, as Excel shows them; the file often has 17.
 func fifteenDigits(v float64) string {
 	short, err := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 15, 64), 64)
 	if err != nil {
@@ -281,7 +279,6 @@ func (b book) open(name string, most int64) (*xml.Decoder, error) {
 	return d, nil
 }
 
-// each calls do at the start of each element of a part.
 func (b book) each(name string, most int64, do func(*xml.Decoder, xml.StartElement) error) error {
 	d, err := b.open(name, most)
 	if err != nil {
@@ -306,7 +303,6 @@ func (b book) each(name string, most int64, do func(*xml.Decoder, xml.StartEleme
 // small bounds the parts of a workbook that hold no cells.
 const small = 64 << 20
 
-// find returns the part that holds a sheet.
 func (b book) find(wanted string) (part string, s *sheet, err error) {
 	s = &sheet{}
 	var names []string

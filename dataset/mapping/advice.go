@@ -112,8 +112,7 @@ func numberAdvice(t *dataset.Table, name, missing string) []string {
 	return out
 }
 
-// unitAdvice reports a column whose numbers are mostly outside its bounds, so probably in another
-// unit.
+// unitAdvice reports a column with most numbers outside its bounds: probably another unit.
 func unitAdvice(t *dataset.Table, name string, f dataset.Feature) []string {
 	all, beyond := 0, 0
 	for text, n := range t.Distinct(name) {

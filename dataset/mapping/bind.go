@@ -17,8 +17,7 @@ type Bound struct {
 	Notes []string
 	// Missing are the schema's columns without a column in the file.
 	Missing []string
-	// Derived are the schema's columns made from columns that the mapping declares as computed from
-	// other records.
+	// Derived are the schema's columns made from columns listed under Mapping.Derived.
 	Derived []string
 
 	columns []string // the file's
@@ -261,8 +260,7 @@ func (b *Bound) Cells() float64 {
 	return cells
 }
 
-// Remarks count the cells so far for which no value could be computed. They are as private as those
-// of package dataset.
+// Remarks count the cells so far without a computed value. They are private, like all remarks.
 func (b *Bound) Remarks() []dataset.Remark {
 	var all []dataset.Remark
 	for _, t := range b.targets {

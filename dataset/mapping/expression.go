@@ -319,8 +319,7 @@ func (b *Bound) inputs(cells []string) map[string]any {
 	return env
 }
 
-// of is the expression's value as a cell; false if it has none. An error, even a panic that
-// expr-lang recovered, means no value.
+// of is the expression's value as a cell. An error, even a panic recovered by expr-lang, is none.
 func (e *expression) of(env map[string]any) (string, bool) {
 	value, err := expr.Run(e.program, env)
 	if err != nil {

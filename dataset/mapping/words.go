@@ -7,8 +7,7 @@ import (
 	"caucus/internal/yamlfile"
 )
 
-// sameThing lists column names that mean the same, in the languages and standards of hospitals,
-// without case, spaces and signs.
+// sameThing lists column names that mean the same, without case, spaces and signs.
 var sameThing = [][]string{
 	{"age", "alter", "lebensalter", "alterinjahren", "ageyears", "ageatadmission", "edad", "eta", "leeftijd", "geburtsdatum", "geburtstag", "gebdat", "birthdate", "dateofbirth", "dob", "born", "birthday", "birthdatetime", "geboren", "datedenaissance"},
 	{"sex", "gender", "geschlecht", "geschl", "sexe", "sexo", "sesso", "geslacht", "genderconceptid"},
@@ -53,8 +52,7 @@ func withoutUnit(name string) string {
 	return yamlfile.Bare(name)
 }
 
-// levelFor is the level of a text, "" if unclear: the level itself, the level in other letters, or
-// a common word for it.
+// levelFor is a text's level, "" if unclear: itself, in other letters, or a common word for it.
 func levelFor(text string, levels []string) string {
 	if slices.Contains(levels, text) {
 		return text

@@ -42,8 +42,7 @@ type DB struct {
 	Read *sql.DB
 }
 
-// Open opens the file at path, which Create made or Check accepted, and brings its schema up to
-// date. Close it when done.
+// Open opens a file that Create made or Check accepted, and brings its schema up to date.
 func (s SQLite) Open(path string) (*DB, error) {
 	absolute, err := filepath.Abs(path)
 	if err != nil {

@@ -34,8 +34,7 @@ func N(t testing.TB, few, many int) int {
 	return n
 }
 
-// Of returns the cases in this run: all, or a few spread evenly over all. Adding a case to all
-// changes which.
+// Of returns the cases in this run: all, or a few spread evenly over all.
 func Of[T any](t testing.TB, all []T, few int) []T {
 	t.Helper()
 	n := min(N(t, min(few, len(all)), len(all)), len(all))

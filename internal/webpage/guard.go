@@ -33,7 +33,6 @@ type Guard struct {
 	sessions []session  // oldest first
 }
 
-// session is a person's, who opened a link.
 type session struct {
 	path, key string
 	ends      time.Duration // elapsed

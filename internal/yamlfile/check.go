@@ -19,8 +19,7 @@ import (
 type check struct {
 	doc  *Document
 	root reflect.Type
-	// seen are the nodes already checked against a type, so that aliases of aliases cost no more
-	// than the nodes.
+	// seen are the checked nodes: aliases of aliases then cost no more than the nodes.
 	seen map[visit]bool
 }
 
@@ -29,7 +28,6 @@ type visit struct {
 	as   reflect.Type
 }
 
-// decode reads the node at a path of keys.
 func (d *Document) decode(n *yaml.Node, v any, path ...string) error {
 	t := reflect.TypeOf(v)
 	if t == nil || t.Kind() != reflect.Pointer {
@@ -45,7 +43,6 @@ func (d *Document) decode(n *yaml.Node, v any, path ...string) error {
 	return nil
 }
 
-// fail is a problem with the value at a path of keys.
 func (c *check) fail(n *yaml.Node, path []string, err error) error {
 	if len(path) > 0 {
 		err = fmt.Errorf("%s: %w", strings.Join(path, ": "), err)
@@ -199,8 +196,7 @@ func (c *check) merged(n *yaml.Node, path []string, each func(key, value *yaml.N
 
 var days = regexp.MustCompile(`^[+-]?[0-9]+d$`)
 
-// scalar checks one value against a type that is written as one. It converts a duration in days to
-// hours, which the parser knows.
+// scalar checks a single value. It converts a duration in days to hours, which the parser knows.
 func (c *check) scalar(n *yaml.Node, t reflect.Type, path []string) error {
 	if n.Kind != yaml.ScalarNode {
 		return c.wrong(n, t, path)

@@ -33,8 +33,7 @@ func ParseConfig[C Config](text []byte, defaults C, rules ...func(*Document) err
 	return DecodeConfig(d, defaults, rules...)
 }
 
-// ReadConfig is DecodeConfig for a file. It also returns the document, which can locate later
-// errors.
+// ReadConfig is DecodeConfig for a file. The document it returns can locate later errors.
 func ReadConfig[C Config](path string, defaults C, rules ...func(*Document) error) (C, *Document, error) {
 	if info, err := os.Stat(path); err == nil && info.Size() == 0 {
 		return defaults, nil, fmt.Errorf("%s: it is empty: write it, or restore it from a backup of its folder", path)

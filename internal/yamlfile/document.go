@@ -150,7 +150,6 @@ func (d *Document) Locate(err error) error {
 	return d.at(line, err)
 }
 
-// child returns a key of a mapping and its value, nil and nil if absent.
 func child(n *yaml.Node, key string) (name, value *yaml.Node) {
 	if n != nil && n.Kind == yaml.AliasNode {
 		n = n.Alias

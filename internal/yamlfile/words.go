@@ -52,8 +52,7 @@ func (c *check) suggest(unknown string, known []key) string {
 	return "the keys here are " + strings.Join(names, ", ")
 }
 
-// elsewhere is the path of keys to a key of that name below a struct; nil if there is none or it is
-// at the top.
+// elsewhere is the path to a key of that name below a struct; nil if nowhere or at the top.
 func elsewhere(name string, t reflect.Type, path []string) []string {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -72,7 +71,6 @@ func elsewhere(name string, t reflect.Type, path []string) []string {
 	return nil
 }
 
-// wrong is an error about a value of another form than its type's.
 func (c *check) wrong(n *yaml.Node, t reflect.Type, path []string) error {
 	if tag := n.ShortTag(); t == durationType && (tag == "!!int" || tag == "!!float") {
 		return c.fail(n, path, fmt.Errorf("%s has no unit: write for example 15s, 24h or 30d", n.Value))
@@ -80,7 +78,6 @@ func (c *check) wrong(n *yaml.Node, t reflect.Type, path []string) error {
 	return c.fail(n, path, fmt.Errorf("found %s, want %s", found(n), wanted(t)))
 }
 
-// found describes a node.
 func found(n *yaml.Node) string {
 	switch n.Kind {
 	case yaml.MappingNode:
@@ -100,7 +97,6 @@ func quote(s string) string {
 	return strconv.Quote(s)
 }
 
-// wanted describes how a type is written.
 func wanted(t reflect.Type) string {
 	switch t {
 	case durationType:

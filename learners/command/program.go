@@ -163,8 +163,7 @@ func writeSchema(dir string, s dataset.Schema) error {
 	return os.WriteFile(filepath.Join(dir, schemaFile), append(text, '\n'), 0o600)
 }
 
-// programSchema is a schema as a program reads it: one feature for each column, with every level
-// that a cell may have.
+// programSchema has one feature for each column, with every level that a cell may have.
 func programSchema(s dataset.Schema) (out struct {
 	Label struct {
 		Column  string   `json:"column"`
@@ -190,7 +189,6 @@ func programSchema(s dataset.Schema) (out struct {
 	return out
 }
 
-// other is the word that dataset.Schema.Decode writes for an unknown text.
 const other = "other"
 
 // writeCSV writes encoded rows as the schema's columns, and a last column if it is named.
@@ -279,7 +277,6 @@ func environment(scratch string) []string {
 	return out
 }
 
-// failure adds the end of the program's standard error.
 func failure(err error, said []byte) error {
 	text := strings.TrimSpace(strings.ToValidUTF8(string(said), "?"))
 	if text == "" {
@@ -288,8 +285,7 @@ func failure(err error, said []byte) error {
 	return fmt.Errorf("%w; it said: %s", err, text)
 }
 
-// longest bounds an answer's bytes: a class, quotes and a line end for each row, and for one line
-// more.
+// longest bounds an answer's bytes: a class, quotes and line end for each row and one more.
 func longest(classes []string, rows int) int {
 	most := 0
 	for _, c := range classes {
@@ -319,7 +315,6 @@ func parse(answer []byte, classes []string, rows int) ([]int, error) {
 	return votes, nil
 }
 
-// linesOf splits an answer into lines, without an empty last one.
 func linesOf(answer []byte) [][]byte {
 	lines := bytes.Split(answer, []byte("\n"))
 	if n := len(lines); len(lines[n-1]) == 0 {
@@ -328,8 +323,7 @@ func linesOf(answer []byte) [][]byte {
 	return lines
 }
 
-// kept keeps the first or the last bytes written and drops the rest, so that the program never
-// blocks.
+// kept keeps the first or last bytes and drops the rest, so that the program never blocks.
 type kept struct {
 	most int
 	last bool

@@ -12,8 +12,7 @@ import (
 	"caucus/dataset"
 )
 
-// longestScore bounds the bytes of a score's line: 17 digits with sign, exponent and line end are
-// 25.
+// longestScore bounds a score's line: 17 digits with sign, exponent and line end are 25 bytes.
 const longestScore = 40
 
 // Score runs the program on rows (N×Dim encoded) without labels and returns its score for each: a
