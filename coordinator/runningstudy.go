@@ -218,13 +218,13 @@ func (c *runningStudy) stepLocked(ctx context.Context, e life.Event, also func(r
 type studyChecker struct {
 	task    study.Task
 	maxBody int
-	shared  bool // of two servers: a body is an upload for both
+	shared  bool // the study has two servers: a body is an upload for both
 
 	mu      sync.Mutex // guards checker, which checks one body at a time
 	checker study.Checker
 }
 
-// check checks a contribution's body, for a study that is not one of two servers.
+// check checks a contribution's body. It is not for studies with two servers.
 func (a *studyChecker) check(body []byte) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -32,7 +32,7 @@ type sharing struct {
 
 func (s *sharing) helped() bool { return s.server != nil }
 
-// isShared reports whether a study is one of two servers, and returns its signed plan.
+// isShared reports whether a study has two servers, and returns its signed plan.
 func (c *runningStudy) isShared(ctx context.Context) (canonical []byte, plan study.Plan, is bool, err error) {
 	err = c.view(ctx, func(m *life.Study) error {
 		canonical, plan, is = c.row.Plan, m.Plan, m.Plan.Noise.Shared()
@@ -44,8 +44,8 @@ func (c *runningStudy) isShared(ctx context.Context) (canonical []byte, plan stu
 	return canonical, plan, is, err
 }
 
-// agree obtains the helper's agreement to a draft before it opens, if the study is one of two
-// servers. Without it the study stays a draft.
+// agree obtains the helper's agreement to a draft before it opens, if the study has two servers.
+// Without it the study stays a draft.
 func (c *runningStudy) agree(ctx context.Context) error {
 	_, _, is, err := c.isShared(ctx)
 	if err != nil || !is {

@@ -4,7 +4,7 @@
 // who applies a release. A file becomes a [Table] of text cells ([ReadCSV], [ReadLines], [ReadIDX],
 // [ReadJPEGs]). A [Schema], public and fixed before any record is seen, turns a table into
 // [Records] whose features all lie in [0,1]. A [Map], fitted on public rows alone, turns those into
-// model features of norm at most 1, the sensitivity that the noise is calibrated for.
+// model features of norm at most 1, the bound that the noise is calibrated for.
 //
 // Guarantees:
 //

@@ -14,9 +14,10 @@ import (
 //	ω_i = √(2·gamma)·s_i·(row i of H·D₃·H·D₂·H·D₁),  H the Walsh–Hadamard matrix/√p,
 //
 // where the D are random signs and s_i has the law of the norm of p standard normal numbers. So ω_i
-// has the length of N(0, 2·gamma·I), nearly its direction, and in p dimensions (rows are padded
-// with zeros) the ω of a block are orthogonal to each other, which lowers the kernel's error (Yu,
-// Suresh, Choromanski, Holtmann-Rice & Kumar 2016; the lengths as in Le, Sarlós & Smola 2013).
+// is distributed like N(0, 2·gamma·I) in length and nearly so in direction. In p dimensions (rows
+// are padded with zeros) the ω of a block are orthogonal to each other, which lowers the kernel's
+// error (Yu, Suresh, Choromanski, Holtmann-Rice & Kumar 2016; the lengths as in Le, Sarlós & Smola
+// 2013).
 //
 // All products with a row cost 3p·log₂p additions per block instead of dim·p multiplications. Their
 // sums have a fixed order, so a row's phases do not depend on other rows.

@@ -45,7 +45,7 @@ const (
 	invitationCertificate = 90 * 24 * time.Hour
 )
 
-// serverName is the only name in the coordinator's certificate. Clients expect it at any address.
+// serverName is the only DNS name in the coordinator's certificate. Clients expect it at any address.
 const serverName = "coordinator.caucus.internal"
 
 // NewAuthority makes an authority with a fresh key.

@@ -19,7 +19,7 @@ import (
 )
 
 var (
-	// ErrCarried: the answer is a file now, or would be; a later file will confirm that it arrived.
+	// ErrCarried: nothing was sent. The answer is a file to carry; a later file confirms its arrival.
 	ErrCarried = errors.New("carried by file")
 	// ErrOlder: a newer file about the same study was read before.
 	ErrOlder = errors.New("older than what was read before")

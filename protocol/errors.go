@@ -14,8 +14,8 @@ import (
 
 // Errors that keep their meaning across the wire, as the errors of package study do.
 var (
-	// ErrUnavailable: the other end is down, restarting, or cannot store now. Daemons retry; a
-	// person's command does not.
+	// ErrUnavailable: the other end is down, restarting, or cannot store now. Callers decide
+	// whether to retry; a person's command does not.
 	ErrUnavailable = errors.New("the coordinator is not available")
 	ErrHelper      = errors.New("the helper is not available")
 	// ErrBusy: the caller exceeds a limit on rate or concurrency.

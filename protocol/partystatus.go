@@ -12,7 +12,7 @@ import (
 type Wait string
 
 // The reasons. Each follows from the plan, the party's policy, ledger, declaration, people and
-// clock, and from the helper's acceptance that this coordinator passes on: never from its records.
+// clock, and from the helper's acceptance that this coordinator passes on.
 const (
 	WaitApproval Wait = "approval"
 	WaitSource   Wait = "source"
