@@ -133,7 +133,7 @@ func TestCharged(t *testing.T) {
 	for _, name := range []string{"", "-wal", "-shm"} {
 		os.Remove(site.LedgerFile(r.config) + name)
 	}
-	j, ledger, err := openSiteAnew(r.config)
+	j, _, err := openSiteAnew(r.config)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -141,7 +141,8 @@ func TestCharged(t *testing.T) {
 	check(verify.Fails, "holds no charge for tally")
 	release.Contributed = nil
 	check(verify.Holds, "the release does not count it")
-	if j, ledger, err = openSiteAnew(r.config); err != nil {
+	j, ledger, err := openSiteAnew(r.config)
+	if err != nil {
 		t.Fatal(err)
 	}
 	cheap := privacy.PureCost(privacy.Record, 0, big.NewRat(1, 1000))
