@@ -410,7 +410,7 @@ var mutants = []mutant{
 		found: "TestNothingIsHeard",
 	},
 	{
-		name: "a command calls the coordinator while records are read", room: "agent/site", file: "voice.go", in: "agent",
+		name: "a command calls the coordinator while records are read", room: "agent/site", file: "identity.go", in: "agent",
 		old: "folder.ShareFile(VoiceFile(c))", new: "folder.ShareFile(VoiceFile(c)+\".new\")",
 		found: "TestNobodyElseSpeaks",
 	},

@@ -123,8 +123,8 @@ func TestRandomnessIsTheSystems(t *testing.T) {
 var (
 	secretRooms     = []string{"agent", "agent/desk", "agent/health", "agent/policy", "agent/site", "agent/source", "aggregation/shares", "aggregator", "coordinator", "helper", "privacy", "protocol", "study/bodies", "study/keyed"}
 	otherGenerators = map[string]string{
-		"agent/contribution.go":    "what learners draw, seeded by the system",
 		"agent/pace.go":            "when it calls next",
+		"agent/preparing.go":       "what learners draw, seeded by the system",
 		"agent/desk/values.go":     "a preview, which leaves no site",
 		"privacy/ledger.go":        "simulations",
 		"privacy/literal.go":       "simulations",

@@ -21,10 +21,9 @@ import (
 // and the study's folder are those of any round.
 //
 // What is different by file:
-//   - no clock of the coordinator's is heard. What a file says about its time is a least
-//     one: where it is ahead of this machine's clock by more than maxDatedSkew, nothing is
-//     charged. The year of a charge is this machine's alone, which a coordinator cannot
-//     move at all;
+//   - no clock of the coordinator's is heard. What a file says about its time is a least one:
+//     where it is ahead of this machine's clock by more than site.MaxDatedSkew, nothing is charged.
+//     The year of a charge is this machine's alone, which a coordinator cannot move at all;
 //   - who carries files decides when they arrive, and may carry none: a pack that is older
 //     than one that was read is refused, and whether an answer arrived is told by the next
 //     pack, which has the receipt.

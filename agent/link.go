@@ -15,9 +15,8 @@ import (
 	"caucus/study"
 )
 
-// link is what an agent asks of a coordinator; *protocol.Client is one. What it
-// returns was checked against hashes and the coordinator's signature. All calls
-// may be repeated.
+// link is what an agent asks of a coordinator; *protocol.Client is one. What it returns was
+// checked against hashes and the coordinator's signature. All calls may be repeated.
 type link interface {
 	Studies(ctx context.Context) (protocol.Listing, error)
 	// SetHeartbeat is what every later Studies says of this agent.
@@ -36,11 +35,10 @@ type link interface {
 
 func enrolmentFile(c site.Config) string { return filepath.Join(c.State, "enrolment.yaml") }
 
-// Enrol turns an invitation into this agent's identity, once. The key is made
-// here, is on the disk before the invitation is used, and never leaves. If it
-// fails or is interrupted, run it again with the same invitation. A party whose
-// certificate expired or was revoked enrols again over the old identity, and
-// keeps its ledger.
+// Enrol turns an invitation into this agent's identity, once. The key is made here, is on the
+// disk before the invitation is used, and never leaves. If it fails or is interrupted, run it
+// again with the same invitation. A party whose certificate expired or was revoked enrols again
+// over the old identity, and keeps its ledger.
 func Enrol(ctx context.Context, c site.Config, invitation string) (protocol.Caller, error) {
 	fail := func(err error) (protocol.Caller, error) {
 		return protocol.Caller{}, fmt.Errorf("enrol: %w", err)
@@ -78,10 +76,9 @@ func Enrol(ctx context.Context, c site.Config, invitation string) (protocol.Call
 }
 
 // Join takes a place of a join token, under a name within its prefix or, where name is empty,
-// one that the coordinator gives. If it fails or is interrupted, run it again: the
-// key that was made is on the disk, and takes one place only. An agent that is enrolled
-// at this coordinator already is left as it is, so that whoever sets up machines may
-// repeat it; before says so.
+// one that the coordinator gives. If it fails or is interrupted, run it again: the key that was
+// made is on the disk, and takes one place only. An agent that is enrolled at this coordinator
+// already is left as it is, so that whoever sets up machines may repeat it; before says so.
 func Join(ctx context.Context, c site.Config, token, name string) (who protocol.Caller, before bool, err error) {
 	fail := func(err error) (protocol.Caller, bool, error) {
 		return protocol.Caller{}, false, fmt.Errorf("enrol: %w", err)

@@ -102,10 +102,9 @@ func (a *Agent) Finish(ctx context.Context) {
 	}
 }
 
-// Round asks for studies once and takes each as far as it goes now: what is to
-// be prepared leaves later, see Finish. It returns an
-// error if the coordinator could not be reached or does not admit this agent;
-// what keeps one study back is logged and does not keep back the others.
+// Round asks for studies once and takes each as far as it goes now: what is to be prepared
+// leaves later, see Finish. It returns an error if the coordinator could not be reached or does
+// not admit this agent; what keeps one study back is logged and does not keep back the others.
 func (a *Agent) Round(ctx context.Context) error {
 	a.link.SetHeartbeat(protocol.Heartbeat{Run: a.run, Waits: a.reports.said()})
 	listing, err := a.link.Studies(ctx)

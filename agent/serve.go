@@ -99,10 +99,9 @@ func (a *Agent) serve(ctx context.Context, o protocol.Summary) error {
 	return err
 }
 
-// forgotten deals with a contribution that the coordinator has and this folder
-// does not know: the folder was restored from a backup, or another agent ran
-// under this name. Nothing more is sent, and what it cost is charged again,
-// unless the ledger still knows of it.
+// forgotten deals with a contribution that the coordinator has and this folder does not know:
+// the folder was restored from a backup, or another agent ran under this name. Nothing more is
+// sent, and what it cost is charged again, unless the ledger still knows of it.
 func (a *Agent) forgotten(ctx context.Context, d site.Dossier, o protocol.Summary) error {
 	p, err := a.learn(ctx, d, o.Hash)
 	if err != nil {

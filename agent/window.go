@@ -15,21 +15,18 @@ import (
 	"caucus/study"
 )
 
-// A window is the time in which one contribution is prepared: the source's file
-// is opened in it and nowhere else, what is ready by its end has its noise drawn,
-// and what came of it leaves at a moment that was fixed with the window. Until
-// then this agent says nothing to anybody.
+// A window is the time in which one contribution is prepared: the source's file is opened in it
+// and nowhere else, what is ready by its end has its noise drawn, and what came of it leaves at
+// a moment that was fixed with the window. Until then this agent says nothing to anybody.
 //
-// Proof note. Claim: when this agent speaks, and whether it does, is a function
-// of plan, pool, policy, ledger, declared state, persons, clocks, the network
-// and the machine's own noise; of the records only through what the bound of the
-// study covers.
-//   - Before. A study is decided, and the ledger charged, before its window is
-//     fixed; the window is fixed, and on the disk, before the file is opened.
-//     Its length, and the time after it until what was made leaves, follow from
-//     public numbers: study.Task.Work (plan, pool, declared number of records) and
-//     privacy.Terms.Steps (of what is released), times how long a step takes here
-//     on made data (speed), times Config.Margin, and Config.LeastWindow.
+// Proof note. Claim: when this agent speaks, and whether it does, is a function of plan, pool,
+// policy, ledger, declared state, persons, clocks, the network and the machine's own noise; of
+// the records only through what the bound of the study covers.
+//   - Before. A study is decided, and the ledger charged, before its window is fixed; the window
+//     is fixed, and on the disk, before the file is opened. Its length, and the time after it
+//     until what was made leaves, follow from public numbers: study.Task.Work (plan, pool,
+//     declared number of records) and privacy.Terms.Steps (of what is released), times how long
+//     a step takes here on made data (speed), times Config.Margin, and Config.LeastWindow.
 //   - Meanwhile nothing is said, since a machine that is at work answers later, and
 //     that could be heard (Agent.prepare, silence). The connection is closed before the
 //     file is opened, its goodbyes said: one that is open answers each PING. What the
@@ -42,12 +39,11 @@ import (
 //     upload stored. How long that takes hangs on the noise (a sampler's time
 //     does), which must not be heard either: so the upload leaves later, at its
 //     moment. After that polls go on by their own timer.
-//   - What is late is constant. A shard's classifier has its own part of the
-//     window, which begins when the one before it has come to its end, so
-//     whether it is late follows from its own records, and moves its own ballot:
-//     the bound of shards, records and parties counts a ballot that moves in
-//     any way. Sums are one pass in which each record costs the same: whether
-//     one is late is taken to follow from the machine.
+//   - What is late is constant. A shard's classifier has its own part of the window, which
+//     begins when the one before it has come to its end, so whether it is late follows from its
+//     own records, and moves its own ballot: the bound of shards, records and parties counts a
+//     ballot that moves in any way. Sums are one pass in which each record costs the same:
+//     whether one is late is taken to follow from the machine.
 //   - A site's own classifier, a program (Learner), has the time that the configuration
 //     gives it, whatever it does: at its end it is killed. It runs in the window and
 //     nowhere else, and what it answers, or that it failed, is a ballot like any other

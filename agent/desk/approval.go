@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os/user"
 	"strings"
 
 	"caucus/agent/site"
@@ -12,59 +11,11 @@ import (
 	"caucus/protocol"
 )
 
-// Approver is who says yes or no to a study.
-type Approver struct {
-	// Name is the person's, as the policy's approvers name it; where the policy
-	// names none, it may be empty and the account stands for the person.
-	Name string
-	// Key signs the approval, where the policy names approvers.
-	Key *protocol.Signer
-	// Through says by what the person came, where it is not the command line; it stands
-	// beside the account.
-	Through string
-	// Shown is the start of what Review.Shown was when the person looked: where
-	// it is something else now, nothing is approved. Empty takes what it is now.
-	Shown string
-}
-
-// account is the operating system's user of this process.
-func account() string {
-	u, err := user.Current()
-	if err != nil {
-		return "unknown"
-	}
-	return fmt.Sprintf("%s (uid %s)", u.Username, u.Uid)
-}
-
-// account is the user of the process, and by what a person came to it.
-func (who Approver) account() string {
-	if who.Through == "" {
-		return account()
-	}
-	return account() + ", through " + who.Through
-}
-
-// name is who an approver is, under a policy.
-func (who Approver) name() (string, error) {
-	name := who.Name
-	if name == "" {
-		u, err := user.Current()
-		if err != nil {
-			return "", fmt.Errorf("say who you are: %w", err)
-		}
-		if name = u.Username; protocol.CheckName(name) != nil {
-			name = "uid-" + u.Uid
-		}
-	}
-	return name, protocol.CheckName(name)
-}
-
-// Approve lets a study that the policy allows take place, once as many persons
-// as the policy asks for have done so, and says what was approved. A study that
-// the policy does not allow stays refused: change the policy. What a person
-// refused stays refused. Approval is for this plan; another plan needs its own.
-// The records are read for the review alone, after the approval is there: how
-// long that takes keeps nothing waiting.
+// Approve lets a study that the policy allows take place, once as many persons as the policy
+// asks for have done so, and says what was approved. A study that the policy does not allow
+// stays refused: change the policy. What a person refused stays refused. Approval is for this
+// plan; another plan needs its own. The records are read for the review alone, after the
+// approval is there: how long that takes keeps nothing waiting.
 func (k *Desk) Approve(ctx context.Context, name string, who Approver) (Review, error) {
 	offline := k.refresh(ctx)
 	h, err := k.site.Studies.Find(name)
@@ -118,11 +69,10 @@ func (k *Desk) Approve(ctx context.Context, name string, who Approver) (Review, 
 	return k.review(ctx, r.Plan)
 }
 
-// Refuse keeps a study from taking place here, for good, and says how far it
-// had come. The reason stays in this site's folder: the coordinator is told
-// that this party takes no part, in the same words as where the policy or the
-// ledger refuses. What was received cannot be taken back. What is being sent
-// at this moment may still arrive.
+// Refuse keeps a study from taking place here, for good, and says how far it had come. The
+// reason stays in this site's folder: the coordinator is told that this party takes no part, in
+// the same words as where the policy or the ledger refuses. What was received cannot be taken
+// back. What is being sent at this moment may still arrive.
 func (k *Desk) Refuse(ctx context.Context, name string, who Approver, reason string) (Review, error) {
 	offline := k.refresh(ctx)
 	h, err := k.site.Studies.Find(name)

@@ -2,8 +2,15 @@ package desk
 
 import (
 	"context"
+	"fmt"
+	"os/user"
+	"strings"
 
 	"caucus/agent/site"
+	"caucus/agent/source"
+	"caucus/dataset"
+	"caucus/protocol"
+	"caucus/study"
 )
 
 // Desk is where a person of a site reads what is asked of it, and says yes or no.
@@ -15,3 +22,84 @@ type Desk struct {
 
 // New is the desk of an open state folder.
 func New(s *site.Site, refresh func(context.Context) error) *Desk { return &Desk{s, refresh} }
+
+// Approver is who says yes or no to a study.
+type Approver struct {
+	// Name is the person's, as the policy's approvers name it; where the policy
+	// names none, it may be empty and the account stands for the person.
+	Name string
+	// Key signs the approval, where the policy names approvers.
+	Key *protocol.Signer
+	// Through says by what the person came, where it is not the command line; it stands
+	// beside the account.
+	Through string
+	// Shown is the start of what Review.Shown was when the person looked: where
+	// it is something else now, nothing is approved. Empty takes what it is now.
+	Shown string
+}
+
+// account is the operating system's user of this process.
+func account() string {
+	u, err := user.Current()
+	if err != nil {
+		return "unknown"
+	}
+	return fmt.Sprintf("%s (uid %s)", u.Username, u.Uid)
+}
+
+// account is the user of the process, and by what a person came to it.
+func (who Approver) account() string {
+	if who.Through == "" {
+		return account()
+	}
+	return account() + ", through " + who.Through
+}
+
+// name is who an approver is, under a policy.
+func (who Approver) name() (string, error) {
+	name := who.Name
+	if name == "" {
+		u, err := user.Current()
+		if err != nil {
+			return "", fmt.Errorf("say who you are: %w", err)
+		}
+		if name = u.Username; protocol.CheckName(name) != nil {
+			name = "uid-" + u.Uid
+		}
+	}
+	return name, protocol.CheckName(name)
+}
+
+// Sources reports on all sources, without opening their files.
+func (k *Desk) Sources() []source.Report { return k.site.Sources.Reports() }
+
+// CheckSource reads a source as a study would, and changes nothing.
+func (k *Desk) CheckSource(name string) (source.Report, error) {
+	if _, err := k.site.Sources.Find(name); err != nil {
+		return source.Report{}, err
+	}
+	return k.site.Sources.Check(name), nil
+}
+
+// DeclareSource keeps what a person declares of a source by having it read once: see
+// source.Sources.Declare, and there what is refused without vouch.
+func (k *Desk) DeclareSource(name string, who Approver, vouch bool) (source.Report, error) {
+	return k.site.Sources.Declare(name, vouch, func(d *source.Declaration) (err error) {
+		if d.By, err = who.name(); err != nil {
+			return err
+		}
+		d.Account, d.At = account(), k.site.Config.Now().UTC()
+		return k.site.Audit.RecordSource(site.AuditDeclared, name, "records", d.Records, "vouched", strings.Join(d.Vouched, " "), "by", d.By, "account", d.Account)
+	})
+}
+
+// Records are this site's own records as a plan's schema encodes them, for the eyes of this
+// site: nothing is charged for them and nothing of them may leave. The source has to be
+// declared, as for a study; how many records a party has at least is for those that take part.
+func (k *Desk) Records(p study.Plan) (*dataset.Records, error) {
+	records, err := k.site.Sources.Own(p)
+	if err != nil {
+		return nil, fmt.Errorf("read this site's records: %w", err)
+	}
+	return records, nil
+}

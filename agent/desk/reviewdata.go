@@ -2,6 +2,7 @@ package desk
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"gonum.org/v1/gonum/mat"
@@ -10,16 +11,14 @@ import (
 	"caucus/study"
 )
 
-// reviewData reads the records and says what they look like; problems are for
-// the site to mend.
+// reviewData reads the records and says what they look like; problems are for the site to mend.
 //
-// Proof note: a preview draws no noise. Somebody who may look at draws and then
-// let one of them leave chooses among draws, and what is chosen no longer has
-// the noise that the bound was proved with. So here nothing is released by a
-// mechanism, not by a ledger in memory either, and nothing is read from the
-// system's randomness: sizes are the bound of the plan (study.Task.MaxBody), and
-// the numbers of Values are those before noise. TestPreviewTouchesNoDice fails at
-// the first random byte.
+// Proof note: a preview draws no noise. Somebody who may look at draws and then let one of them
+// leave chooses among draws, and what is chosen no longer has the noise that the bound was
+// proved with. So here nothing is released by a mechanism, not by a ledger in memory either, and
+// nothing is read from the system's randomness: sizes are the bound of the plan
+// (study.Task.MaxBody), and the numbers of Values are those before noise.
+// TestPreviewTouchesNoDice fails at the first random byte.
 func (k *Desk) reviewData(r *Review, d site.Dossier, p study.Plan, t study.Task) {
 	if body, err := d.Read(site.FileUpload); err == nil {
 		r.Bytes, r.Exact = len(body), true
@@ -73,4 +72,46 @@ func (k *Desk) review(ctx context.Context, h study.Hash) (Review, error) {
 	}
 	k.reviewData(&r, d, p, t)
 	return r, nil
+}
+
+// Preview says what a study is and what would leave for it, by its name, its hash or the start
+// of it. It sends nothing and spends nothing. Where no agent runs on the state folder, it first
+// asks the coordinator for new plans; if that fails, offline says why.
+func (k *Desk) Preview(ctx context.Context, name string) (r Review, offline, err error) {
+	offline = k.refresh(ctx)
+	h, err := k.site.Studies.Find(name)
+	if err != nil {
+		return Review{}, offline, err
+	}
+	r, err = k.review(ctx, h)
+	return r, offline, err
+}
+
+// Studies reviews all studies this site knows.
+func (k *Desk) Studies(ctx context.Context) (all []Review, offline, err error) {
+	offline = k.refresh(ctx)
+	hashes, err := k.site.Studies.All()
+	if err != nil {
+		return nil, offline, err
+	}
+	for _, h := range hashes {
+		r, err := k.Outline(ctx, h)
+		if errors.Is(err, study.ErrPlan) {
+			r, err = k.unreadable(h, err), nil
+		}
+		if err != nil {
+			return nil, offline, err
+		}
+		all = append(all, r)
+	}
+	return all, offline, nil
+}
+
+// Task is a study that this site knows, on its public pool.
+func (k *Desk) Task(h study.Hash) (study.Task, error) {
+	p, err := k.site.Studies.Of(h).Plan()
+	if err != nil {
+		return nil, err
+	}
+	return k.site.Task(p)
 }

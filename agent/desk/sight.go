@@ -73,9 +73,8 @@ type PatientSight struct {
 type NoiseSight struct {
 	Output string  `json:"output"`
 	SD     float64 `json:"standard_deviation"` // of the noise on a number
-	// Units is how many labels, records or parties, as the bound's unit says, could
-	// move a number as far, 0 where the numbers have weights; Counts: each number is
-	// a count of them.
+	// Units is how many labels, records or parties, as the bound's unit says, could move a
+	// number as far, 0 where the numbers have weights; Counts: each number is a count of them.
 	Units  float64      `json:"units"`
 	Counts bool         `json:"counts,omitempty"`
 	Unit   privacy.Unit `json:"unit"`
@@ -143,8 +142,7 @@ func sightOf(p study.Plan, d source.Declaration, read source.Reading, records *d
 	return s
 }
 
-// cellsOf counts what was odd in each column, and holds its mean beside the
-// pool's.
+// cellsOf counts what was odd in each column, and holds its mean beside the pool's.
 func cellsOf(s dataset.Schema, read source.Reading, records *dataset.Records, pool *mat.Dense) []ColumnSight {
 	columns := s.FeatureColumns()
 	out := make([]ColumnSight, len(columns))
@@ -261,10 +259,9 @@ func patientsOf(d source.Declaration, read source.Reading) (persons int, several
 	return len(of), several
 }
 
-// forPatients says what a plan's guarantee is for patients with several records:
-// k records are replaced one after the other, which costs k·ε and k²·ρ
-// (privacy.Cost.At), unless the plan keeps a patient's records together in one
-// shard, which its bound counts whole.
+// forPatients says what a plan's guarantee is for patients with several records: k records are
+// replaced one after the other, which costs k·ε and k²·ρ (privacy.Cost.At), unless the plan
+// keeps a patient's records together in one shard, which its bound counts whole.
 func forPatients(p study.Plan, charges []study.Charge, several []PatientSight) {
 	whole := p.Unit == privacy.Party || kinds.WordsOf(p).WholePatients
 	for i := range several {

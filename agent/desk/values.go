@@ -28,8 +28,7 @@ type Output struct {
 	// SD is the standard deviation of the noise on each; nil where the noise is
 	// not this site's to add.
 	SD []float64 `json:"standard_deviation,omitempty"`
-	// Most is how far one unit of the bound can move a number; 0 where numbers
-	// have weights.
+	// Most is how far one unit of the bound can move a number; 0 where numbers have weights.
 	Most float64      `json:"one_moves,omitempty"`
 	Unit privacy.Unit `json:"unit"`
 	// Shared: they leave in two secret shares, and nobody gets them as they are.
@@ -38,10 +37,9 @@ type Output struct {
 	noise study.Noise
 }
 
-// Values are this site's own numbers for a study, before noise, for the eyes of
-// the site alone: of what it would release itself, or of what it would send where
-// the coordinator or two servers add the noise. It sends, spends and keeps nothing, and draws
-// no noise.
+// Values are this site's own numbers for a study, before noise, for the eyes of the site alone:
+// of what it would release itself, or of what it would send where the coordinator or two servers
+// add the noise. It sends, spends and keeps nothing, and draws no noise.
 func (k *Desk) Values(ctx context.Context, h study.Hash) ([]Output, error) {
 	all, err := k.values(ctx, h)
 	if err != nil {

@@ -4,20 +4,26 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"os"
+	"slices"
 	"strings"
 	"time"
 
 	"caucus/agent/policy"
 	"caucus/agent/site"
+	"caucus/agent/source"
 	"caucus/internal/textpage"
+	"caucus/learners"
+	"caucus/learners/command"
 	"caucus/privacy"
 	"caucus/protocol"
+	"caucus/study"
 )
 
-// Check looks at all that an agent of this configuration needs: what LoadConfig
-// returned. It asks the coordinator for its list of studies, as each poll does,
-// before it reads a source, so that nothing it says hangs on what is read; it
-// spends and declares nothing.
+// Check looks at all that an agent of this configuration needs: what LoadConfig returned. It
+// asks the coordinator for its list of studies, as each poll does, before it reads a source, so
+// that nothing it says hangs on what is read; it spends and declares nothing.
 func Check(ctx context.Context, c site.Config, path string, err error) Checkup {
 	if err != nil {
 		return checkupOf([]Result{problem("config", "%v", err)})
@@ -40,10 +46,9 @@ func Check(ctx context.Context, c site.Config, path string, err error) Checkup {
 	return checkupOf(append(all, CheckSources(c.Sources(), true)...))
 }
 
-// Locally is what an agent says when it starts: of Check what needs neither
-// the network nor a look into a file. When a poll comes must not hang on how long
-// a file took to read; files are read in windows (window has the proof), and when
-// a person asks.
+// Locally is what an agent says when it starts: of Check what needs neither the network nor a
+// look into a file. When a poll comes must not hang on how long a file took to read; files are
+// read in windows (window has the proof), and when a person asks.
 func Locally(ctx context.Context, s *site.Site, id protocol.Identity) []Result {
 	return append(checkFolder(ctx, s, id), CheckSources(s.Sources, false)...)
 }
@@ -172,4 +177,198 @@ func checkDisk(dir string) Result {
 		return warning(about, "%s: less than 1 GiB is free: make room", dir)
 	}
 	return fine(about, "%s: %.0f GiB free", dir, float64(free)/(1<<30))
+}
+
+// patience is how long Check waits for the coordinator.
+const patience = 10 * time.Second
+
+// askCoordinator says whether the coordinator answers, is the one that invited
+// this site, and has the same time.
+func askCoordinator(ctx context.Context, c site.Config, id protocol.Identity) []Result {
+	if c.Courier {
+		return []Result{fine("coordinator", "is not called (courier: true): what would be sent is carried in files")}
+	}
+	hungUp, err := site.Speak(c)
+	if errors.Is(err, site.ErrSilent) {
+		return []Result{fine("coordinator", "is not asked: %v", err)}
+	}
+	if err != nil {
+		return []Result{problem("coordinator", "%v", err)}
+	}
+	defer hungUp()
+	l, err := site.Dial(c, id)
+	if err != nil {
+		return []Result{problem("coordinator", "%v", err)}
+	}
+	defer l.Close()
+	address := c.Coordinator
+	if address == "" {
+		address = id.Coordinator
+	}
+	return askLink(ctx, l, address)
+}
+
+// lister lists studies, as a poll asks for them; *protocol.Client is one.
+type lister interface {
+	Studies(context.Context) (protocol.Listing, error)
+}
+
+func askLink(ctx context.Context, l lister, address string) []Result {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	listing, err := l.Studies(ctx)
+	if err != nil {
+		// What it means comes first: what TLS says is long.
+		why, _, _ := strings.Cut(Advice(err), ";")
+		return []Result{problem("coordinator", "%s: %s (%v)", address, why, err)}
+	}
+	open := 0
+	for _, s := range listing.Studies {
+		if s.State == study.Open {
+			open++
+		}
+	}
+	found := fine("coordinator", "%s answers, with the certificate that was expected; %d studies are open", address, open)
+	switch {
+	case listing.Back != nil:
+		found = problem("coordinator", "%v; tell its operator (docs/verify.md)", listing.Back)
+	case listing.HelperBack != nil:
+		found = problem("coordinator", "%v; tell its operator (docs/verify.md)", listing.HelperBack)
+	case listing.Forgot != nil:
+		found = warning("coordinator", "%v", listing.Forgot)
+	}
+	return []Result{found, checkSkew(listing.Skew)}
+}
+
+// checkSkew holds this machine's clock against the coordinator's.
+func checkSkew(skew time.Duration) Result {
+	const about = "clock"
+	where := "behind"
+	if skew < 0 {
+		where = "ahead of"
+	}
+	off := skew.Abs().Round(time.Second)
+	switch {
+	case skew.Abs() > site.MaxDatedSkew:
+		return problem(about, "%v %s the coordinator's: set it; nothing is charged until they agree within %v", off, where, site.MaxDatedSkew)
+	case skew.Abs() > MaxSkew:
+		return warning(about, "%v %s the coordinator's: set it", off, where)
+	}
+	return fine(about, "as the coordinator's, within %v", max(off, time.Second))
+}
+
+// Advice says what a failed round means for whoever reads the log.
+func Advice(err error) string {
+	switch {
+	case errors.Is(err, protocol.ErrClock):
+		return "this machine's clock and the certificates disagree: set the clock; the agent tries again"
+	case errors.Is(err, protocol.ErrExpired):
+		return "this agent's certificate has expired: ask the operator for an invitation and enrol again"
+	case errors.Is(err, protocol.ErrDenied) && strings.Contains(err.Error(), "is not the coordinator that invited"):
+		return "whoever answers is not the coordinator that invited this agent, by its certificate: check the address, ask the operator; nothing is sent, the agent tries again"
+	case errors.Is(err, protocol.ErrDenied):
+		return "the coordinator does not admit this agent: ask its operator; the agent tries again"
+	}
+	return "the coordinator cannot be reached; nothing is lost, the agent tries again"
+}
+
+// MaxSkew is how far a clock may be off before it is worth a word: certificates
+// live for months, deadlines are hours away.
+const MaxSkew = 2 * time.Minute
+
+// checkScorer says whether what scores this site's records can be run.
+func checkScorer(c site.Config) []Result {
+	const about = "scorer"
+	if !c.Scorer.Brought() {
+		return nil
+	}
+	if err := c.Scorer.Check(); err != nil {
+		return []Result{problem(about, "%v: correct scorer: command:", err)}
+	}
+	if !slices.Contains(c.Policy.MayTrain(), learners.Any) {
+		return []Result{warning(about, "%s, but no study will use it: the policy allows learners %s; studies that let a site choose are named any", c.Scorer, textpage.List(c.Policy.MayTrain()))}
+	}
+	if !command.LimitsMemory {
+		return []Result{warning(about, "%s; how much memory it takes is not limited on this system", c.Scorer)}
+	}
+	return []Result{fine(about, "%s", c.Scorer)}
+}
+
+// checkLearner says whether what this site votes with can be run.
+func checkLearner(c site.Config) []Result {
+	const about = "learner"
+	l := c.Learner
+	if !l.Brought() && l.Name == "" {
+		return nil
+	}
+	if l.Brought() {
+		if err := l.Check(); err != nil {
+			return []Result{problem(about, "%v: correct learner: command:", err)}
+		}
+	}
+	switch {
+	case !slices.Contains(c.Policy.MayTrain(), learners.Any):
+		return []Result{warning(about, "%s, but no study will use it: the policy allows learners %s; studies that let a site choose are named any", l, textpage.List(c.Policy.MayTrain()))}
+	case l.Brought() && !command.LimitsMemory:
+		return []Result{warning(about, "%s; how much memory it takes is not limited on this system", l)}
+	}
+	return []Result{fine(about, "%s", l)}
+}
+
+// CheckSources looks at all sources; without read, not into their files.
+func CheckSources(s source.Sources, read bool) []Result {
+	names := slices.Sorted(maps.Keys(s.Named))
+	if len(names) == 0 {
+		return []Result{warning("sources", "there are none: name files of records under data:")}
+	}
+	var all []Result
+	for _, name := range names {
+		var r source.Report
+		if read {
+			r = s.Check(name)
+		} else if r = s.Report(name); r.Declared != nil {
+			if _, err := os.Stat(r.File); err != nil {
+				r.Problem = err.Error()
+			}
+		}
+		all = append(all, checkSource(r), checkMapping(s, r))
+	}
+	return all
+}
+
+// checkSource says of a source what a person has to know first.
+func checkSource(r source.Report) Result {
+	about := "source " + r.Source
+	switch {
+	case r.Declared == nil && r.Problem != "":
+		const most = 3 // remarks; declare shows all
+		return problem(about, "%s", strings.Join(append([]string{r.Problem}, r.Remarks[:min(most, len(r.Remarks))]...), "; "))
+	case r.Declared == nil:
+		return problem(about, "studies of it wait: %s", strings.TrimPrefix(r.Waits, source.ErrUndeclared.Error()+": source "+r.Source+": "))
+	case r.Problem != "":
+		return problem(about, "%s; see caucus agent check --source %s", r.Problem, r.Source)
+	case !r.Read:
+		return fine(about, "declared with %s", textpage.Count(r.Declared.Records, "record"))
+	case r.Found < r.Declared.Records:
+		return warning(about, "declared with %s, the file has %d: the others are empty; declare it again if that stays so", textpage.Count(r.Declared.Records, "record"), r.Found)
+	}
+	now := "as it was then"
+	if r.Changed && r.Declared.Redeclare != source.RedeclareDaily {
+		return warning(about, "the file changed since it was declared on %s with %s: declare it again, or write redeclare: daily where it is written anew", r.Declared.At.Format(time.DateOnly), textpage.Count(r.Declared.Records, "record"))
+	}
+	if r.Changed {
+		now = "written anew since"
+	}
+	return fine(about, "declared with %s on %s, %s: %s, %s", textpage.Count(r.Declared.Records, "record"), r.Declared.At.Format(time.DateOnly), now, textpage.Count(r.Found, "record"), textpage.Count(len(r.Remarks), "remark"))
+}
+
+// checkMapping says whether a source's mapping makes all columns of its schema out of the
+// file's.
+func checkMapping(s source.Sources, r source.Report) Result {
+	about := "mapping " + r.Source
+	says, err := s.CheckMapping(r)
+	if err != nil {
+		return problem(about, "%v", err)
+	}
+	return fine(about, "%s", says)
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"caucus/aggregator"
 	"caucus/auxdata"
 	"caucus/internal/textpage"
 	"caucus/learners"
@@ -22,8 +23,7 @@ import (
 const (
 	// ApproveByPerson: someone runs "caucus agent approve" for each study.
 	ApproveByPerson = "person"
-	// ApproveByTwo: two of the persons that the policy names do, each with a
-	// key of their own.
+	// ApproveByTwo: two of the persons that the policy names do, each with a key of their own.
 	ApproveByTwo = "two-persons"
 	// ApproveByPolicy: what the policy allows is joined at once.
 	ApproveByPolicy = "policy"
@@ -45,9 +45,8 @@ type Policy struct {
 	// the default (softmax) alone. All of them end within public bounds. any is for
 	// plans that let each site choose its own, also a program (learner, scorer, above).
 	Learners []string `yaml:"learners"`
-	// MaxPoolRows and MaxFeatures bound the public pool and the features of a
-	// record, mapped or not, that a study may ask this site to work on; 0 is
-	// 50,000 and 10,000.
+	// MaxPoolRows and MaxFeatures bound the public pool and the features of a record, mapped or
+	// not, that a study may ask this site to work on; 0 is 50,000 and 10,000.
 	MaxPoolRows int `yaml:"max_pool_rows"`
 	MaxFeatures int `yaml:"max_features"`
 	// MaxTime is the longest that preparing one study may be given; 0 is an hour.
@@ -61,18 +60,16 @@ type Policy struct {
 	// StudiesADay is how many studies the site takes up in a day, by UTC; more wait for the
 	// next. 0 is 20.
 	StudiesADay int `yaml:"studies_a_day"`
-	// Total is the most that all studies may cost together: the limits of the
-	// site's ledger. A limited unit refuses what proves nothing there, so limit
-	// the finest unit that Study allows; coarser costs count there too. Its δ
-	// should be several times a study's: some of it is the price of counting
-	// different kinds of cost in one ledger.
+	// Total is the most that all studies may cost together: the limits of the site's ledger. A
+	// limited unit refuses what proves nothing there, so limit the finest unit that Study
+	// allows; coarser costs count there too. Its δ should be several times a study's: some of it
+	// is the price of counting different kinds of cost in one ledger.
 	Total map[privacy.Unit]privacy.Budget `yaml:"total"`
-	// Year is the most that all studies of a calendar year may cost together,
-	// beside Total. The year is UTC's, and a charge counts to the last year that
-	// had begun when it was made: it begins when this machine's clock and the
-	// coordinator's agree on it, and never again; while they are more than an
-	// hour apart nothing is charged. What was charged
-	// before the first dated charge counts to that one's year.
+	// Year is the most that all studies of a calendar year may cost together, beside Total. The
+	// year is UTC's, and a charge counts to the last year that had begun when it was made: it
+	// begins when this machine's clock and the coordinator's agree on it, and never again; while
+	// they are more than an hour apart nothing is charged. What was charged before the first
+	// dated charge counts to that one's year.
 	Year map[privacy.Unit]privacy.Budget `yaml:"year"`
 	// MaxExtension is the longest that amendments may move a study's deadline beyond
 	// its plan's: 60 days where it is left out; 0s is as long as the coordinator likes.
@@ -271,8 +268,7 @@ func unitNames(m map[privacy.Unit]privacy.Budget) []string {
 	return names
 }
 
-// noiseObjection says why the policy does not allow who adds the noise of a plan, "" if it
-// does.
+// noiseObjection says why the policy does not allow who adds the noise of a plan, "" if it does.
 func (p Policy) noiseObjection(plan study.Plan) string {
 	switch aggregators := plan.Noise.Shared(); {
 	case !slices.Contains(p.Noise, plan.Noise) && aggregators:
@@ -303,4 +299,62 @@ func (p Policy) Needed() int {
 		return 2
 	}
 	return 1
+}
+
+// Helper is the second server, run by another organisation than the coordinator's, that this
+// site trusts not to work together with it. Its two keys are what "caucus helper init" printed
+// there. Get them from that organisation itself, on paper or by telephone: what the coordinator
+// says of them proves nothing, because one that made them up would be both servers.
+type Helper struct {
+	// Name says who runs it, for the persons here who approve.
+	Name string `yaml:"name"`
+	// Signing is the key that it signs with, 64 hexadecimal digits.
+	Signing protocol.SignerKey `yaml:"signing"`
+	// Sealing is the pin of the key that what it gets is sealed to, 64 hexadecimal digits. A
+	// helper whose files were put back to an older state has another one afterwards, and tells
+	// each site.
+	Sealing protocol.KeyPin `yaml:"sealing"`
+}
+
+// getKeys says where a helper's keys come from.
+const getKeys = "get its two keys from the organisation that runs it (caucus helper init printed them there), not from the coordinator"
+
+func (h Helper) Pins() aggregator.Pins {
+	return aggregator.Pins{Signing: h.Signing, Sealing: h.Sealing}
+}
+
+func (h Helper) Named() bool { return h.Pins() != aggregator.Pins{} }
+
+// Words name it for people.
+func (h Helper) Words() string {
+	name := h.Name
+	if name == "" {
+		name = "a helper without a name"
+	}
+	return fmt.Sprintf("%s, signing key %s…, sealing key %s…", name, h.Signing.String()[:16], h.Sealing.String()[:16])
+}
+
+// validate says which field is wrong and what to do. needed: studies may need a helper.
+func (h Helper) validate(needed bool) error {
+	switch none := (aggregator.Pins{}); {
+	case !h.Named() && h.Name == "" && !needed:
+		return nil
+	case !h.Named():
+		return fmt.Errorf("signing, sealing: noise by aggregators needs a helper that this site knows: %s", getKeys)
+	case h.Signing == none.Signing:
+		return errors.New("signing: the key that the helper signs with is missing: " + getKeys)
+	case h.Sealing == none.Sealing:
+		return errors.New("sealing: the pin of the helper's sealing key is missing: " + getKeys)
+	case h.Signing == protocol.SignerKey(h.Sealing):
+		return errors.New("sealing: it is the same as signing: the helper has a number for each: " + getKeys)
+	}
+	return nil
+}
+
+// ApartFrom refuses a helper that is the coordinator, by the keys that this site knows it by.
+func (h Helper) ApartFrom(coordinator protocol.Keys) error {
+	if h.Named() && coordinator.Hold(h.Signing) {
+		return errors.New("policy: helper: signing: this is the coordinator's own key: a coordinator that is its own helper sees what this site sends; " + getKeys)
+	}
+	return nil
 }

@@ -17,21 +17,17 @@ import (
 	"caucus/internal/yamlfile"
 )
 
-// Config of an agent. Start from DefaultConfig, or read a file with
-// LoadConfig.
+// Config of an agent. Start from DefaultConfig, or read a file with LoadConfig.
 type Config struct {
-	// Coordinator is the host:port to dial, where it is not the one that the
-	// invitation named.
+	// Coordinator is the host:port to dial, where it is not the one that the invitation named.
 	Coordinator string `yaml:"coordinator"`
 	// Courier says that this site's network reaches nobody: what would be sent is carried
 	// in files (docs/site.md), and the coordinator is never called.
 	Courier bool `yaml:"courier"`
-	// State is the agent's own folder: identity, ledger, studies. Nobody else
-	// may read it.
+	// State is the agent's own folder: identity, ledger, studies. Nobody else may read it.
 	State string `yaml:"state"`
-	// Poll is how often the agent asks for new studies. Longer is kinder to a
-	// coordinator of many parties; a study starts at a site after half of it,
-	// on average.
+	// Poll is how often the agent asks for new studies. Longer is kinder to a coordinator of
+	// many parties; a study starts at a site after half of it, on average.
 	Poll time.Duration `yaml:"poll"`
 	// MaxBackoff is the longest wait between attempts while the coordinator
 	// cannot be reached. Waits double from Poll, if that is shorter, and are drawn from
@@ -83,10 +79,9 @@ type Config struct {
 
 // Audit says where the audit log goes beside the state folder.
 type Audit struct {
-	// Syslog, where not empty, also sends every line to syslog: "local" to the
-	// machine's own, else the path of a Unix datagram socket. The file is the
-	// record; a syslog that does not answer is said in the log and stops
-	// nothing.
+	// Syslog, where not empty, also sends every line to syslog: "local" to the machine's own,
+	// else the path of a Unix datagram socket. The file is the record; a syslog that does not
+	// answer is said in the log and stops nothing.
 	Syslog string `yaml:"syslog"`
 }
 

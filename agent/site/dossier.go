@@ -78,8 +78,7 @@ func (d Dossier) Declared() int {
 	return n
 }
 
-// Dossier is what this site keeps about one study: a folder named by the
-// Plan's hash.
+// Dossier is what this site keeps about one study: a folder named by the Plan's hash.
 type Dossier struct{ Dir string }
 
 // Dossiers is the folder of all of them.
@@ -164,9 +163,8 @@ func headsOf(all []Dossier) (heads []privacy.Head, charged bool, err error) {
 	return heads, charged, nil
 }
 
-// Tidy removes what writes left unfinished when the process was killed. Only
-// the holder of the state folder's lock may call it: no other process writes
-// these files.
+// Tidy removes what writes left unfinished when the process was killed. Only the holder of the
+// state folder's lock may call it: no other process writes these files.
 func (d Dossiers) Tidy() error {
 	all, err := d.Folders()
 	if err != nil {

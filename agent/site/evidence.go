@@ -20,10 +20,9 @@ import (
 	"caucus/study/verify"
 )
 
-// Evidence is what an agent's state folder knows that a release, or a ledger,
-// can be held against: receipts the coordinator signed, uploads, and how far
-// the ledger was at each. Reading it changes nothing, and may go on while the
-// agent runs.
+// Evidence is what an agent's state folder knows that a release, or a ledger, can be held
+// against: receipts the coordinator signed, uploads, and how far the ledger was at each. Reading
+// it changes nothing, and may go on while the agent runs.
 type Evidence struct {
 	// Party is who the agent is; Keys are those the coordinator signs with, from
 	// the one that the invitation named.
@@ -101,9 +100,8 @@ func openJournal(c Config) (*journal.Journal, error) {
 	return journal.OpenSQLite(LedgerFile(c))
 }
 
-// Remembered are the heads of this site's ledger that its studies' folders
-// remember, each from when an upload was made, in order. Those of an older
-// version of this program have no hash.
+// Remembered are the heads of this site's ledger that its studies' folders remember, each from
+// when an upload was made, in order. Those of an older version of this program have no hash.
 func (e *Evidence) Remembered() ([]privacy.Head, error) {
 	heads, _, err := e.state.Studies.heads()
 	slices.SortFunc(heads, func(a, b privacy.Head) int { return cmp.Compare(a.Sequence, b.Sequence) })

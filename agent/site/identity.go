@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"path/filepath"
 
+	"caucus/internal/folder"
 	"caucus/protocol"
 	"caucus/study"
 )
@@ -36,8 +37,27 @@ func Identity(c Config) (protocol.Identity, study.PartyID, error) {
 	return id, study.PartyID(caller.Name), nil
 }
 
-// Dial makes a client of the coordinator. It does no I/O: connections come with the
-// first call.
+// Dial makes a client of the coordinator. It does no I/O: connections come with the first call.
 func Dial(c Config, id protocol.Identity) (*protocol.Client, error) {
 	return protocol.Dial(id, protocol.DialOptions{Coordinator: c.Coordinator, Now: c.Clock.Now, Memory: MemoryFile(c)})
 }
+
+// ErrSilent: an agent at work on the state folder says nothing, and so may nobody else who
+// would be heard while it works.
+var ErrSilent = errors.New("a contribution is being prepared on this state folder, and until it has left nothing here calls the coordinator: try again then")
+
+// Speak lets this process call the coordinator until it is told that it hung up. Any
+// number of processes may; none while an agent on the folder is silent.
+func Speak(c Config) (hungUp func(), err error) {
+	release, err := folder.ShareFile(VoiceFile(c))
+	if errors.Is(err, folder.ErrHeld) {
+		return nil, ErrSilent
+	}
+	if err != nil {
+		return nil, fmt.Errorf("look whether an agent is at work: %w", err)
+	}
+	return release, nil
+}
+
+// VoiceFile is what is held by whoever may speak, or is silent.
+func VoiceFile(c Config) string { return filepath.Join(c.State, "voice") }

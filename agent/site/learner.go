@@ -16,9 +16,8 @@ import (
 	"caucus/learners/command"
 )
 
-// Learner is what this site votes with where a plan leaves that to the parties
-// (learner: any): a built-in classifier by its name, or a program. The zero Learner is
-// the default classifier.
+// Learner is what this site votes with where a plan leaves that to the parties (learner: any): a
+// built-in classifier by its name, or a program. The zero Learner is the default classifier.
 type Learner struct {
 	Name string
 	Program

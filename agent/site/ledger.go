@@ -2,10 +2,18 @@ package site
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
 	"time"
 
 	"caucus/privacy"
+	"caucus/protocol"
+	"caucus/study"
 )
 
 // Spending is what was spent under limits of the policy: in all, or in a year.
@@ -64,15 +72,52 @@ func (s *Site) Spending(ctx context.Context) ([]Spending, error) {
 // coordinator can move the end of a year by so much and by no more.
 const MaxDatedSkew = time.Hour
 
-// YearOf is the year in UTC that this clock and the coordinator's agree on: the
-// earlier one where they differ around a new year, so that a clock that runs
-// ahead begins no year early, and "" where they are further apart. Otherwise a
-// coordinator whose clock is years behind could open one old year after the
-// other, each with its budget. That a clock is put back gives nothing back is
-// the ledger's doing: see privacy.Ledger.Begin.
+// YearOf is the year in UTC that this clock and the coordinator's agree on: the earlier one
+// where they differ around a new year, so that a clock that runs ahead begins no year early, and
+// "" where they are further apart. Otherwise a coordinator whose clock is years behind could
+// open one old year after the other, each with its budget. That a clock is put back gives
+// nothing back is the ledger's doing: see privacy.Ledger.Begin.
 func YearOf(now time.Time, skew time.Duration) string {
 	if skew.Abs() > MaxDatedSkew {
 		return ""
 	}
 	return fmt.Sprintf("%04d", min(now.UTC().Year(), now.Add(skew).UTC().Year()))
+}
+
+// dayTaken are the studies that this site took up in a day.
+type dayTaken struct {
+	Day     string       `json:"day"` // UTC
+	Studies []study.Hash `json:"studies"`
+}
+
+// TakeUp counts a study among this day's, before its ledger is charged; false where the day
+// has as many as the policy allows. It is counted once, also after a crash. The days are
+// this machine's, and none comes again where its clock is put back.
+func (s *Site) TakeUp(d Dossier, h study.Hash) (bool, error) {
+	if d.Has(FileRecords) { // on another day, and is prepared anew
+		return true, nil
+	}
+	file := filepath.Join(s.Config.State, "day.json")
+	var t dayTaken
+	b, err := os.ReadFile(file)
+	if err == nil {
+		err = json.Unmarshal(b, &t)
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return false, fmt.Errorf("read how many studies were taken up today, %s: %w: remove it if that stays so", file, err)
+	}
+	if today := s.Config.Now().UTC().Format(time.DateOnly); today > t.Day {
+		t = dayTaken{Day: today}
+	}
+	if slices.Contains(t.Studies, h) {
+		return true, nil
+	}
+	if len(t.Studies) >= s.Config.Policy.MostADay() {
+		return false, nil
+	}
+	t.Studies = append(t.Studies, h)
+	if b, err = json.Marshal(t); err != nil {
+		return false, err
+	}
+	return true, protocol.WriteSecret(file, append(b, '\n'))
 }

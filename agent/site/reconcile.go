@@ -19,11 +19,10 @@ type Lost struct {
 	Answer bool `json:"answer,omitempty"`
 }
 
-// Reconcile brings the ledger of a stopped agent up to date after it was
-// restored from a backup: every study whose folder remembers a state of the
-// ledger that the ledger does not know is charged again, as its plan declares,
-// and so are the other costs. It returns the studies; none where the ledger is
-// not behind.
+// Reconcile brings the ledger of a stopped agent up to date after it was restored from a backup:
+// every study whose folder remembers a state of the ledger that the ledger does not know is
+// charged again, as its plan declares, and so are the other costs. It returns the studies; none
+// where the ledger is not behind.
 func Reconcile(ctx context.Context, c Config, others []privacy.Cost) ([]Lost, error) {
 	fail := func(err error) ([]Lost, error) { return nil, fmt.Errorf("reconcile ledger: %w", err) }
 	_, party, err := Identity(c)

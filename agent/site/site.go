@@ -21,8 +21,7 @@ import (
 	"caucus/study/kinds"
 )
 
-// Site is what this machine holds: config, ledger, shard key and Dossiers. It
-// knows no network.
+// Site is what this machine holds: config, ledger, shard key and Dossiers. It knows no network.
 type Site struct {
 	Config   Config
 	Journal  *journal.Journal
@@ -183,7 +182,7 @@ func (s *Site) Records(h study.Hash, p study.Plan, n int) *dataset.Records {
 }
 
 // NoVotes notes why this site's own program gave no votes or scores, in the study's folder and
-// nowhere else: it may hang on a record, and logs may leave the machine (take has the
+// nowhere else: it may hang on a record, and logs may leave the machine (source has the
 // proof for what is noted so).
 func (s *Site) NoVotes(h study.Hash, why error) {
 	_ = s.Studies.Of(h).Write(FileNoVotes, []byte(why.Error()+"\n")) // what the disk did not take is not said

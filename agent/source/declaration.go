@@ -21,30 +21,26 @@ import (
 // study can take place here. Nothing is sent until then.
 var ErrUndeclared = errors.New("no declared source")
 
-// Declaration is what a person said of a source: how its file is written, what
-// its columns mean and how many records it has. Whether this site takes part in
-// a study, and everything public about what it sends, hangs on declarations,
-// policy and ledger, never on what the file holds at the time. A declaration
-// changes by another one and by nothing else.
+// Declaration is what a person said of a source: how its file is written, what its columns mean
+// and how many records it has. Whether this site takes part in a study, and everything public
+// about what it sends, hangs on declarations, policy and ledger, never on what the file holds at
+// the time. A declaration changes by another one and by nothing else.
 //
-// What it tells: that the source is declared (until then a study waits, as
-// the coordinator is told unless the site is quiet), what its schema means (a plan that means something else is
-// declined) and Records. A plan's columns are held against the schema, which
-// the site has published or agreed on, never against the file: otherwise a
-// coordinator could ask for column after column and learn from the answers
-// which ones the file has, or, where a header is missing, what the first record
-// is. So a source has a schema.
+// What it tells: that the source is declared (until then a study waits, as the coordinator is
+// told unless the site is quiet), what its schema means (a plan that means something else is
+// declined) and Records. A plan's columns are held against the schema, which the site has
+// published or agreed on, never against the file: otherwise a coordinator could ask for column
+// after column and learn from the answers which ones the file has, or, where a header is
+// missing, what the first record is. So a source has a schema.
 type Declaration struct {
 	Source string `json:"source"`
 	File   string `json:"file"`
 	// Digest is the SHA-256 of the file's bytes on that day, for the site's eyes.
 	Digest string `json:"sha256"`
-	// Form is what kind of file it was found to be: it is read as that and as
-	// nothing else.
+	// Form is what kind of file it was found to be: it is read as that and as nothing else.
 	Form   files.Format   `json:"form"`
 	Schema dataset.Schema `json:"schema"`
-	// Mapping says how the file is written and what of it the schema's columns
-	// are.
+	// Mapping says how the file is written and what of it the schema's columns are.
 	Mapping mapping.Mapping `json:"mapping,omitzero"`
 	// Redeclare is the source's, as it was then.
 	Redeclare string `json:"redeclare,omitempty"`
@@ -117,16 +113,14 @@ func (d Declaration) lacks(p study.Plan) []string {
 	return out
 }
 
-// has says whether a column of the schema is made of something that the
-// declared file has.
+// has says whether a column of the schema is made of something that the declared file has.
 func (d Declaration) has(column string) bool {
 	b, err := d.Mapping.Bind(d.Columns, d.Schema)
 	return err == nil && b.Has(column)
 }
 
-// Cells is how many cells of plain text a record of the file takes the time of,
-// whatever the study asks for: all that the file has are read, and the schema's
-// are made of them.
+// Cells is how many cells of plain text a record of the file takes the time of, whatever the
+// study asks for: all that the file has are read, and the schema's are made of them.
 func (d Declaration) Cells() float64 {
 	cells := d.Form.Cells() * float64(len(d.Columns))
 	if b, err := d.Mapping.Bind(d.Columns, d.Schema); err == nil {

@@ -13,8 +13,7 @@ import (
 type Report struct {
 	Source string `json:"source"`
 	File   string `json:"file"`
-	// Declared is the declaration in force, nil where there is none; Waits says
-	// why.
+	// Declared is the declaration in force, nil where there is none; Waits says why.
 	Declared *Declaration `json:"declared"`
 	Waits    string       `json:"waits,omitempty"`
 	// Read: the file was read now.
@@ -34,8 +33,7 @@ type Report struct {
 	Problem string `json:"problem,omitempty"`
 }
 
-// Taken is a source's file as the first study of a day had it: for the eyes of
-// the site.
+// Taken is a source's file as the first study of a day had it: for the eyes of the site.
 type Taken struct {
 	Day     string `json:"day"` // UTC
 	Digest  string `json:"sha256"`

@@ -134,8 +134,7 @@ func (s Sources) Check(name string) Report {
 	return r
 }
 
-// survey reads a source as a declaration of it would be, and completes the
-// report.
+// survey reads a source as a declaration of it would be, and completes the report.
 func (s Sources) survey(name string, r *Report) (Declaration, error) {
 	source := s.Named[name]
 	own, err := readSchema(source.Schema)
@@ -216,10 +215,9 @@ func (s Sources) keep(d Declaration) error {
 	return protocol.WriteSecret(s.declarationFile(d.Source), append(text, '\n'))
 }
 
-// take keeps, in the window of a study that was charged, what the site should
-// know of the file that the study is given: in what it is not as expected, beside
-// the study; and of a source that is written anew, once a day, what it was. It
-// changes nothing about the study.
+// take keeps, in the window of a study that was charged, what the site should know of the file
+// that the study is given: in what it is not as expected, beside the study; and of a source that
+// is written anew, once a day, what it was. It changes nothing about the study.
 //
 // Proof note: what a file that failed its bounds may change. Whether more than
 // so many cells of a file can be read may hang on a single record; a study that
@@ -227,12 +225,11 @@ func (s Sources) keep(d Declaration) error {
 // tell of that record without any noise that covers it. So
 //   - n, the schema, the mapping and whether the site takes part are what was
 //     declared. None of them is asked of the file again;
-//   - no bound of Expected is a condition of anything that is made here. A record
-//     of cells that are nothing to the schema is by itself what an empty record is:
-//     numbers in the middle of their range, levels that are other, no label. So a
-//     file that turned to garbage gives a constant, record by record, and one
-//     where garbage begins at some line gives the records before it: each is a
-//     function of one line (dataset.ReadLines, mapping), neighbours stay
+//   - no bound of Expected is a condition of anything that is made here. A record of cells that
+//     are nothing to the schema is by itself what an empty record is: numbers in the middle of
+//     their range, levels that are other, no label. So a file that turned to garbage gives a
+//     constant, record by record, and one where garbage begins at some line gives the records
+//     before it: each is a function of one line (dataset.ReadLines, mapping), neighbours stay
 //     neighbours, and the bound of the study covers what leaves;
 //   - what take writes lies in the state folder, for preview, check and source
 //     list. No line of a log says it, as logs may leave the machine: audit lines
@@ -269,8 +266,7 @@ func (s Sources) taken(d Declaration) *Taken {
 	return &t
 }
 
-// takenFile does not end as a declaration's does, so no source's name makes it
-// another's.
+// takenFile does not end as a declaration's does, so no source's name makes it another's.
 func (s Sources) takenFile(name string) string {
 	return filepath.Join(s.Dir, url.PathEscape(name)+".taken")
 }
