@@ -33,8 +33,7 @@ import (
 type Ending struct {
 	// Deadline is when the study seals, or fails if it has too few contributions.
 	Deadline time.Time `json:"deadline"`
-	// Minimum is the fewest contributions that can seal the study.
-	Minimum int `json:"minimum"`
+	Minimum  int       `json:"minimum"`
 	// Seal allows sealing before the deadline; nil waits for all contributions.
 	Seal *SealRule `json:"seal,omitempty"`
 }
@@ -128,9 +127,8 @@ type Amendment struct {
 	Previous Hash   `json:"previous"`
 	Ending   Ending `json:"ending"`
 	// Reopens a failed study for contributions.
-	Reopens bool `json:"reopens,omitempty"`
-	// At is when the amendment was made, by the coordinator's clock.
-	At time.Time `json:"at"`
+	Reopens bool      `json:"reopens,omitempty"`
+	At      time.Time `json:"at"`
 	// Ledger is the head of the coordinator's ledger. Anyone who holds the amendment can tell if
 	// the ledger is ever rolled back.
 	Ledger privacy.Head `json:"ledger"`

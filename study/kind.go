@@ -28,7 +28,7 @@ type Request struct {
 
 // Inputs are what a party brings to a task.
 type Inputs struct {
-	Records *dataset.Records // private
+	Records *dataset.Records
 	// ShardKey is the party's secret, the same across its studies. It assigns each record to a
 	// shard, cut or set (package keyed).
 	ShardKey []byte
@@ -94,12 +94,10 @@ type Sum interface {
 	Checker
 	// Add checks a body, then adds it. An error leaves the sum unchanged.
 	Add(body []byte) error
-	// Merge adds another sum of the same plan.
 	Merge(Sum) error
 	// Requests are the aggregator's releases for m sealed contributions; empty if every party
 	// released its own part.
 	Requests(m int) ([]Request, error)
-	// MarshalBinary encodes the sum for the store and for Merge elsewhere.
 	MarshalBinary() ([]byte, error)
 	UnmarshalBinary([]byte) error
 	// Public says whether any reader of the release may see the sum's bytes, because all of it

@@ -19,8 +19,7 @@ import (
 // part of the release.
 type Manifest struct {
 	// Form is a version number: see ManifestForm.
-	Form int `json:"form"`
-	// PlanHash names the plan's canonical bytes.
+	Form      int    `json:"form"`
 	PlanHash  Hash   `json:"plan_hash"`
 	Kind      string `json:"kind"`
 	Mechanism string `json:"mechanism"`
@@ -31,8 +30,7 @@ type Manifest struct {
 	Neighbours string  `json:"neighbours"`
 	Epsilon    float64 `json:"epsilon"`
 	Delta      float64 `json:"delta"`
-	// Noise is where noise was added.
-	Noise Noise `json:"noise"`
+	Noise      Noise   `json:"noise"`
 	// Parties is M, the number of contributions.
 	Parties     int       `json:"parties"`
 	Contributed []PartyID `json:"contributed"`
@@ -51,16 +49,14 @@ type Manifest struct {
 	Costs  []ReleaseCost `json:"costs"`
 	// Totals say what everything in the release together guarantees a record and a party; none if
 	// the plan does not say where the pool's weights come from.
-	Totals []UnitTotal `json:"totals"`
-	// NotProtected says what the guarantee does not cover.
-	NotProtected []string `json:"not_protected"`
+	Totals       []UnitTotal `json:"totals"`
+	NotProtected []string    `json:"not_protected"`
 	// Ledger holds the lines of the aggregator's ledger for this release, in the order of Costs;
 	// none if each party released its own part.
 	Ledger []privacy.Line `json:"ledger,omitempty"`
 	// Simulated releases come from virtual parties and protect nobody.
-	Simulated bool `json:"simulated,omitempty"`
-	// Software is the version of the program that made the release.
-	Software string `json:"software,omitempty"`
+	Simulated bool   `json:"simulated,omitempty"`
+	Software  string `json:"software,omitempty"`
 }
 
 // ManifestForm is the only form that this version reads and writes. Raise it with every change of
@@ -150,10 +146,9 @@ func Claim(t Task) Manifest {
 type Release struct {
 	Manifest `json:"manifest"`
 	// Plan is the canonical bytes that the manifest's hash names.
-	Plan json.RawMessage `json:"plan"`
-	// Amendments are the plan's, oldest first, signed by the coordinator.
-	Amendments []Signed `json:"amendments,omitempty"`
-	Result     Result   `json:"result"`
+	Plan       json.RawMessage `json:"plan"`
+	Amendments []Signed        `json:"amendments,omitempty"`
+	Result     Result          `json:"result"`
 	// Published are the aggregator's publications from the ledger (privacy.ParsePublished). If each
 	// party released its own part, Sum is their sum, or the bodies of a Keeper
 	// (Bodies.MarshalBinary), if any reader may see it. The result follows from either. A simulated

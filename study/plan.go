@@ -52,12 +52,10 @@ type Plan struct {
 	Schema dataset.Schema `json:"schema"`
 	// Where is a condition on a record's features and label (dataset.ParseCondition); "" is all. A
 	// record that fails it counts as empty, so sizes do not change.
-	Where string      `json:"where,omitempty"`
-	Map   dataset.Map `json:"map"`
-	// Pool is the digest of the public pool.
-	Pool auxdata.Digest `json:"pool"`
-	// Roster lists who may contribute.
-	Roster []PartyID `json:"roster"`
+	Where  string         `json:"where,omitempty"`
+	Map    dataset.Map    `json:"map"`
+	Pool   auxdata.Digest `json:"pool"`
+	Roster []PartyID      `json:"roster"`
 	// Records is the fewest records that each site is publicly known to hold. It bounds δ at unit
 	// record and label, and a forecast uses it.
 	Records int `json:"records,omitempty"`
@@ -66,8 +64,7 @@ type Plan struct {
 	Epsilon   float64      `json:"epsilon"`
 	Delta     float64      `json:"delta"`
 	Mechanism string       `json:"mechanism"`
-	// Noise is where noise is added.
-	Noise Noise `json:"noise"`
+	Noise     Noise        `json:"noise"`
 	// Lambda is the ridge of the central fit. 0 is auto: chosen after the release, if the mechanism
 	// allows that.
 	Lambda float64 `json:"lambda"`
@@ -77,7 +74,6 @@ type Plan struct {
 	// Weights says where the pool's weights, or its rows, come from.
 	Weights *WeightSource `json:"weights,omitempty"`
 
-	// Minimum is the fewest contributions that can seal the study.
 	Minimum int `json:"minimum"`
 	// Floor is the lowest minimum an amendment can set; 0 keeps Minimum. Parties apply their own
 	// rules about the minimum to it.

@@ -13,15 +13,14 @@ import (
 // Proposal is a researcher's request for a study. kinds.Propose makes a plan of it, study/simulate
 // runs it among virtual parties. Zero fields take the defaults named here.
 type Proposal struct {
-	Name    string `yaml:"name" help:"the study's name, as in file names: lower-case letters, digits and dashes"`
-	Kind    string `yaml:"kind" default:"classify" help:"what is studied: classify, describe, evaluate, labels, ratio or reweigh"`
-	Purpose string `yaml:"purpose" help:"what it is for, in words: for the persons who approve"`
-	Contact string `yaml:"contact" help:"whom to ask: for the persons who approve"`
-	Data    string `yaml:"data" help:"the data source that agents should use"`
-	Where   string `yaml:"where" help:"which records the study is about: a condition on features and label, such as 'age >= 65 and sex == Female'; default: all"`
-	// Map says how the pool's features are mapped.
-	Map    dataset.Components `yaml:"map"`
-	Roster []PartyID          `yaml:"roster" help:"parties that may contribute; default: all that are enrolled. {tags: {region: north}} names those who have these tags when the study is created; nothing changes that later"`
+	Name    string             `yaml:"name" help:"the study's name, as in file names: lower-case letters, digits and dashes"`
+	Kind    string             `yaml:"kind" default:"classify" help:"what is studied: classify, describe, evaluate, labels, ratio or reweigh"`
+	Purpose string             `yaml:"purpose" help:"what it is for, in words: for the persons who approve"`
+	Contact string             `yaml:"contact" help:"whom to ask: for the persons who approve"`
+	Data    string             `yaml:"data" help:"the data source that agents should use"`
+	Where   string             `yaml:"where" help:"which records the study is about: a condition on features and label, such as 'age >= 65 and sex == Female'; default: all"`
+	Map     dataset.Components `yaml:"map"`
+	Roster  []PartyID          `yaml:"roster" help:"parties that may contribute; default: all that are enrolled. {tags: {region: north}} names those who have these tags when the study is created; nothing changes that later"`
 
 	Unit      privacy.Unit `yaml:"unit" default:"record; label for ratio and labels" help:"what one guarantee hides: party, record or label"`
 	Epsilon   float64      `yaml:"epsilon" default:"1" help:"privacy budget ε of one unit"`
@@ -32,19 +31,17 @@ type Proposal struct {
 	// KindTerms are the kind's terms as JSON, with defaults for missing ones. A study file gives
 	// them under the kind's name.
 	KindTerms json.RawMessage `yaml:"-"`
-	// Weights says where the pool's weights, or its rows, come from.
-	Weights *WeightSource `yaml:"weights"`
+	Weights   *WeightSource   `yaml:"weights"`
 
 	Minimum  int       `yaml:"minimum" help:"least number of contributions; default: three quarters of the roster, at least 2"`
 	Floor    int       `yaml:"floor" help:"least that caucus study extend may lower the minimum to; default: the minimum stays"`
 	Deadline time.Time `yaml:"deadline" help:"when the study seals or fails"`
-	// Seal allows sealing before the deadline; nil waits for all contributions.
-	Seal    *SealRule `yaml:"seal"`
-	Readers []string  `yaml:"readers" help:"who may fetch the release; default: parties and operators"`
-	Records int       `yaml:"records" help:"how many records each party is publicly known to hold at least: bounds δ, and a forecast or rehearsal gives each party so many. Default: 200; a rehearsal deals all that there are"`
-	Largest int       `yaml:"largest" help:"how many records the largest party declared, where that is more than all that contribute hold at least: δ, where it is left out, is for so many"`
-	AUC     float64   `yaml:"auc" help:"how far features are publicly known to separate the classes, as an area under the curve: for the forecast. Default: a band from .65 to .85"`
-	Seed    uint64    `yaml:"seed" help:"drives public randomness, and of a rehearsal splits, learners and noise; never the noise of a release"`
+	Seal     *SealRule `yaml:"seal"`
+	Readers  []string  `yaml:"readers" help:"who may fetch the release; default: parties and operators"`
+	Records  int       `yaml:"records" help:"how many records each party is publicly known to hold at least: bounds δ, and a forecast or rehearsal gives each party so many. Default: 200; a rehearsal deals all that there are"`
+	Largest  int       `yaml:"largest" help:"how many records the largest party declared, where that is more than all that contribute hold at least: δ, where it is left out, is for so many"`
+	AUC      float64   `yaml:"auc" help:"how far features are publicly known to separate the classes, as an area under the curve: for the forecast. Default: a band from .65 to .85"`
+	Seed     uint64    `yaml:"seed" help:"drives public randomness, and of a rehearsal splits, learners and noise; never the noise of a release"`
 }
 
 // RecordsPerParty is the assumed size of a party that states none: a small hospital's share of one

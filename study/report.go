@@ -3,7 +3,6 @@ package study
 // Report is a kind's account of a release for people: answer, charts, lines, then tables. It may
 // hold untrusted text; whoever displays it must escape it.
 type Report struct {
-	// Answer is the result in one sentence.
 	Answer string
 	// Charts, most important first; none if numbers say it better.
 	Charts []*ReportChart

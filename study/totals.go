@@ -44,7 +44,6 @@ func Totals(p Plan, words Words) []UnitTotal {
 	return out
 }
 
-// wordsOf says why a guarantee holds at a unit, or that it does not.
 func wordsOf(g privacy.Guarantee, u privacy.Unit) string {
 	switch {
 	case u <= g.Unit:

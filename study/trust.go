@@ -4,7 +4,6 @@ package study
 // whom with. An agent's review, a release's page and its verification all take their words from
 // here.
 type Trust struct {
-	// By names who adds the noise.
 	By string
 	// Added ends a sentence on what leaves a party, and says whose noise it has.
 	Added string

@@ -12,8 +12,7 @@ type Words struct {
 	Leaves string
 	// Received is the exact data that the coordinator gets of each party, if it adds the noise.
 	Received string
-	// Trained is what is trained on a party's records.
-	Trained string
+	Trained  string
 	// InClear are the columns whose cells leave a party in clear.
 	InClear []string
 	// Neighbours says which data a reader cannot tell apart.
