@@ -4,26 +4,26 @@ import (
 	"caucus/privacy"
 )
 
-// Aggregated is what the two servers of a study with noise by aggregators signed of it, the
-// coordinator first. Signatures are of the documents as package protocol has them.
+// Aggregated holds what the two servers of a study with noise by aggregators signed, the
+// coordinator first. Package protocol says which documents they sign.
 type Aggregated struct {
-	// Keys are what they signed with, hexadecimal.
+	// Keys are the servers' signing keys, in hexadecimal.
 	Keys [Servers]string `json:"keys"`
-	// Acceptances are their agreements, before the study opened.
+	// Acceptances are the servers' agreements to the plan, from before the study opened.
 	Acceptances [Servers]Signed `json:"acceptances"`
-	// Set is what both released the sum of, with the signature of each.
+	// Set lists the contributions that both servers summed; each signed it.
 	Set  []byte          `json:"set"`
 	Sets [Servers][]byte `json:"set_signatures"`
-	// Shares are their signatures of what they released.
+	// Shares are the servers' signatures on the shares that they released.
 	Shares [Servers][]byte `json:"share_signatures"`
-	// Line is the helper's ledger's of its release, and Step the number of its transaction that
-	// stored that: the helper signed both.
+	// Line is the line of the helper's ledger for its release. Step numbers the transaction that
+	// stored it. The helper signed both.
 	Line *privacy.Line `json:"helper_line,omitempty"`
 	Step int64         `json:"helper_step,omitempty"`
-	// Members are by what both know the contribution of each party of Contributed, in that
-	// order: the set digests them, so that a party finds its own.
+	// Members are the digests that identify the contributions, in the order of Contributed. Set
+	// digests them, so a party can find its own contribution.
 	Members []Hash `json:"members"`
-	// Refused are the parties whose contributions both servers refused; they are among the
+	// Refused are parties whose contributions both servers refused; the manifest counts them as
 	// missing.
 	Refused []PartyID `json:"refused,omitempty"`
 }

@@ -8,19 +8,19 @@ import (
 	"caucus/privacy"
 )
 
-// The names of noise that a plan may choose among, where its kind releases counts and
-// says so. Auto stands in a proposal alone: a plan names what was chosen, because two
-// processors might round the comparison of two that are alike in another way.
+// The mechanisms a plan may choose among, if its kind releases counts. Only a proposal may say
+// auto: a plan names the chosen mechanism, because processors may round a close comparison
+// differently.
 const (
 	MechanismAuto     = "auto"
-	MechanismLaplace  = "laplace"  // pure ε, whatever δ the plan allows
+	MechanismLaplace  = "laplace"  // pure ε, whatever the plan's δ
 	MechanismGaussian = "gaussian" // (ε,δ), by zCDP
 )
 
-// NoiseMechanisms are the names that a plan of such a kind takes.
+// NoiseMechanisms lists the mechanisms that a plan can name.
 func NoiseMechanisms() []string { return []string{MechanismGaussian, MechanismLaplace} }
 
-// CheckNoise refuses a plan that names no such noise, or one that its δ does not allow.
+// CheckNoise refuses a plan whose mechanism is unknown, or is gaussian with δ = 0.
 func CheckNoise(p Plan) error {
 	switch {
 	case p.Mechanism == MechanismAuto:
@@ -33,14 +33,13 @@ func CheckNoise(p Plan) error {
 	return nil
 }
 
-// Calibrate is the noise that a bound on so many cells takes under a plan's budget:
-// for pure ε where δ is 0 or the plan asks for it by name, else Gaussian.
+// Calibrate returns the noise for a bound on a vector of this many cells, under the plan's budget:
+// pure ε if δ is 0 or the plan asks for laplace, else Gaussian.
 //
-// Proof note. Pure ε is (ε,δ) for every δ, so a plan that allows δ > 0 and releases at
-// pure ε claims no more than is true. A ledger charges what the mechanism's own proof
-// gives (privacy.CostOf): the pure ε, which counts ε²/2 in a concentrated ledger, and
-// never the plan's δ. The name is part of the plan, so which noise it is hangs on no
-// record.
+// Proof note. Pure ε implies (ε,δ) for every δ, so a plan that allows δ > 0 and releases at pure ε
+// claims no more than is true. A ledger charges what the mechanism's own proof gives
+// (privacy.CostOf): the pure ε, which counts ε²/2 in a concentrated ledger, and never the plan's δ.
+// The mechanism's name is part of the plan, so no record influences the choice.
 func (p Plan) Calibrate(b privacy.Bound, cells int) (privacy.Mechanism, error) {
 	if p.Delta == 0 || p.Mechanism == MechanismLaplace {
 		return privacy.CalibratePure(b, cells, p.Epsilon)
@@ -48,36 +47,30 @@ func (p Plan) Calibrate(b privacy.Bound, cells int) (privacy.Mechanism, error) {
 	return privacy.CalibrateGaussian(b, p.Budget())
 }
 
-// NoiseCost is what one choice of noise does to a number, and what it costs.
+// NoiseCost compares a mechanism's noise with its price.
 type NoiseCost struct {
 	Mechanism string `json:"mechanism"`
 	// SD is the standard deviation of one draw, in units of the released number.
 	SD float64 `json:"sd"`
-	// Epsilon is charged, Delta allowed for it; Rho is what it counts as where charges
-	// are concentrated (zCDP).
+	// Rho is the charge in a ledger that counts zCDP.
 	Epsilon float64 `json:"epsilon"`
 	Delta   float64 `json:"delta"`
 	Rho     float64 `json:"rho"`
-	// InYear is how many such releases a limit of YearlyLimit takes.
+	// InYear is how many such releases fit within YearlyLimit.
 	InYear int `json:"in_year"`
 }
 
-// yearOfStudies is how many times a plan's ε the limit is by which the costs of a year
-// are told: a party that allows three studies like it.
 const yearOfStudies = 3
 
-// YearlyLimit is the limit that NoiseCosts are held against, for comparison only:
-// three times the plan's ε, at its δ or the usual one.
+// YearlyLimit is a limit for comparison only: three times the plan's ε, as if a party allowed three
+// such studies, at the plan's δ or the default δ.
 func (p Plan) YearlyLimit() privacy.Budget {
 	return privacy.Budget{Epsilon: yearOfStudies * p.Epsilon, Delta: p.comparedDelta()}
 }
 
-// comparedDelta is the δ at which Gaussian noise is compared: the plan's, or that
-// which it would have by default.
 func (p Plan) comparedDelta() float64 { return cmp.Or(p.Delta, DefaultDelta(p.Units())) }
 
-// NoiseCosts compares the noises that a plan could choose for a bound on so many
-// cells, the quietest first.
+// NoiseCosts compares the mechanisms for a bound on this many cells, least noise first.
 func (p Plan) NoiseCosts(b privacy.Bound, cells int) ([]NoiseCost, error) {
 	p.Delta = p.comparedDelta()
 	var all []NoiseCost
@@ -104,10 +97,9 @@ func (p Plan) NoiseCosts(b privacy.Bound, cells int) ([]NoiseCost, error) {
 	return all, nil
 }
 
-// CompleteNoise fills in mechanism and δ where a proposal leaves them open (auto is
-// open too): the quieter noise for a bound on so many cells, and the δ that it takes,
-// which is 0 for laplace. A proposal with δ = 0 has laplace. Where nothing can be
-// calibrated it leaves auto, which CheckNoise refuses.
+// CompleteNoise fills in the mechanism and δ that a proposal leaves open or sets to auto. It takes
+// the mechanism with less noise and the δ that it needs, which is 0 for laplace. A proposal with δ
+// = 0 gets laplace. If no noise can be calibrated it leaves auto, which CheckNoise refuses.
 func (p *Plan) CompleteNoise(s Proposal, b privacy.Bound, cells int) {
 	p.Delta = s.DefaultDelta(*p)
 	if s.Delta != nil {
@@ -126,7 +118,7 @@ func (p *Plan) CompleteNoise(s Proposal, b privacy.Bound, cells int) {
 	}
 }
 
-// NoiseWords compare for people what noises cost, the plan's own first.
+// NoiseWords compares the costs in words, the plan's own mechanism first.
 func (p Plan) NoiseWords(all []NoiseCost) string {
 	var own, other string
 	for _, c := range all {

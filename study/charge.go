@@ -10,24 +10,23 @@ import (
 	"caucus/privacy"
 )
 
-// Charge is what a plan declares that one of its releases costs a unit, from
-// public inputs alone, and by which mechanism.
+// Charge declares what one release of a plan costs a unit. It follows from public inputs alone.
 type Charge struct {
 	Output     string
 	Mechanism  string
 	Parameters map[string]string
-	// Bound is what the noise is proved under, Exact what it then costs.
+	// Bound is the sensitivity bound that the noise is proved for, Exact the cost under it.
 	Bound privacy.Bound
 	Exact privacy.Cost
-	// Matrix is the digest of public integers that the contributions are
-	// multiplied by, zero where there are none.
+	// Matrix is the digest of the public integers that multiply the contributions; zero if there
+	// are none.
 	Matrix privacy.Digest
-	// Cost is what is charged: never below Exact.
+	// Cost is the amount charged, never below Exact.
 	Cost privacy.Cost
 }
 
-// ChargeAll charges a party's ledger for releases that another makes of what
-// the party is about to send. It is idempotent: the same plan is charged once.
+// ChargeAll charges a party's ledger for releases that another server makes from the party's
+// contribution. It is idempotent: a plan is charged once.
 func ChargeAll(ctx context.Context, l *privacy.Ledger, plan Hash, charges []Charge) error {
 	for _, c := range charges {
 		if err := l.Spend(ctx, ReleaseID(plan, c.Output), c.Cost); err != nil {
@@ -37,8 +36,7 @@ func ChargeAll(ctx context.Context, l *privacy.Ledger, plan Hash, charges []Char
 	return nil
 }
 
-// Charge is what a release under these terms costs exactly, and what is charged
-// for it.
+// Charge pairs these terms with their exact cost and the amount charged.
 func (t ReleaseTerms) Charge(exact, charged privacy.Cost) Charge {
 	return Charge{
 		Output: t.Output, Mechanism: t.Mechanism.Name(), Parameters: privacy.ParametersOf(t.Mechanism), Bound: t.Bound,
@@ -46,8 +44,8 @@ func (t ReleaseTerms) Charge(exact, charged privacy.Cost) Charge {
 	}
 }
 
-// AtEpsilon is a cost, for pure noise that of a plan's ε: it was calibrated to
-// that, and rounded up.
+// AtEpsilon replaces a pure cost by the plan's ε, for which the noise was calibrated and rounded
+// up. Other costs stay.
 func AtEpsilon(p Plan, c privacy.Cost) privacy.Cost {
 	if c.Pure == nil {
 		return c
@@ -60,16 +58,15 @@ type ReleaseTerms struct {
 	Output    string
 	Bound     privacy.Bound
 	Mechanism privacy.Mechanism
-	// Matrix is the digest of the public integers that contributions are
-	// multiplied by before noise, zero where there are none. It is no part of the
-	// output's name: made of floating-point numbers, it may come out otherwise on
-	// another processor, and must then be a conflict and not a second draw.
+	// Matrix is the digest of the public integers that multiply contributions before noise; zero if
+	// there are none. The release ID leaves it out: floating-point arithmetic on another processor
+	// may give other integers, and that must be a conflict and never a second draw.
 	Matrix privacy.Digest
 }
 
-// Squared is the square of an L2 bound, or 0, which proves nothing, where int64
-// cannot hold it. L2 is an integer here because the last digits of its square
-// would differ between processors, and with them a plan's terms.
+// Squared returns the square of an L2 bound, or 0, which proves nothing, if int64 cannot hold it.
+// L2 is an integer because processors may differ in the last digits of a floating-point square, and
+// so in a plan's terms.
 func Squared(l2 int64) int64 {
 	if l2 < 0 || l2 >= 1<<31 {
 		return 0
@@ -77,13 +74,13 @@ func Squared(l2 int64) int64 {
 	return l2 * l2
 }
 
-// Laplace says that the noise is discrete Laplace; all other is near to normal.
+// Laplace says whether the noise is discrete Laplace; all other noise is close to normal.
 func (t ReleaseTerms) Laplace() bool {
 	_, ok := t.Mechanism.(privacy.DiscreteLaplace)
 	return ok
 }
 
-// ReleaseID is the id of an output of a plan in every ledger.
+// ReleaseID names an output of a plan in every ledger.
 func ReleaseID(plan Hash, output string) string {
 	h := sha256.New()
 	fmt.Fprintf(h, "%s\x00%s", plan, output)

@@ -1,24 +1,23 @@
-// Package study is about plans and kinds of study: what is agreed before anything is
+// Package study is about plans and kinds of study: what parties agree on before anything is
 // computed, what a party contributes, what an aggregator sums, and what a release says.
 //
-// It is for the daemons, for the simulator and for researchers who add a kind.
-// It guarantees that
+// It serves the daemons, the simulator and researchers who add a kind. It guarantees:
 //
-//   - a plan whose common part contradicts itself is refused by CheckCommon, and terms that
-//     its kind does not know, by the kind;
-//   - every release goes through Settle, the only caller of Ledger.Release, under an id
-//     that is a hash of plan and output;
-//   - what a release claims beside its result follows from plan and pool (Claim), so
-//     that whoever has both can make it again.
+//   - CheckCommon refuses a plan whose common part contradicts itself; the kind refuses terms that
+//     it does not know.
+//   - Every release goes through Settle, the only caller of Ledger.Release, under a hash of plan
+//     and output.
+//   - All claims of a release except its result follow from plan and pool (Claim), so a reader can
+//     recompute them.
 //
-// A kind of study is a folder below this one (classify, ratio, labels, reweigh, describe,
-// evaluate) and a row in study/kinds; it implements Kind and Task. study/bodies,
-// study/classifier and study/keyed hold what kinds share. study/life is the way from a draft to
-// a release; study/simulate and study/verify use them all.
+// Each kind is a folder below this one (classify, ratio, labels, reweigh, describe, evaluate) and a
+// row in study/kinds, and implements Kind and Task. study/bodies, study/classifier and study/keyed
+// hold shared parts. study/life takes a draft to a release; study/simulate and study/verify use all
+// kinds.
 //
 // # In which order to read it
 //
-// No file uses what a later one declares, but three in part 4, a circle.
+// No file uses a later one, except for a cycle of three files in part 4.
 //
 //  1. A plan: noise.go, plan.go, text.go, kindterms.go, proposal.go, ending.go
 //     (when it ends), work.go, where.go (which records), plancheck.go, pool.go, state.go.

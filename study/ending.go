@@ -11,41 +11,37 @@ import (
 	"caucus/privacy"
 )
 
-// Ending says when a study seals or fails. A plan names the first one, and
-// amendments may change it while the study runs.
+// Ending says when a study seals or fails. The plan gives the first ending; amendments may change
+// it while the study runs.
 //
-// Proof note: an ending is nothing that a bound, a noise, a charge or δ rests on.
-//   - A task is made of the plan and its pool, never of an ending: noise, charges,
-//     what leaves a party and the forecast's inputs are the same under every ending
-//     that the plan allows. What a release costs is the same for every number of
-//     contributions (Charges), so also for fewer.
-//   - δ may be as large as one over ten times the units that are publicly known to
-//     be in the study (MostDelta): fewer units allow a larger δ. They are counted at the
-//     plan's own minimum, and an amendment may only lower that; so δ is small enough
-//     for every ending, and would not be if units were counted at the floor. What a
-//     party's policy asks of a minimum it asks of the floor (Plan.LeastParties): a
-//     small study hides less of who is in it.
-//   - M is fixed when the study seals, before noise, and a study that is sealed is
-//     not amended. Who contributed when is public, so nothing that decides an ending
-//     is a function of records: amendments, closing and sealing by rule look at
-//     receipts alone.
-//   - Whatever ends a study, its plan's hash names the release in every ledger, so
-//     all endings of it have one charge and one answer between them.
+// Proof note: no sensitivity bound, noise, charge or δ depends on the ending.
+//   - A task is made of plan and pool, never of an ending: noise, charges, contributions and
+//     forecast inputs are the same under every ending that the plan allows. A release costs the
+//     same for every number of contributions (Charges), so also for fewer.
+//   - δ is at most one over ten times the number of units publicly known to be in the study
+//     (MostDelta), so fewer units allow a larger δ. Units are counted at the plan's minimum, and an
+//     amendment can only lower the minimum; δ is therefore small enough for every ending. Counting
+//     at the floor would break this. A party's policy on the minimum applies to the floor
+//     (Plan.LeastParties), because a small study hides less about who is in it.
+//   - M is fixed when the study seals, before noise, and a sealed study is never amended. Who
+//     contributed when is public, and amending, closing and sealing by rule look at receipts alone,
+//     so no ending depends on records.
+//   - All endings of a study share one charge and one answer, because the plan's hash names the
+//     release in every ledger.
 //
-// TestEndingsMoveNoTerms would catch it.
+// TestEndingsMoveNoTerms checks this.
 type Ending struct {
-	// Deadline is when the study seals, or fails below the minimum.
+	// Deadline is when the study seals, or fails if it has too few contributions.
 	Deadline time.Time `json:"deadline"`
-	// Minimum is the least number of contributions that may seal it.
-	Minimum int `json:"minimum"`
-	// Seal says when it seals before its deadline; nil: when all have contributed.
+	Minimum  int       `json:"minimum"`
+	// Seal allows sealing before the deadline; nil waits for all contributions.
 	Seal *SealRule `json:"seal,omitempty"`
 }
 
-// longestQuiet bounds a rule's quiet time, in seconds.
+// in seconds
 const longestQuiet = 30 * 24 * 3600
 
-// check refuses a rule that says nothing; field is where it stands.
+// check refuses an invalid rule; field is the rule's path in the plan.
 func (r *SealRule) check(field string) error {
 	switch {
 	case r == nil:
@@ -58,7 +54,7 @@ func (r *SealRule) check(field string) error {
 	return nil
 }
 
-// Quiet is QuietSeconds as a duration; 0 of no rule.
+// Quiet returns QuietSeconds as a duration, 0 for no rule.
 func (r *SealRule) Quiet() time.Duration {
 	if r == nil {
 		return 0
@@ -66,9 +62,8 @@ func (r *SealRule) Quiet() time.Duration {
 	return time.Duration(r.QuietSeconds) * time.Second
 }
 
-// Enough is how many contributions of a roster an ending seals at before its
-// deadline. A share is a decimal that a person wrote, so what is a whole number of
-// parties but for rounding is that number.
+// Enough is how many contributions seal the study before its deadline. A person writes the share as
+// a decimal, so a product within rounding of a whole number counts as that number.
 func (e Ending) Enough(roster int) int {
 	if e.Seal == nil {
 		return roster
@@ -76,7 +71,7 @@ func (e Ending) Enough(roster int) int {
 	return min(roster, max(e.Minimum, int(math.Ceil(e.Seal.Share*float64(roster)-1e-9))))
 }
 
-// Words say when it ends.
+// Words say when the study ends.
 func (e Ending) Words(roster int) string {
 	s := fmt.Sprintf("seals on %s", e.Deadline.UTC().Format(time.RFC3339))
 	switch {
@@ -90,17 +85,15 @@ func (e Ending) Words(roster int) string {
 	return s + fmt.Sprintf("; at least %d must", e.Minimum)
 }
 
-// equal says whether two endings are the same.
 func (e Ending) equal(o Ending) bool {
 	same := e.Seal == nil && o.Seal == nil || e.Seal != nil && o.Seal != nil && *e.Seal == *o.Seal
 	return same && e.Minimum == o.Minimum && e.Deadline.Equal(o.Deadline)
 }
 
-// Ending is the plan's own.
+// Ending is the plan's first ending.
 func (p Plan) Ending() Ending { return Ending{Deadline: p.Deadline, Minimum: p.Minimum, Seal: p.Seal} }
 
-// LeastParties is the fewest contributions that may ever seal the study, whatever
-// amends it.
+// LeastParties is the fewest contributions that can ever seal the study, under any amendment.
 func (p Plan) LeastParties() int {
 	if p.Floor > 0 {
 		return p.Floor
@@ -108,7 +101,6 @@ func (p Plan) LeastParties() int {
 	return p.Minimum
 }
 
-// checkEnding refuses an ending that the plan does not allow.
 func (p Plan) checkEnding(e Ending) error {
 	switch {
 	case e.Deadline.IsZero():
@@ -126,25 +118,23 @@ func (p Plan) checkEnding(e Ending) error {
 // ErrAmendment is wrapped by every refusal of an amendment.
 var ErrAmendment = errors.New("amendment refused")
 
-// Amendment changes a study's ending and nothing else. Amendments form a chain on
-// the plan, whose hash stays the study's name: each names the bytes before it.
+// Amendment changes a study's ending and nothing else. Amendments form a hash chain that starts at
+// the plan, whose hash remains the study's name.
 type Amendment struct {
 	Plan Hash `json:"plan"`
-	// Number counts from 1. Previous is the digest of the amendment before, the
-	// plan's hash in the first.
+	// Number counts from 1. Previous is the digest of the previous amendment, or the plan's hash.
 	Number   int    `json:"number"`
 	Previous Hash   `json:"previous"`
 	Ending   Ending `json:"ending"`
-	// Reopens: the study had failed, and takes contributions again.
-	Reopens bool `json:"reopens,omitempty"`
-	// At is when it was made, by the coordinator's clock.
-	At time.Time `json:"at"`
-	// Ledger is how far the coordinator's ledger was: whoever holds an amendment can
-	// tell if it ever goes back.
+	// Reopens a failed study for contributions.
+	Reopens bool      `json:"reopens,omitempty"`
+	At      time.Time `json:"at"`
+	// Ledger is the head of the coordinator's ledger. Anyone who holds the amendment can tell if
+	// the ledger is ever rolled back.
 	Ledger privacy.Head `json:"ledger"`
 }
 
-// DecodeAmendment reads an amendment's bytes strictly.
+// DecodeAmendment reads an amendment and refuses unknown fields and non-canonical bytes.
 func DecodeAmendment(document []byte) (Amendment, error) {
 	var a Amendment
 	if err := DecodeStrictly(document, &a); err != nil {
@@ -167,10 +157,10 @@ type Chain struct {
 	bytes  [][]byte
 }
 
-// NewChain is a plan without amendments.
+// NewChain is a plan's chain without amendments.
 func NewChain(p Plan, h Hash) *Chain { return &Chain{plan: p, hash: h, last: h, ending: p.Ending()} }
 
-// ChainOf is a plan with these amendments, whose signatures are the caller's to check.
+// ChainOf checks amendments and chains them to a plan. The caller checks their signatures.
 func ChainOf(p Plan, h Hash, documents [][]byte) (*Chain, error) {
 	c := NewChain(p, h)
 	for _, d := range documents {
@@ -181,8 +171,7 @@ func ChainOf(p Plan, h Hash, documents [][]byte) (*Chain, error) {
 	return c, nil
 }
 
-// Add appends an amendment. It refuses one that is not the next of this plan, or that
-// changes what the plan does not allow.
+// Add appends an amendment. It refuses one that is not the next, or that the plan does not allow.
 func (c *Chain) Add(document []byte) (Amendment, error) {
 	a, err := DecodeAmendment(document)
 	switch {
@@ -203,10 +192,10 @@ func (c *Chain) Add(document []byte) (Amendment, error) {
 	return a, nil
 }
 
-// MaxAmendments bounds a chain: all of it travels with a study.
+// MaxAmendments bounds a chain, because all of it travels with a study.
 const MaxAmendments = 64
 
-// Next is the amendment that would come next; the caller adds it once it is signed.
+// Next makes the next amendment; the caller signs it and then adds it.
 func (c *Chain) Next(e Ending, reopens bool, at time.Time, ledger privacy.Head) ([]byte, error) {
 	e.Deadline = e.Deadline.UTC().Truncate(time.Second)
 	if !reopens && e.equal(c.ending) {
@@ -217,19 +206,19 @@ func (c *Chain) Next(e Ending, reopens bool, at time.Time, ledger privacy.Head) 
 	})
 }
 
-// Ending is the one in force.
+// Ending is the ending in force.
 func (c *Chain) Ending() Ending { return c.ending }
 
-// Amendments are all, oldest first.
+// Amendments returns all amendments, oldest first.
 func (c *Chain) Amendments() []Amendment { return c.all }
 
-// Documents are the bytes of all, oldest first.
+// Documents returns the bytes of all amendments, oldest first.
 func (c *Chain) Documents() [][]byte { return c.bytes }
 
-// Len is how many there are.
+// Len is the number of amendments.
 func (c *Chain) Len() int { return len(c.all) }
 
-// Extends says whether this chain is another one, with or without more added to it.
+// Extends says whether o is a prefix of this chain, or all of it.
 func (c *Chain) Extends(o *Chain) bool {
 	if c.hash != o.hash || len(c.bytes) < len(o.bytes) {
 		return false
@@ -242,7 +231,7 @@ func (c *Chain) Extends(o *Chain) bool {
 	return true
 }
 
-// Changes say in words, one a line, what amendments changed after the first from.
+// Changes describes the amendments after the first from, one per line.
 func (c *Chain) Changes(from int) (lines []string) {
 	before := c.plan.Ending()
 	for i, a := range c.all {

@@ -10,28 +10,26 @@ import (
 	"slices"
 )
 
-// Keeper is a task whose result takes every contribution, so that nothing is added
-// up: the bodies stay where they are stored, as they are, until Finish reads them
-// (Summed.Bodies). A task is a Keeper, or has sums.
+// Keeper is a task whose result needs every single contribution, so nothing is summed: Finish reads
+// the stored bodies (Summed.Bodies). Any other task has sums.
 type Keeper interface {
 	Task
 	Checker
-	// PublicBodies says whether any reader of the release may see the bodies: all in
-	// them passed a party's own ledger.
+	// PublicBodies says whether any reader of the release may see the bodies, because each passed
+	// its party's own ledger.
 	PublicBodies() bool
 }
 
-// ErrKept is what the NewSum of a Keeper says.
+// ErrKept is returned by the NewSum of a Keeper.
 var ErrKept = errors.New("its contributions are kept and not added up: read their bodies")
 
-// Checker decides the validity of contributions.
+// Checker decides whether contributions are valid.
 type Checker interface {
-	// Check says whether a body is a valid contribution; an error wraps
-	// ErrContribution. It is what decides validity on receipt.
+	// Check decides on receipt whether a body is valid. Its errors wrap ErrContribution.
 	Check(body []byte) error
 }
 
-// NewChecker checks contributions to a task. It is for one goroutine at a time.
+// NewChecker checks contributions to a task. It must not be used concurrently.
 func NewChecker(t Task) (Checker, error) {
 	if k, ok := t.(Keeper); ok {
 		return k, nil
@@ -39,15 +37,15 @@ func NewChecker(t Task) (Checker, error) {
 	return t.NewSum()
 }
 
-// Bodies are the bodies of all contributions, each as often as it was contributed,
-// in the order of their SHA-256: neither who sent one nor when decides its place. A
-// walk reads them one at a time, and may be repeated. It ends at the first error.
+// Bodies iterates over the bodies of all contributions, duplicates included, in the order of their
+// SHA-256, so the order does not reveal sender or time. It reads one body at a time, can be
+// repeated, and ends at the first error.
 type Bodies iter.Seq2[[]byte, error]
 
-// ErrOtherBodies: bodies are not those that were received.
+// ErrOtherBodies means that the bodies are not the ones that were received.
 var ErrOtherBodies = errors.New("the bodies are not those that were received")
 
-// BodiesOf are bodies in memory, given in any order.
+// BodiesOf iterates over bodies in memory, given in any order.
 func BodiesOf(all [][]byte) Bodies {
 	type named struct {
 		name BodyDigest
@@ -67,8 +65,8 @@ func BodiesOf(all [][]byte) Bodies {
 	}
 }
 
-// MarshalBinary is how many bodies there are, and the bodies in order, each after its
-// length: all numbers as uvarints.
+// MarshalBinary writes the number of bodies, then each body in order after its length. All numbers
+// are uvarints.
 func (b Bodies) MarshalBinary() ([]byte, error) {
 	var out []byte
 	count := uint64(0)
@@ -82,8 +80,8 @@ func (b Bodies) MarshalBinary() ([]byte, error) {
 	return append(binary.AppendUvarint(nil, count), out...), nil
 }
 
-// ParseBodies reads what MarshalBinary writes, and how many bodies there are. It
-// refuses the same bodies written in another way: that could hold something besides.
+// ParseBodies reads the output of MarshalBinary and returns the number of bodies too. It refuses
+// any other encoding of the same bodies, which could hide further data.
 func ParseBodies(b []byte) (Bodies, int, error) {
 	fail := func(what string) (Bodies, int, error) { return nil, 0, fmt.Errorf("read bodies: %s", what) }
 	count, n := binary.Uvarint(b)
@@ -111,20 +109,20 @@ func ParseBodies(b []byte) (Bodies, int, error) {
 	return read, len(all), nil
 }
 
-// Summed is what came of a study's contributions: their sum, or of a Keeper their
-// bodies. A reader of the release who does not get it has neither.
+// Summed is a study's contributions: their sum or, for a Keeper, their bodies. Both are nil for a
+// reader of the release who may not see them.
 type Summed struct {
 	Contributions int
-	// Weight is their ballots or records together, 0 where nothing is weighed.
+	// Weight is their total of ballots or records, 0 if nothing is weighed.
 	Weight int64
 	Sum    Sum
 	Bodies Bodies
-	// Senders are who sent each of the bodies, in their order, where the plan says that
-	// this is for readers to know (Words.Named); nil elsewhere.
+	// Senders names the sender of each body, in the order of Bodies, if the plan makes this public
+	// (Words.Named).
 	Senders []PartyID
 }
 
-// MarshalBinary is the sum or the bodies in their canonical bytes.
+// MarshalBinary returns the canonical bytes of the sum or the bodies.
 func (s Summed) MarshalBinary() ([]byte, error) {
 	if s.Bodies != nil {
 		return s.Bodies.MarshalBinary()
@@ -132,11 +130,10 @@ func (s Summed) MarshalBinary() ([]byte, error) {
 	return s.Sum.MarshalBinary()
 }
 
-// Gathering is contributions that come together in memory: added up, or of a Keeper
-// kept, which takes as much memory as they are large.
+// Gathering collects contributions in memory: it sums them or, for a Keeper, holds all bodies.
 type Gathering struct {
 	Checker
-	Sum   Sum // nil of a Keeper
+	Sum   Sum // nil for a Keeper
 	kept  [][]byte
 	count int
 }
@@ -149,7 +146,7 @@ func Gather(t Task) (*Gathering, error) {
 	return g, err
 }
 
-// Add checks a body, then takes it. An error leaves all as it was.
+// Add checks a body, then takes it. An error changes nothing.
 func (g *Gathering) Add(body []byte) error {
 	if g.Sum != nil {
 		if err := g.Sum.Add(body); err != nil {
@@ -165,7 +162,7 @@ func (g *Gathering) Add(body []byte) error {
 	return nil
 }
 
-// Summed is what was gathered so far.
+// Summed returns the contributions so far.
 func (g *Gathering) Summed() Summed {
 	s := Summed{Contributions: g.count, Sum: g.Sum}
 	if g.Sum != nil {

@@ -16,44 +16,41 @@ import (
 // ErrContribution is wrapped by every refusal of a contribution's body.
 var ErrContribution = errors.New("invalid contribution")
 
-// Request is one thing to release: a private integer vector with its bound, and
-// the mechanism that may publish it. Output names it within the plan: the name
-// is a constant of the kind, so that a plan has one answer of each.
+// Request asks to release a private integer vector with its bound through a mechanism. Output names
+// it within the plan. The name is a constant of the kind, so each output of a plan has one answer.
 type Request struct {
 	Output    string
 	Sensitive privacy.Sensitive
 	Mechanism privacy.Mechanism
-	// From digests what the vector was made from: see privacy.Sensitive.From.
+	// From is the digest of the vector's source: see privacy.Sensitive.From.
 	From privacy.Digest
 }
 
 // Inputs are what a party brings to a task.
 type Inputs struct {
-	Records *dataset.Records // private
-	// ShardKey is the party's secret, from which follows where its records go:
-	// to a shard, a cut, a set (keyed). It stays the same across its studies.
+	Records *dataset.Records
+	// ShardKey is the party's secret, the same across its studies. It assigns each record to a
+	// shard, cut or set (package keyed).
 	ShardKey []byte
-	// Rng drives learners. It must not be used for noise.
+	// Rng drives learners, never noise.
 	Rng *rand.Rand
-	// Within makes the context that one classifier's training, or one program, has, and
-	// what is called at its end, late or not; nil lets each take as long as it does. See
-	// InTime.
+	// Within makes the context for training one classifier or running one program, and a function
+	// to call at its end. nil sets no time limit. See InTime.
 	Within func() (ctx context.Context, end func(late bool))
-	// Voter is what the party votes with where the plan leaves that to it.
+	// Voter is the party's classifier, if the plan lets parties choose.
 	Voter Voter
-	// Scorer is what scores the party's records where the plan leaves that to it; nil
-	// scores none. Of encoded rows (N×Dim) it answers N numbers in [0,1]. What it answers
-	// is checked; with an error, or another answer, no record has a score.
+	// Scorer scores the party's records, if the plan lets parties do so: N×Dim encoded rows → N
+	// numbers in [0,1]. nil, an error or an invalid answer leaves every record without a score.
 	Scorer func(ctx context.Context, s dataset.Schema, rows *mat.Dense) ([]float64, error)
-	// Study is the plan's hash, which goes into the keys; the task fills it in.
+	// Study is the plan's hash, which the keys depend on; the task fills it in.
 	Study Hash
 }
 
-// InTime runs what works on a party's records, which may be anything, within its time. It
-// says whether the work was done: not where it panicked, nor where it was late.
+// InTime runs work, which may be arbitrary code on a party's records, within its time limit. It
+// returns false if work panicked or was late.
 //
-// After it comes fill, nil for none, where the time has an end: as much work again as the
-// records left out, on nothing of theirs. Whatever comes of it is dropped.
+// If there is a deadline and time is left, InTime then runs fill, if not nil: dummy work in place
+// of the records that work left out. It reads no records, and its outcome is dropped.
 func (in Inputs) InTime(work, fill func(context.Context)) (done bool) {
 	ctx, end := context.Background(), func(bool) {}
 	if in.Within != nil {
@@ -73,106 +70,94 @@ func (in Inputs) InTime(work, fill func(context.Context)) (done bool) {
 	return done && !late
 }
 
-// Voter is a party's own choice of a classifier: a built-in learner by its name, "" for
-// the default; or, where Vote is not nil, anything that votes.
+// Voter is a party's choice of a classifier: the name of a built-in learner, "" for the default, or
+// a function Vote, which takes precedence.
 type Voter struct {
 	Learner string
-	// Vote answers one class in 0..K-1 for each of the rows (N×Dim encoded, as the
-	// schema says) from labelled records. What it answers is checked; an error, or
-	// an answer that is no ballot, counts as a constant ballot.
+	// Vote learns from labelled records and returns a class in 0..K-1 for each of the rows (N×Dim,
+	// encoded by the schema). An error or an invalid answer counts as a constant ballot.
 	Vote func(ctx context.Context, s dataset.Schema, labelled *dataset.Records, rows *mat.Dense) ([]int, error)
 }
 
-// Contribution is what a party is ready to contribute: what must be released through
-// its own ledger first, and how the body is made of what was released. Where
-// nothing is released at the party, Requests is empty and Body carries clear votes
-// or sums; Task.Charges then says what the coordinator's release will cost
-// this party's units, for its own ledger to charge.
+// Contribution is what a party will contribute: the requests to its own ledger, and a function that
+// makes the body of what was released. Requests is empty if the party releases nothing; Body then
+// holds votes or sums in clear, and Task.Charges says what the coordinator's release costs, for the
+// party's ledger.
 type Contribution struct {
 	Requests []Request
 	Body     func(released []privacy.Published) ([]byte, error)
 }
 
-// Sum adds the bodies of contributions; neither order nor sharding changes its
-// bytes, and its memory does not depend on how many were added. A kind whose result
-// takes every contribution has none: see Keeper.
+// Sum adds up contributions. Its bytes do not depend on their order or grouping, nor its memory on
+// their number. A Keeper has none.
 type Sum interface {
 	Checker
-	// Add checks a body, then adds it. An error leaves the sum as it was.
+	// Add checks a body, then adds it. An error leaves the sum unchanged.
 	Add(body []byte) error
-	// Merge adds another sum of the same plan.
 	Merge(Sum) error
-	// Requests are what the aggregator must release, now that m contributions are
-	// sealed; empty where every party released its own part.
+	// Requests are the aggregator's releases for m sealed contributions; empty if every party
+	// released its own part.
 	Requests(m int) ([]Request, error)
-	// MarshalBinary is the sum, for the store and for Merge elsewhere.
 	MarshalBinary() ([]byte, error)
 	UnmarshalBinary([]byte) error
-	// Public says whether any reader of the release may see MarshalBinary's
-	// bytes: all in them passed a party's own ledger.
+	// Public says whether any reader of the release may see the sum's bytes, because all of it
+	// passed the parties' own ledgers.
 	Public() bool
-	// Contributions is how many were added, −1 where the bytes of the sum do not
-	// tell; Weight is their ballots or records together, 0 where nothing is weighed.
+	// Contributions is the number added, −1 if the sum's bytes do not hold it. Weight is the total
+	// of ballots or records, 0 if nothing is weighed.
 	Contributions() int
 	Weight() int64
 }
 
-// Kind is one kind of study: a folder below this one and a row in study/kinds. It has
-// no state, and its methods are safe for concurrent use. Of a plan that is made,
-// Complete is called first, then MapChooser's ChooseMap and Tuner's Tune where the kind
-// has them, then Check, Words and New. Of a plan that arrives, Check is the first, and
-// nothing else is called before it has passed. All of them follow from their arguments:
-// whoever has the same plan and pool gets the same. What they refuse of a plan wraps
-// ErrPlan (PlanError names the field, and says what to write); no error depends on a
-// private value, as none is known here.
+// Kind is one kind of study. It has no state, and its methods are safe for concurrent use.
+//
+// For a new plan the calls are Complete, then ChooseMap and Tune if the kind has them, then Check,
+// Words and New. For a received plan Check comes first, and nothing else is called unless it
+// passes. Every result follows from the arguments: the same plan and pool give the same everywhere.
+// Refusals of a plan wrap ErrPlan (use PlanError). No private value is known here, so no error
+// depends on one.
 type Kind interface {
-	// Complete fills in the defaults of a plan whose common part is there, but for map
-	// and pool: the kind's own terms, of unit, mechanism and noise what the proposal
-	// leaves out, and the δ of a proposal that names none. What it cannot complete it
-	// leaves for Check to refuse.
+	// Complete fills in the defaults of a plan that lacks only map, pool and the kind's part: the
+	// kind's terms; unit, mechanism and noise if the proposal leaves them out; and δ if it names
+	// none. Whatever it cannot complete, Check refuses later.
 	Complete(*Plan, Proposal) error
-	// Mechanisms are the names that a plan of the kind may give its mechanism, those for
-	// simulation only included.
+	// Mechanisms lists the mechanisms of the kind, including those for simulation only.
 	Mechanisms() []string
-	// Shared are those of them whose contributions may be split between two servers,
-	// because a proof covers a share; nil for none.
+	// Shared lists the mechanisms whose contributions may be split between two servers, because a
+	// proof covers each share.
 	Shared() []string
-	// Terms points to empty terms of the kind, as a study file gives them under the
-	// kind's name; nil where it has none.
+	// Terms points to empty terms of the kind, as a study file gives them under the kind's name;
+	// nil if the kind has none.
 	Terms() any
-	// Body points to an empty body of a result: what Finish hands to NewResult. Readers
-	// of a release decode it strictly.
+	// Body points to an empty result body, as Finish passes to NewResult. Readers decode it
+	// strictly.
 	Body() any
-	// Check refuses what no proof covers, of a plan that CheckCommon has passed. It is
-	// all that stands between a plan from outside and New: sizes, terms of the kind's own,
-	// units and mechanisms that do not go together.
+	// Check refuses a plan that no proof covers. CheckCommon has passed. It alone protects New from
+	// a hostile plan: sizes, the kind's own terms, combinations of unit and mechanism.
 	Check(Plan) error
-	// Words say what a plan means, which Check has passed: every text, since a signed
-	// release and whoever approves a plan repeat them.
+	// Words describes a checked plan. A signed release and whoever approves the plan repeat every
+	// text.
 	Words(Plan) Words
-	// New makes the task of a plan, which Check has passed, on the plan's pool. What takes
-	// long (a factor of the pool's second moment takes seconds) belongs here, so that
-	// it is done once.
+	// New makes the task of a checked plan and its pool. Slow steps belong here, so that they run
+	// once; factoring the pool's second moment takes seconds.
 	New(Plan, *auxdata.Pool) (Task, error)
 }
 
-// MapChooser is a kind that says which map of the public pool serves a plan best.
+// MapChooser is a kind that chooses a plan's map of the public pool.
 type MapChooser interface {
-	// ChooseMap makes dataset.Auto a number of components. It looks at the completed
-	// plan, the public size and x, the N×Dim encoded rows of the public pool.
+	// ChooseMap turns dataset.Auto into a number of components, given the completed plan, the
+	// public size and the N×Dim encoded rows x of the public pool.
 	ChooseMap(p Plan, size Size, c dataset.Components, x *mat.Dense) (dataset.Components, error)
 }
 
-// Tuner is a kind whose terms follow from the pool where a proposal leaves them open.
+// Tuner is a kind that derives from the pool those terms that a proposal leaves open.
 type Tuner interface {
-	// Tune fills them in.
 	Tune(*Plan, *auxdata.Pool) error
 }
 
-// Settle releases what is requested through a ledger, in order. It is the only caller of
-// Ledger.Release. Calling it again with the same plan gives the same answers
-// and spends nothing more. What contributions add up to goes through Conclude,
-// which names them.
+// Settle makes the requested releases through a ledger, in order. It is the only caller of
+// Ledger.Release. Repeating it for a plan gives the same answers and spends nothing more. A sum
+// goes through Conclude, which records the contributions.
 func Settle(ctx context.Context, l *privacy.Ledger, plan Hash, requests []Request) ([]privacy.Published, error) {
 	out := make([]privacy.Published, 0, len(requests))
 	for _, r := range requests {

@@ -6,8 +6,7 @@ import (
 	"reflect"
 )
 
-// EncodeTerms is the canonical form of a kind's terms: JSON in the order of their
-// fields.
+// EncodeTerms writes a kind's terms canonically: JSON in the order of their fields.
 func EncodeTerms(terms any) (json.RawMessage, error) {
 	b, err := json.Marshal(terms)
 	if err != nil {
@@ -16,16 +15,15 @@ func EncodeTerms(terms any) (json.RawMessage, error) {
 	return b, nil
 }
 
-// SetTerms writes the terms of the plan's kind into it.
+// SetTerms writes the kind's terms into the plan.
 func (p *Plan) SetTerms(terms any) (err error) {
 	p.KindTerms, err = EncodeTerms(terms)
 	return err
 }
 
-// DecodeTerms reads the terms of the plan's kind into what terms points to; a plan
-// without any leaves it as it is. It refuses what the kind does not know, text that
-// could pass for something else, and any writing but that of SetTerms: a plan's
-// bytes are its name.
+// DecodeTerms reads the plan's kind terms into terms, and leaves terms alone if the plan has none.
+// It refuses unknown fields, deceptive text (CheckText), and any encoding but that of SetTerms,
+// because the plan's hash covers its bytes.
 func (p Plan) DecodeTerms(terms any) error {
 	if p.KindTerms == nil {
 		return nil

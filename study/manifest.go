@@ -13,71 +13,61 @@ import (
 	"caucus/privacy"
 )
 
-// Manifest is what a release claims, for whoever must believe it without having
-// been there. Everything in it but the parties, the weight, the ledger's lines
-// and the software follows from plan and pool; verify.Claims recomputes it.
-// Its canonical bytes are JSON in the order of the fields, and signed as part
-// of the release.
+// Manifest is what a release claims, for readers who were not there. Everything in it except the
+// parties, the weight, the ledger's lines and the software follows from plan and pool;
+// verify.Claims recomputes it. Its canonical bytes, JSON in the order of the fields, are signed as
+// part of the release.
 type Manifest struct {
-	// Form counts the changes of meaning and wording of a manifest.
-	Form int `json:"form"`
-	// PlanHash names the plan's canonical bytes.
+	// Form is a version number: see ManifestForm.
+	Form      int    `json:"form"`
 	PlanHash  Hash   `json:"plan_hash"`
 	Kind      string `json:"kind"`
 	Mechanism string `json:"mechanism"`
-	// Where says which records the study is about, "" all; the others were empty ones.
+	// Where is the condition on records, "" for all; a record that fails it counted as empty.
 	Where string       `json:"where,omitempty"`
 	Unit  privacy.Unit `json:"unit"`
 	// Neighbours says which data a reader cannot tell apart.
 	Neighbours string  `json:"neighbours"`
 	Epsilon    float64 `json:"epsilon"`
 	Delta      float64 `json:"delta"`
-	// Noise is where noise was added: "site", "coordinator" or "aggregators".
-	Noise Noise `json:"noise"`
+	Noise      Noise   `json:"noise"`
 	// Parties is M, the number of contributions.
 	Parties     int       `json:"parties"`
 	Contributed []PartyID `json:"contributed"`
 	Missing     []PartyID `json:"missing"`
-	// Sealed is what sealed the study before its deadline (SealedBy…), beside that all
-	// had contributed; "" where nothing did.
+	// Sealed is what sealed the study (SealedBy…), if not its deadline or the last contribution.
 	Sealed string `json:"sealed,omitempty"`
-	// Weight is how many ballots or records the released sum is over, as the
-	// contributions declare; 0 where nothing is added up.
+	// Weight is the number of ballots or records in the released sum, as the contributions declare;
+	// 0 if nothing is summed.
 	Weight int64 `json:"weight,omitempty"`
-	// Pool is the digest of the public pool and of its weights, if it has any;
-	// WeightsPlan is the reweigh plan that those came from.
+	// Pool is the digest of the public pool, weights included. WeightsPlan is the reweigh plan that
+	// the weights came from.
 	Pool        auxdata.Digest `json:"pool"`
 	WeightsPlan *Hash          `json:"weights_plan,omitempty"`
-	// Inputs are the public numbers that the bounds follow from, with the
-	// pool's rows themselves.
-	Inputs BoundInputs `json:"bound_inputs"`
-	// Costs are what each publication was made under, and its price.
-	Costs []ReleaseCost `json:"costs"`
-	// Totals are what all that went into the release guarantees a record and a
-	// party; none where the pool has weights and the plan does not say what made
-	// them.
-	Totals []UnitTotal `json:"totals"`
-	// NotProtected says what the guarantee does not cover.
-	NotProtected []string `json:"not_protected"`
-	// Ledger holds the lines of the aggregator's ledger that made the release,
-	// in the order of Costs; none where each party released its own part.
+	// Inputs are the public numbers that the bounds follow from, together with the pool's rows.
+	Inputs BoundInputs   `json:"bound_inputs"`
+	Costs  []ReleaseCost `json:"costs"`
+	// Totals say what everything in the release together guarantees a record and a party; none if
+	// the plan does not say where the pool's weights come from.
+	Totals       []UnitTotal `json:"totals"`
+	NotProtected []string    `json:"not_protected"`
+	// Ledger holds the lines of the aggregator's ledger for this release, in the order of Costs;
+	// none if each party released its own part.
 	Ledger []privacy.Line `json:"ledger,omitempty"`
-	// Simulated: made with virtual parties; it protects nobody.
-	Simulated bool `json:"simulated,omitempty"`
-	// Software is the version of the program that made the release.
-	Software string `json:"software,omitempty"`
+	// Simulated releases come from virtual parties and protect nobody.
+	Simulated bool   `json:"simulated,omitempty"`
+	Software  string `json:"software,omitempty"`
 }
 
-// ManifestForm is the one form that this version writes and reads. Raise it with every
-// change of what a release says: the manifest, its words included, the noise that a plan and
-// a pool call for, and a kind's result. No number is used again; a release of
-// another form wants the version that made it (CheckForm).
+// ManifestForm is the only form that this version reads and writes. Raise it with every change of
+// what a release says: the manifest and its words, the noise for a plan and pool, a kind's result.
+// Never reuse a number. Any other form needs the version that made it (CheckForm).
 const ManifestForm = 14
 
-// ErrForm: another version made a release, in a form that this one does not read.
+// ErrForm means that another version made the release, in a form this one cannot read.
 var ErrForm = errors.New("made by another version")
 
-// CheckForm refuses a release that another version wrote in another form, as ErrForm.
+// CheckForm refuses a release of another form with ErrForm.
 func (m Manifest) CheckForm() error {
 	if m.Form != ManifestForm {
 		return fmt.Errorf("%w: it has form %d, and this program reads form %d alone: use the version that made it, %s", ErrForm, m.Form, ManifestForm, cmp.Or(m.Software, "which it does not name"))
@@ -90,24 +80,22 @@ type BoundInputs struct {
 	PoolRows int `json:"pool_rows"`
 	Features int `json:"features"` // after the plan's map
 	Classes  int `json:"classes"`
-	Shards   int `json:"shards,omitempty"` // ballots a party
+	Shards   int `json:"shards,omitempty"` // ballots per party
 }
 
-// ReleaseCost is one publication: the noise, what it was proved under, and its
-// price.
+// ReleaseCost is the noise of one publication, the bound it was proved for, and its price.
 type ReleaseCost struct {
 	Output    string `json:"output"`
 	Mechanism string `json:"mechanism"`
 	// Parameters of the noise are exact rationals.
 	Parameters map[string]string `json:"parameters"`
-	// Bound is how far one unit moves the integers that noise was added to. Its
-	// weights, which follow from the pool, are left out: Weights is the SHA-256
-	// of them, eight bytes each, big-endian.
+	// Bound is how far one unit moves the integers that noise was added to. It omits the weights,
+	// which follow from the pool; Weights is their SHA-256, eight bytes each, big-endian.
 	Bound   privacy.Bound   `json:"bound"`
 	Weights *privacy.Digest `json:"bound_weights,omitempty"`
 	// Cost is exact.
 	Cost privacy.Cost `json:"cost"`
-	// Epsilon, Delta and Rho say the same in short, at the plan's budget.
+	// Epsilon, Delta and Rho summarize Cost at the plan's budget.
 	Epsilon float64 `json:"epsilon"`
 	Delta   float64 `json:"delta"`
 	Rho     float64 `json:"rho,omitempty"`
@@ -136,7 +124,7 @@ func CostOf(output, mechanism string, parameters map[string]string, b privacy.Bo
 	return c
 }
 
-// Claim is the part of a manifest that follows from plan and pool alone.
+// Claim is the part of a manifest that follows from plan and pool.
 func Claim(t Task) Manifest {
 	p, pool, w := t.Plan(), t.Pool(), t.Words()
 	m := Manifest{
@@ -154,33 +142,29 @@ func Claim(t Task) Manifest {
 	return m
 }
 
-// Release is the document a study ends in: what is claimed, what was agreed,
-// the result, and what is needed to check both.
+// Release is a study's final document: claims, plan, result, and what a reader needs to check them.
 type Release struct {
 	Manifest `json:"manifest"`
 	// Plan is the canonical bytes that the manifest's hash names.
-	Plan json.RawMessage `json:"plan"`
-	// Amendments are those of the plan, oldest first, as the coordinator signed them.
-	Amendments []Signed `json:"amendments,omitempty"`
-	Result     Result   `json:"result"`
-	// Published are the aggregator's publications, each as the ledger gave it
-	// (privacy.ParsePublished); Sum is the sum of the parties' own, where each
-	// released its part and any reader may see it, or the bodies where the task keeps
-	// them (Bodies.MarshalBinary). The result follows from
-	// either. A simulated release has neither.
+	Plan       json.RawMessage `json:"plan"`
+	Amendments []Signed        `json:"amendments,omitempty"`
+	Result     Result          `json:"result"`
+	// Published are the aggregator's publications from the ledger (privacy.ParsePublished). If each
+	// party released its own part, Sum is their sum, or the bodies of a Keeper
+	// (Bodies.MarshalBinary), if any reader may see it. The result follows from either. A simulated
+	// release has neither.
 	Published [][]byte `json:"published,omitempty"`
 	Sum       []byte   `json:"sum,omitempty"`
-	// Aggregated is what the two servers signed where each released its share of the sum:
-	// Published has one of each.
+	// Aggregated holds the two servers' signatures, if each released its share of the sum;
+	// Published then has one publication of each server.
 	Aggregated *Aggregated `json:"aggregated,omitempty"`
-	// Senders are who sent each of the bodies in Sum, in their order, by the coordinator's
-	// word; none where the plan does not say that readers see that (Words.Named).
+	// Senders names the sender of each body in Sum, on the coordinator's word; none unless the plan
+	// makes it public (Words.Named).
 	Senders []PartyID `json:"senders,omitempty"`
 }
 
-// DecodedPlan is the plan a release was made under. It refuses a release whose
-// plan is not the one it names, or whose common part is refused; what the kind says is
-// the kind's to check.
+// DecodedPlan returns the plan of a release. It refuses a plan with another hash than the
+// manifest's, or with an invalid common part. The kind checks the rest.
 func (r Release) DecodedPlan() (Plan, error) {
 	var compact bytes.Buffer
 	if err := json.Compact(&compact, r.Plan); err != nil {
@@ -196,8 +180,7 @@ func (r Release) DecodedPlan() (Plan, error) {
 	return p, p.CheckCommon()
 }
 
-// CostsOf are the costs of a task's publications over a public weight, from
-// plan and pool alone.
+// CostsOf are the costs of a task's publications for a public weight, from plan and pool alone.
 func CostsOf(t Task, weight int64) ([]ReleaseCost, error) {
 	charges, err := t.Charges(weight)
 	if err != nil {
@@ -210,8 +193,7 @@ func CostsOf(t Task, weight int64) ([]ReleaseCost, error) {
 	return out, nil
 }
 
-// ConcludingWarnings are about who is missing and where the pool's weights come
-// from.
+// ConcludingWarnings warn about missing parties and about pool weights of unknown source.
 func ConcludingWarnings(p Plan, pool *auxdata.Pool, missing []PartyID) (all []string) {
 	if p.Weights == nil && pool.Weight != nil {
 		all = append(all, "the pool has weights and the plan does not say where they come from: if they were made of private records, what they cost is not counted here")

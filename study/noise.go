@@ -5,30 +5,28 @@ import (
 	"slices"
 )
 
-// Noise is where the noise of a study is added. Its methods say what code elsewhere asks
-// of a setting; nothing outside this package compares with the constants. What a party sends
-// has noise already (AtSite), is split (Shared) or is exact (InClear): one of the three holds
-// of every known setting.
+// Noise is where a study's noise is added. Other packages call its methods and never compare it
+// with the constants. Of every valid setting exactly one holds: AtSite (a contribution has noise
+// already), Shared (it is split) or InClear (it is exact).
 type Noise string
 
 const (
-	// NoiseSite: each agent, through its own ledger, before anything leaves.
+	// NoiseSite: each agent adds noise through its own ledger before anything leaves.
 	NoiseSite Noise = "site"
-	// NoiseCoordinator: the coordinator, once, on the sum.
+	// NoiseCoordinator: the coordinator adds noise once, to the sum.
 	NoiseCoordinator Noise = "coordinator"
-	// NoiseAggregators: the coordinator and an independent helper, each in full, on its own
-	// secret share of the sum.
+	// NoiseAggregators: the coordinator and an independent helper each add the full noise to their
+	// own secret share of the sum.
 	NoiseAggregators Noise = "aggregators"
 )
 
-// Servers are the two of NoiseAggregators: each releases its own share of the sum with
-// noise of its own, so two independent noises are in what they add up to.
+// Servers is the number of servers of NoiseAggregators. Each releases its share with noise of its
+// own, so the sum of the shares holds two independent noises.
 const Servers = 2
 
-// Noises are all settings.
+// Noises lists all settings.
 func Noises() []Noise { return []Noise{NoiseSite, NoiseCoordinator, NoiseAggregators} }
 
-// Validate refuses what is none of Noises, and names those.
 func (n Noise) Validate() error {
 	all := Noises()
 	if slices.Contains(all, n) {
@@ -42,18 +40,18 @@ func (n Noise) Validate() error {
 	return fmt.Errorf("%q: want %s or %q", n, want, all[last])
 }
 
-// AtSite says whether each agent adds noise through its own ledger, so that servers sum what
-// is released already and their ledgers are charged nothing.
+// AtSite says whether each agent adds noise through its own ledger. Servers then sum released
+// numbers, and their ledgers are charged nothing.
 func (n Noise) AtSite() bool { return n == NoiseSite }
 
-// Shared says whether a contribution is two secret shares, one for each of two servers, which
-// release through a ledger each.
+// Shared says whether a contribution is split into secret shares for two servers, each of which
+// releases through its own ledger.
 func (n Noise) Shared() bool { return n == NoiseAggregators }
 
 // InClear says whether the coordinator receives each party's exact numbers.
 func (n Noise) InClear() bool { return n == NoiseCoordinator }
 
-// Draws is how many independent noises are in a sum over so many parties.
+// Draws is the number of independent noises in a sum over this many parties.
 func (n Noise) Draws(parties int) int {
 	switch {
 	case n.AtSite():
@@ -64,7 +62,7 @@ func (n Noise) Draws(parties int) int {
 	return 1
 }
 
-// Charged names an output as the coordinator's ledger has its release.
+// Charged is the name under which the coordinator's ledger charges an output.
 func (n Noise) Charged(output string) string {
 	if n.Shared() {
 		return ShareOutput(output, 0)
@@ -72,8 +70,8 @@ func (n Noise) Charged(output string) string {
 	return output
 }
 
-// ServerNames are the two servers' by their place in Aggregated.
+// ServerNames are the servers' names, in the order of Aggregated.
 var ServerNames = [Servers]string{"coordinator", "helper"}
 
-// ShareOutput names a server's release of its share of an output: each has an id of its own.
+// ShareOutput names a server's release of its share, so that each server's has its own ID.
 func ShareOutput(output string, server int) string { return output + "/" + ServerNames[server] }

@@ -18,13 +18,13 @@ import (
 	"caucus/privacy"
 )
 
-// PartyID names a party; it is the certificate's name.
+// PartyID is a party's name, as in its certificate.
 type PartyID string
 
 // ErrPlan is wrapped by every refusal of a plan.
 var ErrPlan = errors.New("plan refused")
 
-// Refusal says which field of a study file makes a plan be refused, and why.
+// Refusal says which field of a study file is refused, and why.
 type Refusal struct{ Field, Why string }
 
 func (r *Refusal) Error() string { return fmt.Sprintf("%v: %s: %s", ErrPlan, r.Field, r.Why) }
@@ -32,72 +32,64 @@ func (r *Refusal) Error() string { return fmt.Sprintf("%v: %s: %s", ErrPlan, r.F
 // Unwrap is ErrPlan.
 func (r *Refusal) Unwrap() error { return ErrPlan }
 
-// PlanError is a Refusal.
+// PlanError makes a Refusal. Its text says what to write instead.
 func PlanError(field, format string, args ...any) error {
 	return &Refusal{field, fmt.Sprintf(format, args...)}
 }
 
-// Plan is what all parties of a study agree on. It is immutable once the study
-// is open: its bytes are hashed and the hash is in every contribution.
+// Plan is what all parties of a study agree on. It never changes once the study is open: every
+// contribution carries the hash of its bytes.
 type Plan struct {
 	Name    string `json:"name"`
 	Kind    string `json:"kind"`
 	Purpose string `json:"purpose,omitempty"`
 	Contact string `json:"contact,omitempty"`
-	// Data names the data source an agent should use; the agent's own
-	// configuration decides what that is.
+	// Data names a data source; each agent's own configuration says what it is.
 	Data string `json:"data,omitempty"`
-	// Schema says what columns mean, never how a file is written: with a comment
-	// character or a delimiter of the plan's choosing, how many records a site's
-	// file holds, or whether it can be read at all, would tell what is in it.
+	// Schema says what columns mean, never how a file is written. If a plan could choose a
+	// delimiter or comment character, the number of records it yields, or whether the file can be
+	// read, would reveal what the file holds.
 	Schema dataset.Schema `json:"schema"`
-	// Where says which records the study is about, by a condition on one record's
-	// features and label (dataset.ParseCondition); "" is all. A record that it does not
-	// hold for is an empty one: sizes do not change.
-	Where string      `json:"where,omitempty"`
-	Map   dataset.Map `json:"map"`
-	// Pool is the digest of the public pool.
-	Pool auxdata.Digest `json:"pool"`
-	// Roster lists who may contribute.
-	Roster []PartyID `json:"roster"`
-	// Records is how many records each site is publicly known to hold at least.
-	// At unit record and label it says how large δ may be; a forecast uses it.
+	// Where is a condition on a record's features and label (dataset.ParseCondition); "" is all. A
+	// record that fails it counts as empty, so sizes do not change.
+	Where  string         `json:"where,omitempty"`
+	Map    dataset.Map    `json:"map"`
+	Pool   auxdata.Digest `json:"pool"`
+	Roster []PartyID      `json:"roster"`
+	// Records is the fewest records that each site is publicly known to hold. It bounds δ at unit
+	// record and label, and a forecast uses it.
 	Records int `json:"records,omitempty"`
 
 	Unit      privacy.Unit `json:"unit"`
 	Epsilon   float64      `json:"epsilon"`
 	Delta     float64      `json:"delta"`
 	Mechanism string       `json:"mechanism"`
-	// Noise is where noise is added: "site", "coordinator" or "aggregators".
-	Noise Noise `json:"noise"`
-	// Lambda is the ridge of the central fit; 0 chooses it after the release
-	// where the mechanism allows (auto).
+	Noise     Noise        `json:"noise"`
+	// Lambda is the ridge of the central fit. 0 is auto: chosen after the release, if the mechanism
+	// allows that.
 	Lambda float64 `json:"lambda"`
 
-	// KindTerms are what the kind says beyond the common, canonical JSON that the
-	// kind alone reads (DecodeTerms); none where it says nothing.
+	// KindTerms are the kind's own terms: canonical JSON, read by the kind (DecodeTerms).
 	KindTerms json.RawMessage `json:"kind_terms,omitempty"`
-	// Weights says where the pool's weights come from, or what it was made of.
+	// Weights says where the pool's weights, or its rows, come from.
 	Weights *WeightSource `json:"weights,omitempty"`
 
-	// Minimum is the least number of contributions that may seal the study.
 	Minimum int `json:"minimum"`
-	// Floor is the least that an amendment may lower the minimum to; 0 keeps it. What
-	// parties ask of a minimum they ask of the floor.
-	Floor int `json:"floor,omitempty"`
-	// Deadline is when the study seals or fails.
+	// Floor is the lowest minimum an amendment can set; 0 keeps Minimum. Parties apply their own
+	// rules about the minimum to it.
+	Floor    int       `json:"floor,omitempty"`
 	Deadline time.Time `json:"deadline,omitzero"`
-	// Seal says when it seals before; nil: when all have contributed.
+	// Seal allows sealing before the deadline; nil waits for all contributions.
 	Seal *SealRule `json:"seal,omitempty"`
 	// Readers may fetch the release; empty means the parties and operators.
 	Readers []string `json:"readers,omitempty"`
 	// Seed drives public randomness (fresh public noise for the choice of λ).
 	Seed uint64 `json:"seed"`
-	// TermsDigest is the digest of what releases are made under, as whoever made the
-	// plan computed it: see the function of that name.
+	// TermsDigest is the digest of the release terms, as the plan's author computed it: see the
+	// function of that name.
 	TermsDigest string `json:"terms,omitempty"`
-	// Simulated marks a plan for virtual parties and a simulation ledger. Only
-	// such a plan may name a mechanism without a proof; daemons refuse it.
+	// Simulated marks a plan for virtual parties and a simulation ledger. Only such a plan may name
+	// a mechanism without a proof; daemons refuse it.
 	Simulated bool `json:"simulated,omitempty"`
 }
 
@@ -127,8 +119,7 @@ func (h *Hash) UnmarshalText(text []byte) error {
 // HashOf names the plan with these bytes.
 func HashOf(canonical []byte) Hash { return sha256.Sum256(canonical) }
 
-// Canonical is the plan's bytes, which are signed and hashed: JSON in the
-// order of the fields.
+// Canonical returns the bytes that are hashed and signed: JSON in the order of the fields.
 func (p Plan) Canonical() ([]byte, error) {
 	b, err := json.Marshal(p)
 	if err != nil {
@@ -137,10 +128,9 @@ func (p Plan) Canonical() ([]byte, error) {
 	return b, nil
 }
 
-// DecodePlan reads canonical bytes and refuses any other. Unknown fields are refused:
-// an agent must not agree to terms that it does not understand. A name given twice, or
-// in other letters, would read as one thing here and as another elsewhere. Nothing else
-// is checked.
+// DecodePlan reads canonical bytes and refuses all others, but checks nothing else. It refuses
+// unknown fields, because an agent must not agree to terms that it does not understand, and
+// repeated or differently cased names, which another reader might read differently.
 func DecodePlan(canonical []byte) (Plan, error) {
 	var p Plan
 	if err := DecodeStrictly(canonical, &p); err != nil {
@@ -152,20 +142,20 @@ func DecodePlan(canonical []byte) (Plan, error) {
 	return p, nil
 }
 
-// DecodeStrictly reads one JSON document and refuses fields that are not known.
+// DecodeStrictly reads one JSON document and refuses unknown fields.
 func DecodeStrictly(b []byte, into any) error {
 	d := json.NewDecoder(bytes.NewReader(b))
 	d.DisallowUnknownFields()
 	if err := d.Decode(into); err != nil {
 		return err
 	}
-	if _, err := d.Token(); !errors.Is(err, io.EOF) { // More takes a closing brace for an end
+	if _, err := d.Token(); !errors.Is(err, io.EOF) { // More takes a closing brace for the end
 		return errors.New("bytes follow the document")
 	}
 	return nil
 }
 
-// Mapped applies the plan's public map to records; no records give an empty matrix.
+// Mapped applies the plan's public map; no records give an empty matrix.
 func (p Plan) Mapped(records *dataset.Records) *mat.Dense {
 	if records.Len() == 0 {
 		return &mat.Dense{}
@@ -173,9 +163,9 @@ func (p Plan) Mapped(records *dataset.Records) *mat.Dense {
 	return p.Map.Apply(records.X)
 }
 
-// Units is how many units of the plan's kind are publicly known to be in the
-// study: at unit party the roster, at record and label what as many sites as its
-// minimum hold at least. Counted at the floor they would be fewer, and δ might be larger.
+// Units is the publicly known number of units in the study: the roster at unit party; otherwise the
+// fewest records that Minimum sites hold. Counting at the floor instead would give fewer units and
+// allow a larger δ.
 func (p Plan) Units() int {
 	if p.Unit == privacy.Party {
 		return max(len(p.Roster), p.Minimum)
@@ -183,15 +173,14 @@ func (p Plan) Units() int {
 	return p.Minimum * p.Records
 }
 
-// maxUnits bounds parties and records of a plan, so that their product is an int.
+// maxUnits bounds both parties and records, so that their product fits an int.
 const maxUnits = 1 << 30
 
-// MostParties is how many contributions there can be, at least 1.
+// MostParties is the largest possible number of contributions, at least 1.
 func (p Plan) MostParties() int64 { return int64(max(len(p.Roster), p.Minimum, 1)) }
 
-// WeightSource says where a pool's weights come from, or the margins that it was
-// drawn from, so that a plan that names such a pool states what both together
-// cost.
+// WeightSource says which plan released the pool's weights, or the margins the pool was drawn from.
+// A plan with such a pool states the total cost of both.
 type WeightSource struct {
 	Plan     Hash         `json:"plan" yaml:"plan" help:"hash of the reweigh plan that the weights of the pool come from; pool_release fills it in"`
 	Unit     privacy.Unit `json:"unit" yaml:"unit" help:"that plan's unit"`
@@ -214,7 +203,7 @@ func (w *WeightSource) check() error {
 	return nil
 }
 
-// Guarantee is what the weights were made under.
+// Guarantee is the guarantee of the weights' release.
 func (w WeightSource) Guarantee() privacy.Guarantee {
 	return privacy.Guarantee{Unit: w.Unit, Budget: privacy.Budget{Epsilon: w.Epsilon, Delta: w.Delta}, PerParty: w.PerParty}
 }

@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// CheckCommon refuses a plan whose common part is incomplete or contradicts itself. What
-// its kind says is the kind's to check.
+// CheckCommon refuses a plan whose common part is incomplete or contradicts itself. The kind checks
+// the rest.
 func (p Plan) CheckCommon() error {
 	if p.Name == "" {
 		return PlanError("name", "give the study a name")
@@ -70,10 +70,9 @@ func (p Plan) CheckCommon() error {
 	return p.checkDelta()
 }
 
-// CheckDelta refuses a δ that would allow giving units away: under δ a mechanism may publish
-// each of n units with probability δ, so n·δ must be far below one. Which units says how many
-// there are, and by whose word: the plan's own numbers are the coordinator's, so each site
-// holds δ against its own as well.
+// CheckDelta refuses a δ that would allow giving units away: (ε,δ) lets a mechanism publish each of
+// n units with probability δ, so n·δ must be far below one. which says what is counted. The plan's
+// numbers are the coordinator's word, so each site also checks δ against its own count.
 func (p Plan) CheckDelta(units int, which string) error {
 	if most := MostDelta(units); p.Delta > most {
 		return PlanError("delta", "%g is above %.3g, one over ten times the %d units (%s) %s: it would allow giving a whole unit away; give less, such as %.3g", p.Delta, most, units, p.Unit, which, DefaultDelta(units))
@@ -81,8 +80,7 @@ func (p Plan) CheckDelta(units int, which string) error {
 	return nil
 }
 
-// checkDelta holds δ against what the plan says is public. A simulation protects nobody, and
-// only warns.
+// checkDelta checks δ against the plan's public count. A simulation protects nobody and only warns.
 func (p Plan) checkDelta() error {
 	if p.Simulated {
 		return nil

@@ -10,19 +10,17 @@ import (
 	"caucus/privacy"
 )
 
-// Proposal is what a researcher says about a study; kinds.Propose makes the plan of
-// it, and study/simulate runs it among virtual parties.
-// Zero fields take the defaults named here.
+// Proposal is a researcher's request for a study. kinds.Propose makes a plan of it, study/simulate
+// runs it among virtual parties. Zero fields take the defaults named here.
 type Proposal struct {
-	Name    string `yaml:"name" help:"the study's name, as in file names: lower-case letters, digits and dashes"`
-	Kind    string `yaml:"kind" default:"classify" help:"what is studied: classify, describe, evaluate, labels, ratio or reweigh"`
-	Purpose string `yaml:"purpose" help:"what it is for, in words: for the persons who approve"`
-	Contact string `yaml:"contact" help:"whom to ask: for the persons who approve"`
-	Data    string `yaml:"data" help:"the data source that agents should use"`
-	Where   string `yaml:"where" help:"which records the study is about: a condition on features and label, such as 'age >= 65 and sex == Female'; default: all"`
-	// Map is how the pool's features are mapped.
-	Map    dataset.Components `yaml:"map"`
-	Roster []PartyID          `yaml:"roster" help:"parties that may contribute; default: all that are enrolled. {tags: {region: north}} names those who have these tags when the study is created; nothing changes that later"`
+	Name    string             `yaml:"name" help:"the study's name, as in file names: lower-case letters, digits and dashes"`
+	Kind    string             `yaml:"kind" default:"classify" help:"what is studied: classify, describe, evaluate, labels, ratio or reweigh"`
+	Purpose string             `yaml:"purpose" help:"what it is for, in words: for the persons who approve"`
+	Contact string             `yaml:"contact" help:"whom to ask: for the persons who approve"`
+	Data    string             `yaml:"data" help:"the data source that agents should use"`
+	Where   string             `yaml:"where" help:"which records the study is about: a condition on features and label, such as 'age >= 65 and sex == Female'; default: all"`
+	Map     dataset.Components `yaml:"map"`
+	Roster  []PartyID          `yaml:"roster" help:"parties that may contribute; default: all that are enrolled. {tags: {region: north}} names those who have these tags when the study is created; nothing changes that later"`
 
 	Unit      privacy.Unit `yaml:"unit" default:"record; label for ratio and labels" help:"what one guarantee hides: party, record or label"`
 	Epsilon   float64      `yaml:"epsilon" default:"1" help:"privacy budget ε of one unit"`
@@ -30,46 +28,43 @@ type Proposal struct {
 	Mechanism string       `yaml:"mechanism" help:"how noise is added, by the kind's names; default: the kind's"`
 	Noise     Noise        `yaml:"noise" help:"who adds noise: site, coordinator or aggregators (coordinator and helper, each on secret shares). Default: coordinator at unit party, else site"`
 	Lambda    float64      `yaml:"lambda" help:"ridge of the central fit; 0: chosen after the release"`
-	// KindTerms are terms of the kind, as JSON; what they leave out takes the kind's
-	// defaults. A study file gives them under the kind's name.
+	// KindTerms are the kind's terms as JSON, with defaults for missing ones. A study file gives
+	// them under the kind's name.
 	KindTerms json.RawMessage `yaml:"-"`
-	// Weights says where the pool's weights come from, or what it was made of.
-	Weights *WeightSource `yaml:"weights"`
+	Weights   *WeightSource   `yaml:"weights"`
 
 	Minimum  int       `yaml:"minimum" help:"least number of contributions; default: three quarters of the roster, at least 2"`
 	Floor    int       `yaml:"floor" help:"least that caucus study extend may lower the minimum to; default: the minimum stays"`
 	Deadline time.Time `yaml:"deadline" help:"when the study seals or fails"`
-	// Seal says when the study seals before its deadline; where it is left out, when
-	// all have contributed.
-	Seal    *SealRule `yaml:"seal"`
-	Readers []string  `yaml:"readers" help:"who may fetch the release; default: parties and operators"`
-	Records int       `yaml:"records" help:"how many records each party is publicly known to hold at least: bounds δ, and a forecast or rehearsal gives each party so many. Default: 200; a rehearsal deals all that there are"`
-	Largest int       `yaml:"largest" help:"how many records the largest party declared, where that is more than all that contribute hold at least: δ, where it is left out, is for so many"`
-	AUC     float64   `yaml:"auc" help:"how far features are publicly known to separate the classes, as an area under the curve: for the forecast. Default: a band from .65 to .85"`
-	Seed    uint64    `yaml:"seed" help:"drives public randomness, and of a rehearsal splits, learners and noise; never the noise of a release"`
+	Seal     *SealRule `yaml:"seal"`
+	Readers  []string  `yaml:"readers" help:"who may fetch the release; default: parties and operators"`
+	Records  int       `yaml:"records" help:"how many records each party is publicly known to hold at least: bounds δ, and a forecast or rehearsal gives each party so many. Default: 200; a rehearsal deals all that there are"`
+	Largest  int       `yaml:"largest" help:"how many records the largest party declared, where that is more than all that contribute hold at least: δ, where it is left out, is for so many"`
+	AUC      float64   `yaml:"auc" help:"how far features are publicly known to separate the classes, as an area under the curve: for the forecast. Default: a band from .65 to .85"`
+	Seed     uint64    `yaml:"seed" help:"drives public randomness, and of a rehearsal splits, learners and noise; never the noise of a release"`
 }
 
-// RecordsPerParty is what is assumed of a party whose size is not said: a small
-// hospital's share of one disease.
+// RecordsPerParty is the assumed size of a party that states none: a small hospital's share of one
+// disease.
 const RecordsPerParty = 200
 
-// Size is what is publicly expected of a study's data.
+// Size is the publicly expected size of a study's data.
 type Size struct {
 	Parties int
-	// Records is how many records all parties have together.
+	// Records is the total over all parties.
 	Records int
 }
 
-// Each is how many records a party has.
+// Each is the number of records per party.
 func (s Size) Each() float64 { return float64(s.Records) / float64(cmp.Or(s.Parties, 1)) }
 
-// Size is what a forecast of the plan assumes of so many parties.
+// Size is what a forecast assumes for a given number of parties.
 func (p Plan) Size(parties int) Size {
 	return Size{Parties: parties, Records: parties * cmp.Or(p.Records, RecordsPerParty)}
 }
 
-// DecodeTerms reads the terms that a proposal gives its kind into what terms points
-// to, and refuses those that the kind does not know; without any it leaves it.
+// DecodeTerms reads the proposal's kind terms into terms and refuses unknown ones. It leaves terms
+// alone if the proposal has none.
 func (s Proposal) DecodeTerms(terms any) error {
 	if s.KindTerms == nil {
 		return nil
@@ -80,14 +75,14 @@ func (s Proposal) DecodeTerms(terms any) error {
 	return nil
 }
 
-// MostDelta is the largest δ that says anything about so many units: at it a
-// mechanism that publishes units outright would publish one in ten studies.
+// MostDelta is the largest meaningful δ: a mechanism that publishes each unit with probability δ
+// would then publish about one unit in every ten studies.
 func MostDelta(units int) float64 { return 1 / (10 * float64(max(units, 1))) }
 
-// DefaultDelta is far below one over the number of units.
+// DefaultDelta is the δ for this many units, far below one over their number.
 func DefaultDelta(units int) float64 { return min(1e-6, MostDelta(units)) }
 
-// DefaultDelta is what the plan of a proposal gets that names none.
+// DefaultDelta is the δ of the plan if the proposal names none.
 func (s Proposal) DefaultDelta(p Plan) float64 {
 	if p.Unit == privacy.Party {
 		return DefaultDelta(p.Units())
@@ -95,12 +90,11 @@ func (s Proposal) DefaultDelta(p Plan) float64 {
 	return DefaultDelta(max(p.Units(), s.Largest))
 }
 
-// DeltaAt is the δ of a study like this one of another size. A plan that names none gets
-// another DefaultDelta there; one that names its own keeps it, as far as that many units
-// allow.
+// DeltaAt is the δ of the same study at another size: DefaultDelta there if the plan has the
+// default, else the plan's own δ, capped at MostDelta.
 func (p Plan) DeltaAt(s Size) float64 {
 	units := s.Parties
-	if p.Unit != privacy.Party { // the least that contribute, as Units has it
+	if p.Unit != privacy.Party { // the fewest that contribute, as in Units
 		sites := max(len(p.Roster), p.Minimum, 1)
 		units = int(math.Min(float64((p.Minimum*s.Parties+sites-1)/sites)*s.Each(), maxUnits))
 	}
@@ -110,7 +104,7 @@ func (p Plan) DeltaAt(s Size) float64 {
 	return min(p.Delta, MostDelta(units))
 }
 
-// DefaultNoise is who adds the noise at a unit where a plan does not say.
+// DefaultNoise is where noise is added at a unit unless the plan says otherwise.
 func DefaultNoise(u privacy.Unit) Noise {
 	if u == privacy.Party {
 		return NoiseCoordinator

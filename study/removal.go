@@ -8,46 +8,46 @@ import (
 	"caucus/privacy"
 )
 
-// Remover is a kind that says what its bounds are by the weaker relation by which many
-// tools state their ε: neighbours differ by one unit being counted or not (add or
-// remove). Public sizes, such as how many records a sum is over, are the same in both: at a
-// record's place stands an empty one, at a party's nothing. Of a site that holds more
-// records than it declared, or than a plan takes, another takes the place of one that is
-// gone, which is a replacement; the relation is of the records that count. It protects
-// less by the same number: a replacement is a removal and an addition.
+// Remover is a kind with bounds under the weaker add/remove relation, by which many tools state
+// their ε: neighbours differ in whether one unit counts. Public sizes, such as the number of
+// records in a sum, are equal in both neighbours: an empty record takes the place of a removed
+// record, and nothing the place of a removed party. At a site with more records than it declared,
+// or than the plan takes, another record moves up; that is a replacement, so the relation concerns
+// the records that count. The same ε protects less under it, because a replacement is a removal and
+// an addition.
 type Remover interface {
-	// Removal is what taking a unit away moves, of what replacing it moves by b.
+	// Removal bounds the effect of removing a unit; b bounds that of replacing it.
 	Removal(p Plan, b privacy.Bound) Removal
 }
 
-// Removal is a bound by add or remove.
+// Removal is a bound under add/remove.
 type Removal struct {
-	// Bound is nil where nothing is proved.
+	// Bound is nil if nothing is proved.
 	Bound *privacy.Bound
-	// Why says why nothing is, or why the bound is no less than that of replacing; "" of
-	// a smaller one.
+	// Why says why nothing is proved, or why Bound is no smaller than for replacement; "" if it is
+	// smaller.
 	Why string
 }
 
-// Unproved is a Removal of which nothing is proved, and says why.
+// Unproved is a Removal without a bound, for the reason given.
 func Unproved(format string, args ...any) Removal { return Removal{Why: fmt.Sprintf(format, args...)} }
 
-// OfLabels is the Removal at unit label: there is no such relation.
+// OfLabels is the Removal at unit label, where no such relation exists.
 func OfLabels() Removal {
 	return Unproved("the unit is a label, which another replaces and nothing takes away: its record stays")
 }
 
-// Unchanged is the Removal of sums that count an empty record as any other: taking one
-// away is then to replace it by the empty one, and b holds.
+// Unchanged is the Removal of sums that count an empty record like any other: removing a record
+// then replaces it by the empty one, so b holds.
 func Unchanged(b privacy.Bound) Removal {
 	return Removal{&b, "how many records there are is public, so an empty one, which is counted, takes the place of one that is gone"}
 }
 
-// UnderRemoval is the ε, at the plan's δ, that the plan's one publication has where units
-// are taken away instead of replaced, and why it is no less where it is not; 0 where it is
-// not stated, and why: it is not proved, there are several publications, or the costs,
-// which a release states of itself, are not those of noise for the plan's ε. It is for
-// comparing with others' figures, and no ledger charges it.
+// UnderRemoval is the ε, at the plan's δ, of the plan's one publication under add/remove, and the
+// reason if it is no smaller than under replacement. It is 0, with the reason, if nothing is
+// proved, if there are several publications, or if the costs that the release states do not fit
+// noise calibrated to the plan's ε. It serves comparison with other tools' figures; no ledger
+// charges it.
 func UnderRemoval(k Kind, p Plan, costs []ReleaseCost) (epsilon float64, why string) {
 	by, is := k.(Remover)
 	if !is {
@@ -68,10 +68,10 @@ func UnderRemoval(k Kind, p Plan, costs []ReleaseCost) (epsilon float64, why str
 	return epsilon, r.Why
 }
 
-// offCalibration is how far noise in integers may be from exactly a plan's ε.
+// offCalibration is the relative error allowed between integer noise and the plan's ε.
 const offCalibration = 0.05
 
-// epsilonWith is the ε at δ of a publication's noise, were its bound b.
+// epsilonWith is the ε at δ of a publication's noise if its bound were b.
 func (c ReleaseCost) epsilonWith(b privacy.Bound, delta float64) (epsilon float64, ok bool) {
 	cost := privacy.Cost{Unit: c.Cost.Unit, Delta: c.Cost.Delta}
 	switch c.Mechanism {

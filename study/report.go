@@ -1,51 +1,48 @@
 package study
 
-// Report is what a kind says of a release to people: the answer, charts, lines, then
-// tables. It may hold anybody's words; whoever shows it makes them harmless.
+// Report is a kind's account of a release for people: answer, charts, lines, then tables. It may
+// hold untrusted text; whoever displays it must escape it.
 type Report struct {
-	// Answer says in one sentence what came out, as a person would ask for it.
 	Answer string
-	// Charts are pictures of it, the one that says most first; none where numbers say it
-	// better.
+	// Charts, most important first; none if numbers say it better.
 	Charts []*ReportChart
 	Lines  []ReportLine
 	Tables []ReportTable
 }
 
-// ReportLine is a line under a name; one that goes on has none.
+// ReportLine is a named line; a continuation has no name.
 type ReportLine struct{ Name, Text string }
 
-// ReportTable has as many cells a row as its head.
+// ReportTable has as many cells per row as Head.
 type ReportTable struct {
 	Title string
 	Head  []string
 	Rows  [][]string
 }
 
-// ReportChart compares numbers on one axis: a dot each, with what it may be off by.
+// ReportChart compares numbers on one axis, one dot each with its interval.
 type ReportChart struct {
 	// Title says what is measured, Note what the intervals are.
 	Title, Note string
 	Bars        []ReportBar
-	// Percent shows them as shares.
+	// Percent shows numbers as shares.
 	Percent bool
 }
 
-// ReportBar is one number; Low and High are it where it has no interval.
+// ReportBar is one number; Low and High equal Value if it has no interval.
 type ReportBar struct {
 	Name             string
 	Value, Low, High float64
-	// Main is what the release is about; the others are to compare it with.
+	// Main marks the release's own numbers; the others are for comparison.
 	Main bool
 }
 
-// Bar is a number that may be off by so much either way.
+// Bar is a number with the interval value ± off.
 func Bar(name string, value, off float64) ReportBar {
 	return ReportBar{Name: name, Value: value, Low: value - off, High: value + off}
 }
 
-// Reporter is a kind that says in words what its results hold.
+// Reporter is a kind that describes its results in words.
 type Reporter interface {
-	// Report reads the result of a release of this kind.
 	Report(Release) (Report, error)
 }

@@ -7,17 +7,15 @@ import (
 	"caucus/privacy"
 )
 
-// Reservation is a release that a party is going to make itself, on terms that
-// are known before it has read a record.
+// Reservation is a release that a party will make itself, on terms known before it reads a record.
 type Reservation struct {
 	Output string
 	Terms  privacy.Terms
 }
 
-// Reserve charges a party's ledger for a plan before its records are read: for
-// what the party releases itself and, where another adds the noise, for what
-// that one's releases cost. It is idempotent: the same plan is charged once.
-// Settle then completes the reservations.
+// Reserve charges a party's ledger for a plan before the party's records are read: for the party's
+// own releases or, if servers add the noise, for theirs. It is idempotent: a plan is charged once.
+// Settle later completes the reservations.
 func Reserve(ctx context.Context, l *privacy.Ledger, plan Hash, reserved []Reservation, charges []Charge) error {
 	if len(reserved) == 0 {
 		return ChargeAll(ctx, l, plan, charges)

@@ -8,13 +8,12 @@ import (
 
 // Result is what the analyst gets. All of it is public once released.
 type Result struct {
-	// Body is what the kind says, canonical JSON that the kind reads (DecodeBody).
-	Body json.RawMessage `json:"body"`
-	// Warnings are for people.
-	Warnings []string `json:"warnings,omitempty"`
+	// Body is the kind's canonical JSON (DecodeBody).
+	Body     json.RawMessage `json:"body"`
+	Warnings []string        `json:"warnings,omitempty"`
 }
 
-// NewResult is a result with a kind's body.
+// NewResult makes a result with a kind's body.
 func NewResult(body any, warnings []string) (Result, error) {
 	b, err := json.Marshal(body)
 	if err != nil {
@@ -23,8 +22,8 @@ func NewResult(body any, warnings []string) (Result, error) {
 	return Result{Body: b, Warnings: warnings}, nil
 }
 
-// DecodeBody reads what a kind says into what body points to. It refuses what the
-// kind does not know, and any writing but that of NewResult.
+// DecodeBody reads the kind's body into body. It refuses unknown fields and any encoding but that
+// of NewResult.
 func (r Result) DecodeBody(body any) error {
 	if err := DecodeStrictly(r.Body, body); err != nil {
 		return fmt.Errorf("read result: %w", err)
@@ -39,7 +38,7 @@ func (r Result) DecodeBody(body any) error {
 	return nil
 }
 
-// compact leaves out the space that makes JSON readable; a release file has some.
+// compact removes the white space that a release file has for readability.
 func compact(text []byte) []byte {
 	var out bytes.Buffer
 	if json.Compact(&out, text) != nil {

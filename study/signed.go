@@ -8,27 +8,27 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Signed is a document's bytes and a signature on them. Who signed, and as what kind of
-// document, is package protocol's to check.
+// Signed is a document with a signature. Package protocol checks the signer and the kind of
+// document.
 type Signed struct {
 	Document  []byte `json:"document"`
 	Signature []byte `json:"signature"`
 }
 
-// Digest is by what a signed document is known.
+// Digest identifies the document.
 func (s Signed) Digest() Hash { return sha256.Sum256(s.Document) }
 
-// Equal says whether two are the same, signature included.
+// Equal compares documents and signatures.
 func (s Signed) Equal(o Signed) bool {
 	return bytes.Equal(s.Document, o.Document) && bytes.Equal(s.Signature, o.Signature)
 }
 
 type signedYAML struct {
-	Document  string `yaml:"document"` // it is JSON
+	Document  string `yaml:"document"` // JSON text
 	Signature string `yaml:"signature"`
 }
 
-// MarshalYAML writes text and base64.
+// MarshalYAML writes the document as text and the signature in base64.
 func (s Signed) MarshalYAML() (any, error) {
 	return signedYAML{string(s.Document), base64.StdEncoding.EncodeToString(s.Signature)}, nil
 }

@@ -7,25 +7,21 @@ import (
 	"errors"
 )
 
-// Sentinels for callers that must branch on why a contribution was refused.
+// Reasons for refusing a contribution or a step, for callers that branch on them.
 var (
-	// ErrNotOpen: the study is not open, or no longer.
-	ErrNotOpen = errors.New("the study is not open")
-	// ErrNotEnrolled: the party is not on the roster.
+	ErrNotOpen     = errors.New("the study is not open")
 	ErrNotEnrolled = errors.New("the party is not on the study's roster")
-	// ErrOtherPlan: the contribution was made for another plan.
-	ErrOtherPlan = errors.New("the contribution was made for another plan")
-	// ErrOtherBytes: the party has contributed already, something else.
+	ErrOtherPlan   = errors.New("the contribution was made for another plan")
+	// ErrOtherBytes: the party contributed different bytes earlier.
 	ErrOtherBytes = errors.New("the party has already contributed other bytes to this study")
-	// ErrTooFew: fewer have contributed than the study seals with.
-	ErrTooFew = errors.New("too few have contributed")
+	ErrTooFew     = errors.New("too few have contributed")
 )
 
-// State is where a study is in its life.
+// State is a step in a study's life.
 type State string
 
-// The life of a study: Draft → Open → Sealed → Folded → Released, or Failed; and from
-// Failed to Open again while no noise was drawn.
+// The life of a study: Draft → Open → Sealed → Folded → Released, or Failed. A failed study can
+// open again if no noise was drawn.
 const (
 	InDraft  State = "draft"
 	Open     State = "open"
@@ -35,7 +31,7 @@ const (
 	Failed   State = "failed"
 )
 
-// States are all of them, in the order of a life.
+// States lists all states in the order of a life.
 func States() []State { return []State{InDraft, Open, Sealed, Folded, Released, Failed} }
 
 // BodyDigest is the SHA-256 of a contribution's body.
@@ -44,9 +40,9 @@ type BodyDigest [sha256.Size]byte
 // String is the digest in hexadecimal.
 func (d BodyDigest) String() string { return hex.EncodeToString(d[:]) }
 
-// What seals a study before its deadline, beside that all have contributed.
+// What seals a study before its deadline, other than the last contribution.
 const (
-	// SealedByRule: as many contributed as the plan or an amendment asks for.
+	// SealedByRule: enough parties contributed under the seal rule of the plan or an amendment.
 	SealedByRule = "rule"
 	// SealedByOperator: an operator closed it.
 	SealedByOperator = "operator"

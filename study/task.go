@@ -11,83 +11,78 @@ import (
 	"caucus/privacy"
 )
 
-// Task is a plan with its pool: all that both imply is computed when it is made,
-// once, so whoever works on a study makes one and keeps it. It is safe for
-// concurrent use, and keeps nothing of what it is called with: a task made again after
-// a crash gives the same answers.
+// Task is a plan with its pool, and everything that follows from both, computed once when the task
+// is made; so make one per study and keep it. It is safe for concurrent use and keeps no state from
+// calls: a task made again after a crash gives the same answers.
 //
-// A party calls Charges, Reservations and Work, and has its ledger charged, before any
-// record is read; then Contribute once, Settle with what that requests, and Body. Of an
-// aggregator NewSum's Check decides on receipt; once the study is sealed, every body is
-// added, Conclude settles what the sum requests, and Finish makes the result. Readers of
-// the release call Charges and Finish, or Recompute, again.
+// A party calls Charges, Reservations and Work and has its ledger charged before it reads any
+// record; then Contribute once, Settle with the requests, and Body. An aggregator checks each body
+// on receipt with NewSum's Check. After sealing it adds every body; Conclude releases what the sum
+// requests, and Finish makes the result. Readers of a release call Charges, and Finish or
+// Recompute, again.
 //
 // Errors of Charges, Reservations, Work and NewSum follow from plan, pool and public numbers, so
-// they come before anything is charged. No error depends on a record.
+// they come before any charge. No error depends on a record.
 type Task interface {
 	Plan() Plan
-	// Hash is the plan's.
 	Hash() Hash
 	Pool() *auxdata.Pool
-	// Words are the plan's.
 	Words() Words
-	// Charges are what the plan's releases cost, never below it, wherever the
-	// noise is added, for a public weight of contributions (ballots or records);
-	// 0 is before that is known. They follow from plan and pool alone.
+	// Charges are upper bounds on the cost of the plan's releases, wherever noise is added, for a
+	// public weight of contributions (ballots or records); weight 0 means not yet known. They
+	// follow from plan and pool alone.
 	Charges(weight int64) ([]Charge, error)
-	// Reservations are what Contribute is going to request of exactly so many records;
-	// none where the party itself releases nothing. What it requests beyond them, or
-	// on other terms, is charged again or is privacy.ErrConflict.
+	// Reservations are the requests that Contribute will make for exactly this many records; none
+	// if the party releases nothing itself. A request beyond them or on other terms is charged
+	// again, or fails with privacy.ErrConflict.
 	Reservations(records int) ([]Reservation, error)
-	// Work bounds what Contribute takes for so many records, whatever they say, in
-	// steps of learners.Reference: an agent fixes by it when it speaks. Of a plan that
-	// lets parties choose a classifier (Voter) the choice is left out: who brings it
-	// bounds it.
+	// Work bounds the steps (learners.Reference) of Contribute for this many records, whatever
+	// their values; an agent times its answer by it. It excludes a classifier that a party chooses
+	// (Voter), which the party bounds itself.
 	Work(records int) (Work, error)
-	// Contribute says what a party contributes. It never fails because of the
-	// records: too few of them, a missing class or a learner that fails give
-	// a valid, constant contribution. Nothing is durable, charged or noised yet.
+	// Contribute makes a party's contribution. Records never make it fail: too few of them, a
+	// missing class or a failing learner give a valid, constant contribution. Nothing is stored,
+	// charged or noised yet.
 	Contribute(Inputs) (Contribution, error)
-	// MaxBody bounds the size of a body in bytes, whatever records say: a
-	// coordinator reads no more of one.
+	// MaxBody bounds a body's size in bytes, whatever the records; a coordinator reads no more.
 	MaxBody() int
-	// NewSum is an empty sum. A Keeper has none: ErrKept.
+	// NewSum is an empty sum; a Keeper returns ErrKept.
 	NewSum() (Sum, error)
-	// Finish makes the result of contributions once what their sum requests was
-	// released, in the order of the requests. All of it is post-processing, and gives
-	// the same bytes again. It refuses a weight that so many contributions cannot have.
-	// That of a Keeper walks the bodies, which may be too large for memory together.
+	// Finish makes the result after the sum's requests were released, given in the order of the
+	// requests. It is post-processing, and deterministic to the byte. It refuses a weight that the
+	// number of contributions rules out. A Keeper's Finish streams the bodies, which may not fit in
+	// memory.
 	Finish(s Summed, released []privacy.Published) (Result, error)
 }
 
-// Recomputer is a task whose result a reader cannot make again by Finish alone:
-// it was fitted to what readers do not get, or names fitted numbers by a digest.
+// Recomputer is a task whose result Finish alone cannot remake for a reader: it was fitted to data
+// that readers don't get, or gives fitted numbers only by a digest.
 type Recomputer interface {
-	// Recompute is Finish with the help of what a release claims. Of that it takes
-	// no more than it must, each number at the place and in the shape that it must
-	// have, so that nothing else fits in; unseen says in words which, "" if none.
+	// Recompute is Finish with help from a release's claimed result. It copies as little of it as
+	// it can, each number in its required place and shape, so that nothing else can hide there.
+	// unseen describes what it copied unchecked, "" if nothing.
 	Recompute(s Summed, released []privacy.Published, claimed Result) (made Result, unseen string, err error)
 }
 
 // ErrNoForecast: a mechanism that perturbs solutions leaves no noise on moments.
 var ErrNoForecast = errors.New("there is no forecast for this mechanism")
 
-// ShareForecaster is a task that tells class shares of sets.
+// ShareForecaster is a task that estimates class shares of sets.
 type ShareForecaster interface {
-	// ShareError is how far noise moves a class share of a set on average, before
-	// projection, and what that means in words, "" where it is little.
+	// ShareError is the mean absolute error that noise causes in a class share of a set, before
+	// projection, and a warning if that is much.
 	ShareError() (off float64, warning string, err error)
 }
 
-// NoiseForecaster is a task whose numbers are released as they are, so that what noise
-// does to each is known beforehand.
+// NoiseForecaster is a task that releases its numbers as they are, so the effect of noise on each
+// is known beforehand.
 type NoiseForecaster interface {
-	// ForecastNoise says so in words, from public inputs alone; warning says why that
-	// is too much, "" where it is not.
+	// ForecastNoise describes that effect from public inputs alone; warning says why it is too
+	// large, "" if it is not.
 	ForecastNoise(Size) (words, warning string, err error)
 }
 
-// Agreed is what every task is about: a kind's task has it inside.
+// Agreed is the common part that a kind's task embeds.
 type Agreed struct {
 	plan  Plan
 	pool  *auxdata.Pool
@@ -95,10 +90,10 @@ type Agreed struct {
 	words Words
 }
 
-// Agree is the part of a task that all kinds share, of a plan that was checked.
+// Agree makes the common part of a task of a checked plan.
 func Agree(k Kind, p Plan, pool *auxdata.Pool) Agreed {
 	canonical, err := p.Canonical()
-	if err != nil { // it was checked
+	if err != nil { // checked earlier
 		panic(err)
 	}
 	return Agreed{p, pool, HashOf(canonical), k.Words(p)}
@@ -110,28 +105,27 @@ func (a Agreed) Hash() Hash          { return a.hash }
 func (a Agreed) Pool() *auxdata.Pool { return a.pool }
 func (a Agreed) Words() Words        { return a.words }
 
-// CommonWork bounds what every kind does to so many records: it reads them, asks the
-// plan's condition of each, maps them, and works on the pool.
+// CommonWork bounds the work of every kind: it reads this many records, checks the plan's condition
+// on each, maps them, and works on the pool.
 //
-// The bounds are of the code: sums (cross, means, entropy, embeddings, counts,
-// labels) are one pass in which each record costs the same, whatever it holds;
-// what a classifier may cost is learners.Work. logistic's search ends at its
-// iterations (aggregation.SolveSurely) in practice and after a public number of
-// steps in any case; the bound counts the former.
+// The bounds describe the code. Sums (cross, means, entropy, embeddings, counts, labels) take one
+// pass in which each record costs the same, whatever its values; learners.Work bounds classifiers.
+// The search of logistic ends in practice at its iterations (aggregation.SolveSurely), which the
+// bound counts, and always after a public number of steps.
 func (a Agreed) CommonWork(records int) float64 {
 	n, columns := float64(records), float64(a.plan.Schema.Dim())
 	dim, rows, classes := float64(a.plan.Map.Dim()), float64(a.pool.Rows()), float64(len(a.plan.Schema.Classes()))
 	return n*(columns*CellSteps+a.plan.whereSteps()+3*keySteps+MapSteps(a.plan.Map)) + rows*dim*(dim+classes)*4
 }
 
-// contributionForm counts the ways in which contributions are written. A party refuses a plan
-// of another one before it is charged: its terms are others.
+// contributionForm is the version of the contribution format. It enters the terms digest, so a
+// party refuses a plan of another version before it is charged.
 const contributionForm = 2
 
-// TermsDigest digests what a task's releases are made under: outputs, bounds,
-// mechanisms, their parameters and matrices, as this machine computes them from
-// plan and pool, and how contributions are written. Some follow from floating-point sums over the pool, which two kinds of
-// processor may round differently.
+// TermsDigest digests a task's release terms as this machine computes them from plan and pool
+// (outputs, bounds, mechanisms, parameters, matrices), and the contribution format. Some terms
+// follow from floating-point sums over the pool, which two kinds of processor may round
+// differently.
 func TermsDigest(t Task) (string, error) {
 	charges, err := t.Charges(0)
 	if err != nil {
@@ -149,9 +143,8 @@ func TermsDigest(t Task) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
-// CheckTerms refuses a plan that was made under other terms than this machine
-// computes: what is released here would not be accepted there. Call it before
-// anything is charged.
+// CheckTerms refuses a plan whose release terms differ from those this machine computes: other
+// parties would reject its releases. Call it before anything is charged.
 func CheckTerms(t Task) error {
 	terms, err := TermsDigest(t)
 	if err != nil {

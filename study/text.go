@@ -13,10 +13,9 @@ import (
 // MaxText bounds a text of a plan, in bytes: a purpose is a paragraph.
 const MaxText = 1000
 
-// CheckText refuses text that could pass for something else on the screen of
-// whoever must approve it: characters that show nothing of themselves (controls,
-// line breaks and escapes among them, and format characters, such as those that
-// turn the direction of writing or join nothing), and text too long to be read.
+// CheckText refuses text that could mislead the person who approves it on a screen: invisible
+// characters (controls, line breaks, escapes, and format characters such as those that reverse the
+// writing direction), and text too long to read.
 func CheckText(text string) error {
 	if len(text) > MaxText {
 		return fmt.Errorf("it has %d bytes, at most %d are shown to whoever approves it: shorten it", len(text), MaxText)
@@ -32,8 +31,8 @@ func CheckText(text string) error {
 	return nil
 }
 
-// checkTexts holds every string inside a value to CheckText, wherever it is: a
-// field that is added later is not forgotten. An error names the JSON path.
+// checkTexts applies CheckText to every string inside a value, so that no future field is missed.
+// Errors name the JSON path.
 func checkTexts(at string, v reflect.Value) error {
 	switch v.Kind() {
 	case reflect.String:
@@ -57,7 +56,7 @@ func checkTexts(at string, v reflect.Value) error {
 		}
 	case reflect.Slice, reflect.Array:
 		for i := range v.Len() {
-			if k := v.Index(i).Kind(); k <= reflect.Complex128 { // numbers hold no text
+			if k := v.Index(i).Kind(); k <= reflect.Complex128 {
 				return nil
 			}
 			if err := checkTexts(fmt.Sprintf("%s[%d]", at, i), v.Index(i)); err != nil {

@@ -7,23 +7,22 @@ import (
 	"caucus/privacy"
 )
 
-// UnitTotal is what a release guarantees for a unit, everything that went into
-// it added.
+// UnitTotal is the guarantee of a whole release for one unit.
 type UnitTotal struct {
 	Unit privacy.Unit `json:"unit"`
-	// Epsilon is null where nothing is guaranteed.
+	// Epsilon is null if nothing is guaranteed.
 	Epsilon *float64 `json:"epsilon"`
 	Delta   float64  `json:"delta"`
 	Why     string   `json:"why"`
 }
 
-// Guarantee is what the plan's own release gives; perParty is as in Words.
+// Guarantee is that of the plan's own release; perParty is as in Words.
 func (p Plan) Guarantee(perParty int64) privacy.Guarantee {
 	return privacy.Guarantee{Unit: p.Unit, Budget: p.Budget(), PerParty: perParty}
 }
 
-// Totals are what a plan's release guarantees for a record and for a party,
-// together with the weights of its pool: see privacy.Together.
+// Totals are the guarantees of a plan's release, together with its pool's weights, for a record and
+// for a party: see privacy.Together.
 func Totals(p Plan, words Words) []UnitTotal {
 	whats, parts := []string{"this study"}, []privacy.Guarantee{p.Guarantee(words.PerParty)}
 	if w := p.Weights; w != nil {
@@ -45,7 +44,6 @@ func Totals(p Plan, words Words) []UnitTotal {
 	return out
 }
 
-// wordsOf says why a guarantee holds at a unit, or that it does not.
 func wordsOf(g privacy.Guarantee, u privacy.Unit) string {
 	switch {
 	case u <= g.Unit:
@@ -56,7 +54,7 @@ func wordsOf(g privacy.Guarantee, u privacy.Unit) string {
 	return fmt.Sprintf("ε = %g for a %s guarantees nothing for a %s", g.Budget.Epsilon, g.Unit, u)
 }
 
-// String is what is guaranteed, without why.
+// String gives the guarantee without the reason.
 func (t UnitTotal) String() string {
 	if t.Epsilon == nil {
 		return fmt.Sprintf("a %s has no guarantee", t.Unit)
@@ -64,8 +62,7 @@ func (t UnitTotal) String() string {
 	return fmt.Sprintf("a %s has ε = %g, δ = %.3g", t.Unit, *t.Epsilon, t.Delta)
 }
 
-// NotProtected says what a plan's guarantee does not cover, most important
-// first.
+// NotProtected lists what a plan's guarantee does not cover, most important first.
 func NotProtected(p Plan, w Words) []string {
 	var out []string
 	say := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }

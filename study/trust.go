@@ -1,43 +1,40 @@
 package study
 
-// Trust says for people who adds the noise under a setting, and whom a party and a reader
-// then trust with what. Package study alone writes these words; an agent's review, a release's
-// page and its verification take them from here.
+// Trust describes a noise setting in words: who adds the noise, and what a party and a reader trust
+// whom with. An agent's review, a release's page and its verification all take their words from
+// here.
 type Trust struct {
-	// By names who adds the noise.
 	By string
-	// Added ends a sentence on what leaves a party: whose noise is in it.
+	// Added ends a sentence on what leaves a party, and says whose noise it has.
 	Added string
 	// Hidden says from whom a unit is hidden.
 	Hidden string
-	// Against says whom a release's guarantee holds against.
+	// Against says against whom a release's guarantee holds.
 	Against string
-	// NotProtected says whom the guarantee leaves out; a format of Words.Received. "" for
-	// nobody.
+	// NotProtected says against whom it does not hold, "" for nobody; a format of Words.Received.
 	NotProtected string
-	// Gets says what servers get of the numbers that leave. "" where those have noise.
+	// Gets says how much servers see of the numbers that leave, "" if those have noise.
 	Gets string
-	// Sees says what each of two servers learns, and both together, a line each; a format of
-	// Words.Received and the budget. "" without two servers.
+	// Sees says what each of two servers learns, and both together, one line each, "" without two
+	// servers; a format of Words.Received and the budget.
 	Sees string
-	// NoiseWord and SumWord are what a release shows by its servers' word alone: of the noise,
-	// "" where they add none, and of whom the sum is over, a format of how many parties.
+	// NoiseWord and SumWord say what a release takes on its servers' word alone: about their noise
+	// ("" if they add none), and about the parties in the sum (a format of their number).
 	NoiseWord, SumWord string
-	// Trusted is what nothing shows, about TrustedAbout.
+	// Trusted is what nothing proves; TrustedAbout is its topic.
 	Trusted, TrustedAbout string
-	// What a party that lies can do to a sum over records, to one to which each party adds a
-	// vector of bounded numbers, and to one of ballots.
+	// What a lying party can do to a sum over records, to a sum of one bounded vector per party,
+	// and to a sum of ballots.
 	LiarInRecords, LiarInVectors, LiarInBallots string
 }
 
-// What a party that lies can do, under more than one setting or in a kind that has but one.
+// What a lying party can do, shared by several settings or used by kinds with one setting.
 const (
 	LiesInNoise   = "it can move the result by more than its share, because nobody can tell numbers that it makes up from its noise"
 	LiesInRecords = "it can move the result by as many records as it declares"
 	liesAsOne     = "it weighs as one party, or as many shards, do, and no more"
 )
 
-// trusts has an entry for each of Noises.
 var trusts = map[Noise]Trust{
 	NoiseSite: {
 		By:            "each site",
@@ -86,8 +83,8 @@ var trusts = map[Noise]Trust{
 	},
 }
 
-// Trust is what a setting asks of people, in words; of one that is not known, which no plan
-// has, those of the coordinator, which promise least.
+// Trust describes a setting in words. An unknown one, which no plan has, gets the coordinator's,
+// which promise least.
 func (n Noise) Trust() Trust {
 	if t, known := trusts[n]; known {
 		return t

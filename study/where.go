@@ -8,9 +8,9 @@ import (
 	"caucus/privacy"
 )
 
-// checkWhere refuses a condition that the schema gives no meaning, or that would make
-// what neighbours share hang on what they do not: at unit label a condition on the
-// label would decide by it whether a record's features are used.
+// checkWhere refuses a condition that is invalid under the schema. At unit label it also refuses
+// one that reads the label: the label, which differs between neighbours, would decide whether the
+// record's features, which neighbours share, are used.
 func (p Plan) checkWhere() error {
 	if p.Where == "" {
 		return nil
@@ -28,7 +28,7 @@ func (p Plan) checkWhere() error {
 	return nil
 }
 
-// WhereReadsLabel says whether the condition asks for the label.
+// WhereReadsLabel says whether the condition reads the label.
 func (p Plan) WhereReadsLabel() bool {
 	if p.Where == "" {
 		return false
@@ -37,10 +37,9 @@ func (p Plan) WhereReadsLabel() bool {
 	return err != nil || slices.Contains(c.Columns(), p.Schema.Label.Column)
 }
 
-// Encode makes records of a table by a schema, the plan's or what an agent takes of it:
-// as many as it has rows, those empty that the plan's condition does not hold for. It
-// is the one place where a condition is applied, and all that is made of records comes
-// after it (dataset.Schema.EncodeWhere has the proof).
+// Encode turns a table into as many records as it has rows, under the plan's schema or the part an
+// agent takes. Rows that fail the plan's condition become empty records. Only Encode applies the
+// condition, before anything is computed of records (proof: dataset.Schema.EncodeWhere).
 func (p Plan) Encode(s dataset.Schema, t *dataset.Table) (*dataset.Records, []dataset.Remark, error) {
 	if p.Where == "" {
 		return s.EncodeLabelled(t)
@@ -49,28 +48,27 @@ func (p Plan) Encode(s dataset.Schema, t *dataset.Table) (*dataset.Records, []da
 	if err == nil {
 		err = s.CheckWhere(c)
 	}
-	if err != nil { // of a plan that was not checked
+	if err != nil { // an unchecked plan
 		return nil, nil, PlanError("where", "%v", err)
 	}
 	return s.EncodeWhere(t, c)
 }
 
-// whereSteps is what it takes at most to answer the condition for one record. A column of
-// few values takes far less, which must not show: see Work.
+// whereSteps bounds the steps of the condition on one record. A column of few values takes far
+// fewer, which must not show: see Work.
 func (p Plan) whereSteps() float64 {
 	if p.Where == "" {
 		return 0
 	}
 	c, err := dataset.ParseCondition(p.Where)
-	if err != nil { // of a plan that was not checked
+	if err != nil { // an unchecked plan
 		return 0
 	}
 	return CellSteps * float64(c.Comparisons())
 }
 
-// AboutFewer says of a forecast of so many records what a condition does to it, "" where
-// a plan has none: nobody knows beforehand how many it holds for, so the forecast is as if
-// it held for all.
+// AboutFewer says how a condition affects a forecast, "" without one. Nobody knows beforehand how
+// many records meet it, so the forecast assumes all do.
 func (p Plan) AboutFewer(s Size) string {
 	if p.Where == "" {
 		return ""

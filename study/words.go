@@ -4,45 +4,40 @@ import (
 	"caucus/privacy"
 )
 
-// Words say what a plan means for the people it concerns: who approves it at a
-// party, and who reads its release. A kind writes all texts, of each of its
-// mechanisms; there are no defaults. Beside them stands what a policy can be held
-// against.
+// Words explain a plan to those who approve it at a party and those who read its release, with
+// facts that a policy can check. A kind writes every text for each of its mechanisms; there are no
+// defaults.
 type Words struct {
-	// Leaves is what a party sends, once, and whether with noise.
+	// Leaves is what a party sends, once, and whether it has noise.
 	Leaves string
-	// Received is what the coordinator gets of each party, exactly, where it adds
-	// the noise itself.
+	// Received is the exact data that the coordinator gets of each party, if it adds the noise.
 	Received string
-	// Trained is what is trained on a party's records.
-	Trained string
-	// InClear are the columns whose cells leave a party in clear; nil for none.
+	Trained  string
+	// InClear are the columns whose cells leave a party in clear.
 	InClear []string
 	// Neighbours says which data a reader cannot tell apart.
 	Neighbours string
-	// NotProtected is what of this kind the guarantee does not cover, most
-	// important first; nil where there is nothing beyond what holds for every kind.
+	// NotProtected is what the guarantee does not cover in this kind, beyond what holds for every
+	// kind, most important first.
 	NotProtected []string
-	// Liar is what a party that lies can do to the result.
+	// Liar is what a lying party can do to the result.
 	Liar string
 
-	// Learner names the classifier that is trained on a party's records, or that scores
-	// them; "" for none.
+	// Learner names the classifier that is trained on, or scores, a party's records; "" for none.
 	Learner string
-	// Shards is into how many disjoint shards a party's records go, each for a ballot of its
-	// own where parties cast ballots; 0: the kind has none.
+	// Shards is the number of disjoint shards of a party's records, one ballot each if parties cast
+	// ballots; 0 if the kind has none.
 	Shards int
-	// WholePatients: a shard has all records of a patient, whom the bound counts whole.
+	// WholePatients: a patient's records are all in one shard, so the bound counts whole patients.
 	WholePatients bool
-	// Scored: a program of the party's own scores its records (Inputs.Scorer).
+	// Scored: the party's own program scores its records (Inputs.Scorer).
 	Scored bool
 	// SetColumn: the schema's party column names the set of each record.
 	SetColumn bool
-	// Numbers is the most numbers that are made of a mapped record, 0 where that is
-	// not more than the map makes.
+	// Numbers is the most numbers made of a mapped record; 0 if no more than the map makes.
 	Numbers int
-	// Named: what each party sends is for every reader of the release to see, under the
-	// party's name. It passed the party's own ledger.
+	// Named: every reader of the release sees each party's contribution under the party's name. It
+	// passed the party's own ledger.
 	Named bool
 	// PerParty is the most records of one party that count; 0: unknown.
 	PerParty int64
@@ -50,8 +45,7 @@ type Words struct {
 
 const NothingTrained = "none: nothing is trained here"
 
-// OneUnit says which data are the same but for one unit, where nothing but
-// the unit counts.
+// OneUnit describes neighbours that differ in one unit and nothing else.
 func OneUnit(p Plan) string {
 	switch p.Unit {
 	case privacy.Party:

@@ -4,27 +4,25 @@ import (
 	"caucus/dataset"
 )
 
-// Work bounds what it takes a party to make its contribution, whatever its
-// records say, in the steps of learners.Reference. It follows from plan, pool
-// and the public number of records.
+// Work bounds the steps (learners.Reference) of a party's contribution, whatever its records'
+// values. It follows from plan, pool and the public number of records.
 type Work struct {
-	// Shards are trained one after the other; Shard bounds one of them.
+	// Shards are trained one after the other; Shard bounds each.
 	Shards int
 	Shard  float64
-	// Rest is everything else: one pass over the records, and what follows from
-	// plan and pool alone.
+	// Rest is everything else: a pass over the records, and work on plan and pool.
 	Rest float64
 }
 
-// Steps of one record: reading and encoding a cell, hashing a record with a key
-// and sorting it, and a number of a map that has an exponential or a cosine.
+// Steps per record: encoding a cell; hashing a record with a key and sorting it; an exponential or
+// cosine in a map.
 const (
 	CellSteps   = 1000
 	keySteps    = 8000
 	CosineSteps = 50
 )
 
-// MapSteps is what it takes to map a record: Map.Apply, and the map before it.
+// MapSteps bounds the steps of mapping a record: Map.Apply, and the map before it.
 func MapSteps(m dataset.Map) float64 {
 	steps := float64(m.Inputs)*float64(m.Dim()) + CosineSteps*float64(m.Dim())
 	if m.Kind == dataset.IdentityMap || m.Kind == dataset.StandardMap {

@@ -13,15 +13,14 @@ import (
 	"caucus/study"
 )
 
-// AtParties writes and reads what parties released through their own ledgers for one output
-// of a plan. Nothing is left to release.
+// AtParties encodes and decodes what parties released through their own ledgers for one output of a
+// plan.
 //
-// The bytes are as many as the numbers make them, whatever the numbers are: who counts the
-// bytes on the wire learns nothing of noise or of what is under it, and there is one way to
-// write them. All but these follows from the plan:
+// The encoding is unique and has a fixed length for a given number of numbers, so its size reveals
+// nothing about noise or data. All but these fields follow from the plan:
 //
-//	 1  what the numbers are (form…)
-//	32  digest of what they were released under: of another plan it is another; 0 of a simulation
+//	 1  form of the numbers (form…)
+//	32  digest of plan and release terms; 0 in a simulation
 //	 8  number of the entry in the party's ledger
 //	32  hash of that entry
 //	 8  for each number
@@ -32,7 +31,7 @@ type AtParties struct {
 	under [sha256.Size]byte
 }
 
-// What the numbers are: a real plan takes the first alone, a simulated one the others.
+// The form of the numbers. A real plan takes formReleased only, a simulated one the others.
 const (
 	formReleased byte = 2 + iota
 	formSimulated
@@ -41,38 +40,38 @@ const (
 
 const publishedHead = 1 + sha256.Size + 8 + sha256.Size
 
-// PublishedSize is how many bytes a publication of n numbers has.
+// PublishedSize is the size in bytes of a publication of n numbers.
 func PublishedSize(n int) int { return publishedHead + 8*n }
 
-// ReleasedAtParties is for the terms of an output, with the bound of each party's release.
+// ReleasedAtParties makes the codec for an output's terms, which bound each party's release.
 func ReleasedAtParties(p study.Plan, t study.ReleaseTerms) (AtParties, error) {
 	canonical, err := p.Canonical()
 	if err != nil {
 		return AtParties{}, err
 	}
 	k := AtParties{Plan: p, Terms: t, id: study.ReleaseID(study.HashOf(canonical), t.Output)}
-	if !p.Simulated { // a simulation adds one draft to two studies: with its noise and without
+	if !p.Simulated { // a simulation gives one draft to two studies, with and without its noise
 		k.under = releasedUnder(k.claim())
 	}
 	return k, nil
 }
 
-// claim is a publication under exactly the plan's terms, with no numbers yet.
+// claim is a publication on exactly the plan's terms, without numbers.
 func (k AtParties) claim() privacy.Published {
 	return privacy.Published{ID: k.id, Mechanism: k.Terms.Mechanism.Name(), Parameters: privacy.ParametersOf(k.Terms.Mechanism), Bound: k.Terms.Bound, Simulated: k.Plan.Simulated}
 }
 
-// releasedUnder digests the plan and output of a publication, its mechanism and its bound, whole.
+// releasedUnder digests a publication's plan and output, mechanism and whole bound.
 func releasedUnder(r privacy.Published) [sha256.Size]byte {
 	terms, err := json.Marshal([]any{r.ID, r.Mechanism, r.Parameters, r.Bound})
 	if err != nil {
-		panic(err) // a bound of an invalid unit: no ledger releases under one
+		panic(err) // a bound of an invalid unit, which no ledger releases
 	}
 	return sha256.Sum256(terms)
 }
 
-// Append writes a publication after what b holds. A party sends nothing that its ledger did
-// not release under exactly the plan's terms.
+// Append appends a publication to b. It refuses one that the party's ledger did not release on
+// exactly the plan's terms.
 func (k AtParties) Append(b []byte, r privacy.Published) ([]byte, error) {
 	form, numbers := formReleased, r.Values
 	switch {
@@ -92,8 +91,8 @@ func (k AtParties) Append(b []byte, r privacy.Published) ([]byte, error) {
 	return AppendFixed(b, numbers), nil
 }
 
-// Published reads a publication of n numbers, which was released for this plan, under exactly
-// its terms.
+// Published decodes a publication of n numbers. It refuses any that was not released for this plan
+// on exactly its terms.
 func (k AtParties) Published(b []byte, n int) (privacy.Published, error) {
 	r := k.claim()
 	if len(b) != PublishedSize(n) {
@@ -122,5 +121,5 @@ func (k AtParties) Published(b []byte, n int) (privacy.Published, error) {
 	return r, nil
 }
 
-// ErrForm: a fitted result is not of the form that the plan gives it.
+// ErrForm means that a result's fitted numbers do not have the form that the plan requires.
 var ErrForm = errors.New("its fitted numbers are not of the form that the plan gives them")

@@ -10,22 +10,22 @@ import (
 	"caucus/study"
 )
 
-// Provable is a Statistic whose contributions can be split between two servers: a party
-// proves to them that its vector is of a form.
+// Provable is a Statistic whose contributions can be split between two servers: a party proves to
+// them that its vector has the required form.
 type Provable interface {
-	// Form is that of a contribution of a public weight.
+	// Form is the form of a contribution with a public weight.
 	Form(weight int64) shares.Form
 }
 
-// Multiplied is a Provable whose release is of a public matrix times the contributions:
-// each server multiplies its share of the sum.
+// Multiplied is a Provable that releases a public matrix times the contributions; each server
+// multiplies its share of the sum.
 type Multiplied interface {
-	// Matrix is nil where the contributions themselves are released.
+	// Matrix is nil if the contributions themselves are released.
 	Matrix() *shares.Matrix
 }
 
-// FormOf is the form of a contribution of a public weight, refused where so many of them
-// could make the released sum wrap.
+// FormOf is the form of a contribution with a public weight. It refuses a form with which this many
+// parties could make the released sum overflow.
 func FormOf(q Provable, weight, parties int64) (shares.Form, error) {
 	form := q.Form(weight)
 	return form, check(q, form, parties)
@@ -45,7 +45,7 @@ func matrixOf(q any) *shares.Matrix {
 	return nil
 }
 
-// Split makes a party's local sum of the statistic into two parts, one for each server: see
+// Split splits a party's local sum of the statistic into two parts, one per server: see
 // shares.Form.Split. The weight is public.
 func (s Task) Split(in study.Inputs, party study.PartyID, random io.Reader) (weight int64, parts shares.Parts, err error) {
 	q, ok := s.Statistic.(Provable)
@@ -63,8 +63,8 @@ func (s Task) Split(in study.Inputs, party study.PartyID, random io.Reader) (wei
 
 var errShares = errors.New("contribute to a study with noise by aggregators: what leaves are shares, sealed for coordinator and helper (aggregator.Contribute), and never the contribution itself")
 
-// shareSize is the most bytes that both parts of a contribution have together, of the most
-// bits a cell that can be proved; 0 where nothing is.
+// shareSize bounds the bytes of both parts of a contribution together, at the most bits per cell
+// that can be proved; 0 if nothing is proved.
 func (s Task) shareSize() int {
 	q, ok := s.Statistic.(Provable)
 	if !ok {
@@ -79,12 +79,12 @@ func (s Task) shareSize() int {
 	return 0
 }
 
-// bitSteps is what it takes a party to prove one bit, in steps of learners.Reference: 1.4 to
-// 2.4 µs were measured (docs/aggregators.md), a step is about a nanosecond there.
+// bitSteps is the work of proving one bit, in steps of learners.Reference: 1.4 to 2.4 µs were
+// measured (docs/aggregators.md), where a step takes about a nanosecond.
 const bitSteps = 4000
 
-// SplitSteps bounds what it takes a party of so many records to make its contribution into
-// shares, whatever it is, in the steps of study.Work; 0 where nothing is proved of one.
+// SplitSteps bounds the steps (study.Work) that a party of this many records takes to split its
+// contribution, whatever its values; 0 if nothing is proved of shares.
 func (s Task) SplitSteps(records int) float64 {
 	q, ok := s.Statistic.(Provable)
 	if !ok {
@@ -95,10 +95,9 @@ func (s Task) SplitSteps(records int) float64 {
 	return bitSteps * float64(form.Cells) * float64(form.Bits)
 }
 
-// ShareRequest makes the release of a server's share of the sum of all contributions, or of
-// its image under the statistic's public matrix, which is a share of that of the sum. Its
-// output, and so its id, is the server's own, and its bound that of the sum over the
-// integers: see privacy.NewShare.
+// ShareRequest makes the request to release a server's share of the sum, or of the public matrix
+// times the sum, to which the share is multiplied. The output, and so the release ID, is the
+// server's own. The bound is that of the sum over the integers: see privacy.NewShare.
 func ShareRequest(q Statistic, role shares.Role, share shares.SecretShare, weight int64) (study.Request, error) {
 	t, err := q.Terms(weight)
 	if err != nil {
@@ -117,12 +116,12 @@ func ShareRequest(q Statistic, role shares.Role, share shares.SecretShare, weigh
 	return study.Request{Output: study.ShareOutput(t.Output, int(role)), Sensitive: s, Mechanism: t.Mechanism, From: t.Matrix}, err
 }
 
-// ShareID is the id of that release.
+// ShareID is the ID of that release.
 func ShareID(plan study.Hash, t study.ReleaseTerms, role shares.Role) string {
 	return study.ReleaseID(plan, study.ShareOutput(t.Output, int(role)))
 }
 
-// joined adds what the two servers released: the sum with both noises.
+// joined adds the two servers' releases: the sum with both noises.
 func (s Task) joined(weight int64, r []privacy.Published) (Total, error) {
 	if len(r) != study.Servers {
 		return Total{}, fmt.Errorf("have %d releases, want one of each server, %d", len(r), study.Servers)

@@ -8,8 +8,7 @@ import (
 	"caucus/study"
 )
 
-// ClearSum adds contributions that carry no noise: the coordinator adds it
-// once, on the sum.
+// ClearSum adds contributions without noise. The coordinator adds noise once, to the sum.
 type ClearSum struct {
 	Statistic Statistic
 	vector    []int64
@@ -81,8 +80,8 @@ func (s *ClearSum) UnmarshalBinary(b []byte) error {
 	return nil
 }
 
-// releasedSum adds contributions that each party released through its own
-// ledger. Independent noises add.
+// releasedSum adds contributions that each party released through its own ledger. Their independent
+// noises add up.
 type releasedSum struct {
 	q      Statistic
 	at     AtParties
@@ -96,7 +95,6 @@ func newReleasedSum(p study.Plan, q Statistic) (*releasedSum, error) {
 	return &releasedSum{q: q, at: at, vector: make([]int64, q.ReleasedCells())}, err
 }
 
-// releasedOf writes and reads what parties release of a statistic.
 func releasedOf(p study.Plan, q Statistic) (AtParties, error) {
 	t, err := q.Terms(1)
 	if err != nil {
@@ -105,7 +103,7 @@ func releasedOf(p study.Plan, q Statistic) (AtParties, error) {
 	return ReleasedAtParties(p, t)
 }
 
-// weightSize is what comes before a publication in a body: its weight.
+// weightSize is the size of the weight, which precedes the publication in a body.
 const weightSize = 8
 
 func (s *releasedSum) Check(body []byte) error {
@@ -124,7 +122,7 @@ func (s *releasedSum) Add(body []byte) error {
 	return nil
 }
 
-// parse checks that a body was released under exactly the plan's terms.
+// parse checks that a body was released on exactly the plan's terms.
 func (s *releasedSum) parse(body []byte) ([]int64, int64, error) {
 	fail := func(format string, args ...any) ([]int64, int64, error) {
 		return nil, 0, fmt.Errorf("%w: %w", study.ErrContribution, fmt.Errorf(format, args...))
@@ -146,7 +144,7 @@ func (s *releasedSum) parse(body []byte) ([]int64, int64, error) {
 	if r.Simulated {
 		return r.Values, int64(weight), nil
 	}
-	// No number of sites may make the sum wrap. Honest values are far below.
+	// The limit keeps the sum over all sites from overflowing. Honest values are far below it.
 	limit := (1 << 60) / s.at.Plan.MostParties()
 	for _, v := range r.Values {
 		if v < -limit || v > limit {
@@ -234,7 +232,7 @@ func ParseVector(b []byte, cells int) ([]int64, error) {
 	return v, nil
 }
 
-// AppendFixed writes eight bytes a number.
+// AppendFixed writes eight bytes per number.
 func AppendFixed(b []byte, v []int64) []byte {
 	for _, x := range v {
 		b = binary.BigEndian.AppendUint64(b, uint64(x))
@@ -253,14 +251,14 @@ func ParseFixed(b []byte, cells int) ([]int64, error) {
 	return v, nil
 }
 
-// AppendSums writes exact sums and how many records are in them, in fixed width: the
-// length would tell the sums' size.
+// AppendSums writes the number of records, then exact sums in fixed width, because a variable
+// length would reveal the sums' magnitude.
 func AppendSums(sums []int64, records int64) []byte {
 	return AppendFixed(binary.AppendVarint(nil, records), sums)
 }
 
-// ParseSums reads what AppendSums wrote, of a statistic's cells and of a number of
-// records that it takes. What the sums may be is the statistic's to check.
+// ParseSums reads what AppendSums wrote. It checks the number of cells and records; the statistic
+// checks the values.
 func ParseSums(what string, body []byte, q Statistic) ([]int64, int64, error) {
 	records, rest, err := CutVarint(body)
 	if err != nil {

@@ -10,55 +10,50 @@ import (
 	"caucus/study"
 )
 
-// Task is the task of a kind whose contributions are local sums of one statistic,
-// integers that add up: the parties or the coordinator release it, and all else
-// follows from the sum. Shards of a sum merge exactly.
+// Task is the task of a kind whose contributions are local sums of one statistic, integers that add
+// up. The parties or the coordinator release the sum, and everything else follows from it. Partial
+// sums merge exactly.
 type Task struct {
 	study.Agreed
 	Statistic Statistic
-	// Fresh names the public randomness that the search for λ draws.
+	// Fresh seeds the public randomness in the search for λ.
 	Fresh uint64
 }
 
-// Statistic is a statistic of the contributions: what each adds, what the sum
-// releases, and what follows from the answer.
+// Statistic says what each contribution adds, what the sum releases, and what follows from the
+// release.
 type Statistic interface {
-	// Local is this party's local sum of the statistic, the clear integers that
-	// add up over parties, with its weight in the denominator (ballots cast,
-	// or records).
+	// Local is this party's local sum, clear integers that add up over parties, and its weight in
+	// the denominator (ballots cast, or records).
 	Local(study.Inputs) (vector []int64, weight int64)
-	// AppendClear and ParseClear are the body of a contribution in clear.
-	// ParseClear checks everything that a valid contribution promises.
+	// AppendClear and ParseClear encode and decode a contribution in clear. ParseClear checks
+	// everything that a valid contribution promises.
 	AppendClear(vector []int64, weight int64) ([]byte, error)
 	ParseClear(body []byte) (vector []int64, weight int64, err error)
-	// Cells is the length of Local's vector, ReleasedCells that of the
-	// released one.
+	// Cells is the length of Local's vector, ReleasedCells that of the released one.
 	Cells() int
 	ReleasedCells() int
-	// Weights are the least and the most weight that one contribution may have.
+	// Weights bound the weight of one contribution.
 	Weights() (least, most int64)
-	// Terms are what a release is made under; they follow from plan, pool and
-	// the public weight of what is released. Where sites release, they do not
-	// depend on the weight.
+	// Terms are the release terms; they follow from plan, pool and the public weight of what is
+	// released. If sites release, they do not depend on the weight.
 	Terms(weight int64) (study.ReleaseTerms, error)
-	// Sensitive makes the private vector to release of a clear one (one
-	// party's, or the sum).
+	// Sensitive makes the private vector to release from a clear one (one party's, or the sum).
 	Sensitive(vector []int64, weight int64, t study.ReleaseTerms) (privacy.Sensitive, error)
-	// Noise is what a release over a weight, with a number of independent
-	// draws, leaves on the moments.
+	// Noise is the noise that a release of this weight, with this many independent draws, leaves on
+	// the moments.
 	Noise(weight float64, draws int) (aggregation.Noise, error)
-	// Finish fits to the total released by a number of independent draws.
+	// Finish fits the result to the released total.
 	Finish(total Total, rng *rand.Rand) (study.Result, error)
 }
 
-// ClearFinisher is a Statistic that finishes clear totals in another way than released
-// ones, because what it releases is something made of them.
+// ClearFinisher is a Statistic that finishes clear totals differently, because it releases a
+// function of them.
 type ClearFinisher interface {
 	FinishClear(total Total, rng *rand.Rand) (study.Result, error)
 }
 
-// Unperturbed is the result of contributions in clear, as if no noise had been asked
-// for: what simulations compare with.
+// Unperturbed is the result without noise, to which simulations compare.
 func (s Task) Unperturbed(sum *ClearSum) (study.Result, error) {
 	total := Total{Values: make([]float64, len(sum.vector)), Weight: float64(sum.weight)}
 	for i, v := range sum.vector {
@@ -71,16 +66,15 @@ func (s Task) Unperturbed(sum *ClearSum) (study.Result, error) {
 	return s.Statistic.Finish(total, rng)
 }
 
-// Total is what was published, added over the parties where each released
-// its own part.
+// Total is the published total, summed over the parties if each released its own part.
 type Total struct {
 	Values []float64
 	Weight float64
-	// Draws is how many independent noises are in it: 1, or one a party.
+	// Draws is the number of independent noises in it: 1, or one per party or server.
 	Draws int
 }
 
-// Requests makes the release of a clear vector.
+// Requests makes the request to release a clear vector.
 func Requests(q Statistic, vector []int64, weight int64) ([]study.Request, error) {
 	t, err := q.Terms(weight)
 	if err != nil {
@@ -95,7 +89,7 @@ func Requests(q Statistic, vector []int64, weight int64) ([]study.Request, error
 
 func (s Task) task() Task { return s }
 
-// Of is the part of a task that has a statistic; false where it has none.
+// Of returns the part of a task that has a statistic, and whether it has one.
 func Of(t study.Task) (Task, bool) {
 	a, ok := t.(interface{ task() Task })
 	if !ok {
@@ -112,7 +106,7 @@ func (s Task) Local(in study.Inputs) (vector []int64, weight int64) {
 
 func (s Task) Contribute(in study.Inputs) (study.Contribution, error) {
 	if s.Plan().Noise.Shared() {
-		return study.Contribution{}, errShares // nothing leaves in clear where a plan says shares
+		return study.Contribution{}, errShares // such a plan lets nothing leave in clear
 	}
 	vector, weight := s.Local(in)
 	if s.Plan().Noise.InClear() {
@@ -123,8 +117,7 @@ func (s Task) Contribute(in study.Inputs) (study.Contribution, error) {
 	return s.AtSite(vector, weight)
 }
 
-// AtSite is the contribution of a party that adds noise of its own to its local sum of
-// the statistic.
+// AtSite is the contribution of a party that adds its own noise to its local sum.
 func (s Task) AtSite(vector []int64, weight int64) (study.Contribution, error) {
 	requests, err := Requests(s.Statistic, vector, weight)
 	if err != nil {
@@ -147,9 +140,8 @@ func (s Task) Reservations(int) ([]study.Reservation, error) {
 	return t.Reserve(s.Statistic.ReleasedCells()), nil
 }
 
-// Charges: the noise of a Gaussian follows from plan and pool. That of output
-// also follows from the number of ballots, but is calibrated to ε, which is what
-// it is charged at.
+// Charges: Gaussian noise follows from plan and pool. The noise of mechanism output also depends on
+// the number of ballots, but is calibrated to ε, which is charged.
 func (s Task) Charges(weight int64) ([]study.Charge, error) {
 	if weight < 1 {
 		weight = int64(max(s.Plan().LeastParties(), 1) * max(s.Words().Shards, 1))
@@ -165,13 +157,13 @@ func (s Task) Charges(weight int64) ([]study.Charge, error) {
 	return []study.Charge{t.Charge(cost, study.AtEpsilon(s.Plan(), cost))}, nil
 }
 
-// MaxBody: what is released is of one size; a number in clear has 10 bytes at most.
+// MaxBody: releases have a fixed size; a number in clear takes at most 10 bytes.
 func (s Task) MaxBody() int {
 	switch noise := s.Plan().Noise; {
 	case noise.AtSite():
 		return weightSize + PublishedSize(s.Statistic.ReleasedCells())
 	case noise.Shared():
-		return s.shareSize() + 4096 // its header, and what sealing adds
+		return s.shareSize() + 4096 // its header and the sealing
 	}
 	return 10*s.Statistic.Cells() + 4096
 }
@@ -183,7 +175,7 @@ func (s Task) NewSum() (study.Sum, error) {
 	return NewClearSum(s.Statistic), nil
 }
 
-// Finish needs the sum only where the parties released it.
+// Finish uses the sum only if the parties released it.
 func (s Task) Finish(of study.Summed, r []privacy.Published) (study.Result, error) {
 	least, most := s.Statistic.Weights()
 	if m := int64(of.Contributions); of.Weight < m*least || of.Weight > m*most {
@@ -206,7 +198,7 @@ func (s Task) Finish(of study.Summed, r []privacy.Published) (study.Result, erro
 	if r[0].Residues != nil {
 		return study.Result{}, fmt.Errorf("finish %s: the release is one server's share, which says nothing alone", s.Plan().Kind)
 	}
-	// More numbers than are looked at would be a place to hide some in a release.
+	// Unchecked extra numbers could hide data in a release.
 	if have, want := r[0].Len(), s.Statistic.ReleasedCells(); have != want {
 		return study.Result{}, fmt.Errorf("finish %s: the release has %d numbers, want %d", s.Plan().Kind, have, want)
 	}

@@ -6,7 +6,7 @@ import (
 	"caucus/study"
 )
 
-// Answer says in a sentence what a study made, and whether it tells anything.
+// Answer says in one sentence what a study made, and whether noise left anything of it.
 func Answer(c Classifier, r study.Release) string {
 	label := "the class"
 	if p, err := r.DecodedPlan(); err == nil {

@@ -7,15 +7,14 @@ import (
 	"caucus/study"
 )
 
-// Calibration says how a fit's scores were made into probabilities: scores s, one a
-// column of Weights, became Slope·s + Intercept. The classifier's Weights hold the
-// result already; apply it to nothing.
+// Calibration says how a fit's scores became probabilities: score s of each column of Weights
+// became Slope·s + Intercept. The classifier's Weights already include this; do not apply it again.
 type Calibration struct {
-	// Intercept has one number a column of Weights.
+	// Intercept has one number per column of Weights.
 	Intercept []float64 `json:"intercept"`
 	Slope     float64   `json:"slope"`
-	// SlopeSD is the slope's standard deviation, of privacy noise and of sampling;
-	// Low and High are its 95 % interval.
+	// SlopeSD is the slope's standard deviation from privacy noise and sampling; Low and High are
+	// its 95 % interval.
 	SlopeSD float64 `json:"slope_sd"`
 	Low     float64 `json:"slope_low"`
 	High    float64 `json:"slope_high"`
@@ -24,12 +23,12 @@ type Calibration struct {
 // NotProbabilities begins the warning that says why a calibration failed.
 const NotProbabilities = "the classifier gives scores, not probabilities: "
 
-// mostSlopeSD is how unsure a slope may be, of itself, for numbers to be called
-// probabilities: with twice that a fifth is taken for a quarter.
+// mostSlopeSD is the largest relative error of the slope at which numbers count as probabilities.
+// At twice it, 0.20 could be reported as 0.25.
 const mostSlopeSD = 0.15
 
-// WhyScores says why a classifier whose slope is known to so much of itself gives no
-// probabilities, "" where it does; 0 is no slope at all. from says what was released.
+// WhyScores says why a slope with this relative error (0: no slope) gives no probabilities, "" if
+// it does. from names what was released.
 func WhyScores(from string, slopeError float64) string {
 	switch {
 	case !(slopeError > 0):
@@ -40,18 +39,18 @@ func WhyScores(from string, slopeError float64) string {
 	return ""
 }
 
-// NewScores is the classifier of a fit that gives scores, and says why no probabilities.
+// NewScores is the classifier of a fit that gives scores, with the reason.
 func NewScores(p study.Plan, fit aggregation.Fit, why string) (Classifier, []string) {
 	c, warnings := New(p, fit, Score)
-	if fit.Lambda > 0 { // else that was said
+	if fit.Lambda > 0 { // else New has already warned
 		warnings = append(warnings, NotProbabilities+why)
 	}
 	return c, warnings
 }
 
-// NewCalibrated is the classifier of a fit made to give probabilities, or its scores where
-// the slope is not known well enough (WhyScores); of is nil where there is none, from
-// what was released, and last the last number of every mapped row.
+// NewCalibrated is the classifier of a calibrated fit. It gives scores instead if the calibration
+// (nil for none) is too uncertain (WhyScores). from names what was released; last is the last
+// number of every mapped row.
 func NewCalibrated(p study.Plan, fit aggregation.Fit, of *aggregation.Calibration, from string, last float64) (Classifier, []string) {
 	if why := WhyScores(from, of.Error()); why != "" {
 		return NewScores(p, fit, why)

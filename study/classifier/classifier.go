@@ -16,25 +16,23 @@ import (
 // Classifier is a linear classifier on mapped features.
 type Classifier struct {
 	Classes []string `json:"classes"`
-	// Weights is map.Dim() × 1 for two classes (the score of the second),
-	// map.Dim() × K otherwise.
+	// Weights is map.Dim() × 1 for two classes (the score of the second), map.Dim() × K otherwise.
 	Weights [][]float64 `json:"weights"`
-	// Output says what its numbers are, Calibration how they became
-	// probabilities, nil where they are none.
+	// Output says what the classifier's numbers are. Calibration says how they became
+	// probabilities; nil if they are none.
 	Output      Output                    `json:"output"`
 	Calibration *Calibration              `json:"calibration,omitempty"`
 	Lambda      float64                   `json:"lambda"`
 	Path        []aggregation.LambdaPoint `json:"path,omitempty"`
 }
 
-// What is said of a classifier that noise left nothing to.
+// Warnings for a classifier that noise made useless.
 const (
 	sharesAlone = "the noise leaves nothing better than the classes' released shares: every record is given the same class and the same numbers. Use more parties, a larger ε or a finer unit"
 	publicAlone = "the noise leaves nothing of what the parties released: every record is given the class shares that the plan names, and nothing else is in the classifier. Use more parties, a larger ε or a finer unit"
 )
 
-// New is the classifier of a fit, which gives votes' shares or scores, with what is to
-// be said of it.
+// New makes the classifier of a fit, with warnings.
 func New(p study.Plan, fit aggregation.Fit, gives Output) (Classifier, []string) {
 	d, c := fit.Model.W.Dims()
 	w := make([][]float64, d)
@@ -51,8 +49,7 @@ func New(p study.Plan, fit aggregation.Fit, gives Output) (Classifier, []string)
 	return Classifier{Weights: w, Classes: p.Schema.Classes(), Output: gives, Lambda: fit.Lambda, Path: fit.Path}, warnings
 }
 
-// Of is the classifier that a result holds, of whatever kind; false where
-// it holds none.
+// Of returns the classifier in a result of any kind, and whether there is one.
 func Of(r study.Result) (Classifier, bool) {
 	var body struct {
 		Classifier *Classifier `json:"classifier"`
@@ -75,7 +72,7 @@ func (c Classifier) Linear() (learners.Linear, error) {
 	if len(c.Weights) == 0 {
 		return learners.Linear{}, fmt.Errorf("read classifier: it has no weights: the release was damaged")
 	}
-	for i, row := range c.Weights { // before anything is allocated by their number
+	for i, row := range c.Weights { // checked before allocating by their number
 		if len(row) != columns {
 			return learners.Linear{}, fmt.Errorf("read classifier: row %d has %d weights, want %d for %d classes", i, len(row), columns, len(c.Classes))
 		}
@@ -87,7 +84,7 @@ func (c Classifier) Linear() (learners.Linear, error) {
 	return learners.Linear{W: w, Classes: len(c.Classes)}, nil
 }
 
-// Right counts the labelled records, and those of them whose class was predicted.
+// Right counts the labelled records and the correct predictions among them.
 func Right(predicted, y []int) (right, labelled int) {
 	for i, k := range y {
 		if k < 0 {
@@ -101,9 +98,9 @@ func Right(predicted, y []int) (right, labelled int) {
 	return right, labelled
 }
 
-// Sound is a release's classifier, as a model too, and the plan it was made under.
-// Whoever uses or shows one asks here: it refuses a classifier that was damaged, that does
-// not say what its numbers are, or that is of another map or other classes than the plan's.
+// Sound returns a release's classifier, also as a model, and its plan, for all who use or show one.
+// It refuses a damaged classifier, one that does not say what its numbers are, and one whose map or
+// classes are not the plan's.
 func Sound(r study.Release) (c Classifier, model learners.Linear, p study.Plan, err error) {
 	c, ok := Of(r.Result)
 	if !ok {
@@ -121,9 +118,8 @@ func Sound(r study.Release) (c Classifier, model learners.Linear, p study.Plan, 
 	return c, model, p, nil
 }
 
-// Predict applies a release's classifier to records with the plan's schema and map:
-// classes, and a row of numbers for each record, one a class, which are what the
-// classifier's Output says.
+// Predict applies a release's classifier to records with the plan's schema and map. It returns
+// classes and, for each record, one number per class, as the classifier's Output says.
 func Predict(r study.Release, records *dataset.Records) ([]int, *mat.Dense, error) {
 	c, model, p, err := Sound(r)
 	if err != nil {

@@ -10,24 +10,24 @@ import (
 	"caucus/study"
 )
 
-// Coefficients say what a classifier's log-odds hang on, column by column in the
-// schema's own units, with intervals where their coverage was shown.
+// Coefficients explain a classifier's log-odds column by column, in the schema's units, with
+// intervals where their coverage was shown.
 type Coefficients struct {
-	// Class is what the log-odds are of: the second of two.
+	// Class is the class of the log-odds: the second of two.
 	Class string        `json:"class"`
 	Of    []Coefficient `json:"of"`
 }
 
-// Coefficient is the mean difference in log-odds that a contrast makes, all else alike.
+// Coefficient is the mean difference in log-odds that a contrast makes, all else equal.
 type Coefficient struct {
 	Contrast
-	// LogOdds, its standard deviation and its 95 % interval are of privacy noise and of
-	// sampling; nil where Untold says why there is none.
+	// LogOdds has the standard deviation and 95 % interval from privacy noise and sampling; nil if
+	// Untold says why there is none.
 	LogOdds *Estimate `json:"log_odds,omitempty"`
 	Untold  string    `json:"untold,omitempty"`
 }
 
-// Estimate is a number with what it may be off by.
+// Estimate is a number with its uncertainty.
 type Estimate struct {
 	Value float64 `json:"value"`
 	SD    float64 `json:"sd"`
@@ -35,22 +35,20 @@ type Estimate struct {
 	High  float64 `json:"high"`
 }
 
-// What an interval asks for. They were chosen so that intervals hold what they are of,
-// and judged on other data sets: docs/analyst.md.
+// Conditions for an interval, chosen for coverage and tested on other data sets: docs/analyst.md.
 const (
-	// mostBent is how far from 1 the share of a contrast may be that the map keeps.
+	// mostBent bounds the distance from 1 of the share of a contrast that the map keeps.
 	mostBent = 0.1
-	// mostAgain, of the standard deviation, a second step may move an estimate.
+	// mostAgain bounds, in standard deviations, how far a second step moves an estimate.
 	mostAgain = 0.5
-	// leastRows of the pool have a level.
+	// leastRows is the fewest pool rows with a level.
 	leastRows = 20
-	// mostOdds either way beside 1: an interval that holds 1 and is as wide says
-	// nothing.
+	// mostOdds is the odds ratio, up and down, beyond which an interval around 1 says nothing.
 	mostOdds = 10
 )
 
-// NewCoefficients are those of a fit to released sums, nil where it has none: more than
-// two classes, or no model better than noise.
+// NewCoefficients are the coefficients of a fit to released sums; nil for more than two classes, or
+// if no model is better than noise.
 func NewCoefficients(p study.Plan, pool *auxdata.Pool, fit aggregation.CrossFit) *Coefficients {
 	all := Diagnose(p.Schema, p.Map, pool, fit)
 	if all == nil {
@@ -72,8 +70,8 @@ func (c contrasted) coefficient(along aggregation.Contrast) Coefficient {
 	return out
 }
 
-// Untold says why a contrast has no interval, "" where it has one. The map keeps so much
-// of the contrast (1: all), and so many of the pool's rows have what it is about.
+// Untold says why a contrast has no interval, "" if it has one. kept is the share of the contrast
+// that the map keeps (1: all), rows the number of pool rows with it.
 func Untold(c aggregation.Contrast, kept float64, rows int) string {
 	switch {
 	case rows < leastRows:
@@ -86,8 +84,7 @@ func Untold(c aggregation.Contrast, kept float64, rows int) string {
 	return ""
 }
 
-// Diagnosed is a contrast with all that decides about its interval, for those who
-// measure what intervals hold.
+// Diagnosed is a contrast with everything that decides about its interval, for measuring coverage.
 type Diagnosed struct {
 	Coefficient
 	aggregation.Contrast
@@ -96,7 +93,7 @@ type Diagnosed struct {
 	Rows int
 }
 
-// Diagnose is NewCoefficients with what decided.
+// Diagnose is NewCoefficients with those details.
 func Diagnose(s dataset.Schema, m dataset.Map, pool *auxdata.Pool, fit aggregation.CrossFit) (all []Diagnosed) {
 	of, ok := fit.OneStep()
 	if !ok {

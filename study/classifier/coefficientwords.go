@@ -8,13 +8,12 @@ import (
 	"caucus/study"
 )
 
-// Noise says whether noise is all there is: no effect, and tenfold odds, are both among
-// the possible.
+// Noise says whether the interval is useless: it holds both no effect and tenfold odds.
 func (e Estimate) Noise() bool {
 	return e.Low <= 0 && e.High >= 0 && e.High-e.Low > 2*math.Log(mostOdds)
 }
 
-// Words say what a coefficient's contrast is.
+// Words describe a contrast.
 func (c Contrast) Words() string {
 	number := func(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
 	switch {
@@ -57,8 +56,8 @@ func (of *Coefficients) Words(c Classifier) string {
 	return fmt.Sprintf("%d of %d with 95 %% intervals, of privacy noise and of sampling; one interval in twenty misses. They are what goes with %s among these records, not what causes it", told, len(of.Of), of.Class)
 }
 
-// Tables are the coefficients for people: odds ratios, then what cannot be told, columns
-// with the same reason together.
+// Tables show the odds ratios, then the contrasts without one, columns with the same reason
+// together.
 func (of *Coefficients) Tables() (out []study.ReportTable) {
 	ratios := study.ReportTable{
 		Title: fmt.Sprintf("odds of %s, all else alike", of.Class),
@@ -67,7 +66,7 @@ func (of *Coefficients) Tables() (out []study.ReportTable) {
 	untold := study.ReportTable{Title: "no odds ratio", Head: []string{"column", "because"}}
 	type reason struct{ column, why string }
 	counts := map[reason]int{}
-	first := map[reason]string{} // in words
+	first := map[reason]string{} // described in words
 	var reasons []reason
 	for _, e := range of.Of {
 		if v := e.LogOdds; v != nil {
@@ -105,7 +104,7 @@ func (of *Coefficients) Tables() (out []study.ReportTable) {
 	return out
 }
 
-// odds are e to so many log-odds, in two or three digits.
+// odds formats exp(v) with two or three digits.
 func odds(v float64) string {
 	switch o := math.Exp(v); {
 	case o > 9999:

@@ -14,36 +14,36 @@ import (
 	"caucus/study"
 )
 
-// Comparison is what a release is worth on a site's own records, beside a classifier
-// of those records alone. It is exact, so it is for the eyes of the site.
+// Comparison is what a release is worth on a site's own records, against a classifier of those
+// records alone. It is exact, so only the site may see it.
 type Comparison struct {
-	// Records are those with a label.
+	// Records is the number of labelled records.
 	Records int `json:"records"`
-	// Released is the release's classifier on all of them; Alone is one that was
-	// trained on the others, in comparisonFolds parts, no patient on both sides.
+	// Released measures the release's classifier on all of them. Alone measures one trained on the
+	// site's other records, by cross-validation in comparisonFolds parts, each patient in one part.
 	Released learners.Measures `json:"released"`
 	Alone    learners.Measures `json:"alone"`
 	Majority float64           `json:"majority_class"`
-	// Gain is by how much the release's accuracy is above that alone, Sure half the
-	// width of its 95 % interval: 1.96 standard errors of the mean over records.
+	// Gain is the release's accuracy minus that alone. Sure is half the width of its 95 % interval:
+	// 1.96 standard errors of the mean over records.
 	Gain float64 `json:"gain"`
 	Sure float64 `json:"gain_sure_to"`
-	// Fitted is the accuracy of the site's own classifier on the records that it was
-	// fitted to, and Flattered about the most by which the released one's may be too high
-	// here, if these records took part in it: see flattered.
+	// Fitted is the accuracy of the site's own classifier on its training records. Flattered
+	// estimates the most by which the release's accuracy may be too high here if these records took
+	// part in it: see flattered.
 	Fitted    float64 `json:"alone_fitted"`
 	Flattered float64 `json:"released_flattered_by_up_to"`
 }
 
 const (
 	comparisonFolds = 5
-	// leastCompared records say anything at all.
+	// leastCompared is the fewest records that say anything.
 	leastCompared = 20
 )
 
-// Compare judges a release on records that were encoded by its plan's schema. They may
-// have taken part in the release, and the site's own classifier is judged on others than
-// it was fitted to: Flattered says by how much that can matter.
+// Compare judges a release on records encoded by its plan's schema. They may have taken part in the
+// release, while the site's own classifier is judged on records it was not fitted to; Flattered
+// says how much that can matter.
 func Compare(r study.Release, records *dataset.Records) (Comparison, error) {
 	c, model, p, err := Sound(r)
 	if err != nil {
@@ -121,11 +121,10 @@ func Compare(r study.Release, records *dataset.Records) (Comparison, error) {
 	return out, nil
 }
 
-// flattered is by how much a classifier of all parties' records is too good on those of one
-// of them, where one of that party's alone is by so much. What a fit of p numbers to n
-// records gains on those over new ones falls like p/n (Hastie, Tibshirani & Friedman,
-// section 7.4), and that of all parties has as many times more records as there are
-// parties, where they are alike. Votes, and noise, leave less of it.
+// flattered bounds the optimism of the classifier of all parties on one party's records, given the
+// optimism own of that party's classifier. The optimism of fitting p numbers to n records falls
+// like p/n (Hastie, Tibshirani & Friedman, section 7.4), and if parties are alike, all of them have
+// parties·n records. Votes and noise reduce it further.
 func flattered(own float64, parties int) float64 {
 	return math.Max(own, 0) / float64(max(parties, 1))
 }
@@ -143,7 +142,7 @@ func alone(x *mat.Dense, y []int, train, test []int, classes, fold int) (learner
 		}
 		return px, py
 	}
-	if len(train) == 0 { // one patient has them all
+	if len(train) == 0 { // one patient has all records
 		return learners.Measures{AUC: .5}, make([]int, len(test)), nil
 	}
 	trainX, trainY := pick(train)
@@ -159,7 +158,7 @@ func alone(x *mat.Dense, y []int, train, test []int, classes, fold int) (learner
 	return learners.Measures{AUC: .5, BER: 1 - 1/float64(classes)}, named, nil
 }
 
-// foldsOf deals records to parts of about one size, all of a patient's to one.
+// foldsOf splits records into parts of similar size, each patient in one part.
 func foldsOf(records *dataset.Records) [][]int {
 	out := make([][]int, comparisonFolds)
 	of := map[string]int{}

@@ -10,9 +10,9 @@ import (
 	"caucus/dataset"
 )
 
-// Contrast is a difference between two records that are otherwise alike, in the
-// schema's own terms: Column is Per units larger, or (of a column that counts by its
-// logarithm) 1 + its number is Times as large, or it is Level and not Against.
+// Contrast is a difference between two otherwise equal records, in the schema's terms: Column is
+// Per units larger; or, for a column on a log scale, 1 + its number is Times as large; or Column is
+// Level instead of Against.
 type Contrast struct {
 	Column  string  `json:"column"`
 	Per     float64 `json:"per,omitempty"`
@@ -21,43 +21,42 @@ type Contrast struct {
 	Against string  `json:"against,omitempty"`
 }
 
-// contrasted is a contrast as the map makes it: by is the mean over the pool of how far
-// it moves a record's mapped row, Dim numbers, so that a linear classifier's mean
-// difference in log-odds is its inner product with the weights, whatever the map: scaled,
-// projected, cut or bent. Of a map that is linear where the pool is, the difference is
-// the same for all records.
+// contrasted is a contrast in mapped features. by, of Dim numbers, is the mean change of a pool
+// row's mapped features. So for any map (scaled, projected, cut or bent) a linear classifier's mean
+// difference in log-odds is the inner product of by with its weights. If the map is linear over the
+// pool, the difference is the same for all records.
 type contrasted struct {
 	Contrast
 	by []float64
-	// kept is how much of the contrast the map keeps: its variance in a regression on
-	// mapped rows, by'Cov(m)⁺by, of that in one on all columns, e'Cov(x)⁺e, e the contrast
-	// itself. Both are the same where the map drops nothing and bends nothing. Where it
-	// drops what little tells two columns apart that go together, the contrast of one
-	// with the other held is lost, though each column may be kept nearly whole.
+	// kept is the share of the contrast that the map keeps: its variance in a regression on mapped
+	// rows, by'Cov(m)⁺by, over that in one on all columns, e'Cov(x)⁺e, where e is the contrast
+	// itself. They are equal if the map drops and bends nothing. If the map drops the small
+	// difference between two correlated columns, the contrast of one with the other held fixed is
+	// lost, though each column may be kept almost whole.
 	kept float64
-	// rows of the pool have the level, or differ in the number; of 0 nothing is known.
+	// rows is the number of pool rows with the level or, for a number, with an unusual value; 0:
+	// nothing is known.
 	rows int
 }
 
 const (
-	// contrastRows of the pool, evenly chosen, stand for it.
+	// contrastRows bounds the evenly spaced sample of the pool.
 	contrastRows = 500
-	// contrastColumns are the most encoded columns whose contrasts a person would read;
-	// pictures have more.
+	// contrastColumns bounds the encoded columns; nobody reads contrasts of more, as pictures have.
 	contrastColumns = 300
-	// contrastStep is half the step, of a column's range, that a slope is taken over.
+	// contrastStep is half the step of a slope, as a share of the column's range.
 	contrastStep = 0.005
 )
 
-// What stands for a level of a number that may be missing.
+// Levels of a number that may be missing.
 const (
 	missing = "missing"
-	// PoolMean is the mean of the pool's rows that have the number.
+	// PoolMean is the mean of the pool rows that have the number.
 	PoolMean = "its mean in the pool"
 )
 
-// contrastsOf are the contrasts of a schema's columns, each level against the one that
-// most of the pool's rows have. They are public: map and pool are.
+// contrastsOf lists the contrasts of a schema's columns, each level against the pool's most
+// frequent. They are public, as map and pool are.
 func contrastsOf(s dataset.Schema, m dataset.Map, pool *auxdata.Pool) []contrasted {
 	if n, d := pool.Encoded.Dims(); n == 0 || d > contrastColumns {
 		return nil
@@ -136,9 +135,8 @@ func contrastsOf(s dataset.Schema, m dataset.Map, pool *auxdata.Pool) []contrast
 	return all
 }
 
-// unitOf is the power of ten nearest to an eighth of a number's range, which is what a
-// person would count it in (age: 10 years), or twofold where it counts by its logarithm;
-// of is that in the encoded column.
+// unitOf chooses the unit of a numeric contrast: the power of ten nearest to an eighth of the range
+// (age: 10 years), or a factor of 2 on a log scale. of is that step in the encoded column.
 func unitOf(f dataset.Feature) (per, times, of float64) {
 	if f.Log {
 		return 0, 2, math.Ln2 / (math.Log1p(f.Max) - math.Log1p(f.Min))
@@ -148,15 +146,14 @@ func unitOf(f dataset.Feature) (per, times, of float64) {
 	return per, 0, per / width
 }
 
-// keeping compares contrasts of mapped rows with those of all columns.
+// keeping computes contrasted.kept.
 type keeping struct{ mapped, columns *mat.Dense } // pseudo-inverses of covariances
 
 func newKeeping(pool *auxdata.Pool) keeping {
 	return keeping{aggregation.InverseCovariance(pool.X, pool.Weight), aggregation.InverseCovariance(pool.Encoded, pool.Weight)}
 }
 
-// share is contrasted.kept of a contrast that is by in mapped rows, and in encoded ones
-// is so much in each column.
+// share is contrasted.kept for the contrast by in mapped rows and in, by column, in encoded ones.
 func (k keeping) share(by []float64, in map[int]float64) float64 {
 	v := mat.NewVecDense(len(by), by)
 	whole := 0.0
@@ -171,7 +168,7 @@ func (k keeping) share(by []float64, in map[int]float64) float64 {
 	return mat.Inner(v, k.mapped, v) / whole
 }
 
-// sampleOf are rows of a pool, evenly chosen, with their weights.
+// sampleOf picks evenly spaced pool rows, with their weights.
 func sampleOf(pool *auxdata.Pool) (*mat.Dense, []float64) {
 	n, d := pool.Encoded.Dims()
 	rows := min(n, contrastRows)
@@ -217,7 +214,7 @@ func knownMean(x *mat.Dense, weight []float64, at int) float64 {
 	return sum / total
 }
 
-// having counts the rows with a 1 in a column of zeros and ones.
+// having counts the ones in a column of zeros and ones.
 func having(x *mat.Dense, column int) (rows int) {
 	n, _ := x.Dims()
 	for i := range n {
@@ -228,7 +225,7 @@ func having(x *mat.Dense, column int) (rows int) {
 	return rows
 }
 
-// differing counts the rows that have another number than most.
+// differing counts the rows whose number is not the most frequent one.
 func differing(x *mat.Dense, column int) int {
 	n, _ := x.Dims()
 	counts, most := map[float64]int{}, 0

@@ -1,4 +1,4 @@
-// Package classifier is about the linear classifier that a release holds: its
-// document and its predictions on a table with the plan's schema and
-// map. It is for the kinds that end in one, and for those who use a release.
+// Package classifier is about the linear classifier in a release: its document, and its predictions
+// on a table with the plan's schema and map. Kinds that end in a classifier use it, and whoever
+// uses such a release.
 package classifier

@@ -7,26 +7,25 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Output says what the numbers are that a classifier gives a record, one a class.
+// Output says what a classifier's numbers are, one per class for each record.
 type Output string
 
 const (
-	// Probability: of the records that are given p, about the share p is of the
-	// class. Nothing is called so unless it was calibrated on what the records hold
-	// of outcomes: see Calibration.
+	// Probability: about a share p of the records given p are of the class. Only numbers calibrated
+	// on the records' outcomes are called so: see Calibration.
 	Probability Output = "probability"
-	// VoteShare is the share of the parties' classifiers that would vote for the
-	// class. Voters agree more, or less, than outcomes do.
+	// VoteShare is the share of the parties' classifiers that would vote for the class. Voters may
+	// agree more or less than outcomes do.
 	VoteShare Output = "vote_share"
-	// Score orders records, the likelier first, on no scale. Of two classes the
-	// first has the second's score with the other sign.
+	// Score orders records, likelier first, without a scale. With two classes the first has minus
+	// the score of the second.
 	Score Output = "score"
 )
 
-// Outputs are all there are.
+// Outputs lists all outputs.
 func Outputs() []Output { return []Output{Probability, VoteShare, Score} }
 
-// Words say what a number is to somebody who reads it.
+// Words explain a number to its reader.
 func (o Output) Words() string {
 	switch o {
 	case Probability:
@@ -37,8 +36,8 @@ func (o Output) Words() string {
 	return "scores, not probabilities: they order records and say nothing else"
 }
 
-// Values are the classifier's numbers for mapped rows x (N×d): N×classes, what Output
-// says. The class of a row is the one of the largest, the first such in a tie.
+// Values are the classifier's N×classes numbers for mapped rows x (N×d). A row's class has the
+// largest number, the first in a tie.
 func (c Classifier) Values(x *mat.Dense) (*mat.Dense, error) {
 	model, err := c.Linear()
 	if err != nil {
@@ -59,7 +58,6 @@ func (c Classifier) Values(x *mat.Dense) (*mat.Dense, error) {
 	return both, nil
 }
 
-// checkOutput refuses a release that does not say what its numbers are.
 func (c Classifier) checkOutput() error {
 	if !slices.Contains(Outputs(), c.Output) {
 		return fmt.Errorf("read classifier: its output is %q, which is none of %v: the release was damaged, or an older version made it", c.Output, Outputs())

@@ -8,16 +8,14 @@ import (
 	"caucus/study"
 )
 
-// mostShown levels of a text are in its picture, the largest, and no more groups have
-// one for each column: the tables have all.
+// mostShown bounds the levels of a text in its chart (the largest are shown) and the groups with
+// charts per column; the tables show all.
 const mostShown = 8
 
-// ofPopulation says what the lines of these pictures are.
 const ofPopulation = "lines are 95 % intervals of a population of which these records are a sample"
 
-// charts are a table one as pictures: the groups, then a picture each of the columns,
-// then what is missing of them. An estimate that is unknown, or known on one side alone,
-// is in none.
+// charts draws a table one: the groups, then each column, then missing values. It omits estimates
+// that are unknown or bounded on one side only.
 func (t Table) charts() []*study.ReportChart {
 	var out []*study.ReportChart
 	add := func(c study.ReportChart) {
@@ -52,7 +50,6 @@ func (t Table) charts() []*study.ReportChart {
 	return out
 }
 
-// levels is the picture of a text.
 func (t Table) levels(c Column) study.ReportChart {
 	out := study.ReportChart{Title: c.Column + ", share of the records", Note: ofPopulation, Percent: true}
 	if t.By != "" {
@@ -80,7 +77,6 @@ func (t Table) levels(c Column) study.ReportChart {
 	return out
 }
 
-// number is the picture of a number.
 func (t Table) number(c Column) study.ReportChart {
 	out := study.ReportChart{Title: c.Column + ", mean and quartiles", Note: ofPopulation}
 	mean := "mean"
@@ -101,7 +97,7 @@ func (t Table) number(c Column) study.ReportChart {
 	return out
 }
 
-// barOf names a number of a group.
+// barOf names a bar of a group.
 func (t Table) barOf(name string, g int) string {
 	if t.By == "" {
 		return name
@@ -109,7 +105,7 @@ func (t Table) barOf(name string, g int) string {
 	return name + ", " + t.Groups[g].Level
 }
 
-// appendShare adds a share that is known, one that noise took below 0 as 0 (percent).
+// appendShare adds a known share, as 0 if noise made it negative.
 func appendShare(bars []study.ReportBar, name string, e *Estimate) []study.ReportBar {
 	if e == nil {
 		return bars
@@ -119,7 +115,6 @@ func appendShare(bars []study.ReportBar, name string, e *Estimate) []study.Repor
 	return appendBar(bars, name, &shown)
 }
 
-// appendBar adds an estimate that is known.
 func appendBar(bars []study.ReportBar, name string, e *Estimate) []study.ReportBar {
 	if e == nil {
 		return bars

@@ -7,39 +7,38 @@ import (
 	"caucus/dataset"
 )
 
-// column is one column of the schema, features first and the label last, with its
-// cells: a run of the released vector for each group of records.
+// column is a column of the schema, features first and the label last, with its cells: a run of the
+// released vector for each group of records.
 type column struct {
 	name string
 	// levels name the cells of a text or a label; nil for a number.
 	levels []string
-	// edges are bins+1 public numbers in the column's own unit; nil but for a number.
+	// edges are the bins+1 public edges of a number, in its own unit; nil for other columns.
 	edges []float64
-	// log: the bins are equal on the logarithm's scale.
+	// log: the bins have equal width on the log scale.
 	log bool
-	// encoded is the first of the record's encoded columns, −1 for the label; width
-	// how many there are.
+	// encoded is the first of width encoded columns, −1 for the label.
 	encoded, width int
-	// flagged: the encoded column behind a number's says whether it is missing.
+	// flagged: the next encoded column says whether the number is missing.
 	flagged bool
-	// first is the column's first cell, groups how many runs of cells it has: one for
-	// each level of the grouping column, or 1.
+	// first is the column's first cell. groups is its number of runs: one per level of the grouping
+	// column, or 1.
 	first, groups int
 }
 
-// The cells of what has no cell of its own.
+// Cells for values outside the levels.
 const (
 	otherLevel = "other or missing"
 	noClass    = "no label"
 	missing    = "missing"
 )
 
-// nudge is added to a number in units of a bin, so that one that is an edge falls
-// above it however the schema's scaling rounds, whose error is below 10⁻¹² of that.
+// nudge is added to a number in bin units, so that a number on an edge falls in the bin above
+// despite the rounding of the schema's scaling, whose error is below 10⁻¹² of the range.
 const nudge = 1e-9
 
-// columnsOf lists the columns of a schema, each number in so many bins, equal on
-// the scale that the schema encodes it by (the logarithm's where it says log).
+// columnsOf lists the columns of a schema, cutting each number into bins of equal width on its
+// scale (the log scale if the schema says log).
 func columnsOf(s dataset.Schema, bins int) []column {
 	var all []column
 	blocks := s.Blocks()
@@ -62,7 +61,7 @@ func columnsOf(s dataset.Schema, bins int) []column {
 	return append(all, column{name: s.Label.Column, encoded: -1, levels: append(s.Classes(), noClass), groups: 1})
 }
 
-// columnsIn is how many columns of the file a feature stands for.
+// columnsIn is the number of file columns of a feature.
 func columnsIn(f dataset.Feature) int {
 	if f.Column != "" {
 		return 1
@@ -71,7 +70,7 @@ func columnsIn(f dataset.Feature) int {
 	return len(names)
 }
 
-// levelsOf name the cells of a text: one takes what is no level.
+// levelsOf names the cells of a text; one is for other values.
 func levelsOf(f dataset.Feature, width int) []string {
 	levels := slices.Clone(f.Levels)
 	if len(levels) < width {
@@ -81,7 +80,7 @@ func levelsOf(f dataset.Feature, width int) []string {
 	return levels
 }
 
-// edgesOf cut a number's public range.
+// edgesOf cuts a number's public range into bins.
 func edgesOf(f dataset.Feature, bins int) []float64 {
 	edges := make([]float64, bins+1)
 	lo, hi := f.Min, f.Max
@@ -99,7 +98,7 @@ func edgesOf(f dataset.Feature, bins int) []float64 {
 	return edges
 }
 
-// cells is how many cells of counts a column has in each group.
+// cells is the number of count cells of a column in each group.
 func (c column) cells() int {
 	switch {
 	case c.levels != nil:
@@ -110,11 +109,11 @@ func (c column) cells() int {
 	return c.bins()
 }
 
-// bins is how many cells are intervals of a number.
+// bins is the number of intervals of a number.
 func (c column) bins() int { return max(len(c.edges)-1, 0) }
 
-// run is how many numbers of the vector a column has in each group: its counts, and
-// of a number the two sums of what bins leave out.
+// run is the length of a column's run in each group: its counts and, for a number, two sums of
+// positions within bins.
 func (c column) run() int {
 	if c.levels == nil {
 		return c.cells() + 2
@@ -122,11 +121,10 @@ func (c column) run() int {
 	return c.cells()
 }
 
-// at is where the run of a group begins.
+// at is where a group's run begins.
 func (c column) at(group int) int { return c.first + group*c.run() }
 
-// of is the cell of the column in which a record lies: exactly one, whatever the
-// encoded row and the class are.
+// of is the cell of a record: exactly one, for every encoded row and class.
 func (c column) of(row []float64, class int) int {
 	switch {
 	case c.encoded < 0:
@@ -142,7 +140,7 @@ func (c column) of(row []float64, class int) int {
 	return binOf(row[c.encoded], len(c.edges)-1)
 }
 
-// binOf is the bin of a number in [0,1]; anything else goes to an end.
+// binOf is the bin of a number in [0,1]; any other number goes to the first or last bin.
 func binOf(v float64, bins int) int {
 	if !(v > 0) {
 		return 0
@@ -150,11 +148,9 @@ func binOf(v float64, bins int) int {
 	return min(int(math.Min(v, 1)*float64(bins)+nudge), bins-1)
 }
 
-// within is where in its bin, whose middle is (k+½)/bins, a number of [0,1] lies:
-// first = its distance from the middle in bins, and second = what its square of the
-// distance from ½ has beyond that of the middle, in bins too. Neither is beyond ±½:
-// with w = 1/bins, m the middle and r the first, the second is 2(m−½)r + r²w, and
-// |m−½| ≤ ½ − w/2.
+// within is the position of a number v in [0,1] within its bin k, whose middle is m = (k+½)w with w
+// = 1/bins. Both results are in units of bins: first = r = (v−m)/w, and second = ((v−½)² −
+// (m−½)²)/w = 2(m−½)r + r²w. Both are within ±½, because |r| ≤ ½ and |m−½| ≤ ½ − w/2.
 func within(v float64, k, bins int) (first, second float64) {
 	if !(v > 0) {
 		v = 0

@@ -12,8 +12,8 @@ import (
 	"caucus/study/bodies"
 )
 
-// Kind is the kind of study that counts records by column. Its unit is the record;
-// each site adds its own noise unless the plan says otherwise.
+// Kind counts records by column. Its unit is the record; each site adds its own noise unless the
+// plan says otherwise.
 type Kind struct{}
 
 // Terms are the terms of a describe plan.
@@ -29,26 +29,26 @@ type Terms struct {
 func DefaultTerms() Terms { return Terms{Bins: 10} }
 
 const (
-	// maxBins: a percent of a range is finer than noise lets anyone see.
+	// maxBins: noise hides anything finer than a percent of the range.
 	maxBins = 100
-	// mostParties and mostOfParties, numbers of all of them together, keep a release with the
-	// table of each at a hundred megabytes or so.
+	// mostParties and mostOfParties (total numbers of all sites) keep a release with a table per
+	// site around a hundred megabytes.
 	mostParties   = 200
 	mostOfParties = 1 << 18
 	// maxCells keeps a contribution below a megabyte.
 	maxCells = 1 << 16
-	// muchNoise is the share of all records from which a count's noise is warned of: a
-	// tenth is all that a cell of a table with ten holds.
+	// muchNoise is the noise of a count, as a share of all records, above which the forecast warns:
+	// in a table with ten cells, one cell holds a tenth.
 	muchNoise = 0.1
 )
 
-// Mechanisms are the names of describe's mechanisms.
+// Mechanisms lists describe's mechanisms.
 func Mechanisms() []string { return study.NoiseMechanisms() }
 
-// Mechanisms are the names of the kind's.
+// Mechanisms lists the kind's mechanisms.
 func (Kind) Mechanisms() []string { return Mechanisms() }
 
-// Shared are all of them: counts add up.
+// Shared is all mechanisms, because counts add up.
 func (Kind) Shared() []string { return Mechanisms() }
 
 func (Kind) Check(p study.Plan) error {
@@ -82,7 +82,7 @@ func (Kind) Check(p study.Plan) error {
 	return study.CheckNoise(p)
 }
 
-// check refuses terms that make no statistic of a schema.
+// check refuses terms that give no valid statistic of a schema.
 func (t Terms) check(s dataset.Schema) error {
 	if t.PerParty < 0 || t.PerParty > 1<<40 {
 		return study.PlanError("describe.per_party", "%d: give the most records a party holds, or 0 if that is not public", t.PerParty)
@@ -108,8 +108,8 @@ func (t Terms) check(s dataset.Schema) error {
 	return nil
 }
 
-// levelsIn is how many levels a grouping column has, what is none of them included; 0
-// where it cannot be one.
+// levelsIn is the number of levels of a grouping column, including other values; 0 if the column
+// cannot group.
 func levelsIn(s dataset.Schema, column string) int {
 	if column == s.Label.Column {
 		return len(s.Classes()) + 1
@@ -123,7 +123,7 @@ func levelsIn(s dataset.Schema, column string) int {
 	return 0
 }
 
-// termsOf are the terms of a plan that was checked.
+// termsOf are the terms of a checked plan.
 func termsOf(p study.Plan) Terms {
 	t := DefaultTerms()
 	_ = p.DecodeTerms(&t)
@@ -134,7 +134,7 @@ func termsOf(p study.Plan) Terms {
 func (Kind) Terms() any { return new(Terms) }
 func (Kind) Body() any  { return new(Table) }
 
-// Complete fills in the defaults: ten bins, and the quieter noise.
+// Complete fills in the defaults: ten bins, and the mechanism with less noise.
 func (Kind) Complete(p *study.Plan, s study.Proposal) error {
 	p.Unit = cmp.Or(p.Unit, privacy.Record)
 	p.Noise = cmp.Or(p.Noise, study.DefaultNoise(p.Unit))
@@ -148,7 +148,7 @@ func (Kind) Complete(p *study.Plan, s study.Proposal) error {
 	if err := p.SetTerms(t); err != nil {
 		return err
 	}
-	if t.check(p.Schema) != nil || t.Count && p.Where == "" { // Check says so
+	if t.check(p.Schema) != nil || t.Count && p.Where == "" { // Check reports it
 		return nil
 	}
 	q := newCounts(*p)
@@ -181,7 +181,6 @@ func (Kind) Words(p study.Plan) study.Words {
 	return w
 }
 
-// task is that of a describe plan.
 type task struct {
 	bodies.Task
 	counts *counts

@@ -6,30 +6,30 @@ import (
 	"caucus/aggregation"
 )
 
-// Estimate is a number with how sure it is. All of it comes from counts as they were
-// released: those that are shown, none below 0, are biased where few records are.
+// Estimate is a number with its uncertainty. It is computed from the counts as released: the
+// displayed ones, cut at 0, are biased where records are few.
 type Estimate struct {
 	Value float64 `json:"value"`
-	// Low to High is a 95 % interval for the population of which the sites' records are
-	// a random sample: it holds the noise and the sampling. NoiseLow to NoiseHigh is one
-	// for these records themselves: it holds the noise alone.
+	// Low to High is a 95 % interval for the population of which the sites' records are a random
+	// sample: noise and sampling. NoiseLow to NoiseHigh is one for these records themselves: noise
+	// alone.
 	Low       float64 `json:"low"`
 	High      float64 `json:"high"`
 	NoiseLow  float64 `json:"noise_low"`
 	NoiseHigh float64 `json:"noise_high"`
 }
 
-// leastTotal is how many standard deviations of its noise a total must have for
-// anything to be said of shares and means in it.
+// leastTotal is how many standard deviations of noise a total must reach before its shares and
+// means are reported.
 const leastTotal = 4
 
-// sampled is a total over records, with the variance of its noise.
+// sampled is a total over records, and the variance of its noise.
 type sampled struct{ value, noise float64 }
 
-// ratio is above/below where the noises of both are independent and perRecord is the
-// variance of one record's part in above − ratio·below. The intervals are Fieller's
-// (1954): all x for which above − x·below is within 1.96 of its deviations of 0. Nil,
-// unknown, where below is under 4 deviations of its noise.
+// ratio estimates above/below, whose noises are independent. perRecord is the variance of one
+// record's part in above − ratio·below. The intervals are Fieller's (1954): all x for which above −
+// x·below is within 1.96 standard deviations of 0. It is nil (unknown) if below is under leastTotal
+// standard deviations of its noise.
 func ratio(above, below sampled, perRecord float64) *Estimate {
 	n := below.value
 	if !(n > 0) || n < leastTotal*math.Sqrt(below.noise) {
@@ -47,19 +47,19 @@ func ratio(above, below sampled, perRecord float64) *Estimate {
 	return &e
 }
 
-// share is how many of below above are.
+// share estimates above/below for a part of a total.
 func share(above, below sampled) *Estimate {
 	e := ratio(above, below, 0)
 	if e == nil {
 		return nil
 	}
-	// A share of 0 or 1 would have no sampling error: count one record at least on
-	// either side.
+	// At a share of 0 or 1 the estimated sampling error would be 0, so at least one record counts
+	// on each side.
 	p := math.Min(math.Max(e.Value, 1/below.value), 1-1/below.value)
 	return ratio(above, below, p*(1-p)).within(0, 1)
 }
 
-// within cuts the intervals to what can be; nil stays so. The value stays as it is.
+// within cuts the intervals, but not the value, to the possible range.
 func (e *Estimate) within(low, high float64) *Estimate {
 	if e == nil {
 		return nil
@@ -78,27 +78,26 @@ func (e *Estimate) scaled(f func(float64) float64) *Estimate {
 	return &Estimate{f(e.Value), f(e.Low), f(e.High), f(e.NoiseLow), f(e.NoiseHigh)}
 }
 
-// number is what was released of a number in one group: counts of its bins, and the
-// two sums of what they leave out, in bins.
+// number is what was released about a number in one group: bin counts, and two sums of positions
+// within bins, in units of bins.
 type number struct {
 	bins          []float64
 	first, second float64
-	total         sampled // of the records that are in a bin
+	total         sampled // of the records in a bin
 	noise         float64 // variance of the noise on a count
-	// binned: the total's noise is that of the bins, else independent of it.
+	// binned: the total is itself a noisy count of the bins' group
 	binned bool
 }
 
-// leftOut is how many times a count's deviation the noise of a sum of what bins leave
-// out has, in bins.
+// leftOut is the noise of a within-bin sum, in bins, in standard deviations of a count's noise.
 const leftOut = lattice / (2 * mostWithin)
 
-// middle is that of a bin in [0,1], less ½.
+// middle is the middle of a bin in [0,1], minus ½.
 func (n number) middle(k int) float64 { return (float64(k)+0.5)/float64(len(n.bins)) - 0.5 }
 
-// mean and sd estimate those of the number on [0,1]. Both follow from sums over
-// records: of v−½ and of its square, each that of the bins' middles and what the bins
-// leave out. Nil where unknown.
+// moments estimates mean and standard deviation of the number on [0,1], from sums over records of
+// v−½ and (v−½)²: each is the sum over bin middles plus a within-bin sum. It returns nil for
+// unknown.
 func (n number) moments() (mean, sd *Estimate) {
 	w := 1 / float64(len(n.bins))
 	one, two, squares, fourth := w*n.first, w*n.second, 0.0, 0.0
@@ -139,13 +138,12 @@ func (n number) moments() (mean, sd *Estimate) {
 	return mean.within(0, 1), sd.within(0, 0.5)
 }
 
-// quantile is in which bins the p-quantile of the number lies. An edge is below it
-// where fewer than p of the records are surely below that edge. The test goes from the
-// outermost edge inwards and stops at the first edge that does not pass: it errs only
-// if it errs at the one edge that comes first beyond the quantile, so 1.96 deviations
-// there are enough for all edges together (a fixed sequence of tests; a simultaneous
-// band would be wider). from and to are edges, 0 and len(bins) where none passes; ok is
-// false where the total is not known.
+// quantile bounds the p-quantile between two edges. An edge is shown to lie below the quantile if
+// significantly fewer than p of the records lie below that edge. The test moves from the outermost
+// edge inwards and stops at the first edge that fails. It can err only if it errs at the first edge
+// beyond the quantile, so 1.96 standard deviations there suffice for all edges together (a fixed
+// sequence of tests; a simultaneous band would be wider). from and to are edges, 0 and len(bins) if
+// no edge passes; ok is false if the total is unknown.
 func (n number) quantile(p float64, sampling bool) (from, to int, ok bool) {
 	bins := len(n.bins)
 	total := 0.0
@@ -155,7 +153,8 @@ func (n number) quantile(p float64, sampling bool) (from, to int, ok bool) {
 	if !(total > 0) || total < leastTotal*math.Sqrt(float64(bins)*n.noise) {
 		return 0, 0, false
 	}
-	// Below edge j less p of all: (1−p) of what is below, less p of what is above.
+	// beyond[j] is the count below edge j minus p·total: (1−p) of what is below, minus p of what is
+	// above.
 	beyond := make([]float64, bins)
 	below := 0.0
 	for j := 1; j < bins; j++ {
@@ -177,7 +176,7 @@ func (n number) quantile(p float64, sampling bool) (from, to int, ok bool) {
 	return from, to, true
 }
 
-// quantileOf interpolates a quantile in counts that are none below 0.
+// quantileOf interpolates a quantile in non-negative counts.
 func quantileOf(counts, edges []float64, p float64) float64 {
 	total := 0.0
 	for _, c := range counts {

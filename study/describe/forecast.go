@@ -9,9 +9,8 @@ import (
 	"caucus/study"
 )
 
-// ForecastNoise says beforehand how far off each number will be: what noise does to a
-// count, and to the mean of each number, of all records and of a quarter of them. See
-// study.NoiseForecaster.
+// ForecastNoise predicts the noise in a count and in each number's mean, over all records and a
+// quarter of them. See study.NoiseForecaster.
 func (t task) ForecastNoise(size study.Size) (words, warning string, err error) {
 	q := t.counts
 	sd, err := q.deviation(t.Plan().Noise.Draws(size.Parties))
@@ -72,9 +71,8 @@ func (t task) ForecastNoise(size study.Size) (words, warning string, err error) 
 // mostForecast bounds the lines of a forecast.
 const mostForecast = 12
 
-// meanNoise is the variance of the noise on a sum of numbers of [0,1], less ½ each, in
-// variances of a count's: those of the bins' counts by their middles, and of the sum
-// of what bins leave out.
+// meanNoise is the noise variance of a sum of (v−½) over records, v in [0,1], in units of a count's
+// noise variance: that of the bin counts at their middles, plus that of the within-bin sum.
 func meanNoise(bins int) float64 {
 	n, w := number{bins: make([]float64, bins)}, 1/float64(bins)
 	sum := leftOut * leftOut * w * w

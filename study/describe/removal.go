@@ -8,16 +8,16 @@ import (
 // Removal: see study.Remover.
 //
 // Proof note.
-//   - Neighbours: a record counts, or an empty one stands at its place. Public: plan, and
-//     how many records each site has.
-//   - Lemma: where the study is about all records, the empty one is counted as missing in
-//     each column, so it is a replacement like any other: the bound is that of replacing,
-//     and a record of texts alone, none missing, moves all of it.
-//   - Lemma: where it is about some, nobody is at an empty place whom it could be about
-//     (keyed.Exactly), so a record leaves its cell of each of D columns, of k numbers the
-//     two sums, and the count of whom the study is about: the second lemma of counts,
-//     q(D+1) + 2ak and q²(D+1) + 2a²k. A study that only counts has D = 0, and replacing
-//     moves no more.
+//   - Neighbours: a record counts, or an empty one takes its place. Public: the plan, and how many
+//     records each site has.
+//   - Lemma: without a condition, the empty record is counted as missing in each column. Removal is
+//     then a replacement, so the bound for replacing holds; a record of texts alone, none missing,
+//     attains it.
+//   - Lemma: with a condition, an empty record is never one that the study is about
+//     (keyed.Exactly). So removing a record changes its cell of each of D columns, the two sums of
+//     k numbers, and the count of records that the study is about. This is the second lemma of
+//     counts: q(D+1) + 2ak and q²(D+1) + 2a²k. A study with count: true has D = 0, and replacing
+//     moves no more than removing.
 func (Kind) Removal(p study.Plan, b privacy.Bound) study.Removal {
 	q := newCounts(p)
 	switch {

@@ -8,10 +8,9 @@ import (
 	"caucus/study"
 )
 
-// unknown stands where noise leaves nothing to say.
 const unknown = "unknown"
 
-// Report is a table one, and behind it the intervals: see study.Reporter.
+// Report is a table one, followed by its intervals: see study.Reporter.
 func (Kind) Report(r study.Release) (study.Report, error) {
 	t, err := TableOf(r)
 	if err != nil {
@@ -37,7 +36,6 @@ func (Kind) Report(r study.Release) (study.Report, error) {
 	return out, nil
 }
 
-// answer says in a sentence what the table is of.
 func (t Table) answer(parties int) string {
 	s := fmt.Sprintf("%d parties with %d records", parties, t.Records)
 	switch {
@@ -51,7 +49,7 @@ func (t Table) answer(parties int) string {
 	return s + fmt.Sprintf(" together; noise moves each count by ± %.3g.", t.NoiseSD)
 }
 
-// matching is how many records the study is about, in words.
+// matching describes how many records the study is about.
 func (t Table) matching() string {
 	text := fmt.Sprintf("%.0f", math.Max(0, t.Inside.Noisy))
 	if e := t.Inside.Share; e != nil {
@@ -77,7 +75,7 @@ func (t Table) eachParty() study.ReportTable {
 	return out
 }
 
-// groups name what the table has a column for.
+// groups names the columns of the table.
 func (t Table) groups() []string {
 	if t.By == "" {
 		return []string{"all"}
@@ -89,7 +87,7 @@ func (t Table) groups() []string {
 	return names
 }
 
-// one is the table one: numbers by mean and quartiles, texts by n (%).
+// one is the table one: mean and quartiles of numbers, n (%) of texts.
 func (t Table) one(title string) study.ReportTable {
 	about := ""
 	if t.By != "" {
@@ -131,8 +129,8 @@ func (t Table) one(title string) study.ReportTable {
 	return out
 }
 
-// countAnd is n (%) of counts as shown, which add up; estimates and their intervals
-// stand in the other table. Unknown is a share whose estimate is.
+// countAnd formats n (%) of the displayed counts, which add up; the table of intervals shows
+// estimates. The share is unknown if its estimate is.
 func countAnd(n, of float64, share *Estimate) string {
 	if share == nil || !(of > 0) {
 		return fmt.Sprintf("%.0f (%s)", n, unknown)
@@ -140,7 +138,7 @@ func countAnd(n, of float64, share *Estimate) string {
 	return fmt.Sprintf("%.0f (%s)", n, percent(n/of))
 }
 
-// together is how many records the groups have, as shown.
+// together is the displayed total of the groups.
 func (t Table) together() (n float64) {
 	for _, g := range t.Groups {
 		n += g.Shown
@@ -155,7 +153,6 @@ func sumOf(counts []float64) (sum float64) {
 	return sum
 }
 
-// beside is a mean with its deviation.
 func beside(mean *Estimate, sign string, sd *Estimate) string {
 	if mean == nil {
 		return unknown
@@ -166,7 +163,7 @@ func beside(mean *Estimate, sign string, sd *Estimate) string {
 	return numeral(mean.Value) + " " + sign + " " + numeral(sd.Value)
 }
 
-// median is median [quartile to quartile], as well as they are known.
+// median formats median [lower to upper quartile].
 func median(c Column, q []Quantile) string {
 	if len(q) != len(quartiles) {
 		return unknown
@@ -174,8 +171,8 @@ func median(c Column, q []Quantile) string {
 	return fmt.Sprintf("%s [%s to %s]", c.quantile(q[1]), c.quantile(q[0]), c.quantile(q[2]))
 }
 
-// quantile is a quantile for people: where its interval reaches an end of the column
-// there is no number in it, but an edge that it is below or above.
+// quantile formats a quantile. If its interval reaches an end of the column's range, it gives only
+// an edge below or above it.
 func (c Column) quantile(q Quantile) string {
 	first, last := c.Edges[0], c.Edges[len(c.Edges)-1]
 	switch {
@@ -189,7 +186,7 @@ func (c Column) quantile(q Quantile) string {
 	return numeral(q.Value)
 }
 
-// percent is a share in percent, which may have become negative by noise.
+// percent formats a share, as 0 if noise made it negative.
 func percent(share float64) string {
 	return strconv.FormatFloat(math.Round(1000*math.Max(0, share))/10, 'f', 1, 64)
 }
@@ -197,19 +194,19 @@ func percent(share float64) string {
 // Named is one estimate of a table.
 type Named struct {
 	Column, What, Group string
-	// Estimate is nil where unknown.
+	// Estimate is nil if unknown.
 	*Estimate
 	Measure Measure
-	// Of is the column, as its release says it; of a share it has no edges. Middles is,
-	// of a mean, what it would be if each bin's middle stood for all in it.
+	// Of is the column in the release; for a share it has no edges. Middles is the mean computed
+	// from bin middles alone; only a mean has it.
 	Of      Column
 	Middles float64
 }
 
-// Measure says what an estimate is of.
+// Measure is a kind of estimate.
 type Measure string
 
-// The measures that are estimated. The intervals of a quantile end at public edges.
+// The kinds of estimate. The intervals of a quantile end at public edges.
 const (
 	Share           Measure = "share"
 	Mean            Measure = "mean"
@@ -217,8 +214,8 @@ const (
 	QuantileMeasure Measure = "quantile"
 )
 
-// Estimates lists all estimates of a table, in its order: a share for each cell of a
-// text and for what is missing, mean, sd and quartiles of a number.
+// Estimates lists all estimates of a table in order: a share for each cell of a text and for
+// missing values; mean, sd and quartiles of a number.
 func (t Table) Estimates() []Named {
 	var out []Named
 	if t.Inside != nil {
@@ -258,7 +255,6 @@ func (t Table) Estimates() []Named {
 	return out
 }
 
-// intervals lists what is sure of each estimate.
 func (t Table) intervals() study.ReportTable {
 	out := study.ReportTable{
 		Title: "95 % intervals: of a population of which these records are a sample, and of these records themselves (noise alone)",
@@ -274,7 +270,7 @@ func (t Table) intervals() study.ReportTable {
 	return out
 }
 
-// Show writes the value of an estimate of this form for people: a share in percent.
+// Show formats an estimate's value like this one: a share in percent.
 func (n Named) Show(e *Estimate) string {
 	if e == nil {
 		return unknown
@@ -282,7 +278,7 @@ func (n Named) Show(e *Estimate) string {
 	return n.show(e.Value)
 }
 
-// Interval writes both intervals of an estimate that is known.
+// Interval formats both intervals of a known estimate.
 func (n Named) Interval() (population, records string) {
 	return n.show(n.Low) + " to " + n.show(n.High), n.show(n.NoiseLow) + " to " + n.show(n.NoiseHigh)
 }

@@ -12,30 +12,27 @@ import (
 
 // Table is the result of a describe study.
 type Table struct {
-	// Records is the public number of private records, those included that the study is
-	// not about.
+	// Records is the public number of private records, including those that the condition excludes.
 	Records int64 `json:"records"`
-	// NoiseSD is the standard deviation of the noise on each count, in records; ShareSD
-	// the same as a share of Records, 0 without any.
+	// NoiseSD is the standard deviation of the noise on each count, in records; ShareSD is the same
+	// as a share of Records.
 	NoiseSD float64 `json:"noise_sd"`
 	ShareSD float64 `json:"share_sd"`
-	// Inside is how many of the records the study is about, where it is not about all:
-	// as released, and as a share of the records.
+	// Inside is the number of records that meet the condition, if there is one, and its share of
+	// Records.
 	Inside *Count `json:"inside,omitempty"`
-	// By names the grouping column, and Groups its levels with how many records each
-	// has. Without one there is a single group, of all that the study is about.
+	// By names the grouping column, Groups its levels and their sizes. Without it there is a single
+	// group of all records in the study.
 	By     string  `json:"by,omitempty"`
 	Groups []Group `json:"groups,omitempty"`
-	// Columns are the features in the order of the schema, then the label, but for the
-	// grouping column.
+	// Columns are the features in schema order, then the label, without the grouping column.
 	Columns []Column `json:"columns,omitempty"`
-	// Sites are the tables of each site, where the plan shows them, in the order of their
-	// names; they have none themselves.
+	// Sites are the tables of the sites, sorted by name, if the plan shows them. They have no
+	// Sites.
 	Sites []Site `json:"sites,omitempty"`
 }
 
-// Count is a number of records as released, and what share of another number it is;
-// nil where that is unknown.
+// Count is a number of records as released, and its share of another number; nil if unknown.
 type Count struct {
 	Noisy float64   `json:"noisy"`
 	Share *Estimate `json:"share"`
@@ -45,59 +42,54 @@ type Count struct {
 type Group struct {
 	Level string `json:"level"`
 	Count
-	// Shown is the count moved to what records can have.
+	// Shown is the count adjusted to a possible one.
 	Shown float64 `json:"shown"`
 }
 
-// Column is what is said of one column. It has one cell a level or class, and one for
-// what is none; or one a bin, and where the schema says missing: true, one for what is
-// missing.
+// Column is the result for one column. It has a cell per level or class and one for other values;
+// or a cell per bin and, if the schema says missing: true, one for missing values.
 type Column struct {
 	Column string `json:"column"`
-	// Levels name the cells of a text or the label; none for a number.
+	// Levels name the cells of a text or the label.
 	Levels []string `json:"levels,omitempty"`
-	// Edges are the public ends of a number's bins, in the column's own unit. A value on
-	// an edge is in the bin above, one beyond the ends in the bin there. Log: its
-	// moments are those of log(1+v).
+	// Edges are the public edges of a number's bins, in its own unit. A value on an edge is in the
+	// bin above, one outside the range in the nearest bin. With Log, moments are those of log(1+v).
 	Edges []float64 `json:"edges,omitempty"`
 	Log   bool      `json:"log,omitempty"`
-	// Groups are one each of Table.Groups, or a single one.
+	// Groups correspond to Table.Groups; without a grouping column there is one.
 	Groups []Summary `json:"groups"`
 }
 
-// Summary is what is said of a column in one group.
+// Summary is the result for a column in one group.
 type Summary struct {
-	// Noisy are the counts as released, in records. They may be negative; estimates
-	// start here.
+	// Noisy are the counts as released, in records, possibly negative. Estimates start from them.
 	Noisy []float64 `json:"noisy"`
-	// Sums are, of a number, the two sums of what bins leave out, in bins, as released.
+	// Sums are a number's two sums of positions within bins, in bins, as released.
 	Sums []float64 `json:"sums,omitempty"`
-	// Counts are the nearest to Noisy that records can have, none below 0 and together
-	// the group's: for display, because they are biased near 0.
+	// Counts are the possible counts nearest to Noisy: none negative, adding up to the group's
+	// size. They are for display, because they are biased near 0.
 	Counts []float64 `json:"counts"`
-	// Shares estimate what share of the group each cell has; null is unknown.
+	// Shares estimate each cell's share of the group; null is unknown.
 	Shares []*Estimate `json:"shares"`
-	// Mean and SD are a number's, of the records that have it, in the column's own unit;
-	// where Log, the geometric mean of 1+v less 1, and the factor that is one standard
-	// deviation of log(1+v). Null is unknown.
+	// Mean and SD are over the records that have the number, in its own unit. With Log they are the
+	// geometric mean of 1+v, minus 1, and the factor of one standard deviation of log(1+v). Null is
+	// unknown.
 	Mean *Estimate `json:"mean,omitempty"`
 	SD   *Estimate `json:"sd,omitempty"`
-	// Quantiles are the quartiles of a number; none where unknown.
+	// Quantiles are the quartiles of a number; none if unknown.
 	Quantiles []Quantile `json:"quantiles,omitempty"`
 }
 
-// Quantile is where a share P of a number's values lie below. The intervals end at
-// public edges, and at the column's own ends where nothing more can be said; Value is
-// interpolated, for display.
+// Quantile is the value below which a share P of a number's values lie. Its intervals end at public
+// edges, or at the range's ends if nothing more is known. Value is interpolated, for display.
 type Quantile struct {
 	P float64 `json:"p"`
 	Estimate
 }
 
-// quartiles are the quantiles of a table one.
 var quartiles = []float64{0.25, 0.5, 0.75}
 
-// table is what a released vector says, sd the deviation of the noise on a count, in
+// table makes the result of a released vector; sd is the standard deviation of a count's noise, in
 // records.
 func (l layout) table(v []int64, records int64, sd float64) Table {
 	out := Table{Records: records, NoiseSD: sd}
@@ -135,8 +127,7 @@ func (l layout) table(v []int64, records int64, sd float64) Table {
 	return out
 }
 
-// summary is what a column's numbers of one group say: size is how many records the
-// group has, shown the same for display.
+// summary makes a column's result in one group of the given size; shown is the size for display.
 func (l layout) summary(c column, v []int64, size sampled, shown, sd float64) Summary {
 	var s Summary
 	for _, n := range v[:c.cells()] {
@@ -154,7 +145,7 @@ func (l layout) summary(c column, v []int64, size sampled, shown, sd float64) Su
 		s.Sums = append(s.Sums, float64(sum)/(2*mostWithin))
 	}
 	n.first, n.second = s.Sums[0], s.Sums[1]
-	if c.flagged { // who misses it has no mean
+	if c.flagged { // records that miss it have no mean
 		n.total, n.binned = sampled{noise: float64(c.bins()) * sd * sd}, false
 		for _, b := range n.bins {
 			n.total.value += b
@@ -182,8 +173,7 @@ func (l layout) summary(c column, v []int64, size sampled, shown, sd float64) Su
 	return s
 }
 
-// projected are the nearest numbers to counts that are none below 0 and together so
-// many.
+// projected are the nearest non-negative numbers with the given sum.
 func projected(counts []float64, together float64) []float64 {
 	if !(together > 0) {
 		return make([]float64, len(counts))
@@ -191,8 +181,7 @@ func projected(counts []float64, together float64) []float64 {
 	return aggregation.ProjectSimplex(counts, together)
 }
 
-// scale is a number of [0,1] on the scale of the bins; value the same in the column's
-// own unit.
+// scale maps [0,1] to the scale of the bins, value to the column's own unit.
 func (c column) scale(v float64) float64 {
 	lo, hi := c.edges[0], c.edges[len(c.edges)-1]
 	if c.log {
@@ -208,15 +197,14 @@ func (c column) value(v float64) float64 {
 	return c.scale(v)
 }
 
-// Exact is the table of records without noise: the truth that a simulation compares
-// with. Its intervals that hold the noise alone are the truth itself: of a quantile
-// the bin that it is in. The plan was checked.
+// Exact is the table of records without noise, the truth for simulations. Its noise intervals are
+// the truth itself; for a quantile, its bin. The plan must be checked.
 func Exact(p study.Plan, r *dataset.Records) Table {
 	l := layoutOf(p, termsOf(p))
 	return l.table(l.count(r), int64(r.Len()), 0)
 }
 
-// ExactOf is Exact of the sum of what so many records add (Parts).
+// ExactOf is Exact for a sum of what records add (Parts).
 func ExactOf(p study.Plan, sum []int64, records int64) (Table, error) {
 	l := layoutOf(p, termsOf(p))
 	if len(sum) != l.cells {
@@ -225,8 +213,7 @@ func ExactOf(p study.Plan, sum []int64, records int64) (Table, error) {
 	return l.table(sum, records, 0), nil
 }
 
-// Position is where a value is in the column's range, on the scale of its bins: 0 to 1;
-// that of a share is itself.
+// Position maps a value to 0..1 on the scale of the column's bins. A share is its own position.
 func (c Column) Position(v float64) float64 {
 	if c.Edges == nil {
 		return v
@@ -238,7 +225,7 @@ func (c Column) Position(v float64) float64 {
 	return (v - lo) / (hi - lo)
 }
 
-// middles is the mean of a number if each bin's middle stood for all in it.
+// middles is the mean of a number computed from bin middles alone.
 func (c Column) middles(s Summary) float64 {
 	sum, total := 0.0, 0.0
 	bins := len(c.Edges) - 1
@@ -261,13 +248,13 @@ func (c Column) Cells() []string {
 	switch bins := len(names); {
 	case len(c.Groups) > 0 && len(c.Groups[0].Noisy) > bins:
 		names = append(names, missing)
-	case bins > 0: // what is missing is encoded as the middle
+	case bins > 0: // missing values are encoded as the middle
 		names[binOf(0.5, bins)] += ", or " + missing
 	}
 	return names
 }
 
-// numeral writes a number so that it can be read, large ones without an exponent.
+// numeral formats a number for people; large ones without an exponent.
 func numeral(v float64) string {
 	if a := math.Abs(v); a >= 1000 && a < 1e15 {
 		return strconv.FormatFloat(v, 'f', 0, 64)
@@ -275,8 +262,8 @@ func numeral(v float64) string {
 	return strconv.FormatFloat(v, 'g', 4, 64)
 }
 
-// TableOf is what the release of a describe study says. It refuses one whose parts do
-// not belong together: readers go by them.
+// TableOf reads the result of a describe study. It refuses a table with inconsistent parts, because
+// readers index by them.
 func TableOf(r study.Release) (out Table, err error) {
 	if err := r.Result.DecodeBody(&out); err != nil {
 		return out, err
@@ -295,7 +282,7 @@ func TableOf(r study.Release) (out Table, err error) {
 	return out, nil
 }
 
-// check says whether the parts of a table belong together.
+// check refuses a table with inconsistent parts.
 func (t Table) check() error {
 	if (t.By == "") != (len(t.Groups) == 0) {
 		return fmt.Errorf("read table: grouped by column %q, in %d groups: it was changed", t.By, len(t.Groups))

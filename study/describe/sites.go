@@ -9,10 +9,10 @@ import (
 	"caucus/study"
 )
 
-// eachParty is the task of a plan that shows each site's table beside that of all. What a
-// site sends is what it would send without that: a release of its own, whose proof says
-// nothing of who sees it. So a table of it is post-processing, and so is their sum. The
-// bodies are kept, because a sum would not have them apart.
+// eachParty is the task of a plan that shows each site's table beside the total. Each site sends
+// the same release of its own as without sites, and its proof does not depend on who sees it. So
+// each site's table is post-processing, and so is the total. Bodies are kept, because a sum would
+// merge them.
 type eachParty struct{ task }
 
 // Site is the table of one site's records, with that site's noise alone.
@@ -30,7 +30,7 @@ func (t eachParty) Check(body []byte) error {
 	return sum.Check(body)
 }
 
-// PublicBodies: each passed its party's own ledger, and the plan says who sees them.
+// PublicBodies: each body passed its party's own ledger, and the plan says who sees it.
 func (t eachParty) PublicBodies() bool { return true }
 
 // NewSum: see study.Keeper.
@@ -82,7 +82,6 @@ func (t eachParty) Finish(of study.Summed, _ []privacy.Published) (study.Result,
 	return study.NewResult(together, nil)
 }
 
-// tableOf is the table of a sum of so many contributions.
 func (t eachParty) tableOf(sum study.Sum, contributions int) (out Table, err error) {
 	made, err := t.task.Finish(study.Summed{Contributions: contributions, Weight: sum.Weight(), Sum: sum}, nil)
 	if err == nil {

@@ -15,59 +15,57 @@ import (
 )
 
 const (
-	// lattice is how many steps of the released integers one record is, where a plan has
-	// numbers: what a record adds to a sum of what bins leave out is rounded to a step.
+	// lattice is the number of released integer steps per record in a plan with numbers: what a
+	// record adds to a within-bin sum is rounded to a step.
 	lattice = 1024
-	// mostWithin bounds what a record adds to each of those two sums, in steps. An eighth
-	// of a count makes them cost 6 % more Gaussian noise and up to 25 % more Laplace
-	// noise, and carries their own noise into a mean at 4 times a count's noise in units
-	// of a bin, below what the counts of ten bins do to it.
+	// mostWithin bounds what a record adds to each of the two within-bin sums, in steps: an eighth
+	// of a count. The sums then cost 6 % more Gaussian noise and up to 25 % more Laplace noise.
+	// Their own noise in a mean is 4 times a count's noise in units of a bin, less than what the
+	// counts of ten bins contribute.
 	mostWithin = lattice / 8
 )
 
-// counts is the statistic of a describe plan: how many records lie in each cell of
-// each column, in each group; of a number also where in their bins they lie; and, where
-// the plan is about some records, how many those are.
+// counts is the statistic of a describe plan: for each group and column, how many records lie in
+// each cell; for a number, also their positions within bins; and, with a condition, how many
+// records meet it.
 //
 // Proof note.
-//   - Neighbours: replace one record. Public: plan, and how many records each site
-//     has.
-//   - Lemma: take first a record that the study is about in both neighbours. In each column
-//     it lies in exactly one cell of one group (column.of, groupOf), so a column's
-//     counts move by e_b − e_a, times the lattice q: 0, or 2q in L1 and 2q² in L2², in 2
-//     cells; a column of one cell and one group does not move. A number also adds two
-//     integers within ±a, a = q/8 (both are cut to that, last), to the two sums of its
-//     group. If the group is the same each moves by 2a at most, in one cell, otherwise
-//     by a in each of two: 2a in L1 and 4a² in L2² for a sum. Over d columns that move,
-//     k of them numbers: 2qd + 4ak, 2q²d + 8a²k, and 2d + 2k cells, or 2d + 4k with
-//     groups. How many records the study is about does not move.
-//   - And a record that it is about in one of them leaves its cell of each of
-//     the D columns, those of one cell too, the sums, and the count of whom it is about:
-//     q(D+1) + 2ak, q²(D+1) + 2a²k, D + 1 + 2k cells. The bound is the larger of both
-//     (bound); where the study only counts, D = 0, it is q, q² and 1.
-//   - Numeric model: released numbers are integers. Which cell, and how far within, is
-//     decided in floating point, from the one record and the plan, so rounding moves a
-//     record to another cell and never into two, and a sum by another step within ±a.
-//   - Not about a record: it was made the empty one and says so (dataset.Records.Outside),
-//     from its own cells and the plan.
-//   - The caller guarantees that one party is behind a site. Of more records than a
-//     per-party number names, a site counts only so many (Local), and no more are
-//     taken from it (Weights).
+//   - Neighbours: replace one record. Public: plan, and how many records each site has.
+//   - Lemma: first let the study be about the record in both neighbours. In each column it lies in
+//     exactly one cell of one group (column.of), so a column's counts move by e_b − e_a
+//     times the lattice q: 0, or 2q in L1 and 2q² in L2², in 2 cells. A column with one cell and
+//     one group does not move. A number also adds two integers within ±a, a = q/8 (each is cut to
+//     that as the last step), to the two sums of its group. If the group stays the same each sum
+//     moves by at most 2a in one cell, otherwise by a in each of two cells: at most 2a in L1 and
+//     4a² in L2² per sum. Over d columns that move, k of them numbers: 2qd + 4ak, 2q²d + 8a²k, and
+//     2d + 2k cells, or 2d + 4k with groups. The count of records that the study is about does not
+//     move.
+//   - Lemma: now let the study be about the record in one neighbour only. It leaves its cell of
+//     each of the D columns, one-cell columns included, the sums, and the count of records that the
+//     study is about: q(D+1) + 2ak, q²(D+1) + 2a²k, D + 1 + 2k cells. The bound is the larger of
+//     both (bound). A study that only counts has D = 0: q, q² and 1.
+//   - Numeric model: released numbers are integers. Floating point decides which cell, and how far
+//     within, from the one record and the plan. So rounding can move a record to another cell but
+//     never into two, and a sum to another step within ±a.
+//   - A record that the study is not about was made the empty one and is marked so
+//     (dataset.Records.Outside), from its own cells and the plan.
+//   - The caller guarantees that one party is behind a site. A site counts at most the per-party
+//     number of records (Local), and no more are accepted from it (Weights).
 type counts struct {
 	plan  study.Plan
-	terms Terms // the kind's, of the plan
+	terms Terms // the plan's
 	layout
 }
 
 // layout says what each number of a plan's vector is.
 type layout struct {
-	// columns are those counted in each group; group is the grouping column, whose own
-	// cells come first, nil without one.
+	// columns are those counted in each group. group is the grouping column, whose own cells come
+	// first; nil for none.
 	columns []column
 	group   *column
-	// inside: the first number is how many records the study is about.
+	// inside: the first number counts the records that the study is about.
 	inside bool
-	// step is how many of the integers one record is.
+	// step is how many integer steps one record is.
 	step  int64
 	cells int
 }
@@ -108,7 +106,7 @@ func layoutOf(p study.Plan, t Terms) layout {
 	return l
 }
 
-// whole are all columns, the grouping one first.
+// whole lists all columns, the grouping one first.
 func (l layout) whole() []column {
 	if l.group == nil {
 		return l.columns
@@ -143,8 +141,7 @@ func (l layout) parts(out []Part, row []float64, class int) []Part {
 	return out
 }
 
-// Parts are what each record adds to the vector of a plan, which was checked: its sum
-// is what a site releases.
+// Parts are what each record adds to the vector of a checked plan; a site releases their sum.
 func Parts(p study.Plan, r *dataset.Records) [][]Part {
 	l := layoutOf(p, termsOf(p))
 	out := make([][]Part, r.Len())
@@ -156,12 +153,11 @@ func Parts(p study.Plan, r *dataset.Records) [][]Part {
 	return out
 }
 
-// steps is a distance in bins on the lattice.
+// steps is a distance in bins, rounded to the lattice.
 func steps(v float64) int64 {
 	return max(-mostWithin, min(int64(math.Round(v*2*mostWithin)), mostWithin))
 }
 
-// count adds up all records that a study is about.
 func (l layout) count(r *dataset.Records) []int64 {
 	out := make([]int64, l.cells)
 	var parts []Part
@@ -204,7 +200,7 @@ func (q *counts) bound() privacy.Bound {
 	return b
 }
 
-// gone bounds what a record that the study is about adds, where others add nothing.
+// gone bounds a record in the study in one neighbour only.
 func (q *counts) gone() privacy.Bound {
 	var numbers int64
 	all := int64(len(q.whole()))
@@ -222,9 +218,8 @@ func (q *counts) gone() privacy.Bound {
 func (q *counts) Cells() int         { return q.cells }
 func (q *counts) ReleasedCells() int { return q.cells }
 
-// Weights bound a site's records so that no number of sites makes a sum wrap, and
-// by what the plan says a party holds: what it guarantees for a whole party rests on
-// that number.
+// Weights bound a site's records so that no sum overflows, and by the plan's per-party number, on
+// which the guarantee for a whole party rests.
 func (q *counts) Weights() (least, most int64) {
 	most = 1 << 40 / q.plan.MostParties()
 	if k := q.terms.PerParty; k > 0 {
@@ -243,8 +238,8 @@ func (q *counts) AppendClear(vector []int64, records int64) ([]byte, error) {
 	return bodies.AppendSums(vector, records), nil
 }
 
-// ParseClear refuses counts that no records have: those of each column in a group add
-// up to the group's, those of the groups to all whom the study is about.
+// ParseClear refuses impossible counts: each column's counts in a group must add up to the group's
+// size, and the groups to the number of records in the study.
 func (q *counts) ParseClear(body []byte) ([]int64, int64, error) {
 	v, records, err := bodies.ParseSums("counts", body, q)
 	if err != nil {
@@ -274,7 +269,7 @@ func (q *counts) ParseClear(body []byte) ([]int64, int64, error) {
 			for _, sum := range run[c.cells():] {
 				ok = ok && sum <= n*mostWithin && sum >= -n*mostWithin
 			}
-			if !ok { // the count itself is nobody's to read in a log
+			if !ok { // the error must not put the private count in a log
 				return nil, 0, fmt.Errorf("read counts: those of column %q are not of %d records", c.name, records)
 			}
 		}
@@ -282,7 +277,7 @@ func (q *counts) ParseClear(body []byte) ([]int64, int64, error) {
 	return v, records, nil
 }
 
-// areCounts says whether numbers of the lattice are counts of so many records.
+// areCounts says whether lattice numbers are counts that add up to this many records.
 func (l layout) areCounts(v []int64, records int64) bool {
 	for _, n := range v {
 		if n < 0 || n%l.step != 0 || n/l.step > records {
@@ -293,13 +288,13 @@ func (l layout) areCounts(v []int64, records int64) bool {
 	return records == 0
 }
 
-// Form: one range for all, a count's, which no sum of where numbers lie leaves either. That
-// counts add up is not proved.
+// Form: all cells share a count's range, which within-bin sums do not leave either. It does not
+// prove that counts add up.
 func (q *counts) Form(records int64) shares.Form {
 	return shares.Integers(q.cells, q.step*max(records, 1))
 }
 
-// Terms do not depend on the number of records, so they are the same at every site.
+// Terms do not depend on the number of records, so all sites have the same.
 func (q *counts) Terms(int64) (study.ReleaseTerms, error) {
 	t := study.ReleaseTerms{Output: "counts", Bound: q.bound()}
 	var err error
@@ -311,13 +306,12 @@ func (q *counts) Sensitive(vector []int64, _ int64, t study.ReleaseTerms) (priva
 	return privacy.NewSensitive(vector, t.Bound)
 }
 
-// Noise: a forecast of accuracy is not what counts are for; see ForecastNoise.
+// Noise: there is no accuracy forecast of counts; see ForecastNoise.
 func (q *counts) Noise(float64, int) (aggregation.Noise, error) {
 	return aggregation.Noise{}, study.ErrNoForecast
 }
 
-// deviation is the standard deviation of so many independent noises on a count, in
-// records.
+// deviation is the standard deviation of a count with this many independent noises, in records.
 func (q *counts) deviation(draws int) (float64, error) {
 	t, err := q.Terms(1)
 	if err != nil {

@@ -1,9 +1,9 @@
-// Package evaluate is about the kind of study that judges scores: a model's, those
-// that sites have in a column, or a program's of each site, on their private records. Each site counts its records by
-// bin of the score, label and public subgroup; all that is said of the score follows from
-// the noisy counts (aggregation/validation). The proof note stands at histograms.
+// Package evaluate is about the kind of study that judges scores on private records: a model's,
+// those in a column of each site, or those of each site's own program. Each site counts its records
+// by score bin, label and public subgroup; everything else follows from the noisy counts
+// (aggregation/validation). The proof note is at histograms.
 //
-// It guarantees that a record, whatever it holds and whatever the model is, lies in
-// exactly one cell of each histogram, and that what a record adds does not hang on the
-// records beside it.
+// It guarantees that every record lies in exactly one cell of each histogram, whatever the record
+// and the model, and that what a record adds does not depend on other records. A party's program,
+// at unit party, may break the latter (program.go).
 package evaluate

@@ -16,17 +16,17 @@ import (
 	"caucus/study/bodies"
 )
 
-// Kind is the kind of study that judges scores. Its unit is the record, or the party where
-// the plan says how many of its records count.
+// Kind judges scores. Its unit is the record, or the party if the plan bounds how many of its
+// records count.
 type Kind struct{}
 
-// Mechanisms are the names of evaluate's mechanisms.
+// Mechanisms lists evaluate's mechanisms.
 func Mechanisms() []string { return study.NoiseMechanisms() }
 
-// Mechanisms are the names of the kind's.
+// Mechanisms lists the kind's mechanisms.
 func (Kind) Mechanisms() []string { return Mechanisms() }
 
-// Shared are all of them: counts add up.
+// Shared is all mechanisms, because counts add up.
 func (Kind) Shared() []string { return Mechanisms() }
 
 // Terms and Body: see study.Kind.
@@ -61,14 +61,14 @@ func (Kind) Check(p study.Plan) error {
 	return nil
 }
 
-// termsOf are the terms of a plan that was checked.
+// termsOf are the terms of a checked plan.
 func termsOf(p study.Plan) (t Terms) {
 	_ = p.DecodeTerms(&t)
 	return t
 }
 
-// Complete fills in the defaults: of two classes the second, and the quieter noise. What
-// follows from the pool is left to Tune.
+// Complete fills in the defaults: the second of two classes, and the mechanism with less noise.
+// Tune sets what follows from the pool.
 func (Kind) Complete(p *study.Plan, s study.Proposal) error {
 	p.Unit = cmp.Or(p.Unit, privacy.Record)
 	p.Noise = cmp.Or(p.Noise, study.DefaultNoise(p.Unit))
@@ -86,8 +86,8 @@ func (Kind) Complete(p *study.Plan, s study.Proposal) error {
 	return nil
 }
 
-// Tune cuts the scores at the pool's quantiles and the thresholds: in 20 parts, or 10
-// where there are subgroups or the AUC of 20 is expected to scatter by more than .02.
+// Tune cuts the scores at the pool's quantiles and the thresholds: into 20 bins, or 10 if there are
+// subgroups or the forecast AUC with 20 has a standard deviation above .02.
 func (Kind) Tune(p *study.Plan, pool *auxdata.Pool) error {
 	t := termsOf(*p)
 	if len(t.Edges) > 0 {
@@ -101,7 +101,7 @@ func (Kind) Tune(p *study.Plan, pool *auxdata.Pool) error {
 		}
 	}
 	t.Bins = bins
-	if t.check(*p) != nil { // Check says so
+	if t.check(*p) != nil { // Check reports it
 		return p.SetTerms(t)
 	}
 	given := termsOf(*p).Bins > 0
@@ -114,7 +114,7 @@ func (Kind) Tune(p *study.Plan, pool *auxdata.Pool) error {
 		h.read(pool)
 		sd, err := h.deviation(h.draws(len(p.Roster)))
 		if err != nil {
-			break // Check says so
+			break // Check reports it
 		}
 		forecast := h.forecast(p.Size(max(len(p.Roster), 1)), sd)
 		if auc := forecast[0].AUC; auc.Known() && auc.SD <= coarse {
@@ -126,7 +126,6 @@ func (Kind) Tune(p *study.Plan, pool *auxdata.Pool) error {
 	return p.SetTerms(t)
 }
 
-// cut sets the edges.
 func (t *Terms) cut(p study.Plan, pool *auxdata.Pool) {
 	s := newScorer(p, *t)
 	var with []float64
@@ -202,7 +201,6 @@ func (Kind) Words(p study.Plan) study.Words {
 	return w
 }
 
-// task is that of an evaluate plan.
 type task struct {
 	bodies.Task
 	h *histograms
@@ -214,23 +212,21 @@ func (Kind) New(p study.Plan, pool *auxdata.Pool) (study.Task, error) {
 	return task{bodies.Task{Agreed: study.Agree(Kind{}, p, pool), Statistic: h, Fresh: 0x6576616c75617465}, h}, nil
 }
 
-// Work: a record is mapped alone, which copies the map. So is each of the pool's rows,
-// by which New says where in their bins scores lie.
+// Work: each record is mapped alone, which copies the map, and so is each pool row in New.
 func (t task) Work(records int) (study.Work, error) {
 	n, each := float64(records+t.Pool().Rows()), float64(t.h.terms.histograms())*64
 	if m := t.h.terms.Model; m != nil {
 		each += 3*study.MapSteps(m.Map) + 4*float64(len(m.Weights)*len(m.Weights[0]))
 	}
 	w := study.Work{Rest: t.CommonWork(records) + n*each}
-	if t.h.terms.Program { // whoever brings it bounds it
+	if t.h.terms.Program { // its owner bounds it
 		w.Shards = 1
 	}
 	return w, nil
 }
 
-// ForecastNoise says how far the numbers of a release scatter, if records lie as the
-// pool's rows do and are of the class as often as the model says. See
-// study.NoiseForecaster.
+// ForecastNoise predicts how far a release's numbers scatter if records lie as the pool's rows do
+// and have the class as often as the model says. See study.NoiseForecaster.
 func (t task) ForecastNoise(size study.Size) (words, warning string, err error) {
 	p := t.Plan()
 	sd, err := t.h.deviation(t.h.draws(size.Parties))
@@ -279,12 +275,13 @@ func shortSD(n validation.Number) string {
 	return fmt.Sprintf("%.2g", n.SD)
 }
 
-// draws is how many independent noises are in a sum over so many parties.
+// draws is the number of independent noises in a sum over this many parties.
 func (h *histograms) draws(parties int) int {
 	return h.plan.Noise.Draws(max(parties, 1))
 }
 
-// forecast is of each class judged, over all records, sd the deviation of a count.
+// forecast predicts the performance of each class judged, over all records; sd is the standard
+// deviation of a count.
 func (h *histograms) forecast(size study.Size, sd float64) []validation.Performance {
 	records := float64(size.Records)
 	if k := h.terms.PerParty; k > 0 {
@@ -297,7 +294,7 @@ func (h *histograms) forecast(size study.Size, sd float64) []validation.Performa
 	return out
 }
 
-// forecastOf is of one subgroup of so many records, of the first class judged.
+// forecastOf predicts that of the first class in a subgroup of this many records.
 func (h *histograms) forecastOf(records, sd float64) validation.Performance {
 	return h.scales[0].Of(h.scales[0].Expected(records, sd*sd), nil)
 }

@@ -13,10 +13,10 @@ import (
 type groups struct {
 	column string
 	levels []string
-	// start is the first encoded column; width how many levels are encoded, 0 for a number.
+	// start is the first encoded column; width is the number of encoded levels, 0 for a number.
 	start, width int
-	// edges of a number, as encoded; flagged: the column behind says that it is missing,
-	// which is the last level then.
+	// edges of a number are on the encoded scale. flagged: the next column says that the number is
+	// missing, which is then the last level.
 	edges   []float64
 	flagged bool
 }
@@ -73,7 +73,7 @@ func groupsOf(s dataset.Schema, by Grouping) (groups, error) {
 			g.levels = append(g.levels, "missing")
 			return g, nil
 		}
-		middle := make([]float64, g.start+1) // what is missing is encoded so
+		middle := make([]float64, g.start+1) // the encoding of missing values
 		middle[g.start] = 0.5
 		g.levels[g.of(middle)] += ", or missing"
 		return g, nil
@@ -81,7 +81,7 @@ func groupsOf(s dataset.Schema, by Grouping) (groups, error) {
 	return fail("the schema has no column %q of its own that is a feature", by.Column)
 }
 
-// of is the level of an encoded record: exactly one, whatever the row is.
+// of is the level of an encoded record: exactly one, for every row.
 func (g groups) of(row []float64) int {
 	switch {
 	case g.column == "":

@@ -15,37 +15,36 @@ import (
 	"caucus/study/keyed"
 )
 
-// histograms is the statistic of an evaluate plan: for each class judged and each
-// grouping (one of everybody where the plan names none), how many records of each
-// subgroup have a score in each bin, or none, and are of the class, or not; and how many
-// have no label.
+// histograms is the statistic of an evaluate plan. For each class judged, grouping (one of
+// everybody if the plan names none) and subgroup it counts the records in or outside the class by
+// score bin, those without a score, and those without a label.
 //
 // Proof note.
-//   - Neighbours: replace one record, or at unit party all records of one party. Public:
-//     plan (the model, bins, subgroups and thresholds included, whoever chose them, and for
-//     whatever reason), and at unit record how many records each site has.
-//   - Lemma: a record lies in exactly one cell of each of the H histograms (cellOf):
-//     groups.of gives one level, Scale.Bin one bin, and what is missing has cells of its
-//     own. At unit record a histogram moves by e_b − e_a: 0, or 2 in L1, 2 in L2² and two
-//     cells, with the sum kept; H of them 2H, 2H and 2H. At unit party a histogram of at
-//     most c records becomes another of at most c, both without entries below 0, so
-//     ‖x − y‖₁ ≤ 2c and ‖x − y‖² ≤ ‖x‖² + ‖y‖² ≤ 2c²; together 2cH and 2c²H.
-//   - Numeric model: counts are integers. Scores are computed in floating point from the
-//     one record and the plan, row by row (scorer.of), so that rounding moves a record to
-//     another cell and never into two, and moves no other record. No score is infinite for
-//     a model that was checked; one that is no number is missing.
-//   - Where a party's own program scores (program.go), at unit party alone, any score is
-//     any function of all that the party has: the lemma's second half asks for nothing
-//     but that each of at most c records is in one cell.
-//   - The caller guarantees that one party is behind a site. Of more records than a
-//     per-party number names, a site counts only so many (Local), chosen by keys; at unit
-//     party nothing else of a site's size leaves (Weights).
+//   - Neighbours: replace one record, or at unit party all records of one party. Public: the plan
+//     (including model, bins, subgroups and thresholds, whoever chose them and why) and, at unit
+//     record, how many records each site has.
+//   - Lemma: a record lies in exactly one cell of each of the H histograms (cellOf): groups.of
+//     gives one level, Scale.Bin one bin, and missing values have cells of their own. At unit
+//     record a histogram moves by e_b − e_a: 0, or 2 in L1, 2 in L2² and two cells, with its sum
+//     kept; H of them move 2H, 2H and 2H. At unit party a histogram of at most c records becomes
+//     another of at most c, both non-negative, so ‖x − y‖₁ ≤ 2c and ‖x − y‖² ≤ ‖x‖² + ‖y‖² ≤ 2c²;
+//     together 2cH and 2c²H.
+//   - Numeric model: counts are integers. Scores are computed in floating point from the one record
+//     and the plan, row by row (scorer.of). So rounding can move a record to another cell but never
+//     into two, and moves no other record. A checked model gives no infinite score; a NaN counts as
+//     missing.
+//   - If a party's own program scores (program.go), at unit party only, scores may be any function
+//     of all that the party has: the unit-party lemma needs only that each of at most c records is
+//     in one cell.
+//   - The caller guarantees that one party is behind a site. A site counts at most the per-party
+//     number of records (Local), chosen by keys; at unit party nothing else reveals a site's size
+//     (Weights).
 type histograms struct {
 	plan   study.Plan
 	terms  Terms
 	score  *scorer
 	groups []groups
-	scales []validation.Scale // of each class judged; without a pool they have edges alone
+	scales []validation.Scale // per class judged; without a pool they have edges only
 	shares [][]float64        // of the pool's rows, by grouping and level
 }
 
@@ -64,7 +63,7 @@ func newHistograms(p study.Plan, t Terms) *histograms {
 	return h
 }
 
-// read takes from the pool where in their bins scores lie.
+// read learns from the pool where within their bins scores lie.
 func (h *histograms) read(pool *auxdata.Pool) {
 	for at, scores := range h.score.all(pool.Encoded) {
 		z, w := known(scores, pool.Weight)
@@ -84,11 +83,11 @@ func (h *histograms) read(pool *auxdata.Pool) {
 	}
 }
 
-// cells of one level of a histogram: for the class and for others each bin and no score,
-// and no label.
+// cellsOfLevel is the number of cells of one level: each bin and no score, for the class and for
+// others, and no label.
 func cellsOfLevel(bins int) int { return 2*(bins+1) + 1 }
 
-// cellOf is the cell in one level's run of a record with a score and a label.
+// cellOf is a record's cell in one level's run.
 func cellOf(s validation.Scale, z float64, class, judged int) int {
 	bins := s.Bins()
 	if class < 0 {
@@ -126,7 +125,7 @@ func (h *histograms) each(call func(class, grouping, first int)) {
 	}
 }
 
-// classOf is a record's class, -1 where it has none.
+// classOf is a record's class, −1 for none.
 func (h *histograms) classOf(r *dataset.Records, i int) int {
 	if class := r.Y[i]; class < len(h.plan.Schema.Label.Classes) {
 		return class
@@ -134,7 +133,7 @@ func (h *histograms) classOf(r *dataset.Records, i int) int {
 	return -1
 }
 
-// cellsOf appends the cell of each histogram in which a record with these scores lies.
+// cellsOf appends a record's cell in each histogram.
 func (h *histograms) cellsOf(row []float64, class int, scores []float64, to []int) []int {
 	h.each(func(at, g, first int) {
 		s := h.scales[at]
@@ -143,8 +142,7 @@ func (h *histograms) cellsOf(row []float64, class int, scores []float64, to []in
 	return to
 }
 
-// count adds up the cells of all records; own are the scores that the party's program
-// gave, nil where the plan has others judged.
+// count counts all records; own are the scores of the party's program, nil if others are judged.
 func (h *histograms) count(r *dataset.Records, own []float64) []int64 {
 	out := make([]int64, h.Cells())
 	scores := make([]float64, len(h.scales))
@@ -162,7 +160,7 @@ func (h *histograms) count(r *dataset.Records, own []float64) []int64 {
 	return out
 }
 
-// Weights are numbers of records, or at unit party 1: how many a party has is not told.
+// Weights are numbers of records; at unit party 1, which hides how many a party has.
 func (h *histograms) Weights() (least, most int64) {
 	if h.plan.Unit == privacy.Party {
 		return 1, 1
@@ -170,8 +168,7 @@ func (h *histograms) Weights() (least, most int64) {
 	return 0, h.most()
 }
 
-// most is the most records of a site that count, so few that no number of sites makes a
-// sum wrap.
+// most bounds a site's counted records, so that no sum overflows.
 func (h *histograms) most() int64 {
 	most := 1 << 40 / h.plan.MostParties()
 	if k := h.terms.PerParty; k > 0 {
@@ -193,8 +190,8 @@ func (h *histograms) AppendClear(vector []int64, weight int64) ([]byte, error) {
 	return bodies.AppendSums(vector, weight), nil
 }
 
-// ParseClear refuses counts that no records have: each histogram's add up to their
-// number, at unit party to one number that is not above the plan's.
+// ParseClear refuses impossible counts: each histogram's counts must add up to the number of
+// records; at unit party, to one common number within the plan's bound.
 func (h *histograms) ParseClear(body []byte) ([]int64, int64, error) {
 	v, weight, err := bodies.ParseSums("counts", body, h)
 	if err != nil {
@@ -226,7 +223,6 @@ func (h *histograms) ParseClear(body []byte) ([]int64, int64, error) {
 	return v, weight, nil
 }
 
-// bound: see the proof note of histograms.
 func (h *histograms) bound() privacy.Bound { return boundOf(h.plan, h.terms) }
 
 func boundOf(p study.Plan, t Terms) privacy.Bound {
@@ -238,7 +234,7 @@ func boundOf(p study.Plan, t Terms) privacy.Bound {
 	return privacy.Bound{Unit: p.Unit, L1: 2 * n, L2sq: 2 * n, Cells: int(2 * n), PerParty: t.PerParty}
 }
 
-// Form: of a party whose number of records is not told, the most that count.
+// Form: at unit party it takes the most records that count, because a party's number is private.
 func (h *histograms) Form(weight int64) shares.Form {
 	if h.plan.Unit == privacy.Party {
 		weight = h.most()
@@ -246,7 +242,7 @@ func (h *histograms) Form(weight int64) shares.Form {
 	return shares.Counts(h.Cells(), weight)
 }
 
-// Terms do not depend on the number of records, so they are the same at every site.
+// Terms do not depend on the number of records, so all sites have the same.
 func (h *histograms) Terms(int64) (study.ReleaseTerms, error) {
 	t := study.ReleaseTerms{Output: "histograms", Bound: h.bound()}
 	var err error
@@ -258,12 +254,12 @@ func (h *histograms) Sensitive(vector []int64, _ int64, t study.ReleaseTerms) (p
 	return privacy.NewSensitive(vector, t.Bound)
 }
 
-// Noise: a forecast of accuracy is not what counts are for; see ForecastNoise.
+// Noise: there is no accuracy forecast of counts; see ForecastNoise.
 func (h *histograms) Noise(float64, int) (aggregation.Noise, error) {
 	return aggregation.Noise{}, study.ErrNoForecast
 }
 
-// deviation is the standard deviation of so many independent noises on a count.
+// deviation is the standard deviation of a count with this many independent noises.
 func (h *histograms) deviation(draws int) (float64, error) {
 	t, err := h.Terms(1)
 	if err != nil {

@@ -6,11 +6,11 @@ import (
 	"caucus/study"
 )
 
-// Judge counts and judges records as a task does, for simulations, which draw records and
-// noise many times.
+// Judge counts and judges records like a task, for simulations that draw records and noise many
+// times.
 type Judge struct{ h *histograms }
 
-// JudgeOf is the judge of an evaluate task; false of any other.
+// JudgeOf is the judge of an evaluate task; false for any other.
 func JudgeOf(t study.Task) (Judge, bool) {
 	of, ok := t.(task)
 	return Judge{of.h}, ok
@@ -19,7 +19,7 @@ func JudgeOf(t study.Task) (Judge, bool) {
 // Cells is the length of a vector of counts.
 func (j Judge) Cells() int { return j.h.Cells() }
 
-// CellsOf are the cells of each record, one for each histogram.
+// CellsOf are each record's cells, one per histogram.
 func (j Judge) CellsOf(r *dataset.Records) [][]int {
 	out := make([][]int, r.Len())
 	scores := make([]float64, len(j.h.scales))
@@ -31,15 +31,15 @@ func (j Judge) CellsOf(r *dataset.Records) [][]int {
 	return out
 }
 
-// Evaluate judges a vector of counts that so many noises were added to; 0: none. With
-// sampling, intervals are about records like those counted; without it about those.
+// Evaluate judges a vector of counts with this many noises added (0: none). With sampling,
+// intervals are about similar records; without it, about the counted ones.
 func (j Judge) Evaluate(values []float64, draws int, sampling bool) (Evaluation, error) {
 	sd, err := j.h.deviation(draws)
 	return j.h.evaluate(values, sd, sampling), err
 }
 
-// Claimed are the numbers of each class judged if records lie as the pool's rows do and
-// are of the class as often as the model says: what is known without a study.
+// Claimed is the performance of each class judged if records lie as the pool's rows do and have the
+// class as often as the model says: what is known without a study.
 func (j Judge) Claimed() (out []validation.Performance) {
 	for _, s := range j.h.scales {
 		out = append(out, s.Of(s.Expected(claimedRecords, 0), j.h.terms.Thresholds))
@@ -47,14 +47,14 @@ func (j Judge) Claimed() (out []validation.Performance) {
 	return out
 }
 
-// claimedRecords are so many that sampling hides nothing of what a model claims.
+// claimedRecords makes the sampling error negligible.
 const claimedRecords = 1e9
 
-// Exact are the numbers of records themselves, without bins and noise.
+// Exact is the performance on the records themselves, without bins and noise.
 type Exact struct {
 	Class   string
 	Overall validation.Exact
-	// Groupings are the levels' of each grouping.
+	// Groupings hold the levels of each grouping.
 	Groupings [][]validation.Exact
 }
 
@@ -96,8 +96,8 @@ func (j Judge) Exact(r *dataset.Records) (out []Exact) {
 	return out
 }
 
-// Scores are the records' of the first class judged, with whether each is of it; those
-// without score or label are left out.
+// Scores are the records' scores for the first class judged, and whether each is of that class. It
+// leaves out records without score or label.
 func (j Judge) Scores(r *dataset.Records) (z []float64, yes []bool) {
 	if r.Len() == 0 {
 		return nil, nil

@@ -12,19 +12,19 @@ import (
 	"caucus/study/classifier"
 )
 
-// Coefficients are a linear model as papers print it: the log-odds of a class are the
-// intercept and, for each name, the coefficient times the column's value in its own unit
-// ("age"; log(1+v) where the schema says log), or times 1 for records of a level
-// ("sex=female") or without a value ("chol?").
+// Coefficients are a linear model as papers print it. The log-odds of a class are the intercept
+// plus, for each name, the coefficient times the column's value in its own unit ("age"; log(1+v) if
+// the schema says log), or times 1 for records with a level ("sex=female") or without a value
+// ("chol?").
 type Coefficients struct {
-	// Class is what the log-odds are of; of two classes the second where nothing is said.
+	// Class is the class of the log-odds; default: the second of two.
 	Class        string             `yaml:"class"`
 	Intercept    float64            `yaml:"intercept"`
 	Coefficients map[string]float64 `yaml:"coefficients"`
 }
 
-// Model is the model on a schema's encoded features. A value beyond the schema's bounds
-// counts as the bound; a missing one, without missing: true, as the middle.
+// Model is the model on a schema's encoded features. A value outside the schema's bounds counts as
+// the bound; a missing one, without missing: true, as the middle.
 func (c Coefficients) Model(s dataset.Schema) (*Model, error) {
 	fail := func(format string, args ...any) (*Model, error) {
 		return nil, study.PlanError("evaluate.model", format, args...)
@@ -49,7 +49,7 @@ func (c Coefficients) Model(s dataset.Schema) (*Model, error) {
 	}
 	m := &Model{Map: dataset.Identity(s), Output: classifier.Probability}
 	low, width := rangesOf(s)
-	first := mat.NewDense(1, s.Dim(), nil) // no row is ever cut by this map, so all columns are scaled alike
+	first := mat.NewDense(1, s.Dim(), nil) // this map never cuts a row, so all columns are scaled alike
 	first.Set(0, 0, 1)
 	mapped := m.Map.Apply(first).RawRowView(0)
 	unit, one := mapped[0], mapped[s.Dim()]
@@ -68,7 +68,7 @@ func (c Coefficients) Model(s dataset.Schema) (*Model, error) {
 	return m, m.check(s)
 }
 
-// rangesOf are the least value of each encoded column and how far it goes.
+// rangesOf are the minimum and the width of each encoded column.
 func rangesOf(s dataset.Schema) (low, width []float64) {
 	for _, f := range s.Features {
 		names := []string{f.Column}

@@ -11,27 +11,27 @@ import (
 	"caucus/study"
 )
 
-// A plan that says program: true judges what a program of each party answers.
+// A plan with program: true judges the answers of each party's own program.
 //
 // Proof note.
-//   - Neighbours: replace one party, with all that it holds, at unit party. Public: plan,
-//     bins included, and that each party sends one histogram.
-//   - Lemma: each of at most c records is in one cell of each table, by whatever score; the
-//     note of histograms has how far a party then moves the counts. Nothing is asked of
-//     how scores came about: they may follow from all of the party's records, labels
-//     too, from chance, and from what the program kept of other studies.
-//   - At unit record a score would have to follow from its one record. Nobody sees that of a
-//     program which is given many: one record could move the scores of all. Such plans
-//     are refused (Terms.check).
-//   - Bins follow from the plan alone, as nobody has such scores of the pool's rows.
-//   - An answer that is none (another number of scores, one outside 0 to 1, an error, too
-//     late) leaves every record without a score: a histogram of as many records, of the
-//     same size, and sent at the same moment, which was fixed before the program ran.
+//   - Neighbours: replace one party with everything it holds, at unit party. Public: the plan, bins
+//     included, and that each party sends one histogram.
+//   - Lemma: each of at most c records is in one cell of each table, whatever its score; the note
+//     of histograms bounds how far a party then moves the counts. Scores may come about in any way:
+//     from all of the party's records, labels too, from chance, and from what the program kept of
+//     other studies.
+//   - At unit record each score would have to follow from its one record. Nobody can verify that of
+//     a program that sees many: one record could move the scores of all. Such plans are refused
+//     (Terms.check).
+//   - Bins follow from the plan alone, because the program's scores of the pool's rows are unknown.
+//   - An invalid answer (a wrong number of scores, one outside 0 to 1, an error, too late) leaves
+//     every record without a score: a histogram of as many records, of the same size, sent at the
+//     same moment, which was fixed before the program ran.
 //   - Assumed of the site: a program serves one party.
 const programWords = "none: a program of each party's own scores its records"
 
-// own are the scores that the party's program gives its labelled records, NaN where there
-// is none; nil where the plan has others judged. The program sees no label.
+// own are the program's scores of the party's labelled records, NaN for none; nil if the plan has
+// others judged. The program sees no label.
 func (h *histograms) own(in study.Inputs, r *dataset.Records) []float64 {
 	if !h.terms.Program {
 		return nil
@@ -52,7 +52,7 @@ func (h *histograms) own(in study.Inputs, r *dataset.Records) []float64 {
 	return out
 }
 
-// answer is one probability for each row, or nothing.
+// answer is one probability per row, or nil.
 func (h *histograms) answer(in study.Inputs, rows *mat.Dense) []float64 {
 	var scores []float64
 	var err error
@@ -68,11 +68,12 @@ func (h *histograms) answer(in study.Inputs, rows *mat.Dense) []float64 {
 	return scores
 }
 
-// at is where a share u of scores is below, by bins that no pool cuts: twice its log-odds,
-// since small probabilities differ by factors. Tenths are at .012, .06, .16, .31 and .5.
+// at is the score below which a share u of scores should lie, for bins that no pool cuts: twice the
+// log-odds of u, because small probabilities differ by factors. The first tenths are at .012, .06,
+// .16, .31 and .5.
 func at(u float64) float64 { return 2 * math.Log(u/(1-u)) }
 
-// evenEdges cut so many bins of shares alike, with the given edges among them.
+// evenEdges cuts bins of equal share, and adds the given edges.
 func evenEdges(bins int, with []float64) []float64 {
 	edges := slices.Clone(with)
 	for k := 1; k < bins; k++ {
@@ -82,8 +83,8 @@ func evenEdges(bins int, with []float64) []float64 {
 	return slices.Compact(edges)
 }
 
-// spread are made-up scores in the place of a pool's, three for each bin: weighed, they are
-// even between 0 and 1.
+// spread makes up scores in place of a pool's, three per bin; weighted, their probabilities are
+// uniform on 0 to 1.
 func spread(bins int) (z, weight []float64) {
 	n := 3 * bins
 	for i := range n {

@@ -12,12 +12,11 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Recalibrated is the classifier of a release whose numbers became probabilities by the
-// line that an evaluation of it found: log-odds z become intercept + slope·z. Neither
-// release is changed, so that both keep their signatures; whoever has both makes the same
-// classifier. It refuses an evaluation of another model, one without a line, and more
-// classes than two, which one line does not calibrate. Both releases were checked
-// (kinds.Usable).
+// Recalibrated is a release's classifier, made to give probabilities by the calibration line of an
+// evaluation: log-odds z become intercept + slope·z. Neither release changes, so both keep their
+// signatures, and anyone with both gets the same classifier. It refuses an evaluation of another
+// model or without a line, and more than two classes, which one line does not calibrate. Both
+// releases must be checked (kinds.Usable).
 func Recalibrated(r, by study.Release) (classifier.Classifier, error) {
 	fail := func(err error) (classifier.Classifier, error) {
 		return classifier.Classifier{}, fmt.Errorf("recalibrate: %w", err)
@@ -63,7 +62,7 @@ func Recalibrated(r, by study.Release) (classifier.Classifier, error) {
 		out.Weights[j] = []float64{slope.Value * row[0]}
 	}
 	shift := intercept.Value
-	if line.Class == c.Classes[0] { // its log-odds are the second's with the other sign
+	if line.Class == c.Classes[0] { // its log-odds are minus the second's
 		shift = -shift
 	}
 	out.Weights[len(out.Weights)-1][0] += shift / constant
@@ -72,7 +71,7 @@ func Recalibrated(r, by study.Release) (classifier.Classifier, error) {
 	return out, nil
 }
 
-// judges says whether a model is that of a release, its numbers included.
+// judges says whether a model is exactly that of a release.
 func judges(m Model, r study.Release, of study.Plan, c classifier.Classifier) bool {
 	if m.Release == nil || *m.Release != r.PlanHash {
 		return false
@@ -83,7 +82,7 @@ func judges(m Model, r study.Release, of study.Plan, c classifier.Classifier) bo
 	return errA == nil && errB == nil && string(a) == string(b)
 }
 
-// constantOf is the last feature that a map makes, of any record the same.
+// constantOf is the last feature of a map, the same for every record.
 func constantOf(m dataset.Map) float64 {
 	return m.Apply(mat.NewDense(1, m.Columns(), nil)).At(0, m.Dim()-1)
 }

@@ -8,14 +8,14 @@ import (
 // Removal: see study.Remover.
 //
 // Proof note.
-//   - Neighbours: a record counts, or an empty one stands at its place; a party's records
-//     count, or nothing stands there. Public: plan, the number of parties, and at unit
-//     record how many records each site has.
-//   - Lemma, unit record: the empty record is counted as one without label in each of the
-//     H histograms, also where the plan has a condition, so taking one away is a
-//     replacement: a record with a label moves 2 in each, all of the bound.
-//   - Lemma, unit party: of at most c records each histogram has entries of at least 0
-//     that add up to at most c: cH in L1, c²H in L2², half of what replacing may move.
+//   - Neighbours: a record counts, or an empty one takes its place; a party's records count, or
+//     nothing takes their place. Public: plan, the number of parties, and at unit record how many
+//     records each site has.
+//   - Lemma, unit record: the empty record is counted as one without label in each of the H
+//     histograms, also if the plan has a condition. Removal is then a replacement: a record with a
+//     label moves 2 in each histogram, the whole bound.
+//   - Lemma, unit party: each histogram of at most c records has non-negative entries that add up
+//     to at most c: cH in L1, c²H in L2², half the bound for replacing.
 func (Kind) Removal(p study.Plan, b privacy.Bound) study.Removal {
 	if p.Unit != privacy.Party {
 		return study.Unchanged(b)

@@ -11,41 +11,41 @@ import (
 type Evaluation struct {
 	// NoiseSD is the standard deviation of the noise on each released count.
 	NoiseSD float64 `json:"noise_sd"`
-	// Classes are those judged, in the order of the plan.
+	// Classes are the classes judged, in the plan's order.
 	Classes []Judged `json:"classes"`
 }
 
-// Judged is what is said of the scores of one class.
+// Judged is the result for the scores of one class.
 type Judged struct {
 	Class string `json:"class"`
-	// Probability: scores are, and Edges and bins of them in log-odds.
+	// Probability: scores are probabilities; Edges and bins are then in log-odds.
 	Probability bool      `json:"probability"`
 	Edges       []float64 `json:"edges"`
-	// Overall is of all records. Where there are groupings, its counts are their mean,
-	// weighed by how quiet they are.
+	// Overall is over all records. With groupings, its counts are their weighted mean
+	// (overallNoise).
 	Overall Subgroup `json:"overall"`
-	// Groupings are in the order of the plan.
+	// Groupings are in the plan's order.
 	Groupings []Subgroups `json:"groupings,omitempty"`
 }
 
-// Subgroups are those of one column.
+// Subgroups are the levels of one column.
 type Subgroups struct {
 	Column string     `json:"column"`
 	Levels []Subgroup `json:"levels"`
 }
 
-// Subgroup is what is said of the records of one level.
+// Subgroup is the result for the records of one level.
 type Subgroup struct {
 	Level string `json:"level,omitempty"`
-	// Unlabelled have no label, Unscored a label and no score; neither is judged.
+	// Unlabelled records have no label, Unscored ones a label and no score; neither are judged.
 	Unlabelled float64 `json:"unlabelled"`
 	Unscored   float64 `json:"unscored"`
 	validation.Performance
 }
 
-// overallNoise is the noise variance of the overall counts in that of one count. A
-// grouping of L levels tells a total with variance L; the best mean of several weighs
-// each by 1/L and has variance 1/Σ(1/L).
+// overallNoise is the noise variance of the overall counts, in units of one count's. A grouping of
+// L levels gives a total with variance L; the best mean of several weighs each by 1/L and has
+// variance 1/Σ(1/L).
 func (h *histograms) overallNoise() float64 {
 	sum := 0.0
 	for _, g := range h.groups {
@@ -54,8 +54,8 @@ func (h *histograms) overallNoise() float64 {
 	return 1 / sum
 }
 
-// evaluate makes the result of counts whose noise has a standard deviation. With
-// sampling, intervals are about records like those counted; without it about those.
+// evaluate makes the result of counts whose noise has standard deviation sd. With sampling,
+// intervals are about similar records; without it, about the counted ones.
 func (h *histograms) evaluate(v []float64, sd float64, sampling bool) Evaluation {
 	out := Evaluation{NoiseSD: sd}
 	overall := make([][]float64, len(h.scales))
@@ -85,7 +85,6 @@ func (h *histograms) evaluate(v []float64, sd float64, sampling bool) Evaluation
 	return out
 }
 
-// subgroup judges one run of cells.
 func (h *histograms) subgroup(s validation.Scale, name string, run []float64, variance float64, sampling bool) Subgroup {
 	bins := s.Bins()
 	return Subgroup{
@@ -96,7 +95,7 @@ func (h *histograms) subgroup(s validation.Scale, name string, run []float64, va
 	}
 }
 
-// ResultOf is what the release of an evaluate study says.
+// ResultOf reads the result of an evaluate study.
 func ResultOf(r study.Release) (out Evaluation, err error) {
 	if err := r.Result.DecodeBody(&out); err != nil {
 		return out, err
@@ -132,7 +131,6 @@ func (Kind) Report(r study.Release) (study.Report, error) {
 	return out, nil
 }
 
-// answer says how well the scores of the first class do.
 func (e Evaluation) answer() string {
 	c := e.Classes[0]
 	auc, slope := c.Overall.AUC, c.Overall.Slope
@@ -150,7 +148,7 @@ func (e Evaluation) answer() string {
 	return s
 }
 
-// chart compares the AUC of everybody and of subgroups; nil where none is known.
+// chart compares the AUC overall and in subgroups; nil if none is known.
 func (c Judged) chart() *study.ReportChart {
 	out := &study.ReportChart{Title: fmt.Sprintf("AUC of the scores of class %s", c.Class), Note: "with 95 % intervals of noise and sampling; .5 is chance"}
 	c.subgroups(func(name string, of Subgroup) {
@@ -173,7 +171,6 @@ func (c Judged) chart() *study.ReportChart {
 	return out
 }
 
-// allRecords names them all, where subgroups have names.
 const allRecords = "everybody"
 
 // subgroups calls for everybody, then for each level.
@@ -224,7 +221,7 @@ func (c Judged) curve() study.ReportTable {
 	return t
 }
 
-// written is a number with its interval.
+// written formats a number with its interval.
 func written(n validation.Number, digits int) string {
 	if !n.Known() {
 		return "unknown"

@@ -10,13 +10,13 @@ import (
 	"caucus/study"
 )
 
-// scorer gives a record's scores of the classes that are judged.
+// scorer computes a record's scores for the classes judged.
 type scorer struct {
 	terms Terms
-	// weights of the model, and the places of the judged classes among all.
+	// weights of the model; classes are the indices of the judged classes.
 	weights *mat.Dense
 	classes []int
-	// column is the score's first encoded column, the one behind it says that it is missing.
+	// column is the score's first encoded column; the next one flags a missing score.
 	column  int
 	feature dataset.Feature
 	logOdds bool
@@ -53,9 +53,9 @@ func newScorer(p study.Plan, t Terms) *scorer {
 	return s
 }
 
-// plain is a weight, or 0 below 1e-30, where no model's are. Mapped features are 0 or above
-// that too (dataset.Map.Apply), so that no product is subnormal: those take many times as
-// long, and a plan that has such weights would make time tell of the records.
+// plain flushes weights below 1e-30, which no model has, to 0. Mapped features are 0 or larger than
+// that (dataset.Map.Apply), so no product is subnormal. Subnormal products are many times slower,
+// and a plan with such weights could make time reveal records.
 func plain(w float64) float64 {
 	if math.Abs(w) < 1e-30 {
 		return 0
@@ -63,10 +63,10 @@ func plain(w float64) float64 {
 	return w
 }
 
-// of writes the scores of one encoded record, NaN where it has none. It looks at no other
-// record: a matrix product over many may round a row by what stands beside it.
+// of writes the scores of one encoded record, NaN for none. It reads no other record: a matrix
+// product over many rows may round a row differently depending on its neighbours.
 func (s *scorer) of(row []float64, out []float64) {
-	if s.terms.Program { // the party's answers: histograms.own
+	if s.terms.Program { // the party's program answers: histograms.own
 		out[0] = math.NaN()
 		return
 	}
@@ -91,8 +91,8 @@ func (s *scorer) of(row []float64, out []float64) {
 	}
 }
 
-// logOdds of class k: of two classes the one score is the second's, of more the softmax's
-// s(k) − log Σ exp s(j) over the others.
+// logOdds is the log-odds of class k. With two classes the one score is the second's; with more it
+// is the softmax's s(k) − log Σ exp s(j) over the others.
 func logOdds(all []float64, k int) float64 {
 	if len(all) == 1 {
 		if k == 0 {
@@ -131,7 +131,7 @@ func (s *scorer) inColumn(row []float64) float64 {
 	}
 }
 
-// all are the scores of encoded rows, by class judged; NaN where a row has none.
+// all are the scores of encoded rows, by class judged; NaN for none.
 func (s *scorer) all(x *mat.Dense) [][]float64 {
 	n, _ := x.Dims()
 	out := make([][]float64, len(s.classes))
@@ -148,7 +148,7 @@ func (s *scorer) all(x *mat.Dense) [][]float64 {
 	return out
 }
 
-// cut is the score of a threshold on the scale of edges.
+// cut converts a threshold to the scale of the edges.
 func (s *scorer) cut(at float64) float64 {
 	if s.logOdds {
 		return validation.LogOdds(at)

@@ -20,7 +20,7 @@ import (
 
 // Terms are the terms of an evaluate plan.
 type Terms struct {
-	// Model is judged, unless Score or Program is given.
+	// Model is the model judged, unless Score or Program is given.
 	Model      *Model     `json:"model,omitempty" yaml:"-"`
 	Score      string     `json:"score,omitempty" yaml:"score" help:"judge the scores in this column in place of a model: a probability where its range is 0 to 1"`
 	Program    bool       `json:"program,omitempty" yaml:"program" help:"each party's own program scores its records, with probabilities (unit party)"`
@@ -29,30 +29,30 @@ type Terms struct {
 	Thresholds []float64  `json:"thresholds,omitempty" yaml:"thresholds" help:"probabilities at and above which a record is called one of the class"`
 	By         []Grouping `json:"by,omitempty" yaml:"by" help:"subgroups by columns, such as [sex, {column: age, edges: [40, 60]}]; each adds as much noise again"`
 	Bins       int        `json:"bins" yaml:"bins" help:"parts that scores are cut into; default: 20, or 10 with subgroups or where the AUC is expected to scatter by more than .02"`
-	// Edges are the inner edges of the bins of each class of Classes, in log-odds where
-	// scores are probabilities.
+	// Edges are the inner bin edges for each class of Classes, in log-odds if scores are
+	// probabilities.
 	Edges    [][]float64 `json:"edges" yaml:"-"`
 	PerParty int64       `json:"per_party,omitempty" yaml:"per_party" help:"most records of one party that count; needed at unit party"`
 }
 
-// File is the file of the model that is judged, "" where none is.
+// File is the file of the model judged, "" for none.
 func (t *Terms) File() string { return t.ModelFile }
 
 // Model is a linear model on mapped features.
 type Model struct {
-	// Release is the hash of the plan whose release the model is from; nil for a model
-	// from elsewhere.
+	// Release is the plan hash of the release that the model is from; nil for a model from
+	// elsewhere.
 	Release *study.Hash `json:"release,omitempty"`
 	Map     dataset.Map `json:"map"`
-	// Weights are as a classifier's: Map.Dim() × 1 for two classes, × K otherwise.
+	// Weights are Map.Dim() × 1 for two classes, × K otherwise, as in a classifier.
 	Weights [][]float64 `json:"weights"`
-	// Output says what the model's numbers are; only a score is no log-odds.
+	// Output says what the model's numbers are; all but scores are log-odds.
 	Output classifier.Output `json:"output"`
 }
 
 // Grouping is a column whose public levels are subgroups.
 type Grouping struct {
-	// Column is a column of the schema: its levels, or a number that Edges cut.
+	// Column names a text with levels, or a number that Edges cut.
 	Column string `json:"column" yaml:"column"`
 	// Edges cut a number, in its own unit; a number on an edge is in the group above.
 	Edges []float64 `json:"edges,omitempty" yaml:"edges"`
@@ -80,27 +80,27 @@ func (g *Grouping) UnmarshalYAML(n *yaml.Node) error {
 }
 
 const (
-	// manyBins cut scores; fewBins where there are subgroups, or so little to tell that
-	// noise on more bins would hide more than they show.
+	// manyBins is the default; fewBins serves subgroups, and plans where noise on more bins would
+	// hide more than they show.
 	manyBins, fewBins = 20, 10
-	// coarse is the deviation of a forecast AUC above which bins are few.
+	// coarse is the standard deviation of a forecast AUC above which Tune takes fewBins.
 	coarse = 0.02
-	// maxBins: finer than noise lets anyone see.
+	// maxBins: noise hides anything finer.
 	maxBins = 100
-	// maxThresholds, maxGroupings and maxCells keep a plan readable and a contribution
-	// below a megabyte.
+	// maxThresholds, maxGroupings and maxCells keep a plan readable and a contribution below a
+	// megabyte.
 	maxThresholds, maxGroupings, maxCells = 20, 8, 1 << 16
-	// leastThreshold is above what LogOdds moves inwards.
+	// leastThreshold is above LogOdds' inward shift.
 	leastThreshold = 1e-6
 	// maxScore keeps squares of a column's scores finite, and edges possible.
 	maxScore = 1e12
-	// maxWeight keeps scores finite: mapped rows have norm 1 at most.
+	// maxWeight keeps scores finite: mapped rows have norm at most 1.
 	maxWeight = 1e6
 	// maxPerParty keeps 2c², the bound of a party's counts, far inside an int64.
 	maxPerParty = 1 << 24
 )
 
-// check refuses terms that make no histograms of a plan's schema.
+// check refuses terms that give no histograms under a plan's schema.
 func (t Terms) check(p study.Plan) error {
 	fail := func(field, format string, args ...any) error {
 		return study.PlanError("evaluate."+field, format, args...)
@@ -160,8 +160,8 @@ func (t Terms) check(p study.Plan) error {
 	return nil
 }
 
-// checkEdges refuses what Tune does not make. A threshold is an edge: what is said of it
-// would be of another one otherwise.
+// checkEdges refuses edges that Tune cannot make. Each threshold must be an edge; otherwise the
+// result would describe another threshold.
 func (t Terms) checkEdges(s dataset.Schema) error {
 	if len(t.Edges) != len(t.Classes) {
 		return study.PlanError("evaluate.edges", "of %d classes, %d are judged", len(t.Edges), len(t.Classes))
@@ -192,8 +192,8 @@ func (t Terms) checkEdges(s dataset.Schema) error {
 	return nil
 }
 
-// check refuses a model that cannot be applied to the schema's records. Of any that it
-// accepts all scores are finite.
+// check refuses a model that does not fit the schema. Every model that it accepts gives finite
+// scores.
 func (m *Model) check(s dataset.Schema) error {
 	fail := func(format string, args ...any) error { return study.PlanError("evaluate.model", format, args...) }
 	if err := m.Map.Validate(); err != nil {
@@ -222,7 +222,7 @@ func (m *Model) check(s dataset.Schema) error {
 	return nil
 }
 
-// judged is how many of model, column and program are given.
+// judged counts which of model, column and program are given.
 func (t Terms) judged() (n int) {
 	for _, given := range []bool{t.Model != nil, t.Score != "", t.Program} {
 		if given {
@@ -232,7 +232,7 @@ func (t Terms) judged() (n int) {
 	return n
 }
 
-// logOdds says that scores are log-odds of probabilities.
+// logOdds says whether scores are log-odds of probabilities.
 func (t Terms) logOdds(s dataset.Schema) bool {
 	if t.Program {
 		return true
@@ -244,7 +244,6 @@ func (t Terms) logOdds(s dataset.Schema) bool {
 	return err == nil && f.Min == 0 && f.Max == 1 && !f.Log
 }
 
-// scoreColumn finds the column of scores.
 func scoreColumn(s dataset.Schema, name string) (dataset.Feature, error) {
 	for _, f := range s.Features {
 		if f.Column != name {
@@ -263,11 +262,11 @@ func scoreColumn(s dataset.Schema, name string) (dataset.Feature, error) {
 	return dataset.Feature{}, study.PlanError("evaluate.score", "the schema has no column %q of its own", name)
 }
 
-// histograms is how many there are: each record lies in a cell of each.
+// histograms is the number of histograms; each record is in one cell of each.
 func (t Terms) histograms() int { return len(t.Classes) * max(len(t.By), 1) }
 
-// ModelOf makes the model of a release to judge: its classifier on its plan's map. The
-// release was checked (kinds.Usable); the study's schema must be the release's.
+// ModelOf makes the model to judge of a release: its classifier on its plan's map. The release must
+// be checked (kinds.Usable), and the study's schema must be the release's.
 func ModelOf(r study.Release, s dataset.Schema) (*Model, error) {
 	c, ok := classifier.Of(r.Result)
 	if !ok {
@@ -285,7 +284,7 @@ func ModelOf(r study.Release, s dataset.Schema) (*Model, error) {
 	return m, m.check(s)
 }
 
-// sameMeaning says that two schemas encode and label records alike.
+// sameMeaning says whether two schemas encode and label records alike.
 func sameMeaning(a, b dataset.Schema) bool {
 	x, errX := study.EncodeTerms([]any{a.Features, a.Label, a.Missing})
 	y, errY := study.EncodeTerms([]any{b.Features, b.Label, b.Missing})

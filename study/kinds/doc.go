@@ -1,7 +1,5 @@
-// Package kinds is the table of the kinds of study: which there are, and how a plan
-// is read, checked and made into a task. It is for daemons, simulations and
-// verification; no kind imports it.
+// Package kinds is the table of all kinds of study, and reads, checks and makes tasks of plans.
+// Daemons, simulations and verification use it; no kind imports it. A new kind is one row here.
 //
-// It guarantees that ParsePlan and PlanOf refuse a plan that its kind refuses. A
-// further kind is one row here.
+// It guarantees that ParsePlan and PlanOf refuse every plan that its kind refuses.
 package kinds

@@ -16,7 +16,6 @@ import (
 	"caucus/study/reweigh"
 )
 
-// kinds is the table of kinds.
 var kinds = map[string]study.Kind{
 	"classify": classify.Kind{},
 	"describe": describe.Kind{},
@@ -26,8 +25,7 @@ var kinds = map[string]study.Kind{
 	"reweigh":  reweigh.Kind{},
 }
 
-// Aggregated are the kinds and the mechanisms that a plan with noise by two aggregators may
-// have, by their names.
+// Aggregated lists the kinds and mechanisms that allow noise by aggregators.
 func Aggregated() (names, mechanisms []string) {
 	for _, name := range Names() {
 		if shared := kinds[name].Shared(); shared != nil {
@@ -41,10 +39,10 @@ func Aggregated() (names, mechanisms []string) {
 // Default is the kind of a proposal that names none.
 const Default = "classify"
 
-// Names are the names of the kinds.
+// Names lists the kinds.
 func Names() []string { return slices.Sorted(maps.Keys(kinds)) }
 
-// Mechanisms are the names of every kind's mechanisms, each once.
+// Mechanisms lists the mechanisms of all kinds, without duplicates.
 func Mechanisms() []string {
 	var all []string
 	for _, k := range kinds {
@@ -63,7 +61,7 @@ func Named(name string) (study.Kind, error) {
 	return k, nil
 }
 
-// RuleOf says where a plan's records go; the plan was checked.
+// RuleOf says how a checked plan assigns records to shards.
 func RuleOf(p study.Plan) keyed.Rule {
 	canonical, err := p.Canonical()
 	if err != nil {
@@ -73,7 +71,7 @@ func RuleOf(p study.Plan) keyed.Rule {
 	return keyed.Rule{Study: study.HashOf(canonical), Unit: p.Unit, Shards: w.Shards, SetColumn: w.SetColumn}
 }
 
-// NewTask makes the task of a plan, which Check has passed, on its pool.
+// NewTask makes the task of a checked plan on its pool.
 func NewTask(p study.Plan, pool *auxdata.Pool) (study.Task, error) {
 	kind, err := Named(p.Kind)
 	if err != nil {
@@ -85,7 +83,7 @@ func NewTask(p study.Plan, pool *auxdata.Pool) (study.Task, error) {
 	return kind.New(p, pool)
 }
 
-// ReadTask is NewTask on the canonical bytes of the plan's pool.
+// ReadTask is NewTask on the pool's canonical bytes.
 func ReadTask(p study.Plan, canonical []byte) (study.Task, error) {
 	table, err := auxdata.ReadCSV(canonical, p.Pool)
 	if err != nil {
@@ -98,8 +96,8 @@ func ReadTask(p study.Plan, canonical []byte) (study.Task, error) {
 	return NewTask(p, pool)
 }
 
-// Check refuses a plan that is incomplete, contradicts itself, or claims a
-// guarantee that no proof covers.
+// Check refuses a plan that is incomplete, contradicts itself, or claims a guarantee that no proof
+// covers.
 func Check(p study.Plan) error {
 	kind, err := Named(p.Kind)
 	if err != nil {
@@ -124,7 +122,7 @@ func ParsePlan(canonical []byte) (study.Plan, error) {
 	return p, Check(p)
 }
 
-// PlanOf is the plan that a release was made under, checked.
+// PlanOf is the checked plan of a release.
 func PlanOf(r study.Release) (study.Plan, error) {
 	p, err := r.DecodedPlan()
 	if err != nil {
@@ -133,9 +131,9 @@ func PlanOf(r study.Release) (study.Plan, error) {
 	return p, Check(p)
 }
 
-// Usable is the plan of a release that somebody is about to use: PlanOf, and a refusal
-// where the release is of another form, says another kind than its plan, or its result is not written as that
-// kind writes it. A field that one reader takes and another passes over is no result.
+// Usable is PlanOf for a release about to be used. It also refuses a release of another form, a
+// kind other than the plan's, and a result that the kind does not decode strictly, because readers
+// could disagree about an extra field.
 func Usable(r study.Release) (study.Plan, error) {
 	if err := r.CheckForm(); err != nil {
 		return study.Plan{}, fmt.Errorf("read release: %w", err)
@@ -150,7 +148,7 @@ func Usable(r study.Release) (study.Plan, error) {
 	return p, r.Result.DecodeBody(kinds[p.Kind].Body())
 }
 
-// WordsOf are a plan's, which was checked.
+// WordsOf describes a checked plan.
 func WordsOf(p study.Plan) study.Words {
 	kind, err := Named(p.Kind)
 	if err != nil {
@@ -159,7 +157,7 @@ func WordsOf(p study.Plan) study.Words {
 	return kind.Words(p)
 }
 
-// Report says in words what a release holds, where its kind does.
+// Report describes a release in words, if its kind can.
 func Report(r study.Release) (study.Report, error) {
 	kind, err := Named(r.Kind)
 	if err != nil {

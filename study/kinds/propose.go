@@ -13,26 +13,25 @@ import (
 	"caucus/study"
 )
 
-// Proposed is a plan ready to be agreed on, with what it is about.
+// Proposed is a plan ready to be agreed on, with its pool and forecasts.
 type Proposed struct {
 	Plan      study.Plan
-	Canonical []byte // the plan's bytes
+	Canonical []byte // canonical
 	Hash      study.Hash
 	Pool      *auxdata.Pool
-	PoolBytes []byte // the pool's canonical bytes
+	PoolBytes []byte // canonical
 	Remarks   []dataset.Remark
 	Size      study.Size
-	// ShareError is, for ratio studies, how far noise moves one class share of a
-	// set on average.
+	// ShareError is the mean absolute error of a class share of a set, for ratio studies.
 	ShareError float64
-	// Noise says, for describe studies, how far noise moves each number; "" for others.
+	// Noise describes the noise in each number, for describe studies.
 	Noise string
-	// Warning says in words why what noise leaves is of no use, "" where it is of some.
+	// Warning says why the noise makes the result useless, "" if it does not.
 	Warning string
 }
 
-// Propose makes a plan, as Draft does, and says what noise does to its numbers, of kinds
-// where that is known. What a classifier would be worth is forecast.Draw's.
+// Propose makes a plan like Draft, and forecasts the noise in its numbers if the kind can.
+// forecast.Draw forecasts what a classifier would be worth.
 func Propose(s study.Proposal, schema dataset.Schema, pool *dataset.Table) (Proposed, error) {
 	out, task, err := Draft(s, schema, pool)
 	if err != nil {
@@ -51,8 +50,7 @@ func Propose(s study.Proposal, schema dataset.Schema, pool *dataset.Table) (Prop
 	return out, nil
 }
 
-// Draft makes a plan, and its task: it fits the public map on the pool and fills in
-// defaults.
+// Draft makes a plan and its task: it fits the public map on the pool and fills in defaults.
 func Draft(s study.Proposal, schema dataset.Schema, pool *dataset.Table) (out Proposed, task study.Task, err error) {
 	var canonical bytes.Buffer
 	if pool.Rows() == 0 {
@@ -94,9 +92,8 @@ func Draft(s study.Proposal, schema dataset.Schema, pool *dataset.Table) (out Pr
 	return out, task, nil
 }
 
-// Complete makes the plan of a proposal, with every default filled in but for what
-// follows from the pool: its map keeps all features, and SetPool comes next. What is
-// proposed to real parties and what is simulated both pass here.
+// Complete makes the plan of a proposal with every default that does not follow from the pool. The
+// map keeps all features; SetPool comes next. Real and simulated proposals both pass here.
 func Complete(s study.Proposal, schema dataset.Schema) (study.Plan, error) {
 	p := planOf(s, schema)
 	kind, err := Named(p.Kind)
@@ -113,8 +110,8 @@ func Complete(s study.Proposal, schema dataset.Schema) (study.Plan, error) {
 	return p, nil
 }
 
-// SetPool puts a completed plan, whose map was fitted, on its pool: terms that a
-// proposal leaves open follow from it. It refuses what Check refuses.
+// SetPool sets the pool of a completed plan with a fitted map, and derives open terms from it. It
+// refuses what Check refuses.
 func SetPool(p *study.Plan, pool *auxdata.Pool) error {
 	p.Pool = pool.Digest
 	kind, err := Named(p.Kind)
@@ -129,8 +126,7 @@ func SetPool(p *study.Plan, pool *auxdata.Pool) error {
 	return Check(*p)
 }
 
-// planOf fills in the defaults that all kinds share. Of the schema it has the meaning
-// alone.
+// planOf fills in the defaults that all kinds share, and keeps only the schema's meaning.
 func planOf(s study.Proposal, schema dataset.Schema) study.Plan {
 	p := study.Plan{
 		Name: s.Name, Kind: s.Kind, Purpose: s.Purpose, Contact: s.Contact, Data: s.Data,
@@ -151,10 +147,9 @@ func planOf(s study.Proposal, schema dataset.Schema) study.Plan {
 	return p
 }
 
-// ChooseMap makes auto a number of components, as the plan's kind says; a kind that
-// does not say keeps all features. What does not ask for auto is returned as it is.
-// The plan is complete but for map and pool; x are the N×Dim encoded rows of the
-// PUBLIC pool.
+// ChooseMap turns dataset.Auto into a number of components as the plan's kind says; other kinds
+// keep all features. Any other c is returned unchanged. The plan lacks only map and pool. x are the
+// N×Dim encoded rows of the PUBLIC pool.
 func ChooseMap(p study.Plan, size study.Size, c dataset.Components, x *mat.Dense) (dataset.Components, error) {
 	kind, err := Named(p.Kind)
 	if err != nil {
@@ -176,8 +171,7 @@ func ChooseMap(p study.Plan, size study.Size, c dataset.Components, x *mat.Dense
 	return c, nil
 }
 
-// FitMap fits the map of a plan on the encoded rows of its public pool, chosen by
-// ChooseMap where that is asked for.
+// FitMap fits a plan's map, chosen by ChooseMap, on the encoded rows of its public pool.
 func FitMap(p study.Plan, size study.Size, c dataset.Components, x *mat.Dense) (dataset.Map, error) {
 	c, err := ChooseMap(p, size, c, x)
 	if err != nil {

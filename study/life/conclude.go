@@ -13,11 +13,11 @@ import (
 	"caucus/study"
 )
 
-// Conclude releases what a folded sum requests through the aggregator's ledger and
-// makes the release document; of a Keeper's task there is nothing to request, and bodies
-// that are not those received are ErrOtherBodies. Repeating it after a crash gives
-// the same publications and spends nothing more. It counts and weighs what was summed
-// itself. Plan bytes and software are the caller's to fill in.
+// Conclude releases what a folded sum requests through the aggregator's ledger, and makes the
+// release document. A Keeper's task requests nothing; bodies other than those received give
+// ErrOtherBodies. After a crash, calling it again gives the same publications and spends nothing
+// more. It recomputes the number and weight of contributions. The caller fills in plan bytes and
+// software.
 func Conclude(ctx context.Context, s *Study, t study.Task, of study.Summed, ledger *privacy.Ledger) (study.Release, error) {
 	fail := func(err error) (study.Release, error) { return study.Release{}, fmt.Errorf("conclude study: %w", err) }
 	if t.Hash() != s.Hash {
@@ -45,7 +45,7 @@ func Conclude(ctx context.Context, s *Study, t study.Task, of study.Summed, ledg
 		}
 		r.Costs = append(r.Costs, study.CostOf(requests[i].Output, p.Mechanism, p.Parameters, p.Bound, p.Cost, s.Plan))
 	}
-	if len(published) == 0 || s.Plan.Noise.Shared() { // by every party, or by each of two servers
+	if len(published) == 0 || s.Plan.Noise.Shared() { // published by every party, or by each of two servers
 		r.Costs = nil
 		if r.Costs, err = study.CostsOf(t, r.Weight); err != nil {
 			return fail(err)
@@ -59,7 +59,7 @@ func Conclude(ctx context.Context, s *Study, t study.Task, of study.Summed, ledg
 	return r, nil
 }
 
-// claimed is a release document without what it was made under.
+// claimed is a release document without costs and evidence.
 func (s *Study) claimed(t study.Task, of study.Summed, result study.Result) study.Release {
 	r := study.Release{Manifest: study.Claim(t), Result: result}
 	r.Parties, r.Weight = of.Contributions, of.Weight
@@ -70,8 +70,8 @@ func (s *Study) claimed(t study.Task, of study.Summed, result study.Result) stud
 	return r
 }
 
-// gathered are all contributions as a task takes them: a sum, or exactly the bodies
-// that were received.
+// gathered checks that contributions have the form that the task takes: a sum, or exactly the
+// bodies that were received.
 func (s *Study) gathered(t study.Task, of study.Summed) (study.Summed, error) {
 	of.Contributions = len(s.Received)
 	_, keeps := t.(study.Keeper)
@@ -89,10 +89,10 @@ func (s *Study) gathered(t study.Task, of study.Summed) (study.Summed, error) {
 	return of, nil
 }
 
-// Settle releases what the sum requests. The digest of who contributed what is one of
-// the terms: a ledger that has answered for other contributions, because the study was
-// put back to before some of them, says privacy.ErrConflict and draws nothing.
-// Without it an answer about eight parties would be read as one about seven.
+// Settle releases what the sum requests. The terms include a digest of who contributed what. If a
+// restored backup lost some contributions, and the ledger already answered for the earlier set, the
+// ledger draws nothing and returns privacy.ErrConflict. Otherwise an answer about eight parties
+// could be read as one about seven.
 func (s *Study) Settle(ctx context.Context, sum study.Sum, ledger *privacy.Ledger) ([]study.Request, []privacy.Published, error) {
 	requests, err := sum.Requests(len(s.Received))
 	if err != nil {
@@ -105,10 +105,10 @@ func (s *Study) Settle(ctx context.Context, sum study.Sum, ledger *privacy.Ledge
 	return requests, published, err
 }
 
-// contents digests who contributed which bytes, and the matrix that their sum is
-// multiplied by: SHA-256 over a name, the matrix, and of each party, sorted, the
-// length of its name, its name, and the digest of its body. With noise added by
-// the coordinator it is a digest of exact votes: only a ledger may have it.
+// contents digests who contributed which bytes, and the matrix that multiplies the sum: SHA-256 of
+// a label, the matrix and, for each party in sorted order, the length of its name, its name and the
+// digest of its body. If the coordinator adds the noise this is a digest of exact votes, so only a
+// ledger may hold it.
 func (s *Study) contents(matrix privacy.Digest) privacy.Digest {
 	h := sha256.New()
 	h.Write([]byte("caucus contributed set 1"))
@@ -122,7 +122,7 @@ func (s *Study) contents(matrix privacy.Digest) privacy.Digest {
 	return privacy.Digest(h.Sum(nil))
 }
 
-// support adds what the claim can be checked with.
+// support adds the evidence for the claim: publications with their ledger lines, or a public sum.
 func support(ctx context.Context, r *study.Release, t study.Task, of study.Summed, published []privacy.Published, ledger *privacy.Ledger) (err error) {
 	for _, p := range published {
 		b, err := p.MarshalBinary()
@@ -144,7 +144,6 @@ func support(ctx context.Context, r *study.Release, t study.Task, of study.Summe
 	return err
 }
 
-// public says whether any reader of the release may have it.
 func public(s study.Summed, t study.Task) bool {
 	if k, ok := t.(study.Keeper); ok {
 		return k.PublicBodies()
@@ -152,9 +151,9 @@ func public(s study.Summed, t study.Task) bool {
 	return s.Sum.Public()
 }
 
-// ConcludeShares makes the release document of a study of which both servers have released:
-// what is published are their shares, of which the coordinator's is in its ledger. It spends
-// nothing. Plan bytes and software are the caller's to fill in.
+// ConcludeShares makes the release document after both servers have released their shares, given in
+// published; the coordinator's is in its ledger. It spends nothing. The caller fills in plan bytes
+// and software.
 func ConcludeShares(ctx context.Context, s *Study, t study.Task, of study.Summed, published []privacy.Published, by study.Aggregated, ledger *privacy.Ledger) (study.Release, error) {
 	fail := func(err error) (study.Release, error) { return study.Release{}, fmt.Errorf("conclude study: %w", err) }
 	if t.Hash() != s.Hash {
@@ -189,8 +188,8 @@ func ConcludeShares(ctx context.Context, s *Study, t study.Task, of study.Summed
 	return r, nil
 }
 
-// Held are the same bodies, but that a walk fails with ErrOtherBodies where they are
-// not exactly those that the study received, each in its place.
+// Held iterates over bodies and fails with ErrOtherBodies unless they are exactly those that the
+// study received, in order.
 func (s *Study) Held(bodies study.Bodies) study.Bodies {
 	want := slices.SortedFunc(maps.Values(s.Received), study.BodyDigest.Compare)
 	return func(yield func([]byte, error) bool) {
@@ -213,7 +212,7 @@ func (s *Study) Held(bodies study.Bodies) study.Bodies {
 	}
 }
 
-// ByBody are those who contributed, in the order of their bodies (see Bodies).
+// ByBody lists the contributors in the order of their bodies (see study.Bodies).
 func (s *Study) ByBody() []study.PartyID {
 	return slices.SortedFunc(maps.Keys(s.Received), func(a, b study.PartyID) int {
 		return cmp.Or(s.Received[a].Compare(s.Received[b]), cmp.Compare(a, b))

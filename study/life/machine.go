@@ -8,23 +8,22 @@ import (
 	"caucus/study"
 )
 
-// Snapshot is all that a study's life depends on; it is what a store keeps.
+// Snapshot is the state of a study, as a store keeps it.
 type Snapshot struct {
 	State study.State
-	// Reason is why it failed, or what sealed it before its deadline (SealedBy…).
+	// Reason is why it failed, or what sealed it early (SealedBy…).
 	Reason string
-	// Received maps each party to the digest of what it contributed.
+	// Received holds the digest of each party's contribution.
 	Received map[study.PartyID]study.BodyDigest
-	// Lost are those of Received whose bytes are not there: the same are wanted again.
+	// Lost are parties in Received whose bytes are gone and must be resent unchanged.
 	Lost map[study.PartyID]bool
-	// Chain are the amendments of the plan; nil is none.
+	// Chain holds the plan's amendments; nil means none.
 	Chain *study.Chain
 }
 
-// Study is one study's life as a pure state machine: events in, effects out.
-// It has no clock, socket or disk; whoever drives it carries the effects out
-// in order, the Store effects of one step in one transaction, before telling
-// anyone of the step. It is not for concurrent use.
+// Study is a pure state machine: events in, effects out. The driver carries out the effects in
+// order, the Store effects of one step in one transaction, before it tells anyone of the step. It
+// must not be used concurrently.
 type Study struct {
 	Plan study.Plan
 	Hash study.Hash
@@ -37,7 +36,7 @@ func New(p study.Plan, h study.Hash) *Study {
 	return Restore(p, h, Snapshot{State: study.InDraft})
 }
 
-// Restore is a study as a store kept it.
+// Restore is a study from a stored snapshot.
 func Restore(p study.Plan, h study.Hash, s Snapshot) *Study {
 	if s.Received == nil {
 		s.Received = map[study.PartyID]study.BodyDigest{}
@@ -58,46 +57,41 @@ func Restore(p study.Plan, h study.Hash, s Snapshot) *Study {
 // Event is something that happened to a study.
 type Event interface{ event() }
 
-// The events.
 type (
 	// Opened: an operator opened the study.
 	Opened struct{}
-	// Contributed: an authenticated party sent a body that its task's Checker
-	// accepts.
+	// Contributed: an authenticated party sent a body that the task's Checker accepts.
 	Contributed struct {
 		Party study.PartyID
 		Plan  study.Hash
 		Body  study.BodyDigest
 	}
-	// Returned: a party sent the bytes again that were lost.
+	// Returned: a party resent its lost bytes.
 	Returned struct{ Party study.PartyID }
 	// DeadlinePassed: the deadline in force is over.
 	DeadlinePassed struct{}
-	// ShareReached: nobody contributed for as long as the rule in force asks for; the
-	// machine counts by itself whether enough have.
+	// ShareReached: nobody contributed during the quiet time of the rule in force. The machine
+	// itself checks that enough have contributed.
 	ShareReached struct{}
 	// Closed: an operator wants no more contributions.
 	Closed struct{}
-	// Amended: the coordinator signed an amendment. Charged says whether the
-	// aggregator's ledger holds an entry of the study: then a failed one stays failed.
+	// Amended: the coordinator signed an amendment. If Charged, the aggregator's ledger holds an
+	// entry of the study, and a failed study stays failed.
 	Amended struct {
 		Document []byte
 		Charged  bool
 	}
-	// FoldDone: a number of contributions were added to the sum, or found to be
-	// stored as they were received where the task keeps them.
+	// FoldDone: this many contributions were summed or, for a Keeper, found stored as received.
 	FoldDone struct{ Contributions int }
 	// ReleaseDone: the ledger released, and the result is stored.
 	ReleaseDone struct{}
-	// SumLost: what a study was folded to is damaged. Where that was its sum, all
-	// its contributions are lost, and wanted again; of bodies that are kept, those
-	// that are damaged.
+	// SumLost: the folded sum or some kept bodies are damaged. Parties must resend all
+	// contributions to a sum, or the damaged bodies.
 	SumLost struct{}
-	// Resealed: contributions to a sealed study were lost, nobody brought them
-	// again, and the ledger holds no entry of it.
+	// Resealed: contributions to a sealed study were lost and not resent, and the ledger holds no
+	// entry of the study.
 	Resealed struct{ Without []study.PartyID }
-	// Refuted: two aggregators refused what these parties sent, because it is not what they
-	// had to prove of it.
+	// Refuted: both servers refused these parties' contributions, whose proofs do not hold.
 	Refuted struct{ Parties []study.PartyID }
 	// Cancelled: an operator gave up, or an aggregator cannot go on.
 	Cancelled struct{ Reason string }
@@ -120,38 +114,36 @@ func (Cancelled) event()      {}
 // Effect is something the driver must do.
 type Effect interface{ effect() }
 
-// The effects.
 type (
-	// StoreContribution keeps the body and its receipt, in one transaction.
+	// StoreContribution stores a body and its receipt, in one transaction.
 	StoreContribution struct {
 		Party study.PartyID
 		Body  study.BodyDigest
 	}
-	// RestoreContribution keeps the body of a contribution whose bytes were lost.
+	// RestoreContribution stores the resent body of a lost contribution.
 	RestoreContribution struct{ Party study.PartyID }
-	// DropContributions forgets contributions whose bytes are lost, receipts too.
+	// DropContributions deletes lost or refused contributions, receipts included.
 	DropContributions struct{ Parties []study.PartyID }
-	// StoreAmendment keeps an amendment. Where it reopens the study, all that was
-	// contributed is wanted again: no body outlives a failure.
+	// StoreAmendment stores an amendment. If it reopens the study, every contribution must be
+	// resent, because bodies are deleted on failure.
 	StoreAmendment struct {
 		Document []byte
 		Number   int
 		Reopens  bool
 	}
-	// SendReceipt answers the party. It follows the store.
+	// SendReceipt answers the party, after the store.
 	SendReceipt struct {
 		Party study.PartyID
 		Body  study.BodyDigest
 	}
-	// StoreState keeps the state and reason.
 	StoreState struct {
 		State  study.State
 		Reason string
 	}
-	// FoldSum adds all contributions to the sum, each exactly once. Where the task
-	// keeps bodies it holds each against its digest.
+	// FoldSum adds each contribution to the sum exactly once. A Keeper's bodies are instead
+	// compared with their digests.
 	FoldSum struct{ Contributions int }
-	// MakeRelease settles what the sum requests and finishes the result.
+	// MakeRelease releases what the sum requests and finishes the result.
 	MakeRelease struct{ Contributions int }
 )
 
@@ -164,8 +156,8 @@ func (StoreState) effect()          {}
 func (FoldSum) effect()             {}
 func (MakeRelease) effect()         {}
 
-// Step applies an event. An error changes nothing and has no effects. Events
-// that come again (a resent contribution, a second deadline) are harmless.
+// Step applies an event. An error changes nothing and has no effects. Repeated events (a resent
+// contribution, a second deadline) are harmless.
 func (s *Study) Step(e Event) ([]Effect, error) {
 	switch e := e.(type) {
 	case Opened:
@@ -204,7 +196,7 @@ func (s *Study) Step(e Event) ([]Effect, error) {
 		if s.State != study.Sealed && s.State != study.Folded {
 			return nil, nil
 		}
-		return s.seal(s.Reason), nil // of the same contributions
+		return s.seal(s.Reason), nil // with the same contributions
 	case Resealed:
 		return s.resealed(e), nil
 	case Refuted:
@@ -231,7 +223,7 @@ func (s *Study) Step(e Event) ([]Effect, error) {
 	return nil, fmt.Errorf("step study: unknown event %T", e)
 }
 
-// Resume is what is left to do after a restart.
+// Resume lists the work left after a restart.
 func (s *Study) Resume() []Effect {
 	switch s.State {
 	case study.Sealed:
@@ -263,10 +255,10 @@ func (s *Study) contributed(e Contributed) ([]Effect, error) {
 	return append(effects, s.sealIfAll()...), nil
 }
 
-// Have is how many contributions are there, with their bytes.
+// Have is the number of contributions whose bytes are stored.
 func (s *Study) Have() int { return len(s.Received) - len(s.Lost) }
 
-// Ending is the one in force.
+// Ending is the ending in force.
 func (s *Study) Ending() study.Ending { return s.Chain.Ending() }
 
 // Enough says whether the rule in force lets the study seal before its deadline.
@@ -274,7 +266,7 @@ func (s *Study) Enough() bool {
 	return s.State == study.Open && s.Have() >= s.Ending().Enough(len(s.Plan.Roster))
 }
 
-// sealIfAll seals a study to which nobody else can contribute.
+// sealIfAll seals an open study once the whole roster has contributed.
 func (s *Study) sealIfAll() []Effect {
 	if s.State != study.Open || s.Have() < len(s.Plan.Roster) {
 		return nil
@@ -287,9 +279,8 @@ func (s *Study) seal(by string) []Effect {
 	return append(s.enter(study.Sealed, by), FoldSum{len(s.Received)})
 }
 
-// end seals an open study with what is there, or fails it. What was lost and did not
-// come again is not counted: a study that seals forgets it, one that fails may be
-// reopened, and wants it then.
+// end seals an open study, or fails it below the minimum. Lost contributions do not count: sealing
+// deletes them, while failing keeps their digests, because a reopened study asks for them again.
 func (s *Study) end(by string) []Effect {
 	have, least := s.Have(), s.Ending().Minimum
 	if have < least {
@@ -311,7 +302,6 @@ func (s *Study) drop(parties []study.PartyID) {
 	}
 }
 
-// returned takes note that bytes which were lost are there again.
 func (s *Study) returned(e Returned) []Effect {
 	if !s.Lost[e.Party] || s.State != study.Open && s.State != study.Sealed {
 		return nil
@@ -320,8 +310,8 @@ func (s *Study) returned(e Returned) []Effect {
 	return append([]Effect{RestoreContribution(e)}, s.sealIfAll()...)
 }
 
-// amended changes the ending of an open study, or takes a failed one up again. Of that
-// no contribution is there any more, and each may come again as it was.
+// amended changes the ending of an open study, or reopens a failed one. A reopened study has no
+// bodies left; each party may resend its contribution unchanged.
 func (s *Study) amended(e Amended) ([]Effect, error) {
 	a, err := study.DecodeAmendment(e.Document)
 	reopens := s.State == study.Failed
@@ -348,8 +338,8 @@ func (s *Study) amended(e Amended) ([]Effect, error) {
 	return effects, nil
 }
 
-// fail says also what the parties spent: what a party contributed it was charged for
-// by its own ledger, whoever adds the noise.
+// fail adds to the reason what parties spent: each party's own ledger charged it for its
+// contribution, whoever adds the noise.
 func (s *Study) fail(reason string) []Effect {
 	if n := len(s.Received); n > 0 {
 		who := fmt.Sprintf("each of the %d parties", n)
@@ -361,8 +351,8 @@ func (s *Study) fail(reason string) []Effect {
 	return s.enter(study.Failed, reason)
 }
 
-// resealed seals a sealed study again without contributions that were lost: M is
-// still fixed before any noise.
+// resealed seals a sealed study again without lost contributions. M is still fixed before any
+// noise.
 func (s *Study) resealed(e Resealed) []Effect {
 	if s.State != study.Sealed {
 		return nil
@@ -380,8 +370,8 @@ func (s *Study) resealed(e Resealed) []Effect {
 	return s.seal(s.Reason)
 }
 
-// refuted drops what two aggregators refused from a sealed study: it is in neither server's
-// sum. M is still fixed before any noise.
+// refuted drops contributions that both servers refused from a sealed study; neither server's sum
+// holds them. M is still fixed before any noise.
 func (s *Study) refuted(e Refuted) []Effect {
 	if s.State != study.Sealed {
 		return nil
@@ -407,9 +397,8 @@ func (s *Study) enter(state study.State, reason string) []Effect {
 	return []Effect{StoreState{state, reason}}
 }
 
-// Contributors are the parties that contributed, Missing those on the roster
-// that did not; both sorted. Of an open study those whose bytes are wanted again are
-// missing.
+// Contributors lists the roster's parties that contributed and those missing, both sorted. While
+// the study is open, a party that must resend its bytes is missing.
 func (s *Study) Contributors() (contributed, missing []study.PartyID) {
 	for _, p := range s.Plan.Roster {
 		if _, ok := s.Received[p]; ok && !(s.State == study.Open && s.Lost[p]) {
