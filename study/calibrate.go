@@ -8,9 +8,8 @@ import (
 	"caucus/privacy"
 )
 
-// The mechanisms a plan may choose among, if its kind releases counts. Only a proposal may say
-// auto: a plan names the chosen mechanism, because processors may round a close comparison
-// differently.
+// Mechanisms of kinds that release counts. Only a proposal may say auto: a plan names the choice,
+// because processors may round a close comparison differently.
 const (
 	MechanismAuto     = "auto"
 	MechanismLaplace  = "laplace"  // pure ε, whatever the plan's δ
@@ -49,15 +48,12 @@ func (p Plan) Calibrate(b privacy.Bound, cells int) (privacy.Mechanism, error) {
 
 // NoiseCost compares a mechanism's noise with its price.
 type NoiseCost struct {
-	Mechanism string `json:"mechanism"`
-	// SD is the standard deviation of one draw, in units of the released number.
-	SD float64 `json:"sd"`
-	// Rho is the charge in a ledger that counts zCDP.
-	Epsilon float64 `json:"epsilon"`
-	Delta   float64 `json:"delta"`
-	Rho     float64 `json:"rho"`
-	// InYear is how many such releases fit within YearlyLimit.
-	InYear int `json:"in_year"`
+	Mechanism string  `json:"mechanism"`
+	SD        float64 `json:"sd"` // standard deviation of one draw, in units of the released number
+	Epsilon   float64 `json:"epsilon"`
+	Delta     float64 `json:"delta"`
+	Rho       float64 `json:"rho"`
+	InYear    int     `json:"in_year"` // how many such releases fit within YearlyLimit
 }
 
 const yearOfStudies = 3

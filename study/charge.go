@@ -16,17 +16,13 @@ type Charge struct {
 	Mechanism  string
 	Parameters map[string]string
 	// Bound is the sensitivity bound that the noise is proved for, Exact the cost under it.
-	Bound privacy.Bound
-	Exact privacy.Cost
-	// Matrix is the digest of the public integers that multiply the contributions; zero if there
-	// are none.
-	Matrix privacy.Digest
-	// Cost is the amount charged, never below Exact.
-	Cost privacy.Cost
+	Bound  privacy.Bound
+	Exact  privacy.Cost
+	Matrix privacy.Digest // digest of the public integers that multiply contributions; zero if none
+	Cost   privacy.Cost   // what is charged, never below Exact
 }
 
-// ChargeAll charges a party's ledger for releases that another server makes from the party's
-// contribution. It is idempotent: a plan is charged once.
+// ChargeAll charges a party's ledger for others' releases of its contribution, once per plan.
 func ChargeAll(ctx context.Context, l *privacy.Ledger, plan Hash, charges []Charge) error {
 	for _, c := range charges {
 		if err := l.Spend(ctx, ReleaseID(plan, c.Output), c.Cost); err != nil {
@@ -44,8 +40,7 @@ func (t ReleaseTerms) Charge(exact, charged privacy.Cost) Charge {
 	}
 }
 
-// AtEpsilon replaces a pure cost by the plan's ε, for which the noise was calibrated and rounded
-// up. Other costs stay.
+// AtEpsilon replaces a pure cost by the plan's ε, to which the noise was calibrated and rounded up.
 func AtEpsilon(p Plan, c privacy.Cost) privacy.Cost {
 	if c.Pure == nil {
 		return c

@@ -7,13 +7,11 @@
 //     it does not know.
 //   - Every release goes through Settle, the only caller of Ledger.Release, under a hash of plan
 //     and output.
-//   - All claims of a release except its result follow from plan and pool (Claim), so a reader can
-//     recompute them.
+//   - A release's guarantee follows from plan and pool (Claim), so a reader can recompute it.
 //
-// Each kind is a folder below this one (classify, ratio, labels, reweigh, describe, evaluate) and a
-// row in study/kinds, and implements Kind and Task. study/bodies, study/classifier and study/keyed
-// hold shared parts. study/life takes a draft to a release; study/simulate and study/verify use all
-// kinds.
+// Each kind is a folder below this one and a row in study/kinds, and implements Kind and Task.
+// study/bodies, study/classifier and study/keyed hold shared parts. study/life takes a draft to a
+// release; study/simulate and study/verify use all kinds.
 //
 // # In which order to read it
 //

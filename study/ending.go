@@ -31,15 +31,12 @@ import (
 //
 // TestEndingsMoveNoTerms checks this.
 type Ending struct {
-	// Deadline is when the study seals, or fails if it has too few contributions.
-	Deadline time.Time `json:"deadline"`
+	Deadline time.Time `json:"deadline"` // when it seals, or fails below Minimum
 	Minimum  int       `json:"minimum"`
-	// Seal allows sealing before the deadline; nil waits for all contributions.
-	Seal *SealRule `json:"seal,omitempty"`
+	Seal     *SealRule `json:"seal,omitempty"` // seals before the deadline; nil: only once all have contributed
 }
 
-// in seconds
-const longestQuiet = 30 * 24 * 3600
+const longestQuiet = 30 * 24 * 3600 // in seconds
 
 // check refuses an invalid rule; field is the rule's path in the plan.
 func (r *SealRule) check(field string) error {
@@ -62,8 +59,7 @@ func (r *SealRule) Quiet() time.Duration {
 	return time.Duration(r.QuietSeconds) * time.Second
 }
 
-// Enough is how many contributions seal the study before its deadline. A person writes the share as
-// a decimal, so a product within rounding of a whole number counts as that number.
+// Enough is how many contributions seal the study early. It undoes the rounding of decimal shares.
 func (e Ending) Enough(roster int) int {
 	if e.Seal == nil {
 		return roster
@@ -118,20 +114,15 @@ func (p Plan) checkEnding(e Ending) error {
 // ErrAmendment is wrapped by every refusal of an amendment.
 var ErrAmendment = errors.New("amendment refused")
 
-// Amendment changes a study's ending and nothing else. Amendments form a hash chain that starts at
-// the plan, whose hash remains the study's name.
+// Amendment changes a study's ending only. Amendments form a hash chain from the plan.
 type Amendment struct {
-	Plan Hash `json:"plan"`
-	// Number counts from 1. Previous is the digest of the previous amendment, or the plan's hash.
-	Number   int    `json:"number"`
-	Previous Hash   `json:"previous"`
-	Ending   Ending `json:"ending"`
-	// Reopens a failed study for contributions.
-	Reopens bool      `json:"reopens,omitempty"`
-	At      time.Time `json:"at"`
-	// Ledger is the head of the coordinator's ledger. Anyone who holds the amendment can tell if
-	// the ledger is ever rolled back.
-	Ledger privacy.Head `json:"ledger"`
+	Plan     Hash         `json:"plan"`
+	Number   int          `json:"number"` // counts from 1
+	Previous Hash         `json:"previous"`
+	Ending   Ending       `json:"ending"`
+	Reopens  bool         `json:"reopens,omitempty"` // a failed study
+	At       time.Time    `json:"at"`
+	Ledger   privacy.Head `json:"ledger"` // its head when made: holders can tell if the ledger is rolled back
 }
 
 // DecodeAmendment reads an amendment and refuses unknown fields and non-canonical bytes.

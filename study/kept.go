@@ -10,13 +10,12 @@ import (
 	"slices"
 )
 
-// Keeper is a task whose result needs every single contribution, so nothing is summed: Finish reads
-// the stored bodies (Summed.Bodies). Any other task has sums.
+// Keeper is a task whose result needs every single contribution: instead of a sum, Finish reads the
+// stored bodies (Summed.Bodies).
 type Keeper interface {
 	Task
 	Checker
-	// PublicBodies says whether any reader of the release may see the bodies, because each passed
-	// its party's own ledger.
+	// PublicBodies says whether every reader may see the bodies, because each passed a party's own ledger.
 	PublicBodies() bool
 }
 
@@ -25,7 +24,7 @@ var ErrKept = errors.New("its contributions are kept and not added up: read thei
 
 // Checker decides whether contributions are valid.
 type Checker interface {
-	// Check decides on receipt whether a body is valid. Its errors wrap ErrContribution.
+	// Check decides on receipt whether a body is valid; its errors wrap ErrContribution.
 	Check(body []byte) error
 }
 
@@ -65,8 +64,7 @@ func BodiesOf(all [][]byte) Bodies {
 	}
 }
 
-// MarshalBinary writes the number of bodies, then each body in order after its length. All numbers
-// are uvarints.
+// MarshalBinary writes the number of bodies, then each after its length, all as uvarints.
 func (b Bodies) MarshalBinary() ([]byte, error) {
 	var out []byte
 	count := uint64(0)
@@ -113,13 +111,10 @@ func ParseBodies(b []byte) (Bodies, int, error) {
 // reader of the release who may not see them.
 type Summed struct {
 	Contributions int
-	// Weight is their total of ballots or records, 0 if nothing is weighed.
-	Weight int64
-	Sum    Sum
-	Bodies Bodies
-	// Senders names the sender of each body, in the order of Bodies, if the plan makes this public
-	// (Words.Named).
-	Senders []PartyID
+	Weight        int64 // ballots or records in total; 0 if nothing is weighed
+	Sum           Sum
+	Bodies        Bodies
+	Senders       []PartyID // who sent each of Bodies, in their order, if public (Words.Named)
 }
 
 // MarshalBinary returns the canonical bytes of the sum or the bodies.

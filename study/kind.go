@@ -22,35 +22,30 @@ type Request struct {
 	Output    string
 	Sensitive privacy.Sensitive
 	Mechanism privacy.Mechanism
-	// From is the digest of the vector's source: see privacy.Sensitive.From.
-	From privacy.Digest
+	From      privacy.Digest // digest of the vector's source: see privacy.Sensitive.From
 }
 
 // Inputs are what a party brings to a task.
 type Inputs struct {
 	Records *dataset.Records
-	// ShardKey is the party's secret, the same across its studies. It assigns each record to a
+	// ShardKey is the party's secret, the same in all its studies. It assigns each record to a
 	// shard, cut or set (package keyed).
 	ShardKey []byte
-	// Rng drives learners, never noise.
-	Rng *rand.Rand
+	Rng      *rand.Rand // for learners, never for noise
 	// Within makes the context for training one classifier or running one program, and a function
 	// to call at its end. nil sets no time limit. See InTime.
 	Within func() (ctx context.Context, end func(late bool))
-	// Voter is the party's classifier, if the plan lets parties choose.
-	Voter Voter
+	Voter  Voter // the party's choice of a classifier, if the plan leaves it to parties
 	// Scorer scores the party's records, if the plan lets parties do so: N×Dim encoded rows → N
 	// numbers in [0,1]. nil, an error or an invalid answer leaves every record without a score.
 	Scorer func(ctx context.Context, s dataset.Schema, rows *mat.Dense) ([]float64, error)
-	// Study is the plan's hash, which the keys depend on; the task fills it in.
-	Study Hash
+	Study  Hash // the plan's hash, which the keys depend on; the task fills it in
 }
 
-// InTime runs work, which may be arbitrary code on a party's records, within its time limit. It
-// returns false if work panicked or was late.
-//
-// If there is a deadline and time is left, InTime then runs fill, if not nil: dummy work in place
-// of the records that work left out. It reads no records, and its outcome is dropped.
+// InTime runs work, arbitrary code on a party's records, within its time limit. It returns false if
+// work panicked or was late. If there is a deadline and time is left, it then runs fill, if not
+// nil: dummy work in place of the records that work left out. It reads no records, and its outcome
+// is dropped.
 func (in Inputs) InTime(work, fill func(context.Context)) (done bool) {
 	ctx, end := context.Background(), func(bool) {}
 	if in.Within != nil {
@@ -70,8 +65,8 @@ func (in Inputs) InTime(work, fill func(context.Context)) (done bool) {
 	return done && !late
 }
 
-// Voter is a party's choice of a classifier: the name of a built-in learner, "" for the default, or
-// a function Vote, which takes precedence.
+// Voter is a party's choice of a classifier: Vote if not nil, else a built-in learner ("":
+// default).
 type Voter struct {
 	Learner string
 	// Vote learns from labelled records and returns a class in 0..K-1 for each of the rows (N×Dim,
@@ -88,23 +83,21 @@ type Contribution struct {
 	Body     func(released []privacy.Published) ([]byte, error)
 }
 
-// Sum adds up contributions. Its bytes do not depend on their order or grouping, nor its memory on
-// their number. A Keeper has none.
+// Sum adds up contributions, in bytes that do not depend on their order or grouping and memory that
+// does not depend on their number.
 type Sum interface {
 	Checker
-	// Add checks a body, then adds it. An error leaves the sum unchanged.
-	Add(body []byte) error
+	Add(body []byte) error // an error leaves the sum unchanged
 	Merge(Sum) error
-	// Requests are the aggregator's releases for m sealed contributions; empty if every party
+	// Requests are what the aggregator must release for m contributions; none if every party
 	// released its own part.
 	Requests(m int) ([]Request, error)
 	MarshalBinary() ([]byte, error)
 	UnmarshalBinary([]byte) error
-	// Public says whether any reader of the release may see the sum's bytes, because all of it
-	// passed the parties' own ledgers.
+	// Public says whether any reader may see the sum, because all of it passed parties' own ledgers.
 	Public() bool
-	// Contributions is the number added, −1 if the sum's bytes do not hold it. Weight is the total
-	// of ballots or records, 0 if nothing is weighed.
+	// Contributions is the number added, −1 if the sum does not hold it. Weight is their total of
+	// ballots or records, 0 if nothing is weighed.
 	Contributions() int
 	Weight() int64
 }
@@ -121,25 +114,19 @@ type Kind interface {
 	// kind's terms; unit, mechanism and noise if the proposal leaves them out; and δ if it names
 	// none. Whatever it cannot complete, Check refuses later.
 	Complete(*Plan, Proposal) error
-	// Mechanisms lists the mechanisms of the kind, including those for simulation only.
-	Mechanisms() []string
+	Mechanisms() []string // all of the kind's, including those for simulation only
 	// Shared lists the mechanisms whose contributions may be split between two servers, because a
 	// proof covers each share.
 	Shared() []string
-	// Terms points to empty terms of the kind, as a study file gives them under the kind's name;
-	// nil if the kind has none.
+	// Terms points to empty terms of the kind, as in a study file; nil if it has none.
 	Terms() any
-	// Body points to an empty result body, as Finish passes to NewResult. Readers decode it
-	// strictly.
-	Body() any
+	Body() any // points to an empty result body, which readers decode strictly
 	// Check refuses a plan that no proof covers. CheckCommon has passed. It alone protects New from
 	// a hostile plan: sizes, the kind's own terms, combinations of unit and mechanism.
 	Check(Plan) error
-	// Words describes a checked plan. A signed release and whoever approves the plan repeat every
-	// text.
-	Words(Plan) Words
-	// New makes the task of a checked plan and its pool. Slow steps belong here, so that they run
-	// once; factoring the pool's second moment takes seconds.
+	Words(Plan) Words // describes a checked plan; approvers and readers see every text
+	// New makes the task of a checked plan. Slow steps belong here, to run once: factoring the
+	// pool's second moment takes seconds.
 	New(Plan, *auxdata.Pool) (Task, error)
 }
 
@@ -156,8 +143,8 @@ type Tuner interface {
 }
 
 // Settle makes the requested releases through a ledger, in order. It is the only caller of
-// Ledger.Release. Repeating it for a plan gives the same answers and spends nothing more. A sum
-// goes through Conclude, which records the contributions.
+// Ledger.Release. Repeating it for a plan gives the same answers and spends nothing more. Sums go
+// through life.Conclude, which names their contributions.
 func Settle(ctx context.Context, l *privacy.Ledger, plan Hash, requests []Request) ([]privacy.Published, error) {
 	out := make([]privacy.Published, 0, len(requests))
 	for _, r := range requests {

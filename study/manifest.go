@@ -18,45 +18,31 @@ import (
 // verify.Claims recomputes it. Its canonical bytes, JSON in the order of the fields, are signed as
 // part of the release.
 type Manifest struct {
-	// Form is a version number: see ManifestForm.
-	Form      int    `json:"form"`
-	PlanHash  Hash   `json:"plan_hash"`
-	Kind      string `json:"kind"`
-	Mechanism string `json:"mechanism"`
-	// Where is the condition on records, "" for all; a record that fails it counted as empty.
-	Where string       `json:"where,omitempty"`
-	Unit  privacy.Unit `json:"unit"`
-	// Neighbours says which data a reader cannot tell apart.
-	Neighbours string  `json:"neighbours"`
-	Epsilon    float64 `json:"epsilon"`
-	Delta      float64 `json:"delta"`
-	Noise      Noise   `json:"noise"`
-	// Parties is M, the number of contributions.
-	Parties     int       `json:"parties"`
-	Contributed []PartyID `json:"contributed"`
-	Missing     []PartyID `json:"missing"`
-	// Sealed is what sealed the study (SealedBy…), if not its deadline or the last contribution.
-	Sealed string `json:"sealed,omitempty"`
-	// Weight is the number of ballots or records in the released sum, as the contributions declare;
-	// 0 if nothing is summed.
-	Weight int64 `json:"weight,omitempty"`
-	// Pool is the digest of the public pool, weights included. WeightsPlan is the reweigh plan that
-	// the weights came from.
-	Pool        auxdata.Digest `json:"pool"`
+	Form        int            `json:"form"` // see ManifestForm
+	PlanHash    Hash           `json:"plan_hash"`
+	Kind        string         `json:"kind"`
+	Mechanism   string         `json:"mechanism"`
+	Where       string         `json:"where,omitempty"` // condition on records, "" for all; others counted as empty
+	Unit        privacy.Unit   `json:"unit"`
+	Neighbours  string         `json:"neighbours"` // data that a reader cannot tell apart
+	Epsilon     float64        `json:"epsilon"`
+	Delta       float64        `json:"delta"`
+	Noise       Noise          `json:"noise"`
+	Parties     int            `json:"parties"` // M, the number of contributions
+	Contributed []PartyID      `json:"contributed"`
+	Missing     []PartyID      `json:"missing"`
+	Sealed      string         `json:"sealed,omitempty"` // what sealed it early (SealedBy…), other than the last contribution
+	Weight      int64          `json:"weight,omitempty"` // ballots or records in the sum, as declared; 0: no sum
+	Pool        auxdata.Digest `json:"pool"`             // digest of the pool with its weights
 	WeightsPlan *Hash          `json:"weights_plan,omitempty"`
-	// Inputs are the public numbers that the bounds follow from, together with the pool's rows.
-	Inputs BoundInputs   `json:"bound_inputs"`
-	Costs  []ReleaseCost `json:"costs"`
-	// Totals say what everything in the release together guarantees a record and a party; none if
-	// the plan does not say where the pool's weights come from.
-	Totals       []UnitTotal `json:"totals"`
-	NotProtected []string    `json:"not_protected"`
-	// Ledger holds the lines of the aggregator's ledger for this release, in the order of Costs;
-	// none if each party released its own part.
-	Ledger []privacy.Line `json:"ledger,omitempty"`
-	// Simulated releases come from virtual parties and protect nobody.
-	Simulated bool   `json:"simulated,omitempty"`
-	Software  string `json:"software,omitempty"`
+	Inputs      BoundInputs    `json:"bound_inputs"` // public numbers that the bounds follow from, with the pool's rows
+	Costs       []ReleaseCost  `json:"costs"`
+	// Totals cover everything in the release; none if the source of the pool's weights is unknown.
+	Totals       []UnitTotal    `json:"totals"`
+	NotProtected []string       `json:"not_protected"`
+	Ledger       []privacy.Line `json:"ledger,omitempty"`    // lines of the aggregator's ledger, in the order of Costs; none if parties released
+	Simulated    bool           `json:"simulated,omitempty"` // virtual parties: protects nobody
+	Software     string         `json:"software,omitempty"`
 }
 
 // ManifestForm is the only form that this version reads and writes. Raise it with every change of
@@ -85,20 +71,17 @@ type BoundInputs struct {
 
 // ReleaseCost is the noise of one publication, the bound it was proved for, and its price.
 type ReleaseCost struct {
-	Output    string `json:"output"`
-	Mechanism string `json:"mechanism"`
-	// Parameters of the noise are exact rationals.
-	Parameters map[string]string `json:"parameters"`
+	Output     string            `json:"output"`
+	Mechanism  string            `json:"mechanism"`
+	Parameters map[string]string `json:"parameters"` // exact rationals
 	// Bound is how far one unit moves the integers that noise was added to. It omits the weights,
 	// which follow from the pool; Weights is their SHA-256, eight bytes each, big-endian.
 	Bound   privacy.Bound   `json:"bound"`
 	Weights *privacy.Digest `json:"bound_weights,omitempty"`
-	// Cost is exact.
-	Cost privacy.Cost `json:"cost"`
-	// Epsilon, Delta and Rho summarize Cost at the plan's budget.
-	Epsilon float64 `json:"epsilon"`
-	Delta   float64 `json:"delta"`
-	Rho     float64 `json:"rho,omitempty"`
+	Cost    privacy.Cost    `json:"cost"` // exact
+	Epsilon float64         `json:"epsilon"`
+	Delta   float64         `json:"delta"`
+	Rho     float64         `json:"rho,omitempty"`
 }
 
 // CostOf describes a publication at the plan's budget.
@@ -144,27 +127,22 @@ func Claim(t Task) Manifest {
 
 // Release is a study's final document: claims, plan, result, and what a reader needs to check them.
 type Release struct {
-	Manifest `json:"manifest"`
-	// Plan is the canonical bytes that the manifest's hash names.
-	Plan       json.RawMessage `json:"plan"`
+	Manifest   `json:"manifest"`
+	Plan       json.RawMessage `json:"plan"` // the canonical bytes that PlanHash names
 	Amendments []Signed        `json:"amendments,omitempty"`
 	Result     Result          `json:"result"`
 	// Published are the aggregator's publications from the ledger (privacy.ParsePublished). If each
 	// party released its own part, Sum is their sum, or the bodies of a Keeper
 	// (Bodies.MarshalBinary), if any reader may see it. The result follows from either. A simulated
 	// release has neither.
-	Published [][]byte `json:"published,omitempty"`
-	Sum       []byte   `json:"sum,omitempty"`
-	// Aggregated holds the two servers' signatures, if each released its share of the sum;
-	// Published then has one publication of each server.
-	Aggregated *Aggregated `json:"aggregated,omitempty"`
-	// Senders names the sender of each body in Sum, on the coordinator's word; none unless the plan
-	// makes it public (Words.Named).
-	Senders []PartyID `json:"senders,omitempty"`
+	Published  [][]byte    `json:"published,omitempty"`
+	Sum        []byte      `json:"sum,omitempty"`
+	Aggregated *Aggregated `json:"aggregated,omitempty"` // signatures of two servers, if each released its share of the sum
+	Senders    []PartyID   `json:"senders,omitempty"`    // who sent each body in Sum, by the coordinator's word, if public (Words.Named)
 }
 
-// DecodedPlan returns the plan of a release. It refuses a plan with another hash than the
-// manifest's, or with an invalid common part. The kind checks the rest.
+// DecodedPlan is a release's plan, if its hash and its common part are valid. The kind checks the
+// rest.
 func (r Release) DecodedPlan() (Plan, error) {
 	var compact bytes.Buffer
 	if err := json.Compact(&compact, r.Plan); err != nil {

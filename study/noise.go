@@ -11,22 +11,18 @@ import (
 type Noise string
 
 const (
-	// NoiseSite: each agent adds noise through its own ledger before anything leaves.
-	NoiseSite Noise = "site"
-	// NoiseCoordinator: the coordinator adds noise once, to the sum.
-	NoiseCoordinator Noise = "coordinator"
-	// NoiseAggregators: the coordinator and an independent helper each add the full noise to their
-	// own secret share of the sum.
-	NoiseAggregators Noise = "aggregators"
+	NoiseSite        Noise = "site"        // each agent adds it, through its own ledger, before anything leaves
+	NoiseCoordinator Noise = "coordinator" // the coordinator adds it, once, to the sum
+	NoiseAggregators Noise = "aggregators" // coordinator and helper each add all of it, to their secret shares of the sum
 )
 
-// Servers is the number of servers of NoiseAggregators. Each releases its share with noise of its
-// own, so the sum of the shares holds two independent noises.
+// Servers of NoiseAggregators add noise independently, so the sum of their shares holds two noises.
 const Servers = 2
 
 // Noises lists all settings.
 func Noises() []Noise { return []Noise{NoiseSite, NoiseCoordinator, NoiseAggregators} }
 
+// Validate refuses an unknown setting.
 func (n Noise) Validate() error {
 	all := Noises()
 	if slices.Contains(all, n) {

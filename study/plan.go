@@ -37,59 +37,43 @@ func PlanError(field, format string, args ...any) error {
 	return &Refusal{field, fmt.Sprintf(format, args...)}
 }
 
-// Plan is what all parties of a study agree on. It never changes once the study is open: every
-// contribution carries the hash of its bytes.
+// Plan is what all parties of a study agree on. Every contribution carries the hash of its bytes.
 type Plan struct {
 	Name    string `json:"name"`
 	Kind    string `json:"kind"`
 	Purpose string `json:"purpose,omitempty"`
 	Contact string `json:"contact,omitempty"`
-	// Data names a data source; each agent's own configuration says what it is.
-	Data string `json:"data,omitempty"`
+	Data    string `json:"data,omitempty"` // a data source; each agent's configuration says what it is
 	// Schema says what columns mean, never how a file is written. If a plan could choose a
 	// delimiter or comment character, the number of records it yields, or whether the file can be
 	// read, would reveal what the file holds.
 	Schema dataset.Schema `json:"schema"`
-	// Where is a condition on a record's features and label (dataset.ParseCondition); "" is all. A
-	// record that fails it counts as empty, so sizes do not change.
-	Where  string         `json:"where,omitempty"`
-	Map    dataset.Map    `json:"map"`
-	Pool   auxdata.Digest `json:"pool"`
-	Roster []PartyID      `json:"roster"`
-	// Records is the fewest records that each site is publicly known to hold. It bounds δ at unit
-	// record and label, and a forecast uses it.
-	Records int `json:"records,omitempty"`
+	// Where is a condition on a record (dataset.ParseCondition), "" for all; others count as empty.
+	Where   string         `json:"where,omitempty"`
+	Map     dataset.Map    `json:"map"`
+	Pool    auxdata.Digest `json:"pool"`
+	Roster  []PartyID      `json:"roster"`
+	Records int            `json:"records,omitempty"` // that each site is publicly known to hold at least; bounds δ
 
 	Unit      privacy.Unit `json:"unit"`
 	Epsilon   float64      `json:"epsilon"`
 	Delta     float64      `json:"delta"`
 	Mechanism string       `json:"mechanism"`
 	Noise     Noise        `json:"noise"`
-	// Lambda is the ridge of the central fit. 0 is auto: chosen after the release, if the mechanism
-	// allows that.
-	Lambda float64 `json:"lambda"`
+	Lambda    float64      `json:"lambda"` // ridge of the central fit; 0: chosen after the release (auto)
 
-	// KindTerms are the kind's own terms: canonical JSON, read by the kind (DecodeTerms).
-	KindTerms json.RawMessage `json:"kind_terms,omitempty"`
-	// Weights says where the pool's weights, or its rows, come from.
-	Weights *WeightSource `json:"weights,omitempty"`
+	KindTerms json.RawMessage `json:"kind_terms,omitempty"` // canonical JSON, read by the kind (DecodeTerms)
+	Weights   *WeightSource   `json:"weights,omitempty"`    // where the pool's weights, or its rows, come from
 
-	Minimum int `json:"minimum"`
-	// Floor is the lowest minimum an amendment can set; 0 keeps Minimum. Parties apply their own
-	// rules about the minimum to it.
-	Floor    int       `json:"floor,omitempty"`
-	Deadline time.Time `json:"deadline,omitzero"`
-	// Seal allows sealing before the deadline; nil waits for all contributions.
-	Seal *SealRule `json:"seal,omitempty"`
-	// Readers may fetch the release; empty means the parties and operators.
-	Readers []string `json:"readers,omitempty"`
-	// Seed drives public randomness (fresh public noise for the choice of λ).
-	Seed uint64 `json:"seed"`
-	// TermsDigest is the digest of the release terms, as the plan's author computed it: see the
-	// function of that name.
-	TermsDigest string `json:"terms,omitempty"`
-	// Simulated marks a plan for virtual parties and a simulation ledger. Only such a plan may name
-	// a mechanism without a proof; daemons refuse it.
+	Minimum     int       `json:"minimum"`
+	Floor       int       `json:"floor,omitempty"` // lowest minimum that an amendment can set; 0: Minimum
+	Deadline    time.Time `json:"deadline,omitzero"`
+	Seal        *SealRule `json:"seal,omitempty"`    // seals before the deadline; nil: only once all have contributed
+	Readers     []string  `json:"readers,omitempty"` // who may fetch the release; empty: parties and operators
+	Seed        uint64    `json:"seed"`              // drives public randomness (the choice of λ)
+	TermsDigest string    `json:"terms,omitempty"`   // as the plan's author computed it: see func TermsDigest
+	// Simulated plans run on a simulation ledger and may name unproved mechanisms; daemons refuse
+	// them.
 	Simulated bool `json:"simulated,omitempty"`
 }
 
@@ -179,8 +163,7 @@ const maxUnits = 1 << 30
 // MostParties is the largest possible number of contributions, at least 1.
 func (p Plan) MostParties() int64 { return int64(max(len(p.Roster), p.Minimum, 1)) }
 
-// WeightSource says which plan released the pool's weights, or the margins the pool was drawn from.
-// A plan with such a pool states the total cost of both.
+// WeightSource is the plan behind the pool's weights or rows; the total cost covers both plans.
 type WeightSource struct {
 	Plan     Hash         `json:"plan" yaml:"plan" help:"hash of the reweigh plan that the weights of the pool come from; pool_release fills it in"`
 	Unit     privacy.Unit `json:"unit" yaml:"unit" help:"that plan's unit"`

@@ -22,15 +22,13 @@ type Proposal struct {
 	Map     dataset.Components `yaml:"map"`
 	Roster  []PartyID          `yaml:"roster" help:"parties that may contribute; default: all that are enrolled. {tags: {region: north}} names those who have these tags when the study is created; nothing changes that later"`
 
-	Unit      privacy.Unit `yaml:"unit" default:"record; label for ratio and labels" help:"what one guarantee hides: party, record or label"`
-	Epsilon   float64      `yaml:"epsilon" default:"1" help:"privacy budget ε of one unit"`
-	Delta     *float64     `yaml:"delta" help:"privacy budget δ, far below one over the number of units; 0: pure ε. Default: min(1e-6, 1/(10·units)), or 0 where the noise is pure"`
-	Mechanism string       `yaml:"mechanism" help:"how noise is added, by the kind's names; default: the kind's"`
-	Noise     Noise        `yaml:"noise" help:"who adds noise: site, coordinator or aggregators (coordinator and helper, each on secret shares). Default: coordinator at unit party, else site"`
-	Lambda    float64      `yaml:"lambda" help:"ridge of the central fit; 0: chosen after the release"`
-	// KindTerms are the kind's terms as JSON, with defaults for missing ones. A study file gives
-	// them under the kind's name.
-	KindTerms json.RawMessage `yaml:"-"`
+	Unit      privacy.Unit    `yaml:"unit" default:"record; label for ratio and labels" help:"what one guarantee hides: party, record or label"`
+	Epsilon   float64         `yaml:"epsilon" default:"1" help:"privacy budget ε of one unit"`
+	Delta     *float64        `yaml:"delta" help:"privacy budget δ, far below one over the number of units; 0: pure ε. Default: min(1e-6, 1/(10·units)), or 0 where the noise is pure"`
+	Mechanism string          `yaml:"mechanism" help:"how noise is added, by the kind's names; default: the kind's"`
+	Noise     Noise           `yaml:"noise" help:"who adds noise: site, coordinator or aggregators (coordinator and helper, each on secret shares). Default: coordinator at unit party, else site"`
+	Lambda    float64         `yaml:"lambda" help:"ridge of the central fit; 0: chosen after the release"`
+	KindTerms json.RawMessage `yaml:"-"` // JSON; missing terms get the kind's defaults
 	Weights   *WeightSource   `yaml:"weights"`
 
 	Minimum  int       `yaml:"minimum" help:"least number of contributions; default: three quarters of the roster, at least 2"`
@@ -44,15 +42,13 @@ type Proposal struct {
 	Seed     uint64    `yaml:"seed" help:"drives public randomness, and of a rehearsal splits, learners and noise; never the noise of a release"`
 }
 
-// RecordsPerParty is the assumed size of a party that states none: a small hospital's share of one
-// disease.
+// RecordsPerParty is the default size of a party: a small hospital's share of one disease.
 const RecordsPerParty = 200
 
 // Size is the publicly expected size of a study's data.
 type Size struct {
 	Parties int
-	// Records is the total over all parties.
-	Records int
+	Records int // total of all parties
 }
 
 // Each is the number of records per party.
@@ -63,8 +59,7 @@ func (p Plan) Size(parties int) Size {
 	return Size{Parties: parties, Records: parties * cmp.Or(p.Records, RecordsPerParty)}
 }
 
-// DecodeTerms reads the proposal's kind terms into terms and refuses unknown ones. It leaves terms
-// alone if the proposal has none.
+// DecodeTerms reads the kind's terms, if any, into terms, and refuses unknown ones.
 func (s Proposal) DecodeTerms(terms any) error {
 	if s.KindTerms == nil {
 		return nil

@@ -16,17 +16,14 @@ import (
 // the records that count. The same ε protects less under it, because a replacement is a removal and
 // an addition.
 type Remover interface {
-	// Removal bounds the effect of removing a unit; b bounds that of replacing it.
+	// Removal bounds the removal of a unit; b bounds its replacement.
 	Removal(p Plan, b privacy.Bound) Removal
 }
 
 // Removal is a bound under add/remove.
 type Removal struct {
-	// Bound is nil if nothing is proved.
-	Bound *privacy.Bound
-	// Why says why nothing is proved, or why Bound is no smaller than for replacement; "" if it is
-	// smaller.
-	Why string
+	Bound *privacy.Bound // nil: nothing is proved
+	Why   string         // why nothing is proved, or no smaller bound than for replacement; else ""
 }
 
 // Unproved is a Removal without a bound, for the reason given.

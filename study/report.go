@@ -4,8 +4,7 @@ package study
 // hold untrusted text; whoever displays it must escape it.
 type Report struct {
 	Answer string
-	// Charts, most important first; none if numbers say it better.
-	Charts []*ReportChart
+	Charts []*ReportChart // most important first
 	Lines  []ReportLine
 	Tables []ReportTable
 }
@@ -22,19 +21,16 @@ type ReportTable struct {
 
 // ReportChart compares numbers on one axis, one dot each with its interval.
 type ReportChart struct {
-	// Title says what is measured, Note what the intervals are.
-	Title, Note string
+	Title, Note string // what is measured; what the intervals are
 	Bars        []ReportBar
-	// Percent shows numbers as shares.
-	Percent bool
+	Percent     bool // shows shares
 }
 
 // ReportBar is one number; Low and High equal Value if it has no interval.
 type ReportBar struct {
 	Name             string
 	Value, Low, High float64
-	// Main marks the release's own numbers; the others are for comparison.
-	Main bool
+	Main             bool // the release's own number; others are for comparison
 }
 
 // Bar is a number with the interval value ± off.

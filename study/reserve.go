@@ -13,9 +13,8 @@ type Reservation struct {
 	Terms  privacy.Terms
 }
 
-// Reserve charges a party's ledger for a plan before the party's records are read: for the party's
-// own releases or, if servers add the noise, for theirs. It is idempotent: a plan is charged once.
-// Settle later completes the reservations.
+// Reserve charges a party's ledger, once per plan, before its records are read: for the party's own
+// releases, which Settle later completes, or else for the servers'.
 func Reserve(ctx context.Context, l *privacy.Ledger, plan Hash, reserved []Reservation, charges []Charge) error {
 	if len(reserved) == 0 {
 		return ChargeAll(ctx, l, plan, charges)

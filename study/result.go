@@ -8,8 +8,7 @@ import (
 
 // Result is what the analyst gets. All of it is public once released.
 type Result struct {
-	// Body is the kind's canonical JSON (DecodeBody).
-	Body     json.RawMessage `json:"body"`
+	Body     json.RawMessage `json:"body"` // the kind's, canonical (DecodeBody)
 	Warnings []string        `json:"warnings,omitempty"`
 }
 
@@ -22,8 +21,7 @@ func NewResult(body any, warnings []string) (Result, error) {
 	return Result{Body: b, Warnings: warnings}, nil
 }
 
-// DecodeBody reads the kind's body into body. It refuses unknown fields and any encoding but that
-// of NewResult.
+// DecodeBody reads the kind's body. It refuses unknown fields and non-canonical JSON.
 func (r Result) DecodeBody(body any) error {
 	if err := DecodeStrictly(r.Body, body); err != nil {
 		return fmt.Errorf("read result: %w", err)
@@ -38,7 +36,7 @@ func (r Result) DecodeBody(body any) error {
 	return nil
 }
 
-// compact removes the white space that a release file has for readability.
+// compact removes the white space that a release file has.
 func compact(text []byte) []byte {
 	var out bytes.Buffer
 	if json.Compact(&out, text) != nil {

@@ -12,9 +12,8 @@ var (
 	ErrNotOpen     = errors.New("the study is not open")
 	ErrNotEnrolled = errors.New("the party is not on the study's roster")
 	ErrOtherPlan   = errors.New("the contribution was made for another plan")
-	// ErrOtherBytes: the party contributed different bytes earlier.
-	ErrOtherBytes = errors.New("the party has already contributed other bytes to this study")
-	ErrTooFew     = errors.New("too few have contributed")
+	ErrOtherBytes  = errors.New("the party has already contributed other bytes to this study") // it contributed before
+	ErrTooFew      = errors.New("too few have contributed")
 )
 
 // State is a step in a study's life.
@@ -42,10 +41,8 @@ func (d BodyDigest) String() string { return hex.EncodeToString(d[:]) }
 
 // What seals a study before its deadline, other than the last contribution.
 const (
-	// SealedByRule: enough parties contributed under the seal rule of the plan or an amendment.
-	SealedByRule = "rule"
-	// SealedByOperator: an operator closed it.
-	SealedByOperator = "operator"
+	SealedByRule     = "rule"     // enough contributed under the rule in force
+	SealedByOperator = "operator" // an operator closed it
 )
 
 // Compare orders digests by their bytes.

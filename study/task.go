@@ -28,9 +28,8 @@ type Task interface {
 	Hash() Hash
 	Pool() *auxdata.Pool
 	Words() Words
-	// Charges are upper bounds on the cost of the plan's releases, wherever noise is added, for a
-	// public weight of contributions (ballots or records); weight 0 means not yet known. They
-	// follow from plan and pool alone.
+	// Charges bound the releases' costs, wherever noise is added, for a public weight of
+	// contributions (ballots or records; 0: not yet known). They follow from plan and pool alone.
 	Charges(weight int64) ([]Charge, error)
 	// Reservations are the requests that Contribute will make for exactly this many records; none
 	// if the party releases nothing itself. A request beyond them or on other terms is charged
@@ -44,10 +43,8 @@ type Task interface {
 	// missing class or a failing learner give a valid, constant contribution. Nothing is stored,
 	// charged or noised yet.
 	Contribute(Inputs) (Contribution, error)
-	// MaxBody bounds a body's size in bytes, whatever the records; a coordinator reads no more.
-	MaxBody() int
-	// NewSum is an empty sum; a Keeper returns ErrKept.
-	NewSum() (Sum, error)
+	MaxBody() int         // bounds a body's bytes, whatever the records; a coordinator reads no more
+	NewSum() (Sum, error) // an empty sum; a Keeper returns ErrKept
 	// Finish makes the result after the sum's requests were released, given in the order of the
 	// requests. It is post-processing, and deterministic to the byte. It refuses a weight that the
 	// number of contributions rules out. A Keeper's Finish streams the bodies, which may not fit in
@@ -55,8 +52,8 @@ type Task interface {
 	Finish(s Summed, released []privacy.Published) (Result, error)
 }
 
-// Recomputer is a task whose result Finish alone cannot remake for a reader: it was fitted to data
-// that readers don't get, or gives fitted numbers only by a digest.
+// Recomputer is a task whose result Finish alone cannot remake for readers: it was fitted to data
+// that they don't get, or gives fitted numbers only by a digest.
 type Recomputer interface {
 	// Recompute is Finish with help from a release's claimed result. It copies as little of it as
 	// it can, each number in its required place and shape, so that nothing else can hide there.
@@ -69,16 +66,16 @@ var ErrNoForecast = errors.New("there is no forecast for this mechanism")
 
 // ShareForecaster is a task that estimates class shares of sets.
 type ShareForecaster interface {
-	// ShareError is the mean absolute error that noise causes in a class share of a set, before
-	// projection, and a warning if that is much.
+	// ShareError is the mean error of a set's class share by noise, before projection; warning: too
+	// large.
 	ShareError() (off float64, warning string, err error)
 }
 
-// NoiseForecaster is a task that releases its numbers as they are, so the effect of noise on each
-// is known beforehand.
+// NoiseForecaster is a task whose numbers are released as they are, so their noise is known
+// beforehand.
 type NoiseForecaster interface {
-	// ForecastNoise describes that effect from public inputs alone; warning says why it is too
-	// large, "" if it is not.
+	// ForecastNoise follows from public inputs alone; warning says why noise is too large, or is
+	// "".
 	ForecastNoise(Size) (words, warning string, err error)
 }
 

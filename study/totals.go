@@ -9,11 +9,10 @@ import (
 
 // UnitTotal is the guarantee of a whole release for one unit.
 type UnitTotal struct {
-	Unit privacy.Unit `json:"unit"`
-	// Epsilon is null if nothing is guaranteed.
-	Epsilon *float64 `json:"epsilon"`
-	Delta   float64  `json:"delta"`
-	Why     string   `json:"why"`
+	Unit    privacy.Unit `json:"unit"`
+	Epsilon *float64     `json:"epsilon"` // null: nothing is guaranteed
+	Delta   float64      `json:"delta"`
+	Why     string       `json:"why"`
 }
 
 // Guarantee is that of the plan's own release; perParty is as in Words.
@@ -21,8 +20,7 @@ func (p Plan) Guarantee(perParty int64) privacy.Guarantee {
 	return privacy.Guarantee{Unit: p.Unit, Budget: p.Budget(), PerParty: perParty}
 }
 
-// Totals are the guarantees of a plan's release, together with its pool's weights, for a record and
-// for a party: see privacy.Together.
+// Totals are the guarantees of release and pool weights together (privacy.Together).
 func Totals(p Plan, words Words) []UnitTotal {
 	whats, parts := []string{"this study"}, []privacy.Guarantee{p.Guarantee(words.PerParty)}
 	if w := p.Weights; w != nil {

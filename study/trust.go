@@ -4,27 +4,20 @@ package study
 // whom with. An agent's review, a release's page and its verification all take their words from
 // here.
 type Trust struct {
-	By string
-	// Added ends a sentence on what leaves a party, and says whose noise it has.
-	Added string
-	// Hidden says from whom a unit is hidden.
-	Hidden string
-	// Against says against whom a release's guarantee holds.
-	Against string
-	// NotProtected says against whom it does not hold, "" for nobody; a format of Words.Received.
-	NotProtected string
-	// Gets says how much servers see of the numbers that leave, "" if those have noise.
-	Gets string
-	// Sees says what each of two servers learns, and both together, one line each, "" without two
-	// servers; a format of Words.Received and the budget.
+	By           string
+	Added        string // ends a sentence on what leaves a party
+	Hidden       string // says from whom a unit is hidden
+	Against      string // says whom the guarantee holds against
+	NotProtected string // says whom it does not hold against, "" for nobody; a format of Words.Received
+	Gets         string // says how servers see the numbers that leave; "" if those have noise
+	// Sees says what either server learns, then both; a format of Words.Received and the budget.
 	Sees string
 	// NoiseWord and SumWord say what a release takes on its servers' word alone: about their noise
 	// ("" if they add none), and about the parties in the sum (a format of their number).
-	NoiseWord, SumWord string
-	// Trusted is what nothing proves; TrustedAbout is its topic.
-	Trusted, TrustedAbout string
-	// What a lying party can do to a sum over records, to a sum of one bounded vector per party,
-	// and to a sum of ballots.
+	NoiseWord, SumWord    string
+	Trusted, TrustedAbout string // what nothing proves, and its topic
+	// LiarIn… say what a lying party can do to a sum over records, to one of bounded vectors, one
+	// per party, and to one of ballots.
 	LiarInRecords, LiarInVectors, LiarInBallots string
 }
 
@@ -83,8 +76,7 @@ var trusts = map[Noise]Trust{
 	},
 }
 
-// Trust describes a setting in words. An unknown one, which no plan has, gets the coordinator's,
-// which promise least.
+// Trust describes a setting. An unknown one, which no plan has, gets the weakest promises.
 func (n Noise) Trust() Trust {
 	if t, known := trusts[n]; known {
 		return t

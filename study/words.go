@@ -4,43 +4,25 @@ import (
 	"caucus/privacy"
 )
 
-// Words explain a plan to those who approve it at a party and those who read its release, with
-// facts that a policy can check. A kind writes every text for each of its mechanisms; there are no
-// defaults.
+// Words explain a plan to those who approve it and those who read its release, and give policies
+// facts to check. A kind writes every text for each mechanism; there are no defaults.
 type Words struct {
-	// Leaves is what a party sends, once, and whether it has noise.
-	Leaves string
-	// Received is the exact data that the coordinator gets of each party, if it adds the noise.
-	Received string
-	Trained  string
-	// InClear are the columns whose cells leave a party in clear.
-	InClear []string
-	// Neighbours says which data a reader cannot tell apart.
-	Neighbours string
-	// NotProtected is what the guarantee does not cover in this kind, beyond what holds for every
-	// kind, most important first.
-	NotProtected []string
-	// Liar is what a lying party can do to the result.
-	Liar string
+	Leaves       string // what a party sends, once, and whether it has noise
+	Received     string // exact data that the coordinator gets of each party, if it adds the noise
+	Trained      string
+	InClear      []string // columns whose cells leave a party in clear
+	Neighbours   string   // data that a reader cannot tell apart
+	NotProtected []string // gaps in the guarantee beyond those of every kind, most important first
+	Liar         string   // what a lying party can do to the result
 
-	// Learner names the classifier that is trained on, or scores, a party's records; "" for none.
-	Learner string
-	// Shards is the number of disjoint shards of a party's records, one ballot each if parties cast
-	// ballots; 0 if the kind has none.
-	Shards int
-	// WholePatients: a patient's records are all in one shard, so the bound counts whole patients.
-	WholePatients bool
-	// Scored: the party's own program scores its records (Inputs.Scorer).
-	Scored bool
-	// SetColumn: the schema's party column names the set of each record.
-	SetColumn bool
-	// Numbers is the most numbers made of a mapped record; 0 if no more than the map makes.
-	Numbers int
-	// Named: every reader of the release sees each party's contribution under the party's name. It
-	// passed the party's own ledger.
-	Named bool
-	// PerParty is the most records of one party that count; 0: unknown.
-	PerParty int64
+	Learner       string // classifier trained on, or scoring, a party's records; "" for none
+	Shards        int    // disjoint shards of a party's records, one ballot each if it votes; 0: none
+	WholePatients bool   // a patient's records are all in one shard, so the bound counts whole patients
+	Scored        bool   // the party's own program scores its records (Inputs.Scorer)
+	SetColumn     bool   // the schema's party column names each record's set
+	Numbers       int    // most numbers made of a mapped record; 0: no more than the map makes
+	Named         bool   // readers see each party's contribution by name; it passed the party's ledger
+	PerParty      int64  // most records of one party that count; 0: unknown
 }
 
 const NothingTrained = "none: nothing is trained here"

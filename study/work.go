@@ -4,14 +4,12 @@ import (
 	"caucus/dataset"
 )
 
-// Work bounds the steps (learners.Reference) of a party's contribution, whatever its records'
-// values. It follows from plan, pool and the public number of records.
+// Work bounds the steps (learners.Reference) of a contribution, whatever the records' values. It
+// follows from plan, pool and the public number of records.
 type Work struct {
-	// Shards are trained one after the other; Shard bounds each.
-	Shards int
+	Shards int // trained one after the other; Shard bounds each
 	Shard  float64
-	// Rest is everything else: a pass over the records, and work on plan and pool.
-	Rest float64
+	Rest   float64 // one pass over the records; work on plan and pool
 }
 
 // Steps per record: encoding a cell; hashing a record with a key and sorting it; an exponential or

@@ -31,7 +31,6 @@ type AtParties struct {
 	under [sha256.Size]byte
 }
 
-// The form of the numbers. A real plan takes formReleased only, a simulated one the others.
 const (
 	formReleased byte = 2 + iota
 	formSimulated
@@ -61,7 +60,6 @@ func (k AtParties) claim() privacy.Published {
 	return privacy.Published{ID: k.id, Mechanism: k.Terms.Mechanism.Name(), Parameters: privacy.ParametersOf(k.Terms.Mechanism), Bound: k.Terms.Bound, Simulated: k.Plan.Simulated}
 }
 
-// releasedUnder digests a publication's plan and output, mechanism and whole bound.
 func releasedUnder(r privacy.Published) [sha256.Size]byte {
 	terms, err := json.Marshal([]any{r.ID, r.Mechanism, r.Parameters, r.Bound})
 	if err != nil {
@@ -70,8 +68,7 @@ func releasedUnder(r privacy.Published) [sha256.Size]byte {
 	return sha256.Sum256(terms)
 }
 
-// Append appends a publication to b. It refuses one that the party's ledger did not release on
-// exactly the plan's terms.
+// Append appends a publication to b, if the party's ledger released it on exactly the plan's terms.
 func (k AtParties) Append(b []byte, r privacy.Published) ([]byte, error) {
 	form, numbers := formReleased, r.Values
 	switch {
@@ -91,8 +88,7 @@ func (k AtParties) Append(b []byte, r privacy.Published) ([]byte, error) {
 	return AppendFixed(b, numbers), nil
 }
 
-// Published decodes a publication of n numbers. It refuses any that was not released for this plan
-// on exactly its terms.
+// Published decodes a publication of n numbers, if released for this plan on exactly its terms.
 func (k AtParties) Published(b []byte, n int) (privacy.Published, error) {
 	r := k.claim()
 	if len(b) != PublishedSize(n) {

@@ -7,8 +7,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// FeatureUnit scales features, whose magnitude is below 1: they travel in units of 2⁻¹⁵, two bytes
-// each.
+// FeatureUnit scales features, whose magnitude is below 1, to two-byte integers.
 const FeatureUnit = 1 << 15
 
 func AppendFeatures(b []byte, x *mat.Dense) []byte {
@@ -22,6 +21,7 @@ func AppendFeatures(b []byte, x *mat.Dense) []byte {
 	return b
 }
 
+// ParseFeatures decodes the features of n rows.
 func ParseFeatures(b []byte, n, dim int) *mat.Dense {
 	x := mat.NewDense(n, dim, nil)
 	data := x.RawMatrix().Data

@@ -10,22 +10,17 @@ import (
 	"caucus/study"
 )
 
-// Provable is a Statistic whose contributions can be split between two servers: a party proves to
-// them that its vector has the required form.
+// Provable is a Statistic whose contributions can be split: a party proves its vector's form.
 type Provable interface {
-	// Form is the form of a contribution with a public weight.
-	Form(weight int64) shares.Form
+	Form(weight int64) shares.Form // of a contribution with a public weight
 }
 
-// Multiplied is a Provable that releases a public matrix times the contributions; each server
-// multiplies its share of the sum.
+// Multiplied is a Provable that releases a public matrix times the sum.
 type Multiplied interface {
-	// Matrix is nil if the contributions themselves are released.
-	Matrix() *shares.Matrix
+	Matrix() *shares.Matrix // nil: the sum itself is released
 }
 
-// FormOf is the form of a contribution with a public weight. It refuses a form with which this many
-// parties could make the released sum overflow.
+// FormOf is q's form, refused if this many parties could make the released sum overflow.
 func FormOf(q Provable, weight, parties int64) (shares.Form, error) {
 	form := q.Form(weight)
 	return form, check(q, form, parties)
@@ -45,8 +40,8 @@ func matrixOf(q any) *shares.Matrix {
 	return nil
 }
 
-// Split splits a party's local sum of the statistic into two parts, one per server: see
-// shares.Form.Split. The weight is public.
+// Split splits a party's local sum into one part per server (shares.Form.Split). The weight is
+// public.
 func (s Task) Split(in study.Inputs, party study.PartyID, random io.Reader) (weight int64, parts shares.Parts, err error) {
 	q, ok := s.Statistic.(Provable)
 	if !ok {
@@ -63,8 +58,7 @@ func (s Task) Split(in study.Inputs, party study.PartyID, random io.Reader) (wei
 
 var errShares = errors.New("contribute to a study with noise by aggregators: what leaves are shares, sealed for coordinator and helper (aggregator.Contribute), and never the contribution itself")
 
-// shareSize bounds the bytes of both parts of a contribution together, at the most bits per cell
-// that can be proved; 0 if nothing is proved.
+// shareSize bounds the bytes of both parts, at the most bits per cell that can be proved; 0: none.
 func (s Task) shareSize() int {
 	q, ok := s.Statistic.(Provable)
 	if !ok {
@@ -83,8 +77,7 @@ func (s Task) shareSize() int {
 // measured (docs/aggregators.md), where a step takes about a nanosecond.
 const bitSteps = 4000
 
-// SplitSteps bounds the steps (study.Work) that a party of this many records takes to split its
-// contribution, whatever its values; 0 if nothing is proved of shares.
+// SplitSteps bounds the steps (study.Work) of splitting, whatever the records' values; 0: no proof.
 func (s Task) SplitSteps(records int) float64 {
 	q, ok := s.Statistic.(Provable)
 	if !ok {
@@ -95,9 +88,9 @@ func (s Task) SplitSteps(records int) float64 {
 	return bitSteps * float64(form.Cells) * float64(form.Bits)
 }
 
-// ShareRequest makes the request to release a server's share of the sum, or of the public matrix
-// times the sum, to which the share is multiplied. The output, and so the release ID, is the
-// server's own. The bound is that of the sum over the integers: see privacy.NewShare.
+// ShareRequest requests the release of a server's share of the sum, multiplied by the public matrix
+// if there is one. Its output, and so its release ID, is the server's own; its bound is that of the
+// sum over the integers (privacy.NewShare).
 func ShareRequest(q Statistic, role shares.Role, share shares.SecretShare, weight int64) (study.Request, error) {
 	t, err := q.Terms(weight)
 	if err != nil {

@@ -80,8 +80,7 @@ func (s *ClearSum) UnmarshalBinary(b []byte) error {
 	return nil
 }
 
-// releasedSum adds contributions that each party released through its own ledger. Their independent
-// noises add up.
+// releasedSum adds what each party released through its own ledger. Independent noises add up.
 type releasedSum struct {
 	q      Statistic
 	at     AtParties
@@ -103,7 +102,6 @@ func releasedOf(p study.Plan, q Statistic) (AtParties, error) {
 	return ReleasedAtParties(p, t)
 }
 
-// weightSize is the size of the weight, which precedes the publication in a body.
 const weightSize = 8
 
 func (s *releasedSum) Check(body []byte) error {
@@ -251,14 +249,12 @@ func ParseFixed(b []byte, cells int) ([]int64, error) {
 	return v, nil
 }
 
-// AppendSums writes the number of records, then exact sums in fixed width, because a variable
-// length would reveal the sums' magnitude.
+// AppendSums writes exact sums in fixed width: a variable length would reveal their magnitude.
 func AppendSums(sums []int64, records int64) []byte {
 	return AppendFixed(binary.AppendVarint(nil, records), sums)
 }
 
-// ParseSums reads what AppendSums wrote. It checks the number of cells and records; the statistic
-// checks the values.
+// ParseSums reads what AppendSums wrote, checking sizes; the statistic checks the values.
 func ParseSums(what string, body []byte, q Statistic) ([]int64, int64, error) {
 	records, rest, err := CutVarint(body)
 	if err != nil {

@@ -16,39 +16,33 @@ import (
 type Task struct {
 	study.Agreed
 	Statistic Statistic
-	// Fresh seeds the public randomness in the search for λ.
-	Fresh uint64
+	Fresh     uint64 // seeds the public randomness in the search for λ
 }
 
-// Statistic says what each contribution adds, what the sum releases, and what follows from the
-// release.
+// Statistic says what contributions add, what the sum releases, and what follows from the release.
 type Statistic interface {
-	// Local is this party's local sum, clear integers that add up over parties, and its weight in
-	// the denominator (ballots cast, or records).
+	// Local is a party's sum, integers that add up over parties, and its weight (ballots or
+	// records).
 	Local(study.Inputs) (vector []int64, weight int64)
-	// AppendClear and ParseClear encode and decode a contribution in clear. ParseClear checks
-	// everything that a valid contribution promises.
+	// AppendClear and ParseClear encode a contribution in clear. ParseClear checks everything that
+	// a valid contribution promises.
 	AppendClear(vector []int64, weight int64) ([]byte, error)
 	ParseClear(body []byte) (vector []int64, weight int64, err error)
 	// Cells is the length of Local's vector, ReleasedCells that of the released one.
 	Cells() int
 	ReleasedCells() int
-	// Weights bound the weight of one contribution.
-	Weights() (least, most int64)
-	// Terms are the release terms; they follow from plan, pool and the public weight of what is
-	// released. If sites release, they do not depend on the weight.
+	Weights() (least, most int64) // bound the weight of one contribution
+	// Terms are a release's. They follow from plan, pool and the public weight; if sites release,
+	// they do not depend on the weight.
 	Terms(weight int64) (study.ReleaseTerms, error)
-	// Sensitive makes the private vector to release from a clear one (one party's, or the sum).
-	Sensitive(vector []int64, weight int64, t study.ReleaseTerms) (privacy.Sensitive, error)
-	// Noise is the noise that a release of this weight, with this many independent draws, leaves on
-	// the moments.
+	Sensitive(vector []int64, weight int64, t study.ReleaseTerms) (privacy.Sensitive, error) // the private vector of one party, or of the sum
+	// Noise is the noise on the moments of a release of this weight and number of draws.
 	Noise(weight float64, draws int) (aggregation.Noise, error)
-	// Finish fits the result to the released total.
 	Finish(total Total, rng *rand.Rand) (study.Result, error)
 }
 
-// ClearFinisher is a Statistic that finishes clear totals differently, because it releases a
-// function of them.
+// ClearFinisher is a Statistic that finishes clear totals differently: it releases a function of
+// them.
 type ClearFinisher interface {
 	FinishClear(total Total, rng *rand.Rand) (study.Result, error)
 }
@@ -70,8 +64,7 @@ func (s Task) Unperturbed(sum *ClearSum) (study.Result, error) {
 type Total struct {
 	Values []float64
 	Weight float64
-	// Draws is the number of independent noises in it: 1, or one per party or server.
-	Draws int
+	Draws  int // independent noises: 1, or one per party or server
 }
 
 // Requests makes the request to release a clear vector.
@@ -140,8 +133,8 @@ func (s Task) Reservations(int) ([]study.Reservation, error) {
 	return t.Reserve(s.Statistic.ReleasedCells()), nil
 }
 
-// Charges: Gaussian noise follows from plan and pool. The noise of mechanism output also depends on
-// the number of ballots, but is calibrated to ε, which is charged.
+// Charges: the noise of mechanism output depends on the number of ballots, but its cost is always
+// ε.
 func (s Task) Charges(weight int64) ([]study.Charge, error) {
 	if weight < 1 {
 		weight = int64(max(s.Plan().LeastParties(), 1) * max(s.Words().Shards, 1))

@@ -10,8 +10,7 @@ import (
 // Calibration says how a fit's scores became probabilities: score s of each column of Weights
 // became Slope·s + Intercept. The classifier's Weights already include this; do not apply it again.
 type Calibration struct {
-	// Intercept has one number per column of Weights.
-	Intercept []float64 `json:"intercept"`
+	Intercept []float64 `json:"intercept"` // one per column of Weights
 	Slope     float64   `json:"slope"`
 	// SlopeSD is the slope's standard deviation from privacy noise and sampling; Low and High are
 	// its 95 % interval.
@@ -23,8 +22,7 @@ type Calibration struct {
 // NotProbabilities begins the warning that says why a calibration failed.
 const NotProbabilities = "the classifier gives scores, not probabilities: "
 
-// mostSlopeSD is the largest relative error of the slope at which numbers count as probabilities.
-// At twice it, 0.20 could be reported as 0.25.
+// mostSlopeSD bounds the slope's relative error; at twice it, 0.20 could be reported as 0.25.
 const mostSlopeSD = 0.15
 
 // WhyScores says why a slope with this relative error (0: no slope) gives no probabilities, "" if

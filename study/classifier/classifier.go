@@ -15,18 +15,14 @@ import (
 
 // Classifier is a linear classifier on mapped features.
 type Classifier struct {
-	Classes []string `json:"classes"`
-	// Weights is map.Dim() × 1 for two classes (the score of the second), map.Dim() × K otherwise.
-	Weights [][]float64 `json:"weights"`
-	// Output says what the classifier's numbers are. Calibration says how they became
-	// probabilities; nil if they are none.
-	Output      Output                    `json:"output"`
+	Classes     []string                  `json:"classes"`
+	Weights     [][]float64               `json:"weights"` // map.Dim() × 1 (the second of two classes' score), else map.Dim() × K
+	Output      Output                    `json:"output"`  // says what the numbers are; Calibration, how they became probabilities
 	Calibration *Calibration              `json:"calibration,omitempty"`
 	Lambda      float64                   `json:"lambda"`
 	Path        []aggregation.LambdaPoint `json:"path,omitempty"`
 }
 
-// Warnings for a classifier that noise made useless.
 const (
 	sharesAlone = "the noise leaves nothing better than the classes' released shares: every record is given the same class and the same numbers. Use more parties, a larger ε or a finer unit"
 	publicAlone = "the noise leaves nothing of what the parties released: every record is given the class shares that the plan names, and nothing else is in the classifier. Use more parties, a larger ε or a finer unit"

@@ -13,17 +13,14 @@ import (
 // Coefficients explain a classifier's log-odds column by column, in the schema's units, with
 // intervals where their coverage was shown.
 type Coefficients struct {
-	// Class is the class of the log-odds: the second of two.
-	Class string        `json:"class"`
+	Class string        `json:"class"` // of the log-odds: the second of two
 	Of    []Coefficient `json:"of"`
 }
 
 // Coefficient is the mean difference in log-odds that a contrast makes, all else equal.
 type Coefficient struct {
 	Contrast
-	// LogOdds has the standard deviation and 95 % interval from privacy noise and sampling; nil if
-	// Untold says why there is none.
-	LogOdds *Estimate `json:"log_odds,omitempty"`
+	LogOdds *Estimate `json:"log_odds,omitempty"` // with errors of noise and sampling; nil: Untold says why not
 	Untold  string    `json:"untold,omitempty"`
 }
 
@@ -37,18 +34,13 @@ type Estimate struct {
 
 // Conditions for an interval, chosen for coverage and tested on other data sets: docs/analyst.md.
 const (
-	// mostBent bounds the distance from 1 of the share of a contrast that the map keeps.
-	mostBent = 0.1
-	// mostAgain bounds, in standard deviations, how far a second step moves an estimate.
-	mostAgain = 0.5
-	// leastRows is the fewest pool rows with a level.
-	leastRows = 20
-	// mostOdds is the odds ratio, up and down, beyond which an interval around 1 says nothing.
-	mostOdds = 10
+	mostBent  = 0.1 // largest distance from 1 of the share of a contrast that the map keeps
+	mostAgain = 0.5 // largest move of an estimate by a second step, in standard deviations
+	leastRows = 20  // fewest pool rows with a level
+	mostOdds  = 10  // an interval around 1 as wide as 1/10 to 10 says nothing
 )
 
-// NewCoefficients are the coefficients of a fit to released sums; nil for more than two classes, or
-// if no model is better than noise.
+// NewCoefficients are nil for more than two classes, or if no model is better than noise.
 func NewCoefficients(p study.Plan, pool *auxdata.Pool, fit aggregation.CrossFit) *Coefficients {
 	all := Diagnose(p.Schema, p.Map, pool, fit)
 	if all == nil {

@@ -56,8 +56,7 @@ func (of *Coefficients) Words(c Classifier) string {
 	return fmt.Sprintf("%d of %d with 95 %% intervals, of privacy noise and of sampling; one interval in twenty misses. They are what goes with %s among these records, not what causes it", told, len(of.Of), of.Class)
 }
 
-// Tables show the odds ratios, then the contrasts without one, columns with the same reason
-// together.
+// Tables show odds ratios, then contrasts without one, grouped by column and reason.
 func (of *Coefficients) Tables() (out []study.ReportTable) {
 	ratios := study.ReportTable{
 		Title: fmt.Sprintf("odds of %s, all else alike", of.Class),

@@ -14,18 +14,16 @@ import (
 	"caucus/study"
 )
 
-// Comparison is what a release is worth on a site's own records, against a classifier of those
-// records alone. It is exact, so only the site may see it.
+// Comparison compares a release with a classifier of a site's own records. It is exact, so only the
+// site may see it.
 type Comparison struct {
-	// Records is the number of labelled records.
-	Records int `json:"records"`
-	// Released measures the release's classifier on all of them. Alone measures one trained on the
-	// site's other records, by cross-validation in comparisonFolds parts, each patient in one part.
+	Records int `json:"records"` // labelled records
+	// Alone measures a classifier of the site's other records, by cross-validation, patients kept
+	// whole.
 	Released learners.Measures `json:"released"`
 	Alone    learners.Measures `json:"alone"`
 	Majority float64           `json:"majority_class"`
-	// Gain is the release's accuracy minus that alone. Sure is half the width of its 95 % interval:
-	// 1.96 standard errors of the mean over records.
+	// Gain is the release's accuracy minus Alone's; Sure, half the width of its 95 % interval.
 	Gain float64 `json:"gain"`
 	Sure float64 `json:"gain_sure_to"`
 	// Fitted is the accuracy of the site's own classifier on its training records. Flattered
@@ -37,8 +35,7 @@ type Comparison struct {
 
 const (
 	comparisonFolds = 5
-	// leastCompared is the fewest records that say anything.
-	leastCompared = 20
+	leastCompared   = 20 // fewest records that say anything
 )
 
 // Compare judges a release on records encoded by its plan's schema. They may have taken part in the
@@ -131,7 +128,6 @@ func flattered(own float64, parties int) float64 {
 
 func trueLabels(classes int) learners.Channel { return learners.Channel{Classes: classes, Keep: 1} }
 
-// alone trains on some rows and judges on others.
 func alone(x *mat.Dense, y []int, train, test []int, classes, fold int) (learners.Measures, []int, error) {
 	pick := func(rows []int) (*mat.Dense, []int) {
 		_, d := x.Dims()

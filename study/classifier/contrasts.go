@@ -40,19 +40,14 @@ type contrasted struct {
 }
 
 const (
-	// contrastRows bounds the evenly spaced sample of the pool.
-	contrastRows = 500
-	// contrastColumns bounds the encoded columns; nobody reads contrasts of more, as pictures have.
-	contrastColumns = 300
-	// contrastStep is half the step of a slope, as a share of the column's range.
-	contrastStep = 0.005
+	contrastRows    = 500   // evenly spaced rows that stand for the pool
+	contrastColumns = 300   // encoded columns at most; nobody reads the contrasts of more (pictures)
+	contrastStep    = 0.005 // half the step of a slope, as a share of the column's range
 )
 
-// Levels of a number that may be missing.
 const (
-	missing = "missing"
-	// PoolMean is the mean of the pool rows that have the number.
-	PoolMean = "its mean in the pool"
+	missing  = "missing"
+	PoolMean = "its mean in the pool" // mean of the pool rows that have the number
 )
 
 // contrastsOf lists the contrasts of a schema's columns, each level against the pool's most
@@ -168,7 +163,6 @@ func (k keeping) share(by []float64, in map[int]float64) float64 {
 	return mat.Inner(v, k.mapped, v) / whole
 }
 
-// sampleOf picks evenly spaced pool rows, with their weights.
 func sampleOf(pool *auxdata.Pool) (*mat.Dense, []float64) {
 	n, d := pool.Encoded.Dims()
 	rows := min(n, contrastRows)
@@ -214,7 +208,6 @@ func knownMean(x *mat.Dense, weight []float64, at int) float64 {
 	return sum / total
 }
 
-// having counts the ones in a column of zeros and ones.
 func having(x *mat.Dense, column int) (rows int) {
 	n, _ := x.Dims()
 	for i := range n {

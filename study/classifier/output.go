@@ -14,11 +14,9 @@ const (
 	// Probability: about a share p of the records given p are of the class. Only numbers calibrated
 	// on the records' outcomes are called so: see Calibration.
 	Probability Output = "probability"
-	// VoteShare is the share of the parties' classifiers that would vote for the class. Voters may
-	// agree more or less than outcomes do.
+	// VoteShare is the share of the parties' classifiers that vote for a class, unlike outcomes.
 	VoteShare Output = "vote_share"
-	// Score orders records, likelier first, without a scale. With two classes the first has minus
-	// the score of the second.
+	// Score orders records without a scale. The first of two classes has minus the second's score.
 	Score Output = "score"
 )
 

@@ -8,8 +8,7 @@ import (
 	"caucus/study"
 )
 
-// mostShown bounds the levels of a text in its chart (the largest are shown) and the groups with
-// charts per column; the tables show all.
+// mostShown bounds the levels in a chart and the groups with charts; the tables show all.
 const mostShown = 8
 
 const ofPopulation = "lines are 95 % intervals of a population of which these records are a sample"
@@ -97,7 +96,6 @@ func (t Table) number(c Column) study.ReportChart {
 	return out
 }
 
-// barOf names a bar of a group.
 func (t Table) barOf(name string, g int) string {
 	if t.By == "" {
 		return name

@@ -7,26 +7,18 @@ import (
 	"caucus/dataset"
 )
 
-// column is a column of the schema, features first and the label last, with its cells: a run of the
-// released vector for each group of records.
+// column is a column of the schema, or the label, with its cells: a run of the released vector for
+// each group of records.
 type column struct {
-	name string
-	// levels name the cells of a text or a label; nil for a number.
-	levels []string
-	// edges are the bins+1 public edges of a number, in its own unit; nil for other columns.
-	edges []float64
-	// log: the bins have equal width on the log scale.
-	log bool
-	// encoded is the first of width encoded columns, −1 for the label.
-	encoded, width int
-	// flagged: the next encoded column says whether the number is missing.
-	flagged bool
-	// first is the column's first cell. groups is its number of runs: one per level of the grouping
-	// column, or 1.
-	first, groups int
+	name           string
+	levels         []string  // names of cells; nil for a number
+	edges          []float64 // bins+1 public edges, in the number's own unit; nil for others
+	log            bool      // the bins have equal width on the log scale
+	encoded, width int       // first encoded column, −1 for the label; how many there are
+	flagged        bool      // the next encoded column says whether the number is missing
+	first, groups  int       // the first cell; the number of runs: one per level of the grouping column, or 1
 }
 
-// Cells for values outside the levels.
 const (
 	otherLevel = "other or missing"
 	noClass    = "no label"
@@ -37,8 +29,7 @@ const (
 // despite the rounding of the schema's scaling, whose error is below 10⁻¹² of the range.
 const nudge = 1e-9
 
-// columnsOf lists the columns of a schema, cutting each number into bins of equal width on its
-// scale (the log scale if the schema says log).
+// columnsOf cuts each number into bins of equal width on its scale (log if the schema says so).
 func columnsOf(s dataset.Schema, bins int) []column {
 	var all []column
 	blocks := s.Blocks()
@@ -61,7 +52,6 @@ func columnsOf(s dataset.Schema, bins int) []column {
 	return append(all, column{name: s.Label.Column, encoded: -1, levels: append(s.Classes(), noClass), groups: 1})
 }
 
-// columnsIn is the number of file columns of a feature.
 func columnsIn(f dataset.Feature) int {
 	if f.Column != "" {
 		return 1
@@ -70,7 +60,6 @@ func columnsIn(f dataset.Feature) int {
 	return len(names)
 }
 
-// levelsOf names the cells of a text; one is for other values.
 func levelsOf(f dataset.Feature, width int) []string {
 	levels := slices.Clone(f.Levels)
 	if len(levels) < width {
@@ -80,7 +69,6 @@ func levelsOf(f dataset.Feature, width int) []string {
 	return levels
 }
 
-// edgesOf cuts a number's public range into bins.
 func edgesOf(f dataset.Feature, bins int) []float64 {
 	edges := make([]float64, bins+1)
 	lo, hi := f.Min, f.Max
@@ -109,7 +97,6 @@ func (c column) cells() int {
 	return c.bins()
 }
 
-// bins is the number of intervals of a number.
 func (c column) bins() int { return max(len(c.edges)-1, 0) }
 
 // run is the length of a column's run in each group: its counts and, for a number, two sums of
@@ -121,7 +108,6 @@ func (c column) run() int {
 	return c.cells()
 }
 
-// at is where a group's run begins.
 func (c column) at(group int) int { return c.first + group*c.run() }
 
 // of is the cell of a record: exactly one, for every encoded row and class.

@@ -12,8 +12,7 @@ import (
 	"caucus/study/bodies"
 )
 
-// Kind counts records by column. Its unit is the record; each site adds its own noise unless the
-// plan says otherwise.
+// Kind counts records by column. Its unit is the record.
 type Kind struct{}
 
 // Terms are the terms of a describe plan.
@@ -29,17 +28,12 @@ type Terms struct {
 func DefaultTerms() Terms { return Terms{Bins: 10} }
 
 const (
-	// maxBins: noise hides anything finer than a percent of the range.
-	maxBins = 100
-	// mostParties and mostOfParties (total numbers of all sites) keep a release with a table per
-	// site around a hundred megabytes.
+	maxBins = 100 // noise hides anything finer than a percent of the range
+	// mostParties, and mostOfParties numbers in all, keep a release with all sites at about 100 MB.
 	mostParties   = 200
 	mostOfParties = 1 << 18
-	// maxCells keeps a contribution below a megabyte.
-	maxCells = 1 << 16
-	// muchNoise is the noise of a count, as a share of all records, above which the forecast warns:
-	// in a table with ten cells, one cell holds a tenth.
-	muchNoise = 0.1
+	maxCells      = 1 << 16 // keeps a contribution below a megabyte
+	muchNoise     = 0.1     // noise on a count, as a share of all records, above which the forecast warns
 )
 
 // Mechanisms lists describe's mechanisms.
@@ -82,7 +76,6 @@ func (Kind) Check(p study.Plan) error {
 	return study.CheckNoise(p)
 }
 
-// check refuses terms that give no valid statistic of a schema.
 func (t Terms) check(s dataset.Schema) error {
 	if t.PerParty < 0 || t.PerParty > 1<<40 {
 		return study.PlanError("describe.per_party", "%d: give the most records a party holds, or 0 if that is not public", t.PerParty)
@@ -108,8 +101,7 @@ func (t Terms) check(s dataset.Schema) error {
 	return nil
 }
 
-// levelsIn is the number of levels of a grouping column, including other values; 0 if the column
-// cannot group.
+// levelsIn counts a grouping column's levels, other values included; 0 if the column cannot group.
 func levelsIn(s dataset.Schema, column string) int {
 	if column == s.Label.Column {
 		return len(s.Classes()) + 1
@@ -123,7 +115,6 @@ func levelsIn(s dataset.Schema, column string) int {
 	return 0
 }
 
-// termsOf are the terms of a checked plan.
 func termsOf(p study.Plan) Terms {
 	t := DefaultTerms()
 	_ = p.DecodeTerms(&t)

@@ -23,7 +23,6 @@ type Estimate struct {
 // means are reported.
 const leastTotal = 4
 
-// sampled is a total over records, and the variance of its noise.
 type sampled struct{ value, noise float64 }
 
 // ratio estimates above/below, whose noises are independent. perRecord is the variance of one
@@ -47,14 +46,12 @@ func ratio(above, below sampled, perRecord float64) *Estimate {
 	return &e
 }
 
-// share estimates above/below for a part of a total.
 func share(above, below sampled) *Estimate {
 	e := ratio(above, below, 0)
 	if e == nil {
 		return nil
 	}
-	// At a share of 0 or 1 the estimated sampling error would be 0, so at least one record counts
-	// on each side.
+	// A share of 0 or 1 would get no sampling error, so at least one record counts on each side.
 	p := math.Min(math.Max(e.Value, 1/below.value), 1-1/below.value)
 	return ratio(above, below, p*(1-p)).within(0, 1)
 }
@@ -70,7 +67,6 @@ func (e *Estimate) within(low, high float64) *Estimate {
 	return e
 }
 
-// scaled is the estimate of an increasing function.
 func (e *Estimate) scaled(f func(float64) float64) *Estimate {
 	if e == nil {
 		return nil
@@ -78,15 +74,13 @@ func (e *Estimate) scaled(f func(float64) float64) *Estimate {
 	return &Estimate{f(e.Value), f(e.Low), f(e.High), f(e.NoiseLow), f(e.NoiseHigh)}
 }
 
-// number is what was released about a number in one group: bin counts, and two sums of positions
-// within bins, in units of bins.
+// number is what was released about a number in one group: bin counts and two within-bin sums.
 type number struct {
 	bins          []float64
 	first, second float64
 	total         sampled // of the records in a bin
 	noise         float64 // variance of the noise on a count
-	// binned: the total is itself a noisy count of the bins' group
-	binned bool
+	binned        bool    // the total is a noisy count of the bins' group
 }
 
 // leftOut is the noise of a within-bin sum, in bins, in standard deviations of a count's noise.
@@ -153,8 +147,8 @@ func (n number) quantile(p float64, sampling bool) (from, to int, ok bool) {
 	if !(total > 0) || total < leastTotal*math.Sqrt(float64(bins)*n.noise) {
 		return 0, 0, false
 	}
-	// beyond[j] is the count below edge j minus p·total: (1−p) of what is below, minus p of what is
-	// above.
+	// beyond[j] is what lies below edge j minus p·total: (1−p) of what is below, minus p of the
+	// rest.
 	beyond := make([]float64, bins)
 	below := 0.0
 	for j := 1; j < bins; j++ {
@@ -176,7 +170,6 @@ func (n number) quantile(p float64, sampling bool) (from, to int, ok bool) {
 	return from, to, true
 }
 
-// quantileOf interpolates a quantile in non-negative counts.
 func quantileOf(counts, edges []float64, p float64) float64 {
 	total := 0.0
 	for _, c := range counts {

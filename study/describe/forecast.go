@@ -68,8 +68,7 @@ func (t task) ForecastNoise(size study.Size) (words, warning string, err error) 
 	return strings.Join(lines, "\n"), warning, nil
 }
 
-// mostForecast bounds the lines of a forecast.
-const mostForecast = 12
+const mostForecast = 12 // lines
 
 // meanNoise is the noise variance of a sum of (v−½) over records, v in [0,1], in units of a count's
 // noise variance: that of the bin counts at their middles, plus that of the within-bin sum.

@@ -49,7 +49,6 @@ func (t Table) answer(parties int) string {
 	return s + fmt.Sprintf(" together; noise moves each count by ± %.3g.", t.NoiseSD)
 }
 
-// matching describes how many records the study is about.
 func (t Table) matching() string {
 	text := fmt.Sprintf("%.0f", math.Max(0, t.Inside.Noisy))
 	if e := t.Inside.Share; e != nil {
@@ -75,7 +74,6 @@ func (t Table) eachParty() study.ReportTable {
 	return out
 }
 
-// groups names the columns of the table.
 func (t Table) groups() []string {
 	if t.By == "" {
 		return []string{"all"}
@@ -129,8 +127,7 @@ func (t Table) one(title string) study.ReportTable {
 	return out
 }
 
-// countAnd formats n (%) of the displayed counts, which add up; the table of intervals shows
-// estimates. The share is unknown if its estimate is.
+// countAnd formats n (%) of the displayed counts; the share is unknown if its estimate is.
 func countAnd(n, of float64, share *Estimate) string {
 	if share == nil || !(of > 0) {
 		return fmt.Sprintf("%.0f (%s)", n, unknown)
@@ -138,7 +135,6 @@ func countAnd(n, of float64, share *Estimate) string {
 	return fmt.Sprintf("%.0f (%s)", n, percent(n/of))
 }
 
-// together is the displayed total of the groups.
 func (t Table) together() (n float64) {
 	for _, g := range t.Groups {
 		n += g.Shown
@@ -171,8 +167,8 @@ func median(c Column, q []Quantile) string {
 	return fmt.Sprintf("%s [%s to %s]", c.quantile(q[1]), c.quantile(q[0]), c.quantile(q[2]))
 }
 
-// quantile formats a quantile. If its interval reaches an end of the column's range, it gives only
-// an edge below or above it.
+// quantile formats a quantile, as a bound only if its interval reaches an end of the column's
+// range.
 func (c Column) quantile(q Quantile) string {
 	first, last := c.Edges[0], c.Edges[len(c.Edges)-1]
 	switch {
@@ -194,13 +190,10 @@ func percent(share float64) string {
 // Named is one estimate of a table.
 type Named struct {
 	Column, What, Group string
-	// Estimate is nil if unknown.
-	*Estimate
-	Measure Measure
-	// Of is the column in the release; for a share it has no edges. Middles is the mean computed
-	// from bin middles alone; only a mean has it.
-	Of      Column
-	Middles float64
+	*Estimate           // nil: unknown
+	Measure             Measure
+	Of                  Column  // the column as released; for a share it has no edges
+	Middles             float64 // of a mean: the mean computed from bin middles alone
 }
 
 // Measure is a kind of estimate.

@@ -12,24 +12,17 @@ import (
 
 // Table is the result of a describe study.
 type Table struct {
-	// Records is the public number of private records, including those that the condition excludes.
-	Records int64 `json:"records"`
-	// NoiseSD is the standard deviation of the noise on each count, in records; ShareSD is the same
-	// as a share of Records.
+	Records int64 `json:"records"` // public number, including records that the condition excludes
+	// NoiseSD is the standard deviation of a count's noise, in records, ShareSD as a share of
+	// Records.
 	NoiseSD float64 `json:"noise_sd"`
 	ShareSD float64 `json:"share_sd"`
-	// Inside is the number of records that meet the condition, if there is one, and its share of
-	// Records.
-	Inside *Count `json:"inside,omitempty"`
-	// By names the grouping column, Groups its levels and their sizes. Without it there is a single
-	// group of all records in the study.
-	By     string  `json:"by,omitempty"`
-	Groups []Group `json:"groups,omitempty"`
-	// Columns are the features in schema order, then the label, without the grouping column.
-	Columns []Column `json:"columns,omitempty"`
-	// Sites are the tables of the sites, sorted by name, if the plan shows them. They have no
-	// Sites.
-	Sites []Site `json:"sites,omitempty"`
+	Inside  *Count  `json:"inside,omitempty"` // records that meet the condition, if there is one
+	// By names the grouping column, Groups its levels; without it all records form one group.
+	By      string   `json:"by,omitempty"`
+	Groups  []Group  `json:"groups,omitempty"`
+	Columns []Column `json:"columns,omitempty"` // in schema order, the label last, without the grouping column
+	Sites   []Site   `json:"sites,omitempty"`   // tables of the sites, sorted by name, if the plan shows them
 }
 
 // Count is a number of records as released, and its share of another number; nil if unknown.
@@ -42,42 +35,33 @@ type Count struct {
 type Group struct {
 	Level string `json:"level"`
 	Count
-	// Shown is the count adjusted to a possible one.
-	Shown float64 `json:"shown"`
+	Shown float64 `json:"shown"` // the count adjusted to a possible one
 }
 
-// Column is the result for one column. It has a cell per level or class and one for other values;
-// or a cell per bin and, if the schema says missing: true, one for missing values.
+// Column has a cell per level or class and one for other values; or a cell per bin and, with
+// missing: true, one for missing values.
 type Column struct {
-	Column string `json:"column"`
-	// Levels name the cells of a text or the label.
-	Levels []string `json:"levels,omitempty"`
+	Column string   `json:"column"`
+	Levels []string `json:"levels,omitempty"` // cells of a text or the label
 	// Edges are the public edges of a number's bins, in its own unit. A value on an edge is in the
 	// bin above, one outside the range in the nearest bin. With Log, moments are those of log(1+v).
-	Edges []float64 `json:"edges,omitempty"`
-	Log   bool      `json:"log,omitempty"`
-	// Groups correspond to Table.Groups; without a grouping column there is one.
-	Groups []Summary `json:"groups"`
+	Edges  []float64 `json:"edges,omitempty"`
+	Log    bool      `json:"log,omitempty"`
+	Groups []Summary `json:"groups"` // as in Table.Groups, or a single one
 }
 
 // Summary is the result for a column in one group.
 type Summary struct {
-	// Noisy are the counts as released, in records, possibly negative. Estimates start from them.
-	Noisy []float64 `json:"noisy"`
-	// Sums are a number's two sums of positions within bins, in bins, as released.
-	Sums []float64 `json:"sums,omitempty"`
-	// Counts are the possible counts nearest to Noisy: none negative, adding up to the group's
-	// size. They are for display, because they are biased near 0.
-	Counts []float64 `json:"counts"`
-	// Shares estimate each cell's share of the group; null is unknown.
-	Shares []*Estimate `json:"shares"`
+	Noisy  []float64   `json:"noisy"`          // counts as released, possibly negative; estimates start from them
+	Sums   []float64   `json:"sums,omitempty"` // a number's two within-bin sums, in bins, as released
+	Counts []float64   `json:"counts"`         // possible counts nearest to Noisy, for display: biased near 0
+	Shares []*Estimate `json:"shares"`         // estimated share of the group, per cell; null: unknown
 	// Mean and SD are over the records that have the number, in its own unit. With Log they are the
 	// geometric mean of 1+v, minus 1, and the factor of one standard deviation of log(1+v). Null is
 	// unknown.
-	Mean *Estimate `json:"mean,omitempty"`
-	SD   *Estimate `json:"sd,omitempty"`
-	// Quantiles are the quartiles of a number; none if unknown.
-	Quantiles []Quantile `json:"quantiles,omitempty"`
+	Mean      *Estimate  `json:"mean,omitempty"`
+	SD        *Estimate  `json:"sd,omitempty"`
+	Quantiles []Quantile `json:"quantiles,omitempty"` // the quartiles of a number; none if unknown
 }
 
 // Quantile is the value below which a share P of a number's values lie. Its intervals end at public
@@ -89,8 +73,7 @@ type Quantile struct {
 
 var quartiles = []float64{0.25, 0.5, 0.75}
 
-// table makes the result of a released vector; sd is the standard deviation of a count's noise, in
-// records.
+// table makes the result of a released vector; sd is of a count's noise, in records.
 func (l layout) table(v []int64, records int64, sd float64) Table {
 	out := Table{Records: records, NoiseSD: sd}
 	exact := sampled{value: float64(records)}
@@ -181,7 +164,6 @@ func projected(counts []float64, together float64) []float64 {
 	return aggregation.ProjectSimplex(counts, together)
 }
 
-// scale maps [0,1] to the scale of the bins, value to the column's own unit.
 func (c column) scale(v float64) float64 {
 	lo, hi := c.edges[0], c.edges[len(c.edges)-1]
 	if c.log {
@@ -225,7 +207,6 @@ func (c Column) Position(v float64) float64 {
 	return (v - lo) / (hi - lo)
 }
 
-// middles is the mean of a number computed from bin middles alone.
 func (c Column) middles(s Summary) float64 {
 	sum, total := 0.0, 0.0
 	bins := len(c.Edges) - 1
@@ -282,7 +263,6 @@ func TableOf(r study.Release) (out Table, err error) {
 	return out, nil
 }
 
-// check refuses a table with inconsistent parts.
 func (t Table) check() error {
 	if (t.By == "") != (len(t.Groups) == 0) {
 		return fmt.Errorf("read table: grouped by column %q, in %d groups: it was changed", t.By, len(t.Groups))

@@ -21,7 +21,6 @@ type Site struct {
 	Table `json:"table"`
 }
 
-// Check: see study.Keeper.
 func (t eachParty) Check(body []byte) error {
 	sum, err := t.task.NewSum()
 	if err != nil {
@@ -33,7 +32,6 @@ func (t eachParty) Check(body []byte) error {
 // PublicBodies: each body passed its party's own ledger, and the plan says who sees it.
 func (t eachParty) PublicBodies() bool { return true }
 
-// NewSum: see study.Keeper.
 func (t eachParty) NewSum() (study.Sum, error) { return nil, study.ErrKept }
 
 // Finish makes a table of each body and one of their sum.

@@ -15,8 +15,7 @@ import (
 )
 
 const (
-	// lattice is the number of released integer steps per record in a plan with numbers: what a
-	// record adds to a within-bin sum is rounded to a step.
+	// lattice is the number of released steps per record, to which within-bin sums are rounded.
 	lattice = 1024
 	// mostWithin bounds what a record adds to each of the two within-bin sums, in steps: an eighth
 	// of a count. The sums then cost 6 % more Gaussian noise and up to 25 % more Laplace noise.
@@ -59,15 +58,13 @@ type counts struct {
 
 // layout says what each number of a plan's vector is.
 type layout struct {
-	// columns are those counted in each group. group is the grouping column, whose own cells come
-	// first; nil for none.
+	// columns are counted in each group; group is the grouping column, whose own
+	// cells precede theirs; nil for none.
 	columns []column
 	group   *column
-	// inside: the first number counts the records that the study is about.
-	inside bool
-	// step is how many integer steps one record is.
-	step  int64
-	cells int
+	inside  bool  // the first number counts the records that the study is about
+	step    int64 // how many integer steps one record is
+	cells   int
 }
 
 func newCounts(p study.Plan) *counts {
@@ -106,7 +103,6 @@ func layoutOf(p study.Plan, t Terms) layout {
 	return l
 }
 
-// whole lists all columns, the grouping one first.
 func (l layout) whole() []column {
 	if l.group == nil {
 		return l.columns
@@ -153,7 +149,6 @@ func Parts(p study.Plan, r *dataset.Records) [][]Part {
 	return out
 }
 
-// steps is a distance in bins, rounded to the lattice.
 func steps(v float64) int64 {
 	return max(-mostWithin, min(int64(math.Round(v*2*mostWithin)), mostWithin))
 }
@@ -173,7 +168,6 @@ func (l layout) count(r *dataset.Records) []int64 {
 	return out
 }
 
-// bound: see the proof note of counts.
 func (q *counts) bound() privacy.Bound {
 	var d, numbers int64
 	for _, c := range q.whole() {

@@ -16,8 +16,7 @@ import (
 	"caucus/study/bodies"
 )
 
-// Kind judges scores. Its unit is the record, or the party if the plan bounds how many of its
-// records count.
+// Kind judges scores. Its unit is the record, or the party if the plan bounds its records.
 type Kind struct{}
 
 // Mechanisms lists evaluate's mechanisms.
@@ -61,14 +60,12 @@ func (Kind) Check(p study.Plan) error {
 	return nil
 }
 
-// termsOf are the terms of a checked plan.
 func termsOf(p study.Plan) (t Terms) {
 	_ = p.DecodeTerms(&t)
 	return t
 }
 
 // Complete fills in the defaults: the second of two classes, and the mechanism with less noise.
-// Tune sets what follows from the pool.
 func (Kind) Complete(p *study.Plan, s study.Proposal) error {
 	p.Unit = cmp.Or(p.Unit, privacy.Record)
 	p.Noise = cmp.Or(p.Noise, study.DefaultNoise(p.Unit))
@@ -143,7 +140,6 @@ func (t *Terms) cut(p study.Plan, pool *auxdata.Pool) {
 	}
 }
 
-// known leaves out rows without a score.
 func known(z, weight []float64) (scores, weights []float64) {
 	for i, v := range z {
 		if v-v != 0 {
@@ -225,8 +221,8 @@ func (t task) Work(records int) (study.Work, error) {
 	return w, nil
 }
 
-// ForecastNoise predicts how far a release's numbers scatter if records lie as the pool's rows do
-// and have the class as often as the model says. See study.NoiseForecaster.
+// ForecastNoise assumes records like the pool's rows, of the class as often as the model says. See
+// study.NoiseForecaster.
 func (t task) ForecastNoise(size study.Size) (words, warning string, err error) {
 	p := t.Plan()
 	sd, err := t.h.deviation(t.h.draws(size.Parties))
@@ -275,13 +271,11 @@ func shortSD(n validation.Number) string {
 	return fmt.Sprintf("%.2g", n.SD)
 }
 
-// draws is the number of independent noises in a sum over this many parties.
 func (h *histograms) draws(parties int) int {
 	return h.plan.Noise.Draws(max(parties, 1))
 }
 
-// forecast predicts the performance of each class judged, over all records; sd is the standard
-// deviation of a count.
+// forecast predicts the performance of each class over all records; sd is a count's noise.
 func (h *histograms) forecast(size study.Size, sd float64) []validation.Performance {
 	records := float64(size.Records)
 	if k := h.terms.PerParty; k > 0 {
@@ -294,7 +288,6 @@ func (h *histograms) forecast(size study.Size, sd float64) []validation.Performa
 	return out
 }
 
-// forecastOf predicts that of the first class in a subgroup of this many records.
 func (h *histograms) forecastOf(records, sd float64) validation.Performance {
 	return h.scales[0].Of(h.scales[0].Expected(records, sd*sd), nil)
 }

@@ -11,20 +11,18 @@ import (
 
 // groups cuts records by a column into public levels; each record is in one.
 type groups struct {
-	column string
-	levels []string
-	// start is the first encoded column; width is the number of encoded levels, 0 for a number.
-	start, width int
-	// edges of a number are on the encoded scale. flagged: the next column says that the number is
-	// missing, which is then the last level.
+	column       string
+	levels       []string
+	start, width int // first encoded column; number of encoded levels, 0 for a number
+	// edges are on the encoded scale. flagged: the next column marks missing values, the last
+	// level.
 	edges   []float64
 	flagged bool
 }
 
 const otherOrMissing = "other or missing"
 
-// everybody is no grouping: one level.
-var everybody = groups{levels: []string{""}}
+var everybody = groups{levels: []string{""}} // no grouping
 
 func groupsOf(s dataset.Schema, by Grouping) (groups, error) {
 	fail := func(format string, args ...any) (groups, error) {

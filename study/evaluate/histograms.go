@@ -83,11 +83,9 @@ func (h *histograms) read(pool *auxdata.Pool) {
 	}
 }
 
-// cellsOfLevel is the number of cells of one level: each bin and no score, for the class and for
-// others, and no label.
+// cellsOfLevel counts each bin and no score, for the class and for others, and no label.
 func cellsOfLevel(bins int) int { return 2*(bins+1) + 1 }
 
-// cellOf is a record's cell in one level's run.
 func cellOf(s validation.Scale, z float64, class, judged int) int {
 	bins := s.Bins()
 	if class < 0 {
@@ -114,7 +112,6 @@ func (h *histograms) Cells() (n int) {
 
 func (h *histograms) ReleasedCells() int { return h.Cells() }
 
-// each calls for every histogram with its first cell.
 func (h *histograms) each(call func(class, grouping, first int)) {
 	first := 0
 	for at, s := range h.scales {
@@ -125,7 +122,6 @@ func (h *histograms) each(call func(class, grouping, first int)) {
 	}
 }
 
-// classOf is a record's class, −1 for none.
 func (h *histograms) classOf(r *dataset.Records, i int) int {
 	if class := r.Y[i]; class < len(h.plan.Schema.Label.Classes) {
 		return class
@@ -133,7 +129,6 @@ func (h *histograms) classOf(r *dataset.Records, i int) int {
 	return -1
 }
 
-// cellsOf appends a record's cell in each histogram.
 func (h *histograms) cellsOf(row []float64, class int, scores []float64, to []int) []int {
 	h.each(func(at, g, first int) {
 		s := h.scales[at]
@@ -190,8 +185,8 @@ func (h *histograms) AppendClear(vector []int64, weight int64) ([]byte, error) {
 	return bodies.AppendSums(vector, weight), nil
 }
 
-// ParseClear refuses impossible counts: each histogram's counts must add up to the number of
-// records; at unit party, to one common number within the plan's bound.
+// ParseClear refuses counts that don't add up to the number of records, or at unit party to one
+// number within the plan's bound, in each histogram.
 func (h *histograms) ParseClear(body []byte) ([]int64, int64, error) {
 	v, weight, err := bodies.ParseSums("counts", body, h)
 	if err != nil {

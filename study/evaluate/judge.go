@@ -6,8 +6,7 @@ import (
 	"caucus/study"
 )
 
-// Judge counts and judges records like a task, for simulations that draw records and noise many
-// times.
+// Judge counts and judges records like a task, for simulations.
 type Judge struct{ h *histograms }
 
 // JudgeOf is the judge of an evaluate task; false for any other.
@@ -38,8 +37,7 @@ func (j Judge) Evaluate(values []float64, draws int, sampling bool) (Evaluation,
 	return j.h.evaluate(values, sd, sampling), err
 }
 
-// Claimed is the performance of each class judged if records lie as the pool's rows do and have the
-// class as often as the model says: what is known without a study.
+// Claimed is the performance if records are like the pool's rows and the model is right.
 func (j Judge) Claimed() (out []validation.Performance) {
 	for _, s := range j.h.scales {
 		out = append(out, s.Of(s.Expected(claimedRecords, 0), j.h.terms.Thresholds))
@@ -47,15 +45,13 @@ func (j Judge) Claimed() (out []validation.Performance) {
 	return out
 }
 
-// claimedRecords makes the sampling error negligible.
-const claimedRecords = 1e9
+const claimedRecords = 1e9 // sampling error is then negligible
 
 // Exact is the performance on the records themselves, without bins and noise.
 type Exact struct {
-	Class   string
-	Overall validation.Exact
-	// Groupings hold the levels of each grouping.
-	Groupings [][]validation.Exact
+	Class     string
+	Overall   validation.Exact
+	Groupings [][]validation.Exact // the levels of each grouping
 }
 
 // Exact judges records by their own scores.
@@ -96,8 +92,8 @@ func (j Judge) Exact(r *dataset.Records) (out []Exact) {
 	return out
 }
 
-// Scores are the records' scores for the first class judged, and whether each is of that class. It
-// leaves out records without score or label.
+// Scores are those of the first class judged, and whether each record is of it; records without
+// score or label are left out.
 func (j Judge) Scores(r *dataset.Records) (z []float64, yes []bool) {
 	if r.Len() == 0 {
 		return nil, nil

@@ -17,8 +17,7 @@ import (
 // the schema says log), or times 1 for records with a level ("sex=female") or without a value
 // ("chol?").
 type Coefficients struct {
-	// Class is the class of the log-odds; default: the second of two.
-	Class        string             `yaml:"class"`
+	Class        string             `yaml:"class"` // of the log-odds; default: the second of two
 	Intercept    float64            `yaml:"intercept"`
 	Coefficients map[string]float64 `yaml:"coefficients"`
 }
@@ -68,7 +67,6 @@ func (c Coefficients) Model(s dataset.Schema) (*Model, error) {
 	return m, m.check(s)
 }
 
-// rangesOf are the minimum and the width of each encoded column.
 func rangesOf(s dataset.Schema) (low, width []float64) {
 	for _, f := range s.Features {
 		names := []string{f.Column}

@@ -52,7 +52,6 @@ func (h *histograms) own(in study.Inputs, r *dataset.Records) []float64 {
 	return out
 }
 
-// answer is one probability per row, or nil.
 func (h *histograms) answer(in study.Inputs, rows *mat.Dense) []float64 {
 	var scores []float64
 	var err error
@@ -73,7 +72,6 @@ func (h *histograms) answer(in study.Inputs, rows *mat.Dense) []float64 {
 // .16, .31 and .5.
 func at(u float64) float64 { return 2 * math.Log(u/(1-u)) }
 
-// evenEdges cuts bins of equal share, and adds the given edges.
 func evenEdges(bins int, with []float64) []float64 {
 	edges := slices.Clone(with)
 	for k := 1; k < bins; k++ {

@@ -9,23 +9,17 @@ import (
 
 // Evaluation is the result of an evaluate study.
 type Evaluation struct {
-	// NoiseSD is the standard deviation of the noise on each released count.
-	NoiseSD float64 `json:"noise_sd"`
-	// Classes are the classes judged, in the plan's order.
-	Classes []Judged `json:"classes"`
+	NoiseSD float64  `json:"noise_sd"` // standard deviation of the noise on each count
+	Classes []Judged `json:"classes"`  // in the plan's order
 }
 
 // Judged is the result for the scores of one class.
 type Judged struct {
-	Class string `json:"class"`
-	// Probability: scores are probabilities; Edges and bins are then in log-odds.
-	Probability bool      `json:"probability"`
-	Edges       []float64 `json:"edges"`
-	// Overall is over all records. With groupings, its counts are their weighted mean
-	// (overallNoise).
-	Overall Subgroup `json:"overall"`
-	// Groupings are in the plan's order.
-	Groupings []Subgroups `json:"groupings,omitempty"`
+	Class       string      `json:"class"`
+	Probability bool        `json:"probability"` // scores are probabilities; Edges and bins are in log-odds
+	Edges       []float64   `json:"edges"`
+	Overall     Subgroup    `json:"overall"`             // over all records; with groupings, from the weighted mean of their counts (overallNoise)
+	Groupings   []Subgroups `json:"groupings,omitempty"` // in the plan's order
 }
 
 // Subgroups are the levels of one column.
@@ -37,7 +31,7 @@ type Subgroups struct {
 // Subgroup is the result for the records of one level.
 type Subgroup struct {
 	Level string `json:"level,omitempty"`
-	// Unlabelled records have no label, Unscored ones a label and no score; neither are judged.
+	// Unlabelled records have no label, Unscored ones no score; neither are judged.
 	Unlabelled float64 `json:"unlabelled"`
 	Unscored   float64 `json:"unscored"`
 	validation.Performance
@@ -148,7 +142,6 @@ func (e Evaluation) answer() string {
 	return s
 }
 
-// chart compares the AUC overall and in subgroups; nil if none is known.
 func (c Judged) chart() *study.ReportChart {
 	out := &study.ReportChart{Title: fmt.Sprintf("AUC of the scores of class %s", c.Class), Note: "with 95 % intervals of noise and sampling; .5 is chance"}
 	c.subgroups(func(name string, of Subgroup) {

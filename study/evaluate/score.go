@@ -12,12 +12,10 @@ import (
 
 // scorer computes a record's scores for the classes judged.
 type scorer struct {
-	terms Terms
-	// weights of the model; classes are the indices of the judged classes.
-	weights *mat.Dense
+	terms   Terms
+	weights *mat.Dense // of the model
 	classes []int
-	// column is the score's first encoded column; the next one flags a missing score.
-	column  int
+	column  int // the score's first encoded column; the next marks a missing score
 	feature dataset.Feature
 	logOdds bool
 }

@@ -20,19 +20,16 @@ import (
 
 // Terms are the terms of an evaluate plan.
 type Terms struct {
-	// Model is the model judged, unless Score or Program is given.
-	Model      *Model     `json:"model,omitempty" yaml:"-"`
-	Score      string     `json:"score,omitempty" yaml:"score" help:"judge the scores in this column in place of a model: a probability where its range is 0 to 1"`
-	Program    bool       `json:"program,omitempty" yaml:"program" help:"each party's own program scores its records, with probabilities (unit party)"`
-	ModelFile  string     `json:"-" yaml:"model" file:"yes" help:"what is judged: a release with a classifier, what release export makes of one as JSON, or coefficients of a linear model (YAML)"`
-	Classes    []string   `json:"classes" yaml:"classes" help:"classes whose scores are judged, each against all others; default: of two the second"`
-	Thresholds []float64  `json:"thresholds,omitempty" yaml:"thresholds" help:"probabilities at and above which a record is called one of the class"`
-	By         []Grouping `json:"by,omitempty" yaml:"by" help:"subgroups by columns, such as [sex, {column: age, edges: [40, 60]}]; each adds as much noise again"`
-	Bins       int        `json:"bins" yaml:"bins" help:"parts that scores are cut into; default: 20, or 10 with subgroups or where the AUC is expected to scatter by more than .02"`
-	// Edges are the inner bin edges for each class of Classes, in log-odds if scores are
-	// probabilities.
-	Edges    [][]float64 `json:"edges" yaml:"-"`
-	PerParty int64       `json:"per_party,omitempty" yaml:"per_party" help:"most records of one party that count; needed at unit party"`
+	Model      *Model      `json:"model,omitempty" yaml:"-"` // what is judged, unless Score or Program is given
+	Score      string      `json:"score,omitempty" yaml:"score" help:"judge the scores in this column in place of a model: a probability where its range is 0 to 1"`
+	Program    bool        `json:"program,omitempty" yaml:"program" help:"each party's own program scores its records, with probabilities (unit party)"`
+	ModelFile  string      `json:"-" yaml:"model" file:"yes" help:"what is judged: a release with a classifier, what release export makes of one as JSON, or coefficients of a linear model (YAML)"`
+	Classes    []string    `json:"classes" yaml:"classes" help:"classes whose scores are judged, each against all others; default: of two the second"`
+	Thresholds []float64   `json:"thresholds,omitempty" yaml:"thresholds" help:"probabilities at and above which a record is called one of the class"`
+	By         []Grouping  `json:"by,omitempty" yaml:"by" help:"subgroups by columns, such as [sex, {column: age, edges: [40, 60]}]; each adds as much noise again"`
+	Bins       int         `json:"bins" yaml:"bins" help:"parts that scores are cut into; default: 20, or 10 with subgroups or where the AUC is expected to scatter by more than .02"`
+	Edges      [][]float64 `json:"edges" yaml:"-"` // inner bin edges per class of Classes; in log-odds for probabilities
+	PerParty   int64       `json:"per_party,omitempty" yaml:"per_party" help:"most records of one party that count; needed at unit party"`
 }
 
 // File is the file of the model judged, "" for none.
@@ -40,22 +37,16 @@ func (t *Terms) File() string { return t.ModelFile }
 
 // Model is a linear model on mapped features.
 type Model struct {
-	// Release is the plan hash of the release that the model is from; nil for a model from
-	// elsewhere.
-	Release *study.Hash `json:"release,omitempty"`
-	Map     dataset.Map `json:"map"`
-	// Weights are Map.Dim() × 1 for two classes, × K otherwise, as in a classifier.
-	Weights [][]float64 `json:"weights"`
-	// Output says what the model's numbers are; all but scores are log-odds.
-	Output classifier.Output `json:"output"`
+	Release *study.Hash       `json:"release,omitempty"` // plan hash of the model's release; nil for others
+	Map     dataset.Map       `json:"map"`
+	Weights [][]float64       `json:"weights"` // Map.Dim() × 1 for two classes, else × K
+	Output  classifier.Output `json:"output"`  // what the numbers are; all but scores are log-odds
 }
 
 // Grouping is a column whose public levels are subgroups.
 type Grouping struct {
-	// Column names a text with levels, or a number that Edges cut.
-	Column string `json:"column" yaml:"column"`
-	// Edges cut a number, in its own unit; a number on an edge is in the group above.
-	Edges []float64 `json:"edges,omitempty" yaml:"edges"`
+	Column string    `json:"column" yaml:"column"`         // a text, or a number that Edges cut
+	Edges  []float64 `json:"edges,omitempty" yaml:"edges"` // in the number's unit; a value on an edge is in the group above
 }
 
 // UnmarshalYAML also reads a text: COLUMN, or COLUMN:EDGE,EDGE.
@@ -80,24 +71,14 @@ func (g *Grouping) UnmarshalYAML(n *yaml.Node) error {
 }
 
 const (
-	// manyBins is the default; fewBins serves subgroups, and plans where noise on more bins would
-	// hide more than they show.
-	manyBins, fewBins = 20, 10
-	// coarse is the standard deviation of a forecast AUC above which Tune takes fewBins.
-	coarse = 0.02
-	// maxBins: noise hides anything finer.
-	maxBins = 100
-	// maxThresholds, maxGroupings and maxCells keep a plan readable and a contribution below a
-	// megabyte.
-	maxThresholds, maxGroupings, maxCells = 20, 8, 1 << 16
-	// leastThreshold is above LogOdds' inward shift.
-	leastThreshold = 1e-6
-	// maxScore keeps squares of a column's scores finite, and edges possible.
-	maxScore = 1e12
-	// maxWeight keeps scores finite: mapped rows have norm at most 1.
-	maxWeight = 1e6
-	// maxPerParty keeps 2c², the bound of a party's counts, far inside an int64.
-	maxPerParty = 1 << 24
+	manyBins, fewBins                     = 20, 10         // the default, and the number with subgroups or much noise
+	coarse                                = 0.02           // standard deviation of a forecast AUC above which Tune takes fewBins
+	maxBins                               = 100            // noise hides anything finer
+	maxThresholds, maxGroupings, maxCells = 20, 8, 1 << 16 // keep a plan readable and a contribution below a megabyte
+	leastThreshold                        = 1e-6           // above LogOdds' inward shift
+	maxScore                              = 1e12           // keeps squares of scores finite, and edges possible
+	maxWeight                             = 1e6            // keeps scores finite: mapped rows have norm at most 1
+	maxPerParty                           = 1 << 24        // keeps 2c², the bound of a party's counts, far inside an int64
 )
 
 // check refuses terms that give no histograms under a plan's schema.
@@ -222,7 +203,6 @@ func (m *Model) check(s dataset.Schema) error {
 	return nil
 }
 
-// judged counts which of model, column and program are given.
 func (t Terms) judged() (n int) {
 	for _, given := range []bool{t.Model != nil, t.Score != "", t.Program} {
 		if given {

@@ -96,8 +96,7 @@ func ReadTask(p study.Plan, canonical []byte) (study.Task, error) {
 	return NewTask(p, pool)
 }
 
-// Check refuses a plan that is incomplete, contradicts itself, or claims a guarantee that no proof
-// covers.
+// Check refuses a plan that is incomplete or contradictory, or whose guarantee no proof covers.
 func Check(p study.Plan) error {
 	kind, err := Named(p.Kind)
 	if err != nil {

@@ -15,23 +15,19 @@ import (
 
 // Proposed is a plan ready to be agreed on, with its pool and forecasts.
 type Proposed struct {
-	Plan      study.Plan
-	Canonical []byte // canonical
-	Hash      study.Hash
-	Pool      *auxdata.Pool
-	PoolBytes []byte // canonical
-	Remarks   []dataset.Remark
-	Size      study.Size
-	// ShareError is the mean absolute error of a class share of a set, for ratio studies.
-	ShareError float64
-	// Noise describes the noise in each number, for describe studies.
-	Noise string
-	// Warning says why the noise makes the result useless, "" if it does not.
-	Warning string
+	Plan       study.Plan
+	Canonical  []byte // canonical
+	Hash       study.Hash
+	Pool       *auxdata.Pool
+	PoolBytes  []byte // canonical
+	Remarks    []dataset.Remark
+	Size       study.Size
+	ShareError float64 // mean error of a set's class share by noise; ratio studies only
+	Noise      string  // describes the noise in each number; describe studies only
+	Warning    string  // why noise makes the result useless, "" if it does not
 }
 
 // Propose makes a plan like Draft, and forecasts the noise in its numbers if the kind can.
-// forecast.Draw forecasts what a classifier would be worth.
 func Propose(s study.Proposal, schema dataset.Schema, pool *dataset.Table) (Proposed, error) {
 	out, task, err := Draft(s, schema, pool)
 	if err != nil {
@@ -92,8 +88,8 @@ func Draft(s study.Proposal, schema dataset.Schema, pool *dataset.Table) (out Pr
 	return out, task, nil
 }
 
-// Complete makes the plan of a proposal with every default that does not follow from the pool. The
-// map keeps all features; SetPool comes next. Real and simulated proposals both pass here.
+// Complete fills in every default that does not follow from the pool; SetPool comes next. The map
+// keeps all features. Real and simulated proposals both pass here.
 func Complete(s study.Proposal, schema dataset.Schema) (study.Plan, error) {
 	p := planOf(s, schema)
 	kind, err := Named(p.Kind)
@@ -110,8 +106,8 @@ func Complete(s study.Proposal, schema dataset.Schema) (study.Plan, error) {
 	return p, nil
 }
 
-// SetPool sets the pool of a completed plan with a fitted map, and derives open terms from it. It
-// refuses what Check refuses.
+// SetPool sets a completed plan's pool and the terms that follow from it. It refuses what Check
+// does.
 func SetPool(p *study.Plan, pool *auxdata.Pool) error {
 	p.Pool = pool.Digest
 	kind, err := Named(p.Kind)
@@ -126,7 +122,6 @@ func SetPool(p *study.Plan, pool *auxdata.Pool) error {
 	return Check(*p)
 }
 
-// planOf fills in the defaults that all kinds share, and keeps only the schema's meaning.
 func planOf(s study.Proposal, schema dataset.Schema) study.Plan {
 	p := study.Plan{
 		Name: s.Name, Kind: s.Kind, Purpose: s.Purpose, Contact: s.Contact, Data: s.Data,

@@ -70,8 +70,7 @@ func (s *Study) claimed(t study.Task, of study.Summed, result study.Result) stud
 	return r
 }
 
-// gathered checks that contributions have the form that the task takes: a sum, or exactly the
-// bodies that were received.
+// gathered refuses anything but the sum, or exactly the received bodies, that the task takes.
 func (s *Study) gathered(t study.Task, of study.Summed) (study.Summed, error) {
 	of.Contributions = len(s.Received)
 	_, keeps := t.(study.Keeper)
@@ -151,9 +150,8 @@ func public(s study.Summed, t study.Task) bool {
 	return s.Sum.Public()
 }
 
-// ConcludeShares makes the release document after both servers have released their shares, given in
-// published; the coordinator's is in its ledger. It spends nothing. The caller fills in plan bytes
-// and software.
+// ConcludeShares makes the release document after both servers released their shares, given in
+// published. It spends nothing. The caller fills in plan bytes and software.
 func ConcludeShares(ctx context.Context, s *Study, t study.Task, of study.Summed, published []privacy.Published, by study.Aggregated, ledger *privacy.Ledger) (study.Release, error) {
 	fail := func(err error) (study.Release, error) { return study.Release{}, fmt.Errorf("conclude study: %w", err) }
 	if t.Hash() != s.Hash {
@@ -188,8 +186,7 @@ func ConcludeShares(ctx context.Context, s *Study, t study.Task, of study.Summed
 	return r, nil
 }
 
-// Held iterates over bodies and fails with ErrOtherBodies unless they are exactly those that the
-// study received, in order.
+// Held fails with ErrOtherBodies unless bodies are exactly those that the study received.
 func (s *Study) Held(bodies study.Bodies) study.Bodies {
 	want := slices.SortedFunc(maps.Values(s.Received), study.BodyDigest.Compare)
 	return func(yield func([]byte, error) bool) {

@@ -10,15 +10,11 @@ import (
 
 // Snapshot is the state of a study, as a store keeps it.
 type Snapshot struct {
-	State study.State
-	// Reason is why it failed, or what sealed it early (SealedBy…).
-	Reason string
-	// Received holds the digest of each party's contribution.
-	Received map[study.PartyID]study.BodyDigest
-	// Lost are parties in Received whose bytes are gone and must be resent unchanged.
-	Lost map[study.PartyID]bool
-	// Chain holds the plan's amendments; nil means none.
-	Chain *study.Chain
+	State    study.State
+	Reason   string                             // why it failed, or what sealed it early (SealedBy…)
+	Received map[study.PartyID]study.BodyDigest // digest of each party's contribution
+	Lost     map[study.PartyID]bool             // parties in Received whose bytes are gone and must be resent unchanged
+	Chain    *study.Chain                       // the plan's amendments; nil: none
 }
 
 // Study is a pure state machine: events in, effects out. The driver carries out the effects in
@@ -58,43 +54,34 @@ func Restore(p study.Plan, h study.Hash, s Snapshot) *Study {
 type Event interface{ event() }
 
 type (
-	// Opened: an operator opened the study.
-	Opened struct{}
+	Opened struct{} // an operator opened the study
 	// Contributed: an authenticated party sent a body that the task's Checker accepts.
 	Contributed struct {
 		Party study.PartyID
 		Plan  study.Hash
 		Body  study.BodyDigest
 	}
-	// Returned: a party resent its lost bytes.
-	Returned struct{ Party study.PartyID }
-	// DeadlinePassed: the deadline in force is over.
+	Returned       struct{ Party study.PartyID } // a party resent its lost bytes
 	DeadlinePassed struct{}
-	// ShareReached: nobody contributed during the quiet time of the rule in force. The machine
-	// itself checks that enough have contributed.
+	// ShareReached: the rule's quiet time is over. The machine checks that enough have contributed.
 	ShareReached struct{}
-	// Closed: an operator wants no more contributions.
-	Closed struct{}
-	// Amended: the coordinator signed an amendment. If Charged, the aggregator's ledger holds an
-	// entry of the study, and a failed study stays failed.
+	Closed       struct{} // an operator wants no more contributions
+	// Amended: the coordinator signed an amendment. A failed study that is Charged stays failed.
 	Amended struct {
 		Document []byte
 		Charged  bool
 	}
 	// FoldDone: this many contributions were summed or, for a Keeper, found stored as received.
-	FoldDone struct{ Contributions int }
-	// ReleaseDone: the ledger released, and the result is stored.
-	ReleaseDone struct{}
+	FoldDone    struct{ Contributions int }
+	ReleaseDone struct{} // the ledger released, and the result is stored
 	// SumLost: the folded sum or some kept bodies are damaged. Parties must resend all
 	// contributions to a sum, or the damaged bodies.
 	SumLost struct{}
-	// Resealed: contributions to a sealed study were lost and not resent, and the ledger holds no
-	// entry of the study.
+	// Resealed: lost contributions were not resent, and the ledger holds no entry of the study.
 	Resealed struct{ Without []study.PartyID }
 	// Refuted: both servers refused these parties' contributions, whose proofs do not hold.
-	Refuted struct{ Parties []study.PartyID }
-	// Cancelled: an operator gave up, or an aggregator cannot go on.
-	Cancelled struct{ Reason string }
+	Refuted   struct{ Parties []study.PartyID }
+	Cancelled struct{ Reason string } // an operator gave up, or an aggregator cannot go on
 )
 
 func (Opened) event()         {}
@@ -120,12 +107,10 @@ type (
 		Party study.PartyID
 		Body  study.BodyDigest
 	}
-	// RestoreContribution stores the resent body of a lost contribution.
-	RestoreContribution struct{ Party study.PartyID }
-	// DropContributions deletes lost or refused contributions, receipts included.
-	DropContributions struct{ Parties []study.PartyID }
-	// StoreAmendment stores an amendment. If it reopens the study, every contribution must be
-	// resent, because bodies are deleted on failure.
+	RestoreContribution struct{ Party study.PartyID }     // stores the resent body of a lost contribution
+	DropContributions   struct{ Parties []study.PartyID } // deletes lost or refused contributions, receipts included
+	// StoreAmendment stores an amendment. A reopened study needs every body resent: failing deleted
+	// them.
 	StoreAmendment struct {
 		Document []byte
 		Number   int
@@ -140,11 +125,10 @@ type (
 		State  study.State
 		Reason string
 	}
-	// FoldSum adds each contribution to the sum exactly once. A Keeper's bodies are instead
-	// compared with their digests.
-	FoldSum struct{ Contributions int }
-	// MakeRelease releases what the sum requests and finishes the result.
-	MakeRelease struct{ Contributions int }
+	// FoldSum adds each contribution exactly once, or compares a Keeper's bodies with their
+	// digests.
+	FoldSum     struct{ Contributions int }
+	MakeRelease struct{ Contributions int } // releases what the sum requests and finishes the result
 )
 
 func (StoreContribution) effect()   {}
@@ -266,7 +250,6 @@ func (s *Study) Enough() bool {
 	return s.State == study.Open && s.Have() >= s.Ending().Enough(len(s.Plan.Roster))
 }
 
-// sealIfAll seals an open study once the whole roster has contributed.
 func (s *Study) sealIfAll() []Effect {
 	if s.State != study.Open || s.Have() < len(s.Plan.Roster) {
 		return nil
@@ -310,8 +293,7 @@ func (s *Study) returned(e Returned) []Effect {
 	return append([]Effect{RestoreContribution(e)}, s.sealIfAll()...)
 }
 
-// amended changes the ending of an open study, or reopens a failed one. A reopened study has no
-// bodies left; each party may resend its contribution unchanged.
+// amended changes an open study's ending, or reopens a failed study, whose bodies are gone.
 func (s *Study) amended(e Amended) ([]Effect, error) {
 	a, err := study.DecodeAmendment(e.Document)
 	reopens := s.State == study.Failed
@@ -338,8 +320,8 @@ func (s *Study) amended(e Amended) ([]Effect, error) {
 	return effects, nil
 }
 
-// fail adds to the reason what parties spent: each party's own ledger charged it for its
-// contribution, whoever adds the noise.
+// fail adds what parties spent: their own ledgers charged each contribution, wherever noise is
+// added.
 func (s *Study) fail(reason string) []Effect {
 	if n := len(s.Received); n > 0 {
 		who := fmt.Sprintf("each of the %d parties", n)
@@ -351,8 +333,7 @@ func (s *Study) fail(reason string) []Effect {
 	return s.enter(study.Failed, reason)
 }
 
-// resealed seals a sealed study again without lost contributions. M is still fixed before any
-// noise.
+// resealed drops lost contributions of a sealed study. M is still fixed before any noise.
 func (s *Study) resealed(e Resealed) []Effect {
 	if s.State != study.Sealed {
 		return nil
@@ -370,8 +351,7 @@ func (s *Study) resealed(e Resealed) []Effect {
 	return s.seal(s.Reason)
 }
 
-// refuted drops contributions that both servers refused from a sealed study; neither server's sum
-// holds them. M is still fixed before any noise.
+// refuted drops contributions that neither server summed. M is still fixed before any noise.
 func (s *Study) refuted(e Refuted) []Effect {
 	if s.State != study.Sealed {
 		return nil
@@ -397,8 +377,8 @@ func (s *Study) enter(state study.State, reason string) []Effect {
 	return []Effect{StoreState{state, reason}}
 }
 
-// Contributors lists the roster's parties that contributed and those missing, both sorted. While
-// the study is open, a party that must resend its bytes is missing.
+// Contributors lists the roster's parties that contributed and those missing, both sorted. In an
+// open study, a party that must resend its bytes is missing.
 func (s *Study) Contributors() (contributed, missing []study.PartyID) {
 	for _, p := range s.Plan.Roster {
 		if _, ok := s.Received[p]; ok && !(s.State == study.Open && s.Lost[p]) {
