@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -53,10 +54,16 @@ type console struct {
 	writing sync.Mutex
 }
 
-// print writes exactly one JSON document with --json, and the text otherwise.
+// print writes exactly one JSON document with --json, and the text otherwise. The text is written
+// in one piece, so text need not look at the errors of its writer: a full disk fails here.
 func (c *console) print(document any, text func(io.Writer) error) error {
 	if !c.json {
-		return text(c.out)
+		var b bytes.Buffer
+		err := text(&b)
+		if _, failed := c.out.Write(b.Bytes()); err == nil {
+			err = failed
+		}
+		return err
 	}
 	e := json.NewEncoder(c.out)
 	e.SetIndent("", "  ")

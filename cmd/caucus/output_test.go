@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -322,5 +323,25 @@ func walk(cmd *cobra.Command, do func(*cobra.Command)) {
 	do(cmd)
 	for _, c := range cmd.Commands() {
 		walk(c, do)
+	}
+}
+
+// full is a place that takes nothing.
+type full struct{}
+
+func (full) Write([]byte) (int, error) { return 0, errors.New("no space left") }
+
+// TestPrintFails: what could not be printed is an error, though no line looked at one.
+func TestPrintFails(t *testing.T) {
+	c := &console{out: full{}}
+	text := func(w io.Writer) error { fmt.Fprintln(w, "one"); fmt.Fprintln(w, "two"); return nil }
+	if err := c.print(nil, text); err == nil || !strings.Contains(err.Error(), "no space left") {
+		t.Errorf("have %v", err)
+	}
+	var out bytes.Buffer
+	c.out = &out
+	broken := errors.New("no more")
+	if err := c.print(nil, func(w io.Writer) error { return errors.Join(broken, text(w)) }); !errors.Is(err, broken) || out.String() != "one\ntwo\n" {
+		t.Errorf("have %q, %v", out.String(), err)
 	}
 }
