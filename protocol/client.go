@@ -3,6 +3,7 @@ package protocol
 import (
 	"bytes"
 	"context"
+	"crypto/ed25519"
 	"crypto/sha256"
 	"crypto/tls"
 	"errors"
@@ -301,11 +302,12 @@ func (c *Client) show(ctx context.Context, ref string) (Study, error) {
 				return Study{}, err
 			}
 			s.PoolBytes = part.PoolBytes
-			s.Helper = Signed{Document: part.Helper.GetDocument(), Signature: part.Helper.GetSignature()}
-			if n := len(s.Helper.Document) + len(s.Helper.Signature); n > MaxAcceptance {
-				return Study{}, fmt.Errorf("%w: a helper's acceptance of %d bytes", ErrTooLarge, n)
+			if s.Helper, err = signedWithin(part.Helper, MaxAcceptance, "a helper's acceptance"); err != nil {
+				return Study{}, err
 			}
-			s.Forecast = Signed{Document: part.Forecast.GetDocument(), Signature: part.Forecast.GetSignature()}
+			if s.Forecast, err = signedWithin(part.Forecast, MaxForecast+ed25519.SignatureSize, "a forecast"); err != nil {
+				return Study{}, err
+			}
 			s.Amendments = append(s.Amendments, SignedOf(part.Amendments)...)
 		}
 		if part.Plan != nil {
@@ -350,6 +352,15 @@ func (c *Client) show(ctx context.Context, ref string) (Study, error) {
 	}
 	// The signed values replace the summary's.
 	s.Summary.Amendments, s.Deadline, s.Minimum = s.Chain.Len(), s.Chain.Ending().Deadline, s.Chain.Ending().Minimum
+	return s, nil
+}
+
+// signedWithin reads a document and its signature, at most so many bytes together.
+func signedWithin(p *pb.Signed, most int, what string) (Signed, error) {
+	s := Signed{Document: p.GetDocument(), Signature: p.GetSignature()}
+	if n := len(s.Document) + len(s.Signature); n > most {
+		return Signed{}, fmt.Errorf("%w: %s of %d bytes", ErrTooLarge, what, n)
+	}
 	return s, nil
 }
 

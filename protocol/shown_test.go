@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"caucus/privacy"
+	"caucus/protocol/pb"
 	"caucus/study"
 )
 
@@ -176,5 +177,19 @@ func TestKeys(t *testing.T) {
 	}
 	if again := must(FollowKeys(signers[0].Key(), append(good[:2:2], good[0]))); len(again.Successions()) != 2 {
 		t.Error("a step that is known already is taken twice")
+	}
+}
+
+// TestSignedWithin: a coordinator cannot fill a party's disk with what it passes on.
+func TestSignedWithin(t *testing.T) {
+	p := &pb.Signed{Document: make([]byte, MaxForecast), Signature: make([]byte, 64)}
+	if s, err := signedWithin(p, MaxForecast+64, "a forecast"); err != nil || len(s.Document) != MaxForecast {
+		t.Errorf("the largest: %v", err)
+	}
+	if _, err := signedWithin(p, MaxForecast+63, "a forecast"); !errors.Is(err, ErrTooLarge) {
+		t.Errorf("one byte more: %v", err)
+	}
+	if s, err := signedWithin(nil, 0, "a forecast"); err != nil || s.Document != nil {
+		t.Errorf("none: %+v, %v", s, err)
 	}
 }
