@@ -8,6 +8,7 @@ import (
 	"caucus/privacy"
 	"caucus/study"
 	"caucus/study/classify"
+	"caucus/study/conformance"
 	"caucus/study/simulate"
 )
 
@@ -16,13 +17,13 @@ import (
 func TestUnlabelled(t *testing.T) {
 	schema, records := hospital(t, 8000)
 	run := func(every int) simulate.ClassifySummary {
-		r := records.Select(seq(0, records.Len()))
+		r := records.Select(conformance.Seq(0, records.Len()))
 		for i := range r.Y {
 			if i%every == 0 {
 				r.Y[i] = -1
 			}
 		}
-		test := records.Select(seq(0, 1000))
+		test := records.Select(conformance.Seq(0, 1000))
 		s, err := simulate.Classify{
 			Split:    simulate.Split{Schema: schema, Train: r, Test: test, PoolFraction: .25, Parties: 5, Seed: 1},
 			Proposal: study.Proposal{Name: "s", Epsilon: 3, KindTerms: []byte(`{"tilt":true}`)}, Repeats: 1,

@@ -2,7 +2,6 @@ package simulate_test
 
 import (
 	"context"
-	"math/rand/v2"
 	"testing"
 
 	"gonum.org/v1/gonum/mat"
@@ -10,29 +9,15 @@ import (
 	"caucus/dataset"
 	"caucus/privacy"
 	"caucus/study"
+	"caucus/study/conformance"
 	"caucus/study/simulate"
 )
 
-// hospital is generated records, three quarters of so many.
+// hospital is generated records.
 func hospital(t testing.TB, records int) (dataset.Schema, *dataset.Records) {
 	t.Helper()
-	c := dataset.DefaultHospitalConfig()
-	c.Records = records
-	table, schema := dataset.Hospitals(c)
-	all, _, err := schema.EncodeLabelled(table)
-	if err != nil {
-		t.Fatal(err)
-	}
-	rows := rand.New(rand.NewPCG(1, 1)).Perm(all.Len())
-	return schema, all.Select(rows[len(rows)/4:])
-}
-
-func seq(from, to int) []int {
-	out := make([]int, 0, to-from)
-	for i := from; i < to; i++ {
-		out = append(out, i)
-	}
-	return out
+	schema, _, _, all := conformance.Hospital(t, records)
+	return schema, all
 }
 
 func deal(t testing.TB, s simulate.Split) *simulate.Deal {
@@ -146,7 +131,7 @@ func TestDealUnevenly(t *testing.T) {
 // one that is no weight is refused.
 func TestPoolWeightsCount(t *testing.T) {
 	schema, records := hospital(t, 1600)
-	split := simulate.Split{Schema: schema, Train: records, Pool: records.Select(seq(0, 200)), Parties: 10, Seed: 1}
+	split := simulate.Split{Schema: schema, Train: records, Pool: records.Select(conformance.Seq(0, 200)), Parties: 10, Seed: 1}
 	of := study.Proposal{Name: "s", Unit: privacy.Party, Epsilon: 30, Map: dataset.Components{Project: 5}}
 	run := func(weight []float64) (study.Plan, string) {
 		s := split

@@ -9,6 +9,7 @@ import (
 	"caucus/dataset"
 	"caucus/study"
 	"caucus/study/classifier"
+	"caucus/study/conformance"
 	"caucus/study/simulate"
 )
 
@@ -52,11 +53,11 @@ func TestLabelSimulation(t *testing.T) {
 	if again := run("rr", 1); again.Accuracy != rr.Accuracy {
 		t.Error("another answer for the same seed")
 	}
-	labels, _, err := classifier.Predict(*rr.Release, all.Select(seq(0, 10)))
+	labels, _, err := classifier.Predict(*rr.Release, all.Select(conformance.Seq(0, 10)))
 	if err != nil || len(labels) != 10 {
 		t.Errorf("predict: %v, %v", labels, err)
 	}
-	one := all.Select(seq(0, 500))
+	one := all.Select(conformance.Seq(0, 500))
 	for i := range one.Y {
 		one.Y[i] = 0
 	}
@@ -80,7 +81,7 @@ func TestLabelMeasures(t *testing.T) {
 			Proposal: study.Proposal{Name: "test", Kind: "labels", Lambda: 0.01, Map: dataset.Components{Project: 5}}, Repeats: 1,
 		}.Run(context.Background())
 	}
-	test := all.Select(seq(0, 200))
+	test := all.Select(conformance.Seq(0, 200))
 	s, err := measured(test)
 	if err != nil {
 		t.Fatal(err)
