@@ -64,7 +64,8 @@ func (a *Agent) fetch(ctx context.Context, h study.Hash) (protocol.Study, error)
 	return s, site.CheckMap(s.Plan)
 }
 
-// keep stores a plan and its signature, and what a helper said of it.
+// keep stores a plan and its signature, and before them the helper's acceptance and the
+// operator's forecast.
 func (a *Agent) keep(d site.Dossier, s protocol.Study) error {
 	if err := d.KeepHelper(s); err != nil {
 		return err

@@ -38,8 +38,8 @@ const maxResponseClasses = 256
 // responseBits is the precision of a calibrated p: it moves ε ≤ 8 by less than 2⁻⁴⁸.
 const responseBits = 60
 
-// CalibrateResponse is "rr". It returns the largest p on a public lattice for which releasing one
-// label is pure ε: e^ε/(e^ε+K−1), rounded towards 1/K.
+// CalibrateResponse calibrates randomised response, the mechanism "rr". It returns the largest p
+// on a public lattice for which releasing one label is pure ε: e^ε/(e^ε+K−1), rounded towards 1/K.
 func CalibrateResponse(classes int, epsilon float64) (RandomisedResponse, error) {
 	if err := (Budget{Epsilon: epsilon}).Validate(); err != nil {
 		return RandomisedResponse{}, fmt.Errorf("calibrate randomised response: %w", err)

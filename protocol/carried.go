@@ -28,8 +28,8 @@ import (
 //	signature 64
 //	…
 //
-// The kind determines the parts and their order, so the same content has the same bytes and no byte
-// goes unread. Carriers can read, change, keep and repeat a file, or carry another one. Therefore
+// The kind determines the parts and their order, so the same content has the same bytes and
+// every byte has a meaning. Carriers can read, change, keep and repeat a file, or carry another one. Therefore
 // only signed content counts, and confidential content is encrypted.
 type FileKind string
 

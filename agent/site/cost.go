@@ -25,7 +25,7 @@ type Cost struct {
 }
 
 // CostOf says what a study costs this site, or why it is refused. It follows
-// From plan, pool, policy, and the declared number of records.
+// from plan, pool, policy, and the declared number of records.
 func (s *Site) CostOf(t study.Task) (c Cost, err error) {
 	if err := s.Config.Policy.PoolObjection(t.Pool()); err != nil {
 		return Cost{}, err
@@ -83,9 +83,9 @@ func (c Config) spanOf(stepTime time.Duration, w study.Work, draw float64) Span 
 
 // Span is how long a window is, by public numbers.
 type Span struct {
-	// Prepare is for reading and computing, of it shard for one classifier; draw
-	// is for a constant in place of what was late and for noise, from the window's
-	// end until the upload leaves.
+	// Prepare is the time to read and compute, Shard the part of it for one classifier. Draw,
+	// from the window's end until the upload leaves, is the time to draw noise and to make
+	// the constant that replaces a late contribution.
 	Prepare, Shard, Draw time.Duration
 }
 

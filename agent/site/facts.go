@@ -27,7 +27,7 @@ type Receipt struct {
 	Amendments int `json:"amendments,omitempty"`
 }
 
-// Receipt reads the receipt of a dossier as it was signed, unchecked.
+// receipt reads the receipt of a dossier as it was signed, unchecked.
 func (d Dossier) receipt() (protocol.Receipt, error) {
 	b, err := d.Read(FileReceipt)
 	if err != nil {

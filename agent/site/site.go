@@ -102,7 +102,7 @@ func (s *Site) NoteLedger(ctx context.Context, d Dossier) error {
 	return d.Write(fileLedger, fmt.Appendln(nil, head))
 }
 
-// ShardKey reads the secret from which follows where records go, to a shard or
+// shardKey reads the secret from which follows where records go, to a shard or
 // into a cut (study.Inputs), or makes it.
 func shardKey(path string) ([]byte, error) {
 	key, err := os.ReadFile(path)

@@ -110,7 +110,7 @@ right.`,
 
 // These bound the parties of a forecast and the records of each.
 const (
-	mostParties      = 10_000
+	mostParties      = forecast.MostParties
 	mostPartyRecords = 1_000_000
 	mostDraws        = forecast.MostDraws
 )

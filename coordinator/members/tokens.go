@@ -149,7 +149,7 @@ func (s *Registrar) RevokeToken(ctx context.Context, r *pb.RevokeTokenRequest) (
 	return reply, nil
 }
 
-// Label replaces a party's tags. Plans made by the old tags name parties and stay as they are.
+// Label replaces a party's tags. A plan lists its parties by name, so tags that change later do not change the plan.
 func (s *Registrar) Label(ctx context.Context, r *pb.LabelRequest) (*pb.LabelReply, error) {
 	tags := protocol.Tags(r.Tags)
 	if err := tags.Check(); err != nil {

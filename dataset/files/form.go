@@ -87,8 +87,8 @@ const (
 
 const head = 1 << 16
 
-// Detect recognises a file by its first bytes. Its errors are for the person who reads or declares
-// the file: they name what the file seems to be, and what to do.
+// Detect recognises a file by its first bytes. Its errors are for the person who declares the
+// file. They name the detected format and the next step.
 func Detect(r io.ReaderAt, size int64, w Written) (Format, error) {
 	if err := w.Validate(); err != nil {
 		return Format{}, err

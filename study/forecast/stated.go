@@ -27,8 +27,13 @@ type Stated struct {
 // version is that of this package.
 const version = 1
 
-// MostDraws bounds a forecast that is to be stated.
-const MostDraws = 10_000
+// MostDraws and MostParties bound every forecast. The others bound one that is drawn again.
+const (
+	MostDraws   = 10_000
+	MostParties = 10_000
+
+	mostDrawsAgain, mostRecordsAgain = 200, 100_000 // records of each party
+)
 
 // Document is what is signed.
 func (s Stated) Document() ([]byte, error) {
@@ -66,7 +71,7 @@ func (s Stated) Again(ctx context.Context, p study.Plan, pool *auxdata.Pool, pro
 		return nil, fmt.Errorf("this program draws forecasts of version %d, the operator's is of version %d", version, s.Version)
 	}
 	f := s.Forecast
-	if f.Draws > 200 || f.Parties > 10_000 || f.Records/f.Parties > 100_000 {
+	if f.Draws > mostDrawsAgain || f.Parties > MostParties || f.Records/f.Parties > mostRecordsAgain {
 		return nil, fmt.Errorf("%d draws of %d parties with %d records in all are more than is drawn again here", f.Draws, f.Parties, f.Records)
 	}
 	return Draw(ctx, p, pool, Public{study.Size{Parties: f.Parties, Records: f.Records}, s.AUC}, Options{Draws: f.Draws, Progress: progress})
