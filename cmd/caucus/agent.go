@@ -215,11 +215,11 @@ type previewDocument struct {
 
 func (p previewDocument) writeText(w io.Writer) error {
 	err := p.WriteText(w)
-	if err == nil && p.Again != nil {
-		_, err = fmt.Fprintf(w, "drawn here %s\n", strings.Join(p.Again.Lines(), "\n           "))
+	if p.Again != nil {
+		fmt.Fprintf(w, "drawn here %s\n", strings.Join(p.Again.Lines(), "\n           "))
 	}
-	if err == nil && p.Agrees {
-		_, err = fmt.Fprintf(w, "           that agrees with the operator's word\n")
+	if p.Agrees {
+		fmt.Fprintf(w, "           that agrees with the operator's word\n")
 	}
 	return err
 }

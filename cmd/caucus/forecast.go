@@ -12,17 +12,16 @@ import (
 
 // printForecasts writes the forecast of a classifier, or the effect of noise on the numbers of
 // other kinds.
-func printForecasts(w io.Writer, f *forecast.Forecast, shareError float64, noise string) (err error) {
+func printForecasts(w io.Writer, f *forecast.Forecast, shareError float64, noise string) {
 	if f != nil {
-		_, err = fmt.Fprintf(w, "forecast   %s\n", strings.Join(f.Lines(), "\n           "))
+		fmt.Fprintf(w, "forecast   %s\n", strings.Join(f.Lines(), "\n           "))
 	}
 	if shareError > 0 {
-		_, err = fmt.Fprintf(w, "forecast   noise moves a class share of a set by %.2g on average\n", shareError)
+		fmt.Fprintf(w, "forecast   noise moves a class share of a set by %.2g on average\n", shareError)
 	}
 	if noise != "" {
-		_, err = fmt.Fprintf(w, "forecast   %s\n", strings.ReplaceAll(noise, "\n", "\n           "))
+		fmt.Fprintf(w, "forecast   %s\n", strings.ReplaceAll(noise, "\n", "\n           "))
 	}
-	return err
 }
 
 func drawsFlag(f *pflag.FlagSet, draws *int) {

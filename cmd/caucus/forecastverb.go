@@ -234,9 +234,7 @@ func (p *forecastCommand) run(cmd *cobra.Command) error {
 		if err := printRemoval(w, task); err != nil {
 			return err
 		}
-		if err := printForecasts(w, doc.Forecast, doc.ShareError, doc.NoiseWords); err != nil {
-			return err
-		}
+		printForecasts(w, doc.Forecast, doc.ShareError, doc.NoiseWords)
 		if doc.Labels != nil {
 			return writeLabelGuide(w, *doc.Labels)
 		}

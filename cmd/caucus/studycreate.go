@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"io"
 	"time"
@@ -218,7 +217,7 @@ func (o *operator) create(ctx context.Context, s terms.Study, options forecast.O
 		if words := dataset.KeptWords(doc.Kept); words != "" {
 			fmt.Fprintf(w, "           %s\n", words)
 		}
-		err = errors.Join(err, printForecasts(w, doc.Forecast, doc.ShareError, doc.Noise))
+		printForecasts(w, doc.Forecast, doc.ShareError, doc.Noise)
 		if narrow != "" {
 			fmt.Fprintf(w, "           %s\n", narrow)
 		}
