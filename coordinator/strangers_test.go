@@ -107,6 +107,7 @@ func TestConnections(t *testing.T) {
 			t.Fatalf("%d connections: %v", all, of)
 		}
 	}
+	last := w.identity("last")
 	// Silent strangers: as many as are let wait, and more.
 	var silent []net.Conn
 	for range 4 * mostGreeting {
@@ -132,8 +133,7 @@ func TestConnections(t *testing.T) {
 		c.Close()
 	}
 	for until := time.Now().Add(5 * time.Second); ; time.Sleep(10 * time.Millisecond) {
-		c := w.raw(w.identity("last"))
-		if lists(c) == nil {
+		if lists(w.raw(last)) == nil {
 			break
 		}
 		if time.Now().After(until) {
