@@ -25,8 +25,15 @@ const (
 	missing
 	notANumber
 	unknownLevel
+	unknownLabel
+	noText
 	oddities
 )
+
+var problemOf = [oddities]Problem{
+	clamped: Clamped, missing: Missing, notANumber: NotANumber, unknownLevel: UnknownLevel,
+	unknownLabel: UnknownLabel, noText: NoText,
+}
 
 type cellEncoder struct {
 	schema  *Schema
@@ -59,22 +66,35 @@ func (e *cellEncoder) encode(text string) encoded {
 		}
 		return encoded{value: 1, at: int32(e.other), flag: -1, odd: odd}
 	}
+	v, odd := e.number(text)
+	c := e.ofNumber(v)
+	c.odd = odd
+	return c
+}
+
+// number is a cell's number, NaN for none.
+func (e *cellEncoder) number(text string) (float64, oddity) {
 	v, ok := ParseNumber(text)
-	if !ok || text == e.schema.Missing {
-		c := encoded{value: 0.5, at: int32(e.first), flag: -1, odd: notANumber}
-		if e.schema.isMissing(text) {
-			c.odd = missing
-		}
-		if e.feature.Missing {
-			c.flag = int32(e.first + 1)
-		}
-		return c
+	switch {
+	case e.schema.isMissing(text):
+		return math.NaN(), missing
+	case !ok:
+		return math.NaN(), notANumber
+	case v < e.feature.Min || v > e.feature.Max:
+		return v, clamped
 	}
-	c := encoded{at: int32(e.first), flag: -1}
-	if v < e.feature.Min || v > e.feature.Max {
-		c.odd = clamped
+	return v, fine
+}
+
+// ofNumber encodes a number, NaN for none.
+func (e *cellEncoder) ofNumber(v float64) encoded {
+	c := encoded{value: 0.5, at: int32(e.first), flag: -1}
+	switch {
+	case !math.IsNaN(v):
+		c.value = e.feature.scale(v)
+	case e.feature.Missing:
+		c.flag = int32(e.first + 1)
 	}
-	c.value = e.feature.scale(v)
 	return c
 }
 
@@ -137,11 +157,8 @@ func (s *Schema) encodeFeatures(t *Table, x *mat.Dense) []Remark {
 	}
 	var remarks []Remark
 	for _, src := range sources {
-		for _, p := range []struct {
-			odd     oddity
-			problem Problem
-		}{{clamped, Clamped}, {missing, Missing}, {notANumber, NotANumber}, {unknownLevel, UnknownLevel}} {
-			remarks = appendRemark(remarks, src.column.name, p.problem, src.counts[p.odd])
+		for odd, problem := range problemOf {
+			remarks = appendRemark(remarks, src.column.name, problem, src.counts[odd])
 		}
 	}
 	return remarks

@@ -163,28 +163,30 @@ func (s Schema) encodeLabel(c *column, y []int) (unknown int) {
 }
 
 func (s Schema) classesOf(texts []string) []int {
-	classes := make(map[string]int, len(s.Label.Classes))
-	for k, name := range s.Label.Classes {
-		classes[name] = k
-	}
-	rest := -1
-	if s.Label.Other != "" {
-		rest = classes[s.Label.Other]
-	}
-	// Classes come before aliases: an alias "1" must not take class "1.0".
-	known := newLevels(s.Label.Classes)
-	for _, raw := range slices.Sorted(maps.Keys(s.Label.Aliases)) {
-		known.add(raw, classes[s.Label.Aliases[raw]])
-	}
-	out := make([]int, len(texts))
+	known, out := s.knownClasses(), make([]int, len(texts))
 	for i, text := range texts {
-		out[i] = rest
-		if s.isMissing(text) {
-			out[i] = -1
-		}
-		if k, ok := known.find(text); ok {
-			out[i] = k
-		}
+		out[i] = s.classOf(known, text)
 	}
 	return out
+}
+
+// knownClasses finds the class of a label. Classes come before aliases: an alias "1" must not take
+// class "1.0".
+func (s Schema) knownClasses() levels {
+	known := newLevels(s.Label.Classes)
+	for _, raw := range slices.Sorted(maps.Keys(s.Label.Aliases)) {
+		known.add(raw, slices.Index(s.Label.Classes, s.Label.Aliases[raw]))
+	}
+	return known
+}
+
+// classOf is a label's class, -1 for none.
+func (s Schema) classOf(known levels, text string) int {
+	if k, ok := known.find(text); ok {
+		return k
+	}
+	if s.Label.Other == "" || s.isMissing(text) {
+		return -1
+	}
+	return slices.Index(s.Label.Classes, s.Label.Other)
 }

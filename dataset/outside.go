@@ -87,15 +87,20 @@ func (s Schema) EncodeWhere(t *Table, c Condition) (*Records, []Remark, error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	s.keepWhere(r, inside)
+	return r, remarks, nil
+}
+
+// keepWhere replaces the records that are not inside by empty ones.
+func (s Schema) keepWhere(r *Records, inside []bool) {
 	empty := s.Empty()
-	r.Outside = make([]bool, t.rows)
+	r.Outside = make([]bool, len(inside))
 	for i, in := range inside {
 		if !in {
 			r.Outside[i], r.Y[i] = true, empty.Y[0]
 			copy(r.X.RawRowView(i), empty.X.RawRowView(0))
 		}
 	}
-	return r, remarks, nil
 }
 
 // Empty is one record with all cells missing and no label.

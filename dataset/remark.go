@@ -32,7 +32,7 @@ func (r Remark) String() string {
 }
 
 func appendRemark(to []Remark, column string, p Problem, count int) []Remark {
-	if count == 0 {
+	if count == 0 || p == "" {
 		return to
 	}
 	return append(to, Remark{Column: column, Problem: p, Count: count})

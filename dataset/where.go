@@ -3,6 +3,7 @@ package dataset
 import (
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"unicode"
 )
@@ -48,8 +49,11 @@ func (c Condition) Rows(t *Table) ([]bool, error) {
 	return c.root.rows(t), nil
 }
 
+// answers are of the rows of a table to one comparison.
+type answers interface{ answer(comparison) []bool }
+
 type clause interface {
-	rows(t *Table) []bool
+	rows(answers) []bool
 	visit(func(comparison))
 }
 
@@ -57,8 +61,10 @@ type comparison struct{ column, op, value string }
 
 func (c comparison) visit(f func(comparison)) { f(c) }
 
-// rows compares each distinct value of the column once.
-func (c comparison) rows(t *Table) []bool {
+func (c comparison) rows(t answers) []bool { return t.answer(c) }
+
+// answer compares each distinct value of the column once.
+func (t *Table) answer(c comparison) []bool {
 	col := t.column(c.column)
 	holds := make([]bool, len(col.values))
 	b, isNumber := ParseNumber(c.value)
@@ -79,19 +85,32 @@ func (c comparison) holds(cell string, b float64, isNumber bool) bool {
 	if numbers {
 		a, numbers = ParseNumber(cell)
 	}
+	switch {
+	case c.op == "==" && cell == c.value:
+		return true
+	case c.op == "!=" && cell == c.value:
+		return false
+	case !numbers:
+		a, b = math.NaN(), math.NaN()
+	}
+	return c.holdsNumber(a, b)
+}
+
+// holdsNumber compares numbers; of NaN, which is none, only != holds.
+func (c comparison) holdsNumber(a, b float64) bool {
 	switch c.op {
 	case "==":
-		return cell == c.value || (numbers && a == b)
+		return a == b
 	case "!=":
-		return cell != c.value && !(numbers && a == b)
+		return a != b
 	case "<":
-		return numbers && a < b
+		return a < b
 	case "<=":
-		return numbers && a <= b
+		return a <= b
 	case ">":
-		return numbers && a > b
+		return a > b
 	}
-	return numbers && a >= b
+	return a >= b
 }
 
 type junction struct {
@@ -101,7 +120,7 @@ type junction struct {
 
 func (j junction) visit(f func(comparison)) { j.left.visit(f); j.right.visit(f) }
 
-func (j junction) rows(t *Table) []bool {
+func (j junction) rows(t answers) []bool {
 	out, right := j.left.rows(t), j.right.rows(t)
 	for i, r := range right {
 		if j.and {
@@ -117,7 +136,7 @@ type negation struct{ of clause }
 
 func (n negation) visit(f func(comparison)) { n.of.visit(f) }
 
-func (n negation) rows(t *Table) []bool {
+func (n negation) rows(t answers) []bool {
 	out := n.of.rows(t)
 	for i := range out {
 		out[i] = !out[i]

@@ -1,0 +1,375 @@
+package dataset
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"hash"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// Coding writes every record of a schema in the same number of bytes, so that the time to read
+// records follows from their number alone. A record's parts, in order:
+//
+//   - each feature column: a number as the bits of a float64, big-endian, NaN for a cell without
+//     one; a text as the place of its level, one more for a missing one, in one, two or four bytes;
+//   - the label's class, in one, two or four bytes; the number of classes stands for none;
+//   - patient and party, where the schema names such a column: KeySize bytes of HMAC-SHA256 under
+//     the site's key, zero for an empty cell. Equal texts have equal keys; nothing else is kept.
+//
+// Records of a coding are what [Schema.EncodeWhere] makes of the same cells, but that Patient and
+// Party hold keys (TestCoding).
+type Coding struct {
+	schema   Schema
+	features []codedFeature
+	parts    []part // features, label, patient, party
+	width    int
+}
+
+// KeySize is the bytes of a patient's or a party's key.
+const KeySize = 16
+
+type part struct{ at, width int }
+
+type codedFeature struct {
+	name  string
+	of    Feature
+	cells cellEncoder // its columns are counted from 0
+}
+
+// Coding is the schema's.
+func (s Schema) Coding() *Coding {
+	c := &Coding{schema: s}
+	add := func(width int) {
+		c.parts = append(c.parts, part{c.width, width})
+		c.width += width
+	}
+	for i := range s.Features {
+		f := &s.Features[i]
+		names, _ := f.names(maxColumns) // Validate has checked it
+		for _, name := range names {
+			c.features = append(c.features, codedFeature{name, *f, newCellEncoder(&c.schema, f, 0)})
+			if f.Kind == Numeric {
+				add(8)
+			} else {
+				add(bytesFor(f.width() + 1))
+			}
+		}
+	}
+	add(bytesFor(len(s.Label.Classes) + 1))
+	for _, name := range []string{s.Patient, s.Party} {
+		if name != "" {
+			add(KeySize)
+		} else {
+			add(0)
+		}
+	}
+	return c
+}
+
+func bytesFor(values int) int {
+	switch {
+	case values <= 1<<8:
+		return 1
+	case values <= 1<<16:
+		return 2
+	}
+	return 4
+}
+
+// Width is a record's bytes.
+func (c *Coding) Width() int { return c.width }
+
+func (c *Coding) label() part   { return c.parts[len(c.features)] }
+func (c *Coding) patient() part { return c.parts[len(c.features)+1] }
+func (c *Coding) party() part   { return c.parts[len(c.features)+2] }
+
+func putCode(to []byte, code int) {
+	switch len(to) {
+	case 1:
+		to[0] = byte(code)
+	case 2:
+		binary.BigEndian.PutUint16(to, uint16(code))
+	default:
+		binary.BigEndian.PutUint32(to, uint32(code))
+	}
+}
+
+func getCode(from []byte) int {
+	switch len(from) {
+	case 1:
+		return int(from[0])
+	case 2:
+		return int(binary.BigEndian.Uint16(from))
+	}
+	return int(binary.BigEndian.Uint32(from))
+}
+
+// Coder codes a file's records, one after the other, and counts what was odd.
+type Coder struct {
+	coding  *Coding
+	columns []codedColumn
+	mac     hash.Hash
+}
+
+// codedColumn codes the cells of one column of the file.
+type codedColumn struct {
+	name   string
+	at     int // among a row's cells; -1 for none
+	part   part
+	code   func(text string, to []byte) oddity
+	seen   map[string]codedCell // of the column's first texts
+	counts [oddities]int
+}
+
+type codedCell struct {
+	bytes [KeySize]byte
+	odd   oddity
+}
+
+// mostSeen bounds the texts of a column whose codes are kept.
+const mostSeen = 1 << 12
+
+// Coder makes a coder of rows with these columns; key is the site's. An absent feature column is an
+// error; label, patient and party may be absent.
+func (c *Coding) Coder(columns []string, key []byte) (*Coder, error) {
+	k := &Coder{coding: c, mac: hmac.New(sha256.New, key)}
+	add := func(name string, p part, code func(string, []byte) oddity) error {
+		at := slices.Index(columns, name)
+		if at < 0 && len(k.columns) < len(c.features) {
+			return fmt.Errorf("code records: no column %q", name)
+		}
+		k.columns = append(k.columns, codedColumn{name: name, at: at, part: p, code: code, seen: map[string]codedCell{}})
+		return nil
+	}
+	for i := range c.features {
+		if err := add(c.features[i].name, c.parts[i], c.features[i].code); err != nil {
+			return nil, err
+		}
+	}
+	s := &c.schema
+	known := s.knownClasses()
+	err := add(s.Label.Column, c.label(), func(text string, to []byte) oddity {
+		y := s.classOf(known, text)
+		if y < 0 {
+			putCode(to, len(s.Label.Classes))
+			return unknownLabel
+		}
+		putCode(to, y)
+		return fine
+	})
+	for _, key := range []struct {
+		name string
+		part part
+	}{{s.Patient, c.patient()}, {s.Party, c.party()}} {
+		if err == nil && key.name != "" {
+			err = add(key.name, key.part, k.key(key.name))
+		}
+	}
+	return k, err
+}
+
+// key codes a text as its key; columns have keys apart.
+func (k *Coder) key(column string) func(string, []byte) oddity {
+	return func(text string, to []byte) oddity {
+		clear(to)
+		if text == "" {
+			return fine
+		}
+		k.mac.Reset()
+		k.mac.Write([]byte(column + "\x00" + text))
+		copy(to, k.mac.Sum(nil))
+		return fine
+	}
+}
+
+func (f *codedFeature) code(text string, to []byte) oddity {
+	if f.of.Kind == Categorical {
+		c := f.cells.encode(text)
+		if c.odd == missing {
+			c.at = int32(f.of.width())
+		}
+		putCode(to, int(c.at))
+		return c.odd
+	}
+	v, odd := f.cells.number(text)
+	binary.BigEndian.PutUint64(to, math.Float64bits(v))
+	return odd
+}
+
+// Code writes one record; nil cells are a malformed one, all of whose cells are empty. A cell that
+// is no text is an empty one.
+func (k *Coder) Code(cells []string, to []byte) {
+	for i := range k.columns {
+		c := &k.columns[i]
+		text, odd := "", fine
+		if c.at >= 0 && cells != nil {
+			if text = cells[c.at]; !IsText(text) {
+				text, odd = "", noText
+			}
+		}
+		out := to[c.part.at : c.part.at+c.part.width]
+		known, ok := c.seen[text]
+		if !ok {
+			known.odd = c.code(text, known.bytes[:c.part.width])
+			if len(c.seen) < mostSeen {
+				c.seen[string([]byte(text))] = known
+			}
+		}
+		copy(out, known.bytes[:])
+		if odd == noText {
+			c.counts[noText]++
+		}
+		if c.at >= 0 {
+			c.counts[known.odd]++
+		}
+	}
+}
+
+// Remarks count what was odd in the cells so far.
+func (k *Coder) Remarks() []Remark {
+	var all []Remark
+	for i := range k.columns {
+		c := &k.columns[i]
+		for odd, problem := range problemOf {
+			all = appendRemark(all, c.name, problem, c.counts[odd])
+		}
+	}
+	return all
+}
+
+// Shared is what a record shares with one whose label alone is another, as bytes.
+func (c *Coding) Shared(record, to []byte) []byte {
+	l := c.label()
+	return append(append(to[:0], record[:l.at]...), record[l.at+l.width:]...)
+}
+
+// Columns are the parts of a record, as places and widths, for a table that keeps columns apart.
+func (c *Coding) Columns() (widths []int) {
+	for _, p := range c.parts {
+		widths = append(widths, p.width)
+	}
+	return widths
+}
+
+// CodedBlock is some records of a coding, column by column.
+type CodedBlock struct {
+	Rows    int
+	Columns [][]byte // by Coding.Columns: Rows times its width
+}
+
+// Records are a block's records under s, a schema within the coding's (Schema.Within); where is
+// nil, or a condition that s.CheckWhere has passed. The result is that of [Schema.EncodeLabelled]
+// and [Schema.EncodeWhere].
+func (c *Coding) Records(s Schema, where *Condition, b CodedBlock) *Records {
+	r := &Records{X: &mat.Dense{}, Y: make([]int, b.Rows)}
+	if b.Rows > 0 {
+		r.X = mat.NewDense(b.Rows, s.Dim(), nil)
+	}
+	first := 0
+	for i := range s.Features {
+		f := &s.Features[i]
+		names, _ := f.names(maxColumns)
+		for _, name := range names {
+			c.decode(name, b, r.X, first)
+			first += f.width()
+		}
+	}
+	none, width := len(c.schema.Label.Classes), c.label().width
+	for i := range r.Y {
+		if r.Y[i] = getCode(b.Columns[len(c.features)][i*width : (i+1)*width]); r.Y[i] == none {
+			r.Y[i] = -1
+		}
+	}
+	if s.Patient != "" {
+		r.Patient = keys(b.Columns[len(c.features)+1], b.Rows)
+	}
+	if s.Party != "" {
+		r.Party = keys(b.Columns[len(c.features)+2], b.Rows)
+	}
+	if where != nil {
+		s.keepWhere(r, where.root.rows(codedCells{c, b}))
+	}
+	return r
+}
+
+// decode writes a feature's columns of x, from first.
+func (c *Coding) decode(name string, b CodedBlock, x *mat.Dense, first int) {
+	i := c.feature(name)
+	f, column, width := &c.features[i], b.Columns[i], c.parts[i].width
+	for row := range b.Rows {
+		to := x.RawRowView(row)
+		cell := column[row*width : (row+1)*width]
+		if f.of.Kind == Categorical {
+			level := getCode(cell)
+			if level == f.of.width() { // missing
+				level = f.cells.other
+			}
+			to[first+level] = 1
+			continue
+		}
+		e := f.cells.ofNumber(math.Float64frombits(binary.BigEndian.Uint64(cell)))
+		to[first] = e.value
+		if e.flag >= 0 {
+			to[first+int(e.flag)] = 1
+		}
+	}
+}
+
+func (c *Coding) feature(name string) int {
+	return slices.IndexFunc(c.features, func(f codedFeature) bool { return f.name == name })
+}
+
+func keys(column []byte, rows int) []string {
+	out := make([]string, rows)
+	var none [KeySize]byte
+	for i := range out {
+		if key := column[i*KeySize : (i+1)*KeySize]; string(key) != string(none[:]) {
+			out[i] = string(key)
+		}
+	}
+	return out
+}
+
+// codedCells answers a condition's comparisons on a block.
+type codedCells struct {
+	coding *Coding
+	block  CodedBlock
+}
+
+func (k codedCells) answer(of comparison) []bool {
+	c, out := k.coding, make([]bool, k.block.Rows)
+	value, isNumber := ParseNumber(of.value)
+	texts, at := c.schema.Label.Classes, len(c.features)
+	if of.column != c.schema.Label.Column {
+		at = c.feature(of.column)
+		f := &c.features[at]
+		if f.of.Kind == Numeric {
+			for i := range out {
+				v := math.Float64frombits(binary.BigEndian.Uint64(k.block.Columns[at][8*i:]))
+				out[i] = of.holdsNumber(v, value)
+			}
+			return out
+		}
+		if texts = f.of.Levels; f.of.width() > len(texts) {
+			texts = append(slices.Clone(texts), otherLevel)
+		}
+	}
+	holds := make([]bool, 1+len(texts)) // none is an empty text
+	for code := range holds {
+		text := ""
+		if code < len(texts) {
+			text = texts[code]
+		}
+		holds[code] = of.holds(text, value, isNumber)
+	}
+	width := c.parts[at].width
+	for i := range out {
+		out[i] = holds[getCode(k.block.Columns[at][i*width:(i+1)*width])]
+	}
+	return out
+}
