@@ -192,7 +192,7 @@ func rigOf(dir, schemaYAML string, change func(*study.Proposal)) *rig {
 	r.config.State = filepath.Join(dir, "state")
 	own := filepath.Join(dir, "schema.yaml")
 	must(os.WriteFile(own, []byte(pageYAML), 0o600))
-	r.config.Data = map[string]source.Source{"ward": {File: data, Schema: own}}
+	r.config.Data = map[string]source.Source{"ward": {File: data, Schema: own, Redeclare: source.RedeclareDaily}} // most tests write the file anew
 	r.config.Policy = policy.Policy{
 		Kinds: []string{"classify"}, Mechanisms: []string{"cross", "tally"}, Noise: []study.Noise{study.NoiseSite, study.NoiseCoordinator},
 		Study: map[privacy.Unit]privacy.Budget{privacy.Record: {Epsilon: 1, Delta: 1e-6}, privacy.Party: {Epsilon: 1, Delta: 1e-6}},
@@ -203,6 +203,17 @@ func rigOf(dir, schemaYAML string, change func(*study.Proposal)) *rig {
 	return r
 }
 
+// imported has the ward imported once, as is usual, and not read anew for each study.
+func (r *rig) imported(t *testing.T) {
+	t.Helper()
+	ward := r.config.Data["ward"]
+	ward.Redeclare = ""
+	r.config.Data["ward"] = ward
+	if err := r.declare(); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // declare says of each source what its file now is, as a person does.
 func (r *rig) declare() error {
 	s := r.config.Sources()
@@ -210,7 +221,7 @@ func (r *rig) declare() error {
 		return err
 	}
 	for name := range r.config.Data {
-		_, err := s.Declare(name, true, func(d *source.Declaration) error { d.By = "tester"; return nil })
+		_, err := s.Declare(context.Background(), name, true, func(d *source.Declaration, _ source.Report) error { d.By = "tester"; return nil })
 		if err != nil {
 			return err
 		}

@@ -305,7 +305,7 @@ func lookAt(t *testing.T, r *rig, file string) seen {
 		t.Errorf("the contribution is not taken: %v; log:\n%s", err, r.log)
 		return s
 	}
-	draft, err := task.Contribute(inputs(a.site, a.site.Records(r.hash, p, 60)))
+	draft, err := task.Contribute(a.site.Records(r.hash, p, 60, false))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -421,7 +421,7 @@ func neighboursInLines(t *testing.T, mapping string) {
 			if err := os.WriteFile(d.File, []byte(visitsHeader+strings.Join(file, "\n")+end), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			all, _, err := d.Read(p)
+			all, err := folder.Sources.Own(p)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -458,7 +458,7 @@ func TestPlanCannotSayHowAFileIsRead(t *testing.T) {
 		r := newRig(t, nil)
 		a := r.agent(t)
 		p := r.study.Plan
-		want := a.site.Records(r.hash, p, 61)
+		want := a.site.Records(r.hash, p, 61, false).Records
 		change(&p.Schema)
 		if err := kinds.Check(p); !errors.Is(err, study.ErrPlan) || !strings.Contains(err.Error(), "how a file is") {
 			t.Errorf("%s: check = %v, want a refusal that says why", name, err)
@@ -467,7 +467,7 @@ func TestPlanCannotSayHowAFileIsRead(t *testing.T) {
 		if err != nil || len(d.Objections(p)) > 0 {
 			t.Errorf("%s: %v, %v", name, err, d.Objections(p))
 		}
-		got := a.site.Records(r.hash, p, 61)
+		got := a.site.Records(r.hash, p, 61, false).Records
 		if got.Len() != want.Len() || !slices.Equal(got.Y, want.Y) || !bytes.Equal(fmt.Appendf(nil, "%v", got.X), fmt.Appendf(nil, "%v", want.X)) {
 			t.Errorf("%s: the plan changed what is read", name)
 		}

@@ -57,7 +57,27 @@ func TestCheckSources(t *testing.T) {
 	}{
 		"as declared": {nil, health.OK, "as it was then: 61 records", health.OK, health.OK, true},
 		"changed": {func(t *testing.T, r *rig) { r.put(t, "age,sex,ill\n"+strings.Repeat("30,f,no\n", 70)) },
-			health.Warning, "the file changed since it was declared", health.OK, health.OK, true},
+			health.OK, "written anew since: 70 records", health.OK, health.OK, true},
+		"import, changed": {func(t *testing.T, r *rig) {
+			r.imported(t)
+			r.put(t, "age,sex,ill\n"+strings.Repeat("30,f,no\n", 70))
+		}, health.Warning, "the file changed since it was imported", health.OK, health.OK, true},
+		"import, gone": {func(t *testing.T, r *rig) {
+			r.imported(t)
+			os.Remove(r.config.Data["ward"].File)
+		}, health.OK, "as it was then: 61 records", health.OK, health.OK, true},
+		"import damaged": {func(t *testing.T, r *rig) {
+			r.imported(t)
+			tables, _ := filepath.Glob(filepath.Join(r.config.Sources().Imports, "*.table"))
+			b, err := os.ReadFile(tables[0])
+			if b[len(b)-9]++; err != nil || os.WriteFile(tables[0], b, 0o600) != nil {
+				t.Fatal(err)
+			}
+		}, health.Problem, "the import is damaged: declare the source again", health.OK, health.OK, true},
+		"import lost": {func(t *testing.T, r *rig) {
+			r.imported(t)
+			os.RemoveAll(r.config.Sources().Imports)
+		}, health.Problem, "its import is gone, as after a restored backup: declare the source again", health.OK, health.OK, true},
 		"fewer": {func(t *testing.T, r *rig) { r.put(t, "age,sex,ill\n"+strings.Repeat("30,f,no\n", 7)) },
 			health.Warning, "the file has 7: the others are empty", health.OK, health.OK, true},
 		"garbage": {func(t *testing.T, r *rig) { r.put(t, "age,sex,ill\n"+strings.Repeat("x,y,z\n", 70)) },

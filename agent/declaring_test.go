@@ -44,7 +44,7 @@ func TestDeclare(t *testing.T) {
 	r := newRig(t, nil)
 	a := r.agent(t)
 	r.put(t, "age,sex,ill\n"+strings.Repeat("30,f,no\n", 1284)+"\"31,m,no\n200,m,maybe\n")
-	got, err := a.DeclareSource("ward", desk.Approver{Name: "alice"}, false)
+	got, err := a.DeclareSource(context.Background(), "ward", desk.Approver{Name: "alice"}, false, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,7 +52,7 @@ func TestDeclare(t *testing.T) {
 		t.Errorf("declared %+v of %d", got.Declared, got.Found)
 	}
 	said := strings.Join(got.Remarks, "\n")
-	for _, want := range []string{"1 lines are no row of 3 cells, the first is line 1286", "ill: 2 cells without a known label", "age: 1 cell outside its bounds"} {
+	for _, want := range []string{"1 lines are no row of the table, the first is line 1286", "ill: 2 cells without a known label", "age: 1 cell outside its bounds"} {
 		if !strings.Contains(said, want) {
 			t.Errorf("the person is not told %q:\n%s", want, said)
 		}
@@ -62,7 +62,7 @@ func TestDeclare(t *testing.T) {
 		t.Errorf("the audit log says %v", last)
 	}
 	r.put(t, "age,sex,ill\n30,f,no\n")
-	now, err := a.CheckSource("ward")
+	now, err := a.CheckSource(context.Background(), "ward")
 	if err != nil || !now.Changed || now.Found != 1 || now.Declared.Records != 1200 || now.Problem != "" {
 		t.Errorf("after the file changed: %+v, %v", now, err)
 	}
@@ -71,17 +71,17 @@ func TestDeclare(t *testing.T) {
 		t.Errorf("a person reads %v:\n%s", err, shown.String())
 	}
 	r.put(t, "age,sex\n30,f\n")
-	now, err = a.CheckSource("ward")
+	now, err = a.CheckSource(context.Background(), "ward")
 	if err != nil || !strings.Contains(now.Problem, "not those that were declared") {
 		t.Errorf("with other columns: %+v, %v", now, err)
 	}
-	if _, err := a.DeclareSource("ward", desk.Approver{}, false); err == nil || !strings.Contains(err.Error(), `no column "ill"`) {
+	if _, err := a.DeclareSource(context.Background(), "ward", desk.Approver{}, false, nil); err == nil || !strings.Contains(err.Error(), `no column "ill"`) {
 		t.Errorf("declare = %v, want a refusal that names the missing column", err)
 	}
 	if now := a.Sources()[0]; now.Declared == nil || now.Declared.Records != 1200 {
 		t.Errorf("a declaration that failed changed one that was there: %+v", now)
 	}
-	if _, err := a.DeclareSource("yard", desk.Approver{}, false); err == nil || !strings.Contains(err.Error(), "this site has ward") {
+	if _, err := a.DeclareSource(context.Background(), "yard", desk.Approver{}, false, nil); err == nil || !strings.Contains(err.Error(), "this site has ward") {
 		t.Errorf("declare = %v, want the names of the sources", err)
 	}
 }
@@ -131,7 +131,7 @@ func TestUndeclared(t *testing.T) {
 	if len(r.bodies)+r.declined != 0 || charges(t, a, r.study.Plan.Unit) != 0 {
 		t.Fatal("something was sent or charged")
 	}
-	if _, err := a.DeclareSource("ward", desk.Approver{}, false); err != nil {
+	if _, err := a.DeclareSource(context.Background(), "ward", desk.Approver{}, false, nil); err != nil {
 		t.Fatal(err)
 	}
 	round(t, a)
@@ -319,8 +319,8 @@ func TestGarbage(t *testing.T) {
 		}
 		r.put(t, "age,sex,ill\n"+c.rows)
 		a := r.agent(t)
-		_, err := a.DeclareSource("ward", desk.Approver{}, false)
-		checked, errCheck := a.CheckSource("ward")
+		_, err := a.DeclareSource(context.Background(), "ward", desk.Approver{}, false, nil)
+		checked, errCheck := a.CheckSource(context.Background(), "ward")
 		review, _, errReview := a.Preview(context.Background(), "illness")
 		if errCheck != nil || errReview != nil {
 			t.Fatal(errCheck, errReview)
@@ -346,10 +346,10 @@ func TestDerived(t *testing.T) {
 	r.mapWard(source.MappingSource{Inline: mapping.Mapping{Derived: []string{"Rang"}, Columns: map[string]mapping.Rule{"sex": {Expression: `Rang > 1 ? "f" : "m"`}}}})
 	a := r.agent(t)
 	before := len(r.log.String())
-	if _, err := a.DeclareSource("ward", desk.Approver{Name: "alice"}, false); err == nil || !strings.Contains(err.Error(), "sex: computed from other records") || !strings.Contains(err.Error(), "--vouch") {
+	if _, err := a.DeclareSource(context.Background(), "ward", desk.Approver{Name: "alice"}, false, nil); err == nil || !strings.Contains(err.Error(), "sex: computed from other records") || !strings.Contains(err.Error(), "--vouch") {
 		t.Fatalf("declare: %v; %s", err, r.log.String()[before:])
 	}
-	got, err := a.DeclareSource("ward", desk.Approver{Name: "alice"}, true)
+	got, err := a.DeclareSource(context.Background(), "ward", desk.Approver{Name: "alice"}, true, nil)
 	if err != nil || strings.Join(got.Declared.Vouched, " ") != "sex" {
 		t.Fatalf("vouch: %+v, %v", got.Declared, err)
 	}

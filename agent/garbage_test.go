@@ -67,12 +67,14 @@ func TestRedeclareDaily(t *testing.T) {
 	r := newRig(t, nil)
 	r.config.Clock.Now = func() time.Time { return now }
 	ward := r.config.Data["ward"]
-	ward.Redeclare = source.RedeclareDaily
+	ward.Redeclare = ""
 	r.config.Data["ward"] = ward
 	a := r.agent(t)
 	if got := a.Sources()[0]; got.Declared != nil || !strings.Contains(got.Waits, "redeclare is not what was declared") {
 		t.Errorf("a source whose redeclare changed: %+v", got)
 	}
+	ward.Redeclare = source.RedeclareDaily
+	r.config.Data["ward"] = ward
 	if err := r.declare(); err != nil {
 		t.Fatal(err)
 	}
@@ -84,7 +86,7 @@ func TestRedeclareDaily(t *testing.T) {
 	}{{0, 70, 70}, {5, 80, 70}, {24, 90, 90}} {
 		now = time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC).Add(step.hours * time.Hour)
 		r.put(t, "age,sex,ill\n"+strings.Repeat("30,f,no\n", step.rows))
-		if n := a.site.Records(r.hash, r.study.Plan, declared.Records).Len(); n != declared.Records {
+		if n := a.site.Records(r.hash, r.study.Plan, declared.Records, false).Records.Len(); n != declared.Records {
 			t.Errorf("after %d hours: %d records, want the %d that were declared", step.hours, n, declared.Records)
 		}
 		got := a.Sources()[0]
@@ -100,7 +102,7 @@ func TestRedeclareDaily(t *testing.T) {
 	}
 	now = now.Add(24 * time.Hour)
 	r.put(t, "age,sex,ill\n"+strings.Repeat("x,y,z\n", 90))
-	a.site.Records(r.hash, r.study.Plan, declared.Records)
+	a.site.Records(r.hash, r.study.Plan, declared.Records, false)
 	if got := a.Sources()[0].Taken; got == nil || len(got.Problems) != 2 {
 		t.Errorf("of garbage: %+v", got)
 	}

@@ -67,6 +67,9 @@ func TestBytesOfOtherFiles(t *testing.T) {
 			declared := book(visits())
 			bookLook := func(file string) seen {
 				r := visitsRig(t, all[name])
+				ward := r.config.Data["ward"]
+				ward.Redeclare = ""
+				r.config.Data["ward"] = ward
 				r.put(t, declared)
 				if err := r.declare(); err != nil {
 					t.Fatal(err)

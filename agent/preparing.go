@@ -2,19 +2,14 @@ package agent
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"log/slog"
-	mathrand "math/rand/v2"
 	"runtime"
 	"time"
 
 	"caucus/agent/site"
-	"caucus/agent/source"
 	"caucus/aggregator"
-	"caucus/dataset"
 	"caucus/internal/folder"
 	"caucus/privacy"
 	"caucus/protocol"
@@ -25,7 +20,7 @@ import (
 // fails: what cannot be made is not ready.
 func drafted(ctx context.Context, s *site.Site, w window) draft {
 	var l late
-	in := inputs(s, s.Records(w.study, w.plan, w.records))
+	in := s.Records(w.study, w.plan, w.records, study.InBlocks(w.task, w.records))
 	in.Within = l.within(ctx, w.span.Shard)
 	failed := func(why error) { s.NoVotes(w.study, why) }
 	in.Voter, in.Scorer = s.Voter(failed), s.Scorer(failed)
@@ -45,7 +40,7 @@ func settle(ctx context.Context, s *site.Site, w window) ([]byte, error) {
 	made := w.made.Contribution
 	if made.Body == nil {
 		var err error
-		if made, err = contribution(s, w, inputs(s, source.Empty(w.plan, w.records, s.ShardKey))); err != nil {
+		if made, err = contribution(s, w, s.Empty(w.plan, w.records, study.InBlocks(w.task, w.records))); err != nil {
 			return nil, err
 		}
 	}
@@ -61,17 +56,6 @@ func settle(ctx context.Context, s *site.Site, w window) ([]byte, error) {
 		return nil, fmt.Errorf("make contribution: it has %d bytes, the plan allows %d", len(body), most)
 	}
 	return body, nil
-}
-
-func inputs(s *site.Site, records *dataset.Records) study.Inputs {
-	return study.Inputs{Records: records, ShardKey: s.ShardKey, Rng: freshRng()}
-}
-
-// freshRng drives learners, never noise.
-func freshRng() *mathrand.Rand {
-	var seed [16]byte
-	rand.Read(seed[:])
-	return mathrand.New(mathrand.NewPCG(binary.BigEndian.Uint64(seed[:8]), binary.BigEndian.Uint64(seed[8:])))
 }
 
 // contribution is what a party sends for a study, before its noise where it adds any: the

@@ -313,7 +313,7 @@ func TestTwoServersTakeIt(t *testing.T) {
 				t.Fatalf("nothing was sent; log:\n%s", r.log)
 			}
 			must(0, s.receive("site", w.body))
-			task, in := r.task(), inputs(a.site, a.site.Records(r.hash, r.study.Plan, 61))
+			task, in := r.task(), a.site.Records(r.hash, r.study.Plan, 61, false)
 			must(0, s.receive("other", must(aggregator.Contribute(task, "other", in, must(aggregator.CheckAcceptance(task, aggregator.Signed(r.study.Helper), r.config.Policy.Helper.Pins(), wireSigner().Key()))))))
 			if err := s.receive("third", w.body); err != nil && !errors.Is(err, study.ErrContribution) { // stolen: refused at the latest by its proof
 				t.Fatal(err)

@@ -31,7 +31,9 @@ var diceCalls = map[string][]string{
 
 	"aggregator.Contribute": {"contribution"},
 	"contribution":          {"drafted", "settle"},
-	"inputs":                {"drafted", "settle"},
+	"s.inputs":              {"Records", "Empty"}, // of a Site
+	"s.Records":             {"drafted"},
+	"s.Empty":               {"settle"},
 }
 
 // TestPreviewTouchesNoDice: no function that a preview calls draws noise, shown
@@ -197,7 +199,7 @@ func TestChargedRecords(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.put(t, "age,sex,ill\n"+strings.Repeat("30,f,no\n", 450))
-	if _, err := a.DeclareSource("ward", desk.Approver{Name: "alice"}, false); err != nil {
+	if _, err := a.DeclareSource(context.Background(), "ward", desk.Approver{Name: "alice"}, false, nil); err != nil {
 		t.Fatal(err)
 	}
 	review, _, err := a.Preview(context.Background(), "illness")

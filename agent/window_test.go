@@ -158,7 +158,7 @@ func TestLateShard(t *testing.T) {
 	for slow := range 5 { // 4: none
 		w := window{task: task, study: r.hash, records: 60}
 		var l late
-		in := inputs(a.site, a.site.Records(r.hash, r.study.Plan, w.records))
+		in := a.site.Records(r.hash, r.study.Plan, w.records, false)
 		in.Rng = nil // of the plan's seed
 		shard := 0
 		in.Within = func() (context.Context, func(bool)) {
@@ -367,7 +367,7 @@ func TestHostilePlan(t *testing.T) {
 	labels := make([]int, n)
 	r := siteOf(labels)
 	a := r.agent(t)
-	x := r.study.Plan.Map.Apply(a.site.Records(r.hash, r.study.Plan, n).X)
+	x := r.study.Plan.Map.Apply(a.site.Records(r.hash, r.study.Plan, n, false).Records.X)
 	asks := func() int {
 		m, err := learners.KNN{}.Fit(context.Background(), x, labels, 2, nil)
 		if err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"math/rand/v2"
 
 	"gonum.org/v1/gonum/mat"
@@ -28,6 +29,8 @@ type Request struct {
 // Inputs are what a party brings to a task.
 type Inputs struct {
 	Records *dataset.Records
+	// Blocks, if not nil, are the records some at a time, for a Blockwise task; Records is nil then.
+	Blocks iter.Seq[*dataset.Records]
 	// ShardKey is the party's secret, the same in all its studies. It assigns each record to a
 	// shard, cut or set (package keyed).
 	ShardKey []byte
@@ -40,6 +43,16 @@ type Inputs struct {
 	// numbers in [0,1]. nil, an error or an invalid answer leaves every record without a score.
 	Scorer func(ctx context.Context, s dataset.Schema, rows *mat.Dense) ([]float64, error)
 	Study  Hash // the plan's hash, which the keys depend on; the task fills it in
+}
+
+// Blockwise is a Task whose contribution is a sum over records, so that it takes them some at a
+// time (Inputs.Blocks) where this number of them is contributed.
+type Blockwise interface{ Blockwise(records int) bool }
+
+// InBlocks says whether a task takes this number of records some at a time.
+func InBlocks(t Task, records int) bool {
+	b, ok := t.(Blockwise)
+	return ok && b.Blockwise(records)
 }
 
 // InTime runs work, arbitrary code on a party's records, within its time limit. It returns false if

@@ -38,20 +38,41 @@ func (p Plan) WhereReadsLabel() bool {
 }
 
 // Encode turns a table into as many records as it has rows, under the plan's schema or the part an
-// agent takes. Rows that fail the plan's condition become empty records. Only Encode applies the
-// condition, before anything is computed of records (proof: dataset.Schema.EncodeWhere).
+// agent takes. Rows that fail the plan's condition become empty records. Encode and Decode alone
+// apply the condition, before anything is computed of records (proof: dataset.Schema.EncodeWhere).
 func (p Plan) Encode(s dataset.Schema, t *dataset.Table) (*dataset.Records, []dataset.Remark, error) {
-	if p.Where == "" {
+	c, err := p.condition(s)
+	switch {
+	case err != nil:
+		return nil, nil, err
+	case c == nil:
 		return s.EncodeLabelled(t)
+	}
+	return s.EncodeWhere(t, *c)
+}
+
+// Decode is Encode for coded records of a schema that s is within.
+func (p Plan) Decode(s dataset.Schema, coding *dataset.Coding, b dataset.CodedBlock) (*dataset.Records, error) {
+	c, err := p.condition(s)
+	if err != nil {
+		return nil, err
+	}
+	return coding.Records(s, c, b), nil
+}
+
+// condition is the plan's, nil where it has none.
+func (p Plan) condition(s dataset.Schema) (*dataset.Condition, error) {
+	if p.Where == "" {
+		return nil, nil
 	}
 	c, err := dataset.ParseCondition(p.Where)
 	if err == nil {
 		err = s.CheckWhere(c)
 	}
 	if err != nil { // an unchecked plan
-		return nil, nil, PlanError("where", "%v", err)
+		return nil, PlanError("where", "%v", err)
 	}
-	return s.EncodeWhere(t, c)
+	return &c, nil
 }
 
 // whereSteps bounds the steps of the condition on one record. A column of few values takes far

@@ -8,6 +8,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"caucus/agent/site"
+	"caucus/dataset"
 	"caucus/study"
 )
 
@@ -27,12 +28,16 @@ func (k *Desk) reviewData(r *Review, d site.Dossier, p study.Plan, t study.Task)
 	if err != nil || source.Refuses(p) != nil {
 		return // said already
 	}
-	records, read, err := source.Read(p)
+	held, err := k.site.Sources.Open(source, p)
+	var records *dataset.Records
+	if err == nil {
+		records, err = held.All()
+	}
 	if err != nil {
 		r.Problems = append(r.Problems, fmt.Errorf("it would get empty records: %w", err).Error())
 		return
 	}
-	r.Found, r.Remarks = records.Len(), read.Remarks()
+	r.Found, r.Remarks = records.Len(), held.Remarks()
 	if p.Where != "" {
 		inside := 0
 		for _, out := range records.Outside {
@@ -42,13 +47,13 @@ func (k *Desk) reviewData(r *Review, d site.Dossier, p study.Plan, t study.Task)
 		}
 		r.Inside = &inside
 	}
-	r.Problems = append(r.Problems, k.site.Sources.Problems(source, read)...)
+	r.Problems = append(r.Problems, k.site.Sources.Problems(source, held.Seen)...)
 	var pool *mat.Dense
 	if t != nil {
 		pool = t.Pool().Encoded
 	}
 	added := r.Added
-	r.Sight = sightOf(p, source, read, records, pool)
+	r.Sight = sightOf(p, held.Seen, records, pool)
 	r.Added = added
 	if t == nil {
 		return

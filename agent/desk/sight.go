@@ -123,10 +123,10 @@ func countsUnits(b privacy.Bound) bool {
 	return len(b.Weight) == 0 && b.Cells > 0 && b.L1 == int64(b.Cells) && b.L2sq == int64(b.Cells)
 }
 
-// sightOf looks at records of a file as it was read; pool holds the encoded rows
-// of the public pool, nil where it is not here.
-func sightOf(p study.Plan, d source.Declaration, read source.Reading, records *dataset.Records, pool *mat.Dense) Sight {
-	s := Sight{Cells: cellsOf(p.Schema, read, records, pool)}
+// sightOf looks at records of a source, and at what was seen when it was read; pool holds the
+// encoded rows of the public pool, nil where it is not here.
+func sightOf(p study.Plan, seen source.Seen, records *dataset.Records, pool *mat.Dense) Sight {
+	s := Sight{Cells: cellsOf(p.Schema, seen.Odd, records, pool)}
 	counts := make([]int, len(p.Schema.Label.Classes))
 	for _, y := range records.Y {
 		if y >= 0 && y < len(counts) {
@@ -138,12 +138,12 @@ func sightOf(p study.Plan, d source.Declaration, read source.Reading, records *d
 	for k, class := range p.Schema.Label.Classes {
 		s.Classes = append(s.Classes, ClassSight{class, counts[k]})
 	}
-	s.Persons, s.Patients = patientsOf(d, read)
+	s.Persons, s.Patients = patientsOf(records)
 	return s
 }
 
 // cellsOf counts what was odd in each column, and holds its mean beside the pool's.
-func cellsOf(s dataset.Schema, read source.Reading, records *dataset.Records, pool *mat.Dense) []ColumnSight {
+func cellsOf(s dataset.Schema, odd []dataset.Remark, records *dataset.Records, pool *mat.Dense) []ColumnSight {
 	columns := s.FeatureColumns()
 	out := make([]ColumnSight, len(columns))
 	place := map[string]*ColumnSight{}
@@ -151,7 +151,7 @@ func cellsOf(s dataset.Schema, read source.Reading, records *dataset.Records, po
 		out[i].Column = name
 		place[name] = &out[i]
 	}
-	for _, m := range read.Cells() {
+	for _, m := range odd {
 		c := place[m.Column]
 		if c == nil {
 			continue
@@ -234,16 +234,12 @@ func meanWords(s dataset.Schema, mean []float64) map[string]string {
 	return out
 }
 
-// patientsOf counts the patients of a source whose schema names them, and those
-// with several records. A record that names none is nobody's.
-func patientsOf(d source.Declaration, read source.Reading) (persons int, several []PatientSight) {
-	column := d.Schema.Patient
-	if column == "" || !read.Lines().Has(column) {
-		return 0, nil
-	}
+// patientsOf counts the patients of records whose schema names them, and those with several
+// records. A record that names none is nobody's.
+func patientsOf(records *dataset.Records) (persons int, several []PatientSight) {
 	of := map[string]int{}
-	for i := range read.Lines().Rows() {
-		if who, _ := read.Lines().Cell(i, column); who != "" {
+	for _, who := range records.Patient {
+		if who != "" {
 			of[who]++
 		}
 	}

@@ -65,7 +65,11 @@ func (k *Desk) values(ctx context.Context, h study.Hash) ([]Output, error) {
 	if err != nil {
 		return nil, err
 	}
-	records, _, err := source.Read(p)
+	held, err := k.site.Sources.Open(source, p)
+	if err != nil {
+		return nil, err
+	}
+	records, err := held.All()
 	if err != nil {
 		return nil, err
 	}

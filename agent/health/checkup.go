@@ -325,8 +325,8 @@ func CheckSources(s source.Sources, read bool) []Result {
 	for _, name := range names {
 		var r source.Report
 		if read {
-			r = s.Check(name)
-		} else if r = s.Report(name); r.Declared != nil {
+			r = s.Check(context.Background(), name)
+		} else if r = s.Report(name); r.Declared != nil && r.Declared.Redeclare == source.RedeclareDaily {
 			if _, err := os.Stat(r.File); err != nil {
 				r.Problem = err.Error()
 			}
@@ -354,7 +354,7 @@ func checkSource(r source.Report) Result {
 	}
 	now := "as it was then"
 	if r.Changed && r.Declared.Redeclare != source.RedeclareDaily {
-		return warning(about, "the file changed since it was declared on %s with %s: declare it again, or write redeclare: daily where it is written anew", r.Declared.At.Format(time.DateOnly), textpage.Count(r.Declared.Records, "record"))
+		return warning(about, "the file changed since it was imported on %s with %s, which studies get: declare it again to import it anew, or write redeclare: daily where it is written anew", r.Declared.At.Format(time.DateOnly), textpage.Count(r.Declared.Records, "record"))
 	}
 	if r.Changed {
 		now = "written anew since"

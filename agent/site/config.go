@@ -1,6 +1,7 @@
 package site
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -26,6 +27,9 @@ type Config struct {
 	Courier bool `yaml:"courier"`
 	// State is the agent's own folder: identity, ledger, studies. Nobody else may read it.
 	State string `yaml:"state"`
+	// Imports is the folder of imported records (caucus agent source declare), which no backup
+	// needs: default, the state folder's name and -imports.
+	Imports string `yaml:"imports"`
 	// Poll is how often the agent asks for new studies. Longer is kinder to a coordinator of
 	// many parties; a study starts at a site after half of it, on average.
 	Poll time.Duration `yaml:"poll"`
@@ -100,7 +104,7 @@ func LoadConfig(path string) (Config, error) {
 		return Config{}, fmt.Errorf("read agent config: %w", err)
 	}
 	folder := filepath.Dir(path)
-	c.State = yamlfile.Below(folder, c.State)
+	c.State, c.Imports = yamlfile.Below(folder, c.State), yamlfile.Below(folder, c.Imports)
 	if c.Audit.Syslog != "local" {
 		c.Audit.Syslog = yamlfile.Below(folder, c.Audit.Syslog)
 	}
@@ -169,5 +173,6 @@ func (c Config) Studies() Dossiers { return Dossiers{filepath.Join(c.State, "stu
 
 // Sources are those of the configuration, with what was declared of them.
 func (c Config) Sources() source.Sources {
-	return source.Sources{Dir: filepath.Join(c.State, "sources"), Named: c.Data, Now: c.Now}
+	imports := cmp.Or(c.Imports, c.State+"-imports")
+	return source.Sources{Dir: filepath.Join(c.State, "sources"), Imports: imports, Named: c.Data, Now: c.Now}
 }

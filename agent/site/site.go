@@ -4,16 +4,17 @@ import (
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io/fs"
+	mathrand "math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
 
 	"caucus/agent/source"
 	"caucus/auxdata"
-	"caucus/dataset"
 	"caucus/privacy"
 	"caucus/privacy/journal"
 	"caucus/protocol"
@@ -55,6 +56,7 @@ func Open(c Config, party study.PartyID) (_ *Site, err error) {
 	if s.ShardKey, err = shardKey(filepath.Join(c.State, "shard.key")); err != nil {
 		return nil, err
 	}
+	s.Sources.Key = s.ShardKey
 	last, charged, err := s.Studies.LedgerEntry()
 	if err != nil {
 		return nil, fmt.Errorf("open state folder: %w", err)
@@ -167,10 +169,10 @@ func (s *Site) PoolFile(d auxdata.Digest) string {
 	return filepath.Join(s.Pools, "pool-"+d.String()+".csv")
 }
 
-// Records are what the study gets of this site. What was odd, or that they are empty, and why,
+// Records are what the study gets of this site, in blocks for a task that takes them so (study.InBlocks). What was odd, or that they are empty, and why,
 // is noted in its folder and nowhere else; at its moment log and audit log say it (tell).
-func (s *Site) Records(h study.Hash, p study.Plan, n int) *dataset.Records {
-	records, odd, unread := s.Sources.Records(p, n, s.ShardKey)
+func (s *Site) Records(h study.Hash, p study.Plan, n int, blocks bool) study.Inputs {
+	in, odd, unread := s.Sources.Records(p, n, blocks)
 	d := s.Studies.Of(h)
 	if len(odd) > 0 {
 		_ = d.Write(FileOdd, []byte(strings.Join(odd, "; ")+"\n")) // what the disk did not take is not said: only an odd file would have it said
@@ -178,7 +180,24 @@ func (s *Site) Records(h study.Hash, p study.Plan, n int) *dataset.Records {
 	if unread != nil {
 		_ = d.Write(FileUnread, []byte(unread.Error()+"\n")) // what the disk did not take changes nothing
 	}
-	return records
+	return s.inputs(in)
+}
+
+// Empty is what the study gets of this site in place of what was not ready.
+func (s *Site) Empty(p study.Plan, n int, blocks bool) study.Inputs {
+	return s.inputs(source.Empty(p, n, s.ShardKey, blocks))
+}
+
+func (s *Site) inputs(in study.Inputs) study.Inputs {
+	in.ShardKey, in.Rng = s.ShardKey, freshRng()
+	return in
+}
+
+// freshRng drives learners, never noise.
+func freshRng() *mathrand.Rand {
+	var seed [16]byte
+	rand.Read(seed[:])
+	return mathrand.New(mathrand.NewPCG(binary.BigEndian.Uint64(seed[:8]), binary.BigEndian.Uint64(seed[8:])))
 }
 
 // NoVotes notes why this site's own program gave no votes or scores, in the study's folder and

@@ -49,10 +49,14 @@ type Declaration struct {
 	Vouched []string `json:"vouched,omitempty"`
 	// Columns are the file's, in its order.
 	Columns []string `json:"columns"`
-	// Records is how many records every study gets: those of the file rounded
-	// down to two digits. What the file has beyond is left out by keyed order,
-	// what it lacks are empty records.
-	Records int       `json:"records"`
+	// Found is how many records were read; Records is how many of them every study gets: rounded
+	// down to three digits, so that at most 1 % are left out, by keyed order. Of a source that is
+	// written anew it is two digits, and what the file lacks then are empty records.
+	Found   int `json:"found"`
+	Records int `json:"records"`
+	// Import is the SHA-256 of the table of imported records, empty of a source that is written
+	// anew.
+	Import  string    `json:"import,omitempty"`
 	At      time.Time `json:"at"`
 	By      string    `json:"by"`
 	Account string    `json:"account"` // the operating system's user
@@ -119,9 +123,13 @@ func (d Declaration) has(column string) bool {
 	return err == nil && b.Has(column)
 }
 
-// Cells is how many cells of plain text a record of the file takes the time of, whatever the
-// study asks for: all that the file has are read, and the schema's are made of them.
+// Cells is how many cells of plain text a record takes the time of, whatever the study asks for: of
+// an import all of the schema's are read; of a source that is written anew all that the file has,
+// and the schema's are made of them.
 func (d Declaration) Cells() float64 {
+	if d.Redeclare != RedeclareDaily {
+		return float64(len(columnsOf(d.Schema)))
+	}
 	cells := d.Form.Cells() * float64(len(d.Columns))
 	if b, err := d.Mapping.Bind(d.Columns, d.Schema); err == nil {
 		cells += b.Cells()
@@ -144,11 +152,22 @@ func asksSets(p study.Plan) bool {
 	return err == nil && kind.Words(p).SetColumn
 }
 
-// RoundDown keeps the first two digits of a count, so that what is declared does not hang
+// How many digits of its number of records a site shows: of an import, and of a source that is
+// written anew.
+const (
+	importDigits = 3
+	dailyDigits  = 2
+)
+
+// RoundDown keeps the first digits of a count, so that what is declared does not hang
 // on the last few records.
-func RoundDown(n int) int {
+func RoundDown(n, digits int) int {
+	most := 1
+	for range digits {
+		most *= 10
+	}
 	unit := 1
-	for n/unit >= 100 {
+	for n/unit >= most {
 		unit *= 10
 	}
 	return n / unit * unit

@@ -10,8 +10,13 @@ import (
 
 func TestRoundDown(t *testing.T) {
 	for n, want := range map[int]int{0: 0, 7: 7, 42: 42, 99: 99, 100: 100, 109: 100, 1286: 1200, 99999: 99000, 1000000: 1000000} {
-		if got := RoundDown(n); got != want {
+		if got := RoundDown(n, dailyDigits); got != want {
 			t.Errorf("%d is rounded to %d, want %d", n, got, want)
+		}
+	}
+	for n := range 200_000 {
+		if left := n - RoundDown(n, importDigits); left < 0 || 100*left > n {
+			t.Fatalf("of %d records %d are left out", n, left)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package source_test
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -29,9 +30,9 @@ func Example() {
 		}
 	}
 	write(schema, meaning)
-	write(file, "age,ill\n"+strings.Repeat("30,no\n", 123))
-	sources := source.Sources{Dir: dir, Named: map[string]source.Source{"ward": {File: file, Schema: schema}}, Now: time.Now}
-	report, err := sources.Declare("ward", false, func(d *source.Declaration) error { d.By = "alice"; return nil })
+	write(file, "age,ill\n"+strings.Repeat("30,no\n", 1237))
+	sources := source.Sources{Dir: dir, Imports: filepath.Join(dir, "imports"), Key: []byte("the site's secret"), Named: map[string]source.Source{"ward": {File: file, Schema: schema}}, Now: time.Now}
+	report, err := sources.Declare(context.Background(), "ward", false, func(d *source.Declaration, _ source.Report) error { d.By = "alice"; return nil })
 	if err != nil {
 		panic(err)
 	}
@@ -42,9 +43,9 @@ func Example() {
 	if err != nil {
 		panic(err)
 	}
-	records, _, unread := sources.Records(study.Plan{Kind: "classify", Mechanism: "cross", Unit: privacy.Record, Delta: 1e-6, Schema: asked}, report.Declared.Records, []byte("key"))
-	fmt.Println("a study gets", records.Len(), "records, and the site knows why they are empty:", unread != nil)
+	in, _, _ := sources.Records(study.Plan{Kind: "classify", Mechanism: "cross", Unit: privacy.Record, Delta: 1e-6, Schema: asked}, report.Declared.Records, false)
+	fmt.Println("a study gets", in.Records.Len(), "records, whatever became of the file")
 	// Output:
-	// 123 records were found, 120 declared
-	// a study gets 120 records, and the site knows why they are empty: true
+	// 1237 records were found, 1230 declared
+	// a study gets 1230 records, whatever became of the file
 }

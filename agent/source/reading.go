@@ -1,6 +1,7 @@
 package source
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -19,9 +20,6 @@ import (
 	"caucus/dataset/files"
 	"caucus/dataset/mapping"
 	"caucus/internal/textpage"
-	"caucus/study"
-	"caucus/study/keyed"
-	"caucus/study/kinds"
 )
 
 // open calls read with a file, and returns the digest of all its bytes.
@@ -108,101 +106,161 @@ func unread(err error, f files.Format) error {
 	return errors.New("it cannot be read as a table: check that it is whole, and its header and delimiter; if it has no header, list its names under columns in this site's schema, or under header in its mapping")
 }
 
-// Reading is a file as it was read, for the eyes of the site.
-type Reading struct {
-	digest string // SHA-256 of the file's bytes
-	form   files.Format
-	lines  dataset.Lines
-	bound  *mapping.Bound
-	// encoded counts what the schema made of the cells of so many columns.
-	encoded []dataset.Remark
-	columns int
-	schema  dataset.Schema
+// Seen is what a source was when it was read, for the eyes of the site.
+type Seen struct {
+	Records int `json:"records"`
+	// Malformed lines are empty records; FirstMalformed is the line of the first.
+	Malformed      int `json:"malformed,omitempty"`
+	FirstMalformed int `json:"first_malformed,omitempty"`
+	// Odd counts what was odd in columns' cells: as they were read, and as the schema took them.
+	Odd []dataset.Remark `json:"odd,omitempty"`
+	// Notes are what the mapping inferred, and what a person might change.
+	Notes []string `json:"notes,omitempty"`
 }
+
+// reading is a source as it was read now.
+type reading struct {
+	Seen
+	digest  string // SHA-256 of the file's bytes
+	form    files.Format
+	columns []string // of the file
+	bound   *mapping.Bound
+}
+
+// errLacks: nothing makes a column of the schema.
+var errLacks = errors.New("a column of the schema is missing")
 
 // errOther: the file has other columns than were declared.
 var errOther = errors.New("its columns are not those that were declared: put the file back, or declare it again")
 
-// errChanged: a container is read only as it was when it was declared. A line
-// of text is a record whatever it holds; but one row of a workbook may damage all
-// others, so no bound would hold for files that nobody has read before.
-var errChanged = errors.New("a workbook or a Parquet file is read only as it was when it was declared, and it has changed: put it back, or declare it again")
+// advised is how many of the first records advice looks at.
+const advised = 100_000
 
-// survey reads a file whose form nobody has declared yet. Errors are for the
-// person who asks, on this machine.
-func (s Source) survey(own dataset.Schema, m mapping.Mapping) (Reading, error) {
-	var r Reading
+// take maps and codes rows to their end, and hands each coded record to keep.
+func (r *reading) take(ctx context.Context, in dataset.Rows, m mapping.Mapping, own dataset.Schema, key []byte, keep func([]byte) error) error {
+	r.columns = in.Columns()
 	var err error
-	r.digest, err = open(s.File, func(in io.ReaderAt, size int64) error {
-		w := m.Written.Or(own.Format())
-		form, err := files.Detect(in, size, w)
-		if err != nil {
-			return err
-		}
-		r.form = form
-		rows, err := files.Open(in, size, form, w)
-		if err != nil && form.Container() { // it names sheets and parts of the file, no cells
-			return err
-		}
-		if err != nil {
-			return unread(err, form)
-		}
-		r.lines, r.bound, err = m.Read(rows, own)
+	if r.bound, err = m.Bind(r.columns, own); err != nil {
 		return err
-	})
-	return r, err
+	}
+	if slices.ContainsFunc(r.bound.Missing, func(name string) bool { return name != own.Party }) {
+		return errLacks
+	}
+	rows := r.bound.Rows(in)
+	coding := own.Coding()
+	coder, err := coding.Coder(rows.Columns(), key)
+	if err != nil {
+		return err
+	}
+	c := &codedRows{Rows: rows, ctx: ctx, coder: coder, record: make([]byte, coding.Width()), keep: keep}
+	sample, err := dataset.Collect(&first{c, advised})
+	for err == nil {
+		_, _, err = c.Next()
+	}
+	if !errors.Is(err, io.EOF) {
+		return err
+	}
+	r.Seen = Seen{
+		Records: c.records, Malformed: c.malformed, FirstMalformed: c.firstMalformed,
+		Odd:   slices.Concat(coder.Remarks(), r.bound.Remarks()),
+		Notes: slices.Concat(r.bound.Notes, mapping.Advice(sample.Table, own)),
+	}
+	return nil
 }
 
-// open reads the file as it was declared: nothing of how hangs on what it
-// holds. Errors are about the file, without a word of it.
-func (d Declaration) open() (Reading, error) {
-	r := Reading{form: d.Form}
-	var err error
-	r.digest, err = open(d.File, func(in io.ReaderAt, size int64) error {
-		if d.Form.Container() {
-			digest := sha256.New()
-			if _, err := io.Copy(digest, io.NewSectionReader(in, 0, size)); err != nil {
-				return err
-			}
-			if hex.EncodeToString(digest.Sum(nil)) != d.Digest {
-				return errChanged
-			}
+// codedRows codes each row as it passes.
+type codedRows struct {
+	dataset.Rows
+	ctx                                context.Context
+	coder                              *dataset.Coder
+	record                             []byte
+	keep                               func([]byte) error
+	records, malformed, firstMalformed int
+}
+
+func (c *codedRows) Next() ([]string, bool, error) {
+	cells, ok, err := c.Rows.Next()
+	if err != nil {
+		return nil, false, err
+	}
+	if !ok {
+		if c.malformed++; c.malformed == 1 {
+			c.firstMalformed = c.Place()
 		}
-		rows, err := files.Open(in, size, d.Form, d.Mapping.Written.Or(d.Schema.Format()))
+		cells = nil
+	}
+	if c.records++; c.records%1024 == 0 && c.ctx.Err() != nil {
+		return nil, false, context.Cause(c.ctx)
+	}
+	c.coder.Code(cells, c.record)
+	return cells, ok, c.keep(c.record)
+}
+
+// first are the first of some rows.
+type first struct {
+	dataset.Rows
+	left int
+}
+
+func (f *first) Next() ([]string, bool, error) {
+	if f.left--; f.left < 0 {
+		return nil, false, io.EOF
+	}
+	return f.Rows.Next()
+}
+
+// survey reads a source as a person's import does. Errors are for the person who asks, on this
+// machine.
+func (s Source) survey(ctx context.Context, own dataset.Schema, m mapping.Mapping, key []byte, keep func([]byte) error) (r reading, err error) {
+	r.digest, err = open(s.File, func(in io.ReaderAt, size int64) error {
+		w := m.Written.Or(own.Format())
+		if r.form, err = files.Detect(in, size, w); err != nil {
+			return err
+		}
+		openRows := files.Open             // OpenForPerson
+		if s.Redeclare == RedeclareDaily { // as studies will read it
+			openRows = files.Open
+		}
+		rows, err := openRows(in, size, r.form, w)
+		if err != nil && r.form.Container() { // it names sheets and parts of the file, no cells
+			return err
+		}
 		if err != nil {
-			return unread(err, d.Form)
+			return unread(err, r.form)
 		}
-		if r.lines.Columns = rows.Columns(); !slices.Equal(r.lines.Columns, d.Columns) {
-			return errOther
-		}
-		if r.lines, r.bound, err = d.Mapping.Read(rows, d.Schema); err != nil {
-			return unread(err, d.Form)
+		if err := r.take(ctx, rows, m, own, key, keep); errors.Is(err, errLacks) {
+			return r.unlike()
+		} else if err != nil {
+			return err
 		}
 		return nil
 	})
 	return r, err
 }
 
-// Read reads the records that a plan asks for, as they were declared: what
-// the file's columns mean is the plan's schema, which means the same as the
-// site's where Objections has none. With an error there are no records.
-func (d Declaration) Read(p study.Plan) (*dataset.Records, Reading, error) {
-	r, err := d.open()
-	if err != nil {
-		return none(p), r, err
-	}
-	records, err := r.encode(p, asked(p))
-	if err != nil {
-		return none(p), r, fmt.Errorf("%s: %w", d.File, errOther)
-	}
-	return records, r, nil
-}
-
-// encode makes records of what was read as a plan asks for them, and notes what was odd.
-func (r *Reading) encode(p study.Plan, s dataset.Schema) (records *dataset.Records, err error) {
-	records, r.encoded, err = p.Encode(s, r.lines.Table)
-	r.columns, r.schema = len(s.FeatureColumns()), s
-	return records, err
+// readDaily reads the file of a source that is written anew, as it was declared: nothing of how
+// hangs on what it holds. Errors are about the file, without a word of it.
+func (d Declaration) readDaily(key []byte) (table, reading, error) {
+	r, memory := reading{form: d.Form}, newMemory(d.Schema.Coding())
+	var err error
+	r.digest, err = open(d.File, func(in io.ReaderAt, size int64) error {
+		rows, err := files.Open(in, size, d.Form, d.Mapping.Written.Or(d.Schema.Format()))
+		if err != nil {
+			return unread(err, d.Form)
+		}
+		if !slices.Equal(rows.Columns(), d.Columns) {
+			return errOther
+		}
+		err = r.take(context.Background(), rows, d.Mapping, d.Schema, key, memory.add)
+		if errors.Is(err, errLacks) {
+			return errOther
+		}
+		if err != nil {
+			return unread(err, d.Form)
+		}
+		return nil
+	})
+	return memory.table(), r, err
 }
 
 // columnsOf are the columns that a schema names, each once.
@@ -216,61 +274,24 @@ func columnsOf(s dataset.Schema) []string {
 	return columns
 }
 
-// ordered are n records by the keyed order of what was read.
-func ordered(p study.Plan, records *dataset.Records, n int, key []byte) *dataset.Records {
-	return keyed.Exactly(kinds.RuleOf(p), p.Schema, records, n, key)
-}
-
-// Empty are n empty records, as a plan's schema encodes them.
-func Empty(p study.Plan, n int, key []byte) *dataset.Records { return ordered(p, none(p), n, key) }
-
-// asked is a plan's schema, with the party column only where the plan asks for what is in it.
-func asked(p study.Plan) dataset.Schema {
-	s := p.Schema
-	if !asksSets(p) {
-		s.Party = ""
-	}
-	return s
-}
-
-// none are no records, as a plan's schema encodes them.
-func none(p study.Plan) *dataset.Records {
-	s := asked(p)
-	t, err := dataset.NewTable(columnsOf(s), nil)
-	if err != nil { // a schema that was checked names a column once
-		panic(err)
-	}
-	records, _, err := p.Encode(s, t)
-	if err != nil {
-		panic(err)
-	}
-	return records
-}
-
 // Remarks are what was odd, a line each, and what to do. They show texts of the
 // file, for the eyes of the site.
-func (r Reading) Remarks() []string {
-	out := slices.Clone(r.bound.Notes)
-	if n := r.lines.Malformed; n > 0 {
-		out = append(out, fmt.Sprintf("%d lines are no row of %d cells, the first is line %d: look at quotes, delimiters and line breaks in cells; they are empty records",
-			n, len(r.lines.Columns), r.lines.FirstMalformed))
+func (s Seen) Remarks() []string {
+	var out []string
+	if n := s.Malformed; n > 0 {
+		out = append(out, fmt.Sprintf("%d lines are no row of the table, the first is line %d: look at quotes, delimiters and line breaks in cells; they are empty records",
+			n, s.FirstMalformed))
 	}
-	for _, m := range r.Cells() {
+	for _, m := range s.Odd {
 		out = append(out, m.String())
 	}
-	return append(out, mapping.Advice(r.lines.Table, r.schema)...)
+	return append(out, s.Notes...)
 }
-
-// Cells count what was odd in columns' cells: as they were read, and as the schema took them.
-func (r Reading) Cells() []dataset.Remark { return slices.Concat(r.lines.Remarks, r.encoded) }
-
-// Lines are the file's rows, by the schema's columns.
-func (r Reading) Lines() *dataset.Table { return r.lines.Table }
 
 // unlike says which of the schema's columns a file lacks. Where it has none of
 // them, its own may be a record, and it says only how many there are.
-func (r Reading) unlike() error {
-	if d, ok := dataset.LikelyDelimiter(r.lines.Columns); ok {
+func (r reading) unlike() error {
+	if d, ok := dataset.LikelyDelimiter(r.columns); ok {
 		return fmt.Errorf("its first line is one column, and its delimiter looks like %q: write delimiter: %q in its mapping", d, d)
 	}
 	missing := slices.Clone(r.bound.Missing)
@@ -283,7 +304,7 @@ func (r Reading) unlike() error {
 		missing[i] = strconv.Quote(name)
 	}
 	return fmt.Errorf("no column %s%s; the file has %d columns: map them (caucus agent map drafts a mapping), rename them or correct the schema; if the file has no header, list its names under columns in this site's schema, or under header in its mapping",
-		strings.Join(missing, ", "), more, len(r.lines.Columns))
+		strings.Join(missing, ", "), more, len(r.columns))
 }
 
 // unreadableProblems are those of cells that hold something that cannot be used.
@@ -291,8 +312,8 @@ var unreadableProblems = []dataset.Problem{dataset.NotANumber, dataset.UnknownLe
 
 // problems says where a file is not as expected. It tells of the records: for
 // the eyes of the site.
-func (e Expected) problems(r Reading) []string {
-	records := r.lines.Table.Rows()
+func (e Expected) problems(r Seen, columns int) []string {
+	records := r.Records
 	if len(e.Records) == 2 && (records < e.Records[0] || records > e.Records[1]) {
 		return []string{fmt.Sprintf("the file has %s, expected are %d to %d (records: in the source's entry)", textpage.Count(records, "record"), e.Records[0], e.Records[1])}
 	}
@@ -302,9 +323,9 @@ func (e Expected) problems(r Reading) []string {
 		}
 		return []string{"the file has no record, only a line of names: look whether it was written to its end, or write records: [0, 100000] in the source's entry if that is as it should be"}
 	}
-	unreadable, unlabelled := r.lines.Malformed*r.columns, 0
+	unreadable, unlabelled := r.Malformed*columns, 0
 	column := map[string]int{}
-	for _, m := range r.Cells() {
+	for _, m := range r.Odd {
 		switch {
 		case m.Problem == dataset.UnknownLabel:
 			unlabelled += m.Count
@@ -322,7 +343,7 @@ func (e Expected) problems(r Reading) []string {
 			out = append(out, fmt.Sprintf(format, share, *most))
 		}
 	}
-	say(unreadable, records*max(r.columns, 1), e.Unreadable, usualUnreadable,
+	say(unreadable, records*max(columns, 1), e.Unreadable, usualUnreadable,
 		"%v of the cells cannot be read as what the schema says, at most %v are expected (unreadable: in the source's entry): look at the remarks; a mapping may be missing")
 	say(unlabelled, records, e.Unlabelled, usualUnlabelled,
 		"%v of the records have no known label, at most %v are expected (unlabelled: in the source's entry): look at the label's texts; a mapping may be missing")

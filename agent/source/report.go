@@ -31,6 +31,8 @@ type Report struct {
 	// Problem keeps the file from being read as declared, so that a study would
 	// get empty records, or says that it is not as expected.
 	Problem string `json:"problem,omitempty"`
+
+	seen Seen
 }
 
 // Taken is a source's file as the first study of a day had it: for the eyes of the site.

@@ -1,9 +1,11 @@
 package source
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
 	"net/url"
@@ -21,9 +23,11 @@ import (
 
 // Sources are a site's sources, and what persons declared of them: a file each in a folder.
 type Sources struct {
-	Dir   string // of declarations; it is there
-	Named map[string]Source
-	Now   func() time.Time
+	Dir     string // of declarations; it is there
+	Imports string // of imports: records, which no backup has
+	Key     []byte // the site's: of patients, parties and the order of records
+	Named   map[string]Source
+	Now     func() time.Time
 }
 
 // Find finds the name of the source that a plan means. A plan that names none means the only
@@ -79,8 +83,8 @@ func (s Sources) declaration(name string) (d Declaration, err error) {
 		return fail("%v", err)
 	case errMapping != nil:
 		return fail("%v", errMapping)
-	case d.Form.Kind == "":
-		return fail("it was declared under an earlier version, which knew text alone")
+	case d.Import == "" && d.Redeclare == "":
+		return fail("it was declared under an earlier version, which read the file anew for each study")
 	case d.File != source.File:
 		return fail("the configuration names another file than was declared on %s", d.At.Format(time.DateOnly))
 	case !sameSchema(own, d.Schema):
@@ -114,28 +118,37 @@ func (s Sources) Report(name string) Report {
 	return r
 }
 
-// Check reads a source as a study would, and changes nothing.
-func (s Sources) Check(name string) Report {
+// Check looks at a source as a study would, and at its file, and changes nothing.
+func (s Sources) Check(ctx context.Context, name string) Report {
 	r := s.Report(name)
-	if r.Declared == nil {
-		if _, err := s.survey(name, &r); err != nil {
+	d := r.Declared
+	if d == nil {
+		if _, err := s.survey(ctx, name, &r, discard); err != nil {
 			r.Problem = err.Error()
 		}
 		return r
 	}
-	records, read, err := r.Declared.Read(study.Plan{Schema: r.Declared.Schema})
+	digest := d.Digest
+	h, err := s.Open(*d, study.Plan{Schema: d.Schema})
 	if err != nil {
 		r.Problem = err.Error()
 		return r
 	}
-	r.Read, r.Form, r.Found, r.Columns, r.Remarks = true, read.form.String(), records.Len(), read.lines.Columns, read.Remarks()
-	r.Changed = read.digest != r.Declared.Digest
-	r.Problem = strings.Join(s.Named[name].problems(read), "; ")
+	if d.Redeclare == RedeclareDaily {
+		digest, r.Problem = h.digest, strings.Join(s.Problems(*d, h.Seen), "; ")
+	} else if now, err := open(d.File, func(io.ReaderAt, int64) error { return nil }); err == nil { // studies do without the file
+		digest = now
+	}
+	r.Read, r.Form, r.Found, r.Columns, r.Remarks = true, d.Form.String(), h.Seen.Records, d.Columns, h.Remarks()
+	r.Changed = digest != d.Digest
 	return r
 }
 
-// survey reads a source as a declaration of it would be, and completes the report.
-func (s Sources) survey(name string, r *Report) (Declaration, error) {
+func discard([]byte) error { return nil }
+
+// survey reads a source as a declaration of it would be, hands its coded records to keep, and
+// completes the report.
+func (s Sources) survey(ctx context.Context, name string, r *Report, keep func([]byte) error) (Declaration, error) {
 	source := s.Named[name]
 	own, err := readSchema(source.Schema)
 	if err != nil {
@@ -145,35 +158,36 @@ func (s Sources) survey(name string, r *Report) (Declaration, error) {
 	if err != nil {
 		return Declaration{}, err
 	}
-	read, err := source.survey(own, m)
+	read, err := source.survey(ctx, own, m, s.Key, keep)
 	if err != nil {
 		return Declaration{}, err
 	}
-	if rows := read.lines.Table.Rows(); rows > 0 && read.lines.Malformed == rows {
-		return Declaration{}, fmt.Errorf("%s: none of its %d lines is a row of %d cells: check delimiter and quotes", source.File, rows, len(read.lines.Columns))
-	}
-	records, err := read.encode(study.Plan{}, own)
-	if err != nil {
-		return Declaration{}, fmt.Errorf("%s: %w", source.File, read.unlike())
+	if n := read.Records; n > 0 && read.Malformed == n {
+		return Declaration{}, fmt.Errorf("%s: none of its %d lines is a row of %d cells: check delimiter and quotes", source.File, n, len(read.columns))
 	}
 	r.Form = read.form.String()
-	r.Read, r.Found, r.Columns, r.Remarks = true, records.Len(), read.lines.Columns, read.Remarks()
-	if err := objection(source.problems(read)); err != nil {
-		return Declaration{}, fmt.Errorf("%s: %w", source.File, err)
-	}
-	if source.Redeclare == RedeclareDaily && read.form.Container() {
-		return Declaration{}, fmt.Errorf("%s: redeclare: daily is for text: of %s one row could damage all others, so that it is read only as it was declared; have it written as CSV", source.File, read.form)
-	}
-	return Declaration{
+	r.Read, r.Found, r.Columns, r.Remarks, r.seen = true, read.Records, read.columns, read.Remarks(), read.Seen
+	d := Declaration{
 		Vouched: read.bound.Derived, Redeclare: source.Redeclare,
 		Source: name, File: source.File, Digest: read.digest, Form: read.form,
-		Schema: own, Mapping: m, Columns: read.lines.Columns, Records: RoundDown(records.Len()),
-	}, nil
+		Schema: own, Mapping: m, Columns: read.columns, Found: read.Records, Records: RoundDown(read.Records, importDigits),
+	}
+	if err := objection(s.Problems(d, read.Seen)); err != nil {
+		return Declaration{}, fmt.Errorf("%s: %w", source.File, err)
+	}
+	if source.Redeclare == RedeclareDaily {
+		if d.Records = RoundDown(read.Records, dailyDigits); read.form.Container() {
+			return Declaration{}, fmt.Errorf("%s: redeclare: daily is for text: of %s one row could damage all others, so that it is read only when a person imports it; have it written as CSV", source.File, read.form)
+		}
+	}
+	return d, nil
 }
 
-// Declare reads a source once, and keeps what a person declares by that: format, meaning,
-// columns and number of records. It says what was odd. A file that cannot be read, lacks a
-// column of the schema, or has no line that is a row of its columns, is not declared.
+// Declare reads a source once, and keeps what a person declares by that: format, meaning, columns,
+// number of records, and the records themselves, which studies get from then on (of a source that
+// is written anew they get what the file holds then). It says what was odd. A file that cannot be
+// read, lacks a column of the schema, or has no line that is a row of its columns, is not declared;
+// then, and where ctx ends, what was declared before stands.
 //
 // With an error the report's remarks say what a person may look at.
 //
@@ -181,8 +195,9 @@ func (s Sources) survey(name string, r *Report) (Declaration, error) {
 // (mapping.Mapping.Derived), it is refused unless the person vouches for them, where what is
 // proven for a record does not hold: a record may move them in other ones.
 //
-// What is declared is kept once sign has written who declared it, and when, and returned nil.
-func (s Sources) Declare(name string, vouch bool, sign func(*Declaration) error) (Report, error) {
+// What is declared is kept once sign, which gets the report, has written who declared it, and
+// when, and returned nil.
+func (s Sources) Declare(ctx context.Context, name string, vouch bool, sign func(*Declaration, Report) error) (Report, error) {
 	fail := func(r Report, err error) (Report, error) {
 		return r, fmt.Errorf("declare source %s: %w", name, err)
 	}
@@ -190,57 +205,57 @@ func (s Sources) Declare(name string, vouch bool, sign func(*Declaration) error)
 		return fail(Report{}, err)
 	}
 	r := s.Report(name)
-	d, err := s.survey(name, &r)
+	into, err := s.newImport(name)
+	if err != nil {
+		return fail(r, err)
+	}
+	defer into.remove()
+	keep := discard
+	if s.Named[name].Redeclare == "" {
+		keep = into.add
+	}
+	d, err := s.survey(ctx, name, &r, keep)
 	if err != nil {
 		return fail(r, err)
 	}
 	if len(d.Vouched) > 0 && !vouch {
 		return fail(r, fmt.Errorf("%s: computed from other records, as the mapping says (derived): what is proven for a record does not cover that; leave them out of the schema, or answer for them with --vouch", strings.Join(d.Vouched, ", ")))
 	}
-	if err := sign(&d); err != nil {
+	if d.Redeclare == "" {
+		if d.Import, err = into.write(r.seen); err != nil {
+			return fail(r, err)
+		}
+	}
+	shown := r
+	shown.Declared, shown.Waits = &d, ""
+	if err := sign(&d, shown); err != nil {
 		return fail(Report{}, err)
 	}
-	if err := s.keep(d); err != nil {
+	if err := s.keep(d, into); err != nil {
 		return fail(Report{}, err)
 	}
-	r.Declared, r.Waits = &d, ""
-	return r, nil
+	return shown, nil
 }
 
-func (s Sources) keep(d Declaration) error {
+// keep writes a declaration. Its import is in its place before, and others go after.
+func (s Sources) keep(d Declaration, into *newImport) error {
 	text, err := json.MarshalIndent(d, "", "  ")
+	if err == nil && d.Import != "" {
+		err = into.place(d)
+	}
+	if err == nil {
+		err = protocol.WriteSecret(s.declarationFile(d.Source), append(text, '\n'))
+	}
 	if err != nil {
 		return err
 	}
-	return protocol.WriteSecret(s.declarationFile(d.Source), append(text, '\n'))
+	return s.forgetImports(d.Source, d.Import)
 }
 
-// take keeps, in the window of a study that was charged, what the site should know of the file
-// that the study is given: in what it is not as expected, beside the study; and of a source that
-// is written anew, once a day, what it was. It changes nothing about the study.
-//
-// Proof note: what a file that failed its bounds may change. Whether more than
-// so many cells of a file can be read may hang on a single record; a study that
-// was given its records where they can, and constants where they cannot, would
-// tell of that record without any noise that covers it. So
-//   - n, the schema, the mapping and whether the site takes part are what was
-//     declared. None of them is asked of the file again;
-//   - no bound of Expected is a condition of anything that is made here. A record of cells that
-//     are nothing to the schema is by itself what an empty record is: numbers in the middle of
-//     their range, levels that are other, no label. So a file that turned to garbage gives a
-//     constant, record by record, and one where garbage begins at some line gives the records
-//     before it: each is a function of one line (dataset.ReadLines, mapping), neighbours stay
-//     neighbours, and the bound of the study covers what leaves;
-//   - what take writes lies in the state folder, for preview, check and source
-//     list. No line of a log says it, as logs may leave the machine: audit lines
-//     to syslog, others to where a site collects them. It is written in the
-//     window, in which the agent is silent (window has the proof).
-//
-// TestTurnedToGarbage would catch it.
-func (s Sources) take(d Declaration, read Reading) []string {
-	problems := s.Named[d.Source].problems(read)
-	_ = s.noteDay(d, Taken{Digest: read.digest, Records: read.lines.Table.Rows(), Problems: problems}) // what the disk did not take is not said
-	return problems
+// Problems say in what a source was not as expected. They tell of the records: for the eyes of the
+// site.
+func (s Sources) Problems(d Declaration, seen Seen) []string {
+	return s.Named[d.Source].problems(seen, len(d.Schema.FeatureColumns()))
 }
 
 // noteDay keeps what was taken, once a day, of a source that is written anew.
@@ -272,23 +287,57 @@ func (s Sources) takenFile(name string) string {
 }
 
 // Records are the records of this site for a study: exactly n, as were declared when it was
-// charged, and it never fails. Whatever keeps the file from being read as it was declared (it
-// is gone, torn, has other columns) gives empty records, in the same number: unread says why,
-// odd in what the file was not as expected. Both are for the site's eyes, at the study's moment
-// and not before. It is called once what a study costs is charged.
-func (s Sources) Records(p study.Plan, n int, key []byte) (records *dataset.Records, odd []string, unread error) {
+// charged, and it never fails. Whatever keeps them from being read as they were declared (the import
+// is gone, the file of a source that is written anew is torn or has other columns) gives empty
+// records, in the same number: unread says why, odd in what the file was not as expected. Both are
+// for the site's eyes, at the study's moment and not before. It is called once what a study costs
+// is charged. In blocks they are where the study takes them so (study.Blockwise).
+//
+// Proof note: what a file that is written anew may change. Whether more than so many of its cells
+// can be read may hang on a single record; a study that was given its records where they can, and
+// constants where they cannot, would tell of that record without any noise that covers it. So
+//   - n, the schema, the mapping and whether the site takes part are what was
+//     declared. None of them is asked of the file again;
+//   - no bound of Expected is a condition of anything that is made here. A record of cells that
+//     are nothing to the schema is by itself what an empty record is: numbers in the middle of
+//     their range, levels that are other, no label. So a file that turned to garbage gives a
+//     constant, record by record, and one where garbage begins at some line gives the records
+//     before it: each is a function of one line (dataset.ReadLines, mapping), neighbours stay
+//     neighbours, and the bound of the study covers what leaves;
+//   - what is noted of the file (noteDay) lies in the state folder, for preview, check and source
+//     list. No line of a log says it, as logs may leave the machine: audit lines
+//     to syslog, others to where a site collects them. It is written in the
+//     window, in which the agent is silent (window has the proof).
+//
+// An import changes by a person's declaration alone, and takes as long to read as its number of
+// records and its schema say (dataset.Coding).
+//
+// TestTurnedToGarbage would catch it.
+func (s Sources) Records(p study.Plan, n int, blocks bool) (in study.Inputs, odd []string, unread error) {
 	d, err := s.Of(p)
 	if err == nil { // as when the study was decided
 		err = d.Refuses(p)
 	}
-	var read Reading
+	var h *Held
 	if err == nil {
-		records, read, err = d.Read(p)
+		h, err = s.Open(d, p)
+	}
+	if err == nil && !blocks {
+		in.Records, err = h.All()
 	}
 	if err != nil {
-		return Empty(p, n, key), nil, err
+		return Empty(p, n, s.Key, blocks), nil, err
 	}
-	return ordered(p, records, n, key), s.take(d, read), nil
+	if blocks {
+		in.Blocks = h.Blocks(n)
+	} else {
+		in.Records = ordered(p, in.Records, n, s.Key)
+	}
+	if d.Redeclare == RedeclareDaily {
+		odd = s.Problems(d, h.Seen)
+		_ = s.noteDay(d, Taken{Digest: h.digest, Records: h.Seen.Records, Problems: odd}) // what the disk did not take is not said
+	}
+	return in, odd, nil
 }
 
 // Own are all records of the source that a plan names, as its schema encodes them, for the eyes
@@ -298,17 +347,14 @@ func (s Sources) Own(p study.Plan) (*dataset.Records, error) {
 	if err == nil {
 		err = objection(d.lacks(p))
 	}
+	var h *Held
+	if err == nil {
+		h, err = s.Open(d, p)
+	}
 	if err != nil {
 		return nil, err
 	}
-	records, _, err := d.Read(p)
-	return records, err
-}
-
-// Problems say in what a file is not as expected. They tell of the records: for the eyes of
-// the site.
-func (s Sources) Problems(d Declaration, r Reading) []string {
-	return s.Named[d.Source].problems(r)
+	return h.All()
 }
 
 // CheckMapping says whether a source's mapping makes all columns of its schema out of those of

@@ -3,6 +3,7 @@ package source
 import (
 	"bytes"
 	"compress/gzip"
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -36,7 +37,7 @@ type ward struct {
 func newWard(t *testing.T) ward {
 	t.Helper()
 	dir := t.TempDir()
-	w := ward{Sources{Dir: dir, Named: map[string]Source{"ward": {File: filepath.Join(dir, "ward.csv"), Schema: filepath.Join(dir, "ward.yaml")}}, Now: time.Now}, t}
+	w := ward{Sources{Dir: dir, Imports: filepath.Join(dir, "imports"), Key: []byte("key"), Named: map[string]Source{"ward": {File: filepath.Join(dir, "ward.csv"), Schema: filepath.Join(dir, "ward.yaml")}}, Now: time.Now}, t}
 	if err := os.WriteFile(w.Named["ward"].Schema, []byte(wardSchema), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -60,7 +61,7 @@ func (w ward) say(change func(*Source)) {
 
 // declare is a person's declaration of the ward as it is now.
 func (w ward) declare() error {
-	_, err := w.Declare("ward", false, func(d *Declaration) error { d.By = "tester"; return nil })
+	_, err := w.Declare(context.Background(), "ward", false, func(d *Declaration, _ Report) error { d.By = "tester"; return nil })
 	return err
 }
 
@@ -84,7 +85,7 @@ func (w ward) records() string {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	all, _, err := d.Read(study.Plan{Schema: d.Schema})
+	all, err := w.Own(study.Plan{Data: "ward", Schema: d.Schema})
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -37,7 +37,7 @@ declared: studies would get empty records.`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if source != "" {
-				return a.checkSource(source)
+				return a.checkSource(cmd.Context(), source)
 			}
 			config, err := site.LoadConfig(a.config)
 			config.Clock.Now = now

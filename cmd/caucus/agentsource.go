@@ -1,9 +1,13 @@
 package main
 
 import (
+	"bufio"
+	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -20,7 +24,7 @@ func (a *agentCommand) source() *cobra.Command {
 
 func (a *agentCommand) sourceDeclare() *cobra.Command {
 	var p person
-	var vouch bool
+	var vouch, yes bool
 	cmd := &cobra.Command{
 		Use:   "declare NAME",
 		Short: "Say how a source is read and how many records it has",
@@ -49,28 +53,50 @@ sent.`,
 				return err
 			}
 			defer ag.Close()
-			r, err := ag.DeclareSource(args[0], desk.Approver{Name: p.as}, vouch)
+			var ask func(source.Report) error
+			if in := cmd.InOrStdin(); !yes && isTerminal(in) {
+				ask = func(r source.Report) error { return a.confirmSource(in, r) }
+			}
+			r, err := ag.DeclareSource(cmd.Context(), args[0], desk.Approver{Name: p.as}, vouch, ask)
 			if err != nil {
 				for _, m := range r.Remarks {
 					a.note("look at: %s", m)
 				}
 				return err
 			}
+			if ask != nil { // it was shown before
+				a.note("declared")
+				return nil
+			}
 			return a.print(r, r.WriteText)
 		},
 	}
+	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask on a terminal")
 	cmd.Flags().StringVar(&p.as, "as", "", "your name (default: your account's)")
 	cmd.Flags().BoolVar(&vouch, "vouch", false, "answer for columns that were computed from other records")
 	return cmd
 }
 
-func (a *agentCommand) checkSource(name string) error {
+// confirmSource shows what came of a source and waits for a yes.
+func (a *agentCommand) confirmSource(in io.Reader, r source.Report) error {
+	if err := r.WriteText(a.err); err != nil {
+		return err
+	}
+	fmt.Fprint(a.err, "Studies will get these records. You state: every column of a record was computed from that record alone, but for what you vouch for. Caucus cannot check this. Declare? [y/N] ")
+	answer, err := bufio.NewReader(in).ReadString('\n')
+	if answer = strings.ToLower(strings.TrimSpace(answer)); answer != "y" && answer != "yes" {
+		return cmp.Or(errors.New("not declared: what was declared before stands"), err)
+	}
+	return nil
+}
+
+func (a *agentCommand) checkSource(ctx context.Context, name string) error {
 	ag, err := a.open()
 	if err != nil {
 		return err
 	}
 	defer ag.Close()
-	r, err := ag.CheckSource(name)
+	r, err := ag.CheckSource(ctx, name)
 	if err != nil {
 		return err
 	}

@@ -134,7 +134,7 @@ func (n *network) declare(c site.Config) {
 	a, err := agent.New(c)
 	n.check(err)
 	for name := range c.Data {
-		_, err := a.DeclareSource(name, desk.Approver{}, false)
+		_, err := a.DeclareSource(context.Background(), name, desk.Approver{}, false, nil)
 		n.check(err)
 	}
 	n.check(a.Close())

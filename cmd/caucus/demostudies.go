@@ -217,7 +217,7 @@ func (d *demo) study(ctx context.Context, f *federation, data demoData, c demoCa
 func fewest(own []*dataset.Table) int {
 	rows := make([]int, len(own))
 	for i, t := range own {
-		rows[i] = source.RoundDown(t.Rows())
+		rows[i] = source.RoundDown(t.Rows(), 3)
 	}
 	return slices.Min(rows)
 }

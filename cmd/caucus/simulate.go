@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/mattn/go-isatty"
 	"github.com/vbauerster/mpb/v8"
 	"github.com/vbauerster/mpb/v8/decor"
 
@@ -315,12 +316,16 @@ type progress struct {
 }
 
 func newProgress(c *console) *progress {
-	if f, ok := c.err.(*os.File); ok {
-		if info, err := f.Stat(); err == nil && info.Mode()&os.ModeCharDevice != 0 {
-			return &progress{on: f}
-		}
+	if isTerminal(c.err) {
+		return &progress{on: c.err.(*os.File)}
 	}
 	return &progress{}
+}
+
+// isTerminal says whether a person sits at a reader or writer.
+func isTerminal(at any) bool {
+	f, ok := at.(*os.File)
+	return ok && isatty.IsTerminal(f.Fd())
 }
 
 func (p *progress) set(done, total int) {

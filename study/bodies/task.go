@@ -91,10 +91,31 @@ func Of(t study.Task) (Task, bool) {
 	return a.task(), true
 }
 
+// Additive is a Statistic whose Local of this number of records is the sum of its Local of any
+// parts of them.
+type Additive interface{ Additive(records int64) bool }
+
+// Blockwise says whether the statistic takes this number of records some at a time.
+func (s Task) Blockwise(records int) bool {
+	a, ok := s.Statistic.(Additive)
+	return ok && a.Additive(int64(records))
+}
+
 // Local is a party's local sum of the statistic.
 func (s Task) Local(in study.Inputs) (vector []int64, weight int64) {
 	in.Study = s.Hash()
-	return s.Statistic.Local(in)
+	if in.Blocks == nil {
+		return s.Statistic.Local(in)
+	}
+	vector = make([]int64, s.Statistic.Cells())
+	for in.Records = range in.Blocks {
+		of, records := s.Statistic.Local(in)
+		for i, v := range of {
+			vector[i] += v
+		}
+		weight += records
+	}
+	return vector, weight
 }
 
 func (s Task) Contribute(in study.Inputs) (study.Contribution, error) {

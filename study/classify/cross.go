@@ -50,6 +50,8 @@ func (c *cross) ReleasedCells() int { return c.Cells() }
 // 2⁶⁰.
 func (c *cross) Weights() (least, most int64) { return 0, 1 << 40 / c.plan.MostParties() }
 
+func (c *cross) Additive(int64) bool { return true }
+
 func (c *cross) Local(in study.Inputs) ([]int64, int64) {
 	if in.Records.Len() == 0 {
 		return make([]int64, c.Cells()), 0

@@ -222,6 +222,11 @@ func (q *counts) Weights() (least, most int64) {
 	return 0, most
 }
 
+func (q *counts) Additive(records int64) bool {
+	_, most := q.Weights()
+	return records <= most
+}
+
 func (q *counts) Local(in study.Inputs) ([]int64, int64) {
 	_, most := q.Weights()
 	records := keyed.AtMost(in, q.plan.Unit, most)

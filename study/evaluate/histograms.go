@@ -172,6 +172,11 @@ func (h *histograms) most() int64 {
 	return most
 }
 
+// Additive: at unit party the weight is no number of records, and a program scores all at once.
+func (h *histograms) Additive(records int64) bool {
+	return h.plan.Unit != privacy.Party && !h.terms.Program && records <= h.most()
+}
+
 func (h *histograms) Local(in study.Inputs) ([]int64, int64) {
 	records := keyed.AtMost(in, h.plan.Unit, h.most())
 	weight := int64(records.Len())

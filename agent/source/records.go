@@ -1,0 +1,180 @@
+package source
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"iter"
+	"slices"
+
+	"gonum.org/v1/gonum/mat"
+
+	"caucus/dataset"
+	"caucus/study"
+	"caucus/study/keyed"
+	"caucus/study/kinds"
+)
+
+// Held are a source's records as a plan asks for them, for the eyes of the site.
+type Held struct {
+	Seen
+	digest string // of the file, of a source that is written anew
+	plan   study.Plan
+	with   func(do func(table) error) error
+}
+
+// Open opens the records that a plan asks for, as they were declared: an import, or the file of a
+// source that is written anew. What the source's columns mean is the plan's schema, which means the
+// same as the site's where Objections has none.
+func (s Sources) Open(d Declaration, p study.Plan) (*Held, error) {
+	h := &Held{plan: p}
+	if d.Redeclare == RedeclareDaily {
+		t, r, err := d.readDaily(s.Key)
+		if err != nil {
+			return nil, err
+		}
+		h.Seen, h.digest, h.with = r.Seen, r.digest, func(do func(table) error) error { return do(t) }
+		return h, nil
+	}
+	h.with = func(do func(table) error) error {
+		return withTable(s.importFile(d), d.Schema.Coding(), do)
+	}
+	err := h.with(table.check)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = errors.New("its import is gone, as after a restored backup: declare the source again")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("source %s: %w", d.Source, err)
+	}
+	h.Seen, err = s.seen(d)
+	return h, err
+}
+
+// All are all records.
+func (h *Held) All() (all *dataset.Records, err error) {
+	s := asked(h.plan)
+	err = h.with(func(t table) error {
+		if t.head.Rows == 0 {
+			all = none(h.plan)
+			return nil
+		}
+		all = &dataset.Records{X: mat.NewDense(t.head.Rows, s.Dim(), nil), Y: make([]int, 0, t.head.Rows)}
+		for i := range t.head.blocks() {
+			b, err := t.block(i)
+			if err != nil {
+				return err
+			}
+			r, err := h.plan.Decode(s, t.coding, b)
+			if err != nil {
+				return err
+			}
+			for row := range r.Len() {
+				copy(all.X.RawRowView(len(all.Y)+row), r.X.RawRowView(row))
+			}
+			all.Y = append(all.Y, r.Y...)
+			all.Party, all.Patient, all.Outside = append(all.Party, r.Party...), append(all.Patient, r.Patient...), append(all.Outside, r.Outside...)
+		}
+		return nil
+	})
+	return all, err
+}
+
+// Blocks are exactly n records, some at a time: the first n in the order of the table, and empty
+// ones for what it lacks.
+//
+// Proof note. Claim: for statistics that are sums over records, at units party, record and label,
+// neighbours stay neighbours under the cut.
+//   - Order: a total preorder on what records hold (table.go): first a digest of all but the label,
+//     then the bytes. Ties are equal records.
+//   - Lemma: of two multisets of N records that differ in k of them, the first n in that order
+//     differ in at most k. (Replace one: what leaves makes room for at most one, what enters drives
+//     out at most one, and where both are inside or both outside nothing else moves.) That serves
+//     unit record, and unit party by as many replacements.
+//   - Unit label: how many of each group, alike in all but the label, are among the first n hangs
+//     on the groups' sizes alone, which neighbours share. The cut goes through one group at most;
+//     by the lemma inside that group one record is exchanged with one of the same features.
+//   - The order is the same for every study: what is left out of one is left out of all.
+//   - Where a bound keeps a patient's records together in shards, or sets by a column are neighbours'
+//     to share, keyed.Exactly cuts instead.
+//
+// A block that cannot be read is empty records: how a disk fails says nothing of what it holds.
+func (h *Held) Blocks(n int) iter.Seq[*dataset.Records] {
+	return func(yield func(*dataset.Records) bool) {
+		left, goesOn := n, true
+		_ = h.with(func(t table) error {
+			for i := 0; i < t.head.blocks() && left > 0 && goesOn; i++ {
+				b, err := t.block(i)
+				if err != nil {
+					return err
+				}
+				if b.Rows > left {
+					b = firstRows(b, left, t.head.Widths)
+				}
+				r, err := h.plan.Decode(asked(h.plan), t.coding, b)
+				if err != nil {
+					return err
+				}
+				left, goesOn = left-b.Rows, yield(r)
+			}
+			return nil
+		})
+		if goesOn {
+			emptyBlocks(h.plan, left)(yield)
+		}
+	}
+}
+
+func firstRows(b dataset.CodedBlock, rows int, widths []int) dataset.CodedBlock {
+	out := dataset.CodedBlock{Rows: rows}
+	for i, w := range widths {
+		out.Columns = append(out.Columns, b.Columns[i][:rows*w])
+	}
+	return out
+}
+
+// emptyBlocks are n empty records, some at a time.
+func emptyBlocks(p study.Plan, n int) iter.Seq[*dataset.Records] {
+	return func(yield func(*dataset.Records) bool) {
+		for ; n > 0; n -= blockRows {
+			if !yield(keyed.Exactly(kinds.RuleOf(p), p.Schema, none(p), min(n, blockRows), nil)) {
+				return
+			}
+		}
+	}
+}
+
+// Empty are n empty records, as a plan's schema encodes them; in blocks where the study takes them so.
+func Empty(p study.Plan, n int, key []byte, blocks bool) study.Inputs {
+	if blocks {
+		return study.Inputs{Blocks: emptyBlocks(p, n)}
+	}
+	return study.Inputs{Records: ordered(p, none(p), n, key)}
+}
+
+// ordered are n records by the keyed order of what was read.
+func ordered(p study.Plan, records *dataset.Records, n int, key []byte) *dataset.Records {
+	return keyed.Exactly(kinds.RuleOf(p), p.Schema, records, n, key)
+}
+
+// asked is a plan's schema, with the party column only where the plan asks for what is in it.
+func asked(p study.Plan) dataset.Schema {
+	s := p.Schema
+	if !asksSets(p) {
+		s.Party = ""
+	}
+	return s
+}
+
+// none are no records, as a plan's schema encodes them.
+func none(p study.Plan) *dataset.Records {
+	s := asked(p)
+	t, err := dataset.NewTable(slices.Clone(columnsOf(s)), nil)
+	if err != nil { // a schema that was checked names a column once
+		panic(err)
+	}
+	records, _, err := p.Encode(s, t)
+	if err != nil {
+		panic(err)
+	}
+	return records
+}

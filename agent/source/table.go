@@ -1,0 +1,309 @@
+package source
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash"
+	"hash/crc32"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"caucus/dataset"
+)
+
+// A table file holds a source's coded records, column by column, in blocks:
+//
+//	{"caucus":"records 1","rows":1090,"widths":[8,1,1,16]}\n
+//	for each block of blockRows records (the last one has the rest):
+//	    for each column: its cells, rows × width bytes
+//	    CRC-32C of these bytes, 4 bytes, big-endian
+//
+// Records stand in the order of HMAC-SHA256, under the site's key, of all that they hold but their
+// label; those that share that, in the order of their bytes. So the order of the file or query does
+// not show, and equal records under one key make equal tables.
+const (
+	tableVersion = "records 1"
+	blockRows    = 4096
+	orderSize    = 16 // bytes of a record's place in the order
+)
+
+type tableHead struct {
+	Version string `json:"caucus"`
+	Rows    int    `json:"rows"`
+	Widths  []int  `json:"widths"`
+}
+
+func (h tableHead) blocks() int { return (h.Rows + blockRows - 1) / blockRows }
+
+func (h tableHead) width() (sum int) {
+	for _, w := range h.Widths {
+		sum += w
+	}
+	return sum
+}
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// sorter collects coded records and writes them as a table file. Beyond inMemory bytes it keeps
+// them in files of its own folder, by the first byte of their order.
+type sorter struct {
+	coding *dataset.Coding
+	folder string // for the files; the caller removes it
+	mac    hash.Hash
+	shared []byte
+	rows   int
+	memory []byte // entries: order, record
+	spilt  []*os.File
+	out    []*bufio.Writer
+}
+
+// inMemory is a variable so that a test sorts a few records on the disk.
+var inMemory = 64 << 20
+
+func newSorter(c *dataset.Coding, key []byte, folder string) *sorter {
+	return &sorter{coding: c, folder: folder, mac: hmac.New(sha256.New, append([]byte("order\x00"), key...))}
+}
+
+func (s *sorter) entry() int { return orderSize + s.coding.Width() }
+
+func (s *sorter) add(record []byte) error {
+	s.shared = s.coding.Shared(record, s.shared)
+	s.mac.Reset()
+	s.mac.Write(s.shared)
+	var order [sha256.Size]byte
+	s.mac.Sum(order[:0])
+	s.rows++
+	if s.out == nil {
+		s.memory = append(append(s.memory, order[:orderSize]...), record...)
+		if len(s.memory) < inMemory {
+			return nil
+		}
+		return s.spill()
+	}
+	return s.put(order[:orderSize], record)
+}
+
+// put writes an entry to the file of its order.
+func (s *sorter) put(parts ...[]byte) error {
+	out := s.out[parts[0][0]]
+	for _, p := range parts {
+		if _, err := out.Write(p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// spill goes on in files.
+func (s *sorter) spill() error {
+	for i := range 1 << 8 {
+		file, err := os.OpenFile(filepath.Join(s.folder, fmt.Sprintf("%02x", i)), os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
+		if err != nil {
+			return err
+		}
+		s.spilt, s.out = append(s.spilt, file), append(s.out, bufio.NewWriterSize(file, 1<<15))
+	}
+	for entry := range slices.Chunk(s.memory, s.entry()) {
+		if err := s.put(entry); err != nil {
+			return err
+		}
+	}
+	s.memory = nil
+	return nil
+}
+
+func (s *sorter) close() (err error) {
+	for _, file := range s.spilt {
+		err = errors.Join(err, file.Close())
+	}
+	return err
+}
+
+// sorted calls each with all records in order.
+func (s *sorter) sorted(each func(record []byte) error) error {
+	if s.out == nil {
+		return s.each(s.memory, each)
+	}
+	var entries bytes.Buffer
+	for i, file := range s.spilt {
+		entries.Reset()
+		if err := s.out[i].Flush(); err != nil {
+			return err
+		}
+		if _, err := file.Seek(0, io.SeekStart); err != nil {
+			return err
+		}
+		if _, err := entries.ReadFrom(file); err != nil {
+			return err
+		}
+		if err := s.each(entries.Bytes(), each); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *sorter) each(entries []byte, each func(record []byte) error) error {
+	size := s.entry()
+	at := make([]int, len(entries)/size)
+	for i := range at {
+		at[i] = i * size
+	}
+	slices.SortFunc(at, func(i, j int) int { return bytes.Compare(entries[i:i+size], entries[j:j+size]) })
+	for _, i := range at {
+		if err := each(entries[i+orderSize : i+size]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// write writes the table file, and returns its SHA-256.
+func (s *sorter) write(to *os.File) (digest string, err error) {
+	sum := sha256.New()
+	out := bufio.NewWriterSize(io.MultiWriter(to, sum), 1<<18)
+	head := tableHead{tableVersion, s.rows, s.coding.Columns()}
+	text, err := json.Marshal(head)
+	if err != nil {
+		return "", err
+	}
+	if _, err := out.Write(append(text, '\n')); err != nil {
+		return "", err
+	}
+	columns, rows := make([][]byte, len(head.Widths)), 0
+	flush := func() error {
+		check := crc32.New(castagnoli)
+		for i, c := range columns {
+			check.Write(c)
+			if _, err := out.Write(c); err != nil {
+				return err
+			}
+			columns[i] = c[:0]
+		}
+		rows = 0
+		_, err := out.Write(check.Sum(nil))
+		return err
+	}
+	err = s.sorted(func(record []byte) error {
+		appendRecord(columns, head.Widths, record)
+		if rows++; rows == blockRows {
+			return flush()
+		}
+		return nil
+	})
+	if err == nil && rows > 0 {
+		err = flush()
+	}
+	if err = cmp.Or(err, out.Flush()); err == nil {
+		err = to.Sync()
+	}
+	return hex.EncodeToString(sum.Sum(nil)), err
+}
+
+func appendRecord(columns [][]byte, widths []int, record []byte) {
+	for i, width := range widths {
+		columns[i] = append(columns[i], record[:width]...)
+		record = record[width:]
+	}
+}
+
+// table is coded records, block by block.
+type table struct {
+	coding *dataset.Coding
+	head   tableHead
+	block  func(i int) (dataset.CodedBlock, error)
+}
+
+var errTable = errors.New("the import is damaged: declare the source again")
+
+// withTable calls do with a table file, which is open meanwhile.
+func withTable(path string, c *dataset.Coding, do func(table) error) error {
+	file, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	t := table{coding: c}
+	line, err := bufio.NewReaderSize(io.NewSectionReader(file, 0, 1<<24), 1<<16).ReadBytes('\n')
+	if err == nil {
+		err = json.Unmarshal(line, &t.head)
+	}
+	info, errStat := file.Stat()
+	if cmp.Or(err, errStat) != nil || t.head.Version != tableVersion || t.head.Rows < 0 || !slices.Equal(t.head.Widths, c.Columns()) ||
+		info.Size() != int64(len(line))+t.head.offset(t.head.blocks()) {
+		return errTable
+	}
+	t.block = func(i int) (dataset.CodedBlock, error) { return t.head.read(file, int64(len(line)), i) }
+	return do(t)
+}
+
+// offset is where a block begins, from the first.
+func (h tableHead) offset(i int) int64 {
+	return int64(min(i*blockRows, h.Rows))*int64(h.width()) + 4*int64(i)
+}
+
+// read reads a block of a file whose blocks begin at start.
+func (h tableHead) read(file io.ReaderAt, start int64, i int) (dataset.CodedBlock, error) {
+	all := make([]byte, h.offset(i+1)-h.offset(i))
+	if _, err := file.ReadAt(all, start+h.offset(i)); err != nil {
+		return dataset.CodedBlock{}, errTable
+	}
+	cells, check := all[:len(all)-4], all[len(all)-4:]
+	if !bytes.Equal(binary.BigEndian.AppendUint32(nil, crc32.Checksum(cells, castagnoli)), check) {
+		return dataset.CodedBlock{}, errTable
+	}
+	b := dataset.CodedBlock{Rows: min(blockRows, h.Rows-i*blockRows)}
+	for _, w := range h.Widths {
+		b.Columns, cells = append(b.Columns, cells[:b.Rows*w]), cells[b.Rows*w:]
+	}
+	return b, nil
+}
+
+// check reads all blocks.
+func (t table) check() error {
+	for i := range t.head.blocks() {
+		if _, err := t.block(i); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// memory collects coded records in their order, for a table that is on no disk.
+type memory struct {
+	coding  *dataset.Coding
+	rows    int
+	columns [][]byte
+}
+
+func newMemory(c *dataset.Coding) *memory {
+	return &memory{coding: c, columns: make([][]byte, len(c.Columns()))}
+}
+
+func (m *memory) add(record []byte) error {
+	m.rows++
+	appendRecord(m.columns, m.coding.Columns(), record)
+	return nil
+}
+
+func (m *memory) table() table {
+	t := table{coding: m.coding, head: tableHead{tableVersion, m.rows, m.coding.Columns()}}
+	t.block = func(i int) (dataset.CodedBlock, error) {
+		b := dataset.CodedBlock{Rows: min(blockRows, m.rows-i*blockRows)}
+		for j, w := range t.head.Widths {
+			b.Columns = append(b.Columns, m.columns[j][i*blockRows*w:][:b.Rows*w])
+		}
+		return b, nil
+	}
+	return t
+}
