@@ -84,6 +84,29 @@ func TestReopened(t *testing.T) {
 	}
 }
 
+// TestReopenedUnlearnt: a site that first hears of a study when it failed, and so never learnt its
+// plan, takes part once an amendment takes the study up again, and not before.
+func TestReopenedUnlearnt(t *testing.T) {
+	r := newRig(t, nil)
+	a := r.agent(t)
+	r.state = study.Failed
+	round(t, a)
+	d := a.site.Studies.Of(r.hash)
+	if !d.Has(site.FileClosed) || d.Has(site.FilePlan) {
+		t.Fatal("a study that failed before it was learnt is not closed here, or its plan is here")
+	}
+	r.state = study.Open
+	round(t, a)
+	if len(r.bodies) != 0 || !d.Has(site.FileClosed) {
+		t.Fatalf("%d uploads to a study that no amendment took up again", len(r.bodies))
+	}
+	r.amendTo(t, true, later(time.Hour))
+	round(t, a)
+	if len(r.bodies) != 1 || charges(t, a, privacy.Record) != 1 || d.Has(site.FileClosed) {
+		t.Errorf("%d uploads, %d charges, closed %v; log:\n%s", len(r.bodies), charges(t, a, privacy.Record), d.Has(site.FileClosed), r.log)
+	}
+}
+
 // TestReopenedUnsent: who was charged and could not send in time sends what it had
 // prepared.
 func TestReopenedUnsent(t *testing.T) {

@@ -32,6 +32,10 @@ func (a *Agent) serve(ctx context.Context, o protocol.Summary) error {
 		if stop, err := a.follow(ctx, d, o); stop || err != nil {
 			return err
 		}
+	} else if o.State == study.Open && d.EndedAfter() < o.Amendments { // over before this site learnt its plan
+		if err := a.reopen(d, o); err != nil {
+			return err
+		}
 	}
 	switch {
 	case d.Has(site.FileClosed):
