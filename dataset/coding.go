@@ -281,7 +281,7 @@ func (c *Coding) Records(s Schema, where *Condition, b CodedBlock) *Records {
 	}
 	none, width := len(c.schema.Label.Classes), c.label().width
 	for i := range r.Y {
-		if r.Y[i] = getCode(b.Columns[len(c.features)][i*width : (i+1)*width]); r.Y[i] == none {
+		if r.Y[i] = getCode(b.Columns[len(c.features)][i*width : (i+1)*width]); r.Y[i] >= none {
 			r.Y[i] = -1
 		}
 	}
@@ -306,7 +306,7 @@ func (c *Coding) decode(name string, b CodedBlock, x *mat.Dense, first int) {
 		cell := column[row*width : (row+1)*width]
 		if f.of.Kind == Categorical {
 			level := getCode(cell)
-			if level == f.of.width() { // missing
+			if level >= f.of.width() { // missing
 				level = f.cells.other
 			}
 			to[first+level] = 1
@@ -369,7 +369,7 @@ func (k codedCells) answer(of comparison) []bool {
 	}
 	width := c.parts[at].width
 	for i := range out {
-		out[i] = holds[getCode(k.block.Columns[at][i*width:(i+1)*width])]
+		out[i] = holds[min(getCode(k.block.Columns[at][i*width:(i+1)*width]), len(texts))]
 	}
 	return out
 }

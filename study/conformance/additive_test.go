@@ -10,6 +10,7 @@ import (
 	"caucus/internal/testlevel"
 	"caucus/privacy"
 	"caucus/study"
+	"caucus/study/bodies"
 	"caucus/study/conformance"
 	"caucus/study/describe"
 	"caucus/study/evaluate"
@@ -123,6 +124,41 @@ func TestRecordsAddUp(t *testing.T) {
 						}
 					}
 				}
+			}
+		}
+	}
+}
+
+// TestBlockwise: a task that takes records some at a time makes of any parts of them what it makes of
+// all; every plan whose vector is a sum of all of a party's records is one.
+func TestBlockwise(t *testing.T) {
+	c := clinicOf(t, []string{"no", "yes"}, 5, true)
+	odd := oddVisits(c)
+	for _, p := range additive(c) {
+		if err := kinds.Check(p); err != nil || p.Kind == "ratio" { // whose records are dealt to sets
+			continue
+		}
+		task := conformance.TaskOf(t, p, c.pool)
+		r, _, err := p.Encode(p.Schema, c.table(t, odd))
+		must(t, err)
+		if !study.InBlocks(task, r.Len()) {
+			t.Errorf("%s %s %s: it does not take records some at a time", p.Kind, p.Mechanism, p.KindTerms)
+			continue
+		}
+		of, _ := bodies.Of(task)
+		want, weight := of.Local(c.inputs(r, 0))
+		for _, size := range []int{1, 7, r.Len(), r.Len() + 1} {
+			in := c.inputs(nil, 0)
+			in.Blocks = func(yield func(*dataset.Records) bool) {
+				for from := 0; from < r.Len(); from += size {
+					if !yield(r.Select(conformance.Seq(from, min(from+size, r.Len())))) {
+						return
+					}
+				}
+				yield(r.Select(nil))
+			}
+			if got, n := of.Local(in); !slices.Equal(got, want) || n != weight {
+				t.Errorf("%s %s %s: %d at a time give %v of %d, all %v of %d", p.Kind, p.Mechanism, p.KindTerms, size, got, n, want, weight)
 			}
 		}
 	}

@@ -224,6 +224,12 @@ func (w *statistic) lattice() float64 {
 // the sum wrap. Honest fits are far below; clamping moves no two vectors apart.
 func (w *statistic) maxCoefficient() int64 { return 1 << 59 / w.plan.MostParties() }
 
+// Additive: a logistic fit looks at all records at once.
+func (w *statistic) Additive(records int64) bool {
+	_, most := w.Weights()
+	return w.ratio == nil && records <= most
+}
+
 func (w *statistic) Local(in study.Inputs) ([]int64, int64) {
 	_, most := w.Weights()
 	records := keyed.AtMost(in, w.plan.Unit, most)

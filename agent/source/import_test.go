@@ -1,0 +1,306 @@
+package source
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+
+	"caucus/dataset"
+	"caucus/privacy"
+	"caucus/study"
+)
+
+// visits are lines of the ward's file, of every sort of cell.
+func visits(n int, seed uint64) []string {
+	rng, out := rand.New(rand.NewPCG(seed, 0)), make([]string, n)
+	for i := range out {
+		out[i] = fmt.Sprintf("%s,%s,%s", []string{"", "x", fmt.Sprint(rng.IntN(120))}[min(rng.IntN(8), 2)], []string{"f", "m", "d", ""}[rng.IntN(4)], []string{"yes", "no", "?"}[rng.IntN(3)])
+	}
+	return out
+}
+
+// all of a file may be odd.
+var all = func() Expected { most := Fraction(1); return Expected{Unreadable: &most, Unlabelled: &most} }()
+
+const visitsHeader = "age,sex,ill\n"
+
+func plan(d Declaration) study.Plan {
+	return study.Plan{Kind: "classify", Mechanism: "cross", Unit: privacy.Record, Delta: 1e-6, Schema: d.Schema}
+}
+
+// TestImportsAreEqual: the same records in any order make the same table, byte for byte, whether it
+// is sorted in memory or on the disk; another key makes another order.
+func TestImportsAreEqual(t *testing.T) {
+	lines := visits(9000, 1)
+	table := func(lines []string, memory int, key string) (string, Declaration, ward) {
+		w := newWard(t)
+		w.Key = []byte(key)
+		old := inMemory
+		inMemory = memory
+		defer func() { inMemory = old }()
+		w.say(func(s *Source) { s.Expected = all })
+		w.put(visitsHeader + strings.Join(lines, "\n") + "\n")
+		d := w.declared()
+		b, err := os.ReadFile(w.importFile(d))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(b), d, w
+	}
+	want, d, w := table(lines, 64<<20, "key")
+	if d.Found != 9000 || d.Records != 9000 {
+		t.Errorf("%d of %d records are declared", d.Records, d.Found)
+	}
+	if names, err := os.ReadDir(w.Imports); err != nil || len(names) != 3 { // table, what was seen, lock
+		t.Errorf("the folder of imports holds %v, %v", names, err)
+	}
+	for i := range lines {
+		j := rand.IntN(i + 1)
+		lines[i], lines[j] = lines[j], lines[i]
+	}
+	if got, _, _ := table(lines, 64<<20, "key"); got != want {
+		t.Error("another order of lines makes another table")
+	}
+	if got, _, _ := table(lines, 10_000, "key"); got != want {
+		t.Error("a table that is sorted on the disk is another one")
+	}
+	if got, _, _ := table(lines, 64<<20, "other"); got == want || len(got) != len(want) {
+		t.Error("another site's key makes the same order, or another size")
+	}
+}
+
+// TestBlocks: records some at a time are all of them, with a condition too; fewer are the first,
+// more are filled with empty ones.
+func TestBlocks(t *testing.T) {
+	w := newWard(t)
+	w.say(func(s *Source) { s.Expected = all })
+	w.put(visitsHeader + strings.Join(visits(9000, 2), "\n") + "\n")
+	d := w.declared()
+	for _, where := range []string{"", "age < 50 and sex == f"} {
+		p := plan(d)
+		p.Where = where
+		h, err := w.Open(d, p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		whole, err := h.All()
+		if err != nil || whole.Len() != 9000 || (where != "") != slices.Contains(whole.Outside, true) {
+			t.Fatalf("%q: %d records, %v", where, whole.Len(), err)
+		}
+		for _, n := range []int{9000, 8999, 4096, 1, 0, 9500} {
+			at, empty := 0, Empty(p, 1, nil, false).Records
+			for r := range h.Blocks(n) {
+				for i := range r.Len() {
+					want, y, out := empty.X.RowView(0), empty.Y[0], empty.IsOutside(0)
+					if at < whole.Len() {
+						want, y, out = whole.X.RowView(at), whole.Y[at], whole.IsOutside(at)
+					}
+					if !mat.Equal(r.X.RowView(i), want) || r.Y[i] != y || r.IsOutside(i) != out {
+						t.Fatalf("%q: record %d of %d is another one", where, at, n)
+					}
+					at++
+				}
+			}
+			if at != n {
+				t.Errorf("%q: %d records of %d", where, at, n)
+			}
+		}
+	}
+}
+
+// TestCutOfBlocks: of two files that differ in one record the first n records differ in one at most;
+// where only its label differs, in that label.
+func TestCutOfBlocks(t *testing.T) {
+	cut := func(lines []string, n int) (full, features map[string]int) {
+		w := newWard(t)
+		w.say(func(s *Source) { s.Expected = all })
+		w.put(visitsHeader + strings.Join(lines, "\n") + "\n")
+		d := w.declared()
+		h, err := w.Open(d, plan(d))
+		if err != nil {
+			t.Fatal(err)
+		}
+		full, features = map[string]int{}, map[string]int{}
+		for r := range h.Blocks(n) {
+			for i := range r.Len() {
+				x := fmt.Sprint(r.X.RawRowView(i))
+				features[x]++
+				full[fmt.Sprint(x, r.Y[i])]++
+			}
+		}
+		return full, features
+	}
+	moved := func(a, b map[string]int) (n int) {
+		for k, v := range a {
+			n += max(0, v-b[k])
+		}
+		return n
+	}
+	rng := rand.New(rand.NewPCG(3, 0))
+	for round := range 60 {
+		lines := visits(30, uint64(round))
+		n := rng.IntN(31)
+		full, features := cut(lines, n)
+		other := slices.Clone(lines)
+		at := rng.IntN(len(lines))
+		other[at] = visits(1, uint64(1000+round))[0]
+		if got, _ := cut(other, n); moved(full, got) > 1 || moved(got, full) > 1 {
+			t.Fatalf("%d records of %q and of %q: %d differ", n, lines, other, moved(full, got))
+		}
+		other = slices.Clone(lines)
+		other[at] = other[at][:strings.LastIndex(other[at], ",")] + ",yes"
+		got, gotFeatures := cut(other, n)
+		if moved(full, got) > 1 || !reflect.DeepEqual(features, gotFeatures) {
+			t.Fatalf("%d records of %q and of %q: a label moved features", n, lines, other)
+		}
+	}
+}
+
+// TestImportFaults: whatever ends an import leaves what was declared before, and nothing else.
+func TestImportFaults(t *testing.T) {
+	w := newWard(t)
+	w.put(visitsHeader + strings.Repeat("30,f,no\n", 1000))
+	before := w.declared()
+	files := func() (out []string) {
+		entries, err := os.ReadDir(w.Imports)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range entries {
+			out = append(out, file.Name())
+		}
+		return out
+	}
+	want := files()
+	stands := func(what string, err error, says string) {
+		t.Helper()
+		if err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("%s: %v, want %q", what, err, says)
+		}
+		d, err := w.declaration("ward")
+		if err != nil || !reflect.DeepEqual(d, before) || !slices.Equal(files(), want) {
+			t.Errorf("%s: %+v, %v; files %q, want %q", what, d, err, files(), want)
+		}
+		if in, _, unread := w.Records(plan(d), d.Records, false); unread != nil || in.Records.Len() != 1000 {
+			t.Errorf("%s: a study gets %d records, %v", what, in.Records.Len(), unread)
+		}
+	}
+	declare := func(ctx context.Context, sign func(*Declaration, Report) error) error {
+		_, err := w.Declare(ctx, "ward", false, sign)
+		return err
+	}
+	yes := func(*Declaration, Report) error { return nil }
+
+	w.put(visitsHeader + strings.Repeat("31,m,yes\n", 200_000))
+	gone, stop := context.WithCancelCause(t.Context())
+	stop(errors.New("interrupted"))
+	stands("an interrupt", declare(gone, yes), "interrupted")
+	stands("a no", declare(t.Context(), func(*Declaration, Report) error { return errors.New("no") }), "no")
+	old := inMemory
+	inMemory = 1000
+	stands("an interrupt while it sorts on the disk", declare(gone, yes), "interrupted")
+	inMemory = old
+	w.put("age,sex\n30,f\n")
+	stands("a column that vanished", declare(t.Context(), yes), `no column "ill"`)
+	if err := os.Remove(w.Named["ward"].File); err != nil {
+		t.Fatal(err)
+	}
+	stands("a file that is gone", declare(t.Context(), yes), "no such file")
+
+	// What a crash has left goes with the next import, and a declaration with its import.
+	if err := os.Mkdir(filepath.Join(w.Imports, unfinished+"1"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	w.put(visitsHeader + strings.Repeat("31,m,yes\n", 300))
+	if d := w.declared(); d.Import == before.Import || len(files()) != len(want) {
+		t.Errorf("another import: %q", files())
+	}
+	for _, file := range files() {
+		if info, err := os.Stat(filepath.Join(w.Imports, file)); err != nil || info.Mode().Perm() != 0o600 {
+			t.Errorf("%s: %v, %v", file, info.Mode(), err)
+		}
+	}
+	if err := w.Forget("ward"); err != nil || !slices.Equal(files(), []string{"lock"}) {
+		t.Errorf("forgotten: %v, %q", err, files())
+	}
+	if _, err := w.declaration("ward"); !errors.Is(err, ErrUndeclared) {
+		t.Errorf("a source that was forgotten: %v", err)
+	}
+	if err := w.Forget("ward"); err == nil {
+		t.Error("a source is forgotten twice")
+	}
+}
+
+// TestDamagedImport: a table of which a byte changed, or that is cut off, gives empty records and
+// says why; nothing of it panics.
+func TestDamagedImport(t *testing.T) {
+	w := newWard(t)
+	w.put(visitsHeader + strings.Repeat("30,f,no\n", 5000))
+	d := w.declared()
+	whole, err := os.ReadFile(w.importFile(d))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rng := rand.New(rand.NewPCG(4, 0))
+	for range 200 {
+		b := slices.Clone(whole)
+		switch rng.IntN(3) {
+		case 0:
+			b = b[:rng.IntN(len(b))]
+		case 1:
+			b = append(b, 0)
+		default:
+			b[rng.IntN(len(b))] ^= 1 << rng.IntN(8)
+		}
+		if err := os.WriteFile(w.importFile(d), b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		for _, blocks := range []bool{true, false} {
+			in, _, unread := w.Records(plan(d), d.Records, blocks)
+			if unread == nil || strings.Contains(unread.Error(), "30") {
+				t.Fatalf("a damaged table: %v", unread)
+			}
+			n := 0
+			if blocks {
+				for r := range in.Blocks {
+					n += r.Len()
+				}
+			} else {
+				n = in.Records.Len()
+			}
+			if n != d.Records {
+				t.Fatalf("%d records", n)
+			}
+		}
+	}
+}
+
+// TestCodesAreBounded: a table whose codes are beyond its schema's is no reason to panic: the check
+// of its bytes does not know what they mean.
+func TestCodesAreBounded(t *testing.T) {
+	s, err := dataset.ParseSchema(strings.NewReader(wardSchema))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := s.Coding()
+	b := dataset.CodedBlock{Rows: 1}
+	for _, width := range c.Columns() {
+		b.Columns = append(b.Columns, slices.Repeat([]byte{0xff}, width))
+	}
+	where, err := dataset.ParseCondition("sex != f and ill != yes")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r := c.Records(s, &where, b); r.IsOutside(0) || r.Y[0] != -1 || r.X.At(0, 0) != 0.5 {
+		t.Errorf("%v, %v", r.X, r.Y)
+	}
+}
