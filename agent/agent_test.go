@@ -221,7 +221,7 @@ func (r *rig) declare() error {
 		return err
 	}
 	for name := range r.config.Data {
-		_, err := s.Declare(context.Background(), name, true, func(d *source.Declaration, _ source.Report) error { d.By = "tester"; return nil })
+		_, err := s.Declare(context.Background(), name, source.How{Vouch: true}, func(d *source.Declaration) error { d.By = "tester"; return nil })
 		if err != nil {
 			return err
 		}

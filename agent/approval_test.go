@@ -495,14 +495,14 @@ func TestApprovalLapses(t *testing.T) {
 			r.put(t, "age,sex,ill\n"+strings.Repeat("30,f,no\n", 20))
 		}, 1},
 		"declared anew, the same": {func(t *testing.T, r *rig, a *Agent) {
-			if _, err := a.DeclareSource(context.Background(), "ward", desk.Approver{Name: "bob"}, false, nil); err != nil {
+			if _, err := a.DeclareSource(context.Background(), "ward", desk.Approver{Name: "bob"}, source.How{}); err != nil {
 				t.Fatal(err)
 			}
 		}, 0},
 		"another mapping": {func(t *testing.T, r *rig, a *Agent) {
 			r.mapWard(source.MappingSource{Inline: mapped(t, "decimal: \",\"")})
 			a.site.Config = r.config
-			if _, err := a.DeclareSource(context.Background(), "ward", desk.Approver{Name: "bob"}, false, nil); err != nil {
+			if _, err := a.DeclareSource(context.Background(), "ward", desk.Approver{Name: "bob"}, source.How{}); err != nil {
 				t.Fatal(err)
 			}
 		}, 0},
@@ -555,7 +555,7 @@ func TestLapsesBetweenChargeAndUpload(t *testing.T) {
 		r.config.Policy.Approval = policy.ApproveByPerson
 		a := r.agent(t)
 		anew := func() {
-			if _, err := a.DeclareSource(context.Background(), "ward", desk.Approver{Name: "bob"}, false, nil); err != nil {
+			if _, err := a.DeclareSource(context.Background(), "ward", desk.Approver{Name: "bob"}, source.How{}); err != nil {
 				t.Error(err)
 			}
 		}

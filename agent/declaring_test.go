@@ -44,7 +44,7 @@ func TestDeclare(t *testing.T) {
 	r := newRig(t, nil)
 	a := r.agent(t)
 	r.put(t, "age,sex,ill\n"+strings.Repeat("30,f,no\n", 1284)+"\"31,m,no\n200,m,maybe\n")
-	got, err := a.DeclareSource(context.Background(), "ward", desk.Approver{Name: "alice"}, false, nil)
+	got, err := a.DeclareSource(context.Background(), "ward", desk.Approver{Name: "alice"}, source.How{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,13 +75,13 @@ func TestDeclare(t *testing.T) {
 	if err != nil || !strings.Contains(now.Problem, "not those that were declared") {
 		t.Errorf("with other columns: %+v, %v", now, err)
 	}
-	if _, err := a.DeclareSource(context.Background(), "ward", desk.Approver{}, false, nil); err == nil || !strings.Contains(err.Error(), `no column "ill"`) {
+	if _, err := a.DeclareSource(context.Background(), "ward", desk.Approver{}, source.How{}); err == nil || !strings.Contains(err.Error(), `no column "ill"`) {
 		t.Errorf("declare = %v, want a refusal that names the missing column", err)
 	}
 	if now := a.Sources()[0]; now.Declared == nil || now.Declared.Records != 1200 {
 		t.Errorf("a declaration that failed changed one that was there: %+v", now)
 	}
-	if _, err := a.DeclareSource(context.Background(), "yard", desk.Approver{}, false, nil); err == nil || !strings.Contains(err.Error(), "this site has ward") {
+	if _, err := a.DeclareSource(context.Background(), "yard", desk.Approver{}, source.How{}); err == nil || !strings.Contains(err.Error(), "this site has ward") {
 		t.Errorf("declare = %v, want the names of the sources", err)
 	}
 }
@@ -131,7 +131,7 @@ func TestUndeclared(t *testing.T) {
 	if len(r.bodies)+r.declined != 0 || charges(t, a, r.study.Plan.Unit) != 0 {
 		t.Fatal("something was sent or charged")
 	}
-	if _, err := a.DeclareSource(context.Background(), "ward", desk.Approver{}, false, nil); err != nil {
+	if _, err := a.DeclareSource(context.Background(), "ward", desk.Approver{}, source.How{}); err != nil {
 		t.Fatal(err)
 	}
 	round(t, a)
@@ -319,7 +319,7 @@ func TestGarbage(t *testing.T) {
 		}
 		r.put(t, "age,sex,ill\n"+c.rows)
 		a := r.agent(t)
-		_, err := a.DeclareSource(context.Background(), "ward", desk.Approver{}, false, nil)
+		_, err := a.DeclareSource(context.Background(), "ward", desk.Approver{}, source.How{})
 		checked, errCheck := a.CheckSource(context.Background(), "ward")
 		review, _, errReview := a.Preview(context.Background(), "illness")
 		if errCheck != nil || errReview != nil {
@@ -346,10 +346,10 @@ func TestDerived(t *testing.T) {
 	r.mapWard(source.MappingSource{Inline: mapping.Mapping{Derived: []string{"Rang"}, Columns: map[string]mapping.Rule{"sex": {Expression: `Rang > 1 ? "f" : "m"`}}}})
 	a := r.agent(t)
 	before := len(r.log.String())
-	if _, err := a.DeclareSource(context.Background(), "ward", desk.Approver{Name: "alice"}, false, nil); err == nil || !strings.Contains(err.Error(), "sex: computed from other records") || !strings.Contains(err.Error(), "--vouch") {
+	if _, err := a.DeclareSource(context.Background(), "ward", desk.Approver{Name: "alice"}, source.How{}); err == nil || !strings.Contains(err.Error(), "sex: computed from other records") || !strings.Contains(err.Error(), "--vouch") {
 		t.Fatalf("declare: %v; %s", err, r.log.String()[before:])
 	}
-	got, err := a.DeclareSource(context.Background(), "ward", desk.Approver{Name: "alice"}, true, nil)
+	got, err := a.DeclareSource(context.Background(), "ward", desk.Approver{Name: "alice"}, source.How{Vouch: true})
 	if err != nil || strings.Join(got.Declared.Vouched, " ") != "sex" {
 		t.Fatalf("vouch: %+v, %v", got.Declared, err)
 	}

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"caucus/agent/desk"
+	"caucus/agent/source"
 	"caucus/privacy"
 	"caucus/study"
 )
@@ -199,7 +200,7 @@ func TestChargedRecords(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.put(t, "age,sex,ill\n"+strings.Repeat("30,f,no\n", 450))
-	if _, err := a.DeclareSource(context.Background(), "ward", desk.Approver{Name: "alice"}, false, nil); err != nil {
+	if _, err := a.DeclareSource(context.Background(), "ward", desk.Approver{Name: "alice"}, source.How{}); err != nil {
 		t.Fatal(err)
 	}
 	review, _, err := a.Preview(context.Background(), "illness")

@@ -82,21 +82,27 @@ func (k *Desk) CheckSource(ctx context.Context, name string) (source.Report, err
 }
 
 // DeclareSource keeps what a person declares of a source by having it read once: see
-// source.Sources.Declare, and there what is refused without vouch. ask shows the person what came
-// of it, and returns nil for a yes; nil asks nobody.
-func (k *Desk) DeclareSource(ctx context.Context, name string, who Approver, vouch bool, ask func(source.Report) error) (source.Report, error) {
-	return k.site.Sources.Declare(ctx, name, vouch, func(d *source.Declaration, r source.Report) (err error) {
+// source.Sources.Declare, and there what is refused.
+func (k *Desk) DeclareSource(ctx context.Context, name string, who Approver, how source.How) (source.Report, error) {
+	return k.site.Sources.Declare(ctx, name, how, func(d *source.Declaration) (err error) {
 		if d.By, err = who.name(); err != nil {
 			return err
-		}
-		if ask != nil {
-			if err := ask(r); err != nil {
-				return err
-			}
 		}
 		d.Account, d.At = account(), k.site.Config.Now().UTC()
 		return k.site.Audit.RecordSource(site.AuditDeclared, name, "records", d.Records, "vouched", strings.Join(d.Vouched, " "), "by", d.By, "account", d.Account)
 	})
+}
+
+// ForgetSource removes a source's declaration and its imported records.
+func (k *Desk) ForgetSource(name string, who Approver) error {
+	by, err := who.name()
+	if err == nil {
+		err = k.site.Audit.RecordSource(site.AuditForgotten, name, "by", by, "account", account())
+	}
+	if err != nil {
+		return err
+	}
+	return k.site.Sources.Forget(name)
 }
 
 // Records are this site's own records as a plan's schema encodes them, for the eyes of this

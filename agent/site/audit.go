@@ -19,19 +19,20 @@ import (
 // takes effect (allowed, sending, approved, refused, declared) or is built upon (charged,
 // receipt): after a crash a line may be there twice, none is missing.
 const (
-	AuditApproved = "approved" // a person said yes
-	AuditRefused  = "refused"  // a person, the policy or the ledger said no
-	AuditAllowed  = "allowed"  // persons or the policy said yes; the ledger decides next
-	AuditCharged  = "charged"  // the ledger holds what it costs
-	AuditLate     = "late"     // something was not ready in time, and is a constant
-	AuditSending  = "sending"  // the first byte is about to leave
-	AuditReceipt  = "receipt"  // the coordinator signed that it has it
-	AuditClosed   = "closed"   // it ended here without a release
-	AuditAmended  = "amended"  // the coordinator signed when the study ends otherwise
-	AuditReopened = "reopened" // it had ended here, and an amendment takes it up again
-	AuditReleased = "released" // the release is here
-	AuditUnread   = "unread"   // the source could not be read as declared: empty records
-	AuditDeclared = "declared" // a person said how a source is read and how many records it has
+	AuditApproved  = "approved"  // a person said yes
+	AuditRefused   = "refused"   // a person, the policy or the ledger said no
+	AuditAllowed   = "allowed"   // persons or the policy said yes; the ledger decides next
+	AuditCharged   = "charged"   // the ledger holds what it costs
+	AuditLate      = "late"      // something was not ready in time, and is a constant
+	AuditSending   = "sending"   // the first byte is about to leave
+	AuditReceipt   = "receipt"   // the coordinator signed that it has it
+	AuditClosed    = "closed"    // it ended here without a release
+	AuditAmended   = "amended"   // the coordinator signed when the study ends otherwise
+	AuditReopened  = "reopened"  // it had ended here, and an amendment takes it up again
+	AuditReleased  = "released"  // the release is here
+	AuditUnread    = "unread"    // the source could not be read as declared: empty records
+	AuditForgotten = "forgotten" // a person had a source's declaration and import removed
+	AuditDeclared  = "declared"  // a person said how a source is read and how many records it has
 )
 
 // Who says no. A person has a name in the log; byPerson is for counts.

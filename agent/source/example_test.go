@@ -32,7 +32,7 @@ func Example() {
 	write(schema, meaning)
 	write(file, "age,ill\n"+strings.Repeat("30,no\n", 1237))
 	sources := source.Sources{Dir: dir, Imports: filepath.Join(dir, "imports"), Key: []byte("the site's secret"), Named: map[string]source.Source{"ward": {File: file, Schema: schema}}, Now: time.Now}
-	report, err := sources.Declare(context.Background(), "ward", false, func(d *source.Declaration, _ source.Report) error { d.By = "alice"; return nil })
+	report, err := sources.Declare(context.Background(), "ward", source.How{}, func(d *source.Declaration) error { d.By = "alice"; return nil })
 	if err != nil {
 		panic(err)
 	}

@@ -194,17 +194,17 @@ func TestImportFaults(t *testing.T) {
 			t.Errorf("%s: a study gets %d records, %v", what, in.Records.Len(), unread)
 		}
 	}
-	declare := func(ctx context.Context, sign func(*Declaration, Report) error) error {
-		_, err := w.Declare(ctx, "ward", false, sign)
+	declare := func(ctx context.Context, ask func(Report) error) error {
+		_, err := w.Declare(ctx, "ward", How{Ask: ask}, func(*Declaration) error { return nil })
 		return err
 	}
-	yes := func(*Declaration, Report) error { return nil }
+	yes := func(Report) error { return nil }
 
 	w.put(visitsHeader + strings.Repeat("31,m,yes\n", 200_000))
 	gone, stop := context.WithCancelCause(t.Context())
 	stop(errors.New("interrupted"))
 	stands("an interrupt", declare(gone, yes), "interrupted")
-	stands("a no", declare(t.Context(), func(*Declaration, Report) error { return errors.New("no") }), "no")
+	stands("a no", declare(t.Context(), func(Report) error { return errors.New("no") }), "no")
 	old := inMemory
 	inMemory = 1000
 	stands("an interrupt while it sorts on the disk", declare(gone, yes), "interrupted")
@@ -251,7 +251,7 @@ func TestDamagedImport(t *testing.T) {
 		t.Fatal(err)
 	}
 	rng := rand.New(rand.NewPCG(4, 0))
-	for range 200 {
+	for range 60 {
 		b := slices.Clone(whole)
 		switch rng.IntN(3) {
 		case 0:

@@ -23,7 +23,7 @@ import (
 )
 
 // open calls read with a file, and returns the digest of all its bytes.
-func open(path string, read func(in io.ReaderAt, size int64) error) (digest string, err error) {
+func open(path string, read func(in *hashed, size int64) error) (digest string, err error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return "", err
@@ -58,11 +58,13 @@ func open(path string, read func(in io.ReaderAt, size int64) error) (digest stri
 type hashed struct {
 	in     io.ReaderAt
 	digest hash.Hash
-	upTo   int64
+	upTo   int64 // in order
+	read   int64 // in all
 }
 
 func (h *hashed) ReadAt(p []byte, at int64) (int, error) {
 	n, err := h.in.ReadAt(p, at)
+	h.read += int64(n)
 	if at <= h.upTo && at+int64(n) > h.upTo {
 		h.digest.Write(p[h.upTo-at : n])
 		h.upTo = at + int64(n)
@@ -136,8 +138,9 @@ var errOther = errors.New("its columns are not those that were declared: put the
 // advised is how many of the first records advice looks at.
 const advised = 100_000
 
-// take maps and codes rows to their end, and hands each coded record to keep.
-func (r *reading) take(ctx context.Context, in dataset.Rows, m mapping.Mapping, own dataset.Schema, key []byte, keep func([]byte) error) error {
+// take maps and codes rows to their end, and hands each coded record to keep. Every now and then it
+// says how many there were, and stops at an error.
+func (r *reading) take(every func(records int) error, in dataset.Rows, m mapping.Mapping, own dataset.Schema, key []byte, keep func([]byte) error) error {
 	r.columns = in.Columns()
 	var err error
 	if r.bound, err = m.Bind(r.columns, own); err != nil {
@@ -152,7 +155,7 @@ func (r *reading) take(ctx context.Context, in dataset.Rows, m mapping.Mapping, 
 	if err != nil {
 		return err
 	}
-	c := &codedRows{Rows: rows, ctx: ctx, coder: coder, record: make([]byte, coding.Width()), keep: keep}
+	c := &codedRows{Rows: rows, every: every, coder: coder, record: make([]byte, coding.Width()), keep: keep}
 	sample, err := dataset.Collect(&first{c, advised})
 	for err == nil {
 		_, _, err = c.Next()
@@ -171,7 +174,7 @@ func (r *reading) take(ctx context.Context, in dataset.Rows, m mapping.Mapping, 
 // codedRows codes each row as it passes.
 type codedRows struct {
 	dataset.Rows
-	ctx                                context.Context
+	every                              func(records int) error
 	coder                              *dataset.Coder
 	record                             []byte
 	keep                               func([]byte) error
@@ -189,8 +192,10 @@ func (c *codedRows) Next() ([]string, bool, error) {
 		}
 		cells = nil
 	}
-	if c.records++; c.records%1024 == 0 && c.ctx.Err() != nil {
-		return nil, false, context.Cause(c.ctx)
+	if c.records++; c.records%1024 == 0 {
+		if err := c.every(c.records); err != nil {
+			return nil, false, err
+		}
 	}
 	c.coder.Code(cells, c.record)
 	return cells, ok, c.keep(c.record)
@@ -211,8 +216,8 @@ func (f *first) Next() ([]string, bool, error) {
 
 // survey reads a source as a person's import does. Errors are for the person who asks, on this
 // machine.
-func (s Source) survey(ctx context.Context, own dataset.Schema, m mapping.Mapping, key []byte, keep func([]byte) error) (r reading, err error) {
-	r.digest, err = open(s.File, func(in io.ReaderAt, size int64) error {
+func (s Source) survey(ctx context.Context, own dataset.Schema, m mapping.Mapping, key []byte, keep func([]byte) error, progress Progress) (r reading, err error) {
+	r.digest, err = open(s.File, func(in *hashed, size int64) error {
 		w := m.Written.Or(own.Format())
 		if r.form, err = files.Detect(in, size, w); err != nil {
 			return err
@@ -228,7 +233,13 @@ func (s Source) survey(ctx context.Context, own dataset.Schema, m mapping.Mappin
 		if err != nil {
 			return unread(err, r.form)
 		}
-		if err := r.take(ctx, rows, m, own, key, keep); errors.Is(err, errLacks) {
+		every := func(records int) error {
+			if progress != nil {
+				progress(records, min(in.read, size), size)
+			}
+			return context.Cause(ctx)
+		}
+		if err := r.take(every, rows, m, own, key, keep); errors.Is(err, errLacks) {
 			return r.unlike()
 		} else if err != nil {
 			return err
@@ -243,7 +254,7 @@ func (s Source) survey(ctx context.Context, own dataset.Schema, m mapping.Mappin
 func (d Declaration) readDaily(key []byte) (table, reading, error) {
 	r, memory := reading{form: d.Form}, newMemory(d.Schema.Coding())
 	var err error
-	r.digest, err = open(d.File, func(in io.ReaderAt, size int64) error {
+	r.digest, err = open(d.File, func(in *hashed, size int64) error {
 		rows, err := files.Open(in, size, d.Form, d.Mapping.Written.Or(d.Schema.Format()))
 		if err != nil {
 			return unread(err, d.Form)
@@ -251,7 +262,7 @@ func (d Declaration) readDaily(key []byte) (table, reading, error) {
 		if !slices.Equal(rows.Columns(), d.Columns) {
 			return errOther
 		}
-		err = r.take(context.Background(), rows, d.Mapping, d.Schema, key, memory.add)
+		err = r.take(func(int) error { return nil }, rows, d.Mapping, d.Schema, key, memory.add)
 		if errors.Is(err, errLacks) {
 			return errOther
 		}

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"maps"
 	"net/url"
@@ -123,7 +122,7 @@ func (s Sources) Check(ctx context.Context, name string) Report {
 	r := s.Report(name)
 	d := r.Declared
 	if d == nil {
-		if _, err := s.survey(ctx, name, &r, discard); err != nil {
+		if _, err := s.survey(ctx, name, &r, discard, nil); err != nil {
 			r.Problem = err.Error()
 		}
 		return r
@@ -136,7 +135,7 @@ func (s Sources) Check(ctx context.Context, name string) Report {
 	}
 	if d.Redeclare == RedeclareDaily {
 		digest, r.Problem = h.digest, strings.Join(s.Problems(*d, h.Seen), "; ")
-	} else if now, err := open(d.File, func(io.ReaderAt, int64) error { return nil }); err == nil { // studies do without the file
+	} else if now, err := open(d.File, func(*hashed, int64) error { return nil }); err == nil { // studies do without the file
 		digest = now
 	}
 	r.Read, r.Form, r.Found, r.Columns, r.Remarks = true, d.Form.String(), h.Seen.Records, d.Columns, h.Remarks()
@@ -148,7 +147,7 @@ func discard([]byte) error { return nil }
 
 // survey reads a source as a declaration of it would be, hands its coded records to keep, and
 // completes the report.
-func (s Sources) survey(ctx context.Context, name string, r *Report, keep func([]byte) error) (Declaration, error) {
+func (s Sources) survey(ctx context.Context, name string, r *Report, keep func([]byte) error, progress Progress) (Declaration, error) {
 	source := s.Named[name]
 	own, err := readSchema(source.Schema)
 	if err != nil {
@@ -158,7 +157,7 @@ func (s Sources) survey(ctx context.Context, name string, r *Report, keep func([
 	if err != nil {
 		return Declaration{}, err
 	}
-	read, err := source.survey(ctx, own, m, s.Key, keep)
+	read, err := source.survey(ctx, own, m, s.Key, keep, progress)
 	if err != nil {
 		return Declaration{}, err
 	}
@@ -183,6 +182,19 @@ func (s Sources) survey(ctx context.Context, name string, r *Report, keep func([
 	return d, nil
 }
 
+// How says how a person declares a source.
+type How struct {
+	// Vouch answers for columns that were computed from other records.
+	Vouch bool
+	// Ask, if not nil, shows the person what came of the source; nil from it is a yes.
+	Ask      func(Report) error
+	Progress Progress
+}
+
+// Progress, if not nil, hears now and then how many records were read, and how many bytes of the
+// file, 0 of what is no file.
+type Progress func(records int, read, of int64)
+
 // Declare reads a source once, and keeps what a person declares by that: format, meaning, columns,
 // number of records, and the records themselves, which studies get from then on (of a source that
 // is written anew they get what the file holds then). It says what was odd. A file that cannot be
@@ -195,9 +207,9 @@ func (s Sources) survey(ctx context.Context, name string, r *Report, keep func([
 // (mapping.Mapping.Derived), it is refused unless the person vouches for them, where what is
 // proven for a record does not hold: a record may move them in other ones.
 //
-// What is declared is kept once sign, which gets the report, has written who declared it, and
-// when, and returned nil.
-func (s Sources) Declare(ctx context.Context, name string, vouch bool, sign func(*Declaration, Report) error) (Report, error) {
+// What is declared is kept once the person said yes (How.Ask), and sign has written who declared it,
+// and when, and returned nil.
+func (s Sources) Declare(ctx context.Context, name string, how How, sign func(*Declaration) error) (Report, error) {
 	fail := func(r Report, err error) (Report, error) {
 		return r, fmt.Errorf("declare source %s: %w", name, err)
 	}
@@ -214,11 +226,11 @@ func (s Sources) Declare(ctx context.Context, name string, vouch bool, sign func
 	if s.Named[name].Redeclare == "" {
 		keep = into.add
 	}
-	d, err := s.survey(ctx, name, &r, keep)
+	d, err := s.survey(ctx, name, &r, keep, how.Progress)
 	if err != nil {
 		return fail(r, err)
 	}
-	if len(d.Vouched) > 0 && !vouch {
+	if len(d.Vouched) > 0 && !how.Vouch {
 		return fail(r, fmt.Errorf("%s: computed from other records, as the mapping says (derived): what is proven for a record does not cover that; leave them out of the schema, or answer for them with --vouch", strings.Join(d.Vouched, ", ")))
 	}
 	if d.Redeclare == "" {
@@ -228,7 +240,12 @@ func (s Sources) Declare(ctx context.Context, name string, vouch bool, sign func
 	}
 	shown := r
 	shown.Declared, shown.Waits = &d, ""
-	if err := sign(&d, shown); err != nil {
+	if how.Ask != nil {
+		if err := how.Ask(shown); err != nil {
+			return fail(Report{}, err)
+		}
+	}
+	if err := sign(&d); err != nil {
 		return fail(Report{}, err)
 	}
 	if err := s.keep(d, into); err != nil {

@@ -61,7 +61,7 @@ func (w ward) say(change func(*Source)) {
 
 // declare is a person's declaration of the ward as it is now.
 func (w ward) declare() error {
-	_, err := w.Declare(context.Background(), "ward", false, func(d *Declaration, _ Report) error { d.By = "tester"; return nil })
+	_, err := w.Declare(context.Background(), "ward", How{}, func(d *Declaration) error { d.By = "tester"; return nil })
 	return err
 }
 

@@ -24,25 +24,25 @@ func (a *agentCommand) source() *cobra.Command {
 
 func (a *agentCommand) sourceDeclare() *cobra.Command {
 	var p person
-	var vouch, yes bool
+	var vouch, yes, forget bool
 	cmd := &cobra.Command{
 		Use:   "declare NAME",
-		Short: "Say how a source is read and how many records it has",
-		Long: `Read a data source of the configuration once, show what is odd in it, and declare
-it: how its file is written and what of it each column of the schema is (its
-mapping), what the columns mean (its schema), which columns the file has, and its
-number of records, rounded down to two digits. Studies of a source that is not
-declared wait. After that a file of text may change: each study gets exactly the
-declared number of records, and whether this site takes part hangs on what was
-declared, never on what the file holds. A workbook or a Parquet file is read only
-as it was declared. Declare a source again when that should change. The act is in
-the audit log.
+		Short: "Import a source's records, and say what they are",
+		Long: `Read a data source of the configuration once, show what came of it, and import it:
+its records, as its schema means them, are kept in the folder of imports. Studies
+get these records and nothing else, whatever becomes of the file; studies of a
+source that is not declared wait. The number of records is rounded down to three
+digits: at most 1 % are left out. Declare a source again to import it anew.
+--forget removes declaration and import. Each act is in the audit log.
 
-Each line of text, or row of a sheet or of Parquet, is one record; one that is no
-row of the table is an empty record. Whoever declares a source says by that that
-each column of a record was computed from that record alone: a rank, or a score
-of a model that was trained on the others, is not. Such columns stand under
-derived in the mapping, and --vouch answers for them. A file that is not as the
+A quoted cell may hold line breaks. What is no row of the table is an empty record.
+A source with redeclare: daily is read anew for each study instead, line by line:
+a quote ends with its line, and the number of records has two digits.
+
+Whoever declares a source states that each column of a record was computed from
+that record alone: a rank, or a score of a model that was trained on the others,
+is not. Such columns stand under derived in the mapping, and --vouch answers for
+them. On a terminal it asks before anything is kept. A file that is not as the
 configuration expects (unreadable, unlabelled, records) is refused. Nothing is
 sent.`,
 		Example: "  caucus agent source declare ward --config agent.yaml",
@@ -53,18 +53,30 @@ sent.`,
 				return err
 			}
 			defer ag.Close()
-			var ask func(source.Report) error
-			if in := cmd.InOrStdin(); !yes && isTerminal(in) {
-				ask = func(r source.Report) error { return a.confirmSource(in, r) }
+			if forget {
+				if err := ag.ForgetSource(args[0], desk.Approver{Name: p.as}); err != nil {
+					return err
+				}
+				a.note("source %s is forgotten: studies of it wait until a person declares it", args[0])
+				return nil
 			}
-			r, err := ag.DeclareSource(cmd.Context(), args[0], desk.Approver{Name: p.as}, vouch, ask)
+			bar := newProgress(a.console)
+			how := source.How{Vouch: vouch, Progress: func(records int, read, of int64) { bar.bytes(records, read, of) }}
+			if in := cmd.InOrStdin(); !yes && isTerminal(in) {
+				how.Ask = func(r source.Report) error {
+					bar.stop()
+					return a.confirmSource(in, r)
+				}
+			}
+			r, err := ag.DeclareSource(cmd.Context(), args[0], desk.Approver{Name: p.as}, how)
+			bar.stop()
 			if err != nil {
 				for _, m := range r.Remarks {
 					a.note("look at: %s", m)
 				}
 				return err
 			}
-			if ask != nil { // it was shown before
+			if how.Ask != nil { // it was shown before
 				a.note("declared")
 				return nil
 			}
@@ -72,6 +84,7 @@ sent.`,
 		},
 	}
 	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask on a terminal")
+	cmd.Flags().BoolVar(&forget, "forget", false, "remove the declaration and the imported records instead")
 	cmd.Flags().StringVar(&p.as, "as", "", "your name (default: your account's)")
 	cmd.Flags().BoolVar(&vouch, "vouch", false, "answer for columns that were computed from other records")
 	return cmd

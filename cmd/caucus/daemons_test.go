@@ -134,7 +134,7 @@ func (n *network) declare(c site.Config) {
 	a, err := agent.New(c)
 	n.check(err)
 	for name := range c.Data {
-		_, err := a.DeclareSource(context.Background(), name, desk.Approver{}, false, nil)
+		_, err := a.DeclareSource(context.Background(), name, desk.Approver{}, source.How{})
 		n.check(err)
 	}
 	n.check(a.Close())

@@ -182,7 +182,7 @@ func (f *federation) enrol(ctx context.Context, address, home string, data demoD
 			return err
 		}
 		for name := range c.Data {
-			if _, err := a.DeclareSource(ctx, name, desk.Approver{}, false, nil); err != nil {
+			if _, err := a.DeclareSource(ctx, name, desk.Approver{}, source.How{}); err != nil {
 				return errors.Join(err, a.Close())
 			}
 		}

@@ -8,10 +8,11 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
+	"sync/atomic"
 	"time"
 
-	"github.com/spf13/cobra"
 	"github.com/mattn/go-isatty"
+	"github.com/spf13/cobra"
 	"github.com/vbauerster/mpb/v8"
 	"github.com/vbauerster/mpb/v8/decor"
 
@@ -313,6 +314,8 @@ type progress struct {
 	on   *os.File // nil: no terminal
 	bars *mpb.Progress
 	bar  *mpb.Bar
+
+	records atomic.Int64
 }
 
 func newProgress(c *console) *progress {
@@ -339,6 +342,20 @@ func (p *progress) set(done, total int) {
 	}
 	p.bar.SetTotal(int64(total), false)
 	p.bar.SetCurrent(int64(done))
+}
+
+// bytes shows how much of a file was read; of what is no file, how many records.
+func (p *progress) bytes(records int, read, of int64) {
+	if p.on == nil {
+		return
+	}
+	if p.bar == nil {
+		p.bars = mpb.New(mpb.WithOutput(p.on), mpb.WithWidth(40))
+		p.bar = p.bars.AddBar(of, mpb.BarRemoveOnComplete(), mpb.PrependDecorators(decor.Any(func(decor.Statistics) string { return fmt.Sprint(p.records.Load(), " records ") })),
+			mpb.AppendDecorators(decor.OnCondition(decor.Percentage(), of > 0)))
+	}
+	p.records.Store(int64(records))
+	p.bar.SetCurrent(read)
 }
 
 func (p *progress) stop() {
