@@ -209,5 +209,15 @@ func canonicalNumber(text string) (string, bool) {
 // file of records: 1_0 is not 10, 0x1p4 is not 16.
 func ParseNumber(text string) (float64, bool) {
 	v, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
-	return v, err == nil && !math.IsNaN(v) && !math.IsInf(v, 0) && !strings.ContainsAny(text, "_xX")
+	return v, err == nil && !math.IsNaN(v) && !math.IsInf(v, 0) && !IsSourceForm(text)
+}
+
+// IsSourceForm says whether a number has a sign that it has in Go's source code alone.
+func IsSourceForm(text string) bool {
+	for i := range len(text) {
+		if c := text[i]; c == '_' || c == 'x' || c == 'X' {
+			return true
+		}
+	}
+	return false
 }

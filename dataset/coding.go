@@ -8,6 +8,7 @@ import (
 	"hash"
 	"math"
 	"slices"
+	"strings"
 
 	"gonum.org/v1/gonum/mat"
 )
@@ -122,7 +123,7 @@ type codedColumn struct {
 	at     int // among a row's cells; -1 for none
 	part   part
 	code   func(text string, to []byte) oddity
-	seen   map[string]codedCell // of the column's first texts
+	seen   map[string]codedCell // of the column's first texts; nil for numbers, which are read as fast
 	counts [oddities]int
 }
 
@@ -143,7 +144,11 @@ func (c *Coding) Coder(columns []string, key []byte) (*Coder, error) {
 		if at < 0 && len(k.columns) < len(c.features) {
 			return fmt.Errorf("code records: no column %q", name)
 		}
-		k.columns = append(k.columns, codedColumn{name: name, at: at, part: p, code: code, seen: map[string]codedCell{}})
+		column := codedColumn{name: name, at: at, part: p, code: code}
+		if i := len(k.columns); i >= len(c.features) || c.features[i].of.Kind == Categorical {
+			column.seen = map[string]codedCell{}
+		}
+		k.columns = append(k.columns, column)
 		return nil
 	}
 	for i := range c.features {
@@ -213,16 +218,19 @@ func (k *Coder) Code(cells []string, to []byte) {
 			}
 		}
 		out := to[c.part.at : c.part.at+c.part.width]
-		known, ok := c.seen[text]
-		if !ok {
-			known.odd = c.code(text, known.bytes[:c.part.width])
-			if len(c.seen) < mostSeen {
-				c.seen[string([]byte(text))] = known
-			}
-		}
-		copy(out, known.bytes[:])
 		if odd == noText {
 			c.counts[noText]++
+		}
+		known, ok := c.seen[text]
+		switch {
+		case ok:
+			copy(out, known.bytes[:])
+		default:
+			known.odd = c.code(text, out)
+			if c.seen != nil && len(c.seen) < mostSeen {
+				copy(known.bytes[:], out)
+				c.seen[strings.Clone(text)] = known
+			}
 		}
 		if c.at >= 0 {
 			c.counts[known.odd]++

@@ -37,7 +37,7 @@ type Lines struct {
 }
 
 // IsText reports whether a cell is text: UTF-8 without a NUL.
-func IsText(cell string) bool { return utf8.ValidString(cell) && !strings.Contains(cell, "\x00") }
+func IsText(cell string) bool { return strings.IndexByte(cell, 0) < 0 && utf8.ValidString(cell) }
 
 // Collect reads rows to their end. A malformed record is a row of empty cells; a cell that is no
 // text is empty. It keeps the requested columns, all if none is requested, and stops early if the

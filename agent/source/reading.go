@@ -136,7 +136,7 @@ var errLacks = errors.New("a column of the schema is missing")
 var errOther = errors.New("its columns are not those that were declared: put the file back, or declare it again")
 
 // advised is how many of the first records advice looks at.
-const advised = 100_000
+const advised = 20_000
 
 // take maps and codes rows to their end, and hands each coded record to keep. Every now and then it
 // says how many there were, and stops at an error.

@@ -37,7 +37,8 @@ type target struct {
 	years, days      *day
 	layout           dataset.DateLayout
 	multiply, offset float64
-	round            int // -1 for no rounding
+	round            int  // -1 for no rounding
+	plain            bool // a number stays as it is written
 
 	noDate, noValue int // counts so far
 }
@@ -91,6 +92,7 @@ func (m Mapping) Bind(columns []string, s dataset.Schema) (*Bound, error) {
 			b.Missing = append(b.Missing, name)
 			continue
 		}
+		t.plain = t.expression == nil && t.decimal == "" && rule.Multiply == 0 && rule.Offset == 0 && rule.Round == nil && rule.YearsUntil == "" && rule.DaysSince == ""
 		t.numeric = b.free || numeric[name] || rule.Multiply != 0 || rule.Offset != 0 || rule.Round != nil
 		b.targets = append(b.targets, t)
 	}

@@ -130,7 +130,7 @@ func (t *target) of(cells []string, env map[string]any) string {
 	if level, ok := t.levels[text]; ok {
 		return level
 	}
-	if t.numeric {
+	if t.numeric && !t.plain {
 		if v, ok := parseNumber(text, t.decimal); ok {
 			if t.expression == nil && t.multiply == 1 && t.offset == 0 && t.round < 0 {
 				return plainNumber(text, t.decimal)
@@ -203,7 +203,7 @@ func (w words) has(text string) bool {
 
 func parseNumber(text, decimal string) (float64, bool) {
 	text = plainNumber(text, decimal)
-	if text == "" || !strings.ContainsAny(text[len(text)-1:], "0123456789.") || strings.ContainsAny(text, "_xX") { // excludes Inf and NaN, and 1_0 and 0x1p4
+	if text == "" || strings.IndexByte("0123456789.", text[len(text)-1]) < 0 || dataset.IsSourceForm(text) { // excludes Inf and NaN, and 1_0 and 0x1p4
 		return 0, false
 	}
 	v, err := strconv.ParseFloat(text, 64)
