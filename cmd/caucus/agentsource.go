@@ -36,7 +36,8 @@ digits: at most 1 % are left out. Declare a source again to import it anew.
 --forget removes declaration and import. Each act is in the audit log.
 
 A quoted cell may hold line breaks. What is no row of the table is an empty record.
-A source with redeclare: daily is read anew for each study instead, line by line:
+Where the schema has a patient column that the file lacks, write patient: none in
+the mapping: each record counts for one patient. A source with redeclare: daily is read anew for each study instead, line by line:
 a quote ends with its line, and the number of records has two digits.
 
 Whoever declares a source states that each column of a record was computed from
