@@ -535,9 +535,19 @@ var mutants = []mutant{
 		found: "TestExpressionsRefused",
 	},
 	{
-		name: "a workbook is read that nobody declared", room: "agent/source", file: "reading.go",
-		old: "if hex.EncodeToString(digest.Sum(nil)) != d.Digest {", new: "if len(digest.Sum(nil)) == 0 {",
-		found: "TestFilesAsTheyAre",
+		name: "a damaged import is read", room: "agent/source", file: "table.go",
+		old: "if !bytes.Equal(binary.BigEndian.AppendUint32(nil, crc32.Checksum(cells, castagnoli)), check) {", new: "if len(check) != 4 {",
+		found: "TestDamagedImport",
+	},
+	{
+		name: "which records are left out hangs on their labels", room: "dataset", file: "coding.go", in: "agent/source",
+		old: "return append(append(to[:0], record[:l.at]...), record[l.at+l.width:]...)", new: "return append(append(to[:0], record[:l.at]...), record[l.at:]...)",
+		found: "TestCutOfBlocks",
+	},
+	{
+		name: "a study may have more records than were declared", room: "agent/source", file: "records.go",
+		old: "if b.Rows > left {", new: "if left < 0 {",
+		found: "TestBlocks",
 	},
 	{
 		name: "a party's own classifier may vote at unit record", room: "study/classify", file: "own.go", in: "study/classify",

@@ -36,6 +36,7 @@
 //  3. Encoding: cells.go, columncodes.go, encode.go, decode.go, blocks.go.
 //  4. Maps: frequencies.go, pca.go, featuremap.go, famd.go, fourier.go, patches.go; components.go
 //     (their number), kept.go (variance kept), words.go.
-//  5. Questions: where.go (conditions), outside.go (records that a condition excludes), ask.go.
+//  5. Questions: where.go (conditions), outside.go (records that a condition excludes), ask.go;
+//     coding.go (records in as many bytes each, for a table on a disk).
 //  6. Also: draft.go (a first schema), known.go, hospitals.go (known sets).
 package dataset
