@@ -535,6 +535,16 @@ var mutants = []mutant{
 		found: "TestExpressionsRefused",
 	},
 	{
+		name: "what a database says of a record is passed on", room: "dataset/database", file: "causes.go",
+		old: "case parsing && its != \"\":", new: "case its != \"\":",
+		found: "TestSQLite",
+	},
+	{
+		name: "the rows of a query end where one is too many", room: "dataset/database", file: "rows.go",
+		old: "\t\t\tr.err = fmt.Errorf(\"query a database: it gives more than %d rows: ask for fewer, or raise rows\", r.place)\n", new: "\t\t\tr.err = io.EOF\n",
+		found: "TestSQLite",
+	},
+	{
 		name: "a workbook is read that nobody declared", room: "agent/source", file: "reading.go",
 		old: "if hex.EncodeToString(digest.Sum(nil)) != d.Digest {", new: "if len(digest.Sum(nil)) == 0 {",
 		found: "TestFilesAsTheyAre",
