@@ -28,8 +28,10 @@ var rooms = map[string][]string{
 	"internal/database":         {},
 	"internal/testlevel":        {},
 	"internal/testlevel/report": {},
+	"internal/testserver":       {},
 	"dataset":                   {"internal/yamlfile"},
 	"dataset/files":             {"dataset"},
+	"dataset/database":          {"internal/yamlfile", "dataset"},
 	"dataset/mapping":           {"internal/yamlfile", "dataset", "dataset/files"},
 	"learners":                  {},
 	"learners/command":          {"dataset"},
@@ -312,6 +314,7 @@ var withoutExample = map[string]string{
 	"lab":                       "it is a program",
 	"internal/testlevel":        "it is for tests, and its own shows it",
 	"internal/testlevel/report": "it is a program",
+	"internal/testserver":       "it is for tests, which start what it starts",
 	"study/conformance":         "it is for tests",
 	".":                         "it holds the walls",
 }

@@ -550,6 +550,16 @@ var mutants = []mutant{
 		found: "TestBlocks",
 	},
 	{
+		name: "what a database says of a record is passed on", room: "dataset/database", file: "causes.go",
+		old: "case parsing && its != \"\":", new: "case its != \"\":",
+		found: "TestSQLite",
+	},
+	{
+		name: "the rows of a query end where one is too many", room: "dataset/database", file: "rows.go",
+		old: "\t\t\tr.err = fmt.Errorf(\"query a database: it gives more than %d rows: ask for fewer, or raise rows\", r.place)\n", new: "\t\t\tr.err = io.EOF\n",
+		found: "TestSQLite",
+	},
+	{
 		name: "a party's own classifier may vote at unit record", room: "study/classify", file: "own.go", in: "study/classify",
 		old: "case p.Unit != privacy.Party:", new: "case p.Unit == privacy.Label:",
 		found: "TestCheckRefusals",

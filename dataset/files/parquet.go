@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"math/big"
 	"strconv"
 	"strings"
@@ -155,10 +154,10 @@ func textOf(t parquet.Type) func(parquet.Value) string {
 	if logical := t.LogicalType(); logical != nil {
 		switch l := logical.Value.(type) {
 		case *format.DateType:
-			return func(v parquet.Value) string { return dayText(int64(v.Int32())) }
+			return func(v parquet.Value) string { return dataset.DayText(int64(v.Int32())) }
 		case *format.TimestampType:
 			unit, zone := unitOf(l.Unit), zoneOf(l.IsAdjustedToUTC)
-			return func(v parquet.Value) string { return momentText(v.Int64(), unit, zone) }
+			return func(v parquet.Value) string { return dataset.MomentText(v.Int64(), unit, zone) }
 		case *format.TimeType:
 			unit, zone := unitOf(l.Unit), zoneOf(l.IsAdjustedToUTC)
 			return func(v parquet.Value) string { return timeText(v, unit, zone) }
@@ -174,7 +173,7 @@ func textOf(t parquet.Type) func(parquet.Value) string {
 		}
 	}
 	if c := t.ConvertedType(); c != nil && *c == deprecated.Date {
-		return func(v parquet.Value) string { return dayText(int64(v.Int32())) }
+		return func(v parquet.Value) string { return dataset.DayText(int64(v.Int32())) }
 	}
 	return plainText
 }
@@ -206,38 +205,18 @@ func plainText(v parquet.Value) string {
 	case parquet.Int64:
 		return strconv.FormatInt(v.Int64(), 10)
 	case parquet.Float:
-		return numberText(float64(v.Float()), 32)
+		return dataset.NumberText(float64(v.Float()), 32)
 	case parquet.Double:
-		return numberText(v.Double(), 64)
+		return dataset.NumberText(v.Double(), 64)
 	case parquet.Int96: // nanoseconds of a day and a Julian day: timestamps of Spark and Impala
 		n := v.Int96()
 		rest := int64(uint64(n[1])<<32 | uint64(n[0]))
 		if rest < 0 || rest >= 86400e9 {
 			return ""
 		}
-		return momentOf(int64(n[2])-2440588, rest, 1e9, "")
+		return dataset.DayMomentText(int64(n[2])-2440588, rest, 1e9, "")
 	}
 	return string(v.ByteArray())
-}
-
-// numberText is the shortest text of the number; "" if it is not finite.
-func numberText(v float64, bits int) string {
-	switch a := math.Abs(v); {
-	case math.IsNaN(v) || math.IsInf(v, 0):
-		return ""
-	case a != 0 && (a < 1e-6 || a >= 1e21):
-		return strconv.FormatFloat(v, 'e', -1, bits)
-	}
-	return strconv.FormatFloat(v+0, 'f', -1, bits) // +0 turns -0 into 0
-}
-
-// dayText writes a day counted from 1970; "" outside the years 1 to 9999.
-func dayText(days int64) string {
-	const first, last = -719162, 2932896
-	if days < first || days > last {
-		return ""
-	}
-	return dataset.Date(days).String()
 }
 
 func zoneOf(utc bool) string {
@@ -245,25 +224,6 @@ func zoneOf(utc bool) string {
 		return "Z"
 	}
 	return ""
-}
-
-// momentText writes a moment since 1970, counted in 1/unit seconds.
-func momentText(t, unit int64, zone string) string {
-	perDay := 86400 * unit
-	day, rest := t/perDay, t%perDay
-	if rest < 0 {
-		day, rest = day-1, rest+perDay
-	}
-	return momentOf(day, rest, unit, zone)
-}
-
-// momentOf writes a day with a time of day; midnight is the date alone.
-func momentOf(day, rest, unit int64, zone string) string {
-	text := dayText(day)
-	if text == "" || rest == 0 {
-		return text
-	}
-	return text + " " + fineClock(rest, unit) + zone
 }
 
 // timeText writes a time of day counted in 1/unit seconds; "" if there is no such time.
@@ -275,21 +235,7 @@ func timeText(v parquet.Value, unit int64, zone string) string {
 	if t < 0 || t >= 86400*unit {
 		return ""
 	}
-	return fineClock(t, unit) + zone
-}
-
-// fineClock writes a time of day counted in 1/unit seconds, unit a power of ten, with as few digits
-// as possible: 08:30:00.5.
-func fineClock(t, unit int64) string {
-	text := clockText(t / unit)
-	if t%unit == 0 {
-		return text
-	}
-	return text + "." + strings.TrimRight(strconv.FormatInt(unit+t%unit, 10)[1:], "0")
-}
-
-func clockText(second int64) string {
-	return fmt.Sprintf("%02d:%02d:%02d", second/3600, second/60%60, second%60)
+	return dataset.ClockText(t, unit) + zone
 }
 
 // decimalText writes a whole number with a point scale digits from its end.

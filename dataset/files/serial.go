@@ -94,7 +94,7 @@ func serialText(v float64, year04 bool) (string, bool) {
 	}
 	clock := ""
 	if second > 0 {
-		clock = clockText(int64(second))
+		clock = dataset.ClockText(int64(second), 1)
 	}
 	if day == 0 && !year04 { // a time of day
 		if clock == "" {
@@ -112,7 +112,7 @@ func serialText(v float64, year04 bool) (string, bool) {
 		days++
 	}
 	const epoch = -25569 // 1899-12-30
-	if text := dayText(int64(epoch + days)); text != "" {
+	if text := dataset.DayText(int64(epoch + days)); text != "" {
 		return strings.TrimSpace(dataset.Date(epoch+days).String() + " " + clock), true
 	}
 	return "", false

@@ -225,7 +225,7 @@ func fifteenDigits(v float64) string {
 	if err != nil {
 		return ""
 	}
-	return numberText(short, 64)
+	return dataset.NumberText(short, 64)
 }
 
 func attribute(e xml.StartElement, name string) string {
