@@ -31,7 +31,7 @@
 // No file uses what a later one declares, but the maps of part 4 are a circle.
 //
 //  1. Tables and readers: table.go, tablebuilder.go, remark.go, records.go, rows.go, csv.go,
-//     lines.go, idx.go, jpeg.go.
+//     lines.go, quoted.go, idx.go, jpeg.go.
 //  2. Schemas: schema.go, dates.go, schemacheck.go, within.go (one schema within another).
 //  3. Encoding: cells.go, columncodes.go, encode.go, decode.go, blocks.go.
 //  4. Maps: frequencies.go, pca.go, featuremap.go, famd.go, fourier.go, patches.go; components.go

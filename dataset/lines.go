@@ -51,28 +51,11 @@ func ReadLines(r io.Reader, f Format, only ...string) (Lines, error) {
 
 // NewLines returns the rows of a file with one record per line, read as [ReadLines] does.
 func NewLines(r io.Reader, f Format) (Rows, error) {
-	fail := func(err error) (Rows, error) { return nil, fmt.Errorf("read lines: %w", err) }
-	if err := f.Validate(); err != nil {
-		return fail(err)
+	in := newLineReader(r, f)
+	if err := in.open(f, in.next); err != nil {
+		return nil, err
 	}
-	in := &lineReader{in: bufio.NewReaderSize(r, 1<<16), comment: f.Comment, delimiter: string(f.delimiter())}
-	in.spaced = unicode.IsSpace(f.delimiter())
-	in.names = f.Columns
-	if in.names != nil {
-		return in, nil
-	}
-	cells, ok, err := in.next()
-	if errors.Is(err, io.EOF) {
-		err = errNoHeader
-	} else if err == nil && !ok {
-		err = errors.New("the header, which is the first line, is no line of cells: check its quotes and the delimiter")
-	} else if err == nil {
-		in.names, err = HeaderNames(cells)
-	}
-	if err != nil {
-		return fail(err)
-	}
-	return in, nil
+	return &in, nil
 }
 
 type lineReader struct {
@@ -84,6 +67,35 @@ type lineReader struct {
 	line      []byte
 	cells     []string
 	names     []string
+}
+
+func newLineReader(r io.Reader, f Format) lineReader {
+	return lineReader{
+		in: bufio.NewReaderSize(r, 1<<16), comment: f.Comment, delimiter: string(f.delimiter()), spaced: unicode.IsSpace(f.delimiter()),
+	}
+}
+
+// open takes the columns' names from the format or else from the header, which next returns.
+func (r *lineReader) open(f Format, next func() ([]string, bool, error)) error {
+	fail := func(err error) error { return fmt.Errorf("read lines: %w", err) }
+	if err := f.Validate(); err != nil {
+		return fail(err)
+	}
+	if r.names = f.Columns; r.names != nil {
+		return nil
+	}
+	cells, ok, err := next()
+	if errors.Is(err, io.EOF) {
+		err = errNoHeader
+	} else if err == nil && !ok {
+		err = errors.New("the header, which is the first line, is no line of cells: check its quotes and the delimiter")
+	} else if err == nil {
+		r.names, err = HeaderNames(cells)
+	}
+	if err != nil {
+		return fail(err)
+	}
+	return nil
 }
 
 // Columns are those of the header, or of the format.
@@ -102,22 +114,20 @@ func (r *lineReader) Next() (cells []string, ok bool, err error) {
 // the line is too long or its quotes are wrong. The cells are valid until the next call.
 func (r *lineReader) next() (cells []string, ok bool, err error) {
 	for {
-		whole, err := r.read()
+		line, whole, err := r.read()
 		if err != nil {
 			return nil, false, err
 		}
-		line := strings.TrimSuffix(strings.TrimSuffix(string(r.line), "\n"), "\r")
-		line = strings.TrimPrefix(line, byteOrderMark) // on any line, so that a line's place does not matter
-		if strings.TrimSpace(line) == "" || r.comment != "" && strings.HasPrefix(line, r.comment) {
-			continue
+		r.number++
+		if line, ok = r.holdsRecord(line); ok {
+			cells, as := r.split(line)
+			return cells, as == aRow && whole, nil
 		}
-		cells, ok = r.split(line)
-		return cells, ok && whole, nil
 	}
 }
 
-// read reads one line, or the beginning of one longer than maxLine.
-func (r *lineReader) read() (whole bool, err error) {
+// read reads one line, or the beginning of one longer than maxLine, without its end.
+func (r *lineReader) read() (line string, whole bool, err error) {
 	r.line, whole = r.line[:0], true
 	for {
 		part, err := r.in.ReadSlice('\n')
@@ -127,15 +137,29 @@ func (r *lineReader) read() (whole bool, err error) {
 		r.line = append(r.line, part...)
 		switch {
 		case err == nil, errors.Is(err, io.EOF) && len(r.line) > 0: // the last line may lack its newline
-			r.number++
-			return whole, nil
+			return strings.TrimSuffix(strings.TrimSuffix(string(r.line), "\n"), "\r"), whole, nil
 		case !errors.Is(err, bufio.ErrBufferFull):
-			return false, err
+			return "", false, err
 		}
 	}
 }
 
-func (r *lineReader) split(line string) ([]string, bool) {
+// holdsRecord returns a line without its byte order mark; ok is false for a blank line or comment.
+func (r *lineReader) holdsRecord(line string) (text string, ok bool) {
+	line = strings.TrimPrefix(line, byteOrderMark) // on any line, so that a line's place does not matter
+	return line, strings.TrimSpace(line) != "" && (r.comment == "" || !strings.HasPrefix(line, r.comment))
+}
+
+// lineForm says what split found a line to be.
+type lineForm int
+
+const (
+	aRow      lineForm = iota // of cells
+	openQuote                 // its last cell's quote does not end
+	noRow                     // more than a delimiter follows a closing quote
+)
+
+func (r *lineReader) split(line string) ([]string, lineForm) {
 	r.cells = r.cells[:0]
 	for more := true; more; {
 		var cell string
@@ -146,12 +170,12 @@ func (r *lineReader) split(line string) ([]string, bool) {
 		if quoted, ok := strings.CutPrefix(start, `"`); ok {
 			end := closingQuote(quoted)
 			if end < 0 {
-				return nil, false
+				return nil, openQuote
 			}
 			var behind string
 			behind, line, more = strings.Cut(quoted[end+1:], r.delimiter)
 			if strings.TrimSpace(behind) != "" {
-				return nil, false
+				return nil, noRow
 			}
 			cell = strings.ReplaceAll(quoted[:end], `""`, `"`)
 		} else {
@@ -159,7 +183,7 @@ func (r *lineReader) split(line string) ([]string, bool) {
 		}
 		r.cells = append(r.cells, strings.TrimSpace(cell))
 	}
-	return r.cells, true
+	return r.cells, aRow
 }
 
 // closingQuote is where a quoted cell ends, -1 for nowhere. Doubled quotes do not end it.
