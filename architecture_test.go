@@ -204,6 +204,7 @@ var otherWords = map[string]map[string]string{
 	"learners":                  {"logistic": "a loss"},
 	"agent/desk":                {"none": "no columns"},
 	"coordinator/watch":         {"none": "no budget"},
+	"dataset/mapping":           {"none": "no patient number"},
 	"helper":                    {"none": "no names in a list"},
 	"internal/yamlfile":         {"none": "no limits"},
 	"internal/textpage":         {"none": "no names in a list"},

@@ -94,6 +94,9 @@ var (
 	patientName    = regexp.MustCompile(`(?i)(patient|subject|person|participant|mrn|proband|versicherte)`)
 )
 
+// NamesPatient reports whether a column's name speaks of patients, as that of their number does.
+func NamesPatient(column string) bool { return patientName.MatchString(column) }
+
 // identifies reports a column that is named like a number of patients or records and has too many
 // values for anything else: more than a tenth of the records, or one for each.
 func (c *column) identifies(rows int, missingText string) identity {

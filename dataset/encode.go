@@ -123,6 +123,9 @@ func (s Schema) checkColumns(t *Table, needed []string) error {
 		return fmt.Errorf("no column %s", quoteNames(missing))
 	}
 	hint := "; rename the columns or correct the schema"
+	if s.Patient != "" && slices.Contains(missing, s.Patient) {
+		hint += fmt.Sprintf("; if there is no patient number (%s), write patient: none in a mapping", s.Patient)
+	}
 	if d, ok := likelyDelimiter(have[0]); len(have) == 1 && len(needed) > 1 && ok {
 		return fmt.Errorf("no column %s; the file has a single one and its delimiter looks like %q, set delimiter", quoteNames(missing), d)
 	} else if slices.ContainsFunc(have, isNumber) {

@@ -34,6 +34,9 @@ declared, never on what the file holds. A workbook or a Parquet file is read onl
 as it was declared. Declare a source again when that should change. The act is in
 the audit log.
 
+A schema may have a patient column that the file lacks. Then write patient: none in
+the mapping: each record counts for one patient.
+
 Each line of text, or row of a sheet or of Parquet, is one record; one that is no
 row of the table is an empty record. Whoever declares a source says by that that
 each column of a record was computed from that record alone: a rank, or a score

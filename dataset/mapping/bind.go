@@ -20,6 +20,7 @@ type Bound struct {
 	// Derived are the schema's columns made from columns listed under Mapping.Derived.
 	Derived []string
 
+	patient string   // the schema's column
 	columns []string // the file's
 	free    bool     // there is no schema: every column may be a number
 	known   bool     // some column has a name that the mapping asks for, so the header is no record
@@ -28,7 +29,7 @@ type Bound struct {
 
 type target struct {
 	name             string
-	at               int // column of the file; -1 if an expression makes it
+	at               int // column of the file; -1 if there is none
 	expression       *expression
 	missing          words
 	levels           map[string]string
@@ -63,7 +64,7 @@ func columnsOf(s dataset.Schema) []string {
 // listed in Missing: a label may be absent outside training. Names match exactly, or else without
 // case and surrounding spaces if that is unique; Notes reports such a match.
 func (m Mapping) Bind(columns []string, s dataset.Schema) (*Bound, error) {
-	b := &Bound{columns: columns}
+	b := &Bound{columns: columns, patient: s.Patient}
 	b.known = m.knows(columns, s)
 	numeric := map[string]bool{}
 	for _, f := range s.Features {
@@ -80,13 +81,26 @@ func (m Mapping) Bind(columns []string, s dataset.Schema) (*Bound, error) {
 	}
 	for _, name := range wanted {
 		rule, told := m.Columns[name]
+		if name == s.Patient && m.Patient == NoPatient {
+			if told {
+				return nil, fmt.Errorf("mapping: columns: %s: patient: none says that the file has no patient number: remove one of the two", name)
+			}
+			if name == s.Party {
+				return nil, fmt.Errorf("mapping: patient: none: %s is the schema's party column too: name its column in the file under columns", name)
+			}
+			if _, _, ok := findColumn(name, columns); ok {
+				b.Notes = append(b.Notes, fmt.Sprintf("the file has a column %s, and patient: none leaves it out: each record counts for one patient", name))
+			}
+			b.targets = append(b.targets, target{name: name, at: -1})
+			continue
+		}
 		t, found, err := b.target(name, rule, m, s.Date)
 		if err != nil {
 			return nil, fmt.Errorf("mapping: columns: %s: %w", name, err)
 		}
 		if !found {
 			if told {
-				return nil, fmt.Errorf("mapping: columns: %s: %w", name, b.noColumn(cmp.Or(rule.From, name)))
+				return nil, fmt.Errorf("mapping: columns: %s: %w%s", name, b.noColumn(cmp.Or(rule.From, name)), b.hint(name))
 			}
 			b.Missing = append(b.Missing, name)
 			continue
@@ -240,6 +254,16 @@ func few(names []string) string {
 		return fmt.Sprintf("%s, ... (%d in all)", strings.Join(names[:most], ", "), len(names))
 	}
 	return strings.Join(names, ", ")
+}
+
+// Hint says, after the words on Missing columns, what to write if the patient's is one of them.
+func (b *Bound) Hint() string { return b.hint(b.Missing...) }
+
+func (b *Bound) hint(missing ...string) string {
+	if b.patient == "" || !slices.Contains(missing, b.patient) {
+		return ""
+	}
+	return fmt.Sprintf("; if the file has no patient number (%s), write patient: none in its mapping", b.patient)
 }
 
 // Has reports whether a schema column comes from the file.

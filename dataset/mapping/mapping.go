@@ -29,6 +29,9 @@ type Mapping struct {
 	Decimal string `yaml:"decimal,omitempty" json:"decimal,omitempty"`
 	// Dates is the format of dates, such as DD.MM.YYYY; empty is ISO 8601.
 	Dates dataset.DateLayout `yaml:"dates,omitempty" json:"dates,omitempty"`
+	// Patient is "none" if the file has no patient number. Then each record counts for one patient:
+	// shards are by record, and what is proven for a patient covers each record alone.
+	Patient string `yaml:"patient,omitempty" json:"patient,omitempty"`
 	// Columns gives the source of schema columns. The default is the file's column with the same
 	// name.
 	Columns map[string]Rule `yaml:"columns,omitempty" json:"columns,omitempty"`
@@ -65,6 +68,9 @@ type Rule struct {
 	// Levels gives the schema's level for each text of the file.
 	Levels map[string]string `yaml:"levels,omitempty,flow" json:"levels,omitempty"`
 }
+
+// NoPatient is what Mapping.Patient may say.
+const NoPatient = "none"
 
 // Texts is a list of texts, or one text. A single NULL means nothing unless it is listed or quoted;
 // in a list, NULL and ~ are texts, and so are -9 and true.
@@ -152,6 +158,9 @@ func (m Mapping) Validate() error {
 		if err := m.Dates.Validate(); err != nil {
 			return fmt.Errorf("dates: %w", err)
 		}
+	}
+	if m.Patient != "" && m.Patient != NoPatient {
+		return fmt.Errorf("patient: %q: write none if the file has no patient number; else name its column under columns", m.Patient)
 	}
 	for _, name := range slices.Sorted(maps.Keys(m.Columns)) {
 		if err := m.Columns[name].validate(); err != nil {

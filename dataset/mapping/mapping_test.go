@@ -1,6 +1,7 @@
 package mapping
 
 import (
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -93,6 +94,9 @@ func TestMapping(t *testing.T) {
 		"computed -9":    {"missing: -9\ncolumns: {age: {expression: \"months - 9\"}}", "months;creatinine;sex;died;id", "0;1.2;F;no;7", "-9|1.2|F|no|7"},
 		"no text":        {"columns: {sex: {levels: {x: F}}}", "age;creatinine;sex;died;id", "70;1.2;\xff;no;7", "70|1.2||no|7"},
 		"malformed":      {"columns: {age: {expression: \"1\"}}", "age;creatinine;sex;died;id", "70;1.2", "||||"},
+		"no patient":     {"patient: none", "age;creatinine;sex;died", "70;1.2;F;no", "70|1.2|F|no|"},
+		"none, computed": {"columns: {id: {expression: nil}}", "age;creatinine;sex;died", "70;1.2;F;no", "70|1.2|F|no|"},
+		"none, numbers":  {"patient: none\ndecimal: \",\"\nmissing: -9\ndates: DD.MM.YYYY", "id;age;creatinine;sex;died", "7;70;1,2;F;no", "70|1.2|F|no|"},
 		"no header":      {"header: [age, creatinine, sex, died, id]", "", "70;1.2;F;no;7", "70|1.2|F|no|7"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -230,6 +234,11 @@ func TestBind(t *testing.T) {
 		"no agreed day":  {"columns: {age: {years_until: schema}}", all, "the schema has no date", ""},
 		"idle":           {"columns: {weight: kg}", all, "no column of this schema: weight", ""},
 		"derived":        {"derived: [rank]", all, `derived: the file has no column "rank"`, ""},
+		"no patient":     {"patient: none", []string{"age", "creatinine", "sex", "died"}, "", ""},
+		"patient unsaid": {"", []string{"age", "creatinine", "sex", "died"}, "", "id"},
+		"patient twice":  {"patient: none\ncolumns: {id: age}", all, "id: patient: none says that the file has no patient number: remove one of the two", ""},
+		"patient there":  {"patient: none", all, "the file has a column id, and patient: none leaves it out", ""},
+		"patient gone":   {"columns: {id: Patnr}", []string{"age", "creatinine", "sex", "died"}, `no column "Patnr"; it has age, creatinine, sex, died; if the file has no patient number (id), write patient: none`, ""},
 		"a delimiter":    {"columns: {age: Alter}", []string{"Alter;1.5"}, "write delimiter: ';'", ""},
 		"a record first": {"columns: {age: Alter}", []string{"70", "1.5"}, "if it has no header, list its names under header", ""},
 	} {
@@ -249,6 +258,28 @@ func TestBind(t *testing.T) {
 		if got := strings.Join(b.Missing, ","); got != c.missing || b.Has("age") == slices.Contains(b.Missing, "age") {
 			t.Errorf("%s: missing %q, want %q", name, got, c.missing)
 		}
+	}
+}
+
+// TestNoPatient: a file without patient numbers has the schema's patient column, empty in each
+// record; it works for training, and without the word a message says what to write.
+func TestNoPatient(t *testing.T) {
+	s := ward(t)
+	const text = "age;creatinine;sex;died\n70;1.2;F;no\n30;1.1;M;yes\n"
+	_, lines, b := read(t, parse(t, "patient: none"), s, text)
+	records, _, err := s.EncodeLabelled(lines.Table)
+	if err != nil || !slices.Equal(records.Patient, []string{"", ""}) || !b.Has("id") || b.Hint() != "" || len(b.Remarks()) > 0 {
+		t.Errorf("%v, patients %q, %+v", err, records.Patient, b)
+	}
+	_, lines, b = read(t, Mapping{}, s, text)
+	for _, said := range []error{errors.New(b.Hint()), func() error { _, _, err := s.EncodeLabelled(lines.Table); return err }()} {
+		if said == nil || !strings.Contains(said.Error(), "write patient: none") {
+			t.Errorf("without a word: %v", said)
+		}
+	}
+	s.Party = s.Patient
+	if _, err := parse(t, "patient: none").Bind([]string{"age", "creatinine", "sex", "died"}, s); err == nil || !strings.Contains(err.Error(), "party column too") {
+		t.Errorf("of a schema whose patients are its parties: %v", err)
 	}
 }
 
@@ -300,6 +331,7 @@ derived: [Rang]
 		"columns: {age: {dates: DD.MM}}":                  "write it like DD.MM.YYYY",
 		"columns: {age: {levels: {\"\": F}}}":             "no level",
 		"decimal: x":                                      "decimal",
+		"patient: id":                                     `patient: "id": write none if the file has no patient number; else name its column under columns`,
 		"dates: heute":                                    "dates",
 		"encoding: ebcdic":                                "use one of",
 		"delimiter: ;;":                                   "not one character",

@@ -107,7 +107,9 @@ func (b *Bound) apply(cells, out []string) {
 // of is a target's cell for one record.
 func (t *target) of(cells []string, env map[string]any) string {
 	var text string
-	if t.expression != nil {
+	if t.at < 0 && t.expression == nil {
+		return ""
+	} else if t.expression != nil {
 		var ok bool
 		if text, ok = t.expression.of(env); !ok {
 			t.noValue++

@@ -40,7 +40,7 @@ func Suggest(t *dataset.Table, s dataset.Schema, written Mapping) Suggestion {
 		}
 	}
 	d.kinds[s.Label.Column] = dataset.Feature{Kind: dataset.Categorical, Levels: s.Label.Classes}
-	for _, match := range []func(string) string{d.sameName, d.synonym, d.nearName, d.sameLevels} {
+	for _, match := range []func(string) string{d.sameName, d.synonym, d.patientNumber, d.nearName, d.sameLevels} {
 		for _, name := range columnsOf(s) {
 			if _, placed := d.out.Placed[name]; !placed {
 				if column := match(name); column != "" {
@@ -50,12 +50,18 @@ func Suggest(t *dataset.Table, s dataset.Schema, written Mapping) Suggestion {
 		}
 	}
 	for _, name := range columnsOf(s) {
+		if f, known := d.kinds[name]; known && d.out.Placed[name] != "" {
+			d.missing(name, d.out.Placed[name], f)
+		}
+	}
+	for _, name := range columnsOf(s) {
 		if _, placed := d.out.Placed[name]; placed {
 			d.rule(name)
-		} else {
+		} else if name != s.Patient || !d.noPatient() {
 			d.out.Unplaced = append(d.out.Unplaced, name)
 		}
 	}
+	d.decimalElsewhere()
 	d.out.Idle = d.free
 	return d.out
 }
@@ -102,6 +108,46 @@ func (d *drafter) synonym(name string) string {
 		}
 	}
 	return found
+}
+
+// patientNumber finds the only column that is named like a patient's number, whatever the schema
+// calls it.
+func (d *drafter) patientNumber(name string) string {
+	if name != d.schema.Patient {
+		return ""
+	}
+	var found []string
+	for _, c := range d.free {
+		if meansTheSame(c, "patient") {
+			found = append(found, c)
+		}
+	}
+	if len(found) != 1 {
+		return ""
+	}
+	d.note("%s is taken to be the file's %q, which is named like a patient's number", name, found[0])
+	return found[0]
+}
+
+// noPatient drafts patient: none, unless a column may still be the patient's number.
+func (d *drafter) noPatient() bool {
+	name, left := d.schema.Patient, strings.Join(d.free, ", ")
+	if name == d.schema.Party {
+		return false
+	}
+	for _, c := range d.free {
+		if dataset.NamesPatient(c) || meansTheSame(c, "patient") {
+			d.note("%s: is one of the columns left over a patient's number (%s)? name it under columns; if none is, write patient: none", name, left)
+			return false
+		}
+	}
+	d.out.Mapping.Patient = NoPatient
+	note := "nothing in the file was found for it, so the draft says patient: none: each record counts for one patient; where a patient has several records, what is proven covers each record, not the patient"
+	if left != "" {
+		note += ". If a column left over is a patient's number, name it under columns instead: " + left
+	}
+	d.note("%s: %s", name, note)
+	return true
 }
 
 func (d *drafter) nearName(name string) string {
@@ -180,9 +226,6 @@ func (d *drafter) rule(name string) {
 		r.From = column
 	}
 	f, known := d.kinds[name]
-	if known {
-		d.missing(name, column, f)
-	}
 	switch {
 	case !known:
 	case f.Kind == dataset.Categorical:
@@ -212,13 +255,14 @@ func (d *drafter) missing(name, column string, f dataset.Feature) {
 // levels recodes texts that mean a level and notes the others.
 func (d *drafter) levels(name, column string, levels []string) map[string]string {
 	recode := map[string]string{}
-	for text, n := range d.present(column) {
+	present := d.present(column)
+	for _, text := range slices.Sorted(maps.Keys(present)) {
 		switch level := levelFor(text, levels); {
 		case level == text:
 		case level != "":
 			recode[text] = level
 		case len(recode) < 100:
-			d.note("%s: %q (%d cells) is no level of it (%s): add it under levels, or it counts as other", name, clip(text), n, few(levels))
+			d.note("%s: %q (%d cells) is no level of it (%s): add it under levels, or it counts as other", name, clip(text), present[text], few(levels))
 		}
 	}
 	return recode
@@ -265,6 +309,23 @@ func (d *drafter) number(name, column string, f dataset.Feature, r *Rule) {
 	if middle := values[len(values)/2]; middle > f.Max || middle < f.Min {
 		d.note("%s: the middle value of %q is %s, outside of %s to %s: is it in another unit? write multiply (and offset)", name, column,
 			strconv.FormatFloat(middle, 'g', 4, 64), strconv.FormatFloat(f.Min, 'g', -1, 64), strconv.FormatFloat(f.Max, 'g', -1, 64))
+	}
+}
+
+// decimalElsewhere looks for a decimal comma in the columns left over: a person may yet place them.
+func (d *drafter) decimalElsewhere() {
+	for _, c := range d.free {
+		if d.out.Mapping.Decimal != "" || !d.fits(c, dataset.Feature{Kind: dataset.Numeric}) {
+			continue
+		}
+		for text := range d.present(c) {
+			if _, fraction, _ := strings.Cut(text, ","); dataset.HasDecimalComma(text) && len(fraction) != 3 { // 1,234 may be a thousand
+				d.out.Mapping.Decimal = ","
+			}
+		}
+		if d.out.Mapping.Decimal != "" {
+			d.note("%q, which is left over, has a decimal comma, as in 1,5: taken for all columns", c)
+		}
 	}
 }
 

@@ -28,13 +28,13 @@ func TestSuggest(t *testing.T) {
 3;8;01.11.1940;-9;divers;nein
 4;9;02.01.1980;NULL;weiblich;ja
 `), s, Mapping{})
-	want := map[string]string{"age": "Geburtsdatum", "creatinine": "Krea (µmol/l)", "sex": "Geschlecht", "died": "Ausgang"}
+	want := map[string]string{"age": "Geburtsdatum", "creatinine": "Krea (µmol/l)", "sex": "Geschlecht", "died": "Ausgang", "id": "Patient-ID"}
 	for name, column := range want {
 		if got.Placed[name] != column {
 			t.Errorf("%s is taken to be %q, want %q", name, got.Placed[name], column)
 		}
 	}
-	if !slices.Equal(got.Unplaced, []string{"id"}) || !slices.Equal(got.Idle, []string{"Fall-Nr", "Patient-ID"}) {
+	if len(got.Unplaced) > 0 || !slices.Equal(got.Idle, []string{"Fall-Nr"}) {
 		t.Errorf("unplaced %q, idle %q", got.Unplaced, got.Idle)
 	}
 	m := got.Mapping
@@ -48,7 +48,10 @@ func TestSuggest(t *testing.T) {
 		t.Errorf("age: %+v", r)
 	}
 	notes := strings.Join(got.Notes, "\n")
-	for _, want := range []string{`write under years_until the day`, `"divers" (1 cells) is no level`, `outside of 0 to 10: is it in another unit?`, `because its texts are the levels`, `decimal comma`, `"-9" in creatinine is taken for a missing value`} {
+	if m.Patient != "" || m.Columns["id"].From != "Patient-ID" {
+		t.Errorf("patient %q, %+v", m.Patient, m.Columns["id"])
+	}
+	for _, want := range []string{`write under years_until the day`, `"divers" (1 cells) is no level`, `outside of 0 to 10: is it in another unit?`, `because its texts are the levels`, `decimal comma`, `"-9" in creatinine is taken for a missing value`, `id is taken to be the file's "Patient-ID"`} {
 		if !strings.Contains(notes, want) {
 			t.Errorf("%q is not said:\n%s", want, notes)
 		}
@@ -63,6 +66,54 @@ func TestSuggest(t *testing.T) {
 	same := Suggest(tableOf(t, "AGE;creatinin;sex;died;id\n70;1.2;F;no;7\n30;1.1;M;yes;8\n"), s, Mapping{})
 	if len(same.Unplaced) > 0 || same.Mapping.Columns["age"].From != "AGE" || same.Mapping.Columns["creatinine"].From != "creatinin" || len(same.Mapping.Columns) != 2 {
 		t.Errorf("%+v", same)
+	}
+}
+
+// TestSuggestNoPatient: without a patient's number the draft says so, and what it means; with a
+// column that may be one, or two of them, it asks.
+func TestSuggestNoPatient(t *testing.T) {
+	s := ward(t)
+	for header, c := range map[string]struct {
+		patient, from, note string
+		unplaced            []string
+	}{
+		"age;creatinine;sex;died":                        {NoPatient, "", "id: nothing in the file was found for it, so the draft says patient: none: each record counts for one patient", nil},
+		"age;creatinine;sex;died;Fallnummer":             {NoPatient, "", "name it under columns instead: Fallnummer", nil},
+		"age;creatinine;sex;died;ID":                     {"", "ID", "", nil},
+		"age;creatinine;sex;died;Pat.-Nr.":               {"", "Pat.-Nr.", `named like a patient's number`, nil},
+		"age;creatinine;sex;died;Pat-ID;MRN":             {"", "", "is one of the columns left over a patient's number (Pat-ID, MRN)?", []string{"id"}},
+		"age;creatinine;sex;died;Patientenkennung (HIS)": {"", "", "if none is, write patient: none", []string{"id"}},
+	} {
+		line := "70;1.2;F;no;7;8"
+		got := Suggest(tableOf(t, header+"\n"+line[:len("70;1.2;F;no")+2*(strings.Count(header, ";")-3)]+"\n"), s, Mapping{})
+		if m := got.Mapping; m.Patient != c.patient || m.Columns["id"].From != c.from || !slices.Equal(got.Unplaced, c.unplaced) {
+			t.Errorf("%s: patient %q, %+v, unplaced %q", header, m.Patient, m.Columns, got.Unplaced)
+		}
+		if notes := strings.Join(got.Notes, "\n"); !strings.Contains(notes, c.note) || c.note == "" && notes != "" {
+			t.Errorf("%s: notes %q, want %q", header, notes, c.note)
+		}
+	}
+	alone := s
+	alone.Patient = ""
+	if got := Suggest(tableOf(t, "age;creatinine;sex;died\n70;1.2;F;no\n"), alone, Mapping{}); got.Mapping.Patient != "" || len(got.Notes) > 0 {
+		t.Errorf("without a patient column in the schema: %+v", got)
+	}
+}
+
+// TestSuggestElsewhere: a decimal comma is found in a column that nothing was placed in, since a
+// person may name it; a thousand is none. A code for missing values in one column is no level of
+// another, whatever their order.
+func TestSuggestElsewhere(t *testing.T) {
+	s := ward(t)
+	for cell, want := range map[string]string{"1,5": ",", "1,234": "", "a,5": ""} {
+		if got := Suggest(tableOf(t, "age;Laborwert;sex;died;id\n70;1;F;no;7\n60;"+cell+";M;yes;8\n"), s, Mapping{}); got.Mapping.Decimal != want {
+			t.Errorf("%s: decimal %q, want %q; notes %q", cell, got.Mapping.Decimal, want, got.Notes)
+		}
+	}
+	s.Features[0], s.Features[2] = s.Features[2], s.Features[0]
+	got := Suggest(tableOf(t, "age;creatinine;sex;died;id\n70;1;F;no;7\n60;1;M;yes;8\n-9;1;-9;no;9\n"), s, Mapping{})
+	if notes := strings.Join(got.Notes, "\n"); strings.Contains(notes, "no level") || !strings.Contains(notes, `"-9" in age is taken for a missing value`) {
+		t.Errorf("notes %q", notes)
 	}
 }
 

@@ -14,10 +14,10 @@ func Nearest(text string, among []string, most int) string {
 	return best
 }
 
-// Bare is a name in lower case, without spaces and punctuation.
+// Bare is a name in lower case, without spaces, line breaks and punctuation.
 func Bare(text string) string {
 	return strings.Map(func(r rune) rune {
-		if strings.ContainsRune(" _-.,:;/()[]\"'", r) {
+		if strings.ContainsRune(" \n_-.,:;/()[]\"'", r) {
 			return -1
 		}
 		return r
