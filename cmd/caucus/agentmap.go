@@ -13,6 +13,7 @@ import (
 	"caucus/dataset"
 	"caucus/dataset/files"
 	"caucus/dataset/mapping"
+	"caucus/internal/textpage"
 )
 
 // draftedMapping is the JSON document of agent map.
@@ -22,6 +23,10 @@ type draftedMapping struct {
 	Unplaced []string          `json:"unplaced"`
 	Idle     []string          `json:"idle"`
 	Notes    []string          `json:"notes"`
+	// Records are all of the file. Malformed ones are no row of the table.
+	Records        int `json:"records"`
+	Malformed      int `json:"malformed,omitempty"`
+	FirstMalformed int `json:"first_malformed,omitempty"` // its line, or row
 }
 
 func (a *agentCommand) mapFile() *cobra.Command {
@@ -30,11 +35,17 @@ func (a *agentCommand) mapFile() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "map",
 		Short: "Draft a mapping from a file's columns to a schema's",
-		Long: `Read a file of the site and draft how its columns become those of a schema: by
+		Long: `Read a file of the site, and draft how its columns become those of a schema: by
 their names, by what is in them (numbers, dates, levels) and by words that are
-usual for the same thing. It guesses encoding and delimiter too. Read the draft:
-what it could not place, and what it is not sure of, it says. It sends nothing and
-changes nothing; what it says shows texts of the file.`,
+usual for the same thing. It guesses encoding and delimiter too. Quoted cells may
+hold line breaks. Read the draft. It says what it could not place, what it is not
+sure of, and how many records are no rows of the table.
+
+If nothing in the file is a patient's number, the draft says patient: none. Then
+each record counts for one patient. Where a patient has several records, what is
+proven covers each record, not the patient.
+
+It sends nothing and changes nothing. What it says shows texts of the file.`,
 		Example: "  caucus agent map --schema schema.yaml --file export.csv --out mapping.yaml",
 		Args:    noArguments,
 		RunE: func(*cobra.Command, []string) error {
@@ -52,11 +63,22 @@ changes nothing; what it says shows texts of the file.`,
 			if how.mapping != "" {
 				return usagef("agent map drafts a mapping: leave --mapping out")
 			}
-			table, err := readGuessing(a.console, file, &m)
+			read, err := readGuessing(a.console, file, &m)
 			if err != nil {
 				return fmt.Errorf("%s: %w", file, err)
 			}
-			drafted := mapping.Suggest(table, s, m)
+			records := read.Table.Rows()
+			if n := read.Malformed; n > 0 {
+				about := fmt.Sprintf("%d of %s are no row of %d cells, the first begins in line %d: look at its quotes and delimiters", n, textpage.Count(records, "record"), len(read.Columns), read.FirstMalformed)
+				if n == records {
+					return fmt.Errorf("%s: %s", file, about)
+				}
+				a.note("look at: %s; an import takes them for empty records", about)
+			}
+			for _, remark := range read.Remarks {
+				a.note("look at: %s: name the file's encoding, by --encoding or in the mapping", remark)
+			}
+			drafted := mapping.Suggest(read.Table, s, m)
 			text, err := drafted.Mapping.YAML()
 			if err != nil {
 				return err
@@ -76,7 +98,10 @@ changes nothing; what it says shows texts of the file.`,
 					return err
 				}
 			}
-			doc := draftedMapping{drafted.Mapping, drafted.Placed, append([]string{}, drafted.Unplaced...), append([]string{}, drafted.Idle...), append([]string{}, drafted.Notes...)}
+			doc := draftedMapping{
+				drafted.Mapping, drafted.Placed, append([]string{}, drafted.Unplaced...), append([]string{}, drafted.Idle...), append([]string{}, drafted.Notes...),
+				records, read.Malformed, read.FirstMalformed,
+			}
 			return a.print(doc, func(w io.Writer) error {
 				if out == "" {
 					_, err := w.Write(text)
@@ -100,26 +125,26 @@ changes nothing; what it says shows texts of the file.`,
 	return cmd
 }
 
-// readGuessing reads a file, trying common encodings and delimiters unless one is named.
-func readGuessing(c *console, name string, m *mapping.Mapping) (*dataset.Table, error) {
-	rows, done, err := openRows(name, *m)
+// readGuessing reads a file as an import does, trying common encodings and delimiters unless one is
+// named.
+func readGuessing(c *console, name string, m *mapping.Mapping) (dataset.Lines, error) {
+	rows, done, err := openRows(name, *m, files.OpenForPerson)
 	var other *files.EncodingError
 	if errors.As(err, &other) {
 		m.Encoding = other.Probably
 		c.note("look at: it is read as %s: look at its letters", m.Encoding)
-		rows, done, err = openRows(name, *m)
+		rows, done, err = openRows(name, *m, files.OpenForPerson)
 	}
 	if err != nil {
-		return nil, err
+		return dataset.Lines{}, err
 	}
 	if d, ok := dataset.LikelyDelimiter(rows.Columns()); ok && m.Delimiter == "" {
 		done()
 		m.Delimiter = string(d)
-		if rows, done, err = openRows(name, *m); err != nil {
-			return nil, err
+		if rows, done, err = openRows(name, *m, files.OpenForPerson); err != nil {
+			return dataset.Lines{}, err
 		}
 	}
 	defer done()
-	lines, err := dataset.Collect(rows)
-	return lines.Table, err
+	return dataset.Collect(rows)
 }

@@ -106,11 +106,14 @@ func namedOnce(name string, err error) error {
 }
 
 func (r *reading) mapped(c *console, name string, s dataset.Schema, m mapping.Mapping) (*dataset.Table, error) {
-	open := openRows
+	var rows dataset.Rows
+	var done func() error
+	var err error
 	if name == stdinName {
-		open = func(_ string, m mapping.Mapping) (dataset.Rows, func() error, error) { return readRows(os.Stdin, m) }
+		rows, done, err = readRows(os.Stdin, m, files.OpenStrict)
+	} else {
+		rows, done, err = openRows(name, m, files.OpenStrict)
 	}
-	rows, done, err := open(name, m)
 	if err != nil {
 		return nil, err
 	}
@@ -136,17 +139,20 @@ func (r *reading) mapped(c *console, name string, s dataset.Schema, m mapping.Ma
 	return lines.Table, nil
 }
 
-func openRows(name string, m mapping.Mapping) (rows dataset.Rows, done func() error, err error) {
+// opener is files.OpenStrict or files.OpenForPerson.
+type opener func(in io.ReaderAt, size int64, f files.Format, w files.Written) (dataset.Rows, error)
+
+func openRows(name string, m mapping.Mapping, open opener) (rows dataset.Rows, done func() error, err error) {
 	file, err := os.Open(name)
 	if err != nil {
 		return nil, nil, err
 	}
-	return readRows(file, m)
+	return readRows(file, m, open)
 }
 
 // readRows returns the rows of an open file. It reads pipes and standard input whole first: they
 // have no known length, or may be partly read.
-func readRows(file *os.File, m mapping.Mapping) (rows dataset.Rows, done func() error, err error) {
+func readRows(file *os.File, m mapping.Mapping, open opener) (rows dataset.Rows, done func() error, err error) {
 	info, err := file.Stat()
 	if err != nil {
 		file.Close()
@@ -164,7 +170,7 @@ func readRows(file *os.File, m mapping.Mapping) (rows dataset.Rows, done func() 
 		form, err = files.Detect(from, size, m.Written)
 	}
 	if err == nil {
-		rows, err = files.OpenStrict(from, size, form, m.Written)
+		rows, err = open(from, size, form, m.Written)
 	}
 	if err != nil {
 		file.Close()

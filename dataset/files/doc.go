@@ -3,7 +3,8 @@
 // It serves whoever reads a file that somebody else wrote: an agent at a site, a person who applies
 // a release. [Detect] recognises a file by its first bytes, never by its name: its kind (delimited
 // text, Excel workbook, Parquet), its packing (gzip, zstd or none) and its text encoding. [Open]
-// gives its records, one after the other, as [dataset.Rows].
+// gives its records, one after the other, as [dataset.Rows]; so does [OpenForPerson], for an import
+// that a person looks at.
 //
 // Guarantees:
 //
@@ -13,10 +14,11 @@
 //   - A record is a line of text, a row of a sheet or a row of Parquet. Its result depends on it
 //     alone, and on what the file says apart from all records: its header, a workbook's styles and
 //     shared texts, the schema of Parquet. No cell is an error.
-//   - Text is cut at newlines and nowhere else, however broken a line is, so any bytes are records
-//     (package dataset has the proof). Workbooks and Parquet are containers: a damaged one fails as
-//     a whole. Whoever needs a bound for any two files must compare a container with the digest
-//     under which it was read before; the agent does.
+//   - Open cuts text at newlines and nowhere else, however broken a line is, so any bytes are
+//     records (package dataset has the proof). OpenForPerson leaves line breaks in quoted cells, so
+//     a line may be part of another one's record, and no study reads by it. Workbooks and Parquet
+//     are containers: a damaged one fails as a whole. Whoever needs a bound for any two files must
+//     compare a container with the digest under which it was read before; the agent does.
 //   - Memory: text and sheets are read as a stream. The limits below bound what a packed or damaged
 //     file can unpack to; beyond one, the error names it. One case is not bounded: a page of a
 //     damaged Parquet file may make its library ask for up to 2 GiB at once. Nothing is written to

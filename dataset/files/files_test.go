@@ -57,13 +57,15 @@ func workbook(t testing.TB, sheet string, fill func(*excelize.File)) []byte {
 }
 
 // read detects and reads a file.
-func read(b []byte, w Written) (Format, [][]string, int, error) {
+func read(b []byte, w Written) (Format, [][]string, int, error) { return readBy(Open, b, w) }
+
+func readBy(open func(io.ReaderAt, int64, Format, Written) (dataset.Rows, error), b []byte, w Written) (Format, [][]string, int, error) {
 	in := bytes.NewReader(b)
 	form, err := Detect(in, in.Size(), w)
 	if err != nil {
 		return form, nil, 0, err
 	}
-	rows, err := Open(in, in.Size(), form, w)
+	rows, err := open(in, in.Size(), form, w)
 	if err != nil {
 		return form, nil, 0, err
 	}
@@ -402,6 +404,45 @@ func TestBombs(t *testing.T) {
 	}
 }
 
+// TestForPerson: an import reads line breaks in quoted cells, whatever the text's packing and
+// encoding, and what is no text as Open does. Strictly read, a wrong line is an error.
+func TestForPerson(t *testing.T) {
+	const text = "größe;ort\r\n1,7;\"Köln\r\nam Rhein\"\r\n1,8\r\n1,9;Ulm\r\n"
+	latin, err := charmap.ISO8859_1.NewEncoder().String(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wide, err := unicode.UTF16(unicode.LittleEndian, unicode.UseBOM).NewEncoder().String(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := [][]string{{"größe", "ort"}, {"1,7", "Köln\nam Rhein"}, {"1,9", "Ulm"}}
+	for name, c := range map[string]struct {
+		b        []byte
+		encoding string
+	}{"plain": {[]byte(text), ""}, "zstd, latin1": {zstded(t, []byte(latin)), "latin1"}, "gzip, utf-16": {gzipped(t, []byte(wide)), "utf-16"}} {
+		w := Written{Encoding: c.encoding, Delimiter: ";"}
+		if _, rows, malformed, err := readBy(OpenForPerson, c.b, w); err != nil || malformed != 1 || !slices.EqualFunc(rows, want, slices.Equal) {
+			t.Errorf("%s: %q, %d malformed, %v", name, rows, malformed, err)
+		}
+		if _, _, _, err := readBy(OpenStrict, c.b, w); err == nil || !strings.Contains(err.Error(), "line 4 is no row of 2 cells: check its quotes and delimiters") {
+			t.Errorf("%s, strictly: %v", name, err)
+		}
+	}
+	if _, _, _, err := readBy(OpenStrict, []byte("a;b\n1,5;2\n"), Written{}); err == nil || !strings.Contains(err.Error(), "the delimiter, which looks like ';'") {
+		t.Errorf("another delimiter: %v", err)
+	}
+	for name, b := range map[string][]byte{
+		"workbook": workbook(t, "A", func(x *excelize.File) { x.SetCellValue("A", "A1", "x"); x.SetCellValue("A", "A2", "1\n2") }),
+		"parquet":  visits(t, []visit{{}, {Name: "x"}}),
+	} {
+		_, want, _, errWant := read(b, Written{})
+		if _, rows, _, err := readBy(OpenForPerson, b, Written{}); err != nil || errWant != nil || len(rows) < 2 || !slices.EqualFunc(rows, want, slices.Equal) {
+			t.Errorf("%s: %q, %v, want %q, %v", name, rows, err, want, errWant)
+		}
+	}
+}
+
 // TestDamagedParquet: a file that was cut off anywhere, or whose last bytes lie,
 // is an error and no panic.
 func TestDamagedParquet(t *testing.T) {
@@ -430,6 +471,7 @@ func FuzzRead(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte) {
 		if !bytes.HasPrefix(b, []byte("PAR1")) {
 			_, _, _, _ = read(b, Written{})
+			_, _, _, _ = readBy(OpenForPerson, b, Written{})
 		}
 	})
 }

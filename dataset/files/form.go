@@ -256,6 +256,16 @@ func (l *limited) Read(p []byte) (int, error) {
 // Open returns the records of a file whose format is known. It fails if the file has another
 // format, or lacks a header that it should have.
 func Open(r io.ReaderAt, size int64, f Format, w Written) (dataset.Rows, error) {
+	return open(r, size, f, w, dataset.NewLines)
+}
+
+// OpenForPerson is Open for an import by a person: quoted cells may hold line breaks. No study
+// reads by it ([dataset.NewQuoted] says why).
+func OpenForPerson(r io.ReaderAt, size int64, f Format, w Written) (dataset.Rows, error) {
+	return open(r, size, f, w, dataset.NewQuoted)
+}
+
+func open(r io.ReaderAt, size int64, f Format, w Written, text func(io.Reader, dataset.Format) (dataset.Rows, error)) (dataset.Rows, error) {
 	if err := w.Validate(); err != nil {
 		return nil, err
 	}
@@ -265,11 +275,11 @@ func Open(r io.ReaderAt, size int64, f Format, w Written) (dataset.Rows, error) 
 	case Parquet:
 		return openParquet(r, size)
 	}
-	text, err := Decode(io.NewSectionReader(r, 0, size), f)
+	plain, err := Decode(io.NewSectionReader(r, 0, size), f)
 	if err != nil {
 		return nil, err
 	}
-	return dataset.NewLines(text, w.format())
+	return text(plain, w.format())
 }
 
 // Decode returns the text of a file, unpacked and as UTF-8.
@@ -281,29 +291,33 @@ func Decode(r io.Reader, f Format) (io.Reader, error) {
 	return decoded(plain, f.Encoding)
 }
 
-// OpenStrict is Open for a person's own screen. Quoted cells may span several lines, and a line
-// that is no row of cells is an error that names the line.
+// OpenStrict is OpenForPerson, except that a record that is no row of the table is an error, which
+// names its place.
 func OpenStrict(r io.ReaderAt, size int64, f Format, w Written) (dataset.Rows, error) {
-	if err := w.Validate(); err != nil {
-		return nil, err
-	}
-	if f.Kind != Text {
-		rows, err := Open(r, size, f, w)
-		return strict{rows}, err
-	}
-	text, err := Decode(io.NewSectionReader(r, 0, size), f)
+	rows, err := OpenForPerson(r, size, f, w)
 	if err != nil {
 		return nil, err
 	}
-	return dataset.NewCSV(text, w.format())
+	return strict{rows, f.Kind}, nil
 }
 
-type strict struct{ dataset.Rows }
+type strict struct {
+	dataset.Rows
+	kind FileType
+}
 
 func (s strict) Next() ([]string, bool, error) {
 	cells, ok, err := s.Rows.Next()
-	if err == nil && !ok {
-		err = fmt.Errorf("row %d has more cells than the header has names, which are %d", s.Place(), len(s.Columns()))
+	if err != nil || ok {
+		return cells, ok, err
 	}
-	return cells, ok, err
+	names := s.Columns()
+	if s.kind != Text {
+		return nil, false, fmt.Errorf("row %d has more cells than the header has names, which are %d", s.Place(), len(names))
+	}
+	hint := "its quotes and delimiters"
+	if d, ok := dataset.LikelyDelimiter(names); ok {
+		hint = fmt.Sprintf("the delimiter, which looks like %q", d)
+	}
+	return nil, false, fmt.Errorf("line %d is no row of %d cells: check %s", s.Place(), len(names), hint)
 }

@@ -1,0 +1,45 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestMapReads: agent map reads a file as an import does, says which records are no rows, and what is
+// no text; a verb that is no import refuses the same file by its line.
+func TestMapReads(t *testing.T) {
+	dir := t.TempDir()
+	schema := filepath.Join(dir, "schema.yaml")
+	if err := os.WriteFile(schema, []byte("label: {column: ill, classes: [\"no\", \"yes\"]}\npatient: id\nfeatures:\n  - {column: age, kind: numeric, min: 0, max: 100}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		text  string
+		code  int
+		says  string // agent map's, on either output
+		other string // dataset schema's; "" if it takes the file
+	}{
+		"line breaks": {"id,age,note,ill\n1,70,\"a\nb, c\",yes\n2,30,,no\n", 0, `"records": 2`, ""},
+		"malformed":   {"id,age,note,ill\n1,70,\"a\nb\",yes\n2,30,no\n3,\"40,,no\n4,50,,yes\n5,60,,no\n", 0, "look at: 2 of 5 records are no row of 4 cells, the first begins in line 4: look at its quotes and delimiters", "line 4 is no row of 4 cells: check its quotes and delimiters"},
+		"all":         {"id,age,ill\n1;70;yes\n2;30;no\n", 1, "2 of 2 records are no row of 3 cells, the first begins in line 2", "line 2 is no row of 3 cells"},
+		"no text":     {"id,age,ill\n1,70,yes\n2,30,m\xe4\xdfig\n3,40,no\n", 0, "look at: ill: 1 cell no UTF-8 text, taken for missing: name the file's encoding", ""},
+		"no patient":  {"age,ill\n70,yes\n30,no\n", 0, `"patient": "none"`, ""},
+	} {
+		file := filepath.Join(dir, "export.csv")
+		if err := os.WriteFile(file, []byte(c.text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		var out bytes.Buffer
+		if code := Main(context.Background(), []string{"agent", "map", "--json", "--schema", schema, "--file", file}, &out, &out); code != c.code || !strings.Contains(out.String(), c.says) {
+			t.Errorf("%s: agent map: %d, %s, want %d, %q", name, code, out.String(), c.code, c.says)
+		}
+		out.Reset()
+		if code := Main(context.Background(), []string{"dataset", "schema", file, "--label", "ill"}, &out, &out); (code != 0) != (c.other != "") || !strings.Contains(out.String(), c.other) {
+			t.Errorf("%s: dataset schema: %d, %s, want %q", name, code, out.String(), c.other)
+		}
+	}
+}
