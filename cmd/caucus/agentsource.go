@@ -37,13 +37,13 @@ the audit log.
 A schema may have a patient column that the file lacks. Then write patient: none in
 the mapping: each record counts for one patient.
 
-Each line of text, or row of a sheet or of Parquet, is one record; one that is no
-row of the table is an empty record. Whoever declares a source says by that that
-each column of a record was computed from that record alone: a rank, or a score
-of a model that was trained on the others, is not. Such columns stand under
-derived in the mapping, and --vouch answers for them. A file that is not as the
-configuration expects (unreadable, unlabelled, records) is refused. Nothing is
-sent.`,
+Each line of text, or row of a sheet or of Parquet, is one record; a quoted cell of
+text may hold line breaks. One that is no row of the table is an empty record.
+Whoever declares a source says by that that each column of a record was computed
+from that record alone: a rank, or a score of a model that was trained on the
+others, is not. Such columns stand under derived in the mapping, and --vouch
+answers for them. A file that is not as the configuration expects (unreadable,
+unlabelled, records) is refused. Nothing is sent.`,
 		Example: "  caucus agent source declare ward --config agent.yaml",
 		Args:    one("agent source declare", "NAME"),
 		RunE: func(cmd *cobra.Command, args []string) error {
