@@ -176,7 +176,7 @@ func recordsSlowly(text string, f Format) (all []record, of []int) {
 	}
 	for i := 0; i < len(lines); {
 		first := strings.TrimPrefix(lines[i], byteOrderMark)
-		if idle(first) && !strings.HasPrefix(first, byteOrderMark) {
+		if idle(lines[i]) {
 			of = append(of, -1)
 			i++
 			continue
@@ -200,9 +200,9 @@ func recordsSlowly(text string, f Format) (all []record, of []int) {
 				apart := len(later) > manyRows && len(f.Columns) > 1 && !slices.ContainsFunc(later[:len(later)-1], func(l string) bool { return !isRow(l) })
 				if len(whole) != len(f.Columns) {
 					for _, l := range later {
-						l := strings.TrimPrefix(l, byteOrderMark)
-						_, open, ok := cellsSlowly(l, f.delimiter())
-						apart = apart || !idle(l) && (isRow(l) || ok && open)
+						text := strings.TrimPrefix(l, byteOrderMark)
+						_, open, ok := cellsSlowly(text, f.delimiter())
+						apart = apart || !idle(l) && (isRow(text) || ok && open)
 					}
 				}
 				if !apart {

@@ -314,8 +314,8 @@ func (r reading) unlike() error {
 	for i, name := range missing {
 		missing[i] = strconv.Quote(name)
 	}
-	return fmt.Errorf("no column %s%s; the file has %d columns: map them (caucus agent map drafts a mapping), rename them or correct the schema; if the file has no header, list its names under columns in this site's schema, or under header in its mapping",
-		strings.Join(missing, ", "), more, len(r.columns))
+	return fmt.Errorf("no column %s%s; the file has %d columns: map them (caucus agent map drafts a mapping), rename them or correct the schema; if the file has no header, list its names under columns in this site's schema, or under header in its mapping%s",
+		strings.Join(missing, ", "), more, len(r.columns), r.bound.Hint())
 }
 
 // unreadableProblems are those of cells that hold something that cannot be used.

@@ -37,8 +37,9 @@ digits: at most 1 % are left out. Declare a source again to import it anew.
 
 A quoted cell may hold line breaks. What is no row of the table is an empty record.
 Where the schema has a patient column that the file lacks, write patient: none in
-the mapping: each record counts for one patient. A source with redeclare: daily is read anew for each study instead, line by line:
-a quote ends with its line, and the number of records has two digits.
+the mapping: each record counts for one patient. A source with redeclare: daily is
+read anew for each study instead, line by line: a quote ends with its line, and the
+number of records has two digits.
 
 Whoever declares a source states that each column of a record was computed from
 that record alone: a rank, or a score of a model that was trained on the others,
