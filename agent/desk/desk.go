@@ -89,7 +89,7 @@ func (k *Desk) DeclareSource(ctx context.Context, name string, who Approver, how
 			return err
 		}
 		d.Account, d.At = account(), k.site.Config.Now().UTC()
-		return k.site.Audit.RecordSource(site.AuditDeclared, name, "records", d.Records, "vouched", strings.Join(d.Vouched, " "), "by", d.By, "account", d.Account)
+		return k.site.Audit.RecordSource(site.AuditDeclared, name, "records", d.Records, "from", d.From(), "vouched", strings.Join(d.Vouched, " "), "by", d.By, "account", d.Account)
 	})
 }
 

@@ -99,6 +99,8 @@ type Review struct {
 	Pool string         `json:"pool"`
 
 	Source string `json:"source"`
+	// Claims is what the person who declared the source states of its records.
+	Claims string `json:"claims,omitempty"`
 	// Shown is the digest of the declaration that an approval is of, beside the
 	// plan: see Declaration.Shown.
 	Shown string `json:"shown,omitempty"`
@@ -184,7 +186,7 @@ func (k *Desk) describe(d site.Dossier, h study.Hash, p study.Plan) Review {
 		r.Undeclared = err.Error()
 	} else {
 		r.Shown = source.Shown()
-		r.Source, r.Records = source.File, cmp.Or(d.Declared(), source.Records)
+		r.Source, r.Claims, r.Records = source.From(), source.Claims(), cmp.Or(d.Declared(), source.Records)
 		r.Objections = append(r.Objections, source.Objections(p)...)
 	}
 	r.Forecast = forecastIn(d, h)

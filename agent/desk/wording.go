@@ -92,6 +92,9 @@ func (r Review) page() textpage.Page {
 	default:
 		line("data", "%s, declared with %s, now %d", r.Source, textpage.Count(r.Records, "record"), r.Found)
 	}
+	if r.Claims != "" {
+		line("", "it was stated: %s", r.Claims)
+	}
 	if r.Inside != nil {
 		line("", "of them the study is about %d; that number stays here", *r.Inside)
 	}

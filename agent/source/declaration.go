@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"caucus/dataset"
@@ -34,8 +35,11 @@ var ErrUndeclared = errors.New("no declared source")
 // missing, what the first record is. So a source has a schema.
 type Declaration struct {
 	Source string `json:"source"`
-	File   string `json:"file"`
-	// Digest is the SHA-256 of the file's bytes on that day, for the site's eyes.
+	File   string `json:"file,omitempty"`
+	// Query is what was asked of a database in place of a file.
+	Query *Asked `json:"query,omitempty"`
+	// Digest is the SHA-256 of the file's bytes on that day, for the site's eyes; of a query, of its
+	// driver and its text.
 	Digest string `json:"sha256"`
 	// Form is what kind of file it was found to be: it is read as that and as nothing else.
 	Form   files.Format   `json:"form"`
@@ -45,7 +49,8 @@ type Declaration struct {
 	// Redeclare is the source's, as it was then.
 	Redeclare string `json:"redeclare,omitempty"`
 	// Vouched are the schema's columns that were computed from other records, for
-	// which a person answered: what is proven for a record does not cover them.
+	// which a person answered: what is proven for a record does not cover them. Of a query all
+	// columns are.
 	Vouched []string `json:"vouched,omitempty"`
 	// Columns are the file's, in its order.
 	Columns []string `json:"columns"`
@@ -60,6 +65,43 @@ type Declaration struct {
 	At      time.Time `json:"at"`
 	By      string    `json:"by"`
 	Account string    `json:"account"` // the operating system's user
+}
+
+// Asked is a query as it was run.
+type Asked struct {
+	Driver string `json:"driver"`
+	// Derives is what in its text may make a row hang on other rows (database.Derives).
+	Derives []string `json:"derives,omitempty"`
+}
+
+// From says where the records come from, for people.
+func (d Declaration) From() string {
+	if d.Query == nil {
+		return d.File
+	}
+	return fmt.Sprintf("a query of %s (SHA-256 %s)", d.Query.Driver, d.Digest[:min(16, len(d.Digest))])
+}
+
+func (d Declaration) form() string {
+	if d.Query != nil {
+		return "rows of a query of " + d.Query.Driver
+	}
+	return d.Form.String()
+}
+
+// Claims says what the person who declared the source states, which nobody can check.
+func (d Declaration) Claims() string {
+	claim := "every column of a record was computed from that record alone"
+	switch {
+	case d.Query != nil:
+		claim = "each row of the query was computed from one record, and is there whatever the others are"
+		if len(d.Query.Derives) > 0 {
+			claim += "; the query has " + strings.Join(d.Query.Derives, ", ")
+		}
+	case len(d.Vouched) > 0:
+		claim += ", but for " + strings.Join(d.Vouched, ", ")
+	}
+	return claim + ": no proof here can know that"
 }
 
 // Shown is the digest of what a person is shown of a source, and says yes to: the

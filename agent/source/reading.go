@@ -17,6 +17,7 @@ import (
 	"strings"
 
 	"caucus/dataset"
+	"caucus/dataset/database"
 	"caucus/dataset/files"
 	"caucus/dataset/mapping"
 	"caucus/internal/textpage"
@@ -217,6 +218,29 @@ func (f *first) Next() ([]string, bool, error) {
 // survey reads a source as a person's import does. Errors are for the person who asks, on this
 // machine.
 func (s Source) survey(ctx context.Context, own dataset.Schema, m mapping.Mapping, key []byte, keep func([]byte) error, progress Progress) (r reading, err error) {
+	take := func(rows dataset.Rows, read func() (n, of int64)) error {
+		every := func(records int) error {
+			if progress != nil {
+				n, of := read()
+				progress(records, n, of)
+			}
+			return context.Cause(ctx)
+		}
+		err := r.take(every, rows, m, own, key, keep)
+		if errors.Is(err, errLacks) {
+			return r.unlike()
+		}
+		return err
+	}
+	if s.queries() {
+		rows, err := database.Open(ctx, s.Query)
+		if err != nil {
+			return r, err
+		}
+		defer rows.Close()
+		r.digest = rows.Digest()
+		return r, take(rows, func() (int64, int64) { return 0, 0 })
+	}
 	r.digest, err = open(s.File, func(in *hashed, size int64) error {
 		w := m.Written.Or(own.Format())
 		if r.form, err = files.Detect(in, size, w); err != nil {
@@ -233,18 +257,7 @@ func (s Source) survey(ctx context.Context, own dataset.Schema, m mapping.Mappin
 		if err != nil {
 			return unread(err, r.form)
 		}
-		every := func(records int) error {
-			if progress != nil {
-				progress(records, min(in.read, size), size)
-			}
-			return context.Cause(ctx)
-		}
-		if err := r.take(every, rows, m, own, key, keep); errors.Is(err, errLacks) {
-			return r.unlike()
-		} else if err != nil {
-			return err
-		}
-		return nil
+		return take(rows, func() (int64, int64) { return min(in.read, size), size })
 	})
 	return r, err
 }

@@ -1,6 +1,7 @@
 package source
 
 import (
+	"fmt"
 	"io"
 	"strings"
 	"time"
@@ -12,7 +13,7 @@ import (
 // are computed from the records: they are for the eyes of the site.
 type Report struct {
 	Source string `json:"source"`
-	File   string `json:"file"`
+	File   string `json:"file"` // or, of a query, which one
 	// Declared is the declaration in force, nil where there is none; Waits says why.
 	Declared *Declaration `json:"declared"`
 	Waits    string       `json:"waits,omitempty"`
@@ -44,18 +45,29 @@ type Taken struct {
 	Problems []string `json:"problems,omitempty"`
 }
 
+// leftOut says how many records studies do not get.
+func leftOut(d Declaration) string {
+	if n := d.Found - d.Records; n > 0 && d.Import != "" {
+		return fmt.Sprintf(" (%d of %s are left out, so that the number is round)", n, textpage.Count(d.Found, "record"))
+	}
+	return ""
+}
+
+func declaredBy(d Declaration) string {
+	if d.By == "" { // not yet
+		return ""
+	}
+	return fmt.Sprintf(", by %s on %s", d.By, d.At.Format(time.DateOnly))
+}
+
 // WriteText writes a report for people.
 func (r Report) WriteText(w io.Writer) error {
 	var t textpage.Page
 	t.Add("source", "%s, %s", r.Source, r.File)
 	switch {
 	case r.Declared != nil:
-		t.Add("declared", "%s for every study, by %s on %s", textpage.Count(r.Declared.Records, "record"), r.Declared.By, r.Declared.At.Format(time.DateOnly))
-		claim := "every column of a record was computed from that record alone"
-		if len(r.Declared.Vouched) > 0 {
-			claim += ", but for " + strings.Join(r.Declared.Vouched, ", ")
-		}
-		t.Add("claims", "%s: no proof here can know that", claim)
+		t.Add("declared", "%s for every study%s%s", textpage.Count(r.Declared.Records, "record"), leftOut(*r.Declared), declaredBy(*r.Declared))
+		t.Add("claims", "%s", r.Declared.Claims())
 	default:
 		t.Add("waits", "%s", r.Waits)
 	}

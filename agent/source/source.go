@@ -1,6 +1,8 @@
 package source
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
@@ -11,16 +13,20 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"caucus/dataset"
+	"caucus/dataset/database"
 	"caucus/dataset/mapping"
 	"caucus/internal/yamlfile"
 )
 
 // Source is one set of records of a site.
 type Source struct {
-	// File is delimited text (one line is one record), packed with gzip or zstd
-	// or not, an Excel workbook or Parquet (one row is one record). What it is
-	// its first bytes say when a person declares it.
+	// File is delimited text (one line, or several where a quoted cell has line breaks, is one
+	// record), packed with gzip or zstd or not, an Excel workbook or Parquet (one row is one
+	// record). What it is its first bytes say when a person declares it.
 	File string `yaml:"file"`
+	// Query reads the records from a database in place of a file, when a person declares the
+	// source and at no other time.
+	Query database.Query `yaml:"query"`
 	// Schema is the site's own schema file: what the columns mean. A plan is held
 	// against it, never against the file.
 	Schema string `yaml:"schema"`
@@ -72,8 +78,17 @@ func (m MappingSource) read() (mapping.Mapping, error) {
 
 // Validate says which field is wrong and what to do.
 func (s Source) Validate() error {
-	if s.File == "" {
-		return errors.New("file: name the file of its records")
+	switch {
+	case s.File == "" && !s.queries():
+		return errors.New("file: name the file of its records, or a query for them")
+	case s.File != "" && s.queries():
+		return errors.New("file: it has a query as well: keep one of the two")
+	case s.queries() && s.Redeclare != "":
+		return errors.New("redeclare: a query is run by a person alone, who looks at what came of it: leave redeclare out")
+	case s.queries():
+		if err := s.Query.Validate(); err != nil {
+			return fmt.Errorf("query: %w", err)
+		}
 	}
 	if s.Schema == "" {
 		return errors.New("schema: name the schema file, which says how the file is read and what its columns mean: draft one with caucus dataset schema")
@@ -90,9 +105,22 @@ func (s Source) Validate() error {
 	return nil
 }
 
+func (s Source) queries() bool { return s.Query != database.Query{} }
+
+// queryDigest is that of database.Rows.Digest, empty without a query.
+func (s Source) queryDigest() (string, error) {
+	if !s.queries() {
+		return "", nil
+	}
+	text, err := s.Query.Text()
+	sum := sha256.Sum256([]byte(s.Query.Driver + "\n" + text))
+	return hex.EncodeToString(sum[:]), err
+}
+
 // Below puts the files of a source in a folder, where they have no place of their own.
 func (s Source) Below(folder string) Source {
 	s.File, s.Schema, s.Mapping.File = yamlfile.Below(folder, s.File), yamlfile.Below(folder, s.Schema), yamlfile.Below(folder, s.Mapping.File)
+	s.Query = s.Query.Below(folder)
 	return s
 }
 

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"caucus/dataset"
+	"caucus/dataset/database"
 	"caucus/internal/textpage"
 	"caucus/protocol"
 	"caucus/study"
@@ -77,6 +78,7 @@ func (s Sources) declaration(name string) (d Declaration, err error) {
 	source := s.Named[name]
 	own, err := readSchema(source.Schema)
 	m, errMapping := source.Mapping.read()
+	asked, errQuery := source.queryDigest()
 	switch {
 	case err != nil:
 		return fail("%v", err)
@@ -84,8 +86,10 @@ func (s Sources) declaration(name string) (d Declaration, err error) {
 		return fail("%v", errMapping)
 	case d.Import == "" && d.Redeclare == "":
 		return fail("it was declared under an earlier version, which read the file anew for each study")
-	case d.File != source.File:
+	case d.File != source.File || (d.Query == nil) == source.queries():
 		return fail("the configuration names another file than was declared on %s", d.At.Format(time.DateOnly))
+	case d.Query != nil && (errQuery != nil || asked != d.Digest):
+		return fail("the configuration has another query than was declared on %s", d.At.Format(time.DateOnly))
 	case !sameSchema(own, d.Schema):
 		return fail("its schema is not what was declared on %s", d.At.Format(time.DateOnly))
 	case source.Redeclare != d.Redeclare:
@@ -108,6 +112,9 @@ func (s Sources) Reports() []Report {
 // Report is on one source, without opening its file.
 func (s Sources) Report(name string) Report {
 	r := Report{Source: name, File: s.Named[name].File}
+	if q := s.Named[name].Query; r.File == "" {
+		r.File = "a query of " + q.Driver
+	}
 	if d, err := s.declaration(name); err != nil {
 		r.Waits = err.Error()
 	} else {
@@ -127,7 +134,7 @@ func (s Sources) Check(ctx context.Context, name string) Report {
 		}
 		return r
 	}
-	digest := d.Digest
+	digest := d.Digest // studies do without the file or the database
 	h, err := s.Open(*d, study.Plan{Schema: d.Schema})
 	if err != nil {
 		r.Problem = err.Error()
@@ -135,10 +142,10 @@ func (s Sources) Check(ctx context.Context, name string) Report {
 	}
 	if d.Redeclare == RedeclareDaily {
 		digest, r.Problem = h.digest, strings.Join(s.Problems(*d, h.Seen), "; ")
-	} else if now, err := open(d.File, func(*hashed, int64) error { return nil }); err == nil { // studies do without the file
+	} else if now, err := open(d.File, func(*hashed, int64) error { return nil }); err == nil {
 		digest = now
 	}
-	r.Read, r.Form, r.Found, r.Columns, r.Remarks = true, d.Form.String(), h.Seen.Records, d.Columns, h.Remarks()
+	r.Read, r.Form, r.Found, r.Columns, r.Remarks = true, d.form(), h.Seen.Records, d.Columns, h.Remarks()
 	r.Changed = digest != d.Digest
 	return r
 }
@@ -164,7 +171,6 @@ func (s Sources) survey(ctx context.Context, name string, r *Report, keep func([
 	if n := read.Records; n > 0 && read.Malformed == n {
 		return Declaration{}, fmt.Errorf("%s: none of its %d lines is a row of %d cells: check delimiter and quotes", source.File, n, len(read.columns))
 	}
-	r.Form = read.form.String()
 	r.Read, r.Found, r.Columns, r.Remarks, r.seen = true, read.Records, read.columns, read.Remarks(), read.Seen
 	d := Declaration{
 		Vouched: read.bound.Derived, Redeclare: source.Redeclare,
@@ -174,6 +180,14 @@ func (s Sources) survey(ctx context.Context, name string, r *Report, keep func([
 	if err := objection(s.Problems(d, read.Seen)); err != nil {
 		return Declaration{}, fmt.Errorf("%s: %w", source.File, err)
 	}
+	if source.queries() {
+		text, err := source.Query.Text()
+		if err != nil {
+			return Declaration{}, err
+		}
+		d.Query, d.Vouched = &Asked{source.Query.Driver, database.Derives(text)}, columnsOf(own)
+	}
+	r.Form = d.form()
 	if source.Redeclare == RedeclareDaily {
 		if d.Records = RoundDown(read.Records, dailyDigits); read.form.Container() {
 			return Declaration{}, fmt.Errorf("%s: redeclare: daily is for text: of %s one row could damage all others, so that it is read only when a person imports it; have it written as CSV", source.File, read.form)
@@ -231,6 +245,9 @@ func (s Sources) Declare(ctx context.Context, name string, how How, sign func(*D
 		return fail(r, err)
 	}
 	if len(d.Vouched) > 0 && !how.Vouch {
+		if d.Query != nil {
+			return fail(r, fmt.Errorf("the records come from a query: every column counts as computed from other records until you answer for them with --vouch: you state that %s", d.Claims()))
+		}
 		return fail(r, fmt.Errorf("%s: computed from other records, as the mapping says (derived): what is proven for a record does not cover that; leave them out of the schema, or answer for them with --vouch", strings.Join(d.Vouched, ", ")))
 	}
 	if d.Redeclare == "" {
