@@ -102,7 +102,7 @@ func TestConfigErrors(t *testing.T) {
 		{"poll: 30s", "poll: soon", "line 3: poll: found \"soon\", want a length of time"},
 		{"poll: 30s", "poll: 30", "line 3: poll: 30 has no unit"},
 		{"poll: 30s", "poll: 2d", "line 3: poll: 48h0m0s: give 10ms to 24h"},
-		{"{file: ward.csv, schema: ward.yaml}", "ward.csv", `line 5: data: ward.a: found "ward.csv", want the keys file, schema`},
+		{"{file: ward.csv, schema: ward.yaml}", "ward.csv", `line 5: data: ward.a: found "ward.csv", want the keys file, query, schema`},
 		{"kinds: [classify]", "kinds: classify", `line 7: policy: kinds: found "classify", want a list`},
 		{"minimum_parties: 3", "minimum_parties: 2.5", "line 14: policy: minimum_parties: found \"2.5\", want a whole number"},
 		{"minimum_parties: 3", "minimum_parties: three", "line 14: policy: minimum_parties: found \"three\", want a whole number"},
