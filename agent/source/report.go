@@ -85,7 +85,11 @@ func (r Report) WriteText(w io.Writer) error {
 		}
 	}
 	if r.Changed {
-		t.Add("changed", "the file is not what it was on that day; studies get its records as they are")
+		get := "what was imported then"
+		if r.Declared.Import == "" {
+			get = "its records as they are"
+		}
+		t.Add("changed", "the file is not what it was on that day: studies get %s", get)
 	}
 	if r.Problem != "" {
 		t.Add("problem", "%s", r.Problem)
