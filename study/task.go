@@ -102,7 +102,7 @@ func (a Agreed) Hash() Hash          { return a.hash }
 func (a Agreed) Pool() *auxdata.Pool { return a.pool }
 func (a Agreed) Words() Words        { return a.words }
 
-// CommonWork bounds the work of every kind: it reads this many records, checks the plan's condition
+// CommonWork bounds the work of every kind: it decodes this many records, checks the plan's condition
 // on each, maps them, and works on the pool.
 //
 // The bounds describe the code. Sums (cross, means, entropy, embeddings, counts, labels) take one
@@ -112,7 +112,7 @@ func (a Agreed) Words() Words        { return a.words }
 func (a Agreed) CommonWork(records int) float64 {
 	n, columns := float64(records), float64(a.plan.Schema.Dim())
 	dim, rows, classes := float64(a.plan.Map.Dim()), float64(a.pool.Rows()), float64(len(a.plan.Schema.Classes()))
-	return n*(columns*CellSteps+a.plan.whereSteps()+3*keySteps+MapSteps(a.plan.Map)) + rows*dim*(dim+classes)*4
+	return n*(columns*columnSteps+a.plan.whereSteps()+3*keySteps+MapSteps(a.plan.Map)) + rows*dim*(dim+classes)*4
 }
 
 // contributionForm is the version of the contribution format. It enters the terms digest, so a

@@ -12,10 +12,11 @@ type Work struct {
 	Rest   float64 // one pass over the records; work on plan and pool
 }
 
-// Steps per record: encoding a cell; hashing a record with a key and sorting it; an exponential or
+// Steps per record: reading a cell of text; decoding an encoded column; hashing a record with a key and sorting it; an exponential or
 // cosine in a map.
 const (
 	CellSteps   = 1000
+	columnSteps = 100
 	keySteps    = 8000
 	CosineSteps = 50
 )

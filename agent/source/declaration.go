@@ -170,7 +170,7 @@ func (d Declaration) has(column string) bool {
 // and the schema's are made of them.
 func (d Declaration) Cells() float64 {
 	if d.Redeclare != RedeclareDaily {
-		return float64(len(columnsOf(d.Schema)))
+		return float64(len(columnsOf(d.Schema))) / 4
 	}
 	cells := d.Form.Cells() * float64(len(d.Columns))
 	if b, err := d.Mapping.Bind(d.Columns, d.Schema); err == nil {
