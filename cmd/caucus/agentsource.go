@@ -18,13 +18,13 @@ import (
 func (a *agentCommand) source() *cobra.Command {
 	cmd := &cobra.Command{Use: "source", Short: "List the site's data sources, and declare them", Args: noArguments,
 		RunE: func(*cobra.Command, []string) error { return a.listSources() }}
-	cmd.AddCommand(a.sourceDeclare())
+	cmd.AddCommand(a.sourceDeclare(), a.sourceForget())
 	return cmd
 }
 
 func (a *agentCommand) sourceDeclare() *cobra.Command {
 	var p person
-	var vouch, yes, forget bool
+	var vouch, yes bool
 	cmd := &cobra.Command{
 		Use:   "declare NAME",
 		Short: "Import a source's records, and say what they are",
@@ -32,8 +32,8 @@ func (a *agentCommand) sourceDeclare() *cobra.Command {
 its records, as its schema means them, are kept in the folder of imports. Studies
 get these records and nothing else, whatever becomes of the file; studies of a
 source that is not declared wait. The number of records is rounded down to three
-digits: at most 1 % are left out. Declare a source again to import it anew.
---forget removes declaration and import. Each act is in the audit log.
+digits: at most 1 % are left out. Declare a source again to import it anew. The act
+is in the audit log.
 
 A quoted cell may hold line breaks. What is no row of the table is an empty record.
 Where the schema has a patient column that the file lacks, write patient: none in
@@ -44,9 +44,9 @@ number of records has two digits.
 Whoever declares a source states that each column of a record was computed from
 that record alone: a rank, or a score of a model that was trained on the others,
 is not. Such columns stand under derived in the mapping, and --vouch answers for
-them. On a terminal it asks before anything is kept. A file that is not as the
-configuration expects (unreadable, unlabelled, records) is refused. Nothing is
-sent.`,
+them, as it does for all columns of a query. On a terminal it asks before anything
+is kept. A file that is not as the configuration expects (unreadable, unlabelled,
+records) is refused. Nothing is sent.`,
 		Example: "  caucus agent source declare ward --config agent.yaml",
 		Args:    one("agent source declare", "NAME"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -55,13 +55,6 @@ sent.`,
 				return err
 			}
 			defer ag.Close()
-			if forget {
-				if err := ag.ForgetSource(args[0], desk.Approver{Name: p.as}); err != nil {
-					return err
-				}
-				a.note("source %s is forgotten: studies of it wait until a person declares it", args[0])
-				return nil
-			}
 			bar := newProgress(a.console)
 			how := source.How{Vouch: vouch, Progress: func(records int, read, of int64) { bar.bytes(records, read, of) }}
 			if in := cmd.InOrStdin(); !yes && isTerminal(in) {
@@ -86,9 +79,35 @@ sent.`,
 		},
 	}
 	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask on a terminal")
-	cmd.Flags().BoolVar(&forget, "forget", false, "remove the declaration and the imported records instead")
 	cmd.Flags().StringVar(&p.as, "as", "", "your name (default: your account's)")
 	cmd.Flags().BoolVar(&vouch, "vouch", false, "answer for columns that were computed from other records")
+	return cmd
+}
+
+func (a *agentCommand) sourceForget() *cobra.Command {
+	var p person
+	cmd := &cobra.Command{
+		Use:   "forget NAME",
+		Short: "Remove a source's declaration and its imported records",
+		Long: `Remove what was declared of a data source, and the records that were imported.
+Studies of it wait until a person declares it again. File or database stay as they
+are. The act is in the audit log.`,
+		Example: "  caucus agent source forget ward --config agent.yaml",
+		Args:    one("agent source forget", "NAME"),
+		RunE: func(_ *cobra.Command, args []string) error {
+			ag, err := a.open()
+			if err != nil {
+				return err
+			}
+			defer ag.Close()
+			if err := ag.ForgetSource(args[0], desk.Approver{Name: p.as}); err != nil {
+				return err
+			}
+			a.note("source %s is forgotten: studies of it wait until a person declares it", args[0])
+			return nil
+		},
+	}
+	cmd.Flags().StringVar(&p.as, "as", "", "your name (default: your account's)")
 	return cmd
 }
 
