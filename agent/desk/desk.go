@@ -96,6 +96,9 @@ func (k *Desk) DeclareSource(ctx context.Context, name string, who Approver, how
 // ForgetSource removes a source's declaration and its imported records.
 func (k *Desk) ForgetSource(name string, who Approver) error {
 	by, err := who.name()
+	if err == nil && !k.site.Sources.Declared(name) {
+		err = fmt.Errorf("forget source %s: it is not declared", name)
+	}
 	if err == nil {
 		err = k.site.Audit.RecordSource(site.AuditForgotten, name, "by", by, "account", account())
 	}

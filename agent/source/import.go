@@ -127,9 +127,15 @@ func (s Sources) forgetImports(source, but string) error {
 	return err
 }
 
+// Declared says whether anything was declared of a source, in force or not.
+func (s Sources) Declared(name string) bool {
+	_, err := os.Stat(s.declarationFile(name))
+	return err == nil
+}
+
 // Forget removes a source's import and declaration: studies of it wait until a person declares it.
 func (s Sources) Forget(name string) error {
-	if _, err := os.Stat(s.declarationFile(name)); err != nil {
+	if !s.Declared(name) {
 		return fmt.Errorf("forget source %s: it is not declared", name)
 	}
 	if err := errors.Join(s.forgetImports(name, ""), os.Remove(s.declarationFile(name))); err != nil {

@@ -165,6 +165,36 @@ func TestCutOfBlocks(t *testing.T) {
 	}
 }
 
+// TestLineBreaks: line breaks in quoted cells of a column that nobody asked for cost no record where a
+// person imports; line by line, as a file that is written anew is read, they do.
+func TestLineBreaks(t *testing.T) {
+	var with, without strings.Builder
+	with.WriteString("age,sex,letter,ill\n")
+	without.WriteString(visitsHeader)
+	for i := range 1095 {
+		letter := "short"
+		if i%7 == 0 {
+			letter = "\"Dear colleague,\nwe saw; the \"\"patient\"\",\n\nyours\""
+		}
+		fmt.Fprintf(&with, "%d,f,%s,no\n", 20+i%70, letter)
+		fmt.Fprintf(&without, "%d,f,no\n", 20+i%70)
+	}
+	w := newWard(t)
+	w.put(without.String())
+	want := w.declared()
+	if want.Found != 1095 || want.Records != 1090 {
+		t.Errorf("%d of %d records", want.Records, want.Found)
+	}
+	w.put(with.String())
+	if d := w.declared(); d.Import != want.Import {
+		t.Errorf("%d of %d records, another import than without the column", d.Records, d.Found)
+	}
+	w.say(func(s *Source) { s.Redeclare, s.Expected = RedeclareDaily, all })
+	if d := w.declared(); d.Found <= 1095 || d.Import != "" {
+		t.Errorf("line by line: %d records, import %q", d.Found, d.Import)
+	}
+}
+
 // TestImportFaults: whatever ends an import leaves what was declared before, and nothing else.
 func TestImportFaults(t *testing.T) {
 	w := newWard(t)

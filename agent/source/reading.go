@@ -246,7 +246,7 @@ func (s Source) survey(ctx context.Context, own dataset.Schema, m mapping.Mappin
 		if r.form, err = files.Detect(in, size, w); err != nil {
 			return err
 		}
-		openRows := files.Open             // OpenForPerson
+		openRows := files.OpenForPerson
 		if s.Redeclare == RedeclareDaily { // as studies will read it
 			openRows = files.Open
 		}

@@ -177,9 +177,6 @@ func (s Sources) survey(ctx context.Context, name string, r *Report, keep func([
 		Source: name, File: source.File, Digest: read.digest, Form: read.form,
 		Schema: own, Mapping: m, Columns: read.columns, Found: read.Records, Records: RoundDown(read.Records, importDigits),
 	}
-	if err := objection(s.Problems(d, read.Seen)); err != nil {
-		return Declaration{}, fmt.Errorf("%s: %w", source.File, err)
-	}
 	if source.queries() {
 		text, err := source.Query.Text()
 		if err != nil {
@@ -188,6 +185,9 @@ func (s Sources) survey(ctx context.Context, name string, r *Report, keep func([
 		d.Query, d.Vouched = &Asked{source.Query.Driver, database.Derives(text)}, columnsOf(own)
 	}
 	r.Form = d.form()
+	if err := objection(s.Problems(d, read.Seen)); err != nil {
+		return Declaration{}, fmt.Errorf("%s: %w", r.File, err)
+	}
 	if source.Redeclare == RedeclareDaily {
 		if d.Records = RoundDown(read.Records, dailyDigits); read.form.Container() {
 			return Declaration{}, fmt.Errorf("%s: redeclare: daily is for text: of %s one row could damage all others, so that it is read only when a person imports it; have it written as CSV", source.File, read.form)

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -145,6 +146,35 @@ func readGuessing(c *console, name string, m *mapping.Mapping) (dataset.Lines, e
 			return dataset.Lines{}, err
 		}
 	}
-	defer done()
-	return dataset.Collect(rows)
+	lines, err := dataset.Collect(rows)
+	done()
+	if err == nil && m.Encoding == "" && seemsWindows(lines) {
+		m.Encoding = "windows-1252"
+		c.note("look at: some cells are no UTF-8: it is read as %s: look at its letters", m.Encoding)
+		return readGuessing(c, name, m)
+	}
+	return lines, err
+}
+
+// seemsWindows says whether a file that was read as UTF-8 has letters of another encoding, and none
+// of UTF-8 beside ASCII.
+func seemsWindows(lines dataset.Lines) bool {
+	const few = 10 // cells, which may be damaged
+	odd := 0
+	for _, r := range lines.Remarks {
+		if r.Problem == dataset.NoText {
+			odd += r.Count
+		}
+	}
+	if odd < few {
+		return false
+	}
+	for _, name := range lines.Table.Columns() {
+		for text := range lines.Table.Distinct(name) {
+			if strings.ContainsFunc(text, func(r rune) bool { return r >= utf8.RuneSelf }) {
+				return false
+			}
+		}
+	}
+	return true
 }
