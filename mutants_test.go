@@ -11,7 +11,7 @@ type mutant struct {
 
 // mutants live where nothing looks: each passed all tests once, or is of a kind
 // that others are made of. Mistakes made beside the code, in tests, are in
-// privacy/audit_test.go, privacy/dependence_test.go and study/kinds/audit_test.go.
+// privacy/audit_test.go, privacy/dependence_test.go and study/conformance/audit_test.go.
 var mutants = []mutant{
 	{
 		name: "K: from the third run on every other run keeps the noise of the run before", room: "privacy", file: "knorm.go",

@@ -26,7 +26,6 @@ var drawn = map[string]string{
 	"aggregation/shares.circuit.split": "io.ReadFull(random, b); vdaf.Shard(measured, &nonce, seeds)",
 	"aggregator.Contribute":            "of.Split(in, party, rand.Reader)",
 	"aggregator.Server.accepts":        "rand.Read(r.Half[:])",
-	"cmd/caucus.auditTrial":            "t.Draws(rand.Reader)",
 	"cmd/caucus.operator.create":       "rand.Read(seed[:])", // a plan's public seed
 	"coordinator.Server.assemble":      "rand.Read(s.run)",
 	"coordinator/members.drawnName":    "rand.Int(rand.Reader, big.NewInt(int64(len(drawnLetters))))",

@@ -113,18 +113,31 @@ func distort(ctx context.Context, l *lab, p iyerPoint, mechanism, key string, dr
 		if err != nil {
 			return err
 		}
-		e, err := privacy.EstimateCounts(r, []int64{iyerTotal})
+		l1, err := movedShares(r, counts)
 		if err != nil {
 			return err
-		}
-		l1 := 0.
-		for j, v := range aggregation.ProjectSimplex(e[0].Counts, iyerTotal) {
-			l1 += math.Abs(v-float64(counts[j])) / iyerTotal
 		}
 		out.add("sweep", p.Sweep, "at", p.At, "classes", p.Classes, "share", p.Share, "epsilon", p.Epsilon, "delta", p.Delta,
 			"mechanism", mechanism, "sampler", m.Name(), "draw", draw, "l1", l1)
 	}
 	return nil
+}
+
+// movedShares is how far a release moved the class shares of one set, in L1, after projection.
+func movedShares(r privacy.Published, counts []int64) (float64, error) {
+	total := int64(0)
+	for _, n := range counts {
+		total += n
+	}
+	e, err := privacy.EstimateCounts(r, []int64{total})
+	if err != nil {
+		return 0, err
+	}
+	l1 := 0.
+	for j, v := range aggregation.ProjectSimplex(e[0].Counts, float64(total)) {
+		l1 += math.Abs(v-float64(counts[j])) / float64(total)
+	}
+	return l1, nil
 }
 
 func iyerFig1Report(_ *lab, r *results, p *page) error {

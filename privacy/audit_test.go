@@ -2,7 +2,6 @@ package privacy
 
 import (
 	"context"
-	cryptorand "crypto/rand"
 	"encoding/binary"
 	"fmt"
 	"maps"
@@ -26,23 +25,6 @@ func audited(t *testing.T, samples int, delta float64, draw audit.Draw) audit.Lo
 // answerOf is an answer as an audit reads it.
 func answerOf(values []int64, reals []float64) []float64 {
 	return append(slices.Clone(reals), audit.Integers(func(int) []int64 { return values })(0)...)
-}
-
-// TestAuditHonest: no mechanism gives away more than its proof says; and the
-// audit sees something of each, so that it would see more.
-//
-// False alarms: 5e-13 each of 17 trials.
-func TestAuditHonest(t *testing.T) {
-	for _, trial := range must(Trials()) {
-		a := audit.Default()
-		a.Samples, a.Delta, a.FalseAlarm = 6_000, trial.Claim.Delta, 5e-13
-		f := must(a.Run(audit.Integers(trial.Draws(cryptorand.Reader))))
-		t.Logf("%-20s %-48s claims %.3f, shows %.3f by %s", trial.Mechanism.Name(), trial.Pair, trial.Claim.Epsilon, f.Epsilon, f.Event)
-		if f.Exceeds(trial.Claim.Epsilon) {
-			t.Errorf("%s, %s: ε is at least %.3f by %s (%d and %d of %d), its proof says %.3f",
-				trial.Mechanism.Name(), trial.Pair, f.Epsilon, f.Event, f.Likely, f.Other, f.Tested, trial.Claim.Epsilon)
-		}
-	}
 }
 
 // TestTrialsAreNeighbours: what is audited is allowed by the bound that it is
@@ -76,7 +58,7 @@ func laplaceOf(scale *big.Rat, d func() dice, data [2][]int64) audit.Draw {
 }
 
 // TestAuditMutants: each of these mistakes is found. Those that need a study
-// are in study/kinds/audit_test.go.
+// are in study/conformance/audit_test.go.
 //
 // Draws are seeded, so that a mistake is not missed by bad luck some day.
 func TestAuditMutants(t *testing.T) {
@@ -91,12 +73,12 @@ func TestAuditMutants(t *testing.T) {
 	}
 	mutants := map[string]mutant{
 		"half the noise, Laplace": {Budget{Epsilon: 1}, 20_000, laplaceOf(big.NewRat(1, 2), honest, one)},
-		"half the noise, Gaussian": {AuditClaim(must(CostOf(DiscreteGaussian{big.NewRat(8, 1)}, Bound{Unit: Record, L2sq: 2}))), 30_000,
+		"half the noise, Gaussian": {auditClaim(must(CostOf(DiscreteGaussian{big.NewRat(8, 1)}, Bound{Unit: Record, L2sq: 2}))), 30_000,
 			func(n int) []float64 {
 				return answerOf(DiscreteGaussian{big.NewRat(2, 1)}.draw(&secret{values: [2][]int64{{0, 1}, {1, 0}}[n]}, fresh))
 			}},
 		// Two runs cost √2 times one run's: forgotten, the noise is too small.
-		"half the noise, runs": {AuditClaim(must(CostOf(KNorm{Scale: big.NewRat(2, 1), Blocks: 1}, Bound{Unit: Record, L2sq: 4}))), 30_000,
+		"half the noise, runs": {auditClaim(must(CostOf(KNorm{Scale: big.NewRat(2, 1), Blocks: 1}, Bound{Unit: Record, L2sq: 4}))), 30_000,
 			func(n int) []float64 {
 				return answerOf(KNorm{Scale: big.NewRat(2, 1), Blocks: 4}.draw(&secret{values: [2][]int64{{0, 0, 0, 0}, {1, 1, 1, 1}}[n]}, fresh))
 			}},

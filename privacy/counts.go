@@ -181,16 +181,3 @@ func estimateBlock(m Mechanism, b Bound, counts []float64, total float64) CountE
 	}
 	return e
 }
-
-// WhyNotReleased says why a mechanism for class counts is for simulation only; "" if it isn't.
-func WhyNotReleased(name string) string {
-	switch name {
-	case "laplace-paper":
-		return "real-valued noise in floating point has no proof: neighbouring counts can be told apart by its last bits; use laplace"
-	case "dirichlet-paper":
-		return "its σ depends on the private counts, so it is not (ε,δ)-private: with counts 50,50,50,50,800 and ε = δ = .05 its true δ is above .06; use dirichlet"
-	case "none":
-		return "it adds no noise"
-	}
-	return ""
-}

@@ -71,10 +71,10 @@
 //  7. The hash chain, what others may see of it, and its repair: line.go, unanswered.go, chain.go,
 //     begin.go, reconcile.go.
 //  8. Beside the ledger: guarantee.go (what several releases guarantee together), counts.go,
-//     labelguide.go; and inputs of audit/, which knows no mechanism and tries to refute one:
-//     trial.go, real.go, scores.go.
+//     labelguide.go.
 //
 // Each file's test would catch a wrong proof. Samplers: their law is computed, not sampled, and
-// real draws match it roll for roll (drawlaw_test.go). Costs: compared with the exact privacy loss.
+// real draws match it roll for roll (drawlaw_test.go); and audit/, which knows no mechanism, tries
+// to refute each (audittable_test.go). Costs: compared with the exact privacy loss.
 // Ledger: made to fail at every step, and drawn from by two processes (process_test.go).
 package privacy

@@ -114,7 +114,7 @@ func newRoot(c *console) *cobra.Command {
 	root.Version = version()
 	root.SetVersionTemplate("caucus {{.Version}}\n")
 	root.AddCommand(newCoordinator(c), newHelper(c), newAgent(c), newParty(c), newStudy(c), newForecast(c),
-		newDemo(c), newSimulate(c), newRelease(c), newPool(c), newPrivacy(c), newDataset(c), newLedger(c))
+		newDemo(c), newSimulate(c), newRelease(c), newPool(c), newDataset(c), newLedger(c))
 	return root
 }
 

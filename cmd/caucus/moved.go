@@ -1,6 +1,10 @@
 package main
 
-import "github.com/spf13/cobra"
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+)
 
 // moved lists renamed verbs, old and new, as docs/operator.md does.
 var moved = [][2]string{
@@ -47,13 +51,12 @@ var flagsThatMoved = map[string]map[string]string{
 // wasMoved is what to say where the words that somebody gave a command were a verb once;
 // nil where they were none.
 func wasMoved(cmd *cobra.Command, words []string) error {
-	typed := cmd.CommandPath()
-	if len(words) > 0 {
-		typed += " " + words[0]
-	}
-	for _, m := range moved {
-		if typed == "caucus "+m[0] {
-			return usagef("%s is now caucus %s", typed, m[1])
+	for n := min(1, len(words)); n <= len(words); n++ {
+		typed := strings.Join(append([]string{cmd.CommandPath()}, words[:n]...), " ")
+		for _, m := range moved {
+			if typed == "caucus "+m[0] {
+				return usagef("%s is now caucus %s", typed, m[1])
+			}
 		}
 	}
 	return nil

@@ -1,10 +1,11 @@
 package conformance_test
 
 import (
+	"cmp"
 	"context"
-	cryptorand "crypto/rand"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"testing"
 
@@ -239,21 +240,79 @@ func openAsk(t testing.TB, a study.Request) []int64 {
 	return r.Values
 }
 
+// trial is what is released about two data sets, and what it claims.
+type trial struct {
+	mechanism privacy.Mechanism
+	bound     privacy.Bound
+	data      [2][]int64
+	claim     privacy.Budget
+}
+
 // trialOf makes an audit of what is released about two data sets.
-func trialOf(t testing.TB, first, second study.Request) privacy.Trial {
+func trialOf(t testing.TB, first, second study.Request) trial {
 	t.Helper()
 	return trialOn(t, first, openAsk(t, first), openAsk(t, second))
 }
 
-// trialOn audits vectors that a mutant made, under the terms of an honest ask.
-func trialOn(t testing.TB, a study.Request, first, second []int64) privacy.Trial {
+// trialOn audits vectors that a mutant made, under the terms of an honest ask. A cost ρ is
+// held to its ε at δ = 0.01, which samples can test.
+func trialOn(t testing.TB, a study.Request, first, second []int64) trial {
 	t.Helper()
 	b := a.Sensitive.Bound()
 	cost, err := privacy.CostOf(a.Mechanism, b)
-	if err != nil {
-		t.Fatal(err)
+	if err != nil || cost.Delta != nil {
+		t.Fatalf("%s costs %s (%v)", a.Mechanism.Name(), cost, err)
 	}
-	return privacy.Trial{Mechanism: a.Mechanism, Bound: b, Data: [2][]int64{first, second}, Claim: privacy.AuditClaim(cost)}
+	claim := privacy.Budget{Epsilon: privacy.EpsilonAt(cost, 0)}
+	if cost.Pure == nil {
+		rho, _ := cost.Rho.Float64()
+		claim = privacy.Budget{Epsilon: privacy.EpsilonOf(rho, 0.01), Delta: 0.01}
+	}
+	return trial{a.Mechanism, b, [2][]int64{first, second}, claim}
+}
+
+// draw releases through ledgers, a hundred copies of a vector at a time: their noise is as
+// independent as that of numbers, runs and blocks is (TestDrawIsTrials of privacy).
+func (r trial) draw(t testing.TB, ledger func() *privacy.Ledger) audit.Draw {
+	t.Helper()
+	m, b, n, copies := r.mechanism, r.bound, len(r.data[0]), 100
+	if k, ok := m.(privacy.KNorm); ok {
+		if int64(n)%k.Blocks != 0 { // runs of two lengths, which copies would change
+			copies = 1
+		}
+		k.Blocks *= int64(copies)
+		m = k
+	}
+	if b.Weight != nil {
+		b.Weight = slices.Repeat(b.Weight, copies)
+	}
+	b.Block = cmp.Or(b.Block, n)
+	var left [2][]int64
+	return audit.Integers(func(side int) []int64 {
+		if len(left[side]) == 0 {
+			s, err := privacy.NewSensitive(slices.Repeat(r.data[side], copies), b)
+			if err != nil {
+				t.Fatal(err)
+			}
+			p, err := ledger().Release(context.Background(), "audit", s, m)
+			if err != nil {
+				t.Fatal(err)
+			}
+			left[side] = p.Values
+		}
+		answer := left[side][:n]
+		left[side] = left[side][n:]
+		return answer
+	})
+}
+
+// opened is a ledger as a party opens it.
+func opened() *privacy.Ledger {
+	l, err := privacy.Open(privacy.NewMemory(), privacy.Config{})
+	if err != nil {
+		panic(err)
+	}
+	return l
 }
 
 func auditOf(t testing.TB, name string, claim privacy.Budget, samples int, s audit.Draw) audit.LowerBound {
@@ -299,7 +358,6 @@ func replaced(rows []visit, by visit) []visit {
 func TestAuditStudies(t *testing.T) {
 	c := newClinic(t, []string{"no", "yes"}, 6)
 	c.plan.Epsilon = 3 // a few thousand samples see more of it than of 1
-	bits := cryptorand.Reader
 	few := alike(3, well)
 	relabelled := replaced(few, visit{label: "yes", a: "0", b: "0", ward: "east", set: "s1"})
 	patient := visit{label: "no", a: "0", b: "0", ward: "east", set: "s1", patient: "one"}
@@ -330,8 +388,8 @@ func TestAuditStudies(t *testing.T) {
 	} {
 		rest := c.records(t, few)
 		trial := trialOf(t, c.asksOf(t, s.plan, c.records(t, s.pairs[0]), rest)[0], c.asksOf(t, s.plan, c.records(t, s.pairs[1]), rest)[0])
-		if f := auditOf(t, name, trial.Claim, 3000, audit.Integers(trial.Draws(bits))); f.Exceeds(trial.Claim.Epsilon) {
-			t.Errorf("%s: ε is at least %.3f by %s, the plan says %.3f", name, f.Epsilon, f.Event, trial.Claim.Epsilon)
+		if f := auditOf(t, name, trial.claim, 3000, trial.draw(t, opened)); f.Exceeds(trial.claim.Epsilon) {
+			t.Errorf("%s: ε is at least %.3f by %s, the plan says %.3f", name, f.Epsilon, f.Event, trial.claim.Epsilon)
 		}
 	}
 }
@@ -340,7 +398,11 @@ func TestAuditStudies(t *testing.T) {
 // are found by the same audit. Draws are seeded, so that none is missed by bad
 // luck some day.
 func TestAuditStudyMutants(t *testing.T) {
-	bits := rand.NewChaCha8([32]byte{6})
+	seed := uint64(6)
+	seeded := func() *privacy.Ledger {
+		seed++
+		return privacy.Simulation(seed)
+	}
 	c := newClinic(t, []string{"no", "yes"}, 6)
 	caught := func(name string, claim privacy.Budget, samples int, s audit.Draw) {
 		if f := auditOf(t, name, claim, samples, s); !f.Exceeds(claim.Epsilon) {
@@ -358,7 +420,7 @@ func TestAuditStudyMutants(t *testing.T) {
 		return c.asksOf(t, p, r)[0]
 	}
 	trial := trialOf(t, by(well), by(ill))
-	caught("shards assigned by row", trial.Claim, 20_000, audit.Integers(trial.Draws(bits)))
+	caught("shards assigned by row", trial.claim, 20_000, trial.draw(t, seeded))
 
 	// A label in two sets: the first record is also counted in the second set.
 	p = c.ratio(ratio.FeaturesClear, ratio.SetsColumn, "laplace")
@@ -380,7 +442,7 @@ func TestAuditStudyMutants(t *testing.T) {
 	ask, first := twice("no")
 	_, second := twice("yes")
 	trial = trialOn(t, ask, first, second)
-	caught("a label counted in two sets", trial.Claim, 20_000, audit.Integers(trial.Draws(bits)))
+	caught("a label counted in two sets", trial.claim, 20_000, trial.draw(t, seeded))
 
 	// Clamping forgotten, by the schema, the map and the sum alike. Where only
 	// the schema forgets, map and sum still hold the bound.
@@ -402,10 +464,10 @@ func TestAuditStudyMutants(t *testing.T) {
 	}
 	ask = c.asksOf(t, p, beyond(0))[0]
 	trial = trialOn(t, ask, unclamped(beyond(0)), unclamped(beyond(40)))
-	caught("clamping forgotten", trial.Claim, 6000, audit.Integers(trial.Draws(bits)))
+	caught("clamping forgotten", trial.claim, 6000, trial.draw(t, seeded))
 	trial = trialOf(t, ask, c.asksOf(t, p, beyond(40))[0])
-	if f := auditOf(t, "clamping forgotten by the schema alone", trial.Claim, 6000, audit.Integers(trial.Draws(bits))); f.Exceeds(trial.Claim.Epsilon) {
-		t.Errorf("a row beyond the schema: ε is at least %.3f, the plan says %.3f", f.Epsilon, trial.Claim.Epsilon)
+	if f := auditOf(t, "clamping forgotten by the schema alone", trial.claim, 6000, trial.draw(t, seeded)); f.Exceeds(trial.claim.Epsilon) {
+		t.Errorf("a row beyond the schema: ε is at least %.3f, the plan says %.3f", f.Epsilon, trial.claim.Epsilon)
 	}
 
 	// M counted after the noise: a party whose learner has nothing to tell apart
@@ -428,8 +490,8 @@ func TestAuditStudyMutants(t *testing.T) {
 	one, m1 := voters(alike(8, well))
 	both, m2 := voters(append(alike(4, well), alike(4, ill)...))
 	trial = trialOf(t, one, both)
-	draw := audit.Integers(trial.Draws(bits))
-	caught("M counted after the noise", trial.Claim, 2000, func(n int) []float64 {
+	draw := trial.draw(t, seeded)
+	caught("M counted after the noise", trial.claim, 2000, func(n int) []float64 {
 		return append(draw(n), [2]float64{m1, m2}[n])
 	})
 
@@ -447,7 +509,7 @@ func TestAuditStudyMutants(t *testing.T) {
 	ask, first = uncut("no")
 	_, second = uncut("yes")
 	trial = trialOn(t, ask, first, second)
-	caught("a mean not cut", trial.Claim, 6000, audit.Integers(trial.Draws(bits)))
+	caught("a mean not cut", trial.claim, 6000, trial.draw(t, seeded))
 
 	// A bound of one column for the counts of all.
 	p = c.describe("laplace", study.NoiseSite, describe.DefaultTerms())
@@ -463,7 +525,7 @@ func TestAuditStudyMutants(t *testing.T) {
 		t.Fatal(err)
 	}
 	trial = trialOf(t, study.Request{Output: "counts", Sensitive: few1, Mechanism: quiet}, both)
-	caught("the bound of one column for all", trial.Claim, 20_000, audit.Integers(trial.Draws(bits)))
+	caught("the bound of one column for all", trial.claim, 20_000, trial.draw(t, seeded))
 
 	// A bound of one table for the counts of two.
 	p = c.evaluate("laplace", study.NoiseSite, func(t *evaluate.Terms) {
@@ -477,7 +539,7 @@ func TestAuditStudyMutants(t *testing.T) {
 		t.Fatal(err)
 	}
 	trial = trialOf(t, study.Request{Output: "histograms", Sensitive: few1, Mechanism: quiet}, both)
-	caught("the bound of one table for two", trial.Claim, 20_000, audit.Integers(trial.Draws(bits)))
+	caught("the bound of one table for two", trial.claim, 20_000, trial.draw(t, seeded))
 
 	// Wrong sensitivity: what a vote moves on one row, for a ballot on six.
 	p = c.classify("tally", privacy.Party, study.NoiseCoordinator, 1)
@@ -493,7 +555,7 @@ func TestAuditStudyMutants(t *testing.T) {
 		t.Fatal(err)
 	}
 	trial = trialOf(t, study.Request{Output: "tally", Sensitive: s, Mechanism: m}, b)
-	caught("the bound of one row for a whole ballot", trial.Claim, 20_000, audit.Integers(trial.Draws(bits)))
+	caught("the bound of one row for a whole ballot", trial.claim, 20_000, trial.draw(t, seeded))
 }
 
 // TestSumsAreMadeRecordByRecord: what one record adds does not depend on the

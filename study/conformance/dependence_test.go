@@ -1,7 +1,6 @@
 package conformance_test
 
 import (
-	cryptorand "crypto/rand"
 	"math/rand/v2"
 	"strconv"
 	"testing"
@@ -11,6 +10,7 @@ import (
 	"caucus/internal/testlevel"
 	"caucus/privacy"
 	"caucus/privacy/audit"
+	"caucus/privacy/audit/laws"
 	"caucus/study"
 	"caucus/study/conformance"
 	"caucus/study/describe"
@@ -93,13 +93,6 @@ func widePlans(c clinic) map[string]study.Plan {
 // False alarms: 1e-12 each of 9.
 func TestStudiesDrawApart(t *testing.T) {
 	c, records := wideClinic(t)
-	ledger := func() *privacy.Ledger {
-		l, err := privacy.Open(privacy.NewMemory(), privacy.Config{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return l
-	}
 	// drawn is what parties' ledgers add for some studies; hash is a study's.
 	drawn := func(p study.Plan, parties int, open func() *privacy.Ledger, hash func(number int) study.Hash) (out []audit.Noise) {
 		asks := c.asksOf(t, p, records, records)
@@ -114,11 +107,12 @@ func TestStudiesDrawApart(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				n, err := privacy.ScoresOf(r[0], values)
+				bound := r[0].Bound
+				n, err := laws.Answer{Mechanism: r[0].Mechanism, Parameters: r[0].Parameters, Weight: bound.Weight, Block: bound.Block, Values: r[0].Values, Of: values}.Noise()
 				if err != nil {
 					t.Fatal(err)
 				}
-				out = append(out, audit.Noise(n))
+				out = append(out, n)
 			}
 		}
 		return out
@@ -134,14 +128,14 @@ func TestStudiesDrawApart(t *testing.T) {
 	}
 	plans := widePlans(c)
 	for name, p := range plans {
-		if f := find(name, drawn(p, 4, ledger, own)); f.Dependent {
+		if f := find(name, drawn(p, 4, opened, own)); f.Dependent {
 			t.Errorf("%s: the noise hangs together: %s", name, f.By)
 		}
 	}
-	shared := ledger()
+	shared := opened()
 	for name, answers := range map[string][]audit.Noise{
 		"parties that share what one ledger drew": drawn(plans["classify cross"], 4, func() *privacy.Ledger { return shared }, own),
-		"a second study gets the first's answers": drawn(plans["ratio noisy embedding"], 4, ledger, func(study int) study.Hash { return own(study / 2) }),
+		"a second study gets the first's answers": drawn(plans["ratio noisy embedding"], 4, opened, func(study int) study.Hash { return own(study / 2) }),
 	} {
 		if f := find(name, answers); !f.Dependent {
 			t.Errorf("%s: not found, the nearest is %.2f, %s", name, f.Share, f.By)
@@ -170,11 +164,11 @@ func TestAuditWideStudies(t *testing.T) {
 		}
 		trial := trialOf(t, c.asksOf(t, p, records, records)[0], c.asksOf(t, p, other, records)[0])
 		samples := testlevel.N(t, 300, 800)
-		if trial.Claim.Delta == 0 && trial.Mechanism.Name() == "k-norm" {
+		if trial.claim.Delta == 0 && trial.mechanism.Name() == "k-norm" {
 			samples /= 3
 		}
-		if f := auditOf(t, name, trial.Claim, samples, audit.Integers(trial.Draws(cryptorand.Reader))); f.Exceeds(trial.Claim.Epsilon) {
-			t.Errorf("%s: ε is at least %.3f by %s, the plan says %.3f", name, f.Epsilon, f.Event, trial.Claim.Epsilon)
+		if f := auditOf(t, name, trial.claim, samples, trial.draw(t, opened)); f.Exceeds(trial.claim.Epsilon) {
+			t.Errorf("%s: ε is at least %.3f by %s, the plan says %.3f", name, f.Epsilon, f.Event, trial.claim.Epsilon)
 		}
 	}
 }

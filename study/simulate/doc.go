@@ -13,7 +13,7 @@
 //
 // No file uses what a later one declares, but in part 2, a circle.
 //
-//  1. servers.go (two servers), terms.go, distortion.go.
+//  1. servers.go (two servers), terms.go.
 //  2. deal.go (records dealt), contributions.go (what parties send), run.go.
 //  3. split.go, coverage.go (intervals), rehearse.go (given parties); a kind each:
 //     classify.go, ratio.go, labels.go, reweigh.go, describe.go, evaluate.go.

@@ -1,0 +1,186 @@
+package laws
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"math/big"
+	"slices"
+
+	"caucus/privacy/audit"
+)
+
+// Answer is what is published about a vector, and the vector.
+type Answer struct {
+	Mechanism  string
+	Parameters map[string]string
+	Weight     []int64 // of the bound; nil: all 1
+	Block      int     // of the bound: so many counts sum to a public total; 0: all
+	Values     []int64
+	Of         []int64 // the vector
+}
+
+// Noise reads an answer's noise. Only the first count of a block is read; sizes in a run of K-norm
+// noise depend on each other. It fails if the lengths differ, or if the mechanism's noise has no
+// exact law.
+func (a Answer) Noise() (audit.Noise, error) {
+	if len(a.Values) != len(a.Of) {
+		return audit.Noise{}, fmt.Errorf("read noise: the answer has %d numbers, its vector %d", len(a.Values), len(a.Of))
+	}
+	if a.Block == 0 {
+		a.Block = len(a.Of)
+	}
+	r := reader{given: a.Parameters}
+	n, known := a.read(&r)
+	switch {
+	case !known:
+		return audit.Noise{}, fmt.Errorf("read noise: no exact law of %q is known", a.Mechanism)
+	case r.err != nil:
+		return audit.Noise{}, fmt.Errorf("read noise of %s: %w", a.Mechanism, r.err)
+	}
+	n.Law = fmt.Sprint(a.Mechanism, a.Parameters) // fmt sorts the keys of maps
+	return n, nil
+}
+
+func (a Answer) read(r *reader) (audit.Noise, bool) {
+	step := 1
+	switch a.Mechanism {
+	case "laplace-prior":
+		return a.urn(1, r.integer("prior"), r.integer("draws")), true
+	case "dirichlet":
+		return a.urn(r.number("sigma"), r.integer("prior"), r.integer("draws")), true
+	case "randomised-response":
+		return a.responses(r.integer("classes"), r.number("keep")), true
+	case "zero-sum-laplace":
+		step = a.Block
+	}
+	n := audit.Noise{Run: 1}
+	for j := 0; j < len(a.Of); j += step {
+		y := a.Values[j] - a.Of[j]
+		n.Numbers, n.Score = append(n.Numbers, y), append(n.Score, float64(cmp.Compare(y, 0)))
+	}
+	switch a.Mechanism {
+	case "discrete-laplace":
+		n.Chance = math.Tanh(1 / (2 * r.number("scale")))
+	case "zero-sum-laplace": // given all others in the block but the last, P ∝ e^{−(|y|+|s−y|)/t}
+		n.Chance = math.Tanh(1 / r.number("scale"))
+	case "k-norm": // given the others, the norm grows by at most |y|, and its rounding by 1
+		s, blocks := r.number("scale"), max(1, int(r.integer("blocks")))
+		n.Chance = math.Tanh(1/(2*s)) * math.Exp(0x1p-16/s)
+		if n.Run = len(a.Of) / blocks; len(a.Of)%blocks != 0 {
+			n.Run = 0 // runs of two lengths have two laws
+		}
+	case "discrete-gaussian":
+		v := r.number("variance")
+		if w := a.Weight; w != nil {
+			v /= float64(slices.Max(w))
+			if slices.Max(w) != slices.Min(w) {
+				n.Run = 0
+			}
+		}
+		n.Chance = 1 / max(math.Sqrt(2*math.Pi*v), 1+2*math.Exp(-1/(2*v))) // Σ e^{−y²/2v} is above both
+	case "rounded-gaussian":
+		n.Chance = math.Erf(1 / (math.Sqrt(8) * r.number("deviation")))
+	default:
+		return n, false
+	}
+	return n, true
+}
+
+// responses: a class is kept with probability p, an unknown one answered 0 with probability 1/K.
+func (a Answer) responses(k int64, p float64) audit.Noise {
+	n := audit.Noise{Chance: p}
+	if k < 1 {
+		return n
+	}
+	for j, v := range a.Of {
+		q := p
+		if v < 0 || v >= k {
+			v, q = 0, 1/float64(k)
+		}
+		y := ((a.Values[j]-v)%k + k) % k
+		n.Numbers, n.Score = append(n.Numbers, y), append(n.Score, centred(y == 0, q))
+	}
+	return n
+}
+
+// urn: the draws of a block's first class are beta-binomial. They score by exceeding a value that
+// they exceed about half of the time.
+func (a Answer) urn(sigma float64, prior, draws int64) audit.Noise {
+	n := audit.Noise{}
+	type law struct {
+		middle int64
+		above  float64
+	}
+	laws := map[[2]int64]law{}
+	for at := 0; at < len(a.Of); at += a.Block {
+		own, all := a.Of[at]+prior, int64(a.Block)*prior
+		for _, v := range a.Of[at : at+a.Block] {
+			all += v
+		}
+		l, known := laws[[2]int64{own, all}]
+		if !known {
+			below := 0.
+			for k := int64(0); k <= draws; k++ {
+				p := betaBinomial(k, draws, sigma*float64(own), sigma*float64(all-own))
+				n.Chance = max(n.Chance, p)
+				if below < 0.5 {
+					below += p
+					l = law{k, 1 - below}
+				}
+			}
+			laws[[2]int64{own, all}] = l
+		}
+		z := a.Values[at]
+		n.Numbers, n.Score = append(n.Numbers, z), append(n.Score, centred(z > l.middle, l.above))
+	}
+	return n
+}
+
+// betaBinomial is P[k of n] if each has the same probability, drawn from Beta(a,b).
+func betaBinomial(k, n int64, a, b float64) float64 {
+	g := func(x float64) float64 { l, _ := math.Lgamma(x); return l }
+	x, m := float64(k), float64(n)
+	return math.Exp(g(m+1) - g(x+1) - g(m-x+1) + g(a+x) + g(b+m-x) - g(a+b+m) - g(a) - g(b) + g(a+b))
+}
+
+// centred turns an event of probability p into a number of mean 0, as large as fits into [−1,1].
+func centred(event bool, p float64) float64 {
+	if event {
+		return (1 - p) / max(p, 1-p)
+	}
+	return -p / max(p, 1-p)
+}
+
+// reader reads exact parameters and keeps the first error.
+type reader struct {
+	given map[string]string
+	err   error
+}
+
+func (r *reader) rational(key string) *big.Rat {
+	x, ok := new(big.Rat).SetString(r.given[key])
+	if !ok || x.Sign() < 0 {
+		if r.err == nil {
+			r.err = fmt.Errorf("%s is %q, no number from 0 up", key, r.given[key])
+		}
+		return new(big.Rat)
+	}
+	return x
+}
+
+func (r *reader) number(key string) float64 {
+	v, _ := r.rational(key).Float64()
+	return v
+}
+
+func (r *reader) integer(key string) int64 {
+	x := r.rational(key)
+	if !x.IsInt() || !x.Num().IsInt64() {
+		if r.err == nil {
+			r.err = fmt.Errorf("%s is %s, no integer", key, x.RatString())
+		}
+		return 0
+	}
+	return x.Num().Int64()
+}
