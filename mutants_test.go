@@ -361,7 +361,7 @@ var mutants = []mutant{
 	},
 	{
 		name: "a condition of many comparisons is given no time", room: "study", file: "task.go", in: "study/conformance",
-		old: "columns*CellSteps+a.plan.whereSteps()+", new: "columns*CellSteps+",
+		old: "columns*columnSteps+a.plan.whereSteps()+", new: "columns*columnSteps+",
 		found: "TestWhereIsWork",
 	},
 	{
