@@ -550,13 +550,13 @@ var mutants = []mutant{
 		found: "TestBlocks",
 	},
 	{
-		name: "what a database says of a record is passed on", room: "dataset/database", file: "causes.go",
-		old: "case parsing && its != \"\":", new: "case its != \"\":",
+		name: "what a database says of a record is passed on", room: "dataset/database", file: "servers.go",
+		old: "case says == ofText && r.parsed == nil:", new: "case says == ofText:",
 		found: "TestSQLite",
 	},
 	{
 		name: "the rows of a query end where one is too many", room: "dataset/database", file: "rows.go",
-		old: "\t\t\tr.err = fmt.Errorf(\"query a database: it gives more than %d rows: ask for fewer, or raise rows\", r.place)\n", new: "\t\t\tr.err = io.EOF\n",
+		old: "return fmt.Errorf(\"it gives more than %d rows: ask for fewer, or raise rows\", r.place)", new: "return io.EOF",
 		found: "TestSQLite",
 	},
 	{

@@ -3,8 +3,8 @@ package database
 import (
 	"errors"
 	"fmt"
-	"io"
 	"os"
+	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -21,11 +21,9 @@ const (
 )
 
 const (
-	usualTimeout   = 30 * time.Minute
-	longestTimeout = 24 * time.Hour
-	usualRows      = 50_000_000
-	// longestText bounds the two files that a query names, in bytes.
-	longestText = 1 << 20
+	usualTimeout, longestTimeout = 30 * time.Minute, 24 * time.Hour
+	usualRows                    = 50_000_000
+	longestText                  = 1 << 20 // of a file that a query names, in bytes
 )
 
 // Query is one statement that reads a site's records from its own database.
@@ -43,8 +41,7 @@ type Query struct {
 	SQLFile string `yaml:"sql_file"`
 	// Timeout is how long the whole query may take; 30m where it is not given.
 	Timeout time.Duration `yaml:"timeout"`
-	// Rows are the most rows that the query may give; 50,000,000 where it is not given. More are an
-	// error.
+	// Rows are the most that the query may give, 50,000,000 where it is not given. More are an error.
 	Rows int `yaml:"rows"`
 }
 
@@ -73,52 +70,137 @@ func (q Query) Below(folder string) Query {
 	return q
 }
 
-// Text is the statement, from sql or from sql_file.
+// Text is the statement of a valid query, from sql or from sql_file.
 func (q Query) Text() (string, error) {
-	if q.SQLFile == "" {
-		return q.SQL, q.reads(q.SQL)
+	if err := q.Validate(); err != nil || q.SQLFile == "" {
+		return q.SQL, err
 	}
-	file, err := os.Open(q.SQLFile)
-	if err != nil {
-		return "", fmt.Errorf("sql_file: %w", err)
-	}
-	defer file.Close()
-	text, err := short("sql_file", file)
+	text, err := read("sql_file", q.SQLFile, 0)
 	if err != nil {
 		return "", err
 	}
 	return text, q.reads(text)
 }
 
-// address is what the DSN file holds.
-func (q Query) address() (string, error) {
-	file, err := os.Open(q.DSNFile)
-	if err != nil {
-		return "", fmt.Errorf("dsn_file: %w", err)
+// read is the text of the file that a key names, whose mode has no bit of a secret one.
+func read(key, path string, secret os.FileMode) (string, error) {
+	var content []byte
+	info, err := os.Stat(path)
+	if err == nil && info.Size() <= longestText {
+		content, err = os.ReadFile(path)
 	}
-	defer file.Close()
-	info, err := file.Stat()
-	if err != nil {
-		return "", fmt.Errorf("dsn_file: %w", err)
+	text := strings.TrimSpace(strings.TrimPrefix(string(content), "\ufeff")) // which editors put before it
+	switch {
+	case err != nil:
+		return "", fmt.Errorf("%s: %w", key, err)
+	case info.Mode().Perm()&secret != 0 && runtime.GOOS != "windows":
+		return "", fmt.Errorf("%s: others may read the password in %s: run chmod 600 on it", key, path)
+	case info.Size() > longestText:
+		return "", fmt.Errorf("%s: %s has more than %d bytes: name another file", key, path, longestText)
+	case text == "":
+		return "", fmt.Errorf("%s: %s is empty", key, path)
 	}
-	if mode := info.Mode().Perm(); mode&0o077 != 0 && runtime.GOOS != "windows" {
-		return "", fmt.Errorf("dsn_file: %s has mode %04o, so others may read the password: run chmod 600 on it", q.DSNFile, mode)
-	}
-	text, err := short("dsn_file", file)
-	if text == "" && err == nil {
-		err = fmt.Errorf("dsn_file: %s is empty: write the database's address and password in it", q.DSNFile)
-	}
-	return text, err
+	return text, nil
 }
 
-// short reads a short text without the mark that editors put before it.
-func short(key string, file *os.File) (string, error) {
-	text, err := io.ReadAll(io.LimitReader(file, longestText+1))
-	if err == nil && len(text) > longestText {
-		err = fmt.Errorf("%s has more than %d bytes: name another file", file.Name(), longestText)
+// tokens find the words and signs of a statement, beside what is none of them for a kind of
+// database: comments, texts and quoted names. PostgreSQL's comments within comments and its $tag$
+// texts are not known; the advice then names too much or too little.
+var tokens = map[string]*regexp.Regexp{
+	Postgres: besides("--[^\n]*", comment, `[eE]'(?:\\.|''|[^'\\])*'?`, `'[^']*'?`, `"[^"]*"?`, `\$\$.*?(?:\$\$|$)`),
+	MySQL: besides("--(?:[ \t][^\n]*|\\s|$)", "#[^\n]*", `/\*M?!`, comment, // what follows /*! is run
+		`'(?:\\.|[^'\\])*'?`, `"(?:\\.|[^"\\])*"?`, "`[^`]*`?"),
+	SQLite: besides("--[^\n]*", comment, `'[^']*'?`, `"[^"]*"?`, "`[^`]*`?", `\[[^\]]*\]?`),
+}
+
+const comment = `/\*.*?(?:\*/|$)`
+
+func besides(none ...string) *regexp.Regexp {
+	return regexp.MustCompile(`(?s)` + strings.Join(none, "|") + `|([\w$\x{80}-\x{10FFFF}]+|\S)`)
+}
+
+// words are a statement's bare words, in capitals, and its signs.
+func words(sql, driver string) (all []string) {
+	for _, match := range tokens[driver].FindAllStringSubmatch(sql, -1) {
+		if match[1] != "" {
+			all = append(all, strings.ToUpper(match[1]))
+		}
 	}
-	if err != nil {
-		return "", fmt.Errorf("%s: %w", key, err)
+	return all
+}
+
+// places are for values; changes write, and are no columns and no functions.
+var (
+	selects = []string{"SELECT", "WITH", "VALUES", "TABLE"}
+	changes = regexp.MustCompile(`[^.] (INTO|INSERT|UPDATE|DELETE|MERGE)( [^(]|$)`)
+	places  = map[string]string{Postgres: ` \$\d+`, MySQL: ` \?`, SQLite: ` [?:@$]`}
+)
+
+// reads refuses what is not one statement that reads. The database refuses it too, but for files
+// that MySQL's INTO would write.
+func (q Query) reads(sql string) error {
+	text := strings.TrimRight(strings.Join(words(sql, q.Driver), " "), "; ")
+	first, _, _ := strings.Cut(strings.TrimLeft(text, "( "), " ")
+	place, change := regexp.MustCompile(places[q.Driver]).FindString(text), changes.FindStringSubmatch(text)
+	switch {
+	case first == "":
+		return errors.New("sql: it has no statement: write a SELECT")
+	case strings.Contains(text, ";"):
+		return errors.New("sql: it has more than one statement: write one SELECT")
+	case !slices.Contains(selects, first):
+		return fmt.Errorf("sql: it begins with %s: write a SELECT, which only reads", first)
+	case place != "":
+		return fmt.Errorf("sql: it has a place for a value,%s: write the value", place)
+	case change != nil:
+		return fmt.Errorf("sql: it says %s, which writes: write a SELECT that only reads, and quote names", change[1])
 	}
-	return strings.TrimSpace(strings.TrimPrefix(string(text), "\ufeff")), nil
+	return nil
+}
+
+// clauses are what their first words say of a row, "" for nothing. Each ends a list of tables.
+var clauses = map[string]string{
+	"DISTINCT": "DISTINCT", "JOIN": "JOIN", "STRAIGHT_JOIN": "JOIN", "GROUP": "GROUP BY", "LIMIT": "LIMIT",
+	"OFFSET": "OFFSET", "FETCH": "FETCH", "OVER": "OVER", "UNION": "UNION", "INTERSECT": "INTERSECT", "EXCEPT": "EXCEPT",
+	"WHERE": "", "ORDER": "", "WINDOW": "", "HAVING": "", "FOR": "",
+}
+
+var aggregates = regexp.MustCompile(`^(ANY_VALUE|AVG|BIT_(AND|OR|XOR)|BOOL_(AND|OR)|CORR|COUNT|COVAR_\w+|EVERY|` +
+	`GROUP_CONCAT|JSON_(ARRAYAGG|OBJECTAGG|GROUP_\w+)|MAX|MEDIAN|MIN|MODE|PERCENTILE_\w+|REGR_\w+|STD|STDDEV\w*|` +
+	`SUM|TOTAL|VAR_\w+|VARIANCE|XMLAGG|\w+_AGG)$`)
+
+// Derives lists what in a statement may make a row hang on other rows or other tables, for the
+// person who must vouch that it does not: clauses by their words, "comma join", "sub-query" and
+// "aggregate count". It is advice: it reads words, not meanings, knows no view and no function of
+// the site, and may name too much.
+func Derives(sql string) (found []string) {
+	for _, driver := range []string{Postgres, MySQL} {
+		all := append(append([]string{""}, words(sql, driver)...), "")
+		tables := []bool{false} // by depth of brackets: in a list of tables
+		for i := 1; i+1 < len(all); i++ {
+			says, before, w, after := "", all[i-1], all[i], all[i+1]
+			top := len(tables) - 1
+			clause, begins := clauses[w]
+			switch {
+			case before == ".", w == "DISTINCT" && after == "FROM": // a column, a comparison
+			case w == "(":
+				tables = append(tables, false)
+			case w == ")":
+				tables = tables[:max(top, 1)]
+			case w == "FROM":
+				tables[top] = before != "DISTINCT"
+			case w == "," && tables[top]:
+				says = "comma join"
+			case begins:
+				says, tables[top] = clause, false
+			case before == "(" && i > len(tables) && slices.Contains(selects, w):
+				says = "sub-query"
+			case after == "(" && aggregates.MatchString(w):
+				says = "aggregate " + strings.ToLower(w)
+			}
+			if says != "" && !slices.Contains(found, says) {
+				found = append(found, says)
+			}
+		}
+	}
+	return found
 }

@@ -4,124 +4,113 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
-	"encoding/hex"
+	"database/sql"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
-	"caucus/internal/yamlfile"
+	"caucus/dataset"
 )
 
 // Rows are the rows of a query, as dataset.Rows.
 type Rows struct {
 	query  Query
-	most   int
-	digest [sha256.Size]byte
+	digest string
 	ctx    context.Context
 	cancel context.CancelFunc
-	source source
+	db     *sql.DB
+	tx     *sql.Tx   // nil till the database answers
+	parsed *sql.Stmt // nil till the database understands it
+	rows   *sql.Rows
 	names  []string
+	forms  []form
+	values []any // pointers
 	cells  []string
 	place  int
 	err    error
 }
 
-// source is a connection with one statement. Its errors may quote a record, but for those of parse.
-type source interface {
-	// parse has the database understand the statement. It reads no record.
-	parse(ctx context.Context, text string) error
-	// run starts the statement.
-	run(ctx context.Context) ([]column, error)
-	// next writes the next row's cells; false after the last.
-	next(cells []string) (bool, error)
-	// close gives the connection up, after the end of the context of all these.
-	close()
-}
-
-// column is one of a result. Without a form its type is none that a cell can hold.
-type column struct {
-	name, of string
-	form     form
-}
-
 // Open runs a query in a snapshot that can only be read. The context ends it, too. The rows must be
 // closed.
 func Open(ctx context.Context, q Query) (*Rows, error) {
-	r := &Rows{query: q, most: cmp.Or(q.Rows, usualRows)}
+	r := &Rows{query: q}
 	r.ctx, r.cancel = context.WithTimeout(ctx, cmp.Or(q.Timeout, usualTimeout))
-	if err := r.open(); err != nil {
+	text, err := q.Text()
+	var address string
+	if err == nil {
+		address, err = read("dsn_file", q.DSNFile, 0o077)
+	}
+	if err == nil {
+		r.digest = fmt.Sprintf("%x", sha256.Sum256([]byte(q.Driver+"\n"+text)))
+		r.db, err = r.open(address)
+	}
+	if err == nil {
+		err = r.run(text)
+	}
+	if err != nil {
 		r.Close()
 		return nil, fmt.Errorf("query a database: %w", err)
 	}
 	return r, nil
 }
 
-func (r *Rows) open() error {
-	if err := r.query.Validate(); err != nil {
-		return err
+// run starts the statement in a transaction that can only read. It prepares it, for only then MySQL
+// sends numbers with every digit.
+func (r *Rows) run(text string) (err error) {
+	r.tx, err = r.db.BeginTx(r.ctx, &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true})
+	if err == nil {
+		end, _ := r.ctx.Deadline()
+		limit := fmt.Sprint(time.Until(end).Milliseconds())
+		_, err = r.tx.ExecContext(r.ctx, strings.ReplaceAll(settings[r.query.Driver], "LIMIT", limit))
 	}
-	text, err := r.query.Text()
+	types := map[string]string{}
+	if err == nil && r.query.Driver == Postgres {
+		var names []byte
+		if err = r.tx.QueryRowContext(r.ctx, typeNames).Scan(&names); err == nil {
+			err = json.Unmarshal(names, &types)
+		}
+	}
+	if err == nil {
+		r.parsed, err = r.tx.PrepareContext(r.ctx, text)
+	}
+	if err == nil {
+		r.rows, err = r.parsed.QueryContext(r.ctx)
+	}
+	var columns []*sql.ColumnType
+	if err == nil {
+		columns, err = r.rows.ColumnTypes()
+	}
 	if err != nil {
-		return err
+		return r.explained(err)
 	}
-	r.digest = sha256.Sum256([]byte(r.query.Driver + "\n" + text))
-	address, err := r.query.address()
-	if err != nil {
-		return err
-	}
-	if r.source, err = r.connect(address); err != nil {
-		return r.explained(err, false)
-	}
-	if err := r.source.parse(r.ctx, text); err != nil {
-		return r.explained(err, true)
-	}
-	columns, err := r.source.run(r.ctx)
-	if err != nil {
-		return r.explained(err, false)
-	}
-	return r.name(columns)
-}
-
-func (r *Rows) connect(address string) (source, error) {
-	end, _ := r.ctx.Deadline()
-	switch limit := time.Until(end); r.query.Driver {
-	case Postgres:
-		return connectPostgres(r.ctx, address, limit)
-	case MySQL:
-		return connectMySQL(r.ctx, address, limit)
-	}
-	return connectSQLite(r.ctx, yamlfile.Below(filepath.Dir(r.query.DSNFile), address))
-}
-
-// name takes the columns, whose names must be apart and whose types must have a form.
-func (r *Rows) name(columns []column) error {
 	var wrong []string
-	has := map[string]bool{}
 	for i, c := range columns {
-		name := plain(c.name)
-		switch {
+		of := strings.TrimPrefix(strings.ToLower(c.DatabaseTypeName()), "unsigned ")
+		of = cmp.Or(types[of], of)
+		as, known := forms[r.query.Driver][of]
+		if !known && r.query.Driver == SQLite {
+			as = plain
+		}
+		switch name := strings.TrimSpace(c.Name()); {
 		case name == "":
 			return fmt.Errorf("sql: column %d has no name: give it one by AS", i+1)
-		case has[name]:
+		case slices.Contains(r.names, name):
 			return fmt.Errorf("sql: two columns have the name %q: give one another by AS", name)
-		case c.form == nil:
-			wrong = append(wrong, fmt.Sprintf("%s (%s)", name, c.of))
+		case as == refused:
+			wrong = append(wrong, fmt.Sprintf("%s (%s)", name, of))
+		default:
+			r.names, r.forms = append(r.names, name), append(r.forms, as)
+			r.values, r.cells = append(r.values, new(any)), append(r.cells, "")
 		}
-		has[name] = true
-		r.names = append(r.names, name)
 	}
-	if len(wrong) > 0 {
-		return noCell(strings.Join(wrong, ", "))
+	if wrong != nil {
+		return fmt.Errorf(noCell, strings.Join(wrong, ", "))
 	}
-	r.cells = make([]string, len(columns))
 	return nil
-}
-
-func noCell(columns string) error {
-	return ours("sql: no cell can hold the column " + columns + ": leave it out, or cast it to text, a number or a date")
 }
 
 // Columns are the names of the query's columns.
@@ -131,33 +120,123 @@ func (r *Rows) Columns() []string { return r.names }
 func (r *Rows) Place() int { return r.place }
 
 // Digest is the SHA-256 in hex of the driver and the statement. The address is no part of it.
-func (r *Rows) Digest() string { return hex.EncodeToString(r.digest[:]) }
+func (r *Rows) Digest() string { return r.digest }
 
 // Next is the next row. An error is about the query; after one there are no more rows.
 func (r *Rows) Next() (cells []string, ok bool, err error) {
 	if r.err == nil {
-		switch more, err := r.source.next(r.cells); {
-		case err != nil:
-			r.err = fmt.Errorf("query a database: %w", r.explained(err, false))
-		case !more:
-			r.err = io.EOF
-		case r.place == r.most:
-			r.err = fmt.Errorf("query a database: it gives more than %d rows: ask for fewer, or raise rows", r.place)
-		default:
-			r.place++
+		if r.err = r.next(); r.err != nil && r.err != io.EOF {
+			r.err = fmt.Errorf("query a database: %w", r.err)
 		}
 	}
 	return r.cells, r.err == nil, r.err
 }
 
-// Close ends the query and its connection. It may be called again.
+func (r *Rows) next() error {
+	if !r.rows.Next() {
+		if err := r.rows.Err(); err != nil {
+			return r.explained(err)
+		}
+		return io.EOF
+	}
+	if r.place == cmp.Or(r.query.Rows, usualRows) {
+		return fmt.Errorf("it gives more than %d rows: ask for fewer, or raise rows", r.place)
+	}
+	if err := r.rows.Scan(r.values...); err != nil {
+		return r.explained(err)
+	}
+	for i, p := range r.values {
+		value := *p.(*any)
+		if _, blob := value.([]byte); blob && r.query.Driver == SQLite {
+			return fmt.Errorf(noCell, r.names[i]+" (blob)")
+		}
+		r.cells[i] = r.forms[i].cell(value)
+	}
+	r.place++
+	return nil
+}
+
+// Close ends the context, and so the query and its connection. It may be called again.
 func (r *Rows) Close() {
 	r.cancel()
-	if r.source != nil {
-		r.source.close()
-		r.source = nil
+	if r.db != nil {
+		r.db.Close()
 	}
 	if r.err == nil {
 		r.err = errors.New("query a database: the rows are closed")
 	}
+}
+
+// form is how the values of a type are written as cells.
+type form int
+
+const (
+	refused form = iota
+	plain
+	boolean // 0 and 1
+	single  // a number of 32 bits that the driver gives with 64
+	finite  // a decimal that may be NaN or Infinity
+	clock   // a time of day, which may end in zeros
+	local   // a date or moment
+	utc     // a moment with a zone
+)
+
+// forms are by type. Others are refused, but in SQLite, where a column may have any type: plain.
+var forms = map[string]map[string]form{
+	Postgres: {
+		"bool": plain, "int2": plain, "int4": plain, "int8": plain, "oid": plain, "float4": single, "float8": plain,
+		"numeric": finite, "date": local, "timestamp": local, "timestamptz": utc, "time": plain,
+		"uuid": plain, "text": plain, "varchar": plain, "bpchar": plain, "name": plain,
+	},
+	MySQL: {
+		"tinyint": plain, "smallint": plain, "mediumint": plain, "int": plain, "bigint": plain, "year": plain,
+		"float": plain, "double": plain, "decimal": plain, "date": local, "datetime": local, "timestamp": utc,
+		"time": clock, "enum": plain, "set": plain, "null": plain, "char": plain, "varchar": plain, "text": plain,
+		"tinytext": plain, "mediumtext": plain, "longtext": plain,
+	},
+	SQLite: {"bool": boolean, "boolean": boolean, "blob": refused},
+}
+
+// cell writes a value as a driver gives it.
+func (f form) cell(value any) string {
+	switch v := value.(type) {
+	case nil:
+		return ""
+	case int64:
+		if f == boolean && (v == 0 || v == 1) {
+			value = v == 1
+		}
+	case float32:
+		return dataset.NumberText(float64(v), 32)
+	case float64:
+		if f == single {
+			return dataset.NumberText(v, 32)
+		}
+		return dataset.NumberText(v, 64)
+	case time.Time:
+		zone := ""
+		if _, offset := v.Zone(); f == utc || offset != 0 {
+			zone = "Z"
+		}
+		return dataset.MomentText(v.UnixMicro(), 1e6, zone)
+	case []byte:
+		value = string(v)
+	}
+	written := strings.TrimSpace(fmt.Sprint(value))
+	switch {
+	case f == finite && strings.ContainsAny(written, "ay"):
+		return ""
+	case f == clock && strings.Contains(written, "."):
+		return strings.TrimRight(strings.TrimRight(written, "0"), ".")
+	case f == local || f == utc:
+		if len(written) == len(time.DateOnly) {
+			written += " 00:00:00"
+		}
+		t, err := time.Parse(time.DateTime, written)
+		if err != nil { // such as infinity, or a day 0
+			return ""
+		}
+		return f.cell(t)
+	}
+	return written
 }

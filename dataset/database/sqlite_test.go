@@ -47,7 +47,7 @@ func TestSQLite(t *testing.T) {
 				return v.Format("2006-01-02 15:04:05.000000")
 			}
 			if column == "clock" {
-				return clock(v.(string))
+				return clock.cell(v)
 			}
 			return v
 		},

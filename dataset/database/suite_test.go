@@ -251,24 +251,19 @@ func (k kind) suite(t *testing.T) {
 func (k kind) unchecked(t *testing.T, text string) (err error) {
 	t.Helper()
 	q := k.query(t, "SELECT 1")
-	address, err := q.address()
+	address, err := read("dsn_file", q.DSNFile, 0o077)
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &Rows{query: q, most: usualRows}
+	r := &Rows{query: q}
 	r.ctx, r.cancel = context.WithTimeout(context.Background(), time.Minute)
 	defer r.Close()
-	if r.source, err = r.connect(address); err != nil {
+	if r.db, err = r.open(address); err != nil {
 		t.Fatal(err)
 	}
-	if err := r.source.parse(r.ctx, text); err != nil {
-		return r.explained(err, true)
+	if err := r.run(text); err != nil {
+		return err
 	}
-	columns, err := r.source.run(r.ctx)
-	if err != nil {
-		return r.explained(err, false)
-	}
-	r.cells = make([]string, len(columns))
 	_, err = rest(r)
 	return err
 }
