@@ -3,6 +3,8 @@ package desk
 import (
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 
 	"caucus/dataset"
@@ -70,7 +72,7 @@ func (r Review) page() textpage.Page {
 	if r.Helper != "" {
 		line("helper", "%s", r.Helper)
 	}
-	line("mechanism", "%s by %s %v, noise: %s", r.Mechanism, r.Sampler, r.Parameters, r.Noise)
+	line("mechanism", "%s by %s (%s), noise: %s", r.Mechanism, r.Sampler, parameterWords(r.Parameters), r.Noise)
 	line("label", "%s", r.Label)
 	line("columns", "%s", strings.Join(r.Columns, ", "))
 	clear := "none"
@@ -145,4 +147,13 @@ func (r Review) page() textpage.Page {
 		line("problem", "%s", p)
 	}
 	return b
+}
+
+// parameterWords are a sampler's parameters, in units of the integers that noise is added to.
+func parameterWords(all map[string]string) string {
+	var out []string
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		out = append(out, name+" "+all[name])
+	}
+	return strings.Join(out, ", ")
 }

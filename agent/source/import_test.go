@@ -15,6 +15,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"caucus/dataset"
+	"caucus/internal/testlevel"
 	"caucus/privacy"
 	"caucus/study"
 )
@@ -146,7 +147,7 @@ func TestCutOfBlocks(t *testing.T) {
 		return n
 	}
 	rng := rand.New(rand.NewPCG(3, 0))
-	for round := range 60 {
+	for round := range testlevel.N(t, 20, 200) {
 		lines := visits(30, uint64(round))
 		n := rng.IntN(31)
 		full, features := cut(lines, n)

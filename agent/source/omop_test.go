@@ -1,3 +1,5 @@
+//go:build unix
+
 package source
 
 import (
@@ -9,6 +11,7 @@ import (
 	"testing"
 
 	"caucus/dataset/database"
+	"caucus/internal/testlevel"
 	"caucus/internal/testserver"
 	"caucus/study"
 )
@@ -106,6 +109,9 @@ func TestOMOP(t *testing.T) {
 		}
 		check(t, database.SQLite, path)
 	})
+	if testlevel.N(t, 0, 1) == 0 { // TestQueriesAreFiles asks a server
+		return
+	}
 	t.Run("postgres", func(t *testing.T) {
 		server := testserver.Postgres(t)
 		cdm(t, server.DB)
