@@ -77,7 +77,7 @@ func TestCheckSources(t *testing.T) {
 		"import lost": {func(t *testing.T, r *rig) {
 			r.imported(t)
 			os.RemoveAll(r.config.Sources().Imports)
-		}, health.Problem, "its import is gone, as after a restored backup: declare the source again", health.OK, health.OK, true},
+		}, health.Problem, "its import is gone, as after a restored backup: caucus agent source declare ward", health.OK, health.Problem, true},
 		"fewer": {func(t *testing.T, r *rig) { r.put(t, "age,sex,ill\n"+strings.Repeat("30,f,no\n", 7)) },
 			health.Warning, "the file has 7: the others are empty", health.OK, health.OK, true},
 		"garbage": {func(t *testing.T, r *rig) { r.put(t, "age,sex,ill\n"+strings.Repeat("x,y,z\n", 70)) },

@@ -132,8 +132,8 @@ type codedCell struct {
 	odd   oddity
 }
 
-// mostSeen bounds the texts of a column whose codes are kept.
-const mostSeen = 1 << 12
+// mostSeen and longestSeen bound the texts of a column whose codes are kept.
+const mostSeen, longestSeen = 1 << 12, 256
 
 // Coder makes a coder of rows with these columns; key is the site's. An absent feature column is an
 // error; label, patient and party may be absent.
@@ -186,7 +186,7 @@ func (k *Coder) key(column string) func(string, []byte) oddity {
 			return fine
 		}
 		k.mac.Reset()
-		k.mac.Write([]byte(column + "\x00" + text))
+		k.mac.Write([]byte("key\x00" + column + "\x00" + text))
 		copy(to, k.mac.Sum(nil))
 		return fine
 	}
@@ -227,7 +227,7 @@ func (k *Coder) Code(cells []string, to []byte) {
 			copy(out, known.bytes[:])
 		default:
 			known.odd = c.code(text, out)
-			if c.seen != nil && len(c.seen) < mostSeen {
+			if c.seen != nil && len(c.seen) < mostSeen && len(text) <= longestSeen {
 				copy(known.bytes[:], out)
 				c.seen[strings.Clone(text)] = known
 			}
@@ -248,6 +248,16 @@ func (k *Coder) Remarks() []Remark {
 		}
 	}
 	return all
+}
+
+// Empty is a record without any cell.
+func (c *Coding) Empty() []byte {
+	out := make([]byte, c.width)
+	for i, f := range c.features {
+		_ = f.code("", out[c.parts[i].at:][:c.parts[i].width]) // missing
+	}
+	putCode(out[c.label().at:][:c.label().width], len(c.schema.Label.Classes))
+	return out
 }
 
 // Shared is what a record shares with one whose label alone is another, as bytes.

@@ -14,8 +14,6 @@ import (
 	"caucus/internal/textpage"
 	"caucus/privacy"
 	"caucus/study"
-	"caucus/study/keyed"
-	"caucus/study/kinds"
 )
 
 // Output is one vector that a study is about: this site's own numbers before any
@@ -65,19 +63,12 @@ func (k *Desk) values(ctx context.Context, h study.Hash) ([]Output, error) {
 	if err != nil {
 		return nil, err
 	}
-	held, err := k.site.Sources.Open(source, p)
+	n := cmp.Or(d.Declared(), source.Records)
+	in, _, _, err := k.site.Sources.Exact(p, n, study.InBlocks(t, n))
 	if err != nil {
 		return nil, err
 	}
-	records, err := held.All()
-	if err != nil {
-		return nil, err
-	}
-	in := study.Inputs{
-		Records:  keyed.Exactly(kinds.RuleOf(p), p.Schema, records, cmp.Or(d.Declared(), source.Records), k.site.ShardKey),
-		ShardKey: k.site.ShardKey,
-		Rng:      mathrand.New(mathrand.NewPCG(0, 0)), // no dice: see reviewData
-	}
+	in.ShardKey, in.Rng = k.site.ShardKey, mathrand.New(mathrand.NewPCG(0, 0)) // no dice: see reviewData
 	var failed error
 	fail := func(why error) { failed = why }
 	in.Voter, in.Scorer = k.site.Voter(fail), k.site.Scorer(fail)

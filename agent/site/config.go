@@ -9,6 +9,7 @@ import (
 	"net"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"caucus/agent/policy"
@@ -131,6 +132,8 @@ func (c Config) Validate() error {
 		return fmt.Errorf("coordinator: %q is no host:port, such as caucus.example.org:7443", c.Coordinator)
 	case c.State == "":
 		return errors.New("state: name the folder that keeps the agent's identity and ledger")
+	case c.Imports != "" && !strings.HasPrefix(relative(c.State, c.Imports), ".."):
+		return fmt.Errorf("imports: %q lies in the state folder, which is backed up: name a folder of its own", c.Imports)
 	case c.Poll < 10*time.Millisecond || c.Poll > 24*time.Hour:
 		return fmt.Errorf("poll: %v: give 10ms to 24h", c.Poll)
 	case c.MaxBackoff < 10*time.Millisecond || c.MaxBackoff > 24*time.Hour:
@@ -168,11 +171,20 @@ func (c Config) Validate() error {
 	return nil
 }
 
+// relative is where a folder lies from another one, ".." where nothing is known.
+func relative(from, to string) string {
+	out, err := filepath.Rel(from, to)
+	if err != nil {
+		return ".."
+	}
+	return out
+}
+
 // Studies are the folders of studies below the state folder.
 func (c Config) Studies() Dossiers { return Dossiers{filepath.Join(c.State, "studies")} }
 
 // Sources are those of the configuration, with what was declared of them.
 func (c Config) Sources() source.Sources {
-	imports := cmp.Or(c.Imports, c.State+"-imports")
+	imports := cmp.Or(c.Imports, filepath.Clean(c.State)+"-imports")
 	return source.Sources{Dir: filepath.Join(c.State, "sources"), Imports: imports, Named: c.Data, Now: c.Now}
 }

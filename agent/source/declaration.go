@@ -57,7 +57,7 @@ type Declaration struct {
 	// Found is how many records were read; Records is how many of them every study gets: rounded
 	// down to three digits, so that at most 1 % are left out, by keyed order. Of a source that is
 	// written anew it is two digits, and what the file lacks then are empty records.
-	Found   int `json:"found"`
+	Found   int `json:"found,omitempty"`
 	Records int `json:"records"`
 	// Import is the SHA-256 of the table of imported records, empty of a source that is written
 	// anew.
@@ -69,7 +69,8 @@ type Declaration struct {
 
 // Asked is a query as it was run.
 type Asked struct {
-	Driver string `json:"driver"`
+	Driver  string `json:"driver"`
+	DSNFile string `json:"dsn_file"`
 	// Derives is what in its text may make a row hang on other rows (database.Derives).
 	Derives []string `json:"derives,omitempty"`
 }
@@ -94,7 +95,7 @@ func (d Declaration) Claims() string {
 	claim := "every column of a record was computed from that record alone"
 	switch {
 	case d.Query != nil:
-		claim = "each row of the query was computed from one record, and is there whatever the others are"
+		claim = "each row of the query comes from one person, and is there whatever the others are"
 		if len(d.Query.Derives) > 0 {
 			claim += "; the query has " + strings.Join(d.Query.Derives, ", ")
 		}

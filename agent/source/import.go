@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"caucus/internal/folder"
@@ -30,13 +31,14 @@ func importName(source, digest string) string {
 	return strings.ReplaceAll(url.PathEscape(source), ",", "%2C") + "," + digest[:min(16, len(digest))]
 }
 
-// seen is what was seen when a source was imported.
-func (s Sources) seen(d Declaration) (out Seen, err error) {
+// seen is what was seen when a source was imported. No study hangs on it: where it is lost, that is
+// a note.
+func (s Sources) seen(d Declaration, rows int) (out Seen) {
 	b, err := os.ReadFile(s.seenFile(d))
-	if err == nil {
-		err = json.Unmarshal(b, &out)
+	if err != nil || json.Unmarshal(b, &out) != nil {
+		return Seen{Records: rows, Notes: []string{"what was odd at the import is not known any more: declare the source again to see it"}}
 	}
-	return out, err
+	return out
 }
 
 // newImport collects a source's records in a folder of its own.
@@ -50,18 +52,24 @@ type newImport struct {
 
 const unfinished = "unfinished-"
 
+// lock keeps other imports away until it is called off.
+func (s Sources) lock() (unlock func(), err error) {
+	if err := os.MkdirAll(s.Imports, 0o700); err != nil {
+		return nil, err
+	}
+	unlock, err = folder.LockFile(filepath.Join(s.Imports, "lock"))
+	if errors.Is(err, folder.ErrHeld) {
+		err = errors.New("another import is going on: wait for its end")
+	}
+	return unlock, err
+}
+
 func (s Sources) newImport(name string) (*newImport, error) {
 	own, err := readSchema(s.Named[name].Schema)
 	if err != nil {
 		return nil, err
 	}
-	if err := os.MkdirAll(s.Imports, 0o700); err != nil {
-		return nil, err
-	}
-	unlock, err := folder.LockFile(filepath.Join(s.Imports, "lock"))
-	if errors.Is(err, folder.ErrHeld) {
-		return nil, errors.New("another import is going on: wait for its end")
-	}
+	unlock, err := s.lock()
 	if err != nil {
 		return nil, err
 	}
@@ -94,7 +102,10 @@ func (n *newImport) place(d Declaration) error {
 	if err := protocol.WriteSecret(n.sources.seenFile(d), n.seen); err != nil {
 		return err
 	}
-	return os.Rename(n.table(), n.sources.importFile(d))
+	if err := os.Rename(n.table(), n.sources.importFile(d)); err != nil {
+		return err
+	}
+	return folder.Sync(n.sources.Imports)
 }
 
 // remove removes what is no import yet.
@@ -106,9 +117,11 @@ func (n *newImport) remove() {
 
 // removeUnfinished removes imports that came to no end, under the lock.
 func removeUnfinished(imports string) {
-	left, _ := filepath.Glob(filepath.Join(imports, unfinished+"*"))
+	left, _ := os.ReadDir(imports)
 	for _, dir := range left {
-		_ = os.RemoveAll(dir) // the next import tries again
+		if strings.HasPrefix(dir.Name(), unfinished) {
+			_ = os.RemoveAll(filepath.Join(imports, dir.Name())) // the next import tries again
+		}
 	}
 }
 
@@ -127,18 +140,25 @@ func (s Sources) forgetImports(source, but string) error {
 	return err
 }
 
-// Declared says whether anything was declared of a source, in force or not.
+// Declared says whether anything is kept of a source: a declaration, in force or not, or an import.
 func (s Sources) Declared(name string) bool {
 	_, err := os.Stat(s.declarationFile(name))
-	return err == nil
+	imports, _ := os.ReadDir(s.Imports)
+	return err == nil || slices.ContainsFunc(imports, func(f os.DirEntry) bool { return strings.HasPrefix(f.Name(), importName(name, "")) })
 }
 
-// Forget removes a source's import and declaration: studies of it wait until a person declares it.
+// Forget removes a source's declaration, then its imports: studies of it wait until a person
+// declares it.
 func (s Sources) Forget(name string) error {
-	if !s.Declared(name) {
-		return fmt.Errorf("forget source %s: it is not declared", name)
+	unlock, err := s.lock()
+	if err == nil {
+		defer unlock()
+		removeUnfinished(s.Imports)
+		if err = os.Remove(s.declarationFile(name)); err == nil || errors.Is(err, os.ErrNotExist) {
+			err = s.forgetImports(name, "")
+		}
 	}
-	if err := errors.Join(s.forgetImports(name, ""), os.Remove(s.declarationFile(name))); err != nil {
+	if err != nil {
 		return fmt.Errorf("forget source %s: %w", name, err)
 	}
 	return nil

@@ -99,6 +99,9 @@ func TestBlocks(t *testing.T) {
 		}
 		for _, n := range []int{9000, 8999, 4096, 1, 0, 9500} {
 			at, empty := 0, Empty(p, 1, nil, false).Records
+			if h, err = w.Open(d, p); err != nil {
+				t.Fatal(err)
+			}
 			for r := range h.Blocks(n) {
 				for i := range r.Len() {
 					want, y, out := empty.X.RowView(0), empty.Y[0], empty.IsOutside(0)
@@ -266,8 +269,8 @@ func TestImportFaults(t *testing.T) {
 	if _, err := w.declaration("ward"); !errors.Is(err, ErrUndeclared) {
 		t.Errorf("a source that was forgotten: %v", err)
 	}
-	if err := w.Forget("ward"); err == nil {
-		t.Error("a source is forgotten twice")
+	if w.Declared("ward") {
+		t.Error("something of it is still kept")
 	}
 }
 
@@ -333,5 +336,133 @@ func TestCodesAreBounded(t *testing.T) {
 	}
 	if r := c.Records(s, &where, b); r.IsOutside(0) || r.Y[0] != -1 || r.X.At(0, 0) != 0.5 {
 		t.Errorf("%v, %v", r.X, r.Y)
+	}
+}
+
+// TestDailyIsCutByContent: of a file that is written anew n records are chosen by what they hold,
+// whatever their order, also of a study that takes records some at a time.
+func TestDailyIsCutByContent(t *testing.T) {
+	w := newWard(t)
+	w.say(func(s *Source) { s.Redeclare, s.Expected = RedeclareDaily, all })
+	lines := visits(100, 5)
+	chosen := func() (out []string) {
+		w.put(visitsHeader + strings.Join(lines, "\n") + "\n")
+		d := w.declared()
+		in, _, unread := w.Records(plan(d), 50, true)
+		if unread != nil || in.Blocks != nil {
+			t.Fatalf("%v, blocks of a file in its own order: %v", unread, in.Blocks != nil)
+		}
+		for i := range in.Records.Len() {
+			out = append(out, fmt.Sprint(in.Records.X.RawRowView(i), in.Records.Y[i]))
+		}
+		slices.Sort(out)
+		return out
+	}
+	want := chosen()
+	slices.Reverse(lines)
+	if got := chosen(); len(got) != 50 || !slices.Equal(got, want) {
+		t.Error("another order of lines chooses other records")
+	}
+}
+
+// TestImportAnewMeanwhile: a person who imports anew while a study reads changes nothing of what the
+// study reads.
+func TestImportAnewMeanwhile(t *testing.T) {
+	w := newWard(t)
+	w.put(visitsHeader + strings.Repeat("30,f,yes\n", 9000))
+	d := w.declared()
+	in, _, unread := w.Records(plan(d), d.Records, true)
+	if unread != nil {
+		t.Fatal(unread)
+	}
+	w.put(visitsHeader + strings.Repeat("80,m,no\n", 500))
+	w.declared()
+	n := 0
+	for r := range in.Blocks {
+		for i, y := range r.Y {
+			if n++; y != 1 || r.X.At(i, 0) != 0.3 {
+				t.Fatalf("record %d is %v, %d", n, r.X.RawRowView(i), y)
+			}
+		}
+	}
+	if n != 9000 {
+		t.Errorf("%d records", n)
+	}
+}
+
+// TestManyEmptyRecords: records without a cell are counted, sorted with the others, and take no room.
+func TestManyEmptyRecords(t *testing.T) {
+	old := inMemory
+	defer func() { inMemory = old }()
+	digests := map[string]bool{}
+	for _, memory := range []int{1000, 64 << 20} {
+		inMemory = memory
+		w := newWard(t)
+		w.say(func(s *Source) { s.Expected = all })
+		w.put(visitsHeader + strings.Repeat("x\n30,f,no\ny\n", 1500))
+		d := w.declared()
+		records, err := w.Own(study.Plan{Data: "ward", Schema: d.Schema})
+		if err != nil || d.Found != 4500 || records.Len() != 4500 {
+			t.Fatalf("%d of %d records, %v", records.Len(), d.Found, err)
+		}
+		labelled := 0
+		for _, y := range records.Y {
+			if y == 0 {
+				labelled++
+			}
+		}
+		if digests[d.Import] = true; labelled != 1500 || len(digests) != 1 {
+			t.Errorf("%d records have a label; tables %v", labelled, digests)
+		}
+	}
+}
+
+// TestForgetCleansUp: what a kill between any two files leaves, forgetting removes; a name with odd
+// characters is one like any other.
+func TestForgetCleansUp(t *testing.T) {
+	w := newWard(t)
+	w.Imports = filepath.Join(w.Dir, "site [a]*?")
+	w.put(visitsHeader + strings.Repeat("30,f,no\n", 500))
+	w.declared()
+	if err := os.Mkdir(filepath.Join(w.Imports, unfinished+"2"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(w.declarationFile("ward")); err != nil { // killed behind it
+		t.Fatal(err)
+	}
+	if err := w.Forget("ward"); err != nil {
+		t.Fatal(err)
+	}
+	if left, err := os.ReadDir(w.Imports); err != nil || len(left) != 1 {
+		t.Errorf("left are %v, %v", left, err)
+	}
+	// A declaration that cannot be written leaves no import.
+	if err := os.Mkdir(w.declarationFile("ward"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.declare(); err == nil {
+		t.Error("declared in a folder")
+	}
+	if left, err := os.ReadDir(w.Imports); err != nil || len(left) != 1 {
+		t.Errorf("left are %v, %v", left, err)
+	}
+}
+
+// TestLostNotes: what was odd at an import may be lost; studies do not hang on it.
+func TestLostNotes(t *testing.T) {
+	w := newWard(t)
+	w.put(visitsHeader + strings.Repeat("30,f,no\n", 500))
+	d := w.declared()
+	if err := os.Remove(w.seenFile(d)); err != nil {
+		t.Fatal(err)
+	}
+	if in, _, unread := w.Records(plan(d), d.Records, false); unread != nil || in.Records.Y[0] != 0 {
+		t.Errorf("a study gets empty records: %v", unread)
+	}
+	if err := os.RemoveAll(w.Imports); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Of(study.Plan{Data: "ward"}); !errors.Is(err, ErrUndeclared) || !strings.Contains(err.Error(), "its import is gone") {
+		t.Errorf("a source without its import: %v", err)
 	}
 }

@@ -139,8 +139,8 @@ var errOther = errors.New("its columns are not those that were declared: put the
 // advised is how many of the first records advice looks at.
 const advised = 20_000
 
-// take maps and codes rows to their end, and hands each coded record to keep. Every now and then it
-// says how many there were, and stops at an error.
+// take maps and codes rows to their end, and hands each coded record to keep. every, nil where no
+// person waits, hears now and then how many there were, and stops it by an error.
 func (r *reading) take(every func(records int) error, in dataset.Rows, m mapping.Mapping, own dataset.Schema, key []byte, keep func([]byte) error) error {
 	r.columns = in.Columns()
 	var err error
@@ -157,7 +157,10 @@ func (r *reading) take(every func(records int) error, in dataset.Rows, m mapping
 		return err
 	}
 	c := &codedRows{Rows: rows, every: every, coder: coder, record: make([]byte, coding.Width()), keep: keep}
-	sample, err := dataset.Collect(&first{c, advised})
+	sample := dataset.Lines{}
+	if every != nil { // a person reads the advice
+		sample, err = dataset.Collect(&first{c, advised})
+	}
 	for err == nil {
 		_, _, err = c.Next()
 	}
@@ -167,7 +170,10 @@ func (r *reading) take(every func(records int) error, in dataset.Rows, m mapping
 	r.Seen = Seen{
 		Records: c.records, Malformed: c.malformed, FirstMalformed: c.firstMalformed,
 		Odd:   slices.Concat(coder.Remarks(), r.bound.Remarks()),
-		Notes: slices.Concat(r.bound.Notes, mapping.Advice(sample.Table, own)),
+		Notes: r.bound.Notes,
+	}
+	if every != nil {
+		r.Notes = append(r.Notes, mapping.Advice(sample.Table, own)...)
 	}
 	return nil
 }
@@ -193,7 +199,7 @@ func (c *codedRows) Next() ([]string, bool, error) {
 		}
 		cells = nil
 	}
-	if c.records++; c.records%1024 == 0 {
+	if c.records++; c.every != nil && c.records%1024 == 0 {
 		if err := c.every(c.records); err != nil {
 			return nil, false, err
 		}
@@ -275,7 +281,7 @@ func (d Declaration) readDaily(key []byte) (table, reading, error) {
 		if !slices.Equal(rows.Columns(), d.Columns) {
 			return errOther
 		}
-		err = r.take(func(int) error { return nil }, rows, d.Mapping, d.Schema, key, memory.add)
+		err = r.take(nil, rows, d.Mapping, d.Schema, key, memory.add)
 		if errors.Is(err, errLacks) {
 			return errOther
 		}

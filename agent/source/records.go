@@ -1,9 +1,7 @@
 package source
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
 	"iter"
 	"slices"
 
@@ -20,63 +18,59 @@ type Held struct {
 	Seen
 	digest string // of the file, of a source that is written anew
 	plan   study.Plan
-	with   func(do func(table) error) error
+	table  table
 }
 
 // Open opens the records that a plan asks for, as they were declared: an import, or the file of a
 // source that is written anew. What the source's columns mean is the plan's schema, which means the
-// same as the site's where Objections has none.
+// same as the site's where Objections has none. Close, All and Blocks end it.
 func (s Sources) Open(d Declaration, p study.Plan) (*Held, error) {
 	h := &Held{plan: p}
 	if d.Redeclare == RedeclareDaily {
 		t, r, err := d.readDaily(s.Key)
-		if err != nil {
-			return nil, err
+		h.Seen, h.digest, h.table = r.Seen, r.digest, t
+		return h, err
+	}
+	var err error
+	if h.table, err = openTable(s.importFile(d), d.Schema.Coding()); err == nil {
+		if err = h.table.check(); err != nil {
+			h.Close()
 		}
-		h.Seen, h.digest, h.with = r.Seen, r.digest, func(do func(table) error) error { return do(t) }
-		return h, nil
-	}
-	h.with = func(do func(table) error) error {
-		return withTable(s.importFile(d), d.Schema.Coding(), do)
-	}
-	err := h.with(table.check)
-	if errors.Is(err, fs.ErrNotExist) {
-		err = errors.New("its import is gone, as after a restored backup: declare the source again")
 	}
 	if err != nil {
 		return nil, fmt.Errorf("source %s: %w", d.Source, err)
 	}
-	h.Seen, err = s.seen(d)
-	return h, err
+	h.Seen = s.seen(d, h.table.head.Rows)
+	return h, nil
 }
 
+// Close gives the records up.
+func (h *Held) Close() { _ = h.table.close() } // it was read
+
 // All are all records.
-func (h *Held) All() (all *dataset.Records, err error) {
-	s := asked(h.plan)
-	err = h.with(func(t table) error {
-		if t.head.Rows == 0 {
-			all = none(h.plan)
-			return nil
+func (h *Held) All() (*dataset.Records, error) {
+	defer h.Close()
+	t, s := h.table, asked(h.plan)
+	if t.head.Rows == 0 {
+		return none(h.plan), nil
+	}
+	all := &dataset.Records{X: mat.NewDense(t.head.Rows, s.Dim(), nil), Y: make([]int, 0, t.head.Rows)}
+	for i := range t.head.blocks() {
+		b, err := t.block(i)
+		if err != nil {
+			return nil, err
 		}
-		all = &dataset.Records{X: mat.NewDense(t.head.Rows, s.Dim(), nil), Y: make([]int, 0, t.head.Rows)}
-		for i := range t.head.blocks() {
-			b, err := t.block(i)
-			if err != nil {
-				return err
-			}
-			r, err := h.plan.Decode(s, t.coding, b)
-			if err != nil {
-				return err
-			}
-			for row := range r.Len() {
-				copy(all.X.RawRowView(len(all.Y)+row), r.X.RawRowView(row))
-			}
-			all.Y = append(all.Y, r.Y...)
-			all.Party, all.Patient, all.Outside = append(all.Party, r.Party...), append(all.Patient, r.Patient...), append(all.Outside, r.Outside...)
+		r, err := h.plan.Decode(s, t.coding, b)
+		if err != nil {
+			return nil, err
 		}
-		return nil
-	})
-	return all, err
+		for row := range r.Len() {
+			copy(all.X.RawRowView(len(all.Y)+row), r.X.RawRowView(row))
+		}
+		all.Y = append(all.Y, r.Y...)
+		all.Party, all.Patient, all.Outside = append(all.Party, r.Party...), append(all.Patient, r.Patient...), append(all.Outside, r.Outside...)
+	}
+	return all, nil
 }
 
 // Blocks are exactly n records, some at a time: the first n in the order of the table, and empty
@@ -95,32 +89,31 @@ func (h *Held) All() (all *dataset.Records, err error) {
 //     by the lemma inside that group one record is exchanged with one of the same features.
 //   - The order is the same for every study: what is left out of one is left out of all.
 //   - Where a bound keeps a patient's records together in shards, or sets by a column are neighbours'
-//     to share, keyed.Exactly cuts instead.
+//     to share, keyed.Exactly cuts instead; so it does where a file is read anew, in its own order.
 //
-// A block that cannot be read is empty records: how a disk fails says nothing of what it holds.
+// The table was checked when it was opened, and stays open. Where the disk fails after that this
+// panics, and what is made of the records is not ready: window has what is sent then.
 func (h *Held) Blocks(n int) iter.Seq[*dataset.Records] {
 	return func(yield func(*dataset.Records) bool) {
-		left, goesOn := n, true
-		_ = h.with(func(t table) error {
-			for i := 0; i < t.head.blocks() && left > 0 && goesOn; i++ {
-				b, err := t.block(i)
-				if err != nil {
-					return err
-				}
-				if b.Rows > left {
-					b = firstRows(b, left, t.head.Widths)
-				}
-				r, err := h.plan.Decode(asked(h.plan), t.coding, b)
-				if err != nil {
-					return err
-				}
-				left, goesOn = left-b.Rows, yield(r)
+		defer h.Close()
+		t, left := h.table, n
+		for i := 0; i < t.head.blocks() && left > 0; i++ {
+			b, err := t.block(i)
+			if err != nil {
+				panic(err)
 			}
-			return nil
-		})
-		if goesOn {
-			emptyBlocks(h.plan, left)(yield)
+			if b.Rows > left {
+				b = firstRows(b, left, t.head.Widths)
+			}
+			r, err := h.plan.Decode(asked(h.plan), t.coding, b)
+			if err != nil {
+				panic(err)
+			}
+			if left -= b.Rows; !yield(r) {
+				return
+			}
 		}
+		emptyBlocks(h.plan, left)(yield)
 	}
 }
 

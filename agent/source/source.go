@@ -117,6 +117,19 @@ func (s Source) queryDigest() (string, error) {
 	return hex.EncodeToString(sum[:]), err
 }
 
+// vouchedFor refuses a query that nobody answers for, before it is run.
+func (s Source) vouchedFor(how How) error {
+	if !s.queries() || how.Vouch {
+		return nil
+	}
+	text, err := s.Query.Text()
+	if err != nil {
+		return err
+	}
+	d := Declaration{Query: &Asked{Derives: database.Derives(text)}}
+	return fmt.Errorf("the records come from a query: answer for all of its columns with --vouch, if %s", d.Claims())
+}
+
 // Below puts the files of a source in a folder, where they have no place of their own.
 func (s Source) Below(folder string) Source {
 	s.File, s.Schema, s.Mapping.File = yamlfile.Below(folder, s.File), yamlfile.Below(folder, s.Schema), yamlfile.Below(folder, s.Mapping.File)

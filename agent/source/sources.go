@@ -88,8 +88,12 @@ func (s Sources) declaration(name string) (d Declaration, err error) {
 		return fail("it was declared under an earlier version, which read the file anew for each study")
 	case d.File != source.File || (d.Query == nil) == source.queries():
 		return fail("the configuration names another file than was declared on %s", d.At.Format(time.DateOnly))
-	case d.Query != nil && (errQuery != nil || asked != d.Digest):
+	case errQuery != nil:
+		return fail("%v", errQuery)
+	case d.Query != nil && (asked != d.Digest || source.Query.DSNFile != d.Query.DSNFile):
 		return fail("the configuration has another query than was declared on %s", d.At.Format(time.DateOnly))
+	case d.Import != "" && !exists(s.importFile(d)):
+		return fail("its import is gone, as after a restored backup")
 	case !sameSchema(own, d.Schema):
 		return fail("its schema is not what was declared on %s", d.At.Format(time.DateOnly))
 	case source.Redeclare != d.Redeclare:
@@ -128,6 +132,9 @@ func (s Sources) Report(name string) Report {
 func (s Sources) Check(ctx context.Context, name string) Report {
 	r := s.Report(name)
 	d := r.Declared
+	if d == nil && s.Named[name].queries() { // a person runs those
+		return r
+	}
 	if d == nil {
 		if _, err := s.survey(ctx, name, &r, discard, nil); err != nil {
 			r.Problem = err.Error()
@@ -140,6 +147,7 @@ func (s Sources) Check(ctx context.Context, name string) Report {
 		r.Problem = err.Error()
 		return r
 	}
+	h.Close()
 	if d.Redeclare == RedeclareDaily {
 		digest, r.Problem = h.digest, strings.Join(s.Problems(*d, h.Seen), "; ")
 	} else if now, err := open(d.File, func(*hashed, int64) error { return nil }); err == nil {
@@ -182,7 +190,7 @@ func (s Sources) survey(ctx context.Context, name string, r *Report, keep func([
 		if err != nil {
 			return Declaration{}, err
 		}
-		d.Query, d.Vouched = &Asked{source.Query.Driver, database.Derives(text)}, columnsOf(own)
+		d.Query, d.Vouched = &Asked{source.Query.Driver, source.Query.DSNFile, database.Derives(text)}, columnsOf(own)
 	}
 	r.Form = d.form()
 	if err := objection(s.Problems(d, read.Seen)); err != nil {
@@ -231,6 +239,9 @@ func (s Sources) Declare(ctx context.Context, name string, how How, sign func(*D
 		return fail(Report{}, err)
 	}
 	r := s.Report(name)
+	if err := s.Named[name].vouchedFor(how); err != nil {
+		return fail(r, err)
+	}
 	into, err := s.newImport(name)
 	if err != nil {
 		return fail(r, err)
@@ -245,9 +256,6 @@ func (s Sources) Declare(ctx context.Context, name string, how How, sign func(*D
 		return fail(r, err)
 	}
 	if len(d.Vouched) > 0 && !how.Vouch {
-		if d.Query != nil {
-			return fail(r, fmt.Errorf("the records come from a query: every column counts as computed from other records until you answer for them with --vouch: you state that %s", d.Claims()))
-		}
 		return fail(r, fmt.Errorf("%s: computed from other records, as the mapping says (derived): what is proven for a record does not cover that; leave them out of the schema, or answer for them with --vouch", strings.Join(d.Vouched, ", ")))
 	}
 	if d.Redeclare == "" {
@@ -261,6 +269,9 @@ func (s Sources) Declare(ctx context.Context, name string, how How, sign func(*D
 		if err := how.Ask(shown); err != nil {
 			return fail(Report{}, err)
 		}
+	}
+	if err := context.Cause(ctx); err != nil { // while the person was asked
+		return fail(Report{}, err)
 	}
 	if err := sign(&d); err != nil {
 		return fail(Report{}, err)
@@ -281,9 +292,19 @@ func (s Sources) keep(d Declaration, into *newImport) error {
 		err = protocol.WriteSecret(s.declarationFile(d.Source), append(text, '\n'))
 	}
 	if err != nil {
+		var old Declaration
+		b, _ := os.ReadFile(s.declarationFile(d.Source))
+		_ = json.Unmarshal(b, &old)
+		_ = s.forgetImports(d.Source, old.Import) // as it was before
 		return err
 	}
-	return s.forgetImports(d.Source, d.Import)
+	_ = s.forgetImports(d.Source, d.Import) // what an agent still reads goes with the next import
+	return nil
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
 }
 
 // Problems say in what a source was not as expected. They tell of the records: for the eyes of the
@@ -322,7 +343,7 @@ func (s Sources) takenFile(name string) string {
 
 // Records are the records of this site for a study: exactly n, as were declared when it was
 // charged, and it never fails. Whatever keeps them from being read as they were declared (the import
-// is gone, the file of a source that is written anew is torn or has other columns) gives empty
+// is damaged, the file of a source that is written anew is torn or has other columns) gives empty
 // records, in the same number: unread says why, odd in what the file was not as expected. Both are
 // for the site's eyes, at the study's moment and not before. It is called once what a study costs
 // is charged. In blocks they are where the study takes them so (study.Blockwise).
@@ -348,30 +369,40 @@ func (s Sources) takenFile(name string) string {
 //
 // TestTurnedToGarbage would catch it.
 func (s Sources) Records(p study.Plan, n int, blocks bool) (in study.Inputs, odd []string, unread error) {
-	d, err := s.Of(p)
-	if err == nil { // as when the study was decided
-		err = d.Refuses(p)
-	}
-	var h *Held
-	if err == nil {
-		h, err = s.Open(d, p)
-	}
-	if err == nil && !blocks {
-		in.Records, err = h.All()
+	in, d, h, err := s.Exact(p, n, blocks)
+	if errors.Is(err, fs.ErrNotExist) { // a person imported anew just now
+		in, d, h, err = s.Exact(p, n, blocks)
 	}
 	if err != nil {
 		return Empty(p, n, s.Key, blocks), nil, err
-	}
-	if blocks {
-		in.Blocks = h.Blocks(n)
-	} else {
-		in.Records = ordered(p, in.Records, n, s.Key)
 	}
 	if d.Redeclare == RedeclareDaily {
 		odd = s.Problems(d, h.Seen)
 		_ = s.noteDay(d, Taken{Digest: h.digest, Records: h.Seen.Records, Problems: odd}) // what the disk did not take is not said
 	}
 	return in, odd, nil
+}
+
+// Exact are the records that a study gets, exactly n, with the declaration that they are of and what
+// was seen of them; for the eyes of the site, which notes nothing.
+func (s Sources) Exact(p study.Plan, n int, blocks bool) (in study.Inputs, d Declaration, h *Held, err error) {
+	d, err = s.Of(p)
+	if err == nil { // as when the study was decided
+		err = d.Refuses(p)
+	}
+	if err == nil {
+		h, err = s.Open(d, p)
+	}
+	switch {
+	case err != nil:
+	case blocks && d.Redeclare != RedeclareDaily:
+		in.Blocks = h.Blocks(n)
+	default:
+		if in.Records, err = h.All(); err == nil {
+			in.Records = ordered(p, in.Records, n, s.Key)
+		}
+	}
+	return in, d, h, err
 }
 
 // Own are all records of the source that a plan names, as its schema encodes them, for the eyes

@@ -62,16 +62,20 @@ type sorter struct {
 	mac    hash.Hash
 	shared []byte
 	rows   int
-	memory []byte // entries: order, record
-	spilt  []*os.File
-	out    []*bufio.Writer
+	// empty is the record without any cell, of which a file may have many, and how many there are.
+	empty      []byte
+	empties    int
+	emptyOrder [orderSize]byte
+	memory     []byte // entries: order, record
+	spilt      []*os.File
+	out        []*bufio.Writer
 }
 
 // inMemory is a variable so that a test sorts a few records on the disk.
 var inMemory = 64 << 20
 
 func newSorter(c *dataset.Coding, key []byte, folder string) *sorter {
-	return &sorter{coding: c, folder: folder, mac: hmac.New(sha256.New, append([]byte("order\x00"), key...))}
+	return &sorter{coding: c, folder: folder, mac: hmac.New(sha256.New, append([]byte("order\x00"), key...)), empty: c.Empty()}
 }
 
 func (s *sorter) entry() int { return orderSize + s.coding.Width() }
@@ -83,6 +87,11 @@ func (s *sorter) add(record []byte) error {
 	var order [sha256.Size]byte
 	s.mac.Sum(order[:0])
 	s.rows++
+	if bytes.Equal(record, s.empty) {
+		s.empties++
+		s.emptyOrder = [orderSize]byte(order[:orderSize])
+		return nil
+	}
 	if s.out == nil {
 		s.memory = append(append(s.memory, order[:orderSize]...), record...)
 		if len(s.memory) < inMemory {
@@ -131,8 +140,14 @@ func (s *sorter) close() (err error) {
 
 // sorted calls each with all records in order.
 func (s *sorter) sorted(each func(record []byte) error) error {
+	withEmpty := func(entries []byte) []byte {
+		if s.empties == 0 {
+			return entries
+		}
+		return append(append(entries, s.emptyOrder[:]...), s.empty...)
+	}
 	if s.out == nil {
-		return s.each(s.memory, each)
+		return s.each(withEmpty(s.memory), each)
 	}
 	var entries bytes.Buffer
 	for i, file := range s.spilt {
@@ -146,7 +161,11 @@ func (s *sorter) sorted(each func(record []byte) error) error {
 		if _, err := entries.ReadFrom(file); err != nil {
 			return err
 		}
-		if err := s.each(entries.Bytes(), each); err != nil {
+		all := entries.Bytes()
+		if byte(i) == s.emptyOrder[0] {
+			all = withEmpty(all)
+		}
+		if err := s.each(all, each); err != nil {
 			return err
 		}
 	}
@@ -161,8 +180,14 @@ func (s *sorter) each(entries []byte, each func(record []byte) error) error {
 	}
 	slices.SortFunc(at, func(i, j int) int { return bytes.Compare(entries[i:i+size], entries[j:j+size]) })
 	for _, i := range at {
-		if err := each(entries[i+orderSize : i+size]); err != nil {
-			return err
+		record, times := entries[i+orderSize:i+size], 1
+		if bytes.Equal(record, s.empty) {
+			times = s.empties
+		}
+		for range times {
+			if err := each(record); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
@@ -222,18 +247,19 @@ type table struct {
 	coding *dataset.Coding
 	head   tableHead
 	block  func(i int) (dataset.CodedBlock, error)
+	close  func() error
 }
 
 var errTable = errors.New("the import is damaged: declare the source again")
 
-// withTable calls do with a table file, which is open meanwhile.
-func withTable(path string, c *dataset.Coding, do func(table) error) error {
+// openTable opens a table file, which stays readable until it is closed, also where a person imports
+// anew meanwhile.
+func openTable(path string, c *dataset.Coding) (table, error) {
 	file, err := os.Open(path)
 	if err != nil {
-		return err
+		return table{}, err
 	}
-	defer file.Close()
-	t := table{coding: c}
+	t := table{coding: c, close: file.Close}
 	line, err := bufio.NewReaderSize(io.NewSectionReader(file, 0, 1<<24), 1<<16).ReadBytes('\n')
 	if err == nil {
 		err = json.Unmarshal(line, &t.head)
@@ -241,10 +267,10 @@ func withTable(path string, c *dataset.Coding, do func(table) error) error {
 	info, errStat := file.Stat()
 	if cmp.Or(err, errStat) != nil || t.head.Version != tableVersion || t.head.Rows < 0 || !slices.Equal(t.head.Widths, c.Columns()) ||
 		info.Size() != int64(len(line))+t.head.offset(t.head.blocks()) {
-		return errTable
+		return table{}, errors.Join(errTable, file.Close())
 	}
 	t.block = func(i int) (dataset.CodedBlock, error) { return t.head.read(file, int64(len(line)), i) }
-	return do(t)
+	return t, nil
 }
 
 // offset is where a block begins, from the first.
@@ -297,7 +323,7 @@ func (m *memory) add(record []byte) error {
 }
 
 func (m *memory) table() table {
-	t := table{coding: m.coding, head: tableHead{tableVersion, m.rows, m.coding.Columns()}}
+	t := table{coding: m.coding, head: tableHead{tableVersion, m.rows, m.coding.Columns()}, close: func() error { return nil }}
 	t.block = func(i int) (dataset.CodedBlock, error) {
 		b := dataset.CodedBlock{Rows: min(blockRows, m.rows-i*blockRows)}
 		for j, w := range t.head.Widths {

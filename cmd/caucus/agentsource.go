@@ -2,7 +2,6 @@ package main
 
 import (
 	"bufio"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -60,7 +59,7 @@ records) is refused. Nothing is sent.`,
 			if in := cmd.InOrStdin(); !yes && isTerminal(in) {
 				how.Ask = func(r source.Report) error {
 					bar.stop()
-					return a.confirmSource(in, r)
+					return a.confirmSource(cmd.Context(), in, r)
 				}
 			}
 			r, err := ag.DeclareSource(cmd.Context(), args[0], desk.Approver{Name: p.as}, how)
@@ -71,7 +70,7 @@ records) is refused. Nothing is sent.`,
 				}
 				return err
 			}
-			if how.Ask != nil { // it was shown before
+			if how.Ask != nil && !a.json { // it was shown before
 				a.note("declared")
 				return nil
 			}
@@ -111,17 +110,26 @@ are. The act is in the audit log.`,
 	return cmd
 }
 
-// confirmSource shows what came of a source and waits for a yes.
-func (a *agentCommand) confirmSource(in io.Reader, r source.Report) error {
+// confirmSource shows what came of a source and waits for a yes, or for the end of ctx.
+func (a *agentCommand) confirmSource(ctx context.Context, in io.Reader, r source.Report) error {
 	if err := r.WriteText(a.err); err != nil {
 		return err
 	}
-	fmt.Fprint(a.err, "Studies will get these records. You state: every column of a record was computed from that record alone, but for what you vouch for. Caucus cannot check this. Declare? [y/N] ")
-	answer, err := bufio.NewReader(in).ReadString('\n')
-	if answer = strings.ToLower(strings.TrimSpace(answer)); answer != "y" && answer != "yes" {
-		return cmp.Or(errors.New("not declared: what was declared before stands"), err)
+	fmt.Fprintf(a.err, "Studies will get these records. You state: %s. Declare? [y/N] ", r.Declared.Claims())
+	answer := make(chan string, 1)
+	go func() {
+		text, _ := bufio.NewReader(in).ReadString('\n')
+		answer <- strings.ToLower(strings.TrimSpace(text))
+	}()
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case text := <-answer:
+		if text != "y" && text != "yes" {
+			return errors.New("not declared: what was declared before stands")
+		}
+		return nil
 	}
-	return nil
 }
 
 func (a *agentCommand) checkSource(ctx context.Context, name string) error {
