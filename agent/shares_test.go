@@ -285,7 +285,7 @@ func (r *rig) serve(t *testing.T) *servers {
 
 // receive has the coordinator's half take an upload.
 func (s *servers) receive(party study.PartyID, body []byte) error {
-	return s.both[0].Receive(context.Background(), s.hash, party, body)
+	return s.both[0].ReceiveAll(context.Background(), s.hash, []aggregator.Upload{{Party: party, Data: body}})
 }
 
 // release takes the study to its end, and says how many contributions both accepted.

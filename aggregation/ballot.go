@@ -37,9 +37,6 @@ func NewBallot(votes []int, classes int) (Ballot, error) {
 // Rows returns the number of pool rows.
 func (b Ballot) Rows() int { return len(b.votes) }
 
-// Vote returns the class voted for on row i.
-func (b Ballot) Vote(i int) int { return int(b.votes[i]) }
-
 // BallotBytes returns the exact size of an encoded ballot: ⌈log₂K⌉ bits per row.
 func BallotBytes(rows, classes int) int { return (rows*voteBits(classes) + 7) / 8 }
 

@@ -30,8 +30,8 @@ func TestBallotRoundTrip(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i, v := range votes {
-			if back.Vote(i) != v {
-				t.Fatalf("row %d: have vote %d, want %d", i, back.Vote(i), v)
+			if int(back.votes[i]) != v {
+				t.Fatalf("row %d: have vote %d, want %d", i, back.votes[i], v)
 			}
 		}
 	})

@@ -32,9 +32,6 @@ func LawOfTilt(x *mat.Dense, f WeightFit, sd float64) *WeightLaw {
 	return l
 }
 
-// Mean returns the weighted mean of the rows.
-func (l *WeightLaw) Mean() []float64 { return l.mean }
-
 // WorstNoise bounds Answer's Noise over all queries with values in [0,1]. With F the factor, |⟨Fᵀg,
 // v⟩|² is the squared weighted covariance of b with ⟨Fv, x⟩, at most Var(b)·vᵀFᵀcov·F·v ≤ ¼ of the
 // largest eigenvalue of FᵀcovF. It is the noise part of the asymptotic variance of Ji & Elkan 2013,

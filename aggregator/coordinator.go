@@ -160,13 +160,9 @@ type Upload struct {
 	Data  []byte
 }
 
-// Receive stores a party's upload after CheckUpload. Send the receipt only once Receive returned
-// nil. The same bytes again are no error; other bytes are ErrConflict.
-func (s *Server) Receive(ctx context.Context, plan study.Hash, party study.PartyID, data []byte) error {
-	return s.ReceiveAll(ctx, plan, []Upload{{party, data}})
-}
-
-// ReceiveAll stores uploads as Receive does, all in one transaction, or none with an error.
+// ReceiveAll stores parties' uploads after CheckUpload, all in one transaction, or none with an
+// error. Send a receipt only once it returned nil. The same bytes again are no error; other bytes
+// are ErrConflict.
 func (s *Server) ReceiveAll(ctx context.Context, plan study.Hash, uploads []Upload) error {
 	if s.config.Role != shares.Coordinator {
 		return errors.New("this server is the helper")

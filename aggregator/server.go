@@ -74,7 +74,7 @@ type Shelf interface {
 }
 
 // Server is one aggregator, safe for concurrent use. Calls that agree on something with the other
-// server take turns. Receive takes none, and so never waits for that server.
+// server take turns. ReceiveAll takes none, and so never waits for that server.
 type Server struct {
 	config Config
 	db     *database.DB

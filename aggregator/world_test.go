@@ -58,6 +58,11 @@ func taskOf(parties, classes int) study.Task {
 	return must(kinds.NewTask(p, pool))
 }
 
+// Receive stores the upload of one party.
+func (s *Server) Receive(ctx context.Context, plan study.Hash, party study.PartyID, data []byte) error {
+	return s.ReceiveAll(ctx, plan, []Upload{{party, data}})
+}
+
 // votes are a party's, on its own row, or on the other row that is its own.
 func votes(t study.Task, party int, other bool) []int64 {
 	classes, rows := len(t.Plan().Schema.Classes()), t.Pool().Rows()

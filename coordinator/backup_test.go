@@ -26,7 +26,7 @@ func TestBackup(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "backup")
 	made := must(folder.Backup(ctx, w.config.Dir, out, w.clock.Now()))
 	if made.Ledger != (privacy.Head{}) || made.Files[folder.StoreFile] == "" || made.Files[folder.LedgerFile] == "" || made.Files[folder.SignerFile] == "" {
-		t.Errorf("the backup holds %v at %s", made.Names(), made.Ledger)
+		t.Errorf("the backup holds %v at %s", made.Files, made.Ledger)
 	}
 	for _, e := range must(os.ReadDir(out)) {
 		if info := must(e.Info()); info.Mode().Perm() != 0o600 {

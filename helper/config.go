@@ -98,11 +98,6 @@ func In(dir string) bool {
 // Pinned reports whether the coordinator's key is set.
 func (c Config) Pinned() bool { return c.Coordinator != protocol.SignerKey{} }
 
-// ParseConfig reads YAML over the defaults and validates it, except for the paths of its files.
-func ParseConfig(text []byte) (Config, error) {
-	return yamlfile.ParseConfig(text, DefaultConfig(), rules)
-}
-
 func rules(file *yamlfile.Document) error { return file.RequireLimits("budget") }
 
 // Validate says which field is wrong and what to do.

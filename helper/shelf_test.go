@@ -119,11 +119,11 @@ func TestRoomFails(t *testing.T) {
 // TestLimits: limits that would take nothing are refused with the key to change.
 func TestLimits(t *testing.T) {
 	for key, text := range map[string]string{"max_plans": "max_plans: 0", "max_stored": "max_stored: 1000000", "lower max_pool": "max_stored: 20000000\nmax_pool: 20000000"} {
-		if _, err := ParseConfig([]byte("budget: none\n" + text)); err == nil || !strings.Contains(err.Error(), key) {
+		if _, err := parseConfig([]byte("budget: none\n" + text)); err == nil || !strings.Contains(err.Error(), key) {
 			t.Errorf("%s: %v", text, err)
 		}
 	}
-	if c, err := ParseConfig([]byte("budget: none\nmax_plans: 1\nmax_stored: 300000000")); err != nil || c.MaxPlans != 1 || c.MaxStored != 3e8 {
+	if c, err := parseConfig([]byte("budget: none\nmax_plans: 1\nmax_stored: 300000000")); err != nil || c.MaxPlans != 1 || c.MaxStored != 3e8 {
 		t.Errorf("have %+v, %v", c, err)
 	}
 }

@@ -214,8 +214,13 @@ func (e *exchange) estimate(dir string, stdout io.Writer) error {
 	}
 	fmt.Fprintf(stdout, "%d samples of %s; methods with * were trained with every record's label\n%-22s %8s %8s %8s\n", len(e.samples), e.data.Name, "method", "AE", "RAE", "NKLD")
 	for m, method := range methods {
-		mean := ratio.MeanError(measured[m])
-		fmt.Fprintf(stdout, "%-22s %8.4f %8.4f %8.4f\n", method.name, mean.AE, mean.RAE, mean.NKLD)
+		var mean [3]float64
+		for _, e := range measured[m] {
+			for k, v := range []float64{e.AE, e.RAE, e.NKLD} {
+				mean[k] += v / float64(len(measured[m]))
+			}
+		}
+		fmt.Fprintf(stdout, "%-22s %8.4f %8.4f %8.4f\n", method.name, mean[0], mean[1], mean[2])
 	}
 	return nil
 }

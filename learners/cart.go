@@ -101,9 +101,6 @@ type node struct {
 	class  int // the majority class
 }
 
-// Leaves is the number of leaves.
-func (t *Tree) Leaves() int { return (len(t.nodes) + 1) / 2 }
-
 // Predict implements Model.
 func (t *Tree) Predict(x *mat.Dense) []int {
 	y := make([]int, rows(x))

@@ -3,7 +3,6 @@ package study
 import (
 	"cmp"
 	"encoding/json"
-	"math"
 	"time"
 
 	"caucus/dataset"
@@ -51,9 +50,6 @@ type Size struct {
 	Records int // total of all parties
 }
 
-// Each is the number of records per party.
-func (s Size) Each() float64 { return float64(s.Records) / float64(cmp.Or(s.Parties, 1)) }
-
 // Size is what a forecast assumes for a given number of parties.
 func (p Plan) Size(parties int) Size {
 	return Size{Parties: parties, Records: parties * cmp.Or(p.Records, RecordsPerParty)}
@@ -83,20 +79,6 @@ func (s Proposal) DefaultDelta(p Plan) float64 {
 		return DefaultDelta(p.Units())
 	}
 	return DefaultDelta(max(p.Units(), s.Largest))
-}
-
-// DeltaAt is the δ of the same study at another size: DefaultDelta there if the plan has the
-// default, else the plan's own δ, capped at MostDelta.
-func (p Plan) DeltaAt(s Size) float64 {
-	units := s.Parties
-	if p.Unit != privacy.Party { // the fewest that contribute, as in Units
-		sites := max(len(p.Roster), p.Minimum, 1)
-		units = int(math.Min(float64((p.Minimum*s.Parties+sites-1)/sites)*s.Each(), maxUnits))
-	}
-	if p.Delta == DefaultDelta(p.Units()) {
-		return DefaultDelta(units)
-	}
-	return min(p.Delta, MostDelta(units))
 }
 
 // DefaultNoise is where noise is added at a unit unless the plan says otherwise.

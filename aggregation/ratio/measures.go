@@ -31,23 +31,4 @@ func Measure(truth, estimate []float64, n int) Error {
 	return out
 }
 
-// MeanError averages errors over samples. Bias keeps its sign, so noise cancels and bias stays.
-func MeanError(errors []Error) Error {
-	var out Error
-	n := float64(len(errors))
-	for _, e := range errors {
-		out.AE += e.AE / n
-		out.L1 += e.L1 / n
-		out.RAE += e.RAE / n
-		out.NKLD += e.NKLD / n
-		if out.Bias == nil {
-			out.Bias = make([]float64, len(e.Bias))
-		}
-		for k, b := range e.Bias {
-			out.Bias[k] += b / n
-		}
-	}
-	return out
-}
-
 func sqrtOrZero(v float64) float64 { return math.Sqrt(max(v, 0)) }

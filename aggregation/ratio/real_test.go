@@ -277,5 +277,24 @@ func tryTargets(t *testing.T, m *Model, from labelled, size int) (mean Error, co
 			}
 		}
 	}
-	return MeanError(errors), coverage, sd, fit
+	return meanError(errors), coverage, sd, fit
+}
+
+// meanError averages errors over samples. Bias keeps its sign, so noise cancels and bias stays.
+func meanError(errors []Error) Error {
+	var out Error
+	n := float64(len(errors))
+	for _, e := range errors {
+		out.AE += e.AE / n
+		out.L1 += e.L1 / n
+		out.RAE += e.RAE / n
+		out.NKLD += e.NKLD / n
+		if out.Bias == nil {
+			out.Bias = make([]float64, len(e.Bias))
+		}
+		for k, b := range e.Bias {
+			out.Bias[k] += b / n
+		}
+	}
+	return out
 }

@@ -45,7 +45,7 @@ func BenchmarkShares(b *testing.B) {
 				}
 				b.ReportMetric(1/b.Elapsed().Seconds()*float64(b.N), "contributions/s")
 				b.ReportMetric(float64(f.PartSize(r)), "part-bytes")
-				b.ReportMetric(float64(f.MessageSize()), "message-bytes")
+				b.ReportMetric(float64(messageSize(f)), "message-bytes")
 			})
 		}
 	}

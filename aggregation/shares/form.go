@@ -154,14 +154,5 @@ func (f Form) PartSize(r Role) int {
 	return headSize + fp128.Size*int(c.cells*c.bits+c.proof()) + seedSize
 }
 
-// MessageSize is the size in bytes of a server's message to the other about a contribution.
-func (f Form) MessageSize() int {
-	size := digestSize + fp128.Size*int(2+2*f.circuit(Context{}).chunk) + seedSize
-	if f.Row > 0 {
-		size += fp128.Size
-	}
-	return size
-}
-
 // ShareSize is the size in bytes of a checked share, and of a sum of them.
 func (f Form) ShareSize() int { return fp128.Size * f.Cells }

@@ -10,7 +10,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -337,13 +336,4 @@ func Restore(ctx context.Context, from, dir string) (BackupReport, error) {
 		return fail(err)
 	}
 	return report, folder.Sync(filepath.Dir(dir))
-}
-
-// Names are the files of a backup, sorted.
-func (r BackupReport) Names() (all []string) {
-	for name := range r.Files {
-		all = append(all, name)
-	}
-	slices.Sort(all)
-	return all
 }

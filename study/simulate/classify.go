@@ -61,7 +61,6 @@ type ClassifySummary struct {
 	// UploadBytes is the mean size of a contribution's body.
 	UploadBytes float64  `json:"upload_bytes_per_party"`
 	Repeats     int      `json:"repeats"`
-	Drift       *float64 `json:"drift,omitempty"`
 	Warnings    []string `json:"warnings,omitempty"`
 	// Totals are what the study and its pool's weights guarantee together.
 	Totals []study.UnitTotal `json:"totals,omitempty"`
