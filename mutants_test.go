@@ -545,6 +545,11 @@ var mutants = []mutant{
 		found: "TestCutOfBlocks",
 	},
 	{
+		name: "a file in its own order is cut by places", room: "agent/source", file: "sources.go",
+		old: "case blocks && d.Redeclare != RedeclareDaily:", new: "case blocks:",
+		found: "TestDailyIsCutByContent",
+	},
+	{
 		name: "a study may have more records than were declared", room: "agent/source", file: "records.go",
 		old: "if b.Rows > left {", new: "if left < 0 {",
 		found: "TestBlocks",

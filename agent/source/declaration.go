@@ -6,10 +6,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"caucus/dataset"
+	"caucus/dataset/database"
 	"caucus/dataset/files"
 	"caucus/dataset/mapping"
 	"caucus/internal/textpage"
@@ -105,6 +107,19 @@ func (d Declaration) Claims() string {
 	return claim + ": no proof here can know that"
 }
 
+// vouchedFor refuses a query that nobody answers for, before it is run.
+func (s Source) vouchedFor(vouch bool) error {
+	if !s.queries() || vouch {
+		return nil
+	}
+	text, err := s.Query.Text()
+	if err != nil {
+		return err
+	}
+	d := Declaration{Query: &Asked{Derives: database.Derives(text)}}
+	return fmt.Errorf("the records come from a query: answer for all of its columns with --vouch, if %s", d.Claims())
+}
+
 // Shown is the digest of what a person is shown of a source, and says yes to: the
 // file's digest, its form, schema and mapping, the columns, the number of
 // records, and that somebody declared just that just then.
@@ -164,6 +179,17 @@ func (d Declaration) lacks(p study.Plan) []string {
 func (d Declaration) has(column string) bool {
 	b, err := d.Mapping.Bind(d.Columns, d.Schema)
 	return err == nil && b.Has(column)
+}
+
+// columnsOf are the columns that a schema names, each once.
+func columnsOf(s dataset.Schema) []string {
+	columns := append(s.FeatureColumns(), s.Label.Column)
+	for _, c := range []string{s.Patient, s.Party} {
+		if c != "" && !slices.Contains(columns, c) {
+			columns = append(columns, c)
+		}
+	}
+	return columns
 }
 
 // Cells is how many cells of plain text a record takes the time of, whatever the study asks for: of

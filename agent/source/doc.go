@@ -20,7 +20,12 @@
 //   - of what a file holds errors say no word, but those to the person who declares it; a
 //     Report and what was Seen are for the eyes of the site.
 //
-// Read source.go, declaration.go, reading.go (a file becomes coded records), table.go and import.go
-// (they become a table), records.go (a study's records), report.go, and sources.go, which has them
-// all.
+// # In which order to read it
+//
+// No file uses what a later one declares.
+//
+//  1. What a site says: source.go, declaration.go.
+//  2. From a file or query to a table: table.go, reading.go (a file becomes coded records), import.go
+//     (they become a table).
+//  3. What a study gets, and what a person is shown: records.go, report.go, sources.go.
 package source

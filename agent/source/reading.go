@@ -221,6 +221,10 @@ func (f *first) Next() ([]string, bool, error) {
 	return f.Rows.Next()
 }
 
+// Progress, if not nil, hears now and then how many records were read, and how many bytes of the
+// file, 0 of what is no file.
+type Progress func(records int, read, of int64)
+
 // survey reads a source as a person's import does. Errors are for the person who asks, on this
 // machine.
 func (s Source) survey(ctx context.Context, own dataset.Schema, m mapping.Mapping, key []byte, keep func([]byte) error, progress Progress) (r reading, err error) {
@@ -291,17 +295,6 @@ func (d Declaration) readDaily(key []byte) (table, reading, error) {
 		return nil
 	})
 	return memory.table(), r, err
-}
-
-// columnsOf are the columns that a schema names, each once.
-func columnsOf(s dataset.Schema) []string {
-	columns := append(s.FeatureColumns(), s.Label.Column)
-	for _, c := range []string{s.Patient, s.Party} {
-		if c != "" && !slices.Contains(columns, c) {
-			columns = append(columns, c)
-		}
-	}
-	return columns
 }
 
 // Remarks are what was odd, a line each, and what to do. They show texts of the

@@ -45,6 +45,15 @@ type Taken struct {
 	Problems []string `json:"problems,omitempty"`
 }
 
+// How says how a person declares a source.
+type How struct {
+	// Vouch answers for columns that were computed from other records.
+	Vouch bool
+	// Ask, if not nil, shows the person what came of the source; nil from it is a yes.
+	Ask      func(Report) error
+	Progress Progress
+}
+
 // leftOut says how many records studies do not get.
 func leftOut(d Declaration) string {
 	if n := d.Found - d.Records; n > 0 && d.Import != "" {

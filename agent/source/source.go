@@ -5,10 +5,13 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"net/url"
 	"os"
+	"path/filepath"
 	"reflect"
 	"strconv"
 	"strings"
+	"time"
 
 	"go.yaml.in/yaml/v3"
 
@@ -117,19 +120,6 @@ func (s Source) queryDigest() (string, error) {
 	return hex.EncodeToString(sum[:]), err
 }
 
-// vouchedFor refuses a query that nobody answers for, before it is run.
-func (s Source) vouchedFor(how How) error {
-	if !s.queries() || how.Vouch {
-		return nil
-	}
-	text, err := s.Query.Text()
-	if err != nil {
-		return err
-	}
-	d := Declaration{Query: &Asked{Derives: database.Derives(text)}}
-	return fmt.Errorf("the records come from a query: answer for all of its columns with --vouch, if %s", d.Claims())
-}
-
 // Below puts the files of a source in a folder, where they have no place of their own.
 func (s Source) Below(folder string) Source {
 	s.File, s.Schema, s.Mapping.File = yamlfile.Below(folder, s.File), yamlfile.Below(folder, s.Schema), yamlfile.Below(folder, s.Mapping.File)
@@ -153,6 +143,20 @@ func readSchema(path string) (dataset.Schema, error) {
 // sameSchema says whether two schemas read and mean the same.
 func sameSchema(a, b dataset.Schema) bool {
 	return len(a.Within(b)) == 0 && len(b.Within(a)) == 0 && reflect.DeepEqual(a.Format(), b.Format())
+}
+
+// Sources are a site's sources, and what persons declared of them: a file each in a folder.
+type Sources struct {
+	Dir     string // of declarations; it is there
+	Imports string // of imports: records, which no backup has
+	Key     []byte // the site's: of patients, parties and the order of records
+	Named   map[string]Source
+	Now     func() time.Time
+}
+
+// declarationFile is where a source's declaration lies.
+func (s Sources) declarationFile(name string) string {
+	return filepath.Join(s.Dir, url.PathEscape(name)+".json")
 }
 
 // Fraction is a part of a whole, 0 to 1; people write 5% or 0.05.

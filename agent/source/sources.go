@@ -21,15 +21,6 @@ import (
 	"caucus/study"
 )
 
-// Sources are a site's sources, and what persons declared of them: a file each in a folder.
-type Sources struct {
-	Dir     string // of declarations; it is there
-	Imports string // of imports: records, which no backup has
-	Key     []byte // the site's: of patients, parties and the order of records
-	Named   map[string]Source
-	Now     func() time.Time
-}
-
 // Find finds the name of the source that a plan means. A plan that names none means the only
 // one there is.
 func (s Sources) Find(name string) (string, error) {
@@ -44,11 +35,6 @@ func (s Sources) Find(name string) (string, error) {
 		return "", fmt.Errorf("the plan names no data source and this site has not exactly one (it has %s)", textpage.List(all))
 	}
 	return "", fmt.Errorf("there is no data source %q; this site has %s: add it under data: if it is meant to take part", name, textpage.List(all))
-}
-
-// declarationFile is where a source's declaration lies.
-func (s Sources) declarationFile(name string) string {
-	return filepath.Join(s.Dir, url.PathEscape(name)+".json")
 }
 
 // Of is the declaration of the source that a plan names; an error wraps ErrUndeclared and
@@ -204,19 +190,6 @@ func (s Sources) survey(ctx context.Context, name string, r *Report, keep func([
 	return d, nil
 }
 
-// How says how a person declares a source.
-type How struct {
-	// Vouch answers for columns that were computed from other records.
-	Vouch bool
-	// Ask, if not nil, shows the person what came of the source; nil from it is a yes.
-	Ask      func(Report) error
-	Progress Progress
-}
-
-// Progress, if not nil, hears now and then how many records were read, and how many bytes of the
-// file, 0 of what is no file.
-type Progress func(records int, read, of int64)
-
 // Declare reads a source once, and keeps what a person declares by that: format, meaning, columns,
 // number of records, and the records themselves, which studies get from then on (of a source that
 // is written anew they get what the file holds then). It says what was odd. A file that cannot be
@@ -239,7 +212,7 @@ func (s Sources) Declare(ctx context.Context, name string, how How, sign func(*D
 		return fail(Report{}, err)
 	}
 	r := s.Report(name)
-	if err := s.Named[name].vouchedFor(how); err != nil {
+	if err := s.Named[name].vouchedFor(how.Vouch); err != nil {
 		return fail(r, err)
 	}
 	into, err := s.newImport(name)
