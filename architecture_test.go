@@ -69,7 +69,7 @@ var rooms = map[string][]string{
 	"agent/policy":              {"aggregator", "internal/textpage", "protocol", "study", "study/kinds", "auxdata", "learners", "privacy"},
 	"agent/site":                {"agent/policy", "agent/source", "aggregator", "internal/clock", "internal/folder", "internal/webpage", "internal/yamlfile", "protocol", "study", "study/kinds", "study/verify", "auxdata", "dataset", "learners", "learners/command", "privacy", "privacy/journal"},
 	"agent/health":              {"agent/policy", "agent/site", "agent/source", "internal/textpage", "protocol", "study", "learners", "learners/command", "privacy"},
-	"agent/desk":                {"agent/health", "agent/site", "agent/source", "aggregator", "internal/textpage", "internal/webpage", "protocol", "study", "study/forecast", "study/keyed", "study/kinds", "dataset", "dataset/mapping", "privacy"},
+	"agent/desk":                {"agent/health", "agent/site", "agent/source", "aggregator", "internal/textpage", "internal/webpage", "protocol", "study", "study/forecast", "study/kinds", "dataset", "dataset/mapping", "privacy"},
 	"agent":                     {"agent/desk", "agent/health", "agent/site", "aggregator", "internal/clock", "internal/folder", "internal/webpage", "protocol", "study", "study/kinds", "study/verify", "privacy"},
 	"coordinator/records":       {"internal/database", "protocol", "study", "auxdata", "privacy"},
 	"coordinator/folder":        {"coordinator/records", "aggregation/shares", "aggregator", "internal/clock", "internal/database", "internal/folder", "internal/webpage", "internal/yamlfile", "privacy", "privacy/journal", "protocol", "study"},
