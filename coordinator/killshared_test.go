@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -130,9 +129,7 @@ func (w *sharedWorld) copied(t *testing.T) (dir, second string) {
 	for from, to := range map[string]string{w.config.HeadFile(): dir + ".head", w.config.SharesHead(): dir + ".shares.head", w.helper.Dir + ".head": second + ".head"} {
 		must(0, os.WriteFile(to, must(os.ReadFile(from)), 0o600))
 	}
-	l := must(net.Listen("tcp", "127.0.0.1:0")) // a free port
-	address := l.Addr().String()
-	must(0, l.Close())
+	address := "127.0.0.1:" + must(testlevel.FreePort())
 	settle := func(path, old, new string) {
 		text := strings.Replace(string(must(os.ReadFile(path))), old, new, 1)
 		if !strings.Contains(text, new) {

@@ -20,6 +20,7 @@ import (
 
 	"caucus/agent"
 	"caucus/agent/desk"
+	"caucus/internal/testlevel"
 )
 
 // field keeps a text of the last command's JSON in a variable, as one person reads a
@@ -83,7 +84,7 @@ func carriedWorld(ctx context.Context, t *testing.T) (dir string) {
 	if _, err := hospitals(dir); err != nil {
 		t.Fatal(err)
 	}
-	port, err := freePort()
+	port, err := testlevel.FreePort()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -72,7 +72,7 @@ func killedEverywhere(t *testing.T, noise study.Noise) {
 	if _, err := hospitals(dir); err != nil {
 		t.Fatal(err)
 	}
-	port, err := freePort()
+	port, err := testlevel.FreePort()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +97,7 @@ func killedEverywhere(t *testing.T, noise study.Noise) {
 	}
 	servers, pins := []string{"coordinator"}, ""
 	if noise == study.NoiseAggregators {
-		port, err := freePort()
+		port, err := testlevel.FreePort()
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -20,6 +20,7 @@ import (
 	"caucus/coordinator"
 	"caucus/coordinator/folder"
 	"caucus/dataset"
+	"caucus/internal/testlevel"
 	"caucus/privacy"
 	"caucus/protocol"
 	"caucus/study"
@@ -77,7 +78,7 @@ func newNetwork(t *testing.T, change func(*folder.Config)) *network {
 		t.Fatal(err)
 	}
 	n := &network{t: t, dir: dir, log: &lines{}}
-	port, err := freePort()
+	port, err := testlevel.FreePort()
 	n.check(err)
 	at := filepath.Join(dir, "coordinator")
 	n.check(folder.Init(folder.InitOptions{Dir: at, Address: "127.0.0.1:" + port, Listen: "127.0.0.1:" + port}))

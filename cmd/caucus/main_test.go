@@ -6,7 +6,6 @@ import (
 	"flag"
 	"fmt"
 	"math/rand/v2"
-	"net"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -86,12 +85,12 @@ func runScripts(t *testing.T, dir string) {
 const planted = "271.8281"
 
 func setup(e *testscript.Env) error {
-	port, err := freePort()
+	port, err := testlevel.FreePort()
 	if err != nil {
 		return err
 	}
 	e.Setenv("PORT", port)
-	if port, err = freePort(); err != nil {
+	if port, err = testlevel.FreePort(); err != nil {
 		return err
 	}
 	e.Setenv("HELPERPORT", port)
@@ -132,16 +131,6 @@ func admissions(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 	table, schema := dataset.Hospitals(c)
 	ts.Check(writeHospital(ts.MkAbs(args[0]), schema, table, false))
-}
-
-func freePort() (string, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	defer l.Close()
-	_, port, err := net.SplitHostPort(l.Addr().String())
-	return port, err
 }
 
 // hospitals writes schema.yaml, pool.csv, fifth.csv and one file a hospital:

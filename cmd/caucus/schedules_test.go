@@ -306,7 +306,7 @@ func TestProcessSchedules(t *testing.T) {
 	t.Parallel()
 	schedules := testlevel.N(t, 1, 40)
 	first, _ := strconv.Atoi(os.Getenv(processSeed))
-	listens, err := freePort()
+	listens, err := testlevel.FreePort()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,6 +14,7 @@ import (
 
 	"caucus/coordinator/folder"
 	"caucus/helper"
+	"caucus/internal/testlevel"
 	"caucus/protocol"
 	"caucus/study"
 )
@@ -65,9 +66,9 @@ func TestTwoServersSum(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	must := patiently(ctx, t, dir)
-	port, err := freePort()
+	port, err := testlevel.FreePort()
 	check(err)
-	second, err := freePort()
+	second, err := testlevel.FreePort()
 	check(err)
 	must("coordinator", "init", "--dir", "coordinator", "--address", "127.0.0.1:"+port, "--listen", "127.0.0.1:"+port)
 	var named folder.HelperReport

@@ -67,7 +67,7 @@ func keyboard(t *testing.T, ctx context.Context) {
 // show, in a browser, on a phone and a desk, light and dark, by keyboard, and follows
 // by itself as contributions arrive.
 func TestCoordinatorPage(t *testing.T) {
-	port, err := freePort()
+	port, err := testlevel.FreePort()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -200,7 +200,7 @@ func TestCoordinatorPage(t *testing.T) {
 // would leave, and says yes by keyboard; the study is then carried out. Forms of another
 // page, also of one at another port of this machine, do nothing.
 func TestAgentPage(t *testing.T) {
-	port, err := freePort()
+	port, err := testlevel.FreePort()
 	if err != nil {
 		t.Fatal(err)
 	}

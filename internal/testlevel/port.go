@@ -1,0 +1,20 @@
+package testlevel
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net"
+)
+
+// FreePort is a TCP port on 127.0.0.1 that nobody uses, below those that systems give to connections
+// that go out: one of those could be taken by another test before its daemon listens.
+func FreePort() (string, error) {
+	for range 100 {
+		port := fmt.Sprint(10_000 + rand.IntN(22_000))
+		if l, err := net.Listen("tcp", "127.0.0.1:"+port); err == nil {
+			return port, l.Close()
+		}
+	}
+	return "", errors.New("no free port on 127.0.0.1")
+}
