@@ -27,7 +27,8 @@ import (
 type Coding struct {
 	schema   Schema
 	features []codedFeature
-	parts    []part // features, label, patient, party
+	place    map[string]int // of a feature, by its name
+	parts    []part         // features, label, patient, party
 	width    int
 }
 
@@ -44,7 +45,7 @@ type codedFeature struct {
 
 // Coding is the schema's.
 func (s Schema) Coding() *Coding {
-	c := &Coding{schema: s}
+	c := &Coding{schema: s, place: map[string]int{}}
 	add := func(width int) {
 		c.parts = append(c.parts, part{c.width, width})
 		c.width += width
@@ -53,6 +54,7 @@ func (s Schema) Coding() *Coding {
 		f := &s.Features[i]
 		names, _ := f.names(maxColumns) // Validate has checked it
 		for _, name := range names {
+			c.place[name] = len(c.features)
 			c.features = append(c.features, codedFeature{name, *f, newCellEncoder(&c.schema, f, 0)})
 			if f.Kind == Numeric {
 				add(8)
@@ -317,7 +319,7 @@ func (c *Coding) Records(s Schema, where *Condition, b CodedBlock) *Records {
 
 // decode writes a feature's columns of x, from first.
 func (c *Coding) decode(name string, b CodedBlock, x *mat.Dense, first int) {
-	i := c.feature(name)
+	i := c.place[name]
 	f, column, width := &c.features[i], b.Columns[i], c.parts[i].width
 	for row := range b.Rows {
 		to := x.RawRowView(row)
@@ -336,10 +338,6 @@ func (c *Coding) decode(name string, b CodedBlock, x *mat.Dense, first int) {
 			to[first+int(e.flag)] = 1
 		}
 	}
-}
-
-func (c *Coding) feature(name string) int {
-	return slices.IndexFunc(c.features, func(f codedFeature) bool { return f.name == name })
 }
 
 func keys(column []byte, rows int) []string {
@@ -364,7 +362,7 @@ func (k codedCells) answer(of comparison) []bool {
 	value, isNumber := ParseNumber(of.value)
 	texts, at := c.schema.Label.Classes, len(c.features)
 	if of.column != c.schema.Label.Column {
-		at = c.feature(of.column)
+		at = c.place[of.column]
 		f := &c.features[at]
 		if f.of.Kind == Numeric {
 			for i := range out {

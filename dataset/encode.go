@@ -113,6 +113,17 @@ func (s Schema) FeatureColumns() []string {
 	return all
 }
 
+// AllColumns are the columns that the schema names, each once: features, label, patient, party.
+func (s Schema) AllColumns() []string {
+	all := s.FeatureColumns()
+	for _, name := range []string{s.Label.Column, s.Patient, s.Party} {
+		if name != "" && !slices.Contains(all, name) {
+			all = append(all, name)
+		}
+	}
+	return all
+}
+
 func (s Schema) checkColumns(t *Table, needed []string) error {
 	missing := slices.DeleteFunc(slices.Clone(needed), t.Has)
 	if len(missing) == 0 {

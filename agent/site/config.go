@@ -9,7 +9,6 @@ import (
 	"net"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"caucus/agent/policy"
@@ -127,12 +126,13 @@ func rules(file *yamlfile.Document) error { return file.RefuseRemoved("gossip") 
 // Validate says which field is wrong and what to do.
 func (c Config) Validate() error {
 	host, port, err := net.SplitHostPort(c.Coordinator)
+	relative, errRelative := filepath.Rel(c.State, c.Imports)
 	switch {
 	case c.Coordinator != "" && (err != nil || host == "" || port == ""):
 		return fmt.Errorf("coordinator: %q is no host:port, such as caucus.example.org:7443", c.Coordinator)
 	case c.State == "":
 		return errors.New("state: name the folder that keeps the agent's identity and ledger")
-	case c.Imports != "" && !strings.HasPrefix(relative(c.State, c.Imports), ".."):
+	case c.Imports != "" && errRelative == nil && filepath.IsLocal(relative):
 		return fmt.Errorf("imports: %q lies in the state folder, which is backed up: name a folder of its own", c.Imports)
 	case c.Poll < 10*time.Millisecond || c.Poll > 24*time.Hour:
 		return fmt.Errorf("poll: %v: give 10ms to 24h", c.Poll)
@@ -169,15 +169,6 @@ func (c Config) Validate() error {
 		return fmt.Errorf("policy: %w", err)
 	}
 	return nil
-}
-
-// relative is where a folder lies from another one, ".." where nothing is known.
-func relative(from, to string) string {
-	out, err := filepath.Rel(from, to)
-	if err != nil {
-		return ".."
-	}
-	return out
 }
 
 // Studies are the folders of studies below the state folder.

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -181,23 +180,12 @@ func (d Declaration) has(column string) bool {
 	return err == nil && b.Has(column)
 }
 
-// columnsOf are the columns that a schema names, each once.
-func columnsOf(s dataset.Schema) []string {
-	columns := append(s.FeatureColumns(), s.Label.Column)
-	for _, c := range []string{s.Patient, s.Party} {
-		if c != "" && !slices.Contains(columns, c) {
-			columns = append(columns, c)
-		}
-	}
-	return columns
-}
-
 // Cells is how many cells of plain text a record takes the time of, whatever the study asks for: of
 // an import all of the schema's are read; of a source that is written anew all that the file has,
 // and the schema's are made of them.
 func (d Declaration) Cells() float64 {
 	if d.Redeclare != RedeclareDaily {
-		return float64(len(columnsOf(d.Schema))) / 4
+		return float64(len(d.Schema.AllColumns())) / 4
 	}
 	cells := d.Form.Cells() * float64(len(d.Columns))
 	if b, err := d.Mapping.Bind(d.Columns, d.Schema); err == nil {

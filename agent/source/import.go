@@ -7,7 +7,6 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"caucus/internal/folder"
@@ -52,7 +51,7 @@ type newImport struct {
 
 const unfinished = "unfinished-"
 
-// lock keeps other imports away until it is called off.
+// lock keeps other imports away until unlock is called.
 func (s Sources) lock() (unlock func(), err error) {
 	if err := os.MkdirAll(s.Imports, 0o700); err != nil {
 		return nil, err
@@ -125,26 +124,40 @@ func removeUnfinished(imports string) {
 	}
 }
 
-// forgetImports removes all imports of a source but one.
-func (s Sources) forgetImports(source, but string) error {
+// imports are the files of a source's imports.
+func (s Sources) imports(source string) (names []string, err error) {
 	all, err := os.ReadDir(s.Imports)
 	if errors.Is(err, os.ErrNotExist) {
-		return nil
+		err = nil
 	}
 	for _, file := range all {
-		of := strings.HasPrefix(file.Name(), importName(source, ""))
-		if of && (but == "" || !strings.HasPrefix(file.Name(), importName(source, but))) {
-			err = errors.Join(err, os.Remove(filepath.Join(s.Imports, file.Name())))
+		if strings.HasPrefix(file.Name(), importName(source, "")) {
+			names = append(names, file.Name())
+		}
+	}
+	return names, err
+}
+
+// forgetImports removes all imports of a source but one, whose digest is given.
+func (s Sources) forgetImports(source, but string) error {
+	names, err := s.imports(source)
+	for _, name := range names {
+		if but == "" || !strings.HasPrefix(name, importName(source, but)) {
+			err = errors.Join(err, os.Remove(filepath.Join(s.Imports, name)))
 		}
 	}
 	return err
 }
 
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
 // Declared says whether anything is kept of a source: a declaration, in force or not, or an import.
 func (s Sources) Declared(name string) bool {
-	_, err := os.Stat(s.declarationFile(name))
-	imports, _ := os.ReadDir(s.Imports)
-	return err == nil || slices.ContainsFunc(imports, func(f os.DirEntry) bool { return strings.HasPrefix(f.Name(), importName(name, "")) })
+	names, _ := s.imports(name)
+	return len(names) > 0 || exists(s.declarationFile(name))
 }
 
 // Forget removes a source's declaration, then its imports: studies of it wait until a person

@@ -124,7 +124,8 @@ type Seen struct {
 // reading is a source as it was read now.
 type reading struct {
 	Seen
-	digest  string // SHA-256 of the file's bytes
+	digest  string   // SHA-256 of the file's bytes, or of a query
+	derives []string // of a query: see Asked
 	form    files.Format
 	columns []string // of the file
 	bound   *mapping.Bound
@@ -243,12 +244,18 @@ func (s Source) survey(ctx context.Context, own dataset.Schema, m mapping.Mappin
 		return err
 	}
 	if s.queries() {
-		rows, err := database.Open(ctx, s.Query)
+		text, err := s.Query.Text()
+		if err != nil {
+			return r, err
+		}
+		q := s.Query
+		q.SQL, q.SQLFile = text, "" // the text that is looked at is the one that is run
+		rows, err := database.Open(ctx, q)
 		if err != nil {
 			return r, err
 		}
 		defer rows.Close()
-		r.digest = rows.Digest()
+		r.digest, r.derives = rows.Digest(), database.Derives(text)
 		return r, take(rows, func() (int64, int64) { return 0, 0 })
 	}
 	r.digest, err = open(s.File, func(in *hashed, size int64) error {

@@ -3,7 +3,6 @@ package source
 import (
 	"fmt"
 	"iter"
-	"slices"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -87,7 +86,7 @@ func (h *Held) All() (*dataset.Records, error) {
 //   - Unit label: how many of each group, alike in all but the label, are among the first n hangs
 //     on the groups' sizes alone, which neighbours share. The cut goes through one group at most;
 //     by the lemma inside that group one record is exchanged with one of the same features.
-//   - The order is the same for every study: what is left out of one is left out of all.
+//   - The order is the same for every study that takes its records so.
 //   - Where a bound keeps a patient's records together in shards, or sets by a column are neighbours'
 //     to share, keyed.Exactly cuts instead; so it does where a file is read anew, in its own order.
 //
@@ -128,8 +127,8 @@ func firstRows(b dataset.CodedBlock, rows int, widths []int) dataset.CodedBlock 
 // emptyBlocks are n empty records, some at a time.
 func emptyBlocks(p study.Plan, n int) iter.Seq[*dataset.Records] {
 	return func(yield func(*dataset.Records) bool) {
-		for ; n > 0; n -= blockRows {
-			if !yield(keyed.Exactly(kinds.RuleOf(p), p.Schema, none(p), min(n, blockRows), nil)) {
+		for none := none(p); n > 0; n -= blockRows {
+			if !yield(ordered(p, none, min(n, blockRows), nil)) {
 				return
 			}
 		}
@@ -161,7 +160,7 @@ func asked(p study.Plan) dataset.Schema {
 // none are no records, as a plan's schema encodes them.
 func none(p study.Plan) *dataset.Records {
 	s := asked(p)
-	t, err := dataset.NewTable(slices.Clone(columnsOf(s)), nil)
+	t, err := dataset.NewTable(s.AllColumns(), nil)
 	if err != nil { // a schema that was checked names a column once
 		panic(err)
 	}

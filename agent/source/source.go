@@ -1,8 +1,6 @@
 package source
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"net/url"
@@ -109,16 +107,6 @@ func (s Source) Validate() error {
 }
 
 func (s Source) queries() bool { return s.Query != database.Query{} }
-
-// queryDigest is that of database.Rows.Digest, empty without a query.
-func (s Source) queryDigest() (string, error) {
-	if !s.queries() {
-		return "", nil
-	}
-	text, err := s.Query.Text()
-	sum := sha256.Sum256([]byte(s.Query.Driver + "\n" + text))
-	return hex.EncodeToString(sum[:]), err
-}
 
 // Below puts the files of a source in a folder, where they have no place of their own.
 func (s Source) Below(folder string) Source {

@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"caucus/dataset"
-	"caucus/dataset/database"
 	"caucus/internal/textpage"
 	"caucus/protocol"
 	"caucus/study"
@@ -64,7 +63,10 @@ func (s Sources) declaration(name string) (d Declaration, err error) {
 	source := s.Named[name]
 	own, err := readSchema(source.Schema)
 	m, errMapping := source.Mapping.read()
-	asked, errQuery := source.queryDigest()
+	asked, errQuery := "", error(nil)
+	if d.Query != nil {
+		asked, errQuery = source.Query.Digest()
+	}
 	switch {
 	case err != nil:
 		return fail("%v", err)
@@ -172,11 +174,7 @@ func (s Sources) survey(ctx context.Context, name string, r *Report, keep func([
 		Schema: own, Mapping: m, Columns: read.columns, Found: read.Records, Records: RoundDown(read.Records, importDigits),
 	}
 	if source.queries() {
-		text, err := source.Query.Text()
-		if err != nil {
-			return Declaration{}, err
-		}
-		d.Query, d.Vouched = &Asked{source.Query.Driver, source.Query.DSNFile, database.Derives(text)}, columnsOf(own)
+		d.Query, d.Vouched = &Asked{source.Query.Driver, source.Query.DSNFile, read.derives}, own.AllColumns()
 	}
 	r.Form = d.form()
 	if err := objection(s.Problems(d, read.Seen)); err != nil {
@@ -273,11 +271,6 @@ func (s Sources) keep(d Declaration, into *newImport) error {
 	}
 	_ = s.forgetImports(d.Source, d.Import) // what an agent still reads goes with the next import
 	return nil
-}
-
-func exists(path string) bool {
-	_, err := os.Stat(path)
-	return err == nil
 }
 
 // Problems say in what a source was not as expected. They tell of the records: for the eyes of the
@@ -420,5 +413,5 @@ func (s Sources) CheckMapping(r Report) (says string, err error) {
 	case len(bound.Missing) > 0:
 		return "", fmt.Errorf("nothing in the file is mapped to %s: caucus agent map drafts a mapping", strings.Join(bound.Missing, ", "))
 	}
-	return fmt.Sprintf("all %d columns of the schema come from the file's %d", len(columnsOf(own)), len(columns)), nil
+	return fmt.Sprintf("all %d columns of the schema come from the file's %d", len(own.AllColumns()), len(columns)), nil
 }

@@ -308,22 +308,23 @@ func (t table) check() error {
 // memory collects coded records in their order, for a table that is on no disk.
 type memory struct {
 	coding  *dataset.Coding
+	widths  []int
 	rows    int
 	columns [][]byte
 }
 
 func newMemory(c *dataset.Coding) *memory {
-	return &memory{coding: c, columns: make([][]byte, len(c.Columns()))}
+	return &memory{coding: c, widths: c.Columns(), columns: make([][]byte, len(c.Columns()))}
 }
 
 func (m *memory) add(record []byte) error {
 	m.rows++
-	appendRecord(m.columns, m.coding.Columns(), record)
+	appendRecord(m.columns, m.widths, record)
 	return nil
 }
 
 func (m *memory) table() table {
-	t := table{coding: m.coding, head: tableHead{tableVersion, m.rows, m.coding.Columns()}, close: func() error { return nil }}
+	t := table{coding: m.coding, head: tableHead{tableVersion, m.rows, m.widths}, close: func() error { return nil }}
 	t.block = func(i int) (dataset.CodedBlock, error) {
 		b := dataset.CodedBlock{Rows: min(blockRows, m.rows-i*blockRows)}
 		for j, w := range t.head.Widths {

@@ -1,6 +1,7 @@
 package database
 
 import (
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"os"
@@ -80,6 +81,16 @@ func (q Query) Text() (string, error) {
 		return "", err
 	}
 	return text, q.reads(text)
+}
+
+// Digest is the SHA-256 in hex of the driver and the statement. The address is no part of it.
+func (q Query) Digest() (string, error) {
+	text, err := q.Text()
+	return digest(q.Driver, text), err
+}
+
+func digest(driver, text string) string {
+	return fmt.Sprintf("%x", sha256.Sum256([]byte(driver+"\n"+text)))
 }
 
 // read is the text of the file that a key names, whose mode has no bit of a secret one.

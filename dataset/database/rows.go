@@ -3,7 +3,6 @@ package database
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
 	"database/sql"
 	"encoding/json"
 	"errors"
@@ -45,7 +44,7 @@ func Open(ctx context.Context, q Query) (*Rows, error) {
 		address, err = read("dsn_file", q.DSNFile, 0o077)
 	}
 	if err == nil {
-		r.digest = fmt.Sprintf("%x", sha256.Sum256([]byte(q.Driver+"\n"+text)))
+		r.digest = digest(q.Driver, text)
 		r.db, err = r.open(address)
 	}
 	if err == nil {
@@ -119,7 +118,7 @@ func (r *Rows) Columns() []string { return r.names }
 // Place is the last row's number, from 1.
 func (r *Rows) Place() int { return r.place }
 
-// Digest is the SHA-256 in hex of the driver and the statement. The address is no part of it.
+// Digest is Query.Digest of the statement that was run.
 func (r *Rows) Digest() string { return r.digest }
 
 // Next is the next row. An error is about the query; after one there are no more rows.

@@ -50,16 +50,6 @@ type day struct {
 	at   int // column of the file; -1 for a date
 }
 
-func columnsOf(s dataset.Schema) []string {
-	all := s.FeatureColumns()
-	for _, c := range []string{s.Label.Column, s.Patient, s.Party} {
-		if c != "" && !slices.Contains(all, c) {
-			all = append(all, c)
-		}
-	}
-	return all
-}
-
 // Bind binds a mapping to the names of a file's columns. It depends on names alone, never on
 // records. A rule for an absent column is an error. A schema column without rule or file column is
 // listed in Missing: a label may be absent outside training. Names match exactly, or else without
@@ -76,7 +66,7 @@ func (m Mapping) Bind(columns []string, s dataset.Schema) (*Bound, error) {
 			}
 		}
 	}
-	wanted := columnsOf(s)
+	wanted := s.AllColumns()
 	if b.free = len(wanted) == 0; b.free {
 		wanted = slices.Sorted(maps.Keys(m.Columns))
 	}
@@ -221,7 +211,7 @@ func findColumn(name string, columns []string) (at int, alike, ok bool) {
 
 // knows reports whether any column has a wanted name.
 func (m Mapping) knows(columns []string, s dataset.Schema) bool {
-	wanted := columnsOf(s)
+	wanted := s.AllColumns()
 	for _, r := range m.Columns {
 		wanted = append(wanted, nonEmpty(r.From)...)
 		if p, err := parseExpression(r.Expression); err == nil {

@@ -41,7 +41,7 @@ func Suggest(t *dataset.Table, s dataset.Schema, written Mapping) Suggestion {
 	}
 	d.kinds[s.Label.Column] = dataset.Feature{Kind: dataset.Categorical, Levels: s.Label.Classes}
 	for _, match := range []func(string) string{d.sameName, d.synonym, d.patientNumber, d.nearName, d.sameLevels} {
-		for _, name := range columnsOf(s) {
+		for _, name := range s.AllColumns() {
 			if _, placed := d.out.Placed[name]; !placed {
 				if column := match(name); column != "" {
 					d.place(name, column)
@@ -49,12 +49,12 @@ func Suggest(t *dataset.Table, s dataset.Schema, written Mapping) Suggestion {
 			}
 		}
 	}
-	for _, name := range columnsOf(s) {
+	for _, name := range s.AllColumns() {
 		if f, known := d.kinds[name]; known && d.out.Placed[name] != "" {
 			d.missing(name, d.out.Placed[name], f)
 		}
 	}
-	for _, name := range columnsOf(s) {
+	for _, name := range s.AllColumns() {
 		if _, placed := d.out.Placed[name]; placed {
 			d.rule(name)
 		} else if name != s.Patient || !d.noPatient() {
