@@ -51,10 +51,12 @@ type Gate struct {
 
 // NewGate makes a gate that is closed until Before opens it. Its counts go to registry.
 func NewGate(s *Certificates, c folder.Config, registry prometheus.Registerer) *Gate {
-	return &Gate{
+	g := &Gate{
 		certificates: s, limits: c.Limits, clock: c.Clock, log: c.Log, refusals: newRefusals(c.Clock), counts: newCallCounts(registry),
 		methods: map[string]bool{}, meter: map[string]*meter{}, failed: map[string]*bucket{},
 	}
+	g.connections = newConnections(nil, nil, g.limits, g.clock, g.counts)
+	return g
 }
 
 // Before puts the gate in front of a listener. It returns the listener to serve and the options for
@@ -74,9 +76,6 @@ func (g *Gate) Before(l net.Listener, a *protocol.Authority) (net.Listener, []gr
 func (g *Gate) Begin(ctx context.Context, caller protocol.Caller, method string) (context.Context, error) {
 	if err := g.handshake(caller); err != nil {
 		return nil, err
-	}
-	if g.connections == nil {
-		g.connections = newConnections(nil, nil, g.limits, g.clock, g.counts)
 	}
 	c := &connection{home: g.connections, caller: caller}
 	return g.header(peer.NewContext(ctx, &peer.Peer{AuthInfo: introduced{connection: c}}), &tap.Info{FullMethodName: method})
