@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"math/big"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -210,8 +211,8 @@ func TestCoordinatorGoesBack(t *testing.T) {
 	}
 }
 
-// TestForgottenRelease: an agent that has a release tells its coordinator that
-// forgot it nothing more, and its site what happened.
+// TestForgottenRelease: an agent that has a release that is forgotten sends nothing
+// more, names the release to the coordinator and tells its site.
 func TestForgottenRelease(t *testing.T) {
 	r, _, _, _, _ := after(t)
 	if err := r.config.Studies().Of(r.hash).Write(site.FileRelease, []byte("{}")); err != nil {
@@ -225,6 +226,9 @@ func TestForgottenRelease(t *testing.T) {
 	}
 	if !strings.Contains(r.log.String(), "put back to an older state") {
 		t.Errorf("the log says nothing:\n%s", r.log)
+	}
+	if !slices.Equal(r.report.Holds, []study.Hash{r.hash}) {
+		t.Errorf("it says that it holds the releases of %v", r.report.Holds)
 	}
 }
 

@@ -106,7 +106,11 @@ func (a *Agent) Finish(ctx context.Context) {
 // leaves later, see Finish. It returns an error if the coordinator could not be reached or does
 // not admit this agent; what keeps one study back is logged and does not keep back the others.
 func (a *Agent) Round(ctx context.Context) error {
-	a.link.SetHeartbeat(protocol.Heartbeat{Run: a.run, Waits: a.reports.said()})
+	holds, err := a.site.Studies.Released()
+	if err != nil {
+		return err
+	}
+	a.link.SetHeartbeat(protocol.Heartbeat{Run: a.run, Waits: a.reports.said(), Holds: holds})
 	listing, err := a.link.Studies(ctx)
 	if err != nil {
 		return err

@@ -207,7 +207,7 @@ func (c *runningStudy) release(ctx context.Context, s *life.Study, r releaser) e
 		return fail(err)
 	}
 	out.LedgerEntry = head.Sequence
-	if err := r.witness.stopped(); err != nil { // proved meanwhile: the ledger has its answer, and nobody else has it yet
+	if err := r.witness.hold(c.hash, contributed); err != nil { // proved meanwhile: the ledger has its answer, and nobody else has it yet
 		return fail(err)
 	}
 	_, err = c.step(ctx, life.ReleaseDone{}, func(tx records.Tx, _ life.Effect) error {

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strconv"
@@ -160,10 +161,14 @@ func (t *trial) poll(words []string) {
 	if had, ok := t.held[p]; ok {
 		request.Shown = &pb.Shown{Kind: string(had.Kind), Document: had.Document, Signature: had.Signature}
 	}
+	for h := range t.got[p] {
+		request.Holds = append(request.Holds, h[:])
+	}
 	reply, err := t.call(&pb.Studies_ServiceDesc, "List", t.certificates[p], request)
 	if err != nil {
 		return
 	}
+	maps.Copy(t.claimed, t.got[p])
 	if !t.inLedger(t.held[p].head) {
 		t.proven = true
 	}
@@ -174,6 +179,10 @@ func (t *trial) poll(words []string) {
 	for _, of := range list.Studies {
 		if row, ok := t.release(study.Hash(of.PlanHash)); ok && of.State == string(study.Released) {
 			t.hold(p, protocol.ReleaseDocument, row.Document, row.Signature)
+			if t.got[p] == nil {
+				t.got[p] = map[study.Hash]bool{}
+			}
+			t.got[p][study.Hash(of.PlanHash)] = true
 		}
 	}
 }

@@ -209,6 +209,9 @@ func (t *trial) published(h study.Hash, row records.Release) {
 	if n := len(t.releases[h]); n > 1 && !t.putBack["ledger"] { // else see mayDraw
 		t.broken("one release a study", "study %s has %d", name, n)
 	}
+	if t.claimed[h] && !t.waived[h] {
+		t.broken("of what a caller holds a release, no other is made", "study %s", name)
+	}
 	want := slices.Sorted(maps.Keys(t.truth.received[h]))
 	if !slices.Equal(r.Contributed, want) || r.Parties != len(want) || len(r.Contributed)+len(r.Missing) != len(t.parties) {
 		t.broken("a release says who contributed", "study %s: %v of %v", name, r.Contributed, want)

@@ -237,8 +237,9 @@ type trial struct {
 	certificates map[study.PartyID]*x509.Certificate
 	invitations  map[study.PartyID]*invited
 	receipts     map[place]receipted
-	held         map[study.PartyID]holding // the newest document that it got
-	redemptions  map[string]int            // by an invitation's serial
+	held         map[study.PartyID]holding             // the newest document that it got
+	got          map[study.PartyID]map[study.Hash]bool // releases
+	redemptions  map[string]int                        // by an invitation's serial
 
 	draws     map[privacy.Digest]draw        // by the hash of the ledger's entry
 	releases  map[study.Hash]map[string]bool // the answers that were published
@@ -246,6 +247,7 @@ type trial struct {
 	putBack   map[string]bool     // what was ever restored: "store", "ledger"
 	proven    bool                // somebody showed, or a file says, that the ledger was put back
 	waived    map[study.Hash]bool // since the start
+	claimed   map[study.Hash]bool // since the start: a caller holds a release
 	damaged   map[place]bool      // bodies, by the disk
 	stored    bool                // the time was stored, so that a jump can be noticed
 	vouched   bool                // for the clock, by an operator
@@ -303,7 +305,7 @@ func newTrial(of scene, d disk) *trial {
 		summed: map[study.Hash][]byte{}, certificates: maps.Clone(s.members), invitations: map[study.PartyID]*invited{},
 		receipts: map[place]receipted{}, held: map[study.PartyID]holding{}, redemptions: map[string]int{},
 		draws: map[privacy.Digest]draw{}, releases: map[study.Hash]map[string]bool{}, putBack: map[string]bool{},
-		damaged: map[place]bool{}, waived: map[study.Hash]bool{},
+		damaged: map[place]bool{}, waived: map[study.Hash]bool{}, got: map[study.PartyID]map[study.Hash]bool{}, claimed: map[study.Hash]bool{},
 	}
 	for p, c := range s.members {
 		t.truth.issued[serialOf(c)] = string(p)
@@ -354,6 +356,7 @@ func (t *trial) start() error {
 	s.gate.AllowMethods(services())
 	t.server = s
 	clear(t.waived)
+	clear(t.claimed)
 	t.keepTime()
 	return nil
 }

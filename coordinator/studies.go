@@ -1,6 +1,7 @@
 package coordinator
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -37,6 +38,10 @@ func (s *Server) List(ctx context.Context, r *pb.ListRequest) (*pb.ListReply, er
 		summary, err := c.summaryFor(ctx, caller)
 		if err != nil {
 			return nil, err
+		}
+		if summary != nil && summary.State != string(study.Released) && caller.Role == protocol.RoleParty &&
+			slices.ContainsFunc(r.Holds, func(h []byte) bool { return bytes.Equal(h, c.hash[:]) }) {
+			witness.holds(c.hash, study.PartyID(caller.Name))
 		}
 		if summary != nil {
 			reply.Studies = append(reply.Studies, summary)

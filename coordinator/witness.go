@@ -27,6 +27,10 @@ import (
 // A document with a bad signature proves nothing: it is counted and ignored, so nobody can stop a
 // coordinator with an invented number.
 //
+// A caller also names the studies of which it holds a release. The coordinator releases no such study
+// again, unless an operator waives the caller: its word is not signed. This protects studies with
+// noise at the sites, of which the ledger has no entry.
+//
 // After each start a study is released only after two poll intervals and once all its contributors
 // have called, so that each could show its document. The loss of an entry that no caller has seen
 // goes unnoticed.
@@ -44,6 +48,7 @@ type witnesses struct {
 
 	mu      sync.Mutex                            // guards the rest
 	called  map[study.PartyID]bool                // since the start
+	holding map[study.Hash]map[study.PartyID]bool // who says that it holds a release, since the start
 	waived  map[study.Hash]map[study.PartyID]bool // by an operator, since the start
 	bad     map[string]bool                       // who showed a bad signature
 	said    map[study.Hash]string                 // the last logged reason why a release waits
@@ -60,7 +65,8 @@ const maxKnown = 1024
 // open checks the chain against the documents that were shown before the last stop.
 func (w *witnesses) open(ctx context.Context) error {
 	w.started = w.clock.Elapsed()
-	w.called, w.waived, w.bad = map[study.PartyID]bool{}, map[study.Hash]map[study.PartyID]bool{}, map[string]bool{}
+	w.called, w.bad = map[study.PartyID]bool{}, map[string]bool{}
+	w.holding, w.waived = map[study.Hash]map[study.PartyID]bool{}, map[study.Hash]map[study.PartyID]bool{}
 	w.said, w.known = map[study.Hash]string{}, map[privacy.Head]bool{}
 	var all []records.Testimony
 	err := w.store.View(ctx, func(tx records.Tx) (err error) { all, err = tx.Witnessed(); return err })
@@ -187,7 +193,21 @@ func (w *witnesses) stopped() error {
 	return w.behind
 }
 
-// awaited are a study's contributors that have not called since the start and are not waived.
+// holds records that a party of a study, which is not released here, says that it holds a release.
+func (w *witnesses) holds(h study.Hash, by study.PartyID) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.holding[h] == nil {
+		w.holding[h] = map[study.PartyID]bool{}
+	}
+	if !w.holding[h][by] {
+		w.log.Error("a party holds a release of a study that is not released here: this coordinator was put back to an older state. The study is not released again; give the release back with caucus ledger reconcile (docs/verify.md), or waive the party if it errs (caucus study waive)", "study", h, "party", by)
+	}
+	w.holding[h][by] = true
+}
+
+// awaited are the parties that a study's release waits for and that are not waived: contributors
+// that have not called since the start, and parties that hold a release already.
 func (w *witnesses) awaited(h study.Hash, contributors []study.PartyID) (missing []study.PartyID) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -196,6 +216,12 @@ func (w *witnesses) awaited(h study.Hash, contributors []study.PartyID) (missing
 			missing = append(missing, p)
 		}
 	}
+	for p := range w.holding[h] {
+		if !w.waived[h][p] && !slices.Contains(missing, p) {
+			missing = append(missing, p)
+		}
+	}
+	slices.Sort(missing)
 	return missing
 }
 
@@ -206,7 +232,7 @@ func (w *witnesses) hold(h study.Hash, contributors []study.PartyID) error {
 		if missing = w.awaited(h, contributors); len(missing) == 0 {
 			return w.stopped()
 		}
-		why = "until its contributors have called since the start, or an operator waives them (caucus study show, study waive)"
+		why = "until its contributors have called since the start and nobody says that it was released before, or an operator waives them (caucus study show, study waive)"
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -236,6 +262,7 @@ func (w *witnesses) waive(h study.Hash, missing []study.PartyID) {
 func (w *witnesses) forget(h study.Hash) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	delete(w.holding, h)
 	delete(w.waived, h)
 	delete(w.said, h)
 }

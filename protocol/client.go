@@ -174,7 +174,8 @@ type Study struct {
 	ContributedBy []string `json:"contributed_by"`
 	Missing       []string `json:"missing"`
 	Declined      []string `json:"declined"`
-	// Awaited lists the contributors that have not called since the coordinator started. The
+	// Awaited lists contributors that have not called since the coordinator started, and parties that
+	// hold a release that the coordinator has forgotten. The
 	// release waits for them.
 	Awaited []string `json:"awaited"`
 	// Statuses say what each missing party reported with its last call.

@@ -47,9 +47,11 @@ type Heartbeat struct {
 	Run []byte
 	// Waits says why open studies wait for this party.
 	Waits map[study.Hash]Wait
+	// Holds lists studies of which the party holds a release, newest first.
+	Holds []study.Hash
 }
 
-// MaxWaits bounds the studies in a heartbeat.
+// MaxWaits bounds the waits in a heartbeat, and its releases.
 const MaxWaits = 256
 
 // SetHeartbeat sets the heartbeat of all later calls of Studies.
@@ -67,6 +69,9 @@ func (c *Client) reported(to *pb.ListRequest) {
 		if len(to.Waits) < MaxWaits {
 			to.Waits = append(to.Waits, &pb.Wait{PlanHash: h[:], What: string(what)})
 		}
+	}
+	for _, h := range c.heartbeat.Holds[:min(len(c.heartbeat.Holds), MaxWaits)] {
+		to.Holds = append(to.Holds, h[:])
 	}
 	slices.SortFunc(to.Waits, func(a, b *pb.Wait) int { return slices.Compare(a.PlanHash, b.PlanHash) })
 }

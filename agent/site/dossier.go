@@ -1,12 +1,15 @@
 package site
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -103,6 +106,23 @@ func (d Dossiers) All() ([]study.Hash, error) {
 		}
 	}
 	return out, nil
+}
+
+// Released lists the studies whose release is here, newest first.
+func (d Dossiers) Released() ([]study.Hash, error) {
+	all, err := d.All()
+	if err != nil {
+		return nil, err
+	}
+	since := map[study.Hash]time.Time{}
+	for _, h := range all {
+		if info, err := os.Stat(filepath.Join(d.Of(h).Dir, FileRelease)); err == nil {
+			since[h] = info.ModTime()
+		}
+	}
+	return slices.SortedFunc(maps.Keys(since), func(a, b study.Hash) int {
+		return cmp.Or(since[b].Compare(since[a]), slices.Compare(a[:], b[:]))
+	}), nil
 }
 
 // Folders lists the Dossiers, whatever they hold.

@@ -95,7 +95,7 @@ func (o *operator) printStudy(s protocol.Study) error {
 			name = ""
 		}
 		if len(s.Awaited) > 0 {
-			lines = append(lines, [2]string{"awaited", strings.Join(s.Awaited, ", ") + " (to call since the coordinator started, or caucus study waive)"})
+			lines = append(lines, [2]string{"awaited", strings.Join(s.Awaited, ", ") + " (to call since the coordinator started, or each holds a release already: caucus study waive)"})
 		}
 		for _, l := range lines {
 			if _, err := fmt.Fprintf(w, "%-12s %s\n", l[0], l[1]); err != nil {

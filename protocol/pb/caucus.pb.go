@@ -139,7 +139,10 @@ type ListRequest struct {
 	Run []byte `protobuf:"bytes,3,opt,name=run,proto3" json:"run,omitempty"`
 	// What keeps open studies waiting at this party, one of few public words each: they
 	// follow from plan, policy, ledger, declaration and persons, never from records.
-	Waits         []*Wait `protobuf:"bytes,4,rep,name=waits,proto3" json:"waits,omitempty"`
+	Waits []*Wait `protobuf:"bytes,4,rep,name=waits,proto3" json:"waits,omitempty"`
+	// Studies of which the caller holds a release, by plan hash; the newest 256 at most.
+	// A coordinator that was put back to before that release makes no other one.
+	Holds         [][]byte `protobuf:"bytes,5,rep,name=holds,proto3" json:"holds,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -198,6 +201,13 @@ func (x *ListRequest) GetRun() []byte {
 func (x *ListRequest) GetWaits() []*Wait {
 	if x != nil {
 		return x.Waits
+	}
+	return nil
+}
+
+func (x *ListRequest) GetHolds() [][]byte {
+	if x != nil {
+		return x.Holds
 	}
 	return nil
 }
@@ -3703,12 +3713,13 @@ const file_caucus_proto_rawDesc = "" +
 	"\x04name\x18\x02 \x01(\tR\x04nameJ\x04\b\x03\x10\x04J\x04\b\x04\x10\x05R\x05chainR\x05proof\".\n" +
 	"\n" +
 	"EnrolReply\x12 \n" +
-	"\vcertificate\x18\x01 \x01(\fR\vcertificate\"\x86\x01\n" +
+	"\vcertificate\x18\x01 \x01(\fR\vcertificate\"\x9c\x01\n" +
 	"\vListRequest\x12&\n" +
 	"\x05shown\x18\x01 \x01(\v2\x10.caucus.v1.ShownR\x05shown\x12\x16\n" +
 	"\x06signer\x18\x02 \x01(\fR\x06signer\x12\x10\n" +
 	"\x03run\x18\x03 \x01(\fR\x03run\x12%\n" +
-	"\x05waits\x18\x04 \x03(\v2\x0f.caucus.v1.WaitR\x05waits\"7\n" +
+	"\x05waits\x18\x04 \x03(\v2\x0f.caucus.v1.WaitR\x05waits\x12\x14\n" +
+	"\x05holds\x18\x05 \x03(\fR\x05holds\"7\n" +
 	"\x04Wait\x12\x1b\n" +
 	"\tplan_hash\x18\x01 \x01(\fR\bplanHash\x12\x12\n" +
 	"\x04what\x18\x02 \x01(\tR\x04what\"U\n" +
