@@ -29,6 +29,7 @@ var rooms = map[string][]string{
 	"internal/testlevel":        {},
 	"internal/testlevel/report": {},
 	"internal/testserver":       {},
+	"internal/testpages":        {"internal/testlevel"},
 	"dataset":                   {"internal/yamlfile"},
 	"dataset/files":             {"dataset"},
 	"dataset/database":          {"internal/yamlfile", "dataset"},
@@ -77,6 +78,8 @@ var rooms = map[string][]string{
 	"coordinator/watch":         {"coordinator/folder", "coordinator/records", "internal/webpage", "privacy", "protocol", "protocol/pb", "study"},
 	"coordinator":               {"coordinator/members", "coordinator/watch", "coordinator/records", "coordinator/folder", "aggregation/shares", "aggregator", "internal/clock", "internal/database", "protocol", "protocol/pb", "study", "study/life", "study/kinds", "auxdata", "privacy", "privacy/journal"},
 	"helper":                    {"aggregator", "aggregation/shares", "internal/database", "internal/folder", "internal/webpage", "internal/yamlfile", "protocol", "study", "study/kinds", "privacy", "privacy/journal"},
+	"report":                    {"internal/textpage", "internal/webpage", "privacy", "study", "study/classifier", "study/kinds", "study/verify"},
+	"demo":                      {"agent", "agent/desk", "agent/policy", "agent/site", "agent/source", "aggregation/ratio", "auxdata", "coordinator", "coordinator/folder", "dataset", "helper", "internal/textpage", "privacy", "privacy/journal", "protocol", "report", "study", "study/classifier", "study/describe", "study/evaluate", "study/kinds", "study/ratio", "study/reweigh", "study/simulate"},
 	"deploy":                    {},
 	"cmd/caucus":                nil, // anything
 	"lab":                       nil, // a module of its own
@@ -114,7 +117,7 @@ var pure = map[string][]string{
 }
 
 // forTests are the rooms that tests alone import; .ci/count takes them for tests.
-var forTests = []string{"internal/testlevel", "internal/testlevel/report", "internal/testserver", "privacy/audit", "privacy/audit/laws", "study/conformance"}
+var forTests = []string{"internal/testlevel", "internal/testlevel/report", "internal/testserver", "internal/testpages", "privacy/audit", "privacy/audit/laws", "study/conformance"}
 
 // TestImports holds the table of rooms.
 func TestImports(t *testing.T) {
@@ -226,9 +229,9 @@ var otherWords = map[string]map[string]string{
 }
 
 // mayName says whether a room may name kinds or their mechanisms: the tables of
-// kinds and of what is said of them, and commands, whose flags are theirs.
+// kinds and of what is said of them, the demo, which runs one study of each, and commands, whose flags are theirs.
 func mayName(room string) bool {
-	return room == "study/kinds" || room == "study/conformance" || room == "study/terms" || room == "lab" || strings.HasPrefix(room, "cmd/")
+	return room == "study/kinds" || room == "study/conformance" || room == "study/terms" || room == "demo" || room == "lab" || strings.HasPrefix(room, "cmd/")
 }
 
 // ordinary are names that are words of English too: alone in quotes they are names.
@@ -323,6 +326,7 @@ var withoutExample = map[string]string{
 	"lab":                       "it is a program",
 	"internal/testlevel":        "it is for tests, and its own shows it",
 	"internal/testlevel/report": "it is a program",
+	"internal/testpages":        "it is for tests, which lay pages out by it",
 	"internal/testserver":       "it is for tests, which start what it starts",
 	"study/conformance":         "it is for tests",
 	"privacy/audit/laws":        "it is for tests",

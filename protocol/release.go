@@ -29,6 +29,15 @@ type SignedRelease struct {
 	Successions []Signed
 }
 
+// File is the release's file: everything that caucus release verify needs beside the pool.
+func (r SignedRelease) File() ([]byte, error) {
+	b, err := json.MarshalIndent(r, "", " ")
+	if err != nil {
+		return nil, fmt.Errorf("write release: %w", err)
+	}
+	return append(b, '\n'), nil
+}
+
 type signedReleaseFile struct {
 	Release     json.RawMessage `json:"release"`
 	Signature   []byte          `json:"signature,omitempty"`

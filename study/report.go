@@ -1,12 +1,13 @@
 package study
 
-// Report is a kind's account of a release for people: answer, charts, lines, then tables. It may
-// hold untrusted text; whoever displays it must escape it.
+// Report is a kind's account of a release for people, most important first. It may hold untrusted
+// text; whoever displays it must escape it.
 type Report struct {
-	Answer string
-	Charts []*ReportChart // most important first
-	Lines  []ReportLine
-	Tables []ReportTable
+	Answer  string
+	Charts  []*ReportChart
+	Figures []ReportFigure
+	Lines   []ReportLine
+	Tables  []ReportTable
 }
 
 // ReportLine is a named line; a continuation has no name.
@@ -17,6 +18,8 @@ type ReportTable struct {
 	Title string
 	Head  []string
 	Rows  [][]string
+	// Folded: a chart or figure shows the same, so a page need not show it open.
+	Folded bool
 }
 
 // ReportChart compares numbers on one axis, one dot each with its interval.
@@ -24,6 +27,7 @@ type ReportChart struct {
 	Title, Note string // what is measured; what the intervals are
 	Bars        []ReportBar
 	Percent     bool // shows shares
+	Ratio       bool // shows ratios on a logarithmic axis, with a mark at 1
 }
 
 // ReportBar is one number; Low and High equal Value if it has no interval.
@@ -37,6 +41,26 @@ type ReportBar struct {
 func Bar(name string, value, off float64) ReportBar {
 	return ReportBar{Name: name, Value: value, Low: value - off, High: value + off}
 }
+
+// ReportFigure draws lines between two axes from 0 to 1, such as a ROC curve.
+type ReportFigure struct {
+	Group, Title, Caption string  // figures of one group stand side by side under its name
+	X, Y                  string  // names of the axes
+	From, To              float64 // numbers at the ends of the x axis
+	Diagonal              bool    // a dashed line from 0, 0 to 1, 1
+	Lines                 []ReportCurve
+	Table                 ReportTable // the numbers of the picture
+}
+
+// ReportCurve is a line of a figure; Dots marks its points.
+type ReportCurve struct {
+	Name   string
+	Points []ReportPoint
+	Dots   bool
+}
+
+// ReportPoint is a point of a curve; Low and High are the ends of its interval, equal for none.
+type ReportPoint struct{ X, Y, Low, High float64 }
 
 // Reporter is a kind that describes its results in words.
 type Reporter interface {

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"caucus/report"
 	"caucus/study/forecast"
 )
 
@@ -21,7 +22,7 @@ type forecastFigure struct {
 }
 
 // forecastCharts draws accuracy and AUC against ε, parties and records.
-func forecastCharts(doc forecastDocument) (out []chart) {
+func forecastCharts(doc forecastDocument) (out []report.Chart) {
 	for _, curve := range doc.Curves {
 		for _, measure := range []struct {
 			name     string
@@ -32,7 +33,7 @@ func forecastCharts(doc forecastDocument) (out []chart) {
 			{"AUC", func(l forecast.Line) forecast.Drawn { return l.AUC }, func(forecastPoint) float64 { return .5 }},
 		} {
 			c := forecastChart(curve, measure.name, measure.of, measure.majority)
-			c.series[len(c.series)-1].name = doc.largest()
+			c.Series[len(c.Series)-1].Name = doc.largest()
 			out = append(out, c)
 		}
 	}
@@ -43,52 +44,33 @@ var forecastAxes = map[string]string{
 	"epsilon": "privacy budget ε (smaller protects more)", "parties": "parties", "records": "records of each party",
 }
 
-func forecastChart(curve forecastCurve, measure string, of func(forecast.Line) forecast.Drawn, majority func(forecastPoint) float64) chart {
-	c := chart{
-		title: strings.ToUpper(measure[:1]) + measure[1:] + " against " + forecastAxes[curve.Against], x: forecastAxes[curve.Against], y: measure,
-		ticks: []float64{.01, .03, .1, .3, 1, 3, 10, 30, 100, 300, 1000, 3000, 10000, 100000}, low: 1,
+func forecastChart(curve forecastCurve, measure string, of func(forecast.Line) forecast.Drawn, majority func(forecastPoint) float64) report.Chart {
+	c := report.Chart{
+		Title: strings.ToUpper(measure[:1]) + measure[1:] + " against " + forecastAxes[curve.Against], X: forecastAxes[curve.Against], Y: measure,
+		Ticks: []float64{.01, .03, .1, .3, 1, 3, 10, 30, 100, 300, 1000, 3000, 10000, 100000}, Low: 1,
 	}
-	lines := []series{
-		{name: "released, nine of ten draws", colour: chartColours[0], style: shaded},
-		{name: "released", colour: chartColours[0]},
-		{name: "one party alone", colour: chartColours[1], style: dashedLine},
-		{name: "all records pooled", colour: chartColours[2], style: dashedLine},
-		{name: "largest class", colour: chartGrey, style: dottedLine},
+	lines := []report.Series{
+		{Name: "released, nine of ten draws", Colour: report.Colours[0], Style: report.Shaded},
+		{Name: "released", Colour: report.Colours[0]},
+		{Name: "one party alone", Colour: report.Colours[1], Style: report.DashedLine},
+		{Name: "all records pooled", Colour: report.Colours[2], Style: report.DashedLine},
+		{Name: "largest class", Colour: report.Grey, Style: report.DottedLine},
 	}
 	for _, p := range curve.Points {
 		r := of(p.Forecast.Released)
-		for i, at := range []chartPoint{
-			{p.At, (r.Low + r.High) / 2, (r.High - r.Low) / 2}, {x: p.At, y: r.Mean}, {x: p.At, y: of(p.Alone).Mean}, {x: p.At, y: of(p.Pooled).Mean}, {x: p.At, y: majority(p)},
+		for i, at := range []report.Point{
+			{X: p.At, Y: (r.Low + r.High) / 2, SD: (r.High - r.Low) / 2}, {X: p.At, Y: r.Mean}, {X: p.At, Y: of(p.Alone).Mean}, {X: p.At, Y: of(p.Pooled).Mean}, {X: p.At, Y: majority(p)},
 		} {
-			lines[i].points = append(lines[i].points, at)
-			c.low, c.high = math.Min(c.low, at.y-at.sd), math.Max(c.high, at.y+at.sd)
+			lines[i].Points = append(lines[i].Points, at)
+			c.Low, c.High = math.Min(c.Low, at.Y-at.SD), math.Max(c.High, at.Y+at.SD)
 		}
 	}
-	c.series = lines
-	c.low, c.high = math.Max(0, math.Floor(20*c.low-1e-9)/20), math.Min(1, c.high+.01)
+	c.Series = lines
+	c.Low, c.High = math.Max(0, math.Floor(20*c.Low-1e-9)/20), math.Min(1, c.High+.01)
 	first, last := curve.Points[0], curve.Points[len(curve.Points)-1]
-	c.words = fmt.Sprintf("Released %.3f at %g and %.3f at %g; one party alone %.3f and %.3f; pooled %.3f and %.3f; the largest class %.3f",
+	c.Words = fmt.Sprintf("Released %.3f at %g and %.3f at %g; one party alone %.3f and %.3f; pooled %.3f and %.3f; the largest class %.3f",
 		of(first.Released).Mean, first.At, of(last.Released).Mean, last.At, of(first.Alone).Mean, of(last.Alone).Mean, of(first.Pooled).Mean, of(last.Pooled).Mean, majority(first))
 	return c
-}
-
-// drawForecast writes all charts as one picture, two a row, with a legend below.
-func drawForecast(b *strings.Builder, doc forecastDocument) {
-	charts := forecastCharts(doc)
-	const legendHeight = 30
-	height := chartHeight * float64(len(charts)/2)
-	openSVG(b, 2*chartWidth, height+legendHeight, "What a study would be worth", doc.Forecast.Verdict())
-	for i, c := range charts {
-		svg := strings.Replace(c.svg(), "<svg ", fmt.Sprintf(`<svg x="%.0f" y="%.0f" width="%.0f" height="%.0f" `, float64(i%2)*chartWidth, float64(i/2)*chartHeight, chartWidth, chartHeight), 1)
-		b.WriteString(svg)
-	}
-	for i, s := range charts[0].series[1:] {
-		x := 60 + float64(i)*290
-		same := func(v float64) float64 { return v }
-		series{colour: s.colour, style: s.style, points: []chartPoint{{x: x, y: height + 12}, {x: x + 40, y: height + 12}}}.draw(b, same, same)
-		label(b, x+50, height+17, "start", s.name)
-	}
-	b.WriteString("</svg>\n")
 }
 
 // largest names the row of the largest class.
@@ -113,7 +95,7 @@ func (d forecastDocument) assumed() string {
 
 // writeForecastPage writes a page without outside assets.
 func writeForecastPage(w io.Writer, doc forecastDocument) error {
-	t, err := pages()
+	t, err := report.Template("")
 	if err != nil {
 		return err
 	}
@@ -128,8 +110,8 @@ func writeForecastPage(w io.Writer, doc forecastDocument) error {
 	var figures []forecastFigure
 	var legend template.HTML
 	for _, c := range forecastCharts(doc) {
-		figures = append(figures, forecastFigure{c.title, template.HTML(c.svg())}) // drawn from numbers, names escaped
-		legend = template.HTML(c.legend())
+		figures = append(figures, forecastFigure{c.Title, template.HTML(c.SVG())}) // drawn from numbers, names escaped
+		legend = template.HTML(c.Legend())
 	}
 	return t.ExecuteTemplate(w, "forecast", struct {
 		forecastDocument

@@ -15,6 +15,7 @@ import (
 
 	"caucus/dataset"
 	"caucus/privacy"
+	"caucus/report"
 	"caucus/study"
 	"caucus/study/classify"
 	"caucus/study/forecast"
@@ -338,7 +339,5 @@ func (c *console) writeForecastDrawing(name string, doc forecastDocument) error 
 	if !strings.EqualFold(filepath.Ext(name), ".svg") {
 		return c.write(name, func(w io.Writer) error { return writeForecastPage(w, doc) })
 	}
-	var b strings.Builder
-	drawForecast(&b, doc)
-	return c.writeText(name, []byte(b.String()))
+	return c.writeText(name, []byte(report.Poster(forecastCharts(doc), "What a study would be worth", doc.Forecast.Verdict())))
 }

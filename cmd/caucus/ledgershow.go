@@ -1,13 +1,8 @@
 package main
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"math"
-	"os"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
@@ -19,25 +14,10 @@ import (
 	"caucus/privacy/journal"
 )
 
-// ledgerUnit is a ledger's spending at one unit.
-type ledgerUnit struct {
-	Unit    privacy.Unit `json:"unit"`
-	Charges int64        `json:"charges"`
-	// Unproven charges guarantee nothing at this unit.
-	Unproven int64   `json:"unproven"`
-	Pure     float64 `json:"pure_epsilon"`
-	Rho      float64 `json:"rho"`
-	// Epsilon is null where no ε holds at this δ.
-	Epsilon *float64 `json:"epsilon"`
-	Delta   float64  `json:"delta"`
-	// Limit is the site's, for an agent's ledger.
-	Limit *float64 `json:"limit_epsilon,omitempty"`
-}
-
 // ledgerDocument is the JSON document of ledger show.
 type ledgerDocument struct {
-	Ledger string       `json:"ledger"`
-	Units  []ledgerUnit `json:"units"`
+	Ledger string             `json:"ledger"`
+	Units  []journal.Spending `json:"units"`
 }
 
 // defaultLedgerDelta is the δ of totals without a limit: a plan's default.
@@ -72,8 +52,8 @@ may be read while the daemon runs.`,
 			if err != nil {
 				return err
 			}
-			doc, err := readLedger(cmd.Context(), file, limits, delta)
-			if err != nil {
+			doc := ledgerDocument{Ledger: file}
+			if doc.Units, err = journal.Spent(cmd.Context(), file, limits, delta); err != nil {
 				return err
 			}
 			return c.print(doc, doc.writeText)
@@ -118,44 +98,8 @@ func (p *ledgerPlace) open() (*journal.Journal, string, error) {
 	if err != nil {
 		return nil, "", err
 	}
-	j, err := openLedger(file)
+	j, err := journal.OpenExisting(file)
 	return j, file, err
-}
-
-// openLedger opens an existing ledger and never creates one.
-func openLedger(file string) (*journal.Journal, error) {
-	if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("there is no ledger at %s: nothing was spent there, or it is the wrong folder", file)
-	}
-	return journal.OpenSQLite(file)
-}
-
-// readLedger verifies a ledger's chain and sums its charges.
-func readLedger(ctx context.Context, file string, limits map[privacy.Unit]privacy.Budget, delta float64) (ledgerDocument, error) {
-	doc := ledgerDocument{Ledger: file}
-	j, err := openLedger(file)
-	if err != nil {
-		return doc, err
-	}
-	defer j.Close()
-	totals, err := privacy.Verify(ctx, j)
-	if err != nil {
-		return doc, err
-	}
-	for _, u := range privacy.Units() {
-		t := totals[u]
-		row := ledgerUnit{Unit: u, Charges: t.Charges, Unproven: t.Unproven, Delta: delta}
-		row.Pure, _ = t.Pure.Float64()
-		row.Rho, _ = t.Rho.Float64()
-		if most, ok := limits[u]; ok {
-			row.Delta, row.Limit = most.Delta, &most.Epsilon
-		}
-		if e := t.Epsilon(row.Delta); !math.IsInf(e, 1) {
-			row.Epsilon = &e
-		}
-		doc.Units = append(doc.Units, row)
-	}
-	return doc, nil
 }
 
 func (d ledgerDocument) writeText(w io.Writer) error {

@@ -242,9 +242,7 @@ func (c *console) tellLedger(d ledgerCheck) error {
 	d.Holds = !verify.AnyFails(d.Findings)
 	err := c.print(d, func(w io.Writer) error {
 		fmt.Fprintln(w, d.Ledger)
-		for _, t := range verdictTitles {
-			writeFindings(w, t.title, t.verdict, d.Findings)
-		}
+		writeFindings(w, d.Findings)
 		if d.Head != "" {
 			fmt.Fprintf(w, "\nhead %s\n", d.Head)
 		}

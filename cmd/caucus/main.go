@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"caucus/internal/textpage"
 	"context"
 	"encoding/json"
 	"errors"
@@ -35,7 +36,7 @@ func Main(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	if err == nil {
 		return 0
 	}
-	fmt.Fprintf(plainWriter{stderr}, "caucus: %v\n", err)
+	fmt.Fprintf(textpage.Plain{Writer: stderr}, "caucus: %v\n", err)
 	var usage usageError
 	if errors.As(err, &usage) {
 		return 2
@@ -85,7 +86,7 @@ func (c *console) say(document any, format string, args ...any) error {
 
 // note writes a line for people, never into a document.
 func (c *console) note(format string, args ...any) {
-	fmt.Fprintf(plainWriter{c.err}, format+"\n", args...)
+	fmt.Fprintf(textpage.Plain{Writer: c.err}, format+"\n", args...)
 }
 
 // usageError is a wrong command line, as opposed to failed work.

@@ -295,10 +295,10 @@ func TestInputsAreKnown(t *testing.T) {
 	})
 }
 
-// TestOneWayOut: the command line makes files for people by write alone. A federation's
-// own folder, and secrets, which are new files, are made otherwise.
+// TestOneWayOut: the command line makes files for people by write alone. Secrets, which are
+// new files, are made otherwise.
 func TestOneWayOut(t *testing.T) {
-	otherwise := map[string]string{"output.go": "write itself", "federation.go": "a demo's own folder", "party.go": "secrets"}
+	otherwise := map[string]string{"output.go": "write itself", "party.go": "secrets"}
 	files, err := filepath.Glob("*.go")
 	if err != nil || len(files) < 50 {
 		t.Fatal(files, err)

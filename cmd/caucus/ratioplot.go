@@ -1,6 +1,7 @@
 package main
 
 import (
+	"caucus/report"
 	"fmt"
 	"html"
 	"strings"
@@ -25,7 +26,7 @@ func ratioPlot(d ratioEstimate) string {
 	if d.NoInterval != "" {
 		interval = "no interval"
 	}
-	openSVG(&b, left+width+40, float64(height), "Class shares with 95 % intervals", strings.Join(words, "; "))
+	report.OpenSVG(&b, left+width+40, float64(height), "Class shares with 95 % intervals", strings.Join(words, "; "))
 	fmt.Fprintf(&b, `<rect width="100%%" height="100%%" fill="white"/>`+"\n")
 	for i := range 6 {
 		at := x(float64(i) / 5)

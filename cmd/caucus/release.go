@@ -49,11 +49,11 @@ func unusable(name string, err error) error {
 
 // writeSigned writes a release file: all that caucus release verify needs beside the pool.
 func (c *console) writeSigned(name string, r protocol.SignedRelease) error {
-	b, err := json.MarshalIndent(r, "", " ")
+	text, err := r.File()
 	if err != nil {
-		return fmt.Errorf("write release: %w", err)
+		return err
 	}
-	return c.writeText(name, append(b, '\n'))
+	return c.writeText(name, text)
 }
 
 // writeRelease writes a simulated release, unsigned.

@@ -10,7 +10,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"caucus/internal/textpage"
 	"caucus/protocol"
+	"caucus/report"
 	"caucus/study"
 	"caucus/study/kinds"
 	"caucus/study/verify"
@@ -74,7 +76,7 @@ it, and exits 0 where nothing else is wrong with it: caucus release verify refus
 				holds := !failed
 				doc.Verified = &holds
 			}
-			page, err := newReleasePage(r.Release, nil, found)
+			page, err := report.New(r.Release, report.Options{Findings: found, Software: version()})
 			if err != nil {
 				return err
 			}
@@ -85,14 +87,14 @@ it, and exits 0 where nothing else is wrong with it: caucus release verify refus
 			if other != nil && !failed {
 				doc.Answer = "The pool that was given is not this study's."
 			}
-			if err := page.file(c, out); err != nil {
+			if err := c.writeReport(page, out); err != nil {
 				return err
 			}
 			if err := c.print(doc, func(w io.Writer) error {
 				if out == "-" {
 					return nil
 				}
-				_, err := fmt.Fprintf(plainWriter{w}, "wrote %s: %s\n", out, doc.Answer)
+				_, err := fmt.Fprintf(textpage.Plain{Writer: w}, "wrote %s: %s\n", out, doc.Answer)
 				return err
 			}); err != nil {
 				return err

@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"caucus/report"
 	"caucus/study"
 	"caucus/study/classifier"
 	"caucus/study/classify"
@@ -56,12 +57,12 @@ of sampling, and stand only where their coverage was measured (docs/analyst.md).
 			if err != nil {
 				return err
 			}
-			report, err := kinds.Report(r)
+			told, err := kinds.Report(r)
 			if err != nil {
 				return unusable(args[0], err)
 			}
 			doc := shownRelease{
-				Release: args[0], Study: p.Name, Kind: p.Kind, Mechanism: p.Mechanism, Answer: report.Answer, Guarantee: guaranteeOf(p), ByRemovalIs: removalWords(p, r.Costs),
+				Release: args[0], Study: p.Name, Kind: p.Kind, Mechanism: p.Mechanism, Answer: told.Answer, Guarantee: guaranteeOf(p), ByRemovalIs: report.RemovalWords(p, r.Costs),
 				Parties: r.Parties, Simulated: p.Simulated, Missing: r.Missing, Warnings: r.Result.Warnings,
 			}
 			if epsilon, _ := kinds.UnderRemoval(p, r.Costs); epsilon > 0 {
@@ -70,7 +71,7 @@ of sampling, and stand only where their coverage was measured (docs/analyst.md).
 			if of, ok := classifier.Of(r.Result); ok {
 				doc.Output, doc.Calibrated, doc.Coefficients = of.Output, of.Calibration, classify.CoefficientsOf(r)
 			}
-			for _, l := range report.Lines {
+			for _, l := range told.Lines {
 				if l.Name == "coefficients" {
 					doc.Why = l.Text
 				}

@@ -1,14 +1,12 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"strings"
-	"unicode"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -16,6 +14,7 @@ import (
 	"caucus/agent/site"
 	"caucus/auxdata"
 	"caucus/dataset"
+	"caucus/internal/textpage"
 	"caucus/protocol"
 	"caucus/study"
 	"caucus/study/kinds"
@@ -204,26 +203,12 @@ func failure(name string, found []verify.Finding) error {
 	return nil
 }
 
-// verdictTitles are the headings, in order.
-var verdictTitles = []struct {
-	verdict verify.Verdict
-	title   string
-}{
-	{verify.Fails, "DOES NOT HOLD"},
-	{verify.Holds, "Holds"},
-	{verify.Word, "Only the coordinator's word"},
-	{verify.Trust, "Must be trusted"},
-	{verify.Unchecked, "Not checked"},
-}
-
 func (d verification) writeText(w io.Writer) error {
-	w = plainWriter{w}
+	w = textpage.Plain{Writer: w}
 	m := d.Manifest
 	fmt.Fprintf(w, "%s: %s by %s, %d of %d parties\n", d.Release, m.Kind, m.Mechanism, m.Parties, len(m.Contributed)+len(m.Missing))
 	fmt.Fprintf(w, "It claims that each %s is hidden at ε = %g, δ = %g; noise added by %s\n", m.Unit, m.Epsilon, m.Delta, m.Noise.Trust().By)
-	for _, t := range verdictTitles {
-		writeFindings(w, t.title, t.verdict, d.Findings)
-	}
+	writeFindings(w, d.Findings)
 	fmt.Fprintln(w, "\nNot protected, whatever holds")
 	for _, n := range m.NotProtected {
 		writeWrapped(w, "- ", n)
@@ -236,31 +221,19 @@ func (d verification) writeText(w io.Writer) error {
 	return err
 }
 
-// plainWriter drops characters by which a release, whose words are its maker's, could
-// misrepresent the findings on a terminal.
-type plainWriter struct{ io.Writer }
-
-func (p plainWriter) Write(b []byte) (int, error) {
-	_, err := p.Writer.Write(bytes.Map(func(r rune) rune {
-		if r != '\n' && (unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r)) {
-			return -1
+func writeFindings(w io.Writer, all []verify.Finding) {
+	for _, v := range verify.Verdicts {
+		first := true
+		for _, f := range all {
+			if f.Verdict != v {
+				continue
+			}
+			if first {
+				fmt.Fprintf(w, "\n%s\n", v.Title())
+				first = false
+			}
+			writeWrapped(w, fmt.Sprintf("%-14s", f.About), f.Says)
 		}
-		return r
-	}, b))
-	return len(b), err
-}
-
-func writeFindings(w io.Writer, title string, v verify.Verdict, all []verify.Finding) {
-	first := true
-	for _, f := range all {
-		if f.Verdict != v {
-			continue
-		}
-		if first {
-			fmt.Fprintf(w, "\n%s\n", title)
-			first = false
-		}
-		writeWrapped(w, fmt.Sprintf("%-14s", f.About), f.Says)
 	}
 }
 

@@ -9,22 +9,6 @@ import (
 	"caucus/study/simulate"
 )
 
-// TestInCell: what belongs together stays on a line, and nothing is longer than one.
-func TestInCell(t *testing.T) {
-	long := strings.Repeat("x", 70)
-	for text, want := range map[string]string{
-		"":                     "",
-		"0.521 ± 0.077":        "0.521\u00a0±\u00a00.077",
-		"sex: male, against":   "sex: male, against",
-		long[:longWord] + " y": long[:longWord] + " y",
-		"of " + long:           "of " + long[:32] + "\u200b" + long[:32] + "\u200b" + long[:6],
-	} {
-		if got := inCell(text); got != want {
-			t.Errorf("%q became %q, want %q", text, got, want)
-		}
-	}
-}
-
 // TestConcluded: a release is better or worse only by more than its own deviation over
 // repeats; one draw says by how much, and not how sure. Both are sentences with a subject,
 // for readers who know no flag.
@@ -63,11 +47,11 @@ func TestMeasuredRatio(t *testing.T) {
 	s.Targets, s.Repeats = 10, 2
 	s.L1.Released, s.L1.Unperturbed, s.L1.TrainingRatio = .128, .12, .3
 	m := measuredRatio(s)
-	if got := m.words(); strings.Count(got, "(") != strings.Count(got, ")") || !strings.Contains(got, "Error of the class shares of new sets (L1): released 0.128; ") {
+	if got := m.Words(); strings.Count(got, "(") != strings.Count(got, ")") || !strings.Contains(got, "Error of the class shares of new sets (L1): released 0.128; ") {
 		t.Errorf("it says %q", got)
 	}
-	if !strings.HasPrefix(m.chart.Note, "less is better; ") {
-		t.Errorf("the chart's note is %q", m.chart.Note)
+	if !strings.HasPrefix(m.Chart.Note, "less is better; ") {
+		t.Errorf("the chart's note is %q", m.Chart.Note)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"caucus/internal/textpage"
 	"caucus/privacy"
+	"caucus/report"
 	"caucus/study"
 	"caucus/study/classifier"
 	"caucus/study/kinds"
@@ -18,7 +19,7 @@ func describeRelease(w io.Writer, r study.Release) error {
 	if err != nil {
 		return err
 	}
-	w = plainWriter{w}
+	w = textpage.Plain{Writer: w}
 	line := func(name, format string, args ...any) {
 		fmt.Fprintf(w, "%-12s %s\n", name, fmt.Sprintf(format, args...))
 	}
@@ -28,7 +29,7 @@ func describeRelease(w io.Writer, r study.Release) error {
 		line("about", "%s", textpage.Printable(p.About()))
 	}
 	line("guarantee", "%s", guaranteeOf(p))
-	line("", "%s", removalWords(p, r.Costs))
+	line("", "%s", report.RemovalWords(p, r.Costs))
 	line("parties", "%d contributed: %s", r.Parties, partyList(r.Contributed))
 	if len(r.Missing) > 0 {
 		line("missing", "%s", partyList(r.Missing))
@@ -43,14 +44,14 @@ func describeRelease(w io.Writer, r study.Release) error {
 			line("", "the fit's scores were multiplied by %.3f (95 %% interval %.3f to %.3f) to make them so", of.Slope, of.Low, of.High)
 		}
 	}
-	report, err := kinds.Report(r)
+	told, err := kinds.Report(r)
 	if err != nil {
 		return err
 	}
-	for _, l := range report.Lines {
+	for _, l := range told.Lines {
 		line(l.Name, "%s", textpage.Printable(l.Text))
 	}
-	for _, of := range report.Tables {
+	for _, of := range told.Tables {
 		fmt.Fprintf(w, "\n%s\n", textpage.Printable(of.Title))
 		t := newTable(w, of.Head...)
 		for _, row := range of.Rows {
@@ -75,32 +76,14 @@ func guaranteeOf(p study.Plan) string {
 	return s
 }
 
-// removalWords state a guarantee by the relation of other tools, or why that is not stated.
-func removalWords(p study.Plan, costs []study.ReleaseCost) string {
-	epsilon, why := kinds.UnderRemoval(p, costs)
-	words := fmt.Sprintf("it is for replacing a %s; by add-or-remove, as many tools state theirs, ", p.Unit)
-	switch {
-	case epsilon == 0:
-		return words + "it is not stated: " + why
-	case why != "":
-		return words + "it is the same: " + why
-	}
-	words += fmt.Sprintf("the same noise is ε = %.3g", epsilon)
-	if p.Unit == privacy.Party {
-		return words
-	}
-	// See study.Remover.
-	return words + fmt.Sprintf(" for a site that counts all its records; one that holds more than it declared puts another in the place of one that is gone: ε = %g", p.Epsilon)
-}
-
-// printRemoval prints removalWords of a task below its guarantee. They hold for sums over any
+// printRemoval prints report.RemovalWords of a task below its guarantee. They hold for sums over any
 // number of units.
 func printRemoval(w io.Writer, t study.Task) error {
 	costs, err := study.CostsOf(t, 1)
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(w, "           %s\n", removalWords(t.Plan(), costs))
+	_, err = fmt.Fprintf(w, "           %s\n", report.RemovalWords(t.Plan(), costs))
 	return err
 }
 

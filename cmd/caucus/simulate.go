@@ -18,6 +18,7 @@ import (
 
 	"caucus/dataset"
 	"caucus/privacy"
+	"caucus/report"
 	"caucus/study"
 	"caucus/study/classifier"
 	"caucus/study/simulate"
@@ -38,7 +39,7 @@ type rehearsed struct {
 	document any
 	print    func(io.Writer) error
 	release  *study.Release
-	measured *measurement
+	measured *report.Measurement
 	units    int // records that were dealt
 }
 
@@ -312,6 +313,7 @@ func plusMinus(sd float64, repeats int, behind string) string {
 // progress is a bar on a terminal, from the first step on, and nothing elsewhere.
 type progress struct {
 	on   *os.File // nil: no terminal
+	what string   // before the numbers, "" for parties
 	bars *mpb.Progress
 	bar  *mpb.Bar
 
@@ -337,7 +339,7 @@ func (p *progress) set(done, total int) {
 	}
 	if p.bar == nil {
 		p.bars = mpb.New(mpb.WithOutput(p.on), mpb.WithWidth(40))
-		p.bar = p.bars.AddBar(int64(total), mpb.BarRemoveOnComplete(), mpb.PrependDecorators(decor.Name("parties "), decor.CountersNoUnit("%d / %d")),
+		p.bar = p.bars.AddBar(int64(total), mpb.BarRemoveOnComplete(), mpb.PrependDecorators(decor.Name(cmp.Or(p.what, "parties")+" "), decor.CountersNoUnit("%d / %d")),
 			mpb.AppendDecorators(decor.AverageETA(decor.ET_STYLE_GO)))
 	}
 	p.bar.SetTotal(int64(total), false)

@@ -6,33 +6,11 @@ import (
 	"strings"
 
 	"caucus/aggregation"
+	"caucus/report"
 	"caucus/study"
 	"caucus/study/classifier"
 	"caucus/study/simulate"
 )
-
-// measurement is a simulation's conclusion, and its numbers as the leading chart.
-type measurement struct {
-	conclusion string
-	chart      *study.ReportChart
-}
-
-func (m measurement) words() string { return m.conclusion + " " + measuredWords(m.chart) }
-
-// measuredWords puts a chart into a sentence, the release first.
-func measuredWords(c *study.ReportChart) string {
-	var main string
-	var others []string
-	for _, b := range c.Bars {
-		words := b.Name + " " + chartTextOf(c, b.Value)
-		if b.Main {
-			main = words
-		} else {
-			others = append(others, words)
-		}
-	}
-	return capital(c.Title) + ": " + main + listed("; ", others) + "."
-}
 
 // against is a release's improvement over an alternative.
 type against struct {
@@ -80,8 +58,6 @@ func concluded(repeats int, sd float64, by compared, others ...against) string {
 	return fmt.Sprintf("The release was %s; ± is its standard deviation.", strings.Join(all, " and "))
 }
 
-func capital(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
-
 // constantly warns that a release gives every record one class.
 func constantly(r *study.Release) string {
 	if r == nil {
@@ -93,24 +69,24 @@ func constantly(r *study.Release) string {
 	return ""
 }
 
-func measuredClassify(s simulate.ClassifySummary) *measurement {
+func measuredClassify(s simulate.ClassifySummary) *report.Measurement {
 	a := s.Accuracy
-	return &measurement{
-		constantly(s.Release) + concluded(s.Repeats, a.ReleasedSD, byAccuracy, against{"one party alone", a.Released - a.LocalMean}, against{"naming the largest class", a.Released - a.MajorityClass}),
-		accuracyChart(study.Bar("released", a.Released, a.ReleasedSD), s.Repeats,
+	return &report.Measurement{
+		Conclusion: constantly(s.Release) + concluded(s.Repeats, a.ReleasedSD, byAccuracy, against{"one party alone", a.Released - a.LocalMean}, against{"naming the largest class", a.Released - a.MajorityClass}),
+		Chart: accuracyChart(study.Bar("released", a.Released, a.ReleasedSD), s.Repeats,
 			study.Bar("the same without noise", a.Unperturbed, 0), study.Bar("all records pooled", a.Pooled, 0),
 			study.Bar("one party alone", a.LocalMean, 0), study.Bar("largest class", a.MajorityClass, 0)),
 	}
 }
 
-func measuredLabels(s simulate.LabelsSummary) *measurement {
+func measuredLabels(s simulate.LabelsSummary) *report.Measurement {
 	said := constantly(s.Release)
 	if s.Risk != aggregation.RiskAccuracy {
 		said += "It was not fitted for accuracy, by which it is judged here. "
 	}
-	return &measurement{
-		said + concluded(s.Repeats, s.SD.Accuracy, byAccuracy, against{"naming the largest class", s.Accuracy - s.MajorityClass}),
-		accuracyChart(study.Bar("released", s.Accuracy, s.SD.Accuracy), s.Repeats,
+	return &report.Measurement{
+		Conclusion: said + concluded(s.Repeats, s.SD.Accuracy, byAccuracy, against{"naming the largest class", s.Accuracy - s.MajorityClass}),
+		Chart: accuracyChart(study.Bar("released", s.Accuracy, s.SD.Accuracy), s.Repeats,
 			study.Bar("with the true labels", s.Unperturbed.Accuracy, 0), study.Bar("largest class", s.MajorityClass, 0)),
 	}
 }
@@ -128,12 +104,12 @@ func spread(repeats int) string {
 	return fmt.Sprintf("± is the standard deviation over %d draws", repeats)
 }
 
-func measuredRatio(s simulate.RatioSummary) *measurement {
+func measuredRatio(s simulate.RatioSummary) *report.Measurement {
 	released := study.Bar("released", s.L1.Released, s.L1.ReleasedSD)
 	released.Main = true
-	return &measurement{
-		concluded(s.Targets*s.Repeats, s.L1.ReleasedSD, byError, against{"taking every set for the study's own shares", s.L1.TrainingRatio - s.L1.Released}),
-		&study.ReportChart{
+	return &report.Measurement{
+		Conclusion: concluded(s.Targets*s.Repeats, s.L1.ReleasedSD, byError, against{"taking every set for the study's own shares", s.L1.TrainingRatio - s.L1.Released}),
+		Chart: &study.ReportChart{
 			Title: "error of the class shares of new sets (L1)", Note: fmt.Sprintf("less is better; ± is the standard deviation over %d sets", s.Targets*s.Repeats),
 			Bars: []study.ReportBar{released, study.Bar("the same without noise", s.L1.Unperturbed, 0), study.Bar("always the study's own shares", s.L1.TrainingRatio, 0)},
 		},
@@ -142,7 +118,7 @@ func measuredRatio(s simulate.RatioSummary) *measurement {
 
 // measuredEvaluate compares the first release's AUC with the exact one; nil where noise leaves
 // none.
-func measuredEvaluate(s simulate.EvaluateSummary) *measurement {
+func measuredEvaluate(s simulate.EvaluateSummary) *report.Measurement {
 	of := s.Classes[0]
 	for _, n := range of.Subgroups[0].Numbers {
 		if n.Number != "AUC" || !n.First.Bounded() {
@@ -152,7 +128,7 @@ func measuredEvaluate(s simulate.EvaluateSummary) *measurement {
 		if n.Truth < n.First.Low || n.Truth > n.First.High {
 			said = fmt.Sprintf("The released interval misses the AUC of these records, %.3g from it: one draw in twenty may.", math.Abs(n.First.Value-n.Truth))
 		}
-		return &measurement{said, &study.ReportChart{
+		return &report.Measurement{Conclusion: said, Chart: &study.ReportChart{
 			Title: "AUC of the scores of class " + of.Class, Note: "the line is the 95 % interval of noise and sampling, of one draw",
 			Bars: []study.ReportBar{{Name: "released", Value: n.First.Value, Low: n.First.Low, High: n.First.High, Main: true}, study.Bar("the same records, without noise or bins", n.Truth, 0)},
 		}}
@@ -160,7 +136,7 @@ func measuredEvaluate(s simulate.EvaluateSummary) *measurement {
 	return nil
 }
 
-func measuredReweigh(s simulate.ReweighSummary) *measurement {
+func measuredReweigh(s simulate.ReweighSummary) *report.Measurement {
 	released := study.Bar("answer with the released weights", s.Estimate, s.RMSE)
 	released.Main = true
 	c := &study.ReportChart{
@@ -172,5 +148,5 @@ func measuredReweigh(s simulate.ReweighSummary) *measurement {
 	}
 	c.Bars = append(c.Bars, study.Bar("the raw pool", s.Unweighted, 0))
 	sd := math.Sqrt(math.Max(s.RMSE*s.RMSE-s.Bias*s.Bias, 0))
-	return &measurement{concluded(s.Repeats, sd, byError, against{"the raw pool", s.UnweightedRMSE - s.RMSE}), c}
+	return &report.Measurement{Conclusion: concluded(s.Repeats, sd, byError, against{"the raw pool", s.UnweightedRMSE - s.RMSE}), Chart: c}
 }

@@ -11,6 +11,7 @@ import (
 	"caucus/agent/site"
 	"caucus/coordinator/folder"
 	"caucus/internal/webpage"
+	"caucus/report"
 	"caucus/study"
 )
 
@@ -60,11 +61,11 @@ may write in its folder may watch.`,
 
 // writeReport writes a release's page as a coordinator shows it.
 func writeReport(w io.Writer, r study.Release) error {
-	page, err := newReleasePage(r, nil, nil)
+	page, err := report.New(r, report.Options{Software: version()})
 	if err != nil {
 		return err
 	}
-	return page.write(w)
+	return page.Write(w)
 }
 
 func (a *agentCommand) page() *cobra.Command {

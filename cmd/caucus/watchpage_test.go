@@ -20,6 +20,7 @@ import (
 	"caucus/coordinator/folder"
 	"caucus/dataset"
 	"caucus/internal/testlevel"
+	"caucus/internal/testpages"
 	"caucus/internal/webpage"
 	"caucus/privacy"
 	"caucus/study"
@@ -27,7 +28,7 @@ import (
 )
 
 // Looks at a page that a daemon serves.
-var daemonLooks = []look{{"phone", 390, "light", "screen"}, {"phone-dark", 390, "dark", "screen"}, {"desk-dark", 1280, "dark", "screen"}, {"desk", 1280, "light", "screen"}}
+var daemonLooks = []testpages.Look{{Name: "phone", Width: 390, Scheme: "light", Media: "screen"}, {Name: "phone-dark", Width: 390, Scheme: "dark", Media: "screen"}, {Name: "desk-dark", Width: 1280, Scheme: "dark", Media: "screen"}, {Name: "desk", Width: 1280, Scheme: "light", Media: "screen"}}
 
 // keyboard is what of a page is no control that Tab comes to, and what has no name; it
 // presses Tab until it is round.
@@ -79,7 +80,7 @@ func TestCoordinatorPage(t *testing.T) {
 		c.Budget = map[privacy.Unit]privacy.Budget{privacy.Party: {Epsilon: 8, Delta: 1e-5}}
 	})
 	defer http.DefaultClient.CloseIdleConnections()
-	browser := browse(t)
+	browser := testpages.Browse(t)
 	var roster []study.PartyID
 	var configs []site.Config
 	for _, name := range []string{"hospital-a", "hospital-b", "hospital-c", "hospital-d"} {
@@ -158,7 +159,7 @@ func TestCoordinatorPage(t *testing.T) {
 	pages["failed"] = base + "study/" + failed.Hash.String()
 	for name, url := range pages {
 		for _, as := range testlevel.Of(t, daemonLooks, 2) {
-			lay(t, browser, url+"?still=1", "coordinator-"+name, as)
+			testpages.Lay(t, browser, url+"?still=1", "coordinator-"+name, as)
 		}
 		if name != "report" { // nothing of it is a control but the way past its head
 			keyboard(t, browser)
@@ -205,7 +206,7 @@ func TestAgentPage(t *testing.T) {
 		t.Fatal(err)
 	}
 	n := newNetwork(t, nil)
-	browser := browse(t)
+	browser := testpages.Browse(t)
 	a, b := n.enrol("hospital-a"), n.enrol("hospital-b")
 	a.Policy.Approval, a.Page = policy.ApproveByPerson, "127.0.0.1:"+port
 	yes, no := n.open("readmission", 2, "hospital-a", "hospital-b"), n.open("unwanted", 2, "hospital-a", "hospital-b")
@@ -246,7 +247,7 @@ func TestAgentPage(t *testing.T) {
 	study := base + "study/" + yes.String()
 	for name, url := range map[string]string{"list": base, "study": study, "records": study + "?records=1"} {
 		for _, as := range testlevel.Of(t, daemonLooks, 2) {
-			lay(t, browser, url, "agent-"+name, as)
+			testpages.Lay(t, browser, url, "agent-"+name, as)
 		}
 		keyboard(t, browser)
 	}
@@ -274,7 +275,7 @@ func TestAgentPage(t *testing.T) {
 	}
 	until(study, "The release is here")
 	for _, as := range testlevel.Of(t, daemonLooks, 2) {
-		lay(t, browser, base, "agent-after", as)
+		testpages.Lay(t, browser, base, "agent-after", as)
 	}
 	if log := n.log.String(); strings.Contains(log, "link=") || strings.Contains(log, "the board meets") {
 		t.Error("a link or a reason is in the log")

@@ -1,6 +1,7 @@
 package textpage
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"strings"
@@ -66,4 +67,18 @@ func List[T ~string](list []T) string {
 		words += ", " + string(name)
 	}
 	return words
+}
+
+// Plain drops control characters and marks that turn the direction of writing, by which a text
+// could misrepresent the lines around it on a terminal. It keeps line breaks.
+type Plain struct{ io.Writer }
+
+func (p Plain) Write(b []byte) (int, error) {
+	_, err := p.Writer.Write(bytes.Map(func(r rune) rune {
+		if r != '\n' && (unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r)) {
+			return -1
+		}
+		return r
+	}, b))
+	return len(b), err
 }

@@ -1,9 +1,12 @@
 package classifier
 
 import (
+	"cmp"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
+	"strings"
 
 	"caucus/study"
 )
@@ -56,11 +59,73 @@ func (of *Coefficients) Words(c Classifier) string {
 	return fmt.Sprintf("%d of %d with 95 %% intervals, of privacy noise and of sampling; one interval in twenty misses. They are what goes with %s among these records, not what causes it", told, len(of.Of), of.Class)
 }
 
+// Chart shows the odds ratios of an outcome that have an interval, the surest first; nil for none.
+func (of *Coefficients) Chart(outcome string) *study.ReportChart {
+	c := &study.ReportChart{
+		Title: fmt.Sprintf("odds of %s, all else alike", outcome), Note: "odds ratios with 95 % intervals of privacy noise and sampling; 1, the upright line, is no difference", Ratio: true,
+	}
+	for _, e := range of.told() {
+		v := e.LogOdds
+		c.Bars = append(c.Bars, study.ReportBar{Name: e.Words(), Value: math.Exp(v.Value), Low: math.Exp(v.Low), High: math.Exp(v.High), Main: v.clear()})
+	}
+	if len(c.Bars) == 0 {
+		return nil
+	}
+	return c
+}
+
+// told are the contrasts with an interval, those farthest from no effect in standard deviations first.
+func (of *Coefficients) told() (all []Coefficient) {
+	for _, e := range of.Of {
+		if e.LogOdds != nil {
+			all = append(all, e)
+		}
+	}
+	slices.SortStableFunc(all, func(a, b Coefficient) int {
+		return cmp.Compare(math.Abs(b.LogOdds.Value)/b.LogOdds.SD, math.Abs(a.LogOdds.Value)/a.LogOdds.SD)
+	})
+	return all
+}
+
+// clear: the interval holds no ratio of 1.
+func (e Estimate) clear() bool { return e.Low > 0 || e.High < 0 }
+
+// mostNamed contrasts stand in an answer for each direction.
+const mostNamed = 3
+
+// Answer says in a sentence what goes with an outcome, the surest first, before what else is said.
+func (of *Coefficients) Answer(outcome string, parties int, more string) string {
+	var up, down []string
+	for _, e := range of.told() {
+		if v := e.LogOdds; v.clear() {
+			words := fmt.Sprintf("%s (odds × %s, %s to %s)", e.Words(), odds(v.Value), odds(v.Low), odds(v.High))
+			if v.Value > 0 {
+				up = append(up, words)
+			} else {
+				down = append(down, words)
+			}
+		}
+	}
+	var said []string
+	for _, of := range []struct {
+		how string
+		all []string
+	}{{"more often with ", up}, {"less often with ", down}} {
+		if named := of.all[:min(len(of.all), mostNamed)]; len(named) > 0 {
+			said = append(said, of.how+strings.Join(named, "; "))
+		}
+	}
+	if len(said) == 0 {
+		return more
+	}
+	return fmt.Sprintf("Among the records of %d parties %s comes %s. %s", parties, outcome, strings.Join(said, ", and "), more)
+}
+
 // Tables show odds ratios, then contrasts without one, grouped by column and reason.
 func (of *Coefficients) Tables() (out []study.ReportTable) {
 	ratios := study.ReportTable{
-		Title: fmt.Sprintf("odds of %s, all else alike", of.Class),
-		Head:  []string{"difference", "odds ratio", "95 % interval", "log-odds ± sd", "reading"},
+		Folded: true, Title: fmt.Sprintf("odds of %s, all else alike", of.Class),
+		Head: []string{"difference", "odds ratio", "95 % interval", "log-odds ± sd", "reading"},
 	}
 	untold := study.ReportTable{Title: "no odds ratio", Head: []string{"column", "because"}}
 	type reason struct{ column, why string }

@@ -17,7 +17,14 @@ func (Kind) Report(r study.Release) (out study.Report, err error) {
 	of := CoefficientsOf(r)
 	out.Lines = []study.ReportLine{{Name: "coefficients", Text: of.Words(c)}}
 	if of != nil {
-		out.Tables = of.Tables()
+		outcome := of.Class
+		if p, err := r.DecodedPlan(); err == nil {
+			outcome = p.Schema.Label.Column + ": " + of.Class
+		}
+		out.Answer, out.Tables = of.Answer(outcome, r.Parties, out.Answer), of.Tables()
+		if chart := of.Chart(outcome); chart != nil {
+			out.Charts = []*study.ReportChart{chart}
+		}
 	}
 	return out, nil
 }

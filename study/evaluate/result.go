@@ -116,6 +116,7 @@ func (Kind) Report(r study.Release) (study.Report, error) {
 		if chart := c.chart(); chart != nil {
 			out.Charts = append(out.Charts, chart)
 		}
+		out.Figures = append(out.Figures, c.figures()...)
 		out.Tables = append(out.Tables, c.table())
 		if t, ok := c.thresholds(); ok {
 			out.Tables = append(out.Tables, t)
@@ -206,7 +207,7 @@ func (c Judged) thresholds() (study.ReportTable, bool) {
 func (c Judged) curve() study.ReportTable {
 	t := study.ReportTable{
 		Title: fmt.Sprintf("calibration of class %s: score (of the bin) and share of the class", c.Class),
-		Head:  []string{"score", "share", "of the class", "others"},
+		Head:  []string{"score", "share", "of the class", "others"}, Folded: c.Overall.AUC.Known(),
 	}
 	for _, b := range c.Overall.Bins {
 		t.Rows = append(t.Rows, []string{fmt.Sprintf("%.3f", b.Mean), written(b.Observed, 3), fmt.Sprintf("%.0f", b.Positives), fmt.Sprintf("%.0f", b.Negatives)})

@@ -32,6 +32,16 @@ const (
 	Unchecked Verdict = "unchecked"
 )
 
+// Verdicts are all verdicts, in the order in which people read them.
+var Verdicts = []Verdict{Fails, Holds, Word, Trust, Unchecked}
+
+// Title is the heading above the findings of a verdict.
+func (v Verdict) Title() string {
+	return map[Verdict]string{
+		Fails: "DOES NOT HOLD", Holds: "Holds", Word: "Only the coordinator's word", Trust: "Must be trusted", Unchecked: "Not checked",
+	}[v]
+}
+
 // Finding is one claim of a release and what came of it.
 type Finding struct {
 	About   string  `json:"about"`

@@ -1,4 +1,4 @@
-package main
+package report
 
 import (
 	"fmt"
@@ -9,9 +9,9 @@ import (
 	"caucus/study"
 )
 
-// dots shows a study.ReportChart as a table: each number with its dot on one axis beside it.
+// Dots shows a study.ReportChart as a table: each number with its dot on one axis beside it.
 // Without sight the numbers remain, and the picture has no text, so it fits every width.
-type dots struct {
+type Dots struct {
 	Title, Note string
 	Rows        []dotsRow
 	From, To    string // ends of the axis
@@ -23,8 +23,8 @@ type dotsRow struct {
 	Strip       template.HTML
 }
 
-// newDots lays a chart out; nil for none.
-func newDots(c *study.ReportChart) *dots {
+// NewDots lays a chart out; nil for none.
+func NewDots(c *study.ReportChart) *Dots {
 	if c == nil || len(c.Bars) == 0 {
 		return nil
 	}
@@ -32,19 +32,31 @@ func newDots(c *study.ReportChart) *dots {
 	for _, b := range c.Bars {
 		low, high = min(low, b.Low, b.Value), max(high, b.High, b.Value)
 	}
+	scale := func(v float64) float64 { return v }
+	if c.Ratio { // 1 is always on the axis, and no end is beyond mostRatio
+		scale, low, high = math.Log, max(min(low, 1), 1/mostRatio), min(max(high, 1), mostRatio)
+	}
 	step := niceStep(max(high-low, 1e-9))
 	from, to := step*math.Floor(low/step), step*math.Ceil(high/step)
+	if c.Ratio {
+		from, to = low, high
+	}
 	if c.Percent {
 		from, to = max(from, 0), min(max(to, high), 1)
 	}
 	if !(to > from) {
 		from, to = from-step, to+step
 	}
-	place := func(v float64) float64 { return 2 + 96*(min(max(v, from), to)-from)/(to-from) }
-	d := &dots{Title: c.Title, Note: c.Note, From: chartTextOf(c, from), To: chartTextOf(c, to)}
+	place := func(v float64) float64 {
+		return 2 + 96*(scale(min(max(v, from), to))-scale(from))/(scale(to)-scale(from))
+	}
+	d := &Dots{Title: c.Title, Note: c.Note, From: textOf(c, from), To: textOf(c, to)}
 	for _, b := range c.Bars {
-		value := chartTextOf(c, b.Value)
+		value := textOf(c, b.Value)
 		strip := `<svg aria-hidden="true" focusable="false" height="22"><line class="axis" x1="2%" x2="98%" y1="11" y2="11"/>`
+		if c.Ratio {
+			strip += fmt.Sprintf(`<line class="axis" x1="%.2f%%" x2="%.2f%%" y1="2" y2="20"/>`, place(1), place(1))
+		}
 		if b.High > b.Low {
 			value += off(c, b)
 			strip += fmt.Sprintf(`<line class="range" x1="%.2f%%" x2="%.2f%%" y1="11" y2="11" stroke-width="4"/>`, place(b.Low), place(b.High))
@@ -55,17 +67,24 @@ func newDots(c *study.ReportChart) *dots {
 	return d
 }
 
-func chartTextOf(c *study.ReportChart, v float64) string {
+func textOf(c *study.ReportChart, v float64) string {
 	if c.Percent {
 		return strconv.FormatFloat(100*v, 'f', 1, 64) + " %"
 	}
-	return strconv.FormatFloat(v, 'g', 4, 64)
+	digits := 4
+	if c.Ratio {
+		digits = 3
+	}
+	return strconv.FormatFloat(v, 'g', digits, 64)
 }
+
+// mostRatio bounds the axis of ratios: an interval that leaves it says little.
+const mostRatio = 100
 
 // off writes a number's error.
 func off(c *study.ReportChart, b study.ReportBar) string {
 	if math.Abs(b.High-2*b.Value+b.Low) < 1e-9*(b.High-b.Low)+1e-12 {
-		return " ± " + chartTextOf(c, (b.High-b.Low)/2)
+		return " ± " + textOf(c, (b.High-b.Low)/2)
 	}
-	return " (" + chartTextOf(c, b.Low) + " to " + chartTextOf(c, b.High) + ")"
+	return " (" + textOf(c, b.Low) + " to " + textOf(c, b.High) + ")"
 }

@@ -1,4 +1,4 @@
-package main
+package demo
 
 import (
 	"cmp"
@@ -16,7 +16,7 @@ import (
 // without the asked records learn nothing.
 
 // aloneShare measures the share of records that meet a condition.
-func aloneShare(data demoData) (float64, error) {
+func aloneShare(data dealt) (float64, error) {
 	condition, err := dataset.ParseCondition(data.outcome)
 	if err != nil {
 		return 0, err
@@ -39,7 +39,7 @@ func aloneShare(data demoData) (float64, error) {
 }
 
 // aloneCounts measures the shares of the features' cells, as root mean square.
-func aloneCounts(r study.Release, data demoData) (float64, error) {
+func aloneCounts(r study.Release, data dealt) (float64, error) {
 	p, err := kinds.Usable(r)
 	if err != nil {
 		return 0, err
@@ -78,7 +78,7 @@ func aloneCounts(r study.Release, data demoData) (float64, error) {
 
 // alone fills in the measures of one party alone: a classifier of its own records, trained as in
 // simulations, or its own numbers. The baseline of class shares is a site's own shares already.
-func (d *demo) alone(data demoData, r *demoReport, releases []study.Release) error {
+func (o Options) alone(data dealt, r *Report, releases []study.Release) error {
 	for i := range r.Studies {
 		m := &r.Studies[i].Measure
 		var alone float64
@@ -102,7 +102,7 @@ func (d *demo) alone(data demoData, r *demoReport, releases []study.Release) err
 }
 
 // without is the better number without a study.
-func (m demoMeasure) without() float64 {
+func (m Measure) without() float64 {
 	switch {
 	case m.Alone == nil:
 		return m.Baseline
@@ -113,7 +113,7 @@ func (m demoMeasure) without() float64 {
 }
 
 // gain is the relative improvement of a release over without, by which the page is ordered.
-func (m demoMeasure) gain() float64 {
+func (m Measure) gain() float64 {
 	without := m.without()
 	if m.Better == "high" {
 		return (m.Released - without) / max(1-without, 1e-9)
@@ -123,7 +123,7 @@ func (m demoMeasure) gain() float64 {
 
 // comparison says how a release does against what there is without it: a difference within
 // the error of so many records is none.
-func (m demoMeasure) comparison() comparison {
+func (m Measure) comparison() comparison {
 	ahead := m.Released - m.without()
 	if m.Better == "low" {
 		ahead = -ahead
@@ -147,7 +147,7 @@ const (
 )
 
 // chart compares a release with the numbers without a study.
-func (m demoMeasure) chart() *study.ReportChart {
+func (m Measure) chart() *study.ReportChart {
 	released := study.Bar("released", m.Released, m.Sure)
 	released.Main = true
 	c := &study.ReportChart{Title: m.Name + ", " + map[string]string{"high": "more", "low": "less"}[m.Better] + " is better", Note: "± is " + m.SureIs, Percent: true, Bars: []study.ReportBar{released}}
@@ -159,15 +159,15 @@ func (m demoMeasure) chart() *study.ReportChart {
 }
 
 // ordered sorts studies by standing, then by gain.
-func (r demoReport) ordered() []demoStudy {
+func (r Report) ordered() []Study {
 	all := slices.Clone(r.Studies)
-	slices.SortStableFunc(all, func(a, b demoStudy) int {
+	slices.SortStableFunc(all, func(a, b Study) int {
 		return cmp.Or(cmp.Compare(a.Measure.comparison(), b.Measure.comparison()), cmp.Compare(b.Measure.gain(), a.Measure.gain()))
 	})
 	return all
 }
 
-func (m demoMeasure) aloneText() string {
+func (m Measure) AloneText() string {
 	if m.Alone == nil {
 		return ""
 	}

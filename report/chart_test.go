@@ -1,4 +1,4 @@
-package main
+package report
 
 import (
 	"encoding/xml"
@@ -14,12 +14,12 @@ import (
 // TestChart: a chart is XML that names what it shows, texts from elsewhere
 // escaped, and no point lies outside of its box.
 func TestChart(t *testing.T) {
-	c := chart{title: "a < b", words: "0.6 at ε = 0.3", x: "ε", y: "share", ticks: []float64{0.1, 0.3, 1, 3}, low: 0.5, high: 0.9}
-	for style := lineAndDots; style <= triangles; style++ {
-		c.series = append(c.series, series{"<script>", chartColours[0], style, []chartPoint{{0.3, 0.6, 0.05}, {1, 0.8, 0}, {3, 0.85, 0.05}}})
+	c := Chart{Title: "a < b", Words: "0.6 at ε = 0.3", X: "ε", Y: "share", Ticks: []float64{0.1, 0.3, 1, 3}, Low: 0.5, High: 0.9}
+	for style := LineAndDots; style <= Triangles; style++ {
+		c.Series = append(c.Series, Series{"<script>", Colours[0], style, []Point{{0.3, 0.6, 0.05}, {1, 0.8, 0}, {3, 0.85, 0.05}}})
 	}
-	one := chart{low: 0, high: 1, series: []series{{"one", chartGrey, triangles, []chartPoint{{1, 0.5, 0}}}}}
-	for name, svg := range map[string]string{"chart": c.svg(), "legend": c.legend(), "one point": one.svg(), "no point": chart{low: 0, high: 1}.svg()} {
+	one := Chart{Low: 0, High: 1, Series: []Series{{"one", Grey, Triangles, []Point{{1, 0.5, 0}}}}}
+	for name, svg := range map[string]string{"chart": c.SVG(), "legend": c.Legend(), "one point": one.SVG(), "no point": Chart{Low: 0, High: 1}.SVG()} {
 		d := xml.NewDecoder(strings.NewReader(svg))
 		for {
 			_, err := d.Token()
@@ -46,7 +46,7 @@ func TestChart(t *testing.T) {
 			}
 		}
 	}
-	if strings.Count(c.svg(), ">0.1<") != 0 || strings.Count(c.svg(), ">0.3<") != 1 {
+	if strings.Count(c.SVG(), ">0.1<") != 0 || strings.Count(c.SVG(), ">0.3<") != 1 {
 		t.Error("marks of the axis are not those within the points")
 	}
 }

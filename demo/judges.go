@@ -1,4 +1,4 @@
-package main
+package demo
 
 import (
 	"errors"
@@ -23,14 +23,14 @@ func sure(share float64, records int) float64 {
 }
 
 // judgeShares compares estimated class shares of test records with the true, equal ones.
-func judgeShares(r study.Release, data demoData) (demoMeasure, error) {
+func judgeShares(r study.Release, data dealt) (Measure, error) {
 	e, err := studyratio.Estimate(r, data.even)
 	if err != nil {
-		return demoMeasure{}, err
+		return Measure{}, err
 	}
 	result, err := studyratio.ResultOf(r)
 	if err != nil {
-		return demoMeasure{}, err
+		return Measure{}, err
 	}
 	truth := ratio.SharesOfLabels(data.even.Y, nil, len(data.schema.Classes()))
 	off := func(shares []float64) float64 { return ratio.Measure(truth, shares, data.even.Len()).L1 }
@@ -38,7 +38,7 @@ func judgeShares(r study.Release, data demoData) (demoMeasure, error) {
 	for _, share := range truth {
 		total += sure(share, data.even.Len())
 	}
-	return demoMeasure{
+	return Measure{
 		Sure: total, SureIs: "no interval, but the 95 % binomial errors of the classes' shares in so many records, added up",
 		Name: "error of class shares (L1)", Better: "low", Released: off(e.Shares),
 		Baseline: off(result.TrainingShares), BaselineName: "the parties' own shares",
@@ -46,14 +46,14 @@ func judgeShares(r study.Release, data demoData) (demoMeasure, error) {
 }
 
 // judgeWeights compares the weighted pool's answer with the truth.
-func judgeWeights(r study.Release, pool *auxdata.Pool, data demoData) (demoMeasure, error) {
+func judgeWeights(r study.Release, pool *auxdata.Pool, data dealt) (Measure, error) {
 	condition, err := dataset.ParseCondition(data.outcome)
 	if err != nil {
-		return demoMeasure{}, err
+		return Measure{}, err
 	}
 	holds, err := condition.Rows(data.biased)
 	if err != nil {
-		return demoMeasure{}, err
+		return Measure{}, err
 	}
 	b, raw := make([]float64, len(holds)), 0.0
 	for i, h := range holds {
@@ -64,10 +64,10 @@ func judgeWeights(r study.Release, pool *auxdata.Pool, data demoData) (demoMeasu
 	}
 	answer, err := reweigh.Answer(r, pool, b)
 	if err != nil {
-		return demoMeasure{}, err
+		return Measure{}, err
 	}
 	off := func(v float64) float64 { return max(v-data.truth, data.truth-v) }
-	return demoMeasure{
+	return Measure{
 		Sure: sure(data.truth, rowsOf(data.parties)), SureIs: "no interval, but the 95 % binomial error of a share as large in so many records",
 		Name: "error of a share", Better: "low", Released: off(answer.Estimate), Baseline: off(raw), BaselineName: "the raw pool",
 	}, nil
@@ -81,20 +81,20 @@ func rowsOf(parties []*dataset.Table) (n int) {
 }
 
 // judgeCounts compares released shares of the features' cells with the truth.
-func judgeCounts(r study.Release, pool *auxdata.Pool, data demoData) (demoMeasure, error) {
+func judgeCounts(r study.Release, pool *auxdata.Pool, data dealt) (Measure, error) {
 	p, err := kinds.Usable(r)
 	if err != nil {
-		return demoMeasure{}, err
+		return Measure{}, err
 	}
 	released, err := describe.TableOf(r)
 	if err != nil {
-		return demoMeasure{}, err
+		return Measure{}, err
 	}
 	truth := make([][]float64, len(released.Columns))
 	for _, table := range data.parties {
 		records, _, err := p.Encode(p.Schema, table)
 		if err != nil {
-			return demoMeasure{}, err
+			return Measure{}, err
 		}
 		for i, c := range describe.Exact(p, records).Columns {
 			if truth[i] == nil {
@@ -123,7 +123,7 @@ func judgeCounts(r study.Release, pool *auxdata.Pool, data demoData) (demoMeasur
 			sum, cells = sum+s*s, cells+1
 		}
 	}
-	return demoMeasure{
+	return Measure{
 		Sure: math.Sqrt(sum / cells), SureIs: "no interval, but the root mean square of the 95 % binomial errors of the cells' shares in so many records",
 		Name: "error of a share (rms)", Better: "low", Released: off(released), Baseline: off(raw), BaselineName: "the raw pool",
 	}, nil
@@ -131,24 +131,24 @@ func judgeCounts(r study.Release, pool *auxdata.Pool, data demoData) (demoMeasur
 
 // judgeJudged compares the released AUC of everybody with that of the same records by their own
 // scores; the baseline is the model's own claim.
-func judgeJudged(r study.Release, pool *auxdata.Pool, data demoData) (demoMeasure, error) {
+func judgeJudged(r study.Release, pool *auxdata.Pool, data dealt) (Measure, error) {
 	judge, err := judgeOf(r, pool)
 	if err != nil {
-		return demoMeasure{}, err
+		return Measure{}, err
 	}
 	released, err := evaluate.ResultOf(r)
 	if err != nil {
-		return demoMeasure{}, err
+		return Measure{}, err
 	}
 	truth, alone, err := exactAUC(judge, data)
 	if err != nil {
-		return demoMeasure{}, err
+		return Measure{}, err
 	}
 	claimed := 0.5 // of a model that says nothing
 	if auc := judge.Claimed()[0].AUC; auc.Known() {
 		claimed = auc.Value
 	}
-	m := demoMeasure{
+	m := Measure{
 		Name: "error of AUC", Better: "low", Baseline: math.Abs(claimed - truth), BaselineName: "the model's own claim",
 		Alone: alone, Sure: sure(truth, rowsOf(data.parties)),
 		// The error of an AUC depends on the smaller class and is mostly larger: J. Hanley and B.
@@ -181,7 +181,7 @@ func judgeOf(r study.Release, pool *auxdata.Pool) (evaluate.Judge, error) {
 
 // exactAUC returns the AUC of all parties' records, and the mean distance to it over the parties
 // that have an AUC of their own.
-func exactAUC(judge evaluate.Judge, data demoData) (all float64, alone *float64, err error) {
+func exactAUC(judge evaluate.Judge, data dealt) (all float64, alone *float64, err error) {
 	of := func(t *dataset.Table) (float64, error) {
 		records, _, err := data.schema.EncodeLabelled(t)
 		if err != nil {

@@ -1,4 +1,4 @@
-package main
+package demo
 
 import (
 	"context"
@@ -38,11 +38,11 @@ type federation struct {
 	daemons  *errgroup.Group
 }
 
-// demoPolicy is the policy of each demo party: generous, because the data are public, but
+// policyOf is the policy of each demo party: generous, because the data are public, but
 // enforced. All of its limits count labels, the finest unit its studies hide.
-func demoPolicy(epsilon float64, schema dataset.Schema) policy.Policy {
+func policyOf(epsilon float64, schema dataset.Schema) policy.Policy {
 	one := privacy.Budget{Epsilon: epsilon, Delta: 1e-5}
-	all := privacy.Budget{Epsilon: demoStudies * epsilon, Delta: 1e-4}
+	all := privacy.Budget{Epsilon: mostStudies * epsilon, Delta: 1e-4}
 	return policy.Policy{
 		Kinds: kinds.Names(), Mechanisms: kinds.Mechanisms(),
 		Noise: study.Noises(),
@@ -53,18 +53,19 @@ func demoPolicy(epsilon float64, schema dataset.Schema) policy.Policy {
 	}
 }
 
-// demoStudies times a study's ε limits an agent's spending: a demo runs fewer studies, and their
+// mostStudies times a study's ε limits an agent's spending: a demo runs fewer studies, and their
 // sum is a little too high.
-const demoStudies = 9
+const mostStudies = 9
 
-// demoPoll is short, since every daemon is on one machine.
-const demoPoll = 500 * time.Millisecond
+// pollEvery is short, since every daemon is on one machine.
+const pollEvery = 500 * time.Millisecond
 
-// demoWindow is the least time to prepare; the records are public.
-const demoWindow = 2 * time.Second
+// leastWindow is the least time to prepare; the records are public.
+const leastWindow = 2 * time.Second
 
 // found makes a coordinator and enrols an agent for each party by invitation.
-func found(ctx context.Context, dir string, data demoData, allowed policy.Policy, log *slog.Logger) (*federation, error) {
+func (o Options) found(ctx context.Context, dir string, data dealt) (*federation, error) {
+	allowed, log := policyOf(o.Epsilon, data.schema), o.Log
 	f := &federation{dir: dir}
 	home := filepath.Join(dir, "coordinator")
 	if err := folder.Init(folder.InitOptions{Dir: home, Listen: "127.0.0.1:0"}); err != nil {
@@ -79,7 +80,7 @@ func found(ctx context.Context, dir string, data demoData, allowed policy.Policy
 	if err != nil {
 		return nil, errors.Join(err, second.Close())
 	}
-	config.Tick, config.WitnessWait, config.Log, config.Software = 200*time.Millisecond, 2*demoPoll, log, version()
+	config.Tick, config.WitnessWait, config.Log, config.Software = 200*time.Millisecond, 2*pollEvery, log, o.Software
 	server, err := coordinator.New(config)
 	if err != nil {
 		return nil, errors.Join(err, second.Close())
@@ -121,7 +122,7 @@ func foundHelper(dir, home string, allowed policy.Policy, log *slog.Logger) (*he
 	return s, pins, nil
 }
 
-func (f *federation) enrol(ctx context.Context, address, home string, data demoData, allowed policy.Policy) error {
+func (f *federation) enrol(ctx context.Context, address, home string, data dealt, allowed policy.Policy) error {
 	profile, err := protocol.LoadIdentity(filepath.Join(home, folder.OperatorFile))
 	if err != nil {
 		return err
@@ -139,7 +140,7 @@ func (f *federation) enrol(ctx context.Context, address, home string, data demoD
 	for i := range f.agents {
 		enrolment.Go(func() error {
 			c := site.DefaultConfig()
-			c.Coordinator, c.Poll, c.LeastWindow, c.Policy = address, demoPoll, demoWindow, allowed
+			c.Coordinator, c.Poll, c.LeastWindow, c.Policy = address, pollEvery, leastWindow, allowed
 			c.State = filepath.Join(f.dir, string(f.roster[i]))
 			if err := os.MkdirAll(c.State, 0o700); err != nil {
 				return err
@@ -153,7 +154,7 @@ func (f *federation) enrol(ctx context.Context, address, home string, data demoD
 				return err
 			}
 			c.Data = map[string]source.Source{}
-			for name, table := range map[string]*dataset.Table{demoSource: data.parties[i], wardSource: data.wards[i]} {
+			for name, table := range map[string]*dataset.Table{recordsSource: data.parties[i], wardsSource: data.wards[i]} {
 				file := filepath.Join(c.State, name+".csv")
 				if err := writeCSV(file, table); err != nil {
 					return err

@@ -1,4 +1,4 @@
-package main
+package demo
 
 import (
 	"math/rand/v2"
@@ -7,8 +7,8 @@ import (
 	"caucus/dataset"
 )
 
-// demoData is the data of a demo, split.
-type demoData struct {
+// dealt is the data of a demo, split.
+type dealt struct {
 	name   string
 	real   bool
 	schema dataset.Schema
@@ -28,25 +28,25 @@ type demoData struct {
 	truth   float64
 }
 
-func (d *demo) data() (demoData, error) {
-	out := demoData{name: "generated hospital data", group: "age >= 60"}
+func (o Options) data() (dealt, error) {
+	out := dealt{name: "generated hospital data", group: "age >= 60"}
 	var table *dataset.Table
-	if known, err := dataset.LoadKnown("adult"); err == nil && d.dataDir != "" {
-		table, err = known.Load(d.folder(d.dataDir), "train")
+	if known, err := dataset.LoadKnown("adult"); err == nil && o.Known != nil {
+		table, err = known.Load(o.Known, "train")
 		if err != nil {
-			d.note("note: %v; using generated hospital data", err)
+			o.Note("note: %v; using generated hospital data", err)
 		} else {
 			out.name, out.real, out.schema, out.group = "adult (UCI, Becker & Kohavi 1996)", true, known.Schema, "sex == Male"
 		}
 	}
 	if !out.real {
 		c := dataset.DefaultHospitalConfig()
-		c.Seed, c.Records = d.seed, d.records
+		c.Seed, c.Records = o.Seed, o.Records
 		table, out.schema = dataset.Hospitals(c)
 	}
 	out.schema = out.schema.Meaning() // the files written for the agents have a header and commas
-	rows := rand.New(rand.NewPCG(d.seed, 2)).Perm(table.Rows())
-	rows = rows[:min(len(rows), d.records)]
+	rows := rand.New(rand.NewPCG(o.Seed, 2)).Perm(table.Rows())
+	rows = rows[:min(len(rows), o.Records)]
 	quarter := len(rows) / 4
 	var err error
 	if out.test, _, err = out.schema.EncodeLabelled(table.Select(rows[:quarter])); err != nil {
@@ -59,10 +59,10 @@ func (d *demo) data() (demoData, error) {
 	if err := out.dealPool(table, rows[quarter:2*quarter]); err != nil {
 		return out, err
 	}
-	return out, d.deal(&out, table, rows[2*quarter:])
+	return out, o.deal(&out, table, rows[2*quarter:])
 }
 
-func (data *demoData) dealPool(table *dataset.Table, rows []int) error {
+func (data *dealt) dealPool(table *dataset.Table, rows []int) error {
 	data.pool = table.Select(rows)
 	condition, err := dataset.ParseCondition(data.group)
 	if err != nil {
@@ -87,11 +87,8 @@ func (data *demoData) dealPool(table *dataset.Table, rows []int) error {
 }
 
 // deal deals the parties' records: parties and wards.
-func (d *demo) deal(data *demoData, table *dataset.Table, private []int) error {
+func (o Options) deal(data *dealt, table *dataset.Table, private []int) error {
 	data.records = len(private)
-	if d.parties > data.records/2 {
-		return usagef("--parties %d: there are %d private records, give at most half as many parties", d.parties, data.records)
-	}
 	records, _, err := data.schema.EncodeLabelled(table.Select(private))
 	if err != nil {
 		return err
@@ -107,14 +104,14 @@ func (d *demo) deal(data *demoData, table *dataset.Table, private []int) error {
 		}
 	}
 	data.truth = float64(len(with)) / float64(len(private))
-	for i := range d.parties {
+	for i := range o.Parties {
 		var mine []int
-		for j := i; j < len(private); j += d.parties {
+		for j := i; j < len(private); j += o.Parties {
 			mine = append(mine, private[j])
 		}
 		data.parties = append(data.parties, table.Select(mine))
 	}
-	for _, mine := range uneven(with, without, d.parties) {
+	for _, mine := range uneven(with, without, o.Parties) {
 		data.wards = append(data.wards, table.Select(mine))
 	}
 	return nil

@@ -1,10 +1,9 @@
-package main
+package demo
 
 import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"path/filepath"
 	"slices"
 	"time"
 
@@ -21,8 +20,8 @@ import (
 	"caucus/study/simulate"
 )
 
-// nearlyClear is a budget of negligible noise: a rehearsal at it shows the loss to noise.
-const nearlyClear = 50.0
+// NearlyClear is a budget of negligible noise: a rehearsal at it shows the loss to noise.
+const NearlyClear = 50.0
 
 // demoCase is a study with the judge of its release.
 type demoCase struct {
@@ -34,95 +33,95 @@ type demoCase struct {
 	// judges names an earlier study of the demo whose model this one judges.
 	judges string
 	// judge measures a release made on a pool; the caller fills in Unperturbed.
-	judge func(study.Release, *auxdata.Pool) (demoMeasure, error)
+	judge func(study.Release, *auxdata.Pool) (Measure, error)
 }
 
 const (
-	demoSource = "records"
-	wardSource = "wards" // the same records, dealt unevenly
+	recordsSource = "records"
+	wardsSource   = "wards" // the same records, dealt unevenly
 )
 
-// demoPool is the pool's file of all studies but one.
-const demoPool = "pool.csv"
+// PoolFile is the pool's file of all studies but one.
+const PoolFile = "pool.csv"
 
 // classifyProposals are the two ways of classify.
 func classifyProposals(epsilon float64) []study.Proposal {
 	return []study.Proposal{
 		{
 			Name: "votes", Purpose: "hide every party whole: each agent trains a classifier and sends one vote a pool row; the coordinator adds noise once, on the sum",
-			Unit: privacy.Party, Epsilon: epsilon, Mechanism: "tally", Map: dataset.Components{Project: demoProject},
+			Unit: privacy.Party, Epsilon: epsilon, Mechanism: "tally", Map: dataset.Components{Project: components},
 		},
 		{
 			Name: "sums", Purpose: "hide every record: each agent sends noisy sums of label × features; its noise is added before anything leaves, so nobody else needs to be trusted",
-			Unit: privacy.Record, Epsilon: epsilon, Mechanism: "cross", Map: dataset.Components{Project: demoProject},
+			Unit: privacy.Record, Epsilon: epsilon, Mechanism: "cross", Map: dataset.Components{Project: components},
 		},
 	}
 }
 
-// demoProject is the number of principal components: few parties at a small budget want few.
-const demoProject = 20
+// components is the number of principal components: few parties at a small budget want few.
+const components = 20
 
 // cases returns the studies of a demo, at least one of each kind.
-func (d *demo) cases(data demoData) []demoCase {
-	accuracy := func(r study.Release, _ *auxdata.Pool) (demoMeasure, error) {
+func (o Options) cases(data dealt) []demoCase {
+	accuracy := func(r study.Release, _ *auxdata.Pool) (Measure, error) {
 		predicted, _, err := classifier.Predict(r, data.test)
 		if err != nil {
-			return demoMeasure{}, err
+			return Measure{}, err
 		}
 		right, largest := shareRight(predicted, data.test.Y), 0.0
 		for _, share := range ratio.SharesOfLabels(data.test.Y, nil, len(data.schema.Classes())) {
 			largest = max(largest, share)
 		}
-		return demoMeasure{Name: "accuracy", Better: "high", Released: right, Sure: sure(right, data.test.Len()), SureIs: "the 95 % binomial error of so many records", Baseline: largest, BaselineName: "largest class"}, nil
+		return Measure{Name: "accuracy", Better: "high", Released: right, Sure: sure(right, data.test.Len()), SureIs: "the 95 % binomial error of so many records", Baseline: largest, BaselineName: "largest class"}, nil
 	}
 	var out []demoCase
-	for _, p := range classifyProposals(d.epsilon) {
-		p.Data = demoSource
-		out = append(out, demoCase{Proposal: p, pool: data.pool, poolFile: demoPool, own: data.parties, judge: accuracy})
+	for _, p := range classifyProposals(o.Epsilon) {
+		p.Data = recordsSource
+		out = append(out, demoCase{Proposal: p, pool: data.pool, poolFile: PoolFile, own: data.parties, judge: accuracy})
 	}
 	unseen := demoCase{
 		Proposal: study.Proposal{
-			Name: "unseen", Data: demoSource, Noise: study.NoiseAggregators, Unit: privacy.Record, Epsilon: d.epsilon, Mechanism: "cross", Map: dataset.Components{Project: demoProject},
+			Name: "unseen", Data: recordsSource, Noise: study.NoiseAggregators, Unit: privacy.Record, Epsilon: o.Epsilon, Mechanism: "cross", Map: dataset.Components{Project: components},
 			Purpose: "hide every record as sums does, with less noise: each agent splits its exact sums between the coordinator and a helper, neither of which sees them, and each of the two adds noise in full to what it holds of all",
 		},
-		pool: data.pool, poolFile: demoPool, own: data.parties, judge: accuracy,
+		pool: data.pool, poolFile: PoolFile, own: data.parties, judge: accuracy,
 	}
 	return append(out,
 		demoCase{
 			Proposal: study.Proposal{
-				Name: "robust", Kind: "labels", Data: demoSource, Epsilon: d.epsilon, Map: dataset.Components{Project: demoProject},
+				Name: "robust", Kind: "labels", Data: recordsSource, Epsilon: o.Epsilon, Map: dataset.Components{Project: components},
 				Purpose: "hide every label, where features may be shown: each agent sends its records with randomised labels, and the loss allows for that",
 			},
-			pool: data.pool, poolFile: demoPool, own: data.parties, judge: accuracy,
+			pool: data.pool, poolFile: PoolFile, own: data.parties, judge: accuracy,
 		},
 		demoCase{
 			Proposal: study.Proposal{
-				Name: "shares", Kind: "ratio", Data: wardSource, Epsilon: d.epsilon,
+				Name: "shares", Kind: "ratio", Data: wardsSource, Epsilon: o.Epsilon,
 				Purpose: "learn the class shares of any unlabelled set: each agent sends noisy label counts and the mean embedding of its records. The parties' shares differ; the set asked about has as many records of each class",
 			},
-			pool: data.pool, poolFile: demoPool, own: data.wards, judge: func(r study.Release, _ *auxdata.Pool) (demoMeasure, error) { return judgeShares(r, data) },
+			pool: data.pool, poolFile: PoolFile, own: data.wards, judge: func(r study.Release, _ *auxdata.Pool) (Measure, error) { return judgeShares(r, data) },
 		},
 		demoCase{
 			Proposal: study.Proposal{
-				Name: "weights", Kind: "reweigh", Data: demoSource, Epsilon: d.epsilon,
+				Name: "weights", Kind: "reweigh", Data: recordsSource, Epsilon: o.Epsilon,
 				Purpose: fmt.Sprintf("make a biased public pool stand for the private records: each agent sends noisy feature sums. The pool lacks nine of ten rows with %s; the question is which share of the private records has %s (truth %.3f)", data.group, data.outcome, data.truth),
 			},
-			pool: data.biased, poolFile: "biased-pool.csv", own: data.parties, judge: func(r study.Release, pool *auxdata.Pool) (demoMeasure, error) { return judgeWeights(r, pool, data) },
+			pool: data.biased, poolFile: "biased-pool.csv", own: data.parties, judge: func(r study.Release, pool *auxdata.Pool) (Measure, error) { return judgeWeights(r, pool, data) },
 		},
 		demoCase{
 			Proposal: study.Proposal{
-				Name: "counts", Kind: "describe", Data: demoSource, Epsilon: d.epsilon,
+				Name: "counts", Kind: "describe", Data: recordsSource, Epsilon: o.Epsilon,
 				Purpose: fmt.Sprintf("know what the private records look like before anything is learned: each agent sends noisy counts of them, a table one. The raw pool lacks nine of ten rows with %s", data.group),
 			},
-			pool: data.biased, poolFile: "biased-pool.csv", own: data.parties, judge: func(r study.Release, pool *auxdata.Pool) (demoMeasure, error) { return judgeCounts(r, pool, data) },
+			pool: data.biased, poolFile: "biased-pool.csv", own: data.parties, judge: func(r study.Release, pool *auxdata.Pool) (Measure, error) { return judgeCounts(r, pool, data) },
 		},
 		demoCase{
 			Proposal: study.Proposal{
-				Name: "judged", Kind: "evaluate", Data: demoSource, Epsilon: d.epsilon,
+				Name: "judged", Kind: "evaluate", Data: recordsSource, Epsilon: o.Epsilon,
 				Purpose: fmt.Sprintf("ask whether a model holds here, and for whom it fails: each agent counts its records by score of %s's classifier, label and %s, with noise", judgedStudy, judgedBy),
 			},
-			judges: judgedStudy, pool: data.pool, poolFile: demoPool, own: data.parties,
-			judge: func(r study.Release, pool *auxdata.Pool) (demoMeasure, error) { return judgeJudged(r, pool, data) },
+			judges: judgedStudy, pool: data.pool, poolFile: PoolFile, own: data.parties,
+			judge: func(r study.Release, pool *auxdata.Pool) (Measure, error) { return judgeJudged(r, pool, data) },
 		},
 		unseen,
 	)
@@ -132,11 +131,11 @@ func (d *demo) cases(data demoData) []demoCase {
 // sets have.
 const judgedStudy, judgedBy = "sums", "sex"
 
-func (d *demo) studies(ctx context.Context, f *federation, data demoData, r *demoReport) ([]study.Release, error) {
+func (o Options) studies(ctx context.Context, f *federation, data dealt, r *Report) ([]study.Release, error) {
 	var releases []study.Release
-	for i, c := range d.cases(data) {
+	for i, c := range o.cases(data) {
 		if c.judges != "" {
-			at := slices.IndexFunc(r.Studies, func(s demoStudy) bool { return s.Name == c.judges })
+			at := slices.IndexFunc(r.Studies, func(s Study) bool { return s.Name == c.judges })
 			model, err := evaluate.ModelOf(releases[at], data.schema)
 			if err != nil {
 				return releases, err
@@ -148,12 +147,12 @@ func (d *demo) studies(ctx context.Context, f *federation, data demoData, r *dem
 				return releases, err
 			}
 		}
-		s, release, err := d.study(ctx, f, data, c)
+		s, release, err := o.study(ctx, f, data, c, r)
 		if err != nil {
 			return releases, err
 		}
 		s.Release = fmt.Sprintf("release-%d-%s.json", i+1, c.Name)
-		if err := d.writeSigned(filepath.Join(d.out, s.Release), release); err != nil {
+		if r.Files[s.Release], err = release.File(); err != nil {
 			return releases, err
 		}
 		r.Studies, releases = append(r.Studies, s), append(releases, release.Release)
@@ -161,30 +160,22 @@ func (d *demo) studies(ctx context.Context, f *federation, data demoData, r *dem
 	return releases, nil
 }
 
-func (d *demo) study(ctx context.Context, f *federation, data demoData, c demoCase) (demoStudy, protocol.SignedRelease, error) {
-	fail := func(err error) (demoStudy, protocol.SignedRelease, error) {
-		return demoStudy{}, protocol.SignedRelease{}, fmt.Errorf("study %s: %w", c.Name, err)
+func (o Options) study(ctx context.Context, f *federation, data dealt, c demoCase, r *Report) (Study, protocol.SignedRelease, error) {
+	fail := func(err error) (Study, protocol.SignedRelease, error) {
+		return Study{}, protocol.SignedRelease{}, fmt.Errorf("study %s: %w", c.Name, err)
 	}
 	began := time.Now()
-	c.Roster, c.Minimum, c.Seed, c.Records = f.roster, d.parties, d.seed, fewest(c.own)
+	c.Roster, c.Minimum, c.Seed, c.Records = f.roster, o.Parties, o.Seed, fewest(c.own)
 	c.Deadline = time.Now().Add(time.Hour)
 	proposed, err := kinds.Propose(c.Proposal, data.schema, c.pool)
 	if err != nil {
 		return fail(err)
 	}
 	if proposed.Warning != "" {
-		d.note("warning: study %s: %s", c.Name, proposed.Warning)
+		o.Note("warning: study %s: %s", c.Name, proposed.Warning)
 	}
-	if err := d.writeText(filepath.Join(d.out, c.poolFile), proposed.PoolBytes); err != nil {
-		return fail(err)
-	}
-	last := -1
-	signed, err := f.run(ctx, proposed, func(have, of int) {
-		if have != last {
-			last = have
-			d.note("study %s: %d of %d contributed", c.Name, have, of)
-		}
-	})
+	r.Files[c.poolFile] = proposed.PoolBytes
+	signed, err := f.run(ctx, proposed, func(have, of int) { o.Progress(c.Name, have, of) })
 	if err != nil {
 		return fail(err)
 	}
@@ -194,13 +185,13 @@ func (d *demo) study(ctx context.Context, f *federation, data demoData, c demoCa
 		return fail(err)
 	}
 	p := proposed.Plan
-	s := demoStudy{
+	s := Study{
 		Name: c.Name, About: c.Purpose, Kind: p.Kind, Mechanism: p.Mechanism, Unit: p.Unit, Noise: p.Noise,
 		Epsilon: p.Epsilon, Delta: p.Delta,
 		Contributed: release.Contributed, Missing: release.Missing, Plan: proposed.Hash,
 		Warnings: release.Result.Warnings, Costs: release.Costs, Seconds: time.Since(began).Seconds(),
 	}
-	clear, err := d.unperturbed(ctx, data, c, proposed)
+	clear, err := o.unperturbed(ctx, data, c, proposed)
 	if err != nil {
 		return fail(err)
 	}
@@ -222,17 +213,17 @@ func fewest(own []*dataset.Table) int {
 	return slices.Min(rows)
 }
 
-// unperturbed runs the same study at nearlyClear in this process.
-func (d *demo) unperturbed(ctx context.Context, data demoData, c demoCase, proposed kinds.Proposed) (study.Release, error) {
+// unperturbed runs the same study at NearlyClear in this process.
+func (o Options) unperturbed(ctx context.Context, data dealt, c demoCase, proposed kinds.Proposed) (study.Release, error) {
 	p := proposed.Plan
-	p.Epsilon = nearlyClear
+	p.Epsilon = NearlyClear
 	inputs := make([]study.Inputs, len(c.own))
 	for i, table := range c.own {
 		records, _, err := p.Encode(p.Schema, table)
 		if err != nil {
 			return study.Release{}, err
 		}
-		inputs[i] = study.Inputs{Records: records, ShardKey: []byte(p.Roster[i]), Rng: rand.New(rand.NewPCG(d.seed, uint64(i)))}
+		inputs[i] = study.Inputs{Records: records, ShardKey: []byte(p.Roster[i]), Rng: rand.New(rand.NewPCG(o.Seed, uint64(i)))}
 	}
 	return simulate.Rehearse(ctx, p, proposed.Pool, inputs)
 }

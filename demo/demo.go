@@ -1,0 +1,235 @@
+package demo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
+
+	"caucus/agent/site"
+	"caucus/coordinator/folder"
+	"caucus/dataset"
+	"caucus/privacy"
+	"caucus/privacy/journal"
+	"caucus/study"
+	"caucus/study/classifier"
+	"caucus/study/simulate"
+)
+
+// Options say what a demo runs.
+type Options struct {
+	Parties int
+	Records int     // of the data: a quarter each for tests and the pool, half are the parties'
+	Epsilon float64 // of each study
+	Seed    uint64  // of the split and of generated data; never of a release
+	Known   fs.FS   // folder of the known data sets; nil for none
+	// Software is the version of the program.
+	Software string
+	Log      *slog.Logger // of the daemons
+	Note     func(format string, args ...any)
+	// Progress is called as contributions to a study arrive.
+	Progress func(study string, contributed, parties int)
+}
+
+// Validate names the first option that no demo can have.
+func (o Options) Validate() error {
+	switch {
+	case o.Parties < 2:
+		return fmt.Errorf("--parties %d: give at least 2", o.Parties)
+	case o.Records < leastRecords:
+		return fmt.Errorf("--records %d: give at least %d", o.Records, leastRecords)
+	case 4*o.Parties > o.Records:
+		return fmt.Errorf("--parties %d: there are %d private records, give at most half as many parties", o.Parties, o.Records/2)
+	}
+	if err := (privacy.Budget{Epsilon: o.Epsilon, Delta: 1e-6}).Validate(); err != nil {
+		return err
+	}
+	if limit := (privacy.Budget{Epsilon: mostStudies * o.Epsilon, Delta: 1e-4}); limit.Validate() != nil {
+		return fmt.Errorf("--epsilon %g: an agent of a demo takes %d studies, which is above what a ledger can be limited to: give a smaller one", o.Epsilon, mostStudies)
+	}
+	return nil
+}
+
+const leastRecords = 400
+
+// Report is what a demo found; report.html shows it.
+type Report struct {
+	Data    string  `json:"data"`
+	Real    bool    `json:"real_data"`
+	Parties int     `json:"parties"`
+	Epsilon float64 `json:"epsilon"`
+	Records int     `json:"private_records"`
+	Pool    int     `json:"pool_rows"`
+	Test    int     `json:"test_records"`
+	Studies []Study `json:"studies"`
+	// Ledgers are those of the coordinator and of one agent.
+	Ledgers []Ledger `json:"ledgers"`
+	Curves  []Curve  `json:"curves"`
+	Seconds float64  `json:"seconds"`
+	Version string   `json:"version"`
+	Command string   `json:"command"`
+	// Files are the pools and the signed releases, by name.
+	Files map[string][]byte `json:"-"`
+}
+
+// Ledger is the spending of one ledger.
+type Ledger struct {
+	Ledger string             `json:"ledger"`
+	Units  []journal.Spending `json:"units"`
+}
+
+// Study is one study run between daemons.
+type Study struct {
+	Name        string              `json:"name"`
+	About       string              `json:"about"`
+	Kind        string              `json:"kind"`
+	Mechanism   string              `json:"mechanism"`
+	Unit        privacy.Unit        `json:"unit"`
+	Noise       study.Noise         `json:"noise"`
+	Epsilon     float64             `json:"epsilon"`
+	Delta       float64             `json:"delta"`
+	Measure     Measure             `json:"measure"`
+	Contributed []study.PartyID     `json:"contributed"`
+	Missing     []study.PartyID     `json:"missing"`
+	Plan        study.Hash          `json:"plan"`
+	Warnings    []string            `json:"warnings,omitempty"`
+	Seconds     float64             `json:"seconds"`
+	Release     string              `json:"release"`
+	Costs       []study.ReleaseCost `json:"costs"`
+}
+
+// Measure compares a study's release with the truth.
+type Measure struct {
+	// Better names the good end: "high" or "low".
+	Name   string `json:"name"`
+	Better string `json:"better"`
+	// Released is the release's number, Unperturbed that of the same study rehearsed at ε =
+	// NearlyClear, Baseline the best guess without a study.
+	Released     float64 `json:"released"`
+	Unperturbed  float64 `json:"unperturbed"`
+	Baseline     float64 `json:"baseline"`
+	BaselineName string  `json:"baseline_name"`
+	// Sure is how far chance can move Released on this many records, and SureIs describes it:
+	// half the width of the 95 % interval of an accuracy, or a stand-in for an error. Smaller
+	// differences count as none.
+	Sure   float64 `json:"sure_to"`
+	SureIs string  `json:"sure_is"`
+	// Alone is the mean over sites of the number from their own records; null where that is the
+	// baseline.
+	Alone *float64 `json:"one_site_alone"`
+}
+
+// Curve is a simulated line of accuracy against ε.
+type Curve struct {
+	Study       string  `json:"study"`
+	Points      []Point `json:"points"`
+	Unperturbed float64 `json:"unperturbed"`
+	Majority    float64 `json:"majority_class"`
+	Pooled      float64 `json:"pooled"`
+	// Alone is the mean accuracy of classifiers that parties fit to their own records.
+	Alone float64 `json:"one_site_alone"`
+}
+
+type Point struct {
+	Epsilon  float64 `json:"epsilon"`
+	Accuracy float64 `json:"accuracy"`
+	SD       float64 `json:"sd"`
+}
+
+// Run deals the data, starts a coordinator, a helper and agents that talk mutual TLS over loopback,
+// runs one study after the other from draft to release, and stops what it started.
+func Run(ctx context.Context, o Options) (Report, error) {
+	start := time.Now()
+	if err := o.Validate(); err != nil {
+		return Report{}, err
+	}
+	data, err := o.data()
+	if err != nil {
+		return Report{}, err
+	}
+	dir, err := os.MkdirTemp("", "caucus-demo-")
+	if err != nil {
+		return Report{}, err
+	}
+	defer os.RemoveAll(dir)
+	r := Report{
+		Data: data.name, Real: data.real, Parties: o.Parties, Epsilon: o.Epsilon,
+		Records: data.records, Pool: data.pool.Rows(), Test: data.test.Len(), Version: o.Software,
+		Command: fmt.Sprintf("caucus demo --parties %d --records %d --epsilon %g --seed %d", o.Parties, o.Records, o.Epsilon, o.Seed),
+		Files:   map[string][]byte{},
+	}
+	o.Note("starting a coordinator, a helper and %d agents on %s", o.Parties, data.name)
+	f, err := o.found(ctx, dir, data)
+	if err != nil {
+		return r, err
+	}
+	releases, err := o.studies(ctx, f, data, &r)
+	if err = errors.Join(err, f.close()); err != nil {
+		return r, err
+	}
+	if err := f.ledgers(ctx, &r); err != nil {
+		return r, err
+	}
+	o.Note("simulating other budgets")
+	if r.Curves, err = o.curves(ctx, data); err != nil {
+		return r, err
+	}
+	if err := o.alone(data, &r, releases); err != nil {
+		return r, err
+	}
+	r.Seconds = time.Since(start).Seconds()
+	return r, nil
+}
+
+// ledgers reads the spending after the daemons stopped.
+func (f *federation) ledgers(ctx context.Context, r *Report) error {
+	central, err := journal.Spent(ctx, filepath.Join(f.dir, "coordinator", folder.LedgerFile), nil, ledgerDelta)
+	if err != nil {
+		return err
+	}
+	first := f.agents[0]
+	one, err := journal.Spent(ctx, site.LedgerFile(first), first.Policy.Total, ledgerDelta)
+	if err != nil {
+		return err
+	}
+	r.Ledgers = []Ledger{{"coordinator", central}, {string(f.roster[0]) + " (all agents alike)", one}}
+	return nil
+}
+
+const ledgerDelta = 1e-6
+
+// curves simulates the same studies at other budgets.
+func (o Options) curves(ctx context.Context, data dealt) ([]Curve, error) {
+	var out []Curve
+	for _, p := range classifyProposals(o.Epsilon) {
+		c := Curve{Study: p.Name}
+		for _, epsilon := range []float64{0.3, 1, 3, 10} {
+			delta := 1e-6
+			s, err := simulate.Classify{
+				Split: simulate.Split{Schema: data.schema, Train: data.learn, Test: data.test, PoolFraction: 1. / 3, Parties: o.Parties, Seed: o.Seed},
+				Proposal: study.Proposal{
+					Name: p.Name, Kind: "classify", Unit: p.Unit, Epsilon: epsilon, Delta: &delta, Mechanism: p.Mechanism,
+					Map: dataset.Components{Project: components},
+				},
+				Repeats: 3,
+			}.Run(ctx)
+			if err != nil {
+				return nil, err
+			}
+			c.Points = append(c.Points, Point{epsilon, s.Accuracy.Released, s.Accuracy.ReleasedSD})
+			c.Unperturbed, c.Majority, c.Pooled, c.Alone = s.Accuracy.Unperturbed, s.Accuracy.MajorityClass, s.Accuracy.Pooled, s.Accuracy.LocalMean
+		}
+		out = append(out, c)
+	}
+	return out, nil
+}
+
+// shareRight is the share of labelled records predicted correctly.
+func shareRight(predicted, y []int) float64 {
+	right, labelled := classifier.Right(predicted, y)
+	return float64(right) / float64(max(labelled, 1))
+}

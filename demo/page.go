@@ -1,0 +1,101 @@
+package demo
+
+import (
+	"caucus/internal/textpage"
+	"caucus/report"
+	_ "embed"
+	"fmt"
+	"html/template"
+	"io"
+	"math"
+	"strings"
+)
+
+//go:embed page.html
+var pageHTML string
+
+type shownStudy struct {
+	Study
+	Dots *report.Dots
+}
+
+// WritePage writes a page without outside assets, best studies first.
+func WritePage(w io.Writer, r Report) error {
+	t, err := report.Template(pageHTML)
+	if err != nil {
+		return err
+	}
+	figure := budgetChart(r)
+	page := struct {
+		Report
+		Title, Answer  string
+		NearlyClear    float64
+		Shown          []shownStudy
+		Budgets        []float64
+		Figure, Legend template.HTML
+	}{
+		Report: r, Title: fmt.Sprintf("%d parties learnt together without pooling their data", r.Parties), NearlyClear: NearlyClear,
+		Figure: template.HTML(figure.SVG()), Legend: template.HTML(figure.Legend()), // drawn from numbers, names escaped
+	}
+	var by [worse + 1][]string
+	for _, s := range r.ordered() {
+		page.Shown = append(page.Shown, shownStudy{s, report.NewDots(s.Measure.chart())})
+		by[s.Measure.comparison()] = append(by[s.Measure.comparison()], s.Name)
+	}
+	page.Answer = fmt.Sprintf("At ε = %g, %d of %d studies did better than one party alone and than no study, by more than the error of so many records%s%s%s.",
+		r.Epsilon, len(by[better]), len(r.Studies), listed(": ", by[better]), listed("; level: ", by[level]), listed("; worse: ", by[worse]))
+	if len(r.Curves) > 0 {
+		for _, p := range r.Curves[0].Points {
+			page.Budgets = append(page.Budgets, p.Epsilon)
+		}
+	}
+	return t.ExecuteTemplate(textpage.Plain{Writer: w}, "demo", page)
+}
+
+// listed joins names behind words; empty without names.
+func listed(words string, names []string) string {
+	if len(names) == 0 {
+		return ""
+	}
+	return words + strings.Join(names, ", ")
+}
+
+// budgetChart draws accuracy against ε: simulated lines with bars of one standard deviation,
+// releases as report.Triangles, each study's unperturbed line, and the majority class.
+func budgetChart(r Report) report.Chart {
+	c := report.Chart{
+		Title: "Accuracy against the privacy budget", X: "privacy budget ε (smaller protects more)", Y: "accuracy on test records",
+		Ticks: []float64{0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30}, Low: 1,
+	}
+	var words []string
+	reach := func(s report.Series) {
+		for _, p := range s.Points {
+			c.Low, c.High = min(c.Low, p.Y-p.SD), max(c.High, p.Y+p.SD)
+		}
+		c.Series = append(c.Series, s)
+	}
+	for i, curve := range r.Curves {
+		colour := report.Colours[i%len(report.Colours)]
+		simulated := report.Series{Name: curve.Study + ", simulated", Colour: colour}
+		for _, p := range curve.Points {
+			simulated.Points = append(simulated.Points, report.Point{X: p.Epsilon, Y: p.Accuracy, SD: p.SD})
+		}
+		first, last := curve.Points[0], curve.Points[len(curve.Points)-1]
+		level := func(y float64) []report.Point {
+			return []report.Point{{X: first.Epsilon, Y: y}, {X: last.Epsilon, Y: y}}
+		}
+		reach(simulated)
+		reach(report.Series{Name: curve.Study + ", without noise", Colour: colour, Style: report.DashedLine, Points: level(curve.Unperturbed)})
+		if i == len(r.Curves)-1 {
+			reach(report.Series{Name: "majority class", Colour: report.Grey, Style: report.DottedLine, Points: level(curve.Majority)})
+		}
+		words = append(words, fmt.Sprintf("%s: %.3f at ε = %g, %.3f at ε = %g, %.3f without noise, the largest class alone %.3f",
+			curve.Study, first.Accuracy, first.Epsilon, last.Accuracy, last.Epsilon, curve.Unperturbed, curve.Majority))
+	}
+	for i, s := range r.Studies[:len(r.Curves)] { // the curves are of the first studies
+		reach(report.Series{Name: s.Name + ", this run", Colour: report.Colours[i%len(report.Colours)], Style: report.Triangles, Points: []report.Point{{X: s.Epsilon, Y: s.Measure.Released}}})
+	}
+	c.Low, c.High = max(0, math.Floor(20*c.Low)/20), min(1, c.High+0.01)
+	c.Words = strings.Join(words, "; ")
+	return c
+}

@@ -1,0 +1,96 @@
+package demo
+
+import (
+	"bytes"
+	"math"
+	"strings"
+	"testing"
+
+	"caucus/internal/testpages"
+	"caucus/privacy"
+	"caucus/study"
+)
+
+func samplePage(t *testing.T) []byte {
+	t.Helper()
+	alone := .79
+	r := Report{
+		Data: "generated hospital data", Parties: 50, Epsilon: 1, Records: 12000, Pool: 100, Test: 50, Command: "caucus demo",
+		Studies: []Study{
+			{Name: "votes", About: "hide every party", Kind: "classify", Mechanism: "tally", Unit: privacy.Party, Noise: "coordinator", Epsilon: 1, Measure: Measure{Name: "accuracy", Better: "high", Released: .77, Unperturbed: .8, Baseline: .64, BaselineName: "largest class", Alone: &alone, Sure: .05, SureIs: "the 95 % binomial error"}, Contributed: []study.PartyID{"a", "b"}, Warnings: []string{"a warning"}},
+			{Name: "sums", About: "hide every record", Kind: "classify", Mechanism: "cross", Unit: privacy.Record, Noise: "site", Epsilon: 1, Measure: Measure{Name: "accuracy", Better: "high", Released: .82, Unperturbed: .83, Baseline: .64, BaselineName: "largest class", Alone: &alone, Sure: .009, SureIs: "the 95 % binomial error"}},
+			{Name: "shares", About: "shares of sets", Kind: "ratio", Mechanism: "auto", Unit: privacy.Label, Noise: "site", Epsilon: 1, Measure: Measure{Name: "error of class shares (L1)", Better: "low", Released: .01, Unperturbed: .01, Baseline: .5, BaselineName: "the parties' own shares", SureIs: "no interval, but a stand-in"}},
+		},
+		Curves: []Curve{
+			{Study: "votes", Points: []Point{{.3, .6, .02}, {1, .7, .02}, {10, .8, .01}}, Unperturbed: .82, Majority: .64, Alone: .79},
+			{Study: "sums", Points: []Point{{.3, .7, .02}, {1, .82, .02}, {10, .83, .01}}, Unperturbed: .84, Majority: .64, Alone: .79},
+		},
+	}
+	var b bytes.Buffer
+	if err := WritePage(&b, r); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// TestStandings: the demo calls a study better or worse only by more than the error of so
+// many records, and says level of the rest.
+func TestStandings(t *testing.T) {
+	alone := func(v float64) *float64 { return &v }
+	for _, c := range []struct {
+		m    Measure
+		want comparison
+	}{
+		{Measure{Better: "high", Released: .829, Baseline: .76, Alone: alone(.827), Sure: sure(.829, 6000)}, level},
+		{Measure{Better: "high", Released: .839, Baseline: .76, Alone: alone(.827), Sure: sure(.839, 6000)}, better},
+		{Measure{Better: "high", Released: .77, Baseline: .76, Alone: alone(.827), Sure: sure(.77, 6000)}, worse},
+		{Measure{Better: "low", Released: .01, Baseline: .5, Sure: .02}, better},
+		{Measure{Better: "low", Released: .045, Baseline: .05, Alone: alone(.06), Sure: .01}, level},
+		{Measure{Better: "low", Released: .08, Baseline: .05, Alone: alone(.06), Sure: .01}, worse},
+	} {
+		if got := c.m.comparison(); got != c.want {
+			t.Errorf("%+v stands %d, want %d", c.m, got, c.want)
+		}
+	}
+	if got := sure(.8, 6400); math.Abs(got-.0098) > 1e-6 { // 1.96·.4/80
+		t.Errorf("a share of .8 of 6400 records is sure to %g", got)
+	}
+	page := string(samplePage(t))
+	if want := "At ε = 1, 2 of 3 studies did better than one party alone and than no study, by more than the error of so many records: shares, sums; level: votes."; !strings.Contains(page, want) {
+		t.Errorf("the page does not say %q", want)
+	}
+	for _, want := range []string{"(1.96 binomial standard errors of an accuracy, a stand-in of an error)", "more is better; ± is the 95 % binomial error", "less is better; ± is no interval, but a stand-in"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page does not say %q", want)
+		}
+	}
+	if strings.Index(page, "<b>shares</b>") > strings.Index(page, "<b>votes</b>") {
+		t.Error("the study that does no better than one site stands before one that does")
+	}
+	testpages.StandAlone(t, map[string][]byte{"demo": []byte(page)})
+}
+
+func TestPageFits(t *testing.T) {
+	t.Parallel()
+	testpages.Fit(t, map[string][]byte{"demo": samplePage(t)})
+}
+
+// TestOrdered: what is level stands above what is worse, however large its loss by share;
+// among equals the greater gain is first.
+func TestOrdered(t *testing.T) {
+	alone := .8
+	r := Report{Studies: []Study{
+		{Name: "worse", Measure: Measure{Better: "high", Released: .72, Alone: &alone, Sure: .01}},      // loses .4 of what is left
+		{Name: "level", Measure: Measure{Better: "low", Released: .018, Baseline: .01, Sure: .02}},      // loses .8, of very little
+		{Name: "better", Measure: Measure{Better: "high", Released: .82, Alone: &alone, Sure: .01}},     // gains .1
+		{Name: "level too", Measure: Measure{Better: "high", Released: .801, Alone: &alone, Sure: .01}}, // gains .005
+		{Name: "best", Measure: Measure{Better: "low", Released: .01, Baseline: .5, Sure: .02}},         // gains .98
+	}}
+	var names []string
+	for _, s := range r.ordered() {
+		names = append(names, s.Name)
+	}
+	if got, want := strings.Join(names, ", "), "best, better, level too, level, worse"; got != want {
+		t.Errorf("ordered %s, want %s", got, want)
+	}
+}

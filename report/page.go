@@ -1,0 +1,257 @@
+package report
+
+import (
+	_ "embed"
+	"fmt"
+	"html/template"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"caucus/internal/textpage"
+	"caucus/internal/webpage"
+	"caucus/privacy"
+	"caucus/study"
+	"caucus/study/classifier"
+	"caucus/study/kinds"
+	"caucus/study/verify"
+)
+
+// pages are the templates of every page that is a file.
+//
+//go:embed pages.html
+var pages string
+
+// Template returns the parts of every page, and more templates that use them: "head" begins a page
+// with a title, "dots" shows Dots.
+func Template(more string) (*template.Template, error) {
+	t := template.New("pages").Funcs(template.FuncMap{
+		"style": func() template.CSS { return template.CSS(webpage.Style) }, // our own
+		"percent": func(v any) string {
+			if p, ok := v.(*float64); ok {
+				return fmt.Sprintf("%.1f %%", 100**p)
+			}
+			return fmt.Sprintf("%.1f %%", 100*v.(float64))
+		},
+		"short": func(v any) string { return fmt.Sprint(v)[:12] },
+		"number": func(v any) string {
+			switch v := v.(type) {
+			case float64:
+				return strconv.FormatFloat(v, 'g', 3, 64)
+			case *float64:
+				return strconv.FormatFloat(*v, 'g', 3, 64)
+			}
+			return fmt.Sprint(v)
+		},
+	})
+	if _, err := t.Parse(pages); err != nil {
+		return nil, err
+	}
+	return t.Parse(more)
+}
+
+// Page is a release as a page for people.
+type Page struct {
+	Title, Answer string
+	// Failed findings stand in place of the answer.
+	Failed []verify.Finding
+	// OtherPool says, before the answer, that the given pool is not the study's.
+	OtherPool string
+	// Simulated: no party took part and nothing is protected; the page says so first.
+	Simulated        bool
+	Warnings         []string
+	Charts           []*Dots
+	Figures          []figureGroup
+	Numbers          string
+	Lines            []study.ReportLine
+	Tables           []table
+	Parties, More    int
+	Contributed      []study.PartyID
+	Missing          []study.PartyID
+	Guarantee        string
+	Removal          string
+	NotProtected     []string
+	Unit             privacy.Unit
+	Costs            []study.ReleaseCost
+	Totals           []study.UnitTotal
+	Findings         []foundGroup
+	NotVerified      string
+	Study, Kind      string
+	Mechanism, Plan  string
+	Command, Version string
+}
+
+// table labels each cell with its column, shown beside it on a phone.
+type table struct {
+	Title  string
+	Head   []string
+	Rows   [][]cell
+	folded bool
+}
+
+// Long folds a table that a chart shows already, or that is long: on a telephone each row is as long as
+// it has columns.
+func (t table) Long() bool { return t.folded || len(t.Rows) > mostOpenRows }
+
+// Long folds a picture of many groups.
+func (d *Dots) Long() bool { return len(d.Rows) > mostOpenRows }
+
+type cell struct{ Name, Text string }
+
+// foundGroup are the findings of one verdict.
+type foundGroup struct {
+	Title, Class string
+	All          []verify.Finding
+}
+
+// mostListed and mostTableRows bound the parties and rows shown.
+const mostListed, mostTableRows = 60, 300
+
+// mostOpenRows of a table show unfolded: about two screens.
+const mostOpenRows = 40
+
+// Options are what a page shows beside the release.
+type Options struct {
+	Measured *Measurement     // of a simulation; its conclusion and chart lead the page
+	Findings []verify.Finding // of verify; failed ones stand in place of the answer
+	Software string           // the version of the program that makes the page
+}
+
+// Measurement is what a simulation measured of its release.
+type Measurement struct {
+	Conclusion string
+	Chart      *study.ReportChart
+}
+
+// Words are the conclusion, then the chart's numbers, the release's first.
+func (m Measurement) Words() string {
+	var main, others string
+	for _, b := range m.Chart.Bars {
+		words := b.Name + " " + textOf(m.Chart, b.Value)
+		if b.Main {
+			main = words
+		} else if others == "" {
+			others = "; " + words
+		} else {
+			others += ", " + words
+		}
+	}
+	return m.Conclusion + " " + strings.ToUpper(m.Chart.Title[:1]) + m.Chart.Title[1:] + ": " + main + others + "."
+}
+
+// New makes the page of a release. A release that does not hold is shown as far as it can be.
+// html/template escapes a release's words.
+func New(r study.Release, o Options) (Page, error) {
+	measured, found := o.Measured, o.Findings
+	p, err := kinds.Usable(r)
+	if err != nil {
+		return Page{}, err
+	}
+	failed := verify.AnyFails(found)
+	report, err := kinds.Report(r)
+	if err != nil && !failed {
+		return Page{}, err
+	}
+	readable := err == nil
+	page := Page{
+		Title: "What came out of " + p.Name, Answer: report.Answer, Warnings: r.Result.Warnings, Lines: report.Lines,
+		Parties: r.Parties, Contributed: r.Contributed, Missing: r.Missing,
+		Guarantee: guarantee(p, r.Manifest), Removal: RemovalWords(p, r.Costs), NotProtected: r.NotProtected, Unit: p.Unit, Costs: r.Costs, Totals: r.Totals,
+		NotVerified: "It was not verified here. caucus release verify recomputes all that it claims from the public pool.",
+		Study:       p.Name, Kind: p.Kind, Mechanism: p.Mechanism, Plan: r.PlanHash.String(), Version: o.Software,
+	}
+	var drawn *study.ReportChart
+	switch {
+	case failed:
+		page.Title = "What is said to have come out of " + p.Name
+		page.Failed = slices.DeleteFunc(slices.Clone(found), func(f verify.Finding) bool { return f.Verdict != verify.Fails })
+		page.Answer = fmt.Sprintf("Do not believe this release: %s: %s", page.Failed[0].About, page.Failed[0].Says)
+	case measured != nil:
+		page.Answer, drawn = measured.Words(), measured.Chart
+	case page.Answer == "":
+		page.Answer = fmt.Sprintf("%d parties contributed to this %s study; what it holds is below.", r.Parties, p.Kind)
+	}
+	if more := len(page.Contributed) - mostListed; more > 0 {
+		page.Contributed, page.More = page.Contributed[:mostListed], more
+	}
+	if page.Simulated = p.Simulated; p.Simulated && !failed {
+		page.Title = "What a simulation gave"
+		if measured == nil {
+			page.Answer = "Simulated: " + page.Answer
+		}
+		page.NotVerified = "There is nothing to verify: a simulation publishes nothing and protects nobody. caucus release verify refuses it."
+	}
+	for _, c := range append([]*study.ReportChart{drawn}, report.Charts...) {
+		if d := NewDots(c); d != nil {
+			page.Charts = append(page.Charts, d)
+		}
+	}
+	page.Figures = newFigures(report.Figures)
+	if c, ok := classifier.Of(r.Result); ok && readable {
+		page.Numbers = "For each class it gives " + c.Output.Words() + "."
+		if k := c.Calibration; k != nil {
+			page.Numbers += fmt.Sprintf(" Scores were multiplied by %.2f (%.2f to %.2f with noise and sampling) to be probabilities.", k.Slope, k.Low, k.High)
+		}
+	}
+	for _, t := range report.Tables {
+		page.Tables = append(page.Tables, newTable(t))
+	}
+	for _, v := range verify.Verdicts {
+		g := foundGroup{Title: v.Title(), Class: map[verify.Verdict]string{verify.Fails: "fails", verify.Holds: "holds"}[v]}
+		for _, f := range found {
+			if f.Verdict == v {
+				g.All = append(g.All, f)
+			}
+		}
+		if len(g.All) > 0 {
+			page.Findings = append(page.Findings, g)
+		}
+	}
+	return page, nil
+}
+
+func newTable(t study.ReportTable) table {
+	out := table{Title: t.Title, Head: t.Head, folded: t.Folded}
+	if more := len(t.Rows) - mostTableRows; more > 0 {
+		out.Title += fmt.Sprintf(" (%d further rows are in the release)", more)
+		t.Rows = t.Rows[:mostTableRows]
+	}
+	for _, row := range t.Rows {
+		var cells []cell
+		for i, text := range row {
+			cells = append(cells, cell{t.Head[min(i, len(t.Head)-1)], inCell(text)})
+		}
+		out.Rows = append(out.Rows, cells)
+	}
+	return out
+}
+
+// longWord bounds the letters that a cell keeps on one line.
+const longWord = 32
+
+// inCell lets a text break in a table: a number stays with its ±, and only a word too long for a
+// column breaks inside.
+func inCell(text string) string {
+	var out strings.Builder
+	letters := 0
+	for _, r := range strings.ReplaceAll(text, " ± ", "\u00a0±\u00a0") {
+		if letters++; r == ' ' {
+			letters = 0
+		} else if letters > longWord {
+			out.WriteRune('\u200b')
+			letters = 1
+		}
+		out.WriteRune(r)
+	}
+	return out.String()
+}
+
+// Write writes the page as HTML.
+func (p Page) Write(w io.Writer) error {
+	t, err := Template("")
+	if err != nil {
+		return err
+	}
+	return t.ExecuteTemplate(textpage.Plain{Writer: w}, "release", p)
+}

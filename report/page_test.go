@@ -1,0 +1,132 @@
+package report
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"caucus/internal/testpages"
+	"caucus/privacy"
+	"caucus/study"
+	"caucus/study/verify"
+)
+
+// longName is a name that a careless page would let run over its edge, with words that
+// are no text to a browser.
+const longName = `<script>alert(1)</script>an-exceedingly-long-name-without-any-place-to-break-it-which-somebody-chose-0123456789`
+
+// samplePages are a page of a release with all that it may hold, the same that was found not to hold,
+// and the same beside another study's pool.
+var samplePages = sync.OnceValues(func() (map[string][]byte, error) {
+	chart := &study.ReportChart{Title: "accuracy on test records", Note: "± is the standard deviation over 3 draws", Percent: true, Bars: []study.ReportBar{
+		{Name: "released", Value: .8, Low: .75, High: .85, Main: true}, study.Bar(longName, .7, 0), {Name: "skewed", Value: .6, Low: .2, High: .65},
+	}}
+	odds := &study.ReportChart{Title: "odds ratios", Ratio: true, Bars: []study.ReportBar{
+		{Name: "age: 10 more", Value: 1.6, Low: 1.4, High: 1.9}, {Name: longName, Value: .02, Low: 1e-9, High: 1e9},
+	}}
+	release := Page{
+		Title: "What came out of " + longName, Answer: "It works.", Warnings: []string{"one of them " + longName},
+		Charts: []*Dots{NewDots(chart), NewDots(odds)}, Figures: newFigures([]study.ReportFigure{sampleFigure()}), Numbers: "scores", Lines: []study.ReportLine{{Name: "records", Text: longName}},
+		Tables:  []table{newTable(study.ReportTable{Title: "columns", Head: []string{"column", "share", "released"}, Rows: [][]string{{longName, "0.5", "123"}, {"b", "1", "2"}}})},
+		Parties: 3, Contributed: []study.PartyID{"a", "b", longName}, Missing: []study.PartyID{"d"}, Unit: privacy.Record,
+		Guarantee: "much", NotProtected: []string{longName}, Costs: []study.ReleaseCost{{Output: "sums", Mechanism: "discrete-gaussian", Epsilon: 1, Delta: 1e-6, Rho: .02}},
+		Totals:   []study.UnitTotal{{Unit: privacy.Party, Why: "nothing is proved"}},
+		Findings: []foundGroup{{"DOES NOT HOLD", "fails", []verify.Finding{{About: "signature", Verdict: verify.Fails, Says: longName}}}},
+		Study:    "s", Kind: "classify", Mechanism: "cross", Plan: strings.Repeat("0123456789abcdef", 4), Command: "caucus simulate " + longName,
+	}
+	many := study.ReportTable{Title: "columns by ward " + longName, Head: []string{"", "north", "south", "east", "west"}}
+	for i := range mostOpenRows + 1 {
+		many.Rows = append(many.Rows, []string{fmt.Sprintf("level %d", i), "12 (3.4)", "56 (7.8)", "90 (1.2)", "34 (5.6)"})
+	}
+	release.Tables = append(release.Tables, newTable(many))
+	refused := release
+	otherPool := release
+	otherPool.OtherPool = longName + " is not the pool of this study"
+	refused.Failed = []verify.Finding{{About: "signature", Verdict: verify.Fails, Says: "the release was changed, said " + longName}}
+	pages := map[string][]byte{}
+	for name, page := range map[string]Page{"release": release, "refused": refused, "pool": otherPool} {
+		var b bytes.Buffer
+		if err := page.Write(&b); err != nil {
+			return nil, err
+		}
+		pages[name] = b.Bytes()
+	}
+	return pages, nil
+})
+
+// sampleFigure has a line with open intervals and one of somebody's long words.
+func sampleFigure() study.ReportFigure {
+	return study.ReportFigure{
+		Group: "scores of " + longName, Title: "calibration", Caption: longName, X: "score", Y: "share", From: -3, To: 2, Diagonal: true,
+		Lines: []study.ReportCurve{
+			{Name: "everybody", Dots: true, Points: []study.ReportPoint{{X: 0, Y: .1, Low: 0, High: .2}, {X: 1, Y: .6, Low: 0, High: 1}}},
+			{Name: longName, Dots: true, Points: []study.ReportPoint{{X: .5, Y: .5}}},
+		},
+		Table: study.ReportTable{Title: "score and share", Head: []string{"score", "everybody", longName}, Rows: [][]string{{"-3.000", "0.100 (0.000 to 0.200)", "unknown"}}},
+	}
+}
+
+// TestFigure: an open interval reaches the ends of the axis, and every known bin is a point.
+func TestFigure(t *testing.T) {
+	picture := string(newFigures([]study.ReportFigure{sampleFigure()})[0].Figures[0].Picture)
+	if bar := fmt.Sprintf("M%.1f %.1fV%.1f", acrossOf(1), downOf(0), downOf(1)); !strings.Contains(picture, bar) {
+		t.Errorf("no interval %s in the picture", bar)
+	}
+	if n := strings.Count(picture, "<circle"); n != 3 {
+		t.Errorf("the picture has %d points, want 3", n)
+	}
+}
+
+// TestRatios: an axis of ratios holds 1, and an interval beyond its ends stays on it.
+func TestRatios(t *testing.T) {
+	d := NewDots(&study.ReportChart{Ratio: true, Bars: []study.ReportBar{{Name: "a", Value: 4, Low: 2, High: 1e9}, {Name: "b", Value: 2, Low: 2, High: 2}}})
+	if d.From != "1" || d.To != "100" || !strings.Contains(string(d.Rows[1].Strip), `cx="16.45%"`) || d.Rows[0].Value != "4 (2 to 1e+09)" { // log 2 / log 100 of 96 %, from 2 %
+		t.Errorf("the axis runs from %s to %s: %+v", d.From, d.To, d.Rows)
+	}
+}
+
+// TestPages: pages hold no script and ask for nothing from elsewhere, whatever a release says; long
+// tables are folded, and what does not hold leads.
+func TestPages(t *testing.T) {
+	pages, err := samplePages()
+	if err != nil {
+		t.Fatal(err)
+	}
+	testpages.StandAlone(t, pages)
+	for name, page := range pages {
+		if folded := fmt.Sprintf(": %d rows</summary>", mostOpenRows+1); name == "release" && (strings.Count(string(page), folded) != 1 || strings.Count(string(page), "<details><summary>columns") != 1) {
+			t.Errorf("%s folds another table than the long one", name)
+		}
+		banner, answer := bytes.Index(page, []byte(`class="bad" role="alert"`)), bytes.Index(page, []byte("It works."))
+		if name == "refused" && (banner < 0 || answer >= 0 || banner > bytes.Index(page, []byte("<section"))) || name != "refused" && banner >= 0 {
+			t.Errorf("%s: what does not hold leads a page, and no other (%d, %d)", name, banner, answer)
+		}
+	}
+}
+
+func TestPagesFit(t *testing.T) {
+	t.Parallel()
+	pages, err := samplePages()
+	if err != nil {
+		t.Fatal(err)
+	}
+	testpages.Fit(t, pages)
+}
+
+// TestInCell: what belongs together stays on a line, and nothing is longer than one.
+func TestInCell(t *testing.T) {
+	long := strings.Repeat("x", 70)
+	for text, want := range map[string]string{
+		"":                     "",
+		"0.521 ± 0.077":        "0.521\u00a0±\u00a00.077",
+		"sex: male, against":   "sex: male, against",
+		long[:longWord] + " y": long[:longWord] + " y",
+		"of " + long:           "of " + long[:32] + "\u200b" + long[:32] + "\u200b" + long[:6],
+	} {
+		if got := inCell(text); got != want {
+			t.Errorf("%q became %q, want %q", text, got, want)
+		}
+	}
+}
