@@ -174,8 +174,7 @@ func Verify(ctx context.Context, j Journal) (Totals, error) {
 	return c.Totals(), nil
 }
 
-// Walk verifies a journal like Verify and calls fn for each good line; an error of fn ends the
-// walk.
+// Walk verifies a journal like Verify and calls fn for each good line; an error of fn ends the walk.
 func Walk(ctx context.Context, j Journal, fn func(Line) error) (*Chain, error) {
 	const page = 256
 	chain := NewChain()

@@ -48,9 +48,8 @@ func Together(u Unit, all ...Guarantee) (Budget, bool) {
 // privacy", 2017, Lemma 2.2).
 func (g Guarantee) At(u Unit) (Budget, bool) { return Together(u, g) }
 
-// groupSlack covers the floating-point error of (e^{kε}−1)/(e^ε−1). Where that is finite, kε < 710,
-// so rounding kε moves the result by a relative 710·2⁻⁵³ < 2⁻⁴³; three more operations add a few
-// 2⁻⁵² each.
+// groupSlack covers the floating-point error of (e^{kε}−1)/(e^ε−1). Where that is finite, kε < 710, so
+// rounding kε moves the result by a relative 710·2⁻⁵³ < 2⁻⁴³; three more operations add a few 2⁻⁵² each.
 const groupSlack = 0x1p-42
 
 func (g Guarantee) at(u Unit) (epsilon, delta *big.Rat, ok bool) {

@@ -136,8 +136,7 @@ func dirichletPaperTail(epsilon, sigma, i, j float64) float64 {
 	return incompleteBeta(1/(1+math.Exp((log+epsilon)/sigma)), sigma*j, sigma*i)
 }
 
-// logGamma draws log Gamma(shape, 1), shape > 0: for small shapes Gamma itself would underflow to
-// 0.
+// logGamma draws log Gamma(shape, 1), shape > 0: for small shapes Gamma itself would underflow to 0.
 func logGamma(shape float64, rng *rand.Rand) float64 {
 	if shape >= 1 {
 		return math.Log(gamma(shape, rng))

@@ -27,8 +27,7 @@ func (a asked) under(salt [32]byte) [32]byte {
 	return sha256.Sum256(slices.Concat(a.terms, hidden[:]))
 }
 
-// salt returns a new salt if there is something to hide. A simulation must repeat, and hides
-// nothing.
+// salt returns a new salt if there is something to hide. A simulation must repeat, and hides nothing.
 func (a asked) salt(simulated bool) (salt [32]byte) {
 	if a.source != (Digest{}) && !simulated {
 		rand.Read(salt[:])

@@ -25,9 +25,8 @@ const (
 // Sensitive is a private vector that only Ledger.Release can open. It prints as "sensitive" under
 // every verb and cannot be marshalled.
 type Sensitive struct {
-	// A closure, because fmt and reflection print a pointer's target if this struct is an
-	// unexported field of another, where its methods cannot be called. Of a function they print
-	// only the address.
+	// A closure, because fmt and reflection print a pointer's target if this struct is an unexported
+	// field of another, where its methods cannot be called. Of a function they print only the address.
 	open func() *secret
 }
 
@@ -71,9 +70,8 @@ func NewLiteral(values []float64, u Unit) Sensitive {
 }
 
 // From returns s with a digest of what it was made from, such as the contributions in a sum or the
-// matrix that multiplied them. It is one of the terms of the release: the same id with another
-// source is ErrConflict and draws nothing. The ledger stores it so that nobody can test guesses
-// against it.
+// matrix that multiplied them. It is one of the terms of the release: the same id with another source is
+// ErrConflict and draws nothing. The ledger stores it so that nobody can test guesses against it.
 func (s Sensitive) From(source Digest) Sensitive {
 	if !s.given() {
 		return s
