@@ -10,8 +10,8 @@ import (
 	"caucus/learners"
 )
 
-// perturbed is a problem in which private data appear only in the moment matrix mu, released with
-// noise of known law:
+// perturbed is a problem in which private data appear only in the moment matrix mu, released with noise
+// of known law:
 //
 //	minimise over W:  G(W) − ⟨mu, W⟩ + (λ/2)‖W‖²,   G public and convex.
 //
@@ -25,11 +25,9 @@ type perturbed struct {
 	}
 	mu    *mat.Dense // d×C
 	noise Noise
-	// curvature, if not nil, is the Hessian of G at W (C = 1): it replaces fresh draws to first
-	// order.
+	// curvature, if not nil, is the Hessian of G at W (C = 1): it replaces fresh draws to first order.
 	curvature func(w *mat.Dense) *mat.SymDense
-	// score, if not nil, replaces the estimate of the risk. A NaN correction ends the search of
-	// smaller λ.
+	// score, if not nil, replaces the estimate of the risk; NaN as correction ends the search for λ.
 	score func(w *mat.Dense, lambda float64) (risk, correction float64)
 	// ceiling is the value of G at 0: a fit whose noise alone costs more is worse than none.
 	ceiling float64
