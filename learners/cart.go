@@ -175,7 +175,6 @@ func (g *grower) add(t *Tree) {
 	}
 }
 
-// divide makes node at and its descendants from the rows.
 func (g *grower) divide(t *Tree, at int, rows []int, depth int) {
 	clear(g.high)
 	for _, i := range rows {
@@ -228,7 +227,6 @@ type split struct {
 // leastGain keeps rounding from looking like a gain in purity.
 const leastGain = 1e-9
 
-// bestSplit tries all columns, or g.Columns random ones.
 func (g *grower) bestSplit(rows []int) split {
 	whole := 0.0
 	for _, n := range g.high {
