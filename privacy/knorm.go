@@ -28,8 +28,7 @@ import (
 //     Accepted runs have P ∝ e^{−‖y‖₁/t−γ}.
 //   - Numeric model: integers and rationals only; the law is exact given uniform bits. Saturation at
 //     ±2⁶¹ is post-processing (see limit).
-//   - The caller guarantees that Δ is integer and that L2sq bounds the unweighted Σ Δⱼ². Weights are
-//     refused.
+//   - The caller guarantees integer Δ with L2sq bounding the unweighted Σ Δⱼ². Weights are refused.
 type KNorm struct {
 	Scale  *big.Rat
 	Blocks int64
@@ -41,8 +40,7 @@ const (
 	widestRun = 12
 	// normFineness is log₂F.
 	normFineness = 16
-	// leastScaleBits refuses scales below 2⁻²⁰. None is needed (L2 ≥ 1 and ε ≤ 64), and they would
-	// need longer numbers.
+	// leastScaleBits refuses scales below 2⁻²⁰: none is needed (L2 ≥ 1, ε ≤ 64), and numbers would grow.
 	leastScaleBits = 20
 )
 
@@ -202,8 +200,7 @@ func (m KNorm) variance(_ Bound, j, n int) float64 {
 	return float64(m.width(j, n)+1) * s * s
 }
 
-// run draws y with P ∝ e^{−⌈F‖y‖₂⌉/(F·scale)} from discrete Laplace numbers of scale t that next
-// proposes.
+// run draws y with P ∝ e^{−⌈F‖y‖₂⌉/(F·scale)} from next, discrete Laplace numbers of scale t.
 type run struct {
 	y    []noise
 	next func() (noise, bool)

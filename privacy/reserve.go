@@ -37,11 +37,9 @@ func (t Terms) Steps() float64 {
 // ErrBudget and the fate of errors are as for Release.
 //
 // A reservation is charged before the data are read. So whether it is granted, and everything that a
-// refusal shows, follows from public terms and the ledger alone: nothing that depends on the data has
-// been computed yet.
+// refusal shows, follows from public terms and the ledger alone.
 //
-// Proof note. Claim: at every time and after every restore, the charges cover all answers that were ever
-// drawn.
+// Proof note. Claim: at every time, after every restore, the charges cover all answers ever drawn.
 //   - One reservation, one answer. A reservation's entry has the id of the release; its answer's entry
 //     has answerID + that id. A journal holds an id once, and finding and appending happen in one
 //     exclusive transaction: of two racing completions, one draws and the other gets its answer.

@@ -8,8 +8,7 @@ import (
 	"slices"
 )
 
-// limit is the largest magnitude of an input or output: inputs and noisy outputs are clamped to
-// [−2⁶¹, 2⁶¹].
+// limit is the largest magnitude of inputs and noisy outputs: both are clamped to [−2⁶¹, 2⁶¹].
 //
 // This is sound and never causes a refusal that depends on a value. Clamping the input moves no two
 // vectors further apart in any coordinate, so L1, L2sq and Cells still hold. (KeepsSum holds only

@@ -60,8 +60,7 @@ func (t Total) plus(c Cost, u Unit) Total {
 	return t
 }
 
-// latticeBits: float64 limits down to 2⁻⁷⁶ lie on the lattice, so a charge equal to its limit still
-// fits.
+// latticeBits: float64 limits down to 2⁻⁷⁶ are on the lattice, so a charge equal to its limit fits.
 const latticeBits = 128
 
 func addUp(sum, x *big.Rat) *big.Rat {
