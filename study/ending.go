@@ -26,8 +26,8 @@ import (
 //   - M is fixed when the study seals, before noise, and a sealed study is never amended. Who
 //     contributed when is public, and amending, closing and sealing by rule look at receipts alone,
 //     so no ending depends on records.
-//   - All endings of a study share one charge and one answer, because the plan's hash names the
-//     release in every ledger.
+//   - All endings of a study share one charge and one answer, because the plan's hash names the release
+//     in every ledger.
 //
 // TestEndingsMoveNoTerms checks this.
 type Ending struct {

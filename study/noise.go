@@ -40,8 +40,8 @@ func (n Noise) Validate() error {
 // numbers, and their ledgers are charged nothing.
 func (n Noise) AtSite() bool { return n == NoiseSite }
 
-// Shared says whether a contribution is split into secret shares for two servers, each of which
-// releases through its own ledger.
+// Shared says whether a contribution is split into secret shares for two servers, each of which releases
+// through its own ledger.
 func (n Noise) Shared() bool { return n == NoiseAggregators }
 
 // InClear says whether the coordinator receives each party's exact numbers.
