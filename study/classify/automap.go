@@ -26,8 +26,7 @@ var (
 const (
 	autoTeachers = 4
 	autoDraws    = 2 // noise draws per teacher
-	// autoHarm: a forecast this far below the best so far is no accident, and ends the search for more
-	// components.
+	// autoHarm: a forecast this far below the best is no accident, and ends the search for components.
 	autoHarm = 0.01
 	// autoPlain components are kept, not evened out, for pictures and if there is no forecast.
 	autoPlain = 30
@@ -66,7 +65,6 @@ func (Kind) ChooseMap(p study.Plan, size study.Size, c dataset.Components, x *ma
 	return best, err
 }
 
-// autoMap is the search for a plan's map.
 type autoMap struct {
 	plan      study.Plan
 	size      study.Size

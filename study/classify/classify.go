@@ -18,8 +18,7 @@ import (
 	"caucus/study/classifier"
 )
 
-// Kind trains a classifier from votes on a public pool, or from sums of label × features (Hamm, Cao &
-// Belkin 2016).
+// Kind trains a classifier from votes on a pool, or sums of label × features (Hamm, Cao & Belkin 2016).
 type Kind struct{}
 
 type mechanism struct {
@@ -226,8 +225,7 @@ func (t task) noiseOf(size study.Size) (noise aggregation.Noise, seen func(*mat.
 // Result is the result of a classify study.
 type Result struct {
 	Classifier classifier.Classifier `json:"classifier"`
-	// Drift compares the private records' feature mean with the pool's, if the mechanism releases that
-	// mean anyway.
+	// Drift compares the private feature mean with the pool's, if the mechanism releases it anyway.
 	Drift *aggregation.Drift `json:"drift,omitempty"`
 	// EffectiveRows is Kish's effective sample size of a tilted pool.
 	EffectiveRows float64 `json:"effective_rows,omitempty"`
@@ -270,8 +268,7 @@ func (t task) Work(records int) (study.Work, error) {
 // trains says whether parties train classifiers under a classify plan.
 func trains(p study.Plan) bool { return p.Mechanism != "cross" && p.Mechanism != "means" }
 
-// shardRows bounds a shard's records; with keyed hashes it is exceeded once in 10¹² times, unless
-// patients have many records.
+// shardRows bounds a shard's records: exceeded once in 10¹² times, unless patients have many records.
 func shardRows(records, shards int) int {
 	if shards == 1 {
 		return records

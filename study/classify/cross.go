@@ -29,8 +29,7 @@ const keepRows = 0.1
 //   - Numeric model: each record's row is truncated to integers by arithmetic that reads no other
 //     record; the sums are exact.
 //   - The caller guarantees that the map is the plan's, fitted on public rows, and that records are
-//     clamped to the schema. A row of norm above 1 counts as zeros, so the bound holds even without
-//     that.
+//     clamped to the schema. Without that the bound still holds: a row of norm above 1 counts as zeros.
 type cross struct {
 	plan    study.Plan
 	pool    *auxdata.Pool
@@ -130,8 +129,7 @@ func (c *cross) Finish(total bodies.Total, rng *rand.Rand) (study.Result, error)
 	return study.NewResult(out, warnings)
 }
 
-// classifier returns the fit's classifier, with probabilities if the released sums determine a
-// calibration.
+// classifier returns the fit's classifier, with probabilities if the sums determine a calibration.
 func (c *cross) classifier(fit aggregation.CrossFit) (classifier.Classifier, []string) {
 	if fit.Calibration != nil && fit.Remains.Found() {
 		return classifier.NewScores(c.plan, fit.Fit, "the pool differs from the private records, so it cannot say how its numbers are to be read")

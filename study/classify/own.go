@@ -10,8 +10,7 @@ import (
 // own program (study.Voter).
 //
 // Proof note.
-//   - Neighbours: replace one party, with everything that it holds. Public: plan, pool, and that each
-//     party casts one ballot.
+//   - Neighbours: replace one party and all that it holds. Public: plan, pool, and one ballot per party.
 //   - Lemma: a party moves its own ballot, from any value to any other; the note of votes bounds how far
 //     that moves the release. Nothing is assumed about how the ballot came about: it may follow from the
 //     party's records, from chance, from what the program kept of earlier studies, and from everything

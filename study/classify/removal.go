@@ -8,9 +8,8 @@ import (
 // Removal: see study.Remover.
 //
 // Proof note.
-//   - Neighbours: one unit's part is in the sums or is not. Public: plan, pool, and the numbers of
-//     parties, ballots and records, equal in both: an empty record takes a record's place, nothing a
-//     party's.
+//   - Neighbours: one unit's part is in the sums or is not. Public: plan, pool, the numbers of parties,
+//     ballots and records, equal in both: an empty record replaces a record, nothing a party.
 //   - Lemma, cross at unit record: a record is one lattice row in one class's block, and an empty record
 //     adds nothing. So the movement is that row: squared L2 at most 2⁴⁰, half of CrossL2sq; d cells, so
 //     L1 at most √d times its L2, half of CrossL1 (rounded up, and so is the half). That is half the ρ,
