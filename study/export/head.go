@@ -11,8 +11,7 @@ import (
 // head is a model up to and including its first linear step, as what each column adds to each output. A
 // level adds constants, whatever happened to its 0/1 columns before, so only numbers need computing.
 type head struct {
-	// offset is the output if each number adds nothing, none is missing, and each text is no known
-	// level.
+	// offset is the output if numbers add nothing, none is missing, and no text is a known level.
 	offset  []float64
 	numbers []numberTerm
 	choices []choiceTerm
@@ -33,7 +32,6 @@ type choiceTerm struct {
 	levels []level
 }
 
-// level is a level with the texts that stand for it.
 type level struct {
 	texts []string
 	adds  []float64

@@ -92,8 +92,7 @@ const (
 	Ball     Op = "ball"     // x / max(1, ‖x‖)
 )
 
-// mostWeight bounds a model's numbers: larger ones, from a foreign map, would overflow in one language
-// and not in another.
+// mostWeight bounds a model's numbers: larger ones (a foreign map's) overflow in some languages only.
 const mostWeight = 1e100
 
 // New checks a release and makes its model.

@@ -105,7 +105,6 @@ func (m Model) onnxModel(graph message) ([]byte, error) {
 	return out, nil
 }
 
-// graph collects nodes and constants.
 type graph struct {
 	prefix  string
 	names   int
@@ -143,7 +142,6 @@ func (g *graph) constant(values []float64, dims ...int) string {
 	return name
 }
 
-// plus adds x·weights to a sum.
 func (g *graph) plus(sum, x string, weights [][]float64, width int) string {
 	var all []float64
 	for _, row := range weights {
@@ -205,7 +203,6 @@ func (g *graph) numbers(m Model, terms []numberTerm, sum string, width int) stri
 	return sum
 }
 
-// choice adds the numbers of a text's level.
 func (g *graph) choice(t choiceTerm, sum string, width int) string {
 	var all []string
 	var adds [][]float64

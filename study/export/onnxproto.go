@@ -14,7 +14,6 @@ const (
 	attributeInt, attributeStrings, attributeInts = 2, 8, 7
 )
 
-// message builds one protobuf message.
 type message []byte
 
 func (m *message) number(field protowire.Number, v int64) {
