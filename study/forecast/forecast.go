@@ -26,8 +26,7 @@ import (
 type Public struct {
 	// Parties share Records equally.
 	study.Size
-	// AUC is what a classifier of many records reaches, the mean over classes of each against the rest;
-	// 0: unknown, so a band is tried.
+	// AUC is that of a classifier of many records, mean over classes; 0: unknown, a band is tried.
 	AUC float64
 }
 
@@ -77,8 +76,7 @@ const (
 // LeastGain is the least gain for which anybody would take part.
 const LeastGain = 0.01
 
-// Forecast is what a study can be expected to reach, with everything that it was drawn from beside plan
-// and pool.
+// Forecast is what a study can be expected to reach, with its basis beside plan and pool.
 type Forecast struct {
 	// Looked holds the AUCs tried: the known one, or a band.
 	Looked []float64 `json:"auc"`
@@ -87,8 +85,7 @@ type Forecast struct {
 	Assumed bool `json:"class_shares_assumed,omitempty"`
 	Parties int  `json:"parties"`
 	Records int  `json:"records"` // of all parties together
-	// Released is the release's classifier, Alone a classifier of one party's records, Pooled one of all
-	// records.
+	// Released is the release's classifier, Alone one of one party's records, Pooled one of all records.
 	Released Line `json:"released"`
 	Alone    Line `json:"alone"`
 	Pooled   Line `json:"pooled"`
@@ -100,8 +97,7 @@ type Forecast struct {
 	Draws int       `json:"draws"`
 }
 
-// ByAUC says whether the forecast is judged by AUC, because all records pooled would hardly beat the
-// largest class by accuracy.
+// ByAUC says whether AUC judges the forecast: pooled records would hardly beat the largest class.
 func (f *Forecast) ByAUC() bool { return f.Pooled.Accuracy.Mean-f.Majority < LeastGain }
 
 // band is tried if nobody knows the AUC: most risk models in medicine lie in it (Wessler et al. 2015).
@@ -178,7 +174,6 @@ func Draw(ctx context.Context, p study.Plan, pool *auxdata.Pool, of Public, o Op
 	return f, nil
 }
 
-// assumed returns default class shares.
 func assumed(classes int) (shares []float64) {
 	if classes == 2 {
 		return []float64{assumedShare, 1 - assumedShare}
@@ -227,8 +222,7 @@ func draw(ctx context.Context, p study.Plan, pool *auxdata.Pool, of Public, shar
 	return d, ctx.Err()
 }
 
-// mostDistinct is how many parties have records of their own; if there are more, each stands for
-// several, each with its own noise.
+// mostDistinct is the most parties with records of their own; each stands for several if there are more.
 func mostDistinct(each int) int { return max(20, 6000/each) }
 
 func measured(p study.Plan, m learners.Model, test *dataset.Records) quality {
@@ -246,7 +240,6 @@ func measured(p study.Plan, m learners.Model, test *dataset.Records) quality {
 	return w
 }
 
-// gainOf is the mean gain of draws at one AUC.
 func gainOf(all []drawn, majority float64) float64 {
 	judge := func(w quality) float64 { return w.accuracy - majority }
 	pooled := 0.0
@@ -264,7 +257,6 @@ func gainOf(all []drawn, majority float64) float64 {
 	return math.Min(stat.Mean(keeps, nil), stat.Mean(beats, nil))
 }
 
-// line averages one classifier's performance over all draws.
 func line(all []drawn, of func(drawn) quality) Line {
 	over := func(of func(quality) float64, get func(drawn) quality) Drawn {
 		var v []float64

@@ -76,8 +76,7 @@ func (s Stated) Again(ctx context.Context, p study.Plan, pool *auxdata.Pool, pro
 	return Draw(ctx, p, pool, Public{study.Size{Parties: f.Parties, Records: f.Records}, s.AUC}, Options{Draws: f.Draws, Progress: progress})
 }
 
-// Agrees says whether another forecast of the same plan is consistent with this one: every mean within
-// four standard errors of both.
+// Agrees says whether every mean of another forecast of the plan is within four standard errors of both.
 func (f *Forecast) Agrees(with *Forecast) bool {
 	near := func(a, b Drawn) bool {
 		return math.Abs(a.Mean-b.Mean) <= 4*math.Hypot(a.Error, b.Error)+1e-6
