@@ -215,8 +215,7 @@ func (k *Records) Cut(most int) []int {
 	return slots
 }
 
-// AtMost returns a party's records, cut by keys alone to at most most, so that no more count than a plan
-// allows.
+// AtMost returns at most most of a party's records, chosen by keys alone, for plans that limit them.
 func AtMost(in study.Inputs, u privacy.Unit, most int64) *dataset.Records {
 	if int64(in.Records.Len()) <= most {
 		return in.Records
