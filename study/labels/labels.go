@@ -24,12 +24,10 @@ import (
 // own ledger. It hides each label and no feature.
 //
 // Proof note.
-//   - Neighbours: replace one label, in a file of any order. Public: plan, features and the number of
-//     records.
-//   - Lemma: one label is one coordinate of the vector of labels (Cells = 1). What a party sends beside
-//     it, the features and the number of records, does not depend on labels. Nor does the order of the
-//     records, which follows keys of their content without the labels and decides the coordinates: Lemma
-//     3 of keyed.
+//   - Neighbours: replace one label, in a file of any order. Public: plan, features, number of records.
+//   - Lemma: one label is one coordinate of the vector of labels (Cells = 1). The features and the
+//     number of records, sent beside it, do not depend on labels. Nor does the order of the records, by
+//     keys of their content without labels, which decides the coordinates: Lemma 3 of keyed.
 //   - Numeric model: classes are integers and the response is exact (privacy.RandomisedResponse).
 //     Nothing is computed from labels before it.
 //   - The caller guarantees that the features may be shown (an agent's policy grants the columns) and do
@@ -53,8 +51,7 @@ func DefaultTerms() Terms {
 // MostRecords bounds MaxRecords, so that a body stays below a gigabyte.
 const MostRecords = 1 << 20
 
-// DefaultCorrection is none for a loss that is robust to the noise by itself (symmetric, two classes),
-// else backward.
+// DefaultCorrection is none if the loss itself is robust (symmetric, two classes), else backward.
 func DefaultCorrection(loss string, classes int) string {
 	if l, err := learners.LossNamed(loss); err == nil && l.Symmetric() && classes == 2 {
 		return aggregation.CorrectionNone
@@ -62,8 +59,7 @@ func DefaultCorrection(loss string, classes int) string {
 	return aggregation.CorrectionBackward
 }
 
-// Mechanisms lists the mechanisms: rr keeps a label with probability e^ε/(e^ε+K−1); em, as published, is
-// rr at ε/2.
+// Mechanisms: rr keeps a label with probability e^ε/(e^ε+K−1); em, as published, is rr at ε/2.
 func Mechanisms() []string { return []string{"rr", "em"} }
 
 // Mechanisms lists the kind's mechanisms.
@@ -258,8 +254,7 @@ type Result struct {
 	// Path is the search for the ridge. Its held-out risks are corrected for the noise, except AUC's,
 	// which are those of the noisy labels.
 	Path []aggregation.LabelPoint `json:"path,omitempty"`
-	// SlopeError is the relative standard deviation of the slope that turns scores into probabilities; 0
-	// if none was found or looked for.
+	// SlopeError is the relative standard deviation of the slope from scores to probabilities; 0: none.
 	SlopeError float64 `json:"slope_error,omitempty"`
 }
 

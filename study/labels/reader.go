@@ -11,8 +11,7 @@ import (
 	"caucus/study/bodies"
 )
 
-// reader reads contributions, two bytes per feature of each record. A fit needs every record, so
-// contributions are kept whole.
+// reader reads contributions, two bytes per feature. A fit needs every record, so they are kept whole.
 type reader struct {
 	bodies.AtParties
 	most    int // records of a contribution
