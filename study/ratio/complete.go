@@ -81,13 +81,11 @@ func (t task) ShareError() (off float64, warning string, err error) {
 	return off, warning, nil
 }
 
-// hopelessShareError: a share that is off by a quarter on average says little more than that it is
-// between 0 and 1.
+// hopelessShareError: a share off by a quarter on average hardly says more than that it is in [0,1].
 const hopelessShareError = 0.25
 
 // Default kernel widths, in units of one over the pool's median squared distance. Narrow kernels tell
-// classes apart better (held-out sets of adult choose about 3, of MNIST 4 to 8); wide ones tolerate
-// noise better.
+// classes apart better (adult's held-out sets choose about 3, MNIST's 4 to 8); wide ones tolerate noise.
 const (
 	usualWidth = 3.0
 	noisyWidth = 1.0

@@ -196,8 +196,7 @@ type design struct {
 	sized bool
 	study.ReleaseTerms
 	classes int
-	// block is the number of released numbers per set: one per class and, with noisy embeddings, the
-	// embedding after them.
+	// block is the number of released numbers per set: a count per class, then any noisy embedding.
 	block   int
 	fourier ratio.Fourier
 	lattice ratio.Lattice
@@ -249,7 +248,6 @@ func (t Terms) sized(p study.Plan) bool {
 	return t.Features != FeaturesNoisyEmbedding || t.Sets != SetsMade && p.Where == ""
 }
 
-// boundFor is the bound of a release of this many sets.
 func (d design) boundFor(sets int) privacy.Bound {
 	b := d.Bound
 	if b.Weight == nil {
@@ -455,8 +453,7 @@ func (t task) Reservations(int) ([]study.Reservation, error) {
 }
 
 // sets is the number of sets that each party sends, from the plan alone. With sets by column, a party
-// sends empty ones for those that it lacks, so that its release and charge are known before its records
-// are read.
+// sends empty ones for those that it lacks: its release and charge are known before its records.
 func (t Terms) sets(classes int) int {
 	switch t.Sets {
 	case SetsColumn:

@@ -21,8 +21,7 @@ type reader struct {
 	design design
 }
 
-// parsed is a contribution: for each set its size, its encoded rows or its embedding's sum; and the
-// publication.
+// parsed is a contribution: each set's size, encoded rows or embedding's sum; and the publication.
 type parsed struct {
 	sizes    []int // nil if they do not leave (design.sized)
 	rows     [][]byte
@@ -187,7 +186,6 @@ func (s reader) sets(all study.Bodies) (sets []ratio.Set, small int, err error) 
 	return sets, small, nil
 }
 
-// setsOf estimates the sets of one contribution from its release.
 func (s reader) setsOf(b parsed) ([]ratio.Set, error) {
 	if s.design.terms.Features == FeaturesNoisyEmbedding {
 		return s.noisySets(b)

@@ -21,8 +21,7 @@ const Assumption = "This assumes that records of a class look alike everywhere: 
 
 // Result is the result of a ratio study.
 type Result struct {
-	// Model estimates the ratios of any unlabelled set. If the sets support none it is nil, and Refusal
-	// says why.
+	// Model estimates the ratios of any unlabelled set; nil if the sets support none: see Refusal.
 	Model   *ratio.Model `json:"model,omitempty"`
 	Refusal *Refusal     `json:"refusal,omitempty"`
 	Sets    []SetResult  `json:"sets"`
@@ -85,8 +84,7 @@ func setResult(set ratio.Set) SetResult {
 	return one
 }
 
-// conclude fills in what follows from model or refusal, and returns warnings; small is the number of
-// sets left out.
+// conclude fills in what follows from model or refusal, and warns; small counts the sets left out.
 func (r *Result) conclude(small int) (warnings []string) {
 	warn := func(format string, args ...any) { warnings = append(warnings, fmt.Sprintf(format, args...)) }
 	if small > 0 {
@@ -141,8 +139,7 @@ func ResultOf(r study.Release) (out Result, err error) {
 	return out, nil
 }
 
-// Estimate estimates the class ratios of records with the plan's schema and map. It ignores labels, and
-// the records stay where they are.
+// Estimate estimates the class ratios of records with the plan's schema and map, ignoring labels.
 func Estimate(r study.Release, records *dataset.Records) (ratio.Estimate, error) {
 	result, err := ResultOf(r)
 	if err != nil {
