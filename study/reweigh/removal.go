@@ -14,8 +14,7 @@ import (
 //     replacement. If the plan has a condition, an empty record does not meet it (about), so a record's
 //     entries and its count appear or disappear: aggregation.FeatureDesign.GoneBound bounds that, and
 //     never exceeds the bound for replacing.
-//   - Not proved: logistic, whose coefficients are fitted to all records of a site together and do not
-//     split into a part per record.
+//   - Not proved: logistic, which fits all records of a site together, with no separate part per record.
 func (Kind) Removal(p study.Plan, b privacy.Bound) study.Removal {
 	d, err := designOf(p)
 	switch {

@@ -108,8 +108,7 @@ func (Kind) Complete(p *study.Plan, s study.Proposal) error {
 	return p.SetTerms(t)
 }
 
-// designOf makes the design of a plan's sums: of the encoded features, or of the mapped ones if the plan
-// projects them.
+// designOf makes the design of a plan's sums: of encoded features or, if projected, of mapped ones.
 func designOf(p study.Plan) (*aggregation.FeatureDesign, error) {
 	t := termsOf(p)
 	if p.Map.Kind != dataset.IdentityMap {

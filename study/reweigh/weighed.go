@@ -10,8 +10,7 @@ import (
 	"caucus/study"
 )
 
-// ErrOtherWeights: the table has other weights than the release's, or none although it is the release's
-// own pool.
+// ErrOtherWeights: the table's weights are not the release's, or the release's pool has none.
 var ErrOtherWeights = errors.New("the pool does not have the weights of the release")
 
 // Weighed is the pool of a reweigh study with the released weights.

@@ -122,8 +122,7 @@ func (w *statistic) fit(x *mat.Dense, total bodies.Total, rng *rand.Rand) (aggre
 	return fit, law, out, nil
 }
 
-// leastInside is the fewest standard deviations of its noise that the number of records inside must have
-// before anything is divided by it.
+// leastInside is the fewest noise deviations that Inside must have before anything is divided by it.
 const leastInside = 4
 
 // noise is the law of the noise on released means, Laplace or near normal.
@@ -266,12 +265,10 @@ func (w *statistic) law(out *Weights, laplace bool) (*aggregation.WeightLaw, agg
 	return aggregation.LawOf(x, fit, noise), w.design.Untold(x, out.Means, noise, out.Lambda, out.about())
 }
 
-// fresh is public randomness for the law of the noise, the same at the release and for every later
-// answer.
+// fresh is public randomness for the law of the noise, the same at the release and later.
 func (w *statistic) fresh() *rand.Rand { return rand.New(rand.NewPCG(w.plan.Seed, 0x6c6177)) }
 
-// MarginsOf returns the released means by block of the schema's features, for auxdata.Make. It is
-// post-processing.
+// MarginsOf returns the released means by block of features, for auxdata.Make. It is post-processing.
 func MarginsOf(r study.Release) ([]auxdata.Margin, error) {
 	w, err := WeightsOf(r)
 	if err != nil || w.Means == nil {
