@@ -50,8 +50,7 @@ type ClassifySummary struct {
 	Output classifier.Output `json:"output"`
 	Brier  Compared          `json:"brier"`
 	Slope  Compared          `json:"slope"`
-	// Map describes the first repeat's map. Kept says how much of each column it keeps, least first;
-	// absent if it keeps all.
+	// Map describes the first repeat's map, Kept how much of each column it keeps (absent: all).
 	Map  string         `json:"map"`
 	Kept []dataset.Kept `json:"kept,omitempty"`
 	// Voters says how parties voted, if each chose.

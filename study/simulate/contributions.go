@@ -14,8 +14,7 @@ import (
 
 // contributions makes what the parties send, and the same without noise.
 type contributions interface {
-	// make returns party i's body, and the same in clear, nil if unwanted. It is safe for concurrent
-	// use.
+	// make returns party i's body, and the clear one, nil if unwanted. It is safe for concurrent use.
 	make(ctx context.Context, m *machine, i int) (body, clear []byte, err error)
 	// addClear adds a clear body from make.
 	addClear(i int, clear []byte) error

@@ -14,15 +14,13 @@ import (
 	"caucus/study/describe"
 )
 
-// Coverage says how often the intervals for one form of estimate held the truth, over many draws of
-// noise and records.
+// Coverage says how often intervals for one form of estimate held the truth in many draws.
 type Coverage struct {
 	Measure describe.Measure `json:"form"`
 	// Estimates is the number of a table's estimates of this form.
 	Estimates int `json:"estimates"`
-	// Population is the share of 95 % intervals for a population that held its number, Records that of
-	// intervals for these records. An interval holds a quantile if the quantile's whole bin lies between
-	// the ends.
+	// Population is the share of 95 % intervals for a population that held its number, Records that for
+	// these records. An interval holds a quantile if the quantile's whole bin lies between the ends.
 	Population float64 `json:"population"`
 	Records    float64 `json:"records"`
 	// Least is the Population of the estimate whose intervals hold least.
@@ -38,9 +36,8 @@ type Coverage struct {
 	Midpoints float64 `json:"midpoints_error,omitempty"`
 }
 
-// DescribeCoverage repeatedly draws noise, and from each party its number of records with replacement,
-// and compares the intervals with the truth. It reads records once. The answer depends on the inputs and
-// the seed alone.
+// DescribeCoverage repeatedly draws noise, and each party's number of its records with replacement, and
+// compares intervals with the truth. It reads records once and depends on inputs and seed alone.
 func DescribeCoverage(ctx context.Context, p study.Plan, pool *auxdata.Pool, parties []*dataset.Records, repeats int, seed uint64) ([]Coverage, error) {
 	fail := func(err error) ([]Coverage, error) { return nil, fmt.Errorf("simulate coverage: %w", err) }
 	p.Simulated = true
@@ -145,7 +142,6 @@ func finished(of bodies.Task, vector []int64, weight int64, draws int) (out desc
 	return describe.TableOf(study.Release{Result: made})
 }
 
-// heldTally counts how often each estimate's interval held.
 type heldTally struct{ of []held }
 
 type held struct {
@@ -194,7 +190,6 @@ func (c *heldTally) add(first bool, truth, sample, whole describe.Table) {
 	}
 }
 
-// all sums up by form.
 func (c *heldTally) all() []Coverage {
 	var out []Coverage
 	for _, form := range []describe.Measure{describe.Share, describe.Mean, describe.SD, describe.QuantileMeasure} {

@@ -86,9 +86,8 @@ func (d *Deal) Task(s study.Proposal) (study.Task, error) {
 	return task, nil
 }
 
-// complete makes the plan of a proposal among virtual parties, except for what follows from the pool. If
-// the proposal does not say what a party holds at least, neither does the plan: the deal knows what each
-// holds.
+// complete makes the plan of a proposal among virtual parties, without what follows from the pool. The
+// plan says what a party holds at least only if the proposal does: the deal knows what each holds.
 func complete(s study.Proposal, schema dataset.Schema, size study.Size) (study.Plan, error) {
 	s.Roster = virtualRoster(size.Parties)
 	stated := s.Records
@@ -183,7 +182,6 @@ func (d *Deal) inputs(ctx context.Context, i int) study.Inputs {
 	return in
 }
 
-// voter is party i's choice if the plan lets it choose.
 func (d *Deal) voter(i int) Voter {
 	if len(d.Voters) == 0 {
 		return Voter{}

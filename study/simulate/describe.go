@@ -45,8 +45,7 @@ type DescribeSummary struct {
 	Parties   int          `json:"parties"`
 	// Forecast is what study create would say about the plan.
 	Forecast string `json:"forecast"`
-	// RMSE is the root mean square error of released counts as shown, over all cells; NoisyRMSE that of
-	// the counts as released.
+	// RMSE is the root mean square error over all cells of counts as shown, NoisyRMSE as released.
 	RMSE      float64 `json:"rmse"`
 	NoisyRMSE float64 `json:"noisy_rmse"`
 	// Released is the release's table, True the exact table of the same records.

@@ -291,7 +291,6 @@ func newErrors(out *EvaluateSummary, truth []evaluate.Exact) *errorsOf {
 	return e
 }
 
-// each calls for everybody and every level.
 func (e *errorsOf) each(c evaluate.Judged, truth evaluate.Exact, call func(name string, of evaluate.Subgroup, exact validation.Exact)) {
 	call("everybody", c.Overall, truth.Overall)
 	for g, by := range c.Groupings {
@@ -364,7 +363,6 @@ func (e *errorsOf) add(same, anew evaluate.Evaluation) {
 	}
 }
 
-// finish turns sums into means.
 func (e *errorsOf) finish(repeats int) {
 	for at := range e.out.Classes {
 		for k := range e.out.Classes[at].Subgroups {

@@ -23,12 +23,10 @@ type Labels struct {
 	// a row.
 	Filters  int
 	Pictures *dataset.Pictures
-	// Fourier, above 0, is the number of random Fourier features that come last, of a kernel with this
-	// Gamma.
-	Fourier int
-	Gamma   float64
-	Repeats int
-	// Progress is as in Classify.
+	// Fourier, above 0, is the number of final random Fourier features, of a kernel with this Gamma.
+	Fourier  int
+	Gamma    float64
+	Repeats  int
 	Progress func(done, total int)
 }
 
@@ -62,12 +60,11 @@ type LabelsSummary struct {
 	// Probabilities is about the repeats with probabilities; nil if there are none.
 	Probabilities *Probabilities `json:"probabilities,omitempty"`
 	// TrueShares and Shares are the first repeat's: the records' true shares, and the estimates.
-	TrueShares []float64               `json:"true_shares"`
-	Shares     aggregation.LabelShares `json:"shares"`
-	// UploadBytes is the mean size of a contribution's body.
-	UploadBytes float64  `json:"upload_bytes_per_party"`
-	Repeats     int      `json:"repeats"`
-	Warnings    []string `json:"warnings,omitempty"`
+	TrueShares  []float64               `json:"true_shares"`
+	Shares      aggregation.LabelShares `json:"shares"`
+	UploadBytes float64                 `json:"upload_bytes_per_party"`
+	Repeats     int                     `json:"repeats"`
+	Warnings    []string                `json:"warnings,omitempty"`
 	// Release is the first repeat's, to try predict.
 	Release *study.Release `json:"-"`
 }
@@ -126,8 +123,7 @@ func (s Labels) Run(ctx context.Context) (LabelsSummary, error) {
 	return summary, nil
 }
 
-// checkTest refuses test records that allow no measure, and names the classes that the measures leave
-// out.
+// checkTest refuses test records that allow no measure, and names classes without test records.
 func (s Labels) checkTest() (warnings []string, err error) {
 	if s.Test == nil { // split off the training records
 		return nil, nil

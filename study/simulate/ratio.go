@@ -26,8 +26,7 @@ type Ratio struct {
 	Proposal study.Proposal
 	// Terms are the kind's; a missing set size is filled in.
 	Terms studyratio.Terms
-	// Width, if not 0, replaces the terms' gamma, in units of one over the pool's median squared
-	// distance.
+	// Width, if not 0, sets the terms' gamma, in units of one over the pool's median squared distance.
 	Width float64
 	// Sets is the number of disjoint sets of SetSize records. SetShares, if given, are their class
 	// shares in turn; else Skew is the share of class i mod K in set i, the others equal; else (0)
@@ -41,8 +40,7 @@ type Ratio struct {
 	Targets, TargetSize int
 	TargetShares        [][]float64
 	Repeats             int
-	// Progress is as in Classify.
-	Progress func(done, total int)
+	Progress            func(done, total int)
 }
 
 // RatioL1 holds mean L1 distances to the true shares.
@@ -144,8 +142,7 @@ func (s Ratio) Check() error {
 	return checkProposal(of, s.Schema, study.Size{Parties: s.Sets, Records: s.Sets * s.SetSize})
 }
 
-// proposal adds the kind's terms, with the set size and the width; scale is the pool's median squared
-// distance.
+// proposal adds the kind's terms, set size and width; scale is the pool's median squared distance.
 func (s Ratio) proposal(scale float64) (of study.Proposal, err error) {
 	of = s.Proposal
 	terms := s.Terms
@@ -312,7 +309,6 @@ func (s Ratio) task(d *Deal) (task study.Task, scale float64, err error) {
 	return task, scale, err
 }
 
-// drawSets deals disjoint sets with the wanted shares.
 func (s Ratio) drawSets(y []int, rng *rand.Rand) ([][]int, error) {
 	c := len(s.Schema.Label.Classes)
 	byClass := make([][]int, c)
@@ -420,8 +416,7 @@ func (s Ratio) measure(of *ratioRepeat, d *Deal) error {
 	return nil
 }
 
-// estimate estimates the shares of records; if the sets supported no model, it answers uniform shares
-// with intervals from 0 to 1.
+// estimate estimates records' shares; without a model, uniform ones with intervals from 0 to 1.
 func estimate(p study.Plan, r studyratio.Result, records *dataset.Records) (ratio.Estimate, error) {
 	if r.Model != nil {
 		return r.Estimate(p, records)

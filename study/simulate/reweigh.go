@@ -30,19 +30,16 @@ type Reweigh struct {
 	HoldOut float64
 	// Query has one number per record; its mean over the private records is wanted.
 	Query []float64
-	// Parties share the private records in random equal parts; PerParty is the most dealt to one, 0: no
-	// limit.
+	// Parties share the private records in random equal parts, at most PerParty each (0: no limit).
 	Parties, PerParty int
 	Repeats           int
 	Seed              uint64
 	// Lean leaves out the answer without noise, half of the work; Unperturbed is then NaN.
-	Lean bool
-	// Progress is as in Classify.
+	Lean     bool
 	Progress func(done, total int)
 }
 
-// ReweighSummary is the result of a simulation. Truth, Unweighted, Estimate and Unperturbed are means
-// over the repeats.
+// ReweighSummary is the result; Truth, Unweighted, Estimate, Unperturbed are means over the repeats.
 type ReweighSummary struct {
 	Study       string       `json:"study"`
 	Mechanism   string       `json:"mechanism"`
@@ -75,8 +72,7 @@ type ReweighSummary struct {
 	// R2 and Moved are means: see aggregation.QueryAnswer.
 	R2    float64 `json:"r_squared"`
 	Moved float64 `json:"distance_moved"`
-	// ForecastSD is the mean standard deviation that releases state for their answers: noise and
-	// sampling.
+	// ForecastSD is the mean deviation, of noise and sampling, that releases state for their answers.
 	ForecastSD    float64 `json:"forecast_sd"`
 	Lambda        float64 `json:"lambda"`
 	EffectiveRows float64 `json:"effective_rows"`
@@ -246,7 +242,6 @@ func (s Reweigh) once(ctx context.Context, index int) (ReweighSummary, error) {
 	return out, err
 }
 
-// measure fills in the query's answers.
 func (s Reweigh) measure(out *ReweighSummary, d dealt, run Run) error {
 	b := make([]float64, len(d.pool))
 	for i, row := range d.pool {

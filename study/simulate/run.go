@@ -19,8 +19,7 @@ import (
 // Run is the result of a plan on a deal.
 type Run struct {
 	Release study.Release
-	// Unperturbed is the result of the same contributions without noise; empty if unwanted or if the
-	// kind has none.
+	// Unperturbed is the result of the same contributions without noise; empty if unwanted or undefined.
 	Unperturbed study.Result
 	// Published is what the coordinator published; empty if sites add the noise.
 	Published []privacy.Published
@@ -40,8 +39,7 @@ type Options struct {
 }
 
 // Run drives the real machine: the parties contribute in parallel, through ledgers that only simulate;
-// the study seals and releases. The deal must have made the task. The answer depends on deal and plan
-// alone, not on scheduling.
+// the study seals and releases. The deal must have made the task. Scheduling does not affect the answer.
 func (d *Deal) Run(ctx context.Context, t study.Task, o Options) (Run, error) {
 	fail := func(err error) (Run, error) { return Run{}, err }
 	m, err := newMachine(t)
@@ -88,7 +86,6 @@ func (d *Deal) Run(ctx context.Context, t study.Task, o Options) (Run, error) {
 	return out, err
 }
 
-// checkedTask makes the task of a plan that passes Check.
 func checkedTask(p study.Plan, pool *auxdata.Pool) (study.Task, error) {
 	if err := kinds.Check(p); err != nil {
 		return nil, err
@@ -96,7 +93,6 @@ func checkedTask(p study.Plan, pool *auxdata.Pool) (study.Task, error) {
 	return kinds.NewTask(p, pool)
 }
 
-// machine is an open study with its sum.
 type machine struct {
 	study.Task
 	study     *life.Study

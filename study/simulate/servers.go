@@ -83,7 +83,6 @@ func (s *servers) Add(body []byte) error {
 	return nil
 }
 
-// sums returns each server's share of the sum.
 func (s *servers) sums() (out [study.Servers]secret.SecretShare, err error) {
 	if s.real {
 		return s.held, nil

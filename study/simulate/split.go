@@ -35,8 +35,7 @@ type Split struct {
 	// Dirichlet(Concentration, ...), so that some parties see mostly one class and sizes differ (Hsu, Qi
 	// & Brown 2019).
 	Concentration float64
-	// Voters, in turn, are the parties' choices if a plan lets them choose (learners.Any); none: the
-	// default learner.
+	// Voters, in turn, are the parties' choices if a plan allows any (learners.Any); none: the default.
 	Voters []Voter
 	Seed   uint64
 }
@@ -161,7 +160,6 @@ func (s Split) heldOut(rows []int, rng *rand.Rand) (test, rest []int) {
 	return test, rest
 }
 
-// partiesOf lists the names of the records' parties, sorted.
 func partiesOf(r *dataset.Records) []string {
 	names := slices.Clone(r.Party)
 	slices.Sort(names)
@@ -180,7 +178,6 @@ func (s Split) deal(private *dataset.Records, rng *rand.Rand) ([][]int, error) {
 	return dealEvenly(rng.Perm(private.Len()), s.Parties), nil
 }
 
-// dealNatural deals each party its own rows, in the order of the parties' names.
 func dealNatural(party []string) (out [][]int) {
 	of := map[string][]int{}
 	for i, name := range party {
@@ -192,7 +189,6 @@ func dealNatural(party []string) (out [][]int) {
 	return out
 }
 
-// dealEvenly deals rows in turn.
 func dealEvenly(rows []int, parties int) [][]int {
 	out := make([][]int, parties)
 	for i, row := range rows {

@@ -2,9 +2,8 @@ package simulate
 
 import "time"
 
-// Terms are a rehearsal's own terms: the records of virtual parties, and how often to draw. A study file
-// has them under `simulate`; they enter no plan. Each kind offers the parts that its rehearsal reads, so
-// others are refused.
+// Terms are a rehearsal's own terms: virtual parties' records, and how often to draw. A study file has
+// them under `simulate`; they enter no plan. Each kind offers those that it reads and refuses others.
 type Terms struct {
 	RecordTerms `yaml:",inline"`
 	PartyTerms  `yaml:",inline"`
