@@ -29,8 +29,7 @@ type Study struct {
 	Pool        string        `yaml:"pool" file:"yes" help:"file of the public pool: CSV (also packed), Excel, Parquet"`
 	PoolRelease string        `yaml:"pool_release" file:"yes" help:"the reweigh release that the pool has its weights from, or was made from: the plan then states what both cost together"`
 	ClosesIn    time.Duration `yaml:"closes_in" default:"7d" help:"deadline as a time from now, where none is given"`
-	// RosterTags find the roster's parties if it names none: all parties with these tags when the study
-	// is created.
+	// RosterTags find the roster if it names no party: all parties with these tags at creation.
 	RosterTags map[string]string `yaml:"-"`
 	// Model is what an evaluate study judges, if it names a file.
 	Model string `yaml:"-"`
@@ -134,8 +133,7 @@ func kindOf(file *yamlfile.Document, kind string) (string, error) {
 	return n.Value, nil
 }
 
-// misplaced refuses keys that belong elsewhere: below their kind, at the top, or in studies of another
-// kind.
+// misplaced refuses keys that belong below their kind, at the top, or to studies of another kind.
 func misplaced(file *yamlfile.Document, kind string, table []Term) error {
 	for _, section := range []string{simulation, kind} {
 		for _, key := range file.Keys(section) {
@@ -194,8 +192,7 @@ func (s *Study) set(file *yamlfile.Document, kind string, settings []Setting) er
 	return nil
 }
 
-// value reads a person's text for a term as YAML. Texts are taken as written; a list of single values
-// may be written a,b.
+// value reads a term's text as YAML: a text as written, a list of single values also as a,b.
 func (t Term) value(written string) (*yaml.Node, error) {
 	n := text(written)
 	switch kind := t.of.Kind(); {
@@ -261,7 +258,6 @@ func article(words string) string {
 	return "a " + words
 }
 
-// nearest returns the most similar key or name.
 func nearest(name string, table []Term) string {
 	var names []string
 	for _, t := range table {

@@ -14,8 +14,7 @@ import (
 
 // Term is one thing that can be said of a study.
 type Term struct {
-	// Key is its name in a study file, with points between nested keys: epsilon, map.project,
-	// ratio.estimator, simulate.targets.
+	// Key is its name in a study file, nested with points: epsilon, map.project, simulate.targets.
 	Key string
 	// Type describes the values in words. Default is the value if none is given, "" if Help says it.
 	Type, Default string
@@ -60,8 +59,7 @@ type Simulation interface{ Common() simulate.Terms }
 // simulation is the key above these terms.
 const simulation = "simulate"
 
-// Of lists the terms of a kind's studies: those of every study, the kind's own, and those of its
-// rehearsals.
+// Of lists the terms of a kind's studies: common ones, the kind's own, and its rehearsals'.
 func Of(kind string) ([]Term, error) {
 	if _, err := kinds.Named(kind); err != nil {
 		return nil, err
@@ -69,8 +67,7 @@ func Of(kind string) ([]Term, error) {
 	return slices.Clone(tables()[kind]), nil
 }
 
-// tables holds each kind's terms, made once: a command line asks for them hundreds of times before its
-// verb begins.
+// tables holds each kind's terms, made once: a command line asks for them hundreds of times.
 var tables = sync.OnceValue(func() map[string][]Term {
 	all := map[string][]Term{}
 	for _, kind := range kinds.Names() {
@@ -114,7 +111,6 @@ func termsOf(v reflect.Value, prefix string) []Term {
 	return out
 }
 
-// words describe a type's values.
 func words(t reflect.Type) string {
 	switch {
 	case t == reflect.TypeFor[time.Duration]():
@@ -150,8 +146,7 @@ func keysOf(t reflect.Type) (keys []string) {
 	return keys
 }
 
-// Find returns the term of a kind's studies by its whole key or the last part of it. Its error suggests
-// what was meant.
+// Find returns a kind's term by its whole key or last part. Its error suggests what was meant.
 func Find(kind, name string) (Term, error) {
 	if _, err := kinds.Named(kind); err != nil {
 		return Term{}, err
