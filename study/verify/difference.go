@@ -13,9 +13,8 @@ import (
 )
 
 const (
-	// fitTolerance bounds the difference of a recomputed result's numbers from the release's, absolute
-	// below 1 and relative to the larger above: processors differ in the last bits, and solvers amplify
-	// that.
+	// fitTolerance bounds differences of recomputed results, absolute below 1 and relative to the larger
+	// above: processors differ in the last bits, and solvers amplify that.
 	fitTolerance = 1e-6
 	// wordTolerance bounds the relative difference of all other fractions: they take a few operations,
 	// and nothing amplifies their errors.
@@ -92,8 +91,7 @@ func differs(at string, a, b any) string {
 	return ""
 }
 
-// near says whether two numbers written differently are within the tolerance of their place. Two whole
-// numbers never are.
+// near says whether two differently written numbers, not both whole, are within their place's tolerance.
 func near(at string, a, b json.Number) bool {
 	if _, err := a.Int64(); err == nil {
 		if _, err := b.Int64(); err == nil {

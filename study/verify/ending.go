@@ -75,9 +75,8 @@ func (s Party) Ending(r study.Release) []Finding {
 	return f
 }
 
-// reopenedAfter says whether an amendment numbered above known reopened the study after a failure.
-// Contributions from before had to be sent again. known is the number of amendments that the party knew
-// when its receipt came.
+// reopenedAfter says whether an amendment after the first known, which the party knew when its receipt
+// came, reopened the failed study: contributions from before had to be sent again.
 func reopenedAfter(r study.Release, known int) bool {
 	for _, signed := range r.Amendments {
 		if a, err := study.DecodeAmendment(signed.Document); err == nil && a.Reopens && a.Number > known {

@@ -82,8 +82,7 @@ func sameLine(a, b privacy.Line) bool {
 	return errX == nil && errY == nil && bytes.Equal(x, y)
 }
 
-// Memory is what others kept of a ledger. It shows whether the ledger was cut off or put back to an
-// older state.
+// Memory is what others kept of a ledger. It shows if the ledger was cut off or put back.
 type Memory struct {
 	// Heads are earlier states of the ledger.
 	Heads []Remembered
@@ -125,8 +124,7 @@ func ReleaseLines(r protocol.SignedRelease, key protocol.Verifier) ([]privacy.Li
 	return r.Release.Ledger, nil
 }
 
-// Chain reports on the chain of a ledger with this many entries; broken is the error of privacy.Walk or
-// ReadLines.
+// Chain reports on a ledger's chain of this many entries; broken: privacy.Walk's or ReadLines' error.
 func Chain(entries int, broken error) []Finding {
 	var f findings
 	switch {
@@ -173,8 +171,7 @@ func Recall(chain *privacy.Chain, m Memory) []Finding {
 	return f
 }
 
-// remembered looks for one head, and returns the number looked for: 0 for an empty ledger's head, else
-// 1.
+// remembered looks for one head, and returns the number looked for: 0 for an empty ledger's.
 func (f *findings) remembered(chain *privacy.Chain, r Remembered) int {
 	if r.Head.Sequence == 0 {
 		return 0
@@ -191,8 +188,7 @@ func (f *findings) remembered(chain *privacy.Chain, r Remembered) int {
 }
 
 // Quoted returns the heads of the coordinator's ledger in its receipts and release lines to a party, in
-// order. It also returns an error if two of them show that the ledger went back or was written anew. The
-// caller has checked the signatures.
+// order, and an error if two show that it went back or was written anew. The caller checked signatures.
 func Quoted(receipts []protocol.Receipt, released []privacy.Head) ([]privacy.Head, error) {
 	receipts = slices.SortedFunc(slices.Values(receipts), func(a, b protocol.Receipt) int { return a.Received.Compare(b.Received) })
 	heads := slices.Clone(released)

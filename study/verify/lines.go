@@ -43,6 +43,5 @@ func ReadLines(r io.Reader, fn func(privacy.Line) error) (*privacy.Chain, error)
 	return chain, in.Err()
 }
 
-// maxExportedLine bounds a line's bytes: a study's has a few hundred, a reconciliation with many costs
-// more.
+// maxExportedLine bounds a line's bytes: hundreds for a study's, more for reconciliations of many costs.
 const maxExportedLine = 1 << 20

@@ -116,8 +116,7 @@ func (s Party) Sent(r study.Release) []Finding {
 	return f
 }
 
-// Charges compares the site's own ledger with a release: it must have been charged exactly what plan and
-// pool declare.
+// Charges compares the site's own ledger with a release: its charges must be what plan and pool declare.
 func (s Party) Charges(r study.Release, pool *auxdata.Pool) []Finding {
 	var f findings
 	if s.Ledger == nil {

@@ -11,8 +11,7 @@ import (
 // Known is what a verifier has beside the release. Anything may be missing: what it would check is then
 // reported as unchecked, or as trusted.
 type Known struct {
-	// Pool is the public pool under the plan's schema and map (see study.PoolOf); NoPool says why there
-	// is none.
+	// Pool is the public pool under the plan's schema and map (study.PoolOf); NoPool says why it is nil.
 	Pool   *auxdata.Pool
 	NoPool error
 	// Keys are the coordinator's, followed from one that somebody other than the release named; KeysFrom
@@ -28,9 +27,8 @@ type Known struct {
 }
 
 // Release says of each claim of a signed release whether it holds: who signed it, whether a daemon would
-// run its plan, everything that follows from plan and pool (see Claims) and, at a party, whether the
-// party's receipt, upload and ledger agree with it. It believes only k, reads no clock and draws
-// nothing.
+// run its plan, what follows from plan and pool (see Claims) and, at a party, whether the party's
+// receipt, upload and ledger agree. It believes only k, reads no clock and draws nothing.
 //
 // Anything wrong is a Finding that Fails: see AnyFails. A simulated release always fails.
 func Release(r protocol.SignedRelease, k Known) []Finding {
@@ -77,8 +75,7 @@ func (k Known) noPool() error {
 	return errors.New("no pool was given")
 }
 
-// follow adopts the keys that the coordinator handed over to, each signed by a known one, and a site's
-// keys if no others are known.
+// follow adopts keys handed over under a signature by a known key, and a site's keys if none are known.
 func (k Known) follow(successions []protocol.Signed) Known {
 	if k.Party != nil {
 		site := *k.Party

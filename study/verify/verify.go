@@ -38,8 +38,7 @@ type Finding struct {
 	Says    string  `json:"says"`
 }
 
-// AboutSimulated is the subject of the Finding that a release is simulated: it always fails, even if
-// nothing else does.
+// AboutSimulated is the subject of the finding that a release is simulated, which always fails.
 const AboutSimulated = "simulated"
 
 // AnyFails reports whether any finding fails.
@@ -305,8 +304,7 @@ func (f *findings) totals(r study.Release, want []study.UnitTotal) {
 	}
 }
 
-// whole checks that the release equals, in every field, what plan, pool, roster and published numbers
-// give.
+// whole checks every field against a release remade from plan, pool, roster and published numbers.
 func (f *findings) whole(r study.Release, t study.Task, published []privacy.Published) {
 	want, unseen, err := rebuilt(r, t, published)
 	if err != nil {
