@@ -19,8 +19,8 @@ const (
 // Reference is a problem for choosing a map: votes follow a linear teacher exactly, and noise is
 // added. (Forecasts use Teacher.)
 type Reference struct {
-	X       *mat.Dense // n pool rows
-	Mu      *mat.Dense // moments of the teacher's votes
+	X       *mat.Dense
+	Mu      *mat.Dense
 	Lambda  float64
 	Classes int
 }
