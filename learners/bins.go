@@ -43,7 +43,7 @@ func cutsOf(v []float64, most int) []float64 {
 		}
 	}
 	var cuts []float64
-	start := 0 // first row of the current bin
+	start := 0
 	for i := 1; i < len(v) && len(cuts) < most-1; i++ {
 		if !(v[i] > v[i-1]) {
 			continue

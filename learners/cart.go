@@ -26,10 +26,8 @@ const treeBins = 64
 // DefaultCART returns a tree of at most eight levels, chosen by cross-validation.
 func DefaultCART() CART { return CART{MaxDepth: 8, MinLeaf: 3, Folds: 4} }
 
-// Name implements Learner.
-func (CART) Name() string { return "cart" }
-
-// Features implements Learner.
+// Name and Features implement Learner.
+func (CART) Name() string       { return "cart" }
 func (CART) Features() Features { return Encoded }
 
 // Fit implements Learner; the Model is a *Tree or a Constant.
@@ -98,7 +96,7 @@ type node struct {
 	cut    float64
 	column int
 	low    int // 0 at a leaf
-	class  int // the majority class
+	class  int
 }
 
 // Predict implements Model.

@@ -76,10 +76,8 @@ func (l LinearLearner) ForVoting() Learner {
 	return l
 }
 
-// Name implements Learner.
-func (l LinearLearner) Name() string { return l.name }
-
-// Features implements Learner.
+// Name and Features implement Learner.
+func (l LinearLearner) Name() string       { return l.name }
 func (l LinearLearner) Features() Features { return Mapped }
 
 // Fit implements Learner; the Model is a Linear or a Constant.

@@ -33,7 +33,7 @@ type sweep struct {
 	gram   []float64 // d×d: Σ v x xᵀ / Σv, upper half; nil until needed
 	factor blas64.Triangular
 	ridge  float64 // the ridge of factor
-	sound  bool    // factor is valid
+	sound  bool
 }
 
 func newSweep(x *mat.Dense, weight []float64, columns int) *sweep {
