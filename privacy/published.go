@@ -9,9 +9,9 @@ import (
 // Only this package builds one: a value made or changed elsewhere does not marshal.
 type Published struct {
 	ID         string
-	Values     []int64           // the noisy vector, in [−2⁶¹, 2⁶¹]
-	Reals      []float64         // of literal vectors, hence simulated only
-	Mechanism  string            // its Name
+	Values     []int64   // the noisy vector, in [−2⁶¹, 2⁶¹]
+	Reals      []float64 // of literal vectors, hence simulated only
+	Mechanism  string
 	Parameters map[string]string // exact: rationals as "n/d"
 	Bound      Bound             // with the public weights
 	Cost       Cost

@@ -98,28 +98,17 @@ func (s Sensitive) Bound() Bound {
 
 var errSensitive = errors.New("marshal sensitive vector: it leaves only through Ledger.Release")
 
-// Format prints "sensitive", whatever the verb and flags.
+// Format, String, GoString and LogValue show "sensitive", whatever the verb and flags.
 func (s Sensitive) Format(f fmt.State, _ rune) { fmt.Fprint(f, "sensitive") }
+func (s Sensitive) String() string             { return "sensitive" }
+func (s Sensitive) GoString() string           { return "sensitive" }
+func (s Sensitive) LogValue() slog.Value       { return slog.StringValue("sensitive") }
 
-// String prints "sensitive".
-func (s Sensitive) String() string { return "sensitive" }
-
-// GoString prints "sensitive".
-func (s Sensitive) GoString() string { return "sensitive" }
-
-// LogValue logs "sensitive".
-func (s Sensitive) LogValue() slog.Value { return slog.StringValue("sensitive") }
-
-// MarshalText always fails; encoding/xml and others use it.
-func (s Sensitive) MarshalText() ([]byte, error) { return nil, errSensitive }
-
-// MarshalJSON always fails.
-func (s Sensitive) MarshalJSON() ([]byte, error) { return nil, errSensitive }
-
-// MarshalBinary always fails; encoding/gob uses it.
+// MarshalText, MarshalJSON, MarshalBinary and MarshalYAML always fail. encoding/xml and others use the
+// first, encoding/gob MarshalBinary.
+func (s Sensitive) MarshalText() ([]byte, error)   { return nil, errSensitive }
+func (s Sensitive) MarshalJSON() ([]byte, error)   { return nil, errSensitive }
 func (s Sensitive) MarshalBinary() ([]byte, error) { return nil, errSensitive }
-
-// MarshalYAML always fails.
-func (s Sensitive) MarshalYAML() (any, error) { return nil, errSensitive }
+func (s Sensitive) MarshalYAML() (any, error)      { return nil, errSensitive }
 
 func clamp(v, limit int64) int64 { return max(-limit, min(limit, v)) }
