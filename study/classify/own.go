@@ -14,8 +14,8 @@ import (
 //   - Lemma: a party moves its own ballot, from any value to any other; the note of votes bounds how far
 //     that moves the release. Nothing is assumed about how the ballot came about: it may follow from the
 //     party's records, from chance, from what the program kept of earlier studies, and from everything
-//     public, releases included. All of that is the party's own or public, so neighbours exchange it,
-//     and studies compose as adaptively chosen ones do.
+//     public, releases included. All of that is either the party's own, which neighbours replace, or
+//     public; and studies add up as adaptively chosen ones do.
 //   - At any finer unit the same bound holds, because a record or label is part of one party. But it
 //     holds only by way of the party: a plan that claims unit record, or shards, needs a ballot that
 //     follows from the records of its shard and nothing else. A program could read another shard's file
