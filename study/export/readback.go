@@ -120,8 +120,8 @@ func (m Model) ops() (all []Op) {
 	return all
 }
 
-// projection returns the map of principal components that equals a linear step: of all means that give
-// the step's offset, it has the least.
+// projection returns the map of principal components that equals a linear step, with the mean of least
+// norm that gives the step's offset.
 func projection(s Step) (dataset.Map, error) {
 	in, out := len(s.Matrix), len(s.Offset)
 	m := dataset.Map{Kind: dataset.PCAMap, Inputs: in, Scale: 1, Outputs: out}
