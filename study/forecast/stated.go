@@ -64,7 +64,7 @@ func ParseStated(document []byte, plan study.Hash) (Stated, error) {
 }
 
 // Again draws a stated forecast anew from public inputs. It refuses one that would occupy a site's
-// machine for hours or exhaust its memory, in case the operator means that.
+// machine for hours or exhaust its memory, as a hostile operator might intend.
 func (s Stated) Again(ctx context.Context, p study.Plan, pool *auxdata.Pool, progress func(done, all int)) (*Forecast, error) {
 	if s.Version != version {
 		return nil, fmt.Errorf("this program draws forecasts of version %d, the operator's is of version %d", version, s.Version)
