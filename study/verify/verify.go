@@ -31,7 +31,7 @@ const (
 	Unchecked Verdict = "unchecked"
 )
 
-// Finding is one claim of a release with its verdict.
+// Finding is one claim of a release and what came of it.
 type Finding struct {
 	About   string  `json:"about"`
 	Verdict Verdict `json:"verdict"`
