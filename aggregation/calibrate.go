@@ -168,7 +168,7 @@ func curvatureOf(x *mat.Dense, weight []float64, p *mat.Dense) *mat.SymDense {
 	return h
 }
 
-// drawnFlattery is how far the fit moves along fresh noise; n and −n cancel what is not linear.
+// drawnFlattery measures how far the fit moves along fresh noise; n and −n cancel non-linear effects.
 func (c calibrator) drawnFlattery(noise Noise, rng *rand.Rand) (mean, square float64) {
 	x, factor := times(c.x, c.metric), times(c.metric, noise.Factor)
 	risk := softmax{&learners.SoftmaxRisk{X: x, RowWeight: c.weight, Classes: c.classes}}

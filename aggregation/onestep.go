@@ -24,7 +24,7 @@ import (
 // the step.
 type OneStep struct {
 	w *mat.VecDense
-	// again is what a second step would add.
+	// again is the move that a second step would make.
 	again *mat.VecDense
 	cov   *mat.SymDense // d×d
 	// seen holds the directions in which the pool varies, d×p, orthonormal.
@@ -87,7 +87,7 @@ func (c calibrator) newton(m learners.Linear) (root *mat.Dense, w *mat.VecDense,
 // differ by the vector by (d numbers).
 type Contrast struct {
 	Value, SD float64
-	// Again is how far a second step would move it: if not far below SD, the first left a large error.
+	// Again is a second step's move of Value: if not far below SD, the first left a large error.
 	Again float64
 	// Seen: the pool varies along it. A fit knows nothing about other directions.
 	Seen bool

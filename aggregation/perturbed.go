@@ -52,7 +52,7 @@ type LambdaPoint struct {
 	// Lambda is the ridge; 0 stands for the zero model, which is always on the grid.
 	Lambda float64 `json:"lambda"`
 	Risk   float64 `json:"risk"`
-	// Correction is how much the noise is expected to lower Risk.
+	// Correction is the expected fall of Risk due to the noise.
 	Correction float64 `json:"correction"`
 	// Doubt is the standard error of a correction by draws. Among the λ that beat the zero model
 	// without it, the search chooses the least sum of risk, correction and doubt.
