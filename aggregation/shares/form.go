@@ -11,7 +11,7 @@ import (
 	"github.com/cloudflare/circl/vdaf/prio3/sumvec"
 )
 
-// Form is what a contribution is proved to be. It is public, from a plan and its pool.
+// Form is the proved form of a contribution. It is public, from a plan and its pool.
 type Form struct {
 	Cells int
 	// Each cell is an integer of Bits bits from Least: Least to Least + 2^Bits − 1.
