@@ -2,7 +2,7 @@ package validation
 
 import "math"
 
-// Performance is what a histogram says about a score.
+// Performance holds a histogram's measures of a score.
 type Performance struct {
 	// Records counts records with a label and a score, Positives those of the class.
 	Records    Number `json:"records"`
