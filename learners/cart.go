@@ -16,7 +16,7 @@ type CART struct {
 	// Folds > 1 chooses the depth, up to MaxDepth, with the least held-out error by
 	// cross-validation on the given rows; 0 takes MaxDepth.
 	Folds int
-	// Columns is how many columns, not constant in the node, are drawn per split; 0 means all.
+	// Columns is the number of columns, not constant in the node, drawn per split; 0: all.
 	Columns int
 }
 
