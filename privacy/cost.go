@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// Cost is what one release spends at its own unit, in exact rationals: δ-approximate ρ-zCDP, and
-// pure ε too where Pure is given.
+// Cost is the price of one release at its own unit, in exact rationals: δ-approximate ρ-zCDP, and pure ε
+// too where Pure is given.
 type Cost struct {
 	Unit     Unit  `json:"unit"`
 	PerParty int64 `json:"per_party"` // most units a party holds; 0: unknown

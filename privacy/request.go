@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// asked is what a caller asks a ledger for under an id. The entry holds its digest: asking for
-// anything else under the same id is ErrConflict, without a draw.
+// asked is a caller's request under an id. The entry holds its digest: asking for anything else under
+// the same id is ErrConflict, without a draw.
 //
 // The terms are public. The source may be a digest of private bytes, such as the exact
 // contributions in a sum; with the bare digest, anyone could test guesses at them. So the entry's
