@@ -59,7 +59,7 @@ func (r *SealRule) Quiet() time.Duration {
 	return time.Duration(r.QuietSeconds) * time.Second
 }
 
-// Enough is how many contributions seal the study early. It undoes the rounding of decimal shares.
+// Enough is the number of contributions that seals the study early. It undoes decimal rounding.
 func (e Ending) Enough(roster int) int {
 	if e.Seal == nil {
 		return roster

@@ -26,7 +26,7 @@ type Request struct {
 	From      privacy.Digest // digest of the vector's source: see privacy.Sensitive.From
 }
 
-// Inputs are what a party brings to a task.
+// Inputs are a party's inputs to a task.
 type Inputs struct {
 	Records *dataset.Records
 	// Blocks, if not nil, are the records some at a time, for a Blockwise task; Records is nil then.

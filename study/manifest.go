@@ -13,10 +13,9 @@ import (
 	"caucus/privacy"
 )
 
-// Manifest is what a release claims, for readers who were not there. Everything in it except the
-// parties, the weight, the ledger's lines and the software follows from plan and pool;
-// verify.Claims recomputes it. Its canonical bytes, JSON in the order of the fields, are signed as
-// part of the release.
+// Manifest holds a release's claims, for readers who were not there. Everything in it except the
+// parties, the weight, the ledger's lines and the software follows from plan and pool; verify.Claims
+// recomputes it. Its canonical bytes, JSON in the order of the fields, are signed with the release.
 type Manifest struct {
 	Form        int            `json:"form"` // see ManifestForm
 	PlanHash    Hash           `json:"plan_hash"`

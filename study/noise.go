@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// Noise is where a study's noise is added. Other packages call its methods and never compare it
-// with the constants. Of every valid setting exactly one holds: AtSite (a contribution has noise
+// Noise is the place where a study's noise is added. Other packages call its methods and never compare
+// it with the constants. Of every valid setting exactly one holds: AtSite (a contribution has noise
 // already), Shared (it is split) or InClear (it is exact).
 type Noise string
 

@@ -37,7 +37,7 @@ func PlanError(field, format string, args ...any) error {
 	return &Refusal{field, fmt.Sprintf(format, args...)}
 }
 
-// Plan is what all parties of a study agree on. Every contribution carries the hash of its bytes.
+// Plan is the agreement of all parties of a study. Every contribution carries the hash of its bytes.
 type Plan struct {
 	Name    string `json:"name"`
 	Kind    string `json:"kind"`
