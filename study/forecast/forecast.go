@@ -22,7 +22,7 @@ import (
 	"caucus/study/simulate"
 )
 
-// Public is what is publicly known beside a plan and its pool.
+// Public is public knowledge beside a plan and its pool.
 type Public struct {
 	// Parties share Records equally.
 	study.Size
@@ -76,7 +76,7 @@ const (
 // LeastGain is the least gain for which anybody would take part.
 const LeastGain = 0.01
 
-// Forecast is what a study can be expected to reach, with its basis beside plan and pool.
+// Forecast is the expected outcome of a study, with its basis beside plan and pool.
 type Forecast struct {
 	// Looked holds the AUCs tried: the known one, or a band.
 	Looked []float64 `json:"auc"`
