@@ -57,7 +57,7 @@ type LabelsSummary struct {
 	Output classifier.Output `json:"output"`
 	Brier  Compared          `json:"brier"`
 	Slope  Compared          `json:"slope"`
-	// Probabilities is about the repeats with probabilities; nil if there are none.
+	// Probabilities describes the repeats with probabilities; nil if there are none.
 	Probabilities *Probabilities `json:"probabilities,omitempty"`
 	// TrueShares and Shares are the first repeat's: the records' true shares, and the estimates.
 	TrueShares  []float64               `json:"true_shares"`

@@ -82,7 +82,7 @@ type RatioSummary struct {
 	L1         RatioL1            `json:"l1"`
 	ByShare    []RatioShareResult `json:"by_share,omitempty"`
 	// AE, RAE and NKLD are the released estimates' other errors. Intervals is the share of targets with
-	// intervals, Coverage how often such a 95 % interval of a class held its share.
+	// intervals, Coverage how often a 95 % interval of a class held its share.
 	AE        float64 `json:"ae"`
 	RAE       float64 `json:"rae"`
 	NKLD      float64 `json:"nkld"`

@@ -21,7 +21,7 @@ type Run struct {
 	Release study.Release
 	// Unperturbed is the result of the same contributions without noise; empty if unwanted or undefined.
 	Unperturbed study.Result
-	// Published is what the coordinator published; empty if sites add the noise.
+	// Published holds the coordinator's publications; empty if sites add the noise.
 	Published []privacy.Published
 	// UploadBytes is the mean size of a contribution's body.
 	UploadBytes float64
