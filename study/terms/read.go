@@ -31,7 +31,7 @@ type Study struct {
 	ClosesIn    time.Duration `yaml:"closes_in" default:"7d" help:"deadline as a time from now, where none is given"`
 	// RosterTags find the roster if it names no party: all parties with these tags at creation.
 	RosterTags map[string]string `yaml:"-"`
-	// Model is what an evaluate study judges, if it names a file.
+	// Model is the model file of an evaluate study.
 	Model string `yaml:"-"`
 	// Simulate holds the terms of a rehearsal of the study's kind.
 	Simulate Simulation `yaml:"-"`
