@@ -87,7 +87,7 @@ type Memory struct {
 	// Heads are earlier states of the ledger.
 	Heads []Remembered
 	// Quoted are heads of the coordinator's ledger that it quoted to a site (see Quoted); a site's own
-	// ledger has none. QuoteError is what they contradict.
+	// ledger has none. QuoteError is any contradiction among them.
 	Quoted     []privacy.Head
 	QuoteError error
 	// Releases name entries that the ledger must have, or must have paid for again.

@@ -12,7 +12,7 @@ import (
 	"caucus/study/kinds"
 )
 
-// Party is what one party kept of a study, for comparison with its release.
+// Party holds one party's records of a study, for comparison with its release.
 type Party struct {
 	Party study.PartyID
 	// Keys are the coordinator's, followed from the one in the party's invitation.
@@ -21,12 +21,12 @@ type Party struct {
 	// BadReceipt says why a kept one cannot be read.
 	Receipt    *protocol.Receipt
 	BadReceipt error
-	// ReceiptAfter is how many amendments the party knew when the latest receipt came. A contribution
-	// sent again after a study was reopened gets a receipt with the first one's date.
+	// ReceiptAfter is the number of amendments that the party knew when the latest receipt came. A
+	// contribution sent again after a study was reopened gets a receipt with the first one's date.
 	ReceiptAfter int
 	// Amendments are the signed amendments that the party knows.
 	Amendments []study.Signed
-	// Upload is what the party sent, nil if nothing or unknown.
+	// Upload is the party's upload, nil if nothing was sent or it is unknown.
 	Upload []byte
 	// Member is the digest by which two servers know the contribution if they add the noise; nil if the
 	// party sent nothing or does not know it.

@@ -8,8 +8,8 @@ import (
 	"caucus/study/kinds"
 )
 
-// Known is what a verifier has beside the release. Anything may be missing: what it would check is then
-// reported as unchecked, or as trusted.
+// Known is a verifier's knowledge beside the release. Anything may be missing: what it would check is
+// then reported as unchecked, or as trusted.
 type Known struct {
 	// Pool is the public pool under the plan's schema and map (study.PoolOf); NoPool says why it is nil.
 	Pool   *auxdata.Pool
@@ -22,7 +22,7 @@ type Known struct {
 	// the release; HelperFrom says who.
 	Helper     *protocol.SignerKey
 	HelperFrom string
-	// Party is what a party of the study kept; nil if the verifier is no party.
+	// Party holds a party's records of the study; nil if the verifier is no party.
 	Party *Party
 }
 
