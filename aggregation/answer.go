@@ -140,8 +140,7 @@ func (l *WeightLaw) explained(b []float64) float64 {
 	return max(0, 1-(1-share)*float64(n-1)/float64(n-d-1))
 }
 
-// Untold measures how far private records and pool differ in what the features don't explain of
-// each other.
+// Untold measures how private records and pool differ beyond what the features explain of each other.
 type Untold struct {
 	// Shift is in standard deviations of the unexplained part. Columns counts the columns used.
 	Shift   float64
@@ -162,14 +161,13 @@ func (u Untold) gap(weighted []float64) []float64 {
 // mostUntold limits the cells of Untold, whose work is a column's share of cells³ for each column.
 const mostUntold = 1024
 
-// Untold leaves out each column in turn and predicts its cells' released means from the other
-// cells' released means, by the pool's regression with the fit's ridge. A column's value is the
-// squared prediction errors, less noise and sampling, over the unexplained variance. Shift is the
-// root of their mean over columns, plus one standard error due to noise, so that a release never
-// gains from noise.
+// Untold leaves out each column in turn and predicts its cells' released means from the other cells'
+// released means, by the pool's regression with the fit's ridge. A column's value is the squared
+// prediction errors, less noise and sampling, over the unexplained variance. Shift is the root of their
+// mean over columns, plus one standard error due to noise, so that a release never gains from noise.
 //
-// It treats the query as one more left-out column (the random shifts of Jeong & Rothenhäusler 2022,
-// with the size of the shift learned from the columns themselves).
+// It treats the query as one more left-out column (the random shifts of Jeong & Rothenhäusler 2022, with
+// the size of the shift learned from the columns themselves).
 func (d *FeatureDesign) Untold(x *mat.Dense, means []float64, noise Noise, lambda, records float64) Untold {
 	n, cells := x.Dims()
 	u := Untold{Records: records, means: scaledMeans(means, d.scale())}

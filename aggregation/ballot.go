@@ -65,8 +65,7 @@ func (b Ballot) MarshalBinary() ([]byte, error) {
 	return b.AppendBinary(make([]byte, 0, BallotBytes(len(b.votes), b.classes)))
 }
 
-// ParseBallot reads a ballot on a pool of the given rows, and accepts exactly MarshalBinary's
-// bytes.
+// ParseBallot reads a ballot on a pool of the given rows, and accepts exactly MarshalBinary's bytes.
 func ParseBallot(data []byte, rows, classes int) (Ballot, error) {
 	if classes < 2 || classes > MaxClasses || rows < 0 {
 		return Ballot{}, fmt.Errorf("%w: %d rows and %d classes", ErrBallot, rows, classes)

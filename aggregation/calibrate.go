@@ -12,8 +12,7 @@ import (
 // Calibration turns a fit's scores into class probabilities, from the same released sums.
 type Calibration struct {
 	learners.Recalibration
-	// SlopeSD is the slope's standard deviation, from privacy noise and sampling. Low and High are
-	// its 95 % interval.
+	// SlopeSD is the slope's standard deviation from noise and sampling; Low and High its 95 % interval.
 	SlopeSD, Low, High float64
 }
 
@@ -141,8 +140,7 @@ func (c calibrator) noise(p *mat.Dense) Noise {
 	return Noise{Factor: squareRoot(sum), Centred: c.classes > 2}
 }
 
-// flattery is tr(H⁻¹Σ) and tr((H⁻¹Σ)²): solved for one column, drawn for several, where H is
-// larger.
+// flattery is tr(H⁻¹Σ) and tr((H⁻¹Σ)²): solved for one column, drawn for several, where H is larger.
 func (c calibrator) flattery(noise Noise, rng *rand.Rand) (mean, square float64) {
 	if c.classes > 2 {
 		return c.drawnFlattery(noise, rng)
@@ -155,8 +153,7 @@ func (c calibrator) flattery(noise Noise, rng *rand.Rand) (mean, square float64)
 	return mat.Trace(&both), inner(&both, mat.DenseCopyOf(both.T()))
 }
 
-// curvatureOf is the Hessian, without ridge, of the two-class logistic risk on x with probabilities
-// p.
+// curvatureOf is the Hessian, without ridge, of the two-class logistic risk on x with probabilities p.
 func curvatureOf(x *mat.Dense, weight []float64, p *mat.Dense) *mat.SymDense {
 	n, _ := x.Dims()
 	curved := make([]float64, n)
@@ -171,7 +168,7 @@ func curvatureOf(x *mat.Dense, weight []float64, p *mat.Dense) *mat.SymDense {
 	return h
 }
 
-// drawnFlattery is how far the fit moves along fresh noise; n and −n cancel what is not linear.
+// drawnFlattery measures how far the fit moves along fresh noise; n and −n cancel non-linear effects.
 func (c calibrator) drawnFlattery(noise Noise, rng *rand.Rand) (mean, square float64) {
 	x, factor := times(c.x, c.metric), times(c.metric, noise.Factor)
 	risk := softmax{&learners.SoftmaxRisk{X: x, RowWeight: c.weight, Classes: c.classes}}
@@ -258,9 +255,9 @@ func (c Calibration) Apply(m learners.Linear, last float64) learners.Linear {
 	return learners.Linear{W: &w, Classes: m.Classes}
 }
 
-// deviations returns two standard deviations, given the covariance of the errors of the equations'
-// right hand sides (shares, then mean along the scores): the slope's, and that mean's own if the
-// intercepts keep the shares.
+// deviations returns two standard deviations, given the covariance of the errors of the equations' right
+// hand sides (shares, then mean along the scores): the slope's, and that mean's own if the intercepts
+// keep the shares.
 func deviations(r learners.Recalibration, errors *mat.SymDense) (slope, along float64) {
 	columns := len(r.Intercept)
 	var factor mat.Cholesky

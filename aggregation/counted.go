@@ -12,8 +12,7 @@ func (d *FeatureDesign) CountedSums(x *mat.Dense) []int64 {
 	return append(d.Sums(x), int64(n)*featureScale)
 }
 
-// CountedBound bounds how far CountedSums moves when a record is replaced by another, if each of
-// the two is summed or not.
+// CountedBound bounds how far CountedSums moves when a record is replaced; either may be summed or not.
 //
 // If both are, the count stays and Sums moves by at most L1 and L2sq. If neither is, nothing moves.
 // If one is, its entries come or go, and the count moves by s = 2²⁰. Its entries in a group are
@@ -36,8 +35,7 @@ func (d *FeatureDesign) GoneBound() (l1, l2sq int64) {
 	return n * featureScale, n * featureScale * featureScale
 }
 
-// Counted returns the record count in the last number of a clear sum. ok is false if no count of at
-// most records is there.
+// Counted returns the record count, a clear sum's last number; ok is false unless it is in 0..records.
 func (d *FeatureDesign) Counted(last, records int64) (counted int64, ok bool) {
 	return last / featureScale, last >= 0 && last%featureScale == 0 && last/featureScale <= records
 }

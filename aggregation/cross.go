@@ -7,9 +7,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// The lattice of record rows: a mapped row (z,1)/√2 with ‖z‖ ≤ 1 becomes the integers
-// trunc(2²⁰·row). Truncating raises no norm: the features' norm², and the intercept's square, are
-// at most 2³⁹.
+// The lattice of record rows: a mapped row (z,1)/√2 with ‖z‖ ≤ 1 becomes the integers trunc(2²⁰·row).
+// Truncating raises no norm: the features' norm², and the intercept's square, are at most 2³⁹.
 const (
 	crossScale = 1 << 20
 	crossHalf  = 1 << 39
@@ -21,8 +20,7 @@ const (
 // together. A record without a label adds nothing, so it moves less.
 const CrossL2sq = 4 * crossHalf
 
-// CrossL1 bounds the L1 movement for d mapped features: at most 2d cells change, so √(2d) times the
-// L2 bound.
+// CrossL1 bounds the L1 movement for d mapped features: at most 2d cells change, so √(2d) times L2.
 func CrossL1(d int) int64 {
 	return int64(math.Ceil(math.Sqrt(2*float64(d)*CrossL2sq) * (1 + 1e-12)))
 }
@@ -114,8 +112,8 @@ func CrossMoments(means *mat.Dense, mean []float64) *mat.Dense {
 //     classes, centring leaves half its variance);
 //   - sampling: the moments come from records, the risk's other part from the weighted pool x,
 //     which counts as effective rows;
-//   - drift: a class mean is off by about 1/K of residual (d numbers), the records' feature mean
-//     minus the pool's.
+//   - drift: a class mean is off by about 1/K of residual (d numbers), the records' feature mean minus
+//     the pool's.
 //
 // Only the first is due to privacy; the fit needs all three.
 func CrossNoise(classes int, sd float64, x *mat.Dense, weight []float64, effective, records float64, residual []float64) Noise {

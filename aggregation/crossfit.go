@@ -13,8 +13,8 @@ import (
 type CrossFit struct {
 	Fit
 	Drift Drift
-	// Tilted: the pool was tilted to that mean. EffectiveRows is the effective sample size (Kish)
-	// of the pool as used.
+	// Tilted: the pool was tilted to that mean. EffectiveRows is the effective sample size (Kish) of the
+	// pool as used.
 	Tilted        bool
 	EffectiveRows float64
 	// Remains is the drift left in the pool as used; the calibration's equations refer to it.
@@ -28,11 +28,10 @@ type CrossFit struct {
 // CrossTerms configure a fit to cross sums.
 type CrossTerms struct {
 	FitTerms
-	// Deviation is the standard deviation of the noise on each class sum's mean, Records the number
-	// of summed records.
+	// Deviation is the standard deviation of the noise on each class sum's mean, Records the number of
+	// summed records.
 	Deviation, Records float64
-	// Tilt permits tilting the pool if it differs, as long as at least the share Keep of its rows
-	// stays effective.
+	// Tilt permits tilting a pool that differs, if at least the share Keep of its rows stays effective.
 	Tilt bool
 	Keep float64
 }

@@ -22,8 +22,7 @@ func LawOf(x *mat.Dense, f WeightFit, noise Noise) *WeightLaw {
 	return l
 }
 
-// LawOfTilt is the law of a released tilt with independent noise of standard deviation sd on each
-// coefficient.
+// LawOfTilt is the law of a released tilt with independent noise of deviation sd on each coefficient.
 func LawOfTilt(x *mat.Dense, f WeightFit, sd float64) *WeightLaw {
 	l := newWeightLaw(x, f.Weight)
 	if sd > 0 {
@@ -65,8 +64,7 @@ type Residual struct {
 
 const (
 	maxResiduals = 10
-	// gapNoise is the least gap, in standard deviations of the noise: 1 in 30,000 features by noise
-	// alone.
+	// gapNoise is the least gap, in noise deviations: 1 in 30,000 features exceeds it by noise alone.
 	gapNoise = 4.0
 	// gapShare is the least mean of a feature that can be missing: 1 in 200.
 	gapShare = 0.005

@@ -1,13 +1,10 @@
-// Package aggregation adds votes, sums and counts of many parties, and computes what may be
-// computed from a released sum.
+// Package aggregation adds up many parties' votes, sums and counts, and computes from released sums.
 //
-//   - Contributions are integers added exactly: neither order of arrival nor sharding changes a
-//     bit.
+//   - Contributions are integers added exactly: neither order of arrival nor sharding changes a bit.
 //   - Decoders accept only valid contributions.
-//   - Every fit takes released numbers and the known law of their noise, so it is free
-//     post-processing.
-//   - It draws no privacy noise and does no input or output. If an estimator needs random draws of
-//     its own (fresh public noise, random features), the generator is an argument.
+//   - Every fit takes released numbers and the known law of their noise, so it is free post-processing.
+//   - It draws no privacy noise and does no input or output. If an estimator needs random draws of its
+//     own (fresh public noise, random features), the generator is an argument.
 //
 // # In which order to read it
 //
@@ -15,10 +12,9 @@
 //
 //  1. Votes: ballot.go, tally.go.
 //  2. Solving: ridged.go, moments.go (noise), simplex.go, perturbed.go, surely.go.
-//  3. Sums and their fits: votes.go, moment.go (votes by a matrix), means.go, cross.go (record
-//     sums), calibrate.go (probabilities).
-//  4. Pool weights: weights.go, features.go, density.go, diagnose.go; queries: answer.go,
-//     counted.go.
-//  5. More fits: crossfit.go, onestep.go (without its ridge), expect.go; from noisy labels
-//     labels.go, labelcalibrate.go.
+//  3. Sums and their fits: votes.go, moment.go (votes by a matrix), means.go, cross.go (record sums),
+//     calibrate.go (probabilities).
+//  4. Pool weights: weights.go, features.go, density.go, diagnose.go; queries: answer.go, counted.go.
+//  5. More fits: crossfit.go, onestep.go (without its ridge), expect.go; from noisy labels labels.go,
+//     labelcalibrate.go.
 package aggregation

@@ -19,14 +19,14 @@ const (
 // Reference is a problem for choosing a map: votes follow a linear teacher exactly, and noise is
 // added. (Forecasts use Teacher.)
 type Reference struct {
-	X       *mat.Dense // n pool rows
-	Mu      *mat.Dense // moments of the teacher's votes
+	X       *mat.Dense
+	Mu      *mat.Dense
 	Lambda  float64
 	Classes int
 }
 
-// Teach returns the class probabilities (N×classes) of a random linear teacher on rows x, whose
-// last column is the intercept.
+// Teach returns the class probabilities (N×classes) of a random linear teacher on rows x, whose last
+// column is the intercept.
 func Teach(x *mat.Dense, classes int, rng *rand.Rand) *mat.Dense {
 	n, d := x.Dims()
 	columns := learners.Columns(classes)

@@ -15,9 +15,8 @@ import (
 // FeatureDesign says, from a schema alone, which feature sums sites release for a reweighting and
 // how far one record can move them.
 //
-// Its cells come in groups. A record's entries in a group are never negative and sum to at most 1.
-// A group is a block of encoded columns, the products of two blocks (a joint margin), or the bins
-// of a number.
+// Its cells come in groups, in each of which a record's entries are never negative and sum to at most 1:
+// a block of encoded columns, the products of two blocks (a joint margin), or the bins of a number.
 //
 // Bound. On the lattice a record's entries in a group are integers ≥ 0 that sum to at most s = 2²⁰.
 // Replacing a record removes one such vector a and adds another b. So in a group of several cells
@@ -210,8 +209,7 @@ func (d *FeatureDesign) Norm() float64 {
 	return math.Sqrt(float64(len(d.groups)))
 }
 
-// Sums is Σ over records x (n×schema.Dim(), encoded) of their entries on the lattice. See L1 and
-// L2sq.
+// Sums is Σ over records x (n×schema.Dim(), encoded) of their entries on the lattice. See L1 and L2sq.
 func (d *FeatureDesign) Sums(x *mat.Dense) []int64 {
 	n, _ := x.Dims()
 	if d.mapped && n > 0 {

@@ -69,8 +69,7 @@ type LabelFit struct {
 // LabelPoint is one step of the search for the ridge.
 type LabelPoint struct {
 	Lambda float64 `json:"lambda"`
-	// Held is the unbiased estimate of the risk on held-out rows. Error is its standard error
-	// relative to the best ridge's.
+	// Held is the unbiased held-out risk, Error its standard error relative to the best ridge's.
 	Held  float64 `json:"held_out"`
 	Error float64 `json:"standard_error,omitempty"`
 }
@@ -198,8 +197,7 @@ func (o LabelOptions) risk(x *mat.Dense, y []int, rng *rand.Rand) (labelRisk, er
 	return learners.NewMarginRisk(x, y, o.Channel.Classes, o.Loss, o.costs(y), forward)
 }
 
-// start returns the solution for the squared loss if a search from the origin could end in a poor
-// valley.
+// start returns the squared loss's solution if a search from the origin could end in a poor valley.
 func (o LabelOptions) start(x *mat.Dense, y []int, lambda float64, rng *rand.Rand) []float64 {
 	if o.Loss.Convex() && o.Correction == CorrectionNone {
 		return nil
@@ -344,8 +342,7 @@ func (o LabelOptions) cut(m learners.Linear, x *mat.Dense, y []int, cautious boo
 			}
 		}
 		slices.SortFunc(order, func(i, j int) int { return cmp.Compare(s[i], s[j]) })
-		// errors[a] is the cost of a cut above the first a rows: raising it past a row turns "yes"
-		// to "no".
+		// errors[a] is the cost of a cut above the first a rows: passing a row turns its "yes" to "no".
 		errors := make([]float64, len(s)+1)
 		for a, i := range order {
 			errors[a+1] = errors[a] + 2*o.Channel.Unbiased(y[i] == class) - 1

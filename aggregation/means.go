@@ -10,8 +10,8 @@ import (
 	"caucus/learners"
 )
 
-// MeansDesign is the public side of the mechanism means, made from pool, map and classes alone. A
-// party sends the direction of
+// MeansDesign is the public side of the mechanism means, made from pool, map and classes alone. A party
+// sends the direction of
 //
 //	(mean over its records of (onehot(y) − 1/K) ⊗ x) in coordinates xT,
 //

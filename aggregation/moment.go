@@ -25,8 +25,8 @@ type MomentDesign struct {
 	Digest [sha256.Size]byte
 }
 
-// momentScale is the lattice of A: whitened entries are of order 1, so rounding moves each by less
-// than 1/1000.
+// momentScale is the lattice of A: whitened entries are of order 1, so rounding moves each by less than
+// 1/1000.
 const momentScale = 512
 
 // NewMomentDesign whitens the pool rows x (N×d, weights nil: equal) and rounds them.
@@ -148,8 +148,7 @@ func (m *MomentDesign) Mu(sums []float64, ballots float64) *mat.Dense {
 	return mu
 }
 
-// Noise is the law of Mu's noise if each sum has noise of standard deviation sd, Laplace or near
-// normal.
+// Noise is the law of Mu's noise if each sum has noise of standard deviation sd, Laplace or near normal.
 func (m *MomentDesign) Noise(sd float64, laplace bool) Noise {
 	d, _ := m.back.Dims()
 	factor := mat.NewDense(d, m.p, nil)

@@ -14,9 +14,8 @@ import (
 type Noise struct {
 	// d×p
 	Factor *mat.Dense
-	// Laplace: the entries of z are Laplace; otherwise normal. The discrete noises actually drawn
-	// differ by less than their rounding, K-norm noise (excess kurtosis 6/(m+1) in runs of m) by a
-	// little more.
+	// Laplace: the entries of z are Laplace; otherwise normal. The discrete noises actually drawn differ
+	// by less than their rounding, K-norm noise (excess kurtosis 6/(m+1) in runs of m) by a little more.
 	Laplace bool
 	// Centred: z has the mean over columns removed, as centring does to the released counts.
 	Centred bool
@@ -109,8 +108,7 @@ func secondMoment(x *mat.Dense, weight []float64) *mat.SymDense {
 	return gram(1/total, scaled)
 }
 
-// gram is scale·xᵀx, d×d. It adds rows in order, but in blocks: several times faster if x exceeds
-// the cache.
+// gram is scale·xᵀx, d×d. It adds rows in order, but in blocks: several times faster for large x.
 func gram(scale float64, x *mat.Dense) *mat.SymDense {
 	n, d := x.Dims()
 	sum := mat.NewSymDense(d, nil)
@@ -128,8 +126,7 @@ func metricOfSecondMoment(s *mat.SymDense) metric {
 	e.VectorsTo(m.vectors)
 	for j, v := range m.values {
 		m.values[j] = math.Max(v, 0) // rounding can make a null direction −1e-18
-		// By convention the largest entry is positive, so machines with the same pool agree on
-		// directions.
+		// By convention the largest entry is positive, so machines with one pool agree on directions.
 		largest := 0.0
 		for i := range d {
 			if e := m.vectors.At(i, j); math.Abs(e) > math.Abs(largest) {

@@ -11,21 +11,20 @@ import (
 // OneStep removes the ridge from a two-class fit to noisy sums by one Newton step. It estimates the
 // weights of the best classifier on the mapped features, with a known law.
 //
-// That classifier W₀ solves E[p(x)x] = E[yx], p(x) = σ(W₀·x). The released moments mu are E[yx] up
-// to an error ν of known covariance Σ: privacy noise, and sampling of pool and records
-// (calibrator.noise). From any W near W₀, with H the Hessian of the risk at W and + the
-// pseudo-inverse,
+// That classifier W₀ solves E[p(x)x] = E[yx], p(x) = σ(W₀·x). The released moments mu are E[yx] up to an
+// error ν of known covariance Σ: privacy noise, and sampling of pool and records (calibrator.noise).
+// From any W near W₀, with H the Hessian of the risk at W and + the pseudo-inverse,
 //
 //	W + H⁺(mu − Ê[p(x)x]) = W₀ + H⁺ν + (1 − H⁺H̄)(W − W₀),
 //
-// H̄ the mean Hessian between the two. The last term is of second order; the ridge's pull on W, of
-// first order, is gone. The rest is as noisy as the data: H⁺ΣH⁺, no longer damped by the ridge. Its
-// H and Σ are taken at the estimate; at W, which is shrunk, they would make the error too small, by
-// a tenth if classes are well separated. W is the fit after calibration, which is less shrunk and
-// leaves less to the step.
+// H̄ the mean Hessian between the two. The last term is of second order; the ridge's pull on W, of first
+// order, is gone. The rest is as noisy as the data: H⁺ΣH⁺, no longer damped by the ridge. Its H and Σ
+// are taken at the estimate; at W, which is shrunk, they would make the error too small, by a tenth if
+// classes are well separated. W is the fit after calibration, which is less shrunk and leaves less to
+// the step.
 type OneStep struct {
 	w *mat.VecDense
-	// again is what a second step would add.
+	// again is the move that a second step would make.
 	again *mat.VecDense
 	cov   *mat.SymDense // d×d
 	// seen holds the directions in which the pool varies, d×p, orthonormal.
@@ -88,8 +87,7 @@ func (c calibrator) newton(m learners.Linear) (root *mat.Dense, w *mat.VecDense,
 // differ by the vector by (d numbers).
 type Contrast struct {
 	Value, SD float64
-	// Again is how far a second step would move it: if not small beside SD, the first left a large
-	// error.
+	// Again is a second step's move of Value: if not far below SD, the first left a large error.
 	Again float64
 	// Seen: the pool varies along it. A fit knows nothing about other directions.
 	Seen bool
@@ -109,8 +107,7 @@ func (o OneStep) Along(by []float64) Contrast {
 	}
 }
 
-// InverseCovariance is the pseudo-inverse of the covariance of rows x under weights (nil: equal),
-// d×d.
+// InverseCovariance is the pseudo-inverse of the covariance of rows x under weights (nil: equal), d×d.
 func InverseCovariance(x *mat.Dense, weight []float64) *mat.Dense {
 	n, d := x.Dims()
 	mean, total := mat.NewVecDense(d, nil), 0.0

@@ -10,8 +10,8 @@ import (
 	"caucus/learners"
 )
 
-// perturbed is a problem in which private data appear only in the moment matrix mu, released with
-// noise of known law:
+// perturbed is a problem in which private data appear only in the moment matrix mu, released with noise
+// of known law:
 //
 //	minimise over W:  G(W) − ⟨mu, W⟩ + (λ/2)‖W‖²,   G public and convex.
 //
@@ -25,11 +25,9 @@ type perturbed struct {
 	}
 	mu    *mat.Dense // d×C
 	noise Noise
-	// curvature, if not nil, is the Hessian of G at W (C = 1): it replaces fresh draws to first
-	// order.
+	// curvature, if not nil, is the Hessian of G at W (C = 1): it replaces fresh draws to first order.
 	curvature func(w *mat.Dense) *mat.SymDense
-	// score, if not nil, replaces the estimate of the risk. A NaN correction ends the search of
-	// smaller λ.
+	// score, if not nil, replaces the estimate of the risk; NaN as correction ends the search for λ.
 	score func(w *mat.Dense, lambda float64) (risk, correction float64)
 	// ceiling is the value of G at 0: a fit whose noise alone costs more is worse than none.
 	ceiling float64
@@ -54,7 +52,7 @@ type LambdaPoint struct {
 	// Lambda is the ridge; 0 stands for the zero model, which is always on the grid.
 	Lambda float64 `json:"lambda"`
 	Risk   float64 `json:"risk"`
-	// Correction is how much the noise is expected to lower Risk.
+	// Correction is the expected fall of Risk due to the noise.
 	Correction float64 `json:"correction"`
 	// Doubt is the standard error of a correction by draws. Among the λ that beat the zero model
 	// without it, the search chooses the least sum of risk, correction and doubt.

@@ -43,7 +43,6 @@ func (r *ridged) inverseTrace(f *mat.Dense) float64 {
 	return inner(&x, f)
 }
 
-// inverse is (S+ridge·I)⁻¹.
 func (r *ridged) inverse() *mat.Dense {
 	var inverse mat.SymDense
 	_ = r.factor.InverseTo(&inverse)

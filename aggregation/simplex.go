@@ -6,10 +6,9 @@ import (
 	"slices"
 )
 
-// ProjectSimplex returns the point of {x : x ≥ 0, Σx = mass} nearest to v in the Euclidean norm,
-// exactly (Held, Wolfe & Crowder 1974: sort, then one threshold), without changing v. It panics
-// unless v is non-empty and finite and mass is positive. On noisy counts it is post-processing and
-// costs no privacy.
+// ProjectSimplex returns the point of {x : x ≥ 0, Σx = mass} nearest to v in the Euclidean norm, exactly
+// (Held, Wolfe & Crowder 1974: sort, then one threshold), without changing v. It panics unless v is
+// non-empty and finite and mass is positive. On noisy counts it is post-processing and costs no privacy.
 func ProjectSimplex(v []float64, mass float64) []float64 {
 	if len(v) == 0 || !(mass > 0) || math.IsInf(mass, 0) {
 		panic(fmt.Sprintf("aggregation: cannot project %d numbers onto a simplex of mass %g", len(v), mass))

@@ -10,9 +10,8 @@ import (
 // ErrTally is wrapped by every refusal of an encoded tally or of an addition of mismatched tallies.
 var ErrTally = errors.New("invalid tally")
 
-// Tally counts, for each pool row, the ballots that chose each class. Its size does not grow with
-// the number of ballots. Additions are exact and commute, so order of arrival and sharding change
-// no bit.
+// Tally counts, for each pool row, the ballots that chose each class. Its size does not grow with the
+// number of ballots. Additions are exact and commute, so order of arrival and sharding change no bit.
 type Tally struct {
 	rows, classes int
 	ballots       int64
@@ -60,9 +59,8 @@ func (t *Tally) Merge(o *Tally) error {
 	return nil
 }
 
-// Vector returns the integer vector that mechanisms release, row-major rows ×
-// learners.Columns(classes): for two classes the second class's count, as the first is the rest;
-// otherwise all K.
+// Vector returns the integer vector that mechanisms release, row-major rows × learners.Columns(classes):
+// for two classes the second class's count, as the first is the rest; otherwise all K.
 func (t *Tally) Vector() []int64 {
 	if t.classes != 2 {
 		return append([]int64(nil), t.counts...)

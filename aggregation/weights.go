@@ -123,8 +123,7 @@ func tilting(x *mat.Dense, base, mean []float64, noise Noise) perturbed {
 	mu := mat.NewDense(d, 1, append([]float64(nil), mean...))
 	return perturbed{
 		risk: &logMeanExp{x: x, base: base, scores: make([]float64, n), second: secondMoment(x, base)},
-		// All weight on the lightest row is farthest from the base: relative entropy −log of its
-		// share.
+		// All weight on the lightest row is farthest from the base: relative entropy −log of its share.
 		mu: mu, noise: noise, ceiling: -math.Log(lightestShare(base, n)), least: math.Inf(-1),
 		curvature: func(w *mat.Dense) *mat.SymDense {
 			weight, _, _ := weightsOf(x, base, w)
@@ -185,9 +184,9 @@ func weightsOf(x *mat.Dense, base []float64, beta *mat.Dense) (weight []float64,
 
 // Drift compares a mean released with noise with the pool's.
 type Drift struct {
-	// Statistic is Σ over the pool's principal directions of the squared difference over its
-	// variance without drift (noise, and sampling of both means). Directions is their number, its
-	// expectation without drift.
+	// Statistic is Σ over the pool's principal directions of the squared difference over its variance
+	// without drift (noise, and sampling of both means). Directions is their number, its expectation
+	// without drift.
 	Statistic  float64 `json:"statistic"`
 	Directions int     `json:"directions"`
 }
@@ -198,10 +197,9 @@ func (d Drift) Found() bool {
 	return d.Statistic > float64(d.Directions)+5*math.Sqrt(2*float64(d.Directions))
 }
 
-// DriftOf compares the pool's rows x (N×d, no intercept) under their weights (nil: equal) with the
-// mean of records private rows, released with noise of standard deviation sd on each entry. If the
-// weights were fitted to a release, its noise counts as drift, since the weighted pool is off by
-// it.
+// DriftOf compares the pool's rows x (N×d, no intercept) under their weights (nil: equal) with the mean
+// of records private rows, released with noise of standard deviation sd on each entry. If the weights
+// were fitted to a release, its noise counts as drift, since the weighted pool is off by it.
 func DriftOf(x *mat.Dense, weight, mean []float64, sd, records float64) Drift {
 	_, d := x.Dims()
 	law := newWeightLaw(x, weight)
@@ -222,8 +220,7 @@ func DriftOf(x *mat.Dense, weight, mean []float64, sd, records float64) Drift {
 	return out
 }
 
-// WeightLaw gives the errors of a weighted pool's answers. It follows from released numbers and the
-// known law of their noise.
+// WeightLaw gives the errors of a weighted pool's answers, from released numbers and their noise's law.
 type WeightLaw struct {
 	x      *mat.Dense
 	weight []float64

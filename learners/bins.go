@@ -43,7 +43,7 @@ func cutsOf(v []float64, most int) []float64 {
 		}
 	}
 	var cuts []float64
-	start := 0 // first row of the current bin
+	start := 0
 	for i := 1; i < len(v) && len(cuts) < most-1; i++ {
 		if !(v[i] > v[i-1]) {
 			continue
@@ -56,9 +56,8 @@ func cutsOf(v []float64, most int) []float64 {
 	return cuts
 }
 
-// due reports whether a bin from start should end before i rather than include the run of equal
-// values at i: the choice nearer to an even share of the remaining rows. It holds somewhere in
-// every column that varies.
+// due reports whether a bin from start should end before i rather than include the run of equal values
+// at i: the choice nearer to an even share of the remaining rows. Every varying column has such an end.
 func due(v []float64, start, i, bins int) bool {
 	share := float64(len(v)-start) / float64(bins)
 	end := i + 1

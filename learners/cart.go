@@ -16,7 +16,7 @@ type CART struct {
 	// Folds > 1 chooses the depth, up to MaxDepth, with the least held-out error by
 	// cross-validation on the given rows; 0 takes MaxDepth.
 	Folds int
-	// Columns is how many columns, not constant in the node, are drawn per split; 0 means all.
+	// Columns is the number of columns, not constant in the node, drawn per split; 0: all.
 	Columns int
 }
 
@@ -26,10 +26,8 @@ const treeBins = 64
 // DefaultCART returns a tree of at most eight levels, chosen by cross-validation.
 func DefaultCART() CART { return CART{MaxDepth: 8, MinLeaf: 3, Folds: 4} }
 
-// Name implements Learner.
-func (CART) Name() string { return "cart" }
-
-// Features implements Learner.
+// Name and Features implement Learner.
+func (CART) Name() string       { return "cart" }
 func (CART) Features() Features { return Encoded }
 
 // Fit implements Learner; the Model is a *Tree or a Constant.
@@ -98,7 +96,7 @@ type node struct {
 	cut    float64
 	column int
 	low    int // 0 at a leaf
-	class  int // the majority class
+	class  int
 }
 
 // Predict implements Model.
@@ -175,7 +173,6 @@ func (g *grower) add(t *Tree) {
 	}
 }
 
-// divide makes node at and its descendants from the rows.
 func (g *grower) divide(t *Tree, at int, rows []int, depth int) {
 	clear(g.high)
 	for _, i := range rows {
@@ -228,7 +225,6 @@ type split struct {
 // leastGain keeps rounding from looking like a gain in purity.
 const leastGain = 1e-9
 
-// bestSplit tries all columns, or g.Columns random ones.
 func (g *grower) bestSplit(rows []int) split {
 	whole := 0.0
 	for _, n := range g.high {

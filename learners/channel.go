@@ -34,9 +34,8 @@ func (c Channel) Validate() error {
 	return nil
 }
 
-// Cost is a row's cost in one class's column: Yes·ℓ(s) + No·ℓ(−s), s being its score for the class.
-// In a RankRisk, Yes is the row's weight as the member of a pair that should score higher, No as
-// the other.
+// Cost is a row's cost in one class's column: Yes·ℓ(s) + No·ℓ(−s), s being its score for the class. In a
+// RankRisk, Yes is the row's weight as the member of a pair that should score higher, No as the other.
 type Cost struct{ Yes, No float64 }
 
 // ClassCost is the cost of rows whose label is the column's class (In), and of the others (Out).
@@ -45,11 +44,10 @@ type ClassCost struct{ In, Out Cost }
 // PlainCost is the cost for trusted labels.
 func PlainCost() ClassCost { return ClassCost{In: Cost{Yes: 1}, Out: Cost{No: 1}} }
 
-// BackwardCost makes the expected cost of a noisy label equal to the cost of the true one
-// (Natarajan et al. 2013; Patrini et al. 2017, backward correction): Unbiased·ℓ(s) +
-// (1−Unbiased)·ℓ(−s). If ℓ(z)−ℓ(−z) is linear (logistic, squared, unhinged), a convex loss stays
-// convex. A hinge does not, and needs a ridge to be bounded below. For a symmetric loss see
-// OneSided.
+// BackwardCost makes the expected cost of a noisy label equal to the cost of the true one (Natarajan et
+// al. 2013; Patrini et al. 2017, backward correction): Unbiased·ℓ(s) + (1−Unbiased)·ℓ(−s). If ℓ(z)−ℓ(−z)
+// is linear (logistic, squared, unhinged), a convex loss stays convex. A hinge does not, and needs a
+// ridge to be bounded below. For a symmetric loss see OneSided.
 func BackwardCost(c Channel) ClassCost {
 	in, out := c.Unbiased(true), c.Unbiased(false)
 	return ClassCost{In: Cost{in, 1 - in}, Out: Cost{out, 1 - out}}
@@ -63,12 +61,11 @@ func (c ClassCost) Balanced(share float64) ClassCost {
 	return ClassCost{In: divide(c.In), Out: divide(c.Out)}
 }
 
-// OneSided is the same cost, up to a constant, for a symmetric loss. As ℓ(−z) = C − ℓ(z), Yes·ℓ(z)
-// + No·ℓ(−z) is (Yes−No)·ℓ(z) or (No−Yes)·ℓ(−z) up to a constant, whichever weight is positive. So
-// for symmetric losses the backward correction only reweights the rows whose label is the class,
-// and the others, by (2−p−q):(p+q). A convex loss stays convex, also beyond its Reach. With two
-// classes the ratio is 1:1, so no correction is needed. With more it is not: the noise is uneven
-// between a class and the rest.
+// OneSided is the same cost, up to a constant, for a symmetric loss. As ℓ(−z) = C − ℓ(z), Yes·ℓ(z) +
+// No·ℓ(−z) is (Yes−No)·ℓ(z) or (No−Yes)·ℓ(−z) up to a constant, whichever weight is positive. So for
+// symmetric losses the backward correction only reweights the rows whose label is the class, and the
+// others, by (2−p−q):(p+q). A convex loss stays convex, also beyond its Reach. With two classes the
+// ratio is 1:1: no correction is needed. With more it is: noise is uneven between a class and the rest.
 func (c ClassCost) OneSided() ClassCost {
 	side := func(x Cost) Cost { return Cost{Yes: math.Max(0, x.Yes-x.No), No: math.Max(0, x.No-x.Yes)} }
 	return ClassCost{In: side(c.In), Out: side(c.Out)}

@@ -20,10 +20,8 @@ type Forest struct {
 // DefaultForest returns 50 trees, enough for a party of a few hundred rows.
 func DefaultForest() Forest { return Forest{Trees: 50, MaxDepth: 12, MinLeaf: 1} }
 
-// Name implements Learner.
-func (Forest) Name() string { return "forest" }
-
-// Features implements Learner.
+// Name and Features implement Learner.
+func (Forest) Name() string       { return "forest" }
 func (Forest) Features() Features { return Encoded }
 
 // Fit implements Learner; the Model is a Trees or a Constant.

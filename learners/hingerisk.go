@@ -87,7 +87,6 @@ func (r *HingeRisk) row(i int, scores []float64) float64 {
 	return v * value
 }
 
-// smoothHinge returns h(z) and h'(z).
 func smoothHinge(z, width float64) (value, slope float64) {
 	gap := 1 - z
 	switch {

@@ -18,10 +18,8 @@ type KNN struct {
 
 var neighbourChoices = []int{1, 3, 5, 9, 15, 25}
 
-// Name implements Learner.
-func (KNN) Name() string { return "knn" }
-
-// Features implements Learner.
+// Name and Features implement Learner.
+func (KNN) Name() string       { return "knn" }
 func (KNN) Features() Features { return Mapped }
 
 // Fit implements Learner; the Model is a *Neighbours or a Constant. The rng is not used.

@@ -11,8 +11,8 @@ import (
 
 // Model assigns a class to each row of a matrix.
 type Model interface {
-	// Predict returns one class in 0..K-1 for each row of x, which has the columns of the fit. It
-	// may be called concurrently.
+	// Predict returns one class in 0..K-1 for each row of x, which has the columns of the fit. It may be
+	// called concurrently.
 	Predict(x *mat.Dense) []int
 }
 

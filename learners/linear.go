@@ -43,9 +43,8 @@ func (l Linear) Scores(x *mat.Dense) *mat.Dense {
 	return &s
 }
 
-// Probabilities returns the softmax of the scores, N×K; for two classes the logistic function of
-// the one score. They are meaningful for weights that minimised SoftmaxRisk; those of HingeRisk
-// only rank.
+// Probabilities returns the softmax of the scores, N×K; for two classes the logistic function of the one
+// score. They are meaningful for weights that minimised SoftmaxRisk; those of HingeRisk only rank.
 func (l Linear) Probabilities(x *mat.Dense) *mat.Dense {
 	s := l.Scores(x)
 	n := rows(s)

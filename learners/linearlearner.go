@@ -7,13 +7,11 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// LinearLearner fits a Linear model by minimising a ridge-penalised risk. It chooses the ridge by
-// cross-validation on its rows: a fixed ridge of one over the number of rows ruins the model at
-// 50-100 rows.
+// LinearLearner fits a Linear model by minimising a ridge-penalised risk, with the ridge chosen by
+// cross-validation on its rows: a fixed one over the number of rows ruins the model at 50-100 rows.
 //
-// It tries the ridges from the strongest to the weakest, starts each fit where the last one ended,
-// and scores it by the risk of the held-out rows. Two ridges in succession without improvement end
-// the search.
+// It tries ridges from the strongest on, starts each fit where the last one ended, and scores it by the
+// held-out risk. Two ridges in succession without improvement end the search.
 type LinearLearner struct {
 	Ridges []float64 // decreasing
 	Folds  int       // ≥ 2
@@ -48,14 +46,13 @@ func SVM() LinearLearner {
 }
 
 // defaultRidges cover the useful range for rows of norm at most 1. Their principal directions have
-// variances of 1e-1 to 1e-4, so the weakest ridge leaves all directions free, and the strongest
-// leaves little but the intercept.
+// variances of 1e-1 to 1e-4, so the weakest ridge leaves all directions free, and the strongest leaves
+// little but the intercept.
 func defaultRidges() []float64 {
 	return []float64{1e-1, 3e-2, 1e-2, 3e-3, 1e-3, 3e-4, 1e-4, 3e-5, 1e-5, 3e-6}
 }
 
-// Tolerances on the gradient of a mean risk, whose first gradient is about 1/2. Comparing ridges
-// needs little precision.
+// Tolerances on a mean risk's gradient, at first about 1/2. Comparing ridges needs little precision.
 const (
 	tuningGradient = 1e-4
 	finalGradient  = 1e-6
@@ -79,10 +76,8 @@ func (l LinearLearner) ForVoting() Learner {
 	return l
 }
 
-// Name implements Learner.
-func (l LinearLearner) Name() string { return l.name }
-
-// Features implements Learner.
+// Name and Features implement Learner.
+func (l LinearLearner) Name() string       { return l.name }
 func (l LinearLearner) Features() Features { return Mapped }
 
 // Fit implements Learner; the Model is a Linear or a Constant.

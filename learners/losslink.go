@@ -5,8 +5,7 @@ import (
 	"math"
 )
 
-// link ties a proper loss to probabilities: score z means probability(z) of "yes", and score is the
-// inverse of probability.
+// link ties a proper loss to probabilities: score z means probability(z) of "yes"; score inverts it.
 type link struct {
 	probability, probabilitySlope func(z float64) float64
 	score, scoreSlope             func(p float64) float64
@@ -53,10 +52,9 @@ func (l Loss) CanForward() error {
 	return nil
 }
 
-// forward is the forward-corrected loss (Patrini et al. 2017): ℓ at the score of q + (p−q)·η(z),
-// the probability of a given label if η(z) is that of the true one. Its minimiser on noisy labels
-// is that of ℓ on true ones. A noisy channel keeps the probability away from 0 and 1; without noise
-// it is kept 1e-12 away.
+// forward is the forward-corrected loss (Patrini et al. 2017): ℓ at the score of q + (p−q)·η(z), the
+// probability of a given label if η(z) is that of the true one. Its minimiser on noisy labels is ℓ's on
+// true ones. A noisy channel keeps the probability off 0 and 1; else it is kept 1e-12 away.
 func (l Loss) forward(c Channel) sided {
 	q, gap := c.Flip(), c.Keep-c.Flip()
 	at := func(z float64) (s, slope float64) {

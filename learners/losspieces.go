@@ -12,8 +12,8 @@ type pieces struct {
 
 type kink struct{ at, turn float64 }
 
-// barrierSmoothing is the width of the barrier hinge's parabolas in units of r: a hundredth of the
-// range where the loss is symmetric.
+// barrierSmoothing is the width of the barrier hinge's parabolas in units of r: a hundredth of the range
+// where the loss is symmetric.
 const barrierSmoothing = 0.02
 
 // Smooth is the loss to minimise. It replaces a loss with kinks by its mean over [z − τ/2, z +
@@ -54,11 +54,10 @@ func softened(u, width float64) float64 {
 	return (u + width/2) * (u + width/2) / (2 * width)
 }
 
-// Unbalanced reports that a loss may fail to separate one class from the rest under the risk
-// "accuracy". A convex and symmetric loss is linear over its reach, so every row has the same
-// weight however well it is separated. With more than two classes the rest outnumber the class and
-// push all scores down as far as they go. Balanced (BER) and pairwise (AUC) risks do not have this
-// fault.
+// Unbalanced reports that a loss may fail to separate one class from the rest under the risk "accuracy".
+// A convex and symmetric loss is linear over its reach, so every row has the same weight however well it
+// is separated. With more than two classes the rest outnumber the class and push all scores down as far
+// as they go. Balanced (BER) and pairwise (AUC) risks do not have this fault.
 func (l Loss) Unbalanced(classes int) bool { return l.convex && l.Symmetric() && classes > 2 }
 
 // Scale is the size of the loss's scores: its reach if that is finite, else 1. A ridge divided by

@@ -16,10 +16,9 @@ type Measures struct {
 	// rows is left out. Noisy labels do not show which classes have no rows, so under noise a
 	// class's number of rows is taken as at least two standard errors.
 	BER float64 `json:"ber"`
-	// AUC is the area under the curve of one class against the rest, by its probability, averaged
-	// over the classes: how often a row of the class is given more than one of the others, ties
-	// counting half. A class without rows, or with all of them, is left out; 1/2 if no class is
-	// left.
+	// AUC is the area under the curve of one class against the rest, by its probability, averaged over
+	// the classes: how often a row of the class is given more than one of the others, ties counting
+	// half. A class without rows, or with all of them, is left out; 1/2 if no class is left.
 	AUC float64 `json:"auc"`
 }
 
@@ -54,8 +53,7 @@ func Measure(l Linear, x *mat.Dense, y []int, c Channel) Measures {
 			}
 		}
 	}
-	// Noise gives a class without rows a total of this size. Dividing by less would make the mean a
-	// ratio of two noises.
+	// Noise gives a class without rows this total; dividing by less would give a ratio of two noises.
 	least := 2 * math.Sqrt(labelled*q*(1-q)) / (c.Keep - q)
 	for k := range l.Classes {
 		if n := math.Max(total[k], least); n > 0 {

@@ -8,9 +8,8 @@ import (
 
 // Objective is a differentiable convex function of Dim numbers.
 //
-// Evaluate fills grad (length Dim) with the gradient at w and returns the value. It must not change
-// w or keep either slice. Implementations keep scratch space, so an Objective is not for concurrent
-// use.
+// Evaluate fills grad (length Dim) with the gradient at w and returns the value. It must not change w or
+// keep either slice. Implementations keep scratch space, so an Objective is not for concurrent use.
 type Objective interface {
 	Dim() int
 	Evaluate(w, grad []float64) float64
@@ -29,11 +28,10 @@ type Settings struct {
 	// GradientNorm is the Euclidean norm of the gradient at which to stop; default 1e-6. For a
 	// λ-strongly convex objective the answer is then within GradientNorm/λ of the minimiser.
 	GradientNorm float64
-	// MaxIterations bounds the number of steps; default 500. A step usually takes one evaluation,
-	// at most maxTrials.
+	// MaxIterations bounds the number of steps; default 500. A step usually takes one evaluation, at
+	// most maxTrials.
 	MaxIterations int
-	// MaxEvaluations bounds the evaluations, not counting those of the last line search, fewer than
-	// maxTrials; 0 is no separate bound.
+	// MaxEvaluations bounds the evaluations before the last line search (under maxTrials); 0: no bound.
 	MaxEvaluations int
 	// Stop, if not nil, is asked before each step whether to give up.
 	Stop func() bool
@@ -81,9 +79,8 @@ const (
 )
 
 // Minimize runs L-BFGS (Liu & Nocedal 1989) on o from start and returns the best point. It is
-// deterministic and does not change start. If start is not Dim finite numbers, for example nil, it
-// starts at the origin. It never panics or loops by itself: if no step improves the value any more,
-// it returns with Converged false.
+// deterministic and does not change start. Unless start is Dim finite numbers it starts at the origin.
+// It never panics or loops by itself: if no step improves the value any more, Converged is false.
 func Minimize(o Objective, start []float64, s Settings) ([]float64, Convergence) {
 	s = s.orDefault()
 	m := newMinimizer(o, start, s.Memory)
@@ -244,8 +241,7 @@ func (m *minimizer) decreased(value, slope, length, slope0 float64) bool {
 		value <= m.value+valueRounding*(1+math.Abs(m.value))
 }
 
-// nextLength is the zero of the secant of the two slopes, kept well inside the bracket. It is 4·low
-// as long as there is no upper end.
+// nextLength is the zero of the slopes' secant, well inside the bracket; 4·low without an upper end.
 func nextLength(low, lowSlope, high, highSlope float64) float64 {
 	if math.IsInf(high, 1) {
 		return 4 * low
@@ -261,8 +257,7 @@ func nextLength(low, lowSlope, high, highSlope float64) float64 {
 	return low + width*math.Min(0.9, math.Max(0.1, share))
 }
 
-// remember takes the step to trial. It stores the step, unless rounding made it useless as a
-// measure of curvature.
+// remember takes the step to trial, and stores it unless rounding made it useless as curvature.
 func (m *minimizer) remember() {
 	var p pair
 	if len(m.past) == m.memory {

@@ -21,10 +21,8 @@ type NaiveBayes struct {
 // DefaultNaiveBayes returns settings that suit 50 to 500 rows.
 func DefaultNaiveBayes() NaiveBayes { return NaiveBayes{Bins: 6, Prior: 2} }
 
-// Name implements Learner.
-func (NaiveBayes) Name() string { return "naive-bayes" }
-
-// Features implements Learner.
+// Name and Features implement Learner.
+func (NaiveBayes) Name() string       { return "naive-bayes" }
 func (NaiveBayes) Features() Features { return Encoded }
 
 // Fit implements Learner; the Model is a *Bayes or a Constant. The rng is not used.

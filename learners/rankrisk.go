@@ -11,23 +11,21 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// RankRisk is the ridge-penalised risk of the area under the curve (AUC), one class against the
-// rest:
+// RankRisk is the ridge-penalised risk of the area under the curve (AUC), one class against the rest:
 //
 //	Σₖ (1/Σα Σβ)·Σᵢⱼ αᵢβⱼ·ℓ(sᵢₖ − sⱼₖ) + (Ridge/2)·‖W‖²,  s = X·W,
 //
-// where α and β are the costs Yes and No of a row in class k's column. With PlainCost these are the
-// pairs of a row of the class and one of the others. A constant column of X has no influence; its
-// weight comes out 0.
+// where α and β are the costs Yes and No of a row in class k's column: with PlainCost, pairs of a row of
+// the class and one of the others. A constant column of X has no influence and gets weight 0.
 //
-// All N² pairs count. They need not be visited one by one if the loss is piecewise linear (sorting
-// and prefix sums: O(N log N), kinks smoothed as in Loss.Smooth) or squared (moments: O(N)). For
-// the other losses, N·rankShifts pairs stand for all: every row with the rankShifts rows that
-// follow it in a random order at random distances (an incomplete U-statistic; Blom 1976). They are
-// drawn once, so that the objective stays smooth and deterministic.
+// All N² pairs count. They need not be visited one by one if the loss is piecewise linear (sorting and
+// prefix sums: O(N log N), kinks smoothed as in Loss.Smooth) or squared (moments: O(N)). For the other
+// losses, N·rankShifts pairs stand for all: every row with the rankShifts rows that follow it in a
+// random order at random distances (an incomplete U-statistic; Blom 1976). They are drawn once, so that
+// the objective stays smooth and deterministic.
 //
-// It is convex if the loss is convex and no cost is negative. Ridge may be replaced between
-// evaluations. Not for concurrent use.
+// It is convex if the loss is convex and no cost is negative. Ridge may be replaced between evaluations.
+// Not for concurrent use.
 type RankRisk struct {
 	Ridge float64
 
@@ -50,8 +48,8 @@ type rankColumn struct{ alpha, beta []float64 }
 // variance to the risk's variance, which is a multiple of 1/N in any case.
 const rankShifts = 16
 
-// NewRankRisk is like NewMarginRisk; rng draws the pairs for losses that need it. A class with Σα
-// or Σβ not positive is left out.
+// NewRankRisk is like NewMarginRisk; rng draws pairs if needed. Without positive Σα and Σβ a class is
+// left out.
 func NewRankRisk(x *mat.Dense, y []int, classes int, l Loss, costs []ClassCost, rng *rand.Rand) (*RankRisk, error) {
 	n := rows(x)
 	if n == 0 || n != len(y) || classes < 2 || len(costs) != Columns(classes) {
@@ -124,8 +122,7 @@ func (r *RankRisk) Evaluate(w, grad []float64) float64 {
 	return value
 }
 
-// Precondition implements Preconditioned with P = 2·XᵀX/(N·scale) + Ridge·I: the difference of two
-// rows varies twice as much as one.
+// Precondition uses P = 2·XᵀX/(N·scale) + Ridge·I: a difference of two rows varies twice as much as one.
 func (r *RankRisk) Precondition(g []float64) { r.gram.precondition(g, 2/r.loss.Scale(), r.Ridge) }
 
 // SetRidge replaces Ridge.
@@ -142,7 +139,6 @@ func (r *RankRisk) pairs(c rankColumn) float64 {
 	return r.drawnPairs(c)
 }
 
-// moments are Σw, Σws and Σws².
 func (r *RankRisk) moments(w []float64) (m [3]float64) {
 	for i, s := range r.scores {
 		m[0] += w[i]
@@ -152,7 +148,6 @@ func (r *RankRisk) moments(w []float64) (m [3]float64) {
 	return m
 }
 
-// squaredPairs expands (1 − sᵢ + sⱼ)².
 func (r *RankRisk) squaredPairs(c rankColumn) float64 {
 	a, b := r.moments(c.alpha), r.moments(c.beta)
 	for i, s := range r.scores {
@@ -161,9 +156,8 @@ func (r *RankRisk) squaredPairs(c rankColumn) float64 {
 	return a[0]*b[0] + a[2]*b[0] + a[0]*b[2] - 2*a[1]*b[0] + 2*a[0]*b[1] - 2*a[1]*b[1]
 }
 
-// sortedPairs writes a smoothed kink of width τ at z₀ as the difference of two squared hinges,
-// turn·(max(0, z−z₀+τ/2)² − max(0, z−z₀−τ/2)²)/2τ. For these a row needs only Σβ, Σβs and Σβs² of
-// the rows below it.
+// sortedPairs writes a smoothed kink of width τ at z₀ as a difference of squared hinges, turn·(max(0,
+// z−z₀+τ/2)² − max(0, z−z₀−τ/2)²)/2τ, for which a row needs only Σβ, Σβs and Σβs² of the rows below.
 func (r *RankRisk) sortedPairs(c rankColumn) float64 {
 	p := r.loss.pieces
 	a, b := r.moments(c.alpha), r.moments(c.beta)

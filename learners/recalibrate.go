@@ -6,10 +6,9 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Recalibration turns scores s (one per column) into those of probabilities: Slope·s + Intercept.
-// Their softmax (two classes: logistic function of the one score) is calibrated as well as one
-// intercept per class and one slope allow (Platt 1999; for more classes Guo et al. 2017, with
-// intercepts).
+// Recalibration turns scores s (one per column) into those of probabilities: Slope·s + Intercept. Their
+// softmax (two classes: logistic function of the one score) is calibrated as well as one intercept per
+// class and one slope allow (Platt 1999; for more classes Guo et al. 2017, with intercepts).
 type Recalibration struct {
 	Intercept []float64 // one per column
 	Slope     float64

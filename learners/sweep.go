@@ -10,8 +10,7 @@ import (
 )
 
 // blockRows are scored at a time: few enough that a block is still in the nearest caches when the
-// gradient needs it again, and fewer than the four 64-row tiles at which gonum would start
-// goroutines.
+// gradient needs it again, and fewer than the four 64-row tiles at which gonum would start goroutines.
 const blockRows = 128
 
 // rowLoss is the loss of one row, the part in which risks differ.
@@ -34,7 +33,7 @@ type sweep struct {
 	gram   []float64 // d×d: Σ v x xᵀ / Σv, upper half; nil until needed
 	factor blas64.Triangular
 	ridge  float64 // the ridge of factor
-	sound  bool    // factor is valid
+	sound  bool
 }
 
 func newSweep(x *mat.Dense, weight []float64, columns int) *sweep {
@@ -151,8 +150,8 @@ func (s *sweep) precondition(g []float64, curve, ridge float64) {
 	blas64.Trsm(blas.Left, blas.NoTrans, 1, s.factor, m)
 }
 
-// nullShare keeps P positive definite without a ridge: it gives a direction in which no row varies
-// this share of the mean curvature.
+// nullShare keeps P positive definite without a ridge: it gives a direction in which no row varies this
+// share of the mean curvature.
 const nullShare = 1e-7
 
 func (s *sweep) refactor(curve, ridge float64) {

@@ -2,10 +2,9 @@ package privacy
 
 import "math"
 
-// incompleteBeta is I_x(a,b), the distribution function of Beta(a,b) at x: the continued fraction
-// of DiDonato & Morris 1992 (DLMF 8.17.22), from the shorter tail. Its relative error is below
-// betaError for a, b ≤ maxBeta: mostly from the three log-gammas, each below 4·10⁹ and accurate to
-// a relative 4·10⁻¹⁶.
+// incompleteBeta is I_x(a,b), the distribution function of Beta(a,b) at x: the continued fraction of
+// DiDonato & Morris 1992 (DLMF 8.17.22), from the shorter tail. For a, b ≤ maxBeta its relative error is
+// below betaError, mostly from three log-gammas, each below 4·10⁹ and accurate to 4·10⁻¹⁶.
 func incompleteBeta(x, a, b float64) float64 {
 	if x <= 0 {
 		return 0

@@ -5,8 +5,7 @@ import (
 	"math"
 )
 
-// Budget is an (ε,δ) guarantee: P[M(D)∈S] ≤ e^ε·P[M(D′)∈S] + δ for all neighbouring data D and D′
-// and every set S of outputs.
+// Budget is an (ε,δ) guarantee: P[M(D)∈S] ≤ e^ε·P[M(D′)∈S] + δ for all neighbours D, D′ and all sets S.
 type Budget struct {
 	Epsilon float64 // above 0
 	Delta   float64 // in [0,1); 0: pure ε

@@ -15,8 +15,8 @@ type Chain struct {
 	hashes map[int64]Digest
 	jumps  []jump
 	paid   map[Digest][]Cost // charged again for lost entries, by the entry's hash
-	open   reservations      // reservations without an answer
-	period string            // id of the last period's line, "" before the first
+	open   reservations
+	period string // id of the last period's line, "" before the first
 }
 
 // jump is a gap in the sequence numbers: a reconciliation skipped the lost entries between from and
@@ -174,8 +174,7 @@ func Verify(ctx context.Context, j Journal) (Totals, error) {
 	return c.Totals(), nil
 }
 
-// Walk verifies a journal like Verify and calls fn for each good line; an error of fn ends the
-// walk.
+// Walk verifies a journal like Verify and calls fn for each good line; an error of fn ends the walk.
 func Walk(ctx context.Context, j Journal, fn func(Line) error) (*Chain, error) {
 	const page = 256
 	chain := NewChain()

@@ -30,15 +30,13 @@ func EpsilonOf(rho, delta float64) float64 {
 		gap := math.Exp(logGap) // α − 1
 		return (1+gap)*rho + (-math.Log(delta)-math.Log1p(gap))/gap - math.Log1p(1/gap)
 	}
-	// The best α is near 1 + √(log(1/δ)/ρ): search four decades either side, and keep the guess if
-	// better.
+	// The best α is near 1 + √(log(1/δ)/ρ): search four decades either side; keep the guess if better.
 	guess := math.Log(-math.Log(delta)/rho) / 2
 	best := min(at(guess), goldenSection(at, guess-9, guess+9))
 	return max(0, best+slack*(1+math.Abs(best)))
 }
 
-// RhoOf returns the largest ρ, up to rounding, with EpsilonOf(ρ, 63δ/64) ≤ ε. δ = 0 gives 0: no
-// ρ > 0 is pure ε.
+// RhoOf returns the largest ρ, up to rounding, with EpsilonOf(ρ, 63δ/64) ≤ ε; 0 if δ is 0.
 func RhoOf(g Budget) float64 { return rhoAt(g.Epsilon, g.Delta*mainShare) }
 
 // rhoAt bisects; its lower end always satisfies the inequality.
@@ -63,8 +61,7 @@ func rhoAt(epsilon, delta float64) float64 {
 }
 
 // goldenSection returns the least value of f that it sees on [low, high]: the minimum if f has one
-// valley there. 40 steps shrink the interval by 10⁸, and a minimum is flat: accurate to about
-// 10⁻¹⁵.
+// valley there. 40 steps shrink the interval by 10⁸, and a minimum is flat: accurate to about 10⁻¹⁵.
 func goldenSection(f func(float64) float64, low, high float64) float64 {
 	const g = 0.6180339887498949 // (√5−1)/2
 	a, b := high-g*(high-low), low+g*(high-low)

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// Cost is what one release spends at its own unit, in exact rationals: δ-approximate ρ-zCDP, and
-// pure ε too where Pure is given.
+// Cost is the price of one release at its own unit, in exact rationals: δ-approximate ρ-zCDP, and pure ε
+// too where Pure is given.
 type Cost struct {
 	Unit     Unit  `json:"unit"`
 	PerParty int64 `json:"per_party"` // most units a party holds; 0: unknown
@@ -20,8 +20,7 @@ type Cost struct {
 	Delta *big.Rat `json:"delta"` // δ; nil or 0 for all mechanisms except Dirichlet
 }
 
-// PureCost is the cost of a pure ε release, which is also ε²/2-zCDP (Bun & Steinke 2016,
-// Proposition 1.4).
+// PureCost is the cost of a pure ε release, also ε²/2-zCDP (Bun & Steinke 2016, Proposition 1.4).
 func PureCost(u Unit, perParty int64, epsilon *big.Rat) Cost {
 	rho := new(big.Rat).Mul(epsilon, epsilon)
 	return Cost{Unit: u, PerParty: perParty, Pure: new(big.Rat).Set(epsilon), Rho: rho.Quo(rho, big.NewRat(2, 1))}

@@ -19,8 +19,8 @@ func CountMechanisms() []string {
 	return []string{"auto", "laplace", "gaussian", "gaussian-zcdp", "dirichlet", "laplace-prior", "laplace-paper", "dirichlet-paper", "none"}
 }
 
-// CountTerms are public. Total is about how many units a block counts: it tunes the urns and auto,
-// and enters no proof.
+// CountTerms are public. Total is about how many units a block counts: it tunes the urns and auto, and
+// enters no proof.
 type CountTerms struct {
 	Unit    Unit
 	Classes int

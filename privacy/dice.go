@@ -96,8 +96,7 @@ func (d *exactDice) word() uint64 {
 	return w
 }
 
-// below masks a word to the bit length of n−1, and retries at n or more: at most two words on
-// average.
+// below masks a word to the bit length of n−1, and retries at n or more: at most two words on average.
 func (d *exactDice) below(n uint64) uint64 {
 	mask := uint64(math.MaxUint64) >> bits.LeadingZeros64((n-1)|1)
 	for {
@@ -136,10 +135,9 @@ func (d *exactDice) flipExact(num, den *big.Int) bool {
 
 func (d *exactDice) decay(p *ratio) bool { return decayByFlips(d, p) }
 
-// decayByFlips is true with probability e^{−p} (Canonne, Kamath & Steinke 2020, Algorithm 1). For
-// γ ≤ 1 let K be the first k whose flip of probability γ/k fails. P[K > k] = γᵏ/k!, so P[K odd] = Σ
-// (−γ)ᵏ/k! = e^{−γ}. A larger p takes one trial with γ = 1 for each whole unit and one for the
-// rest.
+// decayByFlips is true with probability e^{−p} (Canonne, Kamath & Steinke 2020, Algorithm 1). For γ ≤ 1
+// let K be the first k whose flip of probability γ/k fails. P[K > k] = γᵏ/k!, so P[K odd] = Σ (−γ)ᵏ/k! =
+// e^{−γ}. A larger p takes one trial with γ = 1 for each whole unit and one for the rest.
 func decayByFlips(d dice, p *ratio) bool {
 	for range p.whole {
 		// γ = 1: the flip for k = 1 always succeeds; 1/k is below(k) = 0.

@@ -30,9 +30,9 @@ func entryID(kind, id string) string {
 
 // Entry is one line of a ledger. A journal stores its fields unchanged.
 type Entry struct {
-	Sequence int64    // from 1, without gaps except at a reconciliation
-	ID       string   // unique in the ledger
-	Kind     string   // one of the kinds above
+	Sequence int64  // from 1, without gaps except at a reconciliation
+	ID       string // unique in the ledger
+	Kind     string
 	Request  [32]byte // digest of the request: terms, never values; see asked
 	Salt     [32]byte // hides in Request what the vector was made from; never shown
 	Body     []byte   // canonical bytes of the answer

@@ -12,28 +12,26 @@ func fieldModulus() *big.Int {
 	return p.Sub(p, new(big.Int).Lsh(big.NewInt(28), 64)).Add(p, big.NewInt(1))
 }
 
-// NewShare wraps one of two additive shares of an integer vector v: residues s with v = s + s′ mod
-// p. b is the bound proven for v over the integers. Release adds a mechanism's noise Y to s, mod p.
-// Residues are copied, and reduced mod p.
+// NewShare wraps one of two additive shares of an integer vector v: residues s with v = s + s′ mod p. b
+// is the bound proven for v over the integers. Release adds a mechanism's noise Y to s, mod p. Residues
+// are copied, and reduced mod p.
 //
 // Proof note.
 //   - Neighbours: those of b, for v. Public: p, and whatever the mechanism calls public.
-//   - Lemma: s + Y = (v + Y) − s′ mod p. If s′ does not depend on the unit, the release is a
-//     function of s′ and of v + Y, the mechanism's release of v. So it is post-processing and costs
-//     what the mechanism costs under b. This holds against the holder of s′ together with all
-//     readers, whatever noise that holder adds to its own share and whatever it publishes: its
-//     noise counts for nothing. The same holds with the two exchanged. So if either server is
-//     honest, its noise alone carries the guarantee; if both are, the variance is twice that of
-//     one.
-//   - s′ does not depend on the unit: either share of an honest party is uniform and independent of
-//     the party's vector (aggregation/shares). Other parties choose their own shares.
+//   - Lemma: s + Y = (v + Y) − s′ mod p. If s′ does not depend on the unit, the release is a function of
+//     s′ and of v + Y, the mechanism's release of v. So it is post-processing and costs what the
+//     mechanism costs under b. This holds against the holder of s′ together with all readers, whatever
+//     noise that holder adds to its own share and whatever it publishes: its noise counts for nothing.
+//     The same holds with the two exchanged. So if either server is honest, its noise alone carries the
+//     guarantee; if both are, the variance is twice that of one.
+//   - s′ does not depend on the unit: either share of an honest party is uniform and independent of the
+//     party's vector (aggregation/shares). Other parties choose their own shares.
 //   - Once: releasing shares of v twice, for the same set of parties or for overlapping sets, would
 //     release v twice. The id names plan and output, and the digest of the set is one of the terms
 //     (Sensitive.From): a second set is ErrConflict, without a draw.
-//   - Numeric model: integers only. The noise is added mod p exactly as drawn, however large;
-//     nothing is clamped, so the identity above is exact.
-//   - The caller guarantees b for v, that s and s′ add up to v, and that the holder of s′ never
-//     holds s.
+//   - Numeric model: integers only. The noise is added mod p exactly as drawn, however large; nothing is
+//     clamped, so the identity above is exact.
+//   - The caller guarantees b for v, that s and s′ add up to v, and that the holder of s′ never holds s.
 func NewShare(residues []Residue, b Bound) (Sensitive, error) {
 	if len(residues) == 0 {
 		return Sensitive{}, errors.New("wrap share: it has no coordinates")

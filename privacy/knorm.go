@@ -12,25 +12,23 @@ import (
 //
 //	N(y) = Σ_b ⌈F·‖y_b‖₂⌉,  F = 2¹⁶,
 //
-// and the y_b are Blocks runs of y of nearly equal length, longer runs first. It is the K-norm
-// mechanism (Hardt & Talwar 2010) on integers, K the unit ball of Σ_b‖y_b‖₂. Where L1 = √n·L2, its
-// variance is .54 times that of discrete Laplace noise with runs of 12; a single run of any length
-// would reach .50.
+// and the y_b are Blocks runs of y of nearly equal length, longer runs first. It is the K-norm mechanism
+// (Hardt & Talwar 2010) on integers, K the unit ball of Σ_b‖y_b‖₂. Where L1 = √n·L2, its variance is .54
+// times that of discrete Laplace noise with runs of 12; a single run of any length would reach .50.
 //
 // Proof note.
 //   - Neighbours: replace one of the bound's units. Public: scale, blocks, bound, length.
 //   - Lemma: N is subadditive, because norms and ⌈·⌉ are. So P[v+Y = z]/P[v′+Y = z] =
-//     e^{(N(z−v′)−N(z−v))/(F·Scale)} ≤ e^{N(v−v′)/(F·Scale)}. With Δ = v−v′, each
-//     ⌈F‖Δ_b‖⌉ < F‖Δ_b‖+1, and Σ_b‖Δ_b‖ ≤ √(Blocks·L2sq) (Cauchy & Schwarz). N is an integer, so
-//     N(Δ) ≤ ⌈F·√(Blocks·L2sq)⌉+Blocks−1. A release is pure ε with ε that number over F·Scale, an
-//     exact rational.
-//   - Sampler: in a run of m, propose independent discrete Laplace numbers of a scale t ≥ √m·Scale
-//     and accept with probability e^{−γ}, γ = ⌈F‖y‖₂⌉/(F·Scale) − ‖y‖₁/t. γ ≥ 0 because
-//     ‖y‖₁ ≤ √m·‖y‖₂. Accepted runs have P ∝ e^{−‖y‖₁/t−γ}.
-//   - Numeric model: integers and rationals only; the law is exact given uniform bits. Saturation
-//     at ±2⁶¹ is post-processing (see limit).
-//   - The caller guarantees that Δ is integer and that L2sq bounds the unweighted Σ Δⱼ². Weights
-//     are refused.
+//     e^{(N(z−v′)−N(z−v))/(F·Scale)} ≤ e^{N(v−v′)/(F·Scale)}. With Δ = v−v′, each ⌈F‖Δ_b‖⌉ < F‖Δ_b‖+1,
+//     and Σ_b‖Δ_b‖ ≤ √(Blocks·L2sq) (Cauchy & Schwarz). N is an integer, so N(Δ) ≤
+//     ⌈F·√(Blocks·L2sq)⌉+Blocks−1. A release is pure ε with ε that number over F·Scale, an exact
+//     rational.
+//   - Sampler: in a run of m, propose independent discrete Laplace numbers of a scale t ≥ √m·Scale and
+//     accept with probability e^{−γ}, γ = ⌈F‖y‖₂⌉/(F·Scale) − ‖y‖₁/t. γ ≥ 0 because ‖y‖₁ ≤ √m·‖y‖₂.
+//     Accepted runs have P ∝ e^{−‖y‖₁/t−γ}.
+//   - Numeric model: integers and rationals only; the law is exact given uniform bits. Saturation at
+//     ±2⁶¹ is post-processing (see limit).
+//   - The caller guarantees integer Δ with L2sq bounding the unweighted Σ Δⱼ². Weights are refused.
 type KNorm struct {
 	Scale  *big.Rat
 	Blocks int64
@@ -42,8 +40,7 @@ const (
 	widestRun = 12
 	// normFineness is log₂F.
 	normFineness = 16
-	// leastScaleBits refuses scales below 2⁻²⁰. None is needed (L2 ≥ 1 and ε ≤ 64), and they would
-	// need longer numbers.
+	// leastScaleBits refuses scales below 2⁻²⁰: none is needed (L2 ≥ 1, ε ≤ 64), and numbers would grow.
 	leastScaleBits = 20
 )
 
@@ -203,8 +200,7 @@ func (m KNorm) variance(_ Bound, j, n int) float64 {
 	return float64(m.width(j, n)+1) * s * s
 }
 
-// run draws y with P ∝ e^{−⌈F‖y‖₂⌉/(F·scale)} from discrete Laplace numbers of scale t that next
-// proposes.
+// run draws y with P ∝ e^{−⌈F‖y‖₂⌉/(F·scale)} from next, discrete Laplace numbers of scale t.
 type run struct {
 	y    []noise
 	next func() (noise, bool)

@@ -37,7 +37,6 @@ func LabelsFor(keep, level float64) int {
 // maxGuideLabels bounds the search to about a second.
 const maxGuideLabels = 100_000_000
 
-// walk steps through the odd n.
 type walk struct {
 	n       int     // 2m−1
 	p       float64 // MostKept(n)

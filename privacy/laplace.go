@@ -121,11 +121,10 @@ func drawLaplace(d dice, p *ratio, t, step uint64) noise {
 	}
 }
 
-// laplaceTrial is one round of Algorithm 2 of Canonne, Kamath & Steinke 2020 for scale t/step.
-// Accept U uniform below t with probability e^{−U/t}, and let V count successes of probability
-// e^{−1}: then U+tV has P[x] ∝ e^{−x/t}, x = 0, 1, 2, …. Dividing by step gives
-// P[y] ∝ e^{−y·step/t}. A fair sign follows; −0 is refused, so that 0 does not count twice. Given
-// ok, y has DiscreteLaplace's law.
+// laplaceTrial is one round of Algorithm 2 of Canonne, Kamath & Steinke 2020 for scale t/step. Accept U
+// uniform below t with probability e^{−U/t}, and let V count successes of probability e^{−1}: then U+tV
+// has P[x] ∝ e^{−x/t}, x = 0, 1, 2, …. Dividing by step gives P[y] ∝ e^{−y·step/t}. A fair sign follows;
+// −0 is refused, so that 0 does not count twice. Given ok, y has DiscreteLaplace's law.
 func laplaceTrial(d dice, p *ratio, t, step uint64) (y noise, ok bool) {
 	u := d.below(t)
 	p.setSmall(u, t)

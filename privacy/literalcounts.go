@@ -46,10 +46,9 @@ func (m LaplacePaper) variance(Bound, int, int) float64 { return 2 * m.Scale * m
 // θ ~ Dirichlet(ση), with the largest σ at which max_{i≠j} P[θᵢ > Λᵢⱼ^{1/σ}·e^{ε/σ}·θⱼ] ≤ δ. It
 // answers θ times the block's sum.
 //
-// Proof note: there is none. σ, and whether one exists at all, depend on the private counts.
-// Neighbours have different σ, and with (50,50,50,50,800) and ε = δ = .05 the true δ is above .06
-// (TestDirichletPaperLeaks). Counts below 2, where the paper's Λ is infinite, are taken as 2.
-// Simulation only.
+// Proof note: there is none. σ, and whether one exists at all, depend on the private counts. Neighbours
+// have different σ, and with (50,50,50,50,800) and ε = δ = .05 the true δ is above .06
+// (TestDirichletPaperLeaks). Counts below 2, where Λ is infinite, are taken as 2. Simulation only.
 type DirichletPaper struct{ Epsilon, Delta float64 }
 
 // Name is "dirichlet-paper".
@@ -110,7 +109,6 @@ func (m DirichletPaper) SigmaFor(counts []float64) float64 {
 		}
 		return true
 	}
-	// Step down coarsely, then bisect to the edge.
 	high := 0x1p10
 	for low := high / 1.1; low > 1e-6; low /= 1.1 {
 		if allowed(low) {
@@ -136,8 +134,7 @@ func dirichletPaperTail(epsilon, sigma, i, j float64) float64 {
 	return incompleteBeta(1/(1+math.Exp((log+epsilon)/sigma)), sigma*j, sigma*i)
 }
 
-// logGamma draws log Gamma(shape, 1), shape > 0: for small shapes Gamma itself would underflow to
-// 0.
+// logGamma draws log Gamma(shape, 1), shape > 0: for small shapes Gamma itself would underflow to 0.
 func logGamma(shape float64, rng *rand.Rand) float64 {
 	if shape >= 1 {
 		return math.Log(gamma(shape, rng))

@@ -14,8 +14,7 @@ type memory struct {
 	byID    map[string]int
 }
 
-// NewMemory returns an empty journal in memory, for tests: it forgets what was spent when the
-// program ends.
+// NewMemory returns an empty journal in memory, for tests: when the program ends, charges are forgotten.
 func NewMemory() Journal { return &memory{byID: map[string]int{}} }
 
 func (m *memory) Update(ctx context.Context, fn func(Tx) error) error {

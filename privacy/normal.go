@@ -59,8 +59,8 @@ func (g *normal) propose(d dice) (k uint64, ok bool) {
 }
 
 // keep is true with probability e^{−x·r}, r = (2k+x)/(2k+2). Count the fresh uniforms n that keep
-// falling, x > z₁ > z₂ > …, each also passing a coin of probability r. P[n ≥ j] = (xr)ʲ/j!, so P[n
-// even] = e^{−xr}.
+// falling, x > z₁ > z₂ > …, each also passing a coin of probability r. P[n ≥ j] = (xr)ʲ/j!, so P[n even]
+// = e^{−xr}.
 func (g *normal) keep(d dice, k uint64, x *uniform) bool {
 	even := true
 	for y := x; ; even = !even {

@@ -9,17 +9,17 @@ import (
 // Only this package builds one: a value made or changed elsewhere does not marshal.
 type Published struct {
 	ID         string
-	Values     []int64           // the noisy vector, in [−2⁶¹, 2⁶¹]
-	Reals      []float64         // of literal vectors, hence simulated only
-	Mechanism  string            // its Name
+	Values     []int64   // the noisy vector, in [−2⁶¹, 2⁶¹]
+	Reals      []float64 // of literal vectors, hence simulated only
+	Mechanism  string
 	Parameters map[string]string // exact: rationals as "n/d"
 	Bound      Bound             // with the public weights
 	Cost       Cost
 	Sequence   int64    // number of the ledger entry, from 1
 	Entry      [32]byte // hash of the ledger entry, for audits
 	Simulated  bool     // from a simulation ledger: proves nothing
-	// Residues is the noisy share if a share was released (NewShare): one alone says nothing.
-	// Values and Reals are then nil.
+	// Residues is the noisy share if a share was released (NewShare): one alone says nothing. Values and
+	// Reals are then nil.
 	Residues []Residue
 
 	sealed [32]byte // digest of all fields above, set by this package
@@ -28,8 +28,8 @@ type Published struct {
 // Len returns the number of coordinates.
 func (p Published) Len() int { return max(len(p.Values), len(p.Reals), len(p.Residues)) }
 
-// Variance returns the public variance of the noise on coordinate j. It panics if j is out of range
-// or if no ledger built p.
+// Variance returns the public variance of the noise on coordinate j. It panics if j is out of range or
+// if no ledger built p.
 func (p Published) Variance(j int) float64 {
 	if j < 0 || j >= p.Len() {
 		panic(fmt.Sprintf("privacy: variance of coordinate %d of %d", j, p.Len()))

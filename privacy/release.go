@@ -103,9 +103,9 @@ func (l *Ledger) takes(s *secret, m Mechanism) error {
 	return nil
 }
 
-// Spend charges c under id without a draw, for a ballot whose noise another adds. The same id and
-// cost again charge nothing; another cost is ErrConflict. ErrBudget and the fate of errors are as
-// for Release.
+// Spend charges c under id without a draw, for a ballot whose noise another adds. The same id and cost
+// again charge nothing; another cost is ErrConflict. ErrBudget and the fate of errors are as for
+// Release.
 func (l *Ledger) Spend(ctx context.Context, id string, c Cost) error {
 	if err := c.Validate(); err != nil {
 		return fmt.Errorf("spend %q: %w", id, err)

@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// asked is what a caller asks a ledger for under an id. The entry holds its digest: asking for
-// anything else under the same id is ErrConflict, without a draw.
+// asked is a caller's request under an id. The entry holds its digest: asking for anything else under
+// the same id is ErrConflict, without a draw.
 //
 // The terms are public. The source may be a digest of private bytes, such as the exact
 // contributions in a sum; with the bare digest, anyone could test guesses at them. So the entry's
@@ -27,8 +27,7 @@ func (a asked) under(salt [32]byte) [32]byte {
 	return sha256.Sum256(slices.Concat(a.terms, hidden[:]))
 }
 
-// salt returns a new salt if there is something to hide. A simulation must repeat, and hides
-// nothing.
+// salt returns a new salt if there is something to hide. A simulation must repeat, and hides nothing.
 func (a asked) salt(simulated bool) (salt [32]byte) {
 	if a.source != (Digest{}) && !simulated {
 		rand.Read(salt[:])

@@ -8,25 +8,23 @@ import (
 	"slices"
 )
 
-// RandomisedResponse releases classes: coordinate j holds one of 0, …, K−1, K = Classes. It is
-// published unchanged with probability p = Keep, else as one of the other classes, each with
-// probability q = (1−p)/(K−1). Any other value means "no label" and is published as a uniform
-// class.
+// RandomisedResponse releases classes: coordinate j holds one of 0, …, K−1, K = Classes. It is published
+// unchanged with probability p = Keep, else as one of the other classes, each with probability q =
+// (1−p)/(K−1). Any other value means "no label" and is published as a uniform class.
 //
 // Proof note.
 //   - Neighbours: replace one of the bound's units. Public: p, K, bound, length.
-//   - Lemma: for every published class z, P[z | v] is p, q or, without a label, 1/K. As p +
-//     (K−1)q = 1 and p ≥ 1/K, q ≤ 1/K ≤ p: the probabilities of two values differ by a factor of at
-//     most p/q. Coordinates are independent, so a unit that changes at most Cells of them gets pure
-//     ε = Cells·log(p/q).
-//   - Numeric model: p is rational and drawn exactly, by comparing uniform bits with its digits; q
-//     is drawn by an integer below K−1. Only the logarithm is irrational: the cost is the least
-//     multiple of 2⁻⁴⁸ that is provably not below it (logAbove). A draw consumes its randomness in
-//     the same way whatever the value.
+//   - Lemma: for every published class z, P[z | v] is p, q or, without a label, 1/K. As p + (K−1)q = 1
+//     and p ≥ 1/K, q ≤ 1/K ≤ p: the probabilities of two values differ by a factor of at most p/q.
+//     Coordinates are independent, so a unit that changes at most Cells of them gets pure ε =
+//     Cells·log(p/q).
+//   - Numeric model: p is rational and drawn exactly, by comparing uniform bits with its digits; q is
+//     drawn by an integer below K−1. Only the logarithm is irrational: the cost is the least multiple of
+//     2⁻⁴⁸ that is provably not below it (logAbove). A draw consumes its randomness in the same way
+//     whatever the value.
 //   - The caller guarantees Cells: one label is one coordinate.
 //
-// The exponential mechanism on a whole vector of labels is the same mechanism; see
-// CalibrateExponential.
+// The exponential mechanism on a whole vector of labels is the same mechanism; see CalibrateExponential.
 type RandomisedResponse struct {
 	Classes int      // K
 	Keep    *big.Rat // p, in (1/K, 1)

@@ -55,9 +55,8 @@ func CalibrateRoundedGaussian(b Bound, g Budget) (RoundedGaussian, error) {
 	return m, err
 }
 
-// AnalyticDelta is δ(ε) of the Gaussian mechanism on real numbers with standard deviation s times
-// the sensitivity, rounded up: Φ(1/2s−εs) − e^ε·Φ(−1/2s−εs). Both terms are accurate to a relative
-// 1e-13.
+// AnalyticDelta is δ(ε) of the Gaussian mechanism on real numbers with standard deviation s times the
+// sensitivity, rounded up: Φ(1/2s−εs) − e^ε·Φ(−1/2s−εs). Both terms are accurate to a relative 1e-13.
 func AnalyticDelta(s, epsilon float64) float64 {
 	upper := math.Erfc((epsilon*s-1/(2*s))/math.Sqrt2) / 2
 	lower := math.Exp(epsilon) * math.Erfc((epsilon*s+1/(2*s))/math.Sqrt2) / 2

@@ -8,8 +8,7 @@ import (
 	"slices"
 )
 
-// limit is the largest magnitude of an input or output: inputs and noisy outputs are clamped to
-// [−2⁶¹, 2⁶¹].
+// limit is the largest magnitude of inputs and noisy outputs: both are clamped to [−2⁶¹, 2⁶¹].
 //
 // This is sound and never causes a refusal that depends on a value. Clamping the input moves no two
 // vectors further apart in any coordinate, so L1, L2sq and Cells still hold. (KeepsSum holds only
@@ -25,9 +24,8 @@ const (
 // Sensitive is a private vector that only Ledger.Release can open. It prints as "sensitive" under
 // every verb and cannot be marshalled.
 type Sensitive struct {
-	// A closure, because fmt and reflection print a pointer's target if this struct is an
-	// unexported field of another, where its methods cannot be called. Of a function they print
-	// only the address.
+	// A closure, because fmt and reflection print a pointer's target if this struct is an unexported
+	// field of another, where its methods cannot be called. Of a function they print only the address.
 	open func() *secret
 }
 
@@ -71,9 +69,8 @@ func NewLiteral(values []float64, u Unit) Sensitive {
 }
 
 // From returns s with a digest of what it was made from, such as the contributions in a sum or the
-// matrix that multiplied them. It is one of the terms of the release: the same id with another
-// source is ErrConflict and draws nothing. The ledger stores it so that nobody can test guesses
-// against it.
+// matrix that multiplied them. It is one of the terms of the release: the same id with another source is
+// ErrConflict and draws nothing. The ledger stores it so that nobody can test guesses against it.
 func (s Sensitive) From(source Digest) Sensitive {
 	if !s.given() {
 		return s
@@ -101,28 +98,17 @@ func (s Sensitive) Bound() Bound {
 
 var errSensitive = errors.New("marshal sensitive vector: it leaves only through Ledger.Release")
 
-// Format prints "sensitive", whatever the verb and flags.
+// Format, String, GoString and LogValue show "sensitive", whatever the verb and flags.
 func (s Sensitive) Format(f fmt.State, _ rune) { fmt.Fprint(f, "sensitive") }
+func (s Sensitive) String() string             { return "sensitive" }
+func (s Sensitive) GoString() string           { return "sensitive" }
+func (s Sensitive) LogValue() slog.Value       { return slog.StringValue("sensitive") }
 
-// String prints "sensitive".
-func (s Sensitive) String() string { return "sensitive" }
-
-// GoString prints "sensitive".
-func (s Sensitive) GoString() string { return "sensitive" }
-
-// LogValue logs "sensitive".
-func (s Sensitive) LogValue() slog.Value { return slog.StringValue("sensitive") }
-
-// MarshalText always fails; encoding/xml and others use it.
-func (s Sensitive) MarshalText() ([]byte, error) { return nil, errSensitive }
-
-// MarshalJSON always fails.
-func (s Sensitive) MarshalJSON() ([]byte, error) { return nil, errSensitive }
-
-// MarshalBinary always fails; encoding/gob uses it.
+// MarshalText, MarshalJSON, MarshalBinary and MarshalYAML always fail. encoding/xml and others use the
+// first, encoding/gob MarshalBinary.
+func (s Sensitive) MarshalText() ([]byte, error)   { return nil, errSensitive }
+func (s Sensitive) MarshalJSON() ([]byte, error)   { return nil, errSensitive }
 func (s Sensitive) MarshalBinary() ([]byte, error) { return nil, errSensitive }
-
-// MarshalYAML always fails.
-func (s Sensitive) MarshalYAML() (any, error) { return nil, errSensitive }
+func (s Sensitive) MarshalYAML() (any, error)      { return nil, errSensitive }
 
 func clamp(v, limit int64) int64 { return max(-limit, min(limit, v)) }

@@ -60,8 +60,7 @@ func (t Total) plus(c Cost, u Unit) Total {
 	return t
 }
 
-// latticeBits: float64 limits down to 2⁻⁷⁶ lie on the lattice, so a charge equal to its limit still
-// fits.
+// latticeBits: float64 limits down to 2⁻⁷⁶ are on the lattice, so a charge equal to its limit fits.
 const latticeBits = 128
 
 func addUp(sum, x *big.Rat) *big.Rat {
@@ -85,15 +84,14 @@ type rule struct {
 //	mixed 1,2,3   ε                       iε/4    ρ((4−i)ε/4, δ/256)  0       1/256 each
 //	approximate   ρ                               ρ(ε, δ/512)         δ/512   1/256
 //
-// Proof. Sums only grow and the thresholds are fixed before the first release, so each rule is a
-// valid filter for adaptively chosen charges: with Σρ ≤ ρ* the whole is ρ*-zCDP (Whitehouse,
-// Ramdas, Rogers & Wu 2023, Theorem 1, which covers δ-approximate zCDP), and pure losses add at
-// most their Σε on every path. So a ledger that kept one given rule is (ε, δᵣ)-private, δᵣ its
-// share. Which rule holds at the end may depend on earlier answers. Divide the transcripts by the
-// first rule that holds. On its part, the ledger agrees with the ledger that enforces only that
-// rule, so each part adds at most δᵣ, and the shares add up to δ. Taking the better of two filters
-// at δ each, without dividing δ, would prove only 2δ; letting the threshold of Σρ move with Σε
-// along a curve has no proof at all.
+// Proof. Sums only grow and the thresholds are fixed before the first release, so each rule is a valid
+// filter for adaptively chosen charges: with Σρ ≤ ρ* the whole is ρ*-zCDP (Whitehouse, Ramdas, Rogers &
+// Wu 2023, Theorem 1, which covers δ-approximate zCDP), and pure losses add at most their Σε on every
+// path. So a ledger that kept one given rule is (ε, δᵣ)-private, δᵣ its share. Which rule holds at the
+// end may depend on earlier answers. Divide the transcripts by the first rule that holds. On its part,
+// the ledger agrees with the ledger that enforces only that rule, so each part adds at most δᵣ, and the
+// shares add up to δ. Taking the better of two filters at δ each, without dividing δ, would prove only
+// 2δ; letting the threshold of Σρ move with Σε along a curve has no proof at all.
 func rules(g Budget) []rule {
 	zero := new(big.Rat)
 	concentrated := func(delta float64) *big.Rat { return rational(rhoAt(g.Epsilon, delta)) }
@@ -170,8 +168,7 @@ func (t Total) Epsilon(delta float64) float64 {
 	return best
 }
 
-// epsilonAt is the least ε at which rhoAt reaches rho: at least rho, which matters for useless δ
-// only.
+// epsilonAt is the least ε at which rhoAt reaches rho: at least rho, which matters for useless δ only.
 func epsilonAt(rho, delta float64) float64 { return max(rho, EpsilonOf(rho, delta)) }
 
 // String summarises one unit's total.

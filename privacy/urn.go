@@ -43,8 +43,8 @@ type LaplacePrior struct {
 //   - Numeric model: the urn draws integers below integers, with weights in units of σ's
 //     denominator. check computes δ(ε) in floating point, rounded up by more than its error.
 //   - The caller guarantees counts ≥ 0 and public block sums below 2⁴⁰.
-//   - Unlike the published mechanism (DirichletPaper), neither σ nor whether there is an answer
-//     depends on the counts.
+//   - Unlike the published mechanism (DirichletPaper), neither σ nor whether there is an answer depends
+//     on the counts.
 type Dirichlet struct {
 	Epsilon, Delta, Sigma *big.Rat
 	Prior, Draws          int64
@@ -116,8 +116,7 @@ func (u urn) steps(b Bound, n int) float64 {
 	return float64(n) / c * float64(u.draws) * (500 + 5*c)
 }
 
-// estimate inverts the mean n(η+a)/A of the draws. covariance is the answer's, at the drawn shares.
-// total is Ση.
+// estimate inverts the draws' mean n(η+a)/A; covariance is at the drawn shares. total is Ση.
 func (u urn) estimate(z []float64, total float64) (counts []float64, covariance func(i, j int) float64) {
 	all := total + float64(len(z))*float64(u.prior)
 	sigma, _ := u.sigma.Float64()

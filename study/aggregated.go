@@ -12,12 +12,11 @@ type Aggregated struct {
 	Set         []byte          `json:"set"`         // the contributions that both summed
 	Sets        [Servers][]byte `json:"set_signatures"`
 	Shares      [Servers][]byte `json:"share_signatures"` // signatures on the released shares
-	// Line is the line of the helper's ledger for its release. Step numbers the transaction that
-	// stored it. The helper signed both.
+	// Line is the line of the helper's ledger for its release. Step numbers the transaction that stored
+	// it. The helper signed both.
 	Line *privacy.Line `json:"helper_line,omitempty"`
 	Step int64         `json:"helper_step,omitempty"`
-	// Members are digests of the contributions in the order of Contributed; each party finds its
-	// own.
+	// Members are digests of the contributions in the order of Contributed; each party finds its own.
 	Members []Hash    `json:"members"`
 	Refused []PartyID `json:"refused,omitempty"` // by both servers; the manifest counts them as missing
 }

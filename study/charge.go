@@ -59,9 +59,8 @@ type ReleaseTerms struct {
 	Matrix privacy.Digest
 }
 
-// Squared returns the square of an L2 bound, or 0, which proves nothing, if int64 cannot hold it.
-// L2 is an integer because processors may differ in the last digits of a floating-point square, and
-// so in a plan's terms.
+// Squared returns the square of an L2 bound, or 0 (proves nothing) if int64 cannot hold it. L2 is an
+// integer because processors may differ in the last digits of a floating-point square, and so in plans.
 func Squared(l2 int64) int64 {
 	if l2 < 0 || l2 >= 1<<31 {
 		return 0

@@ -3,10 +3,9 @@
 //
 // It serves the daemons, the simulator and researchers who add a kind. It guarantees:
 //
-//   - CheckCommon refuses a plan whose common part contradicts itself; the kind refuses terms that
-//     it does not know.
-//   - Every release goes through Settle, the only caller of Ledger.Release, under a hash of plan
-//     and output.
+//   - CheckCommon refuses a plan with a contradictory common part; the kind refuses terms unknown to it.
+//   - Every release goes through Settle, the only caller of Ledger.Release, under a hash of plan and
+//     output.
 //   - A release's guarantee follows from plan and pool (Claim), so a reader can recompute it.
 //
 // Each kind is a folder below this one and a row in study/kinds, and implements Kind and Task.

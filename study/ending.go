@@ -26,8 +26,8 @@ import (
 //   - M is fixed when the study seals, before noise, and a sealed study is never amended. Who
 //     contributed when is public, and amending, closing and sealing by rule look at receipts alone,
 //     so no ending depends on records.
-//   - All endings of a study share one charge and one answer, because the plan's hash names the
-//     release in every ledger.
+//   - All endings of a study share one charge and one answer, because the plan's hash names the release
+//     in every ledger.
 //
 // TestEndingsMoveNoTerms checks this.
 type Ending struct {
@@ -59,7 +59,7 @@ func (r *SealRule) Quiet() time.Duration {
 	return time.Duration(r.QuietSeconds) * time.Second
 }
 
-// Enough is how many contributions seal the study early. It undoes the rounding of decimal shares.
+// Enough is the number of contributions that seals the study early. It undoes decimal rounding.
 func (e Ending) Enough(roster int) int {
 	if e.Seal == nil {
 		return roster

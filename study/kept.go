@@ -10,8 +10,7 @@ import (
 	"slices"
 )
 
-// Keeper is a task whose result needs every single contribution: instead of a sum, Finish reads the
-// stored bodies (Summed.Bodies).
+// Keeper is a task whose result needs each single contribution: Finish reads stored bodies, not a sum.
 type Keeper interface {
 	Task
 	Checker

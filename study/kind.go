@@ -26,13 +26,13 @@ type Request struct {
 	From      privacy.Digest // digest of the vector's source: see privacy.Sensitive.From
 }
 
-// Inputs are what a party brings to a task.
+// Inputs are a party's inputs to a task.
 type Inputs struct {
 	Records *dataset.Records
 	// Blocks, if not nil, are the records some at a time, for a Blockwise task; Records is nil then.
 	Blocks iter.Seq[*dataset.Records]
-	// ShardKey is the party's secret, the same in all its studies. It assigns each record to a
-	// shard, cut or set (package keyed).
+	// ShardKey is the party's secret, the same in all its studies. It assigns each record to a shard,
+	// cut or set (package keyed).
 	ShardKey []byte
 	Rng      *rand.Rand // for learners, never for noise
 	// Within makes the context for training one classifier or running one program, and a function
@@ -55,10 +55,9 @@ func InBlocks(t Task, records int) bool {
 	return ok && b.Blockwise(records)
 }
 
-// InTime runs work, arbitrary code on a party's records, within its time limit. It returns false if
-// work panicked or was late. If there is a deadline and time is left, it then runs fill, if not
-// nil: dummy work in place of the records that work left out. It reads no records, and its outcome
-// is dropped.
+// InTime runs work, arbitrary code on a party's records, within its time limit. It returns false if work
+// panicked or was late. If there is a deadline and time is left, it then runs fill, if not nil: dummy
+// work in place of the records that work left out. It reads no records, and its outcome is dropped.
 func (in Inputs) InTime(work, fill func(context.Context)) (done bool) {
 	ctx, end := context.Background(), func(bool) {}
 	if in.Within != nil {
@@ -78,8 +77,7 @@ func (in Inputs) InTime(work, fill func(context.Context)) (done bool) {
 	return done && !late
 }
 
-// Voter is a party's choice of a classifier: Vote if not nil, else a built-in learner ("":
-// default).
+// Voter is a party's choice of a classifier: Vote if not nil, else a built-in learner ("": default).
 type Voter struct {
 	Learner string
 	// Vote learns from labelled records and returns a class in 0..K-1 for each of the rows (N×Dim,
@@ -88,22 +86,21 @@ type Voter struct {
 }
 
 // Contribution is what a party will contribute: the requests to its own ledger, and a function that
-// makes the body of what was released. Requests is empty if the party releases nothing; Body then
-// holds votes or sums in clear, and Task.Charges says what the coordinator's release costs, for the
-// party's ledger.
+// makes the body of what was released. Requests is empty if the party releases nothing; Body then holds
+// votes or sums in clear, and Task.Charges says what the coordinator's release costs, for the party's
+// ledger.
 type Contribution struct {
 	Requests []Request
 	Body     func(released []privacy.Published) ([]byte, error)
 }
 
-// Sum adds up contributions, in bytes that do not depend on their order or grouping and memory that
-// does not depend on their number.
+// Sum adds up contributions, in bytes that do not depend on their order or grouping and memory that does
+// not depend on their number.
 type Sum interface {
 	Checker
 	Add(body []byte) error // an error leaves the sum unchanged
 	Merge(Sum) error
-	// Requests are what the aggregator must release for m contributions; none if every party
-	// released its own part.
+	// Requests are the aggregator's releases for m contributions; none if each party released its own.
 	Requests(m int) ([]Request, error)
 	MarshalBinary() ([]byte, error)
 	UnmarshalBinary([]byte) error
@@ -117,19 +114,18 @@ type Sum interface {
 
 // Kind is one kind of study. It has no state, and its methods are safe for concurrent use.
 //
-// For a new plan the calls are Complete, then ChooseMap and Tune if the kind has them, then Check,
-// Words and New. For a received plan Check comes first, and nothing else is called unless it
-// passes. Every result follows from the arguments: the same plan and pool give the same everywhere.
-// Refusals of a plan wrap ErrPlan (use PlanError). No private value is known here, so no error
-// depends on one.
+// For a new plan the calls are Complete, then ChooseMap and Tune if the kind has them, then Check, Words
+// and New. For a received plan Check comes first, and nothing else is called unless it passes. Every
+// result follows from the arguments: the same plan and pool give the same everywhere. Refusals of a plan
+// wrap ErrPlan (use PlanError). No private value is known here, so no error depends on one.
 type Kind interface {
 	// Complete fills in the defaults of a plan that lacks only map, pool and the kind's part: the
 	// kind's terms; unit, mechanism and noise if the proposal leaves them out; and δ if it names
 	// none. Whatever it cannot complete, Check refuses later.
 	Complete(*Plan, Proposal) error
 	Mechanisms() []string // all of the kind's, including those for simulation only
-	// Shared lists the mechanisms whose contributions may be split between two servers, because a
-	// proof covers each share.
+	// Shared lists the mechanisms whose contributions may be split between two servers, because a proof
+	// covers each share.
 	Shared() []string
 	// Terms points to empty terms of the kind, as in a study file; nil if it has none.
 	Terms() any

@@ -13,10 +13,9 @@ import (
 	"caucus/privacy"
 )
 
-// Manifest is what a release claims, for readers who were not there. Everything in it except the
-// parties, the weight, the ledger's lines and the software follows from plan and pool;
-// verify.Claims recomputes it. Its canonical bytes, JSON in the order of the fields, are signed as
-// part of the release.
+// Manifest holds a release's claims, for readers who were not there. Everything in it except the
+// parties, the weight, the ledger's lines and the software follows from plan and pool; verify.Claims
+// recomputes it. Its canonical bytes, JSON in the order of the fields, are signed with the release.
 type Manifest struct {
 	Form        int            `json:"form"` // see ManifestForm
 	PlanHash    Hash           `json:"plan_hash"`
@@ -132,17 +131,15 @@ type Release struct {
 	Amendments []Signed        `json:"amendments,omitempty"`
 	Result     Result          `json:"result"`
 	// Published are the aggregator's publications from the ledger (privacy.ParsePublished). If each
-	// party released its own part, Sum is their sum, or the bodies of a Keeper
-	// (Bodies.MarshalBinary), if any reader may see it. The result follows from either. A simulated
-	// release has neither.
+	// party released its own part, Sum is their sum, or the bodies of a Keeper (Bodies.MarshalBinary),
+	// if any reader may see it. The result follows from either. A simulated release has neither.
 	Published  [][]byte    `json:"published,omitempty"`
 	Sum        []byte      `json:"sum,omitempty"`
 	Aggregated *Aggregated `json:"aggregated,omitempty"` // signatures of two servers, if each released its share of the sum
 	Senders    []PartyID   `json:"senders,omitempty"`    // who sent each body in Sum, by the coordinator's word, if public (Words.Named)
 }
 
-// DecodedPlan is a release's plan, if its hash and its common part are valid. The kind checks the
-// rest.
+// DecodedPlan is a release's plan, if its hash and its common part are valid. The kind checks the rest.
 func (r Release) DecodedPlan() (Plan, error) {
 	var compact bytes.Buffer
 	if err := json.Compact(&compact, r.Plan); err != nil {

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// Noise is where a study's noise is added. Other packages call its methods and never compare it
-// with the constants. Of every valid setting exactly one holds: AtSite (a contribution has noise
+// Noise is the place where a study's noise is added. Other packages call its methods and never compare
+// it with the constants. Of every valid setting exactly one holds: AtSite (a contribution has noise
 // already), Shared (it is split) or InClear (it is exact).
 type Noise string
 
@@ -40,8 +40,8 @@ func (n Noise) Validate() error {
 // numbers, and their ledgers are charged nothing.
 func (n Noise) AtSite() bool { return n == NoiseSite }
 
-// Shared says whether a contribution is split into secret shares for two servers, each of which
-// releases through its own ledger.
+// Shared says whether a contribution is split into secret shares for two servers, each of which releases
+// through its own ledger.
 func (n Noise) Shared() bool { return n == NoiseAggregators }
 
 // InClear says whether the coordinator receives each party's exact numbers.

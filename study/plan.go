@@ -37,7 +37,7 @@ func PlanError(field, format string, args ...any) error {
 	return &Refusal{field, fmt.Sprintf(format, args...)}
 }
 
-// Plan is what all parties of a study agree on. Every contribution carries the hash of its bytes.
+// Plan is the agreement of all parties of a study. Every contribution carries the hash of its bytes.
 type Plan struct {
 	Name    string `json:"name"`
 	Kind    string `json:"kind"`
@@ -72,8 +72,7 @@ type Plan struct {
 	Readers     []string  `json:"readers,omitempty"` // who may fetch the release; empty: parties and operators
 	Seed        uint64    `json:"seed"`              // drives public randomness (the choice of λ)
 	TermsDigest string    `json:"terms,omitempty"`   // as the plan's author computed it: see func TermsDigest
-	// Simulated plans run on a simulation ledger and may name unproved mechanisms; daemons refuse
-	// them.
+	// Simulated plans run on a simulation ledger and may name unproved mechanisms; daemons refuse them.
 	Simulated bool `json:"simulated,omitempty"`
 }
 
@@ -147,9 +146,8 @@ func (p Plan) Mapped(records *dataset.Records) *mat.Dense {
 	return p.Map.Apply(records.X)
 }
 
-// Units is the publicly known number of units in the study: the roster at unit party; otherwise the
-// fewest records that Minimum sites hold. Counting at the floor instead would give fewer units and
-// allow a larger δ.
+// Units is the publicly known number of units in the study: the roster at unit party, else the fewest
+// records at Minimum sites. Counting at the floor would give fewer units and so allow a larger δ.
 func (p Plan) Units() int {
 	if p.Unit == privacy.Party {
 		return max(len(p.Roster), p.Minimum)

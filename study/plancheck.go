@@ -7,8 +7,7 @@ import (
 	"slices"
 )
 
-// CheckCommon refuses a plan whose common part is incomplete or contradictory. The kind checks the
-// rest.
+// CheckCommon refuses a plan whose common part is incomplete or contradictory. The kind checks the rest.
 func (p Plan) CheckCommon() error {
 	if p.Name == "" {
 		return PlanError("name", "give the study a name")

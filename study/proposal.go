@@ -50,7 +50,7 @@ type Size struct {
 	Records int // total of all parties
 }
 
-// Size is what a forecast assumes for a given number of parties.
+// Size is the size that a forecast assumes for a number of parties.
 func (p Plan) Size(parties int) Size {
 	return Size{Parties: parties, Records: parties * cmp.Or(p.Records, RecordsPerParty)}
 }
@@ -81,7 +81,7 @@ func (s Proposal) DefaultDelta(p Plan) float64 {
 	return DefaultDelta(max(p.Units(), s.Largest))
 }
 
-// DefaultNoise is where noise is added at a unit unless the plan says otherwise.
+// DefaultNoise is the place of noise at a unit unless the plan says otherwise.
 func DefaultNoise(u privacy.Unit) Noise {
 	if u == privacy.Party {
 		return NoiseCoordinator

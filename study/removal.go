@@ -8,13 +8,12 @@ import (
 	"caucus/privacy"
 )
 
-// Remover is a kind with bounds under the weaker add/remove relation, by which many tools state
-// their ε: neighbours differ in whether one unit counts. Public sizes, such as the number of
-// records in a sum, are equal in both neighbours: an empty record takes the place of a removed
-// record, and nothing the place of a removed party. At a site with more records than it declared,
-// or than the plan takes, another record moves up; that is a replacement, so the relation concerns
-// the records that count. The same ε protects less under it, because a replacement is a removal and
-// an addition.
+// Remover is a kind with bounds under the weaker add/remove relation, by which many tools state their ε:
+// neighbours differ in whether one unit counts. Public sizes, such as the number of records in a sum,
+// are equal in both neighbours: an empty record takes the place of a removed record, and nothing the
+// place of a removed party. At a site with more records than it declared, or than the plan takes,
+// another record moves up; that is a replacement, so the relation concerns the records that count. The
+// same ε protects less under it, because a replacement is a removal and an addition.
 type Remover interface {
 	// Removal bounds the removal of a unit; b bounds its replacement.
 	Removal(p Plan, b privacy.Bound) Removal
@@ -40,11 +39,10 @@ func Unchanged(b privacy.Bound) Removal {
 	return Removal{&b, "how many records there are is public, so an empty one, which is counted, takes the place of one that is gone"}
 }
 
-// UnderRemoval is the ε, at the plan's δ, of the plan's one publication under add/remove, and the
-// reason if it is no smaller than under replacement. It is 0, with the reason, if nothing is
-// proved, if there are several publications, or if the costs that the release states do not fit
-// noise calibrated to the plan's ε. It serves comparison with other tools' figures; no ledger
-// charges it.
+// UnderRemoval is the ε, at the plan's δ, of the plan's one publication under add/remove, and the reason
+// if it is no smaller than under replacement. It is 0, with the reason, if nothing is proved, if there
+// are several publications, or if the costs that the release states do not fit noise calibrated to the
+// plan's ε. It serves comparison with other tools' figures; no ledger charges it.
 func UnderRemoval(k Kind, p Plan, costs []ReleaseCost) (epsilon float64, why string) {
 	by, is := k.(Remover)
 	if !is {

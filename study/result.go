@@ -6,7 +6,7 @@ import (
 	"fmt"
 )
 
-// Result is what the analyst gets. All of it is public once released.
+// Result is the analyst's result. All of it is public once released.
 type Result struct {
 	Body     json.RawMessage `json:"body"` // the kind's, canonical (DecodeBody)
 	Warnings []string        `json:"warnings,omitempty"`

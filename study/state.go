@@ -19,8 +19,7 @@ var (
 // State is a step in a study's life.
 type State string
 
-// The life of a study: Draft → Open → Sealed → Folded → Released, or Failed. A failed study can
-// open again if no noise was drawn.
+// Draft → Open → Sealed → Folded → Released, or Failed, which can open again if no noise was drawn.
 const (
 	InDraft  State = "draft"
 	Open     State = "open"

@@ -11,18 +11,17 @@ import (
 	"caucus/privacy"
 )
 
-// Task is a plan with its pool, and everything that follows from both, computed once when the task
-// is made; so make one per study and keep it. It is safe for concurrent use and keeps no state from
-// calls: a task made again after a crash gives the same answers.
+// Task is a plan with its pool, and everything that follows from both, computed once when the task is
+// made; so make one per study and keep it. It is safe for concurrent use and keeps no state from calls:
+// a task made again after a crash gives the same answers.
 //
-// A party calls Charges, Reservations and Work and has its ledger charged before it reads any
-// record; then Contribute once, Settle with the requests, and Body. An aggregator checks each body
-// on receipt with NewSum's Check. After sealing it adds every body; Conclude releases what the sum
-// requests, and Finish makes the result. Readers of a release call Charges, and Finish or
-// Recompute, again.
+// A party calls Charges, Reservations and Work and has its ledger charged before it reads any record;
+// then Contribute once, Settle with the requests, and Body. An aggregator checks each body on receipt
+// with NewSum's Check. After sealing it adds every body; Conclude releases what the sum requests, and
+// Finish makes the result. Readers of a release call Charges, and Finish or Recompute, again.
 //
-// Errors of Charges, Reservations, Work and NewSum follow from plan, pool and public numbers, so
-// they come before any charge. No error depends on a record.
+// Errors of Charges, Reservations, Work and NewSum follow from plan, pool and public numbers, so they
+// come before any charge. No error depends on a record.
 type Task interface {
 	Plan() Plan
 	Hash() Hash
@@ -39,16 +38,14 @@ type Task interface {
 	// their values; an agent times its answer by it. It excludes a classifier that a party chooses
 	// (Voter), which the party bounds itself.
 	Work(records int) (Work, error)
-	// Contribute makes a party's contribution. Records never make it fail: too few of them, a
-	// missing class or a failing learner give a valid, constant contribution. Nothing is stored,
-	// charged or noised yet.
+	// Contribute makes a party's contribution. Records never make it fail: too few, a missing class or a
+	// failing learner give a valid, constant one. Nothing is stored, charged or noised yet.
 	Contribute(Inputs) (Contribution, error)
 	MaxBody() int         // bounds a body's bytes, whatever the records; a coordinator reads no more
 	NewSum() (Sum, error) // an empty sum; a Keeper returns ErrKept
-	// Finish makes the result after the sum's requests were released, given in the order of the
-	// requests. It is post-processing, and deterministic to the byte. It refuses a weight that the
-	// number of contributions rules out. A Keeper's Finish streams the bodies, which may not fit in
-	// memory.
+	// Finish makes the result after the sum's requests were released, given in their order. It is
+	// post-processing, and deterministic to the byte. It refuses a weight that the number of
+	// contributions rules out. A Keeper's Finish streams the bodies, which may exceed memory.
 	Finish(s Summed, released []privacy.Published) (Result, error)
 }
 
@@ -71,11 +68,9 @@ type ShareForecaster interface {
 	ShareError() (off float64, warning string, err error)
 }
 
-// NoiseForecaster is a task whose numbers are released as they are, so their noise is known
-// beforehand.
+// NoiseForecaster is a task whose numbers are released as they are, so their noise is known beforehand.
 type NoiseForecaster interface {
-	// ForecastNoise follows from public inputs alone; warning says why noise is too large, or is
-	// "".
+	// ForecastNoise follows from public inputs alone; warning says why noise is too large, or is "".
 	ForecastNoise(Size) (words, warning string, err error)
 }
 
@@ -119,10 +114,9 @@ func (a Agreed) CommonWork(records int) float64 {
 // party refuses a plan of another version before it is charged.
 const contributionForm = 2
 
-// TermsDigest digests a task's release terms as this machine computes them from plan and pool
-// (outputs, bounds, mechanisms, parameters, matrices), and the contribution format. Some terms
-// follow from floating-point sums over the pool, which two kinds of processor may round
-// differently.
+// TermsDigest digests a task's release terms as this machine computes them from plan and pool (outputs,
+// bounds, mechanisms, parameters, matrices), and the contribution format. Some terms follow from
+// floating-point sums over the pool, which two kinds of processor may round differently.
 func TermsDigest(t Task) (string, error) {
 	charges, err := t.Charges(0)
 	if err != nil {

@@ -31,8 +31,8 @@ func CheckText(text string) error {
 	return nil
 }
 
-// checkTexts applies CheckText to every string inside a value, so that no future field is missed.
-// Errors name the JSON path.
+// checkTexts applies CheckText to every string inside a value, so that no future field is missed. Errors
+// name the JSON path.
 func checkTexts(at string, v reflect.Value) error {
 	switch v.Kind() {
 	case reflect.String:

@@ -1,8 +1,7 @@
 package study
 
-// Trust describes a noise setting in words: who adds the noise, and what a party and a reader trust
-// whom with. An agent's review, a release's page and its verification all take their words from
-// here.
+// Trust describes a noise setting in words: who adds the noise, and what a party and a reader trust whom
+// with. An agent's review, a release's page and its verification all take their words from here.
 type Trust struct {
 	By           string
 	Added        string // ends a sentence on what leaves a party
@@ -16,8 +15,8 @@ type Trust struct {
 	// ("" if they add none), and about the parties in the sum (a format of their number).
 	NoiseWord, SumWord    string
 	Trusted, TrustedAbout string // what nothing proves, and its topic
-	// LiarIn… say what a lying party can do to a sum over records, to one of bounded vectors, one
-	// per party, and to one of ballots.
+	// LiarIn… say what a lying party can do to a sum over records, to one of bounded vectors, one per
+	// party, and to one of ballots.
 	LiarInRecords, LiarInVectors, LiarInBallots string
 }
 

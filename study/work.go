@@ -12,8 +12,8 @@ type Work struct {
 	Rest   float64 // one pass over the records; work on plan and pool
 }
 
-// Steps per record: reading a cell of text; decoding an encoded column; hashing a record with a key and sorting it; an exponential or
-// cosine in a map.
+// Steps per record: reading a cell of text; decoding an encoded column; hashing a record with a key and
+// sorting it; an exponential or cosine in a map.
 const (
 	CellSteps   = 1000
 	columnSteps = 100

@@ -25,9 +25,8 @@ type Estimate struct {
 }
 
 // Goodness tests whether any mixture of the classes explains the target. Statistic is the squared
-// distance between the target's embedding and the fitted mixture over what sampling and noise
-// explain. If P(x|y) is shared it is near 1, and exceeds Threshold with probability about 1e-3: see
-// nullQuantile.
+// distance between the target's embedding and the fitted mixture over what sampling and noise explain.
+// If P(x|y) is shared it is near 1, and exceeds Threshold with probability about 1e-3: see nullQuantile.
 type Goodness struct {
 	Statistic float64 `json:"statistic"`
 	Threshold float64 `json:"threshold"`
@@ -57,8 +56,7 @@ const faintError = 0.15
 // fitAlarm is the probability of doubting a sound target.
 const fitAlarm = 1e-3
 
-// maxFreedom exceeds the degrees of freedom of any fitted model. For far more, or none, gonum never
-// returns.
+// maxFreedom exceeds any model's degrees of freedom; for far more, or none, gonum never returns.
 const maxFreedom = 1e9
 
 type ratioPoint struct {

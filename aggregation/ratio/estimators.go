@@ -29,8 +29,7 @@ func Estimators() []string { return []string{ClassMeans, Mixture} }
 //	a     = Spread·coefs                   weights of the sets in it
 //	ratio = argmin over the simplex (ρ−free)ᵀMetric(ρ−free)
 //
-// For class-means the b functions are the c class means and coefs = ratio; for the mixture they are
-// the M sets.
+// For class-means the b functions are the class means, and coefs = ratio; for the mixture, the sets.
 type ratioSystem struct {
 	read       *mat.Dense // M×b
 	quadratic  *mat.Dense // b×b, inner products of the functions, unbiased
@@ -43,8 +42,7 @@ type ratioSystem struct {
 	slope      *mat.Dense // c×c, mean effect on the ratios of a row of each class: I if nothing is pulled towards the training shares
 }
 
-// spectrumFloor is the smallest eigenvalue kept, relative to the largest. Below it a direction is
-// noise.
+// spectrumFloor is the smallest eigenvalue kept, relative to the largest. Below it a direction is noise.
 const spectrumFloor = 1e-6
 
 func (p ratioProblem) solve(estimator string) (ratioSystem, []Warning, error) {
@@ -97,8 +95,7 @@ func (p ratioProblem) solveClassMeans() (ratioSystem, []Warning, error) {
 			}
 		}
 	}
-	// Corrections are of first order: none if noise, fitted or not, dominates the sets'
-	// differences.
+	// Corrections are of first order: none if noise, fitted or not, dominates the sets' differences.
 	before, after := smallestEigenvalue(&s), smallestEigenvalue(without)
 	sound := after >= before/2
 	if sound {
@@ -165,10 +162,9 @@ func (p ratioProblem) unfitted(s *mat.Dense, w []float64) []float64 {
 	return out
 }
 
-// shareNoise is the mean addition of noise in P̃ to BᵀB (square). To first order the noise Δ moves
-// B by −BΔA, A = WP̃ᵀS⁻¹ (read), because S moves with P̃. So it adds Σ_i tr(BᵀB·C_i)·a_ia_iᵀ, a_i
-// row i of A. If the sums of the counts are known, C_i has no weight on what all classes share, and
-// only their differences matter.
+// shareNoise is the mean addition of noise in P̃ to BᵀB (square). To first order the noise Δ moves B by
+// −BΔA, A = WP̃ᵀS⁻¹ (read), because S moves with P̃. So it adds Σ_i tr(BᵀB·C_i)·a_ia_iᵀ, a_i row i of A.
+// If the sums of counts are known, C_i has no weight on what classes share: only differences matter.
 func (p ratioProblem) shareNoise(square, read *mat.Dense) *mat.Dense {
 	each := mat.NewDense(p.sets(), p.sets(), nil)
 	for i, cov := range p.cov {
@@ -181,8 +177,7 @@ func (p ratioProblem) shareNoise(square, read *mat.Dense) *mat.Dense {
 	return sandwich(each, read)
 }
 
-// seen is the Gram of the noisy embeddings, positive semidefinite; noiseParts are the additions to
-// it.
+// seen is the Gram of the noisy embeddings, positive semidefinite; noiseParts are the additions to it.
 func (p ratioProblem) seen() *mat.Dense {
 	out := mat.DenseCopyOf(p.gram.V)
 	for i, s := range p.noise {
@@ -208,9 +203,8 @@ func sandwich(q, a *mat.Dense) *mat.Dense {
 	return &out
 }
 
-// takeOff returns seen − sampled − perturbed, with the floor of classMeanDeviations in each
-// direction in which both sides are diagonal. floored is the largest share of noise at the floor; 0
-// if none is there.
+// takeOff returns seen − sampled − perturbed, with the floor of classMeanDeviations in each direction in
+// which both sides are diagonal. floored is the largest share of noise at the floor; 0 if none is there.
 func takeOff(seen, sampled, perturbed *mat.Dense, rank, dim float64) (q *mat.Dense, floored float64) {
 	c, _ := seen.Dims()
 	root := pseudoRoot(seen)

@@ -169,8 +169,7 @@ func (e *Embedder) AddIntegersTo(sum []int64, x *mat.Dense, l Lattice) {
 	})
 }
 
-// latticePair truncates (c, s) and guarantees a² + b² ≤ radius². NaN (no valid row gives one)
-// becomes (0, 0).
+// latticePair truncates (c, s) and guarantees a² + b² ≤ radius². NaN, never valid, becomes (0, 0).
 func latticePair(c, s float64, radius int64) (a, b int64) {
 	limit := float64(radius)
 	if !(math.Abs(c) <= limit) || !(math.Abs(s) <= limit) {

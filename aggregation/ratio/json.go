@@ -9,8 +9,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// jsonMatrix is a row-major matrix in JSON, exact: Go's shortest decimals read back to the same
-// float64.
+// jsonMatrix is a row-major matrix in JSON, exact: Go's shortest decimals read back to the same float64.
 type jsonMatrix struct {
 	Rows    int       `json:"rows"`
 	Columns int       `json:"columns"`
@@ -91,8 +90,7 @@ type jsonRatioModel struct {
 
 const modelVersion = 1
 
-// MarshalJSON writes what Estimate needs: with a kernel the sets' rows too, with a Fourier map no
-// rows.
+// MarshalJSON writes what Estimate needs: with a kernel the sets' rows too, with a Fourier map no rows.
 func (m *Model) MarshalJSON() ([]byte, error) {
 	s := m.system
 	out := jsonRatioModel{
@@ -125,8 +123,7 @@ func (m *Model) MarshalJSON() ([]byte, error) {
 	return json.Marshal(out)
 }
 
-// UnmarshalJSON reads a model and checks that its parts agree: a damaged model never panics in
-// Estimate.
+// UnmarshalJSON reads a model and checks that its parts agree: a damaged model never panics in Estimate.
 func (m *Model) UnmarshalJSON(data []byte) error {
 	var in jsonRatioModel
 	if err := json.Unmarshal(data, &in); err != nil {

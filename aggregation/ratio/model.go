@@ -9,8 +9,8 @@ import (
 	"caucus/aggregation"
 )
 
-// Set is one set of records with known (or noisy) label shares, or the unlabelled target without.
-// Give Rows or Embedding.
+// Set is one set of records with known (or noisy) label shares, or the unlabelled target without. Give
+// Rows or Embedding.
 type Set struct {
 	Rows      *mat.Dense // n×d
 	Embedding []float64  // mean Fourier embedding, length Features
@@ -35,9 +35,8 @@ type Options struct {
 	Fourier    *Fourier
 	Confidence float64 // of each class's interval; 0 means 0.95
 
-	// Rank is the EffectiveRank of public rows, for sets given as embeddings alone: how far
-	// sampling noise strays from its mean. 0: computed from the sets' rows, or a cautious guess
-	// without rows.
+	// Rank is the EffectiveRank of public rows, for sets given as embeddings alone: how far sampling
+	// noise strays from its mean. 0: computed from the sets' rows, or a cautious guess without rows.
 	Rank float64
 }
 

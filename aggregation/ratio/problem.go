@@ -50,12 +50,10 @@ const (
 	ratioRefuseCondition = 1e6
 )
 
-// absentDeviations: an absent class's noisy share exceeds this many standard deviations 1 time in
-// 1,000.
+// absentDeviations: an absent class's noisy share exceeds this many standard deviations 1 time in 1,000.
 const absentDeviations = 3
 
-// ratioProblem is the input of every estimator: the sets' Gram, their shares, and the laws of their
-// noise.
+// ratioProblem is the input of every estimator: the sets' Gram and shares, with their noises' laws.
 type ratioProblem struct {
 	gram   Gram
 	shares *mat.Dense // c×M, columns sum to 1 (noisy entries may be negative)
@@ -69,8 +67,7 @@ func (p ratioProblem) sets() int    { _, m := p.shares.Dims(); return m }
 func (p ratioProblem) classes() int { c, _ := p.shares.Dims(); return c }
 
 // weights are inverse variances of the embeddings up to a factor: sampling noise of a unit-norm map
-// falls as 1/n, privacy noise adds D·s, and noise of covariance C in the shares moves the fit by at
-// most tr C.
+// falls as 1/n, privacy noise adds D·s, and share noise of covariance C moves the fit by at most tr C.
 func (p ratioProblem) weights() []float64 {
 	w := make([]float64, p.sets())
 	var sum float64

@@ -11,8 +11,7 @@ import (
 // WidthOptions configure SelectWidth.
 type WidthOptions struct {
 	Estimator string // "" means ClassMeans
-	// Scale is a public squared distance (MedianSquaredDistance); the widths tried are
-	// gamma = 2^k/Scale, k = −5..5.
+	// Scale is a public squared distance (MedianSquaredDistance); widths are 2^k/Scale, k = −5..5.
 	Scale  float64
 	Splits int // held-out splits averaged; 0 means 20: one or two choose erratically
 	Rows   int // most rows used per set, evenly spaced; 0 means 400

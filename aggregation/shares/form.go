@@ -11,7 +11,7 @@ import (
 	"github.com/cloudflare/circl/vdaf/prio3/sumvec"
 )
 
-// Form is what a contribution is proved to be. It is public, from a plan and its pool.
+// Form is the proved form of a contribution. It is public, from a plan and its pool.
 type Form struct {
 	Cells int
 	// Each cell is an integer of Bits bits from Least: Least to Least + 2^Bits − 1.
@@ -33,9 +33,8 @@ func Ballots(rows, classes, ballots int) Form {
 	return f
 }
 
-// Integers is the form of cells integers of magnitude at most limit. The proof covers the next
-// power of two, −2^(b−1) to 2^(b−1) − 1 with 2^(b−1) > limit: a lying party can move each cell that
-// far.
+// Integers is the form of cells integers of magnitude at most limit. The proof covers the next power of
+// two, −2^(b−1) to 2^(b−1) − 1 with 2^(b−1) > limit: a lying party can move each cell that far.
 func Integers(cells int, limit int64) Form {
 	b := bits.Len64(uint64(max(limit, 0))) + 1
 	if b > maxBits {
@@ -52,8 +51,7 @@ func Counts(cells int, limit int64) Form {
 const (
 	// maxBits keeps a cell in an int64.
 	maxBits = 62
-	// maxProved bounds a vector's bits, each a field element of 16 bytes in the coordinator's part:
-	// 64 MiB.
+	// maxProved bounds a vector's bits, 16 bytes each in the coordinator's part: 64 MiB.
 	maxProved = 1 << 22
 	// maxParties is a study's limit: see study.Plan.
 	maxParties = 1 << 30

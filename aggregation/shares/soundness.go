@@ -29,8 +29,8 @@ package shares
 // is queried once under a key. So the probability that any of them passes is at most M times as
 // large. This treats the hash as a random function; any deviation from that is not counted.
 //
-// The check of rows has its own term, 1/p (rows.go); a party that cheats on both passes with at
-// most the smaller probability.
+// The check of rows has its own term, 1/p (rows.go); a party that cheats on both passes with at most the
+// smaller probability.
 
 // calls is the number of the circuit's multiplications; order is the power of two above it, n.
 func (c circuit) calls() (calls, order uint) {

@@ -24,8 +24,7 @@ func ContextOf(plan [32]byte, party string) Context {
 // ErrPart is wrapped by every refusal of a part or message that cannot be read.
 var ErrPart = errors.New("invalid share")
 
-// Parts are a party's uploads, by server: nonce (16 bytes), public share (64), the draft's input
-// share.
+// Parts are a party's uploads, by server: nonce (16 bytes), public share (64), the draft's input share.
 type Parts [2][]byte
 
 // Head returns the common head of both parts: nonce and public share.

@@ -77,9 +77,8 @@ func (s SecretShare) Residues() ([][2]uint64, error) {
 // largest is the largest magnitude of a decoded cell: privacy clamps what it publishes to it too.
 const largest = int64(1) << 61
 
-// Combine adds both servers' residues and reads each cell as the integer nearest to zero, clamped
-// to ±2⁶¹, which is post-processing. If Form.Check passed, it is exactly the sum of the vectors and
-// the noises.
+// Combine adds both servers' residues, reads each cell as the integer nearest to zero and clamps it to
+// ±2⁶¹ (post-processing). If Form.Check passed, the result is the exact sum of vectors and noises.
 func Combine(coordinator, helper [][2]uint64) ([]int64, error) {
 	if len(coordinator) != len(helper) {
 		return nil, fmt.Errorf("combine shares: %d and %d cells", len(coordinator), len(helper))

@@ -90,18 +90,17 @@ func (f fitting) tension(slope, start float64, noiseOnly bool) (t, intercept, de
 	return s[1] / deviation, a, deviation
 }
 
-// hidden is the standard deviation of a bin's records' mean score from the pool's: the pool's own
-// mean comes from few rows, and records may be distributed differently. In a bin of width w, a
-// uniform density and one twice as high at one end as at the other have means w/18 apart, which is
-// √12/18 of the uniform deviation.
+// hidden is the standard deviation of a bin's records' mean score from the pool's: the pool's own mean
+// comes from few rows, and records may be distributed differently. In a bin of width w, a uniform
+// density and one twice as high at one end as at the other have means w/18 apart, which is √12/18 of the
+// uniform deviation.
 func (b bin) hidden() float64 {
 	return b.sd * math.Sqrt(1/math.Max(b.rows, 1)+12./(18*18))
 }
 
 const mostSlope = 1e3
 
-// fit returns the calibration line and the slope's interval: slopes with the second equation within
-// ±z.
+// fit returns the calibration line and the slope's interval: slopes with the second equation within ±z.
 func (s Scale) fit(h Histogram) (line, Number, Number) {
 	none := func(why string) (line, Number, Number) { return line{}, unknown("%s", why), unknown("%s", why) }
 	if why := h.drowned(); why != "" {
@@ -166,8 +165,7 @@ func (s Scale) unit() float64 {
 	return 4 / (high - low)
 }
 
-// end walks from the estimate by growing steps until the equation is z deviations off, then
-// bisects.
+// end walks from the estimate by growing steps until the equation is z deviations off, then bisects.
 func (f fitting) end(b, a, step, unit float64) (float64, bool) {
 	inside, outside := b, b
 	for range 40 {
@@ -201,8 +199,7 @@ func (f fitting) end(b, a, step, unit float64) (float64, bool) {
 	return outside, true
 }
 
-// intercept is the line's, with the deviation from its equations and their derivatives (a
-// sandwich).
+// intercept is the line's, with the deviation from its equations and their derivatives (a sandwich).
 func (f fitting) intercept(a, b float64) Number {
 	_, j := f.equations(a, b)
 	det := j[0][0]*j[1][1] - j[0][1]*j[1][0]
@@ -228,8 +225,7 @@ func (f fitting) intercept(a, b float64) Number {
 	return out
 }
 
-// inTheLarge is the intercept at slope 1: above 0 if the class is more frequent than the scores
-// say.
+// inTheLarge is the intercept at slope 1: above 0 if the class is more frequent than the scores say.
 func (s Scale) inTheLarge(h Histogram) Number {
 	if why := h.drowned(); why != "" {
 		return unknown("%s", why)

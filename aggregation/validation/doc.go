@@ -7,8 +7,8 @@
 //
 //   - Estimates use the raw counts, even those below 0: moving counts to 0 would bias every number.
 //   - An interval covers the noise, the sampling of records if asked for, and what the bins hide. A
-//     ratio's is Fieller's and a slope's inverts its estimating equation, so both are valid under
-//     large noise.
+//     ratio's is Fieller's and a slope's inverts its estimating equation, so both are valid under large
+//     noise.
 //   - A number that noise drowns is unknown and says why, instead of a wide guess.
 //
 // Noise is assumed independent over counts, and large sums of it near normal.

@@ -2,7 +2,7 @@ package validation
 
 import "math"
 
-// Performance is what a histogram says about a score.
+// Performance holds a histogram's measures of a score.
 type Performance struct {
 	// Records counts records with a label and a score, Positives those of the class.
 	Records    Number `json:"records"`
@@ -40,8 +40,7 @@ type BinShare struct {
 
 const noProbability = "the score is no probability"
 
-// Of computes all numbers. Thresholds are edges of the scale: probabilities with log-odds, else
-// scores.
+// Of computes all numbers. Thresholds are edges of the scale: probabilities with log-odds, else scores.
 func (s Scale) Of(h Histogram, thresholds []float64) Performance {
 	all := func(int) (c, d [2]float64) { return [2]float64{1, 0}, [2]float64{1, 1} }
 	out := Performance{

@@ -117,8 +117,7 @@ func (s Scale) Bin(z float64) int {
 // Share returns the share of the pool's rows in bin b.
 func (s Scale) Share(b int) float64 { return s.bins[b].share }
 
-// Mean returns the mean probability of the pool's rows in bin b, or their mean score without
-// log-odds.
+// Mean returns the mean probability of the pool's rows in bin b, or their mean score without log-odds.
 func (s Scale) Mean(b int) float64 {
 	if !s.LogOdds {
 		return s.bins[b].mean
@@ -159,8 +158,7 @@ func (s Scale) width(b int) float64 {
 	return s.Edges[b] - s.Edges[b-1]
 }
 
-// Quantiles returns inner edges of equal parts of a pool's scores, together with the given edges;
-// fewer if scores coincide.
+// Quantiles returns a pool's inner quantile edges with the given edges; fewer if scores coincide.
 func Quantiles(pool, weight []float64, parts int, with []float64) []float64 {
 	type row struct{ z, w float64 }
 	rows := make([]row, len(pool))

@@ -23,15 +23,14 @@ import (
 
 // Program is the command line of a classifier (Vote) or scorer (Score), with limits.
 type Program struct {
-	// Command is the program and its first arguments; the paths of its files follow. A name without
-	// a folder is looked up on the path.
+	// Command is the program and its first arguments; the paths of its files follow. A name without a
+	// folder is looked up on the path.
 	Command []string
 	// Timeout bounds its run; 0 is DefaultTimeout.
 	Timeout time.Duration
 	// Memory bounds the bytes of each of its processes on Linux (LimitsMemory); 0 is DefaultMemory.
 	Memory int64
-	// Dir is its working folder, "" for that of this process. File names in Command are relative to
-	// it.
+	// Dir is its working folder, "" for that of this process. File names in Command are relative to it.
 	Dir string
 	// Scratch is the folder for its files while it runs; "" is the system's temporary folder.
 	Scratch string

@@ -15,12 +15,10 @@ import (
 // longestScore bounds a score's line: 17 digits with sign, exponent and line end are 25 bytes.
 const longestScore = 40
 
-// Score runs the program on rows (N×Dim encoded) without labels and returns its score for each: a
-// probability, 0 to 1.
+// Score runs the program on rows (N×Dim encoded) without labels, and returns a probability for each.
 //
-// It runs in Dir as Command RECORDS SCHEMA, with RECORDS like POOL in Vote, and SCHEMA as there.
-// The program prints one line for each row, in order: a decimal number from 0 to 1. Errors are as
-// for Vote.
+// It runs in Dir as Command RECORDS SCHEMA, with RECORDS like POOL in Vote, and SCHEMA as there. The
+// program prints one line for each row, in order: a decimal number from 0 to 1. Errors are as for Vote.
 func (p Program) Score(ctx context.Context, s dataset.Schema, rows *mat.Dense) ([]float64, error) {
 	s.Missing = "" // an empty cell for the program, whatever the site writes
 	n, _ := rows.Dims()

@@ -12,8 +12,7 @@ import (
 	"caucus/privacy"
 )
 
-// Journal stores a ledger's entries in a database. Many goroutines may use it, and several
-// processes may open the same file.
+// Journal stores a ledger in a database. Goroutines may share it, and processes the same file.
 type Journal struct {
 	db   *database.DB
 	path string
@@ -41,9 +40,8 @@ func version(tx *sql.Tx, said int) (int, error) {
 // SQLite describes the ledger file at path, for database.Upgrade.
 func SQLite(path string) database.File { return database.File{SQLite: file, Path: path} }
 
-// OpenSQLite opens the ledger file at path, or creates it with mode 0600. It refuses a file that
-// others may read or write, that is empty or not a ledger, or that a newer version wrote. Close it
-// when done.
+// OpenSQLite opens the ledger file at path, or creates it with mode 0600. It refuses a file that others
+// may read or write, that is empty or not a ledger, or that a newer version wrote. Close it when done.
 func OpenSQLite(path string) (*Journal, error) {
 	fail := func(err error) (*Journal, error) {
 		return nil, fmt.Errorf("open ledger file %s: %w", path, explain(err))

@@ -13,8 +13,7 @@ import (
 	"caucus/study"
 )
 
-// AtParties encodes and decodes what parties released through their own ledgers for one output of a
-// plan.
+// AtParties encodes and decodes the parties' own releases for one output of a plan.
 //
 // The encoding is unique and has a fixed length for a given number of numbers, so its size reveals
 // nothing about noise or data. All but these fields follow from the plan:

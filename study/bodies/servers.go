@@ -40,8 +40,7 @@ func matrixOf(q any) *shares.Matrix {
 	return nil
 }
 
-// Split splits a party's local sum into one part per server (shares.Form.Split). The weight is
-// public.
+// Split splits a party's local sum into one part per server (shares.Form.Split). The weight is public.
 func (s Task) Split(in study.Inputs, party study.PartyID, random io.Reader) (weight int64, parts shares.Parts, err error) {
 	q, ok := s.Statistic.(Provable)
 	if !ok {

@@ -10,9 +10,8 @@ import (
 	"caucus/study"
 )
 
-// Task is the task of a kind whose contributions are local sums of one statistic, integers that add
-// up. The parties or the coordinator release the sum, and everything else follows from it. Partial
-// sums merge exactly.
+// Task is the task of a kind whose contributions are integer sums of one statistic. The parties or the
+// coordinator release the total, and everything else follows from it. Partial sums merge exactly.
 type Task struct {
 	study.Agreed
 	Statistic Statistic
@@ -21,19 +20,16 @@ type Task struct {
 
 // Statistic says what contributions add, what the sum releases, and what follows from the release.
 type Statistic interface {
-	// Local is a party's sum, integers that add up over parties, and its weight (ballots or
-	// records).
+	// Local is a party's sum, integers that add up over parties, and its weight (ballots or records).
 	Local(study.Inputs) (vector []int64, weight int64)
-	// AppendClear and ParseClear encode a contribution in clear. ParseClear checks everything that
-	// a valid contribution promises.
+	// AppendClear and ParseClear encode a contribution in clear; ParseClear checks all that it promises.
 	AppendClear(vector []int64, weight int64) ([]byte, error)
 	ParseClear(body []byte) (vector []int64, weight int64, err error)
 	// Cells is the length of Local's vector, ReleasedCells that of the released one.
 	Cells() int
 	ReleasedCells() int
 	Weights() (least, most int64) // bound the weight of one contribution
-	// Terms are a release's. They follow from plan, pool and the public weight; if sites release,
-	// they do not depend on the weight.
+	// Terms follow from plan, pool and the public weight; if sites release, not from the weight.
 	Terms(weight int64) (study.ReleaseTerms, error)
 	Sensitive(vector []int64, weight int64, t study.ReleaseTerms) (privacy.Sensitive, error) // the private vector of one party, or of the sum
 	// Noise is the noise on the moments of a release of this weight and number of draws.
@@ -41,8 +37,7 @@ type Statistic interface {
 	Finish(total Total, rng *rand.Rand) (study.Result, error)
 }
 
-// ClearFinisher is a Statistic that finishes clear totals differently: it releases a function of
-// them.
+// ClearFinisher is a Statistic that finishes clear totals differently: it releases a function of them.
 type ClearFinisher interface {
 	FinishClear(total Total, rng *rand.Rand) (study.Result, error)
 }
@@ -91,8 +86,7 @@ func Of(t study.Task) (Task, bool) {
 	return a.task(), true
 }
 
-// Additive is a Statistic whose Local of this number of records is the sum of its Local of any
-// parts of them.
+// Additive is a Statistic whose Local of this many records is the sum of its Local over any parts.
 type Additive interface{ Additive(records int64) bool }
 
 // Blockwise says whether the statistic takes this number of records some at a time.
@@ -154,8 +148,7 @@ func (s Task) Reservations(int) ([]study.Reservation, error) {
 	return t.Reserve(s.Statistic.ReleasedCells()), nil
 }
 
-// Charges: the noise of mechanism output depends on the number of ballots, but its cost is always
-// ε.
+// Charges: the noise of mechanism output depends on the number of ballots, but its cost is always ε.
 func (s Task) Charges(weight int64) ([]study.Charge, error) {
 	if weight < 1 {
 		weight = int64(max(s.Plan().LeastParties(), 1) * max(s.Words().Shards, 1))

@@ -12,8 +12,7 @@ import (
 type Calibration struct {
 	Intercept []float64 `json:"intercept"` // one per column of Weights
 	Slope     float64   `json:"slope"`
-	// SlopeSD is the slope's standard deviation from privacy noise and sampling; Low and High are
-	// its 95 % interval.
+	// SlopeSD is the slope's standard deviation from noise and sampling; Low and High its 95 % interval.
 	SlopeSD float64 `json:"slope_sd"`
 	Low     float64 `json:"slope_low"`
 	High    float64 `json:"slope_high"`
@@ -46,9 +45,8 @@ func NewScores(p study.Plan, fit aggregation.Fit, why string) (Classifier, []str
 	return c, warnings
 }
 
-// NewCalibrated is the classifier of a calibrated fit. It gives scores instead if the calibration
-// (nil for none) is too uncertain (WhyScores). from names what was released; last is the last
-// number of every mapped row.
+// NewCalibrated is a calibrated fit's classifier. It gives scores instead if the calibration (nil: none)
+// is too uncertain (WhyScores). from names what was released; last is each mapped row's last number.
 func NewCalibrated(p study.Plan, fit aggregation.Fit, of *aggregation.Calibration, from string, last float64) (Classifier, []string) {
 	if why := WhyScores(from, of.Error()); why != "" {
 		return NewScores(p, fit, why)

@@ -94,9 +94,9 @@ func Right(predicted, y []int) (right, labelled int) {
 	return right, labelled
 }
 
-// Sound returns a release's classifier, also as a model, and its plan, for all who use or show one.
-// It refuses a damaged classifier, one that does not say what its numbers are, and one whose map or
-// classes are not the plan's.
+// Sound returns a release's classifier, also as a model, and its plan, for all who use or show one. It
+// refuses a damaged classifier, one that does not say what its numbers are, and one whose map or classes
+// are not the plan's.
 func Sound(r study.Release) (c Classifier, model learners.Linear, p study.Plan, err error) {
 	c, ok := Of(r.Result)
 	if !ok {

@@ -168,7 +168,6 @@ func (of *Coefficients) Tables() (out []study.ReportTable) {
 	return out
 }
 
-// odds formats exp(v) with two or three digits.
 func odds(v float64) string {
 	switch o := math.Exp(v); {
 	case o > 9999:

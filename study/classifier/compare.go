@@ -14,21 +14,19 @@ import (
 	"caucus/study"
 )
 
-// Comparison compares a release with a classifier of a site's own records. It is exact, so only the
-// site may see it.
+// Comparison compares a release with a site's own classifier. It is exact: only the site may see it.
 type Comparison struct {
 	Records int `json:"records"` // labelled records
-	// Alone measures a classifier of the site's other records, by cross-validation, patients kept
-	// whole.
+	// Alone measures a classifier of the site's other records, by cross-validation, patients kept whole.
 	Released learners.Measures `json:"released"`
 	Alone    learners.Measures `json:"alone"`
 	Majority float64           `json:"majority_class"`
 	// Gain is the release's accuracy minus Alone's; Sure, half the width of its 95 % interval.
 	Gain float64 `json:"gain"`
 	Sure float64 `json:"gain_sure_to"`
-	// Fitted is the accuracy of the site's own classifier on its training records. Flattered
-	// estimates the most by which the release's accuracy may be too high here if these records took
-	// part in it: see flattered.
+	// Fitted is the accuracy of the site's own classifier on its training records. Flattered estimates
+	// the most by which the release's accuracy may be too high here if these records took part in it:
+	// see flattered.
 	Fitted    float64 `json:"alone_fitted"`
 	Flattered float64 `json:"released_flattered_by_up_to"`
 }
@@ -39,8 +37,8 @@ const (
 )
 
 // Compare judges a release on records encoded by its plan's schema. They may have taken part in the
-// release, while the site's own classifier is judged on records it was not fitted to; Flattered
-// says how much that can matter.
+// release, while the site's own classifier is judged on records it was not fitted to; Flattered says how
+// much that can matter.
 func Compare(r study.Release, records *dataset.Records) (Comparison, error) {
 	c, model, p, err := Sound(r)
 	if err != nil {

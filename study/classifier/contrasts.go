@@ -10,9 +10,8 @@ import (
 	"caucus/dataset"
 )
 
-// Contrast is a difference between two otherwise equal records, in the schema's terms: Column is
-// Per units larger; or, for a column on a log scale, 1 + its number is Times as large; or Column is
-// Level instead of Against.
+// Contrast is a difference between two otherwise equal records in the schema's terms: Column is Per
+// units larger; on a log scale, 1 + its number is Times as large; or Column is Level instead of Against.
 type Contrast struct {
 	Column  string  `json:"column"`
 	Per     float64 `json:"per,omitempty"`
@@ -34,8 +33,7 @@ type contrasted struct {
 	// difference between two correlated columns, the contrast of one with the other held fixed is
 	// lost, though each column may be kept almost whole.
 	kept float64
-	// rows is the number of pool rows with the level or, for a number, with an unusual value; 0:
-	// nothing is known.
+	// rows is the number of pool rows with the level or an unusual number; 0: nothing is known.
 	rows int
 }
 

@@ -1,4 +1,3 @@
-// Package classifier is about the linear classifier in a release: its document, and its predictions
-// on a table with the plan's schema and map. Kinds that end in a classifier use it, and whoever
-// uses such a release.
+// Package classifier is about the linear classifier in a release: its document, and its predictions on a
+// table with the plan's schema and map, for kinds that end in a classifier and users of such releases.
 package classifier

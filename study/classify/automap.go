@@ -17,34 +17,30 @@ import (
 	"caucus/study"
 )
 
-// What auto chooses among, and how it looks.
+// The candidates of auto.
 var (
 	autoProject = []dataset.Count{5, 10, 20, 40, 80}
-	autoWhiten  = []float64{0.5, 1} // beside 0
+	autoWhiten  = []float64{0.5, 1} // besides 0
 )
 
 const (
 	autoTeachers = 4
-	autoDraws    = 2 // of the noise, for each teacher
-	// autoHarm below the best so far is more than chance: no more components are
-	// tried.
+	autoDraws    = 2 // noise draws per teacher
+	// autoHarm: a forecast this far below the best is no accident, and ends the search for components.
 	autoHarm = 0.01
-	// autoPlain components are kept, as they are, of pictures and where there
-	// is no forecast.
+	// autoPlain components are kept, not evened out, for pictures and if there is no forecast.
 	autoPlain = 30
-	// autoRows of the pool are needed to forecast; of fewer all features stay.
+	// autoRows is the fewest pool rows for a forecast; with fewer all features stay.
 	autoRows = 20
-	// autoPoolRows are looked at: as many as a forecast takes.
+	// autoPoolRows is the most pool rows used, as many as a forecast takes.
 	autoPoolRows = 1500
 )
 
-// ChooseMap makes auto a number of components and how far they are evened out:
-// those that leave most of a reference problem (aggregation.Expect) that all
-// candidates share, under this plan's own noise. The teachers are linear in the
-// columns that the components are taken of, each by its own deviation where the
-// analysis gives each its own; they are seen on other rows than the fit's. It looks
-// at the plan's terms, the public size and x, the N×Dim encoded rows of the PUBLIC
-// pool, alone. A given Whiten stays.
+// ChooseMap turns auto into a number of components and a degree of evening out: the choice that keeps
+// the most of a reference problem (aggregation.Reference), the same for all candidates, under this plan's
+// own noise. Teachers are linear in the columns that the components are made of, each divided by its own
+// deviation if the analysis does that, and are scored on other rows than the fit's. It uses only the
+// plan's terms, the public size and x, the N×Dim encoded rows of the PUBLIC pool. A given Whiten stays.
 func (Kind) ChooseMap(p study.Plan, size study.Size, c dataset.Components, x *mat.Dense) (dataset.Components, error) {
 	if c.Analysis == "" {
 		c.Analysis = dataset.DefaultAnalysis(p.Schema)
@@ -69,14 +65,13 @@ func (Kind) ChooseMap(p study.Plan, size study.Size, c dataset.Components, x *ma
 	return best, err
 }
 
-// autoMap is a choice to be made.
 type autoMap struct {
 	plan      study.Plan
 	size      study.Size
 	asked     dataset.Components
 	fit, test *mat.Dense   // encoded rows, disjoint
-	fitP      []*mat.Dense // each teacher's class probabilities of the rows of fit
-	testP     []*mat.Dense // and of test
+	fitP      []*mat.Dense // each teacher's class probabilities on fit
+	testP     []*mat.Dense // the same on test
 }
 
 func newAutoMap(p study.Plan, size study.Size, c dataset.Components, x *mat.Dense) (*autoMap, error) {
@@ -112,8 +107,7 @@ func part(x *mat.Dense, from, to int) *mat.Dense {
 	return x.Slice(from, to, 0, d).(*mat.Dense)
 }
 
-// best takes ever more components until that makes the forecast worse, then evens
-// the best number of them out.
+// best adds components until that makes the forecast worse, then tries evening out the best number.
 func (a *autoMap) best() (dataset.Components, error) {
 	var all []candidate
 	for _, project := range autoProject {
@@ -122,7 +116,7 @@ func (a *autoMap) best() (dataset.Components, error) {
 			return a.asked, err
 		}
 		all = append(all, c)
-		if c.outputs < int(project) || c.mean() < top(all).mean()-autoHarm { // there are no more, or they do harm
+		if c.outputs < int(project) || c.mean() < top(all).mean()-autoHarm { // all components taken, or more do harm
 			break
 		}
 	}
@@ -142,18 +136,17 @@ func (a *autoMap) best() (dataset.Components, error) {
 // candidate is one choice, with its expected accuracy on each teacher's test rows.
 type candidate struct {
 	dataset.Components
-	outputs  int // components there were
+	outputs  int // components found
 	accuracy []float64
 }
 
 func (c candidate) mean() float64 { return stat.Mean(c.accuracy, nil) }
 
-// top is the candidate of the best forecast, the first of several.
+// top returns the candidate with the best forecast, the first in a tie.
 func top(all []candidate) candidate {
 	return slices.MaxFunc(all, func(a, b candidate) int { return cmp.Compare(a.mean(), b.mean()) })
 }
 
-// candidate forecasts a choice.
 func (a *autoMap) candidate(project dataset.Count, whiten float64) (candidate, error) {
 	out := candidate{Components: a.asked}
 	out.Project, out.Whiten = project, whiten

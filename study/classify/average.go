@@ -16,10 +16,9 @@ import (
 	"caucus/study/bodies"
 )
 
-// average is the comparator that averages the parties' own linear models, each
-// clipped to norm averageRadius: at party level a party moves the mean by at
-// most 2·averageRadius/M. (Pathak et al.'s guarantee for averaging is at record
-// level; the two never share a column.) Simulation only.
+// average is the comparator that averages the parties' own linear models, each clipped to norm
+// averageRadius: at unit party, one party moves the mean by at most 2·averageRadius/M. (Pathak et al.'s
+// guarantee for averaging is at record level; the two never share a column.) Simulation only.
 type average struct {
 	plan    study.Plan
 	pool    *auxdata.Pool
@@ -27,8 +26,8 @@ type average struct {
 }
 
 const (
-	// averageRadius clips a local model: rows have norm at most 1, so scores
-	// reach ±10, where the logistic curve is flat.
+	// averageRadius clips a local model: rows have norm at most 1, so scores reach ±10, where the
+	// logistic curve is flat.
 	averageRadius = 10.0
 	averageScale  = 1 << 20 // lattice of the clear sums
 )
@@ -86,7 +85,6 @@ func (a *average) Noise(float64, int) (aggregation.Noise, error) {
 	return aggregation.Noise{}, study.ErrNoForecast
 }
 
-// FinishClear averages the sums.
 func (a *average) FinishClear(total bodies.Total, rng *rand.Rand) (study.Result, error) {
 	for i := range total.Values {
 		total.Values[i] /= averageScale * total.Weight

@@ -18,21 +18,19 @@ import (
 	"caucus/study/keyed"
 )
 
-// localTally trains one classifier on each of the party's shards and counts
-// their votes on the pool. A shard's training sees nothing of the others'
-// records: preprocessing is public, tuning and learner state stay inside. Nor
-// does it see their time: each has a context of its own, made when the one
-// before has come to its end, and a shard that is late casts a constant ballot.
-// So whether it is late follows from its own records, and moves its own ballot
-// alone, which the bound of shards covers.
+// localTally trains one classifier on each of the party's shards and counts their votes on the pool.
+// Training on a shard learns nothing of other shards' records: preprocessing is public; tuning and
+// learner state stay inside. Nor does it learn their time: each shard has its own context, made after
+// the one before has ended, and a late shard casts a constant ballot. So being late follows from a
+// shard's own records and moves its own ballot alone, which the bound of shards covers.
 func localTally(p study.Plan, terms Terms, pool *auxdata.Pool, in study.Inputs) *aggregation.Tally {
 	classes := len(p.Schema.Classes())
 	t := aggregation.NewTally(pool.Rows(), classes)
 	shards := shardsOf(p.Unit, terms.Shards, in)
 	each := (in.Records.Len() + len(shards) - 1) / len(shards)
 	for s, rows := range shards {
-		// Each shard has a generator of its own, so that one shard's records
-		// cannot move another's votes through shared randomness.
+		// Each shard has its own generator, so that one shard's records cannot move another's votes
+		// through shared randomness.
 		rng := rand.New(rand.NewPCG(p.Seed, uint64(s)))
 		if in.Rng != nil {
 			rng = rand.New(rand.NewPCG(in.Rng.Uint64(), uint64(s)))
@@ -48,12 +46,10 @@ func localTally(p study.Plan, terms Terms, pool *auxdata.Pool, in study.Inputs) 
 	return t
 }
 
-// voteOn trains on records and votes on every pool row. Whatever the records
-// are, it returns votes: a learner that fails or is late votes for class 0
-// everywhere. A shard has each records, some of which the study is not about: in their
-// place it trains on made ones, and drops what comes of that, so that how much there was
-// to do hangs less on how many a condition holds for. That nobody hears how long it takes
-// is the caller's to see to (the agent's window).
+// voteOn trains on records and votes on every pool row. It always returns votes: a learner that fails or
+// is late votes for class 0 everywhere. In place of the records that it did not learn from, up to each,
+// it trains on made-up ones and drops the result, so that the amount of work depends less on how many
+// records meet the plan's condition. The caller must keep the duration secret (the agent's window).
 func voteOn(p study.Plan, learner string, pool *auxdata.Pool, in study.Inputs, records *dataset.Records, each int, rng *rand.Rand) (votes []int) {
 	left := each
 	done := in.InTime(func(ctx context.Context) {
@@ -71,14 +67,14 @@ func voteOn(p study.Plan, learner string, pool *auxdata.Pool, in study.Inputs, r
 	return votes
 }
 
-// votesOf also says how many records the learner had enough of to learn from.
+// votesOf also returns how many records the learner learned from.
 func votesOf(ctx context.Context, p study.Plan, learner string, pool *auxdata.Pool, in study.Inputs, records *dataset.Records, rng *rand.Rand) (votes []int, learned int) {
 	if learner == learners.Any && in.Voter.Vote != nil {
 		votes, err := in.Voter.Vote(ctx, p.Schema, records, pool.Encoded)
 		if err != nil || len(votes) != pool.Rows() {
 			votes = make([]int, pool.Rows())
 		}
-		return votes, math.MaxInt // its work is its own
+		return votes, math.MaxInt // the program bounds its own work
 	}
 	model, features := TrainLocal(ctx, p, Chosen(learner, in.Voter), records, rng, true)
 	if model == nil {
@@ -93,7 +89,7 @@ func votesOf(ctx context.Context, p study.Plan, learner string, pool *auxdata.Po
 	return predict(ctx, model, pool.X), learned
 }
 
-// madeUp are n records of a schema in which there is nothing to learn.
+// madeUp returns n records in which there is nothing to learn.
 func madeUp(s dataset.Schema, n int, rng *rand.Rand) *dataset.Records {
 	r := &dataset.Records{X: mat.NewDense(n, s.Dim(), nil), Y: make([]int, n)}
 	for i := range n {
@@ -105,11 +101,10 @@ func madeUp(s dataset.Schema, n int, rng *rand.Rand) *dataset.Records {
 	return r
 }
 
-// predictRows are predicted at a time: so many are soon done, and then it is
-// seen whether there is time for more.
+// predictRows rows are predicted at a time; then the deadline is checked.
 const predictRows = 128
 
-// predict is the model's prediction, short once the context has ended.
+// predict returns the model's predictions, too few if the context ended.
 func predict(ctx context.Context, model learners.Model, x *mat.Dense) (votes []int) {
 	n, d := x.Dims()
 	for from := 0; from < n && ctx.Err() == nil; from += predictRows {
@@ -119,8 +114,8 @@ func predict(ctx context.Context, model learners.Model, x *mat.Dense) (votes []i
 	return votes
 }
 
-// TrainLocal trains a learner, the default where it has no name, by a plan's map and classes;
-// nil if it fails: for a vote of many, or to be the best it can alone.
+// TrainLocal trains the named learner ("": the default) with a plan's map and classes; nil if it fails.
+// voting: as one voter of many, otherwise to be the best alone.
 func TrainLocal(ctx context.Context, p study.Plan, name string, records *dataset.Records, rng *rand.Rand, voting bool) (learners.Model, learners.Features) {
 	learner, err := learners.Assign(cmp.Or(name, learners.Default), rng)
 	if err != nil {
@@ -140,10 +135,9 @@ func TrainLocal(ctx context.Context, p study.Plan, name string, records *dataset
 	return model, learner.Features()
 }
 
-// shardsOf are the rows that each shard's classifier learns from (keyed.Records.Shards).
-// Records without a label are none: nothing is learned from them, and the empty
-// ones that fill up a declared number may all be dealt to one shard, which must
-// not take longer, and be late, for how many they are.
+// shardsOf returns the rows that each shard's classifier learns from (keyed.Records.Shards). It leaves
+// out records without a label: they teach nothing, and the empty ones that fill up a declared number may
+// all be in one shard, which must not take longer, and be late, because of them.
 func shardsOf(u privacy.Unit, n int, in study.Inputs) [][]int {
 	shards := [][]int{allRows(in.Records)}
 	if n > 1 {

@@ -18,35 +18,31 @@ import (
 	"caucus/study/classifier"
 )
 
-// Kind is the kind of study that trains a classifier from votes on a public
-// pool, or from sums of label × features (Hamm, Cao & Belkin 2016).
+// Kind trains a classifier from votes on a pool, or sums of label × features (Hamm, Cao & Belkin 2016).
 type Kind struct{}
 
-// mechanism is one way to make a classify release.
 type mechanism struct {
-	// units it can give.
+	// units that it can hide.
 	units []privacy.Unit
-	// site says whether each party may add the noise itself.
+	// site: each party may add the noise itself.
 	site bool
-	// shared says whether a party's part can be split between two servers, with a proof.
+	// shared: a contribution can be split between two servers, with a proof.
 	shared bool
 	// needsDelta: the guarantee is (ε,δ) with δ > 0.
 	needsDelta bool
 	// simulation: no proof covers it as implemented; simulated plans only.
 	simulation bool
-	// solved: what is released is a minimiser, and its bound rests on solving.
+	// solved: it releases a minimiser, and its bound rests on solving.
 	solved bool
-	// newStatistic makes what its parties add up to, for a plan and pool.
+	// newStatistic makes the sum for a plan and pool.
 	newStatistic func(study.Plan, *auxdata.Pool) (bodies.Statistic, error)
-	// words say what each party adds to it.
-	words statisticWords
-	// gives is what the classifier's numbers are; a fit to sums over labels may be
-	// calibrated further.
+	words        statisticWords
+	// gives is what the classifier's numbers are; a fit to sums over labels may be calibrated further.
 	gives classifier.Output
 }
 
-// statisticWords are a party's share of a statistic: as its own person reads it,
-// as it reaches who may see it exactly, and whether a classifier is trained for it.
+// statisticWords describe a party's share of a statistic: to the party's own people, to whoever receives
+// it exactly, and whether a classifier is trained for it.
 type statisticWords struct {
 	leaves, received string
 	trained          bool
@@ -59,7 +55,6 @@ var (
 	averageWords = statisticWords{"the weights of a linear classifier trained on this site's records", "classifier", true}
 )
 
-// mechanisms is the table of the kind's mechanisms.
 var mechanisms = map[string]mechanism{
 	"tally":        {units: allUnits, site: true, shared: true, needsDelta: true, newStatistic: newVotes("tally"), words: votesWords, gives: classifier.VoteShare},
 	"moment":       {units: allUnits, site: true, shared: true, newStatistic: newVotes("moment"), words: votesWords, gives: classifier.VoteShare},
@@ -74,11 +69,10 @@ var mechanisms = map[string]mechanism{
 
 var allUnits = []privacy.Unit{privacy.Party, privacy.Record, privacy.Label}
 
-// Computes says what a party computes for a mechanism, in words: for mechanisms that
-// say the same it is the same.
+// Computes describes what a party computes for a mechanism; equal texts mean equal computations.
 func Computes(mechanism string) string { return mechanisms[mechanism].words.leaves }
 
-// DefaultMechanism is what classify uses at a unit where a plan names none.
+// DefaultMechanism is the mechanism of a plan that names none.
 func DefaultMechanism(u privacy.Unit) string {
 	if u == privacy.Party {
 		return "tally"
@@ -86,19 +80,18 @@ func DefaultMechanism(u privacy.Unit) string {
 	return "cross"
 }
 
-// Mechanisms are the names of classify's mechanisms.
+// Mechanisms lists classify's mechanisms.
 func Mechanisms() []string { return slices.Sorted(maps.Keys(mechanisms)) }
 
-// Mechanisms are the names of the kind's.
+// Mechanisms lists the kind's mechanisms.
 func (Kind) Mechanisms() []string { return Mechanisms() }
 
-// Shared are those whose contributions may be split: see study.Kind.
+// Shared lists the mechanisms whose contributions may be split: see study.Kind.
 func (Kind) Shared() []string {
 	return slices.DeleteFunc(Mechanisms(), func(name string) bool { return !mechanisms[name].shared })
 }
 
-// maxBallots bounds the ballots of a study: more would say nothing new, and a
-// site trains that many classifiers.
+// maxBallots bounds a study's ballots: more add nothing, and a site trains a classifier for each.
 const maxBallots = 1 << 20
 
 func (Kind) Check(p study.Plan) error {
@@ -133,8 +126,8 @@ func (Kind) Check(p study.Plan) error {
 		}
 	}
 	if m.words.trained && p.Unit != privacy.Party && p.WhereReadsLabel() {
-		// The records of one class are the fewest that a plan can choose, and how long they
-		// train tells how many there are.
+		// Of all subsets that a plan can choose, one class's records are the fewest, and training time
+		// reveals their number.
 		return study.PlanError("where", "%q reads the label: a site would train on records of its choosing, by what unit %s hides: use the features alone, or mechanism cross", p.Where, p.Unit)
 	}
 	var t Terms
@@ -144,11 +137,10 @@ func (Kind) Check(p study.Plan) error {
 	return t.check(p, m)
 }
 
-// Terms and Body: see Kind.
+// Terms and Body: see study.Kind.
 func (Kind) Terms() any { return new(Terms) }
 func (Kind) Body() any  { return new(Result) }
 
-// Complete fills in the defaults of a classify study.
 func (Kind) Complete(p *study.Plan, s study.Proposal) error {
 	p.Unit = cmp.Or(p.Unit, privacy.Record)
 	p.Mechanism, p.Noise = cmp.Or(p.Mechanism, DefaultMechanism(p.Unit)), cmp.Or(p.Noise, study.DefaultNoise(p.Unit))
@@ -201,7 +193,6 @@ func (Kind) Words(p study.Plan) study.Words {
 	return w
 }
 
-// task is that of a plan of any mechanism: they differ in the statistic.
 type task struct{ bodies.Task }
 
 func (Kind) New(p study.Plan, pool *auxdata.Pool) (study.Task, error) { return newTask(p, pool) }
@@ -215,8 +206,8 @@ func newTask(p study.Plan, pool *auxdata.Pool) (task, error) {
 	return task{bodies.Task{Agreed: study.Agree(Kind{}, p, pool), Statistic: q, Fresh: 0x6c616d626461}}, err
 }
 
-// noiseOf is what a study of that size leaves on the moments; seen is what a release
-// lets see of moments without noise, nil where that is they.
+// noiseOf is the noise on the moments in a study of this size. seen computes what a release shows of
+// moments without noise; nil: the moments themselves.
 func (t task) noiseOf(size study.Size) (noise aggregation.Noise, seen func(*mat.Dense) *mat.Dense, err error) {
 	weight, draws := float64(size.Parties*t.Words().Shards), t.Plan().Noise.Draws(size.Parties)
 	switch q := t.Statistic.(type) {
@@ -231,25 +222,21 @@ func (t task) noiseOf(size study.Size) (noise aggregation.Noise, seen func(*mat.
 	return noise, seen, err
 }
 
-// Result is what a classify study says.
+// Result is the result of a classify study.
 type Result struct {
 	Classifier classifier.Classifier `json:"classifier"`
-	// Drift says how the private records' feature mean differs from the
-	// pool's, where the mechanism releases that mean anyway.
+	// Drift compares the private feature mean with the pool's, if the mechanism releases it anyway.
 	Drift *aggregation.Drift `json:"drift,omitempty"`
 	// EffectiveRows is Kish's effective sample size of a tilted pool.
 	EffectiveRows float64 `json:"effective_rows,omitempty"`
-	// Coefficients are the classifier's in the schema's units; nil where it has none
-	// with a known error.
+	// Coefficients are the classifier's, in the schema's units; nil if none has a known error.
 	Coefficients *classifier.Coefficients `json:"coefficients,omitempty"`
 }
 
-// fitTerms are what a plan says of a fit.
 func fitTerms(p study.Plan) aggregation.FitTerms {
 	return aggregation.FitTerms{Classes: len(p.Schema.Classes()), Lambda: p.Lambda, Shares: TermsOf(p).ClassShares}
 }
 
-// classifierResult is the result of a fit.
 func classifierResult(p study.Plan, fit aggregation.Fit) (study.Result, error) {
 	c, warnings := classifier.New(p, fit, mechanisms[p.Mechanism].gives)
 	return study.NewResult(Result{Classifier: c}, warnings)
@@ -265,24 +252,23 @@ func (t task) Work(records int) (study.Work, error) {
 	}
 	w.Shards = t.Words().Shards
 	var err error
-	if learner := t.Words().Learner; learner != learners.Any { // else whoever brings it bounds it
+	if learner := t.Words().Learner; learner != learners.Any { // else its owner bounds it
 		w.Shard, err = learners.Work(learner, learners.Size{
 			Rows: shardRows(records, w.Shards), Mapped: p.Map.Dim(), Encoded: p.Schema.Dim(), Classes: len(p.Schema.Classes()), Votes: t.Pool().Rows(),
 		})
 	}
 	w.Shard += float64(shardRows(records, w.Shards)) * study.MapSteps(p.Map)
-	w.Rest += float64(w.Shards) * rows * 8 // their votes are added up
+	w.Rest += float64(w.Shards) * rows * 8 // adding up their votes
 	if p.Mechanism == "moment" {
 		w.Rest += rows * dim * classes * float64(w.Shards+8)
 	}
 	return w, err
 }
 
-// trains says whether parties of a classify plan train classifiers.
+// trains says whether parties train classifiers under a classify plan.
 func trains(p study.Plan) bool { return p.Mechanism != "cross" && p.Mechanism != "means" }
 
-// shardRows is how many records a shard has at most: with keyed hashes it is
-// more once in 10¹² times, where no patient has many.
+// shardRows bounds a shard's records: exceeded once in 10¹² times, unless patients have many records.
 func shardRows(records, shards int) int {
 	if shards == 1 {
 		return records

@@ -17,21 +17,19 @@ import (
 // keepRows is the least share of the pool's rows that a tilt keeps effective.
 const keepRows = 0.1
 
-// cross is the statistic of the mechanism of that name: sites release sums of
-// label × features over their records. The class sums stand for the moments of
-// the votes; the risk's other part comes from the unlabelled pool. The sum over
-// classes is the records' feature mean: compared with the pool's it shows
-// drift, and the pool can be tilted to it, at no further cost.
+// cross is the statistic of mechanism cross: sites release sums of label × features over their records.
+// The class sums replace the votes' moments; the risk's other part comes from the unlabelled pool. The
+// sum over classes is the records' feature mean. Compared with the pool's it shows drift, and the pool
+// can be tilted to it, at no further cost.
 //
 // Proof note.
-//   - Neighbours: replace one record, or its label alone. Public: plan, pool,
-//     and how many records each site has.
+//   - Neighbours: replace one record, or only its label. Public: plan, pool, and how many records each
+//     site has.
 //   - Lemma: aggregation.CrossL2sq and aggregation.CrossL1.
-//   - Numeric model: each record's row is truncated to integers of its own, by
-//     arithmetic that looks at no other record; the sums are exact.
-//   - The caller guarantees that the map is the plan's, fitted on public rows,
-//     and that records are clamped to the schema. A row of norm above 1 counts
-//     as zeros, so the bound holds even without that.
+//   - Numeric model: each record's row is truncated to integers by arithmetic that reads no other
+//     record; the sums are exact.
+//   - The caller guarantees that the map is the plan's, fitted on public rows, and that records are
+//     clamped to the schema. Without that the bound still holds: a row of norm above 1 counts as zeros.
 type cross struct {
 	plan    study.Plan
 	pool    *auxdata.Pool
@@ -45,9 +43,8 @@ func newCross(p study.Plan, pool *auxdata.Pool) (bodies.Statistic, error) {
 func (c *cross) Cells() int         { return c.classes * c.pool.Dim() }
 func (c *cross) ReleasedCells() int { return c.Cells() }
 
-// Weights bound a site's records so that no number of sites can make the sum
-// wrap: a record adds at most 2²⁰ to a cell, and all sites together stay below
-// 2⁶⁰.
+// Weights bound a site's records so that no number of sites makes the sum wrap: a record adds at most
+// 2²⁰ to a cell, and all sites together stay below 2⁶⁰.
 func (c *cross) Weights() (least, most int64) { return 0, 1 << 40 / c.plan.MostParties() }
 
 func (c *cross) Additive(int64) bool { return true }
@@ -63,7 +60,7 @@ func (c *cross) AppendClear(vector []int64, records int64) ([]byte, error) {
 	return bodies.AppendSums(vector, records), nil
 }
 
-// ParseClear also checks that no sum is larger than its records allow.
+// ParseClear also refuses a sum larger than its records allow.
 func (c *cross) ParseClear(body []byte) ([]int64, int64, error) {
 	v, records, err := bodies.ParseSums("cross sums", body, c)
 	if err != nil {
@@ -77,7 +74,7 @@ func (c *cross) ParseClear(body []byte) ([]int64, int64, error) {
 	return v, records, nil
 }
 
-// Form: the number of records is public, and each party's proof is for its own.
+// Form: the number of records is public, and each party proves the range for its own number.
 func (c *cross) Form(records int64) shares.Form {
 	return shares.Integers(c.Cells(), aggregation.CrossMost(max(records, 1)))
 }
@@ -126,14 +123,13 @@ func (c *cross) Finish(total bodies.Total, rng *rand.Rand) (study.Result, error)
 		warnings = append(warnings, fmt.Sprintf("the pool differs from the private records (statistic %.0f where %d is expected) and the plan does not tilt it: expect a biased classifier", drift.Statistic, drift.Directions))
 	}
 	out := Result{Classifier: model, Drift: &fit.Drift, EffectiveRows: fit.EffectiveRows}
-	if model.Output == classifier.Probability && !fit.Tilted { // what a tilt does to intervals was not measured
+	if model.Output == classifier.Probability && !fit.Tilted { // a tilt's effect on intervals was not measured
 		out.Coefficients = classifier.NewCoefficients(c.plan, c.pool, fit)
 	}
 	return study.NewResult(out, warnings)
 }
 
-// classifier is the fit's, its numbers probabilities where the released sums can say how
-// the scores become them.
+// classifier returns the fit's classifier, with probabilities if the sums determine a calibration.
 func (c *cross) classifier(fit aggregation.CrossFit) (classifier.Classifier, []string) {
 	if fit.Calibration != nil && fit.Remains.Found() {
 		return classifier.NewScores(c.plan, fit.Fit, "the pool differs from the private records, so it cannot say how its numbers are to be read")
@@ -141,9 +137,9 @@ func (c *cross) classifier(fit aggregation.CrossFit) (classifier.Classifier, []s
 	return classifier.NewCalibrated(c.plan, fit.Fit, fit.Calibration, "the released sums", c.pool.X.At(0, c.pool.Dim()-1))
 }
 
-// records is how many records the sums are of: those that were declared, or where the
-// study is about some of them, those with a label, which the released sums themselves
-// tell with noise; unsure where that is less than four of its deviations.
+// records is the number of summed records: the declared number or, if the plan has a condition, the
+// number of labelled records that meet it, estimated from the released sums. It is unsure below four of
+// its standard deviations.
 func (c *cross) records(total bodies.Total) (n float64, unsure bool, err error) {
 	if c.plan.Where == "" {
 		return total.Weight, false, nil

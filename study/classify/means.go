@@ -13,23 +13,19 @@ import (
 	"caucus/study/bodies"
 )
 
-// means is the statistic of the mechanism of that name, for unit party: each
-// party sends the direction of its mean of label × features, and the mean of
-// these directions stands for the moments of the votes. It trains nothing at a
-// party, so small parties lose nothing by learning alone; but only a linear
-// classifier can be fitted to it, where votes take any.
+// means is the statistic of mechanism means, for unit party: each party sends the direction of its mean
+// of label × features, and the mean of these directions replaces the votes' moments. Parties train
+// nothing, so small parties lose nothing by learning alone; but only a linear classifier can be fitted
+// to it, whereas votes allow any.
 //
 // Proof note.
-//   - Neighbours: replace one party. Public: plan, pool, and how many parties
-//     contributed.
+//   - Neighbours: replace one party. Public: plan, pool, and how many parties contributed.
 //   - Lemma: aggregation.MeansL2sq and aggregation.MeansL1.
-//   - Numeric model: a party's vector is checked to be in range in integers,
-//     last (aggregation.MeansInRange), and is zeros if it is not; the sum is
-//     exact. What floating point did before decides where in the range the
-//     vector is, not how far it can move.
-//   - The caller guarantees that a party sends one vector. ParseClear refuses
-//     what is out of range, so a party that lies moves the result by no more
-//     than an honest one may.
+//   - Numeric model: the last step checks in integers that a party's vector is in range
+//     (aggregation.MeansInRange), and sends zeros otherwise; the sum is exact. Earlier floating-point
+//     steps decide where in the range the vector lies, not how far it can move.
+//   - The caller guarantees that a party sends one vector. ParseClear refuses a vector out of range, so
+//     a lying party moves the result no further than an honest one may.
 type means struct {
 	plan   study.Plan
 	design *aggregation.MeansDesign
@@ -48,7 +44,7 @@ func (m *means) Local(in study.Inputs) ([]int64, int64) {
 	return m.design.Direction(m.plan.Mapped(in.Records), in.Records.Y), 1
 }
 
-// AppendClear writes 16 bits a cell: the length tells nothing.
+// AppendClear writes 16 bits per cell: the length reveals nothing.
 func (m *means) AppendClear(vector []int64, _ int64) ([]byte, error) {
 	body := make([]byte, 0, 2*len(vector))
 	for _, v := range vector {
@@ -71,7 +67,7 @@ func (m *means) ParseClear(body []byte) ([]int64, int64, error) {
 	return v, 1, nil
 }
 
-// Form: each number's range is proved, not the length of them all.
+// Form proves the range of each number, not the vector's norm.
 func (m *means) Form(int64) shares.Form { return shares.Integers(m.Cells(), aggregation.MeansMost) }
 
 func (m *means) Terms(int64) (study.ReleaseTerms, error) {

@@ -15,38 +15,34 @@ import (
 	"caucus/study/bodies"
 )
 
-// output is the statistic of the mechanisms that perturb a solution: output
-// (releasable), output-paper and majority (simulation only).
+// output is the statistic of the mechanisms that perturb a solution: output (releasable), output-paper
+// and majority (simulation only).
 //
 // Proof note, of output; no proof covers the other two on a computer.
 //
-//   - Neighbours: replace one unit of the plan, which moves some number of
-//     ballots (ballotsMoved). Public: plan, pool, λ, the number of ballots, the lattice.
+//   - Neighbours: replace one unit of the plan, which moves ballotsMoved ballots. Public: plan, pool, λ,
+//     the number of ballots, the lattice.
 //   - Lemma: below, with aggregation.Reach.
-//   - Numeric model: the solver works in floating point and stops at a gradient
-//     norm that bounds its distance from the exact minimiser, which the bound
-//     includes, as it does the rounding to the lattice. A search that fails,
-//     which exact arithmetic excludes, gives zeros.
-//   - The caller guarantees what it does for votes, and that rows have norm at
-//     most 1 (auxdata).
+//   - Numeric model: the solver works in floating point and stops at a gradient norm that bounds its
+//     distance from the exact minimiser. The bound includes that distance and the rounding to the
+//     lattice. A failed search, impossible in exact arithmetic, gives zeros.
+//   - The caller guarantees what it does for votes, and that rows have norm at most 1 (auxdata).
 //
-// The risk is λ-strongly convex, so if one unit moves its gradient by at most
-// g everywhere, it moves the minimiser by at most g/λ (Hamm, Cao & Belkin
-// 2016, Lemma 2). One of M ballots moves the gradient by at most
+// The risk is λ-strongly convex, so if one unit moves its gradient by at most g everywhere, it moves the
+// minimiser by at most g/λ (Hamm, Cao & Belkin 2016, Lemma 2). One of M ballots moves the gradient by at
+// most
 //
-//   - tight: √k·r/M, r = aggregation.Reach, because for the logistic loss
-//     ℓ(z)−ℓ(−z) = −z, so only the moments move; k = 1 for two classes (one
-//     column), 2 otherwise (a vote leaves one column and enters another);
-//   - paper: 2·√k/M, the loss being √k-Lipschitz in W for rows of norm ≤ 1.
+//   - tight: √k·r/M, r = aggregation.Reach, because for the logistic loss ℓ(z)−ℓ(−z) = −z, so only the
+//     moments move; k = 1 for two classes (one column), else 2 (a vote leaves one column and enters
+//     another);
+//   - paper: 2·√k/M, because the loss is √k-Lipschitz in W for rows of norm ≤ 1.
 //
-// majority replaces the shares by the winner's label, which one ballot can
-// flip on every row at once: 2·√k, without 1/M. That is the paper's negative
-// result.
+// majority replaces the shares by the winner's label, which one ballot can flip on every row at once:
+// 2·√k, without 1/M. That is the paper's negative result.
 //
-// output rounds the minimiser to a lattice of public width γ = 2^k ≈ Δ/2²⁰.
-// The solver stops at a gradient norm of at most τ = outputTolerance, which
-// adds 2τ/λ to Δ, and rounding adds √p: with p weights the integer vector moves
-// by at most Δ₂ = (Δ+2τ/λ)/γ + √p in L2 and √p·Δ₂ in L1.
+// output rounds the minimiser to a lattice of public width γ = 2^k ≈ Δ/2²⁰. The solver stops at a
+// gradient norm of at most τ = outputTolerance, which adds 2τ/λ to Δ, and rounding adds √p: with p
+// weights the integer vector moves by at most Δ₂ = (Δ+2τ/λ)/γ + √p in L2 and √p·Δ₂ in L1.
 type output struct {
 	votes
 	mechanism string
@@ -64,8 +60,8 @@ func newOutput(mechanism string) func(study.Plan, *auxdata.Pool) (bodies.Statist
 
 func (o *output) ReleasedCells() int { return o.pool.Dim() * learners.Columns(o.classes) }
 
-// lambda is the plan's, or a public rule: the ridge at which the noise is
-// expected to have norm 10, of the order of a useful solution's.
+// lambda is the plan's, or else follows a public rule: the ridge at which the noise is expected to have
+// norm 10, the order of a useful solution's.
 func (o *output) lambda(ballots int64) float64 {
 	if o.plan.Lambda > 0 {
 		return o.plan.Lambda
@@ -128,8 +124,8 @@ func (o *output) Sensitive(vector []int64, ballots int64, t study.ReleaseTerms) 
 	mu := learners.Moments(o.pool.X, shares, o.pool.Weight)
 	w, err := aggregation.SolveSurely(o.pool.X, o.pool.Weight, o.classes, mu, o.lambda(ballots), outputTolerance)
 	if err != nil {
-		// Not in exact arithmetic (see SolveSurely). A constant: neither a
-		// refusal nor a solution whose distance is not known may tell of votes.
+		// Impossible in exact arithmetic (see SolveSurely). Use a constant: a refusal, or a solution at
+		// an unknown distance, could reveal votes.
 		w = mat.NewDense(o.pool.Dim(), columns, nil)
 	}
 	raw := w.RawMatrix().Data
@@ -144,7 +140,7 @@ func (o *output) Sensitive(vector []int64, ballots int64, t study.ReleaseTerms) 
 	return privacy.NewSensitive(z, t.Bound)
 }
 
-// hardShares gives each row's winner all its votes, the lowest class in a tie.
+// hardShares gives all votes of a row to its winner, the lowest class in a tie.
 func hardShares(t *aggregation.Tally, columns int) *mat.Dense {
 	s := mat.NewDense(t.Rows(), columns, nil)
 	for i := range t.Rows() {
@@ -163,7 +159,7 @@ func hardShares(t *aggregation.Tally, columns int) *mat.Dense {
 	return s
 }
 
-// Noise: the solution is perturbed, not the moments, so there is none on them.
+// Noise: the solution is perturbed, not the moments.
 func (o *output) Noise(float64, int) (aggregation.Noise, error) {
 	return aggregation.Noise{}, study.ErrNoForecast
 }

@@ -6,32 +6,29 @@ import (
 	"caucus/study"
 )
 
-// A plan whose learner is learners.Any lets each party vote with what it likes: a
-// built-in learner or a program of its own (study.Voter).
+// A plan whose learner is learners.Any lets each party choose how it votes: a built-in learner or its
+// own program (study.Voter).
 //
 // Proof note.
-//   - Neighbours: replace one party, with all that it holds. Public: plan, pool, and
-//     that each party casts one ballot.
-//   - Lemma: a party moves its own ballot, from any one to any other; votes has how
-//     far that moves what is released. Nothing is asked of how the ballot came about:
-//     it may follow from the party's records, from chance, from what the program kept
-//     of earlier studies, and from everything public, releases included. All of that
-//     is the party's own or public, so it is within what neighbours exchange, and
-//     studies add up as they do when each is chosen in view of the answers before it.
-//   - At any finer unit the same bound holds, because one record or label is part of one
-//     party. It holds there by way of the party alone: a plan that claims unit record,
-//     or shards, needs a ballot that follows from the records of its shard and from
-//     nothing else. A program could read another shard's file, or a cache of the last
-//     study, and nobody would see it: one record would move more ballots than the
-//     bound counts. Such plans are refused (checkOwn).
-//   - Assumed of the site: a program serves one party. Two parties whose programs
-//     share a memory would move two ballots with the records of one.
-//   - A ballot that is none (another number of votes, a class that is none, an error,
-//     too late) is a constant one: valid, of the same size, and sent at the same
-//     moment, which was fixed before the program ran (agent's window).
+//   - Neighbours: replace one party and all that it holds. Public: plan, pool, and one ballot per party.
+//   - Lemma: a party moves its own ballot, from any value to any other; the note of votes bounds how far
+//     that moves the release. Nothing is assumed about how the ballot came about: it may follow from the
+//     party's records, from chance, from what the program kept of earlier studies, and from everything
+//     public, releases included. All of that is either the party's own, which neighbours replace, or
+//     public; and studies add up as adaptively chosen ones do.
+//   - At any finer unit the same bound holds, because a record or label is part of one party. But it
+//     holds only by way of the party: a plan that claims unit record, or shards, needs a ballot that
+//     follows from the records of its shard and nothing else. A program could read another shard's file
+//     or a cache of the last study, unnoticed, and one record would move more ballots than the bound
+//     counts. Such plans are refused (checkOwn).
+//   - Assumed of the site: a program serves one party. If the programs of two parties shared a memory,
+//     one party's records would move two ballots.
+//   - An invalid ballot (a wrong number of votes, an unknown class, an error, too late) becomes a
+//     constant one: valid, of the same size, and sent at the same moment, which was fixed before the
+//     program ran (the agent's window).
 const ownWords = "what each party chooses: one of the built-in classifiers or a program of its own"
 
-// checkOwn refuses plans for parties' own classifiers that the proof does not cover.
+// checkOwn refuses plans with parties' own classifiers that the proof does not cover.
 func (t Terms) checkOwn(p study.Plan, m mechanism) error {
 	switch {
 	case p.Unit != privacy.Party:
@@ -46,8 +43,7 @@ func (t Terms) checkOwn(p study.Plan, m mechanism) error {
 	return nil
 }
 
-// Chosen is a plan's learner, or the built-in one that a party chose where the plan leaves
-// that to the party.
+// Chosen is the learner to train: the plan's, or the party's choice if the plan leaves it open.
 func Chosen(learner string, v study.Voter) string {
 	if learner == learners.Any {
 		return v.Learner

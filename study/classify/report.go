@@ -7,7 +7,7 @@ import (
 	"caucus/study/classifier"
 )
 
-// Report says what classifier came out, and what it hangs on where that can be told.
+// Report describes the classifier and its coefficients, if they are known.
 func (Kind) Report(r study.Release) (out study.Report, err error) {
 	c, _, _, err := classifier.Sound(r)
 	if err != nil {
@@ -29,7 +29,7 @@ func (Kind) Report(r study.Release) (out study.Report, err error) {
 	return out, nil
 }
 
-// CoefficientsOf are those of a classify release; nil where it has none.
+// CoefficientsOf returns the coefficients of a classify release; nil if it has none.
 func CoefficientsOf(r study.Release) *classifier.Coefficients {
 	var body struct {
 		Coefficients *classifier.Coefficients `json:"coefficients"`

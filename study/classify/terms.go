@@ -18,18 +18,16 @@ type Terms struct {
 	ClassShares []float64 `json:"class_shares,omitempty" yaml:"class_shares" help:"the classes' shares as the public knows them, in the schema's order, as .73,.27: a release goes by them where noise leaves nothing else, a forecast too. Default of a forecast: .75,.25 for two classes, else equal"`
 }
 
-// TermsOf are the terms of a plan that was checked.
+// TermsOf returns the terms of a checked plan.
 func TermsOf(p study.Plan) (t Terms) {
 	_ = p.DecodeTerms(&t)
 	return t
 }
 
-// termsError refuses a term.
 func termsError(field, format string, args ...any) error {
 	return study.PlanError("classify."+field, format, args...)
 }
 
-// check refuses terms that do not go with a plan and its mechanism.
 func (t Terms) check(p study.Plan, m mechanism) error {
 	most := maxBallots / p.MostParties()
 	switch {
@@ -55,7 +53,6 @@ func (t Terms) check(p study.Plan, m mechanism) error {
 	return t.checkShares(len(p.Schema.Classes()))
 }
 
-// checkShares refuses shares that are none of so many classes.
 func (t Terms) checkShares(classes int) error {
 	if t.ClassShares == nil {
 		return nil

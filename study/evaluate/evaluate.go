@@ -221,8 +221,7 @@ func (t task) Work(records int) (study.Work, error) {
 	return w, nil
 }
 
-// ForecastNoise assumes records like the pool's rows, of the class as often as the model says. See
-// study.NoiseForecaster.
+// ForecastNoise assumes records like the pool's rows, of the class as often as the model says.
 func (t task) ForecastNoise(size study.Size) (words, warning string, err error) {
 	p := t.Plan()
 	sd, err := t.h.deviation(t.h.draws(size.Parties))

@@ -14,8 +14,7 @@ type groups struct {
 	column       string
 	levels       []string
 	start, width int // first encoded column; number of encoded levels, 0 for a number
-	// edges are on the encoded scale. flagged: the next column marks missing values, the last
-	// level.
+	// edges are on the encoded scale. flagged: the next column marks missing values, the last level.
 	edges   []float64
 	flagged bool
 }

@@ -92,8 +92,7 @@ func (j Judge) Exact(r *dataset.Records) (out []Exact) {
 	return out
 }
 
-// Scores are those of the first class judged, and whether each record is of it; records without
-// score or label are left out.
+// Scores returns, for records with score and label, the first judged class's scores and memberships.
 func (j Judge) Scores(r *dataset.Records) (z []float64, yes []bool) {
 	if r.Len() == 0 {
 		return nil, nil

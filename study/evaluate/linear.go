@@ -12,10 +12,9 @@ import (
 	"caucus/study/classifier"
 )
 
-// Coefficients are a linear model as papers print it. The log-odds of a class are the intercept
-// plus, for each name, the coefficient times the column's value in its own unit ("age"; log(1+v) if
-// the schema says log), or times 1 for records with a level ("sex=female") or without a value
-// ("chol?").
+// Coefficients are a linear model as papers print it. The log-odds of a class are the intercept plus,
+// for each name, the coefficient times the column's value in its own unit ("age"; log(1+v) if the schema
+// says log), or times 1 for records with a level ("sex=female") or without a value ("chol?").
 type Coefficients struct {
 	Class        string             `yaml:"class"` // of the log-odds; default: the second of two
 	Intercept    float64            `yaml:"intercept"`

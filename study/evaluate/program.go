@@ -16,13 +16,11 @@ import (
 // Proof note.
 //   - Neighbours: replace one party with everything it holds, at unit party. Public: the plan, bins
 //     included, and that each party sends one histogram.
-//   - Lemma: each of at most c records is in one cell of each table, whatever its score; the note
-//     of histograms bounds how far a party then moves the counts. Scores may come about in any way:
-//     from all of the party's records, labels too, from chance, and from what the program kept of
-//     other studies.
-//   - At unit record each score would have to follow from its one record. Nobody can verify that of
-//     a program that sees many: one record could move the scores of all. Such plans are refused
-//     (Terms.check).
+//   - Lemma: each of at most c records is in one cell of each table, whatever its score; the note of
+//     histograms bounds how far a party then moves the counts. Scores may come from anything: the
+//     party's records, labels too, chance, and what the program kept of other studies.
+//   - At unit record each score would have to follow from its one record, which nobody can verify of a
+//     program that sees many: one record could move all scores. Terms.check refuses such plans.
 //   - Bins follow from the plan alone, because the program's scores of the pool's rows are unknown.
 //   - An invalid answer (a wrong number of scores, one outside 0 to 1, an error, too late) leaves
 //     every record without a score: a histogram of as many records, of the same size, sent at the
@@ -81,8 +79,7 @@ func evenEdges(bins int, with []float64) []float64 {
 	return slices.Compact(edges)
 }
 
-// spread makes up scores in place of a pool's, three per bin; weighted, their probabilities are
-// uniform on 0 to 1.
+// spread makes up a pool's scores, three per bin; weighted, their probabilities are uniform on [0,1].
 func spread(bins int) (z, weight []float64) {
 	n := 3 * bins
 	for i := range n {

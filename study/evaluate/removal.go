@@ -8,9 +8,8 @@ import (
 // Removal: see study.Remover.
 //
 // Proof note.
-//   - Neighbours: a record counts, or an empty one takes its place; a party's records count, or
-//     nothing takes their place. Public: plan, the number of parties, and at unit record how many
-//     records each site has.
+//   - Neighbours: a record counts, or an empty one takes its place; a party's records count, or nothing.
+//     Public: plan, the number of parties, and at unit record each site's number of records.
 //   - Lemma, unit record: the empty record is counted as one without label in each of the H
 //     histograms, also if the plan has a condition. Removal is then a replacement: a record with a
 //     label moves 2 in each histogram, the whole bound.

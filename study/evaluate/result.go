@@ -37,9 +37,8 @@ type Subgroup struct {
 	validation.Performance
 }
 
-// overallNoise is the noise variance of the overall counts, in units of one count's. A grouping of
-// L levels gives a total with variance L; the best mean of several weighs each by 1/L and has
-// variance 1/Σ(1/L).
+// overallNoise is the noise variance of the overall counts, in units of one count's. A grouping of L
+// levels gives a total with variance L; the best mean of several weighs each by 1/L: variance 1/Σ(1/L).
 func (h *histograms) overallNoise() float64 {
 	sum := 0.0
 	for _, g := range h.groups {
@@ -215,7 +214,6 @@ func (c Judged) curve() study.ReportTable {
 	return t
 }
 
-// written formats a number with its interval.
 func written(n validation.Number, digits int) string {
 	if !n.Known() {
 		return "unknown"

@@ -173,8 +173,7 @@ func (t Terms) checkEdges(s dataset.Schema) error {
 	return nil
 }
 
-// check refuses a model that does not fit the schema. Every model that it accepts gives finite
-// scores.
+// check refuses a model that does not fit the schema. Every model that it accepts gives finite scores.
 func (m *Model) check(s dataset.Schema) error {
 	fail := func(format string, args ...any) error { return study.PlanError("evaluate.model", format, args...) }
 	if err := m.Map.Validate(); err != nil {

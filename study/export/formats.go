@@ -8,16 +8,15 @@ import (
 	"strings"
 )
 
-// Format is a way to write a model.
+// Format is a language for a model.
 type Format struct {
-	// Ending is that of a file's name.
+	// Ending is a file name's ending.
 	Ending string
-	// Binary: it is not for a screen.
+	// Binary files do not belong on a screen.
 	Binary bool
 	Write  func(Model, Table) ([]byte, error)
 }
 
-// formats are all, by name.
 var formats = map[string]Format{
 	"json":   {Ending: ".json", Write: func(m Model, _ Table) ([]byte, error) { return m.JSON() }},
 	"onnx":   {Ending: ".onnx", Binary: true, Write: func(m Model, _ Table) ([]byte, error) { return m.ONNX() }},
@@ -26,10 +25,10 @@ var formats = map[string]Format{
 	"sql":    {Ending: ".sql", Write: Model.SQL},
 }
 
-// Names are the formats' names.
+// Names lists the formats.
 func Names() []string { return slices.Sorted(maps.Keys(formats)) }
 
-// Named finds a format by its name, or, where that is empty, by a file's ending.
+// Named finds a format by its name or, if that is empty, by a file's ending.
 func Named(name, file string) (Format, string, error) {
 	if name == "" {
 		for _, n := range Names() {

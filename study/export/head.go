@@ -8,19 +8,17 @@ import (
 	"caucus/dataset"
 )
 
-// head is what a model does up to its first linear step, said of each column: what it
-// adds to each number that comes out. A level's numbers are constants, whatever was
-// done to the 0/1 columns before, so only numbers are computed with.
+// head is a model up to and including its first linear step, as what each column adds to each output. A
+// level adds constants, whatever happened to its 0/1 columns before, so only numbers need computing.
 type head struct {
-	// offset is what comes out where each number adds nothing, none is missing, and
-	// each text is no level.
+	// offset is the output if numbers add nothing, none is missing, and no text is a known level.
 	offset  []float64
 	numbers []numberTerm
 	choices []choiceTerm
 }
 
-// numberTerm adds coef · v, v the encoded number, or cut((v − mean)·factor) where
-// standard; and flag, where that is not nil, if the cell is missing.
+// numberTerm adds coef · v, where v is the encoded number or, if standard, cut((v − mean)·factor); if
+// the cell is missing, it also adds flag (nil: nothing).
 type numberTerm struct {
 	Column
 	standard          bool
@@ -28,19 +26,18 @@ type numberTerm struct {
 	coef, flag        []float64
 }
 
-// choiceTerm adds the numbers of the level that a text is.
+// choiceTerm adds the numbers of a text's level.
 type choiceTerm struct {
 	Column
 	levels []level
 }
 
-// level is one, with all texts that stand for it which are spelt out.
 type level struct {
 	texts []string
 	adds  []float64
 }
 
-// head splits a model; rest are the steps behind the first linear one.
+// head splits a model; rest are the steps after the first linear one.
 func (m Model) head() (h head, rest []Step) {
 	steps := m.Steps
 	var standard Step
@@ -49,7 +46,7 @@ func (m Model) head() (h head, rest []Step) {
 	}
 	first := steps[0] // linear: see stepsOf
 	h.offset = slices.Clone(first.Offset)
-	// value is what an encoded number is by then.
+	// value is an encoded number after standardising.
 	value := func(at int, v float64) float64 {
 		if standard.Op == "" {
 			return v
@@ -90,8 +87,7 @@ func (m Model) head() (h head, rest []Step) {
 	return h, steps[1:]
 }
 
-// choice adds what a text that is no level gives to offset; the term has what a level
-// gives beyond that.
+// choice adds an unknown text's numbers to offset; the term holds what each level adds beyond that.
 func choice(c Column, width int, offset []float64, value func(int, float64) float64, add func([]float64, int, float64)) choiceTerm {
 	t := choiceTerm{Column: c}
 	move := func(to []float64, at int, sign float64) { add(to, at, sign*(value(at, 1)-value(at, 0))) }
@@ -110,8 +106,8 @@ func choice(c Column, width int, offset []float64, value func(int, float64) floa
 	return t
 }
 
-// texts are those that stand for each level, for languages that compare texts only:
-// itself, and of a number the shortest writing with and without ".0".
+// texts lists the texts that stand for each level, for languages that only compare texts: the level
+// itself and, for a number, its shortest forms with and without ".0".
 func (c Column) texts() [][]string {
 	all, taken := make([][]string, len(c.Levels)), map[string]bool{}
 	for _, l := range c.Levels {
@@ -129,8 +125,7 @@ func (c Column) texts() [][]string {
 	return all
 }
 
-// writings are a text and, where it is a number, the shortest writings of it with and
-// without ".0".
+// writings lists a text and, if it is a number, its shortest forms with and without ".0".
 func writings(text string) []string {
 	v, ok := dataset.ParseNumber(text)
 	if !ok {

@@ -10,33 +10,32 @@ import (
 	"caucus/study/kinds"
 )
 
-// Model is a release's classifier as plain steps: a file's cells become encoded
-// numbers (Columns), those pass through Steps, and what comes out are K scores. The
-// class is the largest's, the first of equals. What is told of the classes is Output:
-// the scores themselves where it is classifier.Score, else their softmax. A calibration
-// is in the weights. Its JSON is the form that docs/analyst.md describes.
+// Model is a release's classifier as plain steps: cells become encoded numbers (Columns), which pass
+// through Steps and give K scores. The class is the one with the largest score, the first in a tie.
+// Output says what is reported per class: for classifier.Score the scores, else their softmax. The
+// weights include any calibration. docs/analyst.md describes its JSON.
 type Model struct {
-	// Form counts the changes of meaning of this document.
+	// Form counts changes of this document's meaning.
 	Form int `json:"caucus_model"`
-	// About says where the model comes from and what it hides.
+	// About identifies the model and says what it hides.
 	About About `json:"about"`
-	// Classes are the K classes, in the order of the scores.
+	// Classes are in the order of the scores.
 	Classes []string          `json:"classes"`
 	Output  classifier.Output `json:"output"`
-	// Missing is the text that stands for a missing cell, beside the empty one.
+	// Missing is the text of a missing cell, besides an empty one.
 	Missing string   `json:"missing,omitempty"`
 	Columns []Column `json:"columns"`
 	// Encoded is the number of encoded columns.
 	Encoded int    `json:"encoded"`
 	Steps   []Step `json:"steps"`
-	// Warnings are for whoever uses the numbers.
+	// Warnings are for users of the numbers.
 	Warnings []string `json:"warnings,omitempty"`
 }
 
-// ModelForm is the form this version writes.
+// ModelForm is the form that this version writes.
 const ModelForm = 1
 
-// About is what a reader of the file is told, and what it can be found again by.
+// About identifies the release for a reader of the file.
 type About struct {
 	Study     string  `json:"study"`
 	Plan      string  `json:"plan"` // hash
@@ -48,13 +47,13 @@ type About struct {
 	Parties   int     `json:"parties"`
 	Simulated bool    `json:"simulated,omitempty"`
 	Purpose   string  `json:"purpose,omitempty"`
-	Label     string  `json:"label"` // column that is predicted
+	Label     string  `json:"label"` // the predicted column
 }
 
-// Column is one column of a file. A number v is clamped to [Min, Max]; with Log it and
-// its bounds become log(1+v); it is then scaled to [0,1] and stands at At. What is no
-// finite number is ½, and 1 at At+1 where Flag. A text is 1 at At + its place in
-// Levels, or at Other; a text that reads as the same number as a level is that level.
+// Column is one column of a file. A number v is clamped to [Min, Max]; with Log it and its bounds become
+// log(1+v); it is then scaled to [0,1] and goes to position At. A cell without a finite number gives ½,
+// and 1 at At+1 if Flag. A text gives 1 at At plus its index in Levels, or at Other; a text that reads
+// as the same number as a level is that level.
 type Column struct {
 	Name   string              `json:"name"`
 	Kind   dataset.FeatureKind `json:"kind"`
@@ -69,25 +68,23 @@ type Column struct {
 	code dataset.ColumnCode
 }
 
-// Step is one function of a row of numbers.
+// Step is a function of a row of numbers.
 type Step struct {
 	Op Op `json:"op"`
-	// Mean, Factor and Cut are of op standard: one mean and factor a number.
+	// Mean, Factor and Cut are for op standard: one mean and factor per number.
 	Mean   []float64 `json:"mean,omitempty"`
 	Factor []float64 `json:"factor,omitempty"`
 	Cut    float64   `json:"cut,omitempty"`
-	// Matrix has a row for each number that comes in and a column for each that
-	// goes out; Offset has one number for each that goes out. Op linear.
+	// Matrix (inputs × outputs) and Offset (outputs) are for op linear.
 	Matrix [][]float64 `json:"matrix,omitempty"`
 	Offset []float64   `json:"offset,omitempty"`
-	// Scale is of op waves.
+	// Scale is for op waves.
 	Scale float64 `json:"scale,omitempty"`
 }
 
-// Op names what a step does.
+// Op names the function of a step.
 type Op string
 
-// The ops.
 const (
 	Standard Op = "standard" // min(max((x − mean)·factor, −cut), cut)
 	Linear   Op = "linear"   // x·matrix + offset
@@ -95,11 +92,10 @@ const (
 	Ball     Op = "ball"     // x / max(1, ‖x‖)
 )
 
-// mostWeight bounds what a model may hold: a map from elsewhere with larger numbers
-// would overflow in one language and not in another.
+// mostWeight bounds a model's numbers: larger ones (a foreign map's) overflow in some languages only.
 const mostWeight = 1e100
 
-// New is the model of a release, which it checks first.
+// New checks a release and makes its model.
 func New(r study.Release) (Model, error) {
 	p, err := kinds.Usable(r)
 	if err != nil {
@@ -131,7 +127,6 @@ func New(r study.Release) (Model, error) {
 	return m, m.check()
 }
 
-// columnsOf are those of a schema.
 func columnsOf(s dataset.Schema) (all []Column) {
 	for _, code := range s.ColumnCodes() {
 		f := code.Feature
@@ -140,7 +135,7 @@ func columnsOf(s dataset.Schema) (all []Column) {
 	return all
 }
 
-// stepsOf are those of a map, without the division by the norm.
+// stepsOf lists a map's steps, without the division by the norm.
 func stepsOf(m dataset.Map) ([]Step, error) {
 	var steps []Step
 	if m.First != nil {
@@ -172,7 +167,7 @@ func stepsOf(m dataset.Map) ([]Step, error) {
 	case dataset.StandardMap:
 		return append(steps, Step{Op: Standard, Mean: m.Standard.Mean, Factor: m.Standard.Factor, Cut: m.Standard.Cut}, scaled(m.Inputs)), nil
 	case dataset.FourierMap:
-		// The phases are linear in x: those of the unit rows are the matrix.
+		// The phases are linear in x, so the phases of unit rows are the matrix.
 		count := m.Outputs / 2
 		s := Step{Op: Linear, Matrix: zeros(m.Inputs, count), Offset: make([]float64, count)}
 		of := dataset.DrawFrequencies(m.Inputs, count, m.Fourier.Gamma, m.Fourier.Seed)
@@ -187,8 +182,8 @@ func stepsOf(m dataset.Map) ([]Step, error) {
 	return nil, fmt.Errorf("export: a map of kind %s (pictures' patches) has no plain form in these languages: use caucus release predict, or plan the study with another map", m.Kind)
 }
 
-// last is the step from mapped features to scores. With two classes the first's is 0, or
-// minus the second's where scores are told. A map's rows are (z, 1)·Shrink/√2.
+// last is the step from mapped features to scores. With two classes the first's score is 0, or minus the
+// second's if scores are reported. A map's rows are (z, 1)·Shrink/√2.
 func last(c classifier.Classifier) Step {
 	d, classes := len(c.Weights)-1, len(c.Classes)
 	s := Step{Op: Linear, Matrix: zeros(d, classes), Offset: make([]float64, classes)}
@@ -208,10 +203,10 @@ func last(c classifier.Classifier) Step {
 	return s
 }
 
-// scores says whether the scores are told as they are.
+// scores says whether the scores themselves are reported.
 func (m Model) scores() bool { return m.Output == classifier.Score }
 
-// fold makes one linear step of two that follow each other.
+// fold joins successive linear steps.
 func fold(steps []Step) []Step {
 	var out []Step
 	for _, s := range steps {
@@ -245,7 +240,7 @@ func product(a, b Step) Step {
 	return out
 }
 
-// check refuses numbers that no two languages would compute alike.
+// check refuses numbers that languages would compute differently.
 func (m Model) check() error {
 	for _, s := range m.Steps {
 		for _, row := range append([][]float64{s.Offset, s.Mean, s.Factor, {s.Cut, s.Scale}}, s.Matrix...) {
@@ -259,7 +254,7 @@ func (m Model) check() error {
 	return nil
 }
 
-// widths are how many numbers go into each step, and at the end how many come out.
+// widths lists how many numbers enter each step, then how many leave the last.
 func (m Model) widths() []int {
 	all := []int{m.Encoded}
 	for _, s := range m.Steps {

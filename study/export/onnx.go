@@ -10,16 +10,15 @@ import (
 	"caucus/dataset"
 )
 
-// ONNX's versions that what follows needs; onnxruntime has all since 1.12.
+// Versions of ONNX needed here; onnxruntime has them since 1.12.
 const (
 	onnxIR, onnxOps, onnxMLOps = 8, 15, 3
 	onnxML                     = "ai.onnx.ml"
 )
 
-// ONNX is the model as an ONNX graph in double precision. Each column is an input of
-// rows × 1, a number (double; NaN is missing) or a text (string; empty is missing).
-// It gives the class of each row, and a matrix of rows × classes that is named by what
-// it holds.
+// ONNX returns the model as an ONNX graph in double precision. Each column is an input of rows × 1: a
+// number (double; NaN is missing) or a text (string; empty is missing). Outputs are each row's class,
+// and a matrix of rows × classes named by its content.
 func (m Model) ONNX() ([]byte, error) {
 	g := graph{prefix: m.unused("caucus_")}
 	h, rest := m.head()
@@ -65,7 +64,7 @@ func (m Model) ONNX() ([]byte, error) {
 	return m.onnxModel(body)
 }
 
-// unused is a prefix that no column begins with, nor the label's.
+// unused returns a prefix that begins no column's name and not the label's.
 func (m Model) unused(prefix string) string {
 	has := func(name string) bool { return strings.HasPrefix(name, prefix) }
 	if has(m.About.Label) || slices.ContainsFunc(m.Columns, func(c Column) bool { return has(c.Name) }) {
@@ -74,7 +73,7 @@ func (m Model) unused(prefix string) string {
 	return prefix
 }
 
-// onnxModel is the ModelProto around a graph.
+// onnxModel wraps a graph in a ModelProto.
 func (m Model) onnxModel(graph message) ([]byte, error) {
 	var out message
 	out.number(1, onnxIR)
@@ -106,7 +105,6 @@ func (m Model) onnxModel(graph message) ([]byte, error) {
 	return out, nil
 }
 
-// graph grows nodes and constants.
 type graph struct {
 	prefix  string
 	names   int
@@ -119,7 +117,7 @@ func (g *graph) name() string {
 	return fmt.Sprintf("%s%d", g.prefix, g.names)
 }
 
-// free is a name for an output that no column has.
+// free returns a name for an output that no column has.
 func (g *graph) free(m Model, name string) string {
 	for _, c := range m.Columns {
 		if c.Name == name {
@@ -144,7 +142,6 @@ func (g *graph) constant(values []float64, dims ...int) string {
 	return name
 }
 
-// plus adds x·weights to a sum.
 func (g *graph) plus(sum, x string, weights [][]float64, width int) string {
 	var all []float64
 	for _, row := range weights {
@@ -153,7 +150,7 @@ func (g *graph) plus(sum, x string, weights [][]float64, width int) string {
 	return g.apply("Add", []string{sum, g.apply("MatMul", []string{x, g.constant(all, len(weights), width)})})
 }
 
-// numbers encodes all numbers, side by side, and adds them.
+// numbers encodes all numbers side by side and adds them.
 func (g *graph) numbers(m Model, terms []numberTerm, sum string, width int) string {
 	n := len(terms)
 	var inputs []string
@@ -206,7 +203,6 @@ func (g *graph) numbers(m Model, terms []numberTerm, sum string, width int) stri
 	return sum
 }
 
-// choice adds what the level of a text gives.
 func (g *graph) choice(t choiceTerm, sum string, width int) string {
 	var all []string
 	var adds [][]float64
@@ -222,7 +218,7 @@ func (g *graph) choice(t choiceTerm, sum string, width int) string {
 	return g.plus(sum, g.apply("Cast", []string{flat}, intOf("to", onnxDouble)), adds, width)
 }
 
-// step adds a step, and gives how many numbers come out.
+// step adds a step, and returns its number of outputs.
 func (g *graph) step(s Step, x string, width int) (string, int) {
 	switch s.Op {
 	case Linear:
@@ -230,9 +226,9 @@ func (g *graph) step(s Step, x string, width int) (string, int) {
 	case Standard:
 		u := g.apply("Mul", []string{g.apply("Sub", []string{x, g.constant(s.Mean, 1, width)}), g.constant(s.Factor, 1, width)})
 		return g.apply("Max", []string{g.apply("Min", []string{u, g.constant([]float64{s.Cut}, 1, 1)}), g.constant([]float64{-s.Cut}, 1, 1)}), width
-	case Waves: // cos and sin side by side, then in turn
+	case Waves: // cosines and sines side by side, then interleaved
 		scale := g.constant([]float64{s.Scale}, 1, 1)
-		// A cosine is a sine a quarter of a turn on; onnxruntime has no cosine of doubles.
+		// onnxruntime has no cosine of doubles, so take the sine a quarter turn on.
 		turned := g.apply("Add", []string{x, g.constant([]float64{math.Pi / 2}, 1, 1)})
 		both := g.apply("Concat", []string{g.apply("Sin", []string{turned}), g.apply("Sin", []string{x})}, intOf("axis", 1))
 		order := make([]int64, 2*width)

@@ -7,14 +7,13 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// Numbers of the fields and types of ONNX's messages (onnx.proto3, IR version 8).
+// Field and type numbers of ONNX's messages (onnx.proto3, IR version 8).
 const (
 	onnxDouble, onnxString, onnxInt64, onnxBool = 11, 8, 7, 9
 
 	attributeInt, attributeStrings, attributeInts = 2, 8, 7
 )
 
-// message grows one protobuf message.
 type message []byte
 
 func (m *message) number(field protowire.Number, v int64) {
@@ -58,7 +57,6 @@ func (a attribute) encode() []byte {
 	return m
 }
 
-// node is a NodeProto.
 func node(op, domain string, in, out []string, attributes ...attribute) []byte {
 	var m message
 	for _, s := range in {
@@ -78,7 +76,6 @@ func node(op, domain string, in, out []string, attributes ...attribute) []byte {
 	return m
 }
 
-// tensor begins a TensorProto.
 func tensor(name string, dataType int64, dims []int) (m message) {
 	for _, d := range dims {
 		m.number(1, int64(d))
@@ -128,7 +125,7 @@ func int64s(name string, values []int64) []byte {
 	return m
 }
 
-// value is a ValueInfoProto of rows × columns; 0 columns for a row of rows.
+// value is a ValueInfoProto of rows × columns; 0 columns: a vector of rows.
 func value(name string, dataType int64, columns int) []byte {
 	var rows, shape, tensorType, valueType, m message
 	rows.text(2, "rows") // a dimension's name

@@ -11,7 +11,6 @@ import (
 	"unicode"
 )
 
-// JSON is the model as a document.
 func (m Model) JSON() ([]byte, error) {
 	var out bytes.Buffer
 	e := json.NewEncoder(&out)
@@ -26,10 +25,10 @@ func (m Model) JSON() ([]byte, error) {
 //go:embed model.py
 var pythonProgram string
 
-// Python is the model as a program of Python without a library. The document stands in
-// a raw literal between three quotes: in JSON two quotes never stand beside a third
-// (inside a text each has a backslash before it, and between two texts is a comma or
-// colon), so no name can end it, and what a raw literal leaves as it is JSON reads.
+// Python returns the model as a Python program without dependencies. The JSON document stands in a raw
+// literal between three quotes. JSON never has three quotes in a row (inside a text each has a backslash
+// before it, and between two texts stands a comma or colon), so no name can end the literal; and JSON
+// itself resolves what a raw literal leaves unchanged.
 func (m Model) Python() ([]byte, error) {
 	document, err := m.compact()
 	if err != nil {
@@ -38,14 +37,14 @@ func (m Model) Python() ([]byte, error) {
 	return []byte(m.comment("# ") + strings.Replace(pythonProgram, "@MODEL@", document, 1)), nil
 }
 
-// compact is the document with a line for each part, in ASCII.
+// compact is the document in ASCII, one line per part.
 func (m Model) compact() (string, error) {
 	b, err := json.Marshal(m)
 	if err != nil {
 		return "", fmt.Errorf("export: write JSON: %w", err)
 	}
 	var out strings.Builder
-	for _, r := range string(b) { // outside ASCII there are only texts
+	for _, r := range string(b) { // only texts leave ASCII
 		switch {
 		case r < 0x80:
 			out.WriteRune(r)
@@ -62,7 +61,7 @@ func (m Model) compact() (string, error) {
 //go:embed model.R
 var rProgram string
 
-// R is the model as a program of R without a package.
+// R returns the model as an R program without packages.
 func (m Model) R() ([]byte, error) {
 	var b strings.Builder
 	b.WriteString(m.comment("# "))
@@ -106,8 +105,8 @@ func separate(b *strings.Builder, i int) {
 	}
 }
 
-// rText is a text as R reads it back: ASCII, what is not a letter, digit or plain
-// sign written as \u or \U, so that nothing in it can end it.
+// rText quotes a text for R in ASCII: anything but letters, digits and plain signs becomes \u or \U, so
+// that nothing can end the text.
 func rText(s string) string {
 	var b strings.Builder
 	b.WriteByte('"')
@@ -157,13 +156,13 @@ func rBool(v bool) string { return strings.ToUpper(strconv.FormatBool(v)) }
 
 // number is the shortest text that every language reads as the same number.
 func number(v float64) string {
-	if v == 0 || math.IsInf(v, 0) || math.IsNaN(v) { // the last two: New refuses them
+	if v == 0 || math.IsInf(v, 0) || math.IsNaN(v) { // New refuses infinities and NaN
 		return "0"
 	}
 	return strconv.FormatFloat(v, 'g', -1, 64)
 }
 
-// comment says what the file is, each line behind a sign for comments.
+// comment describes the file in comment lines, each after the sign.
 func (m Model) comment(sign string) string {
 	var b strings.Builder
 	for _, line := range m.words() {
@@ -173,7 +172,6 @@ func (m Model) comment(sign string) string {
 	return b.String()
 }
 
-// words say what the model is, a text a line.
 func (m Model) words() []string {
 	a := m.About
 	all := []string{
@@ -190,9 +188,8 @@ func (m Model) words() []string {
 	return all
 }
 
-// oneLine is a text that cannot leave a line of comments, whatever a language takes
-// for the end of one, nor be shown in another order: control characters, separators of
-// lines and signs of direction become spaces.
+// oneLine keeps a text within one line of comments, whatever a language takes as the line's end, and in
+// its visible order: control characters, line separators and direction signs become spaces.
 func oneLine(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' || r >= 0x7f && r < 0xa0 || r == '\u2028' || r == '\u2029' || unicode.Is(unicode.Bidi_Control, r) {

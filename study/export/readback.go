@@ -15,8 +15,7 @@ import (
 	"caucus/study/evaluate"
 )
 
-// Parse reads a model's JSON document. It refuses one of another form, or whose steps do
-// not fit each other.
+// Parse reads a model's JSON document. It refuses another form, and steps that do not fit each other.
 func Parse(text []byte) (Model, error) {
 	var m Model
 	if err := study.DecodeStrictly(text, &m); err != nil {
@@ -48,11 +47,10 @@ func Parse(text []byte) (Model, error) {
 	return m, nil
 }
 
-// Judged is the model as an evaluate plan of a schema carries it. It has no release's
-// hash, because its weights were written anew. Steps are taken that are linear alone, or
-// a projection (linear, ball, linear), of standard columns or not. A projection's directions are rounded to single
-// precision, as a map has them; scores differ from the release's by a millionth of
-// themselves, or less.
+// Judged is the model in the form of an evaluate plan on a schema. It names no release, because its
+// weights were written anew. It takes linear steps alone, or a projection (linear, ball, linear), of
+// standardised columns or not. A projection's directions are rounded to single precision, as in a map;
+// scores differ from the release's by a relative millionth at most.
 func (m Model) Judged(s dataset.Schema) (*evaluate.Model, error) {
 	fail := func(format string, args ...any) (*evaluate.Model, error) {
 		return nil, fmt.Errorf("judge exported model: "+format, args...)
@@ -88,7 +86,7 @@ func (m Model) Judged(s dataset.Schema) (*evaluate.Model, error) {
 	if len(last.Offset) != len(m.Classes) {
 		return fail("it has %d scores of %d classes: the file was damaged", len(last.Offset), len(m.Classes))
 	}
-	// A map's row is (z, 1)·Shrink/√2; of an identity z is the encoded row over its scale.
+	// A map's row is (z, 1)·Shrink/√2; for an identity, z is the encoded row over its scale.
 	intercept := math.Sqrt2 / dataset.Shrink
 	unit := intercept
 	if len(m.Steps) == 1 {
@@ -103,7 +101,7 @@ func (m Model) Judged(s dataset.Schema) (*evaluate.Model, error) {
 			}
 			return of
 		}
-		if m.Output == classifier.Score { // the first's is minus the second's
+		if m.Output == classifier.Score { // the first's score is minus the second's
 			return []float64{scores[1] * by}
 		}
 		return []float64{(scores[1] - scores[0]) * by}
@@ -122,8 +120,8 @@ func (m Model) ops() (all []Op) {
 	return all
 }
 
-// projection is a map of principal components that does what a linear step does: of all
-// means that the step's offset can come from it has the least.
+// projection returns the map of principal components that equals a linear step, with the mean of least
+// norm that gives the step's offset.
 func projection(s Step) (dataset.Map, error) {
 	in, out := len(s.Matrix), len(s.Offset)
 	m := dataset.Map{Kind: dataset.PCAMap, Inputs: in, Scale: 1, Outputs: out}

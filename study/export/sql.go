@@ -7,30 +7,26 @@ import (
 	"strings"
 )
 
-// Table says what a query reads.
+// Table is the table that a query reads.
 type Table struct {
-	// Name is that of the table, with that of its schema before a point where it has
-	// one.
+	// Name may have its schema's name and a point in front.
 	Name string
-	// Keep are columns of it that the answer has beside the predictions; none for
-	// those that the model reads.
+	// Keep lists the columns to show beside the predictions; none: those that the model reads.
 	Keep []string
 }
 
-// BadTable is a Table of which no query can be made; it says what to do.
+// BadTable is the error of a Table that allows no query; it says what to do.
 type BadTable struct{ Says string }
 
 func (e BadTable) Error() string { return "export: " + e.Says }
 
-// mostSQLColumns bounds the columns of a query: PostgreSQL has at most 1,664,
-// SQLite 2,000 unless built otherwise.
+// mostSQLColumns bounds a query's columns: PostgreSQL allows 1,664, SQLite 2,000 by default.
 const mostSQLColumns = 1600
 
-// SQL is the model as one SELECT that runs on PostgreSQL 12 and on SQLite 3.35 with
-// its mathematical functions, or newer. Each part is a table of the WITH clause:
-// cells as text, numbers, what the columns add up to, the steps, the scores.
-// MATERIALIZED keeps PostgreSQL from writing one part into the other, which would
-// double it at each use. A Table of which there is no query is a BadTable.
+// SQL returns the model as one SELECT for PostgreSQL 12 or newer, and SQLite 3.35 or newer with its
+// mathematical functions. Each part is a table of the WITH clause: cells as text, numbers, the columns'
+// sum, the steps, the scores. MATERIALIZED keeps PostgreSQL from inlining the parts, which would double
+// them at each use. A Table that allows no query is a BadTable.
 func (m Model) SQL(t Table) ([]byte, error) {
 	if slices.Contains(strings.Split(t.Name, "."), "") || slices.Contains(t.Keep, "") {
 		return nil, BadTable{fmt.Sprintf("the table %q or a column of it to keep has an empty name", t.Name)}
@@ -74,16 +70,16 @@ func (m Model) SQL(t Table) ([]byte, error) {
 	return []byte(q.String()), nil
 }
 
-// query grows a SELECT. Columns of the table are kept as k1, k2, … on their way, so
-// that no name of theirs meets one of the query's.
+// query builds a SELECT. The table's columns are called k1, k2, … inside, so that their names cannot
+// collide with the query's.
 type query struct {
 	Model
 	strings.Builder
 	keep []string
 }
 
-// sqlName quotes an identifier, sqlText a text: nothing but its quote can end
-// either (a backslash is itself, by the standard, in both databases).
+// sqlName quotes an identifier, sqlText a text: only the quote character can end either (in both
+// databases, as in the standard, a backslash is an ordinary character).
 func sqlName(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
 func sqlText(text string) string { return `'` + strings.ReplaceAll(text, `'`, `''`) + `'` }
 
@@ -95,7 +91,6 @@ func sqlTexts(all []string) string {
 	return strings.Join(out, ", ")
 }
 
-// part writes one table of the WITH clause.
 func (q *query) part(name, from string, columns []string) {
 	if name != "cells" {
 		q.WriteString(",\n")
@@ -110,8 +105,8 @@ func (q *query) kept() (all []string) {
 	return all
 }
 
-// cells reads the table. Names are qualified: SQLite takes a quoted name that is no
-// column for a text, but not behind a point.
+// cells reads the table. Names are qualified, because SQLite takes an unknown quoted name for a text,
+// but not after a point.
 func (q *query) cells(table string) {
 	var columns []string
 	for i, name := range q.keep {
@@ -127,7 +122,7 @@ func (q *query) cells(table string) {
 	fmt.Fprintf(q, "cells AS MATERIALIZED (\n  SELECT %s\n  FROM %s AS records\n)", strings.Join(columns, ",\n    "), strings.Join(parts, "."))
 }
 
-// head writes the numbers, encoded, and what all columns add up to.
+// head writes the encoded numbers and the columns' sum.
 func (q *query) head(h head) {
 	place := map[string]string{} // of a column's cells
 	for i, c := range q.Columns {
@@ -139,7 +134,7 @@ func (q *query) head(h head) {
 	}
 	for i, t := range h.numbers {
 		c, n := place[t.Name], fmt.Sprintf("n%d", i+1)
-		// A text is a number where it holds nothing but the signs of one, and a digit.
+		// A text is a number if it has only a number's characters, and a digit.
 		read = append(read, fmt.Sprintf("CASE WHEN %[1]s IN (%[2]s) OR RTRIM(%[1]s, '0123456789.eE+-') <> '' OR RTRIM(%[1]s, '.eE+-') = '' THEN NULL ELSE CAST(%[1]s AS DOUBLE PRECISION) END AS %[3]s", c, sqlTexts(writings(q.Missing)), n))
 		low, high, value := t.Min, t.Max, n
 		if t.Log {
@@ -185,7 +180,7 @@ func (q *query) head(h head) {
 	q.part("added", "encoded", out)
 }
 
-// step writes a step of y1, y2, … and gives how many come out.
+// step writes a step of y1, y2, … and returns its number of outputs.
 func (q *query) step(s Step, name, from string, width int) int {
 	var out []string
 	y := func(i int) string { return fmt.Sprintf("y%d", i+1) }
@@ -228,11 +223,11 @@ func (q *query) step(s Step, name, from string, width int) int {
 	return len(out)
 }
 
-// mostExponent keeps EXP in the range of double precision, which PostgreSQL refuses
-// to leave; e^−700 is nothing to a probability.
+// mostExponent keeps EXP within double precision, outside of which PostgreSQL fails; e^−700 does not
+// matter to a probability.
 const mostExponent = 700
 
-// answer writes the SELECT: of the softmax each class has 1/Σ e^(score of another − its own).
+// answer writes the SELECT; a class's softmax is 1/Σ e^(score of another − its own).
 func (q *query) answer(from string, classes int) {
 	var out []string
 	for i, name := range q.keep {
@@ -271,8 +266,8 @@ func (q *query) answer(from string, classes int) {
 	fmt.Fprintf(q, "\nSELECT %s\nFROM %s;\n", strings.Join(out, ",\n  "), from)
 }
 
-// real is a number that neither database takes for a whole one; where it is negative
-// it stands in brackets, since two minus signs begin a comment.
+// real writes a number that neither database takes for an integer; a negative one is in brackets,
+// because two minus signs begin a comment.
 func real(v float64) string {
 	text := number(v)
 	if !strings.ContainsAny(text, ".e") {
@@ -284,8 +279,8 @@ func real(v float64) string {
 	return text
 }
 
-// sum adds terms in groups: SQLite allows no more than 1,000 levels, and takes
-// a + b + c + … for as many as it has terms.
+// sum adds terms in groups: SQLite allows at most 1,000 levels, and counts each term of a + b + c + … as
+// one.
 func sum(terms []string) string {
 	const group = 50
 	if len(terms) <= group {

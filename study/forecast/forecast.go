@@ -22,32 +22,30 @@ import (
 	"caucus/study/simulate"
 )
 
-// Public is what is publicly known beside a plan, with the classes' shares in it, and its pool.
+// Public is public knowledge beside a plan and its pool.
 type Public struct {
-	// Parties share Records, as many each.
+	// Parties share Records equally.
 	study.Size
-	// AUC is what a classifier of many records reaches, each class against the rest, mean
-	// over classes; 0 where nobody knows it: a band is looked at.
+	// AUC is that of a classifier of many records, mean over classes; 0: unknown, a band is tried.
 	AUC float64
 }
 
 // Options say how much is drawn.
 type Options struct {
-	// Draws are how often the plan is run; DefaultDraws where it is 0.
+	// Draws is the number of runs; 0: DefaultDraws.
 	Draws int
-	// Progress, where not nil, is called after each draw.
+	// Progress, if not nil, is called after each draw.
 	Progress func(done, all int)
 }
 
-// DefaultDraws is how often a plan is run: 20 times for two classes, where the mean of an
-// accuracy mostly has a standard error of .005, and fewer times, 6 at least, for many
-// classes and for many parties that each send a number for each row of a large pool.
+// DefaultDraws is the default number of runs: 20 for two classes, where the mean accuracy mostly has a
+// standard error of .005; fewer, but at least 6, for many classes, or for many parties that each send a
+// number per row of a large pool.
 func DefaultDraws(classes, parties, rows int) int {
 	return max(6, min(40/classes, 40_000_000/(parties*rows)))
 }
 
-// Drawn is a number over all draws: its mean with the standard error of that, and what nine
-// of ten draws lie between.
+// Drawn is a number over all draws: its mean with standard error, and the range of nine in ten draws.
 type Drawn struct {
 	Mean  float64 `json:"mean"`
 	Error float64 `json:"error"`
@@ -55,22 +53,21 @@ type Drawn struct {
 	High  float64 `json:"high"`
 }
 
-// Line is what a classifier is worth on new records.
+// Line is the performance of a classifier on new records.
 type Line struct {
 	Accuracy Drawn `json:"accuracy"`
 	AUC      Drawn `json:"auc"`
 }
 
-// Helps is whether a release is expected to help its parties: to keep a quarter or more
-// of what all records pooled have over the largest class, and to be better than what one
-// party has alone. It is judged by accuracy; where even the pooled records would hardly
-// beat the largest class by it, as with rare classes, by AUC.
+// Helps says whether a release is expected to help its parties: to keep at least a quarter of what all
+// records pooled gain over the largest class, and to beat a party alone. It is judged by accuracy or, if
+// even the pooled records would hardly beat the largest class by accuracy, as with rare classes, by AUC.
 type Helps string
 
 const (
-	// Yes: by LeastGain or more, on average, at the AUC that is known.
+	// Yes: by LeastGain or more on average, at the known AUC.
 	Yes Helps = "yes"
-	// No: it is expected to be worse at each AUC that was looked at.
+	// No: the release is expected to be worse at each AUC tried.
 	No Helps = "no"
 	// Perhaps: by less than LeastGain, or at some AUC of a band.
 	Perhaps Helps = "perhaps"
@@ -79,55 +76,49 @@ const (
 // LeastGain is the least gain for which anybody would take part.
 const LeastGain = 0.01
 
-// Forecast is what a study can be expected to reach, with all that it was drawn from beside
-// plan and pool.
+// Forecast is the expected outcome of a study, with its basis beside plan and pool.
 type Forecast struct {
-	// Looked are the AUCs that were looked at: the one that is known, or a band.
+	// Looked holds the AUCs tried: the known one, or a band.
 	Looked []float64 `json:"auc"`
 	Shares []float64 `json:"class_shares"`
 	// Assumed says that nobody gave the shares.
 	Assumed bool `json:"class_shares_assumed,omitempty"`
 	Parties int  `json:"parties"`
 	Records int  `json:"records"` // of all parties together
-	// Released is the release's classifier, Alone one of one party's records, Pooled one
-	// of all records in one place.
+	// Released is the release's classifier, Alone one of one party's records, Pooled one of all records.
 	Released Line `json:"released"`
 	Alone    Line `json:"alone"`
 	Pooled   Line `json:"pooled"`
-	// Majority is the accuracy of naming the largest class.
+	// Majority is the accuracy of always naming the largest class.
 	Majority float64 `json:"majority"`
-	// Gain is by how much the release is better than it must be to help, at each AUC
-	// looked at.
+	// Gain is the release's margin over what it needs to help, at each AUC tried.
 	Gain  []float64 `json:"gain"`
 	Helps Helps     `json:"helps"`
 	Draws int       `json:"draws"`
 }
 
-// ByAUC says whether the forecast is judged by AUC: where all records pooled would hardly
-// beat the largest class by accuracy, as with rare classes.
+// ByAUC says whether AUC judges the forecast: pooled records would hardly beat the largest class.
 func (f *Forecast) ByAUC() bool { return f.Pooled.Accuracy.Mean-f.Majority < LeastGain }
 
-// band is looked at where nobody knows the AUC: risk models in medicine mostly lie between
-// (Wessler et al. 2015).
+// band is tried if nobody knows the AUC: most risk models in medicine lie in it (Wessler et al. 2015).
 var band = []float64{.65, .75, .85}
 
-// assumedShare is that of the larger of two classes where nobody gives it.
+// assumedShare is the default share of the larger of two classes.
 const assumedShare = 0.75
 
 const (
-	testRecords = 3000 // a draw measures on
-	mostPooled  = 3000 // records a pooled classifier is trained on: more change little
+	testRecords = 3000 // records that a draw measures on
+	mostPooled  = 3000 // records that train a pooled classifier; more change little
 	mostAlone   = 2    // parties whose own classifiers a draw trains
 )
 
-// drawn is what one draw came to.
 type drawn struct{ released, alone, pooled quality }
 
 type quality struct{ accuracy, auc float64 }
 
-// Draw draws what a classify plan is worth. Name, texts, roster, ending, condition and seed of
-// the plan stand for nothing. It answers a study.ErrPlan where the plan does not go with so many
-// parties, and ctx's error.
+// Draw draws what a classify plan is worth. The plan's name, texts, roster, ending, condition and seed
+// do not matter. It returns a study.ErrPlan if the plan does not allow this many parties, and ctx's
+// error.
 func Draw(ctx context.Context, p study.Plan, pool *auxdata.Pool, of Public, o Options) (*Forecast, error) {
 	if of.Parties < 1 || of.Records < of.Parties {
 		return nil, fmt.Errorf("forecast: %d parties with %d records in all: give at least one party, and a record of each", of.Parties, of.Records)
@@ -183,7 +174,6 @@ func Draw(ctx context.Context, p study.Plan, pool *auxdata.Pool, of Public, o Op
 	return f, nil
 }
 
-// assumed are the shares of classes where nobody gives them.
 func assumed(classes int) (shares []float64) {
 	if classes == 2 {
 		return []float64{assumedShare, 1 - assumedShare}
@@ -194,7 +184,6 @@ func assumed(classes int) (shares []float64) {
 	return shares
 }
 
-// draw runs the plan once.
 func draw(ctx context.Context, p study.Plan, pool *auxdata.Pool, of Public, shares []float64, auc float64, number int) (d drawn, err error) {
 	rng := rand.New(rand.NewPCG(uint64(number), 1))
 	t := newProblem(pool, shares, auc, number, rng)
@@ -233,11 +222,9 @@ func draw(ctx context.Context, p study.Plan, pool *auxdata.Pool, of Public, shar
 	return d, ctx.Err()
 }
 
-// mostDistinct parties have records of their own; where there are more, each stands for
-// several, each with its own noise.
+// mostDistinct is the most parties with records of their own; each stands for several if there are more.
 func mostDistinct(each int) int { return max(20, 6000/each) }
 
-// measured is what a model is worth on some records.
 func measured(p study.Plan, m learners.Model, test *dataset.Records) quality {
 	w := quality{auc: .5}
 	if m == nil {
@@ -253,7 +240,6 @@ func measured(p study.Plan, m learners.Model, test *dataset.Records) quality {
 	return w
 }
 
-// gainOf is the mean gain of some draws at one AUC.
 func gainOf(all []drawn, majority float64) float64 {
 	judge := func(w quality) float64 { return w.accuracy - majority }
 	pooled := 0.0
@@ -271,7 +257,6 @@ func gainOf(all []drawn, majority float64) float64 {
 	return math.Min(stat.Mean(keeps, nil), stat.Mean(beats, nil))
 }
 
-// line is a classifier's worth over all draws.
 func line(all []drawn, of func(drawn) quality) Line {
 	over := func(of func(quality) float64, get func(drawn) quality) Drawn {
 		var v []float64

@@ -16,20 +16,21 @@ import (
 type problem struct {
 	pool  *auxdata.Pool
 	truth learners.Linear
-	p     *mat.Dense // N×K, the classes' probabilities of each row of the pool
-	// train and test are rows of the pool: records of the parties are drawn from the
-	// one half, records to measure on from the other.
+	p     *mat.Dense // N×K, the classes' probabilities for each pool row
+	// train and test are disjoint halves of the pool's rows: the parties' records are drawn from one,
+	// records to measure on from the other.
 	train, test []int
 	rng         *rand.Rand
 }
 
-// flats are what truths are like: weights of standard deviation sd^flat along a column of
-// the map of standard deviation sd, in units of what one standard deviation moves.
-// At 1 the wide columns tell most, at 0 each column tells as much.
+// flats are kinds of truth for two classes: a column of the map with standard deviation sd has a weight
+// of standard deviation sd^flat, in units of the effect of one standard deviation. At 1 wide columns
+// matter most, at 0 all columns matter alike.
 var flats = []float64{.5, 1, 1.5}
 
-// newProblem draws a truth whose scores have the AUC on the pool's rows, each class
-// against the rest, and whose classes have the shares.
+// newProblem draws a truth whose scores have the given AUC on the pool's rows, each class against the
+// rest, and whose classes have the given shares. With more than two classes, each class's direction is a
+// random pool row's difference from the mean.
 func newProblem(pool *auxdata.Pool, shares []float64, auc float64, number int, rng *rand.Rand) *problem {
 	n, d := pool.X.Dims()
 	k := len(shares)
@@ -72,7 +73,7 @@ func newProblem(pool *auxdata.Pool, shares []float64, auc float64, number int, r
 		}
 		return learners.Measure(t.truth, pool.X, y, learners.Channel{Classes: k, Keep: 1}).AUC >= auc
 	}
-	for range 10 { // scores are up to a thousand standard deviations wide
+	for range 10 { // to scores a thousand standard deviations wide
 		if reaches(high) {
 			break
 		}
@@ -89,7 +90,7 @@ func newProblem(pool *auxdata.Pool, shares []float64, auc float64, number int, r
 	return t
 }
 
-// level sets intercepts at which the classes have the shares, and p.
+// level sets intercepts that give the classes their shares, and updates p.
 func (t *problem) level(shares []float64) {
 	n, d := t.pool.X.Dims()
 	for range 50 {
@@ -114,14 +115,13 @@ func (t *problem) level(shares []float64) {
 	}
 }
 
-// intercept is the mean of a map's last column, which is the same in each row but for
-// those that were clipped.
+// intercept is the mean of a map's last column, which is the same in all rows that were not clipped.
 func intercept(x *mat.Dense) float64 {
 	_, d := x.Dims()
 	return stat.Mean(mat.Col(nil, d-1, x), nil)
 }
 
-// pick is the class at u of the distribution p.
+// pick returns the class at quantile u of the distribution p.
 func pick(p []float64, u float64) int {
 	for k, share := range p[:len(p)-1] {
 		if u < share {
@@ -132,7 +132,7 @@ func pick(p []float64, u float64) int {
 	return len(p) - 1
 }
 
-// draw draws so many records like those of some rows of the pool, as its weights say.
+// draw draws records like the given pool rows, by the rows' weights.
 func (t *problem) draw(from []int, records int) *dataset.Records {
 	_, d := t.pool.Encoded.Dims()
 	out := &dataset.Records{X: mat.NewDense(records, d, nil), Y: make([]int, records)}

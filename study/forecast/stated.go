@@ -13,36 +13,35 @@ import (
 	"caucus/study"
 )
 
-// Stated is a forecast as the operator states it beside a plan, for those who may join: by the
-// plan, its pool and what stands here anybody can draw it again.
+// Stated is a forecast that the operator states beside a plan, for those who may join. From the plan,
+// its pool and this anybody can draw it again.
 type Stated struct {
 	Plan study.Hash `json:"plan"`
-	// Version counts changes of the way to draw, seeds included.
+	// Version counts changes of the drawing method, seeds included.
 	Version int `json:"version"`
-	// AUC is the one that the operator gave, 0 for none.
+	// AUC is the operator's; 0: none was given.
 	AUC      float64   `json:"given_auc,omitempty"`
 	Forecast *Forecast `json:"forecast"`
 }
 
-// version is that of this package.
 const version = 1
 
-// MostDraws and MostParties bound every forecast. The others bound one that is drawn again.
+// MostDraws and MostParties bound every forecast, the others a forecast that is drawn again.
 const (
 	MostDraws   = 10_000
 	MostParties = 10_000
 
-	mostDrawsAgain, mostRecordsAgain = 200, 100_000 // records of each party
+	mostDrawsAgain, mostRecordsAgain = 200, 100_000 // per party
 )
 
-// Document is what is signed.
+// Document returns the bytes to sign.
 func (s Stated) Document() ([]byte, error) {
 	s.Version = version
 	return json.Marshal(s)
 }
 
-// ParseStated reads a document that an operator states about a plan, with the bounds that
-// whoever draws it again needs. Its numbers stay the operator's word.
+// ParseStated reads an operator's forecast of a plan, within the bounds needed to draw it again. Its
+// numbers stay the operator's word.
 func ParseStated(document []byte, plan study.Hash) (Stated, error) {
 	var s Stated
 	d := json.NewDecoder(bytes.NewReader(document))
@@ -64,8 +63,8 @@ func ParseStated(document []byte, plan study.Hash) (Stated, error) {
 	return s, nil
 }
 
-// Again draws the forecast anew, from what is public and stated. It refuses what would keep a
-// site's machine busy for hours or take its memory: who states a forecast may mean that.
+// Again draws a stated forecast anew from public inputs. It refuses one that would occupy a site's
+// machine for hours or exhaust its memory, as a hostile operator might intend.
 func (s Stated) Again(ctx context.Context, p study.Plan, pool *auxdata.Pool, progress func(done, all int)) (*Forecast, error) {
 	if s.Version != version {
 		return nil, fmt.Errorf("this program draws forecasts of version %d, the operator's is of version %d", version, s.Version)
@@ -77,8 +76,7 @@ func (s Stated) Again(ctx context.Context, p study.Plan, pool *auxdata.Pool, pro
 	return Draw(ctx, p, pool, Public{study.Size{Parties: f.Parties, Records: f.Records}, s.AUC}, Options{Draws: f.Draws, Progress: progress})
 }
 
-// Agrees says whether another forecast of the same plan could be this one's: every mean within
-// four standard errors of both.
+// Agrees says whether every mean of another forecast of the plan is within four standard errors of both.
 func (f *Forecast) Agrees(with *Forecast) bool {
 	near := func(a, b Drawn) bool {
 		return math.Abs(a.Mean-b.Mean) <= 4*math.Hypot(a.Error, b.Error)+1e-6

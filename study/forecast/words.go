@@ -6,7 +6,7 @@ import (
 	"caucus/study"
 )
 
-// Verdict says in words whether a study is expected to help, and why not where not.
+// Verdict says in words whether a study is expected to help, or why not.
 func (f *Forecast) Verdict() string {
 	band := len(f.Looked) > 1
 	switch f.Helps {
@@ -25,7 +25,7 @@ func (f *Forecast) Verdict() string {
 	return "perhaps: what a site has of it, over its own records alone, is too little to be sure of"
 }
 
-// whyNot says which of the conditions of Helps fails.
+// whyNot names the condition of Helps that fails.
 func (f *Forecast) whyNot() string {
 	released, alone, pooled := f.Released.Accuracy.Mean-f.Majority, f.Alone.Accuracy.Mean-f.Majority, f.Pooled.Accuracy.Mean-f.Majority
 	if f.ByAUC() {
@@ -42,7 +42,7 @@ func (f *Forecast) whyNot() string {
 	return "it is too little better than a site alone, or than naming the largest class"
 }
 
-// Warning says in words why a plan is not expected to help, "" where it may.
+// Warning says in words why a plan is not expected to help, "" if it may.
 func (f *Forecast) Warning(p study.Plan) string {
 	if f.Helps != No {
 		return ""
@@ -51,7 +51,7 @@ func (f *Forecast) Warning(p study.Plan) string {
 		p.Unit, p.Epsilon, f.Parties, f.Records/f.Parties, f.Released.Accuracy.Mean, f.Alone.Accuracy.Mean, f.Pooled.Accuracy.Mean, f.Majority, f.Released.AUC.Mean, f.Alone.AUC.Mean, f.whyNot())
 }
 
-// Lines are the forecast as a table for people, with its basis and meaning.
+// Lines returns the forecast as a table for people, with its basis and meaning.
 func (f *Forecast) Lines() []string {
 	rests := f.Separation()
 	if len(f.Looked) > 1 {
@@ -93,7 +93,7 @@ func (d Drawn) Words() string {
 	return fmt.Sprintf("%.3f (%.3f to %.3f)", d.Mean, d.Low, d.High)
 }
 
-// Words say what the operator states, and from what it was drawn, a line each.
+// Words describe what the operator states and its basis, one line each.
 func (s Stated) Words() []string {
 	f := s.Forecast
 	drawn := fmt.Sprintf("drawn %d times for %d parties with %d records in all, %s", f.Draws, f.Parties, f.Records, f.Separation())

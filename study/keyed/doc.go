@@ -1,8 +1,7 @@
-// Package keyed is about where a party's records go: into a shard, a made set, a cut,
-// an order of sending. It is for kinds of study and for agents.
+// Package keyed assigns a party's records: to a shard, a made set, a cut, or a place in the order of
+// sending. Kinds of study and agents use it.
 //
-// It guarantees that a place follows from what a record holds and the site's key,
-// never from its place in a file, so that a bound for neighbours holds for files in
-// any order; Exactly makes a file of any length a collection of a declared one. The
-// lemmas stand at Records.
+// It guarantees that a record's place follows from its content and the site's key, never from its place
+// in a file. So a bound for neighbours holds for files in any order. Exactly turns a file of any length
+// into the declared number of records. The lemmas are at Records.
 package keyed

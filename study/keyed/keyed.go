@@ -16,53 +16,47 @@ import (
 	"caucus/study"
 )
 
-// Records names the records of a party for one study. From a name, HMAC-SHA256
-// under the site's key says where a record goes: into a cut, a shard, a made set.
-// A name is what the record holds and which copy of that it is, never its place
-// in the file.
+// Records names a party's records for one study. HMAC-SHA256 of a name under the site's key decides
+// where the record goes: into a cut, a shard or a made set. A name is a record's content with its number
+// among equal records, never its place in the file.
 //
 // Proof note.
-//   - Neighbours: multisets M and M′ of records of one unit's replacement, each in
-//     a file of any order. What they share by definition is known beforehand: at
-//     unit label all but the labels, with sets by a column that column
-//     (appendShared); otherwise nothing.
-//   - Lemma 1, of names. Let r be replaced by r′, r the m-th copy of its bytes and
-//     r′ the m′-th of its own. The set of names T becomes T′ = T − (r,m) + (r′,m′).
-//     So a function of a record's name moves nothing but the one. Copies are alike
-//     in all that a study sees, so it does not matter which is counted first.
-//   - Lemma 2, of cuts. Records that are alike in what neighbours share are a
-//     group, and how many of each group stay hangs on the groups' sizes alone,
-//     which neighbours share. Of a group the k names with the least keys stay. If
-//     (r,m) was among them, the least name outside fills its place; then
-//     (r′,m′) stays outside, or drives out the greatest, which is that same name
-//     if there was one. So the cuts S and S′ are equal or one record of a group is
-//     replaced by one of that group: neighbours, and a bound for neighbours holds
-//     after a cut as before it. By induction k replacements (the records of a
-//     patient, or of a party of at most k) exchange at most k.
-//   - Lemma 3, of the order of sending at unit label. It goes by names of what
-//     neighbours share, copies counted in the order of the file. Of files in the
-//     same order one label moves one place. Files in other orders (sorted by
-//     label, say) permute labels inside a group; but the places of a group are
-//     independent and alike in law, so what is sent is the mixture, over uniform
-//     arrangements of each group's labels, of what is sent of one arrangement.
-//     Those of neighbours can be paired to differ in one place; (ε,δ) and Rényi
-//     divergence are quasi-convex, so the bound of one place holds for the mixture.
-//     (No rule without chance does as well: the pairs {a,b}, {b,c}, {c,a} of labels
-//     are neighbours of each other, and cannot be laid in two places so that any
-//     two differ in one place only.)
-//   - Two states of one file under one key: Lemmas 1 and 2 hold for each key, so
-//     what two releases of two states cost adds up. The law in Lemma 3 is one
-//     release's own: the key hangs on the plan, and a ledger releases a plan once.
-//   - Numeric model: bytes, of floats their bits. Nothing is computed with them.
-//   - Assumed: SHA-256 has no collisions; in Lemma 3, and where nobody is to tell
-//     who was chosen, HMAC-SHA256 is a random function to all without the key.
+//   - Neighbours: multisets M and M′ that differ in one replaced unit, each in a file of any order. What
+//     they share is defined beforehand: at unit label everything but the labels; with sets by a column,
+//     that column (appendShared); otherwise nothing.
+//   - Lemma 1, names. Replace r, the m-th copy of its bytes, by r′, the m′-th copy of its own. The set
+//     of names T becomes T′ = T − (r,m) + (r′,m′). So a function of a record's name changes for that one
+//     record only. Copies are equal in everything that a study sees, so it does not matter which is
+//     counted first.
+//   - Lemma 2, cuts. Records that are equal in what neighbours share form a group. How many of each
+//     group stay depends on the groups' sizes alone, which neighbours share. The k names of a group with
+//     the least keys stay. If (r,m) was among them, the least name outside fills its place; then (r′,m′)
+//     either stays outside or drives out the greatest, which is that same name if there was one. So the
+//     cuts S and S′ are equal, or one record is replaced by another of its group: they are neighbours,
+//     and a bound for neighbours holds after a cut as before it. By induction, k replacements (the
+//     records of a patient, or of a party of at most k) exchange at most k.
+//   - Lemma 3, the order of sending at unit label. It follows from names of what neighbours share,
+//     copies counted in file order. Between files in the same order, one label changes one place. Files
+//     in other orders (sorted by label, say) permute labels inside a group. But the places of a group
+//     are independent and identically distributed, so what is sent is a mixture, over uniform
+//     arrangements of each group's labels, of what is sent for one arrangement. The arrangements of
+//     neighbours can be paired to differ in one place; (ε,δ) and Rényi divergence are quasi-convex, so
+//     the bound for one place holds for the mixture. (No rule without chance does as well: the label
+//     pairs {a,b}, {b,c}, {c,a} are neighbours of each other, and cannot be laid in two places so that
+//     any two differ in one place only.)
+//   - Two states of one file under one key: Lemmas 1 and 2 hold for each key, so the costs of two
+//     releases of two states add up. The law in Lemma 3 is that of one release: the key depends on the
+//     plan, and a ledger releases a plan once.
+//   - Numeric model: bytes; floats enter by their bits, and nothing is computed with them.
+//   - Assumed: SHA-256 has no collisions. In Lemma 3, and where nobody may learn who was chosen,
+//     HMAC-SHA256 is a random function to everyone without the key.
 type Records struct {
 	rule Rule
 	mac  hash.Hash
-	// full are the names of the records, of all that a study sees of them.
+	// full names records by everything that a study sees of them.
 	full []name
-	// shared are names of what neighbours share, nil where that is nothing. At
-	// unit label alike ones are told apart by their order in the file.
+	// shared names them by what neighbours share; nil if that is nothing. At unit label, equal records
+	// are told apart by their order in the file.
 	shared []name
 }
 
@@ -71,24 +65,24 @@ type name struct {
 	copy  uint64
 }
 
-// What a key is for: no two uses have a key in common.
+// Uses of a key; no two share a key.
 const (
-	forCut   = "cut"   // of records that are alike in what neighbours share
-	forSlot  = "slot"  // how many of those
-	forOrder = "order" // of sending
+	forCut   = "cut"   // which records of a group, equal in what neighbours share, a cut keeps
+	forSlot  = "slot"  // how many of each group
+	forOrder = "order" // order of sending
 	ForSet   = "set"   // made sets
-	ForBlank = "blank" // the set of records that name none
-	ForClass = "class" // what a record without a label counts as
-	// Which shard: of a record, of a patient, of all records that are alike.
+	ForBlank = "blank" // the set of records without a set
+	ForClass = "class" // the class of a record without a label
+	// Keys of shards: by record, by patient, by content without the label.
 	forShard, forPatient, forAlike = "shard", "patient", "alike"
 )
 
-// Rule is what of a plan says where records go.
+// Rule is the part of a plan that decides where records go.
 type Rule struct {
 	Study  study.Hash
 	Unit   privacy.Unit
 	Shards int // 0 and 1: none
-	// SetColumn: the party column names the set of each record.
+	// SetColumn: the party column names each record's set.
 	SetColumn bool
 }
 
@@ -108,7 +102,7 @@ func Of(rule Rule, records *dataset.Records, siteKey []byte) *Records {
 	return k
 }
 
-// names digests what is appended of each record and counts copies.
+// names digests the bytes that of appends for each record, and counts copies.
 func names(n int, of func(b []byte, i int) []byte) []name {
 	out := make([]name, n)
 	seen := make(map[[sha256.Size]byte]uint64, n)
@@ -122,14 +116,13 @@ func names(n int, of func(b []byte, i int) []byte) []name {
 	return out
 }
 
-// appendRecord writes all that a study sees of a record: records that differ in
-// it have different bytes.
+// appendRecord writes everything that a study sees of a record; different records have different bytes.
 func appendRecord(b []byte, records *dataset.Records, i int) []byte {
 	return binary.BigEndian.AppendUint64(appendShared(b, privacy.Label, records, i), uint64(records.Y[i]))
 }
 
-// appendShared writes what neighbours share of a record at unit label, all but
-// the label; at other units the set that a column names.
+// appendShared writes what neighbours share of a record: at unit label everything but the label, at
+// other units the set that a column names.
 func appendShared(b []byte, u privacy.Unit, records *dataset.Records, i int) []byte {
 	b = appendText(b, textOf(records.Party, i))
 	if u != privacy.Label {
@@ -139,7 +132,7 @@ func appendShared(b []byte, u privacy.Unit, records *dataset.Records, i int) []b
 	for _, v := range records.X.RawRowView(i) {
 		b = binary.BigEndian.AppendUint64(b, math.Float64bits(v))
 	}
-	if records.IsOutside(i) { // never of a label's making: see Plan.CheckWhere
+	if records.IsOutside(i) { // a label cannot decide this: see Plan.CheckWhere
 		b = append(b, 1)
 	}
 	return b
@@ -149,7 +142,6 @@ func appendText(b []byte, text string) []byte {
 	return append(binary.AppendUvarint(b, uint64(len(text))), text...)
 }
 
-// textOf is a record's entry in a column, "" where there is none.
 func textOf(column []string, i int) string {
 	if column == nil {
 		return ""
@@ -157,7 +149,7 @@ func textOf(column []string, i int) string {
 	return column[i]
 }
 
-// Key is the HMAC of a use and what it is for.
+// Key is the HMAC of a use and its arguments.
 func (k *Records) Key(use string, of ...[]byte) (out [sha256.Size]byte) {
 	k.mac.Reset()
 	k.mac.Write([]byte(use + "\x00"))
@@ -172,12 +164,12 @@ func (k *Records) nameKey(use string, n name) [sha256.Size]byte {
 	return k.Key(use, n.holds[:], binary.BigEndian.AppendUint64(nil, n.copy))
 }
 
-// Number is uniform, a record's own for a use.
+// Number is a uniform number for a record and a use.
 func (k *Records) Number(use string, i int) uint64 { return Leading(k.nameKey(use, k.full[i])) }
 
 func Leading(key [sha256.Size]byte) uint64 { return binary.BigEndian.Uint64(key[:]) }
 
-// sorted are the rows in the order of their names' keys.
+// sorted returns the rows in the order of their names' keys.
 func (k *Records) sorted(use string, names []name) []int {
 	keys, order := make([][sha256.Size]byte, len(names)), make([]int, len(names))
 	for i, n := range names {
@@ -187,20 +179,20 @@ func (k *Records) sorted(use string, names []name) []int {
 	return order
 }
 
-// Sending is the order in which records leave at unit label, at most so many.
+// Sending is the order in which at most most records leave at unit label.
 func (k *Records) Sending(most int) []int {
 	order := k.sorted(forOrder, k.shared)
 	return order[:min(most, len(order))]
 }
 
-// Cut is at most so many records. What neighbours share of them comes in an
-// order that neighbours share.
+// Cut chooses at most most records. What neighbours share of the chosen comes in an order that
+// neighbours share.
 func (k *Records) Cut(most int) []int {
 	rows := k.sorted(forCut, k.full)
 	if k.shared == nil {
 		return rows[:min(most, len(rows))]
 	}
-	groups := map[[sha256.Size]byte][]int{} // of more than one
+	groups := map[[sha256.Size]byte][]int{} // groups of more than one record
 	for _, n := range k.shared {
 		if n.copy > 0 {
 			groups[n.holds] = nil
@@ -223,8 +215,7 @@ func (k *Records) Cut(most int) []int {
 	return slots
 }
 
-// AtMost is a party's records, or a part of them chosen without looking at what they say,
-// so that no more of a party's records count than a plan allows.
+// AtMost returns at most most of a party's records, chosen by keys alone, for plans that limit them.
 func AtMost(in study.Inputs, u privacy.Unit, most int64) *dataset.Records {
 	if int64(in.Records.Len()) <= most {
 		return in.Records
@@ -232,16 +223,15 @@ func AtMost(in study.Inputs, u privacy.Unit, most int64) *dataset.Records {
 	return in.Records.Select(Of(Rule{Study: in.Study, Unit: u}, in.Records, in.ShardKey).Cut(int(most)))
 }
 
-// ByPatient says that shards keep the records of a patient together.
+// ByPatient says whether shards keep each patient's records together.
 func (r Rule) ByPatient(records *dataset.Records) bool {
 	return r.Shards > 1 && records.Patient != nil
 }
 
-// Shards deals the records, each shard in the order of their keys. The records
-// of a patient are in one shard. Dealt by what they hold without the label, alike
-// ones together, are records at unit label (or one label would move more than a
-// ballot) and, in a file that names patients, records that name none (or those
-// that the cut of a shard leaves would be dealt anew).
+// Shards deals the records, each shard in the order of their keys, and keeps a patient's records in one
+// shard. Two kinds of records are dealt by content without the label, equal ones together: records at
+// unit label (otherwise one label would move more than one ballot) and, in a file that names patients,
+// records without a patient (otherwise those that remain after a shard is cut would be dealt anew).
 func (k *Records) Shards(records *dataset.Records) [][]int {
 	out := make([][]int, k.rule.Shards)
 	for _, i := range k.sorted(forShard, k.full) {
@@ -257,17 +247,14 @@ func (k *Records) Shards(records *dataset.Records) [][]int {
 	return out
 }
 
-// Exactly is the records as a study takes them from a site that declared n: n of
-// them, in the order of the file. Of more, n are chosen by their keys, so that
-// neighbours stay neighbours (Records); fewer are filled up with empty ones, whose
-// cells are all missing, without label, patient or party. At unit record a file
-// that gains or loses a record is then a neighbour as well, one record replaced,
-// unless sets by a column show it.
+// Exactly returns n records from a site that declared n, in file order. If there are more, n are chosen
+// by their keys, so neighbours stay neighbours (Records). If there are fewer, empty ones are added: all
+// cells missing, without label, patient or party. So at unit record a file that gains or loses a record
+// is a neighbour too, with one record replaced, unless sets by a column show it.
 //
-// Where shards keep the records of a patient together each shard has its own
-// part of n, and is cut by itself: a patient that is replaced, with as many
-// records as may be, moves the records of two shards only. Empty records are
-// in no shard that trains.
+// If shards keep patients together, each shard has its own part of n and is cut by itself: a replaced
+// patient, with any number of records, moves the records of two shards only. Empty records are in no
+// shard that trains.
 //
 // The key is the site's secret.
 func Exactly(rule Rule, s dataset.Schema, records *dataset.Records, n int, key []byte) *dataset.Records {
@@ -277,7 +264,7 @@ func Exactly(rule Rule, s dataset.Schema, records *dataset.Records, n int, key [
 	return filled(s, records, n)
 }
 
-// chosen are the rows of at most n records, in the order of the file.
+// chosen returns the rows of at most n records, in file order.
 func chosen(rule Rule, records *dataset.Records, n int, key []byte) []int {
 	k := Of(rule, records, key)
 	var rows []int
@@ -293,7 +280,7 @@ func chosen(rule Rule, records *dataset.Records, n int, key []byte) []int {
 	return rows
 }
 
-// filled has empty records after the others, n in all.
+// filled appends empty records up to n.
 func filled(s dataset.Schema, records *dataset.Records, n int) *dataset.Records {
 	have := records.Len()
 	if have >= n {
@@ -315,7 +302,7 @@ func filled(s dataset.Schema, records *dataset.Records, n int) *dataset.Records 
 	if records.Patient != nil {
 		out.Patient = append(slices.Clone(records.Patient), make([]string, n-have)...)
 	}
-	if records.Outside != nil { // nobody is there whom the study could be about
+	if records.Outside != nil { // an empty record is nobody that the study could be about
 		out.Outside = append(slices.Clone(records.Outside), slices.Repeat([]bool{true}, n-have)...)
 	}
 	return out

@@ -106,8 +106,7 @@ func Complete(s study.Proposal, schema dataset.Schema) (study.Plan, error) {
 	return p, nil
 }
 
-// SetPool sets a completed plan's pool and the terms that follow from it. It refuses what Check
-// does.
+// SetPool sets a completed plan's pool and the terms that follow from it. It refuses what Check does.
 func SetPool(p *study.Plan, pool *auxdata.Pool) error {
 	p.Pool = pool.Digest
 	kind, err := Named(p.Kind)

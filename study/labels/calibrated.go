@@ -13,13 +13,13 @@ import (
 )
 
 const (
-	// released and balanced: see classifier.WhyScores and NewScores.
+	// Reasons for scores instead of probabilities: see classifier.WhyScores and NewScores.
 	released = "the privatised labels"
 	balanced = "risk ber tells classes apart as if they were equally many, and probabilities tell them apart elsewhere. Use risk accuracy or auc for these"
 )
 
-// calibrated is the classifier of a fit, its numbers probabilities where the privatised
-// labels can say how its scores become them, and the relative error of the slope.
+// calibrated returns a fit's classifier, with probabilities if the privatised labels determine a
+// calibration, and the relative error of the slope.
 func (l task) calibrated(fit aggregation.LabelFit, x *mat.Dense, y []int, o aggregation.LabelOptions, rng *rand.Rand) (classifier.Classifier, []string, float64) {
 	p, of := l.Plan(), aggregation.Fit{Model: fit.Model, Lambda: fit.Lambda}
 	if o.Risk == aggregation.RiskBER {
@@ -31,8 +31,7 @@ func (l task) calibrated(fit aggregation.LabelFit, x *mat.Dense, y []int, o aggr
 	return c, warnings, calibration.Error()
 }
 
-// readAs is the classifier of a claimed fit with the calibration that its slope's claimed
-// error allows it.
+// readAs returns a claimed fit's classifier, calibrated if the slope's claimed error allows it.
 func readAs(p study.Plan, fit aggregation.Fit, claimed Result) (classifier.Classifier, []string, error) {
 	why := classifier.WhyScores(released, claimed.SlopeError)
 	if termsOf(p).Risk == aggregation.RiskBER {

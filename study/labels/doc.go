@@ -1,5 +1,4 @@
-// Package labels is about the kind of study that trains a classifier robust to label
-// noise (Bi & Suppakitpaisarn 2022): features leave a party in clear, where its
-// policy grants the columns, each label only through its own ledger. It hides each
-// label and no feature; the proof note stands at Kind.
+// Package labels is the kind of study that trains a classifier robust to label noise (Bi &
+// Suppakitpaisarn 2022). Features leave a party in clear, if its policy grants the columns; each label
+// leaves only through the party's own ledger. It hides each label and no feature (proof note at Kind).
 package labels

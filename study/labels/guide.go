@@ -7,19 +7,18 @@ import (
 	"caucus/privacy"
 )
 
-// Guide says what privatised labels are worth, at each of two mechanisms: rr,
-// randomised response, and em, the exponential mechanism as published, which is
-// exactly rr at ε/2 and really spends ε/2.
+// Guide compares privatised labels under two mechanisms: rr, randomised response; and em, the
+// exponential mechanism as published, which is exactly rr at ε/2 and really spends ε/2.
 type Guide struct {
 	Labels     int     `json:"n"`
 	Epsilon    float64 `json:"epsilon"`
 	Classes    int     `json:"classes"`
 	Mechanisms []Worth `json:"mechanisms"`
-	// Table is how many labels it takes at the ε of the published guidance.
+	// Table gives the number of labels needed at each ε of the published guidance.
 	Table []Needed `json:"table"`
 }
 
-// Worth is what the labels of a guide under one mechanism are worth.
+// Worth describes the guide's labels under one mechanism.
 type Worth struct {
 	Mechanism string  `json:"mechanism"`
 	Spent     float64 `json:"epsilon_spent"`
@@ -30,8 +29,7 @@ type Worth struct {
 	ShareError float64 `json:"share_error"`
 }
 
-// Needed is the smallest odd number of labels for each of GuideLevels; 0 is
-// never.
+// Needed holds the smallest odd number of labels for each of GuideLevels; 0: no number is enough.
 type Needed struct {
 	Mechanism string  `json:"mechanism"`
 	Epsilon   float64 `json:"epsilon"`
@@ -39,16 +37,16 @@ type Needed struct {
 	Needed    []int   `json:"needed"`
 }
 
-// GuideLevels are the probabilities that most labels are kept, and guideEpsilons the
-// budgets, of the published guidance (Bi & Suppakitpaisarn 2022).
+// GuideLevels are the published guidance's probabilities that most labels are kept, guideEpsilons its
+// budgets (Bi & Suppakitpaisarn 2022).
 func GuideLevels() []float64 { return []float64{0.95, 0.99, 0.999} }
 
-// mostGuided is how many labels privacy.LabelsFor looks at.
+// mostGuided is the largest number that privacy.LabelsFor tries.
 const mostGuided = 100_000_000
 
 func guideEpsilons() []float64 { return []float64{0.1, 0.2, 0.5, 1, 2, 5} }
 
-// MakeGuide makes the guide of n labels, 1 to 100,000,000, of so many classes.
+// MakeGuide makes the guide for n labels, 1 to 100,000,000, of the given number of classes.
 func MakeGuide(n, classes int, epsilon float64) (Guide, error) {
 	g := Guide{Labels: n, Epsilon: epsilon, Classes: classes}
 	if n < 1 || n > mostGuided {
@@ -82,7 +80,6 @@ func MakeGuide(n, classes int, epsilon float64) (Guide, error) {
 	return g, nil
 }
 
-// calibrated is the mechanism of a name.
 func calibrated(mechanism string, classes int, epsilon float64) (privacy.RandomisedResponse, error) {
 	if mechanism == "em" {
 		return privacy.CalibrateExponential(classes, epsilon)

@@ -19,26 +19,22 @@ import (
 	"caucus/study/keyed"
 )
 
-// Kind is the kind of study that trains a classifier robust to label noise
-// (Bi & Suppakitpaisarn 2022): a party sends its records' mapped features in
-// clear, if its policy grants the columns, with labels that it privatised
-// through its own ledger. It hides each label; it hides no feature.
+// Kind trains a classifier robust to label noise (Bi & Suppakitpaisarn 2022): a party sends its records'
+// mapped features in clear, if its policy grants the columns, with labels that it privatised through its
+// own ledger. It hides each label and no feature.
 //
 // Proof note.
-//   - Neighbours: replace one label, in a file of any order. Public: plan, features
-//     and the number of records.
-//   - Lemma: one label is one coordinate of the vector of labels (Cells = 1). What
-//     a party sends beside it, the features and how many records there are, does
-//     not depend on labels; nor does the order of the records, which is one of
-//     keys of what they hold beside their labels. It names coordinates: Lemma 3
-//     of keyed.
-//   - Numeric model: classes are integers and the response is exact; see
-//     privacy.RandomisedResponse. Nothing is computed from labels before it.
-//   - The caller guarantees that the features may be shown (an agent's policy
-//     grants the columns) and do not hold the label in another form.
+//   - Neighbours: replace one label, in a file of any order. Public: plan, features, number of records.
+//   - Lemma: one label is one coordinate of the vector of labels (Cells = 1). The features and the
+//     number of records, sent beside it, do not depend on labels. Nor does the order of the records, by
+//     keys of their content without labels, which decides the coordinates: Lemma 3 of keyed.
+//   - Numeric model: classes are integers and the response is exact (privacy.RandomisedResponse).
+//     Nothing is computed from labels before it.
+//   - The caller guarantees that the features may be shown (an agent's policy grants the columns) and do
+//     not contain the label in another form.
 type Kind struct{}
 
-// Terms are what a labels plan says beyond the common.
+// Terms are a labels plan's own terms.
 type Terms struct {
 	Loss       string `json:"loss" yaml:"loss" default:"logistic" help:"what is minimised: logistic, hinge, squared, savage, sigmoid, ramp, unhinged or barrier-hinge"`
 	Risk       string `json:"risk" yaml:"risk" default:"accuracy" help:"which risk: accuracy, ber or auc"`
@@ -46,8 +42,8 @@ type Terms struct {
 	MaxRecords int    `json:"max_records" yaml:"max_records" default:"20000" help:"most records that one party sends; of more, a part chosen by keys"`
 }
 
-// DefaultTerms minimise the backward-corrected logistic loss, the best of
-// all in simulations at ε ≤ 1. Its correction is exact, and keeps it convex.
+// DefaultTerms minimise the backward-corrected logistic loss, the best of all in simulations at ε ≤ 1.
+// Its correction is exact and keeps it convex.
 func DefaultTerms() Terms {
 	return Terms{Loss: "logistic", Risk: aggregation.RiskAccuracy, Correction: aggregation.CorrectionBackward, MaxRecords: 20_000}
 }
@@ -55,8 +51,7 @@ func DefaultTerms() Terms {
 // MostRecords bounds MaxRecords, so that a body stays below a gigabyte.
 const MostRecords = 1 << 20
 
-// DefaultCorrection is none where a loss is robust to the noise by itself, a
-// symmetric one between two classes, and backward otherwise.
+// DefaultCorrection is none if the loss itself is robust (symmetric, two classes), else backward.
 func DefaultCorrection(loss string, classes int) string {
 	if l, err := learners.LossNamed(loss); err == nil && l.Symmetric() && classes == 2 {
 		return aggregation.CorrectionNone
@@ -64,14 +59,13 @@ func DefaultCorrection(loss string, classes int) string {
 	return aggregation.CorrectionBackward
 }
 
-// Mechanisms are the names of the kind's mechanisms: rr keeps a label with
-// probability e^ε/(e^ε+K−1); em, as published, is rr at ε/2.
+// Mechanisms: rr keeps a label with probability e^ε/(e^ε+K−1); em, as published, is rr at ε/2.
 func Mechanisms() []string { return []string{"rr", "em"} }
 
-// Mechanisms are the names of the kind's.
+// Mechanisms lists the kind's mechanisms.
 func (Kind) Mechanisms() []string { return Mechanisms() }
 
-// Shared: each party's contribution is needed, and nothing is summed.
+// Shared is none: each single contribution is needed, and nothing is summed.
 func (Kind) Shared() []string { return nil }
 
 func (Kind) Check(p study.Plan) error {
@@ -108,13 +102,12 @@ func (Kind) Check(p study.Plan) error {
 	return nil
 }
 
-// termsOf are the terms of a plan that was checked.
+// termsOf returns the terms of a checked plan.
 func termsOf(p study.Plan) (t Terms) {
 	_ = p.DecodeTerms(&t)
 	return t
 }
 
-// Complete fills in the defaults of a labels study.
 func (Kind) Complete(p *study.Plan, s study.Proposal) error {
 	t, full := Terms{}, DefaultTerms()
 	if err := s.DecodeTerms(&t); err != nil {
@@ -130,11 +123,10 @@ func (Kind) Complete(p *study.Plan, s study.Proposal) error {
 	return p.SetTerms(full)
 }
 
-// Terms and Body: see Kind.
+// Terms and Body: see study.Kind.
 func (Kind) Terms() any { return new(Terms) }
 func (Kind) Body() any  { return new(Result) }
 
-// responseOf is the plan's mechanism.
 func responseOf(p study.Plan) (privacy.RandomisedResponse, error) {
 	if p.Mechanism == "em" {
 		return privacy.CalibrateExponential(len(p.Schema.Label.Classes), p.Epsilon)
@@ -150,7 +142,6 @@ func optionsOf(p study.Plan, m privacy.RandomisedResponse) (aggregation.LabelOpt
 	}, err
 }
 
-// fitOptions are those of a fit under the plan's mechanism.
 func fitOptions(p study.Plan) (aggregation.LabelOptions, error) {
 	m, err := responseOf(p)
 	if err != nil {
@@ -159,8 +150,8 @@ func fitOptions(p study.Plan) (aggregation.LabelOptions, error) {
 	return optionsOf(p, m)
 }
 
-// releaseTerms are what every party releases its labels under. A class is 0 to
-// K−1 and K stands for none, so one label moves its coordinate by K at most.
+// releaseTerms are the terms of every party's release of labels. A class is 0 to K−1, and K means no
+// label, so one label moves its coordinate by at most K.
 func releaseTerms(p study.Plan) (study.ReleaseTerms, error) {
 	k := int64(len(p.Schema.Label.Classes))
 	m, err := responseOf(p)
@@ -183,7 +174,6 @@ func (Kind) Words(p study.Plan) study.Words {
 	}
 }
 
-// task is a labels plan with what its parties release under.
 type task struct {
 	study.Agreed
 	terms  study.ReleaseTerms
@@ -210,7 +200,7 @@ func (l task) Contribute(in study.Inputs) (study.Contribution, error) {
 	if n == 0 {
 		return study.Contribution{Body: func([]privacy.Published) ([]byte, error) { return head, nil }}, nil
 	}
-	head = slices.Clip(bodies.AppendFeatures(head, p.Mapped(records))) // so that two bodies share no bytes
+	head = slices.Clip(bodies.AppendFeatures(head, p.Mapped(records))) // two bodies must share no bytes
 	values := make([]int64, n)
 	for i, y := range records.Y {
 		values[i] = int64(y)
@@ -228,7 +218,7 @@ func (l task) Contribute(in study.Inputs) (study.Contribution, error) {
 	}, nil
 }
 
-// MaxBody: how many records, two bytes a feature, and the publication of their labels.
+// MaxBody covers the number of records, two bytes per feature, and the publication of the labels.
 func (l task) MaxBody() int {
 	most := termsOf(l.Plan()).MaxRecords
 	return binary.MaxVarintLen64 + 2*most*l.Pool().Dim() + bodies.PublishedSize(most)
@@ -242,7 +232,7 @@ func (l task) Charges(int64) ([]study.Charge, error) {
 	return []study.Charge{l.terms.Charge(cost, cost)}, nil
 }
 
-// Reservations: a number for each record that is sent.
+// Reservations: one number per record sent.
 func (l task) Reservations(records int) ([]study.Reservation, error) {
 	n := min(records, termsOf(l.Plan()).MaxRecords)
 	if n < 1 {
@@ -251,26 +241,24 @@ func (l task) Reservations(records int) ([]study.Reservation, error) {
 	return l.terms.Reserve(n), nil
 }
 
-// Result is what a labels study says.
+// Result is the result of a labels study.
 type Result struct {
 	Classifier classifier.Classifier `json:"classifier"`
 	Records    int                   `json:"records"`
-	Keep       float64               `json:"keep"` // probability that a label is as it was
+	Keep       float64               `json:"keep"` // probability that a label is unchanged
 	Loss       string                `json:"loss"`
 	Risk       string                `json:"risk"`
 	Correction string                `json:"correction"`
 	// Shares are the classes' shares of the true labels.
 	Shares aggregation.LabelShares `json:"shares"`
-	// Path is the search for the ridge. Its held-out risks are corrected for the
-	// noise, but for AUC's, which are those of the noisy labels.
+	// Path is the search for the ridge. Its held-out risks are corrected for the noise, except AUC's,
+	// which are those of the noisy labels.
 	Path []aggregation.LabelPoint `json:"path,omitempty"`
-	// SlopeError is the standard deviation, relative to it, of the slope that makes the
-	// fit's scores into probabilities; 0 where none was found, or looked for.
+	// SlopeError is the relative standard deviation of the slope from scores to probabilities; 0: none.
 	SlopeError float64 `json:"slope_error,omitempty"`
 }
 
-// ResultOf is what the release of a labels study says. It refuses one whose shares
-// are not one a class.
+// ResultOf reads the result of a labels study. It refuses one without exactly one share per class.
 func ResultOf(r study.Result) (out Result, err error) {
 	if err := r.DecodeBody(&out); err != nil {
 		return out, err
@@ -282,8 +270,8 @@ func ResultOf(r study.Result) (out Result, err error) {
 	return out, nil
 }
 
-// Held is the held-out risk at the ridge that was chosen, the classifier's
-// Lambda; false where the plan gave it, so that nothing was held out.
+// Held returns the held-out risk at the chosen ridge, the classifier's Lambda; false if the plan gave
+// the ridge, so nothing was held out.
 func (r Result) Held() (float64, bool) {
 	i := slices.IndexFunc(r.Path, func(p aggregation.LabelPoint) bool { return p.Lambda == r.Classifier.Lambda })
 	if i < 0 {
@@ -292,9 +280,8 @@ func (r Result) Held() (float64, bool) {
 	return r.Path[i].Held, true
 }
 
-// HeldError bounds the standard error of the held-out accuracy of N records:
-// each tells ([noisy label = prediction] − q)/(p − q), whose variance is at most
-// 1/(4(p−q)²).
+// HeldError bounds the standard error of the held-out accuracy of N records: each contributes ([noisy
+// label = prediction] − q)/(p − q), whose variance is at most 1/(4(p−q)²).
 func (r Result) HeldError() float64 {
 	q := learners.Channel{Keep: r.Keep, Classes: len(r.Classifier.Classes)}.Flip()
 	return 1 / (2 * (r.Keep - q) * math.Sqrt(float64(r.Records)))
@@ -316,7 +303,7 @@ func (l task) Finish(of study.Summed, _ []privacy.Published) (study.Result, erro
 	if err != nil {
 		return study.Result{}, err
 	}
-	rng := rand.New(rand.NewPCG(p.Seed, 0x6c6162656c73)) // public: folds and pairs
+	rng := rand.New(rand.NewPCG(p.Seed, 0x6c6162656c73)) // public: it draws folds and pairs
 	fit, err := aggregation.FitLabels(x, y, o, rng)
 	if err != nil {
 		return study.Result{}, err
@@ -330,7 +317,7 @@ func (l task) Finish(of study.Summed, _ []privacy.Published) (study.Result, erro
 	return study.NewResult(r, append(warnings, warningsOf(p, o, r)...))
 }
 
-// warningsOf say what the noise leaves unknown. All of it is public.
+// warningsOf warns about what the noise leaves unknown. All of it is public.
 func warningsOf(p study.Plan, o aggregation.LabelOptions, r Result) []string {
 	var out []string
 	if k := len(p.Schema.Label.Classes); o.Loss.Unbalanced(k) && o.Risk == aggregation.RiskAccuracy {
@@ -362,8 +349,7 @@ func (l task) Work(records int) (study.Work, error) {
 	return study.Work{Rest: l.CommonWork(records) + float64(records)*float64(l.Plan().Map.Dim())*16}, nil
 }
 
-// unseen are what a labels study fits to features in clear, which are for the
-// coordinator alone.
+// unseen lists what is fitted to features in clear, which only the coordinator has.
 const unseen = "the classifier's weights, their calibration, its ridge and the search for it, the number of records, and the classes' shares before projection"
 
 func (t task) Recompute(of study.Summed, _ []privacy.Published, claimed study.Result) (study.Result, string, error) {
@@ -371,8 +357,8 @@ func (t task) Recompute(of study.Summed, _ []privacy.Published, claimed study.Re
 	return r, unseen, err
 }
 
-// restate makes of a claimed result all that does not take the features: its form,
-// what plan and pool say, and what follows from the fitted numbers.
+// restate rebuilds from a claimed result everything that does not need the features: its form, what
+// follows from plan and pool, and what follows from the fitted numbers.
 func (t task) restate(parties int, claimed study.Result) (study.Result, error) {
 	p := t.Plan()
 	l, err := ResultOf(claimed)
@@ -399,7 +385,7 @@ func (t task) restate(parties int, claimed study.Result) (study.Result, error) {
 		if len(l.Path) > len(ridges) {
 			return study.Result{}, bodies.ErrForm
 		}
-		lambda = ridges[0] // of too few records for a search
+		lambda = ridges[0] // too few records for a search
 		for i, point := range l.Path {
 			point.Lambda = ridges[i]
 			path = append(path, point)
@@ -420,8 +406,7 @@ func (t task) restate(parties int, claimed study.Result) (study.Result, error) {
 	return study.NewResult(r, append(warnings, warningsOf(p, o, r)...))
 }
 
-// FitClear fits to records and their labels without noise: what simulations
-// compare with.
+// FitClear fits to records with their true labels, for comparison in simulations.
 func FitClear(p study.Plan, records *dataset.Records, rng *rand.Rand) (aggregation.LabelFit, error) {
 	o, err := fitOptions(p)
 	if err != nil {

@@ -11,14 +11,13 @@ import (
 	"caucus/study/bodies"
 )
 
-// reader reads the contributions of a labels study, two bytes a feature of each
-// record. A fit takes every one, so that they are kept as they are.
+// reader reads contributions, two bytes per feature. A fit needs every record, so they are kept whole.
 type reader struct {
 	bodies.AtParties
 	most    int // records of a contribution
 	dim     int // features of a record
 	classes int
-	// empty are the features of a record without any: see records.
+	// empty holds the encoded features of an empty record: see records.
 	empty []byte
 }
 
@@ -27,14 +26,14 @@ func (l task) Check(body []byte) error {
 	return err
 }
 
-// NewSum: see Keeper.
+// NewSum: see study.Keeper.
 func (l task) NewSum() (study.Sum, error) { return nil, study.ErrKept }
 
-// PublicBodies: the features beside the labels are for the coordinator alone.
+// PublicBodies: only the coordinator may have the features.
 func (l task) PublicBodies() bool { return false }
 
-// parse takes a body apart: its features, still encoded, and labels. It checks
-// that the labels were released under exactly the plan's terms.
+// parse splits a body into its still encoded features and its labels. It checks that the labels were
+// released on exactly the plan's terms.
 func (s reader) parse(body []byte) (features []byte, y []int64, err error) {
 	fail := func(format string, args ...any) ([]byte, []int64, error) {
 		return nil, nil, fmt.Errorf("%w: %w", study.ErrContribution, fmt.Errorf(format, args...))
@@ -73,12 +72,11 @@ func (s reader) parse(body []byte) (features []byte, y []int64, err error) {
 	return features, y, nil
 }
 
-// records are all contributed records: features, N×dim, and noisy labels. Left out are
-// those whose features are an empty record's. An agent fills up its number with these,
-// and sends one for each record that the plan is not about; their labels are uniform and
-// would pull each class's share to 1/K. That one is empty is in the clear features alone.
-// It walks the bodies twice, first to count, so that the matrix is made once and each
-// body can go when it was read.
+// records returns the features (N×dim) and noisy labels of all contributed records, except those with an
+// empty record's features. An agent fills up its declared number with such records, and sends one for
+// each record that the plan is not about; their labels are uniform and would pull each class's share to
+// 1/K. The clear features alone reveal that a record is empty. It reads the bodies twice, first to
+// count, so that the matrix is made once and each body can be dropped after reading.
 func (s reader) records(all study.Bodies) (*mat.Dense, []int, error) {
 	var y []int
 	err := s.each(all, func(_ []byte, label int64) { y = append(y, int(label)) })
@@ -96,7 +94,6 @@ func (s reader) records(all study.Bodies) (*mat.Dense, []int, error) {
 	return x, y, err
 }
 
-// each calls do for every record that is not empty.
 func (s reader) each(all study.Bodies, do func(features []byte, label int64)) error {
 	for body, err := range all {
 		if err != nil {

@@ -9,8 +9,7 @@ import (
 	"caucus/study/classifier"
 )
 
-// Report says what a labels study adds: how it was trained, what the privatised
-// labels say of the classifier, and the classes' shares.
+// Report describes the training, what privatised labels say of the classifier, and the class shares.
 func (Kind) Report(r study.Release) (out study.Report, err error) {
 	l, err := ResultOf(r.Result)
 	if err != nil {

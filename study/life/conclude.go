@@ -13,11 +13,10 @@ import (
 	"caucus/study"
 )
 
-// Conclude releases what a folded sum requests through the aggregator's ledger, and makes the
-// release document. A Keeper's task requests nothing; bodies other than those received give
-// ErrOtherBodies. After a crash, calling it again gives the same publications and spends nothing
-// more. It recomputes the number and weight of contributions. The caller fills in plan bytes and
-// software.
+// Conclude releases what a folded sum requests through the aggregator's ledger, and makes the release
+// document. A Keeper's task requests nothing; bodies other than those received give ErrOtherBodies.
+// After a crash, calling it again gives the same publications and spends nothing more. It recomputes the
+// number and weight of contributions. The caller fills in plan bytes and software.
 func Conclude(ctx context.Context, s *Study, t study.Task, of study.Summed, ledger *privacy.Ledger) (study.Release, error) {
 	fail := func(err error) (study.Release, error) { return study.Release{}, fmt.Errorf("conclude study: %w", err) }
 	if t.Hash() != s.Hash {
@@ -104,10 +103,9 @@ func (s *Study) Settle(ctx context.Context, sum study.Sum, ledger *privacy.Ledge
 	return requests, published, err
 }
 
-// contents digests who contributed which bytes, and the matrix that multiplies the sum: SHA-256 of
-// a label, the matrix and, for each party in sorted order, the length of its name, its name and the
-// digest of its body. If the coordinator adds the noise this is a digest of exact votes, so only a
-// ledger may hold it.
+// contents digests who contributed which bytes, and the matrix that multiplies the sum: SHA-256 of a
+// label, the matrix and, for each party in sorted order, the length of its name, its name and its body's
+// digest. If the coordinator adds the noise this digests exact votes, so only a ledger may hold it.
 func (s *Study) contents(matrix privacy.Digest) privacy.Digest {
 	h := sha256.New()
 	h.Write([]byte("caucus contributed set 1"))

@@ -17,9 +17,9 @@ type Snapshot struct {
 	Chain    *study.Chain                       // the plan's amendments; nil: none
 }
 
-// Study is a pure state machine: events in, effects out. The driver carries out the effects in
-// order, the Store effects of one step in one transaction, before it tells anyone of the step. It
-// must not be used concurrently.
+// Study is a pure state machine: events in, effects out. The driver carries out the effects in order,
+// the Store effects of one step in one transaction, before it tells anyone of the step. It must not be
+// used concurrently.
 type Study struct {
 	Plan study.Plan
 	Hash study.Hash
@@ -109,8 +109,7 @@ type (
 	}
 	RestoreContribution struct{ Party study.PartyID }     // stores the resent body of a lost contribution
 	DropContributions   struct{ Parties []study.PartyID } // deletes lost or refused contributions, receipts included
-	// StoreAmendment stores an amendment. A reopened study needs every body resent: failing deleted
-	// them.
+	// StoreAmendment stores an amendment. A reopened study needs all bodies again: failing deleted them.
 	StoreAmendment struct {
 		Document []byte
 		Number   int
@@ -125,8 +124,7 @@ type (
 		State  study.State
 		Reason string
 	}
-	// FoldSum adds each contribution exactly once, or compares a Keeper's bodies with their
-	// digests.
+	// FoldSum adds each contribution exactly once, or compares a Keeper's bodies with their digests.
 	FoldSum     struct{ Contributions int }
 	MakeRelease struct{ Contributions int } // releases what the sum requests and finishes the result
 )
@@ -320,8 +318,7 @@ func (s *Study) amended(e Amended) ([]Effect, error) {
 	return effects, nil
 }
 
-// fail adds what parties spent: their own ledgers charged each contribution, wherever noise is
-// added.
+// fail adds what parties spent: their own ledgers charged each contribution, wherever noise is added.
 func (s *Study) fail(reason string) []Effect {
 	if n := len(s.Received); n > 0 {
 		who := fmt.Sprintf("each of the %d parties", n)

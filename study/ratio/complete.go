@@ -10,7 +10,7 @@ import (
 	"caucus/study"
 )
 
-// DefaultMechanism is what a ratio plan uses where it names none.
+// DefaultMechanism is the mechanism of a ratio plan that names none.
 func DefaultMechanism(features string) string {
 	if features == FeaturesNoisyEmbedding {
 		return "gaussian-zcdp"
@@ -18,7 +18,6 @@ func DefaultMechanism(features string) string {
 	return "auto"
 }
 
-// Complete fills in the defaults of a ratio study.
 func (Kind) Complete(p *study.Plan, s study.Proposal) error {
 	var given Terms
 	if err := s.DecodeTerms(&given); err != nil {
@@ -36,7 +35,7 @@ func (Kind) Complete(p *study.Plan, s study.Proposal) error {
 	return p.SetTerms(t)
 }
 
-// Tune fills in the width of embeddings.
+// Tune chooses the width of embeddings.
 func (Kind) Tune(p *study.Plan, pool *auxdata.Pool) error {
 	t := termsOf(*p)
 	if err := t.ChooseWidth(pool); err != nil {
@@ -45,7 +44,6 @@ func (Kind) Tune(p *study.Plan, pool *auxdata.Pool) error {
 	return p.SetTerms(t)
 }
 
-// completed fills in what terms leave out.
 func (t Terms) completed(classes int) Terms {
 	full := DefaultTerms()
 	full.Sets, full.Features = cmp.Or(t.Sets, full.Sets), cmp.Or(t.Features, full.Features)
@@ -83,13 +81,11 @@ func (t task) ShareError() (off float64, warning string, err error) {
 	return off, warning, nil
 }
 
-// hopelessShareError: a share that is off by a quarter on average tells little
-// more than that it is between 0 and 1.
+// hopelessShareError: a share off by a quarter on average hardly says more than that it is in [0,1].
 const hopelessShareError = 0.25
 
-// Kernel widths in units of one over the pool's median squared distance, where
-// a plan names none. Narrow kernels tell classes apart better (held-out sets of
-// adult choose about 3, of MNIST 4 to 8), wide ones bear noise better.
+// Default kernel widths, in units of one over the pool's median squared distance. Narrow kernels tell
+// classes apart better (adult's held-out sets choose about 3, MNIST's 4 to 8); wide ones tolerate noise.
 const (
 	usualWidth = 3.0
 	noisyWidth = 1.0

@@ -6,7 +6,6 @@ import (
 	"caucus/study"
 )
 
-// checkExpected checks the public shares that tune made sets.
 func checkExpected(expected []float64, classes int) error {
 	if expected == nil {
 		return nil
@@ -26,18 +25,15 @@ func checkExpected(expected []float64, classes int) error {
 
 const dealingRounds = 1000
 
-// dealingSteps bounds the work of dealing (see Work), every round of which goes
-// over all numbers four times and divides them twice.
+// dealingSteps bounds the work of Dealing: a round visits all numbers four times, divides them twice.
 func dealingSteps(classes int) float64 {
 	return dealingRounds * 24 * float64(classes) * float64(classes)
 }
 
-// Dealing is how often a record of class j goes to set k: deal[j][k], rows sum
-// to 1. Sets of equal size in which class k has a share of skew and the others
-// are alike need joint shares skew/c and (1−skew)/((c−1)c). Scaled by turns
-// to row sums expected[j] and column sums 1/c (Sinkhorn & Knopp 1967) these become
-// the nearest joint shares that the expected classes allow. It is public, so it
-// enters no bound.
+// Dealing returns the probability deal[j][k] that a record of class j goes to set k; rows sum to 1. Sets
+// of equal size in which class k has share skew, and the others equal shares, need joint shares skew/c
+// and (1−skew)/((c−1)c). Scaled in turn to row sums expected[j] and column sums 1/c (Sinkhorn & Knopp
+// 1967), these become the nearest that the expected classes allow. It is public, so it enters no bound.
 func Dealing(skew float64, expected []float64, classes int) [][]float64 {
 	c := float64(classes)
 	deal := make([][]float64, classes)
@@ -51,7 +47,7 @@ func Dealing(skew float64, expected []float64, classes int) [][]float64 {
 	if expected == nil {
 		return deal // row and column sums are 1 already
 	}
-	if skew == 1 { // a set holds one class: nothing can even out its size
+	if skew == 1 { // each set holds one class, so nothing can even out sizes
 		return deal
 	}
 	for range dealingRounds {

@@ -15,47 +15,40 @@ import (
 	"caucus/study/keyed"
 )
 
-// Kind is the kind of study that learns the class ratios of unlabelled sets
-// (Iyer, Nath & Sarawagi 2016): each party publishes one or more sets with
-// privatised label counts and something about the sets' features. The ratios of
-// any other set follow, for as many sets as anyone likes.
+// Kind learns the class ratios of unlabelled sets (Iyer, Nath & Sarawagi 2016): each party publishes one
+// or more sets with privatised label counts and some form of the sets' features. The ratios of any other
+// set follow, for any number of sets.
 //
 // Proof note.
-//   - Neighbours: replace one label (unit label) or one record (unit record,
-//     features: noisy-embedding). Public: plan, how many sets and records a party
-//     has, and at unit label the features and who is in which set.
+//   - Neighbours: replace one label (unit label) or one record (unit record, features: noisy-embedding).
+//     Public: plan, how many sets and records a party has, and at unit label the features and who is in
+//     which set.
 //   - Lemma: below, with ratio.IntegerBound.
-//   - Numeric model: counts are integers; each row's embedding is rounded to
-//     integers of its own, by arithmetic that looks at no other row; the sums are
-//     exact.
-//   - The caller guarantees that a set column is public, as what a schema calls
-//     party is, and at unit label that the features may be shown and do not hold
-//     the label in another form.
+//   - Numeric model: counts are integers; each row's embedding is rounded to integers by arithmetic that
+//     reads no other row; the sums are exact.
+//   - The caller guarantees that a set column is public, like a schema's party, and at unit label that
+//     the features may be shown and do not contain the label in another form.
 //
-// Bound at unit label: neighbours differ in one label. Sets are disjoint, and
-// who is in which set, features and sizes do not depend on labels, so one label
-// moves one from one count to another of one set (privacy.CountBound). Of a plan about
-// some records whoever it is not about is left out of its set, once sets are dealt: by
-// features, which neighbours share (study.Plan's condition reads no label here), so sets
-// and sizes are theirs too; and what leaves of the features is part of what would leave
-// without the condition, as exact means, of which that is not so, are refused. A label
-// that the schema does not know counts as a class drawn by the record's key, so
-// that sizes do not depend on labels either. Of a cut to MaxRecords, features and
-// sets are the same for neighbours, and the labels but for one (keyed, Lemma 2).
+// Bound at unit label: neighbours differ in one label. Sets are disjoint, and membership, features and
+// sizes do not depend on labels, so one label moves one from one count to another of one set
+// (privacy.CountBound). If the plan has a condition, records that do not meet it are left out of their
+// set after sets are dealt. The condition reads features only (it may read no label here), which
+// neighbours share, so they share sets and sizes too. What leaves of the features is then part of what
+// would leave without the condition; exact means, for which that fails, are refused. A label that the
+// schema does not know counts as a class drawn by the record's key, so sizes do not depend on labels
+// either. After a cut to MaxRecords, neighbours have the same features and sets, and the same labels
+// except one (keyed, Lemma 2).
 //
-// Bound at unit record (features: noisy-embedding): neighbours differ in one
-// record, whatever made set it is in; with sets by column that column is
-// public (an agent's policy must grant it) and neighbours agree in it, because
-// which sets there are and how large they are leaves without noise. A cut has as
-// many of each set for neighbours, and one record replaced at most. Each pair
-// of a row's embedding is an integer pair of norm at most R
-// (ratio.Lattice), p pairs in all. Inside a set a record moves its
-// counts by −1 and +1 and its sums by ‖z−z′‖² ≤ 4R²p; from one set to another
-// it moves counts by −1 and +1 and sums by ‖z‖²+‖z′‖² ≤ 2R²p. With weight w on
-// the counts, Σwⱼ(Δⱼ)² ≤ 2w + 4R²p.
+// Bound at unit record (features: noisy-embedding): neighbours differ in one record, in whichever made
+// set it is. With sets by column, that column is public (an agent's policy must grant it) and equal for
+// neighbours, because the number and sizes of sets leave without noise. A cut keeps equally many records
+// of each set for neighbours, with at most one record replaced. Each pair of a row's embedding is an
+// integer pair of norm at most R (ratio.Lattice), p pairs in all. Inside a set a record moves its counts
+// by −1 and +1 and its sums by ‖z−z′‖² ≤ 4R²p; from one set to another it moves counts by −1 and +1 and
+// sums by ‖z‖²+‖z′‖² ≤ 2R²p. With weight w on the counts, Σwⱼ(Δⱼ)² ≤ 2w + 4R²p.
 type Kind struct{}
 
-// Terms are what a ratio plan says beyond the common.
+// Terms are a ratio plan's own terms.
 type Terms struct {
 	Sets       string    `json:"sets" yaml:"sets" default:"party" help:"a party's sets: party (all its records are one), column (one for each value of the schema's party column) or made (each party makes a set a class; needs noisy-embedding)"`
 	MaxSets    int       `json:"max_sets" yaml:"max_sets" help:"most sets of one party; of more, the last by name are taken together"`
@@ -69,7 +62,7 @@ type Terms struct {
 	SetSize    int       `json:"set_size" yaml:"set_size" help:"about how many records a set is publicly expected to have: tunes mechanisms, enters no proof"`
 }
 
-// The names of terms.
+// Names of terms' values.
 const (
 	SetsParty  = "party"
 	SetsColumn = "column"
@@ -80,7 +73,7 @@ const (
 	FeaturesNoisyEmbedding = "noisy-embedding"
 )
 
-// DefaultTerms: one set a party, exact embeddings of 2,000 numbers.
+// DefaultTerms: one set per party, exact embeddings of 2,000 numbers.
 func DefaultTerms() Terms {
 	return Terms{
 		Sets: SetsParty, MaxSets: 64, Features: FeaturesEmbedding, Fourier: 2000,
@@ -94,19 +87,19 @@ const (
 	maxRecords  = 1 << 20
 	maxNumbers  = 1 << 22 // in one party's release or exact embeddings
 	maxClasses  = 1 << 10
-	countsShare = 0.1 // of the budget ρ that counts take beside noisy embeddings
+	countsShare = 0.1 // counts' share of the budget ρ beside noisy embeddings
 )
 
-// Mechanisms are the names of the kind's mechanisms.
+// Mechanisms lists the mechanisms for label counts.
 func Mechanisms() []string { return privacy.CountMechanisms() }
 
-// Mechanisms are the names of the kind's.
+// Mechanisms lists the kind's mechanisms.
 func (Kind) Mechanisms() []string { return Mechanisms() }
 
-// Shared: each party's contribution is needed, and nothing is summed.
+// Shared is none: each single contribution is needed, and nothing is summed.
 func (Kind) Shared() []string { return nil }
 
-// simulatedCounts have no proof.
+// simulatedCounts are the mechanisms without a proof.
 var simulatedCounts = []string{"laplace-paper", "dirichlet-paper", "none"}
 
 func (Kind) Check(p study.Plan) error {
@@ -196,23 +189,22 @@ func (Kind) Check(p study.Plan) error {
 	return nil
 }
 
-// design is what all parties of a plan release under.
+// design holds the terms of all parties' releases.
 type design struct {
 	terms Terms // the kind's, of the plan
-	// sized: how many records each set has leaves beside the counts, without noise.
+	// sized: each set's number of records leaves beside the counts, without noise.
 	sized bool
 	study.ReleaseTerms
 	classes int
-	// block is how many released numbers a set has: classes, and with noisy
-	// embeddings its embedding after them.
+	// block is the number of released numbers per set: a count per class, then any noisy embedding.
 	block   int
 	fourier ratio.Fourier
 	lattice ratio.Lattice
 	bound   ratio.IntegerBound // of embeddings; zero without
 }
 
-// designOf follows from the plan. The bound of noisy embeddings has weights
-// for MaxSets sets; boundFor cuts it to the sets that there are.
+// designOf makes the design of a plan. The bound of noisy embeddings has weights for MaxSets sets;
+// boundFor cuts it to the actual sets.
 func designOf(p study.Plan) (design, error) {
 	t := termsOf(p)
 	d := design{terms: t, classes: len(p.Schema.Label.Classes), lattice: ratio.DefaultLattice()}
@@ -250,13 +242,12 @@ func designOf(p study.Plan) (design, error) {
 	return d, err
 }
 
-// sized says whether the sizes of sets leave without noise: not those of sets made from
-// labels, nor of how many a plan is about where features are hidden.
+// sized says whether sizes of sets leave without noise. Sizes of sets made from labels do not, nor sizes
+// after a condition if features are hidden.
 func (t Terms) sized(p study.Plan) bool {
 	return t.Features != FeaturesNoisyEmbedding || t.Sets != SetsMade && p.Where == ""
 }
 
-// boundFor is the bound of a release of so many sets.
 func (d design) boundFor(sets int) privacy.Bound {
 	b := d.Bound
 	if b.Weight == nil {
@@ -275,19 +266,18 @@ func (d design) boundFor(sets int) privacy.Bound {
 	return b
 }
 
-// termsOf are the terms of a plan that was checked.
+// termsOf returns the terms of a checked plan.
 func termsOf(p study.Plan) (t Terms) {
 	_ = p.DecodeTerms(&t)
 	return t
 }
 
-// Terms and Body: see Kind.
+// Terms and Body: see study.Kind.
 func (Kind) Terms() any { return new(Terms) }
 func (Kind) Body() any  { return new(Result) }
 
-// DealSets deals a party's records to its sets; there is at least one. Sets
-// come in the order of their names, rows in an order of keys. Whoever the plan is not
-// about has been dealt like anybody, and is in none.
+// DealSets deals a party's records to its sets, at least one: sets in the order of their names, rows in
+// the order of keys. It then removes records that do not meet the plan's condition.
 func DealSets(p study.Plan, in study.Inputs) (sets [][]int, classes []int) {
 	t, records := termsOf(p), in.Records
 	named := keyed.Of(keyed.Rule{Study: in.Study, Unit: p.Unit, SetColumn: t.Sets == SetsColumn}, records, in.ShardKey)
@@ -321,9 +311,8 @@ func DealSets(p study.Plan, in study.Inputs) (sets [][]int, classes []int) {
 	return sets, classes
 }
 
-// columnSets are the rows of each value of the party column. Rows without one
-// are in one of these sets, so that a cell that cannot be read changes
-// neither how many sets nor how many rows there are.
+// columnSets returns the rows of each value of the party column. Rows without a value all go to one of
+// these sets, so that an unreadable cell changes neither the number of sets nor of rows.
 func columnSets(k *keyed.Records, records *dataset.Records, rows []int, most int) [][]int {
 	of := map[string][]int{}
 	for _, i := range rows {
@@ -347,12 +336,11 @@ func columnSets(k *keyed.Records, records *dataset.Records, rows []int, most int
 	return sets
 }
 
-// task is a ratio plan with what its parties release under.
 type task struct {
 	study.Agreed
 	design design
 	reader reader
-	// embedder is nil where features leave in clear; each use takes a copy.
+	// embedder is nil if features leave in clear; each use takes a copy.
 	embedder *ratio.Embedder
 }
 
@@ -412,17 +400,16 @@ func (t task) Contribute(in study.Inputs) (study.Contribution, error) {
 	if err != nil {
 		return study.Contribution{}, err
 	}
-	head = slices.Clip(head) // so that two bodies share no bytes
+	head = slices.Clip(head) // two bodies must share no bytes
 	return study.Contribution{
 		Requests: []study.Request{{Output: d.Output, Sensitive: s, Mechanism: d.Mechanism}},
 		Body:     func(r []privacy.Published) ([]byte, error) { return t.reader.Append(head, r[0]) },
 	}, nil
 }
 
-// embedRows are mapped and embedded at a time.
+// embedRows rows are mapped and embedded at a time.
 const embedRows = 2048
 
-// embedSum adds the rows' embeddings on the lattice to sum.
 func embedSum(sum []int64, e *ratio.Embedder, l ratio.Lattice, p study.Plan, records *dataset.Records, rows []int) {
 	for from := 0; from < len(rows); from += embedRows {
 		part := rows[from:min(len(rows), from+embedRows)]
@@ -430,7 +417,7 @@ func embedSum(sum []int64, e *ratio.Embedder, l ratio.Lattice, p study.Plan, rec
 	}
 }
 
-// MaxBody: the sets' sizes, what leaves of the features, and the publication.
+// MaxBody covers the sets' sizes, what leaves of the features, and the publication.
 func (t task) MaxBody() int {
 	terms := t.design.terms
 	sets := terms.sets(t.design.classes)
@@ -444,11 +431,11 @@ func (t task) MaxBody() int {
 	return most
 }
 
-// sizeSize is how many bytes the size of a set has.
+// sizeSize is the number of bytes of a set's size.
 const sizeSize = 4
 
 func (t task) Charges(int64) ([]study.Charge, error) {
-	cost := privacy.Cost{Unit: t.Plan().Unit} // of what can only be simulated: no claim
+	cost := privacy.Cost{Unit: t.Plan().Unit} // a mechanism for simulation only claims nothing
 	if !slices.Contains(simulatedCounts, t.Plan().Mechanism) {
 		var err error
 		if cost, err = privacy.CostOf(t.design.Mechanism, t.design.Bound); err != nil {
@@ -465,9 +452,8 @@ func (t task) Reservations(int) ([]study.Reservation, error) {
 	return d.Reserve(sets * d.block), nil
 }
 
-// sets is how many sets each party sends, from the plan alone: where the values
-// of a column name them, those that a party lacks are sent empty, so that what
-// it releases, and is charged, is known before its records are.
+// sets is the number of sets that each party sends, from the plan alone. With sets by column, a party
+// sends empty ones for those that it lacks: its release and charge are known before its records.
 func (t Terms) sets(classes int) int {
 	switch t.Sets {
 	case SetsColumn:

@@ -15,17 +15,15 @@ import (
 	"caucus/study/bodies"
 )
 
-// reader reads the contributions of a ratio study. A fit takes each set, so that they
-// are kept as they are.
+// reader reads contributions. A fit needs every set, so contributions are kept whole.
 type reader struct {
 	bodies.AtParties
 	design design
 }
 
-// parsed is a contribution taken apart: of each set its size, its encoded
-// rows or its embedding's sum, and what was released.
+// parsed is a contribution: each set's size, encoded rows or embedding's sum; and the publication.
 type parsed struct {
-	sizes    []int // nil where they do not leave (design.sized)
+	sizes    []int // nil if they do not leave (design.sized)
 	rows     [][]byte
 	sums     [][]int64
 	released privacy.Published
@@ -36,14 +34,13 @@ func (t task) Check(body []byte) error {
 	return err
 }
 
-// NewSum: see Keeper.
+// NewSum: see study.Keeper.
 func (t task) NewSum() (study.Sum, error) { return nil, study.ErrKept }
 
-// PublicBodies: features and exact embeddings are for the coordinator alone.
+// PublicBodies: only the coordinator may have features and exact embeddings.
 func (t task) PublicBodies() bool { return t.design.terms.Features == FeaturesNoisyEmbedding }
 
-// parse checks that a body is what the plan's terms make, and released under
-// them.
+// parse checks that a body has the plan's form and was released on its terms.
 func (s reader) parse(body []byte) (parsed, error) {
 	out, err := s.takeApart(body)
 	if err != nil {
@@ -106,14 +103,12 @@ func (s reader) takeApart(body []byte) (parsed, error) {
 
 func (d design) dim(p study.Plan) int { return p.Map.Dim() }
 
-// farDeviations is further than the noise of an honest release ever is: a
-// Laplace is beyond that once in 10³⁹ times.
+// farDeviations exceeds the noise of any honest release: Laplace noise exceeds it once in 10³⁹ draws.
 const farDeviations = 64
 
-// possible refuses what no honest release holds, so that a party which makes up
-// its numbers cannot spoil everybody's estimate: counts and sums lie no further
-// outside what that many records can have than noise may take them, and a
-// block that keeps its sum has it.
+// possible refuses what no honest release contains, so that a party with invented numbers cannot spoil
+// everybody's estimate: counts and sums must lie within noise of what that many records can have, and a
+// block that keeps its sum must have it.
 func (s reader) possible(b parsed) error {
 	d := s.design
 	far := func(j, n int) float64 {
@@ -162,9 +157,8 @@ func (s reader) possible(b parsed) error {
 	return nil
 }
 
-// sets are all contributed sets as the estimators take them. Those that are
-// too small for any estimate are left out and counted: their sizes are public
-// or released.
+// sets returns all contributed sets in the estimators' form. It leaves out, and counts, those too small
+// for any estimate: their sizes are public or released.
 func (s reader) sets(all study.Bodies) (sets []ratio.Set, small int, err error) {
 	for body, err := range all {
 		if err != nil {
@@ -180,7 +174,7 @@ func (s reader) sets(all study.Bodies) (sets []ratio.Set, small int, err error) 
 		}
 		for k, set := range some {
 			if b.sizes != nil && b.sizes[k] == 0 {
-				continue // it only fills the place of one that the party lacks
+				continue // it stands for a set that the party lacks
 			}
 			if set.N < 2 {
 				small++
@@ -192,7 +186,6 @@ func (s reader) sets(all study.Bodies) (sets []ratio.Set, small int, err error) 
 	return sets, small, nil
 }
 
-// setsOf undoes the release of one contribution.
 func (s reader) setsOf(b parsed) ([]ratio.Set, error) {
 	if s.design.terms.Features == FeaturesNoisyEmbedding {
 		return s.noisySets(b)
@@ -221,14 +214,13 @@ func (s reader) setsOf(b parsed) ([]ratio.Set, error) {
 	return out, nil
 }
 
-// leastSet is how many deviations of its noise the size of a set must have, where a
-// condition may leave next to nobody in it, to be known as a set at all.
+// leastSet is the fewest standard deviations of its noise that a set's size must have to be recognised
+// as a set, if a condition may leave next to nobody in it.
 const leastSet = 4
 
-// noisySets: counts and sums carry independent Gaussian noise; where sizes are
-// not public the noisy counts tell them. An error in the sum of the counts then
-// scales shares and embedding alike and cancels where one is regressed on the
-// other, so the covariance given is of the other directions.
+// noisySets: counts and sums have independent Gaussian noise; if sizes are not public, the noisy counts
+// estimate them. An error in the sum of the counts then scales shares and embedding alike, and cancels
+// when one is regressed on the other, so the given covariance covers the other directions.
 func (s reader) noisySets(b parsed) ([]ratio.Set, error) {
 	d := s.design
 	c := float64(d.classes)
@@ -248,7 +240,7 @@ func (s reader) noisySets(b parsed) ([]ratio.Set, error) {
 			set.N = b.sizes[from/d.block]
 			shift = (float64(set.N) - sum) / c
 		} else if s.Plan.Where != "" && sum < leastSet*math.Sqrt(c*variance) {
-			set.N = 0 // a place that the party has no set for, or too few whom the plan is about
+			set.N = 0 // the party has no such set, or too few records meet the condition
 		}
 		if set.N >= 2 {
 			covariance := make([]float64, d.classes*d.classes)
@@ -276,8 +268,8 @@ func (s reader) noisySets(b parsed) ([]ratio.Set, error) {
 	return out, nil
 }
 
-// shares of a set: unbiased for class-means, which averages over sets, and
-// projected onto the simplex for the estimators that trust each set.
+// shares are a set's class shares: unbiased for class-means, which averages over sets, and projected
+// onto the simplex for estimators that trust each set.
 func (s reader) shares(counts, covariance []float64, n float64) ([]float64, *mat.SymDense) {
 	c := len(counts)
 	shares := make([]float64, c)

@@ -7,7 +7,7 @@ import (
 	"caucus/study"
 )
 
-// Report says whether the release tells class shares of new sets, and those of its own.
+// Report says whether the release can estimate class shares of new sets, and gives those of its own.
 func (Kind) Report(r study.Release) (out study.Report, err error) {
 	p, err := r.DecodedPlan()
 	if err != nil {
@@ -39,8 +39,7 @@ func (Kind) Report(r study.Release) (out study.Report, err error) {
 	return out, nil
 }
 
-// noiseOf is the standard deviation that the sets' noise gives to a class's share of
-// all records, before projection.
+// noiseOf is the deviation that the sets' noise gives a class's share of all records, unprojected.
 func noiseOf(r Result, class int) float64 {
 	records, variance := 0.0, 0.0
 	for _, s := range r.Sets {

@@ -14,17 +14,14 @@ import (
 	"caucus/study"
 )
 
-// kindName is the kind's name, as plans and releases have it.
 const kindName = "ratio"
 
-// Assumption is what every estimate of a ratio study rests on.
+// Assumption states what every estimate of a ratio study relies on.
 const Assumption = "This assumes that records of a class look alike everywhere: only the classes' shares differ between the sets and this file, not what a class looks like."
 
-// Result is what a ratio study says.
+// Result is the result of a ratio study.
 type Result struct {
-	// Model estimates the ratios of any unlabelled set; nil where the sets
-	// cannot support one, and then Refusal says why, with the number that
-	// explains it.
+	// Model estimates the ratios of any unlabelled set; nil if the sets support none: see Refusal.
 	Model   *ratio.Model `json:"model,omitempty"`
 	Refusal *Refusal     `json:"refusal,omitempty"`
 	Sets    []SetResult  `json:"sets"`
@@ -38,7 +35,7 @@ type Result struct {
 	Warnings []ratio.Warning    `json:"warnings,omitempty"`
 }
 
-// Refusal is why the sets support no estimate.
+// Refusal says why the sets support no estimate.
 type Refusal struct {
 	Reason ratio.Reason `json:"reason"`
 	Number float64      `json:"number"`
@@ -48,8 +45,7 @@ type Refusal struct {
 // SetResult is one released set.
 type SetResult struct {
 	Records int `json:"records"`
-	// Shares are projected; SD is the standard deviation of the privacy noise on
-	// each before that.
+	// Shares are projected; SD is the standard deviation of the privacy noise on each before that.
 	Shares []float64 `json:"shares"`
 	SD     []float64 `json:"sd,omitempty"`
 }
@@ -88,8 +84,7 @@ func setResult(set ratio.Set) SetResult {
 	return one
 }
 
-// conclude fills in what follows from model or refusal, and says in words what
-// is doubtful; small is how many sets were left out.
+// conclude fills in what follows from model or refusal, and warns; small counts the sets left out.
 func (r *Result) conclude(small int) (warnings []string) {
 	warn := func(format string, args ...any) { warnings = append(warnings, fmt.Sprintf(format, args...)) }
 	if small > 0 {
@@ -110,7 +105,6 @@ func (r Refusal) refusal() *ratio.Refusal {
 	return &ratio.Refusal{Reason: r.Reason, Number: r.Number, Advice: r.Advice}
 }
 
-// fit makes the model.
 func (r *Result) fit(p study.Plan, pool *auxdata.Pool, d design, sets []ratio.Set) (err error) {
 	o := ratio.OpenOptions{Estimator: d.terms.Estimator, Gamma: r.Gamma, Pool: pool.X}
 	if d.terms.Fourier > 0 {
@@ -121,18 +115,17 @@ func (r *Result) fit(p study.Plan, pool *auxdata.Pool, d design, sets []ratio.Se
 			return err
 		}
 	}
-	rng := rand.New(rand.NewPCG(p.Seed, 0x726174696f)) // public: splits
+	rng := rand.New(rand.NewPCG(p.Seed, 0x726174696f)) // public: it draws splits
 	r.Model, r.Gamma, r.Widths, err = ratio.FitOpen(sets, o, rng)
 	return err
 }
 
-// Scale is the median squared distance of the pool's mapped rows, the
-// public scale of kernel widths.
+// Scale is the median squared distance of the pool's mapped rows, the public scale of kernel widths.
 func Scale(pool *auxdata.Pool) (float64, error) {
 	return ratio.MedianSquaredDistance(pool.X, rand.New(rand.NewPCG(1, 2)))
 }
 
-// ResultOf is what the release of a ratio study says.
+// ResultOf reads the result of a ratio study.
 func ResultOf(r study.Release) (out Result, err error) {
 	if r.Kind != kindName {
 		return out, fmt.Errorf("this release is not of a ratio study")
@@ -146,8 +139,7 @@ func ResultOf(r study.Release) (out Result, err error) {
 	return out, nil
 }
 
-// Estimate estimates the class ratios of records with the plan's schema and
-// map; their labels, if any, are not looked at. The records stay where they are.
+// Estimate estimates the class ratios of records with the plan's schema and map, ignoring labels.
 func Estimate(r study.Release, records *dataset.Records) (ratio.Estimate, error) {
 	result, err := ResultOf(r)
 	if err != nil {
@@ -177,7 +169,7 @@ func (r Result) Estimate(p study.Plan, records *dataset.Records) (ratio.Estimate
 	return r.Model.Estimate(ratio.Set{Rows: p.Mapped(records)})
 }
 
-// planOf is the plan of a release of this kind, checked.
+// planOf returns the checked plan of a ratio release.
 func planOf(r study.Release) (study.Plan, error) {
 	p, err := r.DecodedPlan()
 	if err != nil {

@@ -1,5 +1,4 @@
-// Package reweigh is about the kind of study that weighs the rows of the public pool
-// so that it stands for the private records (Ji & Elkan 2013): sites release sums of
-// features, or the coefficients of a density-ratio model, and the weights follow.
-// Answer estimates a query's mean from a release; the proof note stands at statistic.
+// Package reweigh is the kind of study that weights the rows of the public pool so that it stands for
+// the private records (Ji & Elkan 2013). Sites release sums of features, or a density-ratio model's
+// coefficients. Answer estimates a query's mean from a release; the proof note is at statistic.
 package reweigh

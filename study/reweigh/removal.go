@@ -8,14 +8,13 @@ import (
 // Removal: see study.Remover.
 //
 // Proof note.
-//   - Neighbours: a record counts, or an empty one stands at its place. Public: plan, pool,
-//     and how many records each site has.
-//   - Lemma, entropy: the empty record is encoded and mapped as any other, so taking one
-//     away is a replacement. Where the plan is about some records an empty place is none of
-//     them (about), so a record's entries and its count come or go: what
-//     aggregation.FeatureDesign.GoneBound bounds, never more than replacing.
-//   - The coefficients of logistic are of a fit to all records of a site, which does not
-//     split into a part of each: not proved.
+//   - Neighbours: a record counts, or an empty one takes its place. Public: plan, pool, and how many
+//     records each site has.
+//   - Lemma, entropy: the empty record is encoded and mapped like any other, so removal is a
+//     replacement. If the plan has a condition, an empty record does not meet it (about), so a record's
+//     entries and its count appear or disappear: aggregation.FeatureDesign.GoneBound bounds that, and
+//     never exceeds the bound for replacing.
+//   - Not proved: logistic, which fits all records of a site together, with no separate part per record.
 func (Kind) Removal(p study.Plan, b privacy.Bound) study.Removal {
 	d, err := designOf(p)
 	switch {

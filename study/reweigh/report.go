@@ -6,10 +6,10 @@ import (
 	"caucus/study"
 )
 
-// mostCompared features are in a report's chart.
+// mostCompared bounds the features in a report's chart.
 const mostCompared = 6
 
-// Report says how far the weighted pool stands for the private records.
+// Report says how well the weighted pool stands for the private records.
 func (Kind) Report(r study.Release) (out study.Report, err error) {
 	w, err := WeightsOf(r)
 	if err != nil {

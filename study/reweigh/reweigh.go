@@ -20,12 +20,11 @@ import (
 	"caucus/study/keyed"
 )
 
-// Kind is the kind of study that weighs the rows of the public pool so that
-// the pool stands for the private records (Ji & Elkan 2013). Its unit is the
-// record; each site adds its own noise unless the plan says otherwise.
+// Kind weights the rows of the public pool so that it stands for the private records (Ji & Elkan 2013).
+// Its unit is the record; each site adds its own noise unless the plan says otherwise.
 type Kind struct{}
 
-// Terms are the terms of a reweigh plan.
+// Terms are a reweigh plan's own terms.
 type Terms struct {
 	Pairs    [][2]string `json:"pairs,omitempty" yaml:"pairs" help:"pairs of columns whose joint margins are released too, such as [[age, sex]]; each costs as much as a feature"`
 	Bins     int         `json:"bins,omitempty" yaml:"bins" help:"release a histogram of so many bins of each number too"`
@@ -34,26 +33,25 @@ type Terms struct {
 }
 
 const (
-	// keepWeights: a public and a private population may differ so much that
-	// few rows matter; 1 in 50 is where weights have in effect collapsed.
+	// keepWeights: a public and a private population may differ so much that few rows matter; below 1
+	// row in 50 the weights have in effect collapsed.
 	keepWeights = 0.02
-	// logisticLambda is the ridge of logistic where a plan names none: that of
-	// Ji & Elkan's experiments.
+	// logisticLambda is logistic's default ridge, from Ji & Elkan's experiments.
 	logisticLambda = 0.1
-	// fewRows: an effective sample below this answers any query to ±.05 at best.
+	// fewRows: a smaller effective sample answers any query to ±.05 at best.
 	fewRows = 100
 )
 
-// mechanisms says of each mechanism whether it is for simulation only.
+// mechanisms marks the mechanisms that are for simulation only.
 var mechanisms = map[string]bool{"entropy": false, "logistic": false, "logistic-paper": true}
 
-// Mechanisms are the names of reweigh's mechanisms.
+// Mechanisms lists reweigh's mechanisms.
 func Mechanisms() []string { return slices.Sorted(maps.Keys(mechanisms)) }
 
-// Mechanisms are the names of the kind's.
+// Mechanisms lists the kind's mechanisms.
 func (Kind) Mechanisms() []string { return Mechanisms() }
 
-// Shared: entropy's sums have a range that records give: see study.Kind.
+// Shared is entropy: the number of records bounds the range of its sums (see study.Kind).
 func (Kind) Shared() []string { return []string{"entropy"} }
 
 func (Kind) Check(p study.Plan) error {
@@ -89,17 +87,16 @@ func (Kind) Check(p study.Plan) error {
 	return err
 }
 
-// termsOf are the terms of a plan that was checked.
+// termsOf returns the terms of a checked plan.
 func termsOf(p study.Plan) (t Terms) {
 	_ = p.DecodeTerms(&t)
 	return t
 }
 
-// Terms and Body: see Kind.
+// Terms and Body: see study.Kind.
 func (Kind) Terms() any { return new(Terms) }
 func (Kind) Body() any  { return new(Weights) }
 
-// Complete fills in the defaults of a reweigh study.
 func (Kind) Complete(p *study.Plan, s study.Proposal) error {
 	p.Unit, p.Mechanism = cmp.Or(p.Unit, privacy.Record), cmp.Or(p.Mechanism, "entropy")
 	p.Noise = cmp.Or(p.Noise, study.DefaultNoise(p.Unit))
@@ -111,8 +108,7 @@ func (Kind) Complete(p *study.Plan, s study.Proposal) error {
 	return p.SetTerms(t)
 }
 
-// designOf is the design of a plan's sums: of the encoded features, or of the
-// map's where the plan projects them.
+// designOf makes the design of a plan's sums: of encoded features or, if projected, of mapped ones.
 func designOf(p study.Plan) (*aggregation.FeatureDesign, error) {
 	t := termsOf(p)
 	if p.Map.Kind != dataset.IdentityMap {
@@ -131,33 +127,29 @@ func designOf(p study.Plan) (*aggregation.FeatureDesign, error) {
 	return d, nil
 }
 
-// statistic is what parties of a reweigh plan add up to: sums of features for entropy, and
-// where the plan is about some records how many those are; n·β of a density-ratio model
-// for logistic. Both are integers that add over sites.
+// statistic is the sum in a reweigh plan. For entropy it is sums of features and, if the plan has a
+// condition, the number of records that meet it; for logistic it is n·β of a density-ratio model. All
+// are integers that add up over sites.
 //
 // Proof note.
-//   - Neighbours: replace one record. Public: plan, pool, and how many records
-//     each site has.
-//   - Lemma: aggregation.FeatureDesign for entropy, aggregation.DensityRatio for
-//     logistic; terms adds the rounding to its lattice. Of a plan about some records
-//     the sums are of those alone, with their number beside them:
-//     FeatureDesign.CountedBound. Whether a record is one of them says the record
-//     (dataset.Records.Outside), from its own cells and the plan.
-//   - Numeric model: for entropy each record's entries are integers of their own,
-//     and sums are exact. For logistic the solver works in floating point to a
-//     gradient norm that bounds its distance from the exact minimiser; the bound
-//     includes that distance and the rounding. A search that fails, which exact
-//     arithmetic excludes, gives zeros.
-//   - The caller guarantees that records are encoded by the plan's schema, which
-//     clamps them, and that one party is behind a site. Of more records than a
-//     per-party number names, a site adds only so many (local), and no more are
-//     taken from it (weights).
+//   - Neighbours: replace one record. Public: plan, pool, and how many records each site has.
+//   - Lemma: aggregation.FeatureDesign for entropy, aggregation.DensityRatio for logistic; Terms adds
+//     the rounding to its lattice. With a condition, the sums are over the records that meet it,
+//     followed by their number: FeatureDesign.CountedBound. A record's own cells and the plan decide
+//     whether it meets the condition (dataset.Records.Outside).
+//   - Numeric model: for entropy each record's entries are integers of its own, and sums are exact. For
+//     logistic the solver works in floating point to a gradient norm that bounds its distance from the
+//     exact minimiser; the bound includes that distance and the rounding. A failed search, impossible in
+//     exact arithmetic, gives zeros.
+//   - The caller guarantees that records are encoded by the plan's schema, which clamps them, and that
+//     one party is behind a site. A site adds at most the per-party number of records (Local), and no
+//     more are accepted from it (Weights).
 type statistic struct {
 	plan   study.Plan
 	terms  Terms // the kind's, of the plan
 	pool   *auxdata.Pool
 	design *aggregation.FeatureDesign
-	// rows are the pool's rows as the design takes them.
+	// rows holds the pool's rows in the design's form.
 	rows *mat.Dense
 	// ratio is the model of logistic and logistic-paper.
 	ratio *aggregation.DensityRatio
@@ -198,14 +190,13 @@ func (w *statistic) Cells() int {
 	return w.design.Cells()
 }
 
-// counted: how many records the sums are of is their last number, because the plan is
-// not about all.
+// counted: the last number is the count of records that meet the plan's condition.
 func (w *statistic) counted() bool { return w.plan.Where != "" }
 
 func (w *statistic) ReleasedCells() int { return w.Cells() }
 
-// Weights bound a site's records, as for cross sums, and by what the plan says
-// a party holds: what it guarantees for a whole party rests on that number.
+// Weights bound a site's records, as for cross sums, and also by the plan's per-party number, on which
+// the guarantee for a whole party rests.
 func (w *statistic) Weights() (least, most int64) {
 	most = 1 << 40 / w.plan.MostParties()
 	if k := w.terms.PerParty; k > 0 {
@@ -214,17 +205,17 @@ func (w *statistic) Weights() (least, most int64) {
 	return 0, most
 }
 
-// lattice is the width of logistic's public lattice of n·β: 2^k near the
-// sensitivity over 2²⁰. It does not depend on n, so sites' vectors add.
+// lattice is the width of logistic's public lattice for n·β: 2^k near the sensitivity over 2²⁰. It does
+// not depend on n, so sites' vectors add up.
 func (w *statistic) lattice() float64 {
 	return math.Exp2(math.Round(math.Log2(w.ratio.Sensitivity())) - 20)
 }
 
-// maxCoefficient bounds |n·β| on the lattice, so that no number of sites can make
-// the sum wrap. Honest fits are far below; clamping moves no two vectors apart.
+// maxCoefficient bounds |n·β| on the lattice, so that no number of sites makes the sum wrap. Honest fits
+// are far below; clamping moves no two vectors apart.
 func (w *statistic) maxCoefficient() int64 { return 1 << 59 / w.plan.MostParties() }
 
-// Additive: a logistic fit looks at all records at once.
+// Additive: a logistic fit reads all records at once.
 func (w *statistic) Additive(records int64) bool {
 	_, most := w.Weights()
 	return w.ratio == nil && records <= most
@@ -252,7 +243,7 @@ func (w *statistic) Local(in study.Inputs) ([]int64, int64) {
 	return z, n
 }
 
-// entries are records as the design takes them.
+// entries returns the records in the design's form.
 func (w *statistic) entries(records *dataset.Records) *mat.Dense {
 	if w.plan.Map.Kind != dataset.IdentityMap {
 		return w.plan.Mapped(records)
@@ -260,7 +251,7 @@ func (w *statistic) entries(records *dataset.Records) *mat.Dense {
 	return records.X
 }
 
-// about are the records that a study is about.
+// about returns the records that the study is about.
 func about(records *dataset.Records) *dataset.Records {
 	var rows []int
 	for i := range records.Len() {
@@ -303,16 +294,13 @@ func (w *statistic) Form(records int64) shares.Form {
 	return shares.Integers(w.Cells(), aggregation.FeatureMost(max(records, 1)))
 }
 
-// terms do not depend on the number of records, so they are the same at every
-// site.
+// Terms do not depend on the number of records, so all sites have the same.
 //
-//   - entropy: FeatureDesign's bound, or that of its sums with their number, under
-//     discrete Laplace or K-norm (δ = 0) or Gaussian noise.
-//   - logistic: DensityRatio's sensitivity Δ on a lattice of width γ; rounding
-//     adds at most ½ to each of d coordinates of both vectors, so Δ₂ = Δ/γ + √d
-//     and Δ₁ = √d·Δ₂.
-//   - logistic-paper: density ∝ exp(−(nλε/√d)‖δ‖) on β, so exp(−(λε/√d)‖δ‖) on
-//     n·β.
+//   - entropy: FeatureDesign's bound (CountedBound with a condition), under discrete Laplace or K-norm
+//     (δ = 0) or Gaussian noise.
+//   - logistic: DensityRatio's sensitivity Δ on a lattice of width γ; rounding adds at most ½ to each of
+//     d coordinates of both vectors, so Δ₂ = Δ/γ + √d and Δ₁ = √d·Δ₂.
+//   - logistic-paper: density ∝ exp(−(nλε/√d)‖δ‖) on β, so exp(−(λε/√d)‖δ‖) on n·β.
 func (w *statistic) Terms(int64) (study.ReleaseTerms, error) {
 	t := study.ReleaseTerms{Output: w.plan.Mechanism, Bound: privacy.Bound{Unit: w.plan.Unit, PerParty: w.terms.PerParty}}
 	var err error
@@ -346,7 +334,7 @@ func (w *statistic) Sensitive(vector []int64, _ int64, t study.ReleaseTerms) (pr
 	return privacy.NewLiteral(reals, w.plan.Unit), nil
 }
 
-// Noise: a forecast of accuracy is not what weights are for.
+// Noise: weights have no accuracy forecast.
 func (w *statistic) Noise(float64, int) (aggregation.Noise, error) {
 	return aggregation.Noise{}, study.ErrNoForecast
 }
@@ -371,7 +359,6 @@ func (Kind) Words(p study.Plan) study.Words {
 	return w
 }
 
-// task is that of a reweigh plan.
 type task struct{ bodies.Task }
 
 func (Kind) New(p study.Plan, pool *auxdata.Pool) (study.Task, error) {
@@ -379,8 +366,7 @@ func (Kind) New(p study.Plan, pool *auxdata.Pool) (study.Task, error) {
 	return task{bodies.Task{Agreed: study.Agree(Kind{}, p, pool), Statistic: w, Fresh: 0x77656967687473}}, err
 }
 
-// Charges are those of bodies.Task; a literal sampler, which only simulation may use,
-// claims nothing.
+// Charges are those of bodies.Task. A literal sampler, for simulation only, claims nothing.
 func (t task) Charges(weight int64) ([]study.Charge, error) {
 	all, err := t.Task.Charges(weight)
 	if !errors.Is(err, privacy.ErrSimulationOnly) || !t.Plan().Simulated {
@@ -391,9 +377,8 @@ func (t task) Charges(weight int64) ([]study.Charge, error) {
 	return []study.Charge{terms.Charge(none, none)}, err
 }
 
-// Recompute finishes the study again. The digest of the weighted pool names the
-// weights as the release writes them: made again they may differ in their last bits,
-// and would have another one.
+// Recompute finishes the study again, but makes the weighted pool's digest from the claimed weights:
+// recomputed ones may differ in their last bits and would have another digest.
 func (t task) Recompute(of study.Summed, released []privacy.Published, claimed study.Result) (study.Result, string, error) {
 	fail := func(err error) (study.Result, string, error) { return study.Result{}, "", err }
 	made, err := t.Finish(of, released)

@@ -10,22 +10,19 @@ import (
 	"caucus/study"
 )
 
-// ErrOtherWeights: the table has other weights than the release's, or none where
-// the release was about this very pool.
+// ErrOtherWeights: the table's weights are not the release's, or the release's pool has none.
 var ErrOtherWeights = errors.New("the pool does not have the weights of the release")
 
-// Weighed is the pool of a reweigh study under the weights that were released.
+// Weighed is the pool of a reweigh study with the released weights.
 type Weighed struct {
 	Plan study.Plan
 	Said Weights
-	// Pool is the plan's; Weighted is the same with the weights attached, a pool
-	// of its own.
+	// Pool is the plan's pool; Weighted is the same rows with weights, a pool of its own.
 	Pool, Weighted *auxdata.Pool
 }
 
-// Weigh attaches a release's weights to the pool of its study, which t is, without
-// weights and its rows in the same order. It refuses another pool, and weights that
-// do not have the digest that the release names.
+// Weigh attaches a release's weights to its study's pool t, given without weights and with its rows in
+// the same order. It refuses another pool, and weights without the digest that the release names.
 func Weigh(r study.Release, t *dataset.Table) (w Weighed, err error) {
 	if w.Said, err = WeightsOf(r); err != nil {
 		return w, err
@@ -51,10 +48,9 @@ func Weigh(r study.Release, t *dataset.Table) (w Weighed, err error) {
 	return w, nil
 }
 
-// PoolSource is what a plan on the pool t has to say of a release, which t has its
-// weights from or, where t has none, was drawn from. It refuses weights that are
-// not the release's, and the plain pool of the release's own study, which was
-// meant to be weighed (ErrOtherWeights).
+// PoolSource states the release that the weights of pool t come from, or that t was drawn from if it has
+// none, for a plan on t. It returns ErrOtherWeights for weights that are not the release's, and for the
+// unweighted pool of the release's own study, which was meant to be weighted.
 func PoolSource(r study.Release, t *dataset.Table) (*study.WeightSource, error) {
 	source, err := SourceOf(r)
 	if err != nil {

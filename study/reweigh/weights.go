@@ -16,43 +16,40 @@ import (
 	"caucus/study/bodies"
 )
 
-// Weights are the result of a reweigh study: the pool under them stands for the
-// private records.
+// Weights are the result of a reweigh study: under them the pool stands for the private records.
 type Weights struct {
-	// WeightedPool is the digest of the pool with the weights attached, which a
-	// later plan may name.
+	// WeightedPool is the digest of the pool with weights, which a later plan may name.
 	WeightedPool auxdata.Digest `json:"weighted_pool"`
-	// Records is the public number of private records, those included that the study is
-	// not about; Inside is how many it is about, where that is not all, as released.
+	// Records is the public number of private records, including those that do not meet the plan's
+	// condition. Inside is the released number of those that do; nil without a condition.
 	Records int64    `json:"records"`
 	Inside  *float64 `json:"inside,omitempty"`
-	// Features names the released numbers; Means are the private records' means
-	// of them, for entropy, each with noise of standard deviation NoiseSD; of a study
-	// about some records, of those, and none where noise hides how many they are. With
-	// logistic NoiseSD is that of each coefficient of Tilt.
+	// Features names the released numbers. Means, for entropy, are the private records' means of them,
+	// each with noise of standard deviation NoiseSD; with a condition, the means of the records that
+	// meet it, or none if noise hides their number. For logistic NoiseSD is that of each coefficient of
+	// Tilt.
 	Features []string  `json:"features"`
 	Means    []float64 `json:"means,omitempty"`
 	NoiseSD  float64   `json:"noise_sd"`
-	// Tilt: the weight of a row with features x is ∝ e^{⟨Tilt,x⟩}.
+	// Tilt: a row with features x has weight ∝ e^{⟨Tilt,x⟩}.
 	Tilt   []float64                 `json:"tilt"`
 	Lambda float64                   `json:"lambda"`
 	Path   []aggregation.LambdaPoint `json:"path,omitempty"`
-	// EffectiveRows is Kish's (Σw)²/Σw², Largest the largest share of one row.
+	// EffectiveRows is Kish's (Σw)²/Σw², Largest the largest row's share.
 	EffectiveRows float64 `json:"effective_rows"`
 	Largest       float64 `json:"largest_weight"`
-	// WorstNoise bounds the standard deviation that noise gives to the answer
-	// of any query with values in [0,1] (Ji & Elkan 2013, Theorem 2, to first
-	// order).
+	// WorstNoise bounds the standard deviation that noise gives the answer of any query with values in
+	// [0,1] (Ji & Elkan 2013, Theorem 2, to first order).
 	WorstNoise float64 `json:"worst_noise_sd"`
-	// Residuals are the largest differences between the released means and the
-	// weighted pool's; Gaps the features that the pool cannot stand for.
+	// Residuals are the largest differences between released means and the weighted pool's; Gaps are the
+	// features that the pool cannot represent.
 	Residuals []aggregation.Residual `json:"residuals,omitempty"`
 	Gaps      []aggregation.Residual `json:"support_gaps,omitempty"`
-	// Weight is one positive number a pool row, of mean 1.
+	// Weight has one positive number per pool row, with mean 1.
 	Weight []float64 `json:"weight"`
 }
 
-// Finish fits the weights to what was released. All of it is post-processing.
+// Finish fits the weights to the released numbers. All of it is post-processing.
 func (w *statistic) Finish(total bodies.Total, rng *rand.Rand) (study.Result, error) {
 	if total.Weight <= 0 {
 		return study.Result{}, fmt.Errorf("fit weights: no records were contributed")
@@ -125,11 +122,10 @@ func (w *statistic) fit(x *mat.Dense, total bodies.Total, rng *rand.Rand) (aggre
 	return fit, law, out, nil
 }
 
-// leastInside is how many deviations of its noise the number of records that a study is
-// about must have for anything to be divided by it.
+// leastInside is the fewest noise deviations that Inside must have before anything is divided by it.
 const leastInside = 4
 
-// noise is the law of the noise on released means, near to normal or Laplace.
+// noise is the law of the noise on released means, Laplace or near normal.
 func (w *statistic) noise(out *Weights, laplace bool) aggregation.Noise {
 	law := w.design.Noise(out.Means, out.NoiseSD, laplace, w.fresh())
 	if w.counted() { // their number has the noise of a sum whose mean is 1
@@ -138,7 +134,7 @@ func (w *statistic) noise(out *Weights, laplace bool) aggregation.Noise {
 	return law
 }
 
-// about is how many records the means are of.
+// about is the number of records behind the means.
 func (out *Weights) about() float64 {
 	if out.Inside != nil {
 		return math.Max(*out.Inside, 1)
@@ -183,10 +179,9 @@ func (w *statistic) warnings(out *Weights, total bodies.Total) []string {
 	return all
 }
 
-// kindName is the kind's name, as plans and releases have it.
 const kindName = "reweigh"
 
-// WeightsOf is what the release of a reweigh study says.
+// WeightsOf reads the result of a reweigh study.
 func WeightsOf(r study.Release) (out Weights, err error) {
 	if r.Kind != kindName {
 		return out, fmt.Errorf("this release holds no weights: it is not of a reweigh study")
@@ -194,8 +189,8 @@ func WeightsOf(r study.Release) (out Weights, err error) {
 	return out, r.Result.DecodeBody(&out)
 }
 
-// Answer estimates the mean of a query over the private records from a reweigh
-// release and its pool, b one number a pool row.
+// Answer estimates the mean of a query over the private records from a reweigh release and its pool; b
+// has one number per pool row.
 func Answer(r study.Release, pool *auxdata.Pool, b []float64) (aggregation.QueryAnswer, error) {
 	said, err := WeightsOf(r)
 	if err != nil {
@@ -221,7 +216,7 @@ func Answer(r study.Release, pool *auxdata.Pool, b []float64) (aggregation.Query
 	return law.Answer(b, untold), nil
 }
 
-// check refuses what no release of the plan says and no law can be made of.
+// check refuses weights that the plan cannot give, or from which no law can be made.
 func (out *Weights) check(w *statistic) error {
 	if (out.Inside != nil) != w.counted() {
 		return fmt.Errorf("the release does not say how many records it is about as its plan does: the release was damaged")
@@ -233,7 +228,7 @@ func (out *Weights) check(w *statistic) error {
 	} else if w.ratio == nil && len(out.Means) != w.design.Cells() {
 		return fmt.Errorf("the release has %d means, the plan %d: the release was damaged", len(out.Means), w.design.Cells())
 	}
-	const most = 1e15 // beyond it a number has no digits left for one record
+	const most = 1e15 // a larger number has no digits left for one record
 	numbers := slices.Concat(out.Means, out.Tilt)
 	if out.Inside != nil {
 		numbers = append(numbers, *out.Inside)
@@ -256,8 +251,7 @@ func (out *Weights) check(w *statistic) error {
 	return nil
 }
 
-// law is the law of released weights, their noise Laplace or near to normal, and what
-// they leave untold.
+// law returns the law of released weights, whose noise is Laplace or near normal, and their Untold.
 func (w *statistic) law(out *Weights, laplace bool) (*aggregation.WeightLaw, aggregation.Untold) {
 	x := w.design.Rows(w.rows)
 	fit := aggregation.WeightFit{Beta: out.Tilt, Weight: out.Weight, Lambda: out.Lambda}
@@ -271,12 +265,10 @@ func (w *statistic) law(out *Weights, laplace bool) (*aggregation.WeightLaw, agg
 	return aggregation.LawOf(x, fit, noise), w.design.Untold(x, out.Means, noise, out.Lambda, out.about())
 }
 
-// fresh is public randomness for the law of the noise: the same at the release
-// and for every answer after it.
+// fresh is public randomness for the law of the noise, the same at the release and later.
 func (w *statistic) fresh() *rand.Rand { return rand.New(rand.NewPCG(w.plan.Seed, 0x6c6177)) }
 
-// MarginsOf are what a reweigh release says of each block of the schema's features,
-// for auxdata.Make: post-processing.
+// MarginsOf returns the released means by block of features, for auxdata.Make. It is post-processing.
 func MarginsOf(r study.Release) ([]auxdata.Margin, error) {
 	w, err := WeightsOf(r)
 	if err != nil || w.Means == nil {
@@ -311,7 +303,7 @@ func marginsOf(p study.Plan, d *aggregation.FeatureDesign, means []float64) ([]a
 	return out, nil
 }
 
-// SourceOf is what a plan says that names the weighted pool of a release.
+// SourceOf is the source that a plan states when its pool has a release's weights.
 func SourceOf(r study.Release) (*study.WeightSource, error) {
 	p, err := planOf(r)
 	if err != nil {
@@ -335,7 +327,7 @@ func SourceOf(r study.Release) (*study.WeightSource, error) {
 	return source, nil
 }
 
-// planOf is the plan of a release of this kind, checked.
+// planOf returns the checked plan of a reweigh release.
 func planOf(r study.Release) (study.Plan, error) {
 	p, err := r.DecodedPlan()
 	if err != nil {

@@ -18,21 +18,19 @@ import (
 	"caucus/study/classify"
 )
 
-// Classify runs a classify proposal with virtual parties and measures what the
-// release is worth.
+// Classify runs a classify proposal among virtual parties and measures the release.
 type Classify struct {
 	Split
-	// Proposal is as study create takes it; the parties, their sizes and the seed are
-	// the split's.
+	// Proposal is as study create takes it; the split sets parties, sizes and seed.
 	Proposal study.Proposal
 	Repeats  int
 	// Shares: see Options.
 	Shares bool
-	// Progress, where not nil, is called as contributions arrive.
+	// Progress, if not nil, is called as contributions arrive.
 	Progress func(done, total int)
 }
 
-// ClassifySummary is what a simulation found; means over the repeats.
+// ClassifySummary is the result of a simulation; numbers are means over the repeats.
 type ClassifySummary struct {
 	Study     string       `json:"study"`
 	Mechanism string       `json:"mechanism"`
@@ -47,24 +45,23 @@ type ClassifySummary struct {
 	Classes   int          `json:"classes"`
 	Lambda    float64      `json:"lambda"`
 	Accuracy  Accuracies   `json:"accuracy"`
-	// Output says what the release's numbers are; Brier and Slope how far they are
-	// from probabilities, whatever they are called: see learners.Calibrated.
+	// Output says what the release's numbers are. Brier and Slope say how far they are from
+	// probabilities, in any case: see learners.Calibrated.
 	Output classifier.Output `json:"output"`
 	Brier  Compared          `json:"brier"`
 	Slope  Compared          `json:"slope"`
-	// Map is the first repeat's map in words, Kept how much of each column it
-	// keeps, least first; absent where it keeps all.
+	// Map describes the first repeat's map, Kept how much of each column it keeps (absent: all).
 	Map  string         `json:"map"`
 	Kept []dataset.Kept `json:"kept,omitempty"`
-	// Voters are what parties voted with, where each chose.
+	// Voters says how parties voted, if each chose.
 	Voters []VoterSummary `json:"voters,omitempty"`
 	// UploadBytes is the mean size of a contribution's body.
 	UploadBytes float64  `json:"upload_bytes_per_party"`
 	Repeats     int      `json:"repeats"`
 	Warnings    []string `json:"warnings,omitempty"`
-	// Totals are what the study and its pool's weights guarantee together.
+	// Totals are the guarantees of the study with its pool's weights.
 	Totals []study.UnitTotal `json:"totals,omitempty"`
-	// Release is the first repeat's, for trying predict.
+	// Release is the first repeat's, to try predict.
 	Release *study.Release `json:"-"`
 }
 
@@ -72,32 +69,30 @@ type ClassifySummary struct {
 type Accuracies struct {
 	Released   float64 `json:"released"`
 	ReleasedSD float64 `json:"released_sd"`
-	// Unperturbed is the same fit without noise (with the same kind of
-	// statistic), Pooled a softmax classifier on the records themselves (at
-	// most maxPooled of them), LocalMean the mean over parties (at most
-	// maxLocal of them) of a classifier of their own records.
+	// Unperturbed is the same fit to the same statistic without noise. Pooled is a softmax classifier of
+	// the records themselves (at most maxPooled). LocalMean is the mean over parties (at most maxLocal)
+	// of a classifier of their own records.
 	Unperturbed   float64 `json:"unperturbed"`
 	Pooled        float64 `json:"pooled"`
 	LocalMean     float64 `json:"local_mean"`
 	MajorityClass float64 `json:"majority_class"`
 }
 
-// VoterSummary is one of Split.Voters: how many parties voted with it, and the mean
-// accuracy of some of them alone, of their own records (Accuracies.LocalMean).
+// VoterSummary describes one of Split.Voters: the number of parties that voted with it, and their mean
+// accuracy alone (Accuracies.LocalMean).
 type VoterSummary struct {
 	Voter   string  `json:"voter"`
 	Parties int     `json:"parties"`
 	Alone   float64 `json:"alone"`
 }
 
-// Compared is a measure of releases beside that of what they are compared with.
+// Compared is a measure of releases beside the same without noise.
 type Compared struct {
 	Released    float64 `json:"released"`
 	ReleasedSD  float64 `json:"released_sd"`
 	Unperturbed float64 `json:"unperturbed"`
 }
 
-// compared is a measure over repeats.
 func compared[R any](repeats []R, released, unperturbed func(R) float64) (c Compared) {
 	c.Released, c.ReleasedSD = over(repeats, released)
 	c.Unperturbed, _ = over(repeats, unperturbed)
@@ -109,7 +104,7 @@ const (
 	maxLocal  = 40
 )
 
-// Check says what is wrong with a simulation before it starts.
+// Check refuses an invalid simulation before it starts.
 func (s Classify) Check() error {
 	if err := s.Split.Check(); err != nil {
 		return err
@@ -127,7 +122,6 @@ func checkRepeats(repeats int) error {
 	return nil
 }
 
-// classifyRepeat is the outcome of one repeat.
 type classifyRepeat struct {
 	Run
 	accuracy           Accuracies
@@ -184,7 +178,7 @@ func (s Classify) Run(ctx context.Context) (ClassifySummary, error) {
 	return out, nil
 }
 
-// over is the mean and standard deviation over repeats.
+// over returns the mean and standard deviation over repeats.
 func over[R any](repeats []R, f func(R) float64) (mean, sd float64) {
 	v := make([]float64, len(repeats))
 	for i, r := range repeats {
@@ -197,7 +191,7 @@ func over[R any](repeats []R, f func(R) float64) (mean, sd float64) {
 	return mean, sd
 }
 
-// progressOf is the part of one repeat in the progress of all.
+// progressOf maps one repeat's progress to that of all.
 func progressOf(progress func(done, total int), repeat, repeats, parties int) func(done int) {
 	if progress == nil {
 		return nil
@@ -255,8 +249,8 @@ func (s Classify) once(ctx context.Context, index int) (classifyRepeat, error) {
 	return out, nil
 }
 
-// locally is what the first parties, at most maxLocal, get right alone, each with a
-// classifier of its own records. An error says that ctx ended.
+// locally returns the accuracies of the first parties (at most maxLocal) alone, each with a classifier
+// of its own records. It returns an error if ctx ended.
 func (d *Deal) locally(ctx context.Context, t study.Task) ([]float64, error) {
 	p, learner, x := t.Plan(), t.Words().Learner, d.TestX(t)
 	out := make([]float64, min(len(d.Parties), maxLocal))
@@ -281,7 +275,6 @@ func (d *Deal) locally(ctx context.Context, t study.Task) ([]float64, error) {
 	return out, ctx.Err()
 }
 
-// labelledOf are the rows with a label.
 func labelledOf(r *dataset.Records) (rows []int) {
 	for i, y := range r.Y {
 		if y >= 0 {
@@ -291,8 +284,7 @@ func labelledOf(r *dataset.Records) (rows []int) {
 	return rows
 }
 
-// accuracies on the test records, of a run and of what it is compared with. An error may say
-// that ctx ended.
+// accuracies measures a run and its comparators on the test records. It returns an error if ctx ended.
 func (d *Deal) accuracies(ctx context.Context, t study.Task, run Run) (a Accuracies, err error) {
 	p, x := t.Plan(), d.TestX(t)
 	if a.Released, err = score(run.Release.Result, x, d.Test.Y); err != nil {
@@ -326,13 +318,11 @@ func (d *Deal) Majority() (share float64) {
 	return share / float64(max(labelled, 1))
 }
 
-// Score is the share of the labelled test records that a task's classifier labels
-// correctly.
+// Score is the share of labelled test records that a task's classifier labels correctly.
 func (d *Deal) Score(t study.Task, r study.Result) (float64, error) {
 	return score(r, d.TestX(t), d.Test.Y)
 }
 
-// modelOf is the classifier of a result.
 func modelOf(r study.Result) (learners.Linear, error) {
 	c, ok := classifier.Of(r)
 	if !ok {
@@ -349,15 +339,13 @@ func score(r study.Result, x *mat.Dense, y []int) (float64, error) {
 	return accuracy(model.Predict(x), y), nil
 }
 
-// accuracy is the share of labelled records predicted correctly.
 func accuracy(predicted, y []int) float64 {
 	right, labelled := classifier.Right(predicted, y)
 	return float64(right) / float64(max(labelled, 1))
 }
 
-// Votes is the tally of the parties' votes on the pool without noise: what a
-// comparator that counts votes its own way starts from. The task is a classify one
-// whose parties vote.
+// Votes returns the tally of the parties' exact votes on the pool, for comparators that count votes
+// differently. The task must be a classify task whose parties vote.
 func (d *Deal) Votes(t study.Task) (*aggregation.Tally, error) {
 	of, ok := bodies.Of(t)
 	if !ok || of.Statistic.Cells() != t.Pool().Rows()*learners.Columns(len(d.Schema.Classes())) {

@@ -14,17 +14,14 @@ import (
 
 // contributions makes what the parties send, and the same without noise.
 type contributions interface {
-	// make is the body of party i, and the same in clear, nil where that is not
-	// wanted. Parties may do so at the same time.
+	// make returns party i's body, and the clear one, nil if unwanted. It is safe for concurrent use.
 	make(ctx context.Context, m *machine, i int) (body, clear []byte, err error)
-	// addClear adds what make gave in clear.
+	// addClear adds a clear body from make.
 	addClear(i int, clear []byte) error
-	// unperturbed is the result of all that was added in clear; empty where the kind
-	// has none.
+	// unperturbed is the result of all clear bodies; empty if the kind has none.
 	unperturbed(ctx context.Context) (study.Result, error)
 }
 
-// contributions of a task on the deal.
 func (d *Deal) contributions(t study.Task, lean bool) (contributions, error) {
 	if of, ok := bodies.Of(t); ok {
 		return &shared{Task: of, deal: d, lean: lean, sum: bodies.NewClearSum(of.Statistic)}, nil
@@ -50,7 +47,7 @@ type shared struct {
 	sum  *bodies.ClearSum
 }
 
-// make takes both bodies of one local sum of the statistic.
+// make makes both bodies from one local sum.
 func (s *shared) make(ctx context.Context, m *machine, i int) (body, clear []byte, err error) {
 	vector, weight := s.deal.localSum(ctx, s.Task, i)
 	central := !s.Plan().Noise.AtSite()
@@ -78,8 +75,8 @@ func (s *shared) unperturbed(context.Context) (study.Result, error) {
 	return s.Unperturbed(s.sum)
 }
 
-// drafted are contributions of a kind whose bodies do not add up. Where it has the
-// mechanism none, a second study of that mechanism gets the same drafts.
+// drafted are contributions whose bodies do not add up. If the kind has the mechanism none, a second
+// study with it gets the same drafts.
 type drafted struct {
 	study.Task
 	deal  *Deal
@@ -111,25 +108,24 @@ func (s *drafted) unperturbed(ctx context.Context) (study.Result, error) {
 	return release.Result, err
 }
 
-// localSumKey names what follows from the same records: plans that differ in budget and
-// mechanism alone may ask the same of a party.
+// localSumKey identifies a computation on the same records: plans that differ only in budget and
+// mechanism may need the same of a party.
 type localSumKey struct {
 	pool      *auxdata.Pool
 	unit      privacy.Unit
-	statistic string // what is computed, in words; else the plan's hash
+	statistic string // the computation in words, else the plan's hash
 	learner   string
 	shards    int
 }
 
-// localSums are the parties' own, each computed when it is first asked for.
+// localSums hold the parties' local sums, each computed when first needed.
 type localSums []struct {
 	once   sync.Once
 	vector []int64
 	weight int64
 }
 
-// localSum is what party i adds to a statistic. One that is kept is computed to its end, whatever
-// becomes of ctx.
+// localSum is party i's part of a statistic. With Keep it is computed to the end, even if ctx ends.
 func (d *Deal) localSum(ctx context.Context, t bodies.Task, i int) (vector []int64, weight int64) {
 	if !d.Keep {
 		return t.Local(d.inputs(ctx, i))

@@ -14,33 +14,30 @@ import (
 	"caucus/study/describe"
 )
 
-// Coverage is how often the intervals of one form of estimates held the truth, in many
-// draws of noise and of records.
+// Coverage says how often intervals for one form of estimate held the truth in many draws.
 type Coverage struct {
 	Measure describe.Measure `json:"form"`
-	// Estimates is how many of a table have the form.
+	// Estimates is the number of a table's estimates of this form.
 	Estimates int `json:"estimates"`
-	// Population is the share of 95 % intervals for a population that held its number,
-	// Records that of intervals for these records. A quantile is held where the whole
-	// bin that it is in lies between the ends.
+	// Population is the share of 95 % intervals for a population that held its number, Records that for
+	// these records. An interval holds a quantile if the quantile's whole bin lies between the ends.
 	Population float64 `json:"population"`
 	Records    float64 `json:"records"`
-	// Least is the same for the estimate whose intervals for a population hold least.
+	// Least is the Population of the estimate whose intervals hold least.
 	Least   float64 `json:"least"`
 	LeastOf string  `json:"least_of"`
-	// Unknown is the share of draws in which nothing was said.
+	// Unknown is the share of draws without an answer.
 	Unknown float64 `json:"unknown"`
-	// Error is the root mean square of what noise does to an estimate: of a mean and a
-	// deviation as a share of the column's range, on its logarithm's scale where it has
-	// one; Midpoints the same of means that take each bin's middle for all in it. Neither
-	// is told of quantiles, nor of deviations on a logarithm's scale.
+	// Error is the root mean square effect of noise on an estimate; for means and deviations as a share
+	// of the column's range, on its logarithm's scale if it has one. Midpoints is the same for means
+	// that take each bin's middle for all its records. Both are absent for quantiles, and for deviations
+	// on a logarithm's scale.
 	Error     float64 `json:"error,omitempty"`
 	Midpoints float64 `json:"midpoints_error,omitempty"`
 }
 
-// DescribeCoverage draws noise, and of each party as many of its records with
-// replacement, so often, and compares the intervals with the truth. Records are read
-// once. The answer depends on the inputs and the seed alone.
+// DescribeCoverage repeatedly draws noise, and each party's number of its records with replacement, and
+// compares intervals with the truth. It reads records once and depends on inputs and seed alone.
 func DescribeCoverage(ctx context.Context, p study.Plan, pool *auxdata.Pool, parties []*dataset.Records, repeats int, seed uint64) ([]Coverage, error) {
 	fail := func(err error) ([]Coverage, error) { return nil, fmt.Errorf("simulate coverage: %w", err) }
 	p.Simulated = true
@@ -120,7 +117,7 @@ func DescribeCoverage(ctx context.Context, p study.Plan, pool *auxdata.Pool, par
 	return tally.all(), nil
 }
 
-// add adds up parts of all records, or of as many drawn with replacement.
+// add sums parts of all records; with an rng, of as many drawn with replacement.
 func add(out []int64, records [][]describe.Part, rng *rand.Rand) {
 	for i := range records {
 		if rng != nil {
@@ -132,7 +129,7 @@ func add(out []int64, records [][]describe.Part, rng *rand.Rand) {
 	}
 }
 
-// finished is the table of a released vector.
+// finished returns the table of a released vector.
 func finished(of bodies.Task, vector []int64, weight int64, draws int) (out describe.Table, err error) {
 	total := bodies.Total{Weight: float64(weight), Draws: draws}
 	for _, v := range vector {
@@ -145,7 +142,6 @@ func finished(of bodies.Task, vector []int64, weight int64, draws int) (out desc
 	return describe.TableOf(study.Release{Result: made})
 }
 
-// heldTally adds up how often each estimate's interval held.
 type heldTally struct{ of []held }
 
 type held struct {
@@ -163,7 +159,7 @@ func (c *heldTally) add(first bool, truth, sample, whole describe.Table) {
 	for i := range a {
 		h := &c.of[i]
 		h.named = a[i]
-		if a[i].Estimate == nil { // such as the deviation of a number that is always the same
+		if a[i].Estimate == nil { // such as the deviation of a constant number
 			continue
 		}
 		h.draws++
@@ -194,7 +190,6 @@ func (c *heldTally) add(first bool, truth, sample, whole describe.Table) {
 	}
 }
 
-// all sums up by form.
 func (c *heldTally) all() []Coverage {
 	var out []Coverage
 	for _, form := range []describe.Measure{describe.Share, describe.Mean, describe.SD, describe.QuantileMeasure} {

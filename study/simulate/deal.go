@@ -16,32 +16,29 @@ import (
 	"caucus/study/kinds"
 )
 
-// Deal is what one repeat of a simulation works on: records dealt to a public pool,
-// virtual parties and a test set. Any number of plans can run on one deal, and meet
-// the same records. It is safe for concurrent use; nobody may change what its
-// fields hold once a plan was made.
+// Deal holds the data of one repeat: records dealt to a public pool, virtual parties and a test set. Any
+// number of plans can run on one deal and meet the same records. It is safe for concurrent use; do not
+// change its fields once a plan was made.
 type Deal struct {
 	Schema dataset.Schema
-	// Pool are the public rows, N×Dim encoded; PoolWeight is one positive weight a
-	// row, nil where all weigh the same.
+	// Pool holds the public rows, N×Dim encoded; PoolWeight one positive weight per row, nil: all equal.
 	Pool       *mat.Dense
 	PoolWeight []float64
-	// Private are the parties' records; Parties are the rows of each party.
+	// Private holds the parties' records; Parties lists each party's rows.
 	Private *dataset.Records
 	Parties [][]int
-	// Voters, in turn, are what parties vote with where a plan lets them choose.
+	// Voters, in turn, are the parties' choices if a plan lets them choose.
 	Voters []Voter
 	// Test takes no part.
 	Test *dataset.Records
-	// Keep keeps what each party computed of its own for plans to come that ask the
-	// same of it, in memory that grows with the parties. Comparisons of budgets and
-	// mechanisms set it: parties then train once. What their shards are follows from
-	// the first plan that asks for so many.
+	// Keep stores each party's computations for later plans that need the same, in memory that grows
+	// with the parties. Comparisons of budgets and mechanisms set it, so that parties train once. The
+	// first plan with a given number of shards decides the shards.
 	Keep bool
 
-	seed uint64     // of plans, and with a party's place of its draws
-	rng  *rand.Rand // of what is dealt and measured after the seed
-	// fit makes the public map of the pool; nil is fitComponents.
+	seed uint64     // of plans; with a party's index, of its draws
+	rng  *rand.Rand // for dealing and measuring, after the seed
+	// fit makes the public map of the pool; nil: fitComponents.
 	fit func(dataset.Components) (dataset.Map, error)
 
 	// mu guards what follows.
@@ -56,7 +53,7 @@ type mappedPool struct {
 	pool *auxdata.Pool
 }
 
-// Size is how many parties share how many records.
+// Size returns the numbers of parties and of their records.
 func (d *Deal) Size() study.Size {
 	s := study.Size{Parties: len(d.Parties)}
 	for _, rows := range d.Parties {
@@ -65,9 +62,8 @@ func (d *Deal) Size() study.Size {
 	return s
 }
 
-// Task makes the plan of a proposal among the deal's parties, on its pool: the same
-// defaults as a real study's, through the same steps. Roster, minimum, sizes and
-// seed are the deal's, and the plan is stamped simulated.
+// Task makes the plan of a proposal among the deal's parties, on its pool, with a real study's defaults
+// and steps. The deal sets roster, minimum, sizes and seed, and the plan is stamped simulated.
 func (d *Deal) Task(s study.Proposal) (study.Task, error) {
 	fail := func(err error) (study.Task, error) { return nil, fmt.Errorf("simulate: %w", err) }
 	s.Seed = d.seed
@@ -90,9 +86,8 @@ func (d *Deal) Task(s study.Proposal) (study.Task, error) {
 	return task, nil
 }
 
-// complete is the plan of a proposal among virtual parties, but for what the pool
-// decides. Where the proposal does not say what a party holds at least, neither does the
-// plan: the deal knows what each holds.
+// complete makes the plan of a proposal among virtual parties, without what follows from the pool. The
+// plan says what a party holds at least only if the proposal does: the deal knows what each holds.
 func complete(s study.Proposal, schema dataset.Schema, size study.Size) (study.Plan, error) {
 	s.Roster = virtualRoster(size.Parties)
 	stated := s.Records
@@ -108,7 +103,6 @@ func complete(s study.Proposal, schema dataset.Schema, size study.Size) (study.P
 	return p, err
 }
 
-// virtualRoster names virtual parties.
 func virtualRoster(parties int) (roster []study.PartyID) {
 	for i := range parties {
 		roster = append(roster, study.PartyID(fmt.Sprintf("party-%05d", i+1)))
@@ -116,7 +110,7 @@ func virtualRoster(parties int) (roster []study.PartyID) {
 	return roster
 }
 
-// mapPool is the pool under the plan's map, fitted once for all plans with the same.
+// mapPool returns the pool under the plan's map, fitted once for all plans with the same map.
 func (d *Deal) mapPool(p study.Plan, c dataset.Components) (mappedPool, error) {
 	c, err := kinds.ChooseMap(p, d.Size(), c, d.Pool)
 	if err != nil {
@@ -148,7 +142,7 @@ func (d *Deal) mapPool(p study.Plan, c dataset.Components) (mappedPool, error) {
 	return on, nil
 }
 
-// TestX are the test records under a task's map.
+// TestX returns the test records under a task's map.
 func (d *Deal) TestX(t study.Task) *mat.Dense {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -163,7 +157,6 @@ func (d *Deal) TestX(t study.Task) *mat.Dense {
 	return x
 }
 
-// fitComponents fits the map on the pool.
 func (d *Deal) fitComponents(c dataset.Components) (dataset.Map, error) {
 	m, err := c.Fit(d.Schema, d.Pool)
 	if err != nil {
@@ -172,7 +165,7 @@ func (d *Deal) fitComponents(c dataset.Components) (dataset.Map, error) {
 	return m, nil
 }
 
-// Inputs are what party i brings to a task.
+// Inputs returns party i's inputs to a task.
 func (d *Deal) Inputs(i int) study.Inputs {
 	return study.Inputs{
 		Records:  d.Private.Select(d.Parties[i]),
@@ -182,15 +175,13 @@ func (d *Deal) Inputs(i int) study.Inputs {
 	}
 }
 
-// inputs are the same, for as long as ctx: training that it ends is a constant ballot, in a
-// run that fails.
+// inputs are Inputs within ctx: training that it ends becomes a constant ballot, in a run that fails.
 func (d *Deal) inputs(ctx context.Context, i int) study.Inputs {
 	in := d.Inputs(i)
 	in.Within = func() (context.Context, func(bool)) { return ctx, func(bool) {} }
 	return in
 }
 
-// voter is what party i votes with where the plan lets it choose.
 func (d *Deal) voter(i int) Voter {
 	if len(d.Voters) == 0 {
 		return Voter{}
@@ -198,7 +189,7 @@ func (d *Deal) voter(i int) Voter {
 	return d.Voters[i%len(d.Voters)]
 }
 
-// Voter is a way to vote, and its name in a summary.
+// Voter is a way to vote, with its name in a summary.
 type Voter struct {
 	Name string
 	study.Voter

@@ -20,21 +20,20 @@ import (
 	"caucus/study/kinds"
 )
 
-// Describe runs a describe proposal among virtual parties, and compares what is released
-// with the truth.
+// Describe runs a describe proposal among virtual parties, and compares the release with the truth.
 type Describe struct {
 	Schema   dataset.Schema
 	Records  *dataset.Records
 	Proposal study.Proposal // as in Classify
-	// Parties share the records in random equal parts; 0 takes the natural parties of the
-	// records' party column. PerParty is the most records that one is dealt; 0: no limit.
+	// Parties share the records in random equal parts; 0: the natural parties of the party column.
+	// PerParty is the most records dealt to one; 0: no limit.
 	Parties, PerParty int
-	// Repeats draw noise and records anew, and count how often intervals hold the truth.
+	// Repeats is how often to draw noise and records anew, to count how often intervals hold the truth.
 	Repeats int
 	Seed    uint64
 }
 
-// DescribeSummary is what a simulation found.
+// DescribeSummary is the result of a simulation.
 type DescribeSummary struct {
 	Study     string       `json:"study"`
 	Mechanism string       `json:"mechanism"`
@@ -44,16 +43,15 @@ type DescribeSummary struct {
 	Epsilon   float64      `json:"epsilon"`
 	Delta     float64      `json:"delta"`
 	Parties   int          `json:"parties"`
-	// Forecast is what study create would say of the plan.
+	// Forecast is what study create would say about the plan.
 	Forecast string `json:"forecast"`
-	// RMSE is the root mean square of released counts as shown less true ones, over
-	// all cells; NoisyRMSE that of the counts as released.
+	// RMSE is the root mean square error over all cells of counts as shown, NoisyRMSE as released.
 	RMSE      float64 `json:"rmse"`
 	NoisyRMSE float64 `json:"noisy_rmse"`
-	// Released is the release's table, True that of the same records.
+	// Released is the release's table, True the exact table of the same records.
 	Released describe.Table `json:"released"`
 	True     describe.Table `json:"true"`
-	// Coverage is how often the intervals held the truth in Repeats draws.
+	// Coverage says how often the intervals held the truth in Repeats draws.
 	Repeats  int               `json:"repeats,omitempty"`
 	Coverage []Coverage        `json:"coverage,omitempty"`
 	Totals   []study.UnitTotal `json:"totals"`
@@ -61,7 +59,7 @@ type DescribeSummary struct {
 	Release *study.Release `json:"-"`
 }
 
-// Check says what is wrong with a simulation before it starts.
+// Check refuses an invalid simulation before it starts.
 func (s Describe) Check() error {
 	switch {
 	case s.Parties > s.Records.Len():
@@ -89,7 +87,7 @@ func (s Describe) Run(ctx context.Context) (out DescribeSummary, err error) {
 		return out, err
 	}
 	p.Records = cmp.Or(p.Records, size.Records/size.Parties)
-	pool := auxdata.Virtual(mat.NewDense(1, p.Schema.Dim(), nil), p.Map) // counts ask nothing of a pool
+	pool := auxdata.Virtual(mat.NewDense(1, p.Schema.Dim(), nil), p.Map) // counts need nothing from a pool
 	p.Pool = pool.Digest
 	release, err := Rehearse(ctx, p, pool, parties)
 	if err != nil {
@@ -114,7 +112,7 @@ func (s Describe) Run(ctx context.Context) (out DescribeSummary, err error) {
 	return out, err
 }
 
-// deal gives each virtual party its records; dealt are those of all.
+// deal returns each virtual party's inputs; dealt holds all their records.
 func (s Describe) deal() (out []study.Inputs, dealt *dataset.Records) {
 	var all []int
 	rows := map[string][]int{}
@@ -134,7 +132,6 @@ func (s Describe) deal() (out []study.Inputs, dealt *dataset.Records) {
 	return out, s.Records.Select(all)
 }
 
-// forecastNoise is what study create says of a plan.
 func forecastNoise(p study.Plan, pool *auxdata.Pool, size study.Size) (string, error) {
 	task, err := kinds.NewTask(p, pool)
 	if err != nil {
@@ -144,8 +141,7 @@ func forecastNoise(p study.Plan, pool *auxdata.Pool, size study.Size) (string, e
 	return words, err
 }
 
-// countErrors are root mean squares over all cells; 0 where nothing but a count is
-// released.
+// countErrors returns root mean square errors over all cells; 0 if only a count is released.
 func countErrors(released, truth describe.Table) (shown, noisy float64) {
 	cells := 0.0
 	for i, col := range released.Columns {

@@ -22,21 +22,20 @@ import (
 	"caucus/study/kinds"
 )
 
-// Evaluate runs an evaluate proposal among virtual parties, then draws noise and records
-// again and again, and measures how far released numbers are off, and how often their
-// intervals hold the truth.
+// Evaluate runs an evaluate proposal among virtual parties. It then repeatedly draws noise and records,
+// and measures the errors of released numbers and how often their intervals hold the truth.
 type Evaluate struct {
 	Split
-	// Proposal is as study create takes it; parties, sizes and seed are the split's.
+	// Proposal is as study create takes it; the split sets parties, sizes and seed.
 	Proposal study.Proposal
-	// Terms are the kind's. Where they name neither a model nor a column, a softmax
-	// classifier is judged that is fitted to half of the test records, without privacy.
+	// Terms are the kind's. If they name neither a model nor a column, a softmax classifier fitted to
+	// half of the test records, without privacy, is judged.
 	Terms    evaluate.Terms
 	Repeats  int
 	Progress func(done, total int)
 }
 
-// EvaluateSummary is what a simulation found.
+// EvaluateSummary is the result of a simulation.
 type EvaluateSummary struct {
 	Study     string       `json:"study"`
 	Mechanism string       `json:"mechanism"`
@@ -51,8 +50,8 @@ type EvaluateSummary struct {
 	// Forecast is what study create says beforehand.
 	Forecast string          `json:"forecast"`
 	Classes  []EvaluateClass `json:"classes"`
-	// Recalibrated is, on the half of the test records that no model was fitted to, what the
-	// first release's line for the first class makes of its scores.
+	// Recalibrated applies the first release's line for the first class to the scores of the half of the
+	// test records that no model was fitted to.
 	Recalibrated *Recalibrated       `json:"recalibrated,omitempty"`
 	Released     evaluate.Evaluation `json:"released"`
 	Totals       []study.UnitTotal   `json:"totals"`
@@ -60,50 +59,48 @@ type EvaluateSummary struct {
 	Release *study.Release `json:"-"`
 }
 
-// EvaluateClass is one class judged.
 type EvaluateClass struct {
 	Class     string             `json:"class"`
 	Subgroups []EvaluateSubgroup `json:"subgroups"`
 }
 
-// EvaluateSubgroup is everybody or the records of one level.
+// EvaluateSubgroup is everybody, or the records of one level.
 type EvaluateSubgroup struct {
 	Name    string          `json:"name"`
 	Records int             `json:"records"`
 	Numbers []EvaluateError `json:"numbers"`
 }
 
-// EvaluateError is about one number over all repeats.
+// EvaluateError describes one number over all repeats.
 type EvaluateError struct {
 	Number string `json:"number"`
-	// Truth is the number of the same records, by their own scores without bins or noise.
+	// Truth is the number for the same records, from their own scores without bins or noise.
 	Truth float64 `json:"truth"`
-	// First is the first release's, with its 95 % interval of noise and sampling.
+	// First is the first release's number, with its 95 % interval for noise and sampling.
 	First validation.Number `json:"first"`
-	// Error is the mean distance of the released number from the truth, Bias the mean
-	// difference, SD the mean deviation that is stated for the noise.
+	// Error is the mean distance of the released number from the truth, Bias the mean difference, SD the
+	// mean stated deviation of the noise.
 	Error float64 `json:"error"`
 	Bias  float64 `json:"bias"`
 	SD    float64 `json:"sd"`
-	// Known is the share of repeats that have a number; what follows is of those.
+	// Known is the share of repeats that have a number; Error, Bias, SD and Covered are about those.
 	Known float64 `json:"known"`
-	// Covered is how often an interval of the noise alone holds the truth. KnownPopulation
-	// and CoveredPopulation are of records drawn anew from these, with replacement, each
-	// time: how often the interval of noise and sampling holds the number of those they
-	// were drawn from.
+	// Covered is how often the interval for noise alone holds the truth. CoveredPopulation is how often
+	// the interval for noise and sampling does, in the share KnownPopulation of repeats that have a number
+	// when records are drawn anew from these, with replacement.
 	Covered           float64 `json:"covered"`
 	KnownPopulation   float64 `json:"known_population"`
 	CoveredPopulation float64 `json:"covered_population"`
 }
 
-// Recalibrated compares scores before and after.
+// Recalibrated compares scores before and after recalibration.
 type Recalibrated struct {
 	Records int              `json:"records"`
 	Before  validation.Exact `json:"before"`
 	After   validation.Exact `json:"after"`
 }
 
-// publicRows is how many test records the public model is fitted to, at most.
+// publicRows bounds the test records that the public model is fitted to.
 const publicRows = 2000
 
 // Run simulates. The answer depends on the seed alone.
@@ -164,7 +161,7 @@ func (s Evaluate) Run(ctx context.Context) (EvaluateSummary, error) {
 	return out, nil
 }
 
-// task makes the plan of the proposal, as study create does.
+// task makes the proposal's plan, as study create does.
 func (s Evaluate) task(d *Deal, size study.Size) (study.Task, error) {
 	of := s.Proposal
 	of.Seed = d.seed
@@ -189,7 +186,7 @@ func (s Evaluate) task(d *Deal, size study.Size) (study.Task, error) {
 	return kinds.NewTask(p, pool)
 }
 
-// publicModel is fitted to records that are public here.
+// publicModel fits a model to records that are public here.
 func publicModel(ctx context.Context, schema dataset.Schema, r *dataset.Records, rng *rand.Rand) (*evaluate.Model, error) {
 	var rows []int
 	for i, y := range r.Y {
@@ -270,7 +267,7 @@ func (s Evaluate) measure(ctx context.Context, t study.Task, judge evaluate.Judg
 	return nil
 }
 
-// errorsOf walks released numbers and truths side by side.
+// errorsOf pairs released numbers with truths.
 type errorsOf struct {
 	out   *EvaluateSummary
 	truth []evaluate.Exact
@@ -294,7 +291,6 @@ func newErrors(out *EvaluateSummary, truth []evaluate.Exact) *errorsOf {
 	return e
 }
 
-// each calls for everybody and every level.
 func (e *errorsOf) each(c evaluate.Judged, truth evaluate.Exact, call func(name string, of evaluate.Subgroup, exact validation.Exact)) {
 	call("everybody", c.Overall, truth.Overall)
 	for g, by := range c.Groupings {
@@ -321,7 +317,7 @@ func numbersOf(of evaluate.Subgroup, exact validation.Exact) []namedNumber {
 	return all
 }
 
-// add takes one repeat: numbers of the same records, and of records drawn anew.
+// add adds one repeat: numbers of the same records, and of records drawn anew.
 func (e *errorsOf) add(same, anew evaluate.Evaluation) {
 	for at := range e.out.Classes {
 		subgroups := e.out.Classes[at].Subgroups
@@ -367,7 +363,6 @@ func (e *errorsOf) add(same, anew evaluate.Evaluation) {
 	}
 }
 
-// finish makes means of sums.
 func (e *errorsOf) finish(repeats int) {
 	for at := range e.out.Classes {
 		for k := range e.out.Classes[at].Subgroups {
@@ -385,7 +380,7 @@ func (e *errorsOf) finish(repeats int) {
 	}
 }
 
-// recalibrated applies the released line to test records; nil where there is none.
+// recalibrated applies the released line to test records; nil if there is none.
 func recalibrated(judge evaluate.Judge, test *dataset.Records, of evaluate.Subgroup) *Recalibrated {
 	z, yes := judge.Scores(test)
 	before := validation.ExactOf(z, yes, true)

@@ -14,26 +14,23 @@ import (
 	"caucus/study/labels"
 )
 
-// Labels runs a labels proposal with virtual parties and measures what the classifier
-// is worth.
+// Labels runs a labels proposal among virtual parties and measures the classifier.
 type Labels struct {
 	Split
 	// Proposal is as in Classify.
 	Proposal study.Proposal
-	// Filters, above 0, makes a map of pictures come before the principal
-	// components; Pictures says what a row is.
+	// Filters, above 0, puts a map of pictures before the principal components; Pictures is the form of
+	// a row.
 	Filters  int
 	Pictures *dataset.Pictures
-	// Fourier, above 0, is the number of random Fourier features that come last,
-	// of a kernel of this Gamma.
-	Fourier int
-	Gamma   float64
-	Repeats int
-	// Progress is as in Classify.
+	// Fourier, above 0, is the number of final random Fourier features, of a kernel with this Gamma.
+	Fourier  int
+	Gamma    float64
+	Repeats  int
 	Progress func(done, total int)
 }
 
-// LabelsSummary is what it found; means over the repeats.
+// LabelsSummary is the result of a simulation; numbers are means over the repeats.
 type LabelsSummary struct {
 	Study      string      `json:"study"`
 	Mechanism  string      `json:"mechanism"`
@@ -50,39 +47,37 @@ type LabelsSummary struct {
 	Features   int         `json:"features"`
 	Classes    int         `json:"classes"`
 	Lambda     float64     `json:"lambda"`
-	// The measures on the test records; SD over the repeats.
+	// Measures on the test records; SD over the repeats.
 	learners.Measures
 	SD learners.Measures `json:"sd"`
-	// Unperturbed is the same fit on the true labels.
+	// Unperturbed is the same fit to the true labels.
 	Unperturbed   learners.Measures `json:"unperturbed"`
 	MajorityClass float64           `json:"majority_class"`
 	// Output, Brier and Slope are as in ClassifySummary.
 	Output classifier.Output `json:"output"`
 	Brier  Compared          `json:"brier"`
 	Slope  Compared          `json:"slope"`
-	// Probabilities are the repeats whose numbers are that; nil of none.
+	// Probabilities describes the repeats with probabilities; nil if there are none.
 	Probabilities *Probabilities `json:"probabilities,omitempty"`
-	// Shares are the first repeat's: true ones of the records, and estimates.
-	TrueShares []float64               `json:"true_shares"`
-	Shares     aggregation.LabelShares `json:"shares"`
-	// UploadBytes is the mean size of a contribution's body.
-	UploadBytes float64  `json:"upload_bytes_per_party"`
-	Repeats     int      `json:"repeats"`
-	Warnings    []string `json:"warnings,omitempty"`
-	// Release is the first repeat's, for trying predict.
+	// TrueShares and Shares are the first repeat's: the records' true shares, and the estimates.
+	TrueShares  []float64               `json:"true_shares"`
+	Shares      aggregation.LabelShares `json:"shares"`
+	UploadBytes float64                 `json:"upload_bytes_per_party"`
+	Repeats     int                     `json:"repeats"`
+	Warnings    []string                `json:"warnings,omitempty"`
+	// Release is the first repeat's, to try predict.
 	Release *study.Release `json:"-"`
 }
 
-// Probabilities are what repeats come to whose numbers could be called so.
+// Probabilities summarises the repeats that give probabilities.
 type Probabilities struct {
 	Repeats int `json:"repeats"`
-	// Held is how many had the slope that the test records tell in its interval.
+	// Held counts those whose interval holds the slope found on the test records.
 	Held  int      `json:"slope_held"`
 	Brier Compared `json:"brier"`
 	Slope Compared `json:"slope"`
 }
 
-// labelsRepeat is the outcome of one repeat.
 type labelsRepeat struct {
 	Run
 	got, unperturbed learners.Measures
@@ -94,7 +89,7 @@ type labelsRepeat struct {
 	result           labels.Result
 }
 
-// Check says what is wrong with a simulation before it starts.
+// Check refuses an invalid simulation before it starts.
 func (s Labels) Check() error {
 	if err := s.Split.Check(); err != nil {
 		return err
@@ -128,8 +123,7 @@ func (s Labels) Run(ctx context.Context) (LabelsSummary, error) {
 	return summary, nil
 }
 
-// checkTest refuses test records that no measure can be taken of, and says which
-// classes the measures leave out.
+// checkTest refuses test records that allow no measure, and names classes without test records.
 func (s Labels) checkTest() (warnings []string, err error) {
 	if s.Test == nil { // split off the training records
 		return nil, nil
@@ -195,8 +189,7 @@ func calibration(of []labelsRepeat) (brier, slope Compared) {
 	return brier, slope
 }
 
-// fit makes the public map of a deal's pool: what comes first, then random Fourier
-// features where there are any.
+// fit makes the public map of a deal's pool: fitFirst's, then random Fourier features if any.
 func (s Labels) fit(d *Deal, c dataset.Components) (dataset.Map, error) {
 	m, err := s.fitFirst(d, c)
 	if err != nil || s.Fourier == 0 {
@@ -208,8 +201,8 @@ func (s Labels) fit(d *Deal, c dataset.Components) (dataset.Map, error) {
 	return m, nil
 }
 
-// fitFirst is the map without Fourier features: components of the schema's
-// columns, or of patches where there are filters, whose units are alike.
+// fitFirst makes the map without Fourier features: components of the schema's columns or, with filters,
+// of patches, which all have the same unit.
 func (s Labels) fitFirst(d *Deal, c dataset.Components) (dataset.Map, error) {
 	if s.Filters == 0 {
 		return d.fitComponents(c)
@@ -250,7 +243,6 @@ func (s Labels) once(ctx context.Context, index int) (labelsRepeat, error) {
 	return out, err
 }
 
-// measure fills in the measures on the test records.
 func (r *labelsRepeat) measure(d *Deal) error {
 	clear := learners.Channel{Keep: 1, Classes: len(d.Schema.Label.Classes)}
 	x := r.plan.Mapped(d.Test)

@@ -17,54 +17,50 @@ import (
 	studyratio "caucus/study/ratio"
 )
 
-// Ratio makes sets of labelled records, one a virtual party, runs a ratio proposal
-// among them, and compares its estimates with the true shares of test sets.
+// Ratio makes sets of labelled records, one per virtual party, runs a ratio proposal among them, and
+// compares its estimates with the true shares of test sets.
 type Ratio struct {
-	// Split is as in Classify, but for Parties and Concentration: the sets say who
-	// holds what.
+	// Split is as in Classify, except Parties and Concentration: the sets decide who holds what.
 	Split
-	// Proposal is as in Classify, without terms of the kind.
+	// Proposal is as in Classify, without the kind's terms.
 	Proposal study.Proposal
-	// Terms are those of the kind; a set size that is left out is filled in.
+	// Terms are the kind's; a missing set size is filled in.
 	Terms studyratio.Terms
-	// Width, where not 0, stands in place of the terms' gamma, in units of one over the
-	// pool's median squared distance.
+	// Width, if not 0, sets the terms' gamma, in units of one over the pool's median squared distance.
 	Width float64
-	// Sets of SetSize records each, disjoint. SetShares, where given, are their
-	// class shares in turn; else Skew is the share of class i mod K in set i,
-	// the others alike; else (0) they are uniform on the simplex, or natural
-	// where each party makes sets of its own of them (terms: sets made). A set
-	// whose classes run out is smaller.
+	// Sets is the number of disjoint sets of SetSize records. SetShares, if given, are their class
+	// shares in turn; else Skew is the share of class i mod K in set i, the others equal; else (0)
+	// shares are uniform on the simplex, or natural if each party makes its own sets (terms: sets made).
+	// A set whose classes run out is smaller.
 	Sets, SetSize int
 	SetShares     [][]float64
 	Skew          float64
-	// Targets are drawn from the test records, TargetSize each: at TargetShares
-	// in turn where given, else at shares uniform on the simplex.
+	// Targets sets of TargetSize records are drawn from the test records at each of TargetShares or,
+	// without these, at shares uniform on the simplex.
 	Targets, TargetSize int
 	TargetShares        [][]float64
 	Repeats             int
-	// Progress is as in Classify.
-	Progress func(done, total int)
+	Progress            func(done, total int)
 }
 
-// RatioL1 are mean L1 distances to the true shares.
+// RatioL1 holds mean L1 distances to the true shares.
 type RatioL1 struct {
 	Released float64 `json:"released"`
 	// ReleasedSD is the standard deviation over targets and repeats.
 	ReleasedSD float64 `json:"released_sd"`
-	// Unperturbed is the same without noise; TrainingRatio always answers the
-	// classes' shares in all sets together.
+	// Unperturbed is the same without noise; TrainingRatio always answers the class shares of all sets
+	// together.
 	Unperturbed   float64 `json:"unperturbed"`
 	TrainingRatio float64 `json:"training_ratio"`
 }
 
-// RatioShareResult is the outcome at one of the given target shares.
+// RatioShareResult is the result at one of the target shares.
 type RatioShareResult struct {
 	Shares []float64 `json:"shares"`
 	L1     RatioL1   `json:"l1"`
 }
 
-// RatioSummary is what a simulation found; means over targets and repeats.
+// RatioSummary is the result of a simulation; numbers are means over targets and repeats.
 type RatioSummary struct {
 	Study      string            `json:"study"`
 	Mechanism  string            `json:"mechanism"`
@@ -77,8 +73,7 @@ type RatioSummary struct {
 	Delta      float64           `json:"delta"`
 	Classes    int               `json:"classes"`
 	Sets       int               `json:"sets"`
-	// Made is the skew of the sets that each party makes of its records; 0: a
-	// party is a set.
+	// Made is the skew of the sets that each party makes from its records; 0: each party is a set.
 	Made       float64            `json:"made,omitempty"`
 	SetSize    float64            `json:"set_size"`
 	Targets    int                `json:"targets"`
@@ -86,9 +81,8 @@ type RatioSummary struct {
 	Repeats    int                `json:"repeats"`
 	L1         RatioL1            `json:"l1"`
 	ByShare    []RatioShareResult `json:"by_share,omitempty"`
-	// AE, RAE and NKLD are the released estimates' other errors; Coverage is how often a
-	// class's interval, meant for 95 %, held its share, of the share Intervals of targets
-	// that have intervals.
+	// AE, RAE and NKLD are the released estimates' other errors. Intervals is the share of targets with
+	// intervals, Coverage how often a 95 % interval of a class held its share.
 	AE        float64 `json:"ae"`
 	RAE       float64 `json:"rae"`
 	NKLD      float64 `json:"nkld"`
@@ -101,17 +95,16 @@ type RatioSummary struct {
 	Width       float64  `json:"width"`
 	UploadBytes float64  `json:"upload_bytes_per_party"`
 	Warnings    []string `json:"warnings,omitempty"`
-	// Refused counts repeats whose sets supported no estimate; they answer the
-	// uniform shares.
+	// Refused counts repeats whose sets supported no estimate; they answer the uniform shares.
 	Refused int `json:"refused,omitempty"`
 	// Release is the first repeat's.
 	Release *study.Release `json:"-"`
 }
 
-// maxTargeted bounds the records of all test sets, whose places are in memory.
+// maxTargeted bounds the records of all test sets, whose indices are in memory.
 const maxTargeted = 10_000_000
 
-// Check says what is wrong with a simulation before it starts.
+// Check refuses an invalid simulation before it starts.
 func (s Ratio) Check() error {
 	c := len(s.Schema.Label.Classes)
 	for _, list := range [][][]float64{s.SetShares, s.TargetShares} {
@@ -141,7 +134,7 @@ func (s Ratio) Check() error {
 	if err := s.checkPool(); err != nil {
 		return err
 	}
-	s.Terms.Gamma = cmp.Or(s.Terms.Gamma, s.Width, 1) // left open, it follows from the pool
+	s.Terms.Gamma = cmp.Or(s.Terms.Gamma, s.Width, 1) // an open width follows from the pool
 	of, err := s.proposal(1)
 	if err != nil {
 		return err
@@ -149,8 +142,7 @@ func (s Ratio) Check() error {
 	return checkProposal(of, s.Schema, study.Size{Parties: s.Sets, Records: s.Sets * s.SetSize})
 }
 
-// proposal has the kind's terms, with the set size, and the width in units of the
-// pool's scale, its median squared distance.
+// proposal adds the kind's terms, set size and width; scale is the pool's median squared distance.
 func (s Ratio) proposal(scale float64) (of study.Proposal, err error) {
 	of = s.Proposal
 	terms := s.Terms
@@ -163,7 +155,7 @@ func (s Ratio) proposal(scale float64) (of study.Proposal, err error) {
 	return of, err
 }
 
-// ratioTrial is one target's outcome in one repeat.
+// ratioTrial is one target's result in one repeat.
 type ratioTrial struct {
 	share                           int // index into TargetShares
 	released, unperturbed, training ratio.Error
@@ -171,7 +163,6 @@ type ratioTrial struct {
 	doubted, interval               bool
 }
 
-// ratioRepeat is the outcome of one repeat.
 type ratioRepeat struct {
 	Run
 	plan    study.Plan
@@ -245,7 +236,7 @@ func (s Ratio) summary(done []ratioRepeat) (RatioSummary, error) {
 	return out, nil
 }
 
-// meanL1 averages over trials of one share, or of all (−1).
+// meanL1 averages over trials at one share, or over all (−1).
 func meanL1(trials []ratioTrial, share int) RatioL1 {
 	var released, unperturbed, training []float64
 	for _, t := range trials {
@@ -286,7 +277,6 @@ func (s Ratio) once(ctx context.Context, index int) (ratioRepeat, error) {
 	return out, err
 }
 
-// deal deals the sets of a repeat.
 func (s Ratio) deal(index int) (*Deal, error) {
 	d, err := s.divide(index)
 	if err != nil {
@@ -297,7 +287,7 @@ func (s Ratio) deal(index int) (*Deal, error) {
 	return d, err
 }
 
-// task is that of the proposal on the deal's pool, whose scale is returned too.
+// task makes the proposal's task on the deal's pool, and returns the pool's scale.
 func (s Ratio) task(d *Deal) (task study.Task, scale float64, err error) {
 	fail := func(err error) (study.Task, float64, error) { return nil, 0, fmt.Errorf("simulate: %w", err) }
 	p, err := complete(s.Proposal, s.Schema, d.Size())
@@ -319,7 +309,6 @@ func (s Ratio) task(d *Deal) (task study.Task, scale float64, err error) {
 	return task, scale, err
 }
 
-// drawSets deals disjoint sets of the wanted shares.
 func (s Ratio) drawSets(y []int, rng *rand.Rand) ([][]int, error) {
 	c := len(s.Schema.Label.Classes)
 	byClass := make([][]int, c)
@@ -367,7 +356,7 @@ func (s Ratio) drawSets(y []int, rng *rand.Rand) ([][]int, error) {
 	return sets, nil
 }
 
-// targets draws test sets; share says at which of TargetShares.
+// targets draws test sets; share holds each one's index in TargetShares.
 func (s Ratio) targets(y []int, rng *rand.Rand) (samples []ratio.Sample, share []int, err error) {
 	if len(s.TargetShares) == 0 {
 		samples, err = ratio.SampleSets(y, ratio.Sampling{
@@ -399,7 +388,7 @@ func (s Ratio) measure(of *ratioRepeat, d *Deal) error {
 		return err
 	}
 	training := ratio.SharesOfLabels(d.Private.Y, slices.Concat(d.Parties...), c)
-	if of.result.Model != nil { // what is known of it
+	if of.result.Model != nil { // the model's own training shares
 		training = of.result.TrainingShares
 	}
 	for i, sample := range samples {
@@ -427,8 +416,7 @@ func (s Ratio) measure(of *ratioRepeat, d *Deal) error {
 	return nil
 }
 
-// estimate of records; the uniform shares, which may be anything, where the sets
-// supported none.
+// estimate estimates records' shares; without a model, uniform ones with intervals from 0 to 1.
 func estimate(p study.Plan, r studyratio.Result, records *dataset.Records) (ratio.Estimate, error) {
 	if r.Model != nil {
 		return r.Estimate(p, records)

@@ -8,10 +8,10 @@ import (
 	"caucus/study"
 )
 
-// Rehearse runs a plan among parties that are given here, one Inputs for each name of
-// the roster (of fewer, each stands for several parties, in turn: they contribute alike,
-// each with noise of its own), through the real machine, with ledgers that only simulate. The plan
-// is stamped simulated. The answer depends on the inputs and the plan's seed alone.
+// Rehearse runs a plan through the real machine among the given parties, with ledgers that only
+// simulate. parties has one Inputs per name of the roster; if fewer, each stands for several parties in
+// turn, which contribute the same, each with its own noise. The plan is stamped simulated. The answer
+// depends on the inputs and the plan's seed alone.
 func Rehearse(ctx context.Context, p study.Plan, pool *auxdata.Pool, parties []study.Inputs) (study.Release, error) {
 	fail := func(err error) (study.Release, error) {
 		return study.Release{}, fmt.Errorf("simulate: %w", err)

@@ -15,38 +15,31 @@ import (
 	"caucus/study/reweigh"
 )
 
-// Reweigh divides records into private ones and a public pool drawn from another
-// population, runs a reweigh proposal among virtual parties, and compares a query's
-// answer with the truth.
+// Reweigh divides records into private ones and a public pool from another population, runs a reweigh
+// proposal among virtual parties, and compares a query's answer with the truth.
 type Reweigh struct {
 	Schema dataset.Schema
 	// Proposal is as in Classify.
 	Proposal study.Proposal
-	// Records are all records. Group says which belong to the group that is
-	// mostly private: Share of them, and 1−Share of the others, are private;
-	// the rest is the pool.
+	// Records holds all records, Group those of the mostly private group: Share of the group and 1−Share
+	// of the others are private; the rest is the pool.
 	Records *dataset.Records
 	Group   []bool
 	Share   float64
 	// HoldOut is a share of the private records that takes no part, for tests.
 	HoldOut float64
-	// Query is one number a record, whose mean over the private records is
-	// asked for.
+	// Query has one number per record; its mean over the private records is wanted.
 	Query []float64
-	// Parties share the private records in random equal parts; PerParty is the most that
-	// one is dealt, 0: no limit.
+	// Parties share the private records in random equal parts, at most PerParty each (0: no limit).
 	Parties, PerParty int
 	Repeats           int
 	Seed              uint64
-	// Lean leaves out what the answer were without noise, half the work;
-	// Unperturbed is NaN then.
-	Lean bool
-	// Progress is as in Classify.
+	// Lean leaves out the answer without noise, half of the work; Unperturbed is then NaN.
+	Lean     bool
 	Progress func(done, total int)
 }
 
-// ReweighSummary is what a simulation found. Truth, Unweighted, Estimate and
-// Unperturbed are means over the repeats.
+// ReweighSummary is the result; Truth, Unweighted, Estimate, Unperturbed are means over the repeats.
 type ReweighSummary struct {
 	Study       string       `json:"study"`
 	Mechanism   string       `json:"mechanism"`
@@ -59,30 +52,27 @@ type ReweighSummary struct {
 	PoolRows    int          `json:"pool_rows"`
 	Features    int          `json:"features"`
 	Repeats     int          `json:"repeats"`
-	// Truth is the query's mean over the private records, Unweighted over the
-	// pool, Estimate over the weighted pool, Unperturbed the same without
-	// noise.
+	// Truth is the query's mean over the private records, Unweighted over the pool, Estimate over the
+	// weighted pool, Unperturbed the same without noise.
 	Truth       float64 `json:"truth"`
 	Unweighted  float64 `json:"unweighted"`
 	Estimate    float64 `json:"estimate"`
 	Unperturbed float64 `json:"unperturbed"`
-	// RMSE is the root mean square of Estimate − Truth over the repeats, Bias
-	// its mean; UnperturbedRMSE and UnweightedRMSE are the same without noise
-	// and without weights.
+	// RMSE is the root mean square of Estimate − Truth over the repeats, Bias its mean; UnperturbedRMSE
+	// and UnweightedRMSE are the same without noise and without weights.
 	RMSE            float64 `json:"rmse"`
 	Bias            float64 `json:"bias"`
 	UnperturbedRMSE float64 `json:"unperturbed_rmse"`
 	UnweightedRMSE  float64 `json:"unweighted_rmse"`
-	// Intervals is the share of repeats whose answer has an interval, Coverage the share
-	// of these in which it holds the truth, Width their mean width.
+	// Intervals is the share of repeats with an interval, Coverage the share of these whose interval
+	// holds the truth, Width their mean width.
 	Intervals float64 `json:"intervals"`
 	Coverage  float64 `json:"coverage"`
 	Width     float64 `json:"interval_width"`
 	// R2 and Moved are means: see aggregation.QueryAnswer.
 	R2    float64 `json:"r_squared"`
 	Moved float64 `json:"distance_moved"`
-	// ForecastSD is the mean standard deviation that releases state of their
-	// answers: noise and sampling.
+	// ForecastSD is the mean deviation, of noise and sampling, that releases state for their answers.
 	ForecastSD    float64 `json:"forecast_sd"`
 	Lambda        float64 `json:"lambda"`
 	EffectiveRows float64 `json:"effective_rows"`
@@ -91,8 +81,8 @@ type ReweighSummary struct {
 	// Totals and Warnings are the first repeat's.
 	Totals   []study.UnitTotal `json:"totals"`
 	Warnings []string          `json:"warnings,omitempty"`
-	// Release and Pool are the first repeat's; PoolRecords and PrivateRecords
-	// are the places of its rows among the records, TestRecords those held out.
+	// Release and Pool are the first repeat's. PoolRecords and PrivateRecords are the indices of its
+	// rows among the records, TestRecords those held out.
 	Release        *study.Release `json:"-"`
 	Pool           *auxdata.Pool  `json:"-"`
 	PoolRecords    []int          `json:"-"`
@@ -100,7 +90,7 @@ type ReweighSummary struct {
 	TestRecords    []int          `json:"-"`
 }
 
-// Check says what is wrong with a simulation before it starts.
+// Check refuses an invalid simulation before it starts.
 func (s Reweigh) Check() error {
 	n := s.Records.Len()
 	group := 0
@@ -127,7 +117,7 @@ func (s Reweigh) Check() error {
 	return checkProposal(s.Proposal, s.Schema, study.Size{Parties: s.Parties, Records: n})
 }
 
-// Split deals the places of the records: private ones and the pool's.
+// Split deals the records' indices to private records and pool.
 func (s Reweigh) Split(rng *rand.Rand) (private, pool []int) {
 	var group, others []int
 	for _, i := range rng.Perm(s.Records.Len()) {
@@ -192,7 +182,7 @@ func rms(v []float64) float64 {
 	return math.Sqrt(sum / float64(len(v)))
 }
 
-// dealt is a repeat's deal, and where its rows stand among the records.
+// dealt is a repeat's deal, with its rows' indices among the records.
 type dealt struct {
 	*Deal
 	private, pool, test []int
@@ -252,7 +242,6 @@ func (s Reweigh) once(ctx context.Context, index int) (ReweighSummary, error) {
 	return out, err
 }
 
-// measure fills in the query's answers.
 func (s Reweigh) measure(out *ReweighSummary, d dealt, run Run) error {
 	b := make([]float64, len(d.pool))
 	for i, row := range d.pool {

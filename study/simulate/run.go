@@ -16,13 +16,12 @@ import (
 	"caucus/study/life"
 )
 
-// Run is what came of a plan on a deal.
+// Run is the result of a plan on a deal.
 type Run struct {
 	Release study.Release
-	// Unperturbed is the result of the same contributions without noise; it is
-	// empty where that was not asked for, or the kind has none.
+	// Unperturbed is the result of the same contributions without noise; empty if unwanted or undefined.
 	Unperturbed study.Result
-	// Published is what the coordinator published; empty where sites add the noise.
+	// Published holds the coordinator's publications; empty if sites add the noise.
 	Published []privacy.Published
 	// UploadBytes is the mean size of a contribution's body.
 	UploadBytes float64
@@ -32,16 +31,15 @@ type Run struct {
 type Options struct {
 	// Lean leaves out the result without noise.
 	Lean bool
-	// Shares makes, proves and checks the secret shares of every party where aggregators
-	// add the noise; else shares of the sum stand for them, with the same result but for noise.
+	// Shares makes, proves and checks every party's secret shares if aggregators add the noise.
+	// Otherwise shares of the sum stand for them, with the same result except for noise.
 	Shares bool
-	// Progress, where not nil, is called as contributions arrive, one at a time.
+	// Progress, if not nil, is called as contributions arrive, one at a time.
 	Progress func(done int)
 }
 
-// Run drives the real machine: the parties contribute in parallel, through ledgers
-// that only simulate, the study seals and releases. The task is one that the deal
-// made. The answer depends on the deal and the plan alone, not on scheduling.
+// Run drives the real machine: the parties contribute in parallel, through ledgers that only simulate;
+// the study seals and releases. The deal must have made the task. Scheduling does not affect the answer.
 func (d *Deal) Run(ctx context.Context, t study.Task, o Options) (Run, error) {
 	fail := func(err error) (Run, error) { return Run{}, err }
 	m, err := newMachine(t)
@@ -88,7 +86,6 @@ func (d *Deal) Run(ctx context.Context, t study.Task, o Options) (Run, error) {
 	return out, err
 }
 
-// checkedTask is the task of a plan that Check passes.
 func checkedTask(p study.Plan, pool *auxdata.Pool) (study.Task, error) {
 	if err := kinds.Check(p); err != nil {
 		return nil, err
@@ -96,7 +93,6 @@ func checkedTask(p study.Plan, pool *auxdata.Pool) (study.Task, error) {
 	return kinds.NewTask(p, pool)
 }
 
-// machine is an open study with what it adds to.
 type machine struct {
 	study.Task
 	study     *life.Study
@@ -106,7 +102,6 @@ type machine struct {
 	published []privacy.Published
 }
 
-// newMachine opens a study.
 func newMachine(t study.Task) (*machine, error) {
 	p := t.Plan()
 	canonical, err := p.Canonical()
@@ -121,7 +116,7 @@ func newMachine(t study.Task) (*machine, error) {
 	return m, err
 }
 
-// aggregated has two servers take contributions where the plan says so; nil where not.
+// aggregated makes two servers take contributions if the plan says so, else returns nil.
 func (m *machine) aggregated(real bool) (*servers, error) {
 	if !m.study.Plan.Noise.Shared() {
 		return nil, nil
@@ -134,8 +129,7 @@ func (m *machine) aggregated(real bool) (*servers, error) {
 	return two, err
 }
 
-// body settles a draft through a ledger of party i's own. Parties may do so at the
-// same time.
+// body settles a draft through party i's own ledger. It is safe for concurrent use.
 func (m *machine) body(ctx context.Context, draft study.Contribution, i int) ([]byte, error) {
 	released, err := study.Settle(ctx, privacy.Simulation(m.study.Plan.Seed+1+uint64(i)), m.study.Hash, draft.Requests)
 	if err != nil {
@@ -144,7 +138,6 @@ func (m *machine) body(ctx context.Context, draft study.Contribution, i int) ([]
 	return draft.Body(released)
 }
 
-// receive takes the body of party i.
 func (m *machine) receive(i int, body []byte) error {
 	return Receive(m.study, m.gathered, m.study.Plan.Roster[i], body)
 }
@@ -155,7 +148,7 @@ type Adder interface {
 	Add(body []byte) error
 }
 
-// Receive is what a server does with a contribution: check, step, add.
+// Receive handles a contribution as a server does: check, step, add.
 func Receive(s *life.Study, to Adder, party study.PartyID, body []byte) error {
 	if err := to.Check(body); err != nil {
 		return err
@@ -172,12 +165,11 @@ func (m *machine) Finish(s study.Summed, released []privacy.Published) (study.Re
 	return m.Task.Finish(s, released)
 }
 
-// conclude seals, folds and releases.
 func (m *machine) conclude(ctx context.Context) (study.Release, error) {
 	if _, err := m.study.Step(life.FoldDone{Contributions: len(m.study.Received)}); err != nil {
 		return study.Release{}, err
 	}
-	t := m.Task // of a study.Keeper, which publishes nothing here
+	t := m.Task // a study.Keeper publishes nothing here
 	if m.gathered.Sum != nil {
 		t = m
 	}
@@ -190,9 +182,8 @@ func (m *machine) conclude(ctx context.Context) (study.Release, error) {
 	return release, err
 }
 
-// eachParty prepares the contributions of so many virtual parties, on all
-// processors, and adds them, one at a time and in any order. After an error no
-// other party begins.
+// eachParty prepares the contributions of virtual parties on all processors, and adds them one at a time
+// in any order. After an error no other party begins.
 func eachParty(ctx context.Context, parties int, prepare func(ctx context.Context, i int) (add func() error, err error)) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

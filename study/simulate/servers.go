@@ -9,19 +9,18 @@ import (
 	"caucus/study/bodies"
 )
 
-// servers are coordinator and helper of a study with noise by aggregators. The shares that
-// they add up are those of every party, made and proved, where that is asked for. Else they
-// are shares of the sum: the helper's uniform, the coordinator's the rest. Both are shares of
-// the same sum, and what a share is does not change what is released of both: the sum with
-// both noises, to the integer (TestAggregators holds the two against each other).
+// servers are the coordinator and helper of a study with noise by aggregators. If real, they add up
+// every party's own shares, made and proved. Otherwise they hold shares of the sum: the helper's
+// uniform, the coordinator's the rest. Both add up to the same sum, and the shares do not affect what
+// both release together: the sum with both noises, to the integer (TestAggregators compares the two).
 type servers struct {
-	study.Sum // of the contributions in clear, which no server of a real study has
+	study.Sum // contributions in clear, which no server of a real study has
 	task      bodies.Task
 	form      bodies.Provable
 	real      bool
 	random    *rand.ChaCha8 // of a simulation: it hides nothing
 	key       secret.Key
-	total     []int64 // in clear, where shares are of the sum
+	total     []int64 // in clear, if shares are of the sum
 	held      [study.Servers]secret.SecretShare
 	bytes     int
 }
@@ -39,7 +38,7 @@ func newServers(t bodies.Task, sum study.Sum, real bool) (*servers, error) {
 	return s, nil
 }
 
-// Add adds a contribution, through the two servers where they are real.
+// Add adds a contribution, through the two servers if they are real.
 func (s *servers) Add(body []byte) error {
 	vector, weight, err := s.task.Statistic.ParseClear(body)
 	if err != nil {
@@ -61,7 +60,7 @@ func (s *servers) Add(body []byte) error {
 		}
 		return nil
 	}
-	context := secret.ContextOf(s.task.Hash(), fmt.Sprint(s.bytes)) // another for each
+	context := secret.ContextOf(s.task.Hash(), fmt.Sprint(s.bytes)) // a different one for each contribution
 	parts, err := form.Split(context, vector, s.random)
 	if err != nil {
 		return err
@@ -84,7 +83,6 @@ func (s *servers) Add(body []byte) error {
 	return nil
 }
 
-// sums are what each server holds of the sum.
 func (s *servers) sums() (out [study.Servers]secret.SecretShare, err error) {
 	if s.real {
 		return s.held, nil
@@ -105,7 +103,7 @@ func (s *servers) sums() (out [study.Servers]secret.SecretShare, err error) {
 	return [study.Servers]secret.SecretShare{rest, held}, nil
 }
 
-// Requests are both servers' releases.
+// Requests returns both servers' releases.
 func (s *servers) Requests(int) ([]study.Request, error) {
 	sums, err := s.sums()
 	if err != nil {

@@ -14,37 +14,33 @@ import (
 	"caucus/study/kinds"
 )
 
-// Split says how records become a public pool, the records of virtual parties and a
-// test set.
+// Split says how records become a public pool, the records of virtual parties and a test set.
 type Split struct {
 	Schema dataset.Schema
-	// Train is split into the pool and the parties' records, unless Pool is given.
-	// Test, where nil, is a quarter of Train set aside first: of its records or, with
-	// TestParties, all records of a quarter of the parties that its records name, so that
-	// nobody is on both sides.
+	// Train is split into the pool and the parties' records, unless Pool is given. Test, if nil, is a
+	// quarter of Train set aside first: a quarter of its records or, with TestParties, all records of a
+	// quarter of its parties, so that nobody is on both sides.
 	Train, Test, Pool *dataset.Records
 	TestParties       bool
-	// PoolWeight is one positive weight a row of Pool; nil: all weigh the same.
+	// PoolWeight is one positive weight per row of Pool; nil: all equal.
 	PoolWeight []float64
 	// PoolFraction of Train becomes the pool, at most PoolRows rows (0: no limit).
 	PoolFraction float64
 	PoolRows     int
-	// Parties share the records in random equal parts; 0 takes the natural parties
-	// of the records' party column.
+	// Parties share the records in random equal parts; 0: the natural parties of the party column.
 	Parties int
-	// Records is the most that a party is dealt; 0: no limit.
+	// Records is the most dealt to a party; 0: no limit.
 	Records int
-	// Concentration, above 0, deals classes unevenly: each class's shares among the
-	// parties are Dirichlet(Concentration, ...), so that some parties see mostly one
-	// class and sizes differ (Hsu, Qi & Brown 2019).
+	// Concentration, above 0, deals classes unevenly: each class's shares among the parties are
+	// Dirichlet(Concentration, ...), so that some parties see mostly one class and sizes differ (Hsu, Qi
+	// & Brown 2019).
 	Concentration float64
-	// Voters, dealt to the parties in turn, are what they vote with where a plan lets
-	// them choose (learners.Any); none: the default learner.
+	// Voters, in turn, are the parties' choices if a plan allows any (learners.Any); none: the default.
 	Voters []Voter
 	Seed   uint64
 }
 
-// Check says what is wrong with a split before anything is dealt.
+// Check refuses an invalid split before anything is dealt.
 func (s Split) Check() error {
 	labelled := 0
 	seen := map[int]bool{}
@@ -80,8 +76,8 @@ func (s Split) checkPool() error {
 	return nil
 }
 
-// CheckProposal says what is wrong with a proposal to the split's parties before
-// anything is dealt. The map is not looked at: it follows from the pool.
+// CheckProposal refuses an invalid proposal to the split's parties before anything is dealt. It ignores
+// the map, which follows from the pool.
 func (s Split) CheckProposal(of study.Proposal) error {
 	parties := s.Parties
 	if parties == 0 {
@@ -98,8 +94,7 @@ func checkProposal(s study.Proposal, schema dataset.Schema, size study.Size) err
 	return kinds.Check(p)
 }
 
-// Deal deals the records of a repeat. The deal depends on the seed and the repeat
-// alone.
+// Deal deals the records of a repeat. It depends on the seed and the repeat alone.
 func (s Split) Deal(repeat int) (*Deal, error) {
 	if err := s.Check(); err != nil {
 		return nil, err
@@ -150,7 +145,7 @@ func (s Split) divide(repeat int) (*Deal, error) {
 	return d, nil
 }
 
-// heldOut are those of the rows whose parties are tested on, and the others.
+// heldOut divides rows into those of the test parties and the others.
 func (s Split) heldOut(rows []int, rng *rand.Rand) (test, rest []int) {
 	names := partiesOf(s.Train)
 	rng.Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
@@ -165,14 +160,12 @@ func (s Split) heldOut(rows []int, rng *rand.Rand) (test, rest []int) {
 	return test, rest
 }
 
-// partiesOf are the names of the records' parties, sorted.
 func partiesOf(r *dataset.Records) []string {
 	names := slices.Clone(r.Party)
 	slices.Sort(names)
 	return slices.Compact(names)
 }
 
-// deal gives each party its rows.
 func (s Split) deal(private *dataset.Records, rng *rand.Rand) ([][]int, error) {
 	switch {
 	case s.Parties == 0:
@@ -185,7 +178,6 @@ func (s Split) deal(private *dataset.Records, rng *rand.Rand) ([][]int, error) {
 	return dealEvenly(rng.Perm(private.Len()), s.Parties), nil
 }
 
-// dealNatural deals each party its own rows, in the order of the parties' names.
 func dealNatural(party []string) (out [][]int) {
 	of := map[string][]int{}
 	for i, name := range party {
@@ -197,7 +189,6 @@ func dealNatural(party []string) (out [][]int) {
 	return out
 }
 
-// dealEvenly deals rows in turn.
 func dealEvenly(rows []int, parties int) [][]int {
 	out := make([][]int, parties)
 	for i, row := range rows {
@@ -206,8 +197,7 @@ func dealEvenly(rows []int, parties int) [][]int {
 	return out
 }
 
-// dealSkewed deals each class by shares of its own; records of unknown class
-// go anywhere.
+// dealSkewed deals each class by its own shares; records of unknown class go anywhere.
 func dealSkewed(y []int, parties int, concentration float64, rng *rand.Rand) [][]int {
 	alpha := make([]float64, parties)
 	for i := range alpha {
@@ -230,7 +220,7 @@ func dealSkewed(y []int, parties int, concentration float64, rng *rand.Rand) [][
 	return out
 }
 
-// span are the whole numbers from one to below another.
+// span lists the integers in [from, to).
 func span(from, to int) []int {
 	out := make([]int, 0, to-from)
 	for i := from; i < to; i++ {

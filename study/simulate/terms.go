@@ -2,17 +2,15 @@ package simulate
 
 import "time"
 
-// Terms are what a rehearsal says beside the terms of the study itself: the records
-// that virtual parties hold, and how often to draw. A study file has them under
-// `simulate`; nothing of them is in a plan. Each kind offers the parts that its rehearsal
-// reads, so the others are refused.
+// Terms are a rehearsal's own terms: virtual parties' records, and how often to draw. A study file has
+// them under `simulate`; they enter no plan. Each kind offers those that it reads and refuses others.
 type Terms struct {
 	RecordTerms `yaml:",inline"`
 	PartyTerms  `yaml:",inline"`
 	PoolTerms   `yaml:",inline"`
 }
 
-// RecordTerms are those of every kind.
+// RecordTerms are for every kind.
 type RecordTerms struct {
 	Dataset  string `yaml:"dataset" help:"a known data set whose records the virtual parties hold"`
 	Train    string `yaml:"train" file:"yes" help:"file of the labelled records that the virtual parties hold: CSV (also packed), Excel, Parquet"`
@@ -20,12 +18,12 @@ type RecordTerms struct {
 	Repeats  int    `yaml:"repeats" help:"repeats with other splits and noise"`
 }
 
-// PartyTerms are those of kinds that can deal each party its own records.
+// PartyTerms are for kinds that can deal each party its own records.
 type PartyTerms struct {
 	PartyColumn string `yaml:"party_column" help:"column that names each record's party"`
 }
 
-// PoolTerms are those of kinds that divide records by a [Split].
+// PoolTerms are for kinds that divide records by a [Split].
 type PoolTerms struct {
 	Test         string  `yaml:"test" file:"yes" help:"file of test records; default: a quarter of the records"`
 	HoldOut      bool    `yaml:"hold_out" help:"test on a quarter of the records, even where the known data set has a test file of its own"`
@@ -35,7 +33,7 @@ type PoolTerms struct {
 	TrainRows    int     `yaml:"train_rows" help:"use a random part of the training records, of this size; 0: all"`
 }
 
-// Common are the terms that kinds share, zero where a kind does not offer them.
+// Common returns the terms that kinds share, zero if a kind does not offer them.
 func (t *Terms) Common() Terms { return *t }
 func (t *DescribeTerms) Common() Terms {
 	return Terms{RecordTerms: t.RecordTerms, PartyTerms: t.PartyTerms}
@@ -43,13 +41,13 @@ func (t *DescribeTerms) Common() Terms {
 func (t *RatioTerms) Common() Terms   { return Terms{RecordTerms: t.RecordTerms, PoolTerms: t.PoolTerms} }
 func (t *ReweighTerms) Common() Terms { return Terms{RecordTerms: t.RecordTerms} }
 
-// DescribeTerms are those of [Describe].
+// DescribeTerms are the terms of [Describe].
 type DescribeTerms struct {
 	RecordTerms `yaml:",inline"`
 	PartyTerms  `yaml:",inline"`
 }
 
-// ClassifyTerms are those of [Classify].
+// ClassifyTerms are the terms of [Classify].
 type ClassifyTerms struct {
 	Terms          `yaml:",inline"`
 	HoldOutParties bool          `yaml:"hold_out_parties" help:"test on all records of a quarter of the parties that the party column names: nobody is on both sides"`
@@ -58,7 +56,7 @@ type ClassifyTerms struct {
 	VoterTimeout   time.Duration `yaml:"voter_timeout" help:"the longest that such a command may take"`
 }
 
-// RatioTerms are those of [Ratio]. Each party holds one set of Study.Records records.
+// RatioTerms are the terms of [Ratio]. Each party holds one set of Study.Records records.
 type RatioTerms struct {
 	RecordTerms    `yaml:",inline"`
 	PoolTerms      `yaml:",inline"`
@@ -70,7 +68,7 @@ type RatioTerms struct {
 	Width          float64     `yaml:"width" help:"kernel width in place of gamma, in units of one over the pool's median squared distance; 0: chosen on held-out sets (clear), 3 (embedding) or 1 (noisy-embedding)"`
 }
 
-// LabelsTerms are those of [Labels].
+// LabelsTerms are the terms of [Labels].
 type LabelsTerms struct {
 	Terms    `yaml:",inline"`
 	Pictures string  `yaml:"pictures" help:"what a row of train is a picture of: HEIGHTxWIDTHxCOLOURS, such as 32x32x3"`
@@ -79,7 +77,7 @@ type LabelsTerms struct {
 	Gamma    float64 `yaml:"gamma" help:"width of that kernel exp(−gamma·distance²)"`
 }
 
-// ReweighTerms are those of [Reweigh].
+// ReweighTerms are the terms of [Reweigh].
 type ReweighTerms struct {
 	RecordTerms  `yaml:",inline"`
 	Split        string  `yaml:"split" help:"COLUMN=VALUE: records with this value are mostly private; COLUMN alone takes its commonest value"`

@@ -19,26 +19,25 @@ import (
 	"caucus/study/kinds"
 )
 
-// Study is what a study file says, with what a command line says over it.
+// Study is the content of a study file, overridden by the command line.
 type Study struct {
 	study.Proposal `yaml:",inline"`
-	// Parties is how many a rehearsal or a forecast has; 0 where nobody said.
+	// Parties is the number in a rehearsal or forecast; 0: not given.
 	Parties int `yaml:"parties" help:"how many parties take part, for simulate and forecast; default: as many as the roster names"`
 	// Schema, Pool, PoolRelease and Model are names of files.
 	Schema      string        `yaml:"schema" file:"yes" help:"YAML schema of the columns (draft one with: caucus dataset schema)"`
 	Pool        string        `yaml:"pool" file:"yes" help:"file of the public pool: CSV (also packed), Excel, Parquet"`
 	PoolRelease string        `yaml:"pool_release" file:"yes" help:"the reweigh release that the pool has its weights from, or was made from: the plan then states what both cost together"`
 	ClosesIn    time.Duration `yaml:"closes_in" default:"7d" help:"deadline as a time from now, where none is given"`
-	// RosterTags find the parties of the roster, where it names none: who has all of
-	// them when the study is created.
+	// RosterTags find the roster if it names no party: all parties with these tags at creation.
 	RosterTags map[string]string `yaml:"-"`
-	// Model is what an evaluate study judges, where it names a file.
+	// Model is the model file of an evaluate study.
 	Model string `yaml:"-"`
-	// Simulate are the terms of a rehearsal, of the study's kind.
+	// Simulate holds the terms of a rehearsal of the study's kind.
 	Simulate Simulation `yaml:"-"`
 	// Files are the files that the terms name.
 	Files []string `yaml:"-"`
-	// Replaced says which terms of the file the command line gives another value.
+	// Replaced lists terms of the file that the command line gives another value.
 	Replaced []string `yaml:"-"`
 
 	given map[string]bool
@@ -47,14 +46,14 @@ type Study struct {
 // Gives says whether file or command line give a term, by its whole key.
 func (s Study) Gives(key string) bool { return s.given[key] }
 
-// Setting is a term's value that stands on a command line.
+// Setting is a term's value from a command line.
 type Setting struct {
 	Name, Value string
-	// Said is how the person gave it, for errors: --set tilt=yes, --epsilon 1.
+	// Said is the person's own writing, for errors: --set tilt=yes, --epsilon 1.
 	Said string
 }
 
-// SettingError is an error of a setting: a command that was used wrongly.
+// SettingError is an error in a setting: the command was used wrongly.
 type SettingError struct{ error }
 
 func (e SettingError) Unwrap() error { return e.error }
@@ -63,12 +62,11 @@ func settingError(s Setting, err error) error {
 	return SettingError{fmt.Errorf("%s: %w", s.Said, err)}
 }
 
-// ErrZeroEpsilon: a zero that was written must not become the default.
+// ErrZeroEpsilon: a written zero must not become the default.
 var ErrZeroEpsilon = errors.New("0 would release nothing at all: typical values are 0.1 to 3; leave it out for 1")
 
-// Read makes a study of a file's document (nil: of settings alone) and of settings,
-// which win. Names of files in the document are relative to dir. A kind that is named
-// here is the document's too.
+// Read makes a study from a file's document (nil: none) and from settings, which win. Names of files in
+// the document are relative to dir. A given kind becomes the document's too.
 func Read(file *yamlfile.Document, dir, kind string, settings ...Setting) (Study, error) {
 	if file == nil {
 		file = yamlfile.New()
@@ -120,7 +118,7 @@ func Read(file *yamlfile.Document, dir, kind string, settings ...Setting) (Study
 	return s, s.decode(file, kind)
 }
 
-// kindOf is the kind of a study: that of the document, where it names one, or kind.
+// kindOf returns the document's kind if it names one, else the given or the default kind.
 func kindOf(file *yamlfile.Document, kind string) (string, error) {
 	n := file.Find("kind")
 	switch {
@@ -135,8 +133,7 @@ func kindOf(file *yamlfile.Document, kind string) (string, error) {
 	return n.Value, nil
 }
 
-// misplaced refuses keys of a file that stand elsewhere: below their kind, at the top, or in
-// studies of another kind.
+// misplaced refuses keys that belong below their kind, at the top, or to studies of another kind.
 func misplaced(file *yamlfile.Document, kind string, table []Term) error {
 	for _, section := range []string{simulation, kind} {
 		for _, key := range file.Keys(section) {
@@ -167,7 +164,6 @@ func misplaced(file *yamlfile.Document, kind string, table []Term) error {
 	return nil
 }
 
-// set writes settings into the document.
 func (s *Study) set(file *yamlfile.Document, kind string, settings []Setting) error {
 	said := map[string]Setting{}
 	for _, of := range settings {
@@ -196,8 +192,7 @@ func (s *Study) set(file *yamlfile.Document, kind string, settings []Setting) er
 	return nil
 }
 
-// value is what a person wrote for a term, as YAML. Text is taken as it is; a list of
-// single values may be written a,b.
+// value reads a term's text as YAML: a text as written, a list of single values also as a,b.
 func (t Term) value(written string) (*yaml.Node, error) {
 	n := text(written)
 	switch kind := t.of.Kind(); {
@@ -236,7 +231,7 @@ func (t Term) value(written string) (*yaml.Node, error) {
 		n = list
 	}
 	if err := yamlfile.DecodeNode(n, reflect.New(t.of).Interface()); err != nil {
-		if err = yamlfile.Bared(err); strings.Contains(err.Error(), "not YAML") { // the library's own words
+		if err = yamlfile.Bared(err); strings.Contains(err.Error(), "not YAML") { // hide the library's wording
 			err = fmt.Errorf("%q is not %s", written, article(t.Type))
 		}
 		return nil, err
@@ -248,7 +243,7 @@ func text(value string) *yaml.Node {
 	return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Style: yaml.DoubleQuotedStyle, Value: value}
 }
 
-// alike says whether two values are written alike.
+// alike says whether two values have the same text.
 func alike(a, b *yaml.Node) bool {
 	x, err := yaml.Marshal(a)
 	y, no := yaml.Marshal(b)
@@ -256,7 +251,6 @@ func alike(a, b *yaml.Node) bool {
 	return err == nil && no == nil && plain(string(x)) == plain(string(y))
 }
 
-// article is a type in words with "a" before it.
 func article(words string) string {
 	if strings.HasPrefix(words, "true") || strings.HasPrefix(words, "text") {
 		return words
@@ -264,7 +258,6 @@ func article(words string) string {
 	return "a " + words
 }
 
-// nearest is the key, or the name, that is most like one.
 func nearest(name string, table []Term) string {
 	var names []string
 	for _, t := range table {
@@ -273,7 +266,7 @@ func nearest(name string, table []Term) string {
 	return yamlfile.Nearest(name, names, 1+len(name)/3)
 }
 
-// decode reads the document, which has one kind's terms alone, into the study.
+// decode reads the document into the study, with the terms of one kind only.
 func (s *Study) decode(file *yamlfile.Document, kind string) error {
 	k, err := kinds.Named(kind)
 	if err != nil {
@@ -315,10 +308,10 @@ func (s *Study) decode(file *yamlfile.Document, kind string) error {
 	return nil
 }
 
-// rosterKey names the parties, or says by which tags they are found.
+// rosterKey holds the parties' names, or the tags that find them.
 const rosterKey = "roster"
 
-// takeTags takes a roster by tags out of a document.
+// takeTags moves a roster by tags out of a document.
 func (s *Study) takeTags(file *yamlfile.Document) (err error) {
 	n := file.Find(rosterKey)
 	if n == nil || n.Kind != yaml.MappingNode {
@@ -331,7 +324,6 @@ func (s *Study) takeTags(file *yamlfile.Document) (err error) {
 	return nil
 }
 
-// tagsOf reads the tags by which a roster is found.
 func tagsOf(n *yaml.Node) (map[string]string, error) {
 	var by struct {
 		Tags map[string]string `yaml:"tags"`

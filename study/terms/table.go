@@ -14,26 +14,24 @@ import (
 
 // Term is one thing that can be said of a study.
 type Term struct {
-	// Key is its name in a study file, with points between the keys that lead to it:
-	// epsilon, map.project, ratio.estimator, simulate.targets.
+	// Key is its name in a study file, nested with points: epsilon, map.project, simulate.targets.
 	Key string
-	// Type says in words what values are; Default what is taken where nothing is said,
-	// "" where Help says it.
+	// Type describes the values in words. Default is the value if none is given, "" if Help says it.
 	Type, Default string
 	Help          string
 
 	of   reflect.Type
 	file bool // a file's name, relative to the study file
-	out  bool // of a file that is written
+	out  bool // a file that is written
 }
 
-// Name is the last key: what --set takes where no other term of the kind ends alike.
+// Name is the last part of the key: --set takes it if no other term of the kind ends so.
 func (t Term) Name() string { return t.Key[strings.LastIndex(t.Key, ".")+1:] }
 
 // IsFile says whether values are names of files.
 func (t Term) IsFile() bool { return t.file }
 
-// simulated are the terms of each kind's rehearsal, with their defaults.
+// simulated makes the terms of each kind's rehearsal, with their defaults.
 var simulated = map[string]func() Simulation{
 	"classify": func() Simulation {
 		return &simulate.ClassifyTerms{Terms: simulate.Terms{RecordTerms: once, PoolTerms: simulate.PoolTerms{PoolFraction: .25, PoolRows: 10_000}}, VoterTimeout: 10 * time.Minute}
@@ -55,14 +53,13 @@ var simulated = map[string]func() Simulation{
 
 var once = simulate.RecordTerms{Repeats: 1}
 
-// Simulation are the terms of a kind's rehearsal.
+// Simulation holds the terms of a kind's rehearsal.
 type Simulation interface{ Common() simulate.Terms }
 
-// simulation is the key below which they stand.
+// simulation is the key above these terms.
 const simulation = "simulate"
 
-// Of are the terms of studies of a kind: those of every study, the kind's own, and
-// those of its rehearsals.
+// Of lists the terms of a kind's studies: common ones, the kind's own, and its rehearsals'.
 func Of(kind string) ([]Term, error) {
 	if _, err := kinds.Named(kind); err != nil {
 		return nil, err
@@ -70,14 +67,13 @@ func Of(kind string) ([]Term, error) {
 	return slices.Clone(tables()[kind]), nil
 }
 
-// tables are the terms of each kind, made once: a command line asks for them hundreds of
-// times before its verb begins.
+// tables holds each kind's terms, made once: a command line asks for them hundreds of times.
 var tables = sync.OnceValue(func() map[string][]Term {
 	all := map[string][]Term{}
 	for _, kind := range kinds.Names() {
 		k, err := kinds.Named(kind)
 		if err != nil {
-			panic(err) // it is one of the names
+			panic(err) // Names lists it
 		}
 		table := termsOf(reflect.ValueOf(Study{}), "")
 		if terms := k.Terms(); terms != nil {
@@ -88,7 +84,7 @@ var tables = sync.OnceValue(func() map[string][]Term {
 	return all
 })
 
-// termsOf are the terms that a struct's fields are; v holds defaults.
+// termsOf lists the terms in a struct's fields; v holds defaults.
 func termsOf(v reflect.Value, prefix string) []Term {
 	var out []Term
 	for i := range v.NumField() {
@@ -102,7 +98,7 @@ func termsOf(v reflect.Value, prefix string) []Term {
 		case strings.Contains(options, "inline"):
 			out = append(out, termsOf(v.Field(i), prefix)...)
 		case key == "" || key == "-":
-		case f.Tag.Get("help") == "" && of.Kind() == reflect.Struct: // its own fields are terms
+		case f.Tag.Get("help") == "" && of.Kind() == reflect.Struct: // a group of terms
 			out = append(out, termsOf(reflect.Zero(of), prefix+key+".")...)
 		default:
 			t := Term{Key: prefix + key, Type: words(of), Help: f.Tag.Get("help"), Default: f.Tag.Get("default"), of: of, file: f.Tag.Get("file") != "", out: f.Tag.Get("file") == "out"}
@@ -115,7 +111,6 @@ func termsOf(v reflect.Value, prefix string) []Term {
 	return out
 }
 
-// words say what a type's values are.
 func words(t reflect.Type) string {
 	switch {
 	case t == reflect.TypeFor[time.Duration]():
@@ -129,7 +124,7 @@ func words(t reflect.Type) string {
 	case reflect.Bool:
 		return "true or false"
 	case reflect.Int, reflect.Int64, reflect.Uint64:
-		if t.PkgPath() != "" { // an enumeration is written by names
+		if t.PkgPath() != "" { // an enumeration is written by its names
 			return "text"
 		}
 		return "whole number"
@@ -151,8 +146,7 @@ func keysOf(t reflect.Type) (keys []string) {
 	return keys
 }
 
-// Find is the term of a kind's studies that a name means: a whole key, or the last part
-// of one. Its error says what was meant.
+// Find returns a kind's term by its whole key or last part. Its error suggests what was meant.
 func Find(kind, name string) (Term, error) {
 	if _, err := kinds.Named(kind); err != nil {
 		return Term{}, err
@@ -167,7 +161,7 @@ func Find(kind, name string) (Term, error) {
 			found = append(found, t)
 		}
 	}
-	if len(found) > 1 { // what the kind says itself comes before the parts of common terms
+	if len(found) > 1 { // prefer the kind's own terms to parts of common ones
 		own := slices.DeleteFunc(slices.Clone(found), func(t Term) bool {
 			return !strings.HasPrefix(t.Key, kind+".") && !strings.HasPrefix(t.Key, simulation+".")
 		})
@@ -192,7 +186,6 @@ func listed(terms []Term) string {
 	return strings.Join(keys, " or ")
 }
 
-// kindsWith are the kinds that have a term of that name.
 func kindsWith(name string) []string {
 	return slices.DeleteFunc(kinds.Names(), func(kind string) bool {
 		return !slices.ContainsFunc(tables()[kind], func(t Term) bool { return t.Key == name || t.Name() == name })

@@ -11,8 +11,8 @@ import (
 	"caucus/study"
 )
 
-// shared are the publications of two servers, each its share of the sum: what each signed, that
-// both agreed to this plan under one noise before it opened, and that both signed the set.
+// shared checks the publications of two servers, each its share of the sum: both servers' signatures,
+// that both agreed to this plan under one noise before it opened, and that both signed the set.
 func (f *findings) shared(r study.Release, p study.Plan) []privacy.Published {
 	const about = "servers"
 	start := len(*f)
@@ -72,7 +72,7 @@ func (f *findings) shared(r study.Release, p study.Plan) []privacy.Published {
 	return out
 }
 
-// accepted: both servers agreed to the plan, the helper to the coordinator's acceptance.
+// accepted checks that both servers agreed to the plan, the helper to the coordinator's acceptance.
 func (f *findings) accepted(r study.Release, p study.Plan, keys [study.Servers]protocol.SignerKey) {
 	const about = "servers"
 	for i, signed := range r.Aggregated.Acceptances {
@@ -95,14 +95,14 @@ func (f *findings) accepted(r study.Release, p study.Plan, keys [study.Servers]p
 	}
 }
 
-// canonical says whether a document is written as it is signed.
+// canonical says whether a document has the bytes that are signed.
 func canonical(said any, document []byte) bool {
 	b, err := json.Marshal(said)
 	return err == nil && bytes.Equal(b, document)
 }
 
-// set: both servers signed the set, which is of the release's parties, weight and amendments, to
-// the last contribution, and has the minimum in force.
+// set checks that both servers signed the set, that it has the release's parties, weight and amendments,
+// down to the last contribution, and that it reaches the minimum in force.
 func (f *findings) set(r study.Release, p study.Plan, keys [study.Servers]protocol.SignerKey) {
 	const about = "set"
 	a := r.Aggregated
@@ -136,7 +136,7 @@ func (f *findings) set(r study.Release, p study.Plan, keys [study.Servers]protoc
 	}
 }
 
-// helper says whose key the helper's is, as far as somebody other than the release knows.
+// helper says who vouches for the helper's key beside the release.
 func (k Known) helper(r study.Release) (f findings) {
 	if r.Aggregated == nil {
 		return nil

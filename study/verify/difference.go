@@ -13,17 +13,16 @@ import (
 )
 
 const (
-	// fitTolerance is how far numbers of a recomputed result may be
-	// from the release's, absolutely below 1 and relative to the larger above:
-	// processors differ in the last bits, which solvers carry on.
+	// fitTolerance bounds differences of recomputed results, absolute below 1 and relative to the larger
+	// above: processors differ in the last bits, and solvers amplify that.
 	fitTolerance = 1e-6
-	// wordTolerance is the same, relative alone, for all other numbers that are
-	// not whole: they take a few operations, which nothing carries on.
+	// wordTolerance bounds the relative difference of all other fractions: they take a few operations,
+	// and nothing amplifies their errors.
 	wordTolerance = 1e-12
 )
 
-// difference says where two releases differ as JSON, "" if nowhere: fractions by
-// the tolerances above, all else exactly, whole numbers as they are written.
+// difference says where two releases differ as JSON, "" for nowhere. Fractions may differ by the
+// tolerances above; everything else must be equal, whole numbers as written.
 func difference(a, b study.Release) string {
 	var x, y any
 	for _, v := range []struct {
@@ -43,8 +42,7 @@ func difference(a, b study.Release) string {
 	return differs("", x, y)
 }
 
-// differs compares two JSON values; a map's keys and a list's length are part of
-// it.
+// differs compares two JSON values, including a map's keys and a list's length.
 func differs(at string, a, b any) string {
 	here := strings.TrimPrefix(at, ".")
 	if here == "" {
@@ -93,8 +91,7 @@ func differs(at string, a, b any) string {
 	return ""
 }
 
-// near says whether two numbers that are written in different ways are within
-// the tolerance of their place. Whole numbers never are.
+// near says whether two differently written numbers, not both whole, are within their place's tolerance.
 func near(at string, a, b json.Number) bool {
 	if _, err := a.Int64(); err == nil {
 		if _, err := b.Int64(); err == nil {

@@ -6,7 +6,7 @@ import (
 	"caucus/study/kinds"
 )
 
-// chainOf are a release's amendments, each within what its plan allows.
+// chainOf returns a release's amendments, each within what the plan allows.
 func chainOf(r study.Release, p study.Plan) (*study.Chain, error) {
 	var documents [][]byte
 	for _, a := range r.Amendments {
@@ -15,8 +15,8 @@ func chainOf(r study.Release, p study.Plan) (*study.Chain, error) {
 	return study.ChainOf(p, r.PlanHash, documents)
 }
 
-// ending: what the release says of when and why the study sealed is allowed by its plan
-// and signed; keys may be nil. No noise, bound or charge rests on any of it.
+// ending checks that plan and signatures allow when and why the release says the study sealed; keys may
+// be nil. No noise, bound or charge rests on it.
 func (f *findings) ending(r study.Release, p study.Plan, keys *protocol.Keys) {
 	const about = "ending"
 	switch r.Sealed {
@@ -48,8 +48,8 @@ func (f *findings) ending(r study.Release, p study.Plan, keys *protocol.Keys) {
 	f.add(Holds, about, "%d amendments changed when the study ends, as its plan allows, %s: it %s", chain.Len(), said, chain.Ending().Words(len(p.Roster)))
 }
 
-// Ending holds a release's amendments against those that the site knows: the
-// coordinator signed one chain, and left out nothing that it had told this party.
+// Ending compares a release's amendments with those that the site knows: the coordinator must have
+// signed one chain, and left out nothing that it told this party.
 func (s Party) Ending(r study.Release) []Finding {
 	var f findings
 	if len(s.Amendments) == 0 {
@@ -57,11 +57,11 @@ func (s Party) Ending(r study.Release) []Finding {
 	}
 	p, err := kinds.PlanOf(r)
 	if err != nil {
-		return nil // it was said
+		return nil // reported elsewhere
 	}
 	chain, err := chainOf(r, p)
 	if err != nil {
-		return nil // it was said
+		return nil // reported elsewhere
 	}
 	known, err := chainOf(study.Release{Manifest: r.Manifest, Amendments: s.Amendments}, p)
 	switch {
@@ -75,9 +75,8 @@ func (s Party) Ending(r study.Release) []Finding {
 	return f
 }
 
-// reopenedAfter says whether the study was taken up again by an amendment after the
-// first so many, which a party knew when its receipt came: it had failed, and what was
-// contributed before had to come again.
+// reopenedAfter says whether an amendment after the first known, which the party knew when its receipt
+// came, reopened the failed study: contributions from before had to be sent again.
 func reopenedAfter(r study.Release, known int) bool {
 	for _, signed := range r.Amendments {
 		if a, err := study.DecodeAmendment(signed.Document); err == nil && a.Reopens && a.Number > known {

@@ -13,12 +13,11 @@ import (
 	"caucus/study/kinds"
 )
 
-// Ledger finds the line of an id in a ledger, as privacy.LineOf does: found is
-// false if there is none. The ids of a study are study.ReleaseID's.
+// Ledger finds the line of an id in a ledger, as privacy.LineOf does; found is false if there is none.
+// study.ReleaseID makes a study's ids.
 type Ledger func(id string) (l privacy.Line, found bool, err error)
 
-// LedgerOf is the ledger of lines that were exported. Whether they hang together
-// is for a privacy.Chain to say.
+// LedgerOf is the ledger of exported lines. A privacy.Chain checks whether they form a chain.
 func LedgerOf(lines []privacy.Line) Ledger {
 	return func(id string) (privacy.Line, bool, error) {
 		for _, l := range lines {
@@ -30,10 +29,9 @@ func LedgerOf(lines []privacy.Line) Ledger {
 	}
 }
 
-// CompareCoordinator holds a coordinator's ledger against a release: it must have
-// exactly the entries that the release names where the coordinator added the
-// noise, and none where each site did. Of one that was lost before the ledger was
-// reconciled, which the chain tells, Recall says whether it was paid for.
+// CompareCoordinator compares a coordinator's ledger with a release. If the coordinator added the noise,
+// the ledger must have exactly the entries that the release names; if each site did, none. For an entry
+// lost before a reconciliation, which the chain shows, Recall says whether it was paid for.
 func CompareCoordinator(r protocol.SignedRelease, keys protocol.Verifier, chain *privacy.Chain, ledger Ledger) []Finding {
 	var f findings
 	p, err := kinds.PlanOf(r.Release)
@@ -60,7 +58,7 @@ func CompareCoordinator(r protocol.SignedRelease, keys protocol.Verifier, chain 
 	return f
 }
 
-// entry compares a coordinator's entry of an output with the release's lines.
+// entry compares a coordinator's ledger entry for an output with the release's lines.
 func (f *findings) entry(output string, p study.Plan, lines []privacy.Line, named int, have privacy.Line, found bool) {
 	switch {
 	case p.Noise.AtSite() && !found:
@@ -78,44 +76,39 @@ func (f *findings) entry(output string, p study.Plan, lines []privacy.Line, name
 	}
 }
 
-// sameLine compares all that a line shows.
 func sameLine(a, b privacy.Line) bool {
 	x, errX := json.Marshal(a)
 	y, errY := json.Marshal(b)
 	return errX == nil && errY == nil && bytes.Equal(x, y)
 }
 
-// Memory is what is kept of a ledger elsewhere, which shows whether its end was
-// cut off or the whole put back to an older state.
+// Memory is what others kept of a ledger. It shows if the ledger was cut off or put back.
 type Memory struct {
-	// Heads are how far the ledger was once.
+	// Heads are earlier states of the ledger.
 	Heads []Remembered
-	// Quoted are the heads of the coordinator's ledger that it quoted to a site
-	// (see Quoted), of which a site's own ledger says nothing; QuoteError is what
-	// they contradict.
+	// Quoted are heads of the coordinator's ledger that it quoted to a site (see Quoted); a site's own
+	// ledger has none. QuoteError is any contradiction among them.
 	Quoted     []privacy.Head
 	QuoteError error
-	// Releases name entries that must be in the ledger, or paid for again.
+	// Releases name entries that the ledger must have, or must have paid for again.
 	Releases []ReleasedLines
 }
 
-// Remembered is a head of a ledger and who remembers it. The zero Head is of an
-// empty ledger; one without a hash is compared by its number.
+// Remembered is a head of a ledger and who remembers it. The zero Head is an empty ledger; one without a
+// hash is compared by its number.
 type Remembered struct {
 	Head privacy.Head
 	Who  string
 }
 
-// ReleasedLines are the lines of its ledger that a release of the coordinator
-// names: see ReleaseLines.
+// ReleasedLines are the ledger lines that a release of the coordinator names: see ReleaseLines.
 type ReleasedLines struct {
 	Lines []privacy.Line
 	Who   string
 }
 
-// ReleaseLines are the ledger lines that a signed release names, each checked
-// against its hash, after the signature was checked: with the release's own key
-// if key is nil.
+// ReleaseLines checks a release's signature, by the release's own key if key is nil, and returns the
+// ledger lines that it names, each checked against its hash.
 func ReleaseLines(r protocol.SignedRelease, key protocol.Verifier) ([]privacy.Line, error) {
 	if key == nil {
 		key = r.Signer
@@ -131,8 +124,7 @@ func ReleaseLines(r protocol.SignedRelease, key protocol.Verifier) ([]privacy.Li
 	return r.Release.Ledger, nil
 }
 
-// Chain says what following a ledger of so many entries has shown: broken is the
-// error of privacy.Walk or ReadLines.
+// Chain reports on a ledger's chain of this many entries; broken: privacy.Walk's or ReadLines' error.
 func Chain(entries int, broken error) []Finding {
 	var f findings
 	switch {
@@ -146,8 +138,8 @@ func Chain(entries int, broken error) []Finding {
 	return f
 }
 
-// Recall holds the chain of a ledger against all that is remembered of it: what
-// was cut off or put back, and whether a reconciliation paid for what was lost.
+// Recall compares a ledger's chain with everything remembered of it: what was cut off or put back, and
+// whether a reconciliation paid for what was lost.
 func Recall(chain *privacy.Chain, m Memory) []Finding {
 	var f findings
 	known := 0
@@ -179,8 +171,7 @@ func Recall(chain *privacy.Chain, m Memory) []Finding {
 	return f
 }
 
-// remembered looks for one head, and returns how many it looked for: 0 for that
-// of an empty ledger.
+// remembered looks for one head, and returns the number looked for: 0 for an empty ledger's.
 func (f *findings) remembered(chain *privacy.Chain, r Remembered) int {
 	if r.Head.Sequence == 0 {
 		return 0
@@ -196,10 +187,8 @@ func (f *findings) remembered(chain *privacy.Chain, r Remembered) int {
 	return 1
 }
 
-// Quoted are the heads of the coordinator's ledger that its receipts, and the
-// lines of its releases, tell a party, in order. It fails, beside the heads, if
-// two of them show that the ledger went back or was written anew. Signatures are
-// for the caller to have checked.
+// Quoted returns the heads of the coordinator's ledger in its receipts and release lines to a party, in
+// order, and an error if two show that it went back or was written anew. The caller checked signatures.
 func Quoted(receipts []protocol.Receipt, released []privacy.Head) ([]privacy.Head, error) {
 	receipts = slices.SortedFunc(slices.Values(receipts), func(a, b protocol.Receipt) int { return a.Received.Compare(b.Received) })
 	heads := slices.Clone(released)

@@ -9,7 +9,7 @@ import (
 	"caucus/privacy"
 )
 
-// WriteLines writes a ledger's lines for others to check, one JSON object a line.
+// WriteLines writes a ledger's lines for others to check, one JSON object per line.
 func WriteLines(w io.Writer, lines []privacy.Line) error {
 	b := bufio.NewWriter(w)
 	e := json.NewEncoder(b)
@@ -21,8 +21,8 @@ func WriteLines(w io.Writer, lines []privacy.Line) error {
 	return b.Flush()
 }
 
-// ReadLines follows what WriteLines wrote, from a ledger's first line on, and
-// hands each good line to fn, whose error ends it, as privacy.Walk does with a journal.
+// ReadLines follows what WriteLines wrote, from a ledger's first line on, and calls fn for each good
+// line; an error of fn ends it, as in privacy.Walk.
 func ReadLines(r io.Reader, fn func(privacy.Line) error) (*privacy.Chain, error) {
 	chain := privacy.NewChain()
 	in := bufio.NewScanner(r)
@@ -43,6 +43,5 @@ func ReadLines(r io.Reader, fn func(privacy.Line) error) (*privacy.Chain, error)
 	return chain, in.Err()
 }
 
-// maxExportedLine bounds a line's bytes: a few hundred for a study's, more for a
-// reconciliation's many costs.
+// maxExportedLine bounds a line's bytes: hundreds for a study's, more for reconciliations of many costs.
 const maxExportedLine = 1 << 20

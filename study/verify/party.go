@@ -12,33 +12,31 @@ import (
 	"caucus/study/kinds"
 )
 
-// Party is what one party kept of a study, which a release can be held against.
+// Party holds one party's records of a study, for comparison with its release.
 type Party struct {
 	Party study.PartyID
-	// Keys are the coordinator's, from the one that the party's invitation named.
+	// Keys are the coordinator's, followed from the one in the party's invitation.
 	Keys protocol.Keys
-	// Receipt is what the coordinator answered to the party's contribution, as it
-	// was signed; nil if there is none. BadReceipt says why the one that is kept
-	// cannot be read.
+	// Receipt is the coordinator's signed answer to the party's contribution; nil if there is none.
+	// BadReceipt says why a kept one cannot be read.
 	Receipt    *protocol.Receipt
 	BadReceipt error
-	// ReceiptAfter is how many amendments the party knew when the receipt came, the last
-	// time: one that was sent again after a study was reopened has the date of the first.
+	// ReceiptAfter is the number of amendments that the party knew when the latest receipt came. A
+	// contribution sent again after a study was reopened gets a receipt with the first one's date.
 	ReceiptAfter int
-	// Amendments are those that the party knows, as they were signed.
+	// Amendments are the signed amendments that the party knows.
 	Amendments []study.Signed
-	// Upload is what the party sent, nil if it sent nothing or does not know.
+	// Upload is the party's upload, nil if nothing was sent or it is unknown.
 	Upload []byte
-	// Member is by what two servers know that contribution, where they add the noise; nil if
-	// the party sent nothing or does not know.
+	// Member is the digest by which two servers know the contribution if they add the noise; nil if the
+	// party sent nothing or does not know it.
 	Member *study.Hash
-	// Ledger is the party's own; nil if it is not at hand.
+	// Ledger is the party's own; nil if unavailable.
 	Ledger Ledger
 }
 
-// Receipts holds a release against what the site's receipt says of the study:
-// whether the party is counted as the coordinator signed. Only the Document and
-// Signature of the receipt are believed.
+// Receipts compares a release with the site's receipt: the party must be counted as the coordinator
+// signed. It believes only the receipt's Document and Signature.
 func (s Party) Receipts(r study.Release) []Finding {
 	var f findings
 	const about = "receipt"
@@ -79,7 +77,7 @@ func (s Party) Receipts(r study.Release) []Finding {
 	return f
 }
 
-// Shared holds the set that two servers signed against what the site sent them.
+// Shared compares the set that two servers signed with what the site sent them.
 func (s Party) Shared(r study.Release) []Finding {
 	var f findings
 	const about = "shares"
@@ -93,7 +91,7 @@ func (s Party) Shared(r study.Release) []Finding {
 	return f
 }
 
-// Sent holds what a release shows under the site's name against what the site sent.
+// Sent compares what a release shows under the site's name with what the site sent.
 func (s Party) Sent(r study.Release) []Finding {
 	var f findings
 	const about = "own numbers"
@@ -107,7 +105,7 @@ func (s Party) Sent(r study.Release) []Finding {
 		return f
 	}
 	same := false
-	for body := range all { // in memory: none fails
+	for body := range all { // in memory, so none fails
 		same = same || at == 0 && bytes.Equal(body, s.Upload)
 		at--
 	}
@@ -118,8 +116,7 @@ func (s Party) Sent(r study.Release) []Finding {
 	return f
 }
 
-// Charges holds the site's own ledger against a release: whether it was charged
-// exactly what plan and pool declare for the study.
+// Charges compares the site's own ledger with a release: its charges must be what plan and pool declare.
 func (s Party) Charges(r study.Release, pool *auxdata.Pool) []Finding {
 	var f findings
 	if s.Ledger == nil {
@@ -153,7 +150,7 @@ func (s Party) Charges(r study.Release, pool *auxdata.Pool) []Finding {
 	return f
 }
 
-// chargesOf are what a party's ledger is charged for a release's study.
+// chargesOf returns what a release's study charges a party's ledger.
 func chargesOf(r study.Release, pool *auxdata.Pool) ([]study.Charge, error) {
 	p, err := kinds.PlanOf(r)
 	if err != nil {
@@ -166,10 +163,8 @@ func chargesOf(r study.Release, pool *auxdata.Pool) ([]study.Charge, error) {
 	return t.Charges(0)
 }
 
-// CompareParty holds a site's ledger against a signed release: who signed it,
-// whether the party's receipt and the amendments it was told of agree, and whether the
-// ledger was charged exactly
-// what plan and pool declare.
+// CompareParty compares a signed release with what a site kept: who signed it, whether receipt and
+// amendments agree, and whether the site's ledger was charged exactly what plan and pool declare.
 func CompareParty(r protocol.SignedRelease, pool *auxdata.Pool, s Party) []Finding {
 	var f findings
 	f.signedBy(r, s.Keys)

@@ -9,13 +9,12 @@ import (
 	"caucus/study"
 )
 
-// rebuilt is the release that plan, pool, roster and published numbers give, with
-// what is the coordinator's word alone taken from r, and nothing else: who of the
-// roster contributed, how many records a sum is over, the lines of its ledger, the
-// program's version, and numbers that were fitted to features which readers do not
-// get (see Recomputer). A field that is filled in neither here nor in Conclude is
-// empty, so a release that has anything in it is another one. unseen says in words
-// which of the result's numbers were fitted to features, "" if none.
+// rebuilt makes the release that follows from plan, pool, roster and published numbers. From r it takes
+// only what is the coordinator's word alone: who of the roster contributed, how many records a sum is
+// over, its ledger's lines, the program's version, how the study ended, and numbers fitted to features
+// that readers do not get (see study.Recomputer). A field filled in neither here nor in Conclude is
+// empty, so a release with anything in it differs. unseen says which of the result's numbers were fitted
+// to such features, "" if none.
 func rebuilt(r study.Release, t study.Task, published []privacy.Published) (want study.Release, unseen string, err error) {
 	p, pool := t.Plan(), t.Pool()
 	fail := func(err error) (study.Release, string, error) { return study.Release{}, "", err }
@@ -29,12 +28,12 @@ func rebuilt(r study.Release, t study.Task, published []privacy.Published) (want
 
 	of := study.Summed{Contributions: want.Parties}
 	if len(published) > 0 {
-		of.Weight = r.Weight // Finish holds it against M
+		of.Weight = r.Weight // Finish compares it with M
 	} else {
 		if of, err = publicSum(t, r.Sum); err != nil {
 			return fail(err)
 		}
-		if of.Sum == nil && of.Bodies == nil { // it is not for readers
+		if of.Sum == nil && of.Bodies == nil { // readers do not get it
 			of.Contributions = want.Parties
 		} else {
 			want.Sum = r.Sum
@@ -63,7 +62,7 @@ func rebuilt(r study.Release, t study.Task, published []privacy.Published) (want
 		want.Published = append(want.Published, b)
 	}
 	if len(published) > 0 {
-		want.Ledger, want.Aggregated = r.Ledger[:len(r.Costs):len(r.Costs)], r.Aggregated // held against what was published already
+		want.Ledger, want.Aggregated = r.Ledger[:len(r.Costs):len(r.Costs)], r.Aggregated // published has checked these
 	}
 	if k, ok := t.(study.Recomputer); ok {
 		want.Result, unseen, err = k.Recompute(of, published, r.Result)
@@ -77,8 +76,7 @@ func rebuilt(r study.Release, t study.Task, published []privacy.Published) (want
 	return want, unseen, nil
 }
 
-// partition divides a roster, sorted, into those who are said to have contributed
-// and the others.
+// partition splits a sorted roster into those said to have contributed and the others.
 func partition(roster, said []study.PartyID) (contributed, missing []study.PartyID) {
 	there := make(map[study.PartyID]bool, len(said))
 	for _, party := range said {
@@ -94,9 +92,8 @@ func partition(roster, said []study.PartyID) (contributed, missing []study.Party
 	return contributed, missing
 }
 
-// publicSum reads what a release gives its readers of the contributions, nothing
-// where they get neither sum nor bodies. It refuses bytes that say the same in
-// another way: they could hold something else besides.
+// publicSum reads the sum or the bodies that a release gives its readers, nothing if they get neither.
+// It refuses a second encoding of the same content, which could hide something else.
 func publicSum(t study.Task, b []byte) (of study.Summed, err error) {
 	if k, keeps := t.(study.Keeper); keeps {
 		if k.PublicBodies() {

@@ -8,39 +8,34 @@ import (
 	"caucus/study/kinds"
 )
 
-// Known is what whoever verifies a release has beside it. All of it may be
-// missing: what could be checked with it is then said to be unchecked, or to be
-// trusted.
+// Known is a verifier's knowledge beside the release. Anything may be missing: what it would check is
+// then reported as unchecked, or as trusted.
 type Known struct {
-	// Pool is the public pool under the plan's schema and map (see study.PoolOf);
-	// NoPool says why there is none.
+	// Pool is the public pool under the plan's schema and map (study.PoolOf); NoPool says why it is nil.
 	Pool   *auxdata.Pool
 	NoPool error
-	// Keys are the coordinator's, from the first one that somebody other than the
-	// release named; KeysFrom says who, such as "from operator.yaml". Without Keys
-	// those of Party are taken.
+	// Keys are the coordinator's, followed from one that somebody other than the release named; KeysFrom
+	// says who, such as "from operator.yaml". Without Keys those of Party are used.
 	Keys     *protocol.Keys
 	KeysFrom string
-	// Helper is the key of the second server of a study with noise by aggregators, from
-	// somebody other than the release; HelperFrom says who.
+	// Helper is the second server's key in a study with noise by aggregators, from somebody other than
+	// the release; HelperFrom says who.
 	Helper     *protocol.SignerKey
 	HelperFrom string
-	// Party is what a party of the study kept of it, nil where no party verifies.
+	// Party holds a party's records of the study; nil if the verifier is no party.
 	Party *Party
 }
 
-// Release says of each claim of a signed release whether it holds: who signed
-// it, whether a daemon runs its plan, all that follows from plan and pool (see
-// Claims), and, at a party, whether the party's receipt, upload and ledger agree
-// with it. It believes only k, reads no clock and draws nothing.
+// Release says of each claim of a signed release whether it holds: who signed it, whether a daemon would
+// run its plan, what follows from plan and pool (see Claims) and, at a party, whether the party's
+// receipt, upload and ledger agree. It believes only k, reads no clock and draws nothing.
 //
-// Whatever is wrong is a Finding that Fails: see AnyFails. A simulated release
-// always fails.
+// Anything wrong is a Finding that Fails: see AnyFails. A simulated release always fails.
 func Release(r protocol.SignedRelease, k Known) []Finding {
 	k = k.follow(r.Successions)
 	f := findings(k.signature(r))
 	p, err := kinds.PlanOf(r.Release)
-	if err != nil { // nothing else can be asked
+	if err != nil { // nothing else can be checked
 		f.add(Fails, "plan", "%v", err)
 		return f
 	}
@@ -50,7 +45,7 @@ func Release(r protocol.SignedRelease, k Known) []Finding {
 	f.ending(r.Release, p, k.Keys)
 	f = append(f, k.helper(r.Release)...)
 	switch {
-	case k.Pool == nil && p.Simulated: // whatever the pool is
+	case k.Pool == nil && p.Simulated: // true for every pool
 		f.add(Fails, AboutSimulated, "this release is simulated, and protects nobody")
 		f.add(Unchecked, "pool", "%v", k.noPool())
 		return f
@@ -73,7 +68,6 @@ func Release(r protocol.SignedRelease, k Known) []Finding {
 	return f
 }
 
-// noPool says why there is no pool.
 func (k Known) noPool() error {
 	if k.NoPool != nil {
 		return k.NoPool
@@ -81,8 +75,7 @@ func (k Known) noPool() error {
 	return errors.New("no pool was given")
 }
 
-// follow takes the keys that the coordinator handed over to, signed by those
-// known before, and a site's keys where no others are known.
+// follow adopts keys handed over under a signature by a known key, and a site's keys if none are known.
 func (k Known) follow(successions []protocol.Signed) Known {
 	if k.Party != nil {
 		site := *k.Party
@@ -99,12 +92,11 @@ func (k Known) follow(successions []protocol.Signed) Known {
 	return k
 }
 
-// signature checks who signed.
 func (k Known) signature(r protocol.SignedRelease) (f findings) {
 	const about = "signature"
 	itself := r.Check(r.Signer)
 	switch {
-	case errors.Is(itself, protocol.ErrUnsigned) && r.Release.Simulated: // that it is simulated says enough
+	case errors.Is(itself, protocol.ErrUnsigned) && r.Release.Simulated: // its being simulated says enough
 	case errors.Is(itself, protocol.ErrUnsigned):
 		f.add(Fails, about, "nobody signed this release")
 	case itself != nil:
@@ -122,7 +114,7 @@ func (k Known) signature(r protocol.SignedRelease) (f findings) {
 	return f
 }
 
-// signedBy says shortly whether the coordinator signed the release.
+// signedBy reports briefly whether the coordinator signed the release.
 func (f *findings) signedBy(r protocol.SignedRelease, keys protocol.Verifier) {
 	if err := r.Check(keys); err != nil {
 		f.add(Fails, "signature", "the release is not what this coordinator signed: %v", err)

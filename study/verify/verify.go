@@ -15,10 +15,9 @@ import (
 	"caucus/study/kinds"
 )
 
-// Verdict is what came of looking at one claim of a release.
+// Verdict is the outcome of checking one claim of a release.
 type Verdict string
 
-// The verdicts.
 const (
 	// Holds: recomputed, or proved by a signature or hash.
 	Holds Verdict = "holds"
@@ -49,8 +48,7 @@ type Finding struct {
 	Says    string  `json:"says"`
 }
 
-// AboutSimulated is what a Finding is about that a simulation made a release: it always
-// fails, also where nothing else does.
+// AboutSimulated is the subject of the finding that a release is simulated, which always fails.
 const AboutSimulated = "simulated"
 
 // AnyFails reports whether any finding fails.
@@ -58,14 +56,13 @@ func AnyFails(all []Finding) bool {
 	return slices.ContainsFunc(all, func(f Finding) bool { return f.Verdict == Fails })
 }
 
-// findings collects what a check finds.
 type findings []Finding
 
 func (f *findings) add(v Verdict, about, format string, args ...any) {
 	*f = append(*f, Finding{about, v, fmt.Sprintf(format, args...)})
 }
 
-// claims compares what the release says with what it must say.
+// claims adds a failure unless ok.
 func (f *findings) claims(about string, ok bool, format string, args ...any) bool {
 	if !ok {
 		f.add(Fails, about, format, args...)
@@ -73,15 +70,14 @@ func (f *findings) claims(about string, ok bool, format string, args ...any) boo
 	return ok
 }
 
-// Claims recomputes all that a release claims from plan and pool: the plan's
-// hash, the terms, bound and noise of every publication, its cost, the totals,
-// who counts, the ledger's lines; then the whole release from these and what was
-// published, which it compares field by field, so that nothing is in a release
-// that nobody looks at. pool is the public pool under the plan's schema and map.
-// It looks at no signature: see protocol.SignedRelease.
+// Claims recomputes everything that a release claims from plan and pool: the plan's hash; the terms,
+// bound, noise and cost of each publication; the totals; who counts; and the ledger's lines. Then it
+// makes the whole release from these and the published numbers and compares it field by field, so that
+// nothing in a release goes unchecked. pool is the public pool under the plan's schema and map. It
+// checks no signature: see protocol.SignedRelease.
 //
-// What it finds, in words: what holds, what does not, what is the coordinator's
-// word alone, and what must be trusted. It reads no clock and draws nothing.
+// Its findings say what holds, what fails, what is the coordinator's word alone and what must be
+// trusted. It reads no clock and draws nothing.
 func Claims(r study.Release, pool *auxdata.Pool) []Finding {
 	var f findings
 	if err := r.CheckForm(); err != nil {
@@ -119,7 +115,7 @@ func Claims(r study.Release, pool *auxdata.Pool) []Finding {
 	return f
 }
 
-// terms: the manifest repeats the plan's terms.
+// terms checks that the manifest repeats the plan's terms.
 func (f *findings) terms(r study.Release, p study.Plan) {
 	start := len(*f)
 	same := func(about string, ok bool, said, planned any) {
@@ -155,8 +151,7 @@ func (f *findings) terms(r study.Release, p study.Plan) {
 	}
 }
 
-// body: what the kind says is written in the one way that it writes it, so that
-// nothing hides in the writing.
+// body checks that the kind's result is in its one encoding, so that nothing hides there.
 func (f *findings) body(r study.Release) {
 	kind, err := kinds.Named(r.Kind)
 	if err == nil {
@@ -165,7 +160,7 @@ func (f *findings) body(r study.Release) {
 	f.claims("result", err == nil, "%v", err)
 }
 
-// roster: each party on the plan's roster either contributed or was missing.
+// roster checks that each party on the plan's roster either contributed or was missing.
 func (f *findings) roster(r study.Release, p study.Plan) {
 	roster := map[study.PartyID]int{}
 	for _, party := range p.Roster {
@@ -185,7 +180,7 @@ func (f *findings) roster(r study.Release, p study.Plan) {
 	f.claims("roster", len(hidden) == 0, "on the plan's roster, but neither among those that contributed nor among the missing: %s", strings.Join(hidden, ", "))
 	f.claims("parties", r.Parties == len(r.Contributed), "the manifest says M = %d, but names %d parties that contributed", r.Parties, len(r.Contributed))
 	least := p.Minimum
-	if chain, err := chainOf(r, p); err == nil { // that it is one is said elsewhere
+	if chain, err := chainOf(r, p); err == nil { // reported elsewhere if it is no chain
 		least = chain.Ending().Minimum
 	}
 	f.claims("parties", r.Parties >= least, "%d parties contributed, the plan demands %d", r.Parties, least)
@@ -194,7 +189,7 @@ func (f *findings) roster(r study.Release, p study.Plan) {
 	}
 }
 
-// bound: mechanism, parameters, bound and cost follow from plan and pool.
+// bound checks that mechanism, parameters, bound and cost follow from plan and pool.
 func (f *findings) bound(r study.Release, t study.Task) {
 	p := t.Plan()
 	start := len(*f)
@@ -234,7 +229,7 @@ func (f *findings) bound(r study.Release, t study.Task) {
 // budgetRounding allows for the last bits of a conversion.
 const budgetRounding = 1 + 1e-9
 
-// budget: what the noise costs is within the plan's budget.
+// budget checks that the noise costs no more than the plan's budget.
 func (f *findings) budget(c study.ReleaseCost, p study.Plan) {
 	if c.Cost.Pure != nil {
 		e, _ := c.Cost.Pure.Float64()
@@ -245,7 +240,7 @@ func (f *findings) budget(c study.ReleaseCost, p study.Plan) {
 	}
 }
 
-// cost compares one publication's claim with what plan and pool give.
+// cost compares one publication's claims with what plan and pool give.
 func (f *findings) cost(got, want study.ReleaseCost) {
 	f.claims("noise", got.Output == want.Output && got.Mechanism == want.Mechanism, "the manifest says that %s was released by %s, plan and pool give %s by %s", got.Output, got.Mechanism, want.Output, want.Mechanism)
 	f.claims("noise", maps.Equal(got.Parameters, want.Parameters), "%s: the manifest says %s, plan and pool give %s", got.Output, parameterWords(got.Parameters), parameterWords(want.Parameters))
@@ -255,7 +250,7 @@ func (f *findings) cost(got, want study.ReleaseCost) {
 	f.claims("epsilon", got.Epsilon == want.Epsilon && got.Delta == want.Delta, "%s: the manifest's costs say ε = %g, δ = %g, the plan's budget for it is ε = %g, δ = %g", got.Output, got.Epsilon, got.Delta, want.Epsilon, want.Delta)
 }
 
-// published: the aggregator's publications and the lines of its ledger.
+// published checks the aggregator's publications and its ledger's lines.
 func (f *findings) published(r study.Release, p study.Plan) []privacy.Published {
 	if r.Simulated || p.Simulated {
 		f.claims("published", r.Aggregated == nil && len(r.Published) == 0 && len(r.Sum) == 0 && len(r.Ledger) == 0, "a simulated release carries a ledger's publications: it was put together from two")
@@ -301,7 +296,7 @@ func (f *findings) published(r study.Release, p study.Plan) []privacy.Published 
 	return out
 }
 
-// totals: what a record and a party are guaranteed.
+// totals checks the guarantees for a record and a party.
 func (f *findings) totals(r study.Release, want []study.UnitTotal) {
 	if !f.claims("totals", len(r.Totals) == len(want), "the manifest has totals for %d units, the plan gives them for %d", len(r.Totals), len(want)) {
 		return
@@ -319,8 +314,7 @@ func (f *findings) totals(r study.Release, want []study.UnitTotal) {
 	}
 }
 
-// whole: the release is what plan, pool, roster and published numbers give, in
-// every field.
+// whole checks every field against a release remade from plan, pool, roster and published numbers.
 func (f *findings) whole(r study.Release, t study.Task, published []privacy.Published) {
 	want, unseen, err := rebuilt(r, t, published)
 	if err != nil {
@@ -347,7 +341,7 @@ func (f *findings) whole(r study.Release, t study.Task, published []privacy.Publ
 	}
 }
 
-// words: what no computation can show.
+// words adds what no computation can show.
 func (f *findings) words(r study.Release, p study.Plan) {
 	if r.Simulated || p.Simulated {
 		return
@@ -366,7 +360,7 @@ func (f *findings) words(r study.Release, p study.Plan) {
 	f.add(Trust, "proofs", "that the bounds and mechanisms are proved right, and this program and machine compute them: the notes stand in privacy/, aggregation/ and study/")
 }
 
-// sameTotal compares to the last bits that processors agree in.
+// sameTotal allows for the last bits, in which processors differ.
 func sameTotal(t, o study.UnitTotal) bool {
 	close := func(x, y float64) bool { return math.Abs(x-y) <= wordTolerance*math.Max(math.Abs(x), math.Abs(y)) }
 	return t.Unit == o.Unit && t.Why == o.Why && close(t.Delta, o.Delta) && (t.Epsilon == nil) == (o.Epsilon == nil) &&
