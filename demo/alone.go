@@ -22,7 +22,7 @@ func aloneShare(data dealt) (float64, error) {
 		return 0, err
 	}
 	sum := 0.0
-	for _, table := range data.parties {
+	for _, table := range data.clinics {
 		holds, err := condition.Rows(table)
 		if err != nil {
 			return 0, err
@@ -33,7 +33,7 @@ func aloneShare(data dealt) (float64, error) {
 				own += 1 / float64(len(holds))
 			}
 		}
-		sum += math.Abs(own-data.truth) / float64(len(data.parties))
+		sum += math.Abs(own-data.truth) / float64(len(data.clinics))
 	}
 	return sum, nil
 }
@@ -47,7 +47,7 @@ func aloneCounts(r study.Release, data dealt) (float64, error) {
 	var all []describe.Table
 	var truth [][]float64
 	records := 0.0
-	for _, table := range data.parties {
+	for _, table := range data.clinics {
 		of, _, err := p.Schema.Encode(table)
 		if err != nil {
 			return 0, err
@@ -77,15 +77,19 @@ func aloneCounts(r study.Release, data dealt) (float64, error) {
 }
 
 // alone fills in the measures of one party alone: a classifier of its own records, trained as in
-// simulations, or its own numbers. The baseline of class shares is a site's own shares already.
+// simulations, or its own numbers.
+// The baseline of class shares is a site's own shares already.
 func (o Options) alone(data dealt, r *Report, releases []study.Release) error {
 	for i := range r.Studies {
 		m := &r.Studies[i].Measure
 		var alone float64
 		var err error
 		switch {
-		case m.Name == "accuracy" && len(r.Curves) > 0:
-			alone = r.Curves[0].Alone
+		case m.Name == "accuracy":
+			alone = r.Curves[1].Alone // simulated clinics
+			if r.Studies[i].Name == r.Curves[0].Study {
+				alone = r.Curves[0].Alone // simulated devices
+			}
 		case r.Studies[i].Kind == "reweigh":
 			alone, err = aloneShare(data)
 		case r.Studies[i].Kind == "describe":
@@ -121,30 +125,32 @@ func (m Measure) gain() float64 {
 	return (without - m.Released) / max(without, 1e-9)
 }
 
-// comparison says how a release does against what there is without it: a difference within
+// Comparison says how a release does against what there is without it: a difference within
 // the error of so many records is none.
-func (m Measure) comparison() comparison {
+func (m Measure) Comparison() Comparison {
 	ahead := m.Released - m.without()
 	if m.Better == "low" {
 		ahead = -ahead
 	}
 	switch {
 	case ahead > m.Sure:
-		return better
+		return Better
 	case ahead < -m.Sure:
-		return worse
+		return Worse
 	}
-	return level
+	return Level
 }
 
-// comparison is how a release does, best first.
-type comparison int
+// Comparison is how a release does, best first.
+type Comparison int
 
 const (
-	better comparison = iota
-	level
-	worse
+	Better Comparison = iota
+	Level
+	Worse
 )
+
+func (c Comparison) String() string { return []string{"better", "level", "worse"}[c] }
 
 // chart compares a release with the numbers without a study.
 func (m Measure) chart() *study.ReportChart {
@@ -158,15 +164,26 @@ func (m Measure) chart() *study.ReportChart {
 	return c
 }
 
-// ordered sorts studies by standing, then by gain.
-func (r Report) ordered() []Study {
+// Ordered sorts studies by standing, then by gain.
+func (r Report) Ordered() []Study {
 	all := slices.Clone(r.Studies)
 	slices.SortStableFunc(all, func(a, b Study) int {
-		return cmp.Or(cmp.Compare(a.Measure.comparison(), b.Measure.comparison()), cmp.Compare(b.Measure.gain(), a.Measure.gain()))
+		return cmp.Or(cmp.Compare(a.Measure.Comparison(), b.Measure.Comparison()), cmp.Compare(b.Measure.gain(), a.Measure.gain()))
 	})
 	return all
 }
 
+// Best is the study with the most accurate classifier.
+func (r Report) Best() (best Study) {
+	for _, s := range r.Studies {
+		if s.Measure.Name == "accuracy" && s.Measure.Released > best.Measure.Released {
+			best = s
+		}
+	}
+	return best
+}
+
+// AloneText is the number of one party alone, empty where that is the baseline.
 func (m Measure) AloneText() string {
 	if m.Alone == nil {
 		return ""

@@ -19,10 +19,10 @@ type dealt struct {
 	test   *dataset.Records
 	even   *dataset.Records // test records, as many of each class
 	learn  *dataset.Records // pool and private records, for the simulated curves
-	// parties are the private records dealt at random, wards the same dealt to uneven class
-	// shares.
-	parties, wards []*dataset.Table
-	records        int
+	// clinics share half the private records at random, and devices the other half; wards are the
+	// clinics' records dealt to uneven class shares.
+	clinics, wards, devices []*dataset.Table
+	records                 int // of clinics and devices
 	// outcome is a condition on the label, truth its share among the private records.
 	outcome string
 	truth   float64
@@ -47,19 +47,19 @@ func (o Options) data() (dealt, error) {
 	out.schema = out.schema.Meaning() // the files written for the agents have a header and commas
 	rows := rand.New(rand.NewPCG(o.Seed, 2)).Perm(table.Rows())
 	rows = rows[:min(len(rows), o.Records)]
-	quarter := len(rows) / 4
+	fifth := len(rows) / 5
 	var err error
-	if out.test, _, err = out.schema.EncodeLabelled(table.Select(rows[:quarter])); err != nil {
+	if out.test, _, err = out.schema.EncodeLabelled(table.Select(rows[:2*fifth])); err != nil {
 		return out, err
 	}
-	if out.learn, _, err = out.schema.EncodeLabelled(table.Select(rows[quarter:])); err != nil {
+	if out.learn, _, err = out.schema.EncodeLabelled(table.Select(rows[2*fifth:])); err != nil {
 		return out, err
 	}
-	out.even = out.test.Select(evenly(out.test.Y, len(out.schema.Classes())))
-	if err := out.dealPool(table, rows[quarter:2*quarter]); err != nil {
+	out.even = out.test.Select(balanced(out.test.Y, len(out.schema.Classes())))
+	if err := out.dealPool(table, rows[2*fifth:3*fifth]); err != nil {
 		return out, err
 	}
-	return out, o.deal(&out, table, rows[2*quarter:])
+	return out, o.deal(&out, table, rows[3*fifth:])
 }
 
 func (data *dealt) dealPool(table *dataset.Table, rows []int) error {
@@ -86,10 +86,11 @@ func (data *dealt) dealPool(table *dataset.Table, rows []int) error {
 	return nil
 }
 
-// deal deals the parties' records: parties and wards.
+// deal deals the private records: half to the clinics, half to the devices.
 func (o Options) deal(data *dealt, table *dataset.Table, private []int) error {
 	data.records = len(private)
-	records, _, err := data.schema.EncodeLabelled(table.Select(private))
+	clinics := private[:len(private)/2]
+	records, _, err := data.schema.EncodeLabelled(table.Select(clinics))
 	if err != nil {
 		return err
 	}
@@ -98,23 +99,30 @@ func (o Options) deal(data *dealt, table *dataset.Table, private []int) error {
 	var with, without []int
 	for i, y := range records.Y {
 		if y == last {
-			with = append(with, private[i])
+			with = append(with, clinics[i])
 		} else {
-			without = append(without, private[i])
+			without = append(without, clinics[i])
 		}
 	}
-	data.truth = float64(len(with)) / float64(len(private))
-	for i := range o.Parties {
-		var mine []int
-		for j := i; j < len(private); j += o.Parties {
-			mine = append(mine, private[j])
-		}
-		data.parties = append(data.parties, table.Select(mine))
-	}
+	data.truth = float64(len(with)) / float64(len(clinics))
+	data.clinics = evenly(table, clinics, o.Parties)
+	data.devices = evenly(table, private[len(private)/2:], o.Devices)
 	for _, mine := range uneven(with, without, o.Parties) {
 		data.wards = append(data.wards, table.Select(mine))
 	}
 	return nil
+}
+
+// evenly deals rows to parties in turn.
+func evenly(table *dataset.Table, rows []int, parties int) (out []*dataset.Table) {
+	for i := range parties {
+		var mine []int
+		for j := i; j < len(rows); j += parties {
+			mine = append(mine, rows[j])
+		}
+		out = append(out, table.Select(mine))
+	}
+	return out
 }
 
 // uneven deals records to parties of equal size; their share of with rises from a fifth of the
@@ -133,8 +141,8 @@ func uneven(with, without []int, parties int) [][]int {
 	return out
 }
 
-// evenly chooses the same number of records of each class.
-func evenly(y []int, classes int) []int {
+// balanced chooses the same number of records of each class.
+func balanced(y []int, classes int) []int {
 	of := make([][]int, classes)
 	for i, k := range y {
 		if k >= 0 {

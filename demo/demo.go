@@ -12,7 +12,6 @@ import (
 
 	"caucus/agent/site"
 	"caucus/coordinator/folder"
-	"caucus/dataset"
 	"caucus/privacy"
 	"caucus/privacy/journal"
 	"caucus/study"
@@ -22,8 +21,9 @@ import (
 
 // Options say what a demo runs.
 type Options struct {
-	Parties int
-	Records int     // of the data: a quarter each for tests and the pool, half are the parties'
+	Parties int     // clinics
+	Devices int     // a fleet of many small parties, which votes
+	Records int     // of the data: two fifths for tests, one each for the pool, the clinics and the devices
 	Epsilon float64 // of each study
 	Seed    uint64  // of the split and of generated data; never of a release
 	Known   fs.FS   // folder of the known data sets; nil for none
@@ -31,8 +31,8 @@ type Options struct {
 	Software string
 	Log      *slog.Logger // of the daemons
 	Note     func(format string, args ...any)
-	// Progress is called as contributions to a study arrive.
-	Progress func(study string, contributed, parties int)
+	// Progress is called as contributions arrive, to all studies together.
+	Progress func(contributed, parties int)
 }
 
 // Validate names the first option that no demo can have.
@@ -42,8 +42,10 @@ func (o Options) Validate() error {
 		return fmt.Errorf("--parties %d: give at least 2", o.Parties)
 	case o.Records < leastRecords:
 		return fmt.Errorf("--records %d: give at least %d", o.Records, leastRecords)
-	case 4*o.Parties > o.Records:
-		return fmt.Errorf("--parties %d: there are %d private records, give at most half as many parties", o.Parties, o.Records/2)
+	case o.Devices < 2:
+		return fmt.Errorf("--devices %d: give at least 2", o.Devices)
+	case 10*max(o.Parties, o.Devices) > o.Records:
+		return fmt.Errorf("--parties %d and --devices %d: there are %d records for each of the two, give at most half as many of them, or more --records", o.Parties, o.Devices, o.Records/5)
 	}
 	if err := (privacy.Budget{Epsilon: o.Epsilon, Delta: 1e-6}).Validate(); err != nil {
 		return err
@@ -61,6 +63,7 @@ type Report struct {
 	Data    string  `json:"data"`
 	Real    bool    `json:"real_data"`
 	Parties int     `json:"parties"`
+	Devices int     `json:"devices"`
 	Epsilon float64 `json:"epsilon"`
 	Records int     `json:"private_records"`
 	Pool    int     `json:"pool_rows"`
@@ -84,22 +87,24 @@ type Ledger struct {
 
 // Study is one study run between daemons.
 type Study struct {
-	Name        string              `json:"name"`
-	About       string              `json:"about"`
-	Kind        string              `json:"kind"`
-	Mechanism   string              `json:"mechanism"`
-	Unit        privacy.Unit        `json:"unit"`
-	Noise       study.Noise         `json:"noise"`
-	Epsilon     float64             `json:"epsilon"`
-	Delta       float64             `json:"delta"`
-	Measure     Measure             `json:"measure"`
-	Contributed []study.PartyID     `json:"contributed"`
-	Missing     []study.PartyID     `json:"missing"`
-	Plan        study.Hash          `json:"plan"`
-	Warnings    []string            `json:"warnings,omitempty"`
-	Seconds     float64             `json:"seconds"`
-	Release     string              `json:"release"`
-	Costs       []study.ReleaseCost `json:"costs"`
+	Name        string          `json:"name"`
+	About       string          `json:"about"`
+	Kind        string          `json:"kind"`
+	Mechanism   string          `json:"mechanism"`
+	Unit        privacy.Unit    `json:"unit"`
+	Noise       study.Noise     `json:"noise"`
+	Epsilon     float64         `json:"epsilon"`
+	Delta       float64         `json:"delta"`
+	Measure     Measure         `json:"measure"`
+	Contributed []study.PartyID `json:"contributed"`
+	Missing     []study.PartyID `json:"missing"`
+	Plan        study.Hash      `json:"plan"`
+	Warnings    []string        `json:"warnings,omitempty"`
+	// Forecast is the verdict before any party was asked; empty for kinds without one.
+	Forecast string              `json:"forecast,omitempty"`
+	Seconds  float64             `json:"seconds"`
+	Release  string              `json:"release"`
+	Costs    []study.ReleaseCost `json:"costs"`
 }
 
 // Measure compares a study's release with the truth.
@@ -157,12 +162,12 @@ func Run(ctx context.Context, o Options) (Report, error) {
 	}
 	defer os.RemoveAll(dir)
 	r := Report{
-		Data: data.name, Real: data.real, Parties: o.Parties, Epsilon: o.Epsilon,
+		Data: data.name, Real: data.real, Parties: o.Parties, Devices: o.Devices, Epsilon: o.Epsilon,
 		Records: data.records, Pool: data.pool.Rows(), Test: data.test.Len(), Version: o.Software,
-		Command: fmt.Sprintf("caucus demo --parties %d --records %d --epsilon %g --seed %d", o.Parties, o.Records, o.Epsilon, o.Seed),
+		Command: fmt.Sprintf("caucus demo --parties %d --devices %d --records %d --epsilon %g --seed %d", o.Parties, o.Devices, o.Records, o.Epsilon, o.Seed),
 		Files:   map[string][]byte{},
 	}
-	o.Note("starting a coordinator, a helper and %d agents on %s", o.Parties, data.name)
+	o.Note("starting a coordinator, a helper and the agents of %d clinics and %d devices on %s", o.Parties, o.Devices, data.name)
 	f, err := o.found(ctx, dir, data)
 	if err != nil {
 		return r, err
@@ -202,20 +207,23 @@ func (f *federation) ledgers(ctx context.Context, r *Report) error {
 
 const ledgerDelta = 1e-6
 
-// curves simulates the same studies at other budgets.
+// curves simulates classify studies at other budgets.
 func (o Options) curves(ctx context.Context, data dealt) ([]Curve, error) {
 	var out []Curve
-	for _, p := range classifyProposals(o.Epsilon) {
+	for _, p := range []study.Proposal{fleetVotes(o.Epsilon), clinicSums(o.Epsilon)} {
 		c := Curve{Study: p.Name}
+		parties := o.Parties
+		if p.Unit == privacy.Party {
+			parties = o.Devices
+		}
 		for _, epsilon := range []float64{0.3, 1, 3, 10} {
 			delta := 1e-6
 			s, err := simulate.Classify{
-				Split: simulate.Split{Schema: data.schema, Train: data.learn, Test: data.test, PoolFraction: 1. / 3, Parties: o.Parties, Seed: o.Seed},
+				Split: simulate.Split{Schema: data.schema, Train: data.learn.Select(ordered(2 * data.learn.Len() / 3)), Test: data.test, PoolFraction: .5, Parties: parties, Seed: o.Seed},
 				Proposal: study.Proposal{
-					Name: p.Name, Kind: "classify", Unit: p.Unit, Epsilon: epsilon, Delta: &delta, Mechanism: p.Mechanism,
-					Map: dataset.Components{Project: components},
+					Name: p.Name, Kind: "classify", Unit: p.Unit, Epsilon: epsilon, Delta: &delta, Mechanism: p.Mechanism, Map: p.Map,
 				},
-				Repeats: 3,
+				Repeats: 2,
 			}.Run(ctx)
 			if err != nil {
 				return nil, err
@@ -226,6 +234,15 @@ func (o Options) curves(ctx context.Context, data dealt) ([]Curve, error) {
 		out = append(out, c)
 	}
 	return out, nil
+}
+
+// ordered are the first n numbers from 0.
+func ordered(n int) []int {
+	out := make([]int, n)
+	for i := range out {
+		out[i] = i
+	}
+	return out
 }
 
 // shareRight is the share of labelled records predicted correctly.

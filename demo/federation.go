@@ -31,11 +31,12 @@ import (
 // over loopback and their stores and ledgers in files.
 type federation struct {
 	dir      string
-	roster   []study.PartyID
+	roster   []study.PartyID // clinics, then devices
 	agents   []site.Config
 	operator *protocol.Client
 	stop     context.CancelFunc
 	daemons  *errgroup.Group
+	opening  sync.Mutex // guards nothing: see open
 }
 
 // policyOf is the policy of each demo party: generous, because the data are public, but
@@ -130,10 +131,13 @@ func (f *federation) enrol(ctx context.Context, address, home string, data dealt
 	if f.operator, err = protocol.Dial(profile, protocol.DialOptions{Coordinator: address}); err != nil {
 		return err
 	}
-	f.agents = make([]site.Config, len(data.parties))
-	for i := range f.agents {
-		f.roster = append(f.roster, study.PartyID(fmt.Sprintf("party-%03d", i+1)))
+	for i := range data.clinics {
+		f.roster = append(f.roster, study.PartyID(fmt.Sprintf("clinic-%02d", i+1)))
 	}
+	for i := range data.devices {
+		f.roster = append(f.roster, study.PartyID(fmt.Sprintf("device-%03d", i+1)))
+	}
+	f.agents = make([]site.Config, len(f.roster))
 	var inviting sync.Mutex // guards nothing: an operator's calls are rate-limited, so they take turns
 	enrolment, enrolled := errgroup.WithContext(ctx)
 	enrolment.SetLimit(4)
@@ -154,7 +158,13 @@ func (f *federation) enrol(ctx context.Context, address, home string, data dealt
 				return err
 			}
 			c.Data = map[string]source.Source{}
-			for name, table := range map[string]*dataset.Table{recordsSource: data.parties[i], wardsSource: data.wards[i]} {
+			tables := map[string]*dataset.Table{}
+			if i < len(data.clinics) {
+				tables[recordsSource], tables[wardsSource] = data.clinics[i], data.wards[i]
+			} else {
+				tables[recordsSource] = data.devices[i-len(data.clinics)]
+			}
+			for name, table := range tables {
 				file := filepath.Join(c.State, name+".csv")
 				if err := writeCSV(file, table); err != nil {
 					return err
@@ -208,18 +218,12 @@ func (f *federation) invite(ctx context.Context, party, address string) (string,
 }
 
 // run takes a proposed study from draft to its release.
-func (f *federation) run(ctx context.Context, p kinds.Proposed, seen func(contributed, roster int)) (protocol.SignedRelease, error) {
+func (f *federation) run(ctx context.Context, p kinds.Proposed, seen func(contributed int)) (protocol.SignedRelease, error) {
 	fail := func(err error) (protocol.SignedRelease, error) {
-		return protocol.SignedRelease{}, fmt.Errorf("study %s: %w", p.Plan.Name, err)
-	}
-	if err := f.operator.UploadPool(ctx, p.Plan.Pool, p.PoolBytes); err != nil {
-		return fail(err)
-	}
-	if _, err := f.operator.CreateStudy(ctx, p.Canonical, nil); err != nil {
-		return fail(err)
+		return protocol.SignedRelease{}, err
 	}
 	ref := p.Hash.String()
-	if _, err := f.operator.Open(ctx, ref); err != nil {
+	if err := f.open(ctx, p, ref); err != nil {
 		return fail(err)
 	}
 	for {
@@ -228,7 +232,7 @@ func (f *federation) run(ctx context.Context, p kinds.Proposed, seen func(contri
 			return fail(err)
 		}
 		if err == nil {
-			seen(s.Contributed, s.Roster)
+			seen(s.Contributed)
 			switch s.State {
 			case study.Failed:
 				return fail(errors.New(s.Reason))
@@ -243,9 +247,23 @@ func (f *federation) run(ctx context.Context, p kinds.Proposed, seen func(contri
 		select {
 		case <-ctx.Done():
 			return fail(ctx.Err())
-		case <-time.After(250 * time.Millisecond):
+		case <-time.After(500 * time.Millisecond):
 		}
 	}
+}
+
+// open takes turns: a coordinator takes few uploads at once.
+func (f *federation) open(ctx context.Context, p kinds.Proposed, ref string) error {
+	f.opening.Lock()
+	defer f.opening.Unlock()
+	err := f.operator.UploadPool(ctx, p.Plan.Pool, p.PoolBytes)
+	if err == nil {
+		_, err = f.operator.CreateStudy(ctx, p.Canonical, nil)
+	}
+	if err == nil {
+		_, err = f.operator.Open(ctx, ref)
+	}
+	return err
 }
 
 func (f *federation) close() error {

@@ -68,7 +68,7 @@ func judgeWeights(r study.Release, pool *auxdata.Pool, data dealt) (Measure, err
 	}
 	off := func(v float64) float64 { return max(v-data.truth, data.truth-v) }
 	return Measure{
-		Sure: sure(data.truth, rowsOf(data.parties)), SureIs: "no interval, but the 95 % binomial error of a share as large in so many records",
+		Sure: sure(data.truth, rowsOf(data.clinics)), SureIs: "no interval, but the 95 % binomial error of a share as large in so many records",
 		Name: "error of a share", Better: "low", Released: off(answer.Estimate), Baseline: off(raw), BaselineName: "the raw pool",
 	}, nil
 }
@@ -91,7 +91,7 @@ func judgeCounts(r study.Release, pool *auxdata.Pool, data dealt) (Measure, erro
 		return Measure{}, err
 	}
 	truth := make([][]float64, len(released.Columns))
-	for _, table := range data.parties {
+	for _, table := range data.clinics {
 		records, _, err := p.Encode(p.Schema, table)
 		if err != nil {
 			return Measure{}, err
@@ -150,7 +150,7 @@ func judgeJudged(r study.Release, pool *auxdata.Pool, data dealt) (Measure, erro
 	}
 	m := Measure{
 		Name: "error of AUC", Better: "low", Baseline: math.Abs(claimed - truth), BaselineName: "the model's own claim",
-		Alone: alone, Sure: sure(truth, rowsOf(data.parties)),
+		Alone: alone, Sure: sure(truth, rowsOf(data.clinics)),
 		// The error of an AUC depends on the smaller class and is mostly larger: J. Hanley and B.
 		// McNeil, "The meaning and use of the area under a ROC curve", 1982.
 		SureIs: "no interval, but the 95 % binomial error of a share as large in so many records, which is mostly less than the AUC's own",
@@ -192,7 +192,7 @@ func exactAUC(judge evaluate.Judge, data dealt) (all float64, alone *float64, er
 		}
 		return judge.Exact(records)[0].Overall.AUC, nil
 	}
-	together, err := dataset.Concat(data.parties...)
+	together, err := dataset.Concat(data.clinics...)
 	if err != nil {
 		return 0, nil, err
 	}
@@ -200,7 +200,7 @@ func exactAUC(judge evaluate.Judge, data dealt) (all float64, alone *float64, er
 		return 0, nil, err
 	}
 	sum, sites := 0.0, 0.0
-	for _, table := range data.parties {
+	for _, table := range data.clinics {
 		own, err := of(table)
 		if err != nil {
 			return 0, nil, err

@@ -37,13 +37,13 @@ func WritePage(w io.Writer, r Report) error {
 		Report: r, Title: fmt.Sprintf("%d parties learnt together without pooling their data", r.Parties), NearlyClear: NearlyClear,
 		Figure: template.HTML(figure.SVG()), Legend: template.HTML(figure.Legend()), // drawn from numbers, names escaped
 	}
-	var by [worse + 1][]string
-	for _, s := range r.ordered() {
+	var by [Worse + 1][]string
+	for _, s := range r.Ordered() {
 		page.Shown = append(page.Shown, shownStudy{s, report.NewDots(s.Measure.chart())})
-		by[s.Measure.comparison()] = append(by[s.Measure.comparison()], s.Name)
+		by[s.Measure.Comparison()] = append(by[s.Measure.Comparison()], s.Name)
 	}
 	page.Answer = fmt.Sprintf("At ε = %g, %d of %d studies did better than one party alone and than no study, by more than the error of so many records%s%s%s.",
-		r.Epsilon, len(by[better]), len(r.Studies), listed(": ", by[better]), listed("; level: ", by[level]), listed("; worse: ", by[worse]))
+		r.Epsilon, len(by[Better]), len(r.Studies), listed(": ", by[Better]), listed("; level: ", by[Level]), listed("; worse: ", by[Worse]))
 	if len(r.Curves) > 0 {
 		for _, p := range r.Curves[0].Points {
 			page.Budgets = append(page.Budgets, p.Epsilon)

@@ -39,16 +39,16 @@ func TestStandings(t *testing.T) {
 	alone := func(v float64) *float64 { return &v }
 	for _, c := range []struct {
 		m    Measure
-		want comparison
+		want Comparison
 	}{
-		{Measure{Better: "high", Released: .829, Baseline: .76, Alone: alone(.827), Sure: sure(.829, 6000)}, level},
-		{Measure{Better: "high", Released: .839, Baseline: .76, Alone: alone(.827), Sure: sure(.839, 6000)}, better},
-		{Measure{Better: "high", Released: .77, Baseline: .76, Alone: alone(.827), Sure: sure(.77, 6000)}, worse},
-		{Measure{Better: "low", Released: .01, Baseline: .5, Sure: .02}, better},
-		{Measure{Better: "low", Released: .045, Baseline: .05, Alone: alone(.06), Sure: .01}, level},
-		{Measure{Better: "low", Released: .08, Baseline: .05, Alone: alone(.06), Sure: .01}, worse},
+		{Measure{Better: "high", Released: .829, Baseline: .76, Alone: alone(.827), Sure: sure(.829, 6000)}, Level},
+		{Measure{Better: "high", Released: .839, Baseline: .76, Alone: alone(.827), Sure: sure(.839, 6000)}, Better},
+		{Measure{Better: "high", Released: .77, Baseline: .76, Alone: alone(.827), Sure: sure(.77, 6000)}, Worse},
+		{Measure{Better: "low", Released: .01, Baseline: .5, Sure: .02}, Better},
+		{Measure{Better: "low", Released: .045, Baseline: .05, Alone: alone(.06), Sure: .01}, Level},
+		{Measure{Better: "low", Released: .08, Baseline: .05, Alone: alone(.06), Sure: .01}, Worse},
 	} {
-		if got := c.m.comparison(); got != c.want {
+		if got := c.m.Comparison(); got != c.want {
 			t.Errorf("%+v stands %d, want %d", c.m, got, c.want)
 		}
 	}
@@ -87,7 +87,7 @@ func TestOrdered(t *testing.T) {
 		{Name: "best", Measure: Measure{Better: "low", Released: .01, Baseline: .5, Sure: .02}},         // gains .98
 	}}
 	var names []string
-	for _, s := range r.ordered() {
+	for _, s := range r.Ordered() {
 		names = append(names, s.Name)
 	}
 	if got, want := strings.Join(names, ", "), "best, better, level too, level, worse"; got != want {

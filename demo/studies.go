@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"sync"
 	"time"
 
 	"caucus/agent/source"
@@ -16,8 +17,11 @@ import (
 	"caucus/study"
 	"caucus/study/classifier"
 	"caucus/study/evaluate"
+	"caucus/study/forecast"
 	"caucus/study/kinds"
 	"caucus/study/simulate"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // NearlyClear is a budget of negligible noise: a rehearsal at it shows the loss to noise.
@@ -41,27 +45,27 @@ const (
 	wardsSource   = "wards" // the same records, dealt unevenly
 )
 
-// PoolFile is the pool's file of all studies but one.
+// PoolFile is the pool's file of all studies but two.
 const PoolFile = "pool.csv"
 
-// classifyProposals are the two ways of classify.
-func classifyProposals(epsilon float64) []study.Proposal {
-	return []study.Proposal{
-		{
-			Name: "votes", Purpose: "hide every party whole: each agent trains a classifier and sends one vote a pool row; the coordinator adds noise once, on the sum",
-			Unit: privacy.Party, Epsilon: epsilon, Mechanism: "tally", Map: dataset.Components{Project: components},
-		},
-		{
-			Name: "sums", Purpose: "hide every record: each agent sends noisy sums of label × features; its noise is added before anything leaves, so nobody else needs to be trusted",
-			Unit: privacy.Record, Epsilon: epsilon, Mechanism: "cross", Map: dataset.Components{Project: components},
-		},
+var components = dataset.Components{Project: 20} // little noise fits few principal components
+
+func fleetVotes(epsilon float64) study.Proposal {
+	return study.Proposal{
+		Name: "fleet-votes", Data: recordsSource, Unit: privacy.Party, Epsilon: epsilon, Mechanism: "tally", Map: components,
+		Purpose: "hide every device whole: each trains a classifier on its few records and sends one vote a pool row; the coordinator adds noise once, on the sum",
 	}
 }
 
-// components is the number of principal components: few parties at a small budget want few.
-const components = 20
+func clinicSums(epsilon float64) study.Proposal {
+	return study.Proposal{
+		Name: "sums", Data: recordsSource, Unit: privacy.Record, Epsilon: epsilon, Mechanism: "cross", Map: components,
+		Purpose: "hide every record: each clinic sends noisy sums of label × features; its noise is added before anything leaves, so nobody else needs to be trusted",
+	}
+}
 
-// cases returns the studies of a demo, at least one of each kind.
+// cases returns the studies of a demo: at least one of each kind, where its kind is of use, and one that
+// is not.
 func (o Options) cases(data dealt) []demoCase {
 	accuracy := func(r study.Release, _ *auxdata.Pool) (Measure, error) {
 		predicted, _, err := classifier.Predict(r, data.test)
@@ -74,98 +78,138 @@ func (o Options) cases(data dealt) []demoCase {
 		}
 		return Measure{Name: "accuracy", Better: "high", Released: right, Sure: sure(right, data.test.Len()), SureIs: "the 95 % binomial error of so many records", Baseline: largest, BaselineName: "largest class"}, nil
 	}
-	var out []demoCase
-	for _, p := range classifyProposals(o.Epsilon) {
-		p.Data = recordsSource
-		out = append(out, demoCase{Proposal: p, pool: data.pool, poolFile: PoolFile, own: data.parties, judge: accuracy})
+	classify := func(p study.Proposal, own []*dataset.Table) demoCase {
+		return demoCase{Proposal: p, pool: data.pool, poolFile: PoolFile, own: own, judge: accuracy}
 	}
-	unseen := demoCase{
-		Proposal: study.Proposal{
-			Name: "unseen", Data: recordsSource, Noise: study.NoiseAggregators, Unit: privacy.Record, Epsilon: o.Epsilon, Mechanism: "cross", Map: dataset.Components{Project: components},
-			Purpose: "hide every record as sums does, with less noise: each agent splits its exact sums between the coordinator and a helper, neither of which sees them, and each of the two adds noise in full to what it holds of all",
-		},
-		pool: data.pool, poolFile: PoolFile, own: data.parties, judge: accuracy,
+	clinicVotes := fleetVotes(o.Epsilon)
+	clinicVotes.Name, clinicVotes.Purpose = "clinic-votes", fmt.Sprintf("hide every clinic whole, by votes as of the fleet. %d voters are too few at this ε: the forecast said so before anybody was asked", o.Parties)
+	unseen := clinicSums(o.Epsilon)
+	unseen.Name, unseen.Noise = "sums-unseen", study.NoiseAggregators
+	unseen.Purpose = "hide every record as sums does, with less noise: each clinic splits its exact sums between the coordinator and a helper, neither of which sees them, and each of the two adds noise in full to what it holds of all"
+	robust := study.Proposal{
+		Name: "labels", Kind: "labels", Data: recordsSource, Epsilon: o.Epsilon, Map: components,
+		Purpose: "hide every label, where features may be shown: each clinic sends its records with randomised labels, and the loss allows for that",
 	}
-	return append(out,
-		demoCase{
-			Proposal: study.Proposal{
-				Name: "robust", Kind: "labels", Data: recordsSource, Epsilon: o.Epsilon, Map: dataset.Components{Project: components},
-				Purpose: "hide every label, where features may be shown: each agent sends its records with randomised labels, and the loss allows for that",
-			},
-			pool: data.pool, poolFile: PoolFile, own: data.parties, judge: accuracy,
-		},
-		demoCase{
+	return []demoCase{
+		classify(fleetVotes(o.Epsilon), data.devices),
+		classify(clinicSums(o.Epsilon), data.clinics),
+		classify(unseen, data.clinics),
+		classify(robust, data.clinics),
+		{
 			Proposal: study.Proposal{
 				Name: "shares", Kind: "ratio", Data: wardsSource, Epsilon: o.Epsilon,
-				Purpose: "learn the class shares of any unlabelled set: each agent sends noisy label counts and the mean embedding of its records. The parties' shares differ; the set asked about has as many records of each class",
+				Purpose: "learn the class shares of any unlabelled set: each clinic sends noisy label counts and the mean embedding of its records. The clinics' shares differ; the set asked about has as many records of each class",
 			},
 			pool: data.pool, poolFile: PoolFile, own: data.wards, judge: func(r study.Release, _ *auxdata.Pool) (Measure, error) { return judgeShares(r, data) },
 		},
-		demoCase{
+		{
 			Proposal: study.Proposal{
 				Name: "weights", Kind: "reweigh", Data: recordsSource, Epsilon: o.Epsilon,
-				Purpose: fmt.Sprintf("make a biased public pool stand for the private records: each agent sends noisy feature sums. The pool lacks nine of ten rows with %s; the question is which share of the private records has %s (truth %.3f)", data.group, data.outcome, data.truth),
+				Purpose: fmt.Sprintf("make a biased public pool stand for the private records: each clinic sends noisy feature sums. The pool lacks nine of ten rows with %s; the question is which share of the private records has %s (truth %.3f)", data.group, data.outcome, data.truth),
 			},
-			pool: data.biased, poolFile: "biased-pool.csv", own: data.parties, judge: func(r study.Release, pool *auxdata.Pool) (Measure, error) { return judgeWeights(r, pool, data) },
+			pool: data.biased, poolFile: "biased-pool.csv", own: data.clinics, judge: func(r study.Release, pool *auxdata.Pool) (Measure, error) { return judgeWeights(r, pool, data) },
 		},
-		demoCase{
+		{
 			Proposal: study.Proposal{
-				Name: "counts", Kind: "describe", Data: recordsSource, Epsilon: o.Epsilon,
-				Purpose: fmt.Sprintf("know what the private records look like before anything is learned: each agent sends noisy counts of them, a table one. The raw pool lacks nine of ten rows with %s", data.group),
+				Name: "table-one", Kind: "describe", Data: recordsSource, Epsilon: o.Epsilon, Noise: study.NoiseAggregators,
+				Purpose: fmt.Sprintf("know what the private records look like before anything is learned: counts of them with noise by coordinator and helper, a table one. The raw pool lacks nine of ten rows with %s", data.group),
 			},
-			pool: data.biased, poolFile: "biased-pool.csv", own: data.parties, judge: func(r study.Release, pool *auxdata.Pool) (Measure, error) { return judgeCounts(r, pool, data) },
+			pool: data.biased, poolFile: "biased-pool.csv", own: data.clinics, judge: func(r study.Release, pool *auxdata.Pool) (Measure, error) { return judgeCounts(r, pool, data) },
 		},
-		demoCase{
+		{
 			Proposal: study.Proposal{
 				Name: "judged", Kind: "evaluate", Data: recordsSource, Epsilon: o.Epsilon,
-				Purpose: fmt.Sprintf("ask whether a model holds here, and for whom it fails: each agent counts its records by score of %s's classifier, label and %s, with noise", judgedStudy, judgedBy),
+				Purpose: fmt.Sprintf("ask whether a model holds here, and for whom it fails: each clinic counts its records by score of %s's classifier, label and %s, with noise", judgedStudy, judgedBy),
 			},
-			judges: judgedStudy, pool: data.pool, poolFile: PoolFile, own: data.parties,
+			judges: judgedStudy, pool: data.pool, poolFile: PoolFile, own: data.clinics,
 			judge: func(r study.Release, pool *auxdata.Pool) (Measure, error) { return judgeJudged(r, pool, data) },
 		},
-		unseen,
-	)
+		classify(clinicVotes, data.clinics),
+	}
 }
 
 // judgedStudy is the study whose classifier evaluate judges, by column judgedBy, which both data
 // sets have.
 const judgedStudy, judgedBy = "sums", "sex"
 
+// studies runs all cases at once, but one that judges another after it.
 func (o Options) studies(ctx context.Context, f *federation, data dealt, r *Report) ([]study.Release, error) {
-	var releases []study.Release
-	for i, c := range o.cases(data) {
-		if c.judges != "" {
-			at := slices.IndexFunc(r.Studies, func(s Study) bool { return s.Name == c.judges })
-			model, err := evaluate.ModelOf(releases[at], data.schema)
+	all := o.cases(data)
+	r.Studies = make([]Study, len(all))
+	signed, done := make([]protocol.SignedRelease, len(all)), make([]chan struct{}, len(all))
+	for i := range all {
+		done[i] = make(chan struct{})
+	}
+	var mu sync.Mutex // guards contributed and r.Files
+	contributed, expected := make([]int, len(all)), 0
+	for _, c := range all {
+		expected += len(c.own)
+	}
+	running, ctx := errgroup.WithContext(ctx)
+	for i, c := range all {
+		running.Go(func() (err error) {
+			if c.judges != "" {
+				at := slices.IndexFunc(all, func(other demoCase) bool { return other.Name == c.judges })
+				select {
+				case <-done[at]:
+				case <-ctx.Done():
+					return ctx.Err()
+				}
+				model, err := evaluate.ModelOf(signed[at].Release, data.schema)
+				if err != nil {
+					return err
+				}
+				if c.KindTerms, err = study.EncodeTerms(evaluate.Terms{
+					// An edge at .5 makes two bins where noise leaves a model with one score for all.
+					Model: model, Thresholds: []float64{0.5}, By: []evaluate.Grouping{{Column: judgedBy}},
+				}); err != nil {
+					return err
+				}
+			}
+			var pool []byte
+			r.Studies[i], signed[i], pool, err = o.study(ctx, f, data, c, func(have int) {
+				mu.Lock()
+				defer mu.Unlock()
+				contributed[i] = have
+				have = 0
+				for _, n := range contributed {
+					have += n
+				}
+				o.Progress(have, expected)
+			})
 			if err != nil {
-				return releases, err
+				return err
 			}
-			if c.KindTerms, err = study.EncodeTerms(evaluate.Terms{
-				// An edge at .5 makes two bins where noise leaves a model with one score for all.
-				Model: model, Thresholds: []float64{0.5}, By: []evaluate.Grouping{{Column: judgedBy}},
-			}); err != nil {
-				return releases, err
-			}
-		}
-		s, release, err := o.study(ctx, f, data, c, r)
-		if err != nil {
-			return releases, err
-		}
-		s.Release = fmt.Sprintf("release-%d-%s.json", i+1, c.Name)
-		if r.Files[s.Release], err = release.File(); err != nil {
-			return releases, err
-		}
-		r.Studies, releases = append(r.Studies, s), append(releases, release.Release)
+			close(done[i])
+			r.Studies[i].Release = fmt.Sprintf("release-%d-%s.json", i+1, c.Name)
+			file, err := signed[i].File()
+			mu.Lock()
+			defer mu.Unlock()
+			r.Files[r.Studies[i].Release], r.Files[c.poolFile] = file, pool
+			return err
+		})
+	}
+	if err := running.Wait(); err != nil {
+		return nil, err
+	}
+	releases := make([]study.Release, len(all))
+	for i := range all {
+		releases[i] = signed[i].Release
 	}
 	return releases, nil
 }
 
-func (o Options) study(ctx context.Context, f *federation, data dealt, c demoCase, r *Report) (Study, protocol.SignedRelease, error) {
-	fail := func(err error) (Study, protocol.SignedRelease, error) {
-		return Study{}, protocol.SignedRelease{}, fmt.Errorf("study %s: %w", c.Name, err)
+// study runs one case, and returns its pool's bytes too.
+func (o Options) study(ctx context.Context, f *federation, data dealt, c demoCase, seen func(contributed int)) (Study, protocol.SignedRelease, []byte, error) {
+	fail := func(err error) (Study, protocol.SignedRelease, []byte, error) {
+		return Study{}, protocol.SignedRelease{}, nil, fmt.Errorf("study %s: %w", c.Name, err)
 	}
 	began := time.Now()
-	c.Roster, c.Minimum, c.Seed, c.Records = f.roster, o.Parties, o.Seed, fewest(c.own)
+	c.Roster = f.roster[:o.Parties]
+	if len(c.own) == o.Devices && &c.own[0] == &data.devices[0] {
+		c.Roster = f.roster[o.Parties:]
+	}
+	c.Minimum, c.Seed, c.Records = len(c.Roster), o.Seed, fewest(c.own)
 	c.Deadline = time.Now().Add(time.Hour)
 	proposed, err := kinds.Propose(c.Proposal, data.schema, c.pool)
 	if err != nil {
@@ -174,24 +218,26 @@ func (o Options) study(ctx context.Context, f *federation, data dealt, c demoCas
 	if proposed.Warning != "" {
 		o.Note("warning: study %s: %s", c.Name, proposed.Warning)
 	}
-	r.Files[c.poolFile] = proposed.PoolBytes
-	signed, err := f.run(ctx, proposed, func(have, of int) { o.Progress(c.Name, have, of) })
+	p := proposed.Plan
+	s := Study{Name: c.Name, About: c.Purpose, Kind: p.Kind, Mechanism: p.Mechanism, Unit: p.Unit, Noise: p.Noise, Epsilon: p.Epsilon, Delta: p.Delta, Plan: proposed.Hash}
+	if p.Kind == "classify" {
+		drawn, err := forecast.Draw(ctx, p, proposed.Pool, forecast.Public{Size: proposed.Size, AUC: knownAUC}, forecast.Options{Draws: forecastDraws})
+		if err != nil {
+			return fail(err)
+		}
+		s.Forecast = drawn.Verdict()
+	}
+	signed, err := f.run(ctx, proposed, seen)
 	if err != nil {
 		return fail(err)
 	}
 	release := signed.Release
-	measure, err := c.judge(release, proposed.Pool)
-	if err != nil {
+	s.Contributed, s.Missing, s.Warnings, s.Costs = release.Contributed, release.Missing, release.Result.Warnings, release.Costs
+	s.Seconds = time.Since(began).Seconds()
+	if s.Measure, err = c.judge(release, proposed.Pool); err != nil {
 		return fail(err)
 	}
-	p := proposed.Plan
-	s := Study{
-		Name: c.Name, About: c.Purpose, Kind: p.Kind, Mechanism: p.Mechanism, Unit: p.Unit, Noise: p.Noise,
-		Epsilon: p.Epsilon, Delta: p.Delta,
-		Contributed: release.Contributed, Missing: release.Missing, Plan: proposed.Hash,
-		Warnings: release.Result.Warnings, Costs: release.Costs, Seconds: time.Since(began).Seconds(),
-	}
-	clear, err := o.unperturbed(ctx, data, c, proposed)
+	clear, err := o.unperturbed(ctx, c, proposed)
 	if err != nil {
 		return fail(err)
 	}
@@ -199,10 +245,13 @@ func (o Options) study(ctx context.Context, f *federation, data dealt, c demoCas
 	if err != nil {
 		return fail(err)
 	}
-	s.Measure = measure
 	s.Measure.Unperturbed = compared.Released
-	return s, signed, nil
+	return s, signed, proposed.PoolBytes, nil
 }
+
+// A forecast is told how well features separate the classes, roughly as for many records of the demo's
+// data, and is drawn this often.
+const knownAUC, forecastDraws = .87, 6
 
 // fewest is the least number of records of a party.
 func fewest(own []*dataset.Table) int {
@@ -214,7 +263,7 @@ func fewest(own []*dataset.Table) int {
 }
 
 // unperturbed runs the same study at NearlyClear in this process.
-func (o Options) unperturbed(ctx context.Context, data dealt, c demoCase, proposed kinds.Proposed) (study.Release, error) {
+func (o Options) unperturbed(ctx context.Context, c demoCase, proposed kinds.Proposed) (study.Release, error) {
 	p := proposed.Plan
 	p.Epsilon = NearlyClear
 	inputs := make([]study.Inputs, len(c.own))

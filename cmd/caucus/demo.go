@@ -23,10 +23,11 @@ func newDemo(c *console) *cobra.Command {
 agents by invitation, run studies from draft to release, and report what they
 were worth, what they cost and what they protect.
 
-One study of each kind: classify by votes (hides a party) and by sums (hides a
-record), labels, ratio, reweigh, describe, and evaluate, which judges the release
-by sums; and by sums once more, split between coordinator and helper, so that neither sees
-what an agent sent. It uses the adult data set where --data-dir (or CAUCUS_DATA) has it, else
+A fleet of small devices votes (hides a device); clinics take part in one study of
+each other kind: sums (hides a record), sums split between coordinator and helper, so
+that neither sees what an agent sent, labels, ratio, reweigh, describe, and evaluate,
+which judges the release by sums. One study does not help, as its forecast says: so few
+clinics should not vote. It uses the adult data set where --data-dir (or CAUCUS_DATA) has it, else
 generated hospital data. Everything it starts it stops; only the report and the
 releases stay.`,
 		Args: noArguments,
@@ -40,13 +41,7 @@ releases stay.`,
 			o.Log = slog.New(slog.NewTextHandler(c.err, &slog.HandlerOptions{Level: slog.LevelError}))
 			bar := newProgress(c)
 			defer bar.stop()
-			o.Progress = func(study string, contributed, parties int) {
-				if bar.what = study; contributed == parties {
-					bar.stop()
-				} else {
-					bar.set(contributed, parties)
-				}
-			}
+			bar.what, o.Progress = "contributions", bar.set
 			if err := os.MkdirAll(out, 0o755); err != nil {
 				return err
 			}
@@ -73,9 +68,10 @@ releases stay.`,
 		},
 	}
 	f := cmd.Flags()
-	f.IntVar(&o.Parties, "parties", 50, "number of parties, each with an agent of its own")
-	f.Float64Var(&o.Epsilon, "epsilon", 1, "privacy budget ε of each study")
-	f.IntVar(&o.Records, "records", 24_000, "how many records of the data to use: a quarter each for tests and the pool, half are the parties'")
+	f.IntVar(&o.Parties, "parties", 30, "number of clinics, each with an agent of its own")
+	f.IntVar(&o.Devices, "devices", 100, "number of devices of a fleet, each with an agent of its own")
+	f.Float64Var(&o.Epsilon, "epsilon", 2, "privacy budget ε of each study")
+	f.IntVar(&o.Records, "records", 15_000, "how many records of the data to use: two fifths for tests, one each for the pool, the clinics and the devices")
 	f.StringVar(&out, "out", "caucus-demo", "folder for report.html and report.json")
 	writes(f, "out", asFolder)
 	f.StringVar(&dataDir, "data-dir", os.Getenv("CAUCUS_DATA"), "folder of the known data sets (default $CAUCUS_DATA)")
@@ -84,17 +80,23 @@ releases stay.`,
 }
 
 func printDemo(w io.Writer, r demo.Report, out string) error {
-	fmt.Fprintf(w, "\n%d parties with %d records of %s; a pool of %d rows; %d test records\n\n", r.Parties, r.Records, r.Data, r.Pool, r.Test)
-	t := newTable(w, "study", "kind", "hides", "ε", "δ", "noise by", "parties", "measure", "released", "one party alone", fmt.Sprintf("ε = %g", demo.NearlyClear), "without a study")
-	for _, s := range r.Studies {
-		t.add(s.Name, s.Kind, "a "+s.Unit.String(), fmt.Sprint(s.Epsilon), fmt.Sprintf("%.0e", s.Delta), string(s.Noise),
-			fmt.Sprintf("%d of %d", len(s.Contributed), len(s.Contributed)+len(s.Missing)), s.Measure.Name, fmt.Sprintf("%.3f", s.Measure.Released), s.Measure.AloneText(),
-			fmt.Sprintf("%.3f", s.Measure.Unperturbed), fmt.Sprintf("%.3f (%s)", s.Measure.Baseline, s.Measure.BaselineName))
+	fmt.Fprintf(w, "\n%d clinics and %d devices with %d records of %s; a pool of %d rows; %d test records\n\n", r.Parties, r.Devices, r.Records, r.Data, r.Pool, r.Test)
+	t := newTable(w, "study", "kind", "hides", "noise by", "measure", "released", "one party alone", "no study", "")
+	for _, s := range r.Ordered() {
+		t.add(s.Name, s.Kind, "a "+s.Unit.String(), string(s.Noise), s.Measure.Name,
+			fmt.Sprintf("%.3f", s.Measure.Released), s.Measure.AloneText(), fmt.Sprintf("%.3f", s.Measure.Baseline), s.Measure.Comparison().String())
 	}
 	if err := t.render(); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(w, "\n%.0f s. Read %s; check a release and use it with:\n  caucus release verify %[3]s --pool %[4]s\n  caucus release predict %[3]s --data FILE\n",
-		r.Seconds, filepath.Join(out, "report.html"), filepath.Join(out, r.Studies[0].Release), filepath.Join(out, demo.PoolFile))
+	fmt.Fprintf(w, "\nEach study at ε = %g. Better or worse: by more than the error of so many records.\n", r.Epsilon)
+	for _, s := range r.Ordered() {
+		if s.Forecast != "" {
+			fmt.Fprintf(w, "Before %s was opened, its forecast said: %s.\n", s.Name, s.Forecast)
+		}
+	}
+	best := r.Best()
+	_, err := fmt.Fprintf(w, "\n%.0f s. Read %s. The best classifier is that of %s; check it, see what it holds, and use it:\n  caucus release verify %[4]s --pool %[5]s\n  caucus release show %[4]s\n  caucus release predict %[4]s --data FILE\n",
+		r.Seconds, filepath.Join(out, "report.html"), best.Name, filepath.Join(out, best.Release), filepath.Join(out, demo.PoolFile))
 	return err
 }
