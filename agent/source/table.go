@@ -29,8 +29,8 @@ import (
 //	    CRC-32C of these bytes, 4 bytes, big-endian
 //
 // Records stand in the order of HMAC-SHA256, under the site's key, of all that they hold but their
-// label; those that share that, in the order of their bytes. So the order of the file or query does
-// not show, and equal records under one key make equal tables.
+// label; those that share that, in the order of their bytes. So the order of the file or query does not
+// show, and equal records under one key make equal tables.
 const (
 	tableVersion = "records 1"
 	blockRows    = 4096
@@ -54,15 +54,15 @@ func (h tableHead) width() (sum int) {
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// sorter collects coded records and writes them as a table file. Beyond inMemory bytes it keeps
-// them in files of its own folder, by the first byte of their order.
+// sorter collects coded records and writes them as a table file. Beyond inMemory bytes it keeps them in
+// files of its own folder, by the first byte of their order.
 type sorter struct {
 	coding *dataset.Coding
 	folder string // for the files; the caller removes it
 	mac    hash.Hash
 	shared []byte
 	rows   int
-	// empty is the record without any cell, of which a file may have many, and how many there are.
+	// empty is the record without any cell, of which a file may have many; empties counts them.
 	empty      []byte
 	empties    int
 	emptyOrder [orderSize]byte
@@ -71,7 +71,7 @@ type sorter struct {
 	out        []*bufio.Writer
 }
 
-// inMemory is a variable so that a test sorts a few records on the disk.
+// inMemory, in bytes, is a variable so that a test sorts a few records on the disk.
 var inMemory = 64 << 20
 
 func newSorter(c *dataset.Coding, key []byte, folder string) *sorter {
@@ -113,7 +113,7 @@ func (s *sorter) put(parts ...[]byte) error {
 	return nil
 }
 
-// spill goes on in files.
+// spill moves the entries from memory into files.
 func (s *sorter) spill() error {
 	for i := range 1 << 8 {
 		file, err := os.OpenFile(filepath.Join(s.folder, fmt.Sprintf("%02x", i)), os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
@@ -295,7 +295,6 @@ func (h tableHead) read(file io.ReaderAt, start int64, i int) (dataset.CodedBloc
 	return b, nil
 }
 
-// check reads all blocks.
 func (t table) check() error {
 	for i := range t.head.blocks() {
 		if _, err := t.block(i); err != nil {
@@ -305,7 +304,7 @@ func (t table) check() error {
 	return nil
 }
 
-// memory collects coded records in their order, for a table that is on no disk.
+// memory collects coded records in their order, for a table in memory.
 type memory struct {
 	coding  *dataset.Coding
 	widths  []int
