@@ -43,7 +43,7 @@ type Map struct {
 	First *Map `json:"first,omitempty"`
 }
 
-// After is m applied to first's output.
+// After applies m to first's output.
 func (m Map) After(first Map) Map {
 	m.First = &first
 	return m

@@ -7,10 +7,9 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// FourierMap is the kind of a map of random Fourier features.
 const FourierMap MapKind = "fourier"
 
-// Fourier are the parameters of random features for the kernel exp(−Gamma‖x−y‖²) (Rahimi & Recht
+// Fourier holds the parameters of random features for the kernel exp(−Gamma‖x−y‖²) (Rahimi & Recht
 // 2007): Outputs numbers, in pairs
 //
 //	z = √(2/Outputs)·(cos⟨ω_1,x⟩, sin⟨ω_1,x⟩, cos⟨ω_2,x⟩, …)

@@ -42,7 +42,6 @@ type Schema struct {
 
 // Label is the column to be predicted.
 type Label struct {
-	// Column is its name.
 	Column string `yaml:"column" json:"column"`
 	// Classes are at least two; their order numbers them.
 	Classes []string `yaml:"classes,flow" json:"classes"`
@@ -55,7 +54,6 @@ type Label struct {
 // FeatureKind says how a feature is encoded.
 type FeatureKind string
 
-// The two kinds of features.
 const (
 	// Numeric is clamped to [Min, Max] and scaled to [0,1]: one column.
 	Numeric FeatureKind = "numeric"
@@ -67,10 +65,9 @@ const (
 type Feature struct {
 	// Column names one column; Columns names several that share everything else, and may
 	// abbreviate: "p0..p783". Set exactly one.
-	Column  string   `yaml:"column,omitempty" json:"column,omitempty"`
-	Columns []string `yaml:"columns,omitempty,flow" json:"columns,omitempty"`
-	// Kind is numeric or categorical.
-	Kind FeatureKind `yaml:"kind" json:"kind"`
+	Column  string      `yaml:"column,omitempty" json:"column,omitempty"`
+	Columns []string    `yaml:"columns,omitempty,flow" json:"columns,omitempty"`
+	Kind    FeatureKind `yaml:"kind" json:"kind"`
 	// Min and Max bound a numeric feature, in its own unit. They are public knowledge, never the
 	// extremes of the data.
 	Min float64 `yaml:"min,omitempty" json:"min,omitempty"`
@@ -137,7 +134,7 @@ func (s Schema) Meaning() Schema {
 	return s
 }
 
-// Classes are the names of the classes; class k has the k-th name.
+// Classes are the names of the classes, by number.
 func (s Schema) Classes() []string { return slices.Clone(s.Label.Classes) }
 
 // Without is the schema without the named feature columns. Names of other columns change nothing.

@@ -65,7 +65,6 @@ func pickRows[T any](from []T, rows []int) []T {
 	return to
 }
 
-// Rows is the number of rows.
 func (t *Table) Rows() int { return t.rows }
 
 // Columns lists the names of the columns in the file's order.

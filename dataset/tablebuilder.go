@@ -72,9 +72,8 @@ func listNames(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// showColumns is listNames for a file's columns, but only counts them if a name is a number: the
-// first record may then have been taken for the header, and no record may end up in an error
-// message.
+// showColumns is listNames for a file's columns, but only counts them if a name is a number: the first
+// record may then have been taken for the header, and no record may end up in an error message.
 func showColumns(names []string) string {
 	if slices.ContainsFunc(names, isNumber) {
 		return fmt.Sprintf("%d columns, some with numbers for names", len(names))
