@@ -20,13 +20,10 @@ import (
 // Digest names a pool: the SHA-256 of its canonical bytes.
 type Digest [sha256.Size]byte
 
-// String returns the digest in lower-case hexadecimal.
 func (d Digest) String() string { return hex.EncodeToString(d[:]) }
 
-// MarshalText writes hexadecimal.
 func (d Digest) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
 
-// UnmarshalText reads the output of MarshalText.
 func (d *Digest) UnmarshalText(text []byte) error {
 	if hex.DecodedLen(len(text)) != len(d) {
 		return fmt.Errorf("read pool digest: have %d characters, want %d", len(text), 2*len(d))

@@ -16,7 +16,6 @@ import (
 	"caucus/dataset"
 )
 
-// FileType is the kind of a file.
 type FileType string
 
 const (
@@ -33,7 +32,7 @@ const (
 	Zstd  Packing = "zstd"
 )
 
-// Format is what Detect found a file to be.
+// Format is the result of Detect.
 type Format struct {
 	Kind    FileType `json:"kind"`
 	Packing Packing  `json:"packing,omitempty"`
@@ -41,10 +40,9 @@ type Format struct {
 	Encoding string `json:"encoding,omitempty"`
 }
 
-// Container reports a file that is read as a whole: one damaged byte may lose all its records.
+// Container reports whether a file is read as a whole: one damaged byte may lose all its records.
 func (f Format) Container() bool { return f.Kind != Text }
 
-// String is a few words for a person.
 func (f Format) String() string {
 	switch f.Kind {
 	case Workbook:
@@ -63,7 +61,7 @@ func (f Format) String() string {
 }
 
 // Cells is about how many cells of plain text take as long to read as one cell of this format, for
-// callers that limit the time of a file. XML is scanned with its tags, and numbers are written anew
+// callers that limit the time of a file. XML is scanned with its tags, and numbers are rewritten
 // (agent/TestCellsBoundTime).
 func (f Format) Cells() float64 {
 	switch {
@@ -87,8 +85,8 @@ const (
 
 const head = 1 << 16
 
-// Detect recognises a file by its first bytes. Its errors are for the person who declares the
-// file. They name the detected format and the next step.
+// Detect recognises a file by its first bytes. Its errors are for the person who declares the file; they
+// name the detected format and the next step.
 func Detect(r io.ReaderAt, size int64, w Written) (Format, error) {
 	if err := w.Validate(); err != nil {
 		return Format{}, err

@@ -82,8 +82,8 @@ func showsDate(code string) dateStyle {
 	return noDate
 }
 
-// serialText writes Excel's date, counted in days from the day before 1900 (with a 29 February 1900
-// that never was), or from 1904. It returns false for a number that is no date.
+// serialText writes Excel's date, counted in days from the day before 1900 (with a 29 February 1900 that
+// never was), or from 1904. It returns false for a number that is no date.
 func serialText(v float64, year04 bool) (string, bool) {
 	if !(v >= 0 && v < 2958466) { // the end of 9999
 		return "", false

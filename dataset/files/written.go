@@ -100,7 +100,6 @@ var encodings = map[string]encoding.Encoding{
 	"mac":          charmap.Macintosh,
 }
 
-// otherNames are names that other programs use for encodings.
 var otherNames = map[string]string{
 	"utf8": utf8Text, "utf16": utf16Any, "utf16le": utf16LE, "utf16be": utf16BE,
 	"latin-1": "latin1", "iso-8859-1": "latin1", "iso8859-1": "latin1",

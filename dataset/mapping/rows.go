@@ -67,7 +67,7 @@ func (b *Bound) keepOthers(m Mapping) {
 	}
 }
 
-// Rows are the mapped records of a file.
+// Rows maps the records of a file.
 func (b *Bound) Rows(in dataset.Rows) dataset.Rows {
 	r := &mapped{Rows: in, bound: b, out: make([]string, len(b.targets))}
 	for _, t := range b.targets {
@@ -104,7 +104,7 @@ func (b *Bound) apply(cells, out []string) {
 	}
 }
 
-// of is a target's cell for one record.
+// of makes a target's cell for one record.
 func (t *target) of(cells []string, env map[string]any) string {
 	var text string
 	if t.at < 0 && t.expression == nil {
@@ -151,7 +151,7 @@ func (t *target) scaled(v float64) float64 {
 	return v
 }
 
-// span is the years or days of a date.
+// span is the number of years or days from or to a date.
 func (t *target) span(text string, cells []string) (string, bool) {
 	own, ok := t.layout.Parse(text)
 	if !ok {
@@ -257,5 +257,4 @@ func withoutGroups(whole string, group byte) (string, bool) {
 	return strings.Join(parts, ""), true
 }
 
-// numberText is the shortest text that gives the same number.
 func numberText(v float64) string { return strconv.FormatFloat(v+0, 'g', -1, 64) } // +0 turns -0 into 0
