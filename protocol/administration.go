@@ -60,8 +60,8 @@ type Member struct {
 	Token string `json:"token,omitempty"`
 }
 
-// wholeList leaves room in one message for a million members, or for many tokens with thousands of
-// names each. Other messages stay below 4 MiB.
+// wholeList, in bytes, leaves room in one message for a million members, or for many tokens with
+// thousands of names each. Other messages stay below 4 MiB.
 var wholeList = grpc.MaxCallRecvMsgSize(512 << 20)
 
 // Called words a party's last call at a time of the coordinator's clock, "" for operators.
@@ -102,9 +102,8 @@ func (c *Client) Revoke(ctx context.Context, name string) error {
 	return nil
 }
 
-// CreateStudy stores a plan, in canonical bytes, as a draft. Its pool must be stored before.
-// forecast is the one that the operator answers for, nil for none. It is idempotent: a draft keeps
-// its forecast.
+// CreateStudy stores a plan, in canonical bytes, as a draft. Its pool must be stored before. forecast is
+// the operator's, nil for none. It is idempotent: a draft keeps its forecast.
 func (c *Client) CreateStudy(ctx context.Context, plan, forecast []byte) (Study, error) {
 	p, hash, err := ParsePlan(plan)
 	if err != nil {

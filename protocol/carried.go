@@ -99,8 +99,7 @@ func (k FileKind) encode(all []part) []byte {
 	return b
 }
 
-// partReader takes a file's parts in order. After the first error it has no more; end returns the
-// error.
+// partReader takes a file's parts in order. After the first error it has no more; end returns the error.
 type partReader struct {
 	kind FileKind
 	rest []part

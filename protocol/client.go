@@ -175,8 +175,7 @@ type Study struct {
 	Missing       []string `json:"missing"`
 	Declined      []string `json:"declined"`
 	// Awaited lists contributors that have not called since the coordinator started, and parties that
-	// hold a release that the coordinator has forgotten. The
-	// release waits for them.
+	// hold a release that the coordinator has forgotten. The release waits for them.
 	Awaited []string `json:"awaited"`
 	// Statuses say what each missing party reported with its last call.
 	Statuses []PartyStatus `json:"statuses,omitempty"`
@@ -356,7 +355,7 @@ func (c *Client) show(ctx context.Context, ref string) (Study, error) {
 	return s, nil
 }
 
-// signedWithin reads a document and its signature, at most so many bytes together.
+// signedWithin reads a document and its signature, of at most most bytes together.
 func signedWithin(p *pb.Signed, most int, what string) (Signed, error) {
 	s := Signed{Document: p.GetDocument(), Signature: p.GetSignature()}
 	if n := len(s.Document) + len(s.Signature); n > most {

@@ -86,7 +86,7 @@ func OpenCourier(file []byte, id Identity, o CourierOptions) (*Courier, error) {
 // errNoKey is a fault of the file, not of the study: another file may be answered.
 var errNoKey = fmt.Errorf("%w: there is no key to seal an answer to: a carrier took it out, or this is a receipt: ask the operator for a new one (caucus study pack)", ErrDamaged)
 
-// keyless reports a file that can be read but not answered.
+// keyless reports whether the file can be read but not answered.
 func (c *Courier) keyless() bool { return c.sealKey == nil || len(c.notice.SealKey) == 0 }
 
 func (c *Courier) noticeFile() string { return c.options.Notice(c.notice.Plan) }
@@ -142,7 +142,6 @@ func (c *Courier) Answers() bool { return c.options.Out != "" && c.signed.receip
 // Answered reports whether an answer was written, and whether it declines.
 func (c *Courier) Answered() (wrote, declined bool) { return c.answers, c.declined }
 
-// About returns the pack's study.
 func (c *Courier) About() Study { return c.study }
 
 // Studies lists the one study. Skew is only ever a lead of the coordinator's clock: its lag cannot
@@ -159,7 +158,6 @@ func (c *Courier) Studies(context.Context) (Listing, error) {
 	return l, nil
 }
 
-// Study returns the pack's study.
 func (c *Courier) Study(context.Context, string) (Study, error) { return c.study, nil }
 
 // Pool returns the pool, and keeps it in folder as Client.Pool does.
@@ -301,7 +299,6 @@ func (c *Courier) Contribute(_ context.Context, plan study.Hash, body []byte) (R
 // Decline writes an answer that declines, and fails with ErrCarried.
 func (c *Courier) Decline(context.Context, study.Hash) error { return c.carry(answered{}) }
 
-// Release returns the file's release.
 func (c *Courier) Release(context.Context, string) (SignedRelease, error) {
 	if readers := c.study.Plan.Readers; len(readers) > 0 && !slices.Contains(readers, string(c.party)) {
 		return SignedRelease{}, fmt.Errorf("%w: the plan names who reads the release, and not %s", ErrDenied, c.party)

@@ -135,7 +135,7 @@ func (id Identity) Follow(k Keys) (Identity, bool) {
 	return id, true
 }
 
-// Outdated reports a certificate of a former authority. It should be renewed.
+// Outdated reports whether the certificate is a former authority's. It should be renewed then.
 func (id Identity) Outdated() bool {
 	leaf, err := id.leaf()
 	if err != nil {
