@@ -70,8 +70,7 @@ type PrepareReply struct {
 	Message  []byte        `json:"message,omitempty"`
 }
 
-// from adds the set to the origin (From) of a ledger request, so that it is one of the release's
-// terms.
+// from adds the set to the origin (From) of a ledger request, so that it is one of the release's terms.
 func from(s Signed, matrix privacy.Digest) privacy.Digest {
 	set := s.Digest()
 	return privacy.Digest(hashed("caucus aggregated set 1", matrix[:], set[:]))

@@ -39,7 +39,6 @@ const (
 
 func (s *shelf) folder(h study.Hash) string { return filepath.Join(s.dir, h.String()) }
 
-// MostPool implements aggregator.Shelf.
 func (s *shelf) MostPool() int { return s.maxPool }
 
 func (s *shelf) read(h study.Hash) (plan study.Plan, pool []byte, err error) {
@@ -63,7 +62,6 @@ func (s *shelf) read(h study.Hash) (plan study.Plan, pool []byte, err error) {
 	return plan, pool, nil
 }
 
-// Has implements aggregator.Shelf.
 func (s *shelf) Has(h study.Hash) bool {
 	_, _, err := s.read(h)
 	return err == nil

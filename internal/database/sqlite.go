@@ -19,7 +19,7 @@ type Schema struct {
 	// Migrations holds migrations/*.sql. Each is run once, in the order of their names; the file's
 	// user_version counts those that were run. None is ever changed or removed.
 	Migrations fs.FS
-	// Version, if not nil, corrects that number for files in which it is wrong.
+	// Version, if not nil, corrects user_version for files in which it is wrong.
 	Version func(tx *sql.Tx, said int) (int, error)
 }
 

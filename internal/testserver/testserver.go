@@ -37,7 +37,6 @@ func (s *Server) Kill() {
 	s.run.Wait()
 }
 
-// Postgres starts a PostgreSQL.
 func Postgres(t testing.TB) *Server {
 	t.Helper()
 	initdb, server := program(t, "initdb", "postgresql"), program(t, "postgres", "postgresql")
@@ -56,7 +55,6 @@ func Postgres(t testing.TB) *Server {
 	return s
 }
 
-// MariaDB starts a MariaDB.
 func MariaDB(t testing.TB) *Server {
 	t.Helper()
 	install, server := program(t, "mariadb-install-db", "mariadb-server"), program(t, "mariadbd", "mariadb-server")
@@ -72,7 +70,7 @@ func MariaDB(t testing.TB) *Server {
 	return s
 }
 
-// program is a program of a Debian package; the test is skipped without it.
+// program finds a program of a Debian package; the test is skipped without it.
 func program(t testing.TB, name, of string) string {
 	t.Helper()
 	if path, err := exec.LookPath(name); err == nil {
@@ -103,8 +101,8 @@ func folderOf(t testing.TB, account string) string {
 	return folder
 }
 
-// credential is that of the account that runs a server, for servers refuse root; nil for others
-// than root.
+// credential is the account that runs a server, since servers refuse root; nil unless this process runs
+// as root.
 func credential(account string) *syscall.Credential {
 	u, err := user.Lookup(account)
 	if err != nil || os.Getuid() != 0 {

@@ -30,9 +30,8 @@ func secret() string {
 	return base64.RawURLEncoding.EncodeToString(b)
 }
 
-// NewLink makes the link that opens, once, the page of the daemon of a folder at an address:
-// host:port, or CarriedTo for a Unix socket. An older unopened link stops working. The daemon need
-// not run yet.
+// NewLink makes the link that opens, once, the page of the daemon of a folder at an address: host:port,
+// or CarriedTo for a Unix socket. An older unopened link stops working. The daemon need not run yet.
 func NewLink(dir, address string, now time.Time) (string, error) {
 	fail := func(err error) (string, error) { return "", fmt.Errorf("make link: %w", err) }
 	if err := CheckAddress(address); err != nil {

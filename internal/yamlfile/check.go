@@ -37,7 +37,7 @@ func (d *Document) decode(n *yaml.Node, v any, path ...string) error {
 	if err := c.value(n, t.Elem(), path); err != nil {
 		return err
 	}
-	if err := n.Decode(v); err != nil { // what only the parser knows, such as too many aliases
+	if err := n.Decode(v); err != nil { // catches what only the parser knows, such as too many aliases
 		return d.syntax(err)
 	}
 	return nil

@@ -46,7 +46,7 @@ func ReadConfig[C Config](path string, defaults C, rules ...func(*Document) erro
 	return c, d, err
 }
 
-// Below is a path that a configuration names: what is relative lies in its folder.
+// Below resolves a path of a configuration: a relative one lies in the configuration's folder.
 func Below(folder, path string) string {
 	if path == "" || filepath.IsAbs(path) {
 		return path

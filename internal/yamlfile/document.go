@@ -262,7 +262,7 @@ func (d *Document) Put(value *yaml.Node, keys ...string) {
 	}
 }
 
-// Bared is an error of a document without its file and line.
+// Bared returns a document's error without file and line.
 func Bared(err error) error {
 	var in *located
 	if errors.As(err, &in) {
