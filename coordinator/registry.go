@@ -25,8 +25,7 @@ type registry struct {
 	studies []*runningStudy
 }
 
-// open reads the names of all studies, and checks the clock: it is trusted after a stop of at most
-// stop.
+// open reads the names of all studies, and checks the clock: it is trusted after a stop of at most stop.
 func (r *registry) open(ctx context.Context, stop time.Duration) error {
 	live := false
 	err := r.store.View(ctx, func(tx records.Tx) error {

@@ -19,8 +19,7 @@ import (
 	"caucus/study/life"
 )
 
-// List checks the document that the caller shows, then lists the studies that it may see, newest
-// first.
+// List checks the document that the caller shows, then lists the studies that it may see, newest first.
 func (s *Server) List(ctx context.Context, r *pb.ListRequest) (*pb.ListReply, error) {
 	caller, witness := members.CallerOf(ctx), s.scheduler.releaser.witness
 	if err := witness.look(ctx, caller, protocol.ShownOf(r.Shown), true); err != nil {

@@ -9,7 +9,6 @@ import (
 	"caucus/study"
 )
 
-// watching shows a server to package watch.
 type watching struct{ server *Server }
 
 // listenWatched listens for monitoring at the configured addresses.

@@ -120,7 +120,7 @@ func (s *SQLite) attempt(ctx context.Context, on *statements, fn func(Tx) error)
 	return nil
 }
 
-// abandoned reports that the caller went away: an interrupted statement, or a rollback.
+// abandoned reports whether the caller went away: an interrupted statement, or a rollback.
 func abandoned(err error) bool {
 	return errors.Is(err, sql.ErrTxDone) || database.Interrupted(err)
 }

@@ -22,7 +22,7 @@ import (
 	"caucus/study"
 )
 
-// Coordinator is what is watched. Its methods wait for no fold and no draw.
+// Coordinator is the watched server. Its methods wait for no fold and no draw.
 type Coordinator interface {
 	Health() Health
 	// Studies lists all studies as an operator sees them, without names of parties.
