@@ -173,6 +173,7 @@ func Open(ctx context.Context, c Config) (*Server, error) {
 	return s, nil
 }
 
+// Close closes the store.
 func (s *Server) Close() error { return s.db.Close() }
 
 func (s *Server) pin() Digest {

@@ -17,7 +17,7 @@ import (
 	"caucus/dataset"
 )
 
-// Digest names a pool: the SHA-256 of its canonical bytes.
+// Digest names a pool: the SHA-256 of its canonical bytes. As text it is lower-case hexadecimal.
 type Digest [sha256.Size]byte
 
 func (d Digest) String() string { return hex.EncodeToString(d[:]) }

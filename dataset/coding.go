@@ -84,6 +84,7 @@ func bytesFor(values int) int {
 	return 4
 }
 
+// Width is the number of bytes of a record.
 func (c *Coding) Width() int { return c.width }
 
 func (c *Coding) label() part   { return c.parts[len(c.features)] }

@@ -216,6 +216,7 @@ func firstText(levels []string) string {
 
 var decimalComma = regexp.MustCompile(`^[+-]?([0-9]+|[0-9]{1,3}(\.[0-9]{3})+),[0-9]+$`)
 
+// HasDecimalComma reports whether a text is a number with a decimal comma.
 func HasDecimalComma(text string) bool { return decimalComma.MatchString(text) }
 
 // usualLayouts are the date formats to guess; the day comes before the month if both orders fit.

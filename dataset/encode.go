@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
+// Dim is the number of encoded columns.
 func (s Schema) Dim() int {
 	d := 0
 	for _, f := range s.Features {

@@ -7,6 +7,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
+// FourierMap is the kind of a map of random Fourier features.
 const FourierMap MapKind = "fourier"
 
 // Fourier holds the parameters of random features for the kernel exp(−Gamma‖x−y‖²) (Rahimi & Recht

@@ -90,6 +90,7 @@ func (k *Known) read(name string, depth int) error {
 	return decodeStrict(bytes.NewReader(text), k)
 }
 
+// HasTest reports whether the set has a test part.
 func (k Known) HasTest() bool { return len(k.Test) > 0 }
 
 // Load reads a part, "train" or "test", from a folder of data. Files may be with or without ".gz".

@@ -56,6 +56,7 @@ const (
 	patchSample    = 20_000
 )
 
+// PatchesMap is the kind of a map of pictures.
 const PatchesMap MapKind = "patches"
 
 // FitPatches makes a patches map with a number of filters from x, N×Pixels encoded rows of the

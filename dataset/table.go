@@ -65,6 +65,7 @@ func pickRows[T any](from []T, rows []int) []T {
 	return to
 }
 
+// Rows is the number of rows.
 func (t *Table) Rows() int { return t.rows }
 
 // Columns lists the names of the columns in the file's order.

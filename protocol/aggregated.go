@@ -109,6 +109,7 @@ func NewFields(name string) Fields {
 	return d
 }
 
+// Add adds a field.
 func (d Fields) Add(field []byte) {
 	d.Write(binary.BigEndian.AppendUint64(nil, uint64(len(field))))
 	d.Write(field)
@@ -120,6 +121,7 @@ func (d Fields) Digest() study.Hash { return study.Hash(d.Sum(nil)) }
 // NewMembers digests a set's members. Add each, ordered by name, with its contribution's digest.
 func NewMembers() Fields { return NewFields("caucus aggregated members 1") }
 
+// AddMember adds a member to the digest of NewMembers.
 func (d Fields) AddMember(party study.PartyID, contributed study.Hash) {
 	d.Add([]byte(party))
 	d.Add(contributed[:])

@@ -142,6 +142,7 @@ func (c *Courier) Answers() bool { return c.options.Out != "" && c.signed.receip
 // Answered reports whether an answer was written, and whether it declines.
 func (c *Courier) Answered() (wrote, declined bool) { return c.answers, c.declined }
 
+// About returns the pack's study.
 func (c *Courier) About() Study { return c.study }
 
 // Studies lists the one study. Skew is only ever a lead of the coordinator's clock: its lag cannot
@@ -158,6 +159,7 @@ func (c *Courier) Studies(context.Context) (Listing, error) {
 	return l, nil
 }
 
+// Study returns the pack's study.
 func (c *Courier) Study(context.Context, string) (Study, error) { return c.study, nil }
 
 // Pool returns the pool, and keeps it in folder as Client.Pool does.
@@ -299,6 +301,7 @@ func (c *Courier) Contribute(_ context.Context, plan study.Hash, body []byte) (R
 // Decline writes an answer that declines, and fails with ErrCarried.
 func (c *Courier) Decline(context.Context, study.Hash) error { return c.carry(answered{}) }
 
+// Release returns the file's release.
 func (c *Courier) Release(context.Context, string) (SignedRelease, error) {
 	if readers := c.study.Plan.Readers; len(readers) > 0 && !slices.Contains(readers, string(c.party)) {
 		return SignedRelease{}, fmt.Errorf("%w: the plan names who reads the release, and not %s", ErrDenied, c.party)

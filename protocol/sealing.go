@@ -28,6 +28,7 @@ const SealOverhead = 1120 + 16
 // SealingKey is a helper's private key for shares that are sealed to it.
 type SealingKey struct{ key hpke.PrivateKey }
 
+// NewSealingKey makes a key.
 func NewSealingKey() (*SealingKey, error) {
 	key, err := sealingKEM.GenerateKey()
 	if err != nil {

@@ -19,6 +19,7 @@ import (
 	"caucus/study/kinds"
 )
 
+// Progress is the stage of a study at this site.
 type Progress string
 
 // The stages of a study at a site.

@@ -53,6 +53,7 @@ type ColumnSight struct {
 	distance float64
 }
 
+// ClassSight counts the records of a class.
 type ClassSight struct {
 	Class   string `json:"class"`
 	Records int    `json:"records"`

@@ -9,6 +9,7 @@ import (
 	"caucus/internal/textpage"
 )
 
+// Status is the outcome of a check.
 type Status string
 
 // The statuses of a Result, from best to worst.

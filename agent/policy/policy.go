@@ -323,6 +323,7 @@ func (h Helper) Pins() aggregator.Pins {
 
 func (h Helper) Named() bool { return h.Pins() != aggregator.Pins{} }
 
+// Words names the helper for people.
 func (h Helper) Words() string {
 	name := h.Name
 	if name == "" {

@@ -16,6 +16,7 @@ import (
 	"caucus/dataset"
 )
 
+// FileType is the kind of a file.
 type FileType string
 
 const (

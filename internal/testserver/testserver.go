@@ -37,6 +37,7 @@ func (s *Server) Kill() {
 	s.run.Wait()
 }
 
+// Postgres starts a PostgreSQL.
 func Postgres(t testing.TB) *Server {
 	t.Helper()
 	initdb, server := program(t, "initdb", "postgresql"), program(t, "postgres", "postgresql")
@@ -55,6 +56,7 @@ func Postgres(t testing.TB) *Server {
 	return s
 }
 
+// MariaDB starts a MariaDB.
 func MariaDB(t testing.TB) *Server {
 	t.Helper()
 	install, server := program(t, "mariadb-install-db", "mariadb-server"), program(t, "mariadbd", "mariadb-server")
