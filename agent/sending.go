@@ -41,8 +41,8 @@ func (a *Agent) tell(d site.Dossier, o protocol.Summary) error {
 }
 
 // final lists the refusals of a contribution that another attempt cannot change. "Study not open" is not
-// among them: the study's state in the next list says whether it is over, or a draft again at a
-// coordinator that was restored, to be opened later.
+// among them: the study's state in the next list says whether it is over, or a draft again, to be opened
+// later, at a coordinator that was put back to an older state.
 var final = []error{
 	study.ErrNotEnrolled, study.ErrOtherPlan, study.ErrOtherBytes,
 	study.ErrContribution, study.ErrPlan, protocol.ErrTooLarge, protocol.ErrNotFound, protocol.ErrInvalid,

@@ -55,8 +55,9 @@ func (a *Agent) agreement(ctx context.Context, d site.Dossier, t study.Task) (un
 }
 
 // sealedOtherwise returns an error where a finished upload is not sealed to the helper that the policy
-// names now: its keys changed in the policy since, as after the helper's files were restored. The helper
-// no longer opens what was sealed to the earlier key, and perhaps somebody else does.
+// names now: the policy's keys changed since, for example because the helper's files were put back to an
+// older state. That helper no longer opens what was sealed to the earlier key, and perhaps somebody else
+// does.
 func (a *Agent) sealedOtherwise(d site.Dossier, h study.Hash) error {
 	p, err := d.Plan()
 	if err != nil || !p.Noise.Shared() {

@@ -89,7 +89,7 @@ func (s *Server) OpenStudy(ctx context.Context, plan study.Hash, helper Peer) (S
 }
 
 // Confirm asks whether the helper stands by its acceptance of an open study. ErrForgotten means that the
-// helper's files were restored from an older state: parties would spend budget for nothing. Confirm
+// helper's files were put back to an older state: parties would spend budget for nothing. Confirm
 // changes nothing here. A helper that forgot the study may accept it anew; that acceptance is not used.
 func (s *Server) Confirm(ctx context.Context, plan study.Hash, helper Peer) error {
 	fail := func(err error) error { return fmt.Errorf("ask for the helper's acceptance of study %s: %w", plan, err) }

@@ -42,6 +42,7 @@ type Schema struct {
 
 // Label is the column to be predicted.
 type Label struct {
+	// Column is the name of the label's column.
 	Column string `yaml:"column" json:"column"`
 	// Classes are at least two; their order numbers them.
 	Classes []string `yaml:"classes,flow" json:"classes"`
@@ -65,9 +66,10 @@ const (
 type Feature struct {
 	// Column names one column; Columns names several that share everything else, and may
 	// abbreviate: "p0..p783". Set exactly one.
-	Column  string      `yaml:"column,omitempty" json:"column,omitempty"`
-	Columns []string    `yaml:"columns,omitempty,flow" json:"columns,omitempty"`
-	Kind    FeatureKind `yaml:"kind" json:"kind"`
+	Column  string   `yaml:"column,omitempty" json:"column,omitempty"`
+	Columns []string `yaml:"columns,omitempty,flow" json:"columns,omitempty"`
+	// Kind is numeric or categorical.
+	Kind FeatureKind `yaml:"kind" json:"kind"`
 	// Min and Max bound a numeric feature, in its own unit. They are public knowledge, never the
 	// extremes of the data.
 	Min float64 `yaml:"min,omitempty" json:"min,omitempty"`

@@ -34,7 +34,7 @@ const (
 type Policy struct {
 	// Kinds, Mechanisms and Noise hold the allowed names: classify; cross, tally, …; site, coordinator,
 	// aggregators. With noise: coordinator the site's exact votes or sums reach the coordinator; with
-	// aggregators they reach it only if it colludes with the helper, and nobody else.
+	// aggregators they do so only if it colludes with the helper.
 	Kinds      []string      `yaml:"kinds"`
 	Mechanisms []string      `yaml:"mechanisms"`
 	Noise      []study.Noise `yaml:"noise"`
@@ -310,8 +310,7 @@ type Helper struct {
 	// Signing is the key that it signs with, 64 hexadecimal digits.
 	Signing protocol.SignerKey `yaml:"signing"`
 	// Sealing is the pin of the key to which shares for it are sealed, 64 hexadecimal digits. A helper
-	// whose files were restored from an older state has a new sealing key afterwards, and tells each
-	// site.
+	// whose files were put back to an older state has a new sealing key afterwards, and tells each site.
 	Sealing protocol.KeyPin `yaml:"sealing"`
 }
 

@@ -37,9 +37,9 @@ type Config struct {
 	// double from Poll, if that is shorter, and are drawn from their upper half, so that agents do not
 	// come back all at once.
 	MaxBackoff time.Duration `yaml:"max_backoff"`
-	// Margin multiplies the time that preparing a contribution can take, as bounded by public numbers
-	// and this machine's speed; the upload leaves at the end of that time. What is not ready by then is
-	// replaced by a constant: raise Margin where the agent says that this happened.
+	// Margin is the factor by which the time for preparing a contribution exceeds its bound from public
+	// numbers and this machine's speed; the upload leaves at the end of that time. What is not ready by
+	// then is replaced by a constant: raise Margin where the agent reports that.
 	Margin float64 `yaml:"margin"`
 	// LeastWindow is the least time for preparing a contribution, for machines that are busy at times:
 	// only its own study waits for it.

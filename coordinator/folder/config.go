@@ -24,14 +24,14 @@ type Config struct {
 	Dir string `yaml:"dir"`
 	// Listen is the host:port to listen on; port 0 takes a free one.
 	Listen string `yaml:"listen"`
-	// Address is the host:port that invitations tell parties to dial; where empty, Listen's.
+	// Address is the host:port that invitations tell parties to dial; where empty, the one listened on.
 	Address string `yaml:"address"`
 	// MinimumParties is the least minimum that a plan may have.
 	MinimumParties int `yaml:"minimum_parties"`
 	// InvitationValid is how long an invitation is good unless it says so itself.
 	InvitationValid time.Duration `yaml:"invitation_valid"`
 	// Budget limits the cost of all releases of this coordinator's own ledger together, for each unit;
-	// nil is no limit. The file must say so ("budget: none"): a file without a budget was cut off.
+	// nil is no limit, which a file writes as "budget: none": a file without a budget was cut off.
 	Budget map[privacy.Unit]privacy.Budget `yaml:"budget"`
 	// Limits bound what callers can make the coordinator do.
 	Limits Limits `yaml:"limits"`
@@ -42,8 +42,8 @@ type Config struct {
 	// then the study goes on without it.
 	Repair time.Duration `yaml:"repair"`
 	// LongestStop is how long the coordinator may have been stopped, by its clock, with studies open.
-	// After a longer stop an operator must vouch for the clock before it seals any: see
-	// protocol.Client.Clock.
+	// After a longer stop an operator must vouch for the clock (caucus coordinator clock) before it
+	// seals any.
 	LongestStop time.Duration `yaml:"longest_stop"`
 	// Tick is the interval at which deadlines are checked.
 	Tick time.Duration `yaml:"tick"`
@@ -58,14 +58,14 @@ type Config struct {
 	// Empty is off. Both may have one address.
 	Page    string `yaml:"page"`
 	Metrics string `yaml:"metrics"`
-	// Helper is the second server of studies with noise: aggregators, which need it: see caucus helper
-	// keys.
+	// Helper is the second server, for studies with noise: aggregators; without it there are none. See
+	// caucus helper keys.
 	Helper Helper `yaml:"helper"`
 
 	// Head is a file outside of Dir and of its backups: Init names one beside the folder; another disk
-	// is better. The coordinator keeps the ledger's head in it, and releases nothing after the whole
-	// folder was restored from an older state. Empty: only callers can notice such a restore. A relative
-	// path is relative to Dir.
+	// is better. The coordinator keeps its last ledger entry's number and hash in it, and releases
+	// nothing after the whole folder was put back to an older state. Empty: only callers can notice
+	// that. A relative path is relative to Dir.
 	Head string `yaml:"head"`
 
 	// Report writes a release's page for people, which this coordinator's own page shows; nil shows
@@ -96,9 +96,9 @@ type Limits struct {
 	// Streams is how many of these places one member may have.
 	Streams int `yaml:"streams"`
 	// Silence is how long a sender may send nothing within an upload, and Slowest the least bytes a
-	// second: an upload is given up after Silence and size/Slowest. A connection without a call is
-	// closed after Silence too: an agent that polls less often dials for each poll, and takes no memory
-	// in between.
+	// second: an upload is given up after Silence plus its time at Slowest. A connection without a call
+	// is closed after Silence too: an agent that polls less often dials for each poll, and takes no
+	// memory in between.
 	Silence time.Duration `yaml:"silence"`
 	Slowest int           `yaml:"slowest"`
 	// Bytes is how many bytes an hour one member may send and fetch in the long run, and as many at once
