@@ -27,8 +27,7 @@ type Agent struct {
 	id   protocol.Identity
 	log  *slog.Logger
 	// said is the last message logged about each topic, so that a lasting state is logged once.
-	said map[string]string
-	// recorded holds the lines already written to the audit log by this process.
+	said     map[string]string
 	recorded map[string]bool
 	// refused holds the studies refused by policy or ledger, each with the ledger year of the refusal;
 	// "" holds until a restart, as policies change with the config.
@@ -38,8 +37,7 @@ type Agent struct {
 	run     []byte
 	reports *reports
 	// year dates charges, "" while the clocks disagree: see site.YearOf.
-	year string
-	// preparation prepares contributions, one after the other.
+	year        string
 	preparation *preparation
 	silence     silence
 	measured    time.Duration // clock.Elapsed at the last speed measurement

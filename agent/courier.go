@@ -61,9 +61,8 @@ func ByFile(c site.Config, pack []byte, out string) (*Agent, error) {
 
 // Answered is the result of reading a pack.
 type Answered struct {
-	Study string     `json:"study"`
-	Plan  study.Hash `json:"plan"`
-	// Progress is how far the study is here.
+	Study    string        `json:"study"`
+	Plan     study.Hash    `json:"plan"`
 	Progress desk.Progress `json:"progress"`
 	// Wrote: there is an answer to carry to the coordinator. Declined: the answer says that this site
 	// takes no part, and no reason.
@@ -129,7 +128,7 @@ func (a *Agent) byFile(ctx context.Context, looking bool) (Answered, error) {
 	return out, nil
 }
 
-// pollByFile is the interval at which Answer checks whether an upload's moment has come.
+// pollByFile is the interval at which Answer looks whether an upload's moment has come.
 const pollByFile = 100 * time.Millisecond
 
 // EnrolRequest makes this agent's key and the request that the coordinator certifies, for a site whose

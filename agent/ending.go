@@ -11,7 +11,7 @@ import (
 	"caucus/study"
 )
 
-// An amendment may change a study's ending: its deadline, the quorum that seals it earlier, and its
+// An amendment may change a study's ending: its deadline, the rule that seals it earlier, and its
 // minimum, down to the floor that the plan names. A person's or the policy's consent covers the floor
 // and not the other two, so it stays valid; the policy's MaxExtension bounds how far a deadline may
 // move. A study that failed may be reopened: this site then sends the same bytes again, and is charged

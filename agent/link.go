@@ -183,7 +183,7 @@ func ownFolder(c site.Config, name string) error {
 	return nil
 }
 
-// newEnrolment loads the key to be certified, or makes it and stores it on the disk.
+// newEnrolment loads the key to be certified, or makes and stores it.
 func newEnrolment(c site.Config) (protocol.Enrolment, error) {
 	e, err := protocol.LoadEnrolment(enrolmentFile(c))
 	if errors.Is(err, fs.ErrNotExist) {

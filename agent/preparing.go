@@ -68,9 +68,9 @@ func contribution(s *site.Site, w window, in study.Inputs) (study.Contribution, 
 	return study.Contribution{Body: func([]privacy.Published) ([]byte, error) { return body, nil }}, err
 }
 
-// fallSilent starts the silence: once it returns, the last byte has left this agent, no command that a
-// person typed here calls the coordinator or can, and no server of the agent answers, until speak is
-// called.
+// fallSilent starts the silence: once it returns, and until speak is called, the last byte has left this
+// agent, no command that a person typed here calls the coordinator or can, and no server of the agent
+// answers.
 func (a *Agent) fallSilent(ctx context.Context) (speak func(), err error) {
 	if err := a.link.HangUp(); err != nil {
 		return nil, fmt.Errorf("hang up before a contribution is prepared: %w", err)

@@ -40,10 +40,8 @@ func (r *reports) say(h study.Hash, what protocol.Wait) {
 	}
 }
 
-// said returns what the last round found.
 func (r *reports) said() map[study.Hash]protocol.Wait { return r.waits }
 
-// begin forgets all words: the next round finds them anew.
 func (r *reports) begin() { r.waits = map[study.Hash]protocol.Wait{} }
 
 // newRun draws a random name for this process.

@@ -56,18 +56,16 @@ type window struct {
 	plan  study.Plan
 	// task is set where the queue was empty when the study was charged, else nil until the window
 	// begins: a queue holds one pool at most.
-	task study.Task
-	// records is the declared number of records.
+	task    study.Task
 	records int
 	// helper is the agreement with the helper, where the upload is in shares.
 	helper aggregator.Agreement
-	// offer is the coordinator's summary of the study.
-	offer protocol.Summary
-	span  site.Span
+	offer  protocol.Summary
+	span   site.Span
 	site.Due
 	// began is clock.Elapsed at the window's begin: setting the clock meanwhile moves no end.
 	began time.Duration
-	// made is the contribution at the window's end, and what was late in it.
+	// made is the draft at the window's end.
 	made draft
 }
 

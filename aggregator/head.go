@@ -9,8 +9,8 @@ import (
 	"caucus/protocol"
 )
 
-// mark is what the head file remembers of a server: the number of its store's transactions, the
-// last entry of its ledger, and the pin of a helper's sealing key.
+// mark is a server's head file: the number of its store's transactions, the last entry of its ledger,
+// and the pin of a helper's sealing key.
 type mark struct {
 	steps, entry int64
 	sealing      Digest

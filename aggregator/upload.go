@@ -104,7 +104,7 @@ func (u upload) offer(party study.PartyID, message []byte) PrepareRequest {
 	return PrepareRequest{Party: party, Weight: u.weight, Head: bytes.Clone(shares.Head(u.part)), Other: sha256.Sum256(u.part), Sealed: u.sealed, Message: message}
 }
 
-// binding is what the helper's part was sealed under. It includes the digest of the helper's
+// binding is the associated data of the sealed helper's part. It includes the digest of the helper's
 // acceptance, so after a new acceptance no earlier part opens.
 func (o PrepareRequest) binding(plan study.Hash, acceptance Digest) protocol.ShareBinding {
 	return protocol.ShareBinding{Plan: plan, Acceptance: acceptance, Party: o.Party, Weight: o.Weight, Head: o.Head, Other: o.Other}

@@ -7,7 +7,7 @@ import (
 	"caucus/dataset"
 )
 
-// Support is how much of its schema a pool covers. Weights can raise rows, but cannot create missing
+// Support says how much of its schema a pool covers. Weights can raise rows, but cannot create missing
 // ones.
 type Support struct {
 	Rows     int      `json:"rows"`

@@ -17,7 +17,8 @@ import (
 // follows from their number alone. A record's parts, in order:
 //
 //   - each feature column: a number as the bits of a float64, big-endian, NaN for a cell without one; a
-//     text as the index of its level, or the next index for a missing one, in one, two or four bytes;
+//     text as the index of its level, or the index after the last for a missing text, in one, two or four
+//     bytes;
 //   - the label's class, in one, two or four bytes; the number of classes stands for none;
 //   - patient and party, where the schema names such a column: KeySize bytes of HMAC-SHA256 under the
 //     site's key, zero for an empty cell. Equal texts have equal keys; nothing else is kept.

@@ -57,7 +57,7 @@ type Page struct {
 // take for ever.
 const deskGrace = 3 * time.Second
 
-// deskLasts is how long a link lasts.
+// deskLasts is the lifetime of a session.
 const deskLasts = time.Hour
 
 // sawRecords bounds the reading of records for a person.

@@ -93,13 +93,13 @@ type Review struct {
 	Label   string `json:"label"`
 	Learner string `json:"learner"`
 	Map     string `json:"map"`
-	// Kept is how much the map keeps of each column, least first; absent where it keeps all, and before
-	// the pool is here.
+	// Kept is the share of each column that the map keeps, least first; absent where it keeps all, and
+	// before the pool is here.
 	Kept []dataset.Kept `json:"kept,omitempty"`
 	Pool string         `json:"pool"`
 
 	Source string `json:"source"`
-	// Claims is what the person who declared the source states about its records.
+	// Claims is the declaring person's statement about the source's records.
 	Claims string `json:"claims,omitempty"`
 	// Shown is the digest of the declaration that an approval covers, beside the plan: see
 	// Declaration.Shown.
@@ -132,7 +132,7 @@ type Review struct {
 	ApprovedBy  []string `json:"approved_by"`
 	// Lapsed are persons who approved it before its source was declared anew.
 	Lapsed []string `json:"approvals_lapsed,omitempty"`
-	// Refused says which person refused it, and when; "" where none did.
+	// Refused names the person who refused it, and the day; "" for nobody.
 	Refused string `json:"refused,omitempty"`
 	// Problems are for the site to mend: a missing pool, or a file that is not as declared, so that the
 	// study gets or got empty records.
@@ -141,8 +141,8 @@ type Review struct {
 	charged bool // the ledger holds its charge
 }
 
-// UnitBudget is what one unit of the ledger has spent, would have spent after the study, and may spend:
-// in all, or in a year.
+// UnitBudget is one unit's spending in the ledger, before and after the study, and its limit: in all, or
+// in a year.
 type UnitBudget struct {
 	Year  string       `json:"year,omitempty"`
 	Unit  privacy.Unit `json:"unit"`

@@ -72,8 +72,8 @@ type PatientSight struct {
 type NoiseSight struct {
 	Output string  `json:"output"`
 	SD     float64 `json:"standard_deviation"` // of the noise on a number
-	// Units is how many units of the bound (labels, records or parties) together could move a number by
-	// SD, 0 where the numbers have weights. Counts: each number is a count of units.
+	// Units is the number of units of the bound (labels, records or parties) that together could move a
+	// number by SD, 0 where the numbers have weights. Counts: each number is a count of units.
 	Units  float64      `json:"units"`
 	Counts bool         `json:"counts,omitempty"`
 	Unit   privacy.Unit `json:"unit"`
@@ -194,7 +194,7 @@ func means(x *mat.Dense) []float64 {
 	return out
 }
 
-// shownLevels is how many levels of a column a person is shown.
+// shownLevels bounds the levels of a column that a person is shown.
 const shownLevels = 3
 
 // meanWords puts the means of encoded columns in words, by columns of the file: a number in its own

@@ -24,7 +24,7 @@ type Output struct {
 	Values []int64 `json:"values"`
 	// SD is the standard deviation of the noise on each; nil where this site does not add the noise.
 	SD []float64 `json:"standard_deviation,omitempty"`
-	// Most is how far one unit of the bound can move a number; 0 where numbers have weights.
+	// Most bounds how far one unit of the bound can move a number; 0 where numbers have weights.
 	Most float64      `json:"one_moves,omitempty"`
 	Unit privacy.Unit `json:"unit"`
 	// Shared: they leave in two secret shares, and nobody gets them as they are.
@@ -87,7 +87,7 @@ func (k *Desk) values(ctx context.Context, h study.Hash) ([]Output, error) {
 	return unperturbed(ctx, h, asked, Output{noise: p.Noise})
 }
 
-// alone is what an aggregator would release of this one contribution.
+// alone returns the requests that an aggregator would make from this one contribution.
 func alone(t study.Task, c study.Contribution) ([]study.Request, error) {
 	if _, keeps := t.(study.Keeper); keeps {
 		return nil, nil // the parties of a Keeper release everything themselves; this one has no records

@@ -56,8 +56,8 @@ type Policy struct {
 	// LeastEpsilon is the least ε that a study may have, so that a budget pays for few questions and not
 	// for thousands of cheap ones. 0 is 0.05.
 	LeastEpsilon float64 `yaml:"least_epsilon"`
-	// StudiesADay is how many studies the site takes up in a day, by UTC; more wait for the next. 0 is
-	// 20.
+	// StudiesADay is the number of studies that the site takes up in a day, by UTC; more wait for the
+	// next. 0 is 20.
 	StudiesADay int `yaml:"studies_a_day"`
 	// Total is the most that all studies may cost together: the limits of the site's ledger. A limited
 	// unit refuses studies that prove nothing there, so limit the finest unit that Study allows; coarser
@@ -289,7 +289,7 @@ func (p Policy) EndingObjection(plan study.Plan, e study.Ending) string {
 	return ""
 }
 
-// Needed is how many persons must approve a study.
+// Needed is the number of persons who must approve a study.
 func (p Policy) Needed() int {
 	switch p.Approval {
 	case ApproveByPolicy:

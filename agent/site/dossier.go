@@ -36,7 +36,7 @@ const (
 	fileHelper   = "helper.json"   // the helper's acceptance, as the coordinator passed it on
 	FileForecast = "forecast.json" // the operator's signed forecast of the study's worth
 	FileDue      = "due.json"      // the window's moments, fixed before the records were read
-	FileLate     = "late"          // what was not ready then
+	FileLate     = "late"          // not ready by the window's end
 	FileUpload   = "upload"        // the body; only these bytes are ever sent
 	FileReceipt  = "receipt.json"  // the coordinator has it
 	FileClosed   = "closed"        // how the study ended for this site, if not in a release

@@ -23,7 +23,7 @@ type Receipt struct {
 	Received  time.Time `json:"received"`
 	Signed    []byte    `json:"signed"`
 	Signature []byte    `json:"signature"`
-	// Amendments is how many this site knew when the last receipt came.
+	// Amendments is the number of amendments known when the last receipt came.
 	Amendments int `json:"amendments,omitempty"`
 }
 
@@ -94,8 +94,8 @@ func (d Dossier) Ending(p study.Plan, h study.Hash) study.Ending {
 	return p.Ending()
 }
 
-// EndedAfter is how many amendments there were when the study's own end closed it for this site; more
-// than there can be where it is closed for another reason.
+// EndedAfter is the number of amendments when the study's own end closed it for this site; more than
+// there can be where another reason closed it.
 func (d Dossier) EndedAfter() int {
 	b, err := d.Read(FileEnded)
 	n, bad := strconv.Atoi(strings.TrimSpace(string(b)))
@@ -173,7 +173,7 @@ type Refusal struct {
 	Reason  string    `json:"reason,omitempty"`
 }
 
-// ApprovalText is what an approver signs.
+// ApprovalText is the text that an approver signs.
 func ApprovalText(h study.Hash, shown, name string) []byte {
 	return []byte(h.String() + " " + shown + " " + name)
 }

@@ -16,7 +16,7 @@ import (
 	"caucus/study"
 )
 
-// Spending is what was spent under limits of the policy: in all, or in a year.
+// Spending compares the ledger's totals with limits of the policy: for all time, or for a year.
 type Spending struct {
 	Year  string // "" for all time
 	Most  map[privacy.Unit]privacy.Budget
@@ -48,7 +48,7 @@ func (s Spending) Objections(costs []privacy.Cost) []string {
 	return out
 }
 
-// Spending is what the ledger holds, for all time and for this year.
+// Spending returns the spending of all time and of this year.
 func (s *Site) Spending(ctx context.Context) ([]Spending, error) {
 	spent, err := s.Ledger.Totals(ctx)
 	if err != nil {
@@ -68,8 +68,8 @@ func (s *Site) Spending(ctx context.Context) ([]Spending, error) {
 	return []Spending{{"", s.Config.Policy.Total, spent}, {year, s.Config.Policy.Year, inYear}}, nil
 }
 
-// MaxDatedSkew is how far the clocks may be apart for a charge to be dated. A coordinator can move the
-// end of a year by this much and no more.
+// MaxDatedSkew is the largest difference of the two clocks at which a charge is dated. A coordinator can
+// move the end of a year by this much and no more.
 const MaxDatedSkew = time.Hour
 
 // YearOf is the UTC year that this clock and the coordinator's agree on: the earlier one where they

@@ -22,7 +22,7 @@ import (
 	"caucus/study/kinds"
 )
 
-// Site is what this machine holds: config, ledger, shard key and dossiers. It knows no network.
+// Site holds this machine's state: config, ledger, shard key and dossiers. It knows no network.
 type Site struct {
 	Config   Config
 	Journal  *journal.Journal

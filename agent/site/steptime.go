@@ -37,8 +37,8 @@ func openSpeed(c Config) *Speed {
 	return s
 }
 
-// speedDays is how many of the last days count, so that a machine that became slower gets longer windows
-// within a week.
+// speedDays is the number of last days that count, so that a machine that became slower gets longer
+// windows within a week.
 const speedDays = 7
 
 // MeasureEvery is the interval at which a running agent measures.

@@ -23,9 +23,9 @@ import (
 // Nothing is sent until then.
 var ErrUndeclared = errors.New("no declared source")
 
-// Declaration is what a person declared about a source: how its file is written, what its columns mean
-// and how many records it has. Whether this site takes part in a study, and everything public about what
-// it sends, depends on declarations, policy and ledger, never on what the file holds at the time. Only
+// Declaration is a person's statement about a source: how its file is written, what its columns mean and
+// how many records it has. Whether this site takes part in a study, and everything public about what it
+// sends, depends on declarations, policy and ledger, never on what the file holds at the time. Only
 // another declaration changes a declaration.
 //
 // What it tells: that the source is declared (until then a study waits, as the coordinator is told
@@ -150,7 +150,7 @@ func (d Declaration) Objections(p study.Plan) []string {
 // Refuses is the first of a plan's objections, nil where there are none.
 func (d Declaration) Refuses(p study.Plan) error { return objection(d.Objections(p)) }
 
-// uses is how many of the declared records a plan takes at most.
+// uses is the number of declared records that a plan takes at most.
 func (d Declaration) uses(p study.Plan) int {
 	if most := kinds.WordsOf(p).PerParty; most > 0 {
 		return int(min(most, int64(d.Records)))

@@ -29,8 +29,7 @@ func importName(source, digest string) string {
 	return strings.ReplaceAll(url.PathEscape(source), ",", "%2C") + "," + digest[:min(16, len(digest))]
 }
 
-// seen returns what was seen when a source was imported. No study depends on it: where it is lost, a
-// note says so.
+// seen reads the Seen of an import. No study depends on it: where it is lost, a note says so.
 func (s Sources) seen(d Declaration, rows int) (out Seen) {
 	b, err := os.ReadFile(s.seenFile(d))
 	if err != nil || json.Unmarshal(b, &out) != nil {

@@ -135,7 +135,7 @@ var errLacks = errors.New("a column of the schema is missing")
 
 var errOther = errors.New("its columns are not those that were declared: put the file back, or declare it again")
 
-// advised is how many of the first records the advice is based on.
+// advised is the number of first records on which the advice is based.
 const advised = 20_000
 
 // take maps and codes rows to their end, and hands each coded record to keep. every, nil where no person

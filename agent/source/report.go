@@ -9,8 +9,8 @@ import (
 	"caucus/internal/textpage"
 )
 
-// Report is what a person is shown of a source. Found and the fields after it are computed from the
-// records: they are for the eyes of the site.
+// Report shows a source to a person. Found and the fields after it are computed from the records: they
+// are for the eyes of the site.
 type Report struct {
 	Source string `json:"source"`
 	File   string `json:"file"` // or the name of the query

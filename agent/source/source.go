@@ -165,9 +165,8 @@ func (s *Fraction) UnmarshalText(text []byte) error {
 // String is the fraction as a percentage.
 func (s Fraction) String() string { return fmt.Sprintf("%.3g%%", 100*float64(s)) }
 
-// Expected is what a person would find normal in a source's file. A file that is not so is not declared,
-// and a preview of a study says so. It decides nothing while a study takes place: that would tell of the
-// records.
+// Expected says what is normal in a source's file. A file that is not so is not declared, and a preview
+// of a study says so. It decides nothing while a study takes place: that would tell of the records.
 type Expected struct {
 	// Unreadable is the largest share of cells that are no number, no known level or no text, including
 	// the cells of lines that are no record; a quarter by default. Missing cells do not count. For any

@@ -32,8 +32,8 @@ type BackupReport struct {
 	Ledger privacy.Head `json:"ledger"`
 	// Files are the SHA-256 of each file, hexadecimal, by name.
 	Files map[string]string `json:"files"`
-	// Behind is how many entries the ledger has made since, by the head file beside the coordinator's
-	// folder; 0 without one.
+	// Behind is the number of entries that the ledger has made since, by the head file beside the
+	// coordinator's folder; 0 without one.
 	Behind int64 `json:"behind,omitempty"`
 }
 

@@ -28,7 +28,7 @@ type Config struct {
 	Address string `yaml:"address"`
 	// MinimumParties is the least minimum that a plan may have.
 	MinimumParties int `yaml:"minimum_parties"`
-	// InvitationValid is how long an invitation is good unless it says so itself.
+	// InvitationValid is the lifetime of an invitation that names none.
 	InvitationValid time.Duration `yaml:"invitation_valid"`
 	// Budget limits the cost of all releases of this coordinator's own ledger together, for each unit;
 	// nil is no limit, which a file writes as "budget: none": a file without a budget was cut off.
@@ -38,16 +38,16 @@ type Config struct {
 	// WitnessWait is how long after a start nothing is released, so that agents can show the newest
 	// state of the ledger that they know: two of their poll intervals.
 	WitnessWait time.Duration `yaml:"witness_wait"`
-	// Repair is how long the coordinator waits for the bytes of a stored contribution that was damaged;
-	// then the study goes on without it.
+	// Repair is the longest wait for the bytes of a stored contribution that was damaged; then the study
+	// goes on without it.
 	Repair time.Duration `yaml:"repair"`
-	// LongestStop is how long the coordinator may have been stopped, by its clock, with studies open.
-	// After a longer stop an operator must vouch for the clock (caucus coordinator clock) before it
-	// seals any.
+	// LongestStop is the longest time that the coordinator may have been stopped, by its clock, with
+	// studies open. After a longer stop an operator must vouch for the clock (caucus coordinator clock)
+	// before it seals any.
 	LongestStop time.Duration `yaml:"longest_stop"`
 	// Tick is the interval at which deadlines are checked.
 	Tick time.Duration `yaml:"tick"`
-	// Grace is how long calls under way may take to end when the coordinator is told to stop.
+	// Grace bounds how long calls under way may go on when the coordinator is told to stop.
 	Grace time.Duration `yaml:"grace"`
 	// Health and Reflection turn on these gRPC services, for members only.
 	Health     bool `yaml:"health"`
@@ -90,10 +90,10 @@ type Limits struct {
 	Body int `yaml:"body"`
 	// Pool is the most bytes of a public pool.
 	Pool int `yaml:"pool"`
-	// Uploads is how many contributions and pools are in memory at once; more wait. Memory is at most
-	// Uploads times Body, and pools.
+	// Uploads bounds the contributions and pools in memory at once; more wait. Memory is at most Uploads
+	// times Body, and pools.
 	Uploads int `yaml:"uploads"`
-	// Streams is how many of these places one member may have.
+	// Streams bounds one member's share of these places.
 	Streams int `yaml:"streams"`
 	// Silence is how long a sender may send nothing within an upload, and Slowest the least bytes a
 	// second: an upload is given up after Silence plus its time at Slowest. A connection without a call
@@ -101,19 +101,19 @@ type Limits struct {
 	// memory in between.
 	Silence time.Duration `yaml:"silence"`
 	Slowest int           `yaml:"slowest"`
-	// Bytes is how many bytes an hour one member may send and fetch in the long run, and as many at once
-	// after a rest. A transfer that has begun may end; the next one waits.
+	// Bytes bounds what one member may send and fetch in an hour in the long run, in bytes; as many are
+	// allowed at once after a rest. A transfer that has begun may end; the next one waits.
 	Bytes int64 `yaml:"bytes"`
-	// Calls is how many calls one member may have open at once, and AllCalls how many all together. A
-	// call holds less than 400 KB before it is understood.
+	// Calls bounds one member's open calls, and AllCalls those of all together. A call holds less than
+	// 400 KB before it is understood.
 	Calls    int `yaml:"calls"`
 	AllCalls int `yaml:"all_calls"`
-	// Connections is how many connections one member may have, and AllConnections how many all together:
-	// one more closes the least recently used. A connection takes about 50 KB.
+	// Connections bounds one member's connections, and AllConnections those of all together: one more
+	// closes the least recently used. A connection takes about 50 KB.
 	Connections    int `yaml:"connections"`
 	AllConnections int `yaml:"all_connections"`
-	// Rate is how many calls a second one member may make in the long run, and Burst how many at once
-	// after a rest.
+	// Rate is the number of calls a second that one member may make in the long run, and Burst the
+	// number at once after a rest.
 	Rate  float64 `yaml:"rate"`
 	Burst int     `yaml:"burst"`
 }
@@ -285,7 +285,7 @@ func (c Config) Path(file string) string { return filepath.Join(c.Dir, file) }
 // HeadFile is the path of Head, "" for none.
 func (c Config) HeadFile() string { return folder.Path(c.Dir, c.Head) }
 
-// Allowance is how long an upload of size bytes may take.
+// Allowance is the longest time for an upload of size bytes.
 func (l Limits) Allowance(size uint64) time.Duration {
 	return l.Silence + time.Duration(float64(size)/float64(l.Slowest)*float64(time.Second))
 }
