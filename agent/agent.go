@@ -69,7 +69,6 @@ func (a *Agent) logOnce(h study.Hash, level slog.Level, what string) {
 	a.logOnceAbout(h.String(), level, what, "study", h.String())
 }
 
-// logOnceAbout logs a message unless it was the last one logged about the topic.
 func (a *Agent) logOnceAbout(topic string, level slog.Level, what string, args ...any) {
 	if a.said[topic] != what {
 		a.said[topic] = what
@@ -95,7 +94,6 @@ func (a *Agent) courier() *protocol.Courier {
 // errRefused: the policy or the ledger refuses a study; the reason was logged.
 var errRefused = errors.New("refused here")
 
-// recordOnce writes a line to the audit log once in this process.
 func (a *Agent) recordOnce(what string, h study.Hash, name string, args ...any) error {
 	line := fmt.Sprint(what, h, args)
 	if a.recorded[line] {
@@ -118,7 +116,6 @@ func (a *Agent) refusedHere(h study.Hash) bool {
 	return refused && (year == "" || year == a.year)
 }
 
-// refuse notes that policy or ledger refuses a study, and why.
 func (a *Agent) refuse(h study.Hash, name, by, year, why string) error {
 	a.refused[h] = year
 	a.reports.say(h, protocol.WaitDeclined)

@@ -49,7 +49,6 @@ func (a *Agent) complete(d site.Dossier) bool {
 	return err != nil || a.site.HasPool(p.Pool)
 }
 
-// fetch asks for a study's plan and refuses one that is not for this site.
 func (a *Agent) fetch(ctx context.Context, h study.Hash) (protocol.Study, error) {
 	s, err := a.link.Study(ctx, h.String())
 	if err != nil {

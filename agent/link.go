@@ -141,7 +141,6 @@ func joined(c site.Config, had protocol.Identity, party string, v protocol.Invit
 	return nil
 }
 
-// enrolled saves an identity and removes the pending enrolment.
 func enrolled(c site.Config, id protocol.Identity) error {
 	if err := id.Save(site.IdentityFile(c)); err != nil {
 		return err
@@ -169,7 +168,6 @@ func enrolling(c site.Config, fn func() error) error {
 	return nil
 }
 
-// ownFolder refuses a state folder that belongs to another party.
 func ownFolder(c site.Config, name string) error {
 	_, party, err := site.Identity(c)
 	switch {
@@ -183,7 +181,6 @@ func ownFolder(c site.Config, name string) error {
 	return nil
 }
 
-// newEnrolment loads the key to be certified, or makes and stores it.
 func newEnrolment(c site.Config) (protocol.Enrolment, error) {
 	e, err := protocol.LoadEnrolment(enrolmentFile(c))
 	if errors.Is(err, fs.ErrNotExist) {

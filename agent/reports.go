@@ -33,7 +33,6 @@ func newReports(quiet bool) *reports {
 	return &reports{quiet: quiet, waits: map[study.Hash]protocol.Wait{}}
 }
 
-// say keeps why a study waits here.
 func (r *reports) say(h study.Hash, what protocol.Wait) {
 	if !r.quiet {
 		r.waits[h] = what

@@ -67,7 +67,6 @@ func (a *Agent) Run(ctx context.Context) error {
 	}
 }
 
-// measure measures the speed of this machine.
 func (a *Agent) measure() {
 	a.site.Speed.Measure(a.now())
 	a.measured = a.clock.Elapsed()

@@ -97,7 +97,6 @@ func (a *Agent) send(ctx context.Context, d site.Dossier, o protocol.Summary) er
 	return nil
 }
 
-// collect fetches the release once there is one.
 func (a *Agent) collect(ctx context.Context, d site.Dossier, o protocol.Summary) error {
 	switch o.State {
 	case study.Failed:
@@ -144,7 +143,6 @@ func (a *Agent) witness(r study.Release) {
 	a.warnIfLedgerWentBack()
 }
 
-// warnIfLedgerWentBack logs an error if the coordinator's ledger went back to an older state.
 func (a *Agent) warnIfLedgerWentBack() {
 	if _, err := a.evidence().Coordinator(); err != nil {
 		a.logOnceAbout("coordinator's ledger", slog.LevelError, err.Error()+"; tell its operator (docs/verify.md)")

@@ -14,7 +14,6 @@ type silence struct {
 	servers []*http.Server
 }
 
-// begin starts a silence that lasts until end is called.
 func (s *silence) begin() (end func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -38,7 +37,6 @@ func (s *silence) keepAlives(on bool) {
 	}
 }
 
-// serves adds a server whose handler is held during a silence.
 func (s *silence) serves(server *http.Server) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -65,8 +65,7 @@ type window struct {
 	site.Due
 	// began is clock.Elapsed at the window's begin: setting the clock meanwhile moves no end.
 	began time.Duration
-	// made is the draft at the window's end.
-	made draft
+	made  draft
 }
 
 // draft is a contribution before its noise; without a Body nothing was ready.

@@ -396,7 +396,6 @@ type given struct {
 	weight int64
 }
 
-// accept adds shares to the sum in one write.
 func accept(t *transaction, of bodies.Task, all []given) error {
 	if len(all) == 0 {
 		return nil

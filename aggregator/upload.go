@@ -99,7 +99,6 @@ func formOf(t bodies.Task, weight int64) (shares.Form, error) {
 	return bodies.FormOf(q, weight, t.Plan().MostParties())
 }
 
-// offer describes an upload to the helper.
 func (u upload) offer(party study.PartyID, message []byte) PrepareRequest {
 	return PrepareRequest{Party: party, Weight: u.weight, Head: bytes.Clone(shares.Head(u.part)), Other: sha256.Sum256(u.part), Sealed: u.sealed, Message: message}
 }

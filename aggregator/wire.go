@@ -116,7 +116,6 @@ func asError(err error) error {
 	return fmt.Errorf("%w: %s", protocol.ErrHelper, s.Message())
 }
 
-// service answers the coordinator's calls to a helper.
 type service struct {
 	pb.UnimplementedHelperServer
 	s      *Server

@@ -70,7 +70,6 @@ func (c *runningStudy) brought(ctx context.Context, ask func() error) error {
 	return ask()
 }
 
-// bring sends plan and pool to a helper that lacks them.
 func (c *runningStudy) bring(ctx context.Context) error {
 	canonical, plan, _, err := c.isShared(ctx)
 	if err != nil {

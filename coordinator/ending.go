@@ -15,8 +15,6 @@ import (
 	"caucus/study/life"
 )
 
-// How a study ends other than by its deadline: by its rule or an operator, amended, or resumed.
-
 // CloseStudy seals an open study with the contributions that it has.
 func (s *Server) CloseStudy(ctx context.Context, r *pb.StudyRequest) (*pb.Summary, error) {
 	c, err := s.registry.find(ctx, r.Study, members.CallerOf(ctx))

@@ -76,7 +76,6 @@ func (r *registry) byHash(h study.Hash) *runningStudy {
 	return nil
 }
 
-// shortestRef is the shortest prefix of a hash that names a study.
 const shortestRef = 8
 
 // find returns a study by its name or its hash's prefix, among those that the caller may see.

@@ -11,7 +11,6 @@ import (
 
 type watching struct{ server *Server }
 
-// listenWatched listens for monitoring at the configured addresses.
 func (s *Server) listenWatched() (*watch.Watcher, error) {
 	r := s.scheduler.releaser
 	return watch.Listen(watch.Watched{

@@ -98,7 +98,6 @@ func columnMoments(x *mat.Dense) (mean, variance []float64) {
 	return mean, variance
 }
 
-// fewDiffer reports whether almost all rows have the same number in a column.
 func fewDiffer(x *mat.Dense, j int) bool {
 	column := mat.Col(nil, j, x)
 	slices.Sort(column)

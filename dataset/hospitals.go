@@ -121,7 +121,6 @@ func Hospitals(c HospitalConfig) (*Table, Schema) {
 	return b.table(), s
 }
 
-// hospitalSite is how a hospital's patients differ from the average.
 type hospitalSite struct{ elderly, severity, effect float64 }
 
 // hospitalSites draws the hospitals and centres them over the admissions, so that the share of
@@ -162,7 +161,6 @@ func hospitalOfEach(c HospitalConfig, rng *rand.Rand) []int {
 	return of
 }
 
-// admission draws a row: measurements around the patient's state, and the outcome.
 func admission(c HospitalConfig, s Schema, p patient, hospital int, effect float64, rng *rand.Rand) []string {
 	diagnosis := rng.IntN(len(diagnosisGroups))
 	pressure := 128 + 0.25*(p.age-60) + 16*rng.NormFloat64()

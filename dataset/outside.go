@@ -154,7 +154,6 @@ func (s Schema) meanings(column string, cells []string) []string {
 	return out
 }
 
-// noLevel says that a column has no such text, and suggests the nearest.
 func noLevel(of comparison, levels []string) error {
 	meant := ""
 	if near := yamlfile.Nearest(of.value, levels, len(yamlfile.Bare(of.value))/4); near != "" {

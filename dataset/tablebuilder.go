@@ -63,7 +63,6 @@ func (b *tableBuilder) add(cells []string) {
 
 func (b *tableBuilder) table() *Table { return newTable(b.rows, b.columns) }
 
-// listNames shows the first dozen names in an error message.
 func listNames(names []string) string {
 	const most = 12
 	if len(names) > most {

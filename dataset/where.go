@@ -49,7 +49,6 @@ func (c Condition) Rows(t *Table) ([]bool, error) {
 	return c.root.rows(t), nil
 }
 
-// answers answers one comparison for all rows of a table.
 type answers interface{ answer(comparison) []bool }
 
 type clause interface {

@@ -16,7 +16,6 @@ import (
 	"caucus/protocol"
 )
 
-// Files in a helper's folder.
 const (
 	ConfigFile  = "helper.yaml"
 	LedgerFile  = "ledger.db" // a privacy journal: journal.OpenSQLite

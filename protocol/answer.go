@@ -79,7 +79,6 @@ func SealKeyOf(private []byte) (public []byte, err error) {
 // SealKeyDigest names the public key in a notice.
 func SealKeyDigest(public []byte) []byte { d := sha256.Sum256(public); return d[:] }
 
-// answered is the content of an answer.
 type answered struct {
 	// Body is the contribution; nil for a refusal.
 	Body []byte

@@ -162,7 +162,6 @@ func (r *partReader) fail(format string, args ...any) *partReader {
 	return r
 }
 
-// maybe takes the next part if it has this name.
 func (r *partReader) maybe(name string, most int) (data []byte, found bool) {
 	if len(r.rest) == 0 || r.rest[0].name != name {
 		return nil, false

@@ -29,7 +29,6 @@ type TokenOptions struct {
 	Address string
 }
 
-// Token statuses.
 const (
 	TokenOpen    = "open"
 	TokenFull    = "full"

@@ -22,7 +22,6 @@ import (
 // Progress is the stage of a study at this site.
 type Progress string
 
-// The stages of a study at a site.
 const (
 	ProgressUndeclared Progress = "waiting for its source to be declared"
 	ProgressWaiting    Progress = "waiting for approval"

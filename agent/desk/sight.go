@@ -179,7 +179,6 @@ func cellsOf(s dataset.Schema, odd []dataset.Remark, records *dataset.Records, p
 	return out
 }
 
-// means are the columns' means; nil for no rows.
 func means(x *mat.Dense) []float64 {
 	if x == nil || x.IsEmpty() {
 		return nil
@@ -194,7 +193,6 @@ func means(x *mat.Dense) []float64 {
 	return out
 }
 
-// shownLevels bounds the levels of a column that a person is shown.
 const shownLevels = 3
 
 // meanWords puts the means of encoded columns in words, by columns of the file: a number in its own
@@ -278,7 +276,6 @@ func forPatients(p study.Plan, charges []study.Charge, several []PatientSight) {
 	}
 }
 
-// The most that a person is shown.
 const (
 	shownColumns = 24
 	shownGroups  = 6

@@ -137,7 +137,6 @@ func unperturbed(ctx context.Context, h study.Hash, asked []study.Request, like 
 	return out, nil
 }
 
-// The most numbers that a person is shown as text.
 const (
 	shownNumbers = 24
 	numbersALine = 8

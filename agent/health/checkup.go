@@ -53,7 +53,6 @@ func Locally(ctx context.Context, s *site.Site, id protocol.Identity) []Result {
 	return append(checkFolder(ctx, s, id), CheckSources(s.Sources, false)...)
 }
 
-// checkFolder checks the state folder and the policy.
 func checkFolder(ctx context.Context, s *site.Site, id protocol.Identity) []Result {
 	all := append([]Result{checkCertificate(id, s.Config.Now()), checkPolicy(s.Config.Policy)}, checkHelper(s.Config.Policy.Helper, id)...)
 	all = append(all, checkLedger(ctx, s), checkDisk(s.Config.State), Constants(s))
@@ -237,7 +236,6 @@ func askLink(ctx context.Context, l lister, address string) []Result {
 	return []Result{found, checkSkew(listing.Skew)}
 }
 
-// checkSkew compares this machine's clock with the coordinator's.
 func checkSkew(skew time.Duration) Result {
 	const about = "clock"
 	where := "behind"
@@ -273,7 +271,6 @@ func Advice(err error) string {
 // hours away.
 const MaxSkew = 2 * time.Minute
 
-// checkScorer reports whether the program that scores this site's records can be run.
 func checkScorer(c site.Config) []Result {
 	const about = "scorer"
 	if !c.Scorer.Brought() {
@@ -291,7 +288,6 @@ func checkScorer(c site.Config) []Result {
 	return []Result{fine(about, "%s", c.Scorer)}
 }
 
-// checkLearner reports whether the classifier that this site votes with can be run.
 func checkLearner(c site.Config) []Result {
 	const about = "learner"
 	l := c.Learner
@@ -333,7 +329,6 @@ func CheckSources(s source.Sources, read bool) []Result {
 	return all
 }
 
-// checkSource says the most important thing about a source.
 func checkSource(r source.Report) Result {
 	about := "source " + r.Source
 	switch {

@@ -12,7 +12,6 @@ import (
 // Status is the outcome of a check.
 type Status string
 
-// The statuses of a Result, from best to worst.
 const (
 	OK      Status = "ok"
 	Warning Status = "warning" // it works, and somebody should look

@@ -19,7 +19,6 @@ import (
 	"caucus/study/kinds"
 )
 
-// Who has the last word on a study that the policy allows.
 const (
 	// ApproveByPerson: someone runs "caucus agent approve" for each study.
 	ApproveByPerson = "person"

@@ -84,7 +84,6 @@ func openAudit(c Config, party study.PartyID) (*AuditLog, error) {
 	return a, nil
 }
 
-// endsMidLine reports whether a process died while it wrote the last line.
 func endsMidLine(f *os.File) (bool, error) {
 	info, err := f.Stat()
 	if err != nil || info.Size() == 0 {
@@ -116,7 +115,6 @@ func (a *AuditLog) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-// forward sends a line to syslog, where configured.
 func (a *AuditLog) forward(line []byte) (err error) {
 	if a.syslog == "" {
 		return nil

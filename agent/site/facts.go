@@ -180,7 +180,6 @@ func ApprovalText(h study.Hash, shown, name string) []byte {
 
 func ApprovalFile(name string) string { return fileApproval + name + ".json" }
 
-// counts reports whether an approval is valid under this site's policy.
 func (s *Site) counts(h study.Hash, a Approval) bool {
 	all := s.Config.Policy.Approvers
 	if len(all) == 0 {

@@ -83,7 +83,6 @@ func YearOf(now time.Time, skew time.Duration) string {
 	return fmt.Sprintf("%04d", min(now.UTC().Year(), now.Add(skew).UTC().Year()))
 }
 
-// dayTaken are the studies that this site took up in a day.
 type dayTaken struct {
 	Day     string       `json:"day"` // UTC
 	Studies []study.Hash `json:"studies"`

@@ -141,7 +141,6 @@ func (s *Site) charged(d Dossier) (Lost, []study.Charge, error) {
 	return l, charges, nil
 }
 
-// lost returns the charges of a study that the ledger does not hold.
 func (s *Site) lost(ctx context.Context, d Dossier) (Lost, error) {
 	l, charges, err := s.charged(d)
 	if err != nil {

@@ -27,7 +27,6 @@ type Speed struct {
 	best map[string]time.Duration
 }
 
-// openSpeed reads earlier measurements.
 func openSpeed(c Config) *Speed {
 	s := &Speed{file: filepath.Join(c.State, "speed.json"), Look: stepTime, best: map[string]time.Duration{}}
 	if b, err := os.ReadFile(s.file); err != nil || json.Unmarshal(b, &s.best) != nil {

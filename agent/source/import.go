@@ -81,7 +81,6 @@ func (s Sources) newImport(name string) (*newImport, error) {
 
 func (n *newImport) table() string { return filepath.Join(n.folder, "table") }
 
-// write writes the table, and returns its digest.
 func (n *newImport) write(seen Seen) (digest string, err error) {
 	if n.seen, err = json.Marshal(seen); err != nil {
 		return "", err
@@ -94,7 +93,6 @@ func (n *newImport) write(seen Seen) (digest string, err error) {
 	return digest, errors.Join(err, file.Close())
 }
 
-// place moves the import to the paths of its declaration.
 func (n *newImport) place(d Declaration) error {
 	if err := protocol.WriteSecret(n.sources.seenFile(d), n.seen); err != nil {
 		return err
@@ -122,7 +120,6 @@ func removeUnfinished(imports string) {
 	}
 }
 
-// imports lists the files of a source's imports.
 func (s Sources) imports(source string) (names []string, err error) {
 	all, err := os.ReadDir(s.Imports)
 	if errors.Is(err, os.ErrNotExist) {
@@ -136,7 +133,6 @@ func (s Sources) imports(source string) (names []string, err error) {
 	return names, err
 }
 
-// forgetImports removes all imports of a source except the one with digest but.
 func (s Sources) forgetImports(source, but string) error {
 	names, err := s.imports(source)
 	for _, name := range names {

@@ -73,7 +73,6 @@ func (h *hashed) ReadAt(p []byte, at int64) (int, error) {
 	return n, err
 }
 
-// rest reads what remains, and returns the digest of the whole file.
 func (h *hashed) rest(size int64) (string, error) {
 	if _, err := io.Copy(io.Discard, io.NewSectionReader(h, h.upTo, size-h.upTo)); err != nil {
 		return "", err
@@ -81,7 +80,6 @@ func (h *hashed) rest(size int64) (string, error) {
 	return hex.EncodeToString(h.digest.Sum(nil)), nil
 }
 
-// inOrder is a stream that is read from its beginning to its end.
 type inOrder struct {
 	in io.Reader
 	at int64
@@ -121,7 +119,6 @@ type Seen struct {
 	Notes []string `json:"notes,omitempty"`
 }
 
-// reading is the result of reading a source now.
 type reading struct {
 	Seen
 	digest  string   // SHA-256 of the file's bytes, or of a query
@@ -177,7 +174,6 @@ func (r *reading) take(every func(records int) error, in dataset.Rows, m mapping
 	return nil
 }
 
-// codedRows codes each row as it passes.
 type codedRows struct {
 	dataset.Rows
 	every                              func(records int) error
@@ -207,7 +203,6 @@ func (c *codedRows) Next() ([]string, bool, error) {
 	return cells, ok, c.keep(c.record)
 }
 
-// first limits rows to the first ones.
 type first struct {
 	dataset.Rows
 	left int
@@ -334,7 +329,6 @@ func (r reading) unlike() error {
 		strings.Join(missing, ", "), more, len(r.columns), r.bound.Hint())
 }
 
-// unreadableProblems are those of cells whose content cannot be used.
 var unreadableProblems = []dataset.Problem{dataset.NotANumber, dataset.UnknownLevel, dataset.NoText, mapping.NoDate, mapping.NoValue}
 
 // problems says where a file is not as expected. It tells of the records: for the eyes of the site.

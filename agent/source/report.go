@@ -54,7 +54,6 @@ type How struct {
 	Progress Progress
 }
 
-// leftOut says how many records studies do not get.
 func leftOut(d Declaration) string {
 	if n := d.Found - d.Records; n > 0 && d.Import != "" {
 		return fmt.Sprintf(" (%d of %s are left out, so that the number is round)", n, textpage.Count(d.Found, "record"))

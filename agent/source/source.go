@@ -127,7 +127,6 @@ func readSchema(path string) (dataset.Schema, error) {
 	return s, nil
 }
 
-// sameSchema reports whether two schemas read and mean the same.
 func sameSchema(a, b dataset.Schema) bool {
 	return len(a.Within(b)) == 0 && len(b.Within(a)) == 0 && reflect.DeepEqual(a.Format(), b.Format())
 }

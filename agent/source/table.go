@@ -102,7 +102,6 @@ func (s *sorter) add(record []byte) error {
 	return s.put(order[:orderSize], record)
 }
 
-// put writes an entry to the file of its order.
 func (s *sorter) put(parts ...[]byte) error {
 	out := s.out[parts[0][0]]
 	for _, p := range parts {
@@ -113,7 +112,6 @@ func (s *sorter) put(parts ...[]byte) error {
 	return nil
 }
 
-// spill moves the entries from memory into files.
 func (s *sorter) spill() error {
 	for i := range 1 << 8 {
 		file, err := os.OpenFile(filepath.Join(s.folder, fmt.Sprintf("%02x", i)), os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
@@ -138,7 +136,6 @@ func (s *sorter) close() (err error) {
 	return err
 }
 
-// sorted calls each with all records in order.
 func (s *sorter) sorted(each func(record []byte) error) error {
 	withEmpty := func(entries []byte) []byte {
 		if s.empties == 0 {
@@ -193,7 +190,6 @@ func (s *sorter) each(entries []byte, each func(record []byte) error) error {
 	return nil
 }
 
-// write writes the table file, and returns its SHA-256.
 func (s *sorter) write(to *os.File) (digest string, err error) {
 	sum := sha256.New()
 	out := bufio.NewWriterSize(io.MultiWriter(to, sum), 1<<18)
@@ -242,7 +238,6 @@ func appendRecord(columns [][]byte, widths []int, record []byte) {
 	}
 }
 
-// table is coded records, block by block.
 type table struct {
 	coding *dataset.Coding
 	head   tableHead

@@ -129,7 +129,6 @@ func inBackup(name string) bool {
 		!strings.HasPrefix(name, StoreFile) && !strings.HasPrefix(name, LedgerFile) && !strings.HasPrefix(name, SharesFile)
 }
 
-// copyShares copies the store of shares, where there is a helper.
 func (c Config) copyShares(ctx context.Context, to string) error {
 	if _, err := os.Stat(c.Path(SharesFile)); errors.Is(err, fs.ErrNotExist) {
 		return nil

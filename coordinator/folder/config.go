@@ -130,7 +130,6 @@ type Helper struct {
 	Head string `yaml:"head" json:"head"`
 }
 
-// Files in a coordinator's folder.
 const (
 	ConfigFile   = "coordinator.yaml"
 	OperatorFile = "operator.yaml" // the first operator's profile

@@ -193,7 +193,6 @@ func lostLines(chain *privacy.Chain, known []privacy.Line, heads []privacy.Head)
 	return lines, unknown
 }
 
-// keepHead writes the ledger's head to the configured head file, if any.
 func keepHead(ctx context.Context, c Config, j privacy.Journal) error {
 	if c.HeadFile() == "" {
 		return nil

@@ -38,7 +38,6 @@ func generation(file string, n int) string {
 	return fmt.Sprintf("%s-%d%s", strings.TrimSuffix(file, extension), n, extension)
 }
 
-// keyFiles are the files of one generation.
 var keyFiles = []string{CAFile, CAKeyFile, SignerFile}
 
 // LoadKeyring reads the generation in use.

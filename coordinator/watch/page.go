@@ -44,7 +44,6 @@ type page struct {
 // pageLasts is how long an operator may watch before a new link.
 const pageLasts = 12 * time.Hour
 
-// Bounds of what is shown.
 const (
 	mostShownStudies = 60
 	mostShownMembers = 300

@@ -14,7 +14,6 @@ import (
 	"caucus/internal/yamlfile"
 )
 
-// The values of Query.Driver.
 const (
 	Postgres = "postgres"
 	MySQL    = "mysql"

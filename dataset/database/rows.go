@@ -166,7 +166,6 @@ func (r *Rows) Close() {
 	}
 }
 
-// form is how a value of a type is written as a cell.
 type form int
 
 const (

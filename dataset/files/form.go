@@ -76,7 +76,6 @@ func (f Format) Cells() float64 {
 	return 1
 }
 
-// Limits of unpacked files.
 const (
 	// maxText bounds unpacked text or sheets in bytes: a hundred million records of 160 characters.
 	maxText = 16 << 30
@@ -141,7 +140,6 @@ func firstBytes(r io.Reader) ([]byte, error) {
 	return b, nil
 }
 
-// knownOther refuses common files that are no text.
 func knownOther(start []byte) error {
 	for _, other := range []struct{ magic, words string }{
 		{"\xd0\xcf\x11\xe0", "an old Excel workbook (.xls), or one with a password: save it as .xlsx without one, or as CSV"},
@@ -161,7 +159,6 @@ func knownOther(start []byte) error {
 	return nil
 }
 
-// checkWorkbook refuses a zip archive that is no Excel workbook.
 func checkWorkbook(r io.ReaderAt, size int64) error {
 	z, err := zip.NewReader(r, size)
 	if err != nil {
@@ -191,7 +188,6 @@ func (e *EncodingError) Error() string { return e.words }
 
 func notNamed(probably, words string) error { return &EncodingError{probably, words} }
 
-// detectEncoding checks the first bytes of a text against its given encoding.
 func (w Written) detectEncoding(start []byte) (string, error) {
 	mark := ""
 	switch {

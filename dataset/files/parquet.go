@@ -124,7 +124,6 @@ func (p *parquetRows) Next() (cells []string, ok bool, err error) {
 	return p.cells, true, nil
 }
 
-// fill reads the next rows, and moves to the next group at the end of one.
 func (p *parquetRows) fill() error {
 	for {
 		if p.rows == nil {

@@ -123,7 +123,6 @@ func (m Mapping) Bind(columns []string, s dataset.Schema) (*Bound, error) {
 	return b, nil
 }
 
-// reads reports whether a target uses a column of the file.
 func (t *target) reads(at int) bool {
 	if t.expression != nil && slices.Contains(t.expression.inputs, at) {
 		return true
@@ -209,7 +208,6 @@ func findColumn(name string, columns []string) (at int, alike, ok bool) {
 	return at, at >= 0, at >= 0
 }
 
-// knows reports whether any column has a wanted name.
 func (m Mapping) knows(columns []string, s dataset.Schema) bool {
 	wanted := s.AllColumns()
 	for _, r := range m.Columns {

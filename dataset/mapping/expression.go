@@ -68,14 +68,12 @@ type input struct {
 	decimal string
 }
 
-// parsed describes a permitted expression.
 type parsed struct {
 	nodes int
 	cost  float64
 	names []string // column names
 }
 
-// parseExpression checks that an expression has permitted parts only.
 func parseExpression(text string) (parsed, error) {
 	fail := func(err error) (parsed, error) {
 		return parsed{}, fmt.Errorf("expression: %w", err)
@@ -99,7 +97,6 @@ func parseExpression(text string) (parsed, error) {
 	return c.parsed, nil
 }
 
-// checker walks an expression and counts its parts and cost.
 type checker struct{ parsed }
 
 func (c *checker) check(n ast.Node, depth int) error {

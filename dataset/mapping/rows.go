@@ -47,7 +47,6 @@ func (m Mapping) ReadAll(in dataset.Rows, s dataset.Schema) (dataset.Lines, *Bou
 	return lines, b, nil
 }
 
-// changes reports whether the mapping changes anything in the file.
 func (b *Bound) changes(m Mapping) bool {
 	return len(m.Columns) > 0 || len(m.Missing) > 0 || m.Decimal != "" ||
 		slices.ContainsFunc(b.targets, func(t target) bool { return t.at < 0 || b.columns[t.at] != t.name })
@@ -104,7 +103,6 @@ func (b *Bound) apply(cells, out []string) {
 	}
 }
 
-// of makes a target's cell for one record.
 func (t *target) of(cells []string, env map[string]any) string {
 	var text string
 	if t.at < 0 && t.expression == nil {

@@ -96,7 +96,6 @@ func (d *drafter) sameName(name string) string {
 	return ""
 }
 
-// synonym finds the only column whose name means the same.
 func (d *drafter) synonym(name string) string {
 	found := ""
 	for _, c := range d.free {
@@ -192,7 +191,6 @@ func (d *drafter) sameLevels(name string) string {
 	return found
 }
 
-// fits reports whether a column's content suits a feature.
 func (d *drafter) fits(column string, f dataset.Feature) bool {
 	if f.Kind != dataset.Numeric {
 		return true
@@ -218,7 +216,6 @@ func (d *drafter) present(column string) map[string]int {
 	return texts
 }
 
-// rule makes the schema column's rule.
 func (d *drafter) rule(name string) {
 	column := d.out.Placed[name]
 	r := Rule{}
@@ -238,7 +235,6 @@ func (d *drafter) rule(name string) {
 	}
 }
 
-// missing notes texts that probably mean a missing value.
 func (d *drafter) missing(name, column string, f dataset.Feature) {
 	for _, text := range slices.Sorted(maps.Keys(d.table.Distinct(column))) {
 		v, isNumber := parseNumber(text, d.out.Mapping.Decimal)

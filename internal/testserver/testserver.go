@@ -129,7 +129,6 @@ func done(t testing.TB, c *exec.Cmd) {
 	}
 }
 
-// started waits until a server answers.
 func started(t testing.TB, c *exec.Cmd, driver, dsn string) *Server {
 	t.Helper()
 	s := &Server{run: c}

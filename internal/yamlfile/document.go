@@ -192,7 +192,6 @@ func (d *Document) at(line int, err error) error { return &located{d.name, line,
 
 var yamlError = regexp.MustCompile(`^yaml: (?:line (\d+): )?(.*)`)
 
-// hints are the usual causes of the YAML parser's errors.
 var hints = []struct{ error, hint string }{
 	{"cannot start any token", "indent with spaces, never with tabs, and put quotes around text that begins with @, ` or %"},
 	{"mapping values are not allowed", `look at the indentation here and a line above, and put quotes around text that holds ": "`},
