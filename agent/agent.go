@@ -32,8 +32,7 @@ type Agent struct {
 	// refused holds the studies refused by policy or ledger, each with the ledger year of the refusal;
 	// "" holds until a restart, as policies change with the config.
 	refused map[study.Hash]string
-	// run names this process, so that two processes under one identity are noticed; reports says why
-	// studies wait here.
+	// run names this process, so that two under one identity are noticed; reports says why studies wait.
 	run     []byte
 	reports *reports
 	// year dates charges, "" while the clocks disagree: see site.YearOf.
@@ -63,8 +62,8 @@ func (a *Agent) Close() error {
 	return err
 }
 
-// logOnce logs what keeps a study back, once while it lasts. Errors that reach it hold no record: see
-// agent/source and privacy.
+// logOnce logs what keeps a study back, once while it lasts. Its errors hold no record: see
+// agent/source.
 func (a *Agent) logOnce(h study.Hash, level slog.Level, what string) {
 	a.logOnceAbout(h.String(), level, what, "study", h.String())
 }

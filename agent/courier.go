@@ -64,8 +64,7 @@ type Answered struct {
 	Study    string        `json:"study"`
 	Plan     study.Hash    `json:"plan"`
 	Progress desk.Progress `json:"progress"`
-	// Wrote: there is an answer to carry to the coordinator. Declined: the answer says that this site
-	// takes no part, and no reason.
+	// Wrote: there is an answer to carry. Declined: it says that this site takes no part, and no reason.
 	Wrote    bool `json:"wrote"`
 	Declined bool `json:"declined"`
 	// Why says what keeps the study back or ended it; "" for nothing.
@@ -102,8 +101,8 @@ func (a *Agent) byFile(ctx context.Context, looking bool) (Answered, error) {
 		}
 		a.Finish(ctx)
 		wrote, _ := a.courier().Answered()
-		// A file may hold the receipt and what comes after it; and after a crash an upload may be there
-		// before its moment.
+		// A file may hold the receipt and what follows it; after a crash an upload may precede its
+		// moment.
 		again = d.Has(site.FileReceipt) && !received
 		if !looking && !wrote && d.Has(site.FileUpload) && d.Early(a.now()) {
 			again = a.clock.Sleep(ctx, pollByFile)

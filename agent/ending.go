@@ -17,8 +17,7 @@ import (
 // move. A study that failed may be reopened: this site then sends the same bytes again, and is charged
 // nothing.
 
-// follow stores a study's new amendments, and reopens the study here where they reopened it. stop: send
-// nothing for now.
+// follow stores a study's new amendments, and reopens it here where they do. stop: send nothing for now.
 func (a *Agent) follow(ctx context.Context, d site.Dossier, o protocol.Summary) (stop bool, err error) {
 	held, err := d.Amendments()
 	if err != nil {
@@ -52,8 +51,7 @@ func (a *Agent) follow(ctx context.Context, d site.Dossier, o protocol.Summary) 
 	return err != nil, err
 }
 
-// allowsEnding refuses a study that amendments moved beyond what the policy allows. Amendments that
-// cannot be read allow nothing.
+// allowsEnding refuses a study whose amendments the policy forbids. Unreadable amendments allow nothing.
 func (a *Agent) allowsEnding(d site.Dossier, h study.Hash, p study.Plan) error {
 	chain, err := d.Chain(p, h)
 	if err != nil {

@@ -13,8 +13,7 @@ import (
 	"caucus/study"
 )
 
-// learn fetches the signed plan and its pool, so that persons can read them before they agree. It agrees
-// to nothing.
+// learn fetches the signed plan and its pool, so that persons can read them. It agrees to nothing.
 func (a *Agent) learn(ctx context.Context, d site.Dossier, h study.Hash) (study.Plan, error) {
 	if a.complete(d) {
 		return d.Plan()

@@ -123,8 +123,8 @@ func Join(ctx context.Context, c site.Config, token, name string) (who protocol.
 	return who, before, err
 }
 
-// joined refuses an identity that does not fit a token and a name: another coordinator's, another
-// name's, or an expired one.
+// joined refuses an identity of another coordinator than the token's, of another name, or an expired
+// one.
 func joined(c site.Config, had protocol.Identity, party string, v protocol.Invitation, name string) error {
 	_, until, err := had.Validity()
 	if err != nil {

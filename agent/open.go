@@ -19,8 +19,7 @@ import (
 	"caucus/study"
 )
 
-// New opens the state folder of an enrolled party. It does not dial yet. Close the agent, or Run it: Run
-// closes it.
+// New opens the state folder of an enrolled party. It does not dial yet. Close or Run the agent.
 func New(c site.Config) (*Agent, error) {
 	if err := c.Validate(); err != nil {
 		return nil, fmt.Errorf("agent config: %w", err)
@@ -61,8 +60,7 @@ func newAgent(c site.Config, id protocol.Identity, party study.PartyID, dial fun
 	return a, nil
 }
 
-// shown serves the page and the metrics of a running agent, at the addresses of the config, until shut
-// is called.
+// shown serves the page and the metrics of a running agent until shut is called.
 func (a *Agent) shown() (shut func(), err error) {
 	var under sync.WaitGroup
 	var ends []func()

@@ -168,8 +168,8 @@ func (a *Agent) renew(ctx context.Context) error {
 	return a.useIdentity(id, "certificate renewed")
 }
 
-// followKeys stores what the coordinator's old key signed about its new ones, and uses the new authority
-// from then on.
+// followKeys stores the coordinator's signed handover to new keys, and uses the new authority
+// afterwards.
 func (a *Agent) followKeys() error {
 	id, news := a.id.Follow(a.link.Keys())
 	if !news {

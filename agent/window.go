@@ -83,8 +83,7 @@ type preparation struct {
 	queue   []window
 	going   sync.WaitGroup
 	busy    atomic.Int64 // calls of prepare in progress, late ones among them
-	// hurry lets a window end once its work is done, and its upload leave at once: for tests of other
-	// things.
+	// hurry ends a window, and sends its upload, once its work is done: for tests of other things.
 	hurry bool
 }
 

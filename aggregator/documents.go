@@ -20,8 +20,7 @@ type (
 
 type Digest = study.Hash
 
-// Reveal is the coordinator's statement that a study opens under the helper's acceptance, and so
-// under both commitments.
+// Reveal is the coordinator's statement that a study opens under the helper's acceptance.
 type Reveal struct {
 	Plan   study.Hash `json:"plan"`
 	Helper Digest     `json:"helper"` // digest of its acceptance

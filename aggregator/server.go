@@ -329,8 +329,7 @@ func (s *Server) underWay(ctx context.Context, h study.Hash) (is bool, err error
 	return is, err
 }
 
-// agreed reports whether a study was accepted and did not fail. Its plan is taken again despite the
-// policy.
+// agreed reports whether a study was accepted and did not fail: its plan is taken despite the policy.
 func (s *Server) agreed(ctx context.Context, h study.Hash) bool {
 	r, err := s.recorded(ctx, h)
 	return err == nil && r.Own.Document != nil

@@ -261,8 +261,7 @@ func (t *transaction) records(yield func(study.Hash, record) error) error {
 	return err
 }
 
-// untoldOf lists the failed studies whose helper does not know it. The index of migration 2 has
-// this condition.
+// untoldOf lists failed studies whose helper does not know. Migration 2 indexes this condition.
 func untoldOf(ctx context.Context, tx *sql.Tx) ([]study.Hash, error) {
 	return hashesBy(ctx, tx, untoldQuery)
 }

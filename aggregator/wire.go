@@ -26,8 +26,7 @@ import (
 	"caucus/study"
 )
 
-// maxCall bounds the bytes of one call: 32 contributions whose proofs have at most 67 kB each
-// (shares.Form).
+// maxCall bounds the bytes of a call: 32 contributions with proofs of at most 67 kB (shares.Form).
 const maxCall = 4 << 20
 
 // Serve answers the coordinator's calls on a listener until ctx ends. Only the holder of the

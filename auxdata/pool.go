@@ -103,8 +103,7 @@ func Weights(t *dataset.Table) ([]float64, error) {
 	return weight, nil
 }
 
-// heaviest and its inverse bound the largest weight: sums of weights and squares stay finite and
-// above 0.
+// heaviest and its inverse bound the largest weight: sums and squares stay finite and above 0.
 const heaviest = 1e100
 
 func checkWeights(weight []float64) error {
@@ -133,8 +132,7 @@ func formatWeights(weight []float64) []string {
 	return out
 }
 
-// Virtual makes a pool of encoded rows (N×schema.Dim()) for simulations; its digest covers their
-// numbers.
+// Virtual makes a pool of encoded rows (N×schema.Dim()) for simulations; its digest covers them.
 func Virtual(encoded *mat.Dense, m dataset.Map) *Pool {
 	p := &Pool{Encoded: encoded, X: m.Apply(encoded)}
 	p.digest = func(weight []float64) (d Digest, err error) {

@@ -40,8 +40,7 @@ type runningStudy struct {
 	poolBytes  uint64
 	amendments []study.Signed
 	lost       map[study.PartyID]time.Time // contributions whose bytes are lost, since when
-	// finished is set once the study is over and was looked at. over is true from then on, or from
-	// the start.
+	// finished is set once the study is over and was looked at; over is true from then, or earlier.
 	finished *finished
 	over     atomic.Bool
 	// quietSince is the elapsed time when the last contribution was stored: see sealByRule.

@@ -206,8 +206,7 @@ func (s *Server) openLedger(j privacy.Journal) (releaser, error) {
 	if _, err := privacy.Verify(context.Background(), j); err != nil {
 		return releaser{}, fmt.Errorf("%w: restore a backup of the whole folder", err)
 	}
-	// The store remembers the ledger's last entry, so a ledger that was restored from an older
-	// backup releases nothing.
+	// The store remembers the ledger's last entry, so an older ledger releases nothing.
 	var last int64
 	err := s.store.View(context.Background(), func(tx records.Tx) (err error) {
 		last, err = tx.LedgerEntry()

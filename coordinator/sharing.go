@@ -89,8 +89,7 @@ func (c *runningStudy) troubled(err error) {
 	}
 }
 
-// acceptance is the helper's acceptance of a study that parties may contribute to; nil for other
-// studies.
+// acceptance is the helper's acceptance of an opened study with two servers; nil for others.
 func (c *runningStudy) acceptance(ctx context.Context) (*pb.Signed, error) {
 	is, over := false, c.over.Load()
 	err := c.view(ctx, func(m *life.Study) error { is = m.Plan.Noise.Shared(); return nil })

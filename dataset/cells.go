@@ -8,8 +8,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// encoded is a cell's encoding: a value in one of its columns, 0 in the others, and 1 in the flag
-// column if there is one.
+// encoded is a cell's encoding: a value in one column, 0 in the others, and 1 in any flag column.
 type encoded struct {
 	value float64
 	at    int32

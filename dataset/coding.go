@@ -262,8 +262,7 @@ func (c *Coding) Empty() []byte {
 	return out
 }
 
-// Shared appends a record's bytes without its label: two records that differ in the label alone share
-// them.
+// Shared appends a record's bytes without its label: records that differ in the label share them.
 func (c *Coding) Shared(record, to []byte) []byte {
 	l := c.label()
 	return append(append(to[:0], record[:l.at]...), record[l.at+l.width:]...)

@@ -181,8 +181,7 @@ func (s Schema) classesOf(texts []string) []int {
 	return out
 }
 
-// knownClasses finds the class of a label. Classes come before aliases: an alias "1" must not take
-// class "1.0".
+// knownClasses finds a label's class. Classes precede aliases: alias "1" must not take class "1.0".
 func (s Schema) knownClasses() levels {
 	known := newLevels(s.Label.Classes)
 	for _, raw := range slices.Sorted(maps.Keys(s.Label.Aliases)) {

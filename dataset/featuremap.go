@@ -126,8 +126,7 @@ func (m Map) Features(x *mat.Dense) *mat.Dense {
 	return z
 }
 
-// mapBlock rows pass the first of two maps at a time, since it may have far more features than the
-// input or the result.
+// mapBlock rows pass the first of two maps at a time: it may make far more features than the second.
 const mapBlock = 256
 
 func (m Map) fill(z, x *mat.Dense) {

@@ -16,6 +16,7 @@ import (
 	"caucus/protocol"
 )
 
+// Files in a helper's folder.
 const (
 	ConfigFile  = "helper.yaml"
 	LedgerFile  = "ledger.db" // a privacy journal: journal.OpenSQLite

@@ -37,6 +37,7 @@ func (c *Client) Invite(ctx context.Context, o InviteOptions) (invitation string
 	return reply.Invitation, time.UnixMilli(reply.ExpiresUnixMillis).UTC(), nil
 }
 
+// Member statuses.
 const (
 	StatusInvited  = "invited"
 	StatusEnrolled = "enrolled"

@@ -50,8 +50,7 @@ const (
 	// maxCarriedNotices bounds the parties of a pack, a few hundred bytes each.
 	maxCarriedRelease = 256 << 20
 	maxCarriedNotices = 20_000
-	// maxCarriedDocument bounds other signed documents and certificates. Amendments and heads are
-	// the largest.
+	// maxCarriedDocument bounds other documents; amendments and heads are the largest.
 	maxCarriedDocument = 64 << 10
 	maxPartName        = 40
 	// maxParts bounds the cost of an unverified file. Even a pack for the most parties with the

@@ -415,8 +415,7 @@ func (c *Client) Decline(ctx context.Context, plan study.Hash) error {
 // HelperBack is the check that Listing.HelperBack reports.
 func (c *Client) HelperBack() error { return c.memory.helperBack() }
 
-// Release fetches a released study's release. A release of another form is returned unchanged, with
-// study.ErrForm.
+// Release fetches a study's release. One of another form is returned unchanged, with study.ErrForm.
 func (c *Client) Release(ctx context.Context, ref string) (SignedRelease, error) {
 	fail := func(err error) (SignedRelease, error) {
 		return SignedRelease{}, fmt.Errorf("fetch release of study %s: %w", ref, err)
@@ -461,8 +460,7 @@ func (c *Client) Release(ctx context.Context, ref string) (SignedRelease, error)
 
 const maxDownload = 1 << 30
 
-// receive joins the chunks of a download and calls added after each. The first chunk carries the
-// size of the whole.
+// receive joins a download's chunks and calls added after each. The first carries the whole size.
 func receive(stream grpc.ServerStreamingClient[pb.Chunk], a *Assembly, added func(*pb.Chunk) error) error {
 	for begun := false; ; {
 		chunk, err := stream.Recv()

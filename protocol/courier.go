@@ -40,8 +40,7 @@ type CourierOptions struct {
 	Wrote func(effect string)
 }
 
-// Courier does by carried files what a Client does over the network. It reads one pack and writes
-// one answer.
+// Courier is a Client by carried files. It reads one pack and writes one answer.
 type Courier struct {
 	opened
 	id                Identity
@@ -51,8 +50,7 @@ type Courier struct {
 	answers, declined bool // the answer was written; it is a refusal
 }
 
-// OpenCourier reads a pack as one party and checks all signatures. It refuses a pack older than one
-// that was read before.
+// OpenCourier reads a pack as one party and checks all signatures. It refuses one older than before.
 func OpenCourier(file []byte, id Identity, o CourierOptions) (*Courier, error) {
 	if o.Wrote == nil {
 		o.Wrote = func(string) {}
@@ -92,8 +90,7 @@ func (c *Courier) keyless() bool { return c.sealKey == nil || len(c.notice.SealK
 func (c *Courier) noticeFile() string { return c.options.Notice(c.notice.Plan) }
 func (c *Courier) answerFile() string { return c.options.Answer(c.notice.Plan) }
 
-// farAhead is how far a notice may be ahead of this clock and still be kept as the newest. Charges
-// have the same limit.
+// farAhead is the largest lead of a notice over this clock with which it is kept; as for charges.
 const farAhead = time.Hour
 
 // keepNotice refuses a notice older than the kept one, and else keeps it.

@@ -116,8 +116,7 @@ type Identity struct {
 	CA          string `yaml:"ca"`
 	Certificate string `yaml:"certificate"`
 	Key         string `yaml:"key"`
-	// Signer is the coordinator's public key for documents, from the invitation. Successions lead
-	// from it to the present key.
+	// Signer is the coordinator's first document key; Successions lead from it to the present one.
 	Signer      SignerKey `yaml:"signer"`
 	Successions []Signed  `yaml:"successions,omitempty"`
 }

@@ -58,8 +58,7 @@ func (k *Desk) Approve(ctx context.Context, name string, who Approver) (Review, 
 		}
 		yes.Signature = who.Key.Sign(protocol.ApprovalDocument, site.ApprovalText(r.Plan, r.Shown, as))
 	}
-	// Shown is in the approval's own file only: it depends on the source's digest, and the audit log may
-	// leave the machine.
+	// Shown depends on the source's digest; the audit log, which may leave the machine, lacks it.
 	if err := k.site.Audit.Record(site.AuditApproved, r.Plan, r.Study, "by", as, "account", yes.Account, "signed", yes.Signature != nil); err != nil {
 		return fail(err)
 	}

@@ -25,13 +25,11 @@ func New(s *site.Site, refresh func(context.Context) error) *Desk { return &Desk
 
 // Approver is a person who says yes or no to a study.
 type Approver struct {
-	// Name is one of the policy's approvers; where the policy names none, it may be empty and the
-	// account stands for the person.
+	// Name is one of the policy's approvers; where it names none, empty stands for the account.
 	Name string
 	// Key signs the approval, where the policy names approvers.
 	Key *protocol.Signer
-	// Through says how the person came here, where not by the command line; it is recorded beside the
-	// account.
+	// Through says how the person came, if not by the command line; it is recorded with the account.
 	Through string
 	// Shown is the start of Review.Shown as the person saw it: where it has changed since, nothing is
 	// approved. Empty accepts the current one.
@@ -80,8 +78,7 @@ func (k *Desk) CheckSource(ctx context.Context, name string) (source.Report, err
 	return k.site.Sources.Check(ctx, name), nil
 }
 
-// DeclareSource reads a source once and stores a person's declaration of it; source.Sources.Declare says
-// what is refused.
+// DeclareSource stores a person's declaration of a source: see source.Sources.Declare.
 func (k *Desk) DeclareSource(ctx context.Context, name string, who Approver, how source.How) (source.Report, error) {
 	return k.site.Sources.Declare(ctx, name, how, func(d *source.Declaration) (err error) {
 		if d.By, err = who.name(); err != nil {

@@ -53,8 +53,7 @@ type Page struct {
 	desk *Desk
 }
 
-// deskGrace bounds how long a stopping agent waits for a file that a person looks at: a network disk may
-// take for ever.
+// deskGrace bounds a stopping agent's wait for a file: a network disk may take for ever.
 const deskGrace = 3 * time.Second
 
 // deskLasts is the lifetime of a session.

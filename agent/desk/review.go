@@ -22,6 +22,7 @@ import (
 // Progress is the stage of a study at this site.
 type Progress string
 
+// The stages of a study at a site.
 const (
 	ProgressUndeclared Progress = "waiting for its source to be declared"
 	ProgressWaiting    Progress = "waiting for approval"
@@ -100,8 +101,7 @@ type Review struct {
 	Source string `json:"source"`
 	// Claims is the declaring person's statement about the source's records.
 	Claims string `json:"claims,omitempty"`
-	// Shown is the digest of the declaration that an approval covers, beside the plan: see
-	// Declaration.Shown.
+	// Shown is the digest of the declaration that an approval covers: see Declaration.Shown.
 	Shown string `json:"shown,omitempty"`
 	// Undeclared says what a person has to do before the study can take place.
 	Undeclared string `json:"undeclared,omitempty"`
@@ -116,8 +116,7 @@ type Review struct {
 	// Values are this site's own numbers before noise, where a person asked for them.
 	Values []Output `json:"values,omitempty"`
 
-	// Seconds is about the time from charge to upload: it follows from public numbers and this machine's
-	// speed.
+	// Seconds is about the time from charge to upload, by public numbers and this machine's speed.
 	Seconds float64 `json:"seconds"`
 	// Budgets are the ledger's units that the study touches.
 	Budgets []UnitBudget `json:"ledger"`
@@ -140,8 +139,7 @@ type Review struct {
 	charged bool // the ledger holds its charge
 }
 
-// UnitBudget is one unit's spending in the ledger, before and after the study, and its limit: in all, or
-// in a year.
+// UnitBudget is one unit's spending, before and after the study, and its limit: in all, or in a year.
 type UnitBudget struct {
 	Year  string       `json:"year,omitempty"`
 	Unit  privacy.Unit `json:"unit"`
@@ -222,8 +220,7 @@ func (k *Desk) describe(d site.Dossier, h study.Hash, p study.Plan) Review {
 	return r
 }
 
-// forecastIn reads the operator's forecast of a study, nil where there is none or where this version
-// cannot read it.
+// forecastIn reads the operator's forecast of a study, nil if absent or unreadable by this version.
 func forecastIn(d site.Dossier, h study.Hash) *forecast.Stated {
 	var signed protocol.Signed
 	b, err := d.Read(site.FileForecast)
@@ -237,8 +234,7 @@ func forecastIn(d site.Dossier, h study.Hash) *forecast.Stated {
 	return &stated
 }
 
-// Outline is a study at a glance, without its records. A study still to be decided is checked against
-// the ledger too.
+// Outline is a review without records. A study still to be decided is checked against the ledger too.
 func (k *Desk) Outline(ctx context.Context, h study.Hash) (Review, error) {
 	d := k.site.Studies.Of(h)
 	p, err := d.Plan()
@@ -309,8 +305,7 @@ func (k *Desk) reviewCosts(ctx context.Context, r *Review, d site.Dossier, p stu
 	return t, nil
 }
 
-// reviewLedger adds the ledger's budgets and objections. A study that is being prepared is charged
-// already.
+// reviewLedger adds the ledger's budgets, and its objections to a study that is not charged yet.
 func (k *Desk) reviewLedger(ctx context.Context, r *Review, costs []privacy.Cost, charged bool) error {
 	all, err := k.site.Spending(ctx)
 	if err != nil {

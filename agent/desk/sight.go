@@ -24,8 +24,7 @@ import (
 type Sight struct {
 	// Cells describes the columns, in the plan's order.
 	Cells []ColumnSight `json:"cells,omitempty"`
-	// Classes counts the records of each class, in the plan's order; Unlabelled those without a known
-	// class.
+	// Classes counts the records of each class, in the plan's order; Unlabelled those without one.
 	Classes    []ClassSight `json:"classes,omitempty"`
 	Unlabelled int          `json:"unlabelled,omitempty"`
 	// Patients groups the patients with several records, fewest records first; Persons is the number of
@@ -59,8 +58,7 @@ type ClassSight struct {
 	Records int    `json:"records"`
 }
 
-// PatientSight is the number of patients with the same number of records, and the study's guarantee for
-// each of them.
+// PatientSight counts patients with the same number of records, and says what each is guaranteed.
 type PatientSight struct {
 	Patients int `json:"patients"`
 	Records  int `json:"records"`

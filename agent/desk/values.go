@@ -19,8 +19,7 @@ import (
 // Output is one vector of a study: this site's own numbers before any noise, and the noise they get.
 type Output struct {
 	Name string `json:"output"`
-	// Values are exact and private. They are computed as for a study, except that training draws its
-	// chance anew there.
+	// Values are exact and private, computed as for a study except for the chance in training.
 	Values []int64 `json:"values"`
 	// SD is the standard deviation of the noise on each; nil where this site does not add the noise.
 	SD []float64 `json:"standard_deviation,omitempty"`

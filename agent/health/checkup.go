@@ -101,8 +101,7 @@ func checkPolicy(p policy.Policy) Result {
 	return fine("policy", "%s; noise: %s; %s; %s", strings.Join(p.Kinds, ", "), textpage.List(p.Noise), strings.Join(most, ", "), who)
 }
 
-// checkHelper names the helper that this site trusts, so that a person can compare its keys with what
-// the helper's own operator says.
+// checkHelper names the trusted helper, so that a person can compare its keys with its operator's.
 func checkHelper(h policy.Helper, id protocol.Identity) []Result {
 	const about = "helper"
 	if !h.Named() {
@@ -178,8 +177,7 @@ func checkDisk(dir string) Result {
 // patience bounds Check's wait for the coordinator.
 const patience = 10 * time.Second
 
-// askCoordinator checks that the coordinator answers, is the one that invited this site, and agrees with
-// this machine on the time.
+// askCoordinator checks that the coordinator answers, invited this site, and agrees on the time.
 func askCoordinator(ctx context.Context, c site.Config, id protocol.Identity) []Result {
 	if c.Courier {
 		return []Result{fine("coordinator", "is not called (courier: true): what would be sent is carried in files")}
@@ -267,8 +265,7 @@ func Advice(err error) string {
 	return "the coordinator cannot be reached; nothing is lost, the agent tries again"
 }
 
-// MaxSkew is the clock error above which a person is warned: certificates live for months, deadlines are
-// hours away.
+// MaxSkew is the tolerated clock error: certificates live for months, deadlines are hours away.
 const MaxSkew = 2 * time.Minute
 
 func checkScorer(c site.Config) []Result {

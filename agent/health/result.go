@@ -12,6 +12,7 @@ import (
 // Status is the outcome of a check.
 type Status string
 
+// The statuses of a Result, from best to worst.
 const (
 	OK      Status = "ok"
 	Warning Status = "warning" // it works, and somebody should look
@@ -25,8 +26,7 @@ type Result struct {
 	Says   string `json:"says"`
 }
 
-// Checkup is the answer to whether an agent can do its work. It tells of the records: it is for the eyes
-// of the site.
+// Checkup says whether an agent can do its work. It tells of the records: for the eyes of the site.
 type Checkup struct {
 	Checks []Result `json:"checks"`
 	Worst  Status   `json:"worst"`

@@ -19,6 +19,7 @@ import (
 	"caucus/study/kinds"
 )
 
+// Who has the last word on a study that the policy allows.
 const (
 	// ApproveByPerson: someone runs "caucus agent approve" for each study.
 	ApproveByPerson = "person"
@@ -28,8 +29,7 @@ const (
 	ApproveByPolicy = "policy"
 )
 
-// Policy is what a site allows. What its lists do not name is refused, so the zero Policy refuses
-// everything.
+// Policy is what a site allows. It refuses what its lists do not name: the zero Policy allows nothing.
 type Policy struct {
 	// Kinds, Mechanisms and Noise hold the allowed names: classify; cross, tally, …; site, coordinator,
 	// aggregators. With noise: coordinator the site's exact votes or sums reach the coordinator; with
@@ -55,8 +55,7 @@ type Policy struct {
 	// LeastEpsilon is the least ε that a study may have, so that a budget pays for few questions and not
 	// for thousands of cheap ones. 0 is 0.05.
 	LeastEpsilon float64 `yaml:"least_epsilon"`
-	// StudiesADay is the number of studies that the site takes up in a day, by UTC; more wait for the
-	// next. 0 is 20.
+	// StudiesADay bounds the studies taken up in a day, by UTC; more wait for the next. 0 is 20.
 	StudiesADay int `yaml:"studies_a_day"`
 	// Total is the most that all studies may cost together: the limits of the site's ledger. A limited
 	// unit refuses studies that prove nothing there, so limit the finest unit that Study allows; coarser
@@ -76,8 +75,7 @@ type Policy struct {
 	MinimumParties int `yaml:"minimum_parties"`
 	// ClearColumns names the columns that may leave in clear.
 	ClearColumns []string `yaml:"clear_columns"`
-	// NamedResults allows studies whose readers see what this site sent, with its noise, under the
-	// site's name.
+	// NamedResults allows readers to see this site's numbers, with noise, under the site's name.
 	NamedResults bool `yaml:"named_results"`
 	// Approval is "person", "two-persons" or "policy".
 	Approval string `yaml:"approval"`
@@ -169,8 +167,8 @@ func (p Policy) Validate() error {
 // ApproverNames returns the approvers' names, in order.
 func (p Policy) ApproverNames() []string { return slices.Sorted(maps.Keys(p.Approvers)) }
 
-// Objections says why the policy does not allow a plan, one reason a line; none means that it does. They
-// depend on plan and policy alone.
+// Objections says why plan and policy, and nothing else, refuse a plan, one reason a line; none allows
+// it.
 func (p Policy) Objections(plan study.Plan) []string {
 	var out []string
 	object := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
@@ -265,8 +263,7 @@ func unitNames(m map[privacy.Unit]privacy.Budget) []string {
 	return names
 }
 
-// noiseObjection says why the policy does not allow a plan's choice of who adds the noise, "" if it
-// does.
+// noiseObjection says why the policy does not allow who adds a plan's noise, "" if it does.
 func (p Policy) noiseObjection(plan study.Plan) string {
 	switch aggregators := plan.Noise.Shared(); {
 	case !slices.Contains(p.Noise, plan.Noise) && aggregators:
@@ -279,8 +276,7 @@ func (p Policy) noiseObjection(plan study.Plan) string {
 	return ""
 }
 
-// EndingObjection says why the policy does not allow an amended ending, "" if it does. It depends on
-// plan, amendments and policy alone.
+// EndingObjection says why plan and policy refuse an amended ending, "" if they allow it.
 func (p Policy) EndingObjection(plan study.Plan, e study.Ending) string {
 	if more := e.Deadline.Sub(plan.Deadline); p.MaxExtension > 0 && more > p.MaxExtension {
 		return fmt.Sprintf("amendments moved the study's deadline by %v, the policy allows %v (max_extension)", more.Round(time.Minute), p.MaxExtension)

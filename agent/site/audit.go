@@ -129,8 +129,7 @@ func (a *AuditLog) forward(line []byte) (err error) {
 	return err
 }
 
-// Record writes an event of a study, and returns once it is on the disk. What cannot be recorded must
-// not happen.
+// Record writes an event of a study durably. What cannot be recorded must not happen.
 func (a *AuditLog) Record(what string, h study.Hash, name string, args ...any) error {
 	return a.write(what, append([]any{"study", h.String(), "name", name}, args...))
 }

@@ -74,8 +74,7 @@ type Config struct {
 	// Checkpoint, where not nil, is called with the name of each durable or visible effect just after it
 	// happened. Tests kill the process there.
 	Checkpoint func(effect string) `yaml:"-"`
-	// Clock judges certificates and dates charges by Now, and measures windows by Elapsed. The zero
-	// Clock is the machine's.
+	// Clock judges certificates and dates charges by Now; windows use Elapsed. Zero is the machine's.
 	Clock clock.Clock `yaml:"-"`
 }
 

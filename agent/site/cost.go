@@ -108,8 +108,7 @@ const (
 	leastDraw  = 200 * time.Millisecond // for a few numbers, and for writing them to the disk
 )
 
-// longestSpan bounds the parts of a span, so that neither they nor their sums overflow; it is still too
-// long for any policy.
+// longestSpan bounds a span's parts, so that no sum overflows; it is too long for any policy.
 const longestSpan = 10 * 365 * 24 * time.Hour
 
 // lasting is nanoseconds as a duration, at most longestSpan, also for +Inf and NaN.
@@ -120,12 +119,10 @@ func lasting(nanoseconds float64) time.Duration {
 	return time.Duration(nanoseconds)
 }
 
-// Chosen reports whether a study lets this site choose the classifier, or the program that scores its
-// records.
+// Chosen reports whether a study lets this site choose the classifier, or what scores its records.
 func Chosen(p study.Plan) bool { return kinds.WordsOf(p).Learner == learners.Any }
 
-// ChosenHere names this site's choice for a study that leaves it one, or says why the site takes no
-// part.
+// ChosenHere names this site's choice for a study that leaves it one, or says why it takes no part.
 func (c Config) ChosenHere(p study.Plan) (words string, err error) {
 	switch {
 	case !kinds.WordsOf(p).Scored:
@@ -157,8 +154,7 @@ func (c Config) learnerTime(t study.Task, records int) (steps float64, program t
 	return steps, 0, err
 }
 
-// Voter is the classifier that this site votes with; failed hears, for the site's eyes alone, why a
-// program gave no votes.
+// Voter is the classifier that votes here; failed hears, for the site alone, why there are no votes.
 func (s *Site) Voter(failed func(error)) study.Voter {
 	l := s.Config.Learner
 	if !l.Brought() {
@@ -173,8 +169,7 @@ func (s *Site) Voter(failed func(error)) study.Voter {
 	}}
 }
 
-// Scorer scores this site's records; failed hears, for the site's eyes alone, why a program gave no
-// scores.
+// Scorer scores this site's records; failed hears, for the site alone, why a program gave no scores.
 func (s *Site) Scorer(failed func(error)) func(context.Context, dataset.Schema, *mat.Dense) ([]float64, error) {
 	if !s.Config.Scorer.Brought() {
 		return nil

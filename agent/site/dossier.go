@@ -58,8 +58,7 @@ type Due struct {
 	Leaves time.Time `json:"leaves"`
 }
 
-// Early reports whether a finished upload still waits for its moment, as after a restart. A clock that
-// is set back delays nothing.
+// Early reports whether an upload still waits for its moment. A clock set back delays nothing.
 func (d Dossier) Early(now time.Time) bool {
 	var fixed Due
 	b, err := d.Read(FileDue)
@@ -150,8 +149,7 @@ func (d Dossiers) LedgerEntry() (last int64, charged bool, err error) {
 	return last, charged, err
 }
 
-// heads are the ledger's heads when each upload was made, without a hash where an older version of this
-// program wrote the file.
+// heads are the ledger's heads at each upload, without a hash from older versions of this program.
 func (d Dossiers) heads() (heads []privacy.Head, charged bool, err error) {
 	all, err := d.Folders()
 	if err != nil {
@@ -246,8 +244,7 @@ func (d Dossier) Has(name string) bool {
 
 func (d Dossier) Read(name string) ([]byte, error) { return os.ReadFile(filepath.Join(d.Dir, name)) }
 
-// Write stores a fact. When it returns nil the fact survives a crash of the machine; before, it is not
-// there at all.
+// Write stores a fact whole. Once it returns nil the fact survives a crash of the machine.
 func (d Dossier) Write(name string, b []byte) error {
 	if err := os.MkdirAll(d.Dir, 0o700); err != nil {
 		return err

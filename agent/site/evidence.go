@@ -24,8 +24,7 @@ import (
 // coordinator signed, uploads, and the ledger's head at each upload. Reading it changes nothing, and may
 // go on while the agent runs.
 type Evidence struct {
-	// Party is the agent's; Keys are the coordinator's signing keys, from the one that the invitation
-	// named.
+	// Party is the agent's; Keys are the coordinator's signing keys, from the invitation's on.
 	Party  study.PartyID
 	Keys   protocol.Keys
 	config Config

@@ -68,8 +68,7 @@ func (d Dossier) Amendments() (all []study.Signed, err error) {
 	return all, err
 }
 
-// Chain is a plan with the amendments that this site knows; their signatures were checked when they
-// came.
+// Chain is a plan with its known amendments, whose signatures were checked when they came.
 func (d Dossier) Chain(p study.Plan, h study.Hash) (*study.Chain, error) {
 	all, err := d.Amendments()
 	if err != nil {

@@ -14,8 +14,7 @@ import (
 // IdentityFile is the path of an agent's key and certificate.
 func IdentityFile(c Config) string { return filepath.Join(c.State, "identity.yaml") }
 
-// MemoryFile keeps the newest document that the coordinator signed: the agent shows it with every call
-// for studies.
+// MemoryFile keeps the coordinator's newest signed document, which every call for studies shows.
 func MemoryFile(c Config) string { return filepath.Join(c.State, "coordinator.json") }
 
 // Identity reads who this agent is.

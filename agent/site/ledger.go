@@ -31,8 +31,7 @@ func (s Spending) After(costs []privacy.Cost) privacy.Totals {
 	return after
 }
 
-// Objections says which limits a charge would pass, one a line. It is a forecast: the ledger decides
-// when it is charged.
+// Objections forecasts which limits a charge would pass, one a line; the ledger decides when charged.
 func (s Spending) Objections(costs []privacy.Cost) []string {
 	after, when := s.After(costs), ""
 	if s.Year != "" {

@@ -96,8 +96,7 @@ func Reconcile(ctx context.Context, c Config, others []privacy.Cost) ([]Lost, er
 	return all, nil
 }
 
-// unanswered lists the studies whose charge is in the ledger without an answer: a reconciliation charges
-// these again by itself.
+// unanswered lists the charged studies without an answer: a reconciliation charges these by itself.
 func (s *Site) unanswered(ctx context.Context, folders []Dossier) (all []Lost, err error) {
 	open, err := s.Ledger.Unanswered(ctx)
 	if err != nil || len(open) == 0 {

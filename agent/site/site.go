@@ -39,8 +39,7 @@ type Site struct {
 	Coordinator protocol.Keys
 }
 
-// Open opens the state folder. Several processes may have it open: every write is whole, and the ledger
-// takes turns.
+// Open opens the state folder. Several processes may: writes are whole, and the ledger takes turns.
 func Open(c Config, party study.PartyID) (_ *Site, err error) {
 	s := &Site{
 		Config: c, Party: party,
@@ -93,8 +92,7 @@ func (s *Site) Close() {
 	s.Journal.Close()
 }
 
-// NoteLedger stores the ledger's head beside an upload, so that an older ledger that is restored charges
-// nothing (privacy.ErrBehind).
+// NoteLedger stores the ledger's head with an upload: an older ledger then charges nothing (ErrBehind).
 func (s *Site) NoteLedger(ctx context.Context, d Dossier) error {
 	head, err := privacy.HeadOf(ctx, s.Journal)
 	if err != nil {
@@ -120,8 +118,7 @@ func shardKey(path string) ([]byte, error) {
 	return key, protocol.WriteSecret(path, key)
 }
 
-// Pool reads a pool that was fetched. A plan's map comes from outside: it is checked before it is
-// applied.
+// Pool reads a fetched pool. It first checks the plan's map, which comes from outside.
 func (s *Site) Pool(p study.Plan) (*auxdata.Pool, error) {
 	if err := CheckMap(p); err != nil {
 		return nil, err

@@ -36,8 +36,7 @@ func openSpeed(c Config) *Speed {
 	return s
 }
 
-// speedDays is the number of last days that count, so that a machine that became slower gets longer
-// windows within a week.
+// speedDays is the number of days that count: a machine that became slower is noticed in a week.
 const speedDays = 7
 
 // MeasureEvery is the interval at which a running agent measures.
@@ -53,8 +52,7 @@ func (s *Speed) Step() time.Duration {
 	return slices.Min(slices.Collect(maps.Values(s.best)))
 }
 
-// Measure measures, and keeps the result if it is the day's best. A result that the disk does not take
-// is measured again after a restart.
+// Measure measures, and stores the result if it is the day's best. A failed write changes nothing.
 func (s *Speed) Measure(now time.Time) {
 	took, day := s.Look(), now.UTC().Format(time.DateOnly)
 	s.mu.Lock()
@@ -88,6 +86,5 @@ func stepTime() time.Duration {
 	return max(1, time.Duration(float64(least)*stepsCounted/steps))
 }
 
-// stepsCounted is the number of steps that stepTime reports: a single one takes less than the nanosecond
-// that a Duration counts in.
+// stepsCounted is the number of steps timed: one takes less than a Duration's nanosecond.
 const stepsCounted = 1e6

@@ -19,8 +19,7 @@ import (
 	"caucus/study/kinds"
 )
 
-// ErrUndeclared is wrapped where a person has to declare a source before a study can take place here.
-// Nothing is sent until then.
+// ErrUndeclared is wrapped where a person must declare a source first. Nothing is sent until then.
 var ErrUndeclared = errors.New("no declared source")
 
 // Declaration is a person's statement about a source: how its file is written, what its columns mean and
@@ -204,15 +203,13 @@ func asksSets(p study.Plan) bool {
 	return err == nil && kind.Words(p).SetColumn
 }
 
-// How many digits of its number of records a site shows: of an import, and of a source that is written
-// anew.
+// The digits that a site shows of its number of records: of an import, and of a file written anew.
 const (
 	importDigits = 3
 	dailyDigits  = 2
 )
 
-// RoundDown keeps the first digits of a count and zeroes the rest, so that the declared number does not
-// depend on the last few records.
+// RoundDown zeroes all but the first digits of a count, so that few records do not change it.
 func RoundDown(n, digits int) int {
 	most := 1
 	for range digits {

@@ -94,8 +94,7 @@ func (o *inOrder) ReadAt(p []byte, at int64) (int, error) {
 	return n, err
 }
 
-// unread says why a file is not read, without quoting it: where a header is missing the names of its
-// columns are a record.
+// unread says why a file is not read, without quoting it: its column names may be a record.
 func unread(err error, f files.Format) error {
 	var path *fs.PathError
 	if errors.As(err, &path) {
@@ -215,8 +214,7 @@ func (f *first) Next() ([]string, bool, error) {
 	return f.Rows.Next()
 }
 
-// Progress, if not nil, hears now and then how many records, and how many bytes of the file, were read;
-// of is 0 where there is no file.
+// Progress, if not nil, hears how many records and bytes were read; of is 0 without a file.
 type Progress func(records int, read, of int64)
 
 // survey reads a source as a person's import does. Errors are for the person who asks, on this machine.
@@ -296,8 +294,7 @@ func (d Declaration) readDaily(key []byte) (table, reading, error) {
 	return memory.table(), r, err
 }
 
-// Remarks lists what was odd, a line each, and what to do. They quote the file, for the eyes of the
-// site.
+// Remarks lists what was odd, and what to do. They quote the file, for the eyes of the site.
 func (s Seen) Remarks() []string {
 	var out []string
 	if n := s.Malformed; n > 0 {

@@ -9,8 +9,7 @@ import (
 	"caucus/internal/textpage"
 )
 
-// Report shows a source to a person. Found and the fields after it are computed from the records: they
-// are for the eyes of the site.
+// Report shows a source. Found and later fields come from the records: for the eyes of the site.
 type Report struct {
 	Source string `json:"source"`
 	File   string `json:"file"` // or the name of the query

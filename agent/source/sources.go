@@ -20,8 +20,7 @@ import (
 	"caucus/study"
 )
 
-// Find finds the name of the source that a plan means. A plan that names none means the only one there
-// is.
+// Find finds the source that a plan means. A plan that names none means the only one there is.
 func (s Sources) Find(name string) (string, error) {
 	all := slices.Sorted(maps.Keys(s.Named))
 	if name == "" && len(all) == 1 {
@@ -36,8 +35,7 @@ func (s Sources) Find(name string) (string, error) {
 	return "", fmt.Errorf("there is no data source %q; this site has %s: add it under data: if it is meant to take part", name, textpage.List(all))
 }
 
-// Of is the declaration of the source that a plan names; an error wraps ErrUndeclared and says what a
-// person has to do.
+// Of is the declaration of a plan's source; an error wraps ErrUndeclared and says what to do.
 func (s Sources) Of(p study.Plan) (Declaration, error) {
 	name, err := s.Find(p.Data)
 	if err != nil {
@@ -386,8 +384,7 @@ func (s Sources) Own(p study.Plan) (*dataset.Records, error) {
 	return h.All()
 }
 
-// CheckMapping reports whether a source's mapping makes all columns of its schema from the file's
-// columns in a report.
+// CheckMapping reports whether a mapping makes all columns of its schema from a report's columns.
 func (s Sources) CheckMapping(r Report) (says string, err error) {
 	own, err := readSchema(s.Named[r.Source].Schema)
 	if err != nil {

@@ -247,8 +247,7 @@ type table struct {
 
 var errTable = errors.New("the import is damaged: declare the source again")
 
-// openTable opens a table file, which stays readable until it is closed, also where a person imports
-// anew meanwhile.
+// openTable opens a table file, readable until closed, even if a person imports anew meanwhile.
 func openTable(path string, c *dataset.Coding) (table, error) {
 	file, err := os.Open(path)
 	if err != nil {

@@ -122,8 +122,7 @@ func Backup(ctx context.Context, dir, out string, now time.Time) (BackupReport, 
 	return report, nil
 }
 
-// inBackup leaves out the databases, which are copied separately, and temporary files of a running or
-// killed process.
+// inBackup leaves out databases, which are copied separately, and processes' temporary files.
 func inBackup(name string) bool {
 	return name != "lock" && name != BackupFile && !strings.HasPrefix(name, ".") &&
 		!strings.HasPrefix(name, StoreFile) && !strings.HasPrefix(name, LedgerFile) && !strings.HasPrefix(name, SharesFile)
@@ -274,8 +273,7 @@ func CheckBackup(ctx context.Context, from, dir string) (BackupReport, error) {
 	return report, nil
 }
 
-// headBeside reads the head file that a coordinator restored to dir would use; the zero Head if it is
-// not there.
+// headBeside reads the head file of a coordinator restored to dir; the zero Head without one.
 func headBeside(from, dir string) (privacy.Head, error) {
 	c, err := LoadConfig(filepath.Join(from, ConfigFile))
 	if err != nil {

@@ -38,8 +38,7 @@ type Config struct {
 	// WitnessWait is how long after a start nothing is released, so that agents can show the newest
 	// state of the ledger that they know: two of their poll intervals.
 	WitnessWait time.Duration `yaml:"witness_wait"`
-	// Repair is the longest wait for the bytes of a stored contribution that was damaged; then the study
-	// goes on without it.
+	// Repair is the longest wait for the bytes of a damaged contribution; then the study does without.
 	Repair time.Duration `yaml:"repair"`
 	// LongestStop is the longest time that the coordinator may have been stopped, by its clock, with
 	// studies open. After a longer stop an operator must vouch for the clock (caucus coordinator clock)
@@ -130,6 +129,7 @@ type Helper struct {
 	Head string `yaml:"head" json:"head"`
 }
 
+// Files in a coordinator's folder.
 const (
 	ConfigFile   = "coordinator.yaml"
 	OperatorFile = "operator.yaml" // the first operator's profile
@@ -292,6 +292,5 @@ func (l Limits) Allowance(size uint64) time.Duration {
 // Free is the number of free bytes on the volume of the coordinator's folder.
 func (c Config) Free() (uint64, error) { return folder.Free(c.Dir) }
 
-// Hold keeps other coordinators, and commands that need a stopped one, out of a folder until it is
-// released.
+// Hold keeps other coordinators, and commands that need a stopped one, out of a folder.
 func Hold(dir string) (release func(), err error) { return folder.Hold(dir, "another coordinator") }

@@ -24,8 +24,7 @@ type Evidence struct {
 	// nothing was released yet.
 	Kept   privacy.Head
 	KeptAt string
-	// Lines are the ledger lines that stored releases name. Last is the highest entry that the store
-	// remembers.
+	// Lines are the ledger lines of stored releases. Last is the highest entry that the store knows.
 	Lines []privacy.Line
 	Last  int64
 	// Witnessed are heads that callers showed and that the ledger lacked then.
@@ -145,8 +144,7 @@ func Reconcile(ctx context.Context, dir string, published []privacy.Line, lost [
 	if err != nil {
 		return fail(err)
 	}
-	// The charge for an entry of which only the head is known names that head, so that whoever shows it
-	// again proves nothing new.
+	// The charge for an entry known by its head alone names the head, which then proves nothing new.
 	named := lines
 	for i, h := range unknown {
 		named = append(named[:len(named):len(named)], privacy.Line{Sequence: h.Sequence, Hash: h.Hash, Costs: lost[i : i+1]})

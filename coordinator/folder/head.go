@@ -13,8 +13,7 @@ import (
 	"caucus/protocol"
 )
 
-// Head is the ledger's head: for receipts, which quote it, and for Config.Head, which remembers it
-// outside the folder.
+// Head is the ledger's head: for receipts, and for Config.Head, which remembers it elsewhere.
 type Head struct {
 	path string // "" keeps no file
 

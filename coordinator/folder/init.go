@@ -23,8 +23,7 @@ type InitOptions struct {
 	Dir string
 	// Listen is the host:port to listen on, :7443 where empty.
 	Listen string
-	// Address is the host:port that parties dial; where empty, Listen if that can be dialled, and the
-	// address listened on if not.
+	// Address is the host:port that parties dial; where empty, Listen, or the address listened on.
 	Address string
 	// Head is the head file to make: see Config.Head. Empty means Dir with .head appended.
 	Head string

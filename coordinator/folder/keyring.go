@@ -86,8 +86,7 @@ func readKeyring(c Config) (d keyringDocument, err error) {
 	return d, nil
 }
 
-// stopped reads the configuration and the keys of a coordinator that is not running, and keeps others
-// out until release.
+// stopped reads a stopped coordinator's configuration and keys, and keeps others out until release.
 func stopped(dir string) (c Config, ring Keyring, release func(), err error) {
 	if c, err = LoadConfig(filepath.Join(dir, ConfigFile)); err != nil {
 		return c, ring, nil, err
@@ -152,8 +151,7 @@ func Rotate(dir string, now time.Time) (protocol.SignerKey, error) {
 	return signer.Key(), nil
 }
 
-// ForgetOldKeys deletes the secrets of generations before n. A Rotate that was killed may have left
-// some.
+// ForgetOldKeys deletes secrets of generations before n, which a killed Rotate may have left.
 func ForgetOldKeys(c Config, n int) error {
 	for i := range n {
 		for _, file := range keyFiles {

@@ -368,8 +368,7 @@ func (g *Gate) moved(c *call, n int) {
 	g.meter[c.member].bytes.left -= float64(n)
 }
 
-// evict ends all calls and connections of revoked members and join tokens. revision is that of the
-// committed revocation.
+// evict ends the calls and connections of revoked members and tokens, by the committed revision.
 func (g *Gate) evict(revision int64, names ...string) {
 	g.certificates.seen(revision)
 	gone := map[string]bool{}

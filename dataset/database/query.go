@@ -14,6 +14,7 @@ import (
 	"caucus/internal/yamlfile"
 )
 
+// The values of Query.Driver.
 const (
 	Postgres = "postgres"
 	MySQL    = "mysql"
@@ -41,8 +42,7 @@ type Query struct {
 	SQLFile string `yaml:"sql_file"`
 	// Timeout bounds the whole query; 30m where it is not given.
 	Timeout time.Duration `yaml:"timeout"`
-	// Rows is the most rows that the query may give, 50,000,000 where it is not given. More are an
-	// error.
+	// Rows is the most rows that the query may give, 50,000,000 by default. More are an error.
 	Rows int `yaml:"rows"`
 }
 

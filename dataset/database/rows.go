@@ -33,8 +33,7 @@ type Rows struct {
 	err    error
 }
 
-// Open runs a query in a snapshot that can only be read. The end of ctx ends it too. The rows must be
-// closed.
+// Open runs a query in a read-only snapshot, until ctx ends. The rows must be closed.
 func Open(ctx context.Context, q Query) (*Rows, error) {
 	r := &Rows{query: q}
 	r.ctx, r.cancel = context.WithTimeout(ctx, cmp.Or(q.Timeout, usualTimeout))

@@ -62,8 +62,7 @@ var settings = map[string]string{
 	SQLite: "PRAGMA query_only = 1",
 }
 
-// typeNames names the types of PostgreSQL that the driver knows by number only. Enums and citext are
-// texts.
+// typeNames names types that the driver knows by number only. Enums and citext are texts.
 const typeNames = `SELECT json_object_agg(oid, CASE WHEN typtype = 'e' OR typcategory = 'S' THEN 'text'
 	ELSE typname END) FROM pg_catalog.pg_type WHERE typrelid = 0`
 
@@ -86,8 +85,7 @@ const (
 		"for mysql name:password@tcp(host:3306)/database, for sqlite the path of the file"
 )
 
-// causes are by SQLSTATE or its class, by MySQL's number where those say too little, and by SQLite's
-// primary code.
+// causes are by SQLSTATE or its class, else MySQL's number, and by SQLite's primary code.
 var causes = map[string]string{
 	"08": goneAway, "0A": ofText, "21": ofText, "22": unfit, "23": ofText, "25": writes, "28": denied, "3D": denied,
 	"40": busy, "42": ofText, "42501": mayNotRead, "53": noRoom, "55": busy, "57": goneAway, "57014": tooLong,

@@ -286,8 +286,7 @@ func Decode(r io.Reader, f Format) (io.Reader, error) {
 	return decoded(plain, f.Encoding)
 }
 
-// OpenStrict is OpenForPerson, except that a record that is no row of the table is an error, which
-// names its place.
+// OpenStrict is OpenForPerson, except that a record that is no row is an error with its place.
 func OpenStrict(r io.ReaderAt, size int64, f Format, w Written) (dataset.Rows, error) {
 	rows, err := OpenForPerson(r, size, f, w)
 	if err != nil {

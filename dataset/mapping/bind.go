@@ -261,8 +261,7 @@ func (b *Bound) Has(column string) bool {
 	return slices.ContainsFunc(b.targets, func(t target) bool { return t.name == column })
 }
 
-// Cells is about how many cells of plain text take as long as mapping one record, for callers that
-// limit time.
+// Cells is about how many cells of plain text take as long as mapping one record.
 func (b *Bound) Cells() float64 {
 	cells := float64(len(b.used))
 	for _, t := range b.targets {

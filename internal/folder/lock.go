@@ -18,8 +18,7 @@ func Lock(dir string) (release func(), err error) { return LockFile(filepath.Joi
 // LockFile is Lock for a file's path.
 func LockFile(path string) (release func(), err error) { return lock(path, false) }
 
-// ShareFile is LockFile for a lock that many processes may share. It fails while one process holds
-// the file by LockFile.
+// ShareFile is LockFile for a shared lock. It fails while one process holds the file by LockFile.
 func ShareFile(path string) (release func(), err error) { return lock(path, true) }
 
 func lock(path string, shared bool) (release func(), err error) {

@@ -22,8 +22,7 @@ import (
 type Server struct {
 	// DB is open as the account that may do anything.
 	DB *sql.DB
-	// DSN is the address of the database caucus, for the account Name with Password. It may do what
-	// the test grants.
+	// DSN is the address of the database caucus for Name, who may do what the test grants.
 	DSN string
 	run *exec.Cmd
 }
@@ -103,8 +102,7 @@ func folderOf(t testing.TB, account string) string {
 	return folder
 }
 
-// credential is the account that runs a server, since servers refuse root; nil unless this process runs
-// as root.
+// credential is the account that runs a server, since servers refuse root; nil unless we are root.
 func credential(account string) *syscall.Credential {
 	u, err := user.Lookup(account)
 	if err != nil || os.Getuid() != 0 {

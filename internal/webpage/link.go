@@ -15,8 +15,7 @@ import (
 	"time"
 )
 
-// linkFile, in a daemon's folder, keeps the digest of the newest unopened link and its end. Only
-// the person has the link itself.
+// linkFile keeps the digest and end of the newest unopened link; only the person has the link.
 const linkFile = "page.link"
 
 // LinkValid is how long a link may wait to be opened.
