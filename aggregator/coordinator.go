@@ -121,7 +121,7 @@ func (s *Server) Confirm(ctx context.Context, plan study.Hash, helper Peer) erro
 	return nil
 }
 
-// Untold lists the studies that failed here and whose helper does not know it yet (Tell).
+// Untold lists failed studies whose helper does not know of the failure yet (Tell).
 func (s *Server) Untold(ctx context.Context) (all []study.Hash, err error) {
 	if err = s.current(ctx); err == nil {
 		err = s.view(ctx, study.Hash{}, func(t *transaction) error { all, err = untoldOf(ctx, t.tx); return err })

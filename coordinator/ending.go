@@ -45,7 +45,7 @@ func (s *Server) AmendStudy(ctx context.Context, r *pb.AmendRequest) (*pb.Summar
 	return s.summarize(ctx, c)
 }
 
-// asked is the ending that an operator asks for. Fields that the request leaves out stay.
+// asked returns the ending with the operator's changes. Fields that the request leaves out stay.
 func (s *Server) asked(e study.Ending, r *pb.AmendRequest) (study.Ending, error) {
 	now, doubt := s.registry.watch.look()
 	if doubt != nil {

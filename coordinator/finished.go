@@ -40,7 +40,7 @@ func (c *runningStudy) settle() {
 	c.machine, c.row, c.roster, c.lost = nil, records.Study{}, nil, nil
 }
 
-// finish makes that part. It shares no memory with the machine.
+// finish makes the finished part of a study. It shares no memory with the machine.
 func (c *runningStudy) finish(m *life.Study) *finished {
 	f := &finished{summary: proto.Clone(summary(c, m, protocol.Caller{})).(*pb.Summary), readers: slices.Clone(m.Plan.Readers)}
 	f.mine = proto.Clone(f.summary).(*pb.Summary)

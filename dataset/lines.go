@@ -185,7 +185,7 @@ func (r *lineReader) split(line string) ([]string, lineForm) {
 	return r.cells, aRow
 }
 
-// closingQuote is where a quoted cell ends, -1 for nowhere. Doubled quotes do not end it.
+// closingQuote returns the index at which a quoted cell ends, -1 for none. Doubled quotes do not end it.
 func closingQuote(quoted string) int {
 	for i := 0; i < len(quoted); i++ {
 		if quoted[i] != '"' {

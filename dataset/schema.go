@@ -28,7 +28,7 @@ type Schema struct {
 	Missing string `yaml:"missing,omitempty" json:"missing,omitempty"`
 	// Party names the column of a record's party, in a file of several parties.
 	Party string `yaml:"party,omitempty" json:"party,omitempty"`
-	// Patient names the column whose records must stay together: a patient's records share a shard.
+	// Patient names the column that identifies the patient: all records of a patient share a shard.
 	Patient string `yaml:"patient,omitempty" json:"patient,omitempty"`
 	// Date is the day, such as 2024-12-31, for features that depend on one: a site's mapping turns
 	// birth dates into ages in whole years on that day (years_until: schema).

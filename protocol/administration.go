@@ -55,9 +55,8 @@ type Member struct {
 	// Twice: two processes call with this identity.
 	Seen  time.Time `json:"seen,omitzero"`
 	Twice bool      `json:"in_two_places,omitempty"`
-	// Token is the join token by which the party joined, empty if it was invited.
-	Tags  Tags   `json:"tags,omitempty"`
-	Token string `json:"token,omitempty"`
+	Tags  Tags      `json:"tags,omitempty"`
+	Token string    `json:"token,omitempty"` // by which the party joined; empty if it was invited
 }
 
 // wholeList, in bytes, leaves room in one message for a million members, or for many tokens with

@@ -90,7 +90,7 @@ func (c *Courier) keyless() bool { return c.sealKey == nil || len(c.notice.SealK
 func (c *Courier) noticeFile() string { return c.options.Notice(c.notice.Plan) }
 func (c *Courier) answerFile() string { return c.options.Answer(c.notice.Plan) }
 
-// farAhead is the largest lead of a notice over this clock with which it is kept; as for charges.
+// farAhead is the largest lead over this clock at which a notice is kept, the same as for charges.
 const farAhead = time.Hour
 
 // keepNotice refuses a notice older than the kept one, and else keeps it.

@@ -13,7 +13,7 @@ import (
 	"caucus/study"
 )
 
-// Desk is where a person of a site reads what studies ask of it, and says yes or no.
+// Desk shows a person of a site the studies that ask for its data, and takes the yes or no.
 type Desk struct {
 	site *site.Site
 	// refresh fetches new plans from the coordinator, unless a running agent does that.
@@ -29,7 +29,7 @@ type Approver struct {
 	Name string
 	// Key signs the approval, where the policy names approvers.
 	Key *protocol.Signer
-	// Through says how the person came, if not by the command line; it is recorded with the account.
+	// Through is the way in if not the command line ("the agent's page"), recorded with the account.
 	Through string
 	// Shown is the start of Review.Shown as the person saw it: where it has changed since, nothing is
 	// approved. Empty accepts the current one.

@@ -68,7 +68,7 @@ type Review struct {
 	Noise      study.Noise       `json:"noise"`
 	Sampler    string            `json:"sampler"`
 	Parameters map[string]string `json:"parameters"`
-	// Leaves says in words what leaves, Protects what is guaranteed.
+	// Leaves describes the data that leave, Protects the guarantee.
 	Leaves string `json:"leaves"`
 	// Where is the plan's condition on records, "" for all of them; About says it in words. Inside is
 	// the number of the source's records that meet it.
@@ -116,7 +116,7 @@ type Review struct {
 	// Values are this site's own numbers before noise, where a person asked for them.
 	Values []Output `json:"values,omitempty"`
 
-	// Seconds is about the time from charge to upload, by public numbers and this machine's speed.
+	// Seconds is the approximate time from charge to upload, by public numbers and this machine's speed.
 	Seconds float64 `json:"seconds"`
 	// Budgets are the ledger's units that the study touches.
 	Budgets []UnitBudget `json:"ledger"`
@@ -248,8 +248,8 @@ func (k *Desk) Outline(ctx context.Context, h study.Hash) (Review, error) {
 	return r, err
 }
 
-// unreadable is the review of a study whose plan this version cannot read, such as one of an earlier
-// version: its name, as far as the bytes tell it, and the reason.
+// unreadable reviews a study whose plan this version cannot read, such as one of an earlier version: the
+// reason, and the name if the bytes show it.
 func (k *Desk) unreadable(h study.Hash, why error) Review {
 	d := k.site.Studies.Of(h)
 	r := Review{Plan: h, Progress: ProgressUnreadable}

@@ -58,7 +58,7 @@ type ClassSight struct {
 	Records int    `json:"records"`
 }
 
-// PatientSight counts patients with the same number of records, and says what each is guaranteed.
+// PatientSight counts patients with the same number of records, and gives the guarantee for each.
 type PatientSight struct {
 	Patients int `json:"patients"`
 	Records  int `json:"records"`
@@ -77,7 +77,7 @@ type NoiseSight struct {
 	Unit   privacy.Unit `json:"unit"`
 }
 
-// noiseOf is the noise on what a site itself releases.
+// noiseOf returns the noise on each number that a site itself releases.
 func noiseOf(all []study.Reservation) []NoiseSight {
 	var out []NoiseSight
 	for _, r := range all {

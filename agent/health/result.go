@@ -19,14 +19,14 @@ const (
 	Problem Status = "problem" // it keeps this site from taking part, or its records from counting
 )
 
-// Result is a Checkup's line about one thing: how it is, or what is wrong and what to do.
+// Result is a Checkup's line about one thing: its state, or the fault and the remedy.
 type Result struct {
 	About  string `json:"about"`
 	Status Status `json:"status"`
 	Says   string `json:"says"`
 }
 
-// Checkup says whether an agent can do its work. It tells of the records: for the eyes of the site.
+// Checkup reports whether an agent can do its work. It depends on the records: for the eyes of the site.
 type Checkup struct {
 	Checks []Result `json:"checks"`
 	Worst  Status   `json:"worst"`
@@ -103,7 +103,7 @@ func constantsOf(s *site.Site) (c constants, err error) {
 	return c, err
 }
 
-// whys names what was constant, and what to do; "" for nothing.
+// whys lists the constants by reason, each with the remedy; "" for none.
 func (c constants) whys() string {
 	var out []string
 	for _, why := range []struct {
@@ -121,7 +121,7 @@ func (c constants) whys() string {
 	return strings.Join(out, ", ")
 }
 
-// Constants says how many contributions tell less than this site's records would.
+// Constants counts the contributions that were a constant, in whole or in part.
 func Constants(s *site.Site) Result {
 	const about = "contributions"
 	c, err := constantsOf(s)

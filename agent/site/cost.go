@@ -90,7 +90,7 @@ type Span struct {
 
 func (s Span) Whole() time.Duration { return s.Prepare + s.Draw }
 
-// with adds the time of a program, which is then the one classifier.
+// with adds the time of the site's own program, which is then the only classifier.
 func (s Span) with(program time.Duration) Span {
 	s.Shard = min(s.Shard+program, longestSpan)
 	s.Prepare = min(s.Prepare+program, longestSpan)
@@ -102,7 +102,7 @@ func (s Span) From(now time.Time) Due {
 	return Due{now, now.Add(s.Prepare), now.Add(s.Whole())}
 }
 
-// The least that a window adds to the bound of its work, beside Config.LeastWindow.
+// The least time that a window adds to the bound of its work, beside Config.LeastWindow.
 const (
 	leastShard = 100 * time.Millisecond // for a classifier of a few records
 	leastDraw  = 200 * time.Millisecond // for a few numbers, and for writing them to the disk

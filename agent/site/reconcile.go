@@ -61,8 +61,8 @@ func Reconcile(ctx context.Context, c Config, others []privacy.Cost) ([]Lost, er
 			continue
 		}
 		last = max(last, heads[0].Sequence)
-		// A folder whose costs are charged here gets the new head at once, below. So a folder that still
-		// remembers a state which a reconciliation passed over is not paid for.
+		// A folder whose costs are charged here gets the new head at once, below. So the costs of a
+		// folder that still remembers a state that a reconciliation passed over are not charged yet.
 		if passed, err := chain.Recall(heads[0]); err == nil && !passed {
 			continue
 		}

@@ -46,7 +46,7 @@ type Declaration struct {
 	Schema dataset.Schema `json:"schema"`
 	// Mapping says how the file is written and what each column of the schema is made of.
 	Mapping mapping.Mapping `json:"mapping,omitzero"`
-	// Redeclare is the source's at that time.
+	// Redeclare is the source's setting at that time.
 	Redeclare string `json:"redeclare,omitempty"`
 	// Vouched are the schema's columns that were computed from other records and that a person answered
 	// for: what is proven for a record does not cover them. For a query they are all columns.
@@ -73,7 +73,7 @@ type Asked struct {
 	Derives []string `json:"derives,omitempty"`
 }
 
-// From says where the records come from, for people.
+// From names the origin of the records, for people.
 func (d Declaration) From() string {
 	if d.Query == nil {
 		return d.File
@@ -132,7 +132,7 @@ func (d Declaration) Shown() string {
 	return hex.EncodeToString(digest[:])
 }
 
-// Objections says where a plan asks for what a declared source does not have, one reason a line. They
+// Objections lists, one reason a line, what a plan asks for and a declared source does not have. They
 // depend on the plan and the declaration alone.
 func (d Declaration) Objections(p study.Plan) []string {
 	out := d.lacks(p)
@@ -149,7 +149,7 @@ func (d Declaration) Objections(p study.Plan) []string {
 // Refuses is the first of a plan's objections, nil where there are none.
 func (d Declaration) Refuses(p study.Plan) error { return objection(d.Objections(p)) }
 
-// uses is the number of declared records that a plan takes at most.
+// uses is the largest number of declared records that a plan takes.
 func (d Declaration) uses(p study.Plan) int {
 	if most := kinds.WordsOf(p).PerParty; most > 0 {
 		return int(min(most, int64(d.Records)))
@@ -157,7 +157,7 @@ func (d Declaration) uses(p study.Plan) int {
 	return d.Records
 }
 
-// lacks says what a plan asks of each record that a declared source does not have.
+// lacks lists what a plan asks of each record and a declared source does not have.
 func (d Declaration) lacks(p study.Plan) []string {
 	out := p.Schema.Within(d.Schema)
 	if asksSets(p) && !d.has(p.Schema.Party) {
@@ -169,7 +169,7 @@ func (d Declaration) lacks(p study.Plan) []string {
 	return out
 }
 
-// has reports whether the declared file has what a column of the schema is made of.
+// has reports whether the declared file has the columns from which a schema column is made.
 func (d Declaration) has(column string) bool {
 	b, err := d.Mapping.Bind(d.Columns, d.Schema)
 	return err == nil && b.Has(column)
@@ -203,7 +203,7 @@ func asksSets(p study.Plan) bool {
 	return err == nil && kind.Words(p).SetColumn
 }
 
-// The digits that a site shows of its number of records: of an import, and of a file written anew.
+// A site shows its number of records rounded to these digits: of an import, and of a file written anew.
 const (
 	importDigits = 3
 	dailyDigits  = 2

@@ -114,7 +114,7 @@ type Seen struct {
 	FirstMalformed int `json:"first_malformed,omitempty"`
 	// Odd counts odd cells by column: as they were read, and as the schema took them.
 	Odd []dataset.Remark `json:"odd,omitempty"`
-	// Notes are what the mapping inferred, and what a person might change.
+	// Notes list what the mapping inferred, and what a person might change.
 	Notes []string `json:"notes,omitempty"`
 }
 
@@ -294,7 +294,7 @@ func (d Declaration) readDaily(key []byte) (table, reading, error) {
 	return memory.table(), r, err
 }
 
-// Remarks lists what was odd, and what to do. They quote the file, for the eyes of the site.
+// Remarks lists what was odd, with remedies. They quote the file, for the eyes of the site.
 func (s Seen) Remarks() []string {
 	var out []string
 	if n := s.Malformed; n > 0 {
@@ -328,7 +328,7 @@ func (r reading) unlike() error {
 
 var unreadableProblems = []dataset.Problem{dataset.NotANumber, dataset.UnknownLevel, dataset.NoText, mapping.NoDate, mapping.NoValue}
 
-// problems says where a file is not as expected. It tells of the records: for the eyes of the site.
+// problems lists where a file is not as expected. It depends on the records: for the eyes of the site.
 func (e Expected) problems(r Seen, columns int) []string {
 	records := r.Records
 	if len(e.Records) == 2 && (records < e.Records[0] || records > e.Records[1]) {

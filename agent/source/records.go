@@ -157,7 +157,7 @@ func asked(p study.Plan) dataset.Schema {
 	return s
 }
 
-// none is zero records, as a plan's schema encodes them.
+// none returns an empty set of records in the encoding of a plan's schema.
 func none(p study.Plan) *dataset.Records {
 	s := asked(p)
 	t, err := dataset.NewTable(s.AllColumns(), nil)

@@ -114,7 +114,7 @@ func (s Sources) Report(name string) Report {
 	return r
 }
 
-// Check reads a source as a study would, and its file, and changes nothing.
+// Check reads a source as a study would, and reads its file. It changes nothing.
 func (s Sources) Check(ctx context.Context, name string) Report {
 	r := s.Report(name)
 	d := r.Declared
@@ -270,7 +270,8 @@ func (s Sources) keep(d Declaration, into *newImport) error {
 	return nil
 }
 
-// Problems says where a source was not as expected. It tells of the records: for the eyes of the site.
+// Problems lists where a source was not as expected. It depends on the records: for the eyes of the
+// site.
 func (s Sources) Problems(d Declaration, seen Seen) []string {
 	return s.Named[d.Source].problems(seen, len(d.Schema.FeatureColumns()))
 }
@@ -288,7 +289,7 @@ func (s Sources) noteDay(d Declaration, t Taken) error {
 	return protocol.WriteSecret(s.takenFile(d.Source), append(text, '\n'))
 }
 
-// taken is the last one stored; nil where there is none.
+// taken returns the last stored Taken, nil where there is none.
 func (s Sources) taken(d Declaration) *Taken {
 	var t Taken
 	b, err := os.ReadFile(s.takenFile(d.Source))
@@ -298,7 +299,7 @@ func (s Sources) taken(d Declaration) *Taken {
 	return &t
 }
 
-// takenFile has another suffix than a declaration, so no source's name makes one the other.
+// takenFile's suffix differs from a declaration's, so no source's name makes the two the same file.
 func (s Sources) takenFile(name string) string {
 	return filepath.Join(s.Dir, url.PathEscape(name)+".taken")
 }

@@ -161,7 +161,7 @@ func revoked(name string) error {
 	return fmt.Errorf("%w: the certificate of %s was revoked: ask the operator", protocol.ErrDenied, name)
 }
 
-// lostAnswer is how long a redeemed invitation still gives its certificate, if the reply was lost.
+// lostAnswer is the time in which a redeemed invitation still gives its certificate, for a lost reply.
 const lostAnswer = 24 * time.Hour
 
 // invited checks an invitation, and returns until when it is good.

@@ -402,7 +402,7 @@ func CallerOf(ctx context.Context) protocol.Caller {
 	return protocol.Caller{}
 }
 
-// whyEnded is why a call's context ended, nil if it did not.
+// whyEnded returns the reason why a call's context ended, nil if it did not.
 func whyEnded(ctx context.Context) error {
 	cause := context.Cause(ctx)
 	if protocol.Reason(cause) == "CANCELLED" {

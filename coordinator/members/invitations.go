@@ -66,7 +66,7 @@ func (s *Registrar) Invite(ctx context.Context, r *pb.InviteRequest) (*pb.Invite
 	return &pb.InviteReply{Invitation: v.String(), ExpiresUnixMillis: v.Expires.UnixMilli()}, nil
 }
 
-// invites is how long an invitation or token is good, and which address it tells parties to dial.
+// invites returns the lifetime of an invitation or token, and the address that it tells parties to dial.
 func (s *Registrar) invites(seconds int64, address string) (valid time.Duration, dial string, err error) {
 	valid = time.Duration(seconds) * time.Second
 	if seconds == 0 {

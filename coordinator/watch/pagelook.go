@@ -296,7 +296,7 @@ func (p *page) lookAt(ctx context.Context, ref string) (l studyLook, err error) 
 	return l, nil
 }
 
-// some returns the first names of many, and how many more there are.
+// some returns the first of many names, and the number of the others.
 func some(all []study.PartyID) (names []string, more int) {
 	for _, p := range all[:min(len(all), mostShownNames)] {
 		names = append(names, string(p))

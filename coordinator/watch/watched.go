@@ -42,7 +42,7 @@ type Health struct {
 	Helped, Reached bool
 }
 
-// Watched is a coordinator, and what is read besides its methods.
+// Watched is a coordinator with the parts that the page and the metrics read directly.
 type Watched struct {
 	Coordinator
 	Config        *folder.Config

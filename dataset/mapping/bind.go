@@ -246,7 +246,7 @@ func few(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// Hint says, after the words on Missing columns, what to write if the patient's is one of them.
+// Hint continues the message about Missing columns: what to write if the patient column is among them.
 func (b *Bound) Hint() string { return b.hint(b.Missing...) }
 
 func (b *Bound) hint(missing ...string) string {

@@ -35,7 +35,7 @@ func Advice(err error, name string) string {
 // Full reports whether the disk had no room: nothing of the transaction remains.
 func Full(err error) bool { return code(err) == sqlite3.SQLITE_FULL }
 
-// Damaged reports whether a file differs from what was written.
+// Damaged reports whether an error means that a file differs from what was written.
 func Damaged(err error) bool {
 	c := code(err)
 	return c == sqlite3.SQLITE_CORRUPT || c == sqlite3.SQLITE_NOTADB

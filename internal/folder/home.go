@@ -30,8 +30,8 @@ type Home struct {
 	Left []string
 }
 
-// Make makes the folder, with mode 0700, unless such a daemon is there; it makes an unfinished one
-// anew. fill makes all files but the config file, whose text it returns and write writes.
+// Make makes the folder with mode 0700. It refuses a folder with a config file, and makes an unfinished
+// folder anew. fill makes all other files and returns the config file's text, which write writes.
 func (h Home) Make(write func(path string, text []byte) error, fill func() ([]byte, error)) error {
 	if err := os.MkdirAll(h.Dir, 0o700); err != nil {
 		return err

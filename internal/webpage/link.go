@@ -18,7 +18,7 @@ import (
 // linkFile keeps the digest and end of the newest unopened link; only the person has the link.
 const linkFile = "page.link"
 
-// LinkValid is how long a link may wait to be opened.
+// LinkValid is the time within which a link must be opened.
 const LinkValid = 10 * time.Minute
 
 const openPath = "/open"

@@ -14,8 +14,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// check compares a document with a type. It follows go.yaml.in/yaml/v3 in what a type accepts,
-// refuses more, and explains it in words.
+// check compares a document with a type. It follows go.yaml.in/yaml/v3 in what a type accepts, but
+// refuses more, and explains refusals in words.
 type check struct {
 	doc  *Document
 	root reflect.Type
