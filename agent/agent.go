@@ -62,8 +62,7 @@ func (a *Agent) Close() error {
 	return err
 }
 
-// logOnce logs what keeps a study back, once while it lasts. Its errors hold no record: see
-// agent/source.
+// logOnce logs once, while it lasts, what keeps a study back. Errors hold no record: see agent/source.
 func (a *Agent) logOnce(h study.Hash, level slog.Level, what string) {
 	a.logOnceAbout(h.String(), level, what, "study", h.String())
 }
@@ -122,8 +121,7 @@ func (a *Agent) refuse(h study.Hash, name, by, year, why string) error {
 	return errors.Join(errRefused, a.recordOnce(site.AuditRefused, h, name, "by", by))
 }
 
-// decline tells the coordinator, once, that this party takes no part in a study: the same message
-// whether a person, the policy or the ledger refused.
+// decline tells the coordinator once that this party takes no part, in one message whoever refused.
 func (a *Agent) decline(ctx context.Context, d site.Dossier, h study.Hash) error {
 	if d.Has(site.FileDeclined) && a.courier() == nil { // a carried message may never have arrived
 		return nil

@@ -26,9 +26,8 @@ import (
 //   - The carriers decide when files arrive, and may carry none. A pack older than one read before is
 //     refused. The next pack, which holds the receipt, tells whether an answer arrived.
 
-// ByFile makes an agent that reads a pack (caucus study pack) and writes its answer to the file out, or
-// none where out is empty. Every signature in the pack is checked before ByFile returns. The agent holds
-// the state folder until it is closed.
+// ByFile reads a pack (caucus study pack), checks every signature in it, and makes an agent that writes
+// its answer to the file out; empty writes none. The agent holds the state folder until it is closed.
 func ByFile(c site.Config, pack []byte, out string) (*Agent, error) {
 	if err := c.Validate(); err != nil {
 		return nil, fmt.Errorf("agent config: %w", err)
@@ -101,8 +100,7 @@ func (a *Agent) byFile(ctx context.Context, looking bool) (Answered, error) {
 		}
 		a.Finish(ctx)
 		wrote, _ := a.courier().Answered()
-		// A file may hold the receipt and what follows it; after a crash an upload may precede its
-		// moment.
+		// A file may hold the receipt and what follows; after a crash an upload may precede its moment.
 		again = d.Has(site.FileReceipt) && !received
 		if !looking && !wrote && d.Has(site.FileUpload) && d.Early(a.now()) {
 			again = a.clock.Sleep(ctx, pollByFile)
@@ -130,9 +128,8 @@ func (a *Agent) byFile(ctx context.Context, looking bool) (Answered, error) {
 // pollByFile is the interval at which Answer looks whether an upload's moment has come.
 const pollByFile = 100 * time.Millisecond
 
-// EnrolRequest makes this agent's key and the request that the coordinator certifies, for a site whose
-// network reaches nobody. The key is on the disk before it returns, and stays the same until EnrolAccept
-// was given its certificate.
+// EnrolRequest makes this agent's key and the request to be certified, where a site's network reaches
+// nobody. The key is on the disk on return, and stays the same until EnrolAccept gets its certificate.
 func EnrolRequest(c site.Config) (file []byte, key protocol.Fingerprint, err error) {
 	err = enrolling(c, func() error {
 		e, err := newEnrolment(c)
@@ -145,9 +142,9 @@ func EnrolRequest(c site.Config) (file []byte, key protocol.Fingerprint, err err
 	return file, key, err
 }
 
-// EnrolAccept makes the identity from the file that the coordinator's operator handed back; typed is the
-// coordinator's fingerprint, as the operator read it out. A party whose certificate expired enrols again
-// over the old identity, and keeps its ledger.
+// EnrolAccept makes the identity from the file of the coordinator's operator; typed is the fingerprint
+// as read out. A party whose certificate expired enrols again over the old identity, and keeps its
+// ledger.
 func EnrolAccept(c site.Config, file []byte, typed string) (who protocol.Caller, err error) {
 	err = enrolling(c, func() error {
 		e, err := protocol.LoadEnrolment(enrolmentFile(c))

@@ -74,8 +74,7 @@ func (a *Agent) unforked(ctx context.Context, d site.Dossier, o protocol.Summary
 	return err
 }
 
-// amend fetches and stores amendments that this site did not know, and refuses a chain that does not
-// extend the one it holds.
+// amend fetches and stores new amendments, and refuses a chain that does not extend the stored one.
 func (a *Agent) amend(ctx context.Context, d site.Dossier, o protocol.Summary, held []study.Signed) ([]study.Signed, error) {
 	s, err := a.fetch(ctx, o.Hash)
 	if err != nil {

@@ -38,8 +38,8 @@ func (a *Agent) learn(ctx context.Context, d site.Dossier, h study.Hash) (study.
 	return d.Plan()
 }
 
-// complete reports whether plan and pool are here. A plan file that was changed counts as here: its
-// readers report the change.
+// complete reports whether plan and pool are here, also where a plan file was changed: readers report
+// that.
 func (a *Agent) complete(d site.Dossier) bool {
 	if !d.Has(site.FilePlan) {
 		return false

@@ -123,8 +123,7 @@ func Join(ctx context.Context, c site.Config, token, name string) (who protocol.
 	return who, before, err
 }
 
-// joined refuses an identity of another coordinator than the token's, of another name, or an expired
-// one.
+// joined refuses an expired identity, one of another coordinator than the token's, or of another name.
 func joined(c site.Config, had protocol.Identity, party string, v protocol.Invitation, name string) error {
 	_, until, err := had.Validity()
 	if err != nil {

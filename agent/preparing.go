@@ -16,8 +16,7 @@ import (
 	"caucus/study"
 )
 
-// drafted makes the contribution of this party's records before its noise. It never fails: a
-// contribution that cannot be made counts as not ready.
+// drafted makes the contribution before its noise. It never fails: one that cannot be made is not ready.
 func drafted(ctx context.Context, s *site.Site, w window) draft {
 	var l late
 	in := s.Records(w.study, w.plan, w.records, study.InBlocks(w.task, w.records))
@@ -58,8 +57,8 @@ func settle(ctx context.Context, s *site.Site, w window) ([]byte, error) {
 	return body, nil
 }
 
-// contribution makes what a party sends for a study, before noise where the party adds it: the task's
-// own contribution, or two sealed shares of it.
+// contribution makes the upload before a party's own noise: the task's contribution, or two sealed
+// shares.
 func contribution(s *site.Site, w window, in study.Inputs) (study.Contribution, error) {
 	if !w.plan.Noise.Shared() {
 		return w.task.Contribute(in)
@@ -68,9 +67,8 @@ func contribution(s *site.Site, w window, in study.Inputs) (study.Contribution, 
 	return study.Contribution{Body: func([]privacy.Published) ([]byte, error) { return body, nil }}, err
 }
 
-// fallSilent starts the silence: once it returns, and until speak is called, the last byte has left this
-// agent, no command that a person typed here calls the coordinator or can, and no server of the agent
-// answers.
+// fallSilent starts the silence: from its return until speak is called, no byte leaves this agent, none
+// of its servers answers, and no command that a person typed here calls the coordinator or can.
 func (a *Agent) fallSilent(ctx context.Context) (speak func(), err error) {
 	if err := a.link.HangUp(); err != nil {
 		return nil, fmt.Errorf("hang up before a contribution is prepared: %w", err)
@@ -115,8 +113,8 @@ func (a *Agent) prepareNext(ctx context.Context) {
 }
 
 // prepare fixes a window, makes and stores a contribution in it, and returns at the moment of the
-// upload. In between nothing leaves this process: no byte to the coordinator, no answer of its servers,
-// no line of a log.
+// upload. In between nothing leaves this process, be it to the coordinator, from its servers or to a
+// log.
 func (a *Agent) prepare(ctx context.Context, d site.Dossier, w window) error {
 	speak, err := a.fallSilent(ctx)
 	if err != nil {

@@ -153,9 +153,8 @@ func (a *Agent) Round(ctx context.Context) error {
 	return unreachable
 }
 
-// renew asks for a new certificate when less than a third of this one's life is left, or the coordinator
-// has a new authority. The new identity is on the disk before it is used, and the old one stays valid,
-// so a crash in between loses nothing.
+// renew asks for a new certificate in the last third of this one's life, or when the coordinator has a
+// new authority. It is on the disk before its use, and the old one stays valid: a crash loses nothing.
 func (a *Agent) renew(ctx context.Context) error {
 	from, until, err := a.id.Validity()
 	if err != nil || until.Sub(a.now()) > until.Sub(from)/3 && !a.id.Outdated() {
@@ -168,8 +167,7 @@ func (a *Agent) renew(ctx context.Context) error {
 	return a.useIdentity(id, "certificate renewed")
 }
 
-// followKeys stores the coordinator's signed handover to new keys, and uses the new authority
-// afterwards.
+// followKeys stores the coordinator's signed handover to new keys, then uses the new authority.
 func (a *Agent) followKeys() error {
 	id, news := a.id.Follow(a.link.Keys())
 	if !news {

@@ -178,9 +178,8 @@ func (a *Agent) decide(d site.Dossier, h study.Hash, p study.Plan) (by []string,
 	return by, nil
 }
 
-// charge charges the ledger for a study, on terms that follow from plan, pool and the declared number of
-// records, and queues the study for preparation. No record has been read when it returns, nor before it
-// refuses.
+// charge charges the ledger for a study, on terms from plan, pool and the declared number of records,
+// and queues it for preparation. No record has been read when it returns, nor before it refuses.
 func (a *Agent) charge(ctx context.Context, d site.Dossier, o protocol.Summary, p study.Plan, by []string) error {
 	pool, err := a.site.Pool(p)
 	if err != nil {

@@ -26,9 +26,8 @@ import (
 //     from the plan and the declared number of records (shares.Form.PartSize), and shares are made and sealed
 //     within the window, whose length counts them (aggregator.Steps).
 
-// agreement returns the agreement under which this site makes its shares of a study, empty where the
-// plan has no helper; why says why there is none. It tries the stored acceptance first, then asks the
-// coordinator again.
+// agreement returns the agreement under which this site makes its shares, empty where the plan has no
+// helper; why says why there is none. It tries the stored acceptance, then asks the coordinator again.
 func (a *Agent) agreement(ctx context.Context, d site.Dossier, t study.Task) (under aggregator.Agreement, why, err error) {
 	if !t.Plan().Noise.Shared() {
 		return under, nil, nil

@@ -6,8 +6,7 @@ import (
 	"time"
 )
 
-// silence holds back the agent's servers while the agent reads and learns from records (window has the
-// proof): no request is answered, whoever asks.
+// silence holds back all answers of servers while the agent reads and learns from records: see window.
 type silence struct {
 	mu      sync.Mutex    // guards what follows
 	over    chan struct{} // closed at its end; nil while there is none

@@ -160,9 +160,9 @@ type Upload struct {
 	Data  []byte
 }
 
-// ReceiveAll stores parties' uploads after CheckUpload, all in one transaction, or none with an
-// error. Send a receipt only once it returned nil. The same bytes again are no error; other bytes
-// are ErrConflict.
+// ReceiveAll stores parties' uploads, after CheckUpload, in one transaction: all or, with an error,
+// none. Send receipts only once it returned nil. The same bytes again are no error; other bytes are
+// ErrConflict.
 func (s *Server) ReceiveAll(ctx context.Context, plan study.Hash, uploads []Upload) error {
 	if s.config.Role != shares.Coordinator {
 		return errors.New("this server is the helper")

@@ -254,9 +254,8 @@ func (s *Server) update(ctx context.Context, h study.Hash, effect string, fn fun
 	return r, nil
 }
 
-// current refuses on a server that was put back, and brings the head file up to date. A transaction
-// whose commit or head file failed may be stored all the same, and the caller is about to report from
-// the store.
+// current refuses on a server that was put back, and brings the head file up to date: a transaction
+// whose commit or head file failed may be stored, and the caller is about to report from the store.
 func (s *Server) current(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

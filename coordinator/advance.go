@@ -15,8 +15,7 @@ import (
 	"caucus/study/life"
 )
 
-// foldBatch is the number of contributions added in one transaction. It bounds memory, and how long
-// contributions to other studies wait.
+// foldBatch bounds the contributions added in one transaction: its memory, and other studies' wait.
 const foldBatch = 32
 
 type releaser struct {

@@ -355,9 +355,8 @@ func (s *Server) address() string {
 	return s.Addr()
 }
 
-// noteDamage checks a failure of the store or the ledger for damage. A damaged file ends the
-// coordinator's health until it is started again on sound files, so that monitoring notices at the
-// first damaged page.
+// noteDamage checks a failure of the store or the ledger for damage, which ends the coordinator's health
+// until a start on sound files, so that monitoring notices at the first damaged page.
 func (s *Server) noteDamage(err error) {
 	if !database.Damaged(err) || !s.unwell.CompareAndSwap(false, true) {
 		return

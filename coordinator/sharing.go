@@ -139,9 +139,9 @@ func sharesReason(err error) string {
 	return ""
 }
 
-// foldShares gives all contributions to this coordinator's half, each once, checks them with the
-// helper, and seals the study without those that both refuse. After a kill it starts again, with
-// the same result.
+// foldShares gives all contributions to this coordinator's half, each once, checks them with the helper,
+// and seals the study without those that both refuse. After a kill it repeats this, with the same
+// result.
 func (c *runningStudy) foldShares(ctx context.Context, s *life.Study) error {
 	if _, _, _, err := c.isShared(ctx); err != nil {
 		return err

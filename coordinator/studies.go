@@ -286,9 +286,8 @@ func (s *Server) decline(ctx context.Context, c *runningStudy, caller protocol.C
 	return nil
 }
 
-// offer takes every contribution, whether the party calls or its answer was carried: it receives
-// the body, unless the header decides, checks it and stores it. body returns the bytes, and done
-// frees their place in memory.
+// offer takes every contribution, from a call or a carried answer: it receives the body, unless the
+// header decides, checks it and stores it. body returns the bytes, and done frees their place in memory.
 func (s *Server) offer(ctx context.Context, c *runningStudy, caller protocol.Caller, digest study.BodyDigest, size uint64, body func() (data []byte, done func(), err error)) (protocol.Receipt, error) {
 	fail := func(err error) (protocol.Receipt, error) { return protocol.Receipt{}, err }
 	party := study.PartyID(caller.Name)

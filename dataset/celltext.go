@@ -27,8 +27,8 @@ func DayText(days int64) string {
 	return Date(days).String()
 }
 
-// MomentText writes a moment since 1970, counted in 1/unit seconds, followed by the zone, such as Z.
-// Midnight is the date alone.
+// MomentText writes a moment since 1970, in 1/unit seconds, and the zone (Z). Midnight is the date
+// alone.
 func MomentText(t, unit int64, zone string) string {
 	perDay := 86400 * unit
 	day, rest := t/perDay, t%perDay

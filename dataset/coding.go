@@ -282,9 +282,8 @@ type CodedBlock struct {
 	Columns [][]byte // by Coding.Columns: Rows times its width
 }
 
-// Records decodes a block under s, a schema within the coding's (Schema.Within); where is nil, or a
-// condition that s.CheckWhere has passed. The result is that of [Schema.EncodeLabelled] and
-// [Schema.EncodeWhere].
+// Records decodes a block under s, a schema within the coding's (Schema.Within); where is nil or passed
+// s.CheckWhere. The result is that of [Schema.EncodeLabelled] and [Schema.EncodeWhere].
 func (c *Coding) Records(s Schema, where *Condition, b CodedBlock) *Records {
 	r := &Records{X: &mat.Dense{}, Y: make([]int, b.Rows)}
 	if b.Rows > 0 {

@@ -73,9 +73,9 @@ func (m Map) Columns() int {
 	return m.Inputs
 }
 
-// Apply maps encoded rows (N×Columns) to model features (N×Dim) of norm at most 1 each. Entries of
-// x that are not finite count as 0.5. No rows give an empty matrix. It panics on another number of
-// columns, as gonum does.
+// Apply maps encoded rows (N×Columns) to model features (N×Dim) of norm at most 1. Entries of x that are
+// not finite count as 0.5. No rows give an empty matrix. It panics on another number of columns, as
+// gonum does.
 func (m Map) Apply(x *mat.Dense) *mat.Dense {
 	n, _ := x.Dims()
 	if n == 0 {

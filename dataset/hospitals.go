@@ -13,11 +13,9 @@ type HospitalConfig struct {
 	Sites   int
 	Records int    // number of admissions in all hospitals together, at least 0
 	Seed    uint64 // equal seeds give equal tables
-	// Skew makes hospitals unequal: hospital s, from 0, has a share proportional to (s+2)^-Skew. 0
-	// is equal.
+	// Skew makes hospitals unequal: hospital s, from 0, has a share ∝ (s+2)^-Skew. 0 is equal.
 	Skew float64
-	// Returns is the share of admissions of returning patients, one in ten of whom goes to another
-	// hospital.
+	// Returns is the share of admissions of returning patients; one in ten changes the hospital.
 	Returns float64
 	// Missing is the share of creatinine values that were not measured.
 	Missing float64

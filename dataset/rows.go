@@ -10,8 +10,7 @@ import (
 )
 
 // Rows are the successive records of any kind of file. A record's result is a function of that record
-// and of what the file says before its first record (column names, styles): a reader has no state
-// between records.
+// and of the file's text before its first record (column names, styles): a reader has no other state.
 type Rows interface {
 	// Columns lists all columns of the file, in its order.
 	Columns() []string
@@ -23,8 +22,7 @@ type Rows interface {
 	Place() int
 }
 
-// Lines is a site's file as ReadLines reads it. Its counts come from private records and, like a
-// Remark, have no protection.
+// Lines is a site's file as ReadLines reads it. Like a Remark, its counts have no protection.
 type Lines struct {
 	// Columns lists all columns of the file, in its order.
 	Columns []string

@@ -70,8 +70,7 @@ type Feature struct {
 	Columns []string `yaml:"columns,omitempty,flow" json:"columns,omitempty"`
 	// Kind is numeric or categorical.
 	Kind FeatureKind `yaml:"kind" json:"kind"`
-	// Min and Max bound a numeric feature, in its own unit. They are public knowledge, never the
-	// extremes of the data.
+	// Min and Max bound a numeric feature in its own unit: public knowledge, never the data's extremes.
 	Min float64 `yaml:"min,omitempty" json:"min,omitempty"`
 	Max float64 `yaml:"max,omitempty" json:"max,omitempty"`
 	// Log scales log(1+v) instead of v: for sizes, counts and sums of money.
@@ -129,8 +128,7 @@ func (s Schema) Format() Format {
 	return f
 }
 
-// Meaning is the schema without the file format, which is each holder's choice: the part that
-// people can agree on.
+// Meaning is the schema without the file format, each holder's choice: the part to agree on.
 func (s Schema) Meaning() Schema {
 	s.Delimiter, s.Columns, s.Comment = "", nil, ""
 	return s

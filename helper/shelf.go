@@ -16,9 +16,8 @@ import (
 	"caucus/study/kinds"
 )
 
-// shelf stores the coordinator's plans with their pools, each in a folder named by the plan's hash.
-// A file that does not match its digest counts as absent, so putting files back to an older state
-// changes nothing.
+// shelf stores the coordinator's plans with their pools, each in a folder named by the plan's hash. A
+// file without its digest counts as absent, so putting files back to an older state changes nothing.
 type shelf struct {
 	dir       string
 	policy    Policy

@@ -179,9 +179,8 @@ type Study struct {
 	Awaited []string `json:"awaited"`
 	// Statuses say what each missing party reported with its last call.
 	Statuses []PartyStatus `json:"statuses,omitempty"`
-	// Helper is the helper's acceptance, for a study with noise by aggregators, as the coordinator
-	// passed it on; empty if there is none. Nothing in it is checked yet: that takes the helper's
-	// key (aggregator.CheckAcceptance).
+	// Helper is the helper's acceptance of a study with noise by aggregators, as the coordinator passed
+	// it on; else empty. It is unchecked: that takes the helper's key (aggregator.CheckAcceptance).
 	Helper Signed `json:"-"`
 	// Forecast is the operator's statement, at the study's creation, of what the study is worth
 	// (study/forecast reads the document). The coordinator signed it. Empty if there is none.

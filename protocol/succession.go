@@ -36,8 +36,7 @@ func (s Succession) Sign(old *Signer) (Signed, error) {
 // MaxSuccessions bounds the key changes, each after years; an identity with all takes 31 KB.
 const MaxSuccessions = 32
 
-// Keys are a coordinator's signing keys, from one that its holder trusts to the present one. A
-// signature by any of them counts.
+// Keys are a coordinator's signing keys, from a trusted one to the newest. A signature by any counts.
 type Keys struct {
 	first  SignerKey
 	signed []Signed

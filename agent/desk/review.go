@@ -39,9 +39,8 @@ const (
 	ProgressUnreadable Progress = "not readable here"
 )
 
-// Review is what this site knows about a study before it says yes: exactly what would leave, at what
-// price, and whether the policy allows it. It is for the eyes of the site; it tells how many records
-// there are.
+// Review describes a study to this site before its yes: what exactly would leave, at what price, and
+// whether the policy allows it. It is for the eyes of the site: it tells the number of records.
 type Review struct {
 	Study    string     `json:"study"`
 	Plan     study.Hash `json:"plan"`
@@ -50,9 +49,8 @@ type Review struct {
 	Purpose  string     `json:"purpose,omitempty"`
 	Contact  string     `json:"contact,omitempty"`
 	Readers  []string   `json:"readers,omitempty"`
-	// Deadline and Minimum are those in force; Ends puts the whole ending in words; Amended lists what
-	// amendments changed, a line each. Floor is the least minimum that amendments may set, 0 where none
-	// may.
+	// Deadline and Minimum are those in force, Ends describes the whole ending, Amended the changes, a
+	// line each. Floor is the least minimum that amendments may set, 0 where none may.
 	Deadline time.Time `json:"deadline,omitzero"`
 	Ends     string    `json:"ends"`
 	Amended  []string  `json:"amended,omitempty"`
@@ -88,8 +86,7 @@ type Review struct {
 	Columns      []string `json:"columns"`
 	ClearColumns []string `json:"clear_columns"`
 
-	// Label, Learner, Map and Pool say in words what is predicted, what is trained here, how features
-	// are made, and which public rows are asked about.
+	// Label, Learner, Map and Pool describe the label, the classifier, the features and the public rows.
 	Label   string `json:"label"`
 	Learner string `json:"learner"`
 	Map     string `json:"map"`
@@ -105,8 +102,7 @@ type Review struct {
 	Shown string `json:"shown,omitempty"`
 	// Undeclared says what a person has to do before the study can take place.
 	Undeclared string `json:"undeclared,omitempty"`
-	// Records is the number that the study gets: as declared now, or, once charged, as declared then.
-	// Found is the number in the file now.
+	// Records is the number for the study, as declared now or when charged; Found that in the file now.
 	Records int      `json:"records"`
 	Found   int      `json:"records_found"`
 	Remarks []string `json:"remarks,omitempty"`
@@ -261,8 +257,7 @@ func (k *Desk) unreadable(h study.Hash, why error) Review {
 	return r
 }
 
-// reviewCosts adds the study's costs, from plan and pool, and whether the ledger can bear them. The task
-// is nil where the pool is not here.
+// reviewCosts adds the study's costs and whether the ledger can bear them. Nil task: no pool here.
 func (k *Desk) reviewCosts(ctx context.Context, r *Review, d site.Dossier, p study.Plan) (study.Task, error) {
 	t, err := k.site.Task(p)
 	if errors.Is(err, fs.ErrNotExist) {

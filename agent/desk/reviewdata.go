@@ -78,9 +78,8 @@ func (k *Desk) review(ctx context.Context, h study.Hash) (Review, error) {
 	return r, nil
 }
 
-// Preview reviews a study, found by its name, its hash or the start of its hash. It sends nothing and
-// spends nothing. Where no agent runs on the state folder, it first asks the coordinator for new plans;
-// if that fails, offline says why.
+// Preview reviews a study by its name or the start of its hash. It sends and spends nothing. Without an
+// agent on the state folder, it first asks the coordinator for new plans; offline says why that failed.
 func (k *Desk) Preview(ctx context.Context, name string) (r Review, offline, err error) {
 	offline = k.refresh(ctx)
 	h, err := k.site.Studies.Find(name)

@@ -79,9 +79,9 @@ func (c Checkup) WriteText(w io.Writer) error {
 	return nil
 }
 
-// constants counts the contributions that this site made, and those of which all or a part was a
-// constant in place of what its records say, by reason. It is for the site's eyes; the metrics tell only
-// of late ones (Counts has the proof).
+// constants counts this site's contributions, and by reason those in which all or a part was a constant
+// in place of the records' own. For the site's eyes; metrics tell of late ones alone (Counts has the
+// proof).
 type constants struct{ made, late, unread, unvoted int }
 
 func constantsOf(s *site.Site) (c constants, err error) {

@@ -47,8 +47,7 @@ type Policy struct {
 	// that a study may ask this site to work on; 0 is 50,000 and 10,000.
 	MaxPoolRows int `yaml:"max_pool_rows"`
 	MaxFeatures int `yaml:"max_features"`
-	// MaxTime is the longest time that preparing one study may take; 0 is an hour. The agent is silent
-	// meanwhile.
+	// MaxTime is the longest time for preparing one study, in which the agent is silent; 0 is an hour.
 	MaxTime time.Duration `yaml:"max_time"`
 	// Study is the most that one study may cost, for each allowed unit.
 	Study map[privacy.Unit]privacy.Budget `yaml:"study"`
@@ -167,8 +166,7 @@ func (p Policy) Validate() error {
 // ApproverNames returns the approvers' names, in order.
 func (p Policy) ApproverNames() []string { return slices.Sorted(maps.Keys(p.Approvers)) }
 
-// Objections says why plan and policy, and nothing else, refuse a plan, one reason a line; none allows
-// it.
+// Objections lists why plan and policy alone refuse a plan, one reason a line; none allows it.
 func (p Policy) Objections(plan study.Plan) []string {
 	var out []string
 	object := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }

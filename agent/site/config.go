@@ -71,8 +71,7 @@ type Config struct {
 
 	// Log receives events; never a feature, a label or an unreleased number. Nil logs nothing.
 	Log *slog.Logger `yaml:"-"`
-	// Checkpoint, where not nil, is called with the name of each durable or visible effect just after it
-	// happened. Tests kill the process there.
+	// Checkpoint, if not nil, hears of each durable or visible effect just after it: tests crash there.
 	Checkpoint func(effect string) `yaml:"-"`
 	// Clock judges certificates and dates charges by Now; windows use Elapsed. Zero is the machine's.
 	Clock clock.Clock `yaml:"-"`

@@ -82,9 +82,9 @@ func (c Config) spanOf(stepTime time.Duration, w study.Work, draw float64) Span 
 
 // Span is the length of a window and its parts, by public numbers.
 type Span struct {
-	// Prepare is the time to read and compute, Shard the part of it for one classifier. Draw, from the
-	// window's end until the upload leaves, is the time to draw noise and to make the constant that
-	// replaces a late contribution.
+	// Prepare is the time to read and compute, Shard one classifier's part of it. Draw, from the
+	// window's end to the upload, is for drawing noise and making the constant that replaces a late
+	// contribution.
 	Prepare, Shard, Draw time.Duration
 }
 

@@ -20,9 +20,8 @@ import (
 	"caucus/study/verify"
 )
 
-// Evidence is what an agent's state folder holds against a release or a ledger: receipts that the
-// coordinator signed, uploads, and the ledger's head at each upload. Reading it changes nothing, and may
-// go on while the agent runs.
+// Evidence is a state folder's evidence against a release or a ledger: signed receipts, uploads, and the
+// ledger's head at each upload. Reading it changes nothing, and may go on while the agent runs.
 type Evidence struct {
 	// Party is the agent's; Keys are the coordinator's signing keys, from the invitation's on.
 	Party  study.PartyID
@@ -54,8 +53,7 @@ func (s *Site) Evidence(keys protocol.Keys) *Evidence {
 // PoolFile is where the agent keeps a pool that it fetched.
 func (e *Evidence) PoolFile(d auxdata.Digest) string { return e.state.PoolFile(d) }
 
-// Kept collects what verify.Release needs of a site: the state folder's facts about a release's study,
-// and the ledger, which is read on demand.
+// Kept collects a study's facts from the state folder, and the ledger on demand, for verify.Release.
 func (e *Evidence) Kept(ctx context.Context, r study.Release) verify.Party {
 	d := e.state.Studies.Of(r.PlanHash)
 	s := verify.Party{Party: e.Party, Keys: e.Keys}

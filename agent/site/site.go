@@ -196,9 +196,9 @@ func freshRng() *mathrand.Rand {
 	return mathrand.New(mathrand.NewPCG(binary.BigEndian.Uint64(seed[:8]), binary.BigEndian.Uint64(seed[8:])))
 }
 
-// NoVotes notes why this site's own program gave no votes or scores, in the study's folder and nowhere
-// else: the reason may depend on a record, and logs may leave the machine (package source has the proof
-// for such notes).
+// NoVotes notes in the study's folder alone why this site's own program gave no votes or scores: the
+// reason may depend on a record, and logs may leave the machine (package source has the proof for such
+// notes).
 func (s *Site) NoVotes(h study.Hash, why error) {
 	_ = s.Studies.Of(h).Write(FileNoVotes, []byte(why.Error()+"\n")) // a failed write is not reported
 }

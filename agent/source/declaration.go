@@ -175,9 +175,9 @@ func (d Declaration) has(column string) bool {
 	return err == nil && b.Has(column)
 }
 
-// Cells is the time to read a record, in cells of plain text, whatever the study asks for: from an
-// import all columns of the schema are read; from a source that is written anew all columns of the file,
-// and the schema's are made from them.
+// Cells is the time to read a record, in cells of plain text, for any study: of an import all columns of
+// the schema are read; of a source written anew all columns of the file, from which the schema's are
+// made.
 func (d Declaration) Cells() float64 {
 	if d.Redeclare != RedeclareDaily {
 		return float64(len(d.Schema.AllColumns())) / 4

@@ -25,8 +25,7 @@ type Source struct {
 	// packed with gzip or zstd or not, an Excel workbook or Parquet (one row is one record). Its first
 	// bytes decide which, when a person declares it.
 	File string `yaml:"file"`
-	// Query reads the records from a database in place of a file, when a person declares the source and
-	// at no other time.
+	// Query reads the records from a database, not a file, and only when a person declares the source.
 	Query database.Query `yaml:"query"`
 	// Schema is the site's own schema file: what the columns mean. A plan is compared with it, never
 	// with the file.

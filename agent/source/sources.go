@@ -270,8 +270,7 @@ func (s Sources) keep(d Declaration, into *newImport) error {
 	return nil
 }
 
-// Problems lists where a source was not as expected. It depends on the records: for the eyes of the
-// site.
+// Problems lists where a source was not as expected. It depends on the records: for the site's eyes.
 func (s Sources) Problems(d Declaration, seen Seen) []string {
 	return s.Named[d.Source].problems(seen, len(d.Schema.FeatureColumns()))
 }

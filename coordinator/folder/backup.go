@@ -293,9 +293,8 @@ func headBeside(from, dir string) (privacy.Head, error) {
 	return privacy.ParseHead(string(text))
 }
 
-// Restore checks a backup and copies it to a new folder. If the ledger has made entries since, the
-// coordinator finds out when it starts: by the head file, or by its callers. Restore touches no head
-// file.
+// Restore checks a backup and copies it to a new folder. If the ledger made entries since, the
+// coordinator notices when it starts, by the head file, or by its callers. Restore touches no head file.
 func Restore(ctx context.Context, from, dir string) (BackupReport, error) {
 	fail := func(err error) (BackupReport, error) {
 		return BackupReport{}, fmt.Errorf("restore coordinator to %s: %w", dir, err)

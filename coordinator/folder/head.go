@@ -71,9 +71,8 @@ func (h *Head) keep(head privacy.Head) error {
 	return nil
 }
 
-// Advance reads the ledger's head and remembers it. Call it before a release publishes its entry. A head
-// that is not beyond the remembered one comes from a ledger that was put back: then the file stays as it
-// is.
+// Advance reads and remembers the ledger's head. Call it before a release publishes its entry. A head
+// not beyond the remembered one comes from a ledger that was put back: then the file stays as it is.
 func (h *Head) Advance(ctx context.Context, j privacy.Journal) (privacy.Head, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -61,8 +61,8 @@ func (f Format) String() string {
 	return words
 }
 
-// Cells is about how many cells of plain text take as long to read as one cell of this format, for
-// callers that limit the time of a file. XML is scanned with its tags, and numbers are rewritten
+// Cells is about the time to read one cell of this format, in cells of plain text, for callers that
+// limit a file's time. XML is scanned with its tags, and numbers are rewritten
 // (agent/TestCellsBoundTime).
 func (f Format) Cells() float64 {
 	switch {

@@ -24,9 +24,9 @@ type Suggestion struct {
 	Notes []string
 }
 
-// Suggest drafts a mapping from column names, contents (numbers, dates, levels), and common
-// synonyms. written is the mapping with which the table was read. The result depends on the
-// records, so it is for those who may see the file.
+// Suggest drafts a mapping from column names, contents (numbers, dates, levels) and common synonyms.
+// written is the mapping of the reading. The result depends on the records: it is for those who may see
+// the file.
 func Suggest(t *dataset.Table, s dataset.Schema, written Mapping) Suggestion {
 	d := drafter{
 		table: t, schema: s, free: t.Columns(), kinds: map[string]dataset.Feature{},
