@@ -107,7 +107,6 @@ func (a *Agent) amend(ctx context.Context, d site.Dossier, o protocol.Summary, h
 	return s.Amendments, nil
 }
 
-// reopen takes up again a study that had ended.
 func (a *Agent) reopen(d site.Dossier, o protocol.Summary) error {
 	if err := a.recordOnce(site.AuditReopened, o.Hash, o.Name); err != nil {
 		return err

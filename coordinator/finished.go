@@ -66,7 +66,7 @@ func lines(names []study.PartyID) unique.Handle[string] {
 	return unique.Make(b.String())
 }
 
-// among reports whether line is one of the sorted lines of of.
+// among reports whether line is one of the sorted lines that of holds.
 func among(of unique.Handle[string], line string) bool {
 	all := of.Value()
 	for from, to := 0, len(all); from < to; {

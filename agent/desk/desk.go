@@ -45,7 +45,6 @@ func account() string {
 	return fmt.Sprintf("%s (uid %s)", u.Username, u.Uid)
 }
 
-// account is the user of the process and Through.
 func (who Approver) account() string {
 	if who.Through == "" {
 		return account()

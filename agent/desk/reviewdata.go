@@ -110,7 +110,7 @@ func (k *Desk) Studies(ctx context.Context) (all []Review, offline, err error) {
 	return all, offline, nil
 }
 
-// Task is a study that this site knows, on its public pool.
+// Task returns the task of a known study on its public pool.
 func (k *Desk) Task(h study.Hash) (study.Task, error) {
 	p, err := k.site.Studies.Of(h).Plan()
 	if err != nil {

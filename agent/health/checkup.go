@@ -250,7 +250,7 @@ func checkSkew(skew time.Duration) Result {
 	return fine(about, "as the coordinator's, within %v", max(off, time.Second))
 }
 
-// Advice says what a failed round means to a reader of the log.
+// Advice explains a failed round to a reader of the log.
 func Advice(err error) string {
 	switch {
 	case errors.Is(err, protocol.ErrClock):

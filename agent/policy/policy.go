@@ -231,7 +231,7 @@ func (p Policy) PoolObjection(pool *auxdata.Pool) error {
 	return nil
 }
 
-// features is the most numbers that a plan makes from a record.
+// features returns the largest number of features that a plan makes from a record.
 func features(plan study.Plan) int {
 	most := max(plan.Schema.Dim(), plan.Map.Dim())
 	for m := plan.Map.First; m != nil; m = m.First {

@@ -97,7 +97,7 @@ func (s Span) with(program time.Duration) Span {
 	return s
 }
 
-// From is the span's moments if it begins now.
+// From returns the moments of a span that begins now.
 func (s Span) From(now time.Time) Due {
 	return Due{now, now.Add(s.Prepare), now.Add(s.Whole())}
 }

@@ -51,7 +51,7 @@ const (
 	FileAnswer = "answer.json"
 )
 
-// Due is the moments of a window: it begins, it ends, the upload leaves.
+// Due holds the moments of a window: its begin, its end, and the upload.
 type Due struct {
 	From   time.Time `json:"from"`
 	Until  time.Time `json:"until"`

@@ -17,7 +17,7 @@ func IdentityFile(c Config) string { return filepath.Join(c.State, "identity.yam
 // MemoryFile keeps the coordinator's newest signed document, which every call for studies shows.
 func MemoryFile(c Config) string { return filepath.Join(c.State, "coordinator.json") }
 
-// Identity reads who this agent is.
+// Identity reads this agent's identity and party name.
 func Identity(c Config) (protocol.Identity, study.PartyID, error) {
 	id, err := protocol.LoadIdentity(IdentityFile(c))
 	if errors.Is(err, fs.ErrNotExist) {

@@ -44,7 +44,7 @@ type Taken struct {
 	Problems []string `json:"problems,omitempty"`
 }
 
-// How says how a person declares a source.
+// How holds a person's choices for a declaration.
 type How struct {
 	// Vouch answers for columns that were computed from other records.
 	Vouch bool

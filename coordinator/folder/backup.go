@@ -27,8 +27,7 @@ const BackupFile = "backup.json"
 
 // BackupReport describes a backup.
 type BackupReport struct {
-	Made time.Time `json:"made"`
-	// Ledger is the head of the ledger.
+	Made   time.Time    `json:"made"`
 	Ledger privacy.Head `json:"ledger"`
 	// Files are the SHA-256 of each file, hexadecimal, by name.
 	Files map[string]string `json:"files"`

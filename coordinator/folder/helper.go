@@ -20,9 +20,8 @@ import (
 // HelperReport is the result of MakeHelper.
 type HelperReport struct {
 	// Key is this coordinator's signing key for its helper: the helper's operator pins it.
-	Key protocol.SignerKey `json:"key"`
-	// Head is the head file of the shares.
-	Head string `json:"head"`
+	Key  protocol.SignerKey `json:"key"`
+	Head string             `json:"head"`
 	// Helper is the configured one, nil for none yet.
 	Helper *Helper `json:"helper,omitempty"`
 }

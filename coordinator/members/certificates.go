@@ -164,7 +164,7 @@ func revoked(name string) error {
 // lostAnswer is the time in which a redeemed invitation still gives its certificate, for a lost reply.
 const lostAnswer = 24 * time.Hour
 
-// invited checks an invitation, and returns until when it is good.
+// invited checks an invitation, and returns its end.
 func (s *Certificates) invited(tx records.Tx, caller protocol.Caller) (until time.Time, err error) {
 	v, err := tx.Invitation(caller.Serial)
 	switch {

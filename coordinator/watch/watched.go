@@ -56,7 +56,7 @@ type Watched struct {
 	AuthorityEnds time.Time // the end of the authority's certificate
 }
 
-// Watcher answers whoever looks after this machine.
+// Watcher serves the page and the metrics to whoever looks after this machine.
 type Watcher struct {
 	servers           map[net.Listener]*http.Server
 	metricsAt, pageAt net.Listener // may be the same; nil: off
