@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// silence holds back all answers of servers while the agent reads and learns from records: see window.
+// silence holds back all answers of the agent's servers while it learns from records (see window).
 type silence struct {
 	mu      sync.Mutex    // guards what follows
 	over    chan struct{} // closed at its end; nil while there is none

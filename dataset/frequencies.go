@@ -23,9 +23,9 @@ import (
 // sums have a fixed order, so a row's phases do not depend on other rows.
 type Frequencies struct {
 	dim, count, block int
-	signs             []float64 // 3p per block
-	scale             []float64 // count
-	work              []float64 // p
+	signs             []float64 // 3p for each block
+	scale             []float64 // count numbers
+	work              []float64 // p numbers
 }
 
 // leastBlock is the least p: in smaller blocks the directions are too regular.

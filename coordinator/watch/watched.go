@@ -27,7 +27,7 @@ type Coordinator interface {
 	Health() Health
 	// Studies lists all studies as an operator sees them, without names of parties.
 	Studies(context.Context) ([]*pb.Summary, error)
-	// Awaited lists a study's contributors whose call its release waits for.
+	// Awaited lists the contributors whose next call the release of a study waits for.
 	Awaited(study.Hash, []study.PartyID) []study.PartyID
 }
 

@@ -66,8 +66,8 @@ var settings = map[string]string{
 const typeNames = `SELECT json_object_agg(oid, CASE WHEN typtype = 'e' OR typcategory = 'S' THEN 'text'
 	ELSE typname END) FROM pg_catalog.pg_type WHERE typrelid = 0`
 
-// What is wrong, and what to do. A driver's message may show the address, a database's a record: neither
-// is passed on, except for what a database says about the statement's text.
+// Errors with their remedies. A driver's message may show the address, a database's a record: neither is
+// passed on, except for what a database says about the statement's text.
 const (
 	denied     = "the database refuses the account: check the name, the password and the database in dsn_file"
 	mayNotRead = "there is nothing of that name, or the account may not read it: check the names, or GRANT SELECT"
