@@ -20,43 +20,38 @@ type Agent struct {
 	*desk.Desk
 	site *site.Site
 	link link
-	// looking keeps it from taking up studies that were not charged before: see Look.
+	// looking stops the agent from taking up studies that were not charged before: see Look.
 	looking bool
-	// dial makes a link anew, after the certificate was renewed.
+	// dial makes a new link after the certificate was renewed.
 	dial func(site.Config, protocol.Identity) (link, error)
 	id   protocol.Identity
 	log  *slog.Logger
-	// said is the last thing that was logged of each topic, so that a lasting
-	// site is logged once.
-	said map[string]string
-	// recorded are the lines of the audit log that were written already.
+	// said is the last message logged about each topic, so that a lasting state is logged once.
+	said     map[string]string
 	recorded map[string]bool
-	// refused says of a study that was refused without a person in which year it
-	// was; "" is until a restart, as policies change with the config.
+	// refused holds the studies refused by policy or ledger, each with the ledger year of the refusal;
+	// "" holds until a restart, as policies change with the config.
 	refused map[study.Hash]string
-	// run names a process that Runs, so that one identity in two places is noticed; reports
-	// is what keeps studies waiting here.
+	// run names this process, so that two under one identity are noticed; reports says why studies wait.
 	run     []byte
 	reports *reports
-	// year is what charges are dated by, "" while the clocks disagree: see site.YearOf.
-	year string
-	// preparation prepares contributions, one after the other.
+	// year dates charges, "" while the clocks disagree: see site.YearOf.
+	year        string
 	preparation *preparation
 	silence     silence
-	measured    time.Duration // when the machine's speed was, by the time that passes
+	measured    time.Duration // clock.Elapsed at the last speed measurement
 	clock       clock.Clock   // Config.Clock, complete
 	counts      *health.Counts
-	// jitter draws a wait from one.
+	// jitter draws a random wait of at most its argument.
 	jitter func(time.Duration) time.Duration
-	// unlock, where not nil, lets go of the state folder, which it holds while it is open.
+	// unlock, where not nil, releases the state folder, which the agent holds while it is open.
 	unlock func()
 }
 
-// Party is who this agent is.
+// Party returns the party that this agent acts for.
 func (a *Agent) Party() study.PartyID { return a.site.Party }
 
-// Close ends the connection and closes the ledger, once what was being prepared
-// has come to its end.
+// Close waits for the preparation in progress, then closes the connection and the ledger.
 func (a *Agent) Close() error {
 	a.preparation.going.Wait()
 	err := a.link.Close()
@@ -67,13 +62,11 @@ func (a *Agent) Close() error {
 	return err
 }
 
-// logOnce logs what keeps a study back, once while it lasts. Errors that reach it
-// hold no record: see agent/source and privacy.
+// logOnce logs once, while it lasts, what keeps a study back. Errors hold no record: see agent/source.
 func (a *Agent) logOnce(h study.Hash, level slog.Level, what string) {
 	a.logOnceAbout(h.String(), level, what, "study", h.String())
 }
 
-// logOnceAbout logs something about a topic unless it was the last thing said of it.
 func (a *Agent) logOnceAbout(topic string, level slog.Level, what string, args ...any) {
 	if a.said[topic] != what {
 		a.said[topic] = what
@@ -83,24 +76,22 @@ func (a *Agent) logOnceAbout(topic string, level slog.Level, what string, args .
 
 func (a *Agent) now() time.Time { return a.site.Config.Now() }
 
-// done reports an effect that is durable or visible.
+// done reports an effect that is durable or visible (for tests that crash there).
 func (a *Agent) done(effect string) {
 	if f := a.site.Config.Checkpoint; f != nil {
 		f(effect)
 	}
 }
 
-// courier is the link of an agent by file; nil of one that calls.
+// courier returns the link of an agent that answers by file; nil for one that calls.
 func (a *Agent) courier() *protocol.Courier {
 	c, _ := a.link.(*protocol.Courier)
 	return c
 }
 
-// errRefused: the policy or the ledger refuses a study; why was said.
+// errRefused: the policy or the ledger refuses a study; the reason was logged.
 var errRefused = errors.New("refused here")
 
-// recordOnce writes a line of the audit log once in this process, whatever
-// becomes of what it says.
 func (a *Agent) recordOnce(what string, h study.Hash, name string, args ...any) error {
 	line := fmt.Sprint(what, h, args)
 	if a.recorded[line] {
@@ -116,14 +107,13 @@ func (a *Agent) recordOnce(what string, h study.Hash, name string, args ...any) 
 	return nil
 }
 
-// refusedHere says whether policy or ledger refused a study, in this year where
-// another may be different.
+// refusedHere reports whether policy or ledger refused a study; a refusal by the ledger counts only in
+// its year, as another year has its own limit.
 func (a *Agent) refusedHere(h study.Hash) bool {
 	year, refused := a.refused[h]
 	return refused && (year == "" || year == a.year)
 }
 
-// refuse notes that policy or ledger refuse a study, and why.
 func (a *Agent) refuse(h study.Hash, name, by, year, why string) error {
 	a.refused[h] = year
 	a.reports.say(h, protocol.WaitDeclined)
@@ -131,10 +121,9 @@ func (a *Agent) refuse(h study.Hash, name, by, year, why string) error {
 	return errors.Join(errRefused, a.recordOnce(site.AuditRefused, h, name, "by", by))
 }
 
-// decline tells the coordinator, once, that this party takes no part in a study:
-// the same message whether a person refused, the policy or the ledger.
+// decline tells the coordinator once that this party takes no part, in one message whoever refused.
 func (a *Agent) decline(ctx context.Context, d site.Dossier, h study.Hash) error {
-	if d.Has(site.FileDeclined) && a.courier() == nil { // what was carried may never have arrived
+	if d.Has(site.FileDeclined) && a.courier() == nil { // a carried message may never have arrived
 		return nil
 	}
 	if err := a.link.Decline(ctx, h); err != nil {
@@ -146,7 +135,6 @@ func (a *Agent) decline(ctx context.Context, d site.Dossier, h study.Hash) error
 	return d.Write(site.FileDeclined, nil)
 }
 
-// closed notes how a study ended for this site.
 func (a *Agent) closed(d site.Dossier, o protocol.Summary, why string) error {
 	if err := a.recordOnce(site.AuditClosed, o.Hash, o.Name, "why", why); err != nil {
 		return err
@@ -158,8 +146,7 @@ func (a *Agent) closed(d site.Dossier, o protocol.Summary, why string) error {
 	return nil
 }
 
-// ended notes that a study is over for this site because it is over: an amendment
-// after those that there are now may take it up again.
+// ended notes that a study ended, by its own state, for this site: a later amendment may reopen it.
 func (a *Agent) ended(d site.Dossier, o protocol.Summary, why string) error {
 	if err := d.Write(site.FileEnded, fmt.Appendln(nil, o.Amendments)); err != nil {
 		return err

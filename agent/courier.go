@@ -15,22 +15,19 @@ import (
 	"caucus/study"
 )
 
-// By file: where a site's network reaches nobody, people carry what would be sent. The
-// agent is the same: Answer and Look make a round with a link that hears what one file says
-// and writes one file, so that policy, declaration, approvals, ledger, window, audit log
-// and the study's folder are those of any round.
+// By file: where a site's network reaches nobody, people carry the messages. The agent is the same:
+// Answer and Look make a round with a link that reads one file and writes one file, so that policy,
+// declaration, approvals, ledger, window, audit log and the study's folder work as in any round.
 //
-// What is different by file:
-//   - no clock of the coordinator's is heard. What a file says about its time is a least one:
-//     where it is ahead of this machine's clock by more than site.MaxDatedSkew, nothing is charged.
-//     The year of a charge is this machine's alone, which a coordinator cannot move at all;
-//   - who carries files decides when they arrive, and may carry none: a pack that is older
-//     than one that was read is refused, and whether an answer arrived is told by the next
-//     pack, which has the receipt.
+// Two things differ:
+//   - The coordinator's clock is not heard. A time in a file is only a lower bound: where it is ahead of
+//     this machine's clock by more than site.MaxDatedSkew, nothing is charged. The year of a charge is
+//     this machine's alone, which a coordinator cannot move at all.
+//   - The carriers decide when files arrive, and may carry none. A pack older than one read before is
+//     refused. The next pack, which holds the receipt, tells whether an answer arrived.
 
-// ByFile makes an agent that hears what a pack says (caucus study pack) and writes its
-// answer to a file: out, or none where that is empty. All that is signed in the pack was
-// checked when it returns. It holds the state folder until it is closed.
+// ByFile reads a pack (caucus study pack), checks every signature in it, and makes an agent that writes
+// its answer to the file out; empty writes none. The agent holds the state folder until it is closed.
 func ByFile(c site.Config, pack []byte, out string) (*Agent, error) {
 	if err := c.Validate(); err != nil {
 		return nil, fmt.Errorf("agent config: %w", err)
@@ -47,8 +44,7 @@ func ByFile(c site.Config, pack []byte, out string) (*Agent, error) {
 			Out: out, Notice: in(site.FileNotice), Answer: in(site.FileAnswer), Memory: site.MemoryFile(c), Now: c.Clock.Now, Wrote: c.Checkpoint,
 		})
 	}
-	// What the pack says is held against what was read before, and kept: by one process at
-	// a time.
+	// What the pack says is compared with earlier packs and kept: by one process at a time.
 	unlock, err := folder.Hold(c.State, "another agent")
 	if err != nil {
 		return nil, err
@@ -62,28 +58,26 @@ func ByFile(c site.Config, pack []byte, out string) (*Agent, error) {
 	return a, nil
 }
 
-// Answered is what came of a pack.
+// Answered is the result of reading a pack.
 type Answered struct {
-	Study string     `json:"study"`
-	Plan  study.Hash `json:"plan"`
-	// Progress is how far the study is here.
+	Study    string        `json:"study"`
+	Plan     study.Hash    `json:"plan"`
 	Progress desk.Progress `json:"progress"`
-	// Wrote: there is an answer to carry to the coordinator. Declined: it says that this
-	// site takes no part, and no reason.
+	// Wrote: there is an answer to carry. Declined: it says that this site takes no part, and no reason.
 	Wrote    bool `json:"wrote"`
 	Declined bool `json:"declined"`
-	// Why says what keeps the study back or ended it, "" for nothing.
+	// Why says what keeps the study back or ended it; "" for nothing.
 	Why string `json:"why,omitempty"`
 }
 
-// Answer takes the pack's study as far as it goes: it decides, charges, prepares in its
-// window and writes the answer at its moment, or says why not. Repeated, also after a
-// crash, it goes on from where it was, charges nothing twice and writes the same bytes.
+// Answer takes the pack's study as far as possible: it decides, charges, prepares in a window and writes
+// the answer at its moment, or says why not. Repeated, also after a crash, it continues where it
+// stopped, charges nothing twice and writes the same bytes.
 func (a *Agent) Answer(ctx context.Context) (Answered, error) { return a.byFile(ctx, false) }
 
-// Look takes note of what a pack says of a study: its plan, so that persons can look at it
-// and approve it, amendments, the receipt, the release, or how it ended. It answers nothing
-// and charges nothing, but what the coordinator has of this site and this folder forgot.
+// Look stores what a pack says about a study: its plan (so that persons can read and approve it),
+// amendments, the receipt, the release, or how it ended. It answers nothing, and charges nothing except
+// a contribution that the coordinator has and this folder forgot.
 func (a *Agent) Look(ctx context.Context) (Answered, error) { return a.byFile(ctx, true) }
 
 func (a *Agent) byFile(ctx context.Context, looking bool) (Answered, error) {
@@ -106,8 +100,7 @@ func (a *Agent) byFile(ctx context.Context, looking bool) (Answered, error) {
 		}
 		a.Finish(ctx)
 		wrote, _ := a.courier().Answered()
-		// A file may have the receipt and what comes after it; and after a crash an upload
-		// may be there before its moment.
+		// A file may hold the receipt and what follows; after a crash an upload may precede its moment.
 		again = d.Has(site.FileReceipt) && !received
 		if !looking && !wrote && d.Has(site.FileUpload) && d.Early(a.now()) {
 			again = a.clock.Sleep(ctx, pollByFile)
@@ -119,7 +112,7 @@ func (a *Agent) byFile(ctx context.Context, looking bool) (Answered, error) {
 	out := Answered{Study: about.Name, Plan: about.Hash, Why: a.said[about.Hash.String()]}
 	out.Wrote, out.Declined = a.courier().Answered()
 	review, err := a.Outline(ctx, about.Hash)
-	if errors.Is(err, fs.ErrNotExist) { // it came to an end before this site knew of it
+	if errors.Is(err, fs.ErrNotExist) { // the study ended before this site knew it
 		out.Progress = desk.ProgressClosed
 	} else if err != nil {
 		return out, err
@@ -132,12 +125,11 @@ func (a *Agent) byFile(ctx context.Context, looking bool) (Answered, error) {
 	return out, nil
 }
 
-// pollByFile is how often an upload's moment is looked for.
+// pollByFile is the interval at which Answer looks whether an upload's moment has come.
 const pollByFile = 100 * time.Millisecond
 
-// EnrolRequest makes this agent's key and what the coordinator has to certify, for a site
-// whose network reaches nobody. The key is on the disk before it returns, and stays the
-// same until EnrolAccept was given its certificate.
+// EnrolRequest makes this agent's key and the request to be certified, where a site's network reaches
+// nobody. The key is on the disk on return, and stays the same until EnrolAccept gets its certificate.
 func EnrolRequest(c site.Config) (file []byte, key protocol.Fingerprint, err error) {
 	err = enrolling(c, func() error {
 		e, err := newEnrolment(c)
@@ -150,9 +142,9 @@ func EnrolRequest(c site.Config) (file []byte, key protocol.Fingerprint, err err
 	return file, key, err
 }
 
-// EnrolAccept makes the identity of what the coordinator's operator handed back, and of the
-// coordinator whose fingerprint the operator read to whoever typed it. A party whose
-// certificate expired enrols again over the old identity, and keeps its ledger.
+// EnrolAccept makes the identity from the file of the coordinator's operator; typed is the fingerprint
+// as read out. A party whose certificate expired enrols again over the old identity, and keeps its
+// ledger.
 func EnrolAccept(c site.Config, file []byte, typed string) (who protocol.Caller, err error) {
 	err = enrolling(c, func() error {
 		e, err := protocol.LoadEnrolment(enrolmentFile(c))

@@ -1,31 +1,31 @@
-// Package agent is about a party's side of a study: the daemon beside the
-// data. It is for whoever owns records and lets studies learn from them.
+// Package agent runs a party's side of a study: the daemon beside the data. It is for whoever owns
+// records and lets studies learn from them.
 //
-// It guarantees that
+// It guarantees:
 //
-//   - it only dials out; its page and its metrics listen where the site says so;
-//   - nothing leaves that the site's Policy does not allow, and the zero Policy
-//     allows nothing; a Policy may ask that a person approves each study;
-//   - what leaves is charged to the site's own ledger before the data file is opened, whoever
-//     adds the noise, and a study that would pass a limit of that ledger is refused;
-//   - when it leaves is fixed then too, and until that moment nothing is said: how long the
-//     records take is not heard (window has the proof and what it assumes);
-//   - a finished upload is on the disk before its first byte leaves, and only those bytes are
-//     ever sent for that study: after a crash, the same bytes again;
-//   - records, labels and unreleased numbers never reach a log or an error
-//     that leaves the machine. What the coordinator learns of a refusal is that
-//     this party takes no part, not who or what refused, nor why; of a study that waits
-//     here, one of few words that no record decides (reports has the proof);
-//   - each decision is in an append-only audit log before it takes effect;
-//   - how a site's file is read, what its columns mean and how many records a study gets is what
-//     a person of the site declared (source.Declaration); a plan has no say in it;
-//   - whether and when it joins depends on plan, policy, ledger and declarations,
-//     never on what a file holds: one that cannot be read as it was declared
-//     gives empty records, as many as ever.
+//   - The agent only dials out; its page and its metrics listen where the site's config says.
+//   - Nothing leaves that the site's Policy does not allow, and the zero Policy allows nothing. A
+//     Policy may require that a person approves each study.
+//   - Everything that leaves is charged to the site's own ledger before the data file is opened,
+//     whoever adds the noise. A study that would pass a limit of that ledger is refused.
+//   - The moment at which an upload leaves is also fixed before the file is opened, and until that
+//     moment the agent is silent: nobody can hear how long the records take (window has the proof
+//     and its assumptions).
+//   - A finished upload is on the disk before its first byte leaves, and only those bytes are ever
+//     sent for that study: after a crash, the same bytes again.
+//   - Records, labels and unreleased numbers never reach a log or an error that leaves the machine.
+//     From a refusal the coordinator learns that this party takes no part, not who or what refused,
+//     nor why; about a study that waits here it learns one of a few words, which no record decides
+//     (reports has the proof).
+//   - Each decision is in an append-only audit log before it takes effect.
+//   - A person of the site declares how a file is read, what its columns mean and how many records a
+//     study gets (source.Declaration); a plan has no say in it.
+//   - Whether and when the agent joins depends on plan, policy, ledger and declarations, never on the
+//     content of a file: a file that cannot be read as declared gives empty records, as many as ever.
 //
-// What a site says and keeps is in agent/site, what it allows in agent/policy, what its records
-// are in agent/source; what a person reads and says in agent/desk, whether all is well in
-// agent/health. Here is what happens by itself.
+// agent/site holds a site's config and state, agent/policy its policy, agent/source its records,
+// agent/desk the page and commands for persons, agent/health the checks and metrics. This package does
+// what happens without a person.
 //
 // # In which order to read it
 //

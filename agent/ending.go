@@ -11,14 +11,13 @@ import (
 	"caucus/study"
 )
 
-// A study's ending may be amended: its deadline, what seals it before that, and its
-// minimum down to the floor that the plan names. What a person or the policy said yes
-// to is none of these but the floor, so it stays said; how far a deadline may move is
-// the policy's MaxExtension. A study that failed may be taken up again: this site then
-// sends what it had sent, the same bytes, and is charged nothing.
+// An amendment may change a study's ending: its deadline, the rule that seals it earlier, and its
+// minimum, down to the floor that the plan names. A person's or the policy's consent covers the floor
+// and not the other two, so it stays valid; the policy's MaxExtension bounds how far a deadline may
+// move. A study that failed may be reopened: this site then sends the same bytes again, and is charged
+// nothing.
 
-// follow takes note of a study's amendments, and takes it up again where they reopened
-// it. stop says that nothing is to be sent for now.
+// follow stores a study's new amendments, and reopens it here where they do. stop: send nothing for now.
 func (a *Agent) follow(ctx context.Context, d site.Dossier, o protocol.Summary) (stop bool, err error) {
 	held, err := d.Amendments()
 	if err != nil {
@@ -52,8 +51,7 @@ func (a *Agent) follow(ctx context.Context, d site.Dossier, o protocol.Summary) 
 	return err != nil, err
 }
 
-// allowsEnding refuses a study that amendments moved beyond what the policy allows.
-// Amendments that cannot be read allow nothing.
+// allowsEnding refuses a study whose amendments the policy forbids. Unreadable amendments allow nothing.
 func (a *Agent) allowsEnding(d site.Dossier, h study.Hash, p study.Plan) error {
 	chain, err := d.Chain(p, h)
 	if err != nil {
@@ -65,8 +63,8 @@ func (a *Agent) allowsEnding(d site.Dossier, h study.Hash, p study.Plan) error {
 	return nil
 }
 
-// unforked asks once more for the amendments of an amended study, before it is charged
-// and before bytes leave: a list only counts them, and another chain may be as long.
+// unforked fetches the amendments of an amended study again, before it is charged and before bytes
+// leave: a list only counts them, and a forked chain may be as long.
 func (a *Agent) unforked(ctx context.Context, d site.Dossier, o protocol.Summary) error {
 	held, err := d.Amendments()
 	if err != nil || len(held) == 0 {
@@ -76,7 +74,7 @@ func (a *Agent) unforked(ctx context.Context, d site.Dossier, o protocol.Summary
 	return err
 }
 
-// amend keeps amendments that this site did not know.
+// amend fetches and stores new amendments, and refuses a chain that does not extend the stored one.
 func (a *Agent) amend(ctx context.Context, d site.Dossier, o protocol.Summary, held []study.Signed) ([]study.Signed, error) {
 	s, err := a.fetch(ctx, o.Hash)
 	if err != nil {
@@ -109,7 +107,6 @@ func (a *Agent) amend(ctx context.Context, d site.Dossier, o protocol.Summary, h
 	return s.Amendments, nil
 }
 
-// reopen takes up a study again that was over for this site because it was over.
 func (a *Agent) reopen(d site.Dossier, o protocol.Summary) error {
 	if err := a.recordOnce(site.AuditReopened, o.Hash, o.Name); err != nil {
 		return err

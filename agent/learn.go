@@ -13,8 +13,7 @@ import (
 	"caucus/study"
 )
 
-// learn fetches the signed plan and its pool, so that what is agreed to can be
-// shown. It agrees to nothing.
+// learn fetches the signed plan and its pool, so that persons can read them. It agrees to nothing.
 func (a *Agent) learn(ctx context.Context, d site.Dossier, h study.Hash) (study.Plan, error) {
 	if a.complete(d) {
 		return d.Plan()
@@ -26,7 +25,7 @@ func (a *Agent) learn(ctx context.Context, d site.Dossier, h study.Hash) (study.
 	if err := a.keep(d, s); err != nil {
 		return study.Plan{}, err
 	}
-	if len(s.Amendments) > 0 && !d.Has(site.FileAmendments) { // else follow holds them against those
+	if len(s.Amendments) > 0 && !d.Has(site.FileAmendments) { // else follow compares them with the stored ones
 		if err := d.WriteJSON(site.FileAmendments, s.Amendments); err != nil {
 			return study.Plan{}, err
 		}
@@ -39,8 +38,8 @@ func (a *Agent) learn(ctx context.Context, d site.Dossier, h study.Hash) (study.
 	return d.Plan()
 }
 
-// complete says whether plan and pool are here. A plan that was changed is as
-// good as here: whoever reads it says so.
+// complete reports whether plan and pool are here, also where a plan file was changed: readers report
+// that.
 func (a *Agent) complete(d site.Dossier) bool {
 	if !d.Has(site.FilePlan) {
 		return false
@@ -49,7 +48,6 @@ func (a *Agent) complete(d site.Dossier) bool {
 	return err != nil || a.site.HasPool(p.Pool)
 }
 
-// fetch asks for a study's plan and refuses one that is not for this site.
 func (a *Agent) fetch(ctx context.Context, h study.Hash) (protocol.Study, error) {
 	s, err := a.link.Study(ctx, h.String())
 	if err != nil {
@@ -64,8 +62,7 @@ func (a *Agent) fetch(ctx context.Context, h study.Hash) (protocol.Study, error)
 	return s, site.CheckMap(s.Plan)
 }
 
-// keep stores a plan and its signature, and before them the helper's acceptance and the
-// operator's forecast.
+// keep stores the helper's acceptance and the operator's forecast, then the plan with its signature.
 func (a *Agent) keep(d site.Dossier, s protocol.Study) error {
 	if err := d.KeepHelper(s); err != nil {
 		return err
@@ -81,9 +78,8 @@ func (a *Agent) keep(d site.Dossier, s protocol.Study) error {
 	return d.Write(site.FilePlan, s.PlanBytes)
 }
 
-// refresh learns new plans, unless a running agent does that. The state folder
-// is held only while files are written, never while the network is waited for,
-// so an agent can start at any time.
+// refresh fetches new plans, unless a running agent does so. It holds the state folder only while it
+// writes files, never while it waits for the network, so an agent can start at any time.
 func (a *Agent) refresh(ctx context.Context) error {
 	if a.site.Config.Courier {
 		return nil
@@ -126,14 +122,13 @@ func (a *Agent) refresh(ctx context.Context) error {
 			return err
 		}
 		if !free {
-			return nil // an agent started meanwhile: it learns the rest
+			return nil // an agent started meanwhile: it fetches the rest
 		}
 	}
 	return nil
 }
 
-// whileLocked runs fn while this process holds the state folder; free is false
-// where another does.
+// whileLocked runs fn while this process holds the state folder; free is false where another does.
 func (a *Agent) whileLocked(fn func() error) (free bool, err error) {
 	unlock, err := folder.Hold(a.site.Config.State, "another agent")
 	if err != nil {

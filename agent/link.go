@@ -15,11 +15,11 @@ import (
 	"caucus/study"
 )
 
-// link is what an agent asks of a coordinator; *protocol.Client is one. What it returns was
-// checked against hashes and the coordinator's signature. All calls may be repeated.
+// link is the agent's side of a coordinator; *protocol.Client implements it. Its results were checked
+// against hashes and the coordinator's signature. All calls may be repeated.
 type link interface {
 	Studies(ctx context.Context) (protocol.Listing, error)
-	// SetHeartbeat is what every later Studies says of this agent.
+	// SetHeartbeat sets what every later call of Studies reports about this agent.
 	SetHeartbeat(protocol.Heartbeat)
 	Study(ctx context.Context, ref string) (protocol.Study, error)
 	Pool(ctx context.Context, s protocol.Study, dir string) ([]byte, error)
@@ -35,10 +35,10 @@ type link interface {
 
 func enrolmentFile(c site.Config) string { return filepath.Join(c.State, "enrolment.yaml") }
 
-// Enrol turns an invitation into this agent's identity, once. The key is made here, is on the
-// disk before the invitation is used, and never leaves. If it fails or is interrupted, run it
-// again with the same invitation. A party whose certificate expired or was revoked enrols again
-// over the old identity, and keeps its ledger.
+// Enrol turns an invitation into this agent's identity, once. The key is made here, is on the disk
+// before the invitation is used, and never leaves. If Enrol fails or is interrupted, run it again with
+// the same invitation. A party whose certificate expired or was revoked enrols again over the old
+// identity, and keeps its ledger.
 func Enrol(ctx context.Context, c site.Config, invitation string) (protocol.Caller, error) {
 	fail := func(err error) (protocol.Caller, error) {
 		return protocol.Caller{}, fmt.Errorf("enrol: %w", err)
@@ -75,10 +75,10 @@ func Enrol(ctx context.Context, c site.Config, invitation string) (protocol.Call
 	return who, err
 }
 
-// Join takes a place of a join token, under a name within its prefix or, where name is empty,
-// one that the coordinator gives. If it fails or is interrupted, run it again: the key that was
-// made is on the disk, and takes one place only. An agent that is enrolled at this coordinator
-// already is left as it is, so that whoever sets up machines may repeat it; before says so.
+// Join takes a place of a join token, under a name within its prefix or, where name is empty, under a
+// name that the coordinator chooses. If Join fails or is interrupted, run it again: the key is on the
+// disk, and takes one place only. An agent already enrolled at this coordinator is left as it is (before
+// is true), so that a set-up script may repeat Join.
 func Join(ctx context.Context, c site.Config, token, name string) (who protocol.Caller, before bool, err error) {
 	fail := func(err error) (protocol.Caller, bool, error) {
 		return protocol.Caller{}, false, fmt.Errorf("enrol: %w", err)
@@ -123,8 +123,7 @@ func Join(ctx context.Context, c site.Config, token, name string) (who protocol.
 	return who, before, err
 }
 
-// joined refuses an identity that is not what a token and a name would give: it is of
-// another coordinator, of another name, or over.
+// joined refuses an expired identity, one of another coordinator than the token's, or of another name.
 func joined(c site.Config, had protocol.Identity, party string, v protocol.Invitation, name string) error {
 	_, until, err := had.Validity()
 	if err != nil {
@@ -141,7 +140,6 @@ func joined(c site.Config, had protocol.Identity, party string, v protocol.Invit
 	return nil
 }
 
-// enrolled keeps an identity, whose enrolment is over.
 func enrolled(c site.Config, id protocol.Identity) error {
 	if err := id.Save(site.IdentityFile(c)); err != nil {
 		return err
@@ -169,7 +167,6 @@ func enrolling(c site.Config, fn func() error) error {
 	return nil
 }
 
-// ownFolder refuses a state folder that is another party's.
 func ownFolder(c site.Config, name string) error {
 	_, party, err := site.Identity(c)
 	switch {
@@ -183,7 +180,6 @@ func ownFolder(c site.Config, name string) error {
 	return nil
 }
 
-// newEnrolment is the key that is to be certified, made and on the disk.
 func newEnrolment(c site.Config) (protocol.Enrolment, error) {
 	e, err := protocol.LoadEnrolment(enrolmentFile(c))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -194,7 +190,7 @@ func newEnrolment(c site.Config) (protocol.Enrolment, error) {
 	return e, err
 }
 
-// dial makes the link. It does no I/O: connections come with the first call.
+// dial makes the link. It does no I/O: the first call connects.
 func dial(c site.Config, id protocol.Identity) (link, error) {
 	return site.Dial(c, id)
 }

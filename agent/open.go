@@ -19,8 +19,7 @@ import (
 	"caucus/study"
 )
 
-// New opens the state folder of an enrolled party. It does not dial yet. Close
-// the agent, or Run it: Run closes it.
+// New opens the state folder of an enrolled party. It does not dial yet. Close or Run the agent.
 func New(c site.Config) (*Agent, error) {
 	if err := c.Validate(); err != nil {
 		return nil, fmt.Errorf("agent config: %w", err)
@@ -61,8 +60,7 @@ func newAgent(c site.Config, id protocol.Identity, party study.PartyID, dial fun
 	return a, nil
 }
 
-// shown serves the page and the metrics of an agent that runs, each where the config
-// says so, until shut is called.
+// shown serves the page and the metrics of a running agent until shut is called.
 func (a *Agent) shown() (shut func(), err error) {
 	var under sync.WaitGroup
 	var ends []func()
@@ -111,7 +109,7 @@ func (a *Agent) shown() (shut func(), err error) {
 	return shut, nil
 }
 
-// newPage opens the state folder once more, as another process would, for the page.
+// newPage opens the state folder a second time for the page, as another process would.
 func (a *Agent) newPage() (*desk.Page, error) {
 	own, err := newAgent(a.site.Config, a.id, a.site.Party, a.dial)
 	if err != nil {

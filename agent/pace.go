@@ -5,11 +5,10 @@ import (
 	"time"
 )
 
-// pace is when an agent asks, and asks again: drawn by chance, so that many agents do not
-// come in step whatever happened to all of them at once. A coordinator that restarts, a
-// network that comes back, a power cut and one command that starts them all are such
-// things. What it draws hangs on nothing but the config and whether calls failed, and
-// never on a record; what is sent does not hang on it.
+// pace draws the times of an agent's polls by chance, so that many agents do not fall into step after an
+// event that hit all of them at once: a coordinator restarts, a network comes back, power returns, one
+// command starts them all. The draws depend only on the config and on whether calls failed, never on a
+// record; what is sent does not depend on them.
 type pace struct {
 	poll, most time.Duration
 	jitter     func(time.Duration) time.Duration
@@ -19,9 +18,9 @@ type pace struct {
 // first is the wait before the first poll, up to half an interval.
 func (p *pace) first() time.Duration { return p.poll - p.jitter(p.poll) }
 
-// next is the wait after a poll. After one that failed it is as long as after any other,
-// and doubles from there: a coordinator that restarts in seconds was missed by all whose
-// turn it was, and a shorter wait brings those back in one second, on top of the others.
+// next is the wait after a poll. After the first failure it is as long as after a success, and doubles
+// from there. A shorter wait would be worse: every agent whose turn came while a coordinator restarted
+// (seconds) would return within the same second, on top of the others.
 func (p *pace) next(reached bool) time.Duration {
 	if reached {
 		p.failures = 0
@@ -35,7 +34,7 @@ func (p *pace) next(reached bool) time.Duration {
 	return p.jitter(wait)
 }
 
-// mostDoublings bounds the work of a wait: of a millisecond it makes months.
+// mostDoublings bounds the loop: 32 doublings turn a millisecond into months.
 const mostDoublings = 32
 
 // jitter is uniform in [d/2, d].

@@ -16,8 +16,7 @@ import (
 	"caucus/study"
 )
 
-// drafted makes the contribution of this party's records before its noise. It never
-// fails: what cannot be made is not ready.
+// drafted makes the contribution before its noise. It never fails: one that cannot be made is not ready.
 func drafted(ctx context.Context, s *site.Site, w window) draft {
 	var l late
 	in := s.Records(w.study, w.plan, w.records, study.InBlocks(w.task, w.records))
@@ -31,11 +30,11 @@ func drafted(ctx context.Context, s *site.Site, w window) draft {
 	return draft{Contribution: d, late: l.String()}
 }
 
-// settle makes the body of what was drafted, or of no records where nothing was
-// ready: it releases what the site releases itself, which is charged already.
+// settle makes the body from a draft, or from empty records where nothing was ready. It draws the
+// releases that the site makes itself, which are charged already.
 //
-// Repeated after a crash, publications are the same and nothing is charged twice; votes may
-// differ if records or luck differ, which is harmless because none has left.
+// Repeated after a crash, publications are the same and nothing is charged twice; votes may differ if
+// records or luck differ, which is harmless because none has left.
 func settle(ctx context.Context, s *site.Site, w window) ([]byte, error) {
 	made := w.made.Contribution
 	if made.Body == nil {
@@ -58,8 +57,8 @@ func settle(ctx context.Context, s *site.Site, w window) ([]byte, error) {
 	return body, nil
 }
 
-// contribution is what a party sends for a study, before its noise where it adds any: the
-// task's own, or two shares of it, sealed.
+// contribution makes the upload before a party's own noise: the task's contribution, or two sealed
+// shares.
 func contribution(s *site.Site, w window, in study.Inputs) (study.Contribution, error) {
 	if !w.plan.Noise.Shared() {
 		return w.task.Contribute(in)
@@ -68,9 +67,8 @@ func contribution(s *site.Site, w window, in study.Inputs) (study.Contribution, 
 	return study.Contribution{Body: func([]privacy.Published) ([]byte, error) { return body, nil }}, err
 }
 
-// fallSilent ends all that is said: once it returns, the last byte has left this agent, no
-// command that a person typed here is calling the coordinator or can, and nothing that is
-// served answers, until speak is called.
+// fallSilent starts the silence: from its return until speak is called, no byte leaves this agent, none
+// of its servers answers, and no command that a person typed here calls the coordinator or can.
 func (a *Agent) fallSilent(ctx context.Context) (speak func(), err error) {
 	if err := a.link.HangUp(); err != nil {
 		return nil, fmt.Errorf("hang up before a contribution is prepared: %w", err)
@@ -89,9 +87,8 @@ func (a *Agent) fallSilent(ctx context.Context) (speak func(), err error) {
 	}
 }
 
-// prepareNext prepares the first study of the queue in its window, and sends
-// what came of it. Whatever fails is tried again: what is not stored has not
-// left, and is prepared in a new window, charged once.
+// prepareNext prepares the first study of the queue in its window, and sends the upload. Every failure
+// is retried: what is not stored has not left, and is prepared in a new window, charged once.
 func (a *Agent) prepareNext(ctx context.Context) {
 	w := a.preparation.queue[0]
 	a.preparation.queue = a.preparation.queue[1:]
@@ -115,9 +112,9 @@ func (a *Agent) prepareNext(ctx context.Context) {
 	}
 }
 
-// prepare makes and stores a contribution in a window, which it fixes, and returns at its
-// moment. In between nothing leaves this process: no byte to the coordinator, no answer
-// of what it serves, no line of a log.
+// prepare fixes a window, makes and stores a contribution in it, and returns at the moment of the
+// upload. In between nothing leaves this process, be it to the coordinator, from its servers or to a
+// log.
 func (a *Agent) prepare(ctx context.Context, d site.Dossier, w window) error {
 	speak, err := a.fallSilent(ctx)
 	if err != nil {
@@ -136,22 +133,20 @@ func (a *Agent) prepare(ctx context.Context, d site.Dossier, w window) error {
 	if w.made = a.preparation.within(ctx, w); ctx.Err() == nil && !d.Has(site.FileRefused) && !a.unapproved(d, w) {
 		err = a.upload(ctx, d, w)
 	}
-	runtime.GC() // what the records left behind is swept now, and not while something is said
+	runtime.GC() // sweep what the records left behind now, and not while the agent speaks
 	if !a.preparation.hurry {
 		a.clock.Sleep(ctx, w.began+w.span.Whole()-a.clock.Elapsed())
 	}
 	return err
 }
 
-// unapproved says whether approvals of a study that was charged have lapsed since:
-// its source was declared anew before its records were read, or while they were.
-// The next round asks persons again; what it costs stays charged, once.
+// unapproved reports whether approvals of a charged study have lapsed: its source was declared anew
+// before or while its records were read. The next round asks persons again; the charge stays, once.
 func (a *Agent) unapproved(d site.Dossier, w window) bool {
 	by, _ := a.site.Approvers(d, w.study, w.plan)
 	return len(by) < a.site.Config.Policy.Needed()
 }
 
-// upload stores the finished bytes.
 func (a *Agent) upload(ctx context.Context, d site.Dossier, w window) error {
 	if late := w.made.late; late != "" {
 		if err := d.Write(site.FileLate, fmt.Appendf(nil, "%s, in %v\n", late, w.span.Prepare.Round(time.Millisecond))); err != nil {

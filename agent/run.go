@@ -13,9 +13,8 @@ import (
 	"caucus/protocol"
 )
 
-// Run takes part in studies until ctx ends, which is no error. A coordinator
-// that is down is waited for, for as long as it takes. Only one Run at a time
-// may use a state folder. Run closes the agent.
+// Run takes part in studies until ctx ends, which is no error. It waits for a coordinator that is down,
+// for as long as it takes. Only one Run at a time may use a state folder. Run closes the agent.
 func (a *Agent) Run(ctx context.Context) error {
 	defer a.Close()
 	if a.site.Config.Courier {
@@ -68,14 +67,12 @@ func (a *Agent) Run(ctx context.Context) error {
 	}
 }
 
-// measure looks how fast this machine is.
 func (a *Agent) measure() {
 	a.site.Speed.Measure(a.now())
 	a.measured = a.clock.Elapsed()
 }
 
-// prepareUntilPoll prepares what is charged, window after window, until the time for the
-// next poll has come.
+// prepareUntilPoll prepares charged studies, window after window, until the time of the next poll.
 func (a *Agent) prepareUntilPoll(ctx context.Context, wait time.Duration) {
 	next, stop := a.clock.After(wait)
 	defer stop()
@@ -84,7 +81,7 @@ func (a *Agent) prepareUntilPoll(ctx context.Context, wait time.Duration) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-next: // it came in a window
+		case <-next: // the time of the poll passed within a window
 			return
 		default:
 		}
@@ -102,9 +99,9 @@ func (a *Agent) Finish(ctx context.Context) {
 	}
 }
 
-// Round asks for studies once and takes each as far as it goes now: what is to be prepared
-// leaves later, see Finish. It returns an error if the coordinator could not be reached or does
-// not admit this agent; what keeps one study back is logged and does not keep back the others.
+// Round asks for studies once and takes each as far as it goes now; a prepared upload leaves later, see
+// Finish. It returns an error if the coordinator could not be reached or does not admit this agent. What
+// keeps one study back is logged and does not keep back the others.
 func (a *Agent) Round(ctx context.Context) error {
 	holds, err := a.site.Studies.Released()
 	if err != nil {
@@ -156,9 +153,8 @@ func (a *Agent) Round(ctx context.Context) error {
 	return unreachable
 }
 
-// renew asks for a certificate with a new date when less than a third of this
-// one's life is left, or the coordinator's authority is a new one. The new identity is on the disk before it is used, and
-// the old one stays valid, so a crash in between loses nothing.
+// renew asks for a new certificate in the last third of this one's life, or when the coordinator has a
+// new authority. It is on the disk before its use, and the old one stays valid: a crash loses nothing.
 func (a *Agent) renew(ctx context.Context) error {
 	from, until, err := a.id.Validity()
 	if err != nil || until.Sub(a.now()) > until.Sub(from)/3 && !a.id.Outdated() {
@@ -171,8 +167,7 @@ func (a *Agent) renew(ctx context.Context) error {
 	return a.useIdentity(id, "certificate renewed")
 }
 
-// followKeys keeps what the coordinator's old key signed about its new ones, and calls
-// it by the new authority from then on.
+// followKeys stores the coordinator's signed handover to new keys, then uses the new authority.
 func (a *Agent) followKeys() error {
 	id, news := a.id.Follow(a.link.Keys())
 	if !news {
@@ -181,7 +176,7 @@ func (a *Agent) followKeys() error {
 	return a.useIdentity(id, "the coordinator changed its keys, and its old one signed for that")
 }
 
-// useIdentity goes on with another identity, which is on the disk before it is used.
+// useIdentity switches to another identity, which is on the disk before it is used.
 func (a *Agent) useIdentity(id protocol.Identity, why string) error {
 	if err := id.Save(site.IdentityFile(a.site.Config)); err != nil {
 		return err

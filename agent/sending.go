@@ -16,8 +16,8 @@ import (
 	"caucus/study/verify"
 )
 
-// tell says to this site, at its moment, what became of a contribution while nothing was
-// said: as logs may leave the machine, and when a line is written is heard with it.
+// tell logs and records, at the moment of the upload, what happened to a contribution during the
+// silence: logs may leave the machine, and the time of each line with them.
 func (a *Agent) tell(d site.Dossier, o protocol.Summary) error {
 	if late, err := d.Read(site.FileLate); err == nil {
 		what := strings.TrimSpace(string(late))
@@ -40,9 +40,9 @@ func (a *Agent) tell(d site.Dossier, o protocol.Summary) error {
 	return nil
 }
 
-// final are the refusals of a contribution that another attempt cannot change.
-// That a study is not open is none: its state in the next list says whether it is
-// over, or a draft again at a coordinator that was put back, to be opened later.
+// final lists the refusals of a contribution that another attempt cannot change. "Study not open" is not
+// among them: the study's state in the next list says whether it is over, or a draft again, to be opened
+// later, at a coordinator that was put back to an older state.
 var final = []error{
 	study.ErrNotEnrolled, study.ErrOtherPlan, study.ErrOtherBytes,
 	study.ErrContribution, study.ErrPlan, protocol.ErrTooLarge, protocol.ErrNotFound, protocol.ErrInvalid,
@@ -97,7 +97,6 @@ func (a *Agent) send(ctx context.Context, d site.Dossier, o protocol.Summary) er
 	return nil
 }
 
-// collect fetches the release once there is one.
 func (a *Agent) collect(ctx context.Context, d site.Dossier, o protocol.Summary) error {
 	switch o.State {
 	case study.Failed:
@@ -129,8 +128,7 @@ func (a *Agent) collect(ctx context.Context, d site.Dossier, o protocol.Summary)
 	return nil
 }
 
-// witness says if a release or a receipt contradicts what the coordinator signed
-// for this party before.
+// witness logs an error if a release or a receipt contradicts an earlier signature of the coordinator.
 func (a *Agent) witness(r study.Release) {
 	site := a.evidence().Kept(context.Background(), r)
 	for _, f := range append(append(site.Receipts(r), site.Shared(r)...), site.Ending(r)...) {
@@ -144,15 +142,14 @@ func (a *Agent) witness(r study.Release) {
 	a.warnIfLedgerWentBack()
 }
 
-// warnIfLedgerWentBack says if the coordinator's ledger went back.
 func (a *Agent) warnIfLedgerWentBack() {
 	if _, err := a.evidence().Coordinator(); err != nil {
 		a.logOnceAbout("coordinator's ledger", slog.LevelError, err.Error()+"; tell its operator (docs/verify.md)")
 	}
 }
 
-// evidence is what the state folder knows.
+// evidence gathers what the state folder holds against the coordinator.
 func (a *Agent) evidence() *site.Evidence {
-	keys, _ := a.id.Keys() // it was dialled with
+	keys, _ := a.id.Keys() // no error: the link was dialled with them
 	return a.site.Evidence(keys)
 }

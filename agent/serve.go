@@ -16,9 +16,8 @@ import (
 	"caucus/study/kinds"
 )
 
-// serve takes one study as far as it goes now. Each step leaves a file in the
-// study's dossier, and starts from the files that are there: a crash between
-// any two steps is continued by the next call.
+// serve takes one study as far as it goes now. Each step leaves a file in the study's dossier, and
+// starts from the files that are there: the next call continues after a crash between any two steps.
 func (a *Agent) serve(ctx context.Context, o protocol.Summary) error {
 	d := a.site.Studies.Of(o.Hash)
 	switch {
@@ -41,7 +40,7 @@ func (a *Agent) serve(ctx context.Context, o protocol.Summary) error {
 	case d.Has(site.FileClosed):
 		return nil
 	case d.Has(site.FileRefused) && d.Has(site.FileUpload) && !d.Has(site.FileReceipt) && o.Mine && o.State == study.Open:
-		// Whether it is true or not: what a person refused is not sent.
+		// True or not: what a person refused is not sent.
 		a.logOnce(o.Hash, slog.LevelWarn, "the coordinator says that it has this party's contribution, which a person refused and of which there is no receipt here: nothing is sent")
 		return nil
 	case d.Has(site.FileRefused) && !d.Has(site.FileReceipt) && (!o.Mine || d.Has(site.FileUpload)) && o.State != study.Open:
@@ -103,9 +102,9 @@ func (a *Agent) serve(ctx context.Context, o protocol.Summary) error {
 	return err
 }
 
-// forgotten deals with a contribution that the coordinator has and this folder does not know:
-// the folder was restored from a backup, or another agent ran under this name. Nothing more is
-// sent, and what it cost is charged again, unless the ledger still knows of it.
+// forgotten deals with a contribution that the coordinator has and this folder does not know: the folder
+// was restored from a backup, or another agent ran under this name. Nothing more is sent, and its cost
+// is charged again, unless the ledger still has the charge.
 func (a *Agent) forgotten(ctx context.Context, d site.Dossier, o protocol.Summary) error {
 	p, err := a.learn(ctx, d, o.Hash)
 	if err != nil {
@@ -119,14 +118,14 @@ func (a *Agent) forgotten(ctx context.Context, d site.Dossier, o protocol.Summar
 	if err != nil {
 		return err
 	}
-	if a.year == "" { // as was said
+	if a.year == "" { // logged already
 		return nil
 	}
 	if _, err := a.site.Ledger.Begin(ctx, a.year); err != nil {
 		return err
 	}
 	err = study.ChargeAll(ctx, a.site.Ledger, o.Hash, charges)
-	if err != nil && !errors.Is(err, privacy.ErrConflict) { // a conflict: it is there, as a release
+	if err != nil && !errors.Is(err, privacy.ErrConflict) { // a conflict: the charge is there, as a release
 		return fmt.Errorf("charge a contribution that this state folder has forgotten: %w", err)
 	}
 	if err := a.recordOnce(site.AuditCharged, o.Hash, p.Name, "by", site.ByLedger, "unit", p.Unit.String(), "forgotten", true); err != nil {
@@ -135,15 +134,15 @@ func (a *Agent) forgotten(ctx context.Context, d site.Dossier, o protocol.Summar
 	return a.closed(d, o, "the coordinator has a contribution of this party that is not in this state folder: the folder was restored from a backup, or two agents run under one name; nothing more is sent")
 }
 
-// decide asks policy, the source's declaration and persons; the ledger decides
-// when it is charged. It does not look at the records. by says who said yes, nil
-// while persons are awaited, to declare the source or to approve; errRefused is the policy's no.
+// decide asks the policy, the source's declaration and persons; the ledger decides later, when it is
+// charged. It does not read the records. by names who approved, nil while persons are awaited, to
+// declare the source or to approve; errRefused means that the policy refused.
 func (a *Agent) decide(d site.Dossier, h study.Hash, p study.Plan) (by []string, err error) {
 	policy := a.site.Config.Policy
 	if len(policy.Objections(p)) > 0 {
 		return nil, a.refuse(h, p.Name, site.ByPolicy, "", "the policy does not allow this study: see caucus agent preview "+h.String()[:16])
 	}
-	if err := a.allowsEnding(d, h, p); err != nil { // amended before this site learnt of it
+	if err := a.allowsEnding(d, h, p); err != nil { // amended before this site learnt the plan
 		return nil, err
 	}
 	source, err := a.site.Sources.Of(p)
@@ -179,9 +178,8 @@ func (a *Agent) decide(d site.Dossier, h study.Hash, p study.Plan) (by []string,
 	return by, nil
 }
 
-// charge has the ledger charged for a study, on terms that follow from plan,
-// pool and the declared number of records, and queues it to be prepared. No
-// record has been read when it returns, nor before it refuses.
+// charge charges the ledger for a study, on terms from plan, pool and the declared number of records,
+// and queues it for preparation. No record has been read when it returns, nor before it refuses.
 func (a *Agent) charge(ctx context.Context, d site.Dossier, o protocol.Summary, p study.Plan, by []string) error {
 	pool, err := a.site.Pool(p)
 	if err != nil {
@@ -195,7 +193,7 @@ func (a *Agent) charge(ctx context.Context, d site.Dossier, o protocol.Summary, 
 	if err != nil {
 		return a.refuse(o.Hash, p.Name, site.ByPolicy, "", fmt.Sprintf("this study is refused: %v", err))
 	}
-	if a.year == "" { // as was said
+	if a.year == "" { // logged already
 		a.reports.say(o.Hash, protocol.WaitClock)
 		return nil
 	}

@@ -6,15 +6,13 @@ import (
 	"time"
 )
 
-// silence is what an agent keeps while it reads and learns from records: window has the
-// proof of why. Nothing that it serves answers, to whoever asks.
+// silence holds back all answers of the agent's servers while it learns from records (see window).
 type silence struct {
 	mu      sync.Mutex    // guards what follows
 	over    chan struct{} // closed at its end; nil while there is none
 	servers []*http.Server
 }
 
-// begin starts a silence that lasts until end is called.
 func (s *silence) begin() (end func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -30,15 +28,14 @@ func (s *silence) begin() (end func()) {
 	}
 }
 
-// keepAlives closes connections on which nothing is asked, or lets them be kept again:
-// one that is open would be closed by a timer meanwhile, and when could be heard.
+// keepAlives closes idle connections, or lets them be kept again: a timer would close an open one during
+// the silence, and that moment could be heard.
 func (s *silence) keepAlives(on bool) {
 	for _, server := range s.servers {
 		server.SetKeepAlivesEnabled(on)
 	}
 }
 
-// serves adds a server whose handler it holds.
 func (s *silence) serves(server *http.Server) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -46,7 +43,7 @@ func (s *silence) serves(server *http.Server) {
 	s.servers = append(s.servers, server)
 }
 
-// hold has requests wait for the end of a silence. Of whoever went away nothing is done.
+// hold makes requests wait for the end of a silence. A request whose client went away is dropped.
 func (s *silence) hold(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.mu.Lock()
@@ -54,7 +51,7 @@ func (s *silence) hold(next http.Handler) http.Handler {
 		s.mu.Unlock()
 		if over != nil {
 			c := http.NewResponseController(w)
-			var none time.Time // no timer says a word
+			var none time.Time // zero: no deadline cuts a held request short, at a moment that could be heard
 			_, _ = c.SetReadDeadline(none), c.SetWriteDeadline(none)
 			<-over
 			if r.Context().Err() != nil {

@@ -88,9 +88,9 @@ func (s *Server) OpenStudy(ctx context.Context, plan study.Hash, helper Peer) (S
 	return r.Theirs, err
 }
 
-// Confirm asks whether the helper stands by its acceptance of an open study. ErrForgotten means
-// that the helper's files were put back: parties would spend budget for nothing. Confirm changes
-// nothing here. A helper that forgot the study may accept it anew; that acceptance is not used.
+// Confirm asks whether the helper stands by its acceptance of an open study. ErrForgotten means that the
+// helper's files were put back to an older state: parties would spend budget for nothing. Confirm
+// changes nothing here. A helper that forgot the study may accept it anew; that acceptance is not used.
 func (s *Server) Confirm(ctx context.Context, plan study.Hash, helper Peer) error {
 	fail := func(err error) error { return fmt.Errorf("ask for the helper's acceptance of study %s: %w", plan, err) }
 	if err := s.current(ctx); err != nil {
@@ -109,7 +109,7 @@ func (s *Server) Confirm(ctx context.Context, plan study.Hash, helper Peer) erro
 	if err := s.recall(ctx, helper); err != nil {
 		return fail(err)
 	}
-	theirs, err := helper.Accept(ctx, plan, r.Own) // no turn needed: an agreement never changes
+	theirs, err := helper.Accept(ctx, plan, r.Own) // without a turn: an agreement never changes
 	switch {
 	case errors.Is(err, ErrFailed), errors.Is(err, protocol.ErrDenied): // it refuses only what it had not accepted
 		return fail(fmt.Errorf("%w: %w", ErrForgotten, err))
@@ -121,7 +121,7 @@ func (s *Server) Confirm(ctx context.Context, plan study.Hash, helper Peer) erro
 	return nil
 }
 
-// Untold lists the studies that failed here and whose helper does not know it yet (Tell).
+// Untold lists failed studies whose helper does not know of the failure yet (Tell).
 func (s *Server) Untold(ctx context.Context) (all []study.Hash, err error) {
 	if err = s.current(ctx); err == nil {
 		err = s.view(ctx, study.Hash{}, func(t *transaction) error { all, err = untoldOf(ctx, t.tx); return err })
@@ -143,7 +143,7 @@ func (s *Server) Tell(ctx context.Context, plan study.Hash, helper Peer) error {
 	case !errors.Is(err, ErrFailed):
 		return fail(err)
 	}
-	if err := helper.End(ctx, plan); err != nil { // no turn needed: a failed study never changes
+	if err := helper.End(ctx, plan); err != nil { // without a turn: a failed study never changes
 		return fail(err)
 	}
 	if _, err := s.update(ctx, plan, "told stored", func(_ *transaction, r *record) error {
@@ -160,9 +160,9 @@ type Upload struct {
 	Data  []byte
 }
 
-// ReceiveAll stores parties' uploads after CheckUpload, all in one transaction, or none with an
-// error. Send a receipt only once it returned nil. The same bytes again are no error; other bytes
-// are ErrConflict.
+// ReceiveAll stores parties' uploads, after CheckUpload, in one transaction: all or, with an error,
+// none. Send receipts only once it returned nil. The same bytes again are no error; other bytes are
+// ErrConflict.
 func (s *Server) ReceiveAll(ctx context.Context, plan study.Hash, uploads []Upload) error {
 	if s.config.Role != shares.Coordinator {
 		return errors.New("this server is the helper")
@@ -283,7 +283,7 @@ func (s *Server) Advance(ctx context.Context, plan study.Hash, helper Peer) (rel
 	if err != nil {
 		return false, err
 	}
-	if _, r, err = s.known(ctx, plan); err != nil { // read the record again: it now has the set
+	if _, r, err = s.known(ctx, plan); err != nil { // the record now has the set
 		return false, err
 	}
 	if _, err := readShare(t, theirs, s.config.Other, shares.Helper, r.Set); err != nil {

@@ -20,8 +20,7 @@ type (
 
 type Digest = study.Hash
 
-// Reveal is the coordinator's statement that a study opens under the helper's acceptance, and so
-// under both commitments.
+// Reveal is the coordinator's statement that a study opens under the helper's acceptance.
 type Reveal struct {
 	Plan   study.Hash `json:"plan"`
 	Helper Digest     `json:"helper"` // digest of its acceptance
@@ -70,8 +69,7 @@ type PrepareReply struct {
 	Message  []byte        `json:"message,omitempty"`
 }
 
-// from adds the set to the origin (From) of a ledger request, so that it is one of the release's
-// terms.
+// from adds the set to the origin (From) of a ledger request, so that it is one of the release's terms.
 func from(s Signed, matrix privacy.Digest) privacy.Digest {
 	set := s.Digest()
 	return privacy.Digest(hashed("caucus aggregated set 1", matrix[:], set[:]))

@@ -65,7 +65,7 @@ func (s *Server) Recall(ctx context.Context, share Signed) error {
 	return fail(errors.Join(ErrBehind, s.remember(max(said.Step, s.mark.steps)+1, max(said.Line.Sequence, head.Sequence+1))))
 }
 
-// lacks reports that the ledger neither has a former line nor was reconciled after losing it.
+// lacks reports whether the ledger lost a former line and no reconciliation passed over it.
 func (s *Server) lacks(ctx context.Context, line privacy.Line) (bool, error) {
 	if have, found, err := privacy.LineOf(ctx, s.config.Journal, line.ID); err != nil || found && have.Hash == line.Hash {
 		return false, err

@@ -33,8 +33,7 @@ func (s *Server) ReconcileLedger(ctx context.Context, lost []privacy.Cost, shown
 
 // Reconcile lets a server answer again after its files were put back. Every study without a release
 // fails here. A helper must first have a new sealing key, which parties pin: under it no earlier
-// contribution can be prepared again. The ledger is reconciled separately
-// (privacy.Ledger.Reconcile).
+// contribution can be prepared again. The ledger is reconciled separately (privacy.Ledger.Reconcile).
 func (s *Server) Reconcile(ctx context.Context) error {
 	s.turn.Lock()
 	defer s.turn.Unlock()

@@ -254,9 +254,8 @@ func (s *Server) update(ctx context.Context, h study.Hash, effect string, fn fun
 	return r, nil
 }
 
-// current refuses on a server that was put back, and brings the head file up to date. A transaction
-// whose commit or head file failed may be stored all the same, and the caller is about to tell what
-// it stored.
+// current refuses on a server that was put back, and brings the head file up to date: a transaction
+// whose commit or head file failed may be stored, and the caller is about to report from the store.
 func (s *Server) current(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -329,7 +328,7 @@ func (s *Server) underWay(ctx context.Context, h study.Hash) (is bool, err error
 	return is, err
 }
 
-// agreed reports an accepted study that did not fail. Its plan is taken again despite the policy.
+// agreed reports whether a study was accepted and did not fail: its plan is taken despite the policy.
 func (s *Server) agreed(ctx context.Context, h study.Hash) bool {
 	r, err := s.recorded(ctx, h)
 	return err == nil && r.Own.Document != nil
@@ -395,7 +394,6 @@ type given struct {
 	weight int64
 }
 
-// accept adds shares to the sum in one write.
 func accept(t *transaction, of bodies.Task, all []given) error {
 	if len(all) == 0 {
 		return nil

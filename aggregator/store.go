@@ -21,8 +21,7 @@ var migrations embed.FS
 // batch bounds the contributions of one call and of one transaction.
 const batch = 32
 
-// file describes the database. Its application number is "Caus" in ASCII. Deleted data is
-// overwritten.
+// file describes the database. Its application number is "Caus" in ASCII. Deleted data is overwritten.
 var file = database.SQLite{
 	Schema:  database.Schema{Name: "shares", Application: 0x43617573, Migrations: migrations},
 	Pragmas: []string{"foreign_keys(1)", "secure_delete(1)"},
@@ -262,8 +261,7 @@ func (t *transaction) records(yield func(study.Hash, record) error) error {
 	return err
 }
 
-// untoldOf lists the failed studies whose helper does not know it. The index of migration 2 has
-// this condition.
+// untoldOf lists failed studies whose helper does not know. Migration 2 indexes this condition.
 func untoldOf(ctx context.Context, tx *sql.Tx) ([]study.Hash, error) {
 	return hashesBy(ctx, tx, untoldQuery)
 }

@@ -87,7 +87,7 @@ func MaxUpload(t study.Task) (int, error) {
 	return 9 + form.PartSize(shares.Coordinator) + form.PartSize(shares.Helper) + protocol.SealOverhead + len(Digest{}), nil
 }
 
-// formOf is the form that the proof of a contribution of this weight shows.
+// formOf is the form that a contribution of this weight proves.
 func formOf(t bodies.Task, weight int64) (shares.Form, error) {
 	if least, most := t.Statistic.Weights(); weight < least || weight > most {
 		return shares.Form{}, fmt.Errorf("%w: it declares a weight of %d, the plan takes %d to %d", study.ErrContribution, weight, least, most)
@@ -99,12 +99,11 @@ func formOf(t bodies.Task, weight int64) (shares.Form, error) {
 	return bodies.FormOf(q, weight, t.Plan().MostParties())
 }
 
-// offer describes an upload to the helper.
 func (u upload) offer(party study.PartyID, message []byte) PrepareRequest {
 	return PrepareRequest{Party: party, Weight: u.weight, Head: bytes.Clone(shares.Head(u.part)), Other: sha256.Sum256(u.part), Sealed: u.sealed, Message: message}
 }
 
-// binding is what the helper's part was sealed under. It includes the digest of the helper's
+// binding is the associated data of the sealed helper's part. It includes the digest of the helper's
 // acceptance, so after a new acceptance no earlier part opens.
 func (o PrepareRequest) binding(plan study.Hash, acceptance Digest) protocol.ShareBinding {
 	return protocol.ShareBinding{Plan: plan, Acceptance: acceptance, Party: o.Party, Weight: o.Weight, Head: o.Head, Other: o.Other}
@@ -127,7 +126,7 @@ func Contribute(t study.Task, party study.PartyID, in study.Inputs, under Agreem
 	return u.bytes(), err
 }
 
-// KnownBy is the digest by which both servers, and the set that they sign, know a party's upload.
+// KnownBy is the digest that identifies a party's upload at both servers and in the set that they sign.
 func KnownBy(party study.PartyID, data []byte) (study.Hash, error) {
 	sealed := shares.Form{}.PartSize(shares.Helper) + protocol.SealOverhead // the same for every form
 	if len(data) < 9+sealed+len(Digest{}) || data[0] != uploadVersion {
@@ -166,7 +165,7 @@ type Pins struct {
 	Sealing protocol.KeyPin
 }
 
-// Agreement is what CheckAcceptance established and Contribute needs.
+// Agreement is the result of CheckAcceptance, for Contribute.
 type Agreement struct {
 	Sealing    []byte
 	Acceptance Digest // digest of the helper's acceptance

@@ -26,8 +26,7 @@ import (
 	"caucus/study"
 )
 
-// maxCall bounds the bytes of one call: 32 contributions whose proofs have at most 67 kB each
-// (shares.Form).
+// maxCall bounds the bytes of a call: 32 contributions with proofs of at most 67 kB (shares.Form).
 const maxCall = 4 << 20
 
 // Serve answers the coordinator's calls on a listener until ctx ends. Only the holder of the
@@ -81,8 +80,7 @@ var meanings = []struct {
 
 const domain = "caucus aggregator"
 
-// asStatus converts an error for the wire. An error without a meaning at the other end loses its
-// text.
+// asStatus converts an error for the wire. An error without a meaning at the other end loses its text.
 func asStatus(err error) error {
 	for _, m := range meanings {
 		if errors.Is(err, m.err) {
@@ -117,7 +115,6 @@ func asError(err error) error {
 	return fmt.Errorf("%w: %s", protocol.ErrHelper, s.Message())
 }
 
-// service answers the coordinator's calls to a helper.
 type service struct {
 	pb.UnimplementedHelperServer
 	s      *Server
@@ -375,7 +372,6 @@ func (r *Remote) Accept(ctx context.Context, plan study.Hash, own Signed) (Signe
 	return signedOf(out), asError(err)
 }
 
-// Reveal implements Peer.
 func (r *Remote) Reveal(ctx context.Context, plan study.Hash, half [32]byte, reveal Signed) ([32]byte, error) {
 	out, err := r.helper.Reveal(ctx, &pb.HelperDocument{Plan: plan[:], Document: reveal.Document, Signature: reveal.Signature, Half: half[:]})
 	if err != nil {
@@ -384,7 +380,6 @@ func (r *Remote) Reveal(ctx context.Context, plan study.Hash, half [32]byte, rev
 	return fixed("the helper's half", out.GetHalf())
 }
 
-// Prepare implements Peer.
 func (r *Remote) Prepare(ctx context.Context, plan study.Hash, offers []PrepareRequest) ([]PrepareReply, error) {
 	in := &pb.HelperOffers{Plan: plan[:]}
 	for _, o := range offers {
@@ -401,25 +396,21 @@ func (r *Remote) Prepare(ctx context.Context, plan study.Hash, offers []PrepareR
 	return answers, nil
 }
 
-// Seal implements Peer.
 func (r *Remote) Seal(ctx context.Context, plan study.Hash, set Signed) ([]byte, error) {
 	out, err := r.helper.Seal(ctx, &pb.HelperDocument{Plan: plan[:], Document: set.Document, Signature: set.Signature})
 	return out.GetSignature(), asError(err)
 }
 
-// Share implements Peer.
 func (r *Remote) Share(ctx context.Context, plan study.Hash) (Signed, error) {
 	out, err := r.helper.Share(ctx, &pb.HelperDocument{Plan: plan[:]})
 	return signedOf(out), asError(err)
 }
 
-// End implements Peer.
 func (r *Remote) End(ctx context.Context, plan study.Hash) error {
 	_, err := r.helper.End(ctx, &pb.HelperDocument{Plan: plan[:]})
 	return asError(err)
 }
 
-// Recall implements Peer.
 func (r *Remote) Recall(ctx context.Context, share Signed) error {
 	_, err := r.helper.Recall(ctx, &pb.HelperDocument{Document: share.Document, Signature: share.Signature})
 	return asError(err)

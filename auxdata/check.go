@@ -7,8 +7,7 @@ import (
 	"caucus/dataset"
 )
 
-// Support is how much of its schema a pool covers. Weights can lift rows, but can't create missing
-// ones.
+// Support says how much of its schema a pool covers. Weights raise rows, but create no missing ones.
 type Support struct {
 	Rows     int      `json:"rows"`
 	Distinct int      `json:"distinct_rows"`
@@ -25,8 +24,7 @@ const (
 	widestGap = 0.25
 )
 
-// Check reports levels with no or hardly any rows, and parts of a number's range without rows, all
-// public.
+// Check reports levels with hardly any rows, and empty parts of a number's range, all public.
 func Check(s dataset.Schema, p *Pool) Support {
 	n, _ := p.Encoded.Dims()
 	_, features := p.Encoded.Dims()

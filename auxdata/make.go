@@ -10,14 +10,13 @@ import (
 	"caucus/dataset"
 )
 
-// Margin is what is publicly known about one block of encoded columns (see dataset.Schema.Blocks).
+// Margin is the public knowledge about one block of encoded columns (see dataset.Schema.Blocks).
 type Margin struct {
 	// Shares, for the levels of a text, are proportional to their frequencies.
 	Shares []float64
 	// Mean, for a number, is its mean in [0,1].
 	Mean float64
-	// Bins, for a number, are proportional to its frequencies in equal parts of [0,1], and replace
-	// Mean.
+	// Bins, for a number, are proportional to its frequencies in equal parts of [0,1], and replace Mean.
 	Bins []float64
 }
 
@@ -34,8 +33,7 @@ func Uniform(b dataset.Block, levels int) Margin {
 	return m
 }
 
-// Uniforms returns a schema's margins if its data are unknown. Flags of missing numbers are never
-// set.
+// Uniforms returns a schema's margins if its data are unknown. Flags of missing numbers are never set.
 func Uniforms(s dataset.Schema) []Margin {
 	var out []Margin
 	names := s.FeatureNames()

@@ -17,16 +17,13 @@ import (
 	"caucus/dataset"
 )
 
-// Digest names a pool: the SHA-256 of its canonical bytes.
+// Digest names a pool: the SHA-256 of its canonical bytes. As text it is lower-case hexadecimal.
 type Digest [sha256.Size]byte
 
-// String returns the digest in lower-case hexadecimal.
 func (d Digest) String() string { return hex.EncodeToString(d[:]) }
 
-// MarshalText writes hexadecimal.
 func (d Digest) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
 
-// UnmarshalText reads the output of MarshalText.
 func (d *Digest) UnmarshalText(text []byte) error {
 	if hex.DecodedLen(len(text)) != len(d) {
 		return fmt.Errorf("read pool digest: have %d characters, want %d", len(text), 2*len(d))
@@ -106,8 +103,7 @@ func Weights(t *dataset.Table) ([]float64, error) {
 	return weight, nil
 }
 
-// heaviest and its inverse bound the largest weight: sums of weights and squares stay finite and
-// above 0.
+// heaviest and its inverse bound the largest weight: sums and squares stay finite and above 0.
 const heaviest = 1e100
 
 func checkWeights(weight []float64) error {
@@ -136,8 +132,7 @@ func formatWeights(weight []float64) []string {
 	return out
 }
 
-// Virtual makes a pool of encoded rows (N×schema.Dim()) for simulations; its digest covers their
-// numbers.
+// Virtual makes a pool of encoded rows (N×schema.Dim()) for simulations; its digest covers them.
 func Virtual(encoded *mat.Dense, m dataset.Map) *Pool {
 	p := &Pool{Encoded: encoded, X: m.Apply(encoded)}
 	p.digest = func(weight []float64) (d Digest, err error) {

@@ -209,8 +209,8 @@ func (s *Server) runnable(ctx context.Context, plan study.Plan) error {
 	if plan.Noise.AtSite() || len(s.config.Budget) == 0 {
 		return nil
 	}
-	// Parties should not spend on a study that this ledger could not release. The ledger decides
-	// again at the release.
+	// Parties should not spend on a study that this ledger could not release. The ledger decides again
+	// at the release.
 	after, err := s.scheduler.releaser.ledger.Totals(ctx)
 	if err != nil {
 		return err

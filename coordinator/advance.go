@@ -15,8 +15,7 @@ import (
 	"caucus/study/life"
 )
 
-// foldBatch is the number of contributions added in one transaction. It bounds memory, and how long
-// contributions to other studies wait.
+// foldBatch bounds the contributions added in one transaction: its memory, and other studies' wait.
 const foldBatch = 32
 
 type releaser struct {
@@ -80,8 +79,7 @@ func (c *runningStudy) advance(ctx context.Context, r releaser) error {
 	}
 }
 
-// fold adds all contributions to the sum, or checks them against their digests if the task keeps
-// them. It stores their number.
+// fold adds all contributions to the sum, or checks the digests of kept ones, and stores their number.
 func (c *runningStudy) fold(ctx context.Context, s *life.Study) error {
 	fail := func(err error) error { return fmt.Errorf("fold study %s: %w", c.hash, err) }
 	checker, err := c.studyChecker(ctx)

@@ -54,10 +54,9 @@ func (c *runningStudy) confirm(ctx context.Context) (over string, err error) {
 	return "", err
 }
 
-// brought asks the helper. If the helper lacks the plan, because another study's plan took its
-// place or its operator removed it, brought sends the plan and asks again. The helper's policy
-// never refuses what it agreed to, so a refusal then means that it has no room just now, or that it
-// forgot its agreement.
+// brought asks the helper. If the helper lacks the plan, because another study's plan took its place or
+// its operator removed it, brought sends the plan and asks again. The helper's policy never refuses what
+// it agreed to, so a refusal then means that it has no room just now, or that it forgot its agreement.
 func (c *runningStudy) brought(ctx context.Context, ask func() error) error {
 	err := ask()
 	if !errors.Is(err, protocol.ErrNotFound) {
@@ -71,7 +70,6 @@ func (c *runningStudy) brought(ctx context.Context, ask func() error) error {
 	return ask()
 }
 
-// bring sends plan and pool to a helper that lacks them.
 func (c *runningStudy) bring(ctx context.Context) error {
 	canonical, plan, _, err := c.isShared(ctx)
 	if err != nil {

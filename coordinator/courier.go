@@ -268,7 +268,7 @@ func (s *Server) unseal(ctx context.Context, c *runningStudy, a protocol.Answer)
 	return a.Open(private)
 }
 
-// tooLate says that a study is over; nil if it takes answers.
+// tooLate returns an error once a study is over; nil if it takes answers.
 func (s *Server) tooLate(ctx context.Context, c *runningStudy, party study.PartyID) error {
 	return c.view(ctx, func(m *life.Study) error {
 		if !protocol.Final(m.State) {

@@ -1,29 +1,28 @@
-// Package coordinator is about the coordinator of studies: the daemon that stores plans and pools,
-// takes one contribution from each party, sums them, releases the sum through its ledger, and gives
-// the release to its readers.
+// Package coordinator is the coordinator of studies: the daemon that stores plans and pools, takes one
+// contribution from each party, sums them, releases the sum through its ledger, and gives the release to
+// its readers.
 //
 // It guarantees:
 //
-//   - A caller's identity is the certificate of its connection, nothing else. A revoked certificate
-//     gets no connection, and the calls under way end.
-//   - Permissions and limits are checked on a call's header. So nobody can fill its memory or its
-//     log, and no member can take another's share of either.
-//   - A receipt exists if and only if its contribution is on disk: one transaction writes both,
-//     before the receipt leaves.
-//   - Each contribution is in the sum exactly once: one transaction adds a batch, deletes its
-//     ballots and stores the sum. Bodies that a kind keeps (study.Keeper) are never copied: they
-//     stay as they were stored until the study is over, and the release uses each once, in the
-//     order of their digests.
-//   - A study has one release, out of the ledger. If the process is killed between any two effects,
-//     it resumes from what is stored and spends nothing twice.
-//   - A folder that was put back to an older state releases nothing once its head file, or a
-//     caller, proves it. After a start, a release waits until its contributors had the chance to
-//     show such a proof.
-//   - Damaged contributions are found before any is added up (kept ones also when the release is
-//     made), and asked for again.
+//   - A caller's identity is the certificate of its connection, nothing else. A revoked certificate gets
+//     no connection, and the calls under way end.
+//   - Permissions and limits are checked on a call's header. So nobody can fill its memory or its log,
+//     and no member can take another's share of either.
+//   - A receipt exists if and only if its contribution is on disk: one transaction writes both, before
+//     the receipt leaves.
+//   - Each contribution is in the sum exactly once: one transaction adds a batch, deletes its ballots
+//     and stores the sum. Bodies that a kind keeps (study.Keeper) are never copied: they stay as they
+//     were stored until the study is over, and the release uses each once, in the order of their
+//     digests.
+//   - A study has one release, out of the ledger. If the process is killed between any two effects, it
+//     resumes from what is stored and spends nothing twice.
+//   - A folder that was put back to an older state releases nothing once its head file, or a caller,
+//     proves it. After a start, a release waits until its contributors had the chance to show such a
+//     proof.
+//   - Damaged contributions are found before any is added up (kept ones also when the release is made),
+//     and asked for again.
 //   - No deadline passes by a clock that jumped.
-//   - A released or failed study leaves no clear ballot, no clear sum and no kept body in the
-//     database.
+//   - A released or failed study leaves no clear ballot, no clear sum and no kept body in the database.
 //   - Logs and metrics contain names, states and counts, never a feature, a label or an unreleased
 //     number.
 //

@@ -15,8 +15,6 @@ import (
 	"caucus/study/life"
 )
 
-// How a study ends other than by its deadline: by its rule or an operator, amended, or resumed.
-
 // CloseStudy seals an open study with the contributions that it has.
 func (s *Server) CloseStudy(ctx context.Context, r *pb.StudyRequest) (*pb.Summary, error) {
 	c, err := s.registry.find(ctx, r.Study, members.CallerOf(ctx))
@@ -47,7 +45,7 @@ func (s *Server) AmendStudy(ctx context.Context, r *pb.AmendRequest) (*pb.Summar
 	return s.summarize(ctx, c)
 }
 
-// asked is the ending that an operator asks for. Fields that the request leaves out stay.
+// asked returns the ending with the operator's changes. Fields that the request leaves out stay.
 func (s *Server) asked(e study.Ending, r *pb.AmendRequest) (study.Ending, error) {
 	now, doubt := s.registry.watch.look()
 	if doubt != nil {
@@ -74,10 +72,9 @@ func (s *Server) asked(e study.Ending, r *pb.AmendRequest) (study.Ending, error)
 	return e, nil
 }
 
-// amend makes and signs the next amendment and commits it with the machine's step. It resumes a
-// failed study only if the ledger holds no entry of it. It refuses to while the ledger is known to
-// be put back, by the head file or by a document that somebody showed: what such a ledger lacks
-// proves nothing.
+// amend makes and signs the next amendment and commits it with the machine's step. It resumes a failed
+// study only if the ledger holds no entry of it. It refuses to while the ledger is known to be put back,
+// by the head file or by a document that somebody showed: what such a ledger lacks proves nothing.
 func (c *runningStudy) amend(ctx context.Context, r releaser, change func(study.Ending) (study.Ending, error)) (a study.Amendment, err error) {
 	if !c.advancing.TryLock() {
 		return a, fmt.Errorf("amend study: %w: it is being folded or released right now", protocol.ErrBusy)

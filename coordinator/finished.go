@@ -17,7 +17,7 @@ import (
 	"caucus/study/life"
 )
 
-// finished is what stays in memory of a study that is over, since a plan may have megabytes: its
+// finished is the part of a finished study that stays in memory, since a plan may have megabytes: its
 // summaries, and who may see them. Everything else is read from the store on request and not kept.
 type finished struct {
 	summary, mine *pb.Summary // for operators, and for a party that contributed; shared, never changed
@@ -40,7 +40,7 @@ func (c *runningStudy) settle() {
 	c.machine, c.row, c.roster, c.lost = nil, records.Study{}, nil, nil
 }
 
-// finish makes what stays. It shares no memory with the machine.
+// finish makes the finished part of a study. It shares no memory with the machine.
 func (c *runningStudy) finish(m *life.Study) *finished {
 	f := &finished{summary: proto.Clone(summary(c, m, protocol.Caller{})).(*pb.Summary), readers: slices.Clone(m.Plan.Readers)}
 	f.mine = proto.Clone(f.summary).(*pb.Summary)
@@ -66,7 +66,7 @@ func lines(names []study.PartyID) unique.Handle[string] {
 	return unique.Make(b.String())
 }
 
-// among reports whether line is one of the sorted lines of of.
+// among reports whether line is one of the sorted lines that of holds.
 func among(of unique.Handle[string], line string) bool {
 	all := of.Value()
 	for from, to := 0, len(all); from < to; {

@@ -25,8 +25,7 @@ type registry struct {
 	studies []*runningStudy
 }
 
-// open reads the names of all studies, and checks the clock: it is trusted after a stop of at most
-// stop.
+// open reads the names of all studies, and checks the clock: it is trusted after a stop of at most stop.
 func (r *registry) open(ctx context.Context, stop time.Duration) error {
 	live := false
 	err := r.store.View(ctx, func(tx records.Tx) error {
@@ -77,7 +76,6 @@ func (r *registry) byHash(h study.Hash) *runningStudy {
 	return nil
 }
 
-// shortestRef is the shortest prefix of a hash that names a study.
 const shortestRef = 8
 
 // find returns a study by its name or its hash's prefix, among those that the caller may see.

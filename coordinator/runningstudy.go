@@ -40,8 +40,7 @@ type runningStudy struct {
 	poolBytes  uint64
 	amendments []study.Signed
 	lost       map[study.PartyID]time.Time // contributions whose bytes are lost, since when
-	// finished is set once the study is over and was looked at. over is true from then on, or from
-	// the start.
+	// finished is set once the study is over and was looked at; over is true from then, or earlier.
 	finished *finished
 	over     atomic.Bool
 	// quietSince is the elapsed time when the last contribution was stored: see sealByRule.
@@ -434,7 +433,7 @@ func (c *runningStudy) charged(ctx context.Context, holds func(id string) (bool,
 	return false, nil
 }
 
-// permanent reports that trying again cannot help.
+// permanent reports whether trying again cannot help.
 func permanent(err error) bool {
 	return !errors.Is(err, protocol.ErrUnavailable) && !errors.Is(err, protocol.ErrHelper) && !errors.Is(err, privacy.ErrBehind) && !errors.Is(err, errWaits) && !damaged(err) && !errors.Is(err, records.ErrDamagedSum) &&
 		!errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) && records.Explain(err) == err
@@ -473,12 +472,12 @@ var errDamagedBody = errors.New("a stored contribution is not what was received"
 
 var errMissingBody = errors.New("a stored contribution is missing")
 
-// damaged reports that bodies were damaged after they were inspected.
+// damaged reports whether bodies were damaged after they were inspected.
 func damaged(err error) bool {
 	return errors.Is(err, errDamagedBody) || errors.Is(err, errMissingBody) || errors.Is(err, study.ErrOtherBodies)
 }
 
-// isLost reports a received contribution whose bytes are lost. The caller holds mu.
+// isLost reports whether a received contribution's bytes are lost. The caller holds mu.
 func (c *runningStudy) isLost(party study.PartyID, digest study.BodyDigest) bool {
 	_, lost := c.lost[party]
 	return lost && c.machine.Received[party] == digest && (c.machine.State == study.Sealed || c.machine.State == study.Open)

@@ -182,9 +182,8 @@ func (s *scheduler) confirms(ctx context.Context) {
 	}
 }
 
-// tellEnded tells the helper of each study that failed for good here, so that it deletes its share
-// and has room for others. What fails is told the next time, also after a restart: the store of
-// shares remembers who was told.
+// tellEnded tells the helper of each study that failed for good here, so that it deletes its share. What
+// fails is told the next time, also after a restart: the store of shares remembers who was told.
 func (s *scheduler) tellEnded(ctx context.Context) {
 	sharing := s.registry.sharing
 	untold, err := sharing.server.Untold(ctx)

@@ -206,8 +206,7 @@ func (s *Server) openLedger(j privacy.Journal) (releaser, error) {
 	if _, err := privacy.Verify(context.Background(), j); err != nil {
 		return releaser{}, fmt.Errorf("%w: restore a backup of the whole folder", err)
 	}
-	// The store remembers the ledger's last entry, so a ledger that was restored from an older
-	// backup releases nothing.
+	// The store remembers the ledger's last entry, so an older ledger releases nothing.
 	var last int64
 	err := s.store.View(context.Background(), func(tx records.Tx) (err error) {
 		last, err = tx.LedgerEntry()
@@ -356,9 +355,8 @@ func (s *Server) address() string {
 	return s.Addr()
 }
 
-// noteDamage checks a failure of the store or the ledger for damage. A damaged file ends the
-// coordinator's health until it is started again on sound files, so that monitoring notices at the
-// first damaged page.
+// noteDamage checks a failure of the store or the ledger for damage, which ends the coordinator's health
+// until a start on sound files, so that monitoring notices at the first damaged page.
 func (s *Server) noteDamage(err error) {
 	if !database.Damaged(err) || !s.unwell.CompareAndSwap(false, true) {
 		return

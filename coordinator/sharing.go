@@ -89,8 +89,7 @@ func (c *runningStudy) troubled(err error) {
 	}
 }
 
-// acceptance is the helper's acceptance of a study that parties may contribute to; nil for other
-// studies.
+// acceptance is the helper's acceptance of an opened study with two servers; nil for others.
 func (c *runningStudy) acceptance(ctx context.Context) (*pb.Signed, error) {
 	is, over := false, c.over.Load()
 	err := c.view(ctx, func(m *life.Study) error { is = m.Plan.Noise.Shared(); return nil })
@@ -140,9 +139,9 @@ func sharesReason(err error) string {
 	return ""
 }
 
-// foldShares gives all contributions to this coordinator's half, each once, checks them with the
-// helper, and seals the study without those that both refuse. After a kill it starts again, with
-// the same result.
+// foldShares gives all contributions to this coordinator's half, each once, checks them with the helper,
+// and seals the study without those that both refuse. After a kill it repeats this, with the same
+// result.
 func (c *runningStudy) foldShares(ctx context.Context, s *life.Study) error {
 	if _, _, _, err := c.isShared(ctx); err != nil {
 		return err

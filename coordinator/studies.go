@@ -19,8 +19,7 @@ import (
 	"caucus/study/life"
 )
 
-// List checks the document that the caller shows, then lists the studies that it may see, newest
-// first.
+// List checks the document that the caller shows, then lists the studies that it may see, newest first.
 func (s *Server) List(ctx context.Context, r *pb.ListRequest) (*pb.ListReply, error) {
 	caller, witness := members.CallerOf(ctx), s.scheduler.releaser.witness
 	if err := witness.look(ctx, caller, protocol.ShownOf(r.Shown), true); err != nil {
@@ -287,9 +286,8 @@ func (s *Server) decline(ctx context.Context, c *runningStudy, caller protocol.C
 	return nil
 }
 
-// offer takes every contribution, whether the party calls or its answer was carried: it receives
-// the body, unless the header decides, checks it and stores it. body returns the bytes, and done
-// frees their place in memory.
+// offer takes every contribution, from a call or a carried answer: it receives the body, unless the
+// header decides, checks it and stores it. body returns the bytes, and done frees their place in memory.
 func (s *Server) offer(ctx context.Context, c *runningStudy, caller protocol.Caller, digest study.BodyDigest, size uint64, body func() (data []byte, done func(), err error)) (protocol.Receipt, error) {
 	fail := func(err error) (protocol.Receipt, error) { return protocol.Receipt{}, err }
 	party := study.PartyID(caller.Name)

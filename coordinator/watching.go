@@ -9,10 +9,8 @@ import (
 	"caucus/study"
 )
 
-// watching shows a server to package watch.
 type watching struct{ server *Server }
 
-// listenWatched listens for monitoring at the configured addresses.
 func (s *Server) listenWatched() (*watch.Watcher, error) {
 	r := s.scheduler.releaser
 	return watch.Listen(watch.Watched{

@@ -193,7 +193,7 @@ func (w *witnesses) stopped() error {
 	return w.behind
 }
 
-// holds records that a party of a study, which is not released here, says that it holds a release.
+// holds records a party's claim that it holds the release of a study that is not released here.
 func (w *witnesses) holds(h study.Hash, by study.PartyID) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -6,22 +6,22 @@ import (
 	"strings"
 )
 
-// Ask answers a condition for every row of a public table. The table may have columns that the
-// schema does not have; the zero schema has none. Columns of the schema are compared by their
-// meaning ([Schema.EncodeWhere]). Other columns are compared as written, and so is a schema column
-// if a comparison names one of its cells that is no level.
+// Ask answers a condition for every row of a public table. The table may have columns that the schema
+// does not have; the zero schema has none. Columns of the schema are compared by their meaning
+// ([Schema.EncodeWhere]). Other columns are compared as written, and so is a schema column if a
+// comparison names one of its cells that is no level.
 //
-// Ask refuses a comparison that no row can meet, since that is a slip: what CheckWhere refuses; in
-// other columns a number compared with a text, an order of texts, and a text that no cell has. It
-// also refuses a column if one comparison names a cell as written and another names a level that no
-// cell has: both cannot be meant.
+// Ask refuses a comparison that no row can meet, since that is a slip: what CheckWhere refuses; in other
+// columns a number compared with a text, an order of texts, and a text that no cell has. It also refuses
+// a column if one comparison names a cell as written and another names a level that no cell has: both
+// cannot be meant.
 func (s Schema) Ask(c Condition, t *Table) ([]bool, error) {
 	stands := map[string]bool{}
 	levels := map[string]comparison{} // levels that no cell of the column has
 	var err error
 	c.root.visit(func(of comparison) {
 		col := t.column(of.column)
-		if col == nil || err != nil { // Rows reports a missing column
+		if col == nil || err != nil { // c.Rows reports a missing column
 			return
 		}
 		_, known := s.featureOf(of.column)

@@ -1,9 +1,7 @@
 package dataset
 
-// Block is a run of encoded columns whose entries are at least 0 and sum to at most 1: the levels
-// of a text, or a single number.
+// Block is a run of encoded columns, each ≥ 0 with sum ≤ 1: the levels of a text, or a single number.
 type Block struct {
-	// Column is the column of the file.
 	Column       string
 	Start, Width int
 	// OneHot: exactly one entry is 1 and the others are 0.

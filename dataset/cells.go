@@ -8,8 +8,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// encoded is a cell's encoding: a value in one of its columns, 0 in the others, and 1 in the flag
-// column if there is one.
+// encoded is a cell's encoding: a value in one column, 0 in the others, and 1 in any flag column.
 type encoded struct {
 	value float64
 	at    int32
@@ -72,7 +71,7 @@ func (e *cellEncoder) encode(text string) encoded {
 	return c
 }
 
-// number is a cell's number, NaN for none.
+// number reads a cell's number, NaN for none.
 func (e *cellEncoder) number(text string) (float64, oddity) {
 	v, ok := ParseNumber(text)
 	switch {
@@ -112,7 +111,7 @@ func (s *Schema) encodeFeatures(t *Table, x *mat.Dense) []Remark {
 	type source struct {
 		column *column
 		cells  cellEncoder
-		memo   []encoded // per code; nil if most values are distinct
+		memo   []encoded // by code; nil if most values are distinct
 		counts [oddities]int
 	}
 	var sources []source
@@ -212,7 +211,7 @@ func ParseNumber(text string) (float64, bool) {
 	return v, err == nil && !math.IsNaN(v) && !math.IsInf(v, 0) && !IsSourceForm(text)
 }
 
-// IsSourceForm says whether a number has a sign that it has in Go's source code alone.
+// IsSourceForm reports whether a number has a character that only Go's source code allows in numbers.
 func IsSourceForm(text string) bool {
 	for i := range len(text) {
 		if c := text[i]; c == '_' || c == 'x' || c == 'X' {

@@ -27,8 +27,8 @@ func DayText(days int64) string {
 	return Date(days).String()
 }
 
-// MomentText writes a moment since 1970, counted in 1/unit seconds, with what names its zone, such
-// as Z. Midnight is the date alone.
+// MomentText writes a moment since 1970, in 1/unit seconds, and the zone (Z). Midnight is the date
+// alone.
 func MomentText(t, unit int64, zone string) string {
 	perDay := 86400 * unit
 	day, rest := t/perDay, t%perDay
@@ -47,8 +47,7 @@ func DayMomentText(day, rest, unit int64, zone string) string {
 	return text + " " + ClockText(rest, unit) + zone
 }
 
-// ClockText writes a time of day counted in 1/unit seconds, unit a power of ten, with as few digits
-// as possible: 08:30:00.5.
+// ClockText writes a time of day in 1/unit seconds, unit a power of ten, in few digits: 08:30:00.5.
 func ClockText(t, unit int64) string {
 	second := t / unit
 	text := fmt.Sprintf("%02d:%02d:%02d", second/3600, second/60%60, second%60)

@@ -13,21 +13,22 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Coding writes every record of a schema in the same number of bytes, so that the time to read
-// records follows from their number alone. A record's parts, in order:
+// Coding writes every record of a schema in the same number of bytes, so that the time to read records
+// follows from their number alone. A record's parts, in order:
 //
-//   - each feature column: a number as the bits of a float64, big-endian, NaN for a cell without
-//     one; a text as the place of its level, one more for a missing one, in one, two or four bytes;
+//   - each feature column: a number as the bits of a float64, big-endian, NaN for a cell without one; a
+//     text as the index of its level, or the index after the last for a missing text, in one, two or four
+//     bytes;
 //   - the label's class, in one, two or four bytes; the number of classes stands for none;
-//   - patient and party, where the schema names such a column: KeySize bytes of HMAC-SHA256 under
-//     the site's key, zero for an empty cell. Equal texts have equal keys; nothing else is kept.
+//   - patient and party, where the schema names such a column: KeySize bytes of HMAC-SHA256 under the
+//     site's key, zero for an empty cell. Equal texts have equal keys; nothing else is kept.
 //
-// Records of a coding are what [Schema.EncodeWhere] makes of the same cells, but that Patient and
-// Party hold keys (TestCoding).
+// Decoded records equal those of [Schema.EncodeWhere] for the same cells, except that Patient and Party
+// hold keys (TestCoding).
 type Coding struct {
 	schema   Schema
 	features []codedFeature
-	place    map[string]int // of a feature, by its name
+	place    map[string]int // index in features, by name
 	parts    []part         // features, label, patient, party
 	width    int
 }
@@ -43,7 +44,7 @@ type codedFeature struct {
 	cells cellEncoder // its columns are counted from 0
 }
 
-// Coding is the schema's.
+// Coding makes the schema's coding.
 func (s Schema) Coding() *Coding {
 	c := &Coding{schema: s, place: map[string]int{}}
 	add := func(width int) {
@@ -84,7 +85,7 @@ func bytesFor(values int) int {
 	return 4
 }
 
-// Width is a record's bytes.
+// Width is the number of bytes of a record.
 func (c *Coding) Width() int { return c.width }
 
 func (c *Coding) label() part   { return c.parts[len(c.features)] }
@@ -112,20 +113,19 @@ func getCode(from []byte) int {
 	return int(binary.BigEndian.Uint32(from))
 }
 
-// Coder codes a file's records, one after the other, and counts what was odd.
+// Coder codes a file's records, one after the other, and counts odd cells.
 type Coder struct {
 	coding  *Coding
 	columns []codedColumn
 	mac     hash.Hash
 }
 
-// codedColumn codes the cells of one column of the file.
 type codedColumn struct {
 	name   string
-	at     int // among a row's cells; -1 for none
+	at     int // index in a row's cells; -1 for none
 	part   part
 	code   func(text string, to []byte) oddity
-	seen   map[string]codedCell // of the column's first texts; nil for numbers, which are read as fast
+	seen   map[string]codedCell // codes of the column's first texts; nil for numbers, which are read as fast
 	counts [oddities]int
 }
 
@@ -134,7 +134,7 @@ type codedCell struct {
 	odd   oddity
 }
 
-// mostSeen and longestSeen bound the texts of a column whose codes are kept.
+// mostSeen and longestSeen (bytes) bound the texts of a column whose codes are kept.
 const mostSeen, longestSeen = 1 << 12, 256
 
 // Coder makes a coder of rows with these columns; key is the site's. An absent feature column is an
@@ -180,7 +180,7 @@ func (c *Coding) Coder(columns []string, key []byte) (*Coder, error) {
 	return k, err
 }
 
-// key codes a text as its key; columns have keys apart.
+// key codes a text as its key; equal texts in different columns have different keys.
 func (k *Coder) key(column string) func(string, []byte) oddity {
 	return func(text string, to []byte) oddity {
 		clear(to)
@@ -208,8 +208,8 @@ func (f *codedFeature) code(text string, to []byte) oddity {
 	return odd
 }
 
-// Code writes one record; nil cells are a malformed one, all of whose cells are empty. A cell that
-// is no text is an empty one.
+// Code writes one record; nil cells stand for a malformed one, all of whose cells are empty. A cell that
+// is no text counts as empty.
 func (k *Coder) Code(cells []string, to []byte) {
 	for i := range k.columns {
 		c := &k.columns[i]
@@ -240,7 +240,7 @@ func (k *Coder) Code(cells []string, to []byte) {
 	}
 }
 
-// Remarks count what was odd in the cells so far.
+// Remarks counts the odd cells so far.
 func (k *Coder) Remarks() []Remark {
 	var all []Remark
 	for i := range k.columns {
@@ -262,13 +262,13 @@ func (c *Coding) Empty() []byte {
 	return out
 }
 
-// Shared is what a record shares with one whose label alone is another, as bytes.
+// Shared appends a record's bytes without its label: records that differ in the label share them.
 func (c *Coding) Shared(record, to []byte) []byte {
 	l := c.label()
 	return append(append(to[:0], record[:l.at]...), record[l.at+l.width:]...)
 }
 
-// Columns are the parts of a record, as places and widths, for a table that keeps columns apart.
+// Columns lists the widths of a record's parts in bytes, for a table that keeps columns apart.
 func (c *Coding) Columns() (widths []int) {
 	for _, p := range c.parts {
 		widths = append(widths, p.width)
@@ -276,15 +276,14 @@ func (c *Coding) Columns() (widths []int) {
 	return widths
 }
 
-// CodedBlock is some records of a coding, column by column.
+// CodedBlock is a block of coded records, column by column.
 type CodedBlock struct {
 	Rows    int
 	Columns [][]byte // by Coding.Columns: Rows times its width
 }
 
-// Records are a block's records under s, a schema within the coding's (Schema.Within); where is
-// nil, or a condition that s.CheckWhere has passed. The result is that of [Schema.EncodeLabelled]
-// and [Schema.EncodeWhere].
+// Records decodes a block under s, a schema within the coding's (Schema.Within); where is nil or passed
+// s.CheckWhere. The result is that of [Schema.EncodeLabelled] and [Schema.EncodeWhere].
 func (c *Coding) Records(s Schema, where *Condition, b CodedBlock) *Records {
 	r := &Records{X: &mat.Dense{}, Y: make([]int, b.Rows)}
 	if b.Rows > 0 {
@@ -317,7 +316,7 @@ func (c *Coding) Records(s Schema, where *Condition, b CodedBlock) *Records {
 	return r
 }
 
-// decode writes a feature's columns of x, from first.
+// decode writes a feature's columns of x, from column first on.
 func (c *Coding) decode(name string, b CodedBlock, x *mat.Dense, first int) {
 	i := c.place[name]
 	f, column, width := &c.features[i], b.Columns[i], c.parts[i].width
@@ -351,7 +350,6 @@ func keys(column []byte, rows int) []string {
 	return out
 }
 
-// codedCells answers a condition's comparisons on a block.
 type codedCells struct {
 	coding *Coding
 	block  CodedBlock

@@ -36,6 +36,5 @@ func (s Schema) ColumnCodes() []ColumnCode {
 	return all
 }
 
-// Level returns the level of a text, which may also be another form of the level's number; false
-// for other texts.
+// Level returns the level of a text, or of another form of its number; false for other texts.
 func (c ColumnCode) Level(text string) (int, bool) { return c.levels.find(text) }

@@ -53,9 +53,9 @@ type Components struct {
 	Analysis Analysis `yaml:"analysis" help:"how columns are scaled before: famd, each by its own deviation, or pca, by the schema's bounds; default: by the schema"`
 }
 
-// DefaultAnalysis is PCA if all columns have one kind and one set of bounds, like the pixels of
-// pictures: their variances are comparable, and a larger one means more. Otherwise a variance
-// depends on the unit and bounds that were chosen, so it is FAMD.
+// DefaultAnalysis is PCA if all columns have one kind and one set of bounds, like pixels: their
+// variances are comparable, and a larger one means more. Otherwise variances depend on chosen bounds, so
+// it is FAMD.
 func DefaultAnalysis(s Schema) Analysis {
 	if len(s.Features) == 1 && s.Features[0].Kind == Numeric {
 		return PCA

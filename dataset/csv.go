@@ -81,9 +81,8 @@ type csvRows struct {
 	line  int
 }
 
-// NewCSV returns the rows of delimited text as [ReadCSV] reads it, without gzip; a malformed line
-// is an error. Use it for public data. For a site's records use [NewLines], for a person's file
-// [NewQuoted].
+// NewCSV returns the rows of delimited text as [ReadCSV] reads it, without gzip; a malformed line is an
+// error. Use it for public data. For a site's records use [NewLines], for a person's file [NewQuoted].
 func NewCSV(r io.Reader, f Format) (Rows, error) {
 	if err := f.Validate(); err != nil {
 		return nil, err

@@ -97,7 +97,7 @@ var (
 // NamesPatient reports whether a column's name speaks of patients, as that of their number does.
 func NamesPatient(column string) bool { return patientName.MatchString(column) }
 
-// identifies reports a column that is named like a number of patients or records and has too many
+// identifies reports whether a column is named like a number of patients or records and has too many
 // values for anything else: more than a tenth of the records, or one for each.
 func (c *column) identifies(rows int, missingText string) identity {
 	texts := c.distinct()
@@ -222,7 +222,7 @@ func HasDecimalComma(text string) bool { return decimalComma.MatchString(text) }
 // usualLayouts are the date formats to guess; the day comes before the month if both orders fit.
 var usualLayouts = []DateLayout{ISODate, "DD.MM.YYYY", "DD/MM/YYYY", "MM/DD/YYYY", "YYYY/MM/DD", "DD-MM-YYYY", "YYYYMMDD", "DD.MM.YY"}
 
-// GuessLayout is the likely format of a column's dates; false for other texts.
+// GuessLayout guesses the format of a column's dates; false for other texts.
 func (t *Table) GuessLayout(name string) (DateLayout, bool) {
 	c := t.column(name)
 	if c == nil {

@@ -19,8 +19,7 @@ func (s Schema) Dim() int {
 	return d
 }
 
-// FeatureNames names the encoded columns: "age", "sex=Female", "chol?" for the flag of a missing
-// chol.
+// FeatureNames names the encoded columns: "age", "sex=Female", "chol?" for the flag of a missing chol.
 func (s Schema) FeatureNames() []string {
 	var all []string
 	for _, f := range s.Features {
@@ -61,14 +60,13 @@ func (s Schema) squaredNorm() float64 {
 
 // Encode turns a table into records with X in [0,1]^Dim.
 //
-// A number is clamped to its bounds, transformed by log1p if the schema says so, and scaled to
-// [0,1]. Anything but a finite number becomes 0.5. A text sets the column of its level, or of
-// "other". "3.0" and "3" are the same level and class. No cell is an error: the remarks count the
-// changes, for the data's owner only.
+// A number is clamped to its bounds, transformed by log1p if the schema says so, and scaled to [0,1].
+// Anything but a finite number becomes 0.5. A text sets the column of its level, or of "other". "3.0"
+// and "3" are the same level and class. No cell is an error: the remarks count the changes, for the
+// data's owner only.
 //
-// A missing feature column is an error that lists the table's columns. Label, party and patient
-// columns may be absent: then Y is -1, Party and Patient nil. For training see
-// [Schema.EncodeLabelled].
+// A missing feature column is an error that lists the table's columns. Label, party and patient columns
+// may be absent: then Y is -1, Party and Patient nil. For training see [Schema.EncodeLabelled].
 func (s Schema) Encode(t *Table) (*Records, []Remark, error) {
 	if err := s.checkColumns(t, s.FeatureColumns()); err != nil {
 		return nil, nil, fmt.Errorf("encode table: %w", err)
@@ -90,9 +88,8 @@ func (s Schema) Encode(t *Table) (*Records, []Remark, error) {
 	return r, append(remarks, s.encodeFeatures(t, r.X)...), nil
 }
 
-// EncodeLabelled is [Schema.Encode] for training records. An absent label column is an error, and
-// so is an absent patient column of the schema, without which a patient's records could not be kept
-// together.
+// EncodeLabelled is [Schema.Encode] for training records. An absent label column is an error, and so is
+// an absent patient column of the schema, without which a patient's records could not be kept together.
 func (s Schema) EncodeLabelled(t *Table) (*Records, []Remark, error) {
 	needed := []string{s.Label.Column}
 	if s.Patient != "" {
@@ -184,8 +181,7 @@ func (s Schema) classesOf(texts []string) []int {
 	return out
 }
 
-// knownClasses finds the class of a label. Classes come before aliases: an alias "1" must not take
-// class "1.0".
+// knownClasses finds a label's class. Classes precede aliases: alias "1" must not take class "1.0".
 func (s Schema) knownClasses() levels {
 	known := newLevels(s.Label.Classes)
 	for _, raw := range slices.Sorted(maps.Keys(s.Label.Aliases)) {
@@ -194,7 +190,6 @@ func (s Schema) knownClasses() levels {
 	return known
 }
 
-// classOf is a label's class, -1 for none.
 func (s Schema) classOf(known levels, text string) int {
 	if k, ok := known.find(text); ok {
 		return k

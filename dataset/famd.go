@@ -12,7 +12,7 @@ import (
 // StandardMap is the kind of a map that scales each column separately ([Standard]) and keeps all.
 const StandardMap MapKind = "standard"
 
-// Standard are the parameters of a map of kind "standard": column j becomes
+// Standard holds the parameters of a map of kind "standard": column j becomes
 //
 //	uⱼ = min(max((xⱼ − Meanⱼ)·Factorⱼ, −Cut), Cut)
 //
@@ -50,8 +50,8 @@ func FitFAMD(s Schema, x *mat.Dense, dims int, whiten float64) (Map, error) {
 	return m.After(standard), nil
 }
 
-// famdFew pool rows or fewer are too few to scale a column by: a value that is rare in the pool but
-// common in private records would get the largest features.
+// famdFew: a column is not scaled if at most this many pool rows differ from the rest in it. Otherwise a
+// value that is rare in the pool but common in private records would get the largest features.
 const famdFew = 9
 
 // fitStandard scales the columns as in FitFAMD. A column becomes 0 if at most famdFew rows, and at
@@ -98,7 +98,6 @@ func columnMoments(x *mat.Dense) (mean, variance []float64) {
 	return mean, variance
 }
 
-// fewDiffer reports whether almost all rows have the same number in a column.
 func fewDiffer(x *mat.Dense, j int) bool {
 	column := mat.Col(nil, j, x)
 	slices.Sort(column)

@@ -43,7 +43,7 @@ type Map struct {
 	First *Map `json:"first,omitempty"`
 }
 
-// After is m applied to first's output.
+// After applies m to first's output.
 func (m Map) After(first Map) Map {
 	m.First = &first
 	return m
@@ -73,9 +73,9 @@ func (m Map) Columns() int {
 	return m.Inputs
 }
 
-// Apply maps encoded rows (N×Columns) to model features (N×Dim) of norm at most 1 each. Entries of
-// x that are not finite count as 0.5. No rows give an empty matrix. It panics on another number of
-// columns, as gonum does.
+// Apply maps encoded rows (N×Columns) to model features (N×Dim) of norm at most 1. Entries of x that are
+// not finite count as 0.5. No rows give an empty matrix. It panics on another number of columns, as
+// gonum does.
 func (m Map) Apply(x *mat.Dense) *mat.Dense {
 	n, _ := x.Dims()
 	if n == 0 {
@@ -126,8 +126,7 @@ func (m Map) Features(x *mat.Dense) *mat.Dense {
 	return z
 }
 
-// mapBlock rows pass the first of two maps at a time, since it may have far more features than the
-// input or the result.
+// mapBlock rows pass the first of two maps at a time: it may make far more features than the second.
 const mapBlock = 256
 
 func (m Map) fill(z, x *mat.Dense) {

@@ -10,7 +10,7 @@ import (
 // FourierMap is the kind of a map of random Fourier features.
 const FourierMap MapKind = "fourier"
 
-// Fourier are the parameters of random features for the kernel exp(−Gamma‖x−y‖²) (Rahimi & Recht
+// Fourier holds the parameters of random features for the kernel exp(−Gamma‖x−y‖²) (Rahimi & Recht
 // 2007): Outputs numbers, in pairs
 //
 //	z = √(2/Outputs)·(cos⟨ω_1,x⟩, sin⟨ω_1,x⟩, cos⟨ω_2,x⟩, …)
@@ -22,9 +22,8 @@ type Fourier struct {
 	Seed  uint64  `json:"seed"`
 }
 
-// FitFourier makes a map of an even number of features of first's output; it needs no rows. First's
-// features have norm about 1 on the rows where it was fitted, so a Gamma of about 1/2 gives a
-// kernel of their width.
+// FitFourier makes a map of an even number of features of first's output, without rows. First's features
+// have norm about 1 on the rows of its fit, so a Gamma of about 1/2 gives a kernel of their width.
 func FitFourier(first Map, features int, f Fourier) (Map, error) {
 	m := Map{Kind: FourierMap, Inputs: first.Dim() - 1, Outputs: features, Scale: 1, Fourier: &f}.After(first)
 	if err := m.Validate(); err != nil {

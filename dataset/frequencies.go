@@ -23,16 +23,15 @@ import (
 // sums have a fixed order, so a row's phases do not depend on other rows.
 type Frequencies struct {
 	dim, count, block int
-	signs             []float64 // 3p per block
-	scale             []float64 // count
-	work              []float64 // p
+	signs             []float64 // 3p for each block
+	scale             []float64 // count numbers
+	work              []float64 // p numbers
 }
 
 // leastBlock is the least p: in smaller blocks the directions are too regular.
 const leastBlock = 64
 
-// DrawFrequencies draws count frequencies for rows of dim numbers from a seed alone. They hold
-// scratch space and are not for concurrent use.
+// DrawFrequencies draws count frequencies for rows of dim numbers from a seed; not for concurrent use.
 func DrawFrequencies(dim, count int, gamma float64, seed uint64) *Frequencies {
 	rng := rand.New(rand.NewPCG(seed, 0x666f7572696572))
 	p := max(leastBlock, 1<<bits.Len(uint(dim-1)))

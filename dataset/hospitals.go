@@ -13,11 +13,9 @@ type HospitalConfig struct {
 	Sites   int
 	Records int    // number of admissions in all hospitals together, at least 0
 	Seed    uint64 // equal seeds give equal tables
-	// Skew makes hospitals unequal: hospital s, from 0, has a share proportional to (s+2)^-Skew. 0
-	// is equal.
+	// Skew makes hospitals unequal: hospital s, from 0, has a share ∝ (s+2)^-Skew. 0 is equal.
 	Skew float64
-	// Returns is the share of admissions of returning patients, one in ten of whom goes to another
-	// hospital.
+	// Returns is the share of admissions of returning patients; one in ten changes the hospital.
 	Returns float64
 	// Missing is the share of creatinine values that were not measured.
 	Missing float64
@@ -121,7 +119,6 @@ func Hospitals(c HospitalConfig) (*Table, Schema) {
 	return b.table(), s
 }
 
-// hospitalSite is how a hospital's patients differ from the average.
 type hospitalSite struct{ elderly, severity, effect float64 }
 
 // hospitalSites draws the hospitals and centres them over the admissions, so that the share of
@@ -162,7 +159,6 @@ func hospitalOfEach(c HospitalConfig, rng *rand.Rand) []int {
 	return of
 }
 
-// admission draws a row: measurements around the patient's state, and the outcome.
 func admission(c HospitalConfig, s Schema, p patient, hospital int, effect float64, rng *rand.Rand) []string {
 	diagnosis := rng.IntN(len(diagnosisGroups))
 	pressure := 128 + 0.25*(p.age-60) + 16*rng.NormFloat64()

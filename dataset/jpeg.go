@@ -16,13 +16,12 @@ import (
 // maxJPEGBytes bounds one picture's file: a megapixel without compression.
 const maxJPEGBytes = 4 * maxImagePixels
 
-// ReadJPEGs reads pictures from a tar archive (gzip is unpacked) whose entries are
-// part/class/name.jpg, or class/name.jpg if part is "". It decodes only the named classes and skips
-// all other entries.
+// ReadJPEGs reads pictures from a tar archive (gzip is unpacked) whose entries are part/class/name.jpg,
+// or class/name.jpg if part is "". It decodes only the named classes and skips all other entries.
 //
-// The table has one column per pixel and colour, "p0", "p1", ...: all of red row by row, then
-// green, then blue, with values "0".."255", and a last column "label" with the class. All pictures
-// must have the size of the first.
+// The table has one column per pixel and colour, "p0", "p1", ...: all of red row by row, then green,
+// then blue, with values "0".."255", and a last column "label" with the class. All pictures must have
+// the size of the first.
 func ReadJPEGs(r io.Reader, part string, classes []string) (*Table, error) {
 	if len(classes) > 256 { // a label is a byte
 		return nil, fmt.Errorf("read pictures: %d classes; at most 256 are read", len(classes))

@@ -106,7 +106,6 @@ func centred(x *mat.Dense) *mat.Dense {
 	return out
 }
 
-// encodedFrom names the file's column of each encoded column.
 func (s Schema) encodedFrom() []string {
 	var all []string
 	for _, f := range s.Features {

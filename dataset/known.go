@@ -151,7 +151,6 @@ func (k Known) Load(dir fs.FS, part string) (*Table, error) {
 	return t, nil
 }
 
-// openPacked opens a file, or its form with or without ".gz".
 func openPacked(dir fs.FS, name string) (fs.File, error) {
 	file, err := dir.Open(name)
 	if !errors.Is(err, fs.ErrNotExist) {

@@ -16,31 +16,30 @@ const maxLine = 4 << 20
 
 // ReadLines reads a site's records, one per line: cells between delimiters, with spaces around them
 // removed. A cell that begins with a quote ends with one; inside, delimiters are text and a doubled
-// quote is a quote. No record is ever an error: a malformed line (a quote that does not end,
-// another number of cells, more than maxLine bytes) is a row of empty cells, and a cell that is no
-// text (not UTF-8, or with a NUL) is an empty cell. Blank lines and lines that begin with the
-// format's comment hold no record. A header is the first other line. Of its columns ReadLines keeps
-// the requested ones, all if none is requested; if it has none of them, the file is read no
-// further.
+// quote is a quote. No record is ever an error: a malformed line (a quote that does not end, another
+// number of cells, more than maxLine bytes) is a row of empty cells, and a cell that is no text (not
+// UTF-8, or with a NUL) is an empty cell. Blank lines and lines that begin with the format's comment
+// hold no record. A header is the first other line. Of its columns ReadLines keeps the requested ones,
+// all if none is requested; if it has none of them, the file is read no further.
 //
-// Proof note. Claim: one line of a file is one record, so files that differ in one line are
-// neighbours in records.
-//   - The file is cut at each newline byte and nowhere else. With a header, everything up to it is
-//     the same in both neighbours.
+// Proof note. Claim: one line of a file is one record, so files that differ in one line are neighbours
+// in records.
+//   - The file is cut at each newline byte and nowhere else. With a header, everything up to it is the
+//     same in both neighbours.
 //   - Each line ℓ after it gives row(ℓ), a row of cells or nothing. row is a function of ℓ and the
-//     format alone, wherever in the file ℓ is: the reader has no state between lines, a quote ends
-//     with its line, a byte order mark is skipped at the beginning of every line as at that of the
-//     file, and nothing is recognised by content (gzip is undone before, if the site says so).
-//   - The rows of a file are row(ℓ₁), row(ℓ₂), …. So replacing a line by any bytes without a
-//     newline replaces one row, removes one or adds one, and leaves all others as they were.
-//     FuzzReadLines checks this for any two lines.
-//   - Replacing a label by any text, written as a cell (in quotes where needed), replaces one cell,
-//     even if its bytes are no text.
-//   - The claim covers what is read, not time. Reading a line takes as long as the line, so callers
-//     must allow for the longest lines that they expect.
+//     format alone, wherever in the file ℓ is: the reader has no state between lines, a quote ends with
+//     its line, a byte order mark is skipped at the beginning of every line as at that of the file, and
+//     nothing is recognised by content (gzip is undone before, if the site says so).
+//   - The rows of a file are row(ℓ₁), row(ℓ₂), …. So replacing a line by any bytes without a newline
+//     replaces one row, removes one or adds one, and leaves all others as they were. FuzzReadLines
+//     checks this for any two lines.
+//   - Replacing a label by any text, written as a cell (in quotes where needed), replaces one cell, even
+//     if its bytes are no text.
+//   - The claim covers what is read, not time. Reading a line takes as long as the line, so callers must
+//     allow for the longest lines that they expect.
 //
-// Errors are about the file, never about a record: it cannot be read to its end, or lacks a
-// required header.
+// Errors are about the file, never about a record: it cannot be read to its end, or lacks a required
+// header.
 func ReadLines(r io.Reader, f Format, only ...string) (Lines, error) {
 	rows, err := NewLines(r, f)
 	if err != nil {
@@ -98,7 +97,7 @@ func (r *lineReader) open(f Format, next func() ([]string, bool, error)) error {
 	return nil
 }
 
-// Columns are those of the header, or of the format.
+// Columns are the header's, or the format's.
 func (r *lineReader) Columns() []string { return r.names }
 
 // Place is the number of the last line, from 1.
@@ -150,7 +149,7 @@ func (r *lineReader) holdsRecord(line string) (text string, ok bool) {
 	return line, strings.TrimSpace(line) != "" && (r.comment == "" || !strings.HasPrefix(line, r.comment))
 }
 
-// lineForm says what split found a line to be.
+// lineForm is split's classification of a line.
 type lineForm int
 
 const (
@@ -186,7 +185,7 @@ func (r *lineReader) split(line string) ([]string, lineForm) {
 	return r.cells, aRow
 }
 
-// closingQuote is where a quoted cell ends, -1 for nowhere. Doubled quotes do not end it.
+// closingQuote returns the index at which a quoted cell ends, -1 for none. Doubled quotes do not end it.
 func closingQuote(quoted string) int {
 	for i := 0; i < len(quoted); i++ {
 		if quoted[i] != '"' {

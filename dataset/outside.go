@@ -61,22 +61,22 @@ func (s Schema) featureOf(column string) (Feature, bool) {
 
 // EncodeWhere is [Schema.EncodeLabelled] for a study of the records that meet a condition, which
 // CheckWhere has passed. Every other record is replaced by the empty record (Empty) with the same
-// patient and party, and Outside marks it. So there are as many records as rows. The remarks count
-// all rows.
+// patient and party, and Outside marks it. So there are as many records as rows. The remarks count all
+// rows.
 //
-// A cell is compared by its meaning in the schema: a text as its level or "other", a label as its
-// class under any of its names, a number as itself, not clamped. For a missing cell, or one that is
-// no number, only != holds; of "x < 3" and "not x < 3" therefore only the second does.
+// A cell is compared by its meaning in the schema: a text as its level or "other", a label as its class
+// under any of its names, a number as itself, not clamped. For a missing cell, or one that is no number,
+// only != holds; so of "x < 3" and "not x < 3" only the second holds.
 //
 // Proof note.
-//   - Neighbours: replace one record, the records of a patient, or all of a party; or replace one
-//     label, and then the condition does not read the label (study.Plan).
+//   - Neighbours: replace one record, the records of a patient, or all of a party; or replace one label,
+//     and then the condition does not read the label (study.Plan).
 //   - Lemma: a record's result, Outside included, is a function of its own cells and of the public
-//     condition. So neighbouring files become neighbouring files at the same unit, with as many
-//     records. At unit label, a record's features and Outside do not depend on its label, and a
-//     label outside is gone. Patient and party stay, so the grouping of records does too. Every
-//     later step, names and keyed cuts among them (keyed.Records), sees these records alone, so
-//     each proof about neighbours holds.
+//     condition. So neighbouring files become neighbouring files at the same unit, with as many records.
+//     At unit label, a record's features and Outside do not depend on its label, and a label outside is
+//     gone. Patient and party stay, so the grouping of records does too. Every later step, including
+//     names and keyed cuts (keyed.Records), sees these records alone, so each proof about neighbours
+//     holds.
 //   - Numeric model: texts and comparisons; nothing is added up.
 func (s Schema) EncodeWhere(t *Table, c Condition) (*Records, []Remark, error) {
 	r, remarks, err := s.EncodeLabelled(t)
@@ -91,7 +91,6 @@ func (s Schema) EncodeWhere(t *Table, c Condition) (*Records, []Remark, error) {
 	return r, remarks, nil
 }
 
-// keepWhere replaces the records that are not inside by empty ones.
 func (s Schema) keepWhere(r *Records, inside []bool) {
 	empty := s.Empty()
 	r.Outside = make([]bool, len(inside))
@@ -155,7 +154,6 @@ func (s Schema) meanings(column string, cells []string) []string {
 	return out
 }
 
-// noLevel says that a column has no such text, and suggests the nearest.
 func noLevel(of comparison, levels []string) error {
 	meant := ""
 	if near := yamlfile.Nearest(of.value, levels, len(yamlfile.Bare(of.value))/4); near != "" {

@@ -20,16 +20,17 @@ type Pictures struct {
 // Pixels is the number of encoded columns of a picture.
 func (p Pictures) Pixels() int { return p.Height * p.Width * p.Channels }
 
-// Patches are the features of a patches map: how strongly small filters respond in each part of a
-// picture (Coates, Ng & Lee 2011, "An analysis of single-layer networks in unsupervised feature
-// learning", with random patches of public pictures as filters, as in Coates & Ng 2011).
+// Patches holds the parameters of a patches map, whose features say how strongly small filters respond
+// in each part of a picture (Coates, Ng & Lee 2011, "An analysis of single-layer networks in
+// unsupervised feature learning", with random patches of public pictures as filters, as in Coates & Ng
+// 2011).
 //
 // Every Stride pixels a Side×Side patch v is cut out, all channels. With its own mean and variance,
 //
 //	u = (v − mean)/√(variance + Contrast),  r_f = ⟨filter_f, u⟩ + bias_f,
 //
-// and each filter gives max(0, r_f − Threshold) and max(0, −r_f − Threshold), averaged over the
-// patches in each of Grid×Grid parts of the picture: 2·Filters·Grid² features, part after part.
+// and each filter gives max(0, r_f − Threshold) and max(0, −r_f − Threshold), averaged over the patches
+// in each of Grid×Grid parts of the picture: 2·Filters·Grid² features, part after part.
 type Patches struct {
 	Pictures
 	Side      int     `json:"side"`

@@ -10,12 +10,11 @@ import (
 )
 
 const (
-	// nullDirection: a direction with a smaller share of the largest variance is rounding, not
-	// data. Eigenvalues have errors of about d·1e-16. One-hot blocks always have such directions,
-	// as their columns sum to 1.
+	// nullDirection: a direction with a smaller share of the largest variance is rounding: eigenvalues
+	// err by about d·1e-16. One-hot blocks always have such directions, as their columns sum to 1.
 	nullDirection = 1e-9
-	// scaleQuantile of the projected pool rows get norm at most 1 without clipping. Not all do,
-	// since a few outliers must not make all other rows tiny.
+	// scaleQuantile is the share of projected pool rows that get norm at most 1 without clipping. It is
+	// below 1 since a few outliers must not make all other rows tiny.
 	scaleQuantile = 0.5
 )
 

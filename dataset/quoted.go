@@ -14,31 +14,30 @@ const (
 	maxQuoted      = 1 << 20 // bytes after the first line
 )
 
-// manyRows lines between the first and the last of a record, each a row of the table by itself, are
-// records that a wrong quote took: few texts have so many lines, all with the table's number of
-// delimiters. (Line 271 of Youtube04-Eminem.csv, of the UCI set "YouTube Spam Collection", has such
-// a quote, which takes four records.)
+// manyRows: at least this many lines between the first and the last of a record, each a row of the table
+// by itself, are records that a wrong quote took: few texts have as many lines, all with the table's
+// number of delimiters. (Line 271 of Youtube04-Eminem.csv, of the UCI set "YouTube Spam Collection", has
+// such a quote, which takes four records.)
 const manyRows = 3
 
-// NewQuoted returns the rows of a file for a person's import. It reads as [NewLines] does, except
-// that a quoted cell may hold line breaks, as in RFC 4180; they stay in its text, each a newline.
+// NewQuoted returns the rows of a file for a person's import. It reads as [NewLines] does, except that a
+// quoted cell may hold line breaks, as in RFC 4180; they stay in its text, each a newline.
 //
-// A quote that does not end with its line takes the lines up to the one with its end. It takes
-// none, the first line alone is a malformed record as for NewLines, and reading goes on at the next
-// line if
+// A quote that does not end with its line takes the lines up to the one with its end. It takes none, the
+// first line alone is a malformed record as for NewLines, and reading continues at the next line, if
 //   - there is no end within maxQuotedLines lines and maxQuoted bytes,
 //   - anything but a delimiter or a line end follows a closing quote,
-//   - the record would have another number of cells than the header, and one of the later lines
-//     could be, or begin, a record that has that number,
+//   - the record would have another number of cells than the header, and one of the later lines could
+//     be, or begin, a record that has that number,
 //   - the lines between the first and the last are manyRows or more, and each is a row by itself.
 //
 // So each line is part of one record, or blank, or a comment, and a wrong quote takes few records.
 //
 // Proof note. No bound covers what NewQuoted reads: one line is not one record. A line that opens a
-// quote takes later lines, and after it reading may go on inside a cell where it was outside, so
-// files that differ in one line may differ in all records from there on. So no study reads by it.
-// It reads a file once, while a person imports it and is shown what it found. Studies read the
-// table that was imported, and neighbours are tables that differ in one record.
+// quote takes later lines, and after it reading may continue inside a cell where it was outside, so
+// files that differ in one line may differ in all records from there on. So no study reads by it. It
+// reads a file once, while a person imports it and is shown the result. Studies read the imported table,
+// and neighbours are tables that differ in one record.
 func NewQuoted(r io.Reader, f Format) (Rows, error) {
 	in := quotedReader{lineReader: newLineReader(r, f)}
 	if err := in.open(f, in.next); err != nil {
@@ -140,7 +139,7 @@ func (r *quotedReader) upToQuote() (later []string, err error) {
 	return later, nil
 }
 
-// tookRows reports that the lines up to a quote's end are records that a wrong quote took.
+// tookRows reports whether the lines up to a quote's end are records that a wrong quote took.
 func (r *quotedReader) tookRows(later []string) bool {
 	between := later[:len(later)-1]
 	return len(r.names) > 1 && len(between) >= manyRows && !slices.ContainsFunc(between, func(line string) bool {

@@ -9,11 +9,10 @@ import (
 	"unicode/utf8"
 )
 
-// Rows are the successive records of any kind of file. A record's result is a function of that
-// record and of what the file says before its first record (column names, styles): a reader has no
-// state between records.
+// Rows are the successive records of any kind of file. A record's result is a function of that record
+// and of the file's text before its first record (column names, styles): a reader has no other state.
 type Rows interface {
-	// Columns are all of the file, in its order.
+	// Columns lists all columns of the file, in its order.
 	Columns() []string
 	// Next returns the next record: a cell for each column, valid until the next call. If ok is
 	// false the record is malformed and its cells mean nothing. The error is io.EOF after the last
@@ -23,10 +22,9 @@ type Rows interface {
 	Place() int
 }
 
-// Lines is a site's file as ReadLines reads it. Its counts come from private records and, like a
-// Remark, have no protection.
+// Lines is a site's file as ReadLines reads it. Like a Remark, its counts have no protection.
 type Lines struct {
-	// Columns are all of the file, in its order.
+	// Columns lists all columns of the file, in its order.
 	Columns []string
 	// Table has a row for each record, in file order, and the requested columns.
 	Table *Table

@@ -28,7 +28,7 @@ type Schema struct {
 	Missing string `yaml:"missing,omitempty" json:"missing,omitempty"`
 	// Party names the column of a record's party, in a file of several parties.
 	Party string `yaml:"party,omitempty" json:"party,omitempty"`
-	// Patient names the column whose records must stay together: a patient's records share a shard.
+	// Patient names the column that identifies the patient: all records of a patient share a shard.
 	Patient string `yaml:"patient,omitempty" json:"patient,omitempty"`
 	// Date is the day, such as 2024-12-31, for features that depend on one: a site's mapping turns
 	// birth dates into ages in whole years on that day (years_until: schema).
@@ -42,7 +42,7 @@ type Schema struct {
 
 // Label is the column to be predicted.
 type Label struct {
-	// Column is its name.
+	// Column is the name of the label's column.
 	Column string `yaml:"column" json:"column"`
 	// Classes are at least two; their order numbers them.
 	Classes []string `yaml:"classes,flow" json:"classes"`
@@ -55,7 +55,6 @@ type Label struct {
 // FeatureKind says how a feature is encoded.
 type FeatureKind string
 
-// The two kinds of features.
 const (
 	// Numeric is clamped to [Min, Max] and scaled to [0,1]: one column.
 	Numeric FeatureKind = "numeric"
@@ -71,8 +70,7 @@ type Feature struct {
 	Columns []string `yaml:"columns,omitempty,flow" json:"columns,omitempty"`
 	// Kind is numeric or categorical.
 	Kind FeatureKind `yaml:"kind" json:"kind"`
-	// Min and Max bound a numeric feature, in its own unit. They are public knowledge, never the
-	// extremes of the data.
+	// Min and Max bound a numeric feature in its own unit: public knowledge, never the data's extremes.
 	Min float64 `yaml:"min,omitempty" json:"min,omitempty"`
 	Max float64 `yaml:"max,omitempty" json:"max,omitempty"`
 	// Log scales log(1+v) instead of v: for sizes, counts and sums of money.
@@ -130,14 +128,13 @@ func (s Schema) Format() Format {
 	return f
 }
 
-// Meaning is the schema without the file format, which is each holder's choice: the part that
-// people can agree on.
+// Meaning is the schema without the file format, each holder's choice: the part to agree on.
 func (s Schema) Meaning() Schema {
 	s.Delimiter, s.Columns, s.Comment = "", nil, ""
 	return s
 }
 
-// Classes are the names of the classes; class k has the k-th name.
+// Classes are the names of the classes, by number.
 func (s Schema) Classes() []string { return slices.Clone(s.Label.Classes) }
 
 // Without is the schema without the named feature columns. Names of other columns change nothing.

@@ -7,9 +7,8 @@ import (
 	"slices"
 )
 
-// Table is an immutable table of text cells with named columns. Each column stores every distinct
-// value once and a small code per row, so a value is stored and later parsed once. A Table is safe
-// for concurrent use.
+// Table is an immutable table of text cells with named columns, safe for concurrent use. Each column
+// stores every distinct value once and a small code per row, so a value is stored and later parsed once.
 type Table struct {
 	rows    int
 	columns []column

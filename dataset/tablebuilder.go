@@ -63,7 +63,6 @@ func (b *tableBuilder) add(cells []string) {
 
 func (b *tableBuilder) table() *Table { return newTable(b.rows, b.columns) }
 
-// listNames shows the first dozen names in an error message.
 func listNames(names []string) string {
 	const most = 12
 	if len(names) > most {
@@ -72,9 +71,8 @@ func listNames(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// showColumns is listNames for a file's columns, but only counts them if a name is a number: the
-// first record may then have been taken for the header, and no record may end up in an error
-// message.
+// showColumns is listNames for a file's columns, but only counts them if a name is a number: the first
+// record may then have been taken for the header, and no record may end up in an error message.
 func showColumns(names []string) string {
 	if slices.ContainsFunc(names, isNumber) {
 		return fmt.Sprintf("%d columns, some with numbers for names", len(names))

@@ -49,7 +49,6 @@ func (c Condition) Rows(t *Table) ([]bool, error) {
 	return c.root.rows(t), nil
 }
 
-// answers are of the rows of a table to one comparison.
 type answers interface{ answer(comparison) []bool }
 
 type clause interface {
@@ -96,7 +95,7 @@ func (c comparison) holds(cell string, b float64, isNumber bool) bool {
 	return c.holdsNumber(a, b)
 }
 
-// holdsNumber compares numbers; of NaN, which is none, only != holds.
+// holdsNumber compares numbers; for NaN, which stands for no number, only != holds.
 func (c comparison) holdsNumber(a, b float64) bool {
 	switch c.op {
 	case "==":
@@ -225,7 +224,7 @@ func scanCondition(text string) ([]token, error) {
 			if n < 0 {
 				n = len(text)
 			}
-			if n == 0 { // a space that is none of the above
+			if n == 0 { // another kind of space
 				n = len(text) - len(strings.TrimLeftFunc(text, unicode.IsSpace))
 			} else {
 				out = append(out, token{text[:n], wordToken})

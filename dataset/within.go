@@ -62,7 +62,6 @@ func (s Schema) byColumn() map[string]Feature {
 	return all
 }
 
-// alike reports whether two features encode a cell alike.
 func (f Feature) alike(g Feature) bool {
 	return f.Kind == g.Kind && f.Min == g.Min && f.Max == g.Max && f.Log == g.Log && f.Missing == g.Missing && slices.Equal(f.Levels, g.Levels)
 }

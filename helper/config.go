@@ -70,8 +70,7 @@ func DefaultConfig() Config {
 	return Config{Listen: ":7444", MaxPool: 256 << 20, MaxPlans: 200, MaxStored: 16 << 30, MaxOpen: 1000, MaxShares: 16 << 30, Policy: DefaultPolicy()}
 }
 
-// LoadConfig reads the folder's file over the defaults and validates it. An unknown key is an
-// error.
+// LoadConfig reads the folder's file over the defaults and validates it. An unknown key is an error.
 func LoadConfig(dir string) (Config, error) {
 	path := filepath.Join(dir, ConfigFile)
 	fail := func(err error) (Config, error) { return Config{}, fmt.Errorf("read helper config: %w", err) }

@@ -16,9 +16,8 @@ import (
 	"caucus/study/kinds"
 )
 
-// shelf stores the coordinator's plans with their pools, each in a folder named by the plan's hash.
-// A file that does not match its digest counts as absent, so putting files back to an older state
-// changes nothing.
+// shelf stores the coordinator's plans with their pools, each in a folder named by the plan's hash. A
+// file without its digest counts as absent, so putting files back to an older state changes nothing.
 type shelf struct {
 	dir       string
 	policy    Policy
@@ -39,7 +38,6 @@ const (
 
 func (s *shelf) folder(h study.Hash) string { return filepath.Join(s.dir, h.String()) }
 
-// MostPool implements aggregator.Shelf.
 func (s *shelf) MostPool() int { return s.maxPool }
 
 func (s *shelf) read(h study.Hash) (plan study.Plan, pool []byte, err error) {
@@ -63,7 +61,6 @@ func (s *shelf) read(h study.Hash) (plan study.Plan, pool []byte, err error) {
 	return plan, pool, nil
 }
 
-// Has implements aggregator.Shelf.
 func (s *shelf) Has(h study.Hash) bool {
 	_, _, err := s.read(h)
 	return err == nil

@@ -27,7 +27,7 @@ var (
 // lookTime bounds the time to answer one request.
 const lookTime = 5 * time.Second
 
-// pages serve monitoring on this machine. They name no party and no study.
+// pages serves monitoring on this machine. It names no party and no study.
 func (s *Server) pages() http.Handler {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(collector{s}, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))

@@ -55,13 +55,12 @@ type Member struct {
 	// Twice: two processes call with this identity.
 	Seen  time.Time `json:"seen,omitzero"`
 	Twice bool      `json:"in_two_places,omitempty"`
-	// Token is the join token by which the party joined, empty if it was invited.
-	Tags  Tags   `json:"tags,omitempty"`
-	Token string `json:"token,omitempty"`
+	Tags  Tags      `json:"tags,omitempty"`
+	Token string    `json:"token,omitempty"` // by which the party joined; empty if it was invited
 }
 
-// wholeList leaves room in one message for a million members, or for many tokens with thousands of
-// names each. Other messages stay below 4 MiB.
+// wholeList, in bytes, leaves room in one message for a million members, or for many tokens with
+// thousands of names each. Other messages stay below 4 MiB.
 var wholeList = grpc.MaxCallRecvMsgSize(512 << 20)
 
 // Called words a party's last call at a time of the coordinator's clock, "" for operators.
@@ -102,9 +101,8 @@ func (c *Client) Revoke(ctx context.Context, name string) error {
 	return nil
 }
 
-// CreateStudy stores a plan, in canonical bytes, as a draft. Its pool must be stored before.
-// forecast is the one that the operator answers for, nil for none. It is idempotent: a draft keeps
-// its forecast.
+// CreateStudy stores a plan, in canonical bytes, as a draft. Its pool must be stored before. forecast is
+// the operator's, nil for none. It is idempotent: a draft keeps its forecast.
 func (c *Client) CreateStudy(ctx context.Context, plan, forecast []byte) (Study, error) {
 	p, hash, err := ParsePlan(plan)
 	if err != nil {

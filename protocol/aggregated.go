@@ -37,8 +37,7 @@ type Set struct {
 	Weight        int64      `json:"weight"`
 	// Members digests names and contributions, ordered by name (NewMembers).
 	Members study.Hash `json:"members"`
-	// Amendments are the plan's, oldest first. The last one gives the set's minimum, never below
-	// the plan's floor.
+	// Amendments are the plan's, oldest first; the last gives the minimum, at least the plan's floor.
 	Amendments [][]byte `json:"amendments,omitempty"`
 }
 
@@ -64,8 +63,7 @@ type AggregateShare struct {
 	Line *privacy.Line `json:"line,omitempty"`
 }
 
-// AggregateShareOf rebuilds the share that a server signed from a release document. server is its
-// index in study.ServerNames.
+// AggregateShareOf rebuilds a server's signed share from a release. server: in study.ServerNames.
 func AggregateShareOf(r study.Release, server int) Signed {
 	a := r.Aggregated
 	s := AggregateShare{Plan: r.PlanHash, Role: study.ServerNames[server], Set: study.HashOf(a.Set), Published: r.Published[server]}
@@ -115,13 +113,13 @@ func (d Fields) Add(field []byte) {
 	d.Write(field)
 }
 
-// Digest covers all that was added.
+// Digest covers all added fields.
 func (d Fields) Digest() study.Hash { return study.Hash(d.Sum(nil)) }
 
 // NewMembers digests a set's members. Add each, ordered by name, with its contribution's digest.
 func NewMembers() Fields { return NewFields("caucus aggregated members 1") }
 
-// AddMember adds a member.
+// AddMember adds a member to the digest of NewMembers.
 func (d Fields) AddMember(party study.PartyID, contributed study.Hash) {
 	d.Add([]byte(party))
 	d.Add(contributed[:])

@@ -46,7 +46,6 @@ type Answer struct {
 	sealed []byte
 }
 
-// sealSuite is the HPKE suite of answers.
 func sealSuite() (hpke.KEM, hpke.KDF, hpke.AEAD) {
 	return hpke.MLKEM768X25519(), hpke.HKDFSHA256(), hpke.AES256GCM()
 }
@@ -80,7 +79,6 @@ func SealKeyOf(private []byte) (public []byte, err error) {
 // SealKeyDigest names the public key in a notice.
 func SealKeyDigest(public []byte) []byte { d := sha256.Sum256(public); return d[:] }
 
-// answered is the content of an answer.
 type answered struct {
 	// Body is the contribution; nil for a refusal.
 	Body []byte
@@ -207,8 +205,7 @@ func (r Receipt) Seal(key []byte) ([]byte, error) {
 	return aead.Seal(nonce, nonce, plain, receiptData(r.Plan, r.Party)), nil
 }
 
-// openReceipt decrypts what Receipt.Seal made with one of these keys. It does not check the
-// signature.
+// openReceipt decrypts what Receipt.Seal made with one of these keys. It does not check the signature.
 func openReceipt(sealed []byte, keys [][]byte, plan study.Hash, party study.PartyID) (Signed, error) {
 	fail := func(err error) (Signed, error) {
 		return Signed{}, fmt.Errorf("%w: the receipt is not for an answer that this site wrote: %v", ErrDamaged, err)

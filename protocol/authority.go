@@ -25,8 +25,7 @@ type Authority struct {
 // Former is an authority that handed over to the next one.
 type Former struct {
 	// Certificate is its own, and Bridge certifies the next authority's key under it; both are DER.
-	// Through the bridges, whoever trusts a former authority recognises the coordinator of the
-	// newest.
+	// Through the bridges, whoever trusts a former authority recognises the coordinator of the newest.
 	Certificate []byte `json:"certificate"`
 	Bridge      []byte `json:"bridge"`
 	// At is the handover. Certificates issued before it stay valid until they expire.
@@ -113,8 +112,8 @@ func (a *Authority) Expires() time.Time { return a.certificate.NotAfter }
 // DER returns the authority's certificate.
 func (a *Authority) DER() []byte { return a.certificate.Raw }
 
-// members are the authorities whose members are admitted: this one, and each former one as long as
-// any certificate that it issued can still be valid.
+// members are the authorities whose members are admitted: this one, and each former one as long as a
+// certificate that it issued can still be valid.
 func (a *Authority) members(now time.Time) (*x509.CertPool, error) {
 	pool := x509.NewCertPool()
 	pool.AddCert(a.certificate)

@@ -50,8 +50,7 @@ const (
 	// maxCarriedNotices bounds the parties of a pack, a few hundred bytes each.
 	maxCarriedRelease = 256 << 20
 	maxCarriedNotices = 20_000
-	// maxCarriedDocument bounds other signed documents and certificates. Amendments and heads are
-	// the largest.
+	// maxCarriedDocument bounds other documents; amendments and heads are the largest.
 	maxCarriedDocument = 64 << 10
 	maxPartName        = 40
 	// maxParts bounds the cost of an unverified file. Even a pack for the most parties with the
@@ -99,8 +98,7 @@ func (k FileKind) encode(all []part) []byte {
 	return b
 }
 
-// partReader takes a file's parts in order. After the first error it has no more; end returns the
-// error.
+// partReader takes a file's parts in order. After the first error it has no more; end returns the error.
 type partReader struct {
 	kind FileKind
 	rest []part
@@ -163,7 +161,6 @@ func (r *partReader) fail(format string, args ...any) *partReader {
 	return r
 }
 
-// maybe takes the next part if it has this name.
 func (r *partReader) maybe(name string, most int) (data []byte, found bool) {
 	if len(r.rest) == 0 || r.rest[0].name != name {
 		return nil, false

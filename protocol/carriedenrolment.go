@@ -47,7 +47,6 @@ func ReadRequest(file []byte) (der []byte, key Fingerprint, err error) {
 	return der, keyFingerprint(request), nil
 }
 
-// trust tells a party which coordinator to trust.
 type trust struct {
 	Coordinator string    `json:"coordinator"`
 	Signer      SignerKey `json:"signer"`

@@ -175,14 +175,12 @@ type Study struct {
 	Missing       []string `json:"missing"`
 	Declined      []string `json:"declined"`
 	// Awaited lists contributors that have not called since the coordinator started, and parties that
-	// hold a release that the coordinator has forgotten. The
-	// release waits for them.
+	// hold a release that the coordinator has forgotten. The release waits for them.
 	Awaited []string `json:"awaited"`
 	// Statuses say what each missing party reported with its last call.
 	Statuses []PartyStatus `json:"statuses,omitempty"`
-	// Helper is the helper's acceptance, for a study with noise by aggregators, as the coordinator
-	// passed it on; empty if there is none. Nothing in it is checked yet: that takes the helper's
-	// key (aggregator.CheckAcceptance).
+	// Helper is the helper's acceptance of a study with noise by aggregators, as the coordinator passed
+	// it on; else empty. It is unchecked: that takes the helper's key (aggregator.CheckAcceptance).
 	Helper Signed `json:"-"`
 	// Forecast is the operator's statement, at the study's creation, of what the study is worth
 	// (study/forecast reads the document). The coordinator signed it. Empty if there is none.
@@ -356,7 +354,7 @@ func (c *Client) show(ctx context.Context, ref string) (Study, error) {
 	return s, nil
 }
 
-// signedWithin reads a document and its signature, at most so many bytes together.
+// signedWithin reads a document and its signature, of at most most bytes together.
 func signedWithin(p *pb.Signed, most int, what string) (Signed, error) {
 	s := Signed{Document: p.GetDocument(), Signature: p.GetSignature()}
 	if n := len(s.Document) + len(s.Signature); n > most {
@@ -416,8 +414,7 @@ func (c *Client) Decline(ctx context.Context, plan study.Hash) error {
 // HelperBack is the check that Listing.HelperBack reports.
 func (c *Client) HelperBack() error { return c.memory.helperBack() }
 
-// Release fetches a released study's release. A release of another form is returned unchanged, with
-// study.ErrForm.
+// Release fetches a study's release. One of another form is returned unchanged, with study.ErrForm.
 func (c *Client) Release(ctx context.Context, ref string) (SignedRelease, error) {
 	fail := func(err error) (SignedRelease, error) {
 		return SignedRelease{}, fmt.Errorf("fetch release of study %s: %w", ref, err)
@@ -462,8 +459,7 @@ func (c *Client) Release(ctx context.Context, ref string) (SignedRelease, error)
 
 const maxDownload = 1 << 30
 
-// receive joins the chunks of a download and calls added after each. The first chunk carries the
-// size of the whole.
+// receive joins a download's chunks and calls added after each. The first carries the whole size.
 func receive(stream grpc.ServerStreamingClient[pb.Chunk], a *Assembly, added func(*pb.Chunk) error) error {
 	for begun := false; ; {
 		chunk, err := stream.Recv()

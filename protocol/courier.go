@@ -40,8 +40,7 @@ type CourierOptions struct {
 	Wrote func(effect string)
 }
 
-// Courier does by carried files what a Client does over the network. It reads one pack and writes
-// one answer.
+// Courier is a Client by carried files. It reads one pack and writes one answer.
 type Courier struct {
 	opened
 	id                Identity
@@ -51,8 +50,7 @@ type Courier struct {
 	answers, declined bool // the answer was written; it is a refusal
 }
 
-// OpenCourier reads a pack as one party and checks all signatures. It refuses a pack older than one
-// that was read before.
+// OpenCourier reads a pack as one party and checks all signatures. It refuses one older than before.
 func OpenCourier(file []byte, id Identity, o CourierOptions) (*Courier, error) {
 	if o.Wrote == nil {
 		o.Wrote = func(string) {}
@@ -86,14 +84,13 @@ func OpenCourier(file []byte, id Identity, o CourierOptions) (*Courier, error) {
 // errNoKey is a fault of the file, not of the study: another file may be answered.
 var errNoKey = fmt.Errorf("%w: there is no key to seal an answer to: a carrier took it out, or this is a receipt: ask the operator for a new one (caucus study pack)", ErrDamaged)
 
-// keyless reports a file that can be read but not answered.
+// keyless reports whether the file can be read but not answered.
 func (c *Courier) keyless() bool { return c.sealKey == nil || len(c.notice.SealKey) == 0 }
 
 func (c *Courier) noticeFile() string { return c.options.Notice(c.notice.Plan) }
 func (c *Courier) answerFile() string { return c.options.Answer(c.notice.Plan) }
 
-// farAhead is how far a notice may be ahead of this clock and still be kept as the newest. Charges
-// have the same limit.
+// farAhead is the largest lead over this clock at which a notice is kept, the same as for charges.
 const farAhead = time.Hour
 
 // keepNotice refuses a notice older than the kept one, and else keeps it.

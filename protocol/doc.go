@@ -1,19 +1,19 @@
-// Package protocol is about the messages, documents and files that daemons and operators exchange:
-// the proto and its generated code (pb), identities in certificates, mutual TLS, invitations,
-// signatures, chunked transfer, and errors that keep their meaning across the wire.
+// Package protocol defines the messages, documents and files that daemons and operators exchange: the
+// proto and its generated code (pb), identities in certificates, mutual TLS, invitations, signatures,
+// chunked transfer, and errors that keep their meaning across the wire.
 //
 // It guarantees:
 //
 //   - Both ends of every connection are authenticated over TLS 1.3. The identity is the one in the
 //     verified certificate, never one in a message.
-//   - A private key is made where it is used and never travels. The only exception is an
-//     invitation's key, which is good for one enrolment.
-//   - A transfer returns the whole data or an error. Plans, pools, receipts and releases are
-//     checked against their hash and against the coordinator's signature over their stored bytes.
+//   - A private key is made where it is used and never travels. The only exception is an invitation's
+//     key, which is good for one enrolment.
+//   - A transfer returns the whole data or an error. Plans, pools, receipts and releases are checked
+//     against their hash and against the coordinator's signature over their stored bytes.
 //   - No body is larger than its receiver allows, and no message to the coordinator is larger than
 //     MaxMessage.
-//   - Simulated plans are refused, and so are plans whose δ is large enough to allow publishing a
-//     unit outright.
+//   - Simulated plans are refused, and so are plans whose δ is large enough to allow publishing a unit
+//     outright.
 //
 // # In which order to read it
 //

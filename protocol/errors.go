@@ -138,8 +138,7 @@ func FromStatus(err error) error {
 	case codes.Unavailable:
 		return unavailable(s.Message())
 	}
-	// Internal errors, deadlines and aborted streams may be retried too: a repeat stores nothing
-	// twice.
+	// Internal errors, deadlines and aborted streams may be retried too: a repeat stores nothing twice.
 	return &remoteError{s.Message(), ErrUnavailable}
 }
 

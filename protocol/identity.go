@@ -116,8 +116,7 @@ type Identity struct {
 	CA          string `yaml:"ca"`
 	Certificate string `yaml:"certificate"`
 	Key         string `yaml:"key"`
-	// Signer is the coordinator's public key for documents, from the invitation. Successions lead
-	// from it to the present key.
+	// Signer is the coordinator's first document key; Successions lead from it to the present one.
 	Signer      SignerKey `yaml:"signer"`
 	Successions []Signed  `yaml:"successions,omitempty"`
 }
@@ -135,7 +134,7 @@ func (id Identity) Follow(k Keys) (Identity, bool) {
 	return id, true
 }
 
-// Outdated reports a certificate of a former authority. It should be renewed.
+// Outdated reports whether the certificate is a former authority's. It should be renewed then.
 func (id Identity) Outdated() bool {
 	leaf, err := id.leaf()
 	if err != nil {

@@ -28,8 +28,7 @@ type Invitation struct {
 	CA          []byte    `json:"ca"`          // DER
 	Certificate []byte    `json:"certificate"` // DER
 	Key         []byte    `json:"key"`         // PKCS #8
-	// Signer is the coordinator's first key. Successions lead from it to the present key;
-	// signatures by any of them count.
+	// Signer is the coordinator's first key, Successions lead to the present one; any may sign.
 	Signer      SignerKey `json:"signer"`
 	Successions []Signed  `json:"successions,omitempty"`
 }

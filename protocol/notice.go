@@ -12,8 +12,7 @@ import (
 	"caucus/study"
 )
 
-// Notice is a study's state for one party. Callers get it in a list; in a carried file it is
-// signed.
+// Notice is a study's state for one party. Callers get it in a list; in a carried file it is signed.
 type Notice struct {
 	Plan  study.Hash    `json:"plan"`
 	Party study.PartyID `json:"party"`

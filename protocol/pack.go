@@ -282,6 +282,5 @@ func openPack(p pack, keys Keys, party study.PartyID) (opened, error) {
 	return o, nil
 }
 
-// aheadOf is a notice's lead over a clock, 0 if it has none: files take time to arrive, so a clock
-// that is ahead of a notice proves nothing.
+// aheadOf is a notice's lead over a clock, at least 0: files take time, so a lag proves nothing.
 func (n Notice) aheadOf(now time.Time) time.Duration { return max(0, n.At.Sub(now)) }

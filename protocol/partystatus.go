@@ -41,7 +41,7 @@ func (w Wait) Known() bool { return waitWords[w] != "" }
 // Words explains the reason to people.
 func (w Wait) Words() string { return waitWords[w] }
 
-// Heartbeat is what a party says of itself with each call of Studies.
+// Heartbeat is a party's report about itself with each call of Studies.
 type Heartbeat struct {
 	// Run is drawn by its process at the start.
 	Run []byte
@@ -51,7 +51,7 @@ type Heartbeat struct {
 	Holds []study.Hash
 }
 
-// MaxWaits bounds the waits in a heartbeat, and its releases.
+// MaxWaits bounds the waits in a heartbeat, and the releases.
 const MaxWaits = 256
 
 // SetHeartbeat sets the heartbeat of all later calls of Studies.
@@ -76,7 +76,7 @@ func (c *Client) reported(to *pb.ListRequest) {
 	slices.SortFunc(to.Waits, func(a, b *pb.Wait) int { return slices.Compare(a.PlanHash, b.PlanHash) })
 }
 
-// PartyStatus is what the coordinator knows of a party that has not contributed.
+// PartyStatus is the coordinator's knowledge of a party that has not contributed.
 type PartyStatus struct {
 	Party string `json:"party"`
 	// Wait is empty without a report.

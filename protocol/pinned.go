@@ -12,13 +12,12 @@ import (
 	"time"
 )
 
-// PinnedTLS connects two signers that know each other's public key and share no authority. It is
-// TLS 1.3; each end shows a certificate for its signing key and admits only the holder of the
-// other's. Nothing else in a certificate counts: it has no end date, and a pinned key holds until
-// withdrawn.
+// PinnedTLS connects two signers that know each other's public key and share no authority. It is TLS
+// 1.3; each end shows a certificate for its signing key and admits only the holder of the other's.
+// Nothing else in a certificate counts: it has no end date, and a pinned key holds until withdrawn.
 //
-// The same key signs documents. Those signatures are Ed25519ctx with a context of their own, so
-// none is valid as a signature of TLS, nor the reverse.
+// The same key signs documents. Those signatures are Ed25519ctx with a context of their own, so none is
+// valid as a signature of TLS, nor the reverse.
 func PinnedTLS(own *Signer, other SignerKey) (*tls.Config, error) {
 	if own.Key() == other {
 		return nil, errors.New("both ends have one key")

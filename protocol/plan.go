@@ -11,9 +11,9 @@ import (
 // projection from 784 columns to 50.
 const MaxPlan = 3 << 20
 
-// ParsePlan reads the canonical bytes of a plan that daemons may run, and returns its hash too.
-// Beyond kinds.ParsePlan it refuses simulated plans, and plans without roster, deadline or terms.
-// Errors wrap study.ErrPlan.
+// ParsePlan reads the canonical bytes of a plan that daemons may run, and its hash. Beyond
+// kinds.ParsePlan it refuses simulated plans, and plans without roster, deadline or terms. Errors wrap
+// study.ErrPlan.
 func ParsePlan(canonical []byte) (study.Plan, study.Hash, error) {
 	refuse := func(format string, args ...any) (study.Plan, study.Hash, error) {
 		return study.Plan{}, study.Hash{}, fmt.Errorf("%w: %s", study.ErrPlan, fmt.Sprintf(format, args...))

@@ -69,20 +69,16 @@ func (k *SealingKey) Save(path string) error {
 // Public returns the public key, 1216 bytes.
 func (k *SealingKey) Public() []byte { return k.key.PublicKey().Bytes() }
 
-// KeyPin is the SHA-256 of a helper's public sealing key, for parties' policies; hexadecimal as
-// text.
+// KeyPin is the SHA-256 of a helper's public sealing key, for parties' policies; hexadecimal as text.
 type KeyPin [sha256.Size]byte
 
 // SealingPin returns the pin of a public sealing key.
 func SealingPin(public []byte) KeyPin { return sha256.Sum256(public) }
 
-// String is the pin in hexadecimal.
 func (p KeyPin) String() string { return hex.EncodeToString(p[:]) }
 
-// MarshalText writes hexadecimal.
 func (p KeyPin) MarshalText() ([]byte, error) { return hex.AppendEncode(nil, p[:]), nil }
 
-// UnmarshalText reads what MarshalText wrote.
 func (p *KeyPin) UnmarshalText(text []byte) error {
 	if len(text) != hex.EncodedLen(len(p)) {
 		return fmt.Errorf("read pin of a sealing key: have %d characters, want %d", len(text), hex.EncodedLen(len(p)))
@@ -94,9 +90,8 @@ func (p *KeyPin) UnmarshalText(text []byte) error {
 // ShareBinding names what a sealed share belongs to. A share opens only with its own binding.
 type ShareBinding struct {
 	Plan study.Hash
-	// Acceptance is the digest of the helper's acceptance under which the share was made. A helper
-	// that was put back accepts the plan anew, with another verify key, and then opens no earlier
-	// share.
+	// Acceptance is the digest of the helper's acceptance under which the share was made. A helper that
+	// was put back accepts the plan anew, with another verify key, and then opens no earlier share.
 	Acceptance study.Hash
 	Party      study.PartyID
 	Weight     int64 // ballots or records, public

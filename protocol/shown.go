@@ -202,14 +202,14 @@ func (m *memory) add(l HelperLine) {
 	}
 }
 
-// helperBack reports a helper that contradicts itself, nil if none does.
+// helperBack returns how a helper contradicts itself, nil if none does.
 func (m *memory) helperBack() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return CheckHelperLines(m.helpers)
 }
 
-// write writes the file. The caller holds the lock.
+// write writes the file. The caller holds mu.
 func (m *memory) write() error {
 	if m.path == "" {
 		return nil

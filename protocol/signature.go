@@ -39,10 +39,8 @@ const (
 // party. As text it is hexadecimal.
 type SignerKey [ed25519.PublicKeySize]byte
 
-// MarshalText writes hexadecimal.
 func (k SignerKey) MarshalText() ([]byte, error) { return hex.AppendEncode(nil, k[:]), nil }
 
-// UnmarshalText reads what MarshalText wrote.
 func (k *SignerKey) UnmarshalText(text []byte) error {
 	if len(text) != hex.EncodedLen(len(k)) {
 		return fmt.Errorf("read signer key: have %d characters, want %d", len(text), hex.EncodedLen(len(k)))
@@ -51,7 +49,6 @@ func (k *SignerKey) UnmarshalText(text []byte) error {
 	return err
 }
 
-// String is the key in hexadecimal.
 func (k SignerKey) String() string { return hex.EncodeToString(k[:]) }
 
 // Verifier checks that the coordinator signed exactly these bytes as this kind of document; errors
@@ -60,7 +57,6 @@ type Verifier interface {
 	Verify(d Document, document, signature []byte) error
 }
 
-// Verify implements Verifier.
 func (k SignerKey) Verify(d Document, document, signature []byte) error {
 	if ed25519.VerifyWithOptions(k[:], document, signature, &ed25519.Options{Context: string(d)}) != nil {
 		return fmt.Errorf("%w: the signature of this %s is not the coordinator's", ErrDamaged, d)

@@ -33,12 +33,10 @@ func (s Succession) Sign(old *Signer) (Signed, error) {
 	return Signed{Document: document, Signature: old.Sign(SuccessionDocument, document)}, nil
 }
 
-// MaxSuccessions bounds the key changes to follow. A key lives for years; an identity with all of
-// them is a file of 31 KB.
+// MaxSuccessions bounds the key changes, each after years; an identity with all takes 31 KB.
 const MaxSuccessions = 32
 
-// Keys are a coordinator's signing keys, from one that its holder trusts to the present one. A
-// signature by any of them counts.
+// Keys are a coordinator's signing keys, from a trusted one to the newest. A signature by any counts.
 type Keys struct {
 	first  SignerKey
 	signed []Signed

@@ -85,8 +85,7 @@ func (c *Client) Tokens(ctx context.Context) ([]Token, error) {
 	return all, nil
 }
 
-// RevokeToken ends a join token. With members it also revokes the parties that joined by it, and
-// returns their names.
+// RevokeToken ends a join token, with members also the parties that joined by it, which it returns.
 func (c *Client) RevokeToken(ctx context.Context, id string, members bool) ([]string, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
@@ -107,8 +106,7 @@ func (c *Client) Tag(ctx context.Context, name string, tags Tags) error {
 	return nil
 }
 
-// joinPatience bounds Join's retries while many holders of one token join: the coordinator takes 20
-// calls a second of them.
+// joinPatience bounds Join's retries: the coordinator takes 20 calls a second by one token.
 const joinPatience = 2 * time.Minute
 
 // Join redeems one place of a join token, under a name with the token's prefix; if name is empty

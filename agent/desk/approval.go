@@ -11,11 +11,11 @@ import (
 	"caucus/protocol"
 )
 
-// Approve lets a study that the policy allows take place, once as many persons as the policy
-// asks for have done so, and says what was approved. A study that the policy does not allow
-// stays refused: change the policy. What a person refused stays refused. Approval is for this
-// plan; another plan needs its own. The records are read for the review alone, after the
-// approval is there: how long that takes keeps nothing waiting.
+// Approve lets a study that the policy allows take place, once as many persons as the policy requires
+// have approved, and returns the review. Approval is for this plan; another plan needs its own. A study
+// that the policy does not allow stays refused until the policy changes; what a person refused stays
+// refused. The records are read for the review only after the approval is stored, so nothing waits for
+// that.
 func (k *Desk) Approve(ctx context.Context, name string, who Approver) (Review, error) {
 	offline := k.refresh(ctx)
 	h, err := k.site.Studies.Find(name)
@@ -58,8 +58,7 @@ func (k *Desk) Approve(ctx context.Context, name string, who Approver) (Review, 
 		}
 		yes.Signature = who.Key.Sign(protocol.ApprovalDocument, site.ApprovalText(r.Plan, r.Shown, as))
 	}
-	// What was shown is in the approval's own file: its digest hangs on the source's, and
-	// this log may leave the machine.
+	// Shown depends on the source's digest; the audit log, which may leave the machine, lacks it.
 	if err := k.site.Audit.Record(site.AuditApproved, r.Plan, r.Study, "by", as, "account", yes.Account, "signed", yes.Signature != nil); err != nil {
 		return fail(err)
 	}
@@ -69,10 +68,10 @@ func (k *Desk) Approve(ctx context.Context, name string, who Approver) (Review, 
 	return k.review(ctx, r.Plan)
 }
 
-// Refuse keeps a study from taking place here, for good, and says how far it had come. The
-// reason stays in this site's folder: the coordinator is told that this party takes no part, in
-// the same words as where the policy or the ledger refuses. What was received cannot be taken
-// back. What is being sent at this moment may still arrive.
+// Refuse keeps a study from taking place here, for good, and returns how far it had come. The reason
+// stays in this site's folder: the coordinator is told that this party takes no part, in the same words
+// as where the policy or the ledger refuses. What was received cannot be taken back; what is being sent
+// at this moment may still arrive.
 func (k *Desk) Refuse(ctx context.Context, name string, who Approver, reason string) (Review, error) {
 	offline := k.refresh(ctx)
 	h, err := k.site.Studies.Find(name)

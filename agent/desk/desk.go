@@ -13,28 +13,26 @@ import (
 	"caucus/study"
 )
 
-// Desk is where a person of a site reads what is asked of it, and says yes or no.
+// Desk shows a person of a site the studies that ask for its data, and takes the yes or no.
 type Desk struct {
 	site *site.Site
-	// refresh learns new plans from the coordinator, unless an agent that runs does that.
+	// refresh fetches new plans from the coordinator, unless a running agent does that.
 	refresh func(context.Context) error
 }
 
-// New is the desk of an open state folder.
+// New makes the desk of an open state folder.
 func New(s *site.Site, refresh func(context.Context) error) *Desk { return &Desk{s, refresh} }
 
-// Approver is who says yes or no to a study.
+// Approver is a person who says yes or no to a study.
 type Approver struct {
-	// Name is the person's, as the policy's approvers name it; where the policy
-	// names none, it may be empty and the account stands for the person.
+	// Name is one of the policy's approvers; where it names none, empty stands for the account.
 	Name string
 	// Key signs the approval, where the policy names approvers.
 	Key *protocol.Signer
-	// Through says by what the person came, where it is not the command line; it stands
-	// beside the account.
+	// Through is the way in if not the command line ("the agent's page"), recorded with the account.
 	Through string
-	// Shown is the start of what Review.Shown was when the person looked: where
-	// it is something else now, nothing is approved. Empty takes what it is now.
+	// Shown is the start of Review.Shown as the person saw it: where it has changed since, nothing is
+	// approved. Empty accepts the current one.
 	Shown string
 }
 
@@ -47,7 +45,6 @@ func account() string {
 	return fmt.Sprintf("%s (uid %s)", u.Username, u.Uid)
 }
 
-// account is the user of the process, and by what a person came to it.
 func (who Approver) account() string {
 	if who.Through == "" {
 		return account()
@@ -55,7 +52,6 @@ func (who Approver) account() string {
 	return account() + ", through " + who.Through
 }
 
-// name is who an approver is, under a policy.
 func (who Approver) name() (string, error) {
 	name := who.Name
 	if name == "" {
@@ -73,7 +69,7 @@ func (who Approver) name() (string, error) {
 // Sources reports on all sources, without opening their files.
 func (k *Desk) Sources() []source.Report { return k.site.Sources.Reports() }
 
-// CheckSource looks at a source as a study would, and changes nothing.
+// CheckSource reads a source as a study would, and changes nothing.
 func (k *Desk) CheckSource(ctx context.Context, name string) (source.Report, error) {
 	if _, err := k.site.Sources.Find(name); err != nil {
 		return source.Report{}, err
@@ -81,8 +77,7 @@ func (k *Desk) CheckSource(ctx context.Context, name string) (source.Report, err
 	return k.site.Sources.Check(ctx, name), nil
 }
 
-// DeclareSource keeps what a person declares of a source by having it read once: see
-// source.Sources.Declare, and there what is refused.
+// DeclareSource stores a person's declaration of a source: see source.Sources.Declare.
 func (k *Desk) DeclareSource(ctx context.Context, name string, who Approver, how source.How) (source.Report, error) {
 	return k.site.Sources.Declare(ctx, name, how, func(d *source.Declaration) (err error) {
 		if d.By, err = who.name(); err != nil {
@@ -108,9 +103,9 @@ func (k *Desk) ForgetSource(name string, who Approver) error {
 	return k.site.Sources.Forget(name)
 }
 
-// Records are this site's own records as a plan's schema encodes them, for the eyes of this
-// site: nothing is charged for them and nothing of them may leave. The source has to be
-// declared, as for a study; how many records a party has at least is for those that take part.
+// Records returns this site's own records, encoded by a plan's schema, for the eyes of this site:
+// nothing is charged for them and nothing of them may leave. The source must be declared, as for a
+// study; a plan's least number of records does not apply.
 func (k *Desk) Records(p study.Plan) (*dataset.Records, error) {
 	records, err := k.site.Sources.Own(p)
 	if err != nil {

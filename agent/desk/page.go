@@ -27,27 +27,25 @@ import (
 //go:embed page.html
 var deskText string
 
-// Page is the page on which a site's own person reads what is asked of the site, and
-// says yes or no.
+// Page is the web page on which a person of the site reads what studies ask, and says yes or no.
 //
-//   - It is the command line's verbs in another place, as if in another process: it opens
-//     the state folder once more and calls Studies, Preview, Approve and Refuse. There is no
-//     second way to an approval, and what policy and ledger refuse no page allows.
-//   - Yes is to what was shown: the form carries the plan's hash and the whole digest of
-//     the source's declaration (Review.Shown), and without them, or where either is another
-//     by now, nothing is approved.
-//   - Where the policy names approvers, each signs with a key of their own, which no
-//     daemon should hold: the page says what to type instead.
-//   - Records are read where the person asks to see them, and for the review that
-//     Approve ends with: the list and a study's page read none.
-//   - Whoever holds a link may write in the state folder: webpage says who that is.
+//   - It works like another process that runs the command line's verbs: it opens the state folder once
+//     more and calls Studies, Preview, Approve and Refuse. There is no second way to an approval, and no
+//     page allows what policy and ledger refuse.
+//   - A yes covers what was shown: the form carries the plan's hash and the whole digest of the source's
+//     declaration (Review.Shown). Without them, or where either has changed, nothing is approved.
+//   - Where the policy names approvers, each signs with a key of their own, which no daemon should hold:
+//     the page says what to type instead.
+//   - Records are read where the person asks to see them, and for the review after an approval: the list
+//     and a study's page read none.
+//   - Whoever holds a link may write in the state folder: package webpage says who can.
 type Page struct {
 	guard     *webpage.Guard
 	templates *template.Template
 
-	under context.Context // of decisions: it ends with the desk, not with a tab
+	under context.Context // of decisions: it ends with the page, not with a browser tab
 	stop  context.CancelFunc
-	grace time.Duration // how long the desk's end waits for a file that is being read
+	grace time.Duration // how long Close waits for a file that is being read
 
 	log  *slog.Logger
 	end  func() error
@@ -55,17 +53,16 @@ type Page struct {
 	desk *Desk
 }
 
-// deskGrace is how long an agent that was told to stop waits for a file that a person
-// looks at: a network's disk may take for ever.
+// deskGrace bounds a stopping agent's wait for a file: a network disk may take for ever.
 const deskGrace = 3 * time.Second
 
-// deskLasts is how long a person may decide before a new link.
+// deskLasts is the lifetime of a session.
 const deskLasts = time.Hour
 
-// sawRecords is how long reading the records for a person may take.
+// sawRecords bounds the reading of records for a person.
 const sawRecords = 10 * time.Minute
 
-// NewPage is the page of a desk of its own, whose state folder end closes.
+// NewPage makes the page of its own desk; end closes that desk's state folder.
 func NewPage(own *Desk, end func() error, log *slog.Logger) (*Page, error) {
 	templates, err := webpage.Templates(deskText)
 	if err != nil {
@@ -98,10 +95,9 @@ func (p *Page) Handler() http.Handler {
 	return p.guard.Protect(mux)
 }
 
-// errNoStudy: nothing here has this hash.
 var errNoStudy = errors.New("no such study")
 
-// load answers with what make wrote, whole, or with a word about why not.
+// load answers with the whole text that make wrote, or says why not.
 func (p *Page) load(make func(ctx context.Context, r *http.Request, to *bytes.Buffer) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		ctx, stop := patient(w, r)
@@ -117,15 +113,15 @@ func (p *Page) load(make func(ctx context.Context, r *http.Request, to *bytes.Bu
 			webpage.Say(w, http.StatusInternalServerError, "The page could not be made", textpage.Printable(err.Error()))
 		default:
 			w.Header().Set("Content-Type", "text/html; charset=utf-8")
-			_, _ = w.Write(text.Bytes()) // who went away is told nothing
+			_, _ = w.Write(text.Bytes()) // a client that went away is told nothing
 		}
 	}
 }
 
-// mostForm bounds a form: a name, a digest, a reason.
+// mostForm bounds a form, in bytes: a name, a digest, a reason.
 const mostForm = 16 << 10
 
-// decide carries out what a person decided about the study of the path, and shows it.
+// decide carries out a person's decision about the study of the path, and redirects to its page.
 func (p *Page) decide(do func(ctx context.Context, r *http.Request, h string) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		r.Body = http.MaxBytesReader(w, r.Body, mostForm)
@@ -144,7 +140,7 @@ func (p *Page) decide(do func(ctx context.Context, r *http.Request, h string) er
 		}
 		_, done := patient(w, r)
 		defer done()
-		ctx, stop := context.WithTimeout(p.under, sawRecords) // whoever closes the tab now has decided
+		ctx, stop := context.WithTimeout(p.under, sawRecords) // closing the tab now does not undo the decision
 		defer stop()
 		p.mu.Lock()
 		err := do(ctx, r, h.String())
@@ -157,11 +153,11 @@ func (p *Page) decide(do func(ctx context.Context, r *http.Request, h string) er
 	}
 }
 
-// patient lets a request take as long as records take to be read.
+// patient lifts a request's deadlines to the time that reading records may take.
 func patient(w http.ResponseWriter, r *http.Request) (context.Context, context.CancelFunc) {
 	c := http.NewResponseController(w)
 	var none time.Time
-	_, _ = c.SetReadDeadline(none), c.SetWriteDeadline(none) // where they cannot be moved they hold
+	_, _ = c.SetReadDeadline(none), c.SetWriteDeadline(none) // where they cannot be moved they stay
 	return context.WithTimeout(r.Context(), sawRecords)
 }
 
@@ -172,16 +168,14 @@ func (p *Page) top(r *http.Request, title string) webpage.Top {
 	}
 }
 
-// deskStudy is a study of the list.
 type deskStudy struct {
 	Review
 	Hash, Class string
 }
 
-// deskBudget is a limit of the site.
 type deskBudget struct{ Unit, When, Spent, Limit, Delta string }
 
-// order puts what waits for a person first, and what is over last.
+// deskOrder puts studies that wait for a person first, and finished ones last.
 var deskOrder = []Progress{ProgressWaiting, ProgressUndeclared, ProgressHelper, ProgressReady, ProgressPreparing, ProgressPrepared, ProgressReceived, ProgressReleased, ProgressRefused, ProgressDeclined, ProgressClosed}
 
 func (p *Page) list(ctx context.Context, r *http.Request, to *bytes.Buffer) error {
@@ -195,7 +189,7 @@ func (p *Page) list(ctx context.Context, r *http.Request, to *bytes.Buffer) erro
 	page := struct {
 		Top     webpage.Top
 		Waiting int
-		// Constants says of how many contributions something was one; "" of none.
+		// Constants says how many contributions were a constant, in whole or in part; "" for none.
 		Constants string
 		Studies   []deskStudy
 		Budgets   []deskBudget
@@ -250,7 +244,7 @@ func (p *Page) one(ctx context.Context, r *http.Request, to *bytes.Buffer) error
 		Review      Review
 		Lines       []textpage.Line
 		Records     bool
-		// Approve: a form for it; Signers instead: who signs, by the command line.
+		// Approve: show its form. Signers: who signs by the command line instead.
 		Approve, Refuse bool
 		Signers         string
 		Release         string
@@ -267,7 +261,7 @@ func (p *Page) one(ctx context.Context, r *http.Request, to *bytes.Buffer) error
 	return p.templates.ExecuteTemplate(to, "study", page)
 }
 
-// classOf is how a progress looks.
+// classOf is a progress's CSS class.
 func classOf(p Progress) string {
 	switch p {
 	case ProgressReleased, ProgressReceived:
@@ -280,8 +274,8 @@ func classOf(p Progress) string {
 	return "open"
 }
 
-// Close ends it: what asks the coordinator at once, what reads a file within the grace.
-// A reading that takes longer is left to its end: it changes nothing.
+// Close ends requests to the coordinator at once and waits for a file that is being read up to the
+// grace. A longer reading is left to its end: it changes nothing.
 func (p *Page) Close() {
 	p.stop()
 	over, stop := p.desk.site.Config.Clock.After(p.grace)

@@ -19,10 +19,10 @@ import (
 	"caucus/study/kinds"
 )
 
-// Progress is how far a study has come at this site.
+// Progress is the stage of a study at this site.
 type Progress string
 
-// How far a study is at a site.
+// The stages of a study at a site.
 const (
 	ProgressUndeclared Progress = "waiting for its source to be declared"
 	ProgressWaiting    Progress = "waiting for approval"
@@ -35,13 +35,12 @@ const (
 	ProgressReceived   Progress = "received by the coordinator"
 	ProgressReleased   Progress = "released"
 	ProgressClosed     Progress = "closed"
-	// ProgressUnreadable: this version cannot read the plan that lies here.
+	// ProgressUnreadable: this version cannot read the stored plan.
 	ProgressUnreadable Progress = "not readable here"
 )
 
-// Review is what this site knows about a study before it says yes: exactly
-// what would leave, at which price, and whether the policy allows it. It is for
-// the eyes of the site; it tells how many records there are.
+// Review describes a study to this site before its yes: what exactly would leave, at what price, and
+// whether the policy allows it. It is for the eyes of the site: it tells the number of records.
 type Review struct {
 	Study    string     `json:"study"`
 	Plan     study.Hash `json:"plan"`
@@ -50,9 +49,8 @@ type Review struct {
 	Purpose  string     `json:"purpose,omitempty"`
 	Contact  string     `json:"contact,omitempty"`
 	Readers  []string   `json:"readers,omitempty"`
-	// Deadline and Minimum are those in force, Ends what they and the rest of the
-	// ending say in words; Amended what amendments changed, a line each; Floor is the
-	// least that they may lower the minimum to, 0 where that stays.
+	// Deadline and Minimum are those in force, Ends describes the whole ending, Amended the changes, a
+	// line each. Floor is the least minimum that amendments may set, 0 where none may.
 	Deadline time.Time `json:"deadline,omitzero"`
 	Ends     string    `json:"ends"`
 	Amended  []string  `json:"amended,omitempty"`
@@ -68,83 +66,76 @@ type Review struct {
 	Noise      study.Noise       `json:"noise"`
 	Sampler    string            `json:"sampler"`
 	Parameters map[string]string `json:"parameters"`
-	// Leaves says in words what leaves, Protects what that guarantees.
+	// Leaves describes the data that leave, Protects the guarantee.
 	Leaves string `json:"leaves"`
-	// Where is the plan's condition on records, "" where it is about all; About says
-	// so in words, Inside how many of the source's records it holds for.
+	// Where is the plan's condition on records, "" for all of them; About says it in words. Inside is
+	// the number of the source's records that meet it.
 	Where    string `json:"where,omitempty"`
 	About    string `json:"about"`
 	Inside   *int   `json:"inside,omitempty"`
 	Protects string `json:"protects"`
-	// Helper names the second server by this site's policy, and says whether its acceptance
-	// of this very plan is here (Agreed) or why not; Sees says what each server, and both
-	// together, learn. Empty where the plan has no helper.
+	// Helper names the second server by this site's policy, and says whether its acceptance of this very
+	// plan is here (Agreed) or why not; Sees says what each server, and both together, learn. Empty
+	// where the plan has no helper.
 	Helper string   `json:"helper,omitempty"`
 	Agreed bool     `json:"helper_agreed,omitempty"`
 	Sees   []string `json:"who_sees,omitempty"`
-	// Bytes leave: exactly these where the upload is prepared, else no more.
+	// Bytes is the size of the upload: exact once it is prepared (Exact), before that an upper bound.
 	Bytes        int      `json:"bytes"`
 	Exact        bool     `json:"bytes_exact"`
 	Columns      []string `json:"columns"`
 	ClearColumns []string `json:"clear_columns"`
 
-	// Label, Learner, Map and Pool say in words what is predicted, what is trained
-	// here, how features are made, and which public rows are asked about.
+	// Label, Learner, Map and Pool describe the label, the classifier, the features and the public rows.
 	Label   string `json:"label"`
 	Learner string `json:"learner"`
 	Map     string `json:"map"`
-	// Kept is how much the map keeps of each column, least first; absent where
-	// it keeps all and before the pool is here.
+	// Kept is the share of each column that the map keeps, least first; absent where it keeps all, and
+	// before the pool is here.
 	Kept []dataset.Kept `json:"kept,omitempty"`
 	Pool string         `json:"pool"`
 
 	Source string `json:"source"`
-	// Claims is what the person who declared the source states of its records.
+	// Claims is the declaring person's statement about the source's records.
 	Claims string `json:"claims,omitempty"`
-	// Shown is the digest of the declaration that an approval is of, beside the
-	// plan: see Declaration.Shown.
+	// Shown is the digest of the declaration that an approval covers: see Declaration.Shown.
 	Shown string `json:"shown,omitempty"`
 	// Undeclared says what a person has to do before the study can take place.
 	Undeclared string `json:"undeclared,omitempty"`
-	// Records is how many the study gets: as declared, and from when it is charged
-	// as many as were declared then. Found is how many the file has now.
+	// Records is the number for the study, as declared now or when charged; Found that in the file now.
 	Records int      `json:"records"`
 	Found   int      `json:"records_found"`
 	Remarks []string `json:"remarks,omitempty"`
-	// Forecast is what the operator says that the study is worth: it decides nothing here.
+	// Forecast is the operator's statement of what the study is worth: it decides nothing here.
 	Forecast *forecast.Stated `json:"forecast,omitempty"`
-	// Sight is what the records look like to the study.
 	Sight
 	// Values are this site's own numbers before noise, where a person asked for them.
 	Values []Output `json:"values,omitempty"`
 
-	// Seconds is what preparing it is given, about: that follows from public
-	// numbers and this machine's speed, and what is made leaves at its end.
+	// Seconds is the approximate time from charge to upload, by public numbers and this machine's speed.
 	Seconds float64 `json:"seconds"`
 	// Budgets are the ledger's units that the study touches.
 	Budgets []UnitBudget `json:"ledger"`
 	// Allowed: policy and ledger allow it; Objections say why not.
 	Allowed    bool     `json:"allowed"`
 	Objections []string `json:"objections"`
-	// NeedsPerson: the policy asks that persons approve, Needed of them;
-	// Approved: enough did, ApprovedBy.
+	// NeedsPerson: the policy requires Needed persons to approve. Approved: enough did, ApprovedBy.
 	NeedsPerson bool     `json:"needs_approval"`
 	Needed      int      `json:"approvals_needed"`
 	Approved    bool     `json:"approved"`
 	ApprovedBy  []string `json:"approved_by"`
 	// Lapsed are persons who approved it before its source was declared anew.
 	Lapsed []string `json:"approvals_lapsed,omitempty"`
-	// Refused says which person refused it, and when; "" where none did.
+	// Refused names the person who refused it, and the day; "" for nobody.
 	Refused string `json:"refused,omitempty"`
-	// Problems are for the site to mend: a pool that is not here, a file that is
-	// not as it was declared, so that the study gets or got empty records.
+	// Problems are for the site to mend: a missing pool, or a file that is not as declared, so that the
+	// study gets or got empty records.
 	Problems []string `json:"problems,omitempty"`
 
-	charged bool // the ledger holds what it costs
+	charged bool // the ledger holds its charge
 }
 
-// UnitBudget is what one unit of the ledger has spent, would have, and may: in
-// all, or in a year.
+// UnitBudget is one unit's spending, before and after the study, and its limit: in all, or in a year.
 type UnitBudget struct {
 	Year  string       `json:"year,omitempty"`
 	Unit  privacy.Unit `json:"unit"`
@@ -155,7 +146,7 @@ type UnitBudget struct {
 	After  *float64 `json:"after_epsilon"`
 }
 
-// describe is what plan and policy alone say.
+// describe fills in what plan, policy and dossier say.
 func (k *Desk) describe(d site.Dossier, h study.Hash, p study.Plan) Review {
 	r := Review{
 		Study: p.Name, Plan: h, Purpose: p.Purpose, Contact: p.Contact, Readers: p.Readers, Deadline: p.Deadline,
@@ -211,7 +202,7 @@ func (k *Desk) describe(d site.Dossier, h study.Hash, p study.Plan) Review {
 	r.NeedsPerson, r.Approved = r.Needed > 0, len(r.ApprovedBy) >= r.Needed
 	if no := k.site.Refused(d); no != nil {
 		r.Refused = fmt.Sprintf("refused by %s on %s", no.Name, no.At.Format(time.DateOnly))
-		if d.Has(site.FileUpload) && d.Has(site.FileAnswer) && !d.Has(site.FileReceipt) { // no refusal reaches a file
+		if d.Has(site.FileUpload) && d.Has(site.FileAnswer) && !d.Has(site.FileReceipt) { // a refusal does not reach a file that was written
 			r.Refused += "; an answer was written to a file before that, and counts if whoever has it hands it in: get it back and destroy it"
 		}
 	}
@@ -225,8 +216,7 @@ func (k *Desk) describe(d site.Dossier, h study.Hash, p study.Plan) Review {
 	return r
 }
 
-// forecastIn reads the operator's forecast of a study, nil where there is none or where this
-// version cannot read it.
+// forecastIn reads the operator's forecast of a study, nil if absent or unreadable by this version.
 func forecastIn(d site.Dossier, h study.Hash) *forecast.Stated {
 	var signed protocol.Signed
 	b, err := d.Read(site.FileForecast)
@@ -240,8 +230,7 @@ func forecastIn(d site.Dossier, h study.Hash) *forecast.Stated {
 	return &stated
 }
 
-// Outline is a study at a glance, without its records. What is still to be
-// decided is held against the ledger too.
+// Outline is a review without records. A study still to be decided is checked against the ledger too.
 func (k *Desk) Outline(ctx context.Context, h study.Hash) (Review, error) {
 	d := k.site.Studies.Of(h)
 	p, err := d.Plan()
@@ -255,8 +244,8 @@ func (k *Desk) Outline(ctx context.Context, h study.Hash) (Review, error) {
 	return r, err
 }
 
-// unreadable stands for a study whose plan this version cannot read, such as one of
-// an earlier version: its name as far as the bytes tell it, and why.
+// unreadable reviews a study whose plan this version cannot read, such as one of an earlier version: the
+// reason, and the name if the bytes show it.
 func (k *Desk) unreadable(h study.Hash, why error) Review {
 	d := k.site.Studies.Of(h)
 	r := Review{Plan: h, Progress: ProgressUnreadable}
@@ -268,8 +257,7 @@ func (k *Desk) unreadable(h study.Hash, why error) Review {
 	return r
 }
 
-// reviewCosts adds what plan and pool make the study cost, and whether the
-// ledger can bear it. The task is nil where the pool is not here.
+// reviewCosts adds the study's costs and whether the ledger can bear them. Nil task: no pool here.
 func (k *Desk) reviewCosts(ctx context.Context, r *Review, d site.Dossier, p study.Plan) (study.Task, error) {
 	t, err := k.site.Task(p)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -289,7 +277,7 @@ func (k *Desk) reviewCosts(ctx context.Context, r *Review, d site.Dossier, p stu
 	if c.Charges, err = t.Charges(0); err != nil {
 		r.Allowed = false
 		r.Progress = k.progress(d, *r)
-		return t, nil // it was said
+		return t, nil // CostOf said why
 	}
 	r.Seconds = c.Span.Whole().Seconds()
 	r.Bytes = t.MaxBody()
@@ -312,8 +300,7 @@ func (k *Desk) reviewCosts(ctx context.Context, r *Review, d site.Dossier, p stu
 	return t, nil
 }
 
-// reviewLedger adds what the ledger has to say. A study that is being prepared
-// is charged already.
+// reviewLedger adds the ledger's budgets, and its objections to a study that is not charged yet.
 func (k *Desk) reviewLedger(ctx context.Context, r *Review, costs []privacy.Cost, charged bool) error {
 	all, err := k.site.Spending(ctx)
 	if err != nil {
@@ -365,7 +352,6 @@ func (k *Desk) progress(d site.Dossier, r Review) Progress {
 	return ProgressReady
 }
 
-// protects says who learns what.
 func protects(p study.Plan) string {
 	budget := fmt.Sprintf("ε = %g", p.Epsilon)
 	if p.Delta > 0 {
@@ -383,8 +369,7 @@ func protects(p study.Plan) string {
 	return fmt.Sprintf("%s at %s %s%s", hides, budget, p.Noise.Trust().Hidden, beside)
 }
 
-// whoSees says what each of two servers learns, and both together; nothing of a plan without
-// a helper.
+// whoSees says what each of two servers learns, and both together; nil for a plan without a helper.
 func whoSees(p study.Plan) []string {
 	sees := p.Noise.Trust().Sees
 	if sees == "" {
@@ -397,12 +382,10 @@ func whoSees(p study.Plan) []string {
 	return strings.Split(fmt.Sprintf(sees, kinds.WordsOf(p).Received, budget), "\n")
 }
 
-// labelWords says what is to be predicted, or estimated.
 func labelWords(l dataset.Label) string {
 	return fmt.Sprintf("%s: %s", l.Column, strings.Join(l.Classes, ", "))
 }
 
-// poolWords says which public rows the study asks about.
 func poolWords(t study.Task) string {
 	p, pool := t.Plan(), t.Pool()
 	weights := "all of one weight"

@@ -12,21 +12,20 @@ import (
 	"caucus/study"
 )
 
-// reviewData reads the records and says what they look like; problems are for the site to mend.
+// reviewData reads the records and says how they look; problems are for the site to mend.
 //
-// Proof note: a preview draws no noise. Somebody who may look at draws and then let one of them
-// leave chooses among draws, and what is chosen no longer has the noise that the bound was
-// proved with. So here nothing is released by a mechanism, not by a ledger in memory either, and
-// nothing is read from the system's randomness: sizes are the bound of the plan
-// (study.Task.MaxBody), and the numbers of Values are those before noise.
-// TestPreviewTouchesNoDice fails at the first random byte.
+// Proof note: a preview draws no noise. Somebody who may look at draws and then let one of them leave
+// chooses among draws, and the chosen one no longer has the noise that the bound was proved with. So no
+// mechanism releases anything here, not even through a ledger in memory, and nothing is read from the
+// system's randomness: sizes are the plan's bound (study.Task.MaxBody), and the numbers of Values are
+// those before noise. TestPreviewTouchesNoDice fails at the first random byte.
 func (k *Desk) reviewData(r *Review, d site.Dossier, p study.Plan, t study.Task) {
 	if body, err := d.Read(site.FileUpload); err == nil {
 		r.Bytes, r.Exact = len(body), true
 	}
 	source, err := k.site.Sources.Of(p)
 	if err != nil || source.Refuses(p) != nil {
-		return // said already
+		return // describe said so
 	}
 	held, err := k.site.Sources.Open(source, p)
 	var records *dataset.Records
@@ -63,7 +62,7 @@ func (k *Desk) reviewData(r *Review, d site.Dossier, p study.Plan, t study.Task)
 	}
 }
 
-// review reads one study. It spends nothing and sends nothing.
+// review makes the whole review of one study. It spends nothing and sends nothing.
 func (k *Desk) review(ctx context.Context, h study.Hash) (Review, error) {
 	d := k.site.Studies.Of(h)
 	p, err := d.Plan()
@@ -79,9 +78,8 @@ func (k *Desk) review(ctx context.Context, h study.Hash) (Review, error) {
 	return r, nil
 }
 
-// Preview says what a study is and what would leave for it, by its name, its hash or the start
-// of it. It sends nothing and spends nothing. Where no agent runs on the state folder, it first
-// asks the coordinator for new plans; if that fails, offline says why.
+// Preview reviews a study by its name or the start of its hash. It sends and spends nothing. Without an
+// agent on the state folder, it first asks the coordinator for new plans; offline says why that failed.
 func (k *Desk) Preview(ctx context.Context, name string) (r Review, offline, err error) {
 	offline = k.refresh(ctx)
 	h, err := k.site.Studies.Find(name)
@@ -92,7 +90,7 @@ func (k *Desk) Preview(ctx context.Context, name string) (r Review, offline, err
 	return r, offline, err
 }
 
-// Studies reviews all studies this site knows.
+// Studies outlines all studies that this site knows.
 func (k *Desk) Studies(ctx context.Context) (all []Review, offline, err error) {
 	offline = k.refresh(ctx)
 	hashes, err := k.site.Studies.All()
@@ -112,7 +110,7 @@ func (k *Desk) Studies(ctx context.Context) (all []Review, offline, err error) {
 	return all, offline, nil
 }
 
-// Task is a study that this site knows, on its public pool.
+// Task returns the task of a known study on its public pool.
 func (k *Desk) Task(h study.Hash) (study.Task, error) {
 	p, err := k.site.Studies.Of(h).Plan()
 	if err != nil {

@@ -19,49 +19,46 @@ import (
 	"caucus/study/kinds"
 )
 
-// Sight is what a study's records look like, before anything is done with them.
-// All of it is computed from the records, but for Added: it is for the eyes of
-// the site, and nothing of it is sent, logged or kept.
+// Sight is how a study's records look, before anything is done with them. All of it but Added is
+// computed from the records: it is for the eyes of the site, and none of it is sent, logged or kept.
 type Sight struct {
-	// Cells are the columns' cells, in the plan's order.
+	// Cells describes the columns, in the plan's order.
 	Cells []ColumnSight `json:"cells,omitempty"`
-	// Classes are the records of each class, in the plan's order; Unlabelled those
-	// without a known one.
+	// Classes counts the records of each class, in the plan's order; Unlabelled those without one.
 	Classes    []ClassSight `json:"classes,omitempty"`
 	Unlabelled int          `json:"unlabelled,omitempty"`
-	// Patients are those with several records, the fewest first; Persons is how
-	// many patients there are, 0 where the source's schema names no patient.
+	// Patients groups the patients with several records, fewest records first; Persons is the number of
+	// patients, 0 where the source's schema names no patient.
 	Persons  int            `json:"patients,omitempty"`
 	Patients []PatientSight `json:"patients_with_several,omitempty"`
 	// Added is the noise that this site adds to each number, where it does.
 	Added []NoiseSight `json:"noise_added,omitempty"`
 }
 
-// ColumnSight is what is in a column, beside the public pool's.
+// ColumnSight describes a column's cells here and in the public pool.
 type ColumnSight struct {
 	Column string `json:"column"`
-	// Unreadable cells are no number, date or text; UnknownLevels are texts that
-	// are no level, Missing empty ones, Outside beyond the schema's bounds.
+	// Unreadable cells are no number, date or text; UnknownLevels are texts that are no level, Missing
+	// empty cells, Outside beyond the schema's bounds.
 	Unreadable    int `json:"unreadable"`
 	UnknownLevels int `json:"unknown_levels"`
 	Missing       int `json:"missing"`
 	Outside       int `json:"outside"`
-	// Here and Pool are a number's mean, in the column's own unit, or the shares of
-	// the most frequent levels; Pool is "" before the pool is here.
+	// Here and Pool are a number's mean, in the column's own unit, or the shares of the most frequent
+	// levels; Pool is "" before the pool is here.
 	Here string `json:"here,omitempty"`
 	Pool string `json:"pool,omitempty"`
-	// distance is how far they are from each other, in encoded columns.
+	// distance is the largest difference of the two means over the encoded columns.
 	distance float64
 }
 
-// ClassSight is how many records have a class.
+// ClassSight counts the records of a class.
 type ClassSight struct {
 	Class   string `json:"class"`
 	Records int    `json:"records"`
 }
 
-// PatientSight is how many patients have so many records, and what the study's
-// guarantee is for each of them.
+// PatientSight counts patients with the same number of records, and gives the guarantee for each.
 type PatientSight struct {
 	Patients int `json:"patients"`
 	Records  int `json:"records"`
@@ -73,14 +70,14 @@ type PatientSight struct {
 type NoiseSight struct {
 	Output string  `json:"output"`
 	SD     float64 `json:"standard_deviation"` // of the noise on a number
-	// Units is how many labels, records or parties, as the bound's unit says, could move a
-	// number as far, 0 where the numbers have weights; Counts: each number is a count of them.
+	// Units is the number of units of the bound (labels, records or parties) that together could move a
+	// number by SD, 0 where the numbers have weights. Counts: each number is a count of units.
 	Units  float64      `json:"units"`
 	Counts bool         `json:"counts,omitempty"`
 	Unit   privacy.Unit `json:"unit"`
 }
 
-// noiseOf is the noise on what a site itself releases.
+// noiseOf returns the noise on each number that a site itself releases.
 func noiseOf(all []study.Reservation) []NoiseSight {
 	var out []NoiseSight
 	for _, r := range all {
@@ -95,8 +92,8 @@ func noiseOf(all []study.Reservation) []NoiseSight {
 	return out
 }
 
-// mostMoved is how far one unit can move a number, 0 where numbers have weights: by
-// no more than it moves all of them.
+// mostMoved bounds how far one unit can move a single number, by how far it can move all of them; 0
+// where numbers have weights.
 func mostMoved(b privacy.Bound) float64 {
 	switch {
 	case len(b.Weight) > 0:
@@ -109,7 +106,6 @@ func mostMoved(b privacy.Bound) float64 {
 	return float64(b.L1)
 }
 
-// unitsWords are several of a unit.
 func unitsWords(u privacy.Unit) string {
 	if u == privacy.Party {
 		return "parties"
@@ -117,14 +113,13 @@ func unitsWords(u privacy.Unit) string {
 	return u.String() + "s"
 }
 
-// countsUnits says whether one unit moves as many integers as it may by exactly
-// one each: they count units.
+// countsUnits reports whether one unit moves Cells integers by exactly one each: then they count units.
 func countsUnits(b privacy.Bound) bool {
 	return len(b.Weight) == 0 && b.Cells > 0 && b.L1 == int64(b.Cells) && b.L2sq == int64(b.Cells)
 }
 
-// sightOf looks at records of a source, and at what was seen when it was read; pool holds the
-// encoded rows of the public pool, nil where it is not here.
+// sightOf describes records of a source and what was seen when it was read; pool holds the encoded rows
+// of the public pool, nil where it is not here.
 func sightOf(p study.Plan, seen source.Seen, records *dataset.Records, pool *mat.Dense) Sight {
 	s := Sight{Cells: cellsOf(p.Schema, seen.Odd, records, pool)}
 	counts := make([]int, len(p.Schema.Label.Classes))
@@ -142,7 +137,7 @@ func sightOf(p study.Plan, seen source.Seen, records *dataset.Records, pool *mat
 	return s
 }
 
-// cellsOf counts what was odd in each column, and holds its mean beside the pool's.
+// cellsOf counts odd cells of each column, and compares its mean with the pool's.
 func cellsOf(s dataset.Schema, odd []dataset.Remark, records *dataset.Records, pool *mat.Dense) []ColumnSight {
 	columns := s.FeatureColumns()
 	out := make([]ColumnSight, len(columns))
@@ -182,7 +177,6 @@ func cellsOf(s dataset.Schema, odd []dataset.Remark, records *dataset.Records, p
 	return out
 }
 
-// means are the columns' means; nil of no rows.
 func means(x *mat.Dense) []float64 {
 	if x == nil || x.IsEmpty() {
 		return nil
@@ -197,18 +191,17 @@ func means(x *mat.Dense) []float64 {
 	return out
 }
 
-// shownLevels is how many levels of a column a person is shown.
 const shownLevels = 3
 
-// meanWords says, by columns of the file, what the means of encoded columns mean:
-// a number in its own unit, or the shares of the most frequent levels.
+// meanWords puts the means of encoded columns in words, by columns of the file: a number in its own
+// unit, or the shares of the most frequent levels.
 func meanWords(s dataset.Schema, mean []float64) map[string]string {
 	out := map[string]string{}
 	if mean == nil {
 		return out
 	}
 	decoded, err := s.Decode(mat.NewDense(1, len(mean), mean))
-	if err != nil { // the means are of this schema's columns
+	if err != nil { // never: the means are of this schema's columns
 		return out
 	}
 	names := s.FeatureNames()
@@ -234,8 +227,8 @@ func meanWords(s dataset.Schema, mean []float64) map[string]string {
 	return out
 }
 
-// patientsOf counts the patients of records whose schema names them, and those with several
-// records. A record that names none is nobody's.
+// patientsOf counts the patients of records whose schema names them, and groups those with several
+// records. A record that names none belongs to nobody.
 func patientsOf(records *dataset.Records) (persons int, several []PatientSight) {
 	of := map[string]int{}
 	for _, who := range records.Patient {
@@ -255,9 +248,9 @@ func patientsOf(records *dataset.Records) (persons int, several []PatientSight) 
 	return len(of), several
 }
 
-// forPatients says what a plan's guarantee is for patients with several records: k records are
-// replaced one after the other, which costs k·ε and k²·ρ (privacy.Cost.At), unless the plan
-// keeps a patient's records together in one shard, which its bound counts whole.
+// forPatients adds a plan's guarantee for patients with several records: k records are replaced one
+// after the other, which costs k·ε and k²·ρ (privacy.Cost.At), unless the plan keeps a patient's records
+// together in one shard, which its bound counts whole.
 func forPatients(p study.Plan, charges []study.Charge, several []PatientSight) {
 	whole := p.Unit == privacy.Party || kinds.WordsOf(p).WholePatients
 	for i := range several {
@@ -281,7 +274,6 @@ func forPatients(p study.Plan, charges []study.Charge, several []PatientSight) {
 	}
 }
 
-// What a person is shown of many.
 const (
 	shownColumns = 24
 	shownGroups  = 6
@@ -290,7 +282,7 @@ const (
 func (s Sight) writeTo(b *textpage.Page) {
 	columns := slices.Clone(s.Cells)
 	more := len(columns) - shownColumns
-	if more > 0 { // those that differ most from the pool
+	if more > 0 { // show those that differ most from the pool
 		slices.SortStableFunc(columns, func(a, b ColumnSight) int { return cmp.Compare(b.distance, a.distance) })
 		columns = columns[:shownColumns]
 	}
@@ -369,7 +361,7 @@ func (n NoiseSight) words() string {
 	return fmt.Sprintf("± %.4g on each number", n.SD)
 }
 
-// finite is x, nil where it is infinite: JSON has no word for it.
+// finite is x, nil where it is infinite: JSON cannot express that.
 func finite(x float64) *float64 {
 	if math.IsInf(x, 0) {
 		return nil

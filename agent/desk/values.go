@@ -16,17 +16,14 @@ import (
 	"caucus/study"
 )
 
-// Output is one vector that a study is about: this site's own numbers before any
-// noise, and what noise they get.
+// Output is one vector of a study: this site's own numbers before any noise, and the noise they get.
 type Output struct {
 	Name string `json:"output"`
-	// Values are exact and private. They are computed as for a study, but for the
-	// chance in training, which is drawn anew then.
+	// Values are exact and private, computed as for a study except for the chance in training.
 	Values []int64 `json:"values"`
-	// SD is the standard deviation of the noise on each; nil where the noise is
-	// not this site's to add.
+	// SD is the standard deviation of the noise on each; nil where this site does not add the noise.
 	SD []float64 `json:"standard_deviation,omitempty"`
-	// Most is how far one unit of the bound can move a number; 0 where numbers have weights.
+	// Most bounds how far one unit of the bound can move a number; 0 where numbers have weights.
 	Most float64      `json:"one_moves,omitempty"`
 	Unit privacy.Unit `json:"unit"`
 	// Shared: they leave in two secret shares, and nobody gets them as they are.
@@ -35,9 +32,9 @@ type Output struct {
 	noise study.Noise
 }
 
-// Values are this site's own numbers for a study, before noise, for the eyes of the site alone:
-// of what it would release itself, or of what it would send where the coordinator or two servers
-// add the noise. It sends, spends and keeps nothing, and draws no noise.
+// Values returns this site's own numbers for a study, before noise, for the eyes of the site alone: what
+// it would release itself, or what it would send where the coordinator or two servers add the noise. It
+// sends, spends and keeps nothing, and draws no noise.
 func (k *Desk) Values(ctx context.Context, h study.Hash) ([]Output, error) {
 	all, err := k.values(ctx, h)
 	if err != nil {
@@ -89,10 +86,10 @@ func (k *Desk) values(ctx context.Context, h study.Hash) ([]Output, error) {
 	return unperturbed(ctx, h, asked, Output{noise: p.Noise})
 }
 
-// alone is what an aggregator would be asked to release of one contribution.
+// alone returns the requests that an aggregator would make from this one contribution.
 func alone(t study.Task, c study.Contribution) ([]study.Request, error) {
 	if _, keeps := t.(study.Keeper); keeps {
-		return nil, nil // its parties release all there is; this one has no records
+		return nil, nil // the parties of a Keeper release everything themselves; this one has no records
 	}
 	body, err := c.Body(nil)
 	if err != nil {
@@ -108,9 +105,8 @@ func alone(t study.Task, c study.Contribution) ([]study.Request, error) {
 	return sum.Requests(1)
 }
 
-// unperturbed opens requests without noise: a ledger for simulation, gone with
-// this call, takes the mechanism that adds nothing, and what it publishes cannot
-// be sent (privacy.Unperturbed). Each output begins as the one that is given.
+// unperturbed opens requests with the mechanism that adds nothing, in a simulated ledger gone with this
+// call; its publications cannot be sent (privacy.Unperturbed). Each output starts as a copy of like.
 func unperturbed(ctx context.Context, h study.Hash, asked []study.Request, like Output) ([]Output, error) {
 	var out []Output
 	exact := make([]study.Request, len(asked))
@@ -139,7 +135,6 @@ func unperturbed(ctx context.Context, h study.Hash, asked []study.Request, like 
 	return out, nil
 }
 
-// What a person is shown of many numbers in text.
 const (
 	shownNumbers = 24
 	numbersALine = 8

@@ -11,7 +11,6 @@ import (
 	"caucus/internal/textpage"
 )
 
-// sizeWords is a size in bytes as people read it.
 func sizeWords(n int) string {
 	switch {
 	case n < 10_000:
@@ -149,7 +148,7 @@ func (r Review) page() textpage.Page {
 	return b
 }
 
-// parameterWords are a sampler's parameters, in units of the integers that noise is added to.
+// parameterWords lists a sampler's parameters, in units of the integers that noise is added to.
 func parameterWords(all map[string]string) string {
 	var out []string
 	for _, name := range slices.Sorted(maps.Keys(all)) {

@@ -21,9 +21,9 @@ import (
 	"caucus/study"
 )
 
-// Check looks at all that an agent of this configuration needs: what LoadConfig returned. It
-// asks the coordinator for its list of studies, as each poll does, before it reads a source, so
-// that nothing it says hangs on what is read; it spends and declares nothing.
+// Check checks all that an agent of this configuration needs; path and err are LoadConfig's. It asks the
+// coordinator for its list of studies, as each poll does, before it reads a source, so that nothing it
+// sends depends on the file; it spends and declares nothing.
 func Check(ctx context.Context, c site.Config, path string, err error) Checkup {
 	if err != nil {
 		return checkupOf([]Result{problem("config", "%v", err)})
@@ -46,21 +46,19 @@ func Check(ctx context.Context, c site.Config, path string, err error) Checkup {
 	return checkupOf(append(all, CheckSources(c.Sources(), true)...))
 }
 
-// Locally is what an agent says when it starts: of Check what needs neither the network nor a
-// look into a file. When a poll comes must not hang on how long a file took to read; files are
-// read in windows (window has the proof), and when a person asks.
+// Locally is the part of Check that an agent runs at its start, without the network and without opening
+// a source's file: the time of a poll must not depend on how long a file took to read. Files are read in
+// windows (window has the proof), and when a person asks.
 func Locally(ctx context.Context, s *site.Site, id protocol.Identity) []Result {
 	return append(checkFolder(ctx, s, id), CheckSources(s.Sources, false)...)
 }
 
-// checkFolder looks at what lies in the state folder, and at the policy.
 func checkFolder(ctx context.Context, s *site.Site, id protocol.Identity) []Result {
 	all := append([]Result{checkCertificate(id, s.Config.Now()), checkPolicy(s.Config.Policy)}, checkHelper(s.Config.Policy.Helper, id)...)
 	all = append(all, checkLedger(ctx, s), checkDisk(s.Config.State), Constants(s))
 	return append(append(all, checkLearner(s.Config)...), checkScorer(s.Config)...)
 }
 
-// checkCertificate says how long an agent's own certificate lasts.
 func checkCertificate(id protocol.Identity, now time.Time) Result {
 	const about = "certificate"
 	from, until, err := id.Validity()
@@ -84,7 +82,6 @@ func checkCertificate(id protocol.Identity, now time.Time) Result {
 	return fine(about, "for %s, %d days left", who.Name, days)
 }
 
-// checkPolicy says what the policy allows in short.
 func checkPolicy(p policy.Policy) Result {
 	for _, list := range []struct {
 		name string
@@ -104,8 +101,7 @@ func checkPolicy(p policy.Policy) Result {
 	return fine("policy", "%s; noise: %s; %s; %s", strings.Join(p.Kinds, ", "), textpage.List(p.Noise), strings.Join(most, ", "), who)
 }
 
-// checkHelper says which helper this site trusts, so that a person can hold its keys against
-// what the helper's own operator says.
+// checkHelper names the trusted helper, so that a person can compare its keys with its operator's.
 func checkHelper(h policy.Helper, id protocol.Identity) []Result {
 	const about = "helper"
 	if !h.Named() {
@@ -121,7 +117,7 @@ func checkHelper(h policy.Helper, id protocol.Identity) []Result {
 	return []Result{fine(about, "%s", h.Words())}
 }
 
-// checkLedger walks the whole ledger, and says what is left of it.
+// checkLedger verifies the whole ledger, and says how much of each limit is left.
 func checkLedger(ctx context.Context, s *site.Site) Result {
 	const about = "ledger"
 	if _, err := privacy.Verify(ctx, s.Journal); err != nil {
@@ -155,14 +151,13 @@ func checkLedger(ctx context.Context, s *site.Site) Result {
 	return fine(about, "whole; %s", strings.Join(left, ", "))
 }
 
-// What a state folder needs: a study's pool and upload take some megabytes each,
-// and what cannot be written is neither charged nor sent.
+// Free bytes that a state folder needs: a study's pool and upload take some megabytes each, and what
+// cannot be written is neither charged nor sent.
 const (
 	littleDisk = 1 << 30
 	noDisk     = 64 << 20
 )
 
-// checkDisk says whether there is room in the state folder.
 func checkDisk(dir string) Result {
 	const about = "disk"
 	free, err := freeSpace(dir)
@@ -179,11 +174,10 @@ func checkDisk(dir string) Result {
 	return fine(about, "%s: %.0f GiB free", dir, float64(free)/(1<<30))
 }
 
-// patience is how long Check waits for the coordinator.
+// patience bounds Check's wait for the coordinator.
 const patience = 10 * time.Second
 
-// askCoordinator says whether the coordinator answers, is the one that invited
-// this site, and has the same time.
+// askCoordinator checks that the coordinator answers, invited this site, and agrees on the time.
 func askCoordinator(ctx context.Context, c site.Config, id protocol.Identity) []Result {
 	if c.Courier {
 		return []Result{fine("coordinator", "is not called (courier: true): what would be sent is carried in files")}
@@ -208,7 +202,7 @@ func askCoordinator(ctx context.Context, c site.Config, id protocol.Identity) []
 	return askLink(ctx, l, address)
 }
 
-// lister lists studies, as a poll asks for them; *protocol.Client is one.
+// lister lists studies, as a poll does; *protocol.Client is one.
 type lister interface {
 	Studies(context.Context) (protocol.Listing, error)
 }
@@ -218,7 +212,7 @@ func askLink(ctx context.Context, l lister, address string) []Result {
 	defer cancel()
 	listing, err := l.Studies(ctx)
 	if err != nil {
-		// What it means comes first: what TLS says is long.
+		// The advice comes first: TLS errors are long.
 		why, _, _ := strings.Cut(Advice(err), ";")
 		return []Result{problem("coordinator", "%s: %s (%v)", address, why, err)}
 	}
@@ -240,7 +234,6 @@ func askLink(ctx context.Context, l lister, address string) []Result {
 	return []Result{found, checkSkew(listing.Skew)}
 }
 
-// checkSkew holds this machine's clock against the coordinator's.
 func checkSkew(skew time.Duration) Result {
 	const about = "clock"
 	where := "behind"
@@ -257,7 +250,7 @@ func checkSkew(skew time.Duration) Result {
 	return fine(about, "as the coordinator's, within %v", max(off, time.Second))
 }
 
-// Advice says what a failed round means for whoever reads the log.
+// Advice explains a failed round to a reader of the log.
 func Advice(err error) string {
 	switch {
 	case errors.Is(err, protocol.ErrClock):
@@ -272,11 +265,9 @@ func Advice(err error) string {
 	return "the coordinator cannot be reached; nothing is lost, the agent tries again"
 }
 
-// MaxSkew is how far a clock may be off before it is worth a word: certificates
-// live for months, deadlines are hours away.
+// MaxSkew is the tolerated clock error: certificates live for months, deadlines are hours away.
 const MaxSkew = 2 * time.Minute
 
-// checkScorer says whether what scores this site's records can be run.
 func checkScorer(c site.Config) []Result {
 	const about = "scorer"
 	if !c.Scorer.Brought() {
@@ -294,7 +285,6 @@ func checkScorer(c site.Config) []Result {
 	return []Result{fine(about, "%s", c.Scorer)}
 }
 
-// checkLearner says whether what this site votes with can be run.
 func checkLearner(c site.Config) []Result {
 	const about = "learner"
 	l := c.Learner
@@ -315,7 +305,7 @@ func checkLearner(c site.Config) []Result {
 	return []Result{fine(about, "%s", l)}
 }
 
-// CheckSources looks at all sources; without read, not into their files.
+// CheckSources checks all sources; unless read, without opening their files.
 func CheckSources(s source.Sources, read bool) []Result {
 	names := slices.Sorted(maps.Keys(s.Named))
 	if len(names) == 0 {
@@ -336,7 +326,6 @@ func CheckSources(s source.Sources, read bool) []Result {
 	return all
 }
 
-// checkSource says of a source what a person has to know first.
 func checkSource(r source.Report) Result {
 	about := "source " + r.Source
 	switch {
@@ -362,8 +351,7 @@ func checkSource(r source.Report) Result {
 	return fine(about, "declared with %s on %s, %s: %s, %s", textpage.Count(r.Declared.Records, "record"), r.Declared.At.Format(time.DateOnly), now, textpage.Count(r.Found, "record"), textpage.Count(len(r.Remarks), "remark"))
 }
 
-// checkMapping says whether a source's mapping makes all columns of its schema out of the
-// file's.
+// checkMapping reports whether a source's mapping makes all columns of its schema from the file's.
 func checkMapping(s source.Sources, r source.Report) Result {
 	about := "mapping " + r.Source
 	says, err := s.CheckMapping(r)

@@ -17,21 +17,21 @@ import (
 	"caucus/study"
 )
 
-// Counts is what an agent shows of itself to those who watch its machine.
+// Counts holds the metrics and the readiness of an agent, for whoever watches its machine.
 //
-// Proof note. Claim: what is shown is a function of plans, policy, ledger, declarations,
-// persons, clocks and the coordinator's answers, and of no record.
-//   - What a study is at (progress) is read off the files of its dossier that are made
-//     at moments fixed before the records are read, or by persons and the coordinator.
-//     That a file was odd or without votes (fileUnread, fileOdd, fileNoVotes) is none of
-//     them. How many contributions were late is told: that follows from the machine, as
-//     far as window's assumption holds, on which all that is said of time rests.
-//   - It is looked at when a poll is over, never in a window: a scrape gets what was seen
-//     then, and touches neither state nor ledger.
-//   - There are no metrics of the process: its time and memory are those of learning from
-//     the records (agent/window.go says why nobody may hear them).
+// Proof note. Claim: they are a function of plans, policy, ledger, declarations, persons, clocks and the
+// coordinator's answers, and of no record.
+//   - A study's progress is read off those files of its dossier that are made at moments fixed before
+//     the records are read, or by persons and the coordinator. The files that say that a source was odd
+//     or without votes (FileUnread, FileOdd, FileNoVotes) are not among them. The number of late
+//     contributions is told: it follows from the machine, as far as window's assumption holds, on which
+//     all that is said of time rests.
+//   - It is read when a poll is over, never in a window: a scrape gets the values of that moment, and
+//     touches neither state nor ledger.
+//   - There are no metrics of the process: its time and memory are those of learning from the records
+//     (agent/window.go says why nobody may hear them).
 //
-// TestMetricsTellNothing would catch its being wrong.
+// TestMetricsTellNothing would catch a violation.
 type Counts struct {
 	Registry *prometheus.Registry
 	polls    *prometheus.CounterVec // by outcome
@@ -39,11 +39,11 @@ type Counts struct {
 	last     atomic.Pointer[sighting]
 }
 
-// sighting is what was there when a poll was over.
+// sighting holds the values as of the end of a poll.
 type sighting struct {
-	answered time.Time // by the coordinator, last
+	answered time.Time // last answer of the coordinator
 	studies  map[string]int
-	ends     time.Time // the certificate
+	ends     time.Time // of the certificate
 	faults   []string  // why the agent is not ready, in words that are the same for all records
 	behind   bool
 	late     int
@@ -82,7 +82,7 @@ func NewCounts() *Counts {
 	return c
 }
 
-// Refused counts a line of the audit log: its arguments are names and values.
+// Refused counts a refusal by the "by" among the arguments of its audit line (names and values in turn).
 func (c *Counts) Refused(args []any) {
 	for i := 0; i+1 < len(args); i += 2 {
 		if by, ok := args[i+1].(string); ok && args[i] == "by" {
@@ -127,7 +127,7 @@ func (c *Counts) Collect(out chan<- prometheus.Metric) {
 	}
 }
 
-// Polled looks at what there is once a poll is over, where somebody watches.
+// Polled counts a poll and, where metrics are served, takes a new sighting.
 func (c *Counts) Polled(ctx context.Context, s *site.Site, id protocol.Identity, failed error, refused func(study.Hash) bool) {
 	outcome := "answered"
 	if failed != nil {
@@ -177,8 +177,7 @@ func (c *Counts) Polled(ctx context.Context, s *site.Site, id protocol.Identity,
 	c.last.Store(seen)
 }
 
-// Ready says whether this agent can take part, as its last poll found: 200, or 503 and why
-// not, a line each.
+// Ready answers 200 if this agent can take part, by its last poll, or 503 and the reasons, a line each.
 func (c *Counts) Ready(w http.ResponseWriter, _ *http.Request) {
 	faults := []string{"it has not polled yet"}
 	if s := c.last.Load(); s != nil {
@@ -191,7 +190,7 @@ func (c *Counts) Ready(w http.ResponseWriter, _ *http.Request) {
 	fmt.Fprintln(w, "ready")
 }
 
-// studiesByProgress counts studies by how far they are, off their dossiers.
+// studiesByProgress counts studies by their progress, read off their dossiers.
 func studiesByProgress(s *site.Site, refused func(study.Hash) bool) map[string]int {
 	out := map[string]int{}
 	steps := []struct {
@@ -209,7 +208,7 @@ func studiesByProgress(s *site.Site, refused func(study.Hash) bool) map[string]i
 		{"waiting", func(site.Dossier, study.Hash) bool { return true }},
 	}
 	for _, step := range steps {
-		out[step.state] = 0 // so that an alert has something to look at
+		out[step.state] = 0 // 0, so that an alert has a series to watch
 	}
 	all, err := s.Studies.All()
 	if err != nil {

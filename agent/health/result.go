@@ -9,30 +9,27 @@ import (
 	"caucus/internal/textpage"
 )
 
-// Status is how well something is.
+// Status is the outcome of a check.
 type Status string
 
-// The statuses of a CheckResult, from best to worst.
+// The statuses of a Result, from best to worst.
 const (
 	OK      Status = "ok"
 	Warning Status = "warning" // it works, and somebody should look
 	Problem Status = "problem" // it keeps this site from taking part, or its records from counting
 )
 
-// Result is what a Checkup found of one thing, in a line: how it is, or what is
-// wrong and what to do.
+// Result is a Checkup's line about one thing: its state, or the fault and the remedy.
 type Result struct {
 	About  string `json:"about"`
 	Status Status `json:"status"`
 	Says   string `json:"says"`
 }
 
-// Checkup is what a person is told who asks whether an agent can do its work. It
-// tells of the records: it is for the eyes of the site.
+// Checkup reports whether an agent can do its work. It depends on the records: for the eyes of the site.
 type Checkup struct {
 	Checks []Result `json:"checks"`
-	// Worst is the worst status of them.
-	Worst Status `json:"worst"`
+	Worst  Status   `json:"worst"`
 }
 
 func fine(about, format string, args ...any) Result {
@@ -57,7 +54,7 @@ func checkupOf(all []Result) Checkup {
 	return c
 }
 
-// Problems is how many findings are problems.
+// Problems counts the checks that found a problem.
 func (c Checkup) Problems() int {
 	n := 0
 	for _, f := range c.Checks {
@@ -68,7 +65,7 @@ func (c Checkup) Problems() int {
 	return n
 }
 
-// WriteText writes a line for each finding.
+// WriteText writes a line for each check.
 func (c Checkup) WriteText(w io.Writer) error {
 	wide := 0
 	for _, f := range c.Checks {
@@ -82,9 +79,9 @@ func (c Checkup) WriteText(w io.Writer) error {
 	return nil
 }
 
-// constants counts the contributions that this site made, and those of which all or a part
-// was a constant in place of what its records say, by why. It is for the site's eyes; of
-// late ones alone its metrics tell (counts has the proof).
+// constants counts this site's contributions, and by reason those in which all or a part was a constant
+// in place of the records' own. For the site's eyes; metrics tell of late ones alone (Counts has the
+// proof).
 type constants struct{ made, late, unread, unvoted int }
 
 func constantsOf(s *site.Site) (c constants, err error) {
@@ -106,7 +103,7 @@ func constantsOf(s *site.Site) (c constants, err error) {
 	return c, err
 }
 
-// whys are what was constant, and what to do, "" where nothing was.
+// whys lists the constants by reason, each with the remedy; "" for none.
 func (c constants) whys() string {
 	var out []string
 	for _, why := range []struct {
@@ -124,7 +121,7 @@ func (c constants) whys() string {
 	return strings.Join(out, ", ")
 }
 
-// Constants says how many contributions tell less than this site's records would.
+// Constants counts the contributions that were a constant, in whole or in part.
 func Constants(s *site.Site) Result {
 	const about = "contributions"
 	c, err := constantsOf(s)

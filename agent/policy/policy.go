@@ -23,70 +23,64 @@ import (
 const (
 	// ApproveByPerson: someone runs "caucus agent approve" for each study.
 	ApproveByPerson = "person"
-	// ApproveByTwo: two of the persons that the policy names do, each with a key of their own.
+	// ApproveByTwo: two of the persons that the policy names approve, each with a key of their own.
 	ApproveByTwo = "two-persons"
-	// ApproveByPolicy: what the policy allows is joined at once.
+	// ApproveByPolicy: the agent joins at once what the policy allows.
 	ApproveByPolicy = "policy"
 )
 
-// Policy is what a site allows. Lists name what is allowed; what they do not
-// name is refused, so the zero Policy refuses everything.
+// Policy is what a site allows. It refuses what its lists do not name: the zero Policy allows nothing.
 type Policy struct {
-	// Kinds, Mechanisms and Noise hold the allowed names: classify; cross,
-	// tally, …; site, coordinator, aggregators. With noise: coordinator the site's exact
-	// votes or sums reach the coordinator; with aggregators they do where it works together
-	// with the helper, and else nobody.
+	// Kinds, Mechanisms and Noise hold the allowed names: classify; cross, tally, …; site, coordinator,
+	// aggregators. With noise: coordinator the site's exact votes or sums reach the coordinator; with
+	// aggregators they do so only if it colludes with the helper.
 	Kinds      []string      `yaml:"kinds"`
 	Mechanisms []string      `yaml:"mechanisms"`
 	Noise      []study.Noise `yaml:"noise"`
 	// Helper is the second server that this site trusts, for noise: aggregators.
 	Helper Helper `yaml:"helper"`
-	// Learners are the classifiers that this site trains; where none is named,
-	// the default (softmax) alone. All of them end within public bounds. any is for
-	// plans that let each site choose its own, also a program (learner, scorer, above).
+	// Learners are the classifiers that this site trains, by default softmax alone. All of them end
+	// within public bounds. any is for plans that let each site choose its own, also a program (learner,
+	// scorer, above).
 	Learners []string `yaml:"learners"`
-	// MaxPoolRows and MaxFeatures bound the public pool and the features of a record, mapped or
-	// not, that a study may ask this site to work on; 0 is 50,000 and 10,000.
+	// MaxPoolRows and MaxFeatures bound the public pool and the features of a record, mapped or not,
+	// that a study may ask this site to work on; 0 is 50,000 and 10,000.
 	MaxPoolRows int `yaml:"max_pool_rows"`
 	MaxFeatures int `yaml:"max_features"`
-	// MaxTime is the longest that preparing one study may be given; 0 is an hour.
-	// The agent is silent meanwhile.
+	// MaxTime is the longest time for preparing one study, in which the agent is silent; 0 is an hour.
 	MaxTime time.Duration `yaml:"max_time"`
 	// Study is the most that one study may cost, for each allowed unit.
 	Study map[privacy.Unit]privacy.Budget `yaml:"study"`
-	// LeastEpsilon is the least ε that a study may have, so that a budget pays for few
-	// questions and not for thousands of cheap ones. 0 is 0.05.
+	// LeastEpsilon is the least ε that a study may have, so that a budget pays for few questions and not
+	// for thousands of cheap ones. 0 is 0.05.
 	LeastEpsilon float64 `yaml:"least_epsilon"`
-	// StudiesADay is how many studies the site takes up in a day, by UTC; more wait for the
-	// next. 0 is 20.
+	// StudiesADay bounds the studies taken up in a day, by UTC; more wait for the next. 0 is 20.
 	StudiesADay int `yaml:"studies_a_day"`
-	// Total is the most that all studies may cost together: the limits of the site's ledger. A
-	// limited unit refuses what proves nothing there, so limit the finest unit that Study
-	// allows; coarser costs count there too. Its δ should be several times a study's: some of it
-	// is the price of counting different kinds of cost in one ledger.
+	// Total is the most that all studies may cost together: the limits of the site's ledger. A limited
+	// unit refuses studies that prove nothing there, so limit the finest unit that Study allows; coarser
+	// costs count there too. Its δ should be several times a study's: counting different kinds of cost
+	// in one ledger uses some of it.
 	Total map[privacy.Unit]privacy.Budget `yaml:"total"`
-	// Year is the most that all studies of a calendar year may cost together, beside Total. The
-	// year is UTC's, and a charge counts to the last year that had begun when it was made: it
-	// begins when this machine's clock and the coordinator's agree on it, and never again; while
-	// they are more than an hour apart nothing is charged. What was charged before the first
-	// dated charge counts to that one's year.
+	// Year is the most that all studies of a calendar year (UTC) may cost together, beside Total. A
+	// charge counts to the last year that had begun when it was made. A year begins once, when this
+	// machine's clock and the coordinator's agree on it; while they are more than an hour apart nothing
+	// is charged. Charges made before the first dated one count to that one's year.
 	Year map[privacy.Unit]privacy.Budget `yaml:"year"`
-	// MaxExtension is the longest that amendments may move a study's deadline beyond
-	// its plan's: 60 days where it is left out; 0s is as long as the coordinator likes.
+	// MaxExtension is the longest that amendments may move a study's deadline beyond its plan's: 60 days
+	// where it is left out; 0s is as long as the coordinator likes.
 	MaxExtension time.Duration `yaml:"max_extension"`
-	// MinimumParties is the least number of contributions, as a plan's minimum, or
-	// the floor to which that may be lowered, that a study must promise; at least 2.
+	// MinimumParties is the least number of contributions that a study must promise, by its plan's
+	// minimum or the floor to which that may be lowered; at least 2.
 	MinimumParties int `yaml:"minimum_parties"`
-	// ClearColumns may leave in clear, by name.
+	// ClearColumns names the columns that may leave in clear.
 	ClearColumns []string `yaml:"clear_columns"`
-	// NamedResults allows studies whose readers see what this site sent, with its noise,
-	// under the site's name.
+	// NamedResults allows readers to see this site's numbers, with noise, under the site's name.
 	NamedResults bool `yaml:"named_results"`
 	// Approval is "person", "two-persons" or "policy".
 	Approval string `yaml:"approval"`
-	// Approvers are the persons who may approve, by name, with the public key
-	// each signs with (see caucus agent approver). Two-persons needs at least
-	// two; person takes any approval where none is named.
+	// Approvers are the persons who may approve, by name, with the public key each signs with (see
+	// caucus agent approver). two-persons needs at least two; person takes any approval where none is
+	// named.
 	Approvers map[string]protocol.SignerKey `yaml:"approvers"`
 }
 
@@ -169,11 +163,10 @@ func (p Policy) Validate() error {
 	return nil
 }
 
-// ApproverNames are those of the persons who may approve, in order.
+// ApproverNames returns the approvers' names, in order.
 func (p Policy) ApproverNames() []string { return slices.Sorted(maps.Keys(p.Approvers)) }
 
-// Objections says why the policy does not allow a plan, one reason a line;
-// none means that it does. They depend on plan and policy alone.
+// Objections lists why plan and policy alone refuse a plan, one reason a line; none allows it.
 func (p Policy) Objections(plan study.Plan) []string {
 	var out []string
 	object := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
@@ -209,7 +202,7 @@ func (p Policy) Objections(plan study.Plan) []string {
 	if plan.TermsDigest == "" {
 		object("the plan does not say its terms: bounds and noise that are agreed on before any record is read")
 	}
-	if _, err := kinds.Named(plan.Kind); err != nil { // what it asks for and takes in clear is not known
+	if _, err := kinds.Named(plan.Kind); err != nil { // what an unknown kind asks for and takes in clear is not known
 		object("%v", err)
 		return out
 	}
@@ -238,7 +231,7 @@ func (p Policy) PoolObjection(pool *auxdata.Pool) error {
 	return nil
 }
 
-// features is the most numbers that a plan makes of a record.
+// features returns the largest number of features that a plan makes from a record.
 func features(plan study.Plan) int {
 	most := max(plan.Schema.Dim(), plan.Map.Dim())
 	for m := plan.Map.First; m != nil; m = m.First {
@@ -268,7 +261,7 @@ func unitNames(m map[privacy.Unit]privacy.Budget) []string {
 	return names
 }
 
-// noiseObjection says why the policy does not allow who adds the noise of a plan, "" if it does.
+// noiseObjection says why the policy does not allow who adds a plan's noise, "" if it does.
 func (p Policy) noiseObjection(plan study.Plan) string {
 	switch aggregators := plan.Noise.Shared(); {
 	case !slices.Contains(p.Noise, plan.Noise) && aggregators:
@@ -281,8 +274,7 @@ func (p Policy) noiseObjection(plan study.Plan) string {
 	return ""
 }
 
-// EndingObjection says why the policy does not allow an amended ending, "" if it does.
-// It depends on plan, amendments and policy alone.
+// EndingObjection says why plan and policy refuse an amended ending, "" if they allow it.
 func (p Policy) EndingObjection(plan study.Plan, e study.Ending) string {
 	if more := e.Deadline.Sub(plan.Deadline); p.MaxExtension > 0 && more > p.MaxExtension {
 		return fmt.Sprintf("amendments moved the study's deadline by %v, the policy allows %v (max_extension)", more.Round(time.Minute), p.MaxExtension)
@@ -290,7 +282,7 @@ func (p Policy) EndingObjection(plan study.Plan, e study.Ending) string {
 	return ""
 }
 
-// Needed is how many persons must approve a study.
+// Needed is the number of persons who must approve a study.
 func (p Policy) Needed() int {
 	switch p.Approval {
 	case ApproveByPolicy:
@@ -301,22 +293,20 @@ func (p Policy) Needed() int {
 	return 1
 }
 
-// Helper is the second server, run by another organisation than the coordinator's, that this
-// site trusts not to work together with it. Its two keys are what "caucus helper init" printed
-// there. Get them from that organisation itself, on paper or by telephone: what the coordinator
-// says of them proves nothing, because one that made them up would be both servers.
+// Helper is the second server, run by another organisation than the coordinator's, that this site trusts
+// not to collude with it. Its two keys are what "caucus helper init" printed there. Get them from that
+// organisation itself, on paper or by telephone: what the coordinator says about them proves nothing,
+// because a coordinator that made them up would be both servers.
 type Helper struct {
 	// Name says who runs it, for the persons here who approve.
 	Name string `yaml:"name"`
 	// Signing is the key that it signs with, 64 hexadecimal digits.
 	Signing protocol.SignerKey `yaml:"signing"`
-	// Sealing is the pin of the key that what it gets is sealed to, 64 hexadecimal digits. A
-	// helper whose files were put back to an older state has another one afterwards, and tells
-	// each site.
+	// Sealing is the pin of the key to which shares for it are sealed, 64 hexadecimal digits. A helper
+	// whose files were put back to an older state has a new sealing key afterwards, and tells each site.
 	Sealing protocol.KeyPin `yaml:"sealing"`
 }
 
-// getKeys says where a helper's keys come from.
 const getKeys = "get its two keys from the organisation that runs it (caucus helper init printed them there), not from the coordinator"
 
 func (h Helper) Pins() aggregator.Pins {
@@ -325,7 +315,7 @@ func (h Helper) Pins() aggregator.Pins {
 
 func (h Helper) Named() bool { return h.Pins() != aggregator.Pins{} }
 
-// Words name it for people.
+// Words names the helper for people.
 func (h Helper) Words() string {
 	name := h.Name
 	if name == "" {
@@ -351,7 +341,7 @@ func (h Helper) validate(needed bool) error {
 	return nil
 }
 
-// ApartFrom refuses a helper that is the coordinator, by the keys that this site knows it by.
+// ApartFrom refuses a helper that is the coordinator, by the coordinator's keys that this site knows.
 func (h Helper) ApartFrom(coordinator protocol.Keys) error {
 	if h.Named() && coordinator.Hold(h.Signing) {
 		return errors.New("policy: helper: signing: this is the coordinator's own key: a coordinator that is its own helper sees what this site sends; " + getKeys)

@@ -15,49 +15,49 @@ import (
 	"caucus/study"
 )
 
-// What an audit log says happened. A line is on the disk before what it says
-// takes effect (allowed, sending, approved, refused, declared) or is built upon (charged,
-// receipt): after a crash a line may be there twice, none is missing.
+// What an audit line says happened. A line is on the disk before its event takes effect (allowed,
+// sending, approved, refused, declared) or is built upon (charged, receipt): after a crash a line may be
+// there twice, none is missing.
 const (
 	AuditApproved  = "approved"  // a person said yes
 	AuditRefused   = "refused"   // a person, the policy or the ledger said no
 	AuditAllowed   = "allowed"   // persons or the policy said yes; the ledger decides next
-	AuditCharged   = "charged"   // the ledger holds what it costs
+	AuditCharged   = "charged"   // the ledger holds the charge
 	AuditLate      = "late"      // something was not ready in time, and is a constant
 	AuditSending   = "sending"   // the first byte is about to leave
-	AuditReceipt   = "receipt"   // the coordinator signed that it has it
-	AuditClosed    = "closed"    // it ended here without a release
-	AuditAmended   = "amended"   // the coordinator signed when the study ends otherwise
-	AuditReopened  = "reopened"  // it had ended here, and an amendment takes it up again
+	AuditReceipt   = "receipt"   // the coordinator signed that it has the upload
+	AuditClosed    = "closed"    // the study ended here without a release
+	AuditAmended   = "amended"   // the coordinator signed another ending
+	AuditReopened  = "reopened"  // the study had ended here, and an amendment reopens it
 	AuditReleased  = "released"  // the release is here
 	AuditUnread    = "unread"    // the source could not be read as declared: empty records
-	AuditForgotten = "forgotten" // a person had a source's declaration and import removed
-	AuditDeclared  = "declared"  // a person said how a source is read and how many records it has
+	AuditForgotten = "forgotten" // a person removed a source's declaration and import
+	AuditDeclared  = "declared"  // a person declared how a source is read and how many records it has
 )
 
-// Who says no. A person has a name in the log; byPerson is for counts.
+// Who says no. In the log a person has a name; ByPerson is for counts.
 const (
 	ByPolicy = "policy"
 	ByLedger = "ledger"
 	ByPerson = "person"
 )
 
-// AuditFile is where an agent's audit log lies.
+// AuditFile is the path of an agent's audit log.
 func AuditFile(c Config) string { return filepath.Join(c.State, "audit.log") }
 
-// AuditLog is the append-only log of decisions: a line of JSON each, with keys
-// time, level, msg (what happened), party, study (the plan's hash), name (its
-// name) and by. It never holds a feature, a label, an unreleased number, the
-// digest of an upload (who knows what it may be could find which it is), or
-// the words of a refusal. Several processes may append: a line is one write.
+// AuditLog is the append-only log of decisions: a line of JSON each, with keys time, level, msg (what
+// happened), party, study (the plan's hash), name (of the study) and by. It never holds a feature, a
+// label, an unreleased number, the words of a refusal, or the digest of an upload, which would let
+// anyone who can list the possible uploads find the right one. Several processes may append: a line is
+// one write.
 type AuditLog struct {
 	mu     sync.Mutex // guards what follows but warn and now: one line at a time
 	file   *os.File
-	syslog string         // Audit.Syslog
-	remote io.WriteCloser // the way to it, nil until it answered
+	syslog string
+	remote io.WriteCloser // connection to syslog, nil until it answered
 	torn   bool           // the last line may lack its end
 	lines  slog.Handler
-	warn   func(error) // of a syslog that does not answer
+	warn   func(error) // hears that syslog does not answer
 	now    func() time.Time
 }
 
@@ -84,7 +84,6 @@ func openAudit(c Config, party study.PartyID) (*AuditLog, error) {
 	return a, nil
 }
 
-// endsMidLine: a process that died while it wrote left a line without an end.
 func endsMidLine(f *os.File) (bool, error) {
 	info, err := f.Stat()
 	if err != nil || info.Size() == 0 {
@@ -95,7 +94,7 @@ func endsMidLine(f *os.File) (bool, error) {
 	return last[0] != '\n', err
 }
 
-// Write appends one line durably. It is what the JSON handler writes to.
+// Write appends one line durably; the JSON handler calls it.
 func (a *AuditLog) Write(line []byte) (int, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -116,7 +115,6 @@ func (a *AuditLog) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-// forward sends a line to syslog, where that is wanted.
 func (a *AuditLog) forward(line []byte) (err error) {
 	if a.syslog == "" {
 		return nil
@@ -131,13 +129,12 @@ func (a *AuditLog) forward(line []byte) (err error) {
 	return err
 }
 
-// Record writes what happened to a study, and returns once it is on the disk.
-// What cannot be recorded must not happen.
+// Record writes an event of a study durably. What cannot be recorded must not happen.
 func (a *AuditLog) Record(what string, h study.Hash, name string, args ...any) error {
 	return a.write(what, append([]any{"study", h.String(), "name", name}, args...))
 }
 
-// RecordSource is record for what happened to a source.
+// RecordSource is Record for an event of a source.
 func (a *AuditLog) RecordSource(what, source string, args ...any) error {
 	return a.write(what, append([]any{"source", source}, args...))
 }

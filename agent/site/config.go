@@ -18,51 +18,50 @@ import (
 	"caucus/internal/yamlfile"
 )
 
-// Config of an agent. Start from DefaultConfig, or read a file with LoadConfig.
+// Config configures an agent. Start from DefaultConfig, or read a file with LoadConfig.
 type Config struct {
 	// Coordinator is the host:port to dial, where it is not the one that the invitation named.
 	Coordinator string `yaml:"coordinator"`
-	// Courier says that this site's network reaches nobody: what would be sent is carried
-	// in files (docs/site.md), and the coordinator is never called.
+	// Courier says that this site's network reaches nobody: messages are carried in files
+	// (docs/site.md), and the coordinator is never called.
 	Courier bool `yaml:"courier"`
 	// State is the agent's own folder: identity, ledger, studies. Nobody else may read it.
 	State string `yaml:"state"`
-	// Imports is the folder of imported records (caucus agent source declare), which no backup
-	// needs: default, the state folder's name and -imports.
+	// Imports is the folder of imported records (caucus agent source declare), which needs no backup: by
+	// default the state folder's name and -imports.
 	Imports string `yaml:"imports"`
-	// Poll is how often the agent asks for new studies. Longer is kinder to a coordinator of
+	// Poll is the interval at which the agent asks for new studies. Longer is kinder to a coordinator of
 	// many parties; a study starts at a site after half of it, on average.
 	Poll time.Duration `yaml:"poll"`
-	// MaxBackoff is the longest wait between attempts while the coordinator
-	// cannot be reached. Waits double from Poll, if that is shorter, and are drawn from
-	// their upper half, so that agents do not come back all at once.
+	// MaxBackoff is the longest wait between attempts while the coordinator cannot be reached. Waits
+	// double from Poll, if that is shorter, and are drawn from their upper half, so that agents do not
+	// come back all at once.
 	MaxBackoff time.Duration `yaml:"max_backoff"`
-	// Margin is how many times the time that it is bounded to take, by public
-	// numbers and this machine's speed, the preparation of a contribution is
-	// given; what is made leaves at the end of it. What is not ready by then is
-	// replaced by a constant: raise it where that is said to happen.
+	// Margin is the factor by which the time for preparing a contribution exceeds its bound from public
+	// numbers and this machine's speed; the upload leaves at the end of that time. What is not ready by
+	// then is replaced by a constant: raise Margin where the agent reports that.
 	Margin float64 `yaml:"margin"`
-	// LeastWindow is the least that preparing a contribution is given, for machines that are
-	// busy at times: nothing waits for it but its own study.
+	// LeastWindow is the least time for preparing a contribution, for machines that are busy at times:
+	// only its own study waits for it.
 	LeastWindow time.Duration `yaml:"least_window"`
-	// Data are the sources a plan may name.
+	// Data are the sources that a plan may name.
 	Data map[string]source.Source `yaml:"data"`
-	// Learner is what this site votes with where a plan lets it choose (learner: any): a
-	// built-in classifier by its name, or a program of the site's own, as in
-	// {command: [python3, vote.py], timeout: 10m, memory: 4GiB}; see docs/site.md.
-	Learner Learner `yaml:"learner"`
-	// Scorer is the program of the site's own that scores records for plans which judge
-	// such scores (evaluate: {program: true}), as in {command: [python3, score.py],
+	// Learner is the classifier that this site votes with where a plan lets it choose (learner: any): a
+	// built-in one by its name, or a program of the site's own, as in {command: [python3, vote.py],
 	// timeout: 10m, memory: 4GiB}; see docs/site.md.
+	Learner Learner `yaml:"learner"`
+	// Scorer is the site's own program that scores records for plans that judge scores (evaluate:
+	// {program: true}), as in {command: [python3, score.py], timeout: 10m, memory: 4GiB}; see
+	// docs/site.md.
 	Scorer Program `yaml:"scorer"`
-	// Quiet keeps to this site why a study waits here. Otherwise the coordinator's
-	// operator is told one of few words with each poll: a person has to approve, no source
-	// is declared, it takes no part, the clocks are apart, the deadline is too near.
+	// Quiet keeps to this site why a study waits here. Otherwise the coordinator's operator is told one
+	// of a few words with each poll: a person has to approve, no source is declared, it takes no part,
+	// the clocks are apart, the deadline is too near.
 	Quiet bool `yaml:"quiet"`
-	// Page is a loopback host:port for a page on which this site's own person reads what
-	// is asked, and approves or refuses, as caucus agent preview, approve and refuse do: for
-	// who has a link (caucus agent page). Empty is off. Metrics is one for
-	// /metrics and /readyz, without TLS; it names no study. Empty is off.
+	// Page is a loopback host:port for a web page on which a person of this site reads what studies ask,
+	// and approves or refuses, as with caucus agent preview, approve and refuse; it needs a link (caucus
+	// agent page). Empty is off. Metrics is a loopback host:port for /metrics and /readyz, without TLS;
+	// it names no study. Empty is off.
 	Page    string `yaml:"page"`
 	Metrics string `yaml:"metrics"`
 	// Policy is what the site allows.
@@ -70,22 +69,19 @@ type Config struct {
 	// Audit is where the audit log goes beside the state folder.
 	Audit Audit `yaml:"audit"`
 
-	// Log receives what happens; never a feature, a label or an unreleased
-	// number. Nil logs nothing.
+	// Log receives events; never a feature, a label or an unreleased number. Nil logs nothing.
 	Log *slog.Logger `yaml:"-"`
-	// Checkpoint, where not nil, is called with the name of each durable or
-	// visible effect just after it happened. Tests kill the process there.
+	// Checkpoint, if not nil, hears of each durable or visible effect just after it: tests crash there.
 	Checkpoint func(effect string) `yaml:"-"`
-	// Clock is the time: certificates are judged and charges dated by its Now, and
-	// windows are as long as its Elapsed says. The zero Clock is the machine's.
+	// Clock judges certificates and dates charges by Now; windows use Elapsed. Zero is the machine's.
 	Clock clock.Clock `yaml:"-"`
 }
 
 // Audit says where the audit log goes beside the state folder.
 type Audit struct {
-	// Syslog, where not empty, also sends every line to syslog: "local" to the machine's own,
-	// else the path of a Unix datagram socket. The file is the record; a syslog that does not
-	// answer is said in the log and stops nothing.
+	// Syslog, where not empty, also sends every line to syslog: "local" to the machine's own, else the
+	// path of a Unix datagram socket. The file is the record; a syslog that does not answer is reported
+	// in the log and stops nothing.
 	Syslog string `yaml:"syslog"`
 }
 
@@ -96,8 +92,8 @@ func DefaultConfig() Config {
 	return Config{Poll: 15 * time.Second, MaxBackoff: 5 * time.Minute, Margin: 8, LeastWindow: 15 * time.Second, Policy: policy.DefaultPolicy()}
 }
 
-// LoadConfig reads a YAML file over the defaults and validates it. An unknown
-// key is an error. Relative paths are relative to the file's folder.
+// LoadConfig reads a YAML file over the defaults and validates it. An unknown key is an error. Relative
+// paths are relative to the file's folder.
 func LoadConfig(path string) (Config, error) {
 	c, _, err := yamlfile.ReadConfig(path, DefaultConfig(), rules)
 	if err != nil {
@@ -171,10 +167,10 @@ func (c Config) Validate() error {
 	return nil
 }
 
-// Studies are the folders of studies below the state folder.
+// Studies is the folder of all dossiers, below the state folder.
 func (c Config) Studies() Dossiers { return Dossiers{filepath.Join(c.State, "studies")} }
 
-// Sources are those of the configuration, with what was declared of them.
+// Sources are the configured sources, with their declarations.
 func (c Config) Sources() source.Sources {
 	imports := cmp.Or(c.Imports, filepath.Clean(c.State)+"-imports")
 	return source.Sources{Dir: filepath.Join(c.State, "sources"), Imports: imports, Named: c.Data, Now: c.Now}

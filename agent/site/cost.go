@@ -16,16 +16,16 @@ import (
 	"caucus/study/kinds"
 )
 
-// Cost is what a study costs and how long it is given, from public numbers.
+// Cost is the price of a study and its window, from public numbers.
 type Cost struct {
-	Records  int // that the site declared
+	Records  int // declared by the site
 	Reserved []study.Reservation
 	Charges  []study.Charge
 	Span     Span
 }
 
-// CostOf says what a study costs this site, or why it is refused. It follows
-// from plan, pool, policy, and the declared number of records.
+// CostOf says what a study costs this site, or why it is refused. It follows from plan, pool, policy,
+// and the declared number of records.
 func (s *Site) CostOf(t study.Task) (c Cost, err error) {
 	if err := s.Config.Policy.PoolObjection(t.Pool()); err != nil {
 		return Cost{}, err
@@ -66,54 +66,52 @@ func (s *Site) CostOf(t study.Task) (c Cost, err error) {
 	return c, nil
 }
 
-// spanOf is a window's span for a study's work and the steps of drawing what it
-// releases. Before the draw there is time for the constant contribution that
-// takes the place of what was late, so that it leaves at the same moment: it is
+// spanOf is the window for a study's work and for the steps of drawing its releases. Draw includes time
+// for the constant contribution that replaces what was late, so that it leaves at the same moment: it is
 // made of as many empty records, which train no classifier.
 func (c Config) spanOf(stepTime time.Duration, w study.Work, draw float64) Span {
 	step, least := float64(stepTime)/stepsCounted*c.Margin, float64(c.LeastWindow)
 	s := Span{Draw: lasting(float64(leastDraw) + step*(draw+w.Rest))}
 	if w.Shards > 0 {
-		least /= 2 // and the other half for the classifiers
+		least /= 2 // the other half is for the classifiers
 		s.Shard = lasting(max(float64(leastShard), least/float64(w.Shards)) + step*w.Shard)
 	}
 	s.Prepare = lasting(least + step*w.Rest + float64(w.Shards)*float64(s.Shard))
 	return s
 }
 
-// Span is how long a window is, by public numbers.
+// Span is the length of a window and its parts, by public numbers.
 type Span struct {
-	// Prepare is the time to read and compute, Shard the part of it for one classifier. Draw,
-	// from the window's end until the upload leaves, is the time to draw noise and to make
-	// the constant that replaces a late contribution.
+	// Prepare is the time to read and compute, Shard one classifier's part of it. Draw, from the
+	// window's end to the upload, is for drawing noise and making the constant that replaces a late
+	// contribution.
 	Prepare, Shard, Draw time.Duration
 }
 
 func (s Span) Whole() time.Duration { return s.Prepare + s.Draw }
 
-// with is the span where the one classifier is a program that has so much time of its own.
+// with adds the time of the site's own program, which is then the only classifier.
 func (s Span) with(program time.Duration) Span {
 	s.Shard = min(s.Shard+program, longestSpan)
 	s.Prepare = min(s.Prepare+program, longestSpan)
 	return s
 }
 
-// From is a span that begins now.
+// From returns the moments of a span that begins now.
 func (s Span) From(now time.Time) Due {
 	return Due{now, now.Add(s.Prepare), now.Add(s.Whole())}
 }
 
-// The least that a window adds to what its work is bounded by, beside Config.LeastWindow.
+// The least time that a window adds to the bound of its work, beside Config.LeastWindow.
 const (
 	leastShard = 100 * time.Millisecond // for a classifier of a few records
 	leastDraw  = 200 * time.Millisecond // for a few numbers, and for writing them to the disk
 )
 
-// longestSpan bounds what a span says, so that neither it nor sums of its parts
-// overflow: of work without bounds it is still too long for any policy.
+// longestSpan bounds a span's parts, so that no sum overflows; it is too long for any policy.
 const longestSpan = 10 * 365 * 24 * time.Hour
 
-// lasting is nanoseconds as a duration, at most longestSpan, also of +Inf and NaN.
+// lasting is nanoseconds as a duration, at most longestSpan, also for +Inf and NaN.
 func lasting(nanoseconds float64) time.Duration {
 	if !(nanoseconds < float64(longestSpan)) {
 		return longestSpan
@@ -121,10 +119,10 @@ func lasting(nanoseconds float64) time.Duration {
 	return time.Duration(nanoseconds)
 }
 
-// Chosen says whether a study lets this site choose the classifier, or what scores its records.
+// Chosen reports whether a study lets this site choose the classifier, or what scores its records.
 func Chosen(p study.Plan) bool { return kinds.WordsOf(p).Learner == learners.Any }
 
-// ChosenHere says what this site chose for a study that lets it, or why it takes no part.
+// ChosenHere names this site's choice for a study that leaves it one, or says why it takes no part.
 func (c Config) ChosenHere(p study.Plan) (words string, err error) {
 	switch {
 	case !kinds.WordsOf(p).Scored:
@@ -135,8 +133,8 @@ func (c Config) ChosenHere(p study.Plan) (words string, err error) {
 	return "none is trained; records are scored by " + c.Scorer.String(), nil
 }
 
-// learnerTime is what this site's choice takes in a study that leaves it one: steps, and beside
-// them the time that a program has. Both follow from the configuration and from public numbers.
+// learnerTime is the time of this site's choice in a study that leaves it one: steps, and beside them
+// the time limit of a program. Both follow from the configuration and from public numbers.
 func (c Config) learnerTime(t study.Task, records int) (steps float64, program time.Duration, err error) {
 	if !Chosen(t.Plan()) {
 		return 0, 0, nil
@@ -146,7 +144,7 @@ func (c Config) learnerTime(t study.Task, records int) (steps float64, program t
 		_, err := c.ChosenHere(p)
 		return study.CellSteps * float64(records) * float64(len(p.Schema.FeatureColumns())), c.Scorer.program("").Limit(), err
 	}
-	if c.Learner.Brought() { // files of all cells are written for it
+	if c.Learner.Brought() { // all cells are written to files for it
 		cells := float64(records+t.Pool().Rows()) * float64(len(p.Schema.FeatureColumns())+1)
 		return study.CellSteps * cells, c.Learner.program("").Limit(), nil
 	}
@@ -156,8 +154,7 @@ func (c Config) learnerTime(t study.Task, records int) (steps float64, program t
 	return steps, 0, err
 }
 
-// Voter is what this site votes with; failed hears, for the site's eyes alone, why a
-// program gave no votes.
+// Voter is the classifier that votes here; failed hears, for the site alone, why there are no votes.
 func (s *Site) Voter(failed func(error)) study.Voter {
 	l := s.Config.Learner
 	if !l.Brought() {
@@ -172,8 +169,7 @@ func (s *Site) Voter(failed func(error)) study.Voter {
 	}}
 }
 
-// Scorer is what scores this site's records; failed hears, for the site's eyes alone, why
-// a program gave no scores.
+// Scorer scores this site's records; failed hears, for the site alone, why a program gave no scores.
 func (s *Site) Scorer(failed func(error)) func(context.Context, dataset.Schema, *mat.Dense) ([]float64, error) {
 	if !s.Config.Scorer.Brought() {
 		return nil

@@ -1,18 +1,18 @@
-// Package site is about a site: what its configuration says, and what lies in its state folder.
-// It is for the agent that runs there, for the desk and the checks, which look at the same
-// folder, and for operators, who hold it against releases and reconcile its ledger.
+// Package site holds a site's configuration and its state folder. It is for the agent that runs there,
+// for the desk and the checks, which read the same folder, and for operators, who compare it with
+// releases and reconcile its ledger.
 //
-// It guarantees that
+// It guarantees:
 //
-//   - each fact of a study's folder (Dossier) is written whole, synced, and moved into place;
-//   - each decision is in an append-only audit log before it takes effect, without a feature, a
-//     label, an unreleased number or the words of a refusal;
-//   - what a study costs and how long it is given follows from plan, pool, policy, the declared
-//     number of records, and how fast this machine is on made data (CostOf);
-//   - a ledger that is missing, or behind what was contributed, charges nothing; Reconcile
-//     charges what a restored one forgot;
-//   - a yes counts for the very plan and declaration that were shown (Approvers);
-//   - no command calls the coordinator while an agent on the folder is silent (Speak).
+//   - Each fact of a study's folder (Dossier) is written whole, synced, and moved into place.
+//   - Each decision is in an append-only audit log before it takes effect, without a feature, a label,
+//     an unreleased number or the words of a refusal.
+//   - A study's cost and its window follow from plan, pool, policy, the declared number of records, and
+//     this machine's speed on made data (CostOf).
+//   - A ledger that is missing, or behind what was contributed, charges nothing; Reconcile charges what
+//     a restored one forgot.
+//   - A yes counts for the very plan and declaration that were shown (Approvers).
+//   - No command calls the coordinator while an agent on the folder is silent (Speak).
 //
 // # In which order to read it
 //

@@ -28,47 +28,45 @@ const (
 	fileApproval = "approval-"     // a person said yes; the name follows
 	FileRefused  = "refused"       // a person said no
 	FileDeclined = "declined"      // the coordinator knows that this party takes no part
-	FileUnread   = "unread"        // empty records were used, and why
-	FileOdd      = "odd"           // in what the source's file was not as expected when it was read
-	FileNoVotes  = "no-votes"      // why the site's own program gave none, or no scores
+	FileUnread   = "unread"        // why empty records were used
+	FileOdd      = "odd"           // what was not as expected in the source's file
+	FileNoVotes  = "no-votes"      // why the site's own program gave no votes or scores
 	fileLedger   = "ledger.seq"    // the ledger's head when the upload was made
-	FileRecords  = "records"       // how many were declared when the ledger was charged
+	FileRecords  = "records"       // their declared number when the ledger was charged
 	fileHelper   = "helper.json"   // the helper's acceptance, as the coordinator passed it on
-	FileForecast = "forecast.json" // what the operator says that the study is worth, signed
-	FileDue      = "due.json"      // when it was or is to be prepared, fixed before the records were read
-	FileLate     = "late"          // what was not ready then
+	FileForecast = "forecast.json" // the operator's signed forecast of the study's worth
+	FileDue      = "due.json"      // the window's moments, fixed before the records were read
+	FileLate     = "late"          // not ready by the window's end
 	FileUpload   = "upload"        // the body; only these bytes are ever sent
 	FileReceipt  = "receipt.json"  // the coordinator has it
 	FileClosed   = "closed"        // how the study ended for this site, if not in a release
 	FileRelease  = "release.json"
-	// FileAmendments are those of the plan, signed; fileEnded is how many there were when
-	// the study was over here because it was over.
+	// FileAmendments holds the plan's signed amendments; FileEnded their number when the study's own end
+	// closed it here.
 	FileAmendments = "amendments.json"
 	FileEnded      = "ended"
-	// FileNotice is the newest notice that was carried here, and fileAnswer the answer that
-	// is carried away, as it was first written: see protocol.Courier.
+	// FileNotice is the newest notice that was carried here, and FileAnswer the answer to be carried
+	// away, as first written: see protocol.Courier.
 	FileNotice = "notice.json"
 	FileAnswer = "answer.json"
 )
 
-// Due is the moments of a window: it begins, it ends, the upload leaves.
+// Due holds the moments of a window: its begin, its end, and the upload.
 type Due struct {
 	From   time.Time `json:"from"`
 	Until  time.Time `json:"until"`
 	Leaves time.Time `json:"leaves"`
 }
 
-// Early says whether an upload is there before its moment, as after a restart. A
-// clock that is put back delays nothing.
+// Early reports whether an upload still waits for its moment. A clock set back delays nothing.
 func (d Dossier) Early(now time.Time) bool {
 	var fixed Due
 	b, err := d.Read(FileDue)
 	return err == nil && json.Unmarshal(b, &fixed) == nil && now.After(fixed.From) && now.Before(fixed.Leaves)
 }
 
-// Declared is how many records were declared when the ledger was charged for the
-// study; 0 before that. A crash may lie between, and another declaration: what is
-// prepared then is what was charged.
+// Declared is the number of records declared when the ledger was charged for the study; 0 before that.
+// After a crash and another declaration, what is prepared is still what was charged.
 func (d Dossier) Declared() int {
 	b, err := d.Read(FileRecords)
 	if err != nil {
@@ -81,10 +79,10 @@ func (d Dossier) Declared() int {
 	return n
 }
 
-// Dossier is what this site keeps about one study: a folder named by the Plan's hash.
+// Dossier is this site's folder of one study, named by the plan's hash.
 type Dossier struct{ Dir string }
 
-// Dossiers is the folder of all of them.
+// Dossiers is the folder of all dossiers.
 type Dossiers struct{ dir string }
 
 func (d Dossiers) Of(h study.Hash) Dossier { return Dossier{filepath.Join(d.dir, h.String())} }
@@ -125,7 +123,7 @@ func (d Dossiers) Released() ([]study.Hash, error) {
 	}), nil
 }
 
-// Folders lists the Dossiers, whatever they hold.
+// Folders lists the dossiers, whatever they hold.
 func (d Dossiers) Folders() ([]Dossier, error) {
 	entries, err := os.ReadDir(d.dir)
 	if err != nil {
@@ -141,7 +139,7 @@ func (d Dossiers) Folders() ([]Dossier, error) {
 	return out, nil
 }
 
-// LedgerEntry is how far the ledger must be, 0 where no upload was made;
+// LedgerEntry is the sequence number that the ledger must have reached, 0 where no upload was made;
 // charged says whether there must be a ledger at all.
 func (d Dossiers) LedgerEntry() (last int64, charged bool, err error) {
 	heads, charged, err := d.heads()
@@ -151,8 +149,7 @@ func (d Dossiers) LedgerEntry() (last int64, charged bool, err error) {
 	return last, charged, err
 }
 
-// heads are how far the ledger was when each upload was made. Without a hash
-// where an older version of this program wrote the file.
+// heads are the ledger's heads at each upload, without a hash from older versions of this program.
 func (d Dossiers) heads() (heads []privacy.Head, charged bool, err error) {
 	all, err := d.Folders()
 	if err != nil {
@@ -183,8 +180,8 @@ func headsOf(all []Dossier) (heads []privacy.Head, charged bool, err error) {
 	return heads, charged, nil
 }
 
-// Tidy removes what writes left unfinished when the process was killed. Only the holder of the
-// state folder's lock may call it: no other process writes these files.
+// Tidy removes the temporary files of writes that a kill left unfinished. Only the holder of the state
+// folder's lock may call it: no other process writes these files.
 func (d Dossiers) Tidy() error {
 	all, err := d.Folders()
 	if err != nil {
@@ -206,7 +203,7 @@ func (d Dossiers) Tidy() error {
 	return nil
 }
 
-// Find names a study by its plan's name, its hash, or the start of it.
+// Find finds a study by its plan's name, its hash, or at least six characters of the hash's start.
 func (d Dossiers) Find(name string) (study.Hash, error) {
 	all, err := d.All()
 	if err != nil {
@@ -228,7 +225,7 @@ func (d Dossiers) Find(name string) (study.Hash, error) {
 	return study.Hash{}, fmt.Errorf("%d studies are called %q: name one by its hash, see caucus agent preview", len(found), name)
 }
 
-// Plan reads the plan and checks that it is the one the folder is named by.
+// Plan reads the plan and checks that its hash is the folder's name.
 func (d Dossier) Plan() (study.Plan, error) {
 	b, err := d.Read(FilePlan)
 	if err != nil {
@@ -247,8 +244,7 @@ func (d Dossier) Has(name string) bool {
 
 func (d Dossier) Read(name string) ([]byte, error) { return os.ReadFile(filepath.Join(d.Dir, name)) }
 
-// Write makes a fact. When it returns nil the fact survives a crash of the
-// machine; before, it is not there at all.
+// Write stores a fact whole. Once it returns nil the fact survives a crash of the machine.
 func (d Dossier) Write(name string, b []byte) error {
 	if err := os.MkdirAll(d.Dir, 0o700); err != nil {
 		return err
@@ -259,7 +255,7 @@ func (d Dossier) Write(name string, b []byte) error {
 	return protocol.WriteSecret(filepath.Join(d.Dir, name), b)
 }
 
-// Remove takes a fact back, for good once it returns nil.
+// Remove removes a fact, for good once it returns nil.
 func (d Dossier) Remove(name string) error {
 	if err := os.Remove(filepath.Join(d.Dir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -267,7 +263,7 @@ func (d Dossier) Remove(name string) error {
 	return folder.Sync(d.Dir)
 }
 
-// WriteJSON makes a fact of a value.
+// WriteJSON stores a fact as JSON.
 func (d Dossier) WriteJSON(name string, v any) error {
 	b, err := json.MarshalIndent(v, "", "  ")
 	if err != nil {

@@ -20,12 +20,10 @@ import (
 	"caucus/study/verify"
 )
 
-// Evidence is what an agent's state folder knows that a release, or a ledger, can be held
-// against: receipts the coordinator signed, uploads, and how far the ledger was at each. Reading
-// it changes nothing, and may go on while the agent runs.
+// Evidence is a state folder's evidence against a release or a ledger: signed receipts, uploads, and the
+// ledger's head at each upload. Reading it changes nothing, and may go on while the agent runs.
 type Evidence struct {
-	// Party is who the agent is; Keys are those the coordinator signs with, from
-	// the one that the invitation named.
+	// Party is the agent's; Keys are the coordinator's signing keys, from the invitation's on.
 	Party  study.PartyID
 	Keys   protocol.Keys
 	config Config
@@ -47,7 +45,7 @@ func ReadEvidence(c Config) (*Evidence, error) {
 	return e, nil
 }
 
-// Evidence is what an open state folder knows; keys are those that the coordinator signs with.
+// Evidence makes the evidence of an open state folder; keys are the coordinator's signing keys.
 func (s *Site) Evidence(keys protocol.Keys) *Evidence {
 	return &Evidence{Party: s.Party, Keys: keys, config: s.Config, state: *s}
 }
@@ -55,8 +53,7 @@ func (s *Site) Evidence(keys protocol.Keys) *Evidence {
 // PoolFile is where the agent keeps a pool that it fetched.
 func (e *Evidence) PoolFile(d auxdata.Digest) string { return e.state.PoolFile(d) }
 
-// Kept is what verify.Release asks of a site: what the state folder holds of a
-// release's study, and the ledger, which is read when it is asked.
+// Kept collects a study's facts from the state folder, and the ledger on demand, for verify.Release.
 func (e *Evidence) Kept(ctx context.Context, r study.Release) verify.Party {
 	d := e.state.Studies.Of(r.PlanHash)
 	s := verify.Party{Party: e.Party, Keys: e.Keys}
@@ -80,7 +77,7 @@ func (e *Evidence) Kept(ctx context.Context, r study.Release) verify.Party {
 			s.ReceiptAfter = kept.Amendments
 		}
 	}
-	s.Amendments, _ = d.Amendments() // what cannot be read says nothing against a release
+	s.Amendments, _ = d.Amendments() // amendments that cannot be read say nothing against a release
 	s.Ledger = func(id string) (privacy.Line, bool, error) {
 		j, err := openJournal(e.config)
 		if err != nil {
@@ -100,17 +97,16 @@ func openJournal(c Config) (*journal.Journal, error) {
 	return journal.OpenSQLite(LedgerFile(c))
 }
 
-// Remembered are the heads of this site's ledger that its studies' folders remember, each from
-// when an upload was made, in order. Those of an older version of this program have no hash.
+// Remembered returns the heads of this site's ledger that its dossiers hold, each from the making of an
+// upload, in order. Those of an older version of this program have no hash.
 func (e *Evidence) Remembered() ([]privacy.Head, error) {
 	heads, _, err := e.state.Studies.heads()
 	slices.SortFunc(heads, func(a, b privacy.Head) int { return cmp.Compare(a.Sequence, b.Sequence) })
 	return heads, err
 }
 
-// Coordinator are the heads of the coordinator's ledger that it quoted to this
-// site in receipts and releases it signed, and an error if two of them show that
-// its ledger went back or was written anew.
+// Coordinator returns the heads of the coordinator's ledger that it quoted in receipts and releases
+// signed for this site, and an error if two of them show that its ledger went back or was written anew.
 func (e *Evidence) Coordinator() ([]privacy.Head, error) {
 	folders, err := e.state.Studies.Folders()
 	if errors.Is(err, fs.ErrNotExist) {

@@ -17,13 +17,13 @@ import (
 	"caucus/study"
 )
 
-// Receipt is what the coordinator signed for, as this site keeps it.
+// Receipt is the coordinator's signed receipt, as this site keeps it.
 type Receipt struct {
 	Body      string    `json:"body"` // SHA-256 of the upload
 	Received  time.Time `json:"received"`
 	Signed    []byte    `json:"signed"`
 	Signature []byte    `json:"signature"`
-	// Amendments is how many this site knew when the receipt came, the last time.
+	// Amendments is the number of amendments known when the last receipt came.
 	Amendments int `json:"amendments,omitempty"`
 }
 
@@ -40,8 +40,7 @@ func (d Dossier) receipt() (protocol.Receipt, error) {
 	return protocol.Receipt{Document: kept.Signed, Signature: kept.Signature}, nil
 }
 
-// releaseHeads are the ledger entries that a dossier's release names, if the
-// coordinator signed it.
+// releaseHeads are the ledger entries that a dossier's release names, if the coordinator signed it.
 func (d Dossier) releaseHeads(key protocol.Verifier) (heads []privacy.Head) {
 	b, err := d.Read(FileRelease)
 	if err != nil || !bytes.HasPrefix(b, []byte("{")) {
@@ -57,7 +56,7 @@ func (d Dossier) releaseHeads(key protocol.Verifier) (heads []privacy.Head) {
 	return heads
 }
 
-// Amendments are those that this site knows, as they were signed.
+// Amendments returns the amendments that this site knows, as signed.
 func (d Dossier) Amendments() (all []study.Signed, err error) {
 	b, err := d.Read(FileAmendments)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -69,8 +68,7 @@ func (d Dossier) Amendments() (all []study.Signed, err error) {
 	return all, err
 }
 
-// Chain is a plan with the amendments that this site knows; their signatures were
-// checked when they came.
+// Chain is a plan with its known amendments, whose signatures were checked when they came.
 func (d Dossier) Chain(p study.Plan, h study.Hash) (*study.Chain, error) {
 	all, err := d.Amendments()
 	if err != nil {
@@ -87,7 +85,7 @@ func ChainOf(p study.Plan, h study.Hash, all []study.Signed) (*study.Chain, erro
 	return study.ChainOf(p, h, documents)
 }
 
-// Ending is the one in force as far as this site knows.
+// Ending is the ending in force as far as this site knows.
 func (d Dossier) Ending(p study.Plan, h study.Hash) study.Ending {
 	if c, err := d.Chain(p, h); err == nil {
 		return c.Ending()
@@ -95,8 +93,8 @@ func (d Dossier) Ending(p study.Plan, h study.Hash) study.Ending {
 	return p.Ending()
 }
 
-// EndedAfter is how many amendments there were when the study was over for this site
-// because it was over; more than there can be where it is over for another reason.
+// EndedAfter is the number of amendments when the study's own end closed it for this site; more than
+// there can be where another reason closed it.
 func (d Dossier) EndedAfter() int {
 	b, err := d.Read(FileEnded)
 	n, bad := strconv.Atoi(strings.TrimSpace(string(b)))
@@ -106,7 +104,7 @@ func (d Dossier) EndedAfter() int {
 	return n
 }
 
-// KeepHelper keeps what the coordinator passed on of the helper, unchecked.
+// KeepHelper stores the helper's document that the coordinator passed on, unchecked.
 func (d Dossier) KeepHelper(s protocol.Study) error {
 	if !s.Plan.Noise.Shared() || s.Helper.Document == nil || d.Has(FileUpload) {
 		return nil
@@ -114,7 +112,7 @@ func (d Dossier) KeepHelper(s protocol.Study) error {
 	return d.WriteJSON(fileHelper, s.Helper)
 }
 
-// Helper is what was kept; empty where nothing was.
+// Helper returns what KeepHelper stored; empty where there is none.
 func (d Dossier) Helper() (a aggregator.Signed, err error) {
 	b, err := d.Read(fileHelper)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -129,8 +127,8 @@ func (d Dossier) Helper() (a aggregator.Signed, err error) {
 	return a, nil
 }
 
-// HelperWords says which helper this site's policy names, and whether it agreed to a study as
-// far as this folder knows; "" where the plan has none.
+// HelperWords names the helper of this site's policy, and says whether it agreed to a study as far as
+// this folder knows; "" where the plan has none.
 func (s *Site) HelperWords(d Dossier, t study.Task) (words string, agreed bool) {
 	helper := s.Config.Policy.Helper
 	if !t.Plan().Noise.Shared() || !helper.Named() {
@@ -149,18 +147,17 @@ func (s *Site) HelperWords(d Dossier, t study.Task) (words string, agreed bool) 
 	return helper.Words() + ": it agreed to this plan and to its noise, and signed that", true
 }
 
-// Approval is one person's yes to one plan on one declaration of its source
-// (Declaration.Shown). Where the source is declared anew, or the configuration
-// comes to say something else of it, so that it has to be, the yes was to
-// something else and counts no more: the person is asked again.
+// Approval is one person's yes to one plan on one declaration of its source (Declaration.Shown). Where
+// the source is declared anew, or a changed configuration requires that, the yes was to something else
+// and no longer counts: the person is asked again.
 //
-// With a signature it proves that whoever holds the key that the policy names for Name said yes
-// to this very plan and declaration, whoever can write the state folder. It does not prove that
-// two keys are in two hands, nor does it bind somebody who can change the policy itself. Without
-// a signature it is a note: anyone who may write the state folder could have made it.
+// With a signature it proves that whoever holds the key that the policy names for Name said yes to this
+// very plan and declaration, whoever can write the state folder. It does not prove that two keys are in
+// two hands, nor does it bind somebody who can change the policy itself. Without a signature it is a
+// note: anyone who may write the state folder could have made it.
 type Approval struct {
 	Name string `json:"name"`
-	// Account is the operating system's user the command ran as, by its word.
+	// Account is the user that the operating system named for the command's process.
 	Account   string    `json:"account"`
 	At        time.Time `json:"at"`
 	Shown     string    `json:"shown"` // Declaration.Shown
@@ -175,14 +172,13 @@ type Refusal struct {
 	Reason  string    `json:"reason,omitempty"`
 }
 
-// ApprovalText is what an approver signs.
+// ApprovalText is the text that an approver signs.
 func ApprovalText(h study.Hash, shown, name string) []byte {
 	return []byte(h.String() + " " + shown + " " + name)
 }
 
 func ApprovalFile(name string) string { return fileApproval + name + ".json" }
 
-// counts says whether an approval is one under this site's policy.
 func (s *Site) counts(h study.Hash, a Approval) bool {
 	all := s.Config.Policy.Approvers
 	if len(all) == 0 {
@@ -192,8 +188,8 @@ func (s *Site) counts(h study.Hash, a Approval) bool {
 	return named && key.Verify(protocol.ApprovalDocument, ApprovalText(h, a.Shown, a.Name), a.Signature) == nil
 }
 
-// Approvers are the persons whose approval of a plan counts, by name: of those
-// lapsed, the plan's source was declared anew since, or is not declared.
+// Approvers returns the persons whose approval of a plan counts, by name, and those whose approval
+// lapsed: the plan's source was declared anew since, or is not declared.
 func (s *Site) Approvers(d Dossier, h study.Hash, p study.Plan) (names, lapsed []string) {
 	files, err := filepath.Glob(filepath.Join(d.Dir, ApprovalFile("*"))) // sorted
 	if err != nil || len(files) == 0 {
@@ -217,7 +213,7 @@ func (s *Site) Approvers(d Dossier, h study.Hash, p study.Plan) (names, lapsed [
 	return names, lapsed
 }
 
-// Refused reads a person's no; nil where there is none. A refusal that cannot be read is one.
+// Refused reads a person's no; nil where there is none. A refusal that cannot be read counts.
 func (s *Site) Refused(d Dossier) *Refusal {
 	b, err := d.Read(FileRefused)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -11,14 +11,13 @@ import (
 	"caucus/study"
 )
 
-// IdentityFile is where an agent's key and certificate lie.
+// IdentityFile is the path of an agent's key and certificate.
 func IdentityFile(c Config) string { return filepath.Join(c.State, "identity.yaml") }
 
-// MemoryFile keeps the newest document that the coordinator signed: the agent
-// shows it with every call for studies.
+// MemoryFile keeps the coordinator's newest signed document, which every call for studies shows.
 func MemoryFile(c Config) string { return filepath.Join(c.State, "coordinator.json") }
 
-// Identity reads who this agent is.
+// Identity reads this agent's identity and party name.
 func Identity(c Config) (protocol.Identity, study.PartyID, error) {
 	id, err := protocol.LoadIdentity(IdentityFile(c))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -37,17 +36,17 @@ func Identity(c Config) (protocol.Identity, study.PartyID, error) {
 	return id, study.PartyID(caller.Name), nil
 }
 
-// Dial makes a client of the coordinator. It does no I/O: connections come with the first call.
+// Dial makes a client of the coordinator. It does no I/O: the first call connects.
 func Dial(c Config, id protocol.Identity) (*protocol.Client, error) {
 	return protocol.Dial(id, protocol.DialOptions{Coordinator: c.Coordinator, Now: c.Clock.Now, Memory: MemoryFile(c)})
 }
 
-// ErrSilent: an agent at work on the state folder says nothing, and so may nobody else who
-// would be heard while it works.
+// ErrSilent: an agent prepares a contribution on the state folder, and until it has left no other
+// process may call the coordinator, as that could be heard.
 var ErrSilent = errors.New("a contribution is being prepared on this state folder, and until it has left nothing here calls the coordinator: try again then")
 
-// Speak lets this process call the coordinator until it is told that it hung up. Any
-// number of processes may; none while an agent on the folder is silent.
+// Speak lets this process call the coordinator until it calls hungUp. Any number of processes may; none
+// while an agent on the folder is silent.
 func Speak(c Config) (hungUp func(), err error) {
 	release, err := folder.ShareFile(VoiceFile(c))
 	if errors.Is(err, folder.ErrHeld) {
@@ -59,5 +58,5 @@ func Speak(c Config) (hungUp func(), err error) {
 	return release, nil
 }
 
-// VoiceFile is what is held by whoever may speak, or is silent.
+// VoiceFile is the lock that speaking processes share and a silent agent holds alone.
 func VoiceFile(c Config) string { return filepath.Join(c.State, "voice") }

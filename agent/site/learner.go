@@ -23,8 +23,8 @@ type Learner struct {
 	Program
 }
 
-// Program is a program of the site's own, one that votes or one that scores records:
-// command.Program says what it is given and has to answer. The zero Program is none.
+// Program is a program of the site's own that votes or scores records: command.Program says what it is
+// given and has to answer. The zero Program is none.
 type Program struct {
 	// Command is the program and its first arguments, run in this file's folder.
 	Command []string `yaml:"command"`
@@ -33,10 +33,10 @@ type Program struct {
 	// Memory is the most that each of its processes may have (Linux); 0 is 4GiB.
 	Memory Bytes `yaml:"memory"`
 
-	dir string // of the configuration, where it is run
+	dir string // of the configuration; the program runs there
 }
 
-// UnmarshalYAML takes a text for the name of a built-in classifier.
+// UnmarshalYAML takes a text as the name of a built-in classifier.
 func (l *Learner) UnmarshalYAML(n *yaml.Node) error {
 	if n.Kind == yaml.ScalarNode {
 		l.Name = n.Value
@@ -62,13 +62,13 @@ func (p Program) validate() error {
 	return nil
 }
 
-// Check says whether a program can be run.
+// Check reports whether a program can be run.
 func (p Program) Check() error {
 	_, err := p.program("").Find()
 	return err
 }
 
-// Brought says whether there is a program of the site's own.
+// Brought reports whether there is a program of the site's own.
 func (p Program) Brought() bool { return len(p.Command) > 0 }
 
 func (p Program) program(scratch string) command.Program {
@@ -105,9 +105,8 @@ func (b *Bytes) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// below puts a program into the folder of its configuration.
 func (p *Program) below(folder string) {
 	if p.Brought() {
-		p.dir, _ = filepath.Abs(folder) // an error is that of this process's own folder: then ""
+		p.dir, _ = filepath.Abs(folder) // the only error is about this process's own folder: then ""
 	}
 }

@@ -16,9 +16,9 @@ import (
 	"caucus/study"
 )
 
-// Spending is what was spent under limits of the policy: in all, or in a year.
+// Spending compares the ledger's totals with limits of the policy: for all time, or for a year.
 type Spending struct {
-	Year  string // "" in all
+	Year  string // "" for all time
 	Most  map[privacy.Unit]privacy.Budget
 	Spent privacy.Totals
 }
@@ -31,8 +31,7 @@ func (s Spending) After(costs []privacy.Cost) privacy.Totals {
 	return after
 }
 
-// Objections says which limits a charge would pass, one a line. It is a
-// forecast: the ledger decides when it is charged.
+// Objections forecasts which limits a charge would pass, one a line; the ledger decides when charged.
 func (s Spending) Objections(costs []privacy.Cost) []string {
 	after, when := s.After(costs), ""
 	if s.Year != "" {
@@ -48,7 +47,7 @@ func (s Spending) Objections(costs []privacy.Cost) []string {
 	return out
 }
 
-// Spending is what the ledger holds, of all time and of this year.
+// Spending returns the spending of all time and of this year.
 func (s *Site) Spending(ctx context.Context) ([]Spending, error) {
 	spent, err := s.Ledger.Totals(ctx)
 	if err != nil {
@@ -68,15 +67,14 @@ func (s *Site) Spending(ctx context.Context) ([]Spending, error) {
 	return []Spending{{"", s.Config.Policy.Total, spent}, {year, s.Config.Policy.Year, inYear}}, nil
 }
 
-// MaxDatedSkew is how far the clocks may be apart for a charge to be dated. A
-// coordinator can move the end of a year by so much and by no more.
+// MaxDatedSkew is the largest difference of the two clocks at which a charge is dated. A coordinator can
+// move the end of a year by this much and no more.
 const MaxDatedSkew = time.Hour
 
-// YearOf is the year in UTC that this clock and the coordinator's agree on: the earlier one
-// where they differ around a new year, so that a clock that runs ahead begins no year early, and
-// "" where they are further apart. Otherwise a coordinator whose clock is years behind could
-// open one old year after the other, each with its budget. That a clock is put back gives
-// nothing back is the ledger's doing: see privacy.Ledger.Begin.
+// YearOf is the UTC year that this clock and the coordinator's agree on: the earlier one where they
+// differ around a new year, so that a fast clock begins no year early, and "" where they are further
+// apart. Otherwise a coordinator whose clock is years behind could open one old year after the other,
+// each with its budget. Setting a clock back gives nothing back: see privacy.Ledger.Begin.
 func YearOf(now time.Time, skew time.Duration) string {
 	if skew.Abs() > MaxDatedSkew {
 		return ""
@@ -84,17 +82,15 @@ func YearOf(now time.Time, skew time.Duration) string {
 	return fmt.Sprintf("%04d", min(now.UTC().Year(), now.Add(skew).UTC().Year()))
 }
 
-// dayTaken are the studies that this site took up in a day.
 type dayTaken struct {
 	Day     string       `json:"day"` // UTC
 	Studies []study.Hash `json:"studies"`
 }
 
-// TakeUp counts a study among this day's, before its ledger is charged; false where the day
-// has as many as the policy allows. It is counted once, also after a crash. The days are
-// this machine's, and none comes again where its clock is put back.
+// TakeUp counts a study among this day's, once, also after a crash, before its ledger is charged; false
+// where the policy's day is full. Days are this machine's, and setting its clock back repeats none.
 func (s *Site) TakeUp(d Dossier, h study.Hash) (bool, error) {
-	if d.Has(FileRecords) { // on another day, and is prepared anew
+	if d.Has(FileRecords) { // taken up on another day, and prepared anew
 		return true, nil
 	}
 	file := filepath.Join(s.Config.State, "day.json")

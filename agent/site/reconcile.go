@@ -14,15 +14,14 @@ type Lost struct {
 	Study study.Hash     `json:"study"`
 	Name  string         `json:"name"`
 	Costs []privacy.Cost `json:"costs"`
-	// Answer: the ledger holds the charge, and not that it was answered. The
-	// Answer may be among what was lost, so it is charged again.
+	// Answer: the ledger holds the charge, but no answer to it. The answer may be among what was lost,
+	// so the study is charged again.
 	Answer bool `json:"answer,omitempty"`
 }
 
-// Reconcile brings the ledger of a stopped agent up to date after it was restored from a backup:
-// every study whose folder remembers a state of the ledger that the ledger does not know is
-// charged again, as its plan declares, and so are the other costs. It returns the studies; none
-// where the ledger is not behind.
+// Reconcile updates the ledger of a stopped agent after it was restored from a backup: it charges again
+// every study whose folder remembers a state of the ledger that the ledger does not know, as its plan
+// declares, and the other costs. It returns the studies; none where the ledger is not behind.
 func Reconcile(ctx context.Context, c Config, others []privacy.Cost) ([]Lost, error) {
 	fail := func(err error) ([]Lost, error) { return nil, fmt.Errorf("reconcile ledger: %w", err) }
 	_, party, err := Identity(c)
@@ -62,8 +61,8 @@ func Reconcile(ctx context.Context, c Config, others []privacy.Cost) ([]Lost, er
 			continue
 		}
 		last = max(last, heads[0].Sequence)
-		// What is paid for is noted in its folder at once, below: a state that a
-		// reconciliation passed over and that is still remembered is not.
+		// A folder whose costs are charged here gets the new head at once, below. So the costs of a
+		// folder that still remembers a state that a reconciliation passed over are not charged yet.
 		if passed, err := chain.Recall(heads[0]); err == nil && !passed {
 			continue
 		}
@@ -89,7 +88,7 @@ func Reconcile(ctx context.Context, c Config, others []privacy.Cost) ([]Lost, er
 	if err := ledger.Reconcile(ctx, costs, nil); err != nil {
 		return nil, err
 	}
-	for _, d := range forgotten { // what they remember is paid for now
+	for _, d := range forgotten { // the costs that they remember are paid for now
 		if err := s.NoteLedger(ctx, d); err != nil {
 			return fail(err)
 		}
@@ -97,8 +96,7 @@ func Reconcile(ctx context.Context, c Config, others []privacy.Cost) ([]Lost, er
 	return all, nil
 }
 
-// unanswered are the studies whose charge is in the ledger and no answer: these
-// a reconciliation charges again by itself.
+// unanswered lists the charged studies without an answer: a reconciliation charges these by itself.
 func (s *Site) unanswered(ctx context.Context, folders []Dossier) (all []Lost, err error) {
 	open, err := s.Ledger.Unanswered(ctx)
 	if err != nil || len(open) == 0 {
@@ -121,7 +119,7 @@ func (s *Site) unanswered(ctx context.Context, folders []Dossier) (all []Lost, e
 	return all, nil
 }
 
-// charged names a folder's study, and what it declares to cost.
+// charged returns a folder's study, and the charges that it declares.
 func (s *Site) charged(d Dossier) (Lost, []study.Charge, error) {
 	p, err := d.Plan()
 	if err != nil {
@@ -142,7 +140,6 @@ func (s *Site) charged(d Dossier) (Lost, []study.Charge, error) {
 	return l, charges, nil
 }
 
-// lost are the charges of a study that the ledger does not hold.
 func (s *Site) lost(ctx context.Context, d Dossier) (Lost, error) {
 	l, charges, err := s.charged(d)
 	if err != nil {

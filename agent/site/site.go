@@ -22,7 +22,7 @@ import (
 	"caucus/study/kinds"
 )
 
-// Site is what this machine holds: config, ledger, shard key and Dossiers. It knows no network.
+// Site holds this machine's state: config, ledger, shard key and dossiers. It knows no network.
 type Site struct {
 	Config   Config
 	Journal  *journal.Journal
@@ -32,16 +32,14 @@ type Site struct {
 	Studies  Dossiers
 	Pools    string
 	Sources  source.Sources
-	scratch  string // files of a site's own classifier while it runs
+	scratch  string // for files of a site's own classifier while it runs
 	Speed    *Speed
-	// Party is who this agent is; it comes from the certificate. coordinator are the keys
-	// that the coordinator signs with.
+	// Party comes from the certificate. Coordinator holds the coordinator's signing keys.
 	Party       study.PartyID
 	Coordinator protocol.Keys
 }
 
-// Open opens the state folder. Several processes may have it open: every
-// write is whole, and the ledger takes turns.
+// Open opens the state folder. Several processes may: writes are whole, and the ledger takes turns.
 func Open(c Config, party study.PartyID) (_ *Site, err error) {
 	s := &Site{
 		Config: c, Party: party,
@@ -78,10 +76,10 @@ func Open(c Config, party study.PartyID) (_ *Site, err error) {
 	return s, nil
 }
 
-// LedgerFile is where an agent's ledger lies.
+// LedgerFile is the path of an agent's ledger.
 func LedgerFile(c Config) string { return filepath.Join(c.State, "ledger.db") }
 
-// TidyScratch removes what a classifier was given when the process was killed.
+// TidyScratch removes a classifier's files that a kill left behind.
 func (s *Site) TidyScratch() error {
 	if err := os.RemoveAll(s.scratch); err != nil {
 		return err
@@ -94,8 +92,7 @@ func (s *Site) Close() {
 	s.Journal.Close()
 }
 
-// NoteLedger keeps beside an upload how far the ledger is, so that an older
-// Ledger that is put back charges nothing (privacy.ErrBehind).
+// NoteLedger stores the ledger's head with an upload: an older ledger then charges nothing (ErrBehind).
 func (s *Site) NoteLedger(ctx context.Context, d Dossier) error {
 	head, err := privacy.HeadOf(ctx, s.Journal)
 	if err != nil {
@@ -104,8 +101,7 @@ func (s *Site) NoteLedger(ctx context.Context, d Dossier) error {
 	return d.Write(fileLedger, fmt.Appendln(nil, head))
 }
 
-// shardKey reads the secret from which follows where records go, to a shard or
-// into a cut (study.Inputs), or makes it.
+// shardKey reads or makes the secret that decides which shard or cut a record falls into (study.Inputs).
 func shardKey(path string) ([]byte, error) {
 	key, err := os.ReadFile(path)
 	if err == nil && len(key) == sha256.Size {
@@ -122,8 +118,7 @@ func shardKey(path string) ([]byte, error) {
 	return key, protocol.WriteSecret(path, key)
 }
 
-// Pool reads a pool that was fetched. A plan's map comes from outside: it is
-// checked before it is applied.
+// Pool reads a fetched pool. It first checks the plan's map, which comes from outside.
 func (s *Site) Pool(p study.Plan) (*auxdata.Pool, error) {
 	if err := CheckMap(p); err != nil {
 		return nil, err
@@ -140,7 +135,7 @@ func (s *Site) Pool(p study.Plan) (*auxdata.Pool, error) {
 	return pool, err
 }
 
-// Task is a plan's on its pool, which was fetched.
+// Task is a plan's task on its fetched pool.
 func (s *Site) Task(p study.Plan) (study.Task, error) {
 	pool, err := s.Pool(p)
 	if err != nil {
@@ -159,7 +154,7 @@ func CheckMap(p study.Plan) error {
 	return nil
 }
 
-// HasPool says whether a pool is here, whole.
+// HasPool reports whether a pool is here, whole.
 func (s *Site) HasPool(d auxdata.Digest) bool {
 	b, err := os.ReadFile(s.PoolFile(d))
 	return err == nil && sha256.Sum256(b) == d
@@ -169,21 +164,22 @@ func (s *Site) PoolFile(d auxdata.Digest) string {
 	return filepath.Join(s.Pools, "pool-"+d.String()+".csv")
 }
 
-// Records are what the study gets of this site, in blocks for a task that takes them so (study.InBlocks). What was odd, or that they are empty, and why,
-// is noted in its folder and nowhere else; at its moment log and audit log say it (tell).
+// Records returns this site's records for a study, in blocks for a task that takes them so
+// (study.InBlocks). What was odd, or why they are empty, is noted in the study's folder and nowhere
+// else; log and audit log say it at the moment of the upload (tell).
 func (s *Site) Records(h study.Hash, p study.Plan, n int, blocks bool) study.Inputs {
 	in, odd, unread := s.Sources.Records(p, n, blocks)
 	d := s.Studies.Of(h)
 	if len(odd) > 0 {
-		_ = d.Write(FileOdd, []byte(strings.Join(odd, "; ")+"\n")) // what the disk did not take is not said: only an odd file would have it said
+		_ = d.Write(FileOdd, []byte(strings.Join(odd, "; ")+"\n")) // a failed write is not reported: only an odd file could cause that report
 	}
 	if unread != nil {
-		_ = d.Write(FileUnread, []byte(unread.Error()+"\n")) // what the disk did not take changes nothing
+		_ = d.Write(FileUnread, []byte(unread.Error()+"\n")) // a failed write changes nothing
 	}
 	return s.inputs(in)
 }
 
-// Empty is what the study gets of this site in place of what was not ready.
+// Empty returns the empty records that a study gets in place of what was not ready.
 func (s *Site) Empty(p study.Plan, n int, blocks bool) study.Inputs {
 	return s.inputs(source.Empty(p, n, s.ShardKey, blocks))
 }
@@ -200,9 +196,9 @@ func freshRng() *mathrand.Rand {
 	return mathrand.New(mathrand.NewPCG(binary.BigEndian.Uint64(seed[:8]), binary.BigEndian.Uint64(seed[8:])))
 }
 
-// NoVotes notes why this site's own program gave no votes or scores, in the study's folder and
-// nowhere else: it may hang on a record, and logs may leave the machine (source has the
-// proof for what is noted so).
+// NoVotes notes in the study's folder alone why this site's own program gave no votes or scores: the
+// reason may depend on a record, and logs may leave the machine (package source has the proof for such
+// notes).
 func (s *Site) NoVotes(h study.Hash, why error) {
-	_ = s.Studies.Of(h).Write(FileNoVotes, []byte(why.Error()+"\n")) // what the disk did not take is not said
+	_ = s.Studies.Of(h).Write(FileNoVotes, []byte(why.Error()+"\n")) // a failed write is not reported
 }

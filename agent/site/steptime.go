@@ -13,14 +13,13 @@ import (
 	"caucus/protocol"
 )
 
-// Speed is how fast this machine works, which windows count on: the best of the last days
-// on which it was measured. One look would do for a machine that nothing else uses; where
-// much ran beside it the same plan was given six times as long.
+// Speed is the machine's speed, from which windows are computed: the best measurement of the last days.
+// A single measurement would do on an idle machine; on a busy one it gave the same plan six times as
+// long.
 //
-// It is measured on made data, by the machine's own clock, when the agent starts and about
-// once an hour, between polls, while nothing is prepared and nothing late goes on: no study
-// chooses when, and no record was read just then. That a machine was busy all the same
-// makes a day's best no better.
+// It is measured on made data, by the machine's own clock, when the agent starts and about once an hour,
+// between polls, while nothing is prepared and nothing late goes on: no study chooses the time, and no
+// record was read just then. A busy moment does not improve a day's best.
 type Speed struct {
 	file string
 	Look func() time.Duration // stepTime
@@ -28,7 +27,6 @@ type Speed struct {
 	best map[string]time.Duration
 }
 
-// openSpeed reads what was measured before.
 func openSpeed(c Config) *Speed {
 	s := &Speed{file: filepath.Join(c.State, "speed.json"), Look: stepTime, best: map[string]time.Duration{}}
 	if b, err := os.ReadFile(s.file); err != nil || json.Unmarshal(b, &s.best) != nil {
@@ -38,25 +36,23 @@ func openSpeed(c Config) *Speed {
 	return s
 }
 
-// speedDays is how many of the last days count, so that a machine that became slower is
-// given more in a week.
+// speedDays is the number of days that count: a machine that became slower is noticed in a week.
 const speedDays = 7
 
-// MeasureEvery is how often an agent that runs looks again.
+// MeasureEvery is the interval at which a running agent measures.
 const MeasureEvery = time.Hour
 
-// Step is how long stepsCounted steps take at best.
+// Step is the best time of stepsCounted steps.
 func (s *Speed) Step() time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(s.best) == 0 { // of a command, where no agent ran yet
+	if len(s.best) == 0 { // in a command, where no agent ran yet
 		return looked()
 	}
 	return slices.Min(slices.Collect(maps.Values(s.best)))
 }
 
-// Measure looks, and keeps what it found if it is the best of the day. What the disk does
-// not take is measured again after a restart.
+// Measure measures, and stores the result if it is the day's best. A failed write changes nothing.
 func (s *Speed) Measure(now time.Time) {
 	took, day := s.Look(), now.UTC().Format(time.DateOnly)
 	s.mu.Lock()
@@ -77,8 +73,8 @@ func (s *Speed) Measure(now time.Time) {
 // looked is stepTime, once in a process.
 var looked = sync.OnceValue(stepTime)
 
-// stepTime is how long steps of learners.Reference take on this machine now: the least of
-// a few tries, so that other work at that moment does not count.
+// stepTime is the time of stepsCounted steps of learners.Reference on this machine now: the least of a
+// few tries, so that other work at that moment does not count.
 func stepTime() time.Duration {
 	least := time.Hour
 	steps := 1.0
@@ -90,6 +86,5 @@ func stepTime() time.Duration {
 	return max(1, time.Duration(float64(least)*stepsCounted/steps))
 }
 
-// stepsCounted is how many steps stepTime is of: a single one takes less than
-// the nanosecond that a Duration counts in.
+// stepsCounted is the number of steps timed: one takes less than a Duration's nanosecond.
 const stepsCounted = 1e6

@@ -8,7 +8,7 @@ import (
 	"log/syslog"
 )
 
-// dialSyslog: decisions about data belong with the other authorizations.
+// dialSyslog uses the facility of authorizations: decisions about data belong there.
 func dialSyslog(where string) (io.WriteCloser, error) {
 	network, address := "unixgram", where
 	if where == "local" {

@@ -19,49 +19,46 @@ import (
 	"caucus/study/kinds"
 )
 
-// ErrUndeclared is wrapped where a person has to declare a source before a
-// study can take place here. Nothing is sent until then.
+// ErrUndeclared is wrapped where a person must declare a source first. Nothing is sent until then.
 var ErrUndeclared = errors.New("no declared source")
 
-// Declaration is what a person said of a source: how its file is written, what its columns mean
-// and how many records it has. Whether this site takes part in a study, and everything public
-// about what it sends, hangs on declarations, policy and ledger, never on what the file holds at
-// the time. A declaration changes by another one and by nothing else.
+// Declaration is a person's statement about a source: how its file is written, what its columns mean and
+// how many records it has. Whether this site takes part in a study, and everything public about what it
+// sends, depends on declarations, policy and ledger, never on what the file holds at the time. Only
+// another declaration changes a declaration.
 //
-// What it tells: that the source is declared (until then a study waits, as the coordinator is
-// told unless the site is quiet), what its schema means (a plan that means something else is
-// declined) and Records. A plan's columns are held against the schema, which the site has
-// published or agreed on, never against the file: otherwise a coordinator could ask for column
-// after column and learn from the answers which ones the file has, or, where a header is
-// missing, what the first record is. So a source has a schema.
+// What it tells: that the source is declared (until then a study waits, as the coordinator is told
+// unless the site is quiet), what its schema means (a plan that means something else is declined) and
+// Records. A plan's columns are compared with the schema, which the site has published or agreed on,
+// never with the file: otherwise a coordinator could ask for column after column and learn from the
+// answers which ones the file has, or, where a header is missing, what the first record is. So a source
+// needs a schema.
 type Declaration struct {
 	Source string `json:"source"`
 	File   string `json:"file,omitempty"`
-	// Query is what was asked of a database in place of a file.
+	// Query is the database query that replaces a file.
 	Query *Asked `json:"query,omitempty"`
 	// Digest is the SHA-256 of the file's bytes on that day, for the site's eyes; of a query, of its
-	// driver and its text.
+	// driver and text.
 	Digest string `json:"sha256"`
-	// Form is what kind of file it was found to be: it is read as that and as nothing else.
+	// Form is the detected kind of the file: it is read as that and as nothing else.
 	Form   files.Format   `json:"form"`
 	Schema dataset.Schema `json:"schema"`
-	// Mapping says how the file is written and what of it the schema's columns are.
+	// Mapping says how the file is written and what each column of the schema is made of.
 	Mapping mapping.Mapping `json:"mapping,omitzero"`
-	// Redeclare is the source's, as it was then.
+	// Redeclare is the source's setting at that time.
 	Redeclare string `json:"redeclare,omitempty"`
-	// Vouched are the schema's columns that were computed from other records, for
-	// which a person answered: what is proven for a record does not cover them. Of a query all
-	// columns are.
+	// Vouched are the schema's columns that were computed from other records and that a person answered
+	// for: what is proven for a record does not cover them. For a query they are all columns.
 	Vouched []string `json:"vouched,omitempty"`
 	// Columns are the file's, in its order.
 	Columns []string `json:"columns"`
-	// Found is how many records were read; Records is how many of them every study gets: rounded
-	// down to three digits, so that at most 1 % are left out, by keyed order. Of a source that is
-	// written anew it is two digits, and what the file lacks then are empty records.
+	// Found is the number of records read; Records is how many every study gets: Found rounded down to
+	// three digits, so that at most 1 % are left out, by keyed order. For a source that is written anew
+	// it is two digits, and empty records replace those that the file then lacks.
 	Found   int `json:"found,omitempty"`
 	Records int `json:"records"`
-	// Import is the SHA-256 of the table of imported records, empty of a source that is written
-	// anew.
+	// Import is the SHA-256 of the table of imported records, empty for a source that is written anew.
 	Import  string    `json:"import,omitempty"`
 	At      time.Time `json:"at"`
 	By      string    `json:"by"`
@@ -72,11 +69,11 @@ type Declaration struct {
 type Asked struct {
 	Driver  string `json:"driver"`
 	DSNFile string `json:"dsn_file"`
-	// Derives is what in its text may make a row hang on other rows (database.Derives).
+	// Derives lists the parts of its text that may make a row depend on other rows (database.Derives).
 	Derives []string `json:"derives,omitempty"`
 }
 
-// From says where the records come from, for people.
+// From names the origin of the records, for people.
 func (d Declaration) From() string {
 	if d.Query == nil {
 		return d.File
@@ -91,7 +88,7 @@ func (d Declaration) form() string {
 	return d.Form.String()
 }
 
-// Claims says what the person who declared the source states, which nobody can check.
+// Claims is the statement of the person who declared the source, which nobody can check.
 func (d Declaration) Claims() string {
 	claim := "every column of a record was computed from that record alone"
 	switch {
@@ -119,32 +116,30 @@ func (s Source) vouchedFor(vouch bool) error {
 	return fmt.Errorf("the records come from a query: answer for all of its columns with --vouch, if %s", d.Claims())
 }
 
-// Shown is the digest of what a person is shown of a source, and says yes to: the
-// file's digest, its form, schema and mapping, the columns, the number of
-// records, and that somebody declared just that just then.
+// Shown is the digest of what a person is shown of a source, and says yes to: the file's digest, its
+// form, schema and mapping, the columns, the number of records, and who declared it when.
 //
-// Proof note: an approval that hangs on it must tell nothing of the records. The
-// moment of the declaration is in it, so that every other declaration has another
-// digest, of the same file too: whether a study takes part then hangs on what
-// persons did, and not on whether the file had changed between two declarations.
-// What the file comes to hold without a declaration is not in it.
+// Proof note: an approval that depends on it must tell nothing of the records. The moment of the
+// declaration is in it, so that every other declaration has another digest, even of the same file:
+// whether a study takes part then depends on what persons did, and not on whether the file had changed
+// between two declarations. What the file comes to hold without a declaration is not in it.
 func (d Declaration) Shown() string {
 	b, err := json.Marshal(d)
-	if err != nil { // it was written as JSON
+	if err != nil { // never: it was read from JSON
 		panic(err)
 	}
 	digest := sha256.Sum256(b)
 	return hex.EncodeToString(digest[:])
 }
 
-// Objections says where a plan asks for what a declared source does not have,
-// one reason a line. They depend on the plan and the declaration alone.
+// Objections lists, one reason a line, what a plan asks for and a declared source does not have. They
+// depend on the plan and the declaration alone.
 func (d Declaration) Objections(p study.Plan) []string {
 	out := d.lacks(p)
 	if p.Records > d.Records {
 		out = append(out, fmt.Sprintf("source %s: the study says that each party has at least %s, it was declared with %d", d.Source, textpage.Count(p.Records, "record"), d.Records))
 	}
-	// At unit party δ was held against the minimum that the policy allows.
+	// At unit party δ was checked against the policy's minimum of parties.
 	if err := p.CheckDelta(d.uses(p), "of source "+d.Source+" that the study uses"); err != nil && p.Unit != privacy.Party {
 		out = append(out, err.Error())
 	}
@@ -154,7 +149,7 @@ func (d Declaration) Objections(p study.Plan) []string {
 // Refuses is the first of a plan's objections, nil where there are none.
 func (d Declaration) Refuses(p study.Plan) error { return objection(d.Objections(p)) }
 
-// uses is how many of the declared records a plan takes at most.
+// uses is the largest number of declared records that a plan takes.
 func (d Declaration) uses(p study.Plan) int {
 	if most := kinds.WordsOf(p).PerParty; most > 0 {
 		return int(min(most, int64(d.Records)))
@@ -162,7 +157,7 @@ func (d Declaration) uses(p study.Plan) int {
 	return d.Records
 }
 
-// lacks says what a plan asks of each record that a declared source does not have.
+// lacks lists what a plan asks of each record and a declared source does not have.
 func (d Declaration) lacks(p study.Plan) []string {
 	out := p.Schema.Within(d.Schema)
 	if asksSets(p) && !d.has(p.Schema.Party) {
@@ -174,15 +169,15 @@ func (d Declaration) lacks(p study.Plan) []string {
 	return out
 }
 
-// has says whether a column of the schema is made of something that the declared file has.
+// has reports whether the declared file has the columns from which a schema column is made.
 func (d Declaration) has(column string) bool {
 	b, err := d.Mapping.Bind(d.Columns, d.Schema)
 	return err == nil && b.Has(column)
 }
 
-// Cells is how many cells of plain text a record takes the time of, whatever the study asks for: of
-// an import all of the schema's are read; of a source that is written anew all that the file has,
-// and the schema's are made of them.
+// Cells is the time to read a record, in cells of plain text, for any study: of an import all columns of
+// the schema are read; of a source written anew all columns of the file, from which the schema's are
+// made.
 func (d Declaration) Cells() float64 {
 	if d.Redeclare != RedeclareDaily {
 		return float64(len(d.Schema.AllColumns())) / 4
@@ -194,7 +189,6 @@ func (d Declaration) Cells() float64 {
 	return cells
 }
 
-// objection is the first of some, nil where there are none.
 func objection(all []string) error {
 	if len(all) == 0 {
 		return nil
@@ -202,22 +196,20 @@ func objection(all []string) error {
 	return errors.New(all[0])
 }
 
-// asksSets says whether a plan asks for the column that names each record's set;
-// one of no kind, by which a source is read on its own, does not.
+// asksSets reports whether a plan asks for the column that names each record's set; a plan of no kind,
+// by which a source is read on its own, does not.
 func asksSets(p study.Plan) bool {
 	kind, err := kinds.Named(p.Kind)
 	return err == nil && kind.Words(p).SetColumn
 }
 
-// How many digits of its number of records a site shows: of an import, and of a source that is
-// written anew.
+// A site shows its number of records rounded to these digits: of an import, and of a file written anew.
 const (
 	importDigits = 3
 	dailyDigits  = 2
 )
 
-// RoundDown keeps the first digits of a count, so that what is declared does not hang
-// on the last few records.
+// RoundDown zeroes all but the first digits of a count, so that few records do not change it.
 func RoundDown(n, digits int) int {
 	most := 1
 	for range digits {

@@ -1,24 +1,23 @@
-// Package source is about what a site's records are, and what a person of the site declared of
-// them: how a file is written, what its columns mean, and how many records a study gets. It is
-// for the agent, which gets a study's records from Sources, and knows nothing of it: no study's
-// folder, no ledger, no network. It needs folders for declarations and imports, a key, and a clock.
+// Package source holds a site's records, and what a person of the site declared about them: how a file
+// is written, what its columns mean, and how many records a study gets. The agent gets a study's records
+// from Sources; this package knows no study's folder, no ledger and no network. It needs folders for
+// declarations and imports, a key, and a clock.
 //
-// A person imports a source once: its records are coded by the schema (dataset.Coding) and kept as
-// a table, in the order of a keyed digest. Studies read the table, all of it or some records at a
-// time. A source that is written anew every day has no table: each study reads its file, line by
-// line.
+// A person imports a source once: its records are coded by the schema (dataset.Coding) and kept as a
+// table, in the order of a keyed digest. Studies read the table, all of it or a block at a time. A
+// source that is written anew every day has no table: each study reads its file, line by line.
 //
-// It guarantees that
+// It guarantees:
 //
-//   - a source is read as a person declared it: a plan has no say in that, and where the
-//     configuration comes to say something else a person is asked again;
-//   - whether a plan fits a source follows from the plan and the Declaration alone;
-//   - equal records make equal tables, byte for byte, whatever their order and their kind of file;
-//   - Records never fails: it gives as many as were declared, empty ones where the import or the
-//     file cannot be read as it was declared (Sources.Records and Held.Blocks have the proofs);
-//   - what ends an import leaves the one before, and nothing else;
-//   - of what a file holds errors say no word, but those to the person who declares it; a
-//     Report and what was Seen are for the eyes of the site.
+//   - A source is read as a person declared it: a plan has no say in that, and where the configuration
+//     comes to differ from the declaration a person is asked again.
+//   - Whether a plan fits a source follows from the plan and the Declaration alone.
+//   - Equal records make equal tables, byte for byte, whatever their order and their kind of file.
+//   - Records never fails: it gives the declared number of records, empty ones where the import or the
+//     file cannot be read as declared (Sources.Records and Held.Blocks have the proofs).
+//   - An import that ends early leaves the previous one, and nothing else.
+//   - Errors never quote a file, except to the person who declares it; a Report and Seen are for the
+//     eyes of the site.
 //
 // # In which order to read it
 //

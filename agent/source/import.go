@@ -13,10 +13,9 @@ import (
 	"caucus/protocol"
 )
 
-// An import is a table file and what was seen when it was read, named by source and digest, in a
-// folder that nobody else may read. No backup has it: it is made again by declaring.
+// An import is a table file and a Seen file, named by source and digest, in a folder that nobody else
+// may read. No backup has it: declaring the source makes it again.
 
-// importFile is where a declaration's table lies.
 func (s Sources) importFile(d Declaration) string {
 	return filepath.Join(s.Imports, importName(d.Source, d.Import)+".table")
 }
@@ -25,13 +24,12 @@ func (s Sources) seenFile(d Declaration) string {
 	return filepath.Join(s.Imports, importName(d.Source, d.Import)+".seen")
 }
 
-// importName of no digest is how all of a source's begin: an escaped name has no comma.
+// importName with no digest is the prefix of all of a source's imports: an escaped name has no comma.
 func importName(source, digest string) string {
 	return strings.ReplaceAll(url.PathEscape(source), ",", "%2C") + "," + digest[:min(16, len(digest))]
 }
 
-// seen is what was seen when a source was imported. No study hangs on it: where it is lost, that is
-// a note.
+// seen reads the Seen of an import. No study depends on it: where it is lost, a note says so.
 func (s Sources) seen(d Declaration, rows int) (out Seen) {
 	b, err := os.ReadFile(s.seenFile(d))
 	if err != nil || json.Unmarshal(b, &out) != nil {
@@ -40,7 +38,7 @@ func (s Sources) seen(d Declaration, rows int) (out Seen) {
 	return out
 }
 
-// newImport collects a source's records in a folder of its own.
+// newImport collects a source's records in a temporary folder.
 type newImport struct {
 	*sorter
 	sources Sources
@@ -83,7 +81,6 @@ func (s Sources) newImport(name string) (*newImport, error) {
 
 func (n *newImport) table() string { return filepath.Join(n.folder, "table") }
 
-// write writes the table, and returns its digest.
 func (n *newImport) write(seen Seen) (digest string, err error) {
 	if n.seen, err = json.Marshal(seen); err != nil {
 		return "", err
@@ -96,7 +93,6 @@ func (n *newImport) write(seen Seen) (digest string, err error) {
 	return digest, errors.Join(err, file.Close())
 }
 
-// place moves the import to where its declaration says it lies.
 func (n *newImport) place(d Declaration) error {
 	if err := protocol.WriteSecret(n.sources.seenFile(d), n.seen); err != nil {
 		return err
@@ -107,14 +103,14 @@ func (n *newImport) place(d Declaration) error {
 	return folder.Sync(n.sources.Imports)
 }
 
-// remove removes what is no import yet.
+// remove removes an import that was not placed, and unlocks.
 func (n *newImport) remove() {
 	_ = n.sorter.close()
 	removeUnfinished(n.sources.Imports)
 	n.unlock()
 }
 
-// removeUnfinished removes imports that came to no end, under the lock.
+// removeUnfinished removes the folders of unfinished imports, under the lock.
 func removeUnfinished(imports string) {
 	left, _ := os.ReadDir(imports)
 	for _, dir := range left {
@@ -124,7 +120,6 @@ func removeUnfinished(imports string) {
 	}
 }
 
-// imports are the files of a source's imports.
 func (s Sources) imports(source string) (names []string, err error) {
 	all, err := os.ReadDir(s.Imports)
 	if errors.Is(err, os.ErrNotExist) {
@@ -138,7 +133,6 @@ func (s Sources) imports(source string) (names []string, err error) {
 	return names, err
 }
 
-// forgetImports removes all imports of a source but one, whose digest is given.
 func (s Sources) forgetImports(source, but string) error {
 	names, err := s.imports(source)
 	for _, name := range names {
@@ -154,14 +148,13 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// Declared says whether anything is kept of a source: a declaration, in force or not, or an import.
+// Declared reports whether anything is kept of a source: a declaration, in force or not, or an import.
 func (s Sources) Declared(name string) bool {
 	names, _ := s.imports(name)
 	return len(names) > 0 || exists(s.declarationFile(name))
 }
 
-// Forget removes a source's declaration, then its imports: studies of it wait until a person
-// declares it.
+// Forget removes a source's declaration, then its imports: its studies wait until a person declares it.
 func (s Sources) Forget(name string) error {
 	unlock, err := s.lock()
 	if err == nil {

@@ -55,12 +55,12 @@ func open(path string, read func(in *hashed, size int64) error) (digest string, 
 	return digest, nil
 }
 
-// hashed is a file whose digest is made of what is read in order, so that text is read once.
+// hashed is a file whose digest is computed while it is read in order, so that text is read once.
 type hashed struct {
 	in     io.ReaderAt
 	digest hash.Hash
-	upTo   int64 // in order
-	read   int64 // in all
+	upTo   int64 // bytes read in order
+	read   int64 // bytes read in all
 }
 
 func (h *hashed) ReadAt(p []byte, at int64) (int, error) {
@@ -73,7 +73,6 @@ func (h *hashed) ReadAt(p []byte, at int64) (int, error) {
 	return n, err
 }
 
-// rest is the digest of the whole file.
 func (h *hashed) rest(size int64) (string, error) {
 	if _, err := io.Copy(io.Discard, io.NewSectionReader(h, h.upTo, size-h.upTo)); err != nil {
 		return "", err
@@ -81,7 +80,6 @@ func (h *hashed) rest(size int64) (string, error) {
 	return hex.EncodeToString(h.digest.Sum(nil)), nil
 }
 
-// inOrder is a stream that is read from its beginning to its end.
 type inOrder struct {
 	in io.Reader
 	at int64
@@ -96,8 +94,7 @@ func (o *inOrder) ReadAt(p []byte, at int64) (int, error) {
 	return n, err
 }
 
-// unread is why a file is not read, without a word of what it holds: where a
-// header is missing the names of its columns are a record.
+// unread says why a file is not read, without quoting it: its column names may be a record.
 func unread(err error, f files.Format) error {
 	var path *fs.PathError
 	if errors.As(err, &path) {
@@ -109,19 +106,18 @@ func unread(err error, f files.Format) error {
 	return errors.New("it cannot be read as a table: check that it is whole, and its header and delimiter; if it has no header, list its names under columns in this site's schema, or under header in its mapping")
 }
 
-// Seen is what a source was when it was read, for the eyes of the site.
+// Seen describes a source as it was read, for the eyes of the site.
 type Seen struct {
 	Records int `json:"records"`
 	// Malformed lines are empty records; FirstMalformed is the line of the first.
 	Malformed      int `json:"malformed,omitempty"`
 	FirstMalformed int `json:"first_malformed,omitempty"`
-	// Odd counts what was odd in columns' cells: as they were read, and as the schema took them.
+	// Odd counts odd cells by column: as they were read, and as the schema took them.
 	Odd []dataset.Remark `json:"odd,omitempty"`
-	// Notes are what the mapping inferred, and what a person might change.
+	// Notes list what the mapping inferred, and what a person might change.
 	Notes []string `json:"notes,omitempty"`
 }
 
-// reading is a source as it was read now.
 type reading struct {
 	Seen
 	digest  string   // SHA-256 of the file's bytes, or of a query
@@ -131,17 +127,15 @@ type reading struct {
 	bound   *mapping.Bound
 }
 
-// errLacks: nothing makes a column of the schema.
 var errLacks = errors.New("a column of the schema is missing")
 
-// errOther: the file has other columns than were declared.
 var errOther = errors.New("its columns are not those that were declared: put the file back, or declare it again")
 
-// advised is how many of the first records advice looks at.
+// advised is the number of first records on which the advice is based.
 const advised = 20_000
 
-// take maps and codes rows to their end, and hands each coded record to keep. every, nil where no
-// person waits, hears now and then how many there were, and stops it by an error.
+// take maps and codes rows to their end, and hands each coded record to keep. every, nil where no person
+// waits, hears the count now and then, and stops the reading by an error.
 func (r *reading) take(every func(records int) error, in dataset.Rows, m mapping.Mapping, own dataset.Schema, key []byte, keep func([]byte) error) error {
 	r.columns = in.Columns()
 	var err error
@@ -179,7 +173,6 @@ func (r *reading) take(every func(records int) error, in dataset.Rows, m mapping
 	return nil
 }
 
-// codedRows codes each row as it passes.
 type codedRows struct {
 	dataset.Rows
 	every                              func(records int) error
@@ -209,7 +202,6 @@ func (c *codedRows) Next() ([]string, bool, error) {
 	return cells, ok, c.keep(c.record)
 }
 
-// first are the first of some rows.
 type first struct {
 	dataset.Rows
 	left int
@@ -222,12 +214,10 @@ func (f *first) Next() ([]string, bool, error) {
 	return f.Rows.Next()
 }
 
-// Progress, if not nil, hears now and then how many records were read, and how many bytes of the
-// file, 0 of what is no file.
+// Progress, if not nil, hears how many records and bytes were read; of is 0 without a file.
 type Progress func(records int, read, of int64)
 
-// survey reads a source as a person's import does. Errors are for the person who asks, on this
-// machine.
+// survey reads a source as a person's import does. Errors are for the person who asks, on this machine.
 func (s Source) survey(ctx context.Context, own dataset.Schema, m mapping.Mapping, key []byte, keep func([]byte) error, progress Progress) (r reading, err error) {
 	take := func(rows dataset.Rows, read func() (n, of int64)) error {
 		every := func(records int) error {
@@ -249,7 +239,7 @@ func (s Source) survey(ctx context.Context, own dataset.Schema, m mapping.Mappin
 			return r, err
 		}
 		q := s.Query
-		q.SQL, q.SQLFile = text, "" // the text that is looked at is the one that is run
+		q.SQL, q.SQLFile = text, "" // the text that is checked is the one that is run
 		rows, err := database.Open(ctx, q)
 		if err != nil {
 			return r, err
@@ -279,8 +269,8 @@ func (s Source) survey(ctx context.Context, own dataset.Schema, m mapping.Mappin
 	return r, err
 }
 
-// readDaily reads the file of a source that is written anew, as it was declared: nothing of how
-// hangs on what it holds. Errors are about the file, without a word of it.
+// readDaily reads the file of a source that is written anew, as declared: how it is read does not depend
+// on its content. Errors are about the file, and quote nothing of it.
 func (d Declaration) readDaily(key []byte) (table, reading, error) {
 	r, memory := reading{form: d.Form}, newMemory(d.Schema.Coding())
 	var err error
@@ -304,8 +294,7 @@ func (d Declaration) readDaily(key []byte) (table, reading, error) {
 	return memory.table(), r, err
 }
 
-// Remarks are what was odd, a line each, and what to do. They show texts of the
-// file, for the eyes of the site.
+// Remarks lists what was odd, with remedies. They quote the file, for the eyes of the site.
 func (s Seen) Remarks() []string {
 	var out []string
 	if n := s.Malformed; n > 0 {
@@ -318,8 +307,7 @@ func (s Seen) Remarks() []string {
 	return append(out, s.Notes...)
 }
 
-// unlike says which of the schema's columns a file lacks. Where it has none of
-// them, its own may be a record, and it says only how many there are.
+// unlike names the schema's columns that a file lacks. It only counts the file's, which may be a record.
 func (r reading) unlike() error {
 	if d, ok := dataset.LikelyDelimiter(r.columns); ok {
 		return fmt.Errorf("its first line is one column, and its delimiter looks like %q: write delimiter: %q in its mapping", d, d)
@@ -337,11 +325,9 @@ func (r reading) unlike() error {
 		strings.Join(missing, ", "), more, len(r.columns), r.bound.Hint())
 }
 
-// unreadableProblems are those of cells that hold something that cannot be used.
 var unreadableProblems = []dataset.Problem{dataset.NotANumber, dataset.UnknownLevel, dataset.NoText, mapping.NoDate, mapping.NoValue}
 
-// problems says where a file is not as expected. It tells of the records: for
-// the eyes of the site.
+// problems lists where a file is not as expected. It depends on the records: for the eyes of the site.
 func (e Expected) problems(r Seen, columns int) []string {
 	records := r.Records
 	if len(e.Records) == 2 && (records < e.Records[0] || records > e.Records[1]) {

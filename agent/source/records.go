@@ -15,14 +15,14 @@ import (
 // Held are a source's records as a plan asks for them, for the eyes of the site.
 type Held struct {
 	Seen
-	digest string // of the file, of a source that is written anew
+	digest string // of the file, for a source that is written anew
 	plan   study.Plan
 	table  table
 }
 
-// Open opens the records that a plan asks for, as they were declared: an import, or the file of a
-// source that is written anew. What the source's columns mean is the plan's schema, which means the
-// same as the site's where Objections has none. Close, All and Blocks end it.
+// Open opens the records that a plan asks for, as declared: an import, or the file of a source that is
+// written anew. They are decoded by the plan's schema, which means the same as the site's where
+// Objections has none. Close, All and Blocks end it.
 func (s Sources) Open(d Declaration, p study.Plan) (*Held, error) {
 	h := &Held{plan: p}
 	if d.Redeclare == RedeclareDaily {
@@ -43,10 +43,10 @@ func (s Sources) Open(d Declaration, p study.Plan) (*Held, error) {
 	return h, nil
 }
 
-// Close gives the records up.
-func (h *Held) Close() { _ = h.table.close() } // it was read
+// Close releases the records.
+func (h *Held) Close() { _ = h.table.close() } // it was only read
 
-// All are all records.
+// All returns all records.
 func (h *Held) All() (*dataset.Records, error) {
 	defer h.Close()
 	t, s := h.table, asked(h.plan)
@@ -72,26 +72,26 @@ func (h *Held) All() (*dataset.Records, error) {
 	return all, nil
 }
 
-// Blocks are exactly n records, some at a time: the first n in the order of the table, and empty
-// ones for what it lacks.
+// Blocks yields exactly n records, a block at a time: the first n in the order of the table, and empty
+// ones where the table has fewer.
 //
 // Proof note. Claim: for statistics that are sums over records, at units party, record and label,
 // neighbours stay neighbours under the cut.
-//   - Order: a total preorder on what records hold (table.go): first a digest of all but the label,
-//     then the bytes. Ties are equal records.
-//   - Lemma: of two multisets of N records that differ in k of them, the first n in that order
-//     differ in at most k. (Replace one: what leaves makes room for at most one, what enters drives
-//     out at most one, and where both are inside or both outside nothing else moves.) That serves
+//   - Order: a total preorder on the contents of records (table.go): first by a digest of all but the
+//     label, then by the bytes. Ties are equal records.
+//   - Lemma: of two multisets of N records that differ in k of them, the first n in that order differ in
+//     at most k. (Replace one: the record that leaves makes room for at most one, the record that enters
+//     drives out at most one, and where both are inside or both outside nothing else moves.) That serves
 //     unit record, and unit party by as many replacements.
-//   - Unit label: how many of each group, alike in all but the label, are among the first n hangs
-//     on the groups' sizes alone, which neighbours share. The cut goes through one group at most;
-//     by the lemma inside that group one record is exchanged with one of the same features.
+//   - Unit label: how many of each group, alike in all but the label, are among the first n depends on
+//     the groups' sizes alone, which neighbours share. The cut goes through one group at most; by the
+//     lemma inside that group one record is exchanged with one of the same features.
 //   - The order is the same for every study that takes its records so.
-//   - Where a bound keeps a patient's records together in shards, or sets by a column are neighbours'
-//     to share, keyed.Exactly cuts instead; so it does where a file is read anew, in its own order.
+//   - keyed.Exactly cuts instead where a bound keeps a patient's records together in shards, or where
+//     neighbours must share the sets of a column; also where a file is read anew, in its own order.
 //
-// The table was checked when it was opened, and stays open. Where the disk fails after that this
-// panics, and what is made of the records is not ready: window has what is sent then.
+// The table was checked when it was opened, and stays open. Where the disk fails after that this panics,
+// and the contribution is not ready: window says what is sent then.
 func (h *Held) Blocks(n int) iter.Seq[*dataset.Records] {
 	return func(yield func(*dataset.Records) bool) {
 		defer h.Close()
@@ -124,7 +124,7 @@ func firstRows(b dataset.CodedBlock, rows int, widths []int) dataset.CodedBlock 
 	return out
 }
 
-// emptyBlocks are n empty records, some at a time.
+// emptyBlocks yields n empty records, a block at a time.
 func emptyBlocks(p study.Plan, n int) iter.Seq[*dataset.Records] {
 	return func(yield func(*dataset.Records) bool) {
 		for none := none(p); n > 0; n -= blockRows {
@@ -143,7 +143,7 @@ func Empty(p study.Plan, n int, key []byte, blocks bool) study.Inputs {
 	return study.Inputs{Records: ordered(p, none(p), n, key)}
 }
 
-// ordered are n records by the keyed order of what was read.
+// ordered returns exactly n of the records, by their keyed order.
 func ordered(p study.Plan, records *dataset.Records, n int, key []byte) *dataset.Records {
 	return keyed.Exactly(kinds.RuleOf(p), p.Schema, records, n, key)
 }
@@ -157,11 +157,11 @@ func asked(p study.Plan) dataset.Schema {
 	return s
 }
 
-// none are no records, as a plan's schema encodes them.
+// none returns an empty set of records in the encoding of a plan's schema.
 func none(p study.Plan) *dataset.Records {
 	s := asked(p)
 	t, err := dataset.NewTable(s.AllColumns(), nil)
-	if err != nil { // a schema that was checked names a column once
+	if err != nil { // never: a schema that was checked names a column once
 		panic(err)
 	}
 	records, _, err := p.Encode(s, t)

@@ -9,28 +9,27 @@ import (
 	"caucus/internal/textpage"
 )
 
-// Report is what a person is shown of a source. Found and what follows it
-// are computed from the records: they are for the eyes of the site.
+// Report shows a source. Found and later fields come from the records: for the eyes of the site.
 type Report struct {
 	Source string `json:"source"`
-	File   string `json:"file"` // or, of a query, which one
+	File   string `json:"file"` // or the name of the query
 	// Declared is the declaration in force, nil where there is none; Waits says why.
 	Declared *Declaration `json:"declared"`
 	Waits    string       `json:"waits,omitempty"`
 	// Read: the file was read now.
 	Read    bool     `json:"read"`
-	Form    string   `json:"form,omitempty"`  // what kind of file it is
+	Form    string   `json:"form,omitempty"`  // kind of the file
 	Found   int      `json:"found,omitempty"` // records
 	Columns []string `json:"columns,omitempty"`
 	Remarks []string `json:"remarks,omitempty"`
-	// Changed: the file is not what it was when it was declared. That alone is
-	// no problem: studies get its records as they are then.
+	// Changed: the file has changed since it was declared. That alone is no problem: studies of an
+	// import get what was imported.
 	Changed bool `json:"changed,omitempty"`
-	// Taken is the file as the first study of the last day had it, of a source that
-	// is declared to be written anew; nil where there was none.
+	// Taken is the file as the first study of the last day had it, for a source that is declared to be
+	// written anew; nil where there was none.
 	Taken *Taken `json:"taken,omitempty"`
-	// Problem keeps the file from being read as declared, so that a study would
-	// get empty records, or says that it is not as expected.
+	// Problem says why the file cannot be read as declared, so that a study would get empty records, or
+	// where it is not as expected.
 	Problem string `json:"problem,omitempty"`
 
 	seen Seen
@@ -41,20 +40,19 @@ type Taken struct {
 	Day     string `json:"day"` // UTC
 	Digest  string `json:"sha256"`
 	Records int    `json:"records"`
-	// Problems say in what it was not as expected (Expected).
+	// Problems say where it was not as expected (Expected).
 	Problems []string `json:"problems,omitempty"`
 }
 
-// How says how a person declares a source.
+// How holds a person's choices for a declaration.
 type How struct {
 	// Vouch answers for columns that were computed from other records.
 	Vouch bool
-	// Ask, if not nil, shows the person what came of the source; nil from it is a yes.
+	// Ask, if not nil, shows the person the result of the reading; nil from it is a yes.
 	Ask      func(Report) error
 	Progress Progress
 }
 
-// leftOut says how many records studies do not get.
 func leftOut(d Declaration) string {
 	if n := d.Found - d.Records; n > 0 && d.Import != "" {
 		return fmt.Sprintf(" (%d of %s are left out, so that the number is round)", n, textpage.Count(d.Found, "record"))

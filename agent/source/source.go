@@ -21,37 +21,36 @@ import (
 
 // Source is one set of records of a site.
 type Source struct {
-	// File is delimited text (one line, or several where a quoted cell has line breaks, is one
-	// record), packed with gzip or zstd or not, an Excel workbook or Parquet (one row is one
-	// record). What it is its first bytes say when a person declares it.
+	// File is delimited text (one line, or several where a quoted cell has line breaks, is one record),
+	// packed with gzip or zstd or not, an Excel workbook or Parquet (one row is one record). Its first
+	// bytes decide which, when a person declares it.
 	File string `yaml:"file"`
-	// Query reads the records from a database in place of a file, when a person declares the
-	// source and at no other time.
+	// Query reads the records from a database, not a file, and only when a person declares the source.
 	Query database.Query `yaml:"query"`
-	// Schema is the site's own schema file: what the columns mean. A plan is held
-	// against it, never against the file.
+	// Schema is the site's own schema file: what the columns mean. A plan is compared with it, never
+	// with the file.
 	Schema string `yaml:"schema"`
-	// Mapping says how the file is written, and what of it each column of the schema is. Without
-	// it the file has the schema's columns and is written as the schema says.
+	// Mapping says how the file is written, and what each column of the schema is made of. Without it
+	// the file has the schema's columns and is written as the schema says.
 	Mapping MappingSource `yaml:"mapping"`
 	// Expected is what a person would find normal in the file.
 	Expected `yaml:",inline"`
-	// Redeclare is "daily" where the file is written anew as records come in, so
-	// that nobody is to declare it again for that. It is for text.
+	// Redeclare is "daily" where the file is written anew as records come in, so that nobody has to
+	// declare it again each time. It is for text.
 	Redeclare string `yaml:"redeclare"`
 }
 
-// RedeclareDaily is what Source.Redeclare may say.
+// RedeclareDaily is the one value of Source.Redeclare.
 const RedeclareDaily = "daily"
 
-// MappingSource is a mapping that is written in the configuration, or the name of
-// a file that holds one, which several sources and sites may share.
+// MappingSource is a mapping that is written in the configuration, or the name of a file that holds one,
+// which several sources and sites may share.
 type MappingSource struct {
 	File   string
 	Inline mapping.Mapping
 }
 
-// UnmarshalYAML takes a text for the name of a file.
+// UnmarshalYAML takes a text as the name of a file.
 func (m *MappingSource) UnmarshalYAML(n *yaml.Node) error {
 	if n.Kind == yaml.ScalarNode {
 		m.File = n.Value
@@ -60,7 +59,6 @@ func (m *MappingSource) UnmarshalYAML(n *yaml.Node) error {
 	return yamlfile.DecodeNode(n, &m.Inline)
 }
 
-// read is the mapping.
 func (m MappingSource) read() (mapping.Mapping, error) {
 	if m.File == "" {
 		return m.Inline, nil
@@ -108,7 +106,7 @@ func (s Source) Validate() error {
 
 func (s Source) queries() bool { return s.Query != database.Query{} }
 
-// Below puts the files of a source in a folder, where they have no place of their own.
+// Below puts a source's relative paths below a folder.
 func (s Source) Below(folder string) Source {
 	s.File, s.Schema, s.Mapping.File = yamlfile.Below(folder, s.File), yamlfile.Below(folder, s.Schema), yamlfile.Below(folder, s.Mapping.File)
 	s.Query = s.Query.Below(folder)
@@ -128,21 +126,19 @@ func readSchema(path string) (dataset.Schema, error) {
 	return s, nil
 }
 
-// sameSchema says whether two schemas read and mean the same.
 func sameSchema(a, b dataset.Schema) bool {
 	return len(a.Within(b)) == 0 && len(b.Within(a)) == 0 && reflect.DeepEqual(a.Format(), b.Format())
 }
 
-// Sources are a site's sources, and what persons declared of them: a file each in a folder.
+// Sources are a site's sources with their declarations, a file each in a folder.
 type Sources struct {
-	Dir     string // of declarations; it is there
+	Dir     string // of declarations; it exists
 	Imports string // of imports: records, which no backup has
-	Key     []byte // the site's: of patients, parties and the order of records
+	Key     []byte // the site's: for patients, parties and the order of records
 	Named   map[string]Source
 	Now     func() time.Time
 }
 
-// declarationFile is where a source's declaration lies.
 func (s Sources) declarationFile(name string) string {
 	return filepath.Join(s.Dir, url.PathEscape(name)+".json")
 }
@@ -167,27 +163,24 @@ func (s *Fraction) UnmarshalText(text []byte) error {
 // String is the fraction as a percentage.
 func (s Fraction) String() string { return fmt.Sprintf("%.3g%%", 100*float64(s)) }
 
-// Expected says what a person would find normal in a source's file. A file that
-// is not is not declared, and a preview of a study says so. It decides nothing
-// while a study takes place: that would tell of the records.
+// Expected says what is normal in a source's file. A file that is not so is not declared, and a preview
+// of a study says so. It decides nothing while a study takes place: that would tell of the records.
 type Expected struct {
-	// Unreadable is the largest share of cells that are no number, no known level or no text,
-	// those of lines that are no record among them; a quarter where it is not given. Missing
-	// cells are none of them. Of any one column it is half, or this where it is more.
+	// Unreadable is the largest share of cells that are no number, no known level or no text, including
+	// the cells of lines that are no record; a quarter by default. Missing cells do not count. For any
+	// one column it is half, or this where it is more.
 	Unreadable *Fraction `yaml:"unreadable"`
-	// Unlabelled is the largest share of records without a known label; half
-	// where it is not given.
+	// Unlabelled is the largest share of records without a known label; half by default.
 	Unlabelled *Fraction `yaml:"unlabelled"`
 	// Records are the fewest and the most that the file may have.
 	Records []int `yaml:"records"`
 }
 
-// What a file that nobody said anything about may have: beyond that it is
-// something else than its schema says, or all but useless.
+// The usual shares: a file beyond them is something else than its schema says, or all but useless.
 const (
 	usualUnreadable Fraction = 0.25
 	usualUnlabelled Fraction = 0.5
-	// Of one column more than half: it is written in a way that nobody has said.
+	// More than half of one column: it is written in a way that nobody has declared.
 	usualColumn Fraction = 0.5
 )
 

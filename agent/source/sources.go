@@ -20,8 +20,7 @@ import (
 	"caucus/study"
 )
 
-// Find finds the name of the source that a plan means. A plan that names none means the only
-// one there is.
+// Find finds the source that a plan means. A plan that names none means the only one there is.
 func (s Sources) Find(name string) (string, error) {
 	all := slices.Sorted(maps.Keys(s.Named))
 	if name == "" && len(all) == 1 {
@@ -36,8 +35,7 @@ func (s Sources) Find(name string) (string, error) {
 	return "", fmt.Errorf("there is no data source %q; this site has %s: add it under data: if it is meant to take part", name, textpage.List(all))
 }
 
-// Of is the declaration of the source that a plan names; an error wraps ErrUndeclared and
-// says what a person has to do.
+// Of is the declaration of a plan's source; an error wraps ErrUndeclared and says what to do.
 func (s Sources) Of(p study.Plan) (Declaration, error) {
 	name, err := s.Find(p.Data)
 	if err != nil {
@@ -46,8 +44,8 @@ func (s Sources) Of(p study.Plan) (Declaration, error) {
 	return s.declaration(name)
 }
 
-// declaration is that of a configured source. Where the configuration has come
-// to name another file or schema, the source waits for a person again.
+// declaration reads a configured source's declaration. Where the configuration has come to differ from
+// it, the source waits for a person again.
 func (s Sources) declaration(name string) (d Declaration, err error) {
 	again := "caucus agent source declare " + name
 	fail := func(format string, args ...any) (Declaration, error) {
@@ -92,7 +90,7 @@ func (s Sources) declaration(name string) (d Declaration, err error) {
 	return d, nil
 }
 
-// Reports are on all sources, without opening their files.
+// Reports reports on all sources, without opening their files.
 func (s Sources) Reports() []Report {
 	var out []Report
 	for _, name := range slices.Sorted(maps.Keys(s.Named)) {
@@ -101,7 +99,7 @@ func (s Sources) Reports() []Report {
 	return out
 }
 
-// Report is on one source, without opening its file.
+// Report reports on one source, without opening its file.
 func (s Sources) Report(name string) Report {
 	r := Report{Source: name, File: s.Named[name].File}
 	if q := s.Named[name].Query; r.File == "" {
@@ -116,11 +114,11 @@ func (s Sources) Report(name string) Report {
 	return r
 }
 
-// Check looks at a source as a study would, and at its file, and changes nothing.
+// Check reads a source as a study would, and reads its file. It changes nothing.
 func (s Sources) Check(ctx context.Context, name string) Report {
 	r := s.Report(name)
 	d := r.Declared
-	if d == nil && s.Named[name].queries() { // a person runs those
+	if d == nil && s.Named[name].queries() { // only a person runs queries
 		return r
 	}
 	if d == nil {
@@ -129,7 +127,7 @@ func (s Sources) Check(ctx context.Context, name string) Report {
 		}
 		return r
 	}
-	digest := d.Digest // studies do without the file or the database
+	digest := d.Digest // studies of an import need neither file nor database
 	h, err := s.Open(*d, study.Plan{Schema: d.Schema})
 	if err != nil {
 		r.Problem = err.Error()
@@ -148,8 +146,7 @@ func (s Sources) Check(ctx context.Context, name string) Report {
 
 func discard([]byte) error { return nil }
 
-// survey reads a source as a declaration of it would be, hands its coded records to keep, and
-// completes the report.
+// survey reads a source as for a declaration, hands its coded records to keep, and completes the report.
 func (s Sources) survey(ctx context.Context, name string, r *Report, keep func([]byte) error, progress Progress) (Declaration, error) {
 	source := s.Named[name]
 	own, err := readSchema(source.Schema)
@@ -189,19 +186,19 @@ func (s Sources) survey(ctx context.Context, name string, r *Report, keep func([
 }
 
 // Declare reads a source once, and keeps what a person declares by that: format, meaning, columns,
-// number of records, and the records themselves, which studies get from then on (of a source that
-// is written anew they get what the file holds then). It says what was odd. A file that cannot be
+// number of records, and the records themselves, which studies get from then on (from a source that is
+// written anew they get what the file then holds). Its report says what was odd. A file that cannot be
 // read, lacks a column of the schema, or has no line that is a row of its columns, is not declared;
-// then, and where ctx ends, what was declared before stands.
+// then, and where ctx ends, the earlier declaration stands.
 //
-// With an error the report's remarks say what a person may look at.
+// With an error the report's remarks say what a person may check.
 //
-// Where the mapping says that columns were computed from other records
-// (mapping.Mapping.Derived), it is refused unless the person vouches for them, where what is
-// proven for a record does not hold: a record may move them in other ones.
+// Where the mapping says that columns were computed from other records (mapping.Mapping.Derived), it is
+// refused unless the person vouches for them: what is proven for a record does not hold there, as one
+// record may move those columns in others.
 //
-// What is declared is kept once the person said yes (How.Ask), and sign has written who declared it,
-// and when, and returned nil.
+// The declaration is kept after the person said yes (How.Ask), and after sign wrote who declared it, and
+// when, and returned nil.
 func (s Sources) Declare(ctx context.Context, name string, how How, sign func(*Declaration) error) (Report, error) {
 	fail := func(r Report, err error) (Report, error) {
 		return r, fmt.Errorf("declare source %s: %w", name, err)
@@ -241,7 +238,7 @@ func (s Sources) Declare(ctx context.Context, name string, how How, sign func(*D
 			return fail(Report{}, err)
 		}
 	}
-	if err := context.Cause(ctx); err != nil { // while the person was asked
+	if err := context.Cause(ctx); err != nil { // the person may have taken long to answer
 		return fail(Report{}, err)
 	}
 	if err := sign(&d); err != nil {
@@ -253,7 +250,7 @@ func (s Sources) Declare(ctx context.Context, name string, how How, sign func(*D
 	return shown, nil
 }
 
-// keep writes a declaration. Its import is in its place before, and others go after.
+// keep writes a declaration. It places the import first, and removes other imports last.
 func (s Sources) keep(d Declaration, into *newImport) error {
 	text, err := json.MarshalIndent(d, "", "  ")
 	if err == nil && d.Import != "" {
@@ -269,17 +266,16 @@ func (s Sources) keep(d Declaration, into *newImport) error {
 		_ = s.forgetImports(d.Source, old.Import) // as it was before
 		return err
 	}
-	_ = s.forgetImports(d.Source, d.Import) // what an agent still reads goes with the next import
+	_ = s.forgetImports(d.Source, d.Import) // a table that an agent still reads goes with the next import
 	return nil
 }
 
-// Problems say in what a source was not as expected. They tell of the records: for the eyes of the
-// site.
+// Problems lists where a source was not as expected. It depends on the records: for the site's eyes.
 func (s Sources) Problems(d Declaration, seen Seen) []string {
 	return s.Named[d.Source].problems(seen, len(d.Schema.FeatureColumns()))
 }
 
-// noteDay keeps what was taken, once a day, of a source that is written anew.
+// noteDay stores the first Taken of a day, for a source that is written anew.
 func (s Sources) noteDay(d Declaration, t Taken) error {
 	t.Day = s.Now().UTC().Format(time.DateOnly)
 	if last := s.taken(d); d.Redeclare != RedeclareDaily || last != nil && last.Day == t.Day {
@@ -292,7 +288,7 @@ func (s Sources) noteDay(d Declaration, t Taken) error {
 	return protocol.WriteSecret(s.takenFile(d.Source), append(text, '\n'))
 }
 
-// taken is what was noted last; nil where nothing was.
+// taken returns the last stored Taken, nil where there is none.
 func (s Sources) taken(d Declaration) *Taken {
 	var t Taken
 	b, err := os.ReadFile(s.takenFile(d.Source))
@@ -302,38 +298,38 @@ func (s Sources) taken(d Declaration) *Taken {
 	return &t
 }
 
-// takenFile does not end as a declaration's does, so no source's name makes it another's.
+// takenFile's suffix differs from a declaration's, so no source's name makes the two the same file.
 func (s Sources) takenFile(name string) string {
 	return filepath.Join(s.Dir, url.PathEscape(name)+".taken")
 }
 
-// Records are the records of this site for a study: exactly n, as were declared when it was
-// charged, and it never fails. Whatever keeps them from being read as they were declared (the import
-// is damaged, the file of a source that is written anew is torn or has other columns) gives empty
-// records, in the same number: unread says why, odd in what the file was not as expected. Both are
-// for the site's eyes, at the study's moment and not before. It is called once what a study costs
-// is charged. In blocks they are where the study takes them so (study.Blockwise).
+// Records returns this site's records for a study: exactly n, the number declared when it was charged,
+// and it never fails. Whatever keeps them from being read as declared (the import is damaged, the file
+// of a source that is written anew is torn or has other columns) gives n empty records: unread says why;
+// odd says where the file was not as expected. Both are for the site's eyes, at the study's moment and
+// not before. It is called once the study is charged. Records come in blocks where the study takes them
+// so (study.Blockwise).
 //
-// Proof note: what a file that is written anew may change. Whether more than so many of its cells
-// can be read may hang on a single record; a study that was given its records where they can, and
-// constants where they cannot, would tell of that record without any noise that covers it. So
-//   - n, the schema, the mapping and whether the site takes part are what was
-//     declared. None of them is asked of the file again;
-//   - no bound of Expected is a condition of anything that is made here. A record of cells that
-//     are nothing to the schema is by itself what an empty record is: numbers in the middle of
-//     their range, levels that are other, no label. So a file that turned to garbage gives a
-//     constant, record by record, and one where garbage begins at some line gives the records
-//     before it: each is a function of one line (dataset.ReadLines, mapping), neighbours stay
-//     neighbours, and the bound of the study covers what leaves;
-//   - what is noted of the file (noteDay) lies in the state folder, for preview, check and source
-//     list. No line of a log says it, as logs may leave the machine: audit lines
-//     to syslog, others to where a site collects them. It is written in the
-//     window, in which the agent is silent (window has the proof).
+// Proof note: what may a file that is written anew change? Whether more than some number of its cells
+// can be read may depend on a single record; a study that was given its records where they can, and
+// constants where they cannot, would tell of that record without any noise that covers it. So:
+//   - n, the schema, the mapping and whether the site takes part are as declared. None of them is read
+//     from the file again.
+//   - No bound of Expected is a condition of anything that is made here. A record whose cells mean
+//     nothing to the schema is by itself an empty record: numbers in the middle of their range, levels
+//     that are other, no label. So a file that turned to garbage gives a constant, record by record, and
+//     one where garbage begins at some line gives the records before it: each is a function of one line
+//     (dataset.ReadLines, mapping), neighbours stay neighbours, and the bound of the study covers what
+//     leaves.
+//   - Notes about the file (noteDay) lie in the state folder, for preview, check and source list. No log
+//     line says it, as logs may leave the machine: audit lines to syslog, others to where a site
+//     collects them. They are written in the window, in which the agent is silent (window has the
+//     proof).
 //
-// An import changes by a person's declaration alone, and takes as long to read as its number of
-// records and its schema say (dataset.Coding).
+// An import changes by a person's declaration alone, and the time to read it follows from its number of
+// records and its schema (dataset.Coding).
 //
-// TestTurnedToGarbage would catch it.
+// TestTurnedToGarbage would catch a violation.
 func (s Sources) Records(p study.Plan, n int, blocks bool) (in study.Inputs, odd []string, unread error) {
 	in, d, h, err := s.Exact(p, n, blocks)
 	if errors.Is(err, fs.ErrNotExist) { // a person imported anew just now
@@ -344,13 +340,13 @@ func (s Sources) Records(p study.Plan, n int, blocks bool) (in study.Inputs, odd
 	}
 	if d.Redeclare == RedeclareDaily {
 		odd = s.Problems(d, h.Seen)
-		_ = s.noteDay(d, Taken{Digest: h.digest, Records: h.Seen.Records, Problems: odd}) // what the disk did not take is not said
+		_ = s.noteDay(d, Taken{Digest: h.digest, Records: h.Seen.Records, Problems: odd}) // a failed write is not reported
 	}
 	return in, odd, nil
 }
 
-// Exact are the records that a study gets, exactly n, with the declaration that they are of and what
-// was seen of them; for the eyes of the site, which notes nothing.
+// Exact returns the records that a study gets, exactly n, with their declaration and what was seen of
+// them; for the eyes of the site. It notes nothing.
 func (s Sources) Exact(p study.Plan, n int, blocks bool) (in study.Inputs, d Declaration, h *Held, err error) {
 	d, err = s.Of(p)
 	if err == nil { // as when the study was decided
@@ -371,8 +367,8 @@ func (s Sources) Exact(p study.Plan, n int, blocks bool) (in study.Inputs, d Dec
 	return in, d, h, err
 }
 
-// Own are all records of the source that a plan names, as its schema encodes them, for the eyes
-// of the site. How many records a party has at least is for those that take part.
+// Own returns all records of the source that a plan names, as the plan's schema encodes them, for the
+// eyes of the site. A plan's least number of records does not apply.
 func (s Sources) Own(p study.Plan) (*dataset.Records, error) {
 	d, err := s.Of(p)
 	if err == nil {
@@ -388,8 +384,7 @@ func (s Sources) Own(p study.Plan) (*dataset.Records, error) {
 	return h.All()
 }
 
-// CheckMapping says whether a source's mapping makes all columns of its schema out of those of
-// the file that a report is of.
+// CheckMapping reports whether a mapping makes all columns of its schema from a report's columns.
 func (s Sources) CheckMapping(r Report) (says string, err error) {
 	own, err := readSchema(s.Named[r.Source].Schema)
 	if err != nil {

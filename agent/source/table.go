@@ -29,8 +29,8 @@ import (
 //	    CRC-32C of these bytes, 4 bytes, big-endian
 //
 // Records stand in the order of HMAC-SHA256, under the site's key, of all that they hold but their
-// label; those that share that, in the order of their bytes. So the order of the file or query does
-// not show, and equal records under one key make equal tables.
+// label; those that share that, in the order of their bytes. So the order of the file or query does not
+// show, and equal records under one key make equal tables.
 const (
 	tableVersion = "records 1"
 	blockRows    = 4096
@@ -54,15 +54,15 @@ func (h tableHead) width() (sum int) {
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// sorter collects coded records and writes them as a table file. Beyond inMemory bytes it keeps
-// them in files of its own folder, by the first byte of their order.
+// sorter collects coded records and writes them as a table file. Beyond inMemory bytes it keeps them in
+// files of its own folder, by the first byte of their order.
 type sorter struct {
 	coding *dataset.Coding
 	folder string // for the files; the caller removes it
 	mac    hash.Hash
 	shared []byte
 	rows   int
-	// empty is the record without any cell, of which a file may have many, and how many there are.
+	// empty is the record without any cell, of which a file may have many; empties counts them.
 	empty      []byte
 	empties    int
 	emptyOrder [orderSize]byte
@@ -71,7 +71,7 @@ type sorter struct {
 	out        []*bufio.Writer
 }
 
-// inMemory is a variable so that a test sorts a few records on the disk.
+// inMemory, in bytes, is a variable so that a test sorts a few records on the disk.
 var inMemory = 64 << 20
 
 func newSorter(c *dataset.Coding, key []byte, folder string) *sorter {
@@ -102,7 +102,6 @@ func (s *sorter) add(record []byte) error {
 	return s.put(order[:orderSize], record)
 }
 
-// put writes an entry to the file of its order.
 func (s *sorter) put(parts ...[]byte) error {
 	out := s.out[parts[0][0]]
 	for _, p := range parts {
@@ -113,7 +112,6 @@ func (s *sorter) put(parts ...[]byte) error {
 	return nil
 }
 
-// spill goes on in files.
 func (s *sorter) spill() error {
 	for i := range 1 << 8 {
 		file, err := os.OpenFile(filepath.Join(s.folder, fmt.Sprintf("%02x", i)), os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
@@ -138,7 +136,6 @@ func (s *sorter) close() (err error) {
 	return err
 }
 
-// sorted calls each with all records in order.
 func (s *sorter) sorted(each func(record []byte) error) error {
 	withEmpty := func(entries []byte) []byte {
 		if s.empties == 0 {
@@ -193,7 +190,6 @@ func (s *sorter) each(entries []byte, each func(record []byte) error) error {
 	return nil
 }
 
-// write writes the table file, and returns its SHA-256.
 func (s *sorter) write(to *os.File) (digest string, err error) {
 	sum := sha256.New()
 	out := bufio.NewWriterSize(io.MultiWriter(to, sum), 1<<18)
@@ -242,7 +238,6 @@ func appendRecord(columns [][]byte, widths []int, record []byte) {
 	}
 }
 
-// table is coded records, block by block.
 type table struct {
 	coding *dataset.Coding
 	head   tableHead
@@ -252,8 +247,7 @@ type table struct {
 
 var errTable = errors.New("the import is damaged: declare the source again")
 
-// openTable opens a table file, which stays readable until it is closed, also where a person imports
-// anew meanwhile.
+// openTable opens a table file, readable until closed, even if a person imports anew meanwhile.
 func openTable(path string, c *dataset.Coding) (table, error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -295,7 +289,6 @@ func (h tableHead) read(file io.ReaderAt, start int64, i int) (dataset.CodedBloc
 	return b, nil
 }
 
-// check reads all blocks.
 func (t table) check() error {
 	for i := range t.head.blocks() {
 		if _, err := t.block(i); err != nil {
@@ -305,7 +298,7 @@ func (t table) check() error {
 	return nil
 }
 
-// memory collects coded records in their order, for a table that is on no disk.
+// memory collects coded records in their order, for a table in memory.
 type memory struct {
 	coding  *dataset.Coding
 	widths  []int

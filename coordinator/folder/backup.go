@@ -22,30 +22,29 @@ import (
 	"caucus/protocol"
 )
 
-// BackupFile is the manifest in a backup: what is in it.
+// BackupFile is the manifest of a backup.
 const BackupFile = "backup.json"
 
-// BackupReport says what a backup holds.
+// BackupReport describes a backup.
 type BackupReport struct {
-	Made time.Time `json:"made"`
-	// Ledger is how far the ledger was.
+	Made   time.Time    `json:"made"`
 	Ledger privacy.Head `json:"ledger"`
 	// Files are the SHA-256 of each file, hexadecimal, by name.
 	Files map[string]string `json:"files"`
-	// Behind is how many entries the ledger has made since, as far as the head file
-	// beside the coordinator's folder says; 0 where there is none.
+	// Behind is the number of entries that the ledger has made since, by the head file beside the
+	// coordinator's folder; 0 without one.
 	Behind int64 `json:"behind,omitempty"`
 }
 
-// Backup copies a coordinator's folder to a new folder, whole and of one moment,
-// while the coordinator runs or not. The head file beside the folder is not in it:
-// it must not go back with the rest.
+// Backup copies a coordinator's folder to a new folder, whole and as of one moment, while the
+// coordinator runs or not. The head file beside the folder is not in it: it must not be restored with
+// the rest.
 //
-// The store is copied first, then what is kept of shares, then the ledger. So what the copied
-// store has given away is in the copied shares; what it has not, it gives again. And the copied ledger has all that the
-// copied store knows of, and what it has beyond that looks like a coordinator that
-// was killed just after its ledger's commit: it asks the ledger again and gets the
-// same answer.
+// The store is copied first, then the store of shares, then the ledger. So the copied store of shares
+// has all that the copied store has given to it; what the copied store has not given, it gives again.
+// And the copied ledger has all entries that the copied store knows. Entries beyond those look as if the
+// coordinator was killed just after its ledger's commit: it asks the ledger again and gets the same
+// answer.
 func Backup(ctx context.Context, dir, out string, now time.Time) (BackupReport, error) {
 	fail := func(err error) (BackupReport, error) {
 		return BackupReport{}, fmt.Errorf("back up coordinator in %s: %w", dir, err)
@@ -122,14 +121,12 @@ func Backup(ctx context.Context, dir, out string, now time.Time) (BackupReport, 
 	return report, nil
 }
 
-// inBackup leaves out the databases, which are copied by themselves, and what a
-// process that runs or was killed leaves beside its files.
+// inBackup leaves out databases, which are copied separately, and processes' temporary files.
 func inBackup(name string) bool {
 	return name != "lock" && name != BackupFile && !strings.HasPrefix(name, ".") &&
 		!strings.HasPrefix(name, StoreFile) && !strings.HasPrefix(name, LedgerFile) && !strings.HasPrefix(name, SharesFile)
 }
 
-// copyShares copies what is kept of shares, where there is a helper.
 func (c Config) copyShares(ctx context.Context, to string) error {
 	if _, err := os.Stat(c.Path(SharesFile)); errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -140,7 +137,7 @@ func (c Config) copyShares(ctx context.Context, to string) error {
 	return aggregators.Copy(ctx, c.Path(SharesFile), filepath.Join(to, SharesFile))
 }
 
-// digests makes every file of a folder durable and gives its SHA-256.
+// digests makes every file of a folder durable and returns its SHA-256.
 func digests(dir string) (map[string]string, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -166,8 +163,8 @@ func digests(dir string) (map[string]string, error) {
 	return all, folder.Sync(dir)
 }
 
-// tryOut opens a copy of these files as a coordinator does when it starts, and
-// gives the ledger's head. The files themselves are not touched.
+// tryOut opens a copy of these files as a coordinator does when it starts, and returns the ledger's
+// head. It does not touch the files themselves.
 func tryOut(ctx context.Context, from string, files map[string]string) (head privacy.Head, err error) {
 	dir, err := os.MkdirTemp("", "caucus-backup-*") // mode 0700; the backup may be on a medium that is read-only
 	if err != nil {
@@ -215,7 +212,7 @@ func tryOut(ctx context.Context, from string, files map[string]string) (head pri
 	return head, nil
 }
 
-// copyFiles copies files whose digests are known, durably.
+// copyFiles copies files durably and checks their digests.
 func copyFiles(from, to string, files map[string]string) error {
 	for name, want := range files {
 		if name != filepath.Base(name) || strings.HasPrefix(name, ".") {
@@ -235,9 +232,8 @@ func copyFiles(from, to string, files map[string]string) error {
 	return nil
 }
 
-// CheckBackup says whether a backup is whole and a coordinator could start from it,
-// and how far its ledger is behind the head file of the coordinator in dir, ""
-// for none. It changes nothing.
+// CheckBackup checks that a backup is whole and that a coordinator could start from it, and reports how
+// far its ledger is behind the head file of the coordinator in dir, "" for none. It changes nothing.
 func CheckBackup(ctx context.Context, from, dir string) (BackupReport, error) {
 	fail := func(err error) (BackupReport, error) {
 		return BackupReport{}, fmt.Errorf("check backup %s: %w", from, err)
@@ -276,8 +272,7 @@ func CheckBackup(ctx context.Context, from, dir string) (BackupReport, error) {
 	return report, nil
 }
 
-// headBeside reads the head file that a coordinator restored to dir would use; the
-// zero Head if it is not there.
+// headBeside reads the head file of a coordinator restored to dir; the zero Head without one.
 func headBeside(from, dir string) (privacy.Head, error) {
 	c, err := LoadConfig(filepath.Join(from, ConfigFile))
 	if err != nil {
@@ -297,9 +292,8 @@ func headBeside(from, dir string) (privacy.Head, error) {
 	return privacy.ParseHead(string(text))
 }
 
-// Restore checks a backup and copies it to a new folder. Whether the ledger has
-// made entries since is found out when the coordinator starts: by the head file, or
-// by those who call. It touches no head file.
+// Restore checks a backup and copies it to a new folder. If the ledger made entries since, the
+// coordinator notices when it starts, by the head file, or by its callers. Restore touches no head file.
 func Restore(ctx context.Context, from, dir string) (BackupReport, error) {
 	fail := func(err error) (BackupReport, error) {
 		return BackupReport{}, fmt.Errorf("restore coordinator to %s: %w", dir, err)
@@ -312,7 +306,7 @@ func Restore(ctx context.Context, from, dir string) (BackupReport, error) {
 	if err != nil {
 		return fail(err)
 	}
-	// A configuration that names a folder would go on using that one.
+	// A configuration that names a folder would keep using that one.
 	c, err := LoadConfig(filepath.Join(from, ConfigFile))
 	if err != nil {
 		return fail(err)

@@ -18,76 +18,68 @@ import (
 	"caucus/study"
 )
 
-// Config of a coordinator. Start from DefaultConfig, or read a file with
-// LoadConfig.
+// Config configures a coordinator. Start from DefaultConfig, or read a file with LoadConfig.
 type Config struct {
 	// Dir is the coordinator's folder, as Init made it.
 	Dir string `yaml:"dir"`
-	// Listen is host:port to listen on; port 0 takes a free one.
+	// Listen is the host:port to listen on; port 0 takes a free one.
 	Listen string `yaml:"listen"`
-	// Address is the host:port that invitations tell parties to dial; where
-	// empty, the one listened on.
+	// Address is the host:port that invitations tell parties to dial; where empty, the one listened on.
 	Address string `yaml:"address"`
-	// MinimumParties is the least minimum a plan may have.
+	// MinimumParties is the least minimum that a plan may have.
 	MinimumParties int `yaml:"minimum_parties"`
-	// InvitationValid is how long an invitation is good unless it says so.
+	// InvitationValid is the lifetime of an invitation that names none.
 	InvitationValid time.Duration `yaml:"invitation_valid"`
-	// Budget limits what all releases of this coordinator's own ledger may cost
-	// together, for each unit; nil is no limit. A file says "budget: none" for
-	// that: one that does not speak of it was cut off.
+	// Budget limits the cost of all releases of this coordinator's own ledger together, for each unit;
+	// nil is no limit, which a file writes as "budget: none": a file without a budget was cut off.
 	Budget map[privacy.Unit]privacy.Budget `yaml:"budget"`
 	// Limits bound what callers can make the coordinator do.
 	Limits Limits `yaml:"limits"`
-	// WitnessWait is how long after a start nothing is released, so that agents can
-	// show how far they know the ledger to have been: two of their poll intervals.
+	// WitnessWait is how long after a start nothing is released, so that agents can show the newest
+	// state of the ledger that they know: two of their poll intervals.
 	WitnessWait time.Duration `yaml:"witness_wait"`
-	// Repair is how long the bytes of a stored contribution that was damaged are
-	// waited for; then the study goes on without it.
+	// Repair is the longest wait for the bytes of a damaged contribution; then the study does without.
 	Repair time.Duration `yaml:"repair"`
-	// LongestStop is how long the coordinator may have been stopped, by its clock,
-	// with studies open. After a longer one an operator must vouch for the clock
-	// before it seals any: see protocol.Client.Clock.
+	// LongestStop is the longest time that the coordinator may have been stopped, by its clock, with
+	// studies open. After a longer stop an operator must vouch for the clock (caucus coordinator clock)
+	// before it seals any.
 	LongestStop time.Duration `yaml:"longest_stop"`
-	// Tick is how often deadlines are looked at.
+	// Tick is the interval at which deadlines are checked.
 	Tick time.Duration `yaml:"tick"`
-	// Grace is how long calls under way may take to end when the coordinator is
-	// told to stop.
+	// Grace bounds how long calls under way may go on when the coordinator is told to stop.
 	Grace time.Duration `yaml:"grace"`
 	// Health and Reflection turn on these gRPC services, for members only.
 	Health     bool `yaml:"health"`
 	Reflection bool `yaml:"reflection"`
-	// Page is a loopback host:port, or a Unix socket as unix:/run/caucus/page.sock, for a
-	// page that names parties and studies: for who has a link (caucus coordinator page).
-	// Empty is off. Metrics is one for /metrics, /livez and /readyz, without TLS, which name
-	// no party and no study. Empty is off. Both may have one address.
+	// Page is a loopback host:port, or a Unix socket as unix:/run/caucus/page.sock, for a web page that
+	// names parties and studies; it needs a link (caucus coordinator page). Empty is off. Metrics is
+	// such an address for /metrics, /livez and /readyz, without TLS, which name no party and no study.
+	// Empty is off. Both may have one address.
 	Page    string `yaml:"page"`
 	Metrics string `yaml:"metrics"`
-	// Helper is the second server of studies with noise: aggregators; where it is left out
-	// there are none: caucus helper keys.
+	// Helper is the second server, for studies with noise: aggregators; without it there are none. See
+	// caucus helper keys.
 	Helper Helper `yaml:"helper"`
 
-	// Head is a file outside of Dir and of its backups: Init names one beside the
-	// folder; another disk is better. The coordinator keeps in it how far its
-	// ledger is, and releases nothing after the whole folder was put back to an
-	// older state. Empty: only those who call can notice such a restore. A
-	// relative path is relative to Dir.
+	// Head is a file outside of Dir and of its backups: Init names one beside the folder; another disk
+	// is better. The coordinator keeps its last ledger entry's number and hash in it, and releases
+	// nothing after the whole folder was put back to an older state. Empty: only callers can notice
+	// that. A relative path is relative to Dir.
 	Head string `yaml:"head"`
 
-	// Report writes a release's page for people, which this coordinator's own page shows;
-	// nil shows none. It is called with releases that this coordinator made.
+	// Report writes a release's page for people, which this coordinator's own page shows; nil shows
+	// none. It is called with releases that this coordinator made.
 	Report func(io.Writer, study.Release) error `yaml:"-"`
 	// Software names this program's version in releases.
 	Software string `yaml:"-"`
-	// Log receives what happens, with keys study, party and release; never a
-	// feature, a label or an unreleased number. Nil logs nothing.
+	// Log receives events, with keys study, party and release; never a feature, a label or an unreleased
+	// number. Nil logs nothing.
 	Log *slog.Logger `yaml:"-"`
-	// Clock is the time. Its Now dates and judges deadlines, invitations and
-	// certificates; one that does not agree with its Elapsed is not believed. Rates
-	// and waits are of Elapsed. The zero Clock is the machine's.
+	// Clock dates and judges deadlines, invitations and certificates by Now; a Now that disagrees with
+	// Elapsed is not trusted. Rates and waits use Elapsed. The zero Clock is the machine's.
 	Clock clock.Clock `yaml:"-"`
-	// Checkpoint, where not nil, is called with the name of each durable or
-	// visible effect, before it is committed and just after. Tests kill the
-	// process there.
+	// Checkpoint, where not nil, is called with the name of each durable or visible effect, before it is
+	// committed and just after. Tests kill the process there.
 	Checkpoint func(effect string) `yaml:"-"`
 }
 
@@ -97,45 +89,43 @@ type Limits struct {
 	Body int `yaml:"body"`
 	// Pool is the most bytes of a public pool.
 	Pool int `yaml:"pool"`
-	// Uploads is how many contributions and pools are in memory at once; more
-	// wait. Memory is at most Uploads times Body, and pools.
+	// Uploads bounds the contributions and pools in memory at once; more wait. Memory is at most Uploads
+	// times Body, and pools.
 	Uploads int `yaml:"uploads"`
-	// Streams is how many of these places one member may have.
+	// Streams bounds one member's share of these places.
 	Streams int `yaml:"streams"`
-	// Silence is how long a sender may say nothing within an upload, and Slowest
-	// how many bytes a second it must bring: an upload is given up after Silence
-	// and size/Slowest. A connection without a call is closed after Silence too: an agent
-	// that polls less often dials for each poll, and takes no memory in between.
+	// Silence is how long a sender may send nothing within an upload, and Slowest the least bytes a
+	// second: an upload is given up after Silence plus its time at Slowest. A connection without a call
+	// is closed after Silence too: an agent that polls less often dials for each poll, and takes no
+	// memory in between.
 	Silence time.Duration `yaml:"silence"`
 	Slowest int           `yaml:"slowest"`
-	// Bytes is how many bytes an hour one member may send and fetch in the long
-	// run, and as many at once after a rest. A transfer that has begun may end;
-	// the next one waits.
+	// Bytes bounds what one member may send and fetch in an hour in the long run, in bytes; as many are
+	// allowed at once after a rest. A transfer that has begun may end; the next one waits.
 	Bytes int64 `yaml:"bytes"`
-	// Calls is how many calls one member may have open at once, and AllCalls how
-	// many all together. A call holds less than 400 KB before it is understood.
+	// Calls bounds one member's open calls, and AllCalls those of all together. A call holds less than
+	// 400 KB before it is understood.
 	Calls    int `yaml:"calls"`
 	AllCalls int `yaml:"all_calls"`
-	// Connections is how many connections one member may have, and AllConnections
-	// how many there may be: where there is one more, that which was used longest
-	// ago is closed. A connection takes about 50 KB.
+	// Connections bounds one member's connections, and AllConnections those of all together: one more
+	// closes the least recently used. A connection takes about 50 KB.
 	Connections    int `yaml:"connections"`
 	AllConnections int `yaml:"all_connections"`
-	// Rate is how many calls a second one member may make in the long run, and
-	// Burst how many at once after a rest.
+	// Rate is the number of calls a second that one member may make in the long run, and Burst the
+	// number at once after a rest.
 	Rate  float64 `yaml:"rate"`
 	Burst int     `yaml:"burst"`
 }
 
-// Helper says where the second server of studies with noise: aggregators is.
+// Helper names the second server of studies with noise: aggregators.
 type Helper struct {
-	// Address is its host:port, and Key what it signs with: its operator gives both (caucus
-	// helper init prints the key). Nobody else is spoken with.
+	// Address is its host:port, and Key its signing key: its operator gives both (caucus helper init
+	// prints the key). The coordinator talks to the holder of that key only.
 	Address string             `yaml:"address" json:"address"`
 	Key     protocol.SignerKey `yaml:"key" json:"key"`
-	// Head is a file outside of the coordinator's folder and of its backups, which remembers
-	// how far this coordinator was with its shares: caucus helper keys makes it. A
-	// relative path is relative to the folder.
+	// Head is a file outside of the coordinator's folder and of its backups, which remembers the
+	// progress of this coordinator's shares: caucus helper keys makes it. A relative path is relative to
+	// the folder.
 	Head string `yaml:"head" json:"head"`
 }
 
@@ -150,10 +140,10 @@ const (
 	SignerFile   = "signer.key"
 	KeyringFile  = "keyring.json"   // which generation of these three is in use
 	SharesFile   = "shares.db"      // of studies with noise: aggregators, where there is a helper
-	SharesKey    = "aggregator.key" // what this coordinator signs with for its helper
+	SharesKey    = "aggregator.key" // this coordinator's signing key for its helper
 )
 
-// DefaultConfig is a coordinator on all addresses, port 7443.
+// DefaultConfig listens on all addresses at port 7443.
 func DefaultConfig(dir string) Config {
 	return Config{
 		Dir: dir, Listen: ":7443", MinimumParties: 2, InvitationValid: 7 * 24 * time.Hour,
@@ -165,8 +155,8 @@ func DefaultConfig(dir string) Config {
 	}
 }
 
-// LoadConfig reads a YAML file over the defaults and validates it. An unknown
-// key is an error. A relative dir, and none, is relative to the file's folder.
+// LoadConfig reads a YAML file over the defaults and validates it. An unknown key is an error. A
+// relative or missing dir is relative to the file's folder.
 func LoadConfig(path string) (Config, error) {
 	c, _, err := yamlfile.ReadConfig(path, DefaultConfig("."), rules)
 	if err != nil {
@@ -181,7 +171,7 @@ func ParseConfig(text []byte) (Config, error) {
 	return yamlfile.ParseConfig(text, DefaultConfig("."), rules)
 }
 
-// rules: a file that does not speak of the budget was cut off.
+// rules require a budget: a file without one was cut off.
 func rules(file *yamlfile.Document) error {
 	return errors.Join(file.RefuseRemoved("gossip"), file.RequireLimits("budget"))
 }
@@ -264,7 +254,7 @@ func (c Config) Validate() error {
 	return nil
 }
 
-// Named says whether there is a helper.
+// Named reports whether there is a helper.
 func (h Helper) Named() bool { return h != Helper{} }
 
 func (h Helper) validate(c Config) error {
@@ -286,22 +276,21 @@ func (h Helper) validate(c Config) error {
 	return nil
 }
 
-// SharesHead is where Helper.Head lies.
+// SharesHead is the path of Helper.Head.
 func (c Config) SharesHead() string { return folder.Path(c.Dir, c.Helper.Head) }
 
 func (c Config) Path(file string) string { return filepath.Join(c.Dir, file) }
 
-// HeadFile is where Head lies, "" for nowhere.
+// HeadFile is the path of Head, "" for none.
 func (c Config) HeadFile() string { return folder.Path(c.Dir, c.Head) }
 
-// Allowance is how long an upload of a size may take.
+// Allowance is the longest time for an upload of size bytes.
 func (l Limits) Allowance(size uint64) time.Duration {
 	return l.Silence + time.Duration(float64(size)/float64(l.Slowest)*float64(time.Second))
 }
 
-// Free is how much room is on the volume of the coordinator's folder.
+// Free is the number of free bytes on the volume of the coordinator's folder.
 func (c Config) Free() (uint64, error) { return folder.Free(c.Dir) }
 
-// Hold keeps other coordinators, and what needs one stopped, out of a folder until it
-// is released.
+// Hold keeps other coordinators, and commands that need a stopped one, out of a folder.
 func Hold(dir string) (release func(), err error) { return folder.Hold(dir, "another coordinator") }

@@ -16,17 +16,15 @@ import (
 	"caucus/study"
 )
 
-// Evidence is what a coordinator's folder knows that its ledger can be held
-// against: the releases it signed, and the head kept elsewhere. Reading it may go
-// on while the coordinator runs.
+// Evidence is what a coordinator's folder holds against its ledger: the releases that it signed, and the
+// head kept elsewhere. Reading it may go on while the coordinator runs.
 type Evidence struct {
-	Keys protocol.Keys // that it ever signed with
-	// Kept is what Config.Head remembers, and where; the zero Head where it is
-	// not set, or nothing was released yet.
+	Keys protocol.Keys // all that it ever signed with
+	// Kept is the content of Config.Head, and KeptAt its path; the zero Head where it is not set, or
+	// nothing was released yet.
 	Kept   privacy.Head
 	KeptAt string
-	// Lines are the ledger lines that stored releases name. Last is the highest
-	// entry that the store remembers.
+	// Lines are the ledger lines of stored releases. Last is the highest entry that the store knows.
 	Lines []privacy.Line
 	Last  int64
 	// Witnessed are heads that callers showed and that the ledger lacked then.
@@ -95,11 +93,10 @@ func ReadEvidence(ctx context.Context, dir string) (Evidence, error) {
 	return e, nil
 }
 
-// Reconcile brings the ledger of a stopped coordinator up to date after it, or
-// the whole folder, was restored from a backup: it charges what the lines of
-// releases say that the ledger does not hold, and lost, and passes over every
-// number that is known to have been published. It returns what was charged, nil
-// where the ledger is not behind.
+// Reconcile updates the ledger of a stopped coordinator after the ledger, or the whole folder, was
+// restored from a backup: it charges the lines of releases that the ledger does not hold, and lost, and
+// skips every number that is known to have been published. It returns what was charged, nil where the
+// ledger is not behind.
 func Reconcile(ctx context.Context, dir string, published []privacy.Line, lost []privacy.Cost) ([]privacy.Cost, error) {
 	fail := func(err error) ([]privacy.Cost, error) { return nil, fmt.Errorf("reconcile ledger: %w", err) }
 	c, _, release, err := stopped(dir)
@@ -136,7 +133,7 @@ func Reconcile(ctx context.Context, dir string, published []privacy.Line, lost [
 		return fail(fmt.Errorf("%d entries were published and are lost of which nothing is known: give the releases that they made, or their costs", missing-len(lost)))
 	}
 	if len(lost)+len(lines) == 0 {
-		if e.Kept.Sequence > 0 { // it may have failed to be kept after an earlier reconciliation
+		if e.Kept.Sequence > 0 { // writing it may have failed after an earlier reconciliation
 			err = keepHead(ctx, c, j)
 		}
 		return nil, err
@@ -147,8 +144,7 @@ func Reconcile(ctx context.Context, dir string, published []privacy.Line, lost [
 	if err != nil {
 		return fail(err)
 	}
-	// What is charged for an entry of which only the head is known is named by it,
-	// so that whoever shows that head again proves nothing new.
+	// The charge for an entry known by its head alone names the head, which then proves nothing new.
 	named := lines
 	for i, h := range unknown {
 		named = append(named[:len(named):len(named)], privacy.Line{Sequence: h.Sequence, Hash: h.Hash, Costs: lost[i : i+1]})
@@ -165,10 +161,9 @@ func Reconcile(ctx context.Context, dir string, published []privacy.Line, lost [
 	return lost, nil
 }
 
-// lostLines are those of the lines known that the ledger does not hold or has
-// not paid for. unknown are the lost entries of which only the head is known:
-// those before a lost line, and of the heads kept or shown, where the ledger has
-// given their numbers to others.
+// lostLines returns the known lines that the ledger does not hold or has not paid for. unknown are the
+// lost entries of which only the head is known: the entry before a lost line, and those of the heads
+// kept or shown whose numbers the ledger has given to others.
 func lostLines(chain *privacy.Chain, known []privacy.Line, heads []privacy.Head) (lines []privacy.Line, unknown []privacy.Head) {
 	seen := map[privacy.Digest]bool{}
 	for _, l := range known {
@@ -196,7 +191,6 @@ func lostLines(chain *privacy.Chain, known []privacy.Line, heads []privacy.Head)
 	return lines, unknown
 }
 
-// keepHead remembers the ledger's head where the configuration says, if anywhere.
 func keepHead(ctx context.Context, c Config, j privacy.Journal) error {
 	if c.HeadFile() == "" {
 		return nil

@@ -13,8 +13,7 @@ import (
 	"caucus/protocol"
 )
 
-// Head is how far the ledger is: for receipts, which quote it, and for
-// Config.Head, which remembers it outside the folder.
+// Head is the ledger's head: for receipts, and for Config.Head, which remembers it elsewhere.
 type Head struct {
 	path string // "" keeps no file
 
@@ -23,13 +22,11 @@ type Head struct {
 	kept privacy.Head // in the file
 }
 
-// OpenHead reads the file and holds the ledger against it. It returns the
-// number that the ledger must have reached. It writes the file, so that one that
-// cannot be written is known before anything is charged.
+// OpenHead reads the file and compares the ledger with it. It returns the number that the ledger must
+// have reached. It writes the file, so that a failure to write is known before anything is charged.
 //
-// A ledger that is behind may be opened: it releases nothing (ErrBehind). One
-// that has another entry under the number than the one remembered went on from
-// an old state, and is refused.
+// A ledger that is behind may be opened: it releases nothing (ErrBehind). One that has another entry
+// under the remembered number went on from an old state, and is refused.
 func OpenHead(ctx context.Context, path string, j privacy.Journal) (*Head, int64, error) {
 	now, err := privacy.HeadOf(ctx, j)
 	if err != nil {
@@ -66,7 +63,6 @@ func OpenHead(ctx context.Context, path string, j privacy.Journal) (*Head, int64
 	return h, kept.Sequence, nil
 }
 
-// keep writes the file.
 func (h *Head) keep(head privacy.Head) error {
 	if err := protocol.WriteSecret(h.path, fmt.Appendln(nil, head)); err != nil {
 		return fmt.Errorf("head: %w", records.Trouble("the head file cannot be written: make its folder, and room in it, or name another file under head in "+ConfigFile, err))
@@ -75,9 +71,8 @@ func (h *Head) keep(head privacy.Head) error {
 	return nil
 }
 
-// Advance reads the ledger's head and remembers it. What a release publishes
-// must be remembered first. A head that is not beyond the one remembered is that
-// of a ledger that was put back: the file keeps what it knows.
+// Advance reads and remembers the ledger's head. Call it before a release publishes its entry. A head
+// not beyond the remembered one comes from a ledger that was put back: then the file stays as it is.
 func (h *Head) Advance(ctx context.Context, j privacy.Journal) (privacy.Head, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

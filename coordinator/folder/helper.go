@@ -17,19 +17,18 @@ import (
 	"caucus/study"
 )
 
-// HelperReport is what MakeHelper made, or found.
+// HelperReport is the result of MakeHelper.
 type HelperReport struct {
-	// Key is what this coordinator signs with for its helper: the helper's operator pins it.
-	Key protocol.SignerKey `json:"key"`
-	// Head is the head file of the shares.
-	Head string `json:"head"`
-	// Helper is the one that the configuration names, nil for none yet.
+	// Key is this coordinator's signing key for its helper: the helper's operator pins it.
+	Key  protocol.SignerKey `json:"key"`
+	Head string             `json:"head"`
+	// Helper is the configured one, nil for none yet.
 	Helper *Helper `json:"helper,omitempty"`
 }
 
-// MakeHelper makes what a coordinator needs for a helper, where it is not there: the key that it
-// signs with, the store of its shares and their head file. With an address and a key it writes the
-// helper into the configuration. The coordinator is stopped meanwhile, unless all is there.
+// MakeHelper makes what a coordinator needs for a helper, unless it is there: the signing key, the store
+// of its shares and their head file. With an address and a key it writes the helper into the
+// configuration. The coordinator is stopped meanwhile, unless all is there.
 func MakeHelper(dir string, address, key string) (r HelperReport, err error) {
 	fail := func(err error) (HelperReport, error) {
 		return HelperReport{}, fmt.Errorf("make what the coordinator in %s needs for a helper: %w", dir, err)
@@ -110,7 +109,7 @@ helper:
   head: %q
 `
 
-// makeShares makes store, head file and key; the key last, which says that the others are there.
+// makeShares makes store, head file and key; the key last: where it is, the others are.
 func makeShares(c Config, head string) (*protocol.Signer, error) {
 	left, err := filepath.Glob(c.Path(SharesFile + "*"))
 	if err != nil {
@@ -134,9 +133,9 @@ func makeShares(c Config, head string) (*protocol.Signer, error) {
 	return signer, signer.Save(c.Path(SharesKey))
 }
 
-// ReconcileShares lets a coordinator go on with studies of two servers after its folder was put
-// back to an older state: those that were under way fail. Its ledger is reconciled first, by
-// itself (Reconcile). It says whether anything was behind.
+// ReconcileShares lets a coordinator continue with studies of two servers after its folder was put back
+// to an older state: those that were under way fail. Its ledger is reconciled before, separately
+// (Reconcile). behind: something was behind.
 func ReconcileShares(ctx context.Context, dir string) (behind bool, err error) {
 	fail := func(err error) (bool, error) { return false, fmt.Errorf("reconcile shares: %w", err) }
 	c, _, release, err := stopped(dir)

@@ -17,18 +17,15 @@ import (
 	"caucus/protocol"
 )
 
-// InitOptions say what to make.
+// InitOptions describe the folder that Init makes.
 type InitOptions struct {
-	// Dir is made with mode 0700 if it is not there. It may hold nothing of a
-	// coordinator.
+	// Dir is made with mode 0700 if it is not there. It may hold nothing of a coordinator.
 	Dir string
 	// Listen is the host:port to listen on, :7443 where empty.
 	Listen string
-	// Address is the host:port that parties dial; where empty, Listen if that can
-	// be dialled, and the address listened on if not.
+	// Address is the host:port that parties dial; where empty, Listen, or the address listened on.
 	Address string
-	// Head is the head file to make: see Config.Head. Where empty, it is Dir with
-	// .head after it.
+	// Head is the head file to make: see Config.Head. Empty means Dir with .head appended.
 	Head string
 	// Operator names the first operator, "operator" where empty.
 	Operator string
@@ -36,13 +33,12 @@ type InitOptions struct {
 	Now func() time.Time
 }
 
-// HeadFile is where the head file lies: Head, or beside Dir.
+// HeadFile is the head file's path: Head, or beside Dir.
 func (o InitOptions) HeadFile() string { return folder.Beside(o.Dir, ".head", o.Head) }
 
-// Init makes a coordinator's folder: its authority, its signing key, an empty
-// store and ledger, its head file, a config file and the first operator's
-// profile. The config is written last: a folder without one was not finished, and
-// Init does it over.
+// Init makes a coordinator's folder: authority, signing key, empty store and ledger, head file, the
+// first operator's profile. The config comes last: a folder without one is unfinished, and Init makes it
+// anew.
 func Init(o InitOptions) error {
 	fail := func(err error) error { return fmt.Errorf("make coordinator in %s: %w", o.Dir, err) }
 	if o.Listen == "" {
@@ -91,8 +87,8 @@ head: %q
 budget: none
 `
 
-// initHead writes the head of an empty ledger and returns how the config names
-// the file. It refuses to forget a ledger that was lost: its budget is spent.
+// initHead writes the head of an empty ledger and returns the file's name for the config. It refuses to
+// overwrite the head of a ledger that was lost: its budget is spent.
 func initHead(o InitOptions) (named string, err error) {
 	path, err := filepath.Abs(o.HeadFile())
 	if err != nil {

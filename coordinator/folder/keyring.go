@@ -14,18 +14,16 @@ import (
 	"caucus/protocol"
 )
 
-// Keyring is what a coordinator proves itself with: its authority and its signer,
-// and how they came from earlier ones.
+// Keyring is a coordinator's authority and its signer, with their succession from earlier ones.
 type Keyring struct {
 	Authority *protocol.Authority
 	Signer    *protocol.Signer
-	Keys      protocol.Keys // that it ever signed with
+	Keys      protocol.Keys // all that it ever signed with
 }
 
-// keyringDocument is the keyring file: how each generation handed over to the
-// next, oldest first. There is none before the first handover. Its length says
-// which generation's key files are in use, so a handover happens when it is
-// renamed into place, at once.
+// keyringDocument is the keyring file: the handovers from each generation to the next, oldest first.
+// There is none before the first handover. Its length says which generation's key files are in use, so a
+// handover happens at once, when the file is renamed into place.
 type keyringDocument struct {
 	Successions []protocol.Signed `json:"successions"`
 	Former      []protocol.Former `json:"former"`
@@ -40,7 +38,6 @@ func generation(file string, n int) string {
 	return fmt.Sprintf("%s-%d%s", strings.TrimSuffix(file, extension), n, extension)
 }
 
-// keyFiles hold one generation.
 var keyFiles = []string{CAFile, CAKeyFile, SignerFile}
 
 // LoadKeyring reads the generation in use.
@@ -89,8 +86,7 @@ func readKeyring(c Config) (d keyringDocument, err error) {
 	return d, nil
 }
 
-// stopped reads the configuration and the keys of a coordinator that is not running, and keeps
-// others out until release.
+// stopped reads a stopped coordinator's configuration and keys, and keeps others out until release.
 func stopped(dir string) (c Config, ring Keyring, release func(), err error) {
 	if c, err = LoadConfig(filepath.Join(dir, ConfigFile)); err != nil {
 		return c, ring, nil, err
@@ -104,11 +100,10 @@ func stopped(dir string) (c Config, ring Keyring, release func(), err error) {
 	return c, ring, release, err
 }
 
-// Rotate gives a stopped coordinator a new signing key and a new authority. The old
-// key signs that it hands over to the new one, and the old authority certifies the
-// new one's key, so agents, operators and verify follow by themselves: with their
-// next call, or by what a release carries. Then the old secrets are deleted. What
-// they signed stays good; certificates are renewed with the next call.
+// Rotate gives a stopped coordinator a new signing key and a new authority. The old key signs the
+// handover to the new one, and the old authority certifies the new one's key, so agents, operators and
+// verify follow by themselves: with their next call, or by what a release carries. Then the old secrets
+// are deleted. Their signatures stay valid; certificates are renewed with the next call.
 //
 // Killed in the middle it has happened or not. It returns the new signing key.
 func Rotate(dir string, now time.Time) (protocol.SignerKey, error) {
@@ -156,8 +151,7 @@ func Rotate(dir string, now time.Time) (protocol.SignerKey, error) {
 	return signer.Key(), nil
 }
 
-// ForgetOldKeys deletes the secrets of generations before n. A Rotate that was
-// killed may have left some.
+// ForgetOldKeys deletes secrets of generations before n, which a killed Rotate may have left.
 func ForgetOldKeys(c Config, n int) error {
 	for i := range n {
 		for _, file := range keyFiles {

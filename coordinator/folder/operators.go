@@ -12,11 +12,10 @@ import (
 	"caucus/protocol"
 )
 
-// NewOperator makes a profile for an operator out of a coordinator's folder: a
-// further one, or a new one for an operator whose profile has expired or is
-// lost. Whoever holds the folder holds its authority, so this grants nothing
-// new. The coordinator may be running. Profiles made before stay valid until
-// they expire or are revoked.
+// NewOperator makes an operator's profile from a coordinator's folder: for a further operator, or anew
+// for one whose profile has expired or is lost. Whoever holds the folder holds its authority, so this
+// grants nothing new. The coordinator may be running. Earlier profiles stay valid until they expire or
+// are revoked.
 func NewOperator(ctx context.Context, dir, name string, now time.Time) (protocol.Identity, error) {
 	fail := func(err error) (protocol.Identity, error) {
 		return protocol.Identity{}, fmt.Errorf("make profile of operator %s: %w", name, err)
@@ -50,7 +49,7 @@ func NewOperator(ctx context.Context, dir, name string, now time.Time) (protocol
 	return profile, nil
 }
 
-// addOperator stores an operator's certificate, and the operator if need be.
+// addOperator stores an operator's certificate, and the operator if absent.
 func addOperator(tx records.Tx, name string, leaf *x509.Certificate, now time.Time) error {
 	if err := EnsureMember(tx, name, protocol.RoleOperator, now); err != nil {
 		return err
@@ -58,11 +57,10 @@ func addOperator(tx records.Tx, name string, leaf *x509.Certificate, now time.Ti
 	return tx.AddCertificate(records.Certificate{Serial: leaf.SerialNumber.Text(16), Name: name, Expires: leaf.NotAfter})
 }
 
-// EnsureMember makes a member, or finds the one of that name and role. Names that
-// differ in case only would be one file name, and to most people one name. A name under
-// which somebody came by a join token is not given to another while that one may call:
-// whoever holds a token chooses names, and could have chosen it before. Who has the name
-// from then on came by an operator, and is no more the token's.
+// EnsureMember makes a member, or finds the one of that name and role. Names that differ in case only
+// are refused: they would be one file name, and to most people one name. A name that somebody took by a
+// join token is refused while that member may call: whoever holds a token chooses names, and could have
+// chosen it before. Afterwards the name belongs to the operator's member, and no longer to the token's.
 func EnsureMember(tx records.Tx, name string, role protocol.Role, now time.Time) error {
 	had, err := tx.Namesake(name)
 	switch {

@@ -13,7 +13,7 @@ import (
 	"caucus/study"
 )
 
-// Returned is a study whose release was given to PutBack.
+// Returned is the result for a study whose release was given to PutBack.
 type Returned struct {
 	Study study.Hash `json:"study"`
 	Name  string     `json:"name"`
@@ -23,11 +23,11 @@ type Returned struct {
 	Why string `json:"why,omitempty"`
 }
 
-// PutBack ends studies as released, with releases that this stopped coordinator signed and
-// that its store has forgotten since it was restored from a backup: a study that it takes
-// for open, or for failed, would be released once more with other noise, or called a
-// failure. All are put back or none is. Reconcile comes after it: killed in between, the
-// coordinator knows that its ledger is behind, and finds in its store what to charge.
+// PutBack ends studies as released, with releases that this stopped coordinator signed and that its
+// store has forgotten since it was restored from a backup: a study that the store takes for open, or for
+// failed, would be released once more with other noise, or reported as failed. All are put back or none
+// is. Reconcile comes after it: killed in between, the coordinator knows that its ledger is behind, and
+// finds in its store what to charge.
 func PutBack(ctx context.Context, dir string, published []protocol.SignedRelease, now time.Time) (all []Returned, err error) {
 	if len(published) == 0 {
 		return nil, nil
@@ -58,7 +58,7 @@ func PutBack(ctx context.Context, dir string, published []protocol.SignedRelease
 		return nil
 	})
 	if err == nil {
-		err = store.Scrub(ctx) // ballots and sums that were deleted
+		err = store.Scrub(ctx) // overwrites deleted ballots and sums
 	}
 	if err != nil {
 		return fail(err)
@@ -113,7 +113,7 @@ func putBack(tx records.Tx, r protocol.SignedRelease, signer *protocol.Signer, n
 	return done, tx.SetState(h, study.Released, r.Release.Sealed)
 }
 
-// lastEntry is the number of the last ledger entry that made a release, 0 for none.
+// lastEntry is the highest number of a release's ledger entries, 0 for none.
 func lastEntry(r study.Release) (last int64) {
 	for _, l := range r.Ledger {
 		last = max(last, l.Sequence)
@@ -121,8 +121,8 @@ func lastEntry(r study.Release) (last int64) {
 	return last
 }
 
-// amendAsReleased adds the amendments that a study was released under. Where it was amended
-// otherwise since, these stay.
+// amendAsReleased adds the amendments that a study was released under. If the store has another
+// amendment instead, its own stay.
 func amendAsReleased(tx records.Tx, r study.Release) error {
 	had, err := tx.Amendments(r.PlanHash)
 	if err != nil {
@@ -142,8 +142,8 @@ func amendAsReleased(tx records.Tx, r study.Release) error {
 	return nil
 }
 
-// receivedAsReleased has those named as contributors of a study who are in its release.
-// Of whom the store knows no receipt, the party alone has it.
+// receivedAsReleased makes the contributors of a study those of its release. Where the store has no
+// receipt, only the party has it.
 func receivedAsReleased(tx records.Tx, r study.Release) error {
 	had, err := tx.Received(r.PlanHash)
 	if err != nil {

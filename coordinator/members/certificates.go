@@ -12,10 +12,9 @@ import (
 	"caucus/protocol"
 )
 
-// Certificates knows which certificates hold. Every revocation raises a revision in its own
-// transaction, and the cache is valid for one revision. So a cached certificate is good exactly as
-// long as the revision is unchanged, and a transaction that reads the revision needs no other
-// look-up.
+// Certificates knows which certificates hold. Every revocation raises a revision in its own transaction,
+// and the cache is valid for one revision. So a cached certificate is good exactly as long as the
+// revision is unchanged, and a transaction that reads the revision needs no other look-up.
 type Certificates struct {
 	store records.Store
 	now   func() time.Time
@@ -65,7 +64,7 @@ func (s *Certificates) Of(ctx context.Context, caller protocol.Caller) (until ti
 	return until, revision, err
 }
 
-// enrols reports a role that may only enrol and is not a member yet.
+// enrols reports whether a role may only enrol and is not a member yet.
 func enrols(r protocol.Role) bool { return r == protocol.RoleInvitation || r == protocol.RoleToken }
 
 // remember caches a certificate that was looked up at a revision, unless there is a newer one.
@@ -162,10 +161,10 @@ func revoked(name string) error {
 	return fmt.Errorf("%w: the certificate of %s was revoked: ask the operator", protocol.ErrDenied, name)
 }
 
-// lostAnswer is how long a redeemed invitation still gives its certificate, if the reply was lost.
+// lostAnswer is the time in which a redeemed invitation still gives its certificate, for a lost reply.
 const lostAnswer = 24 * time.Hour
 
-// invited checks an invitation, and returns until when it is good.
+// invited checks an invitation, and returns its end.
 func (s *Certificates) invited(tx records.Tx, caller protocol.Caller) (until time.Time, err error) {
 	v, err := tx.Invitation(caller.Serial)
 	switch {

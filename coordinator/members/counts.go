@@ -5,7 +5,7 @@ import (
 	"google.golang.org/grpc/codes"
 )
 
-// callCounts is what the gate counts since it was made. It names no party and no study.
+// callCounts counts the gate's calls since the start. It names no party and no study.
 type callCounts struct {
 	handshakes prometheus.Counter // refused: the certificate does not hold
 	closed     prometheus.Counter // connections without a place, or with a failed handshake

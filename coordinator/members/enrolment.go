@@ -105,7 +105,6 @@ func (s *Registrar) issue(tx records.Tx, c protocol.Caller, request []byte) (*x5
 	return leaf, tx.AddCertificate(records.Certificate{Serial: leaf.SerialNumber.Text(16), Name: c.Name, Expires: leaf.NotAfter})
 }
 
-// signingKey is the digest of a request's public key.
 func signingKey(request []byte) ([32]byte, error) {
 	r, err := protocol.ParseSigningRequest(request)
 	if err != nil {

@@ -81,7 +81,7 @@ func (g *Gate) Begin(ctx context.Context, caller protocol.Caller, method string)
 	return g.header(peer.NewContext(ctx, &peer.Peer{AuthInfo: introduced{connection: c}}), &tap.Info{FullMethodName: method})
 }
 
-// Traffic is what is passing the gate at a moment.
+// Traffic is the traffic through the gate at a moment.
 type Traffic struct {
 	Greeting    int                // connections that have not finished their handshake
 	Connections map[string]int     // the others, by member: role/name
@@ -147,9 +147,8 @@ type call struct {
 	message clock.Timer             // until a message has passed
 }
 
-// memberOf is the name under which calls and connections are counted. An invitation is not a member
-// yet and is counted by its serial, so that a lost or stolen one takes nothing from the party of
-// that name.
+// memberOf is the name under which calls and connections are counted. An invitation is not a member yet
+// and is counted by its serial, so that a lost or stolen one takes nothing from the party of that name.
 func memberOf(c protocol.Caller) string {
 	if enrols(c.Role) {
 		return string(c.Role) + "/" + c.Serial
@@ -186,7 +185,7 @@ func allowed(method string) []protocol.Role {
 	return nil
 }
 
-// moves reports a call that moves much data: it waits while its member is in debt.
+// moves reports whether a call moves much data: it waits while its member is in debt.
 func moves(method string) bool {
 	switch method {
 	case pb.Studies_Show_FullMethodName, pb.Studies_DownloadPool_FullMethodName, pb.Studies_DownloadRelease_FullMethodName,
@@ -369,8 +368,7 @@ func (g *Gate) moved(c *call, n int) {
 	g.meter[c.member].bytes.left -= float64(n)
 }
 
-// evict ends all calls and connections of revoked members and join tokens. revision is that of the
-// committed revocation.
+// evict ends the calls and connections of revoked members and tokens, by the committed revision.
 func (g *Gate) evict(revision int64, names ...string) {
 	g.certificates.seen(revision)
 	gone := map[string]bool{}
@@ -404,7 +402,7 @@ func CallerOf(ctx context.Context) protocol.Caller {
 	return protocol.Caller{}
 }
 
-// whyEnded is why a call's context ended, nil if it did not.
+// whyEnded returns the reason why a call's context ended, nil if it did not.
 func whyEnded(ctx context.Context) error {
 	cause := context.Cause(ctx)
 	if protocol.Reason(cause) == "CANCELLED" {

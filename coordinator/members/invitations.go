@@ -29,8 +29,7 @@ func NewRegistrar(c folder.Config, store records.Store, ring folder.Keyring, g *
 	return &Registrar{c, store, ring.Authority, ring.Keys, g.certificates, g, address}
 }
 
-// Invite makes an invitation, stored before its text leaves. A member that is invited again keeps
-// its certificates.
+// Invite makes an invitation, stored before its text leaves. An invited member keeps its certificates.
 func (s *Registrar) Invite(ctx context.Context, r *pb.InviteRequest) (*pb.InviteReply, error) {
 	role := protocol.Role(r.Role)
 	if role == "" {
@@ -67,7 +66,7 @@ func (s *Registrar) Invite(ctx context.Context, r *pb.InviteRequest) (*pb.Invite
 	return &pb.InviteReply{Invitation: v.String(), ExpiresUnixMillis: v.Expires.UnixMilli()}, nil
 }
 
-// invites is how long an invitation or token is good, and which address it tells parties to dial.
+// invites returns the lifetime of an invitation or token, and the address that it tells parties to dial.
 func (s *Registrar) invites(seconds int64, address string) (valid time.Duration, dial string, err error) {
 	valid = time.Duration(seconds) * time.Second
 	if seconds == 0 {

@@ -69,8 +69,7 @@ func (s strict) RegisterService(d *grpc.ServiceDesc, server any) {
 	s.ServiceRegistrar.RegisterService(&service, server)
 }
 
-// admittedStream ends when its call does, even while the other end sends or takes nothing. It
-// counts the bytes that it moves.
+// admittedStream ends when its call does, whatever the other end does. It counts its bytes.
 type admittedStream struct {
 	grpc.ServerStream
 	call       *call

@@ -295,8 +295,7 @@ func tokenExpired(k records.Token) error {
 	return fmt.Errorf("%w: the join token was good until %s: ask for a new one", protocol.ErrExpired, k.Expires.Format("2006-01-02 15:04 MST"))
 }
 
-// joining returns until when a join token is good for a call: beyond its end by lostAnswer, for a
-// party whose reply was lost.
+// joining returns a join token's end for a call: later by lostAnswer for a party whose reply was lost.
 func (s *Certificates) joining(tx records.Tx, caller protocol.Caller) (until time.Time, err error) {
 	k, err := heldToken(tx, caller)
 	if err != nil {

@@ -120,7 +120,7 @@ func (s *SQLite) attempt(ctx context.Context, on *statements, fn func(Tx) error)
 	return nil
 }
 
-// abandoned reports that the caller went away: an interrupted statement, or a rollback.
+// abandoned reports whether the caller went away: an interrupted statement, or a rollback.
 func abandoned(err error) bool {
 	return errors.Is(err, sql.ErrTxDone) || database.Interrupted(err)
 }
@@ -144,9 +144,8 @@ func Explain(err error) error {
 	return &trouble{advice, err}
 }
 
-// trouble is an error of this machine that may pass. To callers it is protocol.ErrUnavailable, so
-// they try again. Its text is the advice, which is all that a daemon needs to print when it stops
-// at its start.
+// trouble is an error of this machine that may pass, to callers protocol.ErrUnavailable, so they try
+// again. Its text is the advice, all that a daemon needs to print when it stops at its start.
 type trouble struct {
 	advice string
 	cause  error

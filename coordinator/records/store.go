@@ -55,7 +55,7 @@ type clockTx interface {
 	SetClock(time.Time) error
 }
 
-// witnessTx is about documents that callers showed and whose entry the ledger lacks.
+// witnessTx stores documents that callers showed and whose entry the ledger lacks.
 type witnessTx interface {
 	// AddWitnessed stores one; the same again is no error.
 	AddWitnessed(Testimony) error

@@ -1,6 +1,5 @@
-// Package watch is about monitoring a running coordinator: a page, metrics, liveness and readiness,
-// and who called when. It serves whoever looks after the machine, over a loopback address, and
-// changes nothing.
+// Package watch monitors a running coordinator: a page, metrics, liveness and readiness, and who called
+// when. It serves whoever looks after the machine, over a loopback address, and changes nothing.
 //
 // It guarantees:
 //
@@ -12,6 +11,6 @@
 //   - A reader that asks often takes a bounded part of the machine.
 //
 // It asks the server through Coordinator, an interface of three methods. watched.go listens;
-// collector.go and metrics.go count; page.go, pagelook.go and ledgerlook.go make the page;
-// presence.go records who called and what each waits for.
+// collector.go and metrics.go count; page.go, pagelook.go and ledgerlook.go make the page; presence.go
+// records who called and what each waits for.
 package watch

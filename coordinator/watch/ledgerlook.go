@@ -56,9 +56,9 @@ type ledgerCurve struct {
 }
 
 const (
-	// patience is how long a page load waits for the ledger's reader.
+	// patience bounds a page load's wait for the ledger's reader.
 	patience = 100 * time.Millisecond
-	// lookAgain is how long a reading is reused.
+	// lookAgain is the time for which a reading is reused.
 	lookAgain  = 2 * time.Second
 	mostPoints = 200
 	// shownDelta is the δ for a total without a limit, the same as in caucus ledger.

@@ -6,9 +6,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Counts is what the coordinator counts and times since it started. It names no party or study, and
-// says nothing of a contribution but its size: a reader of metrics learns the coordinator's state,
-// and of a study only what its members are told.
+// Counts holds the coordinator's counters and timings since its start. It names no party or study, and
+// tells of a contribution the size alone: a reader of metrics learns the coordinator's state, and of a
+// study only what its members are told.
 type Counts struct {
 	Registry *prometheus.Registry
 

@@ -41,10 +41,9 @@ type page struct {
 	places    chan struct{} // one place for each load
 }
 
-// pageLasts is how long an operator may watch before a new link.
+// pageLasts is the lifetime of an operator's session.
 const pageLasts = 12 * time.Hour
 
-// Bounds of what is shown.
 const (
 	mostShownStudies = 60
 	mostShownMembers = 300

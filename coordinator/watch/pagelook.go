@@ -72,7 +72,7 @@ type planCache struct {
 // mostPlans bounds the cache. One more plan clears it.
 const mostPlans = 256
 
-// of is a plan without its schema, map and terms.
+// of returns a plan without its schema, map and terms.
 func (c *planCache) of(tx records.Tx, h study.Hash) (study.Plan, error) {
 	c.mu.Lock()
 	p, ok := c.all[h]
@@ -296,7 +296,7 @@ func (p *page) lookAt(ctx context.Context, ref string) (l studyLook, err error) 
 	return l, nil
 }
 
-// some returns the first names of many, and how many more there are.
+// some returns the first of many names, and the number of the others.
 func some(all []study.PartyID) (names []string, more int) {
 	for _, p := range all[:min(len(all), mostShownNames)] {
 		names = append(names, string(p))

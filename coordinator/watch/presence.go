@@ -12,8 +12,8 @@ import (
 	"caucus/study"
 )
 
-// Presence records when each member last called since the start, and what each said it waits for.
-// It decides nothing. It holds at most one line per member, with one word per study.
+// Presence records each member's last call since the start, and why studies wait for the member. It
+// decides nothing. It holds at most one line per member, with one word per study.
 type Presence struct {
 	log *slog.Logger
 
@@ -32,7 +32,7 @@ type present struct {
 const (
 	// maxRun bounds the bytes of a process's random name, maxRuns the remembered names of a member.
 	maxRun, maxRuns = 32, 8
-	// twicePlaces is how long one identity in two places is reported.
+	// twicePlaces is the time for which one identity in two places is reported.
 	twicePlaces = time.Hour
 )
 
@@ -104,7 +104,7 @@ func (p *Presence) waiting(name string) map[study.Hash]protocol.Wait {
 	return nil
 }
 
-// Statuses returns what is known of parties in a study.
+// Statuses returns the last call and the reported wait of each party in a study.
 func (p *Presence) Statuses(h study.Hash, parties []string, declined []string) (out []*pb.PartyStatus) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -22,12 +22,12 @@ import (
 	"caucus/study"
 )
 
-// Coordinator is what is watched. Its methods wait for no fold and no draw.
+// Coordinator is the watched server. Its methods wait for no fold and no draw.
 type Coordinator interface {
 	Health() Health
 	// Studies lists all studies as an operator sees them, without names of parties.
 	Studies(context.Context) ([]*pb.Summary, error)
-	// Awaited lists a study's contributors whose call its release waits for.
+	// Awaited lists the contributors whose next call the release of a study waits for.
 	Awaited(study.Hash, []study.PartyID) []study.PartyID
 }
 
@@ -42,7 +42,7 @@ type Health struct {
 	Helped, Reached bool
 }
 
-// Watched is a coordinator, and what is read besides its methods.
+// Watched is a coordinator with the parts that the page and the metrics read directly.
 type Watched struct {
 	Coordinator
 	Config        *folder.Config
@@ -56,7 +56,7 @@ type Watched struct {
 	AuthorityEnds time.Time // the end of the authority's certificate
 }
 
-// Watcher answers whoever looks after this machine.
+// Watcher serves the page and the metrics to whoever looks after this machine.
 type Watcher struct {
 	servers           map[net.Listener]*http.Server
 	metricsAt, pageAt net.Listener // may be the same; nil: off

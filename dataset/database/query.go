@@ -14,7 +14,7 @@ import (
 	"caucus/internal/yamlfile"
 )
 
-// What Query.Driver may say.
+// The values of Query.Driver.
 const (
 	Postgres = "postgres"
 	MySQL    = "mysql"
@@ -24,25 +24,25 @@ const (
 const (
 	usualTimeout, longestTimeout = 30 * time.Minute, 24 * time.Hour
 	usualRows                    = 50_000_000
-	longestText                  = 1 << 20 // of a file that a query names, in bytes
+	longestText                  = 1 << 20 // bytes of a file that a query names
 )
 
 // Query is one statement that reads a site's records from its own database.
 type Query struct {
 	// Driver is the kind of the database: postgres, mysql (for MariaDB too) or sqlite.
 	Driver string `yaml:"driver"`
-	// DSNFile holds the address of the database with the account's name and password, which never
-	// stand here: postgres://name:password@host:5432/database, name:password@tcp(host:3306)/database
-	// for mysql, the path of the file for sqlite. Its owner alone may read it (mode 0600). The
-	// account should have the right to read and no other.
+	// DSNFile is a file with the address of the database, the account's name and its password, which
+	// never stand here: postgres://name:password@host:5432/database,
+	// name:password@tcp(host:3306)/database for mysql, the path of the file for sqlite. Its owner alone
+	// may read it (mode 0600). The account should have the right to read and no other.
 	DSNFile string `yaml:"dsn_file"`
 	// SQL is the one statement, a SELECT. A record is a row, in any order.
 	SQL string `yaml:"sql"`
-	// SQLFile holds the statement in place of sql.
+	// SQLFile is a file with the statement, in place of sql.
 	SQLFile string `yaml:"sql_file"`
-	// Timeout is how long the whole query may take; 30m where it is not given.
+	// Timeout bounds the whole query; 30m where it is not given.
 	Timeout time.Duration `yaml:"timeout"`
-	// Rows are the most that the query may give, 50,000,000 where it is not given. More are an error.
+	// Rows is the most rows that the query may give, 50,000,000 by default. More are an error.
 	Rows int `yaml:"rows"`
 }
 
@@ -65,7 +65,7 @@ func (q Query) Validate() error {
 	return nil
 }
 
-// Below puts the files of a query in a folder, where they have no place of their own.
+// Below puts a query's relative paths below a folder.
 func (q Query) Below(folder string) Query {
 	q.DSNFile, q.SQLFile = yamlfile.Below(folder, q.DSNFile), yamlfile.Below(folder, q.SQLFile)
 	return q
@@ -93,14 +93,14 @@ func digest(driver, text string) string {
 	return fmt.Sprintf("%x", sha256.Sum256([]byte(driver+"\n"+text)))
 }
 
-// read is the text of the file that a key names, whose mode has no bit of a secret one.
+// read reads the text of the file that a key names, and refuses a mode with any bit of secret.
 func read(key, path string, secret os.FileMode) (string, error) {
 	var content []byte
 	info, err := os.Stat(path)
 	if err == nil && info.Size() <= longestText {
 		content, err = os.ReadFile(path)
 	}
-	text := strings.TrimSpace(strings.TrimPrefix(string(content), "\ufeff")) // which editors put before it
+	text := strings.TrimSpace(strings.TrimPrefix(string(content), "\ufeff")) // the mark that editors put before a text
 	switch {
 	case err != nil:
 		return "", fmt.Errorf("%s: %w", key, err)
@@ -114,12 +114,12 @@ func read(key, path string, secret os.FileMode) (string, error) {
 	return text, nil
 }
 
-// tokens find the words and signs of a statement, beside what is none of them for a kind of
-// database: comments, texts and quoted names. PostgreSQL's comments within comments and its $tag$
-// texts are not known; the advice then names too much or too little.
+// tokens finds the words and signs of a statement, apart from comments, texts and quoted names of a kind
+// of database. PostgreSQL's comments within comments and its $tag$ texts are not known; the advice then
+// names too much or too little.
 var tokens = map[string]*regexp.Regexp{
 	Postgres: besides("--[^\n]*", comment, `[eE]'(?:\\.|''|[^'\\])*'?`, `'[^']*'?`, `"[^"]*"?`, `\$\$.*?(?:\$\$|$)`),
-	MySQL: besides("--(?:[ \t][^\n]*|\\s|$)", "#[^\n]*", `/\*M?!`, comment, // what follows /*! is run
+	MySQL: besides("--(?:[ \t][^\n]*|\\s|$)", "#[^\n]*", `/\*M?!`, comment, // MySQL runs what follows /*!
 		`'(?:\\.|[^'\\])*'?`, `"(?:\\.|[^"\\])*"?`, "`[^`]*`?"),
 	SQLite: besides("--[^\n]*", comment, `'[^']*'?`, `"[^"]*"?`, "`[^`]*`?", `\[[^\]]*\]?`),
 }
@@ -140,14 +140,15 @@ func words(sql, driver string) (all []string) {
 	return all
 }
 
-// places are for values; changes write, and are no columns and no functions.
+// places are placeholders for values; changes are words that write, where they are no column and no
+// function.
 var (
 	selects = []string{"SELECT", "WITH", "VALUES", "TABLE"}
 	changes = regexp.MustCompile(`[^.] (INTO|INSERT|UPDATE|DELETE|MERGE)( [^(]|$)`)
 	places  = map[string]string{Postgres: ` \$\d+`, MySQL: ` \?`, SQLite: ` [?:@$]`}
 )
 
-// reads refuses what is not one statement that reads. The database refuses it too, but for files
+// reads refuses everything but one statement that reads. The database refuses it too, except for files
 // that MySQL's INTO would write.
 func (q Query) reads(sql string) error {
 	text := strings.TrimRight(strings.Join(words(sql, q.Driver), " "), "; ")
@@ -168,7 +169,7 @@ func (q Query) reads(sql string) error {
 	return nil
 }
 
-// clauses are what their first words say of a row, "" for nothing. Each ends a list of tables.
+// clauses gives the advice for each clause's first word, "" for none. Each clause ends a list of tables.
 var clauses = map[string]string{
 	"DISTINCT": "DISTINCT", "JOIN": "JOIN", "STRAIGHT_JOIN": "JOIN", "GROUP": "GROUP BY", "LIMIT": "LIMIT",
 	"OFFSET": "OFFSET", "FETCH": "FETCH", "OVER": "OVER", "UNION": "UNION", "INTERSECT": "INTERSECT", "EXCEPT": "EXCEPT",
@@ -179,14 +180,14 @@ var aggregates = regexp.MustCompile(`^(ANY_VALUE|AVG|BIT_(AND|OR|XOR)|BOOL_(AND|
 	`GROUP_CONCAT|JSON_(ARRAYAGG|OBJECTAGG|GROUP_\w+)|MAX|MEDIAN|MIN|MODE|PERCENTILE_\w+|REGR_\w+|STD|STDDEV\w*|` +
 	`SUM|TOTAL|VAR_\w+|VARIANCE|XMLAGG|\w+_AGG)$`)
 
-// Derives lists what in a statement may make a row hang on other rows or other tables, for the
-// person who must vouch that it does not: clauses by their words, "comma join", "sub-query" and
-// "aggregate count". It is advice: it reads words, not meanings, knows no view and no function of
-// the site, and may name too much.
+// Derives lists what in a statement may make a row depend on other rows or other tables, for the person
+// who must vouch that it does not: clauses by their words, "comma join", "sub-query" and "aggregate
+// count". It is advice: it reads words, not meanings, knows no view and no function of the site, and may
+// name too much.
 func Derives(sql string) (found []string) {
 	for _, driver := range []string{Postgres, MySQL} {
 		all := append(append([]string{""}, words(sql, driver)...), "")
-		tables := []bool{false} // by depth of brackets: in a list of tables
+		tables := []bool{false} // by depth of brackets: inside a list of tables
 		for i := 1; i+1 < len(all); i++ {
 			says, before, w, after := "", all[i-1], all[i], all[i+1]
 			top := len(tables) - 1

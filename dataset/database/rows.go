@@ -22,8 +22,8 @@ type Rows struct {
 	ctx    context.Context
 	cancel context.CancelFunc
 	db     *sql.DB
-	tx     *sql.Tx   // nil till the database answers
-	parsed *sql.Stmt // nil till the database understands it
+	tx     *sql.Tx   // nil until the database answers
+	parsed *sql.Stmt // nil until the database has parsed it
 	rows   *sql.Rows
 	names  []string
 	forms  []form
@@ -33,8 +33,7 @@ type Rows struct {
 	err    error
 }
 
-// Open runs a query in a snapshot that can only be read. The context ends it, too. The rows must be
-// closed.
+// Open runs a query in a read-only snapshot, until ctx ends. The rows must be closed.
 func Open(ctx context.Context, q Query) (*Rows, error) {
 	r := &Rows{query: q}
 	r.ctx, r.cancel = context.WithTimeout(ctx, cmp.Or(q.Timeout, usualTimeout))
@@ -57,8 +56,8 @@ func Open(ctx context.Context, q Query) (*Rows, error) {
 	return r, nil
 }
 
-// run starts the statement in a transaction that can only read. It prepares it, for only then MySQL
-// sends numbers with every digit.
+// run starts the statement in a transaction that can only read. It prepares the statement, since only
+// then MySQL sends numbers with every digit.
 func (r *Rows) run(text string) (err error) {
 	r.tx, err = r.db.BeginTx(r.ctx, &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true})
 	if err == nil {
@@ -166,7 +165,6 @@ func (r *Rows) Close() {
 	}
 }
 
-// form is how the values of a type are written as cells.
 type form int
 
 const (
@@ -180,7 +178,7 @@ const (
 	utc     // a moment with a zone
 )
 
-// forms are by type. Others are refused, but in SQLite, where a column may have any type: plain.
+// forms are by type. Other types are refused, but plain in SQLite, where a column may have any type.
 var forms = map[string]map[string]form{
 	Postgres: {
 		"bool": plain, "int2": plain, "int4": plain, "int8": plain, "oid": plain, "float4": single, "float8": plain,
@@ -196,7 +194,6 @@ var forms = map[string]map[string]form{
 	SQLite: {"bool": boolean, "boolean": boolean, "blob": refused},
 }
 
-// cell writes a value as a driver gives it.
 func (f form) cell(value any) string {
 	switch v := value.(type) {
 	case nil:

@@ -19,7 +19,7 @@ import (
 	"caucus/internal/yamlfile"
 )
 
-// open has a driver understand the address. Nothing is connected yet.
+// open parses the address. Nothing is connected yet.
 func (r *Rows) open(address string) (*sql.DB, error) {
 	switch r.query.Driver {
 	case Postgres:
@@ -35,10 +35,10 @@ func (r *Rows) open(address string) (*sql.DB, error) {
 		}
 		config.ParseTime, config.ColumnsWithAlias = false, false
 		config.MultiStatements, config.AllowAllFiles = false, false
-		config.Logger = &mysql.NopLogger{} // it would write to stderr
+		config.Logger = &mysql.NopLogger{} // the default one would write to stderr
 		config.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
 			conn, err := (&net.Dialer{}).DialContext(ctx, network, address)
-			if err == nil { // otherwise the driver reads all rows of a query that is closed
+			if err == nil { // otherwise closing a query makes the driver read all its rows
 				context.AfterFunc(r.ctx, func() { conn.Close() })
 			}
 			return conn, err
@@ -52,8 +52,8 @@ func (r *Rows) open(address string) (*sql.DB, error) {
 	return sql.Open("sqlite", file.String())
 }
 
-// settings have the database end the query in time, LIMIT in milliseconds, and write values alike
-// wherever it stands. A comment with M! is for MariaDB alone, one with !50708 for MySQL alone.
+// settings make the database end the query in time, LIMIT in milliseconds, and write values alike
+// whatever its settings. A comment with M! is for MariaDB alone, one with !50708 for MySQL alone.
 var settings = map[string]string{
 	Postgres: `SET LOCAL statement_timeout = LIMIT; SET LOCAL datestyle = 'ISO'; SET LOCAL timezone = 'UTC';
 		SET LOCAL extra_float_digits = 3; SET LOCAL client_encoding = 'UTF8'`,
@@ -62,13 +62,12 @@ var settings = map[string]string{
 	SQLite: "PRAGMA query_only = 1",
 }
 
-// typeNames are for types of PostgreSQL of which the driver knows the number alone. Enums and
-// citext are texts.
+// typeNames names types that the driver knows by number only. Enums and citext are texts.
 const typeNames = `SELECT json_object_agg(oid, CASE WHEN typtype = 'e' OR typcategory = 'S' THEN 'text'
 	ELSE typname END) FROM pg_catalog.pg_type WHERE typrelid = 0`
 
-// What is wrong, and what to do. A driver's words may show the address, a database's a record: they
-// are not passed on, but for what a database says of the statement's text.
+// Errors with their remedies. A driver's message may show the address, a database's a record: neither is
+// passed on, except for what a database says about the statement's text.
 const (
 	denied     = "the database refuses the account: check the name, the password and the database in dsn_file"
 	mayNotRead = "there is nothing of that name, or the account may not read it: check the names, or GRANT SELECT"
@@ -86,8 +85,7 @@ const (
 		"for mysql name:password@tcp(host:3306)/database, for sqlite the path of the file"
 )
 
-// causes are by SQLSTATE or its class, by MySQL's number where that says too little, and by SQLite's
-// primary code.
+// causes are by SQLSTATE or its class, else MySQL's number, and by SQLite's primary code.
 var causes = map[string]string{
 	"08": goneAway, "0A": ofText, "21": ofText, "22": unfit, "23": ofText, "25": writes, "28": denied, "3D": denied,
 	"40": busy, "42": ofText, "42501": mayNotRead, "53": noRoom, "55": busy, "57": goneAway, "57014": tooLong,
@@ -102,7 +100,6 @@ var causes = map[string]string{
 	"sqlite 26": "dsn_file names a file that is no SQLite database: write the path of one",
 }
 
-// explained says what an error means.
 func (r *Rows) explained(err error) error {
 	var codes []string // the most precise one last
 	its, says := "", unsaid
@@ -125,7 +122,7 @@ func (r *Rows) explained(err error) error {
 		says = unreached
 	case codes == nil:
 		says = goneAway
-	case says == ofText && r.parsed == nil: // till then it read no record
+	case says == ofText && r.parsed == nil: // it has read no record so far
 		says += ": " + its
 	case says == ofText:
 		says = unsaid

@@ -33,7 +33,7 @@ const (
 	Zstd  Packing = "zstd"
 )
 
-// Format is what Detect found a file to be.
+// Format is the result of Detect.
 type Format struct {
 	Kind    FileType `json:"kind"`
 	Packing Packing  `json:"packing,omitempty"`
@@ -41,10 +41,9 @@ type Format struct {
 	Encoding string `json:"encoding,omitempty"`
 }
 
-// Container reports a file that is read as a whole: one damaged byte may lose all its records.
+// Container reports whether a file is read as a whole: one damaged byte may lose all its records.
 func (f Format) Container() bool { return f.Kind != Text }
 
-// String is a few words for a person.
 func (f Format) String() string {
 	switch f.Kind {
 	case Workbook:
@@ -62,8 +61,8 @@ func (f Format) String() string {
 	return words
 }
 
-// Cells is about how many cells of plain text take as long to read as one cell of this format, for
-// callers that limit the time of a file. XML is scanned with its tags, and numbers are written anew
+// Cells is about the time to read one cell of this format, in cells of plain text, for callers that
+// limit a file's time. XML is scanned with its tags, and numbers are rewritten
 // (agent/TestCellsBoundTime).
 func (f Format) Cells() float64 {
 	switch {
@@ -77,7 +76,6 @@ func (f Format) Cells() float64 {
 	return 1
 }
 
-// Limits of unpacked files.
 const (
 	// maxText bounds unpacked text or sheets in bytes: a hundred million records of 160 characters.
 	maxText = 16 << 30
@@ -87,8 +85,8 @@ const (
 
 const head = 1 << 16
 
-// Detect recognises a file by its first bytes. Its errors are for the person who declares the
-// file. They name the detected format and the next step.
+// Detect recognises a file by its first bytes. Its errors are for the person who declares the file; they
+// name the detected format and the next step.
 func Detect(r io.ReaderAt, size int64, w Written) (Format, error) {
 	if err := w.Validate(); err != nil {
 		return Format{}, err
@@ -142,7 +140,6 @@ func firstBytes(r io.Reader) ([]byte, error) {
 	return b, nil
 }
 
-// knownOther refuses common files that are no text.
 func knownOther(start []byte) error {
 	for _, other := range []struct{ magic, words string }{
 		{"\xd0\xcf\x11\xe0", "an old Excel workbook (.xls), or one with a password: save it as .xlsx without one, or as CSV"},
@@ -162,7 +159,6 @@ func knownOther(start []byte) error {
 	return nil
 }
 
-// checkWorkbook refuses a zip archive that is no Excel workbook.
 func checkWorkbook(r io.ReaderAt, size int64) error {
 	z, err := zip.NewReader(r, size)
 	if err != nil {
@@ -192,7 +188,6 @@ func (e *EncodingError) Error() string { return e.words }
 
 func notNamed(probably, words string) error { return &EncodingError{probably, words} }
 
-// detectEncoding checks the first bytes of a text against its given encoding.
 func (w Written) detectEncoding(start []byte) (string, error) {
 	mark := ""
 	switch {
@@ -291,8 +286,7 @@ func Decode(r io.Reader, f Format) (io.Reader, error) {
 	return decoded(plain, f.Encoding)
 }
 
-// OpenStrict is OpenForPerson, except that a record that is no row of the table is an error, which
-// names its place.
+// OpenStrict is OpenForPerson, except that a record that is no row is an error with its place.
 func OpenStrict(r io.ReaderAt, size int64, f Format, w Written) (dataset.Rows, error) {
 	rows, err := OpenForPerson(r, size, f, w)
 	if err != nil {

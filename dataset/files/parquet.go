@@ -124,7 +124,6 @@ func (p *parquetRows) Next() (cells []string, ok bool, err error) {
 	return p.cells, true, nil
 }
 
-// fill reads the next rows, from the next group after the end of one.
 func (p *parquetRows) fill() error {
 	for {
 		if p.rows == nil {

@@ -26,7 +26,7 @@ const (
 type sheet struct {
 	in     *xml.Decoder
 	shared []string
-	dates  []dateStyle // by style of a cell
+	dates  []dateStyle // by cell style
 	year04 bool        // days are counted from 1904
 	names  []string
 	place  int
@@ -177,7 +177,7 @@ func (s *sheet) cell(start xml.StartElement) (string, error) {
 	}
 }
 
-// spoken reports a text that is the pronunciation of another.
+// spoken reports whether a text is the pronunciation of another.
 func spoken(within []string) bool {
 	for _, name := range within {
 		if name == "rPh" {
@@ -252,7 +252,7 @@ func columnOf(reference string) (int, bool) {
 	return n - 1, n > 0
 }
 
-// damaged reports a workbook with broken XML. It quotes none of the XML.
+// damaged makes the error of a workbook with broken XML. It quotes none of the XML.
 func damaged(err error) error {
 	if errors.Is(err, errToken) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return fmt.Errorf("the workbook is damaged: %w: save it anew", err)

@@ -77,8 +77,7 @@ func (w Written) format() dataset.Format {
 	return f
 }
 
-// Names of encodings in a Format. A configuration may also say utf-16: then the file's byte order
-// mark decides.
+// Names of encodings in a Format. utf-16 in a configuration: the file's byte order mark decides.
 const (
 	utf8Text = "utf-8"
 	utf16Any = "utf-16"
@@ -100,7 +99,6 @@ var encodings = map[string]encoding.Encoding{
 	"mac":          charmap.Macintosh,
 }
 
-// otherNames are names that other programs use for encodings.
 var otherNames = map[string]string{
 	"utf8": utf8Text, "utf16": utf16Any, "utf16le": utf16LE, "utf16be": utf16BE,
 	"latin-1": "latin1", "iso-8859-1": "latin1", "iso8859-1": "latin1",
@@ -122,8 +120,7 @@ func encodingNames() []string {
 	return append(slices.Sorted(maps.Keys(encodings)), utf16Any)
 }
 
-// decoded returns text as UTF-8. Bad characters become U+FFFD; in UTF-8 they stay, since readers
-// handle broken cells.
+// decoded returns text as UTF-8. Bad characters become U+FFFD, except in UTF-8: readers handle those.
 func decoded(r io.Reader, name string) (io.Reader, error) {
 	e := encodingOf(name)
 	if e == nil {

@@ -123,7 +123,6 @@ func (m Mapping) Bind(columns []string, s dataset.Schema) (*Bound, error) {
 	return b, nil
 }
 
-// reads reports whether a target uses a column of the file.
 func (t *target) reads(at int) bool {
 	if t.expression != nil && slices.Contains(t.expression.inputs, at) {
 		return true
@@ -209,7 +208,6 @@ func findColumn(name string, columns []string) (at int, alike, ok bool) {
 	return at, at >= 0, at >= 0
 }
 
-// knows reports whether any column has a wanted name.
 func (m Mapping) knows(columns []string, s dataset.Schema) bool {
 	wanted := s.AllColumns()
 	for _, r := range m.Columns {
@@ -248,7 +246,7 @@ func few(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// Hint says, after the words on Missing columns, what to write if the patient's is one of them.
+// Hint continues the message about Missing columns: what to write if the patient column is among them.
 func (b *Bound) Hint() string { return b.hint(b.Missing...) }
 
 func (b *Bound) hint(missing ...string) string {
@@ -263,8 +261,7 @@ func (b *Bound) Has(column string) bool {
 	return slices.ContainsFunc(b.targets, func(t target) bool { return t.name == column })
 }
 
-// Cells is about how many cells of plain text take as long as mapping one record, for callers that
-// limit time.
+// Cells is about how many cells of plain text take as long as mapping one record.
 func (b *Bound) Cells() float64 {
 	cells := float64(len(b.used))
 	for _, t := range b.targets {

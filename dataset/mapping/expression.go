@@ -24,10 +24,9 @@ const (
 	maxText       = 256  // bytes of a cell that an expression reads; a longer cell is missing
 )
 
-// Costs of an expression's parts, in cells of plain text (agent/TestExpressionsBoundTime), each an
-// upper bound. A function walks a text, a pattern's state looks at each of its bytes, a sum of
-// texts copies its parts, and a missing value makes an error that reports its place in the
-// expression.
+// Costs of an expression's parts, in cells of plain text (agent/TestExpressionsBoundTime), each an upper
+// bound. A function walks a text, a pattern's state looks at each of its bytes, a sum of texts copies
+// its parts, and a missing value makes an error that reports its place in the expression.
 const (
 	baseCost     = 16
 	nodeCost     = 2
@@ -69,14 +68,12 @@ type input struct {
 	decimal string
 }
 
-// parsed describes a permitted expression.
 type parsed struct {
 	nodes int
 	cost  float64
-	names []string // of columns
+	names []string // column names
 }
 
-// parseExpression checks that an expression has permitted parts only.
 func parseExpression(text string) (parsed, error) {
 	fail := func(err error) (parsed, error) {
 		return parsed{}, fmt.Errorf("expression: %w", err)
@@ -100,7 +97,6 @@ func parseExpression(text string) (parsed, error) {
 	return c.parsed, nil
 }
 
-// checker walks an expression and counts its parts and cost.
 type checker struct{ parsed }
 
 func (c *checker) check(n ast.Node, depth int) error {
@@ -223,7 +219,6 @@ type namer struct {
 	err  error
 }
 
-// Visit implements ast.Visitor.
 func (v *namer) Visit(n *ast.Node) {
 	column, asText := "", false
 	switch node := (*n).(type) {
@@ -319,7 +314,7 @@ func (b *Bound) inputs(cells []string) map[string]any {
 	return env
 }
 
-// of is the expression's value as a cell. An error, even a panic recovered by expr-lang, is none.
+// of is the expression's value as a cell. An error, even a panic that expr-lang recovered, gives none.
 func (e *expression) of(env map[string]any) (string, bool) {
 	value, err := expr.Run(e.program, env)
 	if err != nil {

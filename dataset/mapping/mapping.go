@@ -17,23 +17,21 @@ import (
 	"caucus/internal/yamlfile"
 )
 
-// Mapping describes a site's file and where each schema column comes from. The zero value takes
-// every column from the one with the same name.
+// Mapping describes a site's file and the source of each schema column. The zero value takes every
+// column from the one with the same name.
 type Mapping struct {
 	files.Written `yaml:",inline"`
 	// Missing are texts for a missing value, besides an empty cell.
 	Missing Texts `yaml:"missing,omitempty,flow" json:"missing,omitempty"`
-	// Decimal is the decimal sign, "," or ".". If set, the other sign, spaces and apostrophes
-	// between groups of three digits are ignored: "5,400" → 5400 with Decimal ".". Empty means
-	// 1234.5.
+	// Decimal is the decimal sign, "," or ".". If set, the other sign, spaces and apostrophes between
+	// groups of three digits are ignored: "5,400" → 5400 with Decimal ".". Empty means 1234.5.
 	Decimal string `yaml:"decimal,omitempty" json:"decimal,omitempty"`
 	// Dates is the format of dates, such as DD.MM.YYYY; empty is ISO 8601.
 	Dates dataset.DateLayout `yaml:"dates,omitempty" json:"dates,omitempty"`
 	// Patient is "none" if the file has no patient number. Then each record counts for one patient:
 	// shards are by record, and what is proven for a patient covers each record alone.
 	Patient string `yaml:"patient,omitempty" json:"patient,omitempty"`
-	// Columns gives the source of schema columns. The default is the file's column with the same
-	// name.
+	// Columns gives the source of schema columns. The default is the file's column with the same name.
 	Columns map[string]Rule `yaml:"columns,omitempty" json:"columns,omitempty"`
 	// Derived names columns of the file that were computed from other records. The proof about
 	// records does not cover them, and a person must answer for them.
@@ -44,8 +42,7 @@ type Mapping struct {
 // if that is a missing value; convert a date to whole years or days; convert a number to other
 // units; replace a text by its level. In YAML a text instead of a rule names the file's column.
 type Rule struct {
-	// From is a column of the file. Empty, and without Expression, it means the one with the same
-	// name.
+	// From is a column of the file. Empty, and without Expression, it means the one with the same name.
 	From string `yaml:"from,omitempty" json:"from,omitempty"`
 	// Expression computes a value from the columns of the same record.
 	Expression string `yaml:"expression,omitempty" json:"expression,omitempty"`
@@ -58,10 +55,9 @@ type Rule struct {
 	// the word schema for the schema's date.
 	YearsUntil string `yaml:"years_until,omitempty" json:"years_until,omitempty"`
 	DaysSince  string `yaml:"days_since,omitempty" json:"days_since,omitempty"`
-	// Decimal is this column's, if it differs from the mapping's.
+	// Decimal is this column's decimal sign, if it differs from the mapping's.
 	Decimal string `yaml:"decimal,omitempty" json:"decimal,omitempty"`
-	// Multiply, then Offset, converts a number to the schema's unit. Round keeps that many
-	// decimals.
+	// Multiply, then Offset, converts a number to the schema's unit. Round keeps that many decimals.
 	Multiply float64 `yaml:"multiply,omitempty" json:"multiply,omitempty"`
 	Offset   float64 `yaml:"offset,omitempty" json:"offset,omitempty"`
 	Round    *int    `yaml:"round,omitempty" json:"round,omitempty"`
@@ -69,11 +65,11 @@ type Rule struct {
 	Levels map[string]string `yaml:"levels,omitempty,flow" json:"levels,omitempty"`
 }
 
-// NoPatient is what Mapping.Patient may say.
+// NoPatient is the one value of Mapping.Patient.
 const NoPatient = "none"
 
-// Texts is a list of texts, or one text. A single NULL means nothing unless it is listed or quoted;
-// in a list, NULL and ~ are texts, and so are -9 and true.
+// Texts is a list of texts, or one text. A single NULL means nothing unless it is listed or quoted; in a
+// list, NULL and ~ are texts, and so are -9 and true.
 type Texts []string
 
 // UnmarshalYAML keeps every scalar as it was written.

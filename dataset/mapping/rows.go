@@ -47,7 +47,6 @@ func (m Mapping) ReadAll(in dataset.Rows, s dataset.Schema) (dataset.Lines, *Bou
 	return lines, b, nil
 }
 
-// changes reports whether the mapping changes anything in the file.
 func (b *Bound) changes(m Mapping) bool {
 	return len(m.Columns) > 0 || len(m.Missing) > 0 || m.Decimal != "" ||
 		slices.ContainsFunc(b.targets, func(t target) bool { return t.at < 0 || b.columns[t.at] != t.name })
@@ -67,7 +66,7 @@ func (b *Bound) keepOthers(m Mapping) {
 	}
 }
 
-// Rows are the mapped records of a file.
+// Rows maps the records of a file.
 func (b *Bound) Rows(in dataset.Rows) dataset.Rows {
 	r := &mapped{Rows: in, bound: b, out: make([]string, len(b.targets))}
 	for _, t := range b.targets {
@@ -104,7 +103,6 @@ func (b *Bound) apply(cells, out []string) {
 	}
 }
 
-// of is a target's cell for one record.
 func (t *target) of(cells []string, env map[string]any) string {
 	var text string
 	if t.at < 0 && t.expression == nil {
@@ -151,7 +149,7 @@ func (t *target) scaled(v float64) float64 {
 	return v
 }
 
-// span is the years or days of a date.
+// span is the number of years or days from or to a date.
 func (t *target) span(text string, cells []string) (string, bool) {
 	own, ok := t.layout.Parse(text)
 	if !ok {
@@ -257,5 +255,4 @@ func withoutGroups(whole string, group byte) (string, bool) {
 	return strings.Join(parts, ""), true
 }
 
-// numberText is the shortest text that gives the same number.
 func numberText(v float64) string { return strconv.FormatFloat(v+0, 'g', -1, 64) } // +0 turns -0 into 0

@@ -24,9 +24,9 @@ type Suggestion struct {
 	Notes []string
 }
 
-// Suggest drafts a mapping from column names, contents (numbers, dates, levels), and common
-// synonyms. written is the mapping with which the table was read. The result depends on the
-// records, so it is for those who may see the file.
+// Suggest drafts a mapping from column names, contents (numbers, dates, levels) and common synonyms.
+// written is the mapping of the reading. The result depends on the records: it is for those who may see
+// the file.
 func Suggest(t *dataset.Table, s dataset.Schema, written Mapping) Suggestion {
 	d := drafter{
 		table: t, schema: s, free: t.Columns(), kinds: map[string]dataset.Feature{},
@@ -96,7 +96,6 @@ func (d *drafter) sameName(name string) string {
 	return ""
 }
 
-// synonym finds the only column whose name means the same.
 func (d *drafter) synonym(name string) string {
 	found := ""
 	for _, c := range d.free {
@@ -110,8 +109,7 @@ func (d *drafter) synonym(name string) string {
 	return found
 }
 
-// patientNumber finds the only column that is named like a patient's number, whatever the schema
-// calls it.
+// patientNumber finds the only column named like a patient's number, whatever the schema calls it.
 func (d *drafter) patientNumber(name string) string {
 	if name != d.schema.Patient {
 		return ""
@@ -192,7 +190,6 @@ func (d *drafter) sameLevels(name string) string {
 	return found
 }
 
-// fits reports whether a column's content suits a feature.
 func (d *drafter) fits(column string, f dataset.Feature) bool {
 	if f.Kind != dataset.Numeric {
 		return true
@@ -210,7 +207,7 @@ func (d *drafter) fits(column string, f dataset.Feature) bool {
 	return all == 0 || 2*numbers >= all
 }
 
-// present are a column's texts without missing values.
+// present counts a column's texts without missing values.
 func (d *drafter) present(column string) map[string]int {
 	texts := d.table.Distinct(column)
 	words := newWords(append(dataset.MissingTexts(), d.out.Mapping.Missing...), d.out.Mapping.Decimal)
@@ -218,7 +215,6 @@ func (d *drafter) present(column string) map[string]int {
 	return texts
 }
 
-// rule makes the schema column's rule.
 func (d *drafter) rule(name string) {
 	column := d.out.Placed[name]
 	r := Rule{}
@@ -238,7 +234,6 @@ func (d *drafter) rule(name string) {
 	}
 }
 
-// missing notes texts that probably mean a missing value.
 func (d *drafter) missing(name, column string, f dataset.Feature) {
 	for _, text := range slices.Sorted(maps.Keys(d.table.Distinct(column))) {
 		v, isNumber := parseNumber(text, d.out.Mapping.Decimal)

@@ -8,9 +8,8 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// Advice says what failed in the database called name, such as "ledger", and what to do. It is ""
-// if the error is not the machine's: no error of SQLite, or a constraint, which is a bug in the
-// caller.
+// Advice says what failed in the database called name, such as "ledger", and what to do. It is "" if the
+// error is not the machine's: no error of SQLite, or a constraint, which is a bug in the caller.
 func Advice(err error, name string) string {
 	switch code(err) {
 	case 0, sqlite3.SQLITE_CONSTRAINT:
@@ -33,16 +32,16 @@ func Advice(err error, name string) string {
 	return fmt.Sprintf("the %s failed", name)
 }
 
-// Full reports that the disk had no room: nothing of the transaction remains.
+// Full reports whether the disk had no room: nothing of the transaction remains.
 func Full(err error) bool { return code(err) == sqlite3.SQLITE_FULL }
 
-// Damaged reports that a file differs from what was written.
+// Damaged reports whether an error means that a file differs from what was written.
 func Damaged(err error) bool {
 	c := code(err)
 	return c == sqlite3.SQLITE_CORRUPT || c == sqlite3.SQLITE_NOTADB
 }
 
-// Interrupted reports that a statement ended because its context did.
+// Interrupted reports whether a statement ended because its context did.
 func Interrupted(err error) bool { return code(err) == sqlite3.SQLITE_INTERRUPT }
 
 // code is SQLite's primary code, the low byte; 0 for any other error.

@@ -19,7 +19,7 @@ type Schema struct {
 	// Migrations holds migrations/*.sql. Each is run once, in the order of their names; the file's
 	// user_version counts those that were run. None is ever changed or removed.
 	Migrations fs.FS
-	// Version, if not nil, corrects that number for files in which it is wrong.
+	// Version, if not nil, corrects user_version for files in which it is wrong.
 	Version func(tx *sql.Tx, said int) (int, error)
 }
 
@@ -113,8 +113,8 @@ func Migrate(db *sql.DB, s Schema) error {
 
 func (s Schema) files() ([]string, error) { return fs.Glob(s.Migrations, "migrations/*.sql") }
 
-// versionOf returns how many migrations a database says it has, 0 for a new one, and how many it
-// has. It refuses a database of something else, or of a newer version.
+// versionOf returns the number of migrations that a database states (0 for a new one), and the number
+// after correction by Version. It refuses a database of something else, or of a newer version.
 func (s Schema) versionOf(tx *sql.Tx) (said, version int, err error) {
 	var application, tables int
 	err = tx.QueryRow(`SELECT application_id, user_version, (SELECT count(*) FROM sqlite_schema)

@@ -18,13 +18,12 @@ type File struct {
 
 const upgradeCopy = ".before-"
 
-// Upgrade prepares files that belong together for Open by a newer program: either all can be
-// brought up to date, or none is touched. It copies each file that lacks a migration, and tries the
-// migrations on a second copy. It ignores a missing file; whoever opens it decides.
+// Upgrade prepares files that belong together for Open by a newer program: either all can be brought up
+// to date, or none is touched. It copies each file that lacks a migration, and tries the migrations on a
+// second copy. It ignores a missing file; whoever opens it decides.
 //
-// The first copies stay beside the files (FILE.before-VERSION) until forget is called, once
-// everything was opened. They still hold what is deleted later. Nobody may write to the files
-// meanwhile.
+// The first copies stay beside the files (FILE.before-VERSION) until forget is called, once everything
+// was opened. They still hold what is deleted later. Nobody may write to the files meanwhile.
 func Upgrade(ctx context.Context, files ...File) (forget func() error, err error) {
 	var made []string
 	defer func() {

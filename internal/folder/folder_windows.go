@@ -18,7 +18,7 @@ func lockFile(f *os.File, shared bool) error {
 // unlockFile does nothing: closing ends the lock.
 func unlockFile(*os.File) {}
 
-// Sync does nothing: see the package.
+// Sync does nothing: see the package comment.
 func Sync(string) error { return nil }
 
 // Free is the number of bytes that can still be written on a folder's volume.

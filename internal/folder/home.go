@@ -20,7 +20,7 @@ func Hold(dir, daemon string) (release func(), err error) {
 	return release, nil
 }
 
-// Home is a daemon's folder to be made.
+// Home describes the folder that Make makes for a daemon.
 type Home struct {
 	Dir    string
 	Daemon string // "coordinator"
@@ -30,8 +30,8 @@ type Home struct {
 	Left []string
 }
 
-// Make makes the folder, with mode 0700, unless such a daemon is there; it makes an unfinished one
-// anew. fill makes all files but the config file, whose text it returns and write writes.
+// Make makes the folder with mode 0700. It refuses a folder with a config file, and makes an unfinished
+// folder anew. fill makes all other files and returns the config file's text, which write writes.
 func (h Home) Make(write func(path string, text []byte) error, fill func() ([]byte, error)) error {
 	if err := os.MkdirAll(h.Dir, 0o700); err != nil {
 		return err
@@ -63,8 +63,7 @@ func (h Home) Make(write func(path string, text []byte) error, fill func() ([]by
 	return write(config, text)
 }
 
-// Path is the path of a file named in a config file: in dir, unless the name is absolute; "" for
-// none.
+// Path is the path of a file named in a config file: in dir, unless the name is absolute; "" for none.
 func Path(dir, name string) string {
 	if name == "" || filepath.IsAbs(name) {
 		return name
@@ -72,7 +71,7 @@ func Path(dir, name string) string {
 	return filepath.Join(dir, name)
 }
 
-// Beside is given, or, if that is empty, the folder's name with an ending.
+// Beside returns given, or, if that is empty, the folder's path with an ending.
 func Beside(dir, ending, given string) string {
 	if given != "" {
 		return given

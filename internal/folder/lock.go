@@ -10,16 +10,15 @@ import (
 // ErrHeld: another process holds the lock.
 var ErrHeld = errors.New("another process holds it")
 
-// Lock takes the lock file in a folder, so that one process works on the folder. It does not wait:
-// the error wraps ErrHeld if another process holds it. The lock ends with release or with the
-// process, however that ends.
+// Lock takes a folder's lock file, so that one process works there. It does not wait: the error wraps
+// ErrHeld if another process holds it. The lock ends with release or with the process, however that
+// ends.
 func Lock(dir string) (release func(), err error) { return LockFile(filepath.Join(dir, "lock")) }
 
 // LockFile is Lock for a file's path.
 func LockFile(path string) (release func(), err error) { return lock(path, false) }
 
-// ShareFile is LockFile for a lock that many processes may share. It fails while one process holds
-// the file by LockFile.
+// ShareFile is LockFile for a shared lock. It fails while one process holds the file by LockFile.
 func ShareFile(path string) (release func(), err error) { return lock(path, true) }
 
 func lock(path string, shared bool) (release func(), err error) {

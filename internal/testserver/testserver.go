@@ -22,8 +22,7 @@ import (
 type Server struct {
 	// DB is open as the account that may do anything.
 	DB *sql.DB
-	// DSN is the address of the database caucus, for the account Name with Password. It may do what
-	// the test grants.
+	// DSN is the address of the database caucus for Name, who may do what the test grants.
 	DSN string
 	run *exec.Cmd
 }
@@ -72,7 +71,7 @@ func MariaDB(t testing.TB) *Server {
 	return s
 }
 
-// program is a program of a Debian package; the test is skipped without it.
+// program finds a program of a Debian package; the test is skipped without it.
 func program(t testing.TB, name, of string) string {
 	t.Helper()
 	if path, err := exec.LookPath(name); err == nil {
@@ -103,8 +102,7 @@ func folderOf(t testing.TB, account string) string {
 	return folder
 }
 
-// credential is that of the account that runs a server, for servers refuse root; nil for others
-// than root.
+// credential is the account that runs a server, since servers refuse root; nil unless we are root.
 func credential(account string) *syscall.Credential {
 	u, err := user.Lookup(account)
 	if err != nil || os.Getuid() != 0 {
@@ -129,7 +127,6 @@ func done(t testing.TB, c *exec.Cmd) {
 	}
 }
 
-// started waits until a server answers.
 func started(t testing.TB, c *exec.Cmd, driver, dsn string) *Server {
 	t.Helper()
 	s := &Server{run: c}

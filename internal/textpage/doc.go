@@ -1,4 +1,3 @@
-// Package textpage is about text for a person at a terminal: lines with a name at the left
-// and what is said at the right. Whoever wrote a text, each line stays one line and moves
-// no cursor (Printable).
+// Package textpage writes text for a person at a terminal: lines with a name at the left and a text at
+// the right. Whoever wrote the text, each line stays one line and moves no cursor (Printable).
 package textpage

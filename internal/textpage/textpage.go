@@ -9,13 +9,13 @@ import (
 	"unicode/utf8"
 )
 
-// Page is text for a person: names at the left, what is said of them at the right.
+// Page is text for a person: names at the left, their texts at the right.
 type Page []Line
 
-// Line is a line of a page; without a name it goes on with the one before.
+// Line is a line of a page; without a name it continues the one before.
 type Line struct{ Name, Text string }
 
-// Add writes a line.
+// Add appends a line.
 func (p *Page) Add(name, format string, args ...any) {
 	*p = append(*p, Line{name, Printable(fmt.Sprintf(format, args...))})
 }
@@ -30,9 +30,8 @@ func (p Page) WriteText(w io.Writer) error {
 	return err
 }
 
-// Printable is a text as it may stand on a terminal, whoever wrote it: what is
-// no visible character or plain space (line breaks, escapes, marks that turn
-// the direction of writing) is spelled out.
+// Printable makes any text safe for a terminal: whatever is no visible character or plain space (line
+// breaks, escapes, marks that turn the direction of writing) is spelled out.
 func Printable(text string) string {
 	var out strings.Builder
 	for i, r := range text {
@@ -49,7 +48,7 @@ func Printable(text string) string {
 	return out.String()
 }
 
-// Count is a number of things: 1 record, 2 records.
+// Count writes a number of things: 1 record, 2 records.
 func Count(n int, thing string) string {
 	if n != 1 {
 		thing += "s"
@@ -57,7 +56,7 @@ func Count(n int, thing string) string {
 	return fmt.Sprintf("%d %s", n, thing)
 }
 
-// List is names in a row, or the word none.
+// List joins names with commas, or is the word none.
 func List[T ~string](list []T) string {
 	if len(list) == 0 {
 		return "none"

@@ -23,7 +23,7 @@ type Guard struct {
 	Dir string
 	// Command is the command that makes a link.
 	Command string
-	// Lasts is how long a session is good.
+	// Lasts is the lifetime of a session.
 	Lasts time.Duration
 	Clock clock.Clock
 	// Log records when somebody opens or leaves the page, without an address.
@@ -90,8 +90,8 @@ func (g *Guard) Protect(pages http.Handler) http.Handler {
 	}))
 }
 
-// sameOrigin refuses what another page made a browser do. Browsers say where a request comes from,
-// and send the origin with a form. A program that sends neither may read; it has to know the
+// sameOrigin refuses requests that another page made a browser send. Browsers say where a request comes
+// from, and send the origin with a form. A program that sends neither may read; it has to know the
 // session, which a form of another page cannot.
 func sameOrigin(r *http.Request) error {
 	switch site := r.Header.Get("Sec-Fetch-Site"); site {

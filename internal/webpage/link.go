@@ -15,11 +15,10 @@ import (
 	"time"
 )
 
-// linkFile, in a daemon's folder, keeps the digest of the newest unopened link and its end. Only
-// the person has the link itself.
+// linkFile keeps the digest and end of the newest unopened link; only the person has the link.
 const linkFile = "page.link"
 
-// LinkValid is how long a link may wait to be opened.
+// LinkValid is the time within which a link must be opened.
 const LinkValid = 10 * time.Minute
 
 const openPath = "/open"
@@ -30,9 +29,8 @@ func secret() string {
 	return base64.RawURLEncoding.EncodeToString(b)
 }
 
-// NewLink makes the link that opens, once, the page of the daemon of a folder at an address:
-// host:port, or CarriedTo for a Unix socket. An older unopened link stops working. The daemon need
-// not run yet.
+// NewLink makes the link that opens, once, the page of the daemon of a folder at an address: host:port,
+// or CarriedTo for a Unix socket. An older unopened link stops working. The daemon need not run yet.
 func NewLink(dir, address string, now time.Time) (string, error) {
 	fail := func(err error) (string, error) { return "", fmt.Errorf("make link: %w", err) }
 	if err := CheckAddress(address); err != nil {

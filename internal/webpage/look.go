@@ -31,7 +31,7 @@ func Templates(text string) (*template.Template, error) {
 	return t.Parse(text)
 }
 
-// Top is what surrounds the content of a served page.
+// Top is the frame around the content of a served page.
 type Top struct {
 	Title string
 	// Base is the session's path, with which links start: [Base].
@@ -41,11 +41,11 @@ type Top struct {
 	Refresh int
 	Still   bool
 	Here    string
-	// Of says whose page it is, About what it was made from.
+	// Of names the owner of the page, About the moment that it shows.
 	Of, About string
 }
 
-// policy is what a browser lets a page do: show itself in our style, and send its own forms back.
+// policy is the pages' Content-Security-Policy: our style, and forms that come back here.
 var policy = func() string {
 	sum := sha256.Sum256([]byte(Style))
 	return "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"

@@ -11,9 +11,9 @@ import (
 	"syscall"
 )
 
-// A page can be served on a Unix socket instead of a port: unix:/run/caucus/page.sock. Then no
-// other account of the machine can connect to it. From another machine, forward it to a port: ssh
-// -L 127.0.0.1:9443:/run/caucus/page.sock HOST.
+// A page can be served on a Unix socket instead of a port: unix:/run/caucus/page.sock. Then no other
+// account of the machine can connect to it. From another machine, forward it to a port: ssh -L
+// 127.0.0.1:9443:/run/caucus/page.sock HOST.
 
 const (
 	socketPrefix = "unix:"
@@ -64,8 +64,7 @@ func listenSocket(path string) (net.Listener, error) {
 		if err == nil {
 			c.Close()
 		}
-		// A listener with a full queue listens too, and another account's socket is not ours to
-		// replace.
+		// A listener with a full queue listens too, and another account's socket is not ours to replace.
 		if err == nil || errors.Is(err, syscall.EAGAIN) || errors.Is(err, fs.ErrPermission) {
 			return nil, fmt.Errorf("%s: another program listens there: stop it, or give another path", path)
 		}

@@ -14,8 +14,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// check compares a document with a type. It follows go.yaml.in/yaml/v3 in what a type accepts,
-// refuses more, and explains it in words.
+// check compares a document with a type. It follows go.yaml.in/yaml/v3 in what a type accepts, but
+// refuses more, and explains refusals in words.
 type check struct {
 	doc  *Document
 	root reflect.Type
@@ -37,7 +37,7 @@ func (d *Document) decode(n *yaml.Node, v any, path ...string) error {
 	if err := c.value(n, t.Elem(), path); err != nil {
 		return err
 	}
-	if err := n.Decode(v); err != nil { // what only the parser knows, such as too many aliases
+	if err := n.Decode(v); err != nil { // catches what only the parser knows, such as too many aliases
 		return d.syntax(err)
 	}
 	return nil

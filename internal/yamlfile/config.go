@@ -9,8 +9,7 @@ import (
 // Config is a configuration. Validate says which field is wrong and what to do.
 type Config interface{ Validate() error }
 
-// DecodeConfig reads a document over the defaults and validates it. Before that, each rule checks
-// the document.
+// DecodeConfig reads a document, which each rule must accept, over the defaults and validates it.
 func DecodeConfig[C Config](d *Document, defaults C, rules ...func(*Document) error) (C, error) {
 	var none C
 	for _, rule := range rules {
@@ -46,7 +45,7 @@ func ReadConfig[C Config](path string, defaults C, rules ...func(*Document) erro
 	return c, d, err
 }
 
-// Below is a path that a configuration names: what is relative lies in its folder.
+// Below resolves a path of a configuration: a relative one lies in the configuration's folder.
 func Below(folder, path string) string {
 	if path == "" || filepath.IsAbs(path) {
 		return path

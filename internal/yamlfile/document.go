@@ -192,7 +192,6 @@ func (d *Document) at(line int, err error) error { return &located{d.name, line,
 
 var yamlError = regexp.MustCompile(`^yaml: (?:line (\d+): )?(.*)`)
 
-// hints are the usual causes of the YAML parser's errors.
 var hints = []struct{ error, hint string }{
 	{"cannot start any token", "indent with spaces, never with tabs, and put quotes around text that begins with @, ` or %"},
 	{"mapping values are not allowed", `look at the indentation here and a line above, and put quotes around text that holds ": "`},
@@ -262,7 +261,7 @@ func (d *Document) Put(value *yaml.Node, keys ...string) {
 	}
 }
 
-// Bared is an error of a document without its file and line.
+// Bared returns a document's error without file and line.
 func Bared(err error) error {
 	var in *located
 	if errors.As(err, &in) {

@@ -2,7 +2,7 @@ package yamlfile
 
 import "strings"
 
-// Nearest is the text most like another, "" if none is near: equal but for case, spaces and
+// Nearest returns the text most like another, "" if none is near: equal but for case, spaces and
 // punctuation, or at most most edits away.
 func Nearest(text string, among []string, most int) string {
 	want, best := Bare(text), ""

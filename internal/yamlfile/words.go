@@ -14,7 +14,7 @@ type key struct {
 	of   reflect.Type
 }
 
-// keysOf are the keys of a struct and its inline structs, named as go.yaml.in/yaml/v3 names them.
+// keysOf lists the keys of a struct and its inline structs, named as go.yaml.in/yaml/v3 names them.
 func keysOf(t reflect.Type) []key {
 	var keys []key
 	for i := range t.NumField() {
@@ -52,7 +52,7 @@ func (c *check) suggest(unknown string, known []key) string {
 	return "the keys here are " + strings.Join(names, ", ")
 }
 
-// elsewhere is the path to a key of that name below a struct; nil if nowhere or at the top.
+// elsewhere finds the path to a key of that name below a struct; nil if nowhere or at the top.
 func elsewhere(name string, t reflect.Type, path []string) []string {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()

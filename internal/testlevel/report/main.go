@@ -43,7 +43,7 @@ type unit struct{ pkg, test string }
 // report prints what the tests in r did. It returns an error if any requirement is not met.
 func report(r io.Reader, w io.Writer, allowed string, limit time.Duration) error {
 	var wrong []error
-	wants := map[unit]string{} // what a test that may be skipped wants
+	wants := map[unit]string{} // what each test that may be skipped needs
 	for line := range strings.Lines(allowed) {
 		if words := strings.Fields(line); len(words) > 2 {
 			wants[unit{words[0], words[1]}] = strings.Join(words[2:], " ")
@@ -55,7 +55,7 @@ func report(r io.Reader, w io.Writer, allowed string, limit time.Duration) error
 		said    = map[unit]string{} // output of tests that have not ended
 		seconds = map[string]float64{}
 		ran     = map[unit]bool{}
-		skipped = map[string][]string{} // tests, by what they want
+		skipped = map[string][]string{} // tests, by what they need
 	)
 	lines := bufio.NewScanner(r)
 	lines.Buffer(nil, 1<<24)
