@@ -160,7 +160,7 @@ func (m Measure) chart() *study.ReportChart {
 	if m.Alone != nil {
 		c.Bars = append(c.Bars, study.Bar("one party alone", *m.Alone, 0))
 	}
-	c.Bars = append(c.Bars, study.Bar("without a study: "+m.BaselineName, m.Baseline, 0), study.Bar("with next to no noise", m.Unperturbed, 0))
+	c.Bars = append(c.Bars, study.Bar("without a study: "+m.BaselineName, m.Baseline, 0))
 	return c
 }
 

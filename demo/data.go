@@ -13,7 +13,7 @@ type dealt struct {
 	real   bool
 	schema dataset.Schema
 	pool   *dataset.Table
-	// biased is the pool less nine tenths of the rows of group.
+	// biased is the pool less two thirds of the rows of group.
 	biased *dataset.Table
 	group  string
 	test   *dataset.Records
@@ -47,19 +47,19 @@ func (o Options) data() (dealt, error) {
 	out.schema = out.schema.Meaning() // the files written for the agents have a header and commas
 	rows := rand.New(rand.NewPCG(o.Seed, 2)).Perm(table.Rows())
 	rows = rows[:min(len(rows), o.Records)]
-	fifth := len(rows) / 5
+	seventh := len(rows) / 7
 	var err error
-	if out.test, _, err = out.schema.EncodeLabelled(table.Select(rows[:2*fifth])); err != nil {
+	if out.test, _, err = out.schema.EncodeLabelled(table.Select(rows[:2*seventh])); err != nil {
 		return out, err
 	}
-	if out.learn, _, err = out.schema.EncodeLabelled(table.Select(rows[2*fifth:])); err != nil {
+	if out.learn, _, err = out.schema.EncodeLabelled(table.Select(rows[2*seventh:])); err != nil {
 		return out, err
 	}
 	out.even = out.test.Select(balanced(out.test.Y, len(out.schema.Classes())))
-	if err := out.dealPool(table, rows[2*fifth:3*fifth]); err != nil {
+	if err := out.dealPool(table, rows[2*seventh:3*seventh]); err != nil {
 		return out, err
 	}
-	return out, o.deal(&out, table, rows[3*fifth:])
+	return out, o.deal(&out, table, rows[3*seventh:])
 }
 
 func (data *dealt) dealPool(table *dataset.Table, rows []int) error {
@@ -78,7 +78,7 @@ func (data *dealt) dealPool(table *dataset.Table, rows []int) error {
 		if member[i] {
 			members++
 		}
-		if !member[i] || members%10 == 0 {
+		if !member[i] || members%3 == 0 {
 			kept = append(kept, row)
 		}
 	}
@@ -125,8 +125,8 @@ func evenly(table *dataset.Table, rows []int, parties int) (out []*dataset.Table
 	return out
 }
 
-// uneven deals records to parties of equal size; their share of with rises from a fifth of the
-// mean for the first to nine fifths for the last.
+// uneven deals records to parties of equal size; their share of with rises from a seventh of the
+// mean for the first to nine sevenths for the last.
 func uneven(with, without []int, parties int) [][]int {
 	out := make([][]int, parties)
 	all := len(with) + len(without)

@@ -23,7 +23,7 @@ import (
 type Options struct {
 	Parties int     // clinics
 	Devices int     // a fleet of many small parties, which votes
-	Records int     // of the data: two fifths for tests, one each for the pool, the clinics and the devices
+	Records int     // of the data: two sevenths each for tests, the clinics and the devices, one for the pool
 	Epsilon float64 // of each study
 	Seed    uint64  // of the split and of generated data; never of a release
 	Known   fs.FS   // folder of the known data sets; nil for none
@@ -44,8 +44,8 @@ func (o Options) Validate() error {
 		return fmt.Errorf("--records %d: give at least %d", o.Records, leastRecords)
 	case o.Devices < 2:
 		return fmt.Errorf("--devices %d: give at least 2", o.Devices)
-	case 10*max(o.Parties, o.Devices) > o.Records:
-		return fmt.Errorf("--parties %d and --devices %d: there are %d records for each of the two, give at most half as many of them, or more --records", o.Parties, o.Devices, o.Records/5)
+	case 7*max(o.Parties, o.Devices) > o.Records:
+		return fmt.Errorf("--parties %d and --devices %d: each kind has %d records, give at most half as many of them, or more --records", o.Parties, o.Devices, 2*o.Records/7)
 	}
 	if err := (privacy.Budget{Epsilon: o.Epsilon, Delta: 1e-6}).Validate(); err != nil {
 		return err
@@ -112,10 +112,8 @@ type Measure struct {
 	// Better names the good end: "high" or "low".
 	Name   string `json:"name"`
 	Better string `json:"better"`
-	// Released is the release's number, Unperturbed that of the same study rehearsed at ε =
-	// NearlyClear, Baseline the best guess without a study.
+	// Released is the release's number, Baseline the best guess without a study.
 	Released     float64 `json:"released"`
-	Unperturbed  float64 `json:"unperturbed"`
 	Baseline     float64 `json:"baseline"`
 	BaselineName string  `json:"baseline_name"`
 	// Sure is how far chance can move Released on this many records, and SureIs describes it:
@@ -212,14 +210,14 @@ func (o Options) curves(ctx context.Context, data dealt) ([]Curve, error) {
 	var out []Curve
 	for _, p := range []study.Proposal{fleetVotes(o.Epsilon), clinicSums(o.Epsilon)} {
 		c := Curve{Study: p.Name}
-		parties := o.Parties
+		parties, rows := o.Parties, data.pool.Rows()+rowsOf(data.clinics)
 		if p.Unit == privacy.Party {
-			parties = o.Devices
+			parties, rows = o.Devices, data.pool.Rows()+rowsOf(data.devices)
 		}
-		for _, epsilon := range []float64{0.3, 1, 3, 10} {
+		for _, epsilon := range []float64{0.5, 2, 8} {
 			delta := 1e-6
 			s, err := simulate.Classify{
-				Split: simulate.Split{Schema: data.schema, Train: data.learn.Select(ordered(2 * data.learn.Len() / 3)), Test: data.test, PoolFraction: .5, Parties: parties, Seed: o.Seed},
+				Split: simulate.Split{Schema: data.schema, Train: data.learn.Select(ordered(rows)), Test: data.test, PoolFraction: float64(data.pool.Rows()) / float64(rows), Parties: parties, Seed: o.Seed},
 				Proposal: study.Proposal{
 					Name: p.Name, Kind: "classify", Unit: p.Unit, Epsilon: epsilon, Delta: &delta, Mechanism: p.Mechanism, Map: p.Map,
 				},

@@ -29,12 +29,11 @@ func WritePage(w io.Writer, r Report) error {
 	page := struct {
 		Report
 		Title, Answer  string
-		NearlyClear    float64
 		Shown          []shownStudy
 		Budgets        []float64
 		Figure, Legend template.HTML
 	}{
-		Report: r, Title: fmt.Sprintf("%d parties learnt together without pooling their data", r.Parties), NearlyClear: NearlyClear,
+		Report: r, Title: fmt.Sprintf("%d clinics and %d devices learnt together without pooling their data", r.Parties, r.Devices),
 		Figure: template.HTML(figure.SVG()), Legend: template.HTML(figure.Legend()), // drawn from numbers, names escaped
 	}
 	var by [Worse + 1][]string

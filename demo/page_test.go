@@ -17,9 +17,9 @@ func samplePage(t *testing.T) []byte {
 	r := Report{
 		Data: "generated hospital data", Parties: 50, Epsilon: 1, Records: 12000, Pool: 100, Test: 50, Command: "caucus demo",
 		Studies: []Study{
-			{Name: "votes", About: "hide every party", Kind: "classify", Mechanism: "tally", Unit: privacy.Party, Noise: "coordinator", Epsilon: 1, Measure: Measure{Name: "accuracy", Better: "high", Released: .77, Unperturbed: .8, Baseline: .64, BaselineName: "largest class", Alone: &alone, Sure: .05, SureIs: "the 95 % binomial error"}, Contributed: []study.PartyID{"a", "b"}, Warnings: []string{"a warning"}},
-			{Name: "sums", About: "hide every record", Kind: "classify", Mechanism: "cross", Unit: privacy.Record, Noise: "site", Epsilon: 1, Measure: Measure{Name: "accuracy", Better: "high", Released: .82, Unperturbed: .83, Baseline: .64, BaselineName: "largest class", Alone: &alone, Sure: .009, SureIs: "the 95 % binomial error"}},
-			{Name: "shares", About: "shares of sets", Kind: "ratio", Mechanism: "auto", Unit: privacy.Label, Noise: "site", Epsilon: 1, Measure: Measure{Name: "error of class shares (L1)", Better: "low", Released: .01, Unperturbed: .01, Baseline: .5, BaselineName: "the parties' own shares", SureIs: "no interval, but a stand-in"}},
+			{Name: "votes", About: "hide every party", Kind: "classify", Mechanism: "tally", Unit: privacy.Party, Noise: "coordinator", Epsilon: 1, Measure: Measure{Name: "accuracy", Better: "high", Released: .77, Baseline: .64, BaselineName: "largest class", Alone: &alone, Sure: .05, SureIs: "the 95 % binomial error"}, Contributed: []study.PartyID{"a", "b"}, Warnings: []string{"a warning"}},
+			{Name: "sums", About: "hide every record", Kind: "classify", Mechanism: "cross", Unit: privacy.Record, Noise: "site", Epsilon: 1, Measure: Measure{Name: "accuracy", Better: "high", Released: .82, Baseline: .64, BaselineName: "largest class", Alone: &alone, Sure: .009, SureIs: "the 95 % binomial error"}},
+			{Name: "shares", About: "shares of sets", Kind: "ratio", Mechanism: "auto", Unit: privacy.Label, Noise: "site", Epsilon: 1, Measure: Measure{Name: "error of class shares (L1)", Better: "low", Released: .01, Baseline: .5, BaselineName: "the parties' own shares", SureIs: "no interval, but a stand-in"}},
 		},
 		Curves: []Curve{
 			{Study: "votes", Points: []Point{{.3, .6, .02}, {1, .7, .02}, {10, .8, .01}}, Unperturbed: .82, Majority: .64, Alone: .79},

@@ -3,7 +3,6 @@ package demo
 import (
 	"context"
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"sync"
 	"time"
@@ -19,13 +18,9 @@ import (
 	"caucus/study/evaluate"
 	"caucus/study/forecast"
 	"caucus/study/kinds"
-	"caucus/study/simulate"
 
 	"golang.org/x/sync/errgroup"
 )
-
-// NearlyClear is a budget of negligible noise: a rehearsal at it shows the loss to noise.
-const NearlyClear = 50.0
 
 // demoCase is a study with the judge of its release.
 type demoCase struct {
@@ -36,7 +31,7 @@ type demoCase struct {
 	own      []*dataset.Table
 	// judges names an earlier study of the demo whose model this one judges.
 	judges string
-	// judge measures a release made on a pool; the caller fills in Unperturbed.
+	// judge measures a release made on a pool.
 	judge func(study.Release, *auxdata.Pool) (Measure, error)
 }
 
@@ -104,22 +99,22 @@ func (o Options) cases(data dealt) []demoCase {
 		},
 		{
 			Proposal: study.Proposal{
-				Name: "weights", Kind: "reweigh", Data: recordsSource, Epsilon: o.Epsilon,
-				Purpose: fmt.Sprintf("make a biased public pool stand for the private records: each clinic sends noisy feature sums. The pool lacks nine of ten rows with %s; the question is which share of the private records has %s (truth %.3f)", data.group, data.outcome, data.truth),
+				Name: "weights", Kind: "reweigh", Data: recordsSource, Epsilon: o.Epsilon, Noise: study.NoiseAggregators,
+				Purpose: fmt.Sprintf("make a biased public pool stand for the private records: sums of features, with noise by coordinator and helper. The pool lacks two of three rows with %s; the question is which share of the private records has %s (truth %.3f)", data.group, data.outcome, data.truth),
 			},
 			pool: data.biased, poolFile: "biased-pool.csv", own: data.clinics, judge: func(r study.Release, pool *auxdata.Pool) (Measure, error) { return judgeWeights(r, pool, data) },
 		},
 		{
 			Proposal: study.Proposal{
 				Name: "table-one", Kind: "describe", Data: recordsSource, Epsilon: o.Epsilon, Noise: study.NoiseAggregators,
-				Purpose: fmt.Sprintf("know what the private records look like before anything is learned: counts of them with noise by coordinator and helper, a table one. The raw pool lacks nine of ten rows with %s", data.group),
+				Purpose: fmt.Sprintf("know what the private records look like before anything is learned: counts of them with noise by coordinator and helper, a table one. The raw pool lacks two of three rows with %s", data.group),
 			},
 			pool: data.biased, poolFile: "biased-pool.csv", own: data.clinics, judge: func(r study.Release, pool *auxdata.Pool) (Measure, error) { return judgeCounts(r, pool, data) },
 		},
 		{
 			Proposal: study.Proposal{
-				Name: "judged", Kind: "evaluate", Data: recordsSource, Epsilon: o.Epsilon,
-				Purpose: fmt.Sprintf("ask whether a model holds here, and for whom it fails: each clinic counts its records by score of %s's classifier, label and %s, with noise", judgedStudy, judgedBy),
+				Name: "judged", Kind: "evaluate", Data: recordsSource, Epsilon: o.Epsilon, Noise: study.NoiseAggregators,
+				Purpose: fmt.Sprintf("ask whether a model holds here, and for whom it fails: counts of records by score of %s's classifier, label and %s, with noise by coordinator and helper", judgedStudy, judgedBy),
 			},
 			judges: judgedStudy, pool: data.pool, poolFile: PoolFile, own: data.clinics,
 			judge: func(r study.Release, pool *auxdata.Pool) (Measure, error) { return judgeJudged(r, pool, data) },
@@ -237,21 +232,12 @@ func (o Options) study(ctx context.Context, f *federation, data dealt, c demoCas
 	if s.Measure, err = c.judge(release, proposed.Pool); err != nil {
 		return fail(err)
 	}
-	clear, err := o.unperturbed(ctx, c, proposed)
-	if err != nil {
-		return fail(err)
-	}
-	compared, err := c.judge(clear, proposed.Pool)
-	if err != nil {
-		return fail(err)
-	}
-	s.Measure.Unperturbed = compared.Released
 	return s, signed, proposed.PoolBytes, nil
 }
 
 // A forecast is told how well features separate the classes, roughly as for many records of the demo's
 // data, and is drawn this often.
-const knownAUC, forecastDraws = .87, 6
+const knownAUC, forecastDraws = .87, 3
 
 // fewest is the least number of records of a party.
 func fewest(own []*dataset.Table) int {
@@ -260,19 +246,4 @@ func fewest(own []*dataset.Table) int {
 		rows[i] = source.RoundDown(t.Rows(), 3)
 	}
 	return slices.Min(rows)
-}
-
-// unperturbed runs the same study at NearlyClear in this process.
-func (o Options) unperturbed(ctx context.Context, c demoCase, proposed kinds.Proposed) (study.Release, error) {
-	p := proposed.Plan
-	p.Epsilon = NearlyClear
-	inputs := make([]study.Inputs, len(c.own))
-	for i, table := range c.own {
-		records, _, err := p.Encode(p.Schema, table)
-		if err != nil {
-			return study.Release{}, err
-		}
-		inputs[i] = study.Inputs{Records: records, ShardKey: []byte(p.Roster[i]), Rng: rand.New(rand.NewPCG(o.Seed, uint64(i)))}
-	}
-	return simulate.Rehearse(ctx, p, proposed.Pool, inputs)
 }

@@ -123,7 +123,7 @@ func (e *Evidence) Coordinator() ([]privacy.Head, error) {
 				receipts = append(receipts, r)
 			}
 		}
-		heads = append(heads, d.releaseHeads(e.Keys)...)
+		heads = append(heads, d.releaseHeads(e.Keys, e.state.named)...)
 	}
 	return verify.Quoted(receipts, heads)
 }

@@ -6,9 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"caucus/aggregator"
@@ -41,7 +43,18 @@ func (d Dossier) receipt() (protocol.Receipt, error) {
 }
 
 // releaseHeads are the ledger entries that a dossier's release names, if the coordinator signed it.
-func (d Dossier) releaseHeads(key protocol.Verifier) (heads []privacy.Head) {
+// named, if not nil, keeps them: a site with years of releases asks for them at each receipt.
+func (d Dossier) releaseHeads(key protocol.Verifier, named *sync.Map) (heads []privacy.Head) {
+	info, err := os.Stat(filepath.Join(d.Dir, FileRelease))
+	if err != nil {
+		return nil
+	}
+	file := fmt.Sprint(d.Dir, info.Size(), info.ModTime().UnixNano())
+	if named != nil {
+		if known, ok := named.Load(file); ok {
+			return known.([]privacy.Head)
+		}
+	}
 	b, err := d.Read(FileRelease)
 	if err != nil || !bytes.HasPrefix(b, []byte("{")) {
 		return nil
@@ -52,6 +65,9 @@ func (d Dossier) releaseHeads(key protocol.Verifier) (heads []privacy.Head) {
 	}
 	for _, l := range r.Release.Ledger {
 		heads = append(heads, l.Head())
+	}
+	if named != nil {
+		named.Store(file, heads)
 	}
 	return heads
 }

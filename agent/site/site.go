@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 
 	"caucus/agent/source"
 	"caucus/auxdata"
@@ -37,12 +38,13 @@ type Site struct {
 	// Party comes from the certificate. Coordinator holds the coordinator's signing keys.
 	Party       study.PartyID
 	Coordinator protocol.Keys
+	named       *sync.Map // heads that a release names, by its file: see releaseHeads
 }
 
 // Open opens the state folder. Several processes may: writes are whole, and the ledger takes turns.
 func Open(c Config, party study.PartyID) (_ *Site, err error) {
 	s := &Site{
-		Config: c, Party: party,
+		Config: c, Party: party, named: new(sync.Map),
 		Studies: c.Studies(), Pools: filepath.Join(c.State, "pools"), Sources: c.Sources(),
 		scratch: filepath.Join(c.State, "scratch"), Speed: openSpeed(c),
 	}
