@@ -32,10 +32,8 @@ type Coverage struct {
 	Unknown float64 `json:"unknown"`
 	// Error is the root mean square of what noise does to an estimate: of a mean and a
 	// deviation as a share of the column's range, on its logarithm's scale where it has
-	// one; Midpoints the same of means that take each bin's middle for all in it. Neither
-	// is told of quantiles, nor of deviations on a logarithm's scale.
-	Error     float64 `json:"error,omitempty"`
-	Midpoints float64 `json:"midpoints_error,omitempty"`
+	// one. It is not told of quantiles, nor of deviations on a logarithm's scale.
+	Error float64 `json:"error,omitempty"`
 }
 
 // DescribeCoverage draws noise, and of each party as many of its records with
@@ -149,10 +147,10 @@ func finished(of bodies.Task, vector []int64, weight int64, draws int) (out desc
 type heldTally struct{ of []held }
 
 type held struct {
-	named                      describe.Named
-	draws, told                float64
-	population, records        float64
-	squares, middles, measured float64
+	named               describe.Named
+	draws, told         float64
+	population, records float64
+	squares, measured   float64
 }
 
 func (c *heldTally) add(first bool, truth, sample, whole describe.Table) {
@@ -186,10 +184,6 @@ func (c *heldTally) add(first bool, truth, sample, whole describe.Table) {
 		if of := a[i].Of; a[i].Measure != describe.QuantileMeasure && !(a[i].Measure == describe.SD && of.Log) {
 			off := of.Position(d[i].Value) - of.Position(a[i].Value)
 			h.squares, h.measured = h.squares+off*off, h.measured+1
-			if a[i].Measure == describe.Mean {
-				off = of.Position(d[i].Middles) - of.Position(a[i].Value)
-				h.middles += off * off
-			}
 		}
 	}
 }
@@ -205,7 +199,7 @@ func (c *heldTally) all() []Coverage {
 			}
 			of.Estimates++
 			sum.draws, sum.told, sum.population, sum.records = sum.draws+h.draws, sum.told+h.told, sum.population+h.population, sum.records+h.records
-			sum.squares, sum.middles, sum.measured = sum.squares+h.squares, sum.middles+h.middles, sum.measured+h.measured
+			sum.squares, sum.measured = sum.squares+h.squares, sum.measured+h.measured
 			if h.told > 0 && h.population/h.told < of.Least {
 				of.Least, of.LeastOf = h.population/h.told, h.named.Column+" "+h.named.What
 			}
@@ -216,7 +210,6 @@ func (c *heldTally) all() []Coverage {
 		of.Population, of.Records, of.Unknown = sum.population/sum.told, sum.records/sum.told, 1-sum.told/sum.draws
 		if sum.measured > 0 {
 			of.Error = math.Sqrt(sum.squares / sum.measured)
-			of.Midpoints = math.Sqrt(sum.middles / sum.measured)
 		}
 		out = append(out, of)
 	}

@@ -10,8 +10,6 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"gonum.org/v1/gonum/mat"
-
 	"caucus/auxdata"
 	"caucus/dataset"
 	"caucus/privacy"
@@ -25,7 +23,10 @@ import (
 type Describe struct {
 	Schema   dataset.Schema
 	Records  *dataset.Records
-	Proposal study.Proposal // as in Classify
+	Proposal study.Proposal   // as in Classify
+	Pool     *dataset.Records // public; nil: a twentieth of the records
+	// PoolWeight is a weight per row of Pool; nil: equal weights.
+	PoolWeight []float64
 	// Parties share the records in random equal parts; 0 takes the natural parties of the
 	// records' party column. PerParty is the most records that one is dealt; 0: no limit.
 	Parties, PerParty int
@@ -64,8 +65,8 @@ type DescribeSummary struct {
 // Check says what is wrong with a simulation before it starts.
 func (s Describe) Check() error {
 	switch {
-	case s.Parties > s.Records.Len():
-		return fmt.Errorf("simulate: %d parties for %d records: give at most as many parties as records", s.Parties, s.Records.Len())
+	case max(s.Parties, 1) >= s.Records.Len():
+		return fmt.Errorf("simulate: %d parties for %d records: give more records than parties", s.Parties, s.Records.Len())
 	case s.Parties == 0 && s.Records.Party == nil:
 		return fmt.Errorf("simulate: give the number of parties, or name a party column")
 	case s.Repeats < 0:
@@ -80,7 +81,7 @@ func (s Describe) Run(ctx context.Context) (out DescribeSummary, err error) {
 	if err := s.Check(); err != nil {
 		return out, err
 	}
-	parties, dealt := s.deal()
+	parties, dealt, public := s.deal()
 	size := study.Size{Parties: len(parties), Records: dealt.Len()}
 	of := s.Proposal
 	of.Seed = s.Seed
@@ -89,8 +90,15 @@ func (s Describe) Run(ctx context.Context) (out DescribeSummary, err error) {
 		return out, err
 	}
 	p.Records = cmp.Or(p.Records, size.Records/size.Parties)
-	pool := auxdata.Virtual(mat.NewDense(1, p.Schema.Dim(), nil), p.Map) // counts ask nothing of a pool
-	p.Pool = pool.Digest
+	pool := auxdata.Virtual(public.X, p.Map)
+	if s.PoolWeight != nil {
+		if pool, err = pool.Weighted(s.PoolWeight); err != nil {
+			return out, err
+		}
+	}
+	if err := kinds.SetPool(&p, pool); err != nil {
+		return out, err
+	}
 	release, err := Rehearse(ctx, p, pool, parties)
 	if err != nil {
 		return out, err
@@ -114,11 +122,16 @@ func (s Describe) Run(ctx context.Context) (out DescribeSummary, err error) {
 	return out, err
 }
 
-// deal gives each virtual party its records; dealt are those of all.
-func (s Describe) deal() (out []study.Inputs, dealt *dataset.Records) {
+// deal gives each virtual party its records; dealt are those of all, public those of the pool.
+func (s Describe) deal() (out []study.Inputs, dealt, public *dataset.Records) {
 	var all []int
 	rows := map[string][]int{}
-	for at, i := range rand.New(rand.NewPCG(s.Seed, 0)).Perm(s.Records.Len()) {
+	deck := rand.New(rand.NewPCG(s.Seed, 0)).Perm(s.Records.Len())
+	if public = s.Pool; public == nil {
+		n := max(1, min(len(deck)/20, len(deck)-s.Parties))
+		public, deck = s.Records.Select(deck[:n]), deck[n:]
+	}
+	for at, i := range deck {
 		name := fmt.Sprint(at % max(s.Parties, 1))
 		if s.Parties == 0 {
 			name = s.Records.Party[i]
@@ -131,7 +144,7 @@ func (s Describe) deal() (out []study.Inputs, dealt *dataset.Records) {
 		all = append(all, rows[name]...)
 		out = append(out, study.Inputs{Records: s.Records.Select(rows[name]), ShardKey: binary.BigEndian.AppendUint64(nil, s.Seed+uint64(len(out)))})
 	}
-	return out, s.Records.Select(all)
+	return out, s.Records.Select(all), public
 }
 
 // forecastNoise is what study create says of a plan.
