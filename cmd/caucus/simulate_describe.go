@@ -21,10 +21,7 @@ func (r *rehearsal) describe(ctx context.Context) (found rehearsed, err error) {
 	if err != nil {
 		return found, err
 	}
-	sim := simulate.Describe{
-		Schema: data.schema, Records: data.train, Pool: data.pool, PoolWeight: data.poolWeight, Proposal: r.Proposal, Parties: r.virtual(data.train), PerParty: r.Records,
-		Repeats: r.Simulate.Common().Repeats, Seed: r.Seed,
-	}
+	sim := simulate.Describe{Split: r.split(data), Proposal: r.Proposal, Repeats: r.Simulate.Common().Repeats}
 	summary, err := ran(ctx, sim)
 	if err != nil {
 		return found, err
