@@ -330,6 +330,16 @@ var mutants = []mutant{
 		found: "TestBoundHolds",
 	},
 	{
+		name: "edges that anybody made up pass for the pool's quantiles", room: "study/describe", file: "describe.go",
+		old: "if t := q.terms; t.Edges != nil && ", new: "if t := q.terms; t.Parts < 0 && ",
+		found: "TestDescribePoolEdges",
+	},
+	{
+		name: "noise of a deviation is stated as if all bins were equal", room: "study/describe", file: "estimate.go",
+		old: "4*(off-m1)*(off-m1)", new: "4*m1*m1",
+		found: "TestMomentsOfUnevenBins",
+	},
+	{
 		name: "a record that comes into a study's condition moves no more than one that stays", room: "study/describe", file: "statistic.go",
 		old: "L1: q.step*(all+1) + 2*mostWithin*numbers", new: "L1: q.step",
 		found: "TestBoundHolds",

@@ -19,8 +19,8 @@ import (
 // names what an empty field means, that is the same.
 func TestSimulateDefaults(t *testing.T) {
 	_, schema := dataset.Hospitals(dataset.DefaultHospitalConfig())
-	// Sizes are of what is simulated; a width that is left open follows from the pool.
-	sizes := map[string]bool{"max_records": true, "set_size": true, "gamma": true, "per_party": true}
+	// Sizes are of what is simulated; a width and edges that are left open follow from the pool.
+	sizes := map[string]bool{"max_records": true, "set_size": true, "gamma": true, "per_party": true, "parts": true, "edges": true}
 	for kind, flags := range map[string][]string{
 		"classify": nil, "ratio": {"--parties", "4", "--records", "100"}, "labels": nil, "describe": nil,
 		"reweigh": {"--set", "split=sex=male", "--set", "query=age > 60", "--repeats", "1"},

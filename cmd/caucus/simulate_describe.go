@@ -21,10 +21,7 @@ func (r *rehearsal) describe(ctx context.Context) (found rehearsed, err error) {
 	if err != nil {
 		return found, err
 	}
-	sim := simulate.Describe{
-		Schema: data.schema, Records: data.train, Proposal: r.Proposal, Parties: r.virtual(data.train), PerParty: r.Records,
-		Repeats: r.Simulate.Common().Repeats, Seed: r.Seed,
-	}
+	sim := simulate.Describe{Split: r.split(data), Proposal: r.Proposal, Repeats: r.Simulate.Common().Repeats}
 	summary, err := ran(ctx, sim)
 	if err != nil {
 		return found, err
@@ -59,14 +56,11 @@ func printDescribe(w io.Writer, d describeSummary) error {
 	fmt.Fprintf(w, "\ncounts as shown (the released ones moved to the nearest that records can have): rmse %.3g, as released %.3g; %.1f s\n", d.RMSE, d.NoisyRMSE, d.Seconds)
 	if len(d.Coverage) > 0 {
 		fmt.Fprintf(w, "\nhow often 95 %% intervals held the truth in %d draws:\n", d.Repeats)
-		t := newTable(w, "", "estimates", "population", "these records", "least", "of", "unknown", "error", "by middles")
+		t := newTable(w, "", "estimates", "population", "these records", "least", "of", "unknown", "error")
 		for _, c := range d.Coverage {
-			row := []string{string(c.Measure), fmt.Sprint(c.Estimates), fmt.Sprintf("%.3f", c.Population), fmt.Sprintf("%.3f", c.Records), fmt.Sprintf("%.3f", c.Least), c.LeastOf, fmt.Sprintf("%.3f", c.Unknown), "", ""}
+			row := []string{string(c.Measure), fmt.Sprint(c.Estimates), fmt.Sprintf("%.3f", c.Population), fmt.Sprintf("%.3f", c.Records), fmt.Sprintf("%.3f", c.Least), c.LeastOf, fmt.Sprintf("%.3f", c.Unknown), ""}
 			if c.Error > 0 {
 				row[7] = fmt.Sprintf("%.2g", c.Error)
-			}
-			if c.Midpoints > 0 {
-				row[8] = fmt.Sprintf("%.2g", c.Midpoints)
 			}
 			t.add(row...)
 		}

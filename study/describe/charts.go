@@ -85,10 +85,9 @@ func (t Table) number(c Column) study.ReportChart {
 	for g, s := range c.Groups {
 		out.Bars = appendBar(out.Bars, t.barOf(mean, g), s.Mean)
 	}
-	first, last := c.Edges[0], c.Edges[len(c.Edges)-1]
 	for i, name := range []string{"lower quartile", "median", "upper quartile"} {
 		for g, s := range c.Groups {
-			if i < len(s.Quantiles) && s.Quantiles[i].Low > first && s.Quantiles[i].High < last {
+			if i < len(s.Quantiles) && c.open(s.Quantiles[i]) == "" {
 				out.Bars = appendBar(out.Bars, t.barOf(name, g), &s.Quantiles[i].Estimate)
 			}
 		}

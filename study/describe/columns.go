@@ -12,8 +12,11 @@ import (
 type column struct {
 	name           string
 	levels         []string  // names of cells; nil for a number
-	edges          []float64 // bins+1 public edges, in the number's own unit; nil for others
-	log            bool      // the bins have equal width on the log scale
+	edges          []float64 // public edges of a number's bins, in its own unit; nil for others
+	log            bool      // positions are on the log scale
+	places         []float64 // positions of the edges, in [0,1]
+	middles        []float64 // positions of the bins' middles
+	wide, centre   float64   // the widest bin's width; the mean of the middles
 	encoded, width int       // first encoded column, −1 for the label; how many there are
 	flagged        bool      // the next encoded column says whether the number is missing
 	first, groups  int       // the first cell; the number of runs: one per level of the grouping column, or 1
@@ -25,12 +28,13 @@ const (
 	missing    = "missing"
 )
 
-// nudge is added to a number in bin units, so that a number on an edge falls in the bin above
-// despite the rounding of the schema's scaling, whose error is below 10⁻¹² of the range.
-const nudge = 1e-9
+// nudge is the distance, as a share of the range, within which a number is on an edge. The error of
+// the schema's scaling is below 10⁻¹².
+const nudge = 1e-10
 
-// columnsOf cuts each number into bins of equal width on its scale (log if the schema says so).
-func columnsOf(s dataset.Schema, bins int) []column {
+// columnsOf cuts each number at the plan's edges, or into bins of equal width on its scale (log if
+// the schema says so).
+func columnsOf(s dataset.Schema, t Terms) []column {
 	var all []column
 	blocks := s.Blocks()
 	for _, f := range s.Features {
@@ -41,7 +45,8 @@ func columnsOf(s dataset.Schema, bins int) []column {
 			if b.OneHot {
 				c.levels = levelsOf(f, b.Width)
 			} else {
-				c.edges, c.flagged, c.log = edgesOf(f, bins), f.Missing, f.Log
+				c.edges, c.flagged, c.log = []float64{f.Min, f.Max}, f.Missing, f.Log
+				c = c.cut(t.Edges[c.name], t.Bins)
 			}
 			if c.flagged {
 				blocks = blocks[1:]
@@ -69,21 +74,32 @@ func levelsOf(f dataset.Feature, width int) []string {
 	return levels
 }
 
-func edgesOf(f dataset.Feature, bins int) []float64 {
-	edges := make([]float64, bins+1)
-	lo, hi := f.Min, f.Max
-	if f.Log {
-		lo, hi = math.Log1p(lo), math.Log1p(hi)
+// cut gives a column that is not cut these inner edges, or bins of equal width if there are none.
+func (c column) cut(inner []float64, bins int) column {
+	edges, at := c.edges[:1:1], []float64{0}
+	for k := 1; k < bins && inner == nil; k++ {
+		at = append(at, float64(k)/float64(bins))
+		edges = append(edges, c.value(at[k]))
 	}
-	for k := range edges {
-		share := float64(k) / float64(bins)
-		edges[k] = lo*(1-share) + hi*share
-		if f.Log {
-			edges[k] = math.Expm1(edges[k])
+	for k, e := range inner {
+		edges, at = append(edges, e), append(at, c.position(e))
+		if math.Abs(at[k+1]-at[k]) < nudge {
+			at[k+1] = at[k]
 		}
 	}
-	edges[0], edges[bins] = f.Min, f.Max
-	return edges
+	c.edges, c.places = append(edges, c.edges[len(c.edges)-1]), append(at, 1)
+	for k := range c.bins() {
+		c.middles = append(c.middles, (c.places[k]+c.places[k+1])/2)
+		if inner == nil {
+			c.middles[k] = (float64(k) + 0.5) / float64(bins)
+		}
+		c.centre += c.middles[k] / float64(c.bins())
+		c.wide = max(c.wide, c.places[k+1]-c.places[k])
+	}
+	if inner == nil { // without the sums' rounding
+		c.centre, c.wide = 0.5, 1/float64(bins)
+	}
+	return c
 }
 
 // cells is the number of count cells of a column in each group.
@@ -123,27 +139,33 @@ func (c column) of(row []float64, class int) int {
 	case c.flagged && row[c.encoded+1] > 0.5:
 		return len(c.edges) - 1
 	}
-	return binOf(row[c.encoded], len(c.edges)-1)
+	return c.binOf(row[c.encoded])
 }
 
-// binOf is the bin of a number in [0,1]; any other number goes to the first or last bin.
-func binOf(v float64, bins int) int {
-	if !(v > 0) {
-		return 0
+// binOf is the bin of a number in [0,1]: how many inner edges it has reached. Any other number goes
+// to the first or last bin. The time does not depend on the number.
+func (c column) binOf(v float64) int {
+	bin := 0
+	for k, at := range c.places[1 : len(c.places)-1] {
+		if at == c.places[k] { // the bin below is of this value alone
+			at += 2 * nudge
+		}
+		if v >= at-nudge {
+			bin++
+		}
 	}
-	return min(int(math.Min(v, 1)*float64(bins)+nudge), bins-1)
+	return bin
 }
 
-// within is the position of a number v in [0,1] within its bin k, whose middle is m = (k+½)w with w
-// = 1/bins. Both results are in units of bins: first = r = (v−m)/w, and second = ((v−½)² −
-// (m−½)²)/w = 2(m−½)r + r²w. Both are within ±½, because |r| ≤ ½ and |m−½| ≤ ½ − w/2.
-func within(v float64, k, bins int) (first, second float64) {
+// within is the position of a number v in [0,1] within its bin, whose middle is m. With d = v−m and
+// w the widest bin's width, first = d/w and second = ((v−½)² − (m−½)²)/w = d(2(m−½)+d)/w. Both are
+// within ±½ whatever the edges are: in a bin of width b ≤ w, |d| ≤ b/2 and |m−½| ≤ ½ − b/2, so
+// |2(m−½)+d| ≤ 1.
+func (c column) within(v float64, bin int) (first, second float64) {
 	if !(v > 0) {
 		v = 0
 	}
-	v = math.Min(v, 1)
-	w := 1 / float64(bins)
-	middle := (float64(k) + 0.5) * w
-	r := (v - middle) / w
-	return r, 2*(middle-0.5)*r + r*r*w
+	m := c.middles[bin]
+	d := math.Min(v, 1) - m
+	return d / c.wide, d * (2*(m-0.5) + d) / c.wide
 }

@@ -3,6 +3,8 @@ package describe
 import (
 	"cmp"
 	"fmt"
+	"maps"
+	"math"
 	"slices"
 
 	"caucus/auxdata"
@@ -17,11 +19,15 @@ type Kind struct{}
 
 // Terms are the terms of a describe plan.
 type Terms struct {
-	Bins     int    `json:"bins" yaml:"bins" default:"10" help:"into how many equal parts a number's public range is cut"`
+	Bins     int    `json:"bins" yaml:"bins" help:"parts of equally many of the pool's rows that a number is cut into (default: 4 to 20, by the noise); of too few rows, equal steps of its range (10)"`
 	By       string `json:"by,omitempty" yaml:"by" help:"tell everything for each level of this column: the label or a text"`
 	Count    bool   `json:"count,omitempty" yaml:"count" help:"ask for nothing but how many records the condition holds for"`
 	Sites    bool   `json:"sites,omitempty" yaml:"sites" help:"show readers of the release the table of each site beside that of all, under the site's name"`
 	PerParty int64  `json:"per_party,omitempty" yaml:"per_party" help:"most records that one party counts; of more, a part chosen by keys. 0: unknown, and then nothing is guaranteed for a whole party"`
+	// Edges are inner bin edges of numbers at the pool's quantiles, with Parts parts (see poolEdges).
+	// They are public, and New computes them again. Any other number is cut into Bins equal steps.
+	Parts int                  `json:"parts,omitempty" yaml:"-"`
+	Edges map[string][]float64 `json:"edges,omitempty" yaml:"-"`
 }
 
 // DefaultTerms cut a number's range into tenths.
@@ -29,6 +35,8 @@ func DefaultTerms() Terms { return Terms{Bins: 10} }
 
 const (
 	maxBins = 100 // noise hides anything finer than a percent of the range
+	// leastParts to mostParts of the pool's rows are chosen where a study does not say how many.
+	leastParts, mostParts = 4, 20
 	// mostParties, and mostOfParties numbers in all, keep a release with all sites at about 100 MB.
 	mostParties   = 200
 	mostOfParties = 1 << 18
@@ -86,7 +94,7 @@ func (t Terms) check(s dataset.Schema) error {
 		}
 		return nil
 	}
-	if t.Bins < 2 || t.Bins > maxBins {
+	if t.Bins < 2 || t.Bins > maxBins || t.Parts < 0 || t.Parts > maxBins {
 		return study.PlanError("describe.bins", "%d: give 2 to %d", t.Bins, maxBins)
 	}
 	groups := 1
@@ -95,10 +103,19 @@ func (t Terms) check(s dataset.Schema) error {
 			return study.PlanError("describe.by", "%q is neither the label nor a text of the schema, whose levels are public: group by one of those", t.By)
 		}
 	}
-	if n := groups * (s.Dim()*(t.Bins+3) + len(s.Classes()) + 1); n > maxCells {
+	if n := groups * (s.Dim()*(t.mostBins()+3) + len(s.Classes()) + 1); n > maxCells {
 		return study.PlanError("describe", "up to %d counts, at most %d are possible: use fewer bins or groups, or leave columns out", n, maxCells)
 	}
 	return nil
+}
+
+// mostBins bounds the bins of a number.
+func (t Terms) mostBins() int {
+	most := t.Bins
+	for _, edges := range t.Edges {
+		most = max(most, len(edges)+1)
+	}
+	return most
 }
 
 // levelsIn counts a grouping column's levels, other values included; 0 if the column cannot group.
@@ -134,7 +151,7 @@ func (Kind) Complete(p *study.Plan, s study.Proposal) error {
 		return err
 	}
 	if !t.Count {
-		t.Bins = cmp.Or(t.Bins, DefaultTerms().Bins)
+		t.Bins, t.Parts = cmp.Or(t.Bins, DefaultTerms().Bins), t.Bins
 	}
 	if err := p.SetTerms(t); err != nil {
 		return err
@@ -147,9 +164,34 @@ func (Kind) Complete(p *study.Plan, s study.Proposal) error {
 	return nil
 }
 
+// Tune cuts numbers at the pool's quantiles. If a study does not say into how many parts, they are
+// so many as serve quartiles best: an interval spans the noise of half the counts on either side,
+// about 2·1.96·sd·√(parts/4) of n records, and part of a bin at either end, together n/parts. The
+// sum is least at (n/sd)^⅔ parts.
+func (Kind) Tune(p *study.Plan, pool *auxdata.Pool) error {
+	t := termsOf(*p)
+	if t.Count || t.check(p.Schema) != nil { // Check reports it
+		return nil
+	}
+	if t.Parts == 0 {
+		q, parties := newCounts(*p), int(p.MostParties())
+		sd, err := q.deviation(p.Noise.Draws(parties))
+		if err != nil { // Check reports it
+			return nil
+		}
+		n := float64(p.Size(parties).Records)
+		if q.group != nil {
+			n /= float64(q.group.cells())
+		}
+		t.Parts = int(min(max(math.Pow(n/sd, 2./3), leastParts), mostParts))
+	}
+	t.Edges = poolEdges(p.Schema, pool, t.Parts)
+	return p.SetTerms(t)
+}
+
 func (Kind) Words(p study.Plan) study.Words {
 	t := termsOf(p)
-	leaves := fmt.Sprintf("for each column of the schema, how many of this site's records have each level or class, or a number in each of %d public intervals, with two sums of where in those the numbers lie", t.Bins)
+	leaves := fmt.Sprintf("for each column of the schema, how many of this site's records have each level or class, or a number in each of up to %d public intervals, with two sums of where in those the numbers lie", t.mostBins())
 	received := "counts of its records by column"
 	if t.By != "" {
 		leaves += fmt.Sprintf("; all of it for each level of %s", t.By)
@@ -179,6 +221,10 @@ type task struct {
 
 func (Kind) New(p study.Plan, pool *auxdata.Pool) (study.Task, error) {
 	q := newCounts(p)
+	near := func(a, b float64) bool { return math.Abs(a-b) <= 1e-9*math.Abs(a+b) } // by another processor's logarithm
+	if t := q.terms; t.Edges != nil && !maps.EqualFunc(t.Edges, poolEdges(p.Schema, pool, t.Parts), func(a, b []float64) bool { return slices.EqualFunc(a, b, near) }) {
+		return nil, study.PlanError("describe.edges", "this machine computes other quantiles of the pool than the plan has edges: they were changed, or made by another version")
+	}
 	t := task{bodies.Task{Agreed: study.Agree(Kind{}, p, pool), Statistic: q, Fresh: 0x6465736372696265}, q}
 	if q.terms.Sites {
 		return eachParty{t}, nil
@@ -187,5 +233,5 @@ func (Kind) New(p study.Plan, pool *auxdata.Pool) (study.Task, error) {
 }
 
 func (t task) Work(records int) (study.Work, error) {
-	return study.Work{Rest: t.CommonWork(records) + float64(records)*float64(t.Plan().Schema.Dim()+3*len(t.counts.columns)+1)*16}, nil
+	return study.Work{Rest: t.CommonWork(records) + float64(records)*float64(t.Plan().Schema.Dim()+(3+t.counts.terms.mostBins()/4)*len(t.counts.columns)+1)*16}, nil
 }

@@ -10,6 +10,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"caucus/auxdata"
 	"caucus/dataset"
 	"caucus/privacy"
 	"caucus/study"
@@ -108,7 +109,7 @@ func TestCells(t *testing.T) {
 func TestEdgesCountAbove(t *testing.T) {
 	s := small(t)
 	for bins := 2; bins <= maxBins; bins++ {
-		columns := columnsOf(s, bins)
+		columns := columnsOf(s, Terms{Bins: bins})
 		for _, at := range []int{0, 2, 3} { // age, chol, cost
 			c := columns[at]
 			for k, edge := range c.edges {
@@ -145,6 +146,13 @@ var plansOf = map[string]struct {
 	"where":        {func(p *study.Plan) { p.Where = "age >= 50 or ward == west" }, [3]int64{14*lattice + 16*mostWithin, 14*lattice*lattice + 32*mostWithin*mostWithin, 22}, [3]bool{true, true, true}},
 	"where and by": {func(p *study.Plan) { p.Where = "outcome == yes"; _ = p.SetTerms(Terms{Bins: 2, By: "sex"}) }, [3]int64{16*lattice + 16*mostWithin, 16*lattice*lattice + 32*mostWithin*mostWithin, 32}, [3]bool{false, false, false}},
 	"count":        {func(p *study.Plan) { p.Where = "age >= 50"; _ = p.SetTerms(Terms{Count: true}) }, [3]int64{1, 1, 1}, [3]bool{true, true, true}},
+	// Bins of single values, in the middle and at both bounds, and narrow ones: the
+	// bound is the same.
+	"edges": {func(p *study.Plan) {
+		_ = p.SetTerms(Terms{Bins: 10, Edges: map[string][]float64{
+			"age": {0, 1e-5, 10, 10, 49.99, 50, 99}, "stay": {50, 50, 100}, "chol": {-5, -4, -4, 0}, "cost": {50, 9999},
+		}})
+	}, [3]int64{14*lattice + 16*mostWithin, 14*lattice*lattice + 32*mostWithin*mostWithin, 22}, [3]bool{false, false, true}},
 	"one cell a column": {func(p *study.Plan) {
 		// Columns of one cell each move only where a record comes or goes: then all do.
 		p.Schema.Features = []dataset.Feature{{Columns: []string{"age", "stay", "site"}, Kind: dataset.Categorical, Levels: []string{"other"}}}
@@ -230,27 +238,162 @@ func encodeFor(t testing.TB, p study.Plan, rows ...string) *dataset.Records {
 }
 
 // TestWithin: of any number in [0,1] what its bin leaves out is within ±½, and middle
-// and rest together are the number and its square.
+// and rest together are the number and its square, whatever the edges are: equal steps, or
+// others, some as near to each other as a plan may have them, some of a single value.
 func TestWithin(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	for range 20000 {
 		bins := 2 + rng.IntN(99)
+		c := column{edges: []float64{0, 1}}.cut(nil, bins)
+		if rng.IntN(2) == 0 {
+			c = oddColumn(rng)
+		}
 		v := rng.Float64()
 		if rng.IntN(3) == 0 {
-			v = float64(rng.IntN(bins+1)) / float64(bins)
+			v = c.places[rng.IntN(len(c.places))]
 		}
-		k := binOf(v, bins)
-		first, second := within(v, k, bins)
-		if math.Abs(first) > 0.5+1e-6 || math.Abs(second) > 0.5+1e-6 {
-			t.Fatalf("%v of %d bins: %v and %v", v, bins, first, second)
+		k := c.binOf(v)
+		if lo, hi := c.places[k], c.places[k+1]; v < lo-nudge || v > hi+nudge || v > hi-nudge && hi > lo && hi < 1 {
+			t.Fatalf("%v is in bin %d, from %v to %v", v, k, lo, hi)
 		}
-		w := 1 / float64(bins)
-		middle := (float64(k) + .5) * w
-		if off := middle + w*first - v; math.Abs(off) > 1e-12 {
-			t.Fatalf("%v of %d bins: off by %v", v, bins, off)
+		first, second := c.within(v, k)
+		if slack := nudge / c.wide; math.Abs(first) > 0.5+slack || math.Abs(second) > 0.5+slack {
+			t.Fatalf("%v of %v: %v and %v", v, c.places, first, second)
 		}
-		if off := (middle-.5)*(middle-.5) + w*second - (v-.5)*(v-.5); math.Abs(off) > 1e-12 {
-			t.Fatalf("%v of %d bins: its square is off by %v", v, bins, off)
+		middle := c.middles[k]
+		if off := middle + c.wide*first - v; math.Abs(off) > 1e-12 {
+			t.Fatalf("%v of %v: off by %v", v, c.places, off)
+		}
+		if off := (middle-.5)*(middle-.5) + c.wide*second - (v-.5)*(v-.5); math.Abs(off) > 1e-12 {
+			t.Fatalf("%v of %v: its square is off by %v", v, c.places, off)
+		}
+	}
+}
+
+// oddColumn is a number from 0 to 1 with edges that a plan may have.
+func oddColumn(rng *rand.Rand) column {
+	edges := []float64{}
+	for last := 0.; len(edges) < 40 && rng.IntN(20) > 0; {
+		if rng.IntN(4) > 0 {
+			last += (1 - last) * rng.Float64() * rng.Float64()
+		}
+		edges = append(edges, last)
+	}
+	return column{edges: []float64{0, 1}}.cut(edges, 0)
+}
+
+// TestPoolEdges: of any pool, edges increase, no bin is wider than widest, a value that weighs more
+// than a part has a bin of its own, and every other bin weighs less than two parts.
+func TestPoolEdges(t *testing.T) {
+	s, err := dataset.ParseSchema(strings.NewReader(`
+label: {column: outcome, classes: ["no", "yes"]}
+features: [{column: dose, kind: numeric, min: -3, max: 7, missing: true}]
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rng := rand.New(rand.NewPCG(21, 22))
+	for range 2000 {
+		rows, parts := 20+rng.IntN(300), 2+rng.IntN(30)
+		x, digits := mat.NewDense(rows, 2, nil), []float64{1, 10, 1e12}[rng.IntN(3)]
+		weight, total, known := map[float64]float64{}, 0., 0
+		pool := &auxdata.Pool{Encoded: x, X: x}
+		for i := range rows {
+			v := math.Round(10*math.Pow(rng.Float64(), 6)*digits) / digits
+			if rng.IntN(3) == 0 {
+				v = []float64{0, 1.4, 3, 10}[rng.IntN(4)]
+			}
+			x.Set(i, 0, v/10)
+			w := 1.
+			if parts%2 == 0 {
+				w = .5 + rng.Float64()
+				pool.Weight = append(pool.Weight, w)
+			}
+			if rng.IntN(10) == 0 {
+				x.Set(i, 1, 1)
+				continue
+			}
+			weight[v/10] += w
+			total, known = total+w, known+1
+		}
+		edges, cut := poolEdges(s, pool, parts)["dose"]
+		if n := min(parts, known/rowsOfAPart); cut != (n > 1 && len(weight) > 1) {
+			t.Fatalf("%d rows of %d values in %d parts: %v", known, len(weight), parts, edges)
+		} else if parts = n; !cut {
+			continue
+		}
+		c := columnsOf(s, Terms{Bins: 2})[0]
+		c = column{edges: []float64{c.edges[0], c.edges[2]}}.cut(edges, 0)
+		in := make([]float64, c.bins())
+		for v, w := range weight {
+			in[c.binOf(v)] += w
+			if w > 1.0001*total/float64(parts) && math.Abs(c.places[c.binOf(v)+1]-c.places[c.binOf(v)]) > nudge {
+				t.Fatalf("%v weighs %v of %v in %d parts, and is in bin %d of %v", v, w, total, parts, c.binOf(v), c.edges)
+			}
+		}
+		for k, w := range in {
+			wide := c.places[k+1] - c.places[k]
+			if wide < 0 || wide > 1.02*widest || wide > 0 && w > 2.0001*total/float64(parts) {
+				t.Fatalf("bin %d of %v is %v wide and weighs %v of %v in %d parts", k, c.edges, wide, w, total, parts)
+			}
+		}
+	}
+}
+
+// TestMomentsOfUnevenBins: the noise that is stated for a mean and a deviation is theirs also
+// where bins are of any width and the records are not where the bins are narrow, whether the total
+// is known, counted with noise of its own, or the sum of the noisy bins.
+func TestMomentsOfUnevenBins(t *testing.T) {
+	edges := []float64{0}
+	for k := range 20 {
+		edges = append(edges, .005*float64(k+1))
+	}
+	c := column{edges: []float64{0, 1}}.cut(append(edges, .25, .4, .55, .7, .85), 0)
+	const records, noise, draws = 200_000, 60., 4000
+	rng := rand.New(rand.NewPCG(11, 12))
+	bins := make([]float64, c.bins())
+	var sum, square, first, second float64
+	for range records {
+		v := .55 + .4*rng.Float64()*rng.Float64()
+		k := c.binOf(v)
+		a, b := c.within(v, k)
+		bins[k]++
+		sum, square, first, second = sum+v, square+v*v, first+a, second+b
+	}
+	mean := sum / records
+	sd := math.Sqrt(square/records - mean*mean)
+	for _, form := range []string{"known", "counted", "the bins'"} {
+		var off [2]float64
+		for range draws {
+			n := number{of: c, bins: slices.Clone(bins), noise: noise * noise, total: sampled{value: records}, binned: true}
+			total := 0.
+			for k := range n.bins {
+				n.bins[k] += noise * rng.NormFloat64()
+				total += n.bins[k]
+			}
+			n.first, n.second = first+leftOut*noise*rng.NormFloat64(), second+leftOut*noise*rng.NormFloat64()
+			switch form {
+			case "counted":
+				n.total = sampled{records + noise*rng.NormFloat64(), noise * noise}
+			case "the bins'":
+				n.total, n.binned = sampled{total, float64(len(bins)) * noise * noise}, false
+			}
+			m, s := n.moments()
+			for i, e := range []struct {
+				*Estimate
+				truth float64
+			}{{m, mean}, {s, sd}} {
+				z := (e.Value - e.truth) * 2 * 1.959964 / (e.NoiseHigh - e.NoiseLow)
+				off[i] += z * z / draws
+			}
+		}
+		// The mean of 4000 squares of normal numbers has deviation √(2/4000) = .0224; 6.8 of them
+		// are passed with probability 10⁻¹¹, six times. The normal approximation is off by less
+		// than .01, the noise being a thousandth of what it moves.
+		for i, what := range []string{"mean", "deviation"} {
+			if math.Abs(off[i]-1) > 6.8*.0224+.01 {
+				t.Errorf("total %s: the noise of the %s has %.3f times the variance that is stated", form, what, off[i])
+			}
 		}
 	}
 }

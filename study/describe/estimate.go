@@ -76,6 +76,7 @@ func (e *Estimate) scaled(f func(float64) float64) *Estimate {
 
 // number is what was released about a number in one group: bin counts and two within-bin sums.
 type number struct {
+	of            column
 	bins          []float64
 	first, second float64
 	total         sampled // of the records in a bin
@@ -83,18 +84,20 @@ type number struct {
 	binned        bool    // the total is a noisy count of the bins' group
 }
 
-// leftOut is the noise of a within-bin sum, in bins, in standard deviations of a count's noise.
+// leftOut is the noise of a within-bin sum, in widths of the widest bin, in standard deviations of a
+// count's noise.
 const leftOut = lattice / (2 * mostWithin)
 
-// middle is the middle of a bin in [0,1], minus ½.
-func (n number) middle(k int) float64 { return (float64(k)+0.5)/float64(len(n.bins)) - 0.5 }
+// middle is the middle of a bin in [0,1], minus the centre. All bins' middles add up to 0, so a sum
+// of noisy counts times middles is uncorrelated with the sum of the counts, however wide bins are.
+func (n number) middle(k int) float64 { return n.of.middles[k] - n.of.centre }
 
 // moments estimates mean and standard deviation of the number on [0,1], from sums over records of
-// v−½ and (v−½)²: each is the sum over bin middles plus a within-bin sum. It returns nil for
-// unknown.
+// v − centre and its square: each is the sum over bin middles plus within-bin sums. (v−c)² − (m−c)²
+// is (v−½)² − (m−½)² plus 2(½−c)(v−m). It returns nil for unknown.
 func (n number) moments() (mean, sd *Estimate) {
-	w := 1 / float64(len(n.bins))
-	one, two, squares, fourth := w*n.first, w*n.second, 0.0, 0.0
+	w, off := n.of.wide, 0.5-n.of.centre
+	one, two, squares, fourth := w*n.first, w*n.second+2*off*w*n.first, 0.0, 0.0
 	for k, c := range n.bins {
 		m := n.middle(k)
 		one, two = one+m*c, two+m*m*c
@@ -106,11 +109,11 @@ func (n number) moments() (mean, sd *Estimate) {
 	m1, m2 := one/n.total.value, two/n.total.value
 	variance := m2 - m1*m1
 	outer := leftOut * leftOut * w * w * n.noise
-	mean = ratio(sampled{value: one, noise: squares*n.noise + outer}, n.total, math.Max(variance, 0)).scaled(func(v float64) float64 { return v + 0.5 })
+	mean = ratio(sampled{value: one, noise: squares*n.noise + outer}, n.total, math.Max(variance, 0)).scaled(func(v float64) float64 { return v + n.of.centre })
 	if mean == nil || !(variance > 0) {
 		return mean.within(0, 1), nil
 	}
-	noise := outer * (1 + 4*m1*m1)
+	noise := outer * (1 + 4*(off-m1)*(off-m1))
 	for k, c := range n.bins {
 		off := n.middle(k) - m1
 		fourth += off * off * off * off * math.Max(c, 0) / n.total.value

@@ -30,7 +30,7 @@ func (t task) ForecastNoise(size study.Size) (words, warning string, err error) 
 		if c.levels != nil {
 			continue
 		}
-		off := aggregation.Normal95 * sd * math.Sqrt(meanNoise(c.bins())) / all
+		off := aggregation.Normal95 * sd * math.Sqrt(c.meanNoise()) / all
 		if c.log {
 			line("the geometric mean of %s ± %.2g %% of noise", c.name, 100*math.Expm1(off*(c.scale(1)-c.scale(0))))
 		} else {
@@ -70,13 +70,12 @@ func (t task) ForecastNoise(size study.Size) (words, warning string, err error) 
 
 const mostForecast = 12 // lines
 
-// meanNoise is the noise variance of a sum of (v−½) over records, v in [0,1], in units of a count's
-// noise variance: that of the bin counts at their middles, plus that of the within-bin sum.
-func meanNoise(bins int) float64 {
-	n, w := number{bins: make([]float64, bins)}, 1/float64(bins)
-	sum := leftOut * leftOut * w * w
-	for k := range bins {
-		sum += n.middle(k) * n.middle(k)
+// meanNoise is the noise variance of a sum of (v − centre) over records, v in [0,1], in units of a
+// count's noise variance: that of the bin counts at their middles, plus that of the within-bin sum.
+func (c column) meanNoise() float64 {
+	sum := leftOut * leftOut * c.wide * c.wide
+	for _, m := range c.middles {
+		sum += (m - c.centre) * (m - c.centre)
 	}
 	return sum
 }

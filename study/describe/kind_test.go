@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"caucus/auxdata"
 	"caucus/dataset"
 	"caucus/privacy"
 	"caucus/study"
@@ -57,6 +58,10 @@ func TestDescribeRefusals(t *testing.T) {
 		"by a number":          {func(p *study.Plan) { p.KindTerms = conformance.Encoded(describe.Terms{Bins: 4, By: "age"}) }, "neither the label nor a text"},
 		"by what is not there": {func(p *study.Plan) { p.KindTerms = conformance.Encoded(describe.Terms{Bins: 4, By: "height"}) }, "neither the label nor a text"},
 		"bins left out":        {func(p *study.Plan) { p.KindTerms = []byte(`{}`) }, "canonical"},
+		"parts negative":       {func(p *study.Plan) { p.KindTerms = conformance.Encoded(describe.Terms{Bins: 4, Parts: -1}) }, "2 to 100"},
+		"too many edges": {func(p *study.Plan) {
+			p.KindTerms = conformance.Encoded(describe.Terms{Bins: 4, Edges: map[string][]float64{"age": make([]float64, 1<<16)}})
+		}, "fewer bins"},
 		"too many counts": {func(p *study.Plan) {
 			p.Schema.Features = []dataset.Feature{{Columns: []string{"x0..x9999"}, Kind: dataset.Numeric, Max: 1}}
 			p.Map = dataset.Identity(p.Schema)
@@ -146,6 +151,68 @@ func TestDescribeProposed(t *testing.T) {
 	s.Map.Project = 5
 	if _, err := kinds.Propose(s, schema, table); err == nil || !strings.Contains(err.Error(), "do not project") {
 		t.Errorf("projected: %v", err)
+	}
+}
+
+// TestDescribePoolEdges: a plan states the pool's quantiles; one that states others, of some
+// columns alone, or of another pool has no task at any party, whatever its digest of terms is. Where
+// the pool says nothing, steps of the range are equal.
+func TestDescribePoolEdges(t *testing.T) {
+	schema, table, pool, _ := conformance.Wards(t, 4000)
+	s := study.Proposal{Name: "x", Kind: "describe", Roster: []study.PartyID{"a", "b", "c"}, Records: 1000}
+	made, err := kinds.Propose(s, schema, table)
+	if err != nil {
+		t.Fatal(err)
+	}
+	task, err := kinds.NewTask(made.Plan, pool)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := study.CheckTerms(task); err != nil {
+		t.Error(err)
+	}
+	terms := conformance.TermsIn[describe.Terms](made.Plan)
+	if numbers := 7; len(terms.Edges) != numbers || terms.Bins != 10 || terms.Parts != 18 {
+		t.Errorf("%d parts of %d numbers, %d steps of others", terms.Parts, len(terms.Edges), terms.Bins)
+	}
+	for name, change := range map[string]func(*study.Plan, *describe.Terms){
+		"an edge moved":      func(_ *study.Plan, t *describe.Terms) { t.Edges["age"][3] += .01 },
+		"an edge more":       func(_ *study.Plan, t *describe.Terms) { t.Edges["age"] = append(t.Edges["age"], 99.5) },
+		"edges out of order": func(_ *study.Plan, t *describe.Terms) { slices.Reverse(t.Edges["age"]) },
+		"none":               func(_ *study.Plan, t *describe.Terms) { t.Edges["age"] = []float64{} },
+		"a column left out":  func(_ *study.Plan, t *describe.Terms) { delete(t.Edges, "age") },
+		"a text":             func(_ *study.Plan, t *describe.Terms) { t.Edges["sex"] = t.Edges["age"] },
+		"other parts":        func(_ *study.Plan, t *describe.Terms) { t.Parts-- },
+	} {
+		p, terms := made.Plan, conformance.TermsIn[describe.Terms](made.Plan)
+		change(&p, &terms)
+		p.KindTerms = conformance.Encoded(terms)
+		kinds.WordsOf(p)
+		if _, err := kinds.NewTask(p, pool); !errors.Is(err, study.ErrPlan) || !strings.Contains(err.Error(), "other quantiles of the pool") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	rows := make([]int, table.Rows()/2)
+	for i := range rows {
+		rows[i] = i
+	}
+	half, _, err := auxdata.New(schema, dataset.Identity(schema), table.Select(rows))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := made.Plan
+	p.Pool = half.Digest
+	if _, err := kinds.NewTask(p, half); err == nil {
+		t.Error("edges of another pool are taken for this one's")
+	}
+	for name, few := range map[string]*dataset.Table{"few rows": table.Select(rows[:9]), "one value": table.Select(slices.Repeat(rows[:1], 100))} {
+		made, err := kinds.Propose(s, schema, few)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if terms := conformance.TermsIn[describe.Terms](made.Plan); terms.Edges != nil {
+			t.Errorf("%s: edges %v", name, terms.Edges)
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package describe
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"strconv"
@@ -167,11 +168,14 @@ func median(c Column, q []Quantile) string {
 	return fmt.Sprintf("%s [%s to %s]", c.quantile(q[1]), c.quantile(q[0]), c.quantile(q[2]))
 }
 
-// quantile formats a quantile, as a bound only if its interval reaches an end of the column's
-// range.
-func (c Column) quantile(q Quantile) string {
+// quantile formats a quantile, as a bound only if its interval reaches an end of the range.
+func (c Column) quantile(q Quantile) string { return cmp.Or(c.open(q), numeral(q.Value)) }
+
+// open formats the interval of a quantile that reaches an end of the range, "" for others.
+func (c Column) open(q Quantile) string {
 	first, last := c.Edges[0], c.Edges[len(c.Edges)-1]
 	switch {
+	case q.Low == q.High:
 	case q.Low <= first && q.High >= last:
 		return unknown
 	case q.Low <= first:
@@ -179,7 +183,7 @@ func (c Column) quantile(q Quantile) string {
 	case q.High >= last:
 		return "above " + numeral(q.Low)
 	}
-	return numeral(q.Value)
+	return ""
 }
 
 // percent formats a share, as 0 if noise made it negative.
@@ -192,8 +196,7 @@ type Named struct {
 	Column, What, Group string
 	*Estimate           // nil: unknown
 	Measure             Measure
-	Of                  Column  // the column as released; for a share it has no edges
-	Middles             float64 // of a mean: the mean computed from bin middles alone
+	Of                  Column // the column as released; for a share it has no edges
 }
 
 // Measure is a kind of estimate.
@@ -212,17 +215,17 @@ const (
 func (t Table) Estimates() []Named {
 	var out []Named
 	if t.Inside != nil {
-		out = append(out, Named{"", "matching", "", t.Inside.Share, Share, Column{}, 0})
+		out = append(out, Named{"", "matching", "", t.Inside.Share, Share, Column{}})
 	}
 	names := t.groups()
 	for _, g := range t.Groups {
-		out = append(out, Named{t.By, g.Level, "", g.Share, Share, Column{}, 0})
+		out = append(out, Named{t.By, g.Level, "", g.Share, Share, Column{}})
 	}
 	for _, c := range t.Columns {
 		for g, s := range c.Groups {
-			of, middles := Column{}, 0.0
+			of := Column{}
 			add := func(what string, e *Estimate, measure Measure) {
-				out = append(out, Named{c.Column, what, names[g], e, measure, of, middles})
+				out = append(out, Named{c.Column, what, names[g], e, measure, of})
 			}
 			for k, cell := range c.Cells() {
 				if c.Edges == nil || k == len(c.Edges)-1 {
@@ -232,9 +235,8 @@ func (t Table) Estimates() []Named {
 			if c.Edges == nil {
 				continue
 			}
-			of, middles = c, c.middles(s)
+			of = c
 			add("mean", s.Mean, Mean)
-			middles = 0
 			add("sd", s.SD, SD)
 			for i, p := range quartiles {
 				var e *Estimate

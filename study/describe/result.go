@@ -44,7 +44,8 @@ type Column struct {
 	Column string   `json:"column"`
 	Levels []string `json:"levels,omitempty"` // cells of a text or the label
 	// Edges are the public edges of a number's bins, in its own unit. A value on an edge is in the
-	// bin above, one outside the range in the nearest bin. With Log, moments are those of log(1+v).
+	// bin above, one outside the range in the nearest bin; a bin between two equal edges has that
+	// value alone. With Log, moments are those of log(1+v).
 	Edges  []float64 `json:"edges,omitempty"`
 	Log    bool      `json:"log,omitempty"`
 	Groups []Summary `json:"groups"` // as in Table.Groups, or a single one
@@ -123,7 +124,7 @@ func (l layout) summary(c column, v []int64, size sampled, shown, sd float64) Su
 	if c.levels != nil {
 		return s
 	}
-	n := number{bins: s.Noisy[:c.bins()], noise: sd * sd, total: size, binned: true}
+	n := number{of: c, bins: s.Noisy[:c.bins()], noise: sd * sd, total: size, binned: true}
 	for _, sum := range v[c.cells():] {
 		s.Sums = append(s.Sums, float64(sum)/(2*mostWithin))
 	}
@@ -195,26 +196,19 @@ func ExactOf(p study.Plan, sum []int64, records int64) (Table, error) {
 	return l.table(sum, records, 0), nil
 }
 
-// Position maps a value to 0..1 on the scale of the column's bins. A share is its own position.
+func (c column) position(v float64) float64 {
+	if c.log {
+		v = math.Log1p(v)
+	}
+	return (v - c.scale(0)) / (c.scale(1) - c.scale(0))
+}
+
+// Position maps a value to 0..1 on the scale of the column's range. A share is its own position.
 func (c Column) Position(v float64) float64 {
 	if c.Edges == nil {
 		return v
 	}
-	lo, hi := c.Edges[0], c.Edges[len(c.Edges)-1]
-	if c.Log {
-		v, lo, hi = math.Log1p(v), math.Log1p(lo), math.Log1p(hi)
-	}
-	return (v - lo) / (hi - lo)
-}
-
-func (c Column) middles(s Summary) float64 {
-	sum, total := 0.0, 0.0
-	bins := len(c.Edges) - 1
-	for k, n := range s.Noisy[:bins] {
-		sum, total = sum+n*(c.Position(c.Edges[k])+c.Position(c.Edges[k+1]))/2, total+n
-	}
-	of := column{edges: c.Edges, log: c.Log}
-	return of.value(sum / total)
+	return column{edges: c.Edges, log: c.Log}.position(v)
 }
 
 // Cells name the column's cells.
@@ -224,13 +218,17 @@ func (c Column) Cells() []string {
 	}
 	var names []string
 	for k := 1; k < len(c.Edges); k++ {
-		names = append(names, numeral(c.Edges[k-1])+" to "+numeral(c.Edges[k]))
+		name := numeral(c.Edges[k-1])
+		if c.Edges[k] != c.Edges[k-1] {
+			name += " to " + numeral(c.Edges[k])
+		}
+		names = append(names, name)
 	}
 	switch bins := len(names); {
 	case len(c.Groups) > 0 && len(c.Groups[0].Noisy) > bins:
 		names = append(names, missing)
 	case bins > 0: // missing values are encoded as the middle
-		names[binOf(0.5, bins)] += ", or " + missing
+		names[column{edges: c.Edges, log: c.Log}.cut(c.Edges[1:bins], 0).binOf(0.5)] += ", or " + missing
 	}
 	return names
 }

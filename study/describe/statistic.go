@@ -19,8 +19,8 @@ const (
 	lattice = 1024
 	// mostWithin bounds what a record adds to each of the two within-bin sums, in steps: an eighth
 	// of a count. The sums then cost 6 % more Gaussian noise and up to 25 % more Laplace noise.
-	// Their own noise in a mean is 4 times a count's noise in units of a bin, less than what the
-	// counts of ten bins contribute.
+	// Their own noise in a mean is 4 times a count's noise in units of the widest bin, less than
+	// what the counts contribute.
 	mostWithin = lattice / 8
 )
 
@@ -31,14 +31,14 @@ const (
 // Proof note.
 //   - Neighbours: replace one record. Public: plan, and how many records each site has.
 //   - Lemma: first let the study be about the record in both neighbours. In each column it lies in
-//     exactly one cell of one group (column.of), so a column's counts move by e_b − e_a
-//     times the lattice q: 0, or 2q in L1 and 2q² in L2², in 2 cells. A column with one cell and
-//     one group does not move. A number also adds two integers within ±a, a = q/8 (each is cut to
-//     that as the last step), to the two sums of its group. If the group stays the same each sum
-//     moves by at most 2a in one cell, otherwise by a in each of two cells: at most 2a in L1 and
-//     4a² in L2² per sum. Over d columns that move, k of them numbers: 2qd + 4ak, 2q²d + 8a²k, and
-//     2d + 2k cells, or 2d + 4k with groups. The count of records that the study is about does not
-//     move.
+//     exactly one cell of one group (column.of; a number's bin is how many inner edges it has
+//     reached, whatever these are), so a column's counts move by e_b − e_a times the lattice q: 0,
+//     or 2q in L1 and 2q² in L2², in 2 cells. A column with one cell and one group does not move. A
+//     number also adds two integers within ±a, a = q/8 (each is cut to that as the last step), to
+//     the two sums of its group. If the group stays the same each sum moves by at most 2a in one
+//     cell, otherwise by a in each of two cells: at most 2a in L1 and 4a² in L2² per sum. Over d
+//     columns that move, k of them numbers: 2qd + 4ak, 2q²d + 8a²k, and 2d + 2k cells, or 2d + 4k
+//     with groups. The count of records that the study is about does not move.
 //   - Lemma: now let the study be about the record in one neighbour only. It leaves its cell of
 //     each of the D columns, one-cell columns included, the sums, and the count of records that the
 //     study is about: q(D+1) + 2ak, q²(D+1) + 2a²k, D + 1 + 2k cells. The bound is the larger of
@@ -80,7 +80,7 @@ func layoutOf(p study.Plan, t Terms) layout {
 	if t.Count {
 		return l
 	}
-	all := columnsOf(p.Schema, t.Bins)
+	all := columnsOf(p.Schema, t)
 	for i, c := range all {
 		if c.name == t.By {
 			c.first = l.cells
@@ -130,7 +130,7 @@ func (l layout) parts(out []Part, row []float64, class int) []Part {
 		k, at := c.of(row, class), c.at(group)
 		out = append(out, Part{at + k, l.step})
 		if c.levels == nil && k < c.bins() {
-			first, second := within(row[c.encoded], k, c.bins())
+			first, second := c.within(row[c.encoded], k)
 			out = append(out, Part{at + c.cells(), steps(first)}, Part{at + c.cells() + 1, steps(second)})
 		}
 	}

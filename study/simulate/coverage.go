@@ -29,11 +29,9 @@ type Coverage struct {
 	// Unknown is the share of draws without an answer.
 	Unknown float64 `json:"unknown"`
 	// Error is the root mean square effect of noise on an estimate; for means and deviations as a share
-	// of the column's range, on its logarithm's scale if it has one. Midpoints is the same for means
-	// that take each bin's middle for all its records. Both are absent for quantiles, and for deviations
-	// on a logarithm's scale.
-	Error     float64 `json:"error,omitempty"`
-	Midpoints float64 `json:"midpoints_error,omitempty"`
+	// of the column's range, on its logarithm's scale if it has one. It is absent for quantiles, and for
+	// deviations on a logarithm's scale.
+	Error float64 `json:"error,omitempty"`
 }
 
 // DescribeCoverage repeatedly draws noise, and each party's number of its records with replacement, and
@@ -145,10 +143,10 @@ func finished(of bodies.Task, vector []int64, weight int64, draws int) (out desc
 type heldTally struct{ of []held }
 
 type held struct {
-	named                      describe.Named
-	draws, told                float64
-	population, records        float64
-	squares, middles, measured float64
+	named               describe.Named
+	draws, told         float64
+	population, records float64
+	squares, measured   float64
 }
 
 func (c *heldTally) add(first bool, truth, sample, whole describe.Table) {
@@ -182,10 +180,6 @@ func (c *heldTally) add(first bool, truth, sample, whole describe.Table) {
 		if of := a[i].Of; a[i].Measure != describe.QuantileMeasure && !(a[i].Measure == describe.SD && of.Log) {
 			off := of.Position(d[i].Value) - of.Position(a[i].Value)
 			h.squares, h.measured = h.squares+off*off, h.measured+1
-			if a[i].Measure == describe.Mean {
-				off = of.Position(d[i].Middles) - of.Position(a[i].Value)
-				h.middles += off * off
-			}
 		}
 	}
 }
@@ -200,7 +194,7 @@ func (c *heldTally) all() []Coverage {
 			}
 			of.Estimates++
 			sum.draws, sum.told, sum.population, sum.records = sum.draws+h.draws, sum.told+h.told, sum.population+h.population, sum.records+h.records
-			sum.squares, sum.middles, sum.measured = sum.squares+h.squares, sum.middles+h.middles, sum.measured+h.measured
+			sum.squares, sum.measured = sum.squares+h.squares, sum.measured+h.measured
 			if h.told > 0 && h.population/h.told < of.Least {
 				of.Least, of.LeastOf = h.population/h.told, h.named.Column+" "+h.named.What
 			}
@@ -211,7 +205,6 @@ func (c *heldTally) all() []Coverage {
 		of.Population, of.Records, of.Unknown = sum.population/sum.told, sum.records/sum.told, 1-sum.told/sum.draws
 		if sum.measured > 0 {
 			of.Error = math.Sqrt(sum.squares / sum.measured)
-			of.Midpoints = math.Sqrt(sum.middles / sum.measured)
 		}
 		out = append(out, of)
 	}

@@ -3,34 +3,22 @@ package simulate
 import (
 	"cmp"
 	"context"
-	"encoding/binary"
 	"fmt"
-	"maps"
 	"math"
-	"math/rand/v2"
-	"slices"
 
-	"gonum.org/v1/gonum/mat"
-
-	"caucus/auxdata"
 	"caucus/dataset"
 	"caucus/privacy"
 	"caucus/study"
 	"caucus/study/describe"
-	"caucus/study/kinds"
 )
 
 // Describe runs a describe proposal among virtual parties, and compares the release with the truth.
 type Describe struct {
-	Schema   dataset.Schema
-	Records  *dataset.Records
+	// Split needs no labels. Without a pool or a fraction a twentieth of the records is the pool.
+	Split
 	Proposal study.Proposal // as in Classify
-	// Parties share the records in random equal parts; 0: the natural parties of the party column.
-	// PerParty is the most records dealt to one; 0: no limit.
-	Parties, PerParty int
-	// Repeats is how often to draw noise and records anew, to count how often intervals hold the truth.
+	// Repeats draw noise and records anew, and count how often intervals hold the truth.
 	Repeats int
-	Seed    uint64
 }
 
 // DescribeSummary is the result of a simulation.
@@ -62,15 +50,14 @@ type DescribeSummary struct {
 // Check refuses an invalid simulation before it starts.
 func (s Describe) Check() error {
 	switch {
-	case s.Parties > s.Records.Len():
-		return fmt.Errorf("simulate: %d parties for %d records: give at most as many parties as records", s.Parties, s.Records.Len())
-	case s.Parties == 0 && s.Records.Party == nil:
+	case s.Parties > s.Train.Len():
+		return fmt.Errorf("simulate: %d parties for %d records: give at most as many parties as records", s.Parties, s.Train.Len())
+	case s.Parties == 0 && s.Train.Party == nil:
 		return fmt.Errorf("simulate: give the number of parties, or name a party column")
 	case s.Repeats < 0:
 		return fmt.Errorf("simulate: %d repeats: give how often to draw noise and records, or 0", s.Repeats)
 	}
-	parties := cmp.Or(s.Parties, len(partiesOf(s.Records)))
-	return checkProposal(s.Proposal, s.Schema, study.Size{Parties: parties, Records: s.Records.Len()})
+	return s.CheckProposal(s.Proposal)
 }
 
 // Run simulates. The answer depends on the seed alone.
@@ -78,67 +65,41 @@ func (s Describe) Run(ctx context.Context) (out DescribeSummary, err error) {
 	if err := s.Check(); err != nil {
 		return out, err
 	}
-	parties, dealt := s.deal()
-	size := study.Size{Parties: len(parties), Records: dealt.Len()}
-	of := s.Proposal
-	of.Seed = s.Seed
-	p, err := complete(of, s.Schema, size)
+	s.Test, s.PoolFraction = s.Train, cmp.Or(s.PoolFraction, 1./20) // no records are set aside for tests
+	d, err := s.dealt(0)
 	if err != nil {
 		return out, err
 	}
-	p.Records = cmp.Or(p.Records, size.Records/size.Parties)
-	pool := auxdata.Virtual(mat.NewDense(1, p.Schema.Dim(), nil), p.Map) // counts need nothing from a pool
-	p.Pool = pool.Digest
-	release, err := Rehearse(ctx, p, pool, parties)
+	size, of := d.Size(), s.Proposal
+	of.Records = cmp.Or(of.Records, size.Records/size.Parties)
+	task, err := d.Task(of)
+	if err != nil {
+		return out, err
+	}
+	p, all := task.Plan(), []int{}
+	var parties []study.Inputs
+	var records []*dataset.Records
+	for i, rows := range d.Parties {
+		parties, all = append(parties, d.Inputs(i)), append(all, rows...)
+		records = append(records, parties[i].Records)
+	}
+	release, err := Rehearse(ctx, p, task.Pool(), parties)
 	if err != nil {
 		return out, err
 	}
 	out = DescribeSummary{
 		Study: p.Kind, Mechanism: p.Mechanism, Where: p.Where, Unit: p.Unit, Noise: p.Noise, Epsilon: p.Epsilon, Delta: p.Delta,
-		Parties: len(parties), True: describe.Exact(p, dealt), Totals: release.Totals, Repeats: s.Repeats, Release: &release,
+		Parties: len(parties), True: describe.Exact(p, d.Private.Select(all)), Totals: release.Totals, Repeats: s.Repeats, Release: &release,
 	}
 	if out.Released, err = describe.TableOf(release); err != nil {
 		return out, err
 	}
 	out.RMSE, out.NoisyRMSE = countErrors(out.Released, out.True)
-	if out.Forecast, err = forecastNoise(p, pool, size); err != nil || s.Repeats == 0 {
+	if out.Forecast, _, err = task.(study.NoiseForecaster).ForecastNoise(size); err != nil || s.Repeats == 0 {
 		return out, err
 	}
-	var records []*dataset.Records
-	for _, in := range parties {
-		records = append(records, in.Records)
-	}
-	out.Coverage, err = DescribeCoverage(ctx, p, pool, records, s.Repeats, s.Seed)
+	out.Coverage, err = DescribeCoverage(ctx, p, task.Pool(), records, s.Repeats, s.Seed)
 	return out, err
-}
-
-// deal returns each virtual party's inputs; dealt holds all their records.
-func (s Describe) deal() (out []study.Inputs, dealt *dataset.Records) {
-	var all []int
-	rows := map[string][]int{}
-	for at, i := range rand.New(rand.NewPCG(s.Seed, 0)).Perm(s.Records.Len()) {
-		name := fmt.Sprint(at % max(s.Parties, 1))
-		if s.Parties == 0 {
-			name = s.Records.Party[i]
-		}
-		if s.PerParty == 0 || len(rows[name]) < s.PerParty {
-			rows[name] = append(rows[name], i)
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(rows)) {
-		all = append(all, rows[name]...)
-		out = append(out, study.Inputs{Records: s.Records.Select(rows[name]), ShardKey: binary.BigEndian.AppendUint64(nil, s.Seed+uint64(len(out)))})
-	}
-	return out, s.Records.Select(all)
-}
-
-func forecastNoise(p study.Plan, pool *auxdata.Pool, size study.Size) (string, error) {
-	task, err := kinds.NewTask(p, pool)
-	if err != nil {
-		return "", err
-	}
-	words, _, err := task.(study.NoiseForecaster).ForecastNoise(size)
-	return words, err
 }
 
 // countErrors returns root mean square errors over all cells; 0 if only a count is released.

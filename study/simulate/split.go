@@ -99,6 +99,11 @@ func (s Split) Deal(repeat int) (*Deal, error) {
 	if err := s.Check(); err != nil {
 		return nil, err
 	}
+	return s.dealt(repeat)
+}
+
+// dealt is the deal of a split that was checked, or needs no labels.
+func (s Split) dealt(repeat int) (*Deal, error) {
 	d, err := s.divide(repeat)
 	if err != nil {
 		return nil, err

@@ -1,0 +1,78 @@
+package describe
+
+import (
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+
+	"caucus/auxdata"
+	"caucus/dataset"
+)
+
+const (
+	rowsOfAPart = 5 // of fewer, a value that few rows of the pool have would seem a frequent one
+	// widest is the largest width of a bin, as a share of the range; where the pool has few rows,
+	// steps fill in. At about this width the noise of skewed numbers' means is least: wider bins
+	// have larger within-bin sums, narrower ones more counts far from the mean.
+	widest = 0.15
+)
+
+// poolEdges cuts the schema's numbers at the public pool's quantiles, into so many parts of about
+// equal weight. It returns their inner edges: each value that weighs more than a part stands twice,
+// or once if it is a bound, and has a bin of its own. A number of which the pool has too few rows, or
+// one value alone, is left out.
+func poolEdges(s dataset.Schema, pool *auxdata.Pool, parts int) map[string][]float64 {
+	all := map[string][]float64{}
+	for _, c := range columnsOf(s, DefaultTerms()) {
+		weight, total, rows := map[float64]float64{}, 0.0, 0 // by position
+		for i := range pool.Rows() {
+			row, w := pool.Encoded.RawRowView(i), 1.0
+			if c.levels != nil || c.flagged && row[c.encoded+1] > 0.5 {
+				continue
+			}
+			if pool.Weight != nil {
+				w = pool.Weight[i]
+			}
+			weight[row[c.encoded]] += w
+			total, rows = total+w, rows+1
+		}
+		n := float64(min(parts, rows/rowsOfAPart))
+		if n < 2 || len(weight) < 2 {
+			continue
+		}
+		var edges []float64
+		last, seen := 0.0, 0.0
+		add := func(v float64) {
+			steps := math.Ceil((v - last) / widest)
+			for k := 1.0; k < steps; k++ {
+				edges = append(edges, c.short(last+(v-last)*k/steps, widest/100))
+			}
+			edges, last = append(edges, c.short(v, nudge/100)), v
+		}
+		for _, v := range slices.Sorted(maps.Keys(weight)) {
+			before := max(1, math.Ceil(seen*n/total))
+			if seen += weight[v]; math.Ceil(seen*n/total) > before {
+				add(v)
+			}
+			if weight[v]*n > total && v > 0 && v < 1 {
+				add(v)
+			}
+		}
+		add(1)
+		all[c.name] = edges[:len(edges)-1]
+	}
+	return all
+}
+
+// short is the value at a position, or one this near to it, in few digits.
+func (c column) short(at, near float64) float64 {
+	exact := c.value(at)
+	for digits := range 15 {
+		v, _ := strconv.ParseFloat(strconv.FormatFloat(exact, 'f', digits, 64), 64)
+		if math.Abs(c.position(v)-at) < near {
+			return v
+		}
+	}
+	return exact
+}
