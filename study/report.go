@@ -14,9 +14,9 @@ type ReportLine struct{ Name, Text string }
 
 // ReportTable has as many cells per row as Head.
 type ReportTable struct {
-	Title string
-	Head  []string
-	Rows  [][]string
+	Title string     `json:"title"`
+	Head  []string   `json:"head"`
+	Rows  [][]string `json:"rows"`
 }
 
 // ReportChart compares numbers on one axis, one dot each with its interval.

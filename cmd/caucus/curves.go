@@ -7,7 +7,6 @@ import (
 	"math"
 	"strings"
 
-	"caucus/aggregation/validation"
 	"caucus/study/evaluate"
 )
 
@@ -58,7 +57,7 @@ func newCurves(c evaluate.Judged) *curves {
 	if !c.Probability {
 		calibration = "The share of the class by score. Bars are 95 % intervals of everybody; bins that noise drowns are left out."
 	}
-	roc := "ROC: of the records of the class, and of the others, the share that scores at or above each edge of a bin, kept from falling for display. The area under everybody's curve is the AUC, " + shareOf(c.Overall.AUC) + "."
+	roc := "ROC: of the records of the class, and of the others, the share that scores at or above each edge of a bin, kept from falling for display. The area under everybody's curve is the AUC, " + c.Overall.AUC.Words(3) + "."
 	return &curves{
 		Class: c.Class,
 		// Both drawings hold only numbers and escaped texts.
@@ -75,33 +74,26 @@ func calibrationTable(c evaluate.Judged, all []judgedCurve) pageTable {
 	for k, bin := range c.Overall.Bins {
 		row := []pageCell{{t.Head[0], fmt.Sprintf("%.3f", bin.Mean)}}
 		for _, of := range all {
-			row = append(row, pageCell{of.Name, shareOf(of.of.Bins[k].Observed)})
+			row = append(row, pageCell{of.Name, of.of.Bins[k].Observed.Words(3)})
 		}
 		t.Rows = append(t.Rows, row)
 	}
 	return t
 }
 
-func shareOf(n validation.Number) string {
-	if !n.Known() {
-		return "unknown"
-	}
-	return fmt.Sprintf("%.3f (%s)", n.Value, n.Interval(3))
-}
-
 func rocTable(c evaluate.Judged, all []judgedCurve) pageTable {
 	t := pageTable{Title: "1 − specificity, sensitivity where records at or above a score are called one of the class", Head: []string{"score"}}
-	var points [][]chartPoint
+	var points [][][2]float64
 	for _, of := range all {
 		t.Head = append(t.Head, of.Name)
-		points = append(points, rocPoints(of.of))
+		points = append(points, of.of.ROC())
 	}
 	for k := range len(c.Edges) + 2 {
 		row := []pageCell{{t.Head[0], rocScore(c, k)}}
 		for i, of := range all {
 			text := "unknown"
 			if k < len(points[i]) {
-				text = fmt.Sprintf("%.3f, %.3f", points[i][k].x, points[i][k].y)
+				text = fmt.Sprintf("%.3f, %.3f", points[i][k][0], points[i][k][1])
 			}
 			row = append(row, pageCell{of.Name, text})
 		}
@@ -192,7 +184,7 @@ func calibrationSVG(c evaluate.Judged, curves []judgedCurve) string {
 			at := chartPoint{x: math.Min(math.Max((bin.Mean-low)/(high-low), 0), 1), y: math.Min(math.Max(n.Value, 0), 1)}
 			points = append(points, at)
 			if k == 0 {
-				low, high := within(n)
+				low, high := n.Ends()
 				fmt.Fprintf(&s.b, `<path d="M%.1f %.1fV%.1f" stroke="%s" stroke-width="1.5"/>`, s.x(at.x), s.y(low), s.y(high), of.Colour)
 			}
 			fmt.Fprintf(&s.b, `<circle cx="%.1f" cy="%.1f" r="3" fill="%s"/>`, s.x(at.x), s.y(at.y), of.Colour)
@@ -202,47 +194,16 @@ func calibrationSVG(c evaluate.Judged, curves []judgedCurve) string {
 	return s.svg()
 }
 
-// within returns the ends of a share's interval: [0, 1] where noise leaves it open.
-func within(n validation.Number) (low, high float64) {
-	low, high = n.Low, n.High
-	if n.NoLow {
-		low = 0
-	}
-	if n.NoHigh {
-		high = 1
-	}
-	return math.Max(low, 0), math.Min(high, 1)
-}
-
-// rocPoints returns the shares of the others and of the class at or above each edge, highest edge
-// first; none where noise leaves no records of one of them.
-func rocPoints(of evaluate.Subgroup) []chartPoint {
-	var yes, no float64
-	for _, bin := range of.Bins {
-		yes, no = yes+bin.Positives, no+bin.Negatives
-	}
-	if !(yes > 0 && no > 0) {
-		return nil
-	}
-	at := chartPoint{}
-	points := []chartPoint{at}
-	var p, n float64
-	for k := len(of.Bins) - 1; k >= 0; k-- {
-		p, n = p+of.Bins[k].Positives/yes, n+of.Bins[k].Negatives/no
-		at = chartPoint{x: math.Min(math.Max(n, at.x), 1), y: math.Min(math.Max(p, at.y), 1)}
-		points = append(points, at)
-	}
-	return points
-}
-
-// rocSVG draws the points of rocPoints.
+// rocSVG draws ROC curves.
 func rocSVG(curves []judgedCurve) string {
-	s := newSquare("ROC", "The area under everybody's curve is the AUC: "+shareOf(curves[0].of.AUC)+".", "1 − specificity", "sensitivity", func(v float64) string { return fmt.Sprintf("%.1f", v) })
+	s := newSquare("ROC", "The area under everybody's curve is the AUC: "+curves[0].of.AUC.Words(3)+".", "1 − specificity", "sensitivity", func(v float64) string { return fmt.Sprintf("%.1f", v) })
 	s.line([]chartPoint{{x: 0, y: 0}, {x: 1, y: 1}}, chartGrey, ` stroke-dasharray="7 5"`)
 	for _, of := range curves {
-		if points := rocPoints(of.of); len(points) > 0 {
-			s.line(points, of.Colour, "")
+		var points []chartPoint
+		for _, p := range of.of.ROC() {
+			points = append(points, chartPoint{x: p[0], y: p[1]})
 		}
+		s.line(points, of.Colour, "")
 	}
 	return s.svg()
 }
