@@ -15,11 +15,11 @@ type ReportLine struct{ Name, Text string }
 
 // ReportTable has as many cells per row as Head.
 type ReportTable struct {
-	Title string
-	Head  []string
-	Rows  [][]string
+	Title string     `json:"title"`
+	Head  []string   `json:"head"`
+	Rows  [][]string `json:"rows"`
 	// Folded: a chart or figure shows the same, so a page need not show it open.
-	Folded bool
+	Folded bool `json:"-"`
 }
 
 // ReportChart compares numbers on one axis, one dot each with its interval.

@@ -48,6 +48,25 @@ func (n Number) Interval(digits int) string {
 	return fmt.Sprintf("%.*f to %.*f", digits, n.Low, digits, n.High)
 }
 
+// Words returns the number with its interval.
+func (n Number) Words(digits int) string {
+	if !n.Known() {
+		return "unknown"
+	}
+	return fmt.Sprintf("%.*f (%s)", digits, n.Value, n.Interval(digits))
+}
+
+// Ends returns the interval of a share: [0, 1] where noise leaves it open.
+func (n Number) Ends() (low, high float64) {
+	if low, high = math.Max(n.Low, 0), math.Min(n.High, 1); n.NoLow {
+		low = 0
+	}
+	if n.NoHigh {
+		high = 1
+	}
+	return low, high
+}
+
 // finite returns unknown if a part is not finite, after a division by almost 0: JSON can't hold it.
 func (n Number) finite() Number {
 	for _, v := range []float64{n.Value, n.SD, n.NoiseSD, n.Low, n.High} {

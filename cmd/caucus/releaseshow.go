@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"io"
 
 	"github.com/spf13/cobra"
@@ -9,6 +10,7 @@ import (
 	"caucus/study"
 	"caucus/study/classifier"
 	"caucus/study/classify"
+	"caucus/study/evaluate"
 	"caucus/study/kinds"
 )
 
@@ -34,6 +36,13 @@ type shownRelease struct {
 	Coefficients *classifier.Coefficients `json:"coefficients,omitempty"`
 	Why          string                   `json:"coefficients_are,omitempty"`
 	Warnings     []string                 `json:"warnings,omitempty"`
+	Costs        []study.ReleaseCost      `json:"costs"`
+	Totals       []study.UnitTotal        `json:"totals"`
+	NotProtected []string                 `json:"not_protected"`
+	// Tables are those of the report; ROC has the curves of an evaluation. Result is what the kind released.
+	Tables []study.ReportTable `json:"tables,omitempty"`
+	ROC    []evaluate.Curve    `json:"roc,omitempty"`
+	Result json.RawMessage     `json:"result"`
 }
 
 func newRelease(c *console) *cobra.Command {
@@ -64,6 +73,10 @@ of sampling, and stand only where their coverage was measured (docs/analyst.md).
 			doc := shownRelease{
 				Release: args[0], Study: p.Name, Kind: p.Kind, Mechanism: p.Mechanism, Answer: told.Answer, Guarantee: guaranteeOf(p), ByRemovalIs: report.RemovalWords(p, r.Costs),
 				Parties: r.Parties, Simulated: p.Simulated, Missing: r.Missing, Warnings: r.Result.Warnings,
+				Costs: r.Costs, Totals: r.Totals, NotProtected: r.NotProtected, Tables: told.Tables, Result: r.Result.Body,
+			}
+			if of, err := evaluate.ResultOf(r); err == nil {
+				doc.ROC = of.ROC()
 			}
 			if epsilon, _ := kinds.UnderRemoval(p, r.Costs); epsilon > 0 {
 				doc.ByRemoval = &epsilon

@@ -1,8 +1,18 @@
-"""Use the releases of Caucus studies: load one as a classifier, have it verified, and
-forecast a study. Everything but verify, forecast and some maps needs NumPy alone."""
+"""Caucus studies in Python: load a release, get what it holds as data frames, draw it and predict
+with it, have it verified; rehearse and forecast a study.
 
-from ._binary import CommandFailed, NoBinary, forecast, run, verify
-from ._classifier import Classifier, load
+Frames need pandas, plots Matplotlib, and all numbers of frames the caucus program, on the path or
+named by CAUCUS_BINARY. A classifier predicts with NumPy alone.
+"""
+
+from ._binary import CommandFailed, NoBinary, run, verify
+from ._classifier import Classifier
+from ._frames import NotHeld
 from ._model import NeedsExport
+from ._release import Release, load
+from ._studies import Forecast, Simulation, forecast, simulate
 
-__all__ = ["Classifier", "CommandFailed", "NeedsExport", "NoBinary", "forecast", "load", "run", "verify"]
+__all__ = [
+    "Classifier", "CommandFailed", "Forecast", "NeedsExport", "NoBinary", "NotHeld", "Release", "Simulation",
+    "forecast", "load", "run", "simulate", "verify",
+]

@@ -1,41 +1,48 @@
 """A release's classifier with the interface of a scikit-learn estimator."""
 
-import json
+from __future__ import annotations
+
 import os
-import warnings as _warnings
+from typing import TYPE_CHECKING, Any, Callable, Collection, Dict, List, Tuple
 
 import numpy as np
 
 from . import _binary, _model
+from ._release import SIMULATED, Release, damaged, read
 
-try:  # with scikit-learn it is one of its own; without, the same methods are there
-    from sklearn.base import BaseEstimator, ClassifierMixin
-except ImportError:
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
-    class ClassifierMixin:
-        _estimator_type = "classifier"
+    class BaseEstimator: ...
 
-        def score(self, X, y):
-            """The share of rows whose class was predicted."""
-            return float(np.mean(self.predict(X) == np.asarray(y)))
+    class ClassifierMixin: ...
 
-    class BaseEstimator:
-        def get_params(self, deep=True):
-            return {"source": self.source}
+else:
+    try:  # with scikit-learn it is one of its own; without, the same methods are there
+        from sklearn.base import BaseEstimator, ClassifierMixin
+    except ImportError:
 
-        def set_params(self, **params):
-            for name, value in params.items():
-                if name != "source":
-                    raise ValueError("there is no parameter %r" % name)
-                self.source = value
-            return self
+        class ClassifierMixin:
+            _estimator_type = "classifier"
+
+            def score(self, X, y):
+                """The share of rows whose class was predicted."""
+                return float(np.mean(self.predict(X) == np.asarray(y)))
+
+        class BaseEstimator:
+            def get_params(self, deep=True):
+                return {"source": self.source}
+
+            def set_params(self, **params):
+                for name, value in params.items():
+                    if name != "source":
+                        raise ValueError("there is no parameter %r" % name)
+                    self.source = value
+                return self
 
 
-SIMULATED = "this release was simulated: its noise protected nobody"
-
-
-class Classifier(ClassifierMixin, BaseEstimator):
-    """The classifier of a release.
+class Classifier(ClassifierMixin, BaseEstimator, Release):
+    """The classifier of a release, with the frames of Release beside it.
 
     source: path of a release, or of what `caucus release export --to json` wrote.
 
@@ -46,18 +53,13 @@ class Classifier(ClassifierMixin, BaseEstimator):
     study, plan and guarantee; about_["simulated"] is true where its noise protected nobody).
     """
 
-    def __init__(self, source=None):
+    def __init__(self, source: Any = None) -> None:
         self.source = source
         if source is not None:
             self._read()
 
-    def _read(self):
-        try:
-            with open(self.source, encoding="utf-8") as file:
-                document = json.load(file)
-        except (ValueError, RecursionError) as reason:  # no JSON, or no text, or nested without end
-            raise _damaged(self.source, reason) from None
-        self._model = _steps(document, self.source)
+    def _read(self) -> None:
+        self._model = _steps(read(os.fspath(self.source)), self.source)
         self.classes_ = np.array(self._model["classes"], dtype=object)
         self.feature_names_in_ = np.array([c["name"] for c in self._model["columns"]], dtype=object)
         self.n_features_in_ = len(self.feature_names_in_)
@@ -68,18 +70,23 @@ class Classifier(ClassifierMixin, BaseEstimator):
         if self.about_["simulated"]:
             self.warnings_.append(SIMULATED)
 
-    def __sklearn_is_fitted__(self):
+    def _exported(self) -> bool:
+        return "caucus_model" in self.fit()._model
+
+    def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_model")
 
-    def fit(self, X=None, y=None):
+    def fit(self, X: Any = None, y: Any = None) -> Classifier:
         """Give the classifier back as it is: the study fitted it."""
         if not hasattr(self, "_model"):
             self._read()
         return self
 
-    def _columns(self, X):
+    def _columns(self, X: Any) -> Tuple[Dict[str, List[Any]], int]:
         """X as lists by name, and the number of its rows."""
-        names = list(self.feature_names_in_)
+        names: List[str] = list(self.feature_names_in_)
+        have: Collection[str]
+        column: Callable[[str], List[Any]]
         if hasattr(X, "columns"):  # a data frame of any library
             have, column = list(X.columns), lambda n: list(X[n])
         elif isinstance(X, dict):
@@ -106,42 +113,37 @@ class Classifier(ClassifierMixin, BaseEstimator):
             raise ValueError("give each column as a list of cells, {%r: [...]}, or each record as a dict in a list, [{%r: ...}]" % (names[0], names[0])) from None
         return columns, len(columns[names[0]])
 
-    def decision_function(self, X):
+    def decision_function(self, X: Any) -> NDArray[Any]:
         """The scores, N×K; with two classes those of the second, N."""
         s = self._scores(X)
         return s[:, 1] if s.shape[1] == 2 else s
 
-    def _scores(self, X):
+    def _scores(self, X: Any) -> NDArray[Any]:
         self.fit()
         columns, n = self._columns(X)
         return _model.scores(self._model, _model.encode(self._model, columns, n))
 
     @property
-    def predict_proba(self):
+    def predict_proba(self) -> Callable[[Any], NDArray[Any]]:
         """predict_proba(X): one number for each row and class, N×K, each row adding up to
         1; output_ says what they are. A release of scores has none."""
         if self.fit().output_ == "score":
             raise AttributeError("this release tells scores, which are no probabilities: use decision_function")
         return self._softmax
 
-    def _softmax(self, X):
+    def _softmax(self, X: Any) -> NDArray[Any]:
         s = self._scores(X)
         e = np.exp(s - s.max(axis=1, keepdims=True))
-        return e / e.sum(axis=1, keepdims=True)
+        out: NDArray[Any] = e / e.sum(axis=1, keepdims=True)
+        return out
 
-    def predict(self, X):
+    def predict(self, X: Any) -> NDArray[Any]:
         """The class of each row, N texts."""
-        return self.classes_[np.argmax(self._scores(X), axis=1)]
+        out: NDArray[Any] = self.classes_[np.argmax(self._scores(X), axis=1)]
+        return out
 
 
-def _damaged(source, reason):
-    return ValueError(
-        "%s is damaged, or neither a release nor what `caucus release export --to json` wrote (%s): "
-        "fetch it again with `caucus study result STUDY --out FILE`, or export it again" % (source, reason)
-    )
-
-
-def _steps(document, source):
+def _steps(document: Dict[str, Any], source: Any) -> Dict[str, Any]:
     """The steps of a document, which was checked to compute one score a class."""
     try:
         model = _read_steps(document, source)
@@ -149,15 +151,13 @@ def _steps(document, source):
     except (_model.Explained, _binary.NoBinary, _binary.CommandFailed):
         raise
     except (AttributeError, IndexError, KeyError, TypeError, ValueError) as reason:
-        raise _damaged(source, "%s: %s" % (type(reason).__name__, reason)) from None
+        raise damaged(source, "%s: %s" % (type(reason).__name__, reason)) from None
     return model
 
 
-def _read_steps(document, source):
+def _read_steps(document: Dict[str, Any], source: Any) -> Dict[str, Any]:
     if "caucus_model" in document:
         return _model.of_export(document)
-    if "release" in document:  # a release with its signature
-        document = document["release"]
     if "manifest" not in document or "plan" not in document:
         raise _model.Explained("%s is neither a release nor what `caucus release export --to json` wrote" % source)
     try:
@@ -170,15 +170,3 @@ def _read_steps(document, source):
                 "%s: %s; write it with `caucus release export %s --to json --out model.json` and load that" % (source, reason, source)
             ) from None
         return _model.of_export(exported)
-
-
-def load(source):
-    """The classifier of a release, or of what `caucus release export --to json` wrote."""
-    model = Classifier(os.fspath(source))
-    if model.about_["simulated"]:
-        _warnings.warn(SIMULATED, stacklevel=2)
-    if model.output_ != "probability":
-        _warnings.warn(
-            "what this release tells of a class is a %s and no probability: use it to rank" % model.output_.replace("_", " "), stacklevel=2
-        )
-    return model

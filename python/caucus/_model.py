@@ -1,10 +1,19 @@
 """Turn a release into the plain steps that `caucus release export --to json` writes, and compute
 them with NumPy."""
 
+from __future__ import annotations
+
 import math
 import re
+from typing import TYPE_CHECKING, Any, Dict, List, Tuple
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+Document = Dict[str, Any]
+Steps = List[Tuple[str, Any]]
 
 FORM = 1
 MOST_COLUMNS = 100_000  # as in caucus: what names or encodes to more is no schema
@@ -19,7 +28,7 @@ class NeedsExport(Explained):
     """This package cannot read the release's map by itself."""
 
 
-def of_release(document):
+def of_release(document: Document) -> Document:
     """The steps of a release's document."""
     plan, manifest = document["plan"], document["manifest"]
     body = document["result"]["body"]
@@ -57,11 +66,11 @@ def of_release(document):
     }
 
 
-def of_export(document):
+def of_export(document: Document) -> Document:
     """The steps of what `caucus release export --to json` wrote."""
     if document["caucus_model"] != FORM:
         raise Explained("the file has form %s, this package reads form %d: use the same version of both" % (document["caucus_model"], FORM))
-    steps = []
+    steps: Steps = []
     for s in document["steps"]:
         if s["op"] == "standard":
             steps.append(("standard", (np.array(s["mean"]), np.array(s["factor"]), s["cut"])))
@@ -76,11 +85,11 @@ def of_export(document):
     return {**document, "steps": steps, "missing": document.get("missing", ""), "warnings": document.get("warnings") or []}
 
 
-def _names(feature):
+def _names(feature: Document) -> List[str]:
     """The columns of a feature: "x8..x11" is x8, x9, x10, x11."""
     if feature.get("column"):
         return [feature["column"]]
-    names = []
+    names: List[str] = []
     for name in feature["columns"]:
         first, dots, last = name.partition("..")
         stem = first.rstrip("0123456789")
@@ -96,8 +105,9 @@ def _names(feature):
     return names
 
 
-def _columns(features):
-    columns, at = [], 0
+def _columns(features: List[Document]) -> Tuple[List[Document], int]:
+    columns: List[Document] = []
+    at = 0
     for f in features:
         for name in _names(f):
             c = {"name": name, "kind": f["kind"], "at": at, "other": -1}
@@ -115,7 +125,7 @@ def _columns(features):
     return columns, at
 
 
-def _map_steps(m):
+def _map_steps(m: Document) -> Steps:
     steps = _map_steps(m["first"]) if m.get("first") else []
     scale = m["scale"]
     if not 0 < scale < math.inf:
@@ -131,14 +141,14 @@ def _map_steps(m):
     raise NeedsExport("its map is of kind " + m["kind"])
 
 
-def _number(text, missing):
+def _number(text: str, missing: str) -> float:
     if text == missing or not _NUMBER.match(text):
         return math.nan
     value = float(text)
     return value if math.isfinite(value) else math.nan
 
 
-def _text(cell):
+def _text(cell: Any) -> str:
     try:
         missing = cell is None or bool(cell != cell)
     except TypeError:  # pandas' NA says neither yes nor no
@@ -146,7 +156,7 @@ def _text(cell):
     return "" if missing else str(cell).strip()
 
 
-def encode(model, columns, n):
+def encode(model: Document, columns: Dict[str, List[Any]], n: int) -> NDArray[Any]:
     """The encoded numbers, n rows of them, of columns given by name."""
     x = np.zeros((n, model["encoded"]))
     rows = np.arange(n)
@@ -156,16 +166,16 @@ def encode(model, columns, n):
             raise ValueError("column %s has %d rows, others have %d" % (c["name"], len(texts), n))
         if c["kind"] == "categorical":
             exact = {level: i for i, level in reversed(list(enumerate(c["levels"])))}
-            numbers = {}
+            numbers: Dict[float, int] = {}
             for i, level in enumerate(c["levels"]):
                 if _NUMBER.match(level.strip()):
                     numbers.setdefault(float(level), i)
             known = {}
             for text in set(texts):
-                i = exact.get(text)
-                if i is None and _NUMBER.match(text):
-                    i = numbers.get(float(text))
-                known[text] = c["other"] if i is None else c["at"] + i
+                place = exact.get(text)
+                if place is None and _NUMBER.match(text):
+                    place = numbers.get(float(text))
+                known[text] = c["other"] if place is None else c["at"] + place
             x[rows, [known[t] for t in texts]] = 1.0
             continue
         memo = {t: _number(t, model["missing"]) for t in set(texts)}
@@ -181,7 +191,7 @@ def encode(model, columns, n):
     return x
 
 
-def check(model):
+def check(model: Document) -> None:
     """Refuse a model whose parts do not fit each other: one empty row must get one finite
     score a class."""
     if model["output"] not in ("probability", "vote_share", "score"):
@@ -206,7 +216,7 @@ def check(model):
         raise ValueError("it gives no score for each of its %d classes" % len(model["classes"]))
 
 
-def _check_column(c, encoded):
+def _check_column(c: Document, encoded: int) -> None:
     """Refuse a column that names no place of a row's encoded numbers, or no bounds."""
     if c["kind"] == "categorical":
         last, other = c["at"] + len(c["levels"]) - 1, c["other"]
@@ -221,7 +231,7 @@ def _check_column(c, encoded):
         raise ValueError("column %r stands at %r of %r numbers" % (c["name"], c["at"], encoded))
 
 
-def scores(model, x):
+def scores(model: Document, x: NDArray[Any]) -> NDArray[Any]:
     """One score a class for encoded rows."""
     for op, given in model["steps"]:
         if op == "standard":

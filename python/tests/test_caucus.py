@@ -83,6 +83,8 @@ class Loads(unittest.TestCase):
         counts["release"]["result"]["body"] = {"columns": []}
         with self.assertRaisesRegex(ValueError, "holds no classifier"):
             self.load(counts)
+        counts["release"]["plan"]["kind"] = "describe"
+        self.assertFalse(hasattr(self.load(counts), "predict"))
 
     def test_a_misspelt_column_is_no_missing_cell(self):
         model = self.load(self.release())
@@ -203,6 +205,8 @@ class Loads(unittest.TestCase):
 
     def test_what_the_program_is_told(self):
         with mock.patch("caucus._binary.run", return_value={}) as run:
+            self.assertEqual(caucus.forecast(), {})
+            run.reset_mock()
             caucus.forecast(parties=5, records=5400, class_shares=[0.73, 0.27], auc=0.8, pool=None)
             run.assert_called_once_with("forecast", "--parties", "5", "--records", "5400", "--class-shares", "0.73,0.27", "--auc", "0.8")
             run.reset_mock()

@@ -1,6 +1,7 @@
 package evaluate
 
 import (
+	"cmp"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -434,6 +435,50 @@ func TestOverall(t *testing.T) {
 	var e Evaluation
 	if err := total.DecodeBody(&e); err != nil || math.Abs(e.NoiseSD-2*one) > 1e-9 || e.Classes[0].Overall.AUC.Known() {
 		t.Errorf("no records at all: %+v, %v", e.Classes[0].Overall.AUC, err)
+	}
+}
+
+// TestROC: without noise the area under the curve is the AUC; with noise that makes counts
+// negative it does not fall and stays within the square, and of counts that noise drowns there is none.
+func TestROC(t *testing.T) {
+	s := small(t)
+	from := pool(t, s)
+	rng := rand.New(rand.NewPCG(9, 8))
+	y := make([]int, from.Rows())
+	for i := range y {
+		y[i] = rng.IntN(2)
+	}
+	h := made(t, s, Terms{Model: ageModel(t, s), Bins: 8, By: []Grouping{{Column: "ward"}}}, nil)
+	var v []float64
+	for _, n := range h.count(&dataset.Records{X: from.Encoded, Y: y}, nil) {
+		v = append(v, float64(n))
+	}
+	e := h.evaluate(v, 0, false)
+	curves := e.ROC()
+	if len(curves) < 3 || curves[0].Of != "everybody" || curves[1].Of != "ward east" || curves[0].Class != "yes" {
+		t.Fatalf("curves %+v", curves)
+	}
+	area := 0.0
+	for i, p := range curves[0].Points[1:] {
+		before := curves[0].Points[i]
+		area += (p[0] - before[0]) * (p[1] + before[1]) / 2
+	}
+	if auc := e.Classes[0].Overall.AUC.Value; math.Abs(area-auc) > 1e-9 || len(curves[0].Points) != 9 {
+		t.Errorf("%d points have area %v, the AUC is %v", len(curves[0].Points), area, auc)
+	}
+	for i := range v {
+		v[i] += 20 * rng.NormFloat64()
+	}
+	for _, c := range h.evaluate(v, 20, false).ROC() {
+		if !slices.IsSortedFunc(c.Points, func(a, b [2]float64) int { return cmp.Or(cmp.Compare(a[0], b[0]), cmp.Compare(a[1], b[1])) }) {
+			t.Errorf("%s falls: %v", c.Of, c.Points)
+		}
+		if last := c.Points[len(c.Points)-1]; last[0] > 1 || last[1] > 1 {
+			t.Errorf("%s ends at %v", c.Of, last)
+		}
+	}
+	if got := h.evaluate(make([]float64, len(v)), 20, false).ROC(); got != nil {
+		t.Errorf("of no records: %v", got)
 	}
 }
 

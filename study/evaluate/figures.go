@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 
-	"caucus/aggregation/validation"
 	"caucus/study"
 )
 
@@ -56,7 +55,7 @@ func (c Judged) calibration(all []drawn) study.ReportFigure {
 			if n := bin.Observed; n.Known() {
 				at := study.ReportPoint{X: inUnit((bin.Mean - f.From) / (f.To - f.From)), Y: inUnit(n.Value)}
 				if i == 0 {
-					at.Low, at.High = within(n)
+					at.Low, at.High = n.Ends()
 				}
 				line.Points = append(line.Points, at)
 			}
@@ -66,7 +65,7 @@ func (c Judged) calibration(all []drawn) study.ReportFigure {
 	for k, bin := range c.Overall.Bins {
 		row := []string{fmt.Sprintf("%.3f", bin.Mean)}
 		for _, of := range all {
-			row = append(row, written(of.Bins[k].Observed, 3))
+			row = append(row, of.Bins[k].Observed.Words(3))
 		}
 		f.Table.Rows = append(f.Table.Rows, row)
 	}
@@ -76,11 +75,15 @@ func (c Judged) calibration(all []drawn) study.ReportFigure {
 func (c Judged) roc(all []drawn) study.ReportFigure {
 	f := study.ReportFigure{
 		Title: "ROC of class " + c.Class, X: "1 − specificity", Y: "sensitivity", To: 1, Diagonal: true,
-		Caption: "ROC: of the records of the class, and of the others, the share that scores at or above each edge of a bin, kept from falling for display. The area under everybody's curve is the AUC, " + written(c.Overall.AUC, 3) + ".",
+		Caption: "ROC: of the records of the class, and of the others, the share that scores at or above each edge of a bin, kept from falling for display. The area under everybody's curve is the AUC, " + c.Overall.AUC.Words(3) + ".",
 		Table:   study.ReportTable{Title: "1 − specificity, sensitivity where records at or above a score are called one of the class", Head: []string{"score"}},
 	}
 	for _, of := range all {
-		f.Lines, f.Table.Head = append(f.Lines, study.ReportCurve{Name: of.name, Points: of.rocPoints()}), append(f.Table.Head, of.name)
+		line := study.ReportCurve{Name: of.name}
+		for _, p := range of.ROC() {
+			line.Points = append(line.Points, study.ReportPoint{X: p[0], Y: p[1]})
+		}
+		f.Lines, f.Table.Head = append(f.Lines, line), append(f.Table.Head, of.name)
 	}
 	for k := range len(c.Edges) + 2 {
 		row := []string{c.rocScore(k)}
@@ -111,37 +114,4 @@ func (c Judged) rocScore(k int) string {
 	return fmt.Sprintf("%.3f", v)
 }
 
-// rocPoints are the shares of the others and of the class at or above each edge, highest edge first;
-// none where noise leaves no records of one of them.
-func (of Subgroup) rocPoints() []study.ReportPoint {
-	var yes, no float64
-	for _, bin := range of.Bins {
-		yes, no = yes+bin.Positives, no+bin.Negatives
-	}
-	if !(yes > 0 && no > 0) {
-		return nil
-	}
-	at := study.ReportPoint{}
-	points := []study.ReportPoint{at}
-	var p, n float64
-	for k := len(of.Bins) - 1; k >= 0; k-- {
-		p, n = p+of.Bins[k].Positives/yes, n+of.Bins[k].Negatives/no
-		at.X, at.Y = min(max(n, at.X), 1), min(max(p, at.Y), 1)
-		points = append(points, at)
-	}
-	return points
-}
-
 func inUnit(v float64) float64 { return min(max(v, 0), 1) }
-
-// within returns the ends of a share's interval: 0 and 1 where noise leaves it open.
-func within(n validation.Number) (low, high float64) {
-	low, high = n.Low, n.High
-	if n.NoLow {
-		low = 0
-	}
-	if n.NoHigh {
-		high = 1
-	}
-	return max(low, 0), min(high, 1)
-}

@@ -2,6 +2,8 @@ package evaluate
 
 import (
 	"fmt"
+	"math"
+	"slices"
 
 	"caucus/aggregation/validation"
 	"caucus/study"
@@ -104,6 +106,46 @@ func ResultOf(r study.Release) (out Evaluation, err error) {
 	return out, nil
 }
 
+// Curve is a ROC curve.
+type Curve struct {
+	Class  string       `json:"class"`
+	Of     string       `json:"of"` // everybody, or a column and its level
+	Points [][2]float64 `json:"points"`
+}
+
+// ROC returns the curve of everybody and of each level, for each class.
+func (e Evaluation) ROC() (all []Curve) {
+	for _, c := range e.Classes {
+		c.subgroups(func(name string, of Subgroup) {
+			if points := of.ROC(); points != nil {
+				all = append(all, Curve{c.Class, name, points})
+			}
+		})
+	}
+	return all
+}
+
+// ROC returns the shares of the others and of the class at or above each edge, highest edge first,
+// kept from falling; none where noise leaves no records of one of them.
+func (s Subgroup) ROC() (points [][2]float64) {
+	var yes, no float64
+	for _, bin := range s.Bins {
+		yes, no = yes+bin.Positives, no+bin.Negatives
+	}
+	if !(yes > 0 && no > 0) {
+		return nil
+	}
+	var at [2]float64
+	points = append(points, at)
+	var p, n float64
+	for _, bin := range slices.Backward(s.Bins) {
+		p, n = p+bin.Positives/yes, n+bin.Negatives/no
+		at = [2]float64{math.Min(math.Max(n, at[0]), 1), math.Min(math.Max(p, at[1]), 1)}
+		points = append(points, at)
+	}
+	return points
+}
+
 // Report: see study.Reporter.
 func (Kind) Report(r study.Release) (study.Report, error) {
 	e, err := ResultOf(r)
@@ -131,11 +173,11 @@ func (e Evaluation) answer() string {
 	if !auc.Known() {
 		return fmt.Sprintf("How well the scores tell records of class %s from the others stays unknown: %s.", c.Class, auc.Unknown)
 	}
-	s := fmt.Sprintf("The scores tell records of class %s from the others with an AUC of %s, over %.0f records with a label.", c.Class, written(auc, 3), c.Overall.Records.Value)
+	s := fmt.Sprintf("The scores tell records of class %s from the others with an AUC of %s, over %.0f records with a label.", c.Class, auc.Words(3), c.Overall.Records.Value)
 	switch {
 	case !c.Probability:
 	case slope.Known():
-		s += fmt.Sprintf(" As probabilities they have the slope %s: 1 is calibrated, less is too extreme.", written(slope, 2))
+		s += fmt.Sprintf(" As probabilities they have the slope %s: 1 is calibrated, less is too extreme.", slope.Words(2))
 	default:
 		s += " Whether they are probabilities stays unknown: " + slope.Unknown + "."
 	}
@@ -149,14 +191,8 @@ func (c Judged) chart() *study.ReportChart {
 		if !n.Known() {
 			return
 		}
-		bar := study.ReportBar{Name: name, Value: n.Value, Low: n.Low, High: n.High, Main: name == allRecords}
-		if n.NoLow {
-			bar.Low = 0
-		}
-		if n.NoHigh {
-			bar.High = 1
-		}
-		out.Bars = append(out.Bars, bar)
+		low, high := n.Ends()
+		out.Bars = append(out.Bars, study.ReportBar{Name: name, Value: n.Value, Low: low, High: high, Main: name == allRecords})
 	})
 	if len(out.Bars) == 0 {
 		return nil
@@ -182,7 +218,7 @@ func (c Judged) table() study.ReportTable {
 		Head:  []string{"records", "labelled", "of the class", "AUC", "slope", "intercept", "Brier"},
 	}
 	c.subgroups(func(name string, of Subgroup) {
-		t.Rows = append(t.Rows, []string{name, fmt.Sprintf("%.0f ± %.0f", of.Records.Value, of.Records.SD), written(of.Prevalence, 3), written(of.AUC, 3), written(of.Slope, 2), written(of.Intercept, 2), written(of.Brier, 3)})
+		t.Rows = append(t.Rows, []string{name, fmt.Sprintf("%.0f ± %.0f", of.Records.Value, of.Records.SD), of.Prevalence.Words(3), of.AUC.Words(3), of.Slope.Words(2), of.Intercept.Words(2), of.Brier.Words(3)})
 	})
 	return t
 }
@@ -196,7 +232,7 @@ func (c Judged) thresholds() (study.ReportTable, bool) {
 		c.subgroups(func(name string, of Subgroup) {
 			if k < len(of.Thresholds) {
 				x := of.Thresholds[k]
-				t.Rows = append(t.Rows, []string{fmt.Sprintf("%g", at.At), name, written(x.Sensitivity, 3), written(x.Specificity, 3), written(x.NetBenefit, 3)})
+				t.Rows = append(t.Rows, []string{fmt.Sprintf("%g", at.At), name, x.Sensitivity.Words(3), x.Specificity.Words(3), x.NetBenefit.Words(3)})
 			}
 		})
 	}
@@ -209,14 +245,7 @@ func (c Judged) curve() study.ReportTable {
 		Head:  []string{"score", "share", "of the class", "others"}, Folded: c.Overall.AUC.Known(),
 	}
 	for _, b := range c.Overall.Bins {
-		t.Rows = append(t.Rows, []string{fmt.Sprintf("%.3f", b.Mean), written(b.Observed, 3), fmt.Sprintf("%.0f", b.Positives), fmt.Sprintf("%.0f", b.Negatives)})
+		t.Rows = append(t.Rows, []string{fmt.Sprintf("%.3f", b.Mean), b.Observed.Words(3), fmt.Sprintf("%.0f", b.Positives), fmt.Sprintf("%.0f", b.Negatives)})
 	}
 	return t
-}
-
-func written(n validation.Number, digits int) string {
-	if !n.Known() {
-		return "unknown"
-	}
-	return fmt.Sprintf("%.*f (%s)", digits, n.Value, n.Interval(digits))
 }
