@@ -79,7 +79,7 @@ var rooms = map[string][]string{
 	"coordinator":               {"coordinator/members", "coordinator/watch", "coordinator/records", "coordinator/folder", "aggregation/shares", "aggregator", "internal/clock", "internal/database", "protocol", "protocol/pb", "study", "study/life", "study/kinds", "auxdata", "privacy", "privacy/journal"},
 	"helper":                    {"aggregator", "aggregation/shares", "internal/database", "internal/folder", "internal/webpage", "internal/yamlfile", "protocol", "study", "study/kinds", "privacy", "privacy/journal"},
 	"report":                    {"internal/textpage", "internal/webpage", "privacy", "study", "study/classifier", "study/kinds", "study/verify"},
-	"demo":                      {"agent", "agent/desk", "agent/policy", "agent/site", "agent/source", "aggregation/ratio", "auxdata", "coordinator", "coordinator/folder", "dataset", "helper", "internal/textpage", "privacy", "privacy/journal", "protocol", "report", "study", "study/classifier", "study/describe", "study/evaluate", "study/kinds", "study/ratio", "study/reweigh", "study/simulate"},
+	"demo":                      {"agent", "agent/desk", "agent/policy", "agent/site", "agent/source", "aggregation/ratio", "auxdata", "coordinator", "coordinator/folder", "dataset", "helper", "internal/textpage", "privacy", "privacy/journal", "protocol", "report", "study", "study/classifier", "study/describe", "study/evaluate", "study/forecast", "study/kinds", "study/ratio", "study/reweigh", "study/simulate"},
 	"deploy":                    {},
 	"cmd/caucus":                nil, // anything
 	"lab":                       nil, // a module of its own

@@ -17,6 +17,8 @@ import (
 	"caucus/study"
 	"caucus/study/classifier"
 	"caucus/study/simulate"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // Options say what a demo runs.
@@ -170,15 +172,14 @@ func Run(ctx context.Context, o Options) (Report, error) {
 	if err != nil {
 		return r, err
 	}
-	releases, err := o.studies(ctx, f, data, &r)
-	if err = errors.Join(err, f.close()); err != nil {
+	var releases []study.Release
+	working, both := errgroup.WithContext(ctx)
+	working.Go(func() (err error) { releases, err = o.studies(both, f, data, &r); return err })
+	working.Go(func() (err error) { r.Curves, err = o.curves(both, data); return err }) // while parties prepare
+	if err := errors.Join(working.Wait(), f.close()); err != nil {
 		return r, err
 	}
 	if err := f.ledgers(ctx, &r); err != nil {
-		return r, err
-	}
-	o.Note("simulating other budgets")
-	if r.Curves, err = o.curves(ctx, data); err != nil {
 		return r, err
 	}
 	if err := o.alone(data, &r, releases); err != nil {

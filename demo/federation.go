@@ -62,7 +62,7 @@ const mostStudies = 9
 const pollEvery = 500 * time.Millisecond
 
 // leastWindow is the least time to prepare; the records are public.
-const leastWindow = 2 * time.Second
+const leastWindow = time.Second
 
 // found makes a coordinator and enrols an agent for each party by invitation.
 func (o Options) found(ctx context.Context, dir string, data dealt) (*federation, error) {
@@ -187,19 +187,24 @@ func (f *federation) enrol(ctx context.Context, address, home string, data dealt
 	if err := enrolment.Wait(); err != nil {
 		return err
 	}
+	var starting errgroup.Group
+	starting.SetLimit(4)
 	for _, c := range f.agents {
-		a, err := agent.New(c)
-		if err != nil {
-			return err
-		}
-		for name := range c.Data {
-			if _, err := a.DeclareSource(ctx, name, desk.Approver{}, source.How{}); err != nil {
-				return errors.Join(err, a.Close())
+		starting.Go(func() error {
+			a, err := agent.New(c)
+			if err != nil {
+				return err
 			}
-		}
-		f.daemons.Go(func() error { return a.Run(ctx) })
+			for name := range c.Data {
+				if _, err := a.DeclareSource(ctx, name, desk.Approver{}, source.How{}); err != nil {
+					return errors.Join(err, a.Close())
+				}
+			}
+			f.daemons.Go(func() error { return a.Run(ctx) })
+			return nil
+		})
 	}
-	return nil
+	return starting.Wait()
 }
 
 // invite retries while the coordinator is busy.

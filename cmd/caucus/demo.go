@@ -68,10 +68,10 @@ releases stay.`,
 		},
 	}
 	f := cmd.Flags()
-	f.IntVar(&o.Parties, "parties", 30, "number of clinics, each with an agent of its own")
+	f.IntVar(&o.Parties, "parties", 24, "number of clinics, each with an agent of its own")
 	f.IntVar(&o.Devices, "devices", 100, "number of devices of a fleet, each with an agent of its own")
 	f.Float64Var(&o.Epsilon, "epsilon", 2, "privacy budget ε of each study")
-	f.IntVar(&o.Records, "records", 21_000, "how many records of the data to use: two sevenths each for tests, the clinics and the devices, one for the pool")
+	f.IntVar(&o.Records, "records", 16_800, "how many records of the data to use: two sevenths each for tests, the clinics and the devices, one for the pool")
 	f.StringVar(&out, "out", "caucus-demo", "folder for report.html and report.json")
 	writes(f, "out", asFolder)
 	f.StringVar(&dataDir, "data-dir", os.Getenv("CAUCUS_DATA"), "folder of the known data sets (default $CAUCUS_DATA)")
