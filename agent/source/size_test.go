@@ -17,6 +17,10 @@ import (
 
 	"caucus/dataset"
 	"caucus/internal/testlevel"
+	"caucus/privacy"
+	"caucus/study"
+	"caucus/study/evaluate"
+	"caucus/study/kinds"
 )
 
 // wideSchema has a patient, sixteen numbers, twelve texts and a label.
@@ -32,8 +36,57 @@ func wideSchema() string {
 	return b.String()
 }
 
-// TestSize imports many rows of thirty columns and reads them back in blocks, from CSV and from
-// Parquet, in little memory. CAUCUS_ROWS says how many: 20000000 took 287 MB of heap.
+// wideStudies are studies that take records in blocks, one of each kind of sum, over a pool of made rows.
+func wideStudies(t *testing.T, schema dataset.Schema, records int) (all []study.Task) {
+	t.Helper()
+	rng := rand.New(rand.NewPCG(2, 2))
+	var rows [][]string
+	for range 500 {
+		var row []string
+		for i := range schema.FeatureColumns() {
+			if i < 16 {
+				row = append(row, strconv.Itoa(rng.IntN(1000)))
+			} else {
+				row = append(row, string(rune('a'+rng.IntN(6))))
+			}
+		}
+		rows = append(rows, row)
+	}
+	pool, err := dataset.NewTable(schema.FeatureColumns(), rows)
+	if err != nil {
+		t.Fatal(err)
+	}
+	model, err := evaluate.Coefficients{Coefficients: map[string]float64{"n0": .002, "t1=b": .5}}.Model(schema)
+	if err != nil {
+		t.Fatal(err)
+	}
+	terms, err := study.EncodeTerms(evaluate.Terms{Model: model})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, of := range []study.Proposal{
+		{Kind: "classify", Mechanism: "cross"}, {Kind: "describe"}, {Kind: "evaluate", KindTerms: terms}, {Kind: "reweigh"}, {Kind: "classify", Mechanism: "means"},
+	} {
+		of.Name, of.Data, of.Unit, of.Epsilon, of.Records, of.Roster, of.Minimum = "wide", "ward", privacy.Record, 1, records, []study.PartyID{"a", "b"}, 2
+		if of.Mechanism == "means" {
+			of.Unit = privacy.Party
+		}
+		of.Deadline = time.Now().Add(time.Hour)
+		made, err := kinds.Propose(of, schema, pool)
+		if err != nil {
+			t.Fatal(of.Kind, of.Mechanism, err)
+		}
+		task, err := kinds.NewTask(made.Plan, made.Pool)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, task)
+	}
+	return all
+}
+
+// TestSize imports many rows of thirty columns, reads them back in blocks, and makes the contributions
+// that take blocks, from CSV and from Parquet, in little memory. CAUCUS_ROWS says how many: 20000000 took 287 MB of heap.
 func TestSize(t *testing.T) {
 	rows := testlevel.N(t, 20_000, 500_000)
 	if text := os.Getenv("CAUCUS_ROWS"); text != "" {
@@ -87,10 +140,28 @@ func TestSize(t *testing.T) {
 			n += b.Len()
 		}
 		read := time.Since(start)
+		var made []string
+		for _, task := range wideStudies(t, r.Declared.Schema, r.Declared.Records) {
+			p := task.Plan()
+			if blocks := study.InBlocks(task, r.Declared.Records); !blocks {
+				made = append(made, p.Kind+" by "+p.Mechanism+" takes all records at once")
+				continue
+			}
+			start = time.Now()
+			in, _, unread := s.Records(p, r.Declared.Records, true)
+			if unread != nil {
+				t.Fatal(unread)
+			}
+			if _, err := task.Contribute(in); err != nil {
+				t.Fatal(err)
+			}
+			made = append(made, fmt.Sprintf("%s by %s %.1f s", p.Kind, p.Mechanism, time.Since(start).Seconds()))
+		}
 		close(done)
 		<-watched
 		t.Logf("%s: %d rows: imported in %.1f s (%.0f a second), read in %.1f s (%.0f a second); heap %d MB at most", form, rows,
 			took.Seconds(), float64(rows)/took.Seconds(), read.Seconds(), float64(n)/read.Seconds(), most>>20)
+		t.Logf("%s: contributions: %s", form, strings.Join(made, ", "))
 		if n != r.Declared.Records || r.Found != rows || most > 500<<20 {
 			t.Errorf("%s: %d of %d records, %d MB", form, n, r.Found, most>>20)
 		}
