@@ -1,6 +1,7 @@
 package demo
 
 import (
+	"math"
 	"math/rand/v2"
 	"strconv"
 
@@ -125,15 +126,18 @@ func evenly(table *dataset.Table, rows []int, parties int) (out []*dataset.Table
 	return out
 }
 
-// uneven deals records to parties of equal size; their share of with rises from a seventh of the
-// mean for the first to nine sevenths for the last.
+// uneven deals records to parties of equal size; their share of with rises from a fifth of the
+// mean for the first to nine fifths for the last.
 func uneven(with, without []int, parties int) [][]int {
 	out := make([][]int, parties)
 	all := len(with) + len(without)
+	mean := float64(len(with)) / float64(all)
+	due, given := 0.0, 0 // of with
 	for i := range out {
 		size := all*(i+1)/parties - all*i/parties
-		share := float64(len(with)) / float64(all) * (0.2 + 1.6*float64(i)/float64(parties-1))
-		n := min(int(share*float64(size)), len(with))
+		due += mean * (0.2 + 1.6*float64(i)/float64(parties-1)) * float64(size)
+		n := min(int(math.Round(due))-given, len(with))
+		given += n
 		m := min(size-n, len(without))
 		out[i] = append(append(out[i], with[:n]...), without[:m]...)
 		with, without = with[n:], without[m:]

@@ -18,7 +18,7 @@ type ReportTable struct {
 	Title string     `json:"title"`
 	Head  []string   `json:"head"`
 	Rows  [][]string `json:"rows"`
-	// Folded: a chart or figure shows the same, so a page need not show it open.
+	// Folded: a chart shows the same, or few need it, so a page shows it closed.
 	Folded bool `json:"-"`
 }
 

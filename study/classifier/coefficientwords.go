@@ -127,7 +127,7 @@ func (of *Coefficients) Tables() (out []study.ReportTable) {
 		Folded: true, Title: fmt.Sprintf("odds of %s, all else alike", of.Class),
 		Head: []string{"difference", "odds ratio", "95 % interval", "log-odds ± sd", "reading"},
 	}
-	untold := study.ReportTable{Title: "no odds ratio", Head: []string{"column", "because"}}
+	untold := study.ReportTable{Title: "no odds ratio", Head: []string{"column", "because"}, Folded: true}
 	type reason struct{ column, why string }
 	counts := map[reason]int{}
 	first := map[reason]string{} // described in words
