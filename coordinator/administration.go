@@ -322,8 +322,8 @@ func (s *Server) Waive(ctx context.Context, r *pb.StudyRequest) (*pb.Summary, er
 		if m.State != study.Sealed && m.State != study.Folded {
 			return fmt.Errorf("%w: there is nobody to waive: the study is %s. Only once it is sealed may its release wait for contributors that have not called since the coordinator started (waits for, in study show)", protocol.ErrInvalid, m.State)
 		}
-		contributed, _ := m.Contributors()
-		missing = witness.awaited(c.hash, contributed)
+		contributed, others := m.Contributors()
+		missing = witness.awaited(c.hash, contributed, others)
 		return nil
 	})
 	if err != nil {

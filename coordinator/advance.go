@@ -182,8 +182,8 @@ func (c *runningStudy) summed(ctx context.Context, s *life.Study, task study.Tas
 // gets the same answer.
 func (c *runningStudy) release(ctx context.Context, s *life.Study, r releaser) error {
 	fail := func(err error) error { return fmt.Errorf("release study %s: %w", c.hash, err) }
-	contributed, _ := s.Contributors()
-	if err := r.witness.hold(c.hash, contributed); err != nil {
+	contributed, others := s.Contributors()
+	if err := r.witness.hold(c.hash, contributed, others); err != nil {
 		return fail(err)
 	}
 	checker, err := c.studyChecker(ctx)
@@ -205,7 +205,7 @@ func (c *runningStudy) release(ctx context.Context, s *life.Study, r releaser) e
 		return fail(err)
 	}
 	out.LedgerEntry = head.Sequence
-	if err := r.witness.hold(c.hash, contributed); err != nil { // proved meanwhile: the ledger has its answer, and nobody else has it yet
+	if err := r.witness.hold(c.hash, contributed, others); err != nil { // proved meanwhile: the ledger has its answer, and nobody else has it yet
 		return fail(err)
 	}
 	_, err = c.step(ctx, life.ReleaseDone{}, func(tx records.Tx, _ life.Effect) error {

@@ -103,8 +103,8 @@ func (s *scheduler) due(ctx context.Context, c *runningStudy) bool {
 		}
 		work = len(m.Resume()) > 0
 		if m.State == study.Folded {
-			contributed, _ := m.Contributors()
-			work = !errors.Is(s.releaser.witness.hold(c.hash, contributed), errWaits)
+			contributed, others := m.Contributors()
+			work = !errors.Is(s.releaser.witness.hold(c.hash, contributed, others), errWaits)
 		}
 		return nil
 	})

@@ -1,7 +1,6 @@
 package coordinator
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -22,7 +21,7 @@ import (
 // List checks the document that the caller shows, then lists the studies that it may see, newest first.
 func (s *Server) List(ctx context.Context, r *pb.ListRequest) (*pb.ListReply, error) {
 	caller, witness := members.CallerOf(ctx), s.scheduler.releaser.witness
-	if err := witness.look(ctx, caller, protocol.ShownOf(r.Shown), true); err != nil {
+	if err := witness.look(ctx, caller, protocol.ShownOf(r.Shown), r.Holds, true); err != nil {
 		return nil, records.Explain(err)
 	}
 	s.presence.Note(caller, r, s.config.Clock.Now())
@@ -37,10 +36,6 @@ func (s *Server) List(ctx context.Context, r *pb.ListRequest) (*pb.ListReply, er
 		summary, err := c.summaryFor(ctx, caller)
 		if err != nil {
 			return nil, err
-		}
-		if summary != nil && summary.State != string(study.Released) && caller.Role == protocol.RoleParty &&
-			slices.ContainsFunc(r.Holds, func(h []byte) bool { return bytes.Equal(h, c.hash[:]) }) {
-			witness.holds(c.hash, study.PartyID(caller.Name))
 		}
 		if summary != nil {
 			reply.Studies = append(reply.Studies, summary)
@@ -119,7 +114,7 @@ func (s *Server) whose(ctx context.Context, c *runningStudy, m *life.Study, part
 		parties.Missing = append(parties.Missing, string(p))
 	}
 	if m.State == study.Sealed || m.State == study.Folded {
-		for _, p := range s.scheduler.releaser.witness.awaited(c.hash, have) {
+		for _, p := range s.scheduler.releaser.witness.awaited(c.hash, have, missing) {
 			parties.Awaited = append(parties.Awaited, string(p))
 		}
 	}

@@ -38,6 +38,6 @@ func (w watching) Studies(ctx context.Context) (all []*pb.Summary, err error) {
 	return all, nil
 }
 
-func (w watching) Awaited(h study.Hash, contributed []study.PartyID) []study.PartyID {
-	return w.server.scheduler.releaser.witness.awaited(h, contributed)
+func (w watching) Awaited(h study.Hash, contributed, others []study.PartyID) []study.PartyID {
+	return w.server.scheduler.releaser.witness.awaited(h, contributed, others)
 }

@@ -48,7 +48,7 @@ type witnesses struct {
 
 	mu      sync.Mutex                            // guards the rest
 	called  map[study.PartyID]bool                // since the start
-	holding map[study.Hash]map[study.PartyID]bool // who says that it holds a release, since the start
+	holding map[study.PartyID]map[study.Hash]bool // releases that a caller says it holds, by its last call
 	waived  map[study.Hash]map[study.PartyID]bool // by an operator, since the start
 	bad     map[string]bool                       // who showed a bad signature
 	said    map[study.Hash]string                 // the last logged reason why a release waits
@@ -66,7 +66,7 @@ const maxKnown = 1024
 func (w *witnesses) open(ctx context.Context) error {
 	w.started = w.clock.Elapsed()
 	w.called, w.bad = map[study.PartyID]bool{}, map[string]bool{}
-	w.holding, w.waived = map[study.Hash]map[study.PartyID]bool{}, map[study.Hash]map[study.PartyID]bool{}
+	w.holding, w.waived = map[study.PartyID]map[study.Hash]bool{}, map[study.Hash]map[study.PartyID]bool{}
 	w.said, w.known = map[study.Hash]string{}, map[privacy.Head]bool{}
 	var all []records.Testimony
 	err := w.store.View(ctx, func(tx records.Tx) (err error) { all, err = tx.Witnessed(); return err })
@@ -95,9 +95,18 @@ func (w *witnesses) stop(why error, by string) {
 
 // look checks the document that a caller shows. calls says whether the caller counts as heard since
 // the start; it does not if what it shows may be older than the newest document that it has.
-func (w *witnesses) look(ctx context.Context, caller protocol.Caller, shown protocol.Shown, calls bool) error {
+func (w *witnesses) look(ctx context.Context, caller protocol.Caller, shown protocol.Shown, holds [][]byte, calls bool) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if caller.Role == protocol.RoleParty && len(holds) > 0 { // before the caller counts as heard
+		held := map[study.Hash]bool{}
+		for _, h := range holds[:min(len(holds), protocol.MaxWaits)] {
+			if len(h) == len(study.Hash{}) {
+				held[study.Hash(h)] = true
+			}
+		}
+		w.holding[study.PartyID(caller.Name)] = held
+	}
 	if shown.Kind != "" && !(shown.Kind == w.signed.Kind && bytes.Equal(shown.Document, w.signed.Document) && bytes.Equal(shown.Signature, w.signed.Signature)) {
 		head, err := shown.Head(w.keys)
 		if err != nil {
@@ -193,31 +202,19 @@ func (w *witnesses) stopped() error {
 	return w.behind
 }
 
-// holds records a party's claim that it holds the release of a study that is not released here.
-func (w *witnesses) holds(h study.Hash, by study.PartyID) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.holding[h] == nil {
-		w.holding[h] = map[study.PartyID]bool{}
-	}
-	if !w.holding[h][by] {
-		w.log.Error("a party holds a release of a study that is not released here: this coordinator was put back to an older state. The study is not released again; give the release back with caucus ledger reconcile (docs/verify.md), or waive the party if it errs (caucus study waive)", "study", h, "party", by)
-	}
-	w.holding[h][by] = true
-}
-
-// awaited are the parties that a study's release waits for and that are not waived: contributors
-// that have not called since the start, and parties that hold a release already.
-func (w *witnesses) awaited(h study.Hash, contributors []study.PartyID) (missing []study.PartyID) {
+// awaited are the parties that a study's release waits for and that are not waived: contributors that
+// have not called since the start, and parties that hold a release already. others are the parties of
+// the roster that have not contributed.
+func (w *witnesses) awaited(h study.Hash, contributors, others []study.PartyID) (missing []study.PartyID) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, p := range contributors {
-		if !w.called[p] && !w.waived[h][p] {
+		if (!w.called[p] || w.holding[p][h]) && !w.waived[h][p] {
 			missing = append(missing, p)
 		}
 	}
-	for p := range w.holding[h] {
-		if !w.waived[h][p] && !slices.Contains(missing, p) {
+	for _, p := range others {
+		if w.holding[p][h] && !w.waived[h][p] {
 			missing = append(missing, p)
 		}
 	}
@@ -226,13 +223,16 @@ func (w *witnesses) awaited(h study.Hash, contributors []study.PartyID) (missing
 }
 
 // hold says why a study is not released now; nil if it may be. Each reason to wait is logged once.
-func (w *witnesses) hold(h study.Hash, contributors []study.PartyID) error {
+func (w *witnesses) hold(h study.Hash, contributors, others []study.PartyID) error {
 	why, missing := "until those who poll could show what they have", []study.PartyID(nil)
 	if w.clock.Elapsed()-w.started >= w.wait {
-		if missing = w.awaited(h, contributors); len(missing) == 0 {
+		if missing = w.awaited(h, contributors, others); len(missing) == 0 {
 			return w.stopped()
 		}
-		why = "until its contributors have called since the start and nobody says that it was released before, or an operator waives them (caucus study show, study waive)"
+		why = "until its contributors have called since the start, or an operator waives them (caucus study show, study waive)"
+		if w.released(h, missing) {
+			why = "because parties hold a release of this study already: this coordinator was put back to an older state. Give the release back with caucus ledger reconcile (docs/verify.md), or waive parties that err (caucus study waive)"
+		}
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -244,6 +244,13 @@ func (w *witnesses) hold(h study.Hash, contributors []study.PartyID) error {
 }
 
 const namesInLog = 20
+
+// released says whether one of the parties holds a release of a study.
+func (w *witnesses) released(h study.Hash, parties []study.PartyID) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.ContainsFunc(parties, func(p study.PartyID) bool { return w.holding[p][h] })
+}
 
 // errWaits: a study cannot move on before somebody calls or time passes.
 var errWaits = errors.New("it waits")
@@ -262,7 +269,6 @@ func (w *witnesses) waive(h study.Hash, missing []study.PartyID) {
 func (w *witnesses) forget(h study.Hash) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	delete(w.holding, h)
 	delete(w.waived, h)
 	delete(w.said, h)
 }

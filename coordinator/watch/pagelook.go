@@ -281,7 +281,7 @@ func (p *page) lookAt(ctx context.Context, ref string) (l studyLook, err error) 
 	l.ContributedBy, l.MoreContributed = some(have)
 	l.Missing, l.MoreMissing = some(missing)
 	if l.State == study.Sealed || l.State == study.Folded {
-		l.Awaited, l.MoreAwaited = some(s.Awaited(h, have))
+		l.Awaited, l.MoreAwaited = some(s.Awaited(h, have, missing))
 	}
 	if l.State == study.Open {
 		l.Waiting, l.MoreWaits = true, l.MoreMissing

@@ -28,7 +28,7 @@ type Coordinator interface {
 	// Studies lists all studies as an operator sees them, without names of parties.
 	Studies(context.Context) ([]*pb.Summary, error)
 	// Awaited lists the contributors whose next call the release of a study waits for.
-	Awaited(study.Hash, []study.PartyID) []study.PartyID
+	Awaited(h study.Hash, contributors, others []study.PartyID) []study.PartyID
 }
 
 // Health is a coordinator's state at a moment.

@@ -170,7 +170,7 @@ func (c column) scale(v float64) float64 {
 	if c.log {
 		lo, hi = math.Log1p(lo), math.Log1p(hi)
 	}
-	return lo*(1-v) + hi*v
+	return float64(lo*(1-v)) + float64(hi*v) // never fused: edges are computed again on other processors
 }
 
 func (c column) value(v float64) float64 {
