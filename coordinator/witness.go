@@ -93,12 +93,13 @@ func (w *witnesses) stop(why error, by string) {
 	w.behind = fmt.Errorf("%w: %s holds a document that this coordinator signed, and %v", privacy.ErrBehind, by, why)
 }
 
-// look checks the document that a caller shows. calls says whether the caller counts as heard since
+// look checks the document that a caller shows, and notes the studies of which it holds a release,
+// before the caller counts as heard: the last awaited caller lets a release go out. calls says whether the caller counts as heard since
 // the start; it does not if what it shows may be older than the newest document that it has.
 func (w *witnesses) look(ctx context.Context, caller protocol.Caller, shown protocol.Shown, holds [][]byte, calls bool) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if caller.Role == protocol.RoleParty && len(holds) > 0 { // before the caller counts as heard
+	if caller.Role == protocol.RoleParty && len(holds) > 0 { // a command of a person names none
 		held := map[study.Hash]bool{}
 		for _, h := range holds[:min(len(holds), protocol.MaxWaits)] {
 			if len(h) == len(study.Hash{}) {

@@ -77,8 +77,7 @@ func aloneCounts(r study.Release, data dealt) (float64, error) {
 }
 
 // alone fills in the measures of one party alone: a classifier of its own records, trained as in
-// simulations, or its own numbers.
-// The baseline of class shares is a site's own shares already.
+// simulations, or its own numbers. The baseline of class shares is a site's own shares already.
 func (o Options) alone(data dealt, r *Report, releases []study.Release) error {
 	for i := range r.Studies {
 		m := &r.Studies[i].Measure

@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"caucus/agent/site"
 	"caucus/coordinator/folder"
 	"caucus/privacy"
@@ -17,8 +19,6 @@ import (
 	"caucus/study"
 	"caucus/study/classifier"
 	"caucus/study/simulate"
-
-	"golang.org/x/sync/errgroup"
 )
 
 // Options say what a demo runs.
@@ -146,7 +146,7 @@ type Point struct {
 }
 
 // Run deals the data, starts a coordinator, a helper and agents that talk mutual TLS over loopback,
-// runs one study after the other from draft to release, and stops what it started.
+// runs all studies from draft to release, and stops what it started.
 func Run(ctx context.Context, o Options) (Report, error) {
 	start := time.Now()
 	if err := o.Validate(); err != nil {
@@ -218,7 +218,7 @@ func (o Options) curves(ctx context.Context, data dealt) ([]Curve, error) {
 		for _, epsilon := range []float64{0.5, 2, 8} {
 			delta := 1e-6
 			s, err := simulate.Classify{
-				Split: simulate.Split{Schema: data.schema, Train: data.learn.Select(ordered(rows)), Test: data.test, PoolFraction: float64(data.pool.Rows()) / float64(rows), Parties: parties, Seed: o.Seed},
+				Split: simulate.Split{Schema: data.schema, Train: data.learn.Select(firstRows(rows)), Test: data.test, PoolFraction: float64(data.pool.Rows()) / float64(rows), Parties: parties, Seed: o.Seed},
 				Proposal: study.Proposal{
 					Name: p.Name, Kind: "classify", Unit: p.Unit, Epsilon: epsilon, Delta: &delta, Mechanism: p.Mechanism, Map: p.Map,
 				},
@@ -235,8 +235,8 @@ func (o Options) curves(ctx context.Context, data dealt) ([]Curve, error) {
 	return out, nil
 }
 
-// ordered are the first n numbers from 0.
-func ordered(n int) []int {
+// firstRows are the numbers of the first n rows.
+func firstRows(n int) []int {
 	out := make([]int, n)
 	for i := range out {
 		out[i] = i

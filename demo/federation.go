@@ -36,7 +36,7 @@ type federation struct {
 	operator *protocol.Client
 	stop     context.CancelFunc
 	daemons  *errgroup.Group
-	opening  sync.Mutex // guards nothing: see open
+	turns    sync.Mutex // guards nothing: a coordinator takes few of an operator's calls at once
 }
 
 // policyOf is the policy of each demo party: generous, because the data are public, but
@@ -138,7 +138,6 @@ func (f *federation) enrol(ctx context.Context, address, home string, data dealt
 		f.roster = append(f.roster, study.PartyID(fmt.Sprintf("device-%03d", i+1)))
 	}
 	f.agents = make([]site.Config, len(f.roster))
-	var inviting sync.Mutex // guards nothing: an operator's calls are rate-limited, so they take turns
 	enrolment, enrolled := errgroup.WithContext(ctx)
 	enrolment.SetLimit(4)
 	for i := range f.agents {
@@ -171,9 +170,7 @@ func (f *federation) enrol(ctx context.Context, address, home string, data dealt
 				}
 				c.Data[name] = source.Source{File: file, Schema: schema}
 			}
-			inviting.Lock()
 			invitation, err := f.invite(enrolled, string(f.roster[i]), address)
-			inviting.Unlock()
 			if err != nil {
 				return err
 			}
@@ -209,6 +206,8 @@ func (f *federation) enrol(ctx context.Context, address, home string, data dealt
 
 // invite retries while the coordinator is busy.
 func (f *federation) invite(ctx context.Context, party, address string) (string, error) {
+	f.turns.Lock()
+	defer f.turns.Unlock()
 	for {
 		invitation, _, err := f.operator.Invite(ctx, protocol.InviteOptions{Name: party, Role: protocol.RoleParty, Address: address})
 		if !errors.Is(err, protocol.ErrBusy) {
@@ -222,45 +221,38 @@ func (f *federation) invite(ctx context.Context, party, address string) (string,
 	}
 }
 
-// run takes a proposed study from draft to its release.
-func (f *federation) run(ctx context.Context, p kinds.Proposed, seen func(contributed int)) (protocol.SignedRelease, error) {
-	fail := func(err error) (protocol.SignedRelease, error) {
-		return protocol.SignedRelease{}, err
-	}
+// run takes a proposed study to its release.
+func (f *federation) run(ctx context.Context, p kinds.Proposed, seen func(contributed int)) (none protocol.SignedRelease, err error) {
 	ref := p.Hash.String()
 	if err := f.open(ctx, p, ref); err != nil {
-		return fail(err)
+		return none, err
 	}
 	for {
 		s, err := f.operator.Study(ctx, ref)
 		if err != nil && !protocol.Retry(err) {
-			return fail(err)
+			return none, err
 		}
 		if err == nil {
 			seen(s.Contributed)
 			switch s.State {
 			case study.Failed:
-				return fail(errors.New(s.Reason))
+				return none, errors.New(s.Reason)
 			case study.Released:
-				r, err := f.operator.Release(ctx, ref)
-				if err != nil {
-					return fail(err)
-				}
-				return r, nil
+				return f.operator.Release(ctx, ref)
 			}
 		}
 		select {
 		case <-ctx.Done():
-			return fail(ctx.Err())
+			return none, ctx.Err()
 		case <-time.After(500 * time.Millisecond):
 		}
 	}
 }
 
-// open takes turns: a coordinator takes few uploads at once.
+// open takes a proposed study from nothing to open.
 func (f *federation) open(ctx context.Context, p kinds.Proposed, ref string) error {
-	f.opening.Lock()
-	defer f.opening.Unlock()
+	f.turns.Lock()
+	defer f.turns.Unlock()
 	err := f.operator.UploadPool(ctx, p.Plan.Pool, p.PoolBytes)
 	if err == nil {
 		_, err = f.operator.CreateStudy(ctx, p.Canonical, nil)

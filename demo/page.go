@@ -1,14 +1,15 @@
 package demo
 
 import (
-	"caucus/internal/textpage"
-	"caucus/report"
 	_ "embed"
 	"fmt"
 	"html/template"
 	"io"
 	"math"
 	"strings"
+
+	"caucus/internal/textpage"
+	"caucus/report"
 )
 
 //go:embed page.html
@@ -60,7 +61,7 @@ func listed(words string, names []string) string {
 }
 
 // budgetChart draws accuracy against ε: simulated lines with bars of one standard deviation,
-// releases as report.Triangles, each study's unperturbed line, and the majority class.
+// releases as triangles, each study's unperturbed line, and the majority class.
 func budgetChart(r Report) report.Chart {
 	c := report.Chart{
 		Title: "Accuracy against the privacy budget", X: "privacy budget ε (smaller protects more)", Y: "accuracy on test records",

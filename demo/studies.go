@@ -7,6 +7,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"caucus/agent/source"
 	"caucus/aggregation/ratio"
 	"caucus/auxdata"
@@ -18,8 +20,6 @@ import (
 	"caucus/study/evaluate"
 	"caucus/study/forecast"
 	"caucus/study/kinds"
-
-	"golang.org/x/sync/errgroup"
 )
 
 // demoCase is a study with the judge of its release.
@@ -29,6 +29,7 @@ type demoCase struct {
 	// poolFile keeps the pool for caucus release verify.
 	poolFile string
 	own      []*dataset.Table
+	fleet    bool // devices take part, else clinics
 	// judges names an earlier study of the demo whose model this one judges.
 	judges string
 	// judge measures a release made on a pool.
@@ -85,8 +86,10 @@ func (o Options) cases(data dealt) []demoCase {
 		Name: "labels", Kind: "labels", Data: recordsSource, Epsilon: o.Epsilon, Map: components,
 		Purpose: "hide every label, where features may be shown: each clinic sends its records with randomised labels, and the loss allows for that",
 	}
+	votes := classify(fleetVotes(o.Epsilon), data.devices)
+	votes.fleet = true
 	return []demoCase{
-		classify(fleetVotes(o.Epsilon), data.devices),
+		votes,
 		classify(clinicSums(o.Epsilon), data.clinics),
 		classify(unseen, data.clinics),
 		classify(robust, data.clinics),
@@ -201,7 +204,7 @@ func (o Options) study(ctx context.Context, f *federation, data dealt, c demoCas
 	}
 	began := time.Now()
 	c.Roster = f.roster[:o.Parties]
-	if len(c.own) == o.Devices && &c.own[0] == &data.devices[0] {
+	if c.fleet {
 		c.Roster = f.roster[o.Parties:]
 	}
 	c.Minimum, c.Seed, c.Records = len(c.Roster), o.Seed, fewest(c.own)

@@ -32,16 +32,12 @@ func NewDots(c *study.ReportChart) *Dots {
 	for _, b := range c.Bars {
 		low, high = min(low, b.Low, b.Value), max(high, b.High, b.Value)
 	}
-	scale := func(v float64) float64 { return v }
-	if c.Ratio { // 1 is always on the axis, and no end is beyond mostRatio
-		scale, low, high = math.Log, max(min(low, 1), 1/mostRatio), min(max(high, 1), mostRatio)
-	}
 	step := niceStep(max(high-low, 1e-9))
-	from, to := step*math.Floor(low/step), step*math.Ceil(high/step)
-	if c.Ratio {
-		from, to = low, high
-	}
-	if c.Percent {
+	from, to, scale := step*math.Floor(low/step), step*math.Ceil(high/step), func(v float64) float64 { return v }
+	switch {
+	case c.Ratio: // 1 is always on the axis, and no end is beyond mostRatio
+		from, to, scale = max(min(low, 1), 1/mostRatio), min(max(high, 1), mostRatio), math.Log
+	case c.Percent:
 		from, to = max(from, 0), min(max(to, high), 1)
 	}
 	if !(to > from) {

@@ -126,18 +126,20 @@ type Measurement struct {
 
 // Words are the conclusion, then the chart's numbers, the release's first.
 func (m Measurement) Words() string {
-	var main, others string
+	var main string
+	var others []string
 	for _, b := range m.Chart.Bars {
 		words := b.Name + " " + textOf(m.Chart, b.Value)
 		if b.Main {
 			main = words
-		} else if others == "" {
-			others = "; " + words
 		} else {
-			others += ", " + words
+			others = append(others, words)
 		}
 	}
-	return m.Conclusion + " " + strings.ToUpper(m.Chart.Title[:1]) + m.Chart.Title[1:] + ": " + main + others + "."
+	if len(others) > 0 {
+		main += "; " + strings.Join(others, ", ")
+	}
+	return m.Conclusion + " " + strings.ToUpper(m.Chart.Title[:1]) + m.Chart.Title[1:] + ": " + main + "."
 }
 
 // New makes the page of a release. A release that does not hold is shown as far as it can be.

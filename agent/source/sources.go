@@ -303,12 +303,11 @@ func (s Sources) takenFile(name string) string {
 	return filepath.Join(s.Dir, url.PathEscape(name)+".taken")
 }
 
-// Records returns this site's records for a study: exactly n, the number declared when it was charged,
-// and it never fails. Whatever keeps them from being read as declared (the import is damaged, the file
-// of a source that is written anew is torn or has other columns) gives n empty records: unread says why;
-// odd says where the file was not as expected. Both are for the site's eyes, at the study's moment and
-// not before. It is called once the study is charged. Records come in blocks where the study takes them
-// so (study.Blockwise).
+// Records returns this site's records for a study: exactly n, the number declared when the study was
+// charged. It never fails: where the records cannot be read as declared (a damaged import, a torn daily
+// file, a daily file with other columns) it returns n empty records, and unread says why. odd says where
+// the file was not as expected. Both are for the site's eyes alone. Call it once the study is charged.
+// The records come in blocks if the study takes blocks (study.Blockwise).
 //
 // Proof note: what may a file that is written anew change? Whether more than some number of its cells
 // can be read may depend on a single record; a study that was given its records where they can, and

@@ -282,7 +282,7 @@ func oddColumn(rng *rand.Rand) column {
 	return column{edges: []float64{0, 1}}.cut(edges, 0)
 }
 
-// TestPoolEdges: of any pool, edges increase, no bin is wider than widest, a value that weighs more
+// TestPoolEdges: for every pool the edges increase, no bin is wider than widest, a value that weighs more
 // than a part has a bin of its own, and every other bin weighs less than two parts.
 func TestPoolEdges(t *testing.T) {
 	s, err := dataset.ParseSchema(strings.NewReader(`

@@ -18,7 +18,7 @@ const (
 	widest = 0.15
 )
 
-// poolEdges cuts the schema's numbers at the public pool's quantiles, into so many parts of about
+// poolEdges cuts the schema's numbers at the public pool's quantiles, into parts of about
 // equal weight. It returns their inner edges: each value that weighs more than a part stands twice,
 // or once if it is a bound, and has a bin of its own. A number of which the pool has too few rows, or
 // one value alone, is left out.

@@ -124,7 +124,8 @@ func ReleaseLines(r protocol.SignedRelease, key protocol.Verifier) ([]privacy.Li
 	return r.Release.Ledger, nil
 }
 
-// Chain reports on a ledger's chain of this many entries; broken: privacy.Walk's or ReadLines' error.
+// Chain reports whether a ledger's chain of entries is whole; broken is the error of privacy.Walk or
+// ReadLines, nil for none.
 func Chain(entries int, broken error) []Finding {
 	var f findings
 	switch {
