@@ -48,7 +48,7 @@ func NewDots(c *study.ReportChart) *Dots {
 	}
 	d := &Dots{Title: c.Title, Note: c.Note, From: textOf(c, from), To: textOf(c, to)}
 	for _, b := range c.Bars {
-		value := textOf(c, b.Value)
+		value := textWithin(c, b.Value, (b.High-b.Low)/2)
 		strip := `<svg aria-hidden="true" focusable="false" height="22"><line class="axis" x1="2%" x2="98%" y1="11" y2="11"/>`
 		if c.Ratio {
 			strip += fmt.Sprintf(`<line class="axis" x1="%.2f%%" x2="%.2f%%" y1="2" y2="20"/>`, place(1), place(1))
@@ -79,8 +79,17 @@ const mostRatio = 100
 
 // off writes a number's error.
 func off(c *study.ReportChart, b study.ReportBar) string {
+	within := (b.High - b.Low) / 2
 	if math.Abs(b.High-2*b.Value+b.Low) < 1e-9*(b.High-b.Low)+1e-12 {
-		return " ± " + textOf(c, (b.High-b.Low)/2)
+		return " ± " + textWithin(c, within, within)
 	}
-	return " (" + textOf(c, b.Low) + " to " + textOf(c, b.High) + ")"
+	return " (" + textWithin(c, b.Low, within) + " to " + textWithin(c, b.High, within) + ")"
+}
+
+// textWithin writes a number to two digits of its error.
+func textWithin(c *study.ReportChart, v, within float64) string {
+	if c.Percent || c.Ratio || within <= 0 {
+		return textOf(c, v)
+	}
+	return strconv.FormatFloat(v, 'f', max(0, 1-int(math.Floor(math.Log10(within)))), 64)
 }

@@ -43,7 +43,7 @@ func (Kind) Report(r study.Release) (out study.Report, err error) {
 		}
 	}
 	line("coefficients", "none: the fit to privatised labels has a ridge, and nothing that would take it off was measured")
-	t := study.ReportTable{Title: "class shares of the records, corrected for the noise; ± is its standard error", Head: []string{"class", "share", "±"}}
+	t := study.ReportTable{Title: "class shares of the records, corrected for the noise; ± is its standard error", Folded: true, Head: []string{"class", "share", "±"}}
 	for k, name := range l.Classifier.Classes {
 		t.Rows = append(t.Rows, []string{name, fmt.Sprintf("%.4f", l.Shares.Projected[k]), fmt.Sprintf("%.4f", l.Shares.Error[k])})
 	}

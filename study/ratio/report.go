@@ -3,6 +3,7 @@ package ratio
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"caucus/study"
 )
@@ -25,12 +26,14 @@ func (Kind) Report(r study.Release) (out study.Report, err error) {
 		}
 		return out, nil
 	}
-	out.Answer = fmt.Sprintf("The release estimates which share of any unlabelled set of records has each of %d values of %s (caucus release predict).", len(classes), p.Schema.Label.Column)
+	out.Answer = fmt.Sprintf("caucus release predict estimates from this release which share of any unlabelled set of records has each of %d values of %s.", len(classes), p.Schema.Label.Column)
 	if len(result.TrainingShares) != len(classes) {
 		return out, nil
 	}
 	chart := &study.ReportChart{Title: "class shares of all sets of the study together", Note: "± is the standard deviation of the privacy noise", Percent: true}
 	out.Charts = []*study.ReportChart{chart}
+	largest := slices.Index(result.TrainingShares, slices.Max(result.TrainingShares))
+	out.Answer = fmt.Sprintf("Of all records of the study, %.1f %% ± %.1f %% have %s %s, the largest class. %s", 100*result.TrainingShares[largest], 100*noiseOf(result, largest), p.Schema.Label.Column, classes[largest], out.Answer)
 	for k, name := range classes {
 		bar := study.Bar(name, result.TrainingShares[k], noiseOf(result, k))
 		bar.Main = true

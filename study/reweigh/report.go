@@ -15,9 +15,9 @@ func (Kind) Report(r study.Release) (out study.Report, err error) {
 	if err != nil {
 		return out, err
 	}
-	out.Answer = fmt.Sprintf("The public pool's %d rows, weighted, stand for %d private records; they count as %.0f rows.", len(w.Weight), w.Records, w.EffectiveRows)
+	out.Answer = fmt.Sprintf("The public pool's %d rows, weighted, stand for %d private records; they are worth %.0f rows of equal weight.", len(w.Weight), w.Records, w.EffectiveRows)
 	if w.Inside != nil {
-		out.Answer = fmt.Sprintf("The public pool's %d rows, weighted, stand for about %.0f of %d private records, those that the study is about; they count as %.0f rows.", len(w.Weight), *w.Inside, w.Records, w.EffectiveRows)
+		out.Answer = fmt.Sprintf("The public pool's %d rows, weighted, stand for about %.0f of %d private records, those that the study is about; they are worth %.0f rows of equal weight.", len(w.Weight), *w.Inside, w.Records, w.EffectiveRows)
 	}
 	if w.WorstNoise == 0 {
 		out.Answer = "The noise leaves the public pool as it was: every row weighs the same."
