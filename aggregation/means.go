@@ -87,11 +87,15 @@ func NewMeansDesign(x *mat.Dense, weight []float64, classes int) *MeansDesign {
 // Cells returns the length of a party's vector.
 func (m *MeansDesign) Cells() int { return len(m.mean) * learners.Columns(m.classes) }
 
-// Direction returns a party's vector, zero if no records tell classes apart. x is n×d, mapped; y
-// has classes 0..classes−1, or −1 for a record without a label, which is ignored.
-func (m *MeansDesign) Direction(x *mat.Dense, y []int) []int64 {
-	d, c := len(m.mean), learners.Columns(m.classes)
-	sum := mat.NewDense(d, c, nil)
+// NewSum is the empty sum of a party.
+func (m *MeansDesign) NewSum() *mat.Dense {
+	return mat.NewDense(len(m.mean), learners.Columns(m.classes), nil)
+}
+
+// Add adds records to a party's sum. x is n×d, mapped; y has classes 0..classes−1, or −1 for a record
+// without a label, which is ignored.
+func (m *MeansDesign) Add(sum, x *mat.Dense, y []int) {
+	_, c := sum.Dims()
 	for i, class := range y {
 		if class < 0 {
 			continue
@@ -111,9 +115,13 @@ func (m *MeansDesign) Direction(x *mat.Dense, y []int) []int64 {
 			}
 		}
 	}
+}
+
+// Direction returns a party's vector, zero if no records tell classes apart.
+func (m *MeansDesign) Direction(sum *mat.Dense) []int64 {
 	var white mat.Dense
 	white.Mul(m.to, sum)
-	out := make([]int64, d*c)
+	out := make([]int64, m.Cells())
 	norm := mat.Norm(&white, 2)
 	if !(norm > 0) || math.IsInf(norm, 1) {
 		return out

@@ -32,6 +32,15 @@ func anyRecords(t *rapid.T, name string, d, classes int) (*mat.Dense, []int) {
 	return x, y
 }
 
+// directionOf makes the vector of a party with these records.
+func directionOf(m *MeansDesign) func(*mat.Dense, []int) []int64 {
+	return func(x *mat.Dense, y []int) []int64 {
+		sum := m.NewSum()
+		m.Add(sum, x, y)
+		return m.Direction(sum)
+	}
+}
+
 // TestMeansBound: whatever two parties hold, their vectors are in range and no
 // further apart than the declared bounds, in integers.
 func TestMeansBound(t *testing.T) {
@@ -40,7 +49,7 @@ func TestMeansBound(t *testing.T) {
 		d := rapid.IntRange(2, 5).Draw(t, "features")
 		rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "pool"), 1))
 		m := NewMeansDesign(smallPool(rapid.IntRange(1, 12).Draw(t, "rows"), d, rng), nil, classes)
-		a, b := m.Direction(anyRecords(t, "one", d, classes)), m.Direction(anyRecords(t, "other", d, classes))
+		a, b := directionOf(m)(anyRecords(t, "one", d, classes)), directionOf(m)(anyRecords(t, "other", d, classes))
 		var l1, l2 int64
 		for i := range a {
 			l1 += max(a[i]-b[i], b[i]-a[i])
@@ -62,7 +71,7 @@ func TestMeansBoundTight(t *testing.T) {
 		y := make([]int, 40)
 		opposite := mat.DenseCopyOf(x)
 		opposite.Scale(-1, opposite)
-		a, b := m.Direction(x, y), m.Direction(opposite, y)
+		a, b := directionOf(m)(x, y), directionOf(m)(opposite, y)
 		var l2 int64
 		for i := range a {
 			l2 += (a[i] - b[i]) * (a[i] - b[i])
@@ -143,7 +152,7 @@ func TestMeansLearn(t *testing.T) {
 		const parties, size = 250, 20
 		for p := range parties {
 			from := 1000 + p*size
-			for i, v := range m.Direction(x.Slice(from, from+size, 0, d).(*mat.Dense), y[from:from+size]) {
+			for i, v := range directionOf(m)(x.Slice(from, from+size, 0, d).(*mat.Dense), y[from:from+size]) {
 				sum[i] += float64(v)
 			}
 		}

@@ -45,8 +45,16 @@ type Inputs struct {
 	Study  Hash // the plan's hash, which the keys depend on; the task fills it in
 }
 
-// Blockwise is a Task whose contribution is a sum over records, so that it takes them some at a
-// time (Inputs.Blocks) where this number of them is contributed.
+// Parts are the records some at a time, or all at once.
+func (in Inputs) Parts() iter.Seq[*dataset.Records] {
+	if in.Blocks != nil {
+		return in.Blocks
+	}
+	return func(yield func(*dataset.Records) bool) { yield(in.Records) }
+}
+
+// Blockwise is a Task whose contribution follows from a sum over records, so that it takes them some
+// at a time (Inputs.Blocks) where this number of them is contributed.
 type Blockwise interface{ Blockwise(records int) bool }
 
 // InBlocks says whether a task takes this number of records some at a time.

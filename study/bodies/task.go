@@ -89,8 +89,12 @@ func Of(t study.Task) (Task, bool) {
 // Additive is a Statistic whose Local of this many records is the sum of its Local over any parts.
 type Additive interface{ Additive(records int64) bool }
 
-// Blockwise says whether the statistic takes this number of records some at a time.
+// Blockwise says whether the statistic takes this number of records some at a time: its Local takes
+// blocks itself (study.Blockwise), or is Additive.
 func (s Task) Blockwise(records int) bool {
+	if b, ok := s.Statistic.(study.Blockwise); ok {
+		return b.Blockwise(records)
+	}
 	a, ok := s.Statistic.(Additive)
 	return ok && a.Additive(int64(records))
 }
@@ -98,7 +102,7 @@ func (s Task) Blockwise(records int) bool {
 // Local is a party's local sum of the statistic.
 func (s Task) Local(in study.Inputs) (vector []int64, weight int64) {
 	in.Study = s.Hash()
-	if in.Blocks == nil {
+	if _, itself := s.Statistic.(study.Blockwise); itself || in.Blocks == nil {
 		return s.Statistic.Local(in)
 	}
 	vector = make([]int64, s.Statistic.Cells())

@@ -41,8 +41,14 @@ func (m *means) ReleasedCells() int           { return m.design.Cells() }
 func (m *means) Weights() (least, most int64) { return 1, 1 }
 
 func (m *means) Local(in study.Inputs) ([]int64, int64) {
-	return m.design.Direction(m.plan.Mapped(in.Records), in.Records.Y), 1
+	sum := m.design.NewSum()
+	for r := range in.Parts() {
+		m.design.Add(sum, m.plan.Mapped(r), r.Y)
+	}
+	return m.design.Direction(sum), 1
 }
+
+func (m *means) Blockwise(int) bool { return true }
 
 // AppendClear writes 16 bits per cell: the length reveals nothing.
 func (m *means) AppendClear(vector []int64, _ int64) ([]byte, error) {

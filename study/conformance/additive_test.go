@@ -130,11 +130,11 @@ func TestRecordsAddUp(t *testing.T) {
 }
 
 // TestBlockwise: a task that takes records some at a time makes of any parts of them what it makes of
-// all; every plan whose vector is a sum of all of a party's records is one.
+// all; every plan whose vector follows from sums over a party's records is one.
 func TestBlockwise(t *testing.T) {
 	c := clinicOf(t, []string{"no", "yes"}, 5, true)
 	odd := oddVisits(c)
-	for _, p := range additive(c) {
+	for _, p := range append(additive(c), c.classify("means", privacy.Party, study.NoiseSite, 1)) {
 		if err := kinds.Check(p); err != nil || p.Kind == "ratio" { // whose records are dealt to sets
 			continue
 		}
