@@ -157,7 +157,7 @@ func New(r study.Release, o Options) (Page, error) {
 	}
 	readable := err == nil
 	page := Page{
-		Title: "What came out of " + p.Name, Answer: report.Answer, Warnings: r.Result.Warnings, Lines: report.Lines,
+		Title: "Study " + p.Name + ": what came out", Answer: report.Answer, Warnings: r.Result.Warnings, Lines: report.Lines,
 		Parties: r.Parties, Contributed: r.Contributed, Missing: r.Missing,
 		Guarantee: guarantee(p, r.Manifest), Removal: RemovalWords(p, r.Costs), NotProtected: r.NotProtected, Unit: p.Unit, Costs: r.Costs, Totals: r.Totals,
 		NotVerified: "It was not verified here. caucus release verify recomputes all that it claims from the public pool.",
@@ -166,7 +166,7 @@ func New(r study.Release, o Options) (Page, error) {
 	var drawn *study.ReportChart
 	switch {
 	case failed:
-		page.Title = "What is said to have come out of " + p.Name
+		page.Title = "Study " + p.Name + ": what the file says came out"
 		page.Failed = slices.DeleteFunc(slices.Clone(found), func(f verify.Finding) bool { return f.Verdict != verify.Fails })
 		page.Answer = fmt.Sprintf("Do not believe this release: %s: %s", page.Failed[0].About, page.Failed[0].Says)
 	case measured != nil:
@@ -193,7 +193,7 @@ func New(r study.Release, o Options) (Page, error) {
 	if c, ok := classifier.Of(r.Result); ok && readable {
 		page.Numbers = "For each class it gives " + c.Output.Words() + "."
 		if k := c.Calibration; k != nil {
-			page.Numbers += fmt.Sprintf(" Scores were multiplied by %.2f (%.2f to %.2f with noise and sampling) to be probabilities.", k.Slope, k.Low, k.High)
+			page.Numbers += fmt.Sprintf(" To be probabilities, scores were multiplied by their calibration slope, %.2f (95 %% interval %.2f to %.2f, of noise and sampling).", k.Slope, k.Low, k.High)
 		}
 	}
 	for _, t := range report.Tables {

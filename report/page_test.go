@@ -27,7 +27,7 @@ var samplePages = sync.OnceValues(func() (map[string][]byte, error) {
 		{Name: "age: 10 more", Value: 1.6, Low: 1.4, High: 1.9}, {Name: longName, Value: .02, Low: 1e-9, High: 1e9},
 	}}
 	release := Page{
-		Title: "What came out of " + longName, Answer: "It works.", Warnings: []string{"one of them " + longName},
+		Title: "Study " + longName + ": what came out", Answer: "It works.", Warnings: []string{"one of them " + longName},
 		Charts: []*Dots{NewDots(chart), NewDots(odds)}, Figures: newFigures([]study.ReportFigure{sampleFigure()}), Numbers: "scores", Lines: []study.ReportLine{{Name: "records", Text: longName}},
 		Tables:  []table{newTable(study.ReportTable{Title: "columns", Head: []string{"column", "share", "released"}, Rows: [][]string{{longName, "0.5", "123"}, {"b", "1", "2"}}})},
 		Parties: 3, Contributed: []study.PartyID{"a", "b", longName}, Missing: []study.PartyID{"d"}, Unit: privacy.Record,

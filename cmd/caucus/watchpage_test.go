@@ -175,7 +175,7 @@ func TestCoordinatorPage(t *testing.T) {
 		}
 	}
 	n.check(chromedp.Do(browser, chromedp.Navigate(pages["report"])))
-	if says := text(); !strings.Contains(says, "What came out of third") || !strings.Contains(says, "What is not") {
+	if says := text(); !strings.Contains(says, "Study third: what came out") || !strings.Contains(says, "What is not") {
 		t.Errorf("the report: %s", says)
 	}
 	// Without a link, without its cookie, and with one that was opened, there is nothing.

@@ -86,7 +86,7 @@ def _title(of: Release, text: str) -> str:
 def _coefficients(of: Release, _: Any, ax: Any) -> Any:
     told = of.coefficients().dropna(subset=["odds_ratio"])
     if told.empty:
-        raise NotHeld("coefficients: none whose error is known: coefficients() says why of each")
+        raise NotHeld("coefficients: the error of none is known: coefficients() says why of each")
     ax = _axes(ax, 7, 1.4 + 0.3 * len(told))
     sure = [COLOURS[0] if a > 1 or b < 1 else GREY for a, b in zip(told["odds_low"], told["odds_high"])]
     _dots(ax, list(told.index), told["odds_ratio"], told["odds_low"], told["odds_high"], sure)

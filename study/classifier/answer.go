@@ -15,5 +15,5 @@ func Answer(c Classifier, r study.Release) string {
 	if c.Lambda == 0 {
 		return fmt.Sprintf("The noise left nothing to tell the classes apart by: the classifier of %s that %d parties made gives every record the same class.", label, r.Parties)
 	}
-	return fmt.Sprintf("%d parties made a classifier of %s together. What it is worth shows a study of kind evaluate, or caucus release predict on records of your own whose class is known.", r.Parties, label)
+	return fmt.Sprintf("%d parties made a classifier of %s together. This release cannot say how good it is: ask an evaluate study, or run caucus release predict on records whose class you know.", r.Parties, label)
 }

@@ -52,7 +52,7 @@ func (of *Coefficients) Words(c Classifier) string {
 	}
 	switch {
 	case told == 0:
-		return "none whose error is known"
+		return "none: the error of no odds ratio is known"
 	case noise == told:
 		return "noise is all there is: every interval holds 1 and spans tenfold odds and more"
 	}

@@ -177,7 +177,7 @@ func (e Evaluation) answer() string {
 	switch {
 	case !c.Probability:
 	case slope.Known():
-		s += fmt.Sprintf(" As probabilities they have the slope %s: 1 is calibrated, less is too extreme.", slope.Words(2))
+		s += fmt.Sprintf(" As probabilities they have the slope %s: 1 is calibrated, above 1 too cautious, below 1 too extreme.", slope.Words(2))
 	default:
 		s += " Whether they are probabilities stays unknown: " + slope.Unknown + "."
 	}

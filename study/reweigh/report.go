@@ -19,6 +19,10 @@ func (Kind) Report(r study.Release) (out study.Report, err error) {
 	if w.Inside != nil {
 		out.Answer = fmt.Sprintf("The public pool's %d rows, weighted, stand for about %.0f of %d private records, those that the study is about; they are worth %.0f rows of equal weight.", len(w.Weight), *w.Inside, w.Records, w.EffectiveRows)
 	}
+	if len(w.Residuals) > 0 {
+		d := w.Residuals[0]
+		out.Answer += fmt.Sprintf(" The mean that still differs most after weighting is that of %s: %.3f in the records, %.3f in the weighted pool, %.3f in the raw pool.", d.Feature, d.Released, d.Weighted, d.Pool)
+	}
 	if w.WorstNoise == 0 {
 		out.Answer = "The noise leaves the public pool as it was: every row weighs the same."
 	}
