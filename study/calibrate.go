@@ -16,7 +16,7 @@ const (
 	MechanismGaussian = "gaussian" // (ε,δ), by zCDP
 )
 
-// NoiseMechanisms lists the mechanisms that a plan can name.
+// NoiseMechanisms lists the mechanisms that a plan can name; auto is not among them.
 func NoiseMechanisms() []string { return []string{MechanismGaussian, MechanismLaplace} }
 
 // CheckNoise refuses a plan whose mechanism is unknown, or is gaussian with δ = 0.
@@ -32,13 +32,12 @@ func CheckNoise(p Plan) error {
 	return nil
 }
 
-// Calibrate returns the noise for a bound on a vector of this many cells, under the plan's budget:
-// pure ε if δ is 0 or the plan asks for laplace, else Gaussian.
+// Calibrate returns the noise for a bound on a vector with this number of cells, under the plan's
+// budget: pure ε if δ is 0 or the plan names laplace, else Gaussian.
 //
-// Proof note. Pure ε implies (ε,δ) for every δ, so a plan that allows δ > 0 and releases at pure ε
-// claims no more than is true. A ledger charges what the mechanism's own proof gives
-// (privacy.CostOf): the pure ε, which counts ε²/2 in a concentrated ledger, and never the plan's δ.
-// The mechanism's name is part of the plan, so no record influences the choice.
+// Proof note. Pure ε implies (ε,δ) for every δ, so the release of a plan with δ > 0 may be pure. The ledger
+// charges the cost that the mechanism's proof gives (privacy.CostOf), never the plan's δ; a pure ε counts as
+// ρ = ε²/2 in a concentrated ledger. The plan names the mechanism, so no record influences the choice.
 func (p Plan) Calibrate(b privacy.Bound, cells int) (privacy.Mechanism, error) {
 	if p.Delta == 0 || p.Mechanism == MechanismLaplace {
 		return privacy.CalibratePure(b, cells, p.Epsilon)
@@ -53,13 +52,13 @@ type NoiseCost struct {
 	Epsilon   float64 `json:"epsilon"`
 	Delta     float64 `json:"delta"`
 	Rho       float64 `json:"rho"`
-	InYear    int     `json:"in_year"` // how many such releases fit within YearlyLimit
+	InYear    int     `json:"in_year"` // releases at this price that fit within YearlyLimit
 }
 
 const yearOfStudies = 3
 
-// YearlyLimit is a limit for comparison only: three times the plan's ε, as if a party allowed three
-// such studies, at the plan's δ or the default δ.
+// YearlyLimit is a budget for comparison only: three times the plan's ε, as if a party allowed three
+// studies a year, at the plan's δ or, for δ = 0, the default δ.
 func (p Plan) YearlyLimit() privacy.Budget {
 	return privacy.Budget{Epsilon: yearOfStudies * p.Epsilon, Delta: p.comparedDelta()}
 }
@@ -93,9 +92,9 @@ func (p Plan) NoiseCosts(b privacy.Bound, cells int) ([]NoiseCost, error) {
 	return all, nil
 }
 
-// CompleteNoise fills in the mechanism and δ that a proposal leaves open or sets to auto. It takes
-// the mechanism with less noise and the δ that it needs, which is 0 for laplace. A proposal with δ
-// = 0 gets laplace. If no noise can be calibrated it leaves auto, which CheckNoise refuses.
+// CompleteNoise fills in the mechanism and δ if a proposal leaves them open or says auto. It takes the
+// mechanism with less noise; laplace gets δ = 0, and δ = 0 gets laplace. If no noise can be calibrated,
+// auto stays and CheckNoise refuses the plan.
 func (p *Plan) CompleteNoise(s Proposal, b privacy.Bound, cells int) {
 	p.Delta = s.DefaultDelta(*p)
 	if s.Delta != nil {
@@ -114,7 +113,7 @@ func (p *Plan) CompleteNoise(s Proposal, b privacy.Bound, cells int) {
 	}
 }
 
-// NoiseWords compares the costs in words, the plan's own mechanism first.
+// NoiseWords describes the costs, the plan's own mechanism first.
 func (p Plan) NoiseWords(all []NoiseCost) string {
 	var own, other string
 	for _, c := range all {

@@ -12,13 +12,13 @@ import (
 	"caucus/study"
 )
 
-// histogram is the bound of so many columns of counts.
+// histogram bounds this number of columns of counts.
 func histogram(columns int64) privacy.Bound {
 	return privacy.Bound{Unit: privacy.Record, L1: 2 * columns, L2sq: 2 * columns, Cells: int(2 * columns)}
 }
 
-// TestTheQuieterNoise: of one histogram discrete Laplace is 2.3 times quieter than the
-// Gaussian at ε = 1, δ = 10⁻⁶, and of five columns still; of six it is not.
+// TestTheQuieterNoise: at ε = 1, δ = 10⁻⁶ discrete Laplace is 2.3 times quieter than the Gaussian for
+// one histogram, and still quieter for five; for six the Gaussian is quieter.
 func TestTheQuieterNoise(t *testing.T) {
 	p := study.Plan{Unit: privacy.Record, Epsilon: 1, Delta: 1e-6, Minimum: 10, Records: 1000}
 	for columns, want := range map[int64]string{1: "laplace", 3: "laplace", 5: "laplace", 6: "gaussian", 13: "gaussian", 100: "gaussian"} {
@@ -59,8 +59,8 @@ func TestTheQuieterNoise(t *testing.T) {
 	}
 }
 
-// TestLaplaceUnderADelta: a plan that allows δ and names laplace is charged pure ε and
-// no δ, and its noise is that of δ = 0.
+// TestLaplaceUnderADelta: a plan with δ > 0 that names laplace has the noise of δ = 0; the ledger
+// charges its pure ε and no δ.
 func TestLaplaceUnderADelta(t *testing.T) {
 	with := study.Plan{Unit: privacy.Record, Epsilon: 1, Delta: 1e-6, Mechanism: study.MechanismLaplace}
 	without := with
@@ -84,7 +84,7 @@ func TestLaplaceUnderADelta(t *testing.T) {
 		if epsilon, _ := cost.Pure.Float64(); epsilon > 1 || epsilon < .999 {
 			t.Errorf("%d columns: charged ε = %g", columns, epsilon)
 		}
-		// A ledger with no δ at all takes it.
+		// A ledger without any δ accepts the cost.
 		ledger, err := privacy.Open(privacy.NewMemory(), privacy.Config{Limits: map[privacy.Unit]privacy.Budget{privacy.Record: {Epsilon: 1}}})
 		if err != nil {
 			t.Fatal(err)
@@ -95,7 +95,7 @@ func TestLaplaceUnderADelta(t *testing.T) {
 	}
 }
 
-// TestInYear: as many releases as are told of are what a ledger takes, and no more.
+// TestInYear: a ledger at the yearly limit takes exactly InYear releases and refuses the next.
 func TestInYear(t *testing.T) {
 	p := study.Plan{Unit: privacy.Record, Epsilon: 1, Delta: 1e-6, Minimum: 10, Records: 1000}
 	all, err := p.NoiseCosts(histogram(2), 20)
@@ -126,7 +126,7 @@ func TestInYear(t *testing.T) {
 	}
 }
 
-// TestNoiseWords: what people read has no digits that floating point made (3 × .3).
+// TestNoiseWords: the text shows 0.9 for 3 × 0.3, without floating-point digits.
 func TestNoiseWords(t *testing.T) {
 	p := study.Plan{Unit: privacy.Record, Epsilon: 0.3, Delta: 1e-6, Minimum: 10, Records: 1000, Mechanism: "laplace"}
 	all, err := p.NoiseCosts(histogram(2), 20)

@@ -10,19 +10,19 @@ import (
 	"caucus/privacy"
 )
 
-// Charge declares what one release of a plan costs a unit. It follows from public inputs alone.
+// Charge declares the cost of one release of a plan. It follows from public inputs alone.
 type Charge struct {
 	Output     string
 	Mechanism  string
 	Parameters map[string]string
-	// Bound is the sensitivity bound that the noise is proved for, Exact the cost under it.
+	// Bound is the bound that the noise is proved for; Exact is the cost under it.
 	Bound  privacy.Bound
 	Exact  privacy.Cost
-	Matrix privacy.Digest // digest of the public integers that multiply contributions; zero if none
-	Cost   privacy.Cost   // what is charged, never below Exact
+	Matrix privacy.Digest // digest of the public integers that multiply contributions; zero without any
+	Cost   privacy.Cost   // charged to the ledger, never below Exact
 }
 
-// ChargeAll charges a party's ledger for others' releases of its contribution, once per plan.
+// ChargeAll charges a party's ledger, once per plan, for releases that servers make of its contribution.
 func ChargeAll(ctx context.Context, l *privacy.Ledger, plan Hash, charges []Charge) error {
 	for _, c := range charges {
 		if err := l.Spend(ctx, ReleaseID(plan, c.Output), c.Cost); err != nil {
@@ -40,7 +40,7 @@ func (t ReleaseTerms) Charge(exact, charged privacy.Cost) Charge {
 	}
 }
 
-// AtEpsilon replaces a pure cost by the plan's ε, to which the noise was calibrated and rounded up.
+// AtEpsilon raises a pure cost to the plan's ε, at which the noise was calibrated.
 func AtEpsilon(p Plan, c privacy.Cost) privacy.Cost {
 	if c.Pure == nil {
 		return c
@@ -53,14 +53,14 @@ type ReleaseTerms struct {
 	Output    string
 	Bound     privacy.Bound
 	Mechanism privacy.Mechanism
-	// Matrix is the digest of the public integers that multiply contributions before noise; zero if
-	// there are none. The release ID leaves it out: floating-point arithmetic on another processor
-	// may give other integers, and that must be a conflict and never a second draw.
+	// Matrix is the digest of the public integers that multiply contributions before noise; zero without
+	// any. It is no part of the release ID: if another processor rounds to other integers, the ledger
+	// then reports a conflict and draws no second noise.
 	Matrix privacy.Digest
 }
 
-// Squared returns the square of an L2 bound, or 0 (proves nothing) if int64 cannot hold it. L2 is an
-// integer because processors may differ in the last digits of a floating-point square, and so in plans.
+// Squared returns the square of an L2 bound, or 0 (no bound) if int64 cannot hold it. The bound is an
+// integer, so that plans made on different processors agree.
 func Squared(l2 int64) int64 {
 	if l2 < 0 || l2 >= 1<<31 {
 		return 0
@@ -68,7 +68,7 @@ func Squared(l2 int64) int64 {
 	return l2 * l2
 }
 
-// Laplace says whether the noise is discrete Laplace; all other noise is close to normal.
+// Laplace says whether the noise is discrete Laplace. All other noise is close to normal.
 func (t ReleaseTerms) Laplace() bool {
 	_, ok := t.Mechanism.(privacy.DiscreteLaplace)
 	return ok

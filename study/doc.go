@@ -1,11 +1,10 @@
-// Package study is about plans and kinds of study: what parties agree on before anything is
-// computed, what a party contributes, what an aggregator sums, and what a release says.
+// Package study is about the agreement between parties: a study's plan, its cost and guarantee, the
+// contributions of parties, the sum of an aggregator, and the release.
 //
 // It serves the daemons, the simulator and researchers who add a kind. It guarantees:
 //
-//   - CheckCommon refuses a plan with a contradictory common part; the kind refuses terms unknown to it.
-//   - Every release goes through Settle, the only caller of Ledger.Release, under a hash of plan and
-//     output.
+//   - CheckCommon refuses a plan whose common part is contradictory; the kind refuses terms that it does not know.
+//   - Every release passes Settle, the only caller of Ledger.Release, under a hash of plan and output.
 //   - A release's guarantee follows from plan and pool (Claim), so a reader can recompute it.
 //
 // Each kind is a folder below this one and a row in study/kinds, and implements Kind and Task.

@@ -11,27 +11,22 @@ import (
 	"caucus/privacy"
 )
 
-// Ending says when a study seals or fails. The plan gives the first ending; amendments may change
-// it while the study runs.
+// Ending says when a study seals or fails. The plan gives the first ending; amendments change it.
 //
 // Proof note: no sensitivity bound, noise, charge or δ depends on the ending.
-//   - A task is made of plan and pool, never of an ending: noise, charges, contributions and
-//     forecast inputs are the same under every ending that the plan allows. A release costs the
-//     same for every number of contributions (Charges), so also for fewer.
-//   - δ is at most one over ten times the number of units publicly known to be in the study
-//     (MostDelta), so fewer units allow a larger δ. Units are counted at the plan's minimum, and an
-//     amendment can only lower the minimum; δ is therefore small enough for every ending. Counting
-//     at the floor would break this. A party's policy on the minimum applies to the floor
+//   - A task follows from plan and pool alone, so noise, charges and contributions are the same under every
+//     ending that the plan allows. A release costs the same for every number of contributions (Charges).
+//   - δ is at most 1/(10n) for n units publicly known to be in the study (MostDelta). n counts at the plan's
+//     minimum, the largest that an ending can have, because amendments only lower the minimum. Counting at
+//     the floor would allow a larger δ. A party's policy on the minimum applies to the floor
 //     (Plan.LeastParties), because a small study hides less about who is in it.
-//   - M is fixed when the study seals, before noise, and a sealed study is never amended. Who
-//     contributed when is public, and amending, closing and sealing by rule look at receipts alone,
-//     so no ending depends on records.
-//   - All endings of a study share one charge and one answer, because the plan's hash names the release
-//     in every ledger.
+//   - M is fixed when the study seals, before noise, and a sealed study is never amended. Amending, closing
+//     and sealing by rule look at receipts alone, which are public, so no ending depends on records.
+//   - All endings share one charge and one answer, because the plan's hash names the release in every ledger.
 //
 // TestEndingsMoveNoTerms checks this.
 type Ending struct {
-	Deadline time.Time `json:"deadline"` // when it seals, or fails below Minimum
+	Deadline time.Time `json:"deadline"` // when the study seals, or fails below Minimum
 	Minimum  int       `json:"minimum"`
 	Seal     *SealRule `json:"seal,omitempty"` // seals before the deadline; nil: only once all have contributed
 }
@@ -59,7 +54,7 @@ func (r *SealRule) Quiet() time.Duration {
 	return time.Duration(r.QuietSeconds) * time.Second
 }
 
-// Enough is the number of contributions that seals the study early. It undoes decimal rounding.
+// Enough returns the number of contributions that seals the study early. 1e-9 undoes decimal rounding.
 func (e Ending) Enough(roster int) int {
 	if e.Seal == nil {
 		return roster
@@ -86,10 +81,10 @@ func (e Ending) equal(o Ending) bool {
 	return same && e.Minimum == o.Minimum && e.Deadline.Equal(o.Deadline)
 }
 
-// Ending is the plan's first ending.
+// Ending returns the plan's first ending.
 func (p Plan) Ending() Ending { return Ending{Deadline: p.Deadline, Minimum: p.Minimum, Seal: p.Seal} }
 
-// LeastParties is the fewest contributions that can ever seal the study, under any amendment.
+// LeastParties returns the fewest contributions that can seal the study, under any amendment.
 func (p Plan) LeastParties() int {
 	if p.Floor > 0 {
 		return p.Floor
@@ -114,15 +109,15 @@ func (p Plan) checkEnding(e Ending) error {
 // ErrAmendment is wrapped by every refusal of an amendment.
 var ErrAmendment = errors.New("amendment refused")
 
-// Amendment changes a study's ending only. Amendments form a hash chain from the plan.
+// Amendment changes a study's ending. Amendments form a hash chain that starts at the plan.
 type Amendment struct {
 	Plan     Hash         `json:"plan"`
 	Number   int          `json:"number"` // counts from 1
 	Previous Hash         `json:"previous"`
 	Ending   Ending       `json:"ending"`
-	Reopens  bool         `json:"reopens,omitempty"` // a failed study
+	Reopens  bool         `json:"reopens,omitempty"` // reopens a failed study
 	At       time.Time    `json:"at"`
-	Ledger   privacy.Head `json:"ledger"` // its head when made: holders can tell if the ledger is rolled back
+	Ledger   privacy.Head `json:"ledger"` // the coordinator's ledger at that time; holders can tell if the ledger is rolled back
 }
 
 // DecodeAmendment reads an amendment and refuses unknown fields and non-canonical bytes.
@@ -148,7 +143,7 @@ type Chain struct {
 	bytes  [][]byte
 }
 
-// NewChain is a plan's chain without amendments.
+// NewChain makes the chain of a plan without amendments.
 func NewChain(p Plan, h Hash) *Chain { return &Chain{plan: p, hash: h, last: h, ending: p.Ending()} }
 
 // ChainOf checks amendments and chains them to a plan. The caller checks their signatures.
@@ -162,7 +157,7 @@ func ChainOf(p Plan, h Hash, documents [][]byte) (*Chain, error) {
 	return c, nil
 }
 
-// Add appends an amendment. It refuses one that is not the next, or that the plan does not allow.
+// Add appends the next amendment. It refuses any other, and those that the plan does not allow.
 func (c *Chain) Add(document []byte) (Amendment, error) {
 	a, err := DecodeAmendment(document)
 	switch {
@@ -183,7 +178,7 @@ func (c *Chain) Add(document []byte) (Amendment, error) {
 	return a, nil
 }
 
-// MaxAmendments bounds a chain, because all of it travels with a study.
+// MaxAmendments bounds a chain, because the whole chain travels with a study.
 const MaxAmendments = 64
 
 // Next makes the next amendment; the caller signs it and then adds it.
@@ -197,7 +192,7 @@ func (c *Chain) Next(e Ending, reopens bool, at time.Time, ledger privacy.Head) 
 	})
 }
 
-// Ending is the ending in force.
+// Ending returns the ending in force.
 func (c *Chain) Ending() Ending { return c.ending }
 
 // Amendments returns all amendments, oldest first.
@@ -206,10 +201,9 @@ func (c *Chain) Amendments() []Amendment { return c.all }
 // Documents returns the bytes of all amendments, oldest first.
 func (c *Chain) Documents() [][]byte { return c.bytes }
 
-// Len is the number of amendments.
 func (c *Chain) Len() int { return len(c.all) }
 
-// Extends says whether o is a prefix of this chain, or all of it.
+// Extends says whether this chain begins with all of o.
 func (c *Chain) Extends(o *Chain) bool {
 	if c.hash != o.hash || len(c.bytes) < len(o.bytes) {
 		return false
@@ -222,7 +216,7 @@ func (c *Chain) Extends(o *Chain) bool {
 	return true
 }
 
-// Changes describes the amendments after the first from, one per line.
+// Changes describes the amendments after the given number, one per line.
 func (c *Chain) Changes(from int) (lines []string) {
 	before := c.plan.Ending()
 	for i, a := range c.all {

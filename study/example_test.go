@@ -18,11 +18,11 @@ import (
 	"caucus/study/life"
 )
 
-// counting is a kind of its own: it counts each class's records over all parties.
+// counting is a kind made for this example: it counts each class's records over all parties.
 //
 // Proof note.
-//   - Neighbours: replace one record. Public: how many records each party has.
-//   - Bound: one count may lose one, another gain one: privacy.CountBound.
+//   - Neighbours: replace one record. Public: each party's number of records.
+//   - Bound: one count may fall by one and another rise by one: privacy.CountBound.
 //   - Numeric model: integers.
 type counting struct{}
 
@@ -57,14 +57,14 @@ func (t countingTask) Work(records int) (study.Work, error) {
 	return study.Work{Rest: t.CommonWork(records)}, nil
 }
 
-// counts is the statistic: a count of each class.
+// counts is the statistic: the number of records of each class.
 type counts struct{ study.Plan }
 
 func (c counts) classes() int { return len(c.Schema.Classes()) }
 func (c counts) Local(in study.Inputs) (vector []int64, weight int64) {
 	vector = make([]int64, c.classes())
 	for _, y := range in.Records.Y {
-		vector[max(y, 0)]++ // without a label: the first class
+		vector[max(y, 0)]++ // a record without a label counts in the first class
 	}
 	return vector, int64(in.Records.Len())
 }
@@ -94,8 +94,8 @@ func (c counts) Finish(total bodies.Total, _ *rand.Rand) (study.Result, error) {
 	return study.NewResult(total.Values, nil)
 }
 
-// A kind of one's own runs through the real machine: each party charges its own
-// ledger and releases its part, the coordinator adds, seals and concludes.
+// A new kind runs through the real machine: each party charges its ledger and releases its counts; the
+// coordinator adds them, seals the study and makes the release.
 func Example() {
 	must := func(err error) {
 		if err != nil {
@@ -136,7 +136,7 @@ features:
 		}
 		c, err := task.Contribute(study.Inputs{Records: records})
 		must(err)
-		ledger, err := privacy.Open(privacy.NewMemory(), privacy.Config{}) // the party's own
+		ledger, err := privacy.Open(privacy.NewMemory(), privacy.Config{}) // the party's ledger
 		must(err)
 		released, err := study.Settle(ctx, ledger, s.Hash, c.Requests)
 		must(err)
@@ -148,15 +148,14 @@ features:
 	}
 	_, err = s.Step(life.FoldDone{Contributions: len(s.Received)})
 	must(err)
-	ledger, err := privacy.Open(privacy.NewMemory(), privacy.Config{}) // the coordinator's, charged nothing
+	ledger, err := privacy.Open(privacy.NewMemory(), privacy.Config{}) // the coordinator's ledger, charged nothing
 	must(err)
 	release, err := life.Conclude(ctx, s, task, study.Summed{Sum: sum}, ledger)
 	must(err)
 
 	var counted []float64
 	must(release.Result.DecodeBody(&counted))
-	// Two discrete Laplace noises of scale 1 add up to 50 or more with
-	// probability below 1e-19.
+	// The sum of two discrete Laplace noises of scale 1 reaches ±50 with probability below 1e-19.
 	fmt.Printf("about %.0f well, %.0f ill\n", 100*math.Round(counted[0]/100), 100*math.Round(counted[1]/100))
 	fmt.Println(release.Parties, "parties, each", release.Unit, "hidden at epsilon", release.Costs[0].Cost.Pure.RatString())
 	// Output:

@@ -10,7 +10,7 @@ import (
 	"slices"
 )
 
-// Keeper is a task whose result needs each single contribution: Finish reads stored bodies, not a sum.
+// Keeper is a task that reads each contribution: Finish takes the stored bodies, not a sum.
 type Keeper interface {
 	Task
 	Checker
@@ -18,16 +18,16 @@ type Keeper interface {
 	PublicBodies() bool
 }
 
-// ErrKept is returned by the NewSum of a Keeper.
+// ErrKept is the error of a Keeper's NewSum.
 var ErrKept = errors.New("its contributions are kept and not added up: read their bodies")
 
 // Checker decides whether contributions are valid.
 type Checker interface {
-	// Check decides on receipt whether a body is valid; its errors wrap ErrContribution.
+	// Check says on receipt whether a body is valid. Its errors wrap ErrContribution.
 	Check(body []byte) error
 }
 
-// NewChecker checks contributions to a task. It must not be used concurrently.
+// NewChecker makes a checker of contributions to a task, for one goroutine.
 func NewChecker(t Task) (Checker, error) {
 	if k, ok := t.(Keeper); ok {
 		return k, nil
@@ -35,9 +35,8 @@ func NewChecker(t Task) (Checker, error) {
 	return t.NewSum()
 }
 
-// Bodies iterates over the bodies of all contributions, duplicates included, in the order of their
-// SHA-256, so the order does not reveal sender or time. It reads one body at a time, can be
-// repeated, and ends at the first error.
+// Bodies iterates over all bodies, duplicates included, in the order of their SHA-256, which hides
+// sender and time. It reads one body at a time, can be repeated, and ends at the first error.
 type Bodies iter.Seq2[[]byte, error]
 
 // ErrOtherBodies means that the bodies are not the ones that were received.
@@ -77,8 +76,8 @@ func (b Bodies) MarshalBinary() ([]byte, error) {
 	return append(binary.AppendUvarint(nil, count), out...), nil
 }
 
-// ParseBodies reads the output of MarshalBinary and returns the number of bodies too. It refuses
-// any other encoding of the same bodies, which could hide further data.
+// ParseBodies reads the output of MarshalBinary and also returns the number of bodies. Another encoding
+// of the same bodies is refused, because it could hide further data.
 func ParseBodies(b []byte) (Bodies, int, error) {
 	fail := func(what string) (Bodies, int, error) { return nil, 0, fmt.Errorf("read bodies: %s", what) }
 	count, n := binary.Uvarint(b)
@@ -106,11 +105,11 @@ func ParseBodies(b []byte) (Bodies, int, error) {
 	return read, len(all), nil
 }
 
-// Summed is a study's contributions: their sum or, for a Keeper, their bodies. Both are nil for a
-// reader of the release who may not see them.
+// Summed holds a study's contributions: their sum or, for a Keeper, their bodies. Both are nil for
+// readers who may not see them.
 type Summed struct {
 	Contributions int
-	Weight        int64 // ballots or records in total; 0 if nothing is weighed
+	Weight        int64 // total of ballots or records; 0 if contributions have no weight
 	Sum           Sum
 	Bodies        Bodies
 	Senders       []PartyID // who sent each of Bodies, in their order, if public (Words.Named)
@@ -124,7 +123,7 @@ func (s Summed) MarshalBinary() ([]byte, error) {
 	return s.Sum.MarshalBinary()
 }
 
-// Gathering collects contributions in memory: it sums them or, for a Keeper, holds all bodies.
+// Gathering collects contributions in memory: their sum or, for a Keeper, their bodies.
 type Gathering struct {
 	Checker
 	Sum   Sum // nil for a Keeper
@@ -132,7 +131,7 @@ type Gathering struct {
 	count int
 }
 
-// Gather begins with no contributions.
+// Gather starts an empty Gathering.
 func Gather(t Task) (*Gathering, error) {
 	c, err := NewChecker(t)
 	g := &Gathering{Checker: c}
@@ -140,7 +139,7 @@ func Gather(t Task) (*Gathering, error) {
 	return g, err
 }
 
-// Add checks a body, then takes it. An error changes nothing.
+// Add checks a body and adds it. An error changes nothing.
 func (g *Gathering) Add(body []byte) error {
 	if g.Sum != nil {
 		if err := g.Sum.Add(body); err != nil {

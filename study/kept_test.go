@@ -11,7 +11,7 @@ import (
 	"caucus/study/life"
 )
 
-// walked are the bodies of a walk, and what ended it.
+// walked lists the bodies up to the end or the first error.
 func walked(all study.Bodies) (out []string, err error) {
 	for b, err := range all {
 		if err != nil {
@@ -22,9 +22,9 @@ func walked(all study.Bodies) (out []string, err error) {
 	return out, nil
 }
 
-// TestBodies: bodies are in the order of their digests, two alike are there twice, and
-// a walk can be repeated. Their bytes do not depend on the order of arrival and read
-// back; cut, padded, in another order or with longer numbers they are refused.
+// TestBodies: bodies come in the order of their digests, duplicates twice, on every walk. Their bytes
+// are the same for every order of arrival and can be read back; truncated, padded, reordered or
+// differently encoded bytes are refused.
 func TestBodies(t *testing.T) {
 	given := [][]byte{[]byte("b"), {}, []byte("a"), []byte("b"), bytes.Repeat([]byte("long"), 100)}
 	all := study.BodiesOf(given)
@@ -73,7 +73,7 @@ func TestBodies(t *testing.T) {
 	}
 }
 
-// TestHeld: exactly the bodies that were received pass, each in its place.
+// TestHeld: exactly the received bodies pass, each in its place.
 func TestHeld(t *testing.T) {
 	received := map[study.PartyID]study.BodyDigest{}
 	for p, b := range map[study.PartyID]string{"a": "1", "b": "2", "c": "2"} {
@@ -109,7 +109,7 @@ func TestHeld(t *testing.T) {
 	if _, err := walked(s.Held(func(yield func([]byte, error) bool) { yield(nil, full) })); !errors.Is(err, full) {
 		t.Errorf("an error of the store: %v", err)
 	}
-	for b := range s.Held(of("1", "2", "2")) { // a walk may be left
+	for b := range s.Held(of("1", "2", "2")) { // a walk may stop early
 		_ = b
 		break
 	}

@@ -6,7 +6,7 @@ import (
 	"reflect"
 )
 
-// EncodeTerms writes a kind's terms canonically: JSON in the order of their fields.
+// EncodeTerms writes a kind's terms as canonical JSON, in the order of their fields.
 func EncodeTerms(terms any) (json.RawMessage, error) {
 	b, err := json.Marshal(terms)
 	if err != nil {
@@ -21,9 +21,9 @@ func (p *Plan) SetTerms(terms any) (err error) {
 	return err
 }
 
-// DecodeTerms reads the plan's kind terms into terms, and leaves terms alone if the plan has none.
-// It refuses unknown fields, deceptive text (CheckText), and any encoding but that of SetTerms,
-// because the plan's hash covers its bytes.
+// DecodeTerms reads the plan's kind terms into terms, which stay unchanged if the plan has none. It
+// refuses unknown fields, deceptive text (CheckText) and every encoding but that of SetTerms, because
+// the plan's hash covers its bytes.
 func (p Plan) DecodeTerms(terms any) error {
 	if p.KindTerms == nil {
 		return nil

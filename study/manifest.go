@@ -13,43 +13,42 @@ import (
 	"caucus/privacy"
 )
 
-// Manifest holds a release's claims, for readers who were not there. Everything in it except the
-// parties, the weight, the ledger's lines and the software follows from plan and pool; verify.Claims
-// recomputes it. Its canonical bytes, JSON in the order of the fields, are signed with the release.
+// Manifest holds a release's claims. All but parties, weight, ledger lines and software follow from plan
+// and pool; verify.Claims recomputes them. Its canonical bytes, JSON in the order of the fields, are
+// signed with the release.
 type Manifest struct {
 	Form        int            `json:"form"` // see ManifestForm
 	PlanHash    Hash           `json:"plan_hash"`
 	Kind        string         `json:"kind"`
 	Mechanism   string         `json:"mechanism"`
-	Where       string         `json:"where,omitempty"` // condition on records, "" for all; others counted as empty
+	Where       string         `json:"where,omitempty"` // condition on records, "" for all; the others count as empty records
 	Unit        privacy.Unit   `json:"unit"`
-	Neighbours  string         `json:"neighbours"` // data that a reader cannot tell apart
+	Neighbours  string         `json:"neighbours"` // datasets that a reader cannot tell apart
 	Epsilon     float64        `json:"epsilon"`
 	Delta       float64        `json:"delta"`
 	Noise       Noise          `json:"noise"`
 	Parties     int            `json:"parties"` // M, the number of contributions
 	Contributed []PartyID      `json:"contributed"`
 	Missing     []PartyID      `json:"missing"`
-	Sealed      string         `json:"sealed,omitempty"` // what sealed it early (SealedBy…), other than the last contribution
+	Sealed      string         `json:"sealed,omitempty"` // what sealed the study early (SealedBy…), other than the last contribution
 	Weight      int64          `json:"weight,omitempty"` // ballots or records in the sum, as declared; 0: no sum
 	Pool        auxdata.Digest `json:"pool"`             // digest of the pool with its weights
 	WeightsPlan *Hash          `json:"weights_plan,omitempty"`
-	Inputs      BoundInputs    `json:"bound_inputs"` // public numbers that the bounds follow from, with the pool's rows
+	Inputs      BoundInputs    `json:"bound_inputs"` // public numbers that the bounds follow from
 	Costs       []ReleaseCost  `json:"costs"`
-	// Totals cover everything in the release; none if the source of the pool's weights is unknown.
+	// Totals cover everything in the release; empty if the source of the pool's weights is unknown.
 	Totals       []UnitTotal    `json:"totals"`
 	NotProtected []string       `json:"not_protected"`
-	Ledger       []privacy.Line `json:"ledger,omitempty"`    // lines of the aggregator's ledger, in the order of Costs; none if parties released
-	Simulated    bool           `json:"simulated,omitempty"` // virtual parties: protects nobody
+	Ledger       []privacy.Line `json:"ledger,omitempty"`    // the aggregator's ledger lines, in the order of Costs; none if parties released
+	Simulated    bool           `json:"simulated,omitempty"` // virtual parties: nobody is protected
 	Software     string         `json:"software,omitempty"`
 }
 
-// ManifestForm is the only form that this version reads and writes. Raise it with every change of
-// what a release says: the manifest and its words, the noise for a plan and pool, a kind's result.
-// Never reuse a number. Any other form needs the version that made it (CheckForm).
+// ManifestForm is the only form that this version reads and writes. Raise the number with every change
+// of the manifest, its words, the noise for a plan and pool, or a kind's result, and never reuse one.
 const ManifestForm = 14
 
-// ErrForm means that another version made the release, in a form this one cannot read.
+// ErrForm means that another version made the release, in another form.
 var ErrForm = errors.New("made by another version")
 
 // CheckForm refuses a release of another form with ErrForm.
@@ -68,13 +67,13 @@ type BoundInputs struct {
 	Shards   int `json:"shards,omitempty"` // ballots per party
 }
 
-// ReleaseCost is the noise of one publication, the bound it was proved for, and its price.
+// ReleaseCost is the noise of one publication, the bound that it was proved for, and its cost.
 type ReleaseCost struct {
 	Output     string            `json:"output"`
 	Mechanism  string            `json:"mechanism"`
 	Parameters map[string]string `json:"parameters"` // exact rationals
-	// Bound is how far one unit moves the integers that noise was added to. It omits the weights,
-	// which follow from the pool; Weights is their SHA-256, eight bytes each, big-endian.
+	// Bound says how far one unit moves the integers that get the noise. It omits the weights, which
+	// follow from the pool; Weights is their SHA-256, eight bytes each, big-endian.
 	Bound   privacy.Bound   `json:"bound"`
 	Weights *privacy.Digest `json:"bound_weights,omitempty"`
 	Cost    privacy.Cost    `json:"cost"` // exact
@@ -106,7 +105,7 @@ func CostOf(output, mechanism string, parameters map[string]string, b privacy.Bo
 	return c
 }
 
-// Claim is the part of a manifest that follows from plan and pool.
+// Claim returns the part of a manifest that follows from plan and pool.
 func Claim(t Task) Manifest {
 	p, pool, w := t.Plan(), t.Pool(), t.Words()
 	m := Manifest{
@@ -124,22 +123,24 @@ func Claim(t Task) Manifest {
 	return m
 }
 
-// Release is a study's final document: claims, plan, result, and what a reader needs to check them.
+// Release is a study's final document: claims, plan, result and the evidence that a reader checks.
 type Release struct {
 	Manifest   `json:"manifest"`
-	Plan       json.RawMessage `json:"plan"` // the canonical bytes that PlanHash names
+	Plan       json.RawMessage `json:"plan"` // the canonical bytes, with hash PlanHash
 	Amendments []Signed        `json:"amendments,omitempty"`
 	Result     Result          `json:"result"`
-	// Published are the aggregator's publications from the ledger (privacy.ParsePublished). If each
-	// party released its own part, Sum is their sum, or the bodies of a Keeper (Bodies.MarshalBinary),
-	// if any reader may see it. The result follows from either. A simulated release has neither.
+	// Published are the aggregator's publications from its ledger (privacy.ParsePublished). If each
+	// party released its part, Sum holds their sum or, for a Keeper, their bodies
+	// (Bodies.MarshalBinary), if every reader may see them. The result follows from either. A simulated
+	// release has neither.
 	Published  [][]byte    `json:"published,omitempty"`
 	Sum        []byte      `json:"sum,omitempty"`
 	Aggregated *Aggregated `json:"aggregated,omitempty"` // signatures of two servers, if each released its share of the sum
-	Senders    []PartyID   `json:"senders,omitempty"`    // who sent each body in Sum, by the coordinator's word, if public (Words.Named)
+	Senders    []PartyID   `json:"senders,omitempty"`    // who sent each body in Sum, if public (Words.Named); only the coordinator vouches for this
 }
 
-// DecodedPlan is a release's plan, if its hash and its common part are valid. The kind checks the rest.
+// DecodedPlan returns a release's plan if its hash and its common part are valid. The kind checks the
+// rest.
 func (r Release) DecodedPlan() (Plan, error) {
 	var compact bytes.Buffer
 	if err := json.Compact(&compact, r.Plan); err != nil {
@@ -155,7 +156,7 @@ func (r Release) DecodedPlan() (Plan, error) {
 	return p, p.CheckCommon()
 }
 
-// CostsOf are the costs of a task's publications for a public weight, from plan and pool alone.
+// CostsOf returns the costs of a task's publications for a public weight, from plan and pool alone.
 func CostsOf(t Task, weight int64) ([]ReleaseCost, error) {
 	charges, err := t.Charges(weight)
 	if err != nil {

@@ -6,17 +6,16 @@ import (
 )
 
 // Noise is the place where a study's noise is added. Other packages call its methods and never compare
-// it with the constants. Of every valid setting exactly one holds: AtSite (a contribution has noise
-// already), Shared (it is split) or InClear (it is exact).
+// it with the constants. For a valid setting exactly one of AtSite, Shared and InClear holds.
 type Noise string
 
 const (
-	NoiseSite        Noise = "site"        // each agent adds it, through its own ledger, before anything leaves
-	NoiseCoordinator Noise = "coordinator" // the coordinator adds it, once, to the sum
-	NoiseAggregators Noise = "aggregators" // coordinator and helper each add all of it, to their secret shares of the sum
+	NoiseSite        Noise = "site"        // each agent, through its ledger, before anything leaves
+	NoiseCoordinator Noise = "coordinator" // the coordinator, once, on the sum
+	NoiseAggregators Noise = "aggregators" // coordinator and helper, each in full, on their secret shares of the sum
 )
 
-// Servers of NoiseAggregators add noise independently, so the sum of their shares holds two noises.
+// Servers is the number of servers of NoiseAggregators. Each adds noise, so the sum holds two noises.
 const Servers = 2
 
 // Noises lists all settings.
@@ -36,18 +35,18 @@ func (n Noise) Validate() error {
 	return fmt.Errorf("%q: want %s or %q", n, want, all[last])
 }
 
-// AtSite says whether each agent adds noise through its own ledger. Servers then sum released
-// numbers, and their ledgers are charged nothing.
+// AtSite says whether each agent adds noise through its ledger. Servers then add released numbers, and
+// their ledgers are charged nothing.
 func (n Noise) AtSite() bool { return n == NoiseSite }
 
 // Shared says whether a contribution is split into secret shares for two servers, each of which releases
-// through its own ledger.
+// its share through its ledger.
 func (n Noise) Shared() bool { return n == NoiseAggregators }
 
 // InClear says whether the coordinator receives each party's exact numbers.
 func (n Noise) InClear() bool { return n == NoiseCoordinator }
 
-// Draws is the number of independent noises in a sum over this many parties.
+// Draws returns the number of independent noises in a sum over this number of parties.
 func (n Noise) Draws(parties int) int {
 	switch {
 	case n.AtSite():
@@ -58,7 +57,7 @@ func (n Noise) Draws(parties int) int {
 	return 1
 }
 
-// Charged is the name under which the coordinator's ledger charges an output.
+// Charged returns the name under which the coordinator's ledger charges an output.
 func (n Noise) Charged(output string) string {
 	if n.Shared() {
 		return ShareOutput(output, 0)
@@ -66,7 +65,7 @@ func (n Noise) Charged(output string) string {
 	return output
 }
 
-// ServerNames are the servers' names, in the order of Aggregated.
+// ServerNames are in the order of Aggregated.
 var ServerNames = [Servers]string{"coordinator", "helper"}
 
 // ShareOutput names a server's release of its share, so that each server's has its own ID.

@@ -13,8 +13,8 @@ import (
 	"testing"
 )
 
-// TestEveryNoise asks each setting for all that code and people ask of one: a setting that is
-// declared and forgotten in Noises, in a method or in the table of words fails here.
+// TestEveryNoise calls every method on each setting, so a new constant that is missing in Noises, a
+// method or the table of words fails here.
 func TestEveryNoise(t *testing.T) {
 	file, err := parser.ParseFile(token.NewFileSet(), "noise.go", nil, 0)
 	if err != nil {
@@ -49,8 +49,9 @@ func TestEveryNoise(t *testing.T) {
 		NoiseCoordinator: {exact: true, draws: 1, charged: "table"},
 		NoiseAggregators: {shares: true, draws: Servers, charged: "table/coordinator"},
 	}
-	// Nobody is left out where each site adds noise, its numbers have noise when they leave, and
-	// no server's word stands for that; one server sees no shares.
+	// These texts are empty: where each site adds noise, the guarantee holds against everybody, the
+	// numbers have noise when they leave, and no server vouches for any. A single coordinator sees no
+	// shares.
 	empty := map[Noise][]string{
 		NoiseSite:        {"NotProtected", "Gets", "Sees", "NoiseWord"},
 		NoiseCoordinator: {"Sees"},
@@ -82,8 +83,8 @@ func TestEveryNoise(t *testing.T) {
 	}
 }
 
-// TestUnknownNoise: a setting that this version does not know has no property that a proof or
-// a server could rest on, and its refusal names all that are.
+// TestUnknownNoise: a setting that this version does not know has no property that a proof or a server
+// relies on, and its refusal lists the known settings.
 func TestUnknownNoise(t *testing.T) {
 	for _, n := range []Noise{"", "x", "Site", "site "} {
 		if err, want := n.Validate(), fmt.Sprintf(`%q: want "site", "coordinator" or "aggregators"`, n); err == nil || err.Error() != want {

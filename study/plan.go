@@ -29,38 +29,38 @@ type Refusal struct{ Field, Why string }
 
 func (r *Refusal) Error() string { return fmt.Sprintf("%v: %s: %s", ErrPlan, r.Field, r.Why) }
 
-// Unwrap is ErrPlan.
 func (r *Refusal) Unwrap() error { return ErrPlan }
 
-// PlanError makes a Refusal. Its text says what to write instead.
+// PlanError makes a Refusal. The text says what to write instead.
 func PlanError(field, format string, args ...any) error {
 	return &Refusal{field, fmt.Sprintf(format, args...)}
 }
 
-// Plan is the agreement of all parties of a study. Every contribution carries the hash of its bytes.
+// Plan is the agreement of all parties of a study. Every contribution carries the SHA-256 of its bytes.
 type Plan struct {
 	Name    string `json:"name"`
 	Kind    string `json:"kind"`
 	Purpose string `json:"purpose,omitempty"`
 	Contact string `json:"contact,omitempty"`
-	Data    string `json:"data,omitempty"` // a data source; each agent's configuration says what it is
-	// Schema says what columns mean, never how a file is written. If a plan could choose a
-	// delimiter or comment character, the number of records it yields, or whether the file can be
-	// read, would reveal what the file holds.
+	Data    string `json:"data,omitempty"` // name of a data source, which each agent's configuration maps to its data
+	// Schema gives the meaning of columns, never the format of a file. If a plan could choose a
+	// delimiter, the number of records read, or whether the file can be read at all, would reveal its
+	// content.
 	Schema dataset.Schema `json:"schema"`
-	// Where is a condition on a record (dataset.ParseCondition), "" for all; others count as empty.
+	// Where is a condition on records (dataset.ParseCondition), "" for all. The others count as empty
+	// records.
 	Where   string         `json:"where,omitempty"`
 	Map     dataset.Map    `json:"map"`
 	Pool    auxdata.Digest `json:"pool"`
 	Roster  []PartyID      `json:"roster"`
-	Records int            `json:"records,omitempty"` // that each site is publicly known to hold at least; bounds δ
+	Records int            `json:"records,omitempty"` // least number of records at each site, publicly known; bounds δ
 
 	Unit      privacy.Unit `json:"unit"`
 	Epsilon   float64      `json:"epsilon"`
 	Delta     float64      `json:"delta"`
 	Mechanism string       `json:"mechanism"`
 	Noise     Noise        `json:"noise"`
-	Lambda    float64      `json:"lambda"` // ridge of the central fit; 0: chosen after the release (auto)
+	Lambda    float64      `json:"lambda"` // ridge of the central fit; 0: chosen after the release
 
 	KindTerms json.RawMessage `json:"kind_terms,omitempty"` // canonical JSON, read by the kind (DecodeTerms)
 	Weights   *WeightSource   `json:"weights,omitempty"`    // where the pool's weights, or its rows, come from
@@ -71,8 +71,8 @@ type Plan struct {
 	Seal        *SealRule `json:"seal,omitempty"`    // seals before the deadline; nil: only once all have contributed
 	Readers     []string  `json:"readers,omitempty"` // who may fetch the release; empty: parties and operators
 	Seed        uint64    `json:"seed"`              // drives public randomness (the choice of λ)
-	TermsDigest string    `json:"terms,omitempty"`   // as the plan's author computed it: see func TermsDigest
-	// Simulated plans run on a simulation ledger and may name unproved mechanisms; daemons refuse them.
+	TermsDigest string    `json:"terms,omitempty"`   // computed by the plan's author (func TermsDigest)
+	// Simulated plans use a simulation ledger and may name unproved mechanisms; daemons refuse them.
 	Simulated bool `json:"simulated,omitempty"`
 }
 
@@ -84,13 +84,10 @@ func (p Plan) Budget() privacy.Budget {
 // Hash names a plan: the SHA-256 of its canonical bytes.
 type Hash [sha256.Size]byte
 
-// String is the hash in hexadecimal.
 func (h Hash) String() string { return hex.EncodeToString(h[:]) }
 
-// MarshalText writes the hash in hexadecimal.
 func (h Hash) MarshalText() ([]byte, error) { return []byte(h.String()), nil }
 
-// UnmarshalText reads what MarshalText wrote.
 func (h *Hash) UnmarshalText(text []byte) error {
 	if hex.DecodedLen(len(text)) != len(h) {
 		return fmt.Errorf("read plan hash: have %d characters, want %d", len(text), 2*len(h))
@@ -99,10 +96,10 @@ func (h *Hash) UnmarshalText(text []byte) error {
 	return err
 }
 
-// HashOf names the plan with these bytes.
+// HashOf hashes canonical bytes.
 func HashOf(canonical []byte) Hash { return sha256.Sum256(canonical) }
 
-// Canonical returns the bytes that are hashed and signed: JSON in the order of the fields.
+// Canonical returns the bytes to hash and sign: JSON in the order of the fields.
 func (p Plan) Canonical() ([]byte, error) {
 	b, err := json.Marshal(p)
 	if err != nil {
@@ -111,9 +108,9 @@ func (p Plan) Canonical() ([]byte, error) {
 	return b, nil
 }
 
-// DecodePlan reads canonical bytes and refuses all others, but checks nothing else. It refuses
-// unknown fields, because an agent must not agree to terms that it does not understand, and
-// repeated or differently cased names, which another reader might read differently.
+// DecodePlan reads canonical bytes and checks nothing else. It refuses unknown fields, because an agent
+// must understand all terms that it agrees to, and repeated or differently cased names, which another
+// reader could read differently.
 func DecodePlan(canonical []byte) (Plan, error) {
 	var p Plan
 	if err := DecodeStrictly(canonical, &p); err != nil {
@@ -132,7 +129,7 @@ func DecodeStrictly(b []byte, into any) error {
 	if err := d.Decode(into); err != nil {
 		return err
 	}
-	if _, err := d.Token(); !errors.Is(err, io.EOF) { // More takes a closing brace for the end
+	if _, err := d.Token(); !errors.Is(err, io.EOF) { // More accepts a stray closing brace as the end
 		return errors.New("bytes follow the document")
 	}
 	return nil
@@ -146,8 +143,8 @@ func (p Plan) Mapped(records *dataset.Records) *mat.Dense {
 	return p.Map.Apply(records.X)
 }
 
-// Units is the publicly known number of units in the study: the roster at unit party, else the fewest
-// records at Minimum sites. Counting at the floor would give fewer units and so allow a larger δ.
+// Units returns the publicly known number of units: the roster at unit party, else Minimum × Records.
+// The floor would give fewer units and so allow a larger δ.
 func (p Plan) Units() int {
 	if p.Unit == privacy.Party {
 		return max(len(p.Roster), p.Minimum)
@@ -158,10 +155,10 @@ func (p Plan) Units() int {
 // maxUnits bounds both parties and records, so that their product fits an int.
 const maxUnits = 1 << 30
 
-// MostParties is the largest possible number of contributions, at least 1.
+// MostParties returns the largest possible number of contributions, at least 1.
 func (p Plan) MostParties() int64 { return int64(max(len(p.Roster), p.Minimum, 1)) }
 
-// WeightSource is the plan behind the pool's weights or rows; the total cost covers both plans.
+// WeightSource is the plan that the pool's weights or rows come from; total costs cover both plans.
 type WeightSource struct {
 	Plan     Hash         `json:"plan" yaml:"plan" help:"hash of the reweigh plan that the weights of the pool come from; pool_release fills it in"`
 	Unit     privacy.Unit `json:"unit" yaml:"unit" help:"that plan's unit"`

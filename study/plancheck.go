@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// CheckCommon refuses a plan whose common part is incomplete or contradictory. The kind checks the rest.
+// CheckCommon refuses a plan whose common part is incomplete or contradictory.
 func (p Plan) CheckCommon() error {
 	if p.Name == "" {
 		return PlanError("name", "give the study a name")
@@ -69,9 +69,9 @@ func (p Plan) CheckCommon() error {
 	return p.checkDelta()
 }
 
-// CheckDelta refuses a δ that would allow giving units away: (ε,δ) lets a mechanism publish each of
-// n units with probability δ, so n·δ must be far below one. which says what is counted. The plan's
-// numbers are the coordinator's word, so each site also checks δ against its own count.
+// CheckDelta refuses a δ above one over ten times the units: (ε,δ) lets a mechanism publish each of n
+// units with probability δ, so n·δ must be far below one. which describes the units in the error. The
+// plan's numbers are the coordinator's word, so each site also checks δ against its own count.
 func (p Plan) CheckDelta(units int, which string) error {
 	if most := MostDelta(units); p.Delta > most {
 		return PlanError("delta", "%g is above %.3g, one over ten times the %d units (%s) %s: it would allow giving a whole unit away; give less, such as %.3g", p.Delta, most, units, p.Unit, which, DefaultDelta(units))
@@ -79,7 +79,7 @@ func (p Plan) CheckDelta(units int, which string) error {
 	return nil
 }
 
-// checkDelta checks δ against the plan's public count. A simulation protects nobody and only warns.
+// checkDelta checks δ against the plan's public count. A simulation protects nobody and is not checked.
 func (p Plan) checkDelta() error {
 	if p.Simulated {
 		return nil

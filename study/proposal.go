@@ -9,7 +9,7 @@ import (
 	"caucus/privacy"
 )
 
-// Proposal is a researcher's request for a study. kinds.Propose makes a plan of it, study/simulate
+// Proposal is a researcher's request for a study. kinds.Propose makes a plan from it; study/simulate
 // runs it among virtual parties. Zero fields take the defaults named here.
 type Proposal struct {
 	Name    string             `yaml:"name" help:"the study's name, as in file names: lower-case letters, digits and dashes"`
@@ -41,7 +41,7 @@ type Proposal struct {
 	Seed     uint64    `yaml:"seed" help:"drives public randomness, and of a rehearsal splits, learners and noise; never the noise of a release"`
 }
 
-// RecordsPerParty is the default size of a party: a small hospital's share of one disease.
+// RecordsPerParty is the default number of records of a party: a small hospital's share of one disease.
 const RecordsPerParty = 200
 
 // Size is the publicly expected size of a study's data.
@@ -50,7 +50,7 @@ type Size struct {
 	Records int // total of all parties
 }
 
-// Size is the size that a forecast assumes for a number of parties.
+// Size returns the size that a forecast assumes for a number of parties.
 func (p Plan) Size(parties int) Size {
 	return Size{Parties: parties, Records: parties * cmp.Or(p.Records, RecordsPerParty)}
 }
@@ -66,14 +66,14 @@ func (s Proposal) DecodeTerms(terms any) error {
 	return nil
 }
 
-// MostDelta is the largest meaningful δ: a mechanism that publishes each unit with probability δ
-// would then publish about one unit in every ten studies.
+// MostDelta is the largest meaningful δ. A mechanism that publishes each unit with that probability
+// publishes about one unit in every ten studies.
 func MostDelta(units int) float64 { return 1 / (10 * float64(max(units, 1))) }
 
-// DefaultDelta is the δ for this many units, far below one over their number.
+// DefaultDelta is the default δ for this number of units: at most 10⁻⁶ and at most MostDelta.
 func DefaultDelta(units int) float64 { return min(1e-6, MostDelta(units)) }
 
-// DefaultDelta is the δ of the plan if the proposal names none.
+// DefaultDelta is the plan's δ if the proposal names none.
 func (s Proposal) DefaultDelta(p Plan) float64 {
 	if p.Unit == privacy.Party {
 		return DefaultDelta(p.Units())
@@ -81,7 +81,7 @@ func (s Proposal) DefaultDelta(p Plan) float64 {
 	return DefaultDelta(max(p.Units(), s.Largest))
 }
 
-// DefaultNoise is the place of noise at a unit unless the plan says otherwise.
+// DefaultNoise is the default place of noise for a unit.
 func DefaultNoise(u privacy.Unit) Noise {
 	if u == privacy.Party {
 		return NoiseCoordinator

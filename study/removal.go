@@ -8,12 +8,12 @@ import (
 	"caucus/privacy"
 )
 
-// Remover is a kind with bounds under the weaker add/remove relation, by which many tools state their ε:
-// neighbours differ in whether one unit counts. Public sizes, such as the number of records in a sum,
-// are equal in both neighbours: an empty record takes the place of a removed record, and nothing the
-// place of a removed party. At a site with more records than it declared, or than the plan takes,
-// another record moves up; that is a replacement, so the relation concerns the records that count. The
-// same ε protects less under it, because a replacement is a removal and an addition.
+// Remover is a kind with bounds under add/remove, the relation in which many tools state their ε:
+// neighbours differ in the presence of one unit. Public sizes, such as the number of records in a sum,
+// are equal in both: an empty record replaces a removed record, and nothing replaces a removed party. If
+// a site has more records than count, another record moves up, which is a replacement, so the relation
+// concerns the records that count. The same ε protects less than under replacement: a replacement is a
+// removal and an addition.
 type Remover interface {
 	// Removal bounds the removal of a unit; b bounds its replacement.
 	Removal(p Plan, b privacy.Bound) Removal
@@ -22,27 +22,27 @@ type Remover interface {
 // Removal is a bound under add/remove.
 type Removal struct {
 	Bound *privacy.Bound // nil: nothing is proved
-	Why   string         // why nothing is proved, or no smaller bound than for replacement; else ""
+	Why   string         // why nothing is proved, or why the bound is that of replacement; else ""
 }
 
-// Unproved is a Removal without a bound, for the reason given.
+// Unproved is a Removal without a bound.
 func Unproved(format string, args ...any) Removal { return Removal{Why: fmt.Sprintf(format, args...)} }
 
-// OfLabels is the Removal at unit label, where no such relation exists.
+// OfLabels is the Removal at unit label, where the relation does not exist.
 func OfLabels() Removal {
 	return Unproved("the unit is a label, which another replaces and nothing takes away: its record stays")
 }
 
-// Unchanged is the Removal of sums that count an empty record like any other: removing a record
-// then replaces it by the empty one, so b holds.
+// Unchanged is the Removal of sums that count an empty record like any other. Removing a record then
+// replaces it by the empty record, so b holds.
 func Unchanged(b privacy.Bound) Removal {
 	return Removal{&b, "how many records there are is public, so an empty one, which is counted, takes the place of one that is gone"}
 }
 
-// UnderRemoval is the ε, at the plan's δ, of the plan's one publication under add/remove, and the reason
-// if it is no smaller than under replacement. It is 0, with the reason, if nothing is proved, if there
-// are several publications, or if the costs that the release states do not fit noise calibrated to the
-// plan's ε. It serves comparison with other tools' figures; no ledger charges it.
+// UnderRemoval returns the ε, at the plan's δ, of the plan's one publication under add/remove, and why
+// it is no smaller than under replacement. It returns 0 and the reason if nothing is proved, if there
+// are several publications, or if the release's costs do not fit noise calibrated to the plan's ε. It
+// serves comparison with other tools; no ledger charges it.
 func UnderRemoval(k Kind, p Plan, costs []ReleaseCost) (epsilon float64, why string) {
 	by, is := k.(Remover)
 	if !is {
@@ -66,7 +66,7 @@ func UnderRemoval(k Kind, p Plan, costs []ReleaseCost) (epsilon float64, why str
 // offCalibration is the relative error allowed between integer noise and the plan's ε.
 const offCalibration = 0.05
 
-// epsilonWith is the ε at δ of a publication's noise if its bound were b.
+// epsilonWith returns the ε at δ of a publication's noise under bound b.
 func (c ReleaseCost) epsilonWith(b privacy.Bound, delta float64) (epsilon float64, ok bool) {
 	cost := privacy.Cost{Unit: c.Cost.Unit, Delta: c.Cost.Delta}
 	switch c.Mechanism {

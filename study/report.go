@@ -1,7 +1,7 @@
 package study
 
-// Report is a kind's account of a release for people, most important first. It may hold untrusted
-// text; whoever displays it must escape it.
+// Report is a kind's account of a release for people, most important first. Texts may be hostile: escape
+// them for display.
 type Report struct {
 	Answer  string
 	Charts  []*ReportChart
@@ -10,19 +10,19 @@ type Report struct {
 	Tables  []ReportTable
 }
 
-// ReportLine is a named line; a continuation has no name.
+// ReportLine is a named line. A line without a name continues the one before.
 type ReportLine struct{ Name, Text string }
 
-// ReportTable has as many cells per row as Head.
+// ReportTable has rows as long as Head.
 type ReportTable struct {
 	Title string     `json:"title"`
 	Head  []string   `json:"head"`
 	Rows  [][]string `json:"rows"`
-	// Folded: a chart shows the same, or few need it, so a page shows it closed.
+	// Folded tables are shown closed: a chart shows the same, or few readers need them.
 	Folded bool `json:"-"`
 }
 
-// ReportChart compares numbers on one axis, one dot each with its interval.
+// ReportChart compares numbers on one axis, a dot with an interval for each.
 type ReportChart struct {
 	Title, Note string // what is measured; what the intervals are
 	Bars        []ReportBar
@@ -30,14 +30,14 @@ type ReportChart struct {
 	Ratio       bool // shows ratios on a logarithmic axis, with a mark at 1
 }
 
-// ReportBar is one number; Low and High equal Value if it has no interval.
+// ReportBar is one number. Low and High equal Value if it has no interval.
 type ReportBar struct {
 	Name             string
 	Value, Low, High float64
-	Main             bool // the release's own number; others are for comparison
+	Main             bool // the release's number; the others are for comparison
 }
 
-// Bar is a number with the interval value ± off.
+// Bar makes a number with the interval value ± off.
 func Bar(name string, value, off float64) ReportBar {
 	return ReportBar{Name: name, Value: value, Low: value - off, High: value + off}
 }
@@ -49,7 +49,7 @@ type ReportFigure struct {
 	From, To              float64 // numbers at the ends of the x axis
 	Diagonal              bool    // a dashed line from 0, 0 to 1, 1
 	Lines                 []ReportCurve
-	Table                 ReportTable // the numbers of the picture
+	Table                 ReportTable // the numbers drawn
 }
 
 // ReportCurve is a line of a figure; Dots marks its points.
@@ -59,7 +59,7 @@ type ReportCurve struct {
 	Dots   bool
 }
 
-// ReportPoint is a point of a curve; Low and High are the ends of its interval, equal for none.
+// ReportPoint is a point of a curve. Low and High are equal if it has no interval.
 type ReportPoint struct{ X, Y, Low, High float64 }
 
 // Reporter is a kind that describes its results in words.

@@ -6,9 +6,9 @@ import (
 	"fmt"
 )
 
-// Result is the analyst's result. All of it is public once released.
+// Result is the analyst's result, public once released.
 type Result struct {
-	Body     json.RawMessage `json:"body"` // the kind's, canonical (DecodeBody)
+	Body     json.RawMessage `json:"body"` // the kind's body as canonical JSON
 	Warnings []string        `json:"warnings,omitempty"`
 }
 
@@ -36,7 +36,7 @@ func (r Result) DecodeBody(body any) error {
 	return nil
 }
 
-// compact removes the white space that a release file has.
+// compact removes the white space of a release file.
 func compact(text []byte) []byte {
 	var out bytes.Buffer
 	if json.Compact(&out, text) != nil {

@@ -7,12 +7,12 @@ import (
 	"errors"
 )
 
-// Reasons for refusing a contribution or a step, for callers that branch on them.
+// Refusals of a contribution or a step, for callers that branch on them.
 var (
 	ErrNotOpen     = errors.New("the study is not open")
 	ErrNotEnrolled = errors.New("the party is not on the study's roster")
 	ErrOtherPlan   = errors.New("the contribution was made for another plan")
-	ErrOtherBytes  = errors.New("the party has already contributed other bytes to this study") // it contributed before
+	ErrOtherBytes  = errors.New("the party has already contributed other bytes to this study")
 	ErrTooFew      = errors.New("too few have contributed")
 )
 
@@ -35,7 +35,6 @@ func States() []State { return []State{InDraft, Open, Sealed, Folded, Released, 
 // BodyDigest is the SHA-256 of a contribution's body.
 type BodyDigest [sha256.Size]byte
 
-// String is the digest in hexadecimal.
 func (d BodyDigest) String() string { return hex.EncodeToString(d[:]) }
 
 // What seals a study before its deadline, other than the last contribution.

@@ -11,70 +11,70 @@ import (
 	"caucus/privacy"
 )
 
-// Task is a plan with its pool, and everything that follows from both, computed once when the task is
-// made; so make one per study and keep it. It is safe for concurrent use and keeps no state from calls:
-// a task made again after a crash gives the same answers.
+// Task is a plan with its pool and everything that follows from both, computed once. Make one per study
+// and keep it. A task is safe for concurrent use; calls leave no state, so a task made again after a
+// crash gives the same answers.
 //
-// A party calls Charges, Reservations and Work and has its ledger charged before it reads any record;
-// then Contribute once, Settle with the requests, and Body. An aggregator checks each body on receipt
-// with NewSum's Check. After sealing it adds every body; Conclude releases what the sum requests, and
-// Finish makes the result. Readers of a release call Charges, and Finish or Recompute, again.
+// Before a party reads records, it calls Charges, Reservations and Work and has its ledger charged; then
+// Contribute once, Settle with the requests, and Body. An aggregator checks each body on receipt with
+// NewSum's Check. After sealing it adds all bodies, Conclude releases what the sum requests, and Finish
+// makes the result. Readers call Charges, and Finish or Recompute, again.
 //
-// Errors of Charges, Reservations, Work and NewSum follow from plan, pool and public numbers, so they
-// come before any charge. No error depends on a record.
+// Errors of Charges, Reservations, Work and NewSum follow from public inputs and come before any charge.
+// No error depends on a record.
 type Task interface {
 	Plan() Plan
 	Hash() Hash
 	Pool() *auxdata.Pool
 	Words() Words
-	// Charges bound the releases' costs, wherever noise is added, for a public weight of
-	// contributions (ballots or records; 0: not yet known). They follow from plan and pool alone.
+	// Charges bound the releases' costs, from plan and pool alone, wherever noise is added. weight is
+	// the public total of ballots or records; 0: not yet known.
 	Charges(weight int64) ([]Charge, error)
-	// Reservations are the requests that Contribute will make for exactly this many records; none
-	// if the party releases nothing itself. A request beyond them or on other terms is charged
-	// again, or fails with privacy.ErrConflict.
+	// Reservations are Contribute's requests for exactly this number of records; none if the party
+	// releases nothing. A further request, or one on other terms, is charged again or fails with
+	// privacy.ErrConflict.
 	Reservations(records int) ([]Reservation, error)
-	// Work bounds the steps (learners.Reference) of Contribute for this many records, whatever
-	// their values; an agent times its answer by it. It excludes a classifier that a party chooses
-	// (Voter), which the party bounds itself.
+	// Work bounds the steps (learners.Reference) of Contribute for this number of records, whatever
+	// their values; an agent derives the time of its answer from it. A party bounds the time of its own
+	// classifier (Voter) itself.
 	Work(records int) (Work, error)
-	// Contribute makes a party's contribution. Records never make it fail: too few, a missing class or a
-	// failing learner give a valid, constant one. Nothing is stored, charged or noised yet.
+	// Contribute makes a party's contribution. Too few records, a missing class or a failing learner
+	// give a valid, constant contribution. Contribute stores and charges nothing and adds no noise.
 	Contribute(Inputs) (Contribution, error)
-	MaxBody() int         // bounds a body's bytes, whatever the records; a coordinator reads no more
+	MaxBody() int         // bounds a body's bytes for all records; a coordinator reads no more
 	NewSum() (Sum, error) // an empty sum; a Keeper returns ErrKept
-	// Finish makes the result after the sum's requests were released, given in their order. It is
-	// post-processing, and deterministic to the byte. It refuses a weight that the number of
-	// contributions rules out. A Keeper's Finish streams the bodies, which may exceed memory.
+	// Finish makes the result from the answers to the sum's requests, in their order. It is
+	// post-processing and deterministic to the byte. It refuses a weight that is impossible for the
+	// number of contributions. A Keeper's Finish streams the bodies, which may exceed memory.
 	Finish(s Summed, released []privacy.Published) (Result, error)
 }
 
-// Recomputer is a task whose result Finish alone cannot remake for readers: it was fitted to data
-// that they don't get, or gives fitted numbers only by a digest.
+// Recomputer is a task whose result readers cannot remake by Finish: the fit used data that they do not
+// get, or the result gives fitted numbers by a digest only.
 type Recomputer interface {
-	// Recompute is Finish with help from a release's claimed result. It copies as little of it as
-	// it can, each number in its required place and shape, so that nothing else can hide there.
-	// unseen describes what it copied unchecked, "" if nothing.
+	// Recompute is Finish with help from a release's claimed result. It copies as few numbers as
+	// possible, each in its required place and shape, so that nothing else can hide there. unseen
+	// describes the numbers copied unchecked, "" for none.
 	Recompute(s Summed, released []privacy.Published, claimed Result) (made Result, unseen string, err error)
 }
 
-// ErrNoForecast: a mechanism that perturbs solutions leaves no noise on moments.
+// ErrNoForecast: a mechanism that perturbs solutions has no noise on moments to forecast.
 var ErrNoForecast = errors.New("there is no forecast for this mechanism")
 
 // ShareForecaster is a task that estimates class shares of sets.
 type ShareForecaster interface {
-	// ShareError is the mean error of a set's class share by noise, before projection; warning: too
-	// large.
+	// ShareError returns the mean error that noise adds to a set's class share, before projection, and a
+	// warning if that is too large.
 	ShareError() (off float64, warning string, err error)
 }
 
-// NoiseForecaster is a task whose numbers are released as they are, so their noise is known beforehand.
+// NoiseForecaster is a task that releases its numbers as they are, so their noise is known beforehand.
 type NoiseForecaster interface {
-	// ForecastNoise follows from public inputs alone; warning says why noise is too large, or is "".
+	// ForecastNoise follows from public inputs alone. warning says why the noise is too large, else "".
 	ForecastNoise(Size) (words, warning string, err error)
 }
 
-// Agreed is the common part that a kind's task embeds.
+// Agreed holds the common part of every task; kinds embed it.
 type Agreed struct {
 	plan  Plan
 	pool  *auxdata.Pool
@@ -82,10 +82,10 @@ type Agreed struct {
 	words Words
 }
 
-// Agree makes the common part of a task of a checked plan.
+// Agree makes the common part for a checked plan.
 func Agree(k Kind, p Plan, pool *auxdata.Pool) Agreed {
 	canonical, err := p.Canonical()
-	if err != nil { // checked earlier
+	if err != nil { // encoded before, by the check
 		panic(err)
 	}
 	return Agreed{p, pool, HashOf(canonical), k.Words(p)}
@@ -97,26 +97,26 @@ func (a Agreed) Hash() Hash          { return a.hash }
 func (a Agreed) Pool() *auxdata.Pool { return a.pool }
 func (a Agreed) Words() Words        { return a.words }
 
-// CommonWork bounds the work of every kind: it decodes this many records, checks the plan's condition
-// on each, maps them, and works on the pool.
+// CommonWork bounds the work of every kind: decode this number of records, check the plan's condition on
+// each, map them, and work on the pool.
 //
-// The bounds describe the code. Sums (cross, means, entropy, embeddings, counts, labels) take one
-// pass in which each record costs the same, whatever its values; learners.Work bounds classifiers.
-// The search of logistic ends in practice at its iterations (aggregation.SolveSurely), which the
-// bound counts, and always after a public number of steps.
+// The bounds describe the code. Sums (cross, means, entropy, embeddings, counts, labels) take one pass,
+// in which each record costs the same whatever its values; learners.Work bounds classifiers. The search
+// of logistic ends at a public number of steps, in practice earlier, at the iterations that the bound
+// counts (aggregation.SolveSurely).
 func (a Agreed) CommonWork(records int) float64 {
 	n, columns := float64(records), float64(a.plan.Schema.Dim())
 	dim, rows, classes := float64(a.plan.Map.Dim()), float64(a.pool.Rows()), float64(len(a.plan.Schema.Classes()))
 	return n*(columns*columnSteps+a.plan.whereSteps()+3*keySteps+MapSteps(a.plan.Map)) + rows*dim*(dim+classes)*4
 }
 
-// contributionForm is the version of the contribution format. It enters the terms digest, so a
-// party refuses a plan of another version before it is charged.
+// contributionForm is the version of the contribution format. The terms digest covers it, so a party
+// refuses a plan of another version before any charge.
 const contributionForm = 2
 
-// TermsDigest digests a task's release terms as this machine computes them from plan and pool (outputs,
-// bounds, mechanisms, parameters, matrices), and the contribution format. Some terms follow from
-// floating-point sums over the pool, which two kinds of processor may round differently.
+// TermsDigest digests the release terms that this machine computes from plan and pool (outputs, bounds,
+// mechanisms, parameters, matrices), and the contribution format. Some terms follow from floating-point
+// sums over the pool, which two kinds of processor may round differently.
 func TermsDigest(t Task) (string, error) {
 	charges, err := t.Charges(0)
 	if err != nil {
@@ -134,8 +134,8 @@ func TermsDigest(t Task) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
-// CheckTerms refuses a plan whose release terms differ from those this machine computes: other
-// parties would reject its releases. Call it before anything is charged.
+// CheckTerms refuses a plan if this machine computes other release terms: other parties would reject its
+// releases. Call it before any charge.
 func CheckTerms(t Task) error {
 	terms, err := TermsDigest(t)
 	if err != nil {

@@ -10,12 +10,11 @@ import (
 	"unicode/utf8"
 )
 
-// MaxText bounds a text of a plan, in bytes: a purpose is a paragraph.
+// MaxText bounds each text of a plan, in bytes.
 const MaxText = 1000
 
-// CheckText refuses text that could mislead the person who approves it on a screen: invisible
-// characters (controls, line breaks, escapes, and format characters such as those that reverse the
-// writing direction), and text too long to read.
+// CheckText refuses text that could mislead the person who approves it on a screen: invisible characters
+// (controls, line breaks, escapes, marks that reverse the writing direction), and text too long to read.
 func CheckText(text string) error {
 	if len(text) > MaxText {
 		return fmt.Errorf("it has %d bytes, at most %d are shown to whoever approves it: shorten it", len(text), MaxText)
@@ -31,8 +30,8 @@ func CheckText(text string) error {
 	return nil
 }
 
-// checkTexts applies CheckText to every string inside a value, so that no future field is missed. Errors
-// name the JSON path.
+// checkTexts applies CheckText to every string inside a value, so that new fields are covered too.
+// Errors name the JSON path.
 func checkTexts(at string, v reflect.Value) error {
 	switch v.Kind() {
 	case reflect.String:

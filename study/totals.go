@@ -10,17 +10,17 @@ import (
 // UnitTotal is the guarantee of a whole release for one unit.
 type UnitTotal struct {
 	Unit    privacy.Unit `json:"unit"`
-	Epsilon *float64     `json:"epsilon"` // null: nothing is guaranteed
+	Epsilon *float64     `json:"epsilon"` // null: no guarantee
 	Delta   float64      `json:"delta"`
 	Why     string       `json:"why"`
 }
 
-// Guarantee is that of the plan's own release; perParty is as in Words.
+// Guarantee returns the guarantee of the plan's release; perParty is Words.PerParty.
 func (p Plan) Guarantee(perParty int64) privacy.Guarantee {
 	return privacy.Guarantee{Unit: p.Unit, Budget: p.Budget(), PerParty: perParty}
 }
 
-// Totals are the guarantees of release and pool weights together (privacy.Together).
+// Totals returns the guarantees of release and pool weights together (privacy.Together).
 func Totals(p Plan, words Words) []UnitTotal {
 	whats, parts := []string{"this study"}, []privacy.Guarantee{p.Guarantee(words.PerParty)}
 	if w := p.Weights; w != nil {
@@ -52,7 +52,7 @@ func wordsOf(g privacy.Guarantee, u privacy.Unit) string {
 	return fmt.Sprintf("ε = %g for a %s guarantees nothing for a %s", g.Budget.Epsilon, g.Unit, u)
 }
 
-// String gives the guarantee without the reason.
+// String omits the reason.
 func (t UnitTotal) String() string {
 	if t.Epsilon == nil {
 		return fmt.Sprintf("a %s has no guarantee", t.Unit)
@@ -60,7 +60,7 @@ func (t UnitTotal) String() string {
 	return fmt.Sprintf("a %s has ε = %g, δ = %.3g", t.Unit, *t.Epsilon, t.Delta)
 }
 
-// NotProtected lists what a plan's guarantee does not cover, most important first.
+// NotProtected lists the gaps in a plan's guarantee, most important first.
 func NotProtected(p Plan, w Words) []string {
 	var out []string
 	say := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }

@@ -1,26 +1,26 @@
 package study
 
-// Trust describes a noise setting in words: who adds the noise, and what a party and a reader trust whom
-// with. An agent's review, a release's page and its verification all take their words from here.
+// Trust describes a noise setting: who adds the noise, and whom a party and a reader trust. An agent's
+// review, a release's page and its verification take their words from here.
 type Trust struct {
 	By           string
-	Added        string // ends a sentence on what leaves a party
+	Added        string // ends a sentence on the numbers that leave a party
 	Hidden       string // says from whom a unit is hidden
 	Against      string // says whom the guarantee holds against
 	NotProtected string // says whom it does not hold against, "" for nobody; a format of Words.Received
-	Gets         string // says how servers see the numbers that leave; "" if those have noise
-	// Sees says what either server learns, then both; a format of Words.Received and the budget.
+	Gets         string // how servers see the numbers that leave; "" if those have noise
+	// Sees says what either server learns, then what both learn; a format of Words.Received and the
+	// budget.
 	Sees string
-	// NoiseWord and SumWord say what a release takes on its servers' word alone: about their noise
-	// ("" if they add none), and about the parties in the sum (a format of their number).
+	// NoiseWord and SumWord name the claims of a release that rest on its servers' word: about their
+	// noise ("" if they add none), and about the parties in the sum (a format of their number).
 	NoiseWord, SumWord    string
-	Trusted, TrustedAbout string // what nothing proves, and its topic
-	// LiarIn… say what a lying party can do to a sum over records, to one of bounded vectors, one per
-	// party, and to one of ballots.
+	Trusted, TrustedAbout string // the claim that nothing proves, and its topic
+	// LiarIn… say what a lying party can do to a sum over records, to a sum of bounded vectors (one per
+	// party), and to a sum of ballots.
 	LiarInRecords, LiarInVectors, LiarInBallots string
 }
 
-// What a lying party can do, shared by several settings or used by kinds with one setting.
 const (
 	LiesInNoise   = "it can move the result by more than its share, because nobody can tell numbers that it makes up from its noise"
 	LiesInRecords = "it can move the result by as many records as it declares"
@@ -75,7 +75,7 @@ var trusts = map[Noise]Trust{
 	},
 }
 
-// Trust describes a setting. An unknown one, which no plan has, gets the weakest promises.
+// Trust describes a setting. An unknown setting, which no plan has, gets the weakest promises.
 func (n Noise) Trust() Trust {
 	if t, known := trusts[n]; known {
 		return t

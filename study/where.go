@@ -8,9 +8,9 @@ import (
 	"caucus/privacy"
 )
 
-// checkWhere refuses a condition that is invalid under the schema. At unit label it also refuses
-// one that reads the label: the label, which differs between neighbours, would decide whether the
-// record's features, which neighbours share, are used.
+// checkWhere refuses an invalid condition. At unit label it also refuses a condition on the label: the
+// label differs between neighbours, so it must not decide whether the record's features, which
+// neighbours share, are used.
 func (p Plan) checkWhere() error {
 	if p.Where == "" {
 		return nil
@@ -37,9 +37,9 @@ func (p Plan) WhereReadsLabel() bool {
 	return err != nil || slices.Contains(c.Columns(), p.Schema.Label.Column)
 }
 
-// Encode turns a table into as many records as it has rows, under the plan's schema or the part an
-// agent takes. Rows that fail the plan's condition become empty records. Encode and Decode alone
-// apply the condition, before anything is computed of records (proof: dataset.Schema.EncodeWhere).
+// Encode turns a table into one record per row, under the plan's schema or the part that an agent takes.
+// Rows that fail the plan's condition become empty records. Encode and Decode alone apply the condition,
+// before any computation (proof: dataset.Schema.EncodeWhere).
 func (p Plan) Encode(s dataset.Schema, t *dataset.Table) (*dataset.Records, []dataset.Remark, error) {
 	c, err := p.condition(s)
 	switch {
@@ -51,7 +51,7 @@ func (p Plan) Encode(s dataset.Schema, t *dataset.Table) (*dataset.Records, []da
 	return s.EncodeWhere(t, *c)
 }
 
-// Decode is Encode for coded records of a schema that s is within.
+// Decode is Encode for coded records, whose schema contains s.
 func (p Plan) Decode(s dataset.Schema, coding *dataset.Coding, b dataset.CodedBlock) (*dataset.Records, error) {
 	c, err := p.condition(s)
 	if err != nil {
@@ -60,7 +60,7 @@ func (p Plan) Decode(s dataset.Schema, coding *dataset.Coding, b dataset.CodedBl
 	return coding.Records(s, c, b), nil
 }
 
-// condition is the plan's, nil where it has none.
+// condition returns the plan's condition, nil without one.
 func (p Plan) condition(s dataset.Schema) (*dataset.Condition, error) {
 	if p.Where == "" {
 		return nil, nil
@@ -75,8 +75,8 @@ func (p Plan) condition(s dataset.Schema) (*dataset.Condition, error) {
 	return &c, nil
 }
 
-// whereSteps bounds the steps of the condition on one record. A column of few values takes far
-// fewer, which must not show: see Work.
+// whereSteps bounds the steps of the condition on one record, at its longest: a column of few values
+// takes far fewer, which must not show in the time (Work).
 func (p Plan) whereSteps() float64 {
 	if p.Where == "" {
 		return 0
@@ -88,8 +88,8 @@ func (p Plan) whereSteps() float64 {
 	return CellSteps * float64(c.Comparisons())
 }
 
-// AboutFewer says how a condition affects a forecast, "" without one. Nobody knows beforehand how
-// many records meet it, so the forecast assumes all do.
+// AboutFewer says how a condition affects a forecast, "" without one. The number of records that meet it
+// is unknown beforehand, so the forecast assumes all.
 func (p Plan) AboutFewer(s Size) string {
 	if p.Where == "" {
 		return ""
@@ -97,7 +97,7 @@ func (p Plan) AboutFewer(s Size) string {
 	return fmt.Sprintf("this is as if the condition held for all of the %d records, because how many it holds for is not known beforehand; where it holds for a tenth, noise moves shares, means and an AUC 10 times as far, and sampling √10 times (caucus study create --count asks how many)", s.Records)
 }
 
-// About says in words which records a study is about.
+// About says which records a study is about.
 func (p Plan) About() string {
 	if p.Where == "" {
 		return "all records"

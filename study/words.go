@@ -4,34 +4,34 @@ import (
 	"caucus/privacy"
 )
 
-// Words explain a plan to those who approve it and those who read its release, and give policies
-// facts to check. A kind writes every text for each mechanism; there are no defaults.
+// Words explain a plan to approvers and to readers of its release, and give policies facts to check. A
+// kind writes every text for each mechanism; there are no defaults.
 type Words struct {
-	Leaves       string // what a party sends, once, and whether it has noise
-	Received     string // exact data that the coordinator gets of each party, if it adds the noise
+	Leaves       string // what a party sends, and whether it has noise
+	Received     string // exact data that the coordinator gets of each party, if the coordinator adds the noise
 	Trained      string
 	InClear      []string // columns whose cells leave a party in clear
-	Neighbours   string   // data that a reader cannot tell apart
-	NotProtected []string // gaps in the guarantee beyond those of every kind, most important first
+	Neighbours   string   // datasets that a reader cannot tell apart
+	NotProtected []string // this kind's gaps in the guarantee, most important first
 	Liar         string   // what a lying party can do to the result
 
-	Learner       string // classifier trained on, or scoring, a party's records; "" for none
+	Learner       string // classifier that trains on, or scores, a party's records; "" without one
 	Shards        int    // disjoint shards of a party's records, one ballot each if it votes; 0: none
 	WholePatients bool   // a patient's records are all in one shard, so the bound counts whole patients
 	Scored        bool   // the party's own program scores its records (Inputs.Scorer)
 	SetColumn     bool   // the schema's party column names each record's set
-	Numbers       int    // most numbers made of a mapped record; 0: no more than the map makes
+	Numbers       int    // most numbers made of a mapped record; 0: at most those of the map
 	Named         bool   // readers see each party's contribution by name; it passed the party's ledger
 	PerParty      int64  // most records of one party that count; 0: unknown
 }
 
 const NothingTrained = "none: nothing is trained here"
 
-// OneUnit describes neighbours that differ in one unit and nothing else.
+// OneUnit describes neighbours that differ in exactly one unit.
 func OneUnit(p Plan) string {
 	switch p.Unit {
 	case privacy.Party:
-		if w := p.Weights; w != nil && w.Unit == privacy.Record && w.PerParty > 0 { // Totals counts them for a party
+		if w := p.Weights; w != nil && w.Unit == privacy.Record && w.PerParty > 0 { // Totals counts the records for a party
 			return "two collections of parties, the same but for one party, all of whose records are replaced by any others; who takes part is the same, and for the weights of the pool how many records each party has"
 		}
 		return "two collections of parties, the same but for one party, all of whose records are replaced by any others; who takes part is the same"

@@ -4,10 +4,10 @@ import (
 	"caucus/dataset"
 )
 
-// Work bounds the steps (learners.Reference) of a contribution, whatever the records' values. It
-// follows from plan, pool and the public number of records.
+// Work bounds the steps (learners.Reference) of a contribution, whatever the records' values. It follows
+// from plan, pool and the public number of records.
 type Work struct {
-	Shards int // trained one after the other; Shard bounds each
+	Shards int // trained one after the other; Shard bounds the steps of each
 	Shard  float64
 	Rest   float64 // one pass over the records; work on plan and pool
 }

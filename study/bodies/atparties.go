@@ -13,20 +13,20 @@ import (
 	"caucus/study"
 )
 
-// AtParties encodes and decodes the parties' own releases for one output of a plan.
+// AtParties encodes and decodes parties' releases of one output of a plan.
 //
-// The encoding is unique and has a fixed length for a given number of numbers, so its size reveals
-// nothing about noise or data. All but these fields follow from the plan:
+// The encoding is unique. Its length depends only on the number of values, so it reveals nothing about
+// noise or data. Everything outside these fields follows from the plan:
 //
-//	 1  form of the numbers (form…)
+//	 1  form of the values (form…)
 //	32  digest of plan and release terms; 0 in a simulation
 //	 8  number of the entry in the party's ledger
 //	32  hash of that entry
-//	 8  for each number
+//	 8  for each value
 type AtParties struct {
 	Plan  study.Plan
 	Terms study.ReleaseTerms
-	id    string // of the release in every party's ledger
+	id    string // of the release, in every party's ledger
 	under [sha256.Size]byte
 }
 
@@ -38,23 +38,23 @@ const (
 
 const publishedHead = 1 + sha256.Size + 8 + sha256.Size
 
-// PublishedSize is the size in bytes of a publication of n numbers.
+// PublishedSize returns the size in bytes of a publication of n values.
 func PublishedSize(n int) int { return publishedHead + 8*n }
 
-// ReleasedAtParties makes the codec for an output's terms, which bound each party's release.
+// ReleasedAtParties makes the codec for an output's terms.
 func ReleasedAtParties(p study.Plan, t study.ReleaseTerms) (AtParties, error) {
 	canonical, err := p.Canonical()
 	if err != nil {
 		return AtParties{}, err
 	}
 	k := AtParties{Plan: p, Terms: t, id: study.ReleaseID(study.HashOf(canonical), t.Output)}
-	if !p.Simulated { // a simulation gives one draft to two studies, with and without its noise
+	if !p.Simulated { // a simulation gives one draft to two studies, with and without noise
 		k.under = releasedUnder(k.claim())
 	}
 	return k, nil
 }
 
-// claim is a publication on exactly the plan's terms, without numbers.
+// claim is a publication on exactly the plan's terms, without values.
 func (k AtParties) claim() privacy.Published {
 	return privacy.Published{ID: k.id, Mechanism: k.Terms.Mechanism.Name(), Parameters: privacy.ParametersOf(k.Terms.Mechanism), Bound: k.Terms.Bound, Simulated: k.Plan.Simulated}
 }
@@ -62,7 +62,7 @@ func (k AtParties) claim() privacy.Published {
 func releasedUnder(r privacy.Published) [sha256.Size]byte {
 	terms, err := json.Marshal([]any{r.ID, r.Mechanism, r.Parameters, r.Bound})
 	if err != nil {
-		panic(err) // a bound of an invalid unit, which no ledger releases
+		panic(err) // an invalid unit, which no ledger releases
 	}
 	return sha256.Sum256(terms)
 }
@@ -87,7 +87,7 @@ func (k AtParties) Append(b []byte, r privacy.Published) ([]byte, error) {
 	return AppendFixed(b, numbers), nil
 }
 
-// Published decodes a publication of n numbers, if released for this plan on exactly its terms.
+// Published decodes a publication of n values, if released for this plan on exactly its terms.
 func (k AtParties) Published(b []byte, n int) (privacy.Published, error) {
 	r := k.claim()
 	if len(b) != PublishedSize(n) {

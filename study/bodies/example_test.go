@@ -6,8 +6,7 @@ import (
 	"caucus/study/bodies"
 )
 
-// Sums are sent and stored as integers in one writing; whatever is no such
-// writing is refused.
+// Sums are sent and stored as integers in one encoding; all other bytes are refused.
 func Example() {
 	sum := bodies.AppendVector(nil, []int64{400, -3, 12})
 	v, err := bodies.ParseVector(sum, 3)

@@ -10,7 +10,7 @@ import (
 	"caucus/study"
 )
 
-// Provable is a Statistic whose contributions can be split: a party proves its vector's form.
+// Provable is a Statistic whose contributions can be split: a party proves the form of its vector.
 type Provable interface {
 	Form(weight int64) shares.Form // of a contribution with a public weight
 }
@@ -20,7 +20,7 @@ type Multiplied interface {
 	Matrix() *shares.Matrix // nil: the sum itself is released
 }
 
-// FormOf is q's form, refused if this many parties could make the released sum overflow.
+// FormOf returns q's form, or an error if this number of parties could make the released sum overflow.
 func FormOf(q Provable, weight, parties int64) (shares.Form, error) {
 	form := q.Form(weight)
 	return form, check(q, form, parties)
@@ -57,7 +57,7 @@ func (s Task) Split(in study.Inputs, party study.PartyID, random io.Reader) (wei
 
 var errShares = errors.New("contribute to a study with noise by aggregators: what leaves are shares, sealed for coordinator and helper (aggregator.Contribute), and never the contribution itself")
 
-// shareSize bounds the bytes of both parts, at the most bits per cell that can be proved; 0: none.
+// shareSize bounds the bytes of both parts, at the most bits per cell that can be proved; 0: no proof.
 func (s Task) shareSize() int {
 	q, ok := s.Statistic.(Provable)
 	if !ok {
@@ -72,8 +72,8 @@ func (s Task) shareSize() int {
 	return 0
 }
 
-// bitSteps is the work of proving one bit, in steps of learners.Reference: 1.4 to 2.4 µs were
-// measured (docs/aggregators.md), where a step takes about a nanosecond.
+// bitSteps is the work of proving one bit, in steps of learners.Reference (about a nanosecond each): 1.4
+// to 2.4 µs were measured (docs/aggregators.md).
 const bitSteps = 4000
 
 // SplitSteps bounds the steps (study.Work) of splitting, whatever the records' values; 0: no proof.
@@ -87,9 +87,9 @@ func (s Task) SplitSteps(records int) float64 {
 	return bitSteps * float64(form.Cells) * float64(form.Bits)
 }
 
-// ShareRequest requests the release of a server's share of the sum, multiplied by the public matrix
-// if there is one. Its output, and so its release ID, is the server's own; its bound is that of the
-// sum over the integers (privacy.NewShare).
+// ShareRequest asks for the release of a server's share of the sum, times the public matrix if there is
+// one. The output, and so the release ID, names the server. The bound is that of the sum over the
+// integers (privacy.NewShare).
 func ShareRequest(q Statistic, role shares.Role, share shares.SecretShare, weight int64) (study.Request, error) {
 	t, err := q.Terms(weight)
 	if err != nil {
@@ -108,7 +108,7 @@ func ShareRequest(q Statistic, role shares.Role, share shares.SecretShare, weigh
 	return study.Request{Output: study.ShareOutput(t.Output, int(role)), Sensitive: s, Mechanism: t.Mechanism, From: t.Matrix}, err
 }
 
-// ShareID is the ID of that release.
+// ShareID returns the ID of the release that ShareRequest asks for.
 func ShareID(plan study.Hash, t study.ReleaseTerms, role shares.Role) string {
 	return study.ReleaseID(plan, study.ShareOutput(t.Output, int(role)))
 }

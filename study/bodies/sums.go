@@ -80,7 +80,7 @@ func (s *ClearSum) UnmarshalBinary(b []byte) error {
 	return nil
 }
 
-// releasedSum adds what each party released through its own ledger. Independent noises add up.
+// releasedSum adds parties' own releases. Their independent noises add up.
 type releasedSum struct {
 	q      Statistic
 	at     AtParties
@@ -120,7 +120,6 @@ func (s *releasedSum) Add(body []byte) error {
 	return nil
 }
 
-// parse checks that a body was released on exactly the plan's terms.
 func (s *releasedSum) parse(body []byte) ([]int64, int64, error) {
 	fail := func(format string, args ...any) ([]int64, int64, error) {
 		return nil, 0, fmt.Errorf("%w: %w", study.ErrContribution, fmt.Errorf(format, args...))
@@ -136,7 +135,7 @@ func (s *releasedSum) parse(body []byte) ([]int64, int64, error) {
 	if err != nil {
 		return fail("%w", err)
 	}
-	for _, v := range r.Reals { // of a literal sampler, in lattice units
+	for _, v := range r.Reals { // values of a literal sampler, in lattice units
 		r.Values = append(r.Values, int64(math.Round(v)))
 	}
 	if r.Simulated {
@@ -254,7 +253,7 @@ func AppendSums(sums []int64, records int64) []byte {
 	return AppendFixed(binary.AppendVarint(nil, records), sums)
 }
 
-// ParseSums reads what AppendSums wrote, checking sizes; the statistic checks the values.
+// ParseSums reads the output of AppendSums and checks sizes; the statistic checks values.
 func ParseSums(what string, body []byte, q Statistic) ([]int64, int64, error) {
 	records, rest, err := CutVarint(body)
 	if err != nil {

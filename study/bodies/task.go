@@ -11,38 +11,40 @@ import (
 )
 
 // Task is the task of a kind whose contributions are integer sums of one statistic. The parties or the
-// coordinator release the total, and everything else follows from it. Partial sums merge exactly.
+// coordinator release the total; the result follows from it. Partial sums merge exactly.
 type Task struct {
 	study.Agreed
 	Statistic Statistic
 	Fresh     uint64 // seeds the public randomness in the search for λ
 }
 
-// Statistic says what contributions add, what the sum releases, and what follows from the release.
+// Statistic is the vector that contributions add, the release of its sum, and the result made from it.
 type Statistic interface {
-	// Local is a party's sum, integers that add up over parties, and its weight (ballots or records).
+	// Local returns a party's sum, integers that add up over parties, and its weight (ballots or
+	// records).
 	Local(study.Inputs) (vector []int64, weight int64)
-	// AppendClear and ParseClear encode a contribution in clear; ParseClear checks all that it promises.
+	// AppendClear and ParseClear encode a contribution in clear. ParseClear checks every promise of it.
 	AppendClear(vector []int64, weight int64) ([]byte, error)
 	ParseClear(body []byte) (vector []int64, weight int64, err error)
-	// Cells is the length of Local's vector, ReleasedCells that of the released one.
+	// Cells returns the length of Local's vector, ReleasedCells that of the released vector.
 	Cells() int
 	ReleasedCells() int
 	Weights() (least, most int64) // bound the weight of one contribution
-	// Terms follow from plan, pool and the public weight; if sites release, not from the weight.
+	// Terms follow from plan, pool and the public weight; if sites release, from plan and pool alone.
 	Terms(weight int64) (study.ReleaseTerms, error)
-	Sensitive(vector []int64, weight int64, t study.ReleaseTerms) (privacy.Sensitive, error) // the private vector of one party, or of the sum
-	// Noise is the noise on the moments of a release of this weight and number of draws.
+	Sensitive(vector []int64, weight int64, t study.ReleaseTerms) (privacy.Sensitive, error) // wraps the private vector of one party, or of the sum
+	// Noise is the noise on the moments, for a release of this weight with this number of draws.
 	Noise(weight float64, draws int) (aggregation.Noise, error)
 	Finish(total Total, rng *rand.Rand) (study.Result, error)
 }
 
-// ClearFinisher is a Statistic that finishes clear totals differently: it releases a function of them.
+// ClearFinisher is a Statistic that releases a function of its clear totals, so its result without noise
+// is made differently.
 type ClearFinisher interface {
 	FinishClear(total Total, rng *rand.Rand) (study.Result, error)
 }
 
-// Unperturbed is the result without noise, to which simulations compare.
+// Unperturbed returns the result without noise, to which simulations compare.
 func (s Task) Unperturbed(sum *ClearSum) (study.Result, error) {
 	total := Total{Values: make([]float64, len(sum.vector)), Weight: float64(sum.weight)}
 	for i, v := range sum.vector {
@@ -55,11 +57,11 @@ func (s Task) Unperturbed(sum *ClearSum) (study.Result, error) {
 	return s.Statistic.Finish(total, rng)
 }
 
-// Total is the published total, summed over the parties if each released its own part.
+// Total is the published total, summed over the parties if each released its part.
 type Total struct {
 	Values []float64
 	Weight float64
-	Draws  int // independent noises: 1, or one per party or server
+	Draws  int // number of independent noises: 1, or one per party or server
 }
 
 // Requests makes the request to release a clear vector.
@@ -77,7 +79,7 @@ func Requests(q Statistic, vector []int64, weight int64) ([]study.Request, error
 
 func (s Task) task() Task { return s }
 
-// Of returns the part of a task that has a statistic, and whether it has one.
+// Of returns the Statistic's Task inside a task, if the task has one.
 func Of(t study.Task) (Task, bool) {
 	a, ok := t.(interface{ task() Task })
 	if !ok {
@@ -86,11 +88,11 @@ func Of(t study.Task) (Task, bool) {
 	return a.task(), true
 }
 
-// Additive is a Statistic whose Local of this many records is the sum of its Local over any parts.
+// Additive is a Statistic whose Local of all records is the sum of its Local over any parts of them.
 type Additive interface{ Additive(records int64) bool }
 
-// Blockwise says whether the statistic takes this number of records some at a time: its Local takes
-// blocks itself (study.Blockwise), or is Additive.
+// Blockwise says whether the statistic takes this number of records in parts: its Local reads blocks
+// (study.Blockwise), or is Additive.
 func (s Task) Blockwise(records int) bool {
 	if b, ok := s.Statistic.(study.Blockwise); ok {
 		return b.Blockwise(records)
@@ -99,7 +101,7 @@ func (s Task) Blockwise(records int) bool {
 	return ok && a.Additive(int64(records))
 }
 
-// Local is a party's local sum of the statistic.
+// Local returns a party's local sum of the statistic.
 func (s Task) Local(in study.Inputs) (vector []int64, weight int64) {
 	in.Study = s.Hash()
 	if _, itself := s.Statistic.(study.Blockwise); itself || in.Blocks == nil {
@@ -118,7 +120,7 @@ func (s Task) Local(in study.Inputs) (vector []int64, weight int64) {
 
 func (s Task) Contribute(in study.Inputs) (study.Contribution, error) {
 	if s.Plan().Noise.Shared() {
-		return study.Contribution{}, errShares // such a plan lets nothing leave in clear
+		return study.Contribution{}, errShares // a plan with shares lets nothing leave in clear
 	}
 	vector, weight := s.Local(in)
 	if s.Plan().Noise.InClear() {
@@ -129,7 +131,7 @@ func (s Task) Contribute(in study.Inputs) (study.Contribution, error) {
 	return s.AtSite(vector, weight)
 }
 
-// AtSite is the contribution of a party that adds its own noise to its local sum.
+// AtSite is the contribution of a party that adds noise to its local sum.
 func (s Task) AtSite(vector []int64, weight int64) (study.Contribution, error) {
 	requests, err := Requests(s.Statistic, vector, weight)
 	if err != nil {
@@ -152,7 +154,7 @@ func (s Task) Reservations(int) ([]study.Reservation, error) {
 	return t.Reserve(s.Statistic.ReleasedCells()), nil
 }
 
-// Charges: the noise of mechanism output depends on the number of ballots, but its cost is always ε.
+// Charges: the noise of mechanism output depends on the number of ballots; its cost is always ε.
 func (s Task) Charges(weight int64) ([]study.Charge, error) {
 	if weight < 1 {
 		weight = int64(max(s.Plan().LeastParties(), 1) * max(s.Words().Shards, 1))
@@ -186,7 +188,7 @@ func (s Task) NewSum() (study.Sum, error) {
 	return NewClearSum(s.Statistic), nil
 }
 
-// Finish uses the sum only if the parties released it.
+// Finish reads the sum only if the parties released it.
 func (s Task) Finish(of study.Summed, r []privacy.Published) (study.Result, error) {
 	least, most := s.Statistic.Weights()
 	if m := int64(of.Contributions); of.Weight < m*least || of.Weight > m*most {
@@ -209,7 +211,7 @@ func (s Task) Finish(of study.Summed, r []privacy.Published) (study.Result, erro
 	if r[0].Residues != nil {
 		return study.Result{}, fmt.Errorf("finish %s: the release is one server's share, which says nothing alone", s.Plan().Kind)
 	}
-	// Unchecked extra numbers could hide data in a release.
+	// Extra numbers could hide data in a release.
 	if have, want := r[0].Len(), s.Statistic.ReleasedCells(); have != want {
 		return study.Result{}, fmt.Errorf("finish %s: the release has %d numbers, want %d", s.Plan().Kind, have, want)
 	}

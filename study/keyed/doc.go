@@ -3,5 +3,5 @@
 //
 // It guarantees that a record's place follows from its content and the site's key, never from its place
 // in a file. So a bound for neighbours holds for files in any order. Exactly turns a file of any length
-// into the declared number of records. The lemmas are at Records.
+// into the declared number of records. Records states the lemmas.
 package keyed

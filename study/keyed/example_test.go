@@ -12,9 +12,8 @@ import (
 	"caucus/study/keyed"
 )
 
-// A site declared four records and its file has six. Which four count hangs on
-// what they hold, under the site's key: in a file of another order the same four
-// are chosen.
+// A site declared four records and its file has six. The records' content and the site's key choose
+// four: the same four in a file of another order.
 func Example() {
 	schema, err := dataset.ParseSchema(strings.NewReader(`
 label: {column: ill, classes: ["no", "yes"]}

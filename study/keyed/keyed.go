@@ -16,9 +16,9 @@ import (
 	"caucus/study"
 )
 
-// Records names a party's records for one study. HMAC-SHA256 of a name under the site's key decides
-// where the record goes: into a cut, a shard or a made set. A name is a record's content with its number
-// among equal records, never its place in the file.
+// Records names a party's records for one study. HMAC-SHA256 of a name under the site's key decides the
+// record's place: in a cut, a shard or a made set. A name is a record's content with its number among
+// equal records.
 //
 // Proof note.
 //   - Neighbours: multisets M and M′ that differ in one replaced unit, each in a file of any order. What
@@ -55,8 +55,8 @@ type Records struct {
 	mac  hash.Hash
 	// full names records by everything that a study sees of them.
 	full []name
-	// shared names them by what neighbours share; nil if that is nothing. At unit label, equal records
-	// are told apart by their order in the file.
+	// shared names records by the part that neighbours share; nil if they share nothing. At unit label,
+	// equal records are numbered in file order.
 	shared []name
 }
 
@@ -65,23 +65,23 @@ type name struct {
 	copy  uint64
 }
 
-// Uses of a key; no two share a key.
+// Uses of a key. Each use has its own key.
 const (
-	forCut   = "cut"   // which records of a group, equal in what neighbours share, a cut keeps
-	forSlot  = "slot"  // how many of each group
+	forCut   = "cut"   // keeps some records of a group whose shared part is equal
+	forSlot  = "slot"  // gives each group its number of kept records
 	forOrder = "order" // order of sending
 	ForSet   = "set"   // made sets
-	ForBlank = "blank" // the set of records without a set
-	ForClass = "class" // the class of a record without a label
+	ForBlank = "blank" // set of a record without a set
+	ForClass = "class" // class of a record without a label
 	// Keys of shards: by record, by patient, by content without the label.
 	forShard, forPatient, forAlike = "shard", "patient", "alike"
 )
 
-// Rule is the part of a plan that decides where records go.
+// Rule is the part of a plan that assigns records to places.
 type Rule struct {
 	Study  study.Hash
 	Unit   privacy.Unit
-	Shards int // 0 and 1: none
+	Shards int // 0 and 1: no shards
 	// SetColumn: the party column names each record's set.
 	SetColumn bool
 }
@@ -102,7 +102,7 @@ func Of(rule Rule, records *dataset.Records, siteKey []byte) *Records {
 	return k
 }
 
-// names digests the bytes that of appends for each record, and counts copies.
+// names digests the bytes that of appends for each record, and numbers equal ones.
 func names(n int, of func(b []byte, i int) []byte) []name {
 	out := make([]name, n)
 	seen := make(map[[sha256.Size]byte]uint64, n)
@@ -121,8 +121,8 @@ func appendRecord(b []byte, records *dataset.Records, i int) []byte {
 	return binary.BigEndian.AppendUint64(appendShared(b, privacy.Label, records, i), uint64(records.Y[i]))
 }
 
-// appendShared writes what neighbours share of a record: at unit label everything but the label, at
-// other units the set that a column names.
+// appendShared writes the part of a record that neighbours share: at unit label everything but the
+// label, at other units the set that a column names.
 func appendShared(b []byte, u privacy.Unit, records *dataset.Records, i int) []byte {
 	b = appendText(b, textOf(records.Party, i))
 	if u != privacy.Label {
@@ -132,7 +132,7 @@ func appendShared(b []byte, u privacy.Unit, records *dataset.Records, i int) []b
 	for _, v := range records.X.RawRowView(i) {
 		b = binary.BigEndian.AppendUint64(b, math.Float64bits(v))
 	}
-	if records.IsOutside(i) { // a label cannot decide this: see Plan.CheckWhere
+	if records.IsOutside(i) { // no condition reads the label at unit label (study.Plan checks this)
 		b = append(b, 1)
 	}
 	return b
@@ -149,7 +149,7 @@ func textOf(column []string, i int) string {
 	return column[i]
 }
 
-// Key is the HMAC of a use and its arguments.
+// Key returns the HMAC of a use and its arguments.
 func (k *Records) Key(use string, of ...[]byte) (out [sha256.Size]byte) {
 	k.mac.Reset()
 	k.mac.Write([]byte(use + "\x00"))
@@ -164,7 +164,7 @@ func (k *Records) nameKey(use string, n name) [sha256.Size]byte {
 	return k.Key(use, n.holds[:], binary.BigEndian.AppendUint64(nil, n.copy))
 }
 
-// Number is a uniform number for a record and a use.
+// Number returns a uniform number for a record and a use.
 func (k *Records) Number(use string, i int) uint64 { return Leading(k.nameKey(use, k.full[i])) }
 
 func Leading(key [sha256.Size]byte) uint64 { return binary.BigEndian.Uint64(key[:]) }
@@ -179,14 +179,14 @@ func (k *Records) sorted(use string, names []name) []int {
 	return order
 }
 
-// Sending is the order in which at most most records leave at unit label.
+// Sending returns the order in which at most this number of records leave at unit label.
 func (k *Records) Sending(most int) []int {
 	order := k.sorted(forOrder, k.shared)
 	return order[:min(most, len(order))]
 }
 
-// Cut chooses at most most records. What neighbours share of the chosen comes in an order that
-// neighbours share.
+// Cut chooses at most this number of records. The shared parts of the chosen records come in an order
+// that is the same for neighbours.
 func (k *Records) Cut(most int) []int {
 	rows := k.sorted(forCut, k.full)
 	if k.shared == nil {
@@ -215,7 +215,8 @@ func (k *Records) Cut(most int) []int {
 	return slots
 }
 
-// AtMost returns at most most of a party's records, chosen by keys alone, for plans that limit them.
+// AtMost returns at most this number of a party's records, chosen by keys, for plans that limit the
+// records.
 func AtMost(in study.Inputs, u privacy.Unit, most int64) *dataset.Records {
 	if int64(in.Records.Len()) <= most {
 		return in.Records
@@ -228,10 +229,10 @@ func (r Rule) ByPatient(records *dataset.Records) bool {
 	return r.Shards > 1 && records.Patient != nil
 }
 
-// Shards deals the records, each shard in the order of their keys, and keeps a patient's records in one
-// shard. Two kinds of records are dealt by content without the label, equal ones together: records at
-// unit label (otherwise one label would move more than one ballot) and, in a file that names patients,
-// records without a patient (otherwise those that remain after a shard is cut would be dealt anew).
+// Shards deals the records to shards, each shard in the order of the records' keys, a patient's records
+// in one shard. Two kinds of records are dealt by content without the label, equal ones together:
+// records at unit label, so that one label moves one ballot, and records without a patient in a file
+// that names patients, so that a shard's cut does not deal the others anew.
 func (k *Records) Shards(records *dataset.Records) [][]int {
 	out := make([][]int, k.rule.Shards)
 	for _, i := range k.sorted(forShard, k.full) {
@@ -247,16 +248,14 @@ func (k *Records) Shards(records *dataset.Records) [][]int {
 	return out
 }
 
-// Exactly returns n records from a site that declared n, in file order. If there are more, n are chosen
-// by their keys, so neighbours stay neighbours (Records). If there are fewer, empty ones are added: all
-// cells missing, without label, patient or party. So at unit record a file that gains or loses a record
-// is a neighbour too, with one record replaced, unless sets by a column show it.
+// Exactly returns n records from a site that declared n, in file order. From more records, keys choose
+// n, so neighbours stay neighbours (Records). Fewer are filled with empty records: all cells missing,
+// without label, patient or party. So at unit record a file that gains or loses a record is a neighbour
+// too, with one record replaced, unless sets by a column show the difference.
 //
-// If shards keep patients together, each shard has its own part of n and is cut by itself: a replaced
-// patient, with any number of records, moves the records of two shards only. Empty records are in no
-// shard that trains.
-//
-// The key is the site's secret.
+// If shards keep patients together, each shard has its part of n and is cut alone: a replaced patient,
+// with any number of records, moves the records of two shards only. Empty records are in no shard that
+// trains.
 func Exactly(rule Rule, s dataset.Schema, records *dataset.Records, n int, key []byte) *dataset.Records {
 	if records.Len() > n || rule.ByPatient(records) {
 		records = records.Select(chosen(rule, records, n, key))
@@ -280,7 +279,6 @@ func chosen(rule Rule, records *dataset.Records, n int, key []byte) []int {
 	return rows
 }
 
-// filled appends empty records up to n.
 func filled(s dataset.Schema, records *dataset.Records, n int) *dataset.Records {
 	have := records.Len()
 	if have >= n {
@@ -302,7 +300,7 @@ func filled(s dataset.Schema, records *dataset.Records, n int) *dataset.Records 
 	if records.Patient != nil {
 		out.Patient = append(slices.Clone(records.Patient), make([]string, n-have)...)
 	}
-	if records.Outside != nil { // an empty record is nobody that the study could be about
+	if records.Outside != nil { // an empty record fails every condition
 		out.Outside = append(slices.Clone(records.Outside), slices.Repeat([]bool{true}, n-have)...)
 	}
 	return out

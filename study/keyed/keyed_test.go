@@ -17,7 +17,7 @@ import (
 	"caucus/study"
 )
 
-// wards is a schema of two numbers and a text, five columns encoded.
+// wards is a schema of two numbers and a categorical column: five encoded columns.
 func wards() dataset.Schema {
 	return dataset.Schema{
 		Label: dataset.Label{Column: "label", Classes: []string{"no", "yes", "maybe"}},
@@ -29,7 +29,7 @@ func wards() dataset.Schema {
 	}
 }
 
-// emptyOf is a record whose cells are all missing, as a schema encodes it.
+// emptyOf encodes a record whose cells are all missing.
 func emptyOf(t *testing.T, s dataset.Schema) *dataset.Records {
 	table, err := dataset.NewTable([]string{"label", "a", "b", "ward", "patient", "set"}, [][]string{make([]string, 6)})
 	if err != nil {
@@ -42,7 +42,7 @@ func emptyOf(t *testing.T, s dataset.Schema) *dataset.Records {
 	return r
 }
 
-// rowsTo are the first n rows.
+// rowsTo lists the first n rows.
 func rowsTo(n int) []int {
 	rows := make([]int, n)
 	for i := range rows {
@@ -51,7 +51,7 @@ func rowsTo(n int) []int {
 	return rows
 }
 
-// contents are the records written out, with their labels, sorted: the multiset.
+// contents lists the records' bytes, labels included, sorted: the multiset.
 func contents(r *dataset.Records) []string {
 	out := make([]string, r.Len())
 	for i := range out {
@@ -61,9 +61,8 @@ func contents(r *dataset.Records) []string {
 	return out
 }
 
-// TestExactly: n records come out, whatever went in; of more a part, in the
-// order of the file, that no order of the file changes; fewer whole and then
-// records whose cells are all missing.
+// TestExactly: exactly n records come out. From more, the same n are chosen for every order of the file,
+// and come in file order. Fewer all stay, followed by records whose cells are all missing.
 func TestExactly(t *testing.T) {
 	s := wards()
 	key := []byte("site")
@@ -115,7 +114,7 @@ func TestExactly(t *testing.T) {
 	}
 }
 
-// apart is how many entries of a are not in b, which has as many.
+// apart counts the entries of a that are missing in b, which is as long.
 func apart[T comparable](a, b []T) int {
 	left := map[T]int{}
 	for _, v := range b {
@@ -130,7 +129,7 @@ func apart[T comparable](a, b []T) int {
 	return n
 }
 
-// cell is a record of few kinds, so that there are many copies.
+// cell describes a record of a few kinds, so that many records are equal.
 type cell struct {
 	x, y           int
 	patient, party string
@@ -155,11 +154,10 @@ func recordsOf(cells []cell, named bool) *dataset.Records {
 	return r
 }
 
-// TestNeighboursStayNeighbours is the lemmas of Records, over multisets with many
-// copies, under any key and in any two orders: what is cut of neighbours, to a
-// plan's number or a site's, is one replaced record apart at most, which is
-// of the same group; a record has the same number as before but for the one;
-// shards differ in two at most, at unit label and for a patient too.
+// TestNeighboursStayNeighbours checks the lemmas of Records on multisets with many equal records, under
+// any key and in any two orders. Cuts of neighbours, to a plan's or a site's number, differ in at most
+// one record, replaced by another of its group. All other records keep their numbers. At most two shards
+// differ, also at unit label and for a patient.
 func TestNeighboursStayNeighbours(t *testing.T) {
 	s := wards()
 	rules := map[string]Rule{
@@ -243,15 +241,15 @@ func TestNeighboursStayNeighbours(t *testing.T) {
 		if unit != "record" {
 			return
 		}
-		// A record that comes or goes is a replacement, of an empty one, too.
+		// A record that is added or removed replaces an empty record, or is replaced by one.
 		whole := rule
 		whole.Shards = 1
 		neighbours("one fewer", Exactly(whole, s, a, n, key), Exactly(whole, s, a.Select(rowsTo(a.Len()-1)), n, key))
 	})
 }
 
-// TestAPatientMovesTwoShards: where one patient is replaced by another, with any
-// number of records each, the others' shards stay as they were, cut or not.
+// TestAPatientMovesTwoShards: if one patient replaces another, with any number of records each, all but
+// two shards stay the same, cut or not.
 func TestAPatientMovesTwoShards(t *testing.T) {
 	s, rule := wards(), Rule{Unit: privacy.Record}
 	rapid.Check(t, func(t *rapid.T) {
@@ -278,8 +276,8 @@ func TestAPatientMovesTwoShards(t *testing.T) {
 	})
 }
 
-// apartShards is how many shards do not train on the same records in the same order.
-// Records without a label are not trained on: classify.TestUnlabelledTrainNothing.
+// apartShards counts the shards that do not train on the same records in the same order. Records without
+// a label are left out: classify.TestUnlabelledTrainNothing.
 func apartShards(rule Rule, a, b *dataset.Records, key []byte) int {
 	x, y := Of(rule, a, key).Shards(a), Of(rule, b, key).Shards(b)
 	trained := func(r *dataset.Records, rows []int) []string {
@@ -300,14 +298,12 @@ func apartShards(rule Rule, a, b *dataset.Records, key []byte) int {
 	return n
 }
 
-// TestOrderOfSending is Lemma 3. Files in one order that differ in one label
-// send it in one place. Over keys, the labels of records that are alike are
-// arranged in each way equally often, so that files sorted by label, in which
-// one label moves two places, are told apart by chance alone.
+// TestOrderOfSending checks Lemma 3. Files in the same order that differ in one label send a different
+// label in one place. Over keys, the labels of equal records appear in each arrangement equally often,
+// so files sorted by label, in which one label moves two places, can be told apart only by chance.
 //
-// Of 6,000 keys each of six arrangements has 1,000 with standard deviation 28.9;
-// 7.5 of them are exceeded with probability 7e-14, twelve times. The keys are
-// fixed.
+// Of 6,000 keys each of six arrangements gets 1,000 with standard deviation 28.9; a deviation of 7.5 of
+// these has probability 7e-14, in each of twelve comparisons. The keys are fixed.
 func TestOrderOfSending(t *testing.T) {
 	s, rule := wards(), Rule{Unit: privacy.Label}
 	sent := func(labels []int, key []byte) (out [3]int) {
@@ -359,8 +355,7 @@ func apartPlaces(a, b [3]int) (n int) {
 	return n
 }
 
-// TestUsesHaveKeysOfTheirOwn: of one record no two uses, studies or sites have a
-// number in common.
+// TestUsesHaveKeysOfTheirOwn: a record has a different number for every use, study and site.
 func TestUsesHaveKeysOfTheirOwn(t *testing.T) {
 	seen := map[uint64]string{}
 	r := recordsOf([]cell{{patient: "p"}, {patient: "p"}, {patient: "q"}, {party: "p"}, {x: 1}, {y: 1}}, true)

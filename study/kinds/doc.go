@@ -1,4 +1,4 @@
-// Package kinds is the table of all kinds of study, and reads, checks and makes tasks of plans.
+// Package kinds is the table of all kinds of study. It reads and checks plans and makes their tasks.
 // Daemons, simulations and verification use it; no kind imports it. A new kind is one row here.
 //
 // It guarantees that ParsePlan and PlanOf refuse every plan that its kind refuses.

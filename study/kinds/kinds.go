@@ -61,7 +61,7 @@ func Named(name string) (study.Kind, error) {
 	return k, nil
 }
 
-// RuleOf says how a checked plan assigns records to shards.
+// RuleOf returns a checked plan's rule for assigning records to shards and sets.
 func RuleOf(p study.Plan) keyed.Rule {
 	canonical, err := p.Canonical()
 	if err != nil {
@@ -96,7 +96,7 @@ func ReadTask(p study.Plan, canonical []byte) (study.Task, error) {
 	return NewTask(p, pool)
 }
 
-// Check refuses a plan that is incomplete or contradictory, or whose guarantee no proof covers.
+// Check refuses a plan that is incomplete or contradictory, or whose guarantee has no proof.
 func Check(p study.Plan) error {
 	kind, err := Named(p.Kind)
 	if err != nil {
@@ -121,7 +121,7 @@ func ParsePlan(canonical []byte) (study.Plan, error) {
 	return p, Check(p)
 }
 
-// PlanOf is the checked plan of a release.
+// PlanOf returns a release's plan, checked.
 func PlanOf(r study.Release) (study.Plan, error) {
 	p, err := r.DecodedPlan()
 	if err != nil {
@@ -130,9 +130,9 @@ func PlanOf(r study.Release) (study.Plan, error) {
 	return p, Check(p)
 }
 
-// Usable is PlanOf for a release about to be used. It also refuses a release of another form, a
-// kind other than the plan's, and a result that the kind does not decode strictly, because readers
-// could disagree about an extra field.
+// Usable is PlanOf for a release about to be used. It also refuses a release of another form, a kind
+// other than the plan's, and a result that does not decode strictly, because readers could disagree
+// about an extra field.
 func Usable(r study.Release) (study.Plan, error) {
 	if err := r.CheckForm(); err != nil {
 		return study.Plan{}, fmt.Errorf("read release: %w", err)
@@ -156,7 +156,7 @@ func WordsOf(p study.Plan) study.Words {
 	return kind.Words(p)
 }
 
-// Report describes a release in words, if its kind can.
+// Report describes a release in words, if its kind implements study.Reporter.
 func Report(r study.Release) (study.Report, error) {
 	kind, err := Named(r.Kind)
 	if err != nil {

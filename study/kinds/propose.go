@@ -22,12 +22,12 @@ type Proposed struct {
 	PoolBytes  []byte // canonical
 	Remarks    []dataset.Remark
 	Size       study.Size
-	ShareError float64 // mean error of a set's class share by noise; ratio studies only
-	Noise      string  // describes the noise in each number; describe studies only
-	Warning    string  // why noise makes the result useless, "" if it does not
+	ShareError float64 // mean error that noise adds to a set's class share; ratio studies only
+	Noise      string  // noise in each number, in words; describe studies only
+	Warning    string  // why noise makes the result useless, else ""
 }
 
-// Propose makes a plan like Draft, and forecasts the noise in its numbers if the kind can.
+// Propose makes a plan like Draft and, if the kind can, forecasts the noise in its numbers.
 func Propose(s study.Proposal, schema dataset.Schema, pool *dataset.Table) (Proposed, error) {
 	out, task, err := Draft(s, schema, pool)
 	if err != nil {
@@ -88,8 +88,8 @@ func Draft(s study.Proposal, schema dataset.Schema, pool *dataset.Table) (out Pr
 	return out, task, nil
 }
 
-// Complete fills in every default that does not follow from the pool; SetPool comes next. The map
-// keeps all features. Real and simulated proposals both pass here.
+// Complete fills in every default that does not follow from the pool, for real and simulated proposals.
+// SetPool comes next. The map keeps all features.
 func Complete(s study.Proposal, schema dataset.Schema) (study.Plan, error) {
 	p := planOf(s, schema)
 	kind, err := Named(p.Kind)
@@ -106,7 +106,7 @@ func Complete(s study.Proposal, schema dataset.Schema) (study.Plan, error) {
 	return p, nil
 }
 
-// SetPool sets a completed plan's pool and the terms that follow from it. It refuses what Check does.
+// SetPool sets a completed plan's pool and the terms that follow from the pool, then calls Check.
 func SetPool(p *study.Plan, pool *auxdata.Pool) error {
 	p.Pool = pool.Digest
 	kind, err := Named(p.Kind)
@@ -141,9 +141,9 @@ func planOf(s study.Proposal, schema dataset.Schema) study.Plan {
 	return p
 }
 
-// ChooseMap turns dataset.Auto into a number of components as the plan's kind says; other kinds
-// keep all features. Any other c is returned unchanged. The plan lacks only map and pool. x are the
-// N×Dim encoded rows of the PUBLIC pool.
+// ChooseMap turns dataset.Auto into a number of components, as the plan's kind chooses; by default all
+// features stay. Any other c is returned unchanged. The plan lacks only map and pool. x are the N×Dim
+// encoded rows of the public pool.
 func ChooseMap(p study.Plan, size study.Size, c dataset.Components, x *mat.Dense) (dataset.Components, error) {
 	kind, err := Named(p.Kind)
 	if err != nil {

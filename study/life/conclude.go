@@ -14,9 +14,9 @@ import (
 )
 
 // Conclude releases what a folded sum requests through the aggregator's ledger, and makes the release
-// document. A Keeper's task requests nothing; bodies other than those received give ErrOtherBodies.
-// After a crash, calling it again gives the same publications and spends nothing more. It recomputes the
-// number and weight of contributions. The caller fills in plan bytes and software.
+// document. A Keeper's task requests nothing; bodies other than the received ones give ErrOtherBodies.
+// Called again after a crash, it gives the same publications at no further cost. The caller fills in
+// plan bytes and software.
 func Conclude(ctx context.Context, s *Study, t study.Task, of study.Summed, ledger *privacy.Ledger) (study.Release, error) {
 	fail := func(err error) (study.Release, error) { return study.Release{}, fmt.Errorf("conclude study: %w", err) }
 	if t.Hash() != s.Hash {
@@ -44,7 +44,7 @@ func Conclude(ctx context.Context, s *Study, t study.Task, of study.Summed, ledg
 		}
 		r.Costs = append(r.Costs, study.CostOf(requests[i].Output, p.Mechanism, p.Parameters, p.Bound, p.Cost, s.Plan))
 	}
-	if len(published) == 0 || s.Plan.Noise.Shared() { // published by every party, or by each of two servers
+	if len(published) == 0 || s.Plan.Noise.Shared() { // published by every party, or by each of the two servers
 		r.Costs = nil
 		if r.Costs, err = study.CostsOf(t, r.Weight); err != nil {
 			return fail(err)
@@ -58,7 +58,7 @@ func Conclude(ctx context.Context, s *Study, t study.Task, of study.Summed, ledg
 	return r, nil
 }
 
-// claimed is a release document without costs and evidence.
+// claimed makes a release document without costs and evidence.
 func (s *Study) claimed(t study.Task, of study.Summed, result study.Result) study.Release {
 	r := study.Release{Manifest: study.Claim(t), Result: result}
 	r.Parties, r.Weight = of.Contributions, of.Weight
@@ -69,7 +69,8 @@ func (s *Study) claimed(t study.Task, of study.Summed, result study.Result) stud
 	return r
 }
 
-// gathered refuses anything but the sum, or exactly the received bodies, that the task takes.
+// gathered checks that the contributions are the sum, or exactly the received bodies, that the task
+// needs.
 func (s *Study) gathered(t study.Task, of study.Summed) (study.Summed, error) {
 	of.Contributions = len(s.Received)
 	_, keeps := t.(study.Keeper)
@@ -87,10 +88,10 @@ func (s *Study) gathered(t study.Task, of study.Summed) (study.Summed, error) {
 	return of, nil
 }
 
-// Settle releases what the sum requests. The terms include a digest of who contributed what. If a
-// restored backup lost some contributions, and the ledger already answered for the earlier set, the
-// ledger draws nothing and returns privacy.ErrConflict. Otherwise an answer about eight parties
-// could be read as one about seven.
+// Settle releases what the sum requests. The terms include a digest of who contributed what. Suppose
+// that a restored backup has lost one of eight contributions, and the ledger already answered for all
+// eight: the ledger then draws nothing and returns privacy.ErrConflict, because the answer about eight
+// parties would otherwise be read as one about seven.
 func (s *Study) Settle(ctx context.Context, sum study.Sum, ledger *privacy.Ledger) ([]study.Request, []privacy.Published, error) {
 	requests, err := sum.Requests(len(s.Received))
 	if err != nil {
@@ -105,7 +106,7 @@ func (s *Study) Settle(ctx context.Context, sum study.Sum, ledger *privacy.Ledge
 
 // contents digests who contributed which bytes, and the matrix that multiplies the sum: SHA-256 of a
 // label, the matrix and, for each party in sorted order, the length of its name, its name and its body's
-// digest. If the coordinator adds the noise this digests exact votes, so only a ledger may hold it.
+// digest. If the coordinator adds the noise, this digests exact votes, so only a ledger may hold it.
 func (s *Study) contents(matrix privacy.Digest) privacy.Digest {
 	h := sha256.New()
 	h.Write([]byte("caucus contributed set 1"))
@@ -148,8 +149,8 @@ func public(s study.Summed, t study.Task) bool {
 	return s.Sum.Public()
 }
 
-// ConcludeShares makes the release document after both servers released their shares, given in
-// published. It spends nothing. The caller fills in plan bytes and software.
+// ConcludeShares makes the release document from both servers' releases of their shares. It spends
+// nothing. The caller fills in plan bytes and software.
 func ConcludeShares(ctx context.Context, s *Study, t study.Task, of study.Summed, published []privacy.Published, by study.Aggregated, ledger *privacy.Ledger) (study.Release, error) {
 	fail := func(err error) (study.Release, error) { return study.Release{}, fmt.Errorf("conclude study: %w", err) }
 	if t.Hash() != s.Hash {
@@ -184,7 +185,7 @@ func ConcludeShares(ctx context.Context, s *Study, t study.Task, of study.Summed
 	return r, nil
 }
 
-// Held fails with ErrOtherBodies unless bodies are exactly those that the study received.
+// Held iterates over the bodies and fails with ErrOtherBodies unless they are exactly those received.
 func (s *Study) Held(bodies study.Bodies) study.Bodies {
 	want := slices.SortedFunc(maps.Values(s.Received), study.BodyDigest.Compare)
 	return func(yield func([]byte, error) bool) {
@@ -207,7 +208,7 @@ func (s *Study) Held(bodies study.Bodies) study.Bodies {
 	}
 }
 
-// ByBody lists the contributors in the order of their bodies (see study.Bodies).
+// ByBody lists the contributors in the order of their bodies (study.Bodies).
 func (s *Study) ByBody() []study.PartyID {
 	return slices.SortedFunc(maps.Keys(s.Received), func(a, b study.PartyID) int {
 		return cmp.Or(s.Received[a].Compare(s.Received[b]), cmp.Compare(a, b))

@@ -1,11 +1,10 @@
-// Package life is about a study's life from draft to release or failure, and the one way to a
-// release. The coordinator stores its events; the simulator and fault tests drive the same code.
+// Package life is about a study's life, from draft to release or failure. The coordinator stores its
+// events; the simulator and fault tests drive the same code.
 //
 // It guarantees:
 //
 //   - The machine (Study) is pure: events in, effects out, no clock, socket or disk.
 //   - The number of contributions is fixed when the study seals, before noise is drawn. A ledger
-//     that answered for one set of contributions answers for no other.
 //   - A release made again after a crash has the same noise and costs nothing more.
 //
 // Read machine.go first, then conclude.go.

@@ -8,7 +8,7 @@ import (
 	"caucus/study/life"
 )
 
-// A study seals once all of its roster have contributed.
+// A study seals once its whole roster has contributed.
 func Example() {
 	p := study.Plan{Name: "readmission", Roster: []study.PartyID{"a", "b"}, Minimum: 2, Deadline: time.Unix(1e9, 0)}
 	h := study.HashOf([]byte("the plan's canonical bytes"))

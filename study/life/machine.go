@@ -11,15 +11,15 @@ import (
 // Snapshot is the state of a study, as a store keeps it.
 type Snapshot struct {
 	State    study.State
-	Reason   string                             // why it failed, or what sealed it early (SealedBy…)
-	Received map[study.PartyID]study.BodyDigest // digest of each party's contribution
-	Lost     map[study.PartyID]bool             // parties in Received whose bytes are gone and must be resent unchanged
+	Reason   string                             // why the study failed, or what sealed it early (SealedBy…)
+	Received map[study.PartyID]study.BodyDigest // digests of the contributions
+	Lost     map[study.PartyID]bool             // parties in Received whose bytes are lost and must be resent unchanged
 	Chain    *study.Chain                       // the plan's amendments; nil: none
 }
 
 // Study is a pure state machine: events in, effects out. The driver carries out the effects in order,
-// the Store effects of one step in one transaction, before it tells anyone of the step. It must not be
-// used concurrently.
+// and the Store effects of one step in one transaction, before it tells anyone. Use it from one
+// goroutine.
 type Study struct {
 	Plan study.Plan
 	Hash study.Hash
@@ -27,12 +27,12 @@ type Study struct {
 	roster map[study.PartyID]bool
 }
 
-// New is a study in draft.
+// New makes a study in draft.
 func New(p study.Plan, h study.Hash) *Study {
 	return Restore(p, h, Snapshot{State: study.InDraft})
 }
 
-// Restore is a study from a stored snapshot.
+// Restore makes a study from a stored snapshot.
 func Restore(p study.Plan, h study.Hash, s Snapshot) *Study {
 	if s.Received == nil {
 		s.Received = map[study.PartyID]study.BodyDigest{}
@@ -63,25 +63,26 @@ type (
 	}
 	Returned       struct{ Party study.PartyID } // a party resent its lost bytes
 	DeadlinePassed struct{}
-	// ShareReached: the rule's quiet time is over. The machine checks that enough have contributed.
+	// ShareReached: the rule's quiet time has passed. The machine checks the number of contributions.
 	ShareReached struct{}
 	Closed       struct{} // an operator wants no more contributions
-	// Amended: the coordinator signed an amendment. A failed study that is Charged stays failed.
+	// Amended: the coordinator signed an amendment. A failed study that was charged (Charged) stays
+	// failed.
 	Amended struct {
 		Document []byte
 		Charged  bool
 	}
-	// FoldDone: this many contributions were summed or, for a Keeper, found stored as received.
+	// FoldDone: this number of contributions was summed or, for a Keeper, found stored unchanged.
 	FoldDone    struct{ Contributions int }
 	ReleaseDone struct{} // the ledger released, and the result is stored
-	// SumLost: the folded sum or some kept bodies are damaged. Parties must resend all
-	// contributions to a sum, or the damaged bodies.
+	// SumLost: the folded sum or some kept bodies are damaged. Parties must resend all contributions to
+	// a sum, or the damaged bodies.
 	SumLost struct{}
-	// Resealed: lost contributions were not resent, and the ledger holds no entry of the study.
+	// Resealed: some contributions stay lost, and the ledger has no entry of the study.
 	Resealed struct{ Without []study.PartyID }
-	// Refuted: both servers refused these parties' contributions, whose proofs do not hold.
+	// Refuted: both servers refused these parties' contributions, because their proofs are wrong.
 	Refuted   struct{ Parties []study.PartyID }
-	Cancelled struct{ Reason string } // an operator gave up, or an aggregator cannot go on
+	Cancelled struct{ Reason string } // an operator gave up, or an aggregator cannot continue
 )
 
 func (Opened) event()         {}
@@ -98,7 +99,7 @@ func (Resealed) event()       {}
 func (Refuted) event()        {}
 func (Cancelled) event()      {}
 
-// Effect is something the driver must do.
+// Effect is a duty of the driver.
 type Effect interface{ effect() }
 
 type (
@@ -109,13 +110,14 @@ type (
 	}
 	RestoreContribution struct{ Party study.PartyID }     // stores the resent body of a lost contribution
 	DropContributions   struct{ Parties []study.PartyID } // deletes lost or refused contributions, receipts included
-	// StoreAmendment stores an amendment. A reopened study needs all bodies again: failing deleted them.
+	// StoreAmendment stores an amendment. A reopened study needs all bodies again, because failing
+	// deleted them.
 	StoreAmendment struct {
 		Document []byte
 		Number   int
 		Reopens  bool
 	}
-	// SendReceipt answers the party, after the store.
+	// SendReceipt answers the party, after the contribution is stored.
 	SendReceipt struct {
 		Party study.PartyID
 		Body  study.BodyDigest
@@ -124,9 +126,9 @@ type (
 		State  study.State
 		Reason string
 	}
-	// FoldSum adds each contribution exactly once, or compares a Keeper's bodies with their digests.
+	// FoldSum adds each contribution once or, for a Keeper, compares the bodies with their digests.
 	FoldSum     struct{ Contributions int }
-	MakeRelease struct{ Contributions int } // releases what the sum requests and finishes the result
+	MakeRelease struct{ Contributions int } // releases what the sum requests and makes the result
 )
 
 func (StoreContribution) effect()   {}
@@ -205,7 +207,7 @@ func (s *Study) Step(e Event) ([]Effect, error) {
 	return nil, fmt.Errorf("step study: unknown event %T", e)
 }
 
-// Resume lists the work left after a restart.
+// Resume lists the work that is left after a restart.
 func (s *Study) Resume() []Effect {
 	switch s.State {
 	case study.Sealed:
@@ -237,10 +239,10 @@ func (s *Study) contributed(e Contributed) ([]Effect, error) {
 	return append(effects, s.sealIfAll()...), nil
 }
 
-// Have is the number of contributions whose bytes are stored.
+// Have returns the number of contributions whose bytes are stored.
 func (s *Study) Have() int { return len(s.Received) - len(s.Lost) }
 
-// Ending is the ending in force.
+// Ending returns the ending in force.
 func (s *Study) Ending() study.Ending { return s.Chain.Ending() }
 
 // Enough says whether the rule in force lets the study seal before its deadline.
@@ -255,13 +257,12 @@ func (s *Study) sealIfAll() []Effect {
 	return s.seal("")
 }
 
-// seal fixes the number of contributions, before any noise.
 func (s *Study) seal(by string) []Effect {
 	return append(s.enter(study.Sealed, by), FoldSum{len(s.Received)})
 }
 
-// end seals an open study, or fails it below the minimum. Lost contributions do not count: sealing
-// deletes them, while failing keeps their digests, because a reopened study asks for them again.
+// end seals an open study, or fails it below the minimum. Lost contributions do not count. Sealing
+// deletes them; failing keeps their digests, because a reopened study asks for them again.
 func (s *Study) end(by string) []Effect {
 	have, least := s.Have(), s.Ending().Minimum
 	if have < least {
@@ -291,7 +292,7 @@ func (s *Study) returned(e Returned) []Effect {
 	return append([]Effect{RestoreContribution(e)}, s.sealIfAll()...)
 }
 
-// amended changes an open study's ending, or reopens a failed study, whose bodies are gone.
+// amended changes an open study's ending, or reopens a failed study.
 func (s *Study) amended(e Amended) ([]Effect, error) {
 	a, err := study.DecodeAmendment(e.Document)
 	reopens := s.State == study.Failed
@@ -318,7 +319,7 @@ func (s *Study) amended(e Amended) ([]Effect, error) {
 	return effects, nil
 }
 
-// fail adds what parties spent: their own ledgers charged each contribution, wherever noise is added.
+// fail adds to the reason what parties spent: each contribution was charged to its party's ledger.
 func (s *Study) fail(reason string) []Effect {
 	if n := len(s.Received); n > 0 {
 		who := fmt.Sprintf("each of the %d parties", n)

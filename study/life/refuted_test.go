@@ -9,8 +9,8 @@ import (
 	"caucus/study"
 )
 
-// TestRefuted: what two aggregators refuse is dropped from a sealed study, once; where too few
-// are left it fails, and in any other state nothing happens.
+// TestRefuted: contributions that both servers refuse are dropped from a sealed study, once. The study
+// fails if too few are left. In any other state nothing happens.
 func TestRefuted(t *testing.T) {
 	p := study.Plan{Name: "s", Roster: []study.PartyID{"a", "b", "c"}, Minimum: 2, Deadline: time.Unix(1e9, 0)}
 	h := study.Hash{1}

@@ -17,8 +17,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the expected output of testdata/*.txt; read the diff")
 
-// TestScripts plays testdata/*.txt through the machine. A script is blocks of
-// one command, a line "----" and the expected output, separated by blank lines.
+// TestScripts plays testdata/*.txt through the machine. Each block of a script is a command, a line
+// "----" and the expected output; blank lines separate blocks.
 func TestScripts(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txt")
 	if err != nil || len(files) == 0 {
@@ -63,7 +63,7 @@ func TestScripts(t *testing.T) {
 	}
 }
 
-// play runs one command against the study and describes what came of it.
+// play runs one command against the study and describes the result.
 func play(s **Study, words []string) string {
 	digest := func(text string) study.BodyDigest { return sha256.Sum256([]byte(text)) }
 	event := Event(nil)
@@ -100,7 +100,7 @@ func play(s **Study, words []string) string {
 			plan = words[3]
 		}
 		event = Contributed{Party: study.PartyID(words[1]), Body: digest(body), Plan: study.HashOf([]byte(plan))}
-	case "return": // return PARTY: the bytes that were lost come again
+	case "return": // return PARTY: resend the lost bytes
 		event = Returned{Party: study.PartyID(words[1])}
 	case "deadline":
 		event = DeadlinePassed{}
@@ -132,7 +132,7 @@ func play(s **Study, words []string) string {
 		n := 0
 		fmt.Sscan(words[1], &n)
 		event = FoldDone{n}
-	case "reseal": // reseal PARTY...: their contributions are lost
+	case "reseal": // reseal PARTY...: their contributions stay lost
 		var without []study.PartyID
 		for _, w := range words[1:] {
 			without = append(without, study.PartyID(w))
@@ -151,7 +151,6 @@ func play(s **Study, words []string) string {
 	return describe(effects, err, *s)
 }
 
-// scriptDay is a day of a script.
 func scriptDay(n int) time.Time { return time.Date(2026, 1, 1+n, 12, 0, 0, 0, time.UTC) }
 
 func describe(effects []Effect, err error, s *Study) string {
