@@ -22,13 +22,12 @@ func audited(t *testing.T, samples int, delta float64, draw audit.Draw) audit.Lo
 	return must(a.Run(draw))
 }
 
-// answerOf is an answer as an audit reads it.
 func answerOf(values []int64, reals []float64) []float64 {
 	return append(slices.Clone(reals), audit.Integers(func(int) []int64 { return values })(0)...)
 }
 
-// TestTrialsAreNeighbours: what is audited is allowed by the bound that it is
-// audited under, and uses all of it.
+// TestTrialsAreNeighbours: the two vectors of each trial are neighbours under its bound, and use
+// all of the bound.
 func TestTrialsAreNeighbours(t *testing.T) {
 	for _, trial := range append(must(Trials()), must(RealTrials())...) {
 		b := trial.Bound
@@ -49,18 +48,15 @@ func TestTrialsAreNeighbours(t *testing.T) {
 	}
 }
 
-// laplaceOf draws discrete Laplace noise of a scale for each number of one of
-// two vectors.
+// laplaceOf draws discrete Laplace noise on one of two vectors.
 func laplaceOf(scale *big.Rat, d func() dice, data [2][]int64) audit.Draw {
 	return func(neighbour int) []float64 {
 		return answerOf(DiscreteLaplace{scale}.draw(&secret{values: data[neighbour]}, d()))
 	}
 }
 
-// TestAuditMutants: each of these mistakes is found. Those that need a study
-// are in study/conformance/audit_test.go.
-//
-// Draws are seeded, so that a mistake is not missed by bad luck some day.
+// TestAuditMutants: the audit finds each of these mistakes. Mistakes that need a study are in
+// study/conformance/audit_test.go. Draws are seeded, so that no run misses a mistake by bad luck.
 func TestAuditMutants(t *testing.T) {
 	fresh := newDice(rand.NewChaCha8([32]byte{9}))
 	honest := func() dice { return fresh }
@@ -77,7 +73,7 @@ func TestAuditMutants(t *testing.T) {
 			func(n int) []float64 {
 				return answerOf(DiscreteGaussian{big.NewRat(2, 1)}.draw(&secret{values: [2][]int64{{0, 1}, {1, 0}}[n]}, fresh))
 			}},
-		// Two runs cost √2 times one run's: forgotten, the noise is too small.
+		// Two runs cost √2 times as much as one. The claim forgets this, so the noise is too small.
 		"half the noise, runs": {auditClaim(must(CostOf(KNorm{Scale: big.NewRat(2, 1), Blocks: 1}, Bound{Unit: Record, L2sq: 4}))), 30_000,
 			func(n int) []float64 {
 				return answerOf(KNorm{Scale: big.NewRat(2, 1), Blocks: 4}.draw(&secret{values: [2][]int64{{0, 0, 0, 0}, {1, 1, 1, 1}}[n]}, fresh))
@@ -92,8 +88,7 @@ func TestAuditMutants(t *testing.T) {
 		"float addition, sphere": {Budget{Epsilon: 1}, 4_000, func(n int) []float64 {
 			return answerOf(SphereLaplace{Rate: 1}.draw(&secret{values: one[n]}, fresh))
 		}},
-		// The seed is one of 4096, such as the second of an hour: the same
-		// answers come again.
+		// The seed is one of 4096, like a clock read once a second for an hour: answers repeat.
 		"a guessable seed": {Budget{Epsilon: 1}, 20_000, laplaceOf(big.NewRat(9, 1), func() dice {
 			var key [32]byte
 			binary.BigEndian.PutUint16(key[:], uint16(generator.UintN(4096)))
@@ -131,8 +126,7 @@ func TestAuditMutants(t *testing.T) {
 			}
 			return answerOf(DiscreteLaplace{big.NewRat(1, 1)}.draw(&secret{values: []int64{sum}}, fresh))
 		}},
-		// The noise of four shards' sum is that of one twice as large: but each
-		// shard is released.
+		// The noise suffices for the sum of four shards, but each shard is released.
 		"a shard's share of the sum's noise": {Budget{Epsilon: 1}, 10_000, laplaceOf(big.NewRat(1, 2), honest, [2][]int64{{0, 3, 1, 2}, {1, 3, 1, 2}})},
 		"an exact zero stays zero": {Budget{Epsilon: 1}, 4_000, func(n int) []float64 {
 			out := answerOf(DiscreteLaplace{big.NewRat(50, 1)}.draw(&secret{values: one[n]}, fresh))
@@ -152,9 +146,8 @@ func TestAuditMutants(t *testing.T) {
 	}
 }
 
-// publishedDirichlet is dirichlet-paper at ε = 1 and δ = 0.01 on ten labels in
-// two classes, one of them turned round. The paper's condition gives σ = 0.213
-// for (5,5) and 0.054 for (6,4).
+// publishedDirichlet draws dirichlet-paper at ε = 1 and δ = 0.01 on ten labels in two classes. The
+// neighbour has one label flipped. The paper's condition gives σ = 0.213 for (5,5) and 0.054 for (6,4).
 func publishedDirichlet() audit.Draw {
 	m := DirichletPaper{Epsilon: 1, Delta: 0.01}
 	counts := [2][]float64{{5, 5}, {6, 4}}
@@ -169,8 +162,7 @@ func publishedDirichlet() audit.Draw {
 	}
 }
 
-// forgetful is a journal that never finds an entry, so its ledger draws again
-// each time it is asked.
+// forgetful is a journal that never finds an entry, so its ledger draws again on each request.
 type forgetful struct{ Journal }
 
 type forgetfulTx struct{ Tx }
@@ -186,10 +178,9 @@ func (f forgetfulTx) Append(e Entry) error {
 	return f.Tx.Append(e)
 }
 
-// TestAuditThroughTheDoor: whoever asks a ledger eight times under one id learns
-// no more than once; if the journal forgets, noise is drawn again and the
-// audit finds it. It shows 2.13 on average with deviation .12 (25 runs): a miss,
-// at 1, is nine deviations away.
+// TestAuditThroughTheDoor: eight requests under one id reveal no more than one. With a forgetful
+// journal, noise is drawn each time, and the audit finds the leak: it shows ε = 2.13 on average,
+// with deviation .12 (25 runs), so missing it (below 1) is nine deviations away.
 func TestAuditThroughTheDoor(t *testing.T) {
 	const asked = 8
 	through := func(journal func() Journal) audit.Draw {

@@ -12,7 +12,7 @@ import (
 	"caucus/privacy/audit"
 )
 
-// tableNumber is a whole number of the environment, or the default.
+// tableNumber reads a whole number from the environment.
 func tableNumber(t *testing.T, name string, otherwise int) int {
 	t.Helper()
 	text := os.Getenv(name)
@@ -26,7 +26,7 @@ func tableNumber(t *testing.T, name string, otherwise int) int {
 	return n
 }
 
-// written are rows of cells, aligned.
+// written aligns rows of cells.
 func written(rows [][]string) string {
 	var out strings.Builder
 	w := tabwriter.NewWriter(&out, 0, 0, 2, ' ', 0)
@@ -37,18 +37,18 @@ func written(rows [][]string) string {
 	return out.String()
 }
 
-// TestAuditTable: no mechanism gives away more than its proof says, on small vectors that
-// samples see most of; and at its real calibration its noise does not hang together. The
-// tables of both are logged. In the environment,
+// TestAuditTable: no mechanism reveals more than its proof allows, on vectors so short that
+// samples meet most outcomes; and its noise at the real calibration shows no dependence. Both
+// tables are logged. The environment sets
 //
-//	CAUCUS_SAMPLES    how many draws from each of two neighbours, and for every 200 an answer
-//	                  of 240 numbers (default 6000 and 10 answers, since TestNoiseIsIndependent
-//	                  has 200; for the table of docs/generated/audit.md 200000)
-//	CAUCUS_REPEATS    how often to audit each, for the finding that shows most (default 1)
+//	CAUCUS_SAMPLES    draws from each of two neighbours, and one answer of 240 numbers for every
+//	                  200 draws (default 6000 draws and 10 answers, since TestNoiseIsIndependent
+//	                  has 200; the table of docs/generated/audit.md has 200000)
+//	CAUCUS_REPEATS    audits of each mechanism; the strongest finding counts (default 1)
 //	CAUCUS_MECHANISM  one sampler, such as dirichlet (default all)
 //
-// False alarms: 5e-13 each of 17 audits and 1e-12 each of 8; 1e-10 each, and repeat, where
-// the samples are given.
+// False alarms: 5e-13 for each of 17 audits and 1e-12 for each of 8; 1e-10 each, and repeats, if
+// CAUCUS_SAMPLES is set.
 func TestAuditTable(t *testing.T) {
 	samples, repeats, mechanism := tableNumber(t, "CAUCUS_SAMPLES", 6_000), tableNumber(t, "CAUCUS_REPEATS", 1), os.Getenv("CAUCUS_MECHANISM")
 	alarm, dependence, some := 5e-13, audit.DefaultDependence(), 10

@@ -7,9 +7,9 @@ import (
 	"unicode/utf8"
 )
 
-// Begin starts a period and returns the name of the current one. It does nothing if this or a later
-// period has begun (string order: "2026" after "2025"). It charges nothing. Charges before the
-// first period count to the first.
+// Begin starts a period and returns the name of the current period. It charges nothing. If this
+// period or a later one has begun already (string order: "2026" after "2025"), Begin changes
+// nothing. Charges before the first period count to the first.
 func (l *Ledger) Begin(ctx context.Context, name string) (under string, err error) {
 	fail := func(err error) (string, error) { return "", fmt.Errorf("begin period %q: %w", name, err) }
 	if name == "" || len(periodID+name) > maxID || !utf8.ValidString(name) {

@@ -2,9 +2,9 @@ package privacy
 
 import "math"
 
-// incompleteBeta is I_x(a,b), the distribution function of Beta(a,b) at x: the continued fraction of
-// DiDonato & Morris 1992 (DLMF 8.17.22), from the shorter tail. For a, b ≤ maxBeta its relative error is
-// below betaError, mostly from three log-gammas, each below 4·10⁹ and accurate to 4·10⁻¹⁶.
+// incompleteBeta returns I_x(a,b), the distribution function of Beta(a,b) at x: the continued fraction
+// of DiDonato & Morris 1992 (DLMF 8.17.22), from the shorter tail. For a, b ≤ maxBeta its relative error
+// is below betaError, mostly from three log-gammas, each below 4·10⁹ and accurate to 4·10⁻¹⁶.
 func incompleteBeta(x, a, b float64) float64 {
 	if x <= 0 {
 		return 0
@@ -28,7 +28,7 @@ func betaTail(x, a, b float64) float64 {
 	la, _ := math.Lgamma(a)
 	lb, _ := math.Lgamma(b)
 	front := math.Exp(ab-la-lb+a*math.Log(x)+b*math.Log1p(-x)) / a
-	// Lentz's method. It needs about √max(a,b) steps.
+	// Lentz's method takes about √max(a,b) steps.
 	const tiny = 1e-300
 	c, d := 1., 1-(a+b)*x/(a+1)
 	if math.Abs(d) < tiny {

@@ -31,8 +31,8 @@ func NewChain() *Chain {
 	return &Chain{totals: NewTotals(), hashes: map[int64]Digest{}, paid: map[Digest][]Cost{}}
 }
 
-// Follow adds the next line. It checks its hash, its link to the line before, and that its totals
-// are the sum of all charges so far. An error leaves the chain unchanged.
+// Follow adds the next line, if its hash, its link to the line before, and its totals (the sum of
+// all charges so far) are right. An error leaves the chain unchanged.
 func (c *Chain) Follow(l Line) error {
 	if err := l.Check(); err != nil {
 		return err
@@ -103,9 +103,9 @@ func (c *Chain) Follow(l Line) error {
 
 func (c *Chain) Head() Head { return c.last.Head() }
 
-// Recall checks a remembered head: nil if the chain contains it (without a hash, its number). If a
-// reconciliation names or skipped the entry, it was lost: lost is true and err is nil. Unpaid says
-// whether the reconciliation paid for it.
+// Recall checks that the chain contains a remembered head; for a head without a hash, the
+// sequence number is enough. It returns lost = true, without an error, if a reconciliation names
+// the entry or jumped over its number. Unpaid tells whether the reconciliation paid for it.
 func (c *Chain) Recall(h Head) (lost bool, err error) {
 	hash, there := c.hashes[h.Sequence]
 	switch {
@@ -129,7 +129,7 @@ func (c *Chain) named(h Digest) bool {
 	return named
 }
 
-// Unpaid returns, once each, those of the lines that were lost and not charged again in full.
+// Unpaid returns, once each, those of the given lines that were lost and not charged again in full.
 func (c *Chain) Unpaid(lines []Line) (unpaid []Line) {
 	left := make([][]Cost, len(c.jumps))
 	for i, j := range c.jumps {
@@ -161,7 +161,7 @@ func (c *Chain) Unpaid(lines []Line) (unpaid []Line) {
 	return unpaid
 }
 
-// Totals returns what all lines so far spent.
+// Totals returns the sum of all charges so far.
 func (c *Chain) Totals() Totals { return c.totals }
 
 // Verify checks a whole journal: sequence numbers, hashes, links, and totals recomputed from every

@@ -2,8 +2,8 @@ package privacy
 
 import "math"
 
-// mainShare is the share of δ of a ledger's main rule (see rules). RhoOf calibrates to it, so that
-// one release at (ε,δ) fits a limit of (ε,δ): 0.06 % more noise at δ = 10⁻⁶.
+// mainShare is the share of δ that a ledger's main rule gets (see rules). RhoOf calibrates to this
+// share, so that one release at (ε,δ) fits a limit of (ε,δ). That costs 0.06 % more noise at δ = 10⁻⁶.
 const mainShare = 63. / 64
 
 // slack covers floating-point error: a few dozen operations on numbers of moderate size, accurate
@@ -39,7 +39,7 @@ func EpsilonOf(rho, delta float64) float64 {
 // RhoOf returns the largest ρ, up to rounding, with EpsilonOf(ρ, 63δ/64) ≤ ε; 0 if δ is 0.
 func RhoOf(g Budget) float64 { return rhoAt(g.Epsilon, g.Delta*mainShare) }
 
-// rhoAt bisects; its lower end always satisfies the inequality.
+// rhoAt bisects, and returns the lower end, which always satisfies the inequality.
 func rhoAt(epsilon, delta float64) float64 {
 	if !(epsilon > 0) || !(delta > 0) {
 		return 0
@@ -60,8 +60,9 @@ func rhoAt(epsilon, delta float64) float64 {
 	return low
 }
 
-// goldenSection returns the least value of f that it sees on [low, high]: the minimum if f has one
-// valley there. 40 steps shrink the interval by 10⁸, and a minimum is flat: accurate to about 10⁻¹⁵.
+// goldenSection returns the least value of f that it meets on [low, high]: the minimum if f has
+// one valley there. 40 steps shrink the interval by 10⁸, and a minimum is flat, so the value is
+// accurate to about 10⁻¹⁵.
 func goldenSection(f func(float64) float64, low, high float64) float64 {
 	const g = 0.6180339887498949 // (√5−1)/2
 	a, b := high-g*(high-low), low+g*(high-low)

@@ -34,8 +34,8 @@ func TestEpsilonOf(t *testing.T) {
 	}
 }
 
-// TestEpsilonOfHolds: the exact (ε,δ) curve of a continuous Gaussian with ρ =
-// 1/(2σ²), Φ(1/2σ−εσ) − e^ε·Φ(−1/2σ−εσ), stays below δ.
+// TestEpsilonOfHolds: a continuous Gaussian with ρ = 1/(2σ²) has the exact curve δ(ε) =
+// Φ(1/2σ−εσ) − e^ε·Φ(−1/2σ−εσ). At EpsilonOf(ρ,δ) the curve is below δ.
 func TestEpsilonOfHolds(t *testing.T) {
 	phi := func(x float64) float64 { return math.Erfc(-x/math.Sqrt2) / 2 }
 	for _, rho := range []float64{1e-4, 0.01, 0.5, 3, 40} {

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// Cost is the price of one release at its own unit, in exact rationals: δ-approximate ρ-zCDP, and pure ε
-// too where Pure is given.
+// Cost is the price of one release at its own unit, in exact rationals: δ-approximate ρ-zCDP, and
+// also pure ε where Pure is given.
 type Cost struct {
 	Unit     Unit  `json:"unit"`
 	PerParty int64 `json:"per_party"` // most units a party holds; 0: unknown
@@ -20,18 +20,19 @@ type Cost struct {
 	Delta *big.Rat `json:"delta"` // δ; nil or 0 for all mechanisms except Dirichlet
 }
 
-// PureCost is the cost of a pure ε release, also ε²/2-zCDP (Bun & Steinke 2016, Proposition 1.4).
+// PureCost returns the cost of a pure ε release, which is also ε²/2-zCDP (Bun & Steinke 2016,
+// Proposition 1.4).
 func PureCost(u Unit, perParty int64, epsilon *big.Rat) Cost {
 	rho := new(big.Rat).Mul(epsilon, epsilon)
 	return Cost{Unit: u, PerParty: perParty, Pure: new(big.Rat).Set(epsilon), Rho: rho.Quo(rho, big.NewRat(2, 1))}
 }
 
-// ConcentratedCost is the cost of a ρ-zCDP release.
+// ConcentratedCost returns the cost of a ρ-zCDP release.
 func ConcentratedCost(u Unit, perParty int64, rho *big.Rat) Cost {
 	return Cost{Unit: u, PerParty: perParty, Rho: new(big.Rat).Set(rho)}
 }
 
-// Validate names the wrong field.
+// Validate returns an error that names the wrong field.
 func (c Cost) Validate() error {
 	switch {
 	case !c.Unit.Valid():
@@ -59,10 +60,11 @@ func (c Cost) Validate() error {
 	return nil
 }
 
-// maxCostBits limits the arithmetic of a cost from outside; this package needs 2·(62+63)+1 bits.
+// maxCostBits limits the length of numbers in a cost from outside. Costs made here have at most
+// 2·(62+63)+1 bits.
 const maxCostBits = 512
 
-// At returns the cost at another unit, and false if nothing is proved there.
+// At returns the cost at another unit; false if nothing is proved there.
 //
 //   - At its own unit and finer ones a cost counts in full: replacing a finer unit is one way to
 //     replace the coarser unit that holds it.
@@ -107,7 +109,7 @@ func (c Cost) equal(d Cost) bool {
 // Equal reports whether two costs are the same, exactly.
 func (c Cost) Equal(d Cost) bool { return c.equal(d) }
 
-// String describes what a cost proves.
+// String returns a text such as "ε = 0.5 for a record".
 func (c Cost) String() string {
 	short := func(x *big.Rat) string {
 		v, _ := x.Float64()
@@ -158,8 +160,8 @@ func ParseCost(text string) (Cost, error) {
 	return cost, cost.Validate()
 }
 
-// EpsilonAt converts a cost to ε at δ, by the conversion that calibration inverts: noise calibrated
-// to a budget alone gives back that budget's ε. δ = 0 gives +Inf unless the cost is pure.
+// EpsilonAt converts a cost to ε at δ. It inverts calibration: noise calibrated to (ε,δ) gives
+// back that ε. δ = 0 gives +Inf unless the cost is pure.
 func EpsilonAt(c Cost, delta float64) float64 {
 	if c.Pure != nil {
 		epsilon, _ := c.Pure.Float64()

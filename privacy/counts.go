@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// CountBound is the bound of class counts of disjoint sets, one block of classes per set. The sets'
+// CountBound bounds the class counts of disjoint sets, one block of classes per set. The sets'
 // sizes are public, so replacing a unit within its set moves 1 from one count to another.
 func CountBound(u Unit, classes int) Bound {
 	return Bound{Unit: u, L1: 2, L2sq: 2, Cells: 2, KeepsSum: true, Block: classes}
@@ -19,8 +19,8 @@ func CountMechanisms() []string {
 	return []string{"auto", "laplace", "gaussian", "gaussian-zcdp", "dirichlet", "laplace-prior", "laplace-paper", "dirichlet-paper", "none"}
 }
 
-// CountTerms are public. Total is about how many units a block counts: it tunes the urns and auto, and
-// enters no proof.
+// CountTerms are public. Total is the approximate number of units in a block. It tunes the urns
+// and the choice of auto, and enters no proof.
 type CountTerms struct {
 	Unit    Unit
 	Classes int
@@ -91,8 +91,8 @@ func bestForCounts(t CountTerms) (Mechanism, error) {
 	return best, nil
 }
 
-// ExpectedCountError is about the mean absolute error of one share of a block, before projection,
-// if all counts are equal: 0 without noise, +Inf if it depends on the counts.
+// ExpectedCountError approximates the mean absolute error of one share of a block, before
+// projection, if all counts are equal: 0 without noise, +Inf if the error depends on the counts.
 func ExpectedCountError(m Mechanism, t CountTerms) float64 {
 	c, total := float64(t.Classes), float64(t.Total)
 	b := CountBound(t.Unit, t.Classes)
@@ -116,12 +116,12 @@ func ExpectedCountError(m Mechanism, t CountTerms) float64 {
 // Projection onto {≥ 0} comes later.
 type CountEstimate struct {
 	Counts []float64
-	// Covariance of the noise, classes×classes row by row; for urns at the released shares.
+	// Covariance of the noise, classes×classes row by row; for urns, at the released shares.
 	Covariance []float64
 }
 
-// EstimateCounts estimates each block's counts from a release, possibly simulated. totals are the
-// blocks' public sums. It is post-processing.
+// EstimateCounts post-processes a release (possibly simulated) into an estimate for each block.
+// totals are the blocks' public sums.
 func EstimateCounts(p Published, totals []int64) ([]CountEstimate, error) {
 	m, err := mechanismOf(p.Mechanism, p.Parameters)
 	if err != nil {

@@ -19,7 +19,7 @@ import (
 	"caucus/privacy/audit/laws"
 )
 
-// door is a ledger, or a mistake in its place.
+// door is a ledger, or a mistaken replacement of one.
 type door interface {
 	Release(ctx context.Context, id string, s Sensitive, m Mechanism) (Published, error)
 }
@@ -32,26 +32,26 @@ func opened() door {
 	return l
 }
 
-// mistaken is a door that draws by itself.
+// mistaken is a door that draws with its own function, without a ledger.
 type mistaken func(id string, s *secret, m Mechanism) []int64
 
 func (f mistaken) Release(_ context.Context, id string, s Sensitive, m Mechanism) (Published, error) {
 	return Published{ID: id, Mechanism: m.Name(), Parameters: m.parameters(), Bound: s.Bound(), Values: f(id, s.open(), m)}, nil
 }
 
-// answer is a publication and the vector that it is of.
+// answer is a publication with the vector that was released.
 type answer struct {
 	Published Published
 	Of        []int64
 }
 
-// noise is what was added.
+// noise recovers the noise that was added.
 func (a answer) noise() (audit.Noise, error) {
 	p := a.Published
 	return laws.Answer{Mechanism: p.Mechanism, Parameters: p.Parameters, Weight: p.Bound.Weight, Block: p.Bound.Block, Values: p.Values, Of: a.Of}.Noise()
 }
 
-// looked looks for noise that hangs together in answers.
+// looked tests answers for dependent noise.
 func looked(d audit.Dependence, answers []answer) (audit.DependenceFinding, error) {
 	var noise []audit.Noise
 	for _, a := range answers {
@@ -64,9 +64,8 @@ func looked(d audit.Dependence, answers []answer) (audit.DependenceFinding, erro
 	return d.Run(noise)
 }
 
-// answersOf releases one vector again and again: at two parties, for some
-// studies of four outputs each; for every other study what a ledger charges is
-// reserved first.
+// answersOf releases one vector many times: at two parties, in the given number of studies with
+// four outputs each. In every other study, the charge is reserved first where the door is a ledger.
 func answersOf(t testing.TB, open func() door, trial Trial, studies int) []answer {
 	t.Helper()
 	var out []answer
@@ -91,11 +90,9 @@ func answersOf(t testing.TB, open func() door, trial Trial, studies int) []answe
 	return out
 }
 
-// TestNoiseIsIndependent: of every mechanism at its real calibration, on 240
-// numbers, through the ledger that Open makes: no two numbers, runs, outputs,
-// studies or parties have noise that hangs together.
-//
-// False alarms: 1e-12 each of 8.
+// TestNoiseIsIndependent: through the ledger that Open makes, every mechanism at its real
+// calibration, on 240 numbers, draws noise that is independent between numbers, runs, outputs,
+// studies and parties. False alarms: 1e-12 for each of 8.
 func TestNoiseIsIndependent(t *testing.T) {
 	for _, trial := range must(RealTrials()) {
 		f := must(looked(audit.DefaultDependence(), answersOf(t, opened, trial, 25)))
@@ -106,7 +103,7 @@ func TestNoiseIsIndependent(t *testing.T) {
 	}
 }
 
-// realTrial is that of a mechanism.
+// realTrial returns the first real trial of a mechanism.
 func realTrial(t testing.TB, name string) Trial {
 	t.Helper()
 	for _, trial := range must(RealTrials()) {
@@ -118,7 +115,6 @@ func realTrial(t testing.TB, name string) Trial {
 	return Trial{}
 }
 
-// addTo is a vector with noise added.
 func addTo(v, noise []int64) []int64 {
 	out := slices.Clone(v)
 	for j := range out {
@@ -127,13 +123,11 @@ func addTo(v, noise []int64) []int64 {
 	return out
 }
 
-// noiseFor draws noise alone.
 func noiseFor(s *secret, m Mechanism, d dice) []int64 {
 	return drawOf(m, make([]int64, len(s.values)), s.bound, d)
 }
 
-// keptRuns is a sampler of K-norm noise that from the third run on keeps, every
-// other time, the run before.
+// keptRuns samples K-norm noise, but from the third run on, every other run repeats the run before.
 func keptRuns(s *secret, m Mechanism, d dice) []int64 {
 	noise := noiseFor(s, m, d)
 	width := m.(KNorm).width(0, len(noise))
@@ -143,14 +137,13 @@ func keptRuns(s *secret, m Mechanism, d dice) []int64 {
 	return addTo(s.values, noise)
 }
 
-// hashDice are seeded by what should not be all the seed.
+// hashDice seeds dice from the given parts, which leave out something that the seed needs.
 func hashDice(parts ...any) dice {
 	return newDice(rand.NewChaCha8(sha256.Sum256(fmt.Append(nil, parts...))))
 }
 
-// dependentDoors are mistakes after which noise hangs together, each with the
-// mechanism that it is made in. Their randomness is seeded, so that none is
-// missed by bad luck some day.
+// dependentDoors lists mistakes that make noise dependent, each with a mechanism to try it on.
+// Their randomness is seeded, so that no run misses a mistake by bad luck.
 func dependentDoors() map[string]struct {
 	mechanism string
 	open      func() door
@@ -258,7 +251,7 @@ func dependentDoors() map[string]struct {
 	}
 }
 
-// TestDependenceMutants: each of these mistakes is found.
+// TestDependenceMutants: the audit finds each of these mistakes.
 func TestDependenceMutants(t *testing.T) {
 	doors := dependentDoors()
 	for _, name := range slices.Sorted(maps.Keys(doors)) { // in order: they share their dice
@@ -272,9 +265,9 @@ func TestDependenceMutants(t *testing.T) {
 	}
 }
 
-// TestAuditSeesRuns: where runs keep the noise of the run before, the bound on ε
-// sees it too, by a difference of two numbers of neighbours that move one of
-// them; on noise drawn honestly it does not.
+// TestAuditSeesRuns: if runs repeat the noise of the run before, the lower bound on ε exceeds the claim
+// too: two numbers have the same noise, only one of them moves between neighbours, and their difference
+// shows which neighbour it was. On honest noise the bound stays below the claim.
 func TestAuditSeesRuns(t *testing.T) {
 	trial := realTrial(t, "k-norm")
 	fresh := seededDice(4)
@@ -298,10 +291,9 @@ func TestAuditSeesRuns(t *testing.T) {
 	}
 }
 
-// TestAuditReal: no mechanism gives away more than its proof says at its real
-// calibration. What a bound lets all numbers move by, and what costs δ = 10⁻⁶, is
-// beyond any number of samples: there the laws are computed (TestDrawIsTrials)
-// and dependence is looked for. False alarms: 1e-12 each of 8.
+// TestAuditReal: no mechanism reveals more than its proof allows at its real calibration. Samples
+// cannot see a move of all numbers at once, nor δ = 10⁻⁶: TestDrawIsTrials computes the laws
+// instead, and TestNoiseIsIndependent tests dependence. False alarms: 1e-12 for each of 8.
 func TestAuditReal(t *testing.T) {
 	many, some := testlevel.N(t, 800, 3000), testlevel.N(t, 150, 500)
 	samples := map[string]int{"discrete-laplace": many, "randomised-response": many, "zero-sum-laplace": many, "k-norm": testlevel.N(t, 100, 150), "dirichlet": 100}
@@ -316,9 +308,8 @@ func TestAuditReal(t *testing.T) {
 	}
 }
 
-// TestDependenceFalseAlarms: on honest noise, audits with a false-alarm rate of
-// 0.2 raise less than they may: of 150, 30 are expected at most, and 75 or more
-// have probability below 1e-14 (binomial tail).
+// TestDependenceFalseAlarms: on honest noise, 150 audits with a false-alarm rate of 0.2 raise 30
+// alarms on average at most; 75 or more have probability below 1e-14 (binomial tail).
 func TestDependenceFalseAlarms(t *testing.T) {
 	fresh := seededDice(31)
 	raised := 0
@@ -338,10 +329,10 @@ func TestDependenceFalseAlarms(t *testing.T) {
 	}
 }
 
-// TestScoresHaveMeanZero: what audit.Dependence rests on: over many answers the mean
-// score of each number is 0, and no value comes more often than the chance that
-// it is given. By Hoeffding's inequality a mean of n scores in [−1,1] is beyond
-// t with probability 2e^{−nt²/2}, a share 2e^{−2nt²}: 5e-13 each of 18.
+// TestScoresHaveMeanZero checks the premise of audit.Dependence: over many answers the mean score
+// of each number is 0, and no value comes more often than its stated chance. By Hoeffding's
+// inequality, a mean of n scores in [−1,1] is beyond t with probability 2e^{−nt²/2}, a frequency
+// with 2e^{−2nt²}: 5e-13 for each of 18.
 func TestScoresHaveMeanZero(t *testing.T) {
 	unknown := realTrial(t, "randomised-response")
 	unknown.Data[0] = slices.Repeat([]int64{0, 3, -1}, realNumbers/3) // two of three have no label
@@ -371,7 +362,7 @@ func TestScoresHaveMeanZero(t *testing.T) {
 	}
 }
 
-// counted is a ledger whose stream is that of a public counter.
+// counted is a mistaken door whose random stream is seeded by a public counter.
 func counted() door {
 	counter := uint64(0)
 	return mistaken(func(_ string, s *secret, m Mechanism) []int64 {
@@ -380,6 +371,5 @@ func counted() door {
 	})
 }
 
-// hoeffding is the deviation of a mean of n numbers in [−1,1] that is passed with
-// this probability.
+// hoeffding returns the deviation that a mean of n numbers in [−1,1] exceeds with probability level.
 func hoeffding(n, level float64) float64 { return math.Sqrt(2 * math.Log(2/level) / n) }

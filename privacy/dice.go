@@ -9,8 +9,8 @@ import (
 	"math/bits"
 )
 
-// dice is all the randomness of the samplers. Given independent uniform bits, every outcome has
-// exactly the stated probability. Tests substitute an enumerator to compute a sampler's law.
+// dice holds all the randomness of the samplers. Given independent uniform bits, every outcome
+// has exactly the stated probability. Tests substitute an enumerator to compute a sampler's law.
 type dice interface {
 	// below is uniform on {0, …, n−1}, n ≥ 1.
 	below(n uint64) uint64
@@ -51,7 +51,7 @@ func (p *ratio) set(num, den *big.Int) {
 	}
 }
 
-// low64 returns q mod 2⁶⁴ for q ≥ 0. (big.Int.Uint64 is undefined for larger numbers.)
+// low64 returns q mod 2⁶⁴ for q ≥ 0. (big.Int.Uint64 is undefined for q ≥ 2⁶⁴.)
 func low64(q *big.Int) uint64 {
 	words := q.Bits()
 	if len(words) == 0 {
@@ -63,9 +63,9 @@ func low64(q *big.Int) uint64 {
 	return uint64(words[0]) | uint64(words[1])<<32
 }
 
-// system is the operating system's randomness (crypto/rand), the only source of a ledger made by
-// Open. It has no field to replace, and TestNothingReplacesTheSystemsRandomness checks that no code
-// of this module assigns to crypto/rand's Reader.
+// system is the operating system's randomness (crypto/rand), the only source of a ledger made by Open.
+// The type has no field that could hold another source, and TestNothingReplacesTheSystemsRandomness
+// checks that no code of this module assigns to crypto/rand's Reader.
 type system struct{}
 
 func (system) Read(b []byte) (int, error) { return rand.Read(b) }
@@ -76,8 +76,9 @@ type exactDice struct {
 	next   int
 }
 
-// newDice reads stream in blocks of 4096 bytes. A failed read panics rather than let a biased draw
-// go on: crypto/rand stops the program itself, and ChaCha8 has no end.
+// newDice reads stream in blocks of 4096 bytes. A failed read panics, because a draw from missing
+// bits would be biased. In practice it never fails: crypto/rand stops the program itself, and
+// ChaCha8 has no end.
 func newDice(stream io.Reader) *exactDice {
 	d := &exactDice{stream: stream}
 	d.next = len(d.buffer)

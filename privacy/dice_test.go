@@ -10,7 +10,6 @@ import (
 	"testing"
 )
 
-// script is a stream of given words.
 type script []uint64
 
 func (s *script) Read(b []byte) (int, error) {
@@ -22,14 +21,14 @@ func (s *script) Read(b []byte) (int, error) {
 	return 8, nil
 }
 
-// scripted rolls the words given, then zeros.
+// scripted returns dice that roll the given words, then zeros.
 func scripted(words ...uint64) *exactDice {
 	s := make(script, 512)
 	copy(s, words)
 	return newDice(&s)
 }
 
-// rat is the number that p stands for.
+// rat returns p as a rational.
 func (p *ratio) rat() *big.Rat {
 	x := new(big.Rat).SetFrac(&p.rest, &p.den)
 	x.Add(x, new(big.Rat).SetInt(new(big.Int).SetUint64(p.head)))
@@ -37,7 +36,7 @@ func (p *ratio) rat() *big.Rat {
 	return x.Add(x, new(big.Rat).SetInt(new(big.Int).SetUint64(p.whole)))
 }
 
-// enumerator is dice whose outcomes are all tried, each with its probability.
+// enumerator is dice that walk through all outcomes, with the probability of each path.
 type enumerator struct {
 	path   []branch
 	at     int
@@ -79,8 +78,8 @@ func (e *enumerator) decay(p *ratio) bool {
 	return e.coin(math.Exp(-float64(p.whole) - float64(p.head)/0x1p64))
 }
 
-// law runs trial over all outcomes of its dice and gives each result's
-// probability. Paths below 1e-19 are cut; it fails if they sum to 1e-13.
+// law runs trial over all outcomes of its dice and returns each result's probability. Paths below
+// 1e-19 are cut; the test fails if the cut paths sum to 1e-13.
 func law[T comparable](t *testing.T, trial func(dice) T) map[T]float64 {
 	t.Helper()
 	got, total := map[T]float64{}, 0.
@@ -118,8 +117,8 @@ func law[T comparable](t *testing.T, trial func(dice) T) map[T]float64 {
 }
 
 func TestBelowIsUniform(t *testing.T) {
-	// Every masked word below n gives itself, the others are thrown away: so n
-	// outcomes share the accepted words equally.
+	// A masked word below n is returned, any other is thrown away, so n outcomes share the
+	// accepted words equally.
 	for n := uint64(1); n <= 70; n++ {
 		mask := uint64(1)
 		for mask < n {
@@ -140,8 +139,8 @@ func TestBelowIsUniform(t *testing.T) {
 	}
 }
 
-// TestFlipComparesExactly: flip is true iff the number 0.u₁u₂u₃… in base 2⁶⁴ is
-// below frac(p)/k, also where one, two or three digits agree.
+// TestFlipComparesExactly: flip is true iff 0.u₁u₂u₃… in base 2⁶⁴ is below frac(p)/k, also if the
+// first one, two or three digits are equal.
 func TestFlipComparesExactly(t *testing.T) {
 	rng := mathrand.New(mathrand.NewPCG(1, 2))
 	base := power(64)
@@ -161,7 +160,7 @@ func TestFlipComparesExactly(t *testing.T) {
 		p.whole = 0
 		target := p.rat()
 		target.Quo(target, new(big.Rat).SetInt(new(big.Int).SetUint64(k)))
-		// The digits of the target, then one of them moved by −1, 0 or 1.
+		// The digits of the target, one of them moved by −1, 0 or 1.
 		words, rest := make([]uint64, 4), new(big.Rat).Set(target)
 		for j := range words {
 			rest.Mul(rest, base)
@@ -185,8 +184,8 @@ func TestFlipComparesExactly(t *testing.T) {
 	}
 }
 
-// TestFastFlipEqualsBigFlip: on the same random stream both consume the same
-// words and agree.
+// TestFastFlipEqualsBigFlip: on the same random stream, flip and flipExact agree and consume the
+// same words.
 func TestFastFlipEqualsBigFlip(t *testing.T) {
 	fast, big1 := newDice(mathrand.NewChaCha8([32]byte{7})), newDice(mathrand.NewChaCha8([32]byte{7}))
 	var p ratio

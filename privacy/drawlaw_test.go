@@ -11,8 +11,8 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// loaded are dice that fall as they like: they take draws to where honest ones
-// hardly ever go, such as ten standard deviations out.
+// loaded dice succeed with fixed, wrong probabilities. They take draws far into the tails, such
+// as ten standard deviations, where honest dice hardly ever go.
 type loaded struct{ rng *rand.Rand }
 
 func (l loaded) below(n uint64) uint64    { return l.rng.Uint64N(n) }
@@ -26,9 +26,8 @@ func drawOf(m Mechanism, v []int64, b Bound, d dice) []int64 {
 	return out
 }
 
-// blockAlone draws one number, run or block of counts by the trial whose law the
-// tests beside it enumerate, again until one counts, with nothing kept from any
-// draw before, and adds it to the vector's.
+// blockAlone draws one number, run or block of counts and adds it to the vector's. It repeats the trial
+// whose law the tests beside it enumerate until a trial is accepted, and keeps no state between draws.
 func blockAlone(t *testing.T, m Mechanism, v []int64, at int, b Bound, d dice) []int64 {
 	t.Helper()
 	one := func(trial func() (noise, bool)) []int64 {
@@ -106,13 +105,12 @@ func blockAlone(t *testing.T, m Mechanism, v []int64, at int, b Bound, d dice) [
 	return nil
 }
 
-// TestDrawIsTrials: a vector of 240 numbers is drawn, roll for roll, as its
-// numbers, runs or blocks are drawn alone: each by the trial whose law
-// TestLaplaceLaw, TestGaussianLaw, TestKNormLaw, TestZeroSumLaw, TestUrnLaw,
-// TestResponseLaw and those of rounded_test.go compute, again until one counts.
-// So the law of draw is the product of the laws of trials that count, where the
-// dice are exact; and no number hangs on another. The loaded dice show that it
-// is so far out in the tails, where no sample goes.
+// TestDrawIsTrials: draw on a vector of 240 numbers takes the same rolls, in order, as drawing
+// its numbers, runs or blocks one by one with blockAlone, whose trials have the laws computed by
+// TestLaplaceLaw, TestGaussianLaw, TestKNormLaw, TestZeroSumLaw, TestUrnLaw, TestResponseLaw and
+// the tests of rounded_test.go. So with exact dice, draw's law is the product of the laws of
+// accepted trials, and the numbers are independent. Loaded dice check the same far out in the
+// tails, where no sample goes.
 func TestDrawIsTrials(t *testing.T) {
 	trials := must(RealTrials())
 	for _, m := range []Mechanism{
@@ -124,7 +122,7 @@ func TestDrawIsTrials(t *testing.T) {
 	for _, trial := range trials {
 		m, v, far := trial.Mechanism, trial.Data[0], 0.
 		seeds := uint64(10)
-		if _, slow := m.(Dirichlet); slow { // and has no tails
+		if _, slow := m.(Dirichlet); slow { // a Dirichlet draw has no tails
 			seeds = 1
 		}
 		for seed := range seeds {
@@ -157,15 +155,15 @@ func TestDrawIsTrials(t *testing.T) {
 	}
 }
 
-// tail is how often noise is at least so large, and how often it should be.
+// tail counts noise at least this far out, beside the expected frequency.
 type tail struct {
 	beyond float64 // standard deviations
 	seen   int
 	want   float64 // probability
 }
 
-// tailsOf counts noise beyond 0, ½, …, 5½ standard deviations and computes from
-// the exact law how likely it is.
+// tailsOf counts noise beyond 0, ½, …, 5½ standard deviations and computes the probabilities from
+// the exact law.
 func tailsOf(noise []int64, deviation float64, weight func(y float64) float64) []tail {
 	var out []tail
 	total, reach := weight(0), math.Ceil(60*deviation)
@@ -187,8 +185,8 @@ func tailsOf(noise []int64, deviation float64, weight func(y float64) float64) [
 	return out
 }
 
-// wrongTail is the first tail whose count has probability below level/2 on its
-// side: exact binomial tails, by the incomplete beta function.
+// wrongTail returns the first tail whose count has probability below level/2 on its side: exact
+// binomial tails, by the incomplete beta function.
 func wrongTail(tails []tail, n int, level float64) (tail, bool) {
 	for _, c := range tails {
 		law := distuv.Binomial{N: float64(n), P: c.want}
@@ -199,14 +197,12 @@ func wrongTail(tails []tail, n int, level float64) (tail, bool) {
 	return tail{}, false
 }
 
-// tailNumbers is the power of TestTails: where more than 4.5 standard
-// deviations, of probability 6.7·10⁻⁶, never come, none are among 4.5 million
-// numbers where 30 are expected, which an honest sampler does with probability
-// 10⁻¹³. So a
-// law cut at k standard deviations is found with certainty for k ≤ 4.5.
+// tailNumbers is the number of draws in TestTails. Beyond 4.5 standard deviations (probability
+// 6.7·10⁻⁶), 30 of 4.5 million draws are expected, and an honest sampler has none with
+// probability 10⁻¹³. So the test finds a law cut at k ≤ 4.5 standard deviations.
 const tailNumbers = 4_500_000
 
-// cut draws Gaussian noise again where it is beyond 4.5 standard deviations.
+// cut draws Gaussian noise again if it is beyond 4.5 standard deviations.
 func cut(m DiscreteGaussian, n int, d dice) []int64 {
 	v, _ := m.Variance.Float64()
 	var g gaussian
@@ -220,14 +216,13 @@ func cut(m DiscreteGaussian, n int, d dice) []int64 {
 	return out
 }
 
-// TestTails: the tails of Gaussian noise have the probabilities of the exact law.
-// Level 4e-13 each of 11 thresholds and two laws: 8.8e-12 in all. The mistake to
-// draw again beyond 4.5 deviations is found.
+// TestTails: the tails of Gaussian noise have the probabilities of the exact law, and the test finds the
+// mistake of cut. False alarms: 4e-13 for each of 11 thresholds and two laws, 8.8e-12 in all.
 func TestTails(t *testing.T) {
 	const level = 4e-13
 	m := DiscreteGaussian{big.NewRat(40_000, 1)}
 	law := func(y float64) float64 { return math.Exp(-y * y / 80_000) }
-	// Through a ledger, which could spoil what it draws as well.
+	// Through a ledger, which could also spoil a draw.
 	ledger := must(Open(NewMemory(), Config{}))
 	var honest []int64
 	for k := range 20 {

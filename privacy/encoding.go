@@ -68,8 +68,8 @@ func encodePublished(p Published) []byte {
 // maxHead limits the JSON head; the longest real head is about 2 kB.
 const maxHead = 1 << 16
 
-// decodePublished reads canonical bytes and checks their claim. It allocates no more than the input
-// and its runs justify: there are at most as many weights as values.
+// decodePublished reads canonical bytes and checks their claim. Lengths in the head are checked
+// against the data before anything is allocated; there are at most as many weights as values.
 func decodePublished(data []byte) (Published, error) {
 	r := byteReader{data: data}
 	n := r.uvarint()
@@ -134,7 +134,8 @@ type byteReader struct {
 
 var noBytes [8]byte
 
-// take returns the next n bytes; if there are fewer, it fails and returns up to 8 zeros.
+// take returns the next n bytes. If fewer are left, it marks the reader failed and returns up to
+// 8 zeros.
 func (r *byteReader) take(n int) []byte {
 	if r.failed || n > len(r.data) {
 		r.failed = true
@@ -192,8 +193,8 @@ func (p Published) MarshalBinary() ([]byte, error) {
 }
 
 // ParsePublished reads the output of MarshalBinary. It refuses simulated answers, other versions,
-// trailing bytes, invalid bounds, and a cost that is not what the mechanism proves under the bound.
-// It does not tell who wrote the bytes: a signature must.
+// trailing bytes, invalid bounds, and a cost that differs from what the mechanism proves under
+// the bound. It does not authenticate the writer: sign the bytes for that.
 func ParsePublished(data []byte) (Published, error) {
 	if len(data) < 33 || data[0] != publishedVersion {
 		return Published{}, errors.New("parse published: not a release of version 1")

@@ -8,12 +8,12 @@ import (
 	"testing"
 )
 
-// TestEveryNumberHasNoise: of every mechanism that adds noise, at the largest scale that it
-// takes and on more numbers than any room looks at at once, no number of an integer release or
-// of a share is that of its vector, and no two neighbouring numbers of noise, which are one in
-// 2⁹⁶ and less, come twice, in a release, in two, or in two ledgers'.
+// TestEveryNumberHasNoise: every mechanism that adds noise adds some to each number, at its
+// largest scale and on 5,000 numbers. No number of an integer release or of a share equals its
+// input. No two neighbouring noise values come twice, in one release, in two, or from two
+// ledgers; a pair repeats by chance with probability below 2⁻⁹⁶.
 //
-// False alarms: a number is 0 with probability 2⁻⁴⁸ at most, so 3e-10 of 60,000 and more numbers.
+// False alarms: a noise value is 0 with probability at most 2⁻⁴⁸, so 3e-10 for 60,000 numbers.
 func TestEveryNumberHasNoise(t *testing.T) {
 	const n = 5_000
 	scale, variance := power(maxScaleBits), new(big.Rat).Sub(power(maxVarianceBits), big.NewRat(1, 1))

@@ -7,10 +7,9 @@ import (
 	"caucus/privacy"
 )
 
-// A hospital releases how many of its patients have each of three diagnoses.
-// Replacing one patient moves two counts by one: L1 is 2. The simulation
-// ledger makes the example repeat itself; a real one is privacy.Open on a
-// journal, and its noise never repeats.
+// A hospital releases how many of its patients have each of three diagnoses. Replacing one
+// patient moves two counts by one: L1 is 2. The example uses a simulation ledger, so that its
+// output repeats. A real ledger is privacy.Open on a journal; its noise never repeats.
 func Example() {
 	bound := privacy.Bound{Unit: privacy.Record, L1: 2, L2sq: 2, Cells: 2, KeepsSum: true}
 	counts, err := privacy.NewSensitive([]int64{412, 87, 1501}, bound)
@@ -34,7 +33,5 @@ func Example() {
 	fmt.Println(len(first.Values), "noisy counts at epsilon", first.Cost.Pure.RatString())
 	fmt.Println("asked twice, answered once:", fmt.Sprint(first.Values) == fmt.Sprint(again.Values))
 	// Output:
-	// sensitive
-	// 3 noisy counts at epsilon 1/2
-	// asked twice, answered once: true
+	// sensitive 3 noisy counts at epsilon 1/2 asked twice, answered once: true
 }

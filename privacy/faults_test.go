@@ -12,8 +12,8 @@ import (
 
 var errFault = errors.New("fault")
 
-// faulty is a journal that fails once at one step, then works again. persisted
-// says whether what the transaction appended is there afterwards.
+// faulty is a journal that fails once, at one step, and then works again. Its persisted field
+// says whether the transaction's entries are stored afterwards.
 type faulty struct {
 	Journal
 	at    string
@@ -30,7 +30,7 @@ var faults = []struct {
 	{"append", false},
 	{"after append", false},
 	{"commit", false},
-	{"after commit", true}, // durable, but the caller hears of an error
+	{"after commit", true}, // stored, but the caller gets an error
 }
 
 func (f *faulty) hit(at string) error {
@@ -52,7 +52,7 @@ func (f *faulty) Update(ctx context.Context, fn func(Tx) error) error {
 		if err := fn(&faultyTx{tx, f}); err != nil {
 			return err
 		}
-		return f.hit("commit") // memory then drops what was appended
+		return f.hit("commit") // memory then drops the appended entries
 	})
 	if err != nil {
 		return err
@@ -89,7 +89,7 @@ func (t *faultyTx) Append(e Entry) error {
 	return t.f.hit("after append")
 }
 
-// attempt releases and turns a crash into an error, as a restart would.
+// attempt releases, and turns a crash into an error as a restart would.
 func attempt(j Journal, id string) (p Published, err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -100,8 +100,8 @@ func attempt(j Journal, id string) (p Published, err error) {
 	return l.Release(ctx, id, counts(1e9, 5), laplace(1e-4))
 }
 
-// TestFaults: at each step, failing or crashing, with its outcome persisted or
-// not: the release then spends once and has one answer.
+// TestFaults: after a failure or crash at any step, with its entries stored or not, a repeated
+// release is charged once and has one answer.
 func TestFaults(t *testing.T) {
 	for _, fault := range faults {
 		for _, crash := range []bool{false, true} {
@@ -130,9 +130,8 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// TestFaultsInAnyOrder: over random runs of releases, charges and faults, an id
-// that was answered keeps its answer, every entry is charged once, and an id
-// that never reached the journal costs nothing.
+// TestFaultsInAnyOrder: over random runs of releases, charges and faults, an answered id keeps its
+// answer, every entry is charged once, and an id that never reached the journal costs nothing.
 func TestFaultsInAnyOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		store := NewMemory().(*memory)

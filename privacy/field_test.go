@@ -14,7 +14,7 @@ import (
 	"caucus/privacy/audit"
 )
 
-// split is a vector in two shares, the second as given.
+// split returns the first of two shares of v; the second is given.
 func split(v []int64, second []Residue) (first []Residue) {
 	p := fieldModulus()
 	for j, x := range v {
@@ -23,7 +23,6 @@ func split(v []int64, second []Residue) (first []Residue) {
 	return first
 }
 
-// joined adds shares and reads the integer nearest to zero.
 func joined(a, b []Residue) (out []int64) {
 	p := fieldModulus()
 	for j := range a {
@@ -36,7 +35,7 @@ func joined(a, b []Residue) (out []int64) {
 	return out
 }
 
-// anyShare is n residues that anybody could hold.
+// anyShare returns n random residues.
 func anyShare(rng *rand.Rand, n int) (out []Residue) {
 	for range n {
 		out = append(out, Residue{rng.Uint64() >> 1, rng.Uint64()})
@@ -44,9 +43,9 @@ func anyShare(rng *rand.Rand, n int) (out []Residue) {
 	return out
 }
 
-// TestShareLaw: the law of a share with noise, computed from the sampler's own at small
-// moduli, is that of the noise wrapped round, and neighbours are no further apart than
-// the noise is over the integers.
+// TestShareLaw: at small moduli, a share plus noise has the law of the noise wrapped round the
+// modulus (computed from the sampler), and neighbours are no further apart than under the noise
+// over the integers.
 func TestShareLaw(t *testing.T) {
 	for _, modulus := range []int64{2, 3, 7, 11} {
 		p := big.NewInt(modulus)
@@ -87,8 +86,8 @@ func TestShareLaw(t *testing.T) {
 	}
 }
 
-// TestShareIsTheIntegersRelease: with the same dice, loaded ones that go far out too, a
-// noisy share is the noisy integer vector less the other share: nothing else is in it.
+// TestShareIsTheIntegersRelease: with the same dice (loaded ones too, which go far out), a noisy
+// share equals the noisy integer vector minus the other share. Nothing else enters it.
 func TestShareIsTheIntegersRelease(t *testing.T) {
 	weighted := Bound{Unit: Party, L2sq: 10}
 	for j := range 240 {
@@ -120,8 +119,8 @@ func TestShareIsTheIntegersRelease(t *testing.T) {
 	}
 }
 
-// TestShareNoiseIsExact: noise of any size is added whole, where an integer release is
-// cut off: a cut would be no function of the noisy vector.
+// TestShareNoiseIsExact: noise of any size is added whole. An integer release cuts noise off; on
+// a share, a cut would not be a function of the noisy vector.
 func TestShareNoiseIsExact(t *testing.T) {
 	p := fieldModulus()
 	for _, y := range []noise{{natural{0, 3}, true}, {natural{1, 5}, false}, {natural{1 << 63, 7}, true}, {natural{math.MaxUint64, math.MaxUint64}, false}} {
@@ -139,9 +138,9 @@ func TestShareNoiseIsExact(t *testing.T) {
 	}
 }
 
-// TestShareThroughTheDoor: both servers release through ledgers of their own; the two add
-// up to the vector with both noises, each is charged in full, and the first answer stays.
-// A second set under the same id is a conflict, as is the vector itself.
+// TestShareThroughTheDoor: two servers release their shares through two ledgers. The answers add
+// up to the vector plus both noises, each ledger is charged in full, and the first answer stays.
+// A second set under the same id is a conflict, and so is the vector itself.
 func TestShareThroughTheDoor(t *testing.T) {
 	ctx := t.Context()
 	const n = 40_000
@@ -173,8 +172,8 @@ func TestShareThroughTheDoor(t *testing.T) {
 			t.Error("a share that was written and read is another")
 		}
 	}
-	// Noise alone of one server has variance σ², of both 2σ². A mean of n squares of normal
-	// noise has standard error √2σ²/√n: 7 of them are passed with probability 3e-12.
+	// Noise of one server has variance σ², of both 2σ². A mean of n squares of normal noise has
+	// standard error √2σ²/√n; 7 standard errors are exceeded with probability 3e-12.
 	variance := published[0].Variance(0)
 	for name, c := range map[string]struct {
 		shares [2][]Residue
@@ -212,7 +211,8 @@ func TestShareThroughTheDoor(t *testing.T) {
 	}
 }
 
-// TestShareRefusals: what has no proof on shares, and what is no share.
+// TestShareRefusals: a share is refused for mechanisms without a proof on shares, and so is a
+// damaged share.
 func TestShareRefusals(t *testing.T) {
 	b := CountBound(Label, 2)
 	one := []Residue{{}, {0, 1}}
@@ -256,9 +256,9 @@ func TestShareRefusals(t *testing.T) {
 	}
 }
 
-// TestAuditShare: what the dishonest one of two servers sees, who knows its own share and
-// noise, gives away no more than the honest server's proof says; and that it forgot its
-// noise, or added half of it, is found. False alarms: 5e-13.
+// TestAuditShare: a dishonest server knows its own share and noise. What it sees reveals no more
+// than the honest server's proof allows. If the honest server forgets its noise, or adds half,
+// the audit finds it. False alarms: 5e-13.
 func TestAuditShare(t *testing.T) {
 	data := [2][]int64{{0, 5}, {1, 4}}
 	b := Bound{Unit: Record, L1: 2}

@@ -27,8 +27,7 @@ func TestGaussianLaw(t *testing.T) {
 	}
 }
 
-// TestGaussianAcceptance: γ is (|y|−σ²/t)²/(2σ²) exactly, for numbers of all
-// lengths, against rational arithmetic.
+// TestGaussianAcceptance: γ equals (|y|−σ²/t)²/(2σ²) in rational arithmetic, for numbers of all lengths.
 func TestGaussianAcceptance(t *testing.T) {
 	for _, variance := range []*big.Rat{
 		big.NewRat(1, 9), big.NewRat(768000*1048573, 1048576), big.NewRat(math.MaxInt64, 3), power(96),
@@ -65,8 +64,8 @@ func TestGaussianAcceptance(t *testing.T) {
 	}
 }
 
-// exactDelta is δ(ε) of adding a discrete Gaussian to each of two neighbours
-// that differ by the given steps, one a coordinate: Σ max(0, P − e^ε P′).
+// exactDelta returns δ(ε) of a discrete Gaussian on two neighbours that differ by steps[j] in
+// coordinate j: Σ max(0, P − e^ε P′).
 func exactDelta(epsilon float64, variances []float64, steps []int64) float64 {
 	logs := []float64{0} // log P(y) and the loss, over all y so far
 	losses := []float64{0}
@@ -95,9 +94,8 @@ func exactDelta(epsilon float64, variances []float64, steps []int64) float64 {
 	return delta
 }
 
-// TestGaussianPrivacyLoss: the exact δ(ε) of calibrated noise stays below the
-// δ asked for, for neighbours that use the whole bound, and is not far below
-// (a factor of 100 is one of 1.15 in ε).
+// TestGaussianPrivacyLoss: for neighbours that use the whole bound, the exact δ(ε) of calibrated
+// noise is below the requested δ, and not below a hundredth of it (a factor of 1.15 in ε).
 func TestGaussianPrivacyLoss(t *testing.T) {
 	for _, c := range []struct {
 		bound Bound
@@ -177,8 +175,8 @@ func TestCalibrateGaussian(t *testing.T) {
 	}
 }
 
-// wide are the variance and weights of a tally of 150,000 cells: variance
-// about 768,000 with weights of 20 bits.
+// wide returns the variance and weights of a tally of 150,000 cells: variance about 768,000, weights
+// of 20 bits.
 func wide(n int) (DiscreteGaussian, *secret) {
 	m := DiscreteGaussian{Variance: new(big.Rat).SetFrac64(768000*(1<<20)+12345, 1)}
 	weight := make([]int64, n)
@@ -205,10 +203,9 @@ func TestGaussianDraws(t *testing.T) {
 	}
 }
 
-// TestGaussianWeights: each coordinate has its own variance, and neighbours in
-// the vector are uncorrelated. For n normal draws the mean square has standard
-// error σ²√(2/n), the mean product of neighbours σ²/√n; 6.5 of them are passed
-// with probability 1e-10.
+// TestGaussianWeights: each coordinate has its own variance, and neighbouring coordinates are
+// uncorrelated. For n normal draws the mean square has standard error σ²√(2/n), the mean product of
+// neighbours σ²/√n; 6.5 standard errors are exceeded with probability 1e-10.
 func TestGaussianWeights(t *testing.T) {
 	const n = 30000
 	m := DiscreteGaussian{Variance: big.NewRat(40000, 1)}

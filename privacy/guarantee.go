@@ -9,14 +9,14 @@ import (
 type Guarantee struct {
 	Unit   Unit
 	Budget Budget // ε of any size: a guarantee may be useless
-	// PerParty is the public maximum of these units that one party holds, with equally many in both
-	// neighbours. 0: unknown, so nothing is guaranteed at unit party. Ignored where Unit is party.
+	// PerParty is the public maximum of these units that one party holds. Both neighbours have equally
+	// many. 0: unknown, so nothing is guaranteed at unit party. Ignored where Unit is party.
 	PerParty int64
 }
 
-// Together returns what several releases guarantee together for one unit. It returns false if that
-// is nothing: one of them guarantees nothing, ε is not finite, or δ ≥ 1. Sums are exact, and
-// rounded up once, to the next float64.
+// Together returns what several releases guarantee together for one unit. It returns false if
+// there is no guarantee: one release guarantees nothing, ε is not finite, or δ ≥ 1. Sums are
+// exact, and rounded up once, to the next float64.
 //
 // Proof. The ε and δ of successive releases add up, even if a later release (with the ε and δ given
 // here) is chosen after seeing earlier answers (Dwork & Roth, "The algorithmic foundations of
@@ -38,8 +38,9 @@ func Together(u Unit, all ...Guarantee) (Budget, bool) {
 	return b, true
 }
 
-// At returns the guarantee at another unit, and false if there is none: in full at its own and finer
-// units, k = PerParty times from record to party, never from label to a coarser unit (see Cost.At).
+// At returns the guarantee at another unit; false if there is none. It holds in full at its own
+// and finer units, k = PerParty times from record to party, never from label to a coarser unit
+// (see Cost.At).
 //
 // Proof of k times. Let S be a set of outputs and D₀, …, D_k data sets, each differing from the next in
 // one record. P[M(D₀)∈S] ≤ e^ε·P[M(D₁)∈S] + δ, and k such steps give e^{kε}·P[M(D_k)∈S] + δ·Σ_{i<k}

@@ -13,7 +13,7 @@ func TestTogether(t *testing.T) {
 	for name, c := range map[string]struct {
 		at   Unit
 		all  []g
-		want Budget // ε of none: nothing is guaranteed
+		want Budget // Epsilon 0: nothing is guaranteed
 	}{
 		"nothing released":              {Record, nil, Budget{}},
 		"its own unit":                  {Record, []g{given(Record, .1, 1e-6, 0)}, Budget{.1, 1e-6}},
@@ -45,8 +45,8 @@ func TestTogether(t *testing.T) {
 	}
 }
 
-// TestGroupDelta: k records' δ is never below δ·Σ_{i<k} e^{iε}, added up term by
-// term at 200 bits, and above it by groupSlack and a rounding at most.
+// TestGroupDelta: δ for k records is at least δ·Σ_{i<k} e^{iε}, summed term by term at 200 bits,
+// and exceeds the sum by groupSlack and one rounding at most.
 func TestGroupDelta(t *testing.T) {
 	const delta = 1e-200
 	for _, epsilon := range []float64{0, 1e-300, 1e-9, .01, .5, 1, 3, 23} {

@@ -10,8 +10,7 @@ import (
 	"testing"
 )
 
-// TestImports: the room needs little, so that it can be read: no other room, no
-// clock, disk, network or database.
+// TestImports: the room imports no other room, and no clock, disk, network or database.
 func TestImports(t *testing.T) {
 	allowed := []string{
 		"bytes", "cmp", "context", "crypto/rand", "crypto/sha256", "encoding/binary", "encoding/hex", "encoding/json", "errors", "fmt", "io",

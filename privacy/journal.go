@@ -5,10 +5,10 @@ import "context"
 // Journal stores a ledger's entries. A ledger is as durable as its journal.
 type Journal interface {
 	// Update runs fn in one exclusive transaction: no other Update of the same journal, in this
-	// process or another, overlaps it. If fn or anything else before the commit fails, nothing of
-	// fn remains, and Update returns the error. It returns nil only once the appended entries
-	// survive a crash of the machine. If it fails after its commit began, the entries may or may
-	// not be there; the ledger copes with both.
+	// process or another, overlaps it. If fn or anything else before the commit fails, nothing
+	// that fn appended remains, and Update returns the error. It returns nil only once the
+	// appended entries survive a crash of the machine. If Update fails after its commit began,
+	// the entries may or may not be stored; the ledger copes with both.
 	Update(ctx context.Context, fn func(Tx) error) error
 }
 

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// FuzzEntry: a journal that holds anything is read or called damaged; what
-// verifies says the same when it is written again.
+// FuzzEntry: any stored entry is either read or reported as damaged. An entry that verifies is
+// the same when it is written again.
 func FuzzEntry(f *testing.F) {
 	l, j := must(Open(NewMemory(), Config{})), NewMemory()
 	l.journal = j

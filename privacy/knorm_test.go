@@ -11,13 +11,13 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// pair is a run of two, in small numbers.
+// pair holds the outcome of a trial for a run of two.
 type pair struct {
 	a, b int64
 	ok   bool
 }
 
-// knormLaw is the law of a trial of a run of two whose proposal's scale is t.
+// knormLaw returns the law of a trial of a run of two, with proposals of scale t.
 func knormLaw(t *testing.T, scale, proposal *big.Rat) map[pair]float64 {
 	t.Helper()
 	return law(t, func(d dice) pair {
@@ -33,7 +33,7 @@ func knormLaw(t *testing.T, scale, proposal *big.Rat) map[pair]float64 {
 	})
 }
 
-// knormOf is ⌈F‖y‖₂⌉ in floating point, which is exact for small y.
+// knormOf returns ⌈F‖y‖₂⌉, in floating point, exact for small y.
 func knormOf(a, b int64) float64 {
 	x := 0x1p16 * math.Hypot(float64(a), float64(b))
 	if r := math.Round(x); math.Abs(x-r) < 1e-6 {
@@ -42,7 +42,7 @@ func knormOf(a, b int64) float64 {
 	return math.Ceil(x)
 }
 
-// TestKNormLaw: given that a trial counts, its law is P ∝ e^{−⌈F‖y‖⌉/(F·Scale)}.
+// TestKNormLaw: an accepted trial has the law P ∝ e^{−⌈F‖y‖⌉/(F·Scale)}.
 func TestKNormLaw(t *testing.T) {
 	for _, c := range []struct{ scale, proposal *big.Rat }{
 		{big.NewRat(1, 1), big.NewRat(3, 2)}, {big.NewRat(4, 5), big.NewRat(2, 1)}, {big.NewRat(1, 3), big.NewRat(1, 2)},
@@ -68,9 +68,8 @@ func TestKNormLaw(t *testing.T) {
 	}
 }
 
-// TestKNormPrivacyLoss: from the sampler's own law, the largest privacy loss of
-// neighbours that use the whole bound is what the cost says, but for the
-// rounding of norms: not more, and hardly less.
+// TestKNormPrivacyLoss: computed from the sampler's law, the largest privacy loss of neighbours
+// that use the whole bound is at most the stated cost, and below it only by the rounding of norms.
 func TestKNormPrivacyLoss(t *testing.T) {
 	got := knormLaw(t, big.NewRat(1, 1), big.NewRat(3, 2))
 	loss := func(moved [2]int64) float64 {
@@ -99,8 +98,8 @@ func TestKNormPrivacyLoss(t *testing.T) {
 	}
 }
 
-// TestKNormMoves: N(Δ) over random Δ within the bound is never above what the
-// cost rests on, in exact arithmetic, and reaches it where all runs move alike.
+// TestKNormMoves: in exact arithmetic, N(Δ) over random Δ within the bound never exceeds the
+// number that the cost uses, and equals it if all runs move alike.
 func TestKNormMoves(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for range 20_000 {
@@ -131,8 +130,7 @@ func TestKNormMoves(t *testing.T) {
 	}
 }
 
-// TestKNormProposal: γ is never negative, since the proposal's scale is √m·Scale
-// or more, and hardly more.
+// TestKNormProposal: the proposal's scale is at least √m·Scale, so that γ ≥ 0, and hardly more.
 func TestKNormProposal(t *testing.T) {
 	for _, scale := range []*big.Rat{big.NewRat(1, 1<<20), big.NewRat(1, 64), big.NewRat(3, 7), big.NewRat(1048577, 1<<10), power(48)} {
 		for width := 1; width <= widestRun; width++ {
@@ -151,9 +149,8 @@ func TestKNormProposal(t *testing.T) {
 	}
 }
 
-// TestKNormDraws: in a run of m, the radius has law Gamma(m) and no direction is
-// preferred; in the widest runs, and in a vector of two lengths of runs. The test
-// may fail wrongly once in 10⁹ runs.
+// TestKNormDraws: in a run of m, the radius has the law Gamma(m) and no direction is preferred,
+// for the widest runs and for a vector with runs of two lengths. False alarms: 1e-9.
 func TestKNormDraws(t *testing.T) {
 	const runs = 4000
 	m := KNorm{Scale: big.NewRat(1000, 1), Blocks: runs}
@@ -171,7 +168,7 @@ func TestKNormDraws(t *testing.T) {
 	checkRuns(t, short, 1000)
 }
 
-// checkRuns fails wrongly with probability 3·10⁻¹⁰.
+// checkRuns has false alarms of 3e-10.
 func checkRuns(t *testing.T, runs [][]int64, scale float64) {
 	t.Helper()
 	width, n := float64(len(runs[0])), float64(len(runs))
@@ -198,7 +195,7 @@ func checkRuns(t *testing.T, runs [][]int64, scale float64) {
 	if bound := (distuv.ChiSquared{K: float64(len(bins) - 1)}).Quantile(1 - 5e-11); statistic > bound {
 		t.Errorf("runs of %g: the radius has χ² = %.1f with %d bins, at most %.1f", width, statistic, len(bins), bound)
 	}
-	// Six and a half standard errors: 8e-11 each.
+	// 6.5 standard errors: 8e-11 each.
 	sphere := width * math.Exp(lgamma(width/2)-lgamma((width+1)/2)) / math.Sqrt(math.Pi)
 	for name, c := range map[string]struct{ got, want, deviation float64 }{
 		"first number's share of the square": {share, 1 / width, math.Sqrt(2 * (width - 1) / (width * width * (width + 2)))},
@@ -213,8 +210,7 @@ func checkRuns(t *testing.T, runs [][]int64, scale float64) {
 
 func lgamma(x float64) float64 { y, _ := math.Lgamma(x); return y }
 
-// TestKNormVariance: variance is the discrete law's within a hundredth, in runs
-// of both lengths.
+// TestKNormVariance: variance is within 1 % of the discrete law's, in runs of both lengths.
 func TestKNormVariance(t *testing.T) {
 	m := KNorm{Scale: big.NewRat(3, 1), Blocks: 2} // 5 numbers: runs of 3 and 2
 	for j, width := range []int{3, 3, 3, 2, 2} {
@@ -278,13 +274,13 @@ func TestCalibrateKNorm(t *testing.T) {
 			t.Errorf("%v was read as %v", parameters, m)
 		}
 	}
-	// A vector that would take for ever is refused before anything is charged.
+	// A vector that would take too long to draw is refused before anything is charged.
 	l := Simulation(1)
 	wide := must(NewSensitive(make([]int64, 33), Bound{Unit: Party, L2sq: 1}))
 	if _, err := l.Release(t.Context(), "a", wide, KNorm{Scale: big.NewRat(1, 1), Blocks: 2}); err == nil {
 		t.Error("33 numbers in 2 runs were drawn")
 	}
-	// Nor is it read back: no ledger made it.
+	// Such a release is not parsed either, because no ledger can make it.
 	p := must(l.Release(t.Context(), "b", wide, KNorm{Scale: big.NewRat(1, 1), Blocks: 3}))
 	p.Simulated, p.Parameters = false, map[string]string{"scale": "1", "blocks": "2"}
 	p.Cost = must(CostOf(KNorm{Scale: big.NewRat(1, 1), Blocks: 2}, p.Bound))
@@ -293,7 +289,7 @@ func TestCalibrateKNorm(t *testing.T) {
 	}
 }
 
-// TestCalibratePure: the noise of less variance, whatever proves it.
+// TestCalibratePure chooses the noise with less variance.
 func TestCalibratePure(t *testing.T) {
 	for name, c := range map[string]struct {
 		bound Bound

@@ -1,8 +1,8 @@
 package privacy
 
-// MostKept is P[B ≥ n/2], B ~ Binomial(n, keep): the probability that at least half of n labels are
-// published unchanged if each is kept with probability keep, 0 ≤ keep ≤ 1 (the guidance of Bi &
-// Suppakitpaisarn 2022 for choosing n).
+// MostKept returns P[B ≥ n/2], B ~ Binomial(n, keep): the probability that at least half of n
+// labels are published unchanged if each is kept with probability keep, 0 ≤ keep ≤ 1 (the
+// guidance of Bi & Suppakitpaisarn 2022 for choosing n).
 //
 // With p = keep, q = 1−p and c_m = C(2m−1, m)(pq)ᵐ: two more labels change the event only from one
 // vote short or one vote over, so P_{2m+1} = P_{2m−1} + c_m(p−q), P₁ = p. One more label after an
@@ -21,8 +21,8 @@ func MostKept(n int, keep float64) float64 {
 	return w.p
 }
 
-// LabelsFor is the smallest odd n at which MostKept, over odd n, reaches level < 1; 0 if none up to
-// maxGuideLabels does, as for keep ≤ 1/2.
+// LabelsFor returns the smallest odd n with MostKept(n, keep) ≥ level, for level < 1; 0 if no n
+// up to maxGuideLabels is enough, as for keep ≤ 1/2.
 func LabelsFor(keep, level float64) int {
 	w := newWalk(keep)
 	for w.p < level {

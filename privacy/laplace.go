@@ -90,7 +90,7 @@ func (m DiscreteLaplace) variance(_ Bound, _, _ int) float64 {
 	return 1 / (2 * sinh * sinh)
 }
 
-// natural is an integer below 2¹²⁸: even an absurdly large noise stays exact.
+// natural is an integer below 2¹²⁸, so that even noise at the far end of the tail stays exact.
 type natural struct{ high, low uint64 }
 
 func (n natural) into(x *big.Int) *big.Int {
@@ -164,7 +164,7 @@ func addNoises(m additive, s *secret, d dice) []int64 {
 	return out
 }
 
-// naturalOf is |x|, or 2⁶⁴ if |x| is larger: addNoise cuts both at 2⁶².
+// naturalOf returns |x|, or 2⁶⁴ if |x| is larger: addNoise cuts both at 2⁶².
 func naturalOf(x *big.Int) natural {
 	if x.BitLen() > 64 {
 		return natural{high: 1}

@@ -9,7 +9,6 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// trialResult is what a trial gave, in small numbers.
 type trialResult struct {
 	y  int64
 	ok bool
@@ -22,8 +21,7 @@ func resultOf(y noise, ok bool) trialResult {
 	return trialResult{addNoise(0, y), true}
 }
 
-// sameLaw compares the law of a trial, given that it counts, with weights
-// proportional to a target pmf.
+// sameLaw compares the law of accepted trials with weights proportional to a target pmf.
 func sameLaw(t *testing.T, name string, got map[trialResult]float64, weight func(y float64) float64) {
 	t.Helper()
 	counts := 1 - got[trialResult{}]
@@ -51,9 +49,8 @@ func TestLaplaceLaw(t *testing.T) {
 	}
 }
 
-// TestLaplacePrivacyLoss: from the sampler's own law, the largest privacy loss
-// of neighbours that use the whole L1 bound is what the cost says: not more,
-// and not less.
+// TestLaplacePrivacyLoss: computed from the sampler's law, the largest privacy loss of neighbours
+// that use the whole L1 bound equals the stated cost.
 func TestLaplacePrivacyLoss(t *testing.T) {
 	b := Bound{Unit: Record, L1: 3}
 	m := DiscreteLaplace{Scale: big.NewRat(5, 2)}
@@ -151,7 +148,7 @@ func TestNoiseSaturates(t *testing.T) {
 	}
 }
 
-// replay is dice with given outcomes.
+// replay is dice with prescribed outcomes.
 type replay struct {
 	belows []uint64
 	decays []bool
@@ -161,8 +158,8 @@ func (r *replay) below(uint64) (x uint64)  { x, r.belows = r.belows[0], r.belows
 func (r *replay) decay(*ratio) (x bool)    { x, r.decays = r.decays[0], r.decays[1:]; return x }
 func (r *replay) flip(*ratio, uint64) bool { panic("not used") }
 
-// chiSquared compares counts of draws with a pmf, in bins of about equal
-// probability. The test may fail wrongly once in 10¹⁰ runs.
+// chiSquared compares counts of draws with a pmf, in bins of about equal probability. False
+// alarms: 1e-10.
 func chiSquared(t *testing.T, draws []int64, reach int64, weight func(y float64) float64) {
 	t.Helper()
 	const bins = 64
@@ -210,7 +207,7 @@ func TestLaplaceDraws(t *testing.T) {
 		x, _ := scale.Float64()
 		chiSquared(t, draws, int64(60*x)+60, func(y float64) float64 { return math.Exp(-math.Abs(y) / x) })
 
-		// variance is that of the law.
+		// variance equals that of the law.
 		want, total := 0., 0.
 		for y := -60*x - 60; y <= 60*x+60; y++ {
 			y := math.Round(y)

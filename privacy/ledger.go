@@ -24,7 +24,7 @@ type Config struct {
 	LastSequence int64
 }
 
-// Validate names the wrong field.
+// Validate returns an error that names the wrong field.
 func (c Config) Validate() error {
 	if c.LastSequence < 0 {
 		return fmt.Errorf("check ledger: last sequence is %d, give 0 or the highest published number", c.LastSequence)
@@ -78,7 +78,8 @@ func Simulation(seed uint64) *Ledger {
 	return &Ledger{journal: NewMemory(), period: new(period), seed: &seed}
 }
 
-// simulated: the field that seeds the noise also marks the answers: no seeded noise is unmarked.
+// simulated reports whether a seed makes the noise. Answers are marked by the same field, so no
+// answer with seeded noise is unmarked.
 func (l *Ledger) simulated() bool { return l.seed != nil }
 
 func (l *Ledger) dice(id string) dice {
@@ -142,7 +143,7 @@ func keepLimits(limits map[Unit]Budget, rules map[Unit][]rule, c Cost, spent Tot
 	return nil
 }
 
-// maxID is a length that any database can index.
+// maxID is a key length that any database can index.
 const maxID = 256
 
 func (l *Ledger) append(tx Tx, head Entry, e *Entry, totals Totals, body func(int64) ([]byte, error)) (err error) {

@@ -21,7 +21,6 @@ func must[T any](x T, err error) T {
 	return x
 }
 
-// countsBound is a plain bound at unit record.
 func countsBound() Bound { return Bound{Unit: Record, L1: 2, L2sq: 2, KeepsSum: true} }
 
 func counts(values ...int64) Sensitive { return must(NewSensitive(values, countsBound())) }
@@ -38,8 +37,8 @@ func TestReleaseOnce(t *testing.T) {
 	if first.Sequence != 1 || first.Simulated || len(first.Values) != 2 || !first.Genuine() {
 		t.Fatalf("%+v", first)
 	}
-	// The same terms give the first answer, also with other values, another
-	// ledger on the same journal, and nothing left to spend.
+	// The same terms give the first answer, also for other values, from another ledger on the
+	// same journal, and with no budget left.
 	again := must(must(Open(j, Config{})).Release(ctx, "a", counts(-5, 99), laplace(1)))
 	if !reflect.DeepEqual(first, again) {
 		t.Errorf("first %+v, then %+v", first, again)
@@ -65,8 +64,8 @@ func TestReleaseOnce(t *testing.T) {
 	}
 }
 
-// TestReleaseErrorsIgnoreValues: every refusal is the same text for ordinary
-// and for extreme values, and spends nothing.
+// TestReleaseErrorsIgnoreValues: every refusal has the same text for ordinary and for extreme
+// values, and charges nothing.
 func TestReleaseErrorsIgnoreValues(t *testing.T) {
 	l := must(Open(NewMemory(), Config{Limits: map[Unit]Budget{Record: {1, 1e-6}}}))
 	must(l.Release(ctx, "taken", counts(1, 2), laplace(0.9)))
@@ -119,8 +118,8 @@ func TestReleaseErrorsIgnoreValues(t *testing.T) {
 	}
 }
 
-// TestLimitsOfUnits: what proves nothing at a limited unit is refused; a public
-// number of records a party makes it count there.
+// TestLimitsOfUnits: a release that proves nothing at a limited unit is refused. With a public
+// number of records a party, a release at unit record counts at unit party.
 func TestLimitsOfUnits(t *testing.T) {
 	l := must(Open(NewMemory(), Config{Limits: map[Unit]Budget{Party: {3, 0}}}))
 	b := countsBound()
@@ -140,8 +139,8 @@ func TestLimitsOfUnits(t *testing.T) {
 	}
 }
 
-// TestLimitAfterTheFact: a limit set on a ledger that already released what
-// proves nothing at its unit allows nothing more.
+// TestLimitAfterTheFact: a ledger already holds a release that proves nothing at unit party. A
+// limit set there later allows nothing more.
 func TestLimitAfterTheFact(t *testing.T) {
 	j := NewMemory()
 	must(must(Open(j, Config{})).Release(ctx, "a", counts(1), laplace(0.1))) // k unknown
@@ -184,7 +183,7 @@ func TestReconcile(t *testing.T) {
 	j := NewMemory()
 	l := must(Open(j, Config{}))
 	kept := must(l.Release(ctx, "kept", counts(1), laplace(0.25)))
-	// The journal is a backup: entries 2 and 3 were published and lost.
+	// The journal is a backup: entries 2 and 3 were published, then lost.
 	l = must(Open(j, Config{LastSequence: 3, Limits: map[Unit]Budget{Record: {1, 0}}}))
 	if err := second(l.Release(ctx, "new", counts(1), laplace(0.25))); !errors.Is(err, ErrBehind) {
 		t.Errorf("release while behind: %v", err)
@@ -196,7 +195,7 @@ func TestReconcile(t *testing.T) {
 		t.Errorf("what is still there: %+v, %v", again, err)
 	}
 	lost := PureCost(Record, 0, big.NewRat(1, 4))
-	for range 2 { // the second does nothing
+	for range 2 { // the second call does nothing
 		if err := l.Reconcile(ctx, []Cost{lost, lost}, nil); err != nil {
 			t.Fatal(err)
 		}
@@ -277,9 +276,8 @@ func TestSimulation(t *testing.T) {
 	}
 }
 
-// TestLiteralMechanisms: the sphere's noise has mean norm n/Rate and variance
-// n/Rate², and direction without preference. 6.5 standard errors are passed
-// with probability 1e-10 (norm is close to normal at this many draws).
+// TestLiteralMechanisms: the sphere's noise has mean norm n/Rate, variance n/Rate², and no preferred
+// direction. 6.5 standard errors are exceeded with probability 1e-10 (the norm is close to normal).
 func TestLiteralMechanisms(t *testing.T) {
 	l := Simulation(3)
 	exact := must(l.Release(ctx, "none", NewLiteral([]float64{1.5, -2}, Party), Unperturbed{}))
@@ -316,8 +314,8 @@ func TestLiteralMechanisms(t *testing.T) {
 	}
 }
 
-// TestConcurrentReleases: many goroutines ask for the same few ids; each id has
-// one answer and one charge.
+// TestConcurrentReleases: many goroutines request the same few ids; each id has one answer and
+// one charge.
 func TestConcurrentReleases(t *testing.T) {
 	l := must(Open(NewMemory(), Config{}))
 	answers := make([]Published, 200)

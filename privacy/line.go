@@ -17,7 +17,7 @@ type Head struct {
 	Hash     Digest `json:"hash"`
 }
 
-// String returns "sequence:hash", the format that ParseHead reads.
+// String returns "sequence:hash".
 func (h Head) String() string { return fmt.Sprintf("%d:%s", h.Sequence, h.Hash) }
 
 // ParseHead reads "sequence:hash".
@@ -35,8 +35,8 @@ func ParseHead(text string) (Head, error) {
 // its digest. Answers are private integers plus noise, so their digests reveal no more than the
 // guarantee allows. Ids, terms, costs and totals come from plans and pools alone.
 //
-// The entry's hash is over its line, so a chain of lines can be checked without the answers. Costs
-// need no hash of their own: a line's totals are the totals before it plus its costs, rounded up.
+// The entry's hash is over its line, so a chain of lines can be checked without the answers.
+// Costs need no hash: a line's totals equal the totals before it plus its costs, rounded up.
 type Line struct {
 	Sequence int64  `json:"sequence"`
 	ID       string `json:"id"`
@@ -72,7 +72,7 @@ func (e Entry) Line() (Line, error) {
 // Head returns the head of the ledger when this line was its last.
 func (l Line) Head() Head { return Head{l.Sequence, l.Hash} }
 
-// Check checks that the line's hash matches its content. A Chain checks what came before it.
+// Check checks that the line's hash matches its content. A Chain checks its place among other lines.
 func (l Line) Check() error {
 	for _, c := range l.Costs {
 		if err := c.Validate(); err != nil {

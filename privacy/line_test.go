@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// ledgerOf is a journal of so many releases, and its lines.
+// ledgerOf returns a journal with this number of releases, and its lines.
 func ledgerOf(t testing.TB, releases int) (*memory, []Line) {
 	t.Helper()
 	j := NewMemory().(*memory)
@@ -28,7 +28,7 @@ func linesOf(t testing.TB, j Journal) (lines []Line) {
 	return lines
 }
 
-// follow checks lines as a file gives them back.
+// follow writes lines to JSON, reads them back and chains them.
 func follow(lines []Line) (*Chain, error) {
 	c := NewChain()
 	for _, l := range lines {
@@ -43,7 +43,7 @@ func follow(lines []Line) (*Chain, error) {
 	return c, nil
 }
 
-// TestLines: a chain of lines says the same as the ledger, without its answers.
+// TestLines: a chain of lines has the totals and head of its ledger, without the answers.
 func TestLines(t *testing.T) {
 	j, lines := ledgerOf(t, 5)
 	chain := must(follow(lines))
@@ -71,8 +71,7 @@ func TestLines(t *testing.T) {
 	}
 }
 
-// TestLinesChanged: every field of a line is held by its hash, and every line by
-// the next.
+// TestLinesChanged: a line's hash covers every field, and each line covers the line before.
 func TestLinesChanged(t *testing.T) {
 	reseal := func(l *Line) {
 		l.Hash = sealOf(l.Sequence, l.ID, l.Kind, l.Request, l.Body, must(encodeTotals(l.Totals)), l.Prev)
@@ -120,9 +119,8 @@ func TestLinesChanged(t *testing.T) {
 	}
 }
 
-// TestRecall: what is remembered elsewhere finds an end that was cut off, a
-// ledger that was put back, and one that was written anew; a reconciliation
-// accounts for what was lost.
+// TestRecall: a remembered head detects a ledger that was cut off, rolled back, or written anew.
+// After a reconciliation, the lost entries count as lost.
 func TestRecall(t *testing.T) {
 	old, lines := ledgerOf(t, 3)
 	whole := must(follow(lines))
@@ -141,8 +139,8 @@ func TestRecall(t *testing.T) {
 		t.Errorf("written anew: %v", err)
 	}
 
-	// Put back to one entry, with two known to have been published: the ledger
-	// releases nothing until it is reconciled.
+	// Rolled back to one entry, with two known to be published: the ledger releases nothing until
+	// it is reconciled.
 	back := NewMemory().(*memory)
 	back.entries, back.byID = old.entries[:1:1], map[string]int{"r0": 0}
 	l := must(Open(back, Config{LastSequence: 3}))
@@ -166,8 +164,7 @@ func TestRecall(t *testing.T) {
 	}
 }
 
-// TestLineHoldsNoValue: two ledgers whose answers differ have lines that differ
-// in digests only.
+// TestLineHoldsNoValue: lines of two ledgers with different answers differ only in digests.
 func TestLineHoldsNoValue(t *testing.T) {
 	_, a := ledgerOf(t, 2)
 	_, b := ledgerOf(t, 2)

@@ -92,12 +92,12 @@ func (m DirichletPaper) draw(s *secret, d dice) ([]int64, []float64) {
 	return nil, v
 }
 
-// variance is not available: it depends on the counts.
+// variance returns 0: the real variance depends on the counts.
 func (m DirichletPaper) variance(Bound, int, int) float64 { return 0 }
 
 // SigmaFor returns the paper's σ for these counts: the largest above 10⁻⁶ that satisfies its
-// condition, on a grid of steps of one part in 10⁴; otherwise 10⁻⁶, nearly a random class. That σ
-// depends on the counts is the paper's mistake.
+// condition, on a grid of steps of one part in 10⁴; otherwise 10⁻⁶, nearly a random class. The
+// paper's mistake is that this σ depends on the counts.
 func (m DirichletPaper) SigmaFor(counts []float64) float64 {
 	allowed := func(sigma float64) bool {
 		for i := range counts {

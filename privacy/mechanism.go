@@ -9,17 +9,17 @@ type Mechanism interface {
 
 	// parameters are exact and public. With the name they determine the mechanism.
 	parameters() map[string]string
-	// cost is what the proof gives under b, or ErrUnproven.
+	// cost returns the cost that the proof gives under b, or ErrUnproven.
 	cost(b Bound) (Cost, error)
 	// simulationOnly marks samplers that have no proof in floating point.
 	simulationOnly() bool
 	// draw returns the noisy vector, either integers or reals.
 	draw(s *secret, d dice) ([]int64, []float64)
-	// variance of the noise on coordinate j of n, for post-processing.
+	// variance returns that of the noise on coordinate j of n, for post-processing.
 	variance(b Bound, j, n int) float64
 }
 
-// sized is a mechanism that refuses some (public) lengths, which would take too long to draw.
+// sized is a mechanism that refuses some (public) lengths, because they would take too long to draw.
 type sized interface{ fits(n int) error }
 
 func fits(m Mechanism, n int) error {
@@ -35,8 +35,8 @@ func ParametersOf(m Mechanism) map[string]string { return m.parameters() }
 // VarianceOf returns the variance of m's noise on coordinate j of n, for post-processing.
 func VarianceOf(m Mechanism, b Bound, j, n int) float64 { return m.variance(b, j, n) }
 
-// CostOf returns what m costs under b, from public inputs alone: a party is charged it for noise
-// that another adds. Simulated mechanisms give ErrSimulationOnly.
+// CostOf returns the cost of m under b, from public inputs alone. A ledger that only Spends
+// (another server adds the noise) charges this cost. Simulated mechanisms give ErrSimulationOnly.
 func CostOf(m Mechanism, b Bound) (Cost, error) {
 	if m.simulationOnly() {
 		return Cost{}, fmt.Errorf("cost of %s: %w", m.Name(), ErrSimulationOnly)

@@ -2,17 +2,18 @@ package privacy
 
 import "math/big"
 
-// normal draws exact standard normal numbers ±(k+x), k an integer and x uniform digits, drawn as
-// they are compared: algorithm N of Karney, "Sampling exactly from the normal distribution" (2016).
+// normal draws exact standard normal numbers ±(k+x), k an integer and x a uniform fraction.
+// Digits of x are drawn only when a comparison needs them: algorithm N of Karney, "Sampling
+// exactly from the normal distribution" (2016).
 type normal struct {
-	base uint64 // of the digits; 2³²
-	most int    // most digits; 0: no limit. Tests enumerate a coarse grid
+	base uint64 // of the digits: 2³²
+	most int    // limits the digits; 0: no limit. Tests set it, to enumerate a coarse grid
 	p    ratio
 }
 
 func newNormal() *normal { return &normal{base: 1 << 32} }
 
-// uniform is a number in [0,1), by its first digits.
+// uniform is a number in [0,1), given by its first digits.
 type uniform struct{ digits []uint64 }
 
 func (g *normal) digit(d dice, u *uniform, i int) uint64 {
@@ -92,7 +93,8 @@ func (g *normal) rounded(d dice, num, den *big.Int) noise {
 	}
 }
 
-// nearest is the integer nearest to num/den·(k+x). It reveals digits of x until that is certain.
+// nearest returns the integer nearest to num/den·(k+x). It reveals digits of x until the integer
+// is certain.
 func (g *normal) nearest(d dice, k uint64, x *uniform, num, den *big.Int) natural {
 	// The number lies in [low, low+1)/unit, unit = baseⁱ after i digits.
 	low, unit, base := new(big.Int).SetUint64(k), big.NewInt(1), new(big.Int).SetUint64(g.base)

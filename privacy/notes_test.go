@@ -10,11 +10,11 @@ import (
 	"testing"
 )
 
-// noteParts are what the proof note of a mechanism that may be released says.
+// noteParts must stand in the proof note of every mechanism that may be released.
 var noteParts = []string{"Proof note.", "- Neighbours", "ublic", "- Lemma", "- Numeric model", "- The caller guarantees"}
 
-// mechanismTypes are the types of the closed set with their documentation, and
-// whether they are for simulation only: all types with a method simulationOnly.
+// mechanismTypes returns the documentation of all types, and for each mechanism (a type with a
+// method simulationOnly) whether it is for simulation only.
 func mechanismTypes(t *testing.T) (notes map[string]string, simulation map[string]bool) {
 	t.Helper()
 	notes, simulation = map[string]string{}, map[string]bool{}
@@ -41,8 +41,8 @@ func mechanismTypes(t *testing.T) (notes map[string]string, simulation map[strin
 	return notes, simulation
 }
 
-// TestProofNotes: every mechanism has its proof note at its type, and every one
-// that may be released is audited, on small vectors and at its real calibration.
+// TestProofNotes: every mechanism has its proof note at its type. Every mechanism that may be
+// released is audited, on small vectors and at its real calibration.
 func TestProofNotes(t *testing.T) {
 	audited, real := map[string]bool{}, map[string]bool{}
 	for _, trial := range must(Trials()) {

@@ -5,7 +5,6 @@ import (
 	"testing"
 )
 
-// TestParseCost: what a person writes is charged exactly.
 func TestParseCost(t *testing.T) {
 	for text, want := range map[string]Cost{
 		"record:epsilon=1":    PureCost(Record, 0, big.NewRat(1, 1)),

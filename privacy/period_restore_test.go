@@ -7,13 +7,13 @@ import (
 	"testing"
 )
 
-// TestPeriodLost: what was spent in a period that a backup does not know stays
-// spent in it.
+// TestPeriodLost: a charge lost from a backup that does not know the new period still counts to
+// that period after reconciliation.
 func TestPeriodLost(t *testing.T) {
 	ctx, one := context.Background(), PureCost(Record, 0, big.NewRat(1, 1))
 	limits := Config{PeriodLimits: map[Unit]Budget{Record: {Epsilon: 1}}}
 	for _, reopen := range []bool{false, true} {
-		// As it was on New Year's eve; what was charged after is in entries 3 and 4.
+		// The backup is from New Year's Eve. Entries 3 and 4 came later.
 		j := NewMemory()
 		l, err := Open(j, limits)
 		if err != nil {

@@ -12,8 +12,8 @@ import (
 
 func rho(n, d int64) Cost { return ConcentratedCost(Record, 0, big.NewRat(n, d)) }
 
-// TestPeriods: each period has its own limit, the whole keeps its own, and
-// neither a reopened ledger nor an earlier name gives anything back.
+// TestPeriods: each period has its own limit, the whole ledger keeps its limit, and neither
+// reopening nor beginning an earlier name gives budget back.
 func TestPeriods(t *testing.T) {
 	ctx, journal := context.Background(), NewMemory()
 	limit := map[Unit]Budget{Record: {Epsilon: 1, Delta: 1e-6}}
@@ -41,15 +41,15 @@ func TestPeriods(t *testing.T) {
 	}
 	spend("before any period", nil)
 	begin("2025", "2025")
-	spend("b", ErrBudget) // what was spent before the first period counts to it
-	begin("2024", "2025") // the clock is put back
+	spend("b", ErrBudget) // charges before the first period count to it
+	begin("2024", "2025") // the clock was set back
 	spend("b", ErrBudget)
 	l = open()
 	begin("2024", "2025")
 	spend("b", ErrBudget)
 	begin("2026", "2026")
 	spend("b", nil)
-	spend("b", nil) // asked again, it costs nothing
+	spend("b", nil) // a repeated id costs nothing
 	name, spent, err := l.Period(ctx)
 	if err != nil || name != "2026" || spent[Record].Charges != 1 || spent[Record].Rho.Cmp(addUp(new(big.Rat), big.NewRat(14, 1000))) != 0 {
 		t.Errorf("period %q, %v, spent %v", name, err, spent[Record])
@@ -58,14 +58,14 @@ func TestPeriods(t *testing.T) {
 	begin("2027", "2027")
 	spend("c", nil)
 	begin("2028", "2028")
-	spend("d", ErrBudget) // the whole is limited too
+	spend("d", ErrBudget) // the whole ledger is limited too
 	if _, err := Verify(ctx, journal); err != nil {
 		t.Errorf("verify: %v", err)
 	}
 }
 
-// TestPeriodIsAsIfAlone: a period refuses a charge exactly when a ledger that
-// holds nothing but that period's charges would.
+// TestPeriodIsAsIfAlone: a period refuses a charge exactly when a ledger with only that period's
+// charges would refuse it.
 func TestPeriodIsAsIfAlone(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		ctx := context.Background()
@@ -76,7 +76,7 @@ func TestPeriodIsAsIfAlone(t *testing.T) {
 		year := 2000
 		for i := range rapid.IntRange(1, 25).Draw(t, "steps") {
 			if rapid.IntRange(0, 4).Draw(t, "step") == 0 {
-				if year != 2000 { // what has no date is of the first
+				if year != 2000 { // charges before the first period count to it
 					alone, _ = Open(NewMemory(), Config{Limits: limits})
 				}
 				year += rapid.IntRange(1, 3).Draw(t, "years")
@@ -98,8 +98,8 @@ func TestPeriodIsAsIfAlone(t *testing.T) {
 	})
 }
 
-// TestPeriodsFollow: a ledger in which a period begins again, or an earlier one
-// begins, does not verify, however well its hashes are made.
+// TestPeriodsFollow: Verify refuses a ledger in which a period begins again, or an earlier one
+// begins, even with correct hashes.
 func TestPeriodsFollow(t *testing.T) {
 	ctx := context.Background()
 	for _, name := range []string{"2024", "2025"} {
@@ -124,7 +124,7 @@ func TestPeriodsFollow(t *testing.T) {
 	}
 }
 
-// TestPeriodBehind: a ledger from a backup begins nothing.
+// TestPeriodBehind: a ledger that is behind begins no period.
 func TestPeriodBehind(t *testing.T) {
 	l, err := Open(NewMemory(), Config{LastSequence: 3})
 	if err != nil {

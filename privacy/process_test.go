@@ -19,16 +19,14 @@ import (
 	"caucus/privacy/audit"
 )
 
-// drawnBy names, in the environment of a process that this test starts, the door
-// that it is to draw from.
+// drawnBy is an environment variable. In a process that this test starts, it names the door to
+// draw from.
 const drawnBy = "CAUCUS_TEST_DRAWN_BY"
 
-// doorsOfAProcess are what another process can be asked for: the ledger that Open
-// makes, and the mistake to draw it from a generator whose state is that of a
-// public counter.
+// doorsOfAProcess lists the doors that another process can draw from: the ledger of Open, and a
+// mistaken door seeded by a public counter.
 var doorsOfAProcess = map[string]func() door{"open": opened, "counter": counted}
 
-// processTrials are what it is asked about.
 func processTrials() []Trial {
 	return []Trial{
 		{Mechanism: DiscreteLaplace{big.NewRat(1000, 1)}, Bound: Bound{Unit: Record, L1: 1}, Data: [2][]int64{make([]int64, realNumbers)}},
@@ -36,11 +34,11 @@ func processTrials() []Trial {
 	}
 }
 
-// TestAnotherProcess is the other process: it prints what its door draws.
+// TestAnotherProcess runs in the other process and prints what its door draws.
 func TestAnotherProcess(t *testing.T) {
 	open := doorsOfAProcess[os.Getenv(drawnBy)]
 	if open == nil {
-		open = opened // in this process: that it can be asked
+		open = opened // without the variable, in this process
 	}
 	var values [][]int64
 	for _, trial := range processTrials() {
@@ -53,8 +51,7 @@ func TestAnotherProcess(t *testing.T) {
 	}
 }
 
-// drawnElsewhere starts this test's program again, twice at once, and returns
-// what both drew.
+// drawnElsewhere starts this test's program twice at once and returns both draws.
 func drawnElsewhere(t *testing.T, door string) []answer {
 	t.Helper()
 	var processes []*exec.Cmd
@@ -91,11 +88,9 @@ func drawnElsewhere(t *testing.T, door string) []answer {
 	return answers
 }
 
-// TestTwoProcessesDrawApart: the ledgers that Open makes in two processes, begun
-// at once, draw independent noise: with their own stream, which no test can
-// replace. A ledger that draws from a public counter is found.
-//
-// False alarms: 1e-12.
+// TestTwoProcessesDrawApart: ledgers that Open makes in two processes, started together, draw
+// independent noise from their own streams. The test finds a ledger that draws from a public
+// counter. False alarms: 1e-12.
 func TestTwoProcessesDrawApart(t *testing.T) {
 	if f := must(looked(audit.DefaultDependence(), drawnElsewhere(t, "open"))); f.Dependent {
 		t.Errorf("two processes draw noise that hangs together: %s", f.By)
@@ -109,9 +104,8 @@ func TestTwoProcessesDrawApart(t *testing.T) {
 	}
 }
 
-// TestLedgerHasNoStream: no field of a ledger is a stream or makes one, and
-// system has none at all. A ledger with a seed is a simulation: what it publishes
-// says so.
+// TestLedgerHasNoStream: no field of a ledger is a random stream or makes one, and system has no
+// fields. A ledger with a seed marks its answers as simulated.
 func TestLedgerHasNoStream(t *testing.T) {
 	if s := reflect.TypeFor[system](); s.Kind() != reflect.Struct || s.NumField() != 0 {
 		t.Errorf("system is a %v with fields: something could be put there", s.Kind())
@@ -137,9 +131,8 @@ func TestLedgerHasNoStream(t *testing.T) {
 	}
 }
 
-// TestNothingReplacesTheSystemsRandomness: no code of this module, tests
-// included, assigns to crypto/rand's Reader, takes its address, or asks the
-// testing package for another.
+// TestNothingReplacesTheSystemsRandomness: no code of this module, tests included, assigns to
+// crypto/rand's Reader, takes its address, or asks the testing package to replace it.
 func TestNothingReplacesTheSystemsRandomness(t *testing.T) {
 	files := 0
 	err := filepath.WalkDir("..", func(path string, e fs.DirEntry, err error) error {
@@ -167,7 +160,7 @@ func TestNothingReplacesTheSystemsRandomness(t *testing.T) {
 	}
 }
 
-// replacements finds what replaces crypto/rand's Reader in a file.
+// replacements lists the places in a file that replace crypto/rand's Reader.
 func replacements(t *testing.T, path string, source any) (found []string) {
 	t.Helper()
 	file, err := parser.ParseFile(token.NewFileSet(), path, source, 0)

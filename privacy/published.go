@@ -10,7 +10,7 @@ import (
 type Published struct {
 	ID         string
 	Values     []int64   // the noisy vector, in [−2⁶¹, 2⁶¹]
-	Reals      []float64 // of literal vectors, hence simulated only
+	Reals      []float64 // only for literal vectors, which are always simulated
 	Mechanism  string
 	Parameters map[string]string // exact: rationals as "n/d"
 	Bound      Bound             // with the public weights
@@ -18,8 +18,8 @@ type Published struct {
 	Sequence   int64    // number of the ledger entry, from 1
 	Entry      [32]byte // hash of the ledger entry, for audits
 	Simulated  bool     // from a simulation ledger: proves nothing
-	// Residues is the noisy share if a share was released (NewShare): one alone says nothing. Values and
-	// Reals are then nil.
+	// Residues holds the noisy share if a share was released (NewShare). One share alone reveals
+	// nothing. Values and Reals are then nil.
 	Residues []Residue
 
 	sealed [32]byte // digest of all fields above, set by this package

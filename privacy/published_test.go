@@ -26,7 +26,6 @@ func TestPublishedRoundTrip(t *testing.T) {
 		if again := must(back.MarshalBinary()); string(again) != string(data) {
 			t.Error("other bytes the second time")
 		}
-		// No part can be cut off or added.
 		for n := range data {
 			if _, err := ParsePublished(data[:n]); err == nil {
 				t.Fatalf("cut to %d bytes it parses", n)
@@ -62,7 +61,7 @@ func TestPublishedClaim(t *testing.T) {
 		if _, err := p.MarshalBinary(); err == nil {
 			t.Errorf("%s: a changed answer marshals", name)
 		}
-		p.sealed = p.digest() // as if this room had made it
+		p.sealed = p.digest() // as if this package had made it
 		data := append(append([]byte{publishedVersion}, p.Entry[:]...), encodePublished(p)...)
 		if _, err := ParsePublished(data); err == nil {
 			t.Errorf("%s: a false claim parses", name)
@@ -99,8 +98,8 @@ func TestPublishedVariance(t *testing.T) {
 	p.Variance(6)
 }
 
-// TestPublishedIsCompact: 20,000 cells, weights equal in rows of ten, noise of
-// σ ≈ 900: at most three bytes a cell in all.
+// TestPublishedIsCompact: 20,000 cells, weights equal in rows of ten, noise of σ ≈ 900 take at
+// most three bytes a cell.
 func TestPublishedIsCompact(t *testing.T) {
 	const n = 20000
 	b := Bound{Unit: Party, L2sq: 2 << 20, Weight: make([]int64, n)}

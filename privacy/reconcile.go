@@ -9,10 +9,10 @@ import (
 
 // Reconcile brings a ledger that was restored from a backup up to date, whatever its limits. It
 // charges the costs in lost, the costs of the lost lines, and once more every reservation without
-// an answer, and moves the sequence number beyond Config.LastSequence. It names the lines, so that
-// nobody pays for them again. The operator finds what was lost in releases kept elsewhere, or else
-// retires the ledger. A lost id may be drawn again and is then charged again, so both answers are
-// paid for. Reconcile does nothing if the ledger is not behind.
+// an answer, and moves the sequence number beyond Config.LastSequence. Its entry names the lines,
+// so that nobody pays for them again. The operator finds lost charges in releases kept elsewhere,
+// or else retires the ledger. A lost id may be drawn again and is then charged again, so both
+// answers are paid for. Reconcile does nothing if the ledger is not behind.
 func (l *Ledger) Reconcile(ctx context.Context, lost []Cost, lines []Line) error {
 	r := reconciliation{Costs: lost}
 	for _, line := range lines {

@@ -6,8 +6,8 @@ import (
 	"fmt"
 )
 
-// answer finds the answer of an id or makes it, paid by a reservation of the same id and terms if
-// there is one, otherwise charged.
+// answer returns the answer stored under an id, or makes it. A reservation of the same id and
+// terms pays for a new answer; without one, the answer is charged.
 func (l *Ledger) answer(tx Tx, id string, request asked, c Cost, body func(int64) ([]byte, error)) (Entry, error) {
 	held, found, err := tx.Find(id)
 	if err != nil {
@@ -87,7 +87,7 @@ func (l *Ledger) Release(ctx context.Context, id string, s Sensitive, m Mechanis
 	return out, nil
 }
 
-// takes refuses a mechanism without a proof for this kind of vector.
+// takes refuses a mechanism that has no proof for this kind of vector.
 func (l *Ledger) takes(s *secret, m Mechanism) error {
 	_, adds := m.(additive)
 	switch {
@@ -103,9 +103,9 @@ func (l *Ledger) takes(s *secret, m Mechanism) error {
 	return nil
 }
 
-// Spend charges c under id without a draw, for a ballot whose noise another adds. The same id and cost
-// again charge nothing; another cost is ErrConflict. ErrBudget and the fate of errors are as for
-// Release.
+// Spend charges c under id without a draw, for a ballot to which another server adds the noise.
+// The same id and cost again charge nothing; another cost is ErrConflict. A charge beyond a limit
+// is ErrBudget. Errors before and after the commit mean the same as for Release.
 func (l *Ledger) Spend(ctx context.Context, id string, c Cost) error {
 	if err := c.Validate(); err != nil {
 		return fmt.Errorf("spend %q: %w", id, err)

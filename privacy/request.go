@@ -11,9 +11,9 @@ import (
 // the same id is ErrConflict, without a draw.
 //
 // The terms are public. The source may be a digest of private bytes, such as the exact
-// contributions in a sum; with the bare digest, anyone could test guesses at them. So the entry's
-// digest is over SHA-256(salt ‖ source), with 256 random bits of salt that only the journal has,
-// and a line reveals nothing about the source.
+// contributions in a sum. Anyone could test guesses against a bare digest, so the entry stores
+// SHA-256 over the terms and SHA-256(salt ‖ source). The salt has 256 random bits and is only in
+// the journal; a line reveals nothing about the source.
 type asked struct {
 	terms  []byte
 	source Digest // zero: nothing beyond the terms
@@ -27,7 +27,7 @@ func (a asked) under(salt [32]byte) [32]byte {
 	return sha256.Sum256(slices.Concat(a.terms, hidden[:]))
 }
 
-// salt returns a new salt if there is something to hide. A simulation must repeat, and hides nothing.
+// salt returns a new salt if there is a source to hide. A simulation uses none, because it must repeat.
 func (a asked) salt(simulated bool) (salt [32]byte) {
 	if a.source != (Digest{}) && !simulated {
 		rand.Read(salt[:])

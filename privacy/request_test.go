@@ -6,8 +6,7 @@ import (
 	"testing"
 )
 
-// TestSourceIsATerm: an id that was asked about one source answers no other one,
-// and draws nothing for it.
+// TestSourceIsATerm: an id released for one source is a conflict for another source, without a draw.
 func TestSourceIsATerm(t *testing.T) {
 	j := NewMemory()
 	l := must(Open(j, Config{}))
@@ -48,10 +47,9 @@ func TestSourceIsATerm(t *testing.T) {
 	}
 }
 
-// TestSourceIsHidden: a line shows nothing that a guess of its source could be
-// held against. Two ledgers that were asked the same have different requests,
-// where without a source they have the same one. They would agree by chance once
-// in 2²⁵⁶ times.
+// TestSourceIsHidden: a line gives nothing to test a guess of the source against. Two ledgers
+// with the same request and source store different digests; without a source they store the same.
+// Salts agree by chance with probability 2⁻²⁵⁶.
 func TestSourceIsHidden(t *testing.T) {
 	request := func(s Sensitive) Digest {
 		l := must(Open(NewMemory(), Config{}))
@@ -72,7 +70,7 @@ func TestSourceIsHidden(t *testing.T) {
 	simulated := func() Published {
 		return must(Simulation(1).Release(ctx, "a", counts(1, 2).From(Digest{1}), laplace(1)))
 	}
-	if !reflect.DeepEqual(simulated(), simulated()) { // it hides nothing, and must repeat
+	if !reflect.DeepEqual(simulated(), simulated()) { // a simulation hides nothing, and must repeat
 		t.Error("a simulation does not repeat")
 	}
 }

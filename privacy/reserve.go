@@ -15,15 +15,15 @@ type Terms struct {
 	Source Digest
 }
 
-// numberSteps bounds the steps to draw and write one number: fewer than 1,000 were measured for
-// Gaussian, Laplace, K-norm and response on long vectors.
+// numberSteps bounds the steps to draw and write one number. Measured for Gaussian, Laplace,
+// K-norm and response on long vectors: fewer than 1,000.
 const numberSteps = 5000
 
-// laborious is a mechanism that takes more steps than the vector's length implies.
+// laborious is a mechanism that takes more than numberSteps steps a number.
 type laborious interface{ steps(b Bound, n int) float64 }
 
-// Steps bounds the work to draw a release under these terms and write it, whatever the vector
-// holds. A step is about one multiplication and addition (learners.Reference).
+// Steps bounds the work to draw and write a release under these terms, for any values. A step is
+// about one multiplication and addition (learners.Reference).
 func (t Terms) Steps() float64 {
 	steps := numberSteps * float64(t.Length)
 	if m, ok := t.Mechanism.(laborious); ok {
@@ -32,9 +32,9 @@ func (t Terms) Steps() float64 {
 	return steps
 }
 
-// Reserve charges what Release under these terms will cost, before there is anything to release. The
-// same id and terms again, even after the release, charge nothing more; other terms are ErrConflict.
-// ErrBudget and the fate of errors are as for Release.
+// Reserve charges the cost of a later Release under these terms, before there is anything to release.
+// The same id and terms again, even after the release, charge nothing more; other terms are ErrConflict.
+// A charge beyond a limit is ErrBudget. Errors before and after the commit mean the same as for Release.
 //
 // A reservation is charged before the data are read. So whether it is granted, and everything that a
 // refusal shows, follows from public terms and the ledger alone.

@@ -21,8 +21,8 @@ func ok(err error) {
 	}
 }
 
-// TestReserve: a reservation is the whole charge, once; the release on its
-// terms completes it, once; other terms are a conflict.
+// TestReserve: a reservation makes the whole charge, once. A release on its terms completes it,
+// once; other terms are a conflict.
 func TestReserve(t *testing.T) {
 	j := NewMemory()
 	l := must(Open(j, Config{Limits: map[Unit]Budget{Record: {1, 0}}}))
@@ -71,7 +71,7 @@ func TestReserve(t *testing.T) {
 	}
 }
 
-// TestReserveRefuses: what could not be released is not reserved.
+// TestReserveRefuses: a release that would be refused cannot be reserved.
 func TestReserveRefuses(t *testing.T) {
 	l := must(Open(NewMemory(), Config{}))
 	long := make([]byte, maxID)
@@ -93,7 +93,7 @@ func TestReserveRefuses(t *testing.T) {
 	}
 }
 
-// TestReserveRace: many that complete one reservation get one answer.
+// TestReserveRace: concurrent completions of one reservation get one answer.
 func TestReserveRace(t *testing.T) {
 	l := must(Open(NewMemory(), Config{}))
 	ok(l.Reserve(ctx, "a", countsTerms(1, 2)))
@@ -110,7 +110,7 @@ func TestReserveRace(t *testing.T) {
 	}
 }
 
-// upTo is a journal put back to its first n entries.
+// upTo returns a journal with the first n entries of j.
 func upTo(t interface{ Fatal(...any) }, j Journal, n int) Journal {
 	k := NewMemory()
 	err := j.Update(ctx, func(tx Tx) error {
@@ -133,9 +133,8 @@ func upTo(t interface{ Fatal(...any) }, j Journal, n int) Journal {
 	return k
 }
 
-// TestReservePutBack: a ledger put back to between a reservation and its answer
-// draws no second answer before it is reconciled, and the reconciliation pays
-// for it whether it is told to or not.
+// TestReservePutBack: a ledger rolled back to between a reservation and its answer draws no
+// second answer before it is reconciled. The reconciliation charges for the lost answer although nobody names it.
 func TestReservePutBack(t *testing.T) {
 	j := NewMemory()
 	l := must(Open(j, Config{}))
@@ -156,8 +155,8 @@ func TestReservePutBack(t *testing.T) {
 	}
 }
 
-// TestChainOfReservations: lines that answer what was not reserved, answer
-// twice, or reconcile without charging an open reservation again do not follow.
+// TestChainOfReservations: a chain refuses a line that answers without a reservation, answers
+// twice, or reconciles without charging an open reservation again.
 func TestChainOfReservations(t *testing.T) {
 	j := NewMemory()
 	l := must(Open(j, Config{}))
@@ -210,10 +209,9 @@ func reconciledWith(costs []Cost) func(*Line) {
 	}
 }
 
-// TestAnswersArePaid: whatever is reserved, released, put back once and
-// reconciled in whatever order, the answers ever drawn cost no more than what
-// was charged. What was lost with its reservation is named, as by an agent that
-// knows its studies; what was lost after its reservation is not.
+// TestAnswersArePaid: after any order of reservations, releases, one rollback and one reconciliation,
+// the charges cover all answers ever drawn. The caller names answers that were lost together with their
+// reservation, as an agent that knows its studies can; it does not name other lost answers.
 func TestAnswersArePaid(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		j := NewMemory()

@@ -44,8 +44,8 @@ func powerOf(x *big.Rat, n int) *big.Rat {
 	return p
 }
 
-// TestExponentialIsResponse: the identity, in exact rationals, over all inputs
-// and outputs. t stands for e^{ε/2}.
+// TestExponentialIsResponse checks the identity in exact rationals, over all inputs and outputs.
+// t stands for e^{ε/2}.
 func TestExponentialIsResponse(t *testing.T) {
 	for _, c := range []struct{ n, classes int }{{1, 2}, {2, 2}, {5, 2}, {1, 3}, {3, 3}, {2, 5}, {3, 4}} {
 		for _, odds := range []*big.Rat{big.NewRat(21, 20), big.NewRat(5, 3), big.NewRat(7, 1)} {
@@ -54,7 +54,7 @@ func TestExponentialIsResponse(t *testing.T) {
 			flip := new(big.Rat).Inv(keep)
 			keep.Quo(odds, keep)
 			for _, v := range all {
-				total := new(big.Rat) // of the exponential mechanism's weights
+				total := new(big.Rat) // of the exponential mechanism
 				for _, z := range all {
 					total.Add(total, powerOf(odds, c.n-hamming(v, z)))
 				}
@@ -71,8 +71,8 @@ func TestExponentialIsResponse(t *testing.T) {
 	}
 }
 
-// TestResponseLaw: the sampler's own law, over all paths of its dice, is that of
-// the exponential mechanism at twice ε, and costs what the cost says.
+// TestResponseLaw: over all paths of its dice, the sampler has the law of the exponential
+// mechanism at 2ε, and its largest loss is the stated cost.
 func TestResponseLaw(t *testing.T) {
 	for _, c := range []struct{ n, classes int }{{1, 2}, {3, 2}, {2, 3}, {1, 7}} {
 		for _, epsilon := range []float64{0.1, 1, 3} {
@@ -100,7 +100,7 @@ func TestResponseLaw(t *testing.T) {
 					}
 				}
 			}
-			// The largest loss of one label, also of one that is missing.
+			// The largest loss of one label, also of a missing label.
 			missing := law(t, func(d dice) [3]int64 {
 				v := append([]int64{-1}, all[0][1:]...)
 				out, _ := rr.draw(&secret{values: v}, d)
@@ -124,8 +124,7 @@ func TestResponseLaw(t *testing.T) {
 	}
 }
 
-// recursion is the paper's sampler: log P[q = i] by the recursion over the
-// number of labels that are kept, K classes.
+// recursion computes the paper's sampler: log P[q = i], by its recursion over the number of kept labels.
 func recursion(n, classes int, epsilon float64) []float64 {
 	k := math.Log(float64(classes - 1))
 	log := make([]float64, n+1)
@@ -139,10 +138,9 @@ func recursion(n, classes int, epsilon float64) []float64 {
 	return log
 }
 
-// TestRecursion: the published sampler (draw the quality by the recursion, then
-// which labels are kept) agrees with independent responses: its quality is
-// binomial to 1e-12, and 20,000 draws of em follow it. χ² fails wrongly once in
-// 10¹⁰.
+// TestRecursion: the published sampler (draw the quality by the recursion, then choose the kept
+// labels) agrees with independent responses: its quality is binomial to 1e-12, and 20,000 draws
+// of em follow it (χ², false alarms 1e-10).
 func TestRecursion(t *testing.T) {
 	for _, c := range []struct {
 		n, classes int
@@ -214,7 +212,7 @@ func TestCalibrateResponse(t *testing.T) {
 	}
 }
 
-// TestLogAbove: never below the logarithm, and by less than 2⁻⁴⁷ above it.
+// TestLogAbove: the result is never below the logarithm, and above it by less than 2⁻⁴⁷.
 func TestLogAbove(t *testing.T) {
 	for _, r := range []*big.Rat{big.NewRat(1, 1), big.NewRat(3, 2), big.NewRat(1<<50+1, 1<<50), big.NewRat(1<<60, 3)} {
 		e, _ := logAbove(r).Float64()
@@ -245,7 +243,7 @@ func TestResponsePublished(t *testing.T) {
 	if err != nil || !reflect.DeepEqual(p, back) {
 		t.Errorf("%+v becomes %+v, %v", p, back, err)
 	}
-	if want := 0.5 * 0.5; p.Variance(0) < want { // far above: little is kept
+	if want := 0.5 * 0.5; p.Variance(0) < want { // far above: few labels are kept
 		t.Errorf("variance %g", p.Variance(0))
 	}
 	if _, err := l.Release(ctx, "again", must(NewSensitive([]int64{0}, b)), m); !errors.Is(err, ErrBudget) {
@@ -269,7 +267,7 @@ func TestResponsePublished(t *testing.T) {
 }
 
 func TestGuidance(t *testing.T) {
-	// The table of MATH.md: smallest odd n for .95, .99 and .999.
+	// Smallest odd n for levels .95, .99 and .999.
 	for epsilon, want := range map[float64][3]int{0.1: {4329, 8661, 15281}, 0.5: {175, 347, 613}, 1: {45, 87, 155}} {
 		keep := must(CalibrateExponential(2, epsilon)).KeepProbability()
 		for i, level := range []float64{0.95, 0.99, 0.999} {

@@ -39,7 +39,7 @@ func CalibrateRoundedGaussian(b Bound, g Budget) (RoundedGaussian, error) {
 		return RoundedGaussian{}, fmt.Errorf("calibrate rounded Gaussian: the bound's L2sq is %d, prove a positive one: %w", b.L2sq, ErrUnproven)
 	}
 	// In units of Δ. The answer is between 2⁻¹⁰ (ε ≤ 64) and the classical deviation, which is
-	// below 2⁶⁰ for any ε and δ that floats distinguish from 0; otherwise check refuses.
+	// below 2⁶⁰ for any ε and δ that floats distinguish from 0. check refuses anything else.
 	low, high := 0x1p-10, 0x1p60
 	for range 100 {
 		middle := math.Sqrt(low * high)

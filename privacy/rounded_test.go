@@ -32,11 +32,10 @@ func TestNormalProposal(t *testing.T) {
 	}
 }
 
-// TestNormalKeepLaw: on a coarse grid of uniforms (one digit, ties are "not
-// less") the probability of keep is known in closed form. With x = X/n a falling
-// chain of j uniforms has probability C(X,j)/nʲ, so it is Σ(−r/n)ʲ·C(X,j) =
-// (1−r/n)^X, which tends to e^{−xr}: the exact sampler is the same algorithm with
-// as many digits as it takes.
+// TestNormalKeepLaw: on a coarse grid of uniforms (one digit; a tie is "not less") keep has a
+// probability in closed form. With x = X/n, a falling chain of j uniforms has probability
+// C(X,j)/nʲ, so keep has Σ(−r/n)ʲ·C(X,j) = (1−r/n)^X, which tends to e^{−xr}. The exact sampler
+// runs the same algorithm with more digits.
 func TestNormalKeepLaw(t *testing.T) {
 	for _, n := range []uint64{2, 3, 4} {
 		for k := range uint64(4) {
@@ -54,8 +53,8 @@ func TestNormalKeepLaw(t *testing.T) {
 	}
 }
 
-// TestRoundingIsExact: given the digits, the rounded number is the nearest
-// integer of σ(k+x), also where the first digits leave it open.
+// TestRoundingIsExact: given the digits, the rounded number is the integer nearest to σ(k+x),
+// also if the first digits do not decide.
 func TestRoundingIsExact(t *testing.T) {
 	for _, c := range []struct {
 		num, den int64
@@ -66,7 +65,7 @@ func TestRoundingIsExact(t *testing.T) {
 		{1, 1, 0, []uint64{7, 15, 15, 15}, 0}, // just below 1/2
 		{1, 1, 0, []uint64{8, 0, 0, 0, 1}, 1}, // just above
 		{1, 1, 2, []uint64{8, 0, 0, 1}, 3},
-		{7, 2, 1, []uint64{0, 0, 0, 0, 3}, 4},      // 3.5 and a little
+		{7, 2, 1, []uint64{0, 0, 0, 0, 3}, 4},      // just above 3.5
 		{100, 3, 2, []uint64{15, 15, 15, 15}, 100}, // just below 100
 		{1, 1000, 3, []uint64{5, 5}, 0},
 	} {
@@ -78,7 +77,7 @@ func TestRoundingIsExact(t *testing.T) {
 	}
 }
 
-// TestRoundedGaussianDraws: χ² against Φ; fails wrongly once in 10¹⁰ runs.
+// TestRoundedGaussianDraws: χ² against Φ, false alarms 1e-10.
 func TestRoundedGaussianDraws(t *testing.T) {
 	for _, deviation := range []*big.Rat{big.NewRat(1, 3), big.NewRat(17, 8), big.NewRat(2000, 3)} {
 		m := RoundedGaussian{deviation}
@@ -91,8 +90,8 @@ func TestRoundedGaussianDraws(t *testing.T) {
 	}
 }
 
-// TestAnalyticDelta: the closed form against the integral of the hockey-stick
-// divergence between N(0,s²) and N(1,s²).
+// TestAnalyticDelta compares the closed form with the integral of the hockey-stick divergence
+// between N(0,s²) and N(1,s²).
 func TestAnalyticDelta(t *testing.T) {
 	for _, c := range []struct{ s, epsilon float64 }{{20, .05}, {3, 1}, {1, 2}, {.3, 8}, {5, 1}} {
 		sum, step := 0., c.s/4000
@@ -107,9 +106,8 @@ func TestAnalyticDelta(t *testing.T) {
 	}
 }
 
-// TestRoundedGaussianPrivacyLoss: the exact δ(ε) of the rounded law, for counts
-// that move by (−1,+1), is at most what was asked for and not far below; and the
-// discrete Gaussian calibrated by zCDP has more noise.
+// TestRoundedGaussianPrivacyLoss: for counts that move by (−1,+1), the exact δ(ε) of the rounded law is
+// at most the requested δ and not far below. The discrete Gaussian calibrated by zCDP has more noise.
 func TestRoundedGaussianPrivacyLoss(t *testing.T) {
 	for _, g := range []Budget{{.3, .05}, {1, 1e-3}, {3, 1e-5}} {
 		b := CountBound(Label, 2)

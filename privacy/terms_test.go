@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestTerms: what is known of a mechanism before a release is what its answer
-// then says.
+// TestTerms: name, parameters, variance and cost of a mechanism before a release equal those in
+// its answer.
 func TestTerms(t *testing.T) {
 	p := weightedRelease()
 	m := must(CalibrateGaussian(p.Bound, Budget{1, 1e-6}))

@@ -129,7 +129,7 @@ func (t Total) keep(all []rule) bool {
 	return false
 }
 
-// mostFitting bounds Fitting: nobody plans for more.
+// mostFitting bounds Fitting: no plan has more releases.
 const mostFitting = 1000
 
 // Fitting returns how many successive releases of cost c a new ledger allows if it is limited to g
@@ -168,10 +168,11 @@ func (t Total) Epsilon(delta float64) float64 {
 	return best
 }
 
-// epsilonAt is the least ε at which rhoAt reaches rho: at least rho, which matters for useless δ only.
+// epsilonAt returns the least ε at which rhoAt reaches rho. It is at least rho, which matters
+// only for useless δ.
 func epsilonAt(rho, delta float64) float64 { return max(rho, EpsilonOf(rho, delta)) }
 
-// String summarises one unit's total.
+// String returns a summary for people.
 func (t Total) String() string {
 	pure, _ := t.Pure.Float64()
 	rho, _ := t.Rho.Float64()

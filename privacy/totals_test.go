@@ -8,7 +8,6 @@ import (
 	"pgregory.net/rapid"
 )
 
-// sum of charges at unit record.
 func sum(costs ...Cost) Total {
 	t := NewTotals()
 	for _, c := range costs {
@@ -62,8 +61,8 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// TestEpsilonIsTheLimit: Epsilon(δ) is where keep changes its mind, at all
-// mixtures of charges.
+// TestEpsilonIsTheLimit: for all mixtures of charges, keep allows them at a limit of Epsilon(δ)
+// and refuses them just below.
 func TestEpsilonIsTheLimit(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var costs []Cost
@@ -87,8 +86,8 @@ func TestEpsilonIsTheLimit(t *testing.T) {
 	})
 }
 
-// TestRulesShareDelta: what each rule allows, converted at the δ it leaves,
-// stays within ε, and the shares of δ add up to at most δ.
+// TestRulesShareDelta: the sums that a rule allows, converted at its share of δ, stay within ε,
+// and the shares add up to at most δ.
 func TestRulesShareDelta(t *testing.T) {
 	for _, g := range []Budget{{0.1, 1e-9}, {1, 1e-6}, {5, 1e-3}, {1, 0}} {
 		shares := []float64{mainShare, 0, 1. / 256, 1. / 256, 1. / 256, 1. / 256}
@@ -111,8 +110,8 @@ func TestRulesShareDelta(t *testing.T) {
 	}
 }
 
-// TestTotalsNeverBelow: rounded sums are at least the exact ones, and above
-// them by 2⁻¹²⁸ a charge at most.
+// TestTotalsNeverBelow: rounded sums are at least the exact sums, and above them by at most 2⁻¹²⁸
+// a charge.
 func TestTotalsNeverBelow(t *testing.T) {
 	totals, exact := NewTotals(), new(big.Rat)
 	for i := int64(1); i <= 500; i++ {

@@ -9,8 +9,8 @@ import (
 	"slices"
 )
 
-// Trial is a mechanism, its claim, and two neighbouring vectors expected to reveal the most to an
-// audit.
+// Trial is a mechanism with its claim, and two neighbouring vectors that should reveal the most
+// to an audit.
 type Trial struct {
 	Mechanism Mechanism
 	Pair      string // describes the neighbours
@@ -19,8 +19,8 @@ type Trial struct {
 	Claim     Budget // what the mechanism's proof gives under Bound
 }
 
-// Trials audit every mechanism that may be released. A mechanism with cost ρ is held to the ε of
-// its ρ at δ = 0.01, which samples can test; at a release's δ, 10⁻⁶, they would see nothing.
+// Trials lists audits of every mechanism that may be released. A mechanism with cost ρ is held to
+// its ε at δ = 0.01, which samples can test. At δ = 10⁻⁶ they would see nothing.
 func Trials() ([]Trial, error) {
 	trials := []Trial{
 		{Mechanism: DiscreteLaplace{big.NewRat(1, 1)}, Pair: "one number that moves by 1",
@@ -64,9 +64,9 @@ func Trials() ([]Trial, error) {
 // realNumbers is the length of the vectors of RealTrials: twenty of the widest runs.
 const realNumbers = 20 * widestRun
 
-// RealTrials holds every mechanism that may be released, as studies release it: calibrated to ε = 1
-// (and δ = 10⁻⁶ if it takes one), on 240 numbers. The neighbours use the whole bound; where it
-// allows, all numbers move.
+// RealTrials lists every mechanism that may be released, as studies release it: calibrated to ε =
+// 1 (and δ = 10⁻⁶ if it takes one), on 240 numbers. The neighbours use the whole bound; where the
+// bound allows, all numbers move.
 func RealTrials() ([]Trial, error) {
 	const n = realNumbers
 	budget := Budget{Epsilon: 1, Delta: 1e-6}
@@ -94,7 +94,7 @@ func RealTrials() ([]Trial, error) {
 	}
 	labels, diagnoses := CountBound(Label, 3), CountBound(Label, 30)
 	urn, err := CalibrateDirichlet(diagnoses, budget, 30, 300)
-	urn.Draws /= 16 // the first of many draws have the law of fewer draws, which take less time
+	urn.Draws /= 16 // fewer draws take less time, and the first of many draws have the same law
 
 	const threeClasses = "80 sets of three classes, one label moved"
 	trials := []Trial{

@@ -13,10 +13,11 @@ type reservation struct {
 	cost    Cost
 }
 
-// reservations are those without an answer, in order.
+// reservations holds the reservations that have no answer yet, in order.
 type reservations []reservation
 
-// with returns the open reservations after a line. It fails on an answer to none of them.
+// with returns the open reservations after a line. It fails on an answer to a reservation that is
+// not open.
 func (r reservations) with(l Line) (reservations, error) {
 	switch l.Kind {
 	case KindReservation:
@@ -31,8 +32,8 @@ func (r reservations) with(l Line) (reservations, error) {
 	return r, nil
 }
 
-// chargedAgain removes the reservations' costs from costs, those of a reconciliation that name no
-// entry. It fails if one is missing.
+// chargedAgain removes the reservations' costs from costs, the charges of a reconciliation that
+// name no entry. It fails if a cost is missing.
 func (r reservations) chargedAgain(costs []Cost) (rest []Cost, err error) {
 	rest = slices.Clone(costs)
 	for _, o := range r {

@@ -2,7 +2,7 @@ package privacy
 
 import "fmt"
 
-// Unit is what one release hides: neighbouring data differ by replacing one unit, all sizes
+// Unit says what one release hides: neighbouring data differ by replacing one unit, all sizes
 // unchanged. Units are ordered from fine to coarse. The zero Unit is refused everywhere.
 type Unit uint8
 

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestUnpaid: a reconciliation that passes over an entry pays for it, or is found.
+// TestUnpaid: a reconciliation that jumps over an entry without paying for it is found.
 func TestUnpaid(t *testing.T) {
 	ctx, one := context.Background(), PureCost(Record, 0, big.NewRat(1, 1))
 	j := NewMemory()
@@ -27,7 +27,7 @@ func TestUnpaid(t *testing.T) {
 		known = append(known, line)
 	}
 	for paid, want := range map[int]int{0: 2, 1: 1, 2: 0} {
-		k := NewMemory() // put back to before both
+		k := NewMemory() // rolled back to before both
 		behind, err := Open(k, Config{LastSequence: 2})
 		if err != nil {
 			t.Fatal(err)
@@ -45,9 +45,9 @@ func TestUnpaid(t *testing.T) {
 	}
 }
 
-// TestReconciliationNames: a ledger that was put back and went on has another
-// entry under a lost one's number. A reconciliation that names the lost one pays
-// for it, and that cannot be claimed of another entry, or taken away, unseen.
+// TestReconciliationNames: a ledger was rolled back and went on, so a lost entry's number has
+// another entry now. A reconciliation that names the lost entry pays for it. Nobody can change or
+// remove the name unseen.
 func TestReconciliationNames(t *testing.T) {
 	ctx, one := context.Background(), PureCost(Record, 0, big.NewRat(1, 1))
 	journalOf := func(ids ...string) Journal {
@@ -74,7 +74,7 @@ func TestReconciliationNames(t *testing.T) {
 	l := must(Open(j, Config{LastSequence: 3}))
 	must(0, l.Reconcile(ctx, []Cost{one}, []Line{lost}))
 	chain, last := walk()
-	for _, alone := range [][]Cost{nil, {}} { // or with no other cost, or none at all
+	for _, alone := range [][]Cost{nil, {}} { // no other cost, or an empty list
 		for _, lines := range [][]Line{nil, {lost}} {
 			k := journalOf("a")
 			must(0, must(Open(k, Config{LastSequence: 2})).Reconcile(ctx, alone, lines))
@@ -112,7 +112,8 @@ func TestReconciliationNames(t *testing.T) {
 			t.Errorf("%s: not noticed", name)
 		}
 	}
-	// Naming is not paying: less than the entry cost is found, jump or no jump.
+	// Naming an entry is not paying for it: a charge below the entry's cost is found, with or
+	// without a jump.
 	for _, ids := range [][]string{{"a"}, {"a", "c"}} {
 		k, little := journalOf(ids...), lost
 		little.Costs = []Cost{PureCost(Record, 0, big.NewRat(1, 1000))}

@@ -110,7 +110,7 @@ func (u urn) draw(s *secret, d dice) ([]int64, []float64) {
 	return out, nil
 }
 
-// steps: every draw of a block looks at each of its classes.
+// steps: every draw of a block compares with each of its classes.
 func (u urn) steps(b Bound, n int) float64 {
 	c := float64(b.block(n))
 	return float64(n) / c * float64(u.draws) * (500 + 5*c)
@@ -134,7 +134,7 @@ func (u urn) estimate(z []float64, total float64) (counts []float64, covariance 
 	}
 }
 
-// expected is a share's mean absolute error if all counts are equal, in a normal approximation.
+// expected approximates a share's mean absolute error if all counts are equal, by a normal law.
 func (u urn) expected(classes int, total int64) float64 {
 	sigma, _ := u.sigma.Float64()
 	c, n := float64(classes), float64(u.draws)
@@ -143,7 +143,7 @@ func (u urn) expected(classes int, total int64) float64 {
 	return math.Sqrt(2/math.Pi*(1-1/c)/c*spread) * all / float64(total)
 }
 
-// variance of a count of draws: p(1−p) ≤ 1/4, and A ≥ c·a.
+// variance bounds that of a count of draws: p(1−p) ≤ 1/4, and A ≥ c·a.
 func (u urn) variance(b Bound, n int) float64 {
 	sigma, _ := u.sigma.Float64()
 	draws := float64(u.draws)
@@ -172,8 +172,8 @@ func (m LaplacePrior) check() error {
 	return nil
 }
 
-// exponentialAtLeast is a rational below e^x, by a relative error below 2⁻²⁰ for 0 < x ≤ 64: x is
-// rounded down to 30 bits, then the series is cut.
+// exponentialAtLeast returns a rational below e^x, by a relative error below 2⁻²⁰ for 0 < x ≤ 64:
+// x is rounded down to 30 bits, then the series is cut.
 func exponentialAtLeast(x *big.Rat) *big.Rat {
 	down := new(big.Int).Lsh(x.Num(), 30)
 	y := new(big.Rat).SetFrac(down.Quo(down, x.Denom()), new(big.Int).Lsh(big.NewInt(1), 30))
@@ -254,7 +254,7 @@ func (m Dirichlet) parameters() map[string]string {
 // maxExponent: e^−700 is still a normal float64.
 const maxExponent = 700
 
-// dirichletDelta is δ(ε) of the worst pair, rounded up.
+// dirichletDelta returns δ(ε) of the worst pair, rounded up.
 func dirichletDelta(epsilon, sigma, prior float64) float64 {
 	low, high := sigma*prior, sigma*(prior+1)
 	if high > maxBeta {

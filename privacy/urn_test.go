@@ -11,7 +11,7 @@ import (
 	"caucus/internal/testlevel"
 )
 
-// compositions calls visit with every vector of c counts ≥ 0 of a sum.
+// compositions calls visit with every vector of c counts ≥ 0 that has this sum.
 func compositions(c int, sum int64, visit func([]int64)) {
 	v := make([]int64, c)
 	var fill func(j int, left int64)
@@ -29,7 +29,7 @@ func compositions(c int, sum int64, visit func([]int64)) {
 	fill(0, sum)
 }
 
-// urnLog is log P[z | counts] of the Dirichlet-multinomial law.
+// urnLog returns log P[z | counts] of the Dirichlet-multinomial law.
 func urnLog(u urn, counts, z []int64) float64 {
 	g := func(x float64) float64 { l, _ := math.Lgamma(x); return l }
 	sigma, _ := u.sigma.Float64()
@@ -42,8 +42,7 @@ func urnLog(u urn, counts, z []int64) float64 {
 	return sum + g(all) - g(all+float64(u.draws))
 }
 
-// TestUrnLaw: by enumeration, the draws have the Dirichlet-multinomial law with
-// weights σ(η+a).
+// TestUrnLaw: by enumeration, draws have the Dirichlet-multinomial law with weights σ(η+a).
 func TestUrnLaw(t *testing.T) {
 	for _, u := range []urn{{big.NewRat(1, 1), 1, 3}, {big.NewRat(3, 2), 1, 2}, {big.NewRat(2, 5), 1, 2}} {
 		counts := []int64{2, 0, 1}
@@ -59,9 +58,8 @@ func TestUrnLaw(t *testing.T) {
 	}
 }
 
-// urnDelta is the exact δ(ε) of an urn over all neighbours of counts with a sum
-// in c classes: Σ over all draws of max(0, P − e^ε·P′). It also returns the
-// largest privacy loss.
+// urnDelta returns the exact δ(ε) of an urn over all neighbours of counts with this sum in c
+// classes (Σ over all draws of max(0, P − e^ε·P′)) and the largest privacy loss.
 func urnDelta(u urn, c int, sum int64, epsilon float64) (delta, loss float64) {
 	compositions(c, sum, func(counts []int64) {
 		for i := range c {
@@ -85,9 +83,8 @@ func urnDelta(u urn, c int, sum int64, epsilon float64) (delta, loss float64) {
 	return delta, loss
 }
 
-// TestDirichletKeepsItsDelta: the exact δ over all neighbours on a small grid,
-// zero counts included, is at most what is claimed; with many draws and two
-// classes it comes close, so the claim is not idle.
+// TestDirichletKeepsItsDelta: the exact δ over all neighbours on a small grid, zero counts
+// included, is at most the claim. With many draws and two classes it comes close.
 func TestDirichletKeepsItsDelta(t *testing.T) {
 	for _, c := range []struct {
 		g     Budget
@@ -117,8 +114,8 @@ func TestDirichletKeepsItsDelta(t *testing.T) {
 	}
 }
 
-// TestDirichletDelta: the closed form against integration of the densities of
-// θ's worst pair, and every other pair is no worse.
+// TestDirichletDelta compares the closed form with integrated densities of θ's worst pair, and
+// checks that no other pair is worse.
 func TestDirichletDelta(t *testing.T) {
 	pair := func(epsilon, sigma, x, y float64) float64 { // Beta(x+σ,y) against Beta(x,y+σ)
 		g := func(x float64) float64 { l, _ := math.Lgamma(x); return l }
@@ -146,8 +143,8 @@ func TestDirichletDelta(t *testing.T) {
 	}
 }
 
-// TestLaplacePriorKeepsItsEpsilon: the largest loss over all neighbours and
-// draws is at most ε, and just that where the prior is the least.
+// TestLaplacePriorKeepsItsEpsilon: the largest loss over all neighbours and draws is at most ε,
+// and equals ε at the least allowed prior.
 func TestLaplacePriorKeepsItsEpsilon(t *testing.T) {
 	for _, c := range []struct {
 		prior, draws int64
@@ -169,7 +166,7 @@ func TestLaplacePriorKeepsItsEpsilon(t *testing.T) {
 	}
 }
 
-// TestExponentialAtLeast: never above, hardly below.
+// TestExponentialAtLeast: the result is never above e^x, and hardly below.
 func TestExponentialAtLeast(t *testing.T) {
 	for _, x := range []float64{1e-9, .01, .05, 1, 2.5, 10, 64} {
 		got, _ := exponentialAtLeast(rational(x)).Float64()
@@ -179,8 +176,8 @@ func TestExponentialAtLeast(t *testing.T) {
 	}
 }
 
-// TestDirichletExtremes: no corner of the parameters makes the claim cheaper: δ
-// does not fall as σ grows, is a probability, and a tiny σ claims nothing.
+// TestDirichletExtremes: at extreme parameters, δ does not fall as σ grows, is a probability, and
+// is 1 for a tiny σ.
 func TestDirichletExtremes(t *testing.T) {
 	for _, epsilon := range []float64{1e-3, .05, 1, 10, 64} {
 		for _, prior := range []float64{1, 30, 1e4, 1e7} {
@@ -216,7 +213,7 @@ func TestUrnRefusals(t *testing.T) {
 	if cheat.check() == nil {
 		t.Error("a δ below the true one passes")
 	}
-	// A prior that no σ can save: e^{−εa}/(2a+1) > δ.
+	// No σ helps this prior: e^{−εa}/(2a+1) > δ.
 	if s := dirichletSigma(Budget{.05, 1e-6}, 5); s != nil {
 		t.Errorf("prior 5 reaches δ 1e-6 at ε .05 with σ %v", s)
 	}
@@ -226,11 +223,10 @@ func TestUrnRefusals(t *testing.T) {
 	}
 }
 
-// TestDirichletPaperLeaks: σ depends on the counts, so neighbours have laws with
-// different σ. With (50,50,50,50,800) and ε = δ = .05 the published mechanism is
-// said to be (.05,.05); its δ(.05), estimated from 400,000 draws of θ with their
-// exact densities under both neighbours, is above .06. A draw adds at most 1, so
-// by Hoeffding the mean is off by .0053 or more with probability below 2·10⁻¹⁰.
+// TestDirichletPaperLeaks: σ depends on the counts, so neighbours have laws with different σ. With
+// (50,50,50,50,800) and ε = δ = .05, the paper claims (.05,.05). The estimate of δ(.05), from
+// 400,000 draws of θ with exact densities under both neighbours, is above .06. A draw contributes
+// at most 1, so by Hoeffding the mean is off by .0053 or more with probability below 2·10⁻¹⁰.
 func TestDirichletPaperLeaks(t *testing.T) {
 	m := DirichletPaper{.05, .05}
 	counts := []float64{50, 50, 50, 50, 800}
@@ -269,7 +265,7 @@ func TestDirichletPaperLeaks(t *testing.T) {
 	}
 }
 
-// TestDirichletPaperIsFinite: also where its σ is next to nothing.
+// TestDirichletPaperIsFinite: draws are finite even at a tiny σ.
 func TestDirichletPaperIsFinite(t *testing.T) {
 	m := DirichletPaper{.01, .01}
 	_, v := m.draw(&secret{values: []int64{50, 0, 0, 50, 900}, bound: CountBound(Label, 5)}, freshDice())
@@ -282,7 +278,7 @@ func TestDirichletPaperIsFinite(t *testing.T) {
 	}
 }
 
-// TestSimulationOnlyCounts: the door refuses the mechanisms as published.
+// TestSimulationOnlyCounts: a real ledger refuses the mechanisms as published.
 func TestSimulationOnlyCounts(t *testing.T) {
 	s := must(NewSensitive([]int64{50, 50, 50, 50, 800}, CountBound(Label, 5)))
 	for _, name := range []string{"laplace-paper", "dirichlet-paper", "none"} {
@@ -297,12 +293,11 @@ func TestSimulationOnlyCounts(t *testing.T) {
 	}
 }
 
-// TestCountMechanisms: each makes a release that travels, and its estimate is
-// unbiased with the covariance it states. A mean is off by 6.5 standard errors
-// with probability 1e-10. The variance of 2,000 draws is off by 40 %, of 500
-// by 80 %, with probability below 1e-10 even for Laplace noise (8 standard errors), that of
-// 100 nearly normal draws by 130 %, of 40 by 250 %, with 1e-11 (χ² with 100 degrees above
-// 230, with 40 above 140).
+// TestCountMechanisms: each mechanism's release can be marshalled, and its estimate is unbiased
+// with the covariance that it states. A mean is off by 6.5 standard errors with probability
+// 1e-10. A variance is off with probability below 1e-10 by 40 % for 2,000 draws and 80 % for 500
+// (8 standard errors, Laplace noise included), and with 1e-11 by 130 % for 100 nearly normal
+// draws and 250 % for 40 (χ² with 100 degrees of freedom above 230, with 40 above 140).
 func TestCountMechanisms(t *testing.T) {
 	counts, totals := []int64{50, 50, 50, 50, 800, 0, 3, 2, 0, 5}, []int64{1000, 10}
 	for _, name := range CountMechanisms() {
@@ -317,7 +312,7 @@ func TestCountMechanisms(t *testing.T) {
 				t.Errorf("%s: %v\nbecomes %v, %v", name, p, back, err)
 			}
 		}
-		if name == "dirichlet-paper" { // its mean is right, its spread its own
+		if name == "dirichlet-paper" { // its mean is right, its covariance depends on the counts
 			continue
 		}
 		releases := testlevel.N(t, 500, 2000)

@@ -73,7 +73,7 @@ func (m ZeroSumLaplace) draw(s *secret, d dice) ([]int64, []float64) {
 	return out, nil
 }
 
-// steps: a round draws a block's numbers and is accepted once in about √(πc) times.
+// steps: a round draws a block's numbers, and about one round in √(πc) is accepted.
 func (m ZeroSumLaplace) steps(b Bound, n int) float64 {
 	return float64(n) * 2000 * math.Sqrt(math.Pi*float64(b.block(n)))
 }

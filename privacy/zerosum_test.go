@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// zeroSumLaw is the exact law of an accepted block of three at scale t/step.
+// zeroSumLaw returns the exact law of an accepted block of three at scale num/step.
 func zeroSumLaw(t *testing.T, num, step uint64) map[[2]int64]float64 {
 	got := law(t, func(d dice) [3]int64 {
 		var p ratio
@@ -28,8 +28,8 @@ func zeroSumLaw(t *testing.T, num, step uint64) map[[2]int64]float64 {
 	return out
 }
 
-// TestZeroSumLaw: the sampler's law, by enumeration, is that of three discrete
-// Laplace numbers given that they sum to zero.
+// TestZeroSumLaw: by enumeration, the sampler has the law of three discrete Laplace numbers given
+// that they sum to zero.
 func TestZeroSumLaw(t *testing.T) {
 	for _, f := range [][2]uint64{{1, 2}, {1, 1}, {2, 3}} {
 		got := zeroSumLaw(t, f[0], f[1])
@@ -58,8 +58,7 @@ func TestZeroSumLaw(t *testing.T) {
 	}
 }
 
-// TestZeroSumPrivacyLoss: over all answers, the largest loss of neighbours is
-// exactly the ε that the cost claims.
+// TestZeroSumPrivacyLoss: over all answers, the largest loss of neighbours equals the stated ε.
 func TestZeroSumPrivacyLoss(t *testing.T) {
 	got := zeroSumLaw(t, 2, 1)
 	claimed, _ := must(ZeroSumLaplace{big.NewRat(2, 1)}.cost(CountBound(Label, 3))).Pure.Float64()
@@ -76,7 +75,7 @@ func TestZeroSumPrivacyLoss(t *testing.T) {
 	}
 }
 
-// TestZeroSumVariance: against sums over the law, for more classes.
+// TestZeroSumVariance compares with sums over the law, for two to six classes.
 func TestZeroSumVariance(t *testing.T) {
 	for _, scale := range []float64{.5, 3, 40} {
 		for c := 2; c <= 6; c++ {
@@ -113,8 +112,8 @@ func TestZeroSumVariance(t *testing.T) {
 	}
 }
 
-// TestZeroSumDraws: blocks keep their sums, and one count has the law at a
-// scale that cannot be enumerated. χ² fails wrongly once in 10¹⁰ runs.
+// TestZeroSumDraws: blocks keep their sums, and one count has the right law at a scale that
+// cannot be enumerated (χ², false alarms 1e-10).
 func TestZeroSumDraws(t *testing.T) {
 	m := must(CalibrateZeroSumLaplace(CountBound(Label, 2), .05)) // scale 40; two classes: y and −y, P ∝ e^{−2|y|/40}
 	s := &secret{values: make([]int64, 40000), bound: CountBound(Label, 2)}
