@@ -19,8 +19,8 @@ import (
 	"caucus/study/reweigh"
 )
 
-// oddVisits are records with every way for a cell to be unusual, one at a time and
-// together, of patients of their own.
+// oddVisits lists records with every kind of odd cell, each alone and all together. Each record has its
+// own patient.
 func oddVisits(c clinic) (all []visit) {
 	numbers := []string{"", "?", "NaN", "Inf", "-Inf", "1e308", "-1e308", "5e-324", "-3", "11", "3", "3.0000000001", "0x10", "1_0"}
 	plain := visit{label: c.schema.Classes()[0], a: "3", b: "0.5", ward: "east", set: "s1"}
@@ -47,8 +47,7 @@ func oddVisits(c clinic) (all []visit) {
 	return all
 }
 
-// additive are plans whose private vector is a sum over records, of every kind that has
-// one, and conditions for them.
+// additive lists plans of every kind whose private vector is a sum over records, with conditions.
 func additive(c clinic) (plans []study.Plan) {
 	atCoordinator := func(p study.Plan) study.Plan { p.Noise = study.NoiseCoordinator; return p }
 	score := func(t *evaluate.Terms) { t.Model, t.Score, t.Edges = nil, "b", nil }
@@ -75,11 +74,11 @@ func additive(c clinic) (plans []study.Plan) {
 	return plans
 }
 
-// TestRecordsAddUp: what two records give together is what each gives alone: no record is
-// read in the light of the one before it. Over every plan whose vector is a sum, pairs of
-// records with odd cells and conditions, in both orders.
+// TestRecordsAddUp: the vector of two records is the sum of the vectors of each alone, so no record
+// changes what another adds. It pairs records with odd cells and conditions, in both orders, under every
+// additive plan.
 func TestRecordsAddUp(t *testing.T) {
-	others := testlevel.N(t, 1, 3) // each record is paired with
+	others := testlevel.N(t, 1, 3) // partners of each record
 	for _, classes := range [][]string{{"no", "yes"}, {"no", "yes", "maybe"}} {
 		c := clinicOf(t, classes, 5, true)
 		odd := oddVisits(c)
@@ -129,13 +128,13 @@ func TestRecordsAddUp(t *testing.T) {
 	}
 }
 
-// TestBlockwise: a task that takes records some at a time makes of any parts of them what it makes of
-// all; every plan whose vector follows from sums over a party's records is one.
+// TestBlockwise: a task that reads records in parts gives the same vector for any division into parts.
+// Every plan whose vector follows from sums over a party's records has such a task.
 func TestBlockwise(t *testing.T) {
 	c := clinicOf(t, []string{"no", "yes"}, 5, true)
 	odd := oddVisits(c)
 	for _, p := range append(additive(c), c.classify("means", privacy.Party, study.NoiseSite, 1)) {
-		if err := kinds.Check(p); err != nil || p.Kind == "ratio" { // whose records are dealt to sets
+		if err := kinds.Check(p); err != nil || p.Kind == "ratio" { // ratio deals records to sets
 			continue
 		}
 		task := conformance.TaskOf(t, p, c.pool)
@@ -164,7 +163,7 @@ func TestBlockwise(t *testing.T) {
 	}
 }
 
-// askOf is what is released of one party's records.
+// askOf returns the request for one party's records.
 func askOf(t testing.TB, c clinic, p study.Plan, task study.Task, r *dataset.Records) study.Request {
 	t.Helper()
 	d, err := task.Contribute(c.inputs(r, 0))

@@ -14,9 +14,9 @@ import (
 	"caucus/study/kinds"
 )
 
-// TestAggregators: noise by aggregators is for studies whose parties' parts can be split
-// with a proof, and for no others, and no task makes a contribution in clear for
-// one. It costs a party what one honest server gives, and is said in a person's words.
+// TestAggregators: noise by aggregators is allowed only for studies whose contributions can be split
+// with a proof, and no task of theirs makes a contribution in clear. A party is charged the guarantee of
+// one honest server, and the words for people say so.
 func TestAggregators(t *testing.T) {
 	schema, pool, m, records := conformance.Hospital(t, 400)
 	plan := func(mechanism string) study.Plan {

@@ -27,8 +27,8 @@ import (
 	"caucus/study/reweigh"
 )
 
-// clinic is a small world for audits and searches: a schema of two numbers and
-// a text, three or two classes, and a pool of a few rows.
+// clinic is a small world for audits and searches: a schema of two numbers and a categorical column, two
+// or three classes, and a pool of a few rows.
 type clinic struct {
 	schema dataset.Schema
 	pool   *auxdata.Pool
@@ -43,7 +43,7 @@ func newClinic(t testing.TB, classes []string, poolRows int) clinic {
 	return clinicOf(t, classes, poolRows, false)
 }
 
-// clinicOf is one whose numbers may be missing, where missing says so.
+// clinicOf makes a clinic. Its numbers may be missing if missing is true.
 func clinicOf(t testing.TB, classes []string, poolRows int, missing bool) clinic {
 	t.Helper()
 	schema := dataset.Schema{
@@ -95,7 +95,7 @@ func (c clinic) records(t testing.TB, rows []visit) *dataset.Records {
 	return r
 }
 
-// encoded are the records of a plan, those empty that it is not about.
+// encoded encodes rows under a plan; rows that fail the plan's condition become empty.
 func (c clinic) encoded(t testing.TB, p study.Plan, rows []visit) *dataset.Records {
 	t.Helper()
 	r, _, err := p.Encode(p.Schema, c.table(t, rows))
@@ -105,7 +105,7 @@ func (c clinic) encoded(t testing.TB, p study.Plan, rows []visit) *dataset.Recor
 	return r
 }
 
-// terms of plans.
+// Small plans of each kind.
 func (c clinic) classify(mechanism string, u privacy.Unit, noise study.Noise, shards int) study.Plan {
 	p := c.plan
 	p.Mechanism, p.Unit, p.Noise = mechanism, u, noise
@@ -153,7 +153,7 @@ func (c clinic) describe(mechanism string, noise study.Noise, terms describe.Ter
 	return p
 }
 
-// evaluate judges a linear model on every column, of the last class.
+// evaluate judges a linear model on every column, for the last class.
 func (c clinic) evaluate(mechanism string, noise study.Noise, change func(*evaluate.Terms)) study.Plan {
 	classes := c.schema.Classes()
 	t := evaluate.Terms{
@@ -181,7 +181,7 @@ func (c clinic) evaluate(mechanism string, noise study.Noise, change func(*evalu
 	return p
 }
 
-// wholeParty judges at unit party, of three records each.
+// wholeParty judges at unit party, with three records per party.
 func wholeParty(c clinic) study.Plan {
 	c.plan.Pool = c.pool.Digest
 	p := c.evaluate("laplace", study.NoiseCoordinator, nil)
@@ -195,8 +195,8 @@ func (c clinic) inputs(r *dataset.Records, party int) study.Inputs {
 	return study.Inputs{Records: r, ShardKey: []byte{byte(party)}}
 }
 
-// asksOf is what is released of parties' records: at the first party where
-// sites add the noise, else on the sum of all.
+// asksOf returns the requests for parties' records: of the first party if sites add noise, else of the
+// sum.
 func (c clinic) asksOf(t testing.TB, p study.Plan, parties ...*dataset.Records) []study.Request {
 	t.Helper()
 	if err := kinds.Check(p); err != nil {
@@ -230,7 +230,7 @@ func (c clinic) asksOf(t testing.TB, p study.Plan, parties ...*dataset.Records) 
 	return asks
 }
 
-// openAsk reads a private vector through a simulation that adds nothing.
+// openAsk reads a private vector through a simulation without noise.
 func openAsk(t testing.TB, a study.Request) []int64 {
 	t.Helper()
 	r, err := privacy.Simulation(1).Release(context.Background(), a.Output, a.Sensitive, privacy.Unperturbed{})
@@ -240,7 +240,7 @@ func openAsk(t testing.TB, a study.Request) []int64 {
 	return r.Values
 }
 
-// trial is what is released about two data sets, and what it claims.
+// trial holds the vectors of two data sets, their release terms, and the claimed budget.
 type trial struct {
 	mechanism privacy.Mechanism
 	bound     privacy.Bound
@@ -248,14 +248,13 @@ type trial struct {
 	claim     privacy.Budget
 }
 
-// trialOf makes an audit of what is released about two data sets.
 func trialOf(t testing.TB, first, second study.Request) trial {
 	t.Helper()
 	return trialOn(t, first, openAsk(t, first), openAsk(t, second))
 }
 
-// trialOn audits vectors that a mutant made, under the terms of an honest ask. A cost ρ is
-// held to its ε at δ = 0.01, which samples can test.
+// trialOn audits vectors that a mutant made, under the terms of an honest request. For a cost in ρ it
+// tests ε at δ = 0.01, which samples can detect.
 func trialOn(t testing.TB, a study.Request, first, second []int64) trial {
 	t.Helper()
 	b := a.Sensitive.Bound()
@@ -271,8 +270,8 @@ func trialOn(t testing.TB, a study.Request, first, second []int64) trial {
 	return trial{a.Mechanism, b, [2][]int64{first, second}, claim}
 }
 
-// draw releases through ledgers, a hundred copies of a vector at a time: their noise is as
-// independent as that of numbers, runs and blocks is (TestDrawIsTrials of privacy).
+// draw releases a hundred copies of a vector at a time through ledgers: the noise of single numbers,
+// runs and blocks is independent (privacy.TestDrawIsTrials).
 func (r trial) draw(t testing.TB, ledger func() *privacy.Ledger) audit.Draw {
 	t.Helper()
 	m, b, n, copies := r.mechanism, r.bound, len(r.data[0]), 100
@@ -306,7 +305,7 @@ func (r trial) draw(t testing.TB, ledger func() *privacy.Ledger) audit.Draw {
 	})
 }
 
-// opened is a ledger as a party opens it.
+// opened opens a ledger as a party does.
 func opened() *privacy.Ledger {
 	l, err := privacy.Open(privacy.NewMemory(), privacy.Config{})
 	if err != nil {
@@ -327,7 +326,7 @@ func auditOf(t testing.TB, name string, claim privacy.Budget, samples int, s aud
 	return f
 }
 
-// alike are n visits of one patient each.
+// alike makes n equal visits, each of another patient unless v names one.
 func alike(n int, v visit) []visit {
 	out := make([]visit, n)
 	for i := range out {
@@ -344,7 +343,7 @@ var (
 	ill  = visit{label: "yes", a: "10", b: "1", ward: "west", set: "s1"}
 )
 
-// replaced are visits with the first replaced.
+// replaced copies the visits and replaces the first.
 func replaced(rows []visit, by visit) []visit {
 	out := append([]visit{by}, rows[1:]...)
 	if by.patient == "" {
@@ -353,11 +352,11 @@ func replaced(rows []visit, by visit) []visit {
 	return out
 }
 
-// TestAuditStudies: of every kind, what is released of adversarial neighbours
-// gives away no more than the plan says. False alarms: 5e-13 each of 17.
+// TestAuditStudies: releases of adversarial neighbours differ no more than the plan claims, for every
+// kind. False alarms: 5e-13 for each of 17.
 func TestAuditStudies(t *testing.T) {
 	c := newClinic(t, []string{"no", "yes"}, 6)
-	c.plan.Epsilon = 3 // a few thousand samples see more of it than of 1
+	c.plan.Epsilon = 3 // a few thousand samples detect more at ε = 3 than at 1
 	few := alike(3, well)
 	relabelled := replaced(few, visit{label: "yes", a: "0", b: "0", ward: "east", set: "s1"})
 	patient := visit{label: "no", a: "0", b: "0", ward: "east", set: "s1", patient: "one"}
@@ -394,9 +393,8 @@ func TestAuditStudies(t *testing.T) {
 	}
 }
 
-// TestAuditStudyMutants: mistakes on the way from records to the released sum
-// are found by the same audit. Draws are seeded, so that none is missed by bad
-// luck some day.
+// TestAuditStudyMutants: the same audit finds mistakes between the records and the released sum. Draws
+// are seeded, so the test never misses a mutant by chance.
 func TestAuditStudyMutants(t *testing.T) {
 	seed := uint64(6)
 	seeded := func() *privacy.Ledger {
@@ -411,18 +409,18 @@ func TestAuditStudyMutants(t *testing.T) {
 	}
 	few := alike(3, well)
 
-	// Shards by row: one patient's forty visits are spread over all eight shards.
+	// Mutant: shards by row spread one patient's forty visits over all eight shards.
 	p := c.classify("tally", privacy.Record, study.NoiseSite, 8)
 	by := func(v visit) study.Request {
 		v.patient = "one"
 		r := c.records(t, alike(40, v))
-		r.Patient = nil // every row is a patient of its own
+		r.Patient = nil // every row counts as another patient
 		return c.asksOf(t, p, r)[0]
 	}
 	trial := trialOf(t, by(well), by(ill))
 	caught("shards assigned by row", trial.claim, 20_000, trial.draw(t, seeded))
 
-	// A label in two sets: the first record is also counted in the second set.
+	// Mutant: the first record is counted in a second set too.
 	p = c.ratio(ratio.FeaturesClear, ratio.SetsColumn, "laplace")
 	rows := append(alike(4, well), visit{label: "no", a: "1", b: "0", ward: "east", patient: "q", set: "s2"})
 	twice := func(label string) (study.Request, []int64) {
@@ -444,8 +442,8 @@ func TestAuditStudyMutants(t *testing.T) {
 	trial = trialOn(t, ask, first, second)
 	caught("a label counted in two sets", trial.claim, 20_000, trial.draw(t, seeded))
 
-	// Clamping forgotten, by the schema, the map and the sum alike. Where only
-	// the schema forgets, map and sum still hold the bound.
+	// Mutant: schema, map and sum all forget to clamp. If only the schema forgets, map and sum keep the
+	// bound.
 	p = c.classify("cross", privacy.Record, study.NoiseSite, 1)
 	beyond := func(a float64) *dataset.Records {
 		r := c.records(t, few)
@@ -470,8 +468,8 @@ func TestAuditStudyMutants(t *testing.T) {
 		t.Errorf("a row beyond the schema: ε is at least %.3f, the plan says %.3f", f.Epsilon, trial.claim.Epsilon)
 	}
 
-	// M counted after the noise: a party whose learner has nothing to tell apart
-	// does not vote, and the release says how many did.
+	// Mutant: the release counts voters instead of parties, and a party whose learner has only one class
+	// does not vote.
 	p = c.classify("tally", privacy.Party, study.NoiseCoordinator, 1)
 	voters := func(first []visit) (study.Request, float64) {
 		all := []*dataset.Records{c.records(t, first), c.records(t, append(alike(4, well), alike(4, ill)...)), c.records(t, append(alike(4, well), alike(4, ill)...))}
@@ -495,7 +493,7 @@ func TestAuditStudyMutants(t *testing.T) {
 		return append(draw(n), [2]float64{m1, m2}[n])
 	})
 
-	// A mean that is sent as it is, not cut to the common length.
+	// Mutant: a mean is sent without cutting it to the common length.
 	uncut := func(label string) (study.Request, []int64) {
 		v := well
 		v.label = label
@@ -511,7 +509,7 @@ func TestAuditStudyMutants(t *testing.T) {
 	trial = trialOn(t, ask, first, second)
 	caught("a mean not cut", trial.claim, 6000, trial.draw(t, seeded))
 
-	// A bound of one column for the counts of all.
+	// Mutant: the bound of one column, for counts of all columns.
 	p = c.describe("laplace", study.NoiseSite, describe.DefaultTerms())
 	one, both = c.asksOf(t, p, c.records(t, few))[0], c.asksOf(t, p, c.records(t, replaced(few, ill)))[0]
 	narrow := one.Sensitive.Bound()
@@ -527,7 +525,7 @@ func TestAuditStudyMutants(t *testing.T) {
 	trial = trialOf(t, study.Request{Output: "counts", Sensitive: few1, Mechanism: quiet}, both)
 	caught("the bound of one column for all", trial.claim, 20_000, trial.draw(t, seeded))
 
-	// A bound of one table for the counts of two.
+	// Mutant: the bound of one table, for counts of two.
 	p = c.evaluate("laplace", study.NoiseSite, func(t *evaluate.Terms) {
 		t.By = []evaluate.Grouping{{Column: "ward"}, {Column: "a", Edges: []float64{5}}}
 	})
@@ -541,7 +539,7 @@ func TestAuditStudyMutants(t *testing.T) {
 	trial = trialOf(t, study.Request{Output: "histograms", Sensitive: few1, Mechanism: quiet}, both)
 	caught("the bound of one table for two", trial.claim, 20_000, trial.draw(t, seeded))
 
-	// Wrong sensitivity: what a vote moves on one row, for a ballot on six.
+	// Mutant: the bound of one row's vote, for a ballot on six rows.
 	p = c.classify("tally", privacy.Party, study.NoiseCoordinator, 1)
 	a, b := c.asksOf(t, p, c.records(t, alike(8, well)))[0], c.asksOf(t, p, c.records(t, alike(8, ill)))[0]
 	bound := a.Sensitive.Bound()
@@ -558,9 +556,8 @@ func TestAuditStudyMutants(t *testing.T) {
 	caught("the bound of one row for a whole ballot", trial.claim, 20_000, trial.draw(t, seeded))
 }
 
-// TestSumsAreMadeRecordByRecord: what one record adds does not depend on the
-// records beside it, to the last bit: the numeric model of the sums' proof
-// notes. Floating point that mixes rows would fail it.
+// TestSumsAreMadeRecordByRecord: a record adds the same number whatever the other records, to the last
+// bit, as the numeric model of the sums' proof notes says. Floating-point sums over rows would fail.
 func TestSumsAreMadeRecordByRecord(t *testing.T) {
 	c := newClinic(t, []string{"no", "yes", "maybe"}, 6)
 	rng := rand.New(rand.NewPCG(21, 22))
@@ -590,7 +587,7 @@ func TestSumsAreMadeRecordByRecord(t *testing.T) {
 			p.Pool = here.pool.Digest
 		}
 		whole := openAsk(t, here.asksOf(t, p, all)[0])
-		if p.Kind == "ratio" { // unknown labels are drawn by place: count only what does not depend on it
+		if p.Kind == "ratio" { // unknown labels are drawn by place: compare only numbers independent of place
 			clear(whole[:3])
 		}
 		sum := make([]int64, len(whole))
@@ -612,7 +609,7 @@ func TestSumsAreMadeRecordByRecord(t *testing.T) {
 	}
 }
 
-// distance is the movement between two vectors, in L1 and weighted L2².
+// distance returns the movement between two vectors, in L1 and weighted L2².
 func distance(a, b []int64, bound privacy.Bound) (l1, l2sq float64) {
 	for j := range a {
 		d := float64(a[j] - b[j])

@@ -19,9 +19,8 @@ import (
 	"caucus/study/kinds"
 )
 
-// TestLargestBody: whatever was released, as much noise as a mechanism may have
-// included, fits into a body, so that no noise decides whether a site, which is
-// charged already, takes part.
+// TestLargestBody: the largest release, with the largest possible noise, fits into a body. A noise that
+// did not fit would decide whether a site that is already charged takes part.
 func TestLargestBody(t *testing.T) {
 	c := newClinic(t, []string{"no", "yes"}, 5)
 	rng := rand.New(rand.NewPCG(1, 1))
@@ -64,10 +63,9 @@ func TestLargestBody(t *testing.T) {
 	}
 }
 
-// TestOneLength: of each plan, bodies of as many records have one length, whatever the records
-// are, the noise that is drawn for them and how far the party's ledger is: who counts bytes on
-// the wire, or of a file, learns nothing of the numbers in them. Of what sites release from
-// sums the number of records changes nothing either.
+// TestOneLength: under each plan, bodies of the same number of records have the same length, whatever
+// the records, the noise drawn and the number of entries in the party's ledger, so that length reveals
+// nothing. Where sites release sums, the length does not even depend on the number of records.
 func TestOneLength(t *testing.T) {
 	narrow, plans := fuzzPlans(t)
 	wide, records := wideClinic(t)
@@ -75,7 +73,7 @@ func TestOneLength(t *testing.T) {
 	type from struct {
 		c clinic
 		p study.Plan
-		// records are n, of another kind each time.
+		// records returns n records, of different content in each call.
 		records func(n int) *dataset.Records
 	}
 	var all []from
@@ -91,7 +89,7 @@ func TestOneLength(t *testing.T) {
 	for _, p := range widePlans(wide) {
 		all = append(all, from{wide, p, func(n int) *dataset.Records {
 			rows := rng.Perm(records.Len())[:n]
-			if rng.IntN(2) == 0 { // all alike: the largest sums there are
+			if rng.IntN(2) == 0 { // all equal: the largest sums
 				rows = slices.Repeat(rows[:1], n)
 			}
 			return records.Select(rows)
@@ -100,7 +98,7 @@ func TestOneLength(t *testing.T) {
 	for _, a := range all {
 		task := conformance.TaskOf(t, a.p, a.c.pool)
 		_, sums := bodies.Of(task)
-		want := map[int]int{} // by the number of records
+		want := map[int]int{} // by number of records
 		for draw := range 10 {
 			n := []int{40, 60}[draw%2]
 			in := keyed.Exactly(kinds.RuleOf(a.p), a.p.Schema, a.records(n), n, []byte{1})
@@ -112,7 +110,7 @@ func TestOneLength(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for i := range 2 * draw { // so that the answer's number is another
+			for i := range 2 * draw { // gives the answer another ledger number
 				if err := l.Spend(t.Context(), strconv.Itoa(i), privacy.Cost{Unit: privacy.Record, Pure: big.NewRat(1, 1), Rho: big.NewRat(1, 2)}); err != nil {
 					t.Fatal(err)
 				}

@@ -13,9 +13,8 @@ import (
 	"caucus/study/conformance"
 )
 
-// TestAnotherBoundIsRefused: what a party released under another bound than plan and pool
-// give, by another mechanism or under another id, does not leave its site and is not added:
-// a manifest would claim what its ledger was not charged for.
+// TestAnotherBoundIsRefused: a release under another bound, mechanism or id than the plan's leaves no
+// site and enters no sum: the manifest would claim a cost that the ledger was not charged.
 func TestAnotherBoundIsRefused(t *testing.T) {
 	c := newClinic(t, []string{"no", "yes"}, 5)
 	p := c.classify("cross", privacy.Record, study.NoiseSite, 1)
@@ -58,7 +57,7 @@ func TestAnotherBoundIsRefused(t *testing.T) {
 		if name != "the plan's" {
 			continue
 		}
-		// Simulated ones are of another form, and no contribution weighs more than a site may have.
+		// A simulated release has another form, and a weight is at most a site's records.
 		for what, change := range map[string]func([]byte){
 			"simulated": func(b []byte) { b[8]++ }, "simulated by a literal sampler": func(b []byte) { b[8] += 2 },
 			"too heavy": func(b []byte) { b[0]++ },

@@ -17,12 +17,12 @@ import (
 	"caucus/study/life"
 )
 
-// lastBits is how far another kind of processor's numbers may be: a mapped
-// feature is a sum of a few hundred products, each below 1.
+// lastBits bounds how far another processor's numbers differ: a mapped feature is a sum of a few hundred
+// products, each below 1.
 const lastBits = 1e-14
 
-// elsewhere is a pool as another kind of processor computes it from the same
-// bytes, each number off by so much at most.
+// elsewhere returns the pool as another processor might compute it from the same bytes: each number
+// differs by at most by.
 func elsewhere(pool *auxdata.Pool, by float64) *auxdata.Pool {
 	other := *pool
 	rng := rand.New(rand.NewPCG(1, 2))
@@ -35,9 +35,8 @@ func elsewhere(pool *auxdata.Pool, by float64) *auxdata.Pool {
 	return &other
 }
 
-// TestSummedIsATerm: a ledger that has answered for a set of contributions has no
-// answer for another set of the same study, by any mechanism, and none for
-// another matrix. It draws nothing and charges nothing more.
+// TestSummedIsATerm: a ledger that answered for a set of contributions refuses to answer for another set
+// of the same study, by any mechanism, or for another matrix. It draws nothing and charges nothing more.
 func TestSummedIsATerm(t *testing.T) {
 	ctx := context.Background()
 	schema, pool, m, records := conformance.Hospital(t, 400)
@@ -84,8 +83,8 @@ func TestSummedIsATerm(t *testing.T) {
 		refused("another party", func(r map[study.PartyID]study.BodyDigest) { r["c"] = r["a"]; delete(r, "a") })
 		refused("other bytes", func(r map[study.PartyID]study.BodyDigest) { d := r["a"]; d[0]++; r["a"] = d })
 		refused("bytes exchanged", func(r map[study.PartyID]study.BodyDigest) { r["a"], r["b"] = r["b"], r["a"] })
-		if p.Mechanism == "moment" { // a coordinator that starts again on another processor
-			other := elsewhere(with, 1e-3) // its numbers are rounded: last bits seldom change them
+		if p.Mechanism == "moment" { // a coordinator that restarts on another processor
+			other := elsewhere(with, 1e-3) // numbers are rounded: last bits seldom change them
 			there, err := conformance.TaskOf(t, p, other).NewSum()
 			if err != nil {
 				t.Fatal(err)

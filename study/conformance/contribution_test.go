@@ -16,10 +16,9 @@ import (
 	"caucus/study/conformance"
 )
 
-// BenchmarkContribution: one contribution of 10,000 records in 785 mapped columns, a
-// picture's 784 and the intercept, to a study whose pool is as large: its task, what
-// the task contributes, and both with all that an agent asks of the task, from the
-// terms to the body. Noise is the site's, where the mechanism allows.
+// BenchmarkContribution: a contribution of 10,000 records in 785 mapped columns (784 pixels and the
+// intercept) with a pool as large. It times making the task, contributing, and both with all other steps
+// of an agent, from the terms to the body. Noise is at the site if the mechanism allows.
 func BenchmarkContribution(b *testing.B) {
 	const rows, columns = 10_000, 784
 	rng := rand.New(rand.NewPCG(1, 2))
@@ -75,8 +74,7 @@ func BenchmarkContribution(b *testing.B) {
 	}
 }
 
-// asAgent makes the body of a contribution in the steps of an agent: agent.charge,
-// agent.prepareNext.
+// asAgent makes a contribution's body in an agent's steps: agent.charge, agent.prepareNext.
 func asAgent(b *testing.B, p study.Plan, pool *auxdata.Pool, in study.Inputs) []byte {
 	ctx := context.Background()
 	ledger, err := privacy.Open(privacy.NewMemory(), privacy.Config{})

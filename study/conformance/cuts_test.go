@@ -16,11 +16,11 @@ import (
 	"caucus/study/reweigh"
 )
 
-// Searches beyond the cuts of a plan (max_sets, max_records, per_party, shards):
-// files that hold more than the plan uses. TestSortedFiles searches the code; here
-// the same search must find mistakes, and a whole party is replaced.
+// Searches in files with more records than the plan uses (max_sets, max_records, per_party, shards).
+// TestSortedFiles searches the code; here the same search must find mutants, and a whole party is
+// replaced.
 
-// withVector is an ask for another vector on the same terms.
+// withVector replaces the vector of a request, on the same terms.
 func withVector(t testing.TB, a study.Request, v []int64) study.Request {
 	t.Helper()
 	s, err := privacy.NewSensitive(v, a.Sensitive.Bound())
@@ -31,9 +31,8 @@ func withVector(t testing.TB, a study.Request, v []int64) study.Request {
 	return a
 }
 
-// TestWholeParty: where a plan says how many records a party adds, a party of
-// more than those, all replaced, moves the vector by that many times the bound at
-// most; a cut that is forgotten is found.
+// TestWholeParty: under a plan that takes k records of a party, replacing a whole, larger party moves
+// the vector by at most k times the bound. The search finds a forgotten cut.
 func TestWholeParty(t *testing.T) {
 	const n, k = 5, 3
 	for _, classes := range [][]string{{"no", "yes"}, {"no", "yes", "maybe"}} {
@@ -61,9 +60,8 @@ func TestWholeParty(t *testing.T) {
 	}
 }
 
-// TestBeyondCuts: the search finds mistakes beyond a cut, and no pair of neighbours
-// in the code without them. At unit record its files are sorted after the
-// replacement.
+// TestBeyondCuts: the search finds mutants beyond a cut, and no bad pair of neighbours in the real code.
+// At unit record, files are sorted after the replacement.
 func TestBeyondCuts(t *testing.T) {
 	const n = 6
 	c := newClinic(t, []string{"no", "yes"}, 5)
@@ -81,8 +79,7 @@ func TestBeyondCuts(t *testing.T) {
 		})
 		return c.records(t, rows)
 	}
-	// Of two sets, the last holds the labels of all further ones: C counts those
-	// twice.
+	// Mutant: of more than two sets, the last holds the labels of all further ones, counted twice.
 	counts := conformance.WithRatioTerms(c.ratio(ratio.FeaturesClear, ratio.SetsColumn, "laplace"), func(t *ratio.Terms) { t.MaxSets = 2 })
 	twice := func(rows []visit) study.Request {
 		r := c.records(t, rows)
@@ -96,11 +93,11 @@ func TestBeyondCuts(t *testing.T) {
 		}
 		return withVector(t, ask, v)
 	}
-	// By place: the first three of a sorted file are used; shards by row number.
+	// Mutants by place: the first three of a sorted file count; shards by row number.
 	part, all := c.reweigh("entropy", reweigh.Terms{PerParty: 3}), c.reweigh("entropy", reweigh.Terms{})
 	firstThree := func(rows []visit) study.Request {
 		r := sorted(rows)
-		some := make([]int, 3) // the places that a hash of row numbers chose
+		some := make([]int, 3) // places that a hash of row numbers chose
 		copy(some, []int{1, 3, 5})
 		return withVector(t, c.asksOf(t, part, r)[0], openAsk(t, c.asksOf(t, all, r.Select(some))[0]))
 	}
@@ -162,10 +159,9 @@ func TestBeyondCuts(t *testing.T) {
 	}
 }
 
-// TestClearPartIsShared: beside what is released with noise a party sends sizes of
-// sets, and at unit label features, in clear. Of neighbours these are the same
-// bytes, also where more is in the file than the plan uses: of files in one order
-// at unit label, in any order at unit record.
+// TestClearPartIsShared: beside noisy numbers a party sends sizes of sets and, at unit label, features
+// in clear. These bytes are equal for neighbours, also if the file holds more than the plan uses: for
+// files in the same order at unit label, in any order at unit record.
 func TestClearPartIsShared(t *testing.T) {
 	const n = 7
 	c := newClinic(t, []string{"no", "yes", "maybe"}, 5)

@@ -19,8 +19,8 @@ import (
 	"caucus/study/reweigh"
 )
 
-// wideClinic is a clinic of the size of real studies: 48 numbers and a text, five
-// classes, a pool of 80 rows, 240 records in 60 sets; ε = 1 and δ = 10⁻⁶.
+// wideClinic is a clinic as large as real studies: 48 numbers and a categorical column, five classes, 80
+// pool rows, 240 records in 60 sets; ε = 1, δ = 10⁻⁶.
 func wideClinic(t testing.TB) (clinic, *dataset.Records) {
 	t.Helper()
 	c := newClinic(t, []string{"a", "b", "c", "d", "e"}, 1)
@@ -60,7 +60,7 @@ func wideClinic(t testing.TB) (clinic, *dataset.Records) {
 	return c, records
 }
 
-// widePlans are studies of every kind that release 200 numbers or more.
+// widePlans are plans of every kind that release 200 numbers or more.
 func widePlans(c clinic) map[string]study.Plan {
 	counts := conformance.WithRatioTerms(c.ratio(ratio.FeaturesClear, ratio.SetsColumn, "laplace"), func(t *ratio.Terms) { t.MaxSets = 60 })
 	gaussian := counts
@@ -82,18 +82,14 @@ func widePlans(c clinic) map[string]study.Plan {
 	}
 }
 
-// TestStudiesDrawApart: what studies of every kind add to their vectors, at the
-// calibration and length of real ones, through the ledgers that parties open,
-// hangs together nowhere: not within a release, nor between those of two studies
-// about the same pool and records, or of two parties.
+// TestStudiesDrawApart: noise is independent within a release, between two studies on the same pool and
+// records, and between parties, for every kind, at real calibration and length, through real ledgers.
 //
-// Two mistakes are found: parties of one study whose noise is drawn once for
-// all, and a second study that gets the answers of the first.
-//
-// False alarms: 1e-12 each of 9.
+// It finds two mutants: parties of a study that share one draw, and a second study that gets the first
+// study's answers. False alarms: 1e-12 for each of 9.
 func TestStudiesDrawApart(t *testing.T) {
 	c, records := wideClinic(t)
-	// drawn is what parties' ledgers add for some studies; hash is a study's.
+	// drawn returns the noise that parties' ledgers add for several studies; hash numbers the studies.
 	drawn := func(p study.Plan, parties int, open func() *privacy.Ledger, hash func(number int) study.Hash) (out []audit.Noise) {
 		asks := c.asksOf(t, p, records, records)
 		values := openAsk(t, asks[0])
@@ -143,10 +139,9 @@ func TestStudiesDrawApart(t *testing.T) {
 	}
 }
 
-// TestAuditWideStudies: what studies of real size and calibration release of
-// adversarial neighbours gives away no more than the plan says. Few samples see
-// a claim that is spread over hundreds of numbers; they would see noise that is
-// missing in one of them, or the same in two. False alarms: 5e-13 each of 9.
+// TestAuditWideStudies: releases of adversarial neighbours differ no more than the plan claims, at real
+// size and calibration. Few samples cannot test a claim that is spread over hundreds of numbers, but
+// they detect noise that is missing in one number or equal in two. False alarms: 5e-13 for each of 9.
 func TestAuditWideStudies(t *testing.T) {
 	c, records := wideClinic(t)
 	for name, p := range widePlans(c) {

@@ -16,9 +16,9 @@ import (
 	"caucus/study/reweigh"
 )
 
-// TestEndingsMoveNoTerms: whatever amendments a plan allows, what δ, charges and
-// noise rest on holds for any number of parties that may then seal it: random chains of
-// amendments on plans of every kind. Units that were counted at the floor are found.
+// TestEndingsMoveNoTerms: under every chain of amendments that a plan allows, δ, charges and noise suit
+// any number of parties at which the study may then seal. Random chains, plans of every kind. A mutant
+// that counts units at the floor is found.
 func TestEndingsMoveNoTerms(t *testing.T) {
 	c := newClinic(t, []string{"no", "yes"}, 6)
 	c.plan.Roster = nil
@@ -83,7 +83,7 @@ func TestEndingsMoveNoTerms(t *testing.T) {
 				}
 			}
 		}
-		// A floor allows no δ that the minimum does not.
+		// A floor does not raise the δ that the minimum allows.
 		p.Unit, p.Delta = privacy.Record, study.MostDelta(p.Floor*p.Records)
 		if err := p.CheckCommon(); !errors.Is(err, study.ErrPlan) {
 			t.Errorf("%s: δ = %g is taken, too large for the minimum: %v", name, p.Delta, err)

@@ -19,8 +19,8 @@ import (
 	"caucus/study/verify"
 )
 
-// TestForm: a release of this form that was made once holds for good, since a change of what
-// a release says is a new form. One of another form is not read, and says who reads it.
+// TestForm: a stored release of the current form stays valid, because a change of what releases say
+// needs a new form. A release of another form is refused, and the error names the version that reads it.
 func TestForm(t *testing.T) {
 	folder := fmt.Sprintf("testdata/form%d/", study.ManifestForm)
 	f, err := os.Open(folder + "pool.csv.gz")
@@ -74,7 +74,7 @@ func TestForm(t *testing.T) {
 	}
 }
 
-// telling gives records classes that the map's first feature tells well.
+// telling gives records classes that the map's first feature predicts well.
 func telling(m dataset.Map, records *dataset.Records) {
 	r := rand.New(rand.NewPCG(2, 2))
 	mapped := m.Apply(records.X)
@@ -86,7 +86,7 @@ func telling(m dataset.Map, records *dataset.Records) {
 	}
 }
 
-// TestCoefficientsCannotBeLeftOut of a release, nor changed.
+// TestCoefficientsCannotBeLeftOut: coefficients can neither be left out of a release nor changed.
 func TestCoefficientsCannotBeLeftOut(t *testing.T) {
 	schema, pool, m, records := conformance.Hospital(t, 8000)
 	telling(m, records)
@@ -112,8 +112,8 @@ func TestCoefficientsCannotBeLeftOut(t *testing.T) {
 	}
 }
 
-// TestLabelsCalibrated: a release of enough privatised labels says that its numbers are
-// probabilities, and by which slope; verify takes no other, though it cannot fit it.
+// TestLabelsCalibrated: a release with enough privatised labels says that its numbers are probabilities,
+// and names the slope of the calibration. verify refuses any other slope, although it cannot fit one.
 func TestLabelsCalibrated(t *testing.T) {
 	schema, pool, m, records := conformance.Hospital(t, 3000)
 	telling(m, records)
@@ -161,12 +161,12 @@ func TestLabelsCalibrated(t *testing.T) {
 	}
 }
 
-// TestLabelsLeaveOutEmpty: the records that a plan is not about come as empty ones with
-// uniform labels. They count in nothing, so that shares are those of the records it is about.
+// TestLabelsLeaveOutEmpty: records outside the plan's condition arrive as empty records with uniform
+// labels and count in nothing, so class shares are those of the records inside.
 func TestLabelsLeaveOutEmpty(t *testing.T) {
 	schema, pool, m, records := conformance.Hospital(t, 2000)
 	p := conformance.LabelsPlan(schema, pool, m)
-	p.Epsilon = 60 // every label as it is
+	p.Epsilon = 60 // keeps every label
 	outside := records.Select(conformance.Seq(0, records.Len()))
 	empty := schema.Empty()
 	want := 0

@@ -19,16 +19,15 @@ import (
 	"caucus/study/verify"
 )
 
-// contributionTo is a body that the plan's sum takes.
+// contributionTo makes a valid body for the plan.
 func contributionTo(t testing.TB, c clinic, p study.Plan, rows []visit) []byte {
 	t.Helper()
 	body, _, _ := conformance.Settled(t, p, c.pool, c.inputs(c.records(t, rows), 0), privacy.Config{})
 	return body
 }
 
-// FuzzBody: whatever a party sends to a study of any kind, Check and Add agree,
-// a refusal is one of a contribution and changes nothing, and what is taken
-// leaves a sum, or kept bodies, that survive their encoding.
+// FuzzBody: for any bytes sent to any kind, Check and Add agree, a refusal wraps ErrContribution and
+// changes nothing, and after an accepted body the sum or kept bodies can be encoded and decoded.
 func FuzzBody(f *testing.F) {
 	c, plans := fuzzPlans(f)
 	for i, p := range plans {
@@ -73,7 +72,7 @@ func FuzzBody(f *testing.F) {
 	})
 }
 
-// FuzzSum: bytes that are no sum are refused; those that are keep their value.
+// FuzzSum: invalid bytes are refused; valid ones decode to a sum with the same encoding.
 func FuzzSum(f *testing.F) {
 	c, plans := fuzzPlans(f)
 	for i, p := range plans {
@@ -116,8 +115,7 @@ func FuzzSum(f *testing.F) {
 	})
 }
 
-// FuzzPlan: bytes are refused as a plan, or are one that says the same when
-// written again and can say what it costs.
+// FuzzPlan: bytes are refused, or decode to a plan that encodes to the same bytes and states its costs.
 func FuzzPlan(f *testing.F) {
 	c, plans := fuzzPlans(f)
 	for _, p := range plans {
@@ -167,7 +165,7 @@ func FuzzPlan(f *testing.F) {
 	})
 }
 
-// FuzzRelease: a release document from anywhere is used or refused.
+// FuzzRelease: any bytes as a release are used or refused without a panic.
 func FuzzRelease(f *testing.F) {
 	c, plans := fuzzPlans(f)
 	for _, p := range plans[:5] {
@@ -180,7 +178,7 @@ func FuzzRelease(f *testing.F) {
 			f.Fatal(err)
 		}
 		f.Add(b)
-		f.Add(bytes.Replace(b, []byte(`"classes":["no","yes","maybe"],"weights"`), []byte(`"weights"`), 1)) // a model of no classes
+		f.Add(bytes.Replace(b, []byte(`"classes":["no","yes","maybe"],"weights"`), []byte(`"weights"`), 1)) // a model without classes
 	}
 	counted := c.describe("gaussian", study.NoiseSite, describe.DefaultTerms())
 	for _, body := range []describe.Table{{Columns: []describe.Column{{Edges: []float64{0, 1}, Groups: []describe.Summary{{Noisy: []float64{3}, Counts: []float64{3}, Shares: []*describe.Estimate{nil}}}}}}, {}} {

@@ -21,9 +21,8 @@ import (
 	"caucus/study/verify"
 )
 
-// TestPublicationsOfOtherLengths: a coordinator may publish, through a real ledger and
-// under the plan's very terms, more or fewer values than the plan gives: whoever
-// verifies says that it fails.
+// TestPublicationsOfOtherLengths: if a coordinator publishes more or fewer values than the plan gives,
+// through a real ledger and under the plan's terms, verification fails.
 func TestPublicationsOfOtherLengths(t *testing.T) {
 	c, plans := fuzzPlans(t)
 	ctx := context.Background()
@@ -45,7 +44,7 @@ func TestPublicationsOfOtherLengths(t *testing.T) {
 		cells := conformance.StatisticOf(t, plan, c.pool).ReleasedCells()
 		for _, length := range []int{cells - 1, cells + 1} {
 			vector, err := privacy.NewSensitive(make([]int64, length), charges[0].Bound)
-			if err != nil { // a bound with weights says how many numbers there are
+			if err != nil { // a bound with weights fixes the number of values
 				continue
 			}
 			t.Run(fmt.Sprintf("%s %s, %d numbers of %d", p.Kind, p.Mechanism, length, cells), func(t *testing.T) {
@@ -61,7 +60,7 @@ func TestPublicationsOfOtherLengths(t *testing.T) {
 				b, err := x.MarshalBinary()
 				must(t, err)
 				forged.Published, forged.Ledger = [][]byte{b}, []privacy.Line{line}
-				// The result follows from as many numbers as the plan gives.
+				// The result uses exactly the plan's number of values.
 				x.Values = append(x.Values, 0)[:cells]
 				forged.Result, err = task.Finish(study.Summed{Contributions: r.Parties, Weight: r.Weight}, []privacy.Published{x})
 				must(t, err)
@@ -74,8 +73,8 @@ func TestPublicationsOfOtherLengths(t *testing.T) {
 	}
 }
 
-// TestPlansWrittenOtherwise: bytes that say the same plan in another way, or two
-// things, are no plan, whoever reads them.
+// TestPlansWrittenOtherwise: bytes that encode the same plan differently, or two plans, are refused by
+// every reader.
 func TestPlansWrittenOtherwise(t *testing.T) {
 	c, plans := fuzzPlans(t)
 	for _, p := range plans {
@@ -107,7 +106,7 @@ func TestPlansWrittenOtherwise(t *testing.T) {
 	}
 }
 
-// mechanismOf is the mechanism that a coordinator releases the sum by.
+// mechanismOf returns the mechanism by which a coordinator releases the sum.
 func mechanismOf(t testing.TB, task study.Task, r study.Release) privacy.Mechanism {
 	t.Helper()
 	terms, err := conformance.StatisticOf(t, task.Plan(), task.Pool()).Terms(r.Weight)
@@ -117,15 +116,15 @@ func mechanismOf(t testing.TB, task study.Task, r study.Release) privacy.Mechani
 	return terms.Mechanism
 }
 
-// TestDamagedBodies: a release's body from which anything is missing, or in which
-// anything is of another size, is used or refused by whoever reads it.
+// TestDamagedBodies: every reader uses or refuses a release's body in which one thing is missing or has
+// another size; none panics.
 func TestDamagedBodies(t *testing.T) {
 	c, plans := fuzzPlans(t)
 	records := c.records(t, append(alike(9, well), alike(9, ill)...))
 	table := c.table(t, alike(5, ill))
 	seen := map[string]bool{}
 	for _, p := range plans {
-		if p.Kind == "classify" && seen[p.Kind] { // its mechanisms write the same
+		if p.Kind == "classify" && seen[p.Kind] { // classify's mechanisms write the same body
 			continue
 		}
 		seen[p.Kind] = true
@@ -173,8 +172,8 @@ func TestDamagedBodies(t *testing.T) {
 	}
 }
 
-// damages are copies of a JSON document, each with one thing removed, emptied,
-// shortened, doubled or made zero.
+// damages lists copies of a JSON document, each with one thing removed, emptied, shortened, doubled or
+// zeroed.
 func damages(t testing.TB, text []byte) (all [][]byte) {
 	t.Helper()
 	var v any
@@ -226,8 +225,8 @@ func damages(t testing.TB, text []byte) (all [][]byte) {
 	return all
 }
 
-// TestUsable: a release with a second classifier under a name in other letters, with a
-// field more, or said to be of another kind, is not used.
+// TestUsable: a release is refused if it has a second classifier under a name in other case, an
+// additional field, or another kind.
 func TestUsable(t *testing.T) {
 	schema, pool, m, records := conformance.Hospital(t, 240)
 	r := conformance.Genuine(t, conformance.ClassifyPlan(schema, pool, m), pool, records)
@@ -251,9 +250,8 @@ func TestUsable(t *testing.T) {
 	}
 }
 
-// TestPlansSayNothingIdle: a plan has no term that its kind passes over. What classify alone
-// knows is refused in a plan of any other kind, among its terms and beside them, so that a
-// study has one writing and one hash.
+// TestPlansSayNothingIdle: a plan has no term that its kind ignores. Terms of classify are refused in
+// plans of other kinds, so a study has one encoding and one hash.
 func TestPlansSayNothingIdle(t *testing.T) {
 	_, plans := fuzzPlans(t)
 	for _, p := range plans {

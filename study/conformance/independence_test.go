@@ -19,8 +19,8 @@ import (
 	"caucus/study/kinds"
 )
 
-// hostile are files of as many visits, each a way for private data to be
-// unusual. At unit label only the labels may differ, so only those do there.
+// hostile lists files of the same size, each with another peculiarity. With labelsOnly, files differ in
+// labels only, as neighbours at unit label do.
 func hostile(labelsOnly bool) map[string][]visit {
 	const n = 6
 	base := append(alike(3, well), alike(3, ill)...)
@@ -56,10 +56,9 @@ func hostile(labelsOnly bool) map[string][]visit {
 	return all
 }
 
-// TestNothingTellsOfTheData: of every kind, mechanism and place of the noise,
-// whatever the private records are, the contribution is made and taken; what
-// is asked for and its terms, the ledger's refusals word for word, and the
-// body's length beside what was published are the same.
+// TestNothingTellsOfTheData: for every kind, mechanism and place of noise, a contribution is made and
+// accepted for all records. Requests, their terms, the ledger's refusals (word for word) and the body's
+// length are equal.
 func TestNothingTellsOfTheData(t *testing.T) {
 	c, plans := fuzzPlans(t)
 	for _, p := range plans {
@@ -107,8 +106,8 @@ func TestNothingTellsOfTheData(t *testing.T) {
 			if published == nil {
 				published = r
 			}
-			// Noisy numbers have lengths of their own, which are published: the
-			// body is measured with one publication for all.
+			// Encoded noise differs in length, and is public: measure every body with the same
+			// publication.
 			if body, err = d.Body(published); err != nil {
 				t.Fatal(err)
 			}
@@ -128,7 +127,7 @@ func TestNothingTellsOfTheData(t *testing.T) {
 				t.Errorf("%s: %q and ordinary records can be told apart before any noise:\n%+v\n%+v", name, what, l, *first)
 			}
 		}
-		// Sizes are public; none and one are taken too.
+		// Sizes are public; zero records and one record are accepted too.
 		for n := range 2 {
 			body := contributionTo(t, c, p, alike(n, ill))
 			if err := checker.Check(body); err != nil {
@@ -138,8 +137,7 @@ func TestNothingTellsOfTheData(t *testing.T) {
 	}
 }
 
-// TestFailedLearnersVote: of every learner, whatever the records are, the ballot
-// is valid and has the length of any other.
+// TestFailedLearnersVote: every learner gives a valid ballot of the same length, whatever the records.
 func TestFailedLearnersVote(t *testing.T) {
 	c := newClinic(t, []string{"no", "yes", "maybe"}, 5)
 	for _, learner := range append([]string{"no such learner"}, learners.Names()...) {
@@ -162,9 +160,9 @@ func TestFailedLearnersVote(t *testing.T) {
 	}
 }
 
-// TestSolversStopAtPublicBounds: the searches inside a party and before noise
-// end within a number of steps that does not depend on the data, on data made
-// to be hard: opposite labels on equal rows, and rows that are all zero.
+// TestSolversStopAtPublicBounds: searches inside a party and before noise end within a number of steps
+// that is independent of the data, tested on hard data: opposite labels on equal rows, and rows of
+// zeros.
 func TestSolversStopAtPublicBounds(t *testing.T) {
 	rows := map[string]*mat.Dense{"zeros": mat.NewDense(8, 3, nil), "equal": mat.NewDense(8, 3, nil), "separable": mat.NewDense(8, 3, nil)}
 	for i := range 8 {

@@ -12,7 +12,7 @@ import (
 	"caucus/study/reweigh"
 )
 
-// apart is how many entries of a are not in b, which has as many.
+// apart counts the entries of a that are missing in b, which is as long.
 func apart[T comparable](a, b []T) int {
 	left := map[T]int{}
 	for _, v := range b {
@@ -27,8 +27,7 @@ func apart[T comparable](a, b []T) int {
 	return n
 }
 
-// TestMissingSets: records that name no set change neither how many sets there
-// are nor how many records.
+// TestMissingSets: records without a set change neither the number of sets nor of records.
 func TestMissingSets(t *testing.T) {
 	c := newClinic(t, []string{"no", "yes"}, 5)
 	p := c.ratio(ratio.FeaturesClear, ratio.SetsColumn, "laplace")
@@ -48,9 +47,8 @@ func TestMissingSets(t *testing.T) {
 	}
 }
 
-// TestEmptyRecords: what fills a file up adds nothing to votes and label × feature
-// sums, the same to other sums whatever else is in the file, and a class of some
-// kind where one is needed.
+// TestEmptyRecords: empty records add nothing to votes and label × feature sums, add the same to other
+// sums whatever else the file holds, and get a class where one is needed.
 func TestEmptyRecords(t *testing.T) {
 	c := newClinic(t, []string{"no", "yes", "maybe"}, 5)
 	files := [][]visit{slices.Concat(alike(9, well), alike(5, ill)), alike(14, ill)}
@@ -98,6 +96,6 @@ func TestEmptyRecords(t *testing.T) {
 	}
 	p := c.labels("rr")
 	if got := openAsk(t, c.draftOf(t, p, c.inputs(keyed.Exactly(kinds.RuleOf(p), p.Schema, c.records(t, files[0]), 20, []byte{0}), 0))); apart(got, make([]int64, 20)) != 11 {
-		t.Errorf("labels: %v", got) // 9 of class 0, 5 of class 1, 6 of none
+		t.Errorf("labels: %v", got) // 9 of class 0, 5 of class 1, 6 without a label
 	}
 }

@@ -22,15 +22,15 @@ import (
 	"caucus/study/verify"
 )
 
-// change is one way to make a JSON value another one.
+// change is one way to change a JSON value.
 type change struct {
 	at string
 	do func()
 }
 
-// changesOf lists, for everything inside a JSON value, ways to change it alone:
-// every number, text and truth, and of every list and object one entry more and
-// one less. Of long lists it takes the ends and the middle. undo restores.
+// changesOf lists ways to change a single thing inside a JSON value: every number, text and boolean, and
+// one entry more or less in every list and object. In long lists it takes the ends and the middle. set
+// writes a value.
 func changesOf(at string, v any, set func(any)) (all []change) {
 	add := func(at string, to any) { all = append(all, change{at, func() { set(to) }}) }
 	switch v := v.(type) {
@@ -73,8 +73,8 @@ func changesOf(at string, v any, set func(any)) (all []change) {
 	return all
 }
 
-// read parses a document as changesOf takes it. The plan is left as it is: its
-// bytes have the hash that the manifest names.
+// read parses a document for changesOf. The plan stays raw, because the manifest names the hash of its
+// bytes.
 func read(t *testing.T, text []byte) map[string]any {
 	t.Helper()
 	d := json.NewDecoder(strings.NewReader(string(text)))
@@ -91,7 +91,7 @@ func read(t *testing.T, text []byte) map[string]any {
 	return v
 }
 
-// lacking are the fields that one document has and another leaves empty.
+// lacking lists the fields that from has and v leaves empty.
 func lacking(v, from map[string]any) (all []string) {
 	for k, x := range from {
 		if have, ok := v[k]; !ok || have == nil {
@@ -108,9 +108,9 @@ func lacking(v, from map[string]any) (all []string) {
 	return all
 }
 
-// TestVerifyEveryLeaf: whatever single thing is changed, added or left out in a
-// release of any kind, verify fails. The exceptions are named: the program's
-// version, and the numbers that were fitted to features which readers do not get.
+// TestVerifyEveryLeaf: verify fails after any single change, addition or omission in a release of any
+// kind. The exceptions are listed: the program's version, and numbers fitted to features that readers do
+// not get.
 func TestVerifyEveryLeaf(t *testing.T) {
 	schema, pool, m, records := conformance.Hospital(t, 240)
 	_, _, wardPool, wardRecords := conformance.Wards(t, 240)
@@ -128,7 +128,7 @@ func TestVerifyEveryLeaf(t *testing.T) {
 	counted.Noise, counted.Mechanism, counted.Delta = study.NoiseCoordinator, "laplace", 0
 	type one struct {
 		plan study.Plan
-		// word are the beginnings of the places that are the coordinator's word.
+		// word holds prefixes of the places that are the coordinator's word.
 		word []string
 	}
 	fitted := []string{".result.body.classifier.weights[", ".result.body.records", ".result.body.shares.share["}
@@ -194,7 +194,7 @@ func TestVerifyEveryLeaf(t *testing.T) {
 				}
 				var changed study.Release
 				if json.Unmarshal(text, &changed) != nil {
-					return // no reader takes it
+					return // no reader accepts it
 				}
 				kind, err := kinds.Named(c.plan.Kind)
 				if err != nil {
@@ -206,7 +206,7 @@ func TestVerifyEveryLeaf(t *testing.T) {
 				}
 				changed.Result.Body = conformance.Encoded(body)
 				if again, err := json.Marshal(changed); err != nil || string(again) == string(documents[name]) {
-					return // a release file that is not canonical is refused: protocol.ReadRelease
+					return // protocol.ReadRelease refuses a non-canonical release file
 				}
 				tried++
 				if verify.AnyFails(verify.Claims(changed, with)) {
@@ -231,7 +231,7 @@ func TestVerifyEveryLeaf(t *testing.T) {
 			for _, i := range append(testlevel.Of(t, places[1:], 25), places[0]) {
 				try(all[i].at, func(v map[string]any) { changesOf("", v, nil)[i].do() })
 			}
-			for from, other := range documents { // what this kind leaves empty, from those that have it
+			for from, other := range documents { // fields that this kind leaves empty, from kinds that have them
 				for _, at := range testlevel.Of(t, lacking(read(t, documents[name]), read(t, other)), 1) {
 					try("."+at+" of "+from, func(v map[string]any) {
 						path := strings.Split(at, ".")
@@ -253,8 +253,8 @@ func TestVerifyEveryLeaf(t *testing.T) {
 	}
 }
 
-// TestVerifyCarriesNothingElse: what only the coordinator may have, its sum of
-// exact votes or everybody's features, fails wherever a release has room for it.
+// TestVerifyCarriesNothingElse: the coordinator's private data, its sum of exact votes or all features,
+// fails verification in every place of a release that has room.
 func TestVerifyCarriesNothingElse(t *testing.T) {
 	schema, pool, m, records := conformance.Hospital(t, 240)
 	_, _, wardPool, wardRecords := conformance.Wards(t, 240)

@@ -12,8 +12,8 @@ import (
 	"caucus/study/kinds"
 )
 
-// noteAt says at which identifier the proof note of each mechanism stands that
-// a plan may name and a real ledger release.
+// noteAt gives the identifier whose comment holds the proof note of each mechanism that a plan may name
+// and a real ledger release.
 var noteAt = map[string]string{
 	"classify tally": "votes", "classify moment": "votes", "classify cross": "cross", "classify output": "output",
 	"classify means": "means",
@@ -25,10 +25,10 @@ var noteAt = map[string]string{
 	"labels rr": "Kind", "labels em": "Kind",
 }
 
-// proofParts are what each note says.
+// proofParts are the parts of every note.
 var proofParts = []string{"Proof note", "- Neighbours: replace one", "Public:", "- Lemma:", "- Numeric model:", "- The caller guarantees"}
 
-// docsOf are the comments of all types, functions and constants of a room.
+// docsOf returns the comments of all types, functions and constants of a room.
 func docsOf(t *testing.T, room string) map[string]string {
 	t.Helper()
 	names, err := filepath.Glob("../../" + room + "/*.go")
@@ -62,9 +62,8 @@ func docsOf(t *testing.T, room string) map[string]string {
 	return docs
 }
 
-// TestProofNotes: every mechanism of every kind that may be released has a
-// proof note with all its parts, and the lemmas that it names are stated where
-// it says.
+// TestProofNotes: every releasable mechanism of every kind has a proof note with all parts, and the
+// lemmas that the note names stand where the note says.
 func TestProofNotes(t *testing.T) {
 	releasable := map[string]bool{}
 	_, plans := fuzzPlans(t)
@@ -73,7 +72,7 @@ func TestProofNotes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, p.Mechanism = range mechanismsOf[p.Kind] { // one that no daemon takes is for simulation
+		for _, p.Mechanism = range mechanismsOf[p.Kind] { // a mechanism that no daemon accepts is for simulation
 			err := kind.Check(p)
 			releasable[p.Kind+" "+p.Mechanism] = releasable[p.Kind+" "+p.Mechanism] || err == nil || !strings.Contains(err.Error(), "only be simulated")
 		}

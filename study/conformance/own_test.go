@@ -17,9 +17,9 @@ import (
 	"caucus/study/conformance"
 )
 
-// TestOwnClassifier: whatever a party's own classifier does, its contribution is one
-// valid ballot, of the same size, and a classifier that gives none votes for the first
-// class. A plan that names its learner takes no other.
+// TestOwnClassifier: whatever a party's own classifier does, the contribution is one valid ballot of the
+// same size; a failing classifier votes for the first class. A plan that names its learner accepts no
+// other.
 func TestOwnClassifier(t *testing.T) {
 	c := newClinic(t, []string{"no", "yes", "maybe"}, 5)
 	p := c.classify("tally", privacy.Party, study.NoiseCoordinator, 1)

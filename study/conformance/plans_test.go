@@ -13,8 +13,8 @@ import (
 	"caucus/study/reweigh"
 )
 
-// plansOf are the small plans that each kind hands to the tests of this room: one of each
-// mechanism, and of each place of the noise that changes what a party sends.
+// plansOf returns the small plans of each kind that this room tests: one of each mechanism, and of each
+// place of noise that changes what a party sends.
 func plansOf(c clinic) map[string][]study.Plan {
 	entropyOnce := c.reweigh("entropy", reweigh.Terms{})
 	entropyOnce.Noise = study.NoiseCoordinator
@@ -42,7 +42,7 @@ func plansOf(c clinic) map[string][]study.Plan {
 	}
 }
 
-// fuzzPlans are the plans of all kinds, and whose records they are of.
+// fuzzPlans returns the plans of all kinds and the clinic whose records they use.
 func fuzzPlans(t testing.TB) (c clinic, all []study.Plan) {
 	c = newClinic(t, []string{"no", "yes", "maybe"}, 5)
 	plans := plansOf(c)
@@ -52,10 +52,10 @@ func fuzzPlans(t testing.TB) (c clinic, all []study.Plan) {
 	return c, all
 }
 
-// TestEachKindHandsPlans: a kind, or a mechanism of one, that no test here would see fails.
+// TestEachKindHandsPlans: every kind and mechanism has a plan in plansOf.
 func TestEachKindHandsPlans(t *testing.T) {
 	plans := plansOf(newClinic(t, []string{"no", "yes", "maybe"}, 5))
-	rehearsed := []string{"average", "majority", "none", "auto", "output-paper", "laplace-paper", "dirichlet-paper", "logistic-paper"} // no daemon runs them
+	rehearsed := []string{"average", "majority", "none", "auto", "output-paper", "laplace-paper", "dirichlet-paper", "logistic-paper"} // no daemon runs these
 	for _, name := range kinds.Names() {
 		handed := rehearsed
 		for _, p := range plans[name] {

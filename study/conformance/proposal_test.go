@@ -13,8 +13,7 @@ import (
 	"caucus/study/kinds"
 )
 
-// TestPropose: the defaults are those that Proposal names, and the same
-// proposal gives the same plan.
+// TestPropose: a proposal takes the documented defaults, and the same proposal gives the same plan.
 func TestPropose(t *testing.T) {
 	schema, table := conformance.ProposalData(t)
 	s := study.Proposal{Name: "x", Map: dataset.Components{Project: 5}, Deadline: time.Date(2040, 1, 2, 3, 4, 5, 6, time.UTC)}
@@ -36,7 +35,7 @@ func TestPropose(t *testing.T) {
 	if back, err := kinds.ParsePlan(made.Canonical); err != nil || back.Deadline.Nanosecond() != 0 {
 		t.Errorf("plan read back: %v %v", back.Deadline, err)
 	}
-	// The δ that is proposed is one that the largest site takes.
+	// The proposed δ suits the largest site.
 	for _, kind := range []string{"classify", "describe", "ratio"} {
 		large := s
 		large.Kind, large.Largest = kind, 400_000
@@ -57,8 +56,7 @@ func TestPropose(t *testing.T) {
 	}
 }
 
-// TestDeclaredCosts: what a party is charged for a release that another makes
-// is never below what that release costs.
+// TestDeclaredCosts: a party is charged at least the cost of a release that a server makes.
 func TestDeclaredCosts(t *testing.T) {
 	schema, table := conformance.ProposalData(t)
 	for mechanism, unit := range map[string]privacy.Unit{

@@ -19,10 +19,9 @@ import (
 	"caucus/study/reweigh"
 )
 
-// TestRemovalHolds: taking a unit's part away moves the integers by no more than is
-// proved of it, and some part moves them by nearly all of it, so that the figure is not
-// smaller by mistake nor larger for nothing. Every record and party of a small world is
-// tried, and random ones.
+// TestRemovalHolds: removing a unit's part moves the integers by at most the proved bound, and some part
+// moves them by nearly the bound, so the bound is neither too small nor needlessly large. All records
+// and parties of a small world are tried, and random ones.
 func TestRemovalHolds(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	anyVisit := func(classes []string) visit {
@@ -34,7 +33,7 @@ func TestRemovalHolds(t *testing.T) {
 			mechanism string
 			unit      privacy.Unit
 			delta     float64
-			least     float64 // of the bound's L2, that some part moves
+			least     float64 // part of the bound's L2 that some removal reaches
 		}{
 			{"cross", privacy.Record, 0.01, 0.98}, {"cross", privacy.Record, 0, 0.98},
 			{"tally", privacy.Party, 0.01, 0}, {"means", privacy.Party, 0.01, 0.98}, {"means", privacy.Party, 0, 0.98},
@@ -58,7 +57,7 @@ func TestRemovalHolds(t *testing.T) {
 			for range 400 {
 				rows := []visit{anyVisit(classes), anyVisit(classes), anyVisit(classes)}
 				with, _ := q.Local(c.inputs(c.records(t, rows), 0))
-				without := make([]int64, len(with)) // of a party
+				without := make([]int64, len(with)) // for a party
 				if of.unit == privacy.Record {
 					without, _ = q.Local(c.inputs(c.records(t, append(rows[1:], visit{"", "", "", "", "", ""})), 0))
 				}
@@ -75,9 +74,9 @@ func TestRemovalHolds(t *testing.T) {
 	}
 }
 
-// TestRemovalOfTables: of every kind of tables and sums, an empty record at a record's
-// place, or nothing at a party's, moves what is released by no more than is proved of it,
-// and some record or party by nearly all of it. All records of a small world are tried.
+// TestRemovalOfTables: for every kind of tables and sums, an empty record in place of a record, or
+// nothing in place of a party, moves the released integers by at most the proved bound; some removal
+// comes close. All records of a small world are tried.
 func TestRemovalOfTables(t *testing.T) {
 	c := newClinic(t, []string{"no", "yes", "maybe"}, 6)
 	var visits []visit
@@ -101,8 +100,8 @@ func TestRemovalOfTables(t *testing.T) {
 	binned := reweigh.Terms{Bins: 3, Pairs: [][2]string{{"a", "ward"}}}
 	for name, of := range map[string]struct {
 		plan  study.Plan
-		part  float64 // of the bound for replacing, in L1: 1 is all of it
-		least float64 // of the bound, that some record moves
+		part  float64 // of the replacement bound, in L1: 1 is all of it
+		least float64 // part of the bound that some record reaches
 	}{
 		"describe":                  {c.describe("laplace", study.NoiseSite, describe.DefaultTerms()), 1, .85},
 		"describe, by ward":         {c.describe("gaussian", study.NoiseCoordinator, describe.Terms{Bins: 3, By: "ward"}), 1, .85},
@@ -160,7 +159,7 @@ func TestRemovalOfTables(t *testing.T) {
 	}
 }
 
-// TestRemovalNotStated: what is not proved has a reason, of every kind.
+// TestRemovalNotStated: every kind gives a reason where nothing is proved.
 func TestRemovalNotStated(t *testing.T) {
 	c := newClinic(t, []string{"no", "yes"}, 6)
 	for name, of := range map[string]struct {
@@ -188,7 +187,7 @@ func TestRemovalNotStated(t *testing.T) {
 	}
 }
 
-// TestUnderRemoval: the ε of each mechanism's proof; nothing where there is none.
+// TestUnderRemoval: the ε follows from each mechanism's proof, and is absent without a proof.
 func TestUnderRemoval(t *testing.T) {
 	two, three := newClinic(t, []string{"no", "yes"}, 6), newClinic(t, []string{"no", "some", "yes"}, 6)
 	at := func(rho float64) float64 { return privacy.EpsilonOf(rho, 1e-6*63/64) }
@@ -230,8 +229,8 @@ func TestUnderRemoval(t *testing.T) {
 	}
 }
 
-// TestUnderRemovalOfLies: a release states its own costs; of those that are not of noise
-// for the plan's ε no figure is made, whatever they are.
+// TestUnderRemovalOfLies: a release states its costs; no ε is computed from costs that do not fit noise
+// for the plan's ε.
 func TestUnderRemovalOfLies(t *testing.T) {
 	c := newClinic(t, []string{"no", "yes"}, 6)
 	for name, of := range map[string]struct {

@@ -13,9 +13,8 @@ import (
 	"caucus/study/kinds"
 )
 
-// TestReservedBeforeRead: of every kind, what a party asks is what was charged
-// before there were records, whatever they are: the drafts' asks complete the
-// reservations, and nothing more is charged.
+// TestReservedBeforeRead: for every kind and all records, a party's requests are those charged before
+// the records were read: they complete the reservations at no further charge.
 func TestReservedBeforeRead(t *testing.T) {
 	c, plans := fuzzPlans(t)
 	ctx := context.Background()
@@ -70,8 +69,8 @@ func TestReservedBeforeRead(t *testing.T) {
 	}
 }
 
-// TestReserveOnce: other terms under the plan's hash are refused, and so is what
-// the ledger cannot bear.
+// TestReserveOnce: other terms under the plan's hash are refused, and so is a charge beyond the ledger's
+// limit.
 func TestReserveOnce(t *testing.T) {
 	c, _ := fuzzPlans(t)
 	ctx := context.Background()

@@ -25,7 +25,7 @@ import (
 	"caucus/study/verify"
 )
 
-// Hospital is a small generated federation: its schema, a pool, and records.
+// Hospital makes a small generated federation: schema, pool, map and records.
 func Hospital(t testing.TB, records int) (dataset.Schema, *auxdata.Pool, dataset.Map, *dataset.Records) {
 	t.Helper()
 	c := dataset.DefaultHospitalConfig()
@@ -44,7 +44,7 @@ func Hospital(t testing.TB, records int) (dataset.Schema, *auxdata.Pool, dataset
 	return schema, auxdata.Virtual(poolRows.X, m), m, all.Select(rows[len(rows)/4:])
 }
 
-// ClassifyPlan is a plan of kind classify.
+// ClassifyPlan makes a plan of kind classify.
 func ClassifyPlan(schema dataset.Schema, pool *auxdata.Pool, m dataset.Map) study.Plan {
 	return study.Plan{
 		Name: "test", Kind: "classify", Schema: schema, Map: m, Pool: pool.Digest,
@@ -53,7 +53,7 @@ func ClassifyPlan(schema dataset.Schema, pool *auxdata.Pool, m dataset.Map) stud
 	}
 }
 
-// Contributions drafts and settles for each party of a simulated plan.
+// Contributions makes each party's body of a simulated plan.
 func Contributions(t testing.TB, p study.Plan, pool *auxdata.Pool, parts []*dataset.Records) [][]byte {
 	t.Helper()
 	canonical, _ := p.Canonical()
@@ -90,7 +90,7 @@ func Deal(records *dataset.Records, parties int) []*dataset.Records {
 	return out
 }
 
-// Seq counts from one number up to another.
+// Seq lists the integers from from up to, and without, to.
 func Seq(from, to int) []int {
 	var out []int
 	for i := from; i < to; i++ {
@@ -99,7 +99,7 @@ func Seq(from, to int) []int {
 	return out
 }
 
-// TaskOf is the task of a plan on its pool.
+// TaskOf makes the task of a plan on its pool.
 func TaskOf(t testing.TB, p study.Plan, pool *auxdata.Pool) study.Task {
 	t.Helper()
 	task, err := kinds.NewTask(p, pool)
@@ -109,7 +109,7 @@ func TaskOf(t testing.TB, p study.Plan, pool *auxdata.Pool) study.Task {
 	return task
 }
 
-// HashOf is a plan's hash.
+// HashOf returns a plan's hash.
 func HashOf(t interface{ Fatal(...any) }, p study.Plan) study.Hash {
 	canonical, err := p.Canonical()
 	if err != nil {
@@ -118,7 +118,7 @@ func HashOf(t interface{ Fatal(...any) }, p study.Plan) study.Hash {
 	return study.HashOf(canonical)
 }
 
-// Encoded are terms as a plan has them.
+// Encoded encodes a kind's terms.
 func Encoded(terms any) json.RawMessage {
 	b, err := study.EncodeTerms(terms)
 	if err != nil {
@@ -134,7 +134,7 @@ func ClassifyTerms(p *study.Plan, change func(*classify.Terms)) {
 	p.KindTerms = Encoded(t)
 }
 
-// SetShards and setLearner change one of them.
+// SetShards sets the number of shards of a classify plan.
 func SetShards(p *study.Plan, n int) { ClassifyTerms(p, func(t *classify.Terms) { t.Shards = n }) }
 
 // SetLearner sets the learner of a classify plan.
@@ -142,7 +142,7 @@ func SetLearner(p *study.Plan, name string) {
 	ClassifyTerms(p, func(t *classify.Terms) { t.Learner = name })
 }
 
-// StatisticOf is what a task's parties are asked for.
+// StatisticOf returns the statistic of a plan's task.
 func StatisticOf(t testing.TB, p study.Plan, pool *auxdata.Pool) bodies.Statistic {
 	t.Helper()
 	asked, ok := bodies.Of(TaskOf(t, p, pool))
@@ -152,8 +152,8 @@ func StatisticOf(t testing.TB, p study.Plan, pool *auxdata.Pool) bodies.Statisti
 	return asked.Statistic
 }
 
-// Settled is a party's contribution through a real ledger, with what that
-// published.
+// Settled makes a party's contribution through a real ledger. It also returns the publications and the
+// ledger.
 func Settled(t testing.TB, p study.Plan, pool *auxdata.Pool, in study.Inputs, c privacy.Config) ([]byte, []privacy.Published, *privacy.Ledger) {
 	t.Helper()
 	task := TaskOf(t, p, pool)
@@ -180,8 +180,8 @@ func Settled(t testing.TB, p study.Plan, pool *auxdata.Pool, in study.Inputs, c 
 	return body, r, l
 }
 
-// Genuine runs a real plan through real ledgers: every party but the last of the
-// roster contributes. It returns the release as a reader's file has it.
+// Genuine runs a real plan through real ledgers and returns the release as read from its file. All
+// parties of the roster but the last contribute.
 func Genuine(t testing.TB, p study.Plan, pool *auxdata.Pool, records *dataset.Records) study.Release {
 	t.Helper()
 	s, sum := Folded(t, p, pool, records)
@@ -203,8 +203,8 @@ func Genuine(t testing.TB, p study.Plan, pool *auxdata.Pool, records *dataset.Re
 	return Reread(t, r)
 }
 
-// Folded is a real plan's study with what its contributions come to: every party but the last of the
-// roster has contributed, out of a ledger of its own.
+// Folded returns a real plan's study, folded, and its contributions. All parties of the roster but the
+// last contribute, each through a ledger.
 func Folded(t testing.TB, p study.Plan, pool *auxdata.Pool, records *dataset.Records) (*life.Study, study.Summed) {
 	t.Helper()
 	must := func(err error) {
@@ -242,7 +242,7 @@ func Folded(t testing.TB, p study.Plan, pool *auxdata.Pool, records *dataset.Rec
 	return s, all.Summed()
 }
 
-// Reread is a release as it comes back from its file.
+// Reread writes a release to JSON and reads it back.
 func Reread(t testing.TB, r study.Release) study.Release {
 	t.Helper()
 	text, err := json.Marshal(r)
@@ -259,7 +259,7 @@ func Reread(t testing.TB, r study.Release) study.Release {
 	return again
 }
 
-// Fails are the findings that do.
+// Fails lists the findings that fail.
 func Fails(all []verify.Finding) (out []string) {
 	for _, f := range all {
 		if f.Verdict == verify.Fails {
@@ -269,7 +269,7 @@ func Fails(all []verify.Finding) (out []string) {
 	return out
 }
 
-// Wards is a small generated federation with a pool in a table.
+// Wards makes a small generated federation whose pool is also given as a table.
 func Wards(t testing.TB, records int) (dataset.Schema, *dataset.Table, *auxdata.Pool, *dataset.Records) {
 	t.Helper()
 	c := dataset.DefaultHospitalConfig()
@@ -295,13 +295,13 @@ func Wards(t testing.TB, records int) (dataset.Schema, *dataset.Table, *auxdata.
 	return schema, poolTable, pool, r
 }
 
-// About is a plan's about some records.
+// About adds a condition to a plan.
 func About(p study.Plan, where string) study.Plan {
 	p.Where = where
 	return p
 }
 
-// ProposalData is the data of a proposal.
+// ProposalData makes the schema and pool table of a proposal.
 func ProposalData(t *testing.T) (dataset.Schema, *dataset.Table) {
 	t.Helper()
 	c := dataset.DefaultHospitalConfig()
@@ -310,7 +310,7 @@ func ProposalData(t *testing.T) (dataset.Schema, *dataset.Table) {
 	return schema, table
 }
 
-// DescribePlan is a plan of kind describe.
+// DescribePlan makes a plan of kind describe.
 func DescribePlan(schema dataset.Schema, pool *auxdata.Pool) study.Plan {
 	return study.Plan{
 		Name: "test", Kind: "describe", Schema: schema, Map: dataset.Identity(schema), Pool: pool.Digest,
@@ -319,7 +319,7 @@ func DescribePlan(schema dataset.Schema, pool *auxdata.Pool) study.Plan {
 	}
 }
 
-// EvaluatePlan is a plan of kind evaluate, of AgeModel.
+// EvaluatePlan makes a plan of kind evaluate that judges AgeModel.
 func EvaluatePlan(t testing.TB, schema dataset.Schema, pool *auxdata.Pool, change func(*evaluate.Terms)) study.Plan {
 	t.Helper()
 	terms := evaluate.Terms{Model: AgeModel(t, schema), Classes: schema.Classes()[1:2], Thresholds: []float64{.3}}
@@ -337,7 +337,7 @@ func EvaluatePlan(t testing.TB, schema dataset.Schema, pool *auxdata.Pool, chang
 	return p
 }
 
-// AgeModel scores the wards' patients.
+// AgeModel is a linear model of the wards' patients.
 func AgeModel(t testing.TB, s dataset.Schema) *evaluate.Model {
 	t.Helper()
 	m, err := evaluate.Coefficients{Intercept: -3, Coefficients: map[string]float64{"age": .05, "sex=male": .2}}.Model(s)
@@ -347,7 +347,7 @@ func AgeModel(t testing.TB, s dataset.Schema) *evaluate.Model {
 	return m
 }
 
-// LabelsPlan is a plan of kind labels.
+// LabelsPlan makes a plan of kind labels.
 func LabelsPlan(schema dataset.Schema, pool *auxdata.Pool, m dataset.Map) study.Plan {
 	terms := labels.DefaultTerms()
 	p := ClassifyPlan(schema, pool, m)
@@ -356,7 +356,7 @@ func LabelsPlan(schema dataset.Schema, pool *auxdata.Pool, m dataset.Map) study.
 	return p
 }
 
-// RatioPlan is a plan of kind ratio.
+// RatioPlan makes a plan of kind ratio.
 func RatioPlan(schema dataset.Schema, pool *auxdata.Pool, m dataset.Map, features string) study.Plan {
 	t := studyratio.DefaultTerms()
 	t.Features, t.Fourier, t.SetSize = features, 40, 100
@@ -375,7 +375,7 @@ func RatioPlan(schema dataset.Schema, pool *auxdata.Pool, m dataset.Map, feature
 	return p
 }
 
-// WithRatioTerms is a plan with other terms.
+// WithRatioTerms changes the terms of a ratio plan.
 func WithRatioTerms(p study.Plan, change func(*studyratio.Terms)) study.Plan {
 	t := TermsIn[studyratio.Terms](p)
 	change(&t)
@@ -383,7 +383,7 @@ func WithRatioTerms(p study.Plan, change func(*studyratio.Terms)) study.Plan {
 	return p
 }
 
-// ReweighPlan is a plan of kind reweigh.
+// ReweighPlan makes a plan of kind reweigh.
 func ReweighPlan(schema dataset.Schema, pool *auxdata.Pool) study.Plan {
 	return study.Plan{
 		Name: "test", Kind: "reweigh", Schema: schema, Map: dataset.Identity(schema), Pool: pool.Digest,
@@ -435,7 +435,7 @@ func RealRelease(t *testing.T, p study.Plan, pool *auxdata.Pool, parts []*datase
 		if err := simulate.Receive(s, sums[i%2], p.Roster[i], body); err != nil {
 			t.Fatal(err)
 		}
-		// A body in clear has no place in a plan whose noise is at the site.
+		// A body in clear is refused under a plan with noise at the site.
 		if p.Noise.AtSite() {
 			clear := p
 			clear.Noise = study.NoiseCoordinator
@@ -472,7 +472,7 @@ func RealRelease(t *testing.T, p study.Plan, pool *auxdata.Pool, parts []*datase
 	return release
 }
 
-// Places are the places of some records in a file.
+// Places lists 0 to n−1.
 func Places(n int) []int {
 	out := make([]int, n)
 	for i := range out {
@@ -481,7 +481,7 @@ func Places(n int) []int {
 	return out
 }
 
-// BodyOf is what a kind says.
+// BodyOf decodes a result's body.
 func BodyOf[B any](t testing.TB, r study.Result) (body B) {
 	t.Helper()
 	if err := r.DecodeBody(&body); err != nil {
@@ -490,7 +490,7 @@ func BodyOf[B any](t testing.TB, r study.Result) (body B) {
 	return body
 }
 
-// TermsIn are the terms of a plan's kind.
+// TermsIn decodes the terms of a plan's kind.
 func TermsIn[T any](p study.Plan) (terms T) {
 	if err := p.DecodeTerms(&terms); err != nil {
 		panic(err)

@@ -20,16 +20,16 @@ import (
 	"caucus/study/reweigh"
 )
 
-// A search over files that are sorted after the replacement: whatever assigned
+// These searches sort files after the replacement: code that assigns records by place would move every
+// record between the old and the new place.
 // a record by its place would move all between the old place and the new.
 
-// sortedFile is what a plan makes of a file of visits: sorted by columns in the
-// order that a gene says, of the site that has the key, cut and filled to what it
-// declared; 0 declares nothing.
+// sortedFile says how a plan reads a file of visits: sorted by columns in the order that a gene gives,
+// under the site's key, cut or filled to the declared number; 0: no declaration.
 type sortedFile struct {
 	by, key  int
 	declared int
-	// anonymous files do not have the patient column.
+	// anonymous files lack the patient column.
 	anonymous bool
 }
 
@@ -57,7 +57,7 @@ func (f sortedFile) ask(t testing.TB, c clinic, p study.Plan, rows []visit) stud
 	return c.draftOf(t, p, in)
 }
 
-// draftOf is what a party releases of its inputs.
+// draftOf returns a party's request for its inputs.
 func (c clinic) draftOf(t testing.TB, p study.Plan, in study.Inputs) study.Request {
 	t.Helper()
 	if err := kinds.Check(p); err != nil {
@@ -71,13 +71,12 @@ func (c clinic) draftOf(t testing.TB, p study.Plan, in study.Inputs) study.Reque
 	return d.Requests[0]
 }
 
-// TestOneRecordOfMany: the first of 400 records of a file sorted by its numbers
-// is replaced by what sorts last, and no more moves than the bound, where a part
-// is used or sets are made.
+// TestOneRecordOfMany: the first of 400 sorted records is replaced by a record that sorts last. The
+// vector moves by at most the bound, for plans that use a part of the records or make sets.
 func TestOneRecordOfMany(t *testing.T) {
 	c := newClinic(t, []string{"no", "yes"}, 5)
 	var rows []visit
-	for i := range 400 { // beside each other, as different as may be
+	for i := range 400 { // neighbours in the file are as different as possible
 		v := []visit{well, ill}[i%2]
 		v.a, v.patient = fmt.Sprintf("%05.2f", float64(i)/40), "p"+strconv.Itoa(i)
 		rows = append(rows, v)
@@ -100,11 +99,11 @@ func TestOneRecordOfMany(t *testing.T) {
 	}
 }
 
-// sortedBounds are all that assigns records or uses a part of them.
+// sortedBounds lists all plans that assign records or use a part of them.
 func sortedBounds(t testing.TB, c clinic) []searched {
 	const n = 6
-	// Genes: the visits, the one that comes in, then patients and sets, the one
-	// that goes, the order and the key.
+	// Genes: the visits, the added visit, then patients and sets, the visit to remove, the order and the
+	// key.
 	const rest = 2*(n+1) + 3
 	search := func(name string, p study.Plan, declared int, anonymous, everyRecord bool) searched {
 		return searched{name, (n+1)*genesOfVisit + rest, 60, 0, func(g []int) (study.Request, study.Request) {
@@ -127,7 +126,7 @@ func sortedBounds(t testing.TB, c clinic) []searched {
 			}
 			other := slices.Clone(rows)
 			other[out] = by
-			if everyRecord { // of one patient, by as many of another's as there are others
+			if everyRecord { // all of one patient's records, replaced by the same number of another's
 				for i := range rows {
 					if i < 3 {
 						rows[i].patient = "one"
@@ -190,9 +189,8 @@ func sortedBounds(t testing.TB, c clinic) []searched {
 	}
 }
 
-// TestSortedFiles: no pair of neighbours in files that are sorted after the
-// replacement moves a private vector by more than its bound, in any kind that
-// assigns records or uses a part of them.
+// TestSortedFiles: for every kind that assigns records or uses a part of them, no pair of neighbours, in
+// files sorted after the replacement, moves a private vector by more than its bound.
 func TestSortedFiles(t *testing.T) {
 	tries := testlevel.N(t, 80, 300)
 	for _, classes := range [][]string{{"no", "yes"}, {"no", "yes", "maybe"}} {

@@ -10,8 +10,8 @@ import (
 	"caucus/study/life"
 )
 
-// TestKeptOrSummed: contributions to every kind either add up or are kept, and a
-// release is not made of the one where it takes the other.
+// TestKeptOrSummed: contributions of a kind are either added up or kept, and a release from the other
+// form is refused.
 func TestKeptOrSummed(t *testing.T) {
 	c, plans := fuzzPlans(t)
 	kept := 0

@@ -19,8 +19,7 @@ import (
 	"caucus/study/reweigh"
 )
 
-// fullPlan has something in every field that can hold text: what a walk over it
-// does not reach, no plan has.
+// fullPlan fills every field that can hold text, so that the walk below meets every field.
 func fullPlan(t *testing.T) study.Plan {
 	t.Helper()
 	p := study.Plan{
@@ -41,7 +40,7 @@ func fullPlan(t *testing.T) study.Plan {
 	return p
 }
 
-// empty fails for a field in which a string would not be seen.
+// empty fails for a field without text.
 func empty(t *testing.T, at string, v reflect.Value) {
 	switch v.Kind() {
 	case reflect.String:
@@ -50,7 +49,7 @@ func empty(t *testing.T, at string, v reflect.Value) {
 		}
 	case reflect.Pointer:
 		if v.IsNil() {
-			if !strings.Contains(at, "Map.First.") { // seen already
+			if !strings.Contains(at, "Map.First.") { // tested already
 				t.Errorf("%s is nil here", at)
 			}
 			return
@@ -58,10 +57,10 @@ func empty(t *testing.T, at string, v reflect.Value) {
 		empty(t, at, v.Elem())
 	case reflect.Struct:
 		if v.Type() == reflect.TypeFor[time.Time]() {
-			return // has no text of its own
+			return // has no text
 		}
 		for i := range v.NumField() {
-			if f := v.Type().Field(i); f.Name != "Column" && f.Name != "Columns" && f.Name != "Levels" { // one feature has the one, one the other
+			if f := v.Type().Field(i); f.Name != "Column" && f.Name != "Columns" && f.Name != "Levels" { // a feature has one of these, by its kind
 				empty(t, at+"."+f.Name, v.Field(i))
 			}
 		}
@@ -72,8 +71,8 @@ func empty(t *testing.T, at string, v reflect.Value) {
 	}
 }
 
-// eachText calls with every string inside a value, found by its own walk, and a
-// way to change it for the call.
+// eachText calls visit for every string inside a value, with a function that changes the string during
+// the call.
 func eachText(at string, v reflect.Value, visit func(at string, set func(string) (restore func()))) {
 	switch v.Kind() {
 	case reflect.String:
@@ -113,8 +112,7 @@ func eachText(at string, v reflect.Value, visit func(at string, set func(string)
 	}
 }
 
-// TestEveryTextOfAPlan: no string of a plan, wherever it is, may show as
-// something else to whoever must approve it.
+// TestEveryTextOfAPlan: deceptive text is refused in every string of a plan.
 func TestEveryTextOfAPlan(t *testing.T) {
 	p := fullPlan(t)
 	texts := 0
@@ -153,8 +151,8 @@ func TestEveryTextOfAPlan(t *testing.T) {
 	}
 }
 
-// TestPlanCarriesNoFormat: which lines of a site's file are records is not the
-// plan's to say; with comment it could count the records that begin with a text.
+// TestPlanCarriesNoFormat: a plan cannot say which lines of a site's file are records. A comment
+// character could count the records that begin with a text.
 func TestPlanCarriesNoFormat(t *testing.T) {
 	schema, pool, m, _ := conformance.Hospital(t, 400)
 	for name, change := range map[string]func(*dataset.Schema){
@@ -186,8 +184,7 @@ func TestPlanCarriesNoFormat(t *testing.T) {
 	}
 }
 
-// TestDeltaByUnits: δ is measured against the units that the guarantee hides,
-// not against the roster.
+// TestDeltaByUnits: δ is checked against the number of units that the guarantee hides, not the roster.
 func TestDeltaByUnits(t *testing.T) {
 	schema, pool, m, _ := conformance.Hospital(t, 400)
 	for _, c := range []struct {
@@ -210,7 +207,7 @@ func TestDeltaByUnits(t *testing.T) {
 		{privacy.Party, 30, 2, 0, 1. / 300, false, ""},
 		{privacy.Party, 30, 2, 0, 1. / 299, false, "30 units"},
 		{privacy.Party, 0, 50, 0, 1. / 499, false, "50 units"},
-		{privacy.Record, 3, 2, 0, .1, true, ""}, // protects nobody: it only warns
+		{privacy.Record, 3, 2, 0, .1, true, ""}, // a simulation protects nobody and only warns
 	} {
 		p := conformance.ClassifyPlan(schema, pool, m)
 		p.Unit, p.Minimum, p.Records, p.Delta, p.Simulated = c.unit, c.minimum, c.records, c.delta, c.simulated

@@ -18,22 +18,21 @@ import (
 	"caucus/study/reweigh"
 )
 
-// An adversarial search: genomes of small numbers stand for two neighbouring
-// data sets, and hill climbing with restarts looks for the pair that moves the
-// private vector most, in L1 and in weighted L2.
+// An adversarial search. A genome of small integers encodes two neighbouring data sets; hill climbing
+// with restarts looks for the pair that moves the private vector most, in L1 and in weighted L2.
 
-// searched is a bound and the neighbours that it is for.
+// searched is a bound and the neighbours to search.
 type searched struct {
 	name     string
 	genes    int
 	alphabet int
-	tail     int // genes at the end that are the replacement
+	tail     int // genes at the end that encode the replacement
 	pair     func(genome []int) (first, second study.Request)
 }
 
-// movement is how far a pair moves the vector, as a share of the bound; 0 for a
-// norm without a bound. Where more numbers change than the bound's cells, another
-// block, or a sum that is kept, that is a share above 1 of both.
+// movement returns how far a pair moves the vector, as a share of the bound; 0 for a norm without a
+// bound. If more cells change than the bound allows, another block changes, or a sum that must stay
+// changes, both shares exceed 1.
 func movement(t testing.TB, first, second study.Request) (l1, l2 float64) {
 	b := first.Sensitive.Bound()
 	x, y := openAsk(t, first), openAsk(t, second)
@@ -64,8 +63,8 @@ func movement(t testing.TB, first, second study.Request) (l1, l2 float64) {
 	return l1, l2
 }
 
-// climb maximises a score over genomes, from one extreme replaced by the other;
-// it restarts anywhere when it is stuck.
+// climb maximises a score over genomes. It starts at one extreme replaced by the other, and restarts at
+// random when stuck.
 func climb(s searched, tries int, rng *rand.Rand, score func(genome []int) float64) float64 {
 	best, current, stuck := 0., -1., 0
 	var at []int
@@ -99,7 +98,7 @@ func climb(s searched, tries int, rng *rand.Rand, score func(genome []int) float
 	return best
 }
 
-// visitOf reads four genes.
+// visitOf decodes four genes.
 func visitOf(c clinic, g []int) visit {
 	classes := append(c.schema.Classes(), "?")
 	return visit{
@@ -110,7 +109,7 @@ func visitOf(c clinic, g []int) visit {
 
 const genesOfVisit = 4
 
-// visitsOf reads n visits, of patients named as the prefix says.
+// visitsOf decodes n visits, each of another patient.
 func visitsOf(c clinic, g []int, n int) []visit {
 	var out []visit
 	for i := range n {
@@ -121,10 +120,10 @@ func visitsOf(c clinic, g []int, n int) []visit {
 	return out
 }
 
-// bounds are all that a plan may be released under.
+// bounds lists all plans that may be released.
 func bounds(t testing.TB, c clinic) []searched {
 	const n = 4
-	records := func(name string, p study.Plan, another bool) searched { // one record replaced, by the same patient's or another's
+	records := func(name string, p study.Plan, another bool) searched { // replaces one record, by the same or another patient's
 		return searched{name, (n + 1) * genesOfVisit, 60, genesOfVisit, func(g []int) (study.Request, study.Request) {
 			rows := visitsOf(c, g, n)
 			by := visitOf(c, g[n*genesOfVisit:])
@@ -146,7 +145,7 @@ func bounds(t testing.TB, c clinic) []searched {
 			return c.asksOf(t, p, c.encoded(t, p, rows))[0], c.asksOf(t, p, c.encoded(t, p, replaced(rows, by)))[0]
 		}}
 	}
-	// A party may send any ballot at all: one of three is replaced.
+	// A party may send any ballot: one of three is replaced.
 	ballots := func(name string, p study.Plan) searched {
 		pool, classes := c.pool.Rows(), len(c.schema.Classes())
 		return searched{name, 4 * pool, classes, pool, func(g []int) (study.Request, study.Request) {
@@ -175,7 +174,7 @@ func bounds(t testing.TB, c clinic) []searched {
 			return asks[0], asks[1]
 		}}
 	}
-	// n records of one party, all replaced.
+	// party replaces all n records of one party.
 	party := func(name string, p study.Plan) searched {
 		return searched{name, 2 * n * genesOfVisit, 60, n * genesOfVisit, func(g []int) (study.Request, study.Request) {
 			return c.asksOf(t, p, c.records(t, visitsOf(c, g, n)))[0], c.asksOf(t, p, c.records(t, visitsOf(c, g[n*genesOfVisit:], n)))[0]
@@ -216,13 +215,12 @@ func bounds(t testing.TB, c clinic) []searched {
 	}
 }
 
-// TestTightness: the search finds no pair of neighbours that moves a private
-// vector by more than its bound, in any kind of study, with two and with three
-// classes; the log says how near it comes.
+// TestTightness: in every kind of study, with two and three classes, the search finds no pair of
+// neighbours that moves a private vector by more than its bound. The log shows how close it comes.
 func TestTightness(t *testing.T) {
 	tries := testlevel.N(t, 60, 300)
 	for _, classes := range [][]string{{"no", "yes"}, {"no", "yes", "maybe"}} {
-		c := clinicOf(t, classes, 5, len(classes) == 3) // numbers may be missing where there are three
+		c := clinicOf(t, classes, 5, len(classes) == 3) // numbers may be missing with three classes
 		for i, s := range bounds(t, c) {
 			rng := rand.New(rand.NewPCG(uint64(i), uint64(len(classes))))
 			var best [2]float64

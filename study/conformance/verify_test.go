@@ -22,8 +22,8 @@ import (
 	"caucus/study/verify"
 )
 
-// TestVerifyEveryKind: genuine releases of all kinds, with either noise, hold,
-// and the result is made again from what was published wherever it is public.
+// TestVerifyEveryKind: genuine releases of all kinds, with noise at either place, pass; the result is
+// recomputed wherever the publications are public.
 func TestVerifyEveryKind(t *testing.T) {
 	schema, pool, m, records := conformance.Hospital(t, 480)
 	_, _, wardPool, wardRecords := conformance.Wards(t, 480)
@@ -124,8 +124,7 @@ func TestVerifyEveryKind(t *testing.T) {
 	}
 }
 
-// TestVerifyDoctored: every way of making a release say more than is true is
-// found, with a reason of its own.
+// TestVerifyDoctored: verify finds every false claim of a release, each with its own reason.
 func TestVerifyDoctored(t *testing.T) {
 	schema, pool, m, records := conformance.Hospital(t, 1200)
 	p := conformance.ClassifyPlan(schema, pool, m)
@@ -234,8 +233,7 @@ func TestVerifyDoctored(t *testing.T) {
 	}
 }
 
-// TestVerifySimulated: what a simulation makes is told from the real thing, and
-// nothing else about it is wrong.
+// TestVerifySimulated: verify recognises a simulated release and finds nothing else wrong with it.
 func TestVerifySimulated(t *testing.T) {
 	schema, _, _, records := conformance.Hospital(t, 1200)
 	d, err := simulate.Split{Schema: schema, Train: records, PoolFraction: .3, Parties: 20, Seed: 1}.Deal(0)
@@ -256,8 +254,8 @@ func TestVerifySimulated(t *testing.T) {
 	}
 }
 
-// TestWords holds the wording of a manifest. Whoever changes it raises
-// study.ManifestForm, so that older releases are not measured by newer words.
+// TestWords compares a manifest's words with the stored ones. Whoever changes a word raises
+// study.ManifestForm, so that older releases are not compared with newer words.
 func TestWords(t *testing.T) {
 	schema, pool, m, _ := conformance.Hospital(t, 400)
 	p := conformance.ClassifyPlan(schema, pool, m)
@@ -277,8 +275,7 @@ func TestWords(t *testing.T) {
 	}
 }
 
-// changeLast changes the last number of an encoding: never to a last byte of 0,
-// which varints do not end in.
+// changeLast changes an encoding's last number, but not to a last byte of 0, in which no varint ends.
 func changeLast(b []byte) {
 	last := len(b) - 1
 	if b[last] ^= 2; b[last] == 0 {
@@ -295,14 +292,14 @@ func edit(t testing.TB, r *study.Release, change func(body map[string]any)) {
 	}
 	change(body)
 	r.Result.Body = conformance.Encoded(body)
-	if kind, err := kinds.Named(r.Kind); err == nil { // as the kind writes it, where it can
+	if kind, err := kinds.Named(r.Kind); err == nil { // in the kind's encoding, if the kind can decode it
 		if typed := kind.Body(); study.DecodeStrictly(r.Result.Body, typed) == nil {
 			r.Result.Body = conformance.Encoded(typed)
 		}
 	}
 }
 
-// weight moves a weight of a body's classifier.
+// weight changes a weight of a body's classifier.
 func weight(body map[string]any, row int, by float64) {
 	w := body["classifier"].(map[string]any)["weights"].([]any)[row].([]any)
 	w[0] = w[0].(float64) + by

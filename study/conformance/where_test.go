@@ -56,7 +56,7 @@ func TestWhereRefusals(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	// Without it a plan is written as before, and with it the condition is in the hash.
+	// A plan without a condition is encoded without the field; a condition changes the hash.
 	plain, _ := c.plan.Canonical()
 	if strings.Contains(string(plain), "where") {
 		t.Error("a plan about all records names a condition")
@@ -67,9 +67,9 @@ func TestWhereRefusals(t *testing.T) {
 	}
 }
 
-// TestWhereMovesNoFurther: of every kind that takes a condition, replacing a record by
-// another, inside or outside, moves what is released by no more than the bound, and
-// sizes are those of any other records: who is outside is an empty record.
+// TestWhereMovesNoFurther: for every kind that accepts a condition, replacing a record, inside or
+// outside the condition, moves the released integers by at most the bound, and sizes stay equal: a
+// record outside is empty.
 func TestWhereMovesNoFurther(t *testing.T) {
 	c := newClinic(t, []string{"no", "yes", "maybe"}, 6)
 	const where = "a >= 5 and not ward == east or label == maybe"
@@ -96,7 +96,7 @@ func TestWhereMovesNoFurther(t *testing.T) {
 		var first []int64
 		size := -1
 		for _, v := range visits {
-			if p.Unit == privacy.Label { // neighbours share all but the label
+			if p.Unit == privacy.Label { // neighbours share everything but the label
 				v = visit{label: v.label, a: "7", b: "1", ward: "east", set: ill.set}
 			}
 			rows := replaced(rest, v)
@@ -130,9 +130,8 @@ func TestWhereMovesNoFurther(t *testing.T) {
 	}
 }
 
-// TestWhereSorted: after a condition a file in another order is the same to a cut: a
-// record that is empty by itself and one that the study is not about have names of
-// their own.
+// TestWhereSorted: with a condition, a cut chooses the same records for every file order. An empty
+// record and a record outside the condition have different names.
 func TestWhereSorted(t *testing.T) {
 	c := newClinic(t, []string{"no", "yes"}, 6)
 	p := conformance.About(c.describe("laplace", study.NoiseSite, describe.Terms{Count: true}), "not a > 5")
@@ -152,7 +151,7 @@ func TestWhereSorted(t *testing.T) {
 			t.Fatalf("key %d: of the same two records another is chosen when the file is in another order", key)
 		}
 	}
-	// What fills a declared number up is nobody, so no study is about it.
+	// A record that fills up the declared number is outside every condition.
 	records, _, err := p.Encode(p.Schema, c.table(t, rows))
 	if err != nil {
 		t.Fatal(err)
@@ -170,12 +169,12 @@ func TestWhereSorted(t *testing.T) {
 	}
 }
 
-// TestWhereFits: a classifier of the records that a study is about is that of a study
-// that has no others, for every mechanism that learns nothing from an empty record.
+// TestWhereFits: with a condition, a classifier equals that of a study that has only the records inside,
+// for every mechanism that learns nothing from an empty record.
 func TestWhereFits(t *testing.T) {
 	schema, _, pool, _ := conformance.Wards(t, 600)
 	many := dataset.DefaultHospitalConfig()
-	many.Records = 30000 // noise is a twentieth of the weights; fitted as if all counted, they are off by half
+	many.Records = 30000 // noise is a twentieth of the weights; if all records counted, the weights would be off by half
 	table, _ := dataset.Hospitals(many)
 	condition := "age >= 65"
 	c, err := dataset.ParseCondition(condition)
@@ -228,9 +227,9 @@ func TestWhereFits(t *testing.T) {
 	}
 }
 
-// TestWhereIsWork: a condition that looks at each record hundreds of times is given the
-// time for it. Of a file with few values it takes next to none, so that a party which was
-// given as much would be late, or not, by what its records hold.
+// TestWhereIsWork: Work includes the time of a condition with hundreds of comparisons on each record. On
+// a file with few values the condition takes hardly any time; without that allowance a file with many
+// values would make the party late, which reveals what it holds.
 func TestWhereIsWork(t *testing.T) {
 	c := newClinic(t, []string{"no", "yes"}, 6)
 	const records, comparisons = 1000, 500
@@ -251,9 +250,8 @@ func TestWhereIsWork(t *testing.T) {
 	}
 }
 
-// TestWhereHidesHowMany: with features hidden, the body of a contribution says nothing
-// of how many of its records a study is about but what carries noise: only the released
-// numbers differ, in every form of sets.
+// TestWhereHidesHowMany: with features hidden, a body reveals the number of records inside the condition
+// only through noisy numbers, in every form of sets.
 func TestWhereHidesHowMany(t *testing.T) {
 	c := newClinic(t, []string{"no", "yes"}, 6)
 	for name, p := range map[string]study.Plan{
@@ -290,8 +288,8 @@ func TestWhereHidesHowMany(t *testing.T) {
 	}
 }
 
-// TestWhereWeighs: a study about some records weighs the pool as one of these records
-// alone, says about how many they are, and where that is lost in noise leaves it as it is.
+// TestWhereWeighs: a study about some records weighs the pool like those records alone and says about
+// how many there are; if noise hides them, the weights stay as they are.
 func TestWhereWeighs(t *testing.T) {
 	schema, table, pool, _ := conformance.Wards(t, 4000)
 	many := dataset.DefaultHospitalConfig()

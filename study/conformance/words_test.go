@@ -13,9 +13,8 @@ import (
 	"caucus/study/reweigh"
 )
 
-// TestWordsAreWhole: every kind has all the words of each of its mechanisms and
-// settings, simulated ones included: a silent omission would be read as "nothing
-// leaves".
+// TestWordsAreWhole: every kind has all words for each of its mechanisms and settings, simulated ones
+// included. A missing word would be read as "nothing leaves".
 func TestWordsAreWhole(t *testing.T) {
 	_, plans := fuzzPlans(t)
 	seen := map[string]bool{}
@@ -29,7 +28,7 @@ func TestWordsAreWhole(t *testing.T) {
 			w := reflect.ValueOf(kinds.WordsOf(p))
 			for i := range w.NumField() {
 				name := w.Type().Field(i).Name
-				if f := w.Field(i); f.Kind() != reflect.String || name == "Learner" { // there may be nothing to say
+				if f := w.Field(i); f.Kind() != reflect.String || name == "Learner" { // these may be empty
 					continue
 				}
 				if w.Field(i).IsZero() {
@@ -44,7 +43,6 @@ func TestWordsAreWhole(t *testing.T) {
 	}
 }
 
-// mechanismsOf are the mechanisms of each kind.
 var mechanismsOf = map[string][]string{
 	"classify": classify.Mechanisms(), "describe": describe.Mechanisms(), "evaluate": evaluate.Mechanisms(), "labels": labels.Mechanisms(), "ratio": ratio.Mechanisms(), "reweigh": reweigh.Mechanisms(),
 }

@@ -16,10 +16,9 @@ import (
 	"caucus/study/ratio"
 )
 
-// TestWorkBoundsDrafts: of every kind, what Work says, at the speed of
-// learners.Reference, is more than a draft takes, on records of which one file is
-// ordinary and the other says nothing that can be learned. Both are measured in
-// the processor's time of this thread, and the least of a few tries counts.
+// TestWorkBoundsDrafts: for every kind, Work at the speed of learners.Reference exceeds the time of a
+// draft, on an ordinary file and on a file from which nothing can be learned. Times are processor time
+// of this thread, the least of a few tries.
 func TestWorkBoundsDrafts(t *testing.T) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -77,7 +76,7 @@ func TestWorkBoundsDrafts(t *testing.T) {
 	}
 }
 
-// threadTime is how long the processor worked for this thread.
+// threadTime returns the processor time of this thread.
 func threadTime(t *testing.T) time.Duration {
 	t.Helper()
 	const clock = 3 // CLOCK_THREAD_CPUTIME_ID
@@ -88,8 +87,8 @@ func threadTime(t *testing.T) time.Duration {
 	return time.Duration(at.Nano())
 }
 
-// TestDealingIsCounted: a plan with many classes and expected shares makes a party
-// compute for seconds before it deals a record; that is in the bound on its work.
+// TestDealingIsCounted: with many classes and expected shares, a party computes for seconds before it
+// deals a record; Work includes that time.
 func TestDealingIsCounted(t *testing.T) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

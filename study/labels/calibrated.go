@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// Reasons for scores instead of probabilities: see classifier.WhyScores and NewScores.
+	// Reasons for scores instead of probabilities (classifier.WhyScores, classifier.NewScores).
 	released = "the privatised labels"
 	balanced = "risk ber tells classes apart as if they were equally many, and probabilities tell them apart elsewhere. Use risk accuracy or auc for these"
 )

@@ -7,8 +7,8 @@ import (
 	"caucus/privacy"
 )
 
-// Guide compares privatised labels under two mechanisms: rr, randomised response; and em, the
-// exponential mechanism as published, which is exactly rr at ε/2 and really spends ε/2.
+// Guide compares labels privatised by rr (randomised response) and by em (the exponential mechanism as
+// published, which equals rr at ε/2 and spends ε/2).
 type Guide struct {
 	Labels     int     `json:"n"`
 	Epsilon    float64 `json:"epsilon"`
@@ -41,7 +41,7 @@ type Needed struct {
 // budgets (Bi & Suppakitpaisarn 2022).
 func GuideLevels() []float64 { return []float64{0.95, 0.99, 0.999} }
 
-// mostGuided is the largest number that privacy.LabelsFor tries.
+// mostGuided is the largest number of labels that privacy.LabelsFor tries.
 const mostGuided = 100_000_000
 
 func guideEpsilons() []float64 { return []float64{0.1, 0.2, 0.5, 1, 2, 5} }

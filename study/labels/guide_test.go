@@ -14,8 +14,8 @@ func must[T any](x T, err error) T {
 	return x
 }
 
-// TestGuide: em is rr at half of ε, and each row of the table reaches its level
-// and not before.
+// TestGuide: em equals rr at ε/2, and each entry of the table is the least number that reaches its
+// level.
 func TestGuide(t *testing.T) {
 	g := must(MakeGuide(1000, 2, 1))
 	half := must(MakeGuide(1000, 2, 0.5))
@@ -29,7 +29,7 @@ func TestGuide(t *testing.T) {
 	for _, row := range g.Table {
 		for i, level := range GuideLevels() {
 			n := row.Needed[i]
-			if n == 0 { // beyond what the search looks at
+			if n == 0 { // beyond the range of the search
 				continue
 			}
 			if privacy.MostKept(n, row.Keep) < level || n > 2 && privacy.MostKept(n-2, row.Keep) >= level {

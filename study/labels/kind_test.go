@@ -88,16 +88,15 @@ func TestLabelsRefusals(t *testing.T) {
 	}
 }
 
-// realBody is a contribution through a ledger that can bear one study.
+// realBody makes a contribution through a ledger whose limit is one study.
 func realBody(t *testing.T, p study.Plan, pool *auxdata.Pool, in study.Inputs) ([]byte, *privacy.Ledger) {
 	t.Helper()
 	body, _, ledger := conformance.Settled(t, p, pool, in, privacy.Config{Limits: map[privacy.Unit]privacy.Budget{privacy.Label: {Epsilon: p.Epsilon}}})
 	return body, ledger
 }
 
-// TestLabelsKept: the bodies of real contributions are the same whatever the order of
-// arrival, survive their encoding, and what was not released under the plan's terms
-// is refused and changes nothing. Nothing is added up.
+// TestLabelsKept: bodies are the same in every order of arrival and survive their encoding. Labels not
+// released on the plan's terms are refused and change nothing. Nothing is added up.
 func TestLabelsKept(t *testing.T) {
 	schema, pool, m, records := conformance.Hospital(t, 600)
 	p := conformance.LabelsPlan(schema, pool, m)
@@ -175,8 +174,8 @@ func TestLabelsKept(t *testing.T) {
 	}
 }
 
-// TestLabelsSpend: one study spends ε of every label, em half of it, and what a
-// plan declares is what the ledger charges.
+// TestLabelsSpend: a study spends ε of every label, em half of it, and the ledger charges what the plan
+// declares.
 func TestLabelsSpend(t *testing.T) {
 	schema, pool, m, records := conformance.Hospital(t, 400)
 	for mechanism, want := range map[string]float64{"rr": 1, "em": 0.5} {
@@ -203,9 +202,8 @@ func TestLabelsSpend(t *testing.T) {
 	}
 }
 
-// TestLabelsDependOnNothingElse: whatever the labels are, none or one class
-// included, a party sends the same features in the same order and as many
-// labels of the schema.
+// TestLabelsDependOnNothingElse: for all labels, including none or a single class, a party sends the
+// same features in the same order, and the same number of labels of the schema.
 func TestLabelsDependOnNothingElse(t *testing.T) {
 	schema, pool, m, records := conformance.Hospital(t, 400)
 	p := conformance.LabelsPlan(schema, pool, m)
@@ -232,8 +230,8 @@ func TestLabelsDependOnNothingElse(t *testing.T) {
 	}
 }
 
-// TestLabelsOrder: the order in which records leave is a permutation that
-// another key changes, cut to what the plan takes; no order of the file does.
+// TestLabelsOrder: records leave in a permutation that the key decides, cut to the plan's number,
+// whatever the order of the file.
 func TestLabelsOrder(t *testing.T) {
 	schema, pool, m, records := conformance.Hospital(t, 400)
 	p := conformance.LabelsPlan(schema, pool, m)
@@ -261,8 +259,7 @@ func TestLabelsOrder(t *testing.T) {
 	}
 }
 
-// TestProposeLabels: a proposal that says little becomes a plan that Check
-// accepts.
+// TestProposeLabels: a short proposal becomes a plan that Check accepts.
 func TestProposeLabels(t *testing.T) {
 	c := dataset.DefaultHospitalConfig()
 	c.Records = 400

@@ -19,17 +19,17 @@ import (
 	"caucus/study/keyed"
 )
 
-// Kind trains a classifier robust to label noise (Bi & Suppakitpaisarn 2022): a party sends its records'
-// mapped features in clear, if its policy grants the columns, with labels that it privatised through its
-// own ledger. It hides each label and no feature.
+// Kind trains a classifier robust to label noise (Bi & Suppakitpaisarn 2022). A party sends its records'
+// mapped features in clear, if its policy grants the columns, with labels privatised through its ledger.
+// Labels are hidden, features are not.
 //
 // Proof note.
 //   - Neighbours: replace one label, in a file of any order. Public: plan, features, number of records.
-//   - Lemma: one label is one coordinate of the vector of labels (Cells = 1). The features and the
-//     number of records, sent beside it, do not depend on labels. Nor does the order of the records, by
-//     keys of their content without labels, which decides the coordinates: Lemma 3 of keyed.
-//   - Numeric model: classes are integers and the response is exact (privacy.RandomisedResponse).
-//     Nothing is computed from labels before it.
+//   - Lemma: one label is one coordinate of the vector of labels (Cells = 1). Features, number of records and
+//     order of records do not depend on labels: the order, which gives each label its coordinate, follows
+//     from keys of the records without labels (Lemma 3 of keyed).
+//   - Numeric model: classes are integers and the response is exact (privacy.RandomisedResponse). Labels enter
+//     no computation before the response.
 //   - The caller guarantees that the features may be shown (an agent's policy grants the columns) and do
 //     not contain the label in another form.
 type Kind struct{}
@@ -42,8 +42,8 @@ type Terms struct {
 	MaxRecords int    `json:"max_records" yaml:"max_records" default:"20000" help:"most records that one party sends; of more, a part chosen by keys"`
 }
 
-// DefaultTerms minimise the backward-corrected logistic loss, the best of all in simulations at ε ≤ 1.
-// Its correction is exact and keeps it convex.
+// DefaultTerms minimise the backward-corrected logistic loss, the best in simulations at ε ≤ 1. The
+// correction is exact and keeps the loss convex.
 func DefaultTerms() Terms {
 	return Terms{Loss: "logistic", Risk: aggregation.RiskAccuracy, Correction: aggregation.CorrectionBackward, MaxRecords: 20_000}
 }
@@ -51,7 +51,7 @@ func DefaultTerms() Terms {
 // MostRecords bounds MaxRecords, so that a body stays below a gigabyte.
 const MostRecords = 1 << 20
 
-// DefaultCorrection is none if the loss itself is robust (symmetric, two classes), else backward.
+// DefaultCorrection is none for a loss that is robust by itself (symmetric, two classes), else backward.
 func DefaultCorrection(loss string, classes int) string {
 	if l, err := learners.LossNamed(loss); err == nil && l.Symmetric() && classes == 2 {
 		return aggregation.CorrectionNone
@@ -65,7 +65,7 @@ func Mechanisms() []string { return []string{"rr", "em"} }
 // Mechanisms lists the kind's mechanisms.
 func (Kind) Mechanisms() []string { return Mechanisms() }
 
-// Shared is none: each single contribution is needed, and nothing is summed.
+// Shared returns nil: a fit needs each contribution, so nothing is summed.
 func (Kind) Shared() []string { return nil }
 
 func (Kind) Check(p study.Plan) error {
@@ -205,7 +205,7 @@ func (l task) Contribute(in study.Inputs) (study.Contribution, error) {
 	for i, y := range records.Y {
 		values[i] = int64(y)
 		if y < 0 || y >= int(t.Bound.L1) {
-			values[i] = t.Bound.L1 // no label
+			values[i] = t.Bound.L1 // stands for no label
 		}
 	}
 	s, err := privacy.NewSensitive(values, t.Bound)
@@ -218,7 +218,7 @@ func (l task) Contribute(in study.Inputs) (study.Contribution, error) {
 	}, nil
 }
 
-// MaxBody covers the number of records, two bytes per feature, and the publication of the labels.
+// MaxBody covers the number of records, two bytes per feature, and the released labels.
 func (l task) MaxBody() int {
 	most := termsOf(l.Plan()).MaxRecords
 	return binary.MaxVarintLen64 + 2*most*l.Pool().Dim() + bodies.PublishedSize(most)
@@ -232,7 +232,7 @@ func (l task) Charges(int64) ([]study.Charge, error) {
 	return []study.Charge{l.terms.Charge(cost, cost)}, nil
 }
 
-// Reservations: one number per record sent.
+// Reservations: one value per record sent.
 func (l task) Reservations(records int) ([]study.Reservation, error) {
 	n := min(records, termsOf(l.Plan()).MaxRecords)
 	if n < 1 {
@@ -251,14 +251,14 @@ type Result struct {
 	Correction string                `json:"correction"`
 	// Shares are the classes' shares of the true labels.
 	Shares aggregation.LabelShares `json:"shares"`
-	// Path is the search for the ridge. Its held-out risks are corrected for the noise, except AUC's,
-	// which are those of the noisy labels.
+	// Path is the search for the ridge. Its held-out risks are corrected for the noise; for AUC they are
+	// the risks on the noisy labels.
 	Path []aggregation.LabelPoint `json:"path,omitempty"`
 	// SlopeError is the relative standard deviation of the slope from scores to probabilities; 0: none.
 	SlopeError float64 `json:"slope_error,omitempty"`
 }
 
-// ResultOf reads the result of a labels study. It refuses one without exactly one share per class.
+// ResultOf reads the result of a labels study. It refuses a result without exactly one share per class.
 func ResultOf(r study.Result) (out Result, err error) {
 	if err := r.DecodeBody(&out); err != nil {
 		return out, err
@@ -271,7 +271,7 @@ func ResultOf(r study.Result) (out Result, err error) {
 }
 
 // Held returns the held-out risk at the chosen ridge, the classifier's Lambda; false if the plan gave
-// the ridge, so nothing was held out.
+// the ridge, because nothing was then held out.
 func (r Result) Held() (float64, bool) {
 	i := slices.IndexFunc(r.Path, func(p aggregation.LabelPoint) bool { return p.Lambda == r.Classifier.Lambda })
 	if i < 0 {
@@ -303,7 +303,7 @@ func (l task) Finish(of study.Summed, _ []privacy.Published) (study.Result, erro
 	if err != nil {
 		return study.Result{}, err
 	}
-	rng := rand.New(rand.NewPCG(p.Seed, 0x6c6162656c73)) // public: it draws folds and pairs
+	rng := rand.New(rand.NewPCG(p.Seed, 0x6c6162656c73)) // public: draws folds and pairs
 	fit, err := aggregation.FitLabels(x, y, o, rng)
 	if err != nil {
 		return study.Result{}, err
@@ -317,7 +317,7 @@ func (l task) Finish(of study.Summed, _ []privacy.Published) (study.Result, erro
 	return study.NewResult(r, append(warnings, warningsOf(p, o, r)...))
 }
 
-// warningsOf warns about what the noise leaves unknown. All of it is public.
+// warningsOf warns about quantities that the noise hides. Warnings follow from public numbers.
 func warningsOf(p study.Plan, o aggregation.LabelOptions, r Result) []string {
 	var out []string
 	if k := len(p.Schema.Label.Classes); o.Loss.Unbalanced(k) && o.Risk == aggregation.RiskAccuracy {
@@ -349,7 +349,7 @@ func (l task) Work(records int) (study.Work, error) {
 	return study.Work{Rest: l.CommonWork(records) + float64(records)*float64(l.Plan().Map.Dim())*16}, nil
 }
 
-// unseen lists what is fitted to features in clear, which only the coordinator has.
+// unseen lists the parts fitted to features in clear, which only the coordinator has.
 const unseen = "the classifier's weights, their calibration, its ridge and the search for it, the number of records, and the classes' shares before projection"
 
 func (t task) Recompute(of study.Summed, _ []privacy.Published, claimed study.Result) (study.Result, string, error) {
@@ -357,8 +357,8 @@ func (t task) Recompute(of study.Summed, _ []privacy.Published, claimed study.Re
 	return r, unseen, err
 }
 
-// restate rebuilds from a claimed result everything that does not need the features: its form, what
-// follows from plan and pool, and what follows from the fitted numbers.
+// restate rebuilds from a claimed result everything that needs no features: its form, and all that
+// follows from plan, pool and the fitted numbers.
 func (t task) restate(parties int, claimed study.Result) (study.Result, error) {
 	p := t.Plan()
 	l, err := ResultOf(claimed)

@@ -11,9 +11,8 @@ import (
 	"caucus/study"
 )
 
-// TestLabelsUseTheKeptProbability: the fit corrects for the probability that the
-// ledger's mechanism really has, a rational rounded towards 1/K, at any number
-// of classes and from the least ε to the largest.
+// TestLabelsUseTheKeptProbability: the fit uses the exact probability of the ledger's mechanism, a
+// rational rounded towards 1/K, for any number of classes and any ε in range.
 func TestLabelsUseTheKeptProbability(t *testing.T) {
 	for _, classes := range []int{2, 3, 10, 256} {
 		schema := dataset.Schema{

@@ -11,13 +11,13 @@ import (
 	"caucus/study/bodies"
 )
 
-// reader reads contributions, two bytes per feature. A fit needs every record, so they are kept whole.
+// reader reads contributions, two bytes per feature. A fit needs every record, so bodies are kept.
 type reader struct {
 	bodies.AtParties
 	most    int // records of a contribution
 	dim     int // features of a record
 	classes int
-	// empty holds the encoded features of an empty record: see records.
+	// empty holds the encoded features of an empty record (records).
 	empty []byte
 }
 
@@ -29,11 +29,11 @@ func (l task) Check(body []byte) error {
 // NewSum: see study.Keeper.
 func (l task) NewSum() (study.Sum, error) { return nil, study.ErrKept }
 
-// PublicBodies: only the coordinator may have the features.
+// PublicBodies: only the coordinator may see the features.
 func (l task) PublicBodies() bool { return false }
 
-// parse splits a body into its still encoded features and its labels. It checks that the labels were
-// released on exactly the plan's terms.
+// parse splits a body into encoded features and labels, and checks that the labels were released on
+// exactly the plan's terms.
 func (s reader) parse(body []byte) (features []byte, y []int64, err error) {
 	fail := func(format string, args ...any) ([]byte, []int64, error) {
 		return nil, nil, fmt.Errorf("%w: %w", study.ErrContribution, fmt.Errorf(format, args...))
@@ -72,11 +72,11 @@ func (s reader) parse(body []byte) (features []byte, y []int64, err error) {
 	return features, y, nil
 }
 
-// records returns the features (N×dim) and noisy labels of all contributed records, except those with an
-// empty record's features. An agent fills up its declared number with such records, and sends one for
-// each record that the plan is not about; their labels are uniform and would pull each class's share to
-// 1/K. The clear features alone reveal that a record is empty. It reads the bodies twice, first to
-// count, so that the matrix is made once and each body can be dropped after reading.
+// records returns the features (N×dim) and noisy labels of all contributed records, without records that
+// have an empty record's features. An agent fills up its declared number with empty records, and sends
+// one for each record that fails the plan's condition; their labels are uniform and would pull each
+// class's share to 1/K. The clear features reveal anyway that a record is empty. Bodies are read twice,
+// first to count, so that the matrix is allocated once and each body can be dropped after reading.
 func (s reader) records(all study.Bodies) (*mat.Dense, []int, error) {
 	var y []int
 	err := s.each(all, func(_ []byte, label int64) { y = append(y, int(label)) })

@@ -5,7 +5,7 @@ import (
 	"caucus/study"
 )
 
-// Removal: see study.Remover. A record's features leave in clear, so a removed record would show.
+// Removal: see study.Remover. Features leave in clear, so a removed record would show.
 func (Kind) Removal(study.Plan, privacy.Bound) study.Removal {
 	return study.OfLabels()
 }

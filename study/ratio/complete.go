@@ -57,13 +57,13 @@ func (t Terms) completed(classes int) Terms {
 	}
 	full.MaxSets = cmp.Or(t.MaxSets, full.MaxSets)
 	if full.Fourier = cmp.Or(t.Fourier, full.Fourier); t.Features == FeaturesClear {
-		full.Fourier = t.Fourier // 0: the kernel itself
+		full.Fourier = t.Fourier // 0: the kernel, without random features
 	}
 	full.Skew, full.Expected, full.Gamma = t.Skew, t.Expected, t.Gamma
 	return full
 }
 
-// ShareError forecasts from public terms alone: see study.ShareForecaster.
+// ShareError forecasts from public terms alone (study.ShareForecaster).
 func (t task) ShareError() (off float64, warning string, err error) {
 	p, d, terms := t.Plan(), t.design, t.design.terms
 	if terms.Features != FeaturesNoisyEmbedding {
@@ -71,7 +71,7 @@ func (t task) ShareError() (off float64, warning string, err error) {
 			Unit: privacy.Label, Classes: d.classes, Total: int64(terms.SetSize), Budget: p.Budget(),
 		})
 	} else {
-		// Normal noise; the set's size is known, or its error is shared by all counts.
+		// Normal noise. The set's size is known, or all counts share its error.
 		variance := privacy.VarianceOf(d.Mechanism, d.Bound, 0, 2) * (1 - 1/float64(d.classes))
 		off = math.Sqrt(2/math.Pi*variance) / float64(terms.SetSize)
 	}
@@ -81,7 +81,8 @@ func (t task) ShareError() (off float64, warning string, err error) {
 	return off, warning, nil
 }
 
-// hopelessShareError: a share off by a quarter on average hardly says more than that it is in [0,1].
+// hopelessShareError: a share with a mean error of a quarter says hardly more than that it lies in
+// [0,1].
 const hopelessShareError = 0.25
 
 // Default kernel widths, in units of one over the pool's median squared distance. Narrow kernels tell

@@ -12,9 +12,8 @@ import (
 	"caucus/study/simulate"
 )
 
-// Parties tell how many records of each class they have, with noise, and what
-// records look like on average; the release estimates the class shares of any file
-// without labels.
+// Parties release noisy label counts and mean features; the release estimates the class shares of any
+// file without labels.
 func Example() {
 	table, schema := dataset.Hospitals(dataset.HospitalConfig{Sites: 3, Records: 1600, Seed: 1, Skew: 1})
 	rows := make([]int, table.Rows())

@@ -25,7 +25,8 @@ func checkExpected(expected []float64, classes int) error {
 
 const dealingRounds = 1000
 
-// dealingSteps bounds the work of Dealing: a round visits all numbers four times, divides them twice.
+// dealingSteps bounds the work of Dealing: each round reads all numbers four times and divides them
+// twice.
 func dealingSteps(classes int) float64 {
 	return dealingRounds * 24 * float64(classes) * float64(classes)
 }
@@ -33,7 +34,8 @@ func dealingSteps(classes int) float64 {
 // Dealing returns the probability deal[j][k] that a record of class j goes to set k; rows sum to 1. Sets
 // of equal size in which class k has share skew, and the others equal shares, need joint shares skew/c
 // and (1−skew)/((c−1)c). Scaled in turn to row sums expected[j] and column sums 1/c (Sinkhorn & Knopp
-// 1967), these become the nearest that the expected classes allow. It is public, so it enters no bound.
+// 1967), these become the nearest joint shares that the expected classes allow. Dealing reads public
+// numbers only, so it enters no bound.
 func Dealing(skew float64, expected []float64, classes int) [][]float64 {
 	c := float64(classes)
 	deal := make([][]float64, classes)

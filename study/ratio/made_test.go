@@ -10,9 +10,8 @@ import (
 	"caucus/study"
 )
 
-// TestDealing: rows are shares, sets are of equal expected size, and the classes
-// of set k are as skewed as the expected shares allow: scaling keeps every cross
-// ratio T_jj·T_kk/(T_jk·T_kj) of what was asked.
+// TestDealing: rows sum to 1, sets have equal expected size, and set k is as skewed as the expected
+// shares allow: scaling keeps every cross ratio T_jj·T_kk/(T_jk·T_kj).
 func TestDealing(t *testing.T) {
 	for _, c := range []struct {
 		skew     float64

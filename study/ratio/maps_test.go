@@ -10,10 +10,9 @@ import (
 	"caucus/study/ratio"
 )
 
-// TestMadeSetsAreEven: nine of ten records are of one class; with the expected
-// shares the two sets made of 6,000 are of equal size, without they are not. A
-// set's size has a standard deviation of at most √6000/2 = 39, so 7 of them, 272,
-// are exceeded with probability below 1e-11.
+// TestMadeSetsAreEven: nine of ten records have one class. With the expected shares the two sets made of
+// 6,000 records have equal size; without, they differ. A set's size has a standard deviation of at most
+// √6000/2 = 39; a deviation of 7 of these, 272, has probability below 1e-11.
 func TestMadeSetsAreEven(t *testing.T) {
 	schema, pool, m, records := conformance.Hospital(t, 6000)
 	rng := rand.New(rand.NewPCG(1, 2))

@@ -16,13 +16,12 @@ import (
 )
 
 // Kind learns the class ratios of unlabelled sets (Iyer, Nath & Sarawagi 2016): each party publishes one
-// or more sets with privatised label counts and some form of the sets' features. The ratios of any other
-// set follow, for any number of sets.
+// or more sets with privatised label counts and the sets' features in some form. The ratios of any other
+// set follow.
 //
 // Proof note.
 //   - Neighbours: replace one label (unit label) or one record (unit record, features: noisy-embedding).
-//     Public: plan, how many sets and records a party has, and at unit label the features and who is in
-//     which set.
+//     Public: plan, a party's number of sets and records, and at unit label the features and each record's set.
 //   - Lemma: below, with ratio.IntegerBound.
 //   - Numeric model: counts are integers; each row's embedding is rounded to integers by arithmetic that
 //     reads no other row; the sums are exact.
@@ -30,22 +29,21 @@ import (
 //     the features may be shown and do not contain the label in another form.
 //
 // Bound at unit label: neighbours differ in one label. Sets are disjoint, and membership, features and
-// sizes do not depend on labels, so one label moves one from one count to another of one set
-// (privacy.CountBound). If the plan has a condition, records that do not meet it are left out of their
-// set after sets are dealt. The condition reads features only (it may read no label here), which
-// neighbours share, so they share sets and sizes too. What leaves of the features is then part of what
-// would leave without the condition; exact means, for which that fails, are refused. A label that the
-// schema does not know counts as a class drawn by the record's key, so sizes do not depend on labels
-// either. After a cut to MaxRecords, neighbours have the same features and sets, and the same labels
-// except one (keyed, Lemma 2).
+// sizes do not depend on labels, so replacing a label lowers one count of one set by one and raises
+// another by one (privacy.CountBound). If the plan has a condition, records that fail it leave their set
+// after sets are dealt. The condition reads features only (it may read no label here), which neighbours
+// share, so they share sets and sizes too. The features that leave are then a part of those that would
+// leave without the condition; exact means, for which this fails, are refused. An unknown label counts
+// as a class drawn by the record's key, so sizes do not depend on labels either. After a cut to
+// MaxRecords, neighbours have the same features, sets and labels but for one label (keyed, Lemma 2).
 //
-// Bound at unit record (features: noisy-embedding): neighbours differ in one record, in whichever made
-// set it is. With sets by column, that column is public (an agent's policy must grant it) and equal for
-// neighbours, because the number and sizes of sets leave without noise. A cut keeps equally many records
-// of each set for neighbours, with at most one record replaced. Each pair of a row's embedding is an
-// integer pair of norm at most R (ratio.Lattice), p pairs in all. Inside a set a record moves its counts
-// by −1 and +1 and its sums by ‖z−z′‖² ≤ 4R²p; from one set to another it moves counts by −1 and +1 and
-// sums by ‖z‖²+‖z′‖² ≤ 2R²p. With weight w on the counts, Σwⱼ(Δⱼ)² ≤ 2w + 4R²p.
+// Bound at unit record (features: noisy-embedding): neighbours differ in one record, which may be in any
+// made set. With sets by column, that column is public (an agent's policy must grant it) and equal for
+// neighbours, because the number and sizes of sets leave without noise. A cut keeps the same number of
+// records of each set for neighbours, with at most one record replaced. Each pair of a row's embedding
+// is an integer pair of norm at most R (ratio.Lattice), p pairs in all. A record replaced inside a set
+// moves its counts by −1 and +1 and its sums by ‖z−z′‖² ≤ 4R²p; a record that changes sets moves counts
+// by −1 and +1 and sums by ‖z‖²+‖z′‖² ≤ 2R²p. With weight w on the counts, Σwⱼ(Δⱼ)² ≤ 2w + 4R²p.
 type Kind struct{}
 
 // Terms are a ratio plan's own terms.
@@ -62,7 +60,6 @@ type Terms struct {
 	SetSize    int       `json:"set_size" yaml:"set_size" help:"about how many records a set is publicly expected to have: tunes mechanisms, enters no proof"`
 }
 
-// Names of terms' values.
 const (
 	SetsParty  = "party"
 	SetsColumn = "column"
@@ -87,7 +84,7 @@ const (
 	maxRecords  = 1 << 20
 	maxNumbers  = 1 << 22 // in one party's release or exact embeddings
 	maxClasses  = 1 << 10
-	countsShare = 0.1 // counts' share of the budget ρ beside noisy embeddings
+	countsShare = 0.1 // share of the budget ρ for counts beside noisy embeddings
 )
 
 // Mechanisms lists the mechanisms for label counts.
@@ -96,10 +93,10 @@ func Mechanisms() []string { return privacy.CountMechanisms() }
 // Mechanisms lists the kind's mechanisms.
 func (Kind) Mechanisms() []string { return Mechanisms() }
 
-// Shared is none: each single contribution is needed, and nothing is summed.
+// Shared returns nil: a fit needs each contribution, so nothing is summed.
 func (Kind) Shared() []string { return nil }
 
-// simulatedCounts are the mechanisms without a proof.
+// simulatedCounts lists the mechanisms without a proof.
 var simulatedCounts = []string{"laplace-paper", "dirichlet-paper", "none"}
 
 func (Kind) Check(p study.Plan) error {
@@ -192,7 +189,7 @@ func (Kind) Check(p study.Plan) error {
 // design holds the terms of all parties' releases.
 type design struct {
 	terms Terms // the kind's, of the plan
-	// sized: each set's number of records leaves beside the counts, without noise.
+	// sized: each set's number of records leaves without noise, beside the counts.
 	sized bool
 	study.ReleaseTerms
 	classes int
@@ -204,7 +201,7 @@ type design struct {
 }
 
 // designOf makes the design of a plan. The bound of noisy embeddings has weights for MaxSets sets;
-// boundFor cuts it to the actual sets.
+// boundFor cuts it to the actual number of sets.
 func designOf(p study.Plan) (design, error) {
 	t := termsOf(p)
 	d := design{terms: t, classes: len(p.Schema.Label.Classes), lattice: ratio.DefaultLattice()}
@@ -242,8 +239,8 @@ func designOf(p study.Plan) (design, error) {
 	return d, err
 }
 
-// sized says whether sizes of sets leave without noise. Sizes of sets made from labels do not, nor sizes
-// after a condition if features are hidden.
+// sized says whether sizes of sets leave without noise. Sizes of sets made from labels have noise, and
+// so have sizes after a condition if features are hidden.
 func (t Terms) sized(p study.Plan) bool {
 	return t.Features != FeaturesNoisyEmbedding || t.Sets != SetsMade && p.Where == ""
 }
@@ -277,7 +274,7 @@ func (Kind) Terms() any { return new(Terms) }
 func (Kind) Body() any  { return new(Result) }
 
 // DealSets deals a party's records to its sets, at least one: sets in the order of their names, rows in
-// the order of keys. It then removes records that do not meet the plan's condition.
+// the order of their keys. Records that fail the plan's condition are then removed.
 func DealSets(p study.Plan, in study.Inputs) (sets [][]int, classes []int) {
 	t, records := termsOf(p), in.Records
 	named := keyed.Of(keyed.Rule{Study: in.Study, Unit: p.Unit, SetColumn: t.Sets == SetsColumn}, records, in.ShardKey)
@@ -311,8 +308,8 @@ func DealSets(p study.Plan, in study.Inputs) (sets [][]int, classes []int) {
 	return sets, classes
 }
 
-// columnSets returns the rows of each value of the party column. Rows without a value all go to one of
-// these sets, so that an unreadable cell changes neither the number of sets nor of rows.
+// columnSets returns the rows of each value of the party column. All rows without a value join one of
+// these sets, so an unreadable cell changes neither the number of sets nor that of rows.
 func columnSets(k *keyed.Records, records *dataset.Records, rows []int, most int) [][]int {
 	of := map[string][]int{}
 	for _, i := range rows {
@@ -407,7 +404,7 @@ func (t task) Contribute(in study.Inputs) (study.Contribution, error) {
 	}, nil
 }
 
-// embedRows rows are mapped and embedded at a time.
+// embedRows is the number of rows mapped and embedded at a time.
 const embedRows = 2048
 
 func embedSum(sum []int64, e *ratio.Embedder, l ratio.Lattice, p study.Plan, records *dataset.Records, rows []int) {
@@ -417,7 +414,7 @@ func embedSum(sum []int64, e *ratio.Embedder, l ratio.Lattice, p study.Plan, rec
 	}
 }
 
-// MaxBody covers the sets' sizes, what leaves of the features, and the publication.
+// MaxBody covers the sets' sizes, the features or embeddings, and the publication.
 func (t task) MaxBody() int {
 	terms := t.design.terms
 	sets := terms.sets(t.design.classes)
@@ -431,11 +428,11 @@ func (t task) MaxBody() int {
 	return most
 }
 
-// sizeSize is the number of bytes of a set's size.
+// sizeSize is the length of a set's size in bytes.
 const sizeSize = 4
 
 func (t task) Charges(int64) ([]study.Charge, error) {
-	cost := privacy.Cost{Unit: t.Plan().Unit} // a mechanism for simulation only claims nothing
+	cost := privacy.Cost{Unit: t.Plan().Unit} // a mechanism for simulation claims nothing
 	if !slices.Contains(simulatedCounts, t.Plan().Mechanism) {
 		var err error
 		if cost, err = privacy.CostOf(t.design.Mechanism, t.design.Bound); err != nil {
@@ -452,8 +449,9 @@ func (t task) Reservations(int) ([]study.Reservation, error) {
 	return d.Reserve(sets * d.block), nil
 }
 
-// sets is the number of sets that each party sends, from the plan alone. With sets by column, a party
-// sends empty ones for those that it lacks: its release and charge are known before its records.
+// sets returns the number of sets that each party sends, from the plan alone, so that release and charge
+// are known before records are read. With sets by column, a party sends an empty set for each that it
+// lacks.
 func (t Terms) sets(classes int) int {
 	switch t.Sets {
 	case SetsColumn:

@@ -82,9 +82,8 @@ func TestRatioCheck(t *testing.T) {
 	}
 }
 
-// TestRatioBoundHolds: replacing a label, or a record by the most different
-// one, moves the private vector by no more than the bound says, in every way
-// that sets are made; sizes and who is where do not move with a label.
+// TestRatioBoundHolds: replacing a label, or a record by the most different one, moves the private
+// vector by at most the bound, for every form of sets. Sizes and membership do not depend on labels.
 func TestRatioBoundHolds(t *testing.T) {
 	schema, pool, m, records := conformance.Hospital(t, 400)
 	records = records.Select([]int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19})
@@ -121,7 +120,7 @@ func TestRatioBoundHolds(t *testing.T) {
 				other := records.Select(conformance.Places(records.Len()))
 				for y := -1; y < len(schema.Label.Classes); y++ {
 					other.Y[i] = y
-					if features == studyratio.FeaturesNoisyEmbedding { // another record altogether
+					if features == studyratio.FeaturesNoisyEmbedding { // a different record
 						for j := range other.X.RawRowView(i) {
 							other.X.Set(i, j, 1-records.X.At(i, j))
 						}
@@ -164,8 +163,7 @@ func TestRatioBoundHolds(t *testing.T) {
 	}
 }
 
-// TestRatioDraftNeverFails: whatever the records, the contribution is valid and
-// of the same make.
+// TestRatioDraftNeverFails: any records give a valid contribution of the same form.
 func TestRatioDraftNeverFails(t *testing.T) {
 	schema, pool, m, records := conformance.Hospital(t, 400)
 	schema.Party = "ward"
@@ -204,7 +202,7 @@ func TestRatioDraftNeverFails(t *testing.T) {
 	}
 }
 
-// Contribute makes a body through a real ledger.
+// contribute makes a body through a real ledger.
 func contribute(t testing.TB, p study.Plan, pool *auxdata.Pool, in study.Inputs) ([]byte, study.Checker) {
 	t.Helper()
 	canonical, err := p.Canonical()
@@ -229,7 +227,7 @@ func contribute(t testing.TB, p study.Plan, pool *auxdata.Pool, in study.Inputs)
 	return body, checker
 }
 
-// skewed deals six parties' records with different shares of class 1.
+// skewed deals records to six parties with different shares of class 1.
 func skewed(records *dataset.Records, size int) []*dataset.Records {
 	rng := rand.New(rand.NewPCG(3, 4))
 	var of [2][]int
@@ -251,9 +249,8 @@ func skewed(records *dataset.Records, size int) []*dataset.Records {
 	return out
 }
 
-// TestRatioThroughRealLedgers: six sites, real noise, bodies that are the same in any
-// order of arrival; the release travels as JSON and estimates another
-// file's ratios.
+// TestRatioThroughRealLedgers: six sites, real noise, the same bodies in any order of arrival. The
+// release, read back from JSON, estimates another file's ratios.
 func TestRatioThroughRealLedgers(t *testing.T) {
 	schema, pool, m, records := conformance.Hospital(t, 6000)
 	if len(schema.Label.Classes) != 2 {
@@ -312,8 +309,8 @@ func TestRatioThroughRealLedgers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// Sampling moves the first two by .05 or so, label noise by less. 400 noisy
-		// records a set say little; TestRatioSimulation has more of them.
+		// Sampling moves the first two by about .05, label noise by less. 400 noisy records per set say
+		// little; TestRatioSimulation has more.
 		limit := .3
 		if features == studyratio.FeaturesNoisyEmbedding {
 			limit = .7
@@ -328,8 +325,8 @@ func TestRatioThroughRealLedgers(t *testing.T) {
 	}
 }
 
-// TestRatioBodyRefusals: a body that is cut, lengthened, changed, from another
-// plan or under other terms is refused.
+// TestRatioBodyRefusals: a truncated, lengthened or changed body, or one of another plan or other terms,
+// is refused.
 func TestRatioBodyRefusals(t *testing.T) {
 	schema, pool, m, records := conformance.Hospital(t, 400)
 	in := study.Inputs{Records: records.Select(conformance.Places(30)), ShardKey: []byte("k")}
@@ -354,18 +351,17 @@ func TestRatioBodyRefusals(t *testing.T) {
 			t.Errorf("%s: no body: %v", features, err)
 		}
 	}
-	// An embedding beyond what its rows can sum to.
+	// An embedding beyond the largest sum of its rows.
 	p := conformance.RatioPlan(schema, pool, m, studyratio.FeaturesEmbedding)
 	body, sum := contribute(t, p, pool, in)
-	forged := append(make([]byte, 4), body[4:]...) // a set of no records
+	forged := append(make([]byte, 4), body[4:]...) // a set without records
 	if err := sum.Check(forged); !errors.Is(err, study.ErrContribution) || !strings.Contains(err.Error(), "possible") {
 		t.Errorf("an embedding of no rows: %v", err)
 	}
 }
 
-// TestRatioRefusalsCarryNumbers: sets that support no estimate give a release
-// that says why, with the number that explains it; nothing before it depends on
-// the data.
+// TestRatioRefusalsCarryNumbers: if sets support no estimate, the release gives the reason and its
+// number. Nothing before the release depends on the data.
 func TestRatioRefusalsCarryNumbers(t *testing.T) {
 	schema, pool, m, records := conformance.Hospital(t, 6000)
 	deal := skewed(records, 200)
@@ -432,8 +428,8 @@ func TestRatioProposal(t *testing.T) {
 	}
 }
 
-// TestRatioForecast: from public terms alone, and near what a simulation of the
-// counts does; sets too small for the budget are warned of with the number.
+// TestRatioForecast: the forecast follows from public terms and is close to a simulation of the counts;
+// for sets too small for the budget it warns and gives the error.
 func TestRatioForecast(t *testing.T) {
 	schema, table := conformance.ProposalData(t)
 	propose := func(epsilon float64, size int, features string) kinds.Proposed {
@@ -478,8 +474,7 @@ func FuzzRatioBody(f *testing.F) {
 	})
 }
 
-// vector is the private vector of a draft, read through the simulation of no
-// noise.
+// vector reads a draft's private vector through a simulation without noise.
 func vector(t *testing.T, p study.Plan, pool *auxdata.Pool, in study.Inputs) []int64 {
 	t.Helper()
 	d, err := conformance.TaskOf(t, p, pool).Contribute(in)

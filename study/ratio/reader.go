@@ -15,15 +15,15 @@ import (
 	"caucus/study/bodies"
 )
 
-// reader reads contributions. A fit needs every set, so contributions are kept whole.
+// reader reads contributions. A fit needs every set, so contributions are kept, not summed.
 type reader struct {
 	bodies.AtParties
 	design design
 }
 
-// parsed is a contribution: each set's size, encoded rows or embedding's sum; and the publication.
+// parsed is a decoded contribution: each set's size, encoded rows or embedding sum; and the publication.
 type parsed struct {
-	sizes    []int // nil if they do not leave (design.sized)
+	sizes    []int // nil if sizes have noise (design.sized)
 	rows     [][]byte
 	sums     [][]int64
 	released privacy.Published
@@ -37,7 +37,7 @@ func (t task) Check(body []byte) error {
 // NewSum: see study.Keeper.
 func (t task) NewSum() (study.Sum, error) { return nil, study.ErrKept }
 
-// PublicBodies: only the coordinator may have features and exact embeddings.
+// PublicBodies: only the coordinator may see features and exact embeddings.
 func (t task) PublicBodies() bool { return t.design.terms.Features == FeaturesNoisyEmbedding }
 
 // parse checks that a body has the plan's form and was released on its terms.
@@ -103,12 +103,12 @@ func (s reader) takeApart(body []byte) (parsed, error) {
 
 func (d design) dim(p study.Plan) int { return p.Map.Dim() }
 
-// farDeviations exceeds the noise of any honest release: Laplace noise exceeds it once in 10³⁹ draws.
+// farDeviations exceeds the noise of honest releases: Laplace noise exceeds it once in 10³⁹ draws.
 const farDeviations = 64
 
-// possible refuses what no honest release contains, so that a party with invented numbers cannot spoil
-// everybody's estimate: counts and sums must lie within noise of what that many records can have, and a
-// block that keeps its sum must have it.
+// possible refuses a body that no honest release gives, so that a party cannot spoil the estimate with
+// invented numbers. Counts and sums must be possible for the number of records, up to noise, and a block
+// that keeps its sum must have the right sum.
 func (s reader) possible(b parsed) error {
 	d := s.design
 	far := func(j, n int) float64 {
@@ -157,8 +157,8 @@ func (s reader) possible(b parsed) error {
 	return nil
 }
 
-// sets returns all contributed sets in the estimators' form. It leaves out, and counts, those too small
-// for any estimate: their sizes are public or released.
+// sets returns all contributed sets in the estimators' form. Sets too small for an estimate are left out
+// and counted; their sizes are public or released.
 func (s reader) sets(all study.Bodies) (sets []ratio.Set, small int, err error) {
 	for body, err := range all {
 		if err != nil {
@@ -174,7 +174,7 @@ func (s reader) sets(all study.Bodies) (sets []ratio.Set, small int, err error) 
 		}
 		for k, set := range some {
 			if b.sizes != nil && b.sizes[k] == 0 {
-				continue // it stands for a set that the party lacks
+				continue // stands for a set that the party lacks
 			}
 			if set.N < 2 {
 				small++
@@ -214,13 +214,14 @@ func (s reader) setsOf(b parsed) ([]ratio.Set, error) {
 	return out, nil
 }
 
-// leastSet is the fewest standard deviations of its noise that a set's size must have to be recognised
-// as a set, if a condition may leave next to nobody in it.
+// leastSet is the least size of a set, in standard deviations of its noise, if a condition may leave
+// hardly any records in it.
 const leastSet = 4
 
 // noisySets: counts and sums have independent Gaussian noise; if sizes are not public, the noisy counts
-// estimate them. An error in the sum of the counts then scales shares and embedding alike, and cancels
-// when one is regressed on the other, so the given covariance covers the other directions.
+// estimate them. An error in the sum of the counts then scales shares and embedding by the same factor,
+// which cancels in the regression of one on the other, so the given covariance covers the other
+// directions.
 func (s reader) noisySets(b parsed) ([]ratio.Set, error) {
 	d := s.design
 	c := float64(d.classes)
@@ -240,7 +241,7 @@ func (s reader) noisySets(b parsed) ([]ratio.Set, error) {
 			set.N = b.sizes[from/d.block]
 			shift = (float64(set.N) - sum) / c
 		} else if s.Plan.Where != "" && sum < leastSet*math.Sqrt(c*variance) {
-			set.N = 0 // the party has no such set, or too few records meet the condition
+			set.N = 0 // no such set, or too few records meet the condition
 		}
 		if set.N >= 2 {
 			covariance := make([]float64, d.classes*d.classes)
@@ -268,8 +269,8 @@ func (s reader) noisySets(b parsed) ([]ratio.Set, error) {
 	return out, nil
 }
 
-// shares are a set's class shares: unbiased for class-means, which averages over sets, and projected
-// onto the simplex for estimators that trust each set.
+// shares returns a set's class shares: unbiased for class-means, which averages over sets, and projected
+// onto the simplex for estimators that use each set alone.
 func (s reader) shares(counts, covariance []float64, n float64) ([]float64, *mat.SymDense) {
 	c := len(counts)
 	shares := make([]float64, c)

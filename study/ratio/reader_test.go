@@ -12,7 +12,6 @@ import (
 	"caucus/study"
 )
 
-// hospital is a small generated federation: its schema, a pool, and records.
 func hospital(t *testing.T, records int) (dataset.Schema, *auxdata.Pool, dataset.Map, *dataset.Records) {
 	t.Helper()
 	c := dataset.DefaultHospitalConfig()
@@ -61,7 +60,7 @@ func ratioPlan(schema dataset.Schema, pool *auxdata.Pool, m dataset.Map, feature
 	return p
 }
 
-// contribute makes a body through a real ledger, and what reads it.
+// contribute makes a body through a real ledger, and a reader for it.
 func contribute(t *testing.T, p study.Plan, pool *auxdata.Pool, in study.Inputs) ([]byte, reader) {
 	t.Helper()
 	of, err := Kind{}.New(p, pool)
@@ -88,8 +87,8 @@ func contribute(t *testing.T, p study.Plan, pool *auxdata.Pool, in study.Inputs)
 	return body, task.reader
 }
 
-// TestRatioMadeSets: sets made from labels at a site differ in shares as the
-// skew says, and their noisy sizes add up to about the records.
+// TestRatioMadeSets: sets made from labels differ in class shares by the skew, and their noisy sizes add
+// up to about the number of records.
 func TestRatioMadeSets(t *testing.T) {
 	schema, pool, m, records := hospital(t, 6000)
 	p := ratioPlan(schema, pool, m, FeaturesNoisyEmbedding, func(t *Terms) { t.Sets, t.Skew = SetsMade, .7 })
@@ -99,7 +98,7 @@ func TestRatioMadeSets(t *testing.T) {
 		t.Fatalf("%d sets, %d small, %v", len(sets), small, err)
 	}
 	n := sets[0].N + sets[1].N
-	if math.Abs(float64(n-records.Len())) > 300 { // four counts of deviation 21: 7 of their sum
+	if math.Abs(float64(n-records.Len())) > 300 { // four counts of deviation 21: 7 deviations of their sum
 		t.Errorf("the noisy sizes sum to %d for %d records", n, records.Len())
 	}
 	truth := ratio.SharesOfLabels(records.Y, nil, 2)
@@ -111,9 +110,8 @@ func TestRatioMadeSets(t *testing.T) {
 	}
 }
 
-// TestRatioImpossibleNumbers: what a site's ledger cannot have released is
-// refused on receipt, so that one party that makes up its numbers cannot cost
-// the others their estimate.
+// TestRatioImpossibleNumbers: numbers that no ledger can have released are refused on receipt, so that a
+// party with invented numbers cannot spoil the estimate.
 func TestRatioImpossibleNumbers(t *testing.T) {
 	schema, pool, m, records := hospital(t, 400)
 	in := study.Inputs{Records: records.Select(places(30)), ShardKey: []byte("k")}
@@ -127,7 +125,7 @@ func TestRatioImpossibleNumbers(t *testing.T) {
 		default:
 			p.Mechanism = mechanism
 		}
-		body, got := contribute(t, p, pool, in) // an honest one passes
+		body, got := contribute(t, p, pool, in) // an honest body passes
 		b, err := got.parse(body)
 		if err != nil {
 			t.Fatalf("%s: %v", mechanism, err)
@@ -159,9 +157,9 @@ func TestRatioImpossibleNumbers(t *testing.T) {
 	}
 }
 
-// TestWhereSets: of a plan about some records a set's shares are of those alone, in every
-// form of features and sets that takes a condition; places that a party has no set for,
-// and sets of next to nobody, are none.
+// TestWhereSets: under a condition a set's shares count the records inside alone, in every form of
+// features and sets that allows a condition. Empty places and sets with hardly any records inside are
+// left out.
 func TestWhereSets(t *testing.T) {
 	const inside = 4000
 	for name, s := range map[string]struct {
@@ -183,7 +181,7 @@ func TestWhereSets(t *testing.T) {
 		if err := (Kind{}).Check(p); err != nil {
 			t.Fatal(name, err)
 		}
-		// Marked by hand, more than half of them outside.
+		// More than half of the records are marked as outside.
 		records.Outside, records.Party = make([]bool, records.Len()), make([]string, records.Len())
 		var within []int
 		for i := range records.Outside {
@@ -208,7 +206,7 @@ func TestWhereSets(t *testing.T) {
 		for _, set := range sets {
 			n, first = n+float64(set.N), first+float64(set.N)*set.Shares[0]
 		}
-		// Two to four counts of deviation 21: seven of their sum.
+		// Two to four counts of deviation 21: 7 deviations of their sum.
 		if math.Abs(n-inside) > 300 || math.Abs(first/n-truth[0]) > .06 {
 			t.Errorf("%s: %.0f records of which %.3f are of the first class, want %d and %.3f", name, n, first/n, inside, truth[0])
 		}

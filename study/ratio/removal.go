@@ -6,8 +6,8 @@ import (
 )
 
 // Removal: see study.Remover. At unit label a set's size is public, and its counts sum to it. At unit
-// record a set's counts and embedding are one released vector. How it moves when a set loses a record,
-// and whether the size shows it, is proved for replacing alone.
+// record a set's counts and embedding are one released vector; how a removed record moves it, and
+// whether the size shows the removal, is proved for replacement alone.
 func (Kind) Removal(p study.Plan, _ privacy.Bound) study.Removal {
 	if p.Unit == privacy.Label {
 		return study.OfLabels()

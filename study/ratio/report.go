@@ -8,7 +8,8 @@ import (
 	"caucus/study"
 )
 
-// Report says whether the release can estimate class shares of new sets, and gives those of its own.
+// Report says whether the release can estimate class shares of new sets, and gives the shares of its own
+// sets.
 func (Kind) Report(r study.Release) (out study.Report, err error) {
 	p, err := r.DecodedPlan()
 	if err != nil {
@@ -42,7 +43,7 @@ func (Kind) Report(r study.Release) (out study.Report, err error) {
 	return out, nil
 }
 
-// noiseOf is the deviation that the sets' noise gives a class's share of all records, unprojected.
+// noiseOf returns the standard deviation that noise gives a class's unprojected share of all records.
 func noiseOf(r Result, class int) float64 {
 	records, variance := 0.0, 0.0
 	for _, s := range r.Sets {

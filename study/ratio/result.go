@@ -21,7 +21,7 @@ const Assumption = "This assumes that records of a class look alike everywhere: 
 
 // Result is the result of a ratio study.
 type Result struct {
-	// Model estimates the ratios of any unlabelled set; nil if the sets support none: see Refusal.
+	// Model estimates the ratios of any unlabelled set; nil if the sets support no estimate (Refusal).
 	Model   *ratio.Model `json:"model,omitempty"`
 	Refusal *Refusal     `json:"refusal,omitempty"`
 	Sets    []SetResult  `json:"sets"`
@@ -45,7 +45,7 @@ type Refusal struct {
 // SetResult is one released set.
 type SetResult struct {
 	Records int `json:"records"`
-	// Shares are projected; SD is the standard deviation of the privacy noise on each before that.
+	// Shares are projected; SD is the standard deviation of the noise on each share before projection.
 	Shares []float64 `json:"shares"`
 	SD     []float64 `json:"sd,omitempty"`
 }
@@ -84,7 +84,7 @@ func setResult(set ratio.Set) SetResult {
 	return one
 }
 
-// conclude fills in what follows from model or refusal, and warns; small counts the sets left out.
+// conclude fills in what follows from model or refusal, and warns. small counts the sets left out.
 func (r *Result) conclude(small int) (warnings []string) {
 	warn := func(format string, args ...any) { warnings = append(warnings, fmt.Sprintf(format, args...)) }
 	if small > 0 {
@@ -115,7 +115,7 @@ func (r *Result) fit(p study.Plan, pool *auxdata.Pool, d design, sets []ratio.Se
 			return err
 		}
 	}
-	rng := rand.New(rand.NewPCG(p.Seed, 0x726174696f)) // public: it draws splits
+	rng := rand.New(rand.NewPCG(p.Seed, 0x726174696f)) // public: draws splits
 	r.Model, r.Gamma, r.Widths, err = ratio.FitOpen(sets, o, rng)
 	return err
 }
@@ -152,7 +152,7 @@ func Estimate(r study.Release, records *dataset.Records) (ratio.Estimate, error)
 	return result.Estimate(p, records)
 }
 
-// Estimate estimates the class ratios of records with the plan's schema and map.
+// Estimate estimates the class ratios of records with the plan's schema and map, ignoring labels.
 func (r Result) Estimate(p study.Plan, records *dataset.Records) (ratio.Estimate, error) {
 	if r.Model == nil && r.Refusal == nil {
 		return ratio.Estimate{}, fmt.Errorf("estimate ratio: this release holds no model")

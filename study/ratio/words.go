@@ -10,7 +10,7 @@ import (
 func (Kind) Words(p study.Plan) study.Words {
 	t := termsOf(p)
 	w := study.Words{SetColumn: t.Sets == SetsColumn, Numbers: t.Fourier, Trained: study.NothingTrained, Neighbours: study.OneUnit(p), Liar: study.LiesInNoise, Received: "sets"}
-	if p.Unit == privacy.Label { // a party's is none that labels add up to
+	if p.Unit == privacy.Label { // a guarantee for labels gives none for a party
 		w.PerParty = int64(t.MaxRecords)
 	}
 	sets := map[string]string{
@@ -29,7 +29,7 @@ func (Kind) Words(p study.Plan) study.Words {
 	if p.Where != "" {
 		w.Leaves += "; all of it of the records alone that the study is about"
 	}
-	if t.Sets == SetsColumn { // no noise hides which sets there are and how large
+	if t.Sets == SetsColumn { // the names and sizes of sets have no noise
 		w.InClear = append(w.InClear, p.Schema.Party)
 		if p.Unit == privacy.Record {
 			w.Neighbours = fmt.Sprintf("two collections of records, the same but for one record of one party, which is replaced by any other of the same set (column %s); who takes part and how many records each party has is the same", p.Schema.Party)

@@ -12,8 +12,8 @@ import (
 	"caucus/study/simulate"
 )
 
-// Weights make the public pool stand for the private records: any number of
-// questions is then answered from the pool.
+// With the released weights the public pool stands for the private records, and answers any number of
+// queries.
 func Example() {
 	table, schema := dataset.Hospitals(dataset.HospitalConfig{Sites: 3, Records: 1600, Seed: 1, Skew: 1})
 	rows := make([]int, table.Rows())
@@ -45,7 +45,7 @@ func Example() {
 		panic(err)
 	}
 	fmt.Println("rows weighed:", len(weights.Weight), "for", weights.Records, "private records")
-	query := make([]float64, len(weights.Weight)) // one number a pool row
+	query := make([]float64, len(weights.Weight)) // one number per pool row
 	for i := range query {
 		query[i] = proposed.Pool.Encoded.At(i, 0)
 	}

@@ -21,7 +21,7 @@ import (
 )
 
 // Kind weights the rows of the public pool so that it stands for the private records (Ji & Elkan 2013).
-// Its unit is the record; each site adds its own noise unless the plan says otherwise.
+// The unit is the record; by default each site adds the noise.
 type Kind struct{}
 
 // Terms are a reweigh plan's own terms.
@@ -33,12 +33,12 @@ type Terms struct {
 }
 
 const (
-	// keepWeights: a public and a private population may differ so much that few rows matter; below 1
-	// row in 50 the weights have in effect collapsed.
+	// keepWeights: below 1 effective row in 50 the weights have in effect collapsed, because public and
+	// private population differ too much.
 	keepWeights = 0.02
 	// logisticLambda is logistic's default ridge, from Ji & Elkan's experiments.
 	logisticLambda = 0.1
-	// fewRows: a smaller effective sample answers any query to ±.05 at best.
+	// fewRows: with a smaller effective sample the answer to any query is off by ±.05 at best.
 	fewRows = 100
 )
 
@@ -51,7 +51,7 @@ func Mechanisms() []string { return slices.Sorted(maps.Keys(mechanisms)) }
 // Mechanisms lists the kind's mechanisms.
 func (Kind) Mechanisms() []string { return Mechanisms() }
 
-// Shared is entropy: the number of records bounds the range of its sums (see study.Kind).
+// Shared returns entropy: the number of records bounds the range of its sums (study.Kind).
 func (Kind) Shared() []string { return []string{"entropy"} }
 
 func (Kind) Check(p study.Plan) error {
@@ -108,7 +108,8 @@ func (Kind) Complete(p *study.Plan, s study.Proposal) error {
 	return p.SetTerms(t)
 }
 
-// designOf makes the design of a plan's sums: of encoded features or, if projected, of mapped ones.
+// designOf makes the design of a plan's sums: of encoded features or, if the plan projects them, of
+// mapped ones.
 func designOf(p study.Plan) (*aggregation.FeatureDesign, error) {
 	t := termsOf(p)
 	if p.Map.Kind != dataset.IdentityMap {
@@ -127,23 +128,23 @@ func designOf(p study.Plan) (*aggregation.FeatureDesign, error) {
 	return d, nil
 }
 
-// statistic is the sum in a reweigh plan. For entropy it is sums of features and, if the plan has a
-// condition, the number of records that meet it; for logistic it is n·β of a density-ratio model. All
-// are integers that add up over sites.
+// statistic is the vector that a reweigh plan sums, integers that add up over sites. For entropy: sums
+// of features and, under a condition, the number of records that meet it. For logistic: n·β of a
+// density-ratio model.
 //
 // Proof note.
-//   - Neighbours: replace one record. Public: plan, pool, and how many records each site has.
-//   - Lemma: aggregation.FeatureDesign for entropy, aggregation.DensityRatio for logistic; Terms adds
-//     the rounding to its lattice. With a condition, the sums are over the records that meet it,
-//     followed by their number: FeatureDesign.CountedBound. A record's own cells and the plan decide
-//     whether it meets the condition (dataset.Records.Outside).
-//   - Numeric model: for entropy each record's entries are integers of its own, and sums are exact. For
-//     logistic the solver works in floating point to a gradient norm that bounds its distance from the
-//     exact minimiser; the bound includes that distance and the rounding. A failed search, impossible in
+//   - Neighbours: replace one record. Public: plan, pool, and each site's number of records.
+//   - Lemma: aggregation.FeatureDesign for entropy, aggregation.DensityRatio for logistic; Terms adds the
+//     rounding to its lattice. Under a condition, sums count the records that meet it, followed by their
+//     number: FeatureDesign.CountedBound. A record's cells and the plan decide whether it meets the
+//     condition (dataset.Records.Outside).
+//   - Numeric model: for entropy each record adds integers that follow from that record alone, and sums are
+//     exact. For logistic the solver works in floating point to a gradient norm that bounds its distance from
+//     the exact minimiser; the bound includes that distance and the rounding. A failed search, impossible in
 //     exact arithmetic, gives zeros.
-//   - The caller guarantees that records are encoded by the plan's schema, which clamps them, and that
-//     one party is behind a site. A site adds at most the per-party number of records (Local), and no
-//     more are accepted from it (Weights).
+//   - The caller guarantees that records are encoded by the plan's schema, which clamps them, and that one
+//     party is behind a site. A site adds at most the per-party number of records (Local), and a larger
+//     weight is refused (Weights).
 type statistic struct {
 	plan   study.Plan
 	terms  Terms // the kind's, of the plan
@@ -190,13 +191,13 @@ func (w *statistic) Cells() int {
 	return w.design.Cells()
 }
 
-// counted: the last number is the count of records that meet the plan's condition.
+// counted says whether the last number counts the records that meet the plan's condition.
 func (w *statistic) counted() bool { return w.plan.Where != "" }
 
 func (w *statistic) ReleasedCells() int { return w.Cells() }
 
-// Weights bound a site's records, as for cross sums, and also by the plan's per-party number, on which
-// the guarantee for a whole party rests.
+// Weights bound a site's records, as for cross sums, and at most the plan's per-party number, which the
+// guarantee for a whole party counts on.
 func (w *statistic) Weights() (least, most int64) {
 	most = 1 << 40 / w.plan.MostParties()
 	if k := w.terms.PerParty; k > 0 {
@@ -205,8 +206,8 @@ func (w *statistic) Weights() (least, most int64) {
 	return 0, most
 }
 
-// lattice is the width of logistic's public lattice for n·β: 2^k near the sensitivity over 2²⁰. It does
-// not depend on n, so sites' vectors add up.
+// lattice returns the spacing of logistic's public lattice for n·β: the power of two nearest to the
+// sensitivity over 2²⁰. The spacing does not depend on n, so sites' vectors add up.
 func (w *statistic) lattice() float64 {
 	return math.Exp2(math.Round(math.Log2(w.ratio.Sensitivity())) - 20)
 }
@@ -243,7 +244,7 @@ func (w *statistic) Local(in study.Inputs) ([]int64, int64) {
 	return z, n
 }
 
-// entries returns the records in the design's form.
+// entries returns the records in the design's form: encoded or mapped.
 func (w *statistic) entries(records *dataset.Records) *mat.Dense {
 	if w.plan.Map.Kind != dataset.IdentityMap {
 		return w.plan.Mapped(records)
@@ -251,7 +252,7 @@ func (w *statistic) entries(records *dataset.Records) *mat.Dense {
 	return records.X
 }
 
-// about returns the records that the study is about.
+// about returns the records that meet the plan's condition.
 func about(records *dataset.Records) *dataset.Records {
 	var rows []int
 	for i := range records.Len() {
@@ -289,12 +290,12 @@ func (w *statistic) ParseClear(body []byte) ([]int64, int64, error) {
 	return v, records, nil
 }
 
-// Form: entropy alone has one (Check).
+// Form exists for entropy alone (Check).
 func (w *statistic) Form(records int64) shares.Form {
 	return shares.Integers(w.Cells(), aggregation.FeatureMost(max(records, 1)))
 }
 
-// Terms do not depend on the number of records, so all sites have the same.
+// Terms do not depend on the number of records, so all sites have the same terms.
 //
 //   - entropy: FeatureDesign's bound (CountedBound with a condition), under discrete Laplace or K-norm
 //     (δ = 0) or Gaussian noise.
@@ -377,8 +378,8 @@ func (t task) Charges(weight int64) ([]study.Charge, error) {
 	return []study.Charge{terms.Charge(none, none)}, err
 }
 
-// Recompute finishes the study again, but makes the weighted pool's digest from the claimed weights:
-// recomputed ones may differ in their last bits and would have another digest.
+// Recompute finishes the study again, but computes the weighted pool's digest from the claimed weights:
+// recomputed weights may differ in their last bits and would have another digest.
 func (t task) Recompute(of study.Summed, released []privacy.Published, claimed study.Result) (study.Result, string, error) {
 	fail := func(err error) (study.Result, string, error) { return study.Result{}, "", err }
 	made, err := t.Finish(of, released)

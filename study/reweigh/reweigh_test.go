@@ -68,8 +68,8 @@ func make1s(n int) []float64 {
 	return v
 }
 
-// TestReweighRelease runs every releasable mechanism with either noise, one
-// party of three being empty.
+// TestReweighRelease runs every releasable mechanism with noise at either place; one of three parties is
+// empty.
 func TestReweighRelease(t *testing.T) {
 	schema, table, pool, r := conformance.Wards(t, 1600)
 	parts := []*dataset.Records{r.Select(firstRows(500)), r.Select(nil), r.Select(firstRows(r.Len())[500:])}
@@ -92,7 +92,7 @@ func TestReweighRelease(t *testing.T) {
 			if w.Records != int64(r.Len()) || len(w.Weight) != pool.Rows() {
 				t.Fatalf("%d records and %d weights", w.Records, len(w.Weight))
 			}
-			// The weighted pool's digest is that of the file of it.
+			// The weighted pool's digest is that of its file.
 			var file bytes.Buffer
 			if err := auxdata.WriteWeighted(&file, table, w.Weight); err != nil {
 				t.Fatal(err)
@@ -131,8 +131,8 @@ func firstRows(n int) []int {
 	return v
 }
 
-// TestLogisticPaperStaysInside: a real ledger refuses the literal sampler, and
-// says why, though a plan that is marked simulated may name it.
+// TestLogisticPaperStaysInside: a real ledger refuses the literal sampler and gives the reason, although
+// a simulated plan may name it.
 func TestLogisticPaperStaysInside(t *testing.T) {
 	schema, _, pool, r := conformance.Wards(t, 400)
 	p := conformance.ReweighPlan(schema, pool)
@@ -154,8 +154,7 @@ func TestLogisticPaperStaysInside(t *testing.T) {
 	}
 }
 
-// TestReweighSizes: what leaves a site, and what it asks its ledger, do not
-// depend on what the records hold.
+// TestReweighSizes: the length of a site's body and its requests do not depend on the records' values.
 func TestReweighSizes(t *testing.T) {
 	schema, _, pool, r := conformance.Wards(t, 400)
 	odd := r.Select(firstRows(r.Len()))
@@ -187,8 +186,8 @@ func TestReweighSizes(t *testing.T) {
 	}
 }
 
-// TestReweighDegenerate: no records at all is an error that says so; fewer
-// records than features, and weights that collapse, are warnings.
+// TestReweighDegenerate: a study without records fails with an error that says so; fewer records than
+// features, or collapsed weights, give warnings.
 func TestReweighDegenerate(t *testing.T) {
 	schema, _, pool, r := conformance.Wards(t, 400)
 	p := conformance.ReweighPlan(schema, pool)
@@ -219,8 +218,7 @@ func TestReweighDegenerate(t *testing.T) {
 	warned("nothing but noise", p, 90, "equal weights")
 }
 
-// TestWeightedPoolStudy: a classify plan on a weighted pool states the totals of
-// both studies.
+// TestWeightedPoolStudy: a classify plan on a weighted pool states the totals of both studies.
 func TestWeightedPoolStudy(t *testing.T) {
 	schema, _, pool, r := conformance.Wards(t, 1200)
 	p := conformance.ReweighPlan(schema, pool)
@@ -236,7 +234,7 @@ func TestWeightedPoolStudy(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Weights of a pool that was itself drawn from a release name both costs.
+	// Weights of a pool that was itself drawn from a release state both costs.
 	again := p
 	again.Weights = &study.WeightSource{Unit: privacy.Record, Epsilon: 0.25, Delta: 1e-7, PerParty: 3}
 	again.KindTerms = conformance.Encoded(reweigh.Terms{PerParty: 400})
@@ -259,7 +257,7 @@ func TestWeightedPoolStudy(t *testing.T) {
 	if totals = release.Totals; totals[1].Epsilon == nil || *totals[1].Epsilon != 1+4*0.5 {
 		t.Errorf("totals %+v, want 3 for a party of at most 4 records", totals)
 	}
-	// A party of very many records: ε is large, and a δ of 0 stays 0.
+	// A party with very many records: ε is large, and δ = 0 stays 0.
 	p.KindTerms = conformance.Encoded(reweigh.Terms{PerParty: 10_000})
 	if got := study.Totals(p, kinds.WordsOf(p))[1]; got.Epsilon == nil || *got.Epsilon != 5000 || got.Delta != 0 {
 		t.Errorf("10,000 records at ε = .5 each: %+v", got)
@@ -273,9 +271,8 @@ func TestWeightedPoolStudy(t *testing.T) {
 	}
 }
 
-// TestMadePool: a pool is made of a release's margins alone, and its margins are
-// the release's. Shares of 4,000 rows have a standard error of at most .008;
-// 6.5 of those are .052.
+// TestMadePool: a pool made from a release's margins has these margins. Shares of 4,000 rows have a
+// standard error of at most .008; 6.5 of these are .052.
 func TestMadePool(t *testing.T) {
 	schema, _, pool, r := conformance.Wards(t, 1600)
 	p := conformance.ReweighPlan(schema, pool)
@@ -302,8 +299,8 @@ func TestMadePool(t *testing.T) {
 	}
 }
 
-// What a release guarantees for a party rests on reweigh.per_party, so no party
-// may add more records than that.
+// TestReweighPerPartyIsKept: a party adds at most reweigh.per_party records, because a release's
+// guarantee for a party counts on that number.
 func TestReweighPerPartyIsKept(t *testing.T) {
 	schema, _, pool, records := conformance.Wards(t, 400)
 	p := conformance.ReweighPlan(schema, pool)
@@ -314,7 +311,7 @@ func TestReweighPerPartyIsKept(t *testing.T) {
 			t.Errorf("noise %s: %d records of parties of 300, 300 and 3 were added, want 10, 10 and 3", noise, r.Weight)
 		}
 	}
-	// A dishonest site cannot either.
+	// The weight of a dishonest site is refused.
 	w := conformance.StatisticOf(t, p, pool)
 	body, err := w.AppendClear(make([]int64, w.Cells()), 11)
 	if err != nil {

@@ -10,19 +10,20 @@ import (
 	"caucus/study"
 )
 
-// ErrOtherWeights: the table's weights are not the release's, or the release's pool has none.
+// ErrOtherWeights: the table's weights differ from the release's, or the table of the release's pool has
+// none.
 var ErrOtherWeights = errors.New("the pool does not have the weights of the release")
 
 // Weighed is the pool of a reweigh study with the released weights.
 type Weighed struct {
 	Plan study.Plan
 	Said Weights
-	// Pool is the plan's pool; Weighted is the same rows with weights, a pool of its own.
+	// Pool is the plan's pool, Weighted a pool of the same rows with weights.
 	Pool, Weighted *auxdata.Pool
 }
 
-// Weigh attaches a release's weights to its study's pool t, given without weights and with its rows in
-// the same order. It refuses another pool, and weights without the digest that the release names.
+// Weigh attaches a release's weights to its study's pool t, whose rows must be unweighted and in the
+// same order. It refuses another pool, and weights whose digest differs from the release's.
 func Weigh(r study.Release, t *dataset.Table) (w Weighed, err error) {
 	if w.Said, err = WeightsOf(r); err != nil {
 		return w, err
@@ -48,9 +49,9 @@ func Weigh(r study.Release, t *dataset.Table) (w Weighed, err error) {
 	return w, nil
 }
 
-// PoolSource states the release that the weights of pool t come from, or that t was drawn from if it has
-// none, for a plan on t. It returns ErrOtherWeights for weights that are not the release's, and for the
-// unweighted pool of the release's own study, which was meant to be weighted.
+// PoolSource returns the source that a plan on pool t states: the release that t's weights come from or,
+// for a pool without weights, that t was drawn from. It returns ErrOtherWeights for other weights, and
+// for the unweighted pool of the release's own study, because the caller meant to weight it.
 func PoolSource(r study.Release, t *dataset.Table) (*study.WeightSource, error) {
 	source, err := SourceOf(r)
 	if err != nil {

@@ -23,8 +23,8 @@ func must[T any](x T, err error) T {
 	return x
 }
 
-// TestWeigh: a release weighs the pool of its study and no other, and a plan
-// names a release only for the pool that has its weights.
+// TestWeigh: a release weights the pool of its study only, and a plan names a release only for a pool
+// that has the release's weights.
 func TestWeigh(t *testing.T) {
 	table, schema := dataset.Hospitals(dataset.HospitalConfig{Sites: 2, Records: 300, Seed: 1, Skew: 1})
 	schema = schema.Meaning()
@@ -39,7 +39,7 @@ func TestWeigh(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := proposed.Plan
-	p.Pool = auxdata.Virtual(proposed.Pool.Encoded, p.Map).Digest // as a simulated plan names it
+	p.Pool = auxdata.Virtual(proposed.Pool.Encoded, p.Map).Digest // as a simulated plan names its pool
 	pool := auxdata.Virtual(proposed.Pool.Encoded, p.Map)
 	r := must(simulate.Rehearse(context.Background(), p, pool, []study.Inputs{{Records: records}, {Records: records}}))
 

@@ -16,18 +16,17 @@ import (
 	"caucus/study/bodies"
 )
 
-// Weights are the result of a reweigh study: under them the pool stands for the private records.
+// Weights are the result of a reweigh study: with them the pool stands for the private records.
 type Weights struct {
 	// WeightedPool is the digest of the pool with weights, which a later plan may name.
 	WeightedPool auxdata.Digest `json:"weighted_pool"`
-	// Records is the public number of private records, including those that do not meet the plan's
-	// condition. Inside is the released number of those that do; nil without a condition.
+	// Records is the public number of private records, inside the plan's condition and outside. Inside
+	// is the released number of those inside; nil without a condition.
 	Records int64    `json:"records"`
 	Inside  *float64 `json:"inside,omitempty"`
 	// Features names the released numbers. Means, for entropy, are the private records' means of them,
-	// each with noise of standard deviation NoiseSD; with a condition, the means of the records that
-	// meet it, or none if noise hides their number. For logistic NoiseSD is that of each coefficient of
-	// Tilt.
+	// each with noise of standard deviation NoiseSD; under a condition, the means of the records inside,
+	// or none if noise hides their number. For logistic, NoiseSD is that of each coefficient of Tilt.
 	Features []string  `json:"features"`
 	Means    []float64 `json:"means,omitempty"`
 	NoiseSD  float64   `json:"noise_sd"`
@@ -41,15 +40,15 @@ type Weights struct {
 	// WorstNoise bounds the standard deviation that noise gives the answer of any query with values in
 	// [0,1] (Ji & Elkan 2013, Theorem 2, to first order).
 	WorstNoise float64 `json:"worst_noise_sd"`
-	// Residuals are the largest differences between released means and the weighted pool's; Gaps are the
-	// features that the pool cannot represent.
+	// Residuals are the largest differences between released means and the weighted pool's means. Gaps
+	// are the features that the pool cannot represent.
 	Residuals []aggregation.Residual `json:"residuals,omitempty"`
 	Gaps      []aggregation.Residual `json:"support_gaps,omitempty"`
 	// Weight has one positive number per pool row, with mean 1.
 	Weight []float64 `json:"weight"`
 }
 
-// Finish fits the weights to the released numbers. All of it is post-processing.
+// Finish fits the weights to the released numbers, as post-processing.
 func (w *statistic) Finish(total bodies.Total, rng *rand.Rand) (study.Result, error) {
 	if total.Weight <= 0 {
 		return study.Result{}, fmt.Errorf("fit weights: no records were contributed")
@@ -122,10 +121,10 @@ func (w *statistic) fit(x *mat.Dense, total bodies.Total, rng *rand.Rand) (aggre
 	return fit, law, out, nil
 }
 
-// leastInside is the fewest noise deviations that Inside must have before anything is divided by it.
+// leastInside is the least Inside, in standard deviations of its noise, by which anything is divided.
 const leastInside = 4
 
-// noise is the law of the noise on released means, Laplace or near normal.
+// noise returns the law of the noise on released means, Laplace or near normal.
 func (w *statistic) noise(out *Weights, laplace bool) aggregation.Noise {
 	law := w.design.Noise(out.Means, out.NoiseSD, laplace, w.fresh())
 	if w.counted() { // their number has the noise of a sum whose mean is 1
@@ -134,7 +133,7 @@ func (w *statistic) noise(out *Weights, laplace bool) aggregation.Noise {
 	return law
 }
 
-// about is the number of records behind the means.
+// about returns the number of records behind the means.
 func (out *Weights) about() float64 {
 	if out.Inside != nil {
 		return math.Max(*out.Inside, 1)
@@ -190,7 +189,7 @@ func WeightsOf(r study.Release) (out Weights, err error) {
 }
 
 // Answer estimates the mean of a query over the private records from a reweigh release and its pool; b
-// has one number per pool row.
+// has one value per pool row.
 func Answer(r study.Release, pool *auxdata.Pool, b []float64) (aggregation.QueryAnswer, error) {
 	said, err := WeightsOf(r)
 	if err != nil {
@@ -216,7 +215,7 @@ func Answer(r study.Release, pool *auxdata.Pool, b []float64) (aggregation.Query
 	return law.Answer(b, untold), nil
 }
 
-// check refuses weights that the plan cannot give, or from which no law can be made.
+// check refuses weights that the plan cannot give, or that have no law.
 func (out *Weights) check(w *statistic) error {
 	if (out.Inside != nil) != w.counted() {
 		return fmt.Errorf("the release does not say how many records it is about as its plan does: the release was damaged")
@@ -228,7 +227,7 @@ func (out *Weights) check(w *statistic) error {
 	} else if w.ratio == nil && len(out.Means) != w.design.Cells() {
 		return fmt.Errorf("the release has %d means, the plan %d: the release was damaged", len(out.Means), w.design.Cells())
 	}
-	const most = 1e15 // a larger number has no digits left for one record
+	const most = 1e15 // a larger number leaves no digits for one record
 	numbers := slices.Concat(out.Means, out.Tilt)
 	if out.Inside != nil {
 		numbers = append(numbers, *out.Inside)
@@ -258,14 +257,14 @@ func (w *statistic) law(out *Weights, laplace bool) (*aggregation.WeightLaw, agg
 	if w.ratio != nil {
 		return aggregation.LawOfTilt(x, fit, out.NoiseSD*w.design.Norm()), aggregation.Untold{Records: out.about()}
 	}
-	if out.Means == nil { // noise hides how many records they would be of
+	if out.Means == nil { // noise hides the number of records
 		return aggregation.LawOf(x, fit, aggregation.Noise{}), aggregation.Untold{Records: out.about()}
 	}
 	noise := w.noise(out, laplace)
 	return aggregation.LawOf(x, fit, noise), w.design.Untold(x, out.Means, noise, out.Lambda, out.about())
 }
 
-// fresh is public randomness for the law of the noise, the same at the release and later.
+// fresh makes public randomness for the law of the noise, the same at the release and later.
 func (w *statistic) fresh() *rand.Rand { return rand.New(rand.NewPCG(w.plan.Seed, 0x6c6177)) }
 
 // MarginsOf returns the released means by block of features, for auxdata.Make. It is post-processing.
@@ -303,7 +302,7 @@ func marginsOf(p study.Plan, d *aggregation.FeatureDesign, means []float64) ([]a
 	return out, nil
 }
 
-// SourceOf is the source that a plan states when its pool has a release's weights.
+// SourceOf returns the source that a plan states if its pool has a release's weights.
 func SourceOf(r study.Release) (*study.WeightSource, error) {
 	p, err := planOf(r)
 	if err != nil {
@@ -314,7 +313,7 @@ func SourceOf(r study.Release) (*study.WeightSource, error) {
 	}
 	source := &study.WeightSource{Plan: r.PlanHash, Unit: p.Unit, Epsilon: p.Epsilon, Delta: p.Delta, PerParty: termsOf(p).PerParty}
 	if before := p.Weights; before != nil { // the pool was itself drawn from a release
-		source.Unit = min(p.Unit, before.Unit) // both hold in full at the finer unit
+		source.Unit = min(p.Unit, before.Unit) // both guarantees hold in full at the finer unit
 		both, ok := privacy.Together(source.Unit, p.Guarantee(termsOf(p).PerParty), before.Guarantee())
 		if !ok {
 			return nil, fmt.Errorf("name weights: with the weights of its own pool this release guarantees nothing")
