@@ -8,8 +8,7 @@ import (
 	"slices"
 )
 
-// Draw returns an independent answer about neighbouring data set 0 or 1. A refusal is an answer
-// too: nil.
+// Draw returns an independent answer about neighbouring data set 0 or 1. nil is an answer too: a refusal.
 type Draw func(neighbour int) []float64
 
 // Integers makes a Draw of integer answers, which are exact up to 2⁵³.
@@ -39,18 +38,16 @@ func Integers(draw func(neighbour int) []int64) Draw {
 // level FalseAlarm/(2E). So with probability 1−FalseAlarm all of them hold, and then so does every
 // ε. A mechanism that is (ε,δ)-private is found to exceed ε with probability at most FalseAlarm,
 // whatever was learnt.
-//
-// A small bound proves nothing: an audit checks code but can't prove it private.
 type Audit struct {
 	Samples    int     // answers about each data set
 	Delta      float64 // δ at which ε is bounded
-	FalseAlarm float64 // probability that the bound does not hold
+	FalseAlarm float64 // probability that the bound is wrong
 }
 
 // Default returns an audit with a false-alarm rate of 10⁻¹⁰.
 func Default() Audit { return Audit{Samples: 40_000, FalseAlarm: 1e-10} }
 
-// Validate names the wrong field.
+// Validate returns an error that names the wrong field.
 func (a Audit) Validate() error {
 	switch {
 	case a.Samples < 100 || a.Samples > 1<<30:
@@ -168,7 +165,7 @@ func (a Audit) learn(seen map[uint64][2]int, side, n int, level float64) map[uin
 	return event
 }
 
-// wilson is the Wilson interval: accurate enough to choose events.
+// wilson returns the Wilson interval, which is accurate enough to choose events.
 func wilson(k, n int, z float64) (low, high float64) {
 	x, m, zz := float64(k), float64(n), z*z
 	middle, half := x+zz/2, z*math.Sqrt(x*(1-x/m)+zz/4)

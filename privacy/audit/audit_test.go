@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// coin keeps the number of the data set with a probability.
+// coin returns the number of the data set with probability keep, otherwise the other number.
 func coin(rng *rand.Rand, keep float64) Draw {
 	return Integers(func(neighbour int) []int64 {
 		if rng.Float64() < keep {
@@ -19,11 +19,10 @@ func coin(rng *rand.Rand, keep float64) Draw {
 	})
 }
 
-// TestAuditFalseAlarms: on answers whose ε is exact, of one coin and of sixteen,
-// audits with a false-alarm rate of 0.2 raise less than they may. 300 audits raise
-// 60 expected at most; 121 or more happen with probability below 1e-13 (binomial
-// tail), and draws are seeded. If each of the sixteen coins' events had the whole
-// rate to itself, most audits would raise an alarm.
+// TestAuditFalseAlarms: on answers whose ε is exact, of one coin and of sixteen, 300 audits with a
+// false-alarm rate of 0.2 raise 60 alarms on average at most; 121 or more have probability below 1e-13
+// (binomial tail), and draws are seeded. If each of the sixteen coins' events had the whole rate, most
+// audits would raise an alarm.
 func TestAuditFalseAlarms(t *testing.T) {
 	for name, c := range map[string]struct {
 		draw    func(*rand.Rand) Draw
@@ -57,13 +56,13 @@ func TestAuditFalseAlarms(t *testing.T) {
 	}
 }
 
-// TestAuditDelta: what happens with probability δ at most is no evidence.
+// TestAuditDelta: an event of probability at most δ is no evidence.
 func TestAuditDelta(t *testing.T) {
 	for delta, refuted := range map[float64]bool{0: true, .05: true, .25: false} {
 		a := Default()
 		a.Samples, a.Delta = 4000, delta
 		rng := rand.New(rand.NewPCG(2, 2))
-		f, err := a.Run(Integers(func(n int) []int64 { // one answer in five gives data set 1 away
+		f, err := a.Run(Integers(func(n int) []int64 { // one answer in five reveals data set 1
 			if n == 1 && rng.IntN(5) == 0 {
 				return []int64{1}
 			}
@@ -78,14 +77,14 @@ func TestAuditDelta(t *testing.T) {
 	}
 }
 
-// TestAuditFinds: what gives two data sets away is found, whatever it is. Draws are
-// seeded, so that none is missed by bad luck some day.
+// TestAuditFinds: the audit tells two data sets apart by each of these leaks. Draws are seeded, so that
+// no run misses a leak by bad luck.
 func TestAuditFinds(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	cases := map[string]struct {
 		draw  Draw
-		least float64 // that must be shown
-		most  float64 // that may be
+		least float64 // least ε to show
+		most  float64 // most
 	}{
 		"a fair coin":                  {coin(rng, .5), 0, 1e-9},
 		"a coin of ε = log 9":          {coin(rng, .9), 1.6, math.Log(9)},
@@ -130,8 +129,7 @@ func TestAuditRefuses(t *testing.T) {
 	}
 }
 
-// TestShareBounds: at the bounds, the binomial tails, added up exactly, have the
-// level, and never more.
+// TestShareBounds: at the bounds, the exact binomial tails are at most the level, and close to it.
 func TestShareBounds(t *testing.T) {
 	tail := func(k, n int, p float64) float64 { // P[X ≥ k]
 		const precision = 300
@@ -163,7 +161,7 @@ func TestShareBounds(t *testing.T) {
 	if leastShare(0, 10, 0.1) != 0 || mostShare(10, 10, 0.1) != 1 {
 		t.Error("nothing of ten must give 0, all of ten 1")
 	}
-	// The most that may be asked for: of 2²⁹ the half and the first.
+	// The largest input: half of 2²⁹ successes, and a single one.
 	for _, k := range []int{1, 1 << 28} {
 		if low, share := leastShare(k, 1<<29, 1e-13), float64(k)/(1<<29); low <= 0 || low >= share {
 			t.Errorf("%d of 2^29: at least %g", k, low)

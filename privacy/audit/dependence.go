@@ -8,19 +8,19 @@ import (
 	"slices"
 )
 
-// Noise is what an audit reads from one answer about a vector that the auditor knows: what was
-// added to its numbers, without numbers that depend on each other by design.
+// Noise is the noise in one answer about a vector that the auditor knows. It leaves out numbers that
+// depend on each other by design.
 type Noise struct {
 	// Law names the mechanism and its parameters. Repeats are sought across answers of one law.
 	Law string
-	// Numbers are the noise added or, if a mechanism adds nothing, the numbers drawn.
+	// Numbers holds the noise added or, if a mechanism adds nothing, the numbers drawn.
 	Numbers []int64
-	// Score has one number in [−1,1] for each of Numbers, of mean 0 given all earlier ones.
+	// Score holds one number in [−1,1] for each of Numbers, with mean 0 given all earlier ones.
 	Score []float64
-	// Chance bounds the probability of any value of a number, given all others. ≥ 1 says nothing.
+	// Chance bounds the probability of any value of a number, given all others. 1 or more: no bound.
 	Chance float64
-	// Run is the number of successive numbers whose sizes depend on each other, 1 if none do. 0:
-	// sizes have no common law, or are not symmetric.
+	// Run is the number of successive numbers whose sizes depend on each other; 1: no sizes do. 0: sizes
+	// have no common law, or are not symmetric.
 	Run int
 }
 
@@ -42,7 +42,8 @@ func (n Noise) validate() error {
 	return nil
 }
 
-// sizes returns scores of magnitude: is a number larger than its partner half an answer later?
+// sizes returns a score for the first number of each run in an answer's first half: 1, 0 or −1 if its
+// magnitude is larger than, equal to or smaller than that of its partner half an answer later.
 func (n Noise) sizes() []float64 {
 	if n.Run == 0 {
 		return nil
@@ -73,13 +74,13 @@ func (n Noise) sizes() []float64 {
 //     of symmetric noise; for responses and urns, an event of known probability minus that
 //     probability. For given i≠j, or lag L, the products s·s′ over n answers, or places, are
 //     martingale differences, so P[|Σ| ≥ t] ≤ 2e^{−t²/2n} (Azuma 1967).
-//   - Sizes. Of two numbers with independent noise of one law, either is equally often the larger
-//     in magnitude. So that too is a score, of every number of the first half and its partner in
-//     the second.
+//   - Sizes. If two numbers have independent noise of one law, each is equally often the larger
+//     in magnitude. So the sign of that comparison is a score too, for each number of the first half and
+//     its partner in the second.
 //   - The levels of all words, pairs and lags sum to FalseAlarm: independent noise is declared
 //     dependent with probability at most FalseAlarm.
 //
-// It can't see dependence that shows in no signs, sizes or repeats.
+// It can't see dependence that leaves signs and sizes uncorrelated and repeats no word.
 type Dependence struct {
 	FalseAlarm float64 // probability that honest answers are refuted
 }
@@ -90,7 +91,7 @@ func DefaultDependence() Dependence { return Dependence{FalseAlarm: 1e-12} }
 // DependenceFinding is the result of an audit of dependence.
 type DependenceFinding struct {
 	Dependent bool `json:"dependent"`
-	// By names the evidence or, without dependence, what came nearest.
+	// By names the evidence or, without dependence, the test that came nearest.
 	By string `json:"by"`
 	// Share is the largest sum of products, relative to the sum that independent noise reaches with
 	// probability FalseAlarm. A repeat counts as 1.
@@ -133,7 +134,7 @@ func (d Dependence) Run(answers []Noise) (DependenceFinding, error) {
 	return f, nil
 }
 
-// repeats looks for two words that agree up to a shift and a sign.
+// repeats reports the first two words that agree up to a shift and a sign.
 func (f *DependenceFinding) repeats(noise []int64, chance, level float64) {
 	n := float64(len(noise))
 	if n == 0 || chance >= 1 {

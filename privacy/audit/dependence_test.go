@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// thrown is noise of one law: numbers from −10 to 10, each as likely.
+// thrown returns uniform noise from −10 to 10.
 func thrown(rng *rand.Rand, n int) Noise {
 	out := Noise{Law: "a die", Chance: 1. / 21, Run: 1}
 	for range n {
@@ -25,8 +25,8 @@ func signsOf(numbers []int64) []float64 {
 	return out
 }
 
-// TestDependenceFinds: noise that hangs together in one way each, and noise that
-// does not. Draws are seeded, so that nothing is missed by bad luck some day.
+// TestDependenceFinds: the audit finds noise that is dependent in each of these ways, and passes
+// independent noise. Draws are seeded, so that no run misses a case by bad luck.
 func TestDependenceFinds(t *testing.T) {
 	const answers, length = 30, 60
 	var before Noise
@@ -86,9 +86,8 @@ func TestDependenceFinds(t *testing.T) {
 	}
 }
 
-// TestDependenceFalseAlarms: on independent noise, audits with a false-alarm rate
-// of 0.2 raise less than they may: of 150, 30 are expected at most, and 75 or more
-// have probability below 1e-14 (binomial tail).
+// TestDependenceFalseAlarms: on independent noise, 150 audits with a false-alarm rate of 0.2 raise 30
+// alarms on average at most; 75 or more have probability below 1e-14 (binomial tail).
 func TestDependenceFalseAlarms(t *testing.T) {
 	rng := rand.New(rand.NewPCG(31, 32))
 	raised := 0
@@ -111,8 +110,8 @@ func TestDependenceFalseAlarms(t *testing.T) {
 	}
 }
 
-// TestWordsUpToShiftAndSign: a word repeats where its differences do, or their
-// negatives, and nowhere else.
+// TestWordsUpToShiftAndSign: two words are the same if their differences are equal, or negated, and only
+// then.
 func TestWordsUpToShiftAndSign(t *testing.T) {
 	word := []int64{4, 4, 1, 9, -3}
 	for name, c := range map[string]struct {

@@ -1,14 +1,11 @@
-// Package audit refutes a privacy claim from answers alone, for those who trust neither a proof nor
-// its code. It knows no mechanism and imports nothing of this module: a Draw returns plain numbers,
-// and Noise holds what was added to a vector that the auditor made up.
+// Package audit refutes a privacy claim from answers alone, for those who trust neither a proof nor its
+// code. It knows no mechanism and imports nothing of this module.
 //
-//   - Audit tells two neighbours apart by independent answers about them, and so bounds ε from
-//     below.
-//   - Dependence looks for noise that is not independent, which single answers don't show.
+//   - Audit bounds ε from below, by telling two neighbours apart from independent answers (Draw).
+//   - Dependence tests whether the noise in answers about a known vector (Noise) is independent.
 //
-// A true claim is refuted with probability at most FalseAlarm, whatever was learnt on the way
-// (proofs at Audit and Dependence). An audit never proves a claim: one that is not refuted may
-// still be false.
+// A true claim is refuted with probability at most FalseAlarm, whatever was learnt on the way (proofs at
+// Audit and Dependence). An audit never proves a claim: a false claim may go unrefuted.
 //
 // In order: audit.go, view.go (views of an answer), share.go (bounds on a probability),
 // dependence.go.

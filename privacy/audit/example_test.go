@@ -7,7 +7,7 @@ import (
 	"caucus/privacy/audit"
 )
 
-// A coin keeps a bit with probability .9 and claims ε = 1; it is log 9 = 2.2.
+// A coin keeps a bit with probability .9 and claims ε = 1. Its real ε is log 9 = 2.2.
 func Example() {
 	rng := rand.New(rand.NewPCG(1, 2))
 	keeps := func(probability float64) audit.Draw {
@@ -32,7 +32,7 @@ func Example() {
 	// kept with probability 0.7: refuted false
 }
 
-// The second answer has the noise of the first.
+// The second answer repeats the noise of the first.
 func ExampleDependence() {
 	rng := rand.New(rand.NewPCG(3, 4))
 	noise := func() audit.Noise {

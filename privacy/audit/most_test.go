@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestMost: of several runs the one that shows most is told, and an end is heeded.
+// TestMost: Most returns the largest bound of several runs, and stops when its context ends.
 func TestMost(t *testing.T) {
 	a := Audit{Samples: 2000, FalseAlarm: 1e-3}
 	most, rng := 0.0, rand.New(rand.NewPCG(1, 1))

@@ -25,7 +25,7 @@ func (v view) count(learn [2][][]float64) map[uint64][2]int {
 	return seen
 }
 
-// mostCoordinates limits the numbers viewed one by one to those whose means differ most.
+// mostCoordinates limits the views of single numbers to the numbers whose means differ most.
 const mostCoordinates = 16
 
 func viewsOf(learn [2][][]float64) []view {
@@ -94,15 +94,15 @@ func viewsOf(learn [2][][]float64) []view {
 	return views
 }
 
-// pairOf is xᵢ + sign·xⱼ, i < j, and its variance relative to that of independent numbers.
+// pairOf is xᵢ + sign·xⱼ, i < j. variance is relative to that of independent numbers.
 type pairOf struct {
 	i, j     int
 	sign     float64
 	variance float64
 }
 
-// mostPairs limits the pairs viewed, from the first pairedCoordinates numbers of pairedSamples
-// answers.
+// closePairs compares the first pairedCoordinates numbers of pairedSamples answers, and returns at most
+// mostPairs pairs.
 const (
 	mostPairs         = 8
 	pairedCoordinates = 512
@@ -176,7 +176,8 @@ func dot(x, w []float64) float64 {
 // mostBins keeps enough counts in each bin to learn from.
 const mostBins = 64
 
-// binned views a number in bins between learnt quantiles, or value by value if it took few values.
+// binned views a number in bins between learnt quantiles, or each value alone if there are at most
+// mostBins.
 func binned(name string, learn [2][][]float64, number func([]float64) float64) view {
 	var all []float64
 	for _, xs := range learn {
@@ -207,7 +208,7 @@ func binned(name string, learn [2][][]float64, number func([]float64) float64) v
 	}}
 }
 
-// lowestBit is the exponent of the largest power of two that divides x.
+// lowestBit returns the exponent of the largest power of two that divides x.
 func lowestBit(x float64) uint64 {
 	if x == 0 || math.IsNaN(x) || math.IsInf(x, 0) {
 		return 0
@@ -219,7 +220,7 @@ func lowestBit(x float64) uint64 {
 	return uint64(exponent + 1<<12)
 }
 
-// hashOf is FNV-1a over an answer's bits. A collision enlarges an event, and makes no bound wrong.
+// hashOf hashes an answer's bits (FNV-1a). A collision enlarges an event; the bound stays valid.
 func hashOf(x []float64) uint64 {
 	h := uint64(14695981039346656037)
 	for _, v := range x {

@@ -1,14 +1,14 @@
 // Package journal stores a privacy ledger's entries in SQL: one SQLite file today, the same table
 // on PostgreSQL when a server needs it.
 //
-// It guarantees what privacy.Journal asks:
+// It guarantees what privacy.Journal requires:
 //
 //   - Transactions exclude each other across goroutines and processes.
 //   - A nil error means that the entries are on disk (write-ahead log, synchronous=FULL).
 //   - A transaction that fails before its commit leaves nothing.
 //   - Entries are only ever inserted.
 //
-// A copy of an open file may lack entries that are still in the write-ahead log, and any backup may
-// be older than the last release. So give the highest published sequence number to
-// privacy.Config.LastSequence: the ledger then refuses to release from a file that forgot charges.
+// A copy of an open file may lack entries that are still in the write-ahead log, and any backup may be
+// older than the last release. So set privacy.Config.LastSequence to the highest published sequence
+// number: the ledger then refuses to release from a file that lacks charges.
 package journal

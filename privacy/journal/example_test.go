@@ -12,7 +12,7 @@ import (
 	"caucus/privacy/journal"
 )
 
-// A ledger in a file gives its answer once, also to a process that starts later.
+// A ledger file keeps its answer for a process that starts later.
 func ExampleOpenSQLite() {
 	dir, err := os.MkdirTemp("", "ledger")
 	if err != nil {

@@ -15,18 +15,18 @@ import (
 type Spending struct {
 	Unit    privacy.Unit `json:"unit"`
 	Charges int64        `json:"charges"`
-	// Unproven charges guarantee nothing at this unit.
+	// Unproven counts the charges that guarantee nothing at this unit.
 	Unproven int64   `json:"unproven"`
 	Pure     float64 `json:"pure_epsilon"`
 	Rho      float64 `json:"rho"`
 	// Epsilon is null where no ε holds at this δ.
 	Epsilon *float64 `json:"epsilon"`
 	Delta   float64  `json:"delta"`
-	// Limit is the site's, for an agent's ledger.
+	// Limit is the ε that the site allows, in an agent's ledger.
 	Limit *float64 `json:"limit_epsilon,omitempty"`
 }
 
-// OpenExisting opens the journal in a file and never makes one.
+// OpenExisting opens the journal in a file. It creates no file.
 func OpenExisting(file string) (*Journal, error) {
 	if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("there is no ledger at %s: nothing was spent there, or it is the wrong folder", file)
@@ -34,8 +34,8 @@ func OpenExisting(file string) (*Journal, error) {
 	return OpenSQLite(file)
 }
 
-// Spent verifies the chain of the ledger in a file and sums its charges per unit, at delta where no
-// limit names a δ.
+// Spent verifies the chain of the ledger in a file and sums its charges per unit. Each ε is at the δ of
+// the unit's limit, or at delta if the unit has no limit.
 func Spent(ctx context.Context, file string, limits map[privacy.Unit]privacy.Budget, delta float64) (all []Spending, err error) {
 	j, err := OpenExisting(file)
 	if err != nil {

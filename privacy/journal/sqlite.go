@@ -12,7 +12,7 @@ import (
 	"caucus/privacy"
 )
 
-// Journal stores a ledger in a database. Goroutines may share it, and processes the same file.
+// Journal stores a ledger in a SQLite file. Goroutines may share a Journal, processes may share a file.
 type Journal struct {
 	db   *database.DB
 	path string
@@ -26,8 +26,8 @@ var migrations embed.FS
 // file describes a ledger file. Its application id is "Cauc" in ASCII.
 var file = database.SQLite{Schema: database.Schema{Name: "ledger", Application: 0x43617563, Migrations: migrations, Version: version}}
 
-// version tells apart two kinds of files that both claim version 1: some were made when the first
-// migration already had the second's column.
+// version returns a file's schema version. Files that say 1 are of two kinds: in some, the first
+// migration already made the column of the second.
 func version(tx *sql.Tx, said int) (int, error) {
 	if said != 1 {
 		return said, nil
@@ -156,7 +156,6 @@ func scan(row interface{ Scan(...any) error }) (privacy.Entry, error) {
 	return e, nil
 }
 
-// explain adds advice to an error of SQLite.
 func explain(err error) error {
 	advice := database.Advice(err, "ledger")
 	switch {

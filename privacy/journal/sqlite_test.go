@@ -52,7 +52,7 @@ func release(ctx context.Context, j privacy.Journal, id string) (privacy.Publish
 	return l.Release(ctx, id, s, privacy.DiscreteLaplace{Scale: big.NewRat(1<<40, 1)})
 }
 
-// charges verifies the chain and counts.
+// charges verifies the chain and returns the number of charges.
 func charges(t testing.TB, j privacy.Journal) int64 {
 	t.Helper()
 	totals, err := privacy.Verify(ctx, j)
@@ -168,8 +168,8 @@ func TestOpenRefuses(t *testing.T) {
 	}
 }
 
-// TestFullDisk: a release that does not fit says so, spends nothing, and works
-// once there is room.
+// TestFullDisk: a release that does not fit on the disk fails with that reason, spends nothing, and
+// succeeds once there is room.
 func TestFullDisk(t *testing.T) {
 	j := openFile(t, filepath.Join(t.TempDir(), "ledger"))
 	must(release(ctx, j, "first"))
@@ -178,7 +178,7 @@ func TestFullDisk(t *testing.T) {
 	must(j.db.Write.Exec(fmt.Sprintf("PRAGMA max_page_count = %d", pages)))
 	var err error
 	spent := int64(1)
-	for ; err == nil; spent++ { // until the pages there are full
+	for ; err == nil; spent++ { // until the file may not grow
 		_, err = release(ctx, j, fmt.Sprint("r", spent))
 	}
 	if !strings.Contains(err.Error(), "disk is full") {
@@ -194,8 +194,8 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
-// TestManyWriters: goroutines and two handles on the same file; one answer and
-// one charge an id.
+// TestManyWriters: goroutines release through two handles on one file; each id has one answer and one
+// charge.
 func TestManyWriters(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "ledger")
 	handles := []*Journal{openFile(t, path), openFile(t, path)}
@@ -221,8 +221,8 @@ func TestManyWriters(t *testing.T) {
 	}
 }
 
-// child is the environment variable that makes the test binary a process to
-// kill: it releases on the file named until it dies, and says what it got.
+// child is an environment variable with a ledger file. It turns the test binary into a process that
+// releases on this file, and prints its answers, until it is killed.
 const child = "CAUCUS_JOURNAL_CHILD"
 
 func TestMain(m *testing.M) {
@@ -236,9 +236,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// TestKill: a process that releases all the time is killed at random moments.
-// Whatever it had said is in the ledger, unchanged; the chain holds; each id
-// has one entry and one charge.
+// TestKill: a process that keeps releasing is killed at random moments. Each answer that it printed is in
+// the ledger, unchanged; the chain verifies; each id has one entry and one charge.
 func TestKill(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "ledger")
 	said := map[string]string{}
@@ -249,8 +248,7 @@ func TestKill(t *testing.T) {
 		out := must(cmd.StdoutPipe())
 		must(0, cmd.Start())
 		lines := bufio.NewScanner(out)
-		// Kill at a random moment after the first answer, so that it falls
-		// anywhere in a release.
+		// Kill at a random moment after the first answer, anywhere in a release.
 		var once sync.Once
 		for lines.Scan() {
 			id, values, ok := strings.Cut(lines.Text(), " ")
@@ -264,7 +262,7 @@ func TestKill(t *testing.T) {
 		if err := cmd.Wait(); err == nil || !strings.Contains(err.Error(), "killed") {
 			t.Fatalf("the process ended with %v", err)
 		}
-		// The file is as the dead process left it: open, check, close.
+		// The dead process left this file open.
 		j := must(OpenSQLite(path))
 		n := charges(t, j)
 		var entries, ids int64
@@ -288,7 +286,7 @@ func TestKill(t *testing.T) {
 	}
 }
 
-// BenchmarkRelease is a release of 10,000 cells on a file.
+// BenchmarkRelease releases 10,000 cells on a file.
 func BenchmarkRelease(b *testing.B) {
 	j := openFile(b, filepath.Join(b.TempDir(), "ledger"))
 	bound := privacy.Bound{Unit: privacy.Party, L2sq: 2 << 20, Weight: make([]int64, 10000)}

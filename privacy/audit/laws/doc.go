@@ -1,5 +1,4 @@
-// Package laws reads, from what is published about a vector that the auditor made up, the noise and
-// its law, as audit.Dependence wants them. It goes by the mechanism's name and its exact
-// parameters, which every release states, and shares no code with the samplers that it helps to
-// audit. Only tests use it.
+// Package laws recovers the noise and its law from a release about a vector that the auditor made up, as
+// input for audit.Dependence. It uses only the mechanism's name and exact parameters, which every release
+// states, and shares no code with the samplers under audit. Only tests import it.
 package laws

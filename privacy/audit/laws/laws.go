@@ -10,19 +10,18 @@ import (
 	"caucus/privacy/audit"
 )
 
-// Answer is what is published about a vector, and the vector.
+// Answer is a release about a vector, with the vector.
 type Answer struct {
 	Mechanism  string
 	Parameters map[string]string
 	Weight     []int64 // of the bound; nil: all 1
-	Block      int     // of the bound: so many counts sum to a public total; 0: all
+	Block      int     // of the bound: this many counts sum to a public total; 0: all
 	Values     []int64
 	Of         []int64 // the vector
 }
 
-// Noise reads an answer's noise. Only the first count of a block is read; sizes in a run of K-norm
-// noise depend on each other. It fails if the lengths differ, or if the mechanism's noise has no
-// exact law.
+// Noise recovers an answer's noise. It reads only the first count of a block. It fails if the lengths
+// differ, or if the mechanism's noise has no exact law.
 func (a Answer) Noise() (audit.Noise, error) {
 	if len(a.Values) != len(a.Of) {
 		return audit.Noise{}, fmt.Errorf("read noise: the answer has %d numbers, its vector %d", len(a.Values), len(a.Of))
@@ -87,7 +86,7 @@ func (a Answer) read(r *reader) (audit.Noise, bool) {
 	return n, true
 }
 
-// responses: a class is kept with probability p, an unknown one answered 0 with probability 1/K.
+// responses: a class is kept with probability p; without a class, 0 is published with probability 1/K.
 func (a Answer) responses(k int64, p float64) audit.Noise {
 	n := audit.Noise{Chance: p}
 	if k < 1 {
@@ -104,8 +103,8 @@ func (a Answer) responses(k int64, p float64) audit.Noise {
 	return n
 }
 
-// urn: the draws of a block's first class are beta-binomial. They score by exceeding a value that
-// they exceed about half of the time.
+// urn: the draws of a block's first class are beta-binomial. The score says whether they exceed a value
+// that they exceed about half of the time.
 func (a Answer) urn(sigma float64, prior, draws int64) audit.Noise {
 	n := audit.Noise{}
 	type law struct {
@@ -137,7 +136,7 @@ func (a Answer) urn(sigma float64, prior, draws int64) audit.Noise {
 	return n
 }
 
-// betaBinomial is P[k of n] if each has the same probability, drawn from Beta(a,b).
+// betaBinomial returns P[k of n], each success with the same probability, drawn from Beta(a,b).
 func betaBinomial(k, n int64, a, b float64) float64 {
 	g := func(x float64) float64 { l, _ := math.Lgamma(x); return l }
 	x, m := float64(k), float64(n)

@@ -2,7 +2,6 @@ package laws
 
 import "testing"
 
-// TestNoiseIsRead: what was added, in which runs, under a law of its own.
 func TestNoiseIsRead(t *testing.T) {
 	a := Answer{Mechanism: "k-norm", Parameters: map[string]string{"scale": "7/2", "blocks": "2"}, Values: []int64{4, 1, 0, 9}, Of: []int64{1, 1, 2, 3}}
 	n, err := a.Noise()
@@ -15,7 +14,8 @@ func TestNoiseIsRead(t *testing.T) {
 	}
 }
 
-// TestNoiseRefused: what has no exact law, lacks a parameter, or is no answer about its vector.
+// TestNoiseRefused: Noise refuses an answer without an exact law, with a missing parameter, or of another
+// length than its vector.
 func TestNoiseRefused(t *testing.T) {
 	for name, change := range map[string]func(*Answer){
 		"another length":      func(a *Answer) { a.Of = a.Of[1:] },
