@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 
@@ -28,7 +27,7 @@ func readModel(name string, schema dataset.Schema) (*evaluate.Model, error) {
 }
 
 func modelIn(name string, schema dataset.Schema) (*evaluate.Model, error) {
-	text, err := os.ReadFile(name)
+	text, err := readWhole(name)
 	switch json := bytes.HasPrefix(bytes.TrimSpace(text), []byte("{")); {
 	case err != nil:
 		return nil, err

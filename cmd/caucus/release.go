@@ -10,9 +10,19 @@ import (
 	"caucus/study/kinds"
 )
 
+// mostWhole bounds a file that is read whole, in bytes: a release with all sites has about 100 MB.
+const mostWhole = 512 << 20
+
+func readWhole(name string) ([]byte, error) {
+	if info, err := os.Stat(name); err == nil && info.Size() > mostWhole {
+		return nil, fmt.Errorf("%s has %d MB, and a release has at most %d: it is another file", name, info.Size()>>20, mostWhole>>20)
+	}
+	return os.ReadFile(name)
+}
+
 // readSigned reads a release file with its signature, unchecked.
 func readSigned(name string) (protocol.SignedRelease, error) {
-	b, err := os.ReadFile(name)
+	b, err := readWhole(name)
 	if err != nil {
 		return protocol.SignedRelease{}, err
 	}
