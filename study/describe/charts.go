@@ -13,8 +13,8 @@ const mostShown = 8
 
 const ofPopulation = "lines are 95 % intervals of a population of which these records are a sample"
 
-// charts draws a table one: the groups, then each column, then missing values. It omits estimates
-// that are unknown or bounded on one side only.
+// charts draws a table one: the groups, then each column, then missing values. It omits estimates that
+// are unknown or bounded on one side only.
 func (t Table) charts() []*study.ReportChart {
 	var out []*study.ReportChart
 	add := func(c study.ReportChart) {

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestCharts: what is unknown, or known on one side alone, is in no picture; a share
-// that noise took below 0 is shown as 0; of many levels the largest are shown.
+// TestCharts: charts omit estimates that are unknown or bounded on one side only, show a negative share
+// as 0, and show the largest of many levels.
 func TestCharts(t *testing.T) {
 	share := func(v float64) *Estimate { return &Estimate{Value: v, Low: max(v-.1, 0), High: v + .1} }
 	texts := Column{Column: "unit", Levels: []string{"a", "b", "c", "d", "e", "f", "g", "h", "i", "j"}, Groups: []Summary{{

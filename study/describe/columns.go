@@ -7,8 +7,8 @@ import (
 	"caucus/dataset"
 )
 
-// column is a column of the schema, or the label, with its cells: a run of the released vector for
-// each group of records.
+// column is a column of the schema, or the label, with its cells: a run of the released vector in each
+// group of records.
 type column struct {
 	name           string
 	levels         []string  // names of cells; nil for a number
@@ -17,7 +17,7 @@ type column struct {
 	places         []float64 // positions of the edges, in [0,1]
 	middles        []float64 // positions of the bins' middles
 	wide, centre   float64   // the widest bin's width; the mean of the middles
-	encoded, width int       // first encoded column, −1 for the label; how many there are
+	encoded, width int       // first encoded column, −1 for the label; number of encoded columns
 	flagged        bool      // the next encoded column says whether the number is missing
 	first, groups  int       // the first cell; the number of runs: one per level of the grouping column, or 1
 }
@@ -28,12 +28,12 @@ const (
 	missing    = "missing"
 )
 
-// nudge is the distance, as a share of the range, within which a number is on an edge. The error of
-// the schema's scaling is below 10⁻¹².
+// nudge: a number closer than this share of the range to an edge lies on the edge. The error of the
+// schema's scaling is below 10⁻¹².
 const nudge = 1e-10
 
-// columnsOf cuts each number at the plan's edges, or into bins of equal width on its scale (log if
-// the schema says so).
+// columnsOf cuts each number at the plan's edges or, without edges, into bins of equal width on its
+// scale (log if the schema says so).
 func columnsOf(s dataset.Schema, t Terms) []column {
 	var all []column
 	blocks := s.Blocks()
@@ -74,7 +74,7 @@ func levelsOf(f dataset.Feature, width int) []string {
 	return levels
 }
 
-// cut gives a column that is not cut these inner edges, or bins of equal width if there are none.
+// cut sets a column's inner edges; nil gives bins of equal width.
 func (c column) cut(inner []float64, bins int) column {
 	edges, at := c.edges[:1:1], []float64{0}
 	for k := 1; k < bins && inner == nil; k++ {
@@ -126,7 +126,7 @@ func (c column) run() int {
 
 func (c column) at(group int) int { return c.first + group*c.run() }
 
-// of is the cell of a record: exactly one, for every encoded row and class.
+// of returns the cell of a record: exactly one, for every encoded row and class.
 func (c column) of(row []float64, class int) int {
 	switch {
 	case c.encoded < 0:
@@ -142,12 +142,12 @@ func (c column) of(row []float64, class int) int {
 	return c.binOf(row[c.encoded])
 }
 
-// binOf is the bin of a number in [0,1]: how many inner edges it has reached. Any other number goes
-// to the first or last bin. The time does not depend on the number.
+// binOf returns the bin of a number in [0,1]: the number of inner edges that it has reached. Any other
+// number goes to the first or last bin. The time does not depend on the number.
 func (c column) binOf(v float64) int {
 	bin := 0
 	for k, at := range c.places[1 : len(c.places)-1] {
-		if at == c.places[k] { // the bin below is of this value alone
+		if at == c.places[k] { // the bin below holds this value alone
 			at += 2 * nudge
 		}
 		if v >= at-nudge {
@@ -157,10 +157,9 @@ func (c column) binOf(v float64) int {
 	return bin
 }
 
-// within is the position of a number v in [0,1] within its bin, whose middle is m. With d = v−m and
+// within returns the position of a number v in [0,1] within its bin, whose middle is m. With d = v−m and
 // w the widest bin's width, first = d/w and second = ((v−½)² − (m−½)²)/w = d(2(m−½)+d)/w. Both are
-// within ±½ whatever the edges are: in a bin of width b ≤ w, |d| ≤ b/2 and |m−½| ≤ ½ − b/2, so
-// |2(m−½)+d| ≤ 1.
+// within ±½ for all edges: in a bin of width b ≤ w, |d| ≤ b/2 and |m−½| ≤ ½ − b/2, so |2(m−½)+d| ≤ 1.
 func (c column) within(v float64, bin int) (first, second float64) {
 	if !(v > 0) {
 		v = 0

@@ -14,7 +14,7 @@ import (
 	"caucus/study/bodies"
 )
 
-// Kind counts records by column. Its unit is the record.
+// Kind counts records by column. The unit is the record.
 type Kind struct{}
 
 // Terms are the terms of a describe plan.
@@ -24,8 +24,9 @@ type Terms struct {
 	Count    bool   `json:"count,omitempty" yaml:"count" help:"ask for nothing but how many records the condition holds for"`
 	Sites    bool   `json:"sites,omitempty" yaml:"sites" help:"show readers of the release the table of each site beside that of all, under the site's name"`
 	PerParty int64  `json:"per_party,omitempty" yaml:"per_party" help:"most records that one party counts; of more, a part chosen by keys. 0: unknown, and then nothing is guaranteed for a whole party"`
-	// Edges are inner bin edges of numbers at the pool's quantiles, with Parts parts (see poolEdges).
-	// They are public, and New computes them again. Any other number is cut into Bins equal steps.
+	// Edges are inner bin edges of numbers at the pool's quantiles, with Parts parts (poolEdges). They
+	// are public, and New checks them by computing them again. A number without edges is cut into Bins
+	// equal steps.
 	Parts int                  `json:"parts,omitempty" yaml:"-"`
 	Edges map[string][]float64 `json:"edges,omitempty" yaml:"-"`
 }
@@ -35,13 +36,13 @@ func DefaultTerms() Terms { return Terms{Bins: 10} }
 
 const (
 	maxBins = 100 // noise hides anything finer than a percent of the range
-	// leastParts to mostParts of the pool's rows are chosen where a study does not say how many.
+	// Tune chooses between leastParts and mostParts parts of the pool's rows.
 	leastParts, mostParts = 4, 20
 	// mostParties, and mostOfParties numbers in all, keep a release with all sites at about 100 MB.
 	mostParties   = 200
 	mostOfParties = 1 << 18
 	maxCells      = 1 << 16 // keeps a contribution below a megabyte
-	muchNoise     = 0.1     // noise on a count, as a share of all records, above which the forecast warns
+	muchNoise     = 0.1     // noise on a count, as a share of all records; the forecast warns above it
 )
 
 // Mechanisms lists describe's mechanisms.
@@ -50,7 +51,7 @@ func Mechanisms() []string { return study.NoiseMechanisms() }
 // Mechanisms lists the kind's mechanisms.
 func (Kind) Mechanisms() []string { return Mechanisms() }
 
-// Shared is all mechanisms, because counts add up.
+// Shared returns all mechanisms, because counts add up.
 func (Kind) Shared() []string { return Mechanisms() }
 
 func (Kind) Check(p study.Plan) error {
@@ -118,7 +119,7 @@ func (t Terms) mostBins() int {
 	return most
 }
 
-// levelsIn counts a grouping column's levels, other values included; 0 if the column cannot group.
+// levelsIn counts a grouping column's levels, other values included; 0 for a column that cannot group.
 func levelsIn(s dataset.Schema, column string) int {
 	if column == s.Label.Column {
 		return len(s.Classes()) + 1
@@ -156,7 +157,7 @@ func (Kind) Complete(p *study.Plan, s study.Proposal) error {
 	if err := p.SetTerms(t); err != nil {
 		return err
 	}
-	if t.check(p.Schema) != nil || t.Count && p.Where == "" { // Check reports it
+	if t.check(p.Schema) != nil || t.Count && p.Where == "" { // Check refuses it
 		return nil
 	}
 	q := newCounts(*p)
@@ -164,19 +165,19 @@ func (Kind) Complete(p *study.Plan, s study.Proposal) error {
 	return nil
 }
 
-// Tune cuts numbers at the pool's quantiles. If a study does not say into how many parts, they are
-// so many as serve quartiles best: an interval spans the noise of half the counts on either side,
-// about 2·1.96·sd·√(parts/4) of n records, and part of a bin at either end, together n/parts. The
-// sum is least at (n/sd)^⅔ parts.
+// Tune cuts numbers at the pool's quantiles. If a study leaves the number of parts open, Tune takes the
+// best for quartiles: an interval spans the noise of half the counts on either side, about
+// 2·1.96·sd·√(parts/4) of n records, and part of a bin at either end, together n/parts. The sum is least
+// at (n/sd)^⅔ parts.
 func (Kind) Tune(p *study.Plan, pool *auxdata.Pool) error {
 	t := termsOf(*p)
-	if t.Count || t.check(p.Schema) != nil { // Check reports it
+	if t.Count || t.check(p.Schema) != nil { // Check refuses it
 		return nil
 	}
 	if t.Parts == 0 {
 		q, parties := newCounts(*p), int(p.MostParties())
 		sd, err := q.deviation(p.Noise.Draws(parties))
-		if err != nil { // Check reports it
+		if err != nil { // Check refuses it
 			return nil
 		}
 		n := float64(p.Size(parties).Records)
@@ -221,7 +222,7 @@ type task struct {
 
 func (Kind) New(p study.Plan, pool *auxdata.Pool) (study.Task, error) {
 	q := newCounts(p)
-	near := func(a, b float64) bool { return math.Abs(a-b) <= 1e-9*math.Abs(a+b) } // by another processor's logarithm
+	near := func(a, b float64) bool { return math.Abs(a-b) <= 1e-9*math.Abs(a+b) } // another processor's logarithm may differ
 	if t := q.terms; t.Edges != nil && !maps.EqualFunc(t.Edges, poolEdges(p.Schema, pool, t.Parts), func(a, b []float64) bool { return slices.EqualFunc(a, b, near) }) {
 		return nil, study.PlanError("describe.edges", "this machine computes other quantiles of the pool than the plan has edges: they were changed, or made by another version")
 	}

@@ -17,8 +17,8 @@ import (
 	"caucus/study/bodies"
 )
 
-// small is a schema with a column of every form: a number, one that may be missing,
-// one on a log scale, a text, one with a level other, one with nothing but that.
+// small is a schema with every form of column: numbers (plain, possibly missing, on a log scale), and
+// texts (plain, with a level other, with that level alone).
 func small(t testing.TB) dataset.Schema {
 	t.Helper()
 	s, err := dataset.ParseSchema(strings.NewReader(`
@@ -75,7 +75,7 @@ func encode(t testing.TB, s dataset.Schema, rows ...string) *dataset.Records {
 	return r
 }
 
-// TestCells: what each cell of a file counts in, by name.
+// TestCells: every cell of a file counts in the named cell of its column.
 func TestCells(t *testing.T) {
 	q := statistic(t, nil)
 	for row, want := range map[string]string{
@@ -104,8 +104,8 @@ func TestCells(t *testing.T) {
 	}
 }
 
-// TestEdgesCountAbove: a number that is an edge is in the bin above, in every number
-// of bins, and one just below it is not.
+// TestEdgesCountAbove: for every number of bins, a number on an edge is in the bin above, and a number
+// just below in the bin below.
 func TestEdgesCountAbove(t *testing.T) {
 	s := small(t)
 	for bins := 2; bins <= maxBins; bins++ {
@@ -132,13 +132,13 @@ func TestEdgesCountAbove(t *testing.T) {
 	}
 }
 
-// plansOf are the plans that the bound is searched for.
+// plansOf lists the plans whose bound is searched.
 var plansOf = map[string]struct {
 	change func(*study.Plan)
 	bound  [3]int64 // L1, L2², cells
-	tight  [3]bool  // some pair moves all of it
+	tight  [3]bool  // some pair reaches the bound
 }{
-	// Seven columns move, of which four are numbers: 7·2·1024 + 4·4·128 in L1, and so on.
+	// Seven columns move, four of them numbers: 7·2·1024 + 4·4·128 in L1, and so on.
 	"all":          {nil, [3]int64{14*lattice + 16*mostWithin, 14*lattice*lattice + 32*mostWithin*mostWithin, 14 + 8}, [3]bool{true, true, true}},
 	"laplace":      {func(p *study.Plan) { p.Mechanism = "laplace" }, [3]int64{14*lattice + 16*mostWithin, 14*lattice*lattice + 32*mostWithin*mostWithin, 22}, [3]bool{true, true, true}},
 	"by ward":      {func(p *study.Plan) { _ = p.SetTerms(Terms{Bins: 10, By: "ward"}) }, [3]int64{16*lattice + 16*mostWithin, 16*lattice*lattice + 32*mostWithin*mostWithin, 16 + 16}, [3]bool{true, false, true}},
@@ -146,24 +146,22 @@ var plansOf = map[string]struct {
 	"where":        {func(p *study.Plan) { p.Where = "age >= 50 or ward == west" }, [3]int64{14*lattice + 16*mostWithin, 14*lattice*lattice + 32*mostWithin*mostWithin, 22}, [3]bool{true, true, true}},
 	"where and by": {func(p *study.Plan) { p.Where = "outcome == yes"; _ = p.SetTerms(Terms{Bins: 2, By: "sex"}) }, [3]int64{16*lattice + 16*mostWithin, 16*lattice*lattice + 32*mostWithin*mostWithin, 32}, [3]bool{false, false, false}},
 	"count":        {func(p *study.Plan) { p.Where = "age >= 50"; _ = p.SetTerms(Terms{Count: true}) }, [3]int64{1, 1, 1}, [3]bool{true, true, true}},
-	// Bins of single values, in the middle and at both bounds, and narrow ones: the
-	// bound is the same.
+	// Bins of single values, in the middle and at both bounds, and narrow bins have the same bound.
 	"edges": {func(p *study.Plan) {
 		_ = p.SetTerms(Terms{Bins: 10, Edges: map[string][]float64{
 			"age": {0, 1e-5, 10, 10, 49.99, 50, 99}, "stay": {50, 50, 100}, "chol": {-5, -4, -4, 0}, "cost": {50, 9999},
 		}})
 	}, [3]int64{14*lattice + 16*mostWithin, 14*lattice*lattice + 32*mostWithin*mostWithin, 22}, [3]bool{false, false, true}},
 	"one cell a column": {func(p *study.Plan) {
-		// Columns of one cell each move only where a record comes or goes: then all do.
+		// Columns of one cell move only if a record is added or removed: then all move.
 		p.Schema.Features = []dataset.Feature{{Columns: []string{"age", "stay", "site"}, Kind: dataset.Categorical, Levels: []string{"other"}}}
 		p.Map, p.Where = dataset.Identity(p.Schema), "outcome == yes"
 	}, [3]int64{5, 5, 5}, [3]bool{true, true, true}},
 }
 
-// TestBoundHolds: of all pairs of records that differ in what any cell can be, none
-// moves the counts by more than the bound, and where the plan is one that can, some
-// pair moves all of it: a smaller one would be false. Rows that no schema makes, and
-// records that the study is not about, are among them.
+// TestBoundHolds: of all pairs of records that can differ in a cell, no pair moves the counts by more
+// than the bound; for plans marked tight, some pair reaches it, so a smaller bound would be false. Rows
+// that no schema makes and records outside the condition are included.
 func TestBoundHolds(t *testing.T) {
 	for name, plan := range plansOf {
 		q := statistic(t, plan.change)
@@ -219,7 +217,8 @@ func TestBoundHolds(t *testing.T) {
 			}
 		}
 		for k, what := range []string{"L1", "L2²", "cells"} {
-			// Both sums of a number cannot move by their most at once: a tenth of the second.
+			// Both sums of a number cannot be at their largest at once: a tenth of the second is
+			// missing.
 			if least := bound[k] - bound[k]/20; most[k] > bound[k] || plan.tight[k] && most[k] < least {
 				t.Errorf("%s: a replaced record moves %s by %d at most, the bound says %d", name, what, most[k], bound[k])
 			}
@@ -227,7 +226,7 @@ func TestBoundHolds(t *testing.T) {
 	}
 }
 
-// encodeFor is encode for a plan.
+// encodeFor encodes rows under a plan.
 func encodeFor(t testing.TB, p study.Plan, rows ...string) *dataset.Records {
 	t.Helper()
 	r, _, err := p.Encode(p.Schema, tableOf(t, rows...))
@@ -237,9 +236,9 @@ func encodeFor(t testing.TB, p study.Plan, rows ...string) *dataset.Records {
 	return r
 }
 
-// TestWithin: of any number in [0,1] what its bin leaves out is within ±½, and middle
-// and rest together are the number and its square, whatever the edges are: equal steps, or
-// others, some as near to each other as a plan may have them, some of a single value.
+// TestWithin: both within-bin sums of any number in [0,1] are within ±½, and with the bin's middle they
+// give the number and its square. Edges are equal steps or random: some as close as a plan allows, some
+// equal.
 func TestWithin(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	for range 20000 {
@@ -270,7 +269,7 @@ func TestWithin(t *testing.T) {
 	}
 }
 
-// oddColumn is a number from 0 to 1 with edges that a plan may have.
+// oddColumn is a number from 0 to 1 with random valid edges.
 func oddColumn(rng *rand.Rand) column {
 	edges := []float64{}
 	for last := 0.; len(edges) < 40 && rng.IntN(20) > 0; {
@@ -282,8 +281,8 @@ func oddColumn(rng *rand.Rand) column {
 	return column{edges: []float64{0, 1}}.cut(edges, 0)
 }
 
-// TestPoolEdges: for every pool the edges increase, no bin is wider than widest, a value that weighs more
-// than a part has a bin of its own, and every other bin weighs less than two parts.
+// TestPoolEdges: for every pool the edges increase, no bin is wider than widest, a value heavier than a
+// part has its own bin, and every other bin weighs less than two parts.
 func TestPoolEdges(t *testing.T) {
 	s, err := dataset.ParseSchema(strings.NewReader(`
 label: {column: outcome, classes: ["no", "yes"]}
@@ -340,9 +339,9 @@ features: [{column: dose, kind: numeric, min: -3, max: 7, missing: true}]
 	}
 }
 
-// TestMomentsOfUnevenBins: the noise that is stated for a mean and a deviation is theirs also
-// where bins are of any width and the records are not where the bins are narrow, whether the total
-// is known, counted with noise of its own, or the sum of the noisy bins.
+// TestMomentsOfUnevenBins: the stated noise of a mean and a deviation is right for bins of uneven width
+// and records outside the narrow bins, whether the total is known, a noisy count, or the sum of the
+// noisy bins.
 func TestMomentsOfUnevenBins(t *testing.T) {
 	edges := []float64{0}
 	for k := range 20 {
@@ -387,9 +386,9 @@ func TestMomentsOfUnevenBins(t *testing.T) {
 				off[i] += z * z / draws
 			}
 		}
-		// The mean of 4000 squares of normal numbers has deviation √(2/4000) = .0224; 6.8 of them
-		// are passed with probability 10⁻¹¹, six times. The normal approximation is off by less
-		// than .01, the noise being a thousandth of what it moves.
+		// The mean of 4000 squares of normal numbers has deviation √(2/4000) = .0224; 6.8 of these are
+		// exceeded with probability 10⁻¹¹, six times. The normal approximation is off by less than .01:
+		// the noise is a thousandth of the estimate.
 		for i, what := range []string{"mean", "deviation"} {
 			if math.Abs(off[i]-1) > 6.8*.0224+.01 {
 				t.Errorf("total %s: the noise of the %s has %.3f times the variance that is stated", form, what, off[i])
@@ -398,7 +397,7 @@ func TestMomentsOfUnevenBins(t *testing.T) {
 	}
 }
 
-// TestClearBodies: what the coordinator adds is what records can have.
+// TestClearBodies: the coordinator adds only counts that records can have.
 func TestClearBodies(t *testing.T) {
 	for _, plan := range []string{"all", "by ward", "where", "where and by", "count"} {
 		q := statistic(t, func(p *study.Plan) {
@@ -444,7 +443,7 @@ func TestClearBodies(t *testing.T) {
 		if plan == "count" {
 			continue
 		}
-		// Half a record, a record in two cells, and more beyond a bin than its records have.
+		// Half a record, a record in two cells, and a within-bin sum beyond that of the bin's records.
 		c := q.columns[0]
 		for name, change := range map[string]func(v []int64){
 			"half a record":     func(v []int64) { v[c.first] += q.step / 2; v[c.first+1] -= q.step / 2 },
@@ -466,8 +465,8 @@ func TestClearBodies(t *testing.T) {
 	}
 }
 
-// TestTableShown: what is shown is what records can have, and near what was released,
-// which is kept; nothing fails without records.
+// TestTableShown: displayed counts are possible ones near the released counts, which are kept. Zero
+// records work too.
 func TestTableShown(t *testing.T) {
 	for name, plan := range plansOf {
 		q := statistic(t, plan.change)
@@ -524,8 +523,8 @@ func TestTableShown(t *testing.T) {
 	}
 }
 
-// TestPerParty: no more records of a party are counted than the plan says; which,
-// follows from its key and from what they hold, not from the order of the file.
+// TestPerParty: at most the plan's number of a party's records count. Key and content choose them, not
+// the order of the file.
 func TestPerParty(t *testing.T) {
 	q := statistic(t, func(p *study.Plan) { _ = p.SetTerms(Terms{Bins: 10, PerParty: 3}) })
 	rows := []string{"1,2,3,4,east,f,x,no", "11,2,3,4,west,f,x,yes", "21,2,3,4,east,x,x,no", "31,2,3,4,,f,x,", "41,2,3,4,west,f,x,no"}
@@ -547,8 +546,8 @@ func TestPerParty(t *testing.T) {
 	}
 }
 
-// TestTableThatNobodyMade: whoever signs a release can write any table into it; a reader
-// is told, and its program does not stop.
+// TestTableThatNobodyMade: a reader's program refuses an inconsistent table, which any signer can write,
+// and does not crash.
 func TestTableThatNobodyMade(t *testing.T) {
 	one := func() Summary { return Summary{Noisy: []float64{1}, Counts: []float64{1}, Shares: []*Estimate{nil}} }
 	for name, table := range map[string]Table{

@@ -11,17 +11,16 @@ import (
 )
 
 const (
-	rowsOfAPart = 5 // of fewer, a value that few rows of the pool have would seem a frequent one
-	// widest is the largest width of a bin, as a share of the range; where the pool has few rows,
-	// steps fill in. At about this width the noise of skewed numbers' means is least: wider bins
-	// have larger within-bin sums, narrower ones more counts far from the mean.
+	rowsOfAPart = 5 // with fewer rows per part, a value in few rows would look frequent
+	// widest is the largest width of a bin, as a share of the range; where the pool has few rows, equal
+	// steps fill in. Near this width the noise in means of skewed numbers is least: wider bins have
+	// larger within-bin sums, narrower bins more counts far from the mean.
 	widest = 0.15
 )
 
-// poolEdges cuts the schema's numbers at the public pool's quantiles, into parts of about
-// equal weight. It returns their inner edges: each value that weighs more than a part stands twice,
-// or once if it is a bound, and has a bin of its own. A number of which the pool has too few rows, or
-// one value alone, is left out.
+// poolEdges cuts the schema's numbers at the public pool's quantiles, into parts of about equal weight,
+// and returns their inner edges. A value heavier than a part appears as two equal edges (one if it is a
+// bound) and has its own bin. A number with too few pool rows, or a single value, is left out.
 func poolEdges(s dataset.Schema, pool *auxdata.Pool, parts int) map[string][]float64 {
 	all := map[string][]float64{}
 	for _, c := range columnsOf(s, DefaultTerms()) {
@@ -65,7 +64,7 @@ func poolEdges(s dataset.Schema, pool *auxdata.Pool, parts int) map[string][]flo
 	return all
 }
 
-// short is the value at a position, or one this near to it, in few digits.
+// short returns the value at a position, or a value this near to it, in few digits.
 func (c column) short(at, near float64) float64 {
 	exact := c.value(at)
 	for digits := range 15 {

@@ -6,29 +6,27 @@ import (
 	"caucus/aggregation"
 )
 
-// Estimate is a number with its uncertainty. It is computed from the counts as released: the
-// displayed ones, cut at 0, are biased where records are few.
+// Estimate is a number with its uncertainty, computed from the released counts. Displayed counts are cut
+// at 0, so they are biased where records are few.
 type Estimate struct {
 	Value float64 `json:"value"`
-	// Low to High is a 95 % interval for the population of which the sites' records are a random
-	// sample: noise and sampling. NoiseLow to NoiseHigh is one for these records themselves: noise
-	// alone.
+	// Low to High is a 95 % interval for the population that the sites' records are a random sample of:
+	// noise and sampling. NoiseLow to NoiseHigh is a 95 % interval for these records: noise alone.
 	Low       float64 `json:"low"`
 	High      float64 `json:"high"`
 	NoiseLow  float64 `json:"noise_low"`
 	NoiseHigh float64 `json:"noise_high"`
 }
 
-// leastTotal is how many standard deviations of noise a total must reach before its shares and
-// means are reported.
+// leastTotal is the least total, in standard deviations of its noise, with reported shares and means.
 const leastTotal = 4
 
 type sampled struct{ value, noise float64 }
 
-// ratio estimates above/below, whose noises are independent. perRecord is the variance of one
-// record's part in above − ratio·below. The intervals are Fieller's (1954): all x for which above −
-// x·below is within 1.96 standard deviations of 0. It is nil (unknown) if below is under leastTotal
-// standard deviations of its noise.
+// ratio estimates above/below, whose noises are independent. perRecord is the variance of one record's
+// part in above − ratio·below. The intervals are Fieller's (1954): all x for which above − x·below is
+// within 1.96 standard deviations of 0. nil (unknown) if below is under leastTotal standard deviations
+// of its noise.
 func ratio(above, below sampled, perRecord float64) *Estimate {
 	n := below.value
 	if !(n > 0) || n < leastTotal*math.Sqrt(below.noise) {
@@ -51,7 +49,7 @@ func share(above, below sampled) *Estimate {
 	if e == nil {
 		return nil
 	}
-	// A share of 0 or 1 would get no sampling error, so at least one record counts on each side.
+	// A share of 0 or 1 would have no sampling error: assume at least one record on each side.
 	p := math.Min(math.Max(e.Value, 1/below.value), 1-1/below.value)
 	return ratio(above, below, p*(1-p)).within(0, 1)
 }
@@ -74,7 +72,7 @@ func (e *Estimate) scaled(f func(float64) float64) *Estimate {
 	return &Estimate{f(e.Value), f(e.Low), f(e.High), f(e.NoiseLow), f(e.NoiseHigh)}
 }
 
-// number is what was released about a number in one group: bin counts and two within-bin sums.
+// number holds the released values of a number in one group: bin counts and two within-bin sums.
 type number struct {
 	of            column
 	bins          []float64
@@ -84,17 +82,17 @@ type number struct {
 	binned        bool    // the total is a noisy count of the bins' group
 }
 
-// leftOut is the noise of a within-bin sum, in widths of the widest bin, in standard deviations of a
-// count's noise.
+// leftOut is the standard deviation of a within-bin sum's noise, in widths of the widest bin, relative
+// to a count's noise.
 const leftOut = lattice / (2 * mostWithin)
 
-// middle is the middle of a bin in [0,1], minus the centre. All bins' middles add up to 0, so a sum
-// of noisy counts times middles is uncorrelated with the sum of the counts, however wide bins are.
+// middle returns the middle of a bin in [0,1], minus the centre. The middles of all bins add up to 0, so
+// a sum of noisy counts times middles is uncorrelated with the sum of the counts, for bins of any width.
 func (n number) middle(k int) float64 { return n.of.middles[k] - n.of.centre }
 
-// moments estimates mean and standard deviation of the number on [0,1], from sums over records of
-// v − centre and its square: each is the sum over bin middles plus within-bin sums. (v−c)² − (m−c)²
-// is (v−½)² − (m−½)² plus 2(½−c)(v−m). It returns nil for unknown.
+// moments estimates mean and standard deviation of the number on [0,1] from sums over records of v −
+// centre and its square. Each is the sum over bin middles plus within-bin sums: (v−c)² − (m−c)² is
+// (v−½)² − (m−½)² plus 2(½−c)(v−m). nil is unknown.
 func (n number) moments() (mean, sd *Estimate) {
 	w, off := n.of.wide, 0.5-n.of.centre
 	one, two, squares, fourth := w*n.first, w*n.second+2*off*w*n.first, 0.0, 0.0
@@ -136,11 +134,11 @@ func (n number) moments() (mean, sd *Estimate) {
 }
 
 // quantile bounds the p-quantile between two edges. An edge is shown to lie below the quantile if
-// significantly fewer than p of the records lie below that edge. The test moves from the outermost
-// edge inwards and stops at the first edge that fails. It can err only if it errs at the first edge
-// beyond the quantile, so 1.96 standard deviations there suffice for all edges together (a fixed
-// sequence of tests; a simultaneous band would be wider). from and to are edges, 0 and len(bins) if
-// no edge passes; ok is false if the total is unknown.
+// significantly fewer than p of the records lie below that edge. The test moves from the outermost edge
+// inwards and stops at the first edge that fails. It can only err at the first edge beyond the quantile,
+// so 1.96 standard deviations there suffice for all edges (a fixed sequence of tests; a simultaneous
+// band would be wider). from and to are edges, 0 and len(bins) if no edge passes; ok is false if the
+// total is unknown.
 func (n number) quantile(p float64, sampling bool) (from, to int, ok bool) {
 	bins := len(n.bins)
 	total := 0.0
@@ -150,8 +148,8 @@ func (n number) quantile(p float64, sampling bool) (from, to int, ok bool) {
 	if !(total > 0) || total < leastTotal*math.Sqrt(float64(bins)*n.noise) {
 		return 0, 0, false
 	}
-	// beyond[j] is what lies below edge j minus p·total: (1−p) of what is below, minus p of the
-	// rest.
+	// beyond[j] is the number of records below edge j minus p·total: (1−p) times those below, minus p
+	// times the rest.
 	beyond := make([]float64, bins)
 	below := 0.0
 	for j := 1; j < bins; j++ {

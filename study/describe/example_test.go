@@ -12,8 +12,7 @@ import (
 	"caucus/study/simulate"
 )
 
-// Three hospitals say what their patients look like, with noise that hides each of
-// them.
+// Three hospitals describe their patients, with noise that hides each patient.
 func Example() {
 	table, schema := dataset.Hospitals(dataset.HospitalConfig{Sites: 3, Records: 3000, Seed: 1})
 	records, _, err := schema.EncodeLabelled(table)

@@ -9,8 +9,8 @@ import (
 	"caucus/study"
 )
 
-// ForecastNoise predicts the noise in a count and in each number's mean, over all records and a
-// quarter of them. See study.NoiseForecaster.
+// ForecastNoise predicts the noise in a count and in each number's mean, over all records and over a
+// quarter of them (study.NoiseForecaster).
 func (t task) ForecastNoise(size study.Size) (words, warning string, err error) {
 	q := t.counts
 	sd, err := q.deviation(t.Plan().Noise.Draws(size.Parties))
@@ -70,7 +70,7 @@ func (t task) ForecastNoise(size study.Size) (words, warning string, err error) 
 
 const mostForecast = 12 // lines
 
-// meanNoise is the noise variance of a sum of (v − centre) over records, v in [0,1], in units of a
+// meanNoise returns the noise variance of a sum of (v − centre) over records, v in [0,1], in units of a
 // count's noise variance: that of the bin counts at their middles, plus that of the within-bin sum.
 func (c column) meanNoise() float64 {
 	sum := leftOut * leftOut * c.wide * c.wide

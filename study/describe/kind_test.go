@@ -80,8 +80,8 @@ func TestDescribeRefusals(t *testing.T) {
 	}
 }
 
-// TestDescribeProposed: the quieter noise unless the proposal names one, ten bins, and a
-// forecast whose number is the release's.
+// TestDescribeProposed: a proposal gets the quieter noise unless it names one, ten bins, and a forecast
+// with the noise of the release.
 func TestDescribeProposed(t *testing.T) {
 	schema, table, _, records := conformance.Wards(t, 4000)
 	zero := 0.
@@ -129,8 +129,8 @@ func TestDescribeProposed(t *testing.T) {
 			}
 			continue
 		}
-		// The noise is as large as the release says. It is simulated from a fixed seed, so
-		// that this fails always or never; a factor of √3, the parties', or 2 would.
+		// The noise is as large as the release says. A fixed seed draws it, so the test fails always or
+		// never; a factor of √3 (three parties) or 2 would fail.
 		truth := describe.Exact(p, records)
 		sum, cells := 0., 0.
 		for i, col := range got.Columns {
@@ -154,9 +154,9 @@ func TestDescribeProposed(t *testing.T) {
 	}
 }
 
-// TestDescribePoolEdges: a plan states the pool's quantiles; one that states others, of some
-// columns alone, or of another pool has no task at any party, whatever its digest of terms is. Where
-// the pool says nothing, steps of the range are equal.
+// TestDescribePoolEdges: a plan states the pool's quantiles. No party makes a task of a plan with other
+// quantiles, with those of some columns only, or with another pool's, whatever its digest of terms.
+// Where the pool has too few rows, steps of the range are equal.
 func TestDescribePoolEdges(t *testing.T) {
 	schema, table, pool, _ := conformance.Wards(t, 4000)
 	s := study.Proposal{Name: "x", Kind: "describe", Roster: []study.PartyID{"a", "b", "c"}, Records: 1000}
@@ -216,9 +216,9 @@ func TestDescribePoolEdges(t *testing.T) {
 	}
 }
 
-// TestDescribeEachSite: each site has a table of its own under its name, from what it
-// released itself, and they add up to that of all; a release that gives one site's numbers
-// another's name is found at either site, and a plan that does not say so names nobody.
+// TestDescribeEachSite: each site has a table under its name, from its own release, and the tables add
+// up to the total. A release that swaps two sites' names is refuted by either site. A plan without sites
+// names nobody.
 func TestDescribeEachSite(t *testing.T) {
 	schema, _, pool, records := conformance.Wards(t, 1200)
 	p := conformance.About(conformance.DescribePlan(schema, pool), "age >= 60")
@@ -257,11 +257,11 @@ func TestDescribeEachSite(t *testing.T) {
 	if p, err = r.DecodedPlan(); err != nil {
 		t.Fatal(err)
 	}
-	long := conformance.Reread(t, r) // no body is behind the last name
+	long := conformance.Reread(t, r) // no body belongs to the last name
 	long.Senders = append([]study.PartyID{"c", "d"}, long.Senders...)
 	stranger := conformance.Reread(t, r)
 	stranger.Senders[0] = "c"                                 // on the roster, and missing
-	for _, x := range []*study.Release{&swapped, &stranger} { // whoever lies makes the result fit
+	for _, x := range []*study.Release{&swapped, &stranger} { // a liar makes the result fit
 		made, err := conformance.TaskOf(t, p, pool).Finish(study.Summed{Contributions: 2, Bodies: all, Senders: x.Senders}, nil)
 		if err != nil {
 			t.Fatal(err)

@@ -22,17 +22,17 @@ import (
 	"caucus/study/kinds"
 )
 
-// federation is five hospitals that draw their records from a population, and a public pool that was
-// drawn from another one.
+// federation is five hospitals whose records come from a population, and a public pool from another
+// distribution.
 type federation struct {
 	schema           dataset.Schema
 	population, pool *dataset.Records
-	skewed           []string // its columns that the test is about
+	skewed           []string // columns under test
 }
 
 const hospitals, recordsEach = 5, 1120
 
-// federations are those whose data are there: two are made, two are real.
+// federations lists the federations whose data are present: two made, two real.
 func federations(t *testing.T) map[string]federation {
 	read := func(s dataset.Schema, table *dataset.Table) *dataset.Records {
 		t.Helper()
@@ -95,7 +95,7 @@ features:
 		return out
 	}
 	for name, of := range map[string]struct {
-		column, value string // who is the pool
+		column, value string // rows that form the pool
 		rows          int
 		skewed        []string
 	}{
@@ -117,7 +117,7 @@ features:
 	return out
 }
 
-// drawn gives tables of a plan, each of records that the hospitals draw anew and of noise of their own.
+// drawn calls each with tables of a plan, each from newly drawn records and noise.
 func (f federation) drawn(t *testing.T, p study.Plan, pool *auxdata.Pool, draws int, each func(describe.Table)) {
 	t.Helper()
 	p.Simulated = true
@@ -160,7 +160,7 @@ func (f federation) drawn(t *testing.T, p study.Plan, pool *auxdata.Pool, draws 
 	}
 }
 
-// quantile is the position of a quantile of a column in the population.
+// quantile returns the position of a quantile of a column in the population.
 func (f federation) quantile(column string, p float64) float64 {
 	var v []float64
 	blocks := f.schema.Blocks()
@@ -175,20 +175,19 @@ func (f federation) quantile(column string, p float64) float64 {
 	return v[int(math.Ceil(p*float64(len(v))))-1]
 }
 
-// TestQuartiles: five hospitals of 1120 records each, ε = 1, and a pool that was drawn from another
-// distribution than theirs. On skewed columns the intervals of quartiles are at least four times
-// narrower than those of equal steps of the range at the same noise, in the mean over columns, on
-// none are they a tenth wider, and they hold as often as they say.
+// TestQuartiles: five hospitals with 1120 records each, ε = 1, and a pool from another distribution. On
+// skewed columns the quartiles' intervals are at least four times narrower than with equal steps of the
+// range at the same noise, in the mean over columns; on no column are they more than a tenth wider; and
+// they cover as often as stated.
 //
-// Of all draws of all federations, the intervals hold in a share of .993 or more where it was
-// measured. If they hold in .99, the chance that a mean of n = 600 draws is below .95 is at most
-// exp(−n·KL(.95, .99)) = e^(−24.8) < 2·10⁻¹¹ (Chernoff, for each draw's share of intervals that
-// hold). If those of one column hold in .95, the chance that they hold in less than least(n) of its
-// draws is at most 10⁻¹², and there are fewer than 25 columns.
+// Over all draws of all federations, measured coverage was .993 or more. If coverage is .99, the mean of
+// n = 600 draws is below .95 with probability at most exp(−n·KL(.95, .99)) = e^(−24.8) < 2·10⁻¹¹
+// (Chernoff, for each draw's share of covering intervals). If a column's coverage is .95, it falls below
+// least(n) in its draws with probability at most 10⁻¹², and there are fewer than 25 columns.
 func TestQuartiles(t *testing.T) {
 	all := federations(t)
 	draws := testlevel.N(t, 600, 4800) / len(all)
-	type found struct{ held, width, mean float64 } // means of all draws
+	type found struct{ held, width, mean float64 } // means over all draws
 	var ratios, held []float64
 	t.Logf("%d draws; mean width of the intervals of three quartiles, of equal steps and of the pool's quantiles; * skewed", draws)
 	for _, name := range slices.Sorted(maps.Keys(all)) {
@@ -261,7 +260,7 @@ func TestQuartiles(t *testing.T) {
 	}
 }
 
-// least is the share x with n·KL(x, .95) = ln 10¹².
+// least returns the share x with n·KL(x, .95) = ln 10¹².
 func least(n int) float64 {
 	x := .95
 	for x > 0 && float64(n)*(x*math.Log(x/.95)+(1-x)*math.Log((1-x)/.05)) < 12*math.Ln10 {

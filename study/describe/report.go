@@ -11,7 +11,7 @@ import (
 
 const unknown = "unknown"
 
-// Report is a table one, followed by its intervals: see study.Reporter.
+// Report shows a table one, then its intervals (study.Reporter).
 func (Kind) Report(r study.Release) (study.Report, error) {
 	t, err := TableOf(r)
 	if err != nil {
@@ -59,7 +59,7 @@ func (t Table) matching() string {
 	return text
 }
 
-// eachParty lists the sites: how many records each has, and how many match.
+// eachParty lists each site's numbers of records and of matching records.
 func (t Table) eachParty() study.ReportTable {
 	out := study.ReportTable{Title: fmt.Sprintf("each site, with noise of ± %.3g on each count of its own", t.Sites[0].NoiseSD), Head: []string{"site", "records"}}
 	if t.Inside != nil {
@@ -86,7 +86,7 @@ func (t Table) groups() []string {
 	return names
 }
 
-// one is the table one: mean and quartiles of numbers, n (%) of texts.
+// one makes the table one: mean and quartiles of numbers, n (%) of texts.
 func (t Table) one(title string) study.ReportTable {
 	about := ""
 	if t.By != "" {
@@ -128,7 +128,7 @@ func (t Table) one(title string) study.ReportTable {
 	return out
 }
 
-// countAnd formats n (%) of the displayed counts; the share is unknown if its estimate is.
+// countAnd formats n (%) of displayed counts; the share is unknown if its estimate is unknown.
 func countAnd(n, of float64, share *Estimate) string {
 	if share == nil || !(of > 0) {
 		return fmt.Sprintf("%.0f (%s)", n, unknown)
@@ -168,10 +168,10 @@ func median(c Column, q []Quantile) string {
 	return fmt.Sprintf("%s [%s to %s]", c.quantile(q[1]), c.quantile(q[0]), c.quantile(q[2]))
 }
 
-// quantile formats a quantile, as a bound only if its interval reaches an end of the range.
+// quantile formats a quantile, as a bound if its interval reaches an end of the range.
 func (c Column) quantile(q Quantile) string { return cmp.Or(c.open(q), numeral(q.Value)) }
 
-// open formats the interval of a quantile that reaches an end of the range, "" for others.
+// open formats a quantile's interval that reaches an end of the range; "" for other intervals.
 func (c Column) open(q Quantile) string {
 	first, last := c.Edges[0], c.Edges[len(c.Edges)-1]
 	switch {
@@ -196,7 +196,7 @@ type Named struct {
 	Column, What, Group string
 	*Estimate           // nil: unknown
 	Measure             Measure
-	Of                  Column // the column as released; for a share it has no edges
+	Of                  Column // the column as released; without edges for a share
 }
 
 // Measure is a kind of estimate.
@@ -265,7 +265,7 @@ func (t Table) intervals() study.ReportTable {
 	return out
 }
 
-// Show formats an estimate's value like this one: a share in percent.
+// Show formats an estimate in n's format: a share in percent.
 func (n Named) Show(e *Estimate) string {
 	if e == nil {
 		return unknown

@@ -12,12 +12,12 @@ import (
 
 // Table is the result of a describe study.
 type Table struct {
-	Records int64 `json:"records"` // public number, including records that the condition excludes
+	Records int64 `json:"records"` // public number, inside the condition and outside
 	// NoiseSD is the standard deviation of a count's noise, in records, ShareSD as a share of
 	// Records.
 	NoiseSD float64 `json:"noise_sd"`
 	ShareSD float64 `json:"share_sd"`
-	Inside  *Count  `json:"inside,omitempty"` // records that meet the condition, if there is one
+	Inside  *Count  `json:"inside,omitempty"` // records that meet the condition, if the plan has one
 	// By names the grouping column, Groups its levels; without it all records form one group.
 	By      string   `json:"by,omitempty"`
 	Groups  []Group  `json:"groups,omitempty"`
@@ -25,7 +25,7 @@ type Table struct {
 	Sites   []Site   `json:"sites,omitempty"`   // tables of the sites, sorted by name, if the plan shows them
 }
 
-// Count is a number of records as released, and its share of another number; nil if unknown.
+// Count is a released number of records, with its share of another number; nil if unknown.
 type Count struct {
 	Noisy float64   `json:"noisy"`
 	Share *Estimate `json:"share"`
@@ -35,7 +35,7 @@ type Count struct {
 type Group struct {
 	Level string `json:"level"`
 	Count
-	Shown float64 `json:"shown"` // the count adjusted to a possible one
+	Shown float64 `json:"shown"` // the nearest possible count
 }
 
 // Column has a cell per level or class and one for other values; or a cell per bin and, with
@@ -43,12 +43,12 @@ type Group struct {
 type Column struct {
 	Column string   `json:"column"`
 	Levels []string `json:"levels,omitempty"` // cells of a text or the label
-	// Edges are the public edges of a number's bins, in its own unit. A value on an edge is in the
-	// bin above, one outside the range in the nearest bin; a bin between two equal edges has that
+	// Edges are the public edges of a number's bins, in its own unit. A value on an edge is in the bin
+	// above, a value outside the range in the nearest bin; a bin between two equal edges holds that
 	// value alone. With Log, moments are those of log(1+v).
 	Edges  []float64 `json:"edges,omitempty"`
 	Log    bool      `json:"log,omitempty"`
-	Groups []Summary `json:"groups"` // as in Table.Groups, or a single one
+	Groups []Summary `json:"groups"` // one per Table.Groups, or a single one
 }
 
 // Summary is the result for a column in one group.
@@ -58,15 +58,15 @@ type Summary struct {
 	Counts []float64   `json:"counts"`         // possible counts nearest to Noisy, for display: biased near 0
 	Shares []*Estimate `json:"shares"`         // estimated share of the group, per cell; null: unknown
 	// Mean and SD are over the records that have the number, in its own unit. With Log they are the
-	// geometric mean of 1+v, minus 1, and the factor of one standard deviation of log(1+v). Null is
+	// geometric mean of 1+v, minus 1, and the factor of one standard deviation of log(1+v). null:
 	// unknown.
 	Mean      *Estimate  `json:"mean,omitempty"`
 	SD        *Estimate  `json:"sd,omitempty"`
 	Quantiles []Quantile `json:"quantiles,omitempty"` // the quartiles of a number; none if unknown
 }
 
-// Quantile is the value below which a share P of a number's values lie. Its intervals end at public
-// edges, or at the range's ends if nothing more is known. Value is interpolated, for display.
+// Quantile is the value with a share P of a number's values below it. Its intervals end at public edges,
+// or at the range's ends if nothing more is known. Value is interpolated, for display.
 type Quantile struct {
 	P float64 `json:"p"`
 	Estimate
@@ -74,7 +74,7 @@ type Quantile struct {
 
 var quartiles = []float64{0.25, 0.5, 0.75}
 
-// table makes the result of a released vector; sd is of a count's noise, in records.
+// table makes the result from a released vector; sd is the deviation of a count's noise, in records.
 func (l layout) table(v []int64, records int64, sd float64) Table {
 	out := Table{Records: records, NoiseSD: sd}
 	exact := sampled{value: float64(records)}
@@ -111,7 +111,7 @@ func (l layout) table(v []int64, records int64, sd float64) Table {
 	return out
 }
 
-// summary makes a column's result in one group of the given size; shown is the size for display.
+// summary makes a column's result in one group of size size; shown is the size for display.
 func (l layout) summary(c column, v []int64, size sampled, shown, sd float64) Summary {
 	var s Summary
 	for _, n := range v[:c.cells()] {
@@ -129,7 +129,7 @@ func (l layout) summary(c column, v []int64, size sampled, shown, sd float64) Su
 		s.Sums = append(s.Sums, float64(sum)/(2*mostWithin))
 	}
 	n.first, n.second = s.Sums[0], s.Sums[1]
-	if c.flagged { // records that miss it have no mean
+	if c.flagged { // records without the number have no mean
 		n.total, n.binned = sampled{noise: float64(c.bins()) * sd * sd}, false
 		for _, b := range n.bins {
 			n.total.value += b
@@ -157,7 +157,7 @@ func (l layout) summary(c column, v []int64, size sampled, shown, sd float64) Su
 	return s
 }
 
-// projected are the nearest non-negative numbers with the given sum.
+// projected returns the nearest non-negative numbers with the given sum.
 func projected(counts []float64, together float64) []float64 {
 	if !(together > 0) {
 		return make([]float64, len(counts))
@@ -170,7 +170,7 @@ func (c column) scale(v float64) float64 {
 	if c.log {
 		lo, hi = math.Log1p(lo), math.Log1p(hi)
 	}
-	return float64(lo*(1-v)) + float64(hi*v) // never fused: edges are computed again on other processors
+	return float64(lo*(1-v)) + float64(hi*v) // never fused: other processors compute the same edges
 }
 
 func (c column) value(v float64) float64 {
@@ -180,14 +180,14 @@ func (c column) value(v float64) float64 {
 	return c.scale(v)
 }
 
-// Exact is the table of records without noise, the truth for simulations. Its noise intervals are
+// Exact returns the table of records without noise, the truth for simulations. Its noise intervals are
 // the truth itself; for a quantile, its bin. The plan must be checked.
 func Exact(p study.Plan, r *dataset.Records) Table {
 	l := layoutOf(p, termsOf(p))
 	return l.table(l.count(r), int64(r.Len()), 0)
 }
 
-// ExactOf is Exact for a sum of what records add (Parts).
+// ExactOf is Exact for a sum of Parts.
 func ExactOf(p study.Plan, sum []int64, records int64) (Table, error) {
 	l := layoutOf(p, termsOf(p))
 	if len(sum) != l.cells {
@@ -203,7 +203,7 @@ func (c column) position(v float64) float64 {
 	return (v - c.scale(0)) / (c.scale(1) - c.scale(0))
 }
 
-// Position maps a value to 0..1 on the scale of the column's range. A share is its own position.
+// Position maps a value to 0..1 on the scale of the column's range. A share maps to itself.
 func (c Column) Position(v float64) float64 {
 	if c.Edges == nil {
 		return v
@@ -211,7 +211,7 @@ func (c Column) Position(v float64) float64 {
 	return column{edges: c.Edges, log: c.Log}.position(v)
 }
 
-// Cells name the column's cells.
+// Cells lists the names of the column's cells.
 func (c Column) Cells() []string {
 	if c.Edges == nil {
 		return c.Levels
@@ -233,7 +233,7 @@ func (c Column) Cells() []string {
 	return names
 }
 
-// numeral formats a number for people; large ones without an exponent.
+// numeral formats a number for people, large numbers without an exponent.
 func numeral(v float64) string {
 	if a := math.Abs(v); a >= 1000 && a < 1e15 {
 		return strconv.FormatFloat(v, 'f', 0, 64)
@@ -241,8 +241,8 @@ func numeral(v float64) string {
 	return strconv.FormatFloat(v, 'g', 4, 64)
 }
 
-// TableOf reads the result of a describe study. It refuses a table with inconsistent parts, because
-// readers index by them.
+// TableOf reads the result of a describe study. It refuses inconsistent tables, because readers index by
+// them.
 func TableOf(r study.Release) (out Table, err error) {
 	if err := r.Result.DecodeBody(&out); err != nil {
 		return out, err

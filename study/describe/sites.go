@@ -9,13 +9,12 @@ import (
 	"caucus/study"
 )
 
-// eachParty is the task of a plan that shows each site's table beside the total. Each site sends
-// the same release of its own as without sites, and its proof does not depend on who sees it. So
-// each site's table is post-processing, and so is the total. Bodies are kept, because a sum would
-// merge them.
+// eachParty is the task of a plan that shows each site's table beside the total. Each site sends the
+// same release as without sites, and the proof does not depend on its readers. So each site's table is
+// post-processing, as is the total. Bodies are kept, because a sum would merge them.
 type eachParty struct{ task }
 
-// Site is the table of one site's records, with that site's noise alone.
+// Site is the table of one site's records, with that site's noise.
 type Site struct {
 	Party study.PartyID `json:"party"`
 	Table `json:"table"`
@@ -29,12 +28,12 @@ func (t eachParty) Check(body []byte) error {
 	return sum.Check(body)
 }
 
-// PublicBodies: each body passed its party's own ledger, and the plan says who sees it.
+// PublicBodies: each body passed its party's ledger, and the plan names the readers.
 func (t eachParty) PublicBodies() bool { return true }
 
 func (t eachParty) NewSum() (study.Sum, error) { return nil, study.ErrKept }
 
-// Finish makes a table of each body and one of their sum.
+// Finish makes a table of each body and a table of their sum.
 func (t eachParty) Finish(of study.Summed, _ []privacy.Published) (study.Result, error) {
 	fail := func(err error) (study.Result, error) { return study.Result{}, fmt.Errorf("finish describe: %w", err) }
 	if of.Bodies == nil {

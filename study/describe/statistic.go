@@ -15,55 +15,54 @@ import (
 )
 
 const (
-	// lattice is the number of released steps per record, to which within-bin sums are rounded.
+	// lattice is the number of integer steps per record; within-bin sums are rounded to these steps.
 	lattice = 1024
-	// mostWithin bounds what a record adds to each of the two within-bin sums, in steps: an eighth
-	// of a count. The sums then cost 6 % more Gaussian noise and up to 25 % more Laplace noise.
-	// Their own noise in a mean is 4 times a count's noise in units of the widest bin, less than
-	// what the counts contribute.
+	// mostWithin bounds a record's part in each of the two within-bin sums, in steps: an eighth of a
+	// count. The sums then cost 6 % more Gaussian noise and up to 25 % more Laplace noise. Their noise
+	// in a mean is 4 times a count's noise in units of the widest bin, less than the noise from the
+	// counts.
 	mostWithin = lattice / 8
 )
 
-// counts is the statistic of a describe plan: for each group and column, how many records lie in
-// each cell; for a number, also their positions within bins; and, with a condition, how many
-// records meet it.
+// counts is the statistic of a describe plan: for each group and column, the number of records in each
+// cell; for a number, also sums of positions within bins; and, under a condition, the number of records
+// that meet it.
 //
 // Proof note.
-//   - Neighbours: replace one record. Public: plan, and how many records each site has.
-//   - Lemma: first let the study be about the record in both neighbours. In each column it lies in
-//     exactly one cell of one group (column.of; a number's bin is how many inner edges it has
-//     reached, whatever these are), so a column's counts move by e_b − e_a times the lattice q: 0,
-//     or 2q in L1 and 2q² in L2², in 2 cells. A column with one cell and one group does not move. A
-//     number also adds two integers within ±a, a = q/8 (each is cut to that as the last step), to
-//     the two sums of its group. If the group stays the same each sum moves by at most 2a in one
-//     cell, otherwise by a in each of two cells: at most 2a in L1 and 4a² in L2² per sum. Over d
-//     columns that move, k of them numbers: 2qd + 4ak, 2q²d + 8a²k, and 2d + 2k cells, or 2d + 4k
-//     with groups. The count of records that the study is about does not move.
-//   - Lemma: now let the study be about the record in one neighbour only. It leaves its cell of
-//     each of the D columns, one-cell columns included, the sums, and the count of records that the
-//     study is about: q(D+1) + 2ak, q²(D+1) + 2a²k, D + 1 + 2k cells. The bound is the larger of
-//     both (bound). A study that only counts has D = 0: q, q² and 1.
-//   - Numeric model: released numbers are integers. Floating point decides which cell, and how far
-//     within, from the one record and the plan. So rounding can move a record to another cell but
-//     never into two, and a sum to another step within ±a.
-//   - A record that the study is not about was made the empty one and is marked so
-//     (dataset.Records.Outside), from its own cells and the plan.
-//   - The caller guarantees that one party is behind a site. A site counts at most the per-party
-//     number of records (Local), and no more are accepted from it (Weights).
+//   - Neighbours: replace one record. Public: plan, and each site's number of records.
+//   - Lemma: first let the record meet the condition in both neighbours. In each column it lies in exactly one
+//     cell of one group (column.of; a number's bin is the number of inner edges reached, for any edges), so a
+//     column's counts move by e_b − e_a times the lattice q: 0, or 2q in L1 and 2q² in L2², in 2 cells. A column
+//     with one cell and one group does not move. A number also adds two integers within ±a, a = q/8 (the last
+//     step cuts each to this range), to the two sums of its group. If the group stays the same, each sum moves
+//     by at most 2a in one cell, otherwise by a in each of two cells: at most 2a in L1 and 4a² in L2² per sum.
+//     Over d columns that move, k of them numbers: 2qd + 4ak, 2q²d + 8a²k, and 2d + 2k cells, or 2d + 4k with
+//     groups. The count of records inside the condition does not move.
+//   - Lemma: now let the record meet the condition in one neighbour only. It leaves its cell of each of the D
+//     columns, one-cell columns included, the sums, and the count of records inside: q(D+1) + 2ak,
+//     q²(D+1) + 2a²k, D + 1 + 2k cells. The bound is the larger of both (bound). A study that only counts has
+//     D = 0: q, q² and 1.
+//   - Numeric model: released numbers are integers. Floating point decides the cell, and the position within,
+//     from the one record and the plan. So rounding can move a record to another cell but never into two, and a
+//     sum to another step within ±a.
+//   - A record outside the condition was replaced by the empty record and marked (dataset.Records.Outside),
+//     from its own cells and the plan.
+//   - The caller guarantees that one party is behind a site. A site counts at most the per-party number of
+//     records (Local), and a larger weight is refused (Weights).
 type counts struct {
 	plan  study.Plan
 	terms Terms // the plan's
 	layout
 }
 
-// layout says what each number of a plan's vector is.
+// layout says what each number of a plan's vector counts.
 type layout struct {
-	// columns are counted in each group; group is the grouping column, whose own
-	// cells precede theirs; nil for none.
+	// columns are counted in each group; group is the grouping column, whose cells precede theirs; nil
+	// without groups.
 	columns []column
 	group   *column
-	inside  bool  // the first number counts the records that the study is about
-	step    int64 // how many integer steps one record is
+	inside  bool  // the first number counts the records that meet the condition
+	step    int64 // integer steps of one record
 	cells   int
 }
 
@@ -110,13 +109,13 @@ func (l layout) whole() []column {
 	return append([]column{*l.group}, l.columns...)
 }
 
-// Part is what one record adds to one number of the vector.
+// Part is one record's contribution to one number of the vector.
 type Part struct {
 	Cell int
 	Adds int64
 }
 
-// parts appends what one record adds, if the study is about it.
+// parts appends the contributions of one record that meets the condition.
 func (l layout) parts(out []Part, row []float64, class int) []Part {
 	group := 0
 	if l.inside {
@@ -137,7 +136,7 @@ func (l layout) parts(out []Part, row []float64, class int) []Part {
 	return out
 }
 
-// Parts are what each record adds to the vector of a checked plan; a site releases their sum.
+// Parts returns each record's contributions to the vector of a checked plan; a site releases their sum.
 func Parts(p study.Plan, r *dataset.Records) [][]Part {
 	l := layoutOf(p, termsOf(p))
 	out := make([][]Part, r.Len())
@@ -194,7 +193,7 @@ func (q *counts) bound() privacy.Bound {
 	return b
 }
 
-// gone bounds a record in the study in one neighbour only.
+// gone bounds a record that meets the condition in one neighbour only.
 func (q *counts) gone() privacy.Bound {
 	var numbers int64
 	all := int64(len(q.whole()))
@@ -212,8 +211,8 @@ func (q *counts) gone() privacy.Bound {
 func (q *counts) Cells() int         { return q.cells }
 func (q *counts) ReleasedCells() int { return q.cells }
 
-// Weights bound a site's records so that no sum overflows, and by the plan's per-party number, on
-// which the guarantee for a whole party rests.
+// Weights bound a site's records, so that no sum overflows, and at most the plan's per-party number,
+// which the guarantee for a whole party counts on.
 func (q *counts) Weights() (least, most int64) {
 	most = 1 << 40 / q.plan.MostParties()
 	if k := q.terms.PerParty; k > 0 {
@@ -237,8 +236,8 @@ func (q *counts) AppendClear(vector []int64, records int64) ([]byte, error) {
 	return bodies.AppendSums(vector, records), nil
 }
 
-// ParseClear refuses impossible counts: each column's counts in a group must add up to the group's
-// size, and the groups to the number of records in the study.
+// ParseClear refuses impossible counts: each column's counts in a group must add up to the group's size,
+// and the groups to the number of records inside the condition.
 func (q *counts) ParseClear(body []byte) ([]int64, int64, error) {
 	v, records, err := bodies.ParseSums("counts", body, q)
 	if err != nil {
@@ -287,13 +286,13 @@ func (l layout) areCounts(v []int64, records int64) bool {
 	return records == 0
 }
 
-// Form: all cells share a count's range, which within-bin sums do not leave either. It does not
-// prove that counts add up.
+// Form: every cell has the range of a count; within-bin sums lie inside. The form does not prove that
+// counts add up.
 func (q *counts) Form(records int64) shares.Form {
 	return shares.Integers(q.cells, q.step*max(records, 1))
 }
 
-// Terms do not depend on the number of records, so all sites have the same.
+// Terms do not depend on the number of records, so all sites have the same terms.
 func (q *counts) Terms(int64) (study.ReleaseTerms, error) {
 	t := study.ReleaseTerms{Output: "counts", Bound: q.bound()}
 	var err error
@@ -305,12 +304,13 @@ func (q *counts) Sensitive(vector []int64, _ int64, t study.ReleaseTerms) (priva
 	return privacy.NewSensitive(vector, t.Bound)
 }
 
-// Noise: there is no accuracy forecast of counts; see ForecastNoise.
+// Noise: counts have no accuracy forecast; ForecastNoise predicts their noise.
 func (q *counts) Noise(float64, int) (aggregation.Noise, error) {
 	return aggregation.Noise{}, study.ErrNoForecast
 }
 
-// deviation is the standard deviation of a count with this many independent noises, in records.
+// deviation returns the standard deviation of a count with this number of independent noises, in
+// records.
 func (q *counts) deviation(draws int) (float64, error) {
 	t, err := q.Terms(1)
 	if err != nil {

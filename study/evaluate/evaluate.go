@@ -16,7 +16,7 @@ import (
 	"caucus/study/bodies"
 )
 
-// Kind judges scores. Its unit is the record, or the party if the plan bounds its records.
+// Kind judges scores. The unit is the record, or the party if the plan bounds a party's records.
 type Kind struct{}
 
 // Mechanisms lists evaluate's mechanisms.
@@ -25,7 +25,7 @@ func Mechanisms() []string { return study.NoiseMechanisms() }
 // Mechanisms lists the kind's mechanisms.
 func (Kind) Mechanisms() []string { return Mechanisms() }
 
-// Shared is all mechanisms, because counts add up.
+// Shared returns all mechanisms, because counts add up.
 func (Kind) Shared() []string { return Mechanisms() }
 
 // Terms and Body: see study.Kind.
@@ -98,7 +98,7 @@ func (Kind) Tune(p *study.Plan, pool *auxdata.Pool) error {
 		}
 	}
 	t.Bins = bins
-	if t.check(*p) != nil { // Check reports it
+	if t.check(*p) != nil { // Check refuses it
 		return p.SetTerms(t)
 	}
 	given := termsOf(*p).Bins > 0
@@ -111,7 +111,7 @@ func (Kind) Tune(p *study.Plan, pool *auxdata.Pool) error {
 		h.read(pool)
 		sd, err := h.deviation(h.draws(len(p.Roster)))
 		if err != nil {
-			break // Check reports it
+			break // Check refuses it
 		}
 		forecast := h.forecast(p.Size(max(len(p.Roster), 1)), sd)
 		if auc := forecast[0].AUC; auc.Known() && auc.SD <= coarse {
@@ -208,20 +208,20 @@ func (Kind) New(p study.Plan, pool *auxdata.Pool) (study.Task, error) {
 	return task{bodies.Task{Agreed: study.Agree(Kind{}, p, pool), Statistic: h, Fresh: 0x6576616c75617465}, h}, nil
 }
 
-// Work: each record is mapped alone, which copies the map, and so is each pool row in New.
+// Work: each record is mapped alone, which copies the map, as is each pool row in New.
 func (t task) Work(records int) (study.Work, error) {
 	n, each := float64(records+t.Pool().Rows()), float64(t.h.terms.histograms())*64
 	if m := t.h.terms.Model; m != nil {
 		each += 3*study.MapSteps(m.Map) + 4*float64(len(m.Weights)*len(m.Weights[0]))
 	}
 	w := study.Work{Rest: t.CommonWork(records) + n*each}
-	if t.h.terms.Program { // its owner bounds it
+	if t.h.terms.Program { // the party bounds the program's time
 		w.Shards = 1
 	}
 	return w, nil
 }
 
-// ForecastNoise assumes records like the pool's rows, of the class as often as the model says.
+// ForecastNoise assumes records like the pool's rows, in the class as often as the model says.
 func (t task) ForecastNoise(size study.Size) (words, warning string, err error) {
 	p := t.Plan()
 	sd, err := t.h.deviation(t.h.draws(size.Parties))
@@ -274,7 +274,8 @@ func (h *histograms) draws(parties int) int {
 	return h.plan.Noise.Draws(max(parties, 1))
 }
 
-// forecast predicts the performance of each class over all records; sd is a count's noise.
+// forecast predicts the performance for each class over all records; sd is the deviation of a count's
+// noise.
 func (h *histograms) forecast(size study.Size, sd float64) []validation.Performance {
 	records := float64(size.Records)
 	if k := h.terms.PerParty; k > 0 {

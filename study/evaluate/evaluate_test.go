@@ -19,8 +19,8 @@ import (
 	"caucus/study/classifier"
 )
 
-// small is a schema with a number, one that may be missing, a score, a text, and three
-// classes where asked.
+// small is a schema with a number, a number that may be missing, a score, a text, and by default two
+// classes.
 func small(t testing.TB, classes ...string) dataset.Schema {
 	t.Helper()
 	if len(classes) == 0 {
@@ -58,7 +58,6 @@ func encode(t testing.TB, s dataset.Schema, rows ...string) *dataset.Records {
 	return r
 }
 
-// ageModel scores by age and ward.
 func ageModel(t testing.TB, s dataset.Schema) *Model {
 	t.Helper()
 	m, err := Coefficients{Intercept: -6, Coefficients: map[string]float64{"age": .1, "ward=west": .5}}.Model(s)
@@ -78,7 +77,7 @@ func pool(t testing.TB, s dataset.Schema) *auxdata.Pool {
 	return auxdata.Virtual(encode(t, s, rows...).X, dataset.Identity(s))
 }
 
-// made is the statistic of a plan as a study would make it.
+// made makes the statistic of a plan like a study does.
 func made(t testing.TB, s dataset.Schema, terms Terms, change func(*study.Plan)) *histograms {
 	t.Helper()
 	p := study.Plan{
@@ -106,7 +105,7 @@ func made(t testing.TB, s dataset.Schema, terms Terms, change func(*study.Plan))
 	return h
 }
 
-// TestCellOf: what a record holds says in which cell it is, at edges too.
+// TestCellOf: each record lies in the expected cell, at edges too.
 func TestCellOf(t *testing.T) {
 	s := small(t)
 	h := made(t, s, Terms{Score: "score", Thresholds: []float64{.25, .5}, By: []Grouping{{Column: "ward"}, {Column: "age", Edges: []float64{40, 65}}}}, nil)
@@ -126,7 +125,7 @@ func TestCellOf(t *testing.T) {
 		"99,1,,east,yes":     {bins, 2*run + bins},
 		"99,1,,east,no":      {2*bins + 1, 2*run + 2*bins + 1},
 		"99,1,.5,east,?":     {2 * (bins + 1), 2*run + 2*(bins+1)},
-		",,,,":               {2*run + 2*(bins+1), run + 2*(bins+1)}, // a lacking age is the middle
+		",,,,":               {2*run + 2*(bins+1), run + 2*(bins+1)}, // a missing age is the middle
 	} {
 		r := encode(t, s, row)
 		scores := make([]float64, 1)
@@ -138,9 +137,9 @@ func TestCellOf(t *testing.T) {
 	}
 }
 
-// TestBoundHolds: of all pairs of records that differ in what any cell can be, rows that
-// no schema makes and scores that are no numbers among them, none moves the counts by more
-// than the bound, and some pair moves all of it: a smaller one would be false.
+// TestBoundHolds: of all pairs of records that can differ in a cell, including rows that no schema makes
+// and scores that are NaN, no pair moves the counts by more than the bound, and some pair reaches it, so
+// a smaller bound would be false.
 func TestBoundHolds(t *testing.T) {
 	three := small(t, "no", "yes", "maybe")
 	many := &Model{Map: dataset.Identity(three), Output: classifier.VoteShare}
@@ -184,7 +183,7 @@ func TestBoundHolds(t *testing.T) {
 	}
 }
 
-// everyCount counts one record each: ordinary ones, and rows of senseless numbers.
+// everyCount returns counts of one record each: ordinary records, and rows of senseless numbers.
 func everyCount(t testing.TB, h *histograms) (each [][]int64) {
 	t.Helper()
 	var rows []string
@@ -223,9 +222,8 @@ func moved(a, b []int64) (l1, l2sq, cells int64) {
 	return l1, l2sq, cells
 }
 
-// TestPartyBound: of parties with any number of records, at most the plan's are counted,
-// no pair moves the counts by more than the bound, one moves all of it, and how many
-// records a party has does not leave.
+// TestPartyBound: of parties with any number of records, at most the plan's number count, no pair moves
+// the counts by more than the bound, and one reaches it. The number of records does not leave the party.
 func TestPartyBound(t *testing.T) {
 	s := small(t)
 	h := made(t, s, Terms{Score: "score", Bins: 3, PerParty: 3, By: []Grouping{{Column: "ward"}}}, func(p *study.Plan) {
@@ -270,8 +268,8 @@ func TestPartyBound(t *testing.T) {
 	}
 }
 
-// TestPerParty: no more records of a party are counted than the plan says; which, follows
-// from its key and from what they hold, not from the order of the file.
+// TestPerParty: at most the plan's number of a party's records count. Key and content choose them, not
+// the order of the file.
 func TestPerParty(t *testing.T) {
 	s := small(t)
 	h := made(t, s, Terms{Model: ageModel(t, s), PerParty: 3}, nil)
@@ -293,7 +291,7 @@ func TestPerParty(t *testing.T) {
 	}
 }
 
-// TestClearBodies: what the coordinator adds is what records can have.
+// TestClearBodies: the coordinator adds only counts that records can have.
 func TestClearBodies(t *testing.T) {
 	s := small(t)
 	h := made(t, s, Terms{Model: ageModel(t, s), By: []Grouping{{Column: "ward"}, {Column: "chol", Edges: []float64{9}}}}, func(p *study.Plan) { p.Noise = study.NoiseCoordinator })
@@ -332,8 +330,8 @@ func TestClearBodies(t *testing.T) {
 	}
 }
 
-// TestScoresStandAlone: a record's score is the same to the last bit whatever stands
-// beside it, by any map: rounding must not carry from one record to another.
+// TestScoresStandAlone: a record's score is the same to the last bit beside any other records, under any
+// map.
 func TestScoresStandAlone(t *testing.T) {
 	s := small(t, "no", "yes", "maybe")
 	from := pool(t, s)
@@ -360,7 +358,7 @@ func TestScoresStandAlone(t *testing.T) {
 	}
 }
 
-// TestCoefficients: a linear model in the columns' own units scores as its formula says.
+// TestCoefficients: a linear model in the columns' units scores by its formula.
 func TestCoefficients(t *testing.T) {
 	s := small(t)
 	for _, class := range []string{"", "yes", "no"} {
@@ -400,8 +398,8 @@ func TestCoefficients(t *testing.T) {
 	}
 }
 
-// TestOverall: several groupings are averaged into the overall counts by how quiet they
-// are, and without noise give the same as none.
+// TestOverall: the overall counts average several groupings by their noise; without noise they equal the
+// counts without groupings.
 func TestOverall(t *testing.T) {
 	s := small(t)
 	from := pool(t, s)
@@ -438,8 +436,8 @@ func TestOverall(t *testing.T) {
 	}
 }
 
-// TestROC: without noise the area under the curve is the AUC; with noise that makes counts
-// negative it does not fall and stays within the square, and of counts that noise drowns there is none.
+// TestROC: without noise the area under the curve is the AUC. With negative noisy counts the curve still
+// rises and stays within the square. Counts smaller than the noise give no curve.
 func TestROC(t *testing.T) {
 	s := small(t)
 	from := pool(t, s)
@@ -482,7 +480,8 @@ func TestROC(t *testing.T) {
 	}
 }
 
-// TestWeightsNextToNothing: a plan's weights make no number that a processor is slow with.
+// TestWeightsNextToNothing: a plan's weights never give subnormal numbers, which some processors handle
+// slowly.
 func TestWeightsNextToNothing(t *testing.T) {
 	s := small(t)
 	m := ageModel(t, s)
@@ -495,7 +494,7 @@ func TestWeightsNextToNothing(t *testing.T) {
 	if out[0] != 0 {
 		t.Errorf("score %g, want 0", out[0])
 	}
-	// A class that is far behind adds next to nothing, and nothing that is subnormal.
+	// A class that is far behind adds almost nothing, and nothing subnormal.
 	if z := logOdds([]float64{800, 0, 57}, 2); !(math.Abs(z+743) < 1e-9) {
 		t.Errorf("log-odds %v, want -743", z)
 	}
@@ -510,7 +509,7 @@ func TestScoresBeyond(t *testing.T) {
 	}
 }
 
-// TestWorkOfPool: a party scores the pool's rows too.
+// TestWorkOfPool: Work includes scoring the pool's rows.
 func TestWorkOfPool(t *testing.T) {
 	s := small(t)
 	h := made(t, s, Terms{Model: ageModel(t, s)}, nil)

@@ -12,8 +12,8 @@ import (
 	"caucus/study/simulate"
 )
 
-// Three hospitals judge a risk score from a paper on their own patients, with noise that
-// hides each of them.
+// Three hospitals judge a published risk score on their own patients, with noise that hides each
+// patient.
 func Example() {
 	table, schema := dataset.Hospitals(dataset.HospitalConfig{Sites: 3, Records: 6000, Seed: 1})
 	records, _, err := schema.EncodeLabelled(table)

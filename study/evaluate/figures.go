@@ -10,7 +10,7 @@ import (
 // shownGroups bounds the subgroups drawn in one figure.
 const shownGroups = 3
 
-// drawn is a line of a figure: everybody or a subgroup.
+// drawn is a line of a figure: all records or a subgroup.
 type drawn struct {
 	name string
 	Subgroup
@@ -34,8 +34,8 @@ func (c Judged) figures() []study.ReportFigure {
 	return []study.ReportFigure{calibration, roc}
 }
 
-// calibration draws the share of the class against the score. Scores that are no probabilities run
-// from the least bin to the largest.
+// calibration draws the share of the class against the score. Scores that are not probabilities run from
+// the lowest to the highest bin.
 func (c Judged) calibration(all []drawn) study.ReportFigure {
 	f := study.ReportFigure{
 		Title: "Calibration of class " + c.Class, X: "probability that the score says", Y: "share of the class", To: 1, Diagonal: true,
@@ -99,7 +99,7 @@ func (c Judged) roc(all []drawn) study.ReportFigure {
 	return f
 }
 
-// rocScore is the threshold of the k-th point.
+// rocScore formats the threshold of the k-th point.
 func (c Judged) rocScore(k int) string {
 	switch {
 	case k == 0:

@@ -8,8 +8,8 @@ import (
 	"caucus/study"
 )
 
-// judgedSample are scores that are no probabilities, of somebody's long words, with bins
-// that noise drowned or left open.
+// judgedSample has scores that are not probabilities, long names, and bins that noise hides or leaves
+// open.
 func judgedSample() Judged {
 	known := func(v float64) validation.Number { return validation.Number{Value: v, Low: v - .2, High: v + .1} }
 	of := Subgroup{Performance: validation.Performance{AUC: known(.8), Bins: []validation.BinShare{
@@ -22,8 +22,8 @@ func judgedSample() Judged {
 	return Judged{Class: "<b>class", Edges: []float64{-1, 1}, Overall: of, Groupings: []Subgroups{{Column: "ward", Levels: []Subgroup{subgroup}}}}
 }
 
-// TestFigures: the table of a figure holds its numbers, open intervals reach the ends of all shares, and
-// drowned bins are in neither.
+// TestFigures: a figure's table holds its numbers, open intervals reach 0 or 1, and bins hidden by noise
+// appear in neither.
 func TestFigures(t *testing.T) {
 	f := judgedSample().figures()
 	drowned := judgedSample()

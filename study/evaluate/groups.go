@@ -9,7 +9,7 @@ import (
 	"caucus/study"
 )
 
-// groups cuts records by a column into public levels; each record is in one.
+// groups assigns each record to one public level of a column.
 type groups struct {
 	column       string
 	levels       []string
@@ -78,7 +78,7 @@ func groupsOf(s dataset.Schema, by Grouping) (groups, error) {
 	return fail("the schema has no column %q of its own that is a feature", by.Column)
 }
 
-// of is the level of an encoded record: exactly one, for every row.
+// of returns the level of an encoded record: exactly one, for every row.
 func (g groups) of(row []float64) int {
 	switch {
 	case g.column == "":

@@ -15,40 +15,39 @@ import (
 	"caucus/study/keyed"
 )
 
-// histograms is the statistic of an evaluate plan. For each class judged, grouping (one of everybody if
-// the plan names none) and subgroup it counts the records in or outside the class by score bin, those
-// without a score, and those without a label.
+// histograms is the statistic of an evaluate plan. For each class judged, grouping (all records if the
+// plan names none) and level it counts, by score bin, the records in the class and the others, with
+// those without a score, and the records without a label.
 //
 // Proof note.
-//   - Neighbours: replace one record, or at unit party all records of one party. Public: the plan
-//     (including model, bins, subgroups and thresholds, whoever chose them and why) and, at unit record,
-//     how many records each site has.
-//   - Lemma: a record lies in exactly one cell of each of the H histograms (cellOf): groups.of gives one
-//     level, Scale.Bin one bin, and missing values have cells of their own. At unit record a histogram
-//     moves by e_b − e_a: 0, or 2 in L1, 2 in L2² and two cells, with its sum kept; H of them move 2H,
-//     2H and 2H. At unit party a histogram of at most c records becomes another of at most c, both
-//     non-negative, so ‖x − y‖₁ ≤ 2c and ‖x − y‖² ≤ ‖x‖² + ‖y‖² ≤ 2c²; together 2cH and 2c²H.
-//   - Numeric model: counts are integers. Scores are computed in floating point from the one record and
-//     the plan, row by row (scorer.of). So rounding can move a record to another cell but never into
-//     two, and moves no other record. A checked model gives no infinite score; a NaN counts as missing.
-//   - If a party's own program scores (program.go), at unit party only, scores may be any function of
-//     all that the party has: the unit-party lemma needs only that each of at most c records is in one
-//     cell.
-//   - The caller guarantees that one party is behind a site. A site counts at most the per-party number
-//     of records (Local), chosen by keys; at unit party nothing else reveals a site's size (Weights).
+//   - Neighbours: replace one record, or at unit party all records of one party. Public: the plan (including
+//     model, bins, subgroups and thresholds, whoever chose them and why) and, at unit record, each site's number
+//     of records.
+//   - Lemma: a record lies in exactly one cell of each of the H histograms (cellOf): groups.of gives one level,
+//     Scale.Bin one bin, and missing values have cells of their own. At unit record a histogram moves by
+//     e_b − e_a: 0, or 2 in L1, 2 in L2² and two cells, with its sum kept; H histograms move 2H, 2H and 2H. At
+//     unit party a histogram of at most c records becomes another of at most c, both non-negative, so
+//     ‖x − y‖₁ ≤ 2c and ‖x − y‖² ≤ ‖x‖² + ‖y‖² ≤ 2c²; together 2cH and 2c²H.
+//   - Numeric model: counts are integers. Scores are computed in floating point from the one record and the
+//     plan, row by row (scorer.of). So rounding can move a record to another cell but never into two, and moves
+//     no other record. A checked model gives no infinite score; a NaN counts as missing.
+//   - If a party's own program scores (program.go), at unit party only, scores may be any function of all of
+//     the party's data: the unit-party lemma needs only that each of at most c records is in one cell.
+//   - The caller guarantees that one party is behind a site. A site counts at most the per-party number of
+//     records (Local), chosen by keys; at unit party nothing else reveals a site's size (Weights).
 type histograms struct {
 	plan   study.Plan
 	terms  Terms
 	score  *scorer
 	groups []groups
-	scales []validation.Scale // per class judged; without a pool they have edges only
+	scales []validation.Scale // per class judged; without a pool, edges only
 	shares [][]float64        // of the pool's rows, by grouping and level
 }
 
 func newHistograms(p study.Plan, t Terms) *histograms {
 	h := &histograms{plan: p, terms: t, score: newScorer(p, t)}
 	for _, by := range t.By {
-		g, _ := groupsOf(p.Schema, by) // it was checked
+		g, _ := groupsOf(p.Schema, by) // checked before
 		h.groups = append(h.groups, g)
 	}
 	if len(h.groups) == 0 {
@@ -60,7 +59,7 @@ func newHistograms(p study.Plan, t Terms) *histograms {
 	return h
 }
 
-// read learns from the pool where within their bins scores lie.
+// read learns from the pool the mean score in each bin.
 func (h *histograms) read(pool *auxdata.Pool) {
 	for at, scores := range h.score.all(pool.Encoded) {
 		z, w := known(scores, pool.Weight)
@@ -80,7 +79,8 @@ func (h *histograms) read(pool *auxdata.Pool) {
 	}
 }
 
-// cellsOfLevel counts each bin and no score, for the class and for others, and no label.
+// cellsOfLevel counts the cells of a level: each bin and no score, for the class and for others; and no
+// label.
 func cellsOfLevel(bins int) int { return 2*(bins+1) + 1 }
 
 func cellOf(s validation.Scale, z float64, class, judged int) int {
@@ -134,7 +134,8 @@ func (h *histograms) cellsOf(row []float64, class int, scores []float64, to []in
 	return to
 }
 
-// count counts all records; own are the scores of the party's program, nil if others are judged.
+// count counts all records; own holds the scores of the party's program, nil if the plan has other
+// scores.
 func (h *histograms) count(r *dataset.Records, own []float64) []int64 {
 	out := make([]int64, h.Cells())
 	scores := make([]float64, len(h.scales))
@@ -152,7 +153,7 @@ func (h *histograms) count(r *dataset.Records, own []float64) []int64 {
 	return out
 }
 
-// Weights are numbers of records; at unit party 1, which hides how many a party has.
+// Weights are numbers of records; at unit party 1, which hides a party's number.
 func (h *histograms) Weights() (least, most int64) {
 	if h.plan.Unit == privacy.Party {
 		return 1, 1
@@ -169,7 +170,8 @@ func (h *histograms) most() int64 {
 	return most
 }
 
-// Additive: at unit party the weight is no number of records, and a program scores all at once.
+// Additive: at unit party the weight is not the number of records, and a program scores all records at
+// once.
 func (h *histograms) Additive(records int64) bool {
 	return h.plan.Unit != privacy.Party && !h.terms.Program && records <= h.most()
 }
@@ -187,8 +189,8 @@ func (h *histograms) AppendClear(vector []int64, weight int64) ([]byte, error) {
 	return bodies.AppendSums(vector, weight), nil
 }
 
-// ParseClear refuses counts that don't add up to the number of records, or at unit party to one
-// number within the plan's bound, in each histogram.
+// ParseClear refuses counts if the histograms do not all add up to the number of records or, at unit
+// party, to the same number within the plan's bound.
 func (h *histograms) ParseClear(body []byte) ([]int64, int64, error) {
 	v, weight, err := bodies.ParseSums("counts", body, h)
 	if err != nil {
@@ -231,7 +233,8 @@ func boundOf(p study.Plan, t Terms) privacy.Bound {
 	return privacy.Bound{Unit: p.Unit, L1: 2 * n, L2sq: 2 * n, Cells: int(2 * n), PerParty: t.PerParty}
 }
 
-// Form: at unit party it takes the most records that count, because a party's number is private.
+// Form: at unit party the largest number of counted records bounds a cell, because a party's number is
+// private.
 func (h *histograms) Form(weight int64) shares.Form {
 	if h.plan.Unit == privacy.Party {
 		weight = h.most()
@@ -239,7 +242,7 @@ func (h *histograms) Form(weight int64) shares.Form {
 	return shares.Counts(h.Cells(), weight)
 }
 
-// Terms do not depend on the number of records, so all sites have the same.
+// Terms do not depend on the number of records, so all sites have the same terms.
 func (h *histograms) Terms(int64) (study.ReleaseTerms, error) {
 	t := study.ReleaseTerms{Output: "histograms", Bound: h.bound()}
 	var err error
@@ -251,12 +254,12 @@ func (h *histograms) Sensitive(vector []int64, _ int64, t study.ReleaseTerms) (p
 	return privacy.NewSensitive(vector, t.Bound)
 }
 
-// Noise: there is no accuracy forecast of counts; see ForecastNoise.
+// Noise: counts have no accuracy forecast; ForecastNoise predicts their noise.
 func (h *histograms) Noise(float64, int) (aggregation.Noise, error) {
 	return aggregation.Noise{}, study.ErrNoForecast
 }
 
-// deviation is the standard deviation of a count with this many independent noises.
+// deviation returns the standard deviation of a count with this number of independent noises.
 func (h *histograms) deviation(draws int) (float64, error) {
 	t, err := h.Terms(1)
 	if err != nil {

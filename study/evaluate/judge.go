@@ -9,16 +9,16 @@ import (
 // Judge counts and judges records like a task, for simulations.
 type Judge struct{ h *histograms }
 
-// JudgeOf is the judge of an evaluate task; false for any other.
+// JudgeOf makes the judge of an evaluate task; false for other tasks.
 func JudgeOf(t study.Task) (Judge, bool) {
 	of, ok := t.(task)
 	return Judge{of.h}, ok
 }
 
-// Cells is the length of a vector of counts.
+// Cells returns the length of a vector of counts.
 func (j Judge) Cells() int { return j.h.Cells() }
 
-// CellsOf are each record's cells, one per histogram.
+// CellsOf returns each record's cells, one per histogram.
 func (j Judge) CellsOf(r *dataset.Records) [][]int {
 	out := make([][]int, r.Len())
 	scores := make([]float64, len(j.h.scales))
@@ -30,14 +30,14 @@ func (j Judge) CellsOf(r *dataset.Records) [][]int {
 	return out
 }
 
-// Evaluate judges a vector of counts with this many noises added (0: none). With sampling,
-// intervals are about similar records; without it, about the counted ones.
+// Evaluate judges a vector of counts with this number of noises added (0: none). With sampling,
+// intervals are about similar records; without, about the counted records.
 func (j Judge) Evaluate(values []float64, draws int, sampling bool) (Evaluation, error) {
 	sd, err := j.h.deviation(draws)
 	return j.h.evaluate(values, sd, sampling), err
 }
 
-// Claimed is the performance if records are like the pool's rows and the model is right.
+// Claimed returns the performance if records are like the pool's rows and the model is right.
 func (j Judge) Claimed() (out []validation.Performance) {
 	for _, s := range j.h.scales {
 		out = append(out, s.Of(s.Expected(claimedRecords, 0), j.h.terms.Thresholds))
@@ -54,7 +54,7 @@ type Exact struct {
 	Groupings [][]validation.Exact // the levels of each grouping
 }
 
-// Exact judges records by their own scores.
+// Exact judges records by their exact scores.
 func (j Judge) Exact(r *dataset.Records) (out []Exact) {
 	if r.Len() == 0 {
 		return nil
@@ -92,7 +92,8 @@ func (j Judge) Exact(r *dataset.Records) (out []Exact) {
 	return out
 }
 
-// Scores returns, for records with score and label, the first judged class's scores and memberships.
+// Scores returns, for records with score and label, the scores and memberships of the first class
+// judged.
 func (j Judge) Scores(r *dataset.Records) (z []float64, yes []bool) {
 	if r.Len() == 0 {
 		return nil, nil

@@ -16,7 +16,7 @@ import (
 	"caucus/study/simulate"
 )
 
-// TestEvaluateRefusals: what no proof covers, and what could be no honest mistake.
+// TestEvaluateRefusals: a plan is refused if no proof covers it or its terms make no sense.
 func TestEvaluateRefusals(t *testing.T) {
 	schema, _, pool, _ := conformance.Wards(t, 400)
 	terms := func(change func(*evaluate.Terms)) func(*study.Plan) {
@@ -86,8 +86,8 @@ func TestEvaluateRefusals(t *testing.T) {
 	}
 }
 
-// TestEvaluateProposed: the quieter noise, of two classes the second, 20 bins or 10, and a
-// forecast whose number is about the release's.
+// TestEvaluateProposed: a proposal gets the quieter noise, the second of two classes, 20 bins or 10, and
+// a forecast close to the release.
 func TestEvaluateProposed(t *testing.T) {
 	schema, table, _, records := conformance.Wards(t, 12000)
 	zero, some := 0., 1e-6
@@ -96,7 +96,7 @@ func TestEvaluateProposed(t *testing.T) {
 		terms     evaluate.Terms
 		mechanism string
 		delta     float64
-		least     int // edges
+		least     int // number of edges
 		most      int
 	}{
 		"nothing said": {study.Proposal{}, evaluate.Terms{}, "laplace", 0, 17, 19},
@@ -147,7 +147,7 @@ func TestEvaluateProposed(t *testing.T) {
 		}
 		judge, _ := evaluate.JudgeOf(task)
 		truth := judge.Exact(records)[0].Overall
-		// Seeded, so that this fails always or never; 6 deviations are beyond chance.
+		// Seeded, so the test fails always or never; 6 deviations are beyond chance.
 		of := e.Classes[0].Overall
 		if off := math.Abs(of.AUC.Value-truth.AUC) / of.AUC.SD; off > 6 {
 			t.Errorf("AUC %v ± %v, of the same records %v", of.AUC.Value, of.AUC.SD, truth.AUC)
@@ -175,8 +175,8 @@ func TestEvaluateProposed(t *testing.T) {
 	}
 }
 
-// TestRecalibrated: the line of an evaluation is used with the release that it judged and
-// no other, and gives the probabilities that it says.
+// TestRecalibrated: an evaluation's line calibrates only the release that it judged, and gives the
+// stated probabilities.
 func TestRecalibrated(t *testing.T) {
 	schema, _, pool, records := conformance.Wards(t, 12000)
 	trained := conformance.ClassifyPlan(schema, pool, dataset.Identity(schema))

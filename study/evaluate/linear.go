@@ -14,15 +14,15 @@ import (
 
 // Coefficients are a linear model as papers print it. The log-odds of a class are the intercept plus,
 // for each name, the coefficient times the column's value in its own unit ("age"; log(1+v) if the schema
-// says log), or times 1 for records with a level ("sex=female") or without a value ("chol?").
+// says log) or, for records with a level ("sex=female") or without a value ("chol?"), times 1.
 type Coefficients struct {
 	Class        string             `yaml:"class"` // of the log-odds; default: the second of two
 	Intercept    float64            `yaml:"intercept"`
 	Coefficients map[string]float64 `yaml:"coefficients"`
 }
 
-// Model is the model on a schema's encoded features. A value outside the schema's bounds counts as
-// the bound; a missing one, without missing: true, as the middle.
+// Model returns the model on a schema's encoded features. A value outside the schema's bounds counts as
+// the bound; a missing value, without missing: true, as the middle.
 func (c Coefficients) Model(s dataset.Schema) (*Model, error) {
 	fail := func(format string, args ...any) (*Model, error) {
 		return nil, study.PlanError("evaluate.model", format, args...)
@@ -47,7 +47,7 @@ func (c Coefficients) Model(s dataset.Schema) (*Model, error) {
 	}
 	m := &Model{Map: dataset.Identity(s), Output: classifier.Probability}
 	low, width := rangesOf(s)
-	first := mat.NewDense(1, s.Dim(), nil) // this map never cuts a row, so all columns are scaled alike
+	first := mat.NewDense(1, s.Dim(), nil) // this map never cuts a row, so all columns have the same scale
 	first.Set(0, 0, 1)
 	mapped := m.Map.Apply(first).RawRowView(0)
 	unit, one := mapped[0], mapped[s.Dim()]
@@ -70,7 +70,7 @@ func rangesOf(s dataset.Schema) (low, width []float64) {
 	for _, f := range s.Features {
 		names := []string{f.Column}
 		if f.Column == "" {
-			names, _ = dataset.ExpandNames(f.Columns) // the schema was checked
+			names, _ = dataset.ExpandNames(f.Columns) // checked before
 		}
 		for range names {
 			if f.Kind == dataset.Categorical {

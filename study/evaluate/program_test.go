@@ -16,15 +16,15 @@ import (
 	"caucus/study"
 )
 
-// programmed is the statistic of a plan that judges what programs answer, of at most two
-// records a party.
+// programmed is the statistic of a plan that judges programs' scores, with at most two records per
+// party.
 func programmed(t testing.TB, s dataset.Schema) *histograms {
 	return made(t, s, Terms{Program: true, Bins: 3, PerParty: 2, By: []Grouping{{Column: "ward"}}}, func(p *study.Plan) {
 		p.Unit, p.Noise = privacy.Party, study.NoiseCoordinator
 	})
 }
 
-// answering is a party whose program answers so.
+// answering makes the inputs of a party whose program is scores.
 func answering(r *dataset.Records, scores func(ctx context.Context, x *mat.Dense) ([]float64, error)) study.Inputs {
 	in := study.Inputs{Records: r, ShardKey: []byte{1}}
 	in.Within = func() (context.Context, func(bool)) {
@@ -35,9 +35,8 @@ func answering(r *dataset.Records, scores func(ctx context.Context, x *mat.Dense
 	return in
 }
 
-// TestProgramBound: of all parties of up to three records, whose program answers any
-// scores, numbers that are none among them, none moves the counts by more than the bound
-// of two records, and some pair moves all of it.
+// TestProgramBound: of all parties with up to three records, whose program gives any scores, NaN
+// included, no pair moves the counts by more than the bound of two records, and some pair reaches it.
 func TestProgramBound(t *testing.T) {
 	s := small(t)
 	h := programmed(t, s)
@@ -89,8 +88,8 @@ func TestProgramBound(t *testing.T) {
 	}
 }
 
-// TestProgramAnswers: labelled records lie where the program's scores say, and whatever it
-// does wrong, all of them are without a score. It is told no label.
+// TestProgramAnswers: labelled records lie in the cells of the program's scores; after any invalid
+// answer all records lack a score. The program sees no label.
 func TestProgramAnswers(t *testing.T) {
 	s := small(t)
 	h := made(t, s, Terms{Program: true, PerParty: 9, Thresholds: []float64{.25}}, func(p *study.Plan) { p.Unit = privacy.Party })
@@ -137,8 +136,7 @@ func TestProgramAnswers(t *testing.T) {
 	}
 }
 
-// TestProgramRefused: a finer unit than the party is not proved, nor scores of several
-// classes.
+// TestProgramRefused: units finer than the party, and scores of several classes, are refused.
 func TestProgramRefused(t *testing.T) {
 	s := small(t)
 	h := programmed(t, s)
@@ -159,8 +157,8 @@ func TestProgramRefused(t *testing.T) {
 	}
 }
 
-// TestSpread: bins that no pool cuts are as many as the plan says, finer towards 0 and 1,
-// and each has its made-up scores, of which each tenth from 0 to 1 holds as many.
+// TestSpread: bins without a pool have the plan's number, are finer towards 0 and 1, and hold invented
+// scores, the same number in each tenth from 0 to 1.
 func TestSpread(t *testing.T) {
 	h := made(t, small(t), Terms{Program: true, PerParty: 9, Bins: 20}, func(p *study.Plan) { p.Unit = privacy.Party })
 	edges := h.terms.Edges[0]

@@ -12,11 +12,11 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Recalibrated is a release's classifier, made to give probabilities by the calibration line of an
-// evaluation: log-odds z become intercept + slope·z. Neither release changes, so both keep their
-// signatures, and anyone with both gets the same classifier. It refuses an evaluation of another
-// model or without a line, and more than two classes, which one line does not calibrate. Both
-// releases must be checked (kinds.Usable).
+// Recalibrated returns a release's classifier with probabilities, by the calibration line of an
+// evaluation: log-odds z become intercept + slope·z. Both releases stay as they are, so their signatures
+// hold, and everybody with both gets the same classifier. It refuses an evaluation of another model or
+// without a line, and more than two classes, which one line does not calibrate. Both releases must be
+// checked (kinds.Usable).
 func Recalibrated(r, by study.Release) (classifier.Classifier, error) {
 	fail := func(err error) (classifier.Classifier, error) {
 		return classifier.Classifier{}, fmt.Errorf("recalibrate: %w", err)
@@ -62,7 +62,7 @@ func Recalibrated(r, by study.Release) (classifier.Classifier, error) {
 		out.Weights[j] = []float64{slope.Value * row[0]}
 	}
 	shift := intercept.Value
-	if line.Class == c.Classes[0] { // its log-odds are minus the second's
+	if line.Class == c.Classes[0] { // the first class's log-odds are minus the second's
 		shift = -shift
 	}
 	out.Weights[len(out.Weights)-1][0] += shift / constant
@@ -71,7 +71,7 @@ func Recalibrated(r, by study.Release) (classifier.Classifier, error) {
 	return out, nil
 }
 
-// judges says whether a model is exactly that of a release.
+// judges says whether a model is exactly a release's.
 func judges(m Model, r study.Release, of study.Plan, c classifier.Classifier) bool {
 	if m.Release == nil || *m.Release != r.PlanHash {
 		return false
@@ -82,7 +82,7 @@ func judges(m Model, r study.Release, of study.Plan, c classifier.Classifier) bo
 	return errA == nil && errB == nil && string(a) == string(b)
 }
 
-// constantOf is the last feature of a map, the same for every record.
+// constantOf returns the last feature of a map, the same for every record.
 func constantOf(m dataset.Map) float64 {
 	return m.Apply(mat.NewDense(1, m.Columns(), nil)).At(0, m.Dim()-1)
 }

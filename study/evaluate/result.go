@@ -33,14 +33,15 @@ type Subgroups struct {
 // Subgroup is the result for the records of one level.
 type Subgroup struct {
 	Level string `json:"level,omitempty"`
-	// Unlabelled records have no label, Unscored ones no score; neither are judged.
+	// Unlabelled counts records without label, Unscored those without score; neither are judged.
 	Unlabelled float64 `json:"unlabelled"`
 	Unscored   float64 `json:"unscored"`
 	validation.Performance
 }
 
-// overallNoise is the noise variance of the overall counts, in units of one count's. A grouping of L
-// levels gives a total with variance L; the best mean of several weighs each by 1/L: variance 1/Σ(1/L).
+// overallNoise returns the noise variance of the overall counts, in units of one count's. A grouping of
+// L levels gives a total with variance L; the best mean of several weighs each by 1/L: variance
+// 1/Σ(1/L).
 func (h *histograms) overallNoise() float64 {
 	sum := 0.0
 	for _, g := range h.groups {
@@ -49,8 +50,8 @@ func (h *histograms) overallNoise() float64 {
 	return 1 / sum
 }
 
-// evaluate makes the result of counts whose noise has standard deviation sd. With sampling,
-// intervals are about similar records; without it, about the counted ones.
+// evaluate makes the result of counts whose noise has standard deviation sd. With sampling, intervals
+// are about similar records; without, about the counted records.
 func (h *histograms) evaluate(v []float64, sd float64, sampling bool) Evaluation {
 	out := Evaluation{NoiseSD: sd}
 	overall := make([][]float64, len(h.scales))
@@ -109,11 +110,11 @@ func ResultOf(r study.Release) (out Evaluation, err error) {
 // Curve is a ROC curve.
 type Curve struct {
 	Class  string       `json:"class"`
-	Of     string       `json:"of"` // everybody, or a column and its level
+	Of     string       `json:"of"` // all records, or a column and its level
 	Points [][2]float64 `json:"points"`
 }
 
-// ROC returns the curve of everybody and of each level, for each class.
+// ROC returns, for each class, the curve of all records and of each level.
 func (e Evaluation) ROC() (all []Curve) {
 	for _, c := range e.Classes {
 		c.subgroups(func(name string, of Subgroup) {
@@ -126,7 +127,7 @@ func (e Evaluation) ROC() (all []Curve) {
 }
 
 // ROC returns the shares of the others and of the class at or above each edge, highest edge first,
-// kept from falling; none where noise leaves no records of one of them.
+// monotone; nil if noise leaves no records of either.
 func (s Subgroup) ROC() (points [][2]float64) {
 	var yes, no float64
 	for _, bin := range s.Bins {
@@ -202,7 +203,7 @@ func (c Judged) chart() *study.ReportChart {
 
 const allRecords = "everybody"
 
-// subgroups calls for everybody, then for each level.
+// subgroups calls call for all records, then for each level.
 func (c Judged) subgroups(call func(name string, of Subgroup)) {
 	call(allRecords, c.Overall)
 	for _, g := range c.Groupings {

@@ -51,9 +51,9 @@ func newScorer(p study.Plan, t Terms) *scorer {
 	return s
 }
 
-// plain flushes weights below 1e-30, which no model has, to 0. Mapped features are 0 or larger than
-// that (dataset.Map.Apply), so no product is subnormal. Subnormal products are many times slower,
-// and a plan with such weights could make time reveal records.
+// plain sets weights below 1e-30, which no fitted model has, to 0. Mapped features are 0 or larger than
+// that (dataset.Map.Apply), so no product is subnormal. Subnormal products are many times slower, so a
+// plan with such weights could make time reveal records.
 func plain(w float64) float64 {
 	if math.Abs(w) < 1e-30 {
 		return 0
@@ -61,10 +61,10 @@ func plain(w float64) float64 {
 	return w
 }
 
-// of writes the scores of one encoded record, NaN for none. It reads no other record: a matrix
-// product over many rows may round a row differently depending on its neighbours.
+// of writes the scores of one encoded record, NaN for none. It reads no other record: a matrix product
+// over many rows may round a row differently depending on the others.
 func (s *scorer) of(row []float64, out []float64) {
-	if s.terms.Program { // the party's program answers: histograms.own
+	if s.terms.Program { // histograms.own gives the program's scores
 		out[0] = math.NaN()
 		return
 	}
@@ -89,8 +89,8 @@ func (s *scorer) of(row []float64, out []float64) {
 	}
 }
 
-// logOdds is the log-odds of class k. With two classes the one score is the second's; with more it
-// is the softmax's s(k) − log Σ exp s(j) over the others.
+// logOdds returns the log-odds of class k. With two classes the one score is the second's; with more,
+// the log-odds are the softmax's s(k) − log Σ exp s(j) over the others.
 func logOdds(all []float64, k int) float64 {
 	if len(all) == 1 {
 		if k == 0 {
@@ -129,7 +129,7 @@ func (s *scorer) inColumn(row []float64) float64 {
 	}
 }
 
-// all are the scores of encoded rows, by class judged; NaN for none.
+// all returns the scores of encoded rows, by class judged; NaN for none.
 func (s *scorer) all(x *mat.Dense) [][]float64 {
 	n, _ := x.Dims()
 	out := make([][]float64, len(s.classes))

@@ -20,7 +20,7 @@ import (
 
 // Terms are the terms of an evaluate plan.
 type Terms struct {
-	Model      *Model      `json:"model,omitempty" yaml:"-"` // what is judged, unless Score or Program is given
+	Model      *Model      `json:"model,omitempty" yaml:"-"` // the model judged, unless Score or Program is given
 	Score      string      `json:"score,omitempty" yaml:"score" help:"judge the scores in this column in place of a model: a probability where its range is 0 to 1"`
 	Program    bool        `json:"program,omitempty" yaml:"program" help:"each party's own program scores its records, with probabilities (unit party)"`
 	ModelFile  string      `json:"-" yaml:"model" file:"yes" help:"what is judged: a release with a classifier, what release export makes of one as JSON, or coefficients of a linear model (YAML)"`
@@ -32,24 +32,24 @@ type Terms struct {
 	PerParty   int64       `json:"per_party,omitempty" yaml:"per_party" help:"most records of one party that count; needed at unit party"`
 }
 
-// File is the file of the model judged, "" for none.
+// File returns the path of the judged model's file, "" for none.
 func (t *Terms) File() string { return t.ModelFile }
 
 // Model is a linear model on mapped features.
 type Model struct {
-	Release *study.Hash       `json:"release,omitempty"` // plan hash of the model's release; nil for others
+	Release *study.Hash       `json:"release,omitempty"` // plan hash of the model's release; nil for other models
 	Map     dataset.Map       `json:"map"`
 	Weights [][]float64       `json:"weights"` // Map.Dim() × 1 for two classes, else × K
-	Output  classifier.Output `json:"output"`  // what the numbers are; all but scores are log-odds
+	Output  classifier.Output `json:"output"`  // the form of the numbers; all but scores are log-odds
 }
 
-// Grouping is a column whose public levels are subgroups.
+// Grouping is a column whose public levels form subgroups.
 type Grouping struct {
-	Column string    `json:"column" yaml:"column"`         // a text, or a number that Edges cut
+	Column string    `json:"column" yaml:"column"`         // a text, or a number cut at Edges
 	Edges  []float64 `json:"edges,omitempty" yaml:"edges"` // in the number's unit; a value on an edge is in the group above
 }
 
-// UnmarshalYAML also reads a text: COLUMN, or COLUMN:EDGE,EDGE.
+// UnmarshalYAML also reads the short form COLUMN or COLUMN:EDGE,EDGE.
 func (g *Grouping) UnmarshalYAML(n *yaml.Node) error {
 	if n.Kind != yaml.ScalarNode {
 		type plain Grouping
@@ -71,8 +71,8 @@ func (g *Grouping) UnmarshalYAML(n *yaml.Node) error {
 }
 
 const (
-	manyBins, fewBins                     = 20, 10         // the default, and the number with subgroups or much noise
-	coarse                                = 0.02           // standard deviation of a forecast AUC above which Tune takes fewBins
+	manyBins, fewBins                     = 20, 10         // the default; with subgroups or much noise
+	coarse                                = 0.02           // deviation of a forecast AUC above which Tune takes fewBins
 	maxBins                               = 100            // noise hides anything finer
 	maxThresholds, maxGroupings, maxCells = 20, 8, 1 << 16 // keep a plan readable and a contribution below a megabyte
 	leastThreshold                        = 1e-6           // above LogOdds' inward shift
@@ -141,8 +141,8 @@ func (t Terms) check(p study.Plan) error {
 	return nil
 }
 
-// checkEdges refuses edges that Tune cannot make. Each threshold must be an edge; otherwise the
-// result would describe another threshold.
+// checkEdges refuses edges that Tune cannot make. Each threshold must be an edge; otherwise the result
+// would describe another threshold.
 func (t Terms) checkEdges(s dataset.Schema) error {
 	if len(t.Edges) != len(t.Classes) {
 		return study.PlanError("evaluate.edges", "of %d classes, %d are judged", len(t.Edges), len(t.Classes))
@@ -173,7 +173,7 @@ func (t Terms) checkEdges(s dataset.Schema) error {
 	return nil
 }
 
-// check refuses a model that does not fit the schema. Every model that it accepts gives finite scores.
+// check refuses a model that does not fit the schema. Accepted models give finite scores.
 func (m *Model) check(s dataset.Schema) error {
 	fail := func(format string, args ...any) error { return study.PlanError("evaluate.model", format, args...) }
 	if err := m.Map.Validate(); err != nil {
@@ -244,8 +244,8 @@ func scoreColumn(s dataset.Schema, name string) (dataset.Feature, error) {
 // histograms is the number of histograms; each record is in one cell of each.
 func (t Terms) histograms() int { return len(t.Classes) * max(len(t.By), 1) }
 
-// ModelOf makes the model to judge of a release: its classifier on its plan's map. The release must
-// be checked (kinds.Usable), and the study's schema must be the release's.
+// ModelOf makes a model to judge from a release: its classifier on its plan's map. The release must be
+// checked (kinds.Usable), and the study's schema must be the release's.
 func ModelOf(r study.Release, s dataset.Schema) (*Model, error) {
 	c, ok := classifier.Of(r.Result)
 	if !ok {
