@@ -11,22 +11,22 @@ import (
 // QueryAnswer estimates the mean of a query over the private records, with its sources of error.
 type QueryAnswer struct {
 	Estimate float64 `json:"estimate"`
-	// Each is a standard deviation. Noise: privacy noise, to first order. Left: the weighted means
-	// still differ from the released ones. Sampling: the pool is a sample. Records: so are the
-	// private records, in what the features don't explain.
+	// Each is a standard deviation, to first order. Noise is the privacy noise. Left is what the weighted
+	// means still lack to the released ones. Sampling is that of the pool, Records that of the private
+	// records (in the part of the query that the features don't explain).
 	Noise    float64 `json:"noise_sd"`
 	Left     float64 `json:"left_sd"`
 	Sampling float64 `json:"sampling_sd"`
 	Records  float64 `json:"records_sd"`
-	// Shift is the standard deviation of the expected bias, if pool and private records differ in
-	// what the features don't explain of the query as much as in what they don't explain of each
-	// other. It is no bound: nothing released could give one.
+	// Shift is the standard deviation of the expected bias (see Untold). It assumes that pool and private
+	// records differ in the unexplained part of the query as much as in the unexplained part of each
+	// column. It is an expectation: no released number bounds the bias.
 	Shift float64 `json:"shift_sd"`
-	// R2 is the adjusted share of the query's variance in the pool that is linear in the features.
-	// Moved is the weights' standard deviation.
+	// R2 is the adjusted share of the query's variance in the pool that the features explain linearly.
+	// Moved is the standard deviation of the weights.
 	R2    float64 `json:"r_squared"`
 	Moved float64 `json:"distance_moved"`
-	// Low and High are the 95 % interval; if there is none, Doubt says why.
+	// Low and High are the 95 % interval. If there is none, Doubt gives the reason.
 	Low   *float64 `json:"low,omitempty"`
 	High  *float64 `json:"high,omitempty"`
 	Doubt string   `json:"no_interval,omitempty"`
@@ -37,14 +37,14 @@ const leastR2 = 0.25
 
 // Answer estimates the mean of b, one number per pool row: Σwb/Σw.
 //
-// A change δ of the tilt changes it by about ⟨g, δ⟩, g the weighted covariance of b with x, so the
-// variance from noise is ‖factorᵀg‖². Sampling is the error of a self-normalised mean (if the
-// weights are calibrated to x, of the residual of b on x). n records from the same law add 1/n of
-// the residual's variance.
+// A change δ of the tilt moves the estimate by about ⟨g, δ⟩, g the weighted covariance of b with x, so
+// the variance from noise is ‖factorᵀg‖². Sampling is the error of a self-normalised mean (of the
+// residual of b on x if the weights are calibrated to x). n records from the same law add 1/n of the
+// residual's variance.
 //
-// The interval covers all of that and Untold's shift, by Student's t: the shift is estimated from
-// as many columns as Untold left out. No part is reported larger than the largest possible error,
-// which first order alone can exceed under much noise.
+// The interval covers all these errors and Untold's shift, by Student's t with Untold.Columns degrees of
+// freedom. Each error is cut at the largest possible one, because first order alone exceeds it under much
+// noise.
 func (l *WeightLaw) Answer(b []float64, u Untold) QueryAnswer {
 	n, d := l.x.Dims()
 	total, mean := 0.0, 0.0
@@ -101,7 +101,7 @@ func (l *WeightLaw) Answer(b []float64, u Untold) QueryAnswer {
 	return a
 }
 
-// with is the weighted covariance of b with the rows; mean is b's weighted mean.
+// with returns the weighted covariance of b with the rows; mean is b's weighted mean.
 func (l *WeightLaw) with(b []float64, mean float64) *mat.VecDense {
 	n, d := l.x.Dims()
 	total := 0.0
@@ -118,7 +118,7 @@ func (l *WeightLaw) with(b []float64, mean float64) *mat.VecDense {
 	return g
 }
 
-// explained is the adjusted R² of b on the rows, at least 0.
+// explained returns the adjusted R² of b on the rows, at least 0.
 func (l *WeightLaw) explained(b []float64) float64 {
 	n, d := l.x.Dims()
 	total, mean, square := 0.0, 0.0, 0.0
@@ -140,9 +140,11 @@ func (l *WeightLaw) explained(b []float64) float64 {
 	return max(0, 1-(1-share)*float64(n-1)/float64(n-d-1))
 }
 
-// Untold measures how private records and pool differ beyond what the features explain of each other.
+// Untold measures how private records and pool differ in the parts of columns that other columns don't
+// explain.
 type Untold struct {
-	// Shift is in standard deviations of the unexplained part. Columns counts the columns used.
+	// Shift is in standard deviations of the unexplained part. Columns counts the columns that it is
+	// estimated from.
 	Shift   float64
 	Columns int
 	Records float64
@@ -158,13 +160,14 @@ func (u Untold) gap(weighted []float64) []float64 {
 	return out
 }
 
-// mostUntold limits the cells of Untold, whose work is a column's share of cells³ for each column.
+// mostUntold limits the cells, because the work grows with cells³ for each column.
 const mostUntold = 1024
 
-// Untold leaves out each column in turn and predicts its cells' released means from the other cells'
-// released means, by the pool's regression with the fit's ridge. A column's value is the squared
-// prediction errors, less noise and sampling, over the unexplained variance. Shift is the root of their
-// mean over columns, plus one standard error due to noise, so that a release never gains from noise.
+// Untold leaves out each column in turn. It predicts the released means of the column's cells from the
+// released means of the other cells, by the pool's regression with the fit's ridge. The column's value is
+// its squared prediction error, minus noise and sampling, over the unexplained variance. Shift is the
+// root of the mean value plus one standard error due to noise, so that more noise never makes a release
+// look better.
 //
 // It treats the query as one more left-out column (the random shifts of Jeong & Rothenhäusler 2022, with
 // the size of the shift learned from the columns themselves).
@@ -216,7 +219,7 @@ func (d *FeatureDesign) Untold(x *mat.Dense, means []float64, noise Noise, lambd
 				moved -= slope.At(a, b) * gap[i]
 			}
 			if !(left > 1e-3*base.cov.At(j, j)) || base.cov.At(j, j) < 1e-12 {
-				continue // the others explain it all
+				continue // the other columns explain this cell
 			}
 			var of mat.VecDense
 			of.MulVec(noise.Factor.T(), off)

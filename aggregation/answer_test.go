@@ -11,7 +11,6 @@ import (
 	"caucus/dataset"
 )
 
-// numbersDesign is of that many numeric columns.
 func numbersDesign(t *testing.T, columns int) *FeatureDesign {
 	t.Helper()
 	s := dataset.Schema{Label: dataset.Label{Column: "y", Classes: []string{"a", "b"}}}
@@ -25,10 +24,9 @@ func numbersDesign(t *testing.T, columns int) *FeatureDesign {
 	return d
 }
 
-// TestUntold: of independent columns, what the others do not tell is all of it. Where
-// the private records are the pool's own, nothing moved; where each column's mean moved
-// by half a standard deviation, that is the shift; and noise on top of it takes nothing
-// off. Sampling of 20,000 rows gives a column 1/140 of a standard deviation; the tolerances
+// TestUntold: independent columns explain nothing of each other. If the private records are the pool's
+// own, Shift is 0. If each mean moves by half a standard deviation, Shift is that half, and added noise
+// does not lower it. Sampling of 20,000 rows gives a column 1/140 of a standard deviation; the tolerances
 // are ten of these.
 func TestUntold(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 5))
@@ -59,8 +57,8 @@ func TestUntold(t *testing.T) {
 	}
 }
 
-// TestUntoldLeavesOutAColumn with all that is made of it, its pairs and bins too: they
-// would tell it.
+// TestUntoldLeavesOutAColumn: with a column go all cells made from it, its pairs and bins too. They would
+// predict the column.
 func TestUntoldLeavesOutAColumn(t *testing.T) {
 	for name, d := range designs(t) {
 		for _, c := range d.columns() {
@@ -86,8 +84,7 @@ func TestUntoldLeavesOutAColumn(t *testing.T) {
 	}
 }
 
-// TestAnswerInterval: an interval holds every error that is stated, and there is none
-// where nothing says how wide it would have to be.
+// TestAnswerInterval: an interval covers every stated error, and is left out where its width is unknown.
 func TestAnswerInterval(t *testing.T) {
 	rng := rand.New(rand.NewPCG(6, 6))
 	const n = 4000
@@ -117,13 +114,12 @@ func TestAnswerInterval(t *testing.T) {
 	if a.R2 < 0.5 || a.Moved == 0 || a.Records == 0 || a.Shift == 0 {
 		t.Errorf("%+v", a)
 	}
-	// As many private records as pool rows: √2 of the sampling of the pool alone.
+	// With as many private records as pool rows, the pool's sampling alone gives this standard deviation.
 	u.Records = n
 	if a := LawOf(x, WeightFit{Beta: fit.Beta, Weight: onesOf(n), Lambda: 1e-3}, noise).Answer(told, u); math.Abs(a.Records/a.Sampling-1) > 1e-9 {
 		t.Errorf("sampling %g of the pool and %g of as many records", a.Sampling, a.Records)
 	}
-	// Of a share nothing is off by more than the share and what it lacks to 1, however
-	// large the noise and the shift.
+	// The error of a share is at most the share or its distance to 1, however large noise and shift are.
 	far := u
 	far.Shift = 50
 	a = LawOf(x, fit, Isotropic(6, 1e3*d.scale())).Answer(told, far)

@@ -9,8 +9,8 @@ import (
 // ErrBallot is wrapped by every refusal of a ballot.
 var ErrBallot = errors.New("invalid ballot")
 
-// Ballot is one classifier's votes: exactly one class for each pool row. Nobody can abstain: that
-// would be a vote of its own, and the number of voters to divide by would be private.
+// Ballot is one classifier's votes: exactly one class for each pool row. Nobody can abstain, because the
+// number of votes on a row would then be private.
 type Ballot struct {
 	classes int
 	votes   []uint8
@@ -96,7 +96,7 @@ func ParseBallot(data []byte, rows, classes int) (Ballot, error) {
 	return b, nil
 }
 
-// ConstantBallot votes for class 0 on every row: the ballot of a party without training data.
+// ConstantBallot votes for class 0 on every row. A party without training data casts it.
 func ConstantBallot(rows, classes int) Ballot {
 	return Ballot{classes: classes, votes: make([]uint8, rows)}
 }

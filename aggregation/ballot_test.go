@@ -64,7 +64,7 @@ func TestBallotRefusals(t *testing.T) {
 	}
 }
 
-// TestTallyOrderAndShards: neither order of arrival nor sharding changes a bit.
+// TestTallyOrderAndShards: order of arrival and sharding change no bit.
 func TestTallyOrderAndShards(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		classes := rapid.IntRange(2, 5).Draw(t, "classes")
@@ -136,7 +136,7 @@ func TestTallyRefusals(t *testing.T) {
 		"empty":                 {},
 		"truncated":             good[:len(good)-1],
 		"too long":              append(bytes.Clone(good), 0),
-		"more votes than cast":  {1, 1, 1, 0, 0}, // row 0 has two votes of one ballot
+		"more votes than cast":  {1, 1, 1, 0, 0}, // row 0 has two votes from one ballot
 		"more ballots than max": {9, 0, 0, 0, 0},
 	} {
 		if _, err := ParseTally(data, 2, 3, 5); !errors.Is(err, ErrTally) {

@@ -22,8 +22,8 @@ func benchBallot(rows, classes int, rng *rand.Rand) Ballot {
 	return b
 }
 
-// BenchmarkTally: time and memory per party, on a 2,000-row pool. The bytes
-// per operation must not grow with the number of ballots.
+// BenchmarkTally: time and memory per party on a 2,000-row pool. The bytes per operation must not grow
+// with the number of ballots.
 func BenchmarkTally(b *testing.B) {
 	for _, classes := range []int{2, 10} {
 		b.Run(fmt.Sprintf("classes=%d", classes), func(b *testing.B) {
@@ -45,7 +45,6 @@ func BenchmarkTally(b *testing.B) {
 	}
 }
 
-// BenchmarkBallotEncode encodes a ballot on 2,000 rows.
 func BenchmarkBallotEncode(b *testing.B) {
 	x := benchBallot(2000, 2, rand.New(rand.NewPCG(1, 1)))
 	buffer := make([]byte, 0, BallotBytes(2000, 2))
@@ -55,7 +54,7 @@ func BenchmarkBallotEncode(b *testing.B) {
 	}
 }
 
-// BenchmarkFitVotes chooses λ and fits, as a study of the size of adult does.
+// BenchmarkFitVotes chooses λ and fits, at the size of a study of adult.
 func BenchmarkFitVotes(b *testing.B) {
 	for _, c := range []struct{ rows, classes int }{{8140, 2}, {10000, 10}} {
 		b.Run(fmt.Sprintf("rows=%d,classes=%d", c.rows, c.classes), func(b *testing.B) {

@@ -10,7 +10,7 @@ import (
 	"caucus/learners"
 )
 
-// smallPool is a pool of n rows of norm at most 1 with an intercept.
+// smallPool returns n rows of norm at most 1 with an intercept.
 func smallPool(n, d int, rng *rand.Rand) *mat.Dense {
 	x := mat.NewDense(n, d, nil)
 	for i := range n {
@@ -27,8 +27,8 @@ func smallPool(n, d int, rng *rand.Rand) *mat.Dense {
 	return x
 }
 
-// TestMomentBound searches all ballots of small pools for the largest movement
-// of Aᵀ·counts. It must not exceed the bound; the tightness is printed.
+// TestMomentBound searches all ballots on small pools for the largest movement of Aᵀ·counts, which must
+// not exceed the bound. It logs how close the bound is.
 func TestMomentBound(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	for _, c := range []struct{ rows, classes int }{{10, 2}, {6, 3}} {
@@ -37,8 +37,7 @@ func TestMomentBound(t *testing.T) {
 			x := smallPool(c.rows, 4, rng)
 			m := NewMomentDesign(x, nil, c.classes)
 			ballots := allBallots(c.rows, c.classes)
-			// The statistic is linear, so movements are differences of the
-			// sums of single ballots.
+			// The statistic is linear, so movements are differences between single ballots' sums.
 			sums := make([][]int64, len(ballots))
 			for i, b := range ballots {
 				tally := NewTally(c.rows, c.classes)
@@ -84,8 +83,8 @@ func allBallots(rows, classes int) []Ballot {
 	return out
 }
 
-// TestCrossBound searches replacements of a record for the largest movement of
-// the class sums, adversarial rows included.
+// TestCrossBound searches replacements of a record, hostile ones included, for the largest movement of
+// the class sums.
 func TestCrossBound(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2, 2))
 	const d, classes = 5, 3
@@ -96,7 +95,7 @@ func TestCrossBound(t *testing.T) {
 		switch {
 		case i < 8: // corners along one axis
 			row[i%4] = half * float64(1-2*(i/4))
-		case i < 12: // hostile: outside every bound
+		case i < 12: // hostile: beyond every bound
 			row[i%4] = math.Inf(1)
 			row[(i+1)%4] = math.NaN()
 			row[(i+2)%4] = 40
@@ -132,8 +131,8 @@ func TestCrossBound(t *testing.T) {
 	}
 }
 
-// TestOutputReach: over all pairs of ballots, the minimiser moves by at most
-// √k·Reach/λ, and the paper's 2√k/λ is looser.
+// TestOutputReach: over all pairs of ballots, the minimiser moves by at most √k·Reach/λ. The paper's
+// bound 2√k/λ is looser.
 func TestOutputReach(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 3))
 	const rows, lambda = 7, 0.05

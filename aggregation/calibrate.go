@@ -12,7 +12,8 @@ import (
 // Calibration turns a fit's scores into class probabilities, from the same released sums.
 type Calibration struct {
 	learners.Recalibration
-	// SlopeSD is the slope's standard deviation from noise and sampling; Low and High its 95 % interval.
+	// SlopeSD is the slope's standard deviation from noise and sampling. Low and High are its 95 %
+	// interval.
 	SlopeSD, Low, High float64
 }
 
@@ -30,13 +31,13 @@ func (c *Calibration) Error() float64 {
 	return c.SlopeSD / c.Slope
 }
 
-// Normal95 is the 97.5 % quantile of the normal: ±Normal95 deviations hold 95 %.
+// Normal95 is the 97.5 % quantile of the normal law: 95 % lie within ±Normal95 deviations.
 const Normal95 = 1.959963984540054
 
 const (
 	// calibrationDraws reduces a correction's scatter to a sixth of one draw's.
 	calibrationDraws = 32
-	// calibrationRounds settle the mutual dependence of correction and slope.
+	// calibrationRounds iterate correction and slope, which depend on each other.
 	calibrationRounds = 4
 )
 
@@ -48,10 +49,10 @@ type calibrator struct {
 	mu      *mat.Dense // d×C
 	fit     Fit
 	metric  *mat.Dense
-	// own holds the moments' other errors than sampling: a column's covariance before centring is
+	// own holds the errors of the moments other than sampling: a column's covariance before centring is
 	// the sum of the factors' outer products.
 	own []*mat.Dense
-	// effective is the pool's number of effective rows, records the number behind the moments.
+	// effective is the pool's number of effective rows, records the number of records behind the moments.
 	effective, records float64
 }
 
@@ -59,17 +60,16 @@ type calibrator struct {
 //
 //	Ê[pₖ] = ȳₖ,   Ê[Σₖ pₖsₖ] = ⟨W, mu⟩ − tr(H⁻¹Σ)
 //
-// over the pool, with scores s = W·x. The released moments mu hold E[yx], so ⟨W, mu⟩ would be E[Σ
-// ys], the outcome along the scores, if W did not depend on mu's own noise. But an error ν of the
-// equations H(W−W₀) = ν moves W in its own direction, so ⟨W, ν⟩ has mean tr(H⁻¹Σ). H is the fit's
-// Hessian with its ridge; Σ is the covariance of ν: privacy noise, the sampling of the records, and
-// that of the pool's rows on the other side of the same equations. Without the correction,
-// overfitting to the noise looks like signal (slopes too steep by a fifth at ε = 1).
+// over the pool, with scores s = W·x. If W did not depend on the noise in mu, ⟨W, mu⟩ would estimate E[Σ
+// ys], the mean outcome along the scores. But an error ν in H(W−W₀) = ν moves W in its own direction, so
+// ⟨W, ν⟩ has mean tr(H⁻¹Σ), which is subtracted. H is the fit's Hessian with its ridge. Σ is the
+// covariance of ν: privacy noise, sampling of the records, and sampling of the pool's rows. Without the
+// correction, overfitting to the noise looks like signal (slopes too steep by a fifth at ε = 1).
 //
-// The slope's variance follows from those of both right hand sides: Var⟨W₀, ν⟩ = ⟨W, ΣW⟩ −
+// The slope's variance follows from the variances of both right hand sides: Var⟨W₀, ν⟩ = ⟨W, ΣW⟩ −
 // tr((H⁻¹Σ)²) and Var ν'H⁻¹ν = 2tr((H⁻¹Σ)²).
 func (c calibrator) calibrate(rng *rand.Rand) (Calibration, bool) {
-	if c.fit.Lambda == 0 { // the zero model was best: there is no score
+	if c.fit.Lambda == 0 { // the zero model was best: it has no scores
 		return Calibration{}, false
 	}
 	d, columns := c.mu.Dims()
@@ -97,15 +97,15 @@ func (c calibrator) calibrate(rng *rand.Rand) (Calibration, bool) {
 	return out, true
 }
 
-// noise is the law of the errors of one column's equations at the pool's probabilities p: own, and
-// the sampling of the pool's (p − 1/K)x and of the records' (y − 1/K)x. With more than two classes
+// noise returns the law of the errors of one column's equations at the pool's probabilities p: own,
+// sampling of the pool's (p − 1/K)x, and sampling of the records' (y − 1/K)x. With more than two classes
 // all columns have the same law.
 func (c calibrator) noise(p *mat.Dense) Noise {
 	n, d := c.x.Dims()
 	k := float64(c.classes)
 	free := k - 1 // of K columns that centring makes sum to 0
 	if c.classes == 2 {
-		free = 2 // both are the same one, and not centred again
+		free = 2 // the single column stands for two opposite ones, and is not centred
 	}
 	off, means := mat.NewDense(n, d, nil), mat.NewDense(d, c.classes, nil)
 	total := 0.0
@@ -140,7 +140,8 @@ func (c calibrator) noise(p *mat.Dense) Noise {
 	return Noise{Factor: squareRoot(sum), Centred: c.classes > 2}
 }
 
-// flattery is tr(H⁻¹Σ) and tr((H⁻¹Σ)²): solved for one column, drawn for several, where H is larger.
+// flattery returns tr(H⁻¹Σ) and tr((H⁻¹Σ)²): solved for two classes; by draws for more, where H is
+// larger.
 func (c calibrator) flattery(noise Noise, rng *rand.Rand) (mean, square float64) {
 	if c.classes > 2 {
 		return c.drawnFlattery(noise, rng)
@@ -153,7 +154,8 @@ func (c calibrator) flattery(noise Noise, rng *rand.Rand) (mean, square float64)
 	return mat.Trace(&both), inner(&both, mat.DenseCopyOf(both.T()))
 }
 
-// curvatureOf is the Hessian, without ridge, of the two-class logistic risk on x with probabilities p.
+// curvatureOf returns the Hessian, without ridge, of the two-class logistic risk on x with probabilities
+// p.
 func curvatureOf(x *mat.Dense, weight []float64, p *mat.Dense) *mat.SymDense {
 	n, _ := x.Dims()
 	curved := make([]float64, n)
@@ -168,7 +170,8 @@ func curvatureOf(x *mat.Dense, weight []float64, p *mat.Dense) *mat.SymDense {
 	return h
 }
 
-// drawnFlattery measures how far the fit moves along fresh noise; n and −n cancel non-linear effects.
+// drawnFlattery measures how far fresh noise moves the fit along itself. Using n and −n cancels
+// second-order effects.
 func (c calibrator) drawnFlattery(noise Noise, rng *rand.Rand) (mean, square float64) {
 	x, factor := times(c.x, c.metric), times(c.metric, noise.Factor)
 	risk := softmax{&learners.SoftmaxRisk{X: x, RowWeight: c.weight, Classes: c.classes}}
@@ -191,7 +194,7 @@ func (c calibrator) drawnFlattery(noise Noise, rng *rand.Rand) (mean, square flo
 	return mean, square
 }
 
-// deviation is the slope's standard deviation: the errors of the equations through their inverse.
+// deviation returns the slope's standard deviation.
 func (c calibrator) deviation(r learners.Recalibration, noise Noise, last, square float64) float64 {
 	columns := len(r.Intercept)
 	// The covariance of (errors of the shares, error along W).
@@ -255,9 +258,9 @@ func (c Calibration) Apply(m learners.Linear, last float64) learners.Linear {
 	return learners.Linear{W: &w, Classes: m.Classes}
 }
 
-// deviations returns two standard deviations, given the covariance of the errors of the equations' right
-// hand sides (shares, then mean along the scores): the slope's, and that mean's own if the intercepts
-// keep the shares.
+// deviations takes the covariance of the errors of the right hand sides (shares, then the mean along the
+// scores). It returns the standard deviations of the slope, and of that mean if the intercepts keep the
+// shares.
 func deviations(r learners.Recalibration, errors *mat.SymDense) (slope, along float64) {
 	columns := len(r.Intercept)
 	var factor mat.Cholesky

@@ -12,9 +12,9 @@ import (
 	"caucus/learners"
 )
 
-// calibrationTrial is a release of noisy cross sums of a world in which log odds are
-// linear: the fit on a pool of its own, and the slope that would really make the fit's
-// scores into probabilities, by the true ones of many fresh rows.
+// calibrationTrial releases noisy cross sums of a world with linear log odds. It holds the fit on a
+// separate pool, and the slope that really turns the fit's scores into probabilities, measured on many
+// fresh rows.
 type calibrationTrial struct {
 	fit   CrossFit
 	truth learners.Linear
@@ -87,11 +87,10 @@ func newCalibrationTrial(t *testing.T, seed uint64, lambda float64) calibrationT
 	return calibrationTrial{fit: fit, truth: truth, true: best.Slope}
 }
 
-// TestCalibration: on average the slope that is found from noisy sums is the true one,
-// and its standard deviation is what it is said to be. Of n trials the mean error, in
-// units of that deviation, has a standard error of 1/√n, and its own deviation one of
-// 1/√(2n); 6.5 of these are exceeded with probability 1e-10. The fit taken as it is,
-// which is what no correction and no slope would say, must be off by more than that.
+// TestCalibration: on average the slope found from noisy sums is the true one, and its standard deviation
+// is as stated. In units of that deviation, the mean error of n trials has a standard error of 1/√n, and
+// its deviation one of 1/√(2n); 6.5 of these are exceeded with probability 1e-10. The uncorrected fit
+// must be off by more.
 func TestCalibration(t *testing.T) {
 	const trials = 40
 	var off, plain []float64
@@ -118,9 +117,9 @@ func TestCalibration(t *testing.T) {
 	}
 }
 
-// TestFlatteryDrawn: what draws say of tr(H⁻¹Σ) is what solving says. The mean of n
-// draws has a standard error of √(2tr((H⁻¹Σ)²)/n); 7 of these are exceeded with
-// probability 1e-11, and a tenth is for what is not linear.
+// TestFlatteryDrawn: tr(H⁻¹Σ) by draws equals tr(H⁻¹Σ) solved. The mean of n draws has a standard error
+// of √(2tr((H⁻¹Σ)²)/n); 7 of these are exceeded with probability 1e-11. A tenth is added for second-order
+// effects.
 func TestFlatteryDrawn(t *testing.T) {
 	trial := newCalibrationTrial(t, 1, calibrationRidge)
 	c := trial.fit.equations

@@ -6,26 +6,27 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// CountedSums are Sums of some of a site's records, followed by their number, also on the lattice.
+// CountedSums returns Sums of some of a site's records, followed by their number times 2²⁰.
 func (d *FeatureDesign) CountedSums(x *mat.Dense) []int64 {
 	n, _ := x.Dims()
 	return append(d.Sums(x), int64(n)*featureScale)
 }
 
-// CountedBound bounds how far CountedSums moves when a record is replaced; either may be summed or not.
+// CountedBound bounds how far CountedSums moves when a record is replaced. The old and the new record may
+// each be counted or not.
 //
-// If both are, the count stays and Sums moves by at most L1 and L2sq. If neither is, nothing moves.
-// If one is, its entries come or go, and the count moves by s = 2²⁰. Its entries in a group are
-// integers ≥ 0 that sum to at most s, so they move s in L1 and s² in L2²; those of a map have norm²
-// at most s²/2, so over c cells √(c/2)·s in L1. The bound is the largest of the three. For G groups
-// the last case is (G+1)s and (G+1)s², which exceeds L1 and L2sq only if every group has one cell:
-// a group of several moves twice as far if both are summed.
+// Both: the count stays and Sums moves by at most L1 and L2sq. Neither: nothing moves. One of them: its
+// entries come or go, and the count moves by s = 2²⁰. The entries in a group are integers ≥ 0 that sum to
+// at most s: at most s in L1 and s² in L2². Entries of a map have norm² at most s²/2, so √(c/2)·s in L1
+// over c cells. The bound is the largest of the three cases. With G groups the last case gives (G+1)s and
+// (G+1)s². It exceeds L1 and L2sq only if every group has one cell, because a group of several cells
+// moves by 2s if both records are counted.
 func (d *FeatureDesign) CountedBound() (l1, l2sq int64) {
 	l1, l2sq = d.GoneBound()
 	return max(l1, d.L1), max(l2sq, d.L2sq)
 }
 
-// GoneBound bounds what one summed record adds to CountedSums: see CountedBound.
+// GoneBound bounds what one counted record adds to CountedSums: the case "one of them" of CountedBound.
 func (d *FeatureDesign) GoneBound() (l1, l2sq int64) {
 	if d.mapped {
 		return int64(math.Ceil(math.Sqrt(float64(len(d.names))/2)*featureScale*(1+1e-12))) + featureScale,
@@ -35,7 +36,8 @@ func (d *FeatureDesign) GoneBound() (l1, l2sq int64) {
 	return n * featureScale, n * featureScale * featureScale
 }
 
-// Counted returns the record count, a clear sum's last number; ok is false unless it is in 0..records.
+// Counted returns the record count from the last number of a sum without noise; ok is false unless the
+// count is in 0..records.
 func (d *FeatureDesign) Counted(last, records int64) (counted int64, ok bool) {
 	return last / featureScale, last >= 0 && last%featureScale == 0 && last/featureScale <= records
 }
@@ -43,9 +45,9 @@ func (d *FeatureDesign) Counted(last, records int64) (counted int64, ok bool) {
 // Recorded returns the number of records in released CountedSums.
 func (d *FeatureDesign) Recorded(sums []float64) float64 { return sums[d.Cells()] / featureScale }
 
-// WithCount adds, to a law of the noise on means, the noise of the record count that divided the
-// sums; off is its relative deviation. It scales all means alike, so it is one direction across all
-// groups, measured between ±off because Means projects.
+// WithCount adds the noise of the record count to a law of the noise on means; off is the count's
+// relative deviation. Dividing by a noisy count scales all means alike, so it adds one direction across
+// all groups. The direction is measured between ±off, because Means projects.
 func (d *FeatureDesign) WithCount(noise Noise, means []float64, off float64) Noise {
 	cells := d.Cells()
 	up, down := scaledMeans(means, 1+off), scaledMeans(means, 1-off)

@@ -7,17 +7,17 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// The lattice of record rows: a mapped row (z,1)/√2 with ‖z‖ ≤ 1 becomes the integers trunc(2²⁰·row).
-// Truncating raises no norm: the features' norm², and the intercept's square, are at most 2³⁹.
+// Record rows on the lattice: a mapped row (z,1)/√2 with ‖z‖ ≤ 1 becomes the integers trunc(2²⁰·row).
+// Truncating raises no norm, so the features' norm² and the intercept's square are each at most 2³⁹.
 const (
 	crossScale = 1 << 20
 	crossHalf  = 1 << 39
 )
 
-// CrossL2sq bounds the squared L2 movement of CrossSums when one record is replaced. With equal
-// labels the intercepts cancel and the features differ by at most 2·2^19.5, squared 2⁴¹. With
-// different labels two disjoint blocks change by whole rows of norm² at most 2⁴⁰ each, 2⁴¹
-// together. A record without a label adds nothing, so it moves less.
+// CrossL2sq bounds the squared L2 movement of CrossSums when one record is replaced. With equal labels
+// the intercepts cancel and the features differ by at most 2·2^19.5, squared 2⁴¹. With different labels
+// two disjoint blocks change by whole rows of norm² at most 2⁴⁰ each, together 2⁴¹. A record without a
+// label adds nothing, so replacing it moves less.
 const CrossL2sq = 4 * crossHalf
 
 // CrossL1 bounds the L1 movement for d mapped features: at most 2d cells change, so √(2d) times L2.
@@ -25,7 +25,7 @@ func CrossL1(d int) int64 {
 	return int64(math.Ceil(math.Sqrt(2*float64(d)*CrossL2sq) * (1 + 1e-12)))
 }
 
-// CrossSums is Σ over records of onehot(y) ⊗ z, row-major classes × d, z the record's row on the
+// CrossSums returns Σ over records of onehot(y) ⊗ z, row-major classes × d, z the record's row on the
 // lattice. x is n×d, mapped; y has classes 0..classes−1, or −1 for a record without a label.
 func CrossSums(x *mat.Dense, y []int, classes int) []int64 {
 	n, d := x.Dims()
@@ -44,8 +44,8 @@ func CrossSums(x *mat.Dense, y []int, classes int) []int64 {
 	return out
 }
 
-// latticeRow truncates a row and checks in integers that both halves keep their bound. A half that
-// breaks it (NaN would; no map makes one) counts as zero.
+// latticeRow truncates a row and checks in integers that features and intercept keep their bounds. A part
+// that breaks its bound (as NaN would; no map makes one) becomes zero.
 func latticeRow(z []int64, row []float64) {
 	last := len(row) - 1
 	var norm int64
@@ -66,8 +66,8 @@ func latticeRow(z []int64, row []float64) {
 	}
 }
 
-// CrossMeans turns released sums over n records (row-major classes × d) into d×classes means over
-// records of onehot(y) ⊗ x.
+// CrossMeans turns released sums over n records (row-major classes × d) into means over records of
+// onehot(y) ⊗ x, d×classes.
 func CrossMeans(sums []float64, classes, d int, n float64) (*mat.Dense, error) {
 	if len(sums) != classes*d {
 		return nil, fmt.Errorf("read cross sums: have %d numbers, want %d classes of %d features", len(sums), classes, d)
@@ -81,8 +81,8 @@ func CrossMeans(sums []float64, classes, d int, n float64) (*mat.Dense, error) {
 	return m, nil
 }
 
-// CrossLabelled estimates the number of labelled records in sums from their intercepts. off is its
-// standard deviation due to noise of sd on each sum.
+// CrossLabelled estimates the number of labelled records from the intercepts of sums. Each sum has noise
+// of standard deviation sd; off is the estimate's.
 func CrossLabelled(sums []float64, classes, d int, sd float64) (n, off float64) {
 	each := math.Floor(crossScale / math.Sqrt2)
 	for k := range classes {
@@ -91,9 +91,8 @@ func CrossLabelled(sums []float64, classes, d int, sd float64) (n, off float64) 
 	return n, math.Sqrt(float64(classes)) * sd / each
 }
 
-// CrossMoments makes FitVotes' moments from the class sums' means (d×classes, mean over records).
-// The columns are centred to sum to mean, the pool's mean row, because G is the pool's. (The
-// records' own mean is used by tilting the pool.)
+// CrossMoments makes FitVotes' moments from the class sums' means (d×classes). The columns are centred to
+// sum to mean, the pool's mean row, because G in the risk is the pool's.
 func CrossMoments(means *mat.Dense, mean []float64) *mat.Dense {
 	d, k := means.Dims()
 	mu := mat.DenseCopyOf(means)
@@ -106,7 +105,7 @@ func CrossMoments(means *mat.Dense, mean []float64) *mat.Dense {
 	return mat.DenseCopyOf(mu.Slice(0, d, 1, 2))
 }
 
-// CrossNoise is the law of the errors of CrossMoments:
+// CrossNoise returns the law of the errors of CrossMoments. The fit needs all three parts:
 //
 //   - privacy noise of standard deviation sd on each entry of the class sums' means (with two
 //     classes, centring leaves half its variance);
@@ -114,8 +113,6 @@ func CrossMoments(means *mat.Dense, mean []float64) *mat.Dense {
 //     which counts as effective rows;
 //   - drift: a class mean is off by about 1/K of residual (d numbers), the records' feature mean minus
 //     the pool's.
-//
-// Only the first is due to privacy; the fit needs all three.
 func CrossNoise(classes int, sd float64, x *mat.Dense, weight []float64, effective, records float64, residual []float64) Noise {
 	_, d := x.Dims()
 	k := float64(classes)
@@ -129,8 +126,8 @@ func CrossNoise(classes int, sd float64, x *mat.Dense, weight []float64, effecti
 	return Noise{Factor: squareRoot(c), Centred: classes > 2}
 }
 
-// crossColumn is the standard deviation of noise of sd on class sums in a column of CrossMoments.
-// With two classes half the difference is left.
+// crossColumn returns the deviation of the noise in a column of CrossMoments, sd that on class sums. With
+// two classes, a column is half their difference.
 func crossColumn(classes int, sd float64) float64 {
 	if classes == 2 {
 		return sd * math.Sqrt(0.5)
@@ -138,16 +135,16 @@ func crossColumn(classes int, sd float64) float64 {
 	return sd
 }
 
-// CrossInRange reports whether a sum over the given number of records (at most 2⁴⁰) is possible.
+// CrossInRange reports whether a sum over this number of records (at most 2⁴⁰) is possible.
 func CrossInRange(sum, records int64) bool {
 	return -CrossMost(records) <= sum && sum <= CrossMost(records)
 }
 
-// CrossMost is the largest magnitude of a sum over the given number of records.
+// CrossMost returns the largest magnitude of a sum over this number of records.
 func CrossMost(records int64) int64 { return records * crossScale }
 
-// CrossDeviation is the standard deviation of the noise on each entry of CrossMeans over n records,
-// if each sum holds draws independent noises of this variance.
+// CrossDeviation returns the standard deviation of the noise on each entry of CrossMeans over n records,
+// if each sum holds this number of independent noises of this variance.
 func CrossDeviation(variance float64, draws int, n float64) float64 {
 	return math.Sqrt(float64(draws)*variance) / (crossScale * n)
 }

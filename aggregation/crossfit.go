@@ -13,11 +13,11 @@ import (
 type CrossFit struct {
 	Fit
 	Drift Drift
-	// Tilted: the pool was tilted to that mean. EffectiveRows is the effective sample size (Kish) of the
-	// pool as used.
+	// Tilted: the pool was tilted to the records' mean. EffectiveRows is the pool's effective sample size
+	// (Kish) after that.
 	Tilted        bool
 	EffectiveRows float64
-	// Remains is the drift left in the pool as used; the calibration's equations refer to it.
+	// Remains is the drift left in the pool after tilting.
 	Remains Drift
 	// Calibration is nil if its equations have no solution.
 	Calibration *Calibration
@@ -28,17 +28,17 @@ type CrossFit struct {
 // CrossTerms configure a fit to cross sums.
 type CrossTerms struct {
 	FitTerms
-	// Deviation is the standard deviation of the noise on each class sum's mean, Records the number of
+	// Deviation is the standard deviation of the noise on each class sum's mean. Records is the number of
 	// summed records.
 	Deviation, Records float64
-	// Tilt permits tilting a pool that differs, if at least the share Keep of its rows stays effective.
+	// Tilt permits tilting a pool that differs, if at least a share Keep of its rows stays effective.
 	Tilt bool
 	Keep float64
 }
 
-// FitCross fits a classifier to noisy sums (see CrossMeans) on a pool. The class sums replace the
-// votes' moments; the risk's other part comes from the unlabelled pool. If the records' mean shows
-// that the pool differs, the pool is tilted to it, or the residual counts as noise.
+// FitCross fits a classifier to noisy sums (see CrossMeans) on a pool. The class sums give the moments;
+// the rest of the risk comes from the unlabelled pool. If the records' mean shows drift, the pool is
+// tilted to that mean, or the remaining difference counts as noise.
 func FitCross(pool *auxdata.Pool, sums []float64, o CrossTerms, rng *rand.Rand) (CrossFit, error) {
 	fail := func(err error) (CrossFit, error) { return CrossFit{}, err }
 	d, sd := pool.Dim(), o.Deviation
@@ -47,8 +47,8 @@ func FitCross(pool *auxdata.Pool, sums []float64, o CrossTerms, rng *rand.Rand) 
 		return fail(err)
 	}
 
-	// A record without a label adds nothing, so the intercepts' sum estimates the labelled share.
-	// If it is below 1 by more than noise explains, take the means over the labelled records.
+	// A record without a label adds nothing, so the intercepts' sum estimates the labelled share. If the
+	// share is below 1 by more than noise explains, use means over the labelled records.
 	labelled, labelledDeviation := math.Sqrt2*mat.Sum(means.RowView(d-1)), sd*math.Sqrt(2*float64(o.Classes))
 	if 1-labelled > 4*labelledDeviation {
 		labelled = math.Max(labelled, 0.05)

@@ -8,20 +8,20 @@ import (
 	"caucus/learners"
 )
 
-// DensityRatio is the model of Ji & Elkan 2013 (Machine Learning 93): a balanced logistic
-// regression that tells private rows D from pool rows E,
+// DensityRatio is the model of Ji & Elkan 2013 (Machine Learning 93): a balanced logistic regression that
+// separates private rows D from pool rows E,
 //
 //	β = argmin −(1/|E|) Σ_E log(1−p(x)) − (1/|D|) Σ_D log p(x) + (λ/2)‖β‖²,
 //
-// p(x) = σ(⟨β,(x,1)⟩), x the entries of a FeatureDesign. e^{⟨β,x⟩} estimates how much denser D is
-// than E at x, up to a factor that self-normalised weights do not need.
+// p(x) = σ(⟨β,(x,1)⟩), x the entries of a FeatureDesign. e^{⟨β,x⟩} estimates the ratio of D's density to
+// E's at x, up to a factor that cancels in self-normalised weights.
 //
 // Bound. The objective is λ-strongly convex, and only its second sum depends on a record: a mean of
 // n = |D| terms with gradient −(1−p)(x,1). So replacing one record moves n·β by at most S/λ, where
-// S bounds ‖c·(x,1) − c′·(x′,1)‖₂ over c, c′ in [0,1]. A group of the design stays non-negative
-// with sum at most 1 under c, so it adds 2 (or 1, if it has one cell) to S²; the intercept adds
-// |c−c′|² ≤ 1. Rows of a map have norm at most R, so c·x − c′·x′ is at most 2R. The paper's S = √d
-// holds for d features in [0,1]; it is larger where there are one-hot blocks.
+// S bounds ‖c·(x,1) − c′·(x′,1)‖₂ over c, c′ in [0,1]. A group of the design times c is still
+// non-negative with sum at most 1, so it adds 2 (or 1, if it has one cell) to S²; the intercept adds
+// |c−c′|² ≤ 1. Rows of a map have norm at most R, so c·x − c′·x′ is at most 2R. (The paper's S = √d, for d
+// features in [0,1], is larger if there are one-hot blocks.)
 type DensityRatio struct {
 	Design *FeatureDesign
 	Lambda float64 // λ > 0
@@ -32,7 +32,7 @@ type DensityRatio struct {
 const solverBudget = 1e-3
 
 // Sensitivity bounds how far Fit's n·β moves in L2 when one record is replaced: S/λ, plus
-// solverBudget·scale/λ for each of the two solutions (see Fit).
+// solverBudget·scale/λ for the error of each of the two solutions (see Fit).
 func (r DensityRatio) Sensitivity() float64 {
 	s := math.Sqrt(float64(r.Design.L2sq)/(featureScale*featureScale) + 1)
 	return (s + 2*solverBudget*r.scale()) / r.Lambda * (1 + 1e-9)
@@ -70,13 +70,13 @@ func (r DensityRatio) Fit(x *mat.Dense) []float64 {
 			row[j] /= c
 		}
 	}
-	// The weights sum to 2, and SolveSurely divides by that. So it minimises half the objective
-	// over w = c·β, with ridge λ/(2c²), until half the gradient norm in w is solverBudget/n. Then w
-	// is within (solverBudget/n)·c²/λ of the exact solution, and n·β within solverBudget·c/λ.
+	// The weights sum to 2, and SolveSurely divides by their sum. So it minimises half the objective over
+	// w = c·β, with ridge λ/(2c²), until half the gradient norm in w is solverBudget/n. Then w is within
+	// (solverBudget/n)·c²/λ of the exact solution, and n·β within solverBudget·c/λ.
 	mu := learners.Moments(rows, private, weight)
 	w, err := SolveSurely(rows, weight, 2, mu, r.Lambda/(2*c*c), solverBudget/(2*float64(n)))
 	if err != nil {
-		// Impossible in exact arithmetic (see SolveSurely). A constant, so that failure reveals nothing.
+		// Impossible in exact arithmetic (see SolveSurely). Zeros, so that a failure reveals nothing.
 		return out
 	}
 	for j := range out {

@@ -8,8 +8,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// LawOf is the law of an entropy tilt (FitWeights) of rows x to means with noise: a change ν of the
-// means changes the tilt by about (cov+λ)⁻¹ν.
+// LawOf returns the error law of an entropy tilt (FitWeights) of rows x to means with noise: a change ν
+// of the means changes the tilt by about (cov+λ)⁻¹ν.
 func LawOf(x *mat.Dense, f WeightFit, noise Noise) *WeightLaw {
 	l := newWeightLaw(x, f.Weight)
 	if f.Lambda == 0 { // noise does not move the zero model
@@ -22,7 +22,7 @@ func LawOf(x *mat.Dense, f WeightFit, noise Noise) *WeightLaw {
 	return l
 }
 
-// LawOfTilt is the law of a released tilt with independent noise of deviation sd on each coefficient.
+// LawOfTilt returns the error law of a tilt released with noise of deviation sd on each coefficient.
 func LawOfTilt(x *mat.Dense, f WeightFit, sd float64) *WeightLaw {
 	l := newWeightLaw(x, f.Weight)
 	if sd > 0 {
@@ -33,7 +33,7 @@ func LawOfTilt(x *mat.Dense, f WeightFit, sd float64) *WeightLaw {
 
 // WorstNoise bounds Answer's Noise over all queries with values in [0,1]. With F the factor, |⟨Fᵀg,
 // v⟩|² is the squared weighted covariance of b with ⟨Fv, x⟩, at most Var(b)·vᵀFᵀcov·F·v ≤ ¼ of the
-// largest eigenvalue of FᵀcovF. It is the noise part of the asymptotic variance of Ji & Elkan 2013,
+// largest eigenvalue of FᵀcovF. This is the noise part of the asymptotic variance of Ji & Elkan 2013,
 // Theorem 2, for the worst query.
 func (l *WeightLaw) WorstNoise() float64 {
 	if l.factor == nil {
@@ -53,7 +53,7 @@ func (l *WeightLaw) WorstNoise() float64 {
 	return math.Sqrt(values[p-1]) / 2
 }
 
-// Residual compares three means of a feature: released, in the weighted pool, and in the pool.
+// Residual compares three means of a feature: in the release, in the weighted pool, and in the pool.
 type Residual struct {
 	Feature   string  `json:"feature"`
 	Released  float64 `json:"released"`
@@ -64,16 +64,16 @@ type Residual struct {
 
 const (
 	maxResiduals = 10
-	// gapNoise is the least gap, in noise deviations: 1 in 30,000 features exceeds it by noise alone.
+	// gapNoise is the least gap, in noise deviations: noise alone exceeds it for 1 feature in 30,000.
 	gapNoise = 4.0
-	// gapShare is the least mean of a feature that can be missing: 1 in 200.
+	// gapShare: a rarer feature, below 1 in 200, is not reported as missing.
 	gapShare = 0.005
 )
 
-// Residuals returns the largest differences between the released means and the weighted pool's, at
-// most ten. gaps are the features that the pool does not support, which no weights can mend: by
-// more than noise explains, the released mean is above twice the weighted pool's, or outside the
-// range of the pool's rows. x holds the pool's rows as in the law.
+// Residuals returns the ten largest differences between released means and the weighted pool's. gaps
+// lists features that the pool lacks, so that no weights help: by more than noise explains, the released
+// mean is more than twice the weighted pool's, or outside the range of the pool's rows. x holds the rows
+// of the law.
 func (d *FeatureDesign) Residuals(x *mat.Dense, l *WeightLaw, means []float64, sd float64) (largest, gaps []Residual) {
 	n, _ := x.Dims()
 	s := d.scale()
@@ -91,8 +91,8 @@ func (d *FeatureDesign) Residuals(x *mat.Dense, l *WeightLaw, means []float64, s
 			gaps = append(gaps, r)
 		}
 	}
-	// A level and its opposite differ only in the last bits, where processors disagree: keep their
-	// order.
+	// Two levels of one column differ equally, except in bits that depend on the processor: round, and
+	// keep their order.
 	away := func(r Residual) float64 { return math.Round(1e9 * math.Abs(r.Released-r.Weighted)) }
 	slices.SortStableFunc(all, func(a, b Residual) int { return cmp.Compare(away(b), away(a)) })
 	return all[:min(len(all), maxResiduals)], gaps

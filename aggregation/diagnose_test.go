@@ -9,11 +9,10 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// TestWeightLaw compares the stated standard deviation of an answer with the
-// spread of answers over 400 fresh noises. A standard deviation estimated from
-// 400 normal draws has a standard error of 1/√800 = .035 of it; 6.5 of those
-// are .23, exceeded with probability below 1e-10. The law is of first order, so
-// the noise is small, and .3 is allowed.
+// TestWeightLaw compares the stated standard deviation of an answer with the spread of answers over 400
+// fresh noises. A deviation estimated from 400 normal draws has a relative standard error of 1/√800 =
+// .035; 6.5 of these, .23, are exceeded with probability below 1e-10. The law is of first order, so the
+// noise is small, and the tolerance is .3.
 func TestWeightLaw(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	d := designs(t)["blocks"]
@@ -74,7 +73,7 @@ func TestWeightLaw(t *testing.T) {
 			t.Errorf("%s: %.5f exceeds the bound over all queries %.5f", c.name, c.stated, c.cap)
 		}
 	}
-	// A query that is a feature has no error from sampling where weights match it.
+	// A query that is a feature has no sampling error, because the weights match its mean.
 	ward := make([]float64, 400)
 	for i := range ward {
 		ward[i] = pool.At(i, 1)
@@ -84,8 +83,7 @@ func TestWeightLaw(t *testing.T) {
 	}
 }
 
-// TestWorstNoise: the bound over queries is reached by the half space of the
-// worst direction, up to the factor between a sign and a number.
+// TestWorstNoise: the bound over queries is attained by the half space of the worst direction.
 func TestWorstNoise(t *testing.T) {
 	x := mat.NewDense(4, 1, []float64{-1, -1, 1, 1})
 	f := Weigh(x, []float64{0})
@@ -95,7 +93,7 @@ func TestWorstNoise(t *testing.T) {
 	}
 }
 
-// TestGaps: a level that the private records have and the pool does not.
+// TestGaps: the private records have a level that the pool lacks.
 func TestGaps(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2, 2))
 	d := designs(t)["blocks"]
@@ -118,11 +116,10 @@ func TestGaps(t *testing.T) {
 	}
 }
 
-// TestMatchScore: the score by which MatchWeights chooses λ has the expectation
-// of the squared distance to the true means, and the chosen λ is about as good
-// as the best. Both are means over 200 noises; the distance's spread between
-// noises is about its mean, so its standard error is .07 of that and .5 is 7 of
-// those.
+// TestMatchScore: the score by which MatchWeights chooses λ has the expectation of the squared distance
+// to the true means, and the chosen λ is about as good as the best. Both are means over 200 noises. The
+// distance's spread is about its mean, so its relative standard error is .07; the tolerance .5 is 7 of
+// these.
 func TestMatchScore(t *testing.T) {
 	rng := rand.New(rand.NewPCG(6, 6))
 	d := designs(t)["blocks"]
@@ -144,7 +141,7 @@ func TestMatchScore(t *testing.T) {
 		chosen += far(fit.Weight) / draws
 		for _, p := range fit.Path {
 			if p.Lambda != 0 && p.Lambda < 0.001 {
-				continue // there the first order is not enough
+				continue // first order is too inaccurate there
 			}
 			scores[p.Lambda] += (p.Risk + p.Correction) / draws
 			w := make([]float64, 400)
@@ -167,8 +164,8 @@ func TestMatchScore(t *testing.T) {
 	}
 }
 
-// A ridge too small for its score to be told ends the search; it is no part of
-// the path, whose numbers must be finite because a release carries them.
+// A ridge too small for a valid score ends the search. It is not part of the path, because a release
+// carries the path and needs finite numbers.
 func TestMatchPathIsFinite(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 7))
 	d := designs(t)["blocks"]

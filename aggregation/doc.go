@@ -2,9 +2,10 @@
 //
 //   - Contributions are integers added exactly: neither order of arrival nor sharding changes a bit.
 //   - Decoders accept only valid contributions.
-//   - Every fit takes released numbers and the known law of their noise, so it is free post-processing.
-//   - It draws no privacy noise and does no input or output. If an estimator needs random draws of its
-//     own (fresh public noise, random features), the generator is an argument.
+//   - Every fit takes released numbers and the known law of their noise: post-processing, at no
+//     privacy cost.
+//   - The package draws no privacy noise and does no input or output. A generator for an estimator's
+//     draws (fresh public noise, random features) is an argument.
 //
 // # In which order to read it
 //

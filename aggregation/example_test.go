@@ -6,9 +6,8 @@ import (
 	"caucus/aggregation"
 )
 
-// Three parties vote on the class of four public rows. Ballots add exactly, in
-// whatever order they come; what is released is the vector of counts, with
-// noise that privacy adds.
+// Three parties vote on the class of four public rows. Ballots add exactly, in any order. The mechanism
+// releases the vector of counts, with noise.
 func Example() {
 	tally := aggregation.NewTally(4, 3)
 	for _, votes := range [][]int{{0, 1, 2, 2}, {0, 1, 1, 2}, {0, 2, 1, 2}} {
@@ -25,11 +24,7 @@ func Example() {
 		fmt.Println("row", row, tally.Count(row, 0), tally.Count(row, 1), tally.Count(row, 2))
 	}
 	// Output:
-	// ballots: 3
-	// row 0 3 0 0
-	// row 1 0 2 1
-	// row 2 0 2 1
-	// row 3 0 0 3
+	// ballots: 3 row 0 3 0 0 row 1 0 2 1 row 2 0 2 1 row 3 0 0 3
 }
 
 // Noisy counts may be negative; the nearest shares are not.

@@ -11,13 +11,13 @@ import (
 )
 
 const (
-	referenceSpread = 2.0 // standard deviation of the teacher's scores, two classes
-	referenceMany   = 4.0 // the same, more classes
+	referenceSpread = 2.0 // standard deviation of the teacher's scores, for two classes
+	referenceMany   = 4.0 // for more classes
 	referenceShare  = 0.75
 )
 
-// Reference is a problem for choosing a map: votes follow a linear teacher exactly, and noise is
-// added. (Forecasts use Teacher.)
+// Reference is a problem for choosing a map: the votes follow a linear teacher exactly, plus noise.
+// (Forecasts use Teacher.)
 type Reference struct {
 	X       *mat.Dense
 	Mu      *mat.Dense
@@ -60,7 +60,7 @@ func Teach(x *mat.Dense, classes int, rng *rand.Rand) *mat.Dense {
 	return teacher.Probabilities(x)
 }
 
-// FreeShares returns the columns that moments use: one stands for both of two classes.
+// FreeShares returns the columns that moments use: for two classes, the second one alone.
 func FreeShares(p *mat.Dense) *mat.Dense {
 	n, classes := p.Dims()
 	if classes > 2 {

@@ -12,16 +12,16 @@ import (
 	"caucus/dataset"
 )
 
-// FeatureDesign says, from a schema alone, which feature sums sites release for a reweighting and
-// how far one record can move them.
+// FeatureDesign lists the feature sums that sites release for a reweighting, and bounds how far one
+// record moves them. It depends on a schema alone.
 //
 // Its cells come in groups, in each of which a record's entries are never negative and sum to at most 1:
 // a block of encoded columns, the products of two blocks (a joint margin), or the bins of a number.
 //
 // Bound. On the lattice a record's entries in a group are integers ≥ 0 that sum to at most s = 2²⁰.
-// Replacing a record removes one such vector a and adds another b. So in a group of several cells
-// ‖a−b‖₁ ≤ ‖a‖₁+‖b‖₁ ≤ 2s and, as ⟨a,b⟩ ≥ 0, ‖a−b‖₂² ≤ ‖a‖₂²+‖b‖₂² ≤ 2s²; in a group of one cell s
-// and s². Groups add up. For B one-hot blocks that is √(2B) in L2 and 2B in L1, in units of s.
+// Replacing a record removes one such vector a and adds another, b. So in a group of several cells ‖a−b‖₁
+// ≤ ‖a‖₁+‖b‖₁ ≤ 2s and, as ⟨a,b⟩ ≥ 0, ‖a−b‖₂² ≤ ‖a‖₂²+‖b‖₂² ≤ 2s²; in a group of one cell s and s².
+// Groups add up: B one-hot blocks move by at most √(2B)·s in L2 and 2B·s in L1.
 type FeatureDesign struct {
 	// L1 and L2sq bound the movement of Sums when one record is replaced.
 	L1, L2sq int64
@@ -30,10 +30,10 @@ type FeatureDesign struct {
 	mapped   bool
 }
 
-// featureGroup is a run of cells. Cell k of a block is the encoded column start+k; of a product,
-// one column of each block multiplied; of bins, 1 if the column's number is in bin k.
+// featureGroup is a run of cells. Cell k of a block is the encoded column start+k. A cell of a product
+// multiplies one column of each block. Cell k of bins is 1 if the number is in bin k.
 type featureGroup struct {
-	first, second dataset.Block // second.Width is 0 if there is none
+	first, second dataset.Block // second.Width is 0 except in a product
 	bins          int
 	cell, width   int
 	// total: the entries of every record sum to exactly 1.
@@ -48,9 +48,9 @@ const (
 
 // FeatureTerms extend a design beyond the schema's blocks.
 type FeatureTerms struct {
-	// Pairs are columns of the file whose joint margins are released too.
+	// Pairs are columns of the file with a joint margin to release.
 	Pairs [][2]string
-	// Bins, at least 2, adds a histogram of each number; 0 adds none.
+	// Bins, at least 2, adds a histogram of each number. 0: none.
 	Bins int
 }
 
@@ -61,7 +61,7 @@ func NewFeatureDesign(s dataset.Schema, t FeatureTerms) (*FeatureDesign, error) 
 	blocks := s.Blocks()
 	of := map[string]dataset.Block{}
 	for _, b := range blocks {
-		if _, seen := of[b.Column]; !seen { // a missing-indicator is not paired
+		if _, seen := of[b.Column]; !seen { // the missing-indicator of a column is not paired
 			of[b.Column] = b
 		}
 		d.add(featureGroup{first: b, width: b.Width, total: b.OneHot}, columns[b.Start:b.Start+b.Width])
@@ -116,10 +116,9 @@ func (d *FeatureDesign) add(g featureGroup, names []string) {
 	d.L2sq += k * featureScale * featureScale
 }
 
-// MappedDesign is the design for rows of a public map (dataset.Map with width columns; the last,
-// the intercept, is left out): it takes mapped rows where another design takes encoded ones. Mapped
-// entries have signs, and norm at most R = √½: one record moves their sum by 2R, which is
-// √CrossL2sq on the lattice of CrossSums.
+// MappedDesign is the design for rows of a public map (dataset.Map with width columns, the last one the
+// intercept, which is left out). Its methods take mapped rows in place of encoded ones. Mapped entries
+// have signs and norm at most R = √½, so one record moves their sum by 2R, √CrossL2sq on the lattice.
 func MappedDesign(width int) *FeatureDesign {
 	d := &FeatureDesign{mapped: true, names: make([]string, width-1), L2sq: CrossL2sq}
 	for j := range d.names {
@@ -139,7 +138,7 @@ func (d *FeatureDesign) squaredNorm() float64 {
 	return float64(len(d.groups))
 }
 
-// BinsOf returns the means of a number's bins, nil if it has none.
+// BinsOf returns the means of a number's bins, nil if the design has none.
 func (d *FeatureDesign) BinsOf(b dataset.Block, means []float64) []float64 {
 	for _, g := range d.groups {
 		if g.bins > 0 && g.first == b {
@@ -152,7 +151,7 @@ func (d *FeatureDesign) BinsOf(b dataset.Block, means []float64) []float64 {
 // Names returns the names of the cells.
 func (d *FeatureDesign) Names() []string { return d.names }
 
-// row fills a record's entries, reals in [0,1], from its encoded columns.
+// row fills in a record's entries, reals in [0,1], from its encoded columns.
 func (d *FeatureDesign) row(out, encoded []float64) {
 	if d.mapped {
 		copy(out, encoded)
@@ -184,8 +183,8 @@ func binOf(v float64, bins int) int {
 	return min(int(math.Min(v, 1)*float64(bins)), bins-1)
 }
 
-// Rows returns the public features of encoded rows x (N×schema.Dim()), in which a tilt is fitted:
-// the entries divided by Norm, so that each row has norm at most 1.
+// Rows returns the public features of encoded rows x (N×schema.Dim()) for fitting a tilt: entries divided
+// by Norm, so that each row has norm at most 1.
 func (d *FeatureDesign) Rows(x *mat.Dense) *mat.Dense {
 	n, _ := x.Dims()
 	if n == 0 {
@@ -201,7 +200,7 @@ func (d *FeatureDesign) Rows(x *mat.Dense) *mat.Dense {
 
 func (d *FeatureDesign) scale() float64 { return 1 / d.Norm() }
 
-// Norm returns the divisor of entries in Rows.
+// Norm is the divisor of Rows.
 func (d *FeatureDesign) Norm() float64 {
 	if d.mapped {
 		return 1
@@ -209,7 +208,8 @@ func (d *FeatureDesign) Norm() float64 {
 	return math.Sqrt(float64(len(d.groups)))
 }
 
-// Sums is Σ over records x (n×schema.Dim(), encoded) of their entries on the lattice. See L1 and L2sq.
+// Sums returns Σ over records x (n×schema.Dim(), encoded) of their entries on the lattice. See L1 and
+// L2sq.
 func (d *FeatureDesign) Sums(x *mat.Dense) []int64 {
 	n, _ := x.Dims()
 	if d.mapped && n > 0 {
@@ -226,10 +226,10 @@ func (d *FeatureDesign) Sums(x *mat.Dense) []int64 {
 	return out
 }
 
-// safe is row for a private record, and keeps the bound whatever the record holds. Entries outside
-// [0,1] are clamped, NaN counts as 0, and a group that sums to more than 1 (no encoding makes one)
-// counts as nothing. Truncated to the lattice, a group then sums to at most featureScale:
-// truncation only lowers it, and the rounding of the sum is far below one lattice step.
+// safe is row for a private record. It keeps the bound for any input: entries outside [0,1] are clamped,
+// NaN becomes 0, and a group that sums to more than 1 (no encoding makes one) becomes zeros. On the
+// lattice a group then sums to at most featureScale: truncation only lowers the sum, and its rounding
+// error is far below one lattice step.
 func (d *FeatureDesign) safe(out, encoded []float64) {
 	d.row(out, encoded)
 	if norm := floats.Norm(out, 2); d.mapped && !(norm*norm <= 0.5) {
@@ -251,16 +251,16 @@ func (d *FeatureDesign) safe(out, encoded []float64) {
 	}
 }
 
-// InRange reports whether a sum over the given number of records is possible.
+// InRange reports whether a sum over this number of records is possible.
 func (d *FeatureDesign) InRange(sum, records int64) bool {
 	return sum <= FeatureMost(records) && (sum >= 0 || (d.mapped && -sum <= FeatureMost(records)))
 }
 
-// FeatureMost is the largest magnitude of a sum over the given number of records.
+// FeatureMost returns the largest magnitude of a sum over this number of records.
 func FeatureMost(records int64) int64 { return records * featureScale }
 
-// Means returns the mean entries of n records from their released sums, moved to the nearest
-// possible means: in [0,1], and summing to 1 in a group that does so in every record.
+// Means returns the mean entries of n records from their released sums, moved to the nearest possible
+// means: each in [0,1], and groups with a fixed total summing to 1.
 func (d *FeatureDesign) Means(sums []float64, n float64) ([]float64, error) {
 	if len(sums) != d.Cells() {
 		return nil, fmt.Errorf("read feature sums: have %d numbers, want %d", len(sums), d.Cells())
@@ -285,8 +285,8 @@ func (g featureGroup) project(means []float64) {
 	}
 }
 
-// Deviation is the standard deviation of the noise on an entry's mean, before Means projects it.
-// Each sum over n records holds draws independent noises of this variance.
+// Deviation returns the standard deviation of the noise on an entry's mean, before Means projects it.
+// Each sum over n records holds this number of independent noises of this variance.
 func (d *FeatureDesign) Deviation(variance float64, draws int, n float64) float64 {
 	return math.Sqrt(float64(draws)*variance) / (featureScale * n)
 }
@@ -294,9 +294,9 @@ func (d *FeatureDesign) Deviation(variance float64, draws int, n float64) float6
 // noiseDraws estimates the deviations of the noise on Means to about a tenth.
 const noiseDraws = 64
 
-// Noise is the law of the noise on means (as Means returns them), in the units of Rows, for a
-// standard deviation sd (Deviation). The projection changes the noise, so it is redone around the
-// means with fresh public draws, group by group.
+// Noise returns the law of the noise on means (from Means), in the units of Rows, for noise of deviation
+// sd (see Deviation). Projection changes the noise, so fresh public draws around the means are projected
+// too, group by group.
 func (d *FeatureDesign) Noise(means []float64, sd float64, laplace bool, rng *rand.Rand) Noise {
 	f := mat.NewDense(d.Cells(), d.Cells(), nil)
 	if d.mapped {
@@ -322,9 +322,9 @@ func (d *FeatureDesign) Noise(means []float64, sd float64, laplace bool, rng *ra
 	return Noise{Factor: f, Laplace: laplace}
 }
 
-// WithSampling adds sampling to a law of the noise on means: n records are matched by N pool rows x
-// (of Rows), so the pool's covariance over n and over N is added. The search for λ needs it,
-// because weights also fit the pool's accidents.
+// WithSampling adds sampling to a law of the noise on means: n records are matched by N pool rows x (from
+// Rows), so it adds the pool's covariance over n and over N. The search for λ needs this, because weights
+// also fit the chance deviations of the pool.
 func (d *FeatureDesign) WithSampling(noise Noise, x *mat.Dense, n float64) Noise {
 	rows, cells := x.Dims()
 	c := newWeightLaw(x, nil).cov

@@ -24,7 +24,7 @@ func tiltSchema() dataset.Schema {
 	}
 }
 
-// people are n encoded rows; tilt moves wards and ages.
+// people returns n encoded rows; tilt moves wards and ages.
 func people(n int, tilt float64, rng *rand.Rand) *mat.Dense {
 	x := mat.NewDense(n, tiltSchema().Dim(), nil)
 	for i := range n {
@@ -59,8 +59,8 @@ func designs(t testing.TB) map[string]*FeatureDesign {
 	return out
 }
 
-// TestFeatureBound replaces every row of a hostile set by every other and
-// compares the movement of the sums with the bound.
+// TestFeatureBound compares the bound with the movement of the sums over all replacements within a
+// hostile set of rows.
 func TestFeatureBound(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	for name, d := range designs(t) {
@@ -118,11 +118,8 @@ func TestFeatureBound(t *testing.T) {
 	}
 }
 
-// TestFeatureMeans: without noise the means are the records', and noise is
-// projected to means that records can have.
-// TestCountedBound: the sums of some records with their number, over all pairs of
-// neighbours of which either may be among them or not, move by the bound at most, and in
-// schemas of numbers alone, where it is not that of the sums, by all of it.
+// TestCountedBound: over all pairs of neighbours, each counted or not, CountedSums moves by at most the
+// bound. With numeric columns alone, where this bound exceeds that of Sums, it is attained.
 func TestCountedBound(t *testing.T) {
 	all := designs(t)
 	numbers := tiltSchema()
@@ -138,7 +135,7 @@ func TestCountedBound(t *testing.T) {
 		if width == 0 {
 			width = tiltSchema().Dim()
 		}
-		var sums [][]int64 // of one record each, the first of none
+		var sums [][]int64 // of single records; the first of none
 		sums = append(sums, make([]int64, d.Cells()+1))
 		for i := range 200 {
 			x := mat.NewDense(1, width, nil)
@@ -146,7 +143,7 @@ func TestCountedBound(t *testing.T) {
 				switch v := float64(i >> (j % 4) & 1); {
 				case i >= 40 && i < 60: // hostile
 					x.Set(0, j, []float64{math.NaN(), math.Inf(1), -7, 40, 1e300, 0.7}[rng.IntN(6)])
-				case d.mapped: // every share of the norm that a row may have
+				case d.mapped: // up to the largest norm of a row
 					x.Set(0, j, (2*v-1)*math.Sqrt(.5/float64(width-1)))
 				case i < 40:
 					x.Set(0, j, v)
@@ -177,6 +174,7 @@ func TestCountedBound(t *testing.T) {
 	}
 }
 
+// TestFeatureMeans: without noise the means are those of the records; noise is projected to possible means.
 func TestFeatureMeans(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2, 2))
 	x := people(500, 0.5, rng)
@@ -227,11 +225,10 @@ func TestFeatureMeans(t *testing.T) {
 	}
 }
 
-// TestFeatureNoise compares the stated law of the noise on means with the law of
-// means of noisy sums. Both are estimated, from 64 and 4,000 draws: a variance
-// of Laplace noise from 64 has a standard error of about .28 of it, so a cell is
-// off by 8 of those with probability below 1e-10 even with its heavier tails;
-// a projection not accounted for gives factors of 4 and more.
+// TestFeatureNoise compares the stated law of the noise on means with the law of means of noisy sums,
+// estimated from 64 and 4,000 draws. A variance of Laplace noise from 64 draws has a relative standard
+// error of about .28, so a cell is off by 8 of these with probability below 1e-10, heavier tails
+// included. Forgetting the projection would give factors of 4 and more.
 func TestFeatureNoise(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 3))
 	d := designs(t)["pairs"]
@@ -282,8 +279,8 @@ func TestFeatureDesignRefusals(t *testing.T) {
 	}
 }
 
-// TestDensityRatioBound replaces one record of small sets by extreme others and
-// compares the movement of n·β with the sensitivity, solver error included.
+// TestDensityRatioBound replaces one record of small sets by extreme ones and compares the movement of
+// n·β with the sensitivity, solver error included.
 func TestDensityRatioBound(t *testing.T) {
 	rng := rand.New(rand.NewPCG(4, 4))
 	for name, d := range designs(t) {
@@ -325,8 +322,7 @@ func TestDensityRatioBound(t *testing.T) {
 	}
 }
 
-// TestDensityRatioGradient checks Fit against the definition: the gradient of
-// the published objective vanishes at β.
+// TestDensityRatioGradient: the gradient of the published objective vanishes at Fit's β.
 func TestDensityRatioGradient(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 5))
 	d := designs(t)["blocks"]

@@ -9,42 +9,41 @@ import (
 	"caucus/learners"
 )
 
-// calibrationFolds is the number of parts of the records; each is scored by the fit to the others.
+// calibrationFolds is the number of parts of the records. The fit to the other parts scores each part.
 const calibrationFolds = 10
 
-// intervalRounds settle the mutual dependence of an interval's end and its errors.
+// intervalRounds iterate an end of the interval and its errors, which depend on each other.
 const intervalRounds = 6
 
-// Calibrate turns the scores of a fit to noisy labels into probabilities of the true labels, from
-// the same labels; fit is FitLabels' result for the same x, y and options. With u the unbiased
-// estimate of a record's class (learners.Channel.Unbiased), and p the probabilities of scores s
-// after recalibration, it solves over the N records
+// Calibrate turns the scores of a fit to noisy labels into probabilities of the true labels, from the
+// same labels. fit is FitLabels' result for the same x, y and options. Let u be the unbiased estimate of
+// a record's class (learners.Channel.Unbiased), and p the probabilities of scores s after recalibration.
+// It solves over the N records
 //
 //	Ê[pₖ] = Ê[uₖ],   Ê[Σₖ pₖsₖ] = Ê[Σₖ uₖsₖ],
 //
-// the equations of a fit by log loss to the true labels. The fit's own scores would make them
-// circular: it was fitted to the noise in u, and agrees with it by Σᵢ Var(uᵢ)·∂sᵢ/∂uᵢ/N on average.
-// So s is each record's score by a fit to the nine tenths of the records without it (centred,
-// because differences between these fits' intercepts say nothing about the slope).
+// the equations of a fit by log loss to the true labels. With the fit's own scores they would be
+// circular, because the fit follows the noise in u: they agree by Σᵢ Var(uᵢ)·∂sᵢ/∂uᵢ/N on average. So s
+// is each record's score by a fit to the other nine tenths (centred, because differences between these
+// fits' intercepts say nothing about the slope).
 //
-// A fit to fewer records is noisier, and noise in scores flattens the slope, about as one over
-// their variance. T, the sum of squared distances of the ten fits from their mean, estimates their
-// variance (a grouped jackknife); that of the fit to all is T·9/10. So the slope is multiplied by
-// Var(s)/(Var(s) − T/10).
+// A fit to fewer records is noisier, and noise in scores flattens the slope, by about their variance. T,
+// the sum of squared distances of the ten fits from their mean, estimates the variance of such a fit (a
+// grouped jackknife); the fit to all records has T·9/10. So the slope is multiplied by Var(s)/(Var(s) −
+// T/10).
 //
-// Given the scores, the errors of both right hand sides are sums over records with known variance:
-// a noisy label is class k with probability rₖ = q + (keep−q)pₖ, so Cov u = (diag r −
-// rrᵀ)/(keep−q)², privacy noise and the sampling of labels at once. The noise of other records'
-// labels in s counts twice: in its own square, and because each pair of records errs together, by
-// the variance of u times the scatter of the ten fits.
+// Given the scores, the errors of both right hand sides are sums over records with known variance: a
+// noisy label is class k with probability rₖ = q + (keep−q)pₖ, so Cov u = (diag r − rrᵀ)/(keep−q)², which
+// contains privacy noise and sampling of labels. The noise of other records' labels in s counts twice,
+// for its own square and because pairs of records err together: the variance of u times the scatter of
+// the ten fits.
 //
-// The interval holds the slopes under which the mean along the scores would be as far off as it is
-// in one of twenty draws, by the errors that each slope implies itself: a steeper slope has surer
-// probabilities, which inform less about it. With one error for all, a slope that came out too
-// small would look surer than it is, and the best known slopes would be too small. So SlopeSD is
-// derived from the interval's upper half.
+// The interval holds the slopes whose mean along the scores is within Normal95 deviations of the observed
+// one, each by the errors that this slope implies: steeper slopes have surer probabilities, which inform
+// less about them. (With one error for all slopes, a slope estimated too small would look surer than it
+// is.) SlopeSD is derived from the interval's upper half.
 //
-// It returns nil for too few records, and if the equations have no solution.
+// Calibrate returns nil for too few records, and if the equations have no solution.
 func (o LabelOptions) Calibrate(fit LabelFit, x *mat.Dense, y []int, rng *rand.Rand) *Calibration {
 	x, y = labelledRows(x, y, o.Channel.Classes)
 	if len(y) < 2*calibrationFolds {
@@ -78,7 +77,7 @@ func (o LabelOptions) Calibrate(fit LabelFit, x *mat.Dense, y []int, rng *rand.R
 		scatter += inner(s, s)
 	}
 	more := all / (all - scatter/calibrationFolds)
-	if !(more > 0) { // there is nothing but scatter
+	if !(more > 0) { // all variance is scatter
 		return nil
 	}
 	r.Slope *= more
@@ -90,9 +89,9 @@ func (o LabelOptions) Calibrate(fit LabelFit, x *mat.Dense, y []int, rng *rand.R
 	return out
 }
 
-// farthest is the lower (side −1) or upper (side 1) end of the interval: the slope at which the
-// mean along the scores is Normal95 standard deviations from the one found, by the errors that this
-// slope implies. false: there is none.
+// farthest returns the lower (side −1) or upper (side 1) end of the interval: the slope whose mean along
+// the scores is Normal95 deviations from the observed one, by the errors that this slope implies. false:
+// there is none.
 func (o LabelOptions) farthest(held *mat.Dense, off []*mat.Dense, share []float64, along, side float64) (float64, bool) {
 	to, slope := along, 0.0
 	for range intervalRounds {
@@ -123,8 +122,8 @@ func centred(s *mat.Dense) (*mat.Dense, []float64) {
 	return out, means
 }
 
-// heldOut returns the centred scores of each record by the fit to the folds without it, N×columns,
-// and the distance of each fit from their mean on all records.
+// heldOut returns each record's centred scores by the fit to the other folds, N×columns, and for each fit
+// its distance from the fits' mean on all records.
 func (o LabelOptions) heldOut(x *mat.Dense, y []int, lambda float64, rng *rand.Rand) (held *mat.Dense, off []*mat.Dense, err error) {
 	n := len(y)
 	fold := make([]int, n)
@@ -163,9 +162,9 @@ func (o LabelOptions) heldOut(x *mat.Dense, y []int, lambda float64, rng *rand.R
 	return held, off, nil
 }
 
-// targetErrors is the covariance of the errors of the shares and of the mean along the held-out
-// scores, in that order, at the records' probabilities p (N×classes). A fit's variance is 9/10 of
-// the sum of the fits' squared distances.
+// targetErrors returns the covariance of the errors of the shares, then of the mean along the held-out
+// scores, at the records' probabilities p (N×classes). A fit's variance is 9/10 of the sum of the fits'
+// squared distances.
 func (o LabelOptions) targetErrors(p, held *mat.Dense, off []*mat.Dense) *mat.SymDense {
 	n, columns := held.Dims()
 	keep, flip := o.Channel.Keep, o.Channel.Flip()

@@ -12,7 +12,7 @@ import (
 	"caucus/learners"
 )
 
-// linearWorld has log odds that are linear in rows of d numbers, the last one an intercept's.
+// linearWorld returns log odds that are linear in rows of d numbers, the last one the intercept.
 func linearWorld(classes, d int) learners.Linear {
 	r := rand.New(rand.NewPCG(uint64(classes), 8))
 	c := learners.Columns(classes)
@@ -26,7 +26,7 @@ func linearWorld(classes, d int) learners.Linear {
 	return truth
 }
 
-// worldRows are n rows of a world, with labels that came through a channel.
+// worldRows returns n rows of a world, with labels that came through a channel.
 func worldRows(truth learners.Linear, n int, c learners.Channel, r *rand.Rand) (*mat.Dense, []int) {
 	d, _ := truth.W.Dims()
 	x := mat.NewDense(n, d, nil)
@@ -54,7 +54,7 @@ func worldRows(truth learners.Linear, n int, c learners.Channel, r *rand.Rand) (
 	return x, y
 }
 
-// slopeOf is the slope that really makes a model's scores into probabilities in a world.
+// slopeOf returns the slope that really turns a model's scores into probabilities in a world.
 func slopeOf(t *testing.T, m, truth learners.Linear, r *rand.Rand) float64 {
 	t.Helper()
 	const fresh = 4000
@@ -76,12 +76,11 @@ func slopeOf(t *testing.T, m, truth learners.Linear, r *rand.Rand) float64 {
 	return best.Slope
 }
 
-// TestCalibrateLabels: on average the slope that is found from noisy labels is the true
-// one, and its standard deviation is what it is said to be, for losses that make log odds
-// and losses that make margins, of two and of three classes. Of n trials the mean error, in
-// units of that deviation, has a standard error of 1/√n, and its own deviation one of
-// 1/√(2n); 6.5 of these are exceeded with probability 1e-10. The same equations with the
-// fit's own scores in place of held-out ones, which are circular, must be off by more.
+// TestCalibrateLabels: on average the slope found from noisy labels is the true one, and its standard
+// deviation is as stated, for losses that give log odds and losses that give margins, two and three
+// classes. In units of that deviation, the mean error of n trials has a standard error of 1/√n, and its
+// deviation one of 1/√(2n); 6.5 of these are exceeded with probability 1e-10. The same equations with the
+// fit's own scores, which are circular, must be off by more.
 func TestCalibrateLabels(t *testing.T) {
 	const trials, n, d = 40, 1000, 32
 	tolerance := 6.5 / math.Sqrt(trials)
@@ -135,8 +134,8 @@ func TestCalibrateLabels(t *testing.T) {
 	}
 }
 
-// TestCalibrateLabelsRefuses: of too few records, of labels without anything to tell and of
-// a class that is not there, there is no slope.
+// TestCalibrateLabelsRefuses: there is no slope for too few records, labels without signal, or a missing
+// class.
 func TestCalibrateLabelsRefuses(t *testing.T) {
 	loss, err := learners.LossNamed("logistic")
 	if err != nil {

@@ -13,11 +13,11 @@ import (
 )
 
 const (
-	RiskAccuracy = "accuracy" // share of errors
-	RiskBER      = "ber"      // mean over classes of their shares of errors
-	RiskAUC      = "auc"      // share of pairs in the wrong order
+	RiskAccuracy = "accuracy" // errors over all records
+	RiskBER      = "ber"      // mean of the classes' error rates
+	RiskAUC      = "auc"      // pairs in the wrong order
 
-	// CorrectionNone trusts the labels: right for symmetric losses.
+	// CorrectionNone trusts the labels, which is right for symmetric losses.
 	CorrectionNone = "none"
 	// CorrectionBackward: see learners.BackwardCost.
 	CorrectionBackward = "backward"
@@ -69,7 +69,8 @@ type LabelFit struct {
 // LabelPoint is one step of the search for the ridge.
 type LabelPoint struct {
 	Lambda float64 `json:"lambda"`
-	// Held is the unbiased held-out risk, Error its standard error relative to the best ridge's.
+	// Held is the unbiased held-out risk. Error is the standard error of its difference from the best
+	// ridge's.
 	Held  float64 `json:"held_out"`
 	Error float64 `json:"standard_error,omitempty"`
 }
@@ -79,29 +80,28 @@ type labelRisk interface {
 	SetRidge(float64)
 }
 
-// labelRidges are tried from the strongest. The weakest suit small features and little label noise.
+// labelRidges are tried in order. The weakest ones suit small features and little label noise.
 var labelRidges = []float64{1, 0.3, 0.1, 3e-2, 1e-2, 3e-3, 1e-3, 3e-4, 1e-4, 3e-5, 1e-5, 3e-6, 1e-6, 3e-7, 1e-7}
 
 const (
 	labelFolds      = 5
-	labelWorse      = 3    // clearly worse ridges in a row that end the search
+	labelWorse      = 3    // the search ends after this many clearly worse ridges in a row
 	labelGradient   = 1e-4 // while searching, in units of the loss's scale
 	labelFinal      = 1e-6
 	labelIterations = 300
-	labelSearching  = 60 // iterations per step of the search, each of which starts where the last ended
+	labelSearching  = 60 // iterations per ridge; each ridge starts from the solution of the ridge before
 )
 
-// FitLabels fits a linear classifier to rows x (N×d; the last column a positive constant, the
-// intercept) with labels y that came through o.Channel. It ignores labels outside 0..K-1.
-// Everything is post-processing of the labels.
+// FitLabels fits a linear classifier to rows x (N×d; the last column, the intercept, is a positive
+// constant) with labels y that came through o.Channel. It ignores labels outside 0..K-1. It is
+// post-processing of the labels.
 //
-// With Lambda 0 it takes the strongest ridge whose held-out risk (the requested risk, unbiased for
-// true labels) is within one standard error of the least: under much noise many ridges look alike,
-// and the strongest is the safest.
+// With Lambda 0 it takes the strongest ridge whose held-out risk is within one standard error of the
+// least: under much noise many ridges look alike, and the strongest is the safest.
 //
-// The risk auc does not say where to cut the scores, so they are cut where the unbiased estimate of
-// each class's errors is least. Risk accuracy does so too, if that is clearly better: a strong
-// ridge shrinks the features' weights but leaves the intercept to the noise.
+// The risk auc leaves open where to cut the scores. They are cut where the unbiased estimate of each
+// class's errors is least. For the risk accuracy this happens only if it is clearly better: a strong
+// ridge shrinks the features' weights but not the noise in the intercept.
 func FitLabels(x *mat.Dense, y []int, o LabelOptions, rng *rand.Rand) (LabelFit, error) {
 	if err := o.Validate(); err != nil {
 		return LabelFit{}, fmt.Errorf("fit labels: %w", err)
@@ -162,7 +162,7 @@ func (o LabelOptions) costs(y []int) []learners.ClassCost {
 		base, channel = learners.BackwardCost(o.Channel), o.Channel
 	}
 	costs := make([]learners.ClassCost, learners.Columns(o.Channel.Classes))
-	// In the AUC of a symmetric loss a pair's two corrections cancel up to a factor.
+	// For the AUC of a symmetric loss, a pair's two corrections cancel up to a factor.
 	if o.Loss.Symmetric() && o.Risk == RiskAUC {
 		base = learners.PlainCost()
 	}
@@ -174,8 +174,8 @@ func (o LabelOptions) costs(y []int) []learners.ClassCost {
 			if o.Channel.Classes == 2 {
 				class = 1
 			}
-			// A share within two standard errors of 0 or 1 may be just that; dividing by less would
-			// weigh noise.
+			// A share within two standard errors of 0 or 1 may be 0 or 1. Dividing by less than two
+			// standard errors would weight noise.
 			least := math.Min(2*shares.Error[class], 0.5)
 			costs[k] = base.Balanced(math.Max(least, math.Min(shares.Share[class], 1-least)))
 		}
@@ -197,7 +197,8 @@ func (o LabelOptions) risk(x *mat.Dense, y []int, rng *rand.Rand) (labelRisk, er
 	return learners.NewMarginRisk(x, y, o.Channel.Classes, o.Loss, o.costs(y), forward)
 }
 
-// start returns the squared loss's solution if a search from the origin could end in a poor valley.
+// start returns the squared loss's solution if a search from the origin could end in a poor local
+// minimum.
 func (o LabelOptions) start(x *mat.Dense, y []int, lambda float64, rng *rand.Rand) []float64 {
 	if o.Loss.Convex() && o.Correction == CorrectionNone {
 		return nil
@@ -319,8 +320,8 @@ func (o LabelOptions) measure(m learners.Linear, x *mat.Dense, y []int) float64 
 	return 1 - got.Accuracy
 }
 
-// cut moves each column's intercept so that zero is where the unbiased estimate of the errors is
-// least. If cautious, it does so only if the gain exceeds two standard errors due to the noise.
+// cut moves each column's intercept so that the unbiased estimate of the errors is least at zero. If
+// cautious, it moves only for a gain above two standard errors of the noise.
 func (o LabelOptions) cut(m learners.Linear, x *mat.Dense, y []int, cautious bool) {
 	scores := m.Scores(x)
 	d, columns := m.W.Dims()
@@ -342,7 +343,7 @@ func (o LabelOptions) cut(m learners.Linear, x *mat.Dense, y []int, cautious boo
 			}
 		}
 		slices.SortFunc(order, func(i, j int) int { return cmp.Compare(s[i], s[j]) })
-		// errors[a] is the cost of a cut above the first a rows: passing a row turns its "yes" to "no".
+		// errors[a] counts the errors of a cut above the first a rows, up to a constant.
 		errors := make([]float64, len(s)+1)
 		for a, i := range order {
 			errors[a+1] = errors[a] + 2*o.Channel.Unbiased(y[i] == class) - 1
@@ -376,9 +377,9 @@ type LabelShares struct {
 	Error []float64 `json:"standard_error"`
 }
 
-// DebiasedShares debiases the shares n_k/N of noisy labels: (n_k/N − q)/(p − q). Given the true
-// labels the variance is [π p(1−p) + (1−π) q(1−q)]/(N(p−q)²), π the true share; the projected share
-// replaces it.
+// DebiasedShares debiases the shares n_k/N of noisy labels: (n_k/N − q)/(p − q). Given the true labels,
+// the variance is [π p(1−p) + (1−π) q(1−q)]/(N(p−q)²). Error uses the projected share as the true share
+// π.
 func DebiasedShares(y []int, c learners.Channel) LabelShares {
 	s := LabelShares{Share: make([]float64, c.Classes), Error: make([]float64, c.Classes)}
 	n := 0.0
@@ -403,7 +404,7 @@ func DebiasedShares(y []int, c learners.Channel) LabelShares {
 	return LabelSharesOf(s.Share, n, c)
 }
 
-// LabelSharesOf completes debiased shares of n labels.
+// LabelSharesOf adds projection and error to debiased shares of n labels.
 func LabelSharesOf(share []float64, n float64, c learners.Channel) LabelShares {
 	s := LabelShares{Share: share, Projected: ProjectSimplex(share, 1), Error: make([]float64, c.Classes)}
 	p, q := c.Keep, c.Flip()

@@ -11,8 +11,8 @@ import (
 	"caucus/learners"
 )
 
-// noisyProblem: rows of norm at most 1 with an intercept, classes by a linear
-// rule of d−1 features, labels kept with probability keep.
+// noisyProblem returns rows of norm at most 1 with an intercept, classes by a linear rule of d−1
+// features, and labels kept with probability keep.
 func noisyProblem(seed uint64, n, d, classes int, keep float64) (x *mat.Dense, truth, noisy []int) {
 	w := rand.New(rand.NewPCG(77, uint64(classes)))
 	rule := make([]float64, classes*(d-1))
@@ -44,12 +44,11 @@ func noisyProblem(seed uint64, n, d, classes int, keep float64) (x *mat.Dense, t
 	return x, truth, noisy
 }
 
-// TestFitLabels: with every loss, risk and correction that go together, two and
-// four classes, a fit to noisy labels is far better than the largest class. Left
-// out is what theory does not promise: a symmetric loss without correction for
-// more than two classes, and unhinged for accuracy, whose intercept is the
-// difference of the classes' sizes whatever the features say; and so does the
-// barrier hinge's where a class is far fewer than the rest.
+// TestFitLabels: for every valid combination of loss, risk and correction, two and four classes, a fit to
+// noisy labels is far better than the largest class. Three combinations have no such promise and are left
+// out: a symmetric loss without correction for more than two classes; unhinged for accuracy, because its
+// intercept is the difference of the class sizes, whatever the features; and the barrier hinge, for the
+// same reason, if one class is much rarer than the rest.
 func TestFitLabels(t *testing.T) {
 	for _, c := range []struct {
 		classes int
@@ -85,8 +84,8 @@ func TestFitLabels(t *testing.T) {
 	}
 }
 
-// TestSearchFindsARidge: the search is deterministic, takes a ridge of its grid,
-// and is no worse than both ends of it by more than a point.
+// TestSearchFindsARidge: the search is deterministic, takes a ridge of its grid, and is at most a point
+// worse than either end of the grid.
 func TestSearchFindsARidge(t *testing.T) {
 	x, _, noisy := noisyProblem(1, 1500, 30, 2, 0.65)
 	tx, truth, _ := noisyProblem(2, 4000, 30, 2, 1)
@@ -130,7 +129,7 @@ func TestFitLabelsErrors(t *testing.T) {
 			t.Errorf("error %v, want %q", err, says)
 		}
 	}
-	// One row, one class: a fit, not an error.
+	// One row of one class is enough for a fit.
 	for _, risk := range Risks() {
 		o := good
 		o.Risk = risk
@@ -140,10 +139,9 @@ func TestFitLabelsErrors(t *testing.T) {
 	}
 }
 
-// TestDebiasedShares: over 4,000 draws of the channel the mean of the estimates
-// is within 6 standard errors of the true shares (wrong once in 10⁸ for each of
-// 5 numbers, if the seed were fresh), and their spread is within a tenth of the
-// stated error.
+// TestDebiasedShares: over 4,000 draws of the channel the mean of the estimates is within 6 standard
+// errors of the true shares (false alarms 1e-8 for each of 5 numbers), and their spread is within a tenth
+// of the stated error.
 func TestDebiasedShares(t *testing.T) {
 	c := learners.Channel{Keep: 0.5, Classes: 5}
 	truth := make([]int, 300)

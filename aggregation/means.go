@@ -18,14 +18,13 @@ import (
 // T = (S + ridge)^(−1/2) with S the pool's second moment, as an integer vector of norm at most
 // meansRadius, row-major d × learners.Columns(classes) (for two classes the one column of class 1).
 //
-// Bound. MeansInRange holds for every vector that a party sends: Direction checks it in integers,
-// as its last step, and sends zeros if it fails. So whatever a party's records are and whatever
-// came before that step, replacing the party moves the sum by at most 2·meansRadius in L2, and
-// √cells times that in L1.
+// Bound. MeansInRange holds for every vector that a party sends: as its last step, Direction checks this
+// in integers and sends zeros if it fails. So for any records, replacing the party moves the sum by at
+// most 2·meansRadius in L2, and √cells times that in L1.
 //
-// Why directions: in these coordinates every direction of the fit costs the same noise. A mean's
-// length mostly reflects its number of records, so normalising it loses little, needs no public
-// length, and lets no party count for more than another.
+// Why directions: in these coordinates the noise is equal in every direction of the fit. The length of a
+// mean mostly reflects the number of records, so dropping it loses little, needs no public length, and no
+// party counts more than another.
 type MeansDesign struct {
 	to, back *mat.Dense // T and its inverse, d×d
 	mean     []float64  // of the pool's rows
@@ -36,27 +35,27 @@ const (
 	// meansRadius keeps a cell within 16 bits. Truncation moves a cell by less than 1; at ε = 64,
 	// the largest in a plan, noise has a standard deviation of 700 or more.
 	meansRadius = 1 << 14
-	// meansRidge evens out the pool's directions of larger variance; rows have norm at most 1.
+	// meansRidge limits how much T stretches directions of small variance. Rows have norm at most 1.
 	meansRidge = 1e-3
-	// meansLength replaces the length of a party's mean: the correlation of class and features, at
-	// most 1/2 for two classes, plus what few records add to it. It scales noise and signal alike,
-	// so a release's ridge compensates: on adult, phishing and wisdm_har a quarter to twice of it
-	// were as good.
+	// meansLength stands for the length of a party's mean: the correlation of class and features, at most
+	// 1/2 for two classes, plus the scatter of few records. It scales noise and signal alike, so the
+	// release's ridge compensates: on adult, phishing and wisdm_har a quarter to twice this length were
+	// as good.
 	meansLength = 0.3
 )
 
-// MeansL2sq bounds the squared L2 movement of the sum when one party is replaced: (2·meansRadius)².
+// MeansL2sq bounds the squared L2 movement of the sum when one party is replaced.
 const MeansL2sq = 4 * meansRadius * meansRadius
 
 // MeansMost is the largest magnitude of a party's number.
 const MeansMost int64 = meansRadius
 
-// MeansL1 bounds the L1 movement of the given number of cells.
+// MeansL1 bounds the L1 movement of the sum of vectors of this length.
 func MeansL1(cells int) int64 {
 	return int64(math.Ceil(2 * meansRadius * math.Sqrt(float64(cells)) * (1 + 1e-12)))
 }
 
-// MeansInRange reports whether a vector may be one party's: its norm is at most meansRadius.
+// MeansInRange reports whether a vector's norm is at most meansRadius, as a party's must be.
 func MeansInRange(v []int64) bool {
 	left := int64(meansRadius * meansRadius)
 	for _, x := range v {
@@ -87,13 +86,13 @@ func NewMeansDesign(x *mat.Dense, weight []float64, classes int) *MeansDesign {
 // Cells returns the length of a party's vector.
 func (m *MeansDesign) Cells() int { return len(m.mean) * learners.Columns(m.classes) }
 
-// NewSum is the empty sum of a party.
+// NewSum returns a party's empty sum, d×columns.
 func (m *MeansDesign) NewSum() *mat.Dense {
 	return mat.NewDense(len(m.mean), learners.Columns(m.classes), nil)
 }
 
-// Add adds records to a party's sum. x is n×d, mapped; y has classes 0..classes−1, or −1 for a record
-// without a label, which is ignored.
+// Add adds records to a party's sum. x is n×d, mapped. y has classes 0..classes−1; records with −1, no
+// label, are ignored.
 func (m *MeansDesign) Add(sum, x *mat.Dense, y []int) {
 	_, c := sum.Dims()
 	for i, class := range y {
@@ -101,7 +100,7 @@ func (m *MeansDesign) Add(sum, x *mat.Dense, y []int) {
 			continue
 		}
 		for j, v := range x.RawRowView(i) {
-			if !(math.Abs(v) <= 1) { // no map makes one
+			if !(math.Abs(v) <= 1) { // no map makes such a value
 				continue
 			}
 			row := sum.RawRowView(j)
@@ -117,7 +116,7 @@ func (m *MeansDesign) Add(sum, x *mat.Dense, y []int) {
 	}
 }
 
-// Direction returns a party's vector, zero if no records tell classes apart.
+// Direction returns a party's vector; zero if its records do not separate the classes.
 func (m *MeansDesign) Direction(sum *mat.Dense) []int64 {
 	var white mat.Dense
 	white.Mul(m.to, sum)
@@ -136,9 +135,8 @@ func (m *MeansDesign) Direction(sum *mat.Dense) []int64 {
 	return out
 }
 
-// Mu makes FitVotes' moments (d×learners.Columns(classes)) from the noisy sum of the parties'
-// directions. The mean direction times meansLength stands for the mean over parties of (share of
-// class k − 1/K)·x; the pool's mean row over K is added back.
+// Mu makes FitVotes' moments (d×learners.Columns(classes)) from the noisy sum of the parties' directions:
+// the mean direction times meansLength, plus the pool's mean row over K.
 func (m *MeansDesign) Mu(sum []float64, parties float64) (*mat.Dense, error) {
 	d, c := len(m.mean), learners.Columns(m.classes)
 	if len(sum) != d*c {
@@ -150,7 +148,7 @@ func (m *MeansDesign) Mu(sum []float64, parties float64) (*mat.Dense, error) {
 		for k := range row {
 			row[k] = sum[j*c+k] * meansLength / (meansRadius * parties)
 		}
-		if c > 1 { // truly 0, except for truncation
+		if c > 1 { // 0, except for truncation and noise
 			centre(row, 0)
 		}
 	}
@@ -164,7 +162,7 @@ func (m *MeansDesign) Mu(sum []float64, parties float64) (*mat.Dense, error) {
 	return mu, nil
 }
 
-// Told is Mu without noise if every party's mean is the one behind the moments mu.
+// Told returns Mu without noise for parties that all have the mean behind the moments mu.
 func (m *MeansDesign) Told(mu *mat.Dense) *mat.Dense {
 	about := func(from *mat.Dense, sign float64) *mat.Dense { // adds or removes the pool's mean row over K
 		out := mat.DenseCopyOf(from)
@@ -180,7 +178,7 @@ func (m *MeansDesign) Told(mu *mat.Dense) *mat.Dense {
 	return about(&told, 1)
 }
 
-// Noise is the law of Mu's noise if every cell of the sum has noise of this variance.
+// Noise returns the law of Mu's noise if every cell of the sum has noise of this variance.
 func (m *MeansDesign) Noise(variance, parties float64) Noise {
 	f := mat.DenseCopyOf(m.back)
 	f.Scale(math.Sqrt(variance)*meansLength/(meansRadius*parties), f)

@@ -11,8 +11,8 @@ import (
 	"caucus/learners"
 )
 
-// anyRecords draws a party's records, hostile ones included: values outside
-// every schema, infinite or no numbers, labels missing, no records at all.
+// anyRecords draws a party's records, hostile ones included: values outside every schema, infinite, NaN,
+// labels missing, no records.
 func anyRecords(t *rapid.T, name string, d, classes int) (*mat.Dense, []int) {
 	n := rapid.IntRange(0, 6).Draw(t, name+" records")
 	if n == 0 {
@@ -32,7 +32,6 @@ func anyRecords(t *rapid.T, name string, d, classes int) (*mat.Dense, []int) {
 	return x, y
 }
 
-// directionOf makes the vector of a party with these records.
 func directionOf(m *MeansDesign) func(*mat.Dense, []int) []int64 {
 	return func(x *mat.Dense, y []int) []int64 {
 		sum := m.NewSum()
@@ -41,8 +40,8 @@ func directionOf(m *MeansDesign) func(*mat.Dense, []int) []int64 {
 	}
 }
 
-// TestMeansBound: whatever two parties hold, their vectors are in range and no
-// further apart than the declared bounds, in integers.
+// TestMeansBound: for any records of two parties, their vectors are in range and no further apart than
+// the declared bounds, in integers.
 func TestMeansBound(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		classes := rapid.IntRange(2, 4).Draw(t, "classes")
@@ -61,8 +60,7 @@ func TestMeansBound(t *testing.T) {
 	})
 }
 
-// TestMeansBoundTight: two parties of opposite records come near the bound, so
-// it is not loose.
+// TestMeansBoundTight: two parties with opposite records come near the bound.
 func TestMeansBoundTight(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	for _, classes := range []int{2, 3} {
@@ -104,8 +102,7 @@ func TestMeansInRange(t *testing.T) {
 	}
 }
 
-// TestMeansNoise: Mu is linear in the sum, and a unit of a cell moves it as Noise
-// says.
+// TestMeansNoise: Mu is linear in the sum, and a unit of one cell moves Mu as Noise states.
 func TestMeansNoise(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2, 2))
 	m := NewMeansDesign(smallPool(30, 4, rng), nil, 2)
@@ -129,16 +126,15 @@ func TestMeansNoise(t *testing.T) {
 	}
 }
 
-// TestMeansLearn: directions of many small parties fit a classifier nearly as
-// good as labels of the pool's own rows do, for two and for three classes. The
-// classes are separable here, where it costs most that moments are of other
-// rows than the pool's.
+// TestMeansLearn: directions of many small parties fit a classifier nearly as good as the pool's labels
+// do, for two and three classes. The classes are separable, the hardest case for moments of other rows
+// than the pool's.
 func TestMeansLearn(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 3))
 	const n, d = 6000, 5
 	for _, classes := range []int{2, 3} {
 		x, y := smallPool(n, d, rng), make([]int, n)
-		for i := range y { // the class of the largest of a few features
+		for i := range y { // the class is the index of the largest of the first features
 			row := x.RawRowView(i)
 			for k := range classes {
 				if row[k] > row[y[i]] {

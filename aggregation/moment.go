@@ -10,9 +10,9 @@ import (
 	"caucus/learners"
 )
 
-// MomentDesign is the public integer matrix A of the moment mechanism, which releases Aᵀ·counts,
-// p×learners.Columns(classes), instead of the counts. The rows of A are the whitened pool rows,
-// rounded once, in public, so their sums are exact.
+// MomentDesign is the public integer matrix A of the mechanism moment, which releases Aᵀ·counts,
+// p×learners.Columns(classes), in place of the counts. A's rows are the whitened pool rows, rounded, so
+// the sums are exact.
 type MomentDesign struct {
 	a       []int64 // row-major rows × p
 	rows, p int
@@ -20,8 +20,8 @@ type MomentDesign struct {
 	back    *mat.Dense
 	// L1 and L2 bound the change of Aᵀ·counts by one ballot.
 	L1, L2 int64
-	// Digest covers p and A's numbers: sums by different matrices do not add up, and processors may
-	// round the same pool to different matrices.
+	// Digest covers p and A's numbers. Sums by different matrices must not be added, and processors may
+	// round one pool to different matrices.
 	Digest [sha256.Size]byte
 }
 
@@ -42,7 +42,7 @@ func NewMomentDesign(x *mat.Dense, weight []float64, classes int) *MomentDesign 
 		total += at(weight, i)
 	}
 	g := metricOf(x, weight)
-	// Other directions are rounding of an exact linear dependence.
+	// Cut directions of relative variance below 1e-9: rounding errors of an exact linear dependence.
 	white := g.whitener(1, 0, 1e-9)
 	_, p := white.Dims()
 	m := &MomentDesign{rows: n, p: p, classes: classes, a: make([]int64, n*p)}
@@ -124,8 +124,8 @@ func (m *MomentDesign) Sums(t *Tally) []int64 {
 	return out
 }
 
-// Mu turns released sums over the given number of ballots into moments. With more than two classes
-// the columns are centred to sum to the public moment of all rows.
+// Mu turns released sums over this number of ballots into moments. With more than two classes the columns
+// are centred to sum to the public moment of all rows.
 func (m *MomentDesign) Mu(sums []float64, ballots float64) *mat.Dense {
 	c := learners.Columns(m.classes)
 	d, _ := m.back.Dims()
@@ -148,7 +148,8 @@ func (m *MomentDesign) Mu(sums []float64, ballots float64) *mat.Dense {
 	return mu
 }
 
-// Noise is the law of Mu's noise if each sum has noise of standard deviation sd, Laplace or near normal.
+// Noise returns the law of Mu's noise if each sum has noise of standard deviation sd, Laplace or near
+// normal.
 func (m *MomentDesign) Noise(sd float64, laplace bool) Noise {
 	d, _ := m.back.Dims()
 	factor := mat.NewDense(d, m.p, nil)

@@ -9,19 +9,20 @@ import (
 	"caucus/learners"
 )
 
-// Noise is the law of the noise on a released moment matrix Mu (d×C): each column is Factor·z, z
-// with independent entries of mean 0 and variance 1. It is public, so fresh draws cost nothing.
+// Noise is the law of the noise on a released moment matrix Mu (d×C): each column is Factor·z, the
+// entries of z independent with mean 0 and variance 1. The law is public, so fresh draws cost nothing.
 type Noise struct {
 	// d×p
 	Factor *mat.Dense
-	// Laplace: the entries of z are Laplace; otherwise normal. The discrete noises actually drawn differ
-	// by less than their rounding, K-norm noise (excess kurtosis 6/(m+1) in runs of m) by a little more.
+	// Laplace: the entries of z are Laplace, otherwise normal. The released discrete noises differ from
+	// this by less than their rounding, K-norm noise (excess kurtosis 6/(m+1) in runs of m) by a little
+	// more.
 	Laplace bool
-	// Centred: z has the mean over columns removed, as centring does to the released counts.
+	// Centred: the mean over columns is removed from z, as from released counts.
 	Centred bool
 }
 
-// Draw returns a fresh draw, d×columns.
+// Draw returns fresh noise, d×columns.
 func (n Noise) Draw(columns int, rng *rand.Rand) *mat.Dense {
 	d, p := n.Factor.Dims()
 	z := mat.NewDense(p, columns, nil)
@@ -44,7 +45,7 @@ func (n Noise) Draw(columns int, rng *rand.Rand) *mat.Dense {
 	return out
 }
 
-// Covariance is the covariance of one column before centring, Factor·Factorᵀ.
+// Covariance returns the covariance of one column before centring, Factor·Factorᵀ.
 func (n Noise) Covariance() *mat.SymDense {
 	d, _ := n.Factor.Dims()
 	c := mat.NewSymDense(d, nil)
@@ -63,9 +64,9 @@ func centre(row []float64, total float64) {
 	}
 }
 
-// SharesOf turns released counts (row-major rows × learners.Columns(classes)) into vote shares of
-// the same shape. With more than two classes rows are centred to sum to 1. Nothing is clipped: the
-// risks that read shares are linear in them, and clipping would bias them.
+// SharesOf turns released counts (row-major rows × learners.Columns(classes)) into vote shares of the
+// same shape. With more than two classes rows are centred to sum to 1. Shares are not clipped: the risks
+// are linear in them, and clipping would bias them.
 func SharesOf(counts []float64, rows, classes int, ballots float64) *mat.Dense {
 	c := learners.Columns(classes)
 	s := mat.NewDense(rows, c, nil)
@@ -91,7 +92,7 @@ func metricOf(x *mat.Dense, weight []float64) metric {
 	return metricOfSecondMoment(secondMoment(x, weight))
 }
 
-// secondMoment is (1/Σv)Σ vᵢxᵢxᵢᵀ, d×d.
+// secondMoment returns (1/Σv)Σ vᵢxᵢxᵢᵀ, d×d.
 func secondMoment(x *mat.Dense, weight []float64) *mat.SymDense {
 	n, d := x.Dims()
 	total := 0.0
@@ -108,7 +109,8 @@ func secondMoment(x *mat.Dense, weight []float64) *mat.SymDense {
 	return gram(1/total, scaled)
 }
 
-// gram is scale·xᵀx, d×d. It adds rows in order, but in blocks: several times faster for large x.
+// gram returns scale·xᵀx, d×d. It adds blocks of rows in order, which is several times faster for large
+// x.
 func gram(scale float64, x *mat.Dense) *mat.SymDense {
 	n, d := x.Dims()
 	sum := mat.NewSymDense(d, nil)
@@ -126,7 +128,7 @@ func metricOfSecondMoment(s *mat.SymDense) metric {
 	e.VectorsTo(m.vectors)
 	for j, v := range m.values {
 		m.values[j] = math.Max(v, 0) // rounding can make a null direction −1e-18
-		// By convention the largest entry is positive, so machines with one pool agree on directions.
+		// By convention the largest entry is positive, so that all machines find the same directions.
 		largest := 0.0
 		for i := range d {
 			if e := m.vectors.At(i, j); math.Abs(e) > math.Abs(largest) {
@@ -142,7 +144,7 @@ func metricOfSecondMoment(s *mat.SymDense) metric {
 	return m
 }
 
-// power is the symmetric (scale·S + ridge·I)^exponent.
+// power returns the symmetric (scale·S + ridge·I)^exponent.
 func (m metric) power(exponent, scale, ridge float64) *mat.Dense {
 	d := len(m.values)
 	left := mat.NewDense(d, d, nil)
@@ -157,9 +159,9 @@ func (m metric) power(exponent, scale, ridge float64) *mat.Dense {
 	return out
 }
 
-// whitener is d×p: x ↦ whitenerᵀ·x has second moment I on the p directions whose eigenvalue is
-// above cut times the largest, shrunk by ridge like power. One-hot columns beside an intercept are
-// always rank-deficient.
+// whitener returns T (d×p) such that Tᵀx has second moment I, shrunk by ridge like power, on the p
+// directions with an eigenvalue above cut times the largest. (One-hot columns beside an intercept are
+// always rank-deficient.)
 func (m metric) whitener(scale, ridge, cut float64) *mat.Dense {
 	d := len(m.values)
 	top := m.values[d-1]
@@ -179,7 +181,7 @@ func (m metric) whitener(scale, ridge, cut float64) *mat.Dense {
 	return out
 }
 
-// Isotropic is independent normal noise of one standard deviation on d rows.
+// Isotropic returns independent normal noise of deviation sd on d rows.
 func Isotropic(d int, sd float64) Noise {
 	f := mat.NewDense(d, d, nil)
 	for j := range d {

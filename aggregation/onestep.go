@@ -11,20 +11,19 @@ import (
 // OneStep removes the ridge from a two-class fit to noisy sums by one Newton step. It estimates the
 // weights of the best classifier on the mapped features, with a known law.
 //
-// That classifier W₀ solves E[p(x)x] = E[yx], p(x) = σ(W₀·x). The released moments mu are E[yx] up to an
-// error ν of known covariance Σ: privacy noise, and sampling of pool and records (calibrator.noise).
+// The best classifier W₀ solves E[p(x)x] = E[yx], p(x) = σ(W₀·x). The released moments mu are E[yx] plus
+// an error ν of known covariance Σ: privacy noise, and sampling of pool and records (calibrator.noise).
 // From any W near W₀, with H the Hessian of the risk at W and + the pseudo-inverse,
 //
 //	W + H⁺(mu − Ê[p(x)x]) = W₀ + H⁺ν + (1 − H⁺H̄)(W − W₀),
 //
 // H̄ the mean Hessian between the two. The last term is of second order; the ridge's pull on W, of first
-// order, is gone. The rest is as noisy as the data: H⁺ΣH⁺, no longer damped by the ridge. Its H and Σ
-// are taken at the estimate; at W, which is shrunk, they would make the error too small, by a tenth if
-// classes are well separated. W is the fit after calibration, which is less shrunk and leaves less to
-// the step.
+// order, is gone. The error has covariance H⁺ΣH⁺, no longer damped by the ridge. H and Σ in it are taken
+// at the estimate; at W, which is shrunk, they would make the error too small, by a tenth if classes are
+// well separated. W is the fit after calibration, which is less shrunk, so a shorter step remains.
 type OneStep struct {
 	w *mat.VecDense
-	// again is the move that a second step would make.
+	// again is the step from w to a second estimate.
 	again *mat.VecDense
 	cov   *mat.SymDense // d×d
 	// seen holds the directions in which the pool varies, d×p, orthonormal.
@@ -32,14 +31,14 @@ type OneStep struct {
 }
 
 const (
-	// stepCut is the least relative curvature of a direction in which the pool varies. Below it,
-	// rounding (1e-14 of the largest) would reach the digits that verify compares.
+	// stepCut is the least relative curvature of a direction that counts as varying. Below it, rounding
+	// errors (1e-14 of the largest) would reach the digits that verify compares.
 	stepCut = 1e-8
-	// unseenMost is the largest part of a contrast that may lie in directions that the pool lacks.
+	// unseenMost is the largest part of a contrast, by norm, that may lie outside those directions.
 	unseenMost = 1e-3
 )
 
-// OneStep removes the fit's ridge; false for more than two classes, or if no model beats noise.
+// OneStep removes the fit's ridge; false for more than two classes, or if the fit is the zero model.
 func (f CrossFit) OneStep() (OneStep, bool) {
 	c := f.equations
 	if c.classes != 2 || f.Lambda == 0 {
@@ -63,7 +62,7 @@ func (f CrossFit) OneStep() (OneStep, bool) {
 	return out, true
 }
 
-// newton is a step W + H⁺(mu − Ê[p(x)x]) from m, with root·rootᵀ = H⁺ (d×p) and m's probabilities.
+// newton returns a step W + H⁺(mu − Ê[p(x)x]) from m, with root·rootᵀ = H⁺ (d×p) and m's probabilities.
 func (c calibrator) newton(m learners.Linear) (root *mat.Dense, w *mat.VecDense, p *mat.Dense) {
 	n, d := c.x.Dims()
 	p = m.Probabilities(c.x)
@@ -83,13 +82,14 @@ func (c calibrator) newton(m learners.Linear) (root *mat.Dense, w *mat.VecDense,
 	return root, w, p
 }
 
-// Contrast estimates ⟨W₀, by⟩, the difference in the second class's log-odds between rows that
-// differ by the vector by (d numbers).
+// Contrast estimates ⟨W₀, by⟩: the difference in the second class's log-odds between two rows whose
+// difference is by (d numbers).
 type Contrast struct {
 	Value, SD float64
-	// Again is a second step's move of Value: if not far below SD, the first left a large error.
+	// Again is a second step's change of Value. Unless it is far below SD, the first step left a large
+	// error.
 	Again float64
-	// Seen: the pool varies along it. A fit knows nothing about other directions.
+	// Seen: the pool varies along by. A fit knows nothing about other directions.
 	Seen bool
 }
 
@@ -107,7 +107,8 @@ func (o OneStep) Along(by []float64) Contrast {
 	}
 }
 
-// InverseCovariance is the pseudo-inverse of the covariance of rows x under weights (nil: equal), d×d.
+// InverseCovariance returns the pseudo-inverse of the covariance of rows x under weights (nil: equal),
+// d×d.
 func InverseCovariance(x *mat.Dense, weight []float64) *mat.Dense {
 	n, d := x.Dims()
 	mean, total := mat.NewVecDense(d, nil), 0.0

@@ -7,12 +7,11 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// TestOneStep: the estimate's error, in units of its stated covariance, is that of
-// independent normal numbers of variance 1. Their squares over n trials of d weights have
-// the mean 1 and a standard deviation of √(2/nd); 7 of these are exceeded with
-// probability 1e-10 (their sum is χ² of 640 degrees). The fit with its ridge must be off
-// by more than that, and intervals of single weights hold 95 in 100 of them, off by at
-// most 7 of the standard deviation of n·d trials.
+// TestOneStep: in units of its stated covariance, the estimate's error is independent normal with
+// variance 1. The squares over n trials of d weights have mean 1 and standard deviation √(2/nd); 7 of
+// these are exceeded with probability 1e-10 (χ² with 640 degrees of freedom). The fit with its ridge must
+// be off by more. Intervals of single weights hold 95 % of them, within 7 standard deviations of n·d
+// trials.
 func TestOneStep(t *testing.T) {
 	const trials, ridge = 40, 1e-2
 	squares, plain, held, weights := 0.0, 0.0, 0.0, 0.0
@@ -60,12 +59,12 @@ func TestOneStep(t *testing.T) {
 	t.Logf("mean square %.3f, with ridge %.3f, held %.3f", squares/weights, plain/weights, held/weights)
 }
 
-// TestOneStepUnseen: of a direction that the pool does not have nothing is said.
+// TestOneStepUnseen: a contrast in a direction that the pool lacks is not Seen.
 func TestOneStepUnseen(t *testing.T) {
 	trial := newCalibrationTrial(t, 1, calibrationRidge)
 	x := trial.fit.equations.x
 	n, d := x.Dims()
-	for i := range n { // the first column says what the second does
+	for i := range n { // the first column repeats the second
 		x.Set(i, 0, x.At(i, 1))
 	}
 	o, _ := trial.fit.OneStep()

@@ -10,13 +10,13 @@ import (
 	"caucus/learners"
 )
 
-// perturbed is a problem in which private data appear only in the moment matrix mu, released with noise
-// of known law:
+// perturbed is a problem in which private data enter only through the moment matrix mu, released with
+// noise of known law:
 //
 //	minimise over W:  G(W) − ⟨mu, W⟩ + (λ/2)‖W‖²,   G public and convex.
 //
-// Votes, label-by-feature sums and feature sums all lead to it. Everything here is post-processing
-// of mu: λ can be chosen any number of times.
+// Votes, label-by-feature sums and feature sums all have this form. Everything here is post-processing of
+// mu, so λ can be chosen any number of times.
 type perturbed struct {
 	// risk is G(W) − ⟨mu, W⟩ + (ridge/2)‖W‖², W row-major d×C.
 	risk interface {
@@ -25,18 +25,19 @@ type perturbed struct {
 	}
 	mu    *mat.Dense // d×C
 	noise Noise
-	// curvature, if not nil, is the Hessian of G at W (C = 1): it replaces fresh draws to first order.
+	// curvature, if not nil, returns the Hessian of G at W (C = 1). It replaces fresh draws, to first
+	// order.
 	curvature func(w *mat.Dense) *mat.SymDense
-	// score, if not nil, replaces the estimate of the risk; NaN as correction ends the search for λ.
+	// score, if not nil, replaces the estimate of the risk. A correction of NaN ends the search for λ.
 	score func(w *mat.Dense, lambda float64) (risk, correction float64)
-	// ceiling is the value of G at 0: a fit whose noise alone costs more is worse than none.
+	// ceiling is G at 0: the search ends at a fit whose correction for noise alone exceeds it.
 	ceiling float64
-	// least is a lower bound on the risk without noise: an estimate below it is invalid.
+	// least is a lower bound on the risk without noise. Estimates below it are invalid.
 	least float64
 }
 
-// Settings of the search for λ: half-decades down from 10. Rows have norm at most 1, so at λ = 10 a
-// fit is nearly constant, and below 1e-6 no pool that fits in memory needs a ridge.
+// The search for λ goes down from 10 in half-decades. Rows have norm at most 1, so at λ = 10 a fit is
+// nearly constant, and no pool that fits in memory needs a ridge below 1e-6.
 const (
 	lambdaTop      = 10.0
 	lambdaStep     = 0.31622776601683794 // 10^(−1/2)
@@ -52,10 +53,10 @@ type LambdaPoint struct {
 	// Lambda is the ridge; 0 stands for the zero model, which is always on the grid.
 	Lambda float64 `json:"lambda"`
 	Risk   float64 `json:"risk"`
-	// Correction is the expected fall of Risk due to the noise.
+	// Correction is the expected fall of Risk due to fitting the noise.
 	Correction float64 `json:"correction"`
-	// Doubt is the standard error of a correction by draws. Among the λ that beat the zero model
-	// without it, the search chooses the least sum of risk, correction and doubt.
+	// Doubt is the standard error of a correction by draws. The search chooses the least sum of risk,
+	// correction and doubt among the λ that beat the zero model without doubt.
 	Doubt float64 `json:"doubt,omitempty"`
 }
 
@@ -76,13 +77,12 @@ func (p perturbed) excess(w *mat.Dense) float64 {
 	return p.risk.Evaluate(w.RawMatrix().Data, make([]float64, p.risk.Dim()))
 }
 
-// fit solves at the given λ. If it is 0, fit chooses the λ that minimises an estimate of the risk
-// without noise: the noisy risk at the fit plus the mean over fresh draws n of ⟨n, W(mu+n) −
-// W(mu)⟩. The noise ν in mu lowers the noisy risk by ⟨ν, W(mu)⟩, and the fresh draws estimate that
-// expectation. If the pool barely determines the fit, few draws dominate the mean, so λ are
-// compared with its standard error added: otherwise a λ with lucky draws would win. The zero model,
-// which noise cannot touch, is chosen if no λ beats it without that error. The search ends at the
-// first λ whose fit accept (nil: all) rejects.
+// fit solves at the given λ. λ = 0 asks for the λ with the least estimate of the risk without noise: the
+// noisy risk at the fit plus the mean over fresh draws n of ⟨n, W(mu+n) − W(mu)⟩. (The noise ν in mu
+// lowers the noisy risk by ⟨ν, W(mu)⟩, whose expectation the fresh draws estimate.) If the pool barely
+// determines the fit, few draws dominate the mean, so its standard error is added: otherwise a λ with
+// lucky draws would win. If no λ beats the zero model, without that error, fit returns the zero model and
+// λ = 0. The search ends at the first λ whose fit accept (nil: all) rejects.
 func (p perturbed) fit(lambda float64, accept func(*mat.Dense) bool, rng *rand.Rand) (w *mat.Dense, chosen float64, path []LambdaPoint) {
 	d, c := p.mu.Dims()
 	if lambda > 0 {
@@ -133,7 +133,7 @@ func (p perturbed) fit(lambda float64, accept func(*mat.Dense) bool, rng *rand.R
 			correction = point.Correction
 		}
 		if math.IsNaN(correction) {
-			break // beyond what the score can judge; not part of the path
+			break // the score is not valid from here on
 		}
 		path = append(path, point)
 		if correction > p.ceiling {
@@ -149,7 +149,7 @@ func (p perturbed) fit(lambda float64, accept func(*mat.Dense) bool, rng *rand.R
 	return p.solve(p.mu, best, finalGradient, bestW), best, path
 }
 
-// response is E⟨n, W(mu+n) − W(mu)⟩ to first order: tr((curvature+λ)⁻¹C), C the noise's covariance.
+// response returns E⟨n, W(mu+n) − W(mu)⟩ to first order: tr((curvature+λ)⁻¹C), C the noise's covariance.
 func (p perturbed) response(w *mat.Dense, lambda float64) float64 {
 	return newRidged(p.curvature(w), lambda).inverseTrace(p.noise.Factor)
 }

@@ -9,12 +9,12 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// ridged is the Cholesky factor of S + ridge·I, S a second moment or covariance (d×d): d³/3
-// multiplications, where eigenvectors take some 20·d³.
+// ridged is the Cholesky factor of S + ridge·I, S a second moment or covariance (d×d). It takes d³/3
+// multiplications; eigenvectors take some 20·d³.
 type ridged struct{ factor mat.Cholesky }
 
-// leastRidge, relative to the trace of S or 1, is far above rounding, which can give S a negative
-// eigenvalue of 1e-12, and below every λ of the search (rows have norm about 1).
+// leastRidge is relative to max(trace of S, 1). It is far above rounding errors (eigenvalues of −1e-12)
+// and below every λ of the search, as rows have norm about 1.
 const leastRidge = 1e-9
 
 func newRidged(s *mat.SymDense, ridge float64) *ridged {
@@ -36,7 +36,7 @@ func (r *ridged) solve(g []float64) {
 	_ = r.factor.SolveVecTo(v, v) // an error means ill condition, which the ridge bounds
 }
 
-// inverseTrace is tr((S+ridge·I)⁻¹·F·Fᵀ) for a factor F, d×p.
+// inverseTrace returns tr((S+ridge·I)⁻¹·F·Fᵀ) for a factor F, d×p.
 func (r *ridged) inverseTrace(f *mat.Dense) float64 {
 	var x mat.Dense
 	_ = r.factor.SolveTo(&x, f)
@@ -49,11 +49,10 @@ func (r *ridged) inverse() *mat.Dense {
 	return mat.DenseCopyOf(&inverse)
 }
 
-// blockRows: a block of a thousand columns fits a processor's second cache.
+// blockRows: a block with a thousand columns fits into a processor's second-level cache.
 const blockRows = 64
 
-// norms returns √(xᵢᵀ(S+ridge·I)⁻¹xᵢ) for the rows of x (N×d): the lengths of U⁻ᵀxᵢ where
-// S+ridge·I = UᵀU. It takes N·d² multiplications.
+// norms returns √(xᵢᵀ(S+ridge·I)⁻¹xᵢ) for the rows of x (N×d), the lengths of U⁻ᵀxᵢ with S+ridge·I = UᵀU.
 func (r *ridged) norms(x *mat.Dense) []float64 {
 	n, d := x.Dims()
 	u := r.factor.RawU().(mat.RawTriangular).RawTriangular()

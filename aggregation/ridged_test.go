@@ -8,8 +8,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// TestGramIsOneCall: rows that are added up a block at a time give the very bits of
-// one call, whether or not the last block is whole, so pools keep their terms.
+// TestGramIsOneCall: gram by blocks equals one call bit for bit, also if the last block is not full.
 func TestGramIsOneCall(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for _, n := range []int{1, blockRows - 1, blockRows, blockRows + 1, 5*blockRows + 3} {
@@ -25,8 +24,8 @@ func TestGramIsOneCall(t *testing.T) {
 	}
 }
 
-// TestNormsAreTheMetrics: lengths by triangular factors are those by eigenvectors, of
-// a second moment without full rank too, as one-hot columns beside an intercept have.
+// TestNormsAreTheMetrics: norms by triangular factors equal those by eigenvectors, also for a second
+// moment without full rank, as with one-hot columns beside an intercept.
 func TestNormsAreTheMetrics(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	const n, d = 2*blockRows + 5, 7

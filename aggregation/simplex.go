@@ -7,8 +7,8 @@ import (
 )
 
 // ProjectSimplex returns the point of {x : x ≥ 0, Σx = mass} nearest to v in the Euclidean norm, exactly
-// (Held, Wolfe & Crowder 1974: sort, then one threshold), without changing v. It panics unless v is
-// non-empty and finite and mass is positive. On noisy counts it is post-processing and costs no privacy.
+// (Held, Wolfe & Crowder 1974: sort, then one threshold). It panics unless v is non-empty and finite and
+// mass is positive.
 func ProjectSimplex(v []float64, mass float64) []float64 {
 	if len(v) == 0 || !(mass > 0) || math.IsInf(mass, 0) {
 		panic(fmt.Sprintf("aggregation: cannot project %d numbers onto a simplex of mass %g", len(v), mass))
@@ -18,7 +18,7 @@ func ProjectSimplex(v []float64, mass float64) []float64 {
 			panic(fmt.Sprintf("aggregation: cannot project onto the simplex: number %d is %g", k, x))
 		}
 	}
-	// The projection is invariant to shifts. Shift the largest to 0 to keep the sums small.
+	// Shifts do not change the projection. Shift the largest to 0 to keep the sums small.
 	top := slices.Max(v)
 	sorted := make([]float64, len(v))
 	for k, x := range v {

@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// The dumb copy: bisect the threshold θ of max(v−θ, 0).
+// slowProjection bisects the threshold θ of max(v−θ, 0).
 func slowProjection(v []float64, mass float64) []float64 {
 	low, high := slices.Min(v)-mass, slices.Max(v)
 	for range 200 {

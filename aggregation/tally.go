@@ -60,7 +60,7 @@ func (t *Tally) Merge(o *Tally) error {
 }
 
 // Vector returns the integer vector that mechanisms release, row-major rows × learners.Columns(classes):
-// for two classes the second class's count, as the first is the rest; otherwise all K.
+// for two classes the second class's count alone, otherwise all K.
 func (t *Tally) Vector() []int64 {
 	if t.classes != 2 {
 		return append([]int64(nil), t.counts...)
@@ -74,8 +74,8 @@ func (t *Tally) Vector() []int64 {
 
 func countBytes(ballots int64) int { return (bits.Len64(uint64(ballots)) + 7) / 8 }
 
-// MarshalBinary writes the number of ballots as a varint, then each count in as many bytes as that
-// number needs, so the size reveals nothing. The last class of each row is the rest and left out.
+// MarshalBinary writes the number of ballots as a varint, then each count in as many bytes as the number
+// of ballots needs, so that the size reveals nothing. The last class of each row is left out.
 func (t *Tally) MarshalBinary() ([]byte, error) {
 	out := binary.AppendUvarint(nil, uint64(t.ballots))
 	width := countBytes(t.ballots)
@@ -120,7 +120,7 @@ func ParseTally(data []byte, rows, classes int, maxBallots int64) (*Tally, error
 	return t, nil
 }
 
-// TallyOf returns the tally with this Vector.
+// TallyOf returns the tally whose Vector is vector.
 func TallyOf(vector []int64, rows, classes int, ballots int64) *Tally {
 	t := NewTally(rows, classes)
 	t.ballots = ballots
@@ -134,7 +134,7 @@ func TallyOf(vector []int64, rows, classes int, ballots int64) *Tally {
 	return t
 }
 
-// Single returns the ballot of a tally that holds exactly one.
+// Single returns the only ballot of a tally.
 func (t *Tally) Single() Ballot {
 	b := ConstantBallot(t.rows, t.classes)
 	for i := range t.rows {

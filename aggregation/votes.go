@@ -13,10 +13,10 @@ import (
 // Fit is the result of a fit to released moments.
 type Fit struct {
 	Model learners.Linear
-	// Lambda is the ridge used. 0: nothing beats the zero model under the noise, and Model is
+	// Lambda is the ridge used. 0: no λ beats the zero model under the noise, and Model is from
 	// constantModel.
 	Lambda float64
-	// Public: the model is FitTerms.Shares alone, without released numbers.
+	// Public: the model is FitTerms.Shares alone, and uses no released numbers.
 	Public bool
 	// Path is the search for λ, empty if λ was given.
 	Path []LambdaPoint
@@ -27,7 +27,7 @@ type FitTerms struct {
 	Classes int
 	// Lambda is the ridge; 0 asks for the λ that minimises the estimated risk without noise.
 	Lambda float64
-	// Shares are the publicly known class shares, or nil: the fallback if noise leaves nothing else.
+	// Shares are the publicly known class shares, or nil. They replace released shares that noise drowns.
 	Shares []float64
 }
 
@@ -37,7 +37,7 @@ type FitTerms struct {
 //	(1/Σv) Σᵢ vᵢ Σₖ αᵢₖ ℓₖ(xᵢ; W) + (λ/2)‖W‖²  =  G(W) − ⟨mu, W⟩ + (λ/2)‖W‖²,
 //
 // where mu (d×learners.Columns(classes)) holds the moments (1/Σv)Σᵢ vᵢ xᵢ αᵢᵀ of the vote shares,
-// released with the given noise. If it must choose λ, rng draws fresh public noise.
+// released with the given noise. To choose λ, rng draws fresh public noise.
 func FitVotes(x *mat.Dense, weight []float64, mu *mat.Dense, noise Noise, o FitTerms, rng *rand.Rand) Fit {
 	return fitVotes(x, weight, mu, noise, o, sphere(x, weight, noise), rng)
 }
@@ -57,10 +57,10 @@ func fitVotes(x *mat.Dense, weight []float64, mu *mat.Dense, noise Noise, o FitT
 	return Fit{Model: learners.Linear{W: w, Classes: o.Classes}, Lambda: chosen, Public: public, Path: path}
 }
 
-// constantModel gives every row the same class shares, read from the moments by the last column of
-// x. Each is at least two deviations of the noise, or half an even share if that is less. If noise
-// leaves the largest share open and the public shares are known, it uses these. (The zero model
-// would always predict the first class.) It is the zero model if the last column is not constant.
+// constantModel gives every row the same class shares, read from the moments through the last column of
+// x, the intercept. A share is at least two deviations of the noise, but at most half an even share is
+// enough. If noise leaves open which share is largest, known public shares replace them. It returns the
+// zero model if the last column is not constant.
 func constantModel(x, mu *mat.Dense, noise Noise, o FitTerms) (w *mat.Dense, public bool) {
 	d, columns := mu.Dims()
 	w, one := mat.NewDense(d, columns, nil), x.At(0, d-1)
@@ -89,12 +89,12 @@ func constantModel(x, mu *mat.Dense, noise Noise, o FitTerms) (w *mat.Dense, pub
 	return w, public
 }
 
-// sphere is the public transform T (d×d, symmetric) in whose coordinates the ridge acts: T = (C +
-// floor)^(−1/4), C the covariance of the noise on mu, scaled to the mean square of the pool's rows.
-// With exponent 0 the ridge is plain. With −1/2 it is wᵀCw, the variance of ⟨noise, w⟩, so a model
-// is penalised by how much the noise can flatter it. Half way was as good as the better of both on
-// adult and wisdm_har at party level and on adult at record level, with and without drift; either
-// end fails on one of them. Without noise C is the pool's second moment.
+// sphere returns the public transform T (d×d, symmetric) in whose coordinates the ridge acts: T = (C +
+// floor)^(−1/4), C the covariance of the noise on mu, scaled to the mean square of the pool's rows. With
+// exponent 0 the ridge would be plain; with −1/2 it would be wᵀCw, the variance of ⟨noise, w⟩, a penalty
+// on fitting noise. Half way was as good as the better of both on adult and wisdm_har at party level and
+// on adult at record level, with and without drift; either end fails on one of these. Without noise C is
+// the pool's second moment.
 func sphere(x *mat.Dense, weight []float64, noise Noise) *mat.Dense {
 	const floor = 1e-5 // of the trace: directions with less noise share a ridge
 	s := secondMoment(x, weight)
@@ -122,11 +122,11 @@ type softmax struct{ *learners.SoftmaxRisk }
 
 func (s softmax) set(mu *mat.Dense, ridge float64) { s.Mu, s.Ridge = mu, ridge }
 
-// TallyWeights returns the public integer noise weights of the tally mechanism: row i's counts get
+// TallyWeights returns the public integer noise weights of the mechanism tally: row i's counts get
 // variance Variance/weightᵢ. With noise of variance σ²/qᵢ on row i the covariance of mu is
-// Σ(vᵢ/Σv)²(σ²/qᵢ)xᵢxᵢᵀ. Its trace in the metric H⁻¹ of the fit (the expected excess risk) is
-// smallest, at fixed Σqᵢ, for qᵢ ∝ vᵢ‖xᵢ‖_{H⁻¹}. H is taken at the zero model with ridge
-// TallyRidge. Weights are at least a tenth of the mean, so that no row's noise is unbounded.
+// Σ(vᵢ/Σv)²(σ²/qᵢ)xᵢxᵢᵀ. Its trace in the metric H⁻¹ of the fit (the expected excess risk) is smallest,
+// at fixed Σqᵢ, for qᵢ ∝ vᵢ‖xᵢ‖_{H⁻¹}. H is taken at the zero model with ridge TallyRidge. Weights are
+// at least a tenth of the mean, so that no row's noise is unbounded.
 func TallyWeights(x *mat.Dense, weight []float64, classes int) []int64 {
 	const unit = 1024 // mean weight: a resolution of 0.1 %
 	n, _ := x.Dims()
@@ -149,11 +149,11 @@ func TallyWeights(x *mat.Dense, weight []float64, classes int) []int64 {
 	return out
 }
 
-// TallyRidge is λ₀ of TallyWeights: a ridge typical of what auto chooses at useful budgets. It
-// moves noise between rows, never the guarantee.
+// TallyRidge is the ridge in TallyWeights, typical of auto's choice at useful budgets. It moves noise
+// between rows and does not affect the guarantee.
 const TallyRidge = 1e-3
 
-// TallyNoise is the law of mu's noise if row i's shares have noise of variance[i].
+// TallyNoise returns the law of mu's noise if row i's shares have noise of variance[i].
 func TallyNoise(x *mat.Dense, weight, variance []float64, classes int) Noise {
 	n, d := x.Dims()
 	total := 0.0

@@ -10,9 +10,9 @@ import (
 	"caucus/learners"
 )
 
-// TestConstantModel: where noise leaves nothing else, all rows are given the class whose
-// released share is the largest, and not the first; where noise leaves that open, and the
-// public knows the shares, the class that is largest by these. Shares are told as they are.
+// TestConstantModel: if noise leaves no fit, all rows get the class with the largest released share. If
+// noise leaves open which share is largest, the known public shares decide. The shares are predicted
+// unchanged.
 func TestConstantModel(t *testing.T) {
 	const n, d = 50, 4
 	rng := rand.New(rand.NewPCG(7, 7))
@@ -38,7 +38,7 @@ func TestConstantModel(t *testing.T) {
 	} {
 		k := len(c.released)
 		rows := x
-		if name == "the same for a column of 0" { // there is no intercept to tell it by
+		if name == "the same for a column of 0" { // without an intercept there is nothing to read the shares from
 			rows = mat.DenseCopyOf(x)
 			for i := range n {
 				rows.Set(i, d-1, 0)
@@ -70,7 +70,7 @@ func TestConstantModel(t *testing.T) {
 			}
 		}
 	}
-	// Under noise as large as this no fit is better than none.
+	// Under noise as large as this no fit beats the zero model.
 	mu := mat.NewDense(d, 1, []float64{.02, -.01, .03, .7 * .8})
 	fit := FitVotes(x, nil, mu, Isotropic(d, .3), FitTerms{Classes: 2, Shares: []float64{.3, .7}}, rand.New(rand.NewPCG(1, 1)))
 	if fit.Lambda != 0 || !fit.Public {

@@ -9,8 +9,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// logMeanExp is log( Σᵢ bᵢe^{⟨β,xᵢ⟩} / Σᵢ bᵢ ) − ⟨mu, β⟩ + (ridge/2)‖β‖², b the rows' existing
-// weights (base; nil: equal).
+// logMeanExp is log( Σᵢ bᵢe^{⟨β,xᵢ⟩} / Σᵢ bᵢ ) − ⟨mu, β⟩ + (ridge/2)‖β‖², b the rows' existing weights
+// (base; nil: equal).
 type logMeanExp struct {
 	x      *mat.Dense
 	base   []float64
@@ -18,7 +18,7 @@ type logMeanExp struct {
 	ridge  float64
 	scores []float64
 	second *mat.SymDense // of the rows, under base
-	shape  *ridged       // of second, with ridge shaped; nil until needed
+	shape  *ridged       // of second + shaped·I; nil until needed
 	shaped float64
 }
 
@@ -49,7 +49,7 @@ func (o *logMeanExp) Evaluate(beta, grad []float64) float64 {
 	return value
 }
 
-// Precondition applies (S + ridge·I)⁻¹, the inverse Hessian at 0 except for the mean.
+// Precondition applies (S + ridge·I)⁻¹, the inverse Hessian at 0 up to the means' outer product.
 func (o *logMeanExp) Precondition(g []float64) {
 	if o.shape == nil || o.shaped != o.ridge {
 		o.shape, o.shaped = newRidged(o.second, o.ridge), o.ridge
@@ -73,28 +73,28 @@ type WeightFit struct {
 	EffectiveRows, Largest float64
 }
 
-// FitWeights tilts the pool's rows x (N×d, no intercept column) so that their weighted mean matches
-// a mean released with noise (Factor d×p). The weights have least entropy relative to the rows'
-// existing ones (base, positive; nil: equal),
+// FitWeights tilts the pool's rows x (N×d, no intercept column) so that their weighted mean matches a
+// mean released with noise (Factor d×p). Relative to the rows' existing weights (base, positive; nil:
+// equal), the new ones have least entropy,
 //
 //	β = argmax ⟨β, mean⟩ − log( Σ bᵢe^{⟨β,xᵢ⟩} / Σ bᵢ ) − (λ/2)‖β‖².
 //
-// λ is in no bound. 0 asks for the λ that minimises the estimated risk without noise (see
-// FitVotes); λ = 0 in the result then means the base alone. No λ is chosen that leaves fewer than
-// the share keep of the base's effective rows, whatever its risk: weights on few rows match a mean
-// that the pool can hardly reach, and ruin everything else.
+// λ is in no bound. 0 asks for the λ that minimises the estimated risk without noise (see FitVotes); in
+// the result it means the base alone. No λ is chosen that leaves less than a share keep of the base's
+// effective rows: weights on few rows match a mean that the pool can hardly reach, and ruin everything
+// else.
 func FitWeights(x *mat.Dense, base, mean []float64, noise Noise, lambda, keep float64, rng *rand.Rand) WeightFit {
 	return tilting(x, base, mean, noise).fitWeights(x, base, lambda, keep, rng)
 }
 
-// MatchWeights is FitWeights of equally weighted rows with another choice of λ, for answering
-// queries: the λ at which the weighted means are nearest to the true ones in the Euclidean norm.
-// The relative entropy of FitWeights weights an error by how little the pool varies in its
-// direction, so the noise on rare features decides; but queries hardly depend on those.
+// MatchWeights is FitWeights of equally weighted rows for answering queries. It chooses the λ whose
+// weighted means are nearest to the true ones in the Euclidean norm. (FitWeights measures errors by
+// relative entropy, which magnifies directions in which the pool varies little. There the noise on rare
+// features decides, but queries hardly depend on rare features.)
 //
-// With m the noisy means, x̄(m) the weighted ones at λ, and C the covariance of the noise, ‖m−x̄‖²
-// + 2·tr(∂x̄/∂m·C) − tr C has the expectation of ‖x̄−true‖² (Stein 1981, to first order), and
-// ∂x̄/∂m = S(S+λ)⁻¹, S the weighted covariance.
+// With m the noisy means, x̄(m) the weighted means at λ, and C the covariance of the noise, ‖m−x̄‖² +
+// 2·tr(∂x̄/∂m·C) − tr C has the expectation of ‖x̄−true‖² (Stein 1981, to first order), and ∂x̄/∂m =
+// S(S+λ)⁻¹, S the weighted covariance.
 func MatchWeights(x *mat.Dense, mean []float64, noise Noise, lambda, keep float64, rng *rand.Rand) WeightFit {
 	n, _ := x.Dims()
 	p := tilting(x, nil, mean, noise)
@@ -123,7 +123,7 @@ func tilting(x *mat.Dense, base, mean []float64, noise Noise) perturbed {
 	mu := mat.NewDense(d, 1, append([]float64(nil), mean...))
 	return perturbed{
 		risk: &logMeanExp{x: x, base: base, scores: make([]float64, n), second: secondMoment(x, base)},
-		// All weight on the lightest row is farthest from the base: relative entropy −log of its share.
+		// All weight on the lightest row has the largest relative entropy: −log of that row's share.
 		mu: mu, noise: noise, ceiling: -math.Log(lightestShare(base, n)), least: math.Inf(-1),
 		curvature: func(w *mat.Dense) *mat.SymDense {
 			weight, _, _ := weightsOf(x, base, w)
@@ -157,7 +157,7 @@ func (p perturbed) fitWeights(x *mat.Dense, base []float64, lambda, keep float64
 	return f
 }
 
-// weightsOf returns a base's tilted weights (mean 1), their effective rows and the largest share.
+// weightsOf returns tilted weights (mean 1), their effective rows and the largest share.
 func weightsOf(x *mat.Dense, base []float64, beta *mat.Dense) (weight []float64, effective, largest float64) {
 	n, _ := x.Dims()
 	weight = make([]float64, n)
@@ -182,24 +182,24 @@ func weightsOf(x *mat.Dense, base []float64, beta *mat.Dense) (weight []float64,
 	return weight, total * total / squares, 1 / total
 }
 
-// Drift compares a mean released with noise with the pool's.
+// Drift compares the pool's mean with a mean released with noise.
 type Drift struct {
 	// Statistic is Σ over the pool's principal directions of the squared difference over its variance
-	// without drift (noise, and sampling of both means). Directions is their number, its expectation
-	// without drift.
+	// without drift (noise, and sampling of both means). Without drift its expectation is Directions, the
+	// number of directions.
 	Statistic  float64 `json:"statistic"`
 	Directions int     `json:"directions"`
 }
 
-// Found reports whether the difference is more than noise and sampling explain: 5 standard
-// deviations of a χ² with Directions degrees of freedom.
+// Found reports whether the difference exceeds noise and sampling: by 5 standard deviations of a χ² with
+// Directions degrees of freedom.
 func (d Drift) Found() bool {
 	return d.Statistic > float64(d.Directions)+5*math.Sqrt(2*float64(d.Directions))
 }
 
 // DriftOf compares the pool's rows x (N×d, no intercept) under their weights (nil: equal) with the mean
-// of records private rows, released with noise of standard deviation sd on each entry. If the weights
-// were fitted to a release, its noise counts as drift, since the weighted pool is off by it.
+// of records private rows, released with noise of deviation sd on each entry. Weights that were fitted to
+// a release carry its noise, which counts as drift.
 func DriftOf(x *mat.Dense, weight, mean []float64, sd, records float64) Drift {
 	_, d := x.Dims()
 	law := newWeightLaw(x, weight)
@@ -220,16 +220,17 @@ func DriftOf(x *mat.Dense, weight, mean []float64, sd, records float64) Drift {
 	return out
 }
 
-// WeightLaw gives the errors of a weighted pool's answers, from released numbers and their noise's law.
+// WeightLaw gives the errors of a weighted pool's answers from released numbers and the law of their
+// noise.
 type WeightLaw struct {
 	x      *mat.Dense
 	weight []float64
 	mean   []float64     // of x under the weights
 	cov    *mat.SymDense // of x under the weights
-	// factor is d×p: the noise on the tilt is factor·z, z of variance 1; nil if there is none.
+	// factor is d×p: the noise on the tilt is factor·z, z of variance 1. nil: no noise.
 	factor *mat.Dense
-	// slope is (cov+ridge)⁻¹ if the weights match the pool to means up to a ridge (then sampling
-	// the pool adds no error to what is linear in x), otherwise nil.
+	// slope is (cov+ridge)⁻¹ if the weights match the pool to means up to a ridge, otherwise nil. Such
+	// weights remove the pool's sampling error from whatever is linear in x.
 	slope *mat.Dense
 }
 

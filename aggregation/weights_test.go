@@ -8,8 +8,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// repeated is x with row i as often as count[i] says, and for each of its rows
-// the one it repeats.
+// repeated returns x with row i repeated count[i] times, and for each new row the index of its original.
 func repeated(x *mat.Dense, count []float64) (*mat.Dense, []int) {
 	_, d := x.Dims()
 	var of []int
@@ -25,8 +24,8 @@ func repeated(x *mat.Dense, count []float64) (*mat.Dense, []int) {
 	return out, of
 }
 
-// TestFitWeightsOfWeightedRows compares with a dumb copy: a row of weight k is k
-// rows. Tilt, λ and every row's share of the weight are the same.
+// TestFitWeightsOfWeightedRows compares with a dumb copy: a row of weight k becomes k rows. Tilt, λ and
+// every row's share of the weight are the same.
 func TestFitWeightsOfWeightedRows(t *testing.T) {
 	rng := rand.New(rand.NewPCG(8, 8))
 	d := designs(t)["blocks"]
@@ -36,7 +35,7 @@ func TestFitWeightsOfWeightedRows(t *testing.T) {
 	for i := range base {
 		base[i] = float64(1 + rng.IntN(5))
 	}
-	base[0] = 1 // the lightest: then both have the same farthest weights
+	base[0] = 1 // the lightest row, so that both have the same ceiling
 	copies, of := repeated(x, base)
 	for _, lambda := range []float64{0, 0.01} {
 		got := FitWeights(x, base, mean, Isotropic(d.Cells(), 0.01), lambda, 0, rng)
@@ -54,7 +53,7 @@ func TestFitWeightsOfWeightedRows(t *testing.T) {
 			}
 		}
 	}
-	// keep is a share of what the base has, not of all rows.
+	// keep is a share of the base's effective rows, not of all rows.
 	_, before, _ := weightsOf(x, base, mat.NewDense(d.Cells(), 1, nil))
 	for _, keep := range []float64{0.3, 0.9} {
 		if f := FitWeights(x, base, mean, Isotropic(d.Cells(), 0.001), 0, keep, rng); f.EffectiveRows < keep*before {
@@ -63,8 +62,8 @@ func TestFitWeightsOfWeightedRows(t *testing.T) {
 	}
 }
 
-// TestDriftOfWeightedRows compares with the definition, written out over
-// repeated rows, and with the effective number of the weighted ones.
+// TestDriftOfWeightedRows compares with the definition, over repeated rows and with the effective number
+// of the weighted rows.
 func TestDriftOfWeightedRows(t *testing.T) {
 	rng := rand.New(rand.NewPCG(9, 9))
 	const n, records, sd = 200, 5000.0, 0.003
@@ -93,8 +92,7 @@ func TestDriftOfWeightedRows(t *testing.T) {
 		}
 	}
 	private := []float64{mean[0] + 0.02, mean[1] - 0.01}
-	// The statistic is dᵀ(sd²I + (1/records + 1/effective)·C)⁻¹d: both matrices
-	// share C's directions.
+	// The statistic is dᵀ(sd²I + (1/records + 1/effective)·C)⁻¹d: both matrices share C's directions.
 	f := 1/records + squares/(sum*sum)
 	a, b, e := sd*sd+f*c[0][0], f*c[0][1], sd*sd+f*c[1][1]
 	u, v := private[0]-mean[0], private[1]-mean[1]

@@ -8,7 +8,6 @@ import "sync"
 //
 // Proof note. The same filters hold a period's limit (ε,δ) as the ledger's (see rules), started
 // from zero where the period begins. A filter is valid for adaptively chosen charges given any
-// from zero where the period begins. A filter is valid for adaptively chosen charges given any
 // past, so the releases of one period together are (ε,δ), wherever it begins. Periods begin only
 // in the order of their names, which is checked inside the exclusive transaction: setting back a
 // clock begins nothing and gives nothing back.

@@ -12,8 +12,8 @@ import (
 	. "caucus/aggregation/ratio"
 )
 
-// pictures are 20 sets of rows of 784 numbers in [0,1] from ten classes whose
-// means differ, at random shares: the size of MNIST's training file for n = 2,500.
+// pictures returns 20 sets of rows of 784 numbers in [0,1] at random shares, from ten classes with
+// different means. n = 2,500 gives the size of MNIST's training file.
 func pictures(n int) []Set {
 	rng := rand.New(rand.NewPCG(1, 2))
 	means := mat.NewDense(10, 784, nil)
@@ -42,16 +42,16 @@ func pictures(n int) []Set {
 	return sets
 }
 
-// BenchmarkRatioEmbedded fits 50,000 × 784 in 20 sets with 4,096 Fourier
+// BenchmarkEmbedded fits 50,000 × 784 in 20 sets with 4,096 Fourier
 // features. The goal is 30 s and 1 GiB on two cores; the rows alone are 299 MiB.
 //
-//	go test ./aggregation -run - -bench Embedded -benchtime 1x
+//	go test ./aggregation/ratio -run - -bench Embedded -benchtime 1x
 func BenchmarkEmbedded(b *testing.B) { benchmarkRatio(b, pictures(2500), 4096) }
 
-// BenchmarkRatioMNIST is BenchmarkRatioEmbedded on MNIST's own 50,000 first
-// digits, sorted into sets that hold mostly one digit each.
+// BenchmarkMNIST is BenchmarkEmbedded on MNIST's first 50,000 digits, sorted into sets that
+// hold mostly one digit each.
 //
-//	CAUCUS_DATA=… go test ./aggregation -run - -bench MNIST -benchtime 1x
+//	CAUCUS_DATA=… go test ./aggregation/ratio -run - -bench MNIST -benchtime 1x
 func BenchmarkMNIST(b *testing.B) {
 	digits := readMNIST(b, "train", 50_000)
 	rng := rand.New(rand.NewPCG(1, 2))
@@ -72,8 +72,7 @@ func BenchmarkMNIST(b *testing.B) {
 	benchmarkRatio(b, sets, 4096)
 }
 
-// BenchmarkRatioExact compares 10,000 rows with each other by kernel values: the
-// time grows with the square of the rows.
+// BenchmarkExact compares 10,000 rows by kernel values; the time grows with the square of the rows.
 func BenchmarkExact(b *testing.B) { benchmarkRatio(b, pictures(500), 0) }
 
 func benchmarkRatio(b *testing.B, sets []Set, features int) {

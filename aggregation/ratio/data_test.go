@@ -35,7 +35,6 @@ func realData(t testing.TB, name string) io.Reader {
 	return z
 }
 
-// labelled is a small data set in memory.
 type labelled struct {
 	x *mat.Dense
 	y []int
@@ -94,11 +93,10 @@ func readHeart(t testing.TB) (bags []labelled, test labelled) {
 	return bags, test
 }
 
-// adultNumeric: column, minimum, maximum (public round numbers).
+// adultNumeric: column → public minimum and maximum, round numbers.
 var adultNumeric = map[int][2]float64{0: {17, 90}, 4: {1, 16}, 10: {0, 100000}, 11: {0, 4500}, 12: {1, 99}}
 
-// readAdult one-hot encodes what is not numeric; fnlwgt and the doubled
-// education are left out.
+// readAdult one-hot encodes all other columns, except fnlwgt and the duplicate of education.
 func readAdult(t testing.TB) (train, test labelled) {
 	read := func(name string) [][]string {
 		r := csv.NewReader(realData(t, name))
@@ -189,7 +187,7 @@ func readMNIST(t testing.TB, part string, limit int) labelled {
 	return out
 }
 
-// principal projects on the first directions of the covariance of x.
+// principal projects x onto the first directions of its covariance.
 func principal(x *mat.Dense, dims int) *mat.Dense {
 	n, d := x.Dims()
 	mean := make([]float64, d)

@@ -1,14 +1,14 @@
-// Package ratio estimates class ratios: how many records of each class an unlabelled set holds,
-// from sets whose class shares are known, or released with noise (Iyer, Nath & Sarawagi 2016).
+// Package ratio estimates class ratios: the share of each class in an unlabelled set, from sets with
+// known or noisy class shares (Iyer, Nath & Sarawagi 2016).
 //
 // Fit fits a model to the mean embeddings of sets. Model.Estimate estimates the shares of a target.
 //
 //   - Its intervals cover the sampling of the target and the sets, and the privacy noise. It warns
 //     if no mixture of the classes looks like the target.
-//   - It reads released numbers and the known law of their noise, so all of it is free
-//     post-processing. Its own random draws come from a generator that is an argument.
-//   - Embedder.AddIntegersTo computes the integer sums that sites release instead of embeddings;
-//     Lattice.Bound says how far one record moves them.
+//   - It takes released numbers and the known law of their noise: post-processing, at no privacy cost. Its
+//     own random draws come from a generator that is an argument.
+//   - Embedder.AddIntegersTo computes the integer sums that sites release in place of embeddings;
+//     Lattice.Bound bounds how far one record moves them.
 //
 // # In which order to read it
 //

@@ -17,16 +17,16 @@ type Estimate struct {
 	Free      []float64 `json:"free"` // before the simplex constraint; intervals are centred here
 	Sd        []float64 `json:"sd"`   // standard error of Free
 	Fit       Goodness  `json:"fit"`
-	Gap       float64   `json:"gap"`       // certificate of the quadratic program
+	Gap       float64   `json:"gap"`       // bound on the quadratic program's error
 	Condition float64   `json:"condition"` // maxsing(P̂)/minsing(Â)
-	// NoInterval says why the errors are unknown; Low and High are then 0 and 1.
+	// NoInterval gives the reason for a missing interval; Low and High are then 0 and 1.
 	NoInterval string    `json:"no_interval,omitempty"`
 	Warnings   []Warning `json:"warnings,omitempty"`
 }
 
-// Goodness tests whether any mixture of the classes explains the target. Statistic is the squared
-// distance between the target's embedding and the fitted mixture over what sampling and noise explain.
-// If P(x|y) is shared it is near 1, and exceeds Threshold with probability about 1e-3: see nullQuantile.
+// Goodness tests whether a mixture of the classes explains the target. Statistic is the squared distance
+// between the target's embedding and the fitted mixture, over its expectation from sampling and noise. If
+// P(x|y) is shared it is near 1, and exceeds Threshold with probability about 1e-3: see nullQuantile.
 type Goodness struct {
 	Statistic float64 `json:"statistic"`
 	Threshold float64 `json:"threshold"`
@@ -35,10 +35,9 @@ type Goodness struct {
 
 func (g Goodness) doubted() bool { return g.Tested && g.Statistic > g.Threshold }
 
-// spread is the factor by which a badly fitting target widens a variance. If the class means of its
-// population are off at random, like those of a sample of it (the random shifts of Jeong &
-// Rothenhäusler 2022), Statistic exceeds 1 by as much as the variance grows. Shifts in what
-// separates the classes weigh shiftWeight times as much.
+// spread is the factor by which a badly fitting target widens a variance. If its class means are shifted
+// at random, as by sampling (the random shifts of Jeong & Rothenhäusler 2022), Statistic and variance
+// grow by the same factor. Shifts along the differences between classes count shiftWeight times as much.
 func (g Goodness) spread() float64 {
 	if !g.Tested {
 		return 1
@@ -46,17 +45,18 @@ func (g Goodness) spread() float64 {
 	return 1 + shiftWeight*max(g.Statistic-1, 0)
 }
 
-// shiftWeight was chosen on digits by other writers, and tested on other sets: docs/ratio.md.
+// shiftWeight was chosen on digits by other writers and tested on other sets: docs/ratio.md.
 const shiftWeight = 2
 
-// faintError is the largest standard error of a share with an interval. Above it, ± two of them
-// covers most of [0,1] and holds nearly always: on HIGGS 84 of 84 from .15 to .25.
+// faintError is the largest standard error of a share with an interval. Above it, an interval of ± two
+// standard errors covers most of [0,1] and nearly always contains the truth: on HIGGS, 84 of 84 from .15
+// to .25.
 const faintError = 0.15
 
-// fitAlarm is the probability of doubting a sound target.
+// fitAlarm is the probability of doubting a valid target.
 const fitAlarm = 1e-3
 
-// maxFreedom exceeds any model's degrees of freedom; for far more, or none, gonum never returns.
+// maxFreedom exceeds any model's degrees of freedom. gonum does not return for far more, or for none.
 const maxFreedom = 1e9
 
 type ratioPoint struct {
@@ -94,14 +94,14 @@ func (s ratioSystem) estimate(g []float64) ratioPoint {
 
 // Estimate returns the class ratios of an unlabelled set (Shares ignored).
 //
-// The interval is for the ratios of this very set, and covers sampling of the target, sampling of
-// the training sets, and the stated privacy noise on shares and embeddings:
+// The interval is for the ratios of this very set. It covers sampling of the target, sampling of the
+// training sets, and the stated privacy noise on shares and embeddings:
 //
 //	Cov = V_U/n_U + Σ a_i²(V_i/n_i + C_i) + L Q Lᵀ(s_U + Σ a_i² s_i),
 //
-// V the covariance of one row's effect within its class, plus what products of noise with noise add
-// for class-means (secondOrder). For the ratios of the population that the set was drawn from, add
-// (diag ρ − ρρᵀ)/n_U. If the target has rows, V_U is estimated from them.
+// V is the covariance of one row's effect within its class. For class-means, products of noise with noise
+// add secondOrder. For the ratios of the population that the set was drawn from, add (diag ρ − ρρᵀ)/n_U.
+// If the target has rows, V_U is estimated from them.
 func (m *Model) Estimate(target Set) (Estimate, error) {
 	view, err := m.look(target)
 	if err != nil {
@@ -137,7 +137,7 @@ type ratioView struct {
 	norm   float64    // unbiased ‖Φ_U‖²
 	trace  float64    // of the covariance of one row's embedding
 	noise  float64
-	// rank and third describe the target's own rows: see spectrumOf.
+	// rank and third describe the spectrum of the target's rows: see spectrumOf.
 	rank, third float64
 }
 
@@ -179,7 +179,7 @@ func (m *Model) look(t Set) (ratioView, error) {
 	default:
 		mean = t.Embedding
 		v.rank = m.rank
-		v.third = math.Pow(max(v.rank, 1), -1.5) // its least possible value: even eigenvalues
+		v.third = math.Pow(max(v.rank, 1), -1.5) // the least possible value: even eigenvalues
 	}
 	v.g = ratioMul(m.anchors, mean)
 	v.measure(kernelNorm(mean)-float64(len(mean))*t.Noise, self)
@@ -220,7 +220,8 @@ func (v *ratioView) measure(norm, self float64) {
 	}
 }
 
-// covariance of the unconstrained ratios. loose: it uses an upper bound for an unknown spread.
+// covariance returns that of the unconstrained ratios. loose: it uses an upper bound on an unknown
+// spread.
 func (m *Model) covariance(point ratioPoint, v ratioView) (cov *mat.SymDense, loose bool) {
 	cov = knownCovariance(m.system, m.sets, point.setWeights, v.noise)
 	var dim float64
@@ -238,7 +239,7 @@ func (m *Model) covariance(point ratioPoint, v ratioView) (cov *mat.SymDense, lo
 	}
 	sets := m.spread
 	if m.indirect {
-		sets = own // classes look alike everywhere, so a target's rows speak for the sets'
+		sets = own // classes look alike everywhere, so the target's rows give the sets' spread too
 	}
 	var fromSets float64
 	for i, w := range point.setWeights {
@@ -263,10 +264,10 @@ func (m *Model) covariance(point ratioPoint, v ratioView) (cov *mat.SymDense, lo
 	return cov, loose
 }
 
-// interval fills Sd, Low and High: Free ± (z·Sd + pull), clipped to [0,1], and always containing
-// the estimate. There is no interval for a doubted target, nor if a standard error is above
-// faintError, nor if the pull is above half a standard error of a class: the pull is a bound
-// without a law, so Free ± z·Sd would hold too rarely, and with the pull always.
+// interval sets Sd, Low and High: Free ± (z·Sd + pull), clipped to [0,1], and extended to contain the
+// estimate. There is no interval for a doubted target, nor if a standard error is above faintError, nor
+// if the pull is above half a standard error of a class: the pull is a bound without a probability law,
+// so intervals without it would cover too rarely, and intervals with it always.
 func (e *Estimate) interval(cov mat.Symmetric, confidence float64, pull []float64) {
 	e.Sd, e.Low, e.High = nil, nil, nil
 	z := distuv.UnitNormal.Quantile(0.5 + confidence/2)
@@ -295,7 +296,7 @@ func (e *Estimate) interval(cov mat.Symmetric, confidence float64, pull []float6
 	}
 }
 
-// fit computes ‖Φ_U − Σ coefs‖² without bias and compares it with its spread.
+// fit estimates ‖Φ_U − Σ coefs‖² without bias and divides it by its expectation.
 func (m *Model) fit(point ratioPoint, v ratioView) Goodness {
 	if v.n < 2 {
 		return Goodness{}
@@ -342,10 +343,10 @@ func (m *Model) fit(point ratioPoint, v ratioView) Goodness {
 // maxThreshold is above the threshold for a single direction, 10.8.
 const maxThreshold = 20
 
-// nullQuantile is a quantile of Σ λz² over Σ λ, z standard normal, where Σ λ² over (Σ λ)² is square
-// and Σ λ³ over (Σ λ)³ is cube: the law of a squared distance due to sampling and noise. It fits a
-// χ² by three moments (Hall 1983, Buckley & Eagleson 1988). With two alone the tail is too light:
-// an event expected in 1 of 1,000 files happens in 2 or more.
+// nullQuantile returns a quantile of Σ λz² over Σ λ, z standard normal, where Σ λ² over (Σ λ)² is square
+// and Σ λ³ over (Σ λ)³ is cube. This is the law of a squared distance due to sampling and noise. A χ²
+// fits it by three moments (Hall 1983, Buckley & Eagleson 1988). With two moments the tail is too light:
+// an event of probability 1/1,000 happens twice as often or more.
 func nullQuantile(square, cube, q float64) float64 {
 	freedom := square * square * square / (cube * cube)
 	if !(freedom > 0 && freedom <= maxFreedom) {

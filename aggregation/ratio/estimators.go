@@ -9,9 +9,9 @@ import (
 )
 
 const (
-	// ClassMeans (the default) first estimates the mean embedding of every class, B = argmin ‖Φ −
-	// BP̃‖², then ρ = argmin over the simplex of ‖Bρ − Φ_U‖², both with u-statistics. It gains from
-	// more sets than classes and corrects for the known noise in P̃.
+	// ClassMeans (the default) first estimates the mean embedding of every class, B = argmin ‖Φ − BP̃‖²,
+	// then ρ = argmin over the simplex of ‖Bρ − Φ_U‖², both with u-statistics. More sets than classes
+	// improve it, and it corrects for the known noise in P̃.
 	ClassMeans = "class-means"
 	// Mixture is the estimator as published (Iyer, Nath & Sarawagi 2016): α̂ = argmin ‖Σα_iΦ_i −
 	// Φ_U‖² without constraint on the V-statistic Gram, then P̂α̂ projected onto the simplex.
@@ -21,15 +21,16 @@ const (
 // Estimators lists the names that Fit accepts, the default first.
 func Estimators() []string { return []string{ClassMeans, Mixture} }
 
-// ratioSystem is an estimator reduced to linear algebra. With h = Readᵀg, g the inner products of
-// the target with the sets:
+// ratioSystem is an estimator reduced to linear algebra. With h = Readᵀg, g the inner products of the
+// target with the sets:
 //
 //	free  = Offset + Linear·h              unconstrained ratios
 //	coefs = CoefOffset + CoefLinear·h      weights of the model's functions in the fitted mean
 //	a     = Spread·coefs                   weights of the sets in it
 //	ratio = argmin over the simplex (ρ−free)ᵀMetric(ρ−free)
 //
-// For class-means the b functions are the class means, and coefs = ratio; for the mixture, the sets.
+// For class-means the b functions are the class means, and coefs = ratio. For the mixture they are the
+// sets.
 type ratioSystem struct {
 	read       *mat.Dense // M×b
 	quadratic  *mat.Dense // b×b, inner products of the functions, unbiased
@@ -39,10 +40,10 @@ type ratioSystem struct {
 	coefLinear *mat.Dense // b×b; nil: coefs are the ratios themselves
 	coefOffset []float64
 	spread     *mat.Dense // M×b
-	slope      *mat.Dense // c×c, mean effect on the ratios of a row of each class: I if nothing is pulled towards the training shares
+	slope      *mat.Dense // c×c: mean effect of a row of each class on the ratios; I without pull to the training shares
 }
 
-// spectrumFloor is the smallest eigenvalue kept, relative to the largest. Below it a direction is noise.
+// spectrumFloor is the smallest eigenvalue kept, relative to the largest. Smaller ones are noise.
 const spectrumFloor = 1e-6
 
 func (p ratioProblem) solve(estimator string) (ratioSystem, []Warning, error) {
@@ -55,23 +56,22 @@ func (p ratioProblem) solve(estimator string) (ratioSystem, []Warning, error) {
 	return ratioSystem{}, nil, fmt.Errorf("estimator %q is not known: use one of %v", estimator, Estimators())
 }
 
-// The bias that noise adds to a squared length is known on average only. If r directions share it,
-// the noise ν of a squared length of 1 has standard deviation ν√(2/r): large for the sampling of a
-// wide kernel (r of 5 to 50), small for privacy noise (r = D). A length is never corrected to below
+// Noise adds to a squared length. Only the mean of this bias is known. If r directions share it, the
+// noise ν of a squared length of 1 has standard deviation ν√(2/r): large for the sampling of a wide
+// kernel (r of 5 to 50), small for privacy noise (r = D). A length is never corrected to below
 // classMeanDeviations of these, because the estimate divides by it (Fuller 1980 modifies errors in
-// variables likewise); this floor is at most classMeanSignal. Of .02, .1, .25, .5 and 1 (no
-// correction) a half did best on small simulated sets. 4 and 8 deviations did about alike, and
-// clearly better than 2, on one draw of MNIST embeddings hidden at ρ = .05. Directions at the floor
-// pull the estimate towards the training shares; intervals are widened by as much.
+// variables likewise); this floor is at most classMeanSignal. Of .02, .1, .25, .5 and 1 (no correction),
+// .5 was best on small simulated sets. On one draw of MNIST embeddings hidden at ρ = .05, 4 and 8
+// deviations were about equally good, and clearly better than 2. Directions at the floor pull the
+// estimate towards the training shares; intervals are widened by as much.
 const (
 	classMeanDeviations = 5
 	classMeanSignal     = 0.5
 )
 
-// solveClassMeans uses the class means B = ΦA, A = WP̃ᵀS⁻¹, with weights W and S = P̃WP̃ᵀ −
-// Σv_iw_iC_i (unfitted returns v). BᵀB is Aᵀ(V + D·s)A − N, where N = Aᵀdiag(V−U+D·s+tr(BᵀB·C_i))A
-// is the mean addition of sampling, privacy noise on embeddings and the noise of covariance C_i in
-// P̃ (errors in variables).
+// solveClassMeans uses the class means B = ΦA, A = WP̃ᵀS⁻¹, with weights W and S = P̃WP̃ᵀ − Σv_iw_iC_i (v
+// from unfitted). BᵀB is Aᵀ(V + D·s)A − N. N = Aᵀdiag(V−U+D·s+tr(BᵀB·C_i))A is the mean addition of
+// sampling, of privacy noise on embeddings, and of noise with covariance C_i in P̃ (errors in variables).
 func (p ratioProblem) solveClassMeans() (ratioSystem, []Warning, error) {
 	c, m := p.shares.Dims()
 	var warnings []Warning
@@ -95,7 +95,7 @@ func (p ratioProblem) solveClassMeans() (ratioSystem, []Warning, error) {
 			}
 		}
 	}
-	// Corrections are of first order: none if noise, fitted or not, dominates the sets' differences.
+	// Corrections are of first order: make none if noise dominates the sets' differences.
 	before, after := smallestEigenvalue(&s), smallestEigenvalue(without)
 	sound := after >= before/2
 	if sound {
@@ -145,10 +145,10 @@ func (p ratioProblem) solveClassMeans() (ratioSystem, []Warning, error) {
 	return out, warnings, nil
 }
 
-// unfitted is the part of each set's noise in S = P̃WP̃ᵀ that a correction should remove: 1 − h_i −
-// w_i, h_i = w_ip̃_iᵀS⁻¹p̃_i the set's leverage. The fit follows the rest. Removing that too would
-// make differences between classes too large by 2(c+1)/M of C's share of S, to second order in the
-// noise (Fuller 1980 has 1 − (c+1)/M).
+// unfitted returns the part of each set's noise in S = P̃WP̃ᵀ that a correction should remove: 1 − h_i −
+// w_i, h_i = w_ip̃_iᵀS⁻¹p̃_i the set's leverage. The fit follows the rest. Removing all of it would make
+// differences between classes too large by 2(c+1)/M of C's share of S, to second order in the noise
+// (Fuller 1980 has 1 − (c+1)/M).
 func (p ratioProblem) unfitted(s *mat.Dense, w []float64) []float64 {
 	out := make([]float64, len(w))
 	var inverse mat.Dense
@@ -162,9 +162,9 @@ func (p ratioProblem) unfitted(s *mat.Dense, w []float64) []float64 {
 	return out
 }
 
-// shareNoise is the mean addition of noise in P̃ to BᵀB (square). To first order the noise Δ moves B by
-// −BΔA, A = WP̃ᵀS⁻¹ (read), because S moves with P̃. So it adds Σ_i tr(BᵀB·C_i)·a_ia_iᵀ, a_i row i of A.
-// If the sums of counts are known, C_i has no weight on what classes share: only differences matter.
+// shareNoise returns the mean addition of noise in P̃ to BᵀB (square). To first order the noise Δ moves B
+// by −BΔA, A = WP̃ᵀS⁻¹ (read), because S moves with P̃. So it adds Σ_i tr(BᵀB·C_i)·a_ia_iᵀ, a_i row i of
+// A. Each C_i has row sums 0, so only differences between classes enter.
 func (p ratioProblem) shareNoise(square, read *mat.Dense) *mat.Dense {
 	each := mat.NewDense(p.sets(), p.sets(), nil)
 	for i, cov := range p.cov {
@@ -177,7 +177,7 @@ func (p ratioProblem) shareNoise(square, read *mat.Dense) *mat.Dense {
 	return sandwich(each, read)
 }
 
-// seen is the Gram of the noisy embeddings, positive semidefinite; noiseParts are the additions to it.
+// seen returns the Gram of the noisy embeddings, positive semidefinite. noiseParts returns its noise.
 func (p ratioProblem) seen() *mat.Dense {
 	out := mat.DenseCopyOf(p.gram.V)
 	for i, s := range p.noise {
@@ -203,8 +203,9 @@ func sandwich(q, a *mat.Dense) *mat.Dense {
 	return &out
 }
 
-// takeOff returns seen − sampled − perturbed, with the floor of classMeanDeviations in each direction in
-// which both sides are diagonal. floored is the largest share of noise at the floor; 0 if none is there.
+// takeOff returns seen − sampled − perturbed, with the floor of classMeanDeviations in each joint
+// eigenvector of signal and noise. floored is the largest share of noise at the floor; 0 if no direction
+// is there.
 func takeOff(seen, sampled, perturbed *mat.Dense, rank, dim float64) (q *mat.Dense, floored float64) {
 	c, _ := seen.Dims()
 	root := pseudoRoot(seen)
@@ -271,8 +272,8 @@ func symmetricEigen(d *mat.Dense) ([]float64, *mat.Dense) {
 	return eigen.Values(nil), &vectors
 }
 
-// slope is the mean effect of a row of each class if scores act on the ratios by linear (c×M):
-// linear·ΦᵀB, B the least-squares class means.
+// slope returns the mean effect of a row of each class if linear (c×M) maps scores to ratios: linear·ΦᵀB,
+// B the least-squares class means.
 func (p ratioProblem) slope(linear *mat.Dense) *mat.Dense {
 	var square, back, t, out mat.Dense
 	square.Mul(p.shares, p.shares.T())
@@ -289,8 +290,8 @@ func (p ratioProblem) slope(linear *mat.Dense) *mat.Dense {
 	return &out
 }
 
-// pull bounds, for each class, how far the estimate may be pulled away from the truth: (slope −
-// I)(ρ − p̄), where the entries of ρ − p̄ sum to zero.
+// pull bounds, for each class, the pull of the estimate away from the truth: (slope − I)(ρ − p̄), where
+// the entries of ρ − p̄ sum to zero.
 func (s ratioSystem) pull() []float64 {
 	c, _ := s.slope.Dims()
 	out := make([]float64, c)
@@ -342,7 +343,7 @@ func ratioTangent(q *mat.Dense) (metric, pinv *mat.SymDense, ratio float64) {
 			centred.SetSym(i, j, (a+b)/2)
 		}
 	}
-	// A lift makes the constant direction the last eigenvector, apart from other null directions.
+	// A lift makes the constant direction the last eigenvector, separate from other null directions.
 	metric, pinv = mat.NewSymDense(c, nil), mat.NewSymDense(c, nil)
 	lift := 1e-300
 	for i := range c {

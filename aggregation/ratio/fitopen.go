@@ -7,24 +7,24 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// OpenOptions configure a model that may have to choose its kernel's width.
+// OpenOptions configure a fit that may choose its kernel's width.
 type OpenOptions struct {
 	Estimator string
 	// Gamma is the kernel's width; 0 chooses the width that estimates held-out sets best.
 	Gamma float64
 	// Fourier compares embeddings of width Gamma; nil compares rows by the kernel itself.
 	Fourier *Fourier
-	// Pool holds the public pool's mapped rows (n×d), for the rank of embeddings; Scale is their
+	// Pool holds the public pool's mapped rows (n×d), for the rank of embeddings. Scale is their
 	// MedianSquaredDistance, for the search of widths.
 	Pool  *mat.Dense
 	Scale float64
 }
 
-// mostSearched limits the length of embeddings in the search: enough to compare widths.
+// mostSearched limits the length of embeddings in the search. This is enough to compare widths.
 const mostSearched = 1000
 
-// FitOpen fits a model, and returns its width and the search for it. A *Refusal says why the sets
-// support no model. rng is public: it splits the sets.
+// FitOpen fits a model, and returns its width and the search for the width. A *Refusal gives the reason
+// if the sets support no model. rng splits the sets and is public.
 func FitOpen(sets []Set, o OpenOptions, rng *rand.Rand) (model *Model, gamma float64, widths []WidthPoint, err error) {
 	if len(sets) == 0 {
 		return nil, o.Gamma, nil, &Refusal{Reason: TooFewSets, Advice: "no set has two records or more"}

@@ -36,7 +36,7 @@ func (f Fourier) Validate() error {
 	return nil
 }
 
-// Embedder computes embeddings. It is not for concurrent use: give each core a Copy.
+// Embedder computes embeddings. Copy it for concurrent use.
 type Embedder struct {
 	spec        Fourier
 	frequencies *dataset.Frequencies
@@ -60,7 +60,7 @@ func (e *Embedder) Copy() *Embedder {
 	return &Embedder{spec: e.spec, frequencies: e.frequencies.Copy(), phases: make([]float64, len(e.phases))}
 }
 
-// AddTo adds Σ_i φ(x_i) to sum (length Features). x is n×Dim. Large sets can be added in blocks.
+// AddTo adds Σ_i φ(x_i) to sum (length Features). x is n×Dim; large sets can be added in blocks.
 func (e *Embedder) AddTo(sum []float64, x *mat.Dense) {
 	scale := math.Sqrt(2 / float64(e.spec.Features))
 	e.each(x, func(_ int, phases []float64) {
@@ -83,8 +83,8 @@ func (e *Embedder) Mean(x *mat.Dense) []float64 {
 	return sum
 }
 
-// Scores returns ⟨φ(x_i), anchor_j⟩, n × a, for anchors a × Features, and the rows' mean embedding.
-// It does not hold n × Features numbers.
+// Scores returns ⟨φ(x_i), anchor_j⟩, n × a, for anchors a × Features, and the rows' mean embedding. It
+// holds one embedding at a time.
 func (e *Embedder) Scores(x, anchors *mat.Dense) (scores *mat.Dense, mean []float64) {
 	n, _ := x.Dims()
 	a, _ := anchors.Dims()
@@ -124,17 +124,17 @@ type Lattice struct {
 // DefaultLattice has a rounding error below 2⁻²⁰ of a row and keeps sums of 2^40 rows inside int64.
 func DefaultLattice() Lattice { return Lattice{Radius: 1 << 20} }
 
-// IntegerBound bounds how far replacing one row moves an integer embedding sum. Scale times the sum
-// of n rows, over n, is a mean embedding again.
+// IntegerBound bounds how far replacing one row moves an integer embedding sum. Scale/n times the sum of
+// n rows is a mean embedding.
 type IntegerBound struct {
 	L1, L2sq int64
 	Cells    int
 	Scale    float64
 }
 
-// Bound returns the bounds for the map. Each of p = Features/2 pairs has norm at most R, so two
-// rows differ by at most 2R per pair: ‖Δ‖₂² ≤ p(2R)² and ‖Δ‖₁ ≤ p·√2·2R, the second rounded up. The
-// bounds rest on integers alone, not on the kernel, floating point or the data.
+// Bound returns the bounds for the map. Each of p = Features/2 pairs has norm at most R, so two rows
+// differ by at most 2R per pair: ‖Δ‖₂² ≤ p(2R)² and ‖Δ‖₁ ≤ p·√2·2R, rounded up. The bounds hold for any
+// integers of such norms, independently of kernel, floating point and data.
 func (l Lattice) Bound(f Fourier) (IntegerBound, error) {
 	if err := f.Validate(); err != nil {
 		return IntegerBound{}, fmt.Errorf("bound embedding: %w", err)
@@ -156,7 +156,8 @@ func (l Lattice) Bound(f Fourier) (IntegerBound, error) {
 }
 
 // AddIntegersTo adds Σ_i z(x_i) to sum (length Features), z(x) the row's embedding on the lattice,
-// truncated towards zero, each pair's norm checked in integers. Order cannot change a bit.
+// truncated towards zero, each pair's norm checked in integers. The order of rows does not change the
+// sum.
 func (e *Embedder) AddIntegersTo(sum []int64, x *mat.Dense, l Lattice) {
 	radius := float64(l.Radius)
 	e.each(x, func(_ int, phases []float64) {
@@ -169,7 +170,7 @@ func (e *Embedder) AddIntegersTo(sum []int64, x *mat.Dense, l Lattice) {
 	})
 }
 
-// latticePair truncates (c, s) and guarantees a² + b² ≤ radius². NaN, never valid, becomes (0, 0).
+// latticePair truncates (c, s) and guarantees a² + b² ≤ radius². NaN becomes (0, 0).
 func latticePair(c, s float64, radius int64) (a, b int64) {
 	limit := float64(radius)
 	if !(math.Abs(c) <= limit) || !(math.Abs(s) <= limit) {

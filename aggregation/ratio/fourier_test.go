@@ -39,8 +39,8 @@ func TestFourierNormAndKernel(t *testing.T) {
 		}
 		for j := range i {
 			b := e.Mean(kernelRows(x, j, j+1))
-			// A mean of 4,000 cosines, no more variable than independent ones: sd ≤ 1/√8000·√2 < .0159; by Hoeffding
-			// an error of .1 has probability below 2e^{−20} for each of 15 pairs.
+			// A mean of 4,000 cosines has sd ≤ 1/√8000·√2 < .0159; by Hoeffding an error of .1 has
+			// probability below 2e^{−20} for each of 15 pairs.
 			if got, want := kernelDot(a, b), math.Exp(-0.1*kernelDistance(x.RawRowView(i), x.RawRowView(j))); math.Abs(got-want) > 0.1 {
 				t.Errorf("⟨φ,φ⟩ = %.3f, kernel %.3f", got, want)
 			}
@@ -81,7 +81,7 @@ func TestFourierStreams(t *testing.T) {
 	}
 }
 
-// The bound must hold for every pair of rows, and be nearly reached by some.
+// The bound must hold for every pair of rows, and some pair must nearly reach it.
 func TestIntegerBound(t *testing.T) {
 	for _, radius := range []int64{1, 2, 3, 5, 1000, 1 << 20, 1 << 29} {
 		rng := rand.New(rand.NewPCG(uint64(radius), 1))
@@ -118,7 +118,7 @@ func TestIntegerBound(t *testing.T) {
 }
 
 func TestLatticePair(t *testing.T) {
-	// Values a hair outside the circle, and what is no number at all.
+	// Values just outside the circle, and NaN.
 	for _, c := range []struct {
 		c, s float64
 		r    int64

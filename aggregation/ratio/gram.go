@@ -10,17 +10,17 @@ import (
 //
 //	V_ij = ⟨Φ_i, Φ_j⟩ = mean of k(x,y) over x in set i, y in set j.
 //
-// On the diagonal V counts each row against itself and so exceeds E k(x,x') by (Self − U)/N. U
-// drops those pairs (u-statistic) and is unbiased for independently drawn rows. If embeddings carry
-// privacy noise of variance s_i a coordinate, both diagonals have D·s_i subtracted.
+// On the diagonal V counts each row against itself and so exceeds E k(x,x') by (Self − U)/N. U leaves
+// these pairs out (u-statistic) and is unbiased for independently drawn rows. Privacy noise of variance
+// s_i a coordinate adds D·s_i to both diagonals, which is subtracted.
 type Gram struct {
 	V, U *mat.SymDense // M×M, differing only on the diagonal
 	Self []float64     // mean of k(x,x) in each set
 	N    []int         // rows of each set
 }
 
-// NewGram compares the sets (each n_i×d, n_i ≥ 2) by kernel values, block by block. scores[i] is
-// n_i×M: the mean kernel value of each row of set i with each set, which the intervals need.
+// NewGram compares the sets (each n_i×d, n_i ≥ 2) by kernel values, block by block. scores[i] (n_i×M)
+// holds the mean kernel value of each row of set i with each set, for the intervals.
 func NewGram(k Kernel, sets []*mat.Dense) (g Gram, scores []*mat.Dense) {
 	m := len(sets)
 	g = Gram{V: mat.NewSymDense(m, nil), U: mat.NewSymDense(m, nil), Self: make([]float64, m), N: make([]int, m)}
@@ -97,5 +97,5 @@ func (g Gram) Select(sets []int) Gram {
 	return out
 }
 
-// String prints sizes only: Gram entries come from data.
+// String prints sizes only, because Gram entries come from data.
 func (g Gram) String() string { return fmt.Sprintf("gram of %d sets", len(g.N)) }

@@ -9,8 +9,8 @@ import (
 	"caucus/internal/testlevel"
 )
 
-// coverageResult is how often the 95 % intervals of class 0 are printed and hold the truth,
-// the mean error of Free, and the mean stated and real standard deviation.
+// coverageResult counts how often the 95 % intervals of class 0 are printed and contain the truth. bias
+// is the mean error of Free; stated and real are the mean stated and the real standard deviation.
 type coverageResult struct {
 	printed, covered, bias, stated, real float64
 }
@@ -36,10 +36,10 @@ func measureCoverage(t *testing.T, reps int, trial func(seed uint64) (Estimate, 
 	return r
 }
 
-// Every way to an interval, over whole simulated studies. The seeds are fixed,
-// so there are no false alarms; 150 trials measure a coverage of .95 to ±.018,
-// and .90 to .99 are accepted, as many standard errors of fewer. Few embeddings alone
-// tell no scatter, and have none.
+// TestCoverage simulates whole studies for every kind of interval. The seeds are fixed, so there are no
+// false alarms. 150 trials measure a coverage of .95 to ±.018; .90 to .99 is accepted, and the same
+// number of standard errors for fewer trials. A few embeddings without rows do not show the scatter, and
+// have no interval.
 func TestCoverage(t *testing.T) {
 	reps := testlevel.N(t, 40, 150)
 	fewer := math.Sqrt(150 / float64(reps))
@@ -123,7 +123,7 @@ func TestCoverage(t *testing.T) {
 	}
 }
 
-// What a correction is for: with it the estimate is nearer.
+// The correction must bring the estimate nearer to the truth.
 func TestClassMeanSignal(t *testing.T) {
 	var with, without, mixture float64
 	for seed := range testlevel.N(t, 30, 100) {
@@ -160,8 +160,8 @@ func TestClassMeanSignal(t *testing.T) {
 	}
 }
 
-// Noisy shares weaken the class means they are regressed on, so estimates
-// spread out too far or too little; knowing the covariance repairs the bias.
+// Noisy shares weaken the class means, so estimates spread too far or too little. Knowing the covariance
+// of the noise removes this bias.
 func TestShareNoiseCorrection(t *testing.T) {
 	var with, without float64
 	const sd = 0.15
@@ -202,9 +202,8 @@ func TestShareNoiseCorrection(t *testing.T) {
 	}
 }
 
-// False alarms of the fit test: at most 1e-3 each by design; 300 sound targets
-// raise 6 or more with probability below 1e-5 (Poisson .3: 7e-7 for 6), 80 raise 4 or
-// more with 2e-6 (Poisson .08).
+// The fit test has false alarms of at most 1e-3 by design. 300 valid targets raise 6 or more with
+// probability below 1e-5 (Poisson .3: 7e-7 for 6), 80 raise 4 or more with 2e-6 (Poisson .08).
 func TestFitFalseAlarms(t *testing.T) {
 	targets, most := 80, 3
 	if testlevel.Long() {

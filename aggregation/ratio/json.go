@@ -90,7 +90,7 @@ type jsonRatioModel struct {
 
 const modelVersion = 1
 
-// MarshalJSON writes what Estimate needs: with a kernel the sets' rows too, with a Fourier map no rows.
+// MarshalJSON writes the input of Estimate: with a kernel the sets' rows too, with a Fourier map no rows.
 func (m *Model) MarshalJSON() ([]byte, error) {
 	s := m.system
 	out := jsonRatioModel{
@@ -123,7 +123,7 @@ func (m *Model) MarshalJSON() ([]byte, error) {
 	return json.Marshal(out)
 }
 
-// UnmarshalJSON reads a model and checks that its parts agree: a damaged model never panics in Estimate.
+// UnmarshalJSON reads a model and checks that its parts fit together, so that Estimate cannot panic.
 func (m *Model) UnmarshalJSON(data []byte) error {
 	var in jsonRatioModel
 	if err := json.Unmarshal(data, &in); err != nil {

@@ -22,7 +22,7 @@ func RBF(gamma float64) Kernel { return Kernel{Name: "rbf", Gamma: gamma} }
 // LinearKernel is ⟨x,y⟩: it compares sets by their mean rows only.
 func LinearKernel() Kernel { return Kernel{Name: "linear"} }
 
-// Validate names what to change.
+// Validate returns an error that says what to change.
 func (k Kernel) Validate() error {
 	switch k.Name {
 	case "linear":
@@ -47,9 +47,9 @@ func (k Kernel) Self(row []float64) float64 {
 // kernelBlock bounds the rows held at once: 512×512 kernel values are 2 MiB.
 const kernelBlock = 512
 
-// Sums adds Σ_j k(x_i, y_j) to row[i] and Σ_i k(x_i, y_j) to column[j]; either may be nil. It works
-// in blocks, so memory does not grow with the product of the sizes. x is n×d, y is m×d. For several
-// cores, split x into slices with separate column sums.
+// Sums adds Σ_j k(x_i, y_j) to row[i] and Σ_i k(x_i, y_j) to column[j]; either may be nil. It works in
+// blocks, so memory does not grow with n·m. x is n×d, y is m×d. For several cores, split x into slices
+// with separate column sums.
 func (k Kernel) Sums(x, y *mat.Dense, row, column []float64) {
 	n, _ := x.Dims()
 	m, _ := y.Dims()
@@ -91,9 +91,9 @@ func (k Kernel) finish(block *mat.Dense, xn, yn []float64) {
 	}
 }
 
-// MedianSquaredDistance returns the median of ‖x−y‖² over pairs of at most 400 rows of x, chosen by
-// rng: the usual scale for a kernel's width (the median heuristic), gamma = 2^k/scale with k in
-// −5..5. x must be public (the pool), or rows given in clear.
+// MedianSquaredDistance returns the median of ‖x−y‖² over pairs of at most 400 rows of x, chosen by rng.
+// It is the usual scale for a kernel's width (the median heuristic): gamma = 2^k/scale with k in −5..5. x
+// must be public (the pool), or rows given in clear.
 func MedianSquaredDistance(x *mat.Dense, rng *rand.Rand) (float64, error) {
 	n, _ := x.Dims()
 	rows := rng.Perm(n)[:min(n, 400)]

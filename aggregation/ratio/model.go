@@ -9,7 +9,7 @@ import (
 	"caucus/aggregation"
 )
 
-// Set is one set of records with known (or noisy) label shares, or the unlabelled target without. Give
+// Set is one set of records with known (or noisy) label shares; the unlabelled target has no shares. Give
 // Rows or Embedding.
 type Set struct {
 	Rows      *mat.Dense // n×d
@@ -20,23 +20,24 @@ type Set struct {
 	// variance v on the integer sum.
 	Noise float64
 
-	// Shares are the label shares of this very set, length c, sum 1. Noisy shares may be given
-	// before projection (unbiased; best for class-means) or after it. ShareCov is the covariance of
-	// their noise, whose rows sum to zero because shares sum to 1; nil if exact.
+	// Shares are the label shares of this very set, length c, sum 1. Noisy shares may be given before
+	// projection (unbiased; best for class-means) or after it. ShareCov is the covariance of their noise,
+	// with row sums zero because shares sum to 1; nil if exact.
 	Shares   []float64
 	ShareCov *mat.SymDense
 }
 
-// Options say how sets are compared. Set exactly one of Kernel and Fourier: a kernel compares rows,
-// and the model keeps them; a Fourier map compares mean embeddings, and the model keeps only those.
+// Options say how sets are compared. Set exactly one of Kernel and Fourier. With a kernel the model
+// compares and keeps rows; with a Fourier map it compares and keeps mean embeddings.
 type Options struct {
 	Estimator  string // "" means ClassMeans
 	Kernel     Kernel
 	Fourier    *Fourier
 	Confidence float64 // of each class's interval; 0 means 0.95
 
-	// Rank is the EffectiveRank of public rows, for sets given as embeddings alone: how far sampling
-	// noise strays from its mean. 0: computed from the sets' rows, or a cautious guess without rows.
+	// Rank is the EffectiveRank of public rows, for sets given as embeddings alone. It determines how
+	// much sampling noise varies around its mean. 0: computed from the sets' rows, or a cautious guess
+	// without rows.
 	Rank float64
 }
 
@@ -57,8 +58,8 @@ func (o Options) Validate() error {
 	return o.Kernel.Validate()
 }
 
-// Model estimates the class ratios of unlabelled sets. Fit makes it; it is read-only and marshals
-// to JSON. With a Fourier map it holds mean embeddings (for class-means the classes'), never rows.
+// Model estimates the class ratios of unlabelled sets. Fit makes it; it is read-only and marshals to
+// JSON. With a Fourier map it holds mean embeddings (for class-means those of the classes), never rows.
 type Model struct {
 	options  Options
 	classes  int
@@ -67,7 +68,7 @@ type Model struct {
 	rows     []*mat.Dense // the sets' rows
 	sets     []ratioSetLaw
 	spread   *mat.SymDense // within-class covariance of one set row's effect on the ratios, c×c; nil: unknown
-	indirect bool          // spread comes from leaving sets out: rows of a target give a better one
+	indirect bool          // spread comes from leaving sets out; a target's rows give a better one
 	rank     float64       // effective rank of the rows' embeddings, ≥ 1
 	warnings []Warning
 	number   float64 // condition number of the paper's bound
@@ -99,11 +100,11 @@ func (m *Model) Sets() []Set {
 // Classes returns c.
 func (m *Model) Classes() int { return m.classes }
 
-// Warnings returns the doubts about the sets themselves.
+// Warnings returns doubts about the fitted sets.
 func (m *Model) Warnings() []Warning { return m.warnings }
 
-// Condition returns maxsing(P̂)/minsing(Â), the factor of the published error bound on errors of
-// the embeddings; Â is the Gram of the sets.
+// Condition returns maxsing(P̂)/minsing(Â), which multiplies errors of the embeddings in the published
+// error bound. Â is the Gram of the sets.
 func (m *Model) Condition() float64 { return m.number }
 
 // TrainingShares returns the class shares of all sets together, the baseline of every estimate.
@@ -126,8 +127,8 @@ func (m *Model) TrainingShares() []float64 {
 // *Refusal if no estimate is possible: a class in no set, equal shares in all sets, fewer sets than
 // classes, or a set of fewer than two rows.
 //
-// It assumes that the classes look the same in every set and in the target: P(x|y) is shared, and
-// only the shares differ. Estimate tests that.
+// It assumes that P(x|y) is the same in every set and in the target, and only the shares differ. Estimate
+// tests this.
 func Fit(sets []Set, o Options) (*Model, error) {
 	if o.Estimator == "" {
 		o.Estimator = ClassMeans
@@ -219,7 +220,8 @@ func (m *Model) describe(sets []Set) error {
 	return nil
 }
 
-// unknownRank is the effective rank without rows: below that of any useful RBF kernel, so cautious.
+// unknownRank is the effective rank assumed without rows. It is below that of any useful RBF kernel, so
+// cautious.
 const unknownRank = 4
 
 func (m *Model) embed(sets []Set, p *ratioProblem) error {
@@ -260,7 +262,7 @@ func (m *Model) embed(sets []Set, p *ratioProblem) error {
 	return nil
 }
 
-// collapse replaces the M sets' embeddings by those of the c classes, all that class-means needs.
+// collapse replaces the M sets' embeddings by those of the c classes. class-means needs no more.
 func (m *Model) collapse() {
 	var b mat.Dense
 	b.Mul(m.system.read.T(), m.anchors)

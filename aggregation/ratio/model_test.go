@@ -10,7 +10,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// world draws sets whose classes are spherical normals: P(x|y) is shared.
+// world draws sets whose classes are spherical normals, the same in all sets.
 type world struct {
 	means *mat.Dense // c×d
 	rng   *rand.Rand
@@ -51,7 +51,7 @@ func (w world) sets(m, n int) []Set {
 	return out
 }
 
-// embedded is the same sets as a site would send them.
+// embedded returns the sets as a site would send them.
 func embedded(t testing.TB, f Fourier, sets []Set) []Set {
 	e := embedderOf(t, f)
 	out := make([]Set, len(sets))
@@ -109,8 +109,8 @@ func TestRecovers(t *testing.T) {
 	}
 }
 
-// A model read back answers as before; with embeddings it holds no rows, and
-// for class-means no more than c embeddings.
+// A model read back gives the same answers. With embeddings it holds no rows, and for class-means at most
+// c embeddings.
 func TestJSON(t *testing.T) {
 	w := newWorld(2, 4, 1.5, 2)
 	sets := w.sets(5, 60)
@@ -228,8 +228,8 @@ func TestRefusals(t *testing.T) {
 	if e, err := m.Estimate(w.set(1, 1, 0, 0)); err != nil || e.Fit.Tested {
 		t.Errorf("target of one row: %+v, %v; want an untested estimate", e.Fit, err)
 	}
-	// A class that only noise shows is warned of with its largest share; one that
-	// stands out of the noise is not.
+	// A class seen only through noise gets a warning with its largest share; a class above the noise gets
+	// none.
 	for share, want := range map[float64]bool{.02: true, .04: false} {
 		sets := w.sets(4, 30)
 		for i := range sets {
@@ -245,7 +245,7 @@ func TestRefusals(t *testing.T) {
 			t.Errorf("a share of %g with noise of .01: %v", share, m.Warnings())
 		}
 	}
-	// The published estimator answers for the classes it has seen.
+	// The published estimator estimates the classes that it has seen.
 	if m, err := Fit(w.sets(2, 30), Options{Kernel: RBF(0.2), Estimator: Mixture}); err != nil || len(m.Warnings()) == 0 {
 		t.Errorf("mixture of two sets: %v; want a warning and no error", err)
 	}
@@ -265,7 +265,7 @@ func hasWarning(warnings []Warning, r Reason) bool {
 	return false
 }
 
-// A target with a class nobody has seen must be doubted, whichever way it is seen.
+// A target with an unseen class must be doubted, in every form.
 func TestWarnsOfMisfit(t *testing.T) {
 	w := newWorld(2, 4, 1.5, 4)
 	sets := w.sets(10, 200)
@@ -292,8 +292,7 @@ func TestWarnsOfMisfit(t *testing.T) {
 	}
 }
 
-// Classes that are one and the same cannot be told apart: say so, and let the
-// intervals cover everything the data do not exclude.
+// Identical classes cannot be separated: the model must warn, and the interval must be all of [0,1].
 func TestWarnsOfFaintClasses(t *testing.T) {
 	w := newWorld(2, 4, 0, 5)
 	m, err := Fit([]Set{w.set(50, .4, .6), w.set(50, .5, .5), w.set(50, .6, .4)}, Options{Kernel: RBF(0.15)})

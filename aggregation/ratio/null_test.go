@@ -8,9 +8,9 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// TestNullQuantile: of sums of weighted squares, uneven ones above all, as many as the
-// level says are above the threshold. 400,000 draws at 1e-3 give 400 ± 20; half to one
-// and a half times the level is 10 standard errors. Two moments alone double it.
+// TestNullQuantile: sums of weighted squares, very uneven ones included, exceed the threshold as often as
+// the level says. 400,000 draws at 1e-3 give 400 ± 20; the tolerance of half the level is 10 standard
+// errors. With two moments alone the rate would double.
 func TestNullQuantile(t *testing.T) {
 	const draws, level = 400_000, 1e-3
 	for name, decay := range map[string]float64{"even": 1, "uneven": 0.7, "one direction rules": 0.3} {
@@ -53,7 +53,7 @@ func TestNullQuantile(t *testing.T) {
 	}
 }
 
-// TestDoubtedSaysNothing: intervals of a target that no mixture explains are all there is.
+// TestDoubtedSaysNothing: for a target that no mixture explains, intervals are [0,1].
 func TestDoubtedSaysNothing(t *testing.T) {
 	w := newWorld(2, 4, 1.5, 4)
 	sets := w.sets(10, 60)

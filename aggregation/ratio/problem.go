@@ -20,7 +20,7 @@ const (
 	NoFit         Reason = "no-mixture-fits" // number: fit statistic
 	FaintClasses  Reason = "faint-classes"   // classes hardly differ under this kernel
 	NoisyShares   Reason = "noisy-shares"    // the count noise swamps the differences between sets
-	Indefinite    Reason = "indefinite-gram" // number: part of a difference between classes that is noise
+	Indefinite    Reason = "indefinite-gram" // number: share of noise in a difference between classes
 	LooseInterval Reason = "loose-interval"  // only an upper bound on the spread was available
 )
 
@@ -43,14 +43,15 @@ type Warning struct {
 	Advice string  `json:"advice"`
 }
 
-// Limits on the condition number of the share matrix P, which multiplies errors in a mean
-// embedding. Beyond 1e6 the sets' shares are equal for every practical purpose.
+// Limits on the condition number of the share matrix P, which multiplies errors in a mean embedding.
+// Beyond 1e6 the sets' shares are practically equal.
 const (
 	ratioWarnCondition   = 20
 	ratioRefuseCondition = 1e6
 )
 
-// absentDeviations: an absent class's noisy share exceeds this many standard deviations 1 time in 1,000.
+// absentDeviations: the noisy share of an absent class exceeds this many standard deviations 1 time in
+// 1,000.
 const absentDeviations = 3
 
 // ratioProblem is the input of every estimator: the sets' Gram and shares, with their noises' laws.
@@ -66,8 +67,8 @@ type ratioProblem struct {
 func (p ratioProblem) sets() int    { _, m := p.shares.Dims(); return m }
 func (p ratioProblem) classes() int { c, _ := p.shares.Dims(); return c }
 
-// weights are inverse variances of the embeddings up to a factor: sampling noise of a unit-norm map
-// falls as 1/n, privacy noise adds D·s, and share noise of covariance C moves the fit by at most tr C.
+// weights are inverse variances of the embeddings up to a factor: sampling noise of a unit-norm map falls
+// as 1/n, privacy noise adds D·s, and share noise of covariance C moves the fit by at most tr C.
 func (p ratioProblem) weights() []float64 {
 	w := make([]float64, p.sets())
 	var sum float64
@@ -110,7 +111,7 @@ func (p ratioProblem) singular() (high, low float64) {
 	return values[0], values[p.classes()-1]
 }
 
-// check refuses what no estimator can answer. full: the estimator must tell all classes apart.
+// check refuses sets from which no estimate is possible. full: the estimator must separate all classes.
 func (p ratioProblem) check(full bool) ([]Warning, error) {
 	c, m := p.shares.Dims()
 	if m < 2 {
@@ -118,7 +119,7 @@ func (p ratioProblem) check(full bool) ([]Warning, error) {
 	}
 	var warnings []Warning
 	for k := range c {
-		top, sure := 0., 0. // the largest share, and the largest that noise does not explain
+		top, sure := 0., 0. // the largest share, and the largest after subtracting noise
 		exact := true
 		for i := range m {
 			share, sd := p.shares.At(k, i), 0.
@@ -156,7 +157,7 @@ func (p ratioProblem) check(full bool) ([]Warning, error) {
 	return warnings, nil
 }
 
-// condition is the factor in the paper's error bound: the largest singular value of P̂ over the
+// condition returns the factor in the paper's error bound: the largest singular value of P̂ over the
 // smallest of Â, the (V-statistic) Gram of the sets.
 func (p ratioProblem) condition() float64 {
 	high, _ := p.singular()

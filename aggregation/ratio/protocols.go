@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 )
 
-// Sample is one test set: indices into the rows, and its exact shares.
+// Sample is one test set: indices of its rows, and its exact shares.
 type Sample struct {
 	Rows   []int
 	Shares []float64
@@ -18,9 +18,9 @@ type Sampling struct {
 	Sets    int
 }
 
-// SampleSets draws test sets from rows with labels y (0..c−1; others are never drawn), at shares
-// drawn uniformly on the simplex. Within a set, rows of a class are drawn without replacement until
-// it is exhausted, then again from the start: sizes and shares are always met.
+// SampleSets draws test sets from rows with labels y (0..c−1; others are never drawn), at shares drawn
+// uniformly on the simplex. Within a set, rows of a class are drawn without replacement until the class
+// is exhausted, then again from the start, so sizes and shares are always met.
 func SampleSets(y []int, s Sampling, rng *rand.Rand) ([]Sample, error) {
 	if s.Classes < 2 || s.Size < 1 || s.Sets < 1 {
 		return nil, fmt.Errorf("sample sets: classes %d, size %d, sets %d: give at least 2, 1 and 1", s.Classes, s.Size, s.Sets)
@@ -61,7 +61,7 @@ func SampleAtShares(y []int, shares []float64, size int, rng *rand.Rand) (Sample
 	return out, nil
 }
 
-// SharesOfLabels counts the rows' labels (nil: all rows), without those outside 0..classes−1.
+// SharesOfLabels counts the rows' labels (nil: all rows). It ignores labels outside 0..classes−1.
 func SharesOfLabels(y []int, rows []int, classes int) []float64 {
 	out := make([]float64, classes)
 	var n float64

@@ -42,7 +42,7 @@ func TestSampleSets(t *testing.T) {
 	}
 }
 
-// A class may be larger than its supply: rows are then used again.
+// A class may need more rows than there are; rows are then reused.
 func TestSampleAtSharesReuses(t *testing.T) {
 	s, err := SampleAtShares([]int{0, 1, 1}, []float64{.8, .2}, 10, rand.New(rand.NewPCG(1, 1)))
 	if err != nil || len(s.Rows) != 10 || math.Abs(s.Shares[0]-.8) > 1e-12 {
@@ -50,8 +50,8 @@ func TestSampleAtSharesReuses(t *testing.T) {
 	}
 }
 
-// The first coordinate of a uniform point on the simplex of c classes has mean
-// 1/c and variance (c−1)/(c²(c+1)).
+// The first coordinate of a uniform point on the simplex of c classes has mean 1/c and variance
+// (c−1)/(c²(c+1)).
 func TestUniformShares(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	const c, n = 4, 20000

@@ -8,14 +8,14 @@ import (
 
 // quadraticOnSimplex minimises ½xᵀHx − bᵀx over {x ≥ 0, Σx = 1}.
 //
-// H must be positive definite along directions that sum to zero (callers floor its spectrum). The
-// method is a primal active set (Lawson & Hanson 1974, ch. 23, plus the sum constraint): each step
-// adds the coordinate that violates optimality most and solves exactly on the support, so it ends
-// after finitely many steps. gap ≥ f(x) − min f is the certificate max_k gᵀ(x − e_k), g = Hx − b,
-// however the loop ends.
+// H must be positive definite along directions that sum to zero (callers floor its spectrum). The method
+// is a primal active set (Lawson & Hanson 1974, ch. 23, plus the sum constraint): each step adds the
+// coordinate that violates optimality most and solves exactly on the support, so it ends after finitely
+// many steps. gap = max_k gᵀ(x − e_k), g = Hx − b, certifies f(x) − min f ≤ gap even if the loop ends
+// early.
 func quadraticOnSimplex(h mat.Symmetric, b []float64) (x []float64, gap float64) {
 	c := len(b)
-	// σ·11ᵀ changes nothing while Σx = 1 and makes H definite.
+	// σ·11ᵀ adds a constant while Σx = 1, and makes H definite.
 	lift := 0.0
 	size := 1e-300
 	for i := range c {
@@ -36,7 +36,7 @@ func quadraticOnSimplex(h mat.Symmetric, b []float64) (x []float64, gap float64)
 	inside := make([]bool, c)
 	inside[at] = true
 	gradient := make([]float64, c)
-	for range 50 * c { // about c steps in practice; a public bound in any case
+	for range 50 * c { // about c steps in practice; 50c is a public bound
 		low := 0
 		gap = 0
 		for i := range c {

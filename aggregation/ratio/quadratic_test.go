@@ -11,7 +11,7 @@ import (
 	"caucus/aggregation"
 )
 
-// Against the best over every support, solved alone; and the certificate.
+// Compares with the best solution over every support, and checks the certificate.
 func TestQuadraticOnSimplex(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 9))
 	for trial := range 300 {
@@ -54,7 +54,7 @@ func TestQuadraticOnSimplex(t *testing.T) {
 	}
 }
 
-// With the identity as metric it is the Euclidean projection.
+// With the identity as metric the solution is the Euclidean projection.
 func TestQuadraticIsProjection(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2, 9))
 	for range 100 {

@@ -21,8 +21,8 @@ func fitKernel(t testing.TB, sets []Set, estimator string, k Kernel) *Model {
 	return m
 }
 
-// Four bags whose shares (.375 to .547) hardly differ: the true test share is
-// .4375, and every estimator must stay within .06 of it at the chosen width.
+// Four bags have nearly equal shares (.375 to .547). The true test share is .4375, and every estimator
+// must be within .06 of it at the chosen width.
 func TestHeart(t *testing.T) {
 	bags, test := readHeart(t)
 	var sets []Set
@@ -53,8 +53,8 @@ func TestHeart(t *testing.T) {
 	}
 }
 
-// Sets of 600 at shares .1, .1, .9, .9; published-size target of 600 at .1 or .9.
-// Prototype L1: .085 and .058 (mean of 10 seeds).
+// Sets of 600 at shares .1, .1, .9, .9; targets of 600 at .1 or .9, as published. The prototype had L1
+// .085 and .058 (mean of 10 seeds).
 func TestAdult(t *testing.T) {
 	train, test := readAdult(t)
 	seeds, widths := testlevel.N(t, 2, 10), testlevel.Long()
@@ -103,15 +103,14 @@ func TestAdult(t *testing.T) {
 	}
 }
 
-// 20 disjoint sets of 2,500 with shares uniform on the simplex (smaller where a
-// digit ran out), 2,000 Fourier features of PCA-50, 20 targets of 1,000 at
-// shares uniform on the simplex. Prototype: L1 .086, and .087 with counts at
-// ε = .5. Embeddings hidden too (unit record, ρ = .05 a set) cost more.
+// 20 disjoint sets of 2,500 with shares uniform on the simplex (smaller where a digit ran out), 2,000
+// Fourier features of PCA-50, 20 targets of 1,000 at shares uniform on the simplex. The prototype had L1
+// .086, and .087 with counts at ε = .5. Hiding the embeddings too (unit record, ρ = .05 a set) costs
+// more.
 //
-// The test file's digits are by other writers, so P(x|y) is not quite shared:
-// the same is done with targets from the training file, where the intervals
-// must be right. A short run takes a fifth of the digits and of the features: of sets a
-// fifth as large the L1 distance may be √5 times as large, by the same writers.
+// The test file's digits are by other writers, so P(x|y) is not quite shared. Targets from the training
+// file are tried too; there the intervals must be right. A short run takes a fifth of the digits and
+// features, and allows √5 times the L1 distance for targets of the same writers.
 func TestMNIST(t *testing.T) {
 	tenths := testlevel.N(t, 2, 10)
 	larger := math.Sqrt(10 / float64(tenths))
@@ -219,9 +218,8 @@ func disjointSets(t *testing.T, train labelled, free []int, size int, rng *rand.
 	return sets
 }
 
-// privatised adds normal noise of the variances that counts at ε = .5 (Laplace,
-// scale 4) and embeddings at ρ = .05 have; exact draws are the business of the
-// privacy room.
+// privatised adds normal noise with the variances of counts at ε = .5 (Laplace, scale 4) and embeddings
+// at ρ = .05.
 func privatised(t *testing.T, f Fourier, sets []Set, embeddings bool, rng *rand.Rand) []Set {
 	embedder, err := NewEmbedder(f)
 	if err != nil {

@@ -9,11 +9,10 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// TestNoiseInSharesTakenOff: embeddings are exact, only the shares have noise,
-// of known covariance and sum zero. Over draws the squared lengths between the
-// class means that class-means works with are those of the true ones within a
-// tenth of what the noise adds, and 6.2 standard errors (once in 10⁹ fresh
-// seeds), however large the part is that all classes have in common.
+// TestNoiseInSharesTakenOff: embeddings are exact; the shares have noise of known covariance and sum
+// zero. Over draws, class-means' squared distances between class means equal the true ones within a tenth
+// of the noise's addition and 6.2 standard errors (false alarms 1e-9). A large part that all classes
+// share must not matter.
 func TestNoiseInSharesTakenOff(t *testing.T) {
 	const c, sets, draws, sigma = 3, 9, 4000, 0.08
 	for _, common := range []float64{0, 1, 100} {
@@ -87,8 +86,8 @@ func TestNoiseInSharesTakenOff(t *testing.T) {
 	}
 }
 
-// TestSwampedShares: where noise is most of what the sets differ by, that is said,
-// and nothing is corrected, also with no more sets than classes.
+// TestSwampedShares: if noise is most of the difference between sets, the model warns and corrects
+// nothing, also with no more sets than classes.
 func TestSwampedShares(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	for _, sets := range []int{3, 4, 9} {
@@ -125,7 +124,7 @@ func TestSwampedShares(t *testing.T) {
 	}
 }
 
-// symmetric is the symmetric matrix that d is but for rounding.
+// symmetric removes the rounding errors of a symmetric matrix.
 func symmetric(d *mat.Dense) *mat.SymDense {
 	n, _ := d.Dims()
 	s := mat.NewSymDense(n, nil)

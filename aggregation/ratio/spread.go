@@ -9,11 +9,11 @@ import (
 	"caucus/aggregation"
 )
 
-// spreadRows rows estimate a c×c covariance to a relative √(2/500) = 6 % of a variance.
+// spreadRows rows estimate a variance to a relative √(2/500) = 6 %.
 const spreadRows = 500
 
-// rowEffects maps scores of rows (n×b, after Read) to their effects on the ratios, n×c: the
-// unconstrained estimate is Offset + the mean effect.
+// rowEffects maps scores of rows (n×b) to their effects on the ratios, n×c. The unconstrained estimate is
+// Offset plus the mean effect.
 func (s ratioSystem) rowEffects(scores *mat.Dense) *mat.Dense {
 	var h, out mat.Dense
 	h.Mul(scores, s.read)
@@ -21,10 +21,10 @@ func (s ratioSystem) rowEffects(scores *mat.Dense) *mat.Dense {
 	return &out
 }
 
-// withinCovariance is the covariance of the rows of effects (n×c) less the classes' contribution.
-// On average a row of class k moves the ratios by column k of slope (e_k, unless the estimate is
-// pulled towards the training shares). So that contribution is K(diag(p) − ppᵀ)Kᵀ; it is no error
-// if the ratios wanted are those of this very set.
+// withinCovariance returns the covariance of the rows of effects (n×c) minus the classes' contribution.
+// On average a row of class k moves the ratios by column k of slope (e_k, unless the estimate is pulled
+// towards the training shares). So the contribution is K(diag(p) − ppᵀ)Kᵀ. It is not an error, because
+// the ratios wanted are those of this very set.
 func (s ratioSystem) withinCovariance(effects *mat.Dense, p []float64) *mat.SymDense {
 	n, c := effects.Dims()
 	if n < 2 {
@@ -44,7 +44,7 @@ func (s ratioSystem) withinCovariance(effects *mat.Dense, p []float64) *mat.SymD
 	return out
 }
 
-// labelCovariance is K(diag(p) − ppᵀ)Kᵀ, K the slope; noisy p are projected.
+// labelCovariance returns K(diag(p) − ppᵀ)Kᵀ, K the slope. Noisy p are projected first.
 func (s ratioSystem) labelCovariance(p []float64) *mat.Dense {
 	p = aggregation.ProjectSimplex(p, 1)
 	c := len(p)
@@ -77,9 +77,9 @@ func (m *Model) rowSpread() *mat.SymDense {
 
 const leaveOneOutLimit = 50
 
-// leaveOneOutSpread estimates the same covariance from embeddings alone: from each set's shares as
-// the other sets estimate them. The squared error, less what known noise explains, divided by 1/n_i
-// + Σa_j²/n_j, is a draw of it. nil: there are not clearly more sets than classes.
+// leaveOneOutSpread estimates the covariance of rowSpread from embeddings alone: the other sets estimate
+// each set's shares. The squared error, minus known noise, over 1/n_i + Σa_j²/n_j is one draw of the
+// covariance. nil if there are too few sets, fewer than 2c + 2.
 func (m *Model) leaveOneOutSpread() *mat.SymDense {
 	p := m.problem
 	total := p.sets()
@@ -132,7 +132,7 @@ func (m *Model) leaveOneOutSpread() *mat.SymDense {
 	}
 	out.ScaleSym(1/float64(used), out)
 	for k := range m.classes {
-		if out.At(k, k) < 0 { // the known noise explains it all
+		if out.At(k, k) < 0 { // the known noise explains the whole error
 			for l := range m.classes {
 				out.SetSym(k, l, 0)
 			}
@@ -150,7 +150,7 @@ func (p ratioProblem) laws() []ratioSetLaw {
 	return out
 }
 
-// knownCovariance is the part of the covariance of the unconstrained ratios that needs no estimate.
+// knownCovariance returns the part of the covariance of the unconstrained ratios that is known exactly.
 // With a the weights of the sets it is
 //
 //	L Q Lᵀ (s_U + Σ a_i² s_i) + Σ a_i² C_i,
@@ -181,7 +181,8 @@ func knownCovariance(s ratioSystem, sets []ratioSetLaw, a []float64, targetNoise
 	return out
 }
 
-// EffectiveRank is (tr C)²/tr C², at least 1, of the covariance C of public rows (n×d) under a kernel.
+// EffectiveRank returns (tr C)²/tr C², at least 1, of the covariance C of public rows (n×d) under a
+// kernel.
 func EffectiveRank(k Kernel, x *mat.Dense) float64 { return effectiveRank(k, []*mat.Dense{x}) }
 
 func effectiveRank(k Kernel, sets []*mat.Dense) float64 {
@@ -189,8 +190,8 @@ func effectiveRank(k Kernel, sets []*mat.Dense) float64 {
 	return rank
 }
 
-// spectrumOf returns, for the covariance C of at most 300 embedded rows, (tr C)²/tr C²: how many
-// directions share the sampling noise; and tr C³/(tr C)³: how unevenly.
+// spectrumOf returns, for the covariance C of at most 300 embedded rows, (tr C)²/tr C² (the number of
+// directions that share the sampling noise) and tr C³/(tr C)³ (how unevenly they share it).
 func spectrumOf(k Kernel, sets []*mat.Dense) (rank, third float64) {
 	_, d := sets[0].Dims()
 	each := max(2, 300/len(sets))
@@ -255,19 +256,19 @@ func spectrumOf(k Kernel, sets []*mat.Dense) (rank, third float64) {
 	return rank, min(max(cube/(trace*trace*trace), 1/(rank*rank)), math.Pow(rank, -1.5))
 }
 
-// secondOrder is the covariance that products of noise with noise add for class-means. The error of
-// Bᵀ(Φ_U − Bρ) is Bᵀe plus the product of the noise in B with that in the residual. With
-// Cov_i = s_iI + C/n_i, tr C = τ and tr C² = τ²/r,
+// secondOrder returns the covariance that products of noise with noise add for class-means. The error of
+// Bᵀ(Φ_U − Bρ) is Bᵀe plus the product of the noise in B with the noise in the residual. With Cov_i =
+// s_iI + C/n_i, tr C = τ and tr C² = τ²/r,
 //
 //	tr(Cov_i Cov_j) = D·s_is_j + (s_i/n_j + s_j/n_i)τ + τ²/(r·n_in_j).
 //
-// With R the weights of the sets in the class means (M×c), a their weights in the fitted mean, and
-// x = (Cov_U + Σa_i²Cov_i), the covariance of RᵀEᵀ(e_U − Ea) is Σ_i R_ikR_il tr(Cov_i x) + Σ_ij
+// With R the weights of the sets in the class means (M×c), a their weights in the fitted mean, and x =
+// (Cov_U + Σa_i²Cov_i), the covariance of RᵀEᵀ(e_U − Ea) is Σ_i R_ikR_il tr(Cov_i x) + Σ_ij
 // R_ika_iR_jla_j tr(Cov_iCov_j), mapped through L.
 func secondOrder(s ratioSystem, sets []ratioSetLaw, a []float64, n, targetNoise, rank, dim float64) *mat.SymDense {
 	c, _ := s.linear.Dims()
 	out := mat.NewSymDense(c, nil)
-	if s.coefLinear != nil || n < 1 { // the others weigh sets, not class means
+	if s.coefLinear != nil || n < 1 { // other estimators weight sets, not class means
 		return out
 	}
 	var trace float64

@@ -24,9 +24,9 @@ func TestSpread(t *testing.T) {
 	}
 }
 
-// TestShiftedCoverage: class means that are a little elsewhere in the target, by less than
-// what is doubted, are in the intervals. The seeds are fixed; 250 trials measure a coverage
-// of .95 to ±.014, and at least .9 is asked for; as many standard errors of fewer.
+// TestShiftedCoverage: intervals still cover if the target's class means are shifted by less than the fit
+// test doubts. The seeds are fixed; 250 trials measure a coverage of .95 to ±.014, and at least .9 is
+// required, or the same number of standard errors for fewer trials.
 func TestShiftedCoverage(t *testing.T) {
 	const shift = .15
 	trials := testlevel.N(t, 100, 250)
@@ -69,8 +69,8 @@ func TestShiftedCoverage(t *testing.T) {
 	}
 }
 
-// TestPulled: a pull of more than half a standard error leaves no interval, one of less
-// widens it; nor is there one where the error is no number.
+// TestPulled: a pull above half a standard error leaves no interval, a smaller one widens it. A NaN error
+// leaves none.
 func TestPulled(t *testing.T) {
 	for _, c := range []struct {
 		variance, pull float64
@@ -85,8 +85,8 @@ func TestPulled(t *testing.T) {
 	}
 }
 
-// TestNoInterval: where noise draws the estimate, or the classes hardly differ, nothing is
-// said to be known, and why.
+// TestNoInterval: if noise pulls the estimate, or the classes hardly differ, there is no interval, and
+// NoInterval gives the reason.
 func TestNoInterval(t *testing.T) {
 	reasons := map[string]int{}
 	for seed := range uint64(40) {

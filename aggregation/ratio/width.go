@@ -13,9 +13,9 @@ type WidthOptions struct {
 	Estimator string // "" means ClassMeans
 	// Scale is a public squared distance (MedianSquaredDistance); widths are 2^k/Scale, k = −5..5.
 	Scale  float64
-	Splits int // held-out splits averaged; 0 means 20: one or two choose erratically
-	Rows   int // most rows used per set, evenly spaced; 0 means 400
-	// Fourier, if set, compares all rows by that map (its Gamma is ignored): for large sets, where
+	Splits int // averaged held-out splits; 0 means 20, because one or two choose erratically
+	Rows   int // most rows used of each set, evenly spaced; 0 means 400
+	// Fourier, if set, compares all rows by this map (its Gamma is ignored). Use it for large sets, where
 	// a sample of rows would favour too wide kernels. 500 features are enough.
 	Fourier *Fourier
 }
@@ -35,12 +35,12 @@ func Widths(scale float64) (all []float64) {
 	return all
 }
 
-// SelectWidth chooses the width of an RBF kernel. It estimates held-out training sets, whose shares
-// are known, from the rest, and averages over random splits that are the same for every width. It
-// redraws splits whose remaining sets cannot separate the classes. The sets need rows.
+// SelectWidth chooses the width of an RBF kernel: it estimates held-out training sets with known shares
+// from the other sets, and averages over random splits, the same for every width. It redraws splits whose
+// remaining sets cannot separate the classes. All sets need rows.
 //
-// A minimum over few sets is mostly luck: among the widths within one standard error of the least
-// error, it takes the one nearest to 1/Scale.
+// The minimum over few sets is mostly luck, so among the widths within one standard error of the least
+// error it takes the one nearest to 1/Scale.
 func SelectWidth(sets []Set, o WidthOptions, rng *rand.Rand) (best float64, path []WidthPoint, err error) {
 	if o.Estimator == "" {
 		o.Estimator = ClassMeans
@@ -54,7 +54,7 @@ func SelectWidth(sets []Set, o WidthOptions, rng *rand.Rand) (best float64, path
 	if !(o.Scale > 0) {
 		return 0, nil, fmt.Errorf("select width: scale = %g: give MedianSquaredDistance of public rows", o.Scale)
 	}
-	// The first problem is only for drawing splits that can be solved.
+	// The first problem only serves to draw splits that can be solved.
 	small := make([]Set, len(sets))
 	for i, s := range sets {
 		if s.Rows == nil {
@@ -99,7 +99,7 @@ func SelectWidth(sets []Set, o WidthOptions, rng *rand.Rand) (best float64, path
 	return best, path, nil
 }
 
-// drawSplits marks held-out sets, about a fifth of them (at least one).
+// drawSplits marks about a fifth of the sets (at least one) as held out.
 func drawSplits(p ratioProblem, o WidthOptions, rng *rand.Rand) ([][]bool, error) {
 	m := p.sets()
 	hold := max(1, m/5)
@@ -121,8 +121,8 @@ func drawSplits(p ratioProblem, o WidthOptions, rng *rand.Rand) ([][]bool, error
 	return splits, nil
 }
 
-// judgeWidth averages the L1 error of each set over the splits that held it out. The standard error
-// is over sets, since splits share them.
+// judgeWidth averages the L1 error of each set over the splits that held it out. The standard error is
+// over sets, because splits share them.
 func judgeWidth(p ratioProblem, estimator string, gamma float64, splits [][]bool) WidthPoint {
 	sums, times := make([]float64, p.sets()), make([]float64, p.sets())
 	for _, held := range splits {

@@ -6,8 +6,7 @@ import (
 	"testing"
 )
 
-// Classes that differ in scale alone cannot be told apart by a very wide
-// kernel, nor by a very narrow one.
+// Neither a very wide kernel nor a very narrow one separates classes that differ only in scale.
 func TestSelectWidth(t *testing.T) {
 	w := newWorld(2, 2, 0, 1)
 	set := func(p float64) Set {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// BenchmarkShares times a party, each server with both steps, and tells the bytes:
+// BenchmarkShares measures time and bytes of a party, and of each server for both steps:
 //
 //	go test ./aggregation/shares -run '^$' -bench . -cpu 1
 func BenchmarkShares(b *testing.B) {
@@ -51,8 +51,7 @@ func BenchmarkShares(b *testing.B) {
 	}
 }
 
-// TestMemory: what a server holds of a study does not grow with the contributions that it
-// has added: a sum and nothing else.
+// TestMemory: a server's memory for a study does not grow with the number of added contributions.
 func TestMemory(t *testing.T) {
 	f := Ballots(500, 2, 1)
 	parts := must(f.Split(testContext, make([]int64, f.Cells), seeded(1)))
@@ -74,7 +73,7 @@ func TestMemory(t *testing.T) {
 	add(10)
 	before := held()
 	add(1000)
-	// Kept shares would be 8 MB.
+	// Kept shares would take 8 MB.
 	if after := held(); after > before+1<<20 {
 		t.Errorf("after 1000 contributions %d bytes more are held", after-before)
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/cloudflare/circl/vdaf/prio3/arith/fp128"
 )
 
-// elements are integers mod p.
+// elements returns integers as field elements.
 func elements(values ...int64) fp128.Vec {
 	out := make(fp128.Vec, len(values))
 	for i, v := range values {
@@ -27,7 +27,7 @@ func elements(values ...int64) fp128.Vec {
 	return out
 }
 
-// bitsOf are the honest bits of a vector.
+// bitsOf returns the honest bits of a vector.
 func bitsOf(f Form, vector []int64) (out fp128.Vec) {
 	for _, v := range vector {
 		for b := range f.Bits {
@@ -37,8 +37,8 @@ func bitsOf(f Form, vector []int64) (out fp128.Vec) {
 	return out
 }
 
-// TestLiars: a party that follows the protocol but for what it measures, with the best
-// proof there is of it, is refused by both servers, and the others' contributions count.
+// TestLiars: a party that follows the protocol except for its vector, with the best possible proof, is
+// refused by both servers. The other parties' contributions count.
 func TestLiars(t *testing.T) {
 	two, five, signed := Ballots(7, 2, 1), Ballots(4, 5, 1), Integers(5, 100)
 	shards := Ballots(4, 3, 6)
@@ -94,7 +94,6 @@ func TestLiars(t *testing.T) {
 	}
 }
 
-// wrapped is an element of the field.
 func wrapped(x *big.Int) (e fp128.Fp) {
 	b := make([]byte, fp128.Size)
 	for k, v := range x.FillBytes(make([]byte, fp128.Size)) {
@@ -106,8 +105,8 @@ func wrapped(x *big.Int) (e fp128.Fp) {
 	return e
 }
 
-// TestStolenAndSwapped: parts of another party or study, replayed, mixed, cut or changed,
-// give no share in either server.
+// TestStolenAndSwapped: parts of another party or study, replayed, mixed, cut or changed, give no share
+// at either server.
 func TestStolenAndSwapped(t *testing.T) {
 	for name, f := range forms() {
 		t.Run(name, func(t *testing.T) {
@@ -184,8 +183,8 @@ func TestStolenAndSwapped(t *testing.T) {
 	}
 }
 
-// TestOtherServer: with a message that is not the other server's answer to the same part
-// no server has a share: cut, of another key, its own sent back, of another party.
+// TestOtherServer: a message that is not the other server's for the same part gives no share: cut, made
+// under another key, a server's own message, or of another party.
 func TestOtherServer(t *testing.T) {
 	for name, f := range forms() {
 		rng := rand.New(rand.NewPCG(8, 8))
@@ -222,8 +221,8 @@ func TestOtherServer(t *testing.T) {
 	}
 }
 
-// TestRowsAlone: for every way to be wrong by one or two in two rows the check of rows
-// refuses, and it adds up to zero for what is right, under any key.
+// TestRowsAlone: the check of rows refuses every error of one or two in two rows, and accepts correct
+// rows, under any key.
 func TestRowsAlone(t *testing.T) {
 	f := Form{Cells: 6, Bits: 3, Row: 3, Total: 2}
 	for code := range 3 * 3 * 3 * 3 * 3 * 3 {

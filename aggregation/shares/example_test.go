@@ -7,15 +7,15 @@ import (
 	"caucus/aggregation/shares"
 )
 
-// Two parties vote on four rows. Each server holds one part of each ballot, checks with the
-// other that every row has one vote of 0 or 1, and adds up what it holds.
+// Two parties vote on four rows. Each server holds one part of each ballot. Together the servers check
+// that every row has one vote of 0 or 1, and each adds up its shares.
 func Example() {
 	form := shares.Ballots(4, 2, 1)
 	key := shares.Key{} // drawn by both servers, known to no party
 	rand.Read(key[:])
 	sums := [2]shares.SecretShare{form.NewSum(), form.NewSum()}
 	for party, ballot := range map[string][]int64{"north": {1, 0, 1, 0}, "south": {1, 1, 0, 0}} {
-		context := shares.ContextOf([32]byte{}, party) // of the plan's hash
+		context := shares.ContextOf([32]byte{}, party) // of a plan's hash
 		parts, err := form.Split(context, ballot, rand.Reader)
 		if err != nil {
 			panic(err)
@@ -37,7 +37,7 @@ func Example() {
 		}
 	}
 	coordinator, _ := sums[shares.Coordinator].Residues()
-	helper, _ := sums[shares.Helper].Residues() // each with noise first, in a study
+	helper, _ := sums[shares.Helper].Residues() // a study adds noise first
 	votes, err := shares.Combine(coordinator, helper)
 	fmt.Println(votes, err)
 	// Output: [2 1 1 0] <nil>

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// FuzzPrepare: no part makes a server panic; what both servers accept is what was split.
+// FuzzPrepare: no part makes a server panic. If both servers accept, they hold the vector that was split.
 func FuzzPrepare(f *testing.F) {
 	form := Ballots(3, 3, 1)
 	v := drawn(form, rand.New(rand.NewPCG(1, 1)))
@@ -34,7 +34,7 @@ func FuzzPrepare(f *testing.F) {
 	})
 }
 
-// FuzzFinish: no message but the other server's own gives a share.
+// FuzzFinish: only the other server's own message gives a share.
 func FuzzFinish(f *testing.F) {
 	form := Ballots(3, 3, 1)
 	parts := must(form.Split(testContext, drawn(form, rand.New(rand.NewPCG(1, 1))), seeded(1)))
@@ -50,7 +50,7 @@ func FuzzFinish(f *testing.F) {
 	})
 }
 
-// FuzzParseShare: what is read is written alike.
+// FuzzParseShare: a parsed share is written as the same bytes.
 func FuzzParseShare(f *testing.F) {
 	form := Ballots(2, 2, 1)
 	f.Add(make([]byte, form.ShareSize()))

@@ -10,7 +10,7 @@ import (
 // Matrix is a public integer matrix A, Rows × Width, applied to each column of a vector of Rows ×
 // Columns cells: cell (j,k) of the image, Width × Columns, is Σᵢ Aᵢⱼ·vᵢₖ.
 //
-// It is linear, so each server computes the image of its own share: As + As′ = A(s+s′) mod p, and
+// Each server computes the image of its own share. The map is linear, so As + As′ = A(s+s′) mod p, and
 // As′ reveals no more about the vector than s′.
 type Matrix struct {
 	Rows, Width, Columns int
@@ -45,9 +45,9 @@ func (m Matrix) Times(s SecretShare) (SecretShare, error) {
 	return out, nil
 }
 
-// Check refuses a matrix with which parties of a form could make a sum wrap.
+// Check refuses a matrix if the image of a sum of this form could wrap.
 //
-// Proof note: a cell of the image is at most Σᵢ|Aᵢⱼ|·M·2^b in magnitude; the rest is Form.Check's.
+// Proof note: a cell of the image is at most Σᵢ|Aᵢⱼ|·M·2^b in magnitude; the rest as for Form.Check.
 func (m Matrix) Check(f Form, parties int64) error {
 	if err := f.Check(parties); err != nil {
 		return err
@@ -68,7 +68,7 @@ func (m Matrix) Check(f Form, parties int64) error {
 	return nil
 }
 
-// magnitude is |a|, also for the least int64.
+// magnitude returns |a|, also for the least int64.
 func magnitude(a int64) uint64 {
 	if a < 0 {
 		return -uint64(a)

@@ -14,7 +14,7 @@ import (
 // Key is the verify key that both servers share and no party knows.
 type Key [32]byte
 
-// ErrProof is wrapped if a contribution's proof does not check.
+// ErrProof is wrapped if a contribution fails the check of its proof.
 var ErrProof = errors.New("contribution refused by its proof")
 
 // Preparation is one server's part of checking a contribution. It follows from key, context, role
@@ -28,7 +28,7 @@ type Preparation struct {
 	message []byte
 }
 
-// Prepare reads a server's part and makes its message to the other. Refusals wrap ErrPart, or
+// Prepare reads a server's part and makes its message to the other server. Refusals wrap ErrPart, or
 // ErrProof if the part was not made for this context and role.
 func (f Form) Prepare(key Key, c Context, r Role, part []byte) (*Preparation, error) {
 	if err := f.Check(1); err != nil {
@@ -65,8 +65,9 @@ func (f Form) Prepare(key Key, c Context, r Role, part []byte) (*Preparation, er
 	return p, nil
 }
 
-// given digests what both servers must have received identically: form, context, nonce and public
-// share. With different nonces the proof would be queried at two points and prove nothing.
+// given digests the data that both servers must have received identically: form, context, nonce and
+// public share. With different nonces the servers would query the proof at two points, which proves
+// nothing.
 func (f Form) given(c Context, part []byte) [digestSize]byte {
 	b, err := json.Marshal(f)
 	if err != nil { // five integers
@@ -96,7 +97,7 @@ func (c circuit) prepare(key Key, r Role, part []byte) (*sumvec.SumVec, *sumvec.
 	return vdaf, state, message, err
 }
 
-// outputOf reads a state's output share, worthless before Finish's check.
+// outputOf reads the output share from a state. It is not checked before Finish.
 func outputOf(vdaf *sumvec.SumVec, state *sumvec.PrepState) (fp128.Vec, error) {
 	b, err := state.MarshalBinary()
 	if err != nil {
@@ -110,12 +111,12 @@ func outputOf(vdaf *sumvec.SumVec, state *sumvec.PrepState) (fp128.Vec, error) {
 	return share, nil
 }
 
-// Message returns this server's message to the other. Made under one key, it reveals nothing about
+// Message returns this server's message to the other server. Made under one key, it reveals nothing about
 // an honest party's vector except its form.
 func (p *Preparation) Message() []byte { return bytes.Clone(p.message) }
 
-// Finish checks the whole proof with the other server's message and returns this server's share of
-// the vector. circl's own last step compares no proof, so each server checks everything here first.
+// Finish checks the whole proof with the other server's message and returns this server's share of the
+// vector. Each server checks everything here, because circl's last step does not compare the proof.
 func (p *Preparation) Finish(other []byte) (SecretShare, error) {
 	if p.share == nil {
 		return SecretShare{}, errors.New("finish preparation: it was finished before; prepare the part again")

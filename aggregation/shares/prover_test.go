@@ -7,17 +7,16 @@ import (
 	"github.com/cloudflare/circl/vdaf/prio3/arith/fp128"
 )
 
-// liar is a party that follows the draft but for what it measures: any field elements,
-// as a proof for which it sends what the prover makes of them. It is written from the draft
-// (draft-irtf-cfrg-vdaf, sections 6 and 7), apart from circl and in the plainest way, so
-// it checks circl's prover too.
+// liar is a party that follows the draft (draft-irtf-cfrg-vdaf, sections 6 and 7) except that it measures
+// any field elements and proves them as if they were bits. It is written independently of circl, as
+// simply as possible, so it checks circl's prover too.
 type liar struct {
 	circuit
 	seeds [128]byte // helper's share and blind, coordinator's blind, prover
 	nonce [nonceSize]byte
 }
 
-// parts proves and splits measured bits, or what claims to be bits.
+// parts proves and splits measured elements, bits or not.
 func (l liar) parts(measured fp128.Vec) Parts {
 	helper, helperBlind, blind, prove := l.seeds[:32], l.seeds[32:64], l.seeds[64:96], l.seeds[96:]
 	share := l.draw(1, helper, []byte{1}, len(measured))
@@ -44,8 +43,8 @@ func (l liar) part(role byte, blind []byte, share fp128.Vec) []byte {
 	return l.xof(7, blind, binder, 32)
 }
 
-// prove evaluates the range check and proves its products: the wires as polynomials
-// through their values at the roots of unity, and the polynomial of their products.
+// prove evaluates the range check and proves its products: the wires as polynomials through their values
+// at the roots of unity, and the polynomial of their products.
 func (l liar) prove(measured, joint, seeds fp128.Vec) fp128.Vec {
 	n := 1 << bits.Len(uint(l.calls()))
 	wires := make([]fp128.Vec, 2*l.chunk)
@@ -81,7 +80,7 @@ func (l liar) prove(measured, joint, seeds fp128.Vec) fp128.Vec {
 	return append(append(fp128.Vec{}, seeds...), products...)
 }
 
-// interpolate is the polynomial with these values at the roots of unity, in order.
+// interpolate returns the polynomial with these values at the roots of unity, in order.
 func interpolate(values fp128.Vec) fp128.Vec {
 	n := len(values)
 	var root, scale fp128.Fp
@@ -105,7 +104,7 @@ func interpolate(values fp128.Vec) fp128.Vec {
 	return out
 }
 
-// draw is n elements of the extendable output.
+// draw returns n elements of the extendable output function.
 func (l liar) draw(usage uint16, seed, binder []byte, n int) fp128.Vec {
 	out := make(fp128.Vec, n)
 	b := l.xof(usage, seed, binder, 16*n) // an element is refused once in 2⁵⁹
@@ -132,8 +131,8 @@ func encode(v fp128.Vec) []byte {
 	return b
 }
 
-// turboShake128 is that of RFC 9861 with domain byte 1: a sponge of rate 168 over the
-// last twelve rounds of Keccak-f[1600] (FIPS 202, section 3.2).
+// turboShake128 is TurboSHAKE128 of RFC 9861 with domain byte 1: a sponge of rate 168 over the last
+// twelve rounds of Keccak-f[1600] (FIPS 202, section 3.2).
 func turboShake128(message []byte, n int) []byte {
 	const rate = 168
 	padded := append(append([]byte{}, message...), 1)
@@ -158,7 +157,7 @@ func turboShake128(message []byte, n int) []byte {
 	return out[:n]
 }
 
-// keccak makes the rounds with index 12 to 23; lane (x, y) is a[x+5y].
+// keccak runs rounds 12 to 23; lane (x, y) is a[x+5y].
 func keccak(a *[25]uint64) {
 	for round := 12; round < 24; round++ {
 		var c, d [5]uint64
@@ -187,7 +186,7 @@ func keccak(a *[25]uint64) {
 	}
 }
 
-// roundConstant is ι's, from the shift register of FIPS 202, algorithm 5.
+// roundConstant returns ι's constant, from the shift register of FIPS 202, algorithm 5.
 func roundConstant(round int) (out uint64) {
 	for j := range 7 {
 		r := byte(1)

@@ -7,29 +7,29 @@ import (
 	"github.com/cloudflare/circl/vdaf/prio3/arith/fp128"
 )
 
-// The check of rows, beside the proof: each row of Row cells sums to Total.
+// The check of rows, in addition to circl's proof: each row of Row cells sums to Total.
 //
-// Let dᵢ = Σⱼ xᵢⱼ − Total be the error of row i, in the field. Each server computes, of its own share,
+// Let dᵢ = Σⱼ xᵢⱼ − Total be the error of row i, in the field. Each server computes from its own share
 //
 //	c = Σᵢ rᵢ·(Σⱼ xᵢⱼ − Total, only the coordinator subtracts),
 //
-// so the two add up to Σᵢ rᵢdᵢ, which must be 0. The rᵢ are independent uniform elements drawn from the
-// key.
+// so the two results add up to Σᵢ rᵢdᵢ, which must be 0. The rᵢ are independent uniform elements drawn
+// from the key.
 //
 // Soundness. The party does not know the key, so when its shares are fixed the rᵢ are uniform and
-// independent of them. If some dᵢ ≠ 0, then for every choice of the other r exactly one rᵢ gives 0: it
-// passes with probability 1/p < 2⁻¹²⁷. A party only learns whether it was refused, once per key and
-// party. The draft's joint randomness would not do: the party knows it, and could solve for d. Each cell
-// is proved to be in 0..2^Bits−1 and Row·2^Bits < p, so a row that sums to Total in the field does so
-// over the integers. For one ballot the cells are bits, so exactly one of a row is 1. That implies a
-// bound on the weight of all rows together (Prio3MultihotCountVec), which is therefore not proved again.
+// independent of them. If some dᵢ ≠ 0, then for every choice of the other r exactly one rᵢ gives 0: the
+// vector passes with probability 1/p < 2⁻¹²⁷. A party only learns whether it was refused, once per key
+// and party. (The draft's joint randomness would not be enough: the party knows it, and could solve for
+// d.) Each cell is proved to be in 0..2^Bits−1 and Row·2^Bits < p, so a row that sums to Total in the
+// field does so over the integers. For one ballot the cells are bits, so exactly one cell of a row is 1.
+// This implies the bound on the weight of all rows that Prio3MultihotCountVec proves, so that bound needs
+// no further proof.
 //
-// Secrecy. For an honest party Σᵢ rᵢdᵢ = 0 for every r. So the other server's c is minus what this
-// server computes of its own share, under this key or any other, and tells it nothing.
+// Secrecy. For an honest party Σᵢ rᵢdᵢ = 0 for every r. So the other server's c is minus the c that this
+// server computes from its own share, under this key or any other, and tells it nothing.
 
 func (f Form) rowCheck(r Role, key Key, c Context, nonce []byte, share fp128.Vec) (fp128.Fp, error) {
-	// circl draws from the key with TurboSHAKE128. Another function with its own name draws
-	// independently of it.
+	// circl draws from the key with TurboSHAKE128. cSHAKE128 with its own name draws independently.
 	xof := sha3.NewCSHAKE128(nil, []byte("caucus row check 1"))
 	for _, b := range [][]byte{key[:], c[:], nonce} { // of fixed lengths
 		xof.Write(b)

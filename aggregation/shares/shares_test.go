@@ -22,7 +22,6 @@ import (
 	"pgregory.net/rapid"
 )
 
-// seeded is a stream that repeats, for tests.
 func seeded(seed uint64) *rand.ChaCha8 {
 	var key [32]byte
 	key[0], key[1] = byte(seed), byte(seed>>8)
@@ -36,7 +35,7 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-// both prepares both parts and finishes in both servers.
+// both prepares both parts and finishes at both servers.
 func both(f Form, key Key, contexts [2]Context, parts Parts) (out [2]SecretShare, errs [2]error) {
 	var p [2]*Preparation
 	for r := range p {
@@ -57,7 +56,7 @@ var (
 
 func twice(c Context) [2]Context { return [2]Context{c, c} }
 
-// forms that studies use, small.
+// forms returns small examples of the forms that studies use.
 func forms() map[string]Form {
 	return map[string]Form{
 		"two classes":                  Ballots(23, 2, 1),
@@ -70,7 +69,7 @@ func forms() map[string]Form {
 	}
 }
 
-// drawn is a vector of the form.
+// drawn returns a random vector of the form.
 func drawn(f Form, rng *rand.Rand) []int64 {
 	v := make([]int64, f.Cells)
 	for j := range v {
@@ -85,8 +84,7 @@ func drawn(f Form, rng *rand.Rand) []int64 {
 	return v
 }
 
-// TestSumsAreExact: whatever the vectors, both servers' sums add up to the sum of the
-// vectors, to the integer.
+// TestSumsAreExact: for any vectors, the two servers' sums add up to the exact sum of the vectors.
 func TestSumsAreExact(t *testing.T) {
 	for name, f := range forms() {
 		t.Run(name, func(t *testing.T) {
@@ -133,7 +131,7 @@ func TestSumsAreExact(t *testing.T) {
 	}
 }
 
-// TestLeastAndMost: the ends of what is proved, with all bits 0 and all 1.
+// TestLeastAndMost: cells of all 0 bits and of all 1 bits, the ends of the proved range.
 func TestLeastAndMost(t *testing.T) {
 	f := Integers(4, 100) // 8 bits: −128..127
 	v := []int64{-128, 127, -100, 0}
@@ -157,7 +155,7 @@ func TestLeastAndMost(t *testing.T) {
 	}
 }
 
-// TestCheck: forms that cannot be proved or could wrap are refused, with a word on why.
+// TestCheck: forms that cannot be proved or could wrap are refused, with a reason.
 func TestCheck(t *testing.T) {
 	for name, c := range map[string]struct {
 		form    Form
@@ -185,7 +183,7 @@ func TestCheck(t *testing.T) {
 		if err := f.Check(maxParties); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
-		// Nothing that Check allows comes near to half the modulus.
+		// The sums of every accepted form stay below half the modulus.
 		most := new(big.Int).Lsh(big.NewInt(maxParties), uint(f.Bits))
 		if most.Add(most, new(big.Int).Lsh(big.NewInt(1), 63)).Cmp(new(big.Int).Rsh(modulus, 1)) >= 0 {
 			t.Errorf("%s: it could wrap", name)
@@ -193,8 +191,8 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestMatrix: images of both shares add up to the image over the integers, whatever the
-// matrix; one that could wrap is refused.
+// TestMatrix: for any matrix, the images of both shares add up to the image over the integers. A matrix
+// that could make a sum wrap is refused.
 func TestMatrix(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 2))
@@ -247,7 +245,7 @@ func TestMatrix(t *testing.T) {
 	}
 }
 
-// messageSize is the size in bytes of a server's message to the other about a contribution.
+// messageSize returns the size in bytes of a server's message about a contribution.
 func messageSize(f Form) int {
 	size := digestSize + fp128.Size*int(2+2*f.circuit(Context{}).chunk) + seedSize
 	if f.Row > 0 {
@@ -256,7 +254,7 @@ func messageSize(f Form) int {
 	return size
 }
 
-// TestSizes: what is sent follows from the form alone, and is what it says.
+// TestSizes: sizes depend on the form alone, and equal PartSize, ShareSize and messageSize.
 func TestSizes(t *testing.T) {
 	for name, f := range forms() {
 		for seed := range uint64(3) {
@@ -277,9 +275,9 @@ func TestSizes(t *testing.T) {
 	}
 }
 
-// TestOneShareSaysNothing: for two vectors as far apart as can be, what either server
-// gets has bytes of the same law: uniform. With 255 degrees of freedom the statistic is
-// above 500 with probability below 1e-17 for each of eight.
+// TestOneShareSaysNothing: for two vectors as far apart as possible, the bytes that either server
+// receives are uniform. With 255 degrees of freedom the statistic exceeds 500 with probability below
+// 1e-17, for each of eight.
 func TestOneShareSaysNothing(t *testing.T) {
 	f := Ballots(3000, 2, 1)
 	for vote := range int64(2) {
@@ -332,9 +330,9 @@ type vector struct {
 	} `json:"prep"`
 }
 
-// TestVectorsOfTheDraft: parts, messages and output shares of two servers are those of the
-// draft's test vectors, byte for byte, made by circl and by this test's own prover. They are
-// read from circl's module, whose licence allows their use.
+// TestVectorsOfTheDraft: circl and this test's own prover reproduce the draft's test vectors byte for
+// byte: parts, messages and output shares of two servers. The vectors are read from circl's module, whose
+// licence allows their use.
 func TestVectorsOfTheDraft(t *testing.T) {
 	dir, err := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Dir}}", "github.com/cloudflare/circl").Output()
 	if err != nil {
@@ -349,7 +347,7 @@ func TestVectorsOfTheDraft(t *testing.T) {
 			t.Fatal(err)
 		}
 		file.Close()
-		if v.Shares != 2 { // there are two servers here
+		if v.Shares != 2 { // Caucus has two servers
 			continue
 		}
 		unhex := func(s string) []byte { return must(hex.DecodeString(s)) }

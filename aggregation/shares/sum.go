@@ -31,7 +31,7 @@ func (s SecretShare) Subtract(o SecretShare) error {
 	return nil
 }
 
-// Clear returns a vector as the share whose counterpart is zero: it hides nothing. For simulations.
+// Clear returns a vector as a share whose counterpart is zero, which hides nothing. For simulations.
 func Clear(vector []int64) SecretShare {
 	s := SecretShare{make(fp128.Vec, len(vector))}
 	for j, v := range vector {
@@ -57,8 +57,8 @@ func (f Form) ParseShare(data []byte) (SecretShare, error) {
 	return s, nil
 }
 
-// Residues returns the cells as integers below the modulus (high and low half), to which a ledger
-// adds noise. They are as secret as the share.
+// Residues returns the cells as integers below the modulus (high and low half). A ledger adds noise to
+// them. They are as secret as the share.
 func (s SecretShare) Residues() ([][2]uint64, error) {
 	b, err := s.MarshalBinary()
 	if err != nil {
@@ -74,7 +74,7 @@ func (s SecretShare) Residues() ([][2]uint64, error) {
 	return out, nil
 }
 
-// largest is the largest magnitude of a decoded cell: privacy clamps what it publishes to it too.
+// largest is the largest magnitude of a decoded cell. privacy clamps to it too.
 const largest = int64(1) << 61
 
 // Combine adds both servers' residues, reads each cell as the integer nearest to zero and clamps it to

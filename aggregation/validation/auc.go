@@ -2,20 +2,19 @@ package validation
 
 import "math"
 
-// auc is the probability that a record of the class scores above another record; ties count half.
+// auc estimates the probability that a record of the class scores above another record; ties count half.
 //
-// With h(b,c) = 1, 0 or, inside a bin, Aᵦ, it is θ = U/(PN) for U = Σ P(b)N(c)h(b,c). T(θ) = U −
-// θPN is linear in the counts of each class, so noise that is independent over counts leaves its
-// mean 0 at the true θ, and
+// With h(b,c) = 1, 0 or, inside a bin, Aᵦ, this is θ = U/(PN) for U = Σ P(b)N(c)h(b,c). T(θ) = U − θPN is
+// linear in the counts of each class, so independent noise on counts leaves its mean 0 at the true θ, and
 //
 //	Var T = Σ s²(P(b))·(H(b) − θN)² + Σ s²(N(c))·(G(c) − θP)²
 //
-// with H(b) = Σ N(c)h(b,c), G(c) = Σ P(b)h(b,c). Both use noisy counts, which overstates the
-// variance by less than a fifth if both totals are four deviations of their noise. The interval is
-// all θ with T² ≤ z²·Var T.
+// with H(b) = Σ N(c)h(b,c), G(c) = Σ P(b)h(b,c). Both use noisy counts, which overstates the variance by
+// less than a fifth if both totals are at least four deviations of their noise. The interval holds all θ
+// with T² ≤ z²·Var T.
 //
-// Aᵦ, the same probability inside a bin, follows from the pool's scores there and the fitted
-// calibration; half of its distance from ½ counts as uncertain.
+// Aᵦ, the AUC inside a bin, follows from the pool's scores there and the fitted calibration. Half of its
+// distance from ½ counts as uncertain.
 func (s Scale) auc(h Histogram, fit line) Number {
 	if why := h.drowned(); why != "" {
 		return unknown("%s", why)
@@ -59,7 +58,7 @@ func (s Scale) auc(h Histogram, fit line) Number {
 	return out.within(0, 1)
 }
 
-// concordance is the AUC inside a bin for records like the pool's, with classes by the line.
+// concordance returns the AUC inside a bin for records like the pool's, with classes by the line.
 func (b bin) concordance(fit line) float64 {
 	if !fit.known {
 		return 0.5

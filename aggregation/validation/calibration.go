@@ -13,9 +13,9 @@ type fitting struct {
 	h Histogram
 }
 
-// equations are S = Σᵦ (P(b) − n(b)·μᵦ)·(1, z̄ᵦ) for a line, and their derivatives; μᵦ is the
-// line's mean probability over the bin's points. S is linear in the counts, so noise leaves its
-// mean 0 at the true line, even if counts are below 0.
+// equations returns S = Σᵦ (P(b) − n(b)·μᵦ)·(1, z̄ᵦ) for a line, and its derivatives. μᵦ is the line's
+// mean probability over the bin's points. S is linear in the counts, so noise leaves its mean 0 at the
+// true line, even if counts are below 0.
 func (f fitting) equations(a, b float64) (s [2]float64, j [2][2]float64) {
 	for k, of := range f.bins {
 		mu, da, db := of.at(a, b)
@@ -28,7 +28,7 @@ func (f fitting) equations(a, b float64) (s [2]float64, j [2][2]float64) {
 	return s, j
 }
 
-// at is a line's mean probability over a bin's points, and its derivatives by intercept and slope.
+// at returns a line's mean probability over a bin's points, with derivatives by intercept and slope.
 func (b bin) at(intercept, slope float64) (mu, da, db float64) {
 	for _, p := range b.points {
 		q := sigmoid(intercept + slope*p.z)
@@ -66,8 +66,8 @@ func (f fitting) level(slope, start float64) float64 {
 	return a
 }
 
-// tension is the second equation at a slope, in standard deviations, with the first one's
-// intercept. κ removes the effect of the intercept.
+// tension solves the first equation for the intercept at a slope, and returns the second equation in
+// standard deviations. κ removes the effect of the intercept.
 func (f fitting) tension(slope, start float64, noiseOnly bool) (t, intercept, deviation float64) {
 	a := f.level(slope, start)
 	s, j := f.equations(a, slope)
@@ -90,17 +90,18 @@ func (f fitting) tension(slope, start float64, noiseOnly bool) (t, intercept, de
 	return s[1] / deviation, a, deviation
 }
 
-// hidden is the standard deviation of a bin's records' mean score from the pool's: the pool's own mean
-// comes from few rows, and records may be distributed differently. In a bin of width w, a uniform
-// density and one twice as high at one end as at the other have means w/18 apart, which is √12/18 of the
-// uniform deviation.
+// hidden returns the standard deviation of the difference between the mean scores of a bin's records and
+// of its pool rows: the pool has few rows, and records may be distributed differently. In a bin of width
+// w, a uniform density and one twice as high at one end as at the other have means w/18 apart, which is
+// √12/18 of the uniform deviation.
 func (b bin) hidden() float64 {
 	return b.sd * math.Sqrt(1/math.Max(b.rows, 1)+12./(18*18))
 }
 
 const mostSlope = 1e3
 
-// fit returns the calibration line and the slope's interval: slopes with the second equation within ±z.
+// fit returns the line, its slope and its intercept. The slope's interval holds the slopes with tension
+// within ±z95.
 func (s Scale) fit(h Histogram) (line, Number, Number) {
 	none := func(why string) (line, Number, Number) { return line{}, unknown("%s", why), unknown("%s", why) }
 	if why := h.drowned(); why != "" {
@@ -153,7 +154,7 @@ func (s Scale) fit(h Histogram) (line, Number, Number) {
 	return line{a, b, true}, slope, f.intercept(a, b)
 }
 
-// unit is 1 for log-odds, otherwise one over the scatter of the pool's scores.
+// unit returns 1 for log-odds, otherwise one over the scatter of the pool's scores.
 func (s Scale) unit() float64 {
 	if s.LogOdds {
 		return 1
@@ -165,7 +166,7 @@ func (s Scale) unit() float64 {
 	return 4 / (high - low)
 }
 
-// end walks from the estimate by growing steps until the equation is z deviations off, then bisects.
+// end walks from the estimate in growing steps until the tension exceeds z95, then bisects.
 func (f fitting) end(b, a, step, unit float64) (float64, bool) {
 	inside, outside := b, b
 	for range 40 {
@@ -199,7 +200,8 @@ func (f fitting) end(b, a, step, unit float64) (float64, bool) {
 	return outside, true
 }
 
-// intercept is the line's, with the deviation from its equations and their derivatives (a sandwich).
+// intercept returns the line's intercept. Its deviation combines the equations' errors with their
+// derivatives (a sandwich).
 func (f fitting) intercept(a, b float64) Number {
 	_, j := f.equations(a, b)
 	det := j[0][0]*j[1][1] - j[0][1]*j[1][0]
@@ -225,7 +227,8 @@ func (f fitting) intercept(a, b float64) Number {
 	return out
 }
 
-// inTheLarge is the intercept at slope 1: above 0 if the class is more frequent than the scores say.
+// inTheLarge returns the intercept at slope 1: above 0 if the class is more frequent than the scores
+// predict.
 func (s Scale) inTheLarge(h Histogram) Number {
 	if why := h.drowned(); why != "" {
 		return unknown("%s", why)

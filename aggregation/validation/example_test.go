@@ -7,17 +7,17 @@ import (
 	"caucus/aggregation/validation"
 )
 
-// Counts of records by score and class are read: does the score tell the class, and does
-// it say how likely it is? Here it exaggerates: its log-odds are twice those of the class.
+// Counts of records by score and class show how well a score separates the class, and whether it is
+// calibrated. This one exaggerates: its log-odds are twice those of the class.
 func Example() {
 	var pool []float64
 	for i := range 999 {
 		pool = append(pool, float64(i-499)/125)
 	}
 	scale := validation.NewScale(validation.Quantiles(pool, nil, 20, nil), pool, nil, true)
-	h := validation.Histogram{Noise: 200, Sampling: true} // of a deviation of 14 a count
+	h := validation.Histogram{Noise: 200, Sampling: true} // a standard deviation of 14 on each count
 	for b := range scale.Bins() {
-		share := 1 / (1 + math.Exp(-(float64(b)-9.5)/5)) // of the class
+		share := 1 / (1 + math.Exp(-(float64(b)-9.5)/5)) // probability of the class
 		h.Positive = append(h.Positive, 500*share)
 		h.Negative = append(h.Negative, 500*(1-share))
 	}

@@ -2,12 +2,12 @@ package validation
 
 import "math"
 
-// Histogram holds the released counts of records by bin, of the class and of all others.
+// Histogram holds the released counts of records by bin: of the class, and of all other classes.
 type Histogram struct {
 	Positive, Negative []float64
 	// Noise is the variance of the noise on each count.
 	Noise float64
-	// Sampling: intervals are about the population of such records, otherwise about these records.
+	// Sampling: intervals are for the population that the records come from, otherwise for these records.
 	Sampling bool
 }
 
@@ -19,7 +19,7 @@ func (h Histogram) totals() (positive, negative float64) {
 	return positive, negative
 }
 
-// scatter is the variance of a count: noise and, if asked for, sampling as a Poisson number.
+// scatter returns the variance of a count: noise and, if Sampling, a Poisson variance.
 func (h Histogram) scatter(n float64) float64 {
 	if h.Sampling {
 		return h.Noise + math.Max(n, 0)
@@ -27,7 +27,7 @@ func (h Histogram) scatter(n float64) float64 {
 	return h.Noise
 }
 
-// drowned says why a histogram gives no rates, or "".
+// drowned returns the reason why a histogram gives no rates, or "".
 func (h Histogram) drowned() string {
 	p, n := h.totals()
 	noise := math.Sqrt(h.Noise * float64(len(h.Positive)))
@@ -55,10 +55,10 @@ func (h Histogram) count(of func(b int) (positive, negative float64)) Number {
 	return n
 }
 
-// ratio is Σ c·count / Σ d·count; of gives the weights c, d of a bin's two counts.
+// ratio estimates Σ c·count / Σ d·count. of returns the weights c, d of a bin's two counts.
 //
-// With x = Σ c·count and y = Σ d·count over independent counts with variance s², Var(x − θy) = Σ
-// s²(c − θd)²: the interval is Fieller's.
+// With x = Σ c·count and y = Σ d·count over independent counts with variance s², Var(x − θy) = Σ s²(c −
+// θd)². The interval is Fieller's.
 func (h Histogram) ratio(of func(b int) (c, d [2]float64)) Number {
 	var x, y, vxx, vxy, vyy, dd float64
 	for b := range h.Positive {

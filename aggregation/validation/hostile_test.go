@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// TestNothingInfinite: whatever counts noise makes and however a pool's scores lie, as far
-// apart as a plan allows them, every number is finite or unknown: a document holds no other,
-// and a release that cannot be written has been paid for.
+// TestNothingInfinite: for any noisy counts and any pool scores within a plan's limits, every number is
+// finite or unknown. A document cannot hold other numbers, and a release that cannot be written would
+// still be paid for.
 func TestNothingInfinite(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	odd := []float64{0, 1, -1, 1e-9, 0.5, 5, 30, -30, 1e6, -1e6, 1e12, -1e12}
@@ -40,7 +40,7 @@ func TestNothingInfinite(t *testing.T) {
 	}
 }
 
-// TestThresholdBelowAllEdges: of the lowest bin nobody knows which records are above it.
+// TestThresholdBelowAllEdges: records of the lowest bin may be above or below such a threshold.
 func TestThresholdBelowAllEdges(t *testing.T) {
 	s := NewScale([]float64{0, 1}, nil, nil, true)
 	h := Histogram{Positive: []float64{10, 20, 30}, Negative: []float64{30, 20, 10}}

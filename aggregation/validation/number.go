@@ -5,7 +5,7 @@ import (
 	"math"
 )
 
-// Number is an estimate with its uncertainty, or says why there is none.
+// Number is an estimate with its uncertainty, or the reason why there is none.
 type Number struct {
 	Value float64 `json:"value"`
 	// SD is the standard deviation of all uncertainty, NoiseSD of the noise alone.
@@ -16,7 +16,7 @@ type Number struct {
 	High   float64 `json:"high"`
 	NoLow  bool    `json:"no_low,omitempty"`
 	NoHigh bool    `json:"no_high,omitempty"`
-	// Unknown says why there is no number; the others are then 0.
+	// Unknown gives the reason why there is no number; all other fields are then 0.
 	Unknown string `json:"unknown,omitempty"`
 }
 
@@ -56,7 +56,7 @@ func (n Number) Words(digits int) string {
 	return fmt.Sprintf("%.*f (%s)", digits, n.Value, n.Interval(digits))
 }
 
-// Ends returns the interval of a share: [0, 1] where noise leaves it open.
+// Ends returns the interval of a share; an open side ends at 0 or 1.
 func (n Number) Ends() (low, high float64) {
 	if low, high = math.Max(n.Low, 0), math.Min(n.High, 1); n.NoLow {
 		low = 0
@@ -67,7 +67,8 @@ func (n Number) Ends() (low, high float64) {
 	return low, high
 }
 
-// finite returns unknown if a part is not finite, after a division by almost 0: JSON can't hold it.
+// finite returns unknown if a field is not finite, after a division by almost 0. JSON can't hold
+// infinities.
 func (n Number) finite() Number {
 	for _, v := range []float64{n.Value, n.SD, n.NoiseSD, n.Low, n.High} {
 		if v-v != 0 {
@@ -83,7 +84,7 @@ const z95 = 1.959963984540054
 const (
 	// leastSignal: a total below this many deviations of its noise is no valid denominator.
 	leastSignal = 4
-	// mostAUCSD: an AUC that scatters by a tenth says nothing.
+	// mostAUCSD: an AUC with a larger standard deviation is reported as unknown.
 	mostAUCSD = 0.1
 )
 
@@ -108,13 +109,13 @@ func (n Number) within(low, high float64) Number {
 	return n
 }
 
-// fieller is Fieller's interval: all θ with (x − θy)² ≤ z²(vxx − 2θvxy + θ²vyy).
+// fieller returns Fieller's interval: all θ with (x − θy)² ≤ z²(vxx − 2θvxy + θ²vyy).
 func fieller(x, y, vxx, vxy, vyy float64) (low, high float64, ok bool) {
 	const z2 = z95 * z95
 	a, b, c := y*y-z2*vyy, x*y-z2*vxy, x*x-z2*vxx
 	d := b*b - a*c
 	if !(a > 0) {
-		return 0, 0, false // all θ beyond some, or all θ
+		return 0, 0, false // the interval is unbounded
 	}
 	d = math.Sqrt(math.Max(d, 0)) // x/y is in the interval, so d is below 0 only by rounding
 	return (b - d) / a, (b + d) / a, true

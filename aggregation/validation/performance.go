@@ -2,15 +2,15 @@ package validation
 
 import "math"
 
-// Performance holds a histogram's measures of a score.
+// Performance holds the measures of a score, from a histogram.
 type Performance struct {
-	// Records counts records with a label and a score, Positives those of the class.
+	// Records counts records with a label and a score. Positives counts those of the class.
 	Records    Number `json:"records"`
 	Positives  Number `json:"positives"`
 	Prevalence Number `json:"prevalence"`
 	AUC        Number `json:"auc"`
-	// Slope and Intercept predict the log-odds of the class from those of the score (1 and 0 if
-	// calibrated), or from a score that is no probability. InTheLarge is the intercept at slope 1.
+	// Slope and Intercept give the log-odds of the class as Intercept + Slope·score, the score in
+	// log-odds (1 and 0 if calibrated) or as it is. InTheLarge is the intercept at slope 1.
 	Slope      Number `json:"slope"`
 	Intercept  Number `json:"intercept"`
 	InTheLarge Number `json:"in_the_large"`
@@ -40,7 +40,8 @@ type BinShare struct {
 
 const noProbability = "the score is no probability"
 
-// Of computes all numbers. Thresholds are edges of the scale: probabilities with log-odds, else scores.
+// Of computes all numbers. Thresholds are edges of the scale: probabilities with log-odds, otherwise
+// scores.
 func (s Scale) Of(h Histogram, thresholds []float64) Performance {
 	all := func(int) (c, d [2]float64) { return [2]float64{1, 0}, [2]float64{1, 1} }
 	out := Performance{
@@ -82,7 +83,7 @@ func (s Scale) threshold(h Histogram, at float64) Threshold {
 	}
 	first := s.Bin(z) // an edge is in the bin above
 	if first == 0 || z-s.Edges[first-1] > 1e-9*(1+math.Abs(z)) {
-		first++ // no edge of this scale: count only what is surely above
+		first++ // not an edge of this scale: count only bins surely above it
 	}
 	above := func(b int) float64 {
 		if b >= first {
@@ -104,8 +105,8 @@ func (s Scale) threshold(h Histogram, at float64) Threshold {
 	return out
 }
 
-// brier assumes that records within a bin have the pool's scores, weighted towards each class by
-// the fitted line. To first order, an error δ of a bin's mean moves the sum by 2(n·p̄ − P)δ.
+// brier assumes that records within a bin have the pool's scores, weighted towards each class by the
+// fitted line. To first order, an error δ in a bin's mean score moves the sum by 2(n·p̄ − P)·p̄(1−p̄)·δ.
 func (s Scale) brier(h Histogram, fit line) Number {
 	type moments struct{ yes, no float64 } // mean (1−p)² of the class, p² of the others
 	of := make([]moments, len(s.bins))
@@ -137,8 +138,8 @@ func (s Scale) brier(h Histogram, fit line) Number {
 	return out.widen(math.Sqrt(hidden)/math.Max(records, 1)).within(0, 1)
 }
 
-// Expected is the histogram of records like the pool's rows, with classes by their log-odds, or by
-// their standard score if scores are no log-odds.
+// Expected returns the histogram of records like the pool's rows, with classes by their log-odds. Without
+// log-odds it uses standardised scores.
 func (s Scale) Expected(records, noise float64) Histogram {
 	h := Histogram{Noise: noise, Sampling: true}
 	var mean, square float64

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Scale is the public side of a histogram: bins of a score, and a public pool's scores in each.
+// Scale is the public side of a histogram: bins of a score, and a public pool's scores in each bin.
 type Scale struct {
 	// Edges are the B−1 inner edges of B bins, increasing. A score on an edge is in the bin above.
 	Edges []float64
@@ -26,7 +26,7 @@ type bin struct {
 // point stands for some of a bin's scores; the weights of a bin sum to 1.
 type point struct{ z, p, weight float64 }
 
-// slicesOfABin hides less than a hundredth of what bins hide.
+// slicesOfABin points lose less than a hundredth of the scatter within a bin.
 const slicesOfABin = 6
 
 // NewScale makes bins with these edges from a pool's scores and the weights of its rows (nil:
@@ -117,7 +117,7 @@ func (s Scale) Bin(z float64) int {
 // Share returns the share of the pool's rows in bin b.
 func (s Scale) Share(b int) float64 { return s.bins[b].share }
 
-// Mean returns the mean probability of the pool's rows in bin b, or their mean score without log-odds.
+// Mean returns the mean probability of the pool's rows in bin b; without log-odds, their mean score.
 func (s Scale) Mean(b int) float64 {
 	if !s.LogOdds {
 		return s.bins[b].mean
@@ -136,7 +136,7 @@ func (s Scale) probability(z float64) float64 {
 	return sigmoid(z)
 }
 
-// middle of a bin. An open bin extends beyond its edge by the width of its neighbour.
+// middle returns the middle of a bin. An open bin is as wide as its neighbour.
 func (s Scale) middle(b int) float64 {
 	switch n := len(s.Edges); {
 	case n == 0:
@@ -158,7 +158,8 @@ func (s Scale) width(b int) float64 {
 	return s.Edges[b] - s.Edges[b-1]
 }
 
-// Quantiles returns a pool's inner quantile edges with the given edges; fewer if scores coincide.
+// Quantiles returns a pool's inner quantile edges together with the edges in with; fewer if scores
+// coincide.
 func Quantiles(pool, weight []float64, parts int, with []float64) []float64 {
 	type row struct{ z, w float64 }
 	rows := make([]row, len(pool))
@@ -189,13 +190,13 @@ func Quantiles(pool, weight []float64, parts int, with []float64) []float64 {
 	}
 	slices.Sort(edges)
 	edges = slices.Compact(edges)
-	if len(rows) > 0 { // nothing is below the first row
+	if len(rows) > 0 { // no score is below the first row
 		edges = slices.DeleteFunc(edges, func(z float64) bool { return z <= rows[0].z && !slices.Contains(with, z) })
 	}
 	return edges
 }
 
-// short rounds an edge to four digits for readers of the document.
+// short rounds an edge to four digits, for people who read the document.
 func short(z float64) float64 {
 	if z == 0 || math.IsInf(z, 0) || math.IsNaN(z) {
 		return z
@@ -204,7 +205,7 @@ func short(z float64) float64 {
 	if unit < 1e-300 {
 		return z
 	}
-	// Floats hold the whole number 1/unit exactly, but not unit.
+	// 1/unit is a whole number, which floats hold exactly; unit is not.
 	if unit < 1 {
 		return math.Round(z*math.Round(1/unit)) / math.Round(1/unit)
 	}
