@@ -65,6 +65,20 @@ func Identity(s Schema) Map {
 // relative error below d·2⁻⁵³, far below 1e-12 for a schema's at most 100,000 columns.
 const Shrink = 1 - 1e-12
 
+// Center returns the pool's mean of each encoded column, where the map was fitted to it; nil for
+// other maps.
+func (m Map) Center() []float64 {
+	switch {
+	case m.First != nil:
+		return m.First.Center()
+	case m.Standard != nil:
+		return m.Standard.Mean
+	case m.Kind == PCAMap:
+		return m.Mean
+	}
+	return nil
+}
+
 // Columns is the number of encoded columns that Apply expects.
 func (m Map) Columns() int {
 	if m.First != nil {

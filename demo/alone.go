@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"math"
 	"slices"
-	"strconv"
 
 	"caucus/dataset"
 	"caucus/study"
@@ -106,13 +105,10 @@ func (o Options) alone(data dealt, r *Report, releases []study.Release) error {
 
 // without is the better number without a study.
 func (m Measure) without() float64 {
-	switch {
-	case m.Alone == nil:
-		return m.Baseline
-	case m.Better == "high":
-		return max(m.Baseline, *m.Alone)
+	if m.Better == "high" {
+		return max(m.Baseline, m.OneAlone())
 	}
-	return min(m.Baseline, *m.Alone)
+	return min(m.Baseline, m.OneAlone())
 }
 
 // gain is the relative improvement of a release over without, by which the page is ordered.
@@ -124,8 +120,8 @@ func (m Measure) gain() float64 {
 	return (without - m.Released) / max(without, 1e-9)
 }
 
-// Comparison says how a release does against what there is without it: a difference within
-// the error of so many records is none.
+// Comparison compares a release with the better number without a study. A difference that chance
+// could make, ± Sure, counts as none.
 func (m Measure) Comparison() Comparison {
 	ahead := m.Released - m.without()
 	if m.Better == "low" {
@@ -182,10 +178,10 @@ func (r Report) Best() (best Study) {
 	return best
 }
 
-// AloneText is the number of one party alone, empty where that is the baseline.
-func (m Measure) AloneText() string {
+// OneAlone returns the number of one party alone. A party without a number of its own has the baseline.
+func (m Measure) OneAlone() float64 {
 	if m.Alone == nil {
-		return ""
+		return m.Baseline
 	}
-	return strconv.FormatFloat(*m.Alone, 'f', 3, 64)
+	return *m.Alone
 }

@@ -39,7 +39,7 @@ func judgeShares(r study.Release, data dealt) (Measure, error) {
 		total += sure(share, data.even.Len())
 	}
 	return Measure{
-		Sure: total, SureIs: "no interval, but the 95 % binomial errors of the classes' shares in so many records, added up",
+		Sure: total, SureIs: "about: the 95 % binomial errors of the classes' shares, added up",
 		Name: "error of class shares (L1)", Better: "low", Released: off(e.Shares),
 		Baseline: off(result.TrainingShares), BaselineName: "the parties' own shares",
 	}, nil
@@ -68,7 +68,7 @@ func judgeWeights(r study.Release, pool *auxdata.Pool, data dealt) (Measure, err
 	}
 	off := func(v float64) float64 { return max(v-data.truth, data.truth-v) }
 	return Measure{
-		Sure: sure(data.truth, rowsOf(data.clinics)), SureIs: "no interval, but the 95 % binomial error of a share as large in so many records",
+		Sure: sure(data.truth, rowsOf(data.clinics)), SureIs: "about: the 95 % binomial error of a share as large",
 		Name: "error of a share", Better: "low", Released: off(answer.Estimate), Baseline: off(raw), BaselineName: "the raw pool",
 	}, nil
 }
@@ -124,7 +124,7 @@ func judgeCounts(r study.Release, pool *auxdata.Pool, data dealt) (Measure, erro
 		}
 	}
 	return Measure{
-		Sure: math.Sqrt(sum / cells), SureIs: "no interval, but the root mean square of the 95 % binomial errors of the cells' shares in so many records",
+		Sure: math.Sqrt(sum / cells), SureIs: "about: the root mean square of the cells' 95 % binomial errors",
 		Name: "error of a share (rms)", Better: "low", Released: off(released), Baseline: off(raw), BaselineName: "the raw pool",
 	}, nil
 }
@@ -153,7 +153,7 @@ func judgeJudged(r study.Release, pool *auxdata.Pool, data dealt) (Measure, erro
 		Alone: alone, Sure: sure(truth, rowsOf(data.clinics)),
 		// The error of an AUC depends on the smaller class and is mostly larger: J. Hanley and B.
 		// McNeil, "The meaning and use of the area under a ROC curve", 1982.
-		SureIs: "no interval, but the 95 % binomial error of a share as large in so many records, which is mostly less than the AUC's own",
+		SureIs: "about: the 95 % binomial error of a share as large, mostly less than the AUC's own",
 	}
 	if auc := released.Classes[0].Overall.AUC; auc.Known() {
 		m.Released = math.Abs(auc.Value - truth)

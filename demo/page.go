@@ -42,7 +42,7 @@ func WritePage(w io.Writer, r Report) error {
 		page.Shown = append(page.Shown, shownStudy{s, report.NewDots(s.Measure.chart())})
 		by[s.Measure.Comparison()] = append(by[s.Measure.Comparison()], s.Name)
 	}
-	page.Answer = fmt.Sprintf("At ε = %g, %d of %d studies did better than one party alone and than no study, by more than the error of so many records%s%s%s.",
+	page.Answer = fmt.Sprintf("At ε = %g, %d of %d studies did better than one party alone and than no study, by more than chance moves such a figure%s%s%s.",
 		r.Epsilon, len(by[Better]), len(r.Studies), listed(": ", by[Better]), listed("; level: ", by[Level]), listed("; worse: ", by[Worse]))
 	if len(r.Curves) > 0 {
 		for _, p := range r.Curves[0].Points {

@@ -19,7 +19,7 @@ func samplePage(t *testing.T) []byte {
 		Studies: []Study{
 			{Name: "votes", About: "hide every party", Kind: "classify", Mechanism: "tally", Unit: privacy.Party, Noise: "coordinator", Epsilon: 1, Measure: Measure{Name: "accuracy", Better: "high", Released: .77, Baseline: .64, BaselineName: "largest class", Alone: &alone, Sure: .05, SureIs: "the 95 % binomial error"}, Contributed: []study.PartyID{"a", "b"}, Warnings: []string{"a warning"}},
 			{Name: "sums", About: "hide every record", Kind: "classify", Mechanism: "cross", Unit: privacy.Record, Noise: "site", Epsilon: 1, Measure: Measure{Name: "accuracy", Better: "high", Released: .82, Baseline: .64, BaselineName: "largest class", Alone: &alone, Sure: .009, SureIs: "the 95 % binomial error"}},
-			{Name: "shares", About: "shares of sets", Kind: "ratio", Mechanism: "auto", Unit: privacy.Label, Noise: "site", Epsilon: 1, Measure: Measure{Name: "error of class shares (L1)", Better: "low", Released: .01, Baseline: .5, BaselineName: "the parties' own shares", SureIs: "no interval, but a stand-in"}},
+			{Name: "shares", About: "shares of sets", Kind: "ratio", Mechanism: "auto", Unit: privacy.Label, Noise: "site", Epsilon: 1, Measure: Measure{Name: "error of class shares (L1)", Better: "low", Released: .01, Baseline: .5, BaselineName: "the parties' own shares", SureIs: "about: the 95 % error of a share"}},
 		},
 		Curves: []Curve{
 			{Study: "votes", Points: []Point{{.3, .6, .02}, {1, .7, .02}, {10, .8, .01}}, Unperturbed: .82, Majority: .64, Alone: .79},
@@ -56,10 +56,10 @@ func TestStandings(t *testing.T) {
 		t.Errorf("a share of .8 of 6400 records is sure to %g", got)
 	}
 	page := string(samplePage(t))
-	if want := "At ε = 1, 2 of 3 studies did better than one party alone and than no study, by more than the error of so many records: shares, sums; level: votes."; !strings.Contains(page, want) {
+	if want := "At ε = 1, 2 of 3 studies did better than one party alone and than no study, by more than chance moves such a figure: shares, sums; level: votes."; !strings.Contains(page, want) {
 		t.Errorf("the page does not say %q", want)
 	}
-	for _, want := range []string{"(1.96 binomial standard errors of an accuracy, a stand-in of an error)", "more is better; ± is the 95 % binomial error", "less is better; ± is no interval, but a stand-in"} {
+	for _, want := range []string{"how far chance moves a figure of this many records", "more is better</b>. ± is the 95 % binomial error", "less is better</b>. ± is about: the 95 %"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page does not say %q", want)
 		}

@@ -72,7 +72,7 @@ func (o Options) cases(data dealt) []demoCase {
 		for _, share := range ratio.SharesOfLabels(data.test.Y, nil, len(data.schema.Classes())) {
 			largest = max(largest, share)
 		}
-		return Measure{Name: "accuracy", Better: "high", Released: right, Sure: sure(right, data.test.Len()), SureIs: "the 95 % binomial error of so many records", Baseline: largest, BaselineName: "largest class"}, nil
+		return Measure{Name: "accuracy", Better: "high", Released: right, Sure: sure(right, data.test.Len()), SureIs: "the 95 % binomial error of the test records", Baseline: largest, BaselineName: "largest class"}, nil
 	}
 	classify := func(p study.Proposal, own []*dataset.Table) demoCase {
 		return demoCase{Proposal: p, pool: data.pool, poolFile: PoolFile, own: own, judge: accuracy}

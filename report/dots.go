@@ -37,8 +37,12 @@ func NewDots(c *study.ReportChart) *Dots {
 	switch {
 	case c.Ratio: // 1 is always on the axis, and no end is beyond mostRatio
 		from, to, scale = max(min(low, 1), 1/mostRatio), min(max(high, 1), mostRatio), math.Log
+	case c.Whole:
+		from, to = 0, 1
 	case c.Percent:
 		from, to = max(from, 0), min(max(to, high), 1)
+	case c.Zero:
+		from, to = min(from, 0), max(to, 0)
 	}
 	if !(to > from) {
 		from, to = from-step, to+step
@@ -50,8 +54,12 @@ func NewDots(c *study.ReportChart) *Dots {
 	for _, b := range c.Bars {
 		value := textWithin(c, b.Value, (b.High-b.Low)/2)
 		strip := `<svg aria-hidden="true" focusable="false" height="22"><line class="axis" x1="2%" x2="98%" y1="11" y2="11"/>`
-		if c.Ratio {
-			strip += fmt.Sprintf(`<line class="axis" x1="%.2f%%" x2="%.2f%%" y1="2" y2="20"/>`, place(1), place(1))
+		if c.Ratio || c.Zero {
+			none := 0.0
+			if c.Ratio {
+				none = 1
+			}
+			strip += fmt.Sprintf(`<line class="axis" x1="%.2f%%" x2="%.2f%%" y1="2" y2="20"/>`, place(none), place(none))
 		}
 		if b.High > b.Low {
 			value += off(c, b)
@@ -66,6 +74,9 @@ func NewDots(c *study.ReportChart) *Dots {
 func textOf(c *study.ReportChart, v float64) string {
 	if c.Percent {
 		return strconv.FormatFloat(100*v, 'f', 1, 64) + " %"
+	}
+	if c.Zero {
+		return fmt.Sprintf("%+.2f", v)
 	}
 	digits := 4
 	if c.Ratio {

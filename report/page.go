@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"caucus/internal/textpage"
 	"caucus/internal/webpage"
@@ -34,7 +36,8 @@ func Template(more string) (*template.Template, error) {
 			}
 			return fmt.Sprintf("%.1f %%", 100*v.(float64))
 		},
-		"short": func(v any) string { return fmt.Sprint(v)[:12] },
+		"sentence": sentence,
+		"short":    func(v any) string { return fmt.Sprint(v)[:12] },
 		"number": func(v any) string {
 			switch v := v.(type) {
 			case float64:
@@ -76,6 +79,7 @@ type Page struct {
 	Costs            []study.ReleaseCost
 	Totals           []study.UnitTotal
 	Findings         []foundGroup
+	Verified         string // counts the findings
 	NotVerified      string
 	Study, Kind      string
 	Mechanism, Plan  string
@@ -199,6 +203,7 @@ func New(r study.Release, o Options) (Page, error) {
 	for _, t := range report.Tables {
 		page.Tables = append(page.Tables, newTable(t))
 	}
+	var counted []string
 	for _, v := range verify.Verdicts {
 		g := foundGroup{Title: v.Title(), Class: map[verify.Verdict]string{verify.Fails: "fails", verify.Holds: "holds"}[v]}
 		for _, f := range found {
@@ -206,10 +211,12 @@ func New(r study.Release, o Options) (Page, error) {
 				g.All = append(g.All, f)
 			}
 		}
-		if len(g.All) > 0 {
+		if n := len(g.All); n > 0 {
 			page.Findings = append(page.Findings, g)
+			counted = append(counted, v.Count(n))
 		}
 	}
+	page.Verified = strings.Join(counted, ", ")
 	return page, nil
 }
 
@@ -227,6 +234,16 @@ func newTable(t study.ReportTable) table {
 		out.Rows = append(out.Rows, cells)
 	}
 	return out
+}
+
+// sentence writes a warning with a capital letter and a full stop.
+func sentence(s string) string {
+	first, size := utf8.DecodeRuneInString(s)
+	s = string(unicode.ToUpper(first)) + s[size:]
+	if !strings.HasSuffix(s, ".") {
+		s += "."
+	}
+	return s
 }
 
 // longWord bounds the letters that a cell keeps on one line.

@@ -26,8 +26,10 @@ type ReportTable struct {
 type ReportChart struct {
 	Title, Note string // what is measured; what the intervals are
 	Bars        []ReportBar
-	Percent     bool // shows shares
+	Percent     bool // shows numbers in percent
+	Whole       bool // shows shares of a whole, on an axis from 0 to 1
 	Ratio       bool // shows ratios on a logarithmic axis, with a mark at 1
+	Zero        bool // shows differences, with a sign and a mark at 0
 }
 
 // ReportBar is one number. Low and High equal Value if it has no interval.

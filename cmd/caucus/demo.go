@@ -84,12 +84,12 @@ func printDemo(w io.Writer, r demo.Report, out string) error {
 	t := newTable(w, "study", "kind", "hides", "noise by", "measure", "released", "one party alone", "no study", "")
 	for _, s := range r.Ordered() {
 		t.add(s.Name, s.Kind, "a "+s.Unit.String(), string(s.Noise), s.Measure.Name,
-			fmt.Sprintf("%.3f", s.Measure.Released), s.Measure.AloneText(), fmt.Sprintf("%.3f", s.Measure.Baseline), s.Measure.Comparison().String())
+			fmt.Sprintf("%.3f", s.Measure.Released), fmt.Sprintf("%.3f", s.Measure.OneAlone()), fmt.Sprintf("%.3f", s.Measure.Baseline), s.Measure.Comparison().String())
 	}
 	if err := t.render(); err != nil {
 		return err
 	}
-	fmt.Fprintf(w, "\nEach study at ε = %g. Better or worse: by more than the error of so many records.\n", r.Epsilon)
+	fmt.Fprintf(w, "\nEach study at ε = %g. Better and worse: by more than chance moves a figure of %d test records.\n", r.Epsilon, r.Test)
 	for _, s := range r.Ordered() {
 		if s.Forecast != "" {
 			fmt.Fprintf(w, "Before %s was opened, its forecast said: %s.\n", s.Name, s.Forecast)

@@ -6,8 +6,12 @@ import (
 	"caucus/study"
 )
 
-// Answer says in one sentence what a study made, and whether noise left anything of it.
-func Answer(c Classifier, r study.Release) string {
+// HowGood says where the accuracy of a released classifier is found.
+const HowGood = "This release cannot say how good the classifier is: ask an evaluate study, or run caucus release predict on records whose class you know."
+
+// Answer says in a few sentences what a study made, and whether noise left anything of it; goesBy is
+// GoesBy's sentence, or empty; howGood says what is known of its accuracy.
+func Answer(c Classifier, r study.Release, goesBy, howGood string) string {
 	label := "the class"
 	if p, err := r.DecodedPlan(); err == nil {
 		label = p.Schema.Label.Column
@@ -15,5 +19,5 @@ func Answer(c Classifier, r study.Release) string {
 	if c.Lambda == 0 {
 		return fmt.Sprintf("The noise left nothing to tell the classes apart by: the classifier of %s that %d parties made gives every record the same class.", label, r.Parties)
 	}
-	return fmt.Sprintf("%d parties made a classifier of %s together. This release cannot say how good it is: ask an evaluate study, or run caucus release predict on records whose class you know.", r.Parties, label)
+	return fmt.Sprintf("%d parties made a classifier of %s together. %s%s", r.Parties, label, goesBy, howGood)
 }

@@ -10,7 +10,7 @@ import (
 // TestAnswer: the answer says what was made, and of a constant classifier that it tells nothing.
 func TestAnswer(t *testing.T) {
 	for lambda, want := range map[float64]string{.1: "7 parties made a classifier", 0: "gives every record the same class"} {
-		if got := Answer(Classifier{Lambda: lambda}, study.Release{Manifest: study.Manifest{Parties: 7}}); !strings.Contains(got, want) {
+		if got := Answer(Classifier{Lambda: lambda}, study.Release{Manifest: study.Manifest{Parties: 7}}, "", HowGood); !strings.Contains(got, want) {
 			t.Errorf("%q lacks %q", got, want)
 		}
 	}

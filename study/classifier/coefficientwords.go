@@ -93,8 +93,9 @@ func (e Estimate) clear() bool { return e.Low > 0 || e.High < 0 }
 // mostNamed contrasts stand in an answer for each direction.
 const mostNamed = 3
 
-// Answer says in a sentence what goes with an outcome, the surest first, before what else is said.
-func (of *Coefficients) Answer(outcome string, parties int, more string) string {
+// Answer says in a sentence what goes with an outcome, the surest first; empty where no interval is
+// clear of 1.
+func (of *Coefficients) Answer(outcome string, parties int) string {
 	var up, down []string
 	for _, e := range of.told() {
 		if v := e.LogOdds; v.clear() {
@@ -116,9 +117,9 @@ func (of *Coefficients) Answer(outcome string, parties int, more string) string 
 		}
 	}
 	if len(said) == 0 {
-		return more
+		return ""
 	}
-	return fmt.Sprintf("Among the records of %d parties %s comes %s. %s", parties, outcome, strings.Join(said, ", and "), more)
+	return fmt.Sprintf("Among the records of %d parties %s comes %s.", parties, outcome, strings.Join(said, ", and "))
 }
 
 // Tables show odds ratios, then contrasts without one, grouped by column and reason.

@@ -9,22 +9,27 @@ import (
 
 // Report describes the classifier and its coefficients, if they are known.
 func (Kind) Report(r study.Release) (out study.Report, err error) {
-	c, _, _, err := classifier.Sound(r)
+	c, model, p, err := classifier.Sound(r)
 	if err != nil {
 		return out, err
 	}
-	out.Answer = classifier.Answer(c, r)
 	of := CoefficientsOf(r)
 	out.Lines = []study.ReportLine{{Name: "coefficients", Text: of.Words(c)}}
 	if of != nil {
-		outcome := of.Class
-		if p, err := r.DecodedPlan(); err == nil {
-			outcome = p.Schema.Label.Column + ": " + of.Class
-		}
-		out.Answer, out.Tables = of.Answer(outcome, r.Parties, out.Answer), of.Tables()
+		outcome := p.Schema.Label.Column + ": " + of.Class
+		out.Answer, out.Tables = of.Answer(outcome, r.Parties), of.Tables()
 		if chart := of.Chart(outcome); chart != nil {
 			out.Charts = []*study.ReportChart{chart}
 		}
+	}
+	if out.Answer != "" {
+		out.Answer += " " + classifier.HowGood
+		return out, nil
+	}
+	moves, goesBy := c.GoesBy(p, model)
+	out.Answer = classifier.Answer(c, r, goesBy, classifier.HowGood)
+	if moves != nil {
+		out.Charts = append(out.Charts, moves)
 	}
 	return out, nil
 }

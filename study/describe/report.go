@@ -17,7 +17,7 @@ func (Kind) Report(r study.Release) (study.Report, error) {
 	if err != nil {
 		return study.Report{}, err
 	}
-	out := study.Report{Answer: t.answer(r.Parties), Lines: []study.ReportLine{{Name: "records", Text: fmt.Sprintf("%d, as the sites declared; noise of ± %.3g on each count", t.Records, t.NoiseSD)}}}
+	out := study.Report{Answer: t.answer(r.Parties), Lines: []study.ReportLine{{Name: "records", Text: fmt.Sprintf("%d, as the sites declared; noise with a standard deviation of %.3g on each count", t.Records, t.NoiseSD)}}}
 	if t.Inside != nil {
 		out.Lines = append(out.Lines, study.ReportLine{Name: "matching", Text: t.matching()})
 	}
@@ -39,15 +39,17 @@ func (Kind) Report(r study.Release) (study.Report, error) {
 
 func (t Table) answer(parties int) string {
 	s := fmt.Sprintf("%d parties with %d records", parties, t.Records)
-	switch {
-	case len(t.Columns)+len(t.Groups) == 0 && t.Inside != nil:
+	if len(t.Columns)+len(t.Groups) == 0 && t.Inside != nil {
 		return s + " counted those that match: " + t.matching() + "."
-	case t.By != "":
-		s += fmt.Sprintf(" made a table of %d columns by %s", len(t.Columns), t.By)
-	default:
-		s += fmt.Sprintf(" made a table of %d columns", len(t.Columns))
 	}
-	return s + fmt.Sprintf(" together; noise moves each count by ± %.3g.", t.NoiseSD)
+	s += fmt.Sprintf(" made a table of %d columns", len(t.Columns))
+	if t.By != "" {
+		s += " by " + t.By
+	}
+	if found := t.finding(); found != "" {
+		s += ". " + found
+	}
+	return s + "."
 }
 
 func (t Table) matching() string {
@@ -61,7 +63,7 @@ func (t Table) matching() string {
 
 // eachParty lists each site's numbers of records and of matching records.
 func (t Table) eachParty() study.ReportTable {
-	out := study.ReportTable{Title: fmt.Sprintf("each site, with noise of ± %.3g on each count of its own", t.Sites[0].NoiseSD), Head: []string{"site", "records"}}
+	out := study.ReportTable{Title: fmt.Sprintf("each site, with noise of standard deviation %.3g on each of its counts", t.Sites[0].NoiseSD), Head: []string{"site", "records"}}
 	if t.Inside != nil {
 		out.Head = append(out.Head, "matching")
 	}

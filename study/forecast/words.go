@@ -11,7 +11,7 @@ func (f *Forecast) Verdict() string {
 	band := len(f.Looked) > 1
 	switch f.Helps {
 	case Yes:
-		return "it helps: each has more of the release than of its own records alone"
+		return "it helps: the release gives each site more than its own records alone do"
 	case No:
 		return "it does not help: " + f.whyNot()
 	}
@@ -22,7 +22,7 @@ func (f *Forecast) Verdict() string {
 			}
 		}
 	}
-	return "perhaps: what a site has of it, over its own records alone, is too little to be sure of"
+	return "perhaps: what the release adds to a site's own records is too little to be sure of"
 }
 
 // whyNot names the condition of Helps that fails.

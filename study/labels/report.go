@@ -16,17 +16,22 @@ func (Kind) Report(r study.Release) (out study.Report, err error) {
 	if err != nil {
 		return out, err
 	}
-	if _, _, _, err = classifier.Sound(r); err != nil {
+	_, model, p, err := classifier.Sound(r)
+	if err != nil {
 		return out, err
 	}
 	line := func(name, format string, args ...any) {
 		out.Lines = append(out.Lines, study.ReportLine{Name: name, Text: fmt.Sprintf(format, args...)})
 	}
-	out.Answer = classifier.Answer(l.Classifier, r)
-	chart := &study.ReportChart{Title: "class shares of the records", Note: "corrected for the noise on the labels; ± is the standard error", Percent: true}
-	out.Charts = []*study.ReportChart{chart}
+	moves, goesBy := l.Classifier.GoesBy(p, model)
+	howGood := classifier.HowGood
+	chart := &study.ReportChart{Title: "class shares of the records", Note: "corrected for the noise on the labels; ± is half of a 95 % interval", Percent: true, Whole: true}
+	if moves != nil {
+		out.Charts = append(out.Charts, moves)
+	}
+	out.Charts = append(out.Charts, chart)
 	for k, name := range l.Classifier.Classes {
-		bar := study.Bar(name, l.Shares.Projected[k], l.Shares.Error[k])
+		bar := study.Bar(name, l.Shares.Projected[k], aggregation.Normal95*l.Shares.Error[k])
 		bar.Main = true
 		chart.Bars = append(chart.Bars, bar)
 	}
@@ -39,12 +44,13 @@ func (Kind) Report(r study.Release) (out study.Report, err error) {
 		case aggregation.RiskAUC:
 			line("estimated", "area under the curve %.3f against the privatised labels, whose noise takes it towards 0.5", 1-held)
 		default:
-			out.Answer += fmt.Sprintf(" About %.1f %% ± %.1f %% of records are put into the right one, as far as the privatised labels tell; the largest class alone is %.1f %%.", 100*(1-held), 100*l.HeldError(), 100*slices.Max(l.Shares.Projected))
-			line("estimated", "accuracy %.3f ± %.3f, by cross-validation on the privatised labels, corrected for their noise", 1-held, l.HeldError())
+			howGood = fmt.Sprintf("About %.1f %% ± %.1f %% of records are put into the right one, as far as the privatised labels tell; the largest class alone is %.1f %%.", 100*(1-held), 100*aggregation.Normal95*l.HeldError(), 100*slices.Max(l.Shares.Projected))
+			line("estimated", "accuracy %.3f ± %.3f (95 %%), by cross-validation on the privatised labels, corrected for their noise", 1-held, aggregation.Normal95*l.HeldError())
 		}
 	}
+	out.Answer = classifier.Answer(l.Classifier, r, goesBy, howGood)
 	line("coefficients", "none: the fit to privatised labels has a ridge, and nothing that would take it off was measured")
-	t := study.ReportTable{Title: "class shares of the records, corrected for the noise; ± is its standard error", Folded: true, Head: []string{"class", "share", "±"}}
+	t := study.ReportTable{Title: "class shares of the records, corrected for the noise", Folded: true, Head: []string{"class", "share", "standard error"}}
 	for k, name := range l.Classifier.Classes {
 		t.Rows = append(t.Rows, []string{name, fmt.Sprintf("%.4f", l.Shares.Projected[k]), fmt.Sprintf("%.4f", l.Shares.Error[k])})
 	}

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"caucus/aggregation"
 	"caucus/study"
 )
 
@@ -31,20 +32,21 @@ func (Kind) Report(r study.Release) (out study.Report, err error) {
 	if len(result.TrainingShares) != len(classes) {
 		return out, nil
 	}
-	chart := &study.ReportChart{Title: "class shares of all sets of the study together", Note: "± is the standard deviation of the privacy noise", Percent: true}
+	chart := &study.ReportChart{Title: "class shares of all sets of the study together", Note: "± is half of a 95 % interval of the privacy noise", Percent: true, Whole: true}
 	out.Charts = []*study.ReportChart{chart}
 	largest := slices.Index(result.TrainingShares, slices.Max(result.TrainingShares))
-	out.Answer = fmt.Sprintf("Of all records of the study, %.1f %% ± %.1f %% have %s %s, the largest class. %s", 100*result.TrainingShares[largest], 100*noiseOf(result, largest), p.Schema.Label.Column, classes[largest], out.Answer)
+	out.Answer = fmt.Sprintf("Of all records of the study, %.1f %% ± %.1f %% have %s %s, the largest class. %s", 100*result.TrainingShares[largest], 100*within(result, largest), p.Schema.Label.Column, classes[largest], out.Answer)
 	for k, name := range classes {
-		bar := study.Bar(name, result.TrainingShares[k], noiseOf(result, k))
+		bar := study.Bar(name, result.TrainingShares[k], within(result, k))
 		bar.Main = true
 		chart.Bars = append(chart.Bars, bar)
 	}
 	return out, nil
 }
 
-// noiseOf returns the standard deviation that noise gives a class's unprojected share of all records.
-func noiseOf(r Result, class int) float64 {
+// within is half of a 95 % interval of a class's share of all records: of the noise on the sets' counts,
+// before the projection.
+func within(r Result, class int) float64 {
 	records, variance := 0.0, 0.0
 	for _, s := range r.Sets {
 		n := float64(s.Records)
@@ -56,5 +58,5 @@ func noiseOf(r Result, class int) float64 {
 	if records == 0 {
 		return 0
 	}
-	return math.Sqrt(variance) / records
+	return aggregation.Normal95 * math.Sqrt(variance) / records
 }

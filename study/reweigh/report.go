@@ -3,6 +3,7 @@ package reweigh
 import (
 	"fmt"
 
+	"caucus/aggregation"
 	"caucus/study"
 )
 
@@ -29,13 +30,13 @@ func (Kind) Report(r study.Release) (out study.Report, err error) {
 	if len(w.Residuals) == 0 {
 		return out, nil
 	}
-	chart := &study.ReportChart{Title: "means of features: as released, in the weighted pool, and in the raw pool", Note: "numbers run from 0 to 1 between the schema's bounds, a level is 1 where a record has it; the features that differ most; ± is the standard deviation of the noise"}
+	chart := &study.ReportChart{Title: "means of features: as released, in the weighted pool, and in the raw pool", Note: "numbers run from 0 to 1 between the schema's bounds, a level is 1 where a record has it; the features that differ most; ± is half of a 95 % interval of the privacy noise"}
 	out.Charts = []*study.ReportChart{chart}
 	for i, d := range w.Residuals {
 		if i == mostCompared {
 			break
 		}
-		bar := study.Bar(d.Feature+", released", d.Released, d.Deviation)
+		bar := study.Bar(d.Feature+", released", d.Released, aggregation.Normal95*d.Deviation)
 		bar.Main = true
 		chart.Bars = append(chart.Bars, bar, study.Bar(d.Feature+", weighted pool", d.Weighted, 0), study.Bar(d.Feature+", raw pool", d.Pool, 0))
 	}

@@ -7,6 +7,7 @@ import (
 	"math"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 
 	"caucus/auxdata"
@@ -39,6 +40,14 @@ func (v Verdict) Title() string {
 	return map[Verdict]string{
 		Fails: "DOES NOT HOLD", Holds: "Holds", Word: "Only the coordinator's word", Trust: "Must be trusted", Unchecked: "Not checked",
 	}[v]
+}
+
+// Count says how many claims have a verdict: "12 hold".
+func (v Verdict) Count(n int) string {
+	if n == 1 {
+		return "1 " + map[Verdict]string{Fails: "does not hold", Holds: "holds", Word: "is the coordinator's word", Trust: "must be trusted", Unchecked: "was not checked"}[v]
+	}
+	return strconv.Itoa(n) + " " + map[Verdict]string{Fails: "do not hold", Holds: "hold", Word: "are the coordinator's word", Trust: "must be trusted", Unchecked: "were not checked"}[v]
 }
 
 // Finding is one claim of a release and what came of it.

@@ -1,0 +1,108 @@
+package classifier
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"gonum.org/v1/gonum/mat"
+
+	"caucus/dataset"
+	"caucus/learners"
+	"caucus/study"
+)
+
+// mostMoves bounds the differences that GoesBy shows.
+const mostMoves = 8
+
+// move is how far a typical difference between two records moves the score of the second class.
+type move struct {
+	words string
+	by    float64
+}
+
+// GoesBy shows by which columns a classifier of two classes tells them apart, the largest moves of
+// its score first, and says the same in a sentence. It describes the fitted weights, which hold
+// privacy noise, and claims no error: Coefficients do where their coverage was shown. A level's move
+// counts times the standard deviation of having the level, √(p(1−p)) for a share p of the pool, so
+// that a level that few have, whose weight is mostly noise, does not lead. Both results are empty for
+// more than two classes, for pictures, and where noise left nothing.
+func (c Classifier) GoesBy(p study.Plan, model learners.Linear) (*study.ReportChart, string) {
+	if c.Lambda == 0 || len(c.Classes) != 2 || p.Schema.Dim() > contrastColumns {
+		return nil, ""
+	}
+	moves := movesOf(p, model)
+	slices.SortStableFunc(moves, func(a, b move) int { return cmp.Compare(math.Abs(b.by), math.Abs(a.by)) })
+	all := len(moves)
+	moves = moves[:min(all, mostMoves)]
+	if all == 0 || moves[0].by == 0 {
+		return nil, ""
+	}
+	chart := &study.ReportChart{
+		Title: "what the classifier goes by", Zero: true,
+		Note: fmt.Sprintf("how far a typical difference raises its score of %s, the largest as 1; %d of %d; weights hold privacy noise and have no intervals", c.Classes[1], len(moves), all),
+	}
+	var up, down []string
+	for _, m := range moves {
+		chart.Bars = append(chart.Bars, study.Bar(m.words, m.by/math.Abs(moves[0].by), 0))
+		if m.by > 0 && len(up) < mostNamed {
+			up = append(up, m.words)
+		} else if m.by < 0 && len(down) < mostNamed {
+			down = append(down, m.words)
+		}
+	}
+	var said []string
+	for _, d := range []struct {
+		how   string
+		words []string
+	}{{"up", up}, {"down", down}} {
+		if len(d.words) > 0 {
+			said = append(said, d.how+" most with "+strings.Join(d.words, "; "))
+		}
+	}
+	return chart, fmt.Sprintf("Its score of %s goes %s. ", c.Classes[1], strings.Join(said, ", and "))
+}
+
+func movesOf(p study.Plan, model learners.Linear) (all []move) {
+	codes := p.Schema.ColumnCodes()
+	middle := p.Map.Center()
+	if middle == nil {
+		middle = make([]float64, p.Schema.Dim())
+		for _, code := range codes {
+			for k := range code.Width {
+				middle[code.First+k] = 1 / float64(code.Width)
+			}
+			if code.Feature.Kind == dataset.Numeric {
+				middle[code.First] = .5
+			}
+		}
+	}
+	score := func(change func(row []float64)) float64 {
+		row := slices.Clone(middle)
+		change(row)
+		return mat.Dot(p.Map.Apply(mat.NewDense(1, len(row), row)).RowView(0), model.W.ColView(0))
+	}
+	for _, code := range codes {
+		f, at := code.Feature, code.First
+		if f.Kind == dataset.Numeric {
+			contrast := Contrast{Column: code.Column}
+			var of float64
+			contrast.Per, contrast.Times, of = unitOf(f)
+			step := min(of/2, .5)
+			up, down := score(func(row []float64) { row[at] += step }), score(func(row []float64) { row[at] -= step })
+			all = append(all, move{contrast.Words(), (up - down) * of / (2 * step)})
+			continue
+		}
+		for k, level := range f.Levels {
+			with := score(func(row []float64) {
+				clear(row[at : at+code.Width])
+				row[at+k] = 1
+			})
+			p := middle[at+k]
+			all = append(all, move{code.Column + ": " + level, (with - score(func([]float64) {})) * math.Sqrt(max(0, p*(1-p)))})
+		}
+	}
+	return all
+}

@@ -1,0 +1,36 @@
+package classifier
+
+import (
+	"strings"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+
+	"caucus/dataset"
+	"caucus/learners"
+	"caucus/study"
+)
+
+// TestGoesBy: the column with the largest weight leads; more than two classes, and a classifier of
+// noise alone, show nothing.
+func TestGoesBy(t *testing.T) {
+	s, _ := contrastWorld(t)
+	p := study.Plan{Schema: s, Map: dataset.Identity(s)}
+	w := mat.NewDense(p.Map.Dim(), 1, nil)
+	w.Set(0, 0, -8) // a falls
+	w.Set(5, 0, 4)  // level y rises
+	model := learners.Linear{W: w, Classes: 2}
+	c := Classifier{Classes: s.Classes(), Lambda: 1}
+	chart, words := c.GoesBy(p, model)
+	if chart == nil || chart.Bars[0].Name != "d: y" || chart.Bars[0].Value != 1 || chart.Bars[1].Name != "a: 10 more" || chart.Bars[1].Value >= 0 {
+		t.Fatalf("shows %+v", chart)
+	}
+	if want := "Its score of yes goes up most with d: y"; !strings.HasPrefix(words, want) {
+		t.Errorf("says %q, want %q", words, want)
+	}
+	for _, c := range []Classifier{{Classes: c.Classes}, {Classes: []string{"a", "b", "c"}, Lambda: 1}} {
+		if chart, words := c.GoesBy(p, model); chart != nil || words != "" {
+			t.Errorf("%+v shows %+v, %q", c, chart, words)
+		}
+	}
+}
