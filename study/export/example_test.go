@@ -12,7 +12,7 @@ import (
 	"caucus/study/simulate"
 )
 
-// A release becomes a program of Python without a library.
+// A release becomes a Python program that needs no library.
 func Example() {
 	table, schema := dataset.Hospitals(dataset.HospitalConfig{Sites: 3, Records: 1200, Seed: 1, Skew: 1})
 	rows := make([]int, table.Rows())

@@ -24,10 +24,10 @@ import (
 	"caucus/study/export"
 )
 
-// mostOff is how far an export may be from predict.
+// mostOff bounds the difference between an export and predict.
 const mostOff = 1e-9
 
-// compare holds rows of classes and shares to those of predict.
+// compare compares classes and shares with those of predict.
 func (f fixture) compare(t *testing.T, m export.Model, predicted []string, got [][]float64) {
 	t.Helper()
 	classes, want := f.want(t)
@@ -57,7 +57,6 @@ func model(t testing.TB, r study.Release) export.Model {
 	return m
 }
 
-// TestSQLite runs each query.
 func TestSQLite(t *testing.T) {
 	for _, f := range fixtures(t) {
 		m := model(t, f.release)
@@ -83,7 +82,7 @@ func TestSQLite(t *testing.T) {
 			for i, n := range names {
 				text, _ := f.records.Cell(r, n)
 				cells[i] = text
-				if v, err := strconv.ParseFloat(text, 64); err == nil && r%2 == 0 && !math.IsNaN(v) { // as numbers in every second
+				if v, err := strconv.ParseFloat(text, 64); err == nil && r%2 == 0 && !math.IsNaN(v) { // as numbers in every second row
 					cells[i] = v
 				}
 				if text == "" && r%3 == 0 {
@@ -122,19 +121,17 @@ func TestSQLite(t *testing.T) {
 	}
 }
 
-// TestPython runs each program on a file.
 func TestPython(t *testing.T) {
 	python, err := exec.LookPath("python3")
 	if err != nil {
 		t.Skip("there is no python3; .ci/peers needs one and runs this again")
 	}
-	t.Setenv("PYTHONIOENCODING", "ascii") // what is written is UTF-8 wherever it runs
+	t.Setenv("PYTHONIOENCODING", "ascii") // output is UTF-8 in every locale
 	for _, f := range fixtures(t) {
 		f.runs(t, export.Model.Python, python, "model.py")
 	}
 }
 
-// TestR runs each program on a file.
 func TestR(t *testing.T) {
 	r, err := exec.LookPath("Rscript")
 	if err != nil {
@@ -145,8 +142,7 @@ func TestR(t *testing.T) {
 	}
 }
 
-// runs compares what a program writes of a file; the last word of the command is the
-// program's name.
+// runs compares the output of a program on a file; the last word of the command is the program's name.
 func (f fixture) runs(t *testing.T, write func(export.Model) ([]byte, error), command ...string) {
 	t.Helper()
 	m := model(t, f.release)
@@ -176,8 +172,8 @@ func (f fixture) runs(t *testing.T, write func(export.Model) ([]byte, error), co
 	f.compare(t, m, predicted, got)
 }
 
-// TestProgramsRefuseInOneLine: of a file that cannot be read, or is not of the model's
-// columns, each program says so in the last line that it writes, and fails.
+// TestProgramsRefuseInOneLine: given an unreadable file, or one without the model's columns, each
+// program fails and says so in its last line of output.
 func TestProgramsRefuseInOneLine(t *testing.T) {
 	f := fixtures(t)[0]
 	m := model(t, f.release)
@@ -209,7 +205,7 @@ func TestProgramsRefuseInOneLine(t *testing.T) {
 			var problems bytes.Buffer
 			cmd.Stderr = &problems
 			out, err := cmd.Output()
-			lines := strings.Split(strings.TrimSpace(problems.String()), "\n") // warnings stand before
+			lines := strings.Split(strings.TrimSpace(problems.String()), "\n") // warnings come first
 			said := lines[len(lines)-1]
 			whole := !strings.Contains(problems.String(), "Traceback") && !strings.Contains(problems.String(), "Calls:")
 			if err == nil || len(out) > 0 || !whole || !strings.HasPrefix(said, file) || !strings.Contains(said, says) {
@@ -219,8 +215,7 @@ func TestProgramsRefuseInOneLine(t *testing.T) {
 	}
 }
 
-// TestPythonTakesNA: a module's record may hold a cell that says neither yes nor no of
-// being itself, as pandas' NA: it is missing.
+// TestPythonTakesNA: a cell that is neither equal nor unequal to itself, like pandas' NA, is missing.
 func TestPythonTakesNA(t *testing.T) {
 	python, err := exec.LookPath("python3")
 	if err != nil {
@@ -244,7 +239,7 @@ assert values({n: NA() for n in names}) == values({n: "" for n in names}) == val
 	}
 }
 
-// readPredictions reads row, predicted, one share a class.
+// readPredictions reads row, predicted class, and one share per class.
 func readPredictions(t *testing.T, out []byte, classes int) (predicted []string, shares [][]float64) {
 	t.Helper()
 	all, err := csv.NewReader(bytes.NewReader(out)).ReadAll()
@@ -264,8 +259,7 @@ func readPredictions(t *testing.T, out []byte, classes int) (predicted []string,
 	return predicted, shares
 }
 
-// TestIdentityIsFolded: without a projection each column has its coefficients, in one
-// step.
+// TestIdentityIsFolded: without a projection the model has one step, with coefficients per column.
 func TestIdentityIsFolded(t *testing.T) {
 	for _, f := range fixtures(t) {
 		if m := model(t, f.release); strings.HasPrefix(f.name, "identity") && len(m.Steps) != 1 {
@@ -274,8 +268,7 @@ func TestIdentityIsFolded(t *testing.T) {
 	}
 }
 
-// TestWellFormed: JSON is read back with every name as it was, and code has
-// names nowhere but in texts.
+// TestWellFormed: JSON keeps every name, and code contains names only inside quoted texts.
 func TestWellFormed(t *testing.T) {
 	for _, f := range fixtures(t) {
 		m := model(t, f.release)
@@ -309,7 +302,7 @@ func TestWellFormed(t *testing.T) {
 	}
 }
 
-// TestRefusals: what cannot be exported says why.
+// TestRefusals: a refused export gives the reason.
 func TestRefusals(t *testing.T) {
 	f := fixtures(t)[0]
 	other := f.release
@@ -333,8 +326,8 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// TestReadBack: what is exported as JSON is judged as the release is, in every form that
-// is read back, and whatever is not of the study's schema, or was damaged, is refused.
+// TestReadBack: a model exported as JSON and read back is judged like the release; damaged documents and
+// those of another schema are refused.
 func TestReadBack(t *testing.T) {
 	for _, f := range fixtures(t) {
 		text, err := json.Marshal(model(t, f.release))
@@ -414,7 +407,7 @@ func TestReadBack(t *testing.T) {
 	}
 }
 
-// FuzzReadBack: whatever is read is refused or a model that can be applied.
+// FuzzReadBack: any bytes are refused, or give a model that can be applied.
 func FuzzReadBack(f *testing.F) {
 	all := fixtures(f)
 	for _, of := range all {
@@ -422,7 +415,7 @@ func FuzzReadBack(f *testing.F) {
 		if err != nil {
 			f.Fatal(err)
 		}
-		if len(text) < 1<<14 { // of large ones hardly any are tried
+		if len(text) < 1<<14 { // mutations of large documents are slow
 			f.Add(text)
 		}
 	}

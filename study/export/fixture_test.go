@@ -25,9 +25,9 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// oddSchema has names and levels that a careless writer of code would run, numbers
-// that are levels, a level called other, logarithms, marks of missing cells, and a marker
-// for them that is itself a number in numeric.
+// oddSchema has names and levels that careless code would execute, levels that are numbers, a level
+// called other, logarithms, missing cells marked by extra columns, and a missing marker that may itself
+// be a number.
 func oddSchema(classes int, marker string) dataset.Schema {
 	return dataset.Schema{
 		Label: dataset.Label{Column: "outcome", Classes: []string{`no`, `yes"; DROP TABLE x; --`, `it's, größer`, `<b>&amp;`}[:classes]},
@@ -44,7 +44,7 @@ func oddSchema(classes int, marker string) dataset.Schema {
 	}
 }
 
-// oddRecords are records of it: usual ones, and all cells that are not.
+// oddRecords makes records of oddSchema: usual and unusual cells.
 func oddRecords(t testing.TB, s dataset.Schema, rows int) *dataset.Table {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(5, 7))
@@ -83,7 +83,7 @@ func oddRecords(t testing.TB, s dataset.Schema, rows int) *dataset.Table {
 	return table
 }
 
-// fixture is a release with weights that nobody fitted, on a map that a pool gave.
+// fixture is a release with invented weights, on a map fitted to a pool.
 type fixture struct {
 	name    string
 	release study.Release
@@ -91,12 +91,12 @@ type fixture struct {
 	records *dataset.Table
 }
 
-// outputs says what the fixture on each map tells.
+// outputs gives the output of the fixture on each map.
 var outputs = map[string]classifier.Output{
 	"identity": classifier.Score, "pca": classifier.Score, "famd": classifier.Probability, "fourier": classifier.VoteShare, "cut": classifier.Probability,
 }
 
-// fixtures are releases of two and three classes, on every family of maps.
+// fixtures lists releases of two and three classes, on every family of maps.
 func fixtures(t testing.TB) (all []fixture) {
 	t.Helper()
 	for classes, marker := range map[int]string{2: "?", 3: "-9"} {
@@ -117,7 +117,7 @@ func fixtures(t testing.TB) (all []fixture) {
 				}
 				return dataset.FitFourier(first, 64, dataset.Fourier{Gamma: 0.5, Seed: 3})
 			},
-			"cut": func() (dataset.Map, error) { // standard, as large as its parameters allow
+			"cut": func() (dataset.Map, error) { // standard, with the largest parameters
 				m, err := dataset.FitFAMD(s, encoded.X, 3, 0)
 				if err != nil {
 					return m, err
@@ -183,7 +183,7 @@ func madeUp(t testing.TB, s dataset.Schema, pool *dataset.Table, m dataset.Map, 
 	}
 }
 
-// parties are three with so many records each, whose classes follow the scores of rule.
+// parties makes three parties with this number of records each, whose classes follow the scores of rule.
 func parties(t testing.TB, s dataset.Schema, records int, rule func(*dataset.Records) *mat.Dense) (all []study.Inputs) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(3, 9))
@@ -210,7 +210,7 @@ func parties(t testing.TB, s dataset.Schema, records int, rule func(*dataset.Rec
 	return all
 }
 
-// rehearsed is the release of a study that is proposed, of virtual parties.
+// rehearsed proposes a study and runs it among virtual parties.
 func rehearsed(t testing.TB, p study.Proposal, s dataset.Schema, with []study.Inputs) study.Release {
 	t.Helper()
 	p.Epsilon, p.Minimum, p.Roster, p.Records = 20, 3, []study.PartyID{"a", "b", "c"}, with[0].Records.Len()
@@ -225,7 +225,7 @@ func rehearsed(t testing.TB, p study.Proposal, s dataset.Schema, with []study.In
 	return r
 }
 
-// privatised is the release of a labels study whose numbers are probabilities.
+// privatised is the release of a labels study whose outputs are probabilities.
 func privatised(t testing.TB, s dataset.Schema) study.Release {
 	t.Helper()
 	with := parties(t, s, 500, func(r *dataset.Records) *mat.Dense {
@@ -275,7 +275,7 @@ func judged(t testing.TB, f fixture) study.Release {
 	return by
 }
 
-// want are the probabilities and classes that caucus release predict gives.
+// want returns the classes and probabilities of caucus release predict.
 func (f fixture) want(t testing.TB) (classes []int, shares [][]float64) {
 	t.Helper()
 	encoded, _, err := f.schema.Encode(f.records)
@@ -292,9 +292,8 @@ func (f fixture) want(t testing.TB) (classes []int, shares [][]float64) {
 	return classes, shares
 }
 
-// TestPeersFixture writes releases and records for .ci/peers, which has other programs read
-// the exports of them: of two classes once more with an evaluation beside the release, whose
-// calibration the exports then have.
+// TestPeersFixture writes releases and records for .ci/peers, where other programs read their exports. A
+// release of two classes comes once more with an evaluation, whose calibration its exports include.
 func TestPeersFixture(t *testing.T) {
 	dir := os.Getenv("CAUCUS_PEERS")
 	if dir == "" {

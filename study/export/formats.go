@@ -28,7 +28,7 @@ var formats = map[string]Format{
 // Names lists the formats.
 func Names() []string { return slices.Sorted(maps.Keys(formats)) }
 
-// Named finds a format by its name or, if that is empty, by a file's ending.
+// Named finds a format by its name or, if the name is empty, by a file's ending.
 func Named(name, file string) (Format, string, error) {
 	if name == "" {
 		for _, n := range Names() {

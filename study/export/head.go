@@ -8,8 +8,8 @@ import (
 	"caucus/dataset"
 )
 
-// head is a model up to and including its first linear step, as what each column adds to each output. A
-// level adds constants, whatever happened to its 0/1 columns before, so only numbers need computing.
+// head is a model up to and including its first linear step: each column's part in each output. A text's
+// level adds constants, so only numbers need computing.
 type head struct {
 	// offset is the output if numbers add nothing, none is missing, and no text is a known level.
 	offset  []float64
@@ -17,8 +17,8 @@ type head struct {
 	choices []choiceTerm
 }
 
-// numberTerm adds coef · v, where v is the encoded number or, if standard, cut((v − mean)·factor); if
-// the cell is missing, it also adds flag (nil: nothing).
+// numberTerm adds coef · v, where v is the encoded number or, if standard, cut((v − mean)·factor). A
+// missing cell also adds flag (nil: nothing).
 type numberTerm struct {
 	Column
 	standard          bool
@@ -26,7 +26,7 @@ type numberTerm struct {
 	coef, flag        []float64
 }
 
-// choiceTerm adds the numbers of a text's level.
+// choiceTerm adds the constants of a text's level.
 type choiceTerm struct {
 	Column
 	levels []level
@@ -44,9 +44,9 @@ func (m Model) head() (h head, rest []Step) {
 	if steps[0].Op == Standard {
 		standard, steps = steps[0], steps[1:]
 	}
-	first := steps[0] // linear: see stepsOf
+	first := steps[0] // linear (stepsOf)
 	h.offset = slices.Clone(first.Offset)
-	// value is an encoded number after standardising.
+	// value is an encoded number after standardisation.
 	value := func(at int, v float64) float64 {
 		if standard.Op == "" {
 			return v
@@ -68,7 +68,7 @@ func (m Model) head() (h head, rest []Step) {
 		if standard.Op != "" {
 			mean, factor := standard.Mean[c.At], standard.Factor[c.At]
 			if low, high := (0-mean)*factor, (1-mean)*factor; min(low, high) >= -standard.Cut && max(low, high) <= standard.Cut {
-				add(h.offset, c.At, -mean*factor) // nothing is ever cut
+				add(h.offset, c.At, -mean*factor) // nothing is cut
 				for j := range t.coef {
 					t.coef[j] *= factor
 				}
@@ -87,7 +87,7 @@ func (m Model) head() (h head, rest []Step) {
 	return h, steps[1:]
 }
 
-// choice adds an unknown text's numbers to offset; the term holds what each level adds beyond that.
+// choice adds an unknown text's constants to offset; the term holds each level's difference from them.
 func choice(c Column, width int, offset []float64, value func(int, float64) float64, add func([]float64, int, float64)) choiceTerm {
 	t := choiceTerm{Column: c}
 	move := func(to []float64, at int, sign float64) { add(to, at, sign*(value(at, 1)-value(at, 0))) }
@@ -106,8 +106,8 @@ func choice(c Column, width int, offset []float64, value func(int, float64) floa
 	return t
 }
 
-// texts lists the texts that stand for each level, for languages that only compare texts: the level
-// itself and, for a number, its shortest forms with and without ".0".
+// texts lists the texts that mean each level, for languages that only compare texts: the level itself
+// and, for a number, its shortest forms with and without ".0".
 func (c Column) texts() [][]string {
 	all, taken := make([][]string, len(c.Levels)), map[string]bool{}
 	for _, l := range c.Levels {

@@ -13,11 +13,11 @@ import (
 // Model is a release's classifier as plain steps: cells become encoded numbers (Columns), which pass
 // through Steps and give K scores. The class is the one with the largest score, the first in a tie.
 // Output says what is reported per class: for classifier.Score the scores, else their softmax. The
-// weights include any calibration. docs/analyst.md describes its JSON.
+// weights include any calibration. docs/analyst.md describes the JSON.
 type Model struct {
-	// Form counts changes of this document's meaning.
+	// Form is raised with every change of meaning of this document.
 	Form int `json:"caucus_model"`
-	// About identifies the model and says what it hides.
+	// About identifies the model and names its unit of privacy.
 	About About `json:"about"`
 	// Classes are in the order of the scores.
 	Classes []string          `json:"classes"`
@@ -92,7 +92,7 @@ const (
 	Ball     Op = "ball"     // x / max(1, ‖x‖)
 )
 
-// mostWeight bounds a model's numbers: larger ones (a foreign map's) overflow in some languages only.
+// mostWeight bounds a model's numbers: larger ones (of a foreign map) overflow in some languages only.
 const mostWeight = 1e100
 
 // New checks a release and makes its model.
@@ -182,8 +182,8 @@ func stepsOf(m dataset.Map) ([]Step, error) {
 	return nil, fmt.Errorf("export: a map of kind %s (pictures' patches) has no plain form in these languages: use caucus release predict, or plan the study with another map", m.Kind)
 }
 
-// last is the step from mapped features to scores. With two classes the first's score is 0, or minus the
-// second's if scores are reported. A map's rows are (z, 1)·Shrink/√2.
+// last returns the step from mapped features to scores. With two classes the first's score is 0, or
+// minus the second's if scores are reported. A map's rows are (z, 1)·Shrink/√2.
 func last(c classifier.Classifier) Step {
 	d, classes := len(c.Weights)-1, len(c.Classes)
 	s := Step{Op: Linear, Matrix: zeros(d, classes), Offset: make([]float64, classes)}
@@ -203,7 +203,7 @@ func last(c classifier.Classifier) Step {
 	return s
 }
 
-// scores says whether the scores themselves are reported.
+// scores says whether the outputs are the scores themselves.
 func (m Model) scores() bool { return m.Output == classifier.Score }
 
 // fold joins successive linear steps.
@@ -254,7 +254,7 @@ func (m Model) check() error {
 	return nil
 }
 
-// widths lists how many numbers enter each step, then how many leave the last.
+// widths lists the number of inputs of each step, then the outputs of the last.
 func (m Model) widths() []int {
 	all := []int{m.Encoded}
 	for _, s := range m.Steps {

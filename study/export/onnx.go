@@ -10,7 +10,7 @@ import (
 	"caucus/dataset"
 )
 
-// Versions of ONNX needed here; onnxruntime has them since 1.12.
+// The model needs these versions of ONNX; onnxruntime has them since 1.12.
 const (
 	onnxIR, onnxOps, onnxMLOps = 8, 15, 3
 	onnxML                     = "ai.onnx.ml"
@@ -64,7 +64,7 @@ func (m Model) ONNX() ([]byte, error) {
 	return m.onnxModel(body)
 }
 
-// unused returns a prefix that begins no column's name and not the label's.
+// unused returns a prefix of neither a column's name nor the label's.
 func (m Model) unused(prefix string) string {
 	has := func(name string) bool { return strings.HasPrefix(name, prefix) }
 	if has(m.About.Label) || slices.ContainsFunc(m.Columns, func(c Column) bool { return has(c.Name) }) {
@@ -228,7 +228,7 @@ func (g *graph) step(s Step, x string, width int) (string, int) {
 		return g.apply("Max", []string{g.apply("Min", []string{u, g.constant([]float64{s.Cut}, 1, 1)}), g.constant([]float64{-s.Cut}, 1, 1)}), width
 	case Waves: // cosines and sines side by side, then interleaved
 		scale := g.constant([]float64{s.Scale}, 1, 1)
-		// onnxruntime has no cosine of doubles, so take the sine a quarter turn on.
+		// onnxruntime has no cosine of doubles: take the sine a quarter turn on.
 		turned := g.apply("Add", []string{x, g.constant([]float64{math.Pi / 2}, 1, 1)})
 		both := g.apply("Concat", []string{g.apply("Sin", []string{turned}), g.apply("Sin", []string{x})}, intOf("axis", 1))
 		order := make([]int64, 2*width)

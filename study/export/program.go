@@ -26,9 +26,9 @@ func (m Model) JSON() ([]byte, error) {
 var pythonProgram string
 
 // Python returns the model as a Python program without dependencies. The JSON document stands in a raw
-// literal between three quotes. JSON never has three quotes in a row (inside a text each has a backslash
-// before it, and between two texts stands a comma or colon), so no name can end the literal; and JSON
-// itself resolves what a raw literal leaves unchanged.
+// literal between triple quotes. JSON never has three quotes in a row (inside a text each has a
+// backslash before it, and two texts have a comma or colon between them), so no name can end the
+// literal; and JSON itself resolves the escapes that a raw literal leaves alone.
 func (m Model) Python() ([]byte, error) {
 	document, err := m.compact()
 	if err != nil {
@@ -37,7 +37,7 @@ func (m Model) Python() ([]byte, error) {
 	return []byte(m.comment("# ") + strings.Replace(pythonProgram, "@MODEL@", document, 1)), nil
 }
 
-// compact is the document in ASCII, one line per part.
+// compact returns the document in ASCII, one line per part.
 func (m Model) compact() (string, error) {
 	b, err := json.Marshal(m)
 	if err != nil {
@@ -106,7 +106,7 @@ func separate(b *strings.Builder, i int) {
 }
 
 // rText quotes a text for R in ASCII: anything but letters, digits and plain signs becomes \u or \U, so
-// that nothing can end the text.
+// nothing can end the text.
 func rText(s string) string {
 	var b strings.Builder
 	b.WriteByte('"')
@@ -154,7 +154,7 @@ func rNumbers(all []float64) string {
 
 func rBool(v bool) string { return strings.ToUpper(strconv.FormatBool(v)) }
 
-// number is the shortest text that every language reads as the same number.
+// number is the shortest text that every language reads as this number.
 func number(v float64) string {
 	if v == 0 || math.IsInf(v, 0) || math.IsNaN(v) { // New refuses infinities and NaN
 		return "0"
@@ -162,7 +162,7 @@ func number(v float64) string {
 	return strconv.FormatFloat(v, 'g', -1, 64)
 }
 
-// comment describes the file in comment lines, each after the sign.
+// comment describes the file in comment lines that start with sign.
 func (m Model) comment(sign string) string {
 	var b strings.Builder
 	for _, line := range m.words() {
@@ -188,8 +188,8 @@ func (m Model) words() []string {
 	return all
 }
 
-// oneLine keeps a text within one line of comments, whatever a language takes as the line's end, and in
-// its visible order: control characters, line separators and direction signs become spaces.
+// oneLine keeps a text within one line of comments in every language, and in its visible order: control
+// characters, line separators and direction signs become spaces.
 func oneLine(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' || r >= 0x7f && r < 0xa0 || r == '\u2028' || r == '\u2029' || unicode.Is(unicode.Bidi_Control, r) {

@@ -47,7 +47,7 @@ func Parse(text []byte) (Model, error) {
 	return m, nil
 }
 
-// Judged is the model in the form of an evaluate plan on a schema. It names no release, because its
+// Judged returns the model in the form of an evaluate plan on a schema. It names no release, because its
 // weights were written anew. It takes linear steps alone, or a projection (linear, ball, linear), of
 // standardised columns or not. A projection's directions are rounded to single precision, as in a map;
 // scores differ from the release's by a relative millionth at most.

@@ -9,13 +9,13 @@ import (
 
 // Table is the table that a query reads.
 type Table struct {
-	// Name may have its schema's name and a point in front.
+	// Name may start with its schema's name and a point.
 	Name string
-	// Keep lists the columns to show beside the predictions; none: those that the model reads.
+	// Keep lists the columns to show beside the predictions; none: the columns that the model reads.
 	Keep []string
 }
 
-// BadTable is the error of a Table that allows no query; it says what to do.
+// BadTable is the error for a Table that allows no query; the text says what to do.
 type BadTable struct{ Says string }
 
 func (e BadTable) Error() string { return "export: " + e.Says }
@@ -26,7 +26,7 @@ const mostSQLColumns = 1600
 // SQL returns the model as one SELECT for PostgreSQL 12 or newer, and SQLite 3.35 or newer with its
 // mathematical functions. Each part is a table of the WITH clause: cells as text, numbers, the columns'
 // sum, the steps, the scores. MATERIALIZED keeps PostgreSQL from inlining the parts, which would double
-// them at each use. A Table that allows no query is a BadTable.
+// them at each use.
 func (m Model) SQL(t Table) ([]byte, error) {
 	if slices.Contains(strings.Split(t.Name, "."), "") || slices.Contains(t.Keep, "") {
 		return nil, BadTable{fmt.Sprintf("the table %q or a column of it to keep has an empty name", t.Name)}
@@ -70,7 +70,7 @@ func (m Model) SQL(t Table) ([]byte, error) {
 	return []byte(q.String()), nil
 }
 
-// query builds a SELECT. The table's columns are called k1, k2, … inside, so that their names cannot
+// query builds a SELECT. Inside it the table's columns are called k1, k2, …, so that their names cannot
 // collide with the query's.
 type query struct {
 	Model
@@ -105,8 +105,8 @@ func (q *query) kept() (all []string) {
 	return all
 }
 
-// cells reads the table. Names are qualified, because SQLite takes an unknown quoted name for a text,
-// but not after a point.
+// cells reads the table. Names are qualified, because SQLite reads an unknown quoted name as a text, but
+// not after a point.
 func (q *query) cells(table string) {
 	var columns []string
 	for i, name := range q.keep {
@@ -223,11 +223,11 @@ func (q *query) step(s Step, name, from string, width int) int {
 	return len(out)
 }
 
-// mostExponent keeps EXP within double precision, outside of which PostgreSQL fails; e^−700 does not
-// matter to a probability.
+// mostExponent keeps EXP within double precision, outside of which PostgreSQL fails; e^−700 changes no
+// probability.
 const mostExponent = 700
 
-// answer writes the SELECT; a class's softmax is 1/Σ e^(score of another − its own).
+// answer writes the SELECT; a class's softmax is 1/Σ e^(score of another − own score).
 func (q *query) answer(from string, classes int) {
 	var out []string
 	for i, name := range q.keep {
@@ -266,8 +266,8 @@ func (q *query) answer(from string, classes int) {
 	fmt.Fprintf(q, "\nSELECT %s\nFROM %s;\n", strings.Join(out, ",\n  "), from)
 }
 
-// real writes a number that neither database takes for an integer; a negative one is in brackets,
-// because two minus signs begin a comment.
+// real writes a number that no database reads as an integer; a negative number is in brackets, because
+// two minus signs begin a comment.
 func real(v float64) string {
 	text := number(v)
 	if !strings.ContainsAny(text, ".e") {
@@ -279,8 +279,8 @@ func real(v float64) string {
 	return text
 }
 
-// sum adds terms in groups: SQLite allows at most 1,000 levels, and counts each term of a + b + c + … as
-// one.
+// sum adds terms in groups: SQLite allows at most 1,000 levels of nesting, and counts each term of a + b
+// + c + … as a level.
 func sum(terms []string) string {
 	const group = 50
 	if len(terms) <= group {

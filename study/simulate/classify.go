@@ -21,7 +21,7 @@ import (
 // Classify runs a classify proposal among virtual parties and measures the release.
 type Classify struct {
 	Split
-	// Proposal is as study create takes it; the split sets parties, sizes and seed.
+	// Proposal is a proposal as for study create; the split sets parties, sizes and seed.
 	Proposal study.Proposal
 	Repeats  int
 	// Shares: see Options.
@@ -45,23 +45,23 @@ type ClassifySummary struct {
 	Classes   int          `json:"classes"`
 	Lambda    float64      `json:"lambda"`
 	Accuracy  Accuracies   `json:"accuracy"`
-	// Output says what the release's numbers are. Brier and Slope say how far they are from
-	// probabilities, in any case: see learners.Calibrated.
+	// Output names the form of the release's numbers. Brier and Slope compare them with probabilities in
+	// every case (learners.Calibrated).
 	Output classifier.Output `json:"output"`
 	Brier  Compared          `json:"brier"`
 	Slope  Compared          `json:"slope"`
-	// Map describes the first repeat's map, Kept how much of each column it keeps (absent: all).
+	// Map describes the first repeat's map; Kept is the kept share of each column (absent: all).
 	Map  string         `json:"map"`
 	Kept []dataset.Kept `json:"kept,omitempty"`
-	// Voters says how parties voted, if each chose.
+	// Voters describes the parties' own classifiers, if each party chose one.
 	Voters []VoterSummary `json:"voters,omitempty"`
 	// UploadBytes is the mean size of a contribution's body.
 	UploadBytes float64  `json:"upload_bytes_per_party"`
 	Repeats     int      `json:"repeats"`
 	Warnings    []string `json:"warnings,omitempty"`
-	// Totals are the guarantees of the study with its pool's weights.
+	// Totals are the guarantees of the study together with its pool's weights.
 	Totals []study.UnitTotal `json:"totals,omitempty"`
-	// Release is the first repeat's, to try predict.
+	// Release is the first repeat's release, for predictions.
 	Release *study.Release `json:"-"`
 }
 
@@ -69,9 +69,9 @@ type ClassifySummary struct {
 type Accuracies struct {
 	Released   float64 `json:"released"`
 	ReleasedSD float64 `json:"released_sd"`
-	// Unperturbed is the same fit to the same statistic without noise. Pooled is a softmax classifier of
-	// the records themselves (at most maxPooled). LocalMean is the mean over parties (at most maxLocal)
-	// of a classifier of their own records.
+	// Unperturbed is the accuracy of the same fit to the same statistic without noise; Pooled that of a
+	// softmax classifier fitted to the records themselves (at most maxPooled); LocalMean the mean over
+	// parties (at most maxLocal) for a classifier of their own records.
 	Unperturbed   float64 `json:"unperturbed"`
 	Pooled        float64 `json:"pooled"`
 	LocalMean     float64 `json:"local_mean"`
@@ -86,7 +86,7 @@ type VoterSummary struct {
 	Alone   float64 `json:"alone"`
 }
 
-// Compared is a measure of releases beside the same without noise.
+// Compared is a measure of releases, and the same measure without noise.
 type Compared struct {
 	Released    float64 `json:"released"`
 	ReleasedSD  float64 `json:"released_sd"`
@@ -135,7 +135,7 @@ type classifyRepeat struct {
 	alone              []float64 // by voter
 }
 
-// Run simulates. The answer depends on the seed alone, not on scheduling.
+// Run simulates. The result depends on the seed alone, not on scheduling.
 func (s Classify) Run(ctx context.Context) (ClassifySummary, error) {
 	if err := s.Check(); err != nil {
 		return ClassifySummary{}, err
@@ -191,7 +191,7 @@ func over[R any](repeats []R, f func(R) float64) (mean, sd float64) {
 	return mean, sd
 }
 
-// progressOf maps one repeat's progress to that of all.
+// progressOf turns one repeat's progress into that of all repeats.
 func progressOf(progress func(done, total int), repeat, repeats, parties int) func(done int) {
 	if progress == nil {
 		return nil
@@ -249,8 +249,8 @@ func (s Classify) once(ctx context.Context, index int) (classifyRepeat, error) {
 	return out, nil
 }
 
-// locally returns the accuracies of the first parties (at most maxLocal) alone, each with a classifier
-// of its own records. It returns an error if ctx ended.
+// locally returns the accuracies of the first parties (at most maxLocal), each with a classifier of its
+// own records; an error if ctx ended.
 func (d *Deal) locally(ctx context.Context, t study.Task) ([]float64, error) {
 	p, learner, x := t.Plan(), t.Words().Learner, d.TestX(t)
 	out := make([]float64, min(len(d.Parties), maxLocal))
@@ -284,7 +284,7 @@ func labelledOf(r *dataset.Records) (rows []int) {
 	return rows
 }
 
-// accuracies measures a run and its comparators on the test records. It returns an error if ctx ended.
+// accuracies measures a run and its comparators on the test records; an error if ctx ended.
 func (d *Deal) accuracies(ctx context.Context, t study.Task, run Run) (a Accuracies, err error) {
 	p, x := t.Plan(), d.TestX(t)
 	if a.Released, err = score(run.Release.Result, x, d.Test.Y); err != nil {
@@ -304,7 +304,7 @@ func (d *Deal) accuracies(ctx context.Context, t study.Task, run Run) (a Accurac
 	return a, ctx.Err()
 }
 
-// Majority is the share of the largest class among the labelled test records.
+// Majority returns the share of the largest class among the labelled test records.
 func (d *Deal) Majority() (share float64) {
 	counts := make([]int, len(d.Schema.Classes()))
 	labelled := 0
@@ -318,7 +318,7 @@ func (d *Deal) Majority() (share float64) {
 	return share / float64(max(labelled, 1))
 }
 
-// Score is the share of labelled test records that a task's classifier labels correctly.
+// Score returns the share of labelled test records that a task's classifier labels correctly.
 func (d *Deal) Score(t study.Task, r study.Result) (float64, error) {
 	return score(r, d.TestX(t), d.Test.Y)
 }
@@ -345,7 +345,7 @@ func accuracy(predicted, y []int) float64 {
 }
 
 // Votes returns the tally of the parties' exact votes on the pool, for comparators that count votes
-// differently. The task must be a classify task whose parties vote.
+// differently. It needs a classify task whose parties vote.
 func (d *Deal) Votes(t study.Task) (*aggregation.Tally, error) {
 	of, ok := bodies.Of(t)
 	if !ok || of.Statistic.Cells() != t.Pool().Rows()*learners.Columns(len(d.Schema.Classes())) {

@@ -12,8 +12,7 @@ import (
 	"caucus/study/simulate"
 )
 
-// TestUnlabelled: records without a label do not look like drift and do not
-// shrink the classifier.
+// TestUnlabelled: unlabelled records cause no warning of drift and do not shrink the classifier.
 func TestUnlabelled(t *testing.T) {
 	schema, records := hospital(t, 8000)
 	run := func(every int) simulate.ClassifySummary {
@@ -43,9 +42,8 @@ func TestUnlabelled(t *testing.T) {
 	}
 }
 
-// TestMeansBeatVotesOfSmallParties: with few records a party, whose own
-// classifiers are poor, means reach more than votes at the same ε and unit;
-// pure ε works too.
+// TestMeansBeatVotesOfSmallParties: with few records per party, whose own classifiers are poor, means
+// are more accurate than votes at the same ε and unit; pure ε works too.
 func TestMeansBeatVotesOfSmallParties(t *testing.T) {
 	schema, records := hospital(t, 8000)
 	run := func(mechanism string, delta float64) float64 {

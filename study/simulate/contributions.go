@@ -12,13 +12,13 @@ import (
 	"caucus/study/kinds"
 )
 
-// contributions makes what the parties send, and the same without noise.
+// contributions makes the parties' bodies, and the same without noise.
 type contributions interface {
-	// make returns party i's body, and the clear one, nil if unwanted. It is safe for concurrent use.
+	// make returns party i's body and, if wanted, the clear body. It is safe for concurrent use.
 	make(ctx context.Context, m *machine, i int) (body, clear []byte, err error)
 	// addClear adds a clear body from make.
 	addClear(i int, clear []byte) error
-	// unperturbed is the result of all clear bodies; empty if the kind has none.
+	// unperturbed returns the result of all clear bodies; empty if the kind has none.
 	unperturbed(ctx context.Context) (study.Result, error)
 }
 
@@ -39,7 +39,7 @@ func (d *Deal) contributions(t study.Task, lean bool) (contributions, error) {
 	return out, err
 }
 
-// shared are contributions to one statistic, whose clear integers add up.
+// shared makes contributions to one statistic, whose clear integers add up.
 type shared struct {
 	bodies.Task
 	deal *Deal
@@ -75,8 +75,8 @@ func (s *shared) unperturbed(context.Context) (study.Result, error) {
 	return s.Unperturbed(s.sum)
 }
 
-// drafted are contributions whose bodies do not add up. If the kind has the mechanism none, a second
-// study with it gets the same drafts.
+// drafted makes contributions whose bodies do not add up. If the kind has mechanism none, a second study
+// with that mechanism gets the same drafts.
 type drafted struct {
 	study.Task
 	deal  *Deal
@@ -108,8 +108,8 @@ func (s *drafted) unperturbed(ctx context.Context) (study.Result, error) {
 	return release.Result, err
 }
 
-// localSumKey identifies a computation on the same records: plans that differ only in budget and
-// mechanism may need the same of a party.
+// localSumKey identifies a party's computation: plans that differ only in budget and mechanism may share
+// it.
 type localSumKey struct {
 	pool      *auxdata.Pool
 	unit      privacy.Unit
@@ -118,14 +118,14 @@ type localSumKey struct {
 	shards    int
 }
 
-// localSums hold the parties' local sums, each computed when first needed.
+// localSums hold the parties' local sums, each computed at its first use.
 type localSums []struct {
 	once   sync.Once
 	vector []int64
 	weight int64
 }
 
-// localSum is party i's part of a statistic. With Keep it is computed to the end, even if ctx ends.
+// localSum returns party i's part of a statistic. With Keep it is computed to the end, even if ctx ends.
 func (d *Deal) localSum(ctx context.Context, t bodies.Task, i int) (vector []int64, weight int64) {
 	if !d.Keep {
 		return t.Local(d.inputs(ctx, i))

@@ -14,27 +14,28 @@ import (
 	"caucus/study/describe"
 )
 
-// Coverage says how often intervals for one form of estimate held the truth in many draws.
+// Coverage says how often the intervals of one form of estimate held the truth in many draws.
 type Coverage struct {
 	Measure describe.Measure `json:"form"`
 	// Estimates is the number of a table's estimates of this form.
 	Estimates int `json:"estimates"`
-	// Population is the share of 95 % intervals for a population that held its number, Records that for
-	// these records. An interval holds a quantile if the quantile's whole bin lies between the ends.
+	// Population is the share of 95 % intervals for a population that held the population's number,
+	// Records that for these records. An interval holds a quantile if it contains the quantile's whole
+	// bin.
 	Population float64 `json:"population"`
 	Records    float64 `json:"records"`
-	// Least is the Population of the estimate whose intervals hold least.
+	// Least is the smallest Population of a single estimate, LeastOf.
 	Least   float64 `json:"least"`
 	LeastOf string  `json:"least_of"`
-	// Unknown is the share of draws without an answer.
+	// Unknown is the share of draws without an estimate.
 	Unknown float64 `json:"unknown"`
 	// Error is the root mean square effect of noise on an estimate; for means and deviations as a share
-	// of the column's range, on its logarithm's scale if it has one. It is absent for quantiles, and for
-	// deviations on a logarithm's scale.
+	// of the column's range, on its logarithmic scale if it has one. Absent for quantiles, and for
+	// deviations on a logarithmic scale.
 	Error float64 `json:"error,omitempty"`
 }
 
-// DescribeCoverage repeatedly draws noise, and each party's number of its records with replacement, and
+// DescribeCoverage repeatedly draws noise and, with replacement, each party's number of its records, and
 // compares intervals with the truth. It reads records once and depends on inputs and seed alone.
 func DescribeCoverage(ctx context.Context, p study.Plan, pool *auxdata.Pool, parties []*dataset.Records, repeats int, seed uint64) ([]Coverage, error) {
 	fail := func(err error) ([]Coverage, error) { return nil, fmt.Errorf("simulate coverage: %w", err) }
@@ -115,7 +116,7 @@ func DescribeCoverage(ctx context.Context, p study.Plan, pool *auxdata.Pool, par
 	return tally.all(), nil
 }
 
-// add sums parts of all records; with an rng, of as many drawn with replacement.
+// add sums the parts of all records; with an rng, of the same number drawn with replacement.
 func add(out []int64, records [][]describe.Part, rng *rand.Rand) {
 	for i := range records {
 		if rng != nil {

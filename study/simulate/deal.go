@@ -17,8 +17,8 @@ import (
 )
 
 // Deal holds the data of one repeat: records dealt to a public pool, virtual parties and a test set. Any
-// number of plans can run on one deal and meet the same records. It is safe for concurrent use; do not
-// change its fields once a plan was made.
+// number of plans can run on one deal and use the same records. A deal is safe for concurrent use; its
+// fields must not change after the first plan.
 type Deal struct {
 	Schema dataset.Schema
 	// Pool holds the public rows, N×Dim encoded; PoolWeight one positive weight per row, nil: all equal.
@@ -27,13 +27,13 @@ type Deal struct {
 	// Private holds the parties' records; Parties lists each party's rows.
 	Private *dataset.Records
 	Parties [][]int
-	// Voters, in turn, are the parties' choices if a plan lets them choose.
+	// Voters are the parties' classifiers, in turn, if a plan lets them choose.
 	Voters []Voter
-	// Test takes no part.
+	// Test is used for measuring only.
 	Test *dataset.Records
 	// Keep stores each party's computations for later plans that need the same, in memory that grows
-	// with the parties. Comparisons of budgets and mechanisms set it, so that parties train once. The
-	// first plan with a given number of shards decides the shards.
+	// with the parties. Comparisons of budgets and mechanisms set Keep, so that parties train once. The
+	// first plan with a number of shards decides the shards.
 	Keep bool
 
 	seed uint64     // of plans; with a party's index, of its draws
@@ -41,7 +41,7 @@ type Deal struct {
 	// fit makes the public map of the pool; nil: fitComponents.
 	fit func(dataset.Components) (dataset.Map, error)
 
-	// mu guards what follows.
+	// mu guards the fields below.
 	mu        sync.Mutex
 	mapped    map[dataset.Components]mappedPool
 	localSums map[localSumKey]*localSums
@@ -63,7 +63,7 @@ func (d *Deal) Size() study.Size {
 }
 
 // Task makes the plan of a proposal among the deal's parties, on its pool, with a real study's defaults
-// and steps. The deal sets roster, minimum, sizes and seed, and the plan is stamped simulated.
+// and steps. The deal sets roster, minimum, sizes and seed. The plan is marked as simulated.
 func (d *Deal) Task(s study.Proposal) (study.Task, error) {
 	fail := func(err error) (study.Task, error) { return nil, fmt.Errorf("simulate: %w", err) }
 	s.Seed = d.seed
@@ -86,8 +86,9 @@ func (d *Deal) Task(s study.Proposal) (study.Task, error) {
 	return task, nil
 }
 
-// complete makes the plan of a proposal among virtual parties, without what follows from the pool. The
-// plan says what a party holds at least only if the proposal does: the deal knows what each holds.
+// complete makes a plan from a proposal among virtual parties, except for terms that follow from the
+// pool. The plan states a least number of records per party only if the proposal does, because the deal
+// knows each party's number.
 func complete(s study.Proposal, schema dataset.Schema, size study.Size) (study.Plan, error) {
 	s.Roster = virtualRoster(size.Parties)
 	stated := s.Records
@@ -175,7 +176,8 @@ func (d *Deal) Inputs(i int) study.Inputs {
 	}
 }
 
-// inputs are Inputs within ctx: training that it ends becomes a constant ballot, in a run that fails.
+// inputs returns Inputs within ctx: training that ctx ends becomes a constant ballot, in a run that
+// fails.
 func (d *Deal) inputs(ctx context.Context, i int) study.Inputs {
 	in := d.Inputs(i)
 	in.Within = func() (context.Context, func(bool)) { return ctx, func(bool) {} }
@@ -189,7 +191,7 @@ func (d *Deal) voter(i int) Voter {
 	return d.Voters[i%len(d.Voters)]
 }
 
-// Voter is a way to vote, with its name in a summary.
+// Voter is a classifier for voting, with its name in a summary.
 type Voter struct {
 	Name string
 	study.Voter

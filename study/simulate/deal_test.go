@@ -13,7 +13,7 @@ import (
 	"caucus/study/simulate"
 )
 
-// hospital is generated records.
+// hospital makes a schema and generated records.
 func hospital(t testing.TB, records int) (dataset.Schema, *dataset.Records) {
 	t.Helper()
 	schema, _, _, all := conformance.Hospital(t, records)
@@ -29,8 +29,8 @@ func deal(t testing.TB, s simulate.Split) *simulate.Deal {
 	return d
 }
 
-// TestKeptChangesNothing: a deal that keeps what parties computed makes, for every
-// place of noise and kind of statistic, the release that Classify makes.
+// TestKeptChangesNothing: for every place of noise and kind of statistic, a deal with Keep makes the
+// release that Classify makes.
 func TestKeptChangesNothing(t *testing.T) {
 	schema, records := hospital(t, 2000)
 	split := simulate.Split{Schema: schema, Train: records, PoolFraction: .25, Parties: 20, Seed: 4}
@@ -71,8 +71,8 @@ func TestKeptChangesNothing(t *testing.T) {
 	}
 }
 
-// TestSimulationRepeats: the same seed gives the same answer, whatever the
-// scheduling, and another seed another.
+// TestSimulationRepeats: the same seed gives the same result in any scheduling; another seed gives
+// another result.
 func TestSimulationRepeats(t *testing.T) {
 	schema, records := hospital(t, 2000)
 	run := func(seed uint64) simulate.ClassifySummary {
@@ -94,8 +94,8 @@ func TestSimulationRepeats(t *testing.T) {
 	}
 }
 
-// TestDealUnevenly: every record goes to exactly one party, and a small
-// concentration makes parties of different classes.
+// TestDealUnevenly: every record goes to exactly one party, and a small concentration gives parties with
+// different classes.
 func TestDealUnevenly(t *testing.T) {
 	schema, records := hospital(t, 1600)
 	spread := func(concentration float64) (gap float64) {
@@ -127,8 +127,8 @@ func TestDealUnevenly(t *testing.T) {
 	}
 }
 
-// TestPoolWeightsCount: weights of the pool reach plan and release, kept or not, and
-// one that is no weight is refused.
+// TestPoolWeightsCount: the pool's weights reach plan and release, kept or not; an invalid weight is
+// refused.
 func TestPoolWeightsCount(t *testing.T) {
 	schema, records := hospital(t, 1600)
 	split := simulate.Split{Schema: schema, Train: records, Pool: records.Select(conformance.Seq(0, 200)), Parties: 10, Seed: 1}
@@ -166,15 +166,15 @@ func TestPoolWeightsCount(t *testing.T) {
 	}
 }
 
-// TestHeldOutParties: nobody of the test set has a record in the pool or at a party, and
-// what cannot be held out is refused.
+// TestHeldOutParties: no party of the test set has a record in the pool or at a party; an impossible
+// hold-out is refused.
 func TestHeldOutParties(t *testing.T) {
 	schema, records := hospital(t, 2000)
 	split := simulate.Split{Schema: schema, Train: records, TestParties: true, PoolFraction: .25, Parties: 5, Seed: 3}
 	if records.Party == nil {
 		records.Party = make([]string, records.Len())
 	}
-	for i := range records.Party { // whose record it is shows in its first feature
+	for i := range records.Party { // the first feature shows whose record it is
 		records.Party[i] = string(rune('a' + i%12))
 		records.X.Set(i, 0, float64(i%12))
 	}

@@ -14,10 +14,10 @@ import (
 
 // Describe runs a describe proposal among virtual parties, and compares the release with the truth.
 type Describe struct {
-	// Split needs no labels. Without a pool or a fraction a twentieth of the records is the pool.
+	// Split needs no labels. Without a pool or a fraction, a twentieth of the records is the pool.
 	Split
 	Proposal study.Proposal // as in Classify
-	// Repeats draw noise and records anew, and count how often intervals hold the truth.
+	// Repeats is the number of draws of noise and records that measure coverage.
 	Repeats int
 }
 
@@ -31,19 +31,20 @@ type DescribeSummary struct {
 	Epsilon   float64      `json:"epsilon"`
 	Delta     float64      `json:"delta"`
 	Parties   int          `json:"parties"`
-	// Forecast is what study create would say about the plan.
+	// Forecast is the forecast of study create for the plan.
 	Forecast string `json:"forecast"`
-	// RMSE is the root mean square error over all cells of counts as shown, NoisyRMSE as released.
+	// RMSE is the root mean square error, over all cells, of displayed counts; NoisyRMSE that of
+	// released counts.
 	RMSE      float64 `json:"rmse"`
 	NoisyRMSE float64 `json:"noisy_rmse"`
 	// Released is the release's table, True the exact table of the same records.
 	Released describe.Table `json:"released"`
 	True     describe.Table `json:"true"`
-	// Coverage says how often the intervals held the truth in Repeats draws.
+	// Coverage is measured in Repeats draws.
 	Repeats  int               `json:"repeats,omitempty"`
 	Coverage []Coverage        `json:"coverage,omitempty"`
 	Totals   []study.UnitTotal `json:"totals"`
-	// Release is the first draw's.
+	// Release is the first draw's release.
 	Release *study.Release `json:"-"`
 }
 
@@ -60,12 +61,12 @@ func (s Describe) Check() error {
 	return s.CheckProposal(s.Proposal)
 }
 
-// Run simulates. The answer depends on the seed alone.
+// Run simulates. The result depends on the seed alone.
 func (s Describe) Run(ctx context.Context) (out DescribeSummary, err error) {
 	if err := s.Check(); err != nil {
 		return out, err
 	}
-	s.Test, s.PoolFraction = s.Train, cmp.Or(s.PoolFraction, 1./20) // no records are set aside for tests
+	s.Test, s.PoolFraction = s.Train, cmp.Or(s.PoolFraction, 1./20) // no test set is set aside
 	d, err := s.dealt(0)
 	if err != nil {
 		return out, err

@@ -1,11 +1,11 @@
 // Package simulate runs studies among virtual parties. A Split deals records to a public pool, virtual
 // parties and a test set. A Deal makes the plan of a study.Proposal, with a real study's defaults and
-// steps, and runs it through the real machine with ledgers that only simulate; the result is measured.
-// Classify, Ratio, Reweigh and Labels do all of that, over repeats. It serves those who choose between
-// plans, and comparisons.
+// steps, and runs it through the real machine with simulation ledgers; the result is measured. Classify,
+// Ratio, Reweigh and Labels do all of that, over repeats. It serves comparisons, and people who choose
+// between plans.
 //
-// It guarantees that an answer depends on the seed alone, and that nothing it makes passes for a
-// release: plans and publications are stamped simulated, and the daemons refuse them.
+// It guarantees that a result depends on the seed alone, and that no simulation can pass for a release:
+// plans and publications are marked as simulated, and daemons refuse them.
 //
 // # In which order to read it
 //

@@ -15,7 +15,7 @@ import (
 	"caucus/study"
 )
 
-// small is a simulation of few records among three parties.
+// small simulates three parties with few records.
 func small(t *testing.T) Classify {
 	c := dataset.DefaultHospitalConfig()
 	c.Records = 600
@@ -31,8 +31,8 @@ func small(t *testing.T) Classify {
 	}
 }
 
-// TestEnds: a simulation whose context ends while a party trains ends then; one whose context
-// ends later, while each party is measured alone, is an error too, and no table with zeros.
+// TestEnds: a simulation whose context ends while a party trains stops at once; if the context ends
+// later, while each party is measured alone, the simulation returns an error, not a table with zeros.
 func TestEnds(t *testing.T) {
 	for name, at := range map[string]int64{"while a party trains": 1, "while each is measured alone": 4} {
 		t.Run(name, func(t *testing.T) {
@@ -59,8 +59,7 @@ func TestEnds(t *testing.T) {
 	}
 }
 
-// TestPooledFitEnds: the classifier of all records is not fitted to its end once the context has
-// ended.
+// TestPooledFitEnds: the fit to all records stops when the context ends.
 func TestPooledFitEnds(t *testing.T) {
 	s := small(t)
 	s.Proposal.KindTerms = nil

@@ -23,13 +23,13 @@ import (
 )
 
 // Evaluate runs an evaluate proposal among virtual parties. It then repeatedly draws noise and records,
-// and measures the errors of released numbers and how often their intervals hold the truth.
+// and measures the errors of released numbers and the coverage of their intervals.
 type Evaluate struct {
 	Split
-	// Proposal is as study create takes it; the split sets parties, sizes and seed.
+	// Proposal is a proposal as for study create; the split sets parties, sizes and seed.
 	Proposal study.Proposal
-	// Terms are the kind's. If they name neither a model nor a column, a softmax classifier fitted to
-	// half of the test records, without privacy, is judged.
+	// Terms are the kind's terms. Without a model or a column, a softmax classifier is judged that was
+	// fitted without privacy to half of the test records.
 	Terms    evaluate.Terms
 	Repeats  int
 	Progress func(done, total int)
@@ -47,15 +47,15 @@ type EvaluateSummary struct {
 	Records   int          `json:"records"`
 	Bins      int          `json:"bins"`
 	Repeats   int          `json:"repeats"`
-	// Forecast is what study create says beforehand.
+	// Forecast is the forecast of study create.
 	Forecast string          `json:"forecast"`
 	Classes  []EvaluateClass `json:"classes"`
-	// Recalibrated applies the first release's line for the first class to the scores of the half of the
+	// Recalibrated applies the first release's line for the first class to scores of the half of the
 	// test records that no model was fitted to.
 	Recalibrated *Recalibrated       `json:"recalibrated,omitempty"`
 	Released     evaluate.Evaluation `json:"released"`
 	Totals       []study.UnitTotal   `json:"totals"`
-	// Release is the first repeat's.
+	// Release is the first repeat's release.
 	Release *study.Release `json:"-"`
 }
 
@@ -64,7 +64,7 @@ type EvaluateClass struct {
 	Subgroups []EvaluateSubgroup `json:"subgroups"`
 }
 
-// EvaluateSubgroup is everybody, or the records of one level.
+// EvaluateSubgroup holds the results for all records, or the records of one level.
 type EvaluateSubgroup struct {
 	Name    string          `json:"name"`
 	Records int             `json:"records"`
@@ -74,7 +74,7 @@ type EvaluateSubgroup struct {
 // EvaluateError describes one number over all repeats.
 type EvaluateError struct {
 	Number string `json:"number"`
-	// Truth is the number for the same records, from their own scores without bins or noise.
+	// Truth is the number for the same records, from exact scores without bins or noise.
 	Truth float64 `json:"truth"`
 	// First is the first release's number, with its 95 % interval for noise and sampling.
 	First validation.Number `json:"first"`
@@ -83,11 +83,11 @@ type EvaluateError struct {
 	Error float64 `json:"error"`
 	Bias  float64 `json:"bias"`
 	SD    float64 `json:"sd"`
-	// Known is the share of repeats that have a number; Error, Bias, SD and Covered are about those.
+	// Known is the share of repeats with a number; Error, Bias, SD and Covered are about these.
 	Known float64 `json:"known"`
 	// Covered is how often the interval for noise alone holds the truth. CoveredPopulation is how often
-	// the interval for noise and sampling does, in the share KnownPopulation of repeats that have a number
-	// when records are drawn anew from these, with replacement.
+	// the interval for noise and sampling does, for records drawn anew from these with replacement, in
+	// the share KnownPopulation of repeats that then have a number.
 	Covered           float64 `json:"covered"`
 	KnownPopulation   float64 `json:"known_population"`
 	CoveredPopulation float64 `json:"covered_population"`
@@ -103,7 +103,7 @@ type Recalibrated struct {
 // publicRows bounds the test records that the public model is fitted to.
 const publicRows = 2000
 
-// Run simulates. The answer depends on the seed alone.
+// Run simulates. The result depends on the seed alone.
 func (s Evaluate) Run(ctx context.Context) (EvaluateSummary, error) {
 	fail := func(err error) (EvaluateSummary, error) { return EvaluateSummary{}, err }
 	if err := checkRepeats(s.Repeats); err != nil {
@@ -186,7 +186,7 @@ func (s Evaluate) task(d *Deal, size study.Size) (study.Task, error) {
 	return kinds.NewTask(p, pool)
 }
 
-// publicModel fits a model to records that are public here.
+// publicModel fits a model to records that are treated as public.
 func publicModel(ctx context.Context, schema dataset.Schema, r *dataset.Records, rng *rand.Rand) (*evaluate.Model, error) {
 	var rows []int
 	for i, y := range r.Y {
@@ -380,7 +380,7 @@ func (e *errorsOf) finish(repeats int) {
 	}
 }
 
-// recalibrated applies the released line to test records; nil if there is none.
+// recalibrated applies the released line to test records; nil without a line.
 func recalibrated(judge evaluate.Judge, test *dataset.Records, of evaluate.Subgroup) *Recalibrated {
 	z, yes := judge.Scores(test)
 	before := validation.ExactOf(z, yes, true)

@@ -10,8 +10,8 @@ import (
 	"caucus/study/simulate"
 )
 
-// Run a simulation: 200 virtual parties vote on a public pool, and nobody learns
-// what any one of them holds.
+// Run a simulation: 200 virtual parties vote on a public pool. The release hides all records of each
+// party.
 func ExampleClassify() {
 	table, schema := dataset.Hospitals(dataset.DefaultHospitalConfig())
 	records, _, err := schema.EncodeLabelled(table)
@@ -33,7 +33,7 @@ func ExampleClassify() {
 	// better than naming the largest class: true
 }
 
-// Two plans meet the same records; each party trains once for both.
+// Two plans run on the same records; each party trains once for both.
 func ExampleDeal() {
 	table, schema := dataset.Hospitals(dataset.DefaultHospitalConfig())
 	records, _, err := schema.EncodeLabelled(table)

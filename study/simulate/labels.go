@@ -23,7 +23,7 @@ type Labels struct {
 	// a row.
 	Filters  int
 	Pictures *dataset.Pictures
-	// Fourier, above 0, is the number of final random Fourier features, of a kernel with this Gamma.
+	// Fourier, above 0, is the number of final random Fourier features, for a kernel with this Gamma.
 	Fourier  int
 	Gamma    float64
 	Repeats  int
@@ -47,32 +47,32 @@ type LabelsSummary struct {
 	Features   int         `json:"features"`
 	Classes    int         `json:"classes"`
 	Lambda     float64     `json:"lambda"`
-	// Measures on the test records; SD over the repeats.
+	// Measures on the test records; SD is their standard deviation over the repeats.
 	learners.Measures
 	SD learners.Measures `json:"sd"`
-	// Unperturbed is the same fit to the true labels.
+	// Unperturbed measures the same fit to the true labels.
 	Unperturbed   learners.Measures `json:"unperturbed"`
 	MajorityClass float64           `json:"majority_class"`
 	// Output, Brier and Slope are as in ClassifySummary.
 	Output classifier.Output `json:"output"`
 	Brier  Compared          `json:"brier"`
 	Slope  Compared          `json:"slope"`
-	// Probabilities describes the repeats with probabilities; nil if there are none.
+	// Probabilities describes the repeats whose outputs are probabilities; nil if there are none.
 	Probabilities *Probabilities `json:"probabilities,omitempty"`
-	// TrueShares and Shares are the first repeat's: the records' true shares, and the estimates.
+	// TrueShares and Shares are the first repeat's: the true class shares, and the estimates.
 	TrueShares  []float64               `json:"true_shares"`
 	Shares      aggregation.LabelShares `json:"shares"`
 	UploadBytes float64                 `json:"upload_bytes_per_party"`
 	Repeats     int                     `json:"repeats"`
 	Warnings    []string                `json:"warnings,omitempty"`
-	// Release is the first repeat's, to try predict.
+	// Release is the first repeat's release, for predictions.
 	Release *study.Release `json:"-"`
 }
 
-// Probabilities summarises the repeats that give probabilities.
+// Probabilities summarises the repeats whose outputs are probabilities.
 type Probabilities struct {
 	Repeats int `json:"repeats"`
-	// Held counts those whose interval holds the slope found on the test records.
+	// Held counts the repeats whose interval holds the slope found on the test records.
 	Held  int      `json:"slope_held"`
 	Brier Compared `json:"brier"`
 	Slope Compared `json:"slope"`
@@ -103,7 +103,7 @@ func (s Labels) Check() error {
 	return s.CheckProposal(s.Proposal)
 }
 
-// Run simulates. The answer depends on the seed alone.
+// Run simulates. The result depends on the seed alone.
 func (s Labels) Run(ctx context.Context) (LabelsSummary, error) {
 	if err := s.Check(); err != nil {
 		return LabelsSummary{}, err
@@ -123,7 +123,7 @@ func (s Labels) Run(ctx context.Context) (LabelsSummary, error) {
 	return summary, nil
 }
 
-// checkTest refuses test records that allow no measure, and names classes without test records.
+// checkTest refuses test records that cannot be measured, and names classes without test records.
 func (s Labels) checkTest() (warnings []string, err error) {
 	if s.Test == nil { // split off the training records
 		return nil, nil

@@ -13,9 +13,8 @@ import (
 	"caucus/study/simulate"
 )
 
-// TestLabelSimulation: two and more classes end to end; rr is better than em,
-// and both than the largest class; the release predicts; the answer depends on
-// the seed alone.
+// TestLabelSimulation: with two and more classes, rr is better than em, and both than the largest class;
+// the release predicts; the result depends on the seed alone.
 func TestLabelSimulation(t *testing.T) {
 	schema, all := hospital(t, 8000)
 	run := func(mechanism string, epsilon float64) simulate.LabelsSummary {
@@ -70,8 +69,8 @@ func TestLabelSimulation(t *testing.T) {
 	}
 }
 
-// TestLabelMeasures: test records of one class are an error, a class that none
-// of them has is left out and said.
+// TestLabelMeasures: test records of a single class are an error; a class without test records is left
+// out, with a warning.
 func TestLabelMeasures(t *testing.T) {
 	schema, all := hospital(t, 1100)
 	schema.Label.Classes = append(schema.Label.Classes, "unseen")

@@ -20,18 +20,18 @@ import (
 // Ratio makes sets of labelled records, one per virtual party, runs a ratio proposal among them, and
 // compares its estimates with the true shares of test sets.
 type Ratio struct {
-	// Split is as in Classify, except Parties and Concentration: the sets decide who holds what.
+	// Split is as in Classify, except Parties and Concentration: the sets decide each party's records.
 	Split
 	// Proposal is as in Classify, without the kind's terms.
 	Proposal study.Proposal
-	// Terms are the kind's; a missing set size is filled in.
+	// Terms are the kind's terms; a missing set size is filled in.
 	Terms studyratio.Terms
 	// Width, if not 0, sets the terms' gamma, in units of one over the pool's median squared distance.
 	Width float64
 	// Sets is the number of disjoint sets of SetSize records. SetShares, if given, are their class
 	// shares in turn; else Skew is the share of class i mod K in set i, the others equal; else (0)
-	// shares are uniform on the simplex, or natural if each party makes its own sets (terms: sets made).
-	// A set whose classes run out is smaller.
+	// shares are uniform on the simplex, or the data's own if each party makes its sets (terms: sets
+	// made). A set whose classes run out is smaller.
 	Sets, SetSize int
 	SetShares     [][]float64
 	Skew          float64
@@ -48,8 +48,8 @@ type RatioL1 struct {
 	Released float64 `json:"released"`
 	// ReleasedSD is the standard deviation over targets and repeats.
 	ReleasedSD float64 `json:"released_sd"`
-	// Unperturbed is the same without noise; TrainingRatio always answers the class shares of all sets
-	// together.
+	// Unperturbed is the distance without noise; TrainingRatio that of always answering the class shares
+	// of all sets together.
 	Unperturbed   float64 `json:"unperturbed"`
 	TrainingRatio float64 `json:"training_ratio"`
 }
@@ -81,8 +81,8 @@ type RatioSummary struct {
 	Repeats    int                `json:"repeats"`
 	L1         RatioL1            `json:"l1"`
 	ByShare    []RatioShareResult `json:"by_share,omitempty"`
-	// AE, RAE and NKLD are the released estimates' other errors. Intervals is the share of targets with
-	// intervals, Coverage how often a 95 % interval of a class held its share.
+	// AE, RAE and NKLD are other errors of the released estimates. Intervals is the share of targets
+	// with intervals, Coverage how often a class's 95 % interval held its share.
 	AE        float64 `json:"ae"`
 	RAE       float64 `json:"rae"`
 	NKLD      float64 `json:"nkld"`
@@ -95,9 +95,9 @@ type RatioSummary struct {
 	Width       float64  `json:"width"`
 	UploadBytes float64  `json:"upload_bytes_per_party"`
 	Warnings    []string `json:"warnings,omitempty"`
-	// Refused counts repeats whose sets supported no estimate; they answer the uniform shares.
+	// Refused counts repeats whose sets supported no estimate; these answer uniform shares.
 	Refused int `json:"refused,omitempty"`
-	// Release is the first repeat's.
+	// Release is the first repeat's release.
 	Release *study.Release `json:"-"`
 }
 
@@ -172,7 +172,7 @@ type ratioRepeat struct {
 	trials  []ratioTrial
 }
 
-// Run simulates. The answer depends on the seed alone, not on scheduling.
+// Run simulates. The result depends on the seed alone, not on scheduling.
 func (s Ratio) Run(ctx context.Context) (RatioSummary, error) {
 	if err := s.Check(); err != nil {
 		return RatioSummary{}, err
@@ -356,7 +356,7 @@ func (s Ratio) drawSets(y []int, rng *rand.Rand) ([][]int, error) {
 	return sets, nil
 }
 
-// targets draws test sets; share holds each one's index in TargetShares.
+// targets draws test sets; share holds each set's index in TargetShares.
 func (s Ratio) targets(y []int, rng *rand.Rand) (samples []ratio.Sample, share []int, err error) {
 	if len(s.TargetShares) == 0 {
 		samples, err = ratio.SampleSets(y, ratio.Sampling{
@@ -388,7 +388,7 @@ func (s Ratio) measure(of *ratioRepeat, d *Deal) error {
 		return err
 	}
 	training := ratio.SharesOfLabels(d.Private.Y, slices.Concat(d.Parties...), c)
-	if of.result.Model != nil { // the model's own training shares
+	if of.result.Model != nil { // the model's training shares
 		training = of.result.TrainingShares
 	}
 	for i, sample := range samples {
@@ -416,7 +416,7 @@ func (s Ratio) measure(of *ratioRepeat, d *Deal) error {
 	return nil
 }
 
-// estimate estimates records' shares; without a model, uniform ones with intervals from 0 to 1.
+// estimate estimates records' shares; without a model, uniform shares with intervals from 0 to 1.
 func estimate(p study.Plan, r studyratio.Result, records *dataset.Records) (ratio.Estimate, error) {
 	if r.Model != nil {
 		return r.Estimate(p, records)

@@ -10,8 +10,8 @@ import (
 	"caucus/study/simulate"
 )
 
-// TestRatioSimulation: private counts cost little, every mechanism runs, and
-// the answer depends on the seed alone.
+// TestRatioSimulation: private counts cost little, every mechanism runs, and the result depends on the
+// seed alone.
 func TestRatioSimulation(t *testing.T) {
 	schema, records := hospital(t, 6000)
 	terms := studyratio.DefaultTerms()
@@ -42,8 +42,8 @@ func TestRatioSimulation(t *testing.T) {
 	}
 }
 
-// TestRatioSimulationHidesRecords: with 1,200 records a set, noisy embeddings
-// still beat the training shares by far.
+// TestRatioSimulationHidesRecords: with 1,200 records per set, noisy embeddings are far better than the
+// training shares.
 func TestRatioSimulationHidesRecords(t *testing.T) {
 	schema, records := hospital(t, 24000)
 	terms := studyratio.DefaultTerms()

@@ -13,7 +13,7 @@ import (
 	"caucus/study/simulate"
 )
 
-// knownRecords loads a known set, or skips where CAUCUS_DATA does not have it.
+// knownRecords loads a known data set, and skips the test if CAUCUS_DATA lacks it.
 func knownRecords(t *testing.T, name string, holdOut bool) (dataset.Schema, *dataset.Records, *dataset.Records) {
 	t.Helper()
 	dir := os.Getenv("CAUCUS_DATA")
@@ -42,9 +42,9 @@ func knownRecords(t *testing.T, name string, holdOut bool) (dataset.Schema, *dat
 	return k.Schema.Meaning(), train, read("test")
 }
 
-// TestRealData holds figures on real sets. Splits are seeded and simulated noise follows from the
-// plan's bytes, so it does not flicker. One draw of wisdm's noise moves an accuracy by some .07, so
-// its figure is a mean over ten. A short run has a few.
+// TestRealData checks figures on real data sets. Splits are seeded and simulated noise follows from the
+// plan's bytes, so the test is stable. One draw of wisdm's noise moves an accuracy by about .07, so its
+// figure is a mean over ten. A short run checks a few.
 func TestRealData(t *testing.T) {
 	party, record := privacy.Party, privacy.Record
 	type figure struct {
@@ -55,7 +55,7 @@ func TestRealData(t *testing.T) {
 		epsilon                      float64
 		released, atMost, withoutAny float64 // bounds on the accuracies
 		holdOut                      bool
-		repeats                      int // 1 where it is 0
+		repeats                      int // 0: 1
 	}
 	figures := []figure{
 		{name: "adult tally", set: "adult", mechanism: "tally", noise: study.NoiseCoordinator, unit: party, parties: 200, shards: 1, epsilon: 1, released: .80, atMost: 1, withoutAny: .83},

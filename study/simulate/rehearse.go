@@ -8,10 +8,10 @@ import (
 	"caucus/study"
 )
 
-// Rehearse runs a plan through the real machine among the given parties, with ledgers that only
-// simulate. parties has one Inputs per name of the roster; if fewer, each stands for several parties in
-// turn, which contribute the same, each with its own noise. The plan is stamped simulated. The answer
-// depends on the inputs and the plan's seed alone.
+// Rehearse runs a plan through the real machine among the given parties, with simulation ledgers.
+// parties has one Inputs per name of the roster; if fewer, each stands for several parties in turn,
+// which contribute the same with different noise. The plan is marked as simulated. The result depends on
+// the inputs and the plan's seed alone.
 func Rehearse(ctx context.Context, p study.Plan, pool *auxdata.Pool, parties []study.Inputs) (study.Release, error) {
 	fail := func(err error) (study.Release, error) {
 		return study.Release{}, fmt.Errorf("simulate: %w", err)

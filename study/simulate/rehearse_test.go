@@ -12,8 +12,8 @@ import (
 	"caucus/study/simulate"
 )
 
-// A plan is rehearsed with virtual parties before anybody is asked: the same
-// inputs give the same release, which protects nobody and says so.
+// Rehearse a plan with virtual parties before asking real ones: the same inputs give the same release,
+// which protects nobody and is marked as simulated.
 func ExampleRehearse_threeHospitals() {
 	table, schema := dataset.Hospitals(dataset.HospitalConfig{Sites: 3, Records: 1600, Seed: 1, Skew: 1})
 	rows := make([]int, table.Rows())

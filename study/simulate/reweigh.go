@@ -15,20 +15,20 @@ import (
 	"caucus/study/reweigh"
 )
 
-// Reweigh divides records into private ones and a public pool from another population, runs a reweigh
+// Reweigh divides records into private records and a public pool from another population, runs a reweigh
 // proposal among virtual parties, and compares a query's answer with the truth.
 type Reweigh struct {
 	Schema dataset.Schema
 	// Proposal is as in Classify.
 	Proposal study.Proposal
-	// Records holds all records, Group those of the mostly private group: Share of the group and 1−Share
-	// of the others are private; the rest is the pool.
+	// Records holds all records, Group marks the mostly private group: Share of the group and 1−Share of
+	// the others are private; the rest is the pool.
 	Records *dataset.Records
 	Group   []bool
 	Share   float64
-	// HoldOut is a share of the private records that takes no part, for tests.
+	// HoldOut is the share of the private records set aside for tests.
 	HoldOut float64
-	// Query has one number per record; its mean over the private records is wanted.
+	// Query has one number per record; the query asks for its mean over the private records.
 	Query []float64
 	// Parties share the private records in random equal parts, at most PerParty each (0: no limit).
 	Parties, PerParty int
@@ -53,7 +53,7 @@ type ReweighSummary struct {
 	Features    int          `json:"features"`
 	Repeats     int          `json:"repeats"`
 	// Truth is the query's mean over the private records, Unweighted over the pool, Estimate over the
-	// weighted pool, Unperturbed the same without noise.
+	// weighted pool, Unperturbed over the pool weighted without noise.
 	Truth       float64 `json:"truth"`
 	Unweighted  float64 `json:"unweighted"`
 	Estimate    float64 `json:"estimate"`
@@ -69,10 +69,10 @@ type ReweighSummary struct {
 	Intervals float64 `json:"intervals"`
 	Coverage  float64 `json:"coverage"`
 	Width     float64 `json:"interval_width"`
-	// R2 and Moved are means: see aggregation.QueryAnswer.
+	// R2 and Moved are means (aggregation.QueryAnswer).
 	R2    float64 `json:"r_squared"`
 	Moved float64 `json:"distance_moved"`
-	// ForecastSD is the mean deviation, of noise and sampling, that releases state for their answers.
+	// ForecastSD is the mean deviation, from noise and sampling, that releases state for their answers.
 	ForecastSD    float64 `json:"forecast_sd"`
 	Lambda        float64 `json:"lambda"`
 	EffectiveRows float64 `json:"effective_rows"`
@@ -81,8 +81,8 @@ type ReweighSummary struct {
 	// Totals and Warnings are the first repeat's.
 	Totals   []study.UnitTotal `json:"totals"`
 	Warnings []string          `json:"warnings,omitempty"`
-	// Release and Pool are the first repeat's. PoolRecords and PrivateRecords are the indices of its
-	// rows among the records, TestRecords those held out.
+	// Release and Pool are the first repeat's. PoolRecords, PrivateRecords and TestRecords (held out)
+	// index the records.
 	Release        *study.Release `json:"-"`
 	Pool           *auxdata.Pool  `json:"-"`
 	PoolRecords    []int          `json:"-"`
@@ -135,7 +135,7 @@ func (s Reweigh) Split(rng *rand.Rand) (private, pool []int) {
 	return private, pool
 }
 
-// Run simulates. The answer depends on the seed alone, not on scheduling.
+// Run simulates. The result depends on the seed alone, not on scheduling.
 func (s Reweigh) Run(ctx context.Context) (ReweighSummary, error) {
 	if err := s.Check(); err != nil {
 		return ReweighSummary{}, err

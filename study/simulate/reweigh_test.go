@@ -18,9 +18,9 @@ import (
 	"caucus/study/simulate"
 )
 
-// TestReweighAdult holds the figures for adult split by sex: 90 % of the men and
-// 10 % of the women are private. Seeded, so it does not flicker. A short run has fewer
-// cases, of a quarter of the records at four times the ε: the same noise.
+// TestReweighAdult checks the figures for adult split by sex: 90 % of the men and 10 % of the women are
+// private. Seeded, so the test is stable. A short run has fewer cases, with a quarter of the records at
+// four times the ε: the same noise.
 func TestReweighAdult(t *testing.T) {
 	dir := os.Getenv("CAUCUS_DATA")
 	if dir == "" {
@@ -84,10 +84,9 @@ func TestReweighAdult(t *testing.T) {
 			}
 		})
 	}
-	// The density ratio: its error is what its noise, drawn afresh from the formula,
-	// does to the model without noise. A root mean square of 10 errors has a
-	// standard error of .22 of it if they are normal, so a factor of 2 is 4.5 of
-	// those; twice or half the noise would be off by more.
+	// The density ratio's error should be the error that its noise, drawn afresh from the formula, adds
+	// to the model without noise. The standard error of a root mean square of 10 normal errors is .22 of
+	// it, so a factor of 2 is 4.5 standard errors; twice or half the noise would differ by more.
 	for _, mechanism := range []string{"logistic", "logistic-paper"} {
 		s := simulate.Reweigh{
 			Schema: schema, Proposal: study.Proposal{Name: "adult", Kind: "reweigh", Epsilon: .1 * noise, Mechanism: mechanism, Lambda: .1},
@@ -103,7 +102,7 @@ func TestReweighAdult(t *testing.T) {
 			t.Errorf("%s: rmse %.4f, the law of its noise gives %.4f", mechanism, r.RMSE, want)
 		}
 	}
-	// Without noise: the larger λ, the nearer to the pool's own mean.
+	// Without noise: the larger λ, the nearer to the pool's mean.
 	last := 1.0
 	for _, lambda := range []float64{.001, .1, 10} {
 		r, err := simulate.Reweigh{
@@ -120,10 +119,10 @@ func TestReweighAdult(t *testing.T) {
 	}
 }
 
-// densityRatioError is the root mean square error of a simulation's first split
-// over 200 fresh noises on its density ratio: with n records, d coefficients and
-// S² of DensityRatio's bound, as published of density ∝ exp(−(nλε/√d)‖δ‖), and for
-// logistic, in B runs of at most twelve coefficients each, ∝ exp(−(nλε/(√B·S))‖δ‖).
+// densityRatioError returns the root mean square error of a simulation's first split over 200 fresh
+// noises on its density ratio: with n records, d coefficients and S² of DensityRatio's bound, the
+// published density ∝ exp(−(nλε/√d)‖δ‖), and for logistic, in B runs of at most twelve coefficients
+// each, ∝ exp(−(nλε/(√B·S))‖δ‖).
 func densityRatioError(t *testing.T, s simulate.Reweigh) float64 {
 	rng := rand.New(rand.NewPCG(s.Seed, 0))
 	private, rows := s.Split(rng)

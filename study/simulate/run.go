@@ -22,8 +22,7 @@ type Run struct {
 	// Unperturbed is the result of the same contributions without noise; empty if unwanted or undefined.
 	Unperturbed study.Result
 	// Published holds the coordinator's publications; empty if sites add the noise.
-	Published []privacy.Published
-	// UploadBytes is the mean size of a contribution's body.
+	Published   []privacy.Published
 	UploadBytes float64
 }
 
@@ -31,15 +30,15 @@ type Run struct {
 type Options struct {
 	// Lean leaves out the result without noise.
 	Lean bool
-	// Shares makes, proves and checks every party's secret shares if aggregators add the noise.
-	// Otherwise shares of the sum stand for them, with the same result except for noise.
+	// Shares makes, proves and checks every party's secret shares if aggregators add the noise. Without
+	// Shares, shares of the sum stand for them, with the same result but for the noise.
 	Shares bool
 	// Progress, if not nil, is called as contributions arrive, one at a time.
 	Progress func(done int)
 }
 
-// Run drives the real machine: the parties contribute in parallel, through ledgers that only simulate;
-// the study seals and releases. The deal must have made the task. Scheduling does not affect the answer.
+// Run drives the real machine: the parties contribute in parallel, through simulation ledgers; the study
+// seals and releases. The deal must have made the task. Scheduling does not affect the result.
 func (d *Deal) Run(ctx context.Context, t study.Task, o Options) (Run, error) {
 	fail := func(err error) (Run, error) { return Run{}, err }
 	m, err := newMachine(t)
@@ -116,12 +115,12 @@ func newMachine(t study.Task) (*machine, error) {
 	return m, err
 }
 
-// aggregated makes two servers take contributions if the plan says so, else returns nil.
+// aggregated makes the two servers of a plan with noise by aggregators; nil for other plans.
 func (m *machine) aggregated(real bool) (*servers, error) {
 	if !m.study.Plan.Noise.Shared() {
 		return nil, nil
 	}
-	of, _ := bodies.Of(m.Task) // Check passed it, so it has a statistic
+	of, _ := bodies.Of(m.Task) // a plan with shares has a statistic (Check)
 	two, err := newServers(of, m.gathered.Sum, real)
 	if err == nil {
 		m.gathered.Sum = two
@@ -129,7 +128,7 @@ func (m *machine) aggregated(real bool) (*servers, error) {
 	return two, err
 }
 
-// body settles a draft through party i's own ledger. It is safe for concurrent use.
+// body settles a draft through party i's ledger. It is safe for concurrent use.
 func (m *machine) body(ctx context.Context, draft study.Contribution, i int) ([]byte, error) {
 	released, err := study.Settle(ctx, privacy.Simulation(m.study.Plan.Seed+1+uint64(i)), m.study.Hash, draft.Requests)
 	if err != nil {
@@ -148,7 +147,7 @@ type Adder interface {
 	Add(body []byte) error
 }
 
-// Receive handles a contribution as a server does: check, step, add.
+// Receive handles a contribution like a server: check, step, add.
 func Receive(s *life.Study, to Adder, party study.PartyID, body []byte) error {
 	if err := to.Check(body); err != nil {
 		return err
@@ -159,7 +158,7 @@ func Receive(s *life.Study, to Adder, party study.PartyID, body []byte) error {
 	return to.Add(body)
 }
 
-// Finish keeps what was published.
+// Finish keeps the publications.
 func (m *machine) Finish(s study.Summed, released []privacy.Published) (study.Result, error) {
 	m.published = released
 	return m.Task.Finish(s, released)
@@ -183,7 +182,7 @@ func (m *machine) conclude(ctx context.Context) (study.Release, error) {
 }
 
 // eachParty prepares the contributions of virtual parties on all processors, and adds them one at a time
-// in any order. After an error no other party begins.
+// in any order. After an error no other party starts.
 func eachParty(ctx context.Context, parties int, prepare func(ctx context.Context, i int) (add func() error, err error)) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -9,16 +9,16 @@ import (
 	"caucus/study/bodies"
 )
 
-// servers are the coordinator and helper of a study with noise by aggregators. If real, they add up
-// every party's own shares, made and proved. Otherwise they hold shares of the sum: the helper's
-// uniform, the coordinator's the rest. Both add up to the same sum, and the shares do not affect what
-// both release together: the sum with both noises, to the integer (TestAggregators compares the two).
+// servers are the coordinator and helper of a study with noise by aggregators. If real, they add every
+// party's shares, made and proved. Otherwise they hold shares of the sum: the helper's uniform, the
+// coordinator's the rest. The shares have the same sum, and do not affect the servers' joint release:
+// the sum with both noises, to the integer (TestAggregators compares the two).
 type servers struct {
 	study.Sum // contributions in clear, which no server of a real study has
 	task      bodies.Task
 	form      bodies.Provable
 	real      bool
-	random    *rand.ChaCha8 // of a simulation: it hides nothing
+	random    *rand.ChaCha8 // for a simulation: it hides nothing
 	key       secret.Key
 	total     []int64 // in clear, if shares are of the sum
 	held      [study.Servers]secret.SecretShare
@@ -60,7 +60,7 @@ func (s *servers) Add(body []byte) error {
 		}
 		return nil
 	}
-	context := secret.ContextOf(s.task.Hash(), fmt.Sprint(s.bytes)) // a different one for each contribution
+	context := secret.ContextOf(s.task.Hash(), fmt.Sprint(s.bytes)) // a different context for each contribution
 	parts, err := form.Split(context, vector, s.random)
 	if err != nil {
 		return err
@@ -89,7 +89,7 @@ func (s *servers) sums() (out [study.Servers]secret.SecretShare, err error) {
 	}
 	helper := make([]byte, 16*len(s.total))
 	s.random.Read(helper)
-	for j := range s.total { // below 2¹²⁷, and so below the modulus
+	for j := range s.total { // below 2¹²⁷, so below the modulus
 		helper[16*j+15] &= 0x7f
 	}
 	held, err := secret.Form{Cells: len(s.total)}.ParseShare(helper)
@@ -103,7 +103,7 @@ func (s *servers) sums() (out [study.Servers]secret.SecretShare, err error) {
 	return [study.Servers]secret.SecretShare{rest, held}, nil
 }
 
-// Requests returns both servers' releases.
+// Requests returns both servers' requests.
 func (s *servers) Requests(int) ([]study.Request, error) {
 	sums, err := s.sums()
 	if err != nil {

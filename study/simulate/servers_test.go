@@ -21,7 +21,7 @@ import (
 	"caucus/study/evaluate"
 )
 
-// hospitalDeal is generated hospital data with so many parties, and a task on them.
+// hospitalDeal deals generated hospital data to this number of parties and makes a task.
 func hospitalDeal(t *testing.T, parties int, of study.Proposal) (*Deal, study.Task) {
 	t.Helper()
 	c := dataset.DefaultHospitalConfig()
@@ -64,10 +64,10 @@ var aggregatedStudies = map[string]study.Proposal{
 	"reweigh, gaussian":     of("reweigh", aggregated("entropy", 1e-6, 0), nil),
 }
 
-// judged are scores in a column, which some records lack.
+// judged are scores in a column, missing in some records.
 var judged = evaluate.Terms{Score: "creatinine", Bins: 6, By: []evaluate.Grouping{{Column: "sex"}}}
 
-// of is a proposal of another kind.
+// of makes a proposal of another kind.
 func of(kind string, p study.Proposal, terms any) study.Proposal {
 	p.Kind, p.KindTerms = kind, nil
 	if terms != nil {
@@ -94,9 +94,9 @@ func where(p study.Proposal) study.Proposal {
 	return p
 }
 
-// TestAggregators: real shares of every party, proved and checked, and shares of the sum
-// add up to the coordinator's sum, to the integer, before noise; and with it are the same
-// release, since the noise of a simulation repeats.
+// TestAggregators: real shares of every party, proved and checked, and shares of the sum both add up to
+// the coordinator's sum, to the integer, before noise. With noise both give the same release, because
+// simulated noise repeats.
 func TestAggregators(t *testing.T) {
 	for name, of := range aggregatedStudies {
 		t.Run(name, func(t *testing.T) {
@@ -165,7 +165,7 @@ func TestAggregators(t *testing.T) {
 	}
 }
 
-// joined is what two shares add up to; neither may be seen to.
+// joined returns the sum of two shares; neither share alone may equal it.
 func joined(t *testing.T, sums [2]secret.SecretShare) []int64 {
 	t.Helper()
 	var r [2][]privacy.Residue
@@ -192,7 +192,7 @@ func matrixOf(b bodies.Task) *secret.Matrix {
 	return nil
 }
 
-// once is what a coordinator would release of the sum, with noise off.
+// once returns the coordinator's release of the sum, without noise.
 func once(t *testing.T, b bodies.Task, sum []int64, weight int64) []int64 {
 	t.Helper()
 	requests, err := bodies.Requests(b.Statistic, sum, weight)
@@ -207,8 +207,8 @@ func once(t *testing.T, b bodies.Task, sum []int64, weight int64) []int64 {
 	return out[0].Values
 }
 
-// checkServers holds what two servers published against the sum: each alone is nothing like
-// it, together they carry both noises, and what is charged is what one of them gives.
+// checkServers compares two servers' publications with the sum: each alone is unrelated to the sum,
+// together they carry both noises, and the charge is that of one server.
 func checkServers(t *testing.T, task study.Task, run Run, sum []int64) {
 	t.Helper()
 	p := run.Published
@@ -219,9 +219,9 @@ func checkServers(t *testing.T, task study.Task, run Run, sum []int64) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The mean of n squares of noise over its variance: for both it is 2. Kurtosis is
-	// 3 for Gaussian and below 6 for Laplace and K-norm noise, so its standard error is below
-	// 2√(5/n); at seven of them a false alarm is below 1e-10 where n is large.
+	// The mean of n squares of noise over its variance is 2 for both servers. Kurtosis is 3 for Gaussian
+	// and below 6 for Laplace and K-norm noise, so its standard error is below 2√(5/n); at seven of
+	// these the chance of a false alarm is below 1e-10 for large n.
 	ratio := 0.
 	for j, v := range joined {
 		ratio += float64(v-sum[j]) * float64(v-sum[j]) / p[0].Variance(j) / float64(len(sum))
@@ -238,9 +238,8 @@ func checkServers(t *testing.T, task study.Task, run Run, sum []int64) {
 	}
 }
 
-// TestAggregatorsFigures measures accuracy where noise is added at sites, by
-// aggregators and by a coordinator, for docs/aggregators.md; with CAUCUS_TEST=long all of
-// it, in minutes.
+// TestAggregatorsFigures measures accuracy with noise at sites, by aggregators and by a coordinator, for
+// docs/aggregators.md; with CAUCUS_TEST=long all of it, in minutes.
 func TestAggregatorsFigures(t *testing.T) {
 	if os.Getenv("CAUCUS_DATA") == "" {
 		t.Skip("CAUCUS_DATA is not set: it names the folder of real data")
@@ -257,8 +256,8 @@ func TestAggregatorsFigures(t *testing.T) {
 	}
 }
 
-// knownSplit is a known set with a pool of 2,000 rows, of at most 24,000 records for
-// pool and parties.
+// knownSplit splits a known data set: a pool of 2,000 rows, and at most 24,000 records for pool and
+// parties.
 func knownSplit(t *testing.T, name string) Split {
 	t.Helper()
 	known, err := dataset.LoadKnown(name)
@@ -286,7 +285,6 @@ func knownSplit(t *testing.T, name string) Split {
 	return split
 }
 
-// measure logs a table's lines.
 func measure(t *testing.T, name string, split Split, places []study.Noise, repeats int) {
 	scores := map[string][]float64{}
 	for repeat := range repeats {

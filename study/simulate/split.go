@@ -14,7 +14,7 @@ import (
 	"caucus/study/kinds"
 )
 
-// Split says how records become a public pool, the records of virtual parties and a test set.
+// Split says how records become a public pool, virtual parties' records and a test set.
 type Split struct {
 	Schema dataset.Schema
 	// Train is split into the pool and the parties' records, unless Pool is given. Test, if nil, is a
@@ -27,15 +27,16 @@ type Split struct {
 	// PoolFraction of Train becomes the pool, at most PoolRows rows (0: no limit).
 	PoolFraction float64
 	PoolRows     int
-	// Parties share the records in random equal parts; 0: the natural parties of the party column.
+	// Parties share the records in random equal parts; 0: the parties that the party column names.
 	Parties int
-	// Records is the most dealt to a party; 0: no limit.
+	// Records is the most records dealt to a party; 0: no limit.
 	Records int
 	// Concentration, above 0, deals classes unevenly: each class's shares among the parties are
 	// Dirichlet(Concentration, ...), so that some parties see mostly one class and sizes differ (Hsu, Qi
 	// & Brown 2019).
 	Concentration float64
-	// Voters, in turn, are the parties' choices if a plan allows any (learners.Any); none: the default.
+	// Voters are the parties' classifiers, in turn, if a plan allows any (learners.Any); none: the
+	// default.
 	Voters []Voter
 	Seed   uint64
 }
@@ -102,7 +103,7 @@ func (s Split) Deal(repeat int) (*Deal, error) {
 	return s.dealt(repeat)
 }
 
-// dealt is the deal of a split that was checked, or needs no labels.
+// dealt makes the deal of a split that was checked, or needs no labels.
 func (s Split) dealt(repeat int) (*Deal, error) {
 	d, err := s.divide(repeat)
 	if err != nil {
@@ -202,7 +203,7 @@ func dealEvenly(rows []int, parties int) [][]int {
 	return out
 }
 
-// dealSkewed deals each class by its own shares; records of unknown class go anywhere.
+// dealSkewed deals each class by its own shares; records of unknown class go to any party.
 func dealSkewed(y []int, parties int, concentration float64, rng *rand.Rand) [][]int {
 	alpha := make([]float64, parties)
 	for i := range alpha {

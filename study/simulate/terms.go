@@ -2,8 +2,9 @@ package simulate
 
 import "time"
 
-// Terms are a rehearsal's own terms: virtual parties' records, and how often to draw. A study file has
-// them under `simulate`; they enter no plan. Each kind offers those that it reads and refuses others.
+// Terms are a simulation's own terms: virtual parties' records, and the number of draws. A study file
+// has them under `simulate`; they enter no plan. Each kind offers the terms that it reads and refuses
+// others.
 type Terms struct {
 	RecordTerms `yaml:",inline"`
 	PartyTerms  `yaml:",inline"`
@@ -33,7 +34,7 @@ type PoolTerms struct {
 	TrainRows    int     `yaml:"train_rows" help:"use a random part of the training records, of this size; 0: all"`
 }
 
-// Common returns the terms that kinds share, zero if a kind does not offer them.
+// Common returns the terms that kinds share, zero where a kind does not offer them.
 func (t *Terms) Common() Terms { return *t }
 func (t *DescribeTerms) Common() Terms {
 	return Terms{RecordTerms: t.RecordTerms, PartyTerms: t.PartyTerms}

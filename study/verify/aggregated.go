@@ -11,8 +11,8 @@ import (
 	"caucus/study"
 )
 
-// shared checks the publications of two servers, each its share of the sum: both servers' signatures,
-// that both agreed to this plan under one noise before it opened, and that both signed the set.
+// shared checks two servers' publications, each of its share of the sum: that both signed the
+// publications and the set, and that both had agreed to this plan, under one noise, before it opened.
 func (f *findings) shared(r study.Release, p study.Plan) []privacy.Published {
 	const about = "servers"
 	start := len(*f)
@@ -95,14 +95,14 @@ func (f *findings) accepted(r study.Release, p study.Plan, keys [study.Servers]p
 	}
 }
 
-// canonical says whether a document has the bytes that are signed.
+// canonical says whether a document has the canonical bytes, which are signed.
 func canonical(said any, document []byte) bool {
 	b, err := json.Marshal(said)
 	return err == nil && bytes.Equal(b, document)
 }
 
-// set checks that both servers signed the set, that it has the release's parties, weight and amendments,
-// down to the last contribution, and that it reaches the minimum in force.
+// set checks that both servers signed the set, that it agrees with the release's parties, weight and
+// amendments, down to the last contribution, and that it reaches the minimum in force.
 func (f *findings) set(r study.Release, p study.Plan, keys [study.Servers]protocol.SignerKey) {
 	const about = "set"
 	a := r.Aggregated
@@ -136,7 +136,7 @@ func (f *findings) set(r study.Release, p study.Plan, keys [study.Servers]protoc
 	}
 }
 
-// helper says who vouches for the helper's key beside the release.
+// helper says who vouches for the helper's key, apart from the release.
 func (k Known) helper(r study.Release) (f findings) {
 	if r.Aggregated == nil {
 		return nil

@@ -14,15 +14,15 @@ import (
 
 const (
 	// fitTolerance bounds differences of recomputed results, absolute below 1 and relative to the larger
-	// above: processors differ in the last bits, and solvers amplify that.
+	// above: processors differ in the last bits, and solvers amplify the differences.
 	fitTolerance = 1e-6
-	// wordTolerance bounds the relative difference of all other fractions: they take a few operations,
-	// and nothing amplifies their errors.
+	// wordTolerance bounds the relative difference of all other fractions, which take a few operations
+	// and amplify no errors.
 	wordTolerance = 1e-12
 )
 
-// difference says where two releases differ as JSON, "" for nowhere. Fractions may differ by the
-// tolerances above; everything else must be equal, whole numbers as written.
+// difference says where two releases differ as JSON, "" if nowhere. Fractions may differ by the
+// tolerances above; everything else must be equal, whole numbers even as written.
 func difference(a, b study.Release) string {
 	var x, y any
 	for _, v := range []struct {
@@ -42,7 +42,7 @@ func difference(a, b study.Release) string {
 	return differs("", x, y)
 }
 
-// differs compares two JSON values, including a map's keys and a list's length.
+// differs compares two JSON values, with a map's keys and a list's length.
 func differs(at string, a, b any) string {
 	here := strings.TrimPrefix(at, ".")
 	if here == "" {

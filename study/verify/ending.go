@@ -15,8 +15,8 @@ func chainOf(r study.Release, p study.Plan) (*study.Chain, error) {
 	return study.ChainOf(p, r.PlanHash, documents)
 }
 
-// ending checks that plan and signatures allow when and why the release says the study sealed; keys may
-// be nil. No noise, bound or charge rests on it.
+// ending checks that plan and signatures allow the release's account of when and why the study sealed;
+// keys may be nil. No noise, bound or charge depends on the ending.
 func (f *findings) ending(r study.Release, p study.Plan, keys *protocol.Keys) {
 	const about = "ending"
 	switch r.Sealed {
@@ -49,7 +49,7 @@ func (f *findings) ending(r study.Release, p study.Plan, keys *protocol.Keys) {
 }
 
 // Ending compares a release's amendments with those that the site knows: the coordinator must have
-// signed one chain, and left out nothing that it told this party.
+// signed one chain, and the chain must hold every amendment that this party was told.
 func (s Party) Ending(r study.Release) []Finding {
 	var f findings
 	if len(s.Amendments) == 0 {
@@ -75,8 +75,8 @@ func (s Party) Ending(r study.Release) []Finding {
 	return f
 }
 
-// reopenedAfter says whether an amendment after the first known, which the party knew when its receipt
-// came, reopened the failed study: contributions from before had to be sent again.
+// reopenedAfter says whether an amendment after the first known, those that the party knew when its
+// receipt came, reopened the failed study: earlier contributions then had to be sent again.
 func reopenedAfter(r study.Release, known int) bool {
 	for _, signed := range r.Amendments {
 		if a, err := study.DecodeAmendment(signed.Document); err == nil && a.Reopens && a.Number > known {

@@ -10,8 +10,8 @@ import (
 	"caucus/study/verify"
 )
 
-// TestEnding: a release's amendments are the plan's and the coordinator's, name all
-// that a party was told of, and explain why a party with a receipt is not in it.
+// TestEnding: a release's amendments must be allowed by the plan, be signed by the coordinator, include
+// all that a party was told, and explain the absence of a party with a receipt.
 func TestEnding(t *testing.T) {
 	c := conclude()
 	stranger := must(protocol.NewSigner())
@@ -33,7 +33,7 @@ func TestEnding(t *testing.T) {
 	low := amend(c.signer, 1, p.Minimum-1, false)
 	for name, test := range map[string]struct {
 		change  func(*study.Release)
-		known   []study.Signed // at the party
+		known   []study.Signed // known to the party
 		verdict verify.Verdict
 		about   string
 		says    string

@@ -18,7 +18,6 @@ import (
 	"caucus/study/verify"
 )
 
-// must panics at an error.
 func must[T any](v T, err error) T {
 	if err != nil {
 		panic(err)
@@ -26,8 +25,8 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-// concluded is a study by sums as a coordinator runs it, up to its signed
-// release, with what its first party keeps of it and the coordinator's ledger.
+// concluded is a study by sums up to its signed release, with the first party's own papers and the
+// coordinator's ledger.
 type concluded struct {
 	release protocol.SignedRelease
 	pool    *auxdata.Pool
@@ -84,7 +83,7 @@ func conclude() (c concluded) {
 	return c
 }
 
-// sign makes a release's file, as the coordinator does, and reads it.
+// sign makes a release's file and reads it back.
 func sign(signer *protocol.Signer, r study.Release) protocol.SignedRelease {
 	document := must(json.Marshal(r))
 	return must(protocol.ReadRelease(must(json.Marshal(protocol.SignedRelease{
@@ -92,7 +91,7 @@ func sign(signer *protocol.Signer, r study.Release) protocol.SignedRelease {
 	}))))
 }
 
-// linesOf are a ledger's lines, as it exports them.
+// linesOf lists a ledger's lines as exported.
 func linesOf(j privacy.Journal) (lines []privacy.Line) {
 	must(privacy.Walk(context.Background(), j, func(l privacy.Line) error {
 		lines = append(lines, l)
@@ -101,8 +100,8 @@ func linesOf(j privacy.Journal) (lines []privacy.Line) {
 	return lines
 }
 
-// A party believes nothing: with the coordinator's key, the public pool, and what
-// it kept itself, it makes the whole release again.
+// A party believes nobody: with the coordinator's key, the public pool and its own papers, it makes the
+// whole release again.
 func ExampleRelease() {
 	c := conclude()
 	known := verify.Known{Pool: c.pool, KeysFrom: "from the invitation", Party: &c.site}
@@ -129,8 +128,7 @@ func ExampleRelease() {
 	// parties: the manifest says M = 200, but names 2 parties that contributed
 }
 
-// An exported ledger is checked by its own hashes, and against heads that were
-// remembered elsewhere.
+// An exported ledger is checked by its hashes, and against heads remembered elsewhere.
 func ExampleRecall() {
 	c := conclude()
 	chain := privacy.NewChain()
@@ -139,7 +137,7 @@ func ExampleRecall() {
 			panic(err)
 		}
 	}
-	empty := privacy.NewChain() // the folder was put back to before the study
+	empty := privacy.NewChain() // the folder was restored to its state before the study
 	for _, ledger := range []*privacy.Chain{chain, empty} {
 		for _, f := range verify.Recall(ledger, verify.Memory{
 			Releases: []verify.ReleasedLines{{Lines: must(verify.ReleaseLines(c.release, c.signer.Key())), Who: "release.json"}},

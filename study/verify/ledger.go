@@ -13,11 +13,11 @@ import (
 	"caucus/study/kinds"
 )
 
-// Ledger finds the line of an id in a ledger, as privacy.LineOf does; found is false if there is none.
-// study.ReleaseID makes a study's ids.
+// Ledger finds the line of an id (study.ReleaseID) in a ledger, like privacy.LineOf; found is false
+// without a line.
 type Ledger func(id string) (l privacy.Line, found bool, err error)
 
-// LedgerOf is the ledger of exported lines. A privacy.Chain checks whether they form a chain.
+// LedgerOf makes a Ledger of exported lines. A privacy.Chain checks whether they form a chain.
 func LedgerOf(lines []privacy.Line) Ledger {
 	return func(id string) (privacy.Line, bool, error) {
 		for _, l := range lines {
@@ -30,8 +30,9 @@ func LedgerOf(lines []privacy.Line) Ledger {
 }
 
 // CompareCoordinator compares a coordinator's ledger with a release. If the coordinator added the noise,
-// the ledger must have exactly the entries that the release names; if each site did, none. For an entry
-// lost before a reconciliation, which the chain shows, Recall says whether it was paid for.
+// the ledger must have exactly the entries that the release names; if each site did, none. An entry may
+// be lost before a reconciliation, which the chain shows; Recall says whether the reconciliation paid
+// for it.
 func CompareCoordinator(r protocol.SignedRelease, keys protocol.Verifier, chain *privacy.Chain, ledger Ledger) []Finding {
 	var f findings
 	p, err := kinds.PlanOf(r.Release)
@@ -82,33 +83,33 @@ func sameLine(a, b privacy.Line) bool {
 	return errX == nil && errY == nil && bytes.Equal(x, y)
 }
 
-// Memory is what others kept of a ledger. It shows if the ledger was cut off or put back.
+// Memory is what others remember of a ledger. It reveals a ledger that was cut off or put back.
 type Memory struct {
 	// Heads are earlier states of the ledger.
 	Heads []Remembered
-	// Quoted are heads of the coordinator's ledger that it quoted to a site (see Quoted); a site's own
-	// ledger has none. QuoteError is any contradiction among them.
+	// Quoted are heads of the coordinator's ledger that it quoted to a site (func Quoted); empty for a
+	// site's own ledger. QuoteError is a contradiction among them.
 	Quoted     []privacy.Head
 	QuoteError error
 	// Releases name entries that the ledger must have, or must have paid for again.
 	Releases []ReleasedLines
 }
 
-// Remembered is a head of a ledger and who remembers it. The zero Head is an empty ledger; one without a
-// hash is compared by its number.
+// Remembered is a head of a ledger and who remembers it. The zero Head is an empty ledger; a head
+// without a hash is compared by its number.
 type Remembered struct {
 	Head privacy.Head
 	Who  string
 }
 
-// ReleasedLines are the ledger lines that a release of the coordinator names: see ReleaseLines.
+// ReleasedLines are the ledger lines that a release of the coordinator names (ReleaseLines).
 type ReleasedLines struct {
 	Lines []privacy.Line
 	Who   string
 }
 
 // ReleaseLines checks a release's signature, by the release's own key if key is nil, and returns the
-// ledger lines that it names, each checked against its hash.
+// ledger lines in the release, each checked against its hash.
 func ReleaseLines(r protocol.SignedRelease, key protocol.Verifier) ([]privacy.Line, error) {
 	if key == nil {
 		key = r.Signer
@@ -139,8 +140,8 @@ func Chain(entries int, broken error) []Finding {
 	return f
 }
 
-// Recall compares a ledger's chain with everything remembered of it: what was cut off or put back, and
-// whether a reconciliation paid for what was lost.
+// Recall compares a ledger's chain with all that is remembered of the ledger: it finds entries cut off
+// or put back, and says whether a reconciliation paid for lost entries.
 func Recall(chain *privacy.Chain, m Memory) []Finding {
 	var f findings
 	known := 0
@@ -172,7 +173,7 @@ func Recall(chain *privacy.Chain, m Memory) []Finding {
 	return f
 }
 
-// remembered looks for one head, and returns the number looked for: 0 for an empty ledger's.
+// remembered looks for one head and returns its number, 0 for an empty ledger.
 func (f *findings) remembered(chain *privacy.Chain, r Remembered) int {
 	if r.Head.Sequence == 0 {
 		return 0
@@ -189,7 +190,8 @@ func (f *findings) remembered(chain *privacy.Chain, r Remembered) int {
 }
 
 // Quoted returns the heads of the coordinator's ledger in its receipts and release lines to a party, in
-// order, and an error if two show that it went back or was written anew. The caller checked signatures.
+// order, and an error if two heads show that the ledger went back or was rewritten. The caller checks
+// signatures.
 func Quoted(receipts []protocol.Receipt, released []privacy.Head) ([]privacy.Head, error) {
 	receipts = slices.SortedFunc(slices.Values(receipts), func(a, b protocol.Receipt) int { return a.Received.Compare(b.Received) })
 	heads := slices.Clone(released)

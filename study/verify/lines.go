@@ -21,8 +21,8 @@ func WriteLines(w io.Writer, lines []privacy.Line) error {
 	return b.Flush()
 }
 
-// ReadLines follows what WriteLines wrote, from a ledger's first line on, and calls fn for each good
-// line; an error of fn ends it, as in privacy.Walk.
+// ReadLines reads the output of WriteLines from a ledger's first line on, and calls fn for each valid
+// line; an error of fn ends the reading, as in privacy.Walk.
 func ReadLines(r io.Reader, fn func(privacy.Line) error) (*privacy.Chain, error) {
 	chain := privacy.NewChain()
 	in := bufio.NewScanner(r)
@@ -43,5 +43,6 @@ func ReadLines(r io.Reader, fn func(privacy.Line) error) (*privacy.Chain, error)
 	return chain, in.Err()
 }
 
-// maxExportedLine bounds a line's bytes: hundreds for a study's, more for reconciliations of many costs.
+// maxExportedLine bounds a line's bytes: a study's line has hundreds, a reconciliation of many costs
+// more.
 const maxExportedLine = 1 << 20

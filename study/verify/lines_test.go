@@ -12,8 +12,7 @@ import (
 	"caucus/study/verify"
 )
 
-// TestExportedLines: lines come back as they were written, and end where one is
-// wrong, missing or too long.
+// TestExportedLines: lines are read back as written, up to the first wrong, missing or overlong line.
 func TestExportedLines(t *testing.T) {
 	ctx := context.Background()
 	j := privacy.NewMemory()

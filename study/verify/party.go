@@ -15,28 +15,28 @@ import (
 // Party holds one party's records of a study, for comparison with its release.
 type Party struct {
 	Party study.PartyID
-	// Keys are the coordinator's, followed from the one in the party's invitation.
+	// Keys are the coordinator's keys, followed from the key in the party's invitation.
 	Keys protocol.Keys
-	// Receipt is the coordinator's signed answer to the party's contribution; nil if there is none.
-	// BadReceipt says why a kept one cannot be read.
+	// Receipt is the coordinator's signed answer to the party's contribution; nil without one.
+	// BadReceipt says why a stored receipt cannot be read.
 	Receipt    *protocol.Receipt
 	BadReceipt error
 	// ReceiptAfter is the number of amendments that the party knew when the latest receipt came. A
-	// contribution sent again after a study was reopened gets a receipt with the first one's date.
+	// contribution sent again after a study was reopened gets a receipt with the date of the first.
 	ReceiptAfter int
 	// Amendments are the signed amendments that the party knows.
 	Amendments []study.Signed
-	// Upload is the party's upload, nil if nothing was sent or it is unknown.
+	// Upload is the party's upload, nil if unsent or unknown.
 	Upload []byte
-	// Member is the digest by which two servers know the contribution if they add the noise; nil if the
-	// party sent nothing or does not know it.
+	// Member is the digest by which two servers know the contribution; nil if one server adds the noise,
+	// or the digest is unknown.
 	Member *study.Hash
-	// Ledger is the party's own; nil if unavailable.
+	// Ledger is the party's ledger; nil if unavailable.
 	Ledger Ledger
 }
 
-// Receipts compares a release with the site's receipt: the party must be counted as the coordinator
-// signed. It believes only the receipt's Document and Signature.
+// Receipts compares a release with the site's receipt: the release must count the party as the
+// coordinator signed. Only the receipt's Document and Signature are believed.
 func (s Party) Receipts(r study.Release) []Finding {
 	var f findings
 	const about = "receipt"
@@ -77,7 +77,7 @@ func (s Party) Receipts(r study.Release) []Finding {
 	return f
 }
 
-// Shared compares the set that two servers signed with what the site sent them.
+// Shared compares the set that two servers signed with the site's contribution.
 func (s Party) Shared(r study.Release) []Finding {
 	var f findings
 	const about = "shares"
@@ -91,7 +91,7 @@ func (s Party) Shared(r study.Release) []Finding {
 	return f
 }
 
-// Sent compares what a release shows under the site's name with what the site sent.
+// Sent compares a release's numbers under the site's name with the numbers that the site sent.
 func (s Party) Sent(r study.Release) []Finding {
 	var f findings
 	const about = "own numbers"
@@ -105,7 +105,7 @@ func (s Party) Sent(r study.Release) []Finding {
 		return f
 	}
 	same := false
-	for body := range all { // in memory, so none fails
+	for body := range all { // in memory, so no body fails
 		same = same || at == 0 && bytes.Equal(body, s.Upload)
 		at--
 	}
@@ -116,7 +116,8 @@ func (s Party) Sent(r study.Release) []Finding {
 	return f
 }
 
-// Charges compares the site's own ledger with a release: its charges must be what plan and pool declare.
+// Charges compares the site's ledger with a release: its charges must be those that plan and pool
+// declare.
 func (s Party) Charges(r study.Release, pool *auxdata.Pool) []Finding {
 	var f findings
 	if s.Ledger == nil {
@@ -150,7 +151,7 @@ func (s Party) Charges(r study.Release, pool *auxdata.Pool) []Finding {
 	return f
 }
 
-// chargesOf returns what a release's study charges a party's ledger.
+// chargesOf returns the charges of a release's study to a party's ledger.
 func chargesOf(r study.Release, pool *auxdata.Pool) ([]study.Charge, error) {
 	p, err := kinds.PlanOf(r)
 	if err != nil {
@@ -163,7 +164,7 @@ func chargesOf(r study.Release, pool *auxdata.Pool) ([]study.Charge, error) {
 	return t.Charges(0)
 }
 
-// CompareParty compares a signed release with what a site kept: who signed it, whether receipt and
+// CompareParty compares a signed release with a site's own papers: who signed it, whether receipt and
 // amendments agree, and whether the site's ledger was charged exactly what plan and pool declare.
 func CompareParty(r protocol.SignedRelease, pool *auxdata.Pool, s Party) []Finding {
 	var f findings

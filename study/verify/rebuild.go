@@ -10,11 +10,11 @@ import (
 )
 
 // rebuilt makes the release that follows from plan, pool, roster and published numbers. From r it takes
-// only what is the coordinator's word alone: who of the roster contributed, how many records a sum is
-// over, its ledger's lines, the program's version, how the study ended, and numbers fitted to features
-// that readers do not get (see study.Recomputer). A field filled in neither here nor in Conclude is
-// empty, so a release with anything in it differs. unseen says which of the result's numbers were fitted
-// to such features, "" if none.
+// only claims that rest on the coordinator's word: who of the roster contributed, the number of records
+// in a sum, ledger lines, program version, the study's ending, and numbers fitted to features that
+// readers do not get (study.Recomputer). Fields that neither rebuilt nor Conclude fills in stay empty,
+// so a release with anything there differs. unseen names the result's numbers fitted to such features,
+// "" for none.
 func rebuilt(r study.Release, t study.Task, published []privacy.Published) (want study.Release, unseen string, err error) {
 	p, pool := t.Plan(), t.Pool()
 	fail := func(err error) (study.Release, string, error) { return study.Release{}, "", err }
@@ -22,7 +22,7 @@ func rebuilt(r study.Release, t study.Task, published []privacy.Published) (want
 	if want.Plan, err = p.Canonical(); err != nil {
 		return fail(err)
 	}
-	want.Software, want.Sealed, want.Amendments = r.Software, r.Sealed, r.Amendments // see findings.ending
+	want.Software, want.Sealed, want.Amendments = r.Software, r.Sealed, r.Amendments // findings.ending checks these
 	want.Contributed, want.Missing = partition(p.Roster, r.Contributed)
 	want.Parties = len(want.Contributed)
 
@@ -33,7 +33,7 @@ func rebuilt(r study.Release, t study.Task, published []privacy.Published) (want
 		if of, err = publicSum(t, r.Sum); err != nil {
 			return fail(err)
 		}
-		if of.Sum == nil && of.Bodies == nil { // readers do not get it
+		if of.Sum == nil && of.Bodies == nil { // readers do not get the sum
 			of.Contributions = want.Parties
 		} else {
 			want.Sum = r.Sum
@@ -42,7 +42,7 @@ func rebuilt(r study.Release, t study.Task, published []privacy.Published) (want
 			if sorted := slices.Sorted(slices.Values(r.Senders)); !slices.Equal(sorted, want.Contributed) {
 				return fail(fmt.Errorf("the bodies are said to be of %v, those that contributed are %v", sorted, want.Contributed))
 			}
-			of.Senders, want.Senders = r.Senders, r.Senders // see Party.Sent
+			of.Senders, want.Senders = r.Senders, r.Senders // Party.Sent checks these
 		}
 		if n := of.Contributions; n != want.Parties {
 			return fail(fmt.Errorf("the sum is of %d contributions, the manifest says M = %d", n, want.Parties))
@@ -76,7 +76,7 @@ func rebuilt(r study.Release, t study.Task, published []privacy.Published) (want
 	return want, unseen, nil
 }
 
-// partition splits a sorted roster into those said to have contributed and the others.
+// partition splits a sorted roster into the parties said to have contributed and the others.
 func partition(roster, said []study.PartyID) (contributed, missing []study.PartyID) {
 	there := make(map[study.PartyID]bool, len(said))
 	for _, party := range said {
@@ -92,8 +92,8 @@ func partition(roster, said []study.PartyID) (contributed, missing []study.Party
 	return contributed, missing
 }
 
-// publicSum reads the sum or the bodies that a release gives its readers, nothing if they get neither.
-// It refuses a second encoding of the same content, which could hide something else.
+// publicSum reads the sum or the bodies that a release gives its readers; the result is empty if they
+// get neither. A second encoding of the same content is refused, because it could hide something else.
 func publicSum(t study.Task, b []byte) (of study.Summed, err error) {
 	if k, keeps := t.(study.Keeper); keeps {
 		if k.PublicBodies() {

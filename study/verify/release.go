@@ -8,29 +8,29 @@ import (
 	"caucus/study/kinds"
 )
 
-// Known is a verifier's knowledge beside the release. Anything may be missing: what it would check is
-// then reported as unchecked, or as trusted.
+// Known is a verifier's knowledge apart from the release. Every field may be empty: claims that need it
+// are then reported as unchecked, or as trusted.
 type Known struct {
 	// Pool is the public pool under the plan's schema and map (study.PoolOf); NoPool says why it is nil.
 	Pool   *auxdata.Pool
 	NoPool error
-	// Keys are the coordinator's, followed from one that somebody other than the release named; KeysFrom
-	// says who, such as "from operator.yaml". Without Keys those of Party are used.
+	// Keys are the coordinator's, followed from a key that somebody other than the release named;
+	// KeysFrom says who, such as "from operator.yaml". Without Keys, those of Party are used.
 	Keys     *protocol.Keys
 	KeysFrom string
-	// Helper is the second server's key in a study with noise by aggregators, from somebody other than
-	// the release; HelperFrom says who.
+	// Helper is the second server's key in a study with noise by aggregators, named by somebody other
+	// than the release; HelperFrom says who.
 	Helper     *protocol.SignerKey
 	HelperFrom string
-	// Party holds a party's records of the study; nil if the verifier is no party.
+	// Party holds a party's records of the study; nil for other verifiers.
 	Party *Party
 }
 
 // Release says of each claim of a signed release whether it holds: who signed it, whether a daemon would
-// run its plan, what follows from plan and pool (see Claims) and, at a party, whether the party's
-// receipt, upload and ledger agree. It believes only k, reads no clock and draws nothing.
+// run its plan, what follows from plan and pool (Claims) and, at a party, whether the party's receipt,
+// upload and ledger agree. It believes only k, reads no clock and draws nothing.
 //
-// Anything wrong is a Finding that Fails: see AnyFails. A simulated release always fails.
+// Every wrong claim gives a Finding that Fails (AnyFails). A simulated release always fails.
 func Release(r protocol.SignedRelease, k Known) []Finding {
 	k = k.follow(r.Successions)
 	f := findings(k.signature(r))
@@ -75,7 +75,8 @@ func (k Known) noPool() error {
 	return errors.New("no pool was given")
 }
 
-// follow adopts keys handed over under a signature by a known key, and a site's keys if none are known.
+// follow adopts keys handed over under the signature of a known key; without known keys it starts from
+// the site's.
 func (k Known) follow(successions []protocol.Signed) Known {
 	if k.Party != nil {
 		site := *k.Party
@@ -96,7 +97,7 @@ func (k Known) signature(r protocol.SignedRelease) (f findings) {
 	const about = "signature"
 	itself := r.Check(r.Signer)
 	switch {
-	case errors.Is(itself, protocol.ErrUnsigned) && r.Release.Simulated: // its being simulated says enough
+	case errors.Is(itself, protocol.ErrUnsigned) && r.Release.Simulated: // the finding about simulation says enough
 	case errors.Is(itself, protocol.ErrUnsigned):
 		f.add(Fails, about, "nobody signed this release")
 	case itself != nil:

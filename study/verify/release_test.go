@@ -12,7 +12,7 @@ import (
 	"caucus/study/verify"
 )
 
-// handOver is a coordinator's change of its key.
+// handOver changes a coordinator's key.
 func handOver(t *testing.T, from *protocol.Signer) (*protocol.Signer, protocol.Signed) {
 	t.Helper()
 	to := must(protocol.NewSigner())
@@ -20,7 +20,7 @@ func handOver(t *testing.T, from *protocol.Signer) (*protocol.Signer, protocol.S
 	return to, must(protocol.Succession{From: from.Key(), To: to.Key(), Authority: must(protocol.NewAuthority(at)).DER(), At: at}.Sign(from))
 }
 
-// says finds a finding of a verdict that says so.
+// says reports whether a finding with this verdict and subject contains the text.
 func says(all []verify.Finding, v verify.Verdict, about, text string) bool {
 	for _, f := range all {
 		if f.Verdict == v && f.About == about && strings.Contains(f.Says, text) {
@@ -30,8 +30,8 @@ func says(all []verify.Finding, v verify.Verdict, about, text string) bool {
 	return false
 }
 
-// TestRelease: whoever imports the room is told all that the command tells:
-// who signed, what no daemon runs, and what the site's own papers contradict.
+// TestRelease: Release alone reports everything that the command shows: who signed, what no daemon runs,
+// and what the site's own papers contradict.
 func TestRelease(t *testing.T) {
 	c := conclude()
 	stranger := must(protocol.NewSigner())
@@ -102,7 +102,7 @@ func TestRelease(t *testing.T) {
 	}
 }
 
-// cheaper is a ledger that was charged nothing for what it holds.
+// cheaper is a ledger whose lines have no costs.
 func cheaper(l verify.Ledger) verify.Ledger {
 	return func(id string) (privacy.Line, bool, error) {
 		line, found, err := l(id)
@@ -115,7 +115,7 @@ func unreadable(string) (privacy.Line, bool, error) {
 	return privacy.Line{}, false, errors.New("the disk is gone")
 }
 
-// TestCompareCoordinator: its ledger has the release's entry, the same and no
+// TestCompareCoordinator: the coordinator's ledger must have the release's entry, unchanged, and no
 // other.
 func TestCompareCoordinator(t *testing.T) {
 	c := conclude()
@@ -154,7 +154,7 @@ func TestCompareCoordinator(t *testing.T) {
 	}
 }
 
-// TestRecall: what is remembered of a ledger shows what it lacks.
+// TestRecall: remembered heads reveal missing entries.
 func TestRecall(t *testing.T) {
 	c := conclude()
 	chain := privacy.NewChain()
@@ -192,7 +192,7 @@ func TestRecall(t *testing.T) {
 	}
 }
 
-// TestReleaseLines: lines count only as signed, and with their own hashes.
+// TestReleaseLines: lines count only if signed and with their own hashes.
 func TestReleaseLines(t *testing.T) {
 	c := conclude()
 	if l, err := verify.ReleaseLines(c.release, nil); err != nil || len(l) != 1 {

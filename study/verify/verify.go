@@ -24,18 +24,18 @@ const (
 	Holds Verdict = "holds"
 	// Fails: the claim is false, or contradicts another.
 	Fails Verdict = "fails"
-	// Word: only the coordinator says so; nothing outside it can tell.
+	// Word: only the coordinator says so; nothing else can show it.
 	Word Verdict = "word"
 	// Trust: neither the release nor the coordinator can show it.
 	Trust Verdict = "trust"
-	// Unchecked: it could be checked, but not with what is at hand.
+	// Unchecked: it could be checked, but something is missing here.
 	Unchecked Verdict = "unchecked"
 )
 
-// Verdicts are all verdicts, in the order in which people read them.
+// Verdicts lists all verdicts in the order of display.
 var Verdicts = []Verdict{Fails, Holds, Word, Trust, Unchecked}
 
-// Title is the heading above the findings of a verdict.
+// Title is the heading above a verdict's findings.
 func (v Verdict) Title() string {
 	return map[Verdict]string{
 		Fails: "DOES NOT HOLD", Holds: "Holds", Word: "Only the coordinator's word", Trust: "Must be trusted", Unchecked: "Not checked",
@@ -50,7 +50,7 @@ func (v Verdict) Count(n int) string {
 	return strconv.Itoa(n) + " " + map[Verdict]string{Fails: "do not hold", Holds: "hold", Word: "are the coordinator's word", Trust: "must be trusted", Unchecked: "were not checked"}[v]
 }
 
-// Finding is one claim of a release and what came of it.
+// Finding is the outcome of checking one claim of a release.
 type Finding struct {
 	About   string  `json:"about"`
 	Verdict Verdict `json:"verdict"`
@@ -79,14 +79,11 @@ func (f *findings) claims(about string, ok bool, format string, args ...any) boo
 	return ok
 }
 
-// Claims recomputes everything that a release claims from plan and pool: the plan's hash; the terms,
-// bound, noise and cost of each publication; the totals; who counts; and the ledger's lines. Then it
-// makes the whole release from these and the published numbers and compares it field by field, so that
-// nothing in a release goes unchecked. pool is the public pool under the plan's schema and map. It
-// checks no signature: see protocol.SignedRelease.
-//
-// Its findings say what holds, what fails, what is the coordinator's word alone and what must be
-// trusted. It reads no clock and draws nothing.
+// Claims recomputes every claim of a release from plan and pool: the plan's hash; the terms, bound,
+// noise and cost of each publication; the totals; who counts; and the ledger's lines. It then makes the
+// whole release from these and the published numbers and compares field by field, so that nothing goes
+// unchecked. pool is the public pool under the plan's schema and map. Claims checks no signature
+// (protocol.SignedRelease does), reads no clock and draws nothing.
 func Claims(r study.Release, pool *auxdata.Pool) []Finding {
 	var f findings
 	if err := r.CheckForm(); err != nil {
@@ -160,7 +157,7 @@ func (f *findings) terms(r study.Release, p study.Plan) {
 	}
 }
 
-// body checks that the kind's result is in its one encoding, so that nothing hides there.
+// body checks that the kind's result is canonically encoded, so that nothing hides there.
 func (f *findings) body(r study.Release) {
 	kind, err := kinds.Named(r.Kind)
 	if err == nil {
@@ -350,7 +347,7 @@ func (f *findings) whole(r study.Release, t study.Task, published []privacy.Publ
 	}
 }
 
-// words adds what no computation can show.
+// words adds the claims that no computation can show.
 func (f *findings) words(r study.Release, p study.Plan) {
 	if r.Simulated || p.Simulated {
 		return
