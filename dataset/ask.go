@@ -6,15 +6,15 @@ import (
 	"strings"
 )
 
-// Ask answers a condition for every row of a public table. The table may have columns that the schema
-// does not have; the zero schema has none. Columns of the schema are compared by their meaning
-// ([Schema.EncodeWhere]). Other columns are compared as written, and so is a schema column if a
-// comparison names one of its cells that is no level.
+// Ask answers a condition for every row of a public table, which may have columns outside the schema (the
+// zero schema has none). Columns of the schema are compared by their meaning ([Schema.EncodeWhere]).
+// Other columns are compared as written, and so is a schema column if a comparison names one of its cells
+// that is no level.
 //
-// Ask refuses a comparison that no row can meet, since that is a slip: what CheckWhere refuses; in other
-// columns a number compared with a text, an order of texts, and a text that no cell has. It also refuses
-// a column if one comparison names a cell as written and another names a level that no cell has: both
-// cannot be meant.
+// Ask refuses a comparison that no row can meet, because it must be a slip. In columns of the schema,
+// that is a comparison that CheckWhere refuses. In other columns it is a number compared with a text, an
+// order of texts, or a text that no cell has. Ask also refuses a column if one comparison names a cell as
+// written and another names a level that no cell has: they contradict each other.
 func (s Schema) Ask(c Condition, t *Table) ([]bool, error) {
 	stands := map[string]bool{}
 	levels := map[string]comparison{} // levels that no cell of the column has
@@ -58,7 +58,7 @@ func (s Schema) Ask(c Condition, t *Table) ([]bool, error) {
 	return c.Rows(&asked)
 }
 
-// has reports whether a == or != comparison names a cell of the column, or an empty one.
+// has reports whether a == or != comparison names a cell of the column, or the empty text.
 func (c *column) has(of comparison) bool {
 	is := comparison{of.column, "==", of.value}
 	v, isNumber := ParseNumber(of.value)
@@ -66,8 +66,8 @@ func (c *column) has(of comparison) bool {
 		(of.value == "" || slices.ContainsFunc(c.values, func(cell string) bool { return is.holds(strings.TrimSpace(cell), v, isNumber) }))
 }
 
-// checkComparison refuses a comparison, on a column outside the schema, that no cell can meet. A
-// column is numeric if all its cells are numbers, except one text that may mark missing values.
+// checkComparison refuses a comparison, on a column outside the schema, that no cell can meet. A column
+// counts as numeric if all its cells are numbers, except at most one text, which may mark missing values.
 func (c *column) checkComparison(of comparison) error {
 	var texts []string
 	numbers := 0

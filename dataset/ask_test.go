@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestAsk: a question of a public table is answered as the schema means its columns, and
-// as they stand where it has none; one that a slip makes impossible is refused.
+// TestAsk: columns of the schema are compared by meaning, other columns as written, and impossible
+// comparisons are refused.
 func TestAsk(t *testing.T) {
 	s := clinicSchema(t)
 	table, err := NewTable([]string{"age", "ward", "outcome", "insurer", "cost"}, [][]string{

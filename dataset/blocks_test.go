@@ -2,8 +2,8 @@ package dataset
 
 import "testing"
 
-// TestBlocks checks that blocks cover the encoded columns and that hospital
-// records keep what blocks promise, odd cells included.
+// TestBlocks: blocks cover the encoded columns, and encoded hospital records keep the properties of
+// blocks, odd cells included.
 func TestBlocks(t *testing.T) {
 	config := DefaultHospitalConfig()
 	config.Records = 500

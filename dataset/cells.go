@@ -71,7 +71,7 @@ func (e *cellEncoder) encode(text string) encoded {
 	return c
 }
 
-// number reads a cell's number, NaN for none.
+// number reads a cell's number; NaN if the cell holds none.
 func (e *cellEncoder) number(text string) (float64, oddity) {
 	v, ok := ParseNumber(text)
 	switch {
@@ -85,7 +85,7 @@ func (e *cellEncoder) number(text string) (float64, oddity) {
 	return v, fine
 }
 
-// ofNumber encodes a number, NaN for none.
+// ofNumber encodes a number; NaN is a missing number.
 func (e *cellEncoder) ofNumber(v float64) encoded {
 	c := encoded{value: 0.5, at: int32(e.first), flag: -1}
 	switch {
@@ -165,7 +165,7 @@ func (s *Schema) encodeFeatures(t *Table, x *mat.Dense) []Remark {
 
 func (s Schema) isMissing(text string) bool { return text == "" || text == s.Missing }
 
-// levels finds a text, also if it is another form of the same number ("3.0" → "3").
+// levels maps texts to their index. Another form of the same number ("3.0" for "3") is found too.
 type levels struct{ exact, number map[string]int }
 
 func newLevels(names []string) levels {
@@ -204,14 +204,15 @@ func canonicalNumber(text string) (string, bool) {
 	return strconv.FormatFloat(v+0, 'g', -1, 64), ok // +0 turns -0 into 0
 }
 
-// ParseNumber reads a cell's finite decimal number. Go's forms for source code are not numbers in a
-// file of records: 1_0 is not 10, 0x1p4 is not 16.
+// ParseNumber reads a cell's finite decimal number. It refuses forms that only Go's source code has: 1_0
+// is not 10, 0x1p4 is not 16.
 func ParseNumber(text string) (float64, bool) {
 	v, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
 	return v, err == nil && !math.IsNaN(v) && !math.IsInf(v, 0) && !IsSourceForm(text)
 }
 
-// IsSourceForm reports whether a number has a character that only Go's source code allows in numbers.
+// IsSourceForm reports whether a number has a character (_ or x) that only Go's source code allows in
+// numbers.
 func IsSourceForm(text string) bool {
 	for i := range len(text) {
 		if c := text[i]; c == '_' || c == 'x' || c == 'X' {

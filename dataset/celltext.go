@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// NumberText is the shortest text of a number with 32 or 64 bits; "" if it is not finite.
+// NumberText returns the shortest text of a number with 32 or 64 bits; "" if it is not finite.
 func NumberText(v float64, bits int) string {
 	switch a := math.Abs(v); {
 	case math.IsNaN(v) || math.IsInf(v, 0):
@@ -27,8 +27,8 @@ func DayText(days int64) string {
 	return Date(days).String()
 }
 
-// MomentText writes a moment since 1970, in 1/unit seconds, and the zone (Z). Midnight is the date
-// alone.
+// MomentText writes a moment, t/unit seconds after 1970 began, followed by the zone, such as Z. Midnight
+// is written as the date alone.
 func MomentText(t, unit int64, zone string) string {
 	perDay := 86400 * unit
 	day, rest := t/perDay, t%perDay
@@ -38,7 +38,7 @@ func MomentText(t, unit int64, zone string) string {
 	return DayMomentText(day, rest, unit, zone)
 }
 
-// DayMomentText is MomentText for a day and a time of that day.
+// DayMomentText is MomentText for a day, and a time of this day in 1/unit seconds.
 func DayMomentText(day, rest, unit int64, zone string) string {
 	text := DayText(day)
 	if text == "" || rest == 0 {
@@ -47,7 +47,8 @@ func DayMomentText(day, rest, unit int64, zone string) string {
 	return text + " " + ClockText(rest, unit) + zone
 }
 
-// ClockText writes a time of day in 1/unit seconds, unit a power of ten, in few digits: 08:30:00.5.
+// ClockText writes a time of day in 1/unit seconds, unit a power of ten, without trailing zeros:
+// 08:30:00.5.
 func ClockText(t, unit int64) string {
 	second := t / unit
 	text := fmt.Sprintf("%02d:%02d:%02d", second/3600, second/60%60, second%60)

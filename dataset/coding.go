@@ -14,17 +14,17 @@ import (
 )
 
 // Coding writes every record of a schema in the same number of bytes, so that the time to read records
-// follows from their number alone. A record's parts, in order:
+// depends on their number alone. The parts of a record, in order:
 //
-//   - each feature column: a number as the bits of a float64, big-endian, NaN for a cell without one; a
-//     text as the index of its level, or the index after the last for a missing text, in one, two or four
-//     bytes;
-//   - the label's class, in one, two or four bytes; the number of classes stands for none;
-//   - patient and party, where the schema names such a column: KeySize bytes of HMAC-SHA256 under the
-//     site's key, zero for an empty cell. Equal texts have equal keys; nothing else is kept.
+//   - each feature column: a number as the bits of a float64, big-endian, NaN for a cell without a
+//     number; a text as the index of its level, or the index after the last level for a missing text, in
+//     one, two or four bytes;
+//   - the label's class, in one, two or four bytes; the number of classes stands for no label;
+//   - patient and party, if the schema names such a column: KeySize bytes of HMAC-SHA256 under the site's
+//     key, zero for an empty cell. Equal texts have equal keys; the text itself is lost.
 //
-// Decoded records equal those of [Schema.EncodeWhere] for the same cells, except that Patient and Party
-// hold keys (TestCoding).
+// Decoded records equal the records of [Schema.EncodeWhere] for the same cells, except that Patient and
+// Party hold keys (TestCoding).
 type Coding struct {
 	schema   Schema
 	features []codedFeature
@@ -33,7 +33,7 @@ type Coding struct {
 	width    int
 }
 
-// KeySize is the bytes of a patient's or a party's key.
+// KeySize is the number of bytes in a patient's or party's key.
 const KeySize = 16
 
 type part struct{ at, width int }
@@ -41,7 +41,7 @@ type part struct{ at, width int }
 type codedFeature struct {
 	name  string
 	of    Feature
-	cells cellEncoder // its columns are counted from 0
+	cells cellEncoder // columns count from 0
 }
 
 // Coding makes the schema's coding.
@@ -85,7 +85,7 @@ func bytesFor(values int) int {
 	return 4
 }
 
-// Width is the number of bytes of a record.
+// Width returns the number of bytes of a record.
 func (c *Coding) Width() int { return c.width }
 
 func (c *Coding) label() part   { return c.parts[len(c.features)] }
@@ -113,7 +113,7 @@ func getCode(from []byte) int {
 	return int(binary.BigEndian.Uint32(from))
 }
 
-// Coder codes a file's records, one after the other, and counts odd cells.
+// Coder codes the records of a file one by one, and counts odd cells.
 type Coder struct {
 	coding  *Coding
 	columns []codedColumn
@@ -125,7 +125,7 @@ type codedColumn struct {
 	at     int // index in a row's cells; -1 for none
 	part   part
 	code   func(text string, to []byte) oddity
-	seen   map[string]codedCell // codes of the column's first texts; nil for numbers, which are read as fast
+	seen   map[string]codedCell // codes of the column's first texts; nil for numbers, whose codes are computed as fast
 	counts [oddities]int
 }
 
@@ -134,11 +134,11 @@ type codedCell struct {
 	odd   oddity
 }
 
-// mostSeen and longestSeen (bytes) bound the texts of a column whose codes are kept.
+// mostSeen (texts) and longestSeen (bytes of a text) bound the codes kept for a column.
 const mostSeen, longestSeen = 1 << 12, 256
 
-// Coder makes a coder of rows with these columns; key is the site's. An absent feature column is an
-// error; label, patient and party may be absent.
+// Coder makes a coder for rows with these columns. key is the site's. A missing feature column is an
+// error; label, patient and party may be missing.
 func (c *Coding) Coder(columns []string, key []byte) (*Coder, error) {
 	k := &Coder{coding: c, mac: hmac.New(sha256.New, key)}
 	add := func(name string, p part, code func(string, []byte) oddity) error {
@@ -180,7 +180,7 @@ func (c *Coding) Coder(columns []string, key []byte) (*Coder, error) {
 	return k, err
 }
 
-// key codes a text as its key; equal texts in different columns have different keys.
+// key codes a text as its key. Equal texts in different columns have different keys.
 func (k *Coder) key(column string) func(string, []byte) oddity {
 	return func(text string, to []byte) oddity {
 		clear(to)
@@ -208,8 +208,8 @@ func (f *codedFeature) code(text string, to []byte) oddity {
 	return odd
 }
 
-// Code writes one record; nil cells stand for a malformed one, all of whose cells are empty. A cell that
-// is no text counts as empty.
+// Code writes one record. nil cells stand for a malformed record and count as empty cells. So does a cell
+// that is not text.
 func (k *Coder) Code(cells []string, to []byte) {
 	for i := range k.columns {
 		c := &k.columns[i]
@@ -252,7 +252,7 @@ func (k *Coder) Remarks() []Remark {
 	return all
 }
 
-// Empty is a record without any cell.
+// Empty returns a record whose cells are all empty.
 func (c *Coding) Empty() []byte {
 	out := make([]byte, c.width)
 	for i, f := range c.features {
@@ -262,13 +262,14 @@ func (c *Coding) Empty() []byte {
 	return out
 }
 
-// Shared appends a record's bytes without its label: records that differ in the label share them.
+// Shared appends a record's bytes except its label. Records that differ only in the label share these
+// bytes.
 func (c *Coding) Shared(record, to []byte) []byte {
 	l := c.label()
 	return append(append(to[:0], record[:l.at]...), record[l.at+l.width:]...)
 }
 
-// Columns lists the widths of a record's parts in bytes, for a table that keeps columns apart.
+// Columns returns the widths of a record's parts in bytes, for a table that stores columns separately.
 func (c *Coding) Columns() (widths []int) {
 	for _, p := range c.parts {
 		widths = append(widths, p.width)
@@ -279,11 +280,11 @@ func (c *Coding) Columns() (widths []int) {
 // CodedBlock is a block of coded records, column by column.
 type CodedBlock struct {
 	Rows    int
-	Columns [][]byte // by Coding.Columns: Rows times its width
+	Columns [][]byte // as Coding.Columns: Rows times the width of each
 }
 
-// Records decodes a block under s, a schema within the coding's (Schema.Within); where is nil or passed
-// s.CheckWhere. The result is that of [Schema.EncodeLabelled] and [Schema.EncodeWhere].
+// Records decodes a block under s, a schema within the coding's (Schema.Within). where is nil or has
+// passed s.CheckWhere. The result equals that of [Schema.EncodeLabelled] or [Schema.EncodeWhere].
 func (c *Coding) Records(s Schema, where *Condition, b CodedBlock) *Records {
 	r := &Records{X: &mat.Dense{}, Y: make([]int, b.Rows)}
 	if b.Rows > 0 {
@@ -316,7 +317,7 @@ func (c *Coding) Records(s Schema, where *Condition, b CodedBlock) *Records {
 	return r
 }
 
-// decode writes a feature's columns of x, from column first on.
+// decode writes a feature's columns into x, starting at column first.
 func (c *Coding) decode(name string, b CodedBlock, x *mat.Dense, first int) {
 	i := c.place[name]
 	f, column, width := &c.features[i], b.Columns[i], c.parts[i].width
@@ -373,7 +374,7 @@ func (k codedCells) answer(of comparison) []bool {
 			texts = append(slices.Clone(texts), otherLevel)
 		}
 	}
-	holds := make([]bool, 1+len(texts)) // none is an empty text
+	holds := make([]bool, 1+len(texts)) // the last for no text
 	for code := range holds {
 		text := ""
 		if code < len(texts) {

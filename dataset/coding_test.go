@@ -11,7 +11,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// coded codes a table, and gives the block of all its records.
+// coded codes a table and returns the block of all its records.
 func coded(t testing.TB, c *Coding, table *Table, key string) (CodedBlock, []Remark) {
 	t.Helper()
 	k, err := c.Coder(table.Columns(), []byte(key))
@@ -34,8 +34,8 @@ func coded(t testing.TB, c *Coding, table *Table, key string) (CodedBlock, []Rem
 	return b, k.Remarks()
 }
 
-// TestCoding: coded records are those that the same cells make as text: under the schema and a part
-// of it, with every condition, odd cells included, but that patients and parties are keys.
+// TestCoding: decoded records equal records encoded from the same cells as text, except that patients and
+// parties are keys: under the schema and a part of it, with every condition, odd cells included.
 func TestCoding(t *testing.T) {
 	own, err := ParseSchema(strings.NewReader(`
 label: {column: ill, classes: ["no", "yes", "3"], aliases: {"1.0": "yes", n: "no"}}
@@ -139,7 +139,7 @@ features:
 	}
 }
 
-// sameGroups says whether keys are equal where texts are, and empty where they are.
+// sameGroups reports whether keys are equal where texts are equal, and empty where texts are empty.
 func sameGroups(keys, texts []string) bool {
 	if (keys == nil) != (texts == nil) || len(keys) != len(texts) {
 		return false

@@ -1,6 +1,6 @@
 package dataset
 
-// ColumnCode describes the encoding of a file's column, for export to another language.
+// ColumnCode describes the encoding of a column, for export to another language.
 type ColumnCode struct {
 	Column string
 	// Feature gives kind, bounds and levels; its own Column and Columns are empty.
@@ -36,5 +36,5 @@ func (s Schema) ColumnCodes() []ColumnCode {
 	return all
 }
 
-// Level returns the level of a text, or of another form of its number; false for other texts.
+// Level returns the level of a text, or of another form of the same number; false if there is none.
 func (c ColumnCode) Level(text string) (int, bool) { return c.levels.find(text) }

@@ -21,7 +21,7 @@ const (
 // Count is the number of components to keep; 0 keeps all features.
 type Count int
 
-// Auto leaves the count to a plan's forecast.
+// Auto leaves the count to a forecast of the plan.
 const Auto Count = -1
 
 // MarshalText writes "auto" or a number.
@@ -53,9 +53,9 @@ type Components struct {
 	Analysis Analysis `yaml:"analysis" help:"how columns are scaled before: famd, each by its own deviation, or pca, by the schema's bounds; default: by the schema"`
 }
 
-// DefaultAnalysis is PCA if all columns have one kind and one set of bounds, like pixels: their
-// variances are comparable, and a larger one means more. Otherwise variances depend on chosen bounds, so
-// it is FAMD.
+// DefaultAnalysis returns PCA if all columns are one numeric feature, like pixels: their variances are
+// comparable, and a larger variance means more. Otherwise variances depend on chosen bounds, so it
+// returns FAMD.
 func DefaultAnalysis(s Schema) Analysis {
 	if len(s.Features) == 1 && s.Features[0].Kind == Numeric {
 		return PCA
@@ -81,7 +81,7 @@ func (c Components) Fit(s Schema, x *mat.Dense) (Map, error) {
 	return FitFAMD(s, x, int(c.Project), c.Whiten)
 }
 
-// Columns returns the map to all columns of which components are taken.
+// Columns returns the map to the columns from which components are computed.
 func (c Components) Columns(s Schema, x *mat.Dense) (Map, error) {
 	analysis := c.Analysis
 	if analysis == "" {

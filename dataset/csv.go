@@ -16,13 +16,13 @@ import (
 type Format struct {
 	// Delimiter separates cells; zero means a comma.
 	Delimiter rune
-	// Columns names the columns of a file without a header. Nil means that the first line is one.
+	// Columns names the columns of a file without a header. Nil means that the first line is a header.
 	Columns []string
 	// Comment, one character, starts lines to skip; empty means none.
 	Comment string
 }
 
-// Validate says which field is wrong and what to do.
+// Validate returns an error that says which field is wrong and what to do.
 func (f Format) Validate() error {
 	switch f.Delimiter {
 	case '"', '\r', '\n', utf8.RuneError:
@@ -47,9 +47,9 @@ func (f Format) delimiter() rune {
 // ReadCSV reads delimited text: quoted cells as in RFC 4180, spaces around cells removed, blank
 // lines skipped, a byte order mark ignored. Gzip is recognised by its first bytes and unpacked.
 //
-// Errors name the wrong line and never show a record: a row with another number of cells than the
-// header, a broken quote, a first line of values instead of a header, an empty file without its
-// header. A file with Format.Columns may be empty: a party without records is a party.
+// Errors name the wrong line and never show a record. An error is: a row with another number of cells
+// than the header, a broken quote, numbers in place of a header, a file without its header line. A file
+// with Format.Columns may be empty, because a party may have no records.
 func ReadCSV(r io.Reader, f Format) (*Table, error) {
 	plain, _, err := Unpack(r)
 	if err != nil {
@@ -81,15 +81,16 @@ type csvRows struct {
 	line  int
 }
 
-// NewCSV returns the rows of delimited text as [ReadCSV] reads it, without gzip; a malformed line is an
-// error. Use it for public data. For a site's records use [NewLines], for a person's file [NewQuoted].
+// NewCSV returns the rows of delimited text, read as [ReadCSV] reads it, without gzip. A malformed line
+// is an error. Use NewCSV for public data, [NewLines] for a site's records, and [NewQuoted] for a
+// person's import.
 func NewCSV(r io.Reader, f Format) (Rows, error) {
 	if err := f.Validate(); err != nil {
 		return nil, err
 	}
 	plain := bufio.NewReaderSize(r, 1<<16)
 	if mark, _ := plain.Peek(3); string(mark) == "\xef\xbb\xbf" {
-		_, _ = plain.Discard(3) // cannot fail: Peek read them
+		_, _ = plain.Discard(3) // cannot fail, because Peek has read these bytes
 	}
 	in := csv.NewReader(plain)
 	in.Comma = f.delimiter()
@@ -162,8 +163,8 @@ func readHeader(in *csv.Reader) ([]string, error) {
 
 var errNoHeader = errors.New("the file is empty; expected a header line with the names of the columns")
 
-// HeaderNames are the column names of a header; an empty cell becomes "column" and its number. It
-// refuses equal names, and a header of numbers alone, which is a record.
+// HeaderNames returns the column names of a header; an empty cell becomes "column" and its number. It
+// refuses repeated names, and a header of numbers, which is probably a record.
 func HeaderNames(row []string) ([]string, error) {
 	names := make([]string, len(row))
 	position := make(map[string]int, len(row))
@@ -174,7 +175,7 @@ func HeaderNames(row []string) ([]string, error) {
 			numbers++
 		}
 		counting = counting && cell == strconv.Itoa(i)
-		if cell == "" { // an index column, as many programs write it
+		if cell == "" { // the index column that many programs write
 			cell = fmt.Sprintf("column%d", i+1)
 		}
 		if first, seen := position[cell]; seen {
@@ -183,14 +184,14 @@ func HeaderNames(row []string) ([]string, error) {
 		names[i] = strings.Clone(cell)
 		position[names[i]] = i
 	}
-	// The numbers 0, 1, 2, ... in order are names; other numbers are a record.
+	// The numbers 0, 1, 2, ... in order are names. Other numbers are a record.
 	if numbers == len(row) && !counting {
 		return nil, errors.New("the first line holds numbers, not names; if the file has no header, list its names under columns")
 	}
 	return names, nil
 }
 
-// delimiterHint suggests the file's likely delimiter, if row or header is a single cell.
+// delimiterHint suggests a delimiter if row or header is a single cell.
 func delimiterHint(row, names []string) string {
 	var line string
 	switch {
@@ -205,7 +206,7 @@ func delimiterHint(row, names []string) string {
 	return ""
 }
 
-// LikelyDelimiter guesses the delimiter of a file that was read as one column; false for others.
+// LikelyDelimiter guesses the delimiter of a file that was read as a single column.
 func LikelyDelimiter(columns []string) (rune, bool) {
 	if len(columns) != 1 {
 		return 0, false

@@ -92,7 +92,7 @@ func TestReadCSVErrors(t *testing.T) {
 	}
 }
 
-// Whatever the bytes, reading ends in a rectangular table or an error.
+// FuzzReadCSV: any bytes give a rectangular table or an error.
 func FuzzReadCSV(f *testing.F) {
 	for _, seed := range []string{"a,b\n1,2\n", "\"a\n\",b\n", packed("a\n1\n"), "\xef\xbb\xbf", "|x\na;b\n", "\x1f\x8b", ",\n,\n"} {
 		f.Add([]byte(seed), ',', "")

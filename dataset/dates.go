@@ -13,7 +13,7 @@ func DateOf(year, month, day int) (Date, bool) {
 	if year < 1 || year > 9999 || month < 1 || month > 12 || day < 1 || day > daysIn(year, month) {
 		return 0, false
 	}
-	// Years begin in March here, so that a leap day ends one: days_from_civil in H. Hinnant,
+	// Years begin in March here, so that a leap day ends a year: days_from_civil in H. Hinnant,
 	// "chrono-Compatible Low-Level Date Algorithms", 2013.
 	y := year
 	if month <= 2 {
@@ -39,7 +39,7 @@ func daysIn(year, month int) int {
 	return 31
 }
 
-// Civil returns year, month and day of the month, for years 1 to 9999 (civil_from_days, as above).
+// Civil returns year, month and day of the month, for years 1 to 9999 (civil_from_days, same source).
 func (d Date) Civil() (year, month, day int) {
 	z := int(d) + 719468
 	era := z / 146097
@@ -56,14 +56,14 @@ func (d Date) Civil() (year, month, day int) {
 	return year, month, day
 }
 
-// String is the day in ISO 8601: 2024-12-31.
+// String writes the day in ISO 8601: 2024-12-31.
 func (d Date) String() string {
 	y, m, day := d.Civil()
 	return fmt.Sprintf("%04d-%02d-%02d", y, m, day)
 }
 
-// YearsUntil counts whole years until a later day, like an age: a person born on 29 February is a
-// year older on 1 March. It is negative for an earlier day.
+// YearsUntil counts whole years until a later day, like an age. A person born on 29 February is a year
+// older on 1 March. For an earlier day the result is negative.
 func (d Date) YearsUntil(later Date) int {
 	y, m, day := d.Civil()
 	ly, lm, lday := later.Civil()
@@ -80,7 +80,7 @@ type DateLayout string
 // ISODate is the default format of dates.
 const ISODate DateLayout = "YYYY-MM-DD"
 
-// Validate says what is wrong with a layout.
+// Validate returns an error that says what is wrong with a layout.
 func (l DateLayout) Validate() error {
 	rest := string(l)
 	for _, part := range []string{"Y", "M", "D"} {
@@ -98,8 +98,8 @@ func (l DateLayout) Validate() error {
 	return nil
 }
 
-// Parse reads a date. DD also accepts a single digit before a non-digit. A time of day after a
-// space or T is ignored. Two-digit years are 1930 to 2029.
+// Parse reads a date. M and D accept one or two digits, and so do MM and DD. It ignores a time of day
+// after a space or T. Two-digit years are 1930 to 2029.
 func (l DateLayout) Parse(text string) (Date, bool) {
 	text = strings.TrimSpace(text)
 	var year, month, day int

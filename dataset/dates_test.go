@@ -7,7 +7,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestDatesAgree: days are those of the standard library, and come back.
+// TestDatesAgree compares with the standard library, both ways.
 func TestDatesAgree(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		y, m, d := rapid.IntRange(1, 9999).Draw(t, "year"), rapid.IntRange(1, 12).Draw(t, "month"), rapid.IntRange(1, 31).Draw(t, "day")

@@ -8,9 +8,10 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Decode turns encoded rows (N×Dim) back into a table of the feature columns, such that Encode gives the
-// same rows again, up to numbers rounded to five digits. A text becomes the level with the largest
-// entry, an unknown text "other", and a number with its flag set the schema's missing text.
+// Decode turns encoded rows (N×Dim) back into a table of the feature columns. Encode turns the table into
+// the same rows again, up to numbers rounded to five digits. A text becomes the level with the largest
+// entry ("other" for unknown texts); a number with its missing flag set becomes the schema's missing
+// text.
 func (s Schema) Decode(x *mat.Dense) (*Table, error) {
 	n, d := x.Dims()
 	if n > 0 && d != s.Dim() {
@@ -61,7 +62,7 @@ func (f *Feature) decode(v []float64, missing string) string {
 	} else {
 		t = lo + t*(hi-lo)
 	}
-	// Five digits of the range, and never outside the bounds.
+	// Round to five digits of the range, and stay within the bounds.
 	if unit := math.Pow(10, math.Ceil(math.Log10(f.Max-f.Min))-5); unit > 0 {
 		t = math.Round(t/unit) * unit
 	}

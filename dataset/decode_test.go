@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestDecode encodes hospital records, decodes them and encodes them again.
+// TestDecode: encoding, decoding and encoding again gives the same rows.
 func TestDecode(t *testing.T) {
 	config := DefaultHospitalConfig()
 	config.Records = 300

@@ -1,28 +1,27 @@
 // Package dataset is about tables and how files become them.
 //
-// It serves everybody who turns a file into numbers: an agent at a party, a simulation, a person
-// who applies a release. A file becomes a [Table] of text cells ([ReadCSV], [ReadLines], [ReadIDX],
-// [ReadJPEGs]). A [Schema], public and fixed before any record is seen, turns a table into
-// [Records] whose features all lie in [0,1]. A [Map], fitted on public rows alone, turns those into
-// model features of norm at most 1, the bound that the noise is calibrated for.
+// It turns files into numbers for an agent at a party, for a simulation, and for a person who applies a
+// release. Readers ([ReadCSV], [ReadLines], [ReadIDX], [ReadJPEGs]) turn a file into a [Table] of text
+// cells. A [Schema], public and fixed before any record is seen, turns a table into [Records] with
+// features in [0,1]. A [Map], fitted on public rows alone, turns these into model features of norm at
+// most 1, the bound to which the noise is calibrated.
 //
 // Guarantees:
 //
 //   - Data never decide an encoding. Bounds and levels come from the schema, the map from the
 //     public pool. Two parties with the same schema and map get columns of the same meaning, and
 //     [Schema.Dim] is known without data.
-//   - No cell is ever refused. A number outside its bounds is clamped, a text that is no level
-//     becomes "other", a missing number becomes the middle of its range. [Remark] values count such
-//     cells; they are as private as the data and for the data's owner only.
+//   - No cell is refused. A number outside its bounds is clamped, an unknown text becomes "other", a
+//     missing number becomes the middle of its range. [Remark] values count such cells. They are as
+//     private as the data, and only for the data's owner.
 //   - Every row that leaves [Map.Apply] has Euclidean norm at most 1, whatever the cells were.
 //   - Equal input gives equal output: no clock, no global randomness, no dependence on map order.
 //     The arithmetic is gonum's, so the last bits of a fitted map may differ between processor
 //     architectures: fit once and distribute the map.
 //
-// How to extend it: another file format is one more reader that gives [Rows], as in dataset/files.
-// Another public map is one more Kind of Map, as random patches of pictures ([FitPatches]), columns
-// by their own scale ([FitFAMD]) and random Fourier features ([FitFourier]) are. Maps may follow
-// each other ([Map.After]).
+// To add a file format, write a reader that returns [Rows], as in dataset/files. To add a public map, add
+// a Kind of Map, like random patches of pictures ([FitPatches]), columns by their own scale ([FitFAMD])
+// and random Fourier features ([FitFourier]). Maps can be chained ([Map.After]).
 //
 // This package opens no files: readers take an io.Reader, known sets an fs.FS.
 //

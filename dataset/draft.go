@@ -12,11 +12,12 @@ import (
 )
 
 const (
-	// draftLevels bounds a feature's distinct texts: a column with more holds names or free text.
+	// draftLevels bounds a feature's distinct texts. Columns with more hold names or free text.
 	draftLevels = 60
 	// draftNumbers is the least share of numbers among a numeric column's cells.
 	draftNumbers = 0.95
-	// draftTail: log if no value is negative and the largest is this many upper quartiles.
+	// draftTail: a feature gets log if no value is negative and the largest exceeds this many upper
+	// quartiles.
 	draftTail = 20
 )
 
@@ -27,13 +28,13 @@ type LeftOut struct {
 	Why    string `json:"why"`
 }
 
-// DraftSchema proposes a schema for a table of PUBLIC data. It takes bounds and levels from the
-// table, so for private records it would publish their extremes. Read the draft, round the bounds
-// to known facts about the quantity, and remove what must not be used.
+// DraftSchema proposes a schema for a table of PUBLIC data. It takes bounds and levels from the table, so
+// for private records it would publish their extremes. Read the draft, round the bounds to known facts
+// about the quantity, and remove columns that must not be used.
 //
-// Columns of numbers become numeric, with bounds rounded outwards to one or two digits. Columns of
-// few distinct texts become categorical. A column that looks like a patient's number becomes the
-// patient column. Left out, with the reason, are identifiers, dates, numbers with a decimal comma,
+// Columns of numbers become numeric, with bounds rounded outwards to one or two digits. Columns of few
+// distinct texts become categorical. A column that looks like a patient's number becomes the patient
+// column. The draft leaves out, with the reason, identifiers, dates, numbers with a decimal comma,
 // columns of many texts and constant columns.
 func DraftSchema(t *Table, label string) (Schema, []LeftOut, error) {
 	fail := func(err error) (Schema, []LeftOut, error) {
@@ -94,11 +95,12 @@ var (
 	patientName    = regexp.MustCompile(`(?i)(patient|subject|person|participant|mrn|proband|versicherte)`)
 )
 
-// NamesPatient reports whether a column's name speaks of patients, as that of their number does.
+// NamesPatient reports whether a column's name looks like that of a patient's number.
 func NamesPatient(column string) bool { return patientName.MatchString(column) }
 
 // identifies reports whether a column is named like a number of patients or records and has too many
-// values for anything else: more than a tenth of the records, or one for each.
+// distinct values to be anything else: over draftLevels, and more than a tenth of the records. An unnamed
+// column, or one that counts the rows, holds numbers of records too.
 func (c *column) identifies(rows int, missingText string) identity {
 	texts := c.distinct()
 	delete(texts, "")
@@ -131,7 +133,7 @@ func (c *column) counts(rows int) bool {
 	return ok
 }
 
-// distinct counts each text of this column, not those of other selections of the table.
+// distinct counts each text of this column, without texts of other selections of the table.
 func (c *column) distinct() map[string]int {
 	count := make([]int, len(c.values))
 	for _, code := range c.codes.narrow {
@@ -149,7 +151,7 @@ func (c *column) distinct() map[string]int {
 	return texts
 }
 
-// draftMissing is the usual text for a missing value that occurs in most columns.
+// draftMissing returns the usual text for a missing value that occurs in most columns, or "".
 func draftMissing(t *Table) string {
 	best, most := "", 0
 	for _, text := range missingTexts {
@@ -219,7 +221,8 @@ var decimalComma = regexp.MustCompile(`^[+-]?([0-9]+|[0-9]{1,3}(\.[0-9]{3})+),[0
 // HasDecimalComma reports whether a text is a number with a decimal comma.
 func HasDecimalComma(text string) bool { return decimalComma.MatchString(text) }
 
-// usualLayouts are the date formats to guess; the day comes before the month if both orders fit.
+// usualLayouts are the date formats to guess. If several fit, the first wins, so the day comes before the
+// month.
 var usualLayouts = []DateLayout{ISODate, "DD.MM.YYYY", "DD/MM/YYYY", "MM/DD/YYYY", "YYYY/MM/DD", "DD-MM-YYYY", "YYYYMMDD", "DD.MM.YY"}
 
 // GuessLayout guesses the format of a column's dates; false for other texts.
@@ -282,13 +285,13 @@ func draftNumeric(name string, values []float64, missing bool) (Feature, string)
 	return f, ""
 }
 
-// roundTo removes the digits that adding steps leaves behind.
+// roundTo removes the digits left by adding steps.
 func roundTo(v float64) float64 {
 	short, _ := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 12, 64), 64)
 	return short
 }
 
-// sortedTexts are the texts without missing ones: numbers in their order, then other texts.
+// sortedTexts returns the texts without missing values: numbers in numeric order, then other texts.
 func sortedTexts(texts map[string]int, missingText string) []string {
 	all := slices.Sorted(maps.Keys(texts))
 	all = slices.DeleteFunc(all, func(t string) bool { return t == "" || t == missingText })

@@ -63,7 +63,6 @@ func TestDraftSchema(t *testing.T) {
 	}
 }
 
-// TestDraftLeavesOut: a draft that loses a column says which and why.
 func TestDraftLeavesOut(t *testing.T) {
 	columns := []string{"encounter_id", "patient_nbr", "caseID", "valid", "born", "came", "crea", "mixed", "column9", "age", "y"}
 	var rows [][]string
@@ -97,7 +96,7 @@ func TestDraftLeavesOut(t *testing.T) {
 	}
 }
 
-// What was selected away does not show in a draft.
+// Texts of rows that were selected away do not appear in a draft.
 func TestDraftSchemaOfSelection(t *testing.T) {
 	table := tableOf(t, "x c y", "1 a u", "2 b v", "900 secret w")
 	s, _, err := DraftSchema(table.Select([]int{0, 1}), "y")

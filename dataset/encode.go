@@ -9,7 +9,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Dim is the number of encoded columns.
+// Dim returns the number of encoded columns.
 func (s Schema) Dim() int {
 	d := 0
 	for _, f := range s.Features {
@@ -19,7 +19,8 @@ func (s Schema) Dim() int {
 	return d
 }
 
-// FeatureNames names the encoded columns: "age", "sex=Female", "chol?" for the flag of a missing chol.
+// FeatureNames returns the names of encoded columns: "age", "sex=Female", "chol?" for the missing flag of
+// chol.
 func (s Schema) FeatureNames() []string {
 	var all []string
 	for _, f := range s.Features {
@@ -43,8 +44,8 @@ func (s Schema) FeatureNames() []string {
 	return all
 }
 
-// squaredNorm bounds ‖x‖² of an encoded row: 1 for a number, 1 for the levels of a text (exactly
-// one is set), ¼+1 for a number with a missing flag.
+// squaredNorm bounds ‖x‖² of an encoded row: 1 for a number, 1 for a text (exactly one level is set), ¼+1
+// for a number with a missing flag.
 func (s Schema) squaredNorm() float64 {
 	sum := 0.0
 	for _, f := range s.Features {
@@ -60,10 +61,10 @@ func (s Schema) squaredNorm() float64 {
 
 // Encode turns a table into records with X in [0,1]^Dim.
 //
-// A number is clamped to its bounds, transformed by log1p if the schema says so, and scaled to [0,1].
-// Anything but a finite number becomes 0.5. A text sets the column of its level, or of "other". "3.0"
-// and "3" are the same level and class. No cell is an error: the remarks count the changes, for the
-// data's owner only.
+// A number is clamped to its bounds, transformed by log1p if the schema says so, and scaled to [0,1]. A
+// cell without a finite number becomes 0.5. A text sets the column of its level, or of "other". "3.0" and
+// "3" are the same level and class. No cell is an error: the remarks count the changes, for the data's
+// owner only.
 //
 // A missing feature column is an error that lists the table's columns. Label, party and patient columns
 // may be absent: then Y is -1, Party and Patient nil. For training see [Schema.EncodeLabelled].
@@ -88,8 +89,8 @@ func (s Schema) Encode(t *Table) (*Records, []Remark, error) {
 	return r, append(remarks, s.encodeFeatures(t, r.X)...), nil
 }
 
-// EncodeLabelled is [Schema.Encode] for training records. An absent label column is an error, and so is
-// an absent patient column of the schema, without which a patient's records could not be kept together.
+// EncodeLabelled is [Schema.Encode] for training records. A missing label column is an error, and so is a
+// missing patient column, because a patient's records could not be kept together.
 func (s Schema) EncodeLabelled(t *Table) (*Records, []Remark, error) {
 	needed := []string{s.Label.Column}
 	if s.Patient != "" {
@@ -110,7 +111,7 @@ func (s Schema) FeatureColumns() []string {
 	return all
 }
 
-// AllColumns are the columns that the schema names, each once: features, label, patient, party.
+// AllColumns returns the columns that the schema names, each once: features, label, patient, party.
 func (s Schema) AllColumns() []string {
 	all := s.FeatureColumns()
 	for _, name := range []string{s.Label.Column, s.Patient, s.Party} {
@@ -181,7 +182,8 @@ func (s Schema) classesOf(texts []string) []int {
 	return out
 }
 
-// knownClasses finds a label's class. Classes precede aliases: alias "1" must not take class "1.0".
+// knownClasses returns the classes by text. Classes precede aliases: alias "1" must not replace class
+// "1.0".
 func (s Schema) knownClasses() levels {
 	known := newLevels(s.Label.Classes)
 	for _, raw := range slices.Sorted(maps.Keys(s.Label.Aliases)) {

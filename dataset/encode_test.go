@@ -35,8 +35,8 @@ func TestEncode(t *testing.T) {
 	if !mat.EqualApprox(r.X, want, 1e-15) {
 		t.Errorf("X =\n%v\nwant\n%v", mat.Formatted(r.X), mat.Formatted(want))
 	}
-	// "1" is an alias, "1.0" the same number; a missing label is no label, even
-	// where every other text has a class.
+	// "1" is an alias, and "1.0" is the same number. A missing label gets no class, even if the schema
+	// gives every other text a class.
 	if want := []int{1, 1, -1, 1}; !slices.Equal(r.Y, want) {
 		t.Errorf("Y = %v, want %v", r.Y, want)
 	}
@@ -67,7 +67,7 @@ func TestEncode(t *testing.T) {
 	}
 }
 
-// A number is written in decimals: what a program's source may hold is none.
+// Only decimal numbers are numbers; Go's other forms are not.
 func TestEncodeDecimalsOnly(t *testing.T) {
 	s := parse(t, `
 label: {column: label, classes: [a, b]}
@@ -83,7 +83,7 @@ features: [{column: n, kind: numeric, min: 0, max: 20}, {column: c, kind: catego
 	}
 }
 
-// "other" among the levels takes the unknown texts and needs no extra column.
+// "other" among the levels stands for unknown texts, without an extra column.
 func TestEncodeOtherLevel(t *testing.T) {
 	s := parse(t, "label: {column: y, classes: [a, b]}\nfeatures: [{column: c, kind: categorical, levels: [u, other]}]\n")
 	r, _, err := s.Encode(tableOf(t, "c y", "u a", "other b", "new b"))
@@ -95,8 +95,8 @@ func TestEncodeOtherLevel(t *testing.T) {
 	}
 }
 
-// Columns that a prediction does not need may be absent; records to learn from
-// need the label and the patient. One class only, or no record at all, is fine.
+// Predictions need only feature columns; training needs the label and the patient too. A single class, or
+// no record, is fine.
 func TestEncodeAbsentColumns(t *testing.T) {
 	s := parse(t, clinic)
 	r, remarks, err := s.Encode(tableOf(t, "age cost ward x1 x2 x3 y", "1 1 1 1 1 1 1"))
@@ -127,8 +127,8 @@ func TestEncodeAbsentColumns(t *testing.T) {
 	}
 }
 
-// Fast encoding (a distinct value once, rows in blocks) agrees with encoding each
-// cell by itself, on whole tables and on selections with few rows.
+// Fast encoding (a distinct value once, rows in blocks) agrees with encoding cell by cell, on whole
+// tables and on selections of few rows.
 func TestEncodeMatchesCellByCell(t *testing.T) {
 	s := parse(t, `
 label: {column: label, classes: [a, b]}
@@ -278,9 +278,6 @@ features:
 		fmt.Println(r)
 	}
 	// Output:
-	// [age ward=north ward=south ward=other]
-	// [0.5 0 1 0] yes
-	// [1 0 0 1] no
-	// age: 1 cell outside its bounds, clamped
-	// ward: 1 cell not a known level, counted as other
+	// [age ward=north ward=south ward=other] [0.5 0 1 0] yes [1 0 0 1] no age: 1 cell outside its
+	// bounds, clamped ward: 1 cell not a known level, counted as other
 }

@@ -23,9 +23,9 @@ type Standard struct {
 	Cut    float64   `json:"cut"`
 }
 
-// famdCut bounds a standardised column. A number beyond five standard deviations says no more by
-// being farther away. A level rarer than 1/5² = 4 % gets the weight of one that frequent: its own
-// would be estimated from few rows, and would dominate the norm of rows that have the level.
+// famdCut bounds a standardised column. A number beyond five standard deviations carries no more
+// information by being farther away. A level with a share below 1/5² = 4 % is scaled as if it had 4 %:
+// its own share would be estimated from few rows, and would dominate the norm of rows with this level.
 const famdCut = 5
 
 // FitFAMD fits the map to the dims main directions of a factor analysis of mixed data (Pagès 2004,
@@ -35,8 +35,8 @@ const famdCut = 5
 //
 //	u = (x − mean)/s  or  (x − p)/√p, cut at ±5;  z = Vᵀ(u − mean u)/Scale
 //
-// So a column's weight does not depend on the unit of its bounds: every number has variance 1, and
-// no direction shares more than variance 1 with a column of K levels. A missing flag counts as a
+// So a column's weight does not depend on the unit of its bounds: every number has variance 1, and no
+// direction has more than variance 1 in common with a column of K levels. A missing flag counts as a
 // number. whiten and errors are as in [FitPCAWhitened].
 func FitFAMD(s Schema, x *mat.Dense, dims int, whiten float64) (Map, error) {
 	standard, err := fitStandard(s, x)
@@ -50,12 +50,12 @@ func FitFAMD(s Schema, x *mat.Dense, dims int, whiten float64) (Map, error) {
 	return m.After(standard), nil
 }
 
-// famdFew: a column is not scaled if at most this many pool rows differ from the rest in it. Otherwise a
-// value that is rare in the pool but common in private records would get the largest features.
+// famdFew: a column is dropped if at most this many pool rows differ from the rest in it. Scaled, a value
+// that is rare in the pool but common in private records would get the largest features.
 const famdFew = 9
 
-// fitStandard scales the columns as in FitFAMD. A column becomes 0 if at most famdFew rows, and at
-// most a tenth of all, differ from the rest.
+// fitStandard scales the columns as in FitFAMD. A column becomes 0 if at most famdFew rows, and at most a
+// tenth of all rows, differ from the rest.
 func fitStandard(s Schema, x *mat.Dense) (Map, error) {
 	n, d := x.Dims()
 	switch {
@@ -81,7 +81,7 @@ func fitStandard(s Schema, x *mat.Dense) (Map, error) {
 	return Map{Kind: StandardMap, Inputs: d, Outputs: d, Scale: 1, Standard: out}, nil
 }
 
-// columnMoments are mean and variance (over N) of each column, in two passes.
+// columnMoments returns mean and variance (over N) of each column, in two passes.
 func columnMoments(x *mat.Dense) (mean, variance []float64) {
 	n, d := x.Dims()
 	mean, variance = make([]float64, d), make([]float64, d)

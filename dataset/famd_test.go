@@ -12,8 +12,8 @@ import (
 	"gonum.org/v1/gonum/stat"
 )
 
-// mixedSchema has two numbers whose bounds differ by far, one that may be missing,
-// and a text with a rare level.
+// mixedSchema has two numbers with very different bounds, one of which may be missing, and a text with a
+// rare level.
 func mixedSchema(t *testing.T) Schema {
 	t.Helper()
 	return parse(t, `
@@ -25,8 +25,8 @@ features:
 `)
 }
 
-// mixedPool is encoded rows: wide, close, close?, common, usual, rare, other.
-// wide varies within a thousandth of its bounds; one row is far away.
+// mixedPool returns encoded rows: wide, close, close?, common, usual, rare, other. wide varies within a
+// thousandth of its bounds; one row is far away.
 func mixedPool(n int) *mat.Dense {
 	rng := rand.New(rand.NewPCG(5, 6))
 	x := mat.NewDense(n, 7, nil)
@@ -47,7 +47,7 @@ func mixedPool(n int) *mat.Dense {
 	return x
 }
 
-// What FitFAMD makes of the columns is what Pagès says, written down the long way.
+// FitFAMD's columns agree with Pagès' formulas, computed directly.
 func TestStandardColumns(t *testing.T) {
 	const n = 1000
 	x := mixedPool(n)
@@ -80,7 +80,7 @@ func TestStandardColumns(t *testing.T) {
 	}
 }
 
-// A column's unit and bounds do not matter to the map: PCA fails this.
+// A column's unit and bounds do not affect the map. (PCA fails this.)
 func TestFAMDDoesNotHangOnBounds(t *testing.T) {
 	s, x := mixedSchema(t), mixedPool(1000)
 	narrow := mat.DenseCopyOf(x)
@@ -174,7 +174,7 @@ func TestStandardValidate(t *testing.T) {
 	}
 }
 
-// What next to no row of the pool has is left out, however far it lies.
+// A column in which hardly any pool row differs is left out, however far those rows lie.
 func TestFAMDLeavesOutWhatFewRowsHave(t *testing.T) {
 	s := mixedSchema(t)
 	for rare, kept := range map[int]bool{0: false, 1: false, 9: false, 10: true} {

@@ -9,9 +9,9 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Map takes encoded features (Schema.Dim columns in [0,1]) to model features whose rows have norm
-// at most 1. It is made from the public schema and the public pool only, is part of a study's plan,
-// and travels as JSON.
+// Map turns encoded features (Schema.Dim columns in [0,1]) into model features whose rows have norm at
+// most 1. It is made only from the public schema and the public pool, is part of a study's plan, and
+// marshals to JSON.
 //
 // A row x becomes (z, 1)/√2 with
 //
@@ -21,21 +21,20 @@ import (
 //	z = (cos, sin)(ωᵀx) / Scale          kind "fourier", see Fourier
 //	z = cut((x − mean)·factor) / Scale   kind "standard", see Standard
 //
-// where z is first divided by its norm if that exceeds 1. The last column is the intercept. With a
-// map in First, x is that map's z, before the division by the norm and without intercept.
+// where z is divided by its norm if that exceeds 1. The last column is the intercept. If First is set, x
+// is the z of First, before the division by the norm and without intercept.
 type Map struct {
 	Kind   MapKind `json:"kind"`
 	Inputs int     `json:"inputs"` // encoded columns, or First's outputs
 	Scale  float64 `json:"scale"`
-	// Outputs counts the kept directions, Mean has Inputs entries, Directions is V: Inputs×Outputs,
-	// row by row. Mean and Directions are for "pca" only. Directions have single precision, which
-	// halves a plan's size.
+	// Outputs is the number of kept directions. Mean (Inputs entries) and Directions (V, Inputs×Outputs,
+	// row by row) are for "pca" only. Directions have single precision, which halves a plan's size.
 	Outputs    int       `json:"outputs,omitempty"`
 	Mean       []float64 `json:"mean,omitempty"`
 	Directions []float32 `json:"directions,omitempty"`
-	// Whiten says how far V was stretched: direction j by (λ₁/λⱼ)^(Whiten/2).
+	// Whiten stretched direction j of V by (λ₁/λⱼ)^(Whiten/2).
 	Whiten float64 `json:"whiten,omitempty"`
-	// Patches, Fourier and Standard are the parameters of the kinds of these names.
+	// Patches, Fourier and Standard are the parameters of the kinds with these names.
 	Patches  *Patches  `json:"patches,omitempty"`
 	Fourier  *Fourier  `json:"fourier,omitempty"`
 	Standard *Standard `json:"standard,omitempty"`
@@ -43,7 +42,7 @@ type Map struct {
 	First *Map `json:"first,omitempty"`
 }
 
-// After applies m to first's output.
+// After returns m applied to first's output.
 func (m Map) After(first Map) Map {
 	m.First = &first
 	return m
@@ -56,17 +55,16 @@ const (
 	PCAMap      MapKind = "pca"
 )
 
-// Identity divides the encoded features by the schema's largest norm, so nothing is ever clipped.
+// Identity divides the encoded features by the schema's largest norm, so it never clips.
 func Identity(s Schema) Map {
 	return Map{Kind: IdentityMap, Inputs: s.Dim(), Scale: math.Sqrt(s.squaredNorm())}
 }
 
-// Shrink keeps every row's norm below 1 despite rounding: the norm of a row of d columns has a
-// relative error below d·2⁻⁵³, far below 1e-12 for a schema's at most 100,000 columns.
+// Shrink keeps every row's norm below 1 despite rounding: the norm of a row of d columns has a relative
+// error below d·2⁻⁵³, far below 1e-12 for the at most 100,000 columns of a schema.
 const Shrink = 1 - 1e-12
 
-// Center returns the pool's mean of each encoded column, where the map was fitted to it; nil for
-// other maps.
+// Center returns the pool's mean of each encoded column; nil if the map was not fitted to these means.
 func (m Map) Center() []float64 {
 	switch {
 	case m.First != nil:
@@ -79,7 +77,7 @@ func (m Map) Center() []float64 {
 	return nil
 }
 
-// Columns is the number of encoded columns that Apply expects.
+// Columns returns the number of encoded columns that Apply expects.
 func (m Map) Columns() int {
 	if m.First != nil {
 		return m.First.Columns()
@@ -88,8 +86,7 @@ func (m Map) Columns() int {
 }
 
 // Apply maps encoded rows (N×Columns) to model features (N×Dim) of norm at most 1. Entries of x that are
-// not finite count as 0.5. No rows give an empty matrix. It panics on another number of columns, as
-// gonum does.
+// not finite count as 0.5. No rows give an empty matrix. Apply panics on another number of columns.
 func (m Map) Apply(x *mat.Dense) *mat.Dense {
 	n, _ := x.Dims()
 	if n == 0 {
@@ -120,10 +117,10 @@ func (m Map) Apply(x *mat.Dense) *mat.Dense {
 	return out
 }
 
-// plain is v, or 0 below 1e-30, where no real features are. It closes a timing channel. Products of
-// a few numbers above 1e-30 are normal floating-point numbers and take the usual time, while
-// subnormal ones take many times longer: a map that scaled some records to subnormal numbers and
-// others to 0 would leak records through time.
+// plain returns v, or 0 if v is below 1e-30, where no real features are. This closes a timing channel:
+// products of a few numbers above 1e-30 are normal floating-point numbers and take the usual time, but
+// subnormal numbers take many times longer. A map that scaled some records to subnormal numbers and
+// others to 0 would reveal records through time.
 func plain(v float64) float64 {
 	if math.Abs(v) < 1e-30 {
 		return 0
@@ -131,8 +128,8 @@ func plain(v float64) float64 {
 	return v
 }
 
-// Features returns the z of encoded rows before the division by the norm and without intercept
-// (N×(Dim−1)). Another map may be fitted on them to come After. x has at least one row.
+// Features returns the z of encoded rows (N×(Dim−1)) before the division by the norm and without
+// intercept. Another map can be fitted on them to come After. x has at least one row.
 func (m Map) Features(x *mat.Dense) *mat.Dense {
 	n, _ := x.Dims()
 	z := mat.NewDense(n, m.Dim()-1, nil)
@@ -140,7 +137,8 @@ func (m Map) Features(x *mat.Dense) *mat.Dense {
 	return z
 }
 
-// mapBlock rows pass the first of two maps at a time: it may make far more features than the second.
+// mapBlock is the number of rows that pass the first of two maps at a time, because the first may make
+// far more features.
 const mapBlock = 256
 
 func (m Map) fill(z, x *mat.Dense) {
@@ -188,7 +186,7 @@ func (m Map) fillOne(z, x *mat.Dense) {
 	}
 }
 
-// finite is x, or a copy with 0.5 for NaN and infinities if it has any.
+// finite returns x, or a copy with 0.5 for NaN and infinities.
 func finite(x *mat.Dense) *mat.Dense {
 	odd := func(v float64) bool { return v-v != 0 }
 	n, _ := x.Dims()
@@ -207,7 +205,7 @@ func finite(x *mat.Dense) *mat.Dense {
 	return x
 }
 
-// Dim is the number of model features, with the intercept.
+// Dim returns the number of model features, with the intercept.
 func (m Map) Dim() int {
 	if m.Kind == IdentityMap {
 		return m.Inputs + 1
@@ -215,8 +213,8 @@ func (m Map) Dim() int {
 	return m.Outputs + 1
 }
 
-// Validate names the wrong field of a foreign map. A map that it accepts cannot make Apply panic on
-// rows of Columns columns.
+// Validate returns an error that names the wrong field of a foreign map. A valid map cannot make Apply
+// panic on rows of Columns columns.
 func (m Map) Validate() error {
 	return m.validate(0)
 }

@@ -34,8 +34,7 @@ func TestIdentityMap(t *testing.T) {
 	}
 }
 
-// No encoded row is clipped by the identity, and no row whatever leaves a map
-// with a norm above 1 or an entry that is not finite.
+// The identity clips no encoded row. For any input, rows leave a map finite and with norm at most 1.
 func TestMapNormAtMostOne(t *testing.T) {
 	table, s := Hospitals(HospitalConfig{Sites: 2, Records: 300, Seed: 5, Missing: 0.5})
 	r, _, err := s.Encode(table)
@@ -152,8 +151,8 @@ func ExampleFitPCA() {
 	// norm of the first row at most 1: true
 }
 
-// TestMapGivesPlainNumbers: however a plan chooses maps, what they make of records
-// is 0 or far from the subnormal numbers, with which computing takes longer.
+// TestMapGivesPlainNumbers: for any map that a plan can have, features are 0 or far from the subnormal
+// numbers, which slow computing down.
 func TestMapGivesPlainNumbers(t *testing.T) {
 	const d = 4
 	rng := rand.New(rand.NewPCG(1, 1))

@@ -22,8 +22,9 @@ type Fourier struct {
 	Seed  uint64  `json:"seed"`
 }
 
-// FitFourier makes a map of an even number of features of first's output, without rows. First's features
-// have norm about 1 on the rows of its fit, so a Gamma of about 1/2 gives a kernel of their width.
+// FitFourier makes a map from first's output to an even number of features. It needs no rows. First's
+// features have norm about 1 on the rows of its fit, so a Gamma of about 1/2 gives a kernel of suitable
+// width.
 func FitFourier(first Map, features int, f Fourier) (Map, error) {
 	m := Map{Kind: FourierMap, Inputs: first.Dim() - 1, Outputs: features, Scale: 1, Fourier: &f}.After(first)
 	if err := m.Validate(); err != nil {

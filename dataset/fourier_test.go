@@ -8,9 +8,9 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// TestFourier: rows have norm 1 before the intercept, inner products are the
-// kernel up to 6 standard errors (a pair's cosine has variance at most 1/2; so
-// the tolerance is exceeded once in 5·10⁸ for fresh seeds), and the seed decides.
+// TestFourier: rows have norm 1 before the intercept, inner products equal the kernel up to 6 standard
+// errors (a pair's cosine has variance at most 1/2; false alarms 2e-9 for fresh seeds), and the seed
+// determines the map.
 func TestFourier(t *testing.T) {
 	first := Map{Kind: IdentityMap, Inputs: 3, Scale: 2}
 	const features = 20_000
@@ -56,9 +56,8 @@ func TestFourier(t *testing.T) {
 	}
 }
 
-// TestRowsAlone: what a map makes of a row does not depend, to the last bit, on
-// the rows beside it; bounds that hold a record to what it adds itself rest on
-// that.
+// TestRowsAlone: a mapped row does not depend, to the last bit, on the rows beside it. The bounds on what
+// one record adds rest on this.
 func TestRowsAlone(t *testing.T) {
 	const n, d = 300, 144
 	rng := rand.New(rand.NewPCG(1, 2))

@@ -27,7 +27,7 @@ func TestHadamard(t *testing.T) {
 	}
 }
 
-// frequenciesOf are the frequencies themselves: their products with unit vectors.
+// frequenciesOf recovers the frequencies from products with unit vectors.
 func frequenciesOf(dim, count int, gamma float64, seed uint64) [][]float64 {
 	f := DrawFrequencies(dim, count, gamma, seed)
 	omega := make([][]float64, count)
@@ -46,9 +46,8 @@ func frequenciesOf(dim, count int, gamma float64, seed uint64) [][]float64 {
 	return omega
 }
 
-// TestFrequenciesStay: plans and releases name a map by dim, count, gamma and
-// seed, so what these four mean may not change. A new construction needs a new
-// name.
+// TestFrequenciesStay: plans and releases identify a map by dim, count, gamma and seed, so the map that
+// they determine must not change. A new construction needs a new name.
 func TestFrequenciesStay(t *testing.T) {
 	phases := make([]float64, 3)
 	DrawFrequencies(2, 3, .5, 7).Phases(phases, []float64{1, -2})
@@ -60,9 +59,9 @@ func TestFrequenciesStay(t *testing.T) {
 	}
 }
 
-// Where dim is p, the frequencies of a block are orthogonal and have the lengths of normal
-// vectors: the mean of ‖ω‖²/(2·gamma) is p, with standard error √(2p/count);
-// 6.2 of them are exceeded once in 10⁹ fresh seeds.
+// TestFrequenciesAreOrthogonal: if dim is p, the frequencies of a block are orthogonal and have the
+// lengths of normal vectors: the mean of ‖ω‖²/(2·gamma) is p, with standard error √(2p/count); 6.2
+// standard errors are exceeded once in 10⁹ fresh seeds.
 func TestFrequenciesAreOrthogonal(t *testing.T) {
 	const p, gamma = 128, 0.3
 	omega := frequenciesOf(p, 3*p-5, gamma, 4)
@@ -82,13 +81,11 @@ func TestFrequenciesAreOrthogonal(t *testing.T) {
 	}
 }
 
-// The kernel that the frequencies give is the Gaussian one, for rows along an
-// axis, in a few dimensions and in many: the mean of cosines over all seeds is
-// within 7 standard errors of exp(−gamma‖x−y‖²), and their variance between
-// seeds is at most that of independent normal frequencies, (1−k²)²/(2·count),
-// and a half (the mean of 400 squares is, with standard error √(2/400) of it).
-// Fresh seeds would fail one of the 48 wrongly less than once in 10⁹. The
-// spread is between .15 and .95 of the normal one's: -v shows it.
+// TestFrequenciesGiveTheKernel: for rows along an axis, in a few and in many dimensions, the mean of
+// cosines over all seeds is within 7 standard errors of exp(−gamma‖x−y‖²). The variance between seeds is
+// at most 1.5 times that of independent normal frequencies, (1−k²)²/(2·count); the mean of 400 squares
+// has a relative standard error of √(2/400). Fresh seeds would fail one of the 48 wrongly less than once
+// in 10⁹. -v shows the variance: .15 to .95 of the normal one.
 func TestFrequenciesGiveTheKernel(t *testing.T) {
 	const count, seeds = 256, 400
 	rng := rand.New(rand.NewPCG(2, 2))

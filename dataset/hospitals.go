@@ -15,18 +15,19 @@ type HospitalConfig struct {
 	Seed    uint64 // equal seeds give equal tables
 	// Skew makes hospitals unequal: hospital s, from 0, has a share ∝ (s+2)^-Skew. 0 is equal.
 	Skew float64
-	// Returns is the share of admissions of returning patients; one in ten changes the hospital.
+	// Returns is the share of admissions that are of returning patients. One in ten of these changes the
+	// hospital.
 	Returns float64
 	// Missing is the share of creatinine values that were not measured.
 	Missing float64
 }
 
-// DefaultHospitalConfig is twelve hospitals of about 200 to 1,400 admissions.
+// DefaultHospitalConfig describes twelve hospitals of about 200 to 1,400 admissions.
 func DefaultHospitalConfig() HospitalConfig {
 	return HospitalConfig{Sites: 12, Records: 6000, Seed: 1, Skew: 1, Returns: 0.25, Missing: 0.05}
 }
 
-// Validate says which field is wrong and what to do.
+// Validate returns an error that says which field is wrong and what to do.
 func (c HospitalConfig) Validate() error {
 	switch {
 	case c.Sites < 1:
@@ -45,7 +46,7 @@ func (c HospitalConfig) Validate() error {
 
 var diagnosisGroups = []string{"heart-failure", "pneumonia", "diabetes", "copd", "hip-fracture", "stroke", "sepsis", "other"}
 
-// Log odds of readmission that a diagnosis adds.
+// diagnosisRisk is each diagnosis' addition to the log odds of readmission.
 var diagnosisRisk = []float64{1.6, 0.1, 0.7, 1.1, -0.9, 0.3, 0.6, -0.6}
 
 // HospitalSchema is the public schema of [Hospitals].
@@ -78,11 +79,11 @@ type patient struct {
 	frailty, kidney float64 // standard normal, frailty around the hospital's severity
 }
 
-// Hospitals generates admissions of invented patients to hospitals that differ in size and
-// patients, and whether they were readmitted within 30 days. The truth is a logistic model of the
-// columns plus a small effect of the hospital. About a third are readmitted, from a fifth to a half
-// by hospital, and the best linear model is right on about four of five. Some patients have several
-// records, mostly at one hospital. It panics on an invalid config.
+// Hospitals generates admissions of invented patients to hospitals that differ in size and patients, with
+// the outcome: readmission within 30 days. The truth is a logistic model of the columns plus a small
+// effect of the hospital. About a third are readmitted, a fifth to a half by hospital; the best linear
+// model is right on about four of five. Some patients have several records, mostly at one hospital. It
+// panics on an invalid config.
 func Hospitals(c HospitalConfig) (*Table, Schema) {
 	if err := c.Validate(); err != nil {
 		panic(err)

@@ -7,7 +7,7 @@ import (
 	"strconv"
 )
 
-// Limits of an IDX header: a damaged one must not ask for more memory than an image set needs.
+// Limits of an IDX header, so that a damaged header cannot request more memory than an image set needs.
 const (
 	maxImagePixels = 1 << 20 // 1024×1024
 	maxImages      = 1 << 28
@@ -84,7 +84,7 @@ func atLeast(n, most int64) string {
 }
 
 func byteColumns(pixels []byte, n, size int) []column {
-	// The text of a byte is its code, so a column's codes are the pixels.
+	// A byte's text has the byte as its code, so the pixels are a column's codes.
 	values := make([]string, 256)
 	for v := range values {
 		values[v] = strconv.Itoa(v)

@@ -6,7 +6,6 @@ import (
 	"testing"
 )
 
-// idxFile writes an IDX file of bytes.
 func idxFile(data []byte, dims ...byte) []byte {
 	file := []byte{0, 0, 8, byte(len(dims))}
 	for _, d := range dims {
@@ -64,7 +63,7 @@ func TestReadIDXErrors(t *testing.T) {
 	}
 }
 
-// A header alone must not make the reader allocate what it claims.
+// FuzzReadIDX: the reader must not allocate what a header alone claims.
 func FuzzReadIDX(f *testing.F) {
 	f.Add(idxFile([]byte{1, 2, 3, 4}, 2, 1, 2), idxFile([]byte{0, 1}, 2))
 	f.Add([]byte{0, 0, 8, 3, 255, 255, 255, 255, 0, 0, 0, 28, 0, 0, 0, 28}, []byte{0, 0, 8, 1, 0, 0, 0, 0})

@@ -13,7 +13,7 @@ import (
 	"strings"
 )
 
-// maxJPEGBytes bounds one picture's file: a megapixel without compression.
+// maxJPEGBytes bounds one picture's file, at a megapixel without compression.
 const maxJPEGBytes = 4 * maxImagePixels
 
 // ReadJPEGs reads pictures from a tar archive (gzip is unpacked) whose entries are part/class/name.jpg,
@@ -71,7 +71,7 @@ type pictures struct {
 }
 
 func (p *pictures) add(r io.Reader, class int) error {
-	// Check the header first: the decoder would allocate what it claims.
+	// Check the header first, because the decoder allocates the size that it claims.
 	var head strings.Builder
 	config, err := jpeg.DecodeConfig(io.TeeReader(r, &head))
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// picture is a JPEG of one colour, which compression keeps nearly as it is.
+// picture returns a JPEG of one colour, which compression hardly changes.
 func picture(t testing.TB, width, height int, c color.RGBA) []byte {
 	t.Helper()
 	img := image.NewRGBA(image.Rect(0, 0, width, height))

@@ -8,7 +8,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// keptOf is the share of a column, -1 where it is not listed.
+// keptOf returns the share of a column, -1 if it is not listed.
 func keptOf(all []Kept, column string) float64 {
 	for _, k := range all {
 		if k.Column == column {
@@ -18,8 +18,8 @@ func keptOf(all []Kept, column string) float64 {
 	return -1
 }
 
-// Of three independent numbers and their copy a single direction keeps the pair;
-// whitening and the scale of columns change nothing.
+// With three independent numbers and a copy of one, the first direction keeps the pair. Whitening and the
+// scale of columns change nothing.
 func TestKept(t *testing.T) {
 	s := parse(t, `
 label: {column: y, classes: [a, b]}
@@ -40,8 +40,8 @@ features:
 		t.Fatal(err)
 	}
 	kept := one.Kept(s, x)
-	// Sample correlations of independent columns are below 6.1/√4000 = .1 but once
-	// in 10⁹ times, and the seed is fixed: b and c keep below .01.
+	// Sample correlations of independent columns exceed 6.1/√4000 = .1 once in 10⁹ times, and the seed is
+	// fixed, so b and c keep below .01.
 	for column, want := range map[string]float64{"a": 1, "twin": 1, "b": 0, "c": 0, "constant": -1} {
 		if got := keptOf(kept, column); math.Abs(got-want) > 0.02 {
 			t.Errorf("%s: kept %v, want about %v", column, got, want)

@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// Known is a public data set for experiments: its schema, and the source and format of its files,
-// which are not part of this module.
+// Known is a public data set for experiments: its schema, and the source and format of its files. The
+// files are not part of this module.
 type Known struct {
 	Name   string `yaml:"-"`
 	About  string `yaml:"about"`  // one line
@@ -33,8 +33,7 @@ type KnownFile struct {
 	File string `yaml:"file"` // slash-separated, below the folder of data
 	// Party fills the schema's party column if a file holds one party's records.
 	Party string `yaml:"party"`
-	// Folder, for jpeg, is the folder in the archive that has a folder of pictures for each class
-	// of the schema.
+	// Folder, for jpeg, is the archive's folder with one folder of pictures for each class of the schema.
 	Folder string `yaml:"folder"`
 }
 
@@ -51,7 +50,7 @@ func KnownNames() []string {
 	return files
 }
 
-// LoadKnown returns the known set with that name.
+// LoadKnown returns the known set with this name.
 func LoadKnown(name string) (Known, error) {
 	if !slices.Contains(KnownNames(), name) {
 		return Known{}, fmt.Errorf("load known set: there is no %q; choose one of %s", name, strings.Join(KnownNames(), ", "))
@@ -93,8 +92,8 @@ func (k *Known) read(name string, depth int) error {
 // HasTest reports whether the set has a test part.
 func (k Known) HasTest() bool { return len(k.Test) > 0 }
 
-// Load reads a part, "train" or "test", from a folder of data. Files may be with or without ".gz".
-// The error for a missing file names the set's source.
+// Load reads a part, "train" or "test", from a folder of data. It finds files with or without ".gz". The
+// error for a missing file names the set's source.
 func (k Known) Load(dir fs.FS, part string) (*Table, error) {
 	var files []KnownFile
 	switch part {

@@ -10,7 +10,7 @@ import (
 	"testing/fstest"
 )
 
-// realData is the folder of public data sets, or skips the test.
+// realData returns the folder of public data sets, or skips the test.
 func realData(t testing.TB) fs.FS {
 	t.Helper()
 	dir := os.Getenv("CAUCUS_DATA")
@@ -20,7 +20,7 @@ func realData(t testing.TB) fs.FS {
 	return os.DirFS(dir)
 }
 
-// What the publishers say about each set: rows and rows per class.
+// published holds the publishers' figures for each set: rows and rows per class.
 var published = map[string]struct {
 	train, test int
 	dim         int
@@ -98,8 +98,8 @@ func TestKnownSetsEncode(t *testing.T) {
 	}
 }
 
-// checkEncoding encodes every 20th row and expects ordinary features: in [0,1],
-// and hardly ever clamped or unknown, because bounds are right.
+// checkEncoding encodes every 20th row. Features must be in [0,1], and hardly ever clamped or unknown if
+// the bounds are right.
 func checkEncoding(t *testing.T, s Schema, table *Table) *Records {
 	t.Helper()
 	var rows []int
@@ -165,8 +165,8 @@ func TestLoadKnownErrors(t *testing.T) {
 	}
 }
 
-// A set whose files hold one party each gets its party column from them, and an
-// unpacked file is found under its packed name.
+// A set with one file per party gets its party column from the files. An unpacked file is found under its
+// packed name.
 func TestLoadKnownPartyFiles(t *testing.T) {
 	k, err := LoadKnown("heart_disease")
 	if err != nil {

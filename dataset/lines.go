@@ -11,34 +11,34 @@ import (
 
 const byteOrderMark = "\ufeff"
 
-// maxLine bounds the bytes of a line: 100,000 columns of forty characters are shorter.
+// maxLine bounds the bytes of a line. 100,000 columns of forty characters are shorter.
 const maxLine = 4 << 20
 
 // ReadLines reads a site's records, one per line: cells between delimiters, with spaces around them
-// removed. A cell that begins with a quote ends with one; inside, delimiters are text and a doubled
-// quote is a quote. No record is ever an error: a malformed line (a quote that does not end, another
-// number of cells, more than maxLine bytes) is a row of empty cells, and a cell that is no text (not
-// UTF-8, or with a NUL) is an empty cell. Blank lines and lines that begin with the format's comment
-// hold no record. A header is the first other line. Of its columns ReadLines keeps the requested ones,
-// all if none is requested; if it has none of them, the file is read no further.
+// removed. A cell that begins with a quote ends with a quote; between them, delimiters are text and a
+// doubled quote is one quote. No record is an error. A malformed line (a quote that does not end, another
+// number of cells, more than maxLine bytes) becomes a row of empty cells, and a cell that is not text
+// (not UTF-8, or with a NUL) becomes empty. Blank lines and comment lines hold no record. A header is the
+// first other line. ReadLines keeps the requested columns, all if none is requested. If the file has none
+// of them, it reads no further.
 //
 // Proof note. Claim: one line of a file is one record, so files that differ in one line are neighbours
 // in records.
 //   - The file is cut at each newline byte and nowhere else. With a header, everything up to it is the
 //     same in both neighbours.
-//   - Each line ℓ after it gives row(ℓ), a row of cells or nothing. row is a function of ℓ and the
-//     format alone, wherever in the file ℓ is: the reader has no state between lines, a quote ends with
-//     its line, a byte order mark is skipped at the beginning of every line as at that of the file, and
-//     nothing is recognised by content (gzip is undone before, if the site says so).
+//   - Each line ℓ after the header gives row(ℓ), a row of cells or nothing. row is a function of ℓ and
+//     the format alone, wherever in the file ℓ is: the reader keeps no state between lines, a quote ends
+//     with its line, a byte order mark is skipped at the beginning of every line, and the format is never
+//     guessed from content (gzip is undone before, if the site says so).
 //   - The rows of a file are row(ℓ₁), row(ℓ₂), …. So replacing a line by any bytes without a newline
 //     replaces one row, removes one or adds one, and leaves all others as they were. FuzzReadLines
 //     checks this for any two lines.
 //   - Replacing a label by any text, written as a cell (in quotes where needed), replaces one cell, even
-//     if its bytes are no text.
-//   - The claim covers what is read, not time. Reading a line takes as long as the line, so callers must
-//     allow for the longest lines that they expect.
+//     if its bytes are not text.
+//   - The claim does not cover time. Reading a line takes as long as the line, so callers must allow for
+//     the longest lines that they expect.
 //
-// Errors are about the file, never about a record: it cannot be read to its end, or lacks a required
+// An error is about the file, never about a record: it cannot be read to its end, or lacks a required
 // header.
 func ReadLines(r io.Reader, f Format, only ...string) (Lines, error) {
 	rows, err := NewLines(r, f)
@@ -74,7 +74,7 @@ func newLineReader(r io.Reader, f Format) lineReader {
 	}
 }
 
-// open takes the columns' names from the format or else from the header, which next returns.
+// open takes the columns' names from the format, or else from the header that next returns.
 func (r *lineReader) open(f Format, next func() ([]string, bool, error)) error {
 	fail := func(err error) error { return fmt.Errorf("read lines: %w", err) }
 	if err := f.Validate(); err != nil {
@@ -97,10 +97,10 @@ func (r *lineReader) open(f Format, next func() ([]string, bool, error)) error {
 	return nil
 }
 
-// Columns are the header's, or the format's.
+// Columns returns the names of the header, or of the format.
 func (r *lineReader) Columns() []string { return r.names }
 
-// Place is the number of the last line, from 1.
+// Place returns the number of the last line, from 1.
 func (r *lineReader) Place() int { return r.number }
 
 // Next returns the next line that holds a record.
@@ -109,8 +109,8 @@ func (r *lineReader) Next() (cells []string, ok bool, err error) {
 	return cells, ok && len(cells) == len(r.names), err
 }
 
-// next returns the next line that is neither blank nor a comment, cut into cells; ok is false if
-// the line is too long or its quotes are wrong. The cells are valid until the next call.
+// next returns the next line that is neither blank nor a comment, cut into cells. ok is false if the line
+// is too long or its quotes are wrong. The cells are valid until the next call.
 func (r *lineReader) next() (cells []string, ok bool, err error) {
 	for {
 		line, whole, err := r.read()
@@ -125,7 +125,7 @@ func (r *lineReader) next() (cells []string, ok bool, err error) {
 	}
 }
 
-// read reads one line, or the beginning of one longer than maxLine, without its end.
+// read returns one line without its end, or the beginning of a line longer than maxLine.
 func (r *lineReader) read() (line string, whole bool, err error) {
 	r.line, whole = r.line[:0], true
 	for {
@@ -143,19 +143,19 @@ func (r *lineReader) read() (line string, whole bool, err error) {
 	}
 }
 
-// holdsRecord returns a line without its byte order mark; ok is false for a blank line or comment.
+// holdsRecord returns a line without its byte order mark; ok is false for a blank line or a comment.
 func (r *lineReader) holdsRecord(line string) (text string, ok bool) {
-	line = strings.TrimPrefix(line, byteOrderMark) // on any line, so that a line's place does not matter
+	line = strings.TrimPrefix(line, byteOrderMark) // on every line, so that a line's place does not matter
 	return line, strings.TrimSpace(line) != "" && (r.comment == "" || !strings.HasPrefix(line, r.comment))
 }
 
-// lineForm is split's classification of a line.
+// lineForm is split's verdict on a line.
 type lineForm int
 
 const (
 	aRow      lineForm = iota // of cells
-	openQuote                 // its last cell's quote does not end
-	noRow                     // more than a delimiter follows a closing quote
+	openQuote                 // the last cell's quote does not end
+	noRow                     // text follows a closing quote
 )
 
 func (r *lineReader) split(line string) ([]string, lineForm) {
@@ -185,7 +185,8 @@ func (r *lineReader) split(line string) ([]string, lineForm) {
 	return r.cells, aRow
 }
 
-// closingQuote returns the index at which a quoted cell ends, -1 for none. Doubled quotes do not end it.
+// closingQuote returns the index of the quote that ends a quoted cell, or -1. Doubled quotes do not end
+// it.
 func closingQuote(quoted string) int {
 	for i := 0; i < len(quoted); i++ {
 		if quoted[i] != '"' {

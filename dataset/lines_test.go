@@ -81,8 +81,7 @@ func TestReadLines(t *testing.T) {
 	}
 }
 
-// TestReadLinesOnly: of the columns those are kept that are asked for; what is a
-// row hangs on all.
+// TestReadLinesOnly: only requested columns are kept, but all columns decide whether a line is a row.
 func TestReadLinesOnly(t *testing.T) {
 	got, err := ReadLines(strings.NewReader("a,b,c\n1,\x00,3\n4,5\n6,7,\xff\n"), Format{}, "c", "a", "d")
 	if err != nil {
@@ -104,8 +103,7 @@ func TestReadLinesOnly(t *testing.T) {
 	}
 }
 
-// TestReadLinesErrors: only the file itself and its header are an error, and no
-// error shows a record.
+// TestReadLinesErrors: only an unreadable file or header is an error, and no error shows a record.
 func TestReadLinesErrors(t *testing.T) {
 	broken := errors.New("the disk is gone")
 	for name, c := range map[string]struct {
@@ -127,7 +125,7 @@ func TestReadLinesErrors(t *testing.T) {
 	}
 }
 
-// TestReadLinesAgrees: what this package writes is read alike by both readers.
+// TestReadLinesAgrees: both readers read a table written by this package in the same way.
 func TestReadLinesAgrees(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		cell := rapid.StringMatching(`[a-z0-9 ",;#'é]{0,6}`)
@@ -151,9 +149,8 @@ func TestReadLinesAgrees(t *testing.T) {
 	})
 }
 
-// FuzzReadLines: whatever the bytes, a file without a header is read without an
-// error, and its rows are those of each of its lines alone, one after the
-// other: no line changes how another is read.
+// FuzzReadLines: any file without a header is read without an error, and its rows are the rows of its
+// lines read one by one. No line changes how another line is read.
 func FuzzReadLines(f *testing.F) {
 	for _, seed := range []string{"1,2\n3,4", "\"1\n2\",3\n", "\xef\xbb\xbf1,2\r\n\xef\xbb\xbf3,4", "#1,2\n\x1f\x8b,\x00", ",\n\n \n,,", "a,b\n\"\"\",\"\n'"} {
 		f.Add([]byte(seed), ',', "")
@@ -172,7 +169,7 @@ func FuzzReadLines(f *testing.F) {
 		var apart [][]string
 		malformed := 0
 		for i, line := range bytes.Split(text, []byte("\n")) {
-			if i > 0 { // a mark means something at the beginning of the file only
+			if i > 0 { // a mark counts only at the beginning of a file
 				line = append([]byte("\n"), line...)
 			}
 			one, err := ReadLines(bytes.NewReader(line), format)
@@ -188,9 +185,8 @@ func FuzzReadLines(f *testing.F) {
 	})
 }
 
-// TestLinesInAnyOrder: a line is the same record wherever in the file it is, the
-// first line too, where there is no header: files that are sorted after one record
-// was replaced differ in that one.
+// TestLinesInAnyOrder: without a header, a line gives the same record at any place in the file, the first
+// included. So sorting a file after one record was replaced still gives a neighbour.
 func TestLinesInAnyOrder(t *testing.T) {
 	format := Format{Columns: []string{"a", "b"}}
 	lines := []string{"\ufeff1,x", "1,x", "\ufeff\"2\",y", "#,z", " ,", "\xff\xfe,u", "\x1f\x8b,v", "\"3\"\",w", "4", "\ufeff", "5,x\r", "\ufeff\ufeff6,y"}

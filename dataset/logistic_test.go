@@ -6,9 +6,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// fitLogistic is a plain two-class logistic regression by Nesterov's accelerated
-// gradient: a yardstick for what the features are good for. ‖row‖ ≤ 1, so the risk
-// is ¼-smooth.
+// fitLogistic is a plain two-class logistic regression by Nesterov's accelerated gradient, to measure the
+// quality of features. ‖row‖ ≤ 1, so the risk is ¼-smooth.
 func fitLogistic(x *mat.Dense, y []int, steps int) []float64 {
 	n, d := x.Dims()
 	w, before, at := make([]float64, d), make([]float64, d), make([]float64, d)
@@ -30,7 +29,7 @@ func fitLogistic(x *mat.Dense, y []int, steps int) []float64 {
 	return w
 }
 
-// accuracy is the share of rows that the sign of xᵀw gets right.
+// accuracy returns the share of rows for which the sign of xᵀw is right.
 func accuracy(x *mat.Dense, y []int, w []float64) float64 {
 	n, d := x.Dims()
 	z := mat.NewVecDense(n, nil)

@@ -7,7 +7,7 @@ import (
 )
 
 // CheckWhere refuses a condition that does not fit the schema: columns that are neither feature nor
-// label, texts that are no level, an order of texts, numbers outside a column's bounds.
+// label, unknown texts, an order of texts, numbers outside a column's bounds.
 func (s Schema) CheckWhere(c Condition) error {
 	var err error
 	c.root.visit(func(of comparison) {
@@ -59,18 +59,17 @@ func (s Schema) featureOf(column string) (Feature, bool) {
 	return Feature{}, false
 }
 
-// EncodeWhere is [Schema.EncodeLabelled] for a study of the records that meet a condition, which
-// CheckWhere has passed. Every other record is replaced by the empty record (Empty) with the same
-// patient and party, and Outside marks it. So there are as many records as rows. The remarks count all
-// rows.
+// EncodeWhere is [Schema.EncodeLabelled] for a study of the records that meet a condition; the condition
+// has passed CheckWhere. Every other record is replaced by the empty record (Empty) with the same patient
+// and party, and marked in Outside. So there are as many records as rows. The remarks count all rows.
 //
 // A cell is compared by its meaning in the schema: a text as its level or "other", a label as its class
-// under any of its names, a number as itself, not clamped. For a missing cell, or one that is no number,
-// only != holds; so of "x < 3" and "not x < 3" only the second holds.
+// under any of its names, a number as itself, not clamped. For a missing cell, or a cell without a number
+// in a numeric column, only != holds. So of "x < 3" and "not x < 3" only the second holds.
 //
 // Proof note.
-//   - Neighbours: replace one record, the records of a patient, or all of a party; or replace one label,
-//     and then the condition does not read the label (study.Plan).
+//   - Neighbours: replace one record, the records of a patient, or all records of a party; or replace one
+//     label, if the condition does not read the label (study.Plan ensures this).
 //   - Lemma: a record's result, Outside included, is a function of its own cells and of the public
 //     condition. So neighbouring files become neighbouring files at the same unit, with as many records.
 //     At unit label, a record's features and Outside do not depend on its label, and a label outside is
@@ -102,7 +101,7 @@ func (s Schema) keepWhere(r *Records, inside []bool) {
 	}
 }
 
-// Empty is one record with all cells missing and no label.
+// Empty returns one record with all cells missing and no label.
 func (s Schema) Empty() *Records {
 	columns := s.FeatureColumns()
 	t, err := NewTable(columns, [][]string{make([]string, len(columns))})
@@ -126,7 +125,7 @@ func (s Schema) meant(t *Table, columns []string) *Table {
 	return newTable(t.rows, out)
 }
 
-// meanings are the schema's meanings of a column's cells, "" for missing ones.
+// meanings returns the schema's meanings of a column's cells, "" for missing cells.
 func (s Schema) meanings(column string, cells []string) []string {
 	out := make([]string, len(cells))
 	if column == s.Label.Column {

@@ -34,8 +34,8 @@ func condition(t *testing.T, text string) Condition {
 	return c
 }
 
-// TestEncodeWhere: who a condition leaves out is an empty record of the same patient,
-// in its place; cells are compared as the schema means them.
+// TestEncodeWhere: an excluded record becomes an empty record of the same patient, in its place. Cells
+// are compared by their meaning in the schema.
 func TestEncodeWhere(t *testing.T) {
 	s := clinicSchema(t)
 	table, err := NewTable([]string{"age", "chol", "ward", "outcome", "patient"}, [][]string{
@@ -58,7 +58,7 @@ func TestEncodeWhere(t *testing.T) {
 		"not (age >= 65)":              "0110",
 		"chol > 100":                   "1100",
 		"ward == 3":                    "0100",
-		"ward == other":                "0011", // " east" is no level to the encoding either
+		"ward == other":                "0011", // " east" is not a level for the encoding either
 		"ward != east":                 "0111",
 		"outcome == yes":               "0110",
 		"outcome != yes":               "1001",
@@ -94,7 +94,7 @@ func TestEncodeWhere(t *testing.T) {
 	}
 }
 
-// TestEncodeWhereRecordByRecord: what becomes of a record does not hang on the others.
+// TestEncodeWhereRecordByRecord: each record's result is independent of the other records.
 func TestEncodeWhereRecordByRecord(t *testing.T) {
 	s := clinicSchema(t)
 	var rows [][]string

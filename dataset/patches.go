@@ -9,15 +9,15 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Pictures describes a row of encoded pixels as a picture: channel after channel, each row by row,
-// as ReadIDX and ReadJPEGs give them.
+// Pictures describes a row of encoded pixels as a picture: channel after channel, each row by row, as
+// from ReadIDX and ReadJPEGs.
 type Pictures struct {
 	Height   int `json:"height" yaml:"height"`
 	Width    int `json:"width" yaml:"width"`
 	Channels int `json:"channels" yaml:"channels"`
 }
 
-// Pixels is the number of encoded columns of a picture.
+// Pixels returns the number of encoded columns of a picture.
 func (p Pictures) Pixels() int { return p.Height * p.Width * p.Channels }
 
 // Patches holds the parameters of a patches map, whose features say how strongly small filters respond
@@ -44,8 +44,8 @@ type Patches struct {
 	Bias    []float32 `json:"bias"`
 }
 
-// Settings of FitPatches: those of Coates & Ng 2011 for 32×32 pictures, with a coarser stride,
-// which costs a point of accuracy and saves three quarters of the time.
+// Settings of FitPatches, from Coates & Ng 2011 for 32×32 pictures, with a coarser stride, which costs a
+// point of accuracy and saves three quarters of the time.
 const (
 	patchSide      = 6
 	patchStride    = 2

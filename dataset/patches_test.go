@@ -11,7 +11,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// drawnPictures are noise around a gradient.
+// drawnPictures returns noise around a gradient.
 func drawnPictures(n int, p Pictures) *mat.Dense {
 	rng := rand.New(rand.NewPCG(4, 4))
 	x := mat.NewDense(n, p.Pixels(), nil)

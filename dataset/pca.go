@@ -10,11 +10,12 @@ import (
 )
 
 const (
-	// nullDirection: a direction with a smaller share of the largest variance is rounding: eigenvalues
-	// err by about d·1e-16. One-hot blocks always have such directions, as their columns sum to 1.
+	// nullDirection: a direction with a smaller share of the largest variance is a rounding error:
+	// eigenvalues err by about d·1e-16. One-hot blocks always have such directions, because their columns
+	// sum to 1.
 	nullDirection = 1e-9
-	// scaleQuantile is the share of projected pool rows that get norm at most 1 without clipping. It is
-	// below 1 since a few outliers must not make all other rows tiny.
+	// scaleQuantile is the share of projected pool rows that have norm at most 1 without clipping. It is
+	// below 1 so that a few outliers do not make all other rows tiny.
 	scaleQuantile = 0.5
 )
 
@@ -22,7 +23,7 @@ const (
 // PUBLIC pool, never of private records, or to all directions if x varies in fewer. It fails if x
 // has fewer than two rows, only equal rows, or an entry that is not finite.
 //
-// A direction's sign makes its largest entry positive, so equal pools give equal maps.
+// Each direction has its largest entry positive, so equal pools give equal maps.
 func FitPCA(x *mat.Dense, dims int) (Map, error) { return FitPCAWhitened(x, dims, 0) }
 
 // FitPCAWhitened is [FitPCA] with direction j stretched by (λ₁/λⱼ)^(whiten/2): 0 keeps the
@@ -58,7 +59,7 @@ func FitPCAWhitened(x *mat.Dense, dims int, whiten float64) (Map, error) {
 	var vectors mat.Dense
 	eigen.VectorsTo(&vectors)
 	largest := values[d-1]
-	if !(largest > 1e-20) { // entries are in [0,1]: this is rounding
+	if !(largest > 1e-20) { // entries are in [0,1], so this is a rounding error
 		return Map{}, errors.New("fit pca: all rows of the pool are alike; use a pool that varies")
 	}
 	rank := 0
@@ -80,7 +81,7 @@ func FitPCAWhitened(x *mat.Dense, dims int, whiten float64) (Map, error) {
 	return m, nil
 }
 
-// covariance is (1/N)Σ(x−mean)(x−mean)ᵀ, d×d, in blocks of rows without a second copy of x.
+// covariance returns (1/N)Σ(x−mean)(x−mean)ᵀ, d×d, in blocks of rows without a second copy of x.
 func covariance(x *mat.Dense, mean []float64) *mat.SymDense {
 	n, d := x.Dims()
 	const block = 1024
@@ -131,7 +132,8 @@ func (m Map) poolScale(x *mat.Dense) float64 {
 	return quantileNorm(&z)
 }
 
-// quantileNorm is the norm that scaleQuantile of the rows do not exceed; the largest if that is 0.
+// quantileNorm returns the norm that a share scaleQuantile of the rows does not exceed; the largest norm
+// if that is 0.
 func quantileNorm(z *mat.Dense) float64 {
 	n, _ := z.Dims()
 	norms := make([]float64, n)

@@ -7,37 +7,38 @@ import (
 	"strings"
 )
 
-// Limits of a record of several lines. Free text of a letter is shorter; a quote that somebody
-// forgot to close costs no more than looking so far ahead.
+// Limits of a record of several lines. The text of a letter is shorter. After a quote that somebody
+// forgot to close, the reader looks this far ahead at most.
 const (
 	maxQuotedLines = 1000
 	maxQuoted      = 1 << 20 // bytes after the first line
 )
 
-// manyRows: at least this many lines between the first and the last of a record, each a row of the table
-// by itself, are records that a wrong quote took: few texts have as many lines, all with the table's
-// number of delimiters. (Line 271 of Youtube04-Eminem.csv, of the UCI set "YouTube Spam Collection", has
-// such a quote, which takes four records.)
+// manyRows: a quoted cell with this many lines between its first and its last line, each a row of the
+// table by itself, shows a wrong quote: few texts have as many lines that all have the table's number of
+// delimiters. (Line 271 of Youtube04-Eminem.csv, of the UCI set "YouTube Spam Collection", has such a
+// quote; it would swallow four records.)
 const manyRows = 3
 
 // NewQuoted returns the rows of a file for a person's import. It reads as [NewLines] does, except that a
-// quoted cell may hold line breaks, as in RFC 4180; they stay in its text, each a newline.
+// quoted cell may hold line breaks, as in RFC 4180, which become newlines in its text.
 //
-// A quote that does not end with its line takes the lines up to the one with its end. It takes none, the
-// first line alone is a malformed record as for NewLines, and reading continues at the next line, if
+// A quote that does not end on its line extends the record up to the line where it ends. In these cases
+// it does not: the first line alone is a malformed record as for NewLines, and reading continues at the
+// next line.
 //   - there is no end within maxQuotedLines lines and maxQuoted bytes,
 //   - anything but a delimiter or a line end follows a closing quote,
 //   - the record would have another number of cells than the header, and one of the later lines could
 //     be, or begin, a record that has that number,
 //   - the lines between the first and the last are manyRows or more, and each is a row by itself.
 //
-// So each line is part of one record, or blank, or a comment, and a wrong quote takes few records.
+// So each line is part of one record, or blank, or a comment, and a wrong quote swallows few records.
 //
-// Proof note. No bound covers what NewQuoted reads: one line is not one record. A line that opens a
-// quote takes later lines, and after it reading may continue inside a cell where it was outside, so
-// files that differ in one line may differ in all records from there on. So no study reads by it. It
-// reads a file once, while a person imports it and is shown the result. Studies read the imported table,
-// and neighbours are tables that differ in one record.
+// Proof note. No bound covers NewQuoted, because one line is not one record. A line that opens a quote
+// extends over later lines, and reading may continue inside a cell where it was outside before, so files
+// that differ in one line may differ in all later records. Therefore no study reads with it. It reads a
+// file once, while a person imports the file and sees the result. Studies read the imported table, and
+// neighbours are tables that differ in one record.
 func NewQuoted(r io.Reader, f Format) (Rows, error) {
 	in := quotedReader{lineReader: newLineReader(r, f)}
 	if err := in.open(f, in.next); err != nil {
@@ -52,13 +53,13 @@ type quotedReader struct {
 	place int
 }
 
-// lineAhead is a line that was read while looking for the end of a quote.
+// lineAhead is a line read in search of the end of a quote.
 type lineAhead struct {
 	text  string
 	whole bool
 }
 
-// Place is the number of the last record's first line, from 1.
+// Place returns the number of the last record's first line, from 1.
 func (r *quotedReader) Place() int { return r.place }
 
 // Next returns the next record.
@@ -111,8 +112,8 @@ func (r *quotedReader) take() (lineAhead, error) {
 	return line, nil
 }
 
-// upToQuote returns the lines after one with an open quote, up to the one that ends the record; nil
-// if there are none within the limits. It takes none of them.
+// upToQuote returns the lines after a line with an open quote, up to the line that ends the record; nil
+// if none does within the limits. The lines stay in ahead.
 func (r *quotedReader) upToQuote() (later []string, err error) {
 	size := 0
 	for as := openQuote; as == openQuote; {
@@ -139,7 +140,7 @@ func (r *quotedReader) upToQuote() (later []string, err error) {
 	return later, nil
 }
 
-// tookRows reports whether the lines up to a quote's end are records that a wrong quote took.
+// tookRows reports whether the lines up to a quote's end are records swallowed by a wrong quote.
 func (r *quotedReader) tookRows(later []string) bool {
 	between := later[:len(later)-1]
 	return len(r.names) > 1 && len(between) >= manyRows && !slices.ContainsFunc(between, func(line string) bool {
@@ -148,7 +149,7 @@ func (r *quotedReader) tookRows(later []string) bool {
 	})
 }
 
-// mayBegin reports whether a line alone is a row of the table, or begins one.
+// mayBegin reports whether a line alone is a row of the table, or the beginning of a row.
 func (r *quotedReader) mayBegin(line string) bool {
 	line, ok := r.holdsRecord(line)
 	cells, as := r.split(line)

@@ -18,7 +18,7 @@ import (
 	"caucus/internal/testlevel"
 )
 
-// record is what a reader gave: its cells, nil if it is malformed, and its place.
+// record is a reader's result: its cells, nil if malformed, and its place.
 type record struct {
 	cells []string
 	place int
@@ -26,7 +26,6 @@ type record struct {
 
 func (r record) String() string { return fmt.Sprintf("%d:%.200q", r.place, r.cells) }
 
-// allRecords are the columns and records of rows.
 func allRecords(rows Rows, err error) (columns []string, all []record, _ error) {
 	if err != nil {
 		return nil, nil, err
@@ -102,7 +101,7 @@ func TestNewQuoted(t *testing.T) {
 	}
 }
 
-// TestQuotedLimits: a record takes so many lines and bytes and no more.
+// TestQuotedLimits: a record has at most maxQuotedLines lines and maxQuoted bytes.
 func TestQuotedLimits(t *testing.T) {
 	lines := strings.Repeat("x\n", maxQuotedLines-2)
 	for text, want := range map[string]int{
@@ -120,13 +119,13 @@ func TestQuotedLimits(t *testing.T) {
 	}
 }
 
-// cellsSlowly cuts a text into cells, a letter at a time. open: the text ends inside of quotes.
+// cellsSlowly cuts a text into cells, letter by letter. open: the text ends inside quotes.
 func cellsSlowly(text string, delimiter rune) (cells []string, open, ok bool) {
 	const (
-		before = iota // of a cell nothing but spaces was read
+		before = iota // a cell so far of spaces only
 		plain
 		quoted
-		quote  // in quotes after a quote
+		quote  // a quote inside quotes
 		behind // closing quote and a space
 	)
 	cell, state := "", before
@@ -156,8 +155,8 @@ func cellsSlowly(text string, delimiter rune) (cells []string, open, ok bool) {
 	return append(cells, strings.TrimSpace(cell)), state == quoted, true
 }
 
-// recordsSlowly reads lines as NewQuoted says, trying one number of lines after the other. It
-// returns for each line the record that it belongs to, -1 for none.
+// recordsSlowly reads lines by the documentation of NewQuoted, trying each number of lines in turn. For
+// each line it returns the record that the line belongs to, or -1.
 func recordsSlowly(text string, f Format) (all []record, of []int) {
 	lines := strings.Split(text, "\n")
 	if lines[len(lines)-1] == "" {
@@ -223,12 +222,11 @@ func recordsSlowly(text string, f Format) (all []record, of []int) {
 	return all, of
 }
 
-// quotes is text in which quotes matter.
+// quotes generates texts in which quotes matter.
 var quotes = rapid.StringMatching(`([a"\n,; ]|"",|\r\n|"\n|\n"|,"|",|1,2\n|\x{feff}|#){0,60}`)
 
-// TestQuotedSlowly: it reads what a reader reads that tries one number of lines after the other.
-// Each line belongs to one record, to the one whose place is its number or lies before, or is blank
-// or a comment.
+// TestQuotedSlowly: NewQuoted agrees with recordsSlowly. Each line belongs to one record, whose place is
+// this line or an earlier one, or is blank or a comment.
 func TestQuotedSlowly(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		checkQuoted(t, quotes.Draw(t, "text"), Format{Columns: []string{"a", "b", "c"}[:rapid.IntRange(1, 3).Draw(t, "columns")], Comment: rapid.SampledFrom([]string{"", "#"}).Draw(t, "comment")})
@@ -250,8 +248,8 @@ func checkQuoted(t rapid.TB, text string, f Format) {
 	}
 }
 
-// TestQuotedAsLines: a file in which every quote ends with its line is read as NewLines reads it,
-// malformed lines, header and errors included.
+// TestQuotedAsLines: if every quote ends on its line, NewQuoted reads as NewLines does, malformed lines,
+// header and errors included.
 func TestQuotedAsLines(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		f := Format{Delimiter: rapid.SampledFrom([]rune{0, ';', '\t', ' '}).Draw(t, "delimiter"), Comment: rapid.SampledFrom([]string{"", "#"}).Draw(t, "comment")}
@@ -281,14 +279,14 @@ func asLines(t rapid.TB, text string, f Format) {
 	}
 }
 
-// TestQuotedAsCSV: what this package writes is read as ReadCSV reads it, line breaks included.
+// TestQuotedAsCSV: a table written by this package is read as ReadCSV reads it, line breaks included.
 func TestQuotedAsCSV(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		cell := rapid.StringMatching(`[a-z0-9 ",;#'é\n]{0,8}`)
 		rows := rapid.SliceOfN(rapid.SliceOfN(cell, 3, 3), 0, 6).Draw(t, "rows")
 		for _, row := range rows {
-			row[0] = "x" + strings.ReplaceAll(row[0], ",", "") // a row is never blank
-			row[1] = strings.ReplaceAll(row[1], ",", "")       // nor are its lines rows
+			row[0] = "x" + strings.ReplaceAll(row[0], ",", "") // no row is blank
+			row[1] = strings.ReplaceAll(row[1], ",", "")       // no line of a row is a row
 		}
 		table, err := NewTable([]string{"x", "y", "z"}, rows)
 		if err != nil {
@@ -309,8 +307,8 @@ func TestQuotedAsCSV(t *testing.T) {
 	})
 }
 
-// TestQuotedReal: real files of text are read as NewLines reads them, or, where quoted cells have
-// line breaks, as ReadCSV does. One has a wrong quote.
+// TestQuotedReal: real files of text are read as NewLines reads them, or as ReadCSV does if quoted cells
+// have line breaks. One has a wrong quote.
 func TestQuotedReal(t *testing.T) {
 	dir := realData(t)
 	files, most := 0, testlevel.N(t, 1<<20, 1<<30)
@@ -365,7 +363,7 @@ func readReal(t testing.TB, dir fs.FS, path string) string {
 	return string(b)
 }
 
-// FuzzQuoted: whatever the bytes, reading them is no error and gives what the slow reader gives.
+// FuzzQuoted: any bytes are read without an error, with the result of recordsSlowly.
 func FuzzQuoted(f *testing.F) {
 	for _, seed := range []string{"1,2\n3,4", "\"1\n2\",3\n", "\"1,2\n3,4\"\n", "1,\"2\n3,4\n5,6\n7,8\n9\"", "1,\"\r\n\"\"\r\n\"\n\"\"", "#\"\n\ufeff\"\n\",1", "a\",\"b\na\",\"b\n"} {
 		f.Add([]byte(seed), ',', "")
@@ -385,7 +383,7 @@ func FuzzQuoted(f *testing.F) {
 	})
 }
 
-// TestQuotedAhead: with a wrong quote in each line, memory holds what is looked ahead for and no more.
+// TestQuotedAhead: with a wrong quote on every line, memory stays within the limits.
 func TestQuotedAhead(t *testing.T) {
 	in, err := NewQuoted(strings.NewReader("a,b\n"+strings.Repeat("x\",\"y\n", 3*maxQuotedLines)), Format{})
 	if err != nil {
@@ -407,7 +405,7 @@ func TestQuotedAhead(t *testing.T) {
 	}
 }
 
-// Reading a plain file takes about as long with line breaks allowed in cells as without.
+// BenchmarkQuoted: allowing line breaks in cells hardly slows the reading of a plain file.
 func BenchmarkQuoted(b *testing.B) {
 	text := "id,age,sex,note\n" + strings.Repeat("12345,71,female,\"a note, quoted\"\n23456,55,male,another\n", 20000)
 	for name, open := range map[string]func(io.Reader, Format) (Rows, error){"lines": NewLines, "quoted": NewQuoted} {

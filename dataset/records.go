@@ -2,16 +2,16 @@ package dataset
 
 import "gonum.org/v1/gonum/mat"
 
-// Records are encoded rows, which learners and sums work on.
+// Records are encoded rows, the input of learners and sums.
 type Records struct {
 	// X holds one record per row, with Schema.Dim columns and entries in [0,1]. Without records it
 	// is 0×0, as gonum has no 0×d.
 	X *mat.Dense
 	// Y is each record's class, 0..K-1; -1 if the label is absent or unknown.
 	Y []int
-	// Party and Patient own the records; nil if schema or table lacks the column.
+	// Party and Patient own the records; nil if schema or table has no such column.
 	Party, Patient []string
-	// Outside marks the records that a study's condition excludes; each is then the empty record
+	// Outside marks the records that a study's condition excludes; each is an empty record
 	// (Schema.EncodeWhere). Nil for a study of all records.
 	Outside []bool
 }
@@ -19,7 +19,7 @@ type Records struct {
 // IsOutside reports whether record i is excluded.
 func (r *Records) IsOutside(i int) bool { return r.Outside != nil && r.Outside[i] }
 
-// Len is the number of records.
+// Len returns the number of records.
 func (r *Records) Len() int { return len(r.Y) }
 
 // Select copies the records at the given rows, in order. It panics on an absent row.

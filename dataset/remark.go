@@ -2,15 +2,15 @@ package dataset
 
 import "fmt"
 
-// Remark counts the changed cells of one column. It is computed from private records and has no
-// protection: show it to the data's owner, never send, log or publish it.
+// Remark counts the changed cells of a column. It is computed from private records without protection:
+// show it to the data's owner, and never send, log or publish it.
 type Remark struct {
 	Column  string
 	Problem Problem
 	Count   int // at least 1
 }
 
-// Problem names an odd cell and its treatment.
+// Problem names a kind of odd cell and its treatment.
 type Problem string
 
 const (
@@ -22,7 +22,7 @@ const (
 	NoText       Problem = "no UTF-8 text, taken for missing"
 )
 
-// String is a line for a person: "age: 3 cells outside its bounds, clamped".
+// String returns a line for a person: "age: 3 cells outside its bounds, clamped".
 func (r Remark) String() string {
 	cells := "cells"
 	if r.Count == 1 {

@@ -9,36 +9,37 @@ import (
 	"unicode/utf8"
 )
 
-// Rows are the successive records of any kind of file. A record's result is a function of that record
-// and of the file's text before its first record (column names, styles): a reader has no other state.
+// Rows are the successive records of a file of any format. A record's result is a function of this record
+// and of the file's text before its first record (column names, styles). A reader has no other state.
 type Rows interface {
-	// Columns lists all columns of the file, in its order.
+	// Columns returns all columns of the file, in its order.
 	Columns() []string
-	// Next returns the next record: a cell for each column, valid until the next call. If ok is
-	// false the record is malformed and its cells mean nothing. The error is io.EOF after the last
-	// record; any other is about the file.
+	// Next returns the next record: a cell for each column, valid until the next call. If ok is false the
+	// record is malformed and its cells mean nothing. The error is io.EOF after the last record; any
+	// other error is about the file.
 	Next() (cells []string, ok bool, err error)
-	// Place is the last record's line or row, from 1.
+	// Place returns the last record's line or row, from 1.
 	Place() int
 }
 
-// Lines is a site's file as ReadLines reads it. Like a Remark, its counts have no protection.
+// Lines is a site's file as read by ReadLines. Its counts are private, like a Remark.
 type Lines struct {
 	// Columns lists all columns of the file, in its order.
 	Columns []string
 	// Table has a row for each record, in file order, and the requested columns.
 	Table *Table
-	// Malformed lines are rows of empty cells. FirstMalformed is the line of the first, 0 for none.
+	// Malformed counts malformed lines, which are rows of empty cells. FirstMalformed is the first such
+	// line, or 0.
 	Malformed, FirstMalformed int
-	// Remarks count the cells of each column that are no text.
+	// Remarks count the cells of each column that are not text.
 	Remarks []Remark
 }
 
 // IsText reports whether a cell is text: UTF-8 without a NUL.
 func IsText(cell string) bool { return strings.IndexByte(cell, 0) < 0 && utf8.ValidString(cell) }
 
-// Collect reads rows to their end. A malformed record is a row of empty cells; a cell that is no
-// text is empty. It keeps the requested columns, all if none is requested, and stops early if the
+// Collect reads rows to their end. A malformed record becomes a row of empty cells; a cell that is not
+// text becomes empty. It keeps the requested columns, all if none is requested, and stops early if the
 // file has none of them. An error is about the file.
 func Collect(rows Rows, only ...string) (Lines, error) {
 	fail := func(err error) (Lines, error) { return Lines{}, fmt.Errorf("read records: %w", err) }

@@ -116,7 +116,7 @@ func decodeStrict(r io.Reader, v any) error {
 	return file.Decode(v)
 }
 
-// Format is this schema's file format.
+// Format returns the schema's file format.
 func (s Schema) Format() Format {
 	f := Format{Comment: s.Comment}
 	if s.Delimiter != "" {
@@ -128,16 +128,16 @@ func (s Schema) Format() Format {
 	return f
 }
 
-// Meaning is the schema without the file format, each holder's choice: the part to agree on.
+// Meaning returns the schema without the file format, which is each holder's choice.
 func (s Schema) Meaning() Schema {
 	s.Delimiter, s.Columns, s.Comment = "", nil, ""
 	return s
 }
 
-// Classes are the names of the classes, by number.
+// Classes returns the names of the classes, by number.
 func (s Schema) Classes() []string { return slices.Clone(s.Label.Classes) }
 
-// Without is the schema without the named feature columns. Names of other columns change nothing.
+// Without returns the schema without the named feature columns. Other names change nothing.
 func (s Schema) Without(columns ...string) Schema {
 	var kept []Feature
 	for _, f := range s.Features {
@@ -193,7 +193,7 @@ func expandNames(names []string, most int) ([]string, error) {
 	return all, nil
 }
 
-// width is the number of encoded columns of one column of the feature.
+// width returns the number of encoded columns of one column of the feature.
 func (f Feature) width() int {
 	switch {
 	case f.Kind == Categorical && slices.Contains(f.Levels, otherLevel):

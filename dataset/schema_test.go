@@ -43,7 +43,7 @@ func TestParseSchema(t *testing.T) {
 	if got := s.Classes(); !slices.Equal(got, []string{"no", "yes"}) {
 		t.Errorf("classes %q", got)
 	}
-	// A plan carries a schema as JSON or YAML: both must come back the same.
+	// A plan carries a schema as JSON or YAML. Both must read back the same.
 	text, err := s.YAML()
 	if err != nil {
 		t.Fatal(err)
@@ -139,8 +139,7 @@ func TestParseSchemaErrors(t *testing.T) {
 	}
 }
 
-// A schema that parses can be written and read again, and its encoding is
-// consistent.
+// FuzzParseSchema: a parsed schema can be written and read again, and its encoding is consistent.
 func FuzzParseSchema(f *testing.F) {
 	f.Add([]byte(clinic))
 	f.Add([]byte("label: {column: y, classes: [a, b]}\nfeatures: [{columns: [p0..p9], kind: numeric, max: 1}]\ncolumns: [y, p0..p9]\n"))

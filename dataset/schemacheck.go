@@ -11,7 +11,7 @@ import (
 	"unicode/utf8"
 )
 
-// Validate says which field of the schema is wrong and what to do.
+// Validate returns an error that says which field is wrong and what to do.
 func (s Schema) Validate() error {
 	if err := s.Label.validate(); err != nil {
 		return fmt.Errorf("schema: label: %w", err)
@@ -79,7 +79,7 @@ func (s Schema) Validate() error {
 	return nil
 }
 
-// formula reports a cell that a spreadsheet would compute. A sign or signed number is harmless.
+// formula reports whether a spreadsheet would compute a cell. A sign or signed number is harmless.
 func formula(cell string) bool {
 	switch cell[0] {
 	case '=', '@', '\t', '\r', '\n':

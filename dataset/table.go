@@ -21,7 +21,7 @@ type column struct {
 	codes  codes    // one position in values per row
 }
 
-// codes holds a number per row: one byte up to 256 distinct values, else four.
+// codes holds a number per row: one byte for up to 256 distinct values, otherwise four.
 type codes struct {
 	narrow []uint8
 	wide   []uint32 // in use if not nil
@@ -82,7 +82,7 @@ func (t *Table) Has(column string) bool {
 	return ok
 }
 
-// Cell is the text at a row of a named column; false if there is no such row or column.
+// Cell returns the text at a row of a named column; false if there is no such row or column.
 func (t *Table) Cell(row int, column string) (string, bool) {
 	i, ok := t.index[column]
 	if !ok || row < 0 || row >= t.rows {
@@ -92,7 +92,7 @@ func (t *Table) Cell(row int, column string) (string, bool) {
 	return c.values[c.codes.at(row)], true
 }
 
-// Select is the table of the given rows in order; a row may repeat. It panics on an absent row.
+// Select returns the table of the given rows in order. A row may repeat. It panics on an absent row.
 func (t *Table) Select(rows []int) *Table {
 	s := &Table{rows: len(rows), columns: make([]column, len(t.columns)), index: t.index}
 	for i := range t.columns {

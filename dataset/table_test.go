@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// tableOf makes a table from lines of space-separated cells, the header first.
+// tableOf makes a table from lines of space-separated cells, the first line the header.
 func tableOf(t testing.TB, lines ...string) *Table {
 	t.Helper()
 	rows := make([][]string, len(lines))
@@ -24,8 +24,8 @@ func tableOf(t testing.TB, lines ...string) *Table {
 	return table
 }
 
-// A table, its selections and its written form agree with plain slices of cells,
-// also beyond the 256 distinct values where codes change width.
+// A table, its selections and its written form agree with plain slices of cells, also beyond 256 distinct
+// values, where codes become wider.
 func TestTableMatchesRows(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(0, 600).Draw(t, "rows")

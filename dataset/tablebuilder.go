@@ -71,8 +71,8 @@ func listNames(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// showColumns is listNames for a file's columns, but only counts them if a name is a number: the first
-// record may then have been taken for the header, and no record may end up in an error message.
+// showColumns lists a file's columns, but only counts them if a name is a number: the first record may
+// have been read as the header, and no record may appear in an error message.
 func showColumns(names []string) string {
 	if slices.ContainsFunc(names, isNumber) {
 		return fmt.Sprintf("%d columns, some with numbers for names", len(names))
@@ -85,8 +85,8 @@ func isNumber(text string) bool {
 	return err == nil
 }
 
-// NewTable makes a table of the named columns and the given rows, with the cells as they are. It
-// fails if a name is empty or occurs twice, or if a row has another number of cells.
+// NewTable makes a table of the named columns and rows. It fails if a name is empty or repeated, or if a
+// row has another number of cells.
 func NewTable(columns []string, rows [][]string) (*Table, error) {
 	b, err := newTableBuilder(columns)
 	if err != nil {
@@ -101,8 +101,8 @@ func NewTable(columns []string, rows [][]string) (*Table, error) {
 	return b.table(), nil
 }
 
-// Concat is the rows of all tables, one after the other, under the columns of the first. It fails
-// if a later table has other columns; their order may differ.
+// Concat joins the rows of all tables under the columns of the first. It fails if a later table has other
+// columns; their order may differ.
 func Concat(tables ...*Table) (*Table, error) {
 	if len(tables) == 0 {
 		return nil, errors.New("join tables: there are none")

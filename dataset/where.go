@@ -8,14 +8,14 @@ import (
 	"unicode"
 )
 
-// Condition is a true or false question about a table's row, such as income == ">50K" and age >=
-// 30. The zero value is not valid; [ParseCondition] makes one.
+// Condition is a true or false question about a table's row, such as income == ">50K" and age >= 30. The
+// zero value is not valid; use [ParseCondition].
 type Condition struct {
 	text string
 	root clause
 }
 
-// String is the text from which the condition was parsed.
+// String returns the text from which the condition was parsed.
 func (c Condition) String() string { return c.text }
 
 // Columns lists the columns that the condition reads, each once.
@@ -31,15 +31,15 @@ func (c Condition) Columns() []string {
 	return all
 }
 
-// Comparisons counts the condition's comparisons: each may look at every row.
+// Comparisons counts the condition's comparisons. Each may read every row.
 func (c Condition) Comparisons() (n int) {
 	c.root.visit(func(comparison) { n++ })
 	return n
 }
 
-// Rows answers the condition for every row. An absent column is an error that lists the table's
-// columns. Two numbers are compared as numbers; otherwise == and != compare texts, and <, <=, >, >=
-// are false. Spaces around a cell do not count.
+// Rows answers the condition for every row. An absent column is an error that lists the table's columns.
+// Two numbers are compared as numbers. Otherwise == and != compare texts, and <, <=, >, >= are false.
+// Spaces around a cell are ignored.
 func (c Condition) Rows(t *Table) ([]bool, error) {
 	for _, name := range c.Columns() {
 		if !t.Has(name) {
@@ -77,7 +77,7 @@ func (t *Table) answer(c comparison) []bool {
 	return out
 }
 
-// holds compares a cell; b is the value as a number if isNumber.
+// holds compares a cell; b is the comparison's value as a number if isNumber.
 func (c comparison) holds(cell string, b float64, isNumber bool) bool {
 	var a float64
 	numbers := isNumber
@@ -95,7 +95,7 @@ func (c comparison) holds(cell string, b float64, isNumber bool) bool {
 	return c.holdsNumber(a, b)
 }
 
-// holdsNumber compares numbers; for NaN, which stands for no number, only != holds.
+// holdsNumber compares numbers. For NaN, no number, only != holds.
 func (c comparison) holdsNumber(a, b float64) bool {
 	switch c.op {
 	case "==":

@@ -6,10 +6,10 @@ import (
 	"slices"
 )
 
-// Within lists where s asks for a column that own lacks or defines otherwise; an empty list means
-// that own's records can be encoded under s. s may leave out features of own, and the party column;
-// label, patient column, missing text and date must be equal. The file format does not count. The
-// answer depends on the two schemas alone, never on a file.
+// Within lists the differences that prevent encoding own's records under s: columns that own lacks or
+// defines differently. An empty list means none. s may leave out features of own, and the party column;
+// label, patient column, missing text and date must be equal. File formats are ignored. The answer
+// depends on the two schemas alone, never on a file.
 func (s Schema) Within(own Schema) []string {
 	var out []string
 	differ := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }

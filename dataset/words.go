@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Words explain how features are made from encoded columns.
+// Words explains how features are made from encoded columns.
 func (m Map) Words() string {
 	var before string
 	if m.First != nil {
@@ -36,7 +36,7 @@ const leastKept = 5
 
 const wholeShare = 0.995
 
-// KeptWords lists the shares of the columns that keep the least; "" for none.
+// KeptWords describes the columns that keep the smallest shares of variance; "" without columns.
 func KeptWords(kept []Kept) string {
 	if len(kept) == 0 {
 		return ""

@@ -46,7 +46,7 @@ type Query struct {
 	Rows int `yaml:"rows"`
 }
 
-// Validate says which field is wrong and what to do.
+// Validate returns an error that says which field is wrong and what to do.
 func (q Query) Validate() error {
 	switch {
 	case !slices.Contains([]string{Postgres, MySQL, SQLite}, q.Driver):
@@ -71,7 +71,7 @@ func (q Query) Below(folder string) Query {
 	return q
 }
 
-// Text is the statement of a valid query, from sql or from sql_file.
+// Text returns the statement of a valid query, from sql or from sql_file.
 func (q Query) Text() (string, error) {
 	if err := q.Validate(); err != nil || q.SQLFile == "" {
 		return q.SQL, err
@@ -83,7 +83,7 @@ func (q Query) Text() (string, error) {
 	return text, q.reads(text)
 }
 
-// Digest is the SHA-256 in hex of the driver and the statement. The address is no part of it.
+// Digest returns the SHA-256 in hex of the driver and the statement, without the address.
 func (q Query) Digest() (string, error) {
 	text, err := q.Text()
 	return digest(q.Driver, text), err
@@ -93,14 +93,14 @@ func digest(driver, text string) string {
 	return fmt.Sprintf("%x", sha256.Sum256([]byte(driver+"\n"+text)))
 }
 
-// read reads the text of the file that a key names, and refuses a mode with any bit of secret.
+// read reads the file that a key names. It refuses a file with any mode bit of secret.
 func read(key, path string, secret os.FileMode) (string, error) {
 	var content []byte
 	info, err := os.Stat(path)
 	if err == nil && info.Size() <= longestText {
 		content, err = os.ReadFile(path)
 	}
-	text := strings.TrimSpace(strings.TrimPrefix(string(content), "\ufeff")) // the mark that editors put before a text
+	text := strings.TrimSpace(strings.TrimPrefix(string(content), "\ufeff")) // without the byte order mark of some editors
 	switch {
 	case err != nil:
 		return "", fmt.Errorf("%s: %w", key, err)
@@ -114,9 +114,8 @@ func read(key, path string, secret os.FileMode) (string, error) {
 	return text, nil
 }
 
-// tokens finds the words and signs of a statement, apart from comments, texts and quoted names of a kind
-// of database. PostgreSQL's comments within comments and its $tag$ texts are not known; the advice then
-// names too much or too little.
+// tokens finds the words and signs of a statement outside comments, texts and quoted names. It ignores
+// PostgreSQL's nested comments and $tag$ texts; there the advice may name too much or too little.
 var tokens = map[string]*regexp.Regexp{
 	Postgres: besides("--[^\n]*", comment, `[eE]'(?:\\.|''|[^'\\])*'?`, `'[^']*'?`, `"[^"]*"?`, `\$\$.*?(?:\$\$|$)`),
 	MySQL: besides("--(?:[ \t][^\n]*|\\s|$)", "#[^\n]*", `/\*M?!`, comment, // MySQL runs what follows /*!
@@ -130,7 +129,7 @@ func besides(none ...string) *regexp.Regexp {
 	return regexp.MustCompile(`(?s)` + strings.Join(none, "|") + `|([\w$\x{80}-\x{10FFFF}]+|\S)`)
 }
 
-// words are a statement's bare words, in capitals, and its signs.
+// words returns a statement's words outside quotes, in capitals, and its signs.
 func words(sql, driver string) (all []string) {
 	for _, match := range tokens[driver].FindAllStringSubmatch(sql, -1) {
 		if match[1] != "" {
@@ -140,16 +139,16 @@ func words(sql, driver string) (all []string) {
 	return all
 }
 
-// places are placeholders for values; changes are words that write, where they are no column and no
-// function.
+// changes finds words that write, except where they name a column or a function. places finds
+// placeholders for values.
 var (
 	selects = []string{"SELECT", "WITH", "VALUES", "TABLE"}
 	changes = regexp.MustCompile(`[^.] (INTO|INSERT|UPDATE|DELETE|MERGE)( [^(]|$)`)
 	places  = map[string]string{Postgres: ` \$\d+`, MySQL: ` \?`, SQLite: ` [?:@$]`}
 )
 
-// reads refuses everything but one statement that reads. The database refuses it too, except for files
-// that MySQL's INTO would write.
+// reads refuses anything but one statement that reads. The database refuses it as well, except for the
+// files that MySQL's INTO would write.
 func (q Query) reads(sql string) error {
 	text := strings.TrimRight(strings.Join(words(sql, q.Driver), " "), "; ")
 	first, _, _ := strings.Cut(strings.TrimLeft(text, "( "), " ")
@@ -169,7 +168,8 @@ func (q Query) reads(sql string) error {
 	return nil
 }
 
-// clauses gives the advice for each clause's first word, "" for none. Each clause ends a list of tables.
+// clauses gives the advice for a clause by its first word, "" for none. Each of these words ends a list
+// of tables.
 var clauses = map[string]string{
 	"DISTINCT": "DISTINCT", "JOIN": "JOIN", "STRAIGHT_JOIN": "JOIN", "GROUP": "GROUP BY", "LIMIT": "LIMIT",
 	"OFFSET": "OFFSET", "FETCH": "FETCH", "OVER": "OVER", "UNION": "UNION", "INTERSECT": "INTERSECT", "EXCEPT": "EXCEPT",
@@ -180,9 +180,9 @@ var aggregates = regexp.MustCompile(`^(ANY_VALUE|AVG|BIT_(AND|OR|XOR)|BOOL_(AND|
 	`GROUP_CONCAT|JSON_(ARRAYAGG|OBJECTAGG|GROUP_\w+)|MAX|MEDIAN|MIN|MODE|PERCENTILE_\w+|REGR_\w+|STD|STDDEV\w*|` +
 	`SUM|TOTAL|VAR_\w+|VARIANCE|XMLAGG|\w+_AGG)$`)
 
-// Derives lists what in a statement may make a row depend on other rows or other tables, for the person
-// who must vouch that it does not: clauses by their words, "comma join", "sub-query" and "aggregate
-// count". It is advice: it reads words, not meanings, knows no view and no function of the site, and may
+// Derives lists the parts of a statement through which a row may depend on other rows or tables, for the
+// person who vouches that it does not: clauses by their words, "comma join", "sub-query" and "aggregate
+// count". It is only advice: it sees words, not meanings, knows no view or function of the site, and may
 // name too much.
 func Derives(sql string) (found []string) {
 	for _, driver := range []string{Postgres, MySQL} {

@@ -15,7 +15,7 @@ import (
 	"caucus/dataset"
 )
 
-// Rows are the rows of a query, as dataset.Rows.
+// Rows are the rows of a query, a dataset.Rows.
 type Rows struct {
 	query  Query
 	digest string
@@ -23,7 +23,7 @@ type Rows struct {
 	cancel context.CancelFunc
 	db     *sql.DB
 	tx     *sql.Tx   // nil until the database answers
-	parsed *sql.Stmt // nil until the database has parsed it
+	parsed *sql.Stmt // nil until the database has parsed the statement
 	rows   *sql.Rows
 	names  []string
 	forms  []form
@@ -33,7 +33,7 @@ type Rows struct {
 	err    error
 }
 
-// Open runs a query in a read-only snapshot, until ctx ends. The rows must be closed.
+// Open runs a query in a read-only snapshot, until ctx ends. Close the rows after use.
 func Open(ctx context.Context, q Query) (*Rows, error) {
 	r := &Rows{query: q}
 	r.ctx, r.cancel = context.WithTimeout(ctx, cmp.Or(q.Timeout, usualTimeout))
@@ -56,8 +56,8 @@ func Open(ctx context.Context, q Query) (*Rows, error) {
 	return r, nil
 }
 
-// run starts the statement in a transaction that can only read. It prepares the statement, since only
-// then MySQL sends numbers with every digit.
+// run starts the statement in a read-only transaction. It prepares the statement, because MySQL sends all
+// digits of numbers only then.
 func (r *Rows) run(text string) (err error) {
 	r.tx, err = r.db.BeginTx(r.ctx, &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true})
 	if err == nil {
@@ -111,16 +111,16 @@ func (r *Rows) run(text string) (err error) {
 	return nil
 }
 
-// Columns are the names of the query's columns.
+// Columns returns the names of the query's columns.
 func (r *Rows) Columns() []string { return r.names }
 
-// Place is the last row's number, from 1.
+// Place returns the last row's number, from 1.
 func (r *Rows) Place() int { return r.place }
 
-// Digest is Query.Digest of the statement that was run.
+// Digest returns Query.Digest of the executed statement.
 func (r *Rows) Digest() string { return r.digest }
 
-// Next is the next row. An error is about the query; after one there are no more rows.
+// Next returns the next row. An error is about the query, and ends the rows.
 func (r *Rows) Next() (cells []string, ok bool, err error) {
 	if r.err == nil {
 		if r.err = r.next(); r.err != nil && r.err != io.EOF {
@@ -154,7 +154,7 @@ func (r *Rows) next() error {
 	return nil
 }
 
-// Close ends the context, and so the query and its connection. It may be called again.
+// Close ends the query and its connection. Repeated calls do nothing.
 func (r *Rows) Close() {
 	r.cancel()
 	if r.db != nil {
@@ -171,14 +171,15 @@ const (
 	refused form = iota
 	plain
 	boolean // 0 and 1
-	single  // a number of 32 bits that the driver gives with 64
+	single  // 32 bits, which the driver returns as 64
 	finite  // a decimal that may be NaN or Infinity
 	clock   // a time of day, which may end in zeros
-	local   // a date or moment
+	local   // a date or moment without a zone
 	utc     // a moment with a zone
 )
 
-// forms are by type. Other types are refused, but plain in SQLite, where a column may have any type.
+// forms gives the form of each type. Other types are refused, except in SQLite, where any column is
+// plain.
 var forms = map[string]map[string]form{
 	Postgres: {
 		"bool": plain, "int2": plain, "int4": plain, "int8": plain, "oid": plain, "float4": single, "float8": plain,
@@ -229,7 +230,7 @@ func (f form) cell(value any) string {
 			written += " 00:00:00"
 		}
 		t, err := time.Parse(time.DateTime, written)
-		if err != nil { // such as infinity, or a day 0
+		if err != nil { // for example infinity, or a day 0
 			return ""
 		}
 		return f.cell(t)

@@ -19,7 +19,7 @@ import (
 	"caucus/internal/yamlfile"
 )
 
-// open parses the address. Nothing is connected yet.
+// open parses the address. It connects to nothing yet.
 func (r *Rows) open(address string) (*sql.DB, error) {
 	switch r.query.Driver {
 	case Postgres:
@@ -35,10 +35,10 @@ func (r *Rows) open(address string) (*sql.DB, error) {
 		}
 		config.ParseTime, config.ColumnsWithAlias = false, false
 		config.MultiStatements, config.AllowAllFiles = false, false
-		config.Logger = &mysql.NopLogger{} // the default one would write to stderr
+		config.Logger = &mysql.NopLogger{} // the default logger writes to stderr
 		config.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
 			conn, err := (&net.Dialer{}).DialContext(ctx, network, address)
-			if err == nil { // otherwise closing a query makes the driver read all its rows
+			if err == nil { // otherwise the driver would read all rows when a query is closed
 				context.AfterFunc(r.ctx, func() { conn.Close() })
 			}
 			return conn, err
@@ -46,14 +46,14 @@ func (r *Rows) open(address string) (*sql.DB, error) {
 		connector, err := mysql.NewConnector(config)
 		return sql.OpenDB(connector), err
 	}
-	// The file must exist. A name in quotes is never a text.
+	// The file must exist. A name in double quotes is never a text.
 	path := filepath.ToSlash(yamlfile.Below(filepath.Dir(r.query.DSNFile), address))
 	file := url.URL{Scheme: "file", Path: path, OmitHost: true, RawQuery: "mode=ro&_dqs=0&_timeout=20000"}
 	return sql.Open("sqlite", file.String())
 }
 
-// settings make the database end the query in time, LIMIT in milliseconds, and write values alike
-// whatever its settings. A comment with M! is for MariaDB alone, one with !50708 for MySQL alone.
+// settings make the database end the query in time (LIMIT in milliseconds) and write values independently
+// of its own settings. A comment with M! is for MariaDB alone, with !50708 for MySQL alone.
 var settings = map[string]string{
 	Postgres: `SET LOCAL statement_timeout = LIMIT; SET LOCAL datestyle = 'ISO'; SET LOCAL timezone = 'UTC';
 		SET LOCAL extra_float_digits = 3; SET LOCAL client_encoding = 'UTF8'`,
@@ -62,12 +62,12 @@ var settings = map[string]string{
 	SQLite: "PRAGMA query_only = 1",
 }
 
-// typeNames names types that the driver knows by number only. Enums and citext are texts.
+// typeNames names types for which the driver has only numbers. Enums and citext are texts.
 const typeNames = `SELECT json_object_agg(oid, CASE WHEN typtype = 'e' OR typcategory = 'S' THEN 'text'
 	ELSE typname END) FROM pg_catalog.pg_type WHERE typrelid = 0`
 
-// Errors with their remedies. A driver's message may show the address, a database's a record: neither is
-// passed on, except for what a database says about the statement's text.
+// Errors with their remedies. A driver's message may show the address, a database's may show a record, so
+// none is passed on, except a database's message about the statement's text.
 const (
 	denied     = "the database refuses the account: check the name, the password and the database in dsn_file"
 	mayNotRead = "there is nothing of that name, or the account may not read it: check the names, or GRANT SELECT"
@@ -85,7 +85,7 @@ const (
 		"for mysql name:password@tcp(host:3306)/database, for sqlite the path of the file"
 )
 
-// causes are by SQLSTATE or its class, else MySQL's number, and by SQLite's primary code.
+// causes are by SQLSTATE or its class, or MySQL's number, or SQLite's primary code.
 var causes = map[string]string{
 	"08": goneAway, "0A": ofText, "21": ofText, "22": unfit, "23": ofText, "25": writes, "28": denied, "3D": denied,
 	"40": busy, "42": ofText, "42501": mayNotRead, "53": noRoom, "55": busy, "57": goneAway, "57014": tooLong,
@@ -101,7 +101,7 @@ var causes = map[string]string{
 }
 
 func (r *Rows) explained(err error) error {
-	var codes []string // the most precise one last
+	var codes []string // the most precise last
 	its, says := "", unsaid
 	if e, is := errors.AsType[*pgconn.PgError](err); is {
 		its, codes = e.Message, []string{fmt.Sprintf("%.2s", e.Code), e.Code}
@@ -122,7 +122,7 @@ func (r *Rows) explained(err error) error {
 		says = unreached
 	case codes == nil:
 		says = goneAway
-	case says == ofText && r.parsed == nil: // it has read no record so far
+	case says == ofText && r.parsed == nil: // no record has been read so far
 		says += ": " + its
 	case says == ofText:
 		says = unsaid

@@ -59,7 +59,7 @@ func TestPostgres(t *testing.T) {
 	k.suite(t)
 	ctx := context.Background()
 
-	t.Run("owner", func(t *testing.T) { // who may write, and still does not
+	t.Run("owner", func(t *testing.T) { // an account that may write
 		k := k
 		k.dsn = strings.NewReplacer("user=reader", "user=owner", testserver.Password, testserver.Password+"-owner").Replace(k.dsn)
 		for _, text := range k.writes {
@@ -96,7 +96,7 @@ func TestPostgres(t *testing.T) {
 			}
 		}
 	})
-	t.Run("settings", func(t *testing.T) { // of the account change no cell
+	t.Run("settings", func(t *testing.T) { // settings of the account change no cell
 		k.do(t, "ALTER ROLE reader SET timezone = 'Asia/Tokyo'", "ALTER ROLE reader SET datestyle = 'German'", "ALTER ROLE reader SET extra_float_digits = -15")
 		rows, err := all(ctx, k.query(t, "SELECT '2024-12-31 08:30Z'::timestamptz AS a, '2024-12-31'::date AS b, 0.1::float8 + 0.2 AS c"))
 		if want := "2024-12-31 08:30:00Z|2024-12-31|0.30000000000000004"; err != nil || strings.Join(rows[0], "|") != want {
@@ -204,7 +204,7 @@ func TestMariaDB(t *testing.T) {
 	k.killed(t, s)
 }
 
-// reaches: an address that is wrong is an error, or with "" any end but a panic.
+// reaches: each wrong address is an error with this text; for "", anything but a panic is fine.
 func (k kind) reaches(t *testing.T, addresses map[string]string) {
 	t.Run("addresses", func(t *testing.T) {
 		for dsn, want := range addresses {
@@ -220,7 +220,7 @@ func (k kind) reaches(t *testing.T, addresses map[string]string) {
 	})
 }
 
-// killed: a server that dies while its rows are read is an error, and not their end.
+// killed: if the server dies while rows are read, the reader gets an error, not the end.
 func (k kind) killed(t *testing.T, s *testserver.Server) {
 	t.Run("killed", func(t *testing.T) {
 		r, err := Open(context.Background(), k.query(t, fmt.Sprintf(k.numbers, 20_000_000)))

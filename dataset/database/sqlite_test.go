@@ -93,7 +93,7 @@ func TestSQLite(t *testing.T) {
 	})
 }
 
-// TestSQLiteForms: dates of columns that are declared as such, and what is none.
+// TestSQLiteForms: dates in columns declared as dates, and other texts there.
 func TestSQLiteForms(t *testing.T) {
 	path, db := sqliteFile(t)
 	k := kind{driver: SQLite, db: db, dsn: path}

@@ -26,18 +26,18 @@ import (
 	"caucus/internal/testlevel"
 )
 
-// TestMain: a query leaves nothing that runs.
+// TestMain: queries leave no goroutine behind.
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// kind is one kind of database, with what it says in its own way.
+// kind is one kind of database, with its own statements and texts.
 type kind struct {
 	driver string
-	db     *sql.DB // as the account that may do anything
+	db     *sql.DB // as an account with all rights
 	// dsn is the text of the DSN file.
 	dsn    string
 	secret []string // parts of the address that no error may show
 
-	create, insert, read string // a table of every type
+	create, insert, read string // a table with every type
 	value                func(column string, v any) any
 	grant                string
 	numbers              string // rows with a column n: 1 to %d
@@ -47,7 +47,7 @@ type kind struct {
 	refused              map[string]string // type by expression
 }
 
-// cell is in the table, and no error may show it.
+// cell is in the table. No error may show it.
 const cell = "Ada-Smith"
 
 func (k kind) query(t testing.TB, text string) Query {
@@ -94,7 +94,7 @@ func rest(r dataset.Rows) (rows [][]string, err error) {
 	}
 }
 
-// says checks that an error says something, and nothing that is secret.
+// says checks that an error contains a text, and no secret.
 func (k kind) says(t *testing.T, what string, err error, want string) {
 	t.Helper()
 	if err == nil || !strings.Contains(err.Error(), want) {
@@ -108,7 +108,7 @@ func (k kind) says(t *testing.T, what string, err error, want string) {
 	}
 }
 
-// suite is what holds for every kind of database.
+// suite tests the properties of every kind of database.
 func (k kind) suite(t *testing.T) {
 	k.do(t, "CREATE TABLE people (id INTEGER PRIMARY KEY, name VARCHAR(40))", "INSERT INTO people VALUES (1, '"+cell+"'), (2, NULL)")
 	if k.grant != "" {
@@ -247,7 +247,7 @@ func (k kind) suite(t *testing.T) {
 	})
 }
 
-// unchecked runs a statement that is not looked at before the database sees it.
+// unchecked runs a statement that only the database checks.
 func (k kind) unchecked(t *testing.T, text string) (err error) {
 	t.Helper()
 	q := k.query(t, "SELECT 1")
@@ -268,7 +268,7 @@ func (k kind) unchecked(t *testing.T, text string) (err error) {
 	return err
 }
 
-// snapshot: what another writes while the rows are read is not among them.
+// snapshot: rows that another program writes during the reading are not read.
 func (k kind) snapshot(t *testing.T) {
 	k.do(t, "CREATE TABLE growing (id INTEGER PRIMARY KEY, filler VARCHAR(200))")
 	if k.grant != "" {
@@ -304,10 +304,11 @@ func (k kind) snapshot(t *testing.T) {
 // columnsOf are those of the table of every type.
 var columnsOf = []string{"id", "big", "little", "flag", "single", "many", "price", "born", "seen", "at_utc", "clock", "name", "code"}
 
-// made is a record with a value of every type, each nil at times, and the cells that a CSV file has for it.
+// made returns a record with a value of every type, each sometimes nil, and the cells of the same record
+// in a CSV file.
 func made(id int, r *rand.Rand) (values map[string]any, cells []string) {
 	micro := func(fine bool) int64 {
-		s := r.Int64N(2_100_000_000) // till 2036, since MySQL's timestamps end in 2038
+		s := r.Int64N(2_100_000_000) // until 2036, because MySQL's timestamps end in 2038
 		switch {
 		case r.IntN(4) == 0:
 			return s / 86400 * 86400 * 1e6
@@ -354,7 +355,7 @@ func made(id int, r *rand.Rand) (values map[string]any, cells []string) {
 	return values, cells
 }
 
-// sameCells: a thousand rows with every type are what a CSV file with the same records is.
+// sameCells: a thousand rows with every type equal a CSV file of the same records.
 func (k kind) sameCells(t *testing.T) {
 	k.do(t, k.create)
 	if k.grant != "" {

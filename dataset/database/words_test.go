@@ -6,8 +6,7 @@ import (
 	"testing"
 )
 
-// TestWords: what stands in texts, quoted names and comments is no word, as each kind of database
-// reads it.
+// TestWords: texts, quoted names and comments contain no words, by the rules of each kind of database.
 func TestWords(t *testing.T) {
 	for _, c := range []struct{ driver, sql, want string }{
 		{Postgres, "SELECT a, b2 FROM t;", "SELECT A , B2 FROM T ;"},
@@ -45,7 +44,7 @@ func TestWords(t *testing.T) {
 	}
 }
 
-// TestReads: a statement that does not only read is refused before a database sees it.
+// TestReads: statements that do more than read are refused before a database sees them.
 func TestReads(t *testing.T) {
 	for sql, want := range map[string]string{
 		"SELECT 1":                                "",
@@ -116,8 +115,8 @@ func TestDerives(t *testing.T) {
 	}
 }
 
-// FuzzWords: any text is cut without a panic, its words stand in it in order, and what is in a
-// quoted copy of it is no word.
+// FuzzWords: any text is cut without a panic, its words occur in it in order, and a quoted copy of it
+// contains no word.
 func FuzzWords(f *testing.F) {
 	for _, seed := range []string{"SELECT 'a''b' FROM t", "$a$ x $a$ /* /* */ */ -- y\n z", "E'\\' [x] `y` \"z\" # 1", "(((("} {
 		f.Add(seed)

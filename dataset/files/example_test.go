@@ -8,7 +8,7 @@ import (
 	"caucus/dataset/files"
 )
 
-// What a file is, its bytes say; how its text is written, the site says.
+// The kind of a file follows from its bytes; the site states how its text is written.
 func Example() {
 	in := strings.NewReader("Name;Gr\xf6\xdfe\nM\xfcller;1,80\n") // Latin-1
 	written := files.Written{Delimiter: ";", Encoding: "latin1"}
@@ -33,7 +33,5 @@ func Example() {
 		fmt.Println(row, ok)
 	}
 	// Output:
-	// text, latin1
-	// [Name Größe]
-	// [Müller 1,80] true
+	// text, latin1 [Name Größe] [Müller 1,80] true
 }

@@ -41,7 +41,7 @@ func zstded(t testing.TB, b []byte) []byte {
 	return z.EncodeAll(b, nil)
 }
 
-// workbook writes cells by their names with the library that others use.
+// workbook writes cells with the library excelize.
 func workbook(t testing.TB, sheet string, fill func(*excelize.File)) []byte {
 	t.Helper()
 	f := excelize.NewFile()
@@ -87,8 +87,7 @@ func readBy(open func(io.ReaderAt, int64, Format, Written) (dataset.Rows, error)
 	}
 }
 
-// TestText: text is read however it is packed and encoded, by what its bytes
-// are.
+// TestText: text is read in every packing and encoding.
 func TestText(t *testing.T) {
 	const text = "größe;ort\n1,7;Köln\n1,8;\n"
 	want := [][]string{{"größe", "ort"}, {"1,7", "Köln"}, {"1,8", ""}}
@@ -167,7 +166,7 @@ func zipped(t testing.TB, name, text string) []byte {
 	return out.Bytes()
 }
 
-// TestWorkbook: cells become the text that is documented, whatever Excel shows.
+// TestWorkbook: cells become the documented text, independent of Excel's display.
 func TestWorkbook(t *testing.T) {
 	b := workbook(t, "Patienten", func(f *excelize.File) {
 		set := func(cell string, value any, format string) {
@@ -231,7 +230,7 @@ func TestWorkbook(t *testing.T) {
 	}
 }
 
-// TestWorkbookAgrees: texts and numbers are those that excelize reads.
+// TestWorkbookAgrees compares texts and numbers with excelize.
 func TestWorkbookAgrees(t *testing.T) {
 	table, _ := dataset.Hospitals(dataset.HospitalConfig{Sites: 2, Records: 200, Seed: 3, Skew: 1, Returns: .25, Missing: .1})
 	b := workbook(t, "S", func(f *excelize.File) {
@@ -242,7 +241,7 @@ func TestWorkbookAgrees(t *testing.T) {
 				if i >= 0 {
 					text, _ = table.Cell(i, name)
 				}
-				if err := f.SetCellDefault("S", cell, text); err != nil { // a number where it is one
+				if err := f.SetCellDefault("S", cell, text); err != nil { // numbers are stored as numbers
 					t.Fatal(err)
 				}
 			}
@@ -262,7 +261,7 @@ func TestWorkbookAgrees(t *testing.T) {
 	}
 }
 
-// visit is a row of Parquet with every sort of column.
+// visit is a row of Parquet with every kind of column.
 type visit struct {
 	Name    string   `parquet:"name"`
 	Age     int32    `parquet:"age"`
@@ -290,8 +289,8 @@ func visits(t testing.TB, rows []visit) []byte {
 	return out.Bytes()
 }
 
-// TestParquetTimes: moments and times of day keep every digit, and say that they are of UTC
-// where they are; a moment at midnight is a date.
+// TestParquetTimes: moments and times of day keep all digits, and a Z if they are in UTC. A moment at
+// midnight is a date.
 func TestParquetTimes(t *testing.T) {
 	type times struct {
 		Local  int64            `parquet:"local,timestamp(microsecond:local)"`
@@ -357,7 +356,7 @@ func TestParquet(t *testing.T) {
 	}
 }
 
-// TestBombs: what unpacks to more than was allowed is an error, not memory.
+// TestBombs: a file that unpacks to more than allowed is an error, and takes no memory.
 func TestBombs(t *testing.T) {
 	sheet := func(body string) []byte {
 		var out bytes.Buffer
@@ -404,8 +403,8 @@ func TestBombs(t *testing.T) {
 	}
 }
 
-// TestForPerson: an import reads line breaks in quoted cells, whatever the text's packing and
-// encoding, and what is no text as Open does. Strictly read, a wrong line is an error.
+// TestForPerson: an import reads line breaks in quoted cells, in any packing and encoding, and files that
+// are not text as Open does. OpenStrict reports a wrong line as an error.
 func TestForPerson(t *testing.T) {
 	const text = "größe;ort\r\n1,7;\"Köln\r\nam Rhein\"\r\n1,8\r\n1,9;Ulm\r\n"
 	latin, err := charmap.ISO8859_1.NewEncoder().String(text)
@@ -443,8 +442,7 @@ func TestForPerson(t *testing.T) {
 	}
 }
 
-// TestDamagedParquet: a file that was cut off anywhere, or whose last bytes lie,
-// is an error and no panic.
+// TestDamagedParquet: a file cut off anywhere, or with wrong last bytes, is an error, not a panic.
 func TestDamagedParquet(t *testing.T) {
 	whole := visits(t, []visit{{}, {Name: "x"}})
 	for n := range len(whole) {
@@ -460,9 +458,8 @@ func TestDamagedParquet(t *testing.T) {
 	}
 }
 
-// FuzzRead: no bytes make the readers panic. Parquet is left to the test above:
-// its library takes a page's word for its size, which is at most 2 GiB and
-// holds up whoever tries ten thousand of them.
+// FuzzRead: no bytes make the readers panic. Parquet is left to the test above, because its library
+// trusts a page's size, up to 2 GiB, which would slow down ten thousand attempts.
 func FuzzRead(f *testing.F) {
 	f.Add([]byte("a,b\n1,2"))
 	f.Add(gzipped(f, []byte("a,b\n1,2")))

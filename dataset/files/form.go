@@ -37,11 +37,11 @@ const (
 type Format struct {
 	Kind    FileType `json:"kind"`
 	Packing Packing  `json:"packing,omitempty"`
-	// Encoding of text, by one of the names that Written accepts.
+	// Encoding of text, as one of the names that Written accepts.
 	Encoding string `json:"encoding,omitempty"`
 }
 
-// Container reports whether a file is read as a whole: one damaged byte may lose all its records.
+// Container reports whether a file is read as a whole, so that one damaged byte may lose all its records.
 func (f Format) Container() bool { return f.Kind != Text }
 
 func (f Format) String() string {
@@ -61,9 +61,8 @@ func (f Format) String() string {
 	return words
 }
 
-// Cells is about the time to read one cell of this format, in cells of plain text, for callers that
-// limit a file's time. XML is scanned with its tags, and numbers are rewritten
-// (agent/TestCellsBoundTime).
+// Cells estimates the time to read one cell of this format, in cells of plain text. Callers limit a
+// file's time by it (agent/TestCellsBoundTime). XML is scanned with its tags, and numbers are rewritten.
 func (f Format) Cells() float64 {
 	switch {
 	case f.Kind == Workbook:
@@ -79,13 +78,13 @@ func (f Format) Cells() float64 {
 const (
 	// maxText bounds unpacked text or sheets in bytes: a hundred million records of 160 characters.
 	maxText = 16 << 30
-	// maxWindow bounds zstd's window. The zstd tool exceeds it only with --ultra.
+	// maxWindow bounds zstd's window, which the zstd tool exceeds only with --ultra.
 	maxWindow = 64 << 20
 )
 
 const head = 1 << 16
 
-// Detect recognises a file by its first bytes. Its errors are for the person who declares the file; they
+// Detect recognises a file by its first bytes. Its errors are for the person who declares the file, and
 // name the detected format and the next step.
 func Detect(r io.ReaderAt, size int64, w Written) (Format, error) {
 	if err := w.Validate(); err != nil {
@@ -178,7 +177,7 @@ func checkWorkbook(r io.ReaderAt, size int64) error {
 	return errors.New("it is a zip archive and no Excel workbook: unpack it, and name the file in it")
 }
 
-// EncodingError reports a text that is not in the given encoding, or not in UTF-8 by default.
+// EncodingError reports text that is not in the given encoding, or not in UTF-8 by default.
 type EncodingError struct {
 	Probably string // the probable encoding, a name that Written accepts
 	words    string
@@ -248,14 +247,14 @@ func (l *limited) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Open returns the records of a file whose format is known. It fails if the file has another
-// format, or lacks a header that it should have.
+// Open returns the records of a file whose format is known. It fails if the file has another format, or
+// lacks a required header.
 func Open(r io.ReaderAt, size int64, f Format, w Written) (dataset.Rows, error) {
 	return open(r, size, f, w, dataset.NewLines)
 }
 
-// OpenForPerson is Open for an import by a person: quoted cells may hold line breaks. No study
-// reads by it ([dataset.NewQuoted] says why).
+// OpenForPerson is Open for a person's import: quoted cells may hold line breaks. No study reads with it
+// ([dataset.NewQuoted] gives the reason).
 func OpenForPerson(r io.ReaderAt, size int64, f Format, w Written) (dataset.Rows, error) {
 	return open(r, size, f, w, dataset.NewQuoted)
 }
@@ -286,7 +285,7 @@ func Decode(r io.Reader, f Format) (io.Reader, error) {
 	return decoded(plain, f.Encoding)
 }
 
-// OpenStrict is OpenForPerson, except that a record that is no row is an error with its place.
+// OpenStrict is OpenForPerson, except that a malformed record is an error with its place.
 func OpenStrict(r io.ReaderAt, size int64, f Format, w Written) (dataset.Rows, error) {
 	rows, err := OpenForPerson(r, size, f, w)
 	if err != nil {

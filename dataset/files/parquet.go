@@ -17,14 +17,14 @@ import (
 	"caucus/dataset"
 )
 
-// maxParquet bounds a row group's declared unpacked bytes. Writers make 128 MiB to 1 GiB.
+// maxParquet bounds a row group's declared unpacked bytes. Usual writers make 128 MiB to 1 GiB.
 const maxParquet = 8 << 30
 
-// parquetRows are the rows of the columns with one value per row, without lists and maps.
+// parquetRows are the rows of the columns with one value per row. Lists and maps are left out.
 type parquetRows struct {
 	names  []string
-	text   []func(parquet.Value) string // by leaf; nil if left out
-	at     []int                        // by leaf: its position in names
+	text   []func(parquet.Value) string // by leaf; nil for a column left out
+	at     []int                        // by leaf: the position in names
 	groups []parquet.RowGroup
 	rows   parquet.Rows
 	buffer []parquet.Row
@@ -35,7 +35,7 @@ type parquetRows struct {
 
 var errDamaged = errors.New("the Parquet file is damaged: write it anew")
 
-// guarded turns a reader's panic on damaged bytes into an error.
+// guarded turns a panic of the library on damaged bytes into an error.
 func guarded(do func() error) (err error) {
 	defer func() {
 		if recover() != nil { // the panic's text may quote a record
@@ -184,7 +184,7 @@ func unsignedText(v parquet.Value) string {
 	return strconv.FormatUint(v.Uint64(), 10)
 }
 
-// unitOf is the number of a timestamp's units per second.
+// unitOf returns the units per second of a timestamp.
 func unitOf(u format.TimeUnit) int64 {
 	switch u.Value.(type) {
 	case *format.MilliSeconds:
@@ -247,7 +247,7 @@ func decimalText(v parquet.Value, scale int) string {
 		n.SetInt64(v.Int64())
 	default: // two's complement, big-endian
 		b := v.ByteArray()
-		if len(b) > 64 { // no decimal has more digits than 32 bytes hold
+		if len(b) > 64 { // 32 bytes hold the digits of any decimal
 			return ""
 		}
 		n.SetBytes(b)

@@ -14,7 +14,7 @@ type dateStyle bool
 
 const noDate dateStyle = false
 
-// styles tells which cell styles show dates (ECMA-376-1, 18.8.30: numFmts; the first 164 are built in).
+// styles lists which cell styles show dates (ECMA-376-1, 18.8.30: numFmts; the first 164 are built in).
 func (b book) styles() ([]dateStyle, error) {
 	const part = "xl/styles.xml"
 	if !b.has(part) {
@@ -47,7 +47,7 @@ func (b book) styles() ([]dateStyle, error) {
 	return all, err
 }
 
-// showsDate looks for a date or time part outside quotes and brackets for colours or languages.
+// showsDate looks for a date or time part outside quotes and outside brackets for colours or languages.
 func showsDate(code string) dateStyle {
 	code, _, _ = strings.Cut(code, ";") // the part for positive numbers
 	for i := 0; i < len(code); i++ {
@@ -80,8 +80,8 @@ func showsDate(code string) dateStyle {
 	return noDate
 }
 
-// serialText writes Excel's date, counted in days from the day before 1900 (with a 29 February 1900 that
-// never was), or from 1904. It returns false for a number that is no date.
+// serialText writes Excel's date, counted in days from the day before 1900 (including a 29 February 1900
+// that never existed), or from 1904. It returns false for a number that is not a date.
 func serialText(v float64, year04 bool) (string, bool) {
 	if !(v >= 0 && v < 2958466) { // the end of 9999
 		return "", false

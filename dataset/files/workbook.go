@@ -21,7 +21,7 @@ const (
 	maxToken        = 4 << 20 // bytes between two tags
 )
 
-// sheet streams the rows of a workbook's sheet (ECMA-376, SpreadsheetML). A formula gives its last
+// sheet streams the rows of a workbook's sheet (ECMA-376, SpreadsheetML). A formula gives its stored
 // value, a merged cell its first cell. Empty rows hold no record, like blank lines.
 type sheet struct {
 	in     *xml.Decoder
@@ -177,7 +177,7 @@ func (s *sheet) cell(start xml.StartElement) (string, error) {
 	}
 }
 
-// spoken reports whether a text is the pronunciation of another.
+// spoken reports whether a text is the pronunciation of another text.
 func spoken(within []string) bool {
 	for _, name := range within {
 		if name == "rPh" {
@@ -219,7 +219,7 @@ func (s *sheet) text(start xml.StartElement, value, inline string) string {
 	return fifteenDigits(v)
 }
 
-// fifteenDigits writes 15 digits in plain decimals, as Excel shows them; the file often has 17.
+// fifteenDigits writes 15 digits in plain decimals, as Excel shows them. The file often has 17.
 func fifteenDigits(v float64) string {
 	short, err := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 15, 64), 64)
 	if err != nil {
@@ -237,7 +237,7 @@ func attribute(e xml.StartElement, name string) string {
 	return ""
 }
 
-// columnOf is the column of a cell reference, from 0: B3 → 1.
+// columnOf returns the column of a cell reference, from 0: B3 → 1.
 func columnOf(reference string) (int, bool) {
 	n := 0
 	for i := 0; i < len(reference); i++ {
@@ -252,7 +252,7 @@ func columnOf(reference string) (int, bool) {
 	return n - 1, n > 0
 }
 
-// damaged makes the error of a workbook with broken XML. It quotes none of the XML.
+// damaged makes the error for broken XML, without quoting the XML.
 func damaged(err error) error {
 	if errors.Is(err, errToken) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return fmt.Errorf("the workbook is damaged: %w: save it anew", err)
@@ -300,7 +300,7 @@ func (b book) each(name string, most int64, do func(*xml.Decoder, xml.StartEleme
 	}
 }
 
-// small bounds the parts of a workbook that hold no cells.
+// small bounds the parts of a workbook without cells.
 const small = 64 << 20
 
 func (b book) find(wanted string) (part string, s *sheet, err error) {
@@ -386,8 +386,8 @@ func (b book) sharedTexts() ([]string, error) {
 	return all, err
 }
 
-// partReader reads a part of an archive. It fails if the part unpacks to too much, or if more bytes
-// lie between two tags than any cell has: an XML decoder would hold them in memory.
+// partReader reads a part of an archive. It fails if the part unpacks to too much, or if more bytes lie
+// between two tags than any cell has, because an XML decoder would hold them in memory.
 type partReader struct {
 	in    io.Reader
 	left  int64

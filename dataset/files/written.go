@@ -44,7 +44,7 @@ func (w Written) Or(f dataset.Format) Written {
 	return w
 }
 
-// Validate says which field is wrong and what to do.
+// Validate returns an error that says which field is wrong and what to do.
 func (w Written) Validate() error {
 	if w.Encoding != "" && canonicalEncoding(w.Encoding) != utf16Any && encodingOf(w.Encoding) == nil {
 		return fmt.Errorf("encoding: %q is none that is read: use one of %s", w.Encoding, strings.Join(encodingNames(), ", "))
@@ -77,7 +77,7 @@ func (w Written) format() dataset.Format {
 	return f
 }
 
-// Names of encodings in a Format. utf-16 in a configuration: the file's byte order mark decides.
+// Names of encodings in a Format. With utf-16 in a configuration, the file's byte order mark decides.
 const (
 	utf8Text = "utf-8"
 	utf16Any = "utf-16"
@@ -120,7 +120,8 @@ func encodingNames() []string {
 	return append(slices.Sorted(maps.Keys(encodings)), utf16Any)
 }
 
-// decoded returns text as UTF-8. Bad characters become U+FFFD, except in UTF-8: readers handle those.
+// decoded returns text as UTF-8. Bad characters become U+FFFD, except in UTF-8, where readers handle
+// them.
 func decoded(r io.Reader, name string) (io.Reader, error) {
 	e := encodingOf(name)
 	if e == nil {

@@ -10,15 +10,15 @@ import (
 	"caucus/dataset"
 )
 
-// Limits of advice. A rare text may identify one person: it is counted but not shown.
+// Limits of advice. A rare text may identify a person, so it is counted but not shown.
 const (
 	adviceTexts = 3    // per column
 	adviceLeast = 10   // records
 	adviceShare = 0.01 // of the records
 )
 
-// Advice suggests remedies for cells outside a schema: other words for levels, decimal commas,
-// dates. It shows texts of the table, so it is for those who may see the table.
+// Advice suggests remedies for cells outside a schema: other words for levels, decimal commas, dates. It
+// shows texts of the table, so only show it to those who may see the table.
 func Advice(t *dataset.Table, s dataset.Schema) []string {
 	var all []string
 	for _, f := range s.Features {
@@ -78,7 +78,7 @@ func levelAdvice(t *dataset.Table, name string, levels []string, missing, what s
 	return out
 }
 
-// numberAdvice explains why a column's cells are no numbers.
+// numberAdvice explains why a column's cells are not numbers.
 func numberAdvice(t *dataset.Table, name, missing string) []string {
 	texts := t.Distinct(name)
 	delete(texts, "")
@@ -112,7 +112,7 @@ func numberAdvice(t *dataset.Table, name, missing string) []string {
 	return out
 }
 
-// unitAdvice reports a column with most numbers outside its bounds: probably another unit.
+// unitAdvice reports a column with most numbers outside its bounds, probably in another unit.
 func unitAdvice(t *dataset.Table, name string, f dataset.Feature) []string {
 	all, beyond := 0, 0
 	for text, n := range t.Distinct(name) {

@@ -15,16 +15,16 @@ type Bound struct {
 	targets []target
 	// Notes tell a person what Bind inferred.
 	Notes []string
-	// Missing are the schema's columns without a column in the file.
+	// Missing lists the schema's columns for which the file has no column.
 	Missing []string
-	// Derived are the schema's columns made from columns listed under Mapping.Derived.
+	// Derived lists the schema's columns made from columns under Mapping.Derived.
 	Derived []string
 
 	patient string   // the schema's column
 	columns []string // the file's
-	free    bool     // there is no schema: every column may be a number
-	known   bool     // some column has a name that the mapping asks for, so the header is no record
-	used    []input  // what expressions read
+	free    bool     // without a schema, every column may be a number
+	known   bool     // some column has a requested name, so the header is not a record
+	used    []input  // columns that expressions read
 }
 
 type target struct {
@@ -50,10 +50,10 @@ type day struct {
 	at   int // column of the file; -1 for a date
 }
 
-// Bind binds a mapping to the names of a file's columns. It depends on names alone, never on
-// records. A rule for an absent column is an error. A schema column without rule or file column is
-// listed in Missing: a label may be absent outside training. Names match exactly, or else without
-// case and surrounding spaces if that is unique; Notes reports such a match.
+// Bind binds a mapping to the names of a file's columns. It depends on names alone, never on records. A
+// rule for an absent column is an error. A schema column without rule or file column is listed in
+// Missing, because a label may be absent outside training. Names match exactly, or else without case and
+// surrounding spaces if only one column matches; Notes reports such a match.
 func (m Mapping) Bind(columns []string, s dataset.Schema) (*Bound, error) {
 	b := &Bound{columns: columns, patient: s.Patient}
 	b.known = m.knows(columns, s)
@@ -154,7 +154,7 @@ func (b *Bound) target(name string, rule Rule, m Mapping, agreed string) (t targ
 		return target{}, false, err
 	}
 	if rule.Expression != "" {
-		t.decimal, t.missing = "", newWords(rule.Missing, "") // an expression's value is written like a schema's values
+		t.decimal, t.missing = "", newWords(rule.Missing, "") // an expression's value has no local format
 		t.expression, err = b.compile(rule.Expression, newWords(m.Missing, m.Decimal), m.Decimal)
 		return t, true, err
 	}
@@ -170,7 +170,7 @@ func (b *Bound) target(name string, rule Rule, m Mapping, agreed string) (t targ
 // agreedDay stands for the schema's own date.
 const agreedDay = "schema"
 
-// day parses years_until and days_since; nil if empty.
+// day parses years_until or days_since; nil if empty.
 func (b *Bound) day(key, text, agreed string) (*day, error) {
 	if text == "" {
 		return nil, nil
@@ -191,7 +191,7 @@ func (b *Bound) day(key, text, agreed string) (*day, error) {
 	return &day{at: at}, nil
 }
 
-// findColumn finds a column by name; alike reports that the file writes the name differently.
+// findColumn finds a column by name. alike: the file writes the name differently.
 func findColumn(name string, columns []string) (at int, alike, ok bool) {
 	if i := slices.Index(columns, name); i >= 0 {
 		return i, false, true
@@ -222,8 +222,8 @@ func (m Mapping) knows(columns []string, s dataset.Schema) bool {
 	})
 }
 
-// noColumn reports an absent column and suggests one. It shows nothing of a file in which no wanted
-// name was found: without a header, its "names" are a record.
+// noColumn reports an absent column and suggests a similar one. If the file has no requested name, it
+// shows no names at all: without a header, these "names" are a record.
 func (b *Bound) noColumn(name string) error {
 	if !b.known {
 		hint := "if it has no header, list its names under header"
@@ -246,7 +246,7 @@ func few(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// Hint continues the message about Missing columns: what to write if the patient column is among them.
+// Hint continues the message about Missing columns if the patient column is among them.
 func (b *Bound) Hint() string { return b.hint(b.Missing...) }
 
 func (b *Bound) hint(missing ...string) string {
@@ -261,7 +261,7 @@ func (b *Bound) Has(column string) bool {
 	return slices.ContainsFunc(b.targets, func(t target) bool { return t.name == column })
 }
 
-// Cells is about how many cells of plain text take as long as mapping one record.
+// Cells estimates the time to map one record, in cells of plain text.
 func (b *Bound) Cells() float64 {
 	cells := float64(len(b.used))
 	for _, t := range b.targets {
@@ -273,7 +273,7 @@ func (b *Bound) Cells() float64 {
 	return cells
 }
 
-// Remarks count the cells so far without a computed value. They are private, like all remarks.
+// Remarks counts the cells so far without a computed value. They are private, like all remarks.
 func (b *Bound) Remarks() []dataset.Remark {
 	var all []dataset.Remark
 	for _, t := range b.targets {

@@ -24,9 +24,10 @@ const (
 	maxText       = 256  // bytes of a cell that an expression reads; a longer cell is missing
 )
 
-// Costs of an expression's parts, in cells of plain text (agent/TestExpressionsBoundTime), each an upper
-// bound. A function walks a text, a pattern's state looks at each of its bytes, a sum of texts copies
-// its parts, and a missing value makes an error that reports its place in the expression.
+// Costs of an expression's parts, in cells of plain text, each an upper bound
+// (agent/TestExpressionsBoundTime). A function walks over a text, a pattern's state over each of its
+// bytes, a sum of texts copies them, and a missing value makes an error that reports a place in the
+// expression.
 const (
 	baseCost     = 16
 	nodeCost     = 2
@@ -36,8 +37,8 @@ const (
 	textCost     = 0.02 // per byte of the expression
 )
 
-// functions are the permitted functions of expr-lang: they take one value or a few; none reads a
-// clock, makes a list or lengthens a text.
+// functions lists the permitted functions of expr-lang. They take one value or a few. None reads a clock,
+// makes a list or lengthens a text.
 var functions = []string{"abs", "ceil", "float", "floor", "int", "len", "lower", "max", "min", "round", "string", "trim", "upper"}
 
 // operators are the permitted ones: no ranges, no pipes.
@@ -46,8 +47,8 @@ var operators = []string{
 	"in", "contains", "startsWith", "endsWith", "matches",
 }
 
-// Functions that name a column: column("Kreatinin (µmol/l)") is its value, text("PLZ") its text
-// even if it is a number.
+// Functions that name a column: column("Kreatinin (µmol/l)") is its value, text("PLZ") its text, also for
+// a number.
 const (
 	columnFunction = "column"
 	textFunction   = "text"
@@ -59,7 +60,7 @@ type expression struct {
 	inputs  []int // columns of the file that it reads
 }
 
-// input is a column that expressions read, under its name in their environment.
+// input is a column that expressions read, with its name in their environment.
 type input struct {
 	name    string
 	at      int
@@ -178,7 +179,7 @@ func (c *checker) constants(n ast.Node) error {
 	return nil
 }
 
-// pattern bounds a regular expression by its states: each may cost a step per character.
+// pattern bounds a regular expression by its states, each of which may take a step per character.
 func (c *checker) pattern(n ast.Node) error {
 	text, ok := n.(*ast.StringNode)
 	if !ok {
@@ -197,7 +198,7 @@ func (c *checker) pattern(n ast.Node) error {
 	return nil
 }
 
-// namedColumn is the column that column("...") or text("...") names.
+// namedColumn returns the column that column("...") or text("...") names.
 func namedColumn(n *ast.CallNode) (function, column string, ok bool) {
 	callee, ok := n.Callee.(*ast.IdentifierNode)
 	if !ok {
@@ -213,7 +214,7 @@ func namedColumn(n *ast.CallNode) (function, column string, ok bool) {
 	return callee.Value, name.Value, true
 }
 
-// namer replaces the names of columns by those of inputs.
+// namer replaces names of columns by names of inputs.
 type namer struct {
 	find func(column string, asText bool) (string, error)
 	err  error
@@ -224,7 +225,7 @@ func (v *namer) Visit(n *ast.Node) {
 	switch node := (*n).(type) {
 	case *ast.IdentifierNode:
 		if node.Value == columnFunction || node.Value == textFunction || strings.HasPrefix(node.Value, inputMark) {
-			return // part of a call, which is replaced as a whole; or replaced already
+			return // part of a call, which is replaced as a whole; or already replaced
 		}
 		column = node.Value
 	case *ast.CallNode:
@@ -244,7 +245,7 @@ func (v *namer) Visit(n *ast.Node) {
 	ast.Patch(n, &ast.IdentifierNode{Value: name})
 }
 
-// inputMark begins the names of inputs. No expression can contain it.
+// inputMark begins the names of inputs. It cannot occur in an expression.
 const inputMark = "\x00"
 
 // compile compiles an expression and records the columns that it reads.
@@ -287,8 +288,8 @@ func (b *Bound) compile(text string, missing words, decimal string) (*expression
 	return &expression{program, p.cost, reads}, nil
 }
 
-// inputs are a record's values for expressions, made anew for each record: a number if the cell is
-// one, else its text, nil if it is missing.
+// inputs returns a record's values for expressions, made anew for each record: a number if the cell is
+// one, otherwise its text; nil if missing.
 func (b *Bound) inputs(cells []string) map[string]any {
 	if len(b.used) == 0 {
 		return nil
@@ -314,7 +315,8 @@ func (b *Bound) inputs(cells []string) map[string]any {
 	return env
 }
 
-// of is the expression's value as a cell. An error, even a panic that expr-lang recovered, gives none.
+// of returns the expression's value as a cell; false after an error, even a panic that expr-lang
+// recovered.
 func (e *expression) of(env map[string]any) (string, bool) {
 	value, err := expr.Run(e.program, env)
 	if err != nil {

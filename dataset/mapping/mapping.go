@@ -65,11 +65,11 @@ type Rule struct {
 	Levels map[string]string `yaml:"levels,omitempty,flow" json:"levels,omitempty"`
 }
 
-// NoPatient is the one value of Mapping.Patient.
+// NoPatient is the only value of Mapping.Patient.
 const NoPatient = "none"
 
-// Texts is a list of texts, or one text. A single NULL means nothing unless it is listed or quoted; in a
-// list, NULL and ~ are texts, and so are -9 and true.
+// Texts is a list of texts, or one text. A single NULL must be listed or quoted, otherwise it is no text.
+// In a list, NULL, ~, -9 and true are texts.
 type Texts []string
 
 // UnmarshalYAML keeps every scalar as it was written.
@@ -142,7 +142,7 @@ func (m Mapping) Same(other Mapping) bool {
 	return errA == nil && errB == nil && bytes.Equal(a, b)
 }
 
-// Validate says which field is wrong and what to do.
+// Validate returns an error that says which field is wrong and what to do.
 func (m Mapping) Validate() error {
 	if err := m.Written.Validate(); err != nil {
 		return err

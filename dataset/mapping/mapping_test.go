@@ -11,7 +11,7 @@ import (
 	"caucus/dataset"
 )
 
-// ward is a schema with a column of every sort.
+// ward is a schema with every kind of column.
 func ward(t testing.TB) dataset.Schema {
 	t.Helper()
 	s, err := dataset.ParseSchema(strings.NewReader(`
@@ -40,7 +40,7 @@ func parse(t testing.TB, text string) Mapping {
 	return m
 }
 
-// read maps a text and gives its rows.
+// read maps a text and returns its rows.
 func read(t testing.TB, m Mapping, s dataset.Schema, text string) (rows [][]string, lines dataset.Lines, b *Bound) {
 	t.Helper()
 	f := dataset.Format{Delimiter: ';', Columns: m.Header}
@@ -112,7 +112,7 @@ func TestMapping(t *testing.T) {
 	}
 }
 
-// TestAgreedDay: where a schema says at which day ages count, a mapping need not.
+// TestAgreedDay: if the schema gives the day at which ages count, the mapping need not.
 func TestAgreedDay(t *testing.T) {
 	s := ward(t)
 	s.Date = "2024-12-31"
@@ -177,12 +177,12 @@ func TestExpressions(t *testing.T) {
 			t.Errorf("%s = %q, %v, want %q", text, got, ok, want)
 		}
 	}
-	// No value, and no error either.
+	// Neither a value nor an error.
 	for _, text := range []string{`sex + 1`, `nil + 1`, `1 / 0`, `int("x")`, `age % 0`, `-sex`, `0.0 / 0`, `sex < 1`, `"x" ? 1 : 2`, `int(age) % int(0)`, `int(1e300) % 0`} {
 		b := &Bound{columns: columns}
 		e, err := b.compile(text, newWords(nil, ","), ",")
 		if err != nil {
-			continue // found out at once: as well
+			continue // refused when compiled, which is fine too
 		}
 		if got, ok := e.of(b.inputs(cells)); ok {
 			t.Errorf("%s has the value %q", text, got)
@@ -190,8 +190,8 @@ func TestExpressions(t *testing.T) {
 	}
 }
 
-// TestExpressionsRefused: what needs a clock, a list, a state, or steps without a
-// bound, is refused before any record is read.
+// TestExpressionsRefused: expressions that need a clock, a list, a state, or unbounded steps are refused
+// before any record is read.
 func TestExpressionsRefused(t *testing.T) {
 	for _, text := range []string{
 		`now()`, `date("2024-01-01")`, `duration("1h")`, `1..1000000000`, `map([1,2], # * 2)`, `filter(1..9, true)`, `sum(1..1000000)`,
@@ -205,7 +205,7 @@ func TestExpressionsRefused(t *testing.T) {
 			t.Errorf("%.80s is taken", text)
 		}
 	}
-	// Those of expr-lang's functions that nobody has thought of here.
+	// Further functions of expr-lang.
 	b := &Bound{columns: []string{"age"}}
 	for _, name := range []string{"all", "none", "any", "one", "count", "find", "groupBy", "sortBy", "type", "concat", "flatten", "uniq", "keys", "values", "median", "mean", "first", "last", "take", "bitand", "join", "indexOf", "trimPrefix", "timezone", "fromJSON", "toPairs", "mapValues"} {
 		if _, err := b.compile(name+"(age)", words{}, ""); err == nil {
@@ -261,8 +261,8 @@ func TestBind(t *testing.T) {
 	}
 }
 
-// TestNoPatient: a file without patient numbers has the schema's patient column, empty in each
-// record; it works for training, and without the word a message says what to write.
+// TestNoPatient: with patient: none, the schema's patient column is empty in each record, also for
+// training. Without it, an error says what to write.
 func TestNoPatient(t *testing.T) {
 	s := ward(t)
 	const text = "age;creatinine;sex;died\n70;1.2;F;no\n30;1.1;M;yes\n"

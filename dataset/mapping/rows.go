@@ -9,8 +9,8 @@ import (
 	"caucus/dataset"
 )
 
-// Read maps the records of a file to a table of the schema's columns. Lines.Columns are the file's.
-// An error is about the file or its columns' names.
+// Read maps the records of a file to a table of the schema's columns. Lines.Columns are the file's. An
+// error is about the file or its columns' names.
 func (m Mapping) Read(in dataset.Rows, s dataset.Schema) (dataset.Lines, *Bound, error) {
 	b, err := m.Bind(in.Columns(), s)
 	if err != nil {
@@ -25,9 +25,9 @@ func (m Mapping) Read(in dataset.Rows, s dataset.Schema) (dataset.Lines, *Bound,
 	return lines, b, nil
 }
 
-// ReadAll is Read for a person's own screen. Unused columns follow the schema's, under their own
-// names, and a file that needs no mapping keeps its columns. The zero Schema stands for none: then
-// missing values and decimal signs are normalised in every column.
+// ReadAll is Read for a person's own screen. Unused columns follow the schema's, under their own names. A
+// file that needs no mapping keeps its columns. With the zero Schema, no schema, missing values and
+// decimal signs are normalised in every column.
 func (m Mapping) ReadAll(in dataset.Rows, s dataset.Schema) (dataset.Lines, *Bound, error) {
 	b, err := m.Bind(in.Columns(), s)
 	if err != nil {
@@ -52,8 +52,8 @@ func (b *Bound) changes(m Mapping) bool {
 		slices.ContainsFunc(b.targets, func(t target) bool { return t.at < 0 || b.columns[t.at] != t.name })
 }
 
-// keepOthers adds the unused columns: unchanged, or without a schema, which would say which are
-// numbers, with the mapping's missing values and decimal sign.
+// keepOthers adds the unused columns unchanged. Without a schema, which would say which columns are
+// numbers, it applies the mapping's missing values and decimal sign to them.
 func (b *Bound) keepOthers(m Mapping) {
 	for i, name := range b.columns {
 		if !b.Has(name) && !slices.ContainsFunc(b.targets, func(t target) bool { return t.at == i }) {
@@ -93,7 +93,7 @@ func (m *mapped) Next() ([]string, bool, error) {
 	return m.out, true, nil
 }
 
-// noText stands for a cell that is no text, so that Collect counts it.
+// noText marks a cell that is not text, so that Collect counts it.
 const noText = "\x00"
 
 func (b *Bound) apply(cells, out []string) {
@@ -144,12 +144,12 @@ func (t *target) of(cells []string, env map[string]any) string {
 func (t *target) scaled(v float64) float64 {
 	v = v*t.multiply + t.offset
 	if t.round >= 0 {
-		v, _ = strconv.ParseFloat(strconv.FormatFloat(v, 'f', t.round, 64), 64) // an overflow is ±Inf, which a schema treats as no number
+		v, _ = strconv.ParseFloat(strconv.FormatFloat(v, 'f', t.round, 64), 64) // an overflow is ±Inf, which is no number to a schema
 	}
 	return v
 }
 
-// span is the number of years or days from or to a date.
+// span returns the number of years until, or days since, another date.
 func (t *target) span(text string, cells []string) (string, bool) {
 	own, ok := t.layout.Parse(text)
 	if !ok {
@@ -171,7 +171,7 @@ func (t *target) span(text string, cells []string) (string, bool) {
 	return strconv.Itoa(int(own - other)), true
 }
 
-// words are texts; a number among them also matches its other forms: -9 matches -9.0.
+// words are texts. A number among them also matches its other forms: -9 matches -9.0.
 type words struct {
 	texts   map[string]bool
 	numbers map[float64]bool
@@ -203,14 +203,14 @@ func (w words) has(text string) bool {
 
 func parseNumber(text, decimal string) (float64, bool) {
 	text = plainNumber(text, decimal)
-	if text == "" || strings.IndexByte("0123456789.", text[len(text)-1]) < 0 || dataset.IsSourceForm(text) { // excludes Inf and NaN, and 1_0 and 0x1p4
+	if text == "" || strings.IndexByte("0123456789.", text[len(text)-1]) < 0 || dataset.IsSourceForm(text) { // excludes Inf, NaN, 1_0 and 0x1p4
 		return 0, false
 	}
 	v, err := strconv.ParseFloat(text, 64)
 	return v, err == nil && !math.IsNaN(v) && !math.IsInf(v, 0)
 }
 
-// plainNumber writes a number with a point and without group signs. Other texts stay.
+// plainNumber writes a number with a point and without group signs. It returns other texts unchanged.
 func plainNumber(text, decimal string) string {
 	if decimal == "" || strings.IndexByte("0123456789.,+-", firstByte(text)) < 0 {
 		return text
@@ -240,7 +240,7 @@ func firstByte(text string) byte {
 	return text[0]
 }
 
-// withoutGroups removes signs between groups of three digits; false if one stands elsewhere.
+// withoutGroups removes signs between groups of three digits; false if a sign is elsewhere.
 func withoutGroups(whole string, group byte) (string, bool) {
 	whole = strings.NewReplacer("\u00a0", " ", "\u202f", " ", "'", " ", string(group), " ").Replace(whole)
 	parts := strings.Split(whole, " ")

@@ -15,8 +15,8 @@ import (
 // Suggestion is a mapping drafted from a file, for a person to check.
 type Suggestion struct {
 	Mapping Mapping
-	// Placed gives the file's column of each schema column, Unplaced lists schema columns without
-	// one, and Idle the file's columns that are not used.
+	// Placed gives the file's column for each schema column, Unplaced the other schema columns, Idle the
+	// file's unused columns.
 	Placed   map[string]string
 	Unplaced []string
 	Idle     []string
@@ -25,8 +25,8 @@ type Suggestion struct {
 }
 
 // Suggest drafts a mapping from column names, contents (numbers, dates, levels) and common synonyms.
-// written is the mapping of the reading. The result depends on the records: it is for those who may see
-// the file.
+// written is the mapping with which the table was read. The result depends on the records, so only show
+// it to those who may see the file.
 func Suggest(t *dataset.Table, s dataset.Schema, written Mapping) Suggestion {
 	d := drafter{
 		table: t, schema: s, free: t.Columns(), kinds: map[string]dataset.Feature{},
@@ -109,7 +109,7 @@ func (d *drafter) synonym(name string) string {
 	return found
 }
 
-// patientNumber finds the only column named like a patient's number, whatever the schema calls it.
+// patientNumber finds the only column named like a patient's number, under any name in the schema.
 func (d *drafter) patientNumber(name string) string {
 	if name != d.schema.Patient {
 		return ""
@@ -127,7 +127,7 @@ func (d *drafter) patientNumber(name string) string {
 	return found[0]
 }
 
-// noPatient drafts patient: none, unless a column may still be the patient's number.
+// noPatient drafts patient: none, unless a column may be the patient's number.
 func (d *drafter) noPatient() bool {
 	name, left := d.schema.Patient, strings.Join(d.free, ", ")
 	if name == d.schema.Party {
@@ -263,7 +263,7 @@ func (d *drafter) levels(name, column string, levels []string) map[string]string
 	return recode
 }
 
-// number checks decimal signs, dates and units of a column of numbers.
+// number checks decimal signs, dates and units in a column of numbers.
 func (d *drafter) number(name, column string, f dataset.Feature, r *Rule) {
 	if layout, ok := d.table.GuessLayout(column); ok {
 		r.Dates = layout
@@ -307,7 +307,8 @@ func (d *drafter) number(name, column string, f dataset.Feature, r *Rule) {
 	}
 }
 
-// decimalElsewhere looks for a decimal comma in the columns left over: a person may yet place them.
+// decimalElsewhere looks for a decimal comma in the columns left over, because a person may still place
+// them.
 func (d *drafter) decimalElsewhere() {
 	for _, c := range d.free {
 		if d.out.Mapping.Decimal != "" || !d.fits(c, dataset.Feature{Kind: dataset.Numeric}) {

@@ -18,8 +18,8 @@ func tableOf(t *testing.T, text string) *dataset.Table {
 	return table
 }
 
-// TestSuggest: a German export is mapped by names, types and levels; what is not
-// certain is said, and what was not found too.
+// TestSuggest: a German export is mapped by names, types and levels. Notes list uncertain and missing
+// matches.
 func TestSuggest(t *testing.T) {
 	s := ward(t)
 	got := Suggest(tableOf(t, `Fall-Nr;Patient-ID;Geburtsdatum;Krea (µmol/l);Geschlecht;Ausgang
@@ -56,7 +56,7 @@ func TestSuggest(t *testing.T) {
 			t.Errorf("%q is not said:\n%s", want, notes)
 		}
 	}
-	// It is a mapping that can be read, once the day is written.
+	// The mapping can be read back, once the day is filled in.
 	text, err := m.YAML()
 	if err != nil {
 		t.Fatal(err)
@@ -69,8 +69,8 @@ func TestSuggest(t *testing.T) {
 	}
 }
 
-// TestSuggestNoPatient: without a patient's number the draft says so, and what it means; with a
-// column that may be one, or two of them, it asks.
+// TestSuggestNoPatient: without a patient's number the draft says patient: none and explains it. If one
+// or two columns may be the number, it asks.
 func TestSuggestNoPatient(t *testing.T) {
 	s := ward(t)
 	for header, c := range map[string]struct {
@@ -100,9 +100,9 @@ func TestSuggestNoPatient(t *testing.T) {
 	}
 }
 
-// TestSuggestElsewhere: a decimal comma is found in a column that nothing was placed in, since a
-// person may name it; a thousand is none. A code for missing values in one column is no level of
-// another, whatever their order.
+// TestSuggestElsewhere: a decimal comma is also found in a column that is not placed, because a person
+// may place it; 1,234 is not one. A code for missing values in one column is not a level of another, in
+// any order.
 func TestSuggestElsewhere(t *testing.T) {
 	s := ward(t)
 	for cell, want := range map[string]string{"1,5": ",", "1,234": "", "a,5": ""} {
@@ -128,7 +128,7 @@ func TestLevelFor(t *testing.T) {
 	}
 }
 
-// TestAdvice: the person is told what to write.
+// TestAdvice: the advice says what to write.
 func TestAdvice(t *testing.T) {
 	s := ward(t)
 	var text strings.Builder

@@ -7,7 +7,7 @@ import (
 	"caucus/internal/yamlfile"
 )
 
-// sameThing lists column names that mean the same, without case, spaces and signs.
+// sameThing lists column names with the same meaning, without case, spaces and signs.
 var sameThing = [][]string{
 	{"age", "alter", "lebensalter", "alterinjahren", "ageyears", "ageatadmission", "edad", "eta", "leeftijd", "geburtsdatum", "geburtstag", "gebdat", "birthdate", "dateofbirth", "dob", "born", "birthday", "birthdatetime", "geboren", "datedenaissance"},
 	{"sex", "gender", "geschlecht", "geschl", "sexe", "sexo", "sesso", "geslacht", "genderconceptid"},
@@ -41,7 +41,7 @@ var sameWord = [][]string{
 	{"dead", "died", "verstorben", "tot", "deceased", "décédé"},
 }
 
-// meansTheSame reports whether two names usually mean the same. It ignores a unit in brackets.
+// meansTheSame reports whether two names usually mean the same. Units in brackets are ignored.
 func meansTheSame(a, b string) bool {
 	a, b = withoutUnit(a), withoutUnit(b)
 	return a == b || slices.ContainsFunc(sameThing, func(names []string) bool {
@@ -56,7 +56,8 @@ func withoutUnit(name string) string {
 	return yamlfile.Bare(name)
 }
 
-// levelFor is a text's level, "" if unclear: itself, in other letters, or a common word for it.
+// levelFor returns a text's level: the same text, the same letters, or a common word for it; "" if
+// unclear.
 func levelFor(text string, levels []string) string {
 	if slices.Contains(levels, text) {
 		return text
