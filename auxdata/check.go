@@ -7,7 +7,8 @@ import (
 	"caucus/dataset"
 )
 
-// Support says how much of its schema a pool covers. Weights raise rows, but create no missing ones.
+// Support tells how much of its schema a pool covers. Weights can raise rows, but not create missing
+// ones.
 type Support struct {
 	Rows     int      `json:"rows"`
 	Distinct int      `json:"distinct_rows"`
@@ -18,13 +19,13 @@ type Support struct {
 }
 
 const (
-	// rareRows: with fewer rows of a level, a single row may have to carry all its weight.
+	// rareRows: with fewer rows of a level, a single row may have to carry the whole weight.
 	rareRows = 10
 	// widestGap is the largest share of a number's range that may lie between neighbouring rows.
 	widestGap = 0.25
 )
 
-// Check reports levels with hardly any rows, and empty parts of a number's range, all public.
+// Check reports levels with hardly any rows, and empty parts of a number's range.
 func Check(s dataset.Schema, p *Pool) Support {
 	n, _ := p.Encoded.Dims()
 	_, features := p.Encoded.Dims()

@@ -9,8 +9,8 @@ import (
 	"caucus/dataset"
 )
 
-// A federation without a public pool draws one from its schema alone; a pool
-// that it has is checked for what no weights can make up for.
+// A federation without a public pool draws one from its schema alone. Check lists the gaps of an existing
+// pool that no weights can fill.
 func Example() {
 	schema, err := dataset.ParseSchema(strings.NewReader(`
 label: {column: readmitted, classes: ["no", "yes"]}
@@ -40,6 +40,5 @@ features:
 	}
 	// Output:
 	// 1000 rows drawn of [age ward]
-	// gap: only 4 rows have ward=north
-	// gap: no row has ward=south
+	// gap: only 4 rows have ward=north gap: no row has ward=south
 }

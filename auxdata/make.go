@@ -16,11 +16,11 @@ type Margin struct {
 	Shares []float64
 	// Mean, for a number, is its mean in [0,1].
 	Mean float64
-	// Bins, for a number, are proportional to its frequencies in equal parts of [0,1], and replace Mean.
+	// Bins, for a number, are proportional to its frequencies in equal parts of [0,1]. They replace Mean.
 	Bins []float64
 }
 
-// Uniform is the margin of a block of which only the schema is known: all levels except "other" are
+// Uniform returns the margin of a block if only the schema is known: all levels except "other" are
 // equally frequent, and so are all numbers.
 func Uniform(b dataset.Block, levels int) Margin {
 	if !b.OneHot {
@@ -33,7 +33,7 @@ func Uniform(b dataset.Block, levels int) Margin {
 	return m
 }
 
-// Uniforms returns a schema's margins if its data are unknown. Flags of missing numbers are never set.
+// Uniforms returns the margins of a schema if its data are unknown. Missing flags are never set.
 func Uniforms(s dataset.Schema) []Margin {
 	var out []Margin
 	names := s.FeatureNames()
@@ -51,13 +51,12 @@ func Uniforms(s dataset.Schema) []Margin {
 	return out
 }
 
-// Make draws a pool of n rows, each block independently from its margin: levels by their shares; a
-// number by its bins, uniformly inside each, or, if only the mean is known, from the density of
-// largest entropy on [0,1] with that mean, ∝ e^{θv}. Flags of missing numbers are set with their
-// mean as probability.
+// Make draws a pool of n rows, each block independently from its margin: levels by their shares; a number
+// by its bins, uniformly inside each, or, if only the mean is known, from the density of largest entropy
+// on [0,1] with this mean, ∝ e^{θv}. A missing flag is set with its mean as probability.
 //
-// Everything it reads is public, so the rows are too. Each column is plausible, but combinations
-// may be impossible (men who are wives); weights then push such rows down.
+// Everything that Make reads is public, so the rows are too. Each column is plausible, but combinations
+// may be impossible (men who are wives); weights later push such rows down.
 func Make(s dataset.Schema, n int, margins []Margin, rng *rand.Rand) (*dataset.Table, error) {
 	blocks := s.Blocks()
 	switch {
@@ -101,7 +100,7 @@ func Make(s dataset.Schema, n int, margins []Margin, rng *rand.Rand) (*dataset.T
 	return s.Decode(x)
 }
 
-// picker holds cumulative shares to draw by; the zero picker has none.
+// picker holds cumulative shares to draw from; the zero picker is empty.
 type picker []float64
 
 func newPicker(shares []float64) (picker, error) {
@@ -129,7 +128,7 @@ func (p picker) draw(rng *rand.Rand) int {
 	return len(p) - 1
 }
 
-// maxTilt bounds θ: the mean is then within 1/500 of an end.
+// maxTilt bounds θ. The mean is then within 1/500 of an end.
 const maxTilt = 500
 
 // tiltOf bisects mean = 1/(1−e^{−θ}) − 1/θ, the mean of the density ∝ e^{θv} on [0,1].
@@ -165,7 +164,7 @@ func drawTilted(theta float64, rng *rand.Rand) float64 {
 	return drawFrom(-theta, u)
 }
 
-// drawFrom is the quantile u of the density ∝ e^{−tv} on [0,1], t > 0.
+// drawFrom returns the quantile u of the density ∝ e^{−tv} on [0,1], t > 0.
 func drawFrom(t, u float64) float64 {
 	return math.Max(0, math.Min(1, -math.Log1p(u*math.Expm1(-t))/t))
 }

@@ -24,8 +24,8 @@ func testSchema() dataset.Schema {
 	}
 }
 
-// TestMake compares margins of 20,000 rows with what was asked for. A share of
-// 20,000 has a standard error of at most .0036; 6.5 of those are .023.
+// TestMake compares margins of 20,000 rows with the requested ones. A share of 20,000 has a standard
+// error of at most .0036; 6.5 standard errors are .023.
 func TestMake(t *testing.T) {
 	s := testSchema()
 	margins := []Margin{{Shares: []float64{.2, .7, .1}}, {Mean: .8}, {Mean: .3, Bins: []float64{1, 0, 1}}, {Mean: .25}}
@@ -68,7 +68,7 @@ func TestMake(t *testing.T) {
 	}
 }
 
-// TestUniforms: from the schema alone no row is outside it and none is missing.
+// TestUniforms: rows drawn from the schema alone are within it, and none is missing.
 func TestUniforms(t *testing.T) {
 	s := testSchema()
 	table, err := Make(s, 1000, Uniforms(s), rand.New(rand.NewPCG(2, 2)))
@@ -84,7 +84,7 @@ func TestUniforms(t *testing.T) {
 	}
 }
 
-// TestTilt: the density of largest entropy has the mean it was made for.
+// TestTilt: the density has the requested mean.
 func TestTilt(t *testing.T) {
 	for _, mean := range []float64{.002, .01, .2, .49999, .5, .7, .999} {
 		theta := tiltOf(mean)
@@ -131,8 +131,7 @@ func TestCheckGaps(t *testing.T) {
 	}
 }
 
-// TestWeightedFile: a weighted pool's file, read back, is the same pool; its
-// weights are refused where they are none.
+// TestWeightedFile: a weighted pool's file reads back as the same pool. Invalid weights are refused.
 func TestWeightedFile(t *testing.T) {
 	s := testSchema()
 	table, err := Make(s, 50, Uniforms(s), rand.New(rand.NewPCG(3, 3)))

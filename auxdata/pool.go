@@ -48,15 +48,15 @@ type Pool struct {
 	// Digest covers the rows and any weights.
 	Digest Digest
 
-	// digest is the digest under other weights.
+	// digest computes the digest under other weights.
 	digest func(weight []float64) (Digest, error)
 }
 
 // WeightColumn holds the weights in a pool's file. The prefix avoids clashes with data columns.
 const WeightColumn = "caucus_weight"
 
-// New encodes a table of unlabelled rows (it ignores a label column) and maps them. The remarks
-// count cells outside the schema, which were clamped or mapped to "other".
+// New encodes and maps a table of unlabelled rows (it ignores a label column). The remarks count cells
+// outside the schema, which were clamped or mapped to "other".
 func New(s dataset.Schema, m dataset.Map, t *dataset.Table) (*Pool, []dataset.Remark, error) {
 	if t.Rows() == 0 {
 		return nil, nil, ErrEmpty
@@ -83,7 +83,7 @@ func New(s dataset.Schema, m dataset.Map, t *dataset.Table) (*Pool, []dataset.Re
 	return p, remarks, nil
 }
 
-// Weights returns the numbers of a table's WeightColumn, nil if it has none.
+// Weights returns the numbers of a table's WeightColumn; nil without such a column.
 func Weights(t *dataset.Table) ([]float64, error) {
 	if !t.Has(WeightColumn) {
 		return nil, nil
@@ -103,7 +103,7 @@ func Weights(t *dataset.Table) ([]float64, error) {
 	return weight, nil
 }
 
-// heaviest and its inverse bound the largest weight: sums and squares stay finite and above 0.
+// heaviest and its inverse bound the largest weight, so that sums and squares stay finite and above 0.
 const heaviest = 1e100
 
 func checkWeights(weight []float64) error {
@@ -132,7 +132,7 @@ func formatWeights(weight []float64) []string {
 	return out
 }
 
-// Virtual makes a pool of encoded rows (N×schema.Dim()) for simulations; its digest covers them.
+// Virtual makes a pool of encoded rows (N×schema.Dim()) for simulations, with their digest.
 func Virtual(encoded *mat.Dense, m dataset.Map) *Pool {
 	p := &Pool{Encoded: encoded, X: m.Apply(encoded)}
 	p.digest = func(weight []float64) (d Digest, err error) {
@@ -185,7 +185,7 @@ func writeCSV(w io.Writer, s dataset.Schema, t *dataset.Table, weight []string) 
 	return writeColumns(w, t, s.FeatureColumns(), weight)
 }
 
-// WriteWeighted writes all columns of a table with new weights, one per row. New reads it as the
+// WriteWeighted writes all columns of a table with new weights, one per row. New reads the result as the
 // pool that Weighted makes.
 func WriteWeighted(w io.Writer, t *dataset.Table, weight []float64) error {
 	if len(weight) != t.Rows() {

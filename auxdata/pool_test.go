@@ -34,8 +34,8 @@ func pool(t *testing.T, rows string) (*Pool, dataset.Schema, *dataset.Table) {
 	return p, s, table
 }
 
-// TestDigest: a pool is named by its feature cells alone, in the schema's
-// order; labels and other columns do not count, and any other cell does.
+// TestDigest: the digest covers the feature cells, in the schema's order. Labels and other columns do not
+// count.
 func TestDigest(t *testing.T) {
 	a, s, table := pool(t, "age,town,ill\n30,north,no\n40,south,yes\n")
 	for name, rows := range map[string]string{
@@ -78,8 +78,7 @@ func TestEmptyPool(t *testing.T) {
 	}
 }
 
-// TestWeighted: weights give a pool a digest of its own and leave the first
-// alone; the mean follows them.
+// TestWeighted: weights change the digest and the mean, and leave the first pool unchanged.
 func TestWeighted(t *testing.T) {
 	a, _, _ := pool(t, "age,town\n0,north\n100,south\n")
 	b, err := a.Weighted([]float64{1, 3})

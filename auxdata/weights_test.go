@@ -9,8 +9,7 @@ import (
 	"caucus/dataset"
 )
 
-// Weights whose sums overflow or vanish would make every number that follows
-// from them NaN.
+// Weights whose sums overflow or vanish would turn every derived number into NaN.
 func TestWeightsThatCannotBeAdded(t *testing.T) {
 	schema := dataset.Schema{
 		Label:    dataset.Label{Column: "y", Classes: []string{"a", "b"}},

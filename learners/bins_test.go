@@ -43,7 +43,6 @@ func TestBins(t *testing.T) {
 	})
 }
 
-// Many different values are shared out evenly.
 func TestBinsAreQuantiles(t *testing.T) {
 	v := make([]float64, 1000)
 	for i := range v {
@@ -57,7 +56,7 @@ func TestBinsAreQuantiles(t *testing.T) {
 	if slices.Min(size) < 99 || slices.Max(size) > 101 {
 		t.Errorf("bins of %v rows", size)
 	}
-	// The long and the short way of finding a bin agree.
+	// The long and the short search for a bin agree.
 	many := newBins(mat.NewDense(1000, 1, v), 200)
 	for _, a := range append([]float64{-1, 2}, many.cuts[0]...) {
 		at := 0

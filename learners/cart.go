@@ -7,20 +7,20 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// CART is the classification tree learner "cart" (Breiman et al. 1984): binary splits x_j ≤ t that
-// lower the Gini impurity most. Columns are first cut into at most treeBins bins, so a column with
-// more distinct values is split at quantiles only.
+// CART is the classification tree learner "cart" (Breiman et al. 1984): binary splits x_j ≤ t that lower
+// the Gini impurity most. Columns are first cut into at most treeBins bins, so a column with more
+// distinct values is split only at quantiles.
 type CART struct {
 	MaxDepth int // ≥ 1; the greatest depth tried
 	MinLeaf  int // ≥ 1; the fewest rows in a leaf
-	// Folds > 1 chooses the depth, up to MaxDepth, with the least held-out error by
-	// cross-validation on the given rows; 0 takes MaxDepth.
+	// Folds > 1 chooses the depth, up to MaxDepth, with the least held-out error by cross-validation on
+	// the given rows; 0 uses MaxDepth.
 	Folds int
-	// Columns is the number of columns, not constant in the node, drawn per split; 0: all.
+	// Columns is the number of columns drawn for each split from those that vary in the node; 0: all.
 	Columns int
 }
 
-// treeBins bounds the cost of a split. Parties of 100-500 rows lose nothing measurable by it.
+// treeBins bounds the cost of a split. At 100-500 rows the loss of accuracy is not measurable.
 const treeBins = 64
 
 // DefaultCART returns a tree of at most eight levels, chosen by cross-validation.
@@ -88,10 +88,9 @@ func everyRow(s sample) []int {
 type Tree struct {
 	classes int
 	nodes   []node
-	share   []float64 // share[i*classes+k] is that of class k at node i
+	share   []float64 // share[i*classes+k]: share of class k at node i
 }
 
-// node sends a row with x[column] ≤ cut to nodes[low], others to nodes[low+1].
 type node struct {
 	cut    float64
 	column int
@@ -108,7 +107,7 @@ func (t *Tree) Predict(x *mat.Dense) []int {
 	return y
 }
 
-// descend returns the node that a row reaches in at most steps steps.
+// descend returns the node that a row reaches after at most steps steps.
 func (t *Tree) descend(row []float64, steps int) int {
 	at := 0
 	for ; steps > 0; steps-- {
@@ -128,7 +127,7 @@ func (t *Tree) sharesAt(at int) []float64 {
 	return t.share[at*t.classes : (at+1)*t.classes]
 }
 
-// grower grows trees on one sample. Discard them if its context has ended.
+// grower grows trees on one sample. Discard its trees if ctx has ended.
 type grower struct {
 	ctx context.Context
 	CART
@@ -137,7 +136,7 @@ type grower struct {
 	classes int
 	bins    bins
 	codes   [][]uint8
-	columns []int // those with more than one bin
+	columns []int // columns with more than one bin
 	// scratch
 	count []int // treeBins×classes
 	low   []int // classes
@@ -158,7 +157,7 @@ func newGrower(ctx context.Context, c CART, s sample, rng *rand.Rand) *grower {
 	return g
 }
 
-// grow grows one tree on the given rows, which it reorders; a row may repeat.
+// grow grows one tree on the given rows, and reorders them; a row may repeat.
 func (g *grower) grow(rows []int) *Tree {
 	t := &Tree{classes: g.classes}
 	g.add(t)
@@ -199,7 +198,7 @@ func (g *grower) divide(t *Tree, at int, rows []int, depth int) {
 	g.divide(t, first+1, high, depth-1)
 }
 
-// part moves the rows of the lower bins to the front and keeps their order.
+// part moves the rows of the lower bins to the front, in order.
 func (g *grower) part(rows []int, s split) (low, high []int) {
 	codes := g.codes[s.column]
 	g.spill = g.spill[:0]
@@ -222,7 +221,7 @@ type split struct {
 	purity      float64 // Σₖ n_lowₖ²/n_low + Σₖ n_highₖ²/n_high: n minus the weighted Gini impurities
 }
 
-// leastGain keeps rounding from looking like a gain in purity.
+// leastGain ignores gains in purity that may be rounding errors.
 const leastGain = 1e-9
 
 func (g *grower) bestSplit(rows []int) split {
@@ -247,7 +246,7 @@ func (g *grower) bestSplit(rows []int) split {
 	return best
 }
 
-// tryColumn replaces best if a cut of column j is better, and reports whether the column varies.
+// tryColumn replaces best if a cut of column j is better. It reports whether the column varies.
 func (g *grower) tryColumn(j int, rows []int, best *split) bool {
 	k := g.classes
 	last := len(g.bins.cuts[j])

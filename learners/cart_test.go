@@ -10,8 +10,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// dumbPurity is the best n less Gini impurities of any cut that leaves MinLeaf
-// rows on each side, or of no cut.
+// dumbPurity returns the best purity of any cut that leaves MinLeaf rows on each side, or without a cut.
 func dumbPurity(s sample, minLeaf int) (best float64, cut bool) {
 	part := func(keep func(i int) bool) (float64, int) {
 		count, n := make([]float64, s.classes), 0
@@ -64,8 +63,8 @@ func TestBestSplitIsTheBest(t *testing.T) {
 	})
 }
 
-// A grown tree keeps its promises: leaves of at least MinLeaf rows, at most
-// MaxDepth steps, shares that are those of the rows that reach a node.
+// A grown tree has leaves of at least MinLeaf rows, at most MaxDepth levels, and the class shares of the
+// rows that reach each node.
 func TestTreeKeepsItsLimits(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 9))
 	x, y := rowsLikePCA(300, 6, 3, rng)
@@ -111,7 +110,7 @@ func TestTreeKeepsItsLimits(t *testing.T) {
 	}
 }
 
-// Labels that are coin flips are not worth a deep tree.
+// For random labels no deep tree is chosen.
 func TestDepthIsChosen(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2, 9))
 	x, y := rowsLikePCA(200, 6, 2, rng)
@@ -135,7 +134,7 @@ func TestDepthIsChosen(t *testing.T) {
 	}
 }
 
-// Two neighbouring floats can be told apart: the cut is the lower one.
+// Two neighbouring floats are separated: the cut is the lower one.
 func TestTreeCutsBetweenNeighbouringFloats(t *testing.T) {
 	x, y := mat.NewDense(20, 1, nil), make([]int, 20)
 	for i := range y {

@@ -33,8 +33,7 @@ func Example() {
 	// Output: [0 1]
 }
 
-// An analyst fits a model to soft labels: the shares of votes for each class
-// enter through their moments only.
+// An analyst fits a model to soft labels. The vote shares of each class enter only through their moments.
 func ExampleSoftmaxRisk() {
 	x := mat.NewDense(3, 1, []float64{-1, 0, 1})
 	shares := mat.NewDense(3, 2, []float64{0.9, 0.1, 0.5, 0.5, 0.1, 0.9})

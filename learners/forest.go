@@ -9,15 +9,15 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Forest is the random forest learner "forest" (Breiman, Machine Learning 45, 2001): trees on
-// bootstrap samples, √d random columns for each split, and the average of the trees' class shares.
+// Forest is the random forest learner "forest" (Breiman, Machine Learning 45, 2001): trees on bootstrap
+// samples, √d random columns for each split, and the average of the trees' class shares.
 type Forest struct {
 	Trees    int // ≥ 1
 	MaxDepth int // ≥ 1
 	MinLeaf  int // ≥ 1
 }
 
-// DefaultForest returns 50 trees, enough for a party of a few hundred rows.
+// DefaultForest returns 50 trees, enough for a few hundred rows.
 func DefaultForest() Forest { return Forest{Trees: 50, MaxDepth: 12, MinLeaf: 1} }
 
 // Name and Features implement Learner.

@@ -8,7 +8,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Averaging helps: a forest is well above the mean of its trees.
+// A forest is clearly better than the mean of its trees.
 func TestForestBeatsItsTrees(t *testing.T) {
 	rng := rand.New(rand.NewPCG(21, 22))
 	x, y := rowsLikePCA(2200, 12, 3, rng)
@@ -30,7 +30,7 @@ func TestForestBeatsItsTrees(t *testing.T) {
 	}
 }
 
-// Mean shares decide, not the majority of the trees.
+// The mean shares decide, not the trees' majority.
 func TestForestAveragesShares(t *testing.T) {
 	leaf := func(share ...float64) *Tree {
 		return &Tree{classes: 3, nodes: []node{{class: argmax(share)}}, share: share}

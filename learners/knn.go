@@ -51,7 +51,7 @@ type Neighbours struct {
 	classes int
 }
 
-// K is the number of neighbours that vote.
+// K returns the number of neighbours that vote.
 func (m *Neighbours) K() int { return m.k }
 
 func newNeighbours(s sample) *Neighbours {
@@ -63,7 +63,7 @@ func newNeighbours(s sample) *Neighbours {
 	return m
 }
 
-// Predict implements Model. In a tie the class of the nearest neighbour among the tied wins.
+// Predict implements Model. In a tie the class of the nearest of the tied neighbours wins.
 func (m *Neighbours) Predict(x *mat.Dense) []int {
 	y := make([]int, 0, rows(x))
 	count := make([]int, m.classes)
@@ -116,9 +116,9 @@ func (m *Neighbours) tune(ctx context.Context) int {
 	return neighbourChoices[best]
 }
 
-// each calls do for every row of x, in order, until ctx ends. near are the indices of the k nearest
-// rows of m, nearest first, the lower index first in a tie; do must not keep the slice. With
-// others, x is m.x and a row is not its own neighbour.
+// each calls do for every row of x, in order, until ctx ends. near holds the indices of the k nearest
+// rows of m, nearest first, the lower index first in a tie; do must not keep the slice. With others, x is
+// m.x and a row is not its own neighbour.
 func (m *Neighbours) each(ctx context.Context, x *mat.Dense, k int, others bool, do func(near []int)) {
 	n, d := rows(x), 0
 	if n > 0 {

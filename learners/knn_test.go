@@ -46,7 +46,7 @@ func TestNearestAgainstSorting(t *testing.T) {
 		k := rapid.IntRange(1, n).Draw(t, "k")
 		row := 0
 		m.each(context.Background(), z, k, false, func(near []int) {
-			// The order is by distance less the row's own square: the same.
+			// The order by distance minus the row's own square is the same.
 			if want := dumbNearest(m, z.RawRowView(row), k, -1); !slices.Equal(near, want) {
 				t.Fatalf("row %d: %v, want %v", row, near, want)
 			}
@@ -76,8 +76,7 @@ func TestNeighboursVote(t *testing.T) {
 	}
 }
 
-// Uneven coin flips want many neighbours; clusters of three rows want no more
-// than the two others that are in one.
+// Biased coin flips need many neighbours. Clusters of three rows need only the two others in the cluster.
 func TestNeighboursAreChosen(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 3))
 	x := mat.NewDense(300, 2, nil)

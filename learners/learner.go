@@ -11,29 +11,29 @@ import (
 
 // Model assigns a class to each row of a matrix.
 type Model interface {
-	// Predict returns one class in 0..K-1 for each row of x, which has the columns of the fit. It may be
+	// Predict returns a class in 0..K-1 for each row of x, which has the columns of the fit. It may be
 	// called concurrently.
 	Predict(x *mat.Dense) []int
 }
 
 // Learner trains a Model on labelled rows.
 type Learner interface {
-	// Name is the name that New takes.
+	// Name returns the name that New takes.
 	Name() string
-	// Features is the form of records that the learner needs.
+	// Features returns the form of records that the learner needs.
 	Features() Features
-	// Fit trains on the rows of x (N×d) whose label y is in 0..classes-1, leaves out the others,
-	// and chooses its own parameters from these rows alone. The content of rows never makes it
-	// fail: without rows, with one class or with fewer than MinimumRows it returns a Constant. It
-	// ends within a number of steps that Work bounds from public sizes, and soon after ctx ends,
-	// with ctx's error. Every other error means that the arguments do not fit together.
+	// Fit trains on the rows of x (N×d) with a label y in 0..classes-1, leaves out other rows, and
+	// chooses its own parameters from these rows alone. No content of rows makes it fail: without rows,
+	// with one class or with fewer than MinimumRows it returns a Constant. It ends within the steps that
+	// Work bounds from public sizes, and soon after ctx ends, with ctx's error. Any other error is about
+	// arguments of wrong shapes.
 	Fit(ctx context.Context, x *mat.Dense, y []int, classes int, rng *rand.Rand) (Model, error)
 }
 
-// Voter is a Learner with other settings for a model that is one voter of many.
+// Voter is a Learner with special settings for a model that is one voter of many.
 type Voter interface {
 	Learner
-	// ForVoting returns those settings. The vote gains by them; the model alone loses a little.
+	// ForVoting returns these settings. The vote improves; the model alone gets a little worse.
 	ForVoting() Learner
 }
 
@@ -54,8 +54,8 @@ func (f Features) String() string {
 	return "mapped"
 }
 
-// MinimumRows is the least number of labelled rows from which a learner learns more than the
-// majority class. Below it some held-out fold has fewer than two rows.
+// MinimumRows is the least number of labelled rows from which a learner learns more than the majority
+// class. Below it some held-out fold would have fewer than two rows.
 const MinimumRows = 8
 
 // Mixed names a learner that Assign draws at random.
@@ -87,14 +87,14 @@ func New(name string) (Learner, error) {
 	return nil, fmt.Errorf("unknown learner %q: use one of %s", name, strings.Join(Names(), ", "))
 }
 
-// Default names the learner to train if nobody names one.
+// Default is the learner to train if none is named.
 const Default = "softmax"
 
-// Any is for plans in which each party chooses its classifier, one of these or another program. It
-// is not a learner: New and Assign refuse it.
+// Any stands in plans in which each party chooses its classifier, a learner or another program. It is not
+// a learner: New and Assign refuse it.
 const Any = "any"
 
-// Assign is New, with Mixed standing for a uniform draw from all the others.
+// Assign is New, but draws one of the other learners uniformly for Mixed.
 func Assign(name string, rng *rand.Rand) (Learner, error) {
 	if name == Mixed {
 		all := catalogue()
@@ -148,7 +148,7 @@ func labelled(x *mat.Dense, y []int, classes int) (sample, error) {
 	return s, nil
 }
 
-// pick copies some rows. The caller must fill in counts.
+// pick copies some rows, without counts.
 func (s sample) pick(keep []int) sample {
 	p := sample{x: &mat.Dense{}, y: make([]int, len(keep)), classes: s.classes}
 	if len(keep) == 0 {
@@ -163,7 +163,7 @@ func (s sample) pick(keep []int) sample {
 	return p
 }
 
-// majority is the most frequent class, the lowest in a tie, 0 without rows.
+// majority returns the most frequent class, the lowest in a tie, 0 without rows.
 func (s sample) majority() int {
 	best := 0
 	for k, n := range s.counts {
@@ -174,7 +174,7 @@ func (s sample) majority() int {
 	return best
 }
 
-// tooLittle reports that nothing but the majority class can be learnt.
+// tooLittle reports that only the majority class can be learnt.
 func (s sample) tooLittle() bool {
 	return len(s.y) < MinimumRows || s.counts[s.majority()] == len(s.y)
 }
@@ -196,8 +196,8 @@ func (s sample) folds(k int, rng *rand.Rand) []int {
 	return fold
 }
 
-// split returns the rows outside and inside fold f. Inside, it leaves out the rows of a class that
-// is absent outside, which no learner could know.
+// split returns the rows outside and inside fold f. Inside, it leaves out rows of a class that is absent
+// outside, because no learner could know it.
 func (s sample) split(fold []int, f int) (train, held sample) {
 	var out, in []int
 	known := make([]int, s.classes)

@@ -29,8 +29,7 @@ func TestNamesAndNew(t *testing.T) {
 	}
 }
 
-// 600 uniform draws from six learners miss a given one with probability
-// (5/6)^600 < 1e-47.
+// 600 uniform draws from six learners miss a given one with probability (5/6)^600 < 1e-47.
 func TestAssignMixed(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	seen := map[string]bool{}
@@ -49,8 +48,7 @@ func TestAssignMixed(t *testing.T) {
 	}
 }
 
-// Whatever the rows say, a fit gives a model that gives every row a class, and
-// the same again from the same seed.
+// For any rows, every learner's model gives each row a class, and the same again from the same seed.
 func TestEveryLearnerTakesAnyRows(t *testing.T) {
 	for _, l := range catalogue() {
 		t.Run(l.Name(), func(t *testing.T) {
@@ -117,8 +115,7 @@ func TestTooLittleToLearnFrom(t *testing.T) {
 	}
 }
 
-// Every learner separates what is plainly separate, with rows without a label
-// in between: three squares far apart.
+// Every learner separates three distant squares, with unlabelled rows among the others.
 func TestEveryLearnerLearns(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 5))
 	draw := func(n int) (*mat.Dense, []int) {
@@ -192,7 +189,7 @@ func BenchmarkFit(b *testing.B) {
 	}{{"120x41x2", 120, 41, 2}, {"120x41x10", 120, 41, 10}, {"500x110x2", 500, 110, 2}} {
 		rng := rand.New(rand.NewPCG(1, 2))
 		x, y := rowsLikePCA(c.n, c.d, c.classes, rng)
-		if c.d == 110 { // like a table: six numbers, the rest indicators
+		if c.d == 110 { // like a table: six numbers and indicators
 			for i := range c.n {
 				row := x.RawRowView(i)
 				for j := 6; j < c.d; j++ {

@@ -13,7 +13,8 @@ type Linear struct {
 	Classes int        // K ≥ 2
 }
 
-// Columns is the number of weight columns of a linear model: 1 for two classes, else one per class.
+// Columns returns the number of weight columns of a linear model: 1 for two classes, otherwise one per
+// class.
 func Columns(classes int) int {
 	if classes == 2 {
 		return 1
@@ -37,14 +38,14 @@ func (l Linear) Scores(x *mat.Dense) *mat.Dense {
 	if have, c := l.W.Dims(); have != d || c != Columns(l.Classes) {
 		panic(fmt.Sprintf("learners: rows of %d features for weights %d×%d of %d classes", d, have, c, l.Classes))
 	}
-	// Multiplying by the transpose makes each product a long one, which gonum does faster.
+	// Long products are faster in gonum, so multiply by the transpose.
 	w := mat.DenseCopyOf(l.W.T())
 	s.Mul(x, w.T())
 	return &s
 }
 
-// Probabilities returns the softmax of the scores, N×K; for two classes the logistic function of the one
-// score. They are meaningful for weights that minimised SoftmaxRisk; those of HingeRisk only rank.
+// Probabilities returns the softmax of the scores, N×K; for two classes the logistic function of the
+// score. They are meaningful for weights that minimise SoftmaxRisk. For HingeRisk only their order is.
 func (l Linear) Probabilities(x *mat.Dense) *mat.Dense {
 	s := l.Scores(x)
 	n := rows(s)
@@ -88,7 +89,6 @@ func (l Linear) Predict(x *mat.Dense) []int {
 	return y
 }
 
-// argmax is the index of the largest value, the first in a tie.
 func argmax(v []float64) int {
 	best := 0
 	for k := range v {
@@ -99,7 +99,6 @@ func argmax(v []float64) int {
 	return best
 }
 
-// rows is the number of rows of x, 0 for a nil or empty matrix.
 func rows(x *mat.Dense) int {
 	if x == nil || x.IsEmpty() {
 		return 0

@@ -7,15 +7,14 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// LinearLearner fits a Linear model by minimising a ridge-penalised risk, with the ridge chosen by
-// cross-validation on its rows: a fixed one over the number of rows ruins the model at 50-100 rows.
-//
-// It tries ridges from the strongest on, starts each fit where the last one ended, and scores it by the
-// held-out risk. Two ridges in succession without improvement end the search.
+// LinearLearner fits a Linear model by minimising a ridge-penalised risk. Cross-validation on its rows
+// chooses the ridge, because a fixed ridge over the number of rows ruins the model at 50-100 rows. It
+// tries ridges from the strongest on, starts each fit from the last solution, and compares the held-out
+// risk. Two ridges in succession without improvement end the search.
 type LinearLearner struct {
 	Ridges []float64 // decreasing
 	Folds  int       // ≥ 2
-	// Relax multiplies the ridge that cross-validation chose; 0 means 1.
+	// Relax multiplies the ridge from cross-validation; 0 means 1.
 	Relax float64
 
 	name string
@@ -31,14 +30,14 @@ func (r *SoftmaxRisk) setRidge(ridge float64) { r.Ridge = ridge }
 
 func (r *HingeRisk) setRidge(ridge float64) { r.Ridge = ridge }
 
-// Softmax is the multinomial logistic regression learner, "softmax".
+// Softmax returns the multinomial logistic regression learner, "softmax".
 func Softmax() LinearLearner {
 	return LinearLearner{Ridges: defaultRidges(), Folds: 4, name: "softmax", risk: func(s sample) ridgeRisk {
 		return &SoftmaxRisk{X: s.x, Mu: Moments(s.x, OneHot(s.y, s.classes), nil), Classes: s.classes}
 	}}
 }
 
-// SVM is the linear support vector learner with a smoothed hinge, "svm".
+// SVM returns the linear support vector learner with a smoothed hinge, "svm".
 func SVM() LinearLearner {
 	return LinearLearner{Ridges: defaultRidges(), Folds: 4, name: "svm", risk: func(s sample) ridgeRisk {
 		return &HingeRisk{X: s.x, Targets: OneHot(s.y, s.classes), Classes: s.classes}
@@ -47,27 +46,28 @@ func SVM() LinearLearner {
 
 // defaultRidges cover the useful range for rows of norm at most 1. Their principal directions have
 // variances of 1e-1 to 1e-4, so the weakest ridge leaves all directions free, and the strongest leaves
-// little but the intercept.
+// hardly more than the intercept.
 func defaultRidges() []float64 {
 	return []float64{1e-1, 3e-2, 1e-2, 3e-3, 1e-3, 3e-4, 1e-4, 3e-5, 1e-5, 3e-6}
 }
 
-// Tolerances on a mean risk's gradient, at first about 1/2. Comparing ridges needs little precision.
+// Tolerances on the gradient of a mean risk, which starts at about 1/2. Comparing ridges needs little
+// precision.
 const (
 	tuningGradient = 1e-4
 	finalGradient  = 1e-6
 	fitIterations  = 200
-	// tuningEvaluations and fitEvaluations bound the work of a fit on any rows. On adult, mnist,
-	// phishing and wisdm_har a ridge took at most 113 evaluations and a last fit 205.
+	// tuningEvaluations and fitEvaluations bound the work of a fit on any rows. On adult, mnist, phishing
+	// and wisdm_har a ridge took at most 113 evaluations and a last fit 205.
 	tuningEvaluations = 150
 	fitEvaluations    = 400
 )
 
-// votingRelax weakens the ridge of a model that is one voter of many. The best ridge for one model
-// alone trades variance against bias. A vote of many averages the variance away and keeps the bias,
-// so each voter should have less ridge (as in bagging, Breiman 1996). Measured with a tenth: the
-// accuracy of the vote rose by 1 to 4 points on adult, phishing, wisdm_har and the generated
-// hospitals; that of each voter alone fell by up to 2.5.
+// votingRelax weakens the ridge of a model that is one voter of many. The best ridge for a single model
+// trades variance against bias. A vote of many averages the variance away and keeps the bias, so each
+// voter needs less ridge (as in bagging, Breiman 1996). Measured with a tenth: the accuracy of the vote
+// rose by 1 to 4 points on adult, phishing, wisdm_har and the generated hospitals; that of a single voter
+// fell by up to 2.5.
 const votingRelax = 0.1
 
 // ForVoting implements Voter.
@@ -102,7 +102,7 @@ func (l LinearLearner) Fit(ctx context.Context, x *mat.Dense, y []int, classes i
 	return NewLinear(w, classes), nil
 }
 
-// heldOut is one fold: a risk to minimise, the held-out risk, and the weights reached so far.
+// heldOut is one fold: the risk to minimise, the held-out risk, and the weights reached so far.
 type heldOut struct {
 	train, judge ridgeRisk
 	rows         float64

@@ -8,9 +8,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// With labels that are coin flips the strongest ridges win; with a clear rule a
-// weak one does. The margins are wide: each is a comparison of ridges ten or
-// more apart at fixed seeds.
+// For random labels the strongest ridges win; for a clear rule a weak one wins. The margins are wide:
+// ridges differ by a factor of ten or more, at fixed seeds.
 func TestRidgeFollowsTheData(t *testing.T) {
 	rng := rand.New(rand.NewPCG(11, 12))
 	x, y := rowsLikePCA(200, 20, 2, rng)
@@ -34,8 +33,8 @@ func TestRidgeFollowsTheData(t *testing.T) {
 	}
 }
 
-// The chosen ridge beats the one that ruins votes: on small noisy samples the
-// held-out accuracy of the tuned fit is at least that of a ridge of 1/n.
+// On small noisy samples the tuned ridge has at least the held-out accuracy of a ridge of 1/n, which
+// ruins votes.
 func TestTuningBeatsOneOverN(t *testing.T) {
 	rng := rand.New(rand.NewPCG(13, 14))
 	x, y := rowsLikePCA(6000, 41, 2, rng)

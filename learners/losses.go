@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// Loss is a margin loss ℓ(z), z = y·s for a label y in {−1, +1} and a score s. It is symmetric if
-// ℓ(z) + ℓ(−z) is constant. Labels flipped evenly then change the risk by a factor and a constant
-// only, so its minimiser is robust to them (Ghosh, Manwani & Sastry 2015; Charoenphakdee, Lee &
-// Sugiyama 2019, whose names and forms these are).
+// Loss is a margin loss ℓ(z), z = y·s for a label y in {−1, +1} and a score s. It is symmetric if ℓ(z) +
+// ℓ(−z) is constant. Then labels flipped with equal probability change the risk only by a factor and a
+// constant, so its minimiser is robust to them (Ghosh, Manwani & Sastry 2015; Charoenphakdee, Lee &
+// Sugiyama 2019, the source of these names and forms).
 type Loss struct {
 	name   string
 	value  func(z float64) float64
@@ -21,19 +21,19 @@ type Loss struct {
 	link   *link   // set if proper
 }
 
-// Name is the name that LossNamed takes.
+// Name returns the name that LossNamed takes.
 func (l Loss) Name() string { return l.name }
 
-// Value is ℓ(z).
+// Value returns ℓ(z).
 func (l Loss) Value(z float64) float64 { return l.value(z) }
 
-// Slope is ℓ′(z); at a kink, the slope to its right.
+// Slope returns ℓ′(z); at a kink, the slope to its right.
 func (l Loss) Slope(z float64) float64 { return l.slope(z) }
 
 // Symmetric reports whether ℓ(z) + ℓ(−z) is constant for |z| ≤ Reach.
 func (l Loss) Symmetric() bool { return l.reach > 0 }
 
-// Reach is the range |z| ≤ Reach of the symmetry: +Inf everywhere, 0 nowhere.
+// Reach returns the largest |z| of the symmetry: +Inf everywhere, 0 nowhere.
 func (l Loss) Reach() float64 { return l.reach }
 
 // Convex reports whether ℓ is convex.
@@ -44,14 +44,14 @@ type Barrier struct {
 	Width float64 // r > 0: for |z| ≤ r the loss is r−z, and symmetric
 }
 
-// DefaultBarrier is b = 200, r = 50, as in the experiments of Charoenphakdee, Lee & Sugiyama 2019.
+// DefaultBarrier returns b = 200, r = 50, as in the experiments of Charoenphakdee, Lee & Sugiyama 2019.
 func DefaultBarrier() Barrier { return Barrier{Slope: 200, Width: 50} }
 
-// BarrierHinge is ℓ(z) = max(−b(r+z)+r, max(b(z−r), r−z)): convex, and as widely symmetric as a
-// convex loss that is bounded below can be.
+// BarrierHinge returns ℓ(z) = max(−b(r+z)+r, max(b(z−r), r−z)): convex, and symmetric over as wide a
+// range as a convex loss bounded below can be.
 func BarrierHinge(p Barrier) Loss {
 	b, r := p.Slope, p.Width
-	left := -b * r / (b - 1) // where −b(r+z)+r meets r−z: a little beyond −r
+	left := -b * r / (b - 1) // where −b(r+z)+r meets r−z, just beyond −r
 	return Loss{
 		name: "barrier-hinge",
 		value: func(z float64) float64 {
@@ -116,7 +116,7 @@ func LossNamed(name string) (Loss, error) {
 	return Loss{}, fmt.Errorf("unknown loss %q: use one of %s", name, strings.Join(LossNames(), ", "))
 }
 
-// sigmoid is 1/(1+e^−z), exact to rounding in both tails.
+// sigmoid returns 1/(1+e^−z), exact to rounding in both tails.
 func sigmoid(z float64) float64 {
 	e := math.Exp(-math.Abs(z))
 	if z < 0 {
@@ -125,7 +125,6 @@ func sigmoid(z float64) float64 {
 	return 1 / (1 + e)
 }
 
-// logisticLoss is log(1+e^−z).
 func logisticLoss(z float64) float64 {
 	return math.Max(-z, 0) + math.Log1p(math.Exp(-math.Abs(z)))
 }
@@ -137,8 +136,8 @@ func hingeSlope(z float64) float64 {
 	return 0
 }
 
-// savageSlope is the slope of the savage loss (1+e^{2z})⁻² of Masnadi-Shirazi & Vasconcelos 2009:
-// with p = (1+e^{2z})⁻¹ it is −4p²(1−p).
+// savageSlope returns the slope of the savage loss (1+e^{2z})⁻² of Masnadi-Shirazi & Vasconcelos 2009:
+// −4p²(1−p) with p = (1+e^{2z})⁻¹.
 func savageSlope(z float64) float64 {
 	p := sigmoid(-2 * z)
 	return -4 * p * p * sigmoid(2*z)

@@ -42,8 +42,8 @@ func TestLossNames(t *testing.T) {
 	}
 }
 
-// Slopes are central differences of the values; a step over a kink is between
-// the slopes at its two sides.
+// Slopes equal central differences of the values. A step over a kink gives a slope between those at its
+// sides.
 func TestLossSlopes(t *testing.T) {
 	const h = 1e-5
 	rapid.Check(t, func(t *rapid.T) {
@@ -63,7 +63,7 @@ func TestLossSlopes(t *testing.T) {
 	})
 }
 
-// Symmetric losses are symmetric as far as they say; the others nowhere near.
+// Symmetric losses are symmetric within their reach; the others are clearly not.
 func TestLossSymmetry(t *testing.T) {
 	symmetric := map[string]bool{"sigmoid": true, "unhinged": true, "ramp": true, "barrier-hinge": true}
 	for _, l := range Losses() {

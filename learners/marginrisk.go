@@ -6,16 +6,15 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// MarginRisk is the ridge-penalised mean cost of rows with single labels, one class against the
-// rest:
+// MarginRisk is the ridge-penalised mean cost of rows with single labels, one class against the rest:
 //
 //	(1/N)·Σᵢ Σₖ [Yesᵢₖ·ℓ(sᵢₖ) + Noᵢₖ·ℓ(−sᵢₖ)] + (Ridge/2)·‖W‖²,  s = X·W,
 //
-// where row i has the In or Out costs of class k. With two classes there is the one column of class
-// 1. ℓ is Loss.Smooth, or its forward correction for a channel.
+// where row i has the In or Out costs of class k. With two classes there is only the column of class 1. ℓ
+// is Loss.Smooth, or its forward correction for a channel.
 //
 // It is convex if the loss is convex and no cost is negative; see also BackwardCost. Ridge may be
-// replaced between evaluations. Not for concurrent use.
+// replaced between evaluations. It is not for concurrent use.
 type MarginRisk struct {
 	Ridge float64
 
@@ -28,8 +27,8 @@ type MarginRisk struct {
 	rows  *sweep
 }
 
-// NewMarginRisk checks that costs has one entry per column and y one label per row. forward, if not
-// nil, asks for the forward correction. Labels outside 0..classes-1 are in no class.
+// NewMarginRisk checks that costs has one entry per column and y one label per row. forward, if not nil,
+// requests the forward correction. Labels outside 0..classes-1 belong to no class.
 func NewMarginRisk(x *mat.Dense, y []int, classes int, l Loss, costs []ClassCost, forward *Channel) (*MarginRisk, error) {
 	if n := rows(x); n == 0 || n != len(y) || classes < 2 || len(costs) != Columns(classes) {
 		return nil, fmt.Errorf("make margin risk: %d rows with %d labels of %d classes and %d costs do not fit together", n, len(y), classes, len(costs))
@@ -48,7 +47,7 @@ func NewMarginRisk(x *mat.Dense, y []int, classes int, l Loss, costs []ClassCost
 	return r, nil
 }
 
-// Dim is d·Columns(classes): W in row-major order.
+// Dim returns d·Columns(Classes), the length of W in row-major order.
 func (r *MarginRisk) Dim() int {
 	_, d := r.x.Dims()
 	return d * len(r.costs)

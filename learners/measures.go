@@ -8,25 +8,25 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Measures say how well scores fit labels.
+// Measures tell how well scores fit labels.
 type Measures struct {
-	// Accuracy is the share of rows whose highest score is their label's.
+	// Accuracy is the share of rows with the highest score at their label.
 	Accuracy float64 `json:"accuracy"`
-	// BER is the balanced error rate: one minus the mean recall of the classes. A class without
-	// rows is left out. Noisy labels do not show which classes have no rows, so under noise a
-	// class's number of rows is taken as at least two standard errors.
+	// BER is the balanced error rate: one minus the mean recall of the classes. A class without rows is
+	// left out. Noisy labels do not show which classes have no rows, so under noise a class counts at
+	// least two standard errors of rows.
 	BER float64 `json:"ber"`
 	// AUC is the area under the curve of one class against the rest, by its probability, averaged over
-	// the classes: how often a row of the class is given more than one of the others, ties counting
-	// half. A class without rows, or with all of them, is left out; 1/2 if no class is left.
+	// the classes: how often a row of the class scores above a row of the rest, ties counting half. A
+	// class without rows, or with all of them, is left out; 1/2 if no class remains.
 	AUC float64 `json:"auc"`
 }
 
-// Measure compares the scores of a linear model on x (N×d) with labels that came through a channel,
-// and corrects for the channel without bias: it unmixes accuracy and recalls from the counts, so
-// with few rows they may leave [0,1]. AUC uses the labels as they are; a channel moves it towards
-// 1/2 by a factor that is the same for every model (for two classes; nearly so for more). Labels
-// outside 0..K-1 are left out. Keep 1 is for true labels.
+// Measure compares the scores of a linear model on x (N×d) with labels that came through a channel, and
+// corrects for the channel without bias: accuracy and recalls are unmixed from counts, so with few rows
+// they may leave [0,1]. AUC is not corrected; a channel moves it towards 1/2 by a factor that is the same
+// for every model (exactly for two classes, nearly for more). Labels outside 0..K-1 are left out. Use
+// Keep 1 for true labels.
 func Measure(l Linear, x *mat.Dense, y []int, c Channel) Measures {
 	s := l.Scores(x)
 	predicted := l.Predict(x)
@@ -53,7 +53,8 @@ func Measure(l Linear, x *mat.Dense, y []int, c Channel) Measures {
 			}
 		}
 	}
-	// Noise gives a class without rows this total; dividing by less would give a ratio of two noises.
+	// Noise gives a class without rows about this total. Dividing by less would give a ratio of two
+	// noises.
 	least := 2 * math.Sqrt(labelled*q*(1-q)) / (c.Keep - q)
 	for k := range l.Classes {
 		if n := math.Max(total[k], least); n > 0 {
@@ -80,7 +81,7 @@ func Measure(l Linear, x *mat.Dense, y []int, c Channel) Measures {
 	return m
 }
 
-// odds are the log odds of a class against the rest, from scores n×columns.
+// odds returns the log odds of a class against the rest, from scores n×columns.
 func odds(s *mat.Dense, class int) []float64 {
 	out := mat.Col(nil, class, s)
 	n, columns := s.Dims()
@@ -96,7 +97,7 @@ func odds(s *mat.Dense, class int) []float64 {
 	return out
 }
 
-// areaUnder is the AUC of one class's scores, by rank sums; false if there is no pair to compare.
+// areaUnder returns the AUC of one class's scores, by rank sums; false if there is no pair to compare.
 func areaUnder(s []float64, y []int, class, classes int) (float64, bool) {
 	var order []int
 	for i, k := range y {

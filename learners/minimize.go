@@ -9,15 +9,15 @@ import (
 // Objective is a differentiable convex function of Dim numbers.
 //
 // Evaluate fills grad (length Dim) with the gradient at w and returns the value. It must not change w or
-// keep either slice. Implementations keep scratch space, so an Objective is not for concurrent use.
+// keep either slice. An Objective keeps scratch memory, so it is not for concurrent use.
 type Objective interface {
 	Dim() int
 	Evaluate(w, grad []float64) float64
 }
 
-// Preconditioned is an Objective that knows the rough shape of its Hessian. Precondition overwrites
-// g with P⁻¹g for a fixed symmetric positive definite P. The nearer P is to a multiple of the
-// Hessian, the fewer iterations are needed.
+// Preconditioned is an Objective that knows the rough shape of its Hessian. Precondition overwrites g
+// with P⁻¹g for a fixed symmetric positive definite P. The closer P is to a multiple of the Hessian, the
+// fewer iterations are needed.
 type Preconditioned interface {
 	Objective
 	Precondition(g []float64)
@@ -25,17 +25,17 @@ type Preconditioned interface {
 
 // Settings of Minimize. A zero field means its default.
 type Settings struct {
-	// GradientNorm is the Euclidean norm of the gradient at which to stop; default 1e-6. For a
-	// λ-strongly convex objective the answer is then within GradientNorm/λ of the minimiser.
+	// GradientNorm is the Euclidean norm of the gradient at which to stop; default 1e-6. For a λ-strongly
+	// convex objective the answer is then within GradientNorm/λ of the minimiser.
 	GradientNorm float64
 	// MaxIterations bounds the number of steps; default 500. A step usually takes one evaluation, at
 	// most maxTrials.
 	MaxIterations int
 	// MaxEvaluations bounds the evaluations before the last line search (under maxTrials); 0: no bound.
 	MaxEvaluations int
-	// Stop, if not nil, is asked before each step whether to give up.
+	// Stop, if not nil, is called before each step; true ends the minimisation.
 	Stop func() bool
-	// Memory is the number of past steps that shape the next; default 10.
+	// Memory is the number of past steps in the L-BFGS approximation; default 10.
 	Memory int
 }
 
@@ -67,9 +67,9 @@ type Convergence struct {
 	Converged    bool // GradientNorm is at most Settings.GradientNorm
 }
 
-// Constants of the line search. The first two: Nocedal & Wright, Numerical Optimization (2006),
-// §3.1 and §7.2. The approximate form: Hager & Zhang, SIAM J. Optim. 16 (2005), Eq. 4.1; it still
-// works if the decrease is below the rounding error of the value.
+// Constants of the line search. The first two: Nocedal & Wright, Numerical Optimization (2006), §3.1 and
+// §7.2. The approximate form: Hager & Zhang, SIAM J. Optim. 16 (2005), Eq. 4.1, which still works if the
+// decrease is below the rounding error of the value.
 const (
 	sufficientDecrease = 1e-4
 	sufficientCurve    = 0.9
@@ -79,8 +79,8 @@ const (
 )
 
 // Minimize runs L-BFGS (Liu & Nocedal 1989) on o from start and returns the best point. It is
-// deterministic and does not change start. Unless start is Dim finite numbers it starts at the origin.
-// It never panics or loops by itself: if no step improves the value any more, Converged is false.
+// deterministic and does not change start. Unless start is Dim finite numbers it starts at the origin. It
+// always ends: if no step improves the value any more, Converged is false.
 func Minimize(o Objective, start []float64, s Settings) ([]float64, Convergence) {
 	s = s.orDefault()
 	m := newMinimizer(o, start, s.Memory)
@@ -108,7 +108,6 @@ func Minimize(o Objective, start []float64, s Settings) ([]float64, Convergence)
 	}
 }
 
-// pair is one past step s and the change y of the gradient over it.
 type pair struct {
 	s, y  []float64
 	rho   float64 // 1/⟨s,y⟩
@@ -158,7 +157,7 @@ func allFinite(v []float64) bool {
 
 func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
 
-// step moves w to a point of lower value and reports whether it could.
+// step moves w to a point of lower value, and reports whether it found one.
 func (m *minimizer) step() bool {
 	for {
 		m.aim()
@@ -170,7 +169,7 @@ func (m *minimizer) step() bool {
 		if len(m.past) == 0 {
 			return false
 		}
-		m.past = m.past[:0] // the past steps misled: try the plain direction once
+		m.past = m.past[:0] // the past steps misled: try once without them
 	}
 }
 
@@ -202,9 +201,9 @@ func (m *minimizer) aim() {
 	}
 }
 
-// search looks along direction, whose slope at w is slope0 < 0, for a point that satisfies the
-// Wolfe conditions, and leaves it in trial. The slope of a convex function along a line only rises,
-// so a bracket with secant steps suffices.
+// search looks along direction, with slope slope0 < 0 at w, for a point that satisfies the Wolfe
+// conditions, and leaves it in trial. A convex function's slope only rises along a line, so a bracket
+// with secant steps suffices.
 func (m *minimizer) search(slope0 float64) bool {
 	length := 1.0
 	if len(m.past) == 0 && m.shape == nil {
@@ -241,13 +240,13 @@ func (m *minimizer) decreased(value, slope, length, slope0 float64) bool {
 		value <= m.value+valueRounding*(1+math.Abs(m.value))
 }
 
-// nextLength is the zero of the slopes' secant, well inside the bracket; 4·low without an upper end.
+// nextLength returns the zero of the slopes' secant, well inside the bracket; 4·low without an upper end.
 func nextLength(low, lowSlope, high, highSlope float64) float64 {
 	if math.IsInf(high, 1) {
 		return 4 * low
 	}
 	width := high - low
-	share := 0.1 // if the value at the upper end overflowed: come well back
+	share := 0.1 // the value at the upper end overflowed: come well back
 	if !math.IsNaN(highSlope) {
 		share = 0.5
 		if highSlope > lowSlope {
@@ -257,7 +256,7 @@ func nextLength(low, lowSlope, high, highSlope float64) float64 {
 	return low + width*math.Min(0.9, math.Max(0.1, share))
 }
 
-// remember takes the step to trial, and stores it unless rounding made it useless as curvature.
+// remember takes the step to trial, and stores it if its curvature exceeds rounding errors.
 func (m *minimizer) remember() {
 	var p pair
 	if len(m.past) == m.memory {

@@ -10,9 +10,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// rowsLikePCA draws n rows of norm at most 1 whose d-1 columns have the quickly
-// falling variances of principal components, then an intercept, and labels of
-// a noisy linear rule.
+// rowsLikePCA draws n rows of norm at most 1. The d-1 columns have the quickly falling variances of
+// principal components; an intercept follows. Labels come from a noisy linear rule.
 func rowsLikePCA(n, d, classes int, rng *rand.Rand) (*mat.Dense, []int) {
 	rule := mat.NewDense(d, classes, nil)
 	for j := range d {
@@ -45,8 +44,8 @@ func rowsLikePCA(n, d, classes int, rng *rand.Rand) (*mat.Dense, []int) {
 	return x, y
 }
 
-// checkGradient compares Evaluate's gradient with central differences of its
-// value. Their error is about h²·third derivative + rounding/h.
+// checkGradient compares the gradient with central differences of the value, whose error is about
+// h²·third derivative + rounding/h.
 func checkGradient(t rapid.TB, o Objective, w []float64) {
 	t.Helper()
 	const h = 1e-5
@@ -121,7 +120,7 @@ func TestMinimizeQuadratics(t *testing.T) {
 	})
 }
 
-// odd is a function given by its value and slope in one variable.
+// odd is a function of one variable, given by its value and slope.
 type odd func(w float64) (value, slope float64)
 
 func (o odd) Dim() int { return 1 }
@@ -171,7 +170,7 @@ type plain struct{ o Objective }
 func (p plain) Dim() int                           { return p.o.Dim() }
 func (p plain) Evaluate(w, grad []float64) float64 { return p.o.Evaluate(w, grad) }
 
-// A preconditioner changes the way, not the place: within 2τ/λ of each other.
+// A preconditioner changes the path, but not the result: both are within 2τ/λ.
 func TestMinimizeWithAndWithoutPreconditioner(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := drawProblem(t)
@@ -187,8 +186,7 @@ func TestMinimizeWithAndWithoutPreconditioner(t *testing.T) {
 	})
 }
 
-// The ridges and sizes of local and central fits all converge to a small
-// gradient in a small number of iterations.
+// The ridges and sizes of local and central fits all converge to a small gradient in few iterations.
 func TestMinimizeRisksOfRealShapes(t *testing.T) {
 	for _, c := range []struct{ n, d, classes int }{{100, 41, 2}, {100, 41, 10}, {3000, 41, 2}, {2000, 41, 10}, {60, 200, 2}} {
 		rng := rand.New(rand.NewPCG(1, uint64(c.n)))

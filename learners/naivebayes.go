@@ -9,10 +9,10 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// NaiveBayes is the naive Bayes learner "naive-bayes" for features of any distribution. It cuts
-// each column into bins at its quantiles (an indicator into its two values). It shrinks the bins'
-// frequencies within a class towards those in all classes, with a weight of Prior rows, so that a
-// rare bin has little influence.
+// NaiveBayes is the naive Bayes learner "naive-bayes" for features of any distribution. It cuts each
+// column into bins at its quantiles (an indicator into its two values), and shrinks the bins' frequencies
+// within a class towards those in all classes with a weight of Prior rows, so that rare bins have little
+// influence.
 type NaiveBayes struct {
 	Bins  int     // 2..256, at most this many bins per column
 	Prior float64 // > 0
@@ -61,7 +61,6 @@ func (b NaiveBayes) column(codes []uint8, bins int, s sample) []float64 {
 	return table
 }
 
-// Bayes is a fitted naive Bayes model.
 type Bayes struct {
 	bins    bins
 	prior   []float64   // log P(class)

@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// On columns of few values the model is the textbook's formula.
+// On columns of few values the model equals the textbook's formula.
 func TestNaiveBayesAgainstItsDefinition(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(MinimumRows, 30).Draw(t, "n")
@@ -52,7 +52,7 @@ func TestNaiveBayesAgainstItsDefinition(t *testing.T) {
 	})
 }
 
-// A value in a bin that a class never had is unlikely, not impossible.
+// A bin without rows of a class makes the class unlikely, not impossible.
 func TestNaiveBayesIsFinite(t *testing.T) {
 	x := mat.NewDense(10, 1, []float64{0, 0, 0, 0, 0, 1, 1, 1, 1, 1})
 	m, err := DefaultNaiveBayes().Fit(context.Background(), x, []int{0, 0, 0, 0, 0, 1, 1, 1, 1, 1}, 3, nil)

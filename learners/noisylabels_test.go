@@ -10,7 +10,6 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// labelProblem is a random problem of some classes.
 func labelProblem(seed uint64, n, d, classes int) (*mat.Dense, []int) {
 	rng := rand.New(rand.NewPCG(seed, 1))
 	x, y := mat.NewDense(n, d, nil), make([]int, n)
@@ -76,9 +75,8 @@ func checkSlopes(t *testing.T, name string, o Objective, w []float64, tol float6
 	}
 }
 
-// TestLabelRisks: for every loss, risk and kind of cost, values are those of
-// the dumb sums and gradients those of differences. With fewer rows than
-// shifts, the drawn pairs are all with i ≠ j; those with i = j add a constant.
+// TestLabelRisks: for every loss, risk and kind of cost, values equal the dumb sums and gradients equal
+// differences. With fewer rows than shifts, all pairs i ≠ j are drawn; pairs i = j add a constant.
 func TestLabelRisks(t *testing.T) {
 	const n, d = 17, 4 // no more rows than rankShifts + 1
 	for _, classes := range []int{2, 3} {
@@ -86,7 +84,7 @@ func TestLabelRisks(t *testing.T) {
 		x, y := labelProblem(3, n, d, classes)
 		for _, l := range Losses() {
 			if l.Name() == "barrier-hinge" {
-				l = BarrierHinge(Barrier{Slope: 7, Width: 1.5}) // so that kinks are met
+				l = BarrierHinge(Barrier{Slope: 7, Width: 1.5}) // so that kinks are reached
 			}
 			smooth := l.Smooth()
 			opposite := func(z float64) float64 { return smooth.Value(-z) }
@@ -155,14 +153,14 @@ func TestLabelRisks(t *testing.T) {
 	}
 }
 
-// TestForwardIsTheMixedLoss: the forward-corrected risk of two and more classes
-// is the dumb sum of the losses of probabilities mixed as the channel mixes
-// labels, each loss written out as one of a probability.
+// TestForwardIsTheMixedLoss: for two and more classes the forward-corrected risk equals the dumb sum of
+// losses of probabilities mixed as the channel mixes labels, each loss written as a function of a
+// probability.
 func TestForwardIsTheMixedLoss(t *testing.T) {
 	logistic := func(z float64) float64 { return 1 / (1 + math.Exp(-z)) }
 	for name, l := range map[string]struct {
 		probability func(z float64) float64
-		loss        func(p float64) float64 // of the probability of what is true
+		loss        func(p float64) float64 // of the probability of the true label
 	}{
 		"logistic": {logistic, func(p float64) float64 { return -math.Log(p) }},
 		"squared":  {func(z float64) float64 { return (1 + z) / 2 }, func(p float64) float64 { return 4 * (1 - p) * (1 - p) }},
@@ -198,7 +196,7 @@ func TestForwardIsTheMixedLoss(t *testing.T) {
 						s += x.At(i, j) * w[j*len(costs)+k]
 					}
 					p := l.probability(s)
-					p = c.Keep*p + c.Flip()*(1-p) // that the noisy label is the class
+					p = c.Keep*p + c.Flip()*(1-p) // probability that the noisy label is the class
 					if y[i] != class {
 						p = 1 - p
 					}
@@ -212,8 +210,8 @@ func TestForwardIsTheMixedLoss(t *testing.T) {
 	}
 }
 
-// TestBackwardIsUnbiased: summed over what the channel makes of a label, the
-// backward cost is the plain one, for every loss and class.
+// TestBackwardIsUnbiased: in expectation over the channel, the backward cost is the plain cost, for every
+// loss and class.
 func TestBackwardIsUnbiased(t *testing.T) {
 	for _, c := range []Channel{{0.6, 2}, {0.9, 2}, {0.4, 3}, {0.15, 10}} {
 		cost := BackwardCost(c)
@@ -230,8 +228,8 @@ func TestBackwardIsUnbiased(t *testing.T) {
 	}
 }
 
-// TestOneSided: for symmetric losses it is the same up to a constant, with
-// positive weights in the stated proportion.
+// TestOneSided: for symmetric losses the cost is the same up to a constant, with positive weights in the
+// stated ratio.
 func TestOneSided(t *testing.T) {
 	for _, c := range []Channel{{0.7, 2}, {0.5, 4}} {
 		both := BackwardCost(c)
@@ -253,9 +251,9 @@ func TestOneSided(t *testing.T) {
 	}
 }
 
-// TestSymmetricIsRobust: for a symmetric loss and two classes the risk of noisy
-// labels, in expectation over the channel, is (2p−1) times the true one plus a
-// constant: the same minimiser without any correction. For logistic it is not.
+// TestSymmetricIsRobust: for a symmetric loss and two classes the risk of noisy labels, in expectation
+// over the channel, is (2p−1) times the true risk plus a constant, so it has the same minimiser. For
+// logistic this fails.
 func TestSymmetricIsRobust(t *testing.T) {
 	const p = 0.65
 	for _, l := range Losses() {
@@ -307,9 +305,8 @@ func TestSmoothLosses(t *testing.T) {
 	}
 }
 
-// TestMeasures against counting by hand, and unbiased through a channel: the
-// mean of 200 noisy measures is within 5 standard errors of the clear ones
-// (wrong once in 10⁶ at a fixed seed: never, or always).
+// TestMeasures compares with counting by hand. Through a channel the mean of 200 noisy measures is within
+// 5 standard errors of the true ones (false alarms 1e-6, at a fixed seed).
 func TestMeasures(t *testing.T) {
 	x, y := labelProblem(5, 400, 4, 3)
 	rng := rand.New(rand.NewPCG(2, 2))
@@ -382,7 +379,7 @@ func TestMeasures(t *testing.T) {
 	if _, ok := areaUnder([]float64{1, 2}, []int{1, 1}, 1, 2); ok {
 		t.Error("AUC of one class")
 	}
-	// A class without rows takes nothing from the others' measures.
+	// A class without rows does not change the others' measures.
 	few, none := slices.Clone(y), slices.Clone(y)
 	for i, k := range y {
 		if k == 2 {
@@ -418,7 +415,7 @@ func TestLabelRiskErrors(t *testing.T) {
 			t.Errorf("%+v was accepted", c)
 		}
 	}
-	// One class only: there are no pairs, and no slope.
+	// With one class there are no pairs, and no slope.
 	one := make([]int, 10)
 	r, err := NewRankRisk(x, one, 2, hinge, []ClassCost{PlainCost()}, rand.New(rand.NewPCG(1, 1)))
 	if err != nil {
@@ -430,8 +427,7 @@ func TestLabelRiskErrors(t *testing.T) {
 	}
 }
 
-// Evaluating all pairs of 10,000 rows: 10⁸ of them, of which the piecewise
-// linear and squared losses visit none.
+// All pairs of 10,000 rows are 10⁸; the piecewise linear and squared losses visit none of them.
 func BenchmarkRankRisk(b *testing.B) {
 	x, y := labelProblem(1, 10000, 41, 2)
 	for _, name := range []string{"squared", "hinge", "barrier-hinge", "logistic"} {
@@ -452,14 +448,14 @@ func BenchmarkRankRisk(b *testing.B) {
 	}
 }
 
-// A class that no row has must not decide the balanced error of noisy labels:
-// its total is noise about zero, and so is what is divided by it.
+// A class without rows must not decide the balanced error of noisy labels: its total is noise about zero,
+// and so is the numerator.
 func TestBalancedErrorOfAnAbsentClass(t *testing.T) {
 	c := Channel{Keep: 0.576, Classes: 3} // rr at ε = 1
 	rng := rand.New(rand.NewPCG(1, 2))
 	const n = 800
 	x, y := mat.NewDense(n, 3, nil), make([]int, n)
-	m := NewLinear([]float64{-1, 1, 0, 0, 0, 1, 0, 0, 0}, 3) // names class 2 by a coin
+	m := NewLinear([]float64{-1, 1, 0, 0, 0, 1, 0, 0, 0}, 3) // predicts class 2 at random
 	for range 200 {
 		for i := range n {
 			truth := i % 2
@@ -469,7 +465,7 @@ func TestBalancedErrorOfAnAbsentClass(t *testing.T) {
 				y[i] = (truth + 1 + rng.IntN(2)) % 3
 			}
 		}
-		// One error in two, give or take two tenths.
+		// One error in two, within two tenths.
 		if got := Measure(m, x, y, c).BER; got < -0.5 || got > 1.5 {
 			t.Fatalf("the balanced error is estimated as %.2f", got)
 		}

@@ -15,17 +15,17 @@ import (
 //
 //	Σₖ (1/Σα Σβ)·Σᵢⱼ αᵢβⱼ·ℓ(sᵢₖ − sⱼₖ) + (Ridge/2)·‖W‖²,  s = X·W,
 //
-// where α and β are the costs Yes and No of a row in class k's column: with PlainCost, pairs of a row of
-// the class and one of the others. A constant column of X has no influence and gets weight 0.
+// where α and β are the costs Yes and No of a row in class k's column: with PlainCost, the pairs of a row
+// of the class and a row of the rest. A constant column of X has no influence and gets weight 0.
 //
-// All N² pairs count. They need not be visited one by one if the loss is piecewise linear (sorting and
-// prefix sums: O(N log N), kinks smoothed as in Loss.Smooth) or squared (moments: O(N)). For the other
-// losses, N·rankShifts pairs stand for all: every row with the rankShifts rows that follow it in a
-// random order at random distances (an incomplete U-statistic; Blom 1976). They are drawn once, so that
-// the objective stays smooth and deterministic.
+// All N² pairs count, but are not visited one by one if the loss is piecewise linear (sorting and prefix
+// sums: O(N log N), kinks smoothed as in Loss.Smooth) or squared (moments: O(N)). For other losses
+// N·rankShifts pairs stand for all: every row with the rankShifts rows at random distances after it in a
+// random order (an incomplete U-statistic; Blom 1976). They are drawn once, so the objective stays smooth
+// and deterministic.
 //
 // It is convex if the loss is convex and no cost is negative. Ridge may be replaced between evaluations.
-// Not for concurrent use.
+// It is not for concurrent use.
 type RankRisk struct {
 	Ridge float64
 
@@ -45,10 +45,10 @@ type RankRisk struct {
 type rankColumn struct{ alpha, beta []float64 }
 
 // rankShifts is the number of partners of a row. Drawing pairs adds 1/(rankShifts·N) of one pair's
-// variance to the risk's variance, which is a multiple of 1/N in any case.
+// variance to the risk's variance, which is a multiple of 1/N anyway.
 const rankShifts = 16
 
-// NewRankRisk is like NewMarginRisk; rng draws pairs if needed. Without positive Σα and Σβ a class is
+// NewRankRisk is like NewMarginRisk; rng draws pairs if needed. A class without positive Σα and Σβ is
 // left out.
 func NewRankRisk(x *mat.Dense, y []int, classes int, l Loss, costs []ClassCost, rng *rand.Rand) (*RankRisk, error) {
 	n := rows(x)
@@ -97,7 +97,7 @@ func NewRankRisk(x *mat.Dense, y []int, classes int, l Loss, costs []ClassCost, 
 	return r, nil
 }
 
-// Dim is d·Columns(classes): W in row-major order.
+// Dim returns d·Columns(Classes), the length of W in row-major order.
 func (r *RankRisk) Dim() int { return r.x.Cols * len(r.columns) }
 
 // Evaluate implements Objective.
@@ -122,7 +122,8 @@ func (r *RankRisk) Evaluate(w, grad []float64) float64 {
 	return value
 }
 
-// Precondition uses P = 2·XᵀX/(N·scale) + Ridge·I: a difference of two rows varies twice as much as one.
+// Precondition uses P = 2·XᵀX/(N·scale) + Ridge·I: a difference of two rows varies twice as much as one
+// row.
 func (r *RankRisk) Precondition(g []float64) { r.gram.precondition(g, 2/r.loss.Scale(), r.Ridge) }
 
 // SetRidge replaces Ridge.
@@ -157,7 +158,7 @@ func (r *RankRisk) squaredPairs(c rankColumn) float64 {
 }
 
 // sortedPairs writes a smoothed kink of width τ at z₀ as a difference of squared hinges, turn·(max(0,
-// z−z₀+τ/2)² − max(0, z−z₀−τ/2)²)/2τ, for which a row needs only Σβ, Σβs and Σβs² of the rows below.
+// z−z₀+τ/2)² − max(0, z−z₀−τ/2)²)/2τ. For these, a row needs only Σβ, Σβs and Σβs² of the rows below it.
 func (r *RankRisk) sortedPairs(c rankColumn) float64 {
 	p := r.loss.pieces
 	a, b := r.moments(c.alpha), r.moments(c.beta)
@@ -187,7 +188,7 @@ func (r *RankRisk) sortedPairs(c rankColumn) float64 {
 	return value
 }
 
-// squaredHinges is f·Σ αᵢβⱼ·max(0, sᵢ−sⱼ−at)², with its derivative.
+// squaredHinges returns f·Σ αᵢβⱼ·max(0, sᵢ−sⱼ−at)², and adds the derivative to slopes.
 func (r *RankRisk) squaredHinges(c rankColumn, at, f float64) float64 {
 	value := 0.0
 	var b [3]float64
@@ -218,7 +219,7 @@ func (r *RankRisk) squaredHinges(c rankColumn, at, f float64) float64 {
 	return f * value
 }
 
-// drawnPairs visits the drawn pairs, which stand for all pairs i ≠ j.
+// drawnPairs sums over the drawn pairs, scaled to all pairs i ≠ j.
 func (r *RankRisk) drawnPairs(c rankColumn) float64 {
 	n := len(r.scores)
 	if n < 2 {

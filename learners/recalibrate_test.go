@@ -9,8 +9,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestRecalibrateSolvesItsEquations: with targets that some intercepts and slope meet
-// exactly, these are found, for any number of classes and row weights.
+// TestRecalibrateSolvesItsEquations: if some intercepts and slope meet the targets exactly, these are
+// found, for any number of classes and row weights.
 func TestRecalibrateSolvesItsEquations(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		classes := rapid.IntRange(2, 5).Draw(t, "classes")
@@ -58,13 +58,13 @@ func TestRecalibrateSolvesItsEquations(t *testing.T) {
 		for k := range c {
 			want := intercept[k]
 			if c > 1 {
-				want -= sum / float64(c) // as only differences tell
+				want -= sum / float64(c) // only differences are determined
 			}
 			if math.Abs(got.Intercept[k]-want) > 1e-4 {
 				t.Errorf("intercepts %v, want %v less their mean", got.Intercept, intercept)
 			}
 		}
-		// The curvature is that of the equations in the slope.
+		// Curvature equals the derivative of the equations.
 		const h = 1e-5
 		more, ok := Recalibrate(s, weight, share, along+h)
 		if !ok {
@@ -105,11 +105,9 @@ func TestRecalibrateRefuses(t *testing.T) {
 	}
 }
 
-// TestCalibratedOf: labels drawn from a model's own probabilities have slope 1, those
-// of a model whose scores are doubled ½; the Brier score is that of its definition.
-//
-// The slope of n labels has a standard error of 1/√(n·Var s·E[p(1−p)]), .012 here or
-// less; 6.7 of them are exceeded with probability 2e-11.
+// TestCalibratedOf: labels drawn from a model's own probabilities have slope 1, for a model with doubled
+// scores ½; the Brier score equals its definition. The slope of n labels has a standard error of
+// 1/√(n·Var s·E[p(1−p)]), at most .012 here; 6.7 standard errors are exceeded with probability 2e-11.
 func TestCalibratedOf(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 3))
 	for _, classes := range []int{2, 3} {

@@ -17,15 +17,15 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// reference is a real set in the two forms learners want.
+// reference is a real data set in both forms of features.
 type reference struct {
 	encoded, mapped *mat.Dense
 	y               []int
 	classes         int
 }
 
-// readReference reads a gzip CSV file below CAUCUS_DATA whose last column is the
-// class. It skips the test, saying so, where that is unset.
+// readReference reads a gzip CSV file below CAUCUS_DATA with the class in the last column. It skips the
+// test if CAUCUS_DATA is unset.
 func readReference(t testing.TB, path string, header bool, drop int) reference {
 	t.Helper()
 	dir := os.Getenv("CAUCUS_DATA")
@@ -73,8 +73,7 @@ func readReference(t testing.TB, path string, header bool, drop int) reference {
 	return r
 }
 
-// encodeColumn scales numbers to [0,1], "?" being 0; other columns become one
-// indicator a level.
+// encodeColumn scales numbers to [0,1], with 0 for "?". Other columns become one indicator per level.
 func encodeColumn(text []string) [][]float64 {
 	v := make([]float64, len(text))
 	for i, s := range text {
@@ -101,8 +100,7 @@ func encodeColumn(text []string) [][]float64 {
 	return [][]float64{v}
 }
 
-// mapRows centres the columns, scales the rows to norm at most 1 by the largest
-// and adds an intercept: rows (z,1)/√2.
+// mapRows centres the columns, divides by the largest norm and adds an intercept: rows (z,1)/√2.
 func mapRows(x *mat.Dense) *mat.Dense {
 	n, d := x.Dims()
 	z := mat.NewDense(n, d+1, nil)
@@ -143,8 +141,8 @@ func accuracy(got, want []int) float64 {
 	return float64(right) / float64(len(want))
 }
 
-// localAccuracy is the mean accuracy on test rows of models fitted to parties of
-// so many rows each, and that of their majority vote.
+// localAccuracy returns the mean accuracy on test rows of models fitted to parties of size rows, and the
+// accuracy of their majority vote.
 func localAccuracy(t testing.TB, r reference, l Learner, parties, size int) (mean, vote float64) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(7, 8))
@@ -172,9 +170,8 @@ func localAccuracy(t testing.TB, r reference, l Learner, parties, size int) (mea
 	return mean, accuracy(chosen, y)
 }
 
-// Floors are about two hundredths below what was measured (README of the data
-// says where the sets come from), so that a regression shows and a change of
-// seed does not.
+// Floors are about two hundredths below the measured accuracy, so that a regression fails and a change of
+// seed passes.
 func TestReferenceAccuracy(t *testing.T) {
 	for _, set := range []struct {
 		name, path string

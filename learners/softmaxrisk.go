@@ -8,20 +8,20 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// SoftmaxRisk is the ridge-penalised multinomial logistic risk of soft targets, written so that the
-// targets enter through their moments only:
+// SoftmaxRisk is the ridge-penalised multinomial logistic risk of soft targets, in a form where targets
+// enter only through their moments:
 //
 //	(1/Σv)·Σᵢ vᵢ·log Σₖ exp(xᵢᵀwₖ) − ⟨Mu, W⟩ + (Ridge/2)·‖W‖²
 //
 // With two classes there is one column w and log Σ becomes log(1 + exp(xᵢᵀw)). If Mu = Moments(X,
-// targets, RowWeight) and each row of targets sums to 1, this is the weighted mean cross-entropy
-// plus the penalty. Mu may also be noisy, or come from other rows than X (Hamm, Cao & Belkin 2016,
-// §4, with the linear part taken apart).
+// targets, RowWeight) and each row of targets sums to 1, this is the weighted mean cross-entropy plus the
+// penalty. Mu may also be noisy, or come from other rows than X (Hamm, Cao & Belkin 2016, §4, with the
+// linear part separated).
 //
-// It is convex if RowWeight ≥ 0 and Ridge ≥ 0, and then Ridge-strongly convex. It is bounded below
-// for every Mu if Ridge > 0. The fields may be replaced between evaluations, but the numbers in X
-// and RowWeight must not change. Weights that sum to zero leave out the first term. Not for
-// concurrent use; a copy shares its scratch with the original.
+// It is convex if RowWeight ≥ 0 and Ridge ≥ 0, and then Ridge-strongly convex. It is bounded below for
+// every Mu if Ridge > 0. The fields may be replaced between evaluations, but the numbers in X and
+// RowWeight must not change. Weights that sum to zero drop the first term. It is not for concurrent use;
+// a copy shares scratch memory.
 type SoftmaxRisk struct {
 	X         *mat.Dense // N×d
 	Mu        *mat.Dense // d×Columns(Classes)
@@ -32,7 +32,7 @@ type SoftmaxRisk struct {
 	rows *sweep
 }
 
-// Dim is d·Columns(Classes): W in row-major order.
+// Dim returns d·Columns(Classes), the length of W in row-major order.
 func (r *SoftmaxRisk) Dim() int {
 	_, d := r.X.Dims()
 	return d * Columns(r.Classes)

@@ -10,8 +10,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// problem is a small drawn risk: rows, soft targets that sum to 1 in a row and
-// weights, sometimes nil.
+// problem is a small random risk: rows, soft targets that sum to 1 in a row, and weights, sometimes nil.
 type problem struct {
 	x, targets *mat.Dense
 	weight     []float64
@@ -49,8 +48,8 @@ func (p problem) softmax() *SoftmaxRisk {
 	return &SoftmaxRisk{X: p.x, Mu: Moments(p.x, p.targets, p.weight), RowWeight: p.weight, Ridge: p.ridge, Classes: p.classes}
 }
 
-// dumbSoftmax is the weighted mean cross-entropy of soft targets plus the
-// penalty, from the definition.
+// dumbSoftmax computes the weighted mean cross-entropy of soft targets plus the penalty, from the
+// definition.
 func (p problem) dumbSoftmax(w []float64) float64 {
 	n, _ := p.x.Dims()
 	prob := NewLinear(w, p.classes).Probabilities(p.x)

@@ -9,24 +9,24 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// blockRows are scored at a time: few enough that a block is still in the nearest caches when the
-// gradient needs it again, and fewer than the four 64-row tiles at which gonum would start goroutines.
+// blockRows are scored at a time. The block is then still in the nearest caches when the gradient needs
+// it, and smaller than the four 64-row tiles at which gonum starts goroutines.
 const blockRows = 128
 
-// rowLoss is the loss of one row, the part in which risks differ.
+// rowLoss is the loss of one row, the part in which the risks differ.
 type rowLoss interface {
 	// row returns the weighted loss of row i. It overwrites the C scores with the derivatives.
 	row(i int, scores []float64) float64
 }
 
-// sweep is the common part of risks: a weighted mean over rows of a loss of linear scores, its
-// gradient, and a preconditioner. It belongs to one matrix and one vector of weights.
+// sweep is the common part of risks: a weighted mean over rows of a loss of linear scores, its gradient,
+// and a preconditioner. It belongs to one matrix and one vector of weights.
 type sweep struct {
 	x       blas64.General // N×d
 	weight  []float64      // v, nil for 1 each
 	columns int            // C
 	total   float64        // Σv
-	weights []float64      // C×d: transposed, each product is a long one
+	weights []float64      // C×d: transposed, because long products are faster
 	grad    []float64      // C×d
 	scores  []float64      // blockRows×C
 
@@ -120,8 +120,8 @@ func (s *sweep) collect(block blas64.General, slopes []float64) {
 		1, blas64.General{Rows: c, Cols: d, Stride: d, Data: s.grad})
 }
 
-// worthFactoring compares costs: a factor of the Gram matrix takes N·d² + d³/3, a sweep 4·N·d·C.
-// With few rows and many features factoring does not pay.
+// worthFactoring compares costs: a factor of the Gram matrix takes N·d² + d³/3, a sweep 4·N·d·C. With few
+// rows and many features factoring takes longer than it saves.
 func (s *sweep) worthFactoring() bool {
 	n, d := s.x.Rows, s.x.Cols
 	return d <= 64 || d <= 512 && n >= 4*d
@@ -150,8 +150,8 @@ func (s *sweep) precondition(g []float64, curve, ridge float64) {
 	blas64.Trsm(blas.Left, blas.NoTrans, 1, s.factor, m)
 }
 
-// nullShare keeps P positive definite without a ridge: it gives a direction in which no row varies this
-// share of the mean curvature.
+// nullShare keeps P positive definite without a ridge: a direction in which no row varies gets this share
+// of the mean curvature.
 const nullShare = 1e-7
 
 func (s *sweep) refactor(curve, ridge float64) {

@@ -22,7 +22,7 @@ func TestRisksAllocateOnce(t *testing.T) {
 	}
 }
 
-// Rows that weigh nothing, and none that weighs anything, leave a finite risk.
+// The risk stays finite if some rows, or all rows, have weight zero.
 func TestWeightsOfZero(t *testing.T) {
 	x, y := rowsLikePCA(40, 3, 2, rand.New(rand.NewPCG(3, 4)))
 	targets := OneHot(y, 2)
@@ -54,7 +54,7 @@ func TestWeightsOfZero(t *testing.T) {
 
 var zeros [64]float64
 
-// A dense matrix that is a window on a larger one has a stride of its own.
+// A dense matrix that is a slice of a larger one has another stride.
 func TestRisksOnAWindow(t *testing.T) {
 	x, y := rowsLikePCA(200, 6, 3, rand.New(rand.NewPCG(5, 6)))
 	window := x.Slice(10, 190, 1, 4).(*mat.Dense)
@@ -73,8 +73,7 @@ func TestRisksOnAWindow(t *testing.T) {
 	}
 }
 
-// Precondition undoes the multiplication by P = κ·Σv·x·xᵀ/Σv + ridge·I that its
-// documentation promises, for each class alone.
+// Precondition inverts the multiplication by P = κ·Σv·x·xᵀ/Σv + ridge·I, for each class separately.
 func TestPreconditionInvertsItsMatrix(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := drawProblem(t)
@@ -112,7 +111,6 @@ func TestPreconditionInvertsItsMatrix(t *testing.T) {
 	})
 }
 
-// A new ridge, Mu or vector of weights is noticed between evaluations.
 func TestRisksNoticeReplacements(t *testing.T) {
 	x, y := rowsLikePCA(60, 4, 2, rand.New(rand.NewPCG(9, 9)))
 	targets := OneHot(y, 2)

@@ -14,17 +14,17 @@ type Size struct {
 	Votes   int // rows to predict
 }
 
-// Work bounds the steps of fitting the named learner and predicting, whatever the content of the
-// rows. A step is about a multiplication and an addition of numbers in a cache, the unit of
-// Reference. The factors were set by measuring the slowest rows of TestWorkBoundsTime.
+// Work bounds the steps of fitting the named learner and predicting, for any content of the rows. A step
+// is about one multiplication and addition in the processor's cache, the unit of Reference.
+// TestWorkBoundsTime measured the factors on the slowest rows.
 //
-// The bounds follow from each learner's most work:
-//   - softmax, svm: tuningEvaluations for every ridge and fold, then fitEvaluations, and one line
-//     search more each. An evaluation reads every row once; the minimiser itself needs Memory
-//     vectors and a factor per step.
+// The bounds follow from each learner's largest work:
+//   - softmax, svm: tuningEvaluations for every ridge and fold, then fitEvaluations, and one more line
+//     search each. An evaluation reads every row once; the minimiser itself needs Memory vectors and a
+//     factor per step.
 //   - knn: all pairs of rows twice, with the longest list of neighbours.
-//   - cart, forest: at every level each row in each column; in each node each bin. There are at
-//     most 2^(depth+1) nodes, and at most twice as many as rows.
+//   - cart, forest: at every level each row in each column; in each node each bin. There are at most
+//     2^(depth+1) nodes, and at most twice as many as rows.
 //   - naive-bayes: one pass.
 func Work(name string, s Size) (float64, error) {
 	if name == Mixed {
@@ -83,13 +83,13 @@ func (s Size) neighbours() float64 {
 	return n * (n + float64(s.Votes)) * (d + 8 + 6*list)
 }
 
-// binned is the work of cutting columns into bins, repeated times times.
+// binned returns the work of cutting columns into bins, times times.
 func (s Size) binned(times float64) float64 {
 	n, d := s.rows(), float64(s.Encoded)
 	return times*n*d*(48*math.Log2(n+1)+96) + 512*d
 }
 
-// trees is the work of one sample's bins, its trees, and the predictions.
+// trees returns the work of one sample's bins, its trees, and the predictions.
 func (s Size) trees(trees, depth, leaf int) float64 {
 	n, d, k, t := s.rows(), float64(s.Encoded), float64(s.Classes), float64(trees)
 	levels := float64(depth + 1)
@@ -97,8 +97,8 @@ func (s Size) trees(trees, depth, leaf int) float64 {
 	return s.binned(1) + t*levels*n*(24*d+48) + t*nodes*(d*treeBins*k*4+8*k) + float64(s.Votes)*t*(levels*4+k)
 }
 
-// Reference does a known number of steps like those of the learners on generated data, so that a
-// caller with a clock can time a step on this machine.
+// Reference runs a known number of steps like the learners' on generated data, so that a caller with a
+// clock can measure the time of a step on this machine.
 func Reference() (steps float64) {
 	const n, d, classes = 256, 24, 4
 	x, count := make([]float64, n*d), make([]int, treeBins*classes)

@@ -14,8 +14,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// hardRows are made to take long: labels that nothing explains, rows in an order
-// that keeps lists of neighbours moving, columns of many values.
+// hardRows returns slow rows: unexplainable labels, an order in which lists of neighbours keep changing,
+// columns of many values.
 func hardRows(n, d, classes int, kind string) (*mat.Dense, []int) {
 	rng := rand.New(rand.NewPCG(1, uint64(n)))
 	x, y := mat.NewDense(n, d, nil), make([]int, n)
@@ -38,10 +38,8 @@ func hardRows(n, d, classes int, kind string) (*mat.Dense, []int) {
 	return x, y
 }
 
-// TestWorkBoundsTime: what Work says, at the speed of Reference, is more than
-// what any learner takes on rows made to take long. Both are measured in the
-// processor's time of this thread, whatever else the machine does, and the least
-// of a few tries counts.
+// TestWorkBoundsTime: Work, at the speed of Reference, exceeds the time of any learner on slow rows. Both
+// are measured in processor time of this thread, independent of other load, as the least of a few tries.
 func TestWorkBoundsTime(t *testing.T) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -93,8 +91,8 @@ func TestWorkBoundsTime(t *testing.T) {
 	}
 }
 
-// TestFitStops: a learner whose context has ended says so, and one whose
-// context ends while it works comes back long before it would be done.
+// TestFitStops: a learner whose context has ended returns its error, and a learner whose context ends
+// during the work returns long before it would be done.
 func TestFitStops(t *testing.T) {
 	x, y := hardRows(2500, 30, 3, "random")
 	for _, l := range catalogue() {
@@ -118,7 +116,7 @@ func TestFitStops(t *testing.T) {
 	}
 }
 
-// countedContext ends once it was asked so many times.
+// countedContext ends after it was asked this many times.
 type countedContext struct {
 	context.Context
 	left int
@@ -131,7 +129,7 @@ func (c *countedContext) Err() error {
 	return nil
 }
 
-// threadTime is how long the processor worked for this thread.
+// threadTime returns the processor time of this thread.
 func threadTime(t *testing.T) time.Duration {
 	t.Helper()
 	const clock = 3 // CLOCK_THREAD_CPUTIME_ID

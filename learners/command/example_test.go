@@ -11,7 +11,7 @@ import (
 	"caucus/learners/command"
 )
 
-// A program in one line of shell: who is old is ill.
+// A program in one line of shell predicts the disease of old people.
 func Example() {
 	schema, err := dataset.ParseSchema(strings.NewReader(`
 label: {column: ill, classes: ["no", "yes"]}

@@ -5,7 +5,7 @@ import (
 	"strconv"
 )
 
-// ownGroup kills the program and its children on cancellation: Windows keeps track of them.
+// ownGroup kills the program and its children on cancellation. Windows keeps track of them.
 func ownGroup(cmd *exec.Cmd) {
 	cmd.Cancel = func() error { return killGroup(cmd) }
 }

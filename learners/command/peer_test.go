@@ -24,8 +24,8 @@ features:
   - {column: code, kind: categorical, levels: ["007", "7", "NA", "größer"]}
 `
 
-// peerRecords are records whose class follows from age and code, one in fifty but by
-// chance; some ages are missing.
+// peerRecords returns records whose class follows from age and code, except one in fifty by chance. Some
+// ages are missing.
 func peerRecords(t *testing.T, s dataset.Schema, n int, rng *rand.Rand) *dataset.Records {
 	t.Helper()
 	var text strings.Builder
@@ -61,9 +61,9 @@ func peerRecords(t *testing.T, s dataset.Schema, n int, rng *rand.Rand) *dataset
 	return r
 }
 
-// TestPeer tries a program that somebody else wrote, CAUCUS_VOTER's: it learns what is
-// there to learn, from columns and classes with names as odd as they come; where there is
-// next to nothing it still votes. .ci/peers runs it on the examples.
+// TestPeer tries a foreign program, given in CAUCUS_VOTER: it must learn what can be learnt, with oddly
+// named columns and classes, and still vote if there is almost nothing to learn. .ci/peers runs it on the
+// examples.
 func TestPeer(t *testing.T) {
 	line := os.Getenv("CAUCUS_VOTER")
 	if line == "" {
@@ -89,9 +89,8 @@ func TestPeer(t *testing.T) {
 			right++
 		}
 	}
-	// One row in 75 has a class that nobody can know, and one in 125 no age where it
-	// counts, half of which are guessed: of 400 rows whoever knows the rule gets 393
-	// right on average, the majority class 240.
+	// One row in 75 has an unpredictable class, and one in 125 lacks the age where it counts, half of
+	// which are guessed: knowing the rule gives 393 of 400 rows on average, the majority class 240.
 	t.Logf("%d of 400 rows are right", right)
 	if right < 370 {
 		t.Errorf("%d of 400 rows are right: it has not learned", right)

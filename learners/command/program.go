@@ -23,16 +23,16 @@ import (
 
 // Program is the command line of a classifier (Vote) or scorer (Score), with limits.
 type Program struct {
-	// Command is the program and its first arguments; the paths of its files follow. A name without a
-	// folder is looked up on the path.
+	// Command is the program and its first arguments; the paths of its files follow. A program name
+	// without a folder is looked up on the path.
 	Command []string
-	// Timeout bounds its run; 0 is DefaultTimeout.
+	// Timeout bounds the program's run; 0 is DefaultTimeout.
 	Timeout time.Duration
-	// Memory bounds the bytes of each of its processes on Linux (LimitsMemory); 0 is DefaultMemory.
+	// Memory bounds the bytes of each process on Linux (LimitsMemory); 0 is DefaultMemory.
 	Memory int64
-	// Dir is its working folder, "" for that of this process. File names in Command are relative to it.
+	// Dir is the working folder, "" for that of this process. File names in Command are relative to it.
 	Dir string
-	// Scratch is the folder for its files while it runs; "" is the system's temporary folder.
+	// Scratch is the folder for the program's files; "" is the system's temporary folder.
 	Scratch string
 }
 
@@ -42,7 +42,6 @@ const (
 	DefaultMemory  = 4 << 30
 )
 
-// Names of a program's files, in the order of its arguments.
 const (
 	recordsFile = "records.csv"
 	poolFile    = "pool.csv"
@@ -52,10 +51,10 @@ const (
 // grace bounds the wait for pipes that a killed program left open.
 const grace = 2 * time.Second
 
-// Limit bounds the time of Vote and Score, apart from writing and reading files.
+// Limit bounds the time of Vote and Score, without writing and reading files.
 func (p Program) Limit() time.Duration { return cmp.Or(p.Timeout, DefaultTimeout) + 2*grace }
 
-// Validate says what is wrong and what to do.
+// Validate returns an error that says what is wrong and what to do.
 func (p Program) Validate() error {
 	switch {
 	case len(p.Command) == 0 || p.Command[0] == "":
@@ -78,7 +77,7 @@ func (p Program) Find() (string, error) {
 		name = filepath.Join(p.Dir, name)
 	}
 	path, err := exec.LookPath(name)
-	if errors.Is(err, exec.ErrDot) { // Go refuses a path relative to this folder; here it was named on purpose
+	if errors.Is(err, exec.ErrDot) { // Go refuses a path relative to this folder, but here it was named on purpose
 		err = nil
 	}
 	if err != nil {
@@ -87,10 +86,10 @@ func (p Program) Find() (string, error) {
 	return path, nil
 }
 
-// Vote runs the program on labelled records (N×Dim encoded) and the rows of a pool (as wide), and
-// returns its class for each row, 0..K-1.
+// Vote runs the program on labelled records (N×Dim encoded) and the rows of a pool (as wide), and returns
+// the program's class for each row, 0..K-1.
 //
-// It runs in Dir as Command RECORDS POOL SCHEMA, paths of three files:
+// The program runs in Dir as Command RECORDS POOL SCHEMA, the paths of three files:
 //   - RECORDS is CSV (comma, quotes where needed, UTF-8): a header with the schema's feature
 //     columns in its order and the label column last; then one labelled record per line.
 //   - POOL is CSV with the same columns except the label; one row per line.
@@ -98,14 +97,14 @@ func (p Program) Find() (string, error) {
 //     "min", "max"}, {"column", "kind": "categorical", "levels"}]}, with all classes and levels,
 //     also those that no record has.
 //
-// A number is in the schema's unit, clamped to its bounds and rounded to five digits of their
-// range. A missing number is empty if the schema keeps missing values (missing: true), else the
-// middle of the bounds. A text is one of its levels or "other".
+// A number is in the schema's unit, clamped to its bounds and rounded to five digits of their range. A
+// missing number is empty if the schema keeps missing values (missing: true), otherwise the middle of the
+// bounds. A text is one of its levels or "other".
 //
-// The program prints the class, by its name in the schema, one line for each row of the pool, in
-// order. A different number of lines, another text, a nonzero exit code or a timeout is an error
-// that contains the end of its standard error. That text may contain data from the records: show it
-// only to their owner.
+// The program prints one line for each row of the pool, in order: the class, by its name in the schema. A
+// different number of lines, another text, a nonzero exit code or a timeout is an error that contains the
+// end of the program's standard error. That text may contain data from the records: show it only to their
+// owner.
 func (p Program) Vote(ctx context.Context, s dataset.Schema, labelled *dataset.Records, rows *mat.Dense) ([]int, error) {
 	n, _ := rows.Dims()
 	answer, err := p.ask(ctx, "classifier", longest(s.Classes(), n), func(dir string) error {
@@ -117,8 +116,8 @@ func (p Program) Vote(ctx context.Context, s dataset.Schema, labelled *dataset.R
 	return parse(answer, s.Classes(), n)
 }
 
-// ask runs the program on files that write puts into a fresh folder, which it removes afterwards,
-// and returns the answer, at most most bytes. what names the program in errors.
+// ask runs the program on files that write puts into a fresh folder, removes the folder, and returns the
+// answer, at most most bytes. what names the program in errors.
 func (p Program) ask(ctx context.Context, what string, most int, write func(dir string) error, files ...string) (answer []byte, err error) {
 	dir, err := os.MkdirTemp(p.Scratch, what+"-")
 	if err != nil {
@@ -139,7 +138,7 @@ func (p Program) ask(ctx context.Context, what string, most int, write func(dir 
 }
 
 func write(dir string, s dataset.Schema, labelled *dataset.Records, rows *mat.Dense) error {
-	s.Missing = "" // an empty cell for the program, whatever the site writes
+	s.Missing = "" // missing cells are empty for the program
 	var label []string
 	classes := s.Classes()
 	for _, y := range labelled.Y {
@@ -190,7 +189,7 @@ func programSchema(s dataset.Schema) (out struct {
 
 const other = "other"
 
-// writeCSV writes encoded rows as the schema's columns, and a last column if it is named.
+// writeCSV writes encoded rows as the schema's columns, plus a last column if it is named.
 func writeCSV(path string, s dataset.Schema, x *mat.Dense, last string, cells []string) (err error) {
 	table, err := s.Decode(x)
 	if err != nil {
@@ -217,7 +216,7 @@ func writeCSV(path string, s dataset.Schema, x *mat.Dense, last string, cells []
 		if last != "" {
 			row[len(columns)] = cells[i]
 		}
-		if len(row) == 1 && row[0] == "" { // an empty line, which most readers skip
+		if len(row) == 1 && row[0] == "" { // most readers skip an empty line
 			out.Flush()
 			if _, err := file.WriteString("\"\"\n"); err != nil {
 				return err
@@ -254,7 +253,7 @@ func (p Program) run(ctx context.Context, dir string, most int, files ...string)
 	switch {
 	case ctx.Err() != nil:
 		err = fmt.Errorf("it was not done after %v", cmp.Or(p.Timeout, DefaultTimeout))
-	case errors.Is(err, exec.ErrWaitDelay): // it ended well, but a process that it started did not
+	case errors.Is(err, exec.ErrWaitDelay): // the program ended well, but a process that it started did not
 		err = nil
 	}
 	if err == nil && answer.over {
@@ -284,7 +283,7 @@ func failure(err error, said []byte) error {
 	return fmt.Errorf("%w; it said: %s", err, text)
 }
 
-// longest bounds an answer's bytes: a class, quotes and line end for each row and one more.
+// longest bounds an answer's bytes: a class, quotes and line end for each row, and one line more.
 func longest(classes []string, rows int) int {
 	most := 0
 	for _, c := range classes {

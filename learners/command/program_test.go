@@ -27,7 +27,7 @@ features:
 missing: "?"
 `
 
-// page is two labelled records, one without, and three rows of a pool.
+// page returns two labelled records, one without a label, and three rows of a pool.
 func page(t testing.TB) (dataset.Schema, *dataset.Records, *mat.Dense) {
 	t.Helper()
 	s, err := dataset.ParseSchema(strings.NewReader(pageYAML))
@@ -50,14 +50,14 @@ func page(t testing.TB) (dataset.Schema, *dataset.Records, *mat.Dense) {
 	return s, records, pool.X
 }
 
-// shell is a program of one line of shell, with its folder.
+// shell returns a program of one line of shell, in its own folder.
 func shell(t testing.TB, line string) Program {
 	t.Helper()
 	return Program{Command: []string{"/bin/sh", "-c", line, "vote"}, Timeout: 30 * time.Second, Dir: t.TempDir(), Scratch: t.TempDir()}
 }
 
-// TestVote: a program sees the schema's columns in the units and words of the schema,
-// and its classes come back in the order of the pool.
+// TestVote: a program sees the schema's columns in the schema's units and words, and its classes come
+// back in the order of the pool.
 func TestVote(t *testing.T) {
 	s, records, pool := page(t)
 	p := shell(t, `cp "$1" "$2" "$3" . && printf 'no\r\nyes, badly\nno\n'`)
@@ -84,7 +84,7 @@ func TestVote(t *testing.T) {
 	}
 }
 
-// TestOneEmptyCell: a row whose only cell is missing is a line that readers do not skip.
+// TestOneEmptyCell: a row whose only cell is missing is written so that readers do not skip it.
 func TestOneEmptyCell(t *testing.T) {
 	s, err := dataset.ParseSchema(strings.NewReader(`
 label: {column: ill, classes: ["no", "yes"]}
@@ -112,7 +112,7 @@ features: [{column: age, kind: numeric, min: 0, max: 100, missing: true}]
 	}
 }
 
-// TestNoVotes: whatever a program does wrong is an error that says so, and never votes.
+// TestNoVotes: each mistake of a program gives an error that describes it, and no votes.
 func TestNoVotes(t *testing.T) {
 	s, records, pool := page(t)
 	for line, want := range map[string]string{
@@ -146,7 +146,7 @@ func TestNoVotes(t *testing.T) {
 	}
 }
 
-// TestTooMuch: an answer beyond what the rows need is let go of, not kept.
+// TestTooMuch: an answer longer than the rows need is dropped.
 func TestTooMuch(t *testing.T) {
 	s, records, pool := page(t)
 	p := shell(t, `head -c 5000000 /dev/zero`)
@@ -155,14 +155,14 @@ func TestTooMuch(t *testing.T) {
 	}
 }
 
-// TestGroupIsKilled: at its end all processes of a program are gone, whether it came to
-// its time or left one behind.
+// TestGroupIsKilled: after its end, all processes of a program are gone, whether it reached its time
+// limit or left a process behind.
 func TestGroupIsKilled(t *testing.T) {
 	s, records, pool := page(t)
 	for line, ok := range map[string]bool{
 		`sleep 600 & echo $! > child; wait`:                                      false,
 		`sleep 600 >/dev/null 2>&1 & echo $! > child; echo no; echo no; echo no`: true,
-		`sleep 600 & echo $! > child; echo no; echo no; echo no`:                 true, // it keeps the output open
+		`sleep 600 & echo $! > child; echo no; echo no; echo no`:                 true, // the child keeps the output open
 	} {
 		t.Run(line, func(t *testing.T) {
 			t.Parallel()
@@ -181,7 +181,7 @@ func TestGroupIsKilled(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for range 500 { // whoever adopted it has to see that it is gone
+			for range 500 { // the process that adopted it must notice its end
 				state, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", child))
 				if syscall.Kill(child, 0) != nil || err == nil && strings.Contains(string(state), ") Z ") {
 					return
@@ -193,8 +193,8 @@ func TestGroupIsKilled(t *testing.T) {
 	}
 }
 
-// TestNothingIsInherited: of this process's environment a program gets where programs
-// and temporary files are, and no variable that holds a secret.
+// TestNothingIsInherited: a program gets the paths of programs and temporary files from the environment,
+// and no variable that holds a secret.
 func TestNothingIsInherited(t *testing.T) {
 	t.Setenv("CAUCUS_SECRET", "planted-in-the-environment")
 	s, records, pool := page(t)
@@ -217,7 +217,7 @@ func TestNothingIsInherited(t *testing.T) {
 	}
 }
 
-// TestMemoryIsLimited: a program that wants more than its limit does not get it.
+// TestMemoryIsLimited: a program cannot use more than its limit.
 func TestMemoryIsLimited(t *testing.T) {
 	if !LimitsMemory {
 		t.Skip("memory is limited on Linux only")
@@ -231,7 +231,7 @@ func TestMemoryIsLimited(t *testing.T) {
 	}
 }
 
-// TestEndsWithItsContext: a window's end ends a program before its own time.
+// TestEndsWithItsContext: a program ends with its context, before its own time limit.
 func TestEndsWithItsContext(t *testing.T) {
 	s, records, pool := page(t)
 	ctx, cancel := context.WithTimeout(context.Background(), 200*time.Millisecond)
@@ -258,7 +258,7 @@ func TestValidate(t *testing.T) {
 	}
 }
 
-// FuzzParse: no answer makes the reader panic, and what it takes is one class a row.
+// FuzzParse: no answer makes the reader panic, and an accepted one has one class a row.
 func FuzzParse(f *testing.F) {
 	classes := []string{"no", "yes, badly", "3"}
 	f.Add([]byte("no\n3\nno\n"), 3)

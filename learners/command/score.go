@@ -17,10 +17,10 @@ const longestScore = 40
 
 // Score runs the program on rows (N×Dim encoded) without labels, and returns a probability for each.
 //
-// It runs in Dir as Command RECORDS SCHEMA, with RECORDS like POOL in Vote, and SCHEMA as there. The
-// program prints one line for each row, in order: a decimal number from 0 to 1. Errors are as for Vote.
+// The program runs in Dir as Command RECORDS SCHEMA, with RECORDS like POOL in Vote, and the same SCHEMA.
+// It prints one line for each row, in order: a decimal number from 0 to 1. Errors are as for Vote.
 func (p Program) Score(ctx context.Context, s dataset.Schema, rows *mat.Dense) ([]float64, error) {
-	s.Missing = "" // an empty cell for the program, whatever the site writes
+	s.Missing = "" // missing cells are empty for the program
 	n, _ := rows.Dims()
 	answer, err := p.ask(ctx, "scorer", (n+1)*longestScore, func(dir string) error {
 		if err := writeCSV(filepath.Join(dir, recordsFile), s, rows, "", nil); err != nil {
