@@ -5,14 +5,14 @@ import (
 	"time"
 )
 
-// Clock is the time of one daemon. A nil field is the machine's: see [Clock.Complete]. Its
+// Clock is the time of one daemon. [Clock.Complete] fills nil fields with the machine's functions. All
 // functions may be called concurrently.
 type Clock struct {
-	// Now is the date and time. It may jump when somebody sets the clock.
+	// Now returns the date and time. It may jump when somebody sets the clock.
 	Now func() time.Time
-	// Elapsed counts the time since some fixed moment. It never jumps.
+	// Elapsed returns the time since some fixed moment. It never jumps.
 	Elapsed func() time.Duration
-	// AfterFunc calls f in its own goroutine once d has passed.
+	// AfterFunc calls f in its own goroutine after d.
 	AfterFunc func(d time.Duration, f func()) Timer
 }
 
@@ -38,13 +38,13 @@ func (c Clock) Complete() Clock {
 	return c
 }
 
-// After returns a channel that is closed once d has passed, unless stop is called before.
+// After returns a channel that is closed after d, unless stop is called before.
 func (c Clock) After(d time.Duration) (passed <-chan struct{}, stop func() bool) {
 	over := make(chan struct{})
 	return over, c.AfterFunc(d, func() { close(over) }).Stop
 }
 
-// Sleep waits until d has passed. It returns false if ctx ended first.
+// Sleep waits for d. It returns false if ctx ended first.
 func (c Clock) Sleep(ctx context.Context, d time.Duration) bool {
 	passed, stop := c.After(d)
 	defer stop()

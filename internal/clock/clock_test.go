@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// TestComplete: what is given stays, and what is not is the machine's.
+// TestComplete: given functions stay; the machine's replace missing ones.
 func TestComplete(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		fixed := time.Date(2040, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -40,8 +40,7 @@ func TestSleep(t *testing.T) {
 	})
 }
 
-// TestAfter: the channel is closed for everybody, and never once the timer is
-// stopped.
+// TestAfter: the channel is closed for all receivers, and never after stop.
 func TestAfter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := Clock{}.Complete()
@@ -66,7 +65,7 @@ func TestAfter(t *testing.T) {
 	})
 }
 
-// TestInjected: sleep is of the clock that was given, not of the machine's.
+// TestInjected: Sleep uses the given clock, not the machine's.
 func TestInjected(t *testing.T) {
 	calls := make(chan func(), 1)
 	c := Clock{AfterFunc: func(_ time.Duration, f func()) Timer { calls <- f; return time.NewTimer(time.Hour) }}.Complete()

@@ -8,8 +8,7 @@ import (
 	"caucus/internal/clock"
 )
 
-// A test gives a daemon the time that it wants; what it does not give is the
-// machine's.
+// A test sets some of a daemon's clock; the machine supplies the rest.
 func Example() {
 	c := clock.Clock{Now: func() time.Time { return time.Date(2030, 6, 30, 12, 0, 0, 0, time.UTC) }}.Complete()
 	fmt.Println(c.Now().Format(time.DateTime))
@@ -19,6 +18,5 @@ func Example() {
 	fmt.Println("slept, though asked to end:", c.Sleep(ended, time.Hour))
 	// Output:
 	// 2030-06-30 12:00:00
-	// slept: true
-	// slept, though asked to end: false
+	// slept: true slept, though asked to end: false
 }

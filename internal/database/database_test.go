@@ -23,7 +23,7 @@ func must[T any](x T, err error) T {
 	return x
 }
 
-// notes are databases with some of four migrations, the last of which fails.
+// notes describes databases with some of four migrations, the last of which fails.
 func notes(migrations int) SQLite {
 	files := fstest.MapFS{}
 	for i, text := range []string{
@@ -63,8 +63,8 @@ func texts(t testing.TB, d *DB) (all []string) {
 	return all
 }
 
-// TestSettings: what makes a commit durable holds on every connection, of readers
-// too, and what a room adds.
+// TestSettings: the settings for durable commits, and a user's pragmas, hold on every connection, readers
+// included.
 func TestSettings(t *testing.T) {
 	s := notes(1)
 	s.Readers, s.Pragmas = 2, []string{"foreign_keys(1)", "secure_delete(1)"}
@@ -86,7 +86,7 @@ func TestSettings(t *testing.T) {
 	}
 }
 
-// TestMigrations: each runs once, in order; one that fails leaves all as it was.
+// TestMigrations: each runs once, in order; a failing one changes nothing.
 func TestMigrations(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "notes")
 	d := opened(t, notes(1), path)
@@ -152,8 +152,8 @@ func TestRefuses(t *testing.T) {
 	}
 }
 
-// TestModes: the file and its side files are the owner's, and beside it, whatever
-// its name has.
+// TestModes: file and side files have mode 0600 and lie side by side, even with odd characters in the
+// name.
 func TestModes(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "notes?#%41&_pragma=x.db")
 	d := opened(t, notes(1), path)
@@ -169,7 +169,7 @@ func TestModes(t *testing.T) {
 	}
 }
 
-// TestReaders: they see what is committed, while another writes.
+// TestReaders: readers see committed rows while another transaction writes.
 func TestReaders(t *testing.T) {
 	s := notes(1)
 	s.Readers = 1
@@ -186,7 +186,7 @@ func TestReaders(t *testing.T) {
 	}
 }
 
-// TestAdvice: what SQLite says of each trouble, made on purpose, has its words.
+// TestAdvice: every kind of SQLite failure, provoked on purpose, gets its advice.
 func TestAdvice(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "notes")
 	d := opened(t, notes(1), path)
@@ -264,7 +264,7 @@ func TestAdvice(t *testing.T) {
 	}
 }
 
-// TestCopy: a copy has what was committed, and nothing of a transaction under way.
+// TestCopy: a copy has the committed rows, and none of a running transaction.
 func TestCopy(t *testing.T) {
 	s := notes(1)
 	s.Readers = 1
@@ -281,8 +281,7 @@ func TestCopy(t *testing.T) {
 	}
 }
 
-// TestScrub: what was deleted is neither in the file nor in its log, where a room
-// asks for it.
+// TestScrub: with secure_delete, deleted texts are neither in the file nor in its log.
 func TestScrub(t *testing.T) {
 	s := notes(1)
 	s.Pragmas = []string{"secure_delete(1)"}

@@ -34,8 +34,7 @@ func ExampleSQLite_Open() {
 	_, err = db.Write.Exec("INSERT INTO days VALUES ($1)", "nothing happened")
 	fmt.Println(err)
 	_, err = db.Write.Exec("INSERT INTO days VALUES (NULL)")
-	fmt.Println(err != nil, database.Advice(err, "diary") == "") // a mistake, and not the machine's
+	fmt.Println(err != nil, database.Advice(err, "diary") == "") // the caller's mistake, not the machine's fault
 	// Output:
-	// <nil>
-	// true true
+	// <nil> true true
 }

@@ -7,8 +7,8 @@ import (
 	"os"
 )
 
-// Create makes an empty file of mode 0600 for SQLite to fill; SQLite gives its side files the same
-// mode. It refuses an existing file with fs.ErrExist.
+// Create makes an empty file of mode 0600 for SQLite to fill; SQLite gives its side files the same mode.
+// If the file exists, it returns fs.ErrExist.
 func Create(path string) error {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	switch {
@@ -20,8 +20,8 @@ func Create(path string) error {
 	return f.Close()
 }
 
-// Check refuses a file that is missing (fs.ErrNotExist), empty, open to others or not writable: a
-// lost file must not pass for a new one.
+// Check refuses a file that is missing (fs.ErrNotExist), empty, open to others or not writable, so that a
+// lost file is not replaced by a new one.
 func Check(path string) error {
 	info, err := os.Stat(path)
 	switch {

@@ -16,29 +16,29 @@ type Schema struct {
 	Name string
 	// Application marks a file as this kind: application_id in SQLite's header.
 	Application int32
-	// Migrations holds migrations/*.sql. Each is run once, in the order of their names; the file's
-	// user_version counts those that were run. None is ever changed or removed.
+	// Migrations holds migrations/*.sql. Each runs once, in the order of their names; the file's
+	// user_version counts them. None is ever changed or removed.
 	Migrations fs.FS
-	// Version, if not nil, corrects user_version for files in which it is wrong.
+	// Version, if not nil, corrects user_version for files where it is wrong.
 	Version func(tx *sql.Tx, said int) (int, error)
 }
 
 // SQLite describes how a kind of file is opened.
 type SQLite struct {
 	Schema
-	// Pragmas are set on each connection besides those of all files, such as "foreign_keys(1)".
+	// Pragmas are set on each connection, besides those of all files: for example "foreign_keys(1)".
 	Pragmas []string
-	// Readers is the number of snapshots that may be read at once while a transaction writes. With
-	// 0, reading takes turns with writing.
+	// Readers is the number of snapshots that can be read while a transaction writes. With 0, reading
+	// takes turns with writing.
 	Readers int
 }
 
 // DB is an open file.
 type DB struct {
-	// Write has one connection: goroutines queue for it instead of polling a lock.
+	// Write has one connection, so goroutines queue for it and need not poll a lock.
 	Write *sql.DB
-	// Read has connections that see what was committed when their transaction began, and cannot
-	// write. It is Write if there are no readers.
+	// Read has read-only connections, each with a snapshot from the begin of its transaction. Without
+	// readers, it is Write.
 	Read *sql.DB
 }
 
@@ -48,9 +48,8 @@ func (s SQLite) Open(path string) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	// busy_timeout: how long to wait for another process's transaction, in milliseconds. immediate:
-	// take the write lock at BEGIN, so that reading and writing in one transaction cannot
-	// interleave with another writer.
+	// busy_timeout: milliseconds to wait for another process's transaction. immediate: take the write
+	// lock at BEGIN, so that no other writer comes between reading and writing in one transaction.
 	pragmas := append([]string{"busy_timeout(20000)", "journal_mode(WAL)", "synchronous(FULL)"}, s.Pragmas...)
 	db := &DB{}
 	if db.Write, err = connect(absolute, "immediate", pragmas); err != nil {
@@ -80,8 +79,8 @@ func connect(path, lock string, pragmas []string) (*sql.DB, error) {
 	return sql.Open("sqlite", name.String())
 }
 
-// Migrate runs the migrations that a database lacks, in one transaction: after an error it is
-// unchanged. It refuses a database of something else, or of a newer version.
+// Migrate runs the missing migrations in one transaction: after an error the database is unchanged. It
+// refuses a database of another kind, or of a newer version.
 func Migrate(db *sql.DB, s Schema) error {
 	files, err := s.files()
 	if err != nil {
@@ -113,8 +112,8 @@ func Migrate(db *sql.DB, s Schema) error {
 
 func (s Schema) files() ([]string, error) { return fs.Glob(s.Migrations, "migrations/*.sql") }
 
-// versionOf returns the number of migrations that a database states (0 for a new one), and the number
-// after correction by Version. It refuses a database of something else, or of a newer version.
+// versionOf returns the number of migrations that a database states (0 if new), and the number corrected
+// by Version. It refuses a database of another kind, or of a newer version.
 func (s Schema) versionOf(tx *sql.Tx) (said, version int, err error) {
 	var application, tables int
 	err = tx.QueryRow(`SELECT application_id, user_version, (SELECT count(*) FROM sqlite_schema)
@@ -139,13 +138,13 @@ func (s Schema) versionOf(tx *sql.Tx) (said, version int, err error) {
 	return said, version, err
 }
 
-// Copy writes all rows as of one moment to a new file at path. The database may be in use.
+// Copy writes all rows of one moment to a new file at path. The database may be in use.
 func (d *DB) Copy(ctx context.Context, path string) error {
 	_, err := d.Write.ExecContext(ctx, "VACUUM INTO $1", path)
 	return err
 }
 
-// Verify reads every page and index, and fails if one differs from what was written.
+// Verify reads every page and index, and fails if one is damaged.
 func (d *DB) Verify(ctx context.Context) error {
 	var found string
 	if err := d.Read.QueryRowContext(ctx, "PRAGMA integrity_check(1)").Scan(&found); err != nil {
@@ -157,14 +156,13 @@ func (d *DB) Verify(ctx context.Context) error {
 	return nil
 }
 
-// Scrub writes the log back into the file and empties it. With the pragma secure_delete the file's
-// deleted rows are overwritten; this removes their copies in the log.
+// Scrub writes the log back into the file and empties it. The pragma secure_delete overwrites deleted
+// rows in the file; Scrub removes their copies in the log.
 func (d *DB) Scrub(ctx context.Context) error {
 	_, err := d.Write.ExecContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)")
 	return err
 }
 
-// Close closes all connections.
 func (d *DB) Close() error {
 	if d.Read == d.Write {
 		return d.Write.Close()

@@ -19,11 +19,12 @@ type File struct {
 const upgradeCopy = ".before-"
 
 // Upgrade prepares files that belong together for Open by a newer program: either all can be brought up
-// to date, or none is touched. It copies each file that lacks a migration, and tries the migrations on a
-// second copy. It ignores a missing file; whoever opens it decides.
+// to date, or none is changed. It copies each file that lacks a migration, and tries the migrations on a
+// second copy. It ignores a missing file, which Open or Check reports.
 //
-// The first copies stay beside the files (FILE.before-VERSION) until forget is called, once everything
-// was opened. They still hold what is deleted later. Nobody may write to the files meanwhile.
+// The first copies stay beside the files (FILE.before-VERSION) until the caller, after opening
+// everything, calls forget. Until then they hold even rows deleted later. Nobody may write to the files
+// meanwhile.
 func Upgrade(ctx context.Context, files ...File) (forget func() error, err error) {
 	var made []string
 	defer func() {
@@ -57,7 +58,7 @@ func Upgrade(ctx context.Context, files ...File) (forget func() error, err error
 	}
 	return func() error {
 		var stale []string
-		for _, f := range files { // of this start, and of one that was killed
+		for _, f := range files { // of this start, and of a killed one
 			entries, err := os.ReadDir(filepath.Dir(f.Path))
 			if err != nil {
 				return err
@@ -81,7 +82,7 @@ func remove(paths []string) (err error) {
 	return err
 }
 
-// version counts a file's migrations. It changes nothing.
+// version counts a file's migrations, without changing the file.
 func (f File) version(ctx context.Context) (int, error) {
 	if err := Check(f.Path); err != nil {
 		return 0, err
@@ -125,7 +126,7 @@ func (f File) rehearse(ctx context.Context, kept string) (err error) {
 	return errors.Join(db.Verify(ctx), db.Close())
 }
 
-// connected opens the file as it is, without migrations.
+// connected opens the file without migrations.
 func (f File) connected() (*DB, error) {
 	absolute, err := filepath.Abs(f.Path)
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestUpgrade: of two files that belong together both are brought up to date or none,
-// and what they were lies beside them until it is forgotten.
+// TestUpgrade: of two files that belong together, both or none are upgraded. Copies of the old files stay
+// beside them until forget.
 func TestUpgrade(t *testing.T) {
 	dir := t.TempDir()
 	first, second := filepath.Join(dir, "first.db"), filepath.Join(dir, "second.db")
@@ -28,7 +28,7 @@ func TestUpgrade(t *testing.T) {
 	}
 	both := []string{"first.db", "second.db"}
 
-	// The fourth migration fails: the first file stays as it is, too.
+	// The fourth migration fails, so the first file stays unchanged too.
 	if _, err := Upgrade(ctx, File{notes(3), first}, File{notes(4), second}); err == nil || !strings.Contains(err.Error(), "second.db") || !strings.Contains(err.Error(), "nothing was changed") {
 		t.Errorf("a migration that fails: %v", err)
 	}
@@ -37,7 +37,7 @@ func TestUpgrade(t *testing.T) {
 	}
 	must(0, opened(t, notes(1), first).Close()) // not newer than one migration
 
-	// A start that is killed leaves copies; the next one makes them anew and forgets them.
+	// A killed start leaves copies; the next start replaces them, then removes them.
 	must(0, os.WriteFile(second+upgradeCopy+"1.trial", []byte("half"), 0o600))
 	must(Upgrade(ctx, File{notes(3), first}, File{notes(3), second}, File{notes(3), filepath.Join(dir, "none")}))
 	forget := must(Upgrade(ctx, File{notes(3), first}, File{notes(3), second}))

@@ -8,7 +8,6 @@ import (
 	"caucus/internal/folder"
 )
 
-// A daemon holds its folder until it ends.
 func ExampleLock() {
 	dir, err := os.MkdirTemp("", "state")
 	if err != nil {
@@ -21,6 +20,5 @@ func ExampleLock() {
 	fmt.Println(errors.Is(err, folder.ErrHeld))
 	release()
 	// Output:
-	// <nil>
-	// true
+	// <nil> true
 }

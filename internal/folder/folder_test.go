@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestLock: a folder has one holder, until that one lets go.
+// TestLock: a folder has one holder at a time.
 func TestLock(t *testing.T) {
 	dir := t.TempDir()
 	release, err := Lock(dir)
@@ -27,8 +27,7 @@ func TestLock(t *testing.T) {
 	}
 }
 
-// TestShare: any number share a file, and nobody holds it meanwhile; nobody shares what
-// is held.
+// TestShare: any number may share a file, but not together with a holder.
 func TestShare(t *testing.T) {
 	path := t.TempDir() + "/voice"
 	one, err := ShareFile(path)
@@ -54,16 +53,14 @@ func TestShare(t *testing.T) {
 	release()
 }
 
-// TestSync: what is there is made durable, what is not is an error or, on Windows,
-// nothing.
+// TestSync: an existing folder is made durable; a missing one is an error, except on Windows.
 func TestSync(t *testing.T) {
 	if err := Sync(t.TempDir()); err != nil {
 		t.Error(err)
 	}
 }
 
-// TestFree: there is room on a volume, and less than there can be; none is said of a folder
-// that is not there.
+// TestFree: a volume has room, less than an impossible amount; a missing folder is an error.
 func TestFree(t *testing.T) {
 	if free, err := Free(t.TempDir()); err != nil || free == 0 || free > 1<<60 {
 		t.Errorf("%d bytes, %v", free, err)

@@ -8,7 +8,6 @@ import (
 	"syscall"
 )
 
-// lockFile does not wait.
 func lockFile(f *os.File, shared bool) error {
 	how := syscall.LOCK_EX
 	if shared {
@@ -17,8 +16,8 @@ func lockFile(f *os.File, shared bool) error {
 	return syscall.Flock(int(f.Fd()), how|syscall.LOCK_NB)
 }
 
-// unlockFile ends the lock at once. Closing alone would leave it to a process that was forked
-// meanwhile, until that process executes its program.
+// unlockFile ends the lock at once. After a mere close, a process forked meanwhile would hold it until
+// that process executes its program.
 func unlockFile(f *os.File) { _ = syscall.Flock(int(f.Fd()), syscall.LOCK_UN) }
 
 // Sync makes a folder's list of files durable.
@@ -30,7 +29,7 @@ func Sync(dir string) error {
 	return errors.Join(f.Sync(), f.Close())
 }
 
-// Free is the number of bytes that can still be written on a folder's volume.
+// Free returns the number of bytes that can still be written on a folder's volume.
 func Free(dir string) (uint64, error) {
 	var s syscall.Statfs_t
 	err := syscall.Statfs(dir, &s)

@@ -6,7 +6,6 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// lockFile does not wait.
 func lockFile(f *os.File, shared bool) error {
 	how := uint32(windows.LOCKFILE_EXCLUSIVE_LOCK)
 	if shared {
@@ -15,13 +14,13 @@ func lockFile(f *os.File, shared bool) error {
 	return windows.LockFileEx(windows.Handle(f.Fd()), how|windows.LOCKFILE_FAIL_IMMEDIATELY, 0, 1, 0, new(windows.Overlapped))
 }
 
-// unlockFile does nothing: closing ends the lock.
+// unlockFile does nothing, because closing ends the lock.
 func unlockFile(*os.File) {}
 
 // Sync does nothing: see the package comment.
 func Sync(string) error { return nil }
 
-// Free is the number of bytes that can still be written on a folder's volume.
+// Free returns the number of bytes that can still be written on a folder's volume.
 func Free(dir string) (free uint64, err error) {
 	name, err := windows.UTF16PtrFromString(dir)
 	if err == nil {

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 )
 
-// Hold is Lock for a daemon. Its error says what may hold the folder: "another agent".
+// Hold is Lock for a daemon. Its error names what may hold the folder, such as "another agent".
 func Hold(dir, daemon string) (release func(), err error) {
 	release, err = Lock(dir)
 	if errors.Is(err, ErrHeld) {
@@ -24,14 +24,14 @@ func Hold(dir, daemon string) (release func(), err error) {
 type Home struct {
 	Dir    string
 	Daemon string // "coordinator"
-	// Config is the config file. It is written last: a folder without one is unfinished.
+	// Config is the config file. It is written last, so a folder without it is unfinished.
 	Config string
-	// Left are patterns of files that an unfinished Make may have left, to be removed.
+	// Left are patterns of files of an unfinished Make, which the next Make removes.
 	Left []string
 }
 
-// Make makes the folder with mode 0700. It refuses a folder with a config file, and makes an unfinished
-// folder anew. fill makes all other files and returns the config file's text, which write writes.
+// Make makes the folder with mode 0700. It refuses a folder with a config file, and replaces an
+// unfinished folder. fill makes all other files and returns the config file's text, which write writes.
 func (h Home) Make(write func(path string, text []byte) error, fill func() ([]byte, error)) error {
 	if err := os.MkdirAll(h.Dir, 0o700); err != nil {
 		return err
@@ -63,7 +63,8 @@ func (h Home) Make(write func(path string, text []byte) error, fill func() ([]by
 	return write(config, text)
 }
 
-// Path is the path of a file named in a config file: in dir, unless the name is absolute; "" for none.
+// Path returns the path of a file named in a config file: in dir, unless the name is absolute; "" for
+// none.
 func Path(dir, name string) string {
 	if name == "" || filepath.IsAbs(name) {
 		return name
@@ -71,7 +72,7 @@ func Path(dir, name string) string {
 	return filepath.Join(dir, name)
 }
 
-// Beside returns given, or, if that is empty, the folder's path with an ending.
+// Beside returns given or, if that is empty, the folder's path with an ending.
 func Beside(dir, ending, given string) string {
 	if given != "" {
 		return given
@@ -82,8 +83,8 @@ func Beside(dir, ending, given string) string {
 	return filepath.Clean(dir) + ending
 }
 
-// Named is a path as a config file in dir should name it: relative if it lies beside the folder,
-// since it then moves with it.
+// Named returns the name for a path in a config file in dir: relative if the file lies beside the folder,
+// so that both can move together.
 func Named(dir, path string) (string, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -95,8 +96,8 @@ func Named(dir, path string) (string, error) {
 	return path, err
 }
 
-// Outside refuses a file inside a daemon's folder: a restore of the folder would restore it too.
-// name is its name in the config file.
+// Outside refuses a file inside a daemon's folder, because a restore of the folder would restore the file
+// too. name is the file's name in the config file.
 func Outside(dir, name, daemon string) error {
 	in, err := filepath.Abs(dir)
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestMake: a folder is made once, its config file last; one that was not finished is made
-// over, without what is left of it.
+// TestMake: a folder is made once, its config file last. An unfinished folder is made anew, without its
+// leftovers.
 func TestMake(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "new", "home")
 	home := Home{Dir: dir, Daemon: "helper", Config: "helper.yaml", Left: []string{"store*"}}
@@ -46,7 +46,7 @@ func TestMake(t *testing.T) {
 	}
 }
 
-// TestNames: a file beside a folder is named from there, and one in it is refused.
+// TestNames: a file beside the folder gets a relative name, a file inside is refused.
 func TestNames(t *testing.T) {
 	top := t.TempDir()
 	t.Chdir(top)

@@ -10,15 +10,15 @@ import (
 // ErrHeld: another process holds the lock.
 var ErrHeld = errors.New("another process holds it")
 
-// Lock takes a folder's lock file, so that one process works there. It does not wait: the error wraps
-// ErrHeld if another process holds it. The lock ends with release or with the process, however that
-// ends.
+// Lock takes a folder's lock file, so that only one process works there. It does not wait: the error
+// wraps ErrHeld if another process holds the lock. The lock ends with release or with the process, also
+// if that is killed.
 func Lock(dir string) (release func(), err error) { return LockFile(filepath.Join(dir, "lock")) }
 
 // LockFile is Lock for a file's path.
 func LockFile(path string) (release func(), err error) { return lock(path, false) }
 
-// ShareFile is LockFile for a shared lock. It fails while one process holds the file by LockFile.
+// ShareFile is LockFile for a shared lock. It fails while a process holds the file by LockFile.
 func ShareFile(path string) (release func(), err error) { return lock(path, true) }
 
 func lock(path string, shared bool) (release func(), err error) {

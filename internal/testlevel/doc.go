@@ -1,4 +1,3 @@
-// Package testlevel decides how much the tests do: a few cases of each long test or, with
-// CAUCUS_TEST=long, many. Only tests use it. No test is skipped for its length; it runs fewer cases
-// instead.
+// Package testlevel sets the number of cases in long tests: a few, or many with CAUCUS_TEST=long. Only
+// tests import it. No test is skipped for its length; it runs fewer cases.
 package testlevel

@@ -7,8 +7,8 @@ import (
 	"net"
 )
 
-// FreePort is a TCP port on 127.0.0.1 that nobody uses, below those that systems give to connections
-// that go out: one of those could be taken by another test before its daemon listens.
+// FreePort returns a free TCP port on 127.0.0.1, below the ports that systems assign to outgoing
+// connections: another test could get one of those before its daemon listens.
 func FreePort() (string, error) {
 	for range 100 {
 		port := fmt.Sprint(10_000 + rand.IntN(22_000))

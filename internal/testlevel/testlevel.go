@@ -7,11 +7,11 @@ import (
 	"testing"
 )
 
-// Variable is the environment variable of the level: empty for few cases, long for many.
+// Variable is the environment variable of the level: empty for few cases, "long" for many.
 const Variable = "CAUCUS_TEST"
 
-// Long reports whether this run does many cases. It panics at an unknown level, so that a misspelt
-// one does not pass for a long run.
+// Long reports whether this run does many cases. It panics at an unknown level, so that a misspelt level
+// is noticed.
 var Long = sync.OnceValue(func() bool {
 	switch level := os.Getenv(Variable); level {
 	case "":
@@ -23,7 +23,7 @@ var Long = sync.OnceValue(func() bool {
 	}
 })
 
-// N returns the number of cases in this run, few or many, and notes it in the test's log.
+// N returns few or many, the number of cases in this run, and logs it.
 func N(t testing.TB, few, many int) int {
 	t.Helper()
 	n := few
@@ -34,7 +34,7 @@ func N(t testing.TB, few, many int) int {
 	return n
 }
 
-// Of returns the cases in this run: all, or a few spread evenly over all.
+// Of returns the cases in this run: all, or a few spread evenly.
 func Of[T any](t testing.TB, all []T, few int) []T {
 	t.Helper()
 	n := min(N(t, min(few, len(all)), len(all)), len(all))

@@ -9,7 +9,7 @@ import (
 	"caucus/internal/testlevel"
 )
 
-// TestLevels: this test's own binary says few, many and that a level is misspelt.
+// TestLevels runs this test's binary at the levels few, many and misspelt.
 func TestLevels(t *testing.T) {
 	if os.Getenv("CAUCUS_TEST_LEVELS") != "" {
 		testlevel.N(t, 3, 1000)

@@ -17,8 +17,8 @@ import (
 	"caucus/internal/testlevel"
 )
 
-// pageFaults is what a browser is asked of a page: elements over its edge, pictures
-// without words, tables without heads, texts of a drawing outside it, a legend on it.
+// pageFaults runs in a browser and lists a page's faults: elements beyond its edge, pictures without
+// words, tables without heads, texts outside a drawing, a legend over a drawing.
 const pageFaults = `(() => {
 	const faults = [], width = document.documentElement.clientWidth;
 	if (document.documentElement.scrollWidth > width) faults.push("the page is " + document.documentElement.scrollWidth + " wide on " + width);
@@ -50,14 +50,14 @@ const pageFaults = `(() => {
 	return faults;
 })()`
 
-// Look is how somebody sees a page.
+// Look is a person's view of a page.
 type Look struct {
 	Name          string
 	Width         int64
 	Scheme, Media string
 }
 
-// Browse starts a browser for a test; there is none where the machine has none.
+// Browse starts a browser for a test, or skips the test.
 func Browse(t *testing.T) context.Context {
 	t.Helper()
 	browser, err := exec.LookPath("chromium")
@@ -75,8 +75,8 @@ func Browse(t *testing.T) context.Context {
 	return ctx
 }
 
-// Lay opens a page as somebody sees it and says what a browser finds wrong with it.
-// CAUCUS_PICTURES names a folder for what it sees.
+// Lay opens a page in a view and reports the faults that a browser finds. CAUCUS_PICTURES names a folder
+// for screenshots.
 func Lay(t *testing.T, ctx context.Context, url, name string, as Look) {
 	t.Helper()
 	_, err := chromedp.Call(ctx, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{Width: as.Width, Height: 844, DeviceScaleFactor: 1, Mobile: as.Width < 600})
@@ -108,7 +108,7 @@ func Lay(t *testing.T, ctx context.Context, url, name string, as Look) {
 	}
 }
 
-// Fit lays pages, by name, out on a phone, on a desk, dark and on paper.
+// Fit lays out pages, by name, on a phone, on a desk, dark and on paper.
 func Fit(t *testing.T, pages map[string][]byte) {
 	t.Helper()
 	ctx := Browse(t)
@@ -124,7 +124,7 @@ func Fit(t *testing.T, pages map[string][]byte) {
 	}
 }
 
-// StandAlone fails where a page holds a script or asks for anything from elsewhere.
+// StandAlone fails if a page holds a script or requests anything from elsewhere.
 func StandAlone(t *testing.T, pages map[string][]byte) {
 	t.Helper()
 	for name, page := range pages {

@@ -1,4 +1,4 @@
-// Package testserver starts real database servers for tests: a PostgreSQL and a MariaDB of the machine,
-// each in a folder of its own, on a socket that nobody else can reach. A test that cannot have its
-// server is skipped and says what to install. Only tests use it.
+// Package testserver starts real database servers for tests: a PostgreSQL and a MariaDB installed on the
+// machine, each in its own folder, on a socket that nobody else can reach. Without the server, the test
+// is skipped and says what to install. Only tests import it.
 package testserver

@@ -20,17 +20,17 @@ import (
 
 // Server is a running server that ends with its test.
 type Server struct {
-	// DB is open as the account that may do anything.
+	// DB is open as an account with all rights.
 	DB *sql.DB
-	// DSN is the address of the database caucus for Name, who may do what the test grants.
+	// DSN is the address of the database caucus for Name, with the rights that the test grants.
 	DSN string
 	run *exec.Cmd
 }
 
-// Name and Password are those of the account of Server.DSN.
+// Name and Password belong to the account of Server.DSN.
 const Name, Password = "reader", "hunter2-of-the-reader"
 
-// Kill ends the server as a loss of power does.
+// Kill ends the server like a power failure.
 func (s *Server) Kill() {
 	syscall.Kill(-s.run.Process.Pid, syscall.SIGKILL)
 	s.run.Wait()
@@ -71,7 +71,7 @@ func MariaDB(t testing.TB) *Server {
 	return s
 }
 
-// program finds a program of a Debian package; the test is skipped without it.
+// program finds a program of a Debian package, or skips the test.
 func program(t testing.TB, name, of string) string {
 	t.Helper()
 	if path, err := exec.LookPath(name); err == nil {
@@ -86,7 +86,7 @@ func program(t testing.TB, name, of string) string {
 	return ""
 }
 
-// folderOf makes a folder for a server. Its name is short, for a socket's path is at most 107 bytes.
+// folderOf makes a folder for a server. Its name is short, because a socket's path has at most 107 bytes.
 func folderOf(t testing.TB, account string) string {
 	t.Helper()
 	folder, err := os.MkdirTemp("", "db")
@@ -102,7 +102,7 @@ func folderOf(t testing.TB, account string) string {
 	return folder
 }
 
-// credential is the account that runs a server, since servers refuse root; nil unless we are root.
+// credential returns the account that runs a server, because servers refuse root; nil unless we are root.
 func credential(account string) *syscall.Credential {
 	u, err := user.Lookup(account)
 	if err != nil || os.Getuid() != 0 {

@@ -6,7 +6,7 @@ import (
 	"caucus/internal/textpage"
 )
 
-// A text that would pass for a line of the page stays in its own.
+// A text that imitates a line of the page stays on its own line.
 func Example() {
 	var page textpage.Page
 	page.Add("study", "%s", "illness\nprotects     everything")
@@ -15,6 +15,5 @@ func Example() {
 		panic(err)
 	}
 	// Output:
-	// study        illness\u000aprotects     everything
-	// data         60 records from ward, lab
+	// study illness\u000aprotects everything data 60 records from ward, lab
 }

@@ -9,10 +9,10 @@ import (
 	"unicode/utf8"
 )
 
-// Page is text for a person: names at the left, their texts at the right.
+// Page is text for a person: names on the left, their texts on the right.
 type Page []Line
 
-// Line is a line of a page; without a name it continues the one before.
+// Line is a line of a page. Without a name it continues the line before.
 type Line struct{ Name, Text string }
 
 // Add appends a line.
@@ -30,8 +30,8 @@ func (p Page) WriteText(w io.Writer) error {
 	return err
 }
 
-// Printable makes any text safe for a terminal: whatever is no visible character or plain space (line
-// breaks, escapes, marks that turn the direction of writing) is spelled out.
+// Printable makes any text safe for a terminal: it spells out everything except visible characters and
+// plain spaces (line breaks, escapes, marks that change the direction of writing).
 func Printable(text string) string {
 	var out strings.Builder
 	for i, r := range text {
@@ -48,7 +48,7 @@ func Printable(text string) string {
 	return out.String()
 }
 
-// Count writes a number of things: 1 record, 2 records.
+// Count returns "1 record" or "2 records".
 func Count(n int, thing string) string {
 	if n != 1 {
 		thing += "s"
@@ -56,7 +56,7 @@ func Count(n int, thing string) string {
 	return fmt.Sprintf("%d %s", n, thing)
 }
 
-// List joins names with commas, or is the word none.
+// List joins names with commas; "none" for an empty list.
 func List[T ~string](list []T) string {
 	if len(list) == 0 {
 		return "none"
@@ -68,8 +68,8 @@ func List[T ~string](list []T) string {
 	return words
 }
 
-// Plain drops control characters and marks that turn the direction of writing, by which a text
-// could misrepresent the lines around it on a terminal. It keeps line breaks.
+// Plain drops control characters and marks that change the direction of writing, with which a text could
+// falsify the lines around it on a terminal. It keeps line breaks.
 type Plain struct{ io.Writer }
 
 func (p Plain) Write(b []byte) (int, error) {

@@ -2,7 +2,8 @@ package textpage
 
 import "testing"
 
-// TestPrintable: nothing that could move a cursor or turn the writing reaches a terminal.
+// TestPrintable: no character that moves the cursor or changes the direction of writing reaches a
+// terminal.
 func TestPrintable(t *testing.T) {
 	for text, want := range map[string]string{
 		"plain":                            "plain",

@@ -1,21 +1,20 @@
-// Package webpage holds the common look of this program's pages, and decides who may open the pages that
-// a daemon serves. Reports and both daemons' pages share the look.
+// Package webpage holds the common look of this program's pages, including reports, and controls access
+// to the pages that a daemon serves.
 //
-// A served page is for one person at the daemon's machine. It guarantees:
+// A served page is for one person at the daemon's machine. The package guarantees:
 //
-//   - It opens with a link that works once, for a short time. [NewLink] makes one in the daemon's own
-//     folder. Whoever can make a link there can act for the daemon anyway, so a page gives nobody a new
-//     right.
-//   - A session needs two halves: a path that nobody can guess, and a cookie for that path alone.
+//   - A page opens with a link that works once, for a short time. [NewLink] makes it in the daemon's
+//     folder. Whoever can write there can act for the daemon anyway, so a page gives nobody a new right.
+//   - A session needs two halves: a path that nobody can guess, and a cookie for this path alone.
 //     Programs at other ports of this machine, to which a browser would send a cookie of the whole host,
-//     get neither. An address that was seen over a shoulder opens nothing.
+//     get neither. An address seen over a shoulder opens nothing.
 //   - DNS rebinding and another page's frame, form, picture or script get nothing: Host, Origin and
 //     Sec-Fetch-Site are checked, and framing is refused.
 //   - A page runs no script and requests nothing from elsewhere; its Content Security Policy forbids
 //     both. No cache keeps it, and no other site learns its address.
 //   - Open connections are bounded in number and in time.
 //
-// It does not defend against root on that machine, nor against the person's own browser and its
-// extensions. There is no TLS: [CheckAddress] accepts only loopback addresses and Unix sockets. From
-// another machine, forward the port: ssh -L.
+// It does not defend against root on this machine, nor against the person's browser and its extensions.
+// There is no TLS: [CheckAddress] accepts only loopback addresses and Unix sockets. From another machine,
+// forward the port with ssh -L.
 package webpage

@@ -9,8 +9,8 @@ import (
 	"caucus/internal/webpage"
 )
 
-// A link is made in the daemon's folder, by whoever may write there, and names an
-// address of this machine.
+// A link is made in the daemon's folder, by someone who may write there, and names an address of this
+// machine.
 func Example() {
 	dir, err := os.MkdirTemp("", "daemon")
 	if err != nil {

@@ -21,7 +21,7 @@ import (
 type Guard struct {
 	// Dir is the daemon's folder, where NewLink makes links.
 	Dir string
-	// Command is the command that makes a link.
+	// Command is the command with which a person makes a link.
 	Command string
 	// Lasts is the lifetime of a session.
 	Lasts time.Duration
@@ -38,7 +38,7 @@ type session struct {
 	ends      time.Duration // elapsed
 }
 
-// mostSessions bounds the open sessions. One more ends the oldest.
+// mostSessions bounds the open sessions. A further session ends the oldest.
 const mostSessions = 8
 
 const (
@@ -48,14 +48,14 @@ const (
 
 type baseKey struct{}
 
-// Base is the path that a served page's links start with.
+// Base returns the path with which a served page's links start.
 func Base(r *http.Request) string {
 	base, _ := r.Context().Value(baseKey{}).(string)
 	return base
 }
 
-// Protect serves pages below a session's path to those who opened a link. Everybody else gets a
-// hint about links. Pages see paths without the session's. A POST comes from the page's own forms.
+// Protect serves pages below a session's path to those who opened a link. Everybody else gets a hint
+// about links. Pages see paths without the session's. POSTs are accepted from the page's own forms only.
 func (g *Guard) Protect(pages http.Handler) http.Handler {
 	g.Clock = g.Clock.Complete()
 	return Loopback(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -65,7 +65,7 @@ func (g *Guard) Protect(pages http.Handler) http.Handler {
 		head.Set("X-Frame-Options", "DENY")
 		head.Set("Cross-Origin-Resource-Policy", "same-origin")
 		head.Set("Cross-Origin-Opener-Policy", "same-origin")
-		// Not no-referrer: a browser would then send its own forms without an Origin.
+		// Not no-referrer, because a browser would then send its own forms without an Origin.
 		head.Set("Referrer-Policy", "same-origin")
 		head.Set("Cache-Control", "no-store")
 		if r.URL.Path == openPath && r.Method == http.MethodGet {
@@ -90,9 +90,9 @@ func (g *Guard) Protect(pages http.Handler) http.Handler {
 	}))
 }
 
-// sameOrigin refuses requests that another page made a browser send. Browsers say where a request comes
-// from, and send the origin with a form. A program that sends neither may read; it has to know the
-// session, which a form of another page cannot.
+// sameOrigin refuses requests that another page made a browser send. Browsers send Sec-Fetch-Site, and
+// the Origin of a form. A program that sends neither may read, because it knows the session's path, which
+// another page cannot.
 func sameOrigin(r *http.Request) error {
 	switch site := r.Header.Get("Sec-Fetch-Site"); site {
 	case "", "none", "same-origin":
@@ -125,7 +125,7 @@ func (g *Guard) open(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, s.path+"/", http.StatusSeeOther)
 }
 
-// session is the path of a request's session.
+// session returns the path of a request's session.
 func (g *Guard) session(r *http.Request) (path string, ok bool) {
 	name, _, below := strings.Cut(strings.TrimPrefix(r.URL.Path, sessionPath), "/")
 	cookie, err := r.Cookie(cookieName)
@@ -175,7 +175,7 @@ func words(d time.Duration) string {
 	return fmt.Sprintf("%d min", d/time.Minute)
 }
 
-// CheckAddress refuses all but host:port on this machine and Unix sockets.
+// CheckAddress accepts only host:port on this machine, and Unix sockets.
 func CheckAddress(address string) error {
 	if path, is := Socket(address); is {
 		return checkSocket(path)
@@ -190,8 +190,8 @@ func CheckAddress(address string) error {
 	return nil
 }
 
-// Loopback answers only requests that name this machine's loopback host, so that no page of another
-// site in a browser here can read what is served.
+// Loopback answers only requests that name a loopback host, so that a page of another site in a browser
+// here cannot read the answers (DNS rebinding).
 func Loopback(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		host, _, err := net.SplitHostPort(r.Host)
@@ -208,7 +208,7 @@ func Loopback(next http.Handler) http.Handler {
 
 const mostConnections = 64
 
-// Listen listens on a loopback address.
+// Listen listens on an address that CheckAddress accepts.
 func Listen(address string) (net.Listener, error) {
 	if err := CheckAddress(address); err != nil {
 		return nil, err
@@ -227,7 +227,7 @@ func listen(address string) (net.Listener, error) {
 	return net.Listen("tcp", address)
 }
 
-// Server serves on loopback, with short timeouts.
+// Server returns a server with short timeouts.
 func Server(h http.Handler, log *slog.Logger) *http.Server {
 	return &http.Server{
 		Handler: h, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 30 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 16 << 10,

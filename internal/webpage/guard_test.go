@@ -43,7 +43,7 @@ func newDoor(t *testing.T) *door {
 	return d
 }
 
-// ask is one request of a browser that a page of ours is open in; change makes it another.
+// ask sends one request as a browser with our page would; change modifies it.
 func (d *door) ask(method, target string, cookies []*http.Cookie, change func(*http.Request)) *http.Response {
 	r := httptest.NewRequest(method, "http://"+doorAt+target, nil)
 	for _, c := range cookies {
@@ -61,7 +61,7 @@ func (d *door) ask(method, target string, cookies []*http.Cookie, change func(*h
 	return w.Result()
 }
 
-// enter opens a link and gives the session's path and cookies.
+// enter opens a link and returns the session's path and cookies.
 func (d *door) enter(link string) (string, []*http.Cookie, int) {
 	d.t.Helper()
 	u, err := url.Parse(link)
@@ -81,8 +81,8 @@ func (d *door) link() string {
 	return link
 }
 
-// TestLinksOpenOnce: a link opens one session; one that was opened, that waited too
-// long, that was replaced or guessed opens none, nor does it use up the one there is.
+// TestLinksOpenOnce: a link opens one session. A used, expired, replaced or guessed link opens none, and
+// does not use up the valid link.
 func TestLinksOpenOnce(t *testing.T) {
 	d := newDoor(t)
 	replaced := d.link()
@@ -115,7 +115,7 @@ func TestLinksOpenOnce(t *testing.T) {
 	if _, _, code := d.enter(late); code != http.StatusForbidden {
 		t.Error("a link opens after its time")
 	}
-	// One whose end somebody wrote far ahead, by a wrong clock, is none either.
+	// A link that expires too late, made with a wrong clock, is refused too.
 	ahead := d.link()
 	d.ahead -= time.Hour
 	if _, _, code := d.enter(ahead); code != http.StatusForbidden {
@@ -126,8 +126,8 @@ func TestLinksOpenOnce(t *testing.T) {
 	}
 }
 
-// TestGuardRefuses: a name that was pointed here, another page's form or frame, half a
-// session and one that is over get nothing and do nothing.
+// TestGuardRefuses: a foreign host name, another page's form or frame, half a session and an ended
+// session get nothing and change nothing.
 func TestGuardRefuses(t *testing.T) {
 	d := newDoor(t)
 	path, cookies, _ := d.enter(d.link())
@@ -193,8 +193,8 @@ func TestGuardRefuses(t *testing.T) {
 	}
 }
 
-// TestPagesAreClosedIn: what is served, refusals too, runs nothing, frames nothing, is in
-// no cache, and tells no other site its address.
+// TestPagesAreClosedIn: pages and refusals run no script, allow no frame, are not cached, and tell no
+// other site their address.
 func TestPagesAreClosedIn(t *testing.T) {
 	d := newDoor(t)
 	path, cookies, _ := d.enter(d.link())
@@ -219,8 +219,8 @@ func TestPagesAreClosedIn(t *testing.T) {
 	}
 }
 
-// TestSilentConnections: who connects and says nothing, or says it slowly, holds a
-// bounded number of connections for a bounded time.
+// TestSilentConnections: clients that connect and send nothing, or send slowly, hold a bounded number of
+// connections for a bounded time.
 func TestSilentConnections(t *testing.T) {
 	l, err := Listen("127.0.0.1:0")
 	if err != nil {
@@ -252,7 +252,7 @@ func TestSilentConnections(t *testing.T) {
 	}
 }
 
-// TestAddresses: what is served without TLS is served on this machine.
+// TestAddresses: pages without TLS are only served on this machine.
 func TestAddresses(t *testing.T) {
 	for address, good := range map[string]bool{"127.0.0.1:1": true, "localhost:1": true, "[::1]:1": true, "127.9.9.9:1": true, ":1": false, "0.0.0.0:1": false, "10.0.0.1:1": false, "example.org:1": false, "127.0.0.1": false, "": false} {
 		if err := CheckAddress(address); (err == nil) != good {

@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// linkFile keeps the digest and end of the newest unopened link; only the person has the link.
+// linkFile holds the digest and expiry of the newest unopened link. Only the person has the link itself.
 const linkFile = "page.link"
 
 // LinkValid is the time within which a link must be opened.
@@ -29,8 +29,8 @@ func secret() string {
 	return base64.RawURLEncoding.EncodeToString(b)
 }
 
-// NewLink makes the link that opens, once, the page of the daemon of a folder at an address: host:port,
-// or CarriedTo for a Unix socket. An older unopened link stops working. The daemon need not run yet.
+// NewLink makes the link that opens, once, the page of a folder's daemon at an address: host:port, or
+// CarriedTo for a Unix socket. An older unopened link stops working. The daemon need not run yet.
 func NewLink(dir, address string, now time.Time) (string, error) {
 	fail := func(err error) (string, error) { return "", fmt.Errorf("make link: %w", err) }
 	if err := CheckAddress(address); err != nil {
@@ -59,10 +59,10 @@ func NewLink(dir, address string, now time.Time) (string, error) {
 	return "http://" + address + openPath + "?link=" + token, nil
 }
 
-// errLink is the one error for every link that opens nothing, whatever the reason.
+// errLink is the same for every link that does not open, so that it reveals no reason.
 var errLink = errors.New("this link was opened already, is older than ten minutes, or was replaced by a newer one: make another")
 
-// useLink uses up a folder's link, if token is the one. The caller takes turns.
+// useLink uses up a folder's link if token matches. The caller holds a lock.
 func useLink(dir, token string, now time.Time) error {
 	path := filepath.Join(dir, linkFile)
 	text, err := os.ReadFile(path)

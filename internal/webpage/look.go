@@ -8,7 +8,7 @@ import (
 	"strconv"
 )
 
-// Style is the look of every page: each page contains it.
+// Style is the look of every page. Each page contains it.
 //
 //go:embed page.css
 var Style string
@@ -16,7 +16,7 @@ var Style string
 //go:embed frame.html
 var frame string
 
-// Templates parses a page's own templates beside these, which all served pages share:
+// Templates parses a page's templates together with those that all served pages share:
 //
 //	{{template "top" .}}     up to the content; . is a Top
 //	{{template "bottom" .}}  from the content's end; . is a Top
@@ -34,10 +34,10 @@ func Templates(text string) (*template.Template, error) {
 // Top is the frame around the content of a served page.
 type Top struct {
 	Title string
-	// Base is the session's path, with which links start: [Base].
+	// Base is the session's path, with which links start: see [Base].
 	Base string
-	// Refresh is after how many seconds the browser asks again, 0 for never. Still: the person
-	// paused this. Here is this page's path below Base.
+	// Refresh is the number of seconds after which the browser reloads, 0 for never. Still: the person
+	// paused this. Here is the page's path below Base.
 	Refresh int
 	Still   bool
 	Here    string
@@ -45,7 +45,7 @@ type Top struct {
 	Of, About string
 }
 
-// policy is the pages' Content-Security-Policy: our style, and forms that come back here.
+// policy is the pages' Content-Security-Policy: only our style, and forms that are sent back here.
 var policy = func() string {
 	sum := sha256.Sum256([]byte(Style))
 	return "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"

@@ -11,22 +11,22 @@ import (
 	"syscall"
 )
 
-// A page can be served on a Unix socket instead of a port: unix:/run/caucus/page.sock. Then no other
-// account of the machine can connect to it. From another machine, forward it to a port: ssh -L
-// 127.0.0.1:9443:/run/caucus/page.sock HOST.
+// A page can be served on a Unix socket: unix:/run/caucus/page.sock. Then no other account of the machine
+// can connect. From another machine, forward a port to it: ssh -L 127.0.0.1:9443:/run/caucus/page.sock
+// HOST.
 
 const (
 	socketPrefix = "unix:"
-	// mostSocket bounds a socket's path on every system, and mostFolder its folder, since a socket
-	// is first made in a folder within it.
+	// mostSocket bounds a socket's path on every system, and mostFolder its folder, because the socket is
+	// first made in a new folder inside that one.
 	mostSocket = 100
 	mostFolder = mostSocket - len("/.s4294967295/s")
 )
 
-// CarriedTo is the address to which a page on a socket is expected to be forwarded.
+// CarriedTo is the address to which a page's socket is expected to be forwarded.
 const CarriedTo = "127.0.0.1:9443"
 
-// Socket returns the path of an address that is a Unix socket.
+// Socket returns the path of a Unix socket's address.
 func Socket(address string) (path string, is bool) { return strings.CutPrefix(address, socketPrefix) }
 
 func checkSocket(path string) error {
@@ -49,9 +49,9 @@ func (l socketListener) Close() error {
 	return err
 }
 
-// listenSocket makes a socket to which only this account can connect: it makes the socket where
-// nobody else sees it, and moves it into place. It replaces a socket that a killed process left,
-// but not one that somebody listens on, nor another file.
+// listenSocket makes a socket to which only this account can connect: it makes the socket where nobody
+// else sees it, and moves it into place. It replaces the socket of a killed process, but no socket in use
+// and no other file.
 func listenSocket(path string) (net.Listener, error) {
 	switch info, err := os.Lstat(path); {
 	case errors.Is(err, fs.ErrNotExist):
@@ -64,7 +64,8 @@ func listenSocket(path string) (net.Listener, error) {
 		if err == nil {
 			c.Close()
 		}
-		// A listener with a full queue listens too, and another account's socket is not ours to replace.
+		// A listener with a full queue is in use too, and another account's socket is not ours to
+		// replace.
 		if err == nil || errors.Is(err, syscall.EAGAIN) || errors.Is(err, fs.ErrPermission) {
 			return nil, fmt.Errorf("%s: another program listens there: stop it, or give another path", path)
 		}

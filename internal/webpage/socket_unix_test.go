@@ -17,11 +17,10 @@ import (
 	"time"
 )
 
-// TestSocket: a page on a Unix socket is for the account that serves it; a socket that was
-// left behind gives way, one in use and any other file do not; a link leads to where the
-// socket is carried.
+// TestSocket: only the serving account can use the socket. A leftover socket is replaced; a socket in use
+// and any other file are not. A link leads to the forwarded address.
 func TestSocket(t *testing.T) {
-	dir, err := os.MkdirTemp("", "s") // short, as a socket's path has to be
+	dir, err := os.MkdirTemp("", "s") // short, because a socket's path must be
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,7 +71,7 @@ func TestSocket(t *testing.T) {
 	if _, err := Listen(address); err == nil || !strings.Contains(err.Error(), "no socket") {
 		t.Errorf("in place of a file: %v", err)
 	}
-	// Who has no place for one more connection is there all the same.
+	// A listener without room for another connection still counts as in use.
 	full := filepath.Join(dir, "full")
 	fd, err := syscall.Socket(syscall.AF_UNIX, syscall.SOCK_STREAM, 0)
 	if err := errors.Join(err, syscall.Bind(fd, &syscall.SockaddrUnix{Name: full}), syscall.Listen(fd, 0)); err != nil {
@@ -87,7 +86,7 @@ func TestSocket(t *testing.T) {
 			defer c.Close()
 		}
 	}
-	// The longest folder that is taken has room for a socket to be made.
+	// The longest accepted folder has room for making a socket.
 	deep := filepath.Join(dir, strings.Repeat("x", mostFolder-len(dir)-1))
 	if err := os.Mkdir(deep, 0o700); err != nil {
 		t.Fatal(err)

@@ -14,12 +14,12 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// check compares a document with a type. It follows go.yaml.in/yaml/v3 in what a type accepts, but
-// refuses more, and explains refusals in words.
+// check compares a document with a type. It accepts the documents that go.yaml.in/yaml/v3 accepts, except
+// some that it refuses, with an explanation.
 type check struct {
 	doc  *Document
 	root reflect.Type
-	// seen are the checked nodes: aliases of aliases then cost no more than the nodes.
+	// seen holds the checked nodes, so that aliases of aliases cost no more than the nodes.
 	seen map[visit]bool
 }
 
@@ -37,7 +37,7 @@ func (d *Document) decode(n *yaml.Node, v any, path ...string) error {
 	if err := c.value(n, t.Elem(), path); err != nil {
 		return err
 	}
-	if err := n.Decode(v); err != nil { // catches what only the parser knows, such as too many aliases
+	if err := n.Decode(v); err != nil { // catches errors that only the parser finds, such as too many aliases
 		return d.syntax(err)
 	}
 	return nil
@@ -95,7 +95,7 @@ func (c *check) self(n *yaml.Node, t reflect.Type, path []string) error {
 	var mismatch *yaml.TypeError
 	var inner *located
 	switch {
-	case errors.As(err, &inner) && inner.line > 0: // from DecodeNode, which knows no file
+	case errors.As(err, &inner) && inner.line > 0: // from DecodeNode, which does not know the file
 		return c.fail(&yaml.Node{Line: inner.line}, path, inner.err)
 	case errors.As(err, &mismatch):
 		return c.fail(n, path, fmt.Errorf("found %s, which does not fit: %s", found(n), strings.Join(mismatch.Errors, "; ")))
@@ -144,8 +144,8 @@ func (c *check) fields(n *yaml.Node, t reflect.Type, path []string) error {
 	})
 }
 
-// pairs calls each with the keys and values of a mapping and of those merged into it (<<). A key
-// must be text and unique.
+// pairs calls each with the keys and values of a mapping and of mappings merged into it (<<). A key must
+// be text and unique.
 func (c *check) pairs(n *yaml.Node, path []string, each func(key, value *yaml.Node) error) error {
 	first := map[string]int{}
 	for i := 0; i+1 < len(n.Content); i += 2 {
@@ -196,7 +196,8 @@ func (c *check) merged(n *yaml.Node, path []string, each func(key, value *yaml.N
 
 var days = regexp.MustCompile(`^[+-]?[0-9]+d$`)
 
-// scalar checks a single value. It converts a duration in days to hours, which the parser knows.
+// scalar checks a single value. It converts a duration in days to hours, because the parser knows no
+// days.
 func (c *check) scalar(n *yaml.Node, t reflect.Type, path []string) error {
 	if n.Kind != yaml.ScalarNode {
 		return c.wrong(n, t, path)
@@ -222,7 +223,7 @@ func (c *check) scalar(n *yaml.Node, t reflect.Type, path []string) error {
 	case errors.As(err, &mismatch), t == timeType:
 		return c.wrong(n, t, path)
 	}
-	return c.fail(n, path, err) // a type that decodes text says itself what it wants
+	return c.fail(n, path, err) // a type that decodes text says what it expects
 }
 
 func integer(t reflect.Type) bool { return t.Kind() >= reflect.Int && t.Kind() <= reflect.Uint64 }

@@ -6,10 +6,10 @@ import (
 	"path/filepath"
 )
 
-// Config is a configuration. Validate says which field is wrong and what to do.
+// Config is a configuration. Validate returns an error that says which field is wrong and what to do.
 type Config interface{ Validate() error }
 
-// DecodeConfig reads a document, which each rule must accept, over the defaults and validates it.
+// DecodeConfig reads a document, which each rule must accept, over the defaults and validates the result.
 func DecodeConfig[C Config](d *Document, defaults C, rules ...func(*Document) error) (C, error) {
 	var none C
 	for _, rule := range rules {
@@ -32,7 +32,7 @@ func ParseConfig[C Config](text []byte, defaults C, rules ...func(*Document) err
 	return DecodeConfig(d, defaults, rules...)
 }
 
-// ReadConfig is DecodeConfig for a file. The document it returns can locate later errors.
+// ReadConfig is DecodeConfig for a file. The returned document can locate later errors.
 func ReadConfig[C Config](path string, defaults C, rules ...func(*Document) error) (C, *Document, error) {
 	if info, err := os.Stat(path); err == nil && info.Size() == 0 {
 		return defaults, nil, fmt.Errorf("%s: it is empty: write it, or restore it from a backup of its folder", path)
@@ -45,7 +45,7 @@ func ReadConfig[C Config](path string, defaults C, rules ...func(*Document) erro
 	return c, d, err
 }
 
-// Below resolves a path of a configuration: a relative one lies in the configuration's folder.
+// Below resolves a path in a configuration: relative paths start at the configuration's folder.
 func Below(folder, path string) string {
 	if path == "" || filepath.IsAbs(path) {
 		return path

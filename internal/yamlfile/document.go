@@ -14,7 +14,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Document is one YAML document that is parsed but not decoded. It is not empty.
+// Document is one parsed, not yet decoded YAML document. It is not empty.
 type Document struct {
 	name string // of the file, for errors; may be empty
 	root *yaml.Node
@@ -22,7 +22,7 @@ type Document struct {
 
 const maxBytes = 1 << 20
 
-// Read parses a file of at most 1 MiB. Its errors name the file.
+// Read parses a file of at most 1 MiB. Errors name the file.
 func Read(path string) (*Document, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -38,7 +38,7 @@ func Read(path string) (*Document, error) {
 	return Parse(path, text)
 }
 
-// Parse parses a file's text. Its errors begin with name, if that is not empty.
+// Parse parses a file's text. Errors begin with name, if that is not empty.
 func Parse(name string, text []byte) (*Document, error) {
 	d := &Document{name: name}
 	var document, second yaml.Node
@@ -62,8 +62,8 @@ func Parse(name string, text []byte) (*Document, error) {
 	return d, nil
 }
 
-// Decode reads the document over the value that v points to: absent keys leave it as it is. After
-// an error the value may be partly overwritten.
+// Decode reads the document into the value that v points to; absent keys leave it unchanged. After an
+// error the value may be partly overwritten.
 func (d *Document) Decode(v any) error { return d.decode(d.root, v) }
 
 // DecodeNode is [Document.Decode] for a part of a document, for types that decode themselves.
@@ -86,7 +86,7 @@ func (d *Document) Find(keys ...string) *yaml.Node {
 	return n
 }
 
-// Remove removes a key at the top.
+// Remove removes a top-level key.
 func (d *Document) Remove(key string) {
 	for i := 0; d.root.Kind == yaml.MappingNode && i+1 < len(d.root.Content); i += 2 {
 		if d.root.Content[i].Value == key {
@@ -96,8 +96,8 @@ func (d *Document) Remove(key string) {
 	}
 }
 
-// Take decodes the value of a key at the top over the value that v points to, and removes the key.
-// It reports whether there was one.
+// Take decodes the value of a top-level key into the value that v points to, and removes the key. It
+// reports whether the key was there.
 func (d *Document) Take(name string, v any) (found bool, err error) {
 	n := d.Find(name)
 	if n == nil {
@@ -109,7 +109,7 @@ func (d *Document) Take(name string, v any) (found bool, err error) {
 	return true, err
 }
 
-// RefuseRemoved refuses a key at the top that no longer does anything.
+// RefuseRemoved refuses a top-level key that no longer has an effect.
 func (d *Document) RefuseRemoved(key string) error {
 	if name, _ := child(d.root, key); name == nil {
 		return nil
@@ -117,7 +117,7 @@ func (d *Document) RefuseRemoved(key string) error {
 	return d.Locate(fmt.Errorf("%s: it was removed, and nothing takes its place: delete the line", key))
 }
 
-// RequireLimits requires limits of spending under a key at the top, or "none", which it removes: a
+// RequireLimits requires spending limits, or "none" (which it removes), under a top-level key: a
 // forgotten budget must not read as no limit.
 func (d *Document) RequireLimits(key string) error {
 	switch limits := d.Find(key); {
@@ -133,8 +133,8 @@ func (d *Document) RequireLimits(key string) error {
 	return nil
 }
 
-// Locate adds file and line to an error that begins with the keys that it is about: "limits: body:
-// 0: give 1 or more". Nil stays nil.
+// Locate adds file and line to an error that begins with its keys: "limits: body: 0: give 1 or more". Nil
+// stays nil.
 func (d *Document) Locate(err error) error {
 	if err == nil {
 		return nil
@@ -199,7 +199,7 @@ var hints = []struct{ error, hint string }{
 	{"could not find expected ':'", "a key without a colon, or text that goes on at the wrong indentation"},
 }
 
-// syntax gives an error of the YAML parser the form of all others.
+// syntax gives a YAML parser's error the form of all other errors.
 func (d *Document) syntax(err error) error {
 	found := yamlError.FindStringSubmatch(err.Error())
 	if found == nil {
@@ -219,7 +219,7 @@ func (d *Document) syntax(err error) error {
 // New returns a document without keys.
 func New() *Document { return &Document{root: &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}} }
 
-// Keys are the keys at the top, or below a path of keys, in order; none if there is no mapping.
+// Keys returns the top-level keys, or the keys below a path, in order; none if there is no mapping.
 func (d *Document) Keys(below ...string) (keys []string) {
 	n := d.Find(below...)
 	for i := 0; n != nil && n.Kind == yaml.MappingNode && i+1 < len(n.Content); i += 2 {
@@ -228,17 +228,17 @@ func (d *Document) Keys(below ...string) (keys []string) {
 	return keys
 }
 
-// Put sets a value at a path of keys, and makes the mappings that lead to it.
+// Put sets a value at a path of keys, making missing mappings.
 func (d *Document) Put(value *yaml.Node, keys ...string) {
 	n := d.root
 	for i, key := range keys {
 		_, next := child(n, key)
-		if next != nil && next.Kind == yaml.AliasNode { // the alias's target may be another key's too
+		if next != nil && next.Kind == yaml.AliasNode { // another key may share the alias's target
 			*next = *next.Alias
 			next.Anchor, next.Content = "", slices.Clone(next.Content)
 		}
 		switch {
-		case i == len(keys)-1 && next != nil: // the old value may be another key's too
+		case i == len(keys)-1 && next != nil: // another key may share the old value
 			for at := 0; at+1 < len(n.Content); at += 2 {
 				if n.Content[at].Value == key {
 					n.Content[at+1] = value

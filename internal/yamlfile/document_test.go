@@ -13,7 +13,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// level is a type that reads text, as a map's key too.
+// level decodes text, also as a map's key.
 type level int
 
 func (l *level) UnmarshalText(text []byte) error {
@@ -24,7 +24,7 @@ func (l *level) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// either reads itself: a name, or keys.
+// either decodes itself, from a name or from keys.
 type either struct {
 	Name  string
 	Parts struct{ First, Second int }
@@ -47,7 +47,7 @@ type common struct {
 	Purpose string `yaml:"purpose"`
 }
 
-// config has a field of every form that the readers of this module use.
+// config has a field of every form that this module's readers use.
 type config struct {
 	common  `yaml:",inline"`
 	Inner   inner            `yaml:"inner"`
@@ -64,7 +64,7 @@ type config struct {
 	Either  either           `yaml:"either"`
 	Plain   string
 	Hidden  int `yaml:"-"`
-	_       int // as little a key as what is not exported
+	_       int // like an unexported field, no key
 }
 
 func decodeText(text string, v any) error {
@@ -179,8 +179,7 @@ func TestDecodeRefuses(t *testing.T) {
 	}
 }
 
-// TestAliases: aliases of aliases cost no more than the text that they are
-// written with.
+// TestAliases: aliases of aliases cost no more than the text in which they are written.
 func TestAliases(t *testing.T) {
 	var text strings.Builder
 	text.WriteString("a0: &a0 [x]\n")
@@ -200,7 +199,7 @@ func TestAliases(t *testing.T) {
 	}
 }
 
-// TestTake: what is taken is read and gone.
+// TestTake: a taken value is decoded and removed.
 func TestTake(t *testing.T) {
 	type part struct {
 		Tilt bool `yaml:"tilt"`
@@ -288,8 +287,8 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// FuzzDecode: nothing panics, and what the parser itself refuses, with known
-// keys only, is refused; what is read is what the parser reads.
+// FuzzDecode: nothing panics; documents that the parser refuses are refused; others decode to the
+// parser's result.
 func FuzzDecode(f *testing.F) {
 	for _, text := range []string{
 		"inner: &i {budget: 1}\npointer: {<<: *i}\nlist: [*i]", "levels: {low: {budget: 1}}\nnotes: {x: high}",

@@ -6,8 +6,7 @@ import (
 	"caucus/internal/yamlfile"
 )
 
-// A field that nobody reads is refused, with its place and what it may have
-// been meant to be.
+// An unknown field is refused, with its place and the probable name.
 func Example() {
 	type policy struct {
 		Kinds   []string `yaml:"kinds"`
@@ -26,6 +25,5 @@ func Example() {
 		fmt.Println(p.Kinds, p.Minimum)
 	}
 	// Output:
-	// [classify] 3
-	// agent.yaml line 2: unknown key "minimum_partys": do you mean "minimum_parties"?
+	// [classify] 3 agent.yaml line 2: unknown key "minimum_partys": do you mean "minimum_parties"?
 }

@@ -2,7 +2,7 @@ package yamlfile
 
 import "strings"
 
-// Nearest returns the text most like another, "" if none is near: equal but for case, spaces and
+// Nearest returns the text most similar to another, "" if none is near: equal except for case, spaces and
 // punctuation, or at most most edits away.
 func Nearest(text string, among []string, most int) string {
 	want, best := Bare(text), ""
@@ -14,7 +14,7 @@ func Nearest(text string, among []string, most int) string {
 	return best
 }
 
-// Bare is a name in lower case, without spaces, line breaks and punctuation.
+// Bare returns a name in lower case, without spaces, line breaks and punctuation.
 func Bare(text string) string {
 	return strings.Map(func(r rune) rune {
 		if strings.ContainsRune(" \n_-.,:;/()[]\"'", r) {
@@ -24,11 +24,11 @@ func Bare(text string) string {
 	}, strings.ToLower(text))
 }
 
-// edits is the optimal string alignment distance of a and b: letters to change, add, remove or swap
-// with a neighbour. If it is more than most, the result is some number above most.
+// edits returns the optimal string alignment distance of a and b: letters to change, add, remove or swap
+// with a neighbour. Above most, the result is any number above most.
 func edits(a, b string, most int) int {
 	x, y := []rune(a), []rune(b)
-	if max(len(x)-len(y), len(y)-len(x)) > most || len(x) > 200 || len(y) > 200 { // a text of a megabyte is not compared
+	if max(len(x)-len(y), len(y)-len(x)) > most || len(x) > 200 || len(y) > 200 { // long texts are not compared
 		return most + 1
 	}
 	rows := make([][]int, len(x)+1)

@@ -14,7 +14,7 @@ type key struct {
 	of   reflect.Type
 }
 
-// keysOf lists the keys of a struct and its inline structs, named as go.yaml.in/yaml/v3 names them.
+// keysOf lists the keys of a struct and its inline structs, with the names of go.yaml.in/yaml/v3.
 func keysOf(t reflect.Type) []key {
 	var keys []key
 	for i := range t.NumField() {
@@ -33,8 +33,8 @@ func keysOf(t reflect.Type) []key {
 	return keys
 }
 
-// suggest says what an unknown key may mean: a known one with nearly its spelling, one of that name
-// elsewhere, or any of the known.
+// suggest explains an unknown key: a known key with nearly the same spelling, the same key elsewhere, or
+// a list of the known keys.
 func (c *check) suggest(unknown string, known []key) string {
 	names := make([]string, len(known))
 	for i, k := range known {
@@ -52,7 +52,7 @@ func (c *check) suggest(unknown string, known []key) string {
 	return "the keys here are " + strings.Join(names, ", ")
 }
 
-// elsewhere finds the path to a key of that name below a struct; nil if nowhere or at the top.
+// elsewhere finds the path to a key of this name below a struct; nil if nowhere or at the top.
 func elsewhere(name string, t reflect.Type, path []string) []string {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -88,7 +88,7 @@ func found(n *yaml.Node) string {
 	return quote(n.Value)
 }
 
-// quote quotes a text; of a long one only its beginning.
+// quote quotes a text, of a long one only the beginning.
 func quote(s string) string {
 	const most = 40
 	if r := []rune(s); len(r) > most {

@@ -40,10 +40,10 @@ type event struct {
 
 type unit struct{ pkg, test string }
 
-// report prints what the tests in r did. It returns an error if any requirement is not met.
+// report prints the results of the tests in r. It returns an error if a requirement is not met.
 func report(r io.Reader, w io.Writer, allowed string, limit time.Duration) error {
 	var wrong []error
-	wants := map[unit]string{} // what each test that may be skipped needs
+	wants := map[unit]string{} // the need of each test that may be skipped
 	for line := range strings.Lines(allowed) {
 		if words := strings.Fields(line); len(words) > 2 {
 			wants[unit{words[0], words[1]}] = strings.Join(words[2:], " ")
@@ -55,14 +55,14 @@ func report(r io.Reader, w io.Writer, allowed string, limit time.Duration) error
 		said    = map[unit]string{} // output of tests that have not ended
 		seconds = map[string]float64{}
 		ran     = map[unit]bool{}
-		skipped = map[string][]string{} // tests, by what they need
+		skipped = map[string][]string{} // tests, by their need
 	)
 	lines := bufio.NewScanner(r)
 	lines.Buffer(nil, 1<<24)
 	for lines.Scan() {
 		var e event
 		if err := json.Unmarshal(lines.Bytes(), &e); err != nil {
-			fmt.Fprintln(w, lines.Text()) // go's own message, not a test's
+			fmt.Fprintln(w, lines.Text()) // go's own message
 			wrong = append(wrong, fmt.Errorf("not a line of go test -json: %s", lines.Text()))
 			continue
 		}
@@ -121,7 +121,7 @@ func report(r io.Reader, w io.Writer, allowed string, limit time.Duration) error
 	return errors.Join(wrong...)
 }
 
-// byValue returns the keys of a map, the one with the largest value first.
+// byValue returns the keys of a map, the largest value first.
 func byValue(of map[string]float64) []string {
 	var keys []string
 	for k := range of {

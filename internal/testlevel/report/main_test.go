@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// TestReport: what fails is shown and fails, as do a package that takes long, a skip that
-// the list does not name, and a line of the list that names no test that ran.
+// TestReport: failures are shown and fail the report, and so do a slow package, a skip that is not in the
+// list, and a line of the list whose test did not run.
 func TestReport(t *testing.T) {
 	const passed = `{"Action":"pass","Package":"a","Test":"TestOne","Elapsed":1}
 {"Action":"pass","Package":"a","Elapsed":61.5}
