@@ -11,9 +11,9 @@ import (
 // QueryAnswer estimates the mean of a query over the private records, with its sources of error.
 type QueryAnswer struct {
 	Estimate float64 `json:"estimate"`
-	// Each is a standard deviation, to first order. Noise is the privacy noise. Left is what the weighted
-	// means still lack to the released ones. Sampling is that of the pool, Records that of the private
-	// records (in the part of the query that the features don't explain).
+	// These are standard deviations, to first order: of the privacy noise (Noise), of the difference that
+	// remains between weighted and released means (Left), of the sampling of the pool (Sampling) and of
+	// the private records (Records: in the part of the query that the features don't explain).
 	Noise    float64 `json:"noise_sd"`
 	Left     float64 `json:"left_sd"`
 	Sampling float64 `json:"sampling_sd"`

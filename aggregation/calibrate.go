@@ -194,7 +194,6 @@ func (c calibrator) drawnFlattery(noise Noise, rng *rand.Rand) (mean, square flo
 	return mean, square
 }
 
-// deviation returns the slope's standard deviation.
 func (c calibrator) deviation(r learners.Recalibration, noise Noise, last, square float64) float64 {
 	columns := len(r.Intercept)
 	// The covariance of (errors of the shares, error along W).

@@ -7,6 +7,15 @@
 //   - The package draws no privacy noise and does no input or output. A generator for an estimator's
 //     draws (fresh public noise, random features) is an argument.
 //
+// # Words
+//
+//	pool     public rows without labels, mapped to features (auxdata.Pool)
+//	ballot   one classifier's class for each pool row; a tally adds up ballots
+//	moments  mu, the mean of row × vote shares or row × label: all that a fit sees of private data
+//	tilt     weights ∝ e^{⟨β,x⟩}, which move the pool's mean to a released mean
+//	drift    the difference of the records' mean and the pool's, beyond noise and sampling
+//	λ        a fit's ridge
+//
 // # In which order to read it
 //
 // No file uses what a later one declares.

@@ -17,7 +17,6 @@ const (
 )
 
 // Reference is a problem for choosing a map: the votes follow a linear teacher exactly, plus noise.
-// (Forecasts use Teacher.)
 type Reference struct {
 	X       *mat.Dense
 	Mu      *mat.Dense

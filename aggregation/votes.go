@@ -58,9 +58,9 @@ func fitVotes(x *mat.Dense, weight []float64, mu *mat.Dense, noise Noise, o FitT
 }
 
 // constantModel gives every row the same class shares, read from the moments through the last column of
-// x, the intercept. A share is at least two deviations of the noise, but at most half an even share is
-// enough. If noise leaves open which share is largest, known public shares replace them. It returns the
-// zero model if the last column is not constant.
+// x, the intercept. Smaller shares are raised to two deviations of the noise, but not above 1/(2K). If
+// noise leaves open which share is largest, known public shares replace the released ones. The result is
+// the zero model if the last column is not constant.
 func constantModel(x, mu *mat.Dense, noise Noise, o FitTerms) (w *mat.Dense, public bool) {
 	d, columns := mu.Dims()
 	w, one := mat.NewDense(d, columns, nil), x.At(0, d-1)

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestEpsilonOf compares with the formula of MATH.md for δ on a dense grid of
-// orders, and with the simple bound ρ + 2√(ρ·log(1/δ)), which it improves on.
+// TestEpsilonOf compares with the least ε on a dense grid of orders α, and with the larger, simple bound
+// ρ + 2√(ρ·log(1/δ)).
 func TestEpsilonOf(t *testing.T) {
 	for _, rho := range []float64{1e-9, 1e-4, 0.01, 0.5, 3, 40} {
 		for _, delta := range []float64{1e-12, 1e-6, 1e-3, 0.1} {

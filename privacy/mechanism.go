@@ -35,8 +35,8 @@ func ParametersOf(m Mechanism) map[string]string { return m.parameters() }
 // VarianceOf returns the variance of m's noise on coordinate j of n, for post-processing.
 func VarianceOf(m Mechanism, b Bound, j, n int) float64 { return m.variance(b, j, n) }
 
-// CostOf returns the cost of m under b, from public inputs alone. A ledger that only Spends
-// (another server adds the noise) charges this cost. Simulated mechanisms give ErrSimulationOnly.
+// CostOf returns the cost of m under b, from public inputs alone. Spend charges this cost, where another
+// server adds the noise. Simulated mechanisms give ErrSimulationOnly.
 func CostOf(m Mechanism, b Bound) (Cost, error) {
 	if m.simulationOnly() {
 		return Cost{}, fmt.Errorf("cost of %s: %w", m.Name(), ErrSimulationOnly)

@@ -35,7 +35,7 @@ type Goodness struct {
 
 func (g Goodness) doubted() bool { return g.Tested && g.Statistic > g.Threshold }
 
-// spread is the factor by which a badly fitting target widens a variance. If its class means are shifted
+// spread is the factor by which a badly fitting target widens a variance. If the target's class means are shifted
 // at random, as by sampling (the random shifts of Jeong & Rothenhäusler 2022), Statistic and variance
 // grow by the same factor. Shifts along the differences between classes count shiftWeight times as much.
 func (g Goodness) spread() float64 {
@@ -220,8 +220,8 @@ func (v *ratioView) measure(norm, self float64) {
 	}
 }
 
-// covariance returns that of the unconstrained ratios. loose: it uses an upper bound on an unknown
-// spread.
+// covariance returns the covariance of the unconstrained ratios. loose: an upper bound stands for an
+// unknown spread.
 func (m *Model) covariance(point ratioPoint, v ratioView) (cov *mat.SymDense, loose bool) {
 	cov = knownCovariance(m.system, m.sets, point.setWeights, v.noise)
 	var dim float64

@@ -61,7 +61,7 @@ func SampleAtShares(y []int, shares []float64, size int, rng *rand.Rand) (Sample
 	return out, nil
 }
 
-// SharesOfLabels counts the rows' labels (nil: all rows). It ignores labels outside 0..classes−1.
+// SharesOfLabels returns the class shares of the rows (nil: all) with a label in 0..classes−1.
 func SharesOfLabels(y []int, rows []int, classes int) []float64 {
 	out := make([]float64, classes)
 	var n float64
