@@ -35,9 +35,10 @@ type Goodness struct {
 
 func (g Goodness) doubted() bool { return g.Tested && g.Statistic > g.Threshold }
 
-// spread is the factor by which a badly fitting target widens a variance. If the target's class means are shifted
-// at random, as by sampling (the random shifts of Jeong & Rothenhäusler 2022), Statistic and variance
-// grow by the same factor. Shifts along the differences between classes count shiftWeight times as much.
+// spread is the factor by which a badly fitting target widens a variance. If the target's class means
+// are shifted at random, as by sampling (the random shifts of Jeong & Rothenhäusler 2022), Statistic and
+// variance grow by the same factor. Shifts along the differences between classes count shiftWeight times
+// as much.
 func (g Goodness) spread() float64 {
 	if !g.Tested {
 		return 1

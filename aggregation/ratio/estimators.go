@@ -59,10 +59,10 @@ func (p ratioProblem) solve(estimator string) (ratioSystem, []Warning, error) {
 // Noise adds to a squared length. Only the mean of this bias is known. If r directions share it, the
 // noise ν of a squared length of 1 has standard deviation ν√(2/r): large for the sampling of a wide
 // kernel (r of 5 to 50), small for privacy noise (r = D). A length is never corrected to below
-// classMeanDeviations of these deviations, because the estimate divides by it (Fuller 1980 modifies errors in
-// variables likewise); this floor is at most classMeanSignal. Of .02, .1, .25, .5 and 1 (no correction),
-// .5 was best on small simulated sets. On one draw of MNIST embeddings hidden at ρ = .05, 4 and 8
-// deviations were about equally good, and clearly better than 2. Directions at the floor pull the
+// classMeanDeviations of these deviations, because the estimate divides by it (Fuller 1980 modifies
+// errors in variables likewise); this floor is at most classMeanSignal. Of .02, .1, .25, .5 and 1 (no
+// correction), .5 was best on small simulated sets. On one draw of MNIST embeddings hidden at ρ = .05, 4
+// and 8 deviations were about equally good, and clearly better than 2. Directions at the floor pull the
 // estimate towards the training shares; intervals are widened by as much.
 const (
 	classMeanDeviations = 5

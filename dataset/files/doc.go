@@ -18,7 +18,7 @@
 //     the record of another line, and no study reads with it. Workbooks and Parquet are containers: a
 //     damaged one fails as a whole. A bound for any two files therefore requires comparing a container
 //     with the digest from its first reading; the agent does this.
-//   - Memory: text and sheets are streamed. The limits below bound the unpacked size of a packed or
+//   - Memory: text and sheets are streamed. The constants max… bound the unpacked size of a packed or
 //     damaged file; an error names the exceeded limit. One case has no bound: a page of a damaged Parquet
 //     file may make its library request up to 2 GiB at once. Nothing is written to disk.
 //

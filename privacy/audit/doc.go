@@ -7,6 +7,5 @@
 // A true claim is refuted with probability at most FalseAlarm, whatever was learnt on the way (proofs at
 // Audit and Dependence). An audit never proves a claim: a false claim may go unrefuted.
 //
-// In order: audit.go, view.go (views of an answer), share.go (bounds on a probability),
-// dependence.go.
+// In order: audit.go, view.go (views of an answer), share.go (bounds on a probability), dependence.go.
 package audit
