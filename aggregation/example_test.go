@@ -24,7 +24,11 @@ func Example() {
 		fmt.Println("row", row, tally.Count(row, 0), tally.Count(row, 1), tally.Count(row, 2))
 	}
 	// Output:
-	// ballots: 3 row 0 3 0 0 row 1 0 2 1 row 2 0 2 1 row 3 0 0 3
+	// ballots: 3
+	// row 0 3 0 0
+	// row 1 0 2 1
+	// row 2 0 2 1
+	// row 3 0 0 3
 }
 
 // Noisy counts may be negative; the nearest shares are not.

@@ -40,5 +40,6 @@ features:
 	}
 	// Output:
 	// 1000 rows drawn of [age ward]
-	// gap: only 4 rows have ward=north gap: no row has ward=south
+	// gap: only 4 rows have ward=north
+	// gap: no row has ward=south
 }

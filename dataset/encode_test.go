@@ -278,6 +278,9 @@ features:
 		fmt.Println(r)
 	}
 	// Output:
-	// [age ward=north ward=south ward=other] [0.5 0 1 0] yes [1 0 0 1] no age: 1 cell outside its
-	// bounds, clamped ward: 1 cell not a known level, counted as other
+	// [age ward=north ward=south ward=other]
+	// [0.5 0 1 0] yes
+	// [1 0 0 1] no
+	// age: 1 cell outside its bounds, clamped
+	// ward: 1 cell not a known level, counted as other
 }

@@ -33,5 +33,7 @@ func Example() {
 	fmt.Println(len(first.Values), "noisy counts at epsilon", first.Cost.Pure.RatString())
 	fmt.Println("asked twice, answered once:", fmt.Sprint(first.Values) == fmt.Sprint(again.Values))
 	// Output:
-	// sensitive 3 noisy counts at epsilon 1/2 asked twice, answered once: true
+	// sensitive
+	// 3 noisy counts at epsilon 1/2
+	// asked twice, answered once: true
 }

@@ -58,6 +58,9 @@ func Example() {
 	q.SQL = "DELETE FROM visits"
 	fmt.Println(q.Validate())
 	// Output:
-	// [LIMIT] [born weight smoker seen] ["1975-11-23" "" "false" "2024-12-31"] ["1980-05-01" "72.5"
-	// "true" "2024-12-31 08:30:00"] sql: it begins with DELETE: write a SELECT, which only reads
+	// [LIMIT]
+	// [born weight smoker seen]
+	// ["1975-11-23" "" "false" "2024-12-31"]
+	// ["1980-05-01" "72.5" "true" "2024-12-31 08:30:00"]
+	// sql: it begins with DELETE: write a SELECT, which only reads
 }

@@ -33,5 +33,7 @@ func Example() {
 		fmt.Println(row, ok)
 	}
 	// Output:
-	// text, latin1 [Name Größe] [Müller 1,80] true
+	// text, latin1
+	// [Name Größe]
+	// [Müller 1,80] true
 }

@@ -18,5 +18,6 @@ func Example() {
 	fmt.Println("slept, though asked to end:", c.Sleep(ended, time.Hour))
 	// Output:
 	// 2030-06-30 12:00:00
-	// slept: true slept, though asked to end: false
+	// slept: true
+	// slept, though asked to end: false
 }

@@ -36,5 +36,6 @@ func ExampleSQLite_Open() {
 	_, err = db.Write.Exec("INSERT INTO days VALUES (NULL)")
 	fmt.Println(err != nil, database.Advice(err, "diary") == "") // the caller's mistake, not the machine's fault
 	// Output:
-	// <nil> true true
+	// <nil>
+	// true true
 }

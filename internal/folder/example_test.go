@@ -20,5 +20,6 @@ func ExampleLock() {
 	fmt.Println(errors.Is(err, folder.ErrHeld))
 	release()
 	// Output:
-	// <nil> true
+	// <nil>
+	// true
 }

@@ -15,5 +15,6 @@ func Example() {
 		panic(err)
 	}
 	// Output:
-	// study illness\u000aprotects everything data 60 records from ward, lab
+	// study        illness\u000aprotects     everything
+	// data         60 records from ward, lab
 }

@@ -25,5 +25,6 @@ func Example() {
 		fmt.Println(p.Kinds, p.Minimum)
 	}
 	// Output:
-	// [classify] 3 agent.yaml line 2: unknown key "minimum_partys": do you mean "minimum_parties"?
+	// [classify] 3
+	// agent.yaml line 2: unknown key "minimum_partys": do you mean "minimum_parties"?
 }
