@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"caucus/agent/desk"
@@ -118,6 +119,9 @@ func (a *Agent) byFile(ctx context.Context, looking bool) (Answered, error) {
 		return out, err
 	} else {
 		out.Progress = review.Progress
+	}
+	if out.Progress == desk.ProgressRefused && len(review.Objections) > 0 {
+		out.Why = "the policy does not allow it: " + strings.Join(review.Objections, "; ")
 	}
 	if why, err := d.Read(site.FileClosed); err == nil && out.Progress == desk.ProgressClosed {
 		out.Why = string(why)

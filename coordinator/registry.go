@@ -102,7 +102,7 @@ func (r *registry) find(ctx context.Context, ref string, caller protocol.Caller)
 	case 1:
 		return found[0], nil
 	case 0:
-		return nil, fmt.Errorf("%w: no study %q that %s may see: give its name or the beginning of its hash", protocol.ErrNotFound, ref, caller.Name)
+		return nil, fmt.Errorf("%w: no study %q that %s may see: give its name or the beginning of its hash, as caucus study list has them", protocol.ErrNotFound, ref, caller.Name)
 	}
 	return nil, fmt.Errorf("%w: %q begins the hash of %d studies: give more of it", protocol.ErrInvalid, ref, len(found))
 }

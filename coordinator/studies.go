@@ -369,8 +369,11 @@ func (s *Server) DownloadRelease(r *pb.DownloadRequest, stream grpc.ServerStream
 		if readers := m.Plan.Readers; len(readers) > 0 && !slices.Contains(readers, caller.Name) {
 			return fmt.Errorf("%w: the plan names who reads the release, and not %s", protocol.ErrDenied, caller.Name)
 		}
+		if m.State == study.Failed {
+			return fmt.Errorf("%w: the study has no release: it failed", protocol.ErrNotFound)
+		}
 		if m.State != study.Released {
-			return fmt.Errorf("%w: the study has no release: it is %s", protocol.ErrNotFound, m.State)
+			return fmt.Errorf("%w: the study has no release yet: it is %s; caucus study wait waits for it", protocol.ErrNotFound, m.State)
 		}
 		return nil
 	})

@@ -131,7 +131,7 @@ func (s Schema) checkColumns(t *Table, needed []string) error {
 	if len(have) == 0 {
 		return fmt.Errorf("no column %s", quoteNames(missing))
 	}
-	hint := "; rename the columns or correct the schema"
+	hint := "; rename the columns, map them (caucus agent map drafts a mapping), or correct the schema"
 	if s.Patient != "" && slices.Contains(missing, s.Patient) {
 		hint += fmt.Sprintf("; if there is no patient number (%s), write patient: none in a mapping", s.Patient)
 	}

@@ -96,7 +96,7 @@ func (l Label) validate() error {
 		return fmt.Errorf("column is empty; name the column to be predicted")
 	}
 	if len(l.Classes) < 2 {
-		return fmt.Errorf("classes has %d entries; list at least two", len(l.Classes))
+		return fmt.Errorf("classes lists %d: list two at least", len(l.Classes))
 	}
 	if slices.Contains(l.Classes, "") {
 		return fmt.Errorf("a class is empty; name it")

@@ -75,7 +75,7 @@ func LoadConfig(dir string) (Config, error) {
 	path := filepath.Join(dir, ConfigFile)
 	fail := func(err error) (Config, error) { return Config{}, fmt.Errorf("read helper config: %w", err) }
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-		return fail(fmt.Errorf("%w: make the folder with helper init first", err))
+		return fail(fmt.Errorf("%w: make the folder with caucus helper init, or give the helper's", err))
 	}
 	c, file, err := yamlfile.ReadConfig(path, DefaultConfig(), rules)
 	if err != nil {

@@ -24,12 +24,20 @@ type InviteOptions struct {
 	Address string
 }
 
+// inSeconds is a lifetime on the wire, where 0 leaves it to the coordinator; one below a second is refused there.
+func inSeconds(valid time.Duration) int64 {
+	if seconds := int64(valid / time.Second); seconds != 0 || valid == 0 {
+		return seconds
+	}
+	return -1
+}
+
 // Invite makes an invitation. Its text is a secret for the invited person.
 func (c *Client) Invite(ctx context.Context, o InviteOptions) (invitation string, expires time.Time, err error) {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
 	reply, err := c.admin.Invite(ctx, &pb.InviteRequest{
-		Name: o.Name, Role: string(o.Role), ValidSeconds: int64(o.Valid / time.Second), Address: o.Address,
+		Name: o.Name, Role: string(o.Role), ValidSeconds: inSeconds(o.Valid), Address: o.Address,
 	})
 	if err != nil {
 		return "", time.Time{}, fmt.Errorf("invite %s: %w", o.Name, FromStatus(err))

@@ -145,6 +145,9 @@ func FromStatus(err error) error {
 // unavailable explains a failed connection. TLS reports the other end's refusal of a certificate as
 // text only; a test fixes these words.
 func unavailable(text string) error {
+	if _, tls, found := strings.Cut(text, "handshake failed: tls: "); found {
+		text = strings.TrimSuffix(tls, `"`)
+	}
 	switch {
 	case strings.Contains(text, "certificate has expired or is not yet valid"):
 		return &remoteError{"the coordinator's certificate is not valid by this machine's clock: set the clock (" + text + ")", ErrClock}
@@ -156,8 +159,12 @@ func unavailable(text string) error {
 		return &remoteError{"the coordinator does not know this certificate's authority: enrol with an invitation of this coordinator", ErrDenied}
 	case strings.Contains(text, "name resolver error"), strings.Contains(text, "no such host"):
 		return &remoteError{"the name of the coordinator's address is not known here: check the address, the network, and HTTPS_PROXY where there is a proxy (" + text + ")", ErrUnavailable}
+	case strings.Contains(text, "connection refused"):
+		_, at, _ := strings.Cut(text, "dial tcp ")
+		at, _, _ = strings.Cut(at, ": ")
+		return &remoteError{"nothing listens at " + at + ": start the coordinator, or check the address", ErrUnavailable}
 	case strings.Contains(text, "failed to verify certificate"):
-		return &remoteError{"whoever answers there is not the coordinator that invited: check the address (" + text + ")", ErrDenied}
+		return &remoteError{"whoever answers there is not the coordinator that invited: check the address, and whose profile or identity this is (" + text + ")", ErrDenied}
 	}
 	return &remoteError{text, ErrUnavailable}
 }

@@ -74,7 +74,7 @@ func ParseInvitation(text string) (Invitation, error) {
 	var v Invitation
 	body, ok := strings.CutPrefix(strings.Join(strings.Fields(text), ""), invitationPrefix)
 	if !ok {
-		return v, fmt.Errorf("%w: this is no invitation; it starts with %q", ErrInvalid, invitationPrefix)
+		return v, fmt.Errorf("%w: this is no invitation, which starts with %q: give the file that caucus party invite wrote", ErrInvalid, invitationPrefix)
 	}
 	b, err := base64.RawURLEncoding.DecodeString(body)
 	if err == nil {

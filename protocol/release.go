@@ -66,7 +66,10 @@ func ReadRelease(file []byte) (SignedRelease, error) {
 	}
 	var f signedReleaseFile
 	err := study.DecodeStrictly(file, &f)
-	if errors.Is(err, io.ErrUnexpectedEOF) {
+	switch {
+	case errors.Is(err, io.EOF):
+		err = errors.New("it is empty: fetch it again")
+	case errors.Is(err, io.ErrUnexpectedEOF):
 		err = errors.New("it ends in the middle: fetch it again")
 	}
 	if err != nil {

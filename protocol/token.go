@@ -62,7 +62,7 @@ func (c *Client) MakeToken(ctx context.Context, o TokenOptions) (text string, t 
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
 	reply, err := c.admin.MakeToken(ctx, &pb.MakeTokenRequest{
-		Quota: uint32(min(max(o.Quota, 0), 1<<31)), ValidSeconds: int64(o.Valid / time.Second), Prefix: o.Prefix, Tags: o.Tags, Address: o.Address,
+		Quota: uint32(min(max(o.Quota, 0), 1<<31)), ValidSeconds: inSeconds(o.Valid), Prefix: o.Prefix, Tags: o.Tags, Address: o.Address,
 	})
 	if err != nil {
 		return "", Token{}, fmt.Errorf("make join token: %w", FromStatus(err))

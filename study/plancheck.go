@@ -60,8 +60,11 @@ func (p Plan) CheckCommon() error {
 	if len(p.Roster) > 0 && p.Minimum > len(p.Roster) {
 		return PlanError("minimum", "%d is more than the %d parties on the roster", p.Minimum, len(p.Roster))
 	}
-	if sorted := slices.Sorted(slices.Values(p.Roster)); len(slices.Compact(sorted)) != len(p.Roster) {
-		return PlanError("roster", "a party is listed twice")
+	sorted := slices.Sorted(slices.Values(p.Roster))
+	for i := 1; i < len(sorted); i++ {
+		if sorted[i] == sorted[i-1] {
+			return PlanError("roster", "%s is listed twice: name it once", sorted[i])
+		}
 	}
 	if err := p.Weights.check(); err != nil {
 		return err

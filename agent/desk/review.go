@@ -124,6 +124,8 @@ type Review struct {
 	Needed      int      `json:"approvals_needed"`
 	Approved    bool     `json:"approved"`
 	ApprovedBy  []string `json:"approved_by"`
+	// Before says of an approval that the person had given it before.
+	Before bool `json:"approved_before,omitempty"`
 	// Lapsed are persons who approved it before its source was declared anew.
 	Lapsed []string `json:"approvals_lapsed,omitempty"`
 	// Refused names the person who refused it, and the day; "" for nobody.

@@ -218,7 +218,7 @@ func (d Dossiers) Find(name string) (study.Hash, error) {
 	}
 	switch len(found) {
 	case 0:
-		return study.Hash{}, fmt.Errorf("there is no study %q here: see caucus agent preview", name)
+		return study.Hash{}, fmt.Errorf("there is no study %q here: caucus agent preview lists those that are open to this site", name)
 	case 1:
 		return found[0], nil
 	}

@@ -92,7 +92,7 @@ func (r Report) WriteText(w io.Writer) error {
 		}
 	}
 	if r.Changed {
-		get := "what was imported then"
+		get := "what was imported then; if they are to get what it is now, have it declared again"
 		if r.Declared.Import == "" {
 			get = "its records as they are"
 		}

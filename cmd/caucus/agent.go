@@ -307,7 +307,10 @@ drawn for a preview, and with --values you see the numbers before noise.`,
 // one requires exactly one argument.
 func one(verb, what string) cobra.PositionalArgs {
 	return func(_ *cobra.Command, args []string) error {
-		if len(args) != 1 {
+		if len(args) > 1 {
+			return usagef("%s takes one %s, and %d were given: %s; see caucus %[1]s --help", verb, what, len(args), strings.Join(args, ", "))
+		}
+		if len(args) == 0 {
 			return usagef("%s needs one %s; see caucus %s --help", verb, what, verb)
 		}
 		return nil

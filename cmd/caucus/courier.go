@@ -247,6 +247,9 @@ charges nothing twice and writes the same bytes.`,
 			if err := a.printAnswered(r, out); err != nil {
 				return err
 			}
+			if r.Declined && r.Progress == desk.ProgressRefused {
+				return fmt.Errorf("this site takes no part in study %s: %s", textpage.Printable(r.Study), textpage.Printable(r.Why))
+			}
 			if r.Wrote || r.Progress == desk.ProgressReceived || r.Progress == desk.ProgressReleased {
 				return nil
 			}

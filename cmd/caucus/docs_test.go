@@ -155,7 +155,7 @@ func TestCommandsThatAreWrong(t *testing.T) {
 		"predict release.json":                                 "there is no such verb",
 		"release predict release.json --release x":             "unknown flag: --release",
 		"release predict":                                      "release",
-		"release compare a.json b.json":                        "needs one FILE",
+		"release compare a.json b.json":                        "takes one FILE",
 		"forecast --parties":                                   "needs an argument",
 		"forecast --parties many":                              "many",
 		"forecast --draws many":                                "invalid argument",

@@ -8,8 +8,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"sync"
@@ -36,12 +38,50 @@ func Main(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	if err == nil {
 		return 0
 	}
-	fmt.Fprintf(textpage.Plain{Writer: stderr}, "caucus: %v\n", err)
+	fmt.Fprintf(textpage.Plain{Writer: stderr}, "caucus: %s\n", plain(err))
 	var usage usageError
 	if errors.As(err, &usage) {
 		return 2
 	}
 	return 1
+}
+
+// plain is an error's text, with what the operating system says of files in plain words.
+func plain(err error) string {
+	text := strings.TrimSuffix(err.Error(), ": "+context.Canceled.Error())
+	for _, of := range fileErrors(err) {
+		says := of.Error()
+		switch {
+		case errors.Is(of, fs.ErrNotExist):
+			says = "there is no file " + of.Path
+		case errors.Is(of, fs.ErrExist):
+			says = of.Path + " is there already: give another name"
+		case errors.Is(of, fs.ErrPermission):
+			says = "this account may not " + of.Op + " " + of.Path + ": use the account that owns it, or change its permissions"
+		case errors.Is(of, syscall.EISDIR):
+			says = of.Path + " is a folder: give a file"
+		case errors.Is(of, syscall.ENOTDIR):
+			says = filepath.Dir(of.Path) + " is no folder"
+		case errors.Is(of, syscall.ENOSPC):
+			says = "the disk of folder " + filepath.Dir(of.Path) + " is full: make room, then try again"
+		}
+		text = strings.Replace(text, of.Error(), says, 1)
+	}
+	return text
+}
+
+func fileErrors(err error) (all []*fs.PathError) {
+	switch e := err.(type) {
+	case *fs.PathError:
+		return []*fs.PathError{e}
+	case interface{ Unwrap() []error }:
+		for _, one := range e.Unwrap() {
+			all = append(all, fileErrors(one)...)
+		}
+	case interface{ Unwrap() error }:
+		return fileErrors(e.Unwrap())
+	}
+	return all
 }
 
 type console struct {
@@ -124,6 +164,9 @@ var unread = regexp.MustCompile(`strconv\.\w+: parsing ("(?:[^"\\]|\\.)*"): (val
 
 // plainly rewords an error of a flag.
 func plainly(err error) string {
+	if flag, lacks := strings.CutPrefix(err.Error(), "flag needs an argument: "); lacks {
+		return flag + " needs a value: " + flag + " VALUE"
+	}
 	return unread.ReplaceAllStringFunc(err.Error(), func(found string) string {
 		m := unread.FindStringSubmatch(found)
 		switch {

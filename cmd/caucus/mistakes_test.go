@@ -1,17 +1,20 @@
-//go:build unix
+//go:build linux
 
 package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -24,15 +27,18 @@ var updateMistakes = flag.Bool("update-mistakes", false, "write testdata/mistake
 // mistakes collects what people do wrong and what they are told.
 type mistakes struct {
 	t     *testing.T
+	ctx   context.Context
 	hide  *strings.Replacer
 	table strings.Builder
 	n     int
+	// golden is the table's file.
+	golden string
 }
 
 // caucus runs a command line; words in '…' are one.
 func (m *mistakes) caucus(line string) (code int, out, problems string) {
 	var said, failed bytes.Buffer
-	code = Main(m.t.Context(), wordsOf(line), &said, &failed)
+	code = Main(m.ctx, wordsOf(line), &said, &failed)
 	return code, said.String(), failed.String()
 }
 
@@ -55,14 +61,14 @@ func (m *mistakes) right(line string) {
 	}
 }
 
-// wrong runs a command that somebody gets wrong. Before is what it said once.
-func (m *mistakes) wrong(mistake, line string, before ...string) {
+// wrong runs a command that somebody gets wrong.
+func (m *mistakes) wrong(mistake, line string) {
 	m.t.Helper()
 	code, out, said := m.caucus(line)
 	if said == "" {
 		said = out
 	}
-	m.row(mistake, "caucus "+line, said, code, before...)
+	m.row(mistake, "caucus "+line, said, code)
 }
 
 // found runs a command whose answer has lines about what is wrong: those that hold one of these texts.
@@ -90,7 +96,7 @@ var changing = []struct {
 	{regexp.MustCompile(` {2,}`), "  "},
 }
 
-func (m *mistakes) row(mistake, line, said string, code int, before ...string) {
+func (m *mistakes) row(mistake, line, said string, code int) {
 	m.n++
 	said = m.hide.Replace(said)
 	for _, c := range changing {
@@ -99,7 +105,7 @@ func (m *mistakes) row(mistake, line, said string, code int, before ...string) {
 	cell := func(s string) string {
 		return strings.NewReplacer("|", `\|`, "\n", "<br>").Replace(strings.TrimSpace(s))
 	}
-	fmt.Fprintf(&m.table, "| %s: `%s` | %s | %d | %s |\n", cell(mistake), cell(m.hide.Replace(line)), cell(said), code, cell(strings.Join(before, " ")))
+	fmt.Fprintf(&m.table, "| %s: `%s` | %s | %d | %s |\n", cell(mistake), cell(m.hide.Replace(line)), cell(said), code, cell(cmp.Or(toldBefore[mistake], toldBefore[line])))
 }
 
 func (m *mistakes) write(name, text string) {
@@ -140,6 +146,56 @@ func (m *mistakes) eventually(line string) {
 	if !until(func() bool { code, _, _ := m.caucus(line); return code == 0 }) {
 		m.t.Fatalf("caucus %s: still fails", line)
 	}
+}
+
+// toldBefore is what was said once, by command or by mistake, where that has changed since.
+var toldBefore = map[string]string{
+	"unknown flag":                                          "unknown flag: --…",
+	"flag without its value":                                "flag needs an argument: --epsilon",
+	"caucus study show ward heart":                          "study show needs one STUDY",
+	"missing file":                                          "open …: open …: no such file or directory",
+	"caucus coordinator run --dir nowhere":                  "stat nowhere/coordinator.yaml: no such file or directory",
+	"folder given as a file":                                "read .: is a directory",
+	"caucus release show empty":                             "not a release file, as caucus study result --out writes: EOF",
+	"caucus agent enrol --config a.yaml --invitation empty": "invalid request: this is no invitation; it starts with \"caucus-invitation-1.\"",
+	"file that is no invitation":                            "invalid request: this is no invitation; it starts with \"caucus-invitation-1.\"",
+	"release cut off in the middle":                         "unexpected EOF",
+	"2.5 GB as a release":                                   "not a release file: invalid character '\\x00' looking for beginning of value, after all of it was read",
+	"2.5 GB as a model":                                     "invalid character '\\x00' looking for beginning of value, after all of it was read",
+	"class list of one":                                     "classes has 1 entries; list at least two",
+	"ctrl-C during a rehearsal":                             "stopped before it was done: context canceled",
+	"ctrl-C during a wait":                                  "stopped waiting: …: context canceled",
+	"file of another account":                               "open secret.json: permission denied",
+	"full disk":                                             "write …: no space left on device",
+	"folder of another kind":                                "stat coordinator.yaml: no such file or directory",
+	"coordinator that does not run":                         "the coordinator is not available: connection error: desc = \"transport: Error while dialing: dial tcp 127.0.0.1:7443: connect: connection refused\"",
+	"wrong address":                                         "the coordinator is not available: connection error: desc = \"transport: Error while dialing: dial tcp 127.0.0.1:7444: connect: connection refused\"",
+	"profile of another coordinator":                        "whoever answers there is not the coordinator that invited: check the address",
+	"missing profile":                                       "stat nobody.yaml: no such file or directory: enrol first, or name the right file",
+	"file of an invitation that is there already":           "open a.invitation: file exists",
+	"invitation that is good for too short a time":          "an invitation, good for the coordinator's own time",
+	"party that is enrolled already":                        "an invitation, and not a word",
+	"file changed after its import":                         "the file is not what it was on that day: studies get what was imported then",
+	"name that no study has: name: Ward A":                  "a study, against the reference",
+	"study made twice":                                      "create study: create study ward: exists already: …",
+	"study opened twice":                                    "the study, and not a word",
+	"result before the release":                             "not found: the study has no release: it is open",
+	"edges that are no numbers":                             "1: edges: 1: found \"young\", want a number",
+	"2.5 GB as a study file":                                "it is longer than 1048576 bytes: it is something else",
+	"clock two years slow":                                  "…: set the clock (connection error: desc = \"transport: authentication handshake failed: tls: …)",
+	"party that is named twice: [a, a]":                     "roster: a party is listed twice",
+	"caucus agent approve ward --config a.yaml":             "there is no study \"ward\" here: see caucus agent preview",
+	"caucus study show ward":                                "no study \"ward\" that operator may see: give its name or the beginning of its hash",
+	"rows that lack columns":                                "…; rename the columns or correct the schema",
+	"restore of a damaged backup":                           "ledger.db is not what was backed up: it was damaged or changed",
+	"preview":                                               "map[variance:45206688101912]",
+	"caucus agent answer costly.pack --out costly.answer --config a.yaml": "the policy does not allow this study: see caucus agent preview HASH (exit code 0)",
+	"too few at the close":              "close study: too few have contributed: minimum 2, have 0",
+	"study approved twice":              "approved ward",
+	"released study opened":             "open study: the study is not open: it is released",
+	"restore of no backup":              "open second/backup.json: no such file or directory: it is no backup, as caucus coordinator backup makes them",
+	"restore of a file":                 "open a.csv/backup.json: not a directory",
+	"column that nothing was found for": "idle columns are ",
 }
 
 const mistakenStudy = `name: ward
@@ -188,7 +244,7 @@ func TestMistakes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := &mistakes{t: t, hide: strings.NewReplacer(dir, "/home/me", port, "7443", other, "7444")}
+	m := &mistakes{t: t, ctx: t.Context(), golden: golden, hide: strings.NewReplacer(dir, "/home/me", port, "7443", other, "7444")}
 	c := dataset.DefaultHospitalConfig()
 	c.Records = 300
 	table, schema := dataset.Hospitals(c)
@@ -213,6 +269,7 @@ func TestMistakes(t *testing.T) {
 	m.changed("b.yaml", "b.yaml", "approval: person", "approval: policy")
 	m.commandLine()
 	m.files()
+	m.machine()
 	m.federation(port, other)
 	head := "# Mistakes\n\nWhat people do wrong, and what they are told. `go test ./cmd/caucus -run TestMistakes -update-mistakes` writes this file; *before* is what they were told once.\n\n| mistake | message | exit code | before |\n|---|---|---|---|\n"
 	have := head + m.table.String()
@@ -310,7 +367,67 @@ func (m *mistakes) files() {
 	m.wrong("model of other columns", "simulate evaluate --set model=model.yaml")
 	m.changed("schema.yaml", "oneclass.yaml", `["no", "yes"]`, `["yes"]`)
 	m.wrong("class list of one", "simulate classify --train a.csv --schema oneclass.yaml")
+	m.found("column that nothing was found for", "agent map --schema schema.yaml --file lacking.csv", "not placed")
 	m.wrong("file that would be written over", "release report release.json --out release.json")
+}
+
+// machine makes those of the machine.
+func (m *mistakes) machine() {
+	m.stopped("ctrl-C during a rehearsal", "simulate classify --repeats 100000 --out never.json")
+	m.changed("release.json", "secret.json", "{", "{")
+	m.forbidden("file of another account", "release show secret.json", "secret.json")
+	m.full("full disk", "simulate classify --parties 3 --set generate=400 --out full/release.json")
+	m.full("full disk", "coordinator init --dir full/coordinator --address 127.0.0.1:1")
+}
+
+// stopped interrupts a command.
+func (m *mistakes) stopped(mistake, line string) {
+	m.t.Helper()
+	ctx, stop := context.WithCancel(m.ctx)
+	defer stop()
+	time.AfterFunc(time.Second, stop)
+	before := m.ctx
+	m.ctx = ctx
+	m.wrong(mistake, line)
+	m.ctx = before
+}
+
+// forbidden runs a command with the rights of another account. Root has all rights, so this thread gives
+// its own up.
+func (m *mistakes) forbidden(mistake, line, file string) {
+	m.t.Helper()
+	if err := os.Chmod(file, 0); err != nil {
+		m.t.Fatal(err)
+	}
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	if os.Getuid() == 0 {
+		const nobody = 65534
+		_ = syscall.Setfsuid(nobody)
+		defer syscall.Setfsuid(0)
+	}
+	m.wrong(mistake, line)
+}
+
+// full runs a command where the folder full has no room. Only root can make one: others take the row as
+// it is.
+func (m *mistakes) full(mistake, line string) {
+	m.t.Helper()
+	if err := os.MkdirAll("full", 0o700); err != nil {
+		m.t.Fatal(err)
+	}
+	if err := syscall.Mount("tmpfs", "full", "tmpfs", 0, "size=4k"); err != nil {
+		text, _ := os.ReadFile(m.golden)
+		for row := range strings.Lines(string(text)) {
+			if strings.HasPrefix(row, "| "+mistake+": `caucus "+line) {
+				m.n++
+				m.table.WriteString(row)
+			}
+		}
+		return
+	}
+	defer syscall.Unmount("full", 0)
+	m.wrong(mistake, line)
 }
 
 // studies makes those about a study file, with a coordinator that runs.
@@ -330,7 +447,6 @@ func (m *mistakes) studies() {
 	try("name that no study has", "name: ward", "name: Ward A")
 	try("minimum above the parties", "minimum: 2", "minimum: 3")
 	try("party that is named twice", "[a, b]", "[a, a]")
-	try("party that nobody invited", "[a, b]", "[a, z]")
 	try("condition that reads the label", "epsilon: 1", "mechanism: tally\nwhere: readmitted == yes")
 	try("closing time that is over", "closes_in: 10m", "deadline: 2020-01-01T00:00:00Z")
 }
@@ -387,6 +503,7 @@ func (m *mistakes) federation(port, other string) {
 	m.changed("a.csv", "a.csv", ",", ", ")
 	m.found("file changed after its import", "agent check --source ward --config a.yaml", "changed")
 	m.studies()
+	m.wrong("party that nobody invited", "study create study.yaml --force --name strangers --roster a,z")
 	m.wrong("unknown study", "agent approve ward --config a.yaml")
 	m.wrong("unknown study", "study show ward")
 	m.right("study create study.yaml --force")
@@ -399,12 +516,13 @@ func (m *mistakes) federation(port, other string) {
 	m.right("study create study.yaml --force --name costly --epsilon 2")
 	m.right("study open costly")
 	m.wrong("study that the policy refuses", "agent approve costly --config a.yaml")
-	m.found("study that the policy refuses", "agent preview costly --config a.yaml", "policy ", "progress")
+	m.found("study that the policy refuses", "agent preview costly --config a.yaml", "policy ", "progress", "ε = 2 is")
 	m.right("study pack costly --out costly.pack")
 	m.wrong("study that the policy refuses", "agent answer costly.pack --out costly.answer --config a.yaml")
 	m.wrong("study that the policy refuses", "agent approve costly --config a.yaml")
 	m.wrong("too few at the close", "study close costly")
-	m.wrong("wait that ends", "study wait costly --timeout 500ms")
+	m.stopped("ctrl-C during a wait", "study wait costly")
+	m.wrong("wait that ends", "study wait costly --timeout 1500ms")
 	m.right("agent approve ward --config a.yaml")
 	m.wrong("study approved twice", "agent approve ward --config a.yaml")
 	stopA := m.daemon("agent run --config a.yaml")

@@ -98,7 +98,7 @@ func namedOnce(name string, err error) error {
 	case errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("there is no file %s", inputName(name))
 	case errors.As(err, &of):
-		err = of.Err
+		return of
 	case strings.HasPrefix(err.Error(), name):
 		return err
 	}

@@ -136,6 +136,10 @@ func (o *operator) showStudy() *cobra.Command {
 
 func (o *operator) openStudy() *cobra.Command {
 	return o.about("open", "Open a draft: from now on its plan cannot change", func(ctx context.Context, c *protocol.Client, ref string) (protocol.Study, error) {
+		if s, err := c.Study(ctx, ref); err == nil && s.State == study.Open {
+			o.note("%s is open already", s.Name)
+			return s, nil
+		}
 		return c.Open(ctx, ref)
 	})
 }

@@ -199,7 +199,7 @@ func (o *operator) create(ctx context.Context, s terms.Study, options forecast.O
 		}
 		created, err := client.CreateStudy(ctx, made.Canonical, stated)
 		if err != nil {
-			return fmt.Errorf("create study: %w", err)
+			return err
 		}
 		doc.State = created.State
 	}

@@ -80,11 +80,14 @@ func offered(name string) (found terms.Term) {
 	return found
 }
 
-// asTerm explains an unknown flag that is a term.
+// asTerm explains an unknown flag that is a term, or nearly a flag.
 func asTerm(cmd *cobra.Command, err error) string {
 	var unknown *pflag.NotExistError
-	if cmd.Flags().Lookup("set") == nil || !errors.As(err, &unknown) {
+	if !errors.As(err, &unknown) {
 		return ""
+	}
+	if cmd.Flags().Lookup("set") == nil {
+		return nearestFlag(cmd, unknown)
 	}
 	name := strings.ReplaceAll(unknown.GetSpecifiedName(), "-", "_")
 	if t, err := terms.Find(kindTyped(cmd.Flags().Args()), name); err == nil {
@@ -97,6 +100,15 @@ func asTerm(cmd *cobra.Command, err error) string {
 		if t, err := terms.Find(kind, name); err == nil {
 			return fmt.Sprintf(": it is a term of %s studies, write --set %s=…", kind, t.Name())
 		}
+	}
+	return nearestFlag(cmd, unknown)
+}
+
+func nearestFlag(cmd *cobra.Command, unknown *pflag.NotExistError) string {
+	var names []string
+	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+	if nearest := yamlfile.Nearest(unknown.GetSpecifiedName(), names, 2); nearest != "" {
+		return " (do you mean --" + nearest + "?)"
 	}
 	return ""
 }

@@ -223,7 +223,7 @@ func copyFiles(from, to string, files map[string]string) error {
 			return err
 		}
 		if digest := sha256.Sum256(text); hex.EncodeToString(digest[:]) != want {
-			return fmt.Errorf("%s is not what was backed up: it was damaged or changed", name)
+			return fmt.Errorf("%s is not what was backed up: it was damaged or changed; use an older backup", name)
 		}
 		if err := protocol.WriteSecret(filepath.Join(to, name), text); err != nil {
 			return err
@@ -239,7 +239,7 @@ func CheckBackup(ctx context.Context, from, dir string) (BackupReport, error) {
 		return BackupReport{}, fmt.Errorf("check backup %s: %w", from, err)
 	}
 	text, err := os.ReadFile(filepath.Join(from, BackupFile))
-	if errors.Is(err, fs.ErrNotExist) {
+	if err != nil {
 		err = fmt.Errorf("%w: it is no backup, as caucus coordinator backup makes them", err)
 	}
 	var report BackupReport

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"net"
 	"path/filepath"
@@ -159,6 +160,9 @@ func DefaultConfig(dir string) Config {
 // relative or missing dir is relative to the file's folder.
 func LoadConfig(path string) (Config, error) {
 	c, _, err := yamlfile.ReadConfig(path, DefaultConfig("."), rules)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = fmt.Errorf("%w: make the folder with caucus coordinator init, or give the coordinator's", err)
+	}
 	if err != nil {
 		return Config{}, fmt.Errorf("read coordinator config: %w", err)
 	}

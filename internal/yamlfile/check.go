@@ -110,7 +110,7 @@ func (c *check) items(n *yaml.Node, t reflect.Type, path []string) error {
 		return c.wrong(n, t, path)
 	}
 	for i, item := range n.Content {
-		if err := c.value(item, t.Elem(), within(path, strconv.Itoa(i+1))); err != nil {
+		if err := c.value(item, t.Elem(), within(path, "entry "+strconv.Itoa(i+1))); err != nil {
 			return err
 		}
 	}

@@ -29,7 +29,7 @@ func Read(path string) (*Document, error) {
 		return nil, err
 	}
 	if info.Size() > maxBytes {
-		return nil, fmt.Errorf("%s: it is longer than %d bytes: it is something else", path, maxBytes)
+		return nil, fmt.Errorf("%s has %d bytes, longer than any such file, which has at most %d: give the right one", path, info.Size(), maxBytes)
 	}
 	text, err := os.ReadFile(path)
 	if err != nil {

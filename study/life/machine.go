@@ -149,7 +149,7 @@ func (s *Study) Step(e Event) ([]Effect, error) {
 			return nil, nil
 		}
 		if s.State != study.InDraft {
-			return nil, fmt.Errorf("open study: %w: it is %s", study.ErrNotOpen, s.State)
+			return nil, fmt.Errorf("open study: %w, and cannot be opened any more: it is %s", study.ErrNotOpen, s.State)
 		}
 		return s.enter(study.Open, ""), nil
 	case Contributed:
@@ -171,7 +171,7 @@ func (s *Study) Step(e Event) ([]Effect, error) {
 			return nil, fmt.Errorf("close study: %w: it is %s", study.ErrNotOpen, s.State)
 		}
 		if have, least := s.Have(), s.Ending().Minimum; have < least {
-			return nil, fmt.Errorf("close study: %w: minimum %d, have %d", study.ErrTooFew, least, have)
+			return nil, fmt.Errorf("close study: %w: minimum %d, have %d: wait for more, or give it up with caucus study cancel", study.ErrTooFew, least, have)
 		}
 		return s.end(study.SealedByOperator), nil
 	case Amended:

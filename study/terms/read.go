@@ -6,6 +6,7 @@ import (
 	"math"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -64,6 +65,9 @@ func settingError(s Setting, err error) error {
 
 // ErrZeroEpsilon: a written zero must not become the default.
 var ErrZeroEpsilon = errors.New("0 would release nothing at all: typical values are 0.1 to 3; leave it out for 1")
+
+// nameForm is the form of a study's name: people type it, and name files after it.
+var nameForm = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,62}$`)
 
 // Read makes a study from a file's document (nil: none) and from settings, which win. Names of files in
 // the document are relative to dir. A given kind becomes the document's too.
@@ -296,6 +300,8 @@ func (s *Study) decode(file *yamlfile.Document, kind string) error {
 		return err
 	}
 	switch s.Kind = kind; {
+	case s.given["name"] && !nameForm.MatchString(s.Name):
+		return study.PlanError("name", "%q: give 1 to 63 lower-case letters, digits and dashes, a letter or digit first", s.Name)
 	case s.Epsilon == 0 && s.given["epsilon"]:
 		return file.Locate(fmt.Errorf("epsilon: %w", ErrZeroEpsilon))
 	case s.AUC != 0 && kind != kinds.Default:
