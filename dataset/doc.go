@@ -27,7 +27,7 @@
 //
 // # In which order to read it
 //
-// No file uses what a later one declares, but the maps of part 4 are a circle.
+// No file uses what a later one declares, but the maps of part 4 use each other.
 //
 //  1. Tables and readers: table.go, tablebuilder.go, remark.go, records.go, rows.go, csv.go,
 //     lines.go, quoted.go, idx.go, jpeg.go.
