@@ -49,7 +49,7 @@ func (c *Client) Invite(ctx context.Context, o InviteOptions) (invitation string
 const (
 	StatusInvited  = "invited"
 	StatusEnrolled = "enrolled"
-	StatusExpired  = "expired" // its invitation or its last certificate expired
+	StatusExpired  = "expired" // the invitation or the last certificate expired
 	StatusRevoked  = "revoked"
 )
 
@@ -58,20 +58,20 @@ type Member struct {
 	Name    string    `json:"name"`
 	Role    Role      `json:"role"`
 	Status  string    `json:"status"`
-	Expires time.Time `json:"expires"` // of the newest certificate or invitation
-	// Seen is the time of the last call, zero if there was none since the coordinator started.
-	// Twice: two processes call with this identity.
+	Expires time.Time `json:"expires"` // expiry of the newest certificate or invitation
+	// Seen is the time of the last call since the coordinator started, else zero. Twice: two processes
+	// call with this identity.
 	Seen  time.Time `json:"seen,omitzero"`
 	Twice bool      `json:"in_two_places,omitempty"`
 	Tags  Tags      `json:"tags,omitempty"`
-	Token string    `json:"token,omitempty"` // by which the party joined; empty if it was invited
+	Token string    `json:"token,omitempty"` // token by which the party joined; empty if it was invited
 }
 
 // wholeList, in bytes, leaves room in one message for a million members, or for many tokens with
 // thousands of names each. Other messages stay below 4 MiB.
 var wholeList = grpc.MaxCallRecvMsgSize(512 << 20)
 
-// Called words a party's last call at a time of the coordinator's clock, "" for operators.
+// Called describes a party's last call, at now of the coordinator's clock; "" for operators.
 func (m Member) Called(now time.Time) string {
 	switch {
 	case m.Role != RoleParty || m.Status == StatusInvited:
@@ -109,8 +109,8 @@ func (c *Client) Revoke(ctx context.Context, name string) error {
 	return nil
 }
 
-// CreateStudy stores a plan, in canonical bytes, as a draft. Its pool must be stored before. forecast is
-// the operator's, nil for none. It is idempotent: a draft keeps its forecast.
+// CreateStudy stores a plan, in canonical bytes, as a draft. The pool must be stored before. forecast is
+// the operator's, or nil. CreateStudy is idempotent: a draft keeps its forecast.
 func (c *Client) CreateStudy(ctx context.Context, plan, forecast []byte) (Study, error) {
 	p, hash, err := ParsePlan(plan)
 	if err != nil {
@@ -141,7 +141,7 @@ func (c *Client) CreateStudy(ctx context.Context, plan, forecast []byte) (Study,
 	return s, err
 }
 
-// Open lets a study's parties contribute. From here on its plan is fixed.
+// Open lets a study's parties contribute. The plan is fixed from then on.
 func (c *Client) Open(ctx context.Context, ref string) (Study, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
@@ -170,7 +170,7 @@ func (c *Client) Waive(ctx context.Context, ref string) (Study, error) {
 
 // ClockReport is a coordinator's clock.
 type ClockReport struct {
-	// Now is its time, Skew its lead over this end's clock.
+	// Now is the coordinator's time, Skew its lead over this machine's clock.
 	Now  time.Time
 	Skew time.Duration
 	// Doubt says why the coordinator distrusts its clock and seals nothing by it; else empty.

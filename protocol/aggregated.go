@@ -15,34 +15,35 @@ import (
 type Acceptance struct {
 	Plan study.Hash `json:"plan"`
 	Role string     `json:"role"`
-	// Terms digest the bound, mechanism and noise of the release (study.TermsDigest), as this
-	// server computes them from plan and pool.
+	// Terms digests the bound, mechanism and noise of the release (study.TermsDigest), as this server
+	// computes them from plan and pool.
 	Terms string `json:"terms"`
-	// Commitment is to this server's half of the verify key.
+	// Commitment commits to this server's half of the verify key.
 	Commitment study.Hash `json:"commitment"`
 	// Coordinator is the digest of the coordinator's acceptance, and Sealing the parties' sealing
 	// key. Only the helper states them.
 	Coordinator *study.Hash `json:"coordinator,omitempty"`
 	Sealing     []byte      `json:"sealing,omitempty"`
-	// Step numbers the helper's transaction that stored this acceptance, from 1. Two documents with
-	// one step prove that the helper was put back to an older state.
+	// Step numbers the helper's transaction that stored this acceptance, from 1. Two different documents
+	// with the same step prove that the helper was restored to an older state.
 	Step int64 `json:"step,omitempty"`
 }
 
 // Set names the contributions that both aggregators sum.
 type Set struct {
 	Plan          study.Hash `json:"plan"`
-	Helper        study.Hash `json:"helper"` // digest of its acceptance
+	Helper        study.Hash `json:"helper"` // digest of the helper's acceptance
 	Contributions int64      `json:"contributions"`
 	Weight        int64      `json:"weight"`
 	// Members digests names and contributions, ordered by name (NewMembers).
 	Members study.Hash `json:"members"`
-	// Amendments are the plan's, oldest first; the last gives the minimum, at least the plan's floor.
+	// Amendments are the plan's, oldest first; the last gives the minimum, which is at least the plan's
+	// floor.
 	Amendments [][]byte `json:"amendments,omitempty"`
 }
 
-// Minimum is the least number of contributions that the set may have under its amendments. It
-// refuses amendments that the plan does not allow.
+// Minimum is the least number of contributions to the set under its amendments. Amendments that the plan
+// does not allow are an error.
 func (s Set) Minimum(p study.Plan) (int, error) {
 	chain, err := study.ChainOf(p, s.Plan, s.Amendments)
 	if err != nil {
@@ -57,13 +58,13 @@ type AggregateShare struct {
 	Role      string     `json:"role"`
 	Set       study.Hash `json:"set"`
 	Published []byte     `json:"published"`
-	// Step numbers the helper's transaction, and Line is its ledger's line. Only the helper states
-	// them. Readers keep both (memory), and so detect a helper that drew noise twice.
+	// Step numbers the helper's transaction; Line is the line of its ledger. Only the helper states
+	// them. Readers remember both (memory), which reveals a helper that drew noise twice.
 	Step int64         `json:"step,omitempty"`
 	Line *privacy.Line `json:"line,omitempty"`
 }
 
-// AggregateShareOf rebuilds a server's signed share from a release. server: in study.ServerNames.
+// AggregateShareOf rebuilds the signed share of a server, an index in study.ServerNames, from a release.
 func AggregateShareOf(r study.Release, server int) Signed {
 	a := r.Aggregated
 	s := AggregateShare{Plan: r.PlanHash, Role: study.ServerNames[server], Set: study.HashOf(a.Set), Published: r.Published[server]}
@@ -97,7 +98,7 @@ func SignJSON(by *Signer, kind Document, document any) (Signed, error) {
 	return Signed{Document: b, Signature: by.Sign(kind, b)}, nil
 }
 
-// Fields digests a name and fields, each preceded by its length.
+// Fields digests a name and fields. Each is preceded by its length.
 type Fields struct{ hash.Hash }
 
 // NewFields starts the digest with a name.
@@ -116,7 +117,7 @@ func (d Fields) Add(field []byte) {
 // Digest covers all added fields.
 func (d Fields) Digest() study.Hash { return study.Hash(d.Sum(nil)) }
 
-// NewMembers digests a set's members. Add each, ordered by name, with its contribution's digest.
+// NewMembers digests a set's members. Add each member in the order of names.
 func NewMembers() Fields { return NewFields("caucus aggregated members 1") }
 
 // AddMember adds a member to the digest of NewMembers.

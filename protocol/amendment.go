@@ -8,7 +8,7 @@ import (
 	"caucus/study"
 )
 
-// CloseStudy seals an open study as it is. It fails with study.ErrTooFew below the minimum.
+// CloseStudy seals an open study at once. Below the minimum it fails with study.ErrTooFew.
 func (c *Client) CloseStudy(ctx context.Context, ref string) (Study, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
@@ -17,7 +17,7 @@ func (c *Client) CloseStudy(ctx context.Context, ref string) (Study, error) {
 	})
 }
 
-// AmendOptions change a study's end. Zero fields change nothing.
+// AmendOptions change a study's ending. Zero fields change nothing.
 type AmendOptions struct {
 	Deadline time.Time
 	Minimum  int
@@ -26,7 +26,7 @@ type AmendOptions struct {
 	SealWhenAll bool
 }
 
-// Amend changes the end of an open study, or resumes a failed one.
+// Amend changes the ending of an open study, or resumes a failed study.
 func (c *Client) Amend(ctx context.Context, ref string, o AmendOptions) (Study, error) {
 	request := &pb.AmendRequest{Study: ref, Minimum: uint32(max(o.Minimum, 0)), SealWhenAll: o.SealWhenAll}
 	if !o.Deadline.IsZero() {

@@ -15,7 +15,8 @@ import (
 	"time"
 )
 
-// Authority is the certificate authority of a coordinator and its members. Nothing else trusts it.
+// Authority is the certificate authority of a coordinator and its members. It is trusted for nothing
+// else.
 type Authority struct {
 	certificate *x509.Certificate
 	key         crypto.Signer
@@ -24,23 +25,24 @@ type Authority struct {
 
 // Former is an authority that handed over to the next one.
 type Former struct {
-	// Certificate is its own, and Bridge certifies the next authority's key under it; both are DER.
-	// Through the bridges, whoever trusts a former authority recognises the coordinator of the newest.
+	// Certificate is the former authority's, and Bridge certifies the next authority's key under it;
+	// both are DER. Through the bridges, whoever trusts a former authority recognises the coordinator of
+	// the newest.
 	Certificate []byte `json:"certificate"`
 	Bridge      []byte `json:"bridge"`
-	// At is the handover. Certificates issued before it stay valid until they expire.
+	// At is the time of the handover. Certificates issued before stay valid until they expire.
 	At time.Time `json:"at"`
 }
 
-// Lifetimes of certificates. clockSlack is how far a holder's clock may be behind.
+// Lifetimes of certificates. clockSlack bounds how far a holder's clock may lag.
 const (
 	authorityYears = 20
 	clockSlack     = 48 * time.Hour
 	// MemberValidity is a member certificate's lifetime. It is renewed well before its end.
 	MemberValidity = 366 * 24 * time.Hour
 	serverValidity = 60 * 24 * time.Hour
-	// invitationCertificate is how long the certificate outlives its invitation, so that the store
-	// can tell the holder of an expired invitation why it is refused.
+	// invitationCertificate is the certificate's lifetime after its invitation expires, in which the
+	// store can tell the holder the reason of a refusal.
 	invitationCertificate = 90 * 24 * time.Hour
 )
 
@@ -58,8 +60,8 @@ func NewAuthority(now time.Time) (*Authority, error) {
 		return nil, fmt.Errorf("make authority: %w", err)
 	}
 	template := authorityTemplate(serial, now)
-	// Each authority has its own name: for authorities of one name crypto/x509 would try every
-	// bridge for each of them, and it gives up after 100.
+	// Each authority has its own name: among authorities of the same name crypto/x509 would try every
+	// bridge for each, and it gives up after 100 tries.
 	template.Subject.CommonName += " " + serial.Text(16)
 	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
 	if err != nil {
@@ -77,7 +79,7 @@ func authorityTemplate(serial *big.Int, now time.Time) *x509.Certificate {
 	}
 }
 
-// Succeed makes the next authority, to which this one hands over.
+// Succeed makes the next authority and hands over to it.
 func (a *Authority) Succeed(now time.Time) (*Authority, error) {
 	fail := func(err error) (*Authority, error) { return nil, fmt.Errorf("hand over authority: %w", err) }
 	next, err := NewAuthority(now)
@@ -112,8 +114,8 @@ func (a *Authority) Expires() time.Time { return a.certificate.NotAfter }
 // DER returns the authority's certificate.
 func (a *Authority) DER() []byte { return a.certificate.Raw }
 
-// members are the authorities whose members are admitted: this one, and each former one as long as a
-// certificate that it issued can still be valid.
+// members are the authorities whose members are admitted: this one, and each former authority until its
+// last certificate has expired.
 func (a *Authority) members(now time.Time) (*x509.CertPool, error) {
 	pool := x509.NewCertPool()
 	pool.AddCert(a.certificate)
@@ -130,7 +132,7 @@ func (a *Authority) members(now time.Time) (*x509.CertPool, error) {
 	return pool, nil
 }
 
-// LoadAuthority reads what Save wrote.
+// LoadAuthority reads the files that Save wrote.
 func LoadAuthority(certificatePath, keyPath string) (*Authority, error) {
 	fail := func(err error) (*Authority, error) { return nil, fmt.Errorf("read authority: %w", err) }
 	text, err := readSecret(certificatePath)
@@ -173,7 +175,7 @@ func (a *Authority) Save(certificatePath, keyPath string) error {
 // PEM returns the authority's certificate.
 func (a *Authority) PEM() string { return pemOf("CERTIFICATE", a.certificate.Raw) }
 
-// IssueMember certifies the public key of a signing request and ignores the rest of the request.
+// IssueMember certifies the public key of a signing request and ignores all else in the request.
 func (a *Authority) IssueMember(c Caller, signingRequest []byte, now time.Time) (*x509.Certificate, error) {
 	request, err := ParseSigningRequest(signingRequest)
 	if err != nil {
@@ -246,7 +248,7 @@ func (a *Authority) issue(name string, role Role, public any, now time.Time, val
 
 func newKey() (*ecdsa.PrivateKey, error) { return ecdsa.GenerateKey(elliptic.P256(), rand.Reader) }
 
-// newSerial draws 127 random bits: serials never collide.
+// newSerial draws 127 random bits, so serials never collide.
 func newSerial() (*big.Int, error) {
 	return rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 127))
 }

@@ -16,11 +16,11 @@ import (
 	"caucus/study"
 )
 
-// FileKind is a kind of file that people carry between a party and its coordinator where there is
-// no network between them.
+// FileKind is a kind of file that people carry between a party and its coordinator if no network
+// connects them.
 //
-// A carried file is a line with its kind, then parts. Each part is a line with its name and its
-// length in bytes, then those bytes and a line feed:
+// A carried file is a line with its kind, then parts. Each part is a line with its name and its length
+// in bytes, then those bytes and a line feed:
 //
 //	caucus study answer 2
 //	statement 231
@@ -28,9 +28,9 @@ import (
 //	signature 64
 //	…
 //
-// The kind determines the parts and their order, so the same content has the same bytes and
-// every byte has a meaning. Carriers can read, change, keep and repeat a file, or carry another one. Therefore
-// only signed content counts, and confidential content is encrypted.
+// The kind determines the parts and their order, so the same content has the same bytes and every byte
+// has a meaning. A carrier can read, change, keep, repeat or replace a file. Therefore only signed
+// content counts, and confidential content is encrypted.
 type FileKind string
 
 const (
@@ -42,19 +42,19 @@ const (
 	sealedReceipt FileKind = "sealed receipt"    // in a pack, encrypted
 )
 
-// Bounds of carried files. A pack holds a pool, a plan, a release and small parts.
+// Bounds of carried files, in bytes or parts. A pack holds a pool, a plan, a release and small parts.
 const (
 	maxPack    = MaxPool + MaxPlan + maxCarriedRelease + 64<<20
 	maxAnswer  = 1 << 30
 	maxCarried = 1 << 20 // other kinds
-	// maxCarriedNotices bounds the parties of a pack, a few hundred bytes each.
+	// maxCarriedNotices bounds the parties of a pack; each takes a few hundred bytes.
 	maxCarriedRelease = 256 << 20
 	maxCarriedNotices = 20_000
 	// maxCarriedDocument bounds other documents; amendments and heads are the largest.
 	maxCarriedDocument = 64 << 10
 	maxPartName        = 40
-	// maxParts bounds the cost of an unverified file. Even a pack for the most parties with the
-	// most amendments has fewer parts.
+	// maxParts bounds the cost of reading an unverified file. A pack for the most parties with the most
+	// amendments has fewer parts.
 	maxParts = 3*maxCarriedNotices + 2*study.MaxAmendments + 16
 )
 
@@ -71,7 +71,7 @@ func (k FileKind) most() int64 {
 func (k FileKind) begins() string {
 	form := 1
 	if k == AnswerFile {
-		form = 2 // since 2 the signature has a fixed length
+		form = 2 // the signature has a fixed length since form 2
 	}
 	return fmt.Sprintf("caucus %s %d\n", k, form)
 }
@@ -98,7 +98,8 @@ func (k FileKind) encode(all []part) []byte {
 	return b
 }
 
-// partReader takes a file's parts in order. After the first error it has no more; end returns the error.
+// partReader takes a file's parts in order. After the first error it has no more parts; end returns the
+// error.
 type partReader struct {
 	kind FileKind
 	rest []part
@@ -194,7 +195,7 @@ func (r *partReader) documents(name string, most int) (all []Signed) {
 	return all
 }
 
-// end returns the first error, and one if parts are left over.
+// end returns the first error, or an error if parts are left over.
 func (r *partReader) end() error {
 	if len(r.rest) > 0 {
 		r.fail("%w: its part %q should not be there", ErrDamaged, r.rest[0].name)
@@ -209,7 +210,7 @@ func signedParts(name string, all []Signed) (out []part) {
 	return out
 }
 
-// openPlain opens regular files only: opening a named pipe that a carrier left would block.
+// openPlain opens regular files only: opening a named pipe would block.
 func openPlain(path string) (*os.File, error) {
 	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
@@ -246,8 +247,8 @@ func ReadCarried(path string, stdin io.Reader, k FileKind) ([]byte, error) {
 	return b, nil
 }
 
-// WriteCarried writes a carried file whole or not at all. It replaces only a file of the same kind,
-// so that an interrupted command can be repeated.
+// WriteCarried writes a carried file, whole or not at all. It replaces only a file of the same kind, so
+// an interrupted command can be repeated.
 func WriteCarried(path string, k FileKind, file []byte) error {
 	there, err := openPlain(path)
 	if err == nil {
@@ -263,8 +264,8 @@ func WriteCarried(path string, k FileKind, file []byte) error {
 	return WriteSecret(path, file)
 }
 
-// Fingerprint is 120 bits of a SHA-256 digest, for people to read aloud. No carrier can make
-// another file with the same fingerprint.
+// Fingerprint is 120 bits of a SHA-256 digest, for people to read aloud. No carrier can make another
+// file with the same fingerprint.
 type Fingerprint string
 
 func fingerprint(of string, data ...[]byte) Fingerprint {

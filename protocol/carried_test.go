@@ -21,8 +21,8 @@ import (
 	"caucus/study"
 )
 
-// FuzzCarried: what is read of a carried file is written as the same bytes, and no bytes
-// make a reader panic, whatever a carrier makes of them.
+// FuzzCarried: a carried file that can be read is written again as the same bytes, and no bytes make a
+// reader panic.
 func FuzzCarried(f *testing.F) {
 	e := must(NewEnrolment())
 	request, _, err := e.RequestFile()
@@ -57,7 +57,7 @@ func FuzzCarried(f *testing.F) {
 	})
 }
 
-// TestCarriedFiles: what is no file of the kind is refused with what it is.
+// TestCarriedFiles: a file of another kind is refused, and the error names its kind.
 func TestCarriedFiles(t *testing.T) {
 	e := must(NewEnrolment())
 	request, _, err := e.RequestFile()
@@ -96,8 +96,7 @@ func TestCarriedFiles(t *testing.T) {
 	}
 }
 
-// TestCarriedManyParts: a file of nothing but parts costs its reader a bounded list, however
-// long it is.
+// TestCarriedManyParts: a file of tiny parts costs its reader bounded memory, however long the file is.
 func TestCarriedManyParts(t *testing.T) {
 	const parts = 1 << 20
 	file := append([]byte(PackFile.begins()), bytes.Repeat([]byte("a 0\n\n"), parts)...)
@@ -123,8 +122,8 @@ func TestCarriedManyParts(t *testing.T) {
 	}
 }
 
-// TestCarriedAnswer: an answer opens for its plan and its party only, whatever a carrier
-// or another party makes of it; nothing of what it holds shows in it, nor in the receipt.
+// TestCarriedAnswer: an answer opens for its plan and party only, after any change by a carrier or
+// another party. Answer and receipt reveal nothing of the content.
 func TestCarriedAnswer(t *testing.T) {
 	now := time.Now()
 	authority, signer := must(NewAuthority(now)), must(NewSigner())
@@ -147,7 +146,7 @@ func TestCarriedAnswer(t *testing.T) {
 	if !bytes.Equal(o.Body, body) || !bytes.Equal(o.ReceiptKey, key) || a.Party.Name != "ann" || a.Plan != plan || !a.SealedTo(public) {
 		t.Errorf("it opens as %q of %s", o.Body, a.Party.Name)
 	}
-	// Two answers of bodies of one length are as long, whatever is in them and is drawn for them.
+	// Answers with bodies of the same length have the same length, for any content and randomness.
 	for n := range 200 {
 		sealed, _, err := answered{Body: bytes.Repeat([]byte{byte(n)}, len(body))}.seal(public, plan, "ann")
 		must(0, err)
@@ -160,7 +159,7 @@ func TestCarriedAnswer(t *testing.T) {
 	if _, err := authority.ReadAnswer(bytes.Replace(file, []byte(" 2\n"), []byte(" 1\n"), 1), now); err == nil || !strings.Contains(err.Error(), "another version") {
 		t.Errorf("an answer of an earlier version: %v", err)
 	}
-	// Every byte of it counts.
+	// Any changed byte is refused, when the answer is read or opened.
 	for i := range file {
 		changed := slices.Clone(file)
 		changed[i] ^= 1
@@ -170,7 +169,7 @@ func TestCarriedAnswer(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		file []byte
-		open bool // it is refused when it is opened
+		open bool // refused when opened
 		says string
 	}{
 		"another party's ciphertext": {must(writeAnswer(bob, plan, public, sealed)), true, "it was not sealed by bob"},
@@ -196,8 +195,8 @@ func TestCarriedAnswer(t *testing.T) {
 	if _, err := authority.ReadAnswer(file, now.Add(MemberValidity+time.Hour)); !errors.Is(err, ErrExpired) {
 		t.Errorf("an expired certificate: %v", err)
 	}
-	// Who is no member is not heard, and writes on no terminal: of its own certificate it
-	// chooses name and dates.
+	// A stranger's file is refused, and the error shows nothing that could harm a terminal: a stranger
+	// chooses name and dates of its certificate.
 	own := must(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))
 	template := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "ann\x1b[2Jbob"}, NotBefore: now.Add(-2 * time.Hour), NotAfter: now.Add(-time.Hour)}
 	der := must(x509.CreateCertificate(rand.Reader, template, template, own.Public(), own))
@@ -205,13 +204,13 @@ func TestCarriedAnswer(t *testing.T) {
 	if _, err := authority.ReadAnswer(forged, now); !errors.Is(err, ErrDenied) || strings.ContainsRune(err.Error(), '\x1b') {
 		t.Errorf("a certificate that anybody made: %v", err)
 	}
-	// That it takes no part shows in nothing but the length.
+	// A refusal shows only in the length.
 	none, _, err := answered{}.seal(public, plan, "ann")
 	must(0, err)
 	if o := must(must(authority.ReadAnswer(must(writeAnswer(ann, plan, public, none)), now)).Open(private)); o.Body != nil {
 		t.Errorf("no part is read as %q", o.Body)
 	}
-	// The receipt is for who wrote the answer, about this plan and party.
+	// Only the author of the answer, for this plan and party, can open the receipt.
 	r := must(Receipt{Plan: plan, Party: "ann", Body: study.BodyDigest{9}, Size: len(body), Received: now.UTC()}.Sign(signer))
 	carried, again := must(r.Seal(key)), must(r.Seal(key))
 	if bytes.Equal(carried, again) || bytes.Contains(carried, []byte("body")) {
@@ -233,8 +232,7 @@ func TestCarriedAnswer(t *testing.T) {
 	}
 }
 
-// TestNotice: a notice is one of the coordinator's newest key, in its canonical form, and
-// none of another kind.
+// TestNotice: a notice must be signed with the coordinator's newest key, as a notice, in canonical form.
 func TestNotice(t *testing.T) {
 	signer, next := must(NewSigner()), must(NewSigner())
 	n := Notice{Plan: study.Hash{1}, Party: "ann", At: time.Unix(9, 0).UTC(), State: study.Open, Ledger: privacy.Head{Sequence: 3}, SealKey: []byte{1, 2}}
@@ -260,7 +258,7 @@ func TestNotice(t *testing.T) {
 	}
 }
 
-// TestFingerprints: people type them as they like; another key's is another.
+// TestFingerprints: a typed fingerprint matches in any case and grouping; another key's does not.
 func TestFingerprints(t *testing.T) {
 	_, one, err := must(NewEnrolment()).RequestFile()
 	must(0, err)

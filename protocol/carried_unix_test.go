@@ -10,8 +10,7 @@ import (
 	"time"
 )
 
-// TestCarriedIsAFile: a pipe that nobody writes to, where a carried file should be, is
-// refused, and keeps nobody waiting.
+// TestCarriedIsAFile: a pipe in place of a carried file is refused at once.
 func TestCarriedIsAFile(t *testing.T) {
 	pipe := filepath.Join(t.TempDir(), "pipe")
 	if err := syscall.Mkfifo(pipe, 0o600); err != nil {

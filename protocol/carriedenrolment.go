@@ -12,9 +12,9 @@ import (
 	"caucus/study"
 )
 
-// Enrolment by carried files keeps the party's key where it was made, and the files contain no
-// secret. Each side reads a fingerprint to the other over a trusted channel, such as a telephone.
-// So a carrier can replace neither the party's key nor the coordinator's by its own.
+// Enrolment by carried files: the party's key stays on the machine that made it, and the files contain
+// no secret. Each side reads a fingerprint to the other over a trusted channel, such as a telephone, so
+// a carrier can replace neither key.
 
 // RequestFile makes the party's file for its coordinator, and the fingerprint of the party's key.
 func (e Enrolment) RequestFile() ([]byte, Fingerprint, error) {
@@ -57,8 +57,8 @@ func coordinatorFingerprint(signer SignerKey, authority []byte) Fingerprint {
 	return fingerprint("caucus coordinator", signer[:], authority)
 }
 
-// Certify asks the coordinator to certify a carried request, and makes the file for the party. The
-// party compares the coordinator's fingerprint.
+// Certify asks the coordinator to certify a carried request, and makes the file for the party, which
+// compares the coordinator's fingerprint.
 func (c *Client) Certify(ctx context.Context, name string, request []byte) (file []byte, coordinator Fingerprint, err error) {
 	fail := func(err error) ([]byte, Fingerprint, error) {
 		return nil, "", fmt.Errorf("certify %s: %w", name, err)
@@ -84,8 +84,8 @@ func (c *Client) Certify(ctx context.Context, name string, request []byte) (file
 	return file, coordinatorFingerprint(keys.First(), authority), nil
 }
 
-// AcceptFile makes the identity from an enrolment file for this key. typed is the fingerprint that
-// the coordinator's operator read out.
+// AcceptFile makes the identity from an enrolment file for this key. typed is the fingerprint that the
+// coordinator's operator read out.
 func (e Enrolment) AcceptFile(file []byte, typed string) (Identity, error) {
 	fail := func(err error) (Identity, error) {
 		return Identity{}, fmt.Errorf("accept %s: %w", EnrolmentFile, err)

@@ -7,8 +7,8 @@ import (
 	"caucus/protocol/pb"
 )
 
-// MaxMessage bounds a message to the coordinator, a chunk with its envelope, and so the memory of a
-// call. ChunkSize bounds a chunk's bytes.
+// MaxMessage bounds a message to the coordinator, a chunk with its envelope, and so a call's memory.
+// ChunkSize bounds a chunk's bytes.
 const (
 	MaxMessage = 320 << 10
 	ChunkSize  = 256 << 10
@@ -16,7 +16,7 @@ const (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// Chunks yields data from an offset in chunks, at least one. The first carries the whole size.
+// Chunks yields data from an offset on in chunks, at least one. The first carries the total size.
 func Chunks(data []byte, offset uint64) func(yield func(*pb.Chunk) bool) {
 	return func(yield func(*pb.Chunk) bool) {
 		size := uint64(len(data))
@@ -42,7 +42,7 @@ type Assembly struct {
 	ended bool
 }
 
-// Add appends the next chunk. Only the end may be an empty chunk, once, so that a sender must make
+// Add appends the next chunk. Only one empty chunk is allowed, at the end, so that a sender must make
 // progress. Errors wrap ErrDamaged or ErrTooLarge.
 func (a *Assembly) Add(c *pb.Chunk) error {
 	have := uint64(len(a.Data))

@@ -26,19 +26,19 @@ import (
 
 // DialOptions change how a coordinator is reached. The zero value works.
 type DialOptions struct {
-	// Coordinator, host:port, replaces the identity's.
+	// Coordinator, host:port, replaces the identity's coordinator.
 	Coordinator string
 	// Timeout bounds a call, 30 s if 0. Transfer bounds the transfer of a whole pool, contribution
 	// or release, 10 minutes if 0.
 	Timeout, Transfer time.Duration
 	// Memory is a file for the newest document about the coordinator's ledger, which each call of
-	// Studies shows to the coordinator. If empty, the document is kept in memory only.
+	// Studies shows to the coordinator. Empty: the document is kept in memory only.
 	Memory string
-	// Now is this end's clock, for certificates; nil is the machine's.
+	// Now is this machine's clock, for certificates; nil is the system's.
 	Now func() time.Time
 }
 
-// Client calls a coordinator as one identity. It is safe for concurrent use; close it.
+// Client calls a coordinator as one identity. It is safe for concurrent use and must be closed.
 type Client struct {
 	line        *line
 	enrolment   pb.EnrolmentClient
@@ -95,12 +95,12 @@ func dial(ca string, pair tls.Certificate, keys Keys, o DialOptions) (*Client, e
 	l, err := newLine(func(opened *sockets) (*grpc.ClientConn, error) {
 		return grpc.NewClient(o.Coordinator,
 			grpc.WithTransportCredentials(firstWord{credentials.NewTLS(config), opened}),
-			// Callers wait between their attempts, so the connection's own delays stay short.
+			// Callers wait between attempts, so the connection's own delays stay short.
 			grpc.WithConnectParams(grpc.ConnectParams{
 				Backoff:           backoff.Config{BaseDelay: 200 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: 5 * time.Second},
 				MinConnectTimeout: 10 * time.Second,
 			}),
-			// This detects a peer that vanished.
+			// Keepalive detects a vanished peer.
 			grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: time.Minute, Timeout: 20 * time.Second}),
 		)
 	})
@@ -117,8 +117,8 @@ func dial(ca string, pair tls.Certificate, keys Keys, o DialOptions) (*Client, e
 // Close ends the connection. Calls under way fail.
 func (c *Client) Close() error { return c.line.Close() }
 
-// HangUp ends the connection and its calls; the next call connects anew. Once it returns, no socket
-// is open and nothing more is sent.
+// HangUp ends the connection and its calls; the next call connects anew. Once it returns, no socket is
+// open and nothing more is sent.
 func (c *Client) HangUp() error { return c.line.hangUp() }
 
 // Keys returns the coordinator's signing keys known so far.
@@ -156,12 +156,12 @@ type Summary struct {
 	Mine bool `json:"mine"`
 	// Lost: the caller's contribution is lost, and the coordinator wants the same bytes again.
 	Lost bool `json:"lost,omitempty"`
-	// Amendments counts the plan's amendments. Deadline and Minimum are those now in force.
+	// Amendments counts the plan's amendments. Deadline and Minimum are those in force.
 	Amendments int `json:"amendments,omitempty"`
 }
 
-// Study is a study that the caller may see. Its plan carries the coordinator's signature and its
-// hash names the study; plan and amendments passed ParsePlan and ParseAmendments.
+// Study is a study that the caller may see. The coordinator signed its plan, and the plan's hash names
+// the study; plan and amendments passed ParsePlan and ParseAmendments.
 type Study struct {
 	Summary
 	Plan          study.Plan     `json:"-"`
@@ -180,10 +180,11 @@ type Study struct {
 	// Statuses say what each missing party reported with its last call.
 	Statuses []PartyStatus `json:"statuses,omitempty"`
 	// Helper is the helper's acceptance of a study with noise by aggregators, as the coordinator passed
-	// it on; else empty. It is unchecked: that takes the helper's key (aggregator.CheckAcceptance).
+	// it on, unchecked: aggregator.CheckAcceptance checks it with the helper's key. Empty for other
+	// studies.
 	Helper Signed `json:"-"`
-	// Forecast is the operator's statement, at the study's creation, of what the study is worth
-	// (study/forecast reads the document). The coordinator signed it. Empty if there is none.
+	// Forecast is the operator's forecast at the study's creation (study/forecast reads the document),
+	// signed by the coordinator; empty without one.
 	Forecast Signed `json:"-"`
 }
 
@@ -196,19 +197,19 @@ const MaxAcceptance = 16 << 10
 // Listing is the result of Studies.
 type Listing struct {
 	Studies []Summary
-	// Skew is the lead of the coordinator's clock over this one.
+	// Skew is the lead of the coordinator's clock over this machine's.
 	Skew time.Duration
-	// Back says how the coordinator's ledger contradicts its earlier signatures, which proves that
-	// it was put back to an older state; else nil.
+	// Back says how the coordinator's ledger contradicts its earlier signatures, which proves that the
+	// ledger was restored to an older state; else nil.
 	Back error
-	// HelperBack says how a helper's signatures on releases contradict each other: it was put back
-	// and may have drawn noise twice. Else nil.
+	// HelperBack says how a helper's signatures on releases contradict each other: the helper was
+	// restored to an older state and may have drawn noise twice. Else nil.
 	HelperBack error
 	// Forgot says why the coordinator's signed document could not be kept; else nil.
 	Forgot error
 }
 
-// Studies lists a party's opened studies, or all for an operator, newest first.
+// Studies lists opened studies for a party, all studies for an operator, newest first.
 func (c *Client) Studies(ctx context.Context) (Listing, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
@@ -240,8 +241,8 @@ func (c *Client) Studies(ctx context.Context) (Listing, error) {
 	return l, nil
 }
 
-// compare checks the coordinator's new head against the newest document shown to it, and keeps the
-// new head if it continues that document's.
+// compare checks the coordinator's new head against the newest document shown, and keeps the new head if
+// it continues that document's.
 func (c *Client) compare(signed *pb.Signed, held Shown, before privacy.Head) (back, forgot, err error) {
 	if signed == nil {
 		return fmt.Errorf("the coordinator knows that its ledger was put back to an older state (it was at entry %d), and releases nothing", before.Sequence), nil, nil
@@ -354,7 +355,7 @@ func (c *Client) show(ctx context.Context, ref string) (Study, error) {
 	return s, nil
 }
 
-// signedWithin reads a document and its signature, of at most most bytes together.
+// signedWithin reads a document and its signature, together at most most bytes.
 func signedWithin(p *pb.Signed, most int, what string) (Signed, error) {
 	s := Signed{Document: p.GetDocument(), Signature: p.GetSignature()}
 	if n := len(s.Document) + len(s.Signature); n > most {
@@ -363,8 +364,8 @@ func signedWithin(p *pb.Signed, most int, what string) (Signed, error) {
 	return s, nil
 }
 
-// Contribute sends a party's contribution and returns the signed receipt once it is stored. The
-// same bytes give the same receipt; other bytes fail with study.ErrOtherBytes.
+// Contribute sends a party's contribution and returns the signed receipt once the contribution is
+// stored. The same bytes give the same receipt; other bytes fail with study.ErrOtherBytes.
 func (c *Client) Contribute(ctx context.Context, plan study.Hash, body []byte) (Receipt, error) {
 	fail := func(err error) (Receipt, error) {
 		return Receipt{}, fmt.Errorf("contribute to study %s: %w", plan, err)
@@ -396,12 +397,12 @@ func (c *Client) Contribute(ctx context.Context, plan study.Hash, body []byte) (
 	if err != nil {
 		return fail(err)
 	}
-	// The caller keeps the receipt. Failing to keep this copy is no reason to send again.
+	// The caller keeps the receipt. A failure to keep this copy is no reason to send again.
 	_ = c.memory.keep(Shown{ReceiptDocument, receipt.Document, receipt.Signature}, receipt.Ledger, c.Keys())
 	return receipt, nil
 }
 
-// Decline says that this party takes no part in an open study. It may be repeated.
+// Decline says that this party does not take part in an open study. It may be repeated.
 func (c *Client) Decline(ctx context.Context, plan study.Hash) error {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
@@ -411,10 +412,11 @@ func (c *Client) Decline(ctx context.Context, plan study.Hash) error {
 	return nil
 }
 
-// HelperBack is the check that Listing.HelperBack reports.
+// HelperBack returns the error that Listing.HelperBack reports.
 func (c *Client) HelperBack() error { return c.memory.helperBack() }
 
-// Release fetches a study's release. One of another form is returned unchanged, with study.ErrForm.
+// Release fetches a study's release. A release of another form is returned unchanged, with
+// study.ErrForm.
 func (c *Client) Release(ctx context.Context, ref string) (SignedRelease, error) {
 	fail := func(err error) (SignedRelease, error) {
 		return SignedRelease{}, fmt.Errorf("fetch release of study %s: %w", ref, err)
@@ -459,7 +461,7 @@ func (c *Client) Release(ctx context.Context, ref string) (SignedRelease, error)
 
 const maxDownload = 1 << 30
 
-// receive joins a download's chunks and calls added after each. The first carries the whole size.
+// receive joins a download's chunks and calls added after each. The first chunk carries the total size.
 func receive(stream grpc.ServerStreamingClient[pb.Chunk], a *Assembly, added func(*pb.Chunk) error) error {
 	for begun := false; ; {
 		chunk, err := stream.Recv()

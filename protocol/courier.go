@@ -19,7 +19,8 @@ import (
 )
 
 var (
-	// ErrCarried: nothing was sent. The answer is a file to carry; a later file confirms its arrival.
+	// ErrCarried: the answer is a file to carry, and nothing was sent. A later file confirms its
+	// arrival.
 	ErrCarried = errors.New("carried by file")
 	// ErrOlder: a newer file about the same study was read before.
 	ErrOlder = errors.New("older than what was read before")
@@ -29,28 +30,29 @@ var (
 type CourierOptions struct {
 	// Out is the file for the answer; empty writes none.
 	Out string
-	// Notice and Answer return the paths of a study's files: the newest notice that was read, and
-	// the answer as first written, which is a secret.
+	// Notice and Answer return paths for a study: of the newest notice read, and of the answer as first
+	// written, which is secret.
 	Notice, Answer func(study.Hash) string
 	// Memory is as in DialOptions.
 	Memory string
 	// Now is this machine's clock; nil is the system's.
 	Now func() time.Time
-	// Wrote, if not nil, is called just after each effect is durable.
+	// Wrote, if not nil, is called after each effect is durable.
 	Wrote func(effect string)
 }
 
-// Courier is a Client by carried files. It reads one pack and writes one answer.
+// Courier does a Client's work by carried files. It reads one pack and writes one answer.
 type Courier struct {
 	opened
 	id                Identity
 	party             study.PartyID
 	options           CourierOptions
 	memory            *memory
-	answers, declined bool // the answer was written; it is a refusal
+	answers, declined bool // the answer was written; the answer is a refusal
 }
 
-// OpenCourier reads a pack as one party and checks all signatures. It refuses one older than before.
+// OpenCourier reads a pack as one party and checks all signatures. A pack older than one read before is
+// refused.
 func OpenCourier(file []byte, id Identity, o CourierOptions) (*Courier, error) {
 	if o.Wrote == nil {
 		o.Wrote = func(string) {}
@@ -84,16 +86,16 @@ func OpenCourier(file []byte, id Identity, o CourierOptions) (*Courier, error) {
 // errNoKey is a fault of the file, not of the study: another file may be answered.
 var errNoKey = fmt.Errorf("%w: there is no key to seal an answer to: a carrier took it out, or this is a receipt: ask the operator for a new one (caucus study pack)", ErrDamaged)
 
-// keyless reports whether the file can be read but not answered.
+// keyless says whether the file can be read but not answered.
 func (c *Courier) keyless() bool { return c.sealKey == nil || len(c.notice.SealKey) == 0 }
 
 func (c *Courier) noticeFile() string { return c.options.Notice(c.notice.Plan) }
 func (c *Courier) answerFile() string { return c.options.Answer(c.notice.Plan) }
 
-// farAhead is the largest lead over this clock at which a notice is kept, the same as for charges.
+// farAhead is the largest lead over this clock at which a notice is kept, as for charges.
 const farAhead = time.Hour
 
-// keepNotice refuses a notice older than the kept one, and else keeps it.
+// keepNotice keeps a notice, and refuses it if it is older than the kept one.
 func (c *Courier) keepNotice() error {
 	var held Signed
 	text, err := os.ReadFile(c.noticeFile())
@@ -133,17 +135,17 @@ func (c *Courier) keepNotice() error {
 	return nil
 }
 
-// Answers reports whether an answer is wanted.
+// Answers says whether an answer is wanted.
 func (c *Courier) Answers() bool { return c.options.Out != "" && c.signed.receipt == nil }
 
-// Answered reports whether an answer was written, and whether it declines.
+// Answered says whether an answer was written, and whether the answer declines.
 func (c *Courier) Answered() (wrote, declined bool) { return c.answers, c.declined }
 
 // About returns the pack's study.
 func (c *Courier) About() Study { return c.study }
 
-// Studies lists the one study. Skew is only ever a lead of the coordinator's clock: its lag cannot
-// be known, since files take time.
+// Studies lists the pack's study. Skew shows only a lead of the coordinator's clock: its lag cannot be
+// known, because files take time.
 func (c *Courier) Studies(context.Context) (Listing, error) {
 	l := Listing{Studies: []Summary{c.study.Summary}, Skew: c.notice.aheadOf(c.options.Now()), HelperBack: c.memory.helperBack()}
 	shown := Shown{NoticeDocument, c.signed.Document, c.signed.Signature}
@@ -159,7 +161,7 @@ func (c *Courier) Studies(context.Context) (Listing, error) {
 // Study returns the pack's study.
 func (c *Courier) Study(context.Context, string) (Study, error) { return c.study, nil }
 
-// Pool returns the pool, and keeps it in folder as Client.Pool does.
+// Pool returns the pool, and keeps it in folder like Client.Pool.
 func (c *Courier) Pool(_ context.Context, s Study, folder string) ([]byte, error) {
 	whole := filepath.Join(folder, "pool-"+s.Plan.Pool.String()+".csv")
 	if folder != "" {
@@ -186,7 +188,8 @@ type keptAnswer struct {
 	File        []byte   `json:"file"`
 }
 
-// mostReceiptKeys bounds the kept keys. Only a resumed study or a new certificate needs another.
+// mostReceiptKeys bounds the kept keys. A new key is needed only for a resumed study or a new
+// certificate.
 const mostReceiptKeys = 16
 
 func (c *Courier) kept() (*keptAnswer, error) {
@@ -204,7 +207,7 @@ func (c *Courier) kept() (*keptAnswer, error) {
 	return &k, nil
 }
 
-// answer returns the answer's file. It stays the same as long as key and certificate do.
+// answer returns the answer's file, the same bytes as long as key and certificate stay the same.
 func (c *Courier) answer(a answered) ([]byte, error) {
 	if c.keyless() {
 		return nil, errNoKey
@@ -223,7 +226,7 @@ func (c *Courier) answer(a answered) ([]byte, error) {
 	}
 	var newest privacy.Head
 	if a.Shown, newest = c.memory.newest(); a.Shown.Kind == "" || newest == c.notice.Ledger {
-		a.Shown = Shown{NoticeDocument, c.signed.Document, c.signed.Signature} // says as much, and also names the coordinator's run
+		a.Shown = Shown{NoticeDocument, c.signed.Document, c.signed.Signature} // says the same, and also names the coordinator's run
 	}
 	k := keptAnswer{Body: body[:], SealKey: c.notice.SealKey, Certificate: certificate[:]}
 	sealed, key, err := a.seal(c.sealKey, c.notice.Plan, string(c.party))
@@ -264,8 +267,8 @@ func (c *Courier) carry(a answered) error {
 	return ErrCarried
 }
 
-// Contribute returns the receipt, if the file has one. Otherwise it writes the answer, always with
-// the same bytes, and fails with ErrCarried.
+// Contribute returns the receipt, if the file has one. Otherwise it writes the answer, always the same
+// bytes, and fails with ErrCarried.
 func (c *Courier) Contribute(_ context.Context, plan study.Hash, body []byte) (Receipt, error) {
 	fail := func(err error) (Receipt, error) {
 		return Receipt{}, fmt.Errorf("contribute to study %s: %w", plan, err)

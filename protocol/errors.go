@@ -14,8 +14,8 @@ import (
 
 // Errors that keep their meaning across the wire, as the errors of package study do.
 var (
-	// ErrUnavailable: the other end is down, restarting, or cannot store now. Callers decide
-	// whether to retry; a person's command does not.
+	// ErrUnavailable: the other end is down, restarting, or cannot store now. Callers decide on retries;
+	// a command for people does not retry.
 	ErrUnavailable = errors.New("the coordinator is not available")
 	ErrHelper      = errors.New("the helper is not available")
 	// ErrBusy: the caller exceeds a limit on rate or concurrency.
@@ -28,7 +28,7 @@ var (
 	ErrNotFound = errors.New("not found")
 	ErrExists   = errors.New("exists already")
 	ErrTooLarge = errors.New("too large")
-	// ErrDamaged: the bytes differ from those that were sent or signed.
+	// ErrDamaged: the bytes differ from those sent or signed.
 	ErrDamaged = errors.New("damaged")
 	ErrInvalid = errors.New("invalid request")
 )
@@ -61,8 +61,8 @@ var reasons = []struct {
 
 const domain = "caucus"
 
-// Status converts an error for the wire. An error without an entry in reasons becomes an internal
-// error without its text: log it first.
+// Status converts an error for the wire. An error without an entry in reasons becomes an internal error
+// without text: log it first.
 func Status(err error) error {
 	if err == nil {
 		return nil
@@ -138,12 +138,13 @@ func FromStatus(err error) error {
 	case codes.Unavailable:
 		return unavailable(s.Message())
 	}
-	// Internal errors, deadlines and aborted streams may be retried too: a repeat stores nothing twice.
+	// Internal errors, deadlines and aborted streams may be retried too: a repeated call stores nothing
+	// twice.
 	return &remoteError{s.Message(), ErrUnavailable}
 }
 
-// unavailable explains a failed connection. TLS reports the other end's refusal of a certificate as
-// text only; a test fixes these words.
+// unavailable explains a failed connection. TLS reports the other end's refusal of a certificate as text
+// only; a test checks these words.
 func unavailable(text string) error {
 	if _, tls, found := strings.Cut(text, "handshake failed: tls: "); found {
 		text = strings.TrimSuffix(tls, `"`)
@@ -169,7 +170,7 @@ func unavailable(text string) error {
 	return &remoteError{text, ErrUnavailable}
 }
 
-// Retry reports whether waiting may help.
+// Retry says whether a later attempt may succeed.
 func Retry(err error) bool {
 	return errors.Is(err, ErrUnavailable) || errors.Is(err, ErrHelper) || errors.Is(err, ErrBusy) || errors.Is(err, ErrClock) || errors.Is(err, context.DeadlineExceeded)
 }

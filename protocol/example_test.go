@@ -10,8 +10,8 @@ import (
 	"caucus/study"
 )
 
-// A coordinator's receipt can be shown to others: it is signed, as a receipt and
-// nothing else, for exactly the bytes that were received.
+// A coordinator's receipt convinces third parties: its signature covers the received bytes, as a receipt
+// and nothing else.
 func Example() {
 	coordinator, err := protocol.NewSigner()
 	if err != nil {

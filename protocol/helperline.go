@@ -10,7 +10,7 @@ import (
 	"caucus/study"
 )
 
-// HelperLine is a helper's state when it released a share: the number of its transaction, and its
+// HelperLine is a helper's state at the release of a share: the number of its transaction, and its
 // ledger's line. A helper that keeps its files signs no number twice.
 type HelperLine struct {
 	Key      SignerKey      `json:"key"`
@@ -30,9 +30,9 @@ func HelperLineOf(r study.Release) (l HelperLine, ok bool) {
 	return l, l.Key.Verify(ShareDocument, share.Document, share.Signature) == nil && a.Line.Check() == nil
 }
 
-// CheckHelperLines detects a helper that was put back to an older state between two signatures: it
-// signed one number twice, its steps and its ledger's numbers disagree in order, or a line does not
-// follow the one before.
+// CheckHelperLines detects a helper that was restored to an older state between two signatures: it
+// signed a number twice, its steps and its ledger's numbers are in different orders, or a line does not
+// follow the line before.
 func CheckHelperLines(all []HelperLine) error {
 	all = slices.SortedFunc(slices.Values(all), func(a, b HelperLine) int {
 		return cmp.Or(bytes.Compare(a.Key[:], b.Key[:]), cmp.Compare(a.Line.Sequence, b.Line.Sequence))

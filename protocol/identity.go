@@ -23,7 +23,7 @@ import (
 	"caucus/internal/yamlfile"
 )
 
-// Role is the role in a certificate: it decides which calls the holder may make.
+// Role is the role in a certificate and decides which calls the holder may make.
 type Role string
 
 const (
@@ -41,7 +41,7 @@ type Caller struct {
 	Serial string // of the certificate, hexadecimal
 }
 
-// identityURI begins the one URI in a certificate. The common name repeats the name for people.
+// identityURI starts the only URI in a certificate. The common name repeats the name for people.
 const identityURI = "urn:caucus:"
 
 // CheckName refuses names that a certificate, a file name, a log or a roster would alter.
@@ -57,7 +57,7 @@ func CheckName(name string) error {
 	return nil
 }
 
-// CheckAddress refuses addresses that nobody can dial.
+// CheckAddress refuses an address that cannot be dialled.
 func CheckAddress(address string) error {
 	host, port, err := net.SplitHostPort(address)
 	number, bad := strconv.ParseUint(port, 10, 16)
@@ -92,7 +92,7 @@ func CallerOfCertificate(c *x509.Certificate) (Caller, error) {
 	return Caller{}, fmt.Errorf("%w: the certificate names nobody", ErrDenied)
 }
 
-// CallerOf returns the other end of a connection, by its verified certificate alone.
+// CallerOf returns the other end of a connection, from its verified certificate alone.
 func CallerOf(info credentials.AuthInfo) (Caller, error) {
 	tls, ok := info.(credentials.TLSInfo)
 	if !ok {
@@ -108,7 +108,7 @@ func callerOfChains(chains [][]*x509.Certificate) (Caller, error) {
 	return CallerOfCertificate(chains[0][0])
 }
 
-// Identity is a party's or operator's secret: its certificate and key, and whom it trusts.
+// Identity is a party's or operator's secret: its certificate and key, and the keys that it trusts.
 type Identity struct {
 	// Coordinator is the host:port to dial.
 	Coordinator string `yaml:"coordinator"`
@@ -116,7 +116,7 @@ type Identity struct {
 	CA          string `yaml:"ca"`
 	Certificate string `yaml:"certificate"`
 	Key         string `yaml:"key"`
-	// Signer is the coordinator's first document key; Successions lead from it to the present one.
+	// Signer is the coordinator's first document key; Successions lead from it to the present key.
 	Signer      SignerKey `yaml:"signer"`
 	Successions []Signed  `yaml:"successions,omitempty"`
 }
@@ -134,7 +134,7 @@ func (id Identity) Follow(k Keys) (Identity, bool) {
 	return id, true
 }
 
-// Outdated reports whether the certificate is a former authority's. It should be renewed then.
+// Outdated says whether the certificate is a former authority's and so should be renewed.
 func (id Identity) Outdated() bool {
 	leaf, err := id.leaf()
 	if err != nil {
@@ -148,7 +148,7 @@ func (id Identity) Outdated() bool {
 	return err == nil && leaf.CheckSignatureFrom(ca) != nil
 }
 
-// LoadIdentity reads what Save wrote. It refuses a file that other users may read.
+// LoadIdentity reads an identity file. It refuses a file that other users may read.
 func LoadIdentity(path string) (Identity, error) {
 	var id Identity
 	text, err := readSecret(path)
@@ -164,8 +164,8 @@ func LoadIdentity(path string) (Identity, error) {
 	return id, nil
 }
 
-// Save writes the file with mode 0600, replacing one there. Once it returns, the file survives a
-// crash; a crash before that leaves the old file.
+// Save writes the file with mode 0600, replacing an old file. Once Save returns, the file survives a
+// crash; a crash before leaves the old file.
 func (id Identity) Save(path string) error {
 	text, err := yaml.Marshal(id)
 	if err == nil {
@@ -212,8 +212,8 @@ func decodeSecret(path string, text []byte, v any) error {
 	return file.Decode(v)
 }
 
-// WriteSecret writes a file with mode 0600 durably, whole or not at all. Its errors name path,
-// never the random temporary file, so the same fault gives the same error.
+// WriteSecret writes a file with mode 0600 durably, whole or not at all. Its errors name path, never the
+// random temporary file, so the same fault gives the same error.
 func WriteSecret(path string, text []byte) error {
 	err := writeSecret(path, text)
 	var file *fs.PathError
@@ -232,7 +232,7 @@ func writeSecret(path string, text []byte) error {
 	if err != nil {
 		return err
 	}
-	defer os.Remove(f.Name()) // does nothing after the rename
+	defer os.Remove(f.Name()) // no effect after the rename
 	if _, err = f.Write(text); err == nil {
 		err = f.Sync()
 	}

@@ -16,27 +16,27 @@ import (
 )
 
 // Invitation lets its holder enrol once before it expires. With RoleToken it is a join token, which
-// enrols parties up to its quota: see Join. It is a secret: it contains a short-lived certificate
-// with its key, and the authority to trust.
+// enrols parties up to its quota (Join). An invitation is a secret: it contains a short-lived
+// certificate with its key, and the authority to trust.
 type Invitation struct {
 	Coordinator string `json:"coordinator"`
 	Name        string `json:"name"`
 	Role        Role   `json:"role"`
-	// Prefix begins the names of the parties that a join token enrols.
+	// Prefix starts the names of the parties that a join token enrols.
 	Prefix      string    `json:"prefix,omitempty"`
 	Expires     time.Time `json:"expires"`
 	CA          []byte    `json:"ca"`          // DER
 	Certificate []byte    `json:"certificate"` // DER
 	Key         []byte    `json:"key"`         // PKCS #8
-	// Signer is the coordinator's first key, Successions lead to the present one; any may sign.
+	// Signer is the coordinator's first key, Successions lead to the present key; each of them may sign.
 	Signer      SignerKey `json:"signer"`
 	Successions []Signed  `json:"successions,omitempty"`
 }
 
 const invitationPrefix = "caucus-invitation-1."
 
-// Invite completes an invitation with a certificate. It also returns the certificate's serial, by
-// which the store knows the invitation.
+// Invite completes an invitation with a certificate. It also returns the certificate's serial, which
+// identifies the invitation in the store.
 func (a *Authority) Invite(v Invitation, now time.Time) (Invitation, string, error) {
 	fail := func(err error) (Invitation, string, error) {
 		return Invitation{}, "", fmt.Errorf("make invitation: %w", err)
@@ -69,7 +69,7 @@ func (v Invitation) String() string {
 	return invitationPrefix + base64.RawURLEncoding.EncodeToString(b)
 }
 
-// ParseInvitation reads what String wrote. White space does not matter.
+// ParseInvitation reads the output of String. White space does not matter.
 func ParseInvitation(text string) (Invitation, error) {
 	var v Invitation
 	body, ok := strings.CutPrefix(strings.Join(strings.Fields(text), ""), invitationPrefix)
@@ -86,11 +86,11 @@ func ParseInvitation(text string) (Invitation, error) {
 	return v, CheckName(v.Name)
 }
 
-// Enrolment is a new key, for which a certificate is requested. Save it before use: if the reply is
-// lost, the same key can ask again.
+// Enrolment is a new key that asks for a certificate. Save it before use: if the reply is lost, the same
+// key can ask again.
 type Enrolment struct{ key any }
 
-// NewEnrolment makes the key. It never leaves this machine.
+// NewEnrolment makes the key, which never leaves this machine.
 func NewEnrolment() (Enrolment, error) {
 	key, err := newKey()
 	if err != nil {
@@ -135,8 +135,8 @@ func (e Enrolment) identity(coordinator, ca string, keys Keys, certificate []byt
 	return id, nil
 }
 
-// Enrol redeems an invitation. The same enrolment gets the same certificate again; another one
-// finds the invitation used (ErrDenied) or expired (ErrExpired).
+// Enrol redeems an invitation. The same enrolment gets the same certificate again; another finds the
+// invitation used (ErrDenied) or expired (ErrExpired).
 func Enrol(ctx context.Context, v Invitation, e Enrolment, o DialOptions) (Identity, error) {
 	id, err := redeem(ctx, v, e, "", o)
 	if err != nil {
@@ -145,7 +145,7 @@ func Enrol(ctx context.Context, v Invitation, e Enrolment, o DialOptions) (Ident
 	return id, nil
 }
 
-// redeem calls with the invitation's certificate. It asks for name, if that is not empty.
+// redeem calls with the invitation's certificate. It asks for name, unless empty.
 func redeem(ctx context.Context, v Invitation, e Enrolment, name string, o DialOptions) (Identity, error) {
 	key, err := x509.ParsePKCS8PrivateKey(v.Key)
 	if err != nil {
@@ -165,7 +165,7 @@ func redeem(ctx context.Context, v Invitation, e Enrolment, name string, o DialO
 	}
 	defer c.Close()
 	certificate, err := c.enrol(ctx, e, name, c.enrolment.Enrol)
-	if errors.Is(err, ErrDenied) && !c.now().Before(v.Expires) { // a refusal at the handshake cannot say why
+	if errors.Is(err, ErrDenied) && !c.now().Before(v.Expires) { // a refusal at the handshake cannot give the reason
 		err = fmt.Errorf("%w: the invitation was good until %s: ask for a new one", ErrExpired, v.Expires.Format("2006-01-02 15:04 MST"))
 	}
 	if err != nil {
@@ -205,7 +205,7 @@ func (a *Authority) IssueOwn(coordinator string, caller Caller, signer SignerKey
 	return id, c, err
 }
 
-// enrol requests a certificate for e's key, under name if that is not empty.
+// enrol requests a certificate for e's key, under name unless empty.
 func (c *Client) enrol(ctx context.Context, e Enrolment, name string, call enrolCall) ([]byte, error) {
 	request, err := e.Request()
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 type line struct {
 	make func(*sockets) (*grpc.ClientConn, error)
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields below
 	now     *grpc.ClientConn
 	sockets *sockets // sockets of now
 }
@@ -43,14 +43,14 @@ func (l *line) current() *grpc.ClientConn {
 
 func (l *line) Close() error { return l.current().Close() }
 
-// hangUp closes the connection. Once it returns, no socket is open and the system sends no more
-// data, not even a retransmission after the goodbyes of HTTP/2 and TLS.
+// hangUp closes the connection. Once it returns, no socket is open and the system sends no more data,
+// not even a retransmission after the goodbyes of HTTP/2 and TLS.
 func (l *line) hangUp() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.sockets.leaveNothing()
 	err := l.now.Close()
-	l.sockets.close() // those of a connection that was still being made
+	l.sockets.close() // sockets of a connection still being made
 	next := &sockets{}
 	now, failed := l.make(next)
 	if failed == nil {
@@ -60,7 +60,7 @@ func (l *line) hangUp() error {
 }
 
 type sockets struct {
-	mu     sync.Mutex // guards what follows
+	mu     sync.Mutex // guards the fields below
 	all    map[*socket]bool
 	closed bool
 }
@@ -77,7 +77,7 @@ func (s *socket) Close() error {
 	return s.Conn.Close()
 }
 
-// opened registers a socket before its first byte. It refuses after close.
+// opened registers a socket before its first byte. It fails after close.
 func (s *sockets) opened(c net.Conn) (*socket, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

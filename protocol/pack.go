@@ -13,15 +13,15 @@ import (
 	"caucus/study"
 )
 
-// pack is a study in a carried file: what its parties would get over the network. The coordinator
-// signed each part or its hash.
+// pack is a study in a carried file, with everything that its parties would get over the network. The
+// coordinator signed each part or its hash.
 type pack struct {
 	notices     []carriedNotice
 	successions []Signed
 	plan        Signed
 	amendments  []Signed
 	helper      []Signed // the helper's acceptance, at most one; the party checks the helper's signature
-	sealKey     []byte   // its digest is in the notices
+	sealKey     []byte   // the notices hold its digest
 	pool        []byte   // nil if the party has it
 	release     Signed   // without a document if there is none
 }
@@ -53,7 +53,7 @@ func (p pack) encode() ([]byte, error) {
 	return PackFile.encode(all), nil
 }
 
-// decodePack splits a file into its parts. It checks no signature.
+// decodePack splits a file into its parts, without checking signatures.
 func decodePack(file []byte) (p pack, err error) {
 	r := PackFile.decode(file)
 	keys := r.take("keys", maxCarried)
@@ -85,8 +85,8 @@ func decodePack(file []byte) (p pack, err error) {
 	return p, nil
 }
 
-// Pack makes the file that carries a study to parties of its roster, all of them if parties is nil:
-// its state for each party, plan, amendments, pool, and the release if each of them may read it.
+// Pack makes the file that carries a study to parties of its roster, to all if parties is nil: its state
+// for each party, plan, amendments, pool, and the release if each of them may read it.
 func (c *Client) Pack(ctx context.Context, ref string, parties []study.PartyID) (file []byte, s Study, err error) {
 	fail := func(err error) ([]byte, Study, error) {
 		return nil, Study{}, fmt.Errorf("pack study %s: %w", ref, err)
@@ -132,7 +132,7 @@ func (p *pack) ofStudy(s Study) {
 	}
 }
 
-// packed writes a pack, and reads it back as each party will.
+// packed encodes a pack, and reads it back as each party will.
 func (c *Client) packed(p pack, s Study) ([]byte, Study, error) {
 	file, err := p.encode()
 	if err == nil {
@@ -158,11 +158,11 @@ type Accepted struct {
 	Study    study.Hash    `json:"plan"`
 	Name     string        `json:"study"`
 	Declined bool          `json:"declined"`
-	// File is carried back to the party: the study's state, and the receipt.
+	// File is for the party: the study's state, and the receipt.
 	File []byte `json:"-"`
 }
 
-// Accept submits an answer file, which counts like the party's own call. It is idempotent.
+// Accept submits an answer file, which counts like the party's own call. Accept is idempotent.
 func (c *Client) Accept(ctx context.Context, answer []byte) (Accepted, error) {
 	fail := func(err error) (Accepted, error) { return Accepted{}, fmt.Errorf("accept answer: %w", err) }
 	ctx, cancel := context.WithTimeout(ctx, c.transfer)
@@ -222,7 +222,7 @@ func openPack(p pack, keys Keys, party study.PartyID) (opened, error) {
 	}
 	plan, hash, err := ParsePlan(p.plan.Document)
 	if bad := o.keys.Verify(PlanDocument, p.plan.Document, p.plan.Signature); bad != nil {
-		return fail(bad) // reported before any fault in the plan's content
+		return fail(bad) // before any fault in the plan's content
 	}
 	if err != nil {
 		return fail(err)
@@ -282,5 +282,5 @@ func openPack(p pack, keys Keys, party study.PartyID) (opened, error) {
 	return o, nil
 }
 
-// aheadOf is a notice's lead over a clock, at least 0: files take time, so a lag proves nothing.
+// aheadOf returns a notice's lead over a clock, at least 0: files take time, so a lag proves nothing.
 func (n Notice) aheadOf(now time.Time) time.Duration { return max(0, n.At.Sub(now)) }

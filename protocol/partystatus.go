@@ -11,8 +11,8 @@ import (
 // Wait is the public reason why a party has not contributed to an open study.
 type Wait string
 
-// The reasons. Each follows from the plan, the party's policy, ledger, declaration, people and
-// clock, and from the helper's acceptance that this coordinator passes on.
+// Each reason follows from the plan, the party's policy, ledger, declaration, people and clock, and from
+// the helper's acceptance that this coordinator passes on.
 const (
 	WaitApproval Wait = "approval"
 	WaitSource   Wait = "source"
@@ -35,23 +35,23 @@ var waitWords = map[Wait]string{
 	WaitDeadline: "too little time is left before the deadline for it to prepare",
 }
 
-// Known reports whether w is one of the reasons above. The coordinator passes on no other.
+// Known says whether w is one of the reasons above. The coordinator passes on no others.
 func (w Wait) Known() bool { return waitWords[w] != "" }
 
 // Words explains the reason to people.
 func (w Wait) Words() string { return waitWords[w] }
 
-// Heartbeat is a party's report about itself with each call of Studies.
+// Heartbeat is a party's report about itself in each call of Studies.
 type Heartbeat struct {
-	// Run is drawn by its process at the start.
+	// Run is a random number that its process drew at the start.
 	Run []byte
 	// Waits says why open studies wait for this party.
 	Waits map[study.Hash]Wait
-	// Holds lists studies of which the party holds a release, newest first.
+	// Holds lists studies whose release the party holds, newest first.
 	Holds []study.Hash
 }
 
-// MaxWaits bounds the waits in a heartbeat, and the releases.
+// MaxWaits bounds the waits and the releases in a heartbeat.
 const MaxWaits = 256
 
 // SetHeartbeat sets the heartbeat of all later calls of Studies.
@@ -81,7 +81,7 @@ type PartyStatus struct {
 	Party string `json:"party"`
 	// Wait is empty without a report.
 	Wait Wait `json:"waits_for,omitempty"`
-	// Seen is the time of the last call, zero if there was none since the coordinator started.
+	// Seen is the time of the last call since the coordinator started, else zero.
 	Seen time.Time `json:"seen,omitzero"`
 }
 
@@ -97,7 +97,7 @@ func (s PartyStatus) Words(now time.Time) string {
 	return s.Party + ": " + s.Wait.Words() + " (" + seen + ")"
 }
 
-// Ago words a past duration: 90s → "1m30s ago".
+// Ago formats a past duration: 90s → "1m30s ago".
 func Ago(d time.Duration) string {
 	switch {
 	case d < 2*time.Second:

@@ -13,11 +13,11 @@ import (
 )
 
 // PinnedTLS connects two signers that know each other's public key and share no authority. It is TLS
-// 1.3; each end shows a certificate for its signing key and admits only the holder of the other's.
-// Nothing else in a certificate counts: it has no end date, and a pinned key holds until withdrawn.
+// 1.3; each end shows a certificate for its signing key and admits only the holder of the other key. All
+// else in a certificate is ignored: it has no end date, and a pinned key holds until withdrawn.
 //
-// The same key signs documents. Those signatures are Ed25519ctx with a context of their own, so none is
-// valid as a signature of TLS, nor the reverse.
+// The same key signs documents. Those signatures are Ed25519ctx with their own context, so none is valid
+// as a signature of TLS, and no signature of TLS is valid for a document.
 func PinnedTLS(own *Signer, other SignerKey) (*tls.Config, error) {
 	if own.Key() == other {
 		return nil, errors.New("both ends have one key")
@@ -35,8 +35,8 @@ func PinnedTLS(own *Signer, other SignerKey) (*tls.Config, error) {
 		MinVersion:   tls.VersionTLS13,
 		Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: own.key}},
 		ClientAuth:   tls.RequireAnyClientCert,
-		// No authority signed the other's certificate. VerifyConnection instead compares its key
-		// with the pinned one, at both ends of every connection.
+		// No authority signed the other certificate. VerifyConnection instead compares its key with the
+		// pinned key, at both ends of every connection.
 		InsecureSkipVerify:     true,
 		SessionTicketsDisabled: true,
 		VerifyConnection: func(s tls.ConnectionState) error {

@@ -16,9 +16,9 @@ import (
 // MaxPool bounds a pool's canonical bytes.
 const MaxPool = 512 << 20
 
-// Pool fetches a study's pool in canonical bytes (auxdata.ReadCSV reads them) and checks them
-// against the plan's digest. In folder, if not empty, it keeps the pool as pool-DIGEST.csv for
-// reuse and resumes an interrupted download.
+// Pool fetches a study's pool in canonical bytes (auxdata.ReadCSV reads them) and checks them against
+// the plan's digest. In folder, unless empty, it keeps the pool as pool-DIGEST.csv for reuse and resumes
+// an interrupted download.
 func (c *Client) Pool(ctx context.Context, s Study, folder string) ([]byte, error) {
 	fail := func(err error) ([]byte, error) {
 		return nil, fmt.Errorf("fetch pool of study %s: %w", s.Name, err)
@@ -69,8 +69,8 @@ func (c *Client) downloadPool(ctx context.Context, s Study, a *Assembly, file io
 		return nil, FromStatus(err)
 	}
 	have := len(a.Data)
-	// Each chunk is in the file before the next one is taken, so a later process can resume there.
-	// The digest decides at the end.
+	// Each chunk is in the file before the next chunk is read, so a later process can resume there. The
+	// digest decides at the end.
 	keep := func(*pb.Chunk) error {
 		_, err := file.Write(a.Data[have:])
 		have = len(a.Data)

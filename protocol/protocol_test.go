@@ -29,7 +29,7 @@ func must[T any](x T, err error) T {
 	return x
 }
 
-// TestSignatures: a signature is of one document of one kind by one key.
+// TestSignatures: a signature holds for one document of one kind by one key.
 func TestSignatures(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "key")
 	made := must(NewSigner())
@@ -60,7 +60,7 @@ func TestSignatures(t *testing.T) {
 	}
 }
 
-// TestChunks: any data from any offset comes out as it went in.
+// TestChunks: data sent from any offset arrives unchanged.
 func TestChunks(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		data := make([]byte, rapid.SampledFrom([]int{0, 1, ChunkSize - 1, ChunkSize, ChunkSize + 1, 3*ChunkSize + 7}).Draw(t, "size"))
@@ -84,7 +84,7 @@ func TestChunks(t *testing.T) {
 	})
 }
 
-// TestEmptyChunks: whoever sends must get on; an empty rest is said once.
+// TestEmptyChunks: a sender must make progress; only the end may be an empty chunk, once.
 func TestEmptyChunks(t *testing.T) {
 	empty := &pb.Chunk{}
 	for name, test := range map[string]struct {
@@ -104,7 +104,7 @@ func TestEmptyChunks(t *testing.T) {
 	}
 }
 
-// FuzzAssembly: no chunk makes an assembly hold more than it was told to.
+// FuzzAssembly: no chunk makes an assembly hold more than its announced size.
 func FuzzAssembly(f *testing.F) {
 	f.Add([]byte("data"), uint64(0), uint32(1), uint64(4))
 	f.Fuzz(func(t *testing.T, data []byte, offset uint64, crc uint32, size uint64) {
@@ -118,7 +118,7 @@ func FuzzAssembly(f *testing.F) {
 	})
 }
 
-// TestErrorsTravel: every error that has a reason is the same at the other end.
+// TestErrorsTravel: every error with a reason is the same error at the other end.
 func TestErrorsTravel(t *testing.T) {
 	for _, r := range reasons {
 		there := fmt.Errorf("contribute: %w: resend the first", r.err)
@@ -147,8 +147,7 @@ func TestErrorsTravel(t *testing.T) {
 	}
 }
 
-// TestIdentityFiles: a secret is private, whole, and refused where others may
-// read it.
+// TestIdentityFiles: a secret file is private and written whole, and refused if others may read it.
 func TestIdentityFiles(t *testing.T) {
 	now := time.Now()
 	a := must(NewAuthority(now))
@@ -185,7 +184,7 @@ func TestIdentityFiles(t *testing.T) {
 	if left := must(filepath.Glob(filepath.Join(dir, ".*"))); len(left) > 0 {
 		t.Errorf("left behind: %v", left)
 	}
-	// The coordinator's certificate says so, and nothing else.
+	// The coordinator's certificate has its role alone.
 	server := must(a.ServerCertificate(now))
 	if caller := must(CallerOfCertificate(server.Leaf)); caller.Role != RoleCoordinator {
 		t.Errorf("server is %+v", caller)
@@ -201,7 +200,7 @@ func TestIdentityFiles(t *testing.T) {
 	}
 }
 
-// FuzzInvitation: whatever is pasted, it is read or refused.
+// FuzzInvitation: any pasted text is read or refused.
 func FuzzInvitation(f *testing.F) {
 	v, _, err := must(NewAuthority(time.Now())).Invite(Invitation{Coordinator: "h:1", Name: "n", Role: RoleParty, Expires: time.Now().Add(time.Hour)}, time.Now())
 	if err != nil {

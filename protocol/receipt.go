@@ -16,7 +16,7 @@ type Receipt struct {
 	Body     study.BodyDigest `json:"body"`
 	Size     int              `json:"size"` // of the body, in bytes
 	Received time.Time        `json:"received"`
-	// Ledger is the head of the coordinator's ledger: kept receipts show if it ever goes back.
+	// Ledger is the head of the coordinator's ledger: kept receipts reveal a ledger that goes back.
 	Ledger privacy.Head `json:"ledger"`
 
 	Document  []byte `json:"-"`

@@ -17,9 +17,9 @@ import (
 //
 //	{"release": …, "signature": base64, "signer": hexadecimal}
 //
-// After a change of keys, "successions" lead from the coordinator's first key to the signing one.
-// The signature is over the release's compact bytes, so indenting changes nothing. A simulated
-// release has no signature.
+// After a change of keys, "successions" lead from the coordinator's first key to the signing key. The
+// signature is over the release's compact bytes, so indentation changes nothing. A simulated release has
+// no signature.
 type SignedRelease struct {
 	Release   study.Release
 	Document  []byte
@@ -29,7 +29,7 @@ type SignedRelease struct {
 	Successions []Signed
 }
 
-// File is the release's file: everything that caucus release verify needs beside the pool.
+// File returns the release's file, with all that caucus release verify needs but the pool.
 func (r SignedRelease) File() ([]byte, error) {
 	b, err := json.MarshalIndent(r, "", " ")
 	if err != nil {
@@ -48,7 +48,6 @@ type signedReleaseFile struct {
 // ErrUnsigned: the release has no signature, such as one from a simulation.
 var ErrUnsigned = errors.New("the release has no signature")
 
-// MarshalJSON writes the file.
 func (r SignedRelease) MarshalJSON() ([]byte, error) {
 	f := signedReleaseFile{Release: r.Document, Signature: r.Signature, Successions: r.Successions}
 	if r.Signature != nil {
@@ -57,9 +56,8 @@ func (r SignedRelease) MarshalJSON() ([]byte, error) {
 	return json.Marshal(f)
 }
 
-// ReadRelease reads the file that MarshalJSON writes, with any white space. It checks no signature:
-// see Check and verify.Release. It refuses fields that a release does not have, since nothing would
-// check them.
+// ReadRelease reads a release file, with any white space. It refuses fields that a release does not
+// have, because nothing would check them. It checks no signature (Check and verify.Release do).
 func ReadRelease(file []byte) (SignedRelease, error) {
 	fail := func(err error) (SignedRelease, error) {
 		return SignedRelease{}, fmt.Errorf("not a release file, as caucus study result --out writes: %w", err)
@@ -92,7 +90,7 @@ func ReadRelease(file []byte) (SignedRelease, error) {
 	if err := study.DecodeStrictly(r.Document, &r.Release); err != nil {
 		return fail(err)
 	}
-	// Refuse repeated names and names in other letter case, which other readers read differently.
+	// Refuse repeated names and names in other case, which other readers read differently.
 	var whole bytes.Buffer
 	if err := json.Compact(&whole, file); err != nil {
 		return fail(err)
@@ -111,8 +109,8 @@ func ReadRelease(file []byte) (SignedRelease, error) {
 	return r, nil
 }
 
-// Check checks that key signed the release. It returns ErrUnsigned without a signature, and wraps
-// ErrDamaged for another key or other bytes.
+// Check checks that key signed the release. It returns ErrUnsigned without a signature; for another key
+// or other bytes the error wraps ErrDamaged.
 func (r SignedRelease) Check(key Verifier) error {
 	if len(r.Signature) == 0 {
 		return ErrUnsigned
@@ -120,8 +118,8 @@ func (r SignedRelease) Check(key Verifier) error {
 	return key.Verify(ReleaseDocument, r.Document, r.Signature)
 }
 
-// checkForm refuses a release of another form with study.ErrForm. It returns the fields that all
-// forms share: form, software version, and the ledger's lines.
+// checkForm refuses a release of another form with study.ErrForm. It returns the fields that all forms
+// share: form, software version, and the ledger's lines.
 func checkForm(document []byte) (study.Manifest, error) {
 	var release struct {
 		Manifest struct {
@@ -135,15 +133,15 @@ func checkForm(document []byte) (study.Manifest, error) {
 	}
 	of := release.Manifest
 	m := study.Manifest{Form: of.Form, Software: of.Software, Ledger: of.Ledger}
-	if of.Form == 0 { // no form number: the decoder will say what is wrong
+	if of.Form == 0 { // no form number: the decoder will report the fault
 		return m, nil
 	}
 	return m, m.CheckForm()
 }
 
 // ParseRelease reads a release that the coordinator signed and that fits its plan. It refuses a
-// simulated one. For a release of another form it returns study.ErrForm together with the ledger's
-// lines; only the signature is checked then.
+// simulated release. For a release of another form it checks only the signature, and returns
+// study.ErrForm together with the ledger's lines.
 func ParseRelease(document, signature []byte, key Verifier) (study.Release, error) {
 	if err := key.Verify(ReleaseDocument, document, signature); err != nil {
 		return study.Release{}, err

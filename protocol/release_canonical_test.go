@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestReleaseReadsOneWay: no reader of JSON sees another release than this one.
+// TestReleaseReadsOneWay: every JSON reader sees the same release.
 func TestReleaseReadsOneWay(t *testing.T) {
 	r, s := signedSample(t)
 	file := must(json.Marshal(r))

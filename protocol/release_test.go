@@ -21,8 +21,8 @@ func signedSample(t testing.TB) (SignedRelease, *Signer) {
 	return SignedRelease{Release: r, Document: document, Signature: s.Sign(ReleaseDocument, document), Signer: s.Key()}, s
 }
 
-// TestReleaseFile: a release file keeps the signed bytes, whatever is done to its
-// white space, and nothing else about it can be changed.
+// TestReleaseFile: a release file keeps the signed bytes under any change of white space; any other
+// change is found.
 func TestReleaseFile(t *testing.T) {
 	r, s := signedSample(t)
 	file := must(json.Marshal(r))

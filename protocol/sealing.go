@@ -11,8 +11,8 @@ import (
 	"caucus/study"
 )
 
-// A helper's share is sealed by HPKE (RFC 9180) to a key of ML-KEM-768 and X25519 together:
-// breaking only one of the two does not open a share that somebody kept.
+// A helper's share is sealed by HPKE (RFC 9180) to a key of ML-KEM-768 and X25519 together: a kept share
+// stays closed if only one of the two is broken.
 var (
 	sealingKEM  = hpke.MLKEM768X25519()
 	sealingKDF  = hpke.HKDFSHA256()
@@ -25,7 +25,7 @@ const sealingInfo = "caucus helper share 2"
 // SealOverhead is the number of bytes that sealing adds to a share.
 const SealOverhead = 1120 + 16
 
-// SealingKey is a helper's private key for shares that are sealed to it.
+// SealingKey is a helper's private key for sealed shares.
 type SealingKey struct{ key hpke.PrivateKey }
 
 // NewSealingKey makes a key.
@@ -87,11 +87,12 @@ func (p *KeyPin) UnmarshalText(text []byte) error {
 	return err
 }
 
-// ShareBinding names what a sealed share belongs to. A share opens only with its own binding.
+// ShareBinding names the context of a sealed share, which opens only with the same binding.
 type ShareBinding struct {
 	Plan study.Hash
-	// Acceptance is the digest of the helper's acceptance under which the share was made. A helper that
-	// was put back accepts the plan anew, with another verify key, and then opens no earlier share.
+	// Acceptance is the digest of the helper's acceptance under which the share was made. A helper
+	// restored to an older state accepts the plan anew, with another verify key, and then opens no
+	// earlier share.
 	Acceptance study.Hash
 	Party      study.PartyID
 	Weight     int64 // ballots or records, public

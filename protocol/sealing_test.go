@@ -9,8 +9,8 @@ import (
 	"caucus/study"
 )
 
-// TestSealedShare: a share opens with the key that it was sealed to, kept in a file, and
-// under its own binding alone; its size is that of the share and a constant.
+// TestSealedShare: a share opens only with the key that it was sealed to, read back from a file, and
+// under its own binding. Its size is the share's plus a constant.
 func TestSealedShare(t *testing.T) {
 	made, err := NewSealingKey()
 	if err != nil {
@@ -49,7 +49,7 @@ func TestSealedShare(t *testing.T) {
 		"another weight":     func(b *ShareBinding) { b.Weight++ },
 		"another nonce":      func(b *ShareBinding) { b.Head = []byte("nonce and another share") },
 		"another part":       func(b *ShareBinding) { b.Other[3]++ },
-		// Fields that run into each other would read alike.
+		// Without lengths, these fields would run into each other.
 		"party and head moved": func(b *ShareBinding) { b.Party, b.Head = b.Party+"n", b.Head[1:] },
 	} {
 		b := binding

@@ -15,7 +15,7 @@ import (
 )
 
 // Shown is a document in which a coordinator signed its ledger's head. Its holder shows it to the
-// coordinator: a ledger without that entry was put back to an older state.
+// coordinator: a ledger without that entry was restored to an older state.
 type Shown struct {
 	Kind      Document `json:"kind"`
 	Document  []byte   `json:"document"`
@@ -25,7 +25,7 @@ type Shown struct {
 // MaxShown bounds a shown document. Heads and receipts have a few hundred bytes.
 const MaxShown = 64 << 10
 
-// SignedHead signs a ledger's head and nothing else, so the same head always gives the same bytes.
+// SignedHead signs a ledger's head alone, so the same head always gives the same bytes.
 func SignedHead(h privacy.Head, s *Signer) Shown {
 	document, err := json.Marshal(headDocument{h})
 	if err != nil {
@@ -100,7 +100,7 @@ func (s Shown) proto() *pb.Shown {
 	return &pb.Shown{Kind: string(s.Kind), Document: s.Document, Signature: s.Signature}
 }
 
-// ShownOf reads a caller's document, the zero Shown if there is none.
+// ShownOf reads a caller's document; the zero Shown if there is none.
 func ShownOf(s *pb.Shown) Shown {
 	if s == nil {
 		return Shown{}
@@ -108,13 +108,13 @@ func ShownOf(s *pb.Shown) Shown {
 	return Shown{Document(s.Kind), s.Document, s.Signature}
 }
 
-// memory keeps the newest document that the coordinator signed, in a file if path is set. Newest
-// means the highest number in the ledger. Of two documents with one number it keeps the first: a
+// memory keeps the newest document that the coordinator signed, in a file if path is set. Newest means
+// the highest number in the ledger. Of two documents with the same number it keeps the first: a
 // contradiction between them is proof.
 type memory struct {
 	path string
 
-	mu      sync.Mutex // guards what follows and the file
+	mu      sync.Mutex // guards the fields below and the file
 	held    Shown
 	head    privacy.Head
 	helpers []HelperLine // from releases, each once
@@ -164,7 +164,7 @@ func (m *memory) newest() (Shown, privacy.Head) {
 	return m.held, m.head
 }
 
-// keep remembers a newer document, and keeps what other processes of this identity wrote.
+// keep remembers a newer document, and keeps the documents that other processes of this identity wrote.
 func (m *memory) keep(s Shown, head privacy.Head, keys Verifier) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -202,7 +202,7 @@ func (m *memory) add(l HelperLine) {
 	}
 }
 
-// helperBack returns how a helper contradicts itself, nil if none does.
+// helperBack returns how a helper contradicts itself, else nil.
 func (m *memory) helperBack() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()

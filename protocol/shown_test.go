@@ -16,8 +16,8 @@ import (
 	"caucus/study"
 )
 
-// TestShown: a head, a receipt and a release tell how far a ledger was, if the
-// coordinator signed them as what they are.
+// TestShown: a head, a receipt and a release show the ledger's head, if the coordinator signed them as
+// such documents.
 func TestShown(t *testing.T) {
 	signer := must(NewSigner())
 	head := privacy.Head{Sequence: 7, Hash: privacy.Digest{7}}
@@ -47,9 +47,9 @@ func TestShown(t *testing.T) {
 	}
 }
 
-// TestHelperLines: of one helper's lines those contradict each other of which one was forgotten
-// when it signed the other, whatever lies between them; what is remembered is there after a
-// restart, and of several processes.
+// TestHelperLines: two lines of one helper contradict each other if the helper had forgotten one when it
+// signed the other, whatever lies between them. Remembered lines survive a restart, and several
+// processes share them.
 func TestHelperLines(t *testing.T) {
 	at := func(key, step, sequence, hash, previous byte) HelperLine {
 		return HelperLine{Key: SignerKey{key}, Step: int64(step), Line: privacy.Head{Sequence: int64(sequence), Hash: privacy.Digest{hash}}, Previous: privacy.Digest{previous}}
@@ -100,8 +100,8 @@ func TestHelperLines(t *testing.T) {
 	}
 }
 
-// TestMemory: the newest document is kept over restarts and by several clients of
-// one identity, and one that contradicts it does not take its place.
+// TestMemory: the newest document survives restarts and is shared by clients of one identity; a
+// contradicting document does not replace it.
 func TestMemory(t *testing.T) {
 	signer := must(NewSigner())
 	path := filepath.Join(t.TempDir(), "memory")
@@ -136,7 +136,7 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// TestKeys: a key is followed only by what the key before it signed.
+// TestKeys: a key is followed only under a signature of the key before.
 func TestKeys(t *testing.T) {
 	now := time.Now()
 	signers := []*Signer{must(NewSigner()), must(NewSigner()), must(NewSigner()), must(NewSigner())}
@@ -180,7 +180,8 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// TestSignedWithin: a coordinator cannot fill a party's disk with what it passes on.
+// TestSignedWithin: documents that a coordinator passes on have bounded size, so it cannot fill a
+// party's disk.
 func TestSignedWithin(t *testing.T) {
 	p := &pb.Signed{Document: make([]byte, MaxForecast), Signature: make([]byte, 64)}
 	if s, err := signedWithin(p, MaxForecast+64, "a forecast"); err != nil || len(s.Document) != MaxForecast {

@@ -11,8 +11,8 @@ import (
 	"fmt"
 )
 
-// Document is a kind of signed document. It is the signature's context (Ed25519ctx, RFC 8032), so a
-// signature of one kind never verifies as another.
+// Document is a kind of signed document. The kind is the signature's context (Ed25519ctx, RFC 8032), so
+// a signature of one kind never verifies as another.
 type Document string
 
 // The kinds of signed document.
@@ -35,8 +35,8 @@ const (
 	ApprovalDocument Document = "caucus approval 1"
 )
 
-// SignerKey is a public key for documents, the coordinator's or that of a person who approves at a
-// party. As text it is hexadecimal.
+// SignerKey is a public key for documents, of the coordinator or of a person who approves at a party;
+// hexadecimal as text.
 type SignerKey [ed25519.PublicKeySize]byte
 
 func (k SignerKey) MarshalText() ([]byte, error) { return hex.AppendEncode(nil, k[:]), nil }
@@ -51,8 +51,8 @@ func (k *SignerKey) UnmarshalText(text []byte) error {
 
 func (k SignerKey) String() string { return hex.EncodeToString(k[:]) }
 
-// Verifier checks that the coordinator signed exactly these bytes as this kind of document; errors
-// wrap ErrDamaged. SignerKey implements it, and Keys does for a coordinator that changed keys.
+// Verifier checks that the coordinator signed exactly these bytes as this kind of document; errors wrap
+// ErrDamaged. SignerKey implements it, and Keys for a coordinator that changed keys.
 type Verifier interface {
 	Verify(d Document, document, signature []byte) error
 }
@@ -89,7 +89,7 @@ func LoadSigner(path string) (*Signer, error) {
 	return &Signer{k}, nil
 }
 
-// ParseSigner reads the text that Save wrote.
+// ParseSigner reads the text of a file that Save wrote.
 func ParseSigner(text string) (*Signer, error) {
 	der, err := derOf("PRIVATE KEY", text)
 	if err != nil {
@@ -126,9 +126,8 @@ func (s *Signer) Sign(d Document, document []byte) []byte {
 	return signature
 }
 
-// ParseAmendments reads a plan's amendments. The coordinator must have signed each one, each must
-// follow the one before, and all must be within what the plan allows. Errors wrap ErrDamaged or
-// study.ErrAmendment.
+// ParseAmendments reads a plan's amendments. The coordinator must have signed each, each must follow the
+// one before, and the plan must allow all. Errors wrap ErrDamaged or study.ErrAmendment.
 func ParseAmendments(p study.Plan, h study.Hash, all []study.Signed, key Verifier) (*study.Chain, error) {
 	if len(all) > study.MaxAmendments {
 		return nil, fmt.Errorf("%w: %d amendments of one plan", ErrDamaged, len(all))

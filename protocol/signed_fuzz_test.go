@@ -9,8 +9,8 @@ import (
 	"caucus/study"
 )
 
-// FuzzSigned: a document that is signed and still senseless is refused, as a
-// receipt, a release and a plan; a receipt that is taken keeps its content.
+// FuzzSigned: a signed but senseless receipt, release or plan is refused; an accepted receipt keeps its
+// content.
 func FuzzSigned(f *testing.F) {
 	signer := must(NewSigner())
 	r := must(Receipt{Plan: study.Hash{1}, Party: "p", Body: study.BodyDigest{2}, Size: 3, Received: time.Unix(9, 0).UTC()}.Sign(signer))
@@ -19,7 +19,7 @@ func FuzzSigned(f *testing.F) {
 	f.Add([]byte(`{"name":"x","kind":"classify"}`))
 	f.Fuzz(func(t *testing.T, document []byte) {
 		if r, err := ParseReceipt(document, signer.Sign(ReceiptDocument, document), signer.Key()); err == nil {
-			// Times of years beyond 9999 are read but have no JSON.
+			// Times of years beyond 9999 can be read but have no JSON.
 			if again, err := r.Sign(signer); err == nil {
 				if back := must(ParseReceipt(again.Document, again.Signature, signer.Key())); back.Plan != r.Plan || back.Party != r.Party || back.Size != r.Size {
 					t.Fatalf("%+v reads back as %+v", r, back)
@@ -38,8 +38,7 @@ func FuzzSigned(f *testing.F) {
 	})
 }
 
-// FuzzSigningRequest: whatever a newcomer sends to be certified is refused or
-// carries a key that can be.
+// FuzzSigningRequest: a newcomer's request is refused, or carries a key that can be certified.
 func FuzzSigningRequest(f *testing.F) {
 	f.Add(must(must(NewEnrolment()).Request()))
 	f.Add([]byte{0x30, 0x82})

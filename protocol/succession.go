@@ -11,8 +11,8 @@ import (
 	"caucus/study"
 )
 
-// Succession hands over from a coordinator's signing key and authority to new ones. The old key
-// signs it, so whoever trusts the old key can trust the new one.
+// Succession hands over from a coordinator's signing key and authority to new ones. The old key signs
+// it, so whoever trusts the old key can trust the new key.
 type Succession struct {
 	From SignerKey `json:"from"`
 	To   SignerKey `json:"to"`
@@ -33,10 +33,12 @@ func (s Succession) Sign(old *Signer) (Signed, error) {
 	return Signed{Document: document, Signature: old.Sign(SuccessionDocument, document)}, nil
 }
 
-// MaxSuccessions bounds the key changes, each after years; an identity with all takes 31 KB.
+// MaxSuccessions bounds the key changes, which are years apart; an identity with all of them takes 31
+// KB.
 const MaxSuccessions = 32
 
-// Keys are a coordinator's signing keys, from a trusted one to the newest. A signature by any counts.
+// Keys are a coordinator's signing keys, from a trusted key to the newest. A signature by any of them
+// counts.
 type Keys struct {
 	first  SignerKey
 	signed []Signed
@@ -58,7 +60,7 @@ func FollowKeys(first SignerKey, successions []Signed) (Keys, error) {
 	return k, nil
 }
 
-// Follow takes one step. A step already taken changes nothing.
+// Follow takes one step. A step taken before changes nothing.
 func (k Keys) Follow(s Signed) (Keys, error) {
 	var link Succession
 	if err := json.Unmarshal(s.Document, &link); err != nil {
@@ -92,7 +94,7 @@ func (k Keys) FollowAll(successions []Signed) Keys {
 	return k
 }
 
-// First returns the key that was trusted at the start.
+// First returns the key trusted at the start.
 func (k Keys) First() SignerKey { return k.first }
 
 // Newest returns the present signing key.
@@ -103,7 +105,7 @@ func (k Keys) Newest() SignerKey {
 	return k.first
 }
 
-// Hold reports whether key is one of them.
+// Hold says whether key is one of the keys.
 func (k Keys) Hold(key SignerKey) bool {
 	return key == k.first || slices.ContainsFunc(k.links, func(l Succession) bool { return l.To == key })
 }
@@ -126,7 +128,7 @@ func (k Keys) Authority() []byte {
 	return nil
 }
 
-// Since returns the successions after key, all of them if key is unknown.
+// Since returns the successions after key, all if key is unknown.
 func (k Keys) Since(key SignerKey) []Signed {
 	i := slices.IndexFunc(k.links, func(l Succession) bool { return l.To == key })
 	return k.signed[i+1:]
@@ -151,7 +153,7 @@ func SignedProto(all []Signed) (out []*pb.Signed) {
 	return out
 }
 
-// SignedOf reads what SignedProto wrote.
+// SignedOf is the inverse of SignedProto.
 func SignedOf(all []*pb.Signed) (out []Signed) {
 	for _, s := range all {
 		out = append(out, Signed{Document: s.GetDocument(), Signature: s.GetSignature()})

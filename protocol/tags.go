@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Tags group parties, as in site=ward, region=north. An operator sets them, never the party itself.
-// A roster chosen by tags reveals them to the study's members.
+// Tags group parties, for example site=ward, region=north. An operator sets them, never the party. A
+// roster chosen by tags reveals them to the study's members.
 type Tags map[string]string
 
 const mostTags = 16
@@ -29,7 +29,7 @@ func ParseTags(pairs []string) (Tags, error) {
 	return t, t.Check()
 }
 
-// Check refuses tags that a plan, a log or a table would write differently.
+// Check refuses tags that a plan, a log or a table would alter.
 func (t Tags) Check() error {
 	if len(t) > mostTags {
 		return fmt.Errorf("%d tags: at most %d are kept of a party", len(t), mostTags)
@@ -44,7 +44,7 @@ func (t Tags) Check() error {
 	return nil
 }
 
-// Have reports whether t has all the wanted tags.
+// Have says whether t has all wanted tags.
 func (t Tags) Have(wanted Tags) bool {
 	for key, value := range wanted {
 		if t[key] != value {

@@ -13,9 +13,9 @@ import (
 	"google.golang.org/grpc/credentials"
 )
 
-// ServerTLS is the coordinator's end: TLS 1.3, only for callers with a certificate of the authority
-// whom admit allows at the handshake. A refused caller learns no reason, since TLS alerts carry no
-// text. The server's own certificate is made anew each day, so none is about to expire.
+// ServerTLS is the coordinator's TLS 1.3: only for callers with a certificate of the authority whom
+// admit allows at the handshake. A refused caller learns no reason, because TLS alerts carry no text.
+// The server's certificate is made anew each day, so it never expires.
 func ServerTLS(a *Authority, now func() time.Time, admit func(Caller) error) (*tls.Config, error) {
 	var (
 		mu      sync.Mutex // guards current and made
@@ -67,9 +67,9 @@ func clientTLS(ca string, pair tls.Certificate, now func() time.Time) (*tls.Conf
 	}, nil
 }
 
-// firstWord is a client's TLS that waits for the coordinator's first byte before it sends data. A
-// TLS 1.3 client finishes the handshake before the server has checked its certificate. By waiting,
-// it sees a refusal as a refusal, not as a broken connection.
+// firstWord is a client's TLS that waits for the coordinator's first byte before it sends data. A TLS
+// 1.3 client finishes the handshake before the server has checked the client's certificate. By waiting,
+// the client sees a refusal as a refusal, not as a broken connection.
 type firstWord struct {
 	credentials.TransportCredentials
 	sockets *sockets

@@ -7,13 +7,13 @@ import (
 	"time"
 )
 
-// TestDialledAgain: who dials again is spared most of the handshake, and is looked at all the
-// same: who was put out in between does not come in by what was agreed before.
+// TestDialledAgain: a resumed session saves most of the handshake, but admit is asked again: a caller
+// revoked in between is refused.
 func TestDialledAgain(t *testing.T) {
 	authority := must(NewAuthority(time.Now()))
 	id, _, err := authority.IssueOwn("127.0.0.1:1", Caller{Name: "site", Role: RoleParty}, must(NewSigner()).Key(), time.Now())
 	must(0, err)
-	asked, put := 0, false // put out
+	asked, put := 0, false // put: callers revoked
 	server := must(ServerTLS(authority, time.Now, func(c Caller) error {
 		if asked++; put || c.Name != "site" {
 			return errors.New("out")
@@ -28,7 +28,7 @@ func TestDialledAgain(t *testing.T) {
 		go func() {
 			defer close(done)
 			conn := must(listener.Accept())
-			_, _ = conn.Write([]byte{1}) // what a client waits for; where it is refused there is none
+			_, _ = conn.Write([]byte{1}) // the byte that clients wait for; a refused client gets none
 			conn.Close()
 		}()
 		conn := must(tls.Dial("tcp", listener.Addr().String(), client))

@@ -12,8 +12,8 @@ import (
 	"caucus/protocol/pb"
 )
 
-// A join token is an invitation for many: its holder enrols parties up to the token's quota. It is
-// an Invitation with the token's name and RoleToken. The coordinator keeps the serial of its
+// A join token is an invitation for many parties: its holder enrols parties up to the token's quota. It
+// is an Invitation with the token's name and RoleToken. The coordinator keeps the serial of its
 // certificate, not the key.
 
 // TokenOptions describe a join token.
@@ -21,9 +21,9 @@ type TokenOptions struct {
 	Quota int
 	// Valid is the lifetime; 0 leaves it to the coordinator.
 	Valid time.Duration
-	// Prefix begins the parties' names; if empty, it is the token's name and a dash.
+	// Prefix starts the parties' names; by default the token's name and a dash.
 	Prefix string
-	// Tags are given to each party that it enrols.
+	// Tags are given to each party that the token enrols.
 	Tags Tags
 	// Address is the host:port to dial; empty leaves it to the coordinator.
 	Address string
@@ -47,7 +47,7 @@ type Token struct {
 	Status  string    `json:"status"`
 	Created time.Time `json:"created"`
 	Expires time.Time `json:"expires"`
-	By      string    `json:"by"` // the operator who made it
+	By      string    `json:"by"` // operator who made it
 }
 
 func tokenOf(t *pb.TokenState) Token {
@@ -85,7 +85,7 @@ func (c *Client) Tokens(ctx context.Context) ([]Token, error) {
 	return all, nil
 }
 
-// RevokeToken ends a join token, with members also the parties that joined by it, which it returns.
+// RevokeToken ends a join token; with members also the parties that joined by it, which it returns.
 func (c *Client) RevokeToken(ctx context.Context, id string, members bool) ([]string, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
@@ -106,12 +106,12 @@ func (c *Client) Tag(ctx context.Context, name string, tags Tags) error {
 	return nil
 }
 
-// joinPatience bounds Join's retries: the coordinator takes 20 calls a second by one token.
+// joinPatience bounds Join's retries: the coordinator takes 20 calls a second per token.
 const joinPatience = 2 * time.Minute
 
-// Join redeems one place of a join token, under a name with the token's prefix; if name is empty
-// the coordinator chooses one. The same enrolment gets the same certificate again and takes no
-// second place. Join retries while the coordinator is busy.
+// Join redeems one place of a join token, under a name with the token's prefix; the coordinator chooses
+// an empty name. The same enrolment gets the same certificate again and takes no second place. Join
+// retries while the coordinator is busy.
 func Join(ctx context.Context, v Invitation, e Enrolment, name string, o DialOptions) (Identity, error) {
 	if v.Role != RoleToken {
 		return Identity{}, fmt.Errorf("join: %w: this is no join token, but an invitation of %s %s", ErrInvalid, v.Role, v.Name)
@@ -129,7 +129,7 @@ func Join(ctx context.Context, v Invitation, e Enrolment, name string, o DialOpt
 			return Identity{}, fmt.Errorf("join by token %s: %w", v.Name, err)
 		}
 		waited += wait
-		if !sleeper.Sleep(ctx, wait/2+rand.N(wait/2)) { // so that parties refused together do not all come back together
+		if !sleeper.Sleep(ctx, wait/2+rand.N(wait/2)) { // spreads the retries of parties refused together
 			return Identity{}, ctx.Err()
 		}
 	}
