@@ -9,10 +9,9 @@ import (
 	"caucus/aggregation/shares"
 )
 
-// TestTogetherWithAllOthers plays the rows of the trust table: one server that keeps all that
-// it sees, with the other's release and what every other party sent, is left with one party's
-// vector under the other server's noise, whole; and so is a reader, under both. Both servers
-// together have the vector.
+// TestTogetherWithAllOthers checks the table of trust. One server keeps all that it sees, with the other
+// server's release and every other party's contribution: one party's vector is still hidden by the other
+// server's full noise. For a reader both noises hide it. Both servers together learn the vector.
 func TestTogetherWithAllOthers(t *testing.T) {
 	ctx := t.Context()
 	const rows, parties = 4000, 3
@@ -52,13 +51,12 @@ func TestTogetherWithAllOthers(t *testing.T) {
 	for r, p := range o.Published {
 		released[r] = append(released[r], p.Residues...)
 	}
-	// Noise of variance σ² squared over σ² has mean 1, and of n of them the mean has
-	// standard error √(2/n), the noise being near to normal: 7 are passed with
-	// probability 3e-12.
+	// The mean of n squares of noise over σ² is 1 with standard error √(2/n), for nearly normal noise: 7
+	// standard errors are exceeded with probability 3e-12.
 	tolerance := 7 * math.Sqrt(2./rows)
 	for name, c := range map[string]struct {
 		sees [2][][2]uint64
-		want float64 // variances of one server's noise that are left
+		want float64 // remaining noise, in variances of one server's noise
 	}{
 		"coordinator and all other parties": {[2][][2]uint64{held[0], released[1]}, 1},
 		"helper and all other parties":      {[2][][2]uint64{released[0], held[1]}, 1},
@@ -77,7 +75,7 @@ func TestTogetherWithAllOthers(t *testing.T) {
 			t.Errorf("%s: noise of %.3f variances is left on the vector, want %g", name, ratio, c.want)
 		}
 	}
-	// One share alone is nothing like the sum: its residues are spread over the field.
+	// One share alone is unrelated to the sum: its residues are spread over the field.
 	for r := range held {
 		low := 0
 		for _, x := range held[r] {
@@ -85,15 +83,14 @@ func TestTogetherWithAllOthers(t *testing.T) {
 				low++
 			}
 		}
-		// Half of rows are below p/2 if they are uniform: 7 deviations of √rows/2.
+		// Half of the residues are below p/2 if uniform; 7 standard deviations, each √rows/2.
 		if math.Abs(float64(low)-rows/2) > 7*math.Sqrt(rows)/2 {
 			t.Errorf("of the %v's share %d of %d residues are in the lower half", shares.Role(r), low, rows)
 		}
 	}
 }
 
-// TestTwoDraws: the servers' noises are drawn apart: what one of them knows of its
-// own says nothing of the other's.
+// TestTwoDraws: the servers draw independent noise: knowing one says nothing about the other.
 func TestTwoDraws(t *testing.T) {
 	ctx := t.Context()
 	task := wide(2000, 2)
@@ -120,7 +117,7 @@ func TestTwoDraws(t *testing.T) {
 		out[r] = append(out[r], p.Residues...)
 		noise[r] = must(shares.Combine(out[0], out[1])) // the sum is 0
 	}
-	// Of independent noises the mean product over the variance has standard error 1/√n: 7.
+	// The mean product of independent noises over the variance has standard error 1/√n: 7 of these.
 	product := 0.
 	for j := range noise[0] {
 		product += float64(noise[0][j]) * float64(noise[1][j]) / o.Published[0].Variance(j) / 2000

@@ -18,7 +18,7 @@ import (
 	"caucus/study/kinds"
 )
 
-// opened is a study that parties may contribute to.
+// opened opens a study for contributions.
 func (w *world) opened(h study.Hash) Signed {
 	w.t.Helper()
 	acceptance, err := w.servers[0].OpenStudy(context.Background(), h, link{w})
@@ -28,9 +28,8 @@ func (w *world) opened(h study.Hash) Signed {
 	return acceptance
 }
 
-// TestStudy: contributions of parties, taken apart, checked and added up by two servers,
-// are released by both with full noise each; before, their sums add up to the sum of the
-// vectors, to the integer. Nothing of a contribution stays.
+// TestStudy: two servers check and add shares of parties' contributions. The sum of their shares is the
+// sum of the vectors, to the integer; both release it with full noise each. No contribution stays.
 func TestStudy(t *testing.T) {
 	for _, classes := range []int{2, 4} {
 		t.Run(fmt.Sprint(classes, " classes"), func(t *testing.T) {
@@ -43,7 +42,7 @@ func TestStudy(t *testing.T) {
 				t.Fatal(err)
 			}
 			var want []int64
-			for i, p := range task.Plan().Roster[:4] { // one takes no part
+			for i, p := range task.Plan().Roster[:4] { // one party does not take part
 				v := votes(task, i, false)
 				if want == nil {
 					want = make([]int64, len(v))
@@ -52,7 +51,7 @@ func TestStudy(t *testing.T) {
 					want[j] += x
 				}
 				data := uploadOf(task, p, v, 1, agreed)
-				for range 2 { // the same again is no error
+				for range 2 { // the same bytes again are no error
 					must(0, w.servers[0].Receive(ctx, h, p, data))
 				}
 				if err := w.servers[0].Receive(ctx, h, p, uploadOf(task, p, v, 1, agreed)); !errors.Is(err, ErrConflict) {
@@ -99,8 +98,8 @@ func TestStudy(t *testing.T) {
 	}
 }
 
-// TestRecords: what parties make of records, of kinds whose sums are signed and whose
-// weights differ, adds up to what a coordinator alone would have summed.
+// TestRecords: contributions made of records, for kinds with negative sums and different weights, add up
+// to the sum of a single coordinator.
 func TestRecords(t *testing.T) {
 	c := dataset.DefaultHospitalConfig()
 	c.Records = 300
@@ -164,8 +163,8 @@ func must2[A, B any](a A, b B, err error) (A, B) {
 	return a, b
 }
 
-// TestTooFew: a set below the minimum fails the study, before anything is charged; and a
-// helper signs none, whatever the coordinator says.
+// TestTooFew: a set below the minimum fails the study before any charge, and a helper signs no such set,
+// whatever the coordinator says.
 func TestTooFew(t *testing.T) {
 	ctx := t.Context()
 	task := taskOf(3, 2)

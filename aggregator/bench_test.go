@@ -15,8 +15,7 @@ import (
 	"caucus/study/kinds"
 )
 
-// BenchmarkReceived times what a coordinator stores of uploads before they are checked, as
-// many at once as are handed over at once.
+// BenchmarkReceived times a coordinator's storing of uploads, one at a time and in batches.
 //
 //	go test ./aggregator -run '^$' -bench Received -cpu 1
 func BenchmarkReceived(b *testing.B) {
@@ -31,7 +30,7 @@ func BenchmarkReceived(b *testing.B) {
 			for parties := range slices.Chunk(task.Plan().Roster, together) {
 				var all []Upload
 				for _, p := range parties {
-					all = append(all, Upload{p, data}) // it is not opened yet
+					all = append(all, Upload{p, data}) // not opened yet
 				}
 				must(0, w.servers[0].ReceiveAll(ctx, h, all))
 			}
@@ -39,9 +38,8 @@ func BenchmarkReceived(b *testing.B) {
 	}
 }
 
-// BenchmarkChecked times both servers together, in one process, from stored uploads to sums:
-// opening boxes, both preparations, both proofs, and what is written. Half of it is one
-// server's.
+// BenchmarkChecked times both servers in one process, from stored uploads to sums: opening boxes, both
+// preparations, both proofs, and all writing. One server's part is half.
 //
 //	go test ./aggregator -run '^$' -bench Checked -cpu 1
 func BenchmarkChecked(b *testing.B) {
@@ -64,7 +62,7 @@ func BenchmarkChecked(b *testing.B) {
 	}
 }
 
-// wide is a tally on a pool of so many rows.
+// wide is a tally on a pool with this number of rows.
 func wide(rows, parties int) study.Task {
 	p := taskOf(2, 2).Plan()
 	p.Roster = nil

@@ -12,12 +12,12 @@ import (
 	"caucus/study"
 )
 
-// shelf keeps in memory what is brought.
+// shelf is a Shelf in memory.
 type shelf struct {
 	mu      sync.Mutex
-	pool    [32]byte // that the plan names
-	refuses error    // for the plan
-	full    error    // for room
+	pool    [32]byte // named by the plan
+	refuses error    // why it refuses the plan
+	full    error    // why it has no room
 	room    []int64
 	kept    map[study.Hash][2]string
 	asked   int
@@ -53,9 +53,8 @@ func (s *shelf) Keep(h study.Hash, canonical, pool []byte) error {
 
 func (s *shelf) MostPool() int { return 1 << 20 }
 
-// TestBring: plan and pool arrive whole at a helper that wants them, once; what is not what
-// the hash or the plan says, what is larger than the helper takes, and what its policy
-// refuses is not kept.
+// TestBring: a helper that wants a plan and its pool gets both whole, once. Bytes that differ from the
+// hash or the plan, are too large, or that the policy refuses are not kept.
 func TestBring(t *testing.T) {
 	ctx := t.Context()
 	w := newWorld(t, taskOf(3, 2))
@@ -106,8 +105,8 @@ func TestBring(t *testing.T) {
 	}
 }
 
-// TestBroughtAgain: a plan that the helper agreed to it takes again, whatever its policy says by
-// now; and one that it did not agree to it does not.
+// TestBroughtAgain: a helper takes a plan again that it had agreed to, even if its policy has changed;
+// the policy refuses others.
 func TestBroughtAgain(t *testing.T) {
 	ctx := t.Context()
 	agreed, other := taskOf(3, 2), taskOf(4, 2)
@@ -137,9 +136,9 @@ func TestBroughtAgain(t *testing.T) {
 	}
 }
 
-// TestOverWithoutPlan: a study is under way at the helper from the first contribution that it
-// checks to its release or failure. Before, it says again without the plan that it agreed;
-// after, the same share, or the reason.
+// TestOverWithoutPlan: a study is under way at the helper from the first checked contribution to its
+// release or failure. Before and after, the helper needs no plan: before, it repeats its agreement;
+// after, its share or the reason of the failure.
 func TestOverWithoutPlan(t *testing.T) {
 	ctx := t.Context()
 	done, failed, never := taskOf(3, 2), taskOf(4, 2), taskOf(5, 2)
@@ -187,8 +186,7 @@ func TestOverWithoutPlan(t *testing.T) {
 	}
 }
 
-// amended is a task whose plan has a minimum of 4 and a floor of 3, and the document that
-// lowers its minimum.
+// amended is a task whose plan has minimum 4 and floor 3, and an amendment with this minimum.
 func amended(t *testing.T, minimum int) (study.Task, []byte) {
 	p := taskOf(5, 2).Plan()
 	p.Minimum, p.Floor, p.Deadline = 4, 3, time.Unix(1e9, 0).UTC()
@@ -198,9 +196,9 @@ func amended(t *testing.T, minimum int) (study.Task, []byte) {
 	return task, must(study.NewChain(p, task.Hash()).Next(e, false, p.Deadline, privacy.Head{}))
 }
 
-// TestAmendedMinimum: both servers hold the set against the minimum in force, which an
-// amendment of the plan's chain lowers, never below its floor; an amendment of another plan,
-// one below the floor, and none with too few, release nothing.
+// TestAmendedMinimum: both servers compare the set with the minimum in force, which an amendment of the
+// plan's chain lowers, never below the floor. With an amendment of another plan or below the floor, or
+// with none, too small a set is not released.
 func TestAmendedMinimum(t *testing.T) {
 	ctx := t.Context()
 	three, low := amended(t, 3)
@@ -232,7 +230,7 @@ func TestAmendedMinimum(t *testing.T) {
 			must(w.servers[0].Advance(ctx, h, link{w})) // both have checked all three
 			set := must(w.servers[0].setOf(ctx, h, must(recordOf(w.servers[0], h))))
 			set.Amendments = try.amendments
-			// What a dishonest coordinator's helper would sign.
+			// A request that a dishonest coordinator might send the helper.
 			_, signs := w.servers[1].Seal(ctx, h, must(protocol.SignJSON(w.signers[0], protocol.SetDocument, set)))
 			if (signs == nil) != try.released {
 				t.Errorf("the helper's answer: %v", signs)
@@ -251,7 +249,7 @@ func TestAmendedMinimum(t *testing.T) {
 	}
 }
 
-// TestReceiveAll: uploads are kept together or not at all, whichever of them was there.
+// TestReceiveAll: uploads are stored all or none, whichever of them was stored before.
 func TestReceiveAll(t *testing.T) {
 	ctx := t.Context()
 	task := taskOf(4, 2)

@@ -26,7 +26,7 @@ func (s *Server) coordinator(ctx context.Context, h study.Hash) (t task, r recor
 	return t, r, s.turn.Unlock, err
 }
 
-// OpenStudy agrees with the helper on a study, so that parties may contribute. It returns the
+// OpenStudy agrees with the helper on a study, after which parties may contribute. It returns the
 // helper's acceptance, which the parties need. It may be repeated.
 func (s *Server) OpenStudy(ctx context.Context, plan study.Hash, helper Peer) (Signed, error) {
 	t, r, unlock, err := s.coordinator(ctx, plan)
@@ -88,9 +88,9 @@ func (s *Server) OpenStudy(ctx context.Context, plan study.Hash, helper Peer) (S
 	return r.Theirs, err
 }
 
-// Confirm asks whether the helper stands by its acceptance of an open study. ErrForgotten means that the
-// helper's files were put back to an older state: parties would spend budget for nothing. Confirm
-// changes nothing here. A helper that forgot the study may accept it anew; that acceptance is not used.
+// Confirm asks whether the helper keeps its acceptance of an open study. ErrForgotten means that the
+// helper's files were restored to an older state: parties would spend budget for nothing. Confirm
+// changes nothing here. If the helper accepts the study anew, that acceptance is not used.
 func (s *Server) Confirm(ctx context.Context, plan study.Hash, helper Peer) error {
 	fail := func(err error) error { return fmt.Errorf("ask for the helper's acceptance of study %s: %w", plan, err) }
 	if err := s.current(ctx); err != nil {
@@ -132,8 +132,8 @@ func (s *Server) Untold(ctx context.Context) (all []study.Hash, err error) {
 	return all, err
 }
 
-// Tell tells the helper that a study failed here for good, so that the helper deletes its share
-// too. It may be repeated after any error.
+// Tell tells the helper that a study failed here for good, so that the helper deletes its share too. It
+// may be repeated after any error.
 func (s *Server) Tell(ctx context.Context, plan study.Hash, helper Peer) error {
 	fail := func(err error) error { return fmt.Errorf("tell the helper that study %s failed: %w", plan, err) }
 	_, err := s.recorded(ctx, plan)
@@ -161,7 +161,7 @@ type Upload struct {
 }
 
 // ReceiveAll stores parties' uploads, after CheckUpload, in one transaction: all or, with an error,
-// none. Send receipts only once it returned nil. The same bytes again are no error; other bytes are
+// none. Send receipts only after it returned nil. The same bytes again are no error; other bytes are
 // ErrConflict.
 func (s *Server) ReceiveAll(ctx context.Context, plan study.Hash, uploads []Upload) error {
 	if s.config.Role != shares.Coordinator {
@@ -221,8 +221,8 @@ func (s *Server) ReceiveAll(ctx context.Context, plan study.Hash, uploads []Uplo
 
 var errStored = errors.New("stored already")
 
-// CloseStudy stops contributions. The caller decides when a study ends. The amendments of the first
-// call count; they give the set's minimum.
+// CloseStudy stops contributions; the caller decides when. The first call's amendments count and give
+// the set's minimum.
 func (s *Server) CloseStudy(ctx context.Context, plan study.Hash, amendments [][]byte) error {
 	_, r, unlock, err := s.coordinator(ctx, plan)
 	defer unlock()
@@ -239,9 +239,9 @@ func (s *Server) CloseStudy(ctx context.Context, plan study.Hash, amendments [][
 	return err
 }
 
-// Advance does the remaining work of an open study: it checks contributions with the helper and,
-// once the study is closed, seals the set and releases both shares. It reports whether both shares
-// are stored. It may be repeated after any error.
+// Advance does the remaining work of an open study: it checks contributions with the helper and, once
+// the study is closed, seals the set and releases both shares. It returns whether both shares are
+// stored. It may be repeated after any error.
 func (s *Server) Advance(ctx context.Context, plan study.Hash, helper Peer) (released bool, err error) {
 	t, r, unlock, err := s.coordinator(ctx, plan)
 	defer unlock()
@@ -329,7 +329,7 @@ func (s *Server) verify(ctx context.Context, t task, r record, helper Peer) (int
 			return fail(err)
 		}
 		var message []byte
-		// A contribution that fails to prepare goes without a message, so both servers refuse it.
+		// A contribution whose preparation fails goes without a message, so both servers refuse it.
 		if prepared[i], err = form.Prepare(s.key(plan, r), shares.ContextOf(plan, string(c.party)), shares.Coordinator, u.part); err == nil {
 			message = prepared[i].Message()
 		}
@@ -402,7 +402,7 @@ func (s *Server) verify(ctx context.Context, t task, r record, helper Peer) (int
 	return len(waits), nil
 }
 
-// seal has both servers sign the set. A set below the minimum fails the study and spends nothing.
+// seal has both servers sign the set. A set below the minimum fails the study without a charge.
 func (s *Server) seal(ctx context.Context, t task, r record, helper Peer) error {
 	plan := t.Hash()
 	fail := func(err error) error { return fmt.Errorf("seal study %s: %w", plan, err) }
@@ -442,8 +442,8 @@ func (s *Server) seal(ctx context.Context, t task, r record, helper Peer) error 
 	return err
 }
 
-// checkLine checks that a helper's share names the line of its ledger that released it, so that a
-// release document can repeat the line.
+// checkLine checks that a helper's share names the ledger line that released it, for the release
+// document.
 func checkLine(said AggregateShare, p privacy.Published) error {
 	if said.Line == nil || said.Step < 1 {
 		return fmt.Errorf("%w: it names no line of the helper's ledger: the helper is of an earlier version", ErrConflict)

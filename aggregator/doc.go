@@ -1,38 +1,34 @@
 // Package aggregator runs one of the two aggregators of a study. The coordinator and the helper each
 // hold one share of every contribution, check its proof together, and each release their share of the
-// sum with noise of its own.
+// sum with their own noise.
 //
-// The two daemons use it, and so does a party's agent: it makes the upload that the servers split
-// between them (Contribute) and checks the helper's agreement (CheckAcceptance). A Server keeps its
-// studies in a file and its noise in a ledger of its own; a Peer is the helper as the coordinator calls
-// it. docs/aggregators.md gives the order of a study's steps, with what each server stores before it
-// answers.
+// Both daemons use it, and so does a party's agent: it checks the helper's agreement (CheckAcceptance)
+// and makes the upload with both shares (Contribute). A Server keeps its studies in a file and draws
+// noise through its own ledger; a Peer is the helper as the coordinator calls it. docs/aggregators.md
+// gives the order of a study's steps, with what each server stores before it answers.
 //
 // # What a Server guarantees
 //
 // Whatever the other server does, and whenever the process is killed:
 //
-//   - The verify key of a study combines a half from each server. Each half is drawn once, and revealed
-//     only after the other server committed to its own. Another acceptance, half, set or contribution
-//     for the same study or party is ErrConflict.
-//   - Each contribution is prepared once, under that key, and is in the sum once or not at all. One
-//     transaction stores verdict, message and sum, before the message leaves.
-//   - A server releases the sum of exactly the set that both servers signed. That set is what this
-//     server accepted, and it has at least the plan's minimum of contributions. The set is one of the
-//     release's terms: the ledger releases no other set.
-//   - A server whose store or ledger was put back to an older state answers nothing (ErrBehind) until
-//     Reconcile. The head file, which lies elsewhere, counts every transaction and is written before
-//     anything leaves.
-//   - A helper reconciles with a new sealing key, so what was sealed to the old key is never prepared
-//     again. A coordinator that may have forgotten a study refuses each upload made under another
-//     acceptance of the helper's than the present one (CheckUpload).
-//   - A share opens only under the acceptance that it was sealed under. If a helper's whole machine is
-//     put back, head file included, it can draw noise again for a study that it had accepted. Its
-//     releases name its step and its ledger's line, and it detects the loss when it is shown a share of
-//     its own that it lacks (Recall).
-//   - The size of everything that a server stores or says about a contribution follows from the plan and
-//     the declared weight. Uploads are deleted with the verdict; messages and sum are deleted with the
-//     release or the failure, which a coordinator tells its helper (Tell).
+//   - The verify key of a study combines a half from each server. Each half is drawn once, and revealed only
+//     after the other server committed to its own. Another acceptance, half, set or contribution for the same
+//     study or party is ErrConflict.
+//   - Each contribution is prepared once, under that key, and is in the sum once or not at all. One transaction
+//     stores verdict, message and sum, before the message leaves.
+//   - A server releases the sum of exactly the set that both servers signed: the contributions that this server
+//     accepted, at least the plan's minimum. The set is one of the release's terms: the ledger releases no other.
+//   - A server whose store or ledger was restored to an older state answers nothing (ErrBehind) until Reconcile.
+//     The head file, which lies elsewhere, counts every transaction and is written before anything leaves.
+//   - A helper reconciles with a new sealing key, so shares sealed to the old key are never prepared again. A
+//     coordinator that may have forgotten a study refuses each upload made under an acceptance of the helper
+//     other than the present one (CheckUpload).
+//   - A share opens only under the acceptance that it was sealed under. If a helper's whole machine is restored,
+//     head file included, it can draw noise again for a study that it had accepted. Its releases name its step
+//     and its ledger's line, and it detects the loss when it is shown a share of its own that it lacks (Recall).
+//   - The size of everything that a server stores or says about a contribution follows from the plan and the
+//     declared weight. Uploads are deleted with the verdict; messages and sum are deleted with the release or
+//     the failure, which a coordinator tells its helper (Tell).
 //
 // # What it does not do
 //

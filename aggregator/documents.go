@@ -23,12 +23,12 @@ type Digest = study.Hash
 // Reveal is the coordinator's statement that a study opens under the helper's acceptance.
 type Reveal struct {
 	Plan   study.Hash `json:"plan"`
-	Helper Digest     `json:"helper"` // digest of its acceptance
+	Helper Digest     `json:"helper"` // digest of the helper's acceptance
 }
 
 type half [32]byte
 
-// commitment hashes a half under its own name. The hash hides the half: 32 uniform bytes.
+// commitment hashes a half under its own label. The hash hides the half: 32 uniform bytes.
 func commitment(plan study.Hash, r shares.Role, h half) Digest {
 	return hashed("caucus verify key commitment 1", plan[:], []byte{byte(r)}, h[:])
 }
@@ -69,7 +69,7 @@ type PrepareReply struct {
 	Message  []byte        `json:"message,omitempty"`
 }
 
-// from adds the set to the origin (From) of a ledger request, so that it is one of the release's terms.
+// from adds the set to a ledger request's origin (From), so that the set is one of the release's terms.
 func from(s Signed, matrix privacy.Digest) privacy.Digest {
 	set := s.Digest()
 	return privacy.Digest(hashed("caucus aggregated set 1", matrix[:], set[:]))

@@ -12,7 +12,7 @@ import (
 	"caucus/study"
 )
 
-// gathered opens a study and has both servers check what all its parties send.
+// gathered opens a study and has both servers check all contributions.
 func (w *world) gathered(task study.Task) (uploads [][]byte) {
 	w.t.Helper()
 	ctx, h := context.Background(), task.Hash()
@@ -25,9 +25,9 @@ func (w *world) gathered(task study.Task) (uploads [][]byte) {
 	return uploads
 }
 
-// TestEnd: a helper whose coordinator ended a study forgets its share of the sum, and does nothing
-// more in that study, whatever it is asked: not under the same acceptance, nor another. What
-// it released, or never agreed to, stays as it is.
+// TestEnd: a helper whose coordinator ended a study deletes its share of the sum, and then refuses every
+// call in that study, under the same acceptance or another. Studies that it released or never accepted
+// stay as they are.
 func TestEnd(t *testing.T) {
 	ctx := t.Context()
 	task, released, unknown := taskOf(3, 2), taskOf(4, 2), taskOf(5, 2)
@@ -37,7 +37,7 @@ func TestEnd(t *testing.T) {
 	must(0, w.servers[0].CloseStudy(ctx, h, nil))
 	own := must(recordOf(w.servers[0], h)).Own
 	set := must(protocol.SignJSON(w.signers[0], protocol.SetDocument, must(w.servers[0].setOf(ctx, h, must(recordOf(w.servers[0], h))))))
-	must(helper.Seal(ctx, h, set)) // also then
+	must(helper.Seal(ctx, h, set)) // refused afterwards too
 	for range 2 {
 		must(0, helper.End(ctx, h))
 	}
@@ -80,8 +80,8 @@ func TestEnd(t *testing.T) {
 	helper.behind = false
 }
 
-// TestEndAfterCharge: a helper that was killed between its ledger and its store is charged
-// already; a study that ends then stays charged, once, and nothing of it leaves.
+// TestEndAfterCharge: a helper killed between its ledger and its store is already charged. If the study
+// then ends, it stays charged, once, and nothing leaves.
 func TestEndAfterCharge(t *testing.T) {
 	ctx := t.Context()
 	task := taskOf(3, 2)
@@ -107,8 +107,8 @@ func TestEndAfterCharge(t *testing.T) {
 	}
 }
 
-// TestTell: what failed at the coordinator is told to the helper until it answers, then no more;
-// of what did not fail, and by a coordinator that was put back, nothing is told.
+// TestTell: a failure at the coordinator is told to the helper until it answers, then no more. Studies
+// that did not fail are not told, and a restored coordinator tells nothing.
 func TestTell(t *testing.T) {
 	ctx := t.Context()
 	task, goesOn := taskOf(3, 2), taskOf(4, 2)
@@ -151,7 +151,7 @@ func TestTell(t *testing.T) {
 	}
 }
 
-// TestUntoldIndex: looking for what is to be told reads no study that is over and told.
+// TestUntoldIndex: the search for untold failures reads no study that is over and told.
 func TestUntoldIndex(t *testing.T) {
 	w := newWorld(t)
 	must(0, w.servers[0].view(t.Context(), study.Hash{}, func(tx *transaction) error {
@@ -165,8 +165,8 @@ func TestUntoldIndex(t *testing.T) {
 	}))
 }
 
-// TestKillEnded: with either server killed at any of its effects while a study ends without a
-// release, the helper learns it, forgets its share, and was charged nothing.
+// TestKillEnded: if either server is killed at any effect while a study ends without a release, the
+// helper still learns of the failure, deletes its share, and is charged nothing.
 func TestKillEnded(t *testing.T) {
 	task := taskOf(3, 2)
 	h := task.Hash()

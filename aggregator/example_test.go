@@ -8,8 +8,7 @@ import (
 	"caucus/study"
 )
 
-// A party takes a helper's word under the keys alone that it was told of by other ways than
-// its coordinator's.
+// A party believes a helper only under keys that it got from others than its coordinator.
 func ExampleCheckPins() {
 	helper, err := protocol.NewSigner()
 	if err != nil {

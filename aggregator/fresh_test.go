@@ -15,12 +15,12 @@ import (
 	"caucus/study/kinds"
 )
 
-// drawsOf names, in the environment of a process that TestFresh starts, that it prints what it
-// draws.
+// drawsOf is the environment variable that makes a process started by TestFresh print its random
+// numbers.
 const drawsOf = "CAUCUS_TEST_DRAWS"
 
-// secrets are what servers and parties draw for one study, of the same plan, party and records
-// each time.
+// secrets returns the random numbers of servers and parties for one study, always with the same plan,
+// party and records.
 func secrets(t *testing.T) map[string][]byte {
 	c := dataset.DefaultHospitalConfig()
 	c.Records = 100
@@ -47,10 +47,10 @@ func secrets(t *testing.T) map[string][]byte {
 	}
 }
 
-// TestFresh: shares, halves of a verify key and keys are the operating system's numbers: made
-// twice of the same plan, party and records, or in two processes, they have no eight bytes alike.
+// TestFresh: shares, halves of a verify key and keys come from the operating system: made twice from the
+// same plan, party and records, or in two processes, no eight bytes are equal.
 //
-// False alarms: 4,000 times eight bytes, so 1e-12.
+// False alarms: 4,000 comparisons of eight bytes, so 1e-12.
 func TestFresh(t *testing.T) {
 	if os.Getenv(drawsOf) != "" {
 		fmt.Printf("drawn: %s\n", must(json.Marshal(secrets(t))))

@@ -9,9 +9,8 @@ import (
 	"caucus/study"
 )
 
-// TestFull: a coordinator that lies can have no more studies accepted, and no more kept of them,
-// than the helper's operator allows. Those that there are go on, and what it is told says what
-// to do.
+// TestFull: a lying coordinator cannot have more studies accepted or stored than the helper's operator
+// allows. Existing studies go on, and the refusal says what to do.
 func TestFull(t *testing.T) {
 	ctx := t.Context()
 	tasks := []study.Task{taskOf(2, 2), taskOf(3, 2), taskOf(4, 2), taskOf(5, 2), taskOf(6, 2)}

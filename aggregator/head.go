@@ -9,8 +9,8 @@ import (
 	"caucus/protocol"
 )
 
-// mark is a server's head file: the number of its store's transactions, the last entry of its ledger,
-// and the pin of a helper's sealing key.
+// mark is the content of a server's head file: the number of its store's transactions, the last entry of
+// its ledger, and the pin of a helper's sealing key.
 type mark struct {
 	steps, entry int64
 	sealing      Digest
@@ -19,7 +19,7 @@ type mark struct {
 const markForm = "steps %d entry %d sealing %x\n"
 
 // InitHead writes the head file of a new server. Keep it outside the backups of store and ledger: after
-// a restore it must be ahead of them. sealing is a helper's public sealing key, nil for a coordinator.
+// a restore it must be ahead of both. sealing is a helper's public sealing key, nil for a coordinator.
 func InitHead(path string, sealing []byte) error {
 	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("make head file: %s is there already (%v): it may know of another server here", path, err)

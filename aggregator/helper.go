@@ -14,8 +14,8 @@ import (
 	"caucus/study"
 )
 
-// Peer is the helper as the coordinator calls it: a Server, or a connection to one. Each call may
-// be repeated and then gives the same answer.
+// Peer is the helper as the coordinator calls it: a Server, or a connection to one. Every call may be
+// repeated and then gives the same answer.
 type Peer interface {
 	// Accept returns the helper's acceptance of a study, given the coordinator's.
 	Accept(ctx context.Context, plan study.Hash, coordinators Signed) (Signed, error)
@@ -23,14 +23,14 @@ type Peer interface {
 	Reveal(ctx context.Context, plan study.Hash, coordinators [32]byte, reveal Signed) (helpers [32]byte, err error)
 	// Prepare checks at most 32 contributions and answers each.
 	Prepare(ctx context.Context, plan study.Hash, offers []PrepareRequest) ([]PrepareReply, error)
-	// Seal signs the coordinator's set if it is what the helper accepted.
+	// Seal signs the coordinator's set if it equals the helper's accepted contributions.
 	Seal(ctx context.Context, plan study.Hash, set Signed) (signature []byte, err error)
 	// Share returns the helper's released share.
 	Share(ctx context.Context, plan study.Hash) (Signed, error)
 	// End says that the coordinator ended the study for good without a release.
 	End(ctx context.Context, plan study.Hash) error
-	// Recall shows the helper a share that it released. The helper returns ErrBehind if its files
-	// were put back to a state before that share.
+	// Recall shows the helper a share that it released. It returns ErrBehind if the helper's files were
+	// restored to a state before that share.
 	Recall(ctx context.Context, share Signed) error
 }
 
@@ -53,7 +53,7 @@ func (s *Server) helper(ctx context.Context, h study.Hash) (t task, r record, un
 }
 
 // accepts draws this server's half of the verify key and stores it with the signed acceptance. At a
-// helper, coordinators is the acceptance that the coordinator sent.
+// helper, coordinators is the coordinator's acceptance.
 func (s *Server) accepts(ctx context.Context, t task, coordinators Signed) (r record, err error) {
 	terms, err := study.TermsDigest(t)
 	if err != nil {
@@ -253,8 +253,8 @@ type checked struct {
 	share shares.SecretShare
 }
 
-// check opens, prepares and verifies an offered contribution. An invalid contribution is refused in
-// the result; an error means that an honest coordinator would not have offered it.
+// check opens, prepares and verifies an offered contribution. An invalid contribution gives a refusal in
+// the result; an error means that no honest coordinator would offer it.
 func (s *Server) check(t task, r record, o PrepareRequest) (checked, error) {
 	c := checked{contribution: contribution{party: o.Party, digest: o.digest(), weight: o.Weight, verdict: refused}}
 	if !s.enrolled(t, o.Party) {

@@ -14,8 +14,8 @@ import (
 	"caucus/study"
 )
 
-// life carries a study from its opening to its release, whatever dies on the way: each step is
-// asked for again until it is done.
+// life carries a study from opening to release although processes die: it repeats each step until the
+// step succeeds.
 func (w *world) life(h study.Hash, uploads func(int, study.PartyID) []byte) {
 	w.t.Helper()
 	ctx := context.Background()
@@ -57,23 +57,22 @@ func (w *world) life(h study.Hash, uploads func(int, study.PartyID) []byte) {
 	must(0, w.start(shares.Helper))
 }
 
-// sumsAt notes what both shares add up to when a server is about to ask its ledger: it is
-// the same each time, and what the parties sent.
+// sumsAt checks, whenever a server is about to ask its ledger, that both shares add up to the parties'
+// sum.
 func (w *world) sumsAt(role shares.Role, effect string, h study.Hash, want []int64) {
 	if effect != "before ledger" || w.servers[1-role] == nil {
 		return
 	}
 	if w.heldBy(0, h).sum == nil || w.heldBy(1, h).sum == nil {
-		return // one has released, and forgot it
+		return // a server that released has deleted its share
 	}
 	if got := w.sum(h); !slices.Equal(got, want) {
 		w.t.Errorf("the %v is about to release a sum of %v, want %v", role, got, want)
 	}
 }
 
-// TestKill: with either server killed at any of its effects, once, the study ends with one
-// release of each, of the sum of every contribution, counted once; and neither server ever
-// said two things of anything.
+// TestKill: if either server is killed once, at any effect, the study ends with one release of each, of
+// the sum of every contribution, counted once; and no server ever gives two different answers.
 func TestKill(t *testing.T) {
 	task := taskOf(4, 2)
 	h := task.Hash()
@@ -94,7 +93,7 @@ func TestKill(t *testing.T) {
 			if i < 3 {
 				return uploadOf(task, p, votes(task, i, false), 1, w.under(task))
 			}
-			// One who cheats is refused by both, and the others count.
+			// Both servers refuse a cheating party, and the others count.
 			cheat := votes(task, 3, false)
 			cheat[0] = 1
 			upload := uploadOf(task, p, cheat, 1, w.under(task))
@@ -126,7 +125,7 @@ func TestKill(t *testing.T) {
 	if len(all) < 25 {
 		t.Errorf("only %d effects: %v", len(all), all)
 	}
-	most := testlevel.N(t, 1, 1000) // of one effect's moments
+	most := testlevel.N(t, 1, 1000) // moments per effect
 	for at, times := range all {
 		for n := 1; n <= min(times, most); n++ {
 			t.Run(strings.ReplaceAll(fmt.Sprintf("%v %s %d", at.role, at.name, n), " ", "_"), func(t *testing.T) { play(t, at, n) })
@@ -134,10 +133,10 @@ func TestKill(t *testing.T) {
 	}
 }
 
-// TestSchedules: random orders of what parties, operator and processes do, with kills and
-// restores of either server's store, ledger, or both, break no rule: no server says two
-// things of one; a server that was put back to before something that it said says nothing; a
-// released sum is that of every contribution that both accepted, once.
+// TestSchedules: random orders of the actions of parties, operator and processes, with kills and
+// restores of either server's store, ledger, or both, break no rule: no server gives two different
+// answers; a server restored to a state before one of its answers says nothing; a released sum counts
+// every contribution that both accepted, once.
 func TestSchedules(t *testing.T) {
 	schedules := testlevel.N(t, 40, 400)
 	task := taskOf(3, 2)
@@ -151,7 +150,7 @@ func TestSchedules(t *testing.T) {
 	t.Logf("ended: %v", ends)
 }
 
-// schedule plays one, and says how it ended.
+// schedule plays one random schedule and returns how it ended.
 func schedule(t *testing.T, task study.Task, seed uint64) string {
 	ctx, rng, h := t.Context(), rand.New(rand.NewPCG(seed, 3)), task.Hash()
 	w := newWorld(t, task)
@@ -192,7 +191,7 @@ func schedule(t *testing.T, task study.Task, seed uint64) string {
 		case 2, 3, 4:
 			i := rng.IntN(3)
 			p := task.Plan().Roster[i]
-			if uploads[p] == nil && under.Sealing != nil { // a party makes one, and sends it again and again
+			if uploads[p] == nil && under.Sealing != nil { // a party makes one upload, and sends it again and again
 				uploads[p] = uploadOf(task, p, votes(task, i, false), 1, under)
 			}
 			what = "contribute " + string(p)
@@ -233,7 +232,7 @@ func schedule(t *testing.T, task study.Task, seed uint64) string {
 			case 0:
 				what = "cancel"
 				err = w.run(func(c *Server) error { return c.Cancel(ctx, h, "no need") })
-			case 1: // a coordinator that lies says it of any
+			case 1: // a lying coordinator says this about any study
 				what = "end"
 				err = link{w}.End(ctx, h)
 			default:
@@ -282,7 +281,7 @@ func schedule(t *testing.T, task study.Task, seed uint64) string {
 	return "released"
 }
 
-// behindOf compares a server's files with its head file.
+// behindOf says whether a server's files are behind its head file.
 func behindOf(t *testing.T, w *world, r shares.Role, m mark) bool {
 	var steps int64
 	must(0, w.servers[r].view(t.Context(), study.Hash{}, func(tx *transaction) (err error) { steps, err = tx.steps(); return err }))

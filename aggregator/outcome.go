@@ -22,7 +22,7 @@ type Outcome struct {
 	Members     Members
 }
 
-// Document is the outcome as a release contains it, with each server's signing key.
+// Document returns the outcome in the form of a release, with each server's signing key.
 func (o Outcome) Document(keys [2]protocol.SignerKey) study.Aggregated {
 	a := study.Aggregated{Set: o.Set.Document, Members: o.Members.Digests, Refused: o.Members.Refused}
 	a.Sets = [2][]byte{o.Set.Signature, o.Helper}
@@ -37,7 +37,7 @@ func (o Outcome) Document(keys [2]protocol.SignerKey) study.Aggregated {
 	return a
 }
 
-// Members are the contributors of a study, each list ordered by name.
+// Members lists the contributors of a study, each list ordered by name.
 type Members struct {
 	// Accepted are in the sum. Digests identify their contributions at both servers.
 	Accepted []study.PartyID
@@ -72,9 +72,9 @@ func (s *Server) Members(ctx context.Context, plan study.Hash) (Members, error) 
 	return s.membersOf(ctx, plan)
 }
 
-// Progress is a study's state at a server. It needs no plan.
+// Progress is a study's state at a server. Reading it needs no plan.
 type Progress struct {
-	// Acceptance is the helper's, once parties may contribute; without a document before.
+	// Acceptance is the helper's, once parties may contribute; before, it has no document.
 	Acceptance Signed
 	// Failed is the reason why the study ended here without a release.
 	Failed string
@@ -82,7 +82,7 @@ type Progress struct {
 	Closed bool
 }
 
-// Progress returns a study's state, the zero Progress if the study is not known.
+// Progress returns a study's state, the zero Progress for an unknown study.
 func (s *Server) Progress(ctx context.Context, plan study.Hash) (at Progress, err error) {
 	if err := s.current(ctx); err != nil {
 		return at, err
@@ -100,7 +100,8 @@ func (s *Server) Progress(ctx context.Context, plan study.Hash) (at Progress, er
 	return at, err
 }
 
-// Behind reports that the server's files were put back. It answers nothing until Reconcile.
+// Behind says whether the server's files were restored to an older state. The server then answers
+// nothing until Reconcile.
 func (s *Server) Behind() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -10,16 +10,15 @@ import (
 	"caucus/study"
 )
 
-// A helper whose whole machine was put back, head file included, does not notice it.
+// A helper whose whole machine is restored, head file included, does not notice.
 //
-// If the restored state is from before it accepted a study, nobody gains anything: it accepts the
-// study anew, and uploads sealed under the first acceptance no longer open (protocol.ShareBinding).
+// If the restored state is from before it accepted a study, nobody gains anything: it accepts the study
+// anew, and uploads sealed under the first acceptance no longer open (protocol.ShareBinding).
 //
-// If the state is from between acceptance and release, the helper draws its noise again, and
-// nothing here can prevent that. But each release signs its step and its ledger's line, and readers
-// remember both. The coordinator remembers them too, and shows the newest share before it asks for
-// anything. A helper that lacks that share answers nothing until it is reconciled, and the lost
-// release is then charged.
+// If the state is from between acceptance and release, the helper draws its noise again, and this code
+// cannot prevent it. But each release signs its step and its ledger's line, and readers remember both.
+// The coordinator remembers them too, and shows the newest share before it asks for anything. A helper
+// that lacks that share answers nothing until it is reconciled, and the lost release is then charged.
 
 // Recall implements Peer. A share that this helper did not sign proves nothing and is refused.
 func (s *Server) Recall(ctx context.Context, share Signed) error {
@@ -58,14 +57,14 @@ func (s *Server) Recall(ctx context.Context, share Signed) error {
 	}); err != nil {
 		return fail(err)
 	}
-	// The head file is ahead now: the helper answers nothing, also after a restart.
+	// The head file is ahead now: the helper answers nothing, even after a restart.
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.behind = true
 	return fail(errors.Join(ErrBehind, s.remember(max(said.Step, s.mark.steps)+1, max(said.Line.Sequence, head.Sequence+1))))
 }
 
-// lacks reports whether the ledger lost a former line and no reconciliation passed over it.
+// lacks says whether the ledger lost a former line that no reconciliation passed over.
 func (s *Server) lacks(ctx context.Context, line privacy.Line) (bool, error) {
 	if have, found, err := privacy.LineOf(ctx, s.config.Journal, line.ID); err != nil || found && have.Hash == line.Hash {
 		return false, err
@@ -78,7 +77,7 @@ func (s *Server) lacks(ctx context.Context, line privacy.Line) (bool, error) {
 	return err != nil, nil
 }
 
-// lost returns the ledger lines of shares that were shown to this helper and that it lacks.
+// lost returns the ledger lines of shares that were shown to this helper and that its ledger lacks.
 func (s *Server) lost(ctx context.Context) (lines []privacy.Line, err error) {
 	var shares []Signed
 	err = s.view(ctx, study.Hash{}, func(t *transaction) error {
@@ -106,7 +105,7 @@ func (s *Server) lost(ctx context.Context) (lines []privacy.Line, err error) {
 	return lines, err
 }
 
-// recall shows the helper its newest share that this coordinator has.
+// recall shows the helper its newest share known to this coordinator.
 func (s *Server) recall(ctx context.Context, helper Peer) error {
 	s.mu.Lock()
 	newest := s.newest

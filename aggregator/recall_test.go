@@ -12,7 +12,7 @@ import (
 	"caucus/study"
 )
 
-// machineOf copies all of a server, its head file too, and putBack puts all of it back.
+// machineOf copies all files of a server, head file included; the result restores them.
 func (w *world) machineOf(r shares.Role) func() {
 	files, head := w.copyOf(r), must(os.ReadFile(w.head(int(r))))
 	return func() {
@@ -22,7 +22,7 @@ func (w *world) machineOf(r shares.Role) func() {
 	}
 }
 
-// proposes has the helper agree to a plan with a coordinator that lies: half n is its own.
+// proposes has the helper accept a plan from a lying coordinator, whose half is n.
 func (w *world) proposes(task study.Task, n byte) (key shares.Key) {
 	ctx, h, helper := w.t.Context(), task.Hash(), w.servers[shares.Helper]
 	own := must(protocol.SignJSON(w.signers[0], protocol.AcceptanceDocument, Acceptance{Plan: h, Role: "coordinator", Terms: must(study.TermsDigest(task)), Commitment: commitment(h, 0, half{n})}))
@@ -31,8 +31,8 @@ func (w *world) proposes(task study.Task, n byte) (key shares.Key) {
 	return helper.key(h, must(recordOf(helper, h)))
 }
 
-// drawn is what the helper releases of uploads that a coordinator offers it, as it can without
-// the part that each party gave the coordinator being changed.
+// drawn returns the helper's release of uploads as a lying coordinator can get it: each party's part for
+// the coordinator is unchanged.
 func (w *world) drawn(task study.Task, key shares.Key, uploads map[study.PartyID][]byte) (accepted int, share Signed, err error) {
 	ctx, h, helper := w.t.Context(), task.Hash(), w.servers[shares.Helper]
 	f := shares.Ballots(task.Pool().Rows(), 2, 1)
@@ -54,7 +54,7 @@ func (w *world) drawn(task study.Task, key shares.Key, uploads map[study.PartyID
 	return accepted, share, err
 }
 
-// uploadsOf are one of each party.
+// uploadsOf makes one upload of each party.
 func (w *world) uploadsOf(task study.Task) map[study.PartyID][]byte {
 	all := map[study.PartyID][]byte{}
 	for i, p := range task.Plan().Roster {
@@ -63,9 +63,9 @@ func (w *world) uploadsOf(task study.Task) map[study.PartyID][]byte {
 	return all
 }
 
-// TestSnapshotBeforeAcceptance: a helper whose machine is put back eight times to before it
-// accepted a study, head file and all, adds noise to what parties sealed to it once: each
-// acceptance is another, and opens nothing that was sealed under the one before.
+// TestSnapshotBeforeAcceptance: a helper whose machine is restored eight times to before it accepted a
+// study, head file included, opens no old upload: each acceptance differs, and shares sealed under an
+// earlier one stay closed.
 func TestSnapshotBeforeAcceptance(t *testing.T) {
 	task := taskOf(3, 2)
 	w := newWorld(t, task)
@@ -87,10 +87,10 @@ func TestSnapshotBeforeAcceptance(t *testing.T) {
 	}
 }
 
-// TestSnapshotAfterAcceptance: a helper that is put back between acceptance and release draws
-// again, which nothing here prevents; but each share names its step and the line of its ledger,
-// so that two of them contradict each other for whoever has both; and shown one that it lacks
-// it says no more, until it is reconciled, which charges that one by its line.
+// TestSnapshotAfterAcceptance: a helper restored between acceptance and release draws again, which
+// nothing here prevents. But each share names its step and ledger line, so two of them contradict each
+// other for whoever has both. Shown a share that it lacks, it answers nothing until it is reconciled,
+// which charges that share by its line.
 func TestSnapshotAfterAcceptance(t *testing.T) {
 	ctx := t.Context()
 	task, next := taskOf(3, 2), taskOf(4, 2)
@@ -124,7 +124,7 @@ func TestSnapshotAfterAcceptance(t *testing.T) {
 		helper := w.servers[shares.Helper]
 		seal := must(recordOf(w.servers[0], h)).Set
 		must(helper.Seal(ctx, h, seal))
-		second := must(helper.Share(ctx, h)) // the limit of what can be prevented here
+		second := must(helper.Share(ctx, h)) // nothing here can prevent this
 		var said AggregateShare
 		must(0, protocol.ReadSigned(second, w.signers[1].Key(), protocol.ShareDocument, &said))
 		again := release
@@ -139,7 +139,7 @@ func TestSnapshotAfterAcceptance(t *testing.T) {
 		}
 	}
 
-	// The honest coordinator shows it the share that it has, whatever it asks for next.
+	// The honest coordinator shows its share before every request.
 	if _, err := w.servers[0].OpenStudy(ctx, next.Hash(), link{w}); !errors.Is(err, ErrBehind) {
 		t.Fatalf("a helper that drew twice goes on: %v", err)
 	}
@@ -161,12 +161,12 @@ func TestSnapshotAfterAcceptance(t *testing.T) {
 	if after := must(w.servers[1].ledger.Totals(ctx)); after[privacy.Party].Epsilon(1e-6) <= before[privacy.Party].Epsilon(1e-6) {
 		t.Error("the share that was lost is not charged")
 	}
-	for range 2 { // it is shown the same again, and speaks
+	for range 2 { // shown the same again, it answers
 		if _, err := w.servers[0].OpenStudy(ctx, next.Hash(), link{w}); err != nil {
 			t.Errorf("reconciled: %v", err)
 		}
 	}
-	// What others signed proves nothing.
+	// Documents that others signed prove nothing.
 	forged := Signed{Document: first.Document, Signature: w.signers[0].Sign(protocol.ShareDocument, first.Document)}
 	if err := w.servers[1].Recall(ctx, forged); !errors.Is(err, protocol.ErrDamaged) || w.servers[1].Behind() {
 		t.Errorf("a share that the coordinator signed: %v", err)

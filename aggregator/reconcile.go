@@ -10,8 +10,8 @@ import (
 	"caucus/study"
 )
 
-// LostEntries counts the ledger entries that the head file knows and the server lacks, not counting
-// those of shares shown to it (Recall), whose lines it returns.
+// LostEntries counts the ledger entries that the head file knows and the server lacks, except those of
+// shares shown to the server (Recall), whose lines it returns.
 func (s *Server) LostEntries(ctx context.Context) (n int64, shown []privacy.Line, err error) {
 	head, err := privacy.HeadOf(ctx, s.config.Journal)
 	if err == nil {
@@ -25,13 +25,13 @@ func (s *Server) LostEntries(ctx context.Context) (n int64, shown []privacy.Line
 	return max(0, s.mark.entry-head.Sequence-int64(len(shown))), shown, nil
 }
 
-// ReconcileLedger charges the missing entries, whatever the limits, and moves the ledger beyond
-// every entry that the head file knows. shown are charged by their lines.
+// ReconcileLedger charges the missing entries, whatever the limits, and moves the ledger beyond every
+// entry that the head file knows. shown are charged by their lines.
 func (s *Server) ReconcileLedger(ctx context.Context, lost []privacy.Cost, shown []privacy.Line) error {
 	return s.ledger.Reconcile(ctx, lost, shown)
 }
 
-// Reconcile lets a server answer again after its files were put back. Every study without a release
+// Reconcile lets a server answer again after its files were restored. Every study without a release
 // fails here. A helper must first have a new sealing key, which parties pin: under it no earlier
 // contribution can be prepared again. The ledger is reconciled separately (privacy.Ledger.Reconcile).
 func (s *Server) Reconcile(ctx context.Context) error {

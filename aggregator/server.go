@@ -33,8 +33,8 @@ type Config struct {
 	Role shares.Role
 	// Store is the file of the studies (Create), Head the head file (InitHead).
 	Store, Head string
-	// Journal is the server's ledger, and Limits bounds its spending. A coordinator with an open
-	// Ledger on that Journal gives it too; its own limits then count.
+	// Journal is the server's ledger, and Limits bounds its spending. A coordinator with an open Ledger
+	// on that Journal gives it too; its own limits then count.
 	Journal privacy.Journal
 	Limits  map[privacy.Unit]privacy.Budget
 	Ledger  *privacy.Ledger
@@ -43,15 +43,15 @@ type Config struct {
 	Other  protocol.SignerKey
 	// Sealing is a helper's sealing key; nil for a coordinator.
 	Sealing *protocol.SealingKey
-	// Task returns the task of a plan and its pool, and checks both, at each call.
+	// Task makes the task of a plan and its pool, and checks both, at each call.
 	Task func(context.Context, study.Hash) (study.Task, error)
-	// Serves is a helper's policy: its error says why it refuses a plan. Nil serves none.
+	// Serves is a helper's policy: its error says why it refuses a plan. nil refuses all.
 	Serves func(study.Task) error
-	// MaxOpen bounds a helper's accepted studies that are not over, MaxShares the bytes of its
-	// store. Beyond either it accepts no study. 0 is no limit.
+	// MaxOpen bounds a helper's accepted studies that are not over, MaxShares the bytes of its store. At
+	// either limit it accepts no further study. 0 is no limit.
 	MaxOpen   int
 	MaxShares int64
-	// Shelf stores the plans and pools that the coordinator sends to a helper; nil takes none.
+	// Shelf stores the plans and pools that the coordinator sends to a helper; nil: none are taken.
 	Shelf Shelf
 	// Checkpoint, if not nil, is called between effects: tests stop the server there.
 	Checkpoint func(effect string)
@@ -59,22 +59,22 @@ type Config struct {
 
 // Shelf stores the coordinator's plans and pools at a helper. Config.Task reads them.
 type Shelf interface {
-	// Has reports whether it has a plan with its pool.
+	// Has says whether it has a plan with its pool.
 	Has(study.Hash) bool
-	// Wants refuses a plan that the helper would not serve, by its canonical bytes alone. It
-	// returns the pool's digest even if only the policy refuses.
+	// Wants refuses a plan that the helper would not serve, by its canonical bytes alone. It returns the
+	// pool's digest even if only the policy refuses.
 	Wants(h study.Hash, canonical []byte) (pool [32]byte, err error)
-	// Room makes room for a plan and its pool of size bytes together, or refuses. It drops no plan
-	// of a study under way, and always takes such a plan. The server accepts nothing meanwhile.
+	// Room makes room for a plan and its pool, size bytes together, or refuses. It drops no plan of a
+	// study under way, and always takes such a plan. The server accepts nothing meanwhile.
 	Room(h study.Hash, size int64, underWay func(study.Hash) (bool, error)) error
-	// Keep stores both durably. The caller checked that they have this hash and digest.
+	// Keep stores both durably. The caller has checked their hash and digest.
 	Keep(h study.Hash, canonical, pool []byte) error
 	// MostPool bounds a pool's bytes.
 	MostPool() int
 }
 
-// Server is one aggregator, safe for concurrent use. Calls that agree on something with the other
-// server take turns. ReceiveAll takes none, and so never waits for that server.
+// Server is one aggregator, safe for concurrent use. Calls that agree on something with the other server
+// take turns. ReceiveAll takes none, and so never waits for that server.
 type Server struct {
 	config Config
 	db     *database.DB
@@ -82,7 +82,7 @@ type Server struct {
 
 	turn sync.Mutex // one call at a time; guards nothing else
 
-	mu     sync.Mutex // one writing transaction at a time; guards what follows
+	mu     sync.Mutex // one writing transaction at a time; guards the fields below
 	mark   mark       // the head file's content
 	behind bool
 	open   int    // number of accepted studies that are not over
@@ -92,7 +92,7 @@ type Server struct {
 	newestStep int64
 }
 
-// SQLite is the store of a server at path, for database.Upgrade.
+// SQLite describes the store of a server at path, for database.Upgrade.
 func SQLite(path string) database.File { return database.File{SQLite: file, Path: path} }
 
 // Create makes the store of a new server.
@@ -107,7 +107,7 @@ func Create(path string) error {
 	return db.Close()
 }
 
-// Copy copies a server's store whole, as of one moment. The server may be running.
+// Copy copies a server's whole store at one moment. The server may be running.
 func Copy(ctx context.Context, from, to string) error {
 	db, err := file.Open(from)
 	if err == nil {
@@ -119,7 +119,7 @@ func Copy(ctx context.Context, from, to string) error {
 	return nil
 }
 
-// Open opens a server on its files. If they were put back it opens too, and answers only ErrBehind.
+// Open opens a server on its files. On restored files it opens too, and answers only ErrBehind.
 func Open(ctx context.Context, c Config) (*Server, error) {
 	fail := func(err error) (*Server, error) { return nil, fmt.Errorf("open %v: %w", c.Role, err) }
 	switch {
@@ -254,8 +254,8 @@ func (s *Server) update(ctx context.Context, h study.Hash, effect string, fn fun
 	return r, nil
 }
 
-// current refuses on a server that was put back, and brings the head file up to date: a transaction
-// whose commit or head file failed may be stored, and the caller is about to report from the store.
+// current fails on a restored server, and brings the head file up to date: a transaction whose commit or
+// head file failed may be stored, and the caller is about to report from the store.
 func (s *Server) current(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -277,7 +277,7 @@ type task struct {
 	of bodies.Task
 }
 
-// recorded returns a study's record without needing its plan; it is empty for an unknown study.
+// recorded returns a study's record without its plan; the record of an unknown study is empty.
 func (s *Server) recorded(ctx context.Context, h study.Hash) (r record, err error) {
 	if err = s.current(ctx); err == nil {
 		err = s.view(ctx, h, func(tx *transaction) error { r, err = tx.record(); return err })
@@ -311,9 +311,9 @@ func (s *Server) known(ctx context.Context, h study.Hash) (t task, r record, err
 	return t, r, nil
 }
 
-// underWay reports whether contributions to a study were checked here and the study is neither
-// released nor failed. Only then must the plan be kept. A study that still gathers may fail at the
-// coordinator and be resumed; its plan can be sent again.
+// underWay says whether contributions to a study were checked here and the study is neither released nor
+// failed. Only then must the plan be kept. A study that still gathers may fail at the coordinator and be
+// resumed; its plan can be sent again.
 func (s *Server) underWay(ctx context.Context, h study.Hash) (is bool, err error) {
 	err = s.view(ctx, h, func(tx *transaction) error {
 		r, err := tx.record()
@@ -328,20 +328,20 @@ func (s *Server) underWay(ctx context.Context, h study.Hash) (is bool, err error
 	return is, err
 }
 
-// agreed reports whether a study was accepted and did not fail: its plan is taken despite the policy.
+// agreed says whether a study was accepted and did not fail: its plan is taken despite the policy.
 func (s *Server) agreed(ctx context.Context, h study.Hash) bool {
 	r, err := s.recorded(ctx, h)
 	return err == nil && r.Own.Document != nil
 }
 
-// room asks a helper's shelf for room. It takes a turn, so no plan is dropped while it is accepted.
+// room asks a helper's shelf for room, in a turn, so that no plan is dropped while it is being accepted.
 func (s *Server) room(ctx context.Context, h study.Hash, size int64) error {
 	s.turn.Lock()
 	defer s.turn.Unlock()
 	return s.config.Shelf.Room(h, size, func(h study.Hash) (bool, error) { return s.underWay(ctx, h) })
 }
 
-// full explains why a helper stores no more. Without these limits a caller could fill its disk:
+// full returns why a helper stores no more. Without these limits a caller could fill its disk:
 // acceptances outlive their studies, so that none is accepted twice.
 func (s *Server) full(ctx context.Context, accepting bool) error {
 	s.mu.Lock()
@@ -375,7 +375,7 @@ func (s *Server) enrolled(t task, p study.PartyID) bool {
 	return s.roster.has[p]
 }
 
-// key is the verify key of a study with both halves known.
+// key returns the verify key of a study with both halves known.
 func (s *Server) key(h study.Hash, r record) shares.Key {
 	var halves [2]half
 	halves[s.config.Role], halves[1-s.config.Role] = r.Half, *r.OtherHalf
@@ -509,8 +509,8 @@ func (s *Server) release(ctx context.Context, h study.Hash) (Signed, error) {
 	return r.Share, nil
 }
 
-// Cancel ends a study without a release, for a reason that may be public. A helper that released
-// its share refuses, and so does a coordinator that has both shares.
+// Cancel ends a study without a release, for a reason that may be public. A helper that released its
+// share refuses, and so does a coordinator with both shares.
 func (s *Server) Cancel(ctx context.Context, plan study.Hash, reason string) error {
 	s.turn.Lock()
 	defer s.turn.Unlock()
@@ -528,7 +528,7 @@ func (s *Server) Cancel(ctx context.Context, plan study.Hash, reason string) err
 	return err
 }
 
-// note keeps the helper's newest share, to show it to the helper (recall).
+// note keeps the helper's newest share, which recall shows to the helper.
 func (s *Server) note(share Signed) error {
 	var said AggregateShare
 	if share.Document == nil {

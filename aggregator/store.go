@@ -235,13 +235,13 @@ func (t *transaction) steps() (n int64, err error) {
 	return n, err
 }
 
-// bytes is the store's size without reusable space.
+// bytes returns the store's size without reusable space.
 func (t *transaction) bytes() (n int64, err error) {
 	err = t.tx.QueryRowContext(t.ctx, "SELECT (page_count - freelist_count) * page_size FROM pragma_page_count(), pragma_freelist_count(), pragma_page_size()").Scan(&n)
 	return n, err
 }
 
-// next is the transaction's number: update adds 1 to steps before it commits.
+// next returns the transaction's number: update adds 1 to steps before it commits.
 func (t *transaction) next() (int64, error) {
 	n, err := t.steps()
 	return n + 1, err

@@ -12,10 +12,10 @@ import (
 	"caucus/study"
 )
 
-// TestPutBack: a helper, or a coordinator, whose store or ledger was put back says nothing,
-// until its operator reconciles; a helper only with another sealing key, and then a plan that
-// the old store had not seen can be agreed again, under a second verify key, but no
-// contribution that was sent under the first can be prepared under it.
+// TestPutBack: a helper or coordinator whose store or ledger was restored says nothing until its
+// operator reconciles. A helper needs another sealing key. A plan that the old store had not seen can
+// then be accepted again, under a second verify key, but no contribution sent under the first key can be
+// prepared under the second.
 func TestPutBack(t *testing.T) {
 	ctx := t.Context()
 	task := taskOf(3, 2)
@@ -55,7 +55,7 @@ func TestPutBack(t *testing.T) {
 	w.stop(shares.Helper)
 	must(0, w.start(shares.Helper)) // and goes on after a restart
 	helper = w.servers[1]
-	// A coordinator that lies, and was not put back, proposes the plan anew.
+	// A lying coordinator, not restored, proposes the plan anew.
 	own := must(protocol.SignJSON(w.signers[0], protocol.AcceptanceDocument, Acceptance{Plan: h, Role: "coordinator", Terms: must(study.TermsDigest(task)), Commitment: commitment(h, 0, half{7})}))
 	accepted := must(helper.Accept(ctx, h, own))
 	must(helper.Reveal(ctx, h, half{7}, must(protocol.SignJSON(w.signers[0], protocol.RevealDocument, Reveal{h, accepted.Digest()}))))
@@ -71,7 +71,7 @@ func TestPutBack(t *testing.T) {
 		t.Error("a party that pinned the old key takes the new one from the coordinator")
 	}
 
-	// The coordinator alone, and a study that it does not know to be over.
+	// Only the coordinator is restored, to before it closed the study.
 	w, _, h = full(t, 3)
 	before = w.copyOf(shares.Coordinator)
 	must(0, w.servers[0].CloseStudy(ctx, h, nil))
@@ -85,7 +85,7 @@ func TestPutBack(t *testing.T) {
 		t.Errorf("a study of before goes on: %v", err)
 	}
 
-	// The ledger alone: it would answer anew.
+	// Only the ledger is restored: it would answer anew.
 	w, _, h = full(t, 3)
 	before = w.copyOf(shares.Helper)
 	must(0, w.servers[0].CloseStudy(ctx, h, nil))
@@ -95,7 +95,7 @@ func TestPutBack(t *testing.T) {
 	if _, err := w.servers[1].Share(ctx, h); !errors.Is(err, ErrBehind) {
 		t.Errorf("a helper with a ledger of before releases: %v", err)
 	}
-	// Both, and the head file's store half alone: the ledger says no by itself.
+	// Both are restored, and the head file's half about the store: the ledger alone refuses.
 	if _, err := privacy.Open(w.ledgers[1], privacy.Config{LastSequence: 1}); err != nil {
 		t.Error(err)
 	}
@@ -107,8 +107,8 @@ func uploadKeyOf(helpers record) []byte {
 	return a.Sealing
 }
 
-// TestSecondSet: a helper whose store says another set than its ledger has answered for, as
-// if somebody wrote into it after the answer was drawn, draws no second one.
+// TestSecondSet: a helper whose store holds another set than its ledger has answered for, as if somebody
+// changed the store after the draw, draws no second time.
 func TestSecondSet(t *testing.T) {
 	ctx := t.Context()
 	w, _, h := full(t, 3)
@@ -136,8 +136,8 @@ func TestSecondSet(t *testing.T) {
 	}
 }
 
-// TestOpenRefuses: a coordinator that is its own helper, a helper without a key, a head file
-// that is missing, or of another key.
+// TestOpenRefuses: Open refuses a coordinator that is its own helper, a helper without a key, and a head
+// file that is missing or of another key.
 func TestOpenRefuses(t *testing.T) {
 	ctx := t.Context()
 	w := newWorld(t)
@@ -168,7 +168,7 @@ func TestOpenRefuses(t *testing.T) {
 	}
 }
 
-// waits is a helper that answers when it is told to.
+// waits is a helper that answers on command.
 type waits struct {
 	link
 	asked, answer chan struct{}
@@ -180,8 +180,8 @@ func (p waits) Prepare(ctx context.Context, h study.Hash, o []PrepareRequest) ([
 	return p.link.Prepare(ctx, h, o)
 }
 
-// TestReceiveWaitsForNobody: parties are served while the helper is asked, and none gets in
-// after the close, so that no stored upload is left out of the set.
+// TestReceiveWaitsForNobody: uploads are stored while the helper is asked, and none after the close, so
+// that the set contains every stored upload.
 func TestReceiveWaitsForNobody(t *testing.T) {
 	ctx := t.Context()
 	task := taskOf(3, 2)
@@ -198,7 +198,7 @@ func TestReceiveWaitsForNobody(t *testing.T) {
 	<-helper.asked
 	must(0, send(1))
 	helper.answer <- struct{}{}
-	<-helper.asked // the one that came meanwhile
+	<-helper.asked // the upload that came meanwhile
 	helper.answer <- struct{}{}
 	must(0, <-done)
 	must(0, w.servers[0].CloseStudy(ctx, h, nil))
@@ -210,8 +210,8 @@ func TestReceiveWaitsForNobody(t *testing.T) {
 	}
 }
 
-// TestHeadIsWrittenFirst: where the head file cannot be written nothing is said, not what
-// was stored either, until it can.
+// TestHeadIsWrittenFirst: while the head file cannot be written the server says nothing, not even about
+// what it has stored.
 func TestHeadIsWrittenFirst(t *testing.T) {
 	ctx := t.Context()
 	task := taskOf(3, 2)
@@ -234,7 +234,7 @@ func TestHeadIsWrittenFirst(t *testing.T) {
 	}
 }
 
-// TestDamage: a sum or an upload that is not what was written is found before it is used.
+// TestDamage: a changed sum or upload is found before its use.
 func TestDamage(t *testing.T) {
 	ctx := t.Context()
 	for _, r := range []shares.Role{shares.Coordinator, shares.Helper} {

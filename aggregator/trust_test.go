@@ -12,7 +12,7 @@ import (
 	"caucus/study"
 )
 
-// full is a world with an open study and every party's upload checked.
+// full makes a world with an open study in which every party's upload is checked.
 func full(t *testing.T, parties int) (*world, study.Task, study.Hash) {
 	t.Helper()
 	ctx := t.Context()
@@ -26,8 +26,8 @@ func full(t *testing.T, parties int) (*world, study.Task, study.Hash) {
 	return w, task, h
 }
 
-// TestDishonestCoordinator: what a helper is asked by a coordinator that lies about plan,
-// key, contributions, set or minimum is refused, and changes nothing that it said before.
+// TestDishonestCoordinator: a helper refuses a coordinator that lies about plan, key, contributions, set
+// or minimum, and keeps all its earlier answers.
 func TestDishonestCoordinator(t *testing.T) {
 	ctx := t.Context()
 	task, other := taskOf(3, 2), taskOf(4, 2)
@@ -81,7 +81,7 @@ func TestDishonestCoordinator(t *testing.T) {
 	wants("a second half", open(half{2}, reveal), ErrConflict)
 	must(0, open(half{1}, reveal))
 
-	// Contributions, with the coordinator's part prepared under the right key.
+	// Contributions whose coordinator's part is prepared under the right key.
 	r := must(recordOf(helper, h))
 	key := helper.key(h, r)
 	made := func(task study.Task, p study.PartyID, party int) (upload, PrepareRequest) {
@@ -115,8 +115,8 @@ func TestDishonestCoordinator(t *testing.T) {
 	if stored() != 0 {
 		t.Fatal("what was refused is in the sum")
 	}
-	// What does not check is refused as a contribution: each on a party of its own study, so
-	// that none blocks another.
+	// An invalid contribution is refused as such. Each is a party of its own study, so that none blocks
+	// another.
 	for what, change := range map[string]func(*PrepareRequest){
 		"another party's under this name": func(o *PrepareRequest) { party := o.Party; *o = next; o.Party = party },
 		"a share sealed for other bytes":  func(o *PrepareRequest) { o.Other[0] ^= 1 },
@@ -190,7 +190,7 @@ func TestDishonestCoordinator(t *testing.T) {
 
 func bothOf(t study.Task) task { return task{t, must(bodiesOf(t))} }
 
-// liar changes what a helper says.
+// liar changes a helper's answers.
 type liar struct {
 	link
 	accept  func(Signed) Signed
@@ -240,9 +240,8 @@ func (l liar) Share(ctx context.Context, h study.Hash) (Signed, error) {
 	return out, err
 }
 
-// TestDishonestHelper: a coordinator takes nothing of a helper that lies about its key, what
-// it accepted, the set or its release; what it cannot tell from a party that cheated is a
-// party refused, and no more than that.
+// TestDishonestHelper: a coordinator rejects a helper that lies about its key, its acceptance, the set
+// or its release. A lie that looks like a cheating party gets that party refused, and nothing more.
 func TestDishonestHelper(t *testing.T) {
 	changed := func(b []byte) []byte { b = bytes.Clone(b); b[len(b)-1] ^= 1; return b }
 	resigned := func(w *world, kind protocol.Document, change func(map[string]any)) func(Signed) Signed {
@@ -250,7 +249,7 @@ func TestDishonestHelper(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		lie  func(w *world, l *liar)
-		want error // of Advance or OpenStudy; nil: released, with so many
+		want error // of Advance or OpenStudy; nil: released, with this number
 		left int
 	}{
 		"honest": {func(*world, *liar) {}, nil, 3},
@@ -314,7 +313,7 @@ func TestDishonestHelper(t *testing.T) {
 
 var errAny = errors.New("any error")
 
-// ownShare is what the coordinator published.
+// ownShare returns the coordinator's publication.
 func ownShare(w *world) []byte {
 	for h := range w.tasks {
 		var s AggregateShare
@@ -324,8 +323,8 @@ func ownShare(w *world) []byte {
 	return nil
 }
 
-// TestCheckAcceptance: a party contributes only under its own pins, plan and noise, and
-// never where coordinator and helper are one.
+// TestCheckAcceptance: a party contributes only under its own pins, plan and noise, and never if
+// coordinator and helper are one.
 func TestCheckAcceptance(t *testing.T) {
 	task, other := taskOf(3, 2), taskOf(4, 2)
 	w, h := newWorld(t, task), task.Hash()
@@ -358,8 +357,8 @@ func TestCheckAcceptance(t *testing.T) {
 	}
 }
 
-// TestTranscript: for any two vectors of a party, what either server is told and stores has
-// the same sizes, at each step.
+// TestTranscript: for any two vectors of a party, all that either server receives and stores has the
+// same sizes, at each step.
 func TestTranscript(t *testing.T) {
 	ctx := t.Context()
 	var seen [2]string
@@ -394,7 +393,7 @@ func TestTranscript(t *testing.T) {
 	}
 }
 
-// sized notes the sizes of what passes between the servers.
+// sized notes the sizes of messages between the servers.
 type sized struct {
 	link
 	to *bytes.Buffer
@@ -408,7 +407,7 @@ func (s sized) Prepare(ctx context.Context, h study.Hash, offers []PrepareReques
 	return out, err
 }
 
-// FuzzUpload: no bytes that a party sends are more than refused.
+// FuzzUpload: any bytes from a party are accepted or refused without a panic.
 func FuzzUpload(f *testing.F) {
 	task := taskOf(2, 3)
 	f.Add(uploadOf(task, "p0", votes(task, 0, false), 1, Agreement{Sealing: must(protocol.NewSealingKey()).Public()}))
@@ -425,7 +424,7 @@ func FuzzUpload(f *testing.F) {
 	})
 }
 
-// TestUploads: what is cut off, too long, of another version or weight is no upload.
+// TestUploads: a truncated or overlong upload, or one of another version or weight, is refused.
 func TestUploads(t *testing.T) {
 	ctx := t.Context()
 	task := taskOf(2, 2)

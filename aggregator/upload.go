@@ -20,8 +20,8 @@ type upload struct {
 	weight int64
 	part   []byte
 	sealed []byte
-	// acceptance is the helper's acceptance under which the upload was made. A study that a
-	// restored coordinator opens again has another acceptance and another verify key.
+	// acceptance is the helper's acceptance under which the upload was made. A study that a restored
+	// coordinator opens again has another acceptance and another verify key.
 	acceptance Digest
 }
 
@@ -32,7 +32,7 @@ func (u upload) bytes() []byte {
 	return slices.Concat(out, u.part, u.sealed, u.acceptance[:])
 }
 
-// parseUpload reads an upload. The declared weight gives its size and must fit the plan.
+// parseUpload reads an upload. The declared weight determines its size and must fit the plan.
 func parseUpload(t bodies.Task, data []byte) (upload, error) {
 	fail := func(format string, args ...any) (upload, error) {
 		return upload{}, fmt.Errorf("%w: %s", study.ErrContribution, fmt.Sprintf(format, args...))
@@ -54,13 +54,13 @@ func parseUpload(t bodies.Task, data []byte) (upload, error) {
 	return u, nil
 }
 
-// CheckUpload refuses an upload with a wrong size, which the declared weight gives, or made under
-// another acceptance of the helper's. A coordinator calls it for each upload on arrival; the
-// content is proved to both servers later.
+// CheckUpload refuses an upload with a wrong size for its declared weight, or made under another
+// acceptance of the helper. A coordinator calls it for each upload on arrival; the content is proved to
+// both servers later.
 //
-// Why the acceptance matters: if this coordinator was put back, it may have prepared such an upload
-// before, under the verify key of that other acceptance. Preparing it again under the present key
-// would reveal its content to the helper.
+// Why the acceptance matters: a restored coordinator may have prepared such an upload before, under the
+// verify key of that other acceptance. Preparing the upload again under the present key would reveal its
+// content to the helper.
 func CheckUpload(t study.Task, acceptance Signed, data []byte) error {
 	of, ok := bodies.Of(t)
 	if !ok {
@@ -87,7 +87,7 @@ func MaxUpload(t study.Task) (int, error) {
 	return 9 + form.PartSize(shares.Coordinator) + form.PartSize(shares.Helper) + protocol.SealOverhead + len(Digest{}), nil
 }
 
-// formOf is the form that a contribution of this weight proves.
+// formOf returns the form that a contribution of this weight proves.
 func formOf(t bodies.Task, weight int64) (shares.Form, error) {
 	if least, most := t.Statistic.Weights(); weight < least || weight > most {
 		return shares.Form{}, fmt.Errorf("%w: it declares a weight of %d, the plan takes %d to %d", study.ErrContribution, weight, least, most)
@@ -103,15 +103,15 @@ func (u upload) offer(party study.PartyID, message []byte) PrepareRequest {
 	return PrepareRequest{Party: party, Weight: u.weight, Head: bytes.Clone(shares.Head(u.part)), Other: sha256.Sum256(u.part), Sealed: u.sealed, Message: message}
 }
 
-// binding is the associated data of the sealed helper's part. It includes the digest of the helper's
-// acceptance, so after a new acceptance no earlier part opens.
+// binding is the associated data of the helper's sealed part. It includes the digest of the helper's
+// acceptance, so no earlier part opens after a new acceptance.
 func (o PrepareRequest) binding(plan study.Hash, acceptance Digest) protocol.ShareBinding {
 	return protocol.ShareBinding{Plan: plan, Acceptance: acceptance, Party: o.Party, Weight: o.Weight, Head: o.Head, Other: o.Other}
 }
 
 // Contribute makes a party's upload under the agreement that CheckAcceptance returned: the party's
-// statistic in two shares, the helper's sealed to its key. The shares are random, so a second call
-// gives another upload: store the first before sending any of it, and send no other.
+// statistic in two shares, the helper's sealed to its key. The shares are random, so a second call gives
+// another upload: store the first before sending any of it, and send no other.
 func Contribute(t study.Task, party study.PartyID, in study.Inputs, under Agreement) ([]byte, error) {
 	of, ok := bodies.Of(t)
 	if !ok || !t.Plan().Noise.Shared() {
@@ -126,7 +126,8 @@ func Contribute(t study.Task, party study.PartyID, in study.Inputs, under Agreem
 	return u.bytes(), err
 }
 
-// KnownBy is the digest that identifies a party's upload at both servers and in the set that they sign.
+// KnownBy returns the digest that identifies a party's upload at both servers and in the set that they
+// sign.
 func KnownBy(party study.PartyID, data []byte) (study.Hash, error) {
 	sealed := shares.Form{}.PartSize(shares.Helper) + protocol.SealOverhead // the same for every form
 	if len(data) < 9+sealed+len(Digest{}) || data[0] != uploadVersion {
@@ -137,7 +138,7 @@ func KnownBy(party study.PartyID, data []byte) (study.Hash, error) {
 	return u.offer(party, nil).digest(), nil
 }
 
-// Exact returns a party's own statistic without noise or shares, as a preview for the party itself.
+// Exact returns a party's statistic without noise or shares, as a preview for the party.
 func Exact(t study.Task, in study.Inputs) ([]study.Request, error) {
 	of, ok := bodies.Of(t)
 	if !ok {
@@ -147,7 +148,7 @@ func Exact(t study.Task, in study.Inputs) ([]study.Request, error) {
 	return bodies.Requests(of.Statistic, vector, weight)
 }
 
-// sealSteps is the work of sealing: a third of a millisecond as measured, most of it for the key.
+// sealSteps is the work of sealing: a third of a millisecond as measured, mostly for the key.
 const sealSteps = 2e6
 
 // Steps bounds the work that Contribute adds to a party's study.Task.Work, in the same unit.
@@ -159,7 +160,7 @@ func Steps(t study.Task, records int) float64 {
 	return of.SplitSteps(records) + sealSteps
 }
 
-// Pins identify a helper to a party. They come another way than through the coordinator.
+// Pins identify a helper to a party, which gets them from others than the coordinator.
 type Pins struct {
 	Signing protocol.SignerKey
 	Sealing protocol.KeyPin
@@ -171,8 +172,8 @@ type Agreement struct {
 	Acceptance Digest // digest of the helper's acceptance
 }
 
-// CheckAcceptance checks that a party may contribute: its pinned helper agreed to this plan with
-// exactly the noise that the party computes, and both servers committed to the verify key.
+// CheckAcceptance checks that a party may contribute: its pinned helper agreed to this plan with exactly
+// the noise that the party computes, and both servers committed to the verify key.
 func CheckAcceptance(t study.Task, a Signed, pins Pins, coordinator protocol.Verifier) (Agreement, error) {
 	said, err := CheckPins(t.Hash(), a, pins, coordinator)
 	if err != nil {

@@ -30,7 +30,7 @@ import (
 const maxCall = 4 << 20
 
 // Serve answers the coordinator's calls on a listener until ctx ends. Only the holder of the
-// coordinator's key can connect. It logs failures, also those that the caller is not told.
+// coordinator's key can connect. It logs failures, including those hidden from the caller.
 func (s *Server) Serve(ctx context.Context, on net.Listener, log *slog.Logger) error {
 	tls, err := protocol.PinnedTLS(s.config.Signer, s.config.Other)
 	if err != nil {
@@ -64,7 +64,7 @@ func (s *Server) Serve(ctx context.Context, on net.Listener, log *slog.Logger) e
 	return nil
 }
 
-// meanings maps this package's errors to the wire; protocol has the others.
+// meanings maps this package's errors to the wire; protocol maps the others.
 var meanings = []struct {
 	err    error
 	code   codes.Code
@@ -80,7 +80,8 @@ var meanings = []struct {
 
 const domain = "caucus aggregator"
 
-// asStatus converts an error for the wire. An error without a meaning at the other end loses its text.
+// asStatus converts an error for the wire. An error without an entry in meanings or protocol loses its
+// text.
 func asStatus(err error) error {
 	for _, m := range meanings {
 		if errors.Is(err, m.err) {
@@ -314,7 +315,7 @@ func Dial(address string, own *protocol.Signer, helper protocol.SignerKey) (*Rem
 // Close ends the connection.
 func (r *Remote) Close() error { return r.connection.Close() }
 
-// Reached is false while nothing can connect to the helper. It wakes an idle connection, so that
+// Reached is false while no connection to the helper succeeds. It wakes an idle connection, so that
 // observers learn of a missing helper before a study needs it.
 func (r *Remote) Reached() bool {
 	r.connection.Connect()
@@ -330,7 +331,7 @@ func (r *Remote) Bring(ctx context.Context, plan study.Hash, canonical, pool []b
 	return nil
 }
 
-// wake retries a failed connection at once: a person who asks may just have started the helper.
+// wake retries a failed connection at once: the helper may just have started.
 func (r *Remote) wake(ctx context.Context) {
 	if r.connection.GetState() != connectivity.TransientFailure {
 		return

@@ -17,7 +17,7 @@ import (
 	"caucus/study"
 )
 
-// served is a helper behind a listener on this machine.
+// served runs a helper behind a listener on this machine.
 func (w *world) served(t *testing.T) (address string, log *bytes.Buffer) {
 	t.Helper()
 	on := must(net.Listen("tcp", "127.0.0.1:0"))
@@ -42,8 +42,8 @@ func (w *world) dial(t *testing.T, address string) *Remote {
 	return r
 }
 
-// TestWire: a study of two servers that speak over mutual TLS, with more contributions than
-// a call takes, ends as it does where one calls the other.
+// TestWire: over mutual TLS, with more contributions than fit in a call, a study ends as it does in one
+// process.
 func TestWire(t *testing.T) {
 	ctx := t.Context()
 	const parties = batch + 3
@@ -54,10 +54,10 @@ func TestWire(t *testing.T) {
 	must(w.servers[0].OpenStudy(ctx, h, helper))
 	for i, p := range task.Plan().Roster {
 		data := uploadOf(task, p, votes(task, i, false), 1, w.under(task))
-		if i == 1 { // one share that does not check
+		if i == 1 { // one share fails the check
 			data[len(data)-33] ^= 1
 		}
-		if i == 2 { // one whose own part does not
+		if i == 2 { // one coordinator's part fails the check
 			data[9+100] ^= 1
 		}
 		must(0, w.servers[0].Receive(ctx, h, p, data))
@@ -73,8 +73,8 @@ func TestWire(t *testing.T) {
 	}
 }
 
-// TestWireErrors: what a helper refuses means at the coordinator what it meant there; what is
-// its own affair is in its log and nowhere else.
+// TestWireErrors: a helper's refusal has the same meaning at the coordinator; internal errors appear
+// only in the helper's log.
 func TestWireErrors(t *testing.T) {
 	ctx := t.Context()
 	task := taskOf(3, 2)
@@ -112,8 +112,8 @@ func TestWireErrors(t *testing.T) {
 
 func second[T any](_ T, err error) error { return err }
 
-// TestPins: neither end speaks with the holder of another key, or with whoever has a
-// certificate of the right key and not the key, or with none.
+// TestPins: neither end accepts another key, a certificate of the right key without the key, or no
+// certificate.
 func TestPins(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
@@ -135,7 +135,7 @@ func TestPins(t *testing.T) {
 	if _, err := Dial(address, w.signers[0], w.signers[0].Key()); err == nil {
 		t.Error("a coordinator dials itself as its helper")
 	}
-	// The coordinator's certificate, shown by someone who has not its key.
+	// The coordinator's certificate, shown without its key.
 	stolen := must(protocol.PinnedTLS(w.signers[0], w.signers[1].Key()))
 	theirs := must(protocol.PinnedTLS(stranger, w.signers[1].Key()))
 	stolen.Certificates[0].PrivateKey = theirs.Certificates[0].PrivateKey

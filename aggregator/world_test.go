@@ -33,15 +33,15 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-// taskOf is a party-level tally of so many parties and classes: party i votes for class 1 on
-// row i alone, so that a cell above 1 in the sum is a double count.
+// taskOf is a party-level tally of this number of parties and classes: party i votes for class 1 on row
+// i alone, so a cell above 1 in the sum is a double count.
 func taskOf(parties, classes int) study.Task {
 	text := "label: {column: y, classes: [" + strings.Join(strings.Split("abcdefg"[:classes], ""), ", ") + "]}\nfeatures:\n  - {column: x, kind: numeric, min: 0, max: 1}\n"
 	schema := must(dataset.ParseSchema(strings.NewReader(text)))
 	p := study.Plan{
 		Name: "trial", Kind: "classify", Schema: schema, Map: dataset.Identity(schema),
 		Unit: privacy.Party, Epsilon: 8, Delta: 1e-6, Mechanism: "tally", Noise: study.NoiseAggregators, KindTerms: []byte(`{"shards":1}`), Minimum: 2, Lambda: 1,
-		Simulated: true, // what daemons refuse may be tried here
+		Simulated: true, // allows plans that daemons refuse
 	}
 	for i := range parties {
 		p.Roster = append(p.Roster, study.PartyID(fmt.Sprintf("p%d", i)))
@@ -63,7 +63,7 @@ func (s *Server) Receive(ctx context.Context, plan study.Hash, party study.Party
 	return s.ReceiveAll(ctx, plan, []Upload{{party, data}})
 }
 
-// votes are a party's, on its own row, or on the other row that is its own.
+// votes returns a party's votes, on its own row or on its other row.
 func votes(t study.Task, party int, other bool) []int64 {
 	classes, rows := len(t.Plan().Schema.Classes()), t.Pool().Rows()
 	row := party
@@ -86,7 +86,7 @@ func votes(t study.Task, party int, other bool) []int64 {
 	return v
 }
 
-// uploadOf is a party's upload of a vector, as Contribute makes it of records.
+// uploadOf makes a party's upload from a vector, as Contribute makes it from records.
 func uploadOf(t study.Task, party study.PartyID, vector []int64, weight int64, under Agreement) []byte {
 	of, _ := bodies.Of(t)
 	form := must(formOf(of, weight))
@@ -96,7 +96,7 @@ func uploadOf(t study.Task, party study.PartyID, vector []int64, weight int64, u
 	return u.bytes()
 }
 
-// under is what a party seals its share under: the acceptance of the helper that runs.
+// under returns the running helper's agreement, under which a party seals its share.
 func (w *world) under(t study.Task) Agreement {
 	r, err := recordOf(w.servers[shares.Helper], t.Hash())
 	if err != nil && !errors.Is(err, errNone) {
@@ -105,12 +105,12 @@ func (w *world) under(t study.Task) Agreement {
 	return Agreement{w.sealing.Public(), r.Own.Digest()}
 }
 
-// killed is what a server's process dies of.
+// killed is the panic that ends a server's process.
 type killed struct{ role shares.Role }
 
 var errCut = errors.New("the other server is gone")
 
-// world is two servers, each with files of its own.
+// world is two servers with separate files.
 type world struct {
 	t       testing.TB
 	tasks   map[study.Hash]study.Task
@@ -119,15 +119,15 @@ type world struct {
 	sealing *protocol.SealingKey
 	servers [2]*Server
 	ledgers [2]*journal.Journal
-	// point, where not nil, is told each effect; it may panic with killed.
+	// point, if not nil, is called at each effect; it may panic with killed.
 	point func(role shares.Role, effect string)
 	said  said
 }
 
-// said is all that a server ever let out, by what it is of.
+// said holds all answers of each server, by subject.
 type said struct{ all [2]map[string]string }
 
-// note holds what leaves a server against what left it before.
+// note compares an answer with the server's earlier answer about the same subject.
 func (s *said) note(t testing.TB, r shares.Role, what string, is any) {
 	if s.all[r] == nil {
 		s.all[r] = map[string]string{}
@@ -210,7 +210,7 @@ func (w *world) stop(r shares.Role) {
 	}
 }
 
-// run runs fn on the coordinator; if its process dies in it, that is errCut and it is gone.
+// run runs fn on the coordinator; if its process dies meanwhile, the result is errCut.
 func (w *world) run(fn func(c *Server) error) error {
 	return w.alive(shares.Coordinator, func(s *Server) error { return fn(s) })
 }
@@ -231,7 +231,7 @@ func (w *world) alive(r shares.Role, fn func(*Server) error) (err error) {
 	return fn(w.servers[r])
 }
 
-// link is the stream from coordinator to helper: what either says is kept.
+// link is the connection from coordinator to helper; it notes all answers.
 type link struct{ w *world }
 
 func (l link) call(fn func(h *Server) error) error { return l.w.alive(shares.Helper, fn) }
@@ -292,14 +292,14 @@ func (l link) End(ctx context.Context, plan study.Hash) error {
 	return l.call(func(h *Server) error { return h.End(ctx, plan) })
 }
 
-// heldBy is a server's share of the sum, as its store has it.
+// heldBy returns a server's stored share of the sum.
 func (w *world) heldBy(r shares.Role, h study.Hash) (row sumRow) {
 	w.t.Helper()
 	must(0, w.servers[r].view(context.Background(), h, func(t *transaction) (err error) { row, err = t.sum(); return err }))
 	return row
 }
 
-// sum is what both servers' shares add up to.
+// sum adds both servers' shares.
 func (w *world) sum(h study.Hash) []int64 {
 	w.t.Helper()
 	of, _ := bodies.Of(w.tasks[h])
@@ -311,12 +311,12 @@ func (w *world) sum(h study.Hash) []int64 {
 	return must(shares.Combine(residues[0], residues[1]))
 }
 
-// charges are how many entries a server's ledger has.
+// charges returns the number of entries in a server's ledger.
 func (w *world) charges(r shares.Role) int64 {
 	return must(privacy.HeadOf(context.Background(), w.ledgers[r])).Sequence
 }
 
-// copyOf copies a server's files, and back puts them back; not the head file.
+// copyOf copies a server's files, and back restores them; not the head file.
 func (w *world) copyOf(r shares.Role) map[string][]byte {
 	running := w.servers[r] != nil
 	w.stop(r)
@@ -354,7 +354,7 @@ func bodiesOf(t study.Task) (bodies.Task, error) {
 	return of, nil
 }
 
-// rewritten is a document with a field changed, signed again.
+// rewritten changes a document's fields and signs it again.
 func rewritten(by *protocol.Signer, kind protocol.Document, s Signed, change func(map[string]any)) Signed {
 	m := map[string]any{}
 	must(0, json.Unmarshal(s.Document, &m))
@@ -363,7 +363,6 @@ func rewritten(by *protocol.Signer, kind protocol.Document, s Signed, change fun
 	return Signed{Document: b, Signature: by.Sign(kind, b)}
 }
 
-// bytesOf is a share as bytes.
 func bytesOf(s shares.SecretShare, err error) ([]byte, error) {
 	if err != nil {
 		return nil, err

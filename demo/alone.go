@@ -11,8 +11,8 @@ import (
 	"caucus/study/kinds"
 )
 
-// The functions below measure sites alone, without a study: the mean error over sites. Sites
-// without the asked records learn nothing.
+// These functions measure sites alone, without a study: the mean error over sites. A site without
+// matching records learns nothing.
 
 // aloneShare measures the share of records that meet a condition.
 func aloneShare(data dealt) (float64, error) {
@@ -76,7 +76,7 @@ func aloneCounts(r study.Release, data dealt) (float64, error) {
 }
 
 // alone fills in the measures of one party alone: a classifier of its own records, trained as in
-// simulations, or its own numbers. The baseline of class shares is a site's own shares already.
+// simulations, or its own numbers. For class shares the baseline already is a site's own shares.
 func (o Options) alone(data dealt, r *Report, releases []study.Release) error {
 	for i := range r.Studies {
 		m := &r.Studies[i].Measure
@@ -103,7 +103,7 @@ func (o Options) alone(data dealt, r *Report, releases []study.Release) error {
 	return nil
 }
 
-// without is the better number without a study.
+// without returns the better of the two numbers without a study.
 func (m Measure) without() float64 {
 	if m.Better == "high" {
 		return max(m.Baseline, m.OneAlone())
@@ -111,7 +111,7 @@ func (m Measure) without() float64 {
 	return min(m.Baseline, m.OneAlone())
 }
 
-// gain is the relative improvement of a release over without, by which the page is ordered.
+// gain returns the relative improvement of a release over without; the page is ordered by it.
 func (m Measure) gain() float64 {
 	without := m.without()
 	if m.Better == "high" {
@@ -120,8 +120,8 @@ func (m Measure) gain() float64 {
 	return (without - m.Released) / max(without, 1e-9)
 }
 
-// Comparison compares a release with the better number without a study. A difference that chance
-// could make, ± Sure, counts as none.
+// Comparison compares a release with the better number without a study. A difference within ± Sure,
+// which chance could make, counts as none.
 func (m Measure) Comparison() Comparison {
 	ahead := m.Released - m.without()
 	if m.Better == "low" {
@@ -136,7 +136,7 @@ func (m Measure) Comparison() Comparison {
 	return Level
 }
 
-// Comparison is how a release does, best first.
+// Comparison is a release's standing, best first.
 type Comparison int
 
 const (
@@ -168,7 +168,7 @@ func (r Report) Ordered() []Study {
 	return all
 }
 
-// Best is the study with the most accurate classifier.
+// Best returns the study with the most accurate classifier.
 func (r Report) Best() (best Study) {
 	for _, s := range r.Studies {
 		if s.Measure.Name == "accuracy" && s.Measure.Released > best.Measure.Released {
@@ -178,7 +178,7 @@ func (r Report) Best() (best Study) {
 	return best
 }
 
-// OneAlone returns the number of one party alone. A party without a number of its own has the baseline.
+// OneAlone returns the number of one party alone, by default the baseline.
 func (m Measure) OneAlone() float64 {
 	if m.Alone == nil {
 		return m.Baseline

@@ -14,14 +14,14 @@ type dealt struct {
 	real   bool
 	schema dataset.Schema
 	pool   *dataset.Table
-	// biased is the pool less two thirds of the rows of group.
+	// biased is the pool without two thirds of the rows of group.
 	biased *dataset.Table
 	group  string
 	test   *dataset.Records
-	even   *dataset.Records // test records, as many of each class
+	even   *dataset.Records // test records, the same number of each class
 	learn  *dataset.Records // pool and private records, for the simulated curves
 	// clinics share half the private records at random, and devices the other half; wards are the
-	// clinics' records dealt to uneven class shares.
+	// clinics' records dealt with uneven class shares.
 	clinics, wards, devices []*dataset.Table
 	records                 int // of clinics and devices
 	// outcome is a condition on the label, truth its share among the private records.
@@ -45,7 +45,7 @@ func (o Options) data() (dealt, error) {
 		c.Seed, c.Records = o.Seed, o.Records
 		table, out.schema = dataset.Hospitals(c)
 	}
-	out.schema = out.schema.Meaning() // the files written for the agents have a header and commas
+	out.schema = out.schema.Meaning() // the files for the agents have a header and commas
 	rows := rand.New(rand.NewPCG(o.Seed, 2)).Perm(table.Rows())
 	rows = rows[:min(len(rows), o.Records)]
 	seventh := len(rows) / 7
@@ -126,8 +126,8 @@ func evenly(table *dataset.Table, rows []int, parties int) (out []*dataset.Table
 	return out
 }
 
-// uneven deals records to parties of equal size; their share of with rises from a fifth of the
-// mean for the first to nine fifths for the last.
+// uneven deals records to parties of equal size; the share of with rises from a fifth of the mean for
+// the first party to nine fifths for the last.
 func uneven(with, without []int, parties int) [][]int {
 	out := make([][]int, parties)
 	all := len(with) + len(without)

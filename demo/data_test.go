@@ -2,7 +2,7 @@ package demo
 
 import "testing"
 
-// TestUneven: all records are dealt, to parties of one size, and the share rises as it is said.
+// TestUneven: all records are dealt, parties have equal size, and the share rises as documented.
 func TestUneven(t *testing.T) {
 	with, without := make([]int, 240), make([]int, 760)
 	for i := range with {

@@ -37,7 +37,7 @@ type Options struct {
 	Progress func(contributed, parties int)
 }
 
-// Validate names the first option that no demo can have.
+// Validate returns an error for the first invalid option.
 func (o Options) Validate() error {
 	switch {
 	case o.Parties < 2:
@@ -60,7 +60,7 @@ func (o Options) Validate() error {
 
 const leastRecords = 400
 
-// Report is what a demo found; report.html shows it.
+// Report is the result of a demo; report.html shows it.
 type Report struct {
 	Data    string  `json:"data"`
 	Real    bool    `json:"real_data"`
@@ -118,13 +118,12 @@ type Measure struct {
 	Released     float64 `json:"released"`
 	Baseline     float64 `json:"baseline"`
 	BaselineName string  `json:"baseline_name"`
-	// Sure is how far chance can move Released on this many records, and SureIs describes it:
-	// half the width of the 95 % interval of an accuracy, or a stand-in for an error. Smaller
-	// differences count as none.
+	// Sure is how far chance can move Released with this number of records, described by SureIs: half
+	// the width of the 95 % interval of an accuracy, or a substitute for an error. Smaller differences
+	// count as none.
 	Sure   float64 `json:"sure_to"`
 	SureIs string  `json:"sure_is"`
-	// Alone is the mean over sites of the number from their own records; null where that is the
-	// baseline.
+	// Alone is the mean over sites of the number from their own records; null if that is the baseline.
 	Alone *float64 `json:"one_site_alone"`
 }
 
@@ -145,8 +144,8 @@ type Point struct {
 	SD       float64 `json:"sd"`
 }
 
-// Run deals the data, starts a coordinator, a helper and agents that talk mutual TLS over loopback,
-// runs all studies from draft to release, and stops what it started.
+// Run deals the data, starts a coordinator, a helper and agents with mutual TLS over loopback, runs all
+// studies from draft to release, and stops everything.
 func Run(ctx context.Context, o Options) (Report, error) {
 	start := time.Now()
 	if err := o.Validate(); err != nil {
@@ -189,7 +188,7 @@ func Run(ctx context.Context, o Options) (Report, error) {
 	return r, nil
 }
 
-// ledgers reads the spending after the daemons stopped.
+// ledgers reads the spending after the daemons have stopped.
 func (f *federation) ledgers(ctx context.Context, r *Report) error {
 	central, err := journal.Spent(ctx, filepath.Join(f.dir, "coordinator", folder.LedgerFile), nil, ledgerDelta)
 	if err != nil {
@@ -235,7 +234,7 @@ func (o Options) curves(ctx context.Context, data dealt) ([]Curve, error) {
 	return out, nil
 }
 
-// firstRows are the numbers of the first n rows.
+// firstRows lists 0 to n−1.
 func firstRows(n int) []int {
 	out := make([]int, n)
 	for i := range out {

@@ -6,7 +6,7 @@ import (
 	"caucus/demo"
 )
 
-// Options that no demo can have are refused before anything starts.
+// Invalid options are refused before anything starts.
 func ExampleOptions_Validate() {
 	fmt.Println(demo.Options{Parties: 1, Records: 1000, Epsilon: 1}.Validate())
 	// Output: --parties 1: give at least 2

@@ -27,8 +27,8 @@ import (
 	"caucus/study/kinds"
 )
 
-// federation runs a coordinator, a helper and agents as daemons in one process, with mutual TLS
-// over loopback and their stores and ledgers in files.
+// federation runs a coordinator, a helper and agents as daemons in one process, with mutual TLS over
+// loopback and their stores and ledgers in files.
 type federation struct {
 	dir      string
 	roster   []study.PartyID // clinics, then devices
@@ -36,11 +36,11 @@ type federation struct {
 	operator *protocol.Client
 	stop     context.CancelFunc
 	daemons  *errgroup.Group
-	turns    sync.Mutex // guards nothing: a coordinator takes few of an operator's calls at once
+	turns    sync.Mutex // guards nothing: a coordinator limits an operator's simultaneous calls
 }
 
-// policyOf is the policy of each demo party: generous, because the data are public, but
-// enforced. All of its limits count labels, the finest unit its studies hide.
+// policyOf is the policy of each demo party: generous, because the data are public, but enforced. All
+// limits count labels, the finest unit that its studies hide.
 func policyOf(epsilon float64, schema dataset.Schema) policy.Policy {
 	one := privacy.Budget{Epsilon: epsilon, Delta: 1e-5}
 	all := privacy.Budget{Epsilon: mostStudies * epsilon, Delta: 1e-4}
@@ -54,14 +54,14 @@ func policyOf(epsilon float64, schema dataset.Schema) policy.Policy {
 	}
 }
 
-// mostStudies times a study's ε limits an agent's spending: a demo runs fewer studies, and their
-// sum is a little too high.
+// mostStudies times a study's ε limits an agent's spending. A demo runs fewer studies, and their sum is
+// a little too high.
 const mostStudies = 9
 
 // pollEvery is short, since every daemon is on one machine.
 const pollEvery = 500 * time.Millisecond
 
-// leastWindow is the least time to prepare; the records are public.
+// leastWindow is the least time to prepare; it is short because the records are public.
 const leastWindow = time.Second
 
 // found makes a coordinator and enrols an agent for each party by invitation.
@@ -97,7 +97,7 @@ func (o Options) found(ctx context.Context, dir string, data dealt) (*federation
 }
 
 // foundHelper makes a helper and names it to the coordinator. A real helper belongs to another
-// organisation, and agents get its pins by other ways.
+// organisation, and agents get its pins in other ways.
 func foundHelper(dir, home string, allowed policy.Policy, log *slog.Logger) (*helper.Server, helper.Pins, error) {
 	made, err := folder.MakeHelper(home, "", "")
 	if err != nil {
@@ -249,7 +249,7 @@ func (f *federation) run(ctx context.Context, p kinds.Proposed, seen func(contri
 	}
 }
 
-// open takes a proposed study from nothing to open.
+// open takes a study from proposal to open.
 func (f *federation) open(ctx context.Context, p kinds.Proposed, ref string) error {
 	f.turns.Lock()
 	defer f.turns.Unlock()

@@ -15,7 +15,7 @@ import (
 	"caucus/study/reweigh"
 )
 
-// Each kind has one function below that measures its releases; accuracy stands with the cases.
+// Each kind has one function below that measures its releases; accuracy is measured at the cases.
 
 // sure is half the width of a share's 95 % interval: 1.96 binomial standard errors.
 func sure(share float64, records int) float64 {
@@ -129,8 +129,8 @@ func judgeCounts(r study.Release, pool *auxdata.Pool, data dealt) (Measure, erro
 	}, nil
 }
 
-// judgeJudged compares the released AUC of everybody with that of the same records by their own
-// scores; the baseline is the model's own claim.
+// judgeJudged compares the released AUC of all records with their exact AUC; the baseline is the model's
+// own claim.
 func judgeJudged(r study.Release, pool *auxdata.Pool, data dealt) (Measure, error) {
 	judge, err := judgeOf(r, pool)
 	if err != nil {
@@ -179,8 +179,8 @@ func judgeOf(r study.Release, pool *auxdata.Pool) (evaluate.Judge, error) {
 	return judge, nil
 }
 
-// exactAUC returns the AUC of all parties' records, and the mean distance to it over the parties
-// that have an AUC of their own.
+// exactAUC returns the AUC of all parties' records, and the mean distance to it over the parties that
+// have an AUC.
 func exactAUC(judge evaluate.Judge, data dealt) (all float64, alone *float64, err error) {
 	of := func(t *dataset.Table) (float64, error) {
 		records, _, err := data.schema.EncodeLabelled(t)

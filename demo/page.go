@@ -20,7 +20,7 @@ type shownStudy struct {
 	Dots *report.Dots
 }
 
-// WritePage writes a page without outside assets, best studies first.
+// WritePage writes a page without outside files, best studies first.
 func WritePage(w io.Writer, r Report) error {
 	t, err := report.Template(pageHTML)
 	if err != nil {
@@ -52,7 +52,7 @@ func WritePage(w io.Writer, r Report) error {
 	return t.ExecuteTemplate(textpage.Plain{Writer: w}, "demo", page)
 }
 
-// listed joins names behind words; empty without names.
+// listed joins names behind words; "" without names.
 func listed(words string, names []string) string {
 	if len(names) == 0 {
 		return ""
@@ -60,8 +60,8 @@ func listed(words string, names []string) string {
 	return words + strings.Join(names, ", ")
 }
 
-// budgetChart draws accuracy against ε: simulated lines with bars of one standard deviation,
-// releases as triangles, each study's unperturbed line, and the majority class.
+// budgetChart draws accuracy against ε: simulated lines with bars of one standard deviation, releases as
+// triangles, each study's unperturbed line, and the majority class.
 func budgetChart(r Report) report.Chart {
 	c := report.Chart{
 		Title: "Accuracy against the privacy budget", X: "privacy budget ε (smaller protects more)", Y: "accuracy on test records",

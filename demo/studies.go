@@ -30,7 +30,7 @@ type demoCase struct {
 	poolFile string
 	own      []*dataset.Table
 	fleet    bool // devices take part, else clinics
-	// judges names an earlier study of the demo whose model this one judges.
+	// judges names an earlier study of the demo, whose model this study judges.
 	judges string
 	// judge measures a release made on a pool.
 	judge func(study.Release, *auxdata.Pool) (Measure, error)
@@ -44,7 +44,7 @@ const (
 // PoolFile is the pool's file of all studies but two.
 const PoolFile = "pool.csv"
 
-var components = dataset.Components{Project: 20} // little noise fits few principal components
+var components = dataset.Components{Project: 20} // with little noise few principal components are best
 
 func fleetVotes(epsilon float64) study.Proposal {
 	return study.Proposal{
@@ -60,8 +60,8 @@ func clinicSums(epsilon float64) study.Proposal {
 	}
 }
 
-// cases returns the studies of a demo: at least one of each kind, where its kind is of use, and one that
-// is not.
+// cases returns the studies of a demo: at least one of each kind, where its kind is useful, and one
+// where it is not.
 func (o Options) cases(data dealt) []demoCase {
 	accuracy := func(r study.Release, _ *auxdata.Pool) (Measure, error) {
 		predicted, _, err := classifier.Predict(r, data.test)
@@ -126,11 +126,11 @@ func (o Options) cases(data dealt) []demoCase {
 	}
 }
 
-// judgedStudy is the study whose classifier evaluate judges, by column judgedBy, which both data
-// sets have.
+// judgedStudy is the study whose classifier evaluate judges, by column judgedBy, which both data sets
+// have.
 const judgedStudy, judgedBy = "sums", "sex"
 
-// studies runs all cases at once, but one that judges another after it.
+// studies runs all cases at once; a case that judges another starts after it.
 func (o Options) studies(ctx context.Context, f *federation, data dealt, r *Report) ([]study.Release, error) {
 	all := o.cases(data)
 	r.Studies = make([]Study, len(all))
@@ -158,7 +158,7 @@ func (o Options) studies(ctx context.Context, f *federation, data dealt, r *Repo
 					return err
 				}
 				if c.KindTerms, err = study.EncodeTerms(evaluate.Terms{
-					// An edge at .5 makes two bins where noise leaves a model with one score for all.
+					// An edge at .5 makes two bins if noise leaves a model with one score for all.
 					Model: model, Thresholds: []float64{0.5}, By: []evaluate.Grouping{{Column: judgedBy}},
 				}); err != nil {
 					return err
@@ -197,7 +197,7 @@ func (o Options) studies(ctx context.Context, f *federation, data dealt, r *Repo
 	return releases, nil
 }
 
-// study runs one case, and returns its pool's bytes too.
+// study runs one case, and also returns its pool's bytes.
 func (o Options) study(ctx context.Context, f *federation, data dealt, c demoCase, seen func(contributed int)) (Study, protocol.SignedRelease, []byte, error) {
 	fail := func(err error) (Study, protocol.SignedRelease, []byte, error) {
 		return Study{}, protocol.SignedRelease{}, nil, fmt.Errorf("study %s: %w", c.Name, err)
@@ -238,11 +238,11 @@ func (o Options) study(ctx context.Context, f *federation, data dealt, c demoCas
 	return s, signed, proposed.PoolBytes, nil
 }
 
-// A forecast is told how well features separate the classes, roughly as for many records of the demo's
-// data, and is drawn this often.
+// A forecast assumes features that separate the classes as well as many records of the demo's data,
+// roughly, and draws this often.
 const knownAUC, forecastDraws = .87, 3
 
-// fewest is the least number of records of a party.
+// fewest returns the least number of records of a party.
 func fewest(own []*dataset.Table) int {
 	rows := make([]int, len(own))
 	for i, t := range own {

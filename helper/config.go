@@ -30,31 +30,31 @@ const (
 type Config struct {
 	// Listen is the host:port to listen on; port 0 takes a free one.
 	Listen string `yaml:"listen"`
-	// Coordinator is the key with which the coordinator signs for its helper. The coordinator's
-	// operator gives it (caucus helper keys prints it). Nobody else can connect.
+	// Coordinator is the key with which the coordinator signs for its helper; its operator gives it
+	// (caucus helper keys prints it). Only its holder can connect.
 	Coordinator protocol.SignerKey `yaml:"coordinator"`
-	// Head is the head file, which remembers the helper's progress. It must lie outside the folder
-	// and its backups; another disk is better. A relative path is relative to the folder.
+	// Head is the head file, which remembers the helper's progress. It must lie outside the folder and
+	// its backups, better on another disk. A relative path is relative to the folder.
 	Head string `yaml:"head"`
 	// Policy says which studies this helper serves.
 	Policy Policy `yaml:"policy"`
-	// Budget limits the cost of all releases together, for each unit; nil is no limit. The file
-	// must say so ("budget: none"): a file without a budget was cut off.
+	// Budget limits the total cost of all releases, for each unit; nil is no limit. The file must then
+	// say "budget: none", because a file without a budget may be truncated.
 	Budget map[privacy.Unit]privacy.Budget `yaml:"budget"`
 	// MaxPool bounds the bytes of a public pool.
 	MaxPool int `yaml:"max_pool"`
-	// MaxPlans bounds the plans that are kept with their pools, MaxStored their bytes together. A
-	// new plan replaces the oldest, which the coordinator sends again when it is needed. A plan
-	// stays while contributions to its study were checked here and the study is neither released
-	// nor failed; if such plans leave no room, a new plan is refused.
+	// MaxPlans bounds the plans kept with their pools, MaxStored their bytes together. A new plan
+	// replaces the oldest, which the coordinator sends again when needed. A plan stays once
+	// contributions to its study were checked here, until the study is released or failed; if such plans
+	// leave no room, a new plan is refused.
 	MaxPlans  int   `yaml:"max_plans"`
 	MaxStored int64 `yaml:"max_stored"`
-	// MaxOpen bounds the accepted studies that are neither released nor failed. MaxShares bounds
-	// the bytes of the store, which keeps a little of every study.
+	// MaxOpen bounds the accepted studies that are neither released nor failed. MaxShares bounds the
+	// bytes of the store, which keeps a little of every study.
 	MaxOpen   int   `yaml:"max_open"`
 	MaxShares int64 `yaml:"max_shares"`
-	// Metrics is a loopback host:port for monitoring, without TLS: /metrics for Prometheus, /livez
-	// and /readyz. They name no party and no study. Empty is off.
+	// Metrics is a loopback host:port for monitoring without TLS: /metrics for Prometheus, /livez and
+	// /readyz. They name no party and no study. Empty: off.
 	Metrics string `yaml:"metrics"`
 
 	// Dir is the folder that Init made.
@@ -88,18 +88,18 @@ func LoadConfig(dir string) (Config, error) {
 	return c, nil
 }
 
-// In reports whether dir is a helper's folder.
+// In says whether dir is a helper's folder.
 func In(dir string) bool {
 	_, err := os.Stat(filepath.Join(dir, ConfigFile))
 	return err == nil
 }
 
-// Pinned reports whether the coordinator's key is set.
+// Pinned says whether the coordinator's key is set.
 func (c Config) Pinned() bool { return c.Coordinator != protocol.SignerKey{} }
 
 func rules(file *yamlfile.Document) error { return file.RequireLimits("budget") }
 
-// Validate says which field is wrong and what to do.
+// Validate returns an error that names the wrong field and says what to do.
 func (c Config) Validate() error {
 	if _, _, err := net.SplitHostPort(c.Listen); err != nil {
 		return fmt.Errorf("listen: %q is no host:port, such as 0.0.0.0:7444", c.Listen)
@@ -132,7 +132,7 @@ func (c Config) Validate() error {
 	return nil
 }
 
-// checkHead refuses a head file that a restore of the folder would also restore.
+// checkHead refuses a head file inside the folder: a restore of the folder would restore it too.
 func (c Config) checkHead() error {
 	if c.Head == "" {
 		return errors.New("head: not given: name the file that helper init made outside of the folder; it tells whether the folder was put back to an older state")

@@ -10,7 +10,7 @@ import (
 	"caucus/study"
 )
 
-// A policy names what a helper serves, and says why it does not serve the rest.
+// A policy lists the studies that a helper serves, and says why it refuses another.
 func ExamplePolicy_Check() {
 	p := helper.Policy{
 		Kinds: []string{"describe"}, Mechanisms: []string{"laplace"}, MinimumParties: 3,
@@ -25,7 +25,7 @@ func ExamplePolicy_Check() {
 	// <nil>
 }
 
-// A helper does not run before it knows its coordinator.
+// A helper starts only once it knows its coordinator.
 func ExampleNew() {
 	dir, err := os.MkdirTemp("", "helper")
 	if err != nil {

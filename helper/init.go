@@ -21,14 +21,14 @@ type InitOptions struct {
 	Listen string
 	// Head is the head file to make (Config.Head). Empty means Dir with .head appended.
 	Head string
-	// Coordinator is the key to pin. If empty, the operator writes it into the file later.
+	// Coordinator is the key to pin. Empty: the operator writes it into the file later.
 	Coordinator string
 }
 
-// HeadFile returns the head file's path: Head, or beside Dir.
+// HeadFile returns the head file's path: Head, by default beside Dir.
 func (o InitOptions) HeadFile() string { return folder.Beside(o.Dir, ".head", o.Head) }
 
-// Pins identify a helper to others, who must not get them through its coordinator.
+// Pins identify a helper. Others must get them from the helper's operator, not through its coordinator.
 type Pins struct {
 	// Signing is the signing key: for the coordinator's configuration and each party's policy.
 	Signing protocol.SignerKey `json:"signing"`
@@ -53,8 +53,8 @@ func ReadPins(c Config) (Pins, error) {
 	return pinsOf(signer, sealing), nil
 }
 
-// Init makes a helper's folder: its keys, an empty store and ledger, the head file and, last, the
-// config file. A folder without a config file was left unfinished; Init makes it anew.
+// Init makes a helper's folder: its keys, an empty store and ledger, the head file and, last, the config
+// file. A folder without a config file is unfinished; Init makes it anew.
 func Init(o InitOptions) (Pins, error) {
 	fail := func(err error) (Pins, error) {
 		return Pins{}, fmt.Errorf("make helper in %s: %w", o.Dir, err)

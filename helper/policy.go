@@ -11,23 +11,23 @@ import (
 	"caucus/study/kinds"
 )
 
-// Policy decides which studies a helper serves. It refuses everything that its lists do not name,
-// so the zero Policy refuses every study.
+// Policy decides which studies a helper serves: only those that its lists name, so the zero Policy
+// refuses every study.
 type Policy struct {
 	// Kinds and Mechanisms list the allowed names: classify, describe, …; tally, cross, ….
 	Kinds      []string `yaml:"kinds"`
 	Mechanisms []string `yaml:"mechanisms"`
 	// Study bounds the cost of one study, for each allowed unit.
 	Study map[privacy.Unit]privacy.Budget `yaml:"study"`
-	// MinimumParties is the least number of contributions, at least 2, that a plan must guarantee:
-	// its minimum, or the floor to which that may be lowered.
+	// MinimumParties is the least number of contributions, at least 2, that a plan must guarantee: its
+	// floor, or its minimum if it has no floor.
 	MinimumParties int `yaml:"minimum_parties"`
 }
 
 // DefaultPolicy serves nothing.
 func DefaultPolicy() Policy { return Policy{MinimumParties: 2} }
 
-// Validate says which field is wrong and what to do.
+// Validate returns an error that names the wrong field and says what to do.
 func (p Policy) Validate() error {
 	for _, u := range privacy.Units() {
 		if g, ok := p.Study[u]; ok {
@@ -52,7 +52,7 @@ func (p Policy) Validate() error {
 	return nil
 }
 
-// Check explains to the coordinator why a plan is not served.
+// Check returns an error that tells the coordinator why a plan is refused.
 func (p Policy) Check(plan study.Plan) error {
 	most, allowed := p.Study[plan.Unit]
 	switch {

@@ -9,8 +9,8 @@ import (
 	"caucus/study"
 )
 
-// TestPolicy: the zero policy serves nothing, and what a policy does not name is refused with the
-// field that would have to.
+// TestPolicy: the zero policy serves nothing; a refusal names the field that would have to allow the
+// plan.
 func TestPolicy(t *testing.T) {
 	plan := study.Plan{Kind: "classify", Mechanism: "tally", Unit: privacy.Record, Epsilon: 1, Delta: 1e-6, Noise: study.NoiseAggregators, Minimum: 5, Floor: 4}
 	good := Policy{
@@ -40,12 +40,12 @@ func TestPolicy(t *testing.T) {
 	}
 }
 
-// parseConfig reads a text over the defaults and validates it, except for the paths of its files.
+// parseConfig reads a text over the defaults and validates all but the paths of files.
 func parseConfig(text []byte) (Config, error) {
 	return yamlfile.ParseConfig(text, DefaultConfig(), rules)
 }
 
-// FuzzConfig: no text makes a configuration that Validate refuses.
+// FuzzConfig: parseConfig accepts only configurations that Validate accepts.
 func FuzzConfig(f *testing.F) {
 	f.Add([]byte("listen: 127.0.0.1:0\nbudget: none\nhead: ../h\npolicy: {kinds: [classify], minimum_parties: 3}\n"))
 	f.Add([]byte("budget: {record: {epsilon: 3, delta: 1e-5}}\ncoordinator: 0101\n"))

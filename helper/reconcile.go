@@ -11,7 +11,7 @@ import (
 
 // Reconciled is the result of a reconciliation.
 type Reconciled struct {
-	// Behind: the files were put back to an older state. If false, nothing was done.
+	// Behind: the files were restored to an older state. If false, nothing was done.
 	Behind bool `json:"behind"`
 	// Entries counts the lost ledger entries; Charged are their costs.
 	Entries int64          `json:"entries"`
@@ -20,10 +20,9 @@ type Reconciled struct {
 	Pins Pins `json:"pins"`
 }
 
-// Reconcile lets a stopped helper answer again after its folder was put back to an older state.
-// lost are the costs of the lost ledger entries, as the releases of that time state them: one for
-// each entry, else it refuses. A new sealing key replaces the old one, and every study without a
-// release by this helper fails.
+// Reconcile lets a stopped helper answer again after its folder was restored to an older state. lost are
+// the costs of the lost ledger entries, from the releases of that time, exactly one for each entry. A
+// new sealing key replaces the old key, and every study without a release by this helper fails.
 func Reconcile(ctx context.Context, c Config, lost []privacy.Cost) (r Reconciled, err error) {
 	fail := func(err error) (Reconciled, error) { return r, fmt.Errorf("reconcile helper: %w", err) }
 	unlock, err := folder.Hold(c.Dir, "another helper")
@@ -54,8 +53,8 @@ func Reconcile(ctx context.Context, c Config, lost []privacy.Cost) (r Reconciled
 	if err := s.Close(); err != nil {
 		return fail(err)
 	}
-	// From here on nothing sealed to the old key opens. The ledger comes last: if the process is
-	// killed before it, Reconcile must be run again, and makes yet another key.
+	// From here on, no box sealed to the old key opens. The ledger comes last: if the process is killed
+	// before, Reconcile must be run again, and makes yet another key.
 	sealing, err := protocol.NewSealingKey()
 	if err != nil {
 		return fail(err)

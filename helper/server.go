@@ -101,7 +101,7 @@ func (s *Server) openFiles() error {
 		return err
 	}
 	s.pins = pinsOf(signer, sealing)
-	// An empty ledger would have forgotten everything spent.
+	// An empty ledger has forgotten all spending.
 	if err := database.Check(c.path(LedgerFile)); err != nil {
 		return err
 	}
@@ -124,8 +124,8 @@ func (s *Server) openFiles() error {
 	return err
 }
 
-// serves refuses a study that the policy excludes, or that the ledger could not release now:
-// parties should not spend on it. The ledger decides again at the release.
+// serves refuses a study that the policy excludes, or that the ledger could not release now, so that
+// parties do not spend on it. The ledger decides again at the release.
 func (s *Server) serves(t study.Task) error {
 	if err := s.config.Policy.Check(t.Plan()); err != nil {
 		return err
@@ -166,8 +166,8 @@ func (s *Server) Addr() string { return s.listener.Addr().String() }
 // Pins returns this helper's pins.
 func (s *Server) Pins() Pins { return s.pins }
 
-// Run serves the coordinator until ctx ends, then stops after the calls under way. The process may
-// be killed at any time: all that it told the coordinator is on disk, and it resumes there.
+// Run serves the coordinator until ctx ends, then completes the calls under way. The process may be
+// killed at any time: all that it told the coordinator is on disk, and it resumes there.
 func (s *Server) Run(ctx context.Context) error {
 	var under sync.WaitGroup
 	if s.watched != nil {

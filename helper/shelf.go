@@ -17,7 +17,7 @@ import (
 )
 
 // shelf stores the coordinator's plans with their pools, each in a folder named by the plan's hash. A
-// file without its digest counts as absent, so putting files back to an older state changes nothing.
+// file with a wrong digest counts as absent, so restoring old files does no harm.
 type shelf struct {
 	dir       string
 	policy    Policy
@@ -66,7 +66,7 @@ func (s *shelf) Has(h study.Hash) bool {
 	return err == nil
 }
 
-// Wants implements aggregator.Shelf. It checks the plan like any that arrives.
+// Wants implements aggregator.Shelf. It checks the plan like any plan that arrives.
 func (s *shelf) Wants(h study.Hash, canonical []byte) (pool [sha256.Size]byte, err error) {
 	plan, hash, err := protocol.ParsePlan(canonical)
 	if err != nil {
@@ -116,7 +116,7 @@ func (s *shelf) held() (all []held, err error) {
 	return all, nil
 }
 
-// Room implements aggregator.Shelf. It drops the oldest idle plans: they can be sent again.
+// Room implements aggregator.Shelf. It drops the oldest idle plans, which can be sent again.
 func (s *shelf) Room(h study.Hash, size int64, underWay func(study.Hash) (bool, error)) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -15,7 +15,7 @@ import (
 	"caucus/study"
 )
 
-// brought is a shelf on which plans of one byte with pools of ten were put, one a minute.
+// brought is a shelf to which plans of one byte with pools of ten were added, one a minute.
 type brought struct {
 	*shelf
 	t        *testing.T
@@ -40,7 +40,7 @@ func (b *brought) bring(h study.Hash) error {
 	return err
 }
 
-// there are the first bytes of the plans that are kept.
+// there returns the first bytes of the kept plans.
 func (b *brought) there() (all []int) {
 	held, err := b.held()
 	if err != nil {
@@ -53,9 +53,9 @@ func (b *brought) there() (all []int) {
 	return all
 }
 
-// TestRoom: no more plans are kept, and no more bytes, than the helper's operator allows: those of
-// studies that are not under way make room, the oldest first, and where all are under way
-// another is refused and nothing is lost. A plan of a study under way always has its place.
+// TestRoom: the operator's limits on plans and bytes hold. Plans of idle studies make room, the oldest
+// first. If all studies are under way, a new plan is refused and nothing is lost. A plan of a study
+// under way keeps its place.
 func TestRoom(t *testing.T) {
 	for name, b := range map[string]*brought{"by plans": newBrought(t, 3, 1<<20), "by bytes": newBrought(t, 100, 3*11+10)} {
 		t.Run(name, func(t *testing.T) {
@@ -77,7 +77,7 @@ func TestRoom(t *testing.T) {
 			bring(3, 1, 2, 3)
 			b.underWay[study.Hash{1}] = true
 			bring(4, 1, 3, 4)
-			bring(3, 1, 3, 4) // once more, as one whose files are damaged
+			bring(3, 1, 3, 4) // again, as if its files were damaged
 			b.underWay[study.Hash{3}], b.underWay[study.Hash{4}] = true, true
 			err := b.bring(study.Hash{5})
 			if !errors.Is(err, protocol.ErrDenied) || !strings.Contains(err.Error(), "max_plans") || !strings.Contains(err.Error(), "3 of studies under way") {
@@ -90,7 +90,7 @@ func TestRoom(t *testing.T) {
 			if err := os.RemoveAll(b.folder(study.Hash{3})); err != nil {
 				t.Fatal(err)
 			}
-			bring(3, 1, 3, 4) // by hand it was removed, and nobody took its place
+			bring(3, 1, 3, 4) // removed by hand, and its place is still free
 			b.underWay[study.Hash{1}] = false
 			bring(5, 3, 4, 5)
 			bring(6, 3, 4, 6)
@@ -98,7 +98,7 @@ func TestRoom(t *testing.T) {
 	}
 }
 
-// TestRoomFails: where it is not known what is under way, nothing is let go of.
+// TestRoomFails: if the studies under way cannot be read, no plan is dropped.
 func TestRoomFails(t *testing.T) {
 	b := newBrought(t, 1, 1<<20)
 	if err := b.bring(study.Hash{1}); err != nil {
@@ -116,7 +116,7 @@ func TestRoomFails(t *testing.T) {
 	}
 }
 
-// TestLimits: limits that would take nothing are refused with the key to change.
+// TestLimits: limits that leave no room for any plan are refused, and the error names the key to change.
 func TestLimits(t *testing.T) {
 	for key, text := range map[string]string{"max_plans": "max_plans: 0", "max_stored": "max_stored: 1000000", "lower max_pool": "max_stored: 20000000\nmax_pool: 20000000"} {
 		if _, err := parseConfig([]byte("budget: none\n" + text)); err == nil || !strings.Contains(err.Error(), key) {

@@ -44,7 +44,7 @@ func (s *Server) pages() http.Handler {
 	return mux
 }
 
-// ready returns nil if the helper can serve studies, else each obstacle on a line.
+// ready returns nil if the helper can serve studies, else all obstacles, one per line.
 func (s *Server) ready(ctx context.Context) error {
 	ctx, stop := context.WithTimeout(ctx, lookTime)
 	defer stop()

@@ -12,8 +12,8 @@ import (
 	"caucus/protocol"
 )
 
-// TestWatched: a helper's metrics are there, its process' and its disk's among them, and a
-// helper that is not ready says each cause.
+// TestWatched: the metrics include those of the process and the disk; a helper that is not ready names
+// each cause.
 func TestWatched(t *testing.T) {
 	must := func(err error) {
 		t.Helper()

@@ -9,9 +9,8 @@ import (
 	"strings"
 )
 
-// Chart draws numbers against a budget as SVG without other files. Text takes the page's colour;
-// words describe the drawing for those who cannot see it. The page prints the legend, which wraps
-// on a phone.
+// Chart draws numbers against a budget as SVG without other files. Text takes the page's colour; Words
+// describe the drawing for people who cannot see it. The page prints the legend, which wraps on a phone.
 type Chart struct {
 	Title, Words string
 	X, Y         string
@@ -28,10 +27,10 @@ type Series struct {
 	Points []Point
 }
 
-// Point is a number with its standard deviation, 0 for none.
+// Point is a number with its standard deviation, 0 if it has none.
 type Point struct{ X, Y, SD float64 }
 
-// Style is how a series is drawn.
+// Style is the drawing style of a series.
 type Style int
 
 const (
@@ -43,7 +42,7 @@ const (
 	Shaded
 )
 
-// Colours differ for all kinds of eyes on white and black (Okabe & Ito 2008).
+// Colours can be told apart with all kinds of colour vision, on white and black (Okabe & Ito 2008).
 var Colours = []string{"#2c8fd1", "#d55e00", "#009e73", "#cc79a7"}
 
 // Grey draws baselines.
@@ -96,7 +95,7 @@ func (c Chart) SVG() string {
 	return b.String()
 }
 
-// draw adds the series; x and y place its numbers.
+// draw adds the series; x and y map numbers to positions.
 func (s Series) draw(b *strings.Builder, x, y func(float64) float64) {
 	if s.Style == Shaded {
 		var above, below []string
@@ -153,7 +152,7 @@ func (c Chart) Legend() string {
 	return b.String()
 }
 
-// Poster draws charts as one picture, two a row, above the legend of the first without its shaded area.
+// Poster draws charts as one picture, two per row, above the legend of the first, without shaded areas.
 func Poster(charts []Chart, title, words string) string {
 	const legendHeight = 30
 	height := chartHeight * float64((len(charts)+1)/2)
@@ -193,5 +192,5 @@ func niceStep(width float64) float64 {
 	return 10 * power
 }
 
-// decimals counts the decimals of a multiple of step.
+// decimals returns the number of decimals of a multiple of step.
 func decimals(step float64) int { return max(0, int(math.Ceil(-math.Log10(step)-1e-9))) }

@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// TestChart: a chart is XML that names what it shows, texts from elsewhere
-// escaped, and no point lies outside of its box.
+// TestChart: a chart is valid XML with its title and words, foreign texts escaped, and all points inside
+// its box.
 func TestChart(t *testing.T) {
 	c := Chart{Title: "a < b", Words: "0.6 at ε = 0.3", X: "ε", Y: "share", Ticks: []float64{0.1, 0.3, 1, 3}, Low: 0.5, High: 0.9}
 	for style := LineAndDots; style <= Triangles; style++ {

@@ -9,8 +9,8 @@ import (
 	"caucus/study"
 )
 
-// Dots shows a study.ReportChart as a table: each number with its dot on one axis beside it.
-// Without sight the numbers remain, and the picture has no text, so it fits every width.
+// Dots shows a study.ReportChart as a table: each number with its dot on one axis beside it. Without the
+// picture the numbers remain. The picture has no text, so it fits every width.
 type Dots struct {
 	Title, Note string
 	Rows        []dotsRow
@@ -23,7 +23,7 @@ type dotsRow struct {
 	Strip       template.HTML
 }
 
-// NewDots lays a chart out; nil for none.
+// NewDots lays a chart out; nil for a chart without bars.
 func NewDots(c *study.ReportChart) *Dots {
 	if c == nil || len(c.Bars) == 0 {
 		return nil
@@ -85,10 +85,10 @@ func textOf(c *study.ReportChart, v float64) string {
 	return strconv.FormatFloat(v, 'g', digits, 64)
 }
 
-// mostRatio bounds the axis of ratios: an interval that leaves it says little.
+// mostRatio bounds the axis of ratios: an interval beyond it says little.
 const mostRatio = 100
 
-// off writes a number's error.
+// off formats a number's error.
 func off(c *study.ReportChart, b study.ReportBar) string {
 	within := (b.High - b.Low) / 2
 	if math.Abs(b.High-2*b.Value+b.Low) < 1e-9*(b.High-b.Low)+1e-12 {
@@ -97,7 +97,7 @@ func off(c *study.ReportChart, b study.ReportBar) string {
 	return " (" + textWithin(c, b.Low, within) + " to " + textWithin(c, b.High, within) + ")"
 }
 
-// textWithin writes a number to two digits of its error.
+// textWithin formats a number to two digits of its error.
 func textWithin(c *study.ReportChart, v, within float64) string {
 	if c.Percent || c.Ratio || within <= 0 {
 		return textOf(c, v)

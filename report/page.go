@@ -25,8 +25,8 @@ import (
 //go:embed pages.html
 var pages string
 
-// Template returns the parts of every page, and more templates that use them: "head" begins a page
-// with a title, "dots" shows Dots.
+// Template returns the parts of every page, and the caller's templates more, which use them: "head"
+// starts a page with a title, "dots" shows Dots.
 func Template(more string) (*template.Template, error) {
 	t := template.New("pages").Funcs(template.FuncMap{
 		"style": func() template.CSS { return template.CSS(webpage.Style) }, // our own
@@ -57,7 +57,7 @@ func Template(more string) (*template.Template, error) {
 // Page is a release as a page for people.
 type Page struct {
 	Title, Answer string
-	// Failed findings stand in place of the answer.
+	// Failed findings replace the answer.
 	Failed []verify.Finding
 	// OtherPool says, before the answer, that the given pool is not the study's.
 	OtherPool string
@@ -86,7 +86,7 @@ type Page struct {
 	Command, Version string
 }
 
-// table labels each cell with its column, shown beside it on a phone.
+// table labels each cell with its column, shown beside the cell on a phone.
 type table struct {
 	Title  string
 	Head   []string
@@ -94,11 +94,11 @@ type table struct {
 	folded bool
 }
 
-// Long folds a table that a chart shows already, or that is long: on a telephone each row is as long as
-// it has columns.
+// Long says whether to fold a table: a chart shows the same, or it has many rows. On a phone each row is
+// as long as the number of columns.
 func (t table) Long() bool { return t.folded || len(t.Rows) > mostOpenRows }
 
-// Long folds a picture of many groups.
+// Long says whether to fold a picture of many groups.
 func (d *Dots) Long() bool { return len(d.Rows) > mostOpenRows }
 
 type cell struct{ Name, Text string }
@@ -112,14 +112,14 @@ type foundGroup struct {
 // mostListed and mostTableRows bound the parties and rows shown.
 const mostListed, mostTableRows = 60, 300
 
-// mostOpenRows of a table show unfolded: about two screens.
+// mostOpenRows bounds the rows of an unfolded table: about two screens.
 const mostOpenRows = 40
 
-// Options are what a page shows beside the release.
+// Options hold what a page shows beside the release.
 type Options struct {
 	Measured *Measurement     // of a simulation; its conclusion and chart lead the page
-	Findings []verify.Finding // of verify; failed ones stand in place of the answer
-	Software string           // the version of the program that makes the page
+	Findings []verify.Finding // of verify; failed findings replace the answer
+	Software string           // version of the program that makes the page
 }
 
 // Measurement is what a simulation measured of its release.
@@ -146,7 +146,7 @@ func (m Measurement) Words() string {
 	return m.Conclusion + " " + strings.ToUpper(m.Chart.Title[:1]) + m.Chart.Title[1:] + ": " + main + "."
 }
 
-// New makes the page of a release. A release that does not hold is shown as far as it can be.
+// New makes the page of a release. If the release does not hold, the page shows as much as possible.
 // html/template escapes a release's words.
 func New(r study.Release, o Options) (Page, error) {
 	measured, found := o.Measured, o.Findings
@@ -236,7 +236,7 @@ func newTable(t study.ReportTable) table {
 	return out
 }
 
-// sentence writes a warning with a capital letter and a full stop.
+// sentence adds a capital letter and a full stop to a warning.
 func sentence(s string) string {
 	first, size := utf8.DecodeRuneInString(s)
 	s = string(unicode.ToUpper(first)) + s[size:]
@@ -249,8 +249,8 @@ func sentence(s string) string {
 // longWord bounds the letters that a cell keeps on one line.
 const longWord = 32
 
-// inCell lets a text break in a table: a number stays with its ±, and only a word too long for a
-// column breaks inside.
+// inCell lets a text break in a table: a number stays with its ±, and only a word too long for a column
+// breaks inside.
 func inCell(text string) string {
 	var out strings.Builder
 	letters := 0

@@ -13,12 +13,11 @@ import (
 	"caucus/study/verify"
 )
 
-// longName is a name that a careless page would let run over its edge, with words that
-// are no text to a browser.
+// longName is a long name without places to break, with markup that a browser must not interpret.
 const longName = `<script>alert(1)</script>an-exceedingly-long-name-without-any-place-to-break-it-which-somebody-chose-0123456789`
 
-// samplePages are a page of a release with all that it may hold, the same that was found not to hold,
-// and the same beside another study's pool.
+// samplePages are three pages: of a release with everything that a page can show, of the same release
+// that does not hold, and of the same beside another study's pool.
 var samplePages = sync.OnceValues(func() (map[string][]byte, error) {
 	chart := &study.ReportChart{Title: "accuracy on test records", Note: "± is the standard deviation over 3 draws", Percent: true, Bars: []study.ReportBar{
 		{Name: "released", Value: .8, Low: .75, High: .85, Main: true}, study.Bar(longName, .7, 0), {Name: "skewed", Value: .6, Low: .2, High: .65},
@@ -56,7 +55,7 @@ var samplePages = sync.OnceValues(func() (map[string][]byte, error) {
 	return pages, nil
 })
 
-// sampleFigure has a line with open intervals and one of somebody's long words.
+// sampleFigure has a line with open intervals, and a line with a long name.
 func sampleFigure() study.ReportFigure {
 	return study.ReportFigure{
 		Group: "scores of " + longName, Title: "calibration", Caption: longName, X: "score", Y: "share", From: -3, To: 2, Diagonal: true,
@@ -79,7 +78,7 @@ func TestFigure(t *testing.T) {
 	}
 }
 
-// TestRatios: an axis of ratios holds 1, and an interval beyond its ends stays on it.
+// TestRatios: an axis of ratios contains 1, and an interval beyond its ends is cut there.
 func TestRatios(t *testing.T) {
 	d := NewDots(&study.ReportChart{Ratio: true, Bars: []study.ReportBar{{Name: "a", Value: 4, Low: 2, High: 1e9}, {Name: "b", Value: 2, Low: 2, High: 2}}})
 	if d.From != "1" || d.To != "100" || !strings.Contains(string(d.Rows[1].Strip), `cx="16.45%"`) || d.Rows[0].Value != "4 (2 to 1e+09)" { // log 2 / log 100 of 96 %, from 2 %
@@ -87,8 +86,8 @@ func TestRatios(t *testing.T) {
 	}
 }
 
-// TestPages: pages hold no script and ask for nothing from elsewhere, whatever a release says; long
-// tables are folded, and what does not hold leads.
+// TestPages: whatever a release says, pages hold no script and load nothing from elsewhere. Long tables
+// are folded, and failed findings lead.
 func TestPages(t *testing.T) {
 	pages, err := samplePages()
 	if err != nil {
@@ -115,7 +114,7 @@ func TestPagesFit(t *testing.T) {
 	testpages.Fit(t, pages)
 }
 
-// TestInCell: what belongs together stays on a line, and nothing is longer than one.
+// TestInCell: a number and its error stay on one line, and no part is longer than a line.
 func TestInCell(t *testing.T) {
 	long := strings.Repeat("x", 70)
 	for text, want := range map[string]string{

@@ -22,7 +22,8 @@ func guarantee(p study.Plan, m study.Manifest) string {
 	return s + " " + p.Noise.Trust().Against
 }
 
-// RemovalWords state a guarantee by the relation of other tools, or why that is not stated.
+// RemovalWords state the guarantee under add/remove, the relation of other tools, or why it is not
+// stated.
 func RemovalWords(p study.Plan, costs []study.ReleaseCost) string {
 	epsilon, why := kinds.UnderRemoval(p, costs)
 	words := fmt.Sprintf("it is for replacing a %s; by add-or-remove, as many tools state theirs, ", p.Unit)
