@@ -2,6 +2,7 @@ package aggregator
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 
@@ -46,26 +47,22 @@ func (s *Server) Reconcile(ctx context.Context) error {
 	case s.config.Role == shares.Helper && s.mark.sealing == s.pin():
 		return fail(errors.New("make a new sealing key first: contributions that were sealed to this one may have been prepared already, by this server as it was"))
 	}
-	tx, err := s.db.Write.BeginTx(ctx, nil)
-	if err != nil {
-		return fail(err)
-	}
-	defer tx.Rollback()
-	err = (&transaction{ctx: ctx, tx: tx}).records(func(h study.Hash, r record) error {
-		if r.Share.Document != nil || r.Failed != "" {
-			return nil
+	err := s.db.Update(ctx, func(tx *sql.Tx) error {
+		err := (&transaction{ctx: ctx, tx: tx}).records(func(h study.Hash, r record) error {
+			if r.Share.Document != nil || r.Failed != "" {
+				return nil
+			}
+			r.Failed = fmt.Sprintf("the %v was put back to an older state", s.config.Role)
+			t := &transaction{ctx, tx, h}
+			return errors.Join(t.setRecord(r), t.wipe())
+		})
+		if err != nil {
+			return err
 		}
-		r.Failed = fmt.Sprintf("the %v was put back to an older state", s.config.Role)
-		t := &transaction{ctx, tx, h}
-		return errors.Join(t.setRecord(r), t.wipe())
+		_, err = tx.ExecContext(ctx, "UPDATE steps SET n = CASE WHEN n > $1 THEN n ELSE $1 END + 1", s.mark.steps)
+		return err
 	})
 	if err != nil {
-		return fail(err)
-	}
-	if _, err := tx.ExecContext(ctx, "UPDATE steps SET n = max(n, $1) + 1", s.mark.steps); err != nil {
-		return fail(err)
-	}
-	if err := tx.Commit(); err != nil {
 		return fail(err)
 	}
 	m := mark{s.mark.steps + 1, s.mark.entry, s.pin()}

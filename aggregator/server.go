@@ -2,6 +2,7 @@ package aggregator
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"sync"
@@ -97,10 +98,7 @@ func SQLite(path string) database.File { return database.File{SQLite: file, Path
 
 // Create makes the store of a new server.
 func Create(path string) error {
-	if err := database.Create(path); err != nil {
-		return fmt.Errorf("make store of shares: %w", err)
-	}
-	db, err := file.Open(path)
+	db, err := file.Make(path)
 	if err != nil {
 		return fmt.Errorf("make store of shares: %w", err)
 	}
@@ -204,12 +202,7 @@ func (s *Server) remember(steps, entry int64) error {
 }
 
 func (s *Server) view(ctx context.Context, h study.Hash, fn func(*transaction) error) error {
-	tx, err := s.db.Read.BeginTx(ctx, nil)
-	if err != nil {
-		return fmt.Errorf("read store of shares: %w", err)
-	}
-	defer tx.Rollback()
-	return fn(&transaction{ctx, tx, h})
+	return s.db.View(ctx, func(tx *sql.Tx) error { return fn(&transaction{ctx, tx, h}) })
 }
 
 // update changes a study in one transaction, then writes the head file. An error of fn undoes its
@@ -218,32 +211,26 @@ func (s *Server) update(ctx context.Context, h study.Hash, effect string, fn fun
 	ctx = context.WithoutCancel(ctx)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	tx, err := s.db.Write.BeginTx(ctx, nil)
-	if err != nil {
-		return r, fmt.Errorf("write store of shares: %w", err)
-	}
-	defer tx.Rollback()
-	t := &transaction{ctx, tx, h}
-	if r, err = t.record(); err != nil && !errors.Is(err, errNone) {
-		return r, err
-	}
-	open := r.open()
-	if err := fn(t, &r); err != nil {
-		return r, err
-	}
-	if err := t.setRecord(r); err != nil {
-		return r, err
-	}
-	if err := t.run("UPDATE steps SET n = n + 1"); err != nil {
-		return r, err
-	}
-	steps, err := t.steps()
+	var open int
+	var steps int64
+	err = s.db.Update(ctx, func(tx *sql.Tx) error {
+		t := &transaction{ctx, tx, h}
+		if r, err = t.record(); err != nil && !errors.Is(err, errNone) {
+			return err
+		}
+		open = r.open()
+		if err := fn(t, &r); err != nil {
+			return err
+		}
+		if err := errors.Join(t.setRecord(r), t.run("UPDATE steps SET n = n + 1")); err != nil {
+			return err
+		}
+		steps, err = t.steps()
+		s.point("before " + effect)
+		return err
+	})
 	if err != nil {
 		return r, err
-	}
-	s.point("before " + effect)
-	if err := tx.Commit(); err != nil {
-		return r, fmt.Errorf("write store of shares: %w", err)
 	}
 	s.open += r.open() - open
 	s.point("after " + effect)

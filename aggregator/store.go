@@ -23,9 +23,13 @@ const batch = 32
 
 // file describes the database. Its application number is "Caus" in ASCII. Deleted data is overwritten.
 var file = database.SQLite{
-	Schema:  database.Schema{Name: "shares", Application: 0x43617573, Migrations: migrations},
+	Schema:  database.Schema{Name: "shares", Application: 0x43617573, Migrations: migrations, Before: before},
 	Pragmas: []string{"foreign_keys(1)", "secure_delete(1)"},
 }
+
+// before is SQLite's json_extract for PostgreSQL, of a record that was cast to text: hexadecimal.
+const before = `CREATE FUNCTION json_extract(record TEXT, path TEXT) RETURNS TEXT IMMUTABLE LANGUAGE SQL AS
+	$$ SELECT convert_from(decode(substr(record, 3), 'hex'), 'UTF8')::jsonb #>> string_to_array(substr(path, 3), '.') $$`
 
 // record is a study's agreements and progress. An agreement, once stored, never changes.
 type record struct {
@@ -130,66 +134,28 @@ func (t *transaction) contributed() (any bool, err error) {
 }
 
 func (t *transaction) digestOf(p study.PartyID) (d Digest, found bool, err error) {
-	var digest []byte
-	err = t.tx.QueryRowContext(t.ctx, "SELECT digest FROM contributions WHERE study = $1 AND party = $2", t.hash[:], string(p)).Scan(&digest)
+	err = t.tx.QueryRowContext(t.ctx, "SELECT digest FROM contributions WHERE study = $1 AND party = $2", t.hash[:], string(p)).Scan(database.Hash(&d))
 	if errors.Is(err, sql.ErrNoRows) {
 		return d, false, nil
-	}
-	if err == nil {
-		d, err = digestAs(p, digest)
 	}
 	return d, err == nil, err
 }
 
-func digestAs(p study.PartyID, b []byte) (Digest, error) {
-	if len(b) != len(Digest{}) {
-		return Digest{}, fmt.Errorf("the digest of %s has %d bytes", p, len(b))
-	}
-	return Digest(b), nil
-}
-
 // each walks all contributions, ordered by party, without their contents.
 func (t *transaction) each(yield func(study.PartyID, Digest, verdict)) error {
-	rows, err := t.tx.QueryContext(t.ctx, "SELECT party, digest, verdict FROM contributions WHERE study = $1 ORDER BY party", t.hash[:])
-	if err != nil {
-		return err
+	all, err := database.All(t.ctx, t.tx, func(c *contribution) []any { return []any{&c.party, database.Hash(&c.digest), &c.verdict} },
+		"SELECT party, digest, verdict FROM contributions WHERE study = $1 ORDER BY party", t.hash[:])
+	for _, c := range all {
+		yield(c.party, c.digest, c.verdict)
 	}
-	defer rows.Close()
-	for rows.Next() {
-		var p study.PartyID
-		var b []byte
-		var v verdict
-		if err := rows.Scan(&p, &b, &v); err != nil {
-			return err
-		}
-		d, err := digestAs(p, b)
-		if err != nil {
-			return err
-		}
-		yield(p, d, v)
-	}
-	return rows.Err()
+	return err
 }
 
 // contributions returns at most batch contributions that meet a condition, ordered by party.
-func (t *transaction) contributions(where string, args ...any) (all []contribution, err error) {
-	rows, err := t.tx.QueryContext(t.ctx, "SELECT party, digest, weight, verdict, upload, message FROM contributions WHERE study = $1 AND "+where+" ORDER BY party LIMIT "+fmt.Sprint(batch), append([]any{t.hash[:]}, args...)...)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var c contribution
-		var digest []byte
-		if err := rows.Scan(&c.party, &digest, &c.weight, &c.verdict, &c.upload, &c.message); err != nil {
-			return nil, err
-		}
-		if c.digest, err = digestAs(c.party, digest); err != nil {
-			return nil, err
-		}
-		all = append(all, c)
-	}
-	return all, rows.Err()
+func (t *transaction) contributions(where string, args ...any) ([]contribution, error) {
+	return database.All(t.ctx, t.tx, func(c *contribution) []any {
+		return []any{&c.party, database.Hash(&c.digest), &c.weight, &c.verdict, &c.upload, &c.message}
+	}, "SELECT party, digest, weight, verdict, upload, message FROM contributions WHERE study = $1 AND "+where+" ORDER BY party LIMIT "+fmt.Sprint(batch), append([]any{t.hash[:]}, args...)...)
 }
 
 func (t *transaction) addContribution(c contribution) error {
@@ -268,21 +234,6 @@ func untoldOf(ctx context.Context, tx *sql.Tx) ([]study.Hash, error) {
 
 const untoldQuery = "SELECT hash FROM studies WHERE json_extract(CAST(record AS TEXT), '$.failed') IS NOT NULL AND json_extract(CAST(record AS TEXT), '$.told') IS NULL"
 
-func hashesBy(ctx context.Context, tx *sql.Tx, query string) (all []study.Hash, err error) {
-	rows, err := tx.QueryContext(ctx, query)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var b []byte
-		if err := rows.Scan(&b); err != nil {
-			return nil, err
-		}
-		if len(b) != len(study.Hash{}) {
-			return nil, fmt.Errorf("the hash of a study has %d bytes", len(b))
-		}
-		all = append(all, study.Hash(b))
-	}
-	return all, rows.Err()
+func hashesBy(ctx context.Context, tx *sql.Tx, query string) ([]study.Hash, error) {
+	return database.All(ctx, tx, func(h *study.Hash) []any { return []any{database.Hash(h)} }, query)
 }

@@ -168,7 +168,7 @@ func TestMachineTrouble(t *testing.T) {
 	w := newWorld(t, nil)
 	s := w.small(3)
 	p0, p1, p2 := w.parties["p0"], w.parties["p1"], w.parties["p2"]
-	db := w.server.store.(*records.SQLite).DB.Write
+	db := w.server.store.(*records.SQL).DB.Write
 	var pages int
 	must(0, db.QueryRow("PRAGMA page_count").Scan(&pages))
 	must(db.Exec(fmt.Sprintf("PRAGMA max_page_count = %d", pages)))

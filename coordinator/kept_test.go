@@ -109,7 +109,7 @@ func agreeKept(t testing.TB, s protocol.Study, pool []byte, bodies [][]byte, r s
 
 // stored are the bodies and the sums in a store.
 func (w *world) stored() (bodies, sums int) {
-	db := w.server.store.(*records.SQLite).DB.Read
+	db := w.server.store.(*records.SQL).DB.Read
 	must(0, db.QueryRow("SELECT count(body) FROM contributions").Scan(&bodies))
 	must(0, db.QueryRow("SELECT count(*) FROM sums").Scan(&sums))
 	return bodies, sums
@@ -169,7 +169,7 @@ func TestDamagedKept(t *testing.T) {
 				if c.how == "" {
 					w.flip("p0")
 				} else {
-					must(w.server.store.(*records.SQLite).DB.Write.Exec(c.how))
+					must(w.server.store.(*records.SQL).DB.Write.Exec(c.how))
 				}
 				w.stop()
 				w.config.WitnessWait = 0

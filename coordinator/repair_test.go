@@ -33,7 +33,7 @@ func damagedWorld(t *testing.T) (w *world, s protocol.Study, receipt protocol.Re
 // flip flips one bit in a party's stored ballot, as a disk does.
 func (w *world) flip(party string) {
 	w.t.Helper()
-	db := w.server.store.(*records.SQLite).DB.Write
+	db := w.server.store.(*records.SQL).DB.Write
 	var body []byte
 	must(0, db.QueryRow("SELECT body FROM contributions WHERE party = $1", party).Scan(&body))
 	body[len(body)-1] ^= 1

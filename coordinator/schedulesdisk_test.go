@@ -22,7 +22,7 @@ type disk interface {
 	begin(store []byte)
 	// reopen opens what the process before left, as if it had been killed.
 	reopen()
-	store() *records.SQLite
+	store() *records.SQL
 	ledger() privacy.Journal
 	// save copies it, while nothing is being written; load puts back a copy.
 	save() saved
@@ -45,7 +45,7 @@ func entries(j privacy.Journal) (all []privacy.Entry) {
 // memoryDisk holds a coordinator's store in memory, through the same SQL, and its
 // ledger's entries as they are.
 type memoryDisk struct {
-	tables *records.SQLite
+	tables *records.SQL
 	pages  *pages
 }
 
@@ -62,7 +62,7 @@ func (d *memoryDisk) begin(store []byte) {
 }
 
 func (d *memoryDisk) reopen()                 {}
-func (d *memoryDisk) store() *records.SQLite  { return d.tables }
+func (d *memoryDisk) store() *records.SQL     { return d.tables }
 func (d *memoryDisk) ledger() privacy.Journal { return d.pages }
 func (d *memoryDisk) end()                    { d.tables.Close() }
 
@@ -102,7 +102,7 @@ func (d *memoryDisk) load(s saved, store, ledger bool) {
 type fileDisk struct {
 	root    string
 	folders int
-	tables  *records.SQLite
+	tables  *records.SQL
 	journal *journal.Journal
 }
 
@@ -127,7 +127,7 @@ func (d *fileDisk) next(files map[string][]byte) {
 }
 
 func (d *fileDisk) reopen()                 { d.next(d.save().files) }
-func (d *fileDisk) store() *records.SQLite  { return d.tables }
+func (d *fileDisk) store() *records.SQL     { return d.tables }
 func (d *fileDisk) ledger() privacy.Journal { return d.journal }
 
 func (d *fileDisk) save() saved {

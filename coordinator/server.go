@@ -27,7 +27,6 @@ import (
 	"caucus/coordinator/watch"
 	"caucus/internal/database"
 	"caucus/privacy"
-	"caucus/privacy/journal"
 	"caucus/protocol"
 	"caucus/protocol/pb"
 	"caucus/study"
@@ -98,11 +97,11 @@ func (s *Server) open() error {
 	if _, err := os.Stat(c.Path(folder.ConfigFile)); err != nil {
 		return fmt.Errorf("%w: make the folder with coordinator init first", err)
 	}
-	unlock, err := folder.Hold(c.Dir)
+	stores, err := folder.LeadStores(context.Background(), c)
 	if err != nil {
 		return err
 	}
-	s.closers = append(s.closers, func() error { unlock(); return nil })
+	s.closers = append(s.closers, stores.Close)
 	ring, err := folder.LoadKeyring(c)
 	if err != nil {
 		return err
@@ -111,33 +110,16 @@ func (s *Server) open() error {
 	if err := folder.ForgetOldKeys(c, len(s.keys.Successions())); err != nil {
 		return err
 	}
-	forgetCopies, err := database.Upgrade(context.Background(),
-		database.File{SQLite: records.File, Path: c.Path(folder.StoreFile)}, journal.SQLite(c.Path(folder.LedgerFile)), aggregators.SQLite(c.Path(folder.SharesFile)))
-	if err != nil {
-		return err
-	}
-	store, err := records.Open(c.Path(folder.StoreFile))
-	if err != nil {
-		return err
-	}
-	store.OnError = s.noteDamage
-	s.store = store
-	s.closers = append(s.closers, store.Close)
-	if err := store.Check(context.Background()); err != nil {
+	stores.Store.OnError = s.noteDamage
+	s.store = stores.Store
+	if err := s.store.Check(context.Background()); err != nil {
 		return err
 	}
 	s.scrubbed = s.scrub(context.Background()) // the process may have been killed before the last one
-	j, err := s.openJournal()
-	if err != nil {
+	if err := s.assemble(stores.Journal); err != nil {
 		return err
 	}
-	if err := s.assemble(j); err != nil {
-		return err
-	}
-	if err := s.openHelper(j); err != nil {
-		return err
-	}
-	if err := forgetCopies(); err != nil {
+	if err := s.openHelper(stores); err != nil {
 		return err
 	}
 	return s.listen()
@@ -162,19 +144,6 @@ func (s *Server) scrubLater(ctx context.Context, wait, most time.Duration) {
 		wait = min(2*wait, most)
 		s.scrubbed = s.scrub(ctx)
 	}
-}
-
-func (s *Server) openJournal() (privacy.Journal, error) {
-	// An empty ledger would have forgotten everything spent.
-	if err := database.Check(s.config.Path(folder.LedgerFile)); err != nil {
-		return nil, err
-	}
-	j, err := journal.OpenSQLite(s.config.Path(folder.LedgerFile))
-	if err != nil {
-		return nil, err
-	}
-	s.closers = append(s.closers, j.Close)
-	return j, nil
 }
 
 // assemble makes everything that works on the store and the ledger: all but files and network.
@@ -369,7 +338,7 @@ func (s *Server) noteDamage(err error) {
 
 // openHelper opens this coordinator's half of the two servers, if a helper is configured. It
 // releases through the coordinator's own ledger.
-func (s *Server) openHelper(j privacy.Journal) error {
+func (s *Server) openHelper(stores *folder.Stores) error {
 	c := s.config
 	if !c.Helper.Named() {
 		return nil
@@ -378,11 +347,8 @@ func (s *Server) openHelper(j privacy.Journal) error {
 	if err != nil {
 		return fmt.Errorf("helper: %w: caucus helper keys makes it", err)
 	}
-	if err := database.Check(c.Path(folder.SharesFile)); err != nil {
-		return err
-	}
 	server, err := aggregators.Open(context.Background(), aggregators.Config{
-		Role: shares.Coordinator, Store: c.Path(folder.SharesFile), Head: c.SharesHead(), Journal: j, Ledger: s.scheduler.releaser.ledger,
+		Role: shares.Coordinator, Store: stores.Shares, Head: c.SharesHead(), Journal: stores.Journal, Ledger: s.scheduler.releaser.ledger,
 		Signer: signer, Other: c.Helper.Key, Checkpoint: c.Checkpoint,
 		Task: func(ctx context.Context, h study.Hash) (study.Task, error) {
 			study := s.registry.byHash(h)

@@ -38,7 +38,7 @@ func TestDamagedPages(t *testing.T) {
 	half := must(f.Stat()).Size() / 2 &^ 4095
 	must(f.WriteAt(make([]byte, 64<<10), half))
 	// Not the ones that are remembered.
-	db := w.server.store.(*records.SQLite).DB.Read
+	db := w.server.store.(*records.SQL).DB.Read
 	db.SetMaxIdleConns(0)
 	db.SetMaxIdleConns(records.File.Readers)
 	if _, err := w.parties["p0"].Pool(ctx, s, ""); err == nil {

@@ -124,12 +124,18 @@ type world struct {
 	parties  map[string]*protocol.Client
 }
 
+// store makes PostgreSQL's databases for new worlds; nil: they have files.
+var store func(testing.TB) string
+
 // newWorld makes and starts a coordinator; change may alter its config.
 func newWorld(t testing.TB, change func(*folder.Config)) *world {
 	t.Helper()
 	w := &world{t: t, clock: newClock(), log: &book{}, parties: map[string]*protocol.Client{}}
 	dir := filepath.Join(t.TempDir(), "coordinator")
 	must(0, folder.Init(folder.InitOptions{Dir: dir, Listen: "127.0.0.1:0", Now: w.clock.Now}))
+	if store != nil {
+		must(folder.Move(context.Background(), dir, store(t)))
+	}
 	w.config = must(folder.LoadConfig(filepath.Join(dir, folder.ConfigFile)))
 	w.config.Address = ""
 	w.config.Clock = clock.Clock{Now: w.clock.Now, Elapsed: w.clock.elapsed}

@@ -59,14 +59,10 @@ func (s *Server) open() error {
 		return err
 	}
 	s.closers = append(s.closers, func() error { unlock(); return nil })
-	forgetCopies, err := database.Upgrade(context.Background(), journal.SQLite(c.path(LedgerFile)), aggregator.SQLite(c.path(storeFile)))
-	if err != nil {
+	if err := database.Upgrade(context.Background(), journal.SQLite(c.path(LedgerFile)), aggregator.SQLite(c.path(storeFile))); err != nil {
 		return err
 	}
 	if err := s.openFiles(); err != nil {
-		return err
-	}
-	if err := forgetCopies(); err != nil {
 		return err
 	}
 	if s.server.Behind() {

@@ -26,7 +26,7 @@ var (
 
 func newCoordinator(c *console) *cobra.Command {
 	return group("coordinator", "Run the server that studies happen on", newCoordinatorInit(c), newCoordinatorRun(c), newCoordinatorPage(c), newCoordinatorOperator(c), newCoordinatorClock(c),
-		newCoordinatorRotate(c), newCoordinatorBackup(c), newCoordinatorRestore(c))
+		newCoordinatorRotate(c), newCoordinatorBackup(c), newCoordinatorRestore(c), newCoordinatorMove(c))
 }
 
 func newCoordinatorInit(c *console) *cobra.Command {

@@ -117,3 +117,33 @@ since is a member again: revoke them again. Keep the folder that is replaced.`,
 	cmd.Flags().BoolVar(&check, "check", false, "only check the backup")
 	return cmd
 }
+
+func newCoordinatorMove(c *console) *cobra.Command {
+	var dir, to string
+	cmd := &cobra.Command{
+		Use:   "move",
+		Short: "Carry a stopped coordinator over to PostgreSQL",
+		Long: `Copy the store, the ledger and the shares of a stopped coordinator to an empty
+PostgreSQL database, and name it in coordinator.yaml. Its files stay in the folder
+as FILE.moved: delete them once it runs, and never put them back. Then copy folder
+and head file to each further machine: one of them leads, the others stand by.`,
+		Example: "  caucus coordinator move --dir /var/lib/caucus --to postgres://caucus@db.example.org/caucus",
+		Args:    noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if dir == "" || to == "" {
+				return usagef("coordinator move needs --dir DIR and --to postgres://USER@HOST/DATABASE")
+			}
+			rows, err := folder.Move(cmd.Context(), dir, to)
+			if err != nil {
+				return err
+			}
+			document := struct {
+				Rows int `json:"rows"`
+			}{rows}
+			return c.say(document, "%d rows carried over\n", document.Rows)
+		},
+	}
+	cmd.Flags().StringVar(&dir, "dir", "", "the coordinator's folder")
+	cmd.Flags().StringVar(&to, "to", "", "postgres:// address of an empty database")
+	return cmd
+}

@@ -3,13 +3,13 @@ package main
 import (
 	"fmt"
 	"io"
-	"path/filepath"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"caucus/agent/site"
 	"caucus/coordinator/folder"
+	"caucus/internal/database"
 	"caucus/privacy"
 	"caucus/privacy/journal"
 )
@@ -52,7 +52,7 @@ may be read while the daemon runs.`,
 			if err != nil {
 				return err
 			}
-			doc := ledgerDocument{Ledger: file}
+			doc := ledgerDocument{Ledger: database.Shown(file)}
 			if doc.Units, err = journal.Spent(cmd.Context(), file, limits, delta); err != nil {
 				return err
 			}
@@ -84,7 +84,8 @@ func (p *ledgerPlace) check(verb string) error {
 // file returns the ledger's file, and an agent's limits.
 func (p *ledgerPlace) file() (string, map[privacy.Unit]privacy.Budget, error) {
 	if p.config == "" {
-		return filepath.Join(p.dir, folder.LedgerFile), nil, nil
+		at, err := folder.LedgerAt(p.dir)
+		return at, nil, err
 	}
 	c, err := site.LoadConfig(p.config)
 	if err != nil {
@@ -99,7 +100,7 @@ func (p *ledgerPlace) open() (*journal.Journal, string, error) {
 		return nil, "", err
 	}
 	j, err := journal.OpenExisting(file)
-	return j, file, err
+	return j, database.Shown(file), err
 }
 
 func (d ledgerDocument) writeText(w io.Writer) error {

@@ -18,7 +18,6 @@ import (
 	"caucus/internal/database"
 	"caucus/internal/folder"
 	"caucus/privacy"
-	"caucus/privacy/journal"
 	"caucus/protocol"
 )
 
@@ -53,6 +52,9 @@ func Backup(ctx context.Context, dir, out string, now time.Time) (BackupReport, 
 	if err != nil {
 		return fail(err)
 	}
+	if c.Store != "" {
+		return fail(database.ErrServer)
+	}
 	out = filepath.Clean(out)
 	if _, err := os.Stat(out); !errors.Is(err, fs.ErrNotExist) {
 		return fail(fmt.Errorf("%s is there already: give another folder", out))
@@ -62,24 +64,18 @@ func Backup(ctx context.Context, dir, out string, now time.Time) (BackupReport, 
 		return fail(err)
 	}
 	defer os.RemoveAll(making) // does nothing after the rename
-	store, err := records.Open(c.Path(StoreFile))
+	stores, err := OpenStores(c)
 	if err != nil {
 		return fail(err)
 	}
-	if err := errors.Join(store.Copy(ctx, filepath.Join(making, StoreFile)), store.Close()); err != nil {
-		return fail(err)
+	err = stores.Store.Copy(ctx, filepath.Join(making, StoreFile))
+	if err == nil {
+		err = c.copyShares(ctx, making)
 	}
-	if err := c.copyShares(ctx, making); err != nil {
-		return fail(err)
+	if err == nil {
+		err = stores.Journal.Copy(ctx, filepath.Join(making, LedgerFile))
 	}
-	if err := database.Check(c.Path(LedgerFile)); err != nil {
-		return fail(err)
-	}
-	ledger, err := journal.OpenSQLite(c.Path(LedgerFile))
-	if err != nil {
-		return fail(err)
-	}
-	if err := errors.Join(ledger.Copy(ctx, filepath.Join(making, LedgerFile)), ledger.Close()); err != nil {
+	if err := errors.Join(err, stores.Close()); err != nil {
 		return fail(err)
 	}
 	entries, err := os.ReadDir(c.Dir)
@@ -182,28 +178,20 @@ func tryOut(ctx context.Context, from string, files map[string]string) (head pri
 	if _, err := LoadKeyring(c); err != nil {
 		return head, err
 	}
-	store, err := records.Open(c.Path(StoreFile))
+	stores, err := OpenStores(c)
 	if err != nil {
 		return head, err
 	}
-	defer store.Close()
-	if err := store.Check(ctx); err != nil {
+	defer stores.Close()
+	if err := stores.Store.Check(ctx); err != nil {
 		return head, err
 	}
-	if err := database.Check(c.Path(LedgerFile)); err != nil {
-		return head, err
-	}
-	ledger, err := journal.OpenSQLite(c.Path(LedgerFile))
-	if err != nil {
-		return head, err
-	}
-	defer ledger.Close()
-	chain, err := privacy.Walk(ctx, ledger, func(privacy.Line) error { return nil })
+	chain, err := privacy.Walk(ctx, stores.Journal, func(privacy.Line) error { return nil })
 	if err != nil {
 		return head, err
 	}
 	var last int64
-	if err := store.View(ctx, func(tx records.Tx) (err error) { last, err = tx.LedgerEntry(); return err }); err != nil {
+	if err := stores.Store.View(ctx, func(tx records.Tx) (err error) { last, err = tx.LedgerEntry(); return err }); err != nil {
 		return head, err
 	}
 	if head = chain.Head(); last > head.Sequence {

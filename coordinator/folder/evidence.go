@@ -11,7 +11,6 @@ import (
 
 	"caucus/coordinator/records"
 	"caucus/privacy"
-	"caucus/privacy/journal"
 	"caucus/protocol"
 	"caucus/study"
 )
@@ -54,12 +53,12 @@ func ReadEvidence(ctx context.Context, dir string) (Evidence, error) {
 			return fail(err)
 		}
 	}
-	store, err := records.Open(c.Path(StoreFile))
+	stores, err := OpenStores(c)
 	if err != nil {
 		return fail(err)
 	}
-	defer store.Close()
-	err = store.View(ctx, func(tx records.Tx) error {
+	defer stores.Close()
+	err = stores.Store.View(ctx, func(tx records.Tx) error {
 		rows, err := tx.Studies()
 		if err != nil {
 			return err
@@ -108,11 +107,12 @@ func Reconcile(ctx context.Context, dir string, published []privacy.Line, lost [
 	if err != nil {
 		return fail(err)
 	}
-	j, err := journal.OpenSQLite(c.Path(LedgerFile))
+	stores, err := OpenStores(c)
 	if err != nil {
 		return fail(err)
 	}
-	defer j.Close()
+	defer stores.Close()
+	j := stores.Journal
 	chain, err := privacy.Walk(ctx, j, func(privacy.Line) error { return nil })
 	if err != nil {
 		return fail(err)

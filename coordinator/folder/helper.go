@@ -12,7 +12,6 @@ import (
 	"caucus/aggregation/shares"
 	aggregators "caucus/aggregator"
 	"caucus/internal/folder"
-	"caucus/privacy/journal"
 	"caucus/protocol"
 	"caucus/study"
 )
@@ -120,7 +119,7 @@ func makeShares(c Config, head string) (*protocol.Signer, error) {
 			return nil, err
 		}
 	}
-	if err := aggregators.Create(c.Path(SharesFile)); err != nil {
+	if err := aggregators.Create(c.at(SharesFile)); err != nil {
 		return nil, err
 	}
 	if err := aggregators.InitHead(head, nil); err != nil {
@@ -150,13 +149,13 @@ func ReconcileShares(ctx context.Context, dir string) (behind bool, err error) {
 	if err != nil {
 		return fail(err)
 	}
-	j, err := journal.OpenSQLite(c.Path(LedgerFile))
+	stores, err := OpenStores(c)
 	if err != nil {
 		return fail(err)
 	}
-	defer j.Close()
+	defer stores.Close()
 	s, err := aggregators.Open(ctx, aggregators.Config{
-		Role: shares.Coordinator, Store: c.Path(SharesFile), Head: c.SharesHead(), Journal: j, Signer: signer, Other: c.Helper.Key,
+		Role: shares.Coordinator, Store: stores.Shares, Head: c.SharesHead(), Journal: stores.Journal, Signer: signer, Other: c.Helper.Key,
 		Task: func(context.Context, study.Hash) (study.Task, error) {
 			return nil, errors.New("no study is run now")
 		},

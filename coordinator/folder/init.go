@@ -13,7 +13,6 @@ import (
 	"caucus/internal/clock"
 	"caucus/internal/folder"
 	"caucus/privacy"
-	"caucus/privacy/journal"
 	"caucus/protocol"
 )
 
@@ -135,14 +134,7 @@ func initSecrets(c Config, o InitOptions) error {
 	); err != nil {
 		return err
 	}
-	ledger, err := journal.OpenSQLite(c.Path(LedgerFile))
-	if err != nil {
-		return err
-	}
-	if err := ledger.Close(); err != nil {
-		return err
-	}
-	store, err := records.Create(c.Path(StoreFile))
+	store, err := makeFiles(c)
 	if err != nil {
 		return err
 	}

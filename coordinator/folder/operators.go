@@ -38,12 +38,12 @@ func NewOperator(ctx context.Context, dir, name string, now time.Time) (protocol
 		return fail(err)
 	}
 	profile.Successions = ring.Keys.Successions()
-	store, err := records.Open(c.Path(StoreFile))
+	stores, err := OpenStores(c)
 	if err != nil {
 		return fail(err)
 	}
-	err = store.Update(ctx, func(tx records.Tx) error { return addOperator(tx, name, leaf, now) })
-	if err := errors.Join(err, store.Close()); err != nil {
+	err = stores.Store.Update(ctx, func(tx records.Tx) error { return addOperator(tx, name, leaf, now) })
+	if err := errors.Join(err, stores.Close()); err != nil {
 		return fail(err)
 	}
 	return profile, nil

@@ -38,11 +38,12 @@ func PutBack(ctx context.Context, dir string, published []protocol.SignedRelease
 		return fail(err)
 	}
 	defer release()
-	store, err := records.Open(c.Path(StoreFile))
+	stores, err := OpenStores(c)
 	if err != nil {
 		return fail(err)
 	}
-	defer store.Close()
+	defer stores.Close()
+	store := stores.Store
 	err = store.Update(ctx, func(tx records.Tx) error {
 		all = nil // a transaction may be tried again
 		for _, r := range published {

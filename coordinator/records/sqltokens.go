@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"caucus/internal/database"
 	"caucus/protocol"
 )
 
@@ -19,37 +20,16 @@ func (t *sqlTx) AddToken(k Token) error {
 const tokenColumns = `SELECT id, serial, prefix, labels, quota, created, expires, made_by, revoked,
 	(SELECT count(*) FROM joined j WHERE j.token = tokens.id) FROM tokens `
 
-func scanToken(scan func(...any) error) (k Token, err error) {
-	var tags string
-	var created, expires int64
-	if err = scan(&k.ID, &k.Serial, &k.Prefix, &tags, &k.Quota, &created, &expires, &k.By, &k.Revoked, &k.Used); err != nil {
-		return k, err
-	}
-	k.Created, k.Expires = instant(created), instant(expires)
-	k.Tags, err = tagsOf(tags)
-	return k, err
+func (k *Token) columns() []any {
+	return []any{&k.ID, &k.Serial, &k.Prefix, tagged{&k.Tags}, &k.Quota, millis{&k.Created}, millis{&k.Expires}, &k.By, &k.Revoked, &k.Used}
 }
 
 func (t *sqlTx) Token(id string) (k Token, err error) {
-	found := false
-	err = t.each(func(scan func(...any) error) error {
-		found = true
-		k, err = scanToken(scan)
-		return err
-	}, tokenColumns+"WHERE id = $1", id)
-	if err == nil && !found {
-		err = ErrNone
-	}
-	return k, err
+	return k, t.one(k.columns(), tokenColumns+"WHERE id = $1", id)
 }
 
-func (t *sqlTx) Tokens() (all []Token, err error) {
-	err = t.each(func(scan func(...any) error) error {
-		k, err := scanToken(scan)
-		all = append(all, k)
-		return err
-	}, tokenColumns+"ORDER BY created DESC, id")
-	return all, err
+func (t *sqlTx) Tokens() ([]Token, error) {
+	return database.All(t.ctx, t.tx, (*Token).columns, tokenColumns+"ORDER BY created DESC, id")
 }
 
 func (t *sqlTx) RevokeToken(id string) error {
@@ -92,12 +72,16 @@ func tagText(l protocol.Tags) (string, error) {
 	return string(text), err
 }
 
-func tagsOf(text string) (l protocol.Tags, err error) {
-	if err := json.Unmarshal([]byte(text), &l); err != nil {
-		return nil, fmt.Errorf("read store: tags, the file is damaged: %w", err)
+// tagged scans tags; none are nil.
+type tagged struct{ to *protocol.Tags }
+
+func (t tagged) Scan(v any) error {
+	text, _ := v.(string)
+	if err := json.Unmarshal([]byte(text), t.to); err != nil {
+		return fmt.Errorf("read store: tags, the file is damaged: %w", err)
 	}
-	if len(l) == 0 {
-		return nil, nil
+	if len(*t.to) == 0 {
+		*t.to = nil
 	}
-	return l, nil
+	return nil
 }

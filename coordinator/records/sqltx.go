@@ -12,21 +12,18 @@ import (
 	"time"
 
 	"caucus/auxdata"
+	"caucus/internal/database"
 	"caucus/protocol"
 	"caucus/study"
 )
 
 // sqlTx is a Tx in SQL that SQLite and PostgreSQL both accept.
 type sqlTx struct {
-	ctx  context.Context
-	tx   *sql.Tx
-	kept *statements
+	ctx context.Context
+	tx  *sql.Tx
 }
 
 func (t *sqlTx) run(query string, args ...any) (sql.Result, error) {
-	if s := t.kept.in(t.ctx, t.tx, query); s != nil {
-		return s.ExecContext(t.ctx, args...)
-	}
 	return t.tx.ExecContext(t.ctx, query, args...)
 }
 
@@ -43,13 +40,7 @@ func (t *sqlTx) exec(query string, args ...any) error {
 }
 
 func (t *sqlTx) one(to []any, query string, args ...any) error {
-	var row *sql.Row
-	if s := t.kept.in(t.ctx, t.tx, query); s != nil {
-		row = s.QueryRowContext(t.ctx, args...)
-	} else {
-		row = t.tx.QueryRowContext(t.ctx, query, args...)
-	}
-	err := row.Scan(to...)
+	err := t.tx.QueryRowContext(t.ctx, query, args...).Scan(to...)
 	if errors.Is(err, sql.ErrNoRows) {
 		return ErrNone
 	}
@@ -57,13 +48,7 @@ func (t *sqlTx) one(to []any, query string, args ...any) error {
 }
 
 func (t *sqlTx) each(read func(scan func(...any) error) error, query string, args ...any) error {
-	var rows *sql.Rows
-	var err error
-	if s := t.kept.in(t.ctx, t.tx, query); s != nil {
-		rows, err = s.QueryContext(t.ctx, args...)
-	} else {
-		rows, err = t.tx.QueryContext(t.ctx, query, args...)
-	}
+	rows, err := t.tx.QueryContext(t.ctx, query, args...)
 	if err != nil {
 		return err
 	}
@@ -91,31 +76,30 @@ func (t *sqlTx) Try(fn func() error) (undone, err error) {
 
 func instant(ms int64) time.Time { return time.UnixMilli(ms).UTC() }
 
-func digest32(b []byte) ([32]byte, error) {
-	if len(b) != 32 {
-		return [32]byte{}, fmt.Errorf("read store: a hash has %d bytes, the file is damaged", len(b))
+// millis scans a time.
+type millis struct{ to *time.Time }
+
+func (m millis) Scan(v any) error {
+	ms, is := v.(int64)
+	if *m.to = instant(ms); !is {
+		return fmt.Errorf("read store: a time is %v, the file is damaged", v)
 	}
-	return [32]byte(b), nil
+	return nil
 }
 
 func (t *sqlTx) Certificate(serial string) (Certificate, error) {
 	c := Certificate{Serial: serial}
-	var expires int64
-	err := t.one([]any{&c.Name, &c.Role, &expires, &c.Revoked},
+	return c, t.one([]any{&c.Name, &c.Role, millis{&c.Expires}, &c.Revoked},
 		"SELECT c.name, m.role, c.expires, c.revoked FROM certificates c JOIN members m ON m.name = c.name WHERE c.serial = $1", serial)
-	c.Expires = instant(expires)
-	return c, err
 }
 
 func (t *sqlTx) Invitation(serial string) (Invitation, error) {
 	v := Invitation{Serial: serial}
-	var expires int64
 	var key []byte
-	err := t.one([]any{&v.Name, &v.Role, &expires, &v.Revoked, &key, &v.Certificate},
+	err := t.one([]any{&v.Name, &v.Role, millis{&v.Expires}, &v.Revoked, &key, &v.Certificate},
 		"SELECT v.name, m.role, v.expires, v.revoked, v.signing_key, v.certificate FROM invitations v JOIN members m ON m.name = v.name WHERE v.serial = $1", serial)
-	v.Expires = instant(expires)
 	if err == nil && v.Certificate != nil {
-		v.SigningKey, err = digest32(key)
+		err = database.Hash(&v.SigningKey).Scan(key)
 	}
 	return v, err
 }
@@ -155,11 +139,7 @@ func (t *sqlTx) Members(now time.Time) ([]protocol.Member, error) {
 	var all []protocol.Member
 	err = t.each(func(scan func(...any) error) error {
 		var m protocol.Member
-		var tags string
-		if err := scan(&m.Name, &m.Role, &tags, &m.Token); err != nil {
-			return err
-		}
-		if m.Tags, err = tagsOf(tags); err != nil {
+		if err := scan(&m.Name, &m.Role, tagged{&m.Tags}, &m.Token); err != nil {
 			return err
 		}
 		d, ms := latest[m.Name], now.UnixMilli()
@@ -252,29 +232,15 @@ func (t *sqlTx) AddPool(d auxdata.Digest, data []byte) error {
 }
 
 func (t *sqlTx) Studies() ([]Study, error) {
-	var all []Study
-	err := t.each(func(scan func(...any) error) error {
-		var s Study
-		var hash []byte
-		var created int64
-		if err := scan(&hash, &s.Name, &created, &s.State, &s.Reason); err != nil {
-			return err
-		}
-		h, err := digest32(hash)
-		s.Hash, s.Created = h, instant(created)
-		all = append(all, s)
-		return err
+	return database.All(t.ctx, t.tx, func(s *Study) []any {
+		return []any{database.Hash(&s.Hash), &s.Name, millis{&s.Created}, &s.State, &s.Reason}
 	}, "SELECT hash, name, created, state, reason FROM studies ORDER BY created DESC, name")
-	return all, err
 }
 
 func (t *sqlTx) Study(h study.Hash) (Study, error) {
 	s := Study{Hash: h}
-	var created int64
-	err := t.one([]any{&s.Name, &s.Plan, &s.Signature, &created, &s.State, &s.Reason},
+	return s, t.one([]any{&s.Name, &s.Plan, &s.Signature, millis{&s.Created}, &s.State, &s.Reason},
 		"SELECT name, plan, signature, created, state, reason FROM studies WHERE hash = $1", h[:])
-	s.Created = instant(created)
-	return s, err
 }
 
 func (t *sqlTx) AddStudy(s Study) error {
@@ -312,14 +278,8 @@ func (t *sqlTx) AddAmendment(h study.Hash, a study.Signed, number int) error {
 	return t.exec("INSERT INTO amendments (study, number, document, signature) VALUES ($1, $2, $3, $4)", h[:], number, a.Document, a.Signature)
 }
 
-func (t *sqlTx) Amendments(h study.Hash) (all []study.Signed, err error) {
-	err = t.each(func(scan func(...any) error) error {
-		var a study.Signed
-		err := scan(&a.Document, &a.Signature)
-		all = append(all, a)
-		return err
-	}, "SELECT document, signature FROM amendments WHERE study = $1 ORDER BY number", h[:])
-	return all, err
+func (t *sqlTx) Amendments(h study.Hash) ([]study.Signed, error) {
+	return database.All(t.ctx, t.tx, func(a *study.Signed) []any { return []any{&a.Document, &a.Signature} }, "SELECT document, signature FROM amendments WHERE study = $1 ORDER BY number", h[:])
 }
 
 func (t *sqlTx) AddRelease(h study.Hash, r Release) error {
@@ -338,11 +298,8 @@ func (t *sqlTx) Received(h study.Hash) (map[study.PartyID]study.BodyDigest, erro
 	all := map[study.PartyID]study.BodyDigest{}
 	err := t.each(func(scan func(...any) error) error {
 		var party study.PartyID
-		var digest []byte
-		if err := scan(&party, &digest); err != nil {
-			return err
-		}
-		d, err := digest32(digest)
+		var d study.BodyDigest
+		err := scan(&party, database.Hash(&d))
 		all[party] = d
 		return err
 	}, "SELECT party, digest FROM contributions WHERE study = $1", h[:])
@@ -351,12 +308,7 @@ func (t *sqlTx) Received(h study.Hash) (map[study.PartyID]study.BodyDigest, erro
 
 func (t *sqlTx) Receipt(h study.Hash, p study.PartyID) (protocol.Receipt, error) {
 	r := protocol.Receipt{Plan: h, Party: p}
-	var digest []byte
-	err := t.one([]any{&digest, &r.Document, &r.Signature}, "SELECT digest, receipt, signature FROM contributions WHERE study = $1 AND party = $2", h[:], p)
-	if err == nil {
-		r.Body, err = digest32(digest)
-	}
-	return r, err
+	return r, t.one([]any{database.Hash(&r.Body), &r.Document, &r.Signature}, "SELECT digest, receipt, signature FROM contributions WHERE study = $1 AND party = $2", h[:], p)
 }
 
 func (t *sqlTx) AddContribution(r protocol.Receipt, body []byte) error {
@@ -381,14 +333,8 @@ func (t *sqlTx) Contributions(h study.Hash) (received, lost int, err error) {
 	return received, lost, err
 }
 
-func (t *sqlTx) Declined(h study.Hash) (all []study.PartyID, err error) {
-	err = t.each(func(scan func(...any) error) error {
-		var p study.PartyID
-		err := scan(&p)
-		all = append(all, p)
-		return err
-	}, "SELECT party FROM declines WHERE study = $1 ORDER BY party", h[:])
-	return all, err
+func (t *sqlTx) Declined(h study.Hash) ([]study.PartyID, error) {
+	return database.All(t.ctx, t.tx, func(p *study.PartyID) []any { return []any{p} }, "SELECT party FROM declines WHERE study = $1 ORDER BY party", h[:])
 }
 
 func (t *sqlTx) Unfolded(h study.Hash, after study.PartyID, n int) ([]Contribution, error) {
@@ -396,12 +342,7 @@ func (t *sqlTx) Unfolded(h study.Hash, after study.PartyID, n int) ([]Contributi
 	size := 0
 	err := t.each(func(scan func(...any) error) error {
 		var c Contribution
-		var digest []byte
-		if err := scan(&c.Party, &digest, &c.Body); err != nil {
-			return err
-		}
-		d, err := digest32(digest)
-		c.Digest = d
+		err := scan(&c.Party, database.Hash(&c.Digest), &c.Body)
 		all = append(all, c)
 		if size += len(c.Body); err == nil && size >= batchBytes {
 			err = errEnough
@@ -462,20 +403,10 @@ func (t *sqlTx) AddWitnessed(w Testimony) error {
 	return err
 }
 
-func (t *sqlTx) Witnessed() (all []Testimony, err error) {
-	err = t.each(func(scan func(...any) error) error {
-		var w Testimony
-		var hash []byte
-		var at int64
-		if err := scan(&hash, &w.Head.Sequence, &w.Shown.Kind, &w.Shown.Document, &w.Shown.Signature, &w.By, &at); err != nil {
-			return err
-		}
-		h, err := digest32(hash)
-		w.Head.Hash, w.At = h, instant(at)
-		all = append(all, w)
-		return err
+func (t *sqlTx) Witnessed() ([]Testimony, error) {
+	return database.All(t.ctx, t.tx, func(w *Testimony) []any {
+		return []any{database.Hash(&w.Head.Hash), &w.Head.Sequence, &w.Shown.Kind, &w.Shown.Document, &w.Shown.Signature, &w.By, millis{&w.At}}
 	}, "SELECT hash, sequence, kind, document, signature, shown_by, shown FROM witnessed ORDER BY sequence, hash")
-	return all, err
 }
 
 func (t *sqlTx) Lose(h study.Hash, parties []study.PartyID, noticed time.Time) error {
@@ -502,9 +433,9 @@ func (t *sqlTx) Lost(h study.Hash) (map[study.PartyID]time.Time, error) {
 	all := map[study.PartyID]time.Time{}
 	err := t.each(func(scan func(...any) error) error {
 		var p study.PartyID
-		var noticed int64
-		err := scan(&p, &noticed)
-		all[p] = instant(noticed)
+		var noticed time.Time
+		err := scan(&p, millis{&noticed})
+		all[p] = noticed
 		return err
 	}, "SELECT party, noticed FROM losses WHERE study = $1", h[:])
 	return all, err
@@ -529,10 +460,8 @@ func (t *sqlTx) Drop(h study.Hash, parties []study.PartyID) error {
 	return nil
 }
 
-func (t *sqlTx) Clock() (time.Time, error) {
-	var ms int64
-	err := t.one([]any{&ms}, "SELECT time FROM clock")
-	return instant(ms), err
+func (t *sqlTx) Clock() (last time.Time, err error) {
+	return last, t.one([]any{millis{&last}}, "SELECT time FROM clock")
 }
 
 func (t *sqlTx) SetClock(now time.Time) error {

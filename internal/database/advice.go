@@ -8,12 +8,13 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// Advice says what failed in the database called name, such as "ledger", and what to do. It returns ""
-// unless the machine is at fault: for other errors than SQLite's, and for a constraint, which is a bug in
-// the caller.
+// Advice says what failed in the database called name, such as "ledger", and what to do. It is "" if the
+// error is not the machine's: no error of SQLite or PostgreSQL, or a constraint, which is a bug in the caller.
 func Advice(err error, name string) string {
 	switch code(err) {
-	case 0, sqlite3.SQLITE_CONSTRAINT:
+	case 0:
+		return serverAdvice(err)
+	case sqlite3.SQLITE_CONSTRAINT:
 		return ""
 	case sqlite3.SQLITE_FULL:
 		return "the disk is full: make room"
@@ -43,7 +44,7 @@ func Damaged(err error) bool {
 }
 
 // Interrupted reports whether a statement ended because its context did.
-func Interrupted(err error) bool { return code(err) == sqlite3.SQLITE_INTERRUPT }
+func Interrupted(err error) bool { return code(err) == sqlite3.SQLITE_INTERRUPT || interrupted(err) }
 
 // code returns SQLite's primary code, the low byte; 0 for any other error.
 func code(err error) int {

@@ -21,6 +21,8 @@ type Schema struct {
 	Migrations fs.FS
 	// Version, if not nil, corrects user_version for files where it is wrong.
 	Version func(tx *sql.Tx, said int) (int, error)
+	// Before is run before the migrations of a new schema in PostgreSQL, for functions that SQLite has.
+	Before string
 }
 
 // SQLite describes how a kind of file is opened.
@@ -40,25 +42,26 @@ type DB struct {
 	// Read has read-only connections, each with a snapshot from the begin of its transaction. Without
 	// readers, it is Write.
 	Read *sql.DB
+	onServer
 }
 
-// Open opens a file that Create made or Check accepted, and brings its schema up to date.
+// Open opens a file that Create made or Check accepted, and brings its schema up to date. With the address
+// of a PostgreSQL database, it opens the tables there that Carry made.
 func (s SQLite) Open(path string) (*DB, error) {
-	absolute, err := filepath.Abs(path)
-	if err != nil {
-		return nil, err
+	if Server(path) {
+		return s.openServer(path)
 	}
 	// busy_timeout: milliseconds to wait for another process's transaction. immediate: take the write
 	// lock at BEGIN, so that no other writer comes between reading and writing in one transaction.
 	pragmas := append([]string{"busy_timeout(20000)", "journal_mode(WAL)", "synchronous(FULL)"}, s.Pragmas...)
-	db := &DB{}
-	if db.Write, err = connect(absolute, "immediate", pragmas); err != nil {
+	db, err := &DB{}, error(nil)
+	if db.Write, err = connect(path, "immediate", pragmas); err != nil {
 		return nil, err
 	}
 	db.Write.SetMaxOpenConns(1)
 	db.Read = db.Write
 	if s.Readers > 0 {
-		if db.Read, err = connect(absolute, "deferred", append([]string{"query_only(1)"}, pragmas...)); err != nil {
+		if db.Read, err = connect(path, "deferred", append([]string{"query_only(1)"}, pragmas...)); err != nil {
 			db.Write.Close()
 			return nil, err
 		}
@@ -72,25 +75,66 @@ func (s SQLite) Open(path string) (*DB, error) {
 	return db, nil
 }
 
+// Make makes a new file of mode 0600 and opens it.
+func (s SQLite) Make(path string) (*DB, error) {
+	if err := Create(path); err != nil {
+		return nil, err
+	}
+	return s.Open(path)
+}
+
+// Update runs fn in one exclusive transaction, and returns nil only once it survives a crash of the machine.
+// If fn fails, nothing of it remains. After an error of the commit it may be stored or not.
+func (d *DB) Update(ctx context.Context, fn func(*sql.Tx) error) error {
+	if d.server {
+		return d.updateServer(ctx, fn)
+	}
+	return within(ctx, d.Write, nil, fn)
+}
+
+// View runs fn on a snapshot.
+func (d *DB) View(ctx context.Context, fn func(*sql.Tx) error) error {
+	if d.server {
+		return within(ctx, d.Read, &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true}, fn)
+	}
+	return within(ctx, d.Read, nil, fn)
+}
+
+func within(ctx context.Context, db *sql.DB, o *sql.TxOptions, fn func(*sql.Tx) error) error {
+	tx, err := db.BeginTx(ctx, o)
+	if err != nil {
+		return fmt.Errorf("begin transaction: %w", err)
+	}
+	defer tx.Rollback()
+	if err := fn(tx); err != nil {
+		return err
+	}
+	if err := tx.Commit(); err != nil {
+		return fmt.Errorf("commit: %w", err)
+	}
+	return nil
+}
+
 // connect opens a file. It escapes the path, which may have any characters.
 func connect(path, lock string, pragmas []string) (*sql.DB, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return nil, err
+	}
 	name := url.URL{Scheme: "file", Path: path, OmitHost: true}
 	name.RawQuery = "_txlock=" + lock + "&_pragma=" + strings.Join(pragmas, "&_pragma=")
 	return sql.Open("sqlite", name.String())
 }
 
-// Migrate runs the missing migrations in one transaction: after an error the database is unchanged. It
-// refuses a database of another kind, or of a newer version.
-func Migrate(db *sql.DB, s Schema) error {
+// Migrate runs the migrations that a database lacks, in one transaction: after an error it is
+// unchanged. It refuses a database of something else, or of a newer version.
+func Migrate(db *sql.DB, s Schema) error { return within(context.Background(), db, nil, s.migrate) }
+
+func (s Schema) migrate(tx *sql.Tx) error {
 	files, err := s.files()
 	if err != nil {
 		return err
 	}
-	tx, err := db.Begin()
-	if err != nil {
-		return err
-	}
-	defer tx.Rollback()
 	said, version, err := s.versionOf(tx)
 	if err != nil || said == len(files) {
 		return err
@@ -104,10 +148,8 @@ func Migrate(db *sql.DB, s Schema) error {
 			return fmt.Errorf("run %s: %w", name, err)
 		}
 	}
-	if _, err := tx.Exec(fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d", s.Application, len(files))); err != nil {
-		return err
-	}
-	return tx.Commit()
+	_, err = tx.Exec(fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d", s.Application, len(files)))
+	return err
 }
 
 func (s Schema) files() ([]string, error) { return fs.Glob(s.Migrations, "migrations/*.sql") }
@@ -138,27 +180,33 @@ func (s Schema) versionOf(tx *sql.Tx) (said, version int, err error) {
 	return said, version, err
 }
 
-// Copy writes all rows of one moment to a new file at path. The database may be in use.
+// ErrServer: it is PostgreSQL's own tools that do this.
+var ErrServer = errors.New("the databases lie in PostgreSQL: use its own tools, such as pg_basebackup")
+
+// Copy writes all rows as of one moment to a new file at path. The database may be in use.
 func (d *DB) Copy(ctx context.Context, path string) error {
+	if d.server {
+		return ErrServer
+	}
 	_, err := d.Write.ExecContext(ctx, "VACUUM INTO $1", path)
 	return err
 }
 
-// Verify reads every page and index, and fails if one is damaged.
+// Verify reads every page and index, and fails if one differs from what was written. PostgreSQL checks pages
+// itself as it reads them.
 func (d *DB) Verify(ctx context.Context) error {
-	var found string
-	if err := d.Read.QueryRowContext(ctx, "PRAGMA integrity_check(1)").Scan(&found); err != nil {
-		return err
+	if d.server {
+		return nil
 	}
-	if found != "ok" {
-		return errors.New(found)
-	}
-	return nil
+	return d.View(ctx, verify)
 }
 
-// Scrub writes the log back into the file and empties it. The pragma secure_delete overwrites deleted
-// rows in the file; Scrub removes their copies in the log.
+// Scrub writes the log back into the file and empties it. With the pragma secure_delete the file's
+// deleted rows are overwritten; this removes their copies in the log. PostgreSQL cannot.
 func (d *DB) Scrub(ctx context.Context) error {
+	if d.server {
+		return nil
+	}
 	_, err := d.Write.ExecContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)")
 	return err
 }

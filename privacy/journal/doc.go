@@ -1,10 +1,11 @@
-// Package journal stores a privacy ledger's entries in SQL: one SQLite file today, the same table
-// on PostgreSQL when a server needs it.
+// Package journal stores a privacy ledger's entries in SQL: in one SQLite file, or in the same table in a
+// PostgreSQL database.
 //
 // It guarantees what privacy.Journal requires:
 //
 //   - Transactions exclude each other across goroutines and processes.
-//   - A nil error means that the entries are on disk (write-ahead log, synchronous=FULL).
+//   - A nil error means that the entries are on disk (write-ahead log, synchronous=FULL), and with
+//     PostgreSQL also on the disk of its synchronous standby.
 //   - A transaction that fails before its commit leaves nothing.
 //   - Entries are only ever inserted.
 //

@@ -8,6 +8,7 @@ import (
 	"math"
 	"os"
 
+	"caucus/internal/database"
 	"caucus/privacy"
 )
 
@@ -26,8 +27,11 @@ type Spending struct {
 	Limit *float64 `json:"limit_epsilon,omitempty"`
 }
 
-// OpenExisting opens the journal in a file. It creates no file.
+// OpenExisting opens the journal in a file, or at PostgreSQL's address. It creates none.
 func OpenExisting(file string) (*Journal, error) {
+	if database.Server(file) {
+		return OpenServer(file)
+	}
 	if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("there is no ledger at %s: nothing was spent there, or it is the wrong folder", file)
 	}

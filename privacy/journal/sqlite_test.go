@@ -64,58 +64,56 @@ func charges(t testing.TB, j privacy.Journal) int64 {
 
 // TestJournals: every journal keeps the promises of privacy.Journal.
 func TestJournals(t *testing.T) {
-	for name, j := range map[string]privacy.Journal{
-		"memory": privacy.NewMemory(),
-		"sqlite": openFile(t, filepath.Join(t.TempDir(), "ledger")),
-	} {
-		t.Run(name, func(t *testing.T) {
-			entry := func(n int64) privacy.Entry {
-				return privacy.Entry{Sequence: n, ID: fmt.Sprint("e", n), Kind: "k", Request: [32]byte{1}, Salt: [32]byte{3}, Body: []byte{2, 0}, Totals: []byte("{}"), Prev: [32]byte{byte(n)}, Hash: [32]byte{byte(n), 9}}
+	journals(t, privacy.NewMemory())
+	journals(t, openFile(t, filepath.Join(t.TempDir(), "ledger")))
+}
+
+func journals(t *testing.T, j privacy.Journal) {
+	entry := func(n int64) privacy.Entry {
+		return privacy.Entry{Sequence: n, ID: fmt.Sprint("e", n), Kind: "k", Request: [32]byte{1}, Salt: [32]byte{3}, Body: []byte{2, 0}, Totals: []byte("{}"), Prev: [32]byte{byte(n)}, Hash: [32]byte{byte(n), 9}}
+	}
+	failure := errors.New("stop")
+	for _, n := range []int64{1, 2, 5} {
+		err := j.Update(ctx, func(tx privacy.Tx) error {
+			must(0, tx.Append(entry(n)))
+			if e, found, err := tx.Head(); err != nil || !found || !reflect.DeepEqual(e, entry(n)) {
+				t.Errorf("head inside: %+v, %t, %v", e, found, err)
 			}
-			failure := errors.New("stop")
-			for _, n := range []int64{1, 2, 5} {
-				err := j.Update(ctx, func(tx privacy.Tx) error {
-					must(0, tx.Append(entry(n)))
-					if e, found, err := tx.Head(); err != nil || !found || !reflect.DeepEqual(e, entry(n)) {
-						t.Errorf("head inside: %+v, %t, %v", e, found, err)
-					}
-					return failure
-				})
-				if !errors.Is(err, failure) {
-					t.Errorf("update gives %v", err)
-				}
-				must(0, j.Update(ctx, func(tx privacy.Tx) error {
-					if _, found, err := tx.Find(fmt.Sprint("e", n)); found || err != nil {
-						t.Errorf("a failed transaction left entry %d (%v)", n, err)
-					}
-					return tx.Append(entry(n))
-				}))
-			}
-			must(0, j.Update(ctx, func(tx privacy.Tx) error {
-				if e, found, err := tx.Find("e2"); err != nil || !found || !reflect.DeepEqual(e, entry(2)) {
-					t.Errorf("find: %+v, %t, %v", e, found, err)
-				}
-				if got := must(tx.After(1, 9)); !reflect.DeepEqual(got, []privacy.Entry{entry(2), entry(5)}) {
-					t.Errorf("after 1: %+v", got)
-				}
-				if got := must(tx.After(0, 2)); len(got) != 2 || must(tx.After(5, 2)) != nil && len(must(tx.After(5, 2))) != 0 {
-					t.Errorf("paging gives %d", len(got))
-				}
-				return nil
-			}))
-			again := entry(6)
-			again.ID = "e2"
-			for _, bad := range []privacy.Entry{entry(5), again} {
-				if err := j.Update(ctx, func(tx privacy.Tx) error { return tx.Append(bad) }); err == nil {
-					t.Errorf("entry %d as %s was appended", bad.Sequence, bad.ID)
-				}
-			}
-			gone, cancel := context.WithCancel(ctx)
-			cancel()
-			if err := j.Update(gone, func(privacy.Tx) error { return nil }); !errors.Is(err, context.Canceled) {
-				t.Errorf("cancelled: %v", err)
-			}
+			return failure
 		})
+		if !errors.Is(err, failure) {
+			t.Errorf("update gives %v", err)
+		}
+		must(0, j.Update(ctx, func(tx privacy.Tx) error {
+			if _, found, err := tx.Find(fmt.Sprint("e", n)); found || err != nil {
+				t.Errorf("a failed transaction left entry %d (%v)", n, err)
+			}
+			return tx.Append(entry(n))
+		}))
+	}
+	must(0, j.Update(ctx, func(tx privacy.Tx) error {
+		if e, found, err := tx.Find("e2"); err != nil || !found || !reflect.DeepEqual(e, entry(2)) {
+			t.Errorf("find: %+v, %t, %v", e, found, err)
+		}
+		if got := must(tx.After(1, 9)); !reflect.DeepEqual(got, []privacy.Entry{entry(2), entry(5)}) {
+			t.Errorf("after 1: %+v", got)
+		}
+		if got := must(tx.After(0, 2)); len(got) != 2 || must(tx.After(5, 2)) != nil && len(must(tx.After(5, 2))) != 0 {
+			t.Errorf("paging gives %d", len(got))
+		}
+		return nil
+	}))
+	again := entry(6)
+	again.ID = "e2"
+	for _, bad := range []privacy.Entry{entry(5), again} {
+		if err := j.Update(ctx, func(tx privacy.Tx) error { return tx.Append(bad) }); err == nil {
+			t.Errorf("entry %d as %s was appended", bad.Sequence, bad.ID)
+		}
+	}
+	gone, cancel := context.WithCancel(ctx)
+	cancel()
+	if err := j.Update(gone, func(privacy.Tx) error { return nil }); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: %v", err)
 	}
 }
 
@@ -198,7 +196,10 @@ func TestFullDisk(t *testing.T) {
 // charge.
 func TestManyWriters(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "ledger")
-	handles := []*Journal{openFile(t, path), openFile(t, path)}
+	manyWriters(t, openFile(t, path), openFile(t, path))
+}
+
+func manyWriters(t *testing.T, handles ...*Journal) {
 	answers := make([]privacy.Published, 60)
 	var wg sync.WaitGroup
 	for i := range answers {

@@ -60,6 +60,15 @@ func OpenSQLite(path string) (*Journal, error) {
 	return &Journal{db, path}, nil
 }
 
+// OpenServer opens the ledger in the PostgreSQL database of an address, and never makes one.
+func OpenServer(address string) (*Journal, error) {
+	db, err := file.Open(address)
+	if err != nil {
+		return nil, fmt.Errorf("open ledger in %s: %w", database.Shown(address), explain(err))
+	}
+	return &Journal{db, database.Shown(address)}, nil
+}
+
 // Copy writes all entries as of one moment to a new file at path, while releases go on.
 func (j *Journal) Copy(ctx context.Context, path string) error {
 	if err := j.db.Copy(ctx, path); err != nil {
@@ -73,18 +82,12 @@ func (j *Journal) Close() error { return j.db.Close() }
 
 // Update runs fn in one exclusive transaction: see privacy.Journal.
 func (j *Journal) Update(ctx context.Context, fn func(privacy.Tx) error) error {
-	tx, err := j.db.Write.BeginTx(ctx, nil)
-	if err != nil {
-		return fmt.Errorf("begin transaction on ledger file %s: %w", j.path, explain(err))
+	var own error
+	err := j.db.Update(ctx, func(tx *sql.Tx) error { own = fn(&transaction{ctx, tx}); return own })
+	if err != nil && own == nil {
+		return fmt.Errorf("write ledger %s: %w", j.path, explain(err))
 	}
-	defer tx.Rollback() // does nothing after a commit
-	if err := fn(&transaction{ctx, tx}); err != nil {
-		return err
-	}
-	if err := tx.Commit(); err != nil {
-		return fmt.Errorf("commit to ledger file %s: %w", j.path, explain(err))
-	}
-	return nil
+	return err
 }
 
 type transaction struct {
@@ -116,44 +119,23 @@ func (t *transaction) Append(e privacy.Entry) error {
 }
 
 func (t *transaction) After(sequence int64, n int) ([]privacy.Entry, error) {
-	rows, err := t.tx.QueryContext(t.ctx, "SELECT "+columns+" FROM entries WHERE sequence > $1 ORDER BY sequence LIMIT $2", sequence, n)
+	all, err := database.All(t.ctx, t.tx, places, "SELECT "+columns+" FROM entries WHERE sequence > $1 ORDER BY sequence LIMIT $2", sequence, n)
 	if err != nil {
-		return nil, fmt.Errorf("read ledger entries: %w", explain(err))
-	}
-	defer rows.Close()
-	var all []privacy.Entry
-	for rows.Next() {
-		e, err := scan(rows)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, e)
-	}
-	if err := rows.Err(); err != nil {
 		return nil, fmt.Errorf("read ledger entries: %w", explain(err))
 	}
 	return all, nil
 }
 
-func (t *transaction) one(query string, args ...any) (privacy.Entry, bool, error) {
-	e, err := scan(t.tx.QueryRowContext(t.ctx, query, args...))
-	if errors.Is(err, sql.ErrNoRows) {
-		return privacy.Entry{}, false, nil
+func (t *transaction) one(query string, args ...any) (e privacy.Entry, found bool, err error) {
+	all, err := database.All(t.ctx, t.tx, places, query, args...)
+	if err != nil || len(all) == 0 {
+		return e, false, explain(err)
 	}
-	return e, err == nil, err
+	return all[0], true, nil
 }
 
-func scan(row interface{ Scan(...any) error }) (privacy.Entry, error) {
-	var e privacy.Entry
-	var request, salt, prev, hash []byte
-	if err := row.Scan(&e.Sequence, &e.ID, &e.Kind, &request, &salt, &e.Body, &e.Totals, &prev, &hash); err != nil {
-		return e, fmt.Errorf("read ledger entry: %w", explain(err))
-	}
-	if len(request) != 32 || len(salt) != 32 || len(prev) != 32 || len(hash) != 32 {
-		return e, fmt.Errorf("read ledger entry %d: a hash is not 32 bytes, the file is damaged", e.Sequence)
-	}
-	e.Request, e.Salt, e.Prev, e.Hash = [32]byte(request), [32]byte(salt), [32]byte(prev), [32]byte(hash)
-	return e, nil
+func places(e *privacy.Entry) []any {
+	return []any{&e.Sequence, &e.ID, &e.Kind, database.Hash(&e.Request), database.Hash(&e.Salt), &e.Body, &e.Totals, database.Hash(&e.Prev), database.Hash(&e.Hash)}
 }
 
 func explain(err error) error {

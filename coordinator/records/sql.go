@@ -11,11 +11,9 @@ import (
 	"caucus/protocol"
 )
 
-// SQLite is a Store in one file.
-type SQLite struct {
+// SQL is a Store in one SQLite file, or in a PostgreSQL database.
+type SQL struct {
 	DB      *database.DB
-	writes  *statements
-	reads   *statements
 	path    string
 	OnError func(error) // called with each failure, if not nil
 }
@@ -33,38 +31,35 @@ var File = database.SQLite{
 	Readers: 4,
 }
 
-// Create makes the store at path, with mode 0600. It refuses an existing file.
-func Create(path string) (*SQLite, error) {
-	if err := database.Create(path); err != nil {
+// Create makes the store at path, with mode 0600. It refuses an existing one.
+func Create(path string) (*SQL, error) {
+	db, err := File.Make(path)
+	if err != nil {
 		return nil, fmt.Errorf("make store: %w", err)
 	}
-	return connectSQLite(path)
+	return Over(path, db), nil
 }
 
-// Open opens the store at path. It refuses a file that is not a store, that a newer version wrote,
+// Open opens the store at path, or in the database of an address. It refuses a file that is not a store, that a newer version wrote,
 // or that is empty: a store that lost its members, studies and budget must not pass for a new one.
-func Open(path string) (*SQLite, error) {
+func Open(path string) (*SQL, error) {
 	if err := database.Check(path); err != nil {
 		return nil, fmt.Errorf("open store: %w", err)
 	}
-	return connectSQLite(path)
-}
-
-func connectSQLite(path string) (*SQLite, error) {
 	db, err := File.Open(path)
 	if err != nil {
-		return nil, fmt.Errorf("open store %s: %w", path, Explain(err))
+		return nil, fmt.Errorf("open store %s: %w", database.Shown(path), Explain(err))
 	}
 	return Over(path, db), nil
 }
 
 // Over makes a store of an open database.
-func Over(path string, db *database.DB) *SQLite {
-	return &SQLite{DB: db, writes: newStatements(db.Write), reads: newStatements(db.Read), path: path}
+func Over(path string, db *database.DB) *SQL {
+	return &SQL{DB: db, path: path}
 }
 
 // Copy writes all rows as of one moment to a new file at path. The store may be in use.
-func (s *SQLite) Copy(ctx context.Context, path string) error {
+func (s *SQL) Copy(ctx context.Context, path string) error {
 	if err := s.DB.Copy(ctx, path); err != nil {
 		return fmt.Errorf("copy store: %w", Explain(err))
 	}
@@ -72,30 +67,25 @@ func (s *SQLite) Copy(ctx context.Context, path string) error {
 }
 
 // Check reads every page and index.
-func (s *SQLite) Check(ctx context.Context) error {
+func (s *SQL) Check(ctx context.Context) error {
 	if err := s.DB.Verify(ctx); err != nil {
 		return fmt.Errorf("check store %s: it is damaged: restore a backup of the whole folder (%w)", s.path, err)
 	}
 	return nil
 }
 
-func (s *SQLite) Close() error {
-	s.reads.close()
-	s.writes.close()
-	return s.DB.Close()
+func (s *SQL) Close() error { return s.DB.Close() }
+
+func (s *SQL) Update(ctx context.Context, fn func(Tx) error) error {
+	return s.transact(ctx, s.DB.Update, fn)
 }
 
-func (s *SQLite) Update(ctx context.Context, fn func(Tx) error) error {
-	return s.transact(ctx, s.writes, fn)
+func (s *SQL) View(ctx context.Context, fn func(Tx) error) error {
+	return s.transact(ctx, s.DB.View, fn)
 }
 
-func (s *SQLite) View(ctx context.Context, fn func(Tx) error) error {
-	return s.transact(ctx, s.reads, fn)
-}
-
-func (s *SQLite) transact(ctx context.Context, on *statements, fn func(Tx) error) error {
-	err := s.attempt(ctx, on, fn)
-	on.prepare(context.WithoutCancel(ctx))
+func (s *SQL) transact(ctx context.Context, run func(context.Context, func(*sql.Tx) error) error, fn func(Tx) error) error {
+	err := Explain(run(ctx, func(tx *sql.Tx) error { return fn(&sqlTx{ctx, tx}) }))
 	if err != nil && s.OnError != nil {
 		s.OnError(err)
 	}
@@ -105,21 +95,6 @@ func (s *SQLite) transact(ctx context.Context, on *statements, fn func(Tx) error
 	return err
 }
 
-func (s *SQLite) attempt(ctx context.Context, on *statements, fn func(Tx) error) error {
-	tx, err := on.db.BeginTx(ctx, nil)
-	if err != nil {
-		return fmt.Errorf("begin transaction: %w", Explain(err))
-	}
-	defer tx.Rollback()
-	if err := fn(&sqlTx{ctx, tx, on}); err != nil {
-		return Explain(err)
-	}
-	if err := tx.Commit(); err != nil {
-		return fmt.Errorf("commit: %w", Explain(err))
-	}
-	return nil
-}
-
 // abandoned reports whether the caller went away: an interrupted statement, or a rollback.
 func abandoned(err error) bool {
 	return errors.Is(err, sql.ErrTxDone) || database.Interrupted(err)
@@ -127,14 +102,14 @@ func abandoned(err error) bool {
 
 // Scrub writes the log back into the file and empties it. Deleted rows were overwritten in the
 // file; this removes their copies in the log.
-func (s *SQLite) Scrub(ctx context.Context) error {
+func (s *SQL) Scrub(ctx context.Context) error {
 	if err := s.DB.Scrub(ctx); err != nil {
 		return fmt.Errorf("scrub store: %w", Explain(err))
 	}
 	return nil
 }
 
-// Explain adds advice to SQLite's errors. They are this machine's and may pass, so callers try
+// Explain adds advice to a database's errors. They are this machine's and may pass, so callers try
 // again; a broken constraint is a bug and does not pass.
 func Explain(err error) error {
 	advice := database.Advice(err, "store")

@@ -1,0 +1,72 @@
+package folder
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	aggregators "caucus/aggregator"
+	"caucus/coordinator/records"
+	"caucus/internal/database"
+	"caucus/privacy/journal"
+	"caucus/protocol"
+)
+
+// moved is the ending of files that Move has carried over: they are as secret as before, and stale.
+const moved = ".moved"
+
+// Move carries the databases of a stopped coordinator over to PostgreSQL, whole, and names it in the
+// configuration. The files stay beside it under another name. Killed before the end, it can be repeated; the
+// address then names an empty database, or the one that the configuration names by then.
+func Move(ctx context.Context, dir, to string) (rows int, err error) {
+	fail := func(err error) (int, error) {
+		return 0, fmt.Errorf("move coordinator in %s to %s: %w", dir, database.Shown(to), err)
+	}
+	if err := database.CheckAddress(to); err != nil {
+		return fail(err)
+	}
+	c, _, release, err := stopped(dir)
+	if err != nil {
+		return fail(err)
+	}
+	defer release()
+	switch c.Store {
+	case to:
+	case "":
+		if rows, err = c.carry(ctx, to); err != nil {
+			return fail(err)
+		}
+	default:
+		return fail(fmt.Errorf("%s names %s already", ConfigFile, database.Shown(c.Store)))
+	}
+	for _, file := range []string{StoreFile, LedgerFile, SharesFile} {
+		if err := os.Rename(c.Path(file), c.Path(file)+moved); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fail(err)
+		}
+	}
+	return rows, nil
+}
+
+func (c Config) carry(ctx context.Context, to string) (rows int, err error) {
+	files := []database.File{{SQLite: records.File, Path: c.Path(StoreFile)}, journal.SQLite(c.Path(LedgerFile))}
+	if _, err := os.Stat(c.Path(SharesFile)); err == nil {
+		files = append(files, aggregators.SQLite(c.Path(SharesFile)))
+	}
+	path := filepath.Join(c.Dir, ConfigFile)
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return 0, err
+	}
+	text = fmt.Appendf(append(bytes.TrimRight(text, "\n"), '\n'), "# The database of all replicas of this coordinator.\nstore: %q\n", to)
+	if _, err := ParseConfig(text); err != nil {
+		return 0, err
+	}
+	if rows, err = database.Carry(ctx, to, files...); err != nil {
+		return 0, err
+	}
+	return rows, protocol.WriteSecret(path, text)
+}

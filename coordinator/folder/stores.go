@@ -1,0 +1,110 @@
+package folder
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	aggregators "caucus/aggregator"
+	"caucus/coordinator/records"
+	"caucus/internal/database"
+	"caucus/privacy/journal"
+)
+
+// Stores are a coordinator's databases: files in its folder, or all in one PostgreSQL database.
+type Stores struct {
+	Store   *records.SQL
+	Journal *journal.Journal
+	// Shares is where the store of shares is, which a coordinator with a helper has: a path or an address.
+	Shares string
+	unlock func()
+}
+
+// OpenStores opens what Init or Move made, beside a coordinator that runs. A database that is missing or
+// empty is refused: it would have forgotten all that was spent.
+func OpenStores(c Config) (*Stores, error) {
+	s := &Stores{Shares: c.at(SharesFile), unlock: func() {}}
+	var err error
+	if c.Store != "" {
+		for _, file := range []string{StoreFile, LedgerFile, SharesFile} {
+			if _, err := os.Stat(c.Path(file)); !errors.Is(err, fs.ErrNotExist) {
+				return nil, fmt.Errorf("store: %s names PostgreSQL, and %s is in the folder too: caucus coordinator move carries a folder over, whole", ConfigFile, file)
+			}
+		}
+		s.Journal, err = journal.OpenServer(c.Store)
+	} else if err = database.Check(c.Path(LedgerFile)); err == nil {
+		s.Journal, err = journal.OpenSQLite(c.Path(LedgerFile))
+	}
+	if err == nil {
+		if s.Store, err = records.Open(c.at(StoreFile)); err != nil {
+			s.Journal.Close()
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// LeadStores is OpenStores for the one process that leads: it keeps others out until Close, and brings files
+// up to date.
+func LeadStores(ctx context.Context, c Config) (*Stores, error) {
+	unlock, err := Hold(c.Dir)
+	if err != nil {
+		return nil, err
+	}
+	if c.Store == "" {
+		err = database.Upgrade(ctx, database.File{SQLite: records.File, Path: c.Path(StoreFile)}, journal.SQLite(c.Path(LedgerFile)), aggregators.SQLite(c.Path(SharesFile)))
+	}
+	var s *Stores
+	if err == nil {
+		s, err = OpenStores(c)
+	}
+	if err != nil {
+		unlock()
+		return nil, err
+	}
+	s.unlock = unlock
+	return s, nil
+}
+
+func (s *Stores) Close() error {
+	err := errors.Join(s.Store.Close(), s.Journal.Close())
+	s.unlock()
+	return err
+}
+
+// makeFiles makes an empty store, which it returns, and an empty ledger.
+func makeFiles(c Config) (*records.SQL, error) {
+	ledger, err := journal.OpenSQLite(c.Path(LedgerFile))
+	if err != nil {
+		return nil, err
+	}
+	if err := ledger.Close(); err != nil {
+		return nil, err
+	}
+	return records.Create(c.Path(StoreFile))
+}
+
+// at is where a database is: the path of a file, or PostgreSQL's address.
+func (c Config) at(file string) string {
+	if c.Store != "" {
+		return c.Store
+	}
+	return c.Path(file)
+}
+
+// LedgerAt is where the ledger of a coordinator or of a helper is, by its folder: a path or an address.
+func LedgerAt(dir string) (string, error) {
+	config := filepath.Join(dir, ConfigFile)
+	if _, err := os.Stat(config); err == nil {
+		c, err := LoadConfig(config)
+		if err != nil || c.Store != "" {
+			return c.Store, err
+		}
+	}
+	return filepath.Join(dir, LedgerFile), nil
+}

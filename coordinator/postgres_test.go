@@ -1,0 +1,91 @@
+//go:build unix
+
+package coordinator
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"caucus/coordinator/folder"
+	"caucus/internal/testserver"
+	"caucus/privacy"
+	"caucus/protocol"
+	"caucus/study"
+)
+
+// TestMove: a coordinator that is moved to PostgreSQL in the middle of a study has all that it had, goes on
+// there and nowhere else, and its files are not taken for it again.
+func TestMove(t *testing.T) {
+	ctx := context.Background()
+	w := newWorld(t, nil)
+	first := w.small(3)
+	for i, p := range names(3) {
+		must(w.parties[string(p)].Contribute(ctx, first.Hash, ballotFor(i, 3)))
+	}
+	w.wait("trial", study.Released)
+	released := must(w.parties["p0"].Release(ctx, "trial"))
+	pool := poolOf(3)
+	plan := planOf(names(3), pool, w.clock.Now().Add(time.Hour))
+	plan.Name = "second"
+	second := w.open(plan, pool)
+	for i := range 2 {
+		must(w.parties[string(names(3)[i])].Contribute(ctx, second.Hash, ballotFor(i, 3)))
+	}
+	members := func() []protocol.Member {
+		all := must(w.operator.Members(ctx))
+		for i := range all {
+			all[i].Seen = time.Time{}
+		}
+		return all
+	}
+	before := members()
+	w.stop()
+	to := testserver.Database(t)
+	if n := must(folder.Move(ctx, w.config.Dir, to)); n < 10 {
+		t.Errorf("%d rows", n)
+	}
+	must(folder.Move(ctx, w.config.Dir, to)) // again: as after a kill
+	if _, err := folder.Move(ctx, w.config.Dir, testserver.Database(t)); err == nil {
+		t.Error("it was moved a second time")
+	}
+	w.config.Store = must(folder.LoadConfig(filepath.Join(w.config.Dir, folder.ConfigFile))).Store
+	w.start()
+	if after := members(); !reflect.DeepEqual(after, before) {
+		t.Errorf("members %v, before %v", after, before)
+	}
+	if again := must(w.parties["p0"].Release(ctx, "trial")); !bytes.Equal(again.Document, released.Document) {
+		t.Error("the release of before is another")
+	}
+	must(w.parties["p2"].Contribute(ctx, second.Hash, ballotFor(2, 3)))
+	w.wait("second", study.Released)
+	if r := must(w.parties["p0"].Release(ctx, "second")); r.Release.Parties != 3 {
+		t.Errorf("a release of %d parties", r.Release.Parties)
+	}
+	stores := must(folder.OpenStores(w.config))
+	if n := must(privacy.Verify(ctx, stores.Journal))[privacy.Party].Charges; n != 2 {
+		t.Errorf("%d charges of two studies", n)
+	}
+	must(0, stores.Close())
+	must(0, os.WriteFile(filepath.Join(w.config.Dir, folder.LedgerFile), nil, 0o600))
+	if _, err := folder.OpenStores(w.config); err == nil || !strings.Contains(err.Error(), "in the folder too") {
+		t.Errorf("a ledger in a file and one in PostgreSQL: %v", err)
+	}
+}
+
+// TestPostgres runs tests of a coordinator's promises again, with PostgreSQL in place of files.
+func TestPostgres(t *testing.T) {
+	store = testserver.Database
+	defer func() { store = nil }()
+	for name, test := range map[string]func(*testing.T){
+		"Closed": TestClosed, "Reopened": TestReopened, "GroupCommit": TestGroupCommit, "GroupRevoked": TestGroupRevoked, "GroupNotPersisted": TestGroupNotPersisted,
+		"BelowMinimum": TestBelowMinimum, "Budget": TestBudget, "Carried": TestCarried, "HelperForgets": TestHelperForgets, "GracefulStop": TestGracefulStop,
+	} {
+		t.Run(name, test)
+	}
+}

@@ -1,0 +1,209 @@
+package database
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"net/url"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/stdlib"
+)
+
+// Server says whether at is the address of a PostgreSQL database, and no path of a file.
+func Server(at string) bool {
+	return strings.HasPrefix(at, "postgres://") || strings.HasPrefix(at, "postgresql://")
+}
+
+// Shown is a path, or an address without its password.
+func Shown(at string) string {
+	if u, err := url.Parse(at); err == nil && Server(at) {
+		return u.Redacted()
+	}
+	return at
+}
+
+// CheckAddress refuses an address that PostgreSQL's driver cannot read.
+func CheckAddress(at string) error {
+	if _, err := pgx.ParseConfig(at); err != nil || !Server(at) {
+		return errors.New("it is no address of PostgreSQL, such as postgres://caucus@db.example.org/caucus")
+	}
+	return nil
+}
+
+// idle is how long a transaction, or the session of a leader, may be silent before PostgreSQL ends it.
+const idle = 5 * time.Second
+
+// settings reads an address, for sessions that notice within seconds that the other side is gone.
+func settings(at string) (*pgx.ConnConfig, error) {
+	c, err := pgx.ParseConfig(at)
+	if err != nil {
+		return nil, CheckAddress(at)
+	}
+	if c.ConnectTimeout == 0 {
+		c.ConnectTimeout = idle
+	}
+	c.DialFunc = (&net.Dialer{KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: time.Second, Interval: time.Second, Count: 4}}).DialContext
+	for name, value := range map[string]string{
+		"synchronous_commit": "on", "idle_in_transaction_session_timeout": fmt.Sprint(idle.Milliseconds()),
+		"tcp_keepalives_idle": "1", "tcp_keepalives_interval": "1", "tcp_keepalives_count": "4", "bytea_output": "hex",
+	} {
+		c.RuntimeParams[name] = value
+	}
+	return c, nil
+}
+
+// place is the PostgreSQL schema that the tables lie in.
+func (s Schema) place() string { return "caucus_" + s.Name }
+
+// openServer opens the tables in a PostgreSQL database, and brings them up to date.
+func (s SQLite) openServer(at string) (*DB, error) {
+	c, err := settings(at)
+	if err != nil {
+		return nil, err
+	}
+	d := &DB{onServer: onServer{server: true, turn: s.Application}}
+	c.RuntimeParams["search_path"] = s.place()
+	c.OnNotice = func(_ *pgconn.PgConn, n *pgconn.Notice) {
+		if n.Severity == "WARNING" && strings.Contains(n.Message, "synchronous replication") {
+			d.unconfirmed.Store(true)
+		}
+	}
+	d.Write, d.Read = stdlib.OpenDB(*c), stdlib.OpenDB(*c)
+	d.Write.SetMaxOpenConns(1)
+	d.Read.SetMaxOpenConns(max(s.Readers, 1))
+	d.Read.SetMaxIdleConns(max(s.Readers, 1))
+	if err := d.Update(context.Background(), s.migrateServer); err != nil {
+		return nil, errors.Join(err, d.Close())
+	}
+	return d, nil
+}
+
+// migrateServer is Migrate on PostgreSQL, in the caller's transaction.
+func (s Schema) migrateServer(tx *sql.Tx) error {
+	files, err := s.files()
+	if err != nil {
+		return err
+	}
+	var there bool
+	if err := tx.QueryRow("SELECT to_regclass('version') IS NOT NULL").Scan(&there); err != nil {
+		return err
+	}
+	if !there { // lost tables must not pass for new ones
+		return fmt.Errorf("%w: PostgreSQL has no %s of Caucus there: caucus coordinator move brings one, or restore a backup of the database", fs.ErrNotExist, s.Name)
+	}
+	var application, said int
+	if err := tx.QueryRow("SELECT application, number FROM version FOR UPDATE").Scan(&application, &said); err != nil {
+		return err
+	}
+	if application != int(s.Application) || said > len(files) {
+		return fmt.Errorf("its schema is version %d and this program knows %d: use a newer program", said, len(files))
+	}
+	for _, name := range files[said:] {
+		text, err := fs.ReadFile(s.Migrations, name)
+		if err != nil {
+			return err
+		}
+		if _, err := tx.Exec(strings.ReplaceAll(string(text), " x'", ` '\x`)); err != nil {
+			return fmt.Errorf("run %s: %w", name, err)
+		}
+	}
+	_, err = tx.Exec(fmt.Sprintf("UPDATE version SET number = %d", len(files)))
+	return err
+}
+
+// awake asks for nothing once a second until stop, so that a transaction whose process computes is not
+// ended, and one whose process is paused is.
+func awake(tx *sql.Tx) (stop func()) {
+	over, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		for {
+			select {
+			case <-over:
+				return
+			case <-time.After(idle / 5):
+				_, _ = tx.Exec("SELECT 1")
+			}
+		}
+	}()
+	return sync.OnceFunc(func() { close(over); <-done })
+}
+
+// updateServer is Update on PostgreSQL.
+func (d *DB) updateServer(ctx context.Context, fn func(*sql.Tx) error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	// The driver would cancel a commit under way, whose fate nobody would know.
+	tx, err := d.Write.BeginTx(context.WithoutCancel(ctx), nil)
+	if err != nil {
+		return fmt.Errorf("begin transaction: %w", err)
+	}
+	stop := awake(tx)
+	defer func() { stop(); tx.Rollback() }()
+	if _, err := tx.ExecContext(ctx, "SELECT pg_advisory_xact_lock($1)", d.turn); err != nil {
+		return fmt.Errorf("begin transaction: %w", err)
+	}
+	if err := fn(tx); err != nil {
+		return err
+	}
+	stop()
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	err = tx.Commit()
+	if d.unconfirmed.Load() {
+		err = errors.Join(err, errors.New("the standby did not confirm a transaction"))
+	}
+	if err != nil {
+		return fmt.Errorf("commit: %w", err)
+	}
+	return nil
+}
+
+// serverAdvice is Advice for PostgreSQL.
+func serverAdvice(err error) string {
+	var p *pgconn.PgError
+	var connect *pgconn.ConnectError
+	var network net.Error
+	switch {
+	case errors.As(err, &p) && p.Code[:2] == "23":
+		return ""
+	case errors.As(err, &p) && p.Code == "53100":
+		return "PostgreSQL's disk is full: make room"
+	case errors.As(err, &p) && p.Code == "25P03":
+		return "PostgreSQL ended a transaction of a process that was paused: it will be tried again"
+	case errors.As(err, &p), errors.As(err, &connect):
+		return "PostgreSQL refuses: see its log"
+	case errors.As(err, &network), errors.Is(err, driver.ErrBadConn), errors.Is(err, sql.ErrConnDone), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, net.ErrClosed),
+		err != nil && strings.Contains(err.Error(), "conn closed"):
+		return "PostgreSQL does not answer: see that it runs and can be reached"
+	}
+	return ""
+}
+
+// interrupted reports whether PostgreSQL ended a statement because its context did.
+func interrupted(err error) bool {
+	var p *pgconn.PgError
+	return errors.Is(err, context.Canceled) || errors.As(err, &p) && p.Code == "57014"
+}
+
+// onServer is what a DB has for PostgreSQL alone.
+type onServer struct {
+	server bool
+	// turn is the advisory lock that writing transactions of all processes take turns by.
+	turn int32
+	// unconfirmed: a transaction is committed that no standby confirmed. Nothing is written from here on.
+	unconfirmed atomic.Bool
+}
