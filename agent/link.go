@@ -40,9 +40,7 @@ func enrolmentFile(c site.Config) string { return filepath.Join(c.State, "enrolm
 // the same invitation. A party whose certificate expired or was revoked enrols again over the old
 // identity, and keeps its ledger.
 func Enrol(ctx context.Context, c site.Config, invitation string) (protocol.Caller, error) {
-	fail := func(err error) (protocol.Caller, error) {
-		return protocol.Caller{}, fmt.Errorf("enrol: %w", err)
-	}
+	fail := func(err error) (protocol.Caller, error) { return protocol.Caller{}, fmt.Errorf("enrol: %w", err) }
 	i, err := protocol.ParseInvitation(invitation)
 	if err != nil {
 		return fail(err)
@@ -191,6 +189,4 @@ func newEnrolment(c site.Config) (protocol.Enrolment, error) {
 }
 
 // dial makes the link. It does no I/O: the first call connects.
-func dial(c site.Config, id protocol.Identity) (link, error) {
-	return site.Dial(c, id)
-}
+func dial(c site.Config, id protocol.Identity) (link, error) { return site.Dial(c, id) }

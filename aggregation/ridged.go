@@ -72,6 +72,4 @@ func (r *ridged) norms(x *mat.Dense) []float64 {
 	return squares
 }
 
-func inner(a, b *mat.Dense) float64 {
-	return floats.Dot(a.RawMatrix().Data, b.RawMatrix().Data)
-}
+func inner(a, b *mat.Dense) float64 { return floats.Dot(a.RawMatrix().Data, b.RawMatrix().Data) }

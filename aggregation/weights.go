@@ -57,9 +57,7 @@ func (o *logMeanExp) Precondition(g []float64) {
 	o.shape.solve(g)
 }
 
-func (o *logMeanExp) set(mu *mat.Dense, ridge float64) {
-	o.mu, o.ridge = mu.RawMatrix().Data, ridge
-}
+func (o *logMeanExp) set(mu *mat.Dense, ridge float64) { o.mu, o.ridge = mu.RawMatrix().Data, ridge }
 
 // WeightFit is a reweighting of the pool.
 type WeightFit struct {

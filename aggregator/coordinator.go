@@ -302,9 +302,7 @@ func (s *Server) Advance(ctx context.Context, plan study.Hash, helper Peer) (rel
 // verify checks a batch of waiting contributions with the helper and returns their number.
 func (s *Server) verify(ctx context.Context, t task, r record, helper Peer) (int, error) {
 	plan := t.Hash()
-	fail := func(err error) (int, error) {
-		return 0, fmt.Errorf("check contributions to study %s: %w", plan, err)
-	}
+	fail := func(err error) (int, error) { return 0, fmt.Errorf("check contributions to study %s: %w", plan, err) }
 	var waits []contribution
 	err := s.view(ctx, plan, func(tx *transaction) (err error) {
 		waits, err = tx.contributions("verdict = $2", waiting)

@@ -282,9 +282,7 @@ func (s *Server) recorded(ctx context.Context, h study.Hash) (r record, err erro
 }
 
 func (s *Server) known(ctx context.Context, h study.Hash) (t task, r record, err error) {
-	fail := func(err error) (task, record, error) {
-		return t, r, fmt.Errorf("study %s: %w", h, err)
-	}
+	fail := func(err error) (task, record, error) { return t, r, fmt.Errorf("study %s: %w", h, err) }
 	if r, err = s.recorded(ctx, h); err != nil {
 		return t, r, err
 	}
@@ -437,9 +435,7 @@ func (s *Server) release(ctx context.Context, h study.Hash) (Signed, error) {
 	if err != nil {
 		return Signed{}, err
 	}
-	fail := func(err error) (Signed, error) {
-		return Signed{}, fmt.Errorf("release share of study %s: %w", h, err)
-	}
+	fail := func(err error) (Signed, error) { return Signed{}, fmt.Errorf("release share of study %s: %w", h, err) }
 	if !r.sealed() {
 		return fail(fmt.Errorf("%w: the other server has not signed the set", ErrOrder))
 	}

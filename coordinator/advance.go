@@ -30,9 +30,7 @@ type releaser struct {
 }
 
 // behind reports whether the ledger is known to lack what was published.
-func (r releaser) behind() bool {
-	return r.lost || errors.Is(r.witness.stopped(), privacy.ErrBehind)
-}
+func (r releaser) behind() bool { return r.lost || errors.Is(r.witness.stopped(), privacy.ErrBehind) }
 
 // advance does the remaining work of a sealed or folded study from what is stored, the same after a
 // restart as without one. It returns when nothing is left until the next event.
@@ -208,9 +206,7 @@ func (c *runningStudy) release(ctx context.Context, s *life.Study, r releaser) e
 	if err := r.witness.hold(c.hash, contributed, others); err != nil { // proved meanwhile: the ledger has its answer, and nobody else has it yet
 		return fail(err)
 	}
-	_, err = c.step(ctx, life.ReleaseDone{}, func(tx records.Tx, _ life.Effect) error {
-		return tx.AddRelease(c.hash, out)
-	})
+	_, err = c.step(ctx, life.ReleaseDone{}, func(tx records.Tx, _ life.Effect) error { return tx.AddRelease(c.hash, out) })
 	return err
 }
 

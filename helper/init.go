@@ -56,9 +56,7 @@ func ReadPins(c Config) (Pins, error) {
 // Init makes a helper's folder: its keys, an empty store and ledger, the head file and, last, the config
 // file. A folder without a config file is unfinished; Init makes it anew.
 func Init(o InitOptions) (Pins, error) {
-	fail := func(err error) (Pins, error) {
-		return Pins{}, fmt.Errorf("make helper in %s: %w", o.Dir, err)
-	}
+	fail := func(err error) (Pins, error) { return Pins{}, fmt.Errorf("make helper in %s: %w", o.Dir, err) }
 	c := DefaultConfig()
 	if c.Dir = o.Dir; o.Listen != "" {
 		c.Listen = o.Listen

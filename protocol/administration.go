@@ -145,9 +145,7 @@ func (c *Client) CreateStudy(ctx context.Context, plan, forecast []byte) (Study,
 func (c *Client) Open(ctx context.Context, ref string) (Study, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
-	return c.changed(ctx, "open", ref, func() (*pb.Summary, error) {
-		return c.admin.OpenStudy(ctx, &pb.StudyRequest{Study: ref})
-	})
+	return c.changed(ctx, "open", ref, func() (*pb.Summary, error) { return c.admin.OpenStudy(ctx, &pb.StudyRequest{Study: ref}) })
 }
 
 // Cancel fails an unreleased study for a public reason.

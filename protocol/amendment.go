@@ -12,9 +12,7 @@ import (
 func (c *Client) CloseStudy(ctx context.Context, ref string) (Study, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
-	return c.changed(ctx, "close", ref, func() (*pb.Summary, error) {
-		return c.admin.CloseStudy(ctx, &pb.StudyRequest{Study: ref})
-	})
+	return c.changed(ctx, "close", ref, func() (*pb.Summary, error) { return c.admin.CloseStudy(ctx, &pb.StudyRequest{Study: ref}) })
 }
 
 // AmendOptions change a study's ending. Zero fields change nothing.

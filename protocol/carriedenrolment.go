@@ -60,9 +60,7 @@ func coordinatorFingerprint(signer SignerKey, authority []byte) Fingerprint {
 // Certify asks the coordinator to certify a carried request, and makes the file for the party, which
 // compares the coordinator's fingerprint.
 func (c *Client) Certify(ctx context.Context, name string, request []byte) (file []byte, coordinator Fingerprint, err error) {
-	fail := func(err error) ([]byte, Fingerprint, error) {
-		return nil, "", fmt.Errorf("certify %s: %w", name, err)
-	}
+	fail := func(err error) ([]byte, Fingerprint, error) { return nil, "", fmt.Errorf("certify %s: %w", name, err) }
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
 	reply, err := c.admin.Certify(ctx, &pb.CertifyRequest{Name: name, SigningRequest: request})
@@ -87,9 +85,7 @@ func (c *Client) Certify(ctx context.Context, name string, request []byte) (file
 // AcceptFile makes the identity from an enrolment file for this key. typed is the fingerprint that the
 // coordinator's operator read out.
 func (e Enrolment) AcceptFile(file []byte, typed string) (Identity, error) {
-	fail := func(err error) (Identity, error) {
-		return Identity{}, fmt.Errorf("accept %s: %w", EnrolmentFile, err)
-	}
+	fail := func(err error) (Identity, error) { return Identity{}, fmt.Errorf("accept %s: %w", EnrolmentFile, err) }
 	r := EnrolmentFile.decode(file)
 	told := r.take("trust", maxCarried)
 	authority := r.take("authority", maxCarriedDocument)

@@ -88,9 +88,7 @@ func decodePack(file []byte) (p pack, err error) {
 // Pack makes the file that carries a study to parties of its roster, to all if parties is nil: its state
 // for each party, plan, amendments, pool, and the release if each of them may read it.
 func (c *Client) Pack(ctx context.Context, ref string, parties []study.PartyID) (file []byte, s Study, err error) {
-	fail := func(err error) ([]byte, Study, error) {
-		return nil, Study{}, fmt.Errorf("pack study %s: %w", ref, err)
-	}
+	fail := func(err error) ([]byte, Study, error) { return nil, Study{}, fmt.Errorf("pack study %s: %w", ref, err) }
 	ctx, cancel := context.WithTimeout(ctx, c.transfer)
 	defer cancel()
 	if s, err = c.show(ctx, ref); err != nil {

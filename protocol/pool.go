@@ -20,9 +20,7 @@ const MaxPool = 512 << 20
 // the plan's digest. In folder, unless empty, it keeps the pool as pool-DIGEST.csv for reuse and resumes
 // an interrupted download.
 func (c *Client) Pool(ctx context.Context, s Study, folder string) ([]byte, error) {
-	fail := func(err error) ([]byte, error) {
-		return nil, fmt.Errorf("fetch pool of study %s: %w", s.Name, err)
-	}
+	fail := func(err error) ([]byte, error) { return nil, fmt.Errorf("fetch pool of study %s: %w", s.Name, err) }
 	ctx, cancel := context.WithTimeout(ctx, c.transfer)
 	defer cancel()
 	var a Assembly

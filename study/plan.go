@@ -77,9 +77,7 @@ type Plan struct {
 }
 
 // Budget is ε and δ together.
-func (p Plan) Budget() privacy.Budget {
-	return privacy.Budget{Epsilon: p.Epsilon, Delta: p.Delta}
-}
+func (p Plan) Budget() privacy.Budget { return privacy.Budget{Epsilon: p.Epsilon, Delta: p.Delta} }
 
 // Hash names a plan: the SHA-256 of its canonical bytes.
 type Hash [sha256.Size]byte

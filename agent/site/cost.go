@@ -98,9 +98,7 @@ func (s Span) with(program time.Duration) Span {
 }
 
 // From returns the moments of a span that begins now.
-func (s Span) From(now time.Time) Due {
-	return Due{now, now.Add(s.Prepare), now.Add(s.Whole())}
-}
+func (s Span) From(now time.Time) Due { return Due{now, now.Add(s.Prepare), now.Add(s.Whole())} }
 
 // The least time that a window adds to the bound of its work, beside Config.LeastWindow.
 const (

@@ -200,9 +200,7 @@ func (s Sources) survey(ctx context.Context, name string, r *Report, keep func([
 // The declaration is kept after the person said yes (How.Ask), and after sign wrote who declared it, and
 // when, and returned nil.
 func (s Sources) Declare(ctx context.Context, name string, how How, sign func(*Declaration) error) (Report, error) {
-	fail := func(r Report, err error) (Report, error) {
-		return r, fmt.Errorf("declare source %s: %w", name, err)
-	}
+	fail := func(r Report, err error) (Report, error) { return r, fmt.Errorf("declare source %s: %w", name, err) }
 	if _, err := s.Find(name); err != nil {
 		return fail(Report{}, err)
 	}

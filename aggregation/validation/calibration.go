@@ -94,9 +94,7 @@ func (f fitting) tension(slope, start float64, noiseOnly bool) (t, intercept, de
 // of its pool rows: the pool has few rows, and records may be distributed differently. In a bin of width
 // w, a uniform density and one twice as high at one end as at the other have means w/18 apart, which is
 // √12/18 of the uniform deviation.
-func (b bin) hidden() float64 {
-	return b.sd * math.Sqrt(1/math.Max(b.rows, 1)+12./(18*18))
-}
+func (b bin) hidden() float64 { return b.sd * math.Sqrt(1/math.Max(b.rows, 1)+12./(18*18)) }
 
 const mostSlope = 1e3
 

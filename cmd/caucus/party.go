@@ -143,9 +143,7 @@ func (o *operator) list() *cobra.Command {
 					shown = append(shown, m)
 				}
 			}
-			return o.print(shown, func(w io.Writer) error {
-				return printMembers(w, shown)
-			})
+			return o.print(shown, func(w io.Writer) error { return printMembers(w, shown) })
 		},
 	}
 	cmd.Flags().StringVar(&token, "token", "", "those that came by this join token")

@@ -89,9 +89,7 @@ type inOrder struct {
 
 func (g inOrder) Fields() []parquet.Field {
 	all := g.Group.Fields()
-	slices.SortFunc(all, func(a, b parquet.Field) int {
-		return slices.Index(g.names, a.Name()) - slices.Index(g.names, b.Name())
-	})
+	slices.SortFunc(all, func(a, b parquet.Field) int { return slices.Index(g.names, a.Name()) - slices.Index(g.names, b.Name()) })
 	return all
 }
 

@@ -273,9 +273,7 @@ all of it.`,
 				}
 				o.note("wrote %s; check it with: caucus release verify %s --pool POOL", out, out)
 			}
-			return o.print(r, func(w io.Writer) error {
-				return describeRelease(w, r.Release)
-			})
+			return o.print(r, func(w io.Writer) error { return describeRelease(w, r.Release) })
 		}),
 	}
 	cmd.Flags().StringVar(&out, "out", "", "write the signed release to this file")

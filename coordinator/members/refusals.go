@@ -34,9 +34,7 @@ const (
 	mostSaid = 1000
 )
 
-func newRefusals(c clock.Clock) *refusals {
-	return &refusals{clock: c, said: map[refusal]*lastLine{}}
-}
+func newRefusals(c clock.Clock) *refusals { return &refusals{clock: c, said: map[refusal]*lastLine{}} }
 
 // log logs a refusal by its reason's name alone, unless it was logged a short while ago.
 func (r *refusals) log(log *slog.Logger, what string, caller protocol.Caller, err error) {

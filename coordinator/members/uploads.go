@@ -32,9 +32,7 @@ func (g *Gate) Uploading(ctx context.Context) (done func(), err error) {
 // slower than the limits allow, ends the call.
 func Receive[M interface{ GetChunk() *pb.Chunk }](ctx context.Context, recv func() (M, error), size uint64, l folder.Limits, clock clock.Clock) ([]byte, error) {
 	end, all := callOf(ctx).end, l.Allowance(size)
-	late := clock.AfterFunc(all, func() {
-		end(fmt.Errorf("%w: %d bytes did not arrive within %v", protocol.ErrBusy, size, all))
-	})
+	late := clock.AfterFunc(all, func() { end(fmt.Errorf("%w: %d bytes did not arrive within %v", protocol.ErrBusy, size, all)) })
 	defer late.Stop()
 	quiet := clock.AfterFunc(l.Silence, func() { end(fmt.Errorf("%w: nothing arrived for %v", protocol.ErrBusy, l.Silence)) })
 	defer quiet.Stop()

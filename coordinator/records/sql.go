@@ -54,9 +54,7 @@ func Open(path string) (*SQL, error) {
 }
 
 // Over makes a store of an open database.
-func Over(path string, db *database.DB) *SQL {
-	return &SQL{DB: db, path: path}
-}
+func Over(path string, db *database.DB) *SQL { return &SQL{DB: db, path: path} }
 
 // Copy writes all rows as of one moment to a new file at path. The store may be in use.
 func (s *SQL) Copy(ctx context.Context, path string) error {
@@ -96,9 +94,7 @@ func (s *SQL) transact(ctx context.Context, run func(context.Context, func(*sql.
 }
 
 // abandoned reports whether the caller went away: an interrupted statement, or a rollback.
-func abandoned(err error) bool {
-	return errors.Is(err, sql.ErrTxDone) || database.Interrupted(err)
-}
+func abandoned(err error) bool { return errors.Is(err, sql.ErrTxDone) || database.Interrupted(err) }
 
 // Scrub writes the log back into the file and empties it. Deleted rows were overwritten in the
 // file; this removes their copies in the log.

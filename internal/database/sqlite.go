@@ -198,7 +198,14 @@ func (d *DB) Verify(ctx context.Context) error {
 	if d.server {
 		return nil
 	}
-	return d.View(ctx, verify)
+	return d.View(ctx, func(tx *sql.Tx) error {
+		var found string
+		err := tx.QueryRow("PRAGMA integrity_check(1)").Scan(&found)
+		if err == nil && found != "ok" {
+			err = errors.New(found)
+		}
+		return err
+	})
 }
 
 // Scrub writes the log back into the file and empties it. With the pragma secure_delete the file's

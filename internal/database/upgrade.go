@@ -33,7 +33,7 @@ func Upgrade(ctx context.Context, files ...File) error {
 		tx, err := db.BeginTx(ctx, nil)
 		if err == nil {
 			defer tx.Rollback()
-			err = f.upgrade(tx)
+			err = f.migrate(tx)
 		}
 		if advice := Advice(err, f.Name); advice != "" {
 			err = fmt.Errorf("%s (%w)", advice, err)
@@ -49,32 +49,4 @@ func Upgrade(ctx context.Context, files ...File) error {
 		}
 	}
 	return nil
-}
-
-// upgrade runs the migrations that a file lacks, and reads all of it before and after.
-func (s Schema) upgrade(tx *sql.Tx) error {
-	files, err := s.files()
-	if err != nil {
-		return err
-	}
-	_, version, err := s.versionOf(tx)
-	if err != nil || version == len(files) || version == 0 {
-		return err
-	}
-	if err := verify(tx); err != nil {
-		return err
-	}
-	if err := s.migrate(tx); err != nil {
-		return err
-	}
-	return verify(tx)
-}
-
-func verify(tx *sql.Tx) error {
-	var found string
-	err := tx.QueryRow("PRAGMA integrity_check(1)").Scan(&found)
-	if err == nil && found != "ok" {
-		err = errors.New(found)
-	}
-	return err
 }

@@ -120,9 +120,7 @@ func Compare(r study.Release, records *dataset.Records) (Comparison, error) {
 // optimism own of that party's classifier. The optimism of fitting p numbers to n records falls
 // like p/n (Hastie, Tibshirani & Friedman, section 7.4), and if parties are alike, all of them have
 // parties·n records. Votes and noise reduce it further.
-func flattered(own float64, parties int) float64 {
-	return math.Max(own, 0) / float64(max(parties, 1))
-}
+func flattered(own float64, parties int) float64 { return math.Max(own, 0) / float64(max(parties, 1)) }
 
 func trueLabels(classes int) learners.Channel { return learners.Channel{Classes: classes, Keep: 1} }
 

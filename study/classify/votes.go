@@ -73,9 +73,7 @@ func (v *votes) ReleasedCells() int {
 	return v.Cells()
 }
 
-func (v *votes) Weights() (least, most int64) {
-	return int64(v.terms.Shards), int64(v.terms.Shards)
-}
+func (v *votes) Weights() (least, most int64) { return int64(v.terms.Shards), int64(v.terms.Shards) }
 
 func (v *votes) Local(in study.Inputs) ([]int64, int64) {
 	t := localTally(v.plan, v.terms, v.pool, in)

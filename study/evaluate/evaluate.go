@@ -270,9 +270,7 @@ func shortSD(n validation.Number) string {
 	return fmt.Sprintf("%.2g", n.SD)
 }
 
-func (h *histograms) draws(parties int) int {
-	return h.plan.Noise.Draws(max(parties, 1))
-}
+func (h *histograms) draws(parties int) int { return h.plan.Noise.Draws(max(parties, 1)) }
 
 // forecast predicts the performance for each class over all records; sd is the deviation of a count's
 // noise.

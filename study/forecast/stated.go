@@ -78,9 +78,7 @@ func (s Stated) Again(ctx context.Context, p study.Plan, pool *auxdata.Pool, pro
 
 // Agrees says whether every mean of another forecast of the plan is within four standard errors of both.
 func (f *Forecast) Agrees(with *Forecast) bool {
-	near := func(a, b Drawn) bool {
-		return math.Abs(a.Mean-b.Mean) <= 4*math.Hypot(a.Error, b.Error)+1e-6
-	}
+	near := func(a, b Drawn) bool { return math.Abs(a.Mean-b.Mean) <= 4*math.Hypot(a.Error, b.Error)+1e-6 }
 	lines := func(a, b Line) bool { return near(a.Accuracy, b.Accuracy) && near(a.AUC, b.AUC) }
 	return math.Abs(f.Majority-with.Majority) < 1e-6 && lines(f.Released, with.Released) && lines(f.Alone, with.Alone) && lines(f.Pooled, with.Pooled)
 }

@@ -225,9 +225,7 @@ func AtMost(in study.Inputs, u privacy.Unit, most int64) *dataset.Records {
 }
 
 // ByPatient says whether shards keep each patient's records together.
-func (r Rule) ByPatient(records *dataset.Records) bool {
-	return r.Shards > 1 && records.Patient != nil
-}
+func (r Rule) ByPatient(records *dataset.Records) bool { return r.Shards > 1 && records.Patient != nil }
 
 // Shards deals the records to shards, each shard in the order of the records' keys, a patient's records
 // in one shard. Two kinds of records are dealt by content without the label, equal ones together:

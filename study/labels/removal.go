@@ -6,6 +6,4 @@ import (
 )
 
 // Removal: see study.Remover. Features leave in clear, so a removed record would show.
-func (Kind) Removal(study.Plan, privacy.Bound) study.Removal {
-	return study.OfLabels()
-}
+func (Kind) Removal(study.Plan, privacy.Bound) study.Removal { return study.OfLabels() }

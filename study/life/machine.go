@@ -28,9 +28,7 @@ type Study struct {
 }
 
 // New makes a study in draft.
-func New(p study.Plan, h study.Hash) *Study {
-	return Restore(p, h, Snapshot{State: study.InDraft})
-}
+func New(p study.Plan, h study.Hash) *Study { return Restore(p, h, Snapshot{State: study.InDraft}) }
 
 // Restore makes a study from a stored snapshot.
 func Restore(p study.Plan, h study.Hash, s Snapshot) *Study {

@@ -71,9 +71,7 @@ func (s *shared) make(ctx context.Context, m *machine, i int) (body, clear []byt
 
 func (s *shared) addClear(_ int, clear []byte) error { return s.sum.Add(clear) }
 
-func (s *shared) unperturbed(context.Context) (study.Result, error) {
-	return s.Unperturbed(s.sum)
-}
+func (s *shared) unperturbed(context.Context) (study.Result, error) { return s.Unperturbed(s.sum) }
 
 // drafted makes contributions whose bodies do not add up. If the kind has mechanism none, a second study
 // with that mechanism gets the same drafts.

@@ -13,9 +13,7 @@ import (
 // which contribute the same with different noise. The plan is marked as simulated. The result depends on
 // the inputs and the plan's seed alone.
 func Rehearse(ctx context.Context, p study.Plan, pool *auxdata.Pool, parties []study.Inputs) (study.Release, error) {
-	fail := func(err error) (study.Release, error) {
-		return study.Release{}, fmt.Errorf("simulate: %w", err)
-	}
+	fail := func(err error) (study.Release, error) { return study.Release{}, fmt.Errorf("simulate: %w", err) }
 	if len(parties) == 0 || len(parties) > len(p.Roster) {
 		return fail(fmt.Errorf("%d parties for a roster of %d: give one each, or fewer that stand for several", len(parties), len(p.Roster)))
 	}

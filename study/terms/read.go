@@ -59,9 +59,7 @@ type SettingError struct{ error }
 
 func (e SettingError) Unwrap() error { return e.error }
 
-func settingError(s Setting, err error) error {
-	return SettingError{fmt.Errorf("%s: %w", s.Said, err)}
-}
+func settingError(s Setting, err error) error { return SettingError{fmt.Errorf("%s: %w", s.Said, err)} }
 
 // ErrZeroEpsilon: a written zero must not become the default.
 var ErrZeroEpsilon = errors.New("0 would release nothing at all: typical values are 0.1 to 3; leave it out for 1")
