@@ -17,7 +17,6 @@ import (
 //
 //	z = x / Scale                        kind "identity"
 //	z = Vᵀ(x − Mean) / Scale             kind "pca"
-//	z = patches(x) / Scale               kind "patches", see Patches
 //	z = (cos, sin)(ωᵀx) / Scale          kind "fourier", see Fourier
 //	z = cut((x − mean)·factor) / Scale   kind "standard", see Standard
 //
@@ -34,8 +33,7 @@ type Map struct {
 	Directions []float32 `json:"directions,omitempty"`
 	// Whiten stretched direction j of V by (λ₁/λⱼ)^(Whiten/2).
 	Whiten float64 `json:"whiten,omitempty"`
-	// Patches, Fourier and Standard are the parameters of the kinds with these names.
-	Patches  *Patches  `json:"patches,omitempty"`
+	// Fourier and Standard are the parameters of the kinds with these names.
 	Fourier  *Fourier  `json:"fourier,omitempty"`
 	Standard *Standard `json:"standard,omitempty"`
 	// First, if not nil, maps the encoded columns to this map's inputs.
@@ -169,8 +167,6 @@ func (m Map) fillOne(z, x *mat.Dense) {
 		}
 		z.Mul(x, v)
 		mat.NewVecDense(width, offset).MulVec(v.T(), mat.NewVecDense(m.Inputs, m.Mean))
-	case PatchesMap:
-		m.Patches.fill(z, x)
 	case FourierMap:
 		m.Fourier.fill(z, x)
 	case StandardMap:
@@ -237,9 +233,6 @@ func (m Map) validate(depth int) error {
 	if !(m.Scale > 1e-100 && m.Scale < 1e100) {
 		return fmt.Errorf("map: scale is %g; it must be positive and of ordinary size", m.Scale)
 	}
-	if m.Patches != nil && m.Kind != PatchesMap {
-		return fmt.Errorf("map: a map of kind %s has no patches; remove them", m.Kind)
-	}
 	if m.Fourier != nil && m.Kind != FourierMap {
 		return fmt.Errorf("map: a map of kind %s has no Fourier features; remove them", m.Kind)
 	}
@@ -251,11 +244,6 @@ func (m Map) validate(depth int) error {
 		return m.Fourier.validate(m)
 	case StandardMap:
 		return m.Standard.validate(m)
-	case PatchesMap:
-		if len(m.Mean) != 0 || len(m.Directions) != 0 {
-			return errors.New("map: a patches map has no mean or directions; remove them")
-		}
-		return m.Patches.validate(m)
 	case IdentityMap:
 		if m.Outputs != 0 || len(m.Mean) != 0 || len(m.Directions) != 0 {
 			return errors.New("map: an identity map has no outputs, mean or directions; remove them")
@@ -263,7 +251,7 @@ func (m Map) validate(depth int) error {
 		return nil
 	case PCAMap:
 	default:
-		return fmt.Errorf("map: kind %q is unknown; use %s, %s, %s, %s or %s", m.Kind, IdentityMap, PCAMap, PatchesMap, FourierMap, StandardMap)
+		return fmt.Errorf("map: kind %q is unknown; use %s, %s, %s or %s", m.Kind, IdentityMap, PCAMap, FourierMap, StandardMap)
 	}
 	if m.Outputs < 1 || m.Outputs > m.Inputs {
 		return fmt.Errorf("map: outputs is %d; expected 1 to %d", m.Outputs, m.Inputs)

@@ -37,6 +37,17 @@ type KnownFile struct {
 	Folder string `yaml:"folder"`
 }
 
+// Pictures describes a row of encoded pixels as a picture: channel after channel, each row by row,
+// as ReadIDX and ReadJPEGs give them.
+type Pictures struct {
+	Height   int `yaml:"height"`
+	Width    int `yaml:"width"`
+	Channels int `yaml:"channels"`
+}
+
+// Pixels is the number of encoded columns of a picture.
+func (p Pictures) Pixels() int { return p.Height * p.Width * p.Channels }
+
 //go:embed known/*.yaml
 var knownFiles embed.FS
 

@@ -101,15 +101,15 @@ func (s symmetricSet) load(l *lab) (*mappedSet, error) {
 		if err != nil {
 			return nil, err
 		}
-		patches, err := dataset.FitPatches(train.X, *known.Pictures, s.Filters, rng)
+		patches, err := fitPatches(train.X, *known.Pictures, s.Filters, rng)
 		if err != nil {
 			return nil, err
 		}
-		z := patches.Features(train.X)
+		z := patches.features(train.X)
 		if pca, err = dataset.FitPCAWhitened(z, s.Dims, 0.5); err != nil {
 			return nil, err
 		}
-		return &mappedSet{pca.Apply(z), pca.After(patches).Apply(test.X), train.Y, test.Y, len(data.Schema.Classes())}, nil
+		return &mappedSet{pca.Apply(z), pca.Apply(patches.features(test.X)), train.Y, test.Y, len(data.Schema.Classes())}, nil
 	}
 	if pca, err = dataset.FitPCAWhitened(train.X, s.Dims, 0.5); err != nil {
 		return nil, err

@@ -27,9 +27,6 @@ func MapSteps(m dataset.Map) float64 {
 	if m.Kind == dataset.IdentityMap || m.Kind == dataset.StandardMap {
 		steps = 4 * float64(m.Dim())
 	}
-	if m.Patches != nil { // each patch is compared with each filter
-		steps = float64(m.Inputs) * float64(m.Patches.Side*m.Patches.Side) * float64(len(m.Patches.Bias)+8)
-	}
 	if m.First != nil {
 		steps += MapSteps(*m.First)
 	}

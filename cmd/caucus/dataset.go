@@ -9,7 +9,7 @@ import (
 )
 
 func newDataset(c *console) *cobra.Command {
-	return group("dataset", "Work with schemas of data", newDatasetSchema(c), newDatasetPictures(c))
+	return group("dataset", "Work with schemas of data", newDatasetSchema(c))
 }
 
 func newDatasetSchema(c *console) *cobra.Command {

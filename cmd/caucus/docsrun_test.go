@@ -21,7 +21,6 @@ var notRunHere = map[string]string{
 	"--config": "it asks an agent: the scripts firststudy, study and verify",
 	"verify":   "a simulated release never verifies: the scripts firststudy and verify",
 	"--export": "lines of an agent's ledger: the script verify",
-	"animals":  "pictures: the script pictures",
 	"voters=":  "a program beside it: the script voters, and .ci/peers",
 	"compare":  "it asks an agent: the script study",
 }

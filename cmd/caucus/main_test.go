@@ -2,7 +2,6 @@ package main
 
 import (
 	"encoding/csv"
-	"errors"
 	"flag"
 	"fmt"
 	"math/rand/v2"
@@ -63,7 +62,7 @@ func killAt(text string) {
 
 // TestScripts runs the scripts in testdata/script, which read as user
 // documentation. Each gets four hospitals' records, a public pool, a fifth
-// file that nobody learned from, four wards' triage in three classes, sketches,
+// file that nobody learned from, four wards' triage in three classes,
 // and a free port.
 func TestScripts(t *testing.T) { runScripts(t, "testdata/script") }
 
@@ -105,7 +104,7 @@ func setup(e *testscript.Env) error {
 		return err
 	}
 	e.Setenv("GROUP", group)
-	if err := errors.Join(triage(e.WorkDir), sketches(e.WorkDir)); err != nil {
+	if err := triage(e.WorkDir); err != nil {
 		return err
 	}
 	if err := clinics(e.WorkDir); err != nil {

@@ -157,7 +157,7 @@ var silentValues = map[string]string{
 	"bound": "paper", "learner": "cart", "class_shares": ".6,.4", "by": "smoker", "score": "creatinine", "model": "release.json", "classes": "no", "thresholds": ".2",
 	"loss": "hinge", "risk": "ber", "correction": "forward", "sets": "made", "skew": ".7", "expected": ".3,.7", "features": "clear", "estimator": "mixture", "ratio.fourier": "20", "pairs": "[[age, smoker]]",
 	"train": "reweigh/w/private.csv", "test": "reweigh/w/test.csv", "generate": "400", "party_column": "ward", "pool_where": "sex=female", "train_rows": "300",
-	"voters": "cart,softmax", "dataset": "adult", "pictures": "2x2x1", "simulate.fourier": "4", "split": "sex=female", "query": "bmi > 25", "folder": "made", "simulate.target_size": "40",
+	"voters": "cart,softmax", "dataset": "adult", "simulate.fourier": "4", "split": "sex=female", "query": "bmi > 25", "folder": "made", "simulate.target_size": "40",
 	"classify mechanism": "tally", "describe mechanism": "laplace", "evaluate mechanism": "gaussian", "labels mechanism": "em", "ratio mechanism": "gaussian", "reweigh mechanism": "logistic",
 	"max_records": "50", "evaluate per_party": "100",
 }

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"io"
 
-	"caucus/dataset"
-	"caucus/study"
 	"caucus/study/labels"
 	"caucus/study/simulate"
 )
@@ -17,34 +15,11 @@ type labelsSummary struct {
 	Seconds float64 `json:"seconds"`
 }
 
-// Pictures are mapped by default to random patches, then components.
-const defaultFilters = 200
-
-var pictureComponents = dataset.Components{Project: 60, Whiten: 0.5}
-
 func (r *rehearsal) labels(ctx context.Context) (found rehearsed, err error) {
 	own := r.Simulate.(*simulate.LabelsTerms)
 	data, err := r.records()
 	if err != nil {
 		return found, err
-	}
-	pictures, err := r.pictures(own.Pictures, data.schema)
-	if err != nil {
-		return found, err
-	}
-	switch {
-	case own.Filters < 0:
-		return found, study.PlanError("simulate.filters", "%d: give how many, or 0 for none", own.Filters)
-	case pictures != nil && !r.Gives("simulate.filters"):
-		own.Filters = defaultFilters
-	}
-	if own.Filters > 0 {
-		if !r.Gives("map.project") {
-			r.Map.Project = pictureComponents.Project
-		}
-		if !r.Gives("map.whiten") && r.Map.Project != 0 {
-			r.Map.Whiten = pictureComponents.Whiten
-		}
 	}
 	if !r.Gives("labels.max_records") { // a virtual party may hold as many as a plan allows
 		if err := changeTerms(&r.Proposal, func(t *labels.Terms) error { t.MaxRecords = labels.MostRecords; return nil }); err != nil {
@@ -53,7 +28,7 @@ func (r *rehearsal) labels(ctx context.Context) (found rehearsed, err error) {
 	}
 	sim := simulate.Labels{
 		Split: r.split(data), Proposal: r.Proposal, Repeats: own.Repeats,
-		Filters: own.Filters, Pictures: pictures, Fourier: own.Fourier, Gamma: own.Gamma, Progress: r.bar.set,
+		Fourier: own.Fourier, Gamma: own.Gamma, Progress: r.bar.set,
 	}
 	summary, err := ran(ctx, sim)
 	if err != nil {
@@ -61,25 +36,6 @@ func (r *rehearsal) labels(ctx context.Context) (found rehearsed, err error) {
 	}
 	doc := labelsSummary{summary, r.seconds()}
 	return rehearsed{doc, func(w io.Writer) error { return printLabels(w, doc, data.schema.Classes()) }, summary.Release, measuredLabels(summary), summary.Records}, nil
-}
-
-// pictures returns the shape of a picture row; nil for other rows.
-func (r *rehearsal) pictures(size string, schema dataset.Schema) (*dataset.Pictures, error) {
-	switch {
-	case size != "":
-		pictures, err := parsePictures(size)
-		if err != nil {
-			return nil, err
-		}
-		if have := schema.Dim(); pictures.Pixels() != have {
-			return nil, usagef("pictures %s: that is %d pixels and colours, the schema has %d columns", size, pictures.Pixels(), have)
-		}
-		return pictures, nil
-	case r.known != "":
-		known, err := dataset.LoadKnown(r.known)
-		return known.Pictures, err
-	}
-	return nil, nil
 }
 
 func printLabels(w io.Writer, s labelsSummary, classes []string) error {

@@ -179,7 +179,7 @@ func stepsOf(m dataset.Map) ([]Step, error) {
 		}
 		return append(steps, s, Step{Op: Waves, Scale: math.Sqrt(2/float64(m.Outputs)) / m.Scale}), nil
 	}
-	return nil, fmt.Errorf("export: a map of kind %s (pictures' patches) has no plain form in these languages: use caucus release predict, or plan the study with another map", m.Kind)
+	return nil, fmt.Errorf("export: a map of kind %s has no plain form in these languages: use caucus release predict, or plan the study with another map", m.Kind)
 }
 
 // last returns the step from mapped features to scores. With two classes the first's score is 0, or

@@ -19,10 +19,6 @@ type Labels struct {
 	Split
 	// Proposal is as in Classify.
 	Proposal study.Proposal
-	// Filters, above 0, puts a map of pictures before the principal components; Pictures is the form of
-	// a row.
-	Filters  int
-	Pictures *dataset.Pictures
 	// Fourier, above 0, is the number of final random Fourier features, for a kernel with this Gamma.
 	Fourier  int
 	Gamma    float64
@@ -96,9 +92,6 @@ func (s Labels) Check() error {
 	}
 	if err := checkRepeats(s.Repeats); err != nil {
 		return err
-	}
-	if s.Filters > 0 && s.Pictures == nil {
-		return fmt.Errorf("simulate: filters are for pictures, and nothing says what size these are: leave filters out")
 	}
 	return s.CheckProposal(s.Proposal)
 }
@@ -189,9 +182,10 @@ func calibration(of []labelsRepeat) (brier, slope Compared) {
 	return brier, slope
 }
 
-// fit makes the public map of a deal's pool: fitFirst's, then random Fourier features if any.
+// fit makes the public map of a deal's pool: components of the schema's columns, then random Fourier
+// features if any.
 func (s Labels) fit(d *Deal, c dataset.Components) (dataset.Map, error) {
-	m, err := s.fitFirst(d, c)
+	m, err := d.fitComponents(c)
 	if err != nil || s.Fourier == 0 {
 		return m, err
 	}
@@ -199,26 +193,6 @@ func (s Labels) fit(d *Deal, c dataset.Components) (dataset.Map, error) {
 		return m, fmt.Errorf("map the pool: %w", err)
 	}
 	return m, nil
-}
-
-// fitFirst makes the map without Fourier features: components of the schema's columns or, with filters,
-// of patches, which all have the same unit.
-func (s Labels) fitFirst(d *Deal, c dataset.Components) (dataset.Map, error) {
-	if s.Filters == 0 {
-		return d.fitComponents(c)
-	}
-	m, err := dataset.FitPatches(d.Pool, *s.Pictures, s.Filters, d.rng)
-	if err != nil {
-		return m, fmt.Errorf("map the pictures: %w", err)
-	}
-	if c.Project == 0 {
-		return m, nil
-	}
-	pca, err := dataset.FitPCAWhitened(m.Features(d.Pool), int(c.Project), c.Whiten)
-	if err != nil {
-		return m, fmt.Errorf("project the pool: %w", err)
-	}
-	return pca.After(m), nil
 }
 
 func (s Labels) once(ctx context.Context, index int) (labelsRepeat, error) {

@@ -71,11 +71,9 @@ type RatioTerms struct {
 
 // LabelsTerms are the terms of [Labels].
 type LabelsTerms struct {
-	Terms    `yaml:",inline"`
-	Pictures string  `yaml:"pictures" help:"what a row of train is a picture of: HEIGHTxWIDTHxCOLOURS, such as 32x32x3"`
-	Filters  int     `yaml:"filters" default:"200 for pictures, else 0" help:"random patches that map pictures before the principal components"`
-	Fourier  int     `yaml:"fourier" help:"random Fourier features of what the map gives, for a kernel instead of a linear model; 0: none"`
-	Gamma    float64 `yaml:"gamma" help:"width of that kernel exp(−gamma·distance²)"`
+	Terms   `yaml:",inline"`
+	Fourier int     `yaml:"fourier" help:"random Fourier features of what the map gives, for a kernel instead of a linear model; 0: none"`
+	Gamma   float64 `yaml:"gamma" help:"width of that kernel exp(−gamma·distance²)"`
 }
 
 // ReweighTerms are the terms of [Reweigh].
