@@ -216,7 +216,7 @@ func New(r study.Release, o Options) (Page, error) {
 			counted = append(counted, v.Count(n))
 		}
 	}
-	page.Verified = strings.Join(counted, ", ")
+	page.Verified = fmt.Sprintf("of %d claims, %s", len(found), strings.Join(counted, ", "))
 	return page, nil
 }
 

@@ -65,7 +65,7 @@ def totals(all: List[Document]) -> pd.DataFrame:
 def difference(c: Document) -> str:
     """A contrast in the words of `caucus release show`."""
     if c.get("times"):
-        return "1 + %s: %s times as large" % (c["column"], _short(c["times"]))
+        return "1 + %s, times %s" % (c["column"], _short(c["times"]))
     if c.get("level"):
         return "%s: %s, against %s" % (c["column"], c["level"], c["against"])
     return "%s: %s more" % (c["column"], _short(c["per"]))

@@ -7,7 +7,7 @@ import (
 )
 
 // HowGood says where the accuracy of a released classifier is found.
-const HowGood = "This release cannot say how good the classifier is: ask an evaluate study, or run caucus release predict on records whose class you know."
+const HowGood = "How well it predicts is not known from this release: test it on records whose class you know (caucus release predict), or run a study of kind evaluate."
 
 // Answer says in a few sentences what a study made, and whether noise left anything of it; goesBy is
 // GoesBy's sentence, or empty; howGood says what is known of its accuracy.
@@ -19,5 +19,5 @@ func Answer(c Classifier, r study.Release, goesBy, howGood string) string {
 	if c.Lambda == 0 {
 		return fmt.Sprintf("The noise left nothing to tell the classes apart by: the classifier of %s that %d parties made gives every record the same class.", label, r.Parties)
 	}
-	return fmt.Sprintf("%d parties made a classifier of %s together. %s%s", r.Parties, label, goesBy, howGood)
+	return fmt.Sprintf("%d parties made a classifier of %s together. %s%s", r.Parties, label, howGood, goesBy)
 }

@@ -21,7 +21,7 @@ func (c Contrast) Words() string {
 	number := func(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
 	switch {
 	case c.Times > 0:
-		return fmt.Sprintf("1 + %s: %s times as large", c.Column, number(c.Times))
+		return fmt.Sprintf("1 + %s, times %s", c.Column, number(c.Times))
 	case c.Level != "":
 		return fmt.Sprintf("%s: %s, against %s", c.Column, c.Level, c.Against)
 	}
@@ -35,11 +35,11 @@ func (of *Coefficients) Words(c Classifier) string {
 		case c.Lambda == 0:
 			return "noise is all there is"
 		case c.Output == VoteShare:
-			return "none: votes hold no outcomes, so what moves them has no odds ratio"
+			return "no odds ratios: sites sent votes on public rows, which hold no outcomes"
 		case c.Output == Score:
-			return "none: the numbers are scores, whose scale nobody knows"
+			return "no odds ratios: the numbers are scores, whose scale is not known"
 		}
-		return "none: of more than two classes, or of a pool that was tilted, their error is not known"
+		return "no odds ratios: their standard errors are not known for more than two classes or a tilted pool"
 	}
 	told, noise := 0, 0
 	for _, e := range of.Of {
@@ -52,7 +52,7 @@ func (of *Coefficients) Words(c Classifier) string {
 	}
 	switch {
 	case told == 0:
-		return "none: the error of no odds ratio is known"
+		return "no odds ratios: no standard error can be estimated"
 	case noise == told:
 		return "noise is all there is: every interval holds 1 and spans tenfold odds and more"
 	}
@@ -62,7 +62,7 @@ func (of *Coefficients) Words(c Classifier) string {
 // Chart shows the odds ratios of an outcome that have an interval, the surest first; nil for none.
 func (of *Coefficients) Chart(outcome string) *study.ReportChart {
 	c := &study.ReportChart{
-		Title: fmt.Sprintf("odds of %s, all else alike", outcome), Note: "odds ratios with 95 % intervals of privacy noise and sampling; 1, the upright line, is no difference", Ratio: true,
+		Title: fmt.Sprintf("odds of %s, all else alike", outcome), Note: "odds ratios with 95 % intervals of privacy noise and sampling; the axis is logarithmic, its mark is 1, no difference; bold: the interval excludes 1", Ratio: true,
 	}
 	for _, e := range of.told() {
 		v := e.LogOdds
@@ -128,7 +128,7 @@ func (of *Coefficients) Tables() (out []study.ReportTable) {
 		Folded: true, Title: fmt.Sprintf("odds of %s, all else alike", of.Class),
 		Head: []string{"difference", "odds ratio", "95 % interval", "log-odds ± sd", "reading"},
 	}
-	untold := study.ReportTable{Title: "no odds ratio", Head: []string{"column", "because"}, Folded: true}
+	untold := study.ReportTable{Title: "features without an odds ratio", Head: []string{"column", "because"}, Folded: true}
 	type reason struct{ column, why string }
 	counts := map[reason]int{}
 	first := map[reason]string{} // described in words

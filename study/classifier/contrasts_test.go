@@ -147,9 +147,9 @@ func TestCoefficientWords(t *testing.T) {
 	only := &Coefficients{Class: "yes", Of: c.Of[2:3]}
 	for want, got := range map[string]string{
 		"noise is all there is: every interval holds 1 and spans tenfold odds and more": only.Words(Classifier{}),
-		"none: the error of no odds ratio is known":                                     (&Coefficients{Of: c.Of[3:]}).Words(Classifier{Lambda: 1}),
+		"no odds ratios: no standard error can be estimated":                            (&Coefficients{Of: c.Of[3:]}).Words(Classifier{Lambda: 1}),
 		"noise is all there is": (*Coefficients)(nil).Words(Classifier{}),
-		"none: votes hold no outcomes, so what moves them has no odds ratio": (*Coefficients)(nil).Words(Classifier{Lambda: 1, Output: VoteShare}),
+		"no odds ratios: sites sent votes on public rows, which hold no outcomes": (*Coefficients)(nil).Words(Classifier{Lambda: 1, Output: VoteShare}),
 	} {
 		if got != want {
 			t.Errorf("%q, want %q", got, want)

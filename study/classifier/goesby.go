@@ -41,8 +41,8 @@ func (c Classifier) GoesBy(p study.Plan, model learners.Linear) (*study.ReportCh
 		return nil, ""
 	}
 	chart := &study.ReportChart{
-		Title: "what the classifier goes by", Zero: true,
-		Note: fmt.Sprintf("how far a typical difference raises its score of %s, the largest as 1; %d of %d; weights hold privacy noise and have no intervals", c.Classes[1], len(moves), all),
+		Title: "largest weights of the classifier", Zero: true,
+		Note: fmt.Sprintf("right raises its score of %s, left lowers it; the middle line is 0, the largest weight 1; %d of %d weights; privacy noise is in them, so order and sign may be wrong", c.Classes[1], len(moves), all),
 	}
 	var up, down []string
 	for _, m := range moves {
@@ -57,12 +57,12 @@ func (c Classifier) GoesBy(p study.Plan, model learners.Linear) (*study.ReportCh
 	for _, d := range []struct {
 		how   string
 		words []string
-	}{{"up", up}, {"down", down}} {
+	}{{"raise", up}, {"lower", down}} {
 		if len(d.words) > 0 {
-			said = append(said, d.how+" most with "+strings.Join(d.words, "; "))
+			said = append(said, d.how+" its score of "+c.Classes[1]+" for "+strings.Join(d.words, "; "))
 		}
 	}
-	return chart, fmt.Sprintf("Its score of %s goes %s. ", c.Classes[1], strings.Join(said, ", and "))
+	return chart, " Its largest weights " + strings.Join(said, ", and ") + ". They describe the classifier and hold privacy noise of unknown size: do not read one as a finding."
 }
 
 func movesOf(p study.Plan, model learners.Linear) (all []move) {
@@ -87,12 +87,10 @@ func movesOf(p study.Plan, model learners.Linear) (all []move) {
 	for _, code := range codes {
 		f, at := code.Feature, code.First
 		if f.Kind == dataset.Numeric {
-			contrast := Contrast{Column: code.Column}
-			var of float64
-			contrast.Per, contrast.Times, of = unitOf(f)
+			_, _, of := unitOf(f)
 			step := min(of/2, .5)
 			up, down := score(func(row []float64) { row[at] += step }), score(func(row []float64) { row[at] -= step })
-			all = append(all, move{contrast.Words(), (up - down) * of / (2 * step)})
+			all = append(all, move{code.Column + ", higher", (up - down) * of / (2 * step)})
 			continue
 		}
 		for k, level := range f.Levels {

@@ -22,10 +22,10 @@ func TestGoesBy(t *testing.T) {
 	model := learners.Linear{W: w, Classes: 2}
 	c := Classifier{Classes: s.Classes(), Lambda: 1}
 	chart, words := c.GoesBy(p, model)
-	if chart == nil || chart.Bars[0].Name != "d: y" || chart.Bars[0].Value != 1 || chart.Bars[1].Name != "a: 10 more" || chart.Bars[1].Value >= 0 {
+	if chart == nil || chart.Bars[0].Name != "d: y" || chart.Bars[0].Value != 1 || chart.Bars[1].Name != "a, higher" || chart.Bars[1].Value >= 0 {
 		t.Fatalf("shows %+v", chart)
 	}
-	if want := "Its score of yes goes up most with d: y"; !strings.HasPrefix(words, want) {
+	if want := " Its largest weights raise its score of yes for d: y"; !strings.HasPrefix(words, want) {
 		t.Errorf("says %q, want %q", words, want)
 	}
 	for _, c := range []Classifier{{Classes: c.Classes}, {Classes: []string{"a", "b", "c"}, Lambda: 1}} {

@@ -11,7 +11,7 @@ import (
 // mostShown bounds the levels in a chart and the groups with charts; the tables show all.
 const mostShown = 8
 
-const ofPopulation = "lines are 95 % intervals of a population of which these records are a sample"
+const ofPopulation = "95 % intervals, of noise and of sampling"
 
 // charts draws a table one: the groups, then each column, then missing values. It omits estimates that
 // are unknown or bounded on one side only.
@@ -65,7 +65,6 @@ func (t Table) levels(c Column) study.ReportChart {
 	if len(shown) > mostShown {
 		slices.SortStableFunc(shown, func(a, b int) int { return cmp.Compare(count[b], count[a]) })
 		shown = shown[:mostShown]
-		slices.Sort(shown)
 		out.Note = fmt.Sprintf("the %d largest of %d; %s", mostShown, len(c.Levels), ofPopulation)
 	}
 	for _, k := range shown {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -19,10 +20,11 @@ type candidate struct {
 }
 
 func (c candidate) words(g int) string {
+	e := c.of[g]
 	if c.share {
-		return c.name + " " + percent(c.of[g].Value) + " %"
+		return fmt.Sprintf("%s %s %% (± %.1f)", c.name, percent(e.Value), 50*(e.High-e.Low))
 	}
-	return c.name + " " + numeral(c.of[g].Value)
+	return fmt.Sprintf("%s %s (± %s)", c.name, numeral(e.Value), strconv.FormatFloat((e.High-e.Low)/2, 'g', 2, 64))
 }
 
 // finding says in a few words what a table one shows: the means and most frequent levels of its

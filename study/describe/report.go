@@ -38,16 +38,16 @@ func (Kind) Report(r study.Release) (study.Report, error) {
 }
 
 func (t Table) answer(parties int) string {
-	s := fmt.Sprintf("%d parties with %d records", parties, t.Records)
+	s := fmt.Sprintf("%d records at %d sites", t.Records, parties)
 	if len(t.Columns)+len(t.Groups) == 0 && t.Inside != nil {
-		return s + " counted those that match: " + t.matching() + "."
+		return s + "; " + t.matching() + " match."
 	}
-	s += fmt.Sprintf(" made a table of %d columns", len(t.Columns))
+	s += fmt.Sprintf(", %d columns", len(t.Columns))
 	if t.By != "" {
 		s += " by " + t.By
 	}
 	if found := t.finding(); found != "" {
-		s += ". " + found
+		s += ": " + found
 	}
 	return s + "."
 }

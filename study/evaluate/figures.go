@@ -38,7 +38,7 @@ func (c Judged) figures() []study.ReportFigure {
 // the lowest to the highest bin.
 func (c Judged) calibration(all []drawn) study.ReportFigure {
 	f := study.ReportFigure{
-		Title: "Calibration of class " + c.Class, X: "probability that the score says", Y: "share of the class", To: 1, Diagonal: true,
+		Title: "Calibration of class " + c.Class, X: "probability that the score says", Y: "observed share of " + c.Class, To: 1, Diagonal: true,
 		Caption: "Calibration: of the records with a score, the share that is of the class; on the dashed line both are alike. Bars are 95 % intervals of everybody; bins that noise drowns are left out.",
 		Table:   study.ReportTable{Title: "score (the pool's mean in a bin) and share of the class, with 95 % intervals", Head: []string{"score"}},
 	}

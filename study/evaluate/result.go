@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"caucus/aggregation/validation"
 	"caucus/study"
@@ -168,13 +169,26 @@ func (Kind) Report(r study.Release) (study.Report, error) {
 	return out, nil
 }
 
+// mostNamed bounds the groups that an answer names.
+const mostNamed = 4
+
 func (e Evaluation) answer() string {
 	c := e.Classes[0]
 	auc, slope := c.Overall.AUC, c.Overall.Slope
 	if !auc.Known() {
-		return fmt.Sprintf("How well the scores tell records of class %s from the others stays unknown: %s.", c.Class, auc.Unknown)
+		return fmt.Sprintf("How well the model tells %s from other records stays unknown: %s.", c.Class, auc.Unknown)
 	}
-	s := fmt.Sprintf("The scores tell records of class %s from the others with an AUC of %s, over %.0f records with a label.", c.Class, auc.Words(3), c.Overall.Records.Value)
+	s := fmt.Sprintf("The model tells %s from other records with an AUC of %s, over %.0f labelled records", c.Class, auc.Words(3), c.Overall.Records.Value)
+	var groups []string
+	c.subgroups(func(name string, of Subgroup) {
+		if name != allRecords && of.AUC.Known() {
+			groups = append(groups, name+" "+of.AUC.Words(3))
+		}
+	})
+	if n := len(groups); 0 < n && n <= mostNamed {
+		s += ": " + strings.Join(groups, ", ")
+	}
+	s += "."
 	switch {
 	case !c.Probability:
 	case slope.Known():
@@ -186,7 +200,7 @@ func (e Evaluation) answer() string {
 }
 
 func (c Judged) chart() *study.ReportChart {
-	out := &study.ReportChart{Title: fmt.Sprintf("AUC of the scores of class %s", c.Class), Note: "with 95 % intervals of noise and sampling; .5 is chance"}
+	out := &study.ReportChart{Title: fmt.Sprintf("AUC of the scores of class %s", c.Class), Note: "95 % intervals, of noise and of sampling; chance is .5"}
 	c.subgroups(func(name string, of Subgroup) {
 		n := of.AUC
 		if !n.Known() {

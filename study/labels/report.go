@@ -44,12 +44,12 @@ func (Kind) Report(r study.Release) (out study.Report, err error) {
 		case aggregation.RiskAUC:
 			line("estimated", "area under the curve %.3f against the privatised labels, whose noise takes it towards 0.5", 1-held)
 		default:
-			howGood = fmt.Sprintf("About %.1f %% ± %.1f %% of records are put into the right one, as far as the privatised labels tell; the largest class alone is %.1f %%.", 100*(1-held), 100*aggregation.Normal95*l.HeldError(), 100*slices.Max(l.Shares.Projected))
+			howGood = fmt.Sprintf("It classifies %.1f %% of records correctly (± %.1f points, estimated from the noisy labels); always naming the largest class would give %.1f %%.", 100*(1-held), 100*aggregation.Normal95*l.HeldError(), 100*slices.Max(l.Shares.Projected))
 			line("estimated", "accuracy %.3f ± %.3f (95 %%), by cross-validation on the privatised labels, corrected for their noise", 1-held, aggregation.Normal95*l.HeldError())
 		}
 	}
 	out.Answer = classifier.Answer(l.Classifier, r, goesBy, howGood)
-	line("coefficients", "none: the fit to privatised labels has a ridge, and nothing that would take it off was measured")
+	line("coefficients", "no odds ratios: the fit to privatised labels has a ridge, whose effect was not measured")
 	t := study.ReportTable{Title: "class shares of the records, corrected for the noise", Folded: true, Head: []string{"class", "share", "standard error"}}
 	for k, name := range l.Classifier.Classes {
 		t.Rows = append(t.Rows, []string{name, fmt.Sprintf("%.4f", l.Shares.Projected[k]), fmt.Sprintf("%.4f", l.Shares.Error[k])})

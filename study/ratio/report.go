@@ -28,14 +28,14 @@ func (Kind) Report(r study.Release) (out study.Report, err error) {
 		}
 		return out, nil
 	}
-	out.Answer = fmt.Sprintf("caucus release predict estimates from this release which share of any unlabelled set of records has each of %d values of %s.", len(classes), p.Schema.Label.Column)
+	out.Answer = fmt.Sprintf("The release also estimates the shares of %s in a new, unlabelled set of records (caucus release predict).", p.Schema.Label.Column)
 	if len(result.TrainingShares) != len(classes) {
 		return out, nil
 	}
 	chart := &study.ReportChart{Title: "class shares of all sets of the study together", Note: "± is half of a 95 % interval of the privacy noise", Percent: true, Whole: true}
 	out.Charts = []*study.ReportChart{chart}
 	largest := slices.Index(result.TrainingShares, slices.Max(result.TrainingShares))
-	out.Answer = fmt.Sprintf("Of all records of the study, %.1f %% ± %.1f %% have %s %s, the largest class. %s", 100*result.TrainingShares[largest], 100*within(result, largest), p.Schema.Label.Column, classes[largest], out.Answer)
+	out.Answer = fmt.Sprintf("Of all records of the study, %.1f %% have %s %s, the largest class (± %.1f points of privacy noise; sampling is not included). %s", 100*result.TrainingShares[largest], p.Schema.Label.Column, classes[largest], 100*within(result, largest), out.Answer)
 	for k, name := range classes {
 		bar := study.Bar(name, result.TrainingShares[k], within(result, k))
 		bar.Main = true

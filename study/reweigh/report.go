@@ -16,13 +16,13 @@ func (Kind) Report(r study.Release) (out study.Report, err error) {
 	if err != nil {
 		return out, err
 	}
-	out.Answer = fmt.Sprintf("The public pool's %d rows, weighted, stand for %d private records; they are worth %.0f rows of equal weight.", len(w.Weight), w.Records, w.EffectiveRows)
+	out.Answer = fmt.Sprintf("%d public rows were weighted to match %d private records (effective sample size %.0f).", len(w.Weight), w.Records, w.EffectiveRows)
 	if w.Inside != nil {
-		out.Answer = fmt.Sprintf("The public pool's %d rows, weighted, stand for about %.0f of %d private records, those that the study is about; they are worth %.0f rows of equal weight.", len(w.Weight), *w.Inside, w.Records, w.EffectiveRows)
+		out.Answer = fmt.Sprintf("%d public rows were weighted to match about %.0f of %d private records, those that the study is about (effective sample size %.0f).", len(w.Weight), *w.Inside, w.Records, w.EffectiveRows)
 	}
 	if len(w.Residuals) > 0 {
 		d := w.Residuals[0]
-		out.Answer += fmt.Sprintf(" The mean that still differs most after weighting is that of %s: %.3f in the records, %.3f in the weighted pool, %.3f in the raw pool.", d.Feature, d.Released, d.Weighted, d.Pool)
+		out.Answer += fmt.Sprintf(" The largest difference left is the mean of %s: %.3f in the private records, %.3f in the weighted pool, %.3f in the raw pool.", d.Feature, d.Released, d.Weighted, d.Pool)
 	}
 	if w.WorstNoise == 0 {
 		out.Answer = "The noise leaves the public pool as it was: every row weighs the same."
@@ -30,13 +30,13 @@ func (Kind) Report(r study.Release) (out study.Report, err error) {
 	if len(w.Residuals) == 0 {
 		return out, nil
 	}
-	chart := &study.ReportChart{Title: "means of features: as released, in the weighted pool, and in the raw pool", Note: "numbers run from 0 to 1 between the schema's bounds, a level is 1 where a record has it; the features that differ most; ± is half of a 95 % interval of the privacy noise"}
+	chart := &study.ReportChart{Title: "means of features: private (as released, with noise), in the weighted pool, and in the raw pool", Whole: true, Note: "the features that differ most; numbers run from 0 to 1 between the schema's bounds, a level is 1 where a record has it; ± is half of a 95 % interval of the privacy noise"}
 	out.Charts = []*study.ReportChart{chart}
 	for i, d := range w.Residuals {
 		if i == mostCompared {
 			break
 		}
-		bar := study.Bar(d.Feature+", released", d.Released, aggregation.Normal95*d.Deviation)
+		bar := study.Bar(d.Feature+", private", d.Released, aggregation.Normal95*d.Deviation)
 		bar.Main = true
 		chart.Bars = append(chart.Bars, bar, study.Bar(d.Feature+", weighted pool", d.Weighted, 0), study.Bar(d.Feature+", raw pool", d.Pool, 0))
 	}
