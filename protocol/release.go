@@ -67,6 +67,8 @@ func ReadRelease(file []byte) (SignedRelease, error) {
 	switch {
 	case errors.Is(err, io.EOF):
 		err = errors.New("it is empty: fetch it again")
+	case !bytes.HasPrefix(bytes.TrimSpace(file), []byte("{")):
+		err = errors.New("it is something else")
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		err = errors.New("it ends in the middle: fetch it again")
 	}

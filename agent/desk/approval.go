@@ -63,6 +63,9 @@ func (k *Desk) Approve(ctx context.Context, name string, who Approver) (Review, 
 		r.Before = true
 		return r, nil
 	}
+	if r.Progress == ProgressReceived || r.Progress == ProgressReleased || r.Progress == ProgressClosed {
+		return fail(fmt.Errorf("it is %s: there is nothing left to approve", r.Progress))
+	}
 	// Shown depends on the source's digest; the audit log, which may leave the machine, lacks it.
 	if err := k.site.Audit.Record(site.AuditApproved, r.Plan, r.Study, "by", as, "account", yes.Account, "signed", yes.Signature != nil); err != nil {
 		return fail(err)

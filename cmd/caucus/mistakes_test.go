@@ -190,12 +190,19 @@ var toldBefore = map[string]string{
 	"restore of a damaged backup":                           "ledger.db is not what was backed up: it was damaged or changed",
 	"preview":                                               "map[variance:45206688101912]",
 	"caucus agent answer costly.pack --out costly.answer --config a.yaml": "the policy does not allow this study: see caucus agent preview HASH (exit code 0)",
-	"too few at the close":              "close study: too few have contributed: minimum 2, have 0",
-	"study approved twice":              "approved ward",
-	"released study opened":             "open study: the study is not open: it is released",
-	"restore of no backup":              "open second/backup.json: no such file or directory: it is no backup, as caucus coordinator backup makes them",
-	"restore of a file":                 "open a.csv/backup.json: not a directory",
-	"column that nothing was found for": "idle columns are ",
+	"too few at the close":               "close study: too few have contributed: minimum 2, have 0",
+	"study approved twice":               "approved ward",
+	"released study approved":            "approved ward",
+	"records given as a release":         "…: invalid character 'a' looking for beginning of value",
+	"pack given as a release":            "…: invalid character 'c' looking for beginning of value",
+	"study given as a configuration":     "unknown key \"name\": do you mean \"page\"?",
+	"tag of a party that does not exist": "no member \"nobody\"",
+	"export to what there is not":        "say which language with --to: json, onnx, python, r, sql",
+	"condition that nobody meets":        "no training record has a label the schema knows: check the schema's label column and classes",
+	"released study opened":              "open study: the study is not open: it is released",
+	"restore of no backup":               "open second/backup.json: no such file or directory: it is no backup, as caucus coordinator backup makes them",
+	"restore of a file":                  "open a.csv/backup.json: not a directory",
+	"column that nothing was found for":  "idle columns are ",
 }
 
 const mistakenStudy = `name: ward
@@ -367,6 +374,21 @@ func (m *mistakes) files() {
 	m.wrong("model of other columns", "simulate evaluate --set model=model.yaml")
 	m.changed("schema.yaml", "oneclass.yaml", `["no", "yes"]`, `["yes"]`)
 	m.wrong("class list of one", "simulate classify --train a.csv --schema oneclass.yaml")
+	m.write("garbage.csv", "these,are\nno,records\n")
+	m.wrong("records of something else", "simulate classify --train garbage.csv --schema schema.yaml")
+	m.wrong("records of something else", "release predict release.json --data garbage.csv")
+	m.wrong("release given as records", "release predict release.json --data release.json")
+	m.wrong("records given as a release", "release show a.csv")
+	m.wrong("records given as a schema", "simulate classify --train a.csv --schema a.csv")
+	m.wrong("schema given as a study", "simulate schema.yaml")
+	m.wrong("study given as a configuration", "agent run --config study.yaml")
+	m.wrong("export to what there is not", "release export release.json --to excell --out x")
+	m.wrong("rehearsal that is verified", "release verify release.json --pool pool.csv")
+	m.wrong("label that is not there", "dataset schema a.csv --label readmited")
+	m.wrong("negative seed", "simulate classify --seed -1")
+	m.wrong("condition on no column", "simulate classify --where 'agee > 60'")
+	m.wrong("condition that is none", "simulate classify --where 'age >'")
+	m.wrong("condition that nobody meets", "simulate classify --where 'age > 100'")
 	m.found("column that nothing was found for", "agent map --schema schema.yaml --file lacking.csv", "not placed")
 	m.wrong("file that would be written over", "release report release.json --out release.json")
 }
@@ -534,6 +556,16 @@ func (m *mistakes) federation(port, other string) {
 	stopB()
 	m.wrong("released study opened", "study open ward")
 	m.wrong("released study closed", "study close ward")
+	m.wrong("released study approved", "agent approve ward --config b.yaml")
+	m.wrong("released study cancelled", "study cancel ward")
+	m.wrong("released study extended", "study extend ward --closes-in 1h")
+	m.wrong("tag of a party that does not exist", "party tag nobody region=north")
+	m.wrong("tag that is none", "party tag a north")
+	m.wrong("folder without a ledger", "ledger show --dir backup")
+	m.wrong("invitation of an operator for an agent", "coordinator operator --invitation c.invitation --out c.operator")
+	m.wrong("study under way carried to an agent that calls", "agent unpack costly.pack --config b.yaml")
+	m.wrong("pack given as a release", "release show costly.pack")
+	m.wrong("release given as a pack", "agent answer signed.json --out x.answer --config a.yaml")
 	m.wrong("released study refused", "agent refuse ward --config a.yaml")
 	m.wrong("release of another coordinator", "release verify signed.json --pool pool.csv --profile second/operator.yaml")
 	m.wrong("release with another pool", "release verify signed.json --pool a.csv --config a.yaml")

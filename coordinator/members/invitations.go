@@ -97,7 +97,7 @@ func (s *Registrar) Revoke(ctx context.Context, r *pb.RevokeRequest) (*pb.Revoke
 		return err
 	})
 	if errors.Is(err, records.ErrNone) {
-		return nil, fmt.Errorf("%w: no member %q", protocol.ErrNotFound, r.Name)
+		return nil, fmt.Errorf("%w: no member %q: caucus party list names them", protocol.ErrNotFound, r.Name)
 	}
 	if err != nil {
 		s.certificates.refresh(context.WithoutCancel(ctx))

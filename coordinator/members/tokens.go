@@ -159,7 +159,7 @@ func (s *Registrar) Label(ctx context.Context, r *pb.LabelRequest) (*pb.LabelRep
 		role, err := tx.Member(r.Name)
 		switch {
 		case errors.Is(err, records.ErrNone):
-			return fmt.Errorf("%w: no member %q", protocol.ErrNotFound, r.Name)
+			return fmt.Errorf("%w: no member %q: caucus party list names them", protocol.ErrNotFound, r.Name)
 		case err != nil:
 			return err
 		case role != protocol.RoleParty:

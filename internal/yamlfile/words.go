@@ -40,7 +40,7 @@ func (c *check) suggest(unknown string, known []key) string {
 	for i, k := range known {
 		names[i] = k.name
 	}
-	if nearest := Nearest(unknown, names, 1+len(unknown)/3); nearest != "" {
+	if nearest := Nearest(unknown, names, (1+len(unknown))/3); nearest != "" {
 		return fmt.Sprintf("do you mean %q?", nearest)
 	}
 	if path := elsewhere(unknown, c.root, nil); path != nil {

@@ -39,7 +39,10 @@ func Named(name, file string) (Format, string, error) {
 	}
 	f, ok := formats[name]
 	if !ok {
-		return Format{}, "", fmt.Errorf("say which language with --to: %s", strings.Join(Names(), ", "))
+		if name != "" {
+			name = " (" + name + " is none)"
+		}
+		return Format{}, "", fmt.Errorf("say which language with --to%s: %s", name, strings.Join(Names(), ", "))
 	}
 	return f, name, nil
 }

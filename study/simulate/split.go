@@ -53,9 +53,9 @@ func (s Split) Check() error {
 	}
 	switch {
 	case labelled == 0:
-		return fmt.Errorf("simulate: no training record has a label the schema knows: check the schema's label column and classes")
+		return fmt.Errorf("simulate: no training record has a label that the schema knows and meets the condition: check the schema's label column and classes, and where")
 	case len(seen) < 2:
-		return fmt.Errorf("simulate: all training records have class %q: at least two classes are needed", s.Schema.Classes()[slices.Max(slices.Collect(maps.Keys(seen)))])
+		return fmt.Errorf("simulate: all training records have class %q: at least two classes are needed: check where, and the file", s.Schema.Classes()[slices.Max(slices.Collect(maps.Keys(seen)))])
 	case s.Parties < 0:
 		return fmt.Errorf("simulate: %d parties: give at least 1", s.Parties)
 	case s.Records < 0:
