@@ -12,7 +12,7 @@ import (
 
 // printForecasts writes the forecast of a classifier, or the effect of noise on the numbers of
 // other kinds.
-func printForecasts(w io.Writer, f *forecast.Forecast, shareError float64, noise string) {
+func printForecasts(w io.Writer, f *forecast.Forecast, shareError float64, noise string) error {
 	if f != nil {
 		fmt.Fprintf(w, "forecast   %s\n", strings.Join(f.Lines(), "\n           "))
 	}
@@ -22,6 +22,18 @@ func printForecasts(w io.Writer, f *forecast.Forecast, shareError float64, noise
 	if noise != "" {
 		fmt.Fprintf(w, "forecast   %s\n", strings.ReplaceAll(noise, "\n", "\n           "))
 	}
+	if f == nil || f.Coefficients == nil {
+		return nil
+	}
+	fmt.Fprintf(w, "odds       %s\n", f.Coefficients.Words())
+	if len(f.Coefficients.Of) == 0 {
+		return nil
+	}
+	t := newTable(w, "coefficient", "95 % interval expected", "none because", "what would change it")
+	for _, row := range f.Coefficients.Rows() {
+		t.add(row...)
+	}
+	return t.render()
 }
 
 func drawsFlag(f *pflag.FlagSet, draws *int) {

@@ -183,7 +183,7 @@ func (p *forecastCommand) run(cmd *cobra.Command) error {
 		}
 		made.Size = study.Size{Parties: parties, Records: parties * records}
 		drawn, err := forecast.Draw(cmd.Context(), made.Plan, made.Pool, forecast.Public{Size: made.Size, AUC: s.AUC},
-			forecast.Options{Draws: drawsOf(f, p.draws), Progress: func(i, of int) { bar.set(done*of+i, all*of) }})
+			forecast.Options{Draws: drawsOf(f, p.draws), Coefficients: done == 0 && p.Schema != "", Progress: func(i, of int) { bar.set(done*of+i, all*of) }})
 		done++
 		return made, drawn, err
 	}
@@ -235,7 +235,9 @@ func (p *forecastCommand) run(cmd *cobra.Command) error {
 		if err := printRemoval(w, task); err != nil {
 			return err
 		}
-		printForecasts(w, doc.Forecast, doc.ShareError, doc.NoiseWords)
+		if err := printForecasts(w, doc.Forecast, doc.ShareError, doc.NoiseWords); err != nil {
+			return err
+		}
 		if doc.Labels != nil {
 			return writeLabelGuide(w, *doc.Labels)
 		}

@@ -167,7 +167,7 @@ func (o *operator) create(ctx context.Context, s terms.Study, options forecast.O
 	narrow := ""
 	if p.Kind == "classify" && foresee {
 		bar := newProgress(o.console)
-		options.Progress = bar.set
+		options.Progress, options.Coefficients = bar.set, true
 		drawn, err = forecast.Draw(ctx, p, made.Pool, forecast.Public{Size: made.Size, AUC: s.AUC}, options)
 		bar.stop()
 		if err != nil {
@@ -217,7 +217,9 @@ func (o *operator) create(ctx context.Context, s terms.Study, options forecast.O
 		if words := dataset.KeptWords(doc.Kept); words != "" {
 			fmt.Fprintf(w, "           %s\n", words)
 		}
-		printForecasts(w, doc.Forecast, doc.ShareError, doc.Noise)
+		if err == nil {
+			err = printForecasts(w, doc.Forecast, doc.ShareError, doc.Noise)
+		}
 		if narrow != "" {
 			fmt.Fprintf(w, "           %s\n", narrow)
 		}

@@ -62,6 +62,9 @@ func (c contrasted) coefficient(along aggregation.Contrast) Coefficient {
 	return out
 }
 
+// NotTold is why a contrast that the map loses has no interval.
+const NotTold = "the study's map does not tell it from other columns"
+
 // Untold says why a contrast has no interval, "" if it has one. kept is the share of the contrast
 // that the map keeps (1: all), rows the number of pool rows with it.
 func Untold(c aggregation.Contrast, kept float64, rows int) string {
@@ -69,7 +72,7 @@ func Untold(c aggregation.Contrast, kept float64, rows int) string {
 	case rows < leastRows:
 		return fmt.Sprintf("fewer than %d rows of the pool have it", leastRows)
 	case !c.Seen || !(math.Abs(kept-1) <= mostBent):
-		return "the study's map does not tell it from other columns"
+		return NotTold
 	case !(math.Abs(c.Again) <= mostAgain*c.SD):
 		return "the fit is too far from it for its error to be known"
 	}
@@ -94,6 +97,14 @@ func Diagnose(s dataset.Schema, m dataset.Map, pool *auxdata.Pool, fit aggregati
 	for _, c := range contrastsOf(s, m, pool) {
 		along := of.Along(c.by)
 		all = append(all, Diagnosed{c.coefficient(along), along, c.by, c.kept, c.rows})
+	}
+	return all
+}
+
+// Foresee lists the contrasts of NewCoefficients, with why a map and a pool alone refuse them an interval.
+func Foresee(s dataset.Schema, m dataset.Map, pool *auxdata.Pool) (all []Coefficient) {
+	for _, c := range contrastsOf(s, m, pool) {
+		all = append(all, Coefficient{Contrast: c.Contrast, Untold: Untold(aggregation.Contrast{Seen: true}, c.kept, c.rows)})
 	}
 	return all
 }

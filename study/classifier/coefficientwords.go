@@ -99,7 +99,7 @@ func (of *Coefficients) Answer(outcome string, parties int) string {
 	var up, down []string
 	for _, e := range of.told() {
 		if v := e.LogOdds; v.clear() {
-			words := fmt.Sprintf("%s (odds × %s, %s to %s)", e.Words(), odds(v.Value), odds(v.Low), odds(v.High))
+			words := fmt.Sprintf("%s (odds × %s, %s to %s)", e.Words(), Odds(v.Value), Odds(v.Low), Odds(v.High))
 			if v.Value > 0 {
 				up = append(up, words)
 			} else {
@@ -143,7 +143,7 @@ func (of *Coefficients) Tables() (out []study.ReportTable) {
 				says = "may be none"
 			}
 			ratios.Rows = append(ratios.Rows, []string{
-				e.Words(), odds(v.Value), odds(v.Low) + " to " + odds(v.High), fmt.Sprintf("%+.3f ± %.3f", v.Value, v.SD), says,
+				e.Words(), Odds(v.Value), Odds(v.Low) + " to " + Odds(v.High), fmt.Sprintf("%+.3f ± %.3f", v.Value, v.SD), says,
 			})
 			continue
 		}
@@ -169,7 +169,8 @@ func (of *Coefficients) Tables() (out []study.ReportTable) {
 	return out
 }
 
-func odds(v float64) string {
+// Odds writes log-odds as odds.
+func Odds(v float64) string {
 	switch o := math.Exp(v); {
 	case o > 9999:
 		return "over 9999"

@@ -34,6 +34,8 @@ type Public struct {
 type Options struct {
 	// Draws is the number of runs; 0: DefaultDraws.
 	Draws int
+	// Coefficients also foresees the coefficients.
+	Coefficients bool
 	// Progress, if not nil, is called after each draw.
 	Progress func(done, all int)
 }
@@ -95,6 +97,8 @@ type Forecast struct {
 	Gain  []float64 `json:"gain"`
 	Helps Helps     `json:"helps"`
 	Draws int       `json:"draws"`
+	// Coefficients is nil unless Options ask for it; no operator states it.
+	Coefficients *Coefficients `json:"coefficients,omitempty"`
 }
 
 // ByAUC says whether AUC judges the forecast: pooled records would hardly beat the largest class.
@@ -112,7 +116,10 @@ const (
 	mostAlone   = 2    // parties whose own classifiers a draw trains
 )
 
-type drawn struct{ released, alone, pooled quality }
+type drawn struct {
+	released, alone, pooled quality
+	coefficients            *classifier.Coefficients // nil: the release has none
+}
 
 type quality struct{ accuracy, auc float64 }
 
@@ -163,6 +170,9 @@ func Draw(ctx context.Context, p study.Plan, pool *auxdata.Pool, of Public, o Op
 		f.Gain = append(f.Gain, gainOf(here, f.Majority))
 	}
 	f.Released, f.Alone, f.Pooled = line(all, func(d drawn) quality { return d.released }), line(all, func(d drawn) quality { return d.alone }), line(all, func(d drawn) quality { return d.pooled })
+	if o.Coefficients {
+		f.Coefficients = newCoefficients(p, pool, all)
+	}
 	switch {
 	case slices.Max(f.Gain) < 0:
 		f.Helps = No
@@ -209,7 +219,7 @@ func draw(ctx context.Context, p study.Plan, pool *auxdata.Pool, of Public, shar
 	}
 	test := t.draw(t.test, testRecords)
 	measure := func(m learners.Model) quality { return measured(p, m, test) }
-	d.released = measure(model)
+	d.released, d.coefficients = measure(model), classify.CoefficientsOf(release)
 	learner, some := classify.TermsOf(p).Learner, parties[:min(len(parties), mostAlone)]
 	for _, in := range some {
 		m, _ := classify.TrainLocal(ctx, p, learner, in.Records, rng, false)

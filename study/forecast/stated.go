@@ -36,7 +36,8 @@ const (
 
 // Document returns the bytes to sign.
 func (s Stated) Document() ([]byte, error) {
-	s.Version = version
+	f := *s.Forecast
+	f.Coefficients, s.Forecast, s.Version = nil, &f, version
 	return json.Marshal(s)
 }
 

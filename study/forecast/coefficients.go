@@ -1,0 +1,133 @@
+package forecast
+
+import (
+	"fmt"
+	"slices"
+
+	"caucus/auxdata"
+	"caucus/dataset"
+	"caucus/study"
+	"caucus/study/classifier"
+)
+
+// Coefficients say which odds ratios of a plan's release will have an interval, and how wide.
+type Coefficients struct {
+	None  string        `json:"none,omitempty"` // why no release of the plan has any
+	Known float64       `json:"known"`          // share of draws with probabilities: only they have any
+	Of    []Coefficient `json:"of,omitempty"`
+}
+
+// Coefficient is what to expect of one. What map and pool refuse, every draw and release refuses; the
+// rest hangs on records.
+type Coefficient struct {
+	classifier.Contrast
+	Interval  bool    `json:"interval"`             // half of the draws or more gave one
+	Chance    float64 `json:"chance"`               // share of the draws that gave one
+	HalfWidth float64 `json:"half_width,omitempty"` // on the log-odds, median of the draws
+	Because   string  `json:"because,omitempty"`    // why there is none
+	Change    string  `json:"change,omitempty"`     // which term to change
+}
+
+const changeNoise = "more records or a larger epsilon"
+
+// newCoefficients joins what map and pool decide with what was drawn.
+func newCoefficients(p study.Plan, pool *auxdata.Pool, draws []drawn) *Coefficients {
+	out := &Coefficients{}
+	all, whole := classifier.Foresee(p.Schema, p.Map, pool), []classifier.Coefficient(nil)
+	switch {
+	case p.Mechanism != "cross":
+		out.None = fmt.Sprintf("mechanism %s shows no outcomes, so there is no odds ratio; mechanism cross (unit record or label) does", p.Mechanism)
+	case len(p.Schema.Classes()) > 2 || len(all) == 0:
+		out.None = "the error of an odds ratio is known for two classes and some hundred columns at most"
+	}
+	if out.None != "" {
+		return out
+	}
+	every := dataset.Components{Project: dataset.Count(p.Schema.Dim())} // directions
+	if m, err := every.Fit(p.Schema, pool.Encoded); err == nil {
+		whole = classifier.Foresee(p.Schema, m, auxdata.Virtual(pool.Encoded, m))
+	}
+	for _, d := range draws {
+		if d.coefficients != nil {
+			out.Known += 1 / float64(len(draws))
+		}
+	}
+	for i, f := range all {
+		c := Coefficient{Contrast: f.Contrast, Because: f.Untold, Change: "a pool with more rows of it"}
+		switch {
+		case f.Untold == "":
+			c.expect(i, draws)
+		case f.Untold == classifier.NotTold && whole != nil && whole[i].Untold == "":
+			c.Change = fmt.Sprintf("map.project: %d", every.Project)
+		case f.Untold == classifier.NotTold:
+			c.Change = "fewer columns"
+		}
+		out.Of = append(out.Of, c)
+	}
+	return out
+}
+
+// expect says what draws gave the i-th coefficient, which map and pool allow an interval.
+func (c *Coefficient) expect(i int, draws []drawn) {
+	var widths []float64
+	why := "its release gives scores, which have no odds ratio"
+	for _, d := range draws {
+		if d.coefficients == nil {
+			continue
+		}
+		if e := d.coefficients.Of[i]; e.LogOdds != nil {
+			widths = append(widths, (e.LogOdds.High-e.LogOdds.Low)/2)
+		} else {
+			why = e.Untold
+		}
+	}
+	c.Change, c.Chance = "", float64(len(widths))/float64(len(draws))
+	if slices.Sort(widths); len(widths) > 0 {
+		c.HalfWidth = widths[len(widths)/2]
+	}
+	if c.Interval = c.Chance >= .5; !c.Interval {
+		c.Because = why
+	}
+	if wide := (classifier.Estimate{Low: -c.HalfWidth, High: c.HalfWidth}); !c.Interval || wide.Noise() {
+		c.Change = changeNoise
+	}
+}
+
+// Words say what to expect; Rows are a table of the coefficients: the interval, or why there is none,
+// and which term to change. Levels without one that share a reason share a row.
+func (of *Coefficients) Words() string {
+	if of.None != "" {
+		return "none: " + of.None
+	}
+	told := 0
+	for _, c := range of.Of {
+		if c.Interval {
+			told++
+		}
+	}
+	words := fmt.Sprintf("%d of %d are expected to have a 95 %% interval", told, len(of.Of))
+	if scores := 100 * (1 - of.Known); scores > .5 {
+		words += fmt.Sprintf("; in %.0f %% of the draws the release gave scores, which have no odds ratio: %s", scores, changeNoise)
+	}
+	return words
+}
+
+func (of *Coefficients) Rows() (rows [][]string) {
+	at, count := map[string]int{}, map[string]int{}
+	for _, c := range of.Of {
+		row, same := []string{c.Words(), "", c.Because, c.Change}, c.Column+"\n"+c.Because
+		if c.Interval {
+			same, row[1] = c.Words(), fmt.Sprintf("odds × or ÷ %s", classifier.Odds(c.HalfWidth))
+			if c.Chance < 1 {
+				row[1] += fmt.Sprintf(", in %.0f %% of draws", 100*c.Chance)
+			}
+		}
+		if same += c.Change; count[same] == 0 {
+			at[same], rows = len(rows), append(rows, row)
+		} else {
+			rows[at[same]][0] = fmt.Sprintf("%s (%d differences)", c.Column, count[same]+1)
+		}
+		count[same]++
+	}
+	return rows
+}
