@@ -2,6 +2,7 @@ package classify
 
 import (
 	"encoding/json"
+	"fmt"
 
 	"caucus/study"
 	"caucus/study/classifier"
@@ -43,4 +44,14 @@ func CoefficientsOf(r study.Release) *classifier.Coefficients {
 		return nil
 	}
 	return body.Coefficients
+}
+
+// NoCoefficients says why no release of a plan has coefficients, "" if one may.
+func NoCoefficients(p study.Plan) string {
+	if p.Mechanism != "cross" {
+		return fmt.Sprintf("mechanism %s shows no outcomes, so there is no odds ratio; mechanism cross (unit record or label) does", p.Mechanism)
+	} else if len(p.Schema.Classes()) > 2 {
+		return "the error of an odds ratio is known for two classes alone"
+	}
+	return ""
 }

@@ -8,6 +8,7 @@ import (
 	"caucus/dataset"
 	"caucus/study"
 	"caucus/study/classifier"
+	"caucus/study/classify"
 )
 
 // Coefficients say which odds ratios of a plan's release will have an interval, and how wide.
@@ -32,17 +33,11 @@ const changeNoise = "more records or a larger epsilon"
 
 // newCoefficients joins what map and pool decide with what was drawn.
 func newCoefficients(p study.Plan, pool *auxdata.Pool, draws []drawn) *Coefficients {
-	out := &Coefficients{}
-	all, whole := classifier.Foresee(p.Schema, p.Map, pool), []classifier.Coefficient(nil)
-	switch {
-	case p.Mechanism != "cross":
-		out.None = fmt.Sprintf("mechanism %s shows no outcomes, so there is no odds ratio; mechanism cross (unit record or label) does", p.Mechanism)
-	case len(p.Schema.Classes()) > 2 || len(all) == 0:
-		out.None = "the error of an odds ratio is known for two classes and some hundred columns at most"
-	}
+	out := &Coefficients{None: classify.NoCoefficients(p)}
 	if out.None != "" {
 		return out
 	}
+	all, whole := classifier.Foresee(p.Schema, p.Map, pool), []classifier.Coefficient(nil)
 	every := dataset.Components{Project: dataset.Count(p.Schema.Dim())} // directions
 	if m, err := every.Fit(p.Schema, pool.Encoded); err == nil {
 		whole = classifier.Foresee(p.Schema, m, auxdata.Virtual(pool.Encoded, m))

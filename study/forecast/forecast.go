@@ -34,8 +34,7 @@ type Public struct {
 type Options struct {
 	// Draws is the number of runs; 0: DefaultDraws.
 	Draws int
-	// Coefficients also foresees the coefficients.
-	Coefficients bool
+	Coefficients bool // foresee them too
 	// Progress, if not nil, is called after each draw.
 	Progress func(done, all int)
 }
