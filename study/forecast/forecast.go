@@ -33,7 +33,7 @@ type Public struct {
 // Options say how much is drawn.
 type Options struct {
 	// Draws is the number of runs; 0: DefaultDraws.
-	Draws int
+	Draws        int
 	Coefficients bool // foresee them too
 	// Progress, if not nil, is called after each draw.
 	Progress func(done, all int)
