@@ -8,7 +8,7 @@ import (
 	"caucus/study"
 )
 
-// A policy says why it does not allow a plan; whoever configures nothing allows nothing.
+// A policy says why it refuses a plan; without configuration it refuses all.
 func Example() {
 	plan := study.Plan{Kind: "classify", Mechanism: "cross", Noise: study.NoiseSite, Unit: privacy.Record, Epsilon: 2, Minimum: 3, TermsDigest: "agreed"}
 	most := map[privacy.Unit]privacy.Budget{privacy.Record: {Epsilon: 1, Delta: 1e-6}}

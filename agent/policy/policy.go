@@ -21,27 +21,28 @@ import (
 
 // Who has the last word on a study that the policy allows.
 const (
-	// ApproveByPerson: someone runs "caucus agent approve" for each study.
+	// ApproveByPerson: a person runs "caucus agent approve" for each study.
 	ApproveByPerson = "person"
-	// ApproveByTwo: two of the persons that the policy names approve, each with a key of their own.
+	// ApproveByTwo: two of the persons that the policy names approve, each with their own key.
 	ApproveByTwo = "two-persons"
-	// ApproveByPolicy: the agent joins at once what the policy allows.
+	// ApproveByPolicy: the agent joins every allowed study at once.
 	ApproveByPolicy = "policy"
 )
 
-// Policy is what a site allows. It refuses what its lists do not name: the zero Policy allows nothing.
+// Policy is what a site allows. It refuses all that its lists do not name: the zero Policy allows
+// nothing.
 type Policy struct {
 	// Kinds, Mechanisms and Noise hold the allowed names: classify; cross, tally, …; site, coordinator,
 	// aggregators. With noise: coordinator the site's exact votes or sums reach the coordinator; with
-	// aggregators they do so only if it colludes with the helper.
+	// aggregators only if it colludes with the helper.
 	Kinds      []string      `yaml:"kinds"`
 	Mechanisms []string      `yaml:"mechanisms"`
 	Noise      []study.Noise `yaml:"noise"`
 	// Helper is the second server that this site trusts, for noise: aggregators.
 	Helper Helper `yaml:"helper"`
 	// Learners are the classifiers that this site trains, by default softmax alone. All of them end
-	// within public bounds. any is for plans that let each site choose its own, also a program (learner,
-	// scorer, above).
+	// within public bounds. any is for plans that let each site choose its classifier, which may be a
+	// program (learner, scorer, above).
 	Learners []string `yaml:"learners"`
 	// MaxPoolRows and MaxFeatures bound the public pool and the features of a record, mapped or not,
 	// that a study may ask this site to work on; 0 is 50,000 and 10,000.
@@ -51,36 +52,36 @@ type Policy struct {
 	MaxTime time.Duration `yaml:"max_time"`
 	// Study is the most that one study may cost, for each allowed unit.
 	Study map[privacy.Unit]privacy.Budget `yaml:"study"`
-	// LeastEpsilon is the least ε that a study may have, so that a budget pays for few questions and not
-	// for thousands of cheap ones. 0 is 0.05.
+	// LeastEpsilon is the least ε of a study, so that a budget pays for few questions and not for
+	// thousands of cheap ones. 0 is 0.05.
 	LeastEpsilon float64 `yaml:"least_epsilon"`
-	// StudiesADay bounds the studies taken up in a day, by UTC; more wait for the next. 0 is 20.
+	// StudiesADay bounds the studies taken up in a day (UTC); further ones wait for the next day. 0 is
+	// 20.
 	StudiesADay int `yaml:"studies_a_day"`
-	// Total is the most that all studies may cost together: the limits of the site's ledger. A limited
-	// unit refuses studies that prove nothing there, so limit the finest unit that Study allows; coarser
-	// costs count there too. Its δ should be several times a study's: counting different kinds of cost
-	// in one ledger uses some of it.
+	// Total is the most that all studies may cost together: the limits of the site's ledger. A study
+	// without a guarantee at a limited unit is refused, so limit the finest unit that Study allows;
+	// costs at coarser units count there too. Its δ should be several times a study's: counting
+	// different kinds of cost in one ledger uses some of it.
 	Total map[privacy.Unit]privacy.Budget `yaml:"total"`
-	// Year is the most that all studies of a calendar year (UTC) may cost together, beside Total. A
-	// charge counts to the last year that had begun when it was made. A year begins once, when this
-	// machine's clock and the coordinator's agree on it; while they are more than an hour apart nothing
-	// is charged. Charges made before the first dated one count to that one's year.
+	// Year is the most that all studies of a calendar year (UTC) may cost together, in addition to
+	// Total. A charge counts to the newest year that had begun at its time. A year begins once, when
+	// this machine's clock and the coordinator's agree on it; while they differ by more than an hour
+	// nothing is charged. Charges before the first dated one count to its year.
 	Year map[privacy.Unit]privacy.Budget `yaml:"year"`
-	// MaxExtension is the longest that amendments may move a study's deadline beyond its plan's: 60 days
-	// where it is left out; 0s is as long as the coordinator likes.
+	// MaxExtension is the longest that amendments may move a study's deadline beyond its plan's: by
+	// default 60 days; 0s: no limit.
 	MaxExtension time.Duration `yaml:"max_extension"`
-	// MinimumParties is the least number of contributions that a study must promise, by its plan's
-	// minimum or the floor to which that may be lowered; at least 2.
+	// MinimumParties is the least number of contributions, at least 2, that a study must promise: its
+	// plan's floor, or its minimum if it has no floor.
 	MinimumParties int `yaml:"minimum_parties"`
 	// ClearColumns names the columns that may leave in clear.
 	ClearColumns []string `yaml:"clear_columns"`
-	// NamedResults allows readers to see this site's numbers, with noise, under the site's name.
+	// NamedResults lets readers see this site's numbers, with noise, under the site's name.
 	NamedResults bool `yaml:"named_results"`
 	// Approval is "person", "two-persons" or "policy".
 	Approval string `yaml:"approval"`
-	// Approvers are the persons who may approve, by name, with the public key each signs with (see
-	// caucus agent approver). two-persons needs at least two; person takes any approval where none is
-	// named.
+	// Approvers are the persons who may approve, by name, with each one's public key (see caucus agent
+	// approver). two-persons needs at least two; if none is named, person takes any approval.
 	Approvers map[string]protocol.SignerKey `yaml:"approvers"`
 }
 
@@ -89,7 +90,7 @@ func DefaultPolicy() Policy {
 	return Policy{MinimumParties: 2, Approval: ApproveByPerson, MaxExtension: 60 * 24 * time.Hour}
 }
 
-// Validate says which field is wrong and what to do.
+// Validate returns an error that names the wrong field and says what to do.
 func (p Policy) Validate() error {
 	for _, limits := range []struct {
 		field string
@@ -166,7 +167,7 @@ func (p Policy) Validate() error {
 // ApproverNames returns the approvers' names, in order.
 func (p Policy) ApproverNames() []string { return slices.Sorted(maps.Keys(p.Approvers)) }
 
-// Objections lists why plan and policy alone refuse a plan, one reason a line; none allows it.
+// Objections lists why plan and policy alone refuse a plan, one reason per line; none: allowed.
 func (p Policy) Objections(plan study.Plan) []string {
 	var out []string
 	object := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
@@ -202,7 +203,7 @@ func (p Policy) Objections(plan study.Plan) []string {
 	if plan.TermsDigest == "" {
 		object("the plan does not say its terms: bounds and noise that are agreed on before any record is read")
 	}
-	if _, err := kinds.Named(plan.Kind); err != nil { // what an unknown kind asks for and takes in clear is not known
+	if _, err := kinds.Named(plan.Kind); err != nil { // an unknown kind may ask for anything and take it in clear
 		object("%v", err)
 		return out
 	}
@@ -223,7 +224,7 @@ func (p Policy) Objections(plan study.Plan) []string {
 	return out
 }
 
-// PoolObjection says why the policy does not allow a study's public pool.
+// PoolObjection returns why the policy does not allow a study's public pool.
 func (p Policy) PoolObjection(pool *auxdata.Pool) error {
 	if have, most := pool.Rows(), p.maxPoolRows(); have > most {
 		return fmt.Errorf("its pool has %d rows, the policy allows %d", have, most)
@@ -261,7 +262,7 @@ func unitNames(m map[privacy.Unit]privacy.Budget) []string {
 	return names
 }
 
-// noiseObjection says why the policy does not allow who adds a plan's noise, "" if it does.
+// noiseObjection says why the policy refuses the place of a plan's noise, "" if it does not.
 func (p Policy) noiseObjection(plan study.Plan) string {
 	switch aggregators := plan.Noise.Shared(); {
 	case !slices.Contains(p.Noise, plan.Noise) && aggregators:
@@ -282,7 +283,7 @@ func (p Policy) EndingObjection(plan study.Plan, e study.Ending) string {
 	return ""
 }
 
-// Needed is the number of persons who must approve a study.
+// Needed returns the number of persons who must approve a study.
 func (p Policy) Needed() int {
 	switch p.Approval {
 	case ApproveByPolicy:
@@ -293,17 +294,17 @@ func (p Policy) Needed() int {
 	return 1
 }
 
-// Helper is the second server, run by another organisation than the coordinator's, that this site trusts
-// not to collude with it. Its two keys are what "caucus helper init" printed there. Get them from that
-// organisation itself, on paper or by telephone: what the coordinator says about them proves nothing,
-// because a coordinator that made them up would be both servers.
+// Helper is the second server, which this site trusts not to collude with the coordinator. Another
+// organisation runs it. "caucus helper init" printed its two keys there. Get them from that
+// organisation, on paper or by telephone: the coordinator's word about them proves nothing, because a
+// coordinator that invented them would be both servers.
 type Helper struct {
 	// Name says who runs it, for the persons here who approve.
 	Name string `yaml:"name"`
-	// Signing is the key that it signs with, 64 hexadecimal digits.
+	// Signing is its signing key, 64 hexadecimal digits.
 	Signing protocol.SignerKey `yaml:"signing"`
 	// Sealing is the pin of the key to which shares for it are sealed, 64 hexadecimal digits. A helper
-	// whose files were put back to an older state has a new sealing key afterwards, and tells each site.
+	// whose files were restored to an older state has a new sealing key afterwards, and tells each site.
 	Sealing protocol.KeyPin `yaml:"sealing"`
 }
 
@@ -315,7 +316,7 @@ func (h Helper) Pins() aggregator.Pins {
 
 func (h Helper) Named() bool { return h.Pins() != aggregator.Pins{} }
 
-// Words names the helper for people.
+// Words describes the helper for people.
 func (h Helper) Words() string {
 	name := h.Name
 	if name == "" {
@@ -324,7 +325,8 @@ func (h Helper) Words() string {
 	return fmt.Sprintf("%s, signing key %s…, sealing key %s…", name, h.Signing.String()[:16], h.Sealing.String()[:16])
 }
 
-// validate says which field is wrong and what to do. needed: studies may need a helper.
+// validate returns an error that names the wrong field and says what to do. needed: studies may need a
+// helper.
 func (h Helper) validate(needed bool) error {
 	switch none := (aggregator.Pins{}); {
 	case !h.Named() && h.Name == "" && !needed:
@@ -341,7 +343,7 @@ func (h Helper) validate(needed bool) error {
 	return nil
 }
 
-// ApartFrom refuses a helper that is the coordinator, by the coordinator's keys that this site knows.
+// ApartFrom refuses a helper whose key is one of the coordinator's known keys.
 func (h Helper) ApartFrom(coordinator protocol.Keys) error {
 	if h.Named() && coordinator.Hold(h.Signing) {
 		return errors.New("policy: helper: signing: this is the coordinator's own key: a coordinator that is its own helper sees what this site sends; " + getKeys)

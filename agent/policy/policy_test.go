@@ -12,7 +12,7 @@ import (
 	"caucus/study/kinds"
 )
 
-// allowing is a policy, and a plan that it allows.
+// allowing returns a policy, and a plan that it allows.
 func allowing(t *testing.T) (Policy, study.Plan) {
 	t.Helper()
 	schema, err := dataset.ParseSchema(strings.NewReader("label: {column: ill, classes: [\"no\", \"yes\"]}\nfeatures: [{column: age, kind: numeric, min: 0, max: 100}, {column: sex, kind: categorical, levels: [f, m]}]\n"))
@@ -38,7 +38,7 @@ func allowing(t *testing.T) (Policy, study.Plan) {
 	}, made.Plan
 }
 
-// TestZeroPolicy: who configures nothing takes part in nothing.
+// TestZeroPolicy: without configuration every plan is refused.
 func TestZeroPolicy(t *testing.T) {
 	_, plan := allowing(t)
 	for _, p := range []Policy{{}, DefaultPolicy()} {
@@ -48,7 +48,7 @@ func TestZeroPolicy(t *testing.T) {
 	}
 }
 
-// TestObjections: each limit of a policy is one reason to refuse.
+// TestObjections: exceeding any limit of a policy gives a reason to refuse.
 func TestObjections(t *testing.T) {
 	for _, test := range []struct {
 		name   string
@@ -97,8 +97,8 @@ func TestObjections(t *testing.T) {
 	}
 }
 
-// TestHelperPolicy: noise by aggregators is refused where the policy does not name it, and
-// where it names no helper, with a word on what to do.
+// TestHelperPolicy: noise by aggregators is refused if the policy does not name it, or names no helper;
+// the reason says what to do.
 func TestHelperPolicy(t *testing.T) {
 	_, plan := allowing(t)
 	plan.Noise = study.NoiseAggregators

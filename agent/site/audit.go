@@ -15,27 +15,27 @@ import (
 	"caucus/study"
 )
 
-// What an audit line says happened. A line is on the disk before its event takes effect (allowed,
-// sending, approved, refused, declared) or is built upon (charged, receipt): after a crash a line may be
-// there twice, none is missing.
+// The events of an audit line. A line is on the disk before its event takes effect (allowed, sending,
+// approved, refused, declared), or before the agent relies on the event (charged, receipt). After a
+// crash a line may be there twice; none is missing.
 const (
 	AuditApproved  = "approved"  // a person said yes
 	AuditRefused   = "refused"   // a person, the policy or the ledger said no
 	AuditAllowed   = "allowed"   // persons or the policy said yes; the ledger decides next
 	AuditCharged   = "charged"   // the ledger holds the charge
-	AuditLate      = "late"      // something was not ready in time, and is a constant
+	AuditLate      = "late"      // a contribution was not ready in time, wholly or in part, and constants replace it
 	AuditSending   = "sending"   // the first byte is about to leave
 	AuditReceipt   = "receipt"   // the coordinator signed that it has the upload
 	AuditClosed    = "closed"    // the study ended here without a release
 	AuditAmended   = "amended"   // the coordinator signed another ending
-	AuditReopened  = "reopened"  // the study had ended here, and an amendment reopens it
+	AuditReopened  = "reopened"  // the study had ended here; an amendment reopens it
 	AuditReleased  = "released"  // the release is here
 	AuditUnread    = "unread"    // the source could not be read as declared: empty records
 	AuditForgotten = "forgotten" // a person removed a source's declaration and import
-	AuditDeclared  = "declared"  // a person declared how a source is read and how many records it has
+	AuditDeclared  = "declared"  // a person declared how a source is read and its number of records
 )
 
-// Who says no. In the log a person has a name; ByPerson is for counts.
+// Who refused. The log names the person; ByPerson is for counts.
 const (
 	ByPolicy = "policy"
 	ByLedger = "ledger"
@@ -45,19 +45,19 @@ const (
 // AuditFile is the path of an agent's audit log.
 func AuditFile(c Config) string { return filepath.Join(c.State, "audit.log") }
 
-// AuditLog is the append-only log of decisions: a line of JSON each, with keys time, level, msg (what
-// happened), party, study (the plan's hash), name (of the study) and by. It never holds a feature, a
-// label, an unreleased number, the words of a refusal, or the digest of an upload, which would let
-// anyone who can list the possible uploads find the right one. Several processes may append: a line is
-// one write.
+// AuditLog is the append-only log of decisions: a line of JSON each, with keys time, level, msg (the
+// event), party, study (the plan's hash), name (of the study) and by. It never holds a feature, a label,
+// an unreleased number, the words of a refusal, or the digest of an upload, because anyone who can list
+// the possible uploads would find the one with that digest. Several processes may append: a line is one
+// write.
 type AuditLog struct {
-	mu     sync.Mutex // guards what follows but warn and now: one line at a time
+	mu     sync.Mutex // guards the fields below but warn and now: one line at a time
 	file   *os.File
 	syslog string
 	remote io.WriteCloser // connection to syslog, nil until it answered
 	torn   bool           // the last line may lack its end
 	lines  slog.Handler
-	warn   func(error) // hears that syslog does not answer
+	warn   func(error) // called if syslog does not answer
 	now    func() time.Time
 }
 
@@ -94,7 +94,7 @@ func endsMidLine(f *os.File) (bool, error) {
 	return last[0] != '\n', err
 }
 
-// Write appends one line durably; the JSON handler calls it.
+// Write appends one line durably, for the JSON handler.
 func (a *AuditLog) Write(line []byte) (int, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -129,7 +129,7 @@ func (a *AuditLog) forward(line []byte) (err error) {
 	return err
 }
 
-// Record writes an event of a study durably. What cannot be recorded must not happen.
+// Record writes an event of a study durably. If it fails, the event must not happen.
 func (a *AuditLog) Record(what string, h study.Hash, name string, args ...any) error {
 	return a.write(what, append([]any{"study", h.String(), "name", name}, args...))
 }

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestNoSyslog: a syslog that is not there takes no line, and stops nothing.
+// TestNoSyslog: an absent syslog gets no line and stops nothing.
 func TestNoSyslog(t *testing.T) {
 	c := DefaultConfig()
 	c.State, c.Audit.Syslog = t.TempDir(), filepath.Join(t.TempDir(), "nobody")

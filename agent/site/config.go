@@ -20,74 +20,74 @@ import (
 
 // Config configures an agent. Start from DefaultConfig, or read a file with LoadConfig.
 type Config struct {
-	// Coordinator is the host:port to dial, where it is not the one that the invitation named.
+	// Coordinator is the host:port to dial, if it differs from the invitation's.
 	Coordinator string `yaml:"coordinator"`
-	// Courier says that this site's network reaches nobody: messages are carried in files
+	// Courier says that this site has no network connection: people carry messages in files
 	// (docs/site.md), and the coordinator is never called.
 	Courier bool `yaml:"courier"`
-	// State is the agent's own folder: identity, ledger, studies. Nobody else may read it.
+	// State is the agent's own folder: identity, ledger, studies. Only its owner may read it.
 	State string `yaml:"state"`
-	// Imports is the folder of imported records (caucus agent source declare), which needs no backup: by
-	// default the state folder's name and -imports.
+	// Imports is the folder of imported records (caucus agent source declare); it needs no backup.
+	// Default: the state folder's name and -imports.
 	Imports string `yaml:"imports"`
-	// Poll is the interval at which the agent asks for new studies. Longer is kinder to a coordinator of
-	// many parties; a study starts at a site after half of it, on average.
+	// Poll is the interval at which the agent asks for new studies. Longer intervals spare a coordinator
+	// of many parties; a study starts at a site after half the interval, on average.
 	Poll time.Duration `yaml:"poll"`
 	// MaxBackoff is the longest wait between attempts while the coordinator cannot be reached. Waits
-	// double from Poll, if that is shorter, and are drawn from their upper half, so that agents do not
-	// come back all at once.
+	// start at Poll, if that is shorter, double each time, and are drawn from their upper half, so that
+	// agents do not return all at once.
 	MaxBackoff time.Duration `yaml:"max_backoff"`
 	// Margin is the factor by which the time for preparing a contribution exceeds its bound from public
-	// numbers and this machine's speed; the upload leaves at the end of that time. What is not ready by
-	// then is replaced by a constant: raise Margin where the agent reports that.
+	// numbers and this machine's speed; the upload leaves at the end of that time. A contribution that
+	// is not ready by then is replaced by a constant: raise Margin if the agent reports that.
 	Margin float64 `yaml:"margin"`
 	// LeastWindow is the least time for preparing a contribution, for machines that are busy at times:
-	// only its own study waits for it.
+	// only the study itself waits for it.
 	LeastWindow time.Duration `yaml:"least_window"`
-	// Data are the sources that a plan may name.
+	// Data names the sources that a plan may use.
 	Data map[string]source.Source `yaml:"data"`
-	// Learner is the classifier that this site votes with where a plan lets it choose (learner: any): a
-	// built-in one by its name, or a program of the site's own, as in {command: [python3, vote.py],
+	// Learner is the classifier that this site votes with if a plan leaves the choice to sites (learner:
+	// any): a built-in one by its name, or the site's own program, as in {command: [python3, vote.py],
 	// timeout: 10m, memory: 4GiB}; see docs/site.md.
 	Learner Learner `yaml:"learner"`
 	// Scorer is the site's own program that scores records for plans that judge scores (evaluate:
 	// {program: true}), as in {command: [python3, score.py], timeout: 10m, memory: 4GiB}; see
 	// docs/site.md.
 	Scorer Program `yaml:"scorer"`
-	// Quiet keeps to this site why a study waits here. Otherwise the coordinator's operator is told one
-	// of a few words with each poll: a person has to approve, no source is declared, it takes no part,
-	// the clocks are apart, the deadline is too near.
+	// Quiet hides why a study waits here. Otherwise each poll tells the coordinator's operator one of a
+	// few reasons: a person has to approve, no source is declared, the site does not take part, the
+	// clocks differ, the deadline is too near.
 	Quiet bool `yaml:"quiet"`
 	// Page is a loopback host:port for a web page on which a person of this site reads what studies ask,
 	// and approves or refuses, as with caucus agent preview, approve and refuse; it needs a link (caucus
-	// agent page). Empty is off. Metrics is a loopback host:port for /metrics and /readyz, without TLS;
-	// it names no study. Empty is off.
+	// agent page). Empty: off. Metrics is a loopback host:port for /metrics and /readyz, without TLS; it
+	// names no study. Empty: off.
 	Page    string `yaml:"page"`
 	Metrics string `yaml:"metrics"`
 	// Policy is what the site allows.
 	Policy policy.Policy `yaml:"policy"`
-	// Audit is where the audit log goes beside the state folder.
+	// Audit says where the audit log goes in addition to the state folder.
 	Audit Audit `yaml:"audit"`
 
-	// Log receives events; never a feature, a label or an unreleased number. Nil logs nothing.
+	// Log receives events; never a feature, a label or an unreleased number. nil logs nothing.
 	Log *slog.Logger `yaml:"-"`
-	// Checkpoint, if not nil, hears of each durable or visible effect just after it: tests crash there.
+	// Checkpoint, if not nil, is called just after each durable or visible effect: tests crash there.
 	Checkpoint func(effect string) `yaml:"-"`
 	// Clock judges certificates and dates charges by Now; windows use Elapsed. Zero is the machine's.
 	Clock clock.Clock `yaml:"-"`
 }
 
-// Audit says where the audit log goes beside the state folder.
+// Audit says where the audit log goes in addition to the state folder.
 type Audit struct {
-	// Syslog, where not empty, also sends every line to syslog: "local" to the machine's own, else the
-	// path of a Unix datagram socket. The file is the record; a syslog that does not answer is reported
-	// in the log and stops nothing.
+	// Syslog, if not empty, also sends every line to syslog: "local" to the machine's, else the path of
+	// a Unix datagram socket. The file is the record; a syslog that does not answer is reported in the
+	// log and stops nothing.
 	Syslog string `yaml:"syslog"`
 }
 
 func (c Config) Now() time.Time { return c.Clock.Complete().Now() }
 
-// DefaultConfig allows nothing and knows no data.
+// DefaultConfig allows nothing and has no source.
 func DefaultConfig() Config {
 	return Config{Poll: 15 * time.Second, MaxBackoff: 5 * time.Minute, Margin: 8, LeastWindow: 15 * time.Second, Policy: policy.DefaultPolicy()}
 }
@@ -119,7 +119,7 @@ func ParseConfig(text []byte) (Config, error) {
 
 func rules(file *yamlfile.Document) error { return file.RefuseRemoved("gossip") }
 
-// Validate says which field is wrong and what to do.
+// Validate returns an error that names the wrong field and says what to do.
 func (c Config) Validate() error {
 	host, port, err := net.SplitHostPort(c.Coordinator)
 	relative, errRelative := filepath.Rel(c.State, c.Imports)

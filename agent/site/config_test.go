@@ -48,8 +48,8 @@ func TestLoadConfig(t *testing.T) {
 	}
 }
 
-// TestConfigOfSources: a mapping stands in the entry of its source, or in a file
-// of its own, beside what is expected of the file.
+// TestConfigOfSources: a mapping is in its source's entry or in a separate file, beside the expectations
+// about the file.
 func TestConfigOfSources(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "agent.yaml")
 	text := strings.Replace(goodConfig, "  ward.a: {file: ward.csv, schema: ward.yaml}\n", `  ward.a:
@@ -157,7 +157,7 @@ func TestConfigErrors(t *testing.T) {
 	}
 }
 
-// TestLearnerConfig: how a site says what it votes with.
+// TestLearnerConfig: every form of the key learner.
 func TestLearnerConfig(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "agent.yaml")
 	load := func(text string) (Config, error) {

@@ -24,8 +24,8 @@ type Cost struct {
 	Span     Span
 }
 
-// CostOf says what a study costs this site, or why it is refused. It follows from plan, pool, policy,
-// and the declared number of records.
+// CostOf returns a study's cost for this site, or why it is refused. The result follows from plan, pool,
+// policy, and the declared number of records.
 func (s *Site) CostOf(t study.Task) (c Cost, err error) {
 	if err := s.Config.Policy.PoolObjection(t.Pool()); err != nil {
 		return Cost{}, err
@@ -66,9 +66,9 @@ func (s *Site) CostOf(t study.Task) (c Cost, err error) {
 	return c, nil
 }
 
-// spanOf is the window for a study's work and for the steps of drawing its releases. Draw includes time
-// for the constant contribution that replaces what was late, so that it leaves at the same moment: it is
-// made of as many empty records, which train no classifier.
+// spanOf returns the window for a study's work and for the steps of drawing its releases. Draw includes
+// time for the constant contribution that replaces a late one, so that both leave at the same moment.
+// The constant is made of the same number of empty records, which train no classifier.
 func (c Config) spanOf(stepTime time.Duration, w study.Work, draw float64) Span {
 	step, least := float64(stepTime)/stepsCounted*c.Margin, float64(c.LeastWindow)
 	s := Span{Draw: lasting(float64(leastDraw) + step*(draw+w.Rest))}
@@ -80,7 +80,7 @@ func (c Config) spanOf(stepTime time.Duration, w study.Work, draw float64) Span 
 	return s
 }
 
-// Span is the length of a window and its parts, by public numbers.
+// Span is the length of a window and its parts, from public numbers.
 type Span struct {
 	// Prepare is the time to read and compute, Shard one classifier's part of it. Draw, from the
 	// window's end to the upload, is for drawing noise and making the constant that replaces a late
@@ -100,16 +100,16 @@ func (s Span) with(program time.Duration) Span {
 // From returns the moments of a span that begins now.
 func (s Span) From(now time.Time) Due { return Due{now, now.Add(s.Prepare), now.Add(s.Whole())} }
 
-// The least time that a window adds to the bound of its work, beside Config.LeastWindow.
+// These times are added to the bound of a window's work, beside Config.LeastWindow.
 const (
 	leastShard = 100 * time.Millisecond // for a classifier of a few records
 	leastDraw  = 200 * time.Millisecond // for a few numbers, and for writing them to the disk
 )
 
-// longestSpan bounds a span's parts, so that no sum overflows; it is too long for any policy.
+// longestSpan bounds a span's parts, so that no sum overflows; no policy allows so much.
 const longestSpan = 10 * 365 * 24 * time.Hour
 
-// lasting is nanoseconds as a duration, at most longestSpan, also for +Inf and NaN.
+// lasting converts nanoseconds to a duration of at most longestSpan, also +Inf and NaN.
 func lasting(nanoseconds float64) time.Duration {
 	if !(nanoseconds < float64(longestSpan)) {
 		return longestSpan
@@ -117,10 +117,10 @@ func lasting(nanoseconds float64) time.Duration {
 	return time.Duration(nanoseconds)
 }
 
-// Chosen reports whether a study lets this site choose the classifier, or what scores its records.
+// Chosen says whether a study lets this site choose the classifier or the scorer of its records.
 func Chosen(p study.Plan) bool { return kinds.WordsOf(p).Learner == learners.Any }
 
-// ChosenHere names this site's choice for a study that leaves it one, or says why it takes no part.
+// ChosenHere names this site's choice for such a study, or says why the site does not take part.
 func (c Config) ChosenHere(p study.Plan) (words string, err error) {
 	switch {
 	case !kinds.WordsOf(p).Scored:
@@ -131,8 +131,8 @@ func (c Config) ChosenHere(p study.Plan) (words string, err error) {
 	return "none is trained; records are scored by " + c.Scorer.String(), nil
 }
 
-// learnerTime is the time of this site's choice in a study that leaves it one: steps, and beside them
-// the time limit of a program. Both follow from the configuration and from public numbers.
+// learnerTime returns the time of this site's choice in such a study: steps, and the time limit of a
+// program. Both follow from the configuration and public numbers.
 func (c Config) learnerTime(t study.Task, records int) (steps float64, program time.Duration, err error) {
 	if !Chosen(t.Plan()) {
 		return 0, 0, nil
@@ -142,7 +142,7 @@ func (c Config) learnerTime(t study.Task, records int) (steps float64, program t
 		_, err := c.ChosenHere(p)
 		return study.CellSteps * float64(records) * float64(len(p.Schema.FeatureColumns())), c.Scorer.program("").Limit(), err
 	}
-	if c.Learner.Brought() { // all cells are written to files for it
+	if c.Learner.Brought() { // all cells are written to files for the program
 		cells := float64(records+t.Pool().Rows()) * float64(len(p.Schema.FeatureColumns())+1)
 		return study.CellSteps * cells, c.Learner.program("").Limit(), nil
 	}
@@ -152,7 +152,8 @@ func (c Config) learnerTime(t study.Task, records int) (steps float64, program t
 	return steps, 0, err
 }
 
-// Voter is the classifier that votes here; failed hears, for the site alone, why there are no votes.
+// Voter returns the classifier that votes here; failed gets, for the site alone, the reason for missing
+// votes.
 func (s *Site) Voter(failed func(error)) study.Voter {
 	l := s.Config.Learner
 	if !l.Brought() {
@@ -167,7 +168,7 @@ func (s *Site) Voter(failed func(error)) study.Voter {
 	}}
 }
 
-// Scorer scores this site's records; failed hears, for the site alone, why a program gave no scores.
+// Scorer scores this site's records; failed gets, for the site alone, the reason for missing scores.
 func (s *Site) Scorer(failed func(error)) func(context.Context, dataset.Schema, *mat.Dense) ([]float64, error) {
 	if !s.Config.Scorer.Brought() {
 		return nil

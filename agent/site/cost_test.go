@@ -10,9 +10,8 @@ import (
 	"caucus/study"
 )
 
-// TestBestOfDays: the same plan is given the same time whatever runs beside the agent when
-// it looks how fast its machine is: the best of a week counts, also after a restart, and a
-// machine that became slower is given more when that week is over.
+// TestBestOfDays: the same plan gets the same time whatever else runs during a measurement. The best of
+// a week counts, also after a restart; after that week a machine that became slower gets more time.
 func TestBestOfDays(t *testing.T) {
 	c := DefaultConfig()
 	c.State = t.TempDir()
@@ -25,7 +24,7 @@ func TestBestOfDays(t *testing.T) {
 	}
 	s.Measure(now)
 	quiet := given()
-	for _, took = range []time.Duration{40 * time.Millisecond, 12 * time.Millisecond, 9 * time.Millisecond} { // while much else runs
+	for _, took = range []time.Duration{40 * time.Millisecond, 12 * time.Millisecond, 9 * time.Millisecond} { // while other programs run
 		s.Measure(now.Add(time.Hour))
 		if got := given(); got != quiet {
 			t.Errorf("a busy moment of %v a million steps moves a window from %v to %v", took, quiet, got)
@@ -58,9 +57,8 @@ func TestBestOfDays(t *testing.T) {
 	}
 }
 
-// TestNoSpanOverflows: the more work a plan is, up to any, the longer it is
-// given, and what no policy allows does not come round to a short time, in which
-// nothing could be ready, or only what some records make quick.
+// TestNoSpanOverflows: more work gives a longer window, up to any amount. An amount beyond every policy
+// must not overflow into a short window, in which only some records would be ready.
 func TestNoSpanOverflows(t *testing.T) {
 	c, step := DefaultConfig(), time.Millisecond
 	for _, shards := range []int{0, 1, 3, 1 << 10, 1 << 19, 1 << 20} {
@@ -80,8 +78,8 @@ func TestNoSpanOverflows(t *testing.T) {
 	}
 }
 
-// TestLateHasTime: the constant that takes the place of what was late has as much
-// time, after the window's end, as a pass over that many records.
+// TestLateHasTime: the constant that replaces a late contribution has, after the window's end, the time
+// of a pass over that number of records.
 func TestLateHasTime(t *testing.T) {
 	c, step := DefaultConfig(), time.Millisecond
 	for _, rest := range []float64{1e6, 1e9, 1e12} {

@@ -21,32 +21,32 @@ import (
 	"caucus/study/kinds"
 )
 
-// Files of a dossier. Each is a fact; a file that is there is complete.
+// Files of a dossier. Each is one fact, and is complete if it exists.
 const (
 	FilePlan     = "plan.json"     // canonical bytes
 	FilePlanSign = "plan.sig"      // the coordinator's signature on them
-	fileApproval = "approval-"     // a person said yes; the name follows
-	FileRefused  = "refused"       // a person said no
-	FileDeclined = "declined"      // the coordinator knows that this party takes no part
+	fileApproval = "approval-"     // a person approved; the name follows
+	FileRefused  = "refused"       // a person refused
+	FileDeclined = "declined"      // the coordinator knows that this party does not take part
 	FileUnread   = "unread"        // why empty records were used
-	FileOdd      = "odd"           // what was not as expected in the source's file
+	FileOdd      = "odd"           // what differed from expectation in the source's file
 	FileNoVotes  = "no-votes"      // why the site's own program gave no votes or scores
 	fileLedger   = "ledger.seq"    // the ledger's head when the upload was made
-	FileRecords  = "records"       // their declared number when the ledger was charged
+	FileRecords  = "records"       // number of records declared when the ledger was charged
 	fileHelper   = "helper.json"   // the helper's acceptance, as the coordinator passed it on
-	FileForecast = "forecast.json" // the operator's signed forecast of the study's worth
+	FileForecast = "forecast.json" // the operator's signed forecast
 	FileDue      = "due.json"      // the window's moments, fixed before the records were read
-	FileLate     = "late"          // not ready by the window's end
+	FileLate     = "late"          // what was not ready by the window's end
 	FileUpload   = "upload"        // the body; only these bytes are ever sent
-	FileReceipt  = "receipt.json"  // the coordinator has it
-	FileClosed   = "closed"        // how the study ended for this site, if not in a release
+	FileReceipt  = "receipt.json"  // the coordinator's receipt
+	FileClosed   = "closed"        // how the study ended for this site, unless by a release
 	FileRelease  = "release.json"
 	// FileAmendments holds the plan's signed amendments; FileEnded their number when the study's own end
 	// closed it here.
 	FileAmendments = "amendments.json"
 	FileEnded      = "ended"
-	// FileNotice is the newest notice that was carried here, and FileAnswer the answer to be carried
-	// away, as first written: see protocol.Courier.
+	// FileNotice is the newest notice carried here, and FileAnswer the answer to carry away, as first
+	// written (protocol.Courier).
 	FileNotice = "notice.json"
 	FileAnswer = "answer.json"
 )
@@ -58,15 +58,15 @@ type Due struct {
 	Leaves time.Time `json:"leaves"`
 }
 
-// Early reports whether an upload still waits for its moment. A clock set back delays nothing.
+// Early says whether an upload still waits for its moment. A clock set back delays nothing.
 func (d Dossier) Early(now time.Time) bool {
 	var fixed Due
 	b, err := d.Read(FileDue)
 	return err == nil && json.Unmarshal(b, &fixed) == nil && now.After(fixed.From) && now.Before(fixed.Leaves)
 }
 
-// Declared is the number of records declared when the ledger was charged for the study; 0 before that.
-// After a crash and another declaration, what is prepared is still what was charged.
+// Declared is the number of records declared when the ledger was charged for the study, else 0. After a
+// crash and another declaration, the charged number is still prepared.
 func (d Dossier) Declared() int {
 	b, err := d.Read(FileRecords)
 	if err != nil {
@@ -106,7 +106,7 @@ func (d Dossiers) All() ([]study.Hash, error) {
 	return out, nil
 }
 
-// Released lists the studies whose release is here, newest first.
+// Released lists the studies with a release here, newest first.
 func (d Dossiers) Released() ([]study.Hash, error) {
 	all, err := d.All()
 	if err != nil {
@@ -123,7 +123,7 @@ func (d Dossiers) Released() ([]study.Hash, error) {
 	}), nil
 }
 
-// Folders lists the dossiers, whatever they hold.
+// Folders lists all dossiers, with or without a plan.
 func (d Dossiers) Folders() ([]Dossier, error) {
 	entries, err := os.ReadDir(d.dir)
 	if err != nil {
@@ -139,8 +139,8 @@ func (d Dossiers) Folders() ([]Dossier, error) {
 	return out, nil
 }
 
-// LedgerEntry is the sequence number that the ledger must have reached, 0 where no upload was made;
-// charged says whether there must be a ledger at all.
+// LedgerEntry is the sequence number that the ledger must have reached, 0 before any upload; charged
+// says whether there must be a ledger at all.
 func (d Dossiers) LedgerEntry() (last int64, charged bool, err error) {
 	heads, charged, err := d.heads()
 	for _, h := range heads {
@@ -149,7 +149,7 @@ func (d Dossiers) LedgerEntry() (last int64, charged bool, err error) {
 	return last, charged, err
 }
 
-// heads are the ledger's heads at each upload, without a hash from older versions of this program.
+// heads lists the ledger's heads at each upload; those of older versions of this program have no hash.
 func (d Dossiers) heads() (heads []privacy.Head, charged bool, err error) {
 	all, err := d.Folders()
 	if err != nil {
@@ -180,8 +180,8 @@ func headsOf(all []Dossier) (heads []privacy.Head, charged bool, err error) {
 	return heads, charged, nil
 }
 
-// Tidy removes the temporary files of writes that a kill left unfinished. Only the holder of the state
-// folder's lock may call it: no other process writes these files.
+// Tidy removes temporary files of writes that a kill interrupted. Only the holder of the state folder's
+// lock may call it, when no other process writes these files.
 func (d Dossiers) Tidy() error {
 	all, err := d.Folders()
 	if err != nil {
@@ -244,7 +244,7 @@ func (d Dossier) Has(name string) bool {
 
 func (d Dossier) Read(name string) ([]byte, error) { return os.ReadFile(filepath.Join(d.Dir, name)) }
 
-// Write stores a fact whole. Once it returns nil the fact survives a crash of the machine.
+// Write stores a fact whole. After it returned nil, the fact survives a crash of the machine.
 func (d Dossier) Write(name string, b []byte) error {
 	if err := os.MkdirAll(d.Dir, 0o700); err != nil {
 		return err

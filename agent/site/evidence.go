@@ -21,9 +21,9 @@ import (
 )
 
 // Evidence is a state folder's evidence against a release or a ledger: signed receipts, uploads, and the
-// ledger's head at each upload. Reading it changes nothing, and may go on while the agent runs.
+// ledger's head at each upload. Reading changes nothing, also while the agent runs.
 type Evidence struct {
-	// Party is the agent's; Keys are the coordinator's signing keys, from the invitation's on.
+	// Party is the agent's; Keys are the coordinator's signing keys, starting with the invitation's.
 	Party  study.PartyID
 	Keys   protocol.Keys
 	config Config
@@ -45,12 +45,12 @@ func ReadEvidence(c Config) (*Evidence, error) {
 	return e, nil
 }
 
-// Evidence makes the evidence of an open state folder; keys are the coordinator's signing keys.
+// Evidence returns the evidence of an open state folder; keys are the coordinator's signing keys.
 func (s *Site) Evidence(keys protocol.Keys) *Evidence {
 	return &Evidence{Party: s.Party, Keys: keys, config: s.Config, state: *s}
 }
 
-// PoolFile is where the agent keeps a pool that it fetched.
+// PoolFile is the file of a fetched pool.
 func (e *Evidence) PoolFile(d auxdata.Digest) string { return e.state.PoolFile(d) }
 
 // Kept collects a study's facts from the state folder, and the ledger on demand, for verify.Release.
@@ -77,7 +77,7 @@ func (e *Evidence) Kept(ctx context.Context, r study.Release) verify.Party {
 			s.ReceiptAfter = kept.Amendments
 		}
 	}
-	s.Amendments, _ = d.Amendments() // amendments that cannot be read say nothing against a release
+	s.Amendments, _ = d.Amendments() // unreadable amendments say nothing against a release
 	s.Ledger = func(id string) (privacy.Line, bool, error) {
 		j, err := openJournal(e.config)
 		if err != nil {
@@ -89,7 +89,7 @@ func (e *Evidence) Kept(ctx context.Context, r study.Release) verify.Party {
 	return s
 }
 
-// openJournal opens a ledger that is there.
+// openJournal opens an existing ledger.
 func openJournal(c Config) (*journal.Journal, error) {
 	if _, err := os.Stat(LedgerFile(c)); err != nil {
 		return nil, fmt.Errorf("there is no ledger at %s: nothing was spent there, or it is the wrong folder: %w", LedgerFile(c), err)
@@ -97,16 +97,16 @@ func openJournal(c Config) (*journal.Journal, error) {
 	return journal.OpenSQLite(LedgerFile(c))
 }
 
-// Remembered returns the heads of this site's ledger that its dossiers hold, each from the making of an
-// upload, in order. Those of an older version of this program have no hash.
+// Remembered returns the heads of this site's ledger that its dossiers hold, one per upload, in order.
+// Those of older versions of this program have no hash.
 func (e *Evidence) Remembered() ([]privacy.Head, error) {
 	heads, _, err := e.state.Studies.heads()
 	slices.SortFunc(heads, func(a, b privacy.Head) int { return cmp.Compare(a.Sequence, b.Sequence) })
 	return heads, err
 }
 
-// Coordinator returns the heads of the coordinator's ledger that it quoted in receipts and releases
-// signed for this site, and an error if two of them show that its ledger went back or was written anew.
+// Coordinator returns the heads of the coordinator's ledger in receipts and releases signed for this
+// site, and an error if two of them show that the ledger went back or was rewritten.
 func (e *Evidence) Coordinator() ([]privacy.Head, error) {
 	folders, err := e.state.Studies.Folders()
 	if errors.Is(err, fs.ErrNotExist) {

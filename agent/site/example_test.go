@@ -7,8 +7,7 @@ import (
 	"caucus/privacy"
 )
 
-// A site's configuration says in a few lines what it allows; what it cannot mean
-// is refused with its place.
+// A site's configuration states in a few lines what it allows; an error names the line.
 func Example() {
 	const text = `
 state: state

@@ -19,7 +19,7 @@ import (
 	"caucus/study"
 )
 
-// Receipt is the coordinator's signed receipt, as this site keeps it.
+// Receipt is the coordinator's signed receipt in this site's form.
 type Receipt struct {
 	Body      string    `json:"body"` // SHA-256 of the upload
 	Received  time.Time `json:"received"`
@@ -29,7 +29,7 @@ type Receipt struct {
 	Amendments int `json:"amendments,omitempty"`
 }
 
-// receipt reads the receipt of a dossier as it was signed, unchecked.
+// receipt reads a dossier's receipt, without checking the signature.
 func (d Dossier) receipt() (protocol.Receipt, error) {
 	b, err := d.Read(FileReceipt)
 	if err != nil {
@@ -42,8 +42,8 @@ func (d Dossier) receipt() (protocol.Receipt, error) {
 	return protocol.Receipt{Document: kept.Signed, Signature: kept.Signature}, nil
 }
 
-// releaseHeads are the ledger entries that a dossier's release names, if the coordinator signed it.
-// named, if not nil, keeps them: a site with years of releases asks for them at each receipt.
+// releaseHeads lists the ledger entries that a dossier's release names, if the coordinator signed it.
+// named, if not nil, caches them: a site with years of releases reads them at each receipt.
 func (d Dossier) releaseHeads(key protocol.Verifier, named *sync.Map) (heads []privacy.Head) {
 	info, err := os.Stat(filepath.Join(d.Dir, FileRelease))
 	if err != nil {
@@ -72,7 +72,7 @@ func (d Dossier) releaseHeads(key protocol.Verifier, named *sync.Map) (heads []p
 	return heads
 }
 
-// Amendments returns the amendments that this site knows, as signed.
+// Amendments returns the known amendments with signatures.
 func (d Dossier) Amendments() (all []study.Signed, err error) {
 	b, err := d.Read(FileAmendments)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -84,7 +84,7 @@ func (d Dossier) Amendments() (all []study.Signed, err error) {
 	return all, err
 }
 
-// Chain is a plan with its known amendments, whose signatures were checked when they came.
+// Chain is a plan with its known amendments, whose signatures were checked on arrival.
 func (d Dossier) Chain(p study.Plan, h study.Hash) (*study.Chain, error) {
 	all, err := d.Amendments()
 	if err != nil {
@@ -101,7 +101,7 @@ func ChainOf(p study.Plan, h study.Hash, all []study.Signed) (*study.Chain, erro
 	return study.ChainOf(p, h, documents)
 }
 
-// Ending is the ending in force as far as this site knows.
+// Ending is the ending in force, as far as this site knows.
 func (d Dossier) Ending(p study.Plan, h study.Hash) study.Ending {
 	if c, err := d.Chain(p, h); err == nil {
 		return c.Ending()
@@ -109,8 +109,8 @@ func (d Dossier) Ending(p study.Plan, h study.Hash) study.Ending {
 	return p.Ending()
 }
 
-// EndedAfter is the number of amendments when the study's own end closed it for this site; more than
-// there can be where another reason closed it.
+// EndedAfter is the number of amendments when the study's own end closed it for this site. If another
+// reason closed it, the number is larger than any possible one.
 func (d Dossier) EndedAfter() int {
 	b, err := d.Read(FileEnded)
 	n, bad := strconv.Atoi(strings.TrimSpace(string(b)))
@@ -128,7 +128,7 @@ func (d Dossier) KeepHelper(s protocol.Study) error {
 	return d.WriteJSON(fileHelper, s.Helper)
 }
 
-// Helper returns what KeepHelper stored; empty where there is none.
+// Helper returns the document that KeepHelper stored, empty without one.
 func (d Dossier) Helper() (a aggregator.Signed, err error) {
 	b, err := d.Read(fileHelper)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -143,8 +143,8 @@ func (d Dossier) Helper() (a aggregator.Signed, err error) {
 	return a, nil
 }
 
-// HelperWords names the helper of this site's policy, and says whether it agreed to a study as far as
-// this folder knows; "" where the plan has none.
+// HelperWords names the helper of this site's policy, and says whether it agreed to a study, as far as
+// this folder knows; "" if the plan has no helper.
 func (s *Site) HelperWords(d Dossier, t study.Task) (words string, agreed bool) {
 	helper := s.Config.Policy.Helper
 	if !t.Plan().Noise.Shared() || !helper.Named() {
@@ -163,24 +163,24 @@ func (s *Site) HelperWords(d Dossier, t study.Task) (words string, agreed bool) 
 	return helper.Words() + ": it agreed to this plan and to its noise, and signed that", true
 }
 
-// Approval is one person's yes to one plan on one declaration of its source (Declaration.Shown). Where
-// the source is declared anew, or a changed configuration requires that, the yes was to something else
-// and no longer counts: the person is asked again.
+// Approval is one person's approval of one plan on one declaration of its source (Declaration.Shown). If
+// the source is declared anew, or the configuration changes so that it must be, the approval no longer
+// counts and the person is asked again.
 //
-// With a signature it proves that whoever holds the key that the policy names for Name said yes to this
-// very plan and declaration, whoever can write the state folder. It does not prove that two keys are in
-// two hands, nor does it bind somebody who can change the policy itself. Without a signature it is a
-// note: anyone who may write the state folder could have made it.
+// A signature proves that the holder of the key that the policy names for Name approved this plan and
+// declaration, whoever can write the state folder. It does not prove that two keys are in two hands, nor
+// does it bind somebody who can change the policy. Without a signature the approval is a note: anyone
+// who may write the state folder could have made it.
 type Approval struct {
 	Name string `json:"name"`
-	// Account is the user that the operating system named for the command's process.
+	// Account is the operating system's user of the command.
 	Account   string    `json:"account"`
 	At        time.Time `json:"at"`
 	Shown     string    `json:"shown"` // Declaration.Shown
 	Signature []byte    `json:"signature,omitempty"`
 }
 
-// Refusal is a person's no to one plan. Its words stay in this file.
+// Refusal is a person's refusal of one plan. Its words stay in this file.
 type Refusal struct {
 	Name    string    `json:"name"`
 	Account string    `json:"account"`
@@ -188,7 +188,7 @@ type Refusal struct {
 	Reason  string    `json:"reason,omitempty"`
 }
 
-// ApprovalText is the text that an approver signs.
+// ApprovalText returns the text that an approver signs.
 func ApprovalText(h study.Hash, shown, name string) []byte {
 	return []byte(h.String() + " " + shown + " " + name)
 }
@@ -204,8 +204,8 @@ func (s *Site) counts(h study.Hash, a Approval) bool {
 	return named && key.Verify(protocol.ApprovalDocument, ApprovalText(h, a.Shown, a.Name), a.Signature) == nil
 }
 
-// Approvers returns the persons whose approval of a plan counts, by name, and those whose approval
-// lapsed: the plan's source was declared anew since, or is not declared.
+// Approvers returns the names of persons whose approval of a plan counts, and of those whose approval
+// lapsed: the plan's source was since declared anew, or is not declared.
 func (s *Site) Approvers(d Dossier, h study.Hash, p study.Plan) (names, lapsed []string) {
 	files, err := filepath.Glob(filepath.Join(d.Dir, ApprovalFile("*"))) // sorted
 	if err != nil || len(files) == 0 {
@@ -229,7 +229,7 @@ func (s *Site) Approvers(d Dossier, h study.Hash, p study.Plan) (names, lapsed [
 	return names, lapsed
 }
 
-// Refused reads a person's no; nil where there is none. A refusal that cannot be read counts.
+// Refused reads a person's refusal; nil without one. An unreadable refusal counts.
 func (s *Site) Refused(d Dossier) *Refusal {
 	b, err := d.Read(FileRefused)
 	if errors.Is(err, fs.ErrNotExist) {

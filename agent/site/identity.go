@@ -14,7 +14,7 @@ import (
 // IdentityFile is the path of an agent's key and certificate.
 func IdentityFile(c Config) string { return filepath.Join(c.State, "identity.yaml") }
 
-// MemoryFile keeps the coordinator's newest signed document, which every call for studies shows.
+// MemoryFile holds the coordinator's newest signed document, which every call for studies shows.
 func MemoryFile(c Config) string { return filepath.Join(c.State, "coordinator.json") }
 
 // Identity reads this agent's identity and party name.
@@ -36,17 +36,17 @@ func Identity(c Config) (protocol.Identity, study.PartyID, error) {
 	return id, study.PartyID(caller.Name), nil
 }
 
-// Dial makes a client of the coordinator. It does no I/O: the first call connects.
+// Dial makes a client of the coordinator. The first call connects.
 func Dial(c Config, id protocol.Identity) (*protocol.Client, error) {
 	return protocol.Dial(id, protocol.DialOptions{Coordinator: c.Coordinator, Now: c.Clock.Now, Memory: MemoryFile(c)})
 }
 
-// ErrSilent: an agent prepares a contribution on the state folder, and until it has left no other
-// process may call the coordinator, as that could be heard.
+// ErrSilent: an agent prepares a contribution on the state folder. Until it has left no other process
+// may call the coordinator, because the call's timing could reveal something.
 var ErrSilent = errors.New("a contribution is being prepared on this state folder, and until it has left nothing here calls the coordinator: try again then")
 
-// Speak lets this process call the coordinator until it calls hungUp. Any number of processes may; none
-// while an agent on the folder is silent.
+// Speak lets this process call the coordinator until it calls hungUp. Any number of processes may speak,
+// but none while an agent on the folder is silent.
 func Speak(c Config) (hungUp func(), err error) {
 	release, err := folder.ShareFile(VoiceFile(c))
 	if errors.Is(err, folder.ErrHeld) {

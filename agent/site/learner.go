@@ -16,27 +16,27 @@ import (
 	"caucus/learners/command"
 )
 
-// Learner is what this site votes with where a plan leaves that to the parties (learner: any): a
+// Learner is this site's classifier for plans that leave the choice to the parties (learner: any): a
 // built-in classifier by its name, or a program. The zero Learner is the default classifier.
 type Learner struct {
 	Name string
 	Program
 }
 
-// Program is a program of the site's own that votes or scores records: command.Program says what it is
-// given and has to answer. The zero Program is none.
+// Program is the site's own program that votes or scores records; command.Program describes its input
+// and answer. The zero Program is none.
 type Program struct {
 	// Command is the program and its first arguments, run in this file's folder.
 	Command []string `yaml:"command"`
-	// Timeout is the longest it may take; 0 is ten minutes.
+	// Timeout is the longest time it may take; 0 is ten minutes.
 	Timeout time.Duration `yaml:"timeout"`
-	// Memory is the most that each of its processes may have (Linux); 0 is 4GiB.
+	// Memory is the most that each of its processes may use (Linux); 0 is 4GiB.
 	Memory Bytes `yaml:"memory"`
 
-	dir string // of the configuration; the program runs there
+	dir string // the configuration's folder, in which the program runs
 }
 
-// UnmarshalYAML takes a text as the name of a built-in classifier.
+// UnmarshalYAML reads a text as the name of a built-in classifier.
 func (l *Learner) UnmarshalYAML(n *yaml.Node) error {
 	if n.Kind == yaml.ScalarNode {
 		l.Name = n.Value
@@ -62,13 +62,13 @@ func (p Program) validate() error {
 	return nil
 }
 
-// Check reports whether a program can be run.
+// Check says whether a program can be run.
 func (p Program) Check() error {
 	_, err := p.program("").Find()
 	return err
 }
 
-// Brought reports whether there is a program of the site's own.
+// Brought says whether the site has its own program.
 func (p Program) Brought() bool { return len(p.Command) > 0 }
 
 func (p Program) program(scratch string) command.Program {
@@ -107,6 +107,6 @@ func (b *Bytes) UnmarshalText(text []byte) error {
 
 func (p *Program) below(folder string) {
 	if p.Brought() {
-		p.dir, _ = filepath.Abs(folder) // the only error is about this process's own folder: then ""
+		p.dir, _ = filepath.Abs(folder) // an error concerns only this process's folder: then ""
 	}
 }

@@ -16,7 +16,7 @@ import (
 	"caucus/study"
 )
 
-// Spending compares the ledger's totals with limits of the policy: for all time, or for a year.
+// Spending compares the ledger's totals with the policy's limits: for all time, or for a year.
 type Spending struct {
 	Year  string // "" for all time
 	Most  map[privacy.Unit]privacy.Budget
@@ -31,7 +31,7 @@ func (s Spending) After(costs []privacy.Cost) privacy.Totals {
 	return after
 }
 
-// Objections forecasts which limits a charge would pass, one a line; the ledger decides when charged.
+// Objections predicts which limits a charge would pass, one per line; the ledger decides at the charge.
 func (s Spending) Objections(costs []privacy.Cost) []string {
 	after, when := s.After(costs), ""
 	if s.Year != "" {
@@ -57,7 +57,7 @@ func (s *Site) Spending(ctx context.Context) ([]Spending, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The next charge begins a year that has not begun.
+	// The next charge starts a year that has not begun.
 	if now := YearOf(s.Config.Now(), 0); now > year {
 		if year != "" {
 			inYear = privacy.NewTotals()
@@ -71,10 +71,10 @@ func (s *Site) Spending(ctx context.Context) ([]Spending, error) {
 // move the end of a year by this much and no more.
 const MaxDatedSkew = time.Hour
 
-// YearOf is the UTC year that this clock and the coordinator's agree on: the earlier one where they
-// differ around a new year, so that a fast clock begins no year early, and "" where they are further
-// apart. Otherwise a coordinator whose clock is years behind could open one old year after the other,
-// each with its budget. Setting a clock back gives nothing back: see privacy.Ledger.Begin.
+// YearOf is the UTC year on which this clock and the coordinator's agree: the earlier one if they differ
+// around a new year, so that a fast clock starts no year early, and "" if they differ by more than
+// MaxDatedSkew. Otherwise a coordinator whose clock is years behind could open one old year after
+// another, each with its budget. Setting a clock back gives nothing back (privacy.Ledger.Begin).
 func YearOf(now time.Time, skew time.Duration) string {
 	if skew.Abs() > MaxDatedSkew {
 		return ""
@@ -87,8 +87,9 @@ type dayTaken struct {
 	Studies []study.Hash `json:"studies"`
 }
 
-// TakeUp counts a study among this day's, once, also after a crash, before its ledger is charged; false
-// where the policy's day is full. Days are this machine's, and setting its clock back repeats none.
+// TakeUp counts a study among this day's, once, even after a crash, before its ledger is charged. It
+// returns false if the policy's day is full. Days are this machine's, and setting its clock back repeats
+// none.
 func (s *Site) TakeUp(d Dossier, h study.Hash) (bool, error) {
 	if d.Has(FileRecords) { // taken up on another day, and prepared anew
 		return true, nil

@@ -14,14 +14,14 @@ type Lost struct {
 	Study study.Hash     `json:"study"`
 	Name  string         `json:"name"`
 	Costs []privacy.Cost `json:"costs"`
-	// Answer: the ledger holds the charge, but no answer to it. The answer may be among what was lost,
-	// so the study is charged again.
+	// Answer: the ledger holds the charge, but no answer. The answer may be among the lost entries, so
+	// the study is charged again.
 	Answer bool `json:"answer,omitempty"`
 }
 
-// Reconcile updates the ledger of a stopped agent after it was restored from a backup: it charges again
-// every study whose folder remembers a state of the ledger that the ledger does not know, as its plan
-// declares, and the other costs. It returns the studies; none where the ledger is not behind.
+// Reconcile updates the ledger of a stopped agent after it was restored from a backup. It charges again,
+// by its plan, every study whose folder remembers a state that the ledger does not know, and the other
+// costs. It returns these studies; none if the ledger is not behind.
 func Reconcile(ctx context.Context, c Config, others []privacy.Cost) ([]Lost, error) {
 	fail := func(err error) ([]Lost, error) { return nil, fmt.Errorf("reconcile ledger: %w", err) }
 	_, party, err := Identity(c)
@@ -61,8 +61,8 @@ func Reconcile(ctx context.Context, c Config, others []privacy.Cost) ([]Lost, er
 			continue
 		}
 		last = max(last, heads[0].Sequence)
-		// A folder whose costs are charged here gets the new head at once, below. So the costs of a
-		// folder that still remembers a state that a reconciliation passed over are not charged yet.
+		// A folder whose costs are charged here gets the new head at once, below. So a folder that still
+		// remembers a state that a reconciliation passed over has costs that are not charged yet.
 		if passed, err := chain.Recall(heads[0]); err == nil && !passed {
 			continue
 		}
@@ -79,7 +79,7 @@ func Reconcile(ctx context.Context, c Config, others []privacy.Cost) ([]Lost, er
 	if len(forgotten) == 0 && len(others) == 0 {
 		return nil, nil
 	}
-	// A ledger that went on from an old state has as many entries, but others.
+	// A ledger that continued from an old state may have the same number of entries, but different ones.
 	last = max(last, chain.Head().Sequence+1)
 	ledger, err := privacy.Open(s.Journal, privacy.Config{Limits: c.Policy.Total, LastSequence: last})
 	if err != nil {
@@ -88,7 +88,7 @@ func Reconcile(ctx context.Context, c Config, others []privacy.Cost) ([]Lost, er
 	if err := ledger.Reconcile(ctx, costs, nil); err != nil {
 		return nil, err
 	}
-	for _, d := range forgotten { // the costs that they remember are paid for now
+	for _, d := range forgotten { // their costs are charged now
 		if err := s.NoteLedger(ctx, d); err != nil {
 			return fail(err)
 		}
@@ -96,7 +96,7 @@ func Reconcile(ctx context.Context, c Config, others []privacy.Cost) ([]Lost, er
 	return all, nil
 }
 
-// unanswered lists the charged studies without an answer: a reconciliation charges these by itself.
+// unanswered lists the charged studies without an answer, which a reconciliation charges again.
 func (s *Site) unanswered(ctx context.Context, folders []Dossier) (all []Lost, err error) {
 	open, err := s.Ledger.Unanswered(ctx)
 	if err != nil || len(open) == 0 {
@@ -104,7 +104,7 @@ func (s *Site) unanswered(ctx context.Context, folders []Dossier) (all []Lost, e
 	}
 	for _, d := range folders {
 		l, outputs, err := s.charged(d)
-		if err != nil { // it was never charged
+		if err != nil { // never charged
 			continue
 		}
 		for _, c := range outputs {
@@ -119,7 +119,7 @@ func (s *Site) unanswered(ctx context.Context, folders []Dossier) (all []Lost, e
 	return all, nil
 }
 
-// charged returns a folder's study, and the charges that it declares.
+// charged returns a folder's study, and the charges that its plan declares.
 func (s *Site) charged(d Dossier) (Lost, []study.Charge, error) {
 	p, err := d.Plan()
 	if err != nil {

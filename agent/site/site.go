@@ -23,7 +23,7 @@ import (
 	"caucus/study/kinds"
 )
 
-// Site holds this machine's state: config, ledger, shard key and dossiers. It knows no network.
+// Site holds this machine's state: config, ledger, shard key and dossiers. It uses no network.
 type Site struct {
 	Config   Config
 	Journal  *journal.Journal
@@ -33,15 +33,15 @@ type Site struct {
 	Studies  Dossiers
 	Pools    string
 	Sources  source.Sources
-	scratch  string // for files of a site's own classifier while it runs
+	scratch  string // for files of the site's own classifier while it runs
 	Speed    *Speed
 	// Party comes from the certificate. Coordinator holds the coordinator's signing keys.
 	Party       study.PartyID
 	Coordinator protocol.Keys
-	named       *sync.Map // heads that a release names, by its file: see releaseHeads
+	named       *sync.Map // cache of releaseHeads, by file
 }
 
-// Open opens the state folder. Several processes may: writes are whole, and the ledger takes turns.
+// Open opens the state folder, also in several processes: writes are whole, and the ledger takes turns.
 func Open(c Config, party study.PartyID) (_ *Site, err error) {
 	s := &Site{
 		Config: c, Party: party, named: new(sync.Map),
@@ -61,7 +61,7 @@ func Open(c Config, party study.PartyID) (_ *Site, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("open state folder: %w", err)
 	}
-	if _, err := os.Stat(LedgerFile(c)); charged && err != nil { // an empty one would forget what was spent
+	if _, err := os.Stat(LedgerFile(c)); charged && err != nil { // an empty ledger would forget all spending
 		return nil, fmt.Errorf("the ledger is missing, but %s holds contributions that were charged to it: restore the whole state folder from a backup: %w", s.Studies.dir, err)
 	}
 	if s.Journal, err = journal.OpenSQLite(LedgerFile(c)); err != nil {
@@ -81,7 +81,7 @@ func Open(c Config, party study.PartyID) (_ *Site, err error) {
 // LedgerFile is the path of an agent's ledger.
 func LedgerFile(c Config) string { return filepath.Join(c.State, "ledger.db") }
 
-// TidyScratch removes a classifier's files that a kill left behind.
+// TidyScratch removes files of a classifier that a kill interrupted.
 func (s *Site) TidyScratch() error {
 	if err := os.RemoveAll(s.scratch); err != nil {
 		return err
@@ -103,7 +103,7 @@ func (s *Site) NoteLedger(ctx context.Context, d Dossier) error {
 	return d.Write(fileLedger, fmt.Appendln(nil, head))
 }
 
-// shardKey reads or makes the secret that decides which shard or cut a record falls into (study.Inputs).
+// shardKey reads or makes the secret that assigns records to shards and cuts (study.Inputs).
 func shardKey(path string) ([]byte, error) {
 	key, err := os.ReadFile(path)
 	if err == nil && len(key) == sha256.Size {
@@ -156,7 +156,7 @@ func CheckMap(p study.Plan) error {
 	return nil
 }
 
-// HasPool reports whether a pool is here, whole.
+// HasPool says whether the whole pool is here.
 func (s *Site) HasPool(d auxdata.Digest) bool {
 	b, err := os.ReadFile(s.PoolFile(d))
 	return err == nil && sha256.Sum256(b) == d
@@ -166,9 +166,9 @@ func (s *Site) PoolFile(d auxdata.Digest) string {
 	return filepath.Join(s.Pools, "pool-"+d.String()+".csv")
 }
 
-// Records returns this site's records for a study, in blocks for a task that takes them so
-// (study.InBlocks). What was odd, or why they are empty, is noted in the study's folder and nowhere
-// else; log and audit log say it at the moment of the upload (tell).
+// Records returns this site's records for a study, in blocks if the task reads blocks (study.InBlocks).
+// Deviations from expectation, or why the records are empty, are noted in the study's folder only; the
+// logs say it at the moment of the upload (tell).
 func (s *Site) Records(h study.Hash, p study.Plan, n int, blocks bool) study.Inputs {
 	in, odd, unread := s.Sources.Records(p, n, blocks)
 	d := s.Studies.Of(h)
@@ -181,7 +181,7 @@ func (s *Site) Records(h study.Hash, p study.Plan, n int, blocks bool) study.Inp
 	return s.inputs(in)
 }
 
-// Empty returns the empty records that a study gets in place of what was not ready.
+// Empty returns the empty records that replace records that were not ready.
 func (s *Site) Empty(p study.Plan, n int, blocks bool) study.Inputs {
 	return s.inputs(source.Empty(p, n, s.ShardKey, blocks))
 }
@@ -198,9 +198,9 @@ func freshRng() *mathrand.Rand {
 	return mathrand.New(mathrand.NewPCG(binary.BigEndian.Uint64(seed[:8]), binary.BigEndian.Uint64(seed[8:])))
 }
 
-// NoVotes notes in the study's folder alone why this site's own program gave no votes or scores: the
-// reason may depend on a record, and logs may leave the machine (package source has the proof for such
-// notes).
+// NoVotes notes why this site's program gave no votes or scores, in the study's folder only: the reason
+// may depend on a record, and logs may leave the machine (package source proves that such notes are
+// safe).
 func (s *Site) NoVotes(h study.Hash, why error) {
 	_ = s.Studies.Of(h).Write(FileNoVotes, []byte(why.Error()+"\n")) // a failed write is not reported
 }

@@ -14,12 +14,11 @@ import (
 )
 
 // Speed is the machine's speed, from which windows are computed: the best measurement of the last days.
-// A single measurement would do on an idle machine; on a busy one it gave the same plan six times as
-// long.
+// On a busy machine a single measurement gave the same plan six times as much time.
 //
 // It is measured on made data, by the machine's own clock, when the agent starts and about once an hour,
-// between polls, while nothing is prepared and nothing late goes on: no study chooses the time, and no
-// record was read just then. A busy moment does not improve a day's best.
+// between polls, while no contribution is prepared and no late one continues. So no study chooses the
+// time, and no record was just read. A busy moment does not improve a day's best.
 type Speed struct {
 	file string
 	Look func() time.Duration // stepTime
@@ -30,13 +29,13 @@ type Speed struct {
 func openSpeed(c Config) *Speed {
 	s := &Speed{file: filepath.Join(c.State, "speed.json"), Look: stepTime, best: map[string]time.Duration{}}
 	if b, err := os.ReadFile(s.file); err != nil || json.Unmarshal(b, &s.best) != nil {
-		s.best = map[string]time.Duration{} // it is measured again
+		s.best = map[string]time.Duration{} // measured again
 	}
 	maps.DeleteFunc(s.best, func(_ string, d time.Duration) bool { return d < 1 })
 	return s
 }
 
-// speedDays is the number of days that count: a machine that became slower is noticed in a week.
+// speedDays is the number of days that count: a slower machine is noticed after a week.
 const speedDays = 7
 
 // MeasureEvery is the interval at which a running agent measures.
@@ -46,7 +45,7 @@ const MeasureEvery = time.Hour
 func (s *Speed) Step() time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(s.best) == 0 { // in a command, where no agent ran yet
+	if len(s.best) == 0 { // in a command, before any agent ran
 		return looked()
 	}
 	return slices.Min(slices.Collect(maps.Values(s.best)))
@@ -70,11 +69,11 @@ func (s *Speed) Measure(now time.Time) {
 	}
 }
 
-// looked is stepTime, once in a process.
+// looked is stepTime, once per process.
 var looked = sync.OnceValue(stepTime)
 
-// stepTime is the time of stepsCounted steps of learners.Reference on this machine now: the least of a
-// few tries, so that other work at that moment does not count.
+// stepTime is the present time of stepsCounted steps of learners.Reference on this machine: the least of
+// a few tries, which leaves out other work.
 func stepTime() time.Duration {
 	least := time.Hour
 	steps := 1.0

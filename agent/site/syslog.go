@@ -8,7 +8,7 @@ import (
 	"log/syslog"
 )
 
-// dialSyslog uses the facility of authorizations: decisions about data belong there.
+// dialSyslog uses the facility for authorizations, because the lines are decisions about data.
 func dialSyslog(where string) (io.WriteCloser, error) {
 	network, address := "unixgram", where
 	if where == "local" {

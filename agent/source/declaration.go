@@ -19,43 +19,42 @@ import (
 	"caucus/study/kinds"
 )
 
-// ErrUndeclared is wrapped where a person must declare a source first. Nothing is sent until then.
+// ErrUndeclared is wrapped if a person must first declare a source. Nothing is sent until then.
 var ErrUndeclared = errors.New("no declared source")
 
-// Declaration is a person's statement about a source: how its file is written, what its columns mean and
-// how many records it has. Whether this site takes part in a study, and everything public about what it
-// sends, depends on declarations, policy and ledger, never on what the file holds at the time. Only
-// another declaration changes a declaration.
+// Declaration is a person's statement about a source: the format of its file, the meaning of its
+// columns, and its number of records. Whether this site takes part in a study, and everything public
+// about its contribution, depends on declarations, policy and ledger, never on the present content of
+// the file. Only another declaration changes a declaration.
 //
-// What it tells: that the source is declared (until then a study waits, as the coordinator is told
-// unless the site is quiet), what its schema means (a plan that means something else is declined) and
-// Records. A plan's columns are compared with the schema, which the site has published or agreed on,
-// never with the file: otherwise a coordinator could ask for column after column and learn from the
-// answers which ones the file has, or, where a header is missing, what the first record is. So a source
-// needs a schema.
+// It makes public that the source is declared (until then a study waits, which the coordinator is told
+// unless the site is quiet), the schema's meaning (a plan with another meaning is declined) and Records.
+// A plan's columns are compared with the schema, which the site has published or agreed on, never with
+// the file: otherwise a coordinator could ask for column after column and learn which of them the file
+// has or, if a header is missing, what the first record is. So a source needs a schema.
 type Declaration struct {
 	Source string `json:"source"`
 	File   string `json:"file,omitempty"`
 	// Query is the database query that replaces a file.
 	Query *Asked `json:"query,omitempty"`
-	// Digest is the SHA-256 of the file's bytes on that day, for the site's eyes; of a query, of its
+	// Digest is the SHA-256 of the file's bytes on that day, for the site only; of a query, of its
 	// driver and text.
 	Digest string `json:"sha256"`
-	// Form is the detected kind of the file: it is read as that and as nothing else.
+	// Form is the detected format of the file, which is read in this format only.
 	Form   files.Format   `json:"form"`
 	Schema dataset.Schema `json:"schema"`
-	// Mapping says how the file is written and what each column of the schema is made of.
+	// Mapping says how the file is written and how each column of the schema is made.
 	Mapping mapping.Mapping `json:"mapping,omitzero"`
 	// Redeclare is the source's setting at that time.
 	Redeclare string `json:"redeclare,omitempty"`
-	// Vouched are the schema's columns that were computed from other records and that a person answered
-	// for: what is proven for a record does not cover them. For a query they are all columns.
+	// Vouched are the schema's columns that were computed from other records, for which a person
+	// answered: proofs about a record do not cover them. For a query they are all columns.
 	Vouched []string `json:"vouched,omitempty"`
 	// Columns are the file's, in its order.
 	Columns []string `json:"columns"`
-	// Found is the number of records read; Records is how many every study gets: Found rounded down to
-	// three digits, so that at most 1 % are left out, by keyed order. For a source that is written anew
-	// it is two digits, and empty records replace those that the file then lacks.
+	// Found is the number of records read; Records is the number that every study gets: Found rounded
+	// down to three digits, so that at most 1 % are left out, by keyed order. For a source that is
+	// written anew it is two digits, and empty records fill up a shorter file.
 	Found   int `json:"found,omitempty"`
 	Records int `json:"records"`
 	// Import is the SHA-256 of the table of imported records, empty for a source that is written anew.
@@ -88,7 +87,7 @@ func (d Declaration) form() string {
 	return d.Form.String()
 }
 
-// Claims is the statement of the person who declared the source, which nobody can check.
+// Claims is the claim of the person who declared the source, which nobody can check.
 func (d Declaration) Claims() string {
 	claim := "every column of a record was computed from that record alone"
 	switch {
@@ -103,7 +102,7 @@ func (d Declaration) Claims() string {
 	return claim + ": no proof here can know that"
 }
 
-// vouchedFor refuses a query that nobody answers for, before it is run.
+// vouchedFor refuses a query for which nobody answers, before it is run.
 func (s Source) vouchedFor(vouch bool) error {
 	if !s.queries() || vouch {
 		return nil
@@ -116,13 +115,13 @@ func (s Source) vouchedFor(vouch bool) error {
 	return fmt.Errorf("the records come from a query: answer for all of its columns with --vouch, if %s", d.Claims())
 }
 
-// Shown is the digest of what a person is shown of a source, and says yes to: the file's digest, its
-// form, schema and mapping, the columns, the number of records, and who declared it when.
+// Shown is the digest of the facts about a source that a person is shown and approves: the file's
+// digest, its format, schema and mapping, the columns, the number of records, and who declared it when.
 //
-// Proof note: an approval that depends on it must tell nothing of the records. The moment of the
-// declaration is in it, so that every other declaration has another digest, even of the same file:
-// whether a study takes part then depends on what persons did, and not on whether the file had changed
-// between two declarations. What the file comes to hold without a declaration is not in it.
+// Proof note: an approval that depends on the digest must reveal nothing about the records. The digest
+// includes the moment of the declaration, so every other declaration has another digest, even of the
+// same file. So whether a study takes part depends on persons' actions, not on whether the file changed
+// between two declarations. The digest excludes later content of the file.
 func (d Declaration) Shown() string {
 	b, err := json.Marshal(d)
 	if err != nil { // never: it was read from JSON
@@ -132,8 +131,8 @@ func (d Declaration) Shown() string {
 	return hex.EncodeToString(digest[:])
 }
 
-// Objections lists, one reason a line, what a plan asks for and a declared source does not have. They
-// depend on the plan and the declaration alone.
+// Objections lists, one reason per line, what a plan asks for and a declared source lacks. They depend
+// on the plan and the declaration alone.
 func (d Declaration) Objections(p study.Plan) []string {
 	out := d.lacks(p)
 	if p.Records > d.Records {
@@ -146,10 +145,10 @@ func (d Declaration) Objections(p study.Plan) []string {
 	return out
 }
 
-// Refuses is the first of a plan's objections, nil where there are none.
+// Refuses returns the first of a plan's objections, else nil.
 func (d Declaration) Refuses(p study.Plan) error { return objection(d.Objections(p)) }
 
-// uses is the largest number of declared records that a plan takes.
+// uses returns the largest number of declared records that a plan takes.
 func (d Declaration) uses(p study.Plan) int {
 	if most := kinds.WordsOf(p).PerParty; most > 0 {
 		return int(min(most, int64(d.Records)))
@@ -157,7 +156,7 @@ func (d Declaration) uses(p study.Plan) int {
 	return d.Records
 }
 
-// lacks lists what a plan asks of each record and a declared source does not have.
+// lacks lists what a plan asks of each record and a declared source lacks.
 func (d Declaration) lacks(p study.Plan) []string {
 	out := p.Schema.Within(d.Schema)
 	if asksSets(p) && !d.has(p.Schema.Party) {
@@ -169,15 +168,15 @@ func (d Declaration) lacks(p study.Plan) []string {
 	return out
 }
 
-// has reports whether the declared file has the columns from which a schema column is made.
+// has says whether the declared file has the columns from which a schema column is made.
 func (d Declaration) has(column string) bool {
 	b, err := d.Mapping.Bind(d.Columns, d.Schema)
 	return err == nil && b.Has(column)
 }
 
-// Cells is the time to read a record, in cells of plain text, for any study: of an import all columns of
-// the schema are read; of a source written anew all columns of the file, from which the schema's are
-// made.
+// Cells is the time to read a record, in cells of plain text, for any study. From an import all columns
+// of the schema are read; from a source written anew all columns of the file, from which the schema's
+// are made.
 func (d Declaration) Cells() float64 {
 	if d.Redeclare != RedeclareDaily {
 		return float64(len(d.Schema.AllColumns())) / 4
@@ -196,8 +195,8 @@ func objection(all []string) error {
 	return errors.New(all[0])
 }
 
-// asksSets reports whether a plan asks for the column that names each record's set; a plan of no kind,
-// by which a source is read on its own, does not.
+// asksSets says whether a plan asks for the column that names each record's set. A plan without a kind,
+// used to read a source alone, does not.
 func asksSets(p study.Plan) bool {
 	kind, err := kinds.Named(p.Kind)
 	return err == nil && kind.Words(p).SetColumn
@@ -209,7 +208,7 @@ const (
 	dailyDigits  = 2
 )
 
-// RoundDown zeroes all but the first digits of a count, so that few records do not change it.
+// RoundDown zeroes all but the first digits of a count, so that a few records do not change it.
 func RoundDown(n, digits int) int {
 	most := 1
 	for range digits {

@@ -21,8 +21,7 @@ func TestRoundDown(t *testing.T) {
 	}
 }
 
-// TestDeclareErrors: a file that cannot be declared is refused without a cell
-// of what may be its first record.
+// TestDeclareErrors: the refusal of a file quotes no cell, because its first line may be a record.
 func TestDeclareErrors(t *testing.T) {
 	for name, text := range map[string]string{
 		"text only":         "smith,syphilis,berlin\njones,influenza,paris\n",
@@ -49,7 +48,7 @@ func TestDeclareErrors(t *testing.T) {
 	}
 }
 
-// TestRedeclareIsForText: what is read as a whole is not read anew by itself.
+// TestRedeclareIsForText: only text files can be written anew.
 func TestRedeclareIsForText(t *testing.T) {
 	w := newWard(t)
 	w.say(func(s *Source) { s.Redeclare = RedeclareDaily })

@@ -14,8 +14,8 @@ import (
 	"caucus/study"
 )
 
-// A person declares a file once; a study gets as many records as were declared, whatever
-// becomes of the file.
+// A person declares a file once; a study then gets the declared number of records, whatever happens to
+// the file.
 func Example() {
 	dir, err := os.MkdirTemp("", "source")
 	if err != nil {

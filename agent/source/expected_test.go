@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestExpected: what a person finds normal is in the configuration.
+// TestExpected: the configuration says what a person expects of a file.
 func TestExpected(t *testing.T) {
 	share := func(s Fraction) *Fraction { return &s }
 	rows := "age,sex,ill\n" + strings.Repeat("30,x,no\n30,f,\n", 30) // a quarter of the cells, half of the labels
@@ -51,8 +51,8 @@ func TestExpected(t *testing.T) {
 	}
 }
 
-// TestOneColumn: a column of which next to nothing can be read, in a file that is
-// otherwise in order, is refused, unless somebody wrote that it is to be so.
+// TestOneColumn: a column with hardly any readable cell, in an otherwise good file, is refused unless
+// the configuration expects that.
 func TestOneColumn(t *testing.T) {
 	for most, want := range map[Fraction]string{0.6: "98.3% of the cells of sex cannot be read", 1: ""} {
 		w := newWard(t)

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestImportFullDisk: a disk that takes no more in the middle of an import is an error, the last
-// import stands, and nothing is left of the other.
+// TestImportFullDisk: a full disk during an import is an error; the last import stays valid and nothing
+// is left of the new one.
 func TestImportFullDisk(t *testing.T) {
 	w := newWard(t)
 	w.put(visitsHeader + strings.Repeat("30,f,no\n", 1000))

@@ -20,7 +20,7 @@ import (
 	"caucus/study"
 )
 
-// visits are lines of the ward's file, of every sort of cell.
+// visits makes lines of the ward's file, with every kind of cell.
 func visits(n int, seed uint64) []string {
 	rng, out := rand.New(rand.NewPCG(seed, 0)), make([]string, n)
 	for i := range out {
@@ -29,7 +29,7 @@ func visits(n int, seed uint64) []string {
 	return out
 }
 
-// all of a file may be odd.
+// all lets a whole file be odd.
 var all = func() Expected { most := Fraction(1); return Expected{Unreadable: &most, Unlabelled: &most} }()
 
 const visitsHeader = "age,sex,ill\n"
@@ -38,8 +38,8 @@ func plan(d Declaration) study.Plan {
 	return study.Plan{Kind: "classify", Mechanism: "cross", Unit: privacy.Record, Delta: 1e-6, Schema: d.Schema}
 }
 
-// TestImportsAreEqual: the same records in any order make the same table, byte for byte, whether it
-// is sorted in memory or on the disk; another key makes another order.
+// TestImportsAreEqual: the same records in any order make the same table, byte for byte, sorted in
+// memory or on disk; another key gives another order.
 func TestImportsAreEqual(t *testing.T) {
 	lines := visits(9000, 1)
 	table := func(lines []string, memory int, key string) (string, Declaration, ward) {
@@ -61,7 +61,7 @@ func TestImportsAreEqual(t *testing.T) {
 	if d.Found != 9000 || d.Records != 9000 {
 		t.Errorf("%d of %d records are declared", d.Records, d.Found)
 	}
-	if names, err := os.ReadDir(w.Imports); err != nil || len(names) != 3 { // table, what was seen, lock
+	if names, err := os.ReadDir(w.Imports); err != nil || len(names) != 3 { // table, Seen file, lock
 		t.Errorf("the folder of imports holds %v, %v", names, err)
 	}
 	for i := range lines {
@@ -79,8 +79,8 @@ func TestImportsAreEqual(t *testing.T) {
 	}
 }
 
-// TestBlocks: records some at a time are all of them, with a condition too; fewer are the first,
-// more are filled with empty ones.
+// TestBlocks: the blocks together are all records, also under a condition; a smaller number gives the
+// first records, a larger one fills up with empty records.
 func TestBlocks(t *testing.T) {
 	w := newWard(t)
 	w.say(func(s *Source) { s.Expected = all })
@@ -121,8 +121,8 @@ func TestBlocks(t *testing.T) {
 	}
 }
 
-// TestCutOfBlocks: of two files that differ in one record the first n records differ in one at most;
-// where only its label differs, in that label.
+// TestCutOfBlocks: the first n records of two files that differ in one record differ in at most one
+// record; if only its label differs, in that label.
 func TestCutOfBlocks(t *testing.T) {
 	cut := func(lines []string, n int) (full, features map[string]int) {
 		w := newWard(t)
@@ -169,8 +169,8 @@ func TestCutOfBlocks(t *testing.T) {
 	}
 }
 
-// TestLineBreaks: line breaks in quoted cells of a column that nobody asked for cost no record where a
-// person imports; line by line, as a file that is written anew is read, they do.
+// TestLineBreaks: line breaks in quoted cells of an unused column lose no record in an import; a file
+// that is written anew is read line by line and loses them.
 func TestLineBreaks(t *testing.T) {
 	var with, without strings.Builder
 	with.WriteString("age,sex,letter,ill\n")
@@ -199,7 +199,7 @@ func TestLineBreaks(t *testing.T) {
 	}
 }
 
-// TestImportFaults: whatever ends an import leaves what was declared before, and nothing else.
+// TestImportFaults: an interrupted import leaves the previous declaration, and nothing else.
 func TestImportFaults(t *testing.T) {
 	w := newWard(t)
 	w.put(visitsHeader + strings.Repeat("30,f,no\n", 1000))
@@ -250,7 +250,7 @@ func TestImportFaults(t *testing.T) {
 	}
 	stands("a file that is gone", declare(t.Context(), yes), "no such file")
 
-	// What a crash has left goes with the next import, and a declaration with its import.
+	// The next import removes leftovers of a crash, and a declaration its earlier import.
 	if err := os.Mkdir(filepath.Join(w.Imports, unfinished+"1"), 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -274,8 +274,7 @@ func TestImportFaults(t *testing.T) {
 	}
 }
 
-// TestDamagedImport: a table of which a byte changed, or that is cut off, gives empty records and
-// says why; nothing of it panics.
+// TestDamagedImport: a changed or truncated table gives empty records and says why; nothing panics.
 func TestDamagedImport(t *testing.T) {
 	w := newWard(t)
 	w.put(visitsHeader + strings.Repeat("30,f,no\n", 5000))
@@ -318,8 +317,8 @@ func TestDamagedImport(t *testing.T) {
 	}
 }
 
-// TestCodesAreBounded: a table whose codes are beyond its schema's is no reason to panic: the check
-// of its bytes does not know what they mean.
+// TestCodesAreBounded: codes outside the schema's range do not cause a panic; the checksum cannot detect
+// them.
 func TestCodesAreBounded(t *testing.T) {
 	s, err := dataset.ParseSchema(strings.NewReader(wardSchema))
 	if err != nil {
@@ -339,8 +338,8 @@ func TestCodesAreBounded(t *testing.T) {
 	}
 }
 
-// TestDailyIsCutByContent: of a file that is written anew n records are chosen by what they hold,
-// whatever their order, also of a study that takes records some at a time.
+// TestDailyIsCutByContent: of a file that is written anew, n records are chosen by content, in any order
+// of the file, also for a study that reads blocks.
 func TestDailyIsCutByContent(t *testing.T) {
 	w := newWard(t)
 	w.say(func(s *Source) { s.Redeclare, s.Expected = RedeclareDaily, all })
@@ -365,8 +364,7 @@ func TestDailyIsCutByContent(t *testing.T) {
 	}
 }
 
-// TestImportAnewMeanwhile: a person who imports anew while a study reads changes nothing of what the
-// study reads.
+// TestImportAnewMeanwhile: a new import does not change the records that a study is reading.
 func TestImportAnewMeanwhile(t *testing.T) {
 	w := newWard(t)
 	w.put(visitsHeader + strings.Repeat("30,f,yes\n", 9000))
@@ -390,7 +388,7 @@ func TestImportAnewMeanwhile(t *testing.T) {
 	}
 }
 
-// TestManyEmptyRecords: records without a cell are counted, sorted with the others, and take no room.
+// TestManyEmptyRecords: records without a cell are counted, sorted with the others, and take no memory.
 func TestManyEmptyRecords(t *testing.T) {
 	old := inMemory
 	defer func() { inMemory = old }()
@@ -417,8 +415,8 @@ func TestManyEmptyRecords(t *testing.T) {
 	}
 }
 
-// TestForgetCleansUp: what a kill between any two files leaves, forgetting removes; a name with odd
-// characters is one like any other.
+// TestForgetCleansUp: forgetting removes the leftovers of a kill between any two files, also for names
+// with odd characters.
 func TestForgetCleansUp(t *testing.T) {
 	w := newWard(t)
 	w.Imports = filepath.Join(w.Dir, "site [a]*?")
@@ -427,7 +425,7 @@ func TestForgetCleansUp(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(w.Imports, unfinished+"2"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Remove(w.declarationFile("ward")); err != nil { // killed behind it
+	if err := os.Remove(w.declarationFile("ward")); err != nil { // killed after this
 		t.Fatal(err)
 	}
 	if err := w.Forget("ward"); err != nil {
@@ -448,7 +446,7 @@ func TestForgetCleansUp(t *testing.T) {
 	}
 }
 
-// TestLostNotes: what was odd at an import may be lost; studies do not hang on it.
+// TestLostNotes: studies do not need the notes about an import, which may be lost.
 func TestLostNotes(t *testing.T) {
 	w := newWard(t)
 	w.put(visitsHeader + strings.Repeat("30,f,no\n", 500))

@@ -16,7 +16,7 @@ import (
 	"caucus/study"
 )
 
-// block is a page's first block of a language.
+// block returns a page's first code block in a language.
 func block(t *testing.T, page, language string) string {
 	t.Helper()
 	text, err := os.ReadFile(page)
@@ -31,7 +31,7 @@ func block(t *testing.T, page, language string) string {
 	return out
 }
 
-// cdm are the tables of a small OMOP CDM that the page's query reads.
+// cdm makes the tables of a small OMOP CDM that the page's query reads.
 func cdm(t *testing.T, db *sql.DB) {
 	t.Helper()
 	do := func(text string, args ...any) {
@@ -58,7 +58,7 @@ func cdm(t *testing.T, db *sql.DB) {
 	}
 }
 
-// TestOMOP runs the query of docs/omop.md, and holds its records against what the CDM was made of.
+// TestOMOP runs the query of docs/omop.md, and compares its records with the CDM's content.
 func TestOMOP(t *testing.T) {
 	page := filepath.Join("..", "..", "docs", "omop.md")
 	query, schema := block(t, page, "sql"), block(t, page, "yaml")
@@ -109,7 +109,7 @@ func TestOMOP(t *testing.T) {
 		}
 		check(t, database.SQLite, path)
 	})
-	if testlevel.N(t, 0, 1) == 0 { // TestQueriesAreFiles asks a server
+	if testlevel.N(t, 0, 1) == 0 { // TestQueriesAreFiles uses a server too
 		return
 	}
 	t.Run("postgres", func(t *testing.T) {

@@ -23,7 +23,7 @@ import (
 	"caucus/internal/testserver"
 )
 
-// hospital is a federation's schema, and real-looking records of it.
+// hospital makes a federation's schema, and realistic records.
 func hospital(t *testing.T) (*dataset.Table, string) {
 	t.Helper()
 	table, schema := dataset.Hospitals(dataset.DefaultHospitalConfig())
@@ -34,7 +34,7 @@ func hospital(t *testing.T) (*dataset.Table, string) {
 	return table, string(text)
 }
 
-// fill makes a database table of texts out of records.
+// fill makes a database table of texts from records.
 func fill(t *testing.T, db *sql.DB, table *dataset.Table, mark func(int) string) {
 	t.Helper()
 	columns := table.Columns()
@@ -67,7 +67,7 @@ func fill(t *testing.T, db *sql.DB, table *dataset.Table, mark func(int) string)
 	}
 }
 
-// askedOf is a source that is a query, and its file with the address.
+// askedOf is a source that is a query, with the file of its address.
 func askedOf(t *testing.T, driver, dsn, schema, text string) Sources {
 	t.Helper()
 	dir := t.TempDir()
@@ -85,7 +85,7 @@ func declare(s Sources, how How) (Report, error) {
 	return s.Declare(context.Background(), "ward", how, func(d *Declaration) error { d.By = "tester"; return nil })
 }
 
-// imported is the table of a source's import, its name of the moment left out.
+// imported is the table of a source's import, without its temporary name.
 func imported(t *testing.T, s Sources, r Report) string {
 	t.Helper()
 	b, err := os.ReadFile(s.importFile(*r.Declared))
@@ -95,8 +95,8 @@ func imported(t *testing.T, s Sources, r Report) string {
 	return string(b)
 }
 
-// TestQueriesAreFiles: one schema, the same records in a CSV, a Parquet file, an SQLite, a PostgreSQL
-// and a MariaDB: the imports are equal, byte for byte.
+// TestQueriesAreFiles: the same records from CSV, Parquet, SQLite, PostgreSQL and MariaDB, under one
+// schema, give equal imports, byte for byte.
 func TestQueriesAreFiles(t *testing.T) {
 	table, schema := hospital(t)
 	w := newWard(t)
@@ -164,7 +164,7 @@ func TestQueriesAreFiles(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		server.Kill() // the last import stands
+		server.Kill() // the last import stays
 		if _, err := declare(s, How{Vouch: true}); err == nil {
 			t.Error("a database that is gone is imported")
 		}

@@ -55,7 +55,7 @@ func open(path string, read func(in *hashed, size int64) error) (digest string, 
 	return digest, nil
 }
 
-// hashed is a file whose digest is computed while it is read in order, so that text is read once.
+// hashed is a file whose digest is computed while it is read in order, so text is read once.
 type hashed struct {
 	in     io.ReaderAt
 	digest hash.Hash
@@ -94,7 +94,7 @@ func (o *inOrder) ReadAt(p []byte, at int64) (int, error) {
 	return n, err
 }
 
-// unread says why a file is not read, without quoting it: its column names may be a record.
+// unread says why a file is not read. It quotes nothing, because column names may be a record.
 func unread(err error, f files.Format) error {
 	var path *fs.PathError
 	if errors.As(err, &path) {
@@ -106,13 +106,13 @@ func unread(err error, f files.Format) error {
 	return errors.New("it cannot be read as a table: check that it is whole, and its header and delimiter; if it has no header, list its names under columns in this site's schema, or under header in its mapping")
 }
 
-// Seen describes a source as it was read, for the eyes of the site.
+// Seen describes a source as it was read, for the site only.
 type Seen struct {
 	Records int `json:"records"`
-	// Malformed lines are empty records; FirstMalformed is the line of the first.
+	// Malformed counts lines that are read as empty records; FirstMalformed is the first such line.
 	Malformed      int `json:"malformed,omitempty"`
 	FirstMalformed int `json:"first_malformed,omitempty"`
-	// Odd counts odd cells by column: as they were read, and as the schema took them.
+	// Odd counts odd cells by column: as read, and as the schema interpreted them.
 	Odd []dataset.Remark `json:"odd,omitempty"`
 	// Notes list what the mapping inferred, and what a person might change.
 	Notes []string `json:"notes,omitempty"`
@@ -121,7 +121,7 @@ type Seen struct {
 type reading struct {
 	Seen
 	digest  string   // SHA-256 of the file's bytes, or of a query
-	derives []string // of a query: see Asked
+	derives []string // of a query (Asked.Derives)
 	form    files.Format
 	columns []string // of the file
 	bound   *mapping.Bound
@@ -134,8 +134,8 @@ var errOther = errors.New("its columns are not those that were declared: put the
 // advised is the number of first records on which the advice is based.
 const advised = 20_000
 
-// take maps and codes rows to their end, and hands each coded record to keep. every, nil where no person
-// waits, hears the count now and then, and stops the reading by an error.
+// take maps and codes rows to their end, and passes each coded record to keep. every is called with the
+// count now and then, and stops the reading by an error; nil if no person waits.
 func (r *reading) take(every func(records int) error, in dataset.Rows, m mapping.Mapping, own dataset.Schema, key []byte, keep func([]byte) error) error {
 	r.columns = in.Columns()
 	var err error
@@ -214,10 +214,10 @@ func (f *first) Next() ([]string, bool, error) {
 	return f.Rows.Next()
 }
 
-// Progress, if not nil, hears how many records and bytes were read; of is 0 without a file.
+// Progress, if not nil, gets the numbers of records and bytes read; of is 0 without a file.
 type Progress func(records int, read, of int64)
 
-// survey reads a source as a person's import does. Errors are for the person who asks, on this machine.
+// survey reads a source like a person's import. Errors are for the person on this machine.
 func (s Source) survey(ctx context.Context, own dataset.Schema, m mapping.Mapping, key []byte, keep func([]byte) error, progress Progress) (r reading, err error) {
 	take := func(rows dataset.Rows, read func() (n, of int64)) error {
 		every := func(records int) error {
@@ -239,7 +239,7 @@ func (s Source) survey(ctx context.Context, own dataset.Schema, m mapping.Mappin
 			return r, err
 		}
 		q := s.Query
-		q.SQL, q.SQLFile = text, "" // the text that is checked is the one that is run
+		q.SQL, q.SQLFile = text, "" // the checked text is the one that is run
 		rows, err := database.Open(ctx, q)
 		if err != nil {
 			return r, err
@@ -258,7 +258,7 @@ func (s Source) survey(ctx context.Context, own dataset.Schema, m mapping.Mappin
 			openRows = files.Open
 		}
 		rows, err := openRows(in, size, r.form, w)
-		if err != nil && r.form.Container() { // it names sheets and parts of the file, no cells
+		if err != nil && r.form.Container() { // the error names sheets and parts of the file, no cells
 			return err
 		}
 		if err != nil {
@@ -269,8 +269,8 @@ func (s Source) survey(ctx context.Context, own dataset.Schema, m mapping.Mappin
 	return r, err
 }
 
-// readDaily reads the file of a source that is written anew, as declared: how it is read does not depend
-// on its content. Errors are about the file, and quote nothing of it.
+// readDaily reads the file of a source that is written anew, as declared, in a way that does not depend
+// on its content. Errors are about the file and quote nothing.
 func (d Declaration) readDaily(key []byte) (table, reading, error) {
 	r, memory := reading{form: d.Form}, newMemory(d.Schema.Coding())
 	var err error
@@ -294,7 +294,7 @@ func (d Declaration) readDaily(key []byte) (table, reading, error) {
 	return memory.table(), r, err
 }
 
-// Remarks lists what was odd, with remedies. They quote the file, for the eyes of the site.
+// Remarks lists deviations, with remedies. They quote the file, for the site only.
 func (s Seen) Remarks() []string {
 	var out []string
 	if n := s.Malformed; n > 0 {
@@ -307,7 +307,8 @@ func (s Seen) Remarks() []string {
 	return append(out, s.Notes...)
 }
 
-// unlike names the schema's columns that a file lacks. It only counts the file's, which may be a record.
+// unlike names the schema's columns that a file lacks. It only counts the file's columns, which may be a
+// record.
 func (r reading) unlike() error {
 	if d, ok := dataset.LikelyDelimiter(r.columns); ok {
 		return fmt.Errorf("its first line is one column, and its delimiter looks like %q: write delimiter: %q in its mapping", d, d)
@@ -327,7 +328,7 @@ func (r reading) unlike() error {
 
 var unreadableProblems = []dataset.Problem{dataset.NotANumber, dataset.UnknownLevel, dataset.NoText, mapping.NoDate, mapping.NoValue}
 
-// problems lists where a file is not as expected. It depends on the records: for the eyes of the site.
+// problems lists where a file differs from expectation. They depend on the records: for the site only.
 func (e Expected) problems(r Seen, columns int) []string {
 	records := r.Records
 	if len(e.Records) == 2 && (records < e.Records[0] || records > e.Records[1]) {

@@ -32,7 +32,7 @@ columns:
   ill: {expression: 'Befund == "krank" ? "yes" : "no"'}
 `
 
-// export is a clean file as a German hospital would export it.
+// export is a clean file in the form that a German hospital would export.
 func export(t *testing.T, clean string) string {
 	t.Helper()
 	var out strings.Builder
@@ -53,8 +53,8 @@ func export(t *testing.T, clean string) string {
 	return latin
 }
 
-// TestMappedSource: a site's own export, under a mapping, gives the records that
-// a clean file gives, and is declared with what it is.
+// TestMappedSource: a site's own export, under a mapping, gives the records of a clean file, and the
+// declaration says so.
 func TestMappedSource(t *testing.T) {
 	clean := "age,sex,ill\n" + strings.Repeat("30,f,no\n71,m,yes\n,f,yes\n", 20)
 	w := newWard(t)
@@ -107,8 +107,8 @@ func TestMappedSource(t *testing.T) {
 	}
 }
 
-// TestFilesAsTheyAre: the same records, whatever kind of file they are in, under a name that says
-// otherwise, make the same import. What becomes of the file afterwards changes nothing of it.
+// TestFilesAsTheyAre: the same records in any file format, under a misleading name, make the same
+// import. Later changes of the file do not matter.
 func TestFilesAsTheyAre(t *testing.T) {
 	var rows [][]string
 	for i := range 90 {
@@ -143,8 +143,8 @@ func TestFilesAsTheyAre(t *testing.T) {
 	}
 }
 
-// stepTime is how many nanoseconds a step takes on this machine: the least of some tries, so
-// that other work does not count.
+// stepTime is the time of a step on this machine in nanoseconds: the least of some tries, which leaves
+// out other work.
 func stepTime() float64 {
 	least := math.Inf(1)
 	for range 5 {
@@ -155,8 +155,8 @@ func stepTime() float64 {
 	return least
 }
 
-// TestExpressionsBoundTime: the costliest expressions that are allowed, on the
-// costliest cells, take less than the steps that are counted for them.
+// TestExpressionsBoundTime: the costliest allowed expressions on the costliest cells take at most the
+// steps counted for them.
 func TestExpressionsBoundTime(t *testing.T) {
 	for name, expression := range map[string]string{
 		"copies":       strings.Repeat("sex + ", 90) + "sex",
@@ -198,9 +198,9 @@ func TestExpressionsBoundTime(t *testing.T) {
 	}
 }
 
-// TestCellsBoundTime: reading takes less than the steps that a window counts for it, which are then
-// given several times: of an import, and of text that is written anew. The least of some tries, so
-// that other work on the machine does not count.
+// TestCellsBoundTime: reading an import, or text that is written anew, takes at most the steps that a
+// window counts, of which it then gives several times as many. The least of some tries leaves out other
+// work.
 func TestCellsBoundTime(t *testing.T) {
 	var rows [][]string
 	for i := range 4000 {

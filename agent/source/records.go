@@ -12,7 +12,7 @@ import (
 	"caucus/study/kinds"
 )
 
-// Held are a source's records as a plan asks for them, for the eyes of the site.
+// Held are a source's records in the form that a plan asks for, for the site only.
 type Held struct {
 	Seen
 	digest string // of the file, for a source that is written anew
@@ -20,9 +20,9 @@ type Held struct {
 	table  table
 }
 
-// Open opens the records that a plan asks for, as declared: an import, or the file of a source that is
-// written anew. They are decoded by the plan's schema, which means the same as the site's where
-// Objections has none. Close, All and Blocks end it.
+// Open opens the records for a plan, as declared: an import, or the file of a source that is written
+// anew. They are decoded by the plan's schema, which means the same as the site's if there are no
+// Objections. Close, All and Blocks end it.
 func (s Sources) Open(d Declaration, p study.Plan) (*Held, error) {
 	h := &Held{plan: p}
 	if d.Redeclare == RedeclareDaily {
@@ -72,26 +72,26 @@ func (h *Held) All() (*dataset.Records, error) {
 	return all, nil
 }
 
-// Blocks yields exactly n records, a block at a time: the first n in the order of the table, and empty
-// ones where the table has fewer.
+// Blocks yields exactly n records, in blocks: the first n in the order of the table, and empty ones if
+// the table has fewer.
 //
 // Proof note. Claim: for statistics that are sums over records, at units party, record and label,
 // neighbours stay neighbours under the cut.
-//   - Order: a total preorder on the contents of records (table.go): first by a digest of all but the
-//     label, then by the bytes. Ties are equal records.
-//   - Lemma: of two multisets of N records that differ in k of them, the first n in that order differ in
-//     at most k. (Replace one: the record that leaves makes room for at most one, the record that enters
-//     drives out at most one, and where both are inside or both outside nothing else moves.) That serves
-//     unit record, and unit party by as many replacements.
-//   - Unit label: how many of each group, alike in all but the label, are among the first n depends on
-//     the groups' sizes alone, which neighbours share. The cut goes through one group at most; by the
-//     lemma inside that group one record is exchanged with one of the same features.
-//   - The order is the same for every study that takes its records so.
-//   - keyed.Exactly cuts instead where a bound keeps a patient's records together in shards, or where
-//     neighbours must share the sets of a column; also where a file is read anew, in its own order.
+//   - Order: a total preorder on the contents of records (table.go): first by a digest of all but the label,
+//     then by the bytes. Ties are equal records.
+//   - Lemma: of two multisets of N records that differ in k of them, the first n in that order differ in at most
+//     k. (Replace one: the record that leaves makes room for at most one, the record that enters drives out at
+//     most one, and if both are inside or both outside nothing else moves.) This serves unit record, and unit
+//     party by the corresponding number of replacements.
+//   - Unit label: records that are equal in all but the label form a group. How many of each group are among the
+//     first n depends on the groups' sizes alone, which neighbours share. The cut goes through at most one group;
+//     by the lemma one record inside that group is exchanged with one of the same features.
+//   - The order is the same for every study that reads blocks.
+//   - keyed.Exactly cuts instead if a bound keeps a patient's records together in shards, or if neighbours must
+//     share the sets of a column; also for a file read anew, in its own order.
 //
-// The table was checked when it was opened, and stays open. Where the disk fails after that this panics,
-// and the contribution is not ready: window says what is sent then.
+// The table was checked when it was opened, and stays open. If the disk fails later, Blocks panics and
+// the contribution is not ready: window says what is sent then.
 func (h *Held) Blocks(n int) iter.Seq[*dataset.Records] {
 	return func(yield func(*dataset.Records) bool) {
 		defer h.Close()
@@ -135,7 +135,7 @@ func emptyBlocks(p study.Plan, n int) iter.Seq[*dataset.Records] {
 	}
 }
 
-// Empty are n empty records, as a plan's schema encodes them; in blocks where the study takes them so.
+// Empty returns n empty records in the encoding of a plan's schema; in blocks if the study reads blocks.
 func Empty(p study.Plan, n int, key []byte, blocks bool) study.Inputs {
 	if blocks {
 		return study.Inputs{Blocks: emptyBlocks(p, n)}
@@ -148,7 +148,7 @@ func ordered(p study.Plan, records *dataset.Records, n int, key []byte) *dataset
 	return keyed.Exactly(kinds.RuleOf(p), p.Schema, records, n, key)
 }
 
-// asked is a plan's schema, with the party column only where the plan asks for what is in it.
+// asked returns a plan's schema, with the party column only if the plan uses it.
 func asked(p study.Plan) dataset.Schema {
 	s := p.Schema
 	if !asksSets(p) {
@@ -161,7 +161,7 @@ func asked(p study.Plan) dataset.Schema {
 func none(p study.Plan) *dataset.Records {
 	s := asked(p)
 	t, err := dataset.NewTable(s.AllColumns(), nil)
-	if err != nil { // never: a schema that was checked names a column once
+	if err != nil { // never: a checked schema names a column once
 		panic(err)
 	}
 	records, _, err := p.Encode(s, t)

@@ -9,11 +9,11 @@ import (
 	"caucus/internal/textpage"
 )
 
-// Report shows a source. Found and later fields come from the records: for the eyes of the site.
+// Report describes a source. Found and later fields come from the records: for the site only.
 type Report struct {
 	Source string `json:"source"`
 	File   string `json:"file"` // or the name of the query
-	// Declared is the declaration in force, nil where there is none; Waits says why.
+	// Declared is the declaration in force, else nil; Waits says why.
 	Declared *Declaration `json:"declared"`
 	Waits    string       `json:"waits,omitempty"`
 	// Read: the file was read now.
@@ -22,25 +22,25 @@ type Report struct {
 	Found   int      `json:"found,omitempty"` // records
 	Columns []string `json:"columns,omitempty"`
 	Remarks []string `json:"remarks,omitempty"`
-	// Changed: the file has changed since it was declared. That alone is no problem: studies of an
-	// import get what was imported.
+	// Changed: the file has changed since it was declared. That is no problem: studies of an import get
+	// the imported records.
 	Changed bool `json:"changed,omitempty"`
-	// Taken is the file as the first study of the last day had it, for a source that is declared to be
-	// written anew; nil where there was none.
+	// Taken is the file as the last day's first study saw it, for a source declared to be written anew;
+	// else nil.
 	Taken *Taken `json:"taken,omitempty"`
 	// Problem says why the file cannot be read as declared, so that a study would get empty records, or
-	// where it is not as expected.
+	// how it differs from expectation.
 	Problem string `json:"problem,omitempty"`
 
 	seen Seen
 }
 
-// Taken is a source's file as the first study of a day had it: for the eyes of the site.
+// Taken describes a source's file as the first study of a day saw it, for the site only.
 type Taken struct {
 	Day     string `json:"day"` // UTC
 	Digest  string `json:"sha256"`
 	Records int    `json:"records"`
-	// Problems say where it was not as expected (Expected).
+	// Problems say where it differs from expectation (Expected).
 	Problems []string `json:"problems,omitempty"`
 }
 
@@ -48,7 +48,7 @@ type Taken struct {
 type How struct {
 	// Vouch answers for columns that were computed from other records.
 	Vouch bool
-	// Ask, if not nil, shows the person the result of the reading; nil from it is a yes.
+	// Ask, if not nil, shows the person the result of the reading; nil from it means yes.
 	Ask      func(Report) error
 	Progress Progress
 }

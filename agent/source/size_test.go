@@ -36,7 +36,7 @@ func wideSchema() string {
 	return b.String()
 }
 
-// wideStudies are studies that take records in blocks, one of each kind of sum, over a pool of made rows.
+// wideStudies are studies that read blocks, one for each kind of sum, over a pool of made rows.
 func wideStudies(t *testing.T, schema dataset.Schema, records int) (all []study.Task) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(2, 2))
@@ -86,8 +86,8 @@ func wideStudies(t *testing.T, schema dataset.Schema, records int) (all []study.
 }
 
 // TestSize imports many rows of thirty columns, reads them back in blocks, and makes the contributions
-// that take blocks, from CSV and from Parquet, in little memory. CAUCUS_ROWS says how many: 20000000 took 307 MB of heap,
-// 446 MB of memory in all.
+// that take blocks, from CSV and from Parquet, in little memory. CAUCUS_ROWS sets the number of rows:
+// 20000000 took 307 MB of heap, 446 MB of memory in all.
 func TestSize(t *testing.T) {
 	rows := testlevel.N(t, 20_000, 500_000)
 	if text := os.Getenv("CAUCUS_ROWS"); text != "" {

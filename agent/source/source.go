@@ -21,36 +21,36 @@ import (
 
 // Source is one set of records of a site.
 type Source struct {
-	// File is delimited text (one line, or several where a quoted cell has line breaks, is one record),
-	// packed with gzip or zstd or not, an Excel workbook or Parquet (one row is one record). Its first
-	// bytes decide which, when a person declares it.
+	// File is delimited text (a record is one line, or several if a quoted cell has line breaks), plain
+	// or packed with gzip or zstd, an Excel workbook or Parquet (one row is one record). Its first bytes
+	// decide which, when a person declares it.
 	File string `yaml:"file"`
 	// Query reads the records from a database, not a file, and only when a person declares the source.
 	Query database.Query `yaml:"query"`
-	// Schema is the site's own schema file: what the columns mean. A plan is compared with it, never
-	// with the file.
+	// Schema is the site's own schema file, with the meaning of the columns. A plan is compared with it,
+	// never with the file.
 	Schema string `yaml:"schema"`
-	// Mapping says how the file is written, and what each column of the schema is made of. Without it
-	// the file has the schema's columns and is written as the schema says.
+	// Mapping says how the file is written, and how each column of the schema is made. Without it the
+	// file has the schema's columns and is written as the schema says.
 	Mapping MappingSource `yaml:"mapping"`
 	// Expected is what a person would find normal in the file.
 	Expected `yaml:",inline"`
-	// Redeclare is "daily" where the file is written anew as records come in, so that nobody has to
-	// declare it again each time. It is for text.
+	// Redeclare is "daily" if the file is written anew as records come in, so that nobody has to declare
+	// it again each time. It is for text.
 	Redeclare string `yaml:"redeclare"`
 }
 
 // RedeclareDaily is the one value of Source.Redeclare.
 const RedeclareDaily = "daily"
 
-// MappingSource is a mapping that is written in the configuration, or the name of a file that holds one,
-// which several sources and sites may share.
+// MappingSource is a mapping in the configuration, or the name of a file with a mapping, which several
+// sources and sites may share.
 type MappingSource struct {
 	File   string
 	Inline mapping.Mapping
 }
 
-// UnmarshalYAML takes a text as the name of a file.
+// UnmarshalYAML reads a text as the name of a file.
 func (m *MappingSource) UnmarshalYAML(n *yaml.Node) error {
 	if n.Kind == yaml.ScalarNode {
 		m.File = n.Value
@@ -75,7 +75,7 @@ func (m MappingSource) read() (mapping.Mapping, error) {
 	return read, nil
 }
 
-// Validate says which field is wrong and what to do.
+// Validate returns an error that names the wrong field and says what to do.
 func (s Source) Validate() error {
 	switch {
 	case s.File == "" && !s.queries():
@@ -130,11 +130,11 @@ func sameSchema(a, b dataset.Schema) bool {
 	return len(a.Within(b)) == 0 && len(b.Within(a)) == 0 && reflect.DeepEqual(a.Format(), b.Format())
 }
 
-// Sources are a site's sources with their declarations, a file each in a folder.
+// Sources are a site's sources with their declarations, one file each in a folder.
 type Sources struct {
 	Dir     string // of declarations; it exists
-	Imports string // of imports: records, which no backup has
-	Key     []byte // the site's: for patients, parties and the order of records
+	Imports string // of imports: records, not in any backup
+	Key     []byte // the site's secret, for patients, parties and the order of records
 	Named   map[string]Source
 	Now     func() time.Time
 }
@@ -163,24 +163,25 @@ func (s *Fraction) UnmarshalText(text []byte) error {
 // String is the fraction as a percentage.
 func (s Fraction) String() string { return fmt.Sprintf("%.3g%%", 100*float64(s)) }
 
-// Expected says what is normal in a source's file. A file that is not so is not declared, and a preview
-// of a study says so. It decides nothing while a study takes place: that would tell of the records.
+// Expected says what is normal in a source's file. A file that differs is not declared, and a preview of
+// a study says so. It decides nothing while a study takes place, because that would reveal something
+// about the records.
 type Expected struct {
 	// Unreadable is the largest share of cells that are no number, no known level or no text, including
-	// the cells of lines that are no record; a quarter by default. Missing cells do not count. For any
-	// one column it is half, or this where it is more.
+	// the cells of malformed lines; a quarter by default. Missing cells do not count. For a single
+	// column it is half, or this if larger.
 	Unreadable *Fraction `yaml:"unreadable"`
 	// Unlabelled is the largest share of records without a known label; half by default.
 	Unlabelled *Fraction `yaml:"unlabelled"`
-	// Records are the fewest and the most that the file may have.
+	// Records are the least and the largest number of records in the file.
 	Records []int `yaml:"records"`
 }
 
-// The usual shares: a file beyond them is something else than its schema says, or all but useless.
+// The usual shares: a file beyond them does not match its schema, or is almost useless.
 const (
 	usualUnreadable Fraction = 0.25
 	usualUnlabelled Fraction = 0.5
-	// More than half of one column: it is written in a way that nobody has declared.
+	// More than half of one column: its format differs from the declared one.
 	usualColumn Fraction = 0.5
 )
 

@@ -20,7 +20,7 @@ import (
 	"caucus/study"
 )
 
-// Find finds the source that a plan means. A plan that names none means the only one there is.
+// Find finds the source of a plan. A plan that names none uses the only source.
 func (s Sources) Find(name string) (string, error) {
 	all := slices.Sorted(maps.Keys(s.Named))
 	if name == "" && len(all) == 1 {
@@ -35,7 +35,7 @@ func (s Sources) Find(name string) (string, error) {
 	return "", fmt.Errorf("there is no data source %q; this site has %s: add it under data: if it is meant to take part", name, textpage.List(all))
 }
 
-// Of is the declaration of a plan's source; an error wraps ErrUndeclared and says what to do.
+// Of returns the declaration of a plan's source; an error wraps ErrUndeclared and says what to do.
 func (s Sources) Of(p study.Plan) (Declaration, error) {
 	name, err := s.Find(p.Data)
 	if err != nil {
@@ -44,8 +44,8 @@ func (s Sources) Of(p study.Plan) (Declaration, error) {
 	return s.declaration(name)
 }
 
-// declaration reads a configured source's declaration. Where the configuration has come to differ from
-// it, the source waits for a person again.
+// declaration reads a configured source's declaration. If the configuration has changed since, the
+// source waits for a person again.
 func (s Sources) declaration(name string) (d Declaration, err error) {
 	again := "caucus agent source declare " + name
 	fail := func(format string, args ...any) (Declaration, error) {
@@ -114,7 +114,7 @@ func (s Sources) Report(name string) Report {
 	return r
 }
 
-// Check reads a source as a study would, and reads its file. It changes nothing.
+// Check reads a source's file as a study would. It changes nothing.
 func (s Sources) Check(ctx context.Context, name string) Report {
 	r := s.Report(name)
 	d := r.Declared
@@ -146,7 +146,8 @@ func (s Sources) Check(ctx context.Context, name string) Report {
 
 func discard([]byte) error { return nil }
 
-// survey reads a source as for a declaration, hands its coded records to keep, and completes the report.
+// survey reads a source as for a declaration, passes its coded records to keep, and completes the
+// report.
 func (s Sources) survey(ctx context.Context, name string, r *Report, keep func([]byte) error, progress Progress) (Declaration, error) {
 	source := s.Named[name]
 	own, err := readSchema(source.Schema)
@@ -185,20 +186,20 @@ func (s Sources) survey(ctx context.Context, name string, r *Report, keep func([
 	return d, nil
 }
 
-// Declare reads a source once, and keeps what a person declares by that: format, meaning, columns,
+// Declare reads a source once, and stores what a person thereby declares: format, meaning, columns,
 // number of records, and the records themselves, which studies get from then on (from a source that is
-// written anew they get what the file then holds). Its report says what was odd. A file that cannot be
-// read, lacks a column of the schema, or has no line that is a row of its columns, is not declared;
-// then, and where ctx ends, the earlier declaration stands.
+// written anew they get the file's later content). The report lists deviations. A file that cannot be
+// read, lacks a column of the schema, or has no line with its columns, is not declared; then, and if ctx
+// ends, the earlier declaration stays.
 //
 // With an error the report's remarks say what a person may check.
 //
-// Where the mapping says that columns were computed from other records (mapping.Mapping.Derived), it is
-// refused unless the person vouches for them: what is proven for a record does not hold there, as one
-// record may move those columns in others.
+// If the mapping says that columns were computed from other records (mapping.Mapping.Derived), the
+// declaration is refused unless the person vouches for them: proofs about a record do not hold for such
+// columns, which one record may change in others.
 //
-// The declaration is kept after the person said yes (How.Ask), and after sign wrote who declared it, and
-// when, and returned nil.
+// The declaration is stored after the person said yes (How.Ask), and after sign wrote who declared it,
+// and when, and returned nil.
 func (s Sources) Declare(ctx context.Context, name string, how How, sign func(*Declaration) error) (Report, error) {
 	fail := func(r Report, err error) (Report, error) { return r, fmt.Errorf("declare source %s: %w", name, err) }
 	if _, err := s.Find(name); err != nil {
@@ -268,7 +269,7 @@ func (s Sources) keep(d Declaration, into *newImport) error {
 	return nil
 }
 
-// Problems lists where a source was not as expected. It depends on the records: for the site's eyes.
+// Problems lists where a source differs from expectation. They depend on the records: for the site only.
 func (s Sources) Problems(d Declaration, seen Seen) []string {
 	return s.Named[d.Source].problems(seen, len(d.Schema.FeatureColumns()))
 }
@@ -286,7 +287,7 @@ func (s Sources) noteDay(d Declaration, t Taken) error {
 	return protocol.WriteSecret(s.takenFile(d.Source), append(text, '\n'))
 }
 
-// taken returns the last stored Taken, nil where there is none.
+// taken returns the last stored Taken, else nil.
 func (s Sources) taken(d Declaration) *Taken {
 	var t Taken
 	b, err := os.ReadFile(s.takenFile(d.Source))
@@ -302,28 +303,26 @@ func (s Sources) takenFile(name string) string {
 }
 
 // Records returns this site's records for a study: exactly n, the number declared when the study was
-// charged. It never fails: where the records cannot be read as declared (a damaged import, a torn daily
+// charged. It never fails: if the records cannot be read as declared (a damaged import, a torn daily
 // file, a daily file with other columns) it returns n empty records, and unread says why. odd says where
-// the file was not as expected. Both are for the site's eyes alone. Call it once the study is charged.
-// The records come in blocks if the study takes blocks (study.Blockwise).
+// the file differs from expectation. Both are for the site only. Call it once the study is charged. The
+// records come in blocks if the study reads blocks (study.Blockwise).
 //
 // Proof note: what may a file that is written anew change? Whether more than some number of its cells
-// can be read may depend on a single record; a study that was given its records where they can, and
-// constants where they cannot, would tell of that record without any noise that covers it. So:
-//   - n, the schema, the mapping and whether the site takes part are as declared. None of them is read
-//     from the file again.
-//   - No bound of Expected is a condition of anything that is made here. A record whose cells mean
-//     nothing to the schema is by itself an empty record: numbers in the middle of their range, levels
-//     that are other, no label. So a file that turned to garbage gives a constant, record by record, and
-//     one where garbage begins at some line gives the records before it: each is a function of one line
-//     (dataset.ReadLines, mapping), neighbours stay neighbours, and the bound of the study covers what
-//     leaves.
-//   - Notes about the file (noteDay) lie in the state folder, for preview, check and source list. No log
-//     line says it, as logs may leave the machine: audit lines to syslog, others to where a site
-//     collects them. They are written in the window, in which the agent is silent (window has the
-//     proof).
+// can be read may depend on a single record. A study that gets its records if they can be read, and
+// constants otherwise, would reveal that record without any noise. So:
+//   - n, the schema, the mapping and the site's participation are as declared. None of them is read from the
+//     file again.
+//   - No bound of Expected is a condition here. A record whose cells mean nothing to the schema is by itself an
+//     empty record: numbers in the middle of their range, levels other, no label. So a file that turned to garbage
+//     gives a constant, record by record, and a file with garbage from some line on gives the records before it:
+//     each is a function of one line (dataset.ReadLines, mapping), neighbours stay neighbours, and the study's
+//     bound covers the contribution.
+//   - Notes about the file (noteDay) lie in the state folder, for preview, check and source list. No log line
+//     says it, because logs may leave the machine: audit lines to syslog, others to the site's collector. They are
+//     written in the window, in which the agent is silent (window has the proof).
 //
-// An import changes by a person's declaration alone, and the time to read it follows from its number of
+// An import changes only by a person's declaration, and the time to read it follows from its number of
 // records and its schema (dataset.Coding).
 //
 // TestTurnedToGarbage would catch a violation.
@@ -342,8 +341,8 @@ func (s Sources) Records(p study.Plan, n int, blocks bool) (in study.Inputs, odd
 	return in, odd, nil
 }
 
-// Exact returns the records that a study gets, exactly n, with their declaration and what was seen of
-// them; for the eyes of the site. It notes nothing.
+// Exact returns the records that a study gets, exactly n, with their declaration and what was seen in
+// them; for the site only. It notes nothing.
 func (s Sources) Exact(p study.Plan, n int, blocks bool) (in study.Inputs, d Declaration, h *Held, err error) {
 	d, err = s.Of(p)
 	if err == nil { // as when the study was decided
@@ -364,8 +363,8 @@ func (s Sources) Exact(p study.Plan, n int, blocks bool) (in study.Inputs, d Dec
 	return in, d, h, err
 }
 
-// Own returns all records of the source that a plan names, as the plan's schema encodes them, for the
-// eyes of the site. A plan's least number of records does not apply.
+// Own returns all records of a plan's source in the encoding of the plan's schema, for the site only. A
+// plan's least number of records does not apply.
 func (s Sources) Own(p study.Plan) (*dataset.Records, error) {
 	d, err := s.Of(p)
 	if err == nil {
@@ -381,7 +380,7 @@ func (s Sources) Own(p study.Plan) (*dataset.Records, error) {
 	return h.All()
 }
 
-// CheckMapping reports whether a mapping makes all columns of its schema from a report's columns.
+// CheckMapping says whether a mapping makes all columns of its schema from a report's columns.
 func (s Sources) CheckMapping(r Report) (says string, err error) {
 	own, err := readSchema(s.Named[r.Source].Schema)
 	if err != nil {

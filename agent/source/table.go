@@ -28,9 +28,9 @@ import (
 //	    for each column: its cells, rows × width bytes
 //	    CRC-32C of these bytes, 4 bytes, big-endian
 //
-// Records stand in the order of HMAC-SHA256, under the site's key, of all that they hold but their
-// label; those that share that, in the order of their bytes. So the order of the file or query does not
-// show, and equal records under one key make equal tables.
+// Records are in the order of HMAC-SHA256, under the site's key, of their content without the label;
+// records equal in that, in the order of their bytes. So the order of the file or query does not show,
+// and equal records under one key make equal tables.
 const (
 	tableVersion = "records 1"
 	blockRows    = 4096
@@ -54,8 +54,8 @@ func (h tableHead) width() (sum int) {
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// sorter collects coded records and writes them as a table file. Beyond inMemory bytes it keeps them in
-// files of its own folder, by the first byte of their order.
+// sorter collects coded records and writes them as a table file. Beyond inMemory bytes it stores them in
+// files of its folder, by the first byte of their order.
 type sorter struct {
 	coding *dataset.Coding
 	folder string // for the files; the caller removes it
@@ -71,7 +71,7 @@ type sorter struct {
 	out        []*bufio.Writer
 }
 
-// inMemory, in bytes, is a variable so that a test sorts a few records on the disk.
+// inMemory, in bytes, is a variable so that a test can sort a few records on disk.
 var inMemory = 64 << 20
 
 func newSorter(c *dataset.Coding, key []byte, folder string) *sorter {
@@ -267,12 +267,12 @@ func openTable(path string, c *dataset.Coding) (table, error) {
 	return t, nil
 }
 
-// offset is where a block begins, from the first.
+// offset returns where a block starts, relative to the first.
 func (h tableHead) offset(i int) int64 {
 	return int64(min(i*blockRows, h.Rows))*int64(h.width()) + 4*int64(i)
 }
 
-// read reads a block of a file whose blocks begin at start.
+// read reads a block of a file whose blocks start at start.
 func (h tableHead) read(file io.ReaderAt, start int64, i int) (dataset.CodedBlock, error) {
 	all := make([]byte, h.offset(i+1)-h.offset(i))
 	if _, err := file.ReadAt(all, start+h.offset(i)); err != nil {

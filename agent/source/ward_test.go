@@ -20,7 +20,7 @@ import (
 	"caucus/study"
 )
 
-// wardSchema is what the ward's columns mean.
+// wardSchema gives the meaning of the ward's columns.
 const wardSchema = `
 label: {column: ill, classes: ["no", "yes"]}
 features:
@@ -28,7 +28,7 @@ features:
   - {column: sex, kind: categorical, levels: [f, m]}
 `
 
-// ward is a site with one source of this name, which nobody declared yet.
+// ward is a site with one source of this name, not declared yet.
 type ward struct {
 	Sources
 	t *testing.T
@@ -44,7 +44,6 @@ func newWard(t *testing.T) ward {
 	return w
 }
 
-// put writes the ward's file.
 func (w ward) put(text string) {
 	w.t.Helper()
 	if err := os.WriteFile(w.Named["ward"].File, []byte(text), 0o600); err != nil {
@@ -52,20 +51,20 @@ func (w ward) put(text string) {
 	}
 }
 
-// say changes what the configuration says of the ward.
+// say changes the ward's configuration.
 func (w ward) say(change func(*Source)) {
 	s := w.Named["ward"]
 	change(&s)
 	w.Named["ward"] = s
 }
 
-// declare is a person's declaration of the ward as it is now.
+// declare declares the ward as it is now.
 func (w ward) declare() error {
 	_, err := w.Declare(context.Background(), "ward", How{}, func(d *Declaration) error { d.By = "tester"; return nil })
 	return err
 }
 
-// declared is the ward's declaration in force.
+// declared declares the ward and returns the declaration in force.
 func (w ward) declared() Declaration {
 	w.t.Helper()
 	if err := w.declare(); err != nil {
@@ -78,7 +77,7 @@ func (w ward) declared() Declaration {
 	return d
 }
 
-// records are the ward's encoded records, as text.
+// records returns the ward's encoded records as text.
 func (w ward) records() string {
 	w.t.Helper()
 	d, err := w.declaration("ward")
@@ -103,7 +102,7 @@ type patientRow struct {
 	Ill string `parquet:"ill"`
 }
 
-// containers are a table as other files.
+// containers writes a table in other file formats.
 func containers(t *testing.T, table *dataset.Table) map[string][]byte {
 	t.Helper()
 	var text, gzipped, book, columns bytes.Buffer
