@@ -20,7 +20,7 @@ type Agent struct {
 	*desk.Desk
 	site *site.Site
 	link link
-	// looking stops the agent from taking up studies that were not charged before: see Look.
+	// looking keeps the agent from taking up studies not charged before (Look).
 	looking bool
 	// dial makes a new link after the certificate was renewed.
 	dial func(site.Config, protocol.Identity) (link, error)
@@ -30,12 +30,13 @@ type Agent struct {
 	said     map[string]string
 	recorded map[string]bool
 	// refused holds the studies refused by policy or ledger, each with the ledger year of the refusal;
-	// "" holds until a restart, as policies change with the config.
+	// "" holds until a restart, because policies change with the config.
 	refused map[study.Hash]string
-	// run names this process, so that two under one identity are noticed; reports says why studies wait.
+	// run identifies this process, so that two processes with one identity are noticed; reports says why
+	// studies wait.
 	run     []byte
 	reports *reports
-	// year dates charges, "" while the clocks disagree: see site.YearOf.
+	// year dates charges, "" while the clocks disagree (site.YearOf).
 	year        string
 	preparation *preparation
 	silence     silence
@@ -44,7 +45,7 @@ type Agent struct {
 	counts      *health.Counts
 	// jitter draws a random wait of at most its argument.
 	jitter func(time.Duration) time.Duration
-	// unlock, where not nil, releases the state folder, which the agent holds while it is open.
+	// unlock, if not nil, releases the state folder, which the agent holds while it is open.
 	unlock func()
 }
 
@@ -62,7 +63,7 @@ func (a *Agent) Close() error {
 	return err
 }
 
-// logOnce logs once, while it lasts, what keeps a study back. Errors hold no record: see agent/source.
+// logOnce logs an obstacle to a study once while it lasts. Errors hold no record (agent/source).
 func (a *Agent) logOnce(h study.Hash, level slog.Level, what string) {
 	a.logOnceAbout(h.String(), level, what, "study", h.String())
 }
@@ -76,20 +77,20 @@ func (a *Agent) logOnceAbout(topic string, level slog.Level, what string, args .
 
 func (a *Agent) now() time.Time { return a.site.Config.Now() }
 
-// done reports an effect that is durable or visible (for tests that crash there).
+// done reports an effect that is durable or visible, for tests that crash there.
 func (a *Agent) done(effect string) {
 	if f := a.site.Config.Checkpoint; f != nil {
 		f(effect)
 	}
 }
 
-// courier returns the link of an agent that answers by file; nil for one that calls.
+// courier returns the link of an agent that answers by file, else nil.
 func (a *Agent) courier() *protocol.Courier {
 	c, _ := a.link.(*protocol.Courier)
 	return c
 }
 
-// errRefused: the policy or the ledger refuses a study; the reason was logged.
+// errRefused: the policy or the ledger refuses a study, and the reason was logged.
 var errRefused = errors.New("refused here")
 
 func (a *Agent) recordOnce(what string, h study.Hash, name string, args ...any) error {
@@ -107,8 +108,8 @@ func (a *Agent) recordOnce(what string, h study.Hash, name string, args ...any) 
 	return nil
 }
 
-// refusedHere reports whether policy or ledger refused a study; a refusal by the ledger counts only in
-// its year, as another year has its own limit.
+// refusedHere says whether policy or ledger refused a study. A refusal by the ledger counts only in its
+// year, because another year has another limit.
 func (a *Agent) refusedHere(h study.Hash) bool {
 	year, refused := a.refused[h]
 	return refused && (year == "" || year == a.year)
@@ -121,7 +122,8 @@ func (a *Agent) refuse(h study.Hash, name, by, year, why string) error {
 	return errors.Join(errRefused, a.recordOnce(site.AuditRefused, h, name, "by", by))
 }
 
-// decline tells the coordinator once that this party takes no part, in one message whoever refused.
+// decline tells the coordinator once that this party does not take part, by the same message for every
+// refusal.
 func (a *Agent) decline(ctx context.Context, d site.Dossier, h study.Hash) error {
 	if d.Has(site.FileDeclined) && a.courier() == nil { // a carried message may never have arrived
 		return nil
@@ -146,7 +148,7 @@ func (a *Agent) closed(d site.Dossier, o protocol.Summary, why string) error {
 	return nil
 }
 
-// ended notes that a study ended, by its own state, for this site: a later amendment may reopen it.
+// ended notes that a study's own state ended it for this site: a later amendment may reopen it.
 func (a *Agent) ended(d site.Dossier, o protocol.Summary, why string) error {
 	if err := d.Write(site.FileEnded, fmt.Appendln(nil, o.Amendments)); err != nil {
 		return err

@@ -39,7 +39,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// coordinatorDouble is a coordinator as an agent sees it, in memory.
+// coordinatorDouble is a coordinator in memory.
 type coordinatorDouble struct {
 	study   protocol.Study
 	pool    []byte
@@ -114,13 +114,13 @@ func (c *coordinatorDouble) Keys() protocol.Keys { return protocol.Keys{} }
 func (c *coordinatorDouble) HangUp() error { return nil }
 func (c *coordinatorDouble) Close() error  { return nil }
 
-// The machine is measured by the real clock, before any test has one of its own.
+// The machine is measured by the real clock, before any test uses another.
 var _ = new(site.Speed).Step()
 
-// leastWindow is that of tests.
+// leastWindow is the least window in tests.
 const leastWindow = time.Second
 
-// planted is a value that exists only in the records.
+// planted is a value that occurs only in the records.
 const planted = "97.53"
 
 const pageYAML = `
@@ -130,7 +130,7 @@ features:
   - {column: sex, kind: categorical, levels: [f, m]}
 `
 
-// rig is an agent, its state folder and the coordinator it talks to.
+// rig is an agent, its state folder and its coordinator.
 type rig struct {
 	*coordinatorDouble
 	config site.Config
@@ -143,7 +143,7 @@ func newRig(t *testing.T, change func(*study.Proposal)) *rig {
 	return rigIn(t.TempDir(), change)
 }
 
-// newRigOf is a rig whose plan has a schema of its own.
+// newRigOf makes a rig whose plan has another schema.
 func newRigOf(t *testing.T, schema string, change func(*study.Proposal)) *rig {
 	t.Helper()
 	return rigOf(t.TempDir(), schema, change)
@@ -203,7 +203,7 @@ func rigOf(dir, schemaYAML string, change func(*study.Proposal)) *rig {
 	return r
 }
 
-// imported has the ward imported once, as is usual, and not read anew for each study.
+// imported imports the ward once, instead of reading it anew for each study.
 func (r *rig) imported(t *testing.T) {
 	t.Helper()
 	ward := r.config.Data["ward"]
@@ -214,7 +214,7 @@ func (r *rig) imported(t *testing.T) {
 	}
 }
 
-// declare says of each source what its file now is, as a person does.
+// declare declares each source with its present file, as a person does.
 func (r *rig) declare() error {
 	s := r.config.Sources()
 	if err := os.MkdirAll(s.Dir, 0o700); err != nil {
@@ -229,7 +229,7 @@ func (r *rig) declare() error {
 	return nil
 }
 
-// agent opens the state folder, as a process that starts does.
+// agent opens the state folder, like a starting process.
 func (r *rig) agent(t *testing.T) *Agent {
 	t.Helper()
 	a, err := r.open()
@@ -265,7 +265,7 @@ func charges(t *testing.T, a *Agent, u privacy.Unit) int64 {
 	return totals[u].Charges
 }
 
-// TestContribute: one study from offer to release, for both who add the noise.
+// TestContribute: one study from offer to release, with noise at the site and at the coordinator.
 func TestContribute(t *testing.T) {
 	for _, test := range []struct {
 		name   string
@@ -317,8 +317,8 @@ func TestContribute(t *testing.T) {
 	}
 }
 
-// TestReceiptOfSomethingElse: a receipt for another study, another party or other bytes than
-// this site sent is none: nothing is kept of it, and the same bytes are sent again.
+// TestReceiptOfSomethingElse: a receipt for another study, party or upload is not stored, and the same
+// bytes are sent again.
 func TestReceiptOfSomethingElse(t *testing.T) {
 	r := newRig(t, nil)
 	a := r.agent(t)
@@ -334,8 +334,7 @@ func TestReceiptOfSomethingElse(t *testing.T) {
 	}
 }
 
-// TestPatience: a coordinator that is down is waited for, and the agent stops
-// when told.
+// TestPatience: the agent waits for a coordinator that is down, and stops on request.
 func TestPatience(t *testing.T) {
 	r := newRig(t, nil)
 	r.down = fmt.Errorf("%w: connection refused", protocol.ErrUnavailable)
@@ -360,8 +359,7 @@ func TestPatience(t *testing.T) {
 	}
 }
 
-// TestRefusals: what keeps a site from contributing costs nothing, and the
-// coordinator sees no call.
+// TestRefusals: a refused study costs nothing, and the coordinator gets no contribution.
 func TestRefusals(t *testing.T) {
 	for _, test := range []struct {
 		name   string
@@ -394,8 +392,7 @@ func TestRefusals(t *testing.T) {
 			if n := charges(t, a, privacy.Record); n != 0 {
 				t.Errorf("%d charges, want none", n)
 			}
-			// A refusal is told once; a person who is awaited is none of the
-			// coordinator's business.
+			// A refusal is sent once; waiting for a person is not sent.
 			want := 0
 			if test.name == "policy" || test.name == "ledger" || test.name == "another schema" {
 				want = 1
@@ -410,9 +407,9 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// TestDeltaOfTheDeclaration: a δ that would give one of a site's own records away is refused,
-// however few records and sites the plan says there are, and whatever the policy allows; counted
-// are those that the plan uses. One that is small enough for the largest site passes.
+// TestDeltaOfTheDeclaration: a δ that could publish one of the site's own records is refused, whatever
+// numbers of records and sites the plan states, and whatever the policy allows; only the records that
+// the plan uses count. A δ that suits the largest site passes.
 func TestDeltaOfTheDeclaration(t *testing.T) {
 	for name, c := range map[string]struct {
 		delta   float64
@@ -453,7 +450,7 @@ func TestDeltaOfTheDeclaration(t *testing.T) {
 	}
 }
 
-// TestApproval: the policy asks a person; the person looks, then says yes.
+// TestApproval: the policy requires a person, who looks and approves.
 func TestApproval(t *testing.T) {
 	r := newRig(t, nil)
 	r.config.Policy.Approval = policy.ApproveByPerson
@@ -502,7 +499,7 @@ func TestRefusedCannotBeApproved(t *testing.T) {
 	}
 }
 
-// TestClosed: what the coordinator refuses for good is not sent again.
+// TestClosed: a contribution that the coordinator refuses for good is not sent again.
 func TestClosed(t *testing.T) {
 	for _, test := range []struct {
 		name   string
@@ -532,14 +529,14 @@ func TestClosed(t *testing.T) {
 	}
 }
 
-// TestDraftAgain: a coordinator that was put back to before it opened a study
-// refuses the contribution. The agent waits, and sends the same bytes once the
-// study is open again; when it is over without them, that is the end.
+// TestDraftAgain: a coordinator restored to before it opened a study refuses the contribution. The agent
+// waits, and sends the same bytes once the study is open again, or closes it when the study ends without
+// them.
 func TestDraftAgain(t *testing.T) {
 	for _, over := range []bool{false, true} {
 		r := newRig(t, nil)
 		a := r.agent(t)
-		r.refuse = study.ErrNotOpen // put back between the list and the upload
+		r.refuse = study.ErrNotOpen // restored between the list and the upload
 		round(t, a)
 		d := a.site.Studies.Of(r.hash)
 		body, err := d.Read(site.FileUpload)
@@ -567,7 +564,7 @@ func TestDraftAgain(t *testing.T) {
 	}
 }
 
-// TestOtherPlan: what the coordinator sends under a hash must be that plan.
+// TestOtherPlan: a plan with another hash than asked for is refused.
 func TestOtherPlan(t *testing.T) {
 	r := newRig(t, nil)
 	other := newRig(t, func(p *study.Proposal) { p.Epsilon = 0.5 })
@@ -599,7 +596,7 @@ func mkdir(t *testing.T, dir string) string {
 	return dir
 }
 
-// TestSkew: a clock that is off is said once, and stops nothing.
+// TestSkew: a wrong clock is reported once, and stops nothing.
 func TestSkew(t *testing.T) {
 	r := newRig(t, nil)
 	r.skew = time.Hour
@@ -611,8 +608,8 @@ func TestSkew(t *testing.T) {
 	}
 }
 
-// TestDiskFails: when the upload cannot be stored nothing is sent, and when the
-// disk works again the study goes on, charged once.
+// TestDiskFails: if the upload cannot be stored nothing is sent; once the disk works again the study
+// goes on, charged once.
 func TestDiskFails(t *testing.T) {
 	r := newRig(t, nil)
 	dir := filepath.Join(r.config.State, "studies", r.hash.String())
@@ -639,8 +636,7 @@ func TestDiskFails(t *testing.T) {
 	}
 }
 
-// TestOverBudget: the study that would pass the limit is refused, and the one
-// that fits still goes through.
+// TestOverBudget: a study that would pass the limit is refused, and one that fits still goes through.
 func TestOverBudget(t *testing.T) {
 	r := newRig(t, nil)
 	r.config.Policy.Total[privacy.Record] = privacy.Budget{Epsilon: 1.1, Delta: 1e-5}
@@ -659,7 +655,7 @@ func TestOverBudget(t *testing.T) {
 	}
 }
 
-// checked is what an agent says when it starts of one thing.
+// checked returns one result of the checks at an agent's start.
 func checked(t *testing.T, s *site.Site, id protocol.Identity, about string) health.Result {
 	t.Helper()
 	for _, found := range health.Locally(t.Context(), s, id) {

@@ -33,7 +33,7 @@ func newKey(t *testing.T) *protocol.Signer {
 	return k
 }
 
-// twoPersons is a rig whose policy asks two of alice, bob and carol.
+// twoPersons makes a rig whose policy requires two of alice, bob and carol.
 func twoPersons(t *testing.T) (*rig, map[string]*protocol.Signer) {
 	r := newRig(t, nil)
 	keys := map[string]*protocol.Signer{"alice": newKey(t), "bob": newKey(t), "carol": newKey(t)}
@@ -44,8 +44,8 @@ func twoPersons(t *testing.T) (*rig, map[string]*protocol.Signer) {
 	return r, keys
 }
 
-// TestTwoPersons: a study takes place when two of the named persons said yes to
-// this plan with their own keys, and not before.
+// TestTwoPersons: a study takes place once two of the named persons have approved this plan with their
+// own keys.
 func TestTwoPersons(t *testing.T) {
 	ctx := context.Background()
 	r, keys := twoPersons(t)
@@ -102,8 +102,8 @@ func TestTwoPersons(t *testing.T) {
 	}
 }
 
-// TestRefusedStaysRefused: a person's no holds against approvals before and
-// after it, a restart, and a policy that asks nobody; nothing is charged.
+// TestRefusedStaysRefused: a person's refusal outlasts approvals before and after, a restart, and a
+// policy that requires nobody; nothing is charged.
 func TestRefusedStaysRefused(t *testing.T) {
 	ctx := context.Background()
 	r, keys := twoPersons(t)
@@ -130,8 +130,8 @@ func TestRefusedStaysRefused(t *testing.T) {
 	}
 }
 
-// refusedPrepared is a site whose contribution was made but could not be sent,
-// and was refused then. Now it could be sent.
+// refusedPrepared makes a site whose contribution was made, could not be sent, and was then refused. Now
+// it could be sent.
 func refusedPrepared(t *testing.T) (*rig, *Agent) {
 	t.Helper()
 	ctx := context.Background()
@@ -146,8 +146,8 @@ func refusedPrepared(t *testing.T) (*rig, *Agent) {
 	return r, a
 }
 
-// TestRefusedTooLate: what was received cannot be refused; what is prepared and
-// has not left can, and then does not leave.
+// TestRefusedTooLate: a received contribution cannot be refused; a prepared one can until it leaves, and
+// then does not leave.
 func TestRefusedTooLate(t *testing.T) {
 	r, a := refusedPrepared(t)
 	round(t, a)
@@ -176,8 +176,8 @@ func TestRefusedTooLate(t *testing.T) {
 	}
 }
 
-// TestRefusedWhateverIsSaid: a coordinator that says it has the contribution of a
-// site already does not get what a person refused.
+// TestRefusedWhateverIsSaid: a coordinator that claims to have the contribution does not get a refused
+// one.
 func TestRefusedWhateverIsSaid(t *testing.T) {
 	r, a := refusedPrepared(t)
 	r.stored = []byte{1}
@@ -189,8 +189,8 @@ func TestRefusedWhateverIsSaid(t *testing.T) {
 	}
 }
 
-// TestRefusedAndHandedIn: where a person refused what was in a carried answer already, and
-// that was handed in, it is not said that nothing counts.
+// TestRefusedAndHandedIn: if a person refused a contribution that was already carried and handed in, the
+// agent does not claim that nothing counts.
 func TestRefusedAndHandedIn(t *testing.T) {
 	r := newRig(t, nil)
 	a := r.agent(t)
@@ -207,14 +207,13 @@ func TestRefusedAndHandedIn(t *testing.T) {
 	}
 }
 
-// TestYear: a year has its limit beside the total; the next year starts anew; a
-// clock that is put back, or that runs ahead of the coordinator's, gives
-// nothing.
+// TestYear: a year has a limit in addition to the total; the next year starts anew; a clock that is set
+// back, or ahead of the coordinator's, gains nothing.
 func TestYear(t *testing.T) {
 	r := newRig(t, nil)
 	now := time.Date(2030, 12, 30, 12, 0, 0, 0, time.UTC)
 	r.config.Clock.Now = func() time.Time { return now }
-	// One study a year, three in all.
+	// One study per year, three in all.
 	r.config.Policy.Year = map[privacy.Unit]privacy.Budget{privacy.Record: {Epsilon: 1.1, Delta: 1e-5}}
 	r.config.Policy.Total = map[privacy.Unit]privacy.Budget{privacy.Record: {Epsilon: 4, Delta: 1e-4}}
 	n := 0
@@ -272,9 +271,8 @@ func TestYear(t *testing.T) {
 	}
 }
 
-// TestOldYears: a coordinator whose clock is years behind, or ahead, opens no
-// year after year, each with its budget; when the clocks agree the one study
-// that the year allows is made.
+// TestOldYears: a coordinator whose clock is years behind or ahead cannot open one year after another,
+// each with its budget; once the clocks agree, the one study of the year is made.
 func TestOldYears(t *testing.T) {
 	r := newRig(t, nil)
 	now := time.Date(2030, 6, 1, 12, 0, 0, 0, time.UTC)
@@ -335,8 +333,8 @@ func decisions(t *testing.T, c site.Config) (what []string, lines []map[string]a
 	return what, lines
 }
 
-// TestAuditLog: each decision is a line, with who made it, and syslog gets the
-// same lines; nothing of the records is in them.
+// TestAuditLog: each decision is a line with its person, syslog gets the same lines, and no line holds
+// anything of the records.
 func TestAuditLog(t *testing.T) {
 	r, keys := twoPersons(t)
 	socket := filepath.Join(t.TempDir(), "log")
@@ -347,7 +345,7 @@ func TestAuditLog(t *testing.T) {
 	defer syslog.Close()
 	r.config.Audit.Syslog = filepath.Join(t.TempDir(), "nobody")
 	a := r.agent(t)
-	a.Close() // it starts all the same
+	a.Close() // it starts anyway
 	r.config.Audit.Syslog = socket
 	a = r.agent(t)
 	round(t, a)
@@ -382,13 +380,13 @@ func TestAuditLog(t *testing.T) {
 			t.Fatalf("syslog got %q (%v), want %s", packet[:n], err, line)
 		}
 	}
-	syslog.Close() // it goes away: the file still has everything, and nothing stops
+	syslog.Close() // it ends: the file still has everything, and nothing stops
 	if err := a.site.Audit.Record(site.AuditClosed, r.hash, "illness"); err != nil || !strings.Contains(r.log.String(), "syslog does not take") {
 		t.Errorf("without syslog: %v, log:\n%s", err, r.log)
 	}
 }
 
-// undated is an audit log without what is random or a date.
+// undated is an audit log without random values and dates.
 func undated(file []byte) []byte {
 	var out []byte
 	for line := range bytes.Lines(file) {
@@ -403,8 +401,8 @@ func undated(file []byte) []byte {
 	return out
 }
 
-// TestAuditFirst: what cannot be recorded does not happen: no charge, nothing
-// sent; and it is said once.
+// TestAuditFirst: a decision that cannot be recorded has no effect: no charge, no upload. The error is
+// logged once.
 func TestAuditFirst(t *testing.T) {
 	r := newRig(t, nil)
 	a := r.agent(t)
@@ -420,7 +418,7 @@ func TestAuditFirst(t *testing.T) {
 	}
 }
 
-// TestAuditTorn: after a line that was cut off the next one starts anew.
+// TestAuditTorn: after a truncated line the next one starts on a new line.
 func TestAuditTorn(t *testing.T) {
 	r := newRig(t, nil)
 	mkdir(t, r.config.State)
@@ -434,8 +432,8 @@ func TestAuditTorn(t *testing.T) {
 	}
 }
 
-// TestSameTroubleSameWords: a file that cannot be made or moved into place fails
-// with the same words each time, so that a full disk is said once.
+// TestSameTroubleSameWords: a file that cannot be made or moved fails with the same words each time, so
+// that a full disk is logged once.
 func TestSameTroubleSameWords(t *testing.T) {
 	dir := t.TempDir()
 	mkdir(t, filepath.Join(dir, "taken", "x"))
@@ -448,8 +446,8 @@ func TestSameTroubleSameWords(t *testing.T) {
 	}
 }
 
-// TestOtherTerms: a plan that was made under other constants than this machine
-// computes is refused before anything is charged.
+// TestOtherTerms: a plan made with other constants than this machine computes is refused before any
+// charge.
 func TestOtherTerms(t *testing.T) {
 	r := newRig(t, nil)
 	p := r.study.Plan
@@ -471,7 +469,6 @@ func TestOtherTerms(t *testing.T) {
 	}
 }
 
-// shownNow is the digest of the declaration in force.
 func shownNow(t *testing.T, a *Agent) string {
 	t.Helper()
 	d, err := a.site.Sources.Of(study.Plan{Data: "ward"})
@@ -481,9 +478,8 @@ func shownNow(t *testing.T, a *Agent) string {
 	return d.Shown()
 }
 
-// TestApprovalLapses: an approval is of one declaration of the source. Another
-// one, of the same file too, or another mapping has persons asked again; what the
-// file comes to hold does not.
+// TestApprovalLapses: an approval is for one declaration of the source. After another declaration, even
+// of the same file, or another mapping, persons are asked again; a changed file alone does not matter.
 func TestApprovalLapses(t *testing.T) {
 	ctx := context.Background()
 	for name, test := range map[string]struct {
@@ -545,9 +541,8 @@ func TestApprovalLapses(t *testing.T) {
 	}
 }
 
-// TestLapsesBetweenChargeAndUpload: a source that is declared anew when the study
-// was charged already, before its records are read or while they are, gives
-// nothing that nobody approved; once somebody did, it is charged no more.
+// TestLapsesBetweenChargeAndUpload: if a source is declared anew after a study was charged, before or
+// while its records are read, nothing unapproved leaves; once approved, it is not charged again.
 func TestLapsesBetweenChargeAndUpload(t *testing.T) {
 	ctx := context.Background()
 	for _, while := range []bool{false, true} {
@@ -593,8 +588,7 @@ func TestLapsesBetweenChargeAndUpload(t *testing.T) {
 	}
 }
 
-// TestNothingShownNothingApproved: a study whose source is not declared cannot be
-// approved yet.
+// TestNothingShownNothingApproved: a study whose source is not declared cannot be approved yet.
 func TestNothingShownNothingApproved(t *testing.T) {
 	r := newRig(t, nil)
 	r.config.Policy.Approval = policy.ApproveByPerson

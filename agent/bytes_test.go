@@ -32,13 +32,13 @@ import (
 	"caucus/study/ratio"
 )
 
-// Contribute takes a contribution as a coordinator does.
+// Contribute takes a contribution like a coordinator.
 func (w *wire) Contribute(s grpc.ClientStreamingServer[pb.ContributeRequest, pb.Signed]) error {
 	var body []byte
 	for {
 		part, err := s.Recv()
 		if err != nil {
-			break // the agent has said all
+			break // the agent has sent all
 		}
 		body = append(body, part.GetChunk().GetData()...)
 	}
@@ -64,7 +64,7 @@ party: clinic
 
 const visitsHeader = "age,sex,ill,patient,clinic\n"
 
-// visits are 60 lines of a file.
+// visits lists 60 lines of a file.
 func visits() []string {
 	var lines []string
 	for i := range 60 {
@@ -73,7 +73,7 @@ func visits() []string {
 	return lines
 }
 
-// plans are a study of each kind, mechanism and place of the noise.
+// plans lists a study of each kind, mechanism and place of noise.
 func plans() map[string]func(*study.Proposal) {
 	made := map[string]func(*study.Proposal){}
 	add := func(kind string, change func(*study.Proposal), mechanism string, u privacy.Unit, noise study.Noise, shards int) {
@@ -82,7 +82,7 @@ func plans() map[string]func(*study.Proposal) {
 			if shards > 0 {
 				p.KindTerms = fmt.Appendf(nil, `{"shards":%d}`, shards)
 			}
-			p.Delta = nil // as fits the mechanism
+			p.Delta = nil // suits the mechanism
 			if change != nil {
 				change(p)
 			}
@@ -133,7 +133,7 @@ func plans() map[string]func(*study.Proposal) {
 	return made
 }
 
-// nasty are lines, any of which may stand in a file instead of another.
+// nasty lists odd lines; any of them may replace a line of a file.
 func nasty() map[string]string {
 	return map[string]string{
 		"a stray quote":         `"33,f,yes,p1,c1`,
@@ -157,8 +157,8 @@ func nasty() map[string]string {
 	}
 }
 
-// variantsOf are what a file that was declared as visits may hold at the time of a
-// study. At unit label only labels may differ.
+// variantsOf lists possible contents, at the time of a study, of a file that was declared as visits. At
+// unit label only labels may differ.
 func variantsOf(t *testing.T, u privacy.Unit, all bool) map[string]string {
 	base := visits()
 	with := func(change func(i int, line string) string) string {
@@ -220,7 +220,7 @@ func variantsOf(t *testing.T, u privacy.Unit, all bool) map[string]string {
 	return out
 }
 
-// visitsRig is a rig whose ward is declared with the visits.
+// visitsRig makes a rig whose ward is declared with the visits.
 func visitsRig(t *testing.T, change func(*study.Proposal)) *rig {
 	t.Helper()
 	r := newRigOf(t, visitsYAML, change)
@@ -232,7 +232,7 @@ func visitsRig(t *testing.T, change func(*study.Proposal)) *rig {
 	if err := r.declare(); err != nil {
 		t.Fatal(err)
 	}
-	if err := protocol.WriteSecret(filepath.Join(r.config.State, "shard.key"), make([]byte, sha256.Size)); err != nil { // orders hang on it
+	if err := protocol.WriteSecret(filepath.Join(r.config.State, "shard.key"), make([]byte, sha256.Size)); err != nil { // orders depend on it
 		t.Fatal(err)
 	}
 	limit := map[privacy.Unit]privacy.Budget{privacy.Label: {Epsilon: 4, Delta: 1e-4}}
@@ -243,11 +243,10 @@ func visitsRig(t *testing.T, change func(*study.Proposal)) *rig {
 	return r
 }
 
-// seen is all that anybody but the site sees of a study there, or hears of in
-// what may leave the machine: messages, charges, the lines of the logs, and of
-// what was sent all but what the ledger published, with noise: byte by byte. Where
-// the coordinator adds the noise, of exact votes or sums their size, and how
-// many records they declare; and so of shares, where two servers do.
+// seen is all of a study that leaves the site or its machine: messages, charges, lines of the logs, and
+// the upload, byte by byte except for the published noisy numbers. If the coordinator adds the noise, it
+// holds the size of exact votes or sums, and the declared number of records; the same for shares of two
+// servers.
 type seen struct {
 	said, charged, log, clear string
 }
@@ -267,7 +266,7 @@ func lookAt(t *testing.T, r *rig, file string) seen {
 		both = r.serve(t)
 	}
 	a, w := connect(t, r)
-	a.preparation.hurry = true // when it is sent is what TestTimeTellsNothing is about
+	a.preparation.hurry = true // TestTimeTellsNothing tests the moments
 	round(t, a)
 	ctx := context.Background()
 	w.mu.Lock()
@@ -276,7 +275,7 @@ func lookAt(t *testing.T, r *rig, file string) seen {
 	for _, line := range w.said {
 		method, said, _ := strings.Cut(line, " ")
 		if strings.HasSuffix(method, "/Contribute") {
-			said = "" // its digest and size differ where what was published does
+			said = "" // digest and size differ with the published noise
 		}
 		s.said += fmt.Sprintf("%s %q\n", method, said)
 	}
@@ -290,7 +289,7 @@ func lookAt(t *testing.T, r *rig, file string) seen {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if both != nil { // each share is random numbers: what can be compared is how many
+	if both != nil { // each share is random: only the number of values can be compared
 		if err := both.receive("site", w.body); err != nil {
 			t.Errorf("the contribution is not taken: %v; log:\n%s", err, r.log)
 		}
@@ -309,7 +308,7 @@ func lookAt(t *testing.T, r *rig, file string) seen {
 	if err != nil {
 		t.Fatal(err)
 	}
-	published, err := study.Settle(ctx, a.site.Ledger, r.hash, draft.Requests) // again: what was published then
+	published, err := study.Settle(ctx, a.site.Ledger, r.hash, draft.Requests) // again: the same publications
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -335,11 +334,11 @@ func lookAt(t *testing.T, r *rig, file string) seen {
 	return s
 }
 
-// changing is what differs between any two runs.
+// changing matches text that differs between any two runs.
 var changing = regexp.MustCompile(`(time|leaves)=\S+ ?|"received":"[^"]*",?|/tmp/\S+`)
 
-// toldOf is what is in the logs, but for what the site alone is told where its
-// file cannot be read as it was declared.
+// toldOf returns the logs' content, without the messages for the site alone about a file that cannot be
+// read as declared.
 func toldOf(t *testing.T, r *rig) string {
 	t.Helper()
 	audit, err := os.ReadFile(site.AuditFile(r.config))
@@ -360,10 +359,9 @@ func toldOf(t *testing.T, r *rig) string {
 	return changing.ReplaceAllString(out.String(), "")
 }
 
-// TestBytesOfAFileAndOfTheWire: of every kind, mechanism and place of the
-// noise, whatever a file holds that was declared, the coordinator gets the same
-// messages and as many bytes, beside noisy numbers the same ones, the ledger the
-// same charges, and the logs the same lines.
+// TestBytesOfAFileAndOfTheWire: for every kind, mechanism and place of noise, and any content of a
+// declared file, the coordinator gets the same messages, the same number of bytes and, beside noisy
+// numbers, the same bytes; the ledger gets the same charges and the logs the same lines.
 func TestBytesOfAFileAndOfTheWire(t *testing.T) {
 	all := plans()
 	for i, name := range slices.Sorted(maps.Keys(all)) {
@@ -381,9 +379,9 @@ func TestBytesOfAFileAndOfTheWire(t *testing.T) {
 	}
 }
 
-// TestNeighboursInLines: two files that differ in one line, whatever stands
-// there, give a study two sets of records of which one is replaced at most:
-// fewer than were declared, as many, or more.
+// TestNeighboursInLines: two files that differ in one line, whatever its content, give a study two sets
+// of records that differ in at most one replaced record, whether the file has fewer records than
+// declared, as many, or more.
 func TestNeighboursInLines(t *testing.T) {
 	t.Run("as it is", func(t *testing.T) { neighboursInLines(t, "") })
 	t.Run("mapped", func(t *testing.T) {
@@ -443,11 +441,10 @@ func neighboursInLines(t *testing.T, mapping string) {
 	})
 }
 
-// TestPlanCannotSayHowAFileIsRead: a plan whose comment is "F" would drop the
-// lines that begin with F, and one whose comment is "a" would make the first
-// record the header: the number of records, or whether the site takes part,
-// would tell of them. Such a plan is refused with the reason; and where it
-// comes through all the same it changes nothing.
+// TestPlanCannotSayHowAFileIsRead: a plan with comment "F" would drop the lines that begin with F, and
+// with comment "a" would make the first record the header: the number of records, or the site's
+// participation, would reveal content. Such a plan is refused with the reason, and would change nothing
+// if it got through.
 func TestPlanCannotSayHowAFileIsRead(t *testing.T) {
 	for name, change := range map[string]func(*dataset.Schema){
 		"comment":   func(s *dataset.Schema) { s.Comment = "3" },

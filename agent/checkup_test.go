@@ -17,7 +17,7 @@ import (
 	"caucus/protocol"
 )
 
-// certified is an identity whose certificate began at a moment.
+// certified makes an identity whose certificate began at a moment.
 func certified(t *testing.T, begins time.Time) protocol.Identity {
 	t.Helper()
 	authority, err := protocol.NewAuthority(begins)
@@ -31,8 +31,8 @@ func certified(t *testing.T, begins time.Time) protocol.Identity {
 	return id
 }
 
-// TestCheckSaysWhatToWrite: of a file that would not be declared, check says what a
-// person would write for that to change.
+// TestCheckSaysWhatToWrite: for a file that could not be declared, check says what a person can write to
+// change that.
 func TestCheckSaysWhatToWrite(t *testing.T) {
 	r := newRig(t, nil)
 	r.put(t, "age,sex,ill\n"+strings.Repeat("30,weiblich,no\n", 60))
@@ -44,15 +44,14 @@ func TestCheckSaysWhatToWrite(t *testing.T) {
 	}
 }
 
-// TestCheckSources: what a person has to do about a source is found before a
-// study is.
+// TestCheckSources: check reports what a person has to do about a source before any study needs it.
 func TestCheckSources(t *testing.T) {
 	for name, test := range map[string]struct {
 		change   func(*testing.T, *rig)
 		source   health.Status
 		says     string
 		mapping  health.Status
-		unread   health.Status // where no file is looked into
+		unread   health.Status // without opening files
 		declared bool
 	}{
 		"as declared": {nil, health.OK, "as it was then: 61 records", health.OK, health.OK, true},
@@ -114,9 +113,8 @@ func TestCheckSources(t *testing.T) {
 	}
 }
 
-// TestStartLooksIntoNoFile: what an agent says of itself when it starts is the same
-// whatever its sources hold, and takes no look into them: when its first poll
-// comes would tell how long a file takes to read.
+// TestStartLooksIntoNoFile: an agent's report at its start is the same for all content of its sources
+// and opens no file: otherwise the moment of its first poll would reveal the time to read a file.
 func TestStartLooksIntoNoFile(t *testing.T) {
 	r := newRig(t, nil)
 	pipe := r.pipe(t)
@@ -125,7 +123,7 @@ func TestStartLooksIntoNoFile(t *testing.T) {
 	go func() { done <- health.Locally(context.Background(), a.site, certified(t, time.Now())) }()
 	var said []health.Result
 	for said == nil {
-		if isOpen(t, pipe) { // and closed again, so that who reads it comes to an end
+		if isOpen(t, pipe) { // and closed again, so that a reader comes to an end
 			t.Error("the file was opened")
 		}
 		select {
@@ -140,7 +138,7 @@ func TestStartLooksIntoNoFile(t *testing.T) {
 	}
 }
 
-// TestCheckLedger: a ledger that is spent is a warning, a damaged one a problem.
+// TestCheckLedger: a spent ledger is a warning, a damaged one a problem.
 func TestCheckLedger(t *testing.T) {
 	r := newRig(t, nil)
 	a, id := r.agent(t), certified(t, time.Now())

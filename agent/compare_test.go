@@ -7,8 +7,8 @@ import (
 	"caucus/study"
 )
 
-// TestRecordsOfASmallSite: who has too few records for a study still compares its release
-// with its own; who lacks a column of it does not.
+// TestRecordsOfASmallSite: a site with too few records for a study can still compare its release with
+// them; a site that lacks a column cannot.
 func TestRecordsOfASmallSite(t *testing.T) {
 	r := newRig(t, func(p *study.Proposal) { p.Records = 2000 })
 	a := r.agent(t)

@@ -16,19 +16,19 @@ import (
 	"caucus/study"
 )
 
-// By file: where a site's network reaches nobody, people carry the messages. The agent is the same:
-// Answer and Look make a round with a link that reads one file and writes one file, so that policy,
+// By file: if a site's network reaches nobody, people carry the messages. The agent is the same: Answer
+// and Look make a round with a link that reads one file and writes one file, so that policy,
 // declaration, approvals, ledger, window, audit log and the study's folder work as in any round.
 //
 // Two things differ:
-//   - The coordinator's clock is not heard. A time in a file is only a lower bound: where it is ahead of
-//     this machine's clock by more than site.MaxDatedSkew, nothing is charged. The year of a charge is
-//     this machine's alone, which a coordinator cannot move at all.
-//   - The carriers decide when files arrive, and may carry none. A pack older than one read before is
-//     refused. The next pack, which holds the receipt, tells whether an answer arrived.
+//   - The coordinator's clock is not heard. A time in a file is only a lower bound: if it is ahead of this
+//     machine's clock by more than site.MaxDatedSkew, nothing is charged. The year of a charge is this machine's
+//     alone, which a coordinator cannot move.
+//   - The carriers decide when files arrive, and may carry none. A pack older than one read before is refused.
+//     The next pack, which holds the receipt, tells whether an answer arrived.
 
-// ByFile reads a pack (caucus study pack), checks every signature in it, and makes an agent that writes
-// its answer to the file out; empty writes none. The agent holds the state folder until it is closed.
+// ByFile reads a pack (caucus study pack), checks its signatures, and makes an agent that writes its
+// answer to the file out; empty writes none. The agent holds the state folder until it is closed.
 func ByFile(c site.Config, pack []byte, out string) (*Agent, error) {
 	if err := c.Validate(); err != nil {
 		return nil, fmt.Errorf("agent config: %w", err)
@@ -45,7 +45,7 @@ func ByFile(c site.Config, pack []byte, out string) (*Agent, error) {
 			Out: out, Notice: in(site.FileNotice), Answer: in(site.FileAnswer), Memory: site.MemoryFile(c), Now: c.Clock.Now, Wrote: c.Checkpoint,
 		})
 	}
-	// What the pack says is compared with earlier packs and kept: by one process at a time.
+	// The pack is compared with earlier packs and stored by one process at a time.
 	unlock, err := folder.Hold(c.State, "another agent")
 	if err != nil {
 		return nil, err
@@ -64,10 +64,11 @@ type Answered struct {
 	Study    string        `json:"study"`
 	Plan     study.Hash    `json:"plan"`
 	Progress desk.Progress `json:"progress"`
-	// Wrote: there is an answer to carry. Declined: it says that this site takes no part, and no reason.
+	// Wrote: there is an answer to carry. Declined: it says that this site does not take part, without a
+	// reason.
 	Wrote    bool `json:"wrote"`
 	Declined bool `json:"declined"`
-	// Why says what keeps the study back or ended it; "" for nothing.
+	// Why says what delays or ended the study; "" for nothing.
 	Why string `json:"why,omitempty"`
 }
 
@@ -76,9 +77,9 @@ type Answered struct {
 // stopped, charges nothing twice and writes the same bytes.
 func (a *Agent) Answer(ctx context.Context) (Answered, error) { return a.byFile(ctx, false) }
 
-// Look stores what a pack says about a study: its plan (so that persons can read and approve it),
-// amendments, the receipt, the release, or how it ended. It answers nothing, and charges nothing except
-// a contribution that the coordinator has and this folder forgot.
+// Look stores a pack's news of a study: its plan (for persons to read and approve), amendments, the
+// receipt, the release, or how it ended. It answers nothing, and charges nothing except a contribution
+// that the coordinator has and this folder forgot.
 func (a *Agent) Look(ctx context.Context) (Answered, error) { return a.byFile(ctx, true) }
 
 func (a *Agent) byFile(ctx context.Context, looking bool) (Answered, error) {
@@ -101,7 +102,7 @@ func (a *Agent) byFile(ctx context.Context, looking bool) (Answered, error) {
 		}
 		a.Finish(ctx)
 		wrote, _ := a.courier().Answered()
-		// A file may hold the receipt and what follows; after a crash an upload may precede its moment.
+		// A file may hold the receipt and later news; after a crash an upload may precede its moment.
 		again = d.Has(site.FileReceipt) && !received
 		if !looking && !wrote && d.Has(site.FileUpload) && d.Early(a.now()) {
 			again = a.clock.Sleep(ctx, pollByFile)
@@ -129,11 +130,11 @@ func (a *Agent) byFile(ctx context.Context, looking bool) (Answered, error) {
 	return out, nil
 }
 
-// pollByFile is the interval at which Answer looks whether an upload's moment has come.
+// pollByFile is the interval at which Answer checks whether an upload's moment has come.
 const pollByFile = 100 * time.Millisecond
 
-// EnrolRequest makes this agent's key and the request to be certified, where a site's network reaches
-// nobody. The key is on the disk on return, and stays the same until EnrolAccept gets its certificate.
+// EnrolRequest makes this agent's key and the request to certify it, if a site's network reaches nobody.
+// The key is on the disk on return, and stays the same until EnrolAccept gets its certificate.
 func EnrolRequest(c site.Config) (file []byte, key protocol.Fingerprint, err error) {
 	err = enrolling(c, func() error {
 		e, err := newEnrolment(c)

@@ -11,9 +11,9 @@ import (
 	"caucus/protocol"
 )
 
-// TestByFileHoldsTheFolder: a pack is held against what was read before, and kept, by one
-// process at a time: while another has the folder it is not even looked at, and who could
-// not read it lets go of the folder.
+// TestByFileHoldsTheFolder: a pack is compared with earlier ones, and stored, by one process at a time.
+// While another process holds the folder the pack is not read, and an error in reading releases the
+// folder.
 func TestByFileHoldsTheFolder(t *testing.T) {
 	r := newRig(t, nil)
 	authority, err := protocol.NewAuthority(time.Now())

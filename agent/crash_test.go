@@ -20,8 +20,8 @@ import (
 	"caucus/study"
 )
 
-// victim is an agent process that is killed at its n-th effect. What it sends
-// lies in a file beside the state, as a coordinator would have it.
+// victim is an agent process that is killed at its n-th effect. Its uploads are in a file beside the
+// state, as a coordinator would have them.
 func victim() {
 	dir := os.Getenv("AGENT_TEST_DIR")
 	n, _ := strconv.Atoi(os.Getenv("AGENT_TEST_VICTIM"))
@@ -66,8 +66,8 @@ func victimStudy(noise study.Noise) func(*study.Proposal) {
 	}
 }
 
-// victimRig is the same in every process: a helper is made in the first, and the others find
-// its keys and what it said in a file.
+// victimRig is the same in every process: the first process makes a helper, and the others find its keys
+// and acceptance in a file.
 func victimRig(dir string, noise study.Noise) *rig {
 	r := rigIn(dir, victimStudy(noise))
 	if noise != study.NoiseAggregators {
@@ -108,9 +108,9 @@ func life(t *testing.T, dir string, noise study.Noise, n int) (killed bool) {
 	return false
 }
 
-// TestKilledBetweenEffects kills an agent with SIGKILL at each of its effects
-// and starts it again: the coordinator gets one contribution, always the same
-// bytes, the ledger is charged once, and receipt and release arrive.
+// TestKilledBetweenEffects kills an agent with SIGKILL at each of its effects and starts it again: the
+// coordinator gets one contribution, always the same bytes, the ledger is charged once, and receipt and
+// release arrive.
 func TestKilledBetweenEffects(t *testing.T) {
 	for _, noise := range study.Noises() {
 		t.Run(string(noise), func(t *testing.T) {

@@ -10,9 +10,8 @@ import (
 	"caucus/study"
 )
 
-// TestStudiesADay: of more studies than a day has room for the others wait, uncharged, and
-// the coordinator is told; a day begins once, whatever the clock is put back to, and what was
-// taken up goes on.
+// TestStudiesADay: studies beyond the day's number wait, uncharged, and the coordinator learns it. A day
+// begins once, even if the clock is set back, and studies taken up before go on.
 func TestStudiesADay(t *testing.T) {
 	r := newRig(t, nil)
 	now := time.Date(2031, 3, 1, 23, 0, 0, 0, time.UTC)

@@ -19,7 +19,6 @@ import (
 	"caucus/study"
 )
 
-// put writes the ward's file.
 func (r *rig) put(t *testing.T, text string) {
 	t.Helper()
 	if err := os.WriteFile(r.config.Data["ward"].File, []byte(text), 0o600); err != nil {
@@ -38,8 +37,8 @@ func gzipped(t *testing.T, text string) string {
 	return out.String()
 }
 
-// TestDeclare: what a person declares is kept as it was then, whatever becomes
-// of the file, and is in the audit log; the person is shown what was odd.
+// TestDeclare: a declaration stays as it was made, whatever happens to the file, and is in the audit
+// log; the person is shown deviations.
 func TestDeclare(t *testing.T) {
 	r := newRig(t, nil)
 	a := r.agent(t)
@@ -86,8 +85,8 @@ func TestDeclare(t *testing.T) {
 	}
 }
 
-// TestConfigurationChanged: where the configuration comes to say something else
-// than was declared, the source waits for a person again.
+// TestConfigurationChanged: if the configuration comes to differ from the declaration, the source waits
+// for a person again.
 func TestConfigurationChanged(t *testing.T) {
 	for name, change := range map[string]func(*rig){
 		"file": func(r *rig) {
@@ -117,8 +116,8 @@ func TestConfigurationChanged(t *testing.T) {
 	}
 }
 
-// TestUndeclared: nothing leaves before a person has declared the source, and
-// everything goes on once one has.
+// TestUndeclared: nothing leaves before a person has declared the source, and everything goes on
+// afterwards.
 func TestUndeclared(t *testing.T) {
 	r := newRig(t, nil)
 	os.RemoveAll(filepath.Join(r.config.State, "sources"))
@@ -140,17 +139,16 @@ func TestUndeclared(t *testing.T) {
 	}
 }
 
-// TestUnreadable: whatever happened to a file that was declared, the study
-// takes place, with the same number of bytes and the same charge; the site is
-// told, without a word of what the file holds.
+// TestUnreadable: whatever happened to a declared file, the study takes place with the same number of
+// bytes and the same charge. The site is told, without content of the file.
 func TestUnreadable(t *testing.T) {
 	const row = "smith,syphilis,berlin\n"
-	votes := 0 // bytes of exact votes; those of noisy sums hang on the noise
+	votes := 0 // bytes of exact votes; those of noisy sums depend on the noise
 	for _, test := range []struct {
 		name   string
 		packed bool
 		change func(t *testing.T, r *rig, path string)
-		flag   string // what the site is told, "" for nothing
+		flag   string // message to the site, "" for none
 	}{
 		{"as declared", false, func(*testing.T, *rig, string) {}, ""},
 		{"gone", false, func(t *testing.T, _ *rig, path string) { os.Remove(path) }, "no such file"},
@@ -224,9 +222,9 @@ func TestUnreadable(t *testing.T) {
 	}
 }
 
-// TestPlanHeldAgainstSchema: a plan's columns are held against what the site
-// published. What else the file has is not told: a plan that asks for a column
-// that is there gets the same answer as one that asks for none that is.
+// TestPlanHeldAgainstSchema: a plan's columns are compared with the site's published schema, not its
+// file. A plan that asks for another column of the file gets the same answer as one that asks for a
+// column that does not exist.
 func TestPlanHeldAgainstSchema(t *testing.T) {
 	for _, column := range []string{"hiv", "nothing"} {
 		r := newRig(t, nil)
@@ -279,15 +277,14 @@ func mapped(t *testing.T, text string) mapping.Mapping {
 	return m
 }
 
-// mapWard gives the ward a mapping.
 func (r *rig) mapWard(m source.MappingSource) {
 	s := r.config.Data["ward"]
 	s.Mapping = m
 	r.config.Data["ward"] = s
 }
 
-// TestGarbage: a file that is not what its schema says is refused by declare,
-// before anything is charged, and is a problem in check and preview.
+// TestGarbage: declare refuses a file that does not match its schema, before any charge; check and
+// preview report it as a problem.
 func TestGarbage(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	var noise strings.Builder
@@ -338,8 +335,7 @@ func TestGarbage(t *testing.T) {
 	}
 }
 
-// TestDerived: for a column that was computed from other records a person
-// answers, and the audit log says so.
+// TestDerived: for a column computed from other records a person answers, and the audit log says so.
 func TestDerived(t *testing.T) {
 	r := newRig(t, nil)
 	r.put(t, "age,Rang,ill\n"+strings.Repeat("30,2,no\n", 60))
@@ -363,7 +359,7 @@ func TestDerived(t *testing.T) {
 	}
 }
 
-// TestEmptySource: a file that has lost its records gives as many empty ones.
+// TestEmptySource: a file that lost its records gives the same number of empty ones.
 func TestEmptySource(t *testing.T) {
 	r := newRig(t, nil)
 	if err := os.WriteFile(r.config.Data["ward"].File, []byte("age,sex,ill\n"), 0o600); err != nil {

@@ -78,7 +78,7 @@ func (s *sitting) get(path string) (int, string) {
 	return s.do(http.NewRequest("GET", s.base+path, nil))
 }
 
-// post sends a form as the page's own; change makes it another's.
+// post sends a form from the page itself; change makes it another page's.
 func (s *sitting) post(path string, form url.Values, change func(*http.Request)) (int, string) {
 	s.t.Helper()
 	r, err := http.NewRequest("POST", s.base+path, strings.NewReader(form.Encode()))
@@ -94,16 +94,16 @@ func (s *sitting) post(path string, form url.Values, change func(*http.Request))
 	return s.do(r, nil)
 }
 
-// shownOn is the digest that a study's page carries in its form, "" for none.
+// shownOn is the digest in the form of a study's page, "" without one.
 func shownOn(page string) string {
 	_, after, _ := strings.Cut(page, `name="shown" value="`)
 	digest, _, _ := strings.Cut(after, `"`)
 	return digest
 }
 
-// TestDesk: a person reads on the page what would leave and says yes; nothing is sent
-// before, and nothing that was not shown is approved: no other declaration, no form of
-// another page, none that does not say what was shown or who it was.
+// TestDesk: a person reads on the page what would leave, and approves. Nothing is sent before, and only
+// what was shown is approved: no other declaration, no form of another page, no form without the digest
+// or the person.
 func TestDesk(t *testing.T) {
 	ctx := context.Background()
 	r := newRig(t, nil)
@@ -128,7 +128,7 @@ func TestDesk(t *testing.T) {
 	if _, page := s.get(at + "?records=1"); !strings.Contains(page, "<dt>classes</dt><dd>no 30, yes 31") || !strings.Contains(page, "martian") && !strings.Contains(page, "of no known level") {
 		t.Errorf("the records, asked for: %s", page)
 	}
-	if err := r.declare(); err != nil { // the same file again: another declaration?
+	if err := r.declare(); err != nil { // the same file again: another declaration
 		t.Fatal(err)
 	}
 	data := r.config.Data["ward"].File
@@ -200,8 +200,8 @@ func TestDesk(t *testing.T) {
 	}
 }
 
-// TestDeskAllowsNoMore: what the policy refuses, a page does not allow; where persons
-// sign with keys, a page takes no key, and its forms approve nothing; a no is for good.
+// TestDeskAllowsNoMore: a page cannot allow what the policy refuses; if persons sign with keys, a page
+// takes no key and approves nothing; a refusal is for good.
 func TestDeskAllowsNoMore(t *testing.T) {
 	t.Run("policy", func(t *testing.T) {
 		r := newRig(t, nil)
@@ -282,8 +282,8 @@ func TestDeskAllowsNoMore(t *testing.T) {
 	})
 }
 
-// TestShownOnlyWhereSaid: an agent listens nowhere unless its config says so, and then on
-// loopback; a port that is taken ends it with a word about it.
+// TestShownOnlyWhereSaid: an agent listens only where its config says, on loopback; if the port is taken
+// it ends with an error that says so.
 func TestShownOnlyWhereSaid(t *testing.T) {
 	r := newRig(t, nil)
 	a := r.agent(t)

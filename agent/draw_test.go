@@ -15,10 +15,10 @@ import (
 	"caucus/protocol"
 )
 
-// stalling is a coordinator that takes its time to answer one poll.
+// stalling is a coordinator that answers one poll late.
 type stalling struct {
 	heard
-	poll int // of which it answers late, 0 for none
+	poll int // number of the late poll, 0 for none
 	by   time.Duration
 	seen int
 }
@@ -31,9 +31,9 @@ func (s *stalling) Studies(ctx context.Context) (protocol.Listing, error) {
 	return l, err
 }
 
-// TestDrawTellsNothing: how long noise takes to draw, and the upload to be
-// written, is not heard: not by when polls come, and not by a coordinator that
-// answers a poll late, so that the draw begins at a moment of its choosing.
+// TestDrawTellsNothing: the time to draw noise and write the upload cannot be heard, neither from the
+// moments of polls nor by a coordinator that answers a poll late, so that the draw begins at a moment of
+// its choice.
 func TestDrawTellsNothing(t *testing.T) {
 	for name, c := range map[string]stalling{
 		"prompt": {}, "stalls before the window": {poll: 1, by: 3 * time.Second}, "stalls after it": {poll: 2, by: 3 * time.Second},
@@ -74,11 +74,10 @@ func TestDrawTellsNothing(t *testing.T) {
 	}
 }
 
-// TestDrawsAreGivenTime: what a draw is given, before any margin, is more than it
-// takes, of every mechanism that a site releases by, on vectors of any length
-// and shape: a plan may ask for millions of draws from urns to release a number.
-// The least of a few tries counts, and a fiftieth of the second that every window
-// adds is the machine's: it may put a draw of microseconds aside for longer.
+// TestDrawsAreGivenTime: before any margin, a draw gets more time than it takes, for every mechanism
+// that a site releases by, on vectors of any length and shape: a plan may need millions of draws from
+// urns to release a number. The least of a few tries counts; a fiftieth of the second that every window
+// adds is for the machine, which may interrupt a draw of microseconds for longer.
 func TestDrawsAreGivenTime(t *testing.T) {
 	least := func(f func()) time.Duration {
 		least := time.Hour

@@ -12,12 +12,12 @@ import (
 )
 
 // An amendment may change a study's ending: its deadline, the rule that seals it earlier, and its
-// minimum, down to the floor that the plan names. A person's or the policy's consent covers the floor
-// and not the other two, so it stays valid; the policy's MaxExtension bounds how far a deadline may
-// move. A study that failed may be reopened: this site then sends the same bytes again, and is charged
-// nothing.
+// minimum, down to the floor that the plan names. An approval covers the floor and not the other two, so
+// it stays valid; the policy's MaxExtension bounds how far a deadline may move. A failed study may be
+// reopened: this site then sends the same bytes again, and is charged nothing.
 
-// follow stores a study's new amendments, and reopens it here where they do. stop: send nothing for now.
+// follow stores a study's new amendments, and reopens the study here if they reopen it. stop: send
+// nothing for now.
 func (a *Agent) follow(ctx context.Context, d site.Dossier, o protocol.Summary) (stop bool, err error) {
 	held, err := d.Amendments()
 	if err != nil {
@@ -64,7 +64,7 @@ func (a *Agent) allowsEnding(d site.Dossier, h study.Hash, p study.Plan) error {
 }
 
 // unforked fetches the amendments of an amended study again, before it is charged and before bytes
-// leave: a list only counts them, and a forked chain may be as long.
+// leave: a list only counts them, and a forked chain may have the same length.
 func (a *Agent) unforked(ctx context.Context, d site.Dossier, o protocol.Summary) error {
 	held, err := d.Amendments()
 	if err != nil || len(held) == 0 {

@@ -38,9 +38,8 @@ func later(d time.Duration) func(*study.Ending) {
 	return func(e *study.Ending) { e.Deadline = e.Deadline.Add(d) }
 }
 
-// TestReopened: a study that failed after a site had contributed is taken up again:
-// the same bytes are sent, and the ledger holds one charge; killed between any two
-// files of it, it goes on.
+// TestReopened: a study that failed after a site had contributed is reopened: the same bytes are sent,
+// and the ledger holds one charge, also after a kill between any two files.
 func TestReopened(t *testing.T) {
 	r := newRig(t, nil)
 	a := r.agent(t)
@@ -52,7 +51,7 @@ func TestReopened(t *testing.T) {
 	if !d.Has(site.FileClosed) {
 		t.Fatal("a study that failed is not closed here")
 	}
-	r.state, r.lost = study.Open, true // a coordinator that only says so
+	r.state, r.lost = study.Open, true // the coordinator claims so without an amendment
 	round(t, a)
 	if len(r.bodies) != 1 || !d.Has(site.FileClosed) {
 		t.Fatalf("%d uploads to a study that no amendment took up again", len(r.bodies))
@@ -73,7 +72,7 @@ func TestReopened(t *testing.T) {
 	if !d.Has(site.FileClosed) {
 		t.Error("a study that failed again is not closed")
 	}
-	// A crash after the amendment was stored and before the study was taken up.
+	// A crash after the amendment was stored and before the study was reopened.
 	r.amendTo(t, true, later(2*time.Hour))
 	r.state = study.Failed
 	round(t, a)
@@ -84,8 +83,8 @@ func TestReopened(t *testing.T) {
 	}
 }
 
-// TestReopenedUnlearnt: a site that first hears of a study when it failed, and so never learnt its
-// plan, takes part once an amendment takes the study up again, and not before.
+// TestReopenedUnlearnt: a site that first hears of a study after its failure, and so never learnt its
+// plan, takes part once an amendment reopens the study, and not before.
 func TestReopenedUnlearnt(t *testing.T) {
 	r := newRig(t, nil)
 	a := r.agent(t)
@@ -107,8 +106,7 @@ func TestReopenedUnlearnt(t *testing.T) {
 	}
 }
 
-// TestReopenedUnsent: who was charged and could not send in time sends what it had
-// prepared.
+// TestReopenedUnsent: a site that was charged and could not send in time sends the prepared bytes.
 func TestReopenedUnsent(t *testing.T) {
 	r := newRig(t, nil)
 	a := r.agent(t)
@@ -129,8 +127,8 @@ func TestReopenedUnsent(t *testing.T) {
 	}
 }
 
-// TestAmendmentsAreBelieved: what a coordinator signed about an ending it cannot take
-// back, nor sign otherwise, nor stretch beyond the policy; then nothing is sent.
+// TestAmendmentsAreBelieved: a coordinator cannot take back a signed ending, sign a different one, or
+// extend it beyond the policy: nothing is then sent.
 func TestAmendmentsAreBelieved(t *testing.T) {
 	for name, test := range map[string]struct {
 		then func(*testing.T, *rig)
@@ -183,8 +181,7 @@ func TestAmendmentsAreBelieved(t *testing.T) {
 	}
 }
 
-// TestExtendedByDefault: a policy that does not speak of it lets a deadline move by 60 days,
-// and one that says 0s as far as the coordinator likes.
+// TestExtendedByDefault: by default a deadline may move by 60 days; 0s sets no limit.
 func TestExtendedByDefault(t *testing.T) {
 	plan := study.Plan{Deadline: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
 	for text, days := range map[string]int{"policy: {}": 60, "policy: {max_extension: 0s}": 10_000, "policy: {max_extension: 5d}": 5} {
@@ -201,8 +198,8 @@ func TestExtendedByDefault(t *testing.T) {
 	}
 }
 
-// TestAmendedBeforeItCame: a study that was amended beyond the policy before this site
-// first heard of it is refused before it is charged, as one that is amended later.
+// TestAmendedBeforeItCame: a study amended beyond the policy before this site first heard of it is
+// refused before it is charged.
 func TestAmendedBeforeItCame(t *testing.T) {
 	r := newRig(t, nil)
 	r.config.Policy.MaxExtension = 24 * time.Hour
@@ -215,13 +212,13 @@ func TestAmendedBeforeItCame(t *testing.T) {
 	}
 }
 
-// TestForkedWhilePrepared: a chain that is another one by the time that the upload may
-// leave keeps it here, though it is as long as the one before.
+// TestForkedWhilePrepared: if the chain has changed when the upload may leave, nothing is sent, even if
+// the chain has the same length.
 func TestForkedWhilePrepared(t *testing.T) {
 	r := newRig(t, nil)
 	r.amendTo(t, false, later(time.Hour))
 	a := r.agent(t)
-	r.refuse = study.ErrNotOpen // the first try does not come through
+	r.refuse = study.ErrNotOpen // the first try fails
 	round(t, a)
 	a.Finish(t.Context())
 	before := len(r.bodies)
@@ -233,8 +230,8 @@ func TestForkedWhilePrepared(t *testing.T) {
 	}
 }
 
-// TestReopenedAfterAKill: an agent that was killed between noting after how many amendments
-// a study was over and that it is over, takes the study up once, and closes it once.
+// TestReopenedAfterAKill: an agent killed between its two notes that a study is over, after this number
+// of amendments, reopens the study once, and closes it once.
 func TestReopenedAfterAKill(t *testing.T) {
 	for _, receipted := range []bool{true, false} {
 		r := newRig(t, nil)

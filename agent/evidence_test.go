@@ -21,8 +21,7 @@ import (
 	"caucus/study/verify"
 )
 
-// after is a site that contributed one study by votes, with the coordinator's
-// receipt for it, and the release.
+// after is a site that contributed one study by votes, with the coordinator's receipt, and the release.
 func after(t *testing.T) (r *rig, e *site.Evidence, signer *protocol.Signer, release study.Release, receipt protocol.Receipt) {
 	t.Helper()
 	r = newRig(t, func(p *study.Proposal) { p.Mechanism, p.Noise = "tally", study.NoiseCoordinator })
@@ -59,8 +58,7 @@ func (r *rig) keep(t *testing.T, h study.Hash, signer *protocol.Signer, said pro
 	}
 }
 
-// TestWitness: a release that contradicts what the coordinator signed for this
-// site is not believed.
+// TestWitness: a release that contradicts what the coordinator signed for this site is not believed.
 func TestWitness(t *testing.T) {
 	at, e, signer, release, good := after(t)
 	stranger, err := protocol.NewSigner()
@@ -105,7 +103,7 @@ func TestWitness(t *testing.T) {
 	}
 }
 
-// TestCharged: the site's ledger holds exactly what plan and pool declare.
+// TestCharged: the site's ledger holds exactly the charges that plan and pool declare.
 func TestCharged(t *testing.T) {
 	ctx := context.Background()
 	r, e, _, release, _ := after(t)
@@ -130,7 +128,7 @@ func TestCharged(t *testing.T) {
 	}
 	check(verify.Holds, "exactly what plan and pool declare")
 
-	// Another ledger, with less in it.
+	// Another ledger, with fewer entries.
 	for _, name := range []string{"", "-wal", "-shm"} {
 		os.Remove(site.LedgerFile(r.config) + name)
 	}
@@ -154,7 +152,7 @@ func TestCharged(t *testing.T) {
 	check(verify.Fails, "ε = 0.001 for a record")
 }
 
-// openSiteAnew opens a ledger, however old, under no memory of a better one.
+// openSiteAnew opens a ledger without comparing it with a remembered one.
 func openSiteAnew(c site.Config) (*journal.Journal, *privacy.Ledger, error) {
 	j, err := journal.OpenSQLite(site.LedgerFile(c))
 	if err != nil {
@@ -164,8 +162,8 @@ func openSiteAnew(c site.Config) (*journal.Journal, *privacy.Ledger, error) {
 	return j, l, err
 }
 
-// TestCoordinatorGoesBack: receipts that quote the coordinator's ledger tell when
-// it was put back or written anew.
+// TestCoordinatorGoesBack: receipts that quote the coordinator's ledger reveal that it was restored or
+// rewritten.
 func TestCoordinatorGoesBack(t *testing.T) {
 	r, e, signer, release, first := after(t)
 	r.keep(t, r.hash, signer, first)
@@ -192,7 +190,7 @@ func TestCoordinatorGoesBack(t *testing.T) {
 		}
 	}
 
-	// A release may tell as well.
+	// A release may reveal it too.
 	r.keep(t, study.Hash{7}, signer, first)
 	release.Ledger = []privacy.Line{{Sequence: 4, Hash: privacy.Digest{5}}}
 	document, err := json.Marshal(release)
@@ -211,8 +209,8 @@ func TestCoordinatorGoesBack(t *testing.T) {
 	}
 }
 
-// TestForgottenRelease: an agent that has a release that is forgotten sends nothing
-// more, names the release to the coordinator and tells its site.
+// TestForgottenRelease: an agent with a release that the coordinator forgot sends nothing more, names
+// the release to the coordinator and tells its site.
 func TestForgottenRelease(t *testing.T) {
 	r, _, _, _, _ := after(t)
 	if err := r.config.Studies().Of(r.hash).Write(site.FileRelease, []byte("{}")); err != nil {

@@ -10,7 +10,7 @@ import (
 	"caucus/agent/site"
 )
 
-// An agent takes part under a configuration, once a coordinator's operator invited it.
+// An agent takes part once a coordinator's operator has invited it.
 func Example() {
 	dir, err := os.MkdirTemp("", "agent")
 	if err != nil {

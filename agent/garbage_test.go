@@ -14,9 +14,9 @@ import (
 	"caucus/agent/source"
 )
 
-// TestTurnedToGarbage: a file that turns to garbage after its declaration gives
-// constants, the same for any garbage of any length; what is said, charged and
-// logged is as for a good one; the site is told by the time the study was prepared.
+// TestTurnedToGarbage: a file that turns to garbage after its declaration gives constants, the same for
+// any garbage of any length. Messages, charges and logs are those of a good file; the site is told when
+// the study has been prepared.
 func TestTurnedToGarbage(t *testing.T) {
 	garbage := map[string]string{
 		"as many": strings.Repeat("x9,??,#,,c0\n", 60),
@@ -24,7 +24,7 @@ func TestTurnedToGarbage(t *testing.T) {
 		"shifted": strings.Repeat("f,no,30,c0\n", 60),
 	}
 	for name, change := range plans() {
-		if strings.Contains(name, "ratio") { // its sets are a column, or made: what they are is told
+		if strings.Contains(name, "ratio") { // its sets are a column, or made: their names are public
 			continue
 		}
 		t.Run(name, func(t *testing.T) {
@@ -44,7 +44,7 @@ func TestTurnedToGarbage(t *testing.T) {
 					first = values
 				}
 				r.put(t, visitsHeader+strings.Join(visits(), "\n")+"\n")
-				// A whole party's classifier names one class everywhere of these visits.
+				// For these visits a whole party's classifier names one class everywhere.
 				if of, err := a.Values(context.Background(), r.hash); err != nil || reflect.DeepEqual(of, values) && !strings.Contains(name, "unit party") {
 					t.Errorf("%s: the values are those of a good file (%v): this test sees nothing", what, err)
 				}
@@ -60,8 +60,8 @@ func TestTurnedToGarbage(t *testing.T) {
 	}
 }
 
-// TestRedeclareDaily: a source that is written anew stays as declared; what was
-// taken is noted once a day, for the site alone.
+// TestRedeclareDaily: a source that is written anew stays as declared; what was taken is noted once a
+// day, for the site only.
 func TestRedeclareDaily(t *testing.T) {
 	now := time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
 	r := newRig(t, nil)

@@ -11,7 +11,7 @@ import (
 	"caucus/protocol"
 )
 
-// helperPins are those of a helper that exists in tests only.
+// helperPins makes the pins of a helper for tests.
 func helperPins(t testing.TB) policy.Helper {
 	t.Helper()
 	signer, err := protocol.NewSigner()
@@ -25,8 +25,8 @@ func helperPins(t testing.TB) policy.Helper {
 	return policy.Helper{Name: "Data Trust", Signing: signer.Key(), Sealing: protocol.SealingPin(sealing.Public())}
 }
 
-// TestHelperIsTheCoordinator: an agent whose policy pins the coordinator's own key does not
-// start, and its check says why.
+// TestHelperIsTheCoordinator: an agent whose policy pins the coordinator's own key does not start, and
+// its check says why.
 func TestHelperIsTheCoordinator(t *testing.T) {
 	r := newRig(t, nil)
 	authority, err := protocol.NewAuthority(time.Now())

@@ -38,8 +38,7 @@ func (a *Agent) learn(ctx context.Context, d site.Dossier, h study.Hash) (study.
 	return d.Plan()
 }
 
-// complete reports whether plan and pool are here, also where a plan file was changed: readers report
-// that.
+// complete says whether plan and pool are here, even if a plan file was changed: readers report that.
 func (a *Agent) complete(d site.Dossier) bool {
 	if !d.Has(site.FilePlan) {
 		return false
@@ -122,13 +121,14 @@ func (a *Agent) refresh(ctx context.Context) error {
 			return err
 		}
 		if !free {
-			return nil // an agent started meanwhile: it fetches the rest
+			return nil // an agent started meanwhile and fetches the rest
 		}
 	}
 	return nil
 }
 
-// whileLocked runs fn while this process holds the state folder; free is false where another does.
+// whileLocked runs fn while this process holds the state folder; free is false if another process holds
+// it.
 func (a *Agent) whileLocked(fn func() error) (free bool, err error) {
 	unlock, err := folder.Hold(a.site.Config.State, "another agent")
 	if err != nil {

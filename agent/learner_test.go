@@ -19,13 +19,13 @@ import (
 	"caucus/study"
 )
 
-// chosenByParties is a study at unit party that leaves the classifier to each.
+// chosenByParties is a study at unit party that leaves the classifier to each party.
 func chosenByParties(p *study.Proposal) {
 	p.Unit, p.Mechanism, p.Noise = privacy.Party, "tally", study.NoiseCoordinator
 	p.KindTerms = []byte(`{"learner":"any"}`)
 }
 
-// ownRig is a site that votes with one line of shell.
+// ownRig is a site that votes by one line of shell.
 func ownRig(t *testing.T, dir, line string) *rig {
 	t.Helper()
 	r := rigIn(dir, chosenByParties)
@@ -38,7 +38,7 @@ func ownRig(t *testing.T, dir, line string) *rig {
 	return r
 }
 
-// ballotOf is what was sent, a vote for each row of the pool.
+// ballotOf returns the ballot sent, a vote for each row of the pool.
 func ballotOf(t *testing.T, r *rig) []int64 {
 	t.Helper()
 	if len(r.bodies) != 1 {
@@ -55,8 +55,8 @@ func ballotOf(t *testing.T, r *rig) []int64 {
 	return tally.Vector()
 }
 
-// TestOwnClassifierVotes: what the site's program answers is its ballot: of rows
-// (i·7) mod 100 those above 49.
+// TestOwnClassifierVotes: the program's answer is the site's ballot: yes for rows with (i·7) mod 100
+// above 49.
 func TestOwnClassifierVotes(t *testing.T) {
 	r := ownRig(t, t.TempDir(), `
 		[ "$(wc -l < "$1")" = 62 ] || exit 1
@@ -87,9 +87,9 @@ func TestOwnClassifierVotes(t *testing.T) {
 	}
 }
 
-// TestOwnClassifierFails: whatever the program does, the same moments are heard, a
-// valid ballot of the same size is sent, and log and audit log are the same; what went
-// wrong is in the study's folder, for the site. The clock is the test's.
+// TestOwnClassifierFails: whatever the program does, messages come at the same moments, a valid ballot
+// of the same size is sent, and log and audit log are the same; the reason is in the study's folder, for
+// the site. The test sets the clock.
 func TestOwnClassifierFails(t *testing.T) {
 	const votes = `tail -n +2 "$2" | while read line; do echo no; done`
 	var heardFirst []string
@@ -97,7 +97,7 @@ func TestOwnClassifierFails(t *testing.T) {
 	for line, fails := range map[string]bool{
 		votes:                         false,
 		votes + `; exit 4`:            true,
-		`grep 97.53 "$1" >&2; exit 1`: true, // its words hold a record
+		`grep 97.53 "$1" >&2; exit 1`: true, // its message holds a record
 		`echo yes`:                    true,
 		`cat "$1"`:                    true,
 		`sleep 0.4; ` + votes:         false,
@@ -149,11 +149,9 @@ func TestOwnClassifierFails(t *testing.T) {
 	}
 }
 
-// withoutPaths is a text without the folder of a test.
 func withoutPaths(text, dir string) string { return strings.ReplaceAll(text, dir, "") }
 
-// TestOwnClassifierIsShown: a preview's values run the program, and say what is wrong
-// with it.
+// TestOwnClassifierIsShown: a preview's values run the program, and report its errors.
 func TestOwnClassifierIsShown(t *testing.T) {
 	r := ownRig(t, t.TempDir(), `echo it cannot >&2; exit 2`)
 	a := r.agent(t)
@@ -165,8 +163,8 @@ func TestOwnClassifierIsShown(t *testing.T) {
 	}
 }
 
-// TestAnyNeedsThePolicy: a plan that leaves the classifier to the site is refused unless
-// the policy names any; and a site may choose a built-in one.
+// TestAnyNeedsThePolicy: a plan that leaves the classifier to the site is refused unless the policy
+// names any; a site may then choose a built-in one.
 func TestAnyNeedsThePolicy(t *testing.T) {
 	r := ownRig(t, t.TempDir(), "true")
 	r.config.Policy.Learners = []string{"softmax", "forest"}
@@ -184,8 +182,7 @@ func TestAnyNeedsThePolicy(t *testing.T) {
 	}
 }
 
-// TestScratchIsTidied: what a program was given when the agent was killed is removed
-// when it starts.
+// TestScratchIsTidied: a program's files from an agent that was killed are removed at the next start.
 func TestScratchIsTidied(t *testing.T) {
 	r := ownRig(t, t.TempDir(), "true")
 	left := filepath.Join(r.config.State, "scratch", "voter-1")

@@ -15,11 +15,11 @@ import (
 	"caucus/study"
 )
 
-// link is the agent's side of a coordinator; *protocol.Client implements it. Its results were checked
+// link is the agent's connection to a coordinator; *protocol.Client implements it. Results are checked
 // against hashes and the coordinator's signature. All calls may be repeated.
 type link interface {
 	Studies(ctx context.Context) (protocol.Listing, error)
-	// SetHeartbeat sets what every later call of Studies reports about this agent.
+	// SetHeartbeat sets the report about this agent in every later call of Studies.
 	SetHeartbeat(protocol.Heartbeat)
 	Study(ctx context.Context, ref string) (protocol.Study, error)
 	Pool(ctx context.Context, s protocol.Study, dir string) ([]byte, error)
@@ -73,10 +73,10 @@ func Enrol(ctx context.Context, c site.Config, invitation string) (protocol.Call
 	return who, err
 }
 
-// Join takes a place of a join token, under a name within its prefix or, where name is empty, under a
-// name that the coordinator chooses. If Join fails or is interrupted, run it again: the key is on the
-// disk, and takes one place only. An agent already enrolled at this coordinator is left as it is (before
-// is true), so that a set-up script may repeat Join.
+// Join takes a place of a join token, under a name within its prefix; the coordinator chooses an empty
+// name. If Join fails or is interrupted, run it again: the key is on the disk, and takes one place only.
+// An agent already enrolled at this coordinator stays as it is (before is true), so that a set-up script
+// may repeat Join.
 func Join(ctx context.Context, c site.Config, token, name string) (who protocol.Caller, before bool, err error) {
 	fail := func(err error) (protocol.Caller, bool, error) {
 		return protocol.Caller{}, false, fmt.Errorf("enrol: %w", err)
@@ -188,5 +188,5 @@ func newEnrolment(c site.Config) (protocol.Enrolment, error) {
 	return e, err
 }
 
-// dial makes the link. It does no I/O: the first call connects.
+// dial makes the link. The first call connects.
 func dial(c site.Config, id protocol.Identity) (link, error) { return site.Dial(c, id) }

@@ -18,9 +18,8 @@ import (
 	"caucus/study"
 )
 
-// TestMetricsTellNothing: metrics are the same bytes whatever the source's file holds,
-// whether it can be read and whether it is there, at every step of a study; none is of the
-// process, and none names a study.
+// TestMetricsTellNothing: at every step of a study, metrics are the same bytes whatever the source's
+// file holds, and even if it is unreadable or absent. None is of the process, and none names a study.
 func TestMetricsTellNothing(t *testing.T) {
 	at := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
 	for name, test := range map[string]struct {
@@ -100,7 +99,7 @@ func metricsOf(t *testing.T, a *Agent) string {
 	return w.Body.String()
 }
 
-// TestMetricsOfALedgerPutBack: a ledger that lacks what was contributed is seen.
+// TestMetricsOfALedgerPutBack: the metrics show a ledger that lacks contributions.
 func TestMetricsOfALedgerPutBack(t *testing.T) {
 	r := newRig(t, nil)
 	r.config.Metrics = "127.0.0.1:0"
@@ -115,8 +114,8 @@ func TestMetricsOfALedgerPutBack(t *testing.T) {
 	}
 }
 
-// TestUnreadableLedgerIsSeen: an agent whose ledger cannot be read charges nothing, is not
-// ready, and says so to the coordinator, in a word; before, it is ready once it has polled.
+// TestUnreadableLedgerIsSeen: an agent whose ledger cannot be read charges nothing, is not ready, and
+// tells the coordinator by a word; before, it is ready once it has polled.
 func TestUnreadableLedgerIsSeen(t *testing.T) {
 	r := newRig(t, nil)
 	r.config.Metrics = "127.0.0.1:0"

@@ -15,7 +15,7 @@ import (
 	"caucus/privacy"
 )
 
-// neighbourMapping is a mapping of visits that uses all there is.
+// neighbourMapping is a mapping of visits that uses every feature of mappings.
 const neighbourMapping = `
 decimal: ","
 missing: ["33", a]
@@ -26,7 +26,7 @@ columns:
   patient: {from: patient, missing: [p1]}
 `
 
-// TestBytesOfOtherFiles: that is so under a mapping too, and for a workbook,
+// TestBytesOfOtherFiles repeats TestBytesOfAFileAndOfTheWire under a mapping, and for a workbook,
 // whatever it has become.
 func TestBytesOfOtherFiles(t *testing.T) {
 	all := plans()

@@ -5,21 +5,21 @@ import (
 	"time"
 )
 
-// pace draws the times of an agent's polls by chance, so that many agents do not fall into step after an
-// event that hit all of them at once: a coordinator restarts, a network comes back, power returns, one
-// command starts them all. The draws depend only on the config and on whether calls failed, never on a
-// record; what is sent does not depend on them.
+// pace draws the times of an agent's polls at random, so that many agents do not fall into step after an
+// event that hit all at once: a coordinator restarts, a network or power comes back, one command starts
+// them all. The draws depend only on the config and on whether calls failed, never on a record; no
+// upload depends on them.
 type pace struct {
 	poll, most time.Duration
 	jitter     func(time.Duration) time.Duration
 	failures   int // in a row
 }
 
-// first is the wait before the first poll, up to half an interval.
+// first returns the wait before the first poll, up to half an interval.
 func (p *pace) first() time.Duration { return p.poll - p.jitter(p.poll) }
 
-// next is the wait after a poll. After the first failure it is as long as after a success, and doubles
-// from there. A shorter wait would be worse: every agent whose turn came while a coordinator restarted
+// next returns the wait after a poll. After the first failure it is as long as after a success, and
+// doubles from there. With a shorter wait every agent whose turn came during a coordinator's restart
 // (seconds) would return within the same second, on top of the others.
 func (p *pace) next(reached bool) time.Duration {
 	if reached {

@@ -8,7 +8,7 @@ import (
 	"caucus/agent/site"
 )
 
-// calls are when agents call, soonest first.
+// calls holds the times of agents' calls, soonest first.
 type calls []call
 
 type call struct {
@@ -26,8 +26,8 @@ func (c *calls) Pop() any {
 	return last
 }
 
-// arrivals plays n agents that are started at once, at time 0, and call a coordinator that
-// is down from one time to another: how many calls reach it in each second.
+// arrivals simulates n agents that start at once, at time 0, and call a coordinator that is down for a
+// while. It returns the number of calls in each second.
 func arrivals(n int, config site.Config, down, up, end time.Duration) []int {
 	var all calls
 	for range n {
@@ -54,14 +54,13 @@ func most(seconds []int) (n int) {
 	return n
 }
 
-// TestArrivals: agents that were started at once, or whose coordinator was down for a
-// while, do not come in step: in no second come more than twice as many as come on
-// average. go test ./agent -run TestArrivals -v shows how many.
+// TestArrivals: agents that start at once, or whose coordinator was down for a while, do not come in
+// step: no second has more than twice the average number of calls. go test ./agent -run TestArrivals -v
+// shows the numbers.
 //
-// Whoever is started draws from half an interval, 7.5 s, so 10,000 agents are 1333 a second
-// there, 1.5 times the average of 889 of later; twice that average is 13 standard
-// deviations of a binomial count above it, so the test fails wrongly less than once in 1e30
-// runs.
+// A starting agent draws from half an interval, 7.5 s, so 10,000 agents make 1333 calls a second at
+// first, 1.5 times the later average of 889; twice that average lies thirteen standard deviations of a
+// binomial count above it, so the test fails wrongly less than once in 1e30 runs.
 func TestArrivals(t *testing.T) {
 	config := site.DefaultConfig()
 	for _, n := range []int{60, 1000, 10_000} {
@@ -79,7 +78,7 @@ func TestArrivals(t *testing.T) {
 	}
 }
 
-// TestPace: waits are those of the config, whatever was waited before.
+// TestPace: waits follow the config, whatever the earlier waits.
 func TestPace(t *testing.T) {
 	for what, c := range map[string]struct {
 		poll, most time.Duration

@@ -16,7 +16,8 @@ import (
 	"caucus/study"
 )
 
-// drafted makes the contribution before its noise. It never fails: one that cannot be made is not ready.
+// drafted makes the contribution before its noise. It never fails: a contribution that cannot be made
+// counts as not ready.
 func drafted(ctx context.Context, s *site.Site, w window) draft {
 	var l late
 	in := s.Records(w.study, w.plan, w.records, study.InBlocks(w.task, w.records))
@@ -30,11 +31,11 @@ func drafted(ctx context.Context, s *site.Site, w window) draft {
 	return draft{Contribution: d, late: l.String()}
 }
 
-// settle makes the body from a draft, or from empty records where nothing was ready. It draws the
-// releases that the site makes itself, which are charged already.
+// settle makes the body from a draft, or from empty records if none was ready. It draws the site's own
+// releases, which are charged already.
 //
-// Repeated after a crash, publications are the same and nothing is charged twice; votes may differ if
-// records or luck differ, which is harmless because none has left.
+// Repeated after a crash, publications are the same and nothing is charged twice. Votes may differ,
+// which is harmless because none has left.
 func settle(ctx context.Context, s *site.Site, w window) ([]byte, error) {
 	made := w.made.Contribution
 	if made.Body == nil {
@@ -68,7 +69,7 @@ func contribution(s *site.Site, w window, in study.Inputs) (study.Contribution, 
 }
 
 // fallSilent starts the silence: from its return until speak is called, no byte leaves this agent, none
-// of its servers answers, and no command that a person typed here calls the coordinator or can.
+// of its servers answers, and no command here calls the coordinator.
 func (a *Agent) fallSilent(ctx context.Context) (speak func(), err error) {
 	if err := a.link.HangUp(); err != nil {
 		return nil, fmt.Errorf("hang up before a contribution is prepared: %w", err)
@@ -79,7 +80,7 @@ func (a *Agent) fallSilent(ctx context.Context) (speak func(), err error) {
 		if err == nil {
 			return func() { release(); end() }, nil
 		}
-		// A command's calls are bounded, whatever the coordinator does to keep it.
+		// A command's calls are bounded, so a coordinator cannot delay this for long.
 		if !errors.Is(err, folder.ErrHeld) || !a.clock.Sleep(ctx, time.Second) {
 			end()
 			return nil, errors.Join(err, ctx.Err())
@@ -88,7 +89,7 @@ func (a *Agent) fallSilent(ctx context.Context) (speak func(), err error) {
 }
 
 // prepareNext prepares the first study of the queue in its window, and sends the upload. Every failure
-// is retried: what is not stored has not left, and is prepared in a new window, charged once.
+// is retried: an upload that is not stored has not left, and is prepared in a new window, charged once.
 func (a *Agent) prepareNext(ctx context.Context) {
 	w := a.preparation.queue[0]
 	a.preparation.queue = a.preparation.queue[1:]
@@ -113,8 +114,8 @@ func (a *Agent) prepareNext(ctx context.Context) {
 }
 
 // prepare fixes a window, makes and stores a contribution in it, and returns at the moment of the
-// upload. In between nothing leaves this process, be it to the coordinator, from its servers or to a
-// log.
+// upload. In between nothing leaves this process, neither to the coordinator, nor from its servers, nor
+// to a log.
 func (a *Agent) prepare(ctx context.Context, d site.Dossier, w window) error {
 	speak, err := a.fallSilent(ctx)
 	if err != nil {
@@ -133,15 +134,15 @@ func (a *Agent) prepare(ctx context.Context, d site.Dossier, w window) error {
 	if w.made = a.preparation.within(ctx, w); ctx.Err() == nil && !d.Has(site.FileRefused) && !a.unapproved(d, w) {
 		err = a.upload(ctx, d, w)
 	}
-	runtime.GC() // sweep what the records left behind now, and not while the agent speaks
+	runtime.GC() // free the records' memory now, and not while the agent speaks
 	if !a.preparation.hurry {
 		a.clock.Sleep(ctx, w.began+w.span.Whole()-a.clock.Elapsed())
 	}
 	return err
 }
 
-// unapproved reports whether approvals of a charged study have lapsed: its source was declared anew
-// before or while its records were read. The next round asks persons again; the charge stays, once.
+// unapproved says whether approvals of a charged study have lapsed: its source was declared anew before
+// or while its records were read. The next round asks persons again; the study stays charged once.
 func (a *Agent) unapproved(d site.Dossier, w window) bool {
 	by, _ := a.site.Approvers(d, w.study, w.plan)
 	return len(by) < a.site.Config.Policy.Needed()
@@ -157,7 +158,7 @@ func (a *Agent) upload(ctx context.Context, d site.Dossier, w window) error {
 	if err != nil {
 		return err
 	}
-	if err := a.site.NoteLedger(ctx, d); err != nil { // before the upload: no upload lacks it
+	if err := a.site.NoteLedger(ctx, d); err != nil { // first, so that every upload has it
 		return err
 	}
 	a.done("answered")

@@ -15,9 +15,8 @@ import (
 	"caucus/study"
 )
 
-// TestPutBackBetween: a ledger that is put back to between the charge and the
-// answer of a study releases nothing until it is reconciled, which charges the
-// study again, and says so; then it goes on.
+// TestPutBackBetween: a ledger restored to between a study's charge and answer releases nothing until it
+// is reconciled, which charges the study again and says so; then the study goes on.
 func TestPutBackBetween(t *testing.T) {
 	r := newRig(t, nil)
 	r.config.Policy.Total[privacy.Record] = privacy.Budget{Epsilon: 5, Delta: 1e-4}

@@ -9,9 +9,8 @@ import (
 	"caucus/protocol"
 )
 
-// TestWaitsTellNothing: what the coordinator is told of why a study waits here is the
-// same whatever the source's file holds, whether it can be read, and whether it is there:
-// of every progress that a study can have. A site that keeps quiet tells nothing.
+// TestWaitsTellNothing: for every progress of a study, the reason told to the coordinator is the same
+// whatever the source's file holds, and even if it is unreadable or absent. A quiet site tells nothing.
 func TestWaitsTellNothing(t *testing.T) {
 	for name, test := range map[string]struct {
 		change func(*testing.T, *rig)
@@ -52,7 +51,7 @@ func TestWaitsTellNothing(t *testing.T) {
 					t.Fatal(err)
 				}
 				a := r.agent(t)
-				for range 3 { // it is told with the call after, and stays so
+				for range 3 { // told with the next call, and unchanged
 					round(t, a)
 				}
 				got, said := r.report.Waits[r.hash]

@@ -14,7 +14,7 @@ import (
 )
 
 // Run takes part in studies until ctx ends, which is no error. It waits for a coordinator that is down,
-// for as long as it takes. Only one Run at a time may use a state folder. Run closes the agent.
+// as long as it takes. Only one Run at a time may use a state folder. Run closes the agent.
 func (a *Agent) Run(ctx context.Context) error {
 	defer a.Close()
 	if a.site.Config.Courier {
@@ -92,16 +92,16 @@ func (a *Agent) prepareUntilPoll(ctx context.Context, wait time.Duration) {
 	}
 }
 
-// Finish prepares and sends what Round had charged. Run does so by itself.
+// Finish prepares and sends the studies that Round charged. Run does this itself.
 func (a *Agent) Finish(ctx context.Context) {
 	for len(a.preparation.queue) > 0 && ctx.Err() == nil {
 		a.prepareNext(ctx)
 	}
 }
 
-// Round asks for studies once and takes each as far as it goes now; a prepared upload leaves later, see
-// Finish. It returns an error if the coordinator could not be reached or does not admit this agent. What
-// keeps one study back is logged and does not keep back the others.
+// Round asks for studies once and takes each as far as possible now; a prepared upload leaves later
+// (Finish). It returns an error if the coordinator could not be reached or does not admit this agent. An
+// obstacle to one study is logged and does not delay the others.
 func (a *Agent) Round(ctx context.Context) error {
 	holds, err := a.site.Studies.Released()
 	if err != nil {
@@ -154,7 +154,8 @@ func (a *Agent) Round(ctx context.Context) error {
 }
 
 // renew asks for a new certificate in the last third of this one's life, or when the coordinator has a
-// new authority. It is on the disk before its use, and the old one stays valid: a crash loses nothing.
+// new authority. The new identity is on the disk before its use, and the old one stays valid: a crash
+// loses nothing.
 func (a *Agent) renew(ctx context.Context) error {
 	from, until, err := a.id.Validity()
 	if err != nil || until.Sub(a.now()) > until.Sub(from)/3 && !a.id.Outdated() {
@@ -176,7 +177,7 @@ func (a *Agent) followKeys() error {
 	return a.useIdentity(id, "the coordinator changed its keys, and its old one signed for that")
 }
 
-// useIdentity switches to another identity, which is on the disk before it is used.
+// useIdentity switches to another identity, which is on the disk before its use.
 func (a *Agent) useIdentity(id protocol.Identity, why string) error {
 	if err := id.Save(site.IdentityFile(a.site.Config)); err != nil {
 		return err

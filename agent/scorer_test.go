@@ -17,8 +17,7 @@ import (
 	"caucus/study"
 )
 
-// scoredRig is a site that scores its records with one line of shell, in a study of whole
-// parties.
+// scoredRig is a site that scores its records by one line of shell, in a study of whole parties.
 func scoredRig(dir, line string) *rig {
 	r := rigIn(dir, func(p *study.Proposal) {
 		p.Kind, p.Unit, p.Noise, p.Mechanism = "evaluate", privacy.Party, study.NoiseCoordinator, "laplace"
@@ -32,9 +31,9 @@ func scoredRig(dir, line string) *rig {
 	return r
 }
 
-// TestScorerFails: whatever a program does, the same moments are heard, a body of the same
-// size is sent, and log and audit log are as long; one that fails leaves all records
-// without a score, and what went wrong is in the study's folder. The clock is the test's.
+// TestScorerFails: whatever a program does, messages come at the same moments, a body of the same size
+// is sent, and log and audit log have the same length; a failing program leaves all records without a
+// score, and the reason is in the study's folder. The test sets the clock.
 func TestScorerFails(t *testing.T) {
 	const none = `tail -n +2 "$1" | while read line; do echo 0.5; done`
 	var moments []string
@@ -46,7 +45,7 @@ func TestScorerFails(t *testing.T) {
 	}{
 		{none + `; exit 4`, true},
 		{none, false},
-		{`grep 97.53 "$1" >&2; exit 1`, true}, // its words hold a record
+		{`grep 97.53 "$1" >&2; exit 1`, true}, // its message holds a record
 		{`echo 0.5`, true},
 		{none + ` | sed '2s/.*/nan/'`, true},
 		{none + ` | sed '$s/.*/1.5/'`, true},
@@ -95,8 +94,8 @@ func TestScorerFails(t *testing.T) {
 	}
 }
 
-// TestScorerNamed: a site that names no program, or whose policy allows none, takes no part
-// in a study that asks for one, and is told why.
+// TestScorerNamed: a site without a program, or whose policy allows none, refuses a study that needs
+// one, and is told why.
 func TestScorerNamed(t *testing.T) {
 	for says, change := range map[string]func(*rig){
 		"none is named: write scorer":  func(r *rig) { r.config.Scorer = site.Program{} },

@@ -32,7 +32,7 @@ func (a *Agent) tell(d site.Dossier, o protocol.Summary) error {
 		if err != nil {
 			return err
 		}
-		source, _ := a.site.Sources.Find(p.Data) // "" where it is gone
+		source, _ := a.site.Sources.Find(p.Data) // "" if it is gone
 		if err := a.recordOnce(site.AuditUnread, o.Hash, o.Name, "source", source); err != nil {
 			return err
 		}
@@ -41,8 +41,8 @@ func (a *Agent) tell(d site.Dossier, o protocol.Summary) error {
 }
 
 // final lists the refusals of a contribution that another attempt cannot change. "Study not open" is not
-// among them: the study's state in the next list says whether it is over, or a draft again, to be opened
-// later, at a coordinator that was put back to an older state.
+// among them: the study's state in the next list says whether the study is over, or a draft again at a
+// restored coordinator, to be opened later.
 var final = []error{
 	study.ErrNotEnrolled, study.ErrOtherPlan, study.ErrOtherBytes,
 	study.ErrContribution, study.ErrPlan, protocol.ErrTooLarge, protocol.ErrNotFound, protocol.ErrInvalid,
@@ -148,7 +148,6 @@ func (a *Agent) warnIfLedgerWentBack() {
 	}
 }
 
-// evidence gathers what the state folder holds against the coordinator.
 func (a *Agent) evidence() *site.Evidence {
 	keys, _ := a.id.Keys() // no error: the link was dialled with them
 	return a.site.Evidence(keys)

@@ -16,8 +16,8 @@ import (
 	"caucus/study/kinds"
 )
 
-// serve takes one study as far as it goes now. Each step leaves a file in the study's dossier, and
-// starts from the files that are there: the next call continues after a crash between any two steps.
+// serve takes one study as far as possible now. Each step leaves a file in the study's dossier, and
+// starts from the files there: the next call continues after a crash between any two steps.
 func (a *Agent) serve(ctx context.Context, o protocol.Summary) error {
 	d := a.site.Studies.Of(o.Hash)
 	switch {
@@ -40,7 +40,7 @@ func (a *Agent) serve(ctx context.Context, o protocol.Summary) error {
 	case d.Has(site.FileClosed):
 		return nil
 	case d.Has(site.FileRefused) && d.Has(site.FileUpload) && !d.Has(site.FileReceipt) && o.Mine && o.State == study.Open:
-		// True or not: what a person refused is not sent.
+		// True or not, a refused contribution is not sent.
 		a.logOnce(o.Hash, slog.LevelWarn, "the coordinator says that it has this party's contribution, which a person refused and of which there is no receipt here: nothing is sent")
 		return nil
 	case d.Has(site.FileRefused) && !d.Has(site.FileReceipt) && (!o.Mine || d.Has(site.FileUpload)) && o.State != study.Open:
@@ -102,7 +102,7 @@ func (a *Agent) serve(ctx context.Context, o protocol.Summary) error {
 	return err
 }
 
-// forgotten deals with a contribution that the coordinator has and this folder does not know: the folder
+// forgotten handles a contribution that the coordinator has and this folder does not know: the folder
 // was restored from a backup, or another agent ran under this name. Nothing more is sent, and its cost
 // is charged again, unless the ledger still has the charge.
 func (a *Agent) forgotten(ctx context.Context, d site.Dossier, o protocol.Summary) error {
@@ -134,9 +134,9 @@ func (a *Agent) forgotten(ctx context.Context, d site.Dossier, o protocol.Summar
 	return a.closed(d, o, "the coordinator has a contribution of this party that is not in this state folder: the folder was restored from a backup, or two agents run under one name; nothing more is sent")
 }
 
-// decide asks the policy, the source's declaration and persons; the ledger decides later, when it is
-// charged. It does not read the records. by names who approved, nil while persons are awaited, to
-// declare the source or to approve; errRefused means that the policy refused.
+// decide asks the policy, the source's declaration and persons; the ledger decides later, at the charge.
+// It does not read the records. by names the approvers; nil while a person must still declare the source
+// or approve. errRefused means that the policy refused.
 func (a *Agent) decide(d site.Dossier, h study.Hash, p study.Plan) (by []string, err error) {
 	policy := a.site.Config.Policy
 	if len(policy.Objections(p)) > 0 {
@@ -179,7 +179,7 @@ func (a *Agent) decide(d site.Dossier, h study.Hash, p study.Plan) (by []string,
 }
 
 // charge charges the ledger for a study, on terms from plan, pool and the declared number of records,
-// and queues it for preparation. No record has been read when it returns, nor before it refuses.
+// and queues it for preparation. No record is read before it returns.
 func (a *Agent) charge(ctx context.Context, d site.Dossier, o protocol.Summary, p study.Plan, by []string) error {
 	pool, err := a.site.Pool(p)
 	if err != nil {

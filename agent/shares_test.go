@@ -39,7 +39,6 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-// task is the rig's study on its pool.
 func (r *rig) task() study.Task {
 	table := must(auxdata.ReadCSV(r.pool, r.study.Plan.Pool))
 	pool, _, err := auxdata.New(r.study.Plan.Schema, r.study.Plan.Map, table)
@@ -59,7 +58,7 @@ func (r *rig) agree() agreed {
 	return a
 }
 
-// signed is the acceptance as the helper signs it.
+// signed is the helper's signed acceptance.
 func (a agreed) signed() protocol.Signed {
 	document := must(json.Marshal(a.said))
 	return protocol.Signed{Document: document, Signature: a.signer.Sign(protocol.AcceptanceDocument, document)}
@@ -69,19 +68,19 @@ func (a agreed) helper() policy.Helper {
 	return policy.Helper{Name: "Data Trust", Signing: a.signer.Key(), Sealing: protocol.SealingPin(a.sealing.Public())}
 }
 
-// trust has the rig's policy name a helper, and its coordinator pass on what that agreed to.
+// trust makes the rig's policy name a helper, and its coordinator pass on the helper's acceptance.
 func (r *rig) trust(h policy.Helper, acceptance protocol.Signed) {
 	r.config.Policy.Helper = h
 	r.config.Policy.Noise = append(slices.Clone(r.config.Policy.Noise), study.NoiseAggregators)
 	r.study.Helper = acceptance
 }
 
-// inShares is a study whose noise two servers add.
+// inShares is a study with noise by two servers.
 func inShares(mechanism string) func(*study.Proposal) {
 	return func(p *study.Proposal) { p.Noise, p.Mechanism = study.NoiseAggregators, mechanism }
 }
 
-// sharesRig is a rig with such a study, and with a helper that agreed to it.
+// sharesRig is a rig with that study, and with a helper that accepted it.
 func sharesRig(t *testing.T, mechanism string) (*rig, agreed) {
 	t.Helper()
 	r := newRig(t, inShares(mechanism))
@@ -90,9 +89,9 @@ func sharesRig(t *testing.T, mechanism string) (*rig, agreed) {
 	return r, a
 }
 
-// TestNoAcceptanceNoCharge: whatever the coordinator passes on in place of the acceptance of
-// the helper that the policy pins, nothing is charged and nothing is sent, the log and the
-// coordinator's operator hear why, and once the true one is there the study goes on.
+// TestNoAcceptanceNoCharge: whatever the coordinator passes on in place of the pinned helper's
+// acceptance, nothing is charged and nothing is sent; the log and the coordinator's operator get the
+// reason, and with the true acceptance the study goes on.
 func TestNoAcceptanceNoCharge(t *testing.T) {
 	signed := func(a agreed, change func(*aggregator.Acceptance)) protocol.Signed {
 		change(&a.said)
@@ -148,7 +147,7 @@ func TestNoAcceptanceNoCharge(t *testing.T) {
 			a, w := connect(t, r)
 			a.preparation.hurry = true
 			round(t, a)
-			round(t, a) // what is said is said once
+			round(t, a) // messages are logged once
 			if n := charges(t, a, privacy.Record); n != 0 || w.body != nil {
 				t.Errorf("%d charges, %d bytes sent", n, len(w.body))
 			}
@@ -174,8 +173,8 @@ func TestNoAcceptanceNoCharge(t *testing.T) {
 	}
 }
 
-// TestSharesCostOneServersNoise: what is charged is what one honest server gives, which is
-// what a coordinator that adds the noise once would cost.
+// TestSharesCostOneServersNoise: the charge is the guarantee of one honest server, the same as with
+// noise added once by a coordinator.
 func TestSharesCostOneServersNoise(t *testing.T) {
 	spent := map[study.Noise]string{}
 	for _, noise := range []study.Noise{study.NoiseAggregators, study.NoiseCoordinator} {
@@ -195,9 +194,9 @@ func TestSharesCostOneServersNoise(t *testing.T) {
 	}
 }
 
-// TestHelperHasAnotherKey: the helper's files were put back, it has another sealing key, and
-// the site's policy names that. What was made for the old key is not sent, also where it was
-// never sent; it stays as it is, is charged once, and ends with the study.
+// TestHelperHasAnotherKey: the helper's files were restored, so it has another sealing key, which the
+// site's policy names. An upload for the old key is not sent, even if it was never sent before; it stays
+// as it is, is charged once, and ends with the study.
 func TestHelperHasAnotherKey(t *testing.T) {
 	r, _ := sharesRig(t, "tally")
 	r.refuse = protocol.ErrUnavailable
@@ -233,8 +232,8 @@ func TestHelperHasAnotherKey(t *testing.T) {
 	}
 }
 
-// TestSentAgain: a coordinator that lost the upload gets the same bytes again, and a second
-// acceptance that is as good changes nothing about them.
+// TestSentAgain: a coordinator that lost the upload gets the same bytes again, even if it has a second
+// valid acceptance.
 func TestSentAgain(t *testing.T) {
 	r, agreed := sharesRig(t, "cross")
 	a := r.agent(t)
@@ -249,7 +248,7 @@ func TestSentAgain(t *testing.T) {
 	}
 }
 
-// servers are the two aggregators of a rig's study, each with files of its own.
+// servers are the two aggregators of a rig's study, with separate files.
 type servers struct {
 	rig  *rig
 	both [2]*aggregator.Server
@@ -283,12 +282,12 @@ func (r *rig) serve(t *testing.T) *servers {
 	return s
 }
 
-// receive has the coordinator's half take an upload.
+// receive stores an upload at the coordinator's half.
 func (s *servers) receive(party study.PartyID, body []byte) error {
 	return s.both[0].ReceiveAll(context.Background(), s.hash, []aggregator.Upload{{Party: party, Data: body}})
 }
 
-// release takes the study to its end, and says how many contributions both accepted.
+// release takes the study to its end, and returns the number of contributions that both accepted.
 func (s *servers) release(t *testing.T) int {
 	t.Helper()
 	must(0, s.both[0].CloseStudy(t.Context(), s.hash, nil))
@@ -298,8 +297,8 @@ func (s *servers) release(t *testing.T) int {
 	return must(s.both[0].Released(t.Context(), s.hash)).Of.Contributions
 }
 
-// TestTwoServersTakeIt: over real TLS, what an agent sends for each kind of contribution is
-// received by the coordinator's half, and accepted by both: the proof holds, and the box opens.
+// TestTwoServersTakeIt: over real TLS, an agent's upload for each kind of contribution is received by
+// the coordinator's half and accepted by both: the proof holds, and the box opens.
 func TestTwoServersTakeIt(t *testing.T) {
 	for _, mechanism := range []string{"tally", "cross", "moment"} {
 		t.Run(mechanism, func(t *testing.T) {
@@ -321,7 +320,7 @@ func TestTwoServersTakeIt(t *testing.T) {
 			if n := s.release(t); n != 2 {
 				t.Errorf("%d contributions were accepted, want 2", n)
 			}
-			// The site finds what it sent in the set that both signed, and another's in its place.
+			// The site finds its upload in the set that both signed, and detects another in its place.
 			members := must(s.both[1].Members(t.Context(), s.hash))
 			r2 := study.Release{Manifest: study.Manifest{PlanHash: r.hash, Contributed: members.Accepted}, Aggregated: &study.Aggregated{Members: members.Digests}}
 			verdict := func() verify.Verdict {
@@ -342,8 +341,8 @@ func TestTwoServersTakeIt(t *testing.T) {
 	}
 }
 
-// TestSharesInWords: a person reads who holds what, what one server sees and what both see,
-// and against whom ε holds, before a yes and after it.
+// TestSharesInWords: before and after the approval a person reads who holds which share, what one server
+// sees and what both see, and against whom ε holds.
 func TestSharesInWords(t *testing.T) {
 	r, agreed := sharesRig(t, "tally")
 	r.config.Policy.Approval = policy.ApproveByPerson
@@ -374,7 +373,6 @@ func TestSharesInWords(t *testing.T) {
 	}
 }
 
-// review is a person's look at the study.
 func (r *rig) review(a *Agent) (desk.Review, error) {
 	review, _, err := a.Preview(context.Background(), r.hash.String())
 	return review, err

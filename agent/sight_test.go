@@ -19,9 +19,9 @@ import (
 	"caucus/study"
 )
 
-// diceCalls are all ways in which an agent's rooms could draw noise, or read the
-// system's randomness, and the functions that may go them: none of them is a
-// preview's, but for the ledger for simulation that adds nothing.
+// diceCalls are all calls by which an agent's rooms could draw noise, or read the system's randomness,
+// and the functions that may make them: no preview's, except for the simulation ledger that adds
+// nothing.
 var diceCalls = map[string][]string{
 	"study.Settle":       {"settle", "unperturbed"},
 	"privacy.Open":       {"Open", "Reconcile"},
@@ -37,10 +37,9 @@ var diceCalls = map[string][]string{
 	"s.Empty":               {"settle"},
 }
 
-// TestPreviewTouchesNoDice: no function that a preview calls draws noise, shown
-// or thrown away: choosing among draws would break the bound. Nothing else may
-// replace the system's randomness, so this is held where it is asked for. And
-// what is shown of one state is the same each time, for every kind.
+// TestPreviewTouchesNoDice: no function that a preview calls draws noise, shown or discarded: choosing
+// among draws would break the bound. The system's randomness cannot be replaced in a test, so the test
+// checks the calls. And the same state is shown in the same way each time, for every kind.
 func TestPreviewTouchesNoDice(t *testing.T) {
 	calls := map[string][]string{}
 	files, err := filepath.Glob("*.go")
@@ -128,8 +127,8 @@ func TestPreviewTouchesNoDice(t *testing.T) {
 	}
 }
 
-// TestValuesAreExact: what --values shows is what is summed, to the last digit,
-// and what is sent is that with noise of the deviation that is shown.
+// TestValuesAreExact: --values shows the exact numbers of the sum, and the upload has these with noise
+// of the stated deviation.
 func TestValuesAreExact(t *testing.T) {
 	r := visitsRig(t, plans()["ratio by gaussian, unit label, noise site, 0 shards"])
 	a := r.agent(t)
@@ -150,7 +149,7 @@ func TestValuesAreExact(t *testing.T) {
 	t.Errorf("no output counts the 60 labels: %+v", outputs)
 }
 
-// TestSight: what a person sees of the records is what is in them.
+// TestSight: a person sees the records' true counts.
 func TestSight(t *testing.T) {
 	r := visitsRig(t, func(p *study.Proposal) { p.Mechanism, p.Noise, p.Unit = "cross", study.NoiseSite, privacy.Record })
 	lines := visits()
@@ -191,8 +190,8 @@ func TestSight(t *testing.T) {
 	}
 }
 
-// TestChargedRecords: a study that is charged shows the number of records that
-// was declared then, whatever is declared now.
+// TestChargedRecords: a charged study shows the number of records declared at the charge, whatever is
+// declared now.
 func TestChargedRecords(t *testing.T) {
 	r := newRig(t, nil)
 	a := r.agent(t)

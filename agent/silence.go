@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// silence holds back all answers of the agent's servers while it learns from records (see window).
+// silence holds back all answers of the agent's servers while it learns from records (window).
 type silence struct {
-	mu      sync.Mutex    // guards what follows
-	over    chan struct{} // closed at its end; nil while there is none
+	mu      sync.Mutex    // guards the fields below
+	over    chan struct{} // closed at its end; nil without a silence
 	servers []*http.Server
 }
 
@@ -28,8 +28,8 @@ func (s *silence) begin() (end func()) {
 	}
 }
 
-// keepAlives closes idle connections, or lets them be kept again: a timer would close an open one during
-// the silence, and that moment could be heard.
+// keepAlives closes idle connections, or lets them stay open again: during the silence a timer would
+// close an open one, at a moment that could be heard.
 func (s *silence) keepAlives(on bool) {
 	for _, server := range s.servers {
 		server.SetKeepAlivesEnabled(on)

@@ -17,10 +17,10 @@ import (
 	"caucus/agent/site"
 )
 
-// ear is a coordinator's end of connections that notes when bytes come, below TLS, and
-// keeps asking whether the agent is there (PING), as no program of ours does.
+// ear is a coordinator's end of connections that notes the arrival of bytes, below TLS, and keeps asking
+// whether the agent is there (PING), as none of our programs does.
 type ear struct {
-	mu    sync.Mutex // guards what follows
+	mu    sync.Mutex // guards the fields below
 	heard []sound
 	open  int // connections
 }
@@ -47,7 +47,7 @@ func (e *ear) connections() int {
 	return e.open
 }
 
-// between is what was heard between two moments.
+// between counts what was heard between two moments.
 func (e *ear) between(from, until time.Time) (n int) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -72,7 +72,7 @@ func (l earListener) Accept() (net.Conn, error) {
 	l.mu.Lock()
 	l.open++
 	l.mu.Unlock()
-	l.note(1, nil) // that somebody connects is heard
+	l.note(1, nil) // a new connection is heard
 	return &earConn{Conn: c, ear: l.ear}, nil
 }
 
@@ -112,7 +112,7 @@ func (p pinging) ServerHandshake(raw net.Conn) (net.Conn, credentials.AuthInfo, 
 	return f, info, nil
 }
 
-// framed knows where in the frames that it writes it is.
+// framed tracks its position in the frames that it writes.
 type framed struct {
 	net.Conn
 	mu     sync.Mutex
@@ -149,10 +149,9 @@ func (f *framed) ping() error {
 	return err
 }
 
-// TestNothingIsHeard: over real connections, of a coordinator that asks a thousand times a
-// second whether the agent is there, no byte and no end of a connection comes between the
-// opening of the file and the moment, and then the upload. It asked in vain from when the
-// window was fixed.
+// TestNothingIsHeard: over real connections, with a coordinator that asks a thousand times a second
+// whether the agent is there, no byte and no end of a connection arrives from the opening of the file to
+// the moment of the upload.
 func TestNothingIsHeard(t *testing.T) {
 	r := newRig(t, votes("softmax"))
 	var e ear
@@ -160,7 +159,7 @@ func TestNothingIsHeard(t *testing.T) {
 	var opened time.Time
 	prepare := a.preparation.prepare
 	a.preparation.prepare = func(ctx context.Context, w window) draft {
-		// The goodbyes are said: that they were heard, on a busy machine, takes a moment.
+		// The goodbyes are sent; on a busy machine they take a moment to be heard.
 		for until := time.Now().Add(500 * time.Millisecond); e.connections() > 0 && time.Now().Before(until); time.Sleep(time.Millisecond) {
 		}
 		opened = time.Now()
@@ -197,8 +196,8 @@ func TestNothingIsHeard(t *testing.T) {
 	}
 }
 
-// TestNobodyElseSpeaks: while an agent is silent what it serves answers nobody, until the
-// moment; commands that a person types do not call, and say why.
+// TestNobodyElseSpeaks: while an agent is silent its servers answer nobody until the moment; commands do
+// not call, and say why.
 func TestNobodyElseSpeaks(t *testing.T) {
 	r := newRig(t, nil)
 	r.config.Metrics, r.config.Page = "127.0.0.1:0", ""
@@ -227,7 +226,7 @@ func TestNobodyElseSpeaks(t *testing.T) {
 	if err := get(time.Minute); err != nil {
 		t.Fatal(err)
 	}
-	other, err := r.open() // as a command does
+	other, err := r.open() // like a command
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -260,8 +259,8 @@ func TestNobodyElseSpeaks(t *testing.T) {
 	}
 }
 
-// TestSilenceWaits: an agent fixes no window while a command is calling the coordinator,
-// which could hear that process instead.
+// TestSilenceWaits: an agent fixes no window while a command is calling the coordinator, which could
+// hear that process instead.
 func TestSilenceWaits(t *testing.T) {
 	a := newRig(t, nil).agent(t)
 	hungUp, err := site.Speak(a.site.Config)

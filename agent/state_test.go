@@ -28,8 +28,7 @@ func removeLedger(t *testing.T, c site.Config) {
 	}
 }
 
-// TestLedgerMissing: an agent that has contributed does not start on an empty
-// ledger; one that has not may.
+// TestLedgerMissing: an agent that has contributed does not start on an empty ledger; a new agent may.
 func TestLedgerMissing(t *testing.T) {
 	for _, file := range []string{site.FileUpload, site.FileReceipt} {
 		r := newRig(t, nil)
@@ -57,7 +56,7 @@ func TestLedgerMissing(t *testing.T) {
 	}
 }
 
-// TestLedgerBehind: an older ledger that is put back charges nothing.
+// TestLedgerBehind: a restored older ledger charges nothing.
 func TestLedgerBehind(t *testing.T) {
 	r := newRig(t, nil)
 	a, err := r.open()
@@ -87,8 +86,8 @@ func TestLedgerBehind(t *testing.T) {
 	}
 }
 
-// TestLostByCoordinator: a coordinator that was put back to before it had the
-// contribution gets the same bytes again, and nothing is charged.
+// TestLostByCoordinator: a coordinator restored to before it had the contribution gets the same bytes
+// again, and nothing is charged.
 func TestLostByCoordinator(t *testing.T) {
 	r := newRig(t, nil)
 	a := r.agent(t)
@@ -107,9 +106,8 @@ func TestLostByCoordinator(t *testing.T) {
 	}
 }
 
-// TestDamagedAtCoordinator: a sealed study whose copy of a contribution was damaged
-// gets the same bytes again, at no further charge; not from a site where a person
-// has refused it since.
+// TestDamagedAtCoordinator: a sealed study whose copy of a contribution was damaged gets the same bytes
+// again, at no further charge, unless a person has refused the study since.
 func TestDamagedAtCoordinator(t *testing.T) {
 	for _, refused := range []bool{false, true} {
 		r := newRig(t, nil)
@@ -135,8 +133,7 @@ func TestDamagedAtCoordinator(t *testing.T) {
 	}
 }
 
-// TestTidy: what a killed write left is removed when an agent runs, and facts
-// stay.
+// TestTidy: a running agent removes the leftovers of interrupted writes and keeps facts.
 func TestTidy(t *testing.T) {
 	r := newRig(t, nil)
 	r.down = protocol.ErrUnavailable
@@ -155,7 +152,7 @@ func TestTidy(t *testing.T) {
 	if d.Has("."+site.FileUpload+"-123") || d.Has("."+site.FileReceipt+"-9") {
 		t.Error("an unfinished file is still there")
 	}
-	// Approving takes no lock, so its unfinished files may be another's at work.
+	// Approving takes no lock, so its unfinished files may be another process's.
 	if !d.Has(site.ApprovalFile("a")) || !d.Has("."+site.ApprovalFile("a")+"-5") {
 		t.Error("more than unfinished files was removed")
 	}

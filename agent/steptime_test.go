@@ -13,8 +13,8 @@ import (
 	"caucus/agent/site"
 )
 
-// TestMeasuredAgain: an agent looks when it starts and about once an hour, never while a
-// contribution is prepared or one that was late goes on.
+// TestMeasuredAgain: an agent measures at its start and about once an hour, never while a contribution
+// is prepared or a late one continues.
 func TestMeasuredAgain(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
@@ -32,7 +32,7 @@ func TestMeasuredAgain(t *testing.T) {
 		a.preparation.prepare = func(ctx context.Context, w window) draft {
 			a.clock.Sleep(ctx, time.Second)
 			made := prepare(ctx, w)
-			time.Sleep(3*time.Hour + 30*time.Minute) // late, and hears of no end
+			time.Sleep(3*time.Hour + 30*time.Minute) // late, and ignores the end of its window
 			return made
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), 6*time.Hour)
@@ -46,8 +46,8 @@ func TestMeasuredAgain(t *testing.T) {
 	})
 }
 
-// TestConstantsAreTold: of contributions in which something was a constant the site is told
-// how many and why, by check, by its page and, of late ones, by its metrics.
+// TestConstantsAreTold: check, the page and, for late ones, the metrics tell the site how many
+// contributions contained a constant, and why.
 func TestConstantsAreTold(t *testing.T) {
 	r := newRig(t, nil)
 	r.config.Metrics = "127.0.0.1:0"

@@ -19,8 +19,7 @@ import (
 	"caucus/study"
 )
 
-// pipe puts a named pipe in the place of the rig's file, which was declared
-// before: whoever opens it is seen, and waits.
+// pipe replaces the rig's declared file by a named pipe: whoever opens it is seen, and waits.
 func (r *rig) pipe(t *testing.T) string {
 	t.Helper()
 	file := r.config.Data["ward"].File
@@ -30,7 +29,7 @@ func (r *rig) pipe(t *testing.T) string {
 	return file
 }
 
-// isOpen says whether somebody has a pipe open to read.
+// isOpen says whether somebody has a pipe open for reading.
 func isOpen(t *testing.T, pipe string) bool {
 	t.Helper()
 	f, err := os.OpenFile(pipe, os.O_WRONLY|syscall.O_NONBLOCK, 0)
@@ -44,8 +43,8 @@ func isOpen(t *testing.T, pipe string) bool {
 	return true
 }
 
-// TestRefusedUnread: whatever keeps a site from taking part, its file is not
-// opened, nothing is charged, and a refusal is told once.
+// TestRefusedUnread: whatever keeps a site from taking part, its file is not opened, nothing is charged,
+// and a refusal is told once.
 func TestRefusedUnread(t *testing.T) {
 	for name, test := range map[string]struct {
 		propose func(*study.Proposal)
@@ -97,7 +96,7 @@ func TestRefusedUnread(t *testing.T) {
 	}
 }
 
-// change is another plan under its own hash.
+// change replaces the plan, with its hash.
 func (r *rig) change(f func(*study.Plan)) {
 	f(&r.study.Plan)
 	canonical, err := r.study.Plan.Canonical()
@@ -108,8 +107,8 @@ func (r *rig) change(f func(*study.Plan)) {
 	r.study.PlanBytes, r.study.Hash = canonical, r.hash
 }
 
-// TestChargedBeforeRead: when the file is opened the ledger holds the charge,
-// and the disk the time at which what is made will leave.
+// TestChargedBeforeRead: when the file is opened the ledger holds the charge, and the disk the moment of
+// the upload.
 func TestChargedBeforeRead(t *testing.T) {
 	for _, noise := range []study.Noise{study.NoiseSite, study.NoiseCoordinator} {
 		t.Run(string(noise), func(t *testing.T) {
@@ -125,7 +124,7 @@ func TestChargedBeforeRead(t *testing.T) {
 			}
 			finished := make(chan bool)
 			go func() { a.Finish(context.Background()); close(finished) }()
-			f, err := os.OpenFile(pipe, os.O_WRONLY, 0) // waits until it is opened to be read
+			f, err := os.OpenFile(pipe, os.O_WRONLY, 0) // waits until it is opened for reading
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -149,8 +148,8 @@ func TestChargedBeforeRead(t *testing.T) {
 	}
 }
 
-// TestApprovedUnread: a person's approval is there before the file is opened,
-// so when the agent goes on does not hang on how long it takes to read.
+// TestApprovedUnread: a person's approval is stored before the file is opened, so the agent's next step
+// does not depend on the time to read it.
 func TestApprovedUnread(t *testing.T) {
 	r := newRig(t, nil)
 	r.config.Policy.Approval = policy.ApproveByPerson
@@ -166,7 +165,7 @@ func TestApprovedUnread(t *testing.T) {
 		_, err := a.Approve(context.Background(), "illness", desk.Approver{})
 		done <- err
 	}()
-	f, err := os.OpenFile(pipe, os.O_WRONLY, 0) // waits until it is opened to be read
+	f, err := os.OpenFile(pipe, os.O_WRONLY, 0) // waits until it is opened for reading
 	if err != nil {
 		t.Fatal(err)
 	}

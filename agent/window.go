@@ -21,44 +21,42 @@ import (
 //
 // Proof note. Claim: when this agent speaks, and whether it does, is a function of plan, pool, policy,
 // ledger, declared state, persons, clocks, the network and the machine's own noise; of the records only
-// through what the bound of the study covers.
-//   - Before. A study is decided, and the ledger charged, before its window is fixed; the window is fixed,
-//     and on the disk, before the file is opened. Its length, and the time from its end until the upload
-//     leaves, follow from public numbers: study.Task.Work (plan, pool, declared number of records) and
-//     privacy.Terms.Steps (of what is released), times how long a step takes here on made data (speed), times
-//     Config.Margin, and Config.LeastWindow.
-//   - Meanwhile nothing is said, since a machine at work answers later, and that could be heard
-//     (Agent.prepare, silence). The connection is closed before the file is opened, its goodbyes said: an open
-//     one answers each PING. The agent's servers hold their answers, whoever asks: nobody knows what a browser
-//     on the machine, a watcher or a forwarded port makes of them. No command on the state folder calls the
-//     coordinator, and log lines about the window are written after it. At its moment the upload dials anew.
-//     Windows do not overlap: the next is fixed after the upload of this one is sent.
-//   - At the end whatever is ready is taken, once; the noise is drawn and the upload stored. How long that
-//     takes depends on the noise (a sampler's time does), which must not be heard either: so the upload leaves
-//     later, at its moment. After that polls continue by their own timer.
-//   - What is late is constant. A shard's classifier has its own part of the window, which begins when the
-//     previous classifier has ended, so whether it is late follows from its own records, and moves its own
-//     ballot: the bound of shards, records and parties counts a ballot that moves in any way. Sums are one
-//     pass in which each record costs the same: whether one is late is taken to follow from the machine.
-//   - A site's own classifier, a program (Learner), has the time that the configuration gives it, whatever it
-//     does: at the end of that time it is killed. It runs in the window and nowhere else, and its answer, or
-//     its failure, is a ballot like any other (study/classify has the lemma). Whatever else it does, a message
-//     over the network or a file, is the site's own responsibility.
+// through what the study's bound covers.
+//   - Before. A study is decided, and the ledger charged, before its window is fixed; the window is fixed, and on the
+//     disk, before the file is opened. Its length, and the time from its end until the upload leaves, follow from
+//     public numbers: study.Task.Work (plan, pool, declared number of records) and privacy.Terms.Steps (of the
+//     release), times the time of a step here on made data (speed), times Config.Margin, and Config.LeastWindow.
+//   - Meanwhile nothing is said, because a machine at work answers later, and that could be heard (Agent.prepare,
+//     silence). The connection is closed before the file is opened, with its goodbyes: an open one answers each PING.
+//     The agent's servers hold their answers, whoever asks: a browser on the machine, a watcher or a forwarded port
+//     could pass them on. No command on the state folder calls the coordinator, and log lines about the window are
+//     written after it. At its moment the upload dials anew. Windows do not overlap: the next is fixed after the
+//     upload of this one is sent.
+//   - At the end whatever is ready is taken, once; the noise is drawn and the upload stored. The time for that depends
+//     on the noise (a sampler's time does), which must not be heard either: so the upload leaves later, at its moment.
+//     After that polls continue by their own timer.
+//   - A late part is a constant. A shard's classifier has its own part of the window, which begins when the previous
+//     classifier has ended, so whether it is late follows from its own records, and moves its own ballot: the bound
+//     of shards, records and parties counts a ballot that moves in any way. Sums are one pass in which each record
+//     costs the same: whether a sum is late is assumed to follow from the machine.
+//   - A site's own classifier, a program (Learner), has the time that the configuration gives it, and is killed at the
+//     end of that time. It runs in the window only, and its answer, or its failure, is a ballot like any other
+//     (study/classify has the lemma). Whatever else it does, a message over the network or a file, is the site's own
+//     responsibility.
 //   - After a crash a new window is fixed before the file is opened again.
 //
 // Assumed of the machine: a window, several times the bound of its work, is never too short because of
 // the content of the records. Memory is not bounded here. A condition that leaves few records to train
-// on shortens no work that could be seen otherwise (study/classify then trains on made records). What
-// the operating system answers by itself (a ping, a closed port) is outside this program: a firewall's
-// business.
+// on shortens no visible work (study/classify then trains on made records). What the operating system
+// answers by itself (a ping, a closed port) is outside this program: a firewall's task.
 type window struct {
 	study study.Hash
 	plan  study.Plan
-	// task is set where the queue was empty when the study was charged, else nil until the window
-	// begins: a queue holds one pool at most.
+	// task is set if the queue was empty when the study was charged, else nil until the window begins: a
+	// queue holds one pool at most.
 	task    study.Task
 	records int
-	// helper is the agreement with the helper, where the upload is in shares.
+	// helper is the agreement with the helper, if the upload is in shares.
 	helper aggregator.Agreement
 	offer  protocol.Summary
 	span   site.Span
@@ -71,11 +69,11 @@ type window struct {
 // draft is a contribution before its noise; without a Body nothing was ready.
 type draft struct {
 	study.Contribution
-	// late says, for the site alone, what was not ready; "" for nothing.
+	// late says, for the site only, what was not ready; "" for nothing.
 	late string
 }
 
-// preparation holds the charged studies that are still to be prepared, in order.
+// preparation holds the charged studies still to prepare, in order.
 type preparation struct {
 	// prepare computes a draft; it reads the source's file.
 	prepare func(context.Context, window) draft
@@ -91,7 +89,7 @@ func (p *preparation) has(h study.Hash) bool {
 	return slices.ContainsFunc(p.queue, func(w window) bool { return w.study == h })
 }
 
-// wait is the time until everything in the queue has left.
+// wait returns the time until the whole queue has left.
 func (p *preparation) wait() (all time.Duration) {
 	for _, w := range p.queue {
 		all += w.span.Whole()

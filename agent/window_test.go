@@ -25,18 +25,17 @@ import (
 	"caucus/study"
 )
 
-// spoken is what an agent said to its coordinator, and when.
+// spoken holds an agent's messages to its coordinator, with their times.
 type spoken struct {
 	mu   sync.Mutex
 	all  []string
 	from time.Time
-	// stop, if it is set, ends the agent two seconds after it has contributed: how
-	// long windows are hangs on this machine, which may be busy.
+	// stop, if set, ends the agent two seconds after its contribution: the length of windows depends on
+	// this machine, which may be busy.
 	stop func()
 }
 
-// listening is a context that lasts until the agent has contributed and some polls
-// more were heard.
+// listening is a context that lasts until the agent has contributed and polled a few more times.
 func (s *spoken) listening() (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
 	s.stop = cancel
@@ -49,7 +48,7 @@ type heard struct {
 	s *spoken
 }
 
-// heard is an agent of the rig, whose pauses have no chance in them, and what is heard of it.
+// heard makes an agent of the rig without random pauses, and the link that hears it.
 func (r *rig) heard(t *testing.T) (*Agent, heard) {
 	t.Helper()
 	a, err := r.open()
@@ -84,11 +83,10 @@ func (h heard) Decline(ctx context.Context, p study.Hash) error {
 	return h.coordinatorDouble.Decline(ctx, p)
 }
 
-// TestTimeTellsNothing: of every learner and of sums, neighbours of which one
-// takes any time longer than the other are heard at the same moments: polls,
-// contribution, all of it. The clock is the test's, so that the moments can be
-// compared exactly; how long the records take is what a dishonest plan makes of
-// one label.
+// TestTimeTellsNothing: for every learner and for sums, neighbours of which one takes any time longer
+// are heard at exactly the same moments: polls and contribution. The test sets the clock, so that
+// moments can be compared exactly; a dishonest plan could make the time of the records depend on one
+// label.
 func TestTimeTellsNothing(t *testing.T) {
 	proposals := map[string]func(*study.Proposal){"sums": nil, "shares": inShares("tally")}
 	for _, l := range learners.Names() {
@@ -142,8 +140,8 @@ func TestTimeTellsNothing(t *testing.T) {
 	}
 }
 
-// TestLateShard: each shard has its own time. One that is late is a constant
-// ballot and moves no other's; the site is told, nobody else.
+// TestLateShard: each shard has its own time. A late shard is a constant ballot and moves no other
+// ballot; only the site is told.
 func TestLateShard(t *testing.T) {
 	r := newRig(t, func(p *study.Proposal) { votes("softmax")(p); p.KindTerms = []byte(`{"shards":4,"learner":"softmax"}`) })
 	a := r.agent(t)
@@ -159,7 +157,7 @@ func TestLateShard(t *testing.T) {
 		w := window{task: task, study: r.hash, records: 60}
 		var l late
 		in := a.site.Records(r.hash, r.study.Plan, w.records, false)
-		in.Rng = nil // of the plan's seed
+		in.Rng = nil // from the plan's seed
 		shard := 0
 		in.Within = func() (context.Context, func(bool)) {
 			length := time.Hour
@@ -196,9 +194,8 @@ func TestLateShard(t *testing.T) {
 	}
 }
 
-// TestWindowsFollow: studies are prepared one at a time, each in a window that is
-// fixed when the one before has left, whenever that one's work was done; no poll
-// comes in a window.
+// TestWindowsFollow: studies are prepared one at a time, each in a window fixed after the previous
+// upload has left, whenever the previous work was done; no poll comes in a window.
 func TestWindowsFollow(t *testing.T) {
 	var first []string
 	for _, takes := range []time.Duration{0, 3 * time.Second, time.Hour} {
@@ -246,8 +243,8 @@ func TestWindowsFollow(t *testing.T) {
 	}
 }
 
-// TestOneTask: what a study was charged by is what its contribution is made by, which
-// a pool that is gone by then shows; a queue keeps one of them.
+// TestOneTask: a study's contribution is made by the task that was charged, shown by removing the pool
+// meanwhile; a queue holds one task.
 func TestOneTask(t *testing.T) {
 	r := newRig(t, nil)
 	var pool string
@@ -275,8 +272,8 @@ func TestOneTask(t *testing.T) {
 	}
 }
 
-// TestNewTimeAfterCrash: an agent that died while it read the records fixes a
-// new time before it reads them again.
+// TestNewTimeAfterCrash: an agent that died while it read the records fixes a new moment before it reads
+// them again.
 func TestNewTimeAfterCrash(t *testing.T) {
 	r := newRig(t, nil)
 	read := func(a *Agent) site.Due {
@@ -314,7 +311,7 @@ func TestNewTimeAfterCrash(t *testing.T) {
 	}
 }
 
-// TestPanicIsLate: records that make the code fail are a constant, at its time.
+// TestPanicIsLate: records that make the code panic give a constant, at its moment.
 func TestPanicIsLate(t *testing.T) {
 	r := newRig(t, nil)
 	a := r.agent(t)
@@ -338,11 +335,9 @@ func TestPanicIsLate(t *testing.T) {
 	}
 }
 
-// TestHostilePlan: a dishonest coordinator chooses a plan under which one
-// patient's label decides whether a nearest-neighbour classifier asks one
-// neighbour or 25, and with it how long the votes take. With those neighbours,
-// both sites are given the same time, neither is heard before its end, and both
-// cost the same.
+// TestHostilePlan: a dishonest coordinator chooses a plan under which one patient's label decides
+// whether a nearest-neighbour classifier asks one neighbour or 25, and so how long the votes take. Both
+// neighbouring sites get the same time, neither is heard before its end, and both cost the same.
 func TestHostilePlan(t *testing.T) {
 	const n = 160
 	siteOf := func(labels []int) *rig {
@@ -350,8 +345,8 @@ func TestHostilePlan(t *testing.T) {
 		r.config.Policy.Learners = []string{"knn"}
 		text := "age,sex,ill\n"
 		for i, y := range labels {
-			// Women come in pairs of one age and label, of which one neighbour knows
-			// best; of men some are ill for no reason, which many know best.
+			// Women come in pairs of one age and label, best predicted by one neighbour; some men are
+			// ill at random, best predicted by many.
 			age, sex := float64(i/2)*2.5, "f"
 			if i >= 40 {
 				age, sex = float64(i-40)*0.8, "m"
@@ -403,7 +398,7 @@ func TestHostilePlan(t *testing.T) {
 		s := siteOf(labels)
 		a := s.agent(t)
 		a.preparation.hurry = false
-		a.site.Speed.Look = func() time.Duration { return 2 * time.Millisecond } // one machine
+		a.site.Speed.Look = func() time.Duration { return 2 * time.Millisecond } // the same machine speed for both
 		a.site.Speed.Measure(time.Now())
 		round(t, a)
 		heard := time.Now()
@@ -425,8 +420,8 @@ func TestHostilePlan(t *testing.T) {
 	}
 }
 
-// TestEarly: after a restart an upload waits for its moment, and a clock that is
-// put back delays it no longer.
+// TestEarly: after a restart an upload waits for its moment, and a clock that is set back delays it no
+// further.
 func TestEarly(t *testing.T) {
 	d := site.Dossier{Dir: t.TempDir()}
 	from := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -443,8 +438,8 @@ func TestEarly(t *testing.T) {
 	}
 }
 
-// TestKilledBeforeItsMoment: what was stored when the agent died leaves at the moment that
-// was fixed, or with the first poll after it: not with the first after the restart.
+// TestKilledBeforeItsMoment: an upload stored when the agent died leaves at the fixed moment, or with
+// the first poll after it: not with the first poll after the restart.
 func TestKilledBeforeItsMoment(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
@@ -490,8 +485,8 @@ func TestKilledBeforeItsMoment(t *testing.T) {
 	})
 }
 
-// TestDeclaredAnewAfterTheCharge: what was charged before a crash is what is
-// prepared after it, whatever a person declares in between.
+// TestDeclaredAnewAfterTheCharge: after a crash the charged number of records is prepared, whatever a
+// person declares in between.
 func TestDeclaredAnewAfterTheCharge(t *testing.T) {
 	r := newRig(t, func(p *study.Proposal) {
 		p.Kind, p.Mechanism, p.Unit, p.Delta = "labels", "rr", privacy.Label, nil
@@ -527,7 +522,7 @@ func TestDeclaredAnewAfterTheCharge(t *testing.T) {
 	}
 }
 
-// votes makes a proposal one that trains a learner.
+// votes makes a proposal that trains a learner.
 func votes(learner string) func(*study.Proposal) {
 	return func(p *study.Proposal) {
 		p.Mechanism, p.Noise = "tally", study.NoiseCoordinator

@@ -23,8 +23,7 @@ import (
 	"caucus/study"
 )
 
-// wire is a coordinator's end of real connections that keeps every byte that an
-// agent says.
+// wire is a coordinator's end of real connections that keeps every byte from an agent.
 type wire struct {
 	pb.UnimplementedStudiesServer
 	rig       *rig
@@ -84,7 +83,7 @@ func (w *wire) Decline(context.Context, *pb.DeclineRequest) (*pb.DeclineReply, e
 	return &pb.DeclineReply{}, nil
 }
 
-// wireSigner is one for all wires: agents name the key that they know.
+// wireSigner is one for all wires: agents know its key.
 var wireSigner = sync.OnceValue(func() *protocol.Signer {
 	s, err := protocol.NewSigner()
 	if err != nil {
@@ -93,12 +92,12 @@ var wireSigner = sync.OnceValue(func() *protocol.Signer {
 	return s
 })
 
-// connect makes an agent of a rig that talks mutual TLS to a wire.
+// connect connects a rig's agent to a wire by mutual TLS.
 func connect(t *testing.T, r *rig) (*Agent, *wire) {
 	return connectOver(t, r, func(l net.Listener) net.Listener { return l }, func(c credentials.TransportCredentials) credentials.TransportCredentials { return c })
 }
 
-// connectOver is connect whose coordinator's end is made another below TLS and above it.
+// connectOver is connect with changes to the coordinator's end below and above TLS.
 func connectOver(t *testing.T, r *rig, below func(net.Listener) net.Listener, above func(credentials.TransportCredentials) credentials.TransportCredentials) (*Agent, *wire) {
 	t.Helper()
 	check := func(err error) {
@@ -128,10 +127,9 @@ func connectOver(t *testing.T, r *rig, below func(net.Listener) net.Listener, ab
 	return a, w
 }
 
-// TestRefusalOnTheWire: whether the policy refuses, the ledger, the year, or a
-// person for a reason, the coordinator of a site that is quiet gets the same messages,
-// byte for byte: that this site declines, and nothing else. While a person is awaited it
-// does not get that either. A site that is not says at the end the same of each.
+// TestRefusalOnTheWire: if the policy, the ledger, the year or a person refuses, the coordinator of a
+// quiet site gets the same messages, byte for byte: that this site declines. While a person is awaited
+// it does not get that either. A site that is not quiet ends with the same messages for each.
 func TestRefusalOnTheWire(t *testing.T) {
 	const secret = "three of ours are in it"
 	var first []string
@@ -147,7 +145,7 @@ func TestRefusalOnTheWire(t *testing.T) {
 		}, nil},
 		{"awaiting persons", func(r *rig) { r.config.Policy.Approval = policy.ApproveByPerson }, nil},
 		{"a person", func(r *rig) { r.config.Policy.Approval = policy.ApproveByPerson }, func(t *testing.T, a *Agent) {
-			unlock, err := folder.Hold(a.site.Config.State, "another agent") // as where the agent runs
+			unlock, err := folder.Hold(a.site.Config.State, "another agent") // as if the agent were running
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -212,8 +210,8 @@ func TestRefusalOnTheWire(t *testing.T) {
 	}
 }
 
-// TestPreviewHoldsNothing: while a preview waits for the network an agent can
-// start on the same state folder, and what the preview learned is stored.
+// TestPreviewHoldsNothing: while a preview waits for the network an agent can start on the same state
+// folder, and what the preview learned is stored.
 func TestPreviewHoldsNothing(t *testing.T) {
 	r := newRig(t, nil)
 	r.config.Policy.Approval = policy.ApproveByPerson
@@ -245,7 +243,7 @@ func TestPreviewHoldsNothing(t *testing.T) {
 	}
 }
 
-// slowLink does something before it lists the studies.
+// slowLink runs a function before it lists the studies.
 type slowLink struct {
 	link
 	before func()

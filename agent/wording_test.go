@@ -13,7 +13,7 @@ import (
 	"caucus/study/kinds"
 )
 
-// TestPreviewSaysAll: label, learner, map and pool are named in words.
+// TestPreviewSaysAll: the review names label, learner, map and pool in words.
 func TestPreviewSaysAll(t *testing.T) {
 	r := newRig(t, func(p *study.Proposal) {
 		p.Mechanism, p.Noise, p.Unit = "tally", study.NoiseCoordinator, privacy.Record

@@ -299,7 +299,6 @@ func (s *Server) Advance(ctx context.Context, plan study.Hash, helper Peer) (rel
 	return err == nil, err
 }
 
-// verify checks a batch of waiting contributions with the helper and returns their number.
 func (s *Server) verify(ctx context.Context, t task, r record, helper Peer) (int, error) {
 	plan := t.Hash()
 	fail := func(err error) (int, error) { return 0, fmt.Errorf("check contributions to study %s: %w", plan, err) }
@@ -449,7 +448,6 @@ func checkLine(said AggregateShare, p privacy.Published) error {
 	return errors.Join(said.Line.Check(), said.Line.Answers(p))
 }
 
-// readShare reads a server's share and checks it against the task's terms and the set.
 func readShare(t task, share Signed, by protocol.Verifier, role shares.Role, set Signed) (privacy.Published, error) {
 	fail := func(err error) (privacy.Published, error) {
 		return privacy.Published{}, fmt.Errorf("the %v's share of study %s: %w", role, t.Hash(), err)

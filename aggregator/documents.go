@@ -57,7 +57,6 @@ type PrepareRequest struct {
 	Message []byte `json:"message,omitempty"`
 }
 
-// digest identifies the contribution at both servers.
 func (o PrepareRequest) digest() Digest {
 	return hashed("caucus contribution 1", []byte(o.Party), binary.BigEndian.AppendUint64(nil, uint64(o.Weight)), o.Head, o.Other[:], o.Sealed)
 }

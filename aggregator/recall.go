@@ -64,7 +64,6 @@ func (s *Server) Recall(ctx context.Context, share Signed) error {
 	return fail(errors.Join(ErrBehind, s.remember(max(said.Step, s.mark.steps)+1, max(said.Line.Sequence, head.Sequence+1))))
 }
 
-// lacks says whether the ledger lost a former line that no reconciliation passed over.
 func (s *Server) lacks(ctx context.Context, line privacy.Line) (bool, error) {
 	if have, found, err := privacy.LineOf(ctx, s.config.Journal, line.ID); err != nil || found && have.Hash == line.Hash {
 		return false, err
@@ -105,7 +104,6 @@ func (s *Server) lost(ctx context.Context) (lines []privacy.Line, err error) {
 	return lines, err
 }
 
-// recall shows the helper its newest share known to this coordinator.
 func (s *Server) recall(ctx context.Context, helper Peer) error {
 	s.mu.Lock()
 	newest := s.newest

@@ -313,7 +313,6 @@ func (s *Server) underWay(ctx context.Context, h study.Hash) (is bool, err error
 	return is, err
 }
 
-// agreed says whether a study was accepted and did not fail: its plan is taken despite the policy.
 func (s *Server) agreed(ctx context.Context, h study.Hash) bool {
 	r, err := s.recorded(ctx, h)
 	return err == nil && r.Own.Document != nil
@@ -360,7 +359,6 @@ func (s *Server) enrolled(t task, p study.PartyID) bool {
 	return s.roster.has[p]
 }
 
-// key returns the verify key of a study with both halves known.
 func (s *Server) key(h study.Hash, r record) shares.Key {
 	var halves [2]half
 	halves[s.config.Role], halves[1-s.config.Role] = r.Half, *r.OtherHalf
@@ -426,7 +424,6 @@ func (s *Server) setOf(ctx context.Context, h study.Hash, r record) (set Set, er
 	return set, err
 }
 
-// release releases this server's share through its ledger, once, for the set that both signed.
 func (s *Server) release(ctx context.Context, h study.Hash) (Signed, error) {
 	if r, err := s.recorded(ctx, h); err != nil || r.Share.Document != nil {
 		return r.Share, err
@@ -511,7 +508,6 @@ func (s *Server) Cancel(ctx context.Context, plan study.Hash, reason string) err
 	return err
 }
 
-// note keeps the helper's newest share, which recall shows to the helper.
 func (s *Server) note(share Signed) error {
 	var said AggregateShare
 	if share.Document == nil {

@@ -52,7 +52,6 @@ type record struct {
 func (r record) keyed() bool  { return r.OtherHalf != nil }
 func (r record) sealed() bool { return r.SetTheirs != nil }
 
-// open is 1 for an accepted study that is neither released nor failed, else 0.
 func (r record) open() int {
 	if r.Own.Document != nil && r.Share.Document == nil && r.Failed == "" {
 		return 1
@@ -82,7 +81,6 @@ type sumRow struct {
 	weight, contributions int64
 }
 
-// digest detects a changed sum.
 func (s sumRow) digest() Digest {
 	return hashed("caucus share of a sum 1", s.sum, binary.BigEndian.AppendUint64(nil, uint64(s.weight)), binary.BigEndian.AppendUint64(nil, uint64(s.contributions)))
 }
@@ -141,7 +139,6 @@ func (t *transaction) digestOf(p study.PartyID) (d Digest, found bool, err error
 	return d, err == nil, err
 }
 
-// each walks all contributions, ordered by party, without their contents.
 func (t *transaction) each(yield func(study.PartyID, Digest, verdict)) error {
 	all, err := database.All(t.ctx, t.tx, func(c *contribution) []any { return []any{&c.party, database.Hash(&c.digest), &c.verdict} },
 		"SELECT party, digest, verdict FROM contributions WHERE study = $1 ORDER BY party", t.hash[:])
@@ -151,7 +148,6 @@ func (t *transaction) each(yield func(study.PartyID, Digest, verdict)) error {
 	return err
 }
 
-// contributions returns at most batch contributions that meet a condition, ordered by party.
 func (t *transaction) contributions(where string, args ...any) ([]contribution, error) {
 	return database.All(t.ctx, t.tx, func(c *contribution) []any {
 		return []any{&c.party, database.Hash(&c.digest), &c.weight, &c.verdict, &c.upload, &c.message}
@@ -167,7 +163,6 @@ func (t *transaction) prepared(p study.PartyID, message []byte) error {
 	return t.run("UPDATE contributions SET message = $3 WHERE study = $1 AND party = $2", t.hash[:], string(p), message)
 }
 
-// decide stores a verdict and deletes the upload and its message.
 func (t *transaction) decide(p study.PartyID, v verdict) error {
 	return t.run("UPDATE contributions SET verdict = $3, upload = NULL, message = NULL WHERE study = $1 AND party = $2", t.hash[:], string(p), v)
 }
@@ -201,7 +196,6 @@ func (t *transaction) steps() (n int64, err error) {
 	return n, err
 }
 
-// bytes returns the store's size without reusable space.
 func (t *transaction) bytes() (n int64, err error) {
 	err = t.tx.QueryRowContext(t.ctx, "SELECT (page_count - freelist_count) * page_size FROM pragma_page_count(), pragma_freelist_count(), pragma_page_size()").Scan(&n)
 	return n, err

@@ -15,7 +15,6 @@ import (
 	"caucus/study/bodies"
 )
 
-// upload is a party's upload: the coordinator's part, and the helper's part, sealed.
 type upload struct {
 	weight int64
 	part   []byte
@@ -87,7 +86,6 @@ func MaxUpload(t study.Task) (int, error) {
 	return 9 + form.PartSize(shares.Coordinator) + form.PartSize(shares.Helper) + protocol.SealOverhead + len(Digest{}), nil
 }
 
-// formOf returns the form that a contribution of this weight proves.
 func formOf(t bodies.Task, weight int64) (shares.Form, error) {
 	if least, most := t.Statistic.Weights(); weight < least || weight > most {
 		return shares.Form{}, fmt.Errorf("%w: it declares a weight of %d, the plan takes %d to %d", study.ErrContribution, weight, least, most)

@@ -14,7 +14,6 @@ import (
 // These functions measure sites alone, without a study: the mean error over sites. A site without
 // matching records learns nothing.
 
-// aloneShare measures the share of records that meet a condition.
 func aloneShare(data dealt) (float64, error) {
 	condition, err := dataset.ParseCondition(data.outcome)
 	if err != nil {
@@ -37,7 +36,6 @@ func aloneShare(data dealt) (float64, error) {
 	return sum, nil
 }
 
-// aloneCounts measures the shares of the features' cells, as root mean square.
 func aloneCounts(r study.Release, data dealt) (float64, error) {
 	p, err := kinds.Usable(r)
 	if err != nil {
@@ -103,7 +101,6 @@ func (o Options) alone(data dealt, r *Report, releases []study.Release) error {
 	return nil
 }
 
-// without returns the better of the two numbers without a study.
 func (m Measure) without() float64 {
 	if m.Better == "high" {
 		return max(m.Baseline, m.OneAlone())
@@ -147,7 +144,6 @@ const (
 
 func (c Comparison) String() string { return []string{"better", "level", "worse"}[c] }
 
-// chart compares a release with the numbers without a study.
 func (m Measure) chart() *study.ReportChart {
 	released := study.Bar("released", m.Released, m.Sure)
 	released.Main = true

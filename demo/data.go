@@ -8,7 +8,6 @@ import (
 	"caucus/dataset"
 )
 
-// dealt is the data of a demo, split.
 type dealt struct {
 	name   string
 	real   bool
@@ -87,7 +86,6 @@ func (data *dealt) dealPool(table *dataset.Table, rows []int) error {
 	return nil
 }
 
-// deal deals the private records: half to the clinics, half to the devices.
 func (o Options) deal(data *dealt, table *dataset.Table, private []int) error {
 	data.records = len(private)
 	clinics := private[:len(private)/2]
@@ -114,7 +112,6 @@ func (o Options) deal(data *dealt, table *dataset.Table, private []int) error {
 	return nil
 }
 
-// evenly deals rows to parties in turn.
 func evenly(table *dataset.Table, rows []int, parties int) (out []*dataset.Table) {
 	for i := range parties {
 		var mine []int
@@ -145,7 +142,6 @@ func uneven(with, without []int, parties int) [][]int {
 	return out
 }
 
-// balanced chooses the same number of records of each class.
 func balanced(y []int, classes int) []int {
 	of := make([][]int, classes)
 	for i, k := range y {

@@ -188,7 +188,6 @@ func Run(ctx context.Context, o Options) (Report, error) {
 	return r, nil
 }
 
-// ledgers reads the spending after the daemons have stopped.
 func (f *federation) ledgers(ctx context.Context, r *Report) error {
 	central, err := journal.Spent(ctx, filepath.Join(f.dir, "coordinator", folder.LedgerFile), nil, ledgerDelta)
 	if err != nil {
@@ -205,7 +204,6 @@ func (f *federation) ledgers(ctx context.Context, r *Report) error {
 
 const ledgerDelta = 1e-6
 
-// curves simulates classify studies at other budgets.
 func (o Options) curves(ctx context.Context, data dealt) ([]Curve, error) {
 	var out []Curve
 	for _, p := range []study.Proposal{fleetVotes(o.Epsilon), clinicSums(o.Epsilon)} {
@@ -234,7 +232,6 @@ func (o Options) curves(ctx context.Context, data dealt) ([]Curve, error) {
 	return out, nil
 }
 
-// firstRows lists 0 to n−1.
 func firstRows(n int) []int {
 	out := make([]int, n)
 	for i := range out {
@@ -243,7 +240,6 @@ func firstRows(n int) []int {
 	return out
 }
 
-// shareRight is the share of labelled records predicted correctly.
 func shareRight(predicted, y []int) float64 {
 	right, labelled := classifier.Right(predicted, y)
 	return float64(right) / float64(max(labelled, 1))

@@ -58,7 +58,6 @@ func policyOf(epsilon float64, schema dataset.Schema) policy.Policy {
 // a little too high.
 const mostStudies = 9
 
-// pollEvery is short, since every daemon is on one machine.
 const pollEvery = 500 * time.Millisecond
 
 // leastWindow is the least time to prepare; it is short because the records are public.
@@ -204,7 +203,6 @@ func (f *federation) enrol(ctx context.Context, address, home string, data dealt
 	return starting.Wait()
 }
 
-// invite retries while the coordinator is busy.
 func (f *federation) invite(ctx context.Context, party, address string) (string, error) {
 	f.turns.Lock()
 	defer f.turns.Unlock()
@@ -221,7 +219,6 @@ func (f *federation) invite(ctx context.Context, party, address string) (string,
 	}
 }
 
-// run takes a proposed study to its release.
 func (f *federation) run(ctx context.Context, p kinds.Proposed, seen func(contributed int)) (none protocol.SignedRelease, err error) {
 	ref := p.Hash.String()
 	if err := f.open(ctx, p, ref); err != nil {
@@ -249,7 +246,6 @@ func (f *federation) run(ctx context.Context, p kinds.Proposed, seen func(contri
 	}
 }
 
-// open takes a study from proposal to open.
 func (f *federation) open(ctx context.Context, p kinds.Proposed, ref string) error {
 	f.turns.Lock()
 	defer f.turns.Unlock()

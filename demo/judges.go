@@ -22,7 +22,6 @@ func sure(share float64, records int) float64 {
 	return 1.96 * math.Sqrt(share*(1-share)/float64(max(records, 1)))
 }
 
-// judgeShares compares estimated class shares of test records with the true, equal ones.
 func judgeShares(r study.Release, data dealt) (Measure, error) {
 	e, err := studyratio.Estimate(r, data.even)
 	if err != nil {
@@ -45,7 +44,6 @@ func judgeShares(r study.Release, data dealt) (Measure, error) {
 	}, nil
 }
 
-// judgeWeights compares the weighted pool's answer with the truth.
 func judgeWeights(r study.Release, pool *auxdata.Pool, data dealt) (Measure, error) {
 	condition, err := dataset.ParseCondition(data.outcome)
 	if err != nil {
@@ -80,7 +78,6 @@ func rowsOf(parties []*dataset.Table) (n int) {
 	return n
 }
 
-// judgeCounts compares released shares of the features' cells with the truth.
 func judgeCounts(r study.Release, pool *auxdata.Pool, data dealt) (Measure, error) {
 	p, err := kinds.Usable(r)
 	if err != nil {

@@ -52,7 +52,6 @@ func WritePage(w io.Writer, r Report) error {
 	return t.ExecuteTemplate(textpage.Plain{Writer: w}, "demo", page)
 }
 
-// listed joins names behind words; "" without names.
 func listed(words string, names []string) string {
 	if len(names) == 0 {
 		return ""

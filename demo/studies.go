@@ -22,7 +22,6 @@ import (
 	"caucus/study/kinds"
 )
 
-// demoCase is a study with the judge of its release.
 type demoCase struct {
 	study.Proposal
 	pool *dataset.Table

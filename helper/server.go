@@ -85,7 +85,6 @@ func (s *Server) open() error {
 	return nil
 }
 
-// openFiles opens keys, ledger and store without upgrading them.
 func (s *Server) openFiles() error {
 	c := s.config
 	signer, err := protocol.LoadSigner(c.path(signerFile))

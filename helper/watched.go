@@ -24,10 +24,8 @@ var (
 	limitMetric         = prometheus.NewDesc("caucus_helper_budget_epsilon", "What it may spend at a unit.", []string{"unit"}, nil)
 )
 
-// lookTime bounds the time to answer one request.
 const lookTime = 5 * time.Second
 
-// pages serves monitoring on this machine. It names no party and no study.
 func (s *Server) pages() http.Handler {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(collector{s}, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
@@ -44,7 +42,6 @@ func (s *Server) pages() http.Handler {
 	return mux
 }
 
-// ready returns nil if the helper can serve studies, else all obstacles, one per line.
 func (s *Server) ready(ctx context.Context) error {
 	ctx, stop := context.WithTimeout(ctx, lookTime)
 	defer stop()

@@ -187,7 +187,6 @@ func (c *Client) Clock(ctx context.Context, vouch bool) (ClockReport, error) {
 	return ClockReport{Now: now.UTC(), Skew: now.Sub(c.now()), Doubt: reply.Doubt}, nil
 }
 
-// changed makes a call that changes a study, and returns the study afterwards.
 func (c *Client) changed(ctx context.Context, verb, ref string, call func() (*pb.Summary, error)) (Study, error) {
 	fail := func(err error) (Study, error) { return Study{}, fmt.Errorf("%s study %s: %w", verb, ref, err) }
 	reply, err := call()

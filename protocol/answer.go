@@ -113,7 +113,6 @@ func decodeAnswered(plain []byte) (a answered, err error) {
 
 func sealInfo(plan study.Hash) []byte { return append([]byte(answerContext+"\x00"), plan[:]...) }
 
-// seal encrypts to a study's key, and derives the receipt's key.
 func (a answered) seal(public []byte, plan study.Hash, party string) (sealed, receiptKey []byte, err error) {
 	kem, kdf, aead := sealSuite()
 	to, err := kem.NewPublicKey(public)
@@ -278,7 +277,6 @@ func writeAnswer(id Identity, plan study.Hash, sealKey, sealed []byte) ([]byte, 
 	return AnswerFile.encode([]part{{"statement", statement}, {"certificate", leaf.Raw}, {"signature", signature}, {"sealed", sealed}}), nil
 }
 
-// signatureHalf is the fixed length in bytes of each of the two numbers of an ECDSA signature.
 const signatureHalf = 32
 
 // ReadAnswer reads an answer signed under this authority. It does not check for revocation.

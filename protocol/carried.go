@@ -183,7 +183,6 @@ func (r *partReader) take(name string, most int) []byte {
 	return data
 }
 
-// documents takes pairs of a document and its signature.
 func (r *partReader) documents(name string, most int) (all []Signed) {
 	for len(all) < most {
 		document, found := r.maybe(name, maxCarriedDocument)
@@ -195,7 +194,6 @@ func (r *partReader) documents(name string, most int) (all []Signed) {
 	return all
 }
 
-// end returns the first error, or an error if parts are left over.
 func (r *partReader) end() error {
 	if len(r.rest) > 0 {
 		r.fail("%w: its part %q should not be there", ErrDamaged, r.rest[0].name)

@@ -86,7 +86,6 @@ func OpenCourier(file []byte, id Identity, o CourierOptions) (*Courier, error) {
 // errNoKey is a fault of the file, not of the study: another file may be answered.
 var errNoKey = fmt.Errorf("%w: there is no key to seal an answer to: a carrier took it out, or this is a receipt: ask the operator for a new one (caucus study pack)", ErrDamaged)
 
-// keyless says whether the file can be read but not answered.
 func (c *Courier) keyless() bool { return c.sealKey == nil || len(c.notice.SealKey) == 0 }
 
 func (c *Courier) noticeFile() string { return c.options.Notice(c.notice.Plan) }

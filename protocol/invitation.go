@@ -116,7 +116,6 @@ func (e Enrolment) Request() ([]byte, error) {
 	return x509.CreateCertificateRequest(rand.Reader, &x509.CertificateRequest{}, e.key)
 }
 
-// identity joins the issued certificate and the key, and checks that they match.
 func (e Enrolment) identity(coordinator, ca string, keys Keys, certificate []byte) (Identity, error) {
 	der, err := x509.MarshalPKCS8PrivateKey(e.key)
 	if err != nil {

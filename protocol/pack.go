@@ -53,7 +53,6 @@ func (p pack) encode() ([]byte, error) {
 	return PackFile.encode(all), nil
 }
 
-// decodePack splits a file into its parts, without checking signatures.
 func decodePack(file []byte) (p pack, err error) {
 	r := PackFile.decode(file)
 	keys := r.take("keys", maxCarried)
@@ -130,7 +129,6 @@ func (p *pack) ofStudy(s Study) {
 	}
 }
 
-// packed encodes a pack, and reads it back as each party will.
 func (c *Client) packed(p pack, s Study) ([]byte, Study, error) {
 	file, err := p.encode()
 	if err == nil {

@@ -110,7 +110,6 @@ func Ago(d time.Duration) string {
 	return d.Round(24*time.Hour).String() + " ago"
 }
 
-// timeOf converts Unix milliseconds; 0 is the zero time.
 func timeOf(millis int64) time.Time {
 	if millis == 0 {
 		return time.Time{}

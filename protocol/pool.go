@@ -60,7 +60,6 @@ func (c *Client) Pool(ctx context.Context, s Study, folder string) ([]byte, erro
 	return data, nil
 }
 
-// downloadPool appends the missing rest to a.Data and to file.
 func (c *Client) downloadPool(ctx context.Context, s Study, a *Assembly, file io.Writer) ([]byte, error) {
 	stream, err := c.studies.DownloadPool(ctx, &pb.DownloadRequest{Study: s.Hash.String(), Offset: uint64(len(a.Data))})
 	if err != nil {

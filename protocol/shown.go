@@ -178,7 +178,6 @@ func (m *memory) keep(s Shown, head privacy.Head, keys Verifier) error {
 	return m.write()
 }
 
-// keepHelper remembers the helper's state from a release that the helper signed.
 func (m *memory) keepHelper(r study.Release, keys Verifier) error {
 	l, ok := HelperLineOf(r)
 	if !ok {
@@ -202,7 +201,6 @@ func (m *memory) add(l HelperLine) {
 	}
 }
 
-// helperBack returns how a helper contradicts itself, else nil.
 func (m *memory) helperBack() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()

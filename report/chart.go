@@ -95,7 +95,6 @@ func (c Chart) SVG() string {
 	return b.String()
 }
 
-// draw adds the series; x and y map numbers to positions.
 func (s Series) draw(b *strings.Builder, x, y func(float64) float64) {
 	if s.Style == Shaded {
 		var above, below []string
@@ -181,7 +180,6 @@ func label(b *strings.Builder, x, y float64, anchor, text string) {
 	fmt.Fprintf(b, `<text x="%.1f" y="%.1f" text-anchor="%s" fill="currentColor">%s</text>`, x, y, anchor, html.EscapeString(text))
 }
 
-// niceStep divides a range into about five steps of 1, 2 or 5 times a power of ten.
 func niceStep(width float64) float64 {
 	power := math.Pow(10, math.Floor(math.Log10(width/5)))
 	for _, k := range []float64{1, 2, 5} {
@@ -192,5 +190,4 @@ func niceStep(width float64) float64 {
 	return 10 * power
 }
 
-// decimals returns the number of decimals of a multiple of step.
 func decimals(step float64) int { return max(0, int(math.Ceil(-math.Log10(step)-1e-9))) }

@@ -88,7 +88,6 @@ func textOf(c *study.ReportChart, v float64) string {
 // mostRatio bounds the axis of ratios: an interval beyond it says little.
 const mostRatio = 100
 
-// off formats a number's error.
 func off(c *study.ReportChart, b study.ReportBar) string {
 	within := (b.High - b.Low) / 2
 	if math.Abs(b.High-2*b.Value+b.Low) < 1e-9*(b.High-b.Low)+1e-12 {
@@ -97,7 +96,6 @@ func off(c *study.ReportChart, b study.ReportBar) string {
 	return " (" + textWithin(c, b.Low, within) + " to " + textWithin(c, b.High, within) + ")"
 }
 
-// textWithin formats a number to two digits of its error.
 func textWithin(c *study.ReportChart, v, within float64) string {
 	if c.Percent || c.Ratio || within <= 0 {
 		return textOf(c, v)

@@ -9,13 +9,11 @@ import (
 	"caucus/study"
 )
 
-// figureGroup shows figures side by side under a heading.
 type figureGroup struct {
 	Title   string
 	Figures []figure
 }
 
-// figure is a drawing with its caption, legend and numbers.
 type figure struct {
 	Picture template.HTML
 	Caption string
@@ -25,7 +23,6 @@ type figure struct {
 
 type legendEntry struct{ Name, Colour string }
 
-// newFigures draws a kind's figures, grouped.
 func newFigures(all []study.ReportFigure) (groups []figureGroup) {
 	for _, f := range all {
 		if len(groups) == 0 || groups[len(groups)-1].Title != f.Group {

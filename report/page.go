@@ -86,7 +86,6 @@ type Page struct {
 	Command, Version string
 }
 
-// table labels each cell with its column, shown beside the cell on a phone.
 type table struct {
 	Title  string
 	Head   []string
@@ -103,7 +102,6 @@ func (d *Dots) Long() bool { return len(d.Rows) > mostOpenRows }
 
 type cell struct{ Name, Text string }
 
-// foundGroup are the findings of one verdict.
 type foundGroup struct {
 	Title, Class string
 	All          []verify.Finding
@@ -236,7 +234,6 @@ func newTable(t study.ReportTable) table {
 	return out
 }
 
-// sentence adds a capital letter and a full stop to a warning.
 func sentence(s string) string {
 	first, size := utf8.DecodeRuneInString(s)
 	s = string(unicode.ToUpper(first)) + s[size:]
@@ -246,7 +243,6 @@ func sentence(s string) string {
 	return s
 }
 
-// longWord bounds the letters that a cell keeps on one line.
 const longWord = 32
 
 // inCell lets a text break in a table: a number stays with its ±, and only a word too long for a column

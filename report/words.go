@@ -9,7 +9,6 @@ import (
 	"caucus/study/kinds"
 )
 
-// guarantee explains a plan's guarantee without ε.
 func guarantee(p study.Plan, m study.Manifest) string {
 	s := fmt.Sprintf("Whoever reads the release can hardly tell whether any one %s was another: the chance of any outcome changes by at most a factor %.3g", p.Unit, math.Exp(p.Epsilon))
 	if p.Delta > 0 {

@@ -36,7 +36,6 @@ func (r Result) DecodeBody(body any) error {
 	return nil
 }
 
-// compact removes the white space of a release file.
 func compact(text []byte) []byte {
 	var out bytes.Buffer
 	if json.Compact(&out, text) != nil {

@@ -60,7 +60,6 @@ func (p Plan) Decode(s dataset.Schema, coding *dataset.Coding, b dataset.CodedBl
 	return coding.Records(s, c, b), nil
 }
 
-// condition returns the plan's condition, nil without one.
 func (p Plan) condition(s dataset.Schema) (*dataset.Condition, error) {
 	if p.Where == "" {
 		return nil, nil

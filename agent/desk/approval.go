@@ -12,11 +12,10 @@ import (
 	"caucus/protocol"
 )
 
-// Approve lets a study that the policy allows take place, once as many persons as the policy requires
-// have approved, and returns the review. Approval is for this plan; another plan needs its own. A study
-// that the policy does not allow stays refused until the policy changes; what a person refused stays
-// refused. The records are read for the review only after the approval is stored, so nothing waits for
-// that.
+// Approve stores a person's approval and returns the review. The study takes place once as many persons
+// as the policy requires have approved. An approval is for this plan only. A study that the policy
+// refuses stays refused until the policy changes; a study that a person refused stays refused. The
+// review reads the records after the approval is stored, so nothing waits for that.
 func (k *Desk) Approve(ctx context.Context, name string, who Approver) (Review, error) {
 	offline := k.refresh(ctx)
 	h, err := k.site.Studies.Find(name)
@@ -66,7 +65,7 @@ func (k *Desk) Approve(ctx context.Context, name string, who Approver) (Review, 
 	if r.Progress == ProgressReceived || r.Progress == ProgressReleased || r.Progress == ProgressClosed {
 		return fail(fmt.Errorf("it is %s: there is nothing left to approve", r.Progress))
 	}
-	// Shown depends on the source's digest; the audit log, which may leave the machine, lacks it.
+	// Shown depends on the source's digest, so the audit log, which may leave the machine, omits it.
 	if err := k.site.Audit.Record(site.AuditApproved, r.Plan, r.Study, "by", as, "account", yes.Account, "signed", yes.Signature != nil); err != nil {
 		return fail(err)
 	}
@@ -77,9 +76,8 @@ func (k *Desk) Approve(ctx context.Context, name string, who Approver) (Review, 
 }
 
 // Refuse keeps a study from taking place here, for good, and returns how far it had come. The reason
-// stays in this site's folder: the coordinator is told that this party takes no part, in the same words
-// as where the policy or the ledger refuses. What was received cannot be taken back; what is being sent
-// at this moment may still arrive.
+// stays in this site's folder: the coordinator gets the same message as for a refusal by policy or
+// ledger. A received contribution cannot be taken back; one that is being sent may still arrive.
 func (k *Desk) Refuse(ctx context.Context, name string, who Approver, reason string) (Review, error) {
 	offline := k.refresh(ctx)
 	h, err := k.site.Studies.Find(name)

@@ -13,7 +13,7 @@ import (
 	"caucus/study"
 )
 
-// Desk shows a person of a site the studies that ask for its data, and takes the yes or no.
+// Desk shows a person of a site the studies that ask for its data, and takes approvals and refusals.
 type Desk struct {
 	site *site.Site
 	// refresh fetches new plans from the coordinator, unless a running agent does that.
@@ -23,16 +23,17 @@ type Desk struct {
 // New makes the desk of an open state folder.
 func New(s *site.Site, refresh func(context.Context) error) *Desk { return &Desk{s, refresh} }
 
-// Approver is a person who says yes or no to a study.
+// Approver is a person who approves or refuses a study.
 type Approver struct {
-	// Name is one of the policy's approvers; where it names none, empty stands for the account.
+	// Name is one of the policy's approvers; if the policy names none, empty means the account.
 	Name string
-	// Key signs the approval, where the policy names approvers.
+	// Key signs the approval, if the policy names approvers.
 	Key *protocol.Signer
-	// Through is the way in if not the command line ("the agent's page"), recorded with the account.
+	// Through is the way in, unless it is the command line ("the agent's page"), recorded with the
+	// account.
 	Through string
-	// Shown is the start of Review.Shown as the person saw it: where it has changed since, nothing is
-	// approved. Empty accepts the current one.
+	// Shown is the start of Review.Shown as the person saw it: if it has changed since, nothing is
+	// approved. Empty accepts the current value.
 	Shown string
 }
 
@@ -77,7 +78,7 @@ func (k *Desk) CheckSource(ctx context.Context, name string) (source.Report, err
 	return k.site.Sources.Check(ctx, name), nil
 }
 
-// DeclareSource stores a person's declaration of a source: see source.Sources.Declare.
+// DeclareSource stores a person's declaration of a source (source.Sources.Declare).
 func (k *Desk) DeclareSource(ctx context.Context, name string, who Approver, how source.How) (source.Report, error) {
 	return k.site.Sources.Declare(ctx, name, how, func(d *source.Declaration) (err error) {
 		if d.By, err = who.name(); err != nil {
@@ -103,9 +104,9 @@ func (k *Desk) ForgetSource(name string, who Approver) error {
 	return k.site.Sources.Forget(name)
 }
 
-// Records returns this site's own records, encoded by a plan's schema, for the eyes of this site:
-// nothing is charged for them and nothing of them may leave. The source must be declared, as for a
-// study; a plan's least number of records does not apply.
+// Records returns this site's records in the encoding of a plan's schema, for this site only: nothing is
+// charged and nothing of them may leave. The source must be declared, as for a study; a plan's least
+// number of records does not apply.
 func (k *Desk) Records(p study.Plan) (*dataset.Records, error) {
 	records, err := k.site.Sources.Own(p)
 	if err != nil {

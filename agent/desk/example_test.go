@@ -6,7 +6,7 @@ import (
 	"caucus/agent/desk"
 )
 
-// A person at a terminal reads how far a study is, and what keeps it.
+// A person at a terminal reads a study's progress and what it waits for.
 func Example() {
 	review := desk.Review{Study: "illness", Progress: desk.ProgressWaiting, Purpose: "a test\nprotects     everything", NeedsPerson: true, Allowed: true}
 	if err := firstLines(review); err != nil {
@@ -18,7 +18,6 @@ func Example() {
 	// purpose      a test\u000aprotects     everything
 }
 
-// firstLines writes the first three lines of a review.
 func firstLines(r desk.Review) error { return r.WriteText(&lines{left: 3}) }
 
 type lines struct{ left int }

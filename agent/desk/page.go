@@ -27,23 +27,23 @@ import (
 //go:embed page.html
 var deskText string
 
-// Page is the web page on which a person of the site reads what studies ask, and says yes or no.
+// Page is the web page on which a person of the site reads what studies ask, and approves or refuses.
 //
-//   - It works like another process that runs the command line's verbs: it opens the state folder once
-//     more and calls Studies, Preview, Approve and Refuse. There is no second way to an approval, and no
-//     page allows what policy and ledger refuse.
-//   - A yes covers what was shown: the form carries the plan's hash and the whole digest of the source's
-//     declaration (Review.Shown). Without them, or where either has changed, nothing is approved.
-//   - Where the policy names approvers, each signs with a key of their own, which no daemon should hold:
-//     the page says what to type instead.
-//   - Records are read where the person asks to see them, and for the review after an approval: the list
-//     and a study's page read none.
-//   - Whoever holds a link may write in the state folder: package webpage says who can.
+//   - It works like another process that runs the command line's verbs: it opens the state folder once more and
+//     calls Studies, Preview, Approve and Refuse. There is no second way to an approval, and no page allows what
+//     policy and ledger refuse.
+//   - An approval covers what was shown: the form carries the plan's hash and the whole digest of the source's
+//     declaration (Review.Shown). Without them, or if either has changed, nothing is approved.
+//   - If the policy names approvers, each signs with their own key, which no daemon should hold: the page says
+//     what to type instead.
+//   - Records are read when the person asks to see them, and for the review after an approval; the list and a
+//     study's page read none.
+//   - The holder of a link may write in the state folder; package webpage says who can get one.
 type Page struct {
 	guard     *webpage.Guard
 	templates *template.Template
 
-	under context.Context // of decisions: it ends with the page, not with a browser tab
+	under context.Context // for decisions: it ends with the page, not with a browser tab
 	stop  context.CancelFunc
 	grace time.Duration // how long Close waits for a file that is being read
 
@@ -53,13 +53,13 @@ type Page struct {
 	desk *Desk
 }
 
-// deskGrace bounds a stopping agent's wait for a file: a network disk may take for ever.
+// deskGrace bounds a stopping agent's wait for a file: a network disk may take forever.
 const deskGrace = 3 * time.Second
 
 // deskLasts is the lifetime of a session.
 const deskLasts = time.Hour
 
-// sawRecords bounds the reading of records for a person.
+// sawRecords bounds the time to read records for a person.
 const sawRecords = 10 * time.Minute
 
 // NewPage makes the page of its own desk; end closes that desk's state folder.
@@ -97,7 +97,7 @@ func (p *Page) Handler() http.Handler {
 
 var errNoStudy = errors.New("no such study")
 
-// load answers with the whole text that make wrote, or says why not.
+// load answers with the whole text that make wrote, or with the error.
 func (p *Page) load(make func(ctx context.Context, r *http.Request, to *bytes.Buffer) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		ctx, stop := patient(w, r)
@@ -113,7 +113,7 @@ func (p *Page) load(make func(ctx context.Context, r *http.Request, to *bytes.Bu
 			webpage.Say(w, http.StatusInternalServerError, "The page could not be made", textpage.Printable(err.Error()))
 		default:
 			w.Header().Set("Content-Type", "text/html; charset=utf-8")
-			_, _ = w.Write(text.Bytes()) // a client that went away is told nothing
+			_, _ = w.Write(text.Bytes()) // a client that went away gets nothing
 		}
 	}
 }
@@ -121,7 +121,7 @@ func (p *Page) load(make func(ctx context.Context, r *http.Request, to *bytes.Bu
 // mostForm bounds a form, in bytes: a name, a digest, a reason.
 const mostForm = 16 << 10
 
-// decide carries out a person's decision about the study of the path, and redirects to its page.
+// decide carries out a person's decision about the study in the path, and redirects to its page.
 func (p *Page) decide(do func(ctx context.Context, r *http.Request, h string) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		r.Body = http.MaxBytesReader(w, r.Body, mostForm)
@@ -153,11 +153,11 @@ func (p *Page) decide(do func(ctx context.Context, r *http.Request, h string) er
 	}
 }
 
-// patient lifts a request's deadlines to the time that reading records may take.
+// patient extends a request's deadlines to the time that reading records may take.
 func patient(w http.ResponseWriter, r *http.Request) (context.Context, context.CancelFunc) {
 	c := http.NewResponseController(w)
 	var none time.Time
-	_, _ = c.SetReadDeadline(none), c.SetWriteDeadline(none) // where they cannot be moved they stay
+	_, _ = c.SetReadDeadline(none), c.SetWriteDeadline(none) // deadlines that cannot be moved stay
 	return context.WithTimeout(r.Context(), sawRecords)
 }
 
@@ -175,7 +175,7 @@ type deskStudy struct {
 
 type deskBudget struct{ Unit, When, Spent, Limit, Delta string }
 
-// deskOrder puts studies that wait for a person first, and finished ones last.
+// deskOrder puts studies that wait for a person first, and finished studies last.
 var deskOrder = []Progress{ProgressWaiting, ProgressUndeclared, ProgressHelper, ProgressReady, ProgressPreparing, ProgressPrepared, ProgressReceived, ProgressReleased, ProgressRefused, ProgressDeclined, ProgressClosed}
 
 func (p *Page) list(ctx context.Context, r *http.Request, to *bytes.Buffer) error {
@@ -189,7 +189,7 @@ func (p *Page) list(ctx context.Context, r *http.Request, to *bytes.Buffer) erro
 	page := struct {
 		Top     webpage.Top
 		Waiting int
-		// Constants says how many contributions were a constant, in whole or in part; "" for none.
+		// Constants says how many contributions were constants, in whole or in part; "" for none.
 		Constants string
 		Studies   []deskStudy
 		Budgets   []deskBudget
@@ -244,7 +244,7 @@ func (p *Page) one(ctx context.Context, r *http.Request, to *bytes.Buffer) error
 		Review      Review
 		Lines       []textpage.Line
 		Records     bool
-		// Approve: show its form. Signers: who signs by the command line instead.
+		// Approve: show the form. Signers: who signs by the command line instead.
 		Approve, Refuse bool
 		Signers         string
 		Release         string
@@ -274,8 +274,8 @@ func classOf(p Progress) string {
 	return "open"
 }
 
-// Close ends requests to the coordinator at once and waits for a file that is being read up to the
-// grace. A longer reading is left to its end: it changes nothing.
+// Close ends requests to the coordinator at once, and waits up to the grace for a file that is being
+// read. A longer reading may go on: it changes nothing.
 func (p *Page) Close() {
 	p.stop()
 	over, stop := p.desk.site.Config.Clock.After(p.grace)

@@ -15,8 +15,8 @@ import (
 	"caucus/study"
 )
 
-// TestDeskEnds: an agent that is told to stop waits for no file that somebody looks at on
-// the page, nor for a decision that asks the coordinator.
+// TestDeskEnds: a stopping agent does not wait for a file that somebody reads on the page, nor for a
+// decision that asks the coordinator.
 func TestDeskEnds(t *testing.T) {
 	c := site.DefaultConfig()
 	c.State, c.Clock = t.TempDir(), c.Clock.Complete()

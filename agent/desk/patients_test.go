@@ -10,8 +10,8 @@ import (
 	"caucus/study"
 )
 
-// TestForPatients: k records of a patient cost k·ε of a pure mechanism, ε where
-// shards keep them together, and what is proven for ρ otherwise.
+// TestForPatients: k records of a patient cost k·ε of a pure mechanism, ε if shards keep them together,
+// and otherwise the cost proved for ρ.
 func TestForPatients(t *testing.T) {
 	p := study.Plan{Kind: "classify", Unit: privacy.Record, Epsilon: 1}
 	pure := privacy.PureCost(privacy.Record, 0, exactly(1))
@@ -20,7 +20,7 @@ func TestForPatients(t *testing.T) {
 		name    string
 		plan    func(*study.Plan)
 		charges []study.Charge
-		want    float64 // NaN: nothing is guaranteed
+		want    float64 // NaN: no guarantee
 	}{
 		{"pure", nil, []study.Charge{{Cost: pure}}, 3},
 		{"two pure outputs", nil, []study.Charge{{Cost: pure}, {Cost: pure}}, 6},
@@ -44,7 +44,7 @@ func TestForPatients(t *testing.T) {
 	}
 }
 
-// TestCountsUnits: noise is said in records where a number counts them.
+// TestCountsUnits: noise is stated in records if a number counts records.
 func TestCountsUnits(t *testing.T) {
 	counts := study.Reservation{Output: "counts", Terms: privacy.Terms{Bound: privacy.CountBound(privacy.Label, 3), Length: 3}}
 	m, err := privacy.CalibrateLaplace(counts.Terms.Bound, 0.5)

@@ -39,8 +39,8 @@ const (
 	ProgressUnreadable Progress = "not readable here"
 )
 
-// Review describes a study to this site before its yes: what exactly would leave, at what price, and
-// whether the policy allows it. It is for the eyes of the site: it tells the number of records.
+// Review describes a study to this site before an approval: what exactly would leave, at what price, and
+// whether the policy allows it. It is for the site only: it contains the number of records.
 type Review struct {
 	Study    string     `json:"study"`
 	Plan     study.Hash `json:"plan"`
@@ -49,8 +49,8 @@ type Review struct {
 	Purpose  string     `json:"purpose,omitempty"`
 	Contact  string     `json:"contact,omitempty"`
 	Readers  []string   `json:"readers,omitempty"`
-	// Deadline and Minimum are those in force, Ends describes the whole ending, Amended the changes, a
-	// line each. Floor is the least minimum that amendments may set, 0 where none may.
+	// Deadline and Minimum are those in force, Ends describes the whole ending, Amended the changes, one
+	// per line. Floor is the least minimum that amendments may set, 0 if none may.
 	Deadline time.Time `json:"deadline,omitzero"`
 	Ends     string    `json:"ends"`
 	Amended  []string  `json:"amended,omitempty"`
@@ -68,19 +68,19 @@ type Review struct {
 	Parameters map[string]string `json:"parameters"`
 	// Leaves describes the data that leave, Protects the guarantee.
 	Leaves string `json:"leaves"`
-	// Where is the plan's condition on records, "" for all of them; About says it in words. Inside is
-	// the number of the source's records that meet it.
+	// Where is the plan's condition on records, "" for all; About says it in words. Inside is the number
+	// of the source's records that meet it.
 	Where    string `json:"where,omitempty"`
 	About    string `json:"about"`
 	Inside   *int   `json:"inside,omitempty"`
 	Protects string `json:"protects"`
-	// Helper names the second server by this site's policy, and says whether its acceptance of this very
-	// plan is here (Agreed) or why not; Sees says what each server, and both together, learn. Empty
-	// where the plan has no helper.
+	// Helper names the second server by this site's policy, and says whether its acceptance of this plan
+	// is here (Agreed) or why not; Sees says what each server, and both together, learn. Empty if the
+	// plan has no helper.
 	Helper string   `json:"helper,omitempty"`
 	Agreed bool     `json:"helper_agreed,omitempty"`
 	Sees   []string `json:"who_sees,omitempty"`
-	// Bytes is the size of the upload: exact once it is prepared (Exact), before that an upper bound.
+	// Bytes is the size of the upload: exact once it is prepared (Exact), before an upper bound.
 	Bytes        int      `json:"bytes"`
 	Exact        bool     `json:"bytes_exact"`
 	Columns      []string `json:"columns"`
@@ -90,7 +90,7 @@ type Review struct {
 	Label   string `json:"label"`
 	Learner string `json:"learner"`
 	Map     string `json:"map"`
-	// Kept is the share of each column that the map keeps, least first; absent where it keeps all, and
+	// Kept is the share of each column that the map keeps, least first; absent if it keeps all, and
 	// before the pool is here.
 	Kept []dataset.Kept `json:"kept,omitempty"`
 	Pool string         `json:"pool"`
@@ -98,25 +98,27 @@ type Review struct {
 	Source string `json:"source"`
 	// Claims is the declaring person's statement about the source's records.
 	Claims string `json:"claims,omitempty"`
-	// Shown is the digest of the declaration that an approval covers: see Declaration.Shown.
+	// Shown is the digest of the declaration that an approval covers (Declaration.Shown).
 	Shown string `json:"shown,omitempty"`
 	// Undeclared says what a person has to do before the study can take place.
 	Undeclared string `json:"undeclared,omitempty"`
-	// Records is the number for the study, as declared now or when charged; Found that in the file now.
+	// Records is the number for the study, as declared now or when charged; Found the number in the file
+	// now.
 	Records int      `json:"records"`
 	Found   int      `json:"records_found"`
 	Remarks []string `json:"remarks,omitempty"`
-	// Forecast is the operator's statement of what the study is worth: it decides nothing here.
+	// Forecast is the operator's forecast of the study. Nothing here depends on it.
 	Forecast *forecast.Stated `json:"forecast,omitempty"`
 	Sight
-	// Values are this site's own numbers before noise, where a person asked for them.
+	// Values are this site's own numbers before noise, if a person asked for them.
 	Values []Output `json:"values,omitempty"`
 
-	// Seconds is the approximate time from charge to upload, by public numbers and this machine's speed.
+	// Seconds is the approximate time from charge to upload, from public numbers and this machine's
+	// speed.
 	Seconds float64 `json:"seconds"`
 	// Budgets are the ledger's units that the study touches.
 	Budgets []UnitBudget `json:"ledger"`
-	// Allowed: policy and ledger allow it; Objections say why not.
+	// Allowed: policy and ledger allow the study; Objections say why not.
 	Allowed    bool     `json:"allowed"`
 	Objections []string `json:"objections"`
 	// NeedsPerson: the policy requires Needed persons to approve. Approved: enough did, ApprovedBy.
@@ -124,13 +126,13 @@ type Review struct {
 	Needed      int      `json:"approvals_needed"`
 	Approved    bool     `json:"approved"`
 	ApprovedBy  []string `json:"approved_by"`
-	// Before says of an approval that the person had given it before.
+	// Before says that this person had approved before.
 	Before bool `json:"approved_before,omitempty"`
-	// Lapsed are persons who approved it before its source was declared anew.
+	// Lapsed names persons who approved before the source was declared anew.
 	Lapsed []string `json:"approvals_lapsed,omitempty"`
-	// Refused names the person who refused it, and the day; "" for nobody.
+	// Refused names the person who refused, and the day; "" for nobody.
 	Refused string `json:"refused,omitempty"`
-	// Problems are for the site to mend: a missing pool, or a file that is not as declared, so that the
+	// Problems are for the site to fix: a missing pool, or a file that is not as declared, so that the
 	// study gets or got empty records.
 	Problems []string `json:"problems,omitempty"`
 
@@ -143,12 +145,12 @@ type UnitBudget struct {
 	Unit  privacy.Unit `json:"unit"`
 	Delta float64      `json:"delta"`
 	Limit float64      `json:"limit_epsilon"`
-	// Before and After are null where nothing is guaranteed.
+	// Before and After are null if nothing is guaranteed.
 	Before *float64 `json:"spent_epsilon"`
 	After  *float64 `json:"after_epsilon"`
 }
 
-// describe fills in what plan, policy and dossier say.
+// describe fills in the facts from plan, policy and dossier.
 func (k *Desk) describe(d site.Dossier, h study.Hash, p study.Plan) Review {
 	r := Review{
 		Study: p.Name, Plan: h, Purpose: p.Purpose, Contact: p.Contact, Readers: p.Readers, Deadline: p.Deadline,
@@ -218,7 +220,7 @@ func (k *Desk) describe(d site.Dossier, h study.Hash, p study.Plan) Review {
 	return r
 }
 
-// forecastIn reads the operator's forecast of a study, nil if absent or unreadable by this version.
+// forecastIn reads the operator's forecast of a study; nil if absent or unreadable by this version.
 func forecastIn(d site.Dossier, h study.Hash) *forecast.Stated {
 	var signed protocol.Signed
 	b, err := d.Read(site.FileForecast)
@@ -232,7 +234,7 @@ func forecastIn(d site.Dossier, h study.Hash) *forecast.Stated {
 	return &stated
 }
 
-// Outline is a review without records. A study still to be decided is checked against the ledger too.
+// Outline is a review without records. An undecided study is checked against the ledger too.
 func (k *Desk) Outline(ctx context.Context, h study.Hash) (Review, error) {
 	d := k.site.Studies.Of(h)
 	p, err := d.Plan()
@@ -246,7 +248,7 @@ func (k *Desk) Outline(ctx context.Context, h study.Hash) (Review, error) {
 	return r, err
 }
 
-// unreadable reviews a study whose plan this version cannot read, such as one of an earlier version: the
+// unreadable reviews a study whose plan this version cannot read, for example of an earlier version: the
 // reason, and the name if the bytes show it.
 func (k *Desk) unreadable(h study.Hash, why error) Review {
 	d := k.site.Studies.Of(h)
@@ -259,7 +261,8 @@ func (k *Desk) unreadable(h study.Hash, why error) Review {
 	return r
 }
 
-// reviewCosts adds the study's costs and whether the ledger can bear them. Nil task: no pool here.
+// reviewCosts adds the study's costs and whether the ledger can bear them. A nil task means that the
+// pool is missing.
 func (k *Desk) reviewCosts(ctx context.Context, r *Review, d site.Dossier, p study.Plan) (study.Task, error) {
 	t, err := k.site.Task(p)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -279,7 +282,7 @@ func (k *Desk) reviewCosts(ctx context.Context, r *Review, d site.Dossier, p stu
 	if c.Charges, err = t.Charges(0); err != nil {
 		r.Allowed = false
 		r.Progress = k.progress(d, *r)
-		return t, nil // CostOf said why
+		return t, nil // CostOf gave the reason
 	}
 	r.Seconds = c.Span.Whole().Seconds()
 	r.Bytes = t.MaxBody()
@@ -302,7 +305,7 @@ func (k *Desk) reviewCosts(ctx context.Context, r *Review, d site.Dossier, p stu
 	return t, nil
 }
 
-// reviewLedger adds the ledger's budgets, and its objections to a study that is not charged yet.
+// reviewLedger adds the ledger's budgets, and its objections to a study not charged yet.
 func (k *Desk) reviewLedger(ctx context.Context, r *Review, costs []privacy.Cost, charged bool) error {
 	all, err := k.site.Spending(ctx)
 	if err != nil {
@@ -371,7 +374,6 @@ func protects(p study.Plan) string {
 	return fmt.Sprintf("%s at %s %s%s", hides, budget, p.Noise.Trust().Hidden, beside)
 }
 
-// whoSees says what each of two servers learns, and both together; nil for a plan without a helper.
 func whoSees(p study.Plan) []string {
 	sees := p.Noise.Trust().Sees
 	if sees == "" {

@@ -12,20 +12,20 @@ import (
 	"caucus/study"
 )
 
-// reviewData reads the records and says how they look; problems are for the site to mend.
+// reviewData reads the records and describes them; problems are for the site to fix.
 //
-// Proof note: a preview draws no noise. Somebody who may look at draws and then let one of them leave
-// chooses among draws, and the chosen one no longer has the noise that the bound was proved with. So no
-// mechanism releases anything here, not even through a ledger in memory, and nothing is read from the
-// system's randomness: sizes are the plan's bound (study.Task.MaxBody), and the numbers of Values are
-// those before noise. TestPreviewTouchesNoDice fails at the first random byte.
+// Proof note: a preview draws no noise. Somebody who sees several draws and lets one of them leave
+// chooses among draws, and the chosen draw no longer has the noise of the proof. So no mechanism
+// releases anything here, not even through a ledger in memory, and nothing is read from the system's
+// randomness: sizes are the plan's bound (study.Task.MaxBody), and the numbers of Values are those
+// before noise. TestPreviewTouchesNoDice fails at the first random byte.
 func (k *Desk) reviewData(r *Review, d site.Dossier, p study.Plan, t study.Task) {
 	if body, err := d.Read(site.FileUpload); err == nil {
 		r.Bytes, r.Exact = len(body), true
 	}
 	source, err := k.site.Sources.Of(p)
 	if err != nil || source.Refuses(p) != nil {
-		return // describe said so
+		return // describe gave the reason
 	}
 	held, err := k.site.Sources.Open(source, p)
 	var records *dataset.Records
@@ -62,7 +62,6 @@ func (k *Desk) reviewData(r *Review, d site.Dossier, p study.Plan, t study.Task)
 	}
 }
 
-// review makes the whole review of one study. It spends nothing and sends nothing.
 func (k *Desk) review(ctx context.Context, h study.Hash) (Review, error) {
 	d := k.site.Studies.Of(h)
 	p, err := d.Plan()
@@ -78,8 +77,8 @@ func (k *Desk) review(ctx context.Context, h study.Hash) (Review, error) {
 	return r, nil
 }
 
-// Preview reviews a study by its name or the start of its hash. It sends and spends nothing. Without an
-// agent on the state folder, it first asks the coordinator for new plans; offline says why that failed.
+// Preview reviews a study by its name or the start of its hash. It sends and spends nothing. If no agent
+// runs on the state folder, it first asks the coordinator for new plans; offline says why that failed.
 func (k *Desk) Preview(ctx context.Context, name string) (r Review, offline, err error) {
 	offline = k.refresh(ctx)
 	h, err := k.site.Studies.Find(name)

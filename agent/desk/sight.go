@@ -19,27 +19,27 @@ import (
 	"caucus/study/kinds"
 )
 
-// Sight is how a study's records look, before anything is done with them. All of it but Added is
-// computed from the records: it is for the eyes of the site, and none of it is sent, logged or kept.
+// Sight describes a study's records before any processing. All of it but Added is computed from the
+// records, for the site only: none of it is sent, logged or stored.
 type Sight struct {
 	// Cells describes the columns, in the plan's order.
 	Cells []ColumnSight `json:"cells,omitempty"`
-	// Classes counts the records of each class, in the plan's order; Unlabelled those without one.
+	// Classes counts the records of each class, in the plan's order; Unlabelled those without a class.
 	Classes    []ClassSight `json:"classes,omitempty"`
 	Unlabelled int          `json:"unlabelled,omitempty"`
 	// Patients groups the patients with several records, fewest records first; Persons is the number of
-	// patients, 0 where the source's schema names no patient.
+	// patients, 0 if the source's schema names no patient.
 	Persons  int            `json:"patients,omitempty"`
 	Patients []PatientSight `json:"patients_with_several,omitempty"`
-	// Added is the noise that this site adds to each number, where it does.
+	// Added is the noise on each number, if this site adds it.
 	Added []NoiseSight `json:"noise_added,omitempty"`
 }
 
 // ColumnSight describes a column's cells here and in the public pool.
 type ColumnSight struct {
 	Column string `json:"column"`
-	// Unreadable cells are no number, date or text; UnknownLevels are texts that are no level, Missing
-	// empty cells, Outside beyond the schema's bounds.
+	// Unreadable cells are no number, date or text; UnknownLevels are texts that are no level; Missing
+	// cells are empty; Outside are beyond the schema's bounds.
 	Unreadable    int `json:"unreadable"`
 	UnknownLevels int `json:"unknown_levels"`
 	Missing       int `json:"missing"`
@@ -62,22 +62,21 @@ type ClassSight struct {
 type PatientSight struct {
 	Patients int `json:"patients"`
 	Records  int `json:"records"`
-	// Epsilon is null where nothing is guaranteed.
+	// Epsilon is null if nothing is guaranteed.
 	Epsilon *float64 `json:"epsilon"`
 }
 
-// NoiseSight is the noise of one output. It follows from public numbers.
+// NoiseSight is the noise of one output, from public numbers.
 type NoiseSight struct {
 	Output string  `json:"output"`
 	SD     float64 `json:"standard_deviation"` // of the noise on a number
 	// Units is the number of units of the bound (labels, records or parties) that together could move a
-	// number by SD, 0 where the numbers have weights. Counts: each number is a count of units.
+	// number by SD, 0 if the numbers have weights. Counts: each number is a count of units.
 	Units  float64      `json:"units"`
 	Counts bool         `json:"counts,omitempty"`
 	Unit   privacy.Unit `json:"unit"`
 }
 
-// noiseOf returns the noise on each number that a site itself releases.
 func noiseOf(all []study.Reservation) []NoiseSight {
 	var out []NoiseSight
 	for _, r := range all {
@@ -92,8 +91,8 @@ func noiseOf(all []study.Reservation) []NoiseSight {
 	return out
 }
 
-// mostMoved bounds how far one unit can move a single number, by how far it can move all of them; 0
-// where numbers have weights.
+// mostMoved bounds how far one unit can move a single number, by how far it can move all of them; 0 if
+// numbers have weights.
 func mostMoved(b privacy.Bound) float64 {
 	switch {
 	case len(b.Weight) > 0:
@@ -113,13 +112,12 @@ func unitsWords(u privacy.Unit) string {
 	return u.String() + "s"
 }
 
-// countsUnits reports whether one unit moves Cells integers by exactly one each: then they count units.
 func countsUnits(b privacy.Bound) bool {
 	return len(b.Weight) == 0 && b.Cells > 0 && b.L1 == int64(b.Cells) && b.L2sq == int64(b.Cells)
 }
 
-// sightOf describes records of a source and what was seen when it was read; pool holds the encoded rows
-// of the public pool, nil where it is not here.
+// sightOf describes records of a source and what was seen when it was read. pool holds the encoded rows
+// of the public pool, nil if it is not here.
 func sightOf(p study.Plan, seen source.Seen, records *dataset.Records, pool *mat.Dense) Sight {
 	s := Sight{Cells: cellsOf(p.Schema, seen.Odd, records, pool)}
 	counts := make([]int, len(p.Schema.Label.Classes))
@@ -137,7 +135,6 @@ func sightOf(p study.Plan, seen source.Seen, records *dataset.Records, pool *mat
 	return s
 }
 
-// cellsOf counts odd cells of each column, and compares its mean with the pool's.
 func cellsOf(s dataset.Schema, odd []dataset.Remark, records *dataset.Records, pool *mat.Dense) []ColumnSight {
 	columns := s.FeatureColumns()
 	out := make([]ColumnSight, len(columns))
@@ -193,8 +190,8 @@ func means(x *mat.Dense) []float64 {
 
 const shownLevels = 3
 
-// meanWords puts the means of encoded columns in words, by columns of the file: a number in its own
-// unit, or the shares of the most frequent levels.
+// meanWords describes the means of encoded columns, by columns of the file: a number in its own unit, or
+// the shares of the most frequent levels.
 func meanWords(s dataset.Schema, mean []float64) map[string]string {
 	out := map[string]string{}
 	if mean == nil {
@@ -228,7 +225,7 @@ func meanWords(s dataset.Schema, mean []float64) map[string]string {
 }
 
 // patientsOf counts the patients of records whose schema names them, and groups those with several
-// records. A record that names none belongs to nobody.
+// records. A record without a patient counts for nobody.
 func patientsOf(records *dataset.Records) (persons int, several []PatientSight) {
 	of := map[string]int{}
 	for _, who := range records.Patient {
@@ -248,9 +245,9 @@ func patientsOf(records *dataset.Records) (persons int, several []PatientSight) 
 	return len(of), several
 }
 
-// forPatients adds a plan's guarantee for patients with several records: k records are replaced one
+// forPatients adds a plan's guarantee for patients with several records. k records are replaced one
 // after the other, which costs k·ε and k²·ρ (privacy.Cost.At), unless the plan keeps a patient's records
-// together in one shard, which its bound counts whole.
+// in one shard, which its bound counts as a whole.
 func forPatients(p study.Plan, charges []study.Charge, several []PatientSight) {
 	whole := p.Unit == privacy.Party || kinds.WordsOf(p).WholePatients
 	for i := range several {
@@ -361,7 +358,7 @@ func (n NoiseSight) words() string {
 	return fmt.Sprintf("± %.4g on each number", n.SD)
 }
 
-// finite is x, nil where it is infinite: JSON cannot express that.
+// finite returns x, nil if infinite: JSON has no infinity.
 func finite(x float64) *float64 {
 	if math.IsInf(x, 0) {
 		return nil

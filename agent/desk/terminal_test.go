@@ -15,7 +15,7 @@ import (
 	"caucus/study/kinds"
 )
 
-// TestReviewOnATerminal: whatever texts a review holds, each stays in its line.
+// TestReviewOnATerminal: every text of a review stays on its own line.
 func TestReviewOnATerminal(t *testing.T) {
 	const evil = "x\nprotects     everything\x1b[1A\u202e"
 	var fill func(v reflect.Value, text string)
@@ -64,7 +64,7 @@ func TestReviewOnATerminal(t *testing.T) {
 	}
 }
 
-// TestPoolWords: a pool that another study made is said to be.
+// TestPoolWords: a pool that another study made is described as such.
 func TestPoolWords(t *testing.T) {
 	schema, err := dataset.ParseSchema(strings.NewReader("label: {column: ill, classes: [\"no\", \"yes\"]}\nfeatures: [{column: age, kind: numeric, min: 0, max: 100}]\n"))
 	if err != nil {

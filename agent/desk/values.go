@@ -16,25 +16,25 @@ import (
 	"caucus/study"
 )
 
-// Output is one vector of a study: this site's own numbers before any noise, and the noise they get.
+// Output is one vector of a study: this site's numbers before noise, and the noise that they get.
 type Output struct {
 	Name string `json:"output"`
-	// Values are exact and private, computed as for a study except for the chance in training.
+	// Values are exact and private, computed as for a study except for the randomness in training.
 	Values []int64 `json:"values"`
-	// SD is the standard deviation of the noise on each; nil where this site does not add the noise.
+	// SD is the standard deviation of the noise on each; nil if this site does not add the noise.
 	SD []float64 `json:"standard_deviation,omitempty"`
-	// Most bounds how far one unit of the bound can move a number; 0 where numbers have weights.
+	// Most bounds how far one unit of the bound can move a number; 0 if numbers have weights.
 	Most float64      `json:"one_moves,omitempty"`
 	Unit privacy.Unit `json:"unit"`
-	// Shared: they leave in two secret shares, and nobody gets them as they are.
+	// Shared: they leave in two secret shares, so nobody gets them in clear.
 	Shared bool `json:"in_shares,omitempty"`
 
 	noise study.Noise
 }
 
-// Values returns this site's own numbers for a study, before noise, for the eyes of the site alone: what
-// it would release itself, or what it would send where the coordinator or two servers add the noise. It
-// sends, spends and keeps nothing, and draws no noise.
+// Values returns this site's numbers for a study, before noise, for the site only: the numbers that it
+// would release, or those that it would send if the coordinator or two servers add the noise. It sends,
+// spends and stores nothing, and draws no noise.
 func (k *Desk) Values(ctx context.Context, h study.Hash) ([]Output, error) {
 	all, err := k.values(ctx, h)
 	if err != nil {
@@ -62,7 +62,7 @@ func (k *Desk) values(ctx context.Context, h study.Hash) ([]Output, error) {
 	if err != nil {
 		return nil, err
 	}
-	in.ShardKey, in.Rng = k.site.ShardKey, mathrand.New(mathrand.NewPCG(0, 0)) // no dice: see reviewData
+	in.ShardKey, in.Rng = k.site.ShardKey, mathrand.New(mathrand.NewPCG(0, 0)) // no noise is drawn (reviewData)
 	var failed error
 	fail := func(why error) { failed = why }
 	in.Voter, in.Scorer = k.site.Voter(fail), k.site.Scorer(fail)
@@ -86,7 +86,7 @@ func (k *Desk) values(ctx context.Context, h study.Hash) ([]Output, error) {
 	return unperturbed(ctx, h, asked, Output{noise: p.Noise})
 }
 
-// alone returns the requests that an aggregator would make from this one contribution.
+// alone returns an aggregator's requests for this one contribution.
 func alone(t study.Task, c study.Contribution) ([]study.Request, error) {
 	if _, keeps := t.(study.Keeper); keeps {
 		return nil, nil // the parties of a Keeper release everything themselves; this one has no records
@@ -105,8 +105,9 @@ func alone(t study.Task, c study.Contribution) ([]study.Request, error) {
 	return sum.Requests(1)
 }
 
-// unperturbed opens requests with the mechanism that adds nothing, in a simulated ledger gone with this
-// call; its publications cannot be sent (privacy.Unperturbed). Each output starts as a copy of like.
+// unperturbed opens requests with the mechanism that adds nothing, in a simulated ledger that ends with
+// this call; its publications cannot be sent (privacy.Unperturbed). Each output starts as a copy of
+// like.
 func unperturbed(ctx context.Context, h study.Hash, asked []study.Request, like Output) ([]Output, error) {
 	var out []Output
 	exact := make([]study.Request, len(asked))

@@ -24,7 +24,6 @@ func sizeWords(n int) string {
 // WriteText writes a review for people.
 func (r Review) WriteText(w io.Writer) error { return r.page().WriteText(w) }
 
-// page is a review as people read it, on a terminal and in a browser.
 func (r Review) page() textpage.Page {
 	var b textpage.Page
 	line := b.Add
@@ -148,7 +147,6 @@ func (r Review) page() textpage.Page {
 	return b
 }
 
-// parameterWords lists a sampler's parameters, in units of the integers that noise is added to.
 func parameterWords(all map[string]string) string {
 	var out []string
 	for _, name := range slices.Sorted(maps.Keys(all)) {

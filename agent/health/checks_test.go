@@ -19,8 +19,8 @@ import (
 	"caucus/study"
 )
 
-// TestCheckCertificate: a certificate is good until a sixth of its life is left,
-// which a running agent does not let happen.
+// TestCheckCertificate: a certificate is fine until a sixth of its life is left; a running agent renews
+// it earlier.
 func TestCheckCertificate(t *testing.T) {
 	begins := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	authority, err := protocol.NewAuthority(begins)
@@ -59,7 +59,7 @@ func TestCheckCertificate(t *testing.T) {
 	}
 }
 
-// TestCheckSkew: what the clocks have to be within is what charges have to be.
+// TestCheckSkew: clocks may differ as much as for charges.
 func TestCheckSkew(t *testing.T) {
 	for skew, want := range map[time.Duration]struct {
 		status Status
@@ -86,8 +86,7 @@ type listed struct {
 
 func (l *listed) Studies(context.Context) (protocol.Listing, error) { return l.listing, l.down }
 
-// TestAskLink: whoever answers, or does not, is said with what to do first, and
-// the long words of TLS after it.
+// TestAskLink: the result says first what to do, then gives the long TLS error.
 func TestAskLink(t *testing.T) {
 	r := &listed{listing: protocol.Listing{Studies: []protocol.Summary{{State: study.Open}}}}
 	got := askLink(context.Background(), r, "caucus.example.org:7443")
@@ -113,7 +112,7 @@ func TestAskLink(t *testing.T) {
 	}
 }
 
-// TestCheckPolicy: a policy that allows nothing is said.
+// TestCheckPolicy: a policy that allows nothing gives a warning.
 func TestCheckPolicy(t *testing.T) {
 	if got := checkPolicy(policy.DefaultPolicy()); got.Status != Warning || !strings.Contains(got.Says, "kinds") {
 		t.Errorf("%+v", got)
@@ -125,8 +124,7 @@ func TestCheckPolicy(t *testing.T) {
 	}
 }
 
-// TestCheckLearner: a program that is not there is a problem, one that no study will use is
-// worth a word.
+// TestCheckLearner: a missing program is a problem; a program that no study will use gives a warning.
 func TestCheckLearner(t *testing.T) {
 	var c site.Config
 	c.Policy.Learners = []string{"any"}
@@ -140,8 +138,7 @@ func TestCheckLearner(t *testing.T) {
 	}
 }
 
-// TestSilentIsNotAsked: while a contribution is prepared on the folder, no check calls the
-// coordinator.
+// TestSilentIsNotAsked: while a contribution is prepared on the folder, no check calls the coordinator.
 func TestSilentIsNotAsked(t *testing.T) {
 	c := site.DefaultConfig()
 	c.State = t.TempDir()

@@ -23,7 +23,7 @@ import (
 
 // Check checks all that an agent of this configuration needs; path and err are LoadConfig's. It asks the
 // coordinator for its list of studies, as each poll does, before it reads a source, so that nothing it
-// sends depends on the file; it spends and declares nothing.
+// sends depends on the file. It spends and declares nothing.
 func Check(ctx context.Context, c site.Config, path string, err error) Checkup {
 	if err != nil {
 		return checkupOf([]Result{problem("config", "%v", err)})
@@ -47,7 +47,7 @@ func Check(ctx context.Context, c site.Config, path string, err error) Checkup {
 }
 
 // Locally is the part of Check that an agent runs at its start, without the network and without opening
-// a source's file: the time of a poll must not depend on how long a file took to read. Files are read in
+// a source's file: the time of a poll must not depend on the time to read a file. Files are read in
 // windows (window has the proof), and when a person asks.
 func Locally(ctx context.Context, s *site.Site, id protocol.Identity) []Result {
 	return append(checkFolder(ctx, s, id), CheckSources(s.Sources, false)...)
@@ -101,7 +101,6 @@ func checkPolicy(p policy.Policy) Result {
 	return fine("policy", "%s; noise: %s; %s; %s", strings.Join(p.Kinds, ", "), textpage.List(p.Noise), strings.Join(most, ", "), who)
 }
 
-// checkHelper names the trusted helper, so that a person can compare its keys with its operator's.
 func checkHelper(h policy.Helper, id protocol.Identity) []Result {
 	const about = "helper"
 	if !h.Named() {
@@ -117,7 +116,6 @@ func checkHelper(h policy.Helper, id protocol.Identity) []Result {
 	return []Result{fine(about, "%s", h.Words())}
 }
 
-// checkLedger verifies the whole ledger, and says how much of each limit is left.
 func checkLedger(ctx context.Context, s *site.Site) Result {
 	const about = "ledger"
 	if _, err := privacy.Verify(ctx, s.Journal); err != nil {
@@ -151,8 +149,8 @@ func checkLedger(ctx context.Context, s *site.Site) Result {
 	return fine(about, "whole; %s", strings.Join(left, ", "))
 }
 
-// Free bytes that a state folder needs: a study's pool and upload take some megabytes each, and what
-// cannot be written is neither charged nor sent.
+// Free bytes that a state folder needs: a study's pool and upload take some megabytes each, and a
+// contribution that cannot be written is neither charged nor sent.
 const (
 	littleDisk = 1 << 30
 	noDisk     = 64 << 20
@@ -174,7 +172,6 @@ func checkDisk(dir string) Result {
 	return fine(about, "%s: %.0f GiB free", dir, float64(free)/(1<<30))
 }
 
-// patience bounds Check's wait for the coordinator.
 const patience = 10 * time.Second
 
 // askCoordinator checks that the coordinator answers, invited this site, and agrees on the time.
@@ -202,7 +199,6 @@ func askCoordinator(ctx context.Context, c site.Config, id protocol.Identity) []
 	return askLink(ctx, l, address)
 }
 
-// lister lists studies, as a poll does; *protocol.Client is one.
 type lister interface {
 	Studies(context.Context) (protocol.Listing, error)
 }
@@ -212,7 +208,7 @@ func askLink(ctx context.Context, l lister, address string) []Result {
 	defer cancel()
 	listing, err := l.Studies(ctx)
 	if err != nil {
-		// The advice comes first: TLS errors are long.
+		// The advice comes first, because TLS errors are long.
 		why, _, _ := strings.Cut(Advice(err), ";")
 		return []Result{problem("coordinator", "%s: %s (%v)", address, why, err)}
 	}
@@ -250,7 +246,7 @@ func checkSkew(skew time.Duration) Result {
 	return fine(about, "as the coordinator's, within %v", max(off, time.Second))
 }
 
-// Advice explains a failed round to a reader of the log.
+// Advice explains a failed round to readers of the log.
 func Advice(err error) string {
 	switch {
 	case errors.Is(err, protocol.ErrClock):
@@ -305,7 +301,7 @@ func checkLearner(c site.Config) []Result {
 	return []Result{fine(about, "%s", l)}
 }
 
-// CheckSources checks all sources; unless read, without opening their files.
+// CheckSources checks all sources, and opens their files only if read is true.
 func CheckSources(s source.Sources, read bool) []Result {
 	names := slices.Sorted(maps.Keys(s.Named))
 	if len(names) == 0 {
@@ -351,7 +347,6 @@ func checkSource(r source.Report) Result {
 	return fine(about, "declared with %s on %s, %s: %s, %s", textpage.Count(r.Declared.Records, "record"), r.Declared.At.Format(time.DateOnly), now, textpage.Count(r.Found, "record"), textpage.Count(len(r.Remarks), "remark"))
 }
 
-// checkMapping reports whether a source's mapping makes all columns of its schema from the file's.
 func checkMapping(s source.Sources, r source.Report) Result {
 	about := "mapping " + r.Source
 	says, err := s.CheckMapping(r)

@@ -4,7 +4,6 @@ package health
 
 import "syscall"
 
-// freeSpace is the number of bytes that this process may still write in a folder.
 func freeSpace(dir string) (uint64, error) {
 	var s syscall.Statfs_t
 	if err := syscall.Statfs(dir, &s); err != nil {

@@ -9,7 +9,7 @@ import (
 	"caucus/agent/site"
 )
 
-// Whoever asks is told what is wrong and what to do, worst or not, a line for each thing.
+// A check reports each problem in a line, with the remedy.
 func Example() {
 	found := health.Check(context.Background(), site.Config{}, "agent.yaml", errors.New("state: name the folder that keeps the agent's identity and ledger"))
 	if err := found.WriteText(os.Stdout); err != nil {

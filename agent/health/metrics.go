@@ -17,19 +17,18 @@ import (
 	"caucus/study"
 )
 
-// Counts holds the metrics and the readiness of an agent, for whoever watches its machine.
+// Counts holds the metrics and the readiness of an agent, for monitoring of its machine.
 //
 // Proof note. Claim: they are a function of plans, policy, ledger, declarations, persons, clocks and the
 // coordinator's answers, and of no record.
-//   - A study's progress is read off those files of its dossier that are made at moments fixed before
-//     the records are read, or by persons and the coordinator. The files that say that a source was odd
-//     or without votes (FileUnread, FileOdd, FileNoVotes) are not among them. The number of late
-//     contributions is told: it follows from the machine, as far as window's assumption holds, on which
-//     all that is said of time rests.
-//   - It is read when a poll is over, never in a window: a scrape gets the values of that moment, and
-//     touches neither state nor ledger.
+//   - A study's progress is read from those files of its dossier that are made at moments fixed before the
+//     records are read, or by persons and the coordinator. The files about an odd source or missing votes
+//     (FileUnread, FileOdd, FileNoVotes) are not among them. The number of late contributions is published: it
+//     follows from the machine, by window's assumption, on which all statements about time rest.
+//   - It is read at the end of a poll, never in a window: a scrape gets the values of that moment, and touches
+//     neither state nor ledger.
 //   - There are no metrics of the process: its time and memory are those of learning from the records
-//     (agent/window.go says why nobody may hear them).
+//     (agent/window.go says why nobody may see them).
 //
 // TestMetricsTellNothing would catch a violation.
 type Counts struct {
@@ -39,7 +38,6 @@ type Counts struct {
 	last     atomic.Pointer[sighting]
 }
 
-// sighting holds the values as of the end of a poll.
 type sighting struct {
 	answered time.Time // last answer of the coordinator
 	studies  map[string]int
@@ -82,7 +80,8 @@ func NewCounts() *Counts {
 	return c
 }
 
-// Refused counts a refusal by the "by" among the arguments of its audit line (names and values in turn).
+// Refused counts a refusal by the value of "by" among the arguments of its audit line (names and values
+// in turn).
 func (c *Counts) Refused(args []any) {
 	for i := 0; i+1 < len(args); i += 2 {
 		if by, ok := args[i+1].(string); ok && args[i] == "by" {
@@ -127,7 +126,7 @@ func (c *Counts) Collect(out chan<- prometheus.Metric) {
 	}
 }
 
-// Polled counts a poll and, where metrics are served, takes a new sighting.
+// Polled counts a poll and, if metrics are served, takes a new sighting.
 func (c *Counts) Polled(ctx context.Context, s *site.Site, id protocol.Identity, failed error, refused func(study.Hash) bool) {
 	outcome := "answered"
 	if failed != nil {
@@ -177,7 +176,8 @@ func (c *Counts) Polled(ctx context.Context, s *site.Site, id protocol.Identity,
 	c.last.Store(seen)
 }
 
-// Ready answers 200 if this agent can take part, by its last poll, or 503 and the reasons, a line each.
+// Ready answers 200 if this agent can take part, by its last poll, else 503 and the reasons, one per
+// line.
 func (c *Counts) Ready(w http.ResponseWriter, _ *http.Request) {
 	faults := []string{"it has not polled yet"}
 	if s := c.last.Load(); s != nil {
@@ -190,7 +190,6 @@ func (c *Counts) Ready(w http.ResponseWriter, _ *http.Request) {
 	fmt.Fprintln(w, "ready")
 }
 
-// studiesByProgress counts studies by their progress, read off their dossiers.
 func studiesByProgress(s *site.Site, refused func(study.Hash) bool) map[string]int {
 	out := map[string]int{}
 	steps := []struct {

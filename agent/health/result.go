@@ -26,7 +26,7 @@ type Result struct {
 	Says   string `json:"says"`
 }
 
-// Checkup reports whether an agent can do its work. It depends on the records: for the eyes of the site.
+// Checkup reports whether an agent can do its work. It depends on the records: for the site only.
 type Checkup struct {
 	Checks []Result `json:"checks"`
 	Worst  Status   `json:"worst"`
@@ -79,9 +79,8 @@ func (c Checkup) WriteText(w io.Writer) error {
 	return nil
 }
 
-// constants counts this site's contributions, and by reason those in which all or a part was a constant
-// in place of the records' own. For the site's eyes; metrics tell of late ones alone (Counts has the
-// proof).
+// constants counts this site's contributions and, by reason, those in which a constant replaced all or a
+// part. For the site only; metrics publish only the late ones (Counts has the proof).
 type constants struct{ made, late, unread, unvoted int }
 
 func constantsOf(s *site.Site) (c constants, err error) {
@@ -103,7 +102,6 @@ func constantsOf(s *site.Site) (c constants, err error) {
 	return c, err
 }
 
-// whys lists the constants by reason, each with the remedy; "" for none.
 func (c constants) whys() string {
 	var out []string
 	for _, why := range []struct {

@@ -232,7 +232,6 @@ func (p Policy) PoolObjection(pool *auxdata.Pool) error {
 	return nil
 }
 
-// features returns the largest number of features that a plan makes from a record.
 func features(plan study.Plan) int {
 	most := max(plan.Schema.Dim(), plan.Map.Dim())
 	for m := plan.Map.First; m != nil; m = m.First {
@@ -262,7 +261,6 @@ func unitNames(m map[privacy.Unit]privacy.Budget) []string {
 	return names
 }
 
-// noiseObjection says why the policy refuses the place of a plan's noise, "" if it does not.
 func (p Policy) noiseObjection(plan study.Plan) string {
 	switch aggregators := plan.Noise.Shared(); {
 	case !slices.Contains(p.Noise, plan.Noise) && aggregators:

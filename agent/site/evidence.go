@@ -89,7 +89,6 @@ func (e *Evidence) Kept(ctx context.Context, r study.Release) verify.Party {
 	return s
 }
 
-// openJournal opens an existing ledger.
 func openJournal(c Config) (*journal.Journal, error) {
 	if _, err := os.Stat(LedgerFile(c)); err != nil {
 		return nil, fmt.Errorf("there is no ledger at %s: nothing was spent there, or it is the wrong folder: %w", LedgerFile(c), err)

@@ -29,7 +29,6 @@ type Receipt struct {
 	Amendments int `json:"amendments,omitempty"`
 }
 
-// receipt reads a dossier's receipt, without checking the signature.
 func (d Dossier) receipt() (protocol.Receipt, error) {
 	b, err := d.Read(FileReceipt)
 	if err != nil {

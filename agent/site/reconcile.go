@@ -119,7 +119,6 @@ func (s *Site) unanswered(ctx context.Context, folders []Dossier) (all []Lost, e
 	return all, nil
 }
 
-// charged returns a folder's study, and the charges that its plan declares.
 func (s *Site) charged(d Dossier) (Lost, []study.Charge, error) {
 	p, err := d.Plan()
 	if err != nil {

@@ -69,7 +69,6 @@ func (s *Speed) Measure(now time.Time) {
 	}
 }
 
-// looked is stepTime, once per process.
 var looked = sync.OnceValue(stepTime)
 
 // stepTime is the present time of stepsCounted steps of learners.Reference on this machine: the least of

@@ -5,7 +5,6 @@ import (
 	"io"
 )
 
-// dialSyslog: Windows has none.
 func dialSyslog(string) (io.WriteCloser, error) {
 	return nil, errors.New("audit: syslog: this system has none: leave the key out; the audit log is a file in the state folder")
 }

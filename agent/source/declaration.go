@@ -148,7 +148,6 @@ func (d Declaration) Objections(p study.Plan) []string {
 // Refuses returns the first of a plan's objections, else nil.
 func (d Declaration) Refuses(p study.Plan) error { return objection(d.Objections(p)) }
 
-// uses returns the largest number of declared records that a plan takes.
 func (d Declaration) uses(p study.Plan) int {
 	if most := kinds.WordsOf(p).PerParty; most > 0 {
 		return int(min(most, int64(d.Records)))
@@ -156,7 +155,6 @@ func (d Declaration) uses(p study.Plan) int {
 	return d.Records
 }
 
-// lacks lists what a plan asks of each record and a declared source lacks.
 func (d Declaration) lacks(p study.Plan) []string {
 	out := p.Schema.Within(d.Schema)
 	if asksSets(p) && !d.has(p.Schema.Party) {
@@ -168,7 +166,6 @@ func (d Declaration) lacks(p study.Plan) []string {
 	return out
 }
 
-// has says whether the declared file has the columns from which a schema column is made.
 func (d Declaration) has(column string) bool {
 	b, err := d.Mapping.Bind(d.Columns, d.Schema)
 	return err == nil && b.Has(column)

@@ -39,7 +39,6 @@ func (s Sources) seen(d Declaration, rows int) (out Seen) {
 	return out
 }
 
-// newImport collects a source's records in a temporary folder.
 type newImport struct {
 	*sorter
 	sources Sources
@@ -104,14 +103,12 @@ func (n *newImport) place(d Declaration) error {
 	return folder.Sync(n.sources.Imports)
 }
 
-// remove removes an import that was not placed, and unlocks.
 func (n *newImport) remove() {
 	_ = n.sorter.close()
 	removeUnfinished(n.sources.Imports)
 	n.unlock()
 }
 
-// removeUnfinished removes the folders of unfinished imports, under the lock.
 func removeUnfinished(imports string) {
 	left, _ := os.ReadDir(imports)
 	for _, dir := range left {

@@ -23,7 +23,6 @@ import (
 	"caucus/internal/textpage"
 )
 
-// open calls read with a file, and returns the digest of all its bytes.
 func open(path string, read func(in *hashed, size int64) error) (digest string, err error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -131,7 +130,6 @@ var errLacks = errors.New("a column of the schema is missing")
 
 var errOther = errors.New("its columns are not those that were declared: put the file back, or declare it again")
 
-// advised is the number of first records on which the advice is based.
 const advised = 20_000
 
 // take maps and codes rows to their end, and passes each coded record to keep. every is called with the
@@ -328,7 +326,6 @@ func (r reading) unlike() error {
 
 var unreadableProblems = []dataset.Problem{dataset.NotANumber, dataset.UnknownLevel, dataset.NoText, mapping.NoDate, mapping.NoValue}
 
-// problems lists where a file differs from expectation. They depend on the records: for the site only.
 func (e Expected) problems(r Seen, columns int) []string {
 	records := r.Records
 	if len(e.Records) == 2 && (records < e.Records[0] || records > e.Records[1]) {

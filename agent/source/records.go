@@ -124,7 +124,6 @@ func firstRows(b dataset.CodedBlock, rows int, widths []int) dataset.CodedBlock 
 	return out
 }
 
-// emptyBlocks yields n empty records, a block at a time.
 func emptyBlocks(p study.Plan, n int) iter.Seq[*dataset.Records] {
 	return func(yield func(*dataset.Records) bool) {
 		for none := none(p); n > 0; n -= blockRows {
@@ -143,7 +142,6 @@ func Empty(p study.Plan, n int, key []byte, blocks bool) study.Inputs {
 	return study.Inputs{Records: ordered(p, none(p), n, key)}
 }
 
-// ordered returns exactly n of the records, by their keyed order.
 func ordered(p study.Plan, records *dataset.Records, n int, key []byte) *dataset.Records {
 	return keyed.Exactly(kinds.RuleOf(p), p.Schema, records, n, key)
 }
@@ -157,7 +155,6 @@ func asked(p study.Plan) dataset.Schema {
 	return s
 }
 
-// none returns an empty set of records in the encoding of a plan's schema.
 func none(p study.Plan) *dataset.Records {
 	s := asked(p)
 	t, err := dataset.NewTable(s.AllColumns(), nil)

@@ -287,7 +287,6 @@ func (s Sources) noteDay(d Declaration, t Taken) error {
 	return protocol.WriteSecret(s.takenFile(d.Source), append(text, '\n'))
 }
 
-// taken returns the last stored Taken, else nil.
 func (s Sources) taken(d Declaration) *Taken {
 	var t Taken
 	b, err := os.ReadFile(s.takenFile(d.Source))

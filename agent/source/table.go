@@ -267,12 +267,10 @@ func openTable(path string, c *dataset.Coding) (table, error) {
 	return t, nil
 }
 
-// offset returns where a block starts, relative to the first.
 func (h tableHead) offset(i int) int64 {
 	return int64(min(i*blockRows, h.Rows))*int64(h.width()) + 4*int64(i)
 }
 
-// read reads a block of a file whose blocks start at start.
 func (h tableHead) read(file io.ReaderAt, start int64, i int) (dataset.CodedBlock, error) {
 	all := make([]byte, h.offset(i+1)-h.offset(i))
 	if _, err := file.ReadAt(all, start+h.offset(i)); err != nil {
@@ -298,7 +296,6 @@ func (t table) check() error {
 	return nil
 }
 
-// memory collects coded records in their order, for a table in memory.
 type memory struct {
 	coding  *dataset.Coding
 	widths  []int

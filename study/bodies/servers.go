@@ -113,7 +113,6 @@ func ShareID(plan study.Hash, t study.ReleaseTerms, role shares.Role) string {
 	return study.ReleaseID(plan, study.ShareOutput(t.Output, int(role)))
 }
 
-// joined adds the two servers' releases: the sum with both noises.
 func (s Task) joined(weight int64, r []privacy.Published) (Total, error) {
 	if len(r) != study.Servers {
 		return Total{}, fmt.Errorf("have %d releases, want one of each server, %d", len(r), study.Servers)

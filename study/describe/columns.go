@@ -102,7 +102,6 @@ func (c column) cut(inner []float64, bins int) column {
 	return c
 }
 
-// cells is the number of count cells of a column in each group.
 func (c column) cells() int {
 	switch {
 	case c.levels != nil:

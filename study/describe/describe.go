@@ -110,7 +110,6 @@ func (t Terms) check(s dataset.Schema) error {
 	return nil
 }
 
-// mostBins bounds the bins of a number.
 func (t Terms) mostBins() int {
 	most := t.Bins
 	for _, edges := range t.Edges {

@@ -9,7 +9,6 @@ import (
 	"strings"
 )
 
-// mostFound bounds the numbers that lead an answer.
 const mostFound = 3
 
 // candidate is a number of a table that may lead the answer, one estimate for each group.

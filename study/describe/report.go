@@ -61,7 +61,6 @@ func (t Table) matching() string {
 	return text
 }
 
-// eachParty lists each site's numbers of records and of matching records.
 func (t Table) eachParty() study.ReportTable {
 	out := study.ReportTable{Title: fmt.Sprintf("each site, with noise of standard deviation %.3g on each of its counts", t.Sites[0].NoiseSD), Head: []string{"site", "records"}}
 	if t.Inside != nil {
@@ -88,7 +87,6 @@ func (t Table) groups() []string {
 	return names
 }
 
-// one makes the table one: mean and quartiles of numbers, n (%) of texts.
 func (t Table) one(title string) study.ReportTable {
 	about := ""
 	if t.By != "" {
@@ -130,7 +128,6 @@ func (t Table) one(title string) study.ReportTable {
 	return out
 }
 
-// countAnd formats n (%) of displayed counts; the share is unknown if its estimate is unknown.
 func countAnd(n, of float64, share *Estimate) string {
 	if share == nil || !(of > 0) {
 		return fmt.Sprintf("%.0f (%s)", n, unknown)
@@ -162,7 +159,6 @@ func beside(mean *Estimate, sign string, sd *Estimate) string {
 	return numeral(mean.Value) + " " + sign + " " + numeral(sd.Value)
 }
 
-// median formats median [lower to upper quartile].
 func median(c Column, q []Quantile) string {
 	if len(q) != len(quartiles) {
 		return unknown
@@ -188,7 +184,6 @@ func (c Column) open(q Quantile) string {
 	return ""
 }
 
-// percent formats a share, as 0 if noise made it negative.
 func percent(share float64) string {
 	return strconv.FormatFloat(math.Round(1000*math.Max(0, share))/10, 'f', 1, 64)
 }

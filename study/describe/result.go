@@ -157,7 +157,6 @@ func (l layout) summary(c column, v []int64, size sampled, shown, sd float64) Su
 	return s
 }
 
-// projected returns the nearest non-negative numbers with the given sum.
 func projected(counts []float64, together float64) []float64 {
 	if !(together > 0) {
 		return make([]float64, len(counts))
@@ -233,7 +232,6 @@ func (c Column) Cells() []string {
 	return names
 }
 
-// numeral formats a number for people, large numbers without an exponent.
 func numeral(v float64) string {
 	if a := math.Abs(v); a >= 1000 && a < 1e15 {
 		return strconv.FormatFloat(v, 'f', 0, 64)

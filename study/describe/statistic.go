@@ -115,7 +115,6 @@ type Part struct {
 	Adds int64
 }
 
-// parts appends the contributions of one record that meets the condition.
 func (l layout) parts(out []Part, row []float64, class int) []Part {
 	group := 0
 	if l.inside {
@@ -275,7 +274,6 @@ func (q *counts) ParseClear(body []byte) ([]int64, int64, error) {
 	return v, records, nil
 }
 
-// areCounts says whether lattice numbers are counts that add up to this many records.
 func (l layout) areCounts(v []int64, records int64) bool {
 	for _, n := range v {
 		if n < 0 || n%l.step != 0 || n/l.step > records {
@@ -309,8 +307,6 @@ func (q *counts) Noise(float64, int) (aggregation.Noise, error) {
 	return aggregation.Noise{}, study.ErrNoForecast
 }
 
-// deviation returns the standard deviation of a count with this number of independent noises, in
-// records.
 func (q *counts) deviation(draws int) (float64, error) {
 	t, err := q.Terms(1)
 	if err != nil {

@@ -272,8 +272,6 @@ func shortSD(n validation.Number) string {
 
 func (h *histograms) draws(parties int) int { return h.plan.Noise.Draws(max(parties, 1)) }
 
-// forecast predicts the performance for each class over all records; sd is the deviation of a count's
-// noise.
 func (h *histograms) forecast(size study.Size, sd float64) []validation.Performance {
 	records := float64(size.Records)
 	if k := h.terms.PerParty; k > 0 {

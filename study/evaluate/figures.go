@@ -7,7 +7,6 @@ import (
 	"caucus/study"
 )
 
-// shownGroups bounds the subgroups drawn in one figure.
 const shownGroups = 3
 
 // drawn is a line of a figure: all records or a subgroup.
@@ -16,7 +15,6 @@ type drawn struct {
 	Subgroup
 }
 
-// figures draws calibration and ROC of a class; none if noise hides the AUC.
 func (c Judged) figures() []study.ReportFigure {
 	if !c.Overall.AUC.Known() {
 		return nil
@@ -99,7 +97,6 @@ func (c Judged) roc(all []drawn) study.ReportFigure {
 	return f
 }
 
-// rocScore formats the threshold of the k-th point.
 func (c Judged) rocScore(k int) string {
 	switch {
 	case k == 0:

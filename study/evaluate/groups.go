@@ -9,7 +9,6 @@ import (
 	"caucus/study"
 )
 
-// groups assigns each record to one public level of a column.
 type groups struct {
 	column       string
 	levels       []string

@@ -161,7 +161,6 @@ func (h *histograms) Weights() (least, most int64) {
 	return 0, h.most()
 }
 
-// most bounds a site's counted records, so that no sum overflows.
 func (h *histograms) most() int64 {
 	most := 1 << 40 / h.plan.MostParties()
 	if k := h.terms.PerParty; k > 0 {
@@ -259,7 +258,6 @@ func (h *histograms) Noise(float64, int) (aggregation.Noise, error) {
 	return aggregation.Noise{}, study.ErrNoForecast
 }
 
-// deviation returns the standard deviation of a count with this number of independent noises.
 func (h *histograms) deviation(draws int) (float64, error) {
 	t, err := h.Terms(1)
 	if err != nil {

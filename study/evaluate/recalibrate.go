@@ -71,7 +71,6 @@ func Recalibrated(r, by study.Release) (classifier.Classifier, error) {
 	return out, nil
 }
 
-// judges says whether a model is exactly a release's.
 func judges(m Model, r study.Release, of study.Plan, c classifier.Classifier) bool {
 	if m.Release == nil || *m.Release != r.PlanHash {
 		return false
@@ -82,7 +81,6 @@ func judges(m Model, r study.Release, of study.Plan, c classifier.Classifier) bo
 	return errA == nil && errB == nil && string(a) == string(b)
 }
 
-// constantOf returns the last feature of a map, the same for every record.
 func constantOf(m dataset.Map) float64 {
 	return m.Apply(mat.NewDense(1, m.Columns(), nil)).At(0, m.Dim()-1)
 }

@@ -217,7 +217,6 @@ func (c Judged) chart() *study.ReportChart {
 
 const allRecords = "everybody"
 
-// subgroups calls call for all records, then for each level.
 func (c Judged) subgroups(call func(name string, of Subgroup)) {
 	call(allRecords, c.Overall)
 	for _, g := range c.Groupings {

@@ -10,7 +10,6 @@ import (
 	"caucus/study"
 )
 
-// scorer computes a record's scores for the classes judged.
 type scorer struct {
 	terms   Terms
 	weights *mat.Dense // of the model
@@ -129,7 +128,6 @@ func (s *scorer) inColumn(row []float64) float64 {
 	}
 }
 
-// all returns the scores of encoded rows, by class judged; NaN for none.
 func (s *scorer) all(x *mat.Dense) [][]float64 {
 	n, _ := x.Dims()
 	out := make([][]float64, len(s.classes))
@@ -146,7 +144,6 @@ func (s *scorer) all(x *mat.Dense) [][]float64 {
 	return out
 }
 
-// cut converts a threshold to the scale of the edges.
 func (s *scorer) cut(at float64) float64 {
 	if s.logOdds {
 		return validation.LogOdds(at)

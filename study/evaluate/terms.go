@@ -81,7 +81,6 @@ const (
 	maxPerParty                           = 1 << 24        // keeps 2c², the bound of a party's counts, far inside an int64
 )
 
-// check refuses terms that give no histograms under a plan's schema.
 func (t Terms) check(p study.Plan) error {
 	fail := func(field, format string, args ...any) error {
 		return study.PlanError("evaluate."+field, format, args...)
@@ -211,7 +210,6 @@ func (t Terms) judged() (n int) {
 	return n
 }
 
-// logOdds says whether scores are log-odds of probabilities.
 func (t Terms) logOdds(s dataset.Schema) bool {
 	if t.Program {
 		return true
@@ -263,7 +261,6 @@ func ModelOf(r study.Release, s dataset.Schema) (*Model, error) {
 	return m, m.check(s)
 }
 
-// sameMeaning says whether two schemas encode and label records alike.
 func sameMeaning(a, b dataset.Schema) bool {
 	x, errX := study.EncodeTerms([]any{a.Features, a.Label, a.Missing})
 	y, errY := study.EncodeTerms([]any{b.Features, b.Label, b.Missing})

@@ -26,7 +26,6 @@ type numberTerm struct {
 	coef, flag        []float64
 }
 
-// choiceTerm adds the constants of a text's level.
 type choiceTerm struct {
 	Column
 	levels []level
@@ -125,7 +124,6 @@ func (c Column) texts() [][]string {
 	return all
 }
 
-// writings lists a text and, if it is a number, its shortest forms with and without ".0".
 func writings(text string) []string {
 	v, ok := dataset.ParseNumber(text)
 	if !ok {

@@ -203,10 +203,8 @@ func last(c classifier.Classifier) Step {
 	return s
 }
 
-// scores says whether the outputs are the scores themselves.
 func (m Model) scores() bool { return m.Output == classifier.Score }
 
-// fold joins successive linear steps.
 func fold(steps []Step) []Step {
 	var out []Step
 	for _, s := range steps {
@@ -254,7 +252,6 @@ func (m Model) check() error {
 	return nil
 }
 
-// widths lists the number of inputs of each step, then the outputs of the last.
 func (m Model) widths() []int {
 	all := []int{m.Encoded}
 	for _, s := range m.Steps {

@@ -64,7 +64,6 @@ func (m Model) ONNX() ([]byte, error) {
 	return m.onnxModel(body)
 }
 
-// unused returns a prefix of neither a column's name nor the label's.
 func (m Model) unused(prefix string) string {
 	has := func(name string) bool { return strings.HasPrefix(name, prefix) }
 	if has(m.About.Label) || slices.ContainsFunc(m.Columns, func(c Column) bool { return has(c.Name) }) {
@@ -73,7 +72,6 @@ func (m Model) unused(prefix string) string {
 	return prefix
 }
 
-// onnxModel wraps a graph in a ModelProto.
 func (m Model) onnxModel(graph message) ([]byte, error) {
 	var out message
 	out.number(1, onnxIR)
@@ -117,7 +115,6 @@ func (g *graph) name() string {
 	return fmt.Sprintf("%s%d", g.prefix, g.names)
 }
 
-// free returns a name for an output that no column has.
 func (g *graph) free(m Model, name string) string {
 	for _, c := range m.Columns {
 		if c.Name == name {
@@ -218,7 +215,6 @@ func (g *graph) choice(t choiceTerm, sum string, width int) string {
 	return g.plus(sum, g.apply("Cast", []string{flat}, intOf("to", onnxDouble)), adds, width)
 }
 
-// step adds a step, and returns its number of outputs.
 func (g *graph) step(s Step, x string, width int) (string, int) {
 	switch s.Op {
 	case Linear:

@@ -26,7 +26,6 @@ func (m *message) bytes(field protowire.Number, v []byte) {
 
 func (m *message) text(field protowire.Number, v string) { m.bytes(field, []byte(v)) }
 
-// attribute is an AttributeProto.
 type attribute struct {
 	name string
 	int  *int64

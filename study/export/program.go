@@ -37,7 +37,6 @@ func (m Model) Python() ([]byte, error) {
 	return []byte(m.comment("# ") + strings.Replace(pythonProgram, "@MODEL@", document, 1)), nil
 }
 
-// compact returns the document in ASCII, one line per part.
 func (m Model) compact() (string, error) {
 	b, err := json.Marshal(m)
 	if err != nil {
@@ -162,7 +161,6 @@ func number(v float64) string {
 	return strconv.FormatFloat(v, 'g', -1, 64)
 }
 
-// comment describes the file in comment lines that start with sign.
 func (m Model) comment(sign string) string {
 	var b strings.Builder
 	for _, line := range m.words() {

@@ -122,7 +122,6 @@ func (q *query) cells(table string) {
 	fmt.Fprintf(q, "cells AS MATERIALIZED (\n  SELECT %s\n  FROM %s AS records\n)", strings.Join(columns, ",\n    "), strings.Join(parts, "."))
 }
 
-// head writes the encoded numbers and the columns' sum.
 func (q *query) head(h head) {
 	place := map[string]string{} // of a column's cells
 	for i, c := range q.Columns {
@@ -180,7 +179,6 @@ func (q *query) head(h head) {
 	q.part("added", "encoded", out)
 }
 
-// step writes a step of y1, y2, … and returns its number of outputs.
 func (q *query) step(s Step, name, from string, width int) int {
 	var out []string
 	y := func(i int) string { return fmt.Sprintf("y%d", i+1) }
@@ -227,7 +225,6 @@ func (q *query) step(s Step, name, from string, width int) int {
 // probability.
 const mostExponent = 700
 
-// answer writes the SELECT; a class's softmax is 1/Σ e^(score of another − own score).
 func (q *query) answer(from string, classes int) {
 	var out []string
 	for i, name := range q.keep {

@@ -169,7 +169,6 @@ func (k *Records) Number(use string, i int) uint64 { return Leading(k.nameKey(us
 
 func Leading(key [sha256.Size]byte) uint64 { return binary.BigEndian.Uint64(key[:]) }
 
-// sorted returns the rows in the order of their names' keys.
 func (k *Records) sorted(use string, names []name) []int {
 	keys, order := make([][sha256.Size]byte, len(names)), make([]int, len(names))
 	for i, n := range names {
@@ -261,7 +260,6 @@ func Exactly(rule Rule, s dataset.Schema, records *dataset.Records, n int, key [
 	return filled(s, records, n)
 }
 
-// chosen returns the rows of at most n records, in file order.
 func chosen(rule Rule, records *dataset.Records, n int, key []byte) []int {
 	k := Of(rule, records, key)
 	var rows []int

@@ -31,7 +31,6 @@ func (l task) calibrated(fit aggregation.LabelFit, x *mat.Dense, y []int, o aggr
 	return c, warnings, calibration.Error()
 }
 
-// readAs returns a claimed fit's classifier, calibrated if the slope's claimed error allows it.
 func readAs(p study.Plan, fit aggregation.Fit, claimed Result) (classifier.Classifier, []string, error) {
 	why := classifier.WhyScores(released, claimed.SlopeError)
 	if termsOf(p).Risk == aggregation.RiskBER {

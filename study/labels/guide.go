@@ -41,7 +41,6 @@ type Needed struct {
 // budgets (Bi & Suppakitpaisarn 2022).
 func GuideLevels() []float64 { return []float64{0.95, 0.99, 0.999} }
 
-// mostGuided is the largest number of labels that privacy.LabelsFor tries.
 const mostGuided = 100_000_000
 
 func guideEpsilons() []float64 { return []float64{0.1, 0.2, 0.5, 1, 2, 5} }

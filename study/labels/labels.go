@@ -102,7 +102,6 @@ func (Kind) Check(p study.Plan) error {
 	return nil
 }
 
-// termsOf returns the terms of a checked plan.
 func termsOf(p study.Plan) (t Terms) {
 	_ = p.DecodeTerms(&t)
 	return t

@@ -58,7 +58,6 @@ func Conclude(ctx context.Context, s *Study, t study.Task, of study.Summed, ledg
 	return r, nil
 }
 
-// claimed makes a release document without costs and evidence.
 func (s *Study) claimed(t study.Task, of study.Summed, result study.Result) study.Release {
 	r := study.Release{Manifest: study.Claim(t), Result: result}
 	r.Parties, r.Weight = of.Contributions, of.Weight
@@ -120,7 +119,6 @@ func (s *Study) contents(matrix privacy.Digest) privacy.Digest {
 	return privacy.Digest(h.Sum(nil))
 }
 
-// support adds the evidence for the claim: publications with their ledger lines, or a public sum.
 func support(ctx context.Context, r *study.Release, t study.Task, of study.Summed, published []privacy.Published, ledger *privacy.Ledger) (err error) {
 	for _, p := range published {
 		b, err := p.MarshalBinary()

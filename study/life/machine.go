@@ -290,7 +290,6 @@ func (s *Study) returned(e Returned) []Effect {
 	return append([]Effect{RestoreContribution(e)}, s.sealIfAll()...)
 }
 
-// amended changes an open study's ending, or reopens a failed study.
 func (s *Study) amended(e Amended) ([]Effect, error) {
 	a, err := study.DecodeAmendment(e.Document)
 	reopens := s.State == study.Failed

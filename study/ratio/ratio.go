@@ -96,7 +96,6 @@ func (Kind) Mechanisms() []string { return Mechanisms() }
 // Shared returns nil: a fit needs each contribution, so nothing is summed.
 func (Kind) Shared() []string { return nil }
 
-// simulatedCounts lists the mechanisms without a proof.
 var simulatedCounts = []string{"laplace-paper", "dirichlet-paper", "none"}
 
 func (Kind) Check(p study.Plan) error {
@@ -186,7 +185,6 @@ func (Kind) Check(p study.Plan) error {
 	return nil
 }
 
-// design holds the terms of all parties' releases.
 type design struct {
 	terms Terms // the kind's, of the plan
 	// sized: each set's number of records leaves without noise, beside the counts.
@@ -263,7 +261,6 @@ func (d design) boundFor(sets int) privacy.Bound {
 	return b
 }
 
-// termsOf returns the terms of a checked plan.
 func termsOf(p study.Plan) (t Terms) {
 	_ = p.DecodeTerms(&t)
 	return t
@@ -404,7 +401,6 @@ func (t task) Contribute(in study.Inputs) (study.Contribution, error) {
 	}, nil
 }
 
-// embedRows is the number of rows mapped and embedded at a time.
 const embedRows = 2048
 
 func embedSum(sum []int64, e *ratio.Embedder, l ratio.Lattice, p study.Plan, records *dataset.Records, rows []int) {
@@ -428,7 +424,6 @@ func (t task) MaxBody() int {
 	return most
 }
 
-// sizeSize is the length of a set's size in bytes.
 const sizeSize = 4
 
 func (t task) Charges(int64) ([]study.Charge, error) {

@@ -40,7 +40,6 @@ func (t task) NewSum() (study.Sum, error) { return nil, study.ErrKept }
 // PublicBodies: only the coordinator may see features and exact embeddings.
 func (t task) PublicBodies() bool { return t.design.terms.Features == FeaturesNoisyEmbedding }
 
-// parse checks that a body has the plan's form and was released on its terms.
 func (s reader) parse(body []byte) (parsed, error) {
 	out, err := s.takeApart(body)
 	if err != nil {

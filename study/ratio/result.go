@@ -84,7 +84,6 @@ func setResult(set ratio.Set) SetResult {
 	return one
 }
 
-// conclude fills in what follows from model or refusal, and warns. small counts the sets left out.
 func (r *Result) conclude(small int) (warnings []string) {
 	warn := func(format string, args ...any) { warnings = append(warnings, fmt.Sprintf(format, args...)) }
 	if small > 0 {
@@ -169,7 +168,6 @@ func (r Result) Estimate(p study.Plan, records *dataset.Records) (ratio.Estimate
 	return r.Model.Estimate(ratio.Set{Rows: p.Mapped(records)})
 }
 
-// planOf returns the checked plan of a ratio release.
 func planOf(r study.Release) (study.Plan, error) {
 	p, err := r.DecodedPlan()
 	if err != nil {

@@ -7,7 +7,6 @@ import (
 	"caucus/study"
 )
 
-// mostCompared bounds the features in a report's chart.
 const mostCompared = 6
 
 // Report says how well the weighted pool stands for the private records.

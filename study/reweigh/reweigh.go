@@ -42,7 +42,6 @@ const (
 	fewRows = 100
 )
 
-// mechanisms marks the mechanisms that are for simulation only.
 var mechanisms = map[string]bool{"entropy": false, "logistic": false, "logistic-paper": true}
 
 // Mechanisms lists reweigh's mechanisms.
@@ -87,7 +86,6 @@ func (Kind) Check(p study.Plan) error {
 	return err
 }
 
-// termsOf returns the terms of a checked plan.
 func termsOf(p study.Plan) (t Terms) {
 	_ = p.DecodeTerms(&t)
 	return t
@@ -191,7 +189,6 @@ func (w *statistic) Cells() int {
 	return w.design.Cells()
 }
 
-// counted says whether the last number counts the records that meet the plan's condition.
 func (w *statistic) counted() bool { return w.plan.Where != "" }
 
 func (w *statistic) ReleasedCells() int { return w.Cells() }
@@ -244,7 +241,6 @@ func (w *statistic) Local(in study.Inputs) ([]int64, int64) {
 	return z, n
 }
 
-// entries returns the records in the design's form: encoded or mapped.
 func (w *statistic) entries(records *dataset.Records) *mat.Dense {
 	if w.plan.Map.Kind != dataset.IdentityMap {
 		return w.plan.Mapped(records)
@@ -252,7 +248,6 @@ func (w *statistic) entries(records *dataset.Records) *mat.Dense {
 	return records.X
 }
 
-// about returns the records that meet the plan's condition.
 func about(records *dataset.Records) *dataset.Records {
 	var rows []int
 	for i := range records.Len() {

@@ -215,7 +215,6 @@ func Answer(r study.Release, pool *auxdata.Pool, b []float64) (aggregation.Query
 	return law.Answer(b, untold), nil
 }
 
-// check refuses weights that the plan cannot give, or that have no law.
 func (out *Weights) check(w *statistic) error {
 	if (out.Inside != nil) != w.counted() {
 		return fmt.Errorf("the release does not say how many records it is about as its plan does: the release was damaged")
@@ -326,7 +325,6 @@ func SourceOf(r study.Release) (*study.WeightSource, error) {
 	return source, nil
 }
 
-// planOf returns the checked plan of a reweigh release.
 func planOf(r study.Release) (study.Plan, error) {
 	p, err := r.DecodedPlan()
 	if err != nil {

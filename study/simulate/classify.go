@@ -178,7 +178,6 @@ func (s Classify) Run(ctx context.Context) (ClassifySummary, error) {
 	return out, nil
 }
 
-// over returns the mean and standard deviation over repeats.
 func over[R any](repeats []R, f func(R) float64) (mean, sd float64) {
 	v := make([]float64, len(repeats))
 	for i, r := range repeats {
@@ -191,7 +190,6 @@ func over[R any](repeats []R, f func(R) float64) (mean, sd float64) {
 	return mean, sd
 }
 
-// progressOf turns one repeat's progress into that of all repeats.
 func progressOf(progress func(done, total int), repeat, repeats, parties int) func(done int) {
 	if progress == nil {
 		return nil

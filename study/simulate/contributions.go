@@ -47,7 +47,6 @@ type shared struct {
 	sum  *bodies.ClearSum
 }
 
-// make makes both bodies from one local sum.
 func (s *shared) make(ctx context.Context, m *machine, i int) (body, clear []byte, err error) {
 	vector, weight := s.deal.localSum(ctx, s.Task, i)
 	central := !s.Plan().Noise.AtSite()

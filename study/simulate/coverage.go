@@ -128,7 +128,6 @@ func add(out []int64, records [][]describe.Part, rng *rand.Rand) {
 	}
 }
 
-// finished returns the table of a released vector.
 func finished(of bodies.Task, vector []int64, weight int64, draws int) (out describe.Table, err error) {
 	total := bodies.Total{Weight: float64(weight), Draws: draws}
 	for _, v := range vector {

@@ -103,7 +103,6 @@ func (s Describe) Run(ctx context.Context) (out DescribeSummary, err error) {
 	return out, err
 }
 
-// countErrors returns root mean square errors over all cells; 0 if only a count is released.
 func countErrors(released, truth describe.Table) (shown, noisy float64) {
 	cells := 0.0
 	for i, col := range released.Columns {

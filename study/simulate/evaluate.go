@@ -100,7 +100,6 @@ type Recalibrated struct {
 	After   validation.Exact `json:"after"`
 }
 
-// publicRows bounds the test records that the public model is fitted to.
 const publicRows = 2000
 
 // Run simulates. The result depends on the seed alone.
@@ -161,7 +160,6 @@ func (s Evaluate) Run(ctx context.Context) (EvaluateSummary, error) {
 	return out, nil
 }
 
-// task makes the proposal's plan, as study create does.
 func (s Evaluate) task(d *Deal, size study.Size) (study.Task, error) {
 	of := s.Proposal
 	of.Seed = d.seed
@@ -186,7 +184,6 @@ func (s Evaluate) task(d *Deal, size study.Size) (study.Task, error) {
 	return kinds.NewTask(p, pool)
 }
 
-// publicModel fits a model to records that are treated as public.
 func publicModel(ctx context.Context, schema dataset.Schema, r *dataset.Records, rng *rand.Rand) (*evaluate.Model, error) {
 	var rows []int
 	for i, y := range r.Y {
@@ -208,7 +205,6 @@ func publicModel(ctx context.Context, schema dataset.Schema, r *dataset.Records,
 	return m, nil
 }
 
-// measure draws noise s.Repeats times.
 func (s Evaluate) measure(ctx context.Context, t study.Task, judge evaluate.Judge, population *dataset.Records, out *EvaluateSummary) error {
 	of, _ := bodies.Of(t)
 	cells := judge.CellsOf(population)
@@ -267,7 +263,6 @@ func (s Evaluate) measure(ctx context.Context, t study.Task, judge evaluate.Judg
 	return nil
 }
 
-// errorsOf pairs released numbers with truths.
 type errorsOf struct {
 	out   *EvaluateSummary
 	truth []evaluate.Exact
@@ -317,7 +312,6 @@ func numbersOf(of evaluate.Subgroup, exact validation.Exact) []namedNumber {
 	return all
 }
 
-// add adds one repeat: numbers of the same records, and of records drawn anew.
 func (e *errorsOf) add(same, anew evaluate.Evaluation) {
 	for at := range e.out.Classes {
 		subgroups := e.out.Classes[at].Subgroups

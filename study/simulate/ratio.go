@@ -101,7 +101,6 @@ type RatioSummary struct {
 	Release *study.Release `json:"-"`
 }
 
-// maxTargeted bounds the records of all test sets, whose indices are in memory.
 const maxTargeted = 10_000_000
 
 // Check refuses an invalid simulation before it starts.
@@ -142,7 +141,6 @@ func (s Ratio) Check() error {
 	return checkProposal(of, s.Schema, study.Size{Parties: s.Sets, Records: s.Sets * s.SetSize})
 }
 
-// proposal adds the kind's terms, set size and width; scale is the pool's median squared distance.
 func (s Ratio) proposal(scale float64) (of study.Proposal, err error) {
 	of = s.Proposal
 	terms := s.Terms
@@ -155,7 +153,6 @@ func (s Ratio) proposal(scale float64) (of study.Proposal, err error) {
 	return of, err
 }
 
-// ratioTrial is one target's result in one repeat.
 type ratioTrial struct {
 	share                           int // index into TargetShares
 	released, unperturbed, training ratio.Error
@@ -287,7 +284,6 @@ func (s Ratio) deal(index int) (*Deal, error) {
 	return d, err
 }
 
-// task makes the proposal's task on the deal's pool, and returns the pool's scale.
 func (s Ratio) task(d *Deal) (task study.Task, scale float64, err error) {
 	fail := func(err error) (study.Task, float64, error) { return nil, 0, fmt.Errorf("simulate: %w", err) }
 	p, err := complete(s.Proposal, s.Schema, d.Size())
@@ -356,7 +352,6 @@ func (s Ratio) drawSets(y []int, rng *rand.Rand) ([][]int, error) {
 	return sets, nil
 }
 
-// targets draws test sets; share holds each set's index in TargetShares.
 func (s Ratio) targets(y []int, rng *rand.Rand) (samples []ratio.Sample, share []int, err error) {
 	if len(s.TargetShares) == 0 {
 		samples, err = ratio.SampleSets(y, ratio.Sampling{
@@ -376,7 +371,6 @@ func (s Ratio) targets(y []int, rng *rand.Rand) (samples []ratio.Sample, share [
 	return samples, share, nil
 }
 
-// measure estimates every target with and without noise.
 func (s Ratio) measure(of *ratioRepeat, d *Deal) error {
 	c := len(s.Schema.Label.Classes)
 	samples, share, err := s.targets(d.Test.Y, d.rng)

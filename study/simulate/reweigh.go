@@ -182,7 +182,6 @@ func rms(v []float64) float64 {
 	return math.Sqrt(sum / float64(len(v)))
 }
 
-// dealt is a repeat's deal, with its rows' indices among the records.
 type dealt struct {
 	*Deal
 	private, pool, test []int

@@ -103,7 +103,6 @@ func (s Split) Deal(repeat int) (*Deal, error) {
 	return s.dealt(repeat)
 }
 
-// dealt makes the deal of a split that was checked, or needs no labels.
 func (s Split) dealt(repeat int) (*Deal, error) {
 	d, err := s.divide(repeat)
 	if err != nil {
@@ -151,7 +150,6 @@ func (s Split) divide(repeat int) (*Deal, error) {
 	return d, nil
 }
 
-// heldOut divides rows into those of the test parties and the others.
 func (s Split) heldOut(rows []int, rng *rand.Rand) (test, rest []int) {
 	names := partiesOf(s.Train)
 	rng.Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
@@ -226,7 +224,6 @@ func dealSkewed(y []int, parties int, concentration float64, rng *rand.Rand) [][
 	return out
 }
 
-// span lists the integers in [from, to).
 func span(from, to int) []int {
 	out := make([]int, 0, to-from)
 	for i := from; i < to; i++ {

@@ -72,7 +72,6 @@ func (f *findings) shared(r study.Release, p study.Plan) []privacy.Published {
 	return out
 }
 
-// accepted checks that both servers agreed to the plan, the helper to the coordinator's acceptance.
 func (f *findings) accepted(r study.Release, p study.Plan, keys [study.Servers]protocol.SignerKey) {
 	const about = "servers"
 	for i, signed := range r.Aggregated.Acceptances {
@@ -95,7 +94,6 @@ func (f *findings) accepted(r study.Release, p study.Plan, keys [study.Servers]p
 	}
 }
 
-// canonical says whether a document has the canonical bytes, which are signed.
 func canonical(said any, document []byte) bool {
 	b, err := json.Marshal(said)
 	return err == nil && bytes.Equal(b, document)

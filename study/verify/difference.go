@@ -42,7 +42,6 @@ func difference(a, b study.Release) string {
 	return differs("", x, y)
 }
 
-// differs compares two JSON values, with a map's keys and a list's length.
 func differs(at string, a, b any) string {
 	here := strings.TrimPrefix(at, ".")
 	if here == "" {

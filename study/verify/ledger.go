@@ -59,7 +59,6 @@ func CompareCoordinator(r protocol.SignedRelease, keys protocol.Verifier, chain 
 	return f
 }
 
-// entry compares a coordinator's ledger entry for an output with the release's lines.
 func (f *findings) entry(output string, p study.Plan, lines []privacy.Line, named int, have privacy.Line, found bool) {
 	switch {
 	case p.Noise.AtSite() && !found:

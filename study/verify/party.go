@@ -151,7 +151,6 @@ func (s Party) Charges(r study.Release, pool *auxdata.Pool) []Finding {
 	return f
 }
 
-// chargesOf returns the charges of a release's study to a party's ledger.
 func chargesOf(r study.Release, pool *auxdata.Pool) ([]study.Charge, error) {
 	p, err := kinds.PlanOf(r)
 	if err != nil {

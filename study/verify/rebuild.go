@@ -76,7 +76,6 @@ func rebuilt(r study.Release, t study.Task, published []privacy.Published) (want
 	return want, unseen, nil
 }
 
-// partition splits a sorted roster into the parties said to have contributed and the others.
 func partition(roster, said []study.PartyID) (contributed, missing []study.PartyID) {
 	there := make(map[study.PartyID]bool, len(said))
 	for _, party := range said {

@@ -115,7 +115,6 @@ func (k Known) signature(r protocol.SignedRelease) (f findings) {
 	return f
 }
 
-// signedBy reports briefly whether the coordinator signed the release.
 func (f *findings) signedBy(r protocol.SignedRelease, keys protocol.Verifier) {
 	if err := r.Check(keys); err != nil {
 		f.add(Fails, "signature", "the release is not what this coordinator signed: %v", err)

@@ -71,7 +71,6 @@ func (f *findings) add(v Verdict, about, format string, args ...any) {
 	*f = append(*f, Finding{about, v, fmt.Sprintf(format, args...)})
 }
 
-// claims adds a failure unless ok.
 func (f *findings) claims(about string, ok bool, format string, args ...any) bool {
 	if !ok {
 		f.add(Fails, about, format, args...)
@@ -121,7 +120,6 @@ func Claims(r study.Release, pool *auxdata.Pool) []Finding {
 	return f
 }
 
-// terms checks that the manifest repeats the plan's terms.
 func (f *findings) terms(r study.Release, p study.Plan) {
 	start := len(*f)
 	same := func(about string, ok bool, said, planned any) {
@@ -166,7 +164,6 @@ func (f *findings) body(r study.Release) {
 	f.claims("result", err == nil, "%v", err)
 }
 
-// roster checks that each party on the plan's roster either contributed or was missing.
 func (f *findings) roster(r study.Release, p study.Plan) {
 	roster := map[study.PartyID]int{}
 	for _, party := range p.Roster {
@@ -195,7 +192,6 @@ func (f *findings) roster(r study.Release, p study.Plan) {
 	}
 }
 
-// bound checks that mechanism, parameters, bound and cost follow from plan and pool.
 func (f *findings) bound(r study.Release, t study.Task) {
 	p := t.Plan()
 	start := len(*f)
@@ -235,7 +231,6 @@ func (f *findings) bound(r study.Release, t study.Task) {
 // budgetRounding allows for the last bits of a conversion.
 const budgetRounding = 1 + 1e-9
 
-// budget checks that the noise costs no more than the plan's budget.
 func (f *findings) budget(c study.ReleaseCost, p study.Plan) {
 	if c.Cost.Pure != nil {
 		e, _ := c.Cost.Pure.Float64()
@@ -246,7 +241,6 @@ func (f *findings) budget(c study.ReleaseCost, p study.Plan) {
 	}
 }
 
-// cost compares one publication's claims with what plan and pool give.
 func (f *findings) cost(got, want study.ReleaseCost) {
 	f.claims("noise", got.Output == want.Output && got.Mechanism == want.Mechanism, "the manifest says that %s was released by %s, plan and pool give %s by %s", got.Output, got.Mechanism, want.Output, want.Mechanism)
 	f.claims("noise", maps.Equal(got.Parameters, want.Parameters), "%s: the manifest says %s, plan and pool give %s", got.Output, parameterWords(got.Parameters), parameterWords(want.Parameters))
@@ -256,7 +250,6 @@ func (f *findings) cost(got, want study.ReleaseCost) {
 	f.claims("epsilon", got.Epsilon == want.Epsilon && got.Delta == want.Delta, "%s: the manifest's costs say ε = %g, δ = %g, the plan's budget for it is ε = %g, δ = %g", got.Output, got.Epsilon, got.Delta, want.Epsilon, want.Delta)
 }
 
-// published checks the aggregator's publications and its ledger's lines.
 func (f *findings) published(r study.Release, p study.Plan) []privacy.Published {
 	if r.Simulated || p.Simulated {
 		f.claims("published", r.Aggregated == nil && len(r.Published) == 0 && len(r.Sum) == 0 && len(r.Ledger) == 0, "a simulated release carries a ledger's publications: it was put together from two")
@@ -302,7 +295,6 @@ func (f *findings) published(r study.Release, p study.Plan) []privacy.Published 
 	return out
 }
 
-// totals checks the guarantees for a record and a party.
 func (f *findings) totals(r study.Release, want []study.UnitTotal) {
 	if !f.claims("totals", len(r.Totals) == len(want), "the manifest has totals for %d units, the plan gives them for %d", len(r.Totals), len(want)) {
 		return

@@ -47,7 +47,6 @@ func boundWords(c study.ReleaseCost, in study.BoundInputs) string {
 	return s + fmt.Sprintf(", recomputed from %d pool rows, %d features, %d classes", in.PoolRows, in.Features, in.Classes)
 }
 
-// parameterWords lists exact parameters, long ones as short decimals.
 func parameterWords(m map[string]string) string {
 	var out []string
 	for _, k := range slices.Sorted(maps.Keys(m)) {
