@@ -39,7 +39,6 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// coordinatorDouble is a coordinator in memory.
 type coordinatorDouble struct {
 	study   protocol.Study
 	pool    []byte
@@ -117,7 +116,6 @@ func (c *coordinatorDouble) Close() error  { return nil }
 // The machine is measured by the real clock, before any test uses another.
 var _ = new(site.Speed).Step()
 
-// leastWindow is the least window in tests.
 const leastWindow = time.Second
 
 // planted is a value that occurs only in the records.
@@ -143,7 +141,6 @@ func newRig(t *testing.T, change func(*study.Proposal)) *rig {
 	return rigIn(t.TempDir(), change)
 }
 
-// newRigOf makes a rig whose plan has another schema.
 func newRigOf(t *testing.T, schema string, change func(*study.Proposal)) *rig {
 	t.Helper()
 	return rigOf(t.TempDir(), schema, change)
@@ -229,7 +226,6 @@ func (r *rig) declare() error {
 	return nil
 }
 
-// agent opens the state folder, like a starting process.
 func (r *rig) agent(t *testing.T) *Agent {
 	t.Helper()
 	a, err := r.open()

@@ -311,7 +311,6 @@ func TestOldYears(t *testing.T) {
 	}
 }
 
-// decisions reads an audit log.
 func decisions(t *testing.T, c site.Config) (what []string, lines []map[string]any) {
 	t.Helper()
 	b, err := os.ReadFile(site.AuditFile(c))

@@ -220,7 +220,6 @@ func variantsOf(t *testing.T, u privacy.Unit, all bool) map[string]string {
 	return out
 }
 
-// visitsRig makes a rig whose ward is declared with the visits.
 func visitsRig(t *testing.T, change func(*study.Proposal)) *rig {
 	t.Helper()
 	r := newRigOf(t, visitsYAML, change)
@@ -251,13 +250,11 @@ type seen struct {
 	said, charged, log, clear string
 }
 
-// look runs a study of a file.
 func look(t *testing.T, change func(*study.Proposal), file string) seen {
 	t.Helper()
 	return lookAt(t, visitsRig(t, change), file)
 }
 
-// lookAt is look for a rig whose source was declared.
 func lookAt(t *testing.T, r *rig, file string) seen {
 	t.Helper()
 	r.put(t, file)

@@ -17,7 +17,6 @@ import (
 	"caucus/protocol"
 )
 
-// certified makes an identity whose certificate began at a moment.
 func certified(t *testing.T, begins time.Time) protocol.Identity {
 	t.Helper()
 	authority, err := protocol.NewAuthority(begins)

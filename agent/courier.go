@@ -21,11 +21,11 @@ import (
 // declaration, approvals, ledger, window, audit log and the study's folder work as in any round.
 //
 // Two things differ:
-//   - The coordinator's clock is not heard. A time in a file is only a lower bound: if it is ahead of this
-//     machine's clock by more than site.MaxDatedSkew, nothing is charged. The year of a charge is this machine's
-//     alone, which a coordinator cannot move.
-//   - The carriers decide when files arrive, and may carry none. A pack older than one read before is refused.
-//     The next pack, which holds the receipt, tells whether an answer arrived.
+//   - The coordinator's clock is not heard. A time in a file is only a lower bound: if it is ahead of
+//     this machine's clock by more than site.MaxDatedSkew, nothing is charged. The year of a charge is
+//     this machine's alone, which a coordinator cannot move.
+//   - The carriers decide when files arrive, and may carry none. A pack older than one read before is
+//     refused. The next pack, which holds the receipt, tells whether an answer arrived.
 
 // ByFile reads a pack (caucus study pack), checks its signatures, and makes an agent that writes its
 // answer to the file out; empty writes none. The agent holds the state folder until it is closed.

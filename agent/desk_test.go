@@ -27,7 +27,6 @@ type sitting struct {
 	base   string
 }
 
-// sit opens the page of an agent.
 func sit(t *testing.T, a *Agent) *sitting {
 	t.Helper()
 	d, err := a.newPage()

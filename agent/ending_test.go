@@ -14,7 +14,6 @@ import (
 	"caucus/study"
 )
 
-// amendTo lets the double sign an amendment of its study.
 func (c *coordinatorDouble) amendTo(t *testing.T, reopens bool, change func(*study.Ending)) {
 	t.Helper()
 	chain, err := site.ChainOf(c.study.Plan, c.study.Hash, c.study.Amendments)

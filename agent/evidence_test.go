@@ -46,7 +46,6 @@ func after(t *testing.T) (r *rig, e *site.Evidence, signer *protocol.Signer, rel
 	return r, e, signer, release, receipt
 }
 
-// keep stores a receipt as the agent does.
 func (r *rig) keep(t *testing.T, h study.Hash, signer *protocol.Signer, said protocol.Receipt) {
 	t.Helper()
 	said, err := said.Sign(signer)

@@ -11,7 +11,6 @@ import (
 	"caucus/protocol"
 )
 
-// helperPins makes the pins of a helper for tests.
 func helperPins(t testing.TB) policy.Helper {
 	t.Helper()
 	signer, err := protocol.NewSigner()

@@ -15,15 +15,16 @@ import (
 // of its policy agreed to this very plan, under the noise that this site computes, with a sealing key
 // that the policy pins.
 //   - The acceptance is checked against the pins at every use: before the ledger is charged
-//     (aggregator.CheckAcceptance), and before the first byte leaves (aggregator.CheckPins: the noise does not
-//     change). The copy in the study's folder came from the coordinator, and is believed no more than it.
-//   - A share sealed to the helper opens only with the same plan, party and other share (protocol.ShareBinding), so
-//     an upload for one study has no use in another.
-//   - One upload is made, and it is on the disk before it leaves, as always: two uploads of one record, under one
-//     verify key or under two, would be two views of the record.
-//   - Nothing here depends on a record: the acceptance is fetched and checked before the window, sizes follow from
-//     the plan and the declared number of records (shares.Form.PartSize), and shares are made and sealed within the
-//     window, whose length counts them (aggregator.Steps).
+//     (aggregator.CheckAcceptance), and before the first byte leaves (aggregator.CheckPins: the noise
+//     does not change). The copy in the study's folder came from the coordinator, and is believed no
+//     more than it.
+//   - A share sealed to the helper opens only with the same plan, party and other share
+//     (protocol.ShareBinding), so an upload for one study has no use in another.
+//   - One upload is made, and it is on the disk before it leaves, as always: two uploads of one record,
+//     under one verify key or under two, would be two views of the record.
+//   - Nothing here depends on a record: the acceptance is fetched and checked before the window, sizes
+//     follow from the plan and the declared number of records (shares.Form.PartSize), and shares are
+//     made and sealed within the window, whose length counts them (aggregator.Steps).
 
 // agreement returns the agreement under which this site makes its shares, empty if the plan has no
 // helper; why says why there is none. It tries the stored acceptance, then asks the coordinator again.

@@ -25,7 +25,6 @@ import (
 	"caucus/study/verify"
 )
 
-// agreed is a helper of a rig's study, and its acceptance.
 type agreed struct {
 	signer  *protocol.Signer
 	sealing *protocol.SealingKey
@@ -48,7 +47,6 @@ func (r *rig) task() study.Task {
 	return must(kinds.NewTask(r.study.Plan, pool))
 }
 
-// agree makes a helper that accepts the rig's study.
 func (r *rig) agree() agreed {
 	a := agreed{signer: must(protocol.NewSigner()), sealing: must(protocol.NewSealingKey())}
 	own := study.Hash{1}
@@ -58,7 +56,6 @@ func (r *rig) agree() agreed {
 	return a
 }
 
-// signed is the helper's signed acceptance.
 func (a agreed) signed() protocol.Signed {
 	document := must(json.Marshal(a.said))
 	return protocol.Signed{Document: document, Signature: a.signer.Sign(protocol.AcceptanceDocument, document)}
@@ -282,7 +279,6 @@ func (r *rig) serve(t *testing.T) *servers {
 	return s
 }
 
-// receive stores an upload at the coordinator's half.
 func (s *servers) receive(party study.PartyID, body []byte) error {
 	return s.both[0].ReceiveAll(context.Background(), s.hash, []aggregator.Upload{{Party: party, Data: body}})
 }

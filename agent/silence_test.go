@@ -47,7 +47,6 @@ func (e *ear) connections() int {
 	return e.open
 }
 
-// between counts what was heard between two moments.
 func (e *ear) between(from, until time.Time) (n int) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -96,7 +96,6 @@ func TestRefusedUnread(t *testing.T) {
 	}
 }
 
-// change replaces the plan, with its hash.
 func (r *rig) change(f func(*study.Plan)) {
 	f(&r.study.Plan)
 	canonical, err := r.study.Plan.Canonical()

@@ -22,27 +22,29 @@ import (
 // Proof note. Claim: when this agent speaks, and whether it does, is a function of plan, pool, policy,
 // ledger, declared state, persons, clocks, the network and the machine's own noise; of the records only
 // through what the study's bound covers.
-//   - Before. A study is decided, and the ledger charged, before its window is fixed; the window is fixed, and on the
-//     disk, before the file is opened. Its length, and the time from its end until the upload leaves, follow from
-//     public numbers: study.Task.Work (plan, pool, declared number of records) and privacy.Terms.Steps (of the
-//     release), times the time of a step here on made data (speed), times Config.Margin, and Config.LeastWindow.
-//   - Meanwhile nothing is said, because a machine at work answers later, and that could be heard (Agent.prepare,
-//     silence). The connection is closed before the file is opened, with its goodbyes: an open one answers each PING.
-//     The agent's servers hold their answers, whoever asks: a browser on the machine, a watcher or a forwarded port
-//     could pass them on. No command on the state folder calls the coordinator, and log lines about the window are
-//     written after it. At its moment the upload dials anew. Windows do not overlap: the next is fixed after the
-//     upload of this one is sent.
-//   - At the end whatever is ready is taken, once; the noise is drawn and the upload stored. The time for that depends
-//     on the noise (a sampler's time does), which must not be heard either: so the upload leaves later, at its moment.
-//     After that polls continue by their own timer.
-//   - A late part is a constant. A shard's classifier has its own part of the window, which begins when the previous
-//     classifier has ended, so whether it is late follows from its own records, and moves its own ballot: the bound
-//     of shards, records and parties counts a ballot that moves in any way. Sums are one pass in which each record
-//     costs the same: whether a sum is late is assumed to follow from the machine.
-//   - A site's own classifier, a program (Learner), has the time that the configuration gives it, and is killed at the
-//     end of that time. It runs in the window only, and its answer, or its failure, is a ballot like any other
-//     (study/classify has the lemma). Whatever else it does, a message over the network or a file, is the site's own
-//     responsibility.
+//   - Before. A study is decided, and the ledger charged, before its window is fixed; the window is
+//     fixed, and on the disk, before the file is opened. Its length, and the time from its end until the
+//     upload leaves, follow from public numbers: study.Task.Work (plan, pool, declared number of
+//     records) and privacy.Terms.Steps (of the release), times the time of a step here on made data
+//     (speed), times Config.Margin, and Config.LeastWindow.
+//   - Meanwhile nothing is said, because a machine at work answers later, and that could be heard
+//     (Agent.prepare, silence). The connection is closed before the file is opened, with its goodbyes:
+//     an open one answers each PING. The agent's servers hold their answers, whoever asks: a browser on
+//     the machine, a watcher or a forwarded port could pass them on. No command on the state folder
+//     calls the coordinator, and log lines about the window are written after it. At its moment the
+//     upload dials anew. Windows do not overlap: the next is fixed after the upload of this one is sent.
+//   - At the end whatever is ready is taken, once; the noise is drawn and the upload stored. The time
+//     for that depends on the noise (a sampler's time does), which must not be heard either: so the
+//     upload leaves later, at its moment. After that polls continue by their own timer.
+//   - A late part is a constant. A shard's classifier has its own part of the window, which begins when
+//     the previous classifier has ended, so whether it is late follows from its own records, and moves
+//     its own ballot: the bound of shards, records and parties counts a ballot that moves in any way.
+//     Sums are one pass in which each record costs the same: whether a sum is late is assumed to follow
+//     from the machine.
+//   - A site's own classifier, a program (Learner), has the time that the configuration gives it, and is
+//     killed at the end of that time. It runs in the window only, and its answer, or its failure, is a
+//     ballot like any other (study/classify has the lemma). Whatever else it does, a message over the
+//     network or a file, is the site's own responsibility.
 //   - After a crash a new window is fixed before the file is opened again.
 //
 // Assumed of the machine: a window, several times the bound of its work, is never too short because of

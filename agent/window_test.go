@@ -522,7 +522,6 @@ func TestDeclaredAnewAfterTheCharge(t *testing.T) {
 	}
 }
 
-// votes makes a proposal that trains a learner.
 func votes(learner string) func(*study.Proposal) {
 	return func(p *study.Proposal) {
 		p.Mechanism, p.Noise = "tally", study.NoiseCoordinator

@@ -243,7 +243,6 @@ func TestPreviewHoldsNothing(t *testing.T) {
 	}
 }
 
-// slowLink runs a function before it lists the studies.
 type slowLink struct {
 	link
 	before func()

@@ -18,7 +18,6 @@ import (
 	"caucus/study/kinds"
 )
 
-// opened opens a study for contributions.
 func (w *world) opened(h study.Hash) Signed {
 	w.t.Helper()
 	acceptance, err := w.servers[0].OpenStudy(context.Background(), h, link{w})

@@ -62,7 +62,6 @@ func BenchmarkChecked(b *testing.B) {
 	}
 }
 
-// wide is a tally on a pool with this number of rows.
 func wide(rows, parties int) study.Task {
 	p := taskOf(2, 2).Plan()
 	p.Roster = nil

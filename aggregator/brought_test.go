@@ -12,7 +12,6 @@ import (
 	"caucus/study"
 )
 
-// shelf is a Shelf in memory.
 type shelf struct {
 	mu      sync.Mutex
 	pool    [32]byte // named by the plan
@@ -105,8 +104,8 @@ func TestBring(t *testing.T) {
 	}
 }
 
-// TestBroughtAgain: a helper takes a plan again that it had agreed to, even if its policy has changed;
-// the policy refuses others.
+// TestBroughtAgain: until a study that it accepted is over, a helper takes the plan again even if its
+// policy has changed. The policy refuses all other plans.
 func TestBroughtAgain(t *testing.T) {
 	ctx := t.Context()
 	agreed, other := taskOf(3, 2), taskOf(4, 2)

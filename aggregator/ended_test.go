@@ -12,7 +12,6 @@ import (
 	"caucus/study"
 )
 
-// gathered opens a study and has both servers check all contributions.
 func (w *world) gathered(task study.Task) (uploads [][]byte) {
 	w.t.Helper()
 	ctx, h := context.Background(), task.Hash()

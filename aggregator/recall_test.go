@@ -54,7 +54,6 @@ func (w *world) drawn(task study.Task, key shares.Key, uploads map[study.PartyID
 	return accepted, share, err
 }
 
-// uploadsOf makes one upload of each party.
 func (w *world) uploadsOf(task study.Task) map[study.PartyID][]byte {
 	all := map[study.PartyID][]byte{}
 	for i, p := range task.Plan().Roster {

@@ -95,7 +95,7 @@ func TestPutBack(t *testing.T) {
 	if _, err := w.servers[1].Share(ctx, h); !errors.Is(err, ErrBehind) {
 		t.Errorf("a helper with a ledger of before releases: %v", err)
 	}
-	// Both are restored, and the head file's half about the store: the ledger alone refuses.
+	// A ledger behind its LastSequence opens; its releases fail (privacy.ErrBehind).
 	if _, err := privacy.Open(w.ledgers[1], privacy.Config{LastSequence: 1}); err != nil {
 		t.Error(err)
 	}

@@ -190,7 +190,6 @@ func TestDishonestCoordinator(t *testing.T) {
 
 func bothOf(t study.Task) task { return task{t, must(bodiesOf(t))} }
 
-// liar changes a helper's answers.
 type liar struct {
 	link
 	accept  func(Signed) Signed
@@ -313,7 +312,6 @@ func TestDishonestHelper(t *testing.T) {
 
 var errAny = errors.New("any error")
 
-// ownShare returns the coordinator's publication.
 func ownShare(w *world) []byte {
 	for h := range w.tasks {
 		var s AggregateShare

@@ -17,7 +17,6 @@ import (
 	"caucus/study"
 )
 
-// served runs a helper behind a listener on this machine.
 func (w *world) served(t *testing.T) (address string, log *bytes.Buffer) {
 	t.Helper()
 	on := must(net.Listen("tcp", "127.0.0.1:0"))

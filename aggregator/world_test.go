@@ -110,7 +110,6 @@ type killed struct{ role shares.Role }
 
 var errCut = errors.New("the other server is gone")
 
-// world is two servers with separate files.
 type world struct {
 	t       testing.TB
 	tasks   map[study.Hash]study.Task
@@ -292,14 +291,12 @@ func (l link) End(ctx context.Context, plan study.Hash) error {
 	return l.call(func(h *Server) error { return h.End(ctx, plan) })
 }
 
-// heldBy returns a server's stored share of the sum.
 func (w *world) heldBy(r shares.Role, h study.Hash) (row sumRow) {
 	w.t.Helper()
 	must(0, w.servers[r].view(context.Background(), h, func(t *transaction) (err error) { row, err = t.sum(); return err }))
 	return row
 }
 
-// sum adds both servers' shares.
 func (w *world) sum(h study.Hash) []int64 {
 	w.t.Helper()
 	of, _ := bodies.Of(w.tasks[h])
@@ -311,7 +308,6 @@ func (w *world) sum(h study.Hash) []int64 {
 	return must(shares.Combine(residues[0], residues[1]))
 }
 
-// charges returns the number of entries in a server's ledger.
 func (w *world) charges(r shares.Role) int64 {
 	return must(privacy.HeadOf(context.Background(), w.ledgers[r])).Sequence
 }
@@ -370,7 +366,6 @@ func bytesOf(s shares.SecretShare, err error) ([]byte, error) {
 	return s.MarshalBinary()
 }
 
-// taskWith is a task of the same plan with noise elsewhere.
 func taskWith(t study.Task, noise study.Noise) study.Task {
 	p := t.Plan()
 	p.Noise = noise

@@ -40,7 +40,6 @@ func (b *brought) bring(h study.Hash) error {
 	return err
 }
 
-// there returns the first bytes of the kept plans.
 func (b *brought) there() (all []int) {
 	held, err := b.held()
 	if err != nil {

@@ -4,13 +4,14 @@
 //
 // It guarantees:
 //
-//   - Both ends of every connection are authenticated over TLS 1.3, by the identity in the verified certificate,
-//     never by one in a message.
-//   - A private key is made where it is used and never travels. The only exception is an invitation's key,
-//     which serves for one enrolment.
-//   - A transfer returns all data or an error. Plans, pools, receipts and releases are checked against their
-//     hash and against the coordinator's signature over their stored bytes.
-//   - A body is no larger than its receiver allows, and a message to the coordinator no larger than MaxMessage.
+//   - Both ends of every connection are authenticated over TLS 1.3, by the identity in the verified
+//     certificate, never by one in a message.
+//   - A private key is made where it is used and never travels. The only exception is an invitation's
+//     key, which serves for one enrolment.
+//   - A transfer returns all data or an error. Plans, pools, receipts and releases are checked against
+//     their hash and against the coordinator's signature over their stored bytes.
+//   - A body is no larger than its receiver allows, and a message to the coordinator no larger than
+//     MaxMessage.
 //   - Simulated plans are refused, and so are plans whose δ would allow publishing a unit.
 //
 // # In which order to read it

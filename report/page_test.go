@@ -55,7 +55,6 @@ var samplePages = sync.OnceValues(func() (map[string][]byte, error) {
 	return pages, nil
 })
 
-// sampleFigure has a line with open intervals, and a line with a long name.
 func sampleFigure() study.ReportFigure {
 	return study.ReportFigure{
 		Group: "scores of " + longName, Title: "calibration", Caption: longName, X: "score", Y: "share", From: -3, To: 2, Diagonal: true,

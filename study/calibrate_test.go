@@ -12,7 +12,6 @@ import (
 	"caucus/study"
 )
 
-// histogram bounds this number of columns of counts.
 func histogram(columns int64) privacy.Bound {
 	return privacy.Bound{Unit: privacy.Record, L1: 2 * columns, L2sq: 2 * columns, Cells: int(2 * columns)}
 }

@@ -3,7 +3,8 @@
 //
 // It serves the daemons, the simulator and researchers who add a kind. It guarantees:
 //
-//   - CheckCommon refuses a plan whose common part is contradictory; the kind refuses terms that it does not know.
+//   - CheckCommon refuses a plan whose common part is contradictory; the kind refuses terms that it does
+//     not know.
 //   - Every release passes Settle, the only caller of Ledger.Release, under a hash of plan and output.
 //   - A release's guarantee follows from plan and pool (Claim), so a reader can recompute it.
 //

@@ -14,15 +14,18 @@ import (
 // Ending says when a study seals or fails. The plan gives the first ending; amendments change it.
 //
 // Proof note: no sensitivity bound, noise, charge or δ depends on the ending.
-//   - A task follows from plan and pool alone, so noise, charges and contributions are the same under every
-//     ending that the plan allows. A release costs the same for every number of contributions (Charges).
-//   - δ is at most 1/(10n) for n units publicly known to be in the study (MostDelta). n counts at the plan's
-//     minimum, the largest that an ending can have, because amendments only lower the minimum. Counting at
-//     the floor would allow a larger δ. A party's policy on the minimum applies to the floor
+//   - A task follows from plan and pool alone, so noise, charges and contributions are the same under
+//     every ending that the plan allows. A release costs the same for every number of contributions
+//     (Charges).
+//   - δ is at most 1/(10n) for n units publicly known to be in the study (MostDelta). n counts at the
+//     plan's minimum, the largest that an ending can have, because amendments only lower the minimum.
+//     Counting at the floor would allow a larger δ. A party's policy on the minimum applies to the floor
 //     (Plan.LeastParties), because a small study hides less about who is in it.
-//   - M is fixed when the study seals, before noise, and a sealed study is never amended. Amending, closing
-//     and sealing by rule look at receipts alone, which are public, so no ending depends on records.
-//   - All endings share one charge and one answer, because the plan's hash names the release in every ledger.
+//   - M is fixed when the study seals, before noise, and a sealed study is never amended. Amending,
+//     closing and sealing by rule look at receipts alone, which are public, so no ending depends on
+//     records.
+//   - All endings share one charge and one answer, because the plan's hash names the release in every
+//     ledger.
 //
 // TestEndingsMoveNoTerms checks this.
 type Ending struct {

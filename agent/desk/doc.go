@@ -5,10 +5,10 @@
 //
 // It guarantees:
 //
-//   - A look draws no noise (reviewdata.go has the proof), sends nothing and spends nothing; values computed from
-//     the records are shown, and stored nowhere.
-//   - An approval covers what was shown: one plan, and one declaration of its source. No approval overrides
-//     policy or ledger; a refusal is for good, and its reason stays here.
+//   - A look draws no noise (reviewdata.go has the proof), sends nothing and spends nothing; values
+//     computed from the records are shown, and stored nowhere.
+//   - An approval covers what was shown: one plan, and one declaration of its source. No approval
+//     overrides policy or ledger; a refusal is for good, and its reason stays here.
 //   - Each decision is in the audit log before it takes effect.
 //   - Text that others wrote stays on its own line on a terminal, whatever its characters.
 //   - Only a person with access to the folder can open the page: it needs a link that was made there.

@@ -29,15 +29,15 @@ var deskText string
 
 // Page is the web page on which a person of the site reads what studies ask, and approves or refuses.
 //
-//   - It works like another process that runs the command line's verbs: it opens the state folder once more and
-//     calls Studies, Preview, Approve and Refuse. There is no second way to an approval, and no page allows what
-//     policy and ledger refuse.
-//   - An approval covers what was shown: the form carries the plan's hash and the whole digest of the source's
-//     declaration (Review.Shown). Without them, or if either has changed, nothing is approved.
-//   - If the policy names approvers, each signs with their own key, which no daemon should hold: the page says
-//     what to type instead.
-//   - Records are read when the person asks to see them, and for the review after an approval; the list and a
-//     study's page read none.
+//   - It works like another process that runs the command line's verbs: it opens the state folder once
+//     more and calls Studies, Preview, Approve and Refuse. There is no second way to an approval, and no
+//     page allows what policy and ledger refuse.
+//   - An approval covers what was shown: the form carries the plan's hash and the whole digest of the
+//     source's declaration (Review.Shown). Without them, or if either has changed, nothing is approved.
+//   - If the policy names approvers, each signs with their own key, which no daemon should hold: the
+//     page says what to type instead.
+//   - Records are read when the person asks to see them, and for the review after an approval; the list
+//     and a study's page read none.
 //   - The holder of a link may write in the state folder; package webpage says who can get one.
 type Page struct {
 	guard     *webpage.Guard

@@ -78,7 +78,6 @@ func TestCheckSkew(t *testing.T) {
 	}
 }
 
-// listed is a coordinator that lists studies, or is down.
 type listed struct {
 	listing protocol.Listing
 	down    error

@@ -21,12 +21,13 @@ import (
 //
 // Proof note. Claim: they are a function of plans, policy, ledger, declarations, persons, clocks and the
 // coordinator's answers, and of no record.
-//   - A study's progress is read from those files of its dossier that are made at moments fixed before the
-//     records are read, or by persons and the coordinator. The files about an odd source or missing votes
-//     (FileUnread, FileOdd, FileNoVotes) are not among them. The number of late contributions is published: it
-//     follows from the machine, by window's assumption, on which all statements about time rest.
-//   - It is read at the end of a poll, never in a window: a scrape gets the values of that moment, and touches
-//     neither state nor ledger.
+//   - A study's progress is read from those files of its dossier that are made at moments fixed before
+//     the records are read, or by persons and the coordinator. The files about an odd source or missing
+//     votes (FileUnread, FileOdd, FileNoVotes) are not among them. The number of late contributions is
+//     published: it follows from the machine, by window's assumption, on which all statements about time
+//     rest.
+//   - It is read at the end of a poll, never in a window: a scrape gets the values of that moment, and
+//     touches neither state nor ledger.
 //   - There are no metrics of the process: its time and memory are those of learning from the records
 //     (agent/window.go says why nobody may see them).
 //

@@ -12,7 +12,6 @@ import (
 	"caucus/study/kinds"
 )
 
-// allowing returns a policy, and a plan that it allows.
 func allowing(t *testing.T) (Policy, study.Plan) {
 	t.Helper()
 	schema, err := dataset.ParseSchema(strings.NewReader("label: {column: ill, classes: [\"no\", \"yes\"]}\nfeatures: [{column: age, kind: numeric, min: 0, max: 100}, {column: sex, kind: categorical, levels: [f, m]}]\n"))

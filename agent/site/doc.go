@@ -7,10 +7,10 @@
 //   - Each fact of a study's folder (Dossier) is written whole, synced, and moved into place.
 //   - Each decision is in an append-only audit log before it takes effect, without a feature, a label, an
 //     unreleased number or the words of a refusal.
-//   - A study's cost and its window follow from plan, pool, policy, the declared number of records, and this
-//     machine's speed on made data (CostOf).
-//   - A ledger that is missing, or behind the site's contributions, charges nothing; Reconcile charges the
-//     entries that a restored ledger forgot.
+//   - A study's cost and its window follow from plan, pool, policy, the declared number of records, and
+//     this machine's speed on made data (CostOf).
+//   - A ledger that is missing, or behind the site's contributions, charges nothing; Reconcile charges
+//     the entries that a restored ledger forgot.
 //   - An approval counts for the plan and declaration that the person was shown (Approvers).
 //   - No command calls the coordinator while an agent on the folder is silent (Speak).
 //

@@ -9,14 +9,15 @@
 //
 // It guarantees:
 //
-//   - A source is read as a person declared it: a plan has no say in this, and if the configuration comes to
-//     differ from the declaration a person is asked again.
+//   - A source is read as a person declared it: a plan has no say in this, and if the configuration
+//     comes to differ from the declaration a person is asked again.
 //   - Whether a plan fits a source follows from the plan and the Declaration alone.
 //   - Equal records make equal tables, byte for byte, in any order and any file format.
-//   - Records never fails: it gives the declared number of records, empty ones if the import or the file cannot
-//     be read as declared (Sources.Records and Held.Blocks have the proofs).
+//   - Records never fails: it gives the declared number of records, empty ones if the import or the file
+//     cannot be read as declared (Sources.Records and Held.Blocks have the proofs).
 //   - An interrupted import leaves the previous one, and nothing else.
-//   - Errors never quote a file, except to the person who declares it; Report and Seen are for the site only.
+//   - Errors never quote a file, except to the person who declares it; Report and Seen are for the site
+//     only.
 //
 // # In which order to read it
 //

@@ -23,7 +23,6 @@ import (
 	"caucus/internal/testserver"
 )
 
-// hospital makes a federation's schema, and realistic records.
 func hospital(t *testing.T) (*dataset.Table, string) {
 	t.Helper()
 	table, schema := dataset.Hospitals(dataset.DefaultHospitalConfig())
@@ -34,7 +33,6 @@ func hospital(t *testing.T) (*dataset.Table, string) {
 	return table, string(text)
 }
 
-// fill makes a database table of texts from records.
 func fill(t *testing.T, db *sql.DB, table *dataset.Table, mark func(int) string) {
 	t.Helper()
 	columns := table.Columns()

@@ -20,7 +20,6 @@ import (
 	"caucus/study"
 )
 
-// wardMapping maps a German export to wardSchema.
 const wardMapping = `
 encoding: latin1
 delimiter: ;

@@ -77,18 +77,19 @@ func (h *Held) All() (*dataset.Records, error) {
 //
 // Proof note. Claim: for statistics that are sums over records, at units party, record and label,
 // neighbours stay neighbours under the cut.
-//   - Order: a total preorder on the contents of records (table.go): first by a digest of all but the label,
-//     then by the bytes. Ties are equal records.
-//   - Lemma: of two multisets of N records that differ in k of them, the first n in that order differ in at most
-//     k. (Replace one: the record that leaves makes room for at most one, the record that enters drives out at
-//     most one, and if both are inside or both outside nothing else moves.) This serves unit record, and unit
-//     party by the corresponding number of replacements.
-//   - Unit label: records that are equal in all but the label form a group. How many of each group are among the
-//     first n depends on the groups' sizes alone, which neighbours share. The cut goes through at most one group;
-//     by the lemma one record inside that group is exchanged with one of the same features.
+//   - Order: a total preorder on the contents of records (table.go): first by a digest of all but the
+//     label, then by the bytes. Ties are equal records.
+//   - Lemma: of two multisets of N records that differ in k of them, the first n in that order differ in
+//     at most k. (Replace one: the record that leaves makes room for at most one, the record that enters
+//     drives out at most one, and if both are inside or both outside nothing else moves.) This serves
+//     unit record, and unit party by the corresponding number of replacements.
+//   - Unit label: records that are equal in all but the label form a group. How many of each group are
+//     among the first n depends on the groups' sizes alone, which neighbours share. The cut goes through
+//     at most one group; by the lemma one record inside that group is exchanged with one of the same
+//     features.
 //   - The order is the same for every study that reads blocks.
-//   - keyed.Exactly cuts instead if a bound keeps a patient's records together in shards, or if neighbours must
-//     share the sets of a column; also for a file read anew, in its own order.
+//   - keyed.Exactly cuts instead if a bound keeps a patient's records together in shards, or if
+//     neighbours must share the sets of a column; also for a file read anew, in its own order.
 //
 // The table was checked when it was opened, and stays open. If the disk fails later, Blocks panics and
 // the contribution is not ready: window says what is sent then.

@@ -310,16 +310,16 @@ func (s Sources) takenFile(name string) string {
 // Proof note: what may a file that is written anew change? Whether more than some number of its cells
 // can be read may depend on a single record. A study that gets its records if they can be read, and
 // constants otherwise, would reveal that record without any noise. So:
-//   - n, the schema, the mapping and the site's participation are as declared. None of them is read from the
-//     file again.
-//   - No bound of Expected is a condition here. A record whose cells mean nothing to the schema is by itself an
-//     empty record: numbers in the middle of their range, levels other, no label. So a file that turned to garbage
-//     gives a constant, record by record, and a file with garbage from some line on gives the records before it:
-//     each is a function of one line (dataset.ReadLines, mapping), neighbours stay neighbours, and the study's
-//     bound covers the contribution.
-//   - Notes about the file (noteDay) lie in the state folder, for preview, check and source list. No log line
-//     says it, because logs may leave the machine: audit lines to syslog, others to the site's collector. They are
-//     written in the window, in which the agent is silent (window has the proof).
+//   - n, the schema, the mapping and the site's participation are as declared. None of them is read from
+//     the file again.
+//   - No bound of Expected is a condition here. A record whose cells mean nothing to the schema is by
+//     itself an empty record: numbers in the middle of their range, levels other, no label. So a file
+//     that turned to garbage gives a constant, record by record, and a file with garbage from some line
+//     on gives the records before it: each is a function of one line (dataset.ReadLines, mapping),
+//     neighbours stay neighbours, and the study's bound covers the contribution.
+//   - Notes about the file (noteDay) lie in the state folder, for preview, check and source list. No log
+//     line says it, because logs may leave the machine: audit lines to syslog, others to the site's
+//     collector. They are written in the window, in which the agent is silent (window has the proof).
 //
 // An import changes only by a person's declaration, and the time to read it follows from its number of
 // records and its schema (dataset.Coding).

@@ -20,7 +20,6 @@ import (
 	"caucus/study"
 )
 
-// wardSchema gives the meaning of the ward's columns.
 const wardSchema = `
 label: {column: ill, classes: ["no", "yes"]}
 features:
@@ -51,20 +50,17 @@ func (w ward) put(text string) {
 	}
 }
 
-// say changes the ward's configuration.
 func (w ward) say(change func(*Source)) {
 	s := w.Named["ward"]
 	change(&s)
 	w.Named["ward"] = s
 }
 
-// declare declares the ward as it is now.
 func (w ward) declare() error {
 	_, err := w.Declare(context.Background(), "ward", How{}, func(d *Declaration) error { d.By = "tester"; return nil })
 	return err
 }
 
-// declared declares the ward and returns the declaration in force.
 func (w ward) declared() Declaration {
 	w.t.Helper()
 	if err := w.declare(); err != nil {
@@ -77,7 +73,6 @@ func (w ward) declared() Declaration {
 	return d
 }
 
-// records returns the ward's encoded records as text.
 func (w ward) records() string {
 	w.t.Helper()
 	d, err := w.declaration("ward")
@@ -95,14 +90,12 @@ func (w ward) records() string {
 	return out.String()
 }
 
-// patientRow is a row of Parquet.
 type patientRow struct {
 	Age *int64 `parquet:"age,optional"`
 	Sex string `parquet:"sex"`
 	Ill string `parquet:"ill"`
 }
 
-// containers writes a table in other file formats.
 func containers(t *testing.T, table *dataset.Table) map[string][]byte {
 	t.Helper()
 	var text, gzipped, book, columns bytes.Buffer

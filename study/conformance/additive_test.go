@@ -163,7 +163,6 @@ func TestBlockwise(t *testing.T) {
 	}
 }
 
-// askOf returns the request for one party's records.
 func askOf(t testing.TB, c clinic, p study.Plan, task study.Task, r *dataset.Records) study.Request {
 	t.Helper()
 	d, err := task.Contribute(c.inputs(r, 0))

@@ -35,7 +35,6 @@ type clinic struct {
 	plan   study.Plan
 }
 
-// visit is one row of a clinic's file.
 type visit struct{ label, a, b, ward, patient, set string }
 
 func newClinic(t testing.TB, classes []string, poolRows int) clinic {
@@ -95,7 +94,6 @@ func (c clinic) records(t testing.TB, rows []visit) *dataset.Records {
 	return r
 }
 
-// encoded encodes rows under a plan; rows that fail the plan's condition become empty.
 func (c clinic) encoded(t testing.TB, p study.Plan, rows []visit) *dataset.Records {
 	t.Helper()
 	r, _, err := p.Encode(p.Schema, c.table(t, rows))
@@ -305,7 +303,6 @@ func (r trial) draw(t testing.TB, ledger func() *privacy.Ledger) audit.Draw {
 	})
 }
 
-// opened opens a ledger as a party does.
 func opened() *privacy.Ledger {
 	l, err := privacy.Open(privacy.NewMemory(), privacy.Config{})
 	if err != nil {
@@ -609,7 +606,6 @@ func TestSumsAreMadeRecordByRecord(t *testing.T) {
 	}
 }
 
-// distance returns the movement between two vectors, in L1 and weighted L2².
 func distance(a, b []int64, bound privacy.Bound) (l1, l2sq float64) {
 	for j := range a {
 		d := float64(a[j] - b[j])

@@ -20,7 +20,6 @@ import (
 // TestSortedFiles searches the code; here the same search must find mutants, and a whole party is
 // replaced.
 
-// withVector replaces the vector of a request, on the same terms.
 func withVector(t testing.TB, a study.Request, v []int64) study.Request {
 	t.Helper()
 	s, err := privacy.NewSensitive(v, a.Sensitive.Bound())

@@ -19,7 +19,6 @@ import (
 	"caucus/study/verify"
 )
 
-// contributionTo makes a valid body for the plan.
 func contributionTo(t testing.TB, c clinic, p study.Plan, rows []visit) []byte {
 	t.Helper()
 	body, _, _ := conformance.Settled(t, p, c.pool, c.inputs(c.records(t, rows), 0), privacy.Config{})

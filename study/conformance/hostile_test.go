@@ -106,7 +106,6 @@ func TestPlansWrittenOtherwise(t *testing.T) {
 	}
 }
 
-// mechanismOf returns the mechanism by which a coordinator releases the sum.
 func mechanismOf(t testing.TB, task study.Task, r study.Release) privacy.Mechanism {
 	t.Helper()
 	terms, err := conformance.StatisticOf(t, task.Plan(), task.Pool()).Terms(r.Weight)

@@ -22,7 +22,6 @@ import (
 	"caucus/study/verify"
 )
 
-// change is one way to change a JSON value.
 type change struct {
 	at string
 	do func()

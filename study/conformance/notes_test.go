@@ -25,7 +25,6 @@ var noteAt = map[string]string{
 	"labels rr": "Kind", "labels em": "Kind",
 }
 
-// proofParts are the parts of every note.
 var proofParts = []string{"Proof note", "- Neighbours: replace one", "Public:", "- Lemma:", "- Numeric model:", "- The caller guarantees"}
 
 // docsOf returns the comments of all types, functions and constants of a room.

@@ -42,7 +42,6 @@ func plansOf(c clinic) map[string][]study.Plan {
 	}
 }
 
-// fuzzPlans returns the plans of all kinds and the clinic whose records they use.
 func fuzzPlans(t testing.TB) (c clinic, all []study.Plan) {
 	c = newClinic(t, []string{"no", "yes", "maybe"}, 5)
 	plans := plansOf(c)

@@ -100,7 +100,7 @@ func TestRemovalOfTables(t *testing.T) {
 	binned := reweigh.Terms{Bins: 3, Pairs: [][2]string{{"a", "ward"}}}
 	for name, of := range map[string]struct {
 		plan  study.Plan
-		part  float64 // of the replacement bound, in L1: 1 is all of it
+		part  float64 // of the replacement bound, in L1; 1: all
 		least float64 // part of the bound that some record reaches
 	}{
 		"describe":                  {c.describe("laplace", study.NoiseSite, describe.DefaultTerms()), 1, .85},

@@ -57,7 +57,6 @@ func (f sortedFile) ask(t testing.TB, c clinic, p study.Plan, rows []visit) stud
 	return c.draftOf(t, p, in)
 }
 
-// draftOf returns a party's request for its inputs.
 func (c clinic) draftOf(t testing.TB, p study.Plan, in study.Inputs) study.Request {
 	t.Helper()
 	if err := kinds.Check(p); err != nil {

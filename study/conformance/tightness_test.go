@@ -98,7 +98,6 @@ func climb(s searched, tries int, rng *rand.Rand, score func(genome []int) float
 	return best
 }
 
-// visitOf decodes four genes.
 func visitOf(c clinic, g []int) visit {
 	classes := append(c.schema.Classes(), "?")
 	return visit{
@@ -109,7 +108,6 @@ func visitOf(c clinic, g []int) visit {
 
 const genesOfVisit = 4
 
-// visitsOf decodes n visits, each of another patient.
 func visitsOf(c clinic, g []int, n int) []visit {
 	var out []visit
 	for i := range n {

@@ -283,7 +283,6 @@ func changeLast(b []byte) {
 	}
 }
 
-// edit changes a release's body.
 func edit(t testing.TB, r *study.Release, change func(body map[string]any)) {
 	t.Helper()
 	var body map[string]any
@@ -299,7 +298,6 @@ func edit(t testing.TB, r *study.Release, change func(body map[string]any)) {
 	}
 }
 
-// weight changes a weight of a body's classifier.
 func weight(body map[string]any, row int, by float64) {
 	w := body["classifier"].(map[string]any)["weights"].([]any)[row].([]any)
 	w[0] = w[0].(float64) + by

@@ -76,7 +76,6 @@ func TestWorkBoundsDrafts(t *testing.T) {
 	}
 }
 
-// threadTime returns the processor time of this thread.
 func threadTime(t *testing.T) time.Duration {
 	t.Helper()
 	const clock = 3 // CLOCK_THREAD_CPUTIME_ID

@@ -226,7 +226,6 @@ func TestBoundHolds(t *testing.T) {
 	}
 }
 
-// encodeFor encodes rows under a plan.
 func encodeFor(t testing.TB, p study.Plan, rows ...string) *dataset.Records {
 	t.Helper()
 	r, _, err := p.Encode(p.Schema, tableOf(t, rows...))

@@ -4,7 +4,8 @@
 //
 // It guarantees:
 //
-//   - Every record is in exactly one cell of each column, or in none if the study's condition excludes it.
-//   - The result keeps the released counts beside the displayed ones; estimates and intervals use the released
-//     counts.
+//   - Every record is in exactly one cell of each column, or in none if the study's condition excludes
+//     it.
+//   - The result keeps the released counts beside the displayed ones; estimates and intervals use the
+//     released counts.
 package describe

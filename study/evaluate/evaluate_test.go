@@ -77,7 +77,6 @@ func pool(t testing.TB, s dataset.Schema) *auxdata.Pool {
 	return auxdata.Virtual(encode(t, s, rows...).X, dataset.Identity(s))
 }
 
-// made makes the statistic of a plan like a study does.
 func made(t testing.TB, s dataset.Schema, terms Terms, change func(*study.Plan)) *histograms {
 	t.Helper()
 	p := study.Plan{

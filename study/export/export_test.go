@@ -24,10 +24,8 @@ import (
 	"caucus/study/export"
 )
 
-// mostOff bounds the difference between an export and predict.
 const mostOff = 1e-9
 
-// compare compares classes and shares with those of predict.
 func (f fixture) compare(t *testing.T, m export.Model, predicted []string, got [][]float64) {
 	t.Helper()
 	classes, want := f.want(t)
@@ -239,7 +237,6 @@ assert values({n: NA() for n in names}) == values({n: "" for n in names}) == val
 	}
 }
 
-// readPredictions reads row, predicted class, and one share per class.
 func readPredictions(t *testing.T, out []byte, classes int) (predicted []string, shares [][]float64) {
 	t.Helper()
 	all, err := csv.NewReader(bytes.NewReader(out)).ReadAll()

@@ -44,7 +44,6 @@ func oddSchema(classes int, marker string) dataset.Schema {
 	}
 }
 
-// oddRecords makes records of oddSchema: usual and unusual cells.
 func oddRecords(t testing.TB, s dataset.Schema, rows int) *dataset.Table {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(5, 7))
@@ -91,7 +90,6 @@ type fixture struct {
 	records *dataset.Table
 }
 
-// outputs gives the output of the fixture on each map.
 var outputs = map[string]classifier.Output{
 	"identity": classifier.Score, "pca": classifier.Score, "famd": classifier.Probability, "fourier": classifier.VoteShare, "cut": classifier.Probability,
 }
@@ -138,7 +136,6 @@ func fixtures(t testing.TB) (all []fixture) {
 	return all
 }
 
-// madeUp is a release of a plan with a schema and map.
 func madeUp(t testing.TB, s dataset.Schema, pool *dataset.Table, m dataset.Map, gives classifier.Output) study.Release {
 	t.Helper()
 	p, err := kinds.Complete(study.Proposal{Name: "odd -- names\\", Kind: "classify", Epsilon: 1, Minimum: 2, Seed: 1}, s)
@@ -210,7 +207,6 @@ func parties(t testing.TB, s dataset.Schema, records int, rule func(*dataset.Rec
 	return all
 }
 
-// rehearsed proposes a study and runs it among virtual parties.
 func rehearsed(t testing.TB, p study.Proposal, s dataset.Schema, with []study.Inputs) study.Release {
 	t.Helper()
 	p.Epsilon, p.Minimum, p.Roster, p.Records = 20, 3, []study.PartyID{"a", "b", "c"}, with[0].Records.Len()
@@ -245,7 +241,6 @@ func privatised(t testing.TB, s dataset.Schema) study.Release {
 	return r
 }
 
-// judged is the release of an evaluate study of a release.
 func judged(t testing.TB, f fixture) study.Release {
 	t.Helper()
 	m, err := evaluate.ModelOf(f.release, f.schema)

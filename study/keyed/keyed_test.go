@@ -17,7 +17,6 @@ import (
 	"caucus/study"
 )
 
-// wards is a schema of two numbers and a categorical column: five encoded columns.
 func wards() dataset.Schema {
 	return dataset.Schema{
 		Label: dataset.Label{Column: "label", Classes: []string{"no", "yes", "maybe"}},
@@ -29,7 +28,6 @@ func wards() dataset.Schema {
 	}
 }
 
-// emptyOf encodes a record whose cells are all missing.
 func emptyOf(t *testing.T, s dataset.Schema) *dataset.Records {
 	table, err := dataset.NewTable([]string{"label", "a", "b", "ward", "patient", "set"}, [][]string{make([]string, 6)})
 	if err != nil {
@@ -42,7 +40,6 @@ func emptyOf(t *testing.T, s dataset.Schema) *dataset.Records {
 	return r
 }
 
-// rowsTo lists the first n rows.
 func rowsTo(n int) []int {
 	rows := make([]int, n)
 	for i := range rows {

@@ -25,11 +25,11 @@ import (
 //
 // Proof note.
 //   - Neighbours: replace one label, in a file of any order. Public: plan, features, number of records.
-//   - Lemma: one label is one coordinate of the vector of labels (Cells = 1). Features, number of records and
-//     order of records do not depend on labels: the order, which gives each label its coordinate, follows
-//     from keys of the records without labels (Lemma 3 of keyed).
-//   - Numeric model: classes are integers and the response is exact (privacy.RandomisedResponse). Labels enter
-//     no computation before the response.
+//   - Lemma: one label is one coordinate of the vector of labels (Cells = 1). Features, number of
+//     records and order of records do not depend on labels: the order, which gives each label its
+//     coordinate, follows from keys of the records without labels (Lemma 3 of keyed).
+//   - Numeric model: classes are integers and the response is exact (privacy.RandomisedResponse). Labels
+//     enter no computation before the response.
 //   - The caller guarantees that the features may be shown (an agent's policy grants the columns) and do
 //     not contain the label in another form.
 type Kind struct{}

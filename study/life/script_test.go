@@ -63,7 +63,6 @@ func TestScripts(t *testing.T) {
 	}
 }
 
-// play runs one command against the study and describes the result.
 func play(s **Study, words []string) string {
 	digest := func(text string) study.BodyDigest { return sha256.Sum256([]byte(text)) }
 	event := Event(nil)

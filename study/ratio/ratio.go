@@ -21,7 +21,8 @@ import (
 //
 // Proof note.
 //   - Neighbours: replace one label (unit label) or one record (unit record, features: noisy-embedding).
-//     Public: plan, a party's number of sets and records, and at unit label the features and each record's set.
+//     Public: plan, a party's number of sets and records, and at unit label the features and each
+//     record's set.
 //   - Lemma: below, with ratio.IntegerBound.
 //   - Numeric model: counts are integers; each row's embedding is rounded to integers by arithmetic that
 //     reads no other row; the sums are exact.

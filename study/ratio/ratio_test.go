@@ -202,7 +202,6 @@ func TestRatioDraftNeverFails(t *testing.T) {
 	}
 }
 
-// contribute makes a body through a real ledger.
 func contribute(t testing.TB, p study.Plan, pool *auxdata.Pool, in study.Inputs) ([]byte, study.Checker) {
 	t.Helper()
 	canonical, err := p.Canonical()

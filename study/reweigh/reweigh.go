@@ -136,13 +136,13 @@ func designOf(p study.Plan) (*aggregation.FeatureDesign, error) {
 //     rounding to its lattice. Under a condition, sums count the records that meet it, followed by their
 //     number: FeatureDesign.CountedBound. A record's cells and the plan decide whether it meets the
 //     condition (dataset.Records.Outside).
-//   - Numeric model: for entropy each record adds integers that follow from that record alone, and sums are
-//     exact. For logistic the solver works in floating point to a gradient norm that bounds its distance from
-//     the exact minimiser; the bound includes that distance and the rounding. A failed search, impossible in
-//     exact arithmetic, gives zeros.
-//   - The caller guarantees that records are encoded by the plan's schema, which clamps them, and that one
-//     party is behind a site. A site adds at most the per-party number of records (Local), and a larger
-//     weight is refused (Weights).
+//   - Numeric model: for entropy each record adds integers that follow from that record alone, and sums
+//     are exact. For logistic the solver works in floating point to a gradient norm that bounds its
+//     distance from the exact minimiser; the bound includes that distance and the rounding. A failed
+//     search, impossible in exact arithmetic, gives zeros.
+//   - The caller guarantees that records are encoded by the plan's schema, which clamps them, and that
+//     one party is behind a site. A site adds at most the per-party number of records (Local), and a
+//     larger weight is refused (Weights).
 type statistic struct {
 	plan   study.Plan
 	terms  Terms // the kind's, of the plan

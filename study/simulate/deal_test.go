@@ -13,7 +13,6 @@ import (
 	"caucus/study/simulate"
 )
 
-// hospital makes a schema and generated records.
 func hospital(t testing.TB, records int) (dataset.Schema, *dataset.Records) {
 	t.Helper()
 	schema, _, _, all := conformance.Hospital(t, records)

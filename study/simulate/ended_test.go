@@ -15,7 +15,6 @@ import (
 	"caucus/study"
 )
 
-// small simulates three parties with few records.
 func small(t *testing.T) Classify {
 	c := dataset.DefaultHospitalConfig()
 	c.Records = 600

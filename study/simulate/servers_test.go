@@ -64,10 +64,8 @@ var aggregatedStudies = map[string]study.Proposal{
 	"reweigh, gaussian":     of("reweigh", aggregated("entropy", 1e-6, 0), nil),
 }
 
-// judged are scores in a column, missing in some records.
 var judged = evaluate.Terms{Score: "creatinine", Bins: 6, By: []evaluate.Grouping{{Column: "sex"}}}
 
-// of makes a proposal of another kind.
 func of(kind string, p study.Proposal, terms any) study.Proposal {
 	p.Kind, p.KindTerms = kind, nil
 	if terms != nil {

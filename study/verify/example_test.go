@@ -35,7 +35,6 @@ type concluded struct {
 	ledger  []privacy.Line
 }
 
-// conclude runs a study of two hospitals.
 func conclude() (c concluded) {
 	ctx := context.Background()
 	table, schema := dataset.Hospitals(dataset.HospitalConfig{Sites: 2, Records: 300, Seed: 1})
@@ -83,7 +82,6 @@ func conclude() (c concluded) {
 	return c
 }
 
-// sign makes a release's file and reads it back.
 func sign(signer *protocol.Signer, r study.Release) protocol.SignedRelease {
 	document := must(json.Marshal(r))
 	return must(protocol.ReadRelease(must(json.Marshal(protocol.SignedRelease{
@@ -91,7 +89,6 @@ func sign(signer *protocol.Signer, r study.Release) protocol.SignedRelease {
 	}))))
 }
 
-// linesOf lists a ledger's lines as exported.
 func linesOf(j privacy.Journal) (lines []privacy.Line) {
 	must(privacy.Walk(context.Background(), j, func(l privacy.Line) error {
 		lines = append(lines, l)

@@ -12,7 +12,6 @@ import (
 	"caucus/study/verify"
 )
 
-// handOver changes a coordinator's key.
 func handOver(t *testing.T, from *protocol.Signer) (*protocol.Signer, protocol.Signed) {
 	t.Helper()
 	to := must(protocol.NewSigner())
