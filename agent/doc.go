@@ -31,7 +31,7 @@
 // No file uses what a later one declares.
 //
 //  1. pace.go, reports.go (why a study waits), link.go (whom it asks), silence.go; window.go
-//     (when it speaks, with the proof); agent.go; learn.go (what it asks).
+//     (when it speaks, with the proof); agent.go; learn.go (plans fetched).
 //  2. A study's way: ending.go (amended), shares.go (a helper), sending.go, preparing.go,
 //     serve.go. All of them: open.go, run.go; courier.go (by file).
 package agent

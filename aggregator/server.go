@@ -25,7 +25,7 @@ var (
 	ErrFailed = errors.New("the study failed")
 	// ErrFull: the helper is at the limits that its operator set.
 	ErrFull = errors.New("this helper accepts and keeps no more")
-	// ErrForgotten: the helper no longer stands by its acceptance of an open study.
+	// ErrForgotten: the helper no longer knows its acceptance of an open study.
 	ErrForgotten = errors.New("the helper's files were put back: it does not know what it agreed to any more")
 )
 

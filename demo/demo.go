@@ -21,7 +21,7 @@ import (
 	"caucus/study/simulate"
 )
 
-// Options say what a demo runs.
+// Options of a demo.
 type Options struct {
 	Parties int     // clinics
 	Devices int     // a fleet of many small parties, which votes

@@ -120,7 +120,7 @@ type Options struct {
 	Software string           // version of the program that makes the page
 }
 
-// Measurement is what a simulation measured of its release.
+// Measurement is a simulation's measurement of its release.
 type Measurement struct {
 	Conclusion string
 	Chart      *study.ReportChart

@@ -29,7 +29,7 @@ const (
 	ApproveByPolicy = "policy"
 )
 
-// Policy is what a site allows. It refuses all that its lists do not name: the zero Policy allows
+// Policy holds a site's rules. It refuses all that its lists do not name: the zero Policy allows
 // nothing.
 type Policy struct {
 	// Kinds, Mechanisms and Noise hold the allowed names: classify; cross, tally, …; site, coordinator,

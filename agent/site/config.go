@@ -64,7 +64,7 @@ type Config struct {
 	// names no study. Empty: off.
 	Page    string `yaml:"page"`
 	Metrics string `yaml:"metrics"`
-	// Policy is what the site allows.
+	// Policy holds the site's rules.
 	Policy policy.Policy `yaml:"policy"`
 	// Audit says where the audit log goes in addition to the state folder.
 	Audit Audit `yaml:"audit"`

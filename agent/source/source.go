@@ -40,7 +40,7 @@ type Source struct {
 	Redeclare string `yaml:"redeclare"`
 }
 
-// RedeclareDaily is the one value of Source.Redeclare.
+// RedeclareDaily is the only value of Source.Redeclare besides "".
 const RedeclareDaily = "daily"
 
 // MappingSource is a mapping in the configuration, or the name of a file with a mapping, which several

@@ -2,7 +2,7 @@ package bodies
 
 import "caucus/study"
 
-// LeastSolved is the smallest ridge λ of a mechanism whose bound rests on solving. If L-BFGS stops
+// LeastSolved is the smallest ridge λ of a mechanism whose bound needs a minimum. If L-BFGS stops
 // short, the gradient descent of aggregation.SolveSurely takes up to about 14/λ steps for output
 // and 500/λ for logistic, which solves at λ/2 over the squared norm of a row.
 const LeastSolved = 1e-5
