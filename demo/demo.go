@@ -118,9 +118,9 @@ type Measure struct {
 	Released     float64 `json:"released"`
 	Baseline     float64 `json:"baseline"`
 	BaselineName string  `json:"baseline_name"`
-	// Sure is how far chance can move Released with this number of records, described by SureIs: half
-	// the width of the 95 % interval of an accuracy, or a substitute for an error. Smaller differences
-	// count as none.
+	// Sure bounds the movement of Released by chance with this number of records, and SureIs describes the
+	// bound: half the width of an accuracy's 95 % interval, or a substitute for an error. Smaller
+	// differences count as none.
 	Sure   float64 `json:"sure_to"`
 	SureIs string  `json:"sure_is"`
 	// Alone is the mean over sites of the number from their own records; null if that is the baseline.

@@ -33,7 +33,7 @@ type Source struct {
 	// Mapping says how the file is written, and how each column of the schema is made. Without it the
 	// file has the schema's columns and is written as the schema says.
 	Mapping MappingSource `yaml:"mapping"`
-	// Expected is what a person would find normal in the file.
+	// Expected holds the limits within which a person finds the file normal.
 	Expected `yaml:",inline"`
 	// Redeclare is "daily" if the file is written anew as records come in, so that nobody has to declare
 	// it again each time. It is for text.

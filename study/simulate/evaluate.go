@@ -85,9 +85,9 @@ type EvaluateError struct {
 	SD    float64 `json:"sd"`
 	// Known is the share of repeats with a number; Error, Bias, SD and Covered are about these.
 	Known float64 `json:"known"`
-	// Covered is how often the interval for noise alone holds the truth. CoveredPopulation is how often
-	// the interval for noise and sampling does, for records drawn anew from these with replacement, in
-	// the share KnownPopulation of repeats that then have a number.
+	// Covered is the share of these repeats whose interval for noise alone holds the truth. KnownPopulation
+	// and CoveredPopulation are Known and Covered for records drawn anew from these, with replacement, and
+	// the interval for noise and sampling.
 	Covered           float64 `json:"covered"`
 	KnownPopulation   float64 `json:"known_population"`
 	CoveredPopulation float64 `json:"covered_population"`

@@ -82,7 +82,8 @@ func sameLine(a, b privacy.Line) bool {
 	return errX == nil && errY == nil && bytes.Equal(x, y)
 }
 
-// Memory is what others remember of a ledger. It reveals a ledger that was cut off or put back.
+// Memory holds facts about a ledger that others remember. They reveal a ledger that was cut off or put
+// back.
 type Memory struct {
 	// Heads are earlier states of the ledger.
 	Heads []Remembered
