@@ -79,8 +79,8 @@ times. All of it is from public inputs: no record of anybody is read. Of other
 kinds than classify it says how far noise moves each number; of labels, how many
 labels it takes.
 
-A study helps many small parties, rare classes and parties without labels. A dozen
-parties with thousands of records each and common classes mostly do as well alone.
+A study helps many small parties, and parties without labels. A dozen parties with
+thousands of records each mostly do as well alone, with rare classes too.
 
 Without a schema and a pool the features are made up: so many numbers, lightly
 correlated. docs/forecast.md says what a forecast leaves out and how often it was
