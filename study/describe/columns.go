@@ -14,6 +14,7 @@ type column struct {
 	levels         []string  // names of cells; nil for a number
 	edges          []float64 // public edges of a number's bins, in its own unit; nil for others
 	log            bool      // positions are on the log scale
+	chosen         bool      // the study chose the edges
 	places         []float64 // positions of the edges, in [0,1]
 	middles        []float64 // positions of the bins' middles
 	wide, centre   float64   // the widest bin's width; the mean of the middles
@@ -47,6 +48,7 @@ func columnsOf(s dataset.Schema, t Terms) []column {
 			} else {
 				c.edges, c.flagged, c.log = []float64{f.Min, f.Max}, f.Missing, f.Log
 				c = c.cut(t.Edges[c.name], t.Bins)
+				c.chosen = slices.ContainsFunc(t.Cuts, func(of Cut) bool { return of.Column == c.name })
 			}
 			if c.flagged {
 				blocks = blocks[1:]

@@ -24,11 +24,18 @@ type Terms struct {
 	Count    bool   `json:"count,omitempty" yaml:"count" help:"ask for nothing but how many records the condition holds for"`
 	Sites    bool   `json:"sites,omitempty" yaml:"sites" help:"show readers of the release the table of each site beside that of all, under the site's name"`
 	PerParty int64  `json:"per_party,omitempty" yaml:"per_party" help:"most records that one party counts; of more, a part chosen by keys. 0: unknown, and then nothing is guaranteed for a whole party"`
-	// Edges are inner bin edges of numbers at the pool's quantiles, with Parts parts (poolEdges). They
-	// are public, and New checks them by computing them again. A number without edges is cut into Bins
-	// equal steps.
+	Cuts     []Cut  `json:"cuts,omitempty" yaml:"cuts" help:"numbers cut at edges of your own, such as [{column: age, edges: [40, 65, 80]}], in place of the pool's quantiles"`
+	// Edges are inner bin edges of numbers: those of Cuts, else the pool's quantiles with Parts parts
+	// (poolEdges). They are public, and New checks them by computing them again. A number without edges
+	// is cut into Bins equal steps.
 	Parts int                  `json:"parts,omitempty" yaml:"-"`
 	Edges map[string][]float64 `json:"edges,omitempty" yaml:"-"`
+}
+
+// Cut gives a number's inner bin edges, in its own unit; a value on an edge is in the bin above.
+type Cut struct {
+	Column string    `json:"column" yaml:"column"`
+	Edges  []float64 `json:"edges" yaml:"edges"`
 }
 
 // DefaultTerms cut a number's range into tenths.
@@ -90,13 +97,16 @@ func (t Terms) check(s dataset.Schema) error {
 		return study.PlanError("describe.per_party", "%d: give the most records a party holds, or 0 if that is not public", t.PerParty)
 	}
 	if t.Count {
-		if t.Bins != 0 || t.By != "" {
-			return study.PlanError("describe.count", "a single number has neither bins nor groups: leave bins and by out, or count")
+		if t.Bins != 0 || t.By != "" || t.Cuts != nil {
+			return study.PlanError("describe.count", "a single number has neither bins nor groups: leave bins, cuts and by out, or count")
 		}
 		return nil
 	}
 	if t.Bins < 2 || t.Bins > maxBins || t.Parts < 0 || t.Parts > maxBins {
 		return study.PlanError("describe.bins", "%d: give 2 to %d", t.Bins, maxBins)
+	}
+	if err := t.checkCuts(s); err != nil {
+		return err
 	}
 	groups := 1
 	if t.By != "" {
@@ -185,7 +195,7 @@ func (Kind) Tune(p *study.Plan, pool *auxdata.Pool) error {
 		}
 		t.Parts = int(min(max(math.Pow(n/sd, 2./3), leastParts), mostParts))
 	}
-	t.Edges = poolEdges(p.Schema, pool, t.Parts)
+	t.Edges = t.edges(p.Schema, pool)
 	return p.SetTerms(t)
 }
 
@@ -222,7 +232,7 @@ type task struct {
 func (Kind) New(p study.Plan, pool *auxdata.Pool) (study.Task, error) {
 	q := newCounts(p)
 	near := func(a, b float64) bool { return math.Abs(a-b) <= 1e-9*math.Abs(a+b) } // another processor's logarithm may differ
-	if t := q.terms; t.Edges != nil && !maps.EqualFunc(t.Edges, poolEdges(p.Schema, pool, t.Parts), func(a, b []float64) bool { return slices.EqualFunc(a, b, near) }) {
+	if t := q.terms; t.Edges != nil && !maps.EqualFunc(t.Edges, t.edges(p.Schema, pool), func(a, b []float64) bool { return slices.EqualFunc(a, b, near) }) {
 		return nil, study.PlanError("describe.edges", "this machine computes other quantiles of the pool than the plan has edges: they were changed, or made by another version")
 	}
 	t := task{bodies.Task{Agreed: study.Agree(Kind{}, p, pool), Statistic: q, Fresh: 0x6465736372696265}, q}

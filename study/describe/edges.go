@@ -8,6 +8,7 @@ import (
 
 	"caucus/auxdata"
 	"caucus/dataset"
+	"caucus/study"
 )
 
 const (
@@ -17,6 +18,38 @@ const (
 	// larger within-bin sums, narrower bins more counts far from the mean.
 	widest = 0.15
 )
+
+// checkCuts refuses edges that do not increase between the bounds of a number of the schema.
+func (t Terms) checkCuts(s dataset.Schema) error {
+	columns := columnsOf(s, DefaultTerms())
+	for i, cut := range t.Cuts {
+		at := slices.IndexFunc(columns, func(c column) bool { return c.name == cut.Column })
+		switch {
+		case at < 0 || columns[at].edges == nil:
+			return study.PlanError("describe.cuts", "%q is not a number of the schema: cut one of its numbers", cut.Column)
+		case slices.ContainsFunc(t.Cuts[:i], func(c Cut) bool { return c.Column == cut.Column }):
+			return study.PlanError("describe.cuts", "%q is cut twice: give all its edges once", cut.Column)
+		case len(cut.Edges) == 0 || len(cut.Edges) >= maxBins:
+			return study.PlanError("describe.cuts", "%q: %d edges; give 1 to %d", cut.Column, len(cut.Edges), maxBins-1)
+		}
+		low, high := columns[at].edges[0], columns[at].edges[len(columns[at].edges)-1]
+		for k, e := range cut.Edges {
+			if !(e > low && e < high) || k > 0 && !(e > cut.Edges[k-1]) {
+				return study.PlanError("describe.cuts", "edges of %q must increase between its bounds %g and %g", cut.Column, low, high)
+			}
+		}
+	}
+	return nil
+}
+
+// edges returns the inner edges of all numbers that have some: those of Cuts, else the pool's.
+func (t Terms) edges(s dataset.Schema, pool *auxdata.Pool) map[string][]float64 {
+	all := poolEdges(s, pool, t.Parts)
+	for _, c := range t.Cuts {
+		all[c.Column] = c.Edges
+	}
+	return all
+}
 
 // poolEdges cuts the schema's numbers at the public pool's quantiles, into parts of about equal weight,
 // and returns their inner edges. A value heavier than a part appears as two equal edges (one if it is a

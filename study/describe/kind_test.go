@@ -21,6 +21,7 @@ import (
 
 func TestDescribeRefusals(t *testing.T) {
 	schema, _, pool, _ := conformance.Wards(t, 400)
+	cuts := func(all ...describe.Cut) []byte { return conformance.Encoded(describe.Terms{Bins: 4, Cuts: all}) }
 	for name, c := range map[string]struct {
 		change func(*study.Plan)
 		says   string
@@ -59,6 +60,14 @@ func TestDescribeRefusals(t *testing.T) {
 		"by what is not there": {func(p *study.Plan) { p.KindTerms = conformance.Encoded(describe.Terms{Bins: 4, By: "height"}) }, "neither the label nor a text"},
 		"bins left out":        {func(p *study.Plan) { p.KindTerms = []byte(`{}`) }, "canonical"},
 		"parts negative":       {func(p *study.Plan) { p.KindTerms = conformance.Encoded(describe.Terms{Bins: 4, Parts: -1}) }, "2 to 100"},
+		"a cut of a text":      {func(p *study.Plan) { p.KindTerms = cuts(describe.Cut{Column: "sex", Edges: []float64{1}}) }, "not a number"},
+		"no edges":             {func(p *study.Plan) { p.KindTerms = cuts(describe.Cut{Column: "age"}) }, "give 1 to 99"},
+		"edges that fall":      {func(p *study.Plan) { p.KindTerms = cuts(describe.Cut{Column: "age", Edges: []float64{60, 40}}) }, "increase between its bounds"},
+		"edges out of bounds":  {func(p *study.Plan) { p.KindTerms = cuts(describe.Cut{Column: "age", Edges: []float64{1e9}}) }, "increase between its bounds"},
+		"an edge that is none": {func(p *study.Plan) { p.KindTerms = []byte(`{"bins":4,"cuts":[{"column":"age","edges":[null]}]}`) }, ""},
+		"a column cut twice": {func(p *study.Plan) {
+			p.KindTerms = cuts(describe.Cut{Column: "age", Edges: []float64{40}}, describe.Cut{Column: "age", Edges: []float64{50}})
+		}, "twice"},
 		"too many edges": {func(p *study.Plan) {
 			p.KindTerms = conformance.Encoded(describe.Terms{Bins: 4, Edges: map[string][]float64{"age": make([]float64, 1<<16)}})
 		}, "fewer bins"},
@@ -285,5 +294,33 @@ func TestDescribeEachSite(t *testing.T) {
 				t.Errorf("%s: at %s: %q", name, party, bad)
 			}
 		}
+	}
+}
+
+// TestCuts: the study's own edges cut a number, the pool's quantiles the others; a table one counts
+// each band, and a plan with other edges than its cuts is refused.
+func TestCuts(t *testing.T) {
+	schema, _, pool, records := conformance.Wards(t, 400)
+	p := conformance.DescribePlan(schema, pool)
+	p.KindTerms = conformance.Encoded(describe.Terms{Bins: 4, Parts: 4, Cuts: []describe.Cut{{Column: "age", Edges: []float64{40, 65}}}})
+	if err := (describe.Kind{}).Tune(&p, pool); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := (describe.Kind{}).New(p, pool); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range describe.Exact(p, records).Columns {
+		if c.Bands != (c.Column == "age") || c.Bands && !slices.Equal(c.Edges[1:3], []float64{40, 65}) {
+			t.Errorf("column %s has edges %v, bands %t", c.Column, c.Edges, c.Bands)
+		}
+	}
+	var terms describe.Terms
+	if err := p.DecodeTerms(&terms); err != nil {
+		t.Fatal(err)
+	}
+	terms.Edges["age"] = []float64{40, 66}
+	p.KindTerms = conformance.Encoded(terms)
+	if _, err := (describe.Kind{}).New(p, pool); !errors.Is(err, study.ErrPlan) {
+		t.Errorf("edges that are not the cuts: %v", err)
 	}
 }

@@ -119,7 +119,13 @@ func (t Table) one(title string) study.ReportTable {
 			row(c.Column+", mean ± sd", func(g int) string { return beside(c.Groups[g].Mean, "±", c.Groups[g].SD) })
 		}
 		row("  median [quartiles]", func(g int) string { return median(c, c.Groups[g].Quantiles) })
-		if bins := len(c.Edges) - 1; len(c.Cells()) > bins {
+		bins := len(c.Edges) - 1
+		for k := 0; c.Bands && k < bins; k++ {
+			row(fmt.Sprintf("  %s to %s, n (%%)", numeral(c.Edges[k]), numeral(c.Edges[k+1])), func(g int) string {
+				return countAnd(c.Groups[g].Counts[k], sumOf(c.Groups[g].Counts), c.Groups[g].Shares[k])
+			})
+		}
+		if len(c.Cells()) > bins {
 			row("  missing, n (%)", func(g int) string {
 				return countAnd(c.Groups[g].Counts[bins], sumOf(c.Groups[g].Counts), c.Groups[g].Shares[bins])
 			})

@@ -48,7 +48,8 @@ type Column struct {
 	// value alone. With Log, moments are those of log(1+v).
 	Edges  []float64 `json:"edges,omitempty"`
 	Log    bool      `json:"log,omitempty"`
-	Groups []Summary `json:"groups"` // one per Table.Groups, or a single one
+	Bands  bool      `json:"bands,omitempty"` // the study chose the edges, so a table one counts the bins
+	Groups []Summary `json:"groups"`          // one per Table.Groups, or a single one
 }
 
 // Summary is the result for a column in one group.
@@ -102,7 +103,7 @@ func (l layout) table(v []int64, records int64, sd float64) Table {
 		}
 	}
 	for _, c := range l.columns {
-		of := Column{Column: c.name, Levels: c.levels, Edges: c.edges, Log: c.log}
+		of := Column{Column: c.name, Levels: c.levels, Edges: c.edges, Log: c.log, Bands: c.chosen}
 		for g, size := range groups {
 			of.Groups = append(of.Groups, l.summary(c, v[c.at(g):c.at(g)+c.run()], size, sizes[g], sd))
 		}
