@@ -77,10 +77,7 @@ func (t Table) levels(c Column) study.ReportChart {
 
 func (t Table) number(c Column) study.ReportChart {
 	out := study.ReportChart{Title: c.Column + ", mean and quartiles", Note: ofPopulation}
-	mean := "mean"
-	if c.Log {
-		mean = "geometric mean"
-	}
+	mean := map[bool]string{false: "mean", true: "geometric mean"}[c.Log]
 	for g, s := range c.Groups {
 		out.Bars = appendBar(out.Bars, t.barOf(mean, g), s.Mean)
 	}
@@ -106,9 +103,7 @@ func appendShare(bars []study.ReportBar, name string, e *Estimate) []study.Repor
 	if e == nil {
 		return bars
 	}
-	shown := *e
-	shown.Value = max(shown.Value, 0)
-	return appendBar(bars, name, &shown)
+	return append(bars, study.ReportBar{Name: name, Value: max(e.Value, 0), Low: e.Low, High: e.High})
 }
 
 func appendBar(bars []study.ReportBar, name string, e *Estimate) []study.ReportBar {

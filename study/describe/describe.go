@@ -195,7 +195,7 @@ func (Kind) Tune(p *study.Plan, pool *auxdata.Pool) error {
 		}
 		t.Parts = int(min(max(math.Pow(n/sd, 2./3), leastParts), mostParts))
 	}
-	t.Edges = t.edges(p.Schema, pool)
+	t.Edges = t.innerEdges(p.Schema, pool)
 	return p.SetTerms(t)
 }
 
@@ -232,7 +232,7 @@ type task struct {
 func (Kind) New(p study.Plan, pool *auxdata.Pool) (study.Task, error) {
 	q := newCounts(p)
 	near := func(a, b float64) bool { return math.Abs(a-b) <= 1e-9*math.Abs(a+b) } // another processor's logarithm may differ
-	if t := q.terms; t.Edges != nil && !maps.EqualFunc(t.Edges, t.edges(p.Schema, pool), func(a, b []float64) bool { return slices.EqualFunc(a, b, near) }) {
+	if t := q.terms; t.Edges != nil && !maps.EqualFunc(t.Edges, t.innerEdges(p.Schema, pool), func(a, b []float64) bool { return slices.EqualFunc(a, b, near) }) {
 		return nil, study.PlanError("describe.edges", "this machine computes other quantiles of the pool than the plan has edges: they were changed, or made by another version")
 	}
 	t := task{bodies.Task{Agreed: study.Agree(Kind{}, p, pool), Statistic: q, Fresh: 0x6465736372696265}, q}

@@ -27,10 +27,8 @@ func (t Terms) checkCuts(s dataset.Schema) error {
 		switch {
 		case at < 0 || columns[at].edges == nil:
 			return study.PlanError("describe.cuts", "%q is not a number of the schema: cut one of its numbers", cut.Column)
-		case slices.ContainsFunc(t.Cuts[:i], func(c Cut) bool { return c.Column == cut.Column }):
-			return study.PlanError("describe.cuts", "%q is cut twice: give all its edges once", cut.Column)
-		case len(cut.Edges) == 0 || len(cut.Edges) >= maxBins:
-			return study.PlanError("describe.cuts", "%q: %d edges; give 1 to %d", cut.Column, len(cut.Edges), maxBins-1)
+		case len(cut.Edges) == 0 || len(cut.Edges) >= maxBins || slices.ContainsFunc(t.Cuts[:i], func(c Cut) bool { return c.Column == cut.Column }):
+			return study.PlanError("describe.cuts", "%q: give 1 to %d edges, all at once", cut.Column, maxBins-1)
 		}
 		low, high := columns[at].edges[0], columns[at].edges[len(columns[at].edges)-1]
 		for k, e := range cut.Edges {
@@ -42,8 +40,8 @@ func (t Terms) checkCuts(s dataset.Schema) error {
 	return nil
 }
 
-// edges returns the inner edges of all numbers that have some: those of Cuts, else the pool's.
-func (t Terms) edges(s dataset.Schema, pool *auxdata.Pool) map[string][]float64 {
+// innerEdges are those of Cuts, for other numbers the pool's quantiles.
+func (t Terms) innerEdges(s dataset.Schema, pool *auxdata.Pool) map[string][]float64 {
 	all := poolEdges(s, pool, t.Parts)
 	for _, c := range t.Cuts {
 		all[c.Column] = c.Edges

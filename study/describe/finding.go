@@ -9,90 +9,56 @@ import (
 	"strings"
 )
 
+// mostFound bounds the numbers that lead an answer.
 const mostFound = 3
 
-// candidate is a number of a table that may lead the answer, one estimate for each group.
-type candidate struct {
-	name  string
-	of    []*Estimate
-	share bool
-}
-
-func (c candidate) words(g int) string {
-	e := c.of[g]
-	if c.share {
-		return fmt.Sprintf("%s %s %% (± %.1f)", c.name, percent(e.Value), 50*(e.High-e.Low))
-	}
-	return fmt.Sprintf("%s %s (± %s)", c.name, numeral(e.Value), strconv.FormatFloat((e.High-e.Low)/2, 'g', 2, 64))
-}
-
 // finding says in a few words what a table one shows: the means and most frequent levels of its
-// first columns; by groups, the numbers in which two groups differ most clearly, that is by the
-// most widths of their intervals.
+// first columns; by groups, the numbers in which two groups differ by the most widths of intervals.
 func (t Table) finding() string {
-	var said []string
-	if t.By == "" {
-		for _, c := range t.candidates() {
-			if c.of[0] != nil && len(said) < mostFound {
-				said = append(said, c.words(0))
-			}
-		}
-		return strings.Join(said, "; ")
-	}
-	type found struct {
-		words string
-		clear float64
-	}
-	var all []found
-	for _, c := range t.candidates() {
-		best := found{}
-		for a, low := range c.of {
-			for b, high := range c.of {
-				if low == nil || high == nil {
-					continue
-				}
-				if clear := (high.Value - low.Value) / math.Hypot(low.High-low.Low, high.High-high.Low); clear > best.clear {
-					best = found{fmt.Sprintf("%s where %s is %s, %s where %s", c.words(a), t.By, t.Groups[a].Level, strings.TrimPrefix(c.words(b), c.name+" "), t.Groups[b].Level), clear}
-				}
-			}
-		}
-		if best.clear > 0 {
-			all = append(all, best)
-		}
-	}
-	slices.SortStableFunc(all, func(a, b found) int { return cmp.Compare(b.clear, a.clear) })
-	for _, f := range all[:min(len(all), mostFound)] {
-		said = append(said, f.words)
-	}
-	return strings.Join(said, "; ")
-}
-
-// candidates lists the mean of each number and the share of each level; without groups, of the most
-// frequent level alone.
-func (t Table) candidates() (all []candidate) {
-	for _, c := range t.Columns {
-		if c.Edges != nil {
-			name := "mean " + c.Column
-			if c.Log {
-				name = "geometric mean of " + c.Column
-			}
-			mean := candidate{name: name}
-			for _, s := range c.Groups {
-				mean.of = append(mean.of, s.Mean)
-			}
-			all = append(all, mean)
+	var firsts []Named // of the estimates with one name, in order
+	groups := map[string][]Named{}
+	for _, e := range t.Estimates() {
+		if e.Estimate == nil || e.Measure != Share && e.Measure != Mean || e.Column == "" || e.What == missing {
 			continue
 		}
-		for k, level := range c.Levels {
-			if t.By == "" && c.Groups[0].Counts[k] < slices.Max(c.Groups[0].Counts[:len(c.Levels)]) {
-				continue
+		if last := len(firsts) - 1; t.By == "" && e.Measure == Share && last >= 0 && firsts[last].Column == e.Column {
+			if e.Value > firsts[last].Value {
+				firsts[last] = e
 			}
-			share := candidate{name: c.Column + " " + level, share: true}
-			for _, s := range c.Groups {
-				share.of = append(share.of, s.Shares[k])
+		} else if name := named(e); e.Column != t.By {
+			if groups[name] = append(groups[name], e); len(groups[name]) == 1 {
+				firsts = append(firsts, e)
 			}
-			all = append(all, share)
 		}
 	}
-	return all
+	say := func(e Named) string { // "38.5 (± 0.8)", a share in percent
+		if e.Measure == Share {
+			return fmt.Sprintf("%s %% (± %.1f)", percent(e.Value), 50*(e.High-e.Low))
+		}
+		return fmt.Sprintf("%s (± %s)", numeral(e.Value), strconv.FormatFloat((e.High-e.Low)/2, 'g', 2, 64))
+	}
+	said, clear := map[string]string{}, map[string]float64{}
+	for _, of := range firsts {
+		name := named(of)
+		said[name] = name + " " + say(of)
+		for _, low := range groups[name] {
+			for _, high := range groups[name] {
+				if by := (high.Value - low.Value) / math.Hypot(low.High-low.Low, high.High-high.Low); by > clear[name] {
+					clear[name] = by
+					said[name] = fmt.Sprintf("%s %s where %s is %s, %s where %s", name, say(low), t.By, low.Group, say(high), high.Group)
+				}
+			}
+		}
+	}
+	slices.SortStableFunc(firsts, func(a, b Named) int { return cmp.Compare(clear[named(b)], clear[named(a)]) })
+	var words []string
+	for _, of := range firsts[:min(len(firsts), mostFound)] {
+		words = append(words, said[named(of)])
+	}
+	return strings.Join(words, "; ")
+}
+
+// named names an estimate: "sex female", "stay geometric mean".
+func named(e Named) string {
+	return e.Column + " " + map[bool]string{false: e.What, true: "geometric mean"}[e.Of.Log]
 }

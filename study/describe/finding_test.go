@@ -17,11 +17,11 @@ func TestFinding(t *testing.T) {
 		}
 		return []Column{unit, age, stay}
 	}
-	if got, want := (Table{Columns: columns(1)}).finding(), "unit b 70.0 % (± 1.0); mean age 41 (± 20)"; got != want {
+	if got, want := (Table{Columns: columns(1)}).finding(), "unit b 70.0 % (± 1.0); age mean 41 (± 20)"; got != want {
 		t.Errorf("found %q, want %q", got, want)
 	}
 	by := Table{By: "sex", Groups: []Group{{Level: "f"}, {Level: "m"}}, Columns: columns(2)}
-	if got, want := by.finding(), "unit a 30.0 % (± 1.0) where sex is f, 40.0 % (± 1.0) where m; unit b 60.0 % (± 1.0) where sex is m, 70.0 % (± 1.0) where f; mean age 41 (± 20) where sex is f, 46 (± 20) where m"; got != want {
+	if got, want := by.finding(), "unit a 30.0 % (± 1.0) where sex is f, 40.0 % (± 1.0) where m; unit b 60.0 % (± 1.0) where sex is m, 70.0 % (± 1.0) where f; age mean 41 (± 20) where sex is f, 46 (± 20) where m"; got != want {
 		t.Errorf("found %q, want %q", got, want)
 	}
 }

@@ -67,7 +67,7 @@ func TestDescribeRefusals(t *testing.T) {
 		"an edge that is none": {func(p *study.Plan) { p.KindTerms = []byte(`{"bins":4,"cuts":[{"column":"age","edges":[null]}]}`) }, ""},
 		"a column cut twice": {func(p *study.Plan) {
 			p.KindTerms = cuts(describe.Cut{Column: "age", Edges: []float64{40}}, describe.Cut{Column: "age", Edges: []float64{50}})
-		}, "twice"},
+		}, "all at once"},
 		"too many edges": {func(p *study.Plan) {
 			p.KindTerms = conformance.Encoded(describe.Terms{Bins: 4, Edges: map[string][]float64{"age": make([]float64, 1<<16)}})
 		}, "fewer bins"},
