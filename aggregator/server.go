@@ -34,6 +34,8 @@ type Config struct {
 	Role shares.Role
 	// Store is the file of the studies (Create), Head the head file (InitHead).
 	Store, Head string
+	// Guard lets the leader of a coordinator's replicas alone write.
+	Guard *database.Lease
 	// Journal is the server's ledger, and Limits bounds its spending. A coordinator with an open Ledger
 	// on that Journal gives it too; its own limits then count.
 	Journal privacy.Journal
@@ -148,6 +150,7 @@ func Open(ctx context.Context, c Config) (*Server, error) {
 	if s.db, err = file.Open(c.Store); err != nil {
 		return fail(err)
 	}
+	s.db.Guard = c.Guard
 	var steps int64
 	err = s.view(ctx, study.Hash{}, func(t *transaction) error { steps, err = t.steps(); return err })
 	if err != nil {

@@ -52,6 +52,7 @@ type Server struct {
 	started      time.Time // when presence began to record callers
 	run          []byte    // identifies this process in notices
 
+	lost      <-chan struct{} // closed once another replica may lead; nil: never
 	uploads   chan struct{}
 	listener  net.Listener
 	admitted  net.Listener // connections that passed the gate
@@ -97,9 +98,15 @@ func (s *Server) open() error {
 	if _, err := os.Stat(c.Path(folder.ConfigFile)); err != nil {
 		return fmt.Errorf("%w: make the folder with coordinator init first", err)
 	}
-	stores, err := folder.LeadStores(context.Background(), c)
-	if err != nil {
-		return err
+	stores := c.Stores
+	if stores == nil {
+		var err error
+		if stores, err = folder.LeadStores(context.Background(), c); err != nil {
+			return err
+		}
+	}
+	if stores.Lease != nil {
+		s.lost = stores.Lease.Lost
 	}
 	s.closers = append(s.closers, stores.Close)
 	ring, err := folder.LoadKeyring(c)
@@ -283,6 +290,8 @@ func (s *Server) Run(ctx context.Context) error {
 	var err error
 	select {
 	case <-ctx.Done():
+	case <-s.lost:
+		err = database.ErrLost
 	case err = <-failed:
 		err = fmt.Errorf("serve: %w", err)
 	}
@@ -290,7 +299,11 @@ func (s *Server) Run(ctx context.Context) error {
 	if s.health != nil {
 		s.health.Shutdown()
 	}
-	force := s.config.Clock.AfterFunc(s.config.Grace, s.grpc.Stop)
+	grace := s.config.Grace
+	if errors.Is(err, database.ErrLost) {
+		grace = 0
+	}
+	force := s.config.Clock.AfterFunc(grace, s.grpc.Stop)
 	s.grpc.GracefulStop()
 	force.Stop()
 	if s.watcher != nil {
@@ -348,7 +361,7 @@ func (s *Server) openHelper(stores *folder.Stores) error {
 		return fmt.Errorf("helper: %w: caucus helper keys makes it", err)
 	}
 	server, err := aggregators.Open(context.Background(), aggregators.Config{
-		Role: shares.Coordinator, Store: stores.Shares, Head: c.SharesHead(), Journal: stores.Journal, Ledger: s.scheduler.releaser.ledger,
+		Role: shares.Coordinator, Store: stores.Shares, Head: c.SharesHead(), Guard: stores.Lease, Journal: stores.Journal, Ledger: s.scheduler.releaser.ledger,
 		Signer: signer, Other: c.Helper.Key, Checkpoint: c.Checkpoint,
 		Task: func(ctx context.Context, h study.Hash) (study.Task, error) {
 			study := s.registry.byHash(h)

@@ -71,12 +71,13 @@ found out and releases nothing twice.`,
 
 func newCoordinatorRun(c *console) *cobra.Command {
 	var dir string
+	var single bool
 	cmd := &cobra.Command{
 		Use:   "run",
 		Short: "Run the coordinator until it is stopped",
 		Long: `Run the coordinator of a folder. It stops gracefully on SIGINT and SIGTERM and
 may be killed at any time: what it had promised is on the disk, and it goes on
-from there.`,
+from there. Of several replicas over one PostgreSQL one leads, and the others wait.`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if dir == "" {
@@ -86,9 +87,12 @@ from there.`,
 			if err != nil {
 				return err
 			}
-			config.Log, config.Checkpoint, config.Clock.Now, config.Software, config.Report = c.logger(), checkpoint, now, version(), writeReport
+			config.Log, config.Checkpoint, config.Clock.Now, config.Software, config.Report, config.Single = c.logger(), checkpoint, now, version(), writeReport, single
 			if witnessWait > 0 {
 				config.WitnessWait = witnessWait
+			}
+			if config.Stores, err = coordinator.Lead(cmd.Context(), config); err != nil {
+				return err
 			}
 			server, err := coordinator.New(config)
 			if err != nil {
@@ -101,6 +105,7 @@ from there.`,
 		},
 	}
 	cmd.Flags().StringVar(&dir, "dir", "", "the coordinator's folder")
+	cmd.Flags().BoolVar(&single, "single", false, "run over a PostgreSQL that has no synchronous standby")
 	return cmd
 }
 

@@ -72,6 +72,10 @@ type Config struct {
 	// that. A relative path is relative to Dir.
 	Head string `yaml:"head"`
 
+	// Single allows PostgreSQL without a synchronous standby.
+	Single bool `yaml:"-"`
+	// Stores are those of LeadStores; nil: New opens them. The coordinator closes them.
+	Stores *Stores `yaml:"-"`
 	// Report writes a release's page for people, which this coordinator's own page shows; nil shows
 	// none. It is called with releases that this coordinator made.
 	Report func(io.Writer, study.Release) error `yaml:"-"`

@@ -1,6 +1,7 @@
 package folder
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"caucus/internal/database"
 	"caucus/protocol"
 )
 
@@ -93,6 +95,15 @@ func stopped(dir string) (c Config, ring Keyring, release func(), err error) {
 	}
 	if release, err = Hold(c.Dir); err != nil {
 		return c, ring, nil, err
+	}
+	if c.Store != "" {
+		lease, err := database.Acquire(context.Background(), c.Store, "a command", true, false)
+		if err != nil {
+			release()
+			return c, ring, nil, err
+		}
+		free := release
+		release = func() { lease.Release(); free() }
 	}
 	if ring, err = LoadKeyring(c); err != nil {
 		release()

@@ -20,6 +20,8 @@ type Stores struct {
 	Journal *journal.Journal
 	// Shares is where the store of shares is, which a coordinator with a helper has: a path or an address.
 	Shares string
+	// Lease is the leadership of one replica; nil: the lock of the folder.
+	Lease *database.Lease
 	unlock func()
 }
 
@@ -50,13 +52,19 @@ func OpenStores(c Config) (*Stores, error) {
 }
 
 // LeadStores is OpenStores for the one process that leads: it keeps others out until Close, and brings files
-// up to date.
+// up to date. With PostgreSQL it waits until this replica leads.
 func LeadStores(ctx context.Context, c Config) (*Stores, error) {
 	unlock, err := Hold(c.Dir)
 	if err != nil {
 		return nil, err
 	}
-	if c.Store == "" {
+	var lease *database.Lease
+	if c.Store != "" {
+		if lease, err = database.Acquire(ctx, c.Store, c.Address, c.Single, true); err == nil {
+			free := unlock
+			unlock = func() { lease.Release(); free() }
+		}
+	} else {
 		err = database.Upgrade(ctx, database.File{SQLite: records.File, Path: c.Path(StoreFile)}, journal.SQLite(c.Path(LedgerFile)), aggregators.SQLite(c.Path(SharesFile)))
 	}
 	var s *Stores
@@ -67,7 +75,8 @@ func LeadStores(ctx context.Context, c Config) (*Stores, error) {
 		unlock()
 		return nil, err
 	}
-	s.unlock = unlock
+	s.Lease, s.unlock, s.Store.DB.Guard = lease, unlock, lease
+	s.Journal.Guard(lease)
 	return s, nil
 }
 

@@ -42,7 +42,8 @@ func CheckAddress(at string) error {
 }
 
 // idle is how long a transaction, or the session of a leader, may be silent before PostgreSQL ends it.
-const idle = 5 * time.Second
+// Tests shorten it.
+var idle = 5 * time.Second
 
 // settings reads an address, for sessions that notice within seconds that the other side is gone.
 func settings(at string) (*pgx.ConnConfig, error) {
@@ -75,7 +76,7 @@ func (s SQLite) openServer(at string) (*DB, error) {
 	d := &DB{onServer: onServer{server: true, turn: s.Application}}
 	c.RuntimeParams["search_path"] = s.place()
 	c.OnNotice = func(_ *pgconn.PgConn, n *pgconn.Notice) {
-		if n.Severity == "WARNING" && strings.Contains(n.Message, "synchronous replication") {
+		if doubts(n) {
 			d.unconfirmed.Store(true)
 		}
 	}
@@ -155,6 +156,9 @@ func (d *DB) updateServer(ctx context.Context, fn func(*sql.Tx) error) error {
 	if _, err := tx.ExecContext(ctx, "SELECT pg_advisory_xact_lock($1)", d.turn); err != nil {
 		return fmt.Errorf("begin transaction: %w", err)
 	}
+	if err := d.Guard.fence(ctx, tx); err != nil {
+		return err
+	}
 	if err := fn(tx); err != nil {
 		return err
 	}
@@ -162,12 +166,15 @@ func (d *DB) updateServer(ctx context.Context, fn func(*sql.Tx) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	err = tx.Commit()
-	if d.unconfirmed.Load() {
-		err = errors.Join(err, errors.New("the standby did not confirm a transaction"))
-	}
-	if err != nil {
+	var p *pgconn.PgError
+	switch err := tx.Commit(); {
+	case errors.As(err, &p) && p.Severity == "ERROR": // nothing of it remains
 		return fmt.Errorf("commit: %w", err)
+	case err != nil || d.unconfirmed.Load():
+		if d.Guard != nil {
+			d.Guard.lose()
+		}
+		return fmt.Errorf("commit, which happened or not: %w (%v)", ErrLost, err)
 	}
 	return nil
 }
@@ -178,6 +185,8 @@ func serverAdvice(err error) string {
 	var connect *pgconn.ConnectError
 	var network net.Error
 	switch {
+	case errors.Is(err, ErrLost):
+		return "this replica leads no more: ask the one that does"
 	case errors.As(err, &p) && p.Code[:2] == "23":
 		return ""
 	case errors.As(err, &p) && p.Code == "53100":
@@ -202,8 +211,10 @@ func interrupted(err error) bool {
 // onServer is what a DB has for PostgreSQL alone.
 type onServer struct {
 	server bool
+	// Guard lets the leader alone write, where it is not nil; it is set before the first transaction.
+	Guard *Lease
 	// turn is the advisory lock that writing transactions of all processes take turns by.
 	turn int32
-	// unconfirmed: a transaction is committed that no standby confirmed. Nothing is written from here on.
+	// unconfirmed: a transaction is committed that no standby confirmed.
 	unconfirmed atomic.Bool
 }

@@ -94,6 +94,9 @@ func (d *DB) Update(ctx context.Context, fn func(*sql.Tx) error) error {
 
 // View runs fn on a snapshot.
 func (d *DB) View(ctx context.Context, fn func(*sql.Tx) error) error {
+	if err := d.Guard.holds(); err != nil {
+		return err
+	}
 	if d.server {
 		return within(ctx, d.Read, &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true}, fn)
 	}

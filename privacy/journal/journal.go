@@ -69,6 +69,9 @@ func OpenServer(address string) (*Journal, error) {
 	return &Journal{db, database.Shown(address)}, nil
 }
 
+// Guard lets the holder of a lease alone write.
+func (j *Journal) Guard(l *database.Lease) { j.db.Guard = l }
+
 // Copy writes all entries as of one moment to a new file at path, while releases go on.
 func (j *Journal) Copy(ctx context.Context, path string) error {
 	if err := j.db.Copy(ctx, path); err != nil {

@@ -1,0 +1,174 @@
+package database
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// ErrLost: this process no longer leads, or does not know what it committed. It writes nothing more and ends.
+var ErrLost = errors.New("this replica leads no more: another one does, or PostgreSQL was away")
+
+// ErrLed: another process leads.
+var ErrLed = errors.New("a replica of this coordinator leads: stop all of them first")
+
+// leaderLock is the advisory lock of a leader's session: "Caul" in ASCII.
+const leaderLock = 0x4361756c
+
+// Lease is the leadership of one process over a PostgreSQL database: see the package comment.
+type Lease struct {
+	// Lost is closed once this process leads no more.
+	Lost  chan struct{}
+	epoch int64
+	conn  *pgx.Conn
+	end   context.CancelFunc
+	over  sync.WaitGroup
+	once  sync.Once
+}
+
+// Acquire waits until this process leads, and commits a new epoch; without wait it fails with ErrLed. Leader is how
+// others name it. Without single, PostgreSQL must have a synchronous standby with a name.
+func Acquire(ctx context.Context, at, leader string, single, wait bool) (*Lease, error) {
+	for {
+		l, err := acquire(ctx, at, leader, single, wait)
+		if err == nil || serverAdvice(err) == "" || !wait || ctx.Err() != nil {
+			return l, err
+		}
+		select { // PostgreSQL is away, or another machine takes over from it
+		case <-ctx.Done():
+		case <-time.After(idle / 10):
+		}
+	}
+}
+
+func acquire(ctx context.Context, at, leader string, single, wait bool) (l *Lease, err error) {
+	c, err := settings(at)
+	if err != nil {
+		return nil, err
+	}
+	c.RuntimeParams["idle_session_timeout"] = fmt.Sprint(idle.Milliseconds()) // a paused leader loses its lock
+	var unconfirmed atomic.Bool
+	c.OnNotice = func(_ *pgconn.PgConn, n *pgconn.Notice) { unconfirmed.Store(unconfirmed.Load() || doubts(n)) }
+	conn, err := pgx.ConnectConfig(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			conn.Close(context.Background())
+		}
+	}()
+	var names string
+	if err := conn.QueryRow(ctx, "SHOW synchronous_standby_names").Scan(&names); err != nil {
+		return nil, err
+	}
+	if !single && (names == "" || strings.Contains(names, "*")) {
+		return nil, errors.New("PostgreSQL names no synchronous standby in synchronous_standby_names, so what was released could be lost with one disk, and released anew: name one, or start with --single and back up")
+	}
+	led := true
+	if wait {
+		_, err = conn.Exec(ctx, "SELECT pg_advisory_lock($1)", leaderLock)
+	} else {
+		err = conn.QueryRow(ctx, "SELECT pg_try_advisory_lock($1)", leaderLock).Scan(&led)
+	}
+	if err == nil && !led {
+		err = ErrLed
+	}
+	if err != nil {
+		return nil, err
+	}
+	// This waits for what the last leader is committing. Its confirmation covers all that was committed before.
+	l = &Lease{Lost: make(chan struct{}), conn: conn}
+	if err = conn.QueryRow(ctx, "UPDATE caucus.lease SET epoch = epoch + 1, leader = $1 RETURNING epoch", leader).Scan(&l.epoch); err != nil {
+		return nil, err
+	}
+	if unconfirmed.Load() {
+		return nil, ErrLost
+	}
+	ctx, l.end = context.WithCancel(context.Background())
+	l.over.Go(func() { l.keep(ctx) })
+	return l, nil
+}
+
+// keep uses the session so that PostgreSQL does not end it, until that fails.
+func (l *Lease) keep(ctx context.Context) {
+	defer l.conn.Close(context.Background())
+	defer l.lose()
+	for {
+		one, stop := context.WithTimeout(ctx, idle)
+		_, err := l.conn.Exec(one, "SELECT 1")
+		stop()
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(idle / 5):
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// lose ends the leadership.
+func (l *Lease) lose() { l.once.Do(func() { close(l.Lost) }) }
+
+// Release lets another process lead.
+func (l *Lease) Release() {
+	l.end()
+	l.over.Wait()
+}
+
+// fence fails unless this process still leads, and keeps others from leading until tx ends.
+func (l *Lease) fence(ctx context.Context, tx *sql.Tx) error {
+	if l == nil {
+		return nil
+	}
+	var epoch int64
+	if err := tx.QueryRowContext(ctx, "SELECT epoch FROM caucus.lease FOR SHARE").Scan(&epoch); err != nil {
+		return err
+	}
+	if epoch != l.epoch {
+		l.lose()
+	}
+	return l.holds()
+}
+
+// holds is ErrLost once this process leads no more.
+func (l *Lease) holds() error {
+	if l == nil {
+		return nil
+	}
+	select {
+	case <-l.Lost:
+		return ErrLost
+	default:
+		return nil
+	}
+}
+
+// doubts reports whether a notice says that a commit was not confirmed by the standby.
+func doubts(n *pgconn.Notice) bool {
+	return n.Severity == "WARNING" && strings.Contains(n.Message, "synchronous replication")
+}
+
+// Leader is the name of the process that led last.
+func Leader(ctx context.Context, at string) (leader string, err error) {
+	c, err := settings(at)
+	if err != nil {
+		return "", err
+	}
+	conn, err := pgx.ConnectConfig(ctx, c)
+	if err != nil {
+		return "", err
+	}
+	defer conn.Close(context.WithoutCancel(ctx))
+	return leader, conn.QueryRow(ctx, "SELECT leader FROM caucus.lease").Scan(&leader)
+}

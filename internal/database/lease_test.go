@@ -1,0 +1,176 @@
+//go:build unix
+
+package database
+
+import (
+	"database/sql"
+	"errors"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"caucus/internal/testserver"
+)
+
+// led is a database of notes in PostgreSQL, and how to open it for a leader.
+func led(t *testing.T) (at string, lead func(name string) (*Lease, *DB)) {
+	at = testserver.Database(t)
+	kind := SQLite{Schema: Schema{Name: "notes", Application: 7, Migrations: fstest.MapFS{"migrations/1.sql": {Data: []byte("CREATE TABLE notes (text TEXT NOT NULL)")}}}}
+	path := filepath.Join(t.TempDir(), "notes")
+	must(0, must(kind.Make(path)).Close())
+	must(Carry(ctx, at, File{kind, path}))
+	return at, func(name string) (*Lease, *DB) {
+		l := must(Acquire(ctx, at, name, true, true))
+		d := must(kind.Open(at))
+		d.Guard = l
+		t.Cleanup(func() { d.Close(); l.Release() })
+		return l, d
+	}
+}
+
+func add(text string) func(*sql.Tx) error {
+	return func(tx *sql.Tx) error { _, err := tx.Exec("INSERT INTO notes VALUES ($1)", text); return err }
+}
+
+func notesIn(d *DB) (all []string) {
+	must(0, d.View(ctx, func(tx *sql.Tx) (err error) {
+		all, err = All(ctx, tx, func(s *string) []any { return []any{s} }, "SELECT text FROM notes ORDER BY text")
+		return err
+	}))
+	return all
+}
+
+// end ends sessions of PostgreSQL that a condition names.
+func end(t *testing.T, at, where string) {
+	db := must(sql.Open("pgx", at))
+	defer db.Close()
+	must(db.Exec("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND datname = current_database() AND " + where))
+}
+
+// TestOldLeader: a leader that lost its lock without noticing, as one that was paused, is waited for in the middle
+// of a transaction, and commits nothing afterwards.
+func TestOldLeader(t *testing.T) {
+	at, lead := led(t)
+	old, first := lead("old")
+	must(0, first.Update(ctx, add("1")))
+	if _, err := Acquire(ctx, at, "second", true, false); !errors.Is(err, ErrLed) {
+		t.Errorf("two lead: %v", err)
+	}
+	inside, took := make(chan bool), make(chan *DB)
+	go func() {
+		<-inside
+		end(t, at, "query LIKE '%advisory_lock%' OR query = 'SELECT 1' AND state = 'idle'") // the session of the lock
+		_, second := lead("new")
+		took <- second
+	}()
+	var second *DB
+	err := first.Update(ctx, func(tx *sql.Tx) error {
+		inside <- true
+		select {
+		case <-took:
+			t.Error("the new leader did not wait for a transaction of the old one")
+		case <-time.After(300 * time.Millisecond):
+		}
+		return add("2")(tx)
+	})
+	if second = <-took; err != nil {
+		t.Errorf("what was under way: %v", err)
+	}
+	if got := notesIn(second); len(got) != 2 {
+		t.Errorf("the new leader finds %q", got)
+	}
+	if err := first.Update(ctx, add("3")); !errors.Is(err, ErrLost) {
+		t.Errorf("the old leader writes: %v", err)
+	}
+	select {
+	case <-old.Lost:
+	default:
+		t.Error("the old leader does not know")
+	}
+	if err := first.View(ctx, func(*sql.Tx) error { return nil }); !errors.Is(err, ErrLost) {
+		t.Errorf("the old leader reads: %v", err)
+	}
+	if name := must(Leader(ctx, at)); name != "new" || len(notesIn(second)) != 2 {
+		t.Errorf("%s leads, with %q", name, notesIn(second))
+	}
+}
+
+// TestPausedInside: a leader that is paused within a transaction does not stop the next one for long: PostgreSQL
+// ends its sessions. A transaction that merely computes is not ended.
+func TestPausedInside(t *testing.T) {
+	idle = time.Second
+	defer func() { idle = 5 * time.Second }()
+	_, lead := led(t)
+	_, d := lead("slow")
+	must(0, d.Update(ctx, func(tx *sql.Tx) error {
+		time.Sleep(idle + time.Second)
+		return add("slow")(tx)
+	}))
+	conn := must(d.Write.Conn(ctx)) // as a paused process has it: nobody asks for anything
+	defer conn.Close()
+	must(conn.ExecContext(ctx, "BEGIN; SELECT epoch FROM caucus.lease FOR SHARE"))
+	time.Sleep(idle + time.Second)
+	if _, err := conn.ExecContext(ctx, "COMMIT"); err == nil {
+		t.Error("a silent transaction was not ended")
+	}
+}
+
+// TestUnknownCommit: after a commit whose outcome is unknown a leader leads no more, and reads nothing; the next one
+// finds all of it or nothing. So it is after a commit that the standby did not confirm.
+func TestUnknownCommit(t *testing.T) {
+	set := func(t *testing.T, at, how string) {
+		db := must(sql.Open("pgx", at))
+		defer db.Close()
+		must(db.Exec("ALTER SYSTEM " + how))
+		must(db.Exec("SELECT pg_reload_conf()"))
+		time.Sleep(200 * time.Millisecond)
+	}
+	for name, cut := range map[string]func(t *testing.T, at string){
+		"cut off": func(t *testing.T, at string) { end(t, at, "state = 'idle in transaction'") },
+		"unconfirmed": func(t *testing.T, at string) {
+			set(t, at, "SET synchronous_standby_names = 'nobody'")
+			go func() { // an operator ends the wait for a standby
+				db := must(sql.Open("pgx", at))
+				defer db.Close()
+				for n := 0; n == 0; time.Sleep(50 * time.Millisecond) {
+					must(0, db.QueryRow("SELECT count(pg_cancel_backend(pid)) FROM pg_stat_activity WHERE wait_event = 'SyncRep'").Scan(&n))
+				}
+			}()
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			at, lead := led(t)
+			l, d := lead("one")
+			must(0, d.Update(ctx, add("1")))
+			err := d.Update(ctx, func(tx *sql.Tx) error {
+				must(0, add("2")(tx))
+				cut(t, at)
+				return nil
+			})
+			if !errors.Is(err, ErrLost) || !strings.Contains(err.Error(), "happened or not") {
+				t.Errorf("the commit: %v", err)
+			}
+			if err := d.Update(ctx, add("3")); !errors.Is(err, ErrLost) {
+				t.Errorf("it writes on: %v", err)
+			}
+			if err := d.View(ctx, func(*sql.Tx) error { return nil }); !errors.Is(err, ErrLost) {
+				t.Errorf("it reads on: %v", err)
+			}
+			set(t, at, "RESET synchronous_standby_names")
+			l.Release()
+			_, next := lead("two")
+			if got := notesIn(next); len(got) < 1 || len(got) > 2 || got[0] != "1" {
+				t.Errorf("the next leader finds %q", got)
+			}
+		})
+	}
+}
+
+// TestNeedsStandby: nobody leads over a PostgreSQL whose disk alone has what was released.
+func TestNeedsStandby(t *testing.T) {
+	if _, err := Acquire(ctx, testserver.Database(t), "one", false, true); err == nil || !strings.Contains(err.Error(), "--single") {
+		t.Errorf("without a standby: %v", err)
+	}
+}
