@@ -37,7 +37,7 @@
 //  3. Its steps: keptbodies.go (bodies left as stored), repair.go (damaged ones), advance.go (fold,
 //     release), group.go (contributions stored together). All studies: registry.go (by name),
 //     scheduler.go (when each moves on).
-//  4. server.go (open, run, close), watching.go (monitoring).
+//  4. server.go (open, run, close), standing.go (replicas that wait), watching.go (monitoring).
 //  5. Calls: studies.go (of parties and readers), administration.go (of operators), courier.go
 //     (carried files), ending.go (close, amend).
 package coordinator

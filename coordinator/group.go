@@ -117,6 +117,7 @@ func (c *runningStudy) storeLocked(ctx context.Context, group []*pending) (rest 
 			if p.err = c.certificates.Within(tx, p.caller); p.err != nil {
 				continue
 			}
+			from := machine.State
 			effects, err := machine.Step(life.Contributed{Party: p.receipt.Party, Plan: p.receipt.Plan, Body: p.receipt.Body})
 			if err != nil {
 				p.err = err
@@ -124,7 +125,7 @@ func (c *runningStudy) storeLocked(ctx context.Context, group []*pending) (rest 
 			}
 			wrote := false
 			undone, err := tx.Try(func() error {
-				wrote, err = c.keep(tx, effects, p)
+				wrote, err = c.keep(tx, from, effects, p)
 				return err
 			})
 			if err != nil {
@@ -163,13 +164,13 @@ func (c *runningStudy) storeLocked(ctx context.Context, group []*pending) (rest 
 	return rest
 }
 
-func (c *runningStudy) keep(tx records.Tx, effects []life.Effect, p *pending) (wrote bool, err error) {
+func (c *runningStudy) keep(tx records.Tx, from study.State, effects []life.Effect, p *pending) (wrote bool, err error) {
 	for _, effect := range effects {
 		switch e := effect.(type) {
 		case life.StoreContribution:
 			wrote, err = true, tx.AddContribution(p.receipt, p.body)
 		case life.StoreState:
-			err = tx.SetState(c.hash, e.State, e.Reason)
+			err = tx.SetState(c.hash, from, e.State, e.Reason)
 		}
 		if err != nil {
 			return wrote, err

@@ -5,6 +5,8 @@ package coordinator
 import (
 	"bytes"
 	"context"
+	"io"
+	"net/http"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -13,6 +15,7 @@ import (
 	"time"
 
 	"caucus/coordinator/folder"
+	"caucus/internal/testlevel"
 	"caucus/internal/testserver"
 	"caucus/privacy"
 	"caucus/protocol"
@@ -87,5 +90,68 @@ func TestPostgres(t *testing.T) {
 		"BelowMinimum": TestBelowMinimum, "Budget": TestBudget, "Carried": TestCarried, "HelperForgets": TestHelperForgets, "GracefulStop": TestGracefulStop,
 	} {
 		t.Run(name, test)
+	}
+}
+
+// TestReplicas: of two replicas one leads, and the other says so; when the leader ends, callers that know both
+// addresses go on with the other.
+func TestReplicas(t *testing.T) {
+	ctx := context.Background()
+	store = testserver.Database
+	w := newWorld(t, nil)
+	store = nil
+	other := w.config
+	other.Dir = filepath.Join(t.TempDir(), "other")
+	must(0, os.CopyFS(other.Dir, os.DirFS(w.config.Dir)))
+	must(0, os.Chmod(other.Dir, 0o700))
+	for _, name := range must(filepath.Glob(filepath.Join(other.Dir, "*"))) {
+		must(0, os.Chmod(name, 0o600))
+	}
+	head := must(os.ReadFile(w.config.HeadFile()))
+	other.Head = filepath.Join(t.TempDir(), "head")
+	must(0, os.WriteFile(other.Head, head, 0o600))
+	other.Listen = "127.0.0.1:" + must(testlevel.FreePort())
+	other.Metrics = "127.0.0.1:" + must(testlevel.FreePort())
+	took := make(chan error, 1)
+	go func() {
+		var err error
+		other.Stores, err = Lead(ctx, other)
+		took <- err
+	}()
+	s := w.small(2)
+	for until := time.Now().Add(5 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+		answer, err := http.Get("http://" + other.Metrics + "/readyz")
+		if err == nil {
+			body := must(io.ReadAll(answer.Body))
+			answer.Body.Close()
+			if answer.StatusCode != 503 || !strings.Contains(string(body), "leads") {
+				t.Errorf("a standby is %s: %s", answer.Status, body)
+			}
+			break
+		}
+		if time.Now().After(until) {
+			t.Fatal(err)
+		}
+	}
+	both := must(protocol.Dial(must(protocol.LoadIdentity(filepath.Join(w.config.Dir, folder.OperatorFile))),
+		protocol.DialOptions{Coordinator: w.server.Addr() + "," + other.Listen}))
+	defer both.Close()
+	must(both.Members(ctx))
+	must(w.parties["p0"].Contribute(ctx, s.Hash, ballotFor(0, 2)))
+	select {
+	case err := <-took:
+		t.Fatalf("two lead: %v", err)
+	default:
+	}
+	w.stop()
+	must(0, <-took)
+	w.config = other
+	for name := range w.parties { // they know the address that it had
+		w.parties[name].Close()
+		delete(w.parties, name)
+	}
+	w.start()
+	if again := must(both.Study(ctx, "trial")); again.Contributed != 1 {
+		t.Errorf("the other replica has %d contributions", again.Contributed)
 	}
 }

@@ -150,6 +150,7 @@ func (c *runningStudy) stepLocked(ctx context.Context, e life.Event, also func(r
 	if err := c.load(ctx); err != nil {
 		return false, err
 	}
+	from := c.machine.State
 	effects, err := c.machine.Step(e)
 	if err != nil {
 		return false, err
@@ -175,7 +176,7 @@ func (c *runningStudy) stepLocked(ctx context.Context, e life.Event, also func(r
 			var err error
 			switch s := effect.(type) {
 			case life.StoreState:
-				err = tx.SetState(c.hash, s.State, s.Reason)
+				err = tx.SetState(c.hash, from, s.State, s.Reason)
 			case life.DropContributions:
 				err = tx.Drop(c.hash, s.Parties)
 			}

@@ -82,11 +82,11 @@ func (s *wastefulStore) Update(ctx context.Context, fn func(records.Tx) error) e
 
 type wastefulTx struct{ records.Tx }
 
-func (t *wastefulTx) SetState(h study.Hash, s study.State, reason string) error {
+func (t *wastefulTx) SetState(h study.Hash, from, s study.State, reason string) error {
 	if left := must(t.Unfolded(h, "", 1)); s == study.Folded && len(left) > 0 {
 		must(0, t.Lose(h, []study.PartyID{left[0].Party}, time.Now()))
 	}
-	return t.Tx.SetState(h, s, reason)
+	return t.Tx.SetState(h, from, s, reason)
 }
 
 // lateStore answers that a contribution is stored, and stores it with the next

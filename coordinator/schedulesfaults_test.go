@@ -170,14 +170,14 @@ func (w *watchedTx) Try(fn func() error) (undone, err error) {
 	return undone, err
 }
 
-func (w *watchedTx) SetState(h study.Hash, s study.State, reason string) error {
+func (w *watchedTx) SetState(h study.Hash, from, s study.State, reason string) error {
 	var sum []byte
 	if s == study.Folded && w.trial.kept[h] == nil {
 		sum, _, _ = w.Tx.Sum(h)
 	} else if s == study.Folded {
 		sum = keptIn(w.Tx, h)
 	}
-	return w.watch(w.Tx.SetState(h, s, reason), func() { w.trial.moved(h, s, reason, sum) })
+	return w.watch(w.Tx.SetState(h, from, s, reason), func() { w.trial.moved(h, s, reason, sum) })
 }
 
 // keptIn are the bodies that a store keeps of a study, in their canonical bytes.

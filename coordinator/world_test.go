@@ -137,6 +137,7 @@ func newWorld(t testing.TB, change func(*folder.Config)) *world {
 		must(folder.Move(context.Background(), dir, store(t)))
 	}
 	w.config = must(folder.LoadConfig(filepath.Join(dir, folder.ConfigFile)))
+	w.config.Single = true
 	w.config.Address = ""
 	w.config.Clock = clock.Clock{Now: w.clock.Now, Elapsed: w.clock.elapsed}
 	w.config.Tick, w.config.WitnessWait = 5*time.Millisecond, 0

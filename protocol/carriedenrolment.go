@@ -100,7 +100,7 @@ func (e Enrolment) AcceptFile(file []byte, typed string) (Identity, error) {
 	if again, err := json.Marshal(t); err != nil || !bytes.Equal(again, told) {
 		return fail(fmt.Errorf("%w: it is not written in the canonical way", ErrDamaged))
 	}
-	if err := CheckAddress(t.Coordinator); err != nil {
+	if err := CheckAddresses(t.Coordinator); err != nil {
 		return fail(fmt.Errorf("%w: %v", ErrDamaged, err))
 	}
 	keys, err := FollowKeys(t.Signer, t.Successions)

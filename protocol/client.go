@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -17,6 +18,8 @@ import (
 	"google.golang.org/grpc/backoff"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/keepalive"
+	"google.golang.org/grpc/resolver"
+	"google.golang.org/grpc/resolver/manual"
 
 	"caucus/internal/clock"
 	"caucus/privacy"
@@ -93,7 +96,8 @@ func dial(ca string, pair tls.Certificate, keys Keys, o DialOptions) (*Client, e
 		return nil, fmt.Errorf("dial coordinator: %w", err)
 	}
 	l, err := newLine(func(opened *sockets) (*grpc.ClientConn, error) {
-		return grpc.NewClient(o.Coordinator,
+		target, of := replicas(o.Coordinator)
+		return grpc.NewClient(target, of,
 			grpc.WithTransportCredentials(firstWord{credentials.NewTLS(config), opened}),
 			// Callers wait between attempts, so the connection's own delays stay short.
 			grpc.WithConnectParams(grpc.ConnectParams{
@@ -112,6 +116,22 @@ func dial(ca string, pair tls.Certificate, keys Keys, o DialOptions) (*Client, e
 		admin: pb.NewAdministrationClient(l), coordinator: o.Coordinator, ca: ca, keys: keys,
 		timeout: o.Timeout, transfer: o.Transfer, now: o.Now, memory: held,
 	}, nil
+}
+
+// replicas makes a dial target of addresses with commas between them: of replicas, all but one refuse connections,
+// and gRPC tries one after the other.
+func replicas(addresses string) (target string, of grpc.DialOption) {
+	all := strings.Split(addresses, ",")
+	if len(all) == 1 {
+		return addresses, grpc.EmptyDialOption{}
+	}
+	r := manual.NewBuilderWithScheme("replicas")
+	var state resolver.State
+	for _, a := range all {
+		state.Endpoints = append(state.Endpoints, resolver.Endpoint{Addresses: []resolver.Address{{Addr: a}}})
+	}
+	r.InitialState(state)
+	return "replicas:///" + all[0], grpc.WithResolvers(r)
 }
 
 // Close ends the connection. Calls under way fail.

@@ -57,6 +57,14 @@ func CheckName(name string) error {
 	return nil
 }
 
+// CheckAddresses is CheckAddress for the addresses of replicas, with commas between them.
+func CheckAddresses(addresses string) (err error) {
+	for a := range strings.SplitSeq(addresses, ",") {
+		err = errors.Join(err, CheckAddress(a))
+	}
+	return err
+}
+
 // CheckAddress refuses an address that cannot be dialled.
 func CheckAddress(address string) error {
 	host, port, err := net.SplitHostPort(address)

@@ -9,6 +9,7 @@ import (
 	"net"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"caucus/agent/policy"
@@ -121,10 +122,14 @@ func rules(file *yamlfile.Document) error { return file.RefuseRemoved("gossip") 
 
 // Validate returns an error that names the wrong field and says what to do.
 func (c Config) Validate() error {
-	host, port, err := net.SplitHostPort(c.Coordinator)
+	wrong := false
+	for a := range strings.SplitSeq(c.Coordinator, ",") {
+		host, port, err := net.SplitHostPort(a)
+		wrong = wrong || err != nil || host == "" || port == ""
+	}
 	relative, errRelative := filepath.Rel(c.State, c.Imports)
 	switch {
-	case c.Coordinator != "" && (err != nil || host == "" || port == ""):
+	case c.Coordinator != "" && wrong:
 		return fmt.Errorf("coordinator: %q is no host:port, such as caucus.example.org:7443", c.Coordinator)
 	case c.State == "":
 		return errors.New("state: name the folder that keeps the agent's identity and ledger")

@@ -29,7 +29,8 @@ type Config struct {
 	Store string `yaml:"store"`
 	// Listen is the host:port to listen on; port 0 takes a free one.
 	Listen string `yaml:"listen"`
-	// Address is the host:port that invitations tell parties to dial; where empty, the one listened on.
+	// Address is the host:port that invitations tell parties to dial, of replicas all with commas between them;
+	// where empty, the one listened on.
 	Address string `yaml:"address"`
 	// MinimumParties is the least minimum that a plan may have.
 	MinimumParties int `yaml:"minimum_parties"`
@@ -194,7 +195,7 @@ func (c Config) Validate() error {
 		return fmt.Errorf("listen: %q is no host:port, such as 127.0.0.1:7443", c.Listen)
 	}
 	if c.Address != "" {
-		if err := protocol.CheckAddress(c.Address); err != nil {
+		if err := protocol.CheckAddresses(c.Address); err != nil {
 			return err
 		}
 	}

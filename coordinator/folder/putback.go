@@ -111,7 +111,7 @@ func putBack(tx records.Tx, r protocol.SignedRelease, signer *protocol.Signer, n
 	if err := tx.AddRelease(h, records.Release{Document: r.Document, Signature: r.Signature, LedgerEntry: entry}); err != nil {
 		return done, err
 	}
-	return done, tx.SetState(h, study.Released, r.Release.Sealed)
+	return done, tx.SetState(h, done.Was, study.Released, r.Release.Sealed)
 }
 
 // lastEntry is the highest number of a release's ledger entries, 0 for none.

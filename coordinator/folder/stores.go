@@ -21,7 +21,7 @@ type Stores struct {
 	// Shares is where the store of shares is, which a coordinator with a helper has: a path or an address.
 	Shares string
 	// Lease is the leadership of one replica; nil: the lock of the folder.
-	Lease *database.Lease
+	Lease  *database.Lease
 	unlock func()
 }
 

@@ -78,7 +78,7 @@ func (s *Registrar) invites(seconds int64, address string) (valid time.Duration,
 	if dial = address; dial == "" {
 		dial = s.address()
 	}
-	if err := protocol.CheckAddress(dial); err != nil {
+	if err := protocol.CheckAddresses(dial); err != nil {
 		return 0, "", fmt.Errorf("%w: %v", protocol.ErrInvalid, err)
 	}
 	return valid, dial, nil

@@ -256,9 +256,9 @@ func (t *sqlTx) Forecast(h study.Hash) (f study.Signed, err error) {
 	return f, t.one([]any{&f.Document, &f.Signature}, "SELECT document, signature FROM forecasts WHERE study = $1", h[:])
 }
 
-func (t *sqlTx) SetState(h study.Hash, s study.State, reason string) error {
-	if err := t.exec("UPDATE studies SET state = $1, reason = $2 WHERE hash = $3", s, reason, h[:]); err != nil {
-		return err
+func (t *sqlTx) SetState(h study.Hash, from, s study.State, reason string) error {
+	if err := t.exec("UPDATE studies SET state = $1, reason = $2 WHERE hash = $3 AND state = $4", s, reason, h[:], from); err != nil {
+		return fmt.Errorf("study %s is not %s any more: %w", h, from, err)
 	}
 	if !protocol.Final(s) {
 		return nil

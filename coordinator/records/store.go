@@ -155,8 +155,8 @@ type studyTx interface {
 	// AddForecast stores the operator's forecast of a study; Forecast is ErrNone if there is none.
 	AddForecast(study.Hash, study.Signed) error
 	Forecast(study.Hash) (study.Signed, error)
-	// SetState also deletes ballots, sum and the key for carried answers if the state is final.
-	SetState(h study.Hash, s study.State, reason string) error
+	// SetState fails with ErrNone unless the study is in the state that it comes from. It also deletes ballots, sum and the key for carried answers if the state is final.
+	SetState(h study.Hash, from, s study.State, reason string) error
 	AddRelease(study.Hash, Release) error
 	Release(study.Hash) (Release, error)
 	// AddAmendment stores a study's next amendment; Amendments returns all, in order.

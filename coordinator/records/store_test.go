@@ -302,7 +302,7 @@ func storeStudies(t *testing.T, s Store) {
 		for _, p := range []study.PartyID{"ccc", "a", "bb"} {
 			must(0, tx.AddContribution(receipt(p), []byte("body "+p)))
 		}
-		return tx.SetState(h, study.Open, "")
+		return tx.SetState(h, study.InDraft, study.Open, "")
 	})
 	if err := s.Update(context.Background(), func(tx Tx) error { return tx.AddContribution(receipt("a"), []byte("again")) }); err == nil {
 		t.Error("a party contributed twice")
@@ -366,12 +366,15 @@ func storeStudies(t *testing.T, s Store) {
 			t.Errorf("sum is %q of %d, %v", sum, n, err)
 		}
 	})
+	if err := s.Update(context.Background(), func(tx Tx) error { return tx.SetState(h, study.Sealed, study.Folded, "") }); !errors.Is(err, ErrNone) {
+		t.Errorf("a study that is open was folded: %v", err)
+	}
 	release := Release{Document: []byte("d"), Signature: []byte("s"), LedgerEntry: 7}
 	update(t, s, func(tx Tx) error {
 		must(0, tx.AddRelease(h, release))
 		must(0, tx.AddContribution(protocol.Receipt{Plan: g, Party: "a", Document: []byte("d"), Signature: []byte("s")}, []byte("x")))
-		must(0, tx.SetState(h, study.Released, ""))
-		return tx.SetState(g, study.Failed, "why")
+		must(0, tx.SetState(h, study.Open, study.Released, ""))
+		return tx.SetState(g, study.InDraft, study.Failed, "why")
 	})
 	view(t, s, func(tx Tx) {
 		if got := must(tx.Release(h)); !reflect.DeepEqual(got, release) || must(tx.LedgerEntry()) != 7 {
