@@ -6,11 +6,11 @@ import (
 	"caucus/study"
 )
 
-// HowGood says where the accuracy of a released classifier is found.
+// HowGood says how to find the accuracy of a released classifier.
 const HowGood = "How well it predicts is not known from this release: test it on records whose class you know (caucus release predict), or run a study of kind evaluate."
 
-// Answer says in a few sentences what a study made, and whether noise left anything of it; goesBy is
-// GoesBy's sentence, or empty; howGood says what is known of its accuracy.
+// Answer says in a few sentences what a study made, and whether the noise left a useful classifier.
+// goesBy is GoesBy's sentence, or empty; howGood says what is known of the accuracy.
 func Answer(c Classifier, r study.Release, goesBy, howGood string) string {
 	label := "the class"
 	if p, err := r.DecodedPlan(); err == nil {

@@ -7,7 +7,7 @@ import (
 	"caucus/study"
 )
 
-// TestAnswer: the answer says what was made, and of a constant classifier that it tells nothing.
+// TestAnswer: the answer names the number of parties, and says that a constant classifier tells nothing.
 func TestAnswer(t *testing.T) {
 	for lambda, want := range map[float64]string{.1: "7 parties made a classifier", 0: "gives every record the same class"} {
 		if got := Answer(Classifier{Lambda: lambda}, study.Release{Manifest: study.Manifest{Parties: 7}}, "", HowGood); !strings.Contains(got, want) {

@@ -7,12 +7,13 @@ import (
 	"caucus/study"
 )
 
-// Calibration says how a fit's scores became probabilities: score s of each column of Weights
-// became Slope·s + Intercept. The classifier's Weights already include this; do not apply it again.
+// Calibration says how a fit's scores became probabilities: score s of each column of Weights became
+// Slope·s + Intercept. The classifier's Weights already include the calibration; do not apply it again.
 type Calibration struct {
 	Intercept []float64 `json:"intercept"` // one per column of Weights
 	Slope     float64   `json:"slope"`
-	// SlopeSD is the slope's standard deviation from noise and sampling; Low and High its 95 % interval.
+	// SlopeSD is the slope's standard deviation from noise and sampling; Low and High are its 95 %
+	// interval.
 	SlopeSD float64 `json:"slope_sd"`
 	Low     float64 `json:"slope_low"`
 	High    float64 `json:"slope_high"`
@@ -21,11 +22,12 @@ type Calibration struct {
 // NotProbabilities begins the warning that says why a calibration failed.
 const NotProbabilities = "the classifier gives scores, not probabilities: "
 
-// mostSlopeSD bounds the slope's relative error; at twice it, 0.20 could be reported as 0.25.
+// mostSlopeSD bounds the slope's relative standard deviation. At twice this bound, 0.20 could be
+// reported as 0.25.
 const mostSlopeSD = 0.15
 
-// WhyScores says why a slope with this relative error (0: no slope) gives no probabilities, "" if
-// it does. from names what was released.
+// WhyScores says why a slope with this relative error (0: no slope) gives no probabilities. "": it gives
+// them. from names the released numbers.
 func WhyScores(from string, slopeError float64) string {
 	switch {
 	case !(slopeError > 0):
@@ -36,7 +38,7 @@ func WhyScores(from string, slopeError float64) string {
 	return ""
 }
 
-// NewScores is the classifier of a fit that gives scores, with the reason.
+// NewScores returns the classifier of a fit that gives scores, with why as a warning.
 func NewScores(p study.Plan, fit aggregation.Fit, why string) (Classifier, []string) {
 	c, warnings := New(p, fit, Score)
 	if fit.Lambda > 0 { // else New has already warned
@@ -45,8 +47,9 @@ func NewScores(p study.Plan, fit aggregation.Fit, why string) (Classifier, []str
 	return c, warnings
 }
 
-// NewCalibrated is a calibrated fit's classifier. It gives scores instead if the calibration (nil: none)
-// is too uncertain (WhyScores). from names what was released; last is each mapped row's last number.
+// NewCalibrated returns the classifier of a calibrated fit. It gives scores if the calibration is
+// missing (nil) or too uncertain (WhyScores). from names the released numbers; last is the value of the
+// last column in each mapped row.
 func NewCalibrated(p study.Plan, fit aggregation.Fit, of *aggregation.Calibration, from string, last float64) (Classifier, []string) {
 	if why := WhyScores(from, of.Error()); why != "" {
 		return NewScores(p, fit, why)

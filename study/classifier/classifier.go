@@ -16,8 +16,8 @@ import (
 // Classifier is a linear classifier on mapped features.
 type Classifier struct {
 	Classes     []string                  `json:"classes"`
-	Weights     [][]float64               `json:"weights"` // map.Dim() × 1 (the second of two classes' score), else map.Dim() × K
-	Output      Output                    `json:"output"`  // says what the numbers are; Calibration, how they became probabilities
+	Weights     [][]float64               `json:"weights"` // map.Dim() × 1 for two classes (score of the second), else map.Dim() × K
+	Output      Output                    `json:"output"`  // meaning of the numbers
 	Calibration *Calibration              `json:"calibration,omitempty"`
 	Lambda      float64                   `json:"lambda"`
 	Path        []aggregation.LambdaPoint `json:"path,omitempty"`
@@ -28,7 +28,7 @@ const (
 	publicAlone = "the noise leaves nothing of what the parties released: every record is given the class shares that the plan names, and nothing else is in the classifier. Use more parties, a larger ε or a finer unit"
 )
 
-// New makes the classifier of a fit, with warnings.
+// New returns the classifier of a fit, with warnings.
 func New(p study.Plan, fit aggregation.Fit, gives Output) (Classifier, []string) {
 	d, c := fit.Model.W.Dims()
 	w := make([][]float64, d)
@@ -45,7 +45,7 @@ func New(p study.Plan, fit aggregation.Fit, gives Output) (Classifier, []string)
 	return Classifier{Weights: w, Classes: p.Schema.Classes(), Output: gives, Lambda: fit.Lambda, Path: fit.Path}, warnings
 }
 
-// Of returns the classifier in a result of any kind, and whether there is one.
+// Of returns the classifier in a result of any kind. false: the result has none.
 func Of(r study.Result) (Classifier, bool) {
 	var body struct {
 		Classifier *Classifier `json:"classifier"`
@@ -56,7 +56,7 @@ func Of(r study.Result) (Classifier, bool) {
 	return *body.Classifier, true
 }
 
-// Linear is the classifier as a model.
+// Linear returns the classifier as a model. It refuses a damaged classifier.
 func (c Classifier) Linear() (learners.Linear, error) {
 	if err := c.checkOutput(); err != nil {
 		return learners.Linear{}, err
@@ -68,7 +68,7 @@ func (c Classifier) Linear() (learners.Linear, error) {
 	if len(c.Weights) == 0 {
 		return learners.Linear{}, fmt.Errorf("read classifier: it has no weights: the release was damaged")
 	}
-	for i, row := range c.Weights { // checked before allocating by their number
+	for i, row := range c.Weights { // before allocating len(c.Weights) rows
 		if len(row) != columns {
 			return learners.Linear{}, fmt.Errorf("read classifier: row %d has %d weights, want %d for %d classes", i, len(row), columns, len(c.Classes))
 		}
@@ -94,9 +94,9 @@ func Right(predicted, y []int) (right, labelled int) {
 	return right, labelled
 }
 
-// Sound returns a release's classifier, also as a model, and its plan, for all who use or show one. It
-// refuses a damaged classifier, one that does not say what its numbers are, and one whose map or classes
-// are not the plan's.
+// Sound returns a release's classifier, the same as a model, and the plan. Everybody who uses or shows a
+// classifier calls it. It refuses a damaged classifier, an unknown Output, and a map or classes that
+// differ from the plan's.
 func Sound(r study.Release) (c Classifier, model learners.Linear, p study.Plan, err error) {
 	c, ok := Of(r.Result)
 	if !ok {
@@ -114,8 +114,8 @@ func Sound(r study.Release) (c Classifier, model learners.Linear, p study.Plan, 
 	return c, model, p, nil
 }
 
-// Predict applies a release's classifier to records with the plan's schema and map. It returns
-// classes and, for each record, one number per class, as the classifier's Output says.
+// Predict applies a release's classifier to records with the plan's schema and map. It returns, for each
+// record, the predicted class and one number per class, whose meaning is the classifier's Output.
 func Predict(r study.Release, records *dataset.Records) ([]int, *mat.Dense, error) {
 	c, model, p, err := Sound(r)
 	if err != nil {

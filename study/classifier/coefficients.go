@@ -10,21 +10,21 @@ import (
 	"caucus/study"
 )
 
-// Coefficients explain a classifier's log-odds column by column, in the schema's units, with
-// intervals where their coverage was shown.
+// Coefficients explain a classifier's log-odds column by column, in the schema's units. They have an
+// interval where its coverage was measured.
 type Coefficients struct {
-	Class string        `json:"class"` // of the log-odds: the second of two
+	Class string        `json:"class"` // the log-odds are those of this class, the second of two
 	Of    []Coefficient `json:"of"`
 }
 
-// Coefficient is the mean difference in log-odds that a contrast makes, all else equal.
+// Coefficient is the mean change in log-odds when a record changes by a contrast, all else equal.
 type Coefficient struct {
 	Contrast
-	LogOdds *Estimate `json:"log_odds,omitempty"` // with errors of noise and sampling; nil: Untold says why not
+	LogOdds *Estimate `json:"log_odds,omitempty"` // with errors from noise and sampling; nil: Untold says why
 	Untold  string    `json:"untold,omitempty"`
 }
 
-// Estimate is a number with its uncertainty.
+// Estimate is a number with its standard deviation and 95 % interval.
 type Estimate struct {
 	Value float64 `json:"value"`
 	SD    float64 `json:"sd"`
@@ -32,15 +32,15 @@ type Estimate struct {
 	High  float64 `json:"high"`
 }
 
-// Conditions for an interval, chosen for coverage and tested on other data sets: docs/analyst.md.
+// Conditions for an interval, chosen for coverage and tested on other data sets: see docs/analyst.md.
 const (
-	mostBent  = 0.1 // largest distance from 1 of the share of a contrast that the map keeps
-	mostAgain = 0.5 // largest move of an estimate by a second step, in standard deviations
+	mostBent  = 0.1 // largest distance of Diagnosed.Kept from 1
+	mostAgain = 0.5 // largest change of an estimate by a second Newton step, in standard deviations
 	leastRows = 20  // fewest pool rows with a level
-	mostOdds  = 10  // an interval around 1 as wide as 1/10 to 10 says nothing
+	mostOdds  = 10  // an interval that holds 1 and is wider than 1/10 to 10 is useless
 )
 
-// NewCoefficients are nil for more than two classes, or if no model is better than noise.
+// NewCoefficients returns nil for more than two classes, or if no model is better than noise.
 func NewCoefficients(p study.Plan, pool *auxdata.Pool, fit aggregation.CrossFit) *Coefficients {
 	all := Diagnose(p.Schema, p.Map, pool, fit)
 	if all == nil {
@@ -62,11 +62,11 @@ func (c contrasted) coefficient(along aggregation.Contrast) Coefficient {
 	return out
 }
 
-// NotTold is why a contrast that the map loses has no interval.
+// NotTold is the reason for no interval when the map loses a contrast.
 const NotTold = "the study's map does not tell it from other columns"
 
-// Untold says why a contrast has no interval, "" if it has one. kept is the share of the contrast
-// that the map keeps (1: all), rows the number of pool rows with it.
+// Untold says why a contrast has no interval. "": it has one. kept is the share of the contrast that the
+// map keeps (1: all); rows is the number of pool rows with the level.
 func Untold(c aggregation.Contrast, kept float64, rows int) string {
 	switch {
 	case rows < leastRows:
@@ -79,7 +79,7 @@ func Untold(c aggregation.Contrast, kept float64, rows int) string {
 	return ""
 }
 
-// Diagnosed is a contrast with everything that decides about its interval, for measuring coverage.
+// Diagnosed is a contrast with everything that decides about its interval, for measurements of coverage.
 type Diagnosed struct {
 	Coefficient
 	aggregation.Contrast
@@ -88,7 +88,7 @@ type Diagnosed struct {
 	Rows int
 }
 
-// Diagnose is NewCoefficients with those details.
+// Diagnose returns NewCoefficients' contrasts with these details.
 func Diagnose(s dataset.Schema, m dataset.Map, pool *auxdata.Pool, fit aggregation.CrossFit) (all []Diagnosed) {
 	of, ok := fit.OneStep()
 	if !ok {
@@ -101,7 +101,8 @@ func Diagnose(s dataset.Schema, m dataset.Map, pool *auxdata.Pool, fit aggregati
 	return all
 }
 
-// Foresee lists the contrasts of NewCoefficients, with why a map and a pool alone refuse them an interval.
+// Foresee lists the contrasts of NewCoefficients. Untold is set where map and pool alone already rule
+// out an interval.
 func Foresee(s dataset.Schema, m dataset.Map, pool *auxdata.Pool) (all []Coefficient) {
 	for _, c := range contrastsOf(s, m, pool) {
 		all = append(all, Coefficient{Contrast: c.Contrast, Untold: Untold(aggregation.Contrast{Seen: true}, c.kept, c.rows)})

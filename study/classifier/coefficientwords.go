@@ -11,7 +11,8 @@ import (
 	"caucus/study"
 )
 
-// Noise says whether the interval is useless: it holds both no effect and tenfold odds.
+// Noise reports that the interval is useless: it holds 1 (no effect) and spans a factor of more than 100
+// in odds.
 func (e Estimate) Noise() bool {
 	return e.Low <= 0 && e.High >= 0 && e.High-e.Low > 2*math.Log(mostOdds)
 }
@@ -28,7 +29,7 @@ func (c Contrast) Words() string {
 	return fmt.Sprintf("%s: %s more", c.Column, number(c.Per))
 }
 
-// Words say what a classifier's coefficients are, or why it has none; of may be nil.
+// Words summarise a classifier's coefficients, or say why there are none; of may be nil.
 func (of *Coefficients) Words(c Classifier) string {
 	if of == nil {
 		switch {
@@ -59,7 +60,7 @@ func (of *Coefficients) Words(c Classifier) string {
 	return fmt.Sprintf("%d of %d with 95 %% intervals, of privacy noise and of sampling; one interval in twenty misses. They are what goes with %s among these records, not what causes it", told, len(of.Of), of.Class)
 }
 
-// Chart shows the odds ratios of an outcome that have an interval, the surest first; nil for none.
+// Chart shows the odds ratios that have an interval, the clearest effect first; nil if there are none.
 func (of *Coefficients) Chart(outcome string) *study.ReportChart {
 	c := &study.ReportChart{
 		Title: fmt.Sprintf("odds of %s, all else alike", outcome), Note: "odds ratios with 95 % intervals of privacy noise and sampling; the axis is logarithmic, its mark is 1, no difference; bold: the interval excludes 1", Ratio: true,
@@ -74,7 +75,7 @@ func (of *Coefficients) Chart(outcome string) *study.ReportChart {
 	return c
 }
 
-// told are the contrasts with an interval, those farthest from no effect in standard deviations first.
+// told returns the contrasts with an interval, sorted by |value|/SD, largest first.
 func (of *Coefficients) told() (all []Coefficient) {
 	for _, e := range of.Of {
 		if e.LogOdds != nil {
@@ -87,14 +88,14 @@ func (of *Coefficients) told() (all []Coefficient) {
 	return all
 }
 
-// clear: the interval holds no ratio of 1.
+// clear: the interval excludes an odds ratio of 1.
 func (e Estimate) clear() bool { return e.Low > 0 || e.High < 0 }
 
-// mostNamed contrasts stand in an answer for each direction.
+// mostNamed is the most contrasts that an answer names for each direction.
 const mostNamed = 3
 
-// Answer says in a sentence what goes with an outcome, the surest first; empty where no interval is
-// clear of 1.
+// Answer says in one sentence what goes with an outcome, the clearest effect first; "" if every interval
+// includes 1.
 func (of *Coefficients) Answer(outcome string, parties int) string {
 	var up, down []string
 	for _, e := range of.told() {
@@ -122,7 +123,7 @@ func (of *Coefficients) Answer(outcome string, parties int) string {
 	return fmt.Sprintf("Among the records of %d parties %s comes %s.", parties, outcome, strings.Join(said, ", and "))
 }
 
-// Tables show odds ratios, then contrasts without one, grouped by column and reason.
+// Tables show odds ratios, then the contrasts without one, grouped by column and reason.
 func (of *Coefficients) Tables() (out []study.ReportTable) {
 	ratios := study.ReportTable{
 		Folded: true, Title: fmt.Sprintf("odds of %s, all else alike", of.Class),
@@ -131,7 +132,7 @@ func (of *Coefficients) Tables() (out []study.ReportTable) {
 	untold := study.ReportTable{Title: "features without an odds ratio", Head: []string{"column", "because"}, Folded: true}
 	type reason struct{ column, why string }
 	counts := map[reason]int{}
-	first := map[reason]string{} // described in words
+	first := map[reason]string{} // a contrast with this reason, in words
 	var reasons []reason
 	for _, e := range of.Of {
 		if v := e.LogOdds; v != nil {
@@ -169,7 +170,7 @@ func (of *Coefficients) Tables() (out []study.ReportTable) {
 	return out
 }
 
-// Odds writes log-odds as odds.
+// Odds formats log-odds as odds.
 func Odds(v float64) string {
 	switch o := math.Exp(v); {
 	case o > 9999:

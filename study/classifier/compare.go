@@ -14,31 +14,32 @@ import (
 	"caucus/study"
 )
 
-// Comparison compares a release with a site's own classifier. It is exact: only the site may see it.
+// Comparison compares a release with a site's own classifier. Its numbers are exact (no noise), so only
+// the site may see them.
 type Comparison struct {
 	Records int `json:"records"` // labelled records
-	// Alone measures a classifier of the site's other records, by cross-validation, patients kept whole.
+	// Alone measures the site's own classifier by cross-validation; all records of a patient are in one
+	// fold.
 	Released learners.Measures `json:"released"`
 	Alone    learners.Measures `json:"alone"`
 	Majority float64           `json:"majority_class"`
-	// Gain is the release's accuracy minus Alone's; Sure, half the width of its 95 % interval.
+	// Gain is Released's accuracy minus Alone's; Sure is half the width of the 95 % interval of Gain.
 	Gain float64 `json:"gain"`
 	Sure float64 `json:"gain_sure_to"`
-	// Fitted is the accuracy of the site's own classifier on its training records. Flattered estimates
-	// the most by which the release's accuracy may be too high here if these records took part in it:
-	// see flattered.
+	// Fitted is the accuracy of the site's own classifier on its training records. If these records took
+	// part in the release, Released's accuracy may be too high by up to about Flattered: see flattered.
 	Fitted    float64 `json:"alone_fitted"`
 	Flattered float64 `json:"released_flattered_by_up_to"`
 }
 
 const (
 	comparisonFolds = 5
-	leastCompared   = 20 // fewest records that say anything
+	leastCompared   = 20 // with fewer records a comparison says nothing
 )
 
-// Compare judges a release on records encoded by its plan's schema. They may have taken part in the
-// release, while the site's own classifier is judged on records it was not fitted to; Flattered says how
-// much that can matter.
+// Compare judges a release on records that were encoded by the plan's schema. The records may have taken
+// part in the release, while the site's own classifier is judged on records that it was not fitted to;
+// Flattered estimates the effect.
 func Compare(r study.Release, records *dataset.Records) (Comparison, error) {
 	c, model, p, err := Sound(r)
 	if err != nil {
@@ -116,10 +117,10 @@ func Compare(r study.Release, records *dataset.Records) (Comparison, error) {
 	return out, nil
 }
 
-// flattered bounds the optimism of the classifier of all parties on one party's records, given the
-// optimism own of that party's classifier. The optimism of fitting p numbers to n records falls
-// like p/n (Hastie, Tibshirani & Friedman, section 7.4), and if parties are alike, all of them have
-// parties·n records. Votes and noise reduce it further.
+// flattered bounds the optimism of the released classifier on one party's records; own is the optimism
+// of the party's own classifier. The optimism of fitting p weights to n records falls like p/n (Hastie,
+// Tibshirani & Friedman, section 7.4). If parties are alike, all together have parties·n records, so the
+// optimism is own/parties. Votes and noise reduce it further.
 func flattered(own float64, parties int) float64 { return math.Max(own, 0) / float64(max(parties, 1)) }
 
 func trueLabels(classes int) learners.Channel { return learners.Channel{Classes: classes, Keep: 1} }
@@ -134,7 +135,7 @@ func alone(x *mat.Dense, y []int, train, test []int, classes, fold int) (learner
 		}
 		return px, py
 	}
-	if len(train) == 0 { // one patient has all records
+	if len(train) == 0 { // all records are of one patient
 		return learners.Measures{AUC: .5}, make([]int, len(test)), nil
 	}
 	trainX, trainY := pick(train)
@@ -150,7 +151,7 @@ func alone(x *mat.Dense, y []int, train, test []int, classes, fold int) (learner
 	return learners.Measures{AUC: .5, BER: 1 - 1/float64(classes)}, named, nil
 }
 
-// foldsOf splits records into parts of similar size, each patient in one part.
+// foldsOf splits records into parts of similar size; all records of a patient are in one part.
 func foldsOf(records *dataset.Records) [][]int {
 	out := make([][]int, comparisonFolds)
 	of := map[string]int{}

@@ -7,8 +7,8 @@ import (
 	"caucus/dataset"
 )
 
-// No patient is on both sides of a fold, each record is judged once, and parts are of
-// about one size.
+// Each patient is on one side of a fold, each record is judged once, and the parts have about the same
+// size.
 func TestFoldsKeepPatients(t *testing.T) {
 	records := &dataset.Records{}
 	for i := range 200 {

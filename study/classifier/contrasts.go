@@ -10,8 +10,9 @@ import (
 	"caucus/dataset"
 )
 
-// Contrast is a difference between two otherwise equal records in the schema's terms: Column is Per
-// units larger; on a log scale, 1 + its number is Times as large; or Column is Level instead of Against.
+// Contrast is a difference between two otherwise equal records, in the schema's terms. Either Column is
+// larger by Per units; or, on a log scale, 1 + Column is multiplied by Times; or Column is Level instead
+// of Against.
 type Contrast struct {
 	Column  string  `json:"column"`
 	Per     float64 `json:"per,omitempty"`
@@ -20,36 +21,37 @@ type Contrast struct {
 	Against string  `json:"against,omitempty"`
 }
 
-// contrasted is a contrast in mapped features. by, of Dim numbers, is the mean change of a pool
-// row's mapped features. So for any map (scaled, projected, cut or bent) a linear classifier's mean
-// difference in log-odds is the inner product of by with its weights. If the map is linear over the
-// pool, the difference is the same for all records.
+// contrasted is a contrast in mapped features. by, of map.Dim() numbers, is the mean change of the pool
+// rows' mapped features. So for any map (scaled, projected, cut or bent) a linear classifier's mean
+// change in log-odds is the inner product of by and the weights. If the map is linear over the pool, the
+// change is the same for all records.
 type contrasted struct {
 	Contrast
 	by []float64
-	// kept is the share of the contrast that the map keeps: its variance in a regression on mapped
-	// rows, by'Cov(m)⁺by, over that in one on all columns, e'Cov(x)⁺e, where e is the contrast
-	// itself. They are equal if the map drops and bends nothing. If the map drops the small
-	// difference between two correlated columns, the contrast of one with the other held fixed is
-	// lost, though each column may be kept almost whole.
+	// kept is the share of the contrast that the map keeps: the contrast's variance in a regression on
+	// mapped rows, by'Cov(m)⁺by, divided by its variance in a regression on all columns, e'Cov(x)⁺e,
+	// where e is the contrast itself. The ratio is 1 if the map drops and bends nothing. A map may keep
+	// two correlated columns almost whole and still drop the small difference between them; then the
+	// contrast of one with the other held fixed is lost.
 	kept float64
-	// rows is the number of pool rows with the level or an unusual number; 0: nothing is known.
+	// rows is the number of pool rows with the level or, for a numeric column, with another than the
+	// most frequent number.
 	rows int
 }
 
 const (
-	contrastRows    = 500   // evenly spaced rows that stand for the pool
-	contrastColumns = 300   // encoded columns at most; nobody reads the contrasts of more (pictures)
-	contrastStep    = 0.005 // half the step of a slope, as a share of the column's range
+	contrastRows    = 500   // evenly spaced pool rows to average over
+	contrastColumns = 300   // with more encoded columns (images) there are no contrasts
+	contrastStep    = 0.005 // half the step for a slope, as a share of the column's range
 )
 
 const (
 	missing  = "missing"
-	PoolMean = "its mean in the pool" // mean of the pool rows that have the number
+	PoolMean = "its mean in the pool" // mean of the pool rows where the number is present
 )
 
-// contrastsOf lists the contrasts of a schema's columns, each level against the pool's most
-// frequent. They are public, as map and pool are.
+// contrastsOf lists the contrasts of a schema's columns, each level against the pool's most frequent
+// level. They follow from map and pool, so they are public.
 func contrastsOf(s dataset.Schema, m dataset.Map, pool *auxdata.Pool) []contrasted {
 	if n, d := pool.Encoded.Dims(); n == 0 || d > contrastColumns {
 		return nil
@@ -128,8 +130,8 @@ func contrastsOf(s dataset.Schema, m dataset.Map, pool *auxdata.Pool) []contrast
 	return all
 }
 
-// unitOf chooses the unit of a numeric contrast: the power of ten nearest to an eighth of the range
-// (age: 10 years), or a factor of 2 on a log scale. of is that step in the encoded column.
+// unitOf chooses the unit of a numeric contrast: the power of ten nearest to an eighth of the range (10
+// years for age), or a factor of 2 on a log scale. of is the same step in the encoded column.
 func unitOf(f dataset.Feature) (per, times, of float64) {
 	if f.Log {
 		return 0, 2, math.Ln2 / (math.Log1p(f.Max) - math.Log1p(f.Min))
@@ -146,7 +148,8 @@ func newKeeping(pool *auxdata.Pool) keeping {
 	return keeping{aggregation.InverseCovariance(pool.X, pool.Weight), aggregation.InverseCovariance(pool.Encoded, pool.Weight)}
 }
 
-// share is contrasted.kept for the contrast by in mapped rows and in, by column, in encoded ones.
+// share returns contrasted.kept; by is the contrast in mapped rows, in the contrast in encoded rows, by
+// column.
 func (k keeping) share(by []float64, in map[int]float64) float64 {
 	v := mat.NewVecDense(len(by), by)
 	whole := 0.0
@@ -190,7 +193,7 @@ func meanRow(x *mat.Dense, weight []float64) []float64 {
 	return out
 }
 
-// knownMean is the mean of an encoded number over the rows that have it.
+// knownMean returns the mean of an encoded number over the rows where it is present.
 func knownMean(x *mat.Dense, weight []float64, at int) float64 {
 	n, _ := x.Dims()
 	sum, total := 0.0, 0.0
@@ -216,7 +219,7 @@ func having(x *mat.Dense, column int) (rows int) {
 	return rows
 }
 
-// differing counts the rows whose number is not the most frequent one.
+// differing counts the rows with another than the most frequent number.
 func differing(x *mat.Dense, column int) int {
 	n, _ := x.Dims()
 	counts, most := map[float64]int{}, 0

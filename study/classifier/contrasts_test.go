@@ -12,8 +12,7 @@ import (
 	"caucus/dataset"
 )
 
-// contrastWorld is a schema with all that a column can be, and a pool in which b is
-// nearly a.
+// contrastWorld returns a schema with every kind of column, and a pool in which b is nearly a.
 func contrastWorld(t *testing.T) (dataset.Schema, *mat.Dense) {
 	t.Helper()
 	s := dataset.Schema{Label: dataset.Label{Column: "y", Classes: []string{"no", "yes"}}, Features: []dataset.Feature{
@@ -32,13 +31,13 @@ func contrastWorld(t *testing.T) (dataset.Schema, *mat.Dense) {
 		if rng.IntN(10) == 0 {
 			row[2], row[3] = .5, 1
 		}
-		row[4+[]int{0, 0, 1}[rng.IntN(3)]] = 1 // no z, no other
+		row[4+[]int{0, 0, 1}[rng.IntN(3)]] = 1 // neither z nor other
 	}
 	return s, x
 }
 
-// TestContrasts: of a map that keeps everything a contrast is the difference of two
-// mapped rows, in the schema's units; levels stand against the most frequent one.
+// TestContrasts: with a map that keeps everything, a contrast is the difference of two mapped rows, in
+// the schema's units. Levels are compared with the most frequent level.
 func TestContrasts(t *testing.T) {
 	s, x := contrastWorld(t)
 	m := dataset.Identity(s)
@@ -73,7 +72,7 @@ func TestContrasts(t *testing.T) {
 			t.Errorf("%+v, want %+v", got.Contrast, w.Contrast)
 		}
 		for j, v := range got.by {
-			// The mean that missing stands against is of the rows that stand for the pool.
+			// For level missing, the mean is taken over the sample of pool rows, not over all rows.
 			if math.Abs(v-w.by[j]*scale) > 1e-9 && !(w.Level == "missing" && math.Abs(v-w.by[j]*scale) < .02) {
 				t.Errorf("%s: %g at %d, want %g", got.Words(), v, j, w.by[j]*scale)
 			}
@@ -87,8 +86,8 @@ func TestContrasts(t *testing.T) {
 	}
 }
 
-// TestContrastsLost: a map may keep two columns nearly whole and still not tell one from
-// the other; others are as they were.
+// TestContrastsLost: a map may keep two columns nearly whole and still lose the difference between them.
+// Other contrasts are unchanged.
 func TestContrastsLost(t *testing.T) {
 	s, x := contrastWorld(t)
 	all, err := dataset.FitPCAWhitened(x, 5, 0)
@@ -117,7 +116,6 @@ func TestContrastsLost(t *testing.T) {
 	}
 }
 
-// TestCoefficientWords: what people are told of an interval.
 func TestCoefficientWords(t *testing.T) {
 	estimate := func(value, sd float64) *Estimate {
 		return &Estimate{value, sd, value - aggregation.Normal95*sd, value + aggregation.Normal95*sd}

@@ -1,3 +1,4 @@
-// Package classifier is about the linear classifier in a release: its document, and its predictions on a
-// table with the plan's schema and map, for kinds that end in a classifier and users of such releases.
+// Package classifier holds the linear classifier of a release: its JSON form, what it says in words, and
+// its predictions on a table with the plan's schema and map. It serves the study kinds that release a
+// classifier, and the users of their releases.
 package classifier

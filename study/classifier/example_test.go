@@ -12,8 +12,8 @@ import (
 	"caucus/study/simulate"
 )
 
-// A release is used: its plan says how records are encoded and mapped, its
-// classifier what they are.
+// A release holds what is needed to use it: its plan encodes and maps records, its classifier predicts
+// their classes.
 func Example() {
 	table, schema := dataset.Hospitals(dataset.HospitalConfig{Sites: 3, Records: 1600, Seed: 1, Skew: 1})
 	rows := make([]int, table.Rows())

@@ -16,7 +16,7 @@ import (
 	"caucus/study/simulate"
 )
 
-// seq is 0, 1, … below n.
+// seq returns 0, 1, … n−1.
 func seq(n int) []int {
 	all := make([]int, n)
 	for i := range all {
@@ -25,8 +25,7 @@ func seq(n int) []int {
 	return all
 }
 
-// TestCompareNeedsTwoClasses: where all records are of one class nothing is compared, nor
-// is it of a few.
+// TestCompareNeedsTwoClasses: Compare refuses records of one class, and too few records.
 func TestCompareNeedsTwoClasses(t *testing.T) {
 	table, schema := dataset.Hospitals(dataset.HospitalConfig{Sites: 1, Records: 700, Seed: 1})
 	encoded := func(from, to int) *dataset.Records {
@@ -62,10 +61,10 @@ func TestCompareNeedsTwoClasses(t *testing.T) {
 	}
 }
 
-// TestFlattered: with next to no noise a release is right more often on a party's own
-// records, to which it was fitted, than on others from where they came; a comparison at the
-// party does not say less of it than there is. The mean over draws is off by at most 6.1
-// standard errors but for one run in 10⁹.
+// TestFlattered: with next to no noise, a release is more often right on the records of a party, to
+// which it was fitted, than on new records from the same source. A party's comparison must not
+// understate this difference. The mean over draws is off by more than 6.1 standard errors in one run of
+// 10⁹.
 func TestFlattered(t *testing.T) {
 	const parties, each, fresh, draws = 3, 60, 2000, 40
 	var gaps, said, sure, rest []float64

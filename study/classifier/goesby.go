@@ -14,21 +14,22 @@ import (
 	"caucus/study"
 )
 
-// mostMoves bounds the differences that GoesBy shows.
+// mostMoves is the most differences that GoesBy shows.
 const mostMoves = 8
 
-// move is how far a typical difference between two records moves the score of the second class.
+// move is the change of the second class's score for a typical difference between two records.
 type move struct {
 	words string
 	by    float64
 }
 
-// GoesBy shows by which columns a classifier of two classes tells them apart, the largest moves of
-// its score first, and says the same in a sentence. It describes the fitted weights, which hold
-// privacy noise, and claims no error: Coefficients do where their coverage was shown. A level's move
-// counts times the standard deviation of having the level, √(p(1−p)) for a share p of the pool, so
-// that a level that few have, whose weight is mostly noise, does not lead. Both results are empty for
-// more than two classes, for pictures, and where noise left nothing.
+// GoesBy shows the columns that a classifier of two classes tells the classes apart by, largest change
+// of the score first, as a chart and in a sentence. The weights hold privacy noise, and GoesBy claims no
+// error for them; Coefficients do, where coverage was measured. A level's change is multiplied by
+// √(p(1−p)), where p is the level's share in the pool. So a rare level, whose weight is mostly noise,
+// does not lead.
+//
+// Both results are empty for more than two classes, for images, and if the noise left nothing.
 func (c Classifier) GoesBy(p study.Plan, model learners.Linear) (*study.ReportChart, string) {
 	if c.Lambda == 0 || len(c.Classes) != 2 || p.Schema.Dim() > contrastColumns {
 		return nil, ""

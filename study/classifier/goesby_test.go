@@ -11,14 +11,14 @@ import (
 	"caucus/study"
 )
 
-// TestGoesBy: the column with the largest weight leads; more than two classes, and a classifier of
+// TestGoesBy: the column with the largest weight comes first. More than two classes, or a classifier of
 // noise alone, show nothing.
 func TestGoesBy(t *testing.T) {
 	s, _ := contrastWorld(t)
 	p := study.Plan{Schema: s, Map: dataset.Identity(s)}
 	w := mat.NewDense(p.Map.Dim(), 1, nil)
-	w.Set(0, 0, -8) // a falls
-	w.Set(5, 0, 4)  // level y rises
+	w.Set(0, 0, -8) // a lowers the score
+	w.Set(5, 0, 4)  // level y raises the score
 	model := learners.Linear{W: w, Classes: 2}
 	c := Classifier{Classes: s.Classes(), Lambda: 1}
 	chart, words := c.GoesBy(p, model)

@@ -7,23 +7,25 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Output says what a classifier's numbers are, one per class for each record.
+// Output is the meaning of a classifier's numbers, one per class for each record.
 type Output string
 
 const (
-	// Probability: about a share p of the records given p are of the class. Only numbers calibrated
-	// on the records' outcomes are called so: see Calibration.
+	// Probability: of the records with number p, about a share p are of the class. Only numbers that
+	// were calibrated on the records' outcomes have this output: see Calibration.
 	Probability Output = "probability"
-	// VoteShare is the share of the parties' classifiers that vote for a class, unlike outcomes.
+	// VoteShare is the share of the parties' classifiers that vote for a class; shares of outcomes may
+	// differ.
 	VoteShare Output = "vote_share"
-	// Score orders records without a scale. The first of two classes has minus the second's score.
+	// Score orders records and has no scale. For two classes, the first class's score is minus the
+	// second's.
 	Score Output = "score"
 )
 
 // Outputs lists all outputs.
 func Outputs() []Output { return []Output{Probability, VoteShare, Score} }
 
-// Words explain a number to its reader.
+// Words say what the numbers mean.
 func (o Output) Words() string {
 	switch o {
 	case Probability:
@@ -34,8 +36,8 @@ func (o Output) Words() string {
 	return "scores, not probabilities: they order records and say nothing else"
 }
 
-// Values are the classifier's N×classes numbers for mapped rows x (N×d). A row's class has the
-// largest number, the first in a tie.
+// Values returns the classifier's N×classes numbers for mapped rows x (N×d). The predicted class of a
+// row has the largest number; in a tie the first.
 func (c Classifier) Values(x *mat.Dense) (*mat.Dense, error) {
 	model, err := c.Linear()
 	if err != nil {

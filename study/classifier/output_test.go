@@ -8,8 +8,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// TestValues: numbers are what the output says, in the columns of their classes, and
-// the class that is predicted has the largest.
+// TestValues: the numbers match the output, in the columns of their classes, and the predicted class has
+// the largest number.
 func TestValues(t *testing.T) {
 	x := mat.NewDense(2, 2, []float64{1, 0, 0, 1})
 	two, three := [][]float64{{2}, {-1}}, [][]float64{{1, 3, -1}, {0, -2, 2}}
@@ -17,11 +17,11 @@ func TestValues(t *testing.T) {
 	sum := math.Exp(1) + math.Exp(3) + math.Exp(-1)
 	for _, c := range []struct {
 		Classifier
-		want []float64 // of the first row
+		want []float64 // first row
 	}{
 		{Classifier{Classes: []string{"a", "b"}, Weights: two, Output: Score}, []float64{-2, 2}},
 		{Classifier{Classes: []string{"a", "b"}, Weights: two, Output: VoteShare}, []float64{p(-2), p(2)}},
-		{Classifier{Classes: []string{"a", "b"}, Weights: two, Output: Probability, Calibration: &Calibration{Slope: 3}}, []float64{p(-2), p(2)}}, // applied before
+		{Classifier{Classes: []string{"a", "b"}, Weights: two, Output: Probability, Calibration: &Calibration{Slope: 3}}, []float64{p(-2), p(2)}}, // the weights include the calibration
 		{Classifier{Classes: []string{"a", "b", "c"}, Weights: three, Output: Score}, []float64{1, 3, -1}},
 		{Classifier{Classes: []string{"a", "b", "c"}, Weights: three, Output: VoteShare}, []float64{math.Exp(1) / sum, math.Exp(3) / sum, math.Exp(-1) / sum}},
 	} {
@@ -46,7 +46,8 @@ func TestValues(t *testing.T) {
 	}
 }
 
-// TestOutputRefused: a classifier that does not say what its numbers are is not used.
+// TestOutputRefused: a classifier with an unknown output, or with an output that contradicts its
+// calibration, is refused.
 func TestOutputRefused(t *testing.T) {
 	for _, c := range []Classifier{
 		{}, {Output: "odds"}, {Output: Probability}, {Output: VoteShare, Calibration: &Calibration{}},

@@ -17,7 +17,7 @@ import (
 	"caucus/study"
 )
 
-// The candidates of auto.
+// Candidates for map.project and map.whiten.
 var (
 	autoProject = []dataset.Count{5, 10, 20, 40, 80}
 	autoWhiten  = []float64{0.5, 1} // besides 0
@@ -26,21 +26,24 @@ var (
 const (
 	autoTeachers = 4
 	autoDraws    = 2 // noise draws per teacher
-	// autoHarm: a forecast this far below the best is no accident, and ends the search for components.
+	// autoHarm ends the search for components: a mean accuracy that is lower than the best by more than
+	// this is no accident.
 	autoHarm = 0.01
-	// autoPlain components are kept, not evened out, for pictures and if there is no forecast.
+	// autoPlain components are kept for images, and for mechanisms without a forecast.
 	autoPlain = 30
-	// autoRows is the fewest pool rows for a forecast; with fewer all features stay.
+	// autoRows is the fewest pool rows for a forecast; a smaller pool keeps all features.
 	autoRows = 20
-	// autoPoolRows is the most pool rows used, as many as a forecast takes.
+	// autoPoolRows is the most pool rows that the forecast uses.
 	autoPoolRows = 1500
 )
 
-// ChooseMap turns auto into a number of components and a degree of evening out: the choice that keeps
-// the most of a reference problem (aggregation.Reference), the same for all candidates, under this plan's
-// own noise. Teachers are linear in the columns that the components are made of, each divided by its own
-// deviation if the analysis does that, and are scored on other rows than the fit's. It uses only the
-// plan's terms, the public size and x, the N×Dim encoded rows of the PUBLIC pool. A given Whiten stays.
+// ChooseMap decides map.project: auto. It returns the number of principal components, and the degree of
+// whitening unless c names one, with the best forecast accuracy under the plan's own noise.
+//
+// The forecast runs on a reference problem (aggregation.Reference), the same for all candidates. Its
+// teachers are linear in the encoded columns, each divided by its standard deviation if the analysis is
+// FAMD. Half of the rows are for the fit and half for the score. ChooseMap reads only the plan's terms,
+// the public size and x, the N×Dim encoded rows of the PUBLIC pool.
 func (Kind) ChooseMap(p study.Plan, size study.Size, c dataset.Components, x *mat.Dense) (dataset.Components, error) {
 	if c.Analysis == "" {
 		c.Analysis = dataset.DefaultAnalysis(p.Schema)
@@ -79,7 +82,7 @@ func newAutoMap(p study.Plan, size study.Size, c dataset.Components, x *mat.Dens
 	if err != nil {
 		return nil, fmt.Errorf("choose the map: %w", err)
 	}
-	rng := rand.New(rand.NewPCG(7, 8)) // public and fixed: same plan, same choice
+	rng := rand.New(rand.NewPCG(7, 8)) // public and fixed, so that the same plan gets the same map
 	n, d := x.Dims()
 	rows := rng.Perm(n)[:min(n, autoPoolRows)]
 	half := len(rows) / 2
@@ -90,7 +93,7 @@ func newAutoMap(p study.Plan, size study.Size, c dataset.Components, x *mat.Dens
 	a := &autoMap{plan: p, size: size, asked: c, fit: part(sample, 0, half), test: part(sample, half, len(rows))}
 	columns := whole.Features(sample)
 	_, width := columns.Dims()
-	z := mat.NewDense(len(rows), width+1, nil) // an intercept last
+	z := mat.NewDense(len(rows), width+1, nil) // the last column is the intercept
 	z.Slice(0, len(rows), 0, width).(*mat.Dense).Copy(columns)
 	for i := range rows {
 		z.Set(i, width, 1)
@@ -107,7 +110,7 @@ func part(x *mat.Dense, from, to int) *mat.Dense {
 	return x.Slice(from, to, 0, d).(*mat.Dense)
 }
 
-// best adds components until that makes the forecast worse, then tries evening out the best number.
+// best adds components until more of them lower the forecast, then tries whitening with the best number.
 func (a *autoMap) best() (dataset.Components, error) {
 	var all []candidate
 	for _, project := range autoProject {
@@ -116,7 +119,7 @@ func (a *autoMap) best() (dataset.Components, error) {
 			return a.asked, err
 		}
 		all = append(all, c)
-		if c.outputs < int(project) || c.mean() < top(all).mean()-autoHarm { // all components taken, or more do harm
+		if c.outputs < int(project) || c.mean() < top(all).mean()-autoHarm { // no components are left, or more of them do harm
 			break
 		}
 	}
@@ -133,7 +136,7 @@ func (a *autoMap) best() (dataset.Components, error) {
 	return top(all).Components, nil
 }
 
-// candidate is one choice, with its expected accuracy on each teacher's test rows.
+// candidate is one map, with its expected accuracy for each teacher on the test rows.
 type candidate struct {
 	dataset.Components
 	outputs  int // components found
@@ -142,7 +145,6 @@ type candidate struct {
 
 func (c candidate) mean() float64 { return stat.Mean(c.accuracy, nil) }
 
-// top returns the candidate with the best forecast, the first in a tie.
 func top(all []candidate) candidate {
 	return slices.MaxFunc(all, func(a, b candidate) int { return cmp.Compare(a.mean(), b.mean()) })
 }

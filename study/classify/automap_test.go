@@ -16,8 +16,8 @@ import (
 	"caucus/study/kinds"
 )
 
-// autoPlan is a plan for so many sites over a wide table of the generated
-// hospitals, and the table's encoded rows.
+// autoPlan returns a plan for this number of sites, and the encoded rows of a wide table of generated
+// hospitals.
 func autoPlan(t *testing.T, sites int, epsilon float64) (study.Plan, *mat.Dense) {
 	t.Helper()
 	table, schema := dataset.Hospitals(dataset.HospitalConfig{Sites: 2, Records: 800, Seed: 3, Missing: 0.05})
@@ -31,8 +31,7 @@ func autoPlan(t *testing.T, sites int, epsilon float64) (study.Plan, *mat.Dense)
 	}, r.X
 }
 
-// With much noise few components are kept, with little noise more, from public
-// numbers alone.
+// Much noise keeps few components, little noise keeps more. The choice uses public numbers alone.
 func TestAutoKeepsWhatTheNoiseAllows(t *testing.T) {
 	auto := dataset.Components{Project: dataset.Auto}
 	kept := map[float64]dataset.Count{}
@@ -56,7 +55,7 @@ func TestAutoKeepsWhatTheNoiseAllows(t *testing.T) {
 	}
 }
 
-// Who says how many, or how far, is left alone.
+// ChooseMap leaves a given number of components, and a given whitening, as they are.
 func TestAutoLeavesAlone(t *testing.T) {
 	p, x := autoPlan(t, 4, 1)
 	size := study.Size{Parties: 4, Records: 2000}
@@ -93,13 +92,13 @@ func TestAutoLeavesAlone(t *testing.T) {
 	}
 }
 
-// A column that bounds make look small, and that alone tells the classes apart,
-// is kept by default: components of columns as bounds scale them lose it.
+// The column dose looks small next to its bounds, and alone tells the classes apart. The default map
+// keeps it; principal components of columns scaled by their bounds would lose it.
 func TestDefaultMapKeepsSmallColumns(t *testing.T) {
 	schema := dataset.Schema{
 		Label: dataset.Label{Column: "y", Classes: []string{"no", "yes"}},
 		Features: []dataset.Feature{
-			{Column: "dose", Kind: dataset.Numeric, Max: 1000}, // everybody has 0 to 10
+			{Column: "dose", Kind: dataset.Numeric, Max: 1000}, // all values are 0 to 10
 			{Columns: []string{"l0..l11"}, Kind: dataset.Categorical, Levels: []string{"a", "b", "c"}},
 		},
 	}

@@ -16,9 +16,9 @@ import (
 	"caucus/study/bodies"
 )
 
-// average is the comparator that averages the parties' own linear models, each clipped to norm
-// averageRadius: at unit party, one party moves the mean by at most 2·averageRadius/M. (Pathak et al.'s
-// guarantee for averaging is at record level; the two never share a column.) Simulation only.
+// average is a comparator for simulations: it averages the parties' linear models, each clipped to norm
+// averageRadius. At unit party, one party moves the mean of M models by at most 2·averageRadius/M.
+// (Pathak et al. prove their guarantee for single records; a table must not show both in one column.)
 type average struct {
 	plan    study.Plan
 	pool    *auxdata.Pool
@@ -26,10 +26,10 @@ type average struct {
 }
 
 const (
-	// averageRadius clips a local model: rows have norm at most 1, so scores reach ±10, where the
+	// averageRadius clips a local model. Rows have norm at most 1, so scores reach ±10, where the
 	// logistic curve is flat.
 	averageRadius = 10.0
-	averageScale  = 1 << 20 // lattice of the clear sums
+	averageScale  = 1 << 20 // lattice steps per unit, for sums without noise
 )
 
 func newAverage(p study.Plan, pool *auxdata.Pool) (bodies.Statistic, error) {

@@ -19,18 +19,18 @@ import (
 )
 
 // localTally trains one classifier on each of the party's shards and counts their votes on the pool.
-// Training on a shard learns nothing of other shards' records: preprocessing is public; tuning and
-// learner state stay inside. Nor does it learn their time: each shard has its own context, made after
-// the one before has ended, and a late shard casts a constant ballot. So being late follows from a
-// shard's own records and moves its own ballot alone, which the bound of shards covers.
+// Training on one shard sees nothing of other shards' records: preprocessing is public, and tuning and
+// learner state stay inside the shard. Nor does it see their duration: each shard gets its own context,
+// made after the previous shard has ended, and a late shard casts a constant ballot. So lateness follows
+// from a shard's own records and moves only that shard's ballot, which the bound for shards covers.
 func localTally(p study.Plan, terms Terms, pool *auxdata.Pool, in study.Inputs) *aggregation.Tally {
 	classes := len(p.Schema.Classes())
 	t := aggregation.NewTally(pool.Rows(), classes)
 	shards := shardsOf(p.Unit, terms.Shards, in)
 	each := (in.Records.Len() + len(shards) - 1) / len(shards)
 	for s, rows := range shards {
-		// Each shard has its own generator, so that one shard's records cannot move another's votes
-		// through shared randomness.
+		// Each shard has its own generator: with a shared one, the records of one shard would move the
+		// votes of another.
 		rng := rand.New(rand.NewPCG(p.Seed, uint64(s)))
 		if in.Rng != nil {
 			rng = rand.New(rand.NewPCG(in.Rng.Uint64(), uint64(s)))
@@ -47,9 +47,9 @@ func localTally(p study.Plan, terms Terms, pool *auxdata.Pool, in study.Inputs) 
 }
 
 // voteOn trains on records and votes on every pool row. It always returns votes: a learner that fails or
-// is late votes for class 0 everywhere. In place of the records that it did not learn from, up to each,
-// it trains on made-up ones and drops the result, so that the amount of work depends less on how many
-// records meet the plan's condition. The caller must keep the duration secret (the agent's window).
+// is late votes for class 0 everywhere. If it learned from fewer than each records, it also trains on
+// made-up ones and drops the result, so that the work depends less on how many records meet the plan's
+// condition. The caller must keep the duration secret (the agent's window).
 func voteOn(p study.Plan, learner string, pool *auxdata.Pool, in study.Inputs, records *dataset.Records, each int, rng *rand.Rand) (votes []int) {
 	left := each
 	done := in.InTime(func(ctx context.Context) {
@@ -67,7 +67,7 @@ func voteOn(p study.Plan, learner string, pool *auxdata.Pool, in study.Inputs, r
 	return votes
 }
 
-// votesOf also returns how many records the learner learned from.
+// votesOf also returns the number of records that the learner learned from.
 func votesOf(ctx context.Context, p study.Plan, learner string, pool *auxdata.Pool, in study.Inputs, records *dataset.Records, rng *rand.Rand) (votes []int, learned int) {
 	if learner == learners.Any && in.Voter.Vote != nil {
 		votes, err := in.Voter.Vote(ctx, p.Schema, records, pool.Encoded)
@@ -89,7 +89,7 @@ func votesOf(ctx context.Context, p study.Plan, learner string, pool *auxdata.Po
 	return predict(ctx, model, pool.X), learned
 }
 
-// madeUp returns n records in which there is nothing to learn.
+// madeUp returns n records with random features and labels that do not depend on them.
 func madeUp(s dataset.Schema, n int, rng *rand.Rand) *dataset.Records {
 	r := &dataset.Records{X: mat.NewDense(n, s.Dim(), nil), Y: make([]int, n)}
 	for i := range n {
@@ -101,10 +101,10 @@ func madeUp(s dataset.Schema, n int, rng *rand.Rand) *dataset.Records {
 	return r
 }
 
-// predictRows rows are predicted at a time; then the deadline is checked.
+// predictRows is the number of rows between two checks of the deadline.
 const predictRows = 128
 
-// predict returns the model's predictions, too few if the context ended.
+// predict returns fewer predictions than rows if the context ends.
 func predict(ctx context.Context, model learners.Model, x *mat.Dense) (votes []int) {
 	n, d := x.Dims()
 	for from := 0; from < n && ctx.Err() == nil; from += predictRows {
@@ -114,8 +114,8 @@ func predict(ctx context.Context, model learners.Model, x *mat.Dense) (votes []i
 	return votes
 }
 
-// TrainLocal trains the named learner ("": the default) with a plan's map and classes; nil if it fails.
-// voting: as one voter of many, otherwise to be the best alone.
+// TrainLocal trains the named learner ("": the default) with a plan's map and classes. It returns nil if
+// training fails. With voting, it uses the learner's settings for one voter of many (learners.Voter).
 func TrainLocal(ctx context.Context, p study.Plan, name string, records *dataset.Records, rng *rand.Rand, voting bool) (learners.Model, learners.Features) {
 	learner, err := learners.Assign(cmp.Or(name, learners.Default), rng)
 	if err != nil {
@@ -136,8 +136,8 @@ func TrainLocal(ctx context.Context, p study.Plan, name string, records *dataset
 }
 
 // shardsOf returns the rows that each shard's classifier learns from (keyed.Records.Shards). It leaves
-// out records without a label: they teach nothing, and the empty ones that fill up a declared number may
-// all be in one shard, which must not take longer, and be late, because of them.
+// out records without a label, because they teach nothing. The empty records that pad a file to its
+// declared number may all fall into one shard, and must not make it slower and so late.
 func shardsOf(u privacy.Unit, n int, in study.Inputs) [][]int {
 	shards := [][]int{allRows(in.Records)}
 	if n > 1 {

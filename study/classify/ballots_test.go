@@ -17,7 +17,7 @@ import (
 	"caucus/study"
 )
 
-// patients are records of so many patients, two of each, labels 0, 1 and none in turn.
+// patients returns two records for each of n patients, with labels none, 0 and 1 in turn.
 func patients(n int) *dataset.Records {
 	r := &dataset.Records{X: mat.NewDense(2*n, 1, nil)}
 	for i := range 2 * n {
@@ -27,7 +27,6 @@ func patients(n int) *dataset.Records {
 	return r
 }
 
-// TestPatientsStayTogether: all records of a patient are in one shard.
 func TestPatientsStayTogether(t *testing.T) {
 	records := patients(500)
 	shard := map[string]int{}
@@ -44,8 +43,8 @@ func TestPatientsStayTogether(t *testing.T) {
 	}
 }
 
-// TestUnlabelledTrainNothing: every record with a label is in one shard, and no other is
-// in any, so that no shard takes longer for the empty ones that fill up a file.
+// TestUnlabelledTrainNothing: every labelled record is in one shard, and no other record is in any. So
+// no shard takes longer because of the empty records that pad a file.
 func TestUnlabelledTrainNothing(t *testing.T) {
 	records := patients(30)
 	for _, shards := range []int{1, 4} {
@@ -66,8 +65,7 @@ func TestUnlabelledTrainNothing(t *testing.T) {
 	}
 }
 
-// counted is a context with an end that counts how often it is asked whether it came: as
-// often as a learner does a piece of work.
+// counted is a context that counts the calls of Err, one for each piece of a learner's work.
 type counted struct {
 	context.Context
 	asked int
@@ -75,9 +73,9 @@ type counted struct {
 
 func (c *counted) Err() error { c.asked++; return c.Context.Err() }
 
-// TestWorkIsThere: however few of a site's records a condition holds for, and whatever their
-// labels are, there is as much to train on, to within a fifth of it. Before made
-// records took their place there was nothing to do below eight of them.
+// TestWorkIsThere: the amount of training work stays within a fifth, however few of a site's records
+// meet a condition, and whatever their labels are. Without made-up records there would be no work below
+// eight records.
 func TestWorkIsThere(t *testing.T) {
 	schema, err := dataset.ParseSchema(strings.NewReader("label: {column: ill, classes: [\"no\", \"yes\"]}\nfeatures: [{column: a, kind: numeric, min: 0, max: 1}, {column: b, kind: numeric, min: 0, max: 1}]\n"))
 	if err != nil {

@@ -18,31 +18,33 @@ import (
 	"caucus/study/classifier"
 )
 
-// Kind trains a classifier from votes on a pool, or sums of label × features (Hamm, Cao & Belkin 2016).
+// Kind is the study kind classify: it trains a classifier from votes on a pool, or from sums of label ×
+// features (Hamm, Cao & Belkin 2016).
 type Kind struct{}
 
 type mechanism struct {
-	// units that it can hide.
+	// units are the units that the mechanism can hide.
 	units []privacy.Unit
 	// site: each party may add the noise itself.
 	site bool
-	// shared: a contribution can be split between two servers, with a proof.
+	// shared: two servers can hold shares of a contribution, with a proof that it is valid.
 	shared bool
 	// needsDelta: the guarantee is (ε,δ) with δ > 0.
 	needsDelta bool
-	// simulation: no proof covers it as implemented; simulated plans only.
+	// simulation: no proof covers the code, so only simulated plans may name the mechanism.
 	simulation bool
-	// solved: it releases a minimiser, and its bound rests on solving.
+	// solved: the mechanism releases a minimiser, and its bound depends on the solver's accuracy.
 	solved bool
 	// newStatistic makes the sum for a plan and pool.
 	newStatistic func(study.Plan, *auxdata.Pool) (bodies.Statistic, error)
 	words        statisticWords
-	// gives is what the classifier's numbers are; a fit to sums over labels may be calibrated further.
+	// gives is the meaning of the classifier's numbers. A fit to sums over labels may calibrate them to
+	// probabilities.
 	gives classifier.Output
 }
 
-// statisticWords describe a party's share of a statistic: to the party's own people, to whoever receives
-// it exactly, and whether a classifier is trained for it.
+// statisticWords describe a contribution: leaves to the party that sends it, received to a reader who
+// sees it without noise. trained: the party trains a classifier.
 type statisticWords struct {
 	leaves, received string
 	trained          bool
@@ -69,10 +71,11 @@ var mechanisms = map[string]mechanism{
 
 var allUnits = []privacy.Unit{privacy.Party, privacy.Record, privacy.Label}
 
-// Computes describes what a party computes for a mechanism; equal texts mean equal computations.
+// Computes describes what a party computes for a mechanism. Two mechanisms with equal texts compute the
+// same.
 func Computes(mechanism string) string { return mechanisms[mechanism].words.leaves }
 
-// DefaultMechanism is the mechanism of a plan that names none.
+// DefaultMechanism returns the mechanism of a plan that names none: tally for unit party, else cross.
 func DefaultMechanism(u privacy.Unit) string {
 	if u == privacy.Party {
 		return "tally"
@@ -86,12 +89,13 @@ func Mechanisms() []string { return slices.Sorted(maps.Keys(mechanisms)) }
 // Mechanisms lists the kind's mechanisms.
 func (Kind) Mechanisms() []string { return Mechanisms() }
 
-// Shared lists the mechanisms whose contributions may be split: see study.Kind.
+// Shared lists the mechanisms whose contributions can be split into shares for two servers: see
+// study.Kind.
 func (Kind) Shared() []string {
 	return slices.DeleteFunc(Mechanisms(), func(name string) bool { return !mechanisms[name].shared })
 }
 
-// maxBallots bounds a study's ballots: more add nothing, and a site trains a classifier for each.
+// maxBallots bounds a study's ballots: more add nothing, and a site trains one classifier for each.
 const maxBallots = 1 << 20
 
 func (Kind) Check(p study.Plan) error {
@@ -126,8 +130,8 @@ func (Kind) Check(p study.Plan) error {
 		}
 	}
 	if m.words.trained && p.Unit != privacy.Party && p.WhereReadsLabel() {
-		// Of all subsets that a plan can choose, one class's records are the fewest, and training time
-		// reveals their number.
+		// A condition on the label could select the records of one class, and training time reveals
+		// their number.
 		return study.PlanError("where", "%q reads the label: a site would train on records of its choosing, by what unit %s hides: use the features alone, or mechanism cross", p.Where, p.Unit)
 	}
 	var t Terms
@@ -206,8 +210,8 @@ func newTask(p study.Plan, pool *auxdata.Pool) (task, error) {
 	return task{bodies.Task{Agreed: study.Agree(Kind{}, p, pool), Statistic: q, Fresh: 0x6c616d626461}}, err
 }
 
-// noiseOf is the noise on the moments in a study of this size. seen computes what a release shows of
-// moments without noise; nil: the moments themselves.
+// noiseOf returns the noise on the moments in a study of this size. seen maps moments to those that a
+// release without noise would show; nil: they are the same.
 func (t task) noiseOf(size study.Size) (noise aggregation.Noise, seen func(*mat.Dense) *mat.Dense, err error) {
 	weight, draws := float64(size.Parties*t.Words().Shards), t.Plan().Noise.Draws(size.Parties)
 	switch q := t.Statistic.(type) {
@@ -225,11 +229,12 @@ func (t task) noiseOf(size study.Size) (noise aggregation.Noise, seen func(*mat.
 // Result is the result of a classify study.
 type Result struct {
 	Classifier classifier.Classifier `json:"classifier"`
-	// Drift compares the private feature mean with the pool's, if the mechanism releases it anyway.
+	// Drift compares the mean features of the private records with the pool's; nil if the mechanism does
+	// not release that mean.
 	Drift *aggregation.Drift `json:"drift,omitempty"`
 	// EffectiveRows is Kish's effective sample size of a tilted pool.
 	EffectiveRows float64 `json:"effective_rows,omitempty"`
-	// Coefficients are the classifier's, in the schema's units; nil if none has a known error.
+	// Coefficients are in the schema's units; nil if none has a known error.
 	Coefficients *classifier.Coefficients `json:"coefficients,omitempty"`
 }
 
@@ -252,23 +257,24 @@ func (t task) Work(records int) (study.Work, error) {
 	}
 	w.Shards = t.Words().Shards
 	var err error
-	if learner := t.Words().Learner; learner != learners.Any { // else its owner bounds it
+	if learner := t.Words().Learner; learner != learners.Any { // a party's own program bounds its work itself
 		w.Shard, err = learners.Work(learner, learners.Size{
 			Rows: shardRows(records, w.Shards), Mapped: p.Map.Dim(), Encoded: p.Schema.Dim(), Classes: len(p.Schema.Classes()), Votes: t.Pool().Rows(),
 		})
 	}
 	w.Shard += float64(shardRows(records, w.Shards)) * study.MapSteps(p.Map)
-	w.Rest += float64(w.Shards) * rows * 8 // adding up their votes
+	w.Rest += float64(w.Shards) * rows * 8 // adding up the votes
 	if p.Mechanism == "moment" {
 		w.Rest += rows * dim * classes * float64(w.Shards+8)
 	}
 	return w, err
 }
 
-// trains says whether parties train classifiers under a classify plan.
+// trains says whether parties train classifiers for the plan.
 func trains(p study.Plan) bool { return p.Mechanism != "cross" && p.Mechanism != "means" }
 
-// shardRows bounds a shard's records: exceeded once in 10¹² times, unless patients have many records.
+// shardRows bounds a shard's records. A shard holds more with probability 1e-12, unless single patients
+// have many records.
 func shardRows(records, shards int) int {
 	if shards == 1 {
 		return records

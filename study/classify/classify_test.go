@@ -103,8 +103,8 @@ func TestPlanBytes(t *testing.T) {
 	}
 }
 
-// TestSums: for every mechanism and place of noise, neither order of arrival
-// nor sharding changes a bit of the sum, and a sum survives its encoding.
+// TestSums, for every mechanism and place of noise: the order of arrival and the merging of partial sums
+// change no bit of the sum, and a sum survives its encoding.
 func TestSums(t *testing.T) {
 	schema, pool, m, records := conformance.Hospital(t, 600)
 	for _, c := range []struct {
@@ -184,8 +184,8 @@ func TestSums(t *testing.T) {
 	}
 }
 
-// TestHostileSums: no body makes the sum wrap, so the bound of what is released
-// holds whatever a party sends.
+// TestHostileSums: no accepted body makes the sum overflow, so the bound of the release holds whatever a
+// party sends.
 func TestHostileSums(t *testing.T) {
 	schema, pool, m, records := conformance.Hospital(t, 600)
 	p := conformance.ClassifyPlan(schema, pool, m)
@@ -208,7 +208,7 @@ func TestHostileSums(t *testing.T) {
 			if sum.Check(body) != nil {
 				continue
 			}
-			for range len(p.Roster) { // as many as can contribute
+			for range len(p.Roster) { // the most that can contribute
 				if v < 0 && -v > 1<<60/int64(len(p.Roster)) || v > 1<<60/int64(len(p.Roster)) {
 					t.Fatalf("a cell of %d of %d records is accepted: %d of them wrap", v, n, len(p.Roster))
 				}
@@ -235,8 +235,8 @@ func TestOtherPool(t *testing.T) {
 	}
 }
 
-// TestDataIndependence: whatever a party's records are, it contributes, with
-// bodies of the same size for ballots.
+// TestDataIndependence: a party contributes whatever its records are, and all ballots have bodies of the
+// same size.
 func TestDataIndependence(t *testing.T) {
 	schema, pool, m, records := conformance.Hospital(t, 600)
 	one := make([]int, 0, records.Len())
@@ -283,9 +283,8 @@ func TestDataIndependence(t *testing.T) {
 	}
 }
 
-// TestTallyBound: replacing one record moves the released vector by no more
-// than the declared bound; with shards, a replacement by another patient may
-// move two shards.
+// TestTallyBound: replacing one record moves the released vector by no more than the declared bound.
+// With shards, a replacement by another patient may move two shards.
 func TestTallyBound(t *testing.T) {
 	schema, pool, m, records := conformance.Hospital(t, 300)
 	rng := rand.New(rand.NewPCG(5, 5))
@@ -324,8 +323,8 @@ func TestTallyBound(t *testing.T) {
 	}
 }
 
-// TestSettleOnce: the same plan settled twice gives the same answers and one
-// charge; a plan that differs in anything has ids of its own.
+// TestSettleOnce: settling a plan twice gives the same answers and one charge. A plan that differs in
+// anything has other ids.
 func TestSettleOnce(t *testing.T) {
 	schema, pool, m, records := conformance.Hospital(t, 400)
 	p := conformance.ClassifyPlan(schema, pool, m)
@@ -362,8 +361,8 @@ func TestSettleOnce(t *testing.T) {
 	}
 }
 
-// TestSimulatedNeverPasses: a real plan's sum takes no simulated publication
-// and a simulated plan's no real one.
+// TestSimulatedNeverPasses: a real plan's sum refuses simulated publications, and a simulated plan's sum
+// refuses real ones.
 func TestSimulatedNeverPasses(t *testing.T) {
 	schema, pool, m, records := conformance.Hospital(t, 400)
 	p := conformance.ClassifyPlan(schema, pool, m)
@@ -395,7 +394,7 @@ func TestSimulatedNeverPasses(t *testing.T) {
 }
 
 func TestDriftAndTilt(t *testing.T) {
-	// A pool that differs in its first feature's mean is found and tilted.
+	// The pool differs in its first feature's mean: the release finds the drift and tilts the pool.
 	rng := rand.New(rand.NewPCG(7, 7))
 	x := mat.NewDense(3000, 3, nil)
 	mean := []float64{0.25, 0, 0}
@@ -421,8 +420,7 @@ func TestDriftAndTilt(t *testing.T) {
 	if w.EffectiveRows < 300 {
 		t.Errorf("effective rows %.0f, want at least 300", w.EffectiveRows)
 	}
-	// The tilted pool stands for the records: there is no drift left to find, and
-	// hardly any to tilt.
+	// The tilted pool matches the records: no drift is left, and hardly anything to tilt.
 	if d := aggregation.DriftOf(x, w.Weight, mean, 0.001, 5000); d.Found() {
 		t.Errorf("no drift of the weighted pool, but found: %+v", d)
 	}
@@ -432,9 +430,9 @@ func TestDriftAndTilt(t *testing.T) {
 	}
 }
 
-// TestMomentBoundDoesNotWrap: where the square of the movement has no place in
-// int64, it proves nothing, and the noise is Laplace under the L1 bound. The
-// pool's heavy row makes the square of two ballots 2⁶⁴ and a little.
+// TestMomentBoundDoesNotWrap: if the squared movement overflows int64, the L2 bound proves nothing, and
+// the noise is Laplace under the L1 bound. The pool's heavy row makes the square of two ballots a little
+// more than 2⁶⁴.
 func TestMomentBoundDoesNotWrap(t *testing.T) {
 	schema, _, _, _ := conformance.Hospital(t, 400)
 	schema.Label.Classes = []string{"a", "b", "c"}

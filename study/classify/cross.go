@@ -14,22 +14,22 @@ import (
 	"caucus/study/classifier"
 )
 
-// keepRows is the least share of the pool's rows that a tilt keeps effective.
+// keepRows is the least effective sample size that a tilt must leave, as a share of the pool's rows.
 const keepRows = 0.1
 
 // cross is the statistic of mechanism cross: sites release sums of label × features over their records.
-// The class sums replace the votes' moments; the risk's other part comes from the unlabelled pool. The
-// sum over classes is the records' feature mean. Compared with the pool's it shows drift, and the pool
-// can be tilted to it, at no further cost.
+// These sums take the place of the votes' moments; the other part of the risk comes from the unlabelled
+// pool. Added up over classes, the sums give the records' mean features. Their difference from the
+// pool's mean shows drift, and the pool can be tilted to them, at no further privacy cost.
 //
 // Proof note.
-//   - Neighbours: replace one record, or only its label. Public: plan, pool, and how many records each
-//     site has.
+//   - Neighbours: replace one record, or only its label. Public: plan, pool, and each site's number of
+//     records.
 //   - Lemma: aggregation.CrossL2sq and aggregation.CrossL1.
 //   - Numeric model: each record's row is truncated to integers by arithmetic that reads no other
 //     record; the sums are exact.
 //   - The caller guarantees that the map is the plan's, fitted on public rows, and that records are
-//     clamped to the schema. Without that the bound still holds: a row of norm above 1 counts as zeros.
+//     clamped to the schema. If not, the bound still holds: a row of norm above 1 counts as zeros.
 type cross struct {
 	plan    study.Plan
 	pool    *auxdata.Pool
@@ -43,8 +43,8 @@ func newCross(p study.Plan, pool *auxdata.Pool) (bodies.Statistic, error) {
 func (c *cross) Cells() int         { return c.classes * c.pool.Dim() }
 func (c *cross) ReleasedCells() int { return c.Cells() }
 
-// Weights bound a site's records so that no number of sites makes the sum wrap: a record adds at most
-// 2²⁰ to a cell, and all sites together stay below 2⁶⁰.
+// Weights bound a site's number of records so that the total cannot overflow: a record adds at most 2²⁰
+// to a cell, and all sites together stay below 2⁶⁰.
 func (c *cross) Weights() (least, most int64) { return 0, 1 << 40 / c.plan.MostParties() }
 
 func (c *cross) Additive(int64) bool { return true }
@@ -60,7 +60,7 @@ func (c *cross) AppendClear(vector []int64, records int64) ([]byte, error) {
 	return bodies.AppendSums(vector, records), nil
 }
 
-// ParseClear also refuses a sum larger than its records allow.
+// ParseClear refuses a sum that is larger than its number of records allows.
 func (c *cross) ParseClear(body []byte) ([]int64, int64, error) {
 	v, records, err := bodies.ParseSums("cross sums", body, c)
 	if err != nil {
@@ -74,7 +74,8 @@ func (c *cross) ParseClear(body []byte) ([]int64, int64, error) {
 	return v, records, nil
 }
 
-// Form: the number of records is public, and each party proves the range for its own number.
+// Form gives each party the range for its own, public, number of records. The party proves that its sums
+// are in this range.
 func (c *cross) Form(records int64) shares.Form {
 	return shares.Integers(c.Cells(), aggregation.CrossMost(max(records, 1)))
 }
@@ -123,13 +124,14 @@ func (c *cross) Finish(total bodies.Total, rng *rand.Rand) (study.Result, error)
 		warnings = append(warnings, fmt.Sprintf("the pool differs from the private records (statistic %.0f where %d is expected) and the plan does not tilt it: expect a biased classifier", drift.Statistic, drift.Directions))
 	}
 	out := Result{Classifier: model, Drift: &fit.Drift, EffectiveRows: fit.EffectiveRows}
-	if model.Output == classifier.Probability && !fit.Tilted { // a tilt's effect on intervals was not measured
+	if model.Output == classifier.Probability && !fit.Tilted { // the effect of a tilt on intervals was not measured
 		out.Coefficients = classifier.NewCoefficients(c.plan, c.pool, fit)
 	}
 	return study.NewResult(out, warnings)
 }
 
-// classifier returns the fit's classifier, with probabilities if the sums determine a calibration.
+// classifier returns the fit's classifier. Its numbers are probabilities if the sums determine a
+// calibration, else scores.
 func (c *cross) classifier(fit aggregation.CrossFit) (classifier.Classifier, []string) {
 	if fit.Calibration != nil && fit.Remains.Found() {
 		return classifier.NewScores(c.plan, fit.Fit, "the pool differs from the private records, so it cannot say how its numbers are to be read")
@@ -137,9 +139,10 @@ func (c *cross) classifier(fit aggregation.CrossFit) (classifier.Classifier, []s
 	return classifier.NewCalibrated(c.plan, fit.Fit, fit.Calibration, "the released sums", c.pool.X.At(0, c.pool.Dim()-1))
 }
 
-// records is the number of summed records: the declared number or, if the plan has a condition, the
-// number of labelled records that meet it, estimated from the released sums. It is unsure below four of
-// its standard deviations.
+// records returns the number of summed records. Without a condition in the plan, that is the declared
+// number. With a condition, it is the number of labelled records that meet the condition, estimated from
+// the released sums; an estimate below four of its standard deviations is unsure, and the declared
+// number is returned.
 func (c *cross) records(total bodies.Total) (n float64, unsure bool, err error) {
 	if c.plan.Where == "" {
 		return total.Weight, false, nil
@@ -156,7 +159,7 @@ func (c *cross) records(total bodies.Total) (n float64, unsure bool, err error) 
 	return n, false, nil
 }
 
-// deviation is the standard deviation of the noise on each class sum's mean.
+// deviation returns the standard deviation of the noise on each entry of a class sum divided by records.
 func (c *cross) deviation(records float64, draws int) (float64, error) {
 	t, err := c.Terms(int64(records))
 	if err != nil {

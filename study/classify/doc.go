@@ -1,9 +1,11 @@
-// Package classify is the kind of study that trains a classifier from votes on a public pool, or from
-// sums of label × features (Hamm, Cao & Belkin 2016).
+// Package classify trains a classifier from votes on a public pool, or from sums of label × features
+// (Hamm, Cao & Belkin 2016).
 //
-// A party trains any classifier and votes on each pool row, or sums over its records; a linear
-// classifier is fitted to the noisy total. The mechanisms tally, moment, cross, means and output may be
-// released, each under the bound in its proof note; the others are comparators for simulations. It
-// guarantees that a contribution is always valid, whatever the records and however a learner fails, and
-// that a shard learns nothing of another, not even its time.
+// Each party trains a classifier of its own and votes with it for one class on each pool row, or adds up
+// label × features over its records. A linear classifier is then fitted to the noisy total. The
+// mechanisms tally, moment, cross, means and output may be released, each under the bound in its proof
+// note; average, majority, none and output-paper are comparators for simulations.
+//
+// Guarantees: a contribution is valid whatever the records are, and even if the learner fails. The
+// training on one shard sees nothing of another shard, not even its duration.
 package classify

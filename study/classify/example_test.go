@@ -12,8 +12,7 @@ import (
 	"caucus/study/simulate"
 )
 
-// Three hospitals agree on a plan by public data alone; what they send is noisy
-// sums; the release is a classifier.
+// Three hospitals agree on a plan from public data alone, send noisy sums, and get a classifier.
 func Example() {
 	table, schema := dataset.Hospitals(dataset.HospitalConfig{Sites: 3, Records: 1600, Seed: 1, Skew: 1})
 	rows := make([]int, table.Rows())

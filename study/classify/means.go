@@ -14,12 +14,12 @@ import (
 )
 
 // means is the statistic of mechanism means, for unit party: each party sends the direction of its mean
-// of label × features, and the mean of these directions replaces the votes' moments. Parties train
-// nothing, so small parties lose nothing by learning alone; but only a linear classifier can be fitted
-// to it, whereas votes allow any.
+// of label × features, and the mean of these directions takes the place of the votes' moments. Parties
+// train nothing, so a small party loses nothing by training on few records. But only a linear classifier
+// can be fitted to directions, while votes allow any learner.
 //
 // Proof note.
-//   - Neighbours: replace one party. Public: plan, pool, and how many parties contributed.
+//   - Neighbours: replace one party. Public: plan, pool, and the number of parties that contributed.
 //   - Lemma: aggregation.MeansL2sq and aggregation.MeansL1.
 //   - Numeric model: the last step checks in integers that a party's vector is in range
 //     (aggregation.MeansInRange), and sends zeros otherwise; the sum is exact. Earlier floating-point
@@ -50,7 +50,7 @@ func (m *means) Local(in study.Inputs) ([]int64, int64) {
 
 func (m *means) Blockwise(int) bool { return true }
 
-// AppendClear writes 16 bits per cell: the length reveals nothing.
+// AppendClear writes 16 bits per cell, so the length reveals nothing.
 func (m *means) AppendClear(vector []int64, _ int64) ([]byte, error) {
 	body := make([]byte, 0, 2*len(vector))
 	for _, v := range vector {
@@ -73,7 +73,7 @@ func (m *means) ParseClear(body []byte) ([]int64, int64, error) {
 	return v, 1, nil
 }
 
-// Form proves the range of each number, not the vector's norm.
+// Form proves the range of each number, but not the vector's norm.
 func (m *means) Form(int64) shares.Form { return shares.Integers(m.Cells(), aggregation.MeansMost) }
 
 func (m *means) Terms(int64) (study.ReleaseTerms, error) {

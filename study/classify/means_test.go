@@ -8,9 +8,8 @@ import (
 	"caucus/study/conformance"
 )
 
-// TestMeansBodies: a body is 16 bits a cell whoever sends it, and one that is
-// longer than a party's vector may be is refused: a party that lies counts for
-// no more than an honest one.
+// TestMeansBodies: a body has 16 bits per cell, whoever sends it. A vector that is longer than a party's
+// may be is refused, so a party that lies counts no more than an honest one.
 func TestMeansBodies(t *testing.T) {
 	schema, pool, m, records := conformance.Hospital(t, 600)
 	p := conformance.ClassifyPlan(schema, pool, m)
@@ -46,7 +45,7 @@ func TestMeansBodies(t *testing.T) {
 	}
 }
 
-// FuzzMeansBody: what is accepted is in range and reads back as it was sent.
+// FuzzMeansBody: an accepted body is in range and encodes to the same bytes.
 func FuzzMeansBody(f *testing.F) {
 	schema, pool, m, records := conformance.Hospital(f, 400)
 	p := conformance.ClassifyPlan(schema, pool, m)

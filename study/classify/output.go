@@ -15,10 +15,10 @@ import (
 	"caucus/study/bodies"
 )
 
-// output is the statistic of the mechanisms that perturb a solution: output (releasable), output-paper
-// and majority (simulation only).
+// output is the statistic of the mechanisms that perturb a solution: output (may be released),
+// output-paper and majority (simulation only).
 //
-// Proof note, of output; no proof covers the other two on a computer.
+// Proof note for output. No proof covers the other two in floating point.
 //
 //   - Neighbours: replace one unit of the plan, which moves ballotsMoved ballots. Public: plan, pool, λ,
 //     the number of ballots, the lattice.
@@ -26,19 +26,19 @@ import (
 //   - Numeric model: the solver works in floating point and stops at a gradient norm that bounds its
 //     distance from the exact minimiser. The bound includes that distance and the rounding to the
 //     lattice. A failed search, impossible in exact arithmetic, gives zeros.
-//   - The caller guarantees what it does for votes, and that rows have norm at most 1 (auxdata).
+//   - The caller guarantees the same as for votes, and that rows have norm at most 1 (auxdata).
 //
 // The risk is λ-strongly convex, so if one unit moves its gradient by at most g everywhere, it moves the
 // minimiser by at most g/λ (Hamm, Cao & Belkin 2016, Lemma 2). One of M ballots moves the gradient by at
 // most
 //
-//   - tight: √k·r/M, r = aggregation.Reach, because for the logistic loss ℓ(z)−ℓ(−z) = −z, so only the
-//     moments move; k = 1 for two classes (one column), else 2 (a vote leaves one column and enters
-//     another);
+//   - tight: √k·r/M, where r = aggregation.Reach. For the logistic loss ℓ(z)−ℓ(−z) = −z, so only the
+//     moments move. k = 1 for two classes (one column); else k = 2, because a vote leaves one column and
+//     enters another.
 //   - paper: 2·√k/M, because the loss is √k-Lipschitz in W for rows of norm ≤ 1.
 //
-// majority replaces the shares by the winner's label, which one ballot can flip on every row at once:
-// 2·√k, without 1/M. That is the paper's negative result.
+// majority replaces the vote shares with the winner's label. One ballot can flip that label on every row
+// at once, so the gradient moves by 2·√k, without 1/M: the paper's negative result.
 //
 // output rounds the minimiser to a lattice of public width γ = 2^k ≈ Δ/2²⁰. The solver stops at a
 // gradient norm of at most τ = outputTolerance, which adds 2τ/λ to Δ, and rounding adds √p: with p
@@ -60,8 +60,8 @@ func newOutput(mechanism string) func(study.Plan, *auxdata.Pool) (bodies.Statist
 
 func (o *output) ReleasedCells() int { return o.pool.Dim() * learners.Columns(o.classes) }
 
-// lambda is the plan's, or else follows a public rule: the ridge at which the noise is expected to have
-// norm 10, the order of a useful solution's.
+// lambda returns the plan's λ. If the plan gives none, a public rule sets λ so that the noise is
+// expected to have norm 10, about the norm of a useful solution.
 func (o *output) lambda(ballots int64) float64 {
 	if o.plan.Lambda > 0 {
 		return o.plan.Lambda
@@ -124,8 +124,8 @@ func (o *output) Sensitive(vector []int64, ballots int64, t study.ReleaseTerms) 
 	mu := learners.Moments(o.pool.X, shares, o.pool.Weight)
 	w, err := aggregation.SolveSurely(o.pool.X, o.pool.Weight, o.classes, mu, o.lambda(ballots), outputTolerance)
 	if err != nil {
-		// Impossible in exact arithmetic (see SolveSurely). Use a constant: a refusal, or a solution at
-		// an unknown distance, could reveal votes.
+		// Impossible in exact arithmetic (see SolveSurely). Release a constant: a refusal, or a solution
+		// at an unknown distance from the minimiser, could reveal votes.
 		w = mat.NewDense(o.pool.Dim(), columns, nil)
 	}
 	raw := w.RawMatrix().Data
@@ -140,7 +140,7 @@ func (o *output) Sensitive(vector []int64, ballots int64, t study.ReleaseTerms) 
 	return privacy.NewSensitive(z, t.Bound)
 }
 
-// hardShares gives all votes of a row to its winner, the lowest class in a tie.
+// hardShares gives each row's winner all votes of the row. In a tie the lowest class wins.
 func hardShares(t *aggregation.Tally, columns int) *mat.Dense {
 	s := mat.NewDense(t.Rows(), columns, nil)
 	for i := range t.Rows() {
@@ -159,7 +159,7 @@ func hardShares(t *aggregation.Tally, columns int) *mat.Dense {
 	return s
 }
 
-// Noise: the solution is perturbed, not the moments.
+// Noise has no forecast: the mechanism perturbs the solution, not the moments.
 func (o *output) Noise(float64, int) (aggregation.Noise, error) {
 	return aggregation.Noise{}, study.ErrNoForecast
 }

@@ -6,29 +6,30 @@ import (
 	"caucus/study"
 )
 
-// A plan whose learner is learners.Any lets each party choose how it votes: a built-in learner or its
-// own program (study.Voter).
+// A plan with learner "any" (learners.Any) lets each party choose how it votes: with a built-in learner
+// or with a program of its own (study.Voter).
 //
 // Proof note.
-//   - Neighbours: replace one party and all that it holds. Public: plan, pool, and one ballot per party.
-//   - Lemma: a party moves its own ballot, from any value to any other; the note of votes bounds how far
-//     that moves the release. Nothing is assumed about how the ballot came about: it may follow from the
-//     party's records, from chance, from what the program kept of earlier studies, and from everything
-//     public, releases included. All of that is either the party's own, which neighbours replace, or
-//     public; and studies add up as adaptively chosen ones do.
-//   - At any finer unit the same bound holds, because a record or label is part of one party. But it
-//     holds only by way of the party: a plan that claims unit record, or shards, needs a ballot that
-//     follows from the records of its shard and nothing else. A program could read another shard's file
-//     or a cache of the last study, unnoticed, and one record would move more ballots than the bound
-//     counts. Such plans are refused (checkOwn).
+//   - Neighbours: replace one party and everything that the party holds. Public: plan, pool, and one
+//     ballot per party.
+//   - Lemma: a party moves only its own ballot, from any value to any other; the proof note of votes
+//     bounds how far this moves the release. Nothing is assumed about how a program makes the ballot: it
+//     may use the party's records, chance, what it kept of earlier studies, and everything public,
+//     releases included. All of these are either the party's own, which neighbours replace, or public.
+//     The costs of several studies add up as for adaptively chosen mechanisms.
+//   - At a finer unit the same bound holds, because a record or label belongs to one party. But it holds
+//     for the whole party only: a plan that claims unit record, or shards, needs a ballot that follows
+//     from the records of one shard and from nothing else. A program could read another shard's file, or
+//     a cache of the last study, without anybody noticing, and one record would move more ballots than
+//     the bound counts. checkOwn refuses such plans.
 //   - Assumed of the site: a program serves one party. If the programs of two parties shared a memory,
 //     one party's records would move two ballots.
 //   - An invalid ballot (a wrong number of votes, an unknown class, an error, too late) becomes a
-//     constant one: valid, of the same size, and sent at the same moment, which was fixed before the
+//     constant ballot: valid, of the same size, and sent at the same moment, which was fixed before the
 //     program ran (the agent's window).
 const ownWords = "what each party chooses: one of the built-in classifiers or a program of its own"
 
-// checkOwn refuses plans with parties' own classifiers that the proof does not cover.
+// checkOwn refuses plans for which the proof does not cover parties' own programs.
 func (t Terms) checkOwn(p study.Plan, m mechanism) error {
 	switch {
 	case p.Unit != privacy.Party:
@@ -43,7 +44,7 @@ func (t Terms) checkOwn(p study.Plan, m mechanism) error {
 	return nil
 }
 
-// Chosen is the learner to train: the plan's, or the party's choice if the plan leaves it open.
+// Chosen returns the learner to train: the plan's or, if the plan says any, the party's choice.
 func Chosen(learner string, v study.Voter) string {
 	if learner == learners.Any {
 		return v.Learner

@@ -5,23 +5,24 @@ import (
 	"caucus/study"
 )
 
-// Removal: see study.Remover.
+// Removal implements study.Remover.
 //
 // Proof note.
-//   - Neighbours: one unit's part is in the sums or is not. Public: plan, pool, the numbers of parties,
-//     ballots and records, equal in both: an empty record replaces a record, nothing a party.
-//   - Lemma, cross at unit record: a record is one lattice row in one class's block, and an empty record
-//     adds nothing. So the movement is that row: squared L2 at most 2⁴⁰, half of CrossL2sq; d cells, so
-//     L1 at most √d times its L2, half of CrossL1 (rounded up, and so is the half). That is half the ρ,
-//     and half the pure ε of an L1 bound.
+//   - Neighbours: one unit's part is in the sums or is not. Public: plan, pool, and the numbers of
+//     parties, ballots and records, which are equal in both cases: an empty record takes the place of a
+//     removed record; nothing takes the place of a removed party.
+//   - Lemma, cross at unit record: a record is one lattice row in the block of one class, and an empty
+//     record adds nothing. So removal moves the sums by this row: squared L2 at most 2⁴⁰, half of
+//     CrossL2sq. The row has d cells, so its L1 norm is at most √d times its L2 norm, half of CrossL1
+//     (both rounded up). Half the squared L2 means half the ρ; half the L1 means half the pure ε.
 //   - Lemma, tally at unit party: a ballot has one vote per row. With more than two classes its vector
-//     has a single 1 in each row, where a replacement moves −1 and +1: half the weighted squared L2. Two
-//     classes share one count per row, which a ballot moves by 0 or 1 and a replacement by −1, 0 or 1:
-//     the same bound, no smaller.
+//     has a single 1 in each row, while a replacement moves −1 and +1: half the weighted squared L2. With
+//     two classes, each row has one count. A removed ballot moves it by 0 or 1, a replaced ballot by −1,
+//     0 or 1: the bound is the same.
 //   - Lemma, means at unit party: a party's vector is checked to have norm at most R, and a replacement
-//     moves at most 2R: a quarter of MeansL2sq, half of MeansL1.
-//   - The rest is not proved here: a shard that loses a record casts another ballot, as under
-//     replacement; moments mix rows; a label has no place that could be empty.
+//     moves at most 2R. So removal has a quarter of MeansL2sq and half of MeansL1.
+//   - Not proved here: a shard that loses a record casts another ballot, as under replacement; moments
+//     mix rows; a label has no place that could be empty.
 func (Kind) Removal(p study.Plan, b privacy.Bound) study.Removal {
 	half := func(v int64) int64 { return (v + 1) / 2 }
 	why := ""
@@ -32,7 +33,7 @@ func (Kind) Removal(p study.Plan, b privacy.Bound) study.Removal {
 	case p.Mechanism == "cross" && p.Unit == privacy.Record:
 		b.L2sq, b.L1, b.Cells = half(b.L2sq), half(b.L1), (b.Cells+1)/2
 	case p.Mechanism == "tally" && p.Unit == privacy.Party:
-		if b.L1 = 0; len(p.Schema.Classes()) > 2 { // not proved in L1, but no L1 noise is added to votes
+		if b.L1 = 0; len(p.Schema.Classes()) > 2 { // L1 is not proved, but votes never get L1 noise
 			b.L2sq = half(b.L2sq)
 		} else {
 			why = "of two classes a vote is one count, which a ballot moves by 1 whether it comes, goes or changes"

@@ -8,7 +8,7 @@ import (
 	"caucus/study/classifier"
 )
 
-// Report describes the classifier and its coefficients, if they are known.
+// Report describes the classifier and, if they are known, its coefficients.
 func (Kind) Report(r study.Release) (out study.Report, err error) {
 	c, model, p, err := classifier.Sound(r)
 	if err != nil {
@@ -46,7 +46,7 @@ func CoefficientsOf(r study.Release) *classifier.Coefficients {
 	return body.Coefficients
 }
 
-// NoCoefficients says why no release of a plan has coefficients, "" if one may.
+// NoCoefficients says why no release of a plan has coefficients. "": a release may have some.
 func NoCoefficients(p study.Plan) string {
 	if p.Mechanism != "cross" {
 		return fmt.Sprintf("mechanism %s shows no outcomes, so there is no odds ratio; mechanism cross (unit record or label) does", p.Mechanism)

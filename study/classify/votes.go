@@ -16,26 +16,27 @@ import (
 	"caucus/study/bodies"
 )
 
-// votes is the statistic of mechanisms tally and moment: parties send ballots; the counts (tally) or
-// public linear combinations of them (moment) are released; a classifier is fitted to the vote shares.
+// votes is the statistic of mechanisms tally and moment. Parties send ballots; the counts (tally) or
+// public linear combinations of the counts (moment) are released; a classifier is fitted to the vote
+// shares.
 //
 // Proof note.
 //   - Neighbours: replace one unit of the plan. Public: plan, pool, the number of ballots, and the rows'
-//     weights or the matrix A, which follow from them.
+//     weights or the matrix A, which follow from plan and pool.
 //   - Lemma: one unit moves ballotsMoved ballots, each by at most one vote per row. For tally, one
-//     ballot's squared movement weighted by the rows' public noise weights is at most Σᵢ wᵢ·2 (−1 and
+//     ballot's squared movement, weighted by the rows' public noise weights, is at most Σᵢ wᵢ·2 (−1 and
 //     +1; Σᵢ wᵢ if two classes share one count per row), times moved². For moment see
-//     aggregation.NewMomentDesign, L1 and L2 times moved.
-//   - Numeric model: votes are integers, and so is A, rounded in public before any vote is seen; sums
-//     are exact. A learner's floating point decides which vote it casts, not how far a vote moves the
-//     sum.
+//     aggregation.NewMomentDesign: L1 and L2, each times moved.
+//   - Numeric model: votes are integers; A is rounded to integers, in public, before any vote is seen;
+//     sums are exact. A learner's floating point decides which vote the learner casts, not how far a vote
+//     moves the sum.
 //   - The caller guarantees that a party casts one ballot per shard, each with one vote per row
-//     (ParseClear refuses others); that a shard's ballot is made from its own records alone
+//     (ParseClear refuses others); that a shard's ballot is made from the shard's own records alone
 //     (localTally); and that a replaced record, or patient, leaves one shard and enters another and
 //     moves no other record (keyed).
 type votes struct {
 	plan         study.Plan
-	terms        Terms // the kind's, of the plan
+	terms        Terms
 	pool         *auxdata.Pool
 	classes      int
 	noiseWeights []int64                   // for tally and none
@@ -54,9 +55,10 @@ func newVotes(mechanism string) func(study.Plan, *auxdata.Pool) (bodies.Statisti
 	}
 }
 
-// ballotsMoved is how many ballots one unit of the plan can change. A party has one (Terms.check refuses
-// shards at unit party). A record or label belongs to one ballot; but a record replaced by another
-// patient's may leave one shard and enter another, so with shards it is two.
+// ballotsMoved returns how many ballots one unit of the plan can change. A party has one ballot
+// (Terms.check refuses shards at unit party). A record or label belongs to one ballot. But with shards,
+// a record that is replaced by another patient's record may leave one shard and enter another: two
+// ballots.
 func (v *votes) ballotsMoved() int64 {
 	if v.plan.Unit == privacy.Record && v.terms.Shards > 1 {
 		return 2
@@ -114,12 +116,12 @@ func (v *votes) ParseClear(body []byte) ([]int64, int64, error) {
 	return t.Vector(), t.Ballots(), nil
 }
 
-// Form: one ballot per shard, each with one vote per row.
+// Form requires one ballot per shard, each with one vote per row.
 func (v *votes) Form(ballots int64) shares.Form {
 	return shares.Ballots(v.pool.Rows(), v.classes, int(ballots))
 }
 
-// Matrix returns A for moment: see aggregation.MomentDesign.
+// Matrix returns A for moment (aggregation.MomentDesign), else nil.
 func (v *votes) Matrix() *shares.Matrix {
 	if v.design == nil {
 		return nil
@@ -139,7 +141,7 @@ func (v *votes) Terms(int64) (study.ReleaseTerms, error) {
 	for _, w := range v.noiseWeights {
 		l2sq += w
 	}
-	// Over K columns the weights sum to K·Σwᵢ; one ballot moves two of the columns.
+	// Over K columns the weights add up to K·Σwᵢ; one ballot moves two of the columns.
 	if k := int64(learners.Columns(v.classes)); k > 1 {
 		l2sq = 2 * (l2sq / k)
 	}
@@ -177,7 +179,7 @@ func (v *votes) Finish(total bodies.Total, rng *rand.Rand) (study.Result, error)
 	return classifierResult(v.plan, fit)
 }
 
-// FinishClear fits to the exact votes.
+// FinishClear fits to exact votes.
 func (v *votes) FinishClear(total bodies.Total, rng *rand.Rand) (study.Result, error) {
 	p := v.plan
 	p.Mechanism = "none"

@@ -13,32 +13,32 @@ import (
 
 // Coefficients say which odds ratios of a plan's release will have an interval, and how wide.
 type Coefficients struct {
-	None  string        `json:"none,omitempty"` // why no release of the plan has any
-	Known float64       `json:"known"`          // share of draws with probabilities: only they have any
+	None  string        `json:"none,omitempty"` // why no release of the plan has odds ratios
+	Known float64       `json:"known"`          // share of draws with probabilities; only these have odds ratios
 	Of    []Coefficient `json:"of,omitempty"`
 }
 
-// Coefficient is what to expect of one. What map and pool refuse, every draw and release refuses; the
-// rest hangs on records.
+// Coefficient is the forecast for one coefficient. If map and pool rule out an interval, no draw and no
+// release has one; else it depends on the records.
 type Coefficient struct {
 	classifier.Contrast
-	Interval  bool    `json:"interval"`             // half of the draws or more gave one
-	Chance    float64 `json:"chance"`               // share of the draws that gave one
-	HalfWidth float64 `json:"half_width,omitempty"` // on the log-odds, median of the draws
-	Because   string  `json:"because,omitempty"`    // why there is none
-	Change    string  `json:"change,omitempty"`     // which term to change
+	Interval  bool    `json:"interval"`             // at least half of the draws gave an interval
+	Chance    float64 `json:"chance"`               // share of the draws that gave an interval
+	HalfWidth float64 `json:"half_width,omitempty"` // of the interval of log-odds, median of the draws
+	Because   string  `json:"because,omitempty"`    // why there is no interval
+	Change    string  `json:"change,omitempty"`     // the term to change
 }
 
 const changeNoise = "more records or a larger epsilon"
 
-// newCoefficients joins what map and pool decide with what was drawn.
+// newCoefficients combines the decisions of map and pool with the draws.
 func newCoefficients(p study.Plan, pool *auxdata.Pool, draws []drawn) *Coefficients {
 	out := &Coefficients{None: classify.NoCoefficients(p)}
 	if out.None != "" {
 		return out
 	}
 	all, whole := classifier.Foresee(p.Schema, p.Map, pool), []classifier.Coefficient(nil)
-	every := dataset.Components{Project: dataset.Count(p.Schema.Dim())} // directions
+	every := dataset.Components{Project: dataset.Count(p.Schema.Dim())} // a map that keeps every direction
 	if m, err := every.Fit(p.Schema, pool.Encoded); err == nil {
 		whole = classifier.Foresee(p.Schema, m, auxdata.Virtual(pool.Encoded, m))
 	}
@@ -62,7 +62,7 @@ func newCoefficients(p study.Plan, pool *auxdata.Pool, draws []drawn) *Coefficie
 	return out
 }
 
-// expect says what draws gave the i-th coefficient, which map and pool allow an interval.
+// expect summarises the draws of the i-th coefficient, for which map and pool allow an interval.
 func (c *Coefficient) expect(i int, draws []drawn) {
 	var widths []float64
 	why := "its release gives scores, which have no odds ratio"
@@ -88,8 +88,7 @@ func (c *Coefficient) expect(i int, draws []drawn) {
 	}
 }
 
-// Words say what to expect; Rows are a table of the coefficients: the interval, or why there is none,
-// and which term to change. Levels without one that share a reason share a row.
+// Words say how many coefficients are expected to have an interval.
 func (of *Coefficients) Words() string {
 	if of.None != "" {
 		return "none: " + of.None
@@ -107,6 +106,8 @@ func (of *Coefficients) Words() string {
 	return words
 }
 
+// Rows are a table of the coefficients: the contrast, its interval, why there is none, and the term to
+// change. Levels without an interval for the same reason share a row.
 func (of *Coefficients) Rows() (rows [][]string) {
 	at, count := map[string]int{}, map[string]int{}
 	for _, c := range of.Of {

@@ -20,10 +20,10 @@ import (
 	"caucus/study/simulate"
 )
 
-// TestCoefficientsForeseen: of five sites' study, a forecast, from pool, sizes, class shares and AUC alone,
-// says which coefficients most of three releases give an interval: exactly where map and pool decide, mostly
-// elsewhere; and how wide, within a factor of 1.5 in the median. All is seeded, so it fails always or
-// never.
+// TestCoefficientsForeseen, for a study of five sites: from pool, sizes, class shares and AUC alone, a
+// forecast says which coefficients get an interval in most of three releases. It is always right where
+// map and pool decide, and mostly right elsewhere. The forecast width is within a factor of 1.5 in the
+// median. The seeds are fixed, so the test fails always or never.
 func TestCoefficientsForeseen(t *testing.T) {
 	auto, every := dataset.Components{Project: dataset.Auto}, dataset.Components{Project: 1000}
 	all := []struct {
@@ -31,8 +31,8 @@ func TestCoefficientsForeseen(t *testing.T) {
 		rows    int
 		epsilon float64
 		keep    dataset.Components
-		told    int // intervals that most releases give at least
-		agree   int // for how many the forecast is right at least: adult's classes are not linear
+		told    int // fewest coefficients that get an interval in most releases
+		agree   int // fewest coefficients for which the forecast is right: adult's classes are not linear
 		draws   int
 	}{
 		{"hospitals", 20_000, 1, auto, 15, 20, 4}, {"hospitals", 10_000, 2, every, 18, 20, 4},

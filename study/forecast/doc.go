@@ -1,20 +1,20 @@
-// Package forecast estimates what a plan would be worth: it draws records that nobody holds, and runs
-// the plan on them.
+// Package forecast estimates how useful the release of a plan would be. It draws made-up records and
+// runs the plan on them.
 //
-// It serves whoever plans a study, and sites that decide whether to join. It knows only what is public:
-// the plan and its pool, how many parties hold how many records, the classes' shares, and how well
-// features are known to separate the classes (an AUC). Each draw
+// The forecast serves whoever plans a study, and sites that decide whether to join. It uses only public
+// inputs: the plan and its pool, the numbers of parties and of records, the classes' shares, and how
+// well features are known to separate the classes (an AUC). Each draw
 //
-//   - makes records that look like the pool's rows, with labels from a linear truth of that separation
-//     and those shares (problem);
-//   - runs the plan among virtual parties, with the real contributions, the real mechanism under
-//     simulated noise, and the real fit (simulate.Rehearse);
+//   - makes records that look like the pool's rows; their labels follow a linear model with the given
+//     AUC and class shares (problem);
+//   - runs the plan among virtual parties: the real contributions, the real mechanism with simulated
+//     noise, and the real fit (simulate.Rehearse);
 //   - measures the release on new records, beside one party's own classifier, a classifier of all
-//     records pooled, and the largest class.
+//     records pooled, and always naming the largest class.
 //
-// So a forecast serves every mechanism of classify and any number of classes, and cannot drift from the
-// code: it runs the code. It ignores that parties differ from each other and from the pool, and that a
-// truth may not be linear.
+// So a forecast works for every mechanism of classify and any number of classes, and follows every
+// change of the code, because it runs the code. It ignores two things: real parties differ from each
+// other and from the pool, and a true relation may not be linear.
 //
 // The same question gets the same answer: the seed is fixed and public.
 package forecast

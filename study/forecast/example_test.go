@@ -11,8 +11,7 @@ import (
 	"caucus/study/kinds"
 )
 
-// What a study of a hundred small parties would be worth, before anybody agrees to it: all of
-// it is from public inputs.
+// Forecast a study of a hundred small parties before anybody agrees to it, from public inputs alone.
 func Example() {
 	c := dataset.DefaultHospitalConfig()
 	c.Records = 300

@@ -22,31 +22,33 @@ import (
 	"caucus/study/simulate"
 )
 
-// Public is public knowledge beside a plan and its pool.
+// Public holds what is publicly known beside a plan and its pool.
 type Public struct {
-	// Parties share Records equally.
+	// All parties together hold Records; each holds an equal share.
 	study.Size
-	// AUC is that of a classifier of many records, mean over classes; 0: unknown, a band is tried.
+	// AUC is the AUC that a classifier of many records would reach, as a mean over classes. 0: unknown,
+	// so Draw tries a band of values.
 	AUC float64
 }
 
-// Options say how much is drawn.
+// Options set the number and extent of draws.
 type Options struct {
-	// Draws is the number of runs; 0: DefaultDraws.
+	// Draws is the number of draws; 0: DefaultDraws.
 	Draws        int
-	Coefficients bool // foresee them too
+	Coefficients bool // also forecast coefficients
 	// Progress, if not nil, is called after each draw.
 	Progress func(done, all int)
 }
 
-// DefaultDraws is the default number of runs: 20 for two classes, where the mean accuracy mostly has a
-// standard error of .005; fewer, but at least 6, for many classes, or for many parties that each send a
-// number per row of a large pool.
+// DefaultDraws returns the default number of draws: 20 for two classes, which mostly gives the mean
+// accuracy a standard error of .005. It returns fewer, but at least 6, for many classes, or if parties ×
+// pool rows exceeds 2 million.
 func DefaultDraws(classes, parties, rows int) int {
 	return max(6, min(40/classes, 40_000_000/(parties*rows)))
 }
 
-// Drawn is a number over all draws: its mean with standard error, and the range of nine in ten draws.
+// Drawn summarises a number over all draws: its mean with standard error, and the range of nine in ten
+// draws.
 type Drawn struct {
 	Mean  float64 `json:"mean"`
 	Error float64 `json:"error"`
@@ -60,59 +62,63 @@ type Line struct {
 	AUC      Drawn `json:"auc"`
 }
 
-// Helps says whether a release is expected to help its parties: to keep at least a quarter of what all
-// records pooled gain over the largest class, and to beat a party alone. It is judged by accuracy or, if
-// even the pooled records would hardly beat the largest class by accuracy, as with rare classes, by AUC.
+// Helps says whether a release is expected to help its parties. It must keep at least a quarter of what
+// the pooled classifier gains over naming the largest class, and beat the classifier of one party alone.
+// The measure is accuracy. If even the pooled classifier hardly beats the largest class in accuracy, as
+// with rare classes, the measure is AUC.
 type Helps string
 
 const (
-	// Yes: by LeastGain or more on average, at the known AUC.
+	// Yes: the mean gain at the known AUC is LeastGain or more.
 	Yes Helps = "yes"
-	// No: the release is expected to be worse at each AUC tried.
+	// No: the mean gain is negative at each AUC tried.
 	No Helps = "no"
-	// Perhaps: by less than LeastGain, or at some AUC of a band.
+	// Perhaps: the gain is below LeastGain, or the AUC is not known.
 	Perhaps Helps = "perhaps"
 )
 
-// LeastGain is the least gain for which anybody would take part.
+// LeastGain is the least gain for which a party would take part.
 const LeastGain = 0.01
 
-// Forecast is the expected outcome of a study, with its basis beside plan and pool.
+// Forecast is the expected outcome of a study, with the assumptions beside plan and pool.
 type Forecast struct {
-	// Looked holds the AUCs tried: the known one, or a band.
+	// Looked holds the AUCs tried: the known one, or a band of values.
 	Looked []float64 `json:"auc"`
 	Shares []float64 `json:"class_shares"`
-	// Assumed says that nobody gave the shares.
+	// Assumed: nobody gave the class shares, so Draw assumed them.
 	Assumed bool `json:"class_shares_assumed,omitempty"`
 	Parties int  `json:"parties"`
-	Records int  `json:"records"` // of all parties together
-	// Released is the release's classifier, Alone one of one party's records, Pooled one of all records.
+	Records int  `json:"records"` // all parties together
+	// Released is the release's classifier, Alone one party's own classifier, Pooled one trained on all
+	// records.
 	Released Line `json:"released"`
 	Alone    Line `json:"alone"`
 	Pooled   Line `json:"pooled"`
 	// Majority is the accuracy of always naming the largest class.
 	Majority float64 `json:"majority"`
-	// Gain is the release's margin over what it needs to help, at each AUC tried.
+	// Gain is the mean margin over both conditions of Helps, the smaller of the two, at each AUC tried.
 	Gain  []float64 `json:"gain"`
 	Helps Helps     `json:"helps"`
 	Draws int       `json:"draws"`
-	// Coefficients is nil unless Options ask for it; no operator states it.
+	// Coefficients is nil unless Options ask for it. A stated forecast never has it.
 	Coefficients *Coefficients `json:"coefficients,omitempty"`
 }
 
-// ByAUC says whether AUC judges the forecast: pooled records would hardly beat the largest class.
+// ByAUC says whether AUC is the measure: the pooled classifier hardly beats the largest class in
+// accuracy.
 func (f *Forecast) ByAUC() bool { return f.Pooled.Accuracy.Mean-f.Majority < LeastGain }
 
-// band is tried if nobody knows the AUC: most risk models in medicine lie in it (Wessler et al. 2015).
+// band holds the AUCs to try if the AUC is unknown. Most risk models in medicine lie in this range
+// (Wessler et al. 2015).
 var band = []float64{.65, .75, .85}
 
-// assumedShare is the default share of the larger of two classes.
+// assumedShare is the default share of the larger class of two.
 const assumedShare = 0.75
 
 const (
-	testRecords = 3000 // records that a draw measures on
-	mostPooled  = 3000 // records that train a pooled classifier; more change little
-	mostAlone   = 2    // parties whose own classifiers a draw trains
+	testRecords = 3000 // test records of each draw
+	mostPooled  = 3000 // most training records of the pooled classifier; more change little
+	mostAlone   = 2    // parties for which a draw trains a classifier alone
 )
 
 type drawn struct {
@@ -122,9 +128,8 @@ type drawn struct {
 
 type quality struct{ accuracy, auc float64 }
 
-// Draw draws what a classify plan is worth. The plan's name, texts, roster, ending, condition and seed
-// do not matter. It returns a study.ErrPlan if the plan does not allow this many parties, and ctx's
-// error.
+// Draw forecasts a classify plan. The plan's name, texts, roster, ending, condition and seed do not
+// matter. It returns a study.ErrPlan if the plan does not allow this number of parties, and ctx's error.
 func Draw(ctx context.Context, p study.Plan, pool *auxdata.Pool, of Public, o Options) (*Forecast, error) {
 	if of.Parties < 1 || of.Records < of.Parties {
 		return nil, fmt.Errorf("forecast: %d parties with %d records in all: give at least one party, and a record of each", of.Parties, of.Records)
@@ -143,7 +148,7 @@ func Draw(ctx context.Context, p study.Plan, pool *auxdata.Pool, of Public, o Op
 	floats.Scale(1/floats.Sum(f.Shares), f.Shares)
 	f.Majority = floats.Max(f.Shares)
 	p.Roster, p.Minimum, p.Floor, p.Records, p.Where = nil, of.Parties, 0, max(of.Records/of.Parties, 1), ""
-	p.Name, p.Data, p.Purpose, p.Contact = "forecast", "", "", "" // simulated noise follows from the plan's hash
+	p.Name, p.Data, p.Purpose, p.Contact = "forecast", "", "", "" // the hash of the plan seeds the simulated noise
 	p.Deadline, p.Seal, p.Readers = time.Unix(1, 0), nil, nil
 	for i := range of.Parties {
 		p.Roster = append(p.Roster, study.PartyID(fmt.Sprintf("party-%d", i+1)))
@@ -231,7 +236,8 @@ func draw(ctx context.Context, p study.Plan, pool *auxdata.Pool, of Public, shar
 	return d, ctx.Err()
 }
 
-// mostDistinct is the most parties with records of their own; each stands for several if there are more.
+// mostDistinct is the most parties that get records of their own. With more parties, each of these
+// record sets stands for several parties.
 func mostDistinct(each int) int { return max(20, 6000/each) }
 
 func measured(p study.Plan, m learners.Model, test *dataset.Records) quality {

@@ -16,7 +16,7 @@ import (
 	"caucus/study/kinds"
 )
 
-// proposed is a plan on a pool of generated hospitals' records.
+// proposed returns a plan on a pool of generated hospitals' records.
 func proposed(t *testing.T, parties int, change func(*study.Proposal)) kinds.Proposed {
 	t.Helper()
 	c := dataset.DefaultHospitalConfig()
@@ -43,9 +43,9 @@ func drawn(t *testing.T, made kinds.Proposed, auc float64, draws int) *forecast.
 	return f
 }
 
-// TestDraw: the same question has one answer; what all records pooled reach is the AUC that is
-// known; more ε is worth more; many small parties are told yes, three that are to be hidden
-// whole no. All of it is drawn from a fixed seed, so it fails always or never.
+// TestDraw: the same question gets the same answer; the pooled classifier reaches the known AUC; more ε
+// gives a better release; many small parties get a yes, and three parties at unit party a no. The seed
+// is fixed, so the test fails always or never.
 func TestDraw(t *testing.T) {
 	many := proposed(t, 300, func(p *study.Proposal) { p.Unit, p.Mechanism, p.Records = privacy.Party, "means", 24 })
 	yes := drawn(t, many, .85, 4)
@@ -72,9 +72,8 @@ func TestDraw(t *testing.T) {
 	}
 }
 
-// TestEveryMechanism: each mechanism has a forecast, with an AUC that is known and without,
-// wherever noise is added, and of plans that leave the learner to the sites or ask for some
-// records alone.
+// TestEveryMechanism: each mechanism has a forecast, for each place of the noise, also for a plan that
+// lets sites choose the learner, and for a plan with a condition.
 func TestEveryMechanism(t *testing.T) {
 	for _, c := range []struct {
 		unit      privacy.Unit
@@ -108,7 +107,7 @@ func TestEveryMechanism(t *testing.T) {
 	}
 }
 
-// TestDrawRefuses: what nothing can be drawn from is refused, and who stops waiting is heard.
+// TestDrawRefuses: bad inputs are errors, and cancelling the context ends Draw.
 func TestDrawRefuses(t *testing.T) {
 	made := proposed(t, 3, func(*study.Proposal) {})
 	for _, auc := range []float64{.4, .5, 1, -1, math.NaN()} {
@@ -123,9 +122,8 @@ func TestDrawRefuses(t *testing.T) {
 	}
 }
 
-// TestStated: what an operator states is drawn again to the digit from plan and pool; figures that
-// nobody drew do not agree; documents of another plan, of another form, or beyond bounds are
-// refused.
+// TestStated: drawing an operator's forecast again from plan and pool gives the same digits. Made-up
+// figures do not agree. A document for another plan, in another form or out of bounds is refused.
 func TestStated(t *testing.T) {
 	made := proposed(t, 300, func(p *study.Proposal) { p.Unit, p.Mechanism, p.Records = privacy.Party, "means", 24 })
 	f := drawn(t, made, .85, 4)

@@ -12,25 +12,25 @@ import (
 	"caucus/learners"
 )
 
-// problem is a linear truth on the pool's rows, from which records are drawn.
+// problem is a linear model of the labels on the pool's rows, from which records are drawn.
 type problem struct {
 	pool  *auxdata.Pool
 	truth learners.Linear
-	p     *mat.Dense // N×K, the classes' probabilities for each pool row
-	// train and test are disjoint halves of the pool's rows: the parties' records are drawn from one,
-	// records to measure on from the other.
+	p     *mat.Dense // N×K, the probability of each class for each pool row
+	// train and test are disjoint halves of the pool's rows. The parties' records are drawn from train,
+	// test records from test.
 	train, test []int
 	rng         *rand.Rand
 }
 
-// flats are kinds of truth for two classes: a column of the map with standard deviation sd has a weight
-// of standard deviation sd^flat, in units of the effect of one standard deviation. At 1 wide columns
-// matter most, at 0 all columns matter alike.
+// flats are three models for two classes. A map column with standard deviation sd gets a random weight
+// with standard deviation sd^flat, per standard deviation of the column. At 1, wide columns matter most;
+// at 0, all columns would matter alike.
 var flats = []float64{.5, 1, 1.5}
 
-// newProblem draws a truth whose scores have the given AUC on the pool's rows, each class against the
-// rest, and whose classes have the given shares. With more than two classes, each class's direction is a
-// random pool row's difference from the mean.
+// newProblem draws a linear model whose scores have the given AUC on the pool's rows (each class against
+// the rest), and whose classes have the given shares. With more than two classes, the direction of each
+// class is a random pool row minus the mean row.
 func newProblem(pool *auxdata.Pool, shares []float64, auc float64, number int, rng *rand.Rand) *problem {
 	n, d := pool.X.Dims()
 	k := len(shares)
@@ -60,7 +60,7 @@ func newProblem(pool *auxdata.Pool, shares []float64, auc float64, number int, r
 	}
 	direction := mat.DenseCopyOf(t.truth.W)
 	low, high := 0.0, 1/math.Max(stat.PopStdDev(t.truth.Scores(pool.X).RawMatrix().Data, nil), 1e-9)
-	u := make([]float64, n) // the same for all scales
+	u := make([]float64, n) // the same numbers for all scales
 	for i := range u {
 		u[i] = rng.Float64()
 	}
@@ -73,7 +73,7 @@ func newProblem(pool *auxdata.Pool, shares []float64, auc float64, number int, r
 		}
 		return learners.Measure(t.truth, pool.X, y, learners.Channel{Classes: k, Keep: 1}).AUC >= auc
 	}
-	for range 10 { // to scores a thousand standard deviations wide
+	for range 10 { // scores get up to a thousand standard deviations wide
 		if reaches(high) {
 			break
 		}
@@ -90,7 +90,7 @@ func newProblem(pool *auxdata.Pool, shares []float64, auc float64, number int, r
 	return t
 }
 
-// level sets intercepts that give the classes their shares, and updates p.
+// level sets intercepts so that the classes have the given shares, and updates p.
 func (t *problem) level(shares []float64) {
 	n, d := t.pool.X.Dims()
 	for range 50 {
@@ -115,7 +115,7 @@ func (t *problem) level(shares []float64) {
 	}
 }
 
-// intercept is the mean of a map's last column, which is the same in all rows that were not clipped.
+// intercept returns the mean of a map's last column, which is constant except in clipped rows.
 func intercept(x *mat.Dense) float64 {
 	_, d := x.Dims()
 	return stat.Mean(mat.Col(nil, d-1, x), nil)
@@ -132,7 +132,7 @@ func pick(p []float64, u float64) int {
 	return len(p) - 1
 }
 
-// draw draws records like the given pool rows, by the rows' weights.
+// draw draws records like the given pool rows, with probabilities proportional to the rows' weights.
 func (t *problem) draw(from []int, records int) *dataset.Records {
 	_, d := t.pool.Encoded.Dims()
 	out := &dataset.Records{X: mat.NewDense(records, d, nil), Y: make([]int, records)}

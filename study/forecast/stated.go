@@ -13,25 +13,26 @@ import (
 	"caucus/study"
 )
 
-// Stated is a forecast that the operator states beside a plan, for those who may join. From the plan,
-// its pool and this anybody can draw it again.
+// Stated is a forecast that the operator publishes beside a plan, for parties that may join. Anybody can
+// draw it again from the plan, its pool and this document.
 type Stated struct {
 	Plan study.Hash `json:"plan"`
-	// Version counts changes of the drawing method, seeds included.
+	// Version counts the changes of the drawing method, seeds included.
 	Version int `json:"version"`
-	// AUC is the operator's; 0: none was given.
+	// AUC is the value that the operator gave; 0: none.
 	AUC      float64   `json:"given_auc,omitempty"`
 	Forecast *Forecast `json:"forecast"`
 }
 
 const version = 1
 
-// MostDraws and MostParties bound every forecast, the others a forecast that is drawn again.
+// MostDraws and MostParties bound every forecast; mostDrawsAgain and mostRecordsAgain bound a forecast
+// that a site draws again.
 const (
 	MostDraws   = 10_000
 	MostParties = 10_000
 
-	mostDrawsAgain, mostRecordsAgain = 200, 100_000 // per party
+	mostDrawsAgain, mostRecordsAgain = 200, 100_000 // draws; records of each party
 )
 
 // Document returns the bytes to sign.
@@ -41,8 +42,8 @@ func (s Stated) Document() ([]byte, error) {
 	return json.Marshal(s)
 }
 
-// ParseStated reads an operator's forecast of a plan, within the bounds needed to draw it again. Its
-// numbers stay the operator's word.
+// ParseStated reads an operator's forecast of a plan. It checks the plan's hash and the form, not the
+// numbers: until a site draws the forecast again, they are the operator's word.
 func ParseStated(document []byte, plan study.Hash) (Stated, error) {
 	var s Stated
 	d := json.NewDecoder(bytes.NewReader(document))
@@ -64,8 +65,8 @@ func ParseStated(document []byte, plan study.Hash) (Stated, error) {
 	return s, nil
 }
 
-// Again draws a stated forecast anew from public inputs. It refuses one that would occupy a site's
-// machine for hours or exhaust its memory, as a hostile operator might intend.
+// Again draws a stated forecast anew from public inputs. It refuses a forecast that would occupy a
+// site's machine for hours or exhaust its memory, because the operator may be hostile.
 func (s Stated) Again(ctx context.Context, p study.Plan, pool *auxdata.Pool, progress func(done, all int)) (*Forecast, error) {
 	if s.Version != version {
 		return nil, fmt.Errorf("this program draws forecasts of version %d, the operator's is of version %d", version, s.Version)
@@ -77,7 +78,8 @@ func (s Stated) Again(ctx context.Context, p study.Plan, pool *auxdata.Pool, pro
 	return Draw(ctx, p, pool, Public{study.Size{Parties: f.Parties, Records: f.Records}, s.AUC}, Options{Draws: f.Draws, Progress: progress})
 }
 
-// Agrees says whether every mean of another forecast of the plan is within four standard errors of both.
+// Agrees says whether each mean of the two forecasts differs by at most four standard errors of the
+// difference.
 func (f *Forecast) Agrees(with *Forecast) bool {
 	near := func(a, b Drawn) bool { return math.Abs(a.Mean-b.Mean) <= 4*math.Hypot(a.Error, b.Error)+1e-6 }
 	lines := func(a, b Line) bool { return near(a.Accuracy, b.Accuracy) && near(a.AUC, b.AUC) }

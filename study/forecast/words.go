@@ -42,7 +42,7 @@ func (f *Forecast) whyNot() string {
 	return "it is too little better than a site alone, or than naming the largest class"
 }
 
-// Warning says in words why a plan is not expected to help, "" if it may.
+// Warning says why a plan is not expected to help; "" if it may.
 func (f *Forecast) Warning(p study.Plan) string {
 	if f.Helps != No {
 		return ""
@@ -51,7 +51,7 @@ func (f *Forecast) Warning(p study.Plan) string {
 		p.Unit, p.Epsilon, f.Parties, f.Records/f.Parties, f.Released.Accuracy.Mean, f.Alone.Accuracy.Mean, f.Pooled.Accuracy.Mean, f.Majority, f.Released.AUC.Mean, f.Alone.AUC.Mean, f.whyNot())
 }
 
-// Lines returns the forecast as a table for people, with its basis and meaning.
+// Lines returns the forecast as a table, with its assumptions and verdict.
 func (f *Forecast) Lines() []string {
 	rests := f.Separation()
 	if len(f.Looked) > 1 {
@@ -85,7 +85,7 @@ func (f *Forecast) Separation() string {
 	return fmt.Sprintf("features that separate the classes to an AUC of %.2f to %.2f", f.Looked[0], f.Looked[len(f.Looked)-1])
 }
 
-// Words give the mean of all draws and the range of nine in ten.
+// Words give the mean of all draws and the range of nine in ten draws.
 func (d Drawn) Words() string {
 	if d.High-d.Low < .0005 {
 		return fmt.Sprintf("%.3f", d.Mean)
@@ -93,7 +93,7 @@ func (d Drawn) Words() string {
 	return fmt.Sprintf("%.3f (%.3f to %.3f)", d.Mean, d.Low, d.High)
 }
 
-// Words describe what the operator states and its basis, one line each.
+// Words describe the stated forecast and its assumptions, one line each.
 func (s Stated) Words() []string {
 	f := s.Forecast
 	drawn := fmt.Sprintf("drawn %d times for %d parties with %d records in all, %s", f.Draws, f.Parties, f.Records, f.Separation())

@@ -20,55 +20,58 @@ import (
 	"caucus/study/kinds"
 )
 
-// Study is the content of a study file, overridden by the command line.
+// Study is the content of a study file; values from the command line replace values of the file.
 type Study struct {
 	study.Proposal `yaml:",inline"`
-	// Parties is the number in a rehearsal or forecast; 0: not given.
+	// Parties is the number of parties in a rehearsal or forecast; 0: not given.
 	Parties int `yaml:"parties" help:"how many parties take part, for simulate and forecast; default: as many as the roster names"`
-	// Schema, Pool, PoolRelease and Model are names of files.
+	// Schema, Pool, PoolRelease and Model are file names.
 	Schema      string        `yaml:"schema" file:"yes" help:"YAML schema of the columns (draft one with: caucus dataset schema)"`
 	Pool        string        `yaml:"pool" file:"yes" help:"file of the public pool: CSV (also packed), Excel, Parquet"`
 	PoolRelease string        `yaml:"pool_release" file:"yes" help:"the reweigh release that the pool has its weights from, or was made from: the plan then states what both cost together"`
 	ClosesIn    time.Duration `yaml:"closes_in" default:"7d" help:"deadline as a time from now, where none is given"`
-	// RosterTags find the roster if it names no party: all parties with these tags at creation.
+	// RosterTags stand in place of names: the roster is all parties that have these tags when the study
+	// is created.
 	RosterTags map[string]string `yaml:"-"`
 	// Model is the model file of an evaluate study.
 	Model string `yaml:"-"`
-	// Simulate holds the terms of a rehearsal of the study's kind.
+	// Simulate holds the rehearsal terms of the study's kind.
 	Simulate Simulation `yaml:"-"`
-	// Files are the files that the terms name.
+	// Files lists the input files that the terms name.
 	Files []string `yaml:"-"`
-	// Replaced lists terms of the file that the command line gives another value.
+	// Replaced says which terms of the file the command line changed, one sentence each.
 	Replaced []string `yaml:"-"`
 
 	given map[string]bool
 }
 
-// Gives says whether file or command line give a term, by its whole key.
+// Gives says whether the file or the command line sets a term; key is the whole key.
 func (s Study) Gives(key string) bool { return s.given[key] }
 
 // Setting is a term's value from a command line.
 type Setting struct {
 	Name, Value string
-	// Said is the person's own writing, for errors: --set tilt=yes, --epsilon 1.
+	// Said is what the person typed, for errors: --set tilt=yes, --epsilon 1.
 	Said string
 }
 
-// SettingError is an error in a setting: the command was used wrongly.
+// SettingError is an error in a setting on the command line.
 type SettingError struct{ error }
 
 func (e SettingError) Unwrap() error { return e.error }
 
 func settingError(s Setting, err error) error { return SettingError{fmt.Errorf("%s: %w", s.Said, err)} }
 
-// ErrZeroEpsilon: a written zero must not become the default.
+// ErrZeroEpsilon refuses a written 0, because code takes 0 as "not given" and would use the default.
 var ErrZeroEpsilon = errors.New("0 would release nothing at all: typical values are 0.1 to 3; leave it out for 1")
 
-// nameForm is the form of a study's name: people type it, and name files after it.
+// nameForm is the form of a study's name. It is short and plain, because people type it and files are
+// named after it.
 var nameForm = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,62}$`)
 
-// Read makes a study from a file's document (nil: none) and from settings, which win. Names of files in
-// the document are relative to dir. A given kind becomes the document's too.
+// Read makes a study from a file's document (nil: none) and from settings, which replace values of the
+// document. File names in the document are relative to dir. If kind is given, the document's kind must
+// be the same or missing.
 func Read(file *yamlfile.Document, dir, kind string, settings ...Setting) (Study, error) {
 	if file == nil {
 		file = yamlfile.New()
@@ -120,7 +123,7 @@ func Read(file *yamlfile.Document, dir, kind string, settings ...Setting) (Study
 	return s, s.decode(file, kind)
 }
 
-// kindOf returns the document's kind if it names one, else the given or the default kind.
+// kindOf returns the document's kind, else the given kind, else the default.
 func kindOf(file *yamlfile.Document, kind string) (string, error) {
 	n := file.Find("kind")
 	switch {
@@ -135,7 +138,7 @@ func kindOf(file *yamlfile.Document, kind string) (string, error) {
 	return n.Value, nil
 }
 
-// misplaced refuses keys that belong below their kind, at the top, or to studies of another kind.
+// misplaced refuses a key at the wrong level, and a key of another kind.
 func misplaced(file *yamlfile.Document, kind string, table []Term) error {
 	for _, section := range []string{simulation, kind} {
 		for _, key := range file.Keys(section) {
@@ -194,7 +197,7 @@ func (s *Study) set(file *yamlfile.Document, kind string, settings []Setting) er
 	return nil
 }
 
-// value reads a term's text as YAML: a text as written, a list of single values also as a,b.
+// value parses a term's text as YAML. Text terms are taken as written; a list may also be written a,b.
 func (t Term) value(written string) (*yaml.Node, error) {
 	n := text(written)
 	switch kind := t.of.Kind(); {
@@ -233,7 +236,7 @@ func (t Term) value(written string) (*yaml.Node, error) {
 		n = list
 	}
 	if err := yamlfile.DecodeNode(n, reflect.New(t.of).Interface()); err != nil {
-		if err = yamlfile.Bared(err); strings.Contains(err.Error(), "not YAML") { // hide the library's wording
+		if err = yamlfile.Bared(err); strings.Contains(err.Error(), "not YAML") { // hide the YAML library's wording
 			err = fmt.Errorf("%q is not %s", written, article(t.Type))
 		}
 		return nil, err
@@ -245,7 +248,7 @@ func text(value string) *yaml.Node {
 	return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Style: yaml.DoubleQuotedStyle, Value: value}
 }
 
-// alike says whether two values have the same text.
+// alike says whether two values have the same text, apart from spaces, quotes, dashes and brackets.
 func alike(a, b *yaml.Node) bool {
 	x, err := yaml.Marshal(a)
 	y, no := yaml.Marshal(b)
@@ -268,7 +271,7 @@ func nearest(name string, table []Term) string {
 	return yamlfile.Nearest(name, names, 1+len(name)/3)
 }
 
-// decode reads the document into the study, with the terms of one kind only.
+// decode reads the document into the study. Terms of other kinds are errors.
 func (s *Study) decode(file *yamlfile.Document, kind string) error {
 	k, err := kinds.Named(kind)
 	if err != nil {
@@ -312,10 +315,10 @@ func (s *Study) decode(file *yamlfile.Document, kind string) error {
 	return nil
 }
 
-// rosterKey holds the parties' names, or the tags that find them.
+// rosterKey holds the parties' names, or {tags: …} that select parties.
 const rosterKey = "roster"
 
-// takeTags moves a roster by tags out of a document.
+// takeTags moves a roster that is given as tags from the document to RosterTags.
 func (s *Study) takeTags(file *yamlfile.Document) (err error) {
 	n := file.Find(rosterKey)
 	if n == nil || n.Kind != yaml.MappingNode {

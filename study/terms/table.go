@@ -12,26 +12,29 @@ import (
 	"caucus/study/simulate"
 )
 
-// Term is one thing that can be said of a study.
+// Term is one setting of a study.
 type Term struct {
-	// Key is its name in a study file, nested with points: epsilon, map.project, simulate.targets.
+	// Key is the name in a study file, with a point at each level: epsilon, map.project,
+	// simulate.targets.
 	Key string
-	// Type describes the values in words. Default is the value if none is given, "" if Help says it.
+	// Type describes the type in words. Default is the value if none is given; "" if there is none, or
+	// if Help says it.
 	Type, Default string
 	Help          string
 
 	of   reflect.Type
-	file bool // a file's name, relative to the study file
-	out  bool // a file that is written
+	file bool // the value is a file name, relative to the study file
+	out  bool // Caucus writes the file
 }
 
-// Name is the last part of the key: --set takes it if no other term of the kind ends so.
+// Name returns the last part of the key. --set takes the name if no other term of the kind has the same
+// last part.
 func (t Term) Name() string { return t.Key[strings.LastIndex(t.Key, ".")+1:] }
 
-// IsFile says whether values are names of files.
+// IsFile says whether the values are file names.
 func (t Term) IsFile() bool { return t.file }
 
-// simulated makes the terms of each kind's rehearsal, with their defaults.
+// simulated makes each kind's rehearsal terms, with their defaults.
 var simulated = map[string]func() Simulation{
 	"classify": func() Simulation {
 		return &simulate.ClassifyTerms{Terms: simulate.Terms{RecordTerms: once, PoolTerms: simulate.PoolTerms{PoolFraction: .25, PoolRows: 10_000}}, VoterTimeout: 10 * time.Minute}
@@ -53,13 +56,13 @@ var simulated = map[string]func() Simulation{
 
 var once = simulate.RecordTerms{Repeats: 1}
 
-// Simulation holds the terms of a kind's rehearsal.
+// Simulation holds the rehearsal terms of a kind.
 type Simulation interface{ Common() simulate.Terms }
 
-// simulation is the key above these terms.
+// simulation is the key of the rehearsal terms.
 const simulation = "simulate"
 
-// Of lists the terms of a kind's studies: common ones, the kind's own, and its rehearsals'.
+// Of lists the terms of a kind's studies: common terms, the kind's own terms, and its rehearsal terms.
 func Of(kind string) ([]Term, error) {
 	if _, err := kinds.Named(kind); err != nil {
 		return nil, err
@@ -67,7 +70,7 @@ func Of(kind string) ([]Term, error) {
 	return slices.Clone(tables()[kind]), nil
 }
 
-// tables holds each kind's terms, made once: a command line asks for them hundreds of times.
+// tables makes each kind's terms once: a command line asks for them hundreds of times.
 var tables = sync.OnceValue(func() map[string][]Term {
 	all := map[string][]Term{}
 	for _, kind := range kinds.Names() {
@@ -84,7 +87,7 @@ var tables = sync.OnceValue(func() map[string][]Term {
 	return all
 })
 
-// termsOf lists the terms in a struct's fields; v holds defaults.
+// termsOf lists the terms in a struct's fields. Non-zero fields of v are defaults.
 func termsOf(v reflect.Value, prefix string) []Term {
 	var out []Term
 	for i := range v.NumField() {
@@ -124,7 +127,7 @@ func words(t reflect.Type) string {
 	case reflect.Bool:
 		return "true or false"
 	case reflect.Int, reflect.Int64, reflect.Uint64:
-		if t.PkgPath() != "" { // an enumeration is written by its names
+		if t.PkgPath() != "" { // an enumeration: the file holds a name
 			return "text"
 		}
 		return "whole number"
@@ -146,7 +149,7 @@ func keysOf(t reflect.Type) (keys []string) {
 	return keys
 }
 
-// Find returns a kind's term by its whole key or last part. Its error suggests what was meant.
+// Find returns a kind's term by its whole key or last part. Its error suggests the nearest key.
 func Find(kind, name string) (Term, error) {
 	if _, err := kinds.Named(kind); err != nil {
 		return Term{}, err
@@ -161,7 +164,7 @@ func Find(kind, name string) (Term, error) {
 			found = append(found, t)
 		}
 	}
-	if len(found) > 1 { // prefer the kind's own terms to parts of common ones
+	if len(found) > 1 { // prefer the kind's own and rehearsal terms to common ones
 		own := slices.DeleteFunc(slices.Clone(found), func(t Term) bool {
 			return !strings.HasPrefix(t.Key, kind+".") && !strings.HasPrefix(t.Key, simulation+".")
 		})
@@ -192,7 +195,7 @@ func kindsWith(name string) []string {
 	})
 }
 
-// unknown says why a kind has no term of that name.
+// unknown says why a kind has no term with this name.
 func unknown(kind, name string, table []Term) error {
 	if others := kindsWith(name); len(others) > 0 {
 		return fmt.Errorf("%s is a term of %s studies; this one is of kind %s", name, strings.Join(others, ", "), kind)

@@ -13,8 +13,8 @@ import (
 	"caucus/study/simulate"
 )
 
-// TestEveryTermIsSaid: each key of each kind has words and is there once, and a name
-// that several keys share is of different places.
+// TestEveryTermIsSaid: each key of each kind has a help text and occurs once. Keys with the same last
+// part are at different places.
 func TestEveryTermIsSaid(t *testing.T) {
 	for _, kind := range kinds.Names() {
 		all, err := Of(kind)
@@ -40,7 +40,6 @@ func TestEveryTermIsSaid(t *testing.T) {
 	}
 }
 
-// parse reads a study file's text with settings.
 func parse(t *testing.T, text, kind string, settings ...string) (Study, error) {
 	t.Helper()
 	var file *yamlfile.Document
@@ -58,7 +57,7 @@ func parse(t *testing.T, text, kind string, settings ...string) (Study, error) {
 	return Read(file, "in", kind, all...)
 }
 
-// TestRead: a study is the same whether a file says its terms or a command line does.
+// TestRead: a study is the same whether its terms are in a file or on a command line.
 func TestRead(t *testing.T) {
 	const text = `
 name: readmission
@@ -89,8 +88,8 @@ simulate: {targets: 3, set_shares: [[.9, .1], [.1, .9]], train: t.csv}
 	}
 }
 
-// TestSettingsWin: a command line wins over a file and says so; what it repeats it does
-// not mention.
+// TestSettingsWin: a value on the command line replaces the file's value, and Replaced says so if the
+// two differ.
 func TestSettingsWin(t *testing.T) {
 	s, err := parse(t, "epsilon: 1\nrecords: 200\n", "", "epsilon=2", "records=200")
 	if err != nil || s.Epsilon != 2 || !slices.Equal(s.Replaced, []string{"--set epsilon=2 replaces epsilon of the study file"}) {
@@ -98,7 +97,7 @@ func TestSettingsWin(t *testing.T) {
 	}
 }
 
-// TestValuesAsWritten: text is text, whatever it looks like.
+// TestValuesAsWritten: a text stays as written, even if it looks like a number or a list.
 func TestValuesAsWritten(t *testing.T) {
 	s, err := parse(t, "", "describe", `where=income == ">50K" and note == "a: b #c"`, "by=yes", "purpose=1", "readers=a, b")
 	if err != nil || s.Where != `income == ">50K" and note == "a: b #c"` || s.Purpose != "1" || !slices.Equal(s.Readers, []string{"a", "b"}) || !strings.Contains(string(s.KindTerms), `"yes"`) {
@@ -106,8 +105,7 @@ func TestValuesAsWritten(t *testing.T) {
 	}
 }
 
-// TestSlips: each error says what is wrong and what to do; those of a command line are
-// SettingErrors.
+// TestSlips: each error says what is wrong and what to do. Errors on the command line are SettingErrors.
 func TestSlips(t *testing.T) {
 	for _, c := range []struct {
 		text, kind string
@@ -154,7 +152,7 @@ func TestSlips(t *testing.T) {
 	}
 }
 
-// TestExampleFile: the example of the deploy room has known keys.
+// TestExampleFile: the deploy folder's example has known keys.
 func TestExampleFile(t *testing.T) {
 	path := filepath.Join("..", "..", "deploy", "examples", "study.yaml")
 	if _, err := os.Stat(path); err != nil {
