@@ -21,21 +21,20 @@ func guarantee(p study.Plan, m study.Manifest) string {
 	return s + " " + p.Noise.Trust().Against
 }
 
-// RemovalWords state the guarantee under add/remove, the relation of other tools, or why it is not
-// stated.
+// RemovalWords say what a guarantee's ε counts, and the ε that tools which count one unit added or
+// removed would name, or why that is not stated.
 func RemovalWords(p study.Plan, costs []study.ReleaseCost) string {
 	epsilon, why := kinds.UnderRemoval(p, costs)
-	words := fmt.Sprintf("it is for replacing a %s; by add-or-remove, as many tools state theirs, ", p.Unit)
+	words := fmt.Sprintf("ε = %g means: one %s is exchanged for another. ", p.Epsilon, p.Unit)
+	others := fmt.Sprintf("Tools that count one %s added or removed would call this ", p.Unit)
 	switch {
 	case epsilon == 0:
-		return words + "it is not stated: " + why
+		return words + fmt.Sprintf("(The ε of tools that count one %s added or removed is not stated: %s.)", p.Unit, why)
 	case why != "":
-		return words + "it is the same: " + why
-	}
-	words += fmt.Sprintf("the same noise is ε = %.3g", epsilon)
-	if p.Unit == privacy.Party {
-		return words
+		return words + "(" + others + "the same: " + why + ".)"
+	case p.Unit == privacy.Party:
+		return words + fmt.Sprintf("(%sε = %.3g.)", others, epsilon)
 	}
 	// See study.Remover.
-	return words + fmt.Sprintf(" for a site that counts all its records; one that holds more than it declared puts another in the place of one that is gone: ε = %g", p.Epsilon)
+	return words + fmt.Sprintf("(%sε = %.3g, for a site that counts all its records. Where a site holds more records than it declared, another record takes the place of a removed one, and ε = %g stays.)", others, epsilon, p.Epsilon)
 }
