@@ -20,7 +20,7 @@
 //     architectures: fit once and distribute the map.
 //
 // To add a file format, write a reader that returns [Rows], as in dataset/files. To add a public map, add
-// a Kind of Map, like columns by their own scale ([FitFAMD]) and random Fourier features ([FitFourier]).
+// a Kind of Map, like columns by their own scale ([FitFAMD]).
 // Maps can be chained ([Map.After]).
 //
 // This package opens no files: readers take an io.Reader, known sets an fs.FS.
@@ -34,7 +34,7 @@
 //  2. Schemas: schema.go, dates.go, celltext.go (values of other formats as text), schemacheck.go,
 //     within.go (one schema within another).
 //  3. Encoding: cells.go, columncodes.go, encode.go, decode.go, blocks.go.
-//  4. Maps: frequencies.go, pca.go, featuremap.go, famd.go, fourier.go; components.go
+//  4. Maps: frequencies.go, pca.go, featuremap.go, famd.go; components.go
 //     (their number), kept.go (variance kept), words.go.
 //  5. Questions: where.go (conditions), outside.go (records that a condition excludes), ask.go;
 //     coding.go (records in as many bytes each, for a table on a disk).

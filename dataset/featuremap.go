@@ -17,7 +17,6 @@ import (
 //
 //	z = x / Scale                        kind "identity"
 //	z = Vᵀ(x − Mean) / Scale             kind "pca"
-//	z = (cos, sin)(ωᵀx) / Scale          kind "fourier", see Fourier
 //	z = cut((x − mean)·factor) / Scale   kind "standard", see Standard
 //
 // where z is divided by its norm if that exceeds 1. The last column is the intercept. If First is set, x
@@ -33,8 +32,7 @@ type Map struct {
 	Directions []float32 `json:"directions,omitempty"`
 	// Whiten stretched direction j of V by (λ₁/λⱼ)^(Whiten/2).
 	Whiten float64 `json:"whiten,omitempty"`
-	// Fourier and Standard are the parameters of the kinds with these names.
-	Fourier  *Fourier  `json:"fourier,omitempty"`
+	// Standard has the parameters of the kind with this name.
 	Standard *Standard `json:"standard,omitempty"`
 	// First, if not nil, maps the encoded columns to this map's inputs.
 	First *Map `json:"first,omitempty"`
@@ -167,8 +165,6 @@ func (m Map) fillOne(z, x *mat.Dense) {
 		}
 		z.Mul(x, v)
 		mat.NewVecDense(width, offset).MulVec(v.T(), mat.NewVecDense(m.Inputs, m.Mean))
-	case FourierMap:
-		m.Fourier.fill(z, x)
 	case StandardMap:
 		m.Standard.fill(z, x)
 	default:
@@ -233,15 +229,10 @@ func (m Map) validate(depth int) error {
 	if !(m.Scale > 1e-100 && m.Scale < 1e100) {
 		return fmt.Errorf("map: scale is %g; it must be positive and of ordinary size", m.Scale)
 	}
-	if m.Fourier != nil && m.Kind != FourierMap {
-		return fmt.Errorf("map: a map of kind %s has no Fourier features; remove them", m.Kind)
-	}
 	if m.Standard != nil && m.Kind != StandardMap {
 		return fmt.Errorf("map: a map of kind %s has no standard; remove it", m.Kind)
 	}
 	switch m.Kind {
-	case FourierMap:
-		return m.Fourier.validate(m)
 	case StandardMap:
 		return m.Standard.validate(m)
 	case IdentityMap:
@@ -251,7 +242,7 @@ func (m Map) validate(depth int) error {
 		return nil
 	case PCAMap:
 	default:
-		return fmt.Errorf("map: kind %q is unknown; use %s, %s, %s or %s", m.Kind, IdentityMap, PCAMap, FourierMap, StandardMap)
+		return fmt.Errorf("map: kind %q is unknown; use %s, %s or %s", m.Kind, IdentityMap, PCAMap, StandardMap)
 	}
 	if m.Outputs < 1 || m.Outputs > m.Inputs {
 		return fmt.Errorf("map: outputs is %d; expected 1 to %d", m.Outputs, m.Inputs)

@@ -22,12 +22,6 @@ func (m Map) Words() string {
 			s += fmt.Sprintf(", evened out by %g", m.Whiten)
 		}
 		return before + s
-	case FourierMap:
-		s := fmt.Sprintf("%d random Fourier features", m.Outputs)
-		if m.Fourier != nil {
-			s += fmt.Sprintf(" (gamma %g, seed %d)", m.Fourier.Gamma, m.Fourier.Seed)
-		}
-		return before + s
 	}
 	return before + fmt.Sprintf("%s: %d features of %d columns", m.Kind, m.Dim(), m.Inputs)
 }

@@ -145,7 +145,7 @@ func valueFor(kind string, t terms.Term) string {
 // besides are other terms of the command line that a term goes with; KEY= leaves one out.
 var besides = map[string][]string{
 	"simulate.party_column": {"parties="}, "simulate.voters": {"unit=party"}, "simulate.real_shares": {"noise=aggregators"}, "seal.quiet_seconds": {"seal.share=.5"},
-	"simulate.gamma": {"simulate.fourier=4"}, "describe.count": {"where=age > 30"}, "ratio.skew": {"skew=.6", "features=noisy-embedding", "sets=made", "ratio.fourier=20"},
+	"describe.count": {"where=age > 30"}, "ratio.skew": {"skew=.6", "features=noisy-embedding", "sets=made", "ratio.fourier=20"},
 }
 
 // silentValues are those of terms that do not take the usual value of their type. Files are
@@ -157,7 +157,7 @@ var silentValues = map[string]string{
 	"bound": "paper", "learner": "cart", "class_shares": ".6,.4", "by": "smoker", "score": "creatinine", "model": "release.json", "classes": "no", "thresholds": ".2",
 	"loss": "hinge", "risk": "ber", "correction": "forward", "sets": "made", "skew": ".7", "expected": ".3,.7", "features": "clear", "estimator": "mixture", "ratio.fourier": "20", "pairs": "[[age, smoker]]",
 	"train": "reweigh/w/private.csv", "test": "reweigh/w/test.csv", "generate": "400", "party_column": "ward", "pool_where": "sex=female", "train_rows": "300",
-	"voters": "cart,softmax", "dataset": "adult", "simulate.fourier": "4", "split": "sex=female", "query": "bmi > 25", "folder": "made", "simulate.target_size": "40",
+	"voters": "cart,softmax", "dataset": "adult", "split": "sex=female", "query": "bmi > 25", "folder": "made", "simulate.target_size": "40",
 	"classify mechanism": "tally", "describe mechanism": "laplace", "evaluate mechanism": "gaussian", "labels mechanism": "em", "ratio mechanism": "gaussian", "reweigh mechanism": "logistic",
 	"max_records": "50", "evaluate per_party": "100",
 }

@@ -161,7 +161,6 @@ func (r *rehearsal) passedOver() error {
 		{"simulate.pool_fraction", pool, "the pool is given"}, {"simulate.pool_rows", pool, "the pool is given"},
 		{"simulate.party_column", r.Gives("parties") && !r.Gives("simulate.hold_out_parties"), "so many parties are dealt records at random, whoever the column names"},
 		{"simulate.voter_timeout", !r.Gives("simulate.voters"), "no command votes"},
-		{"simulate.gamma", !r.Gives("simulate.fourier"), "without fourier there is no kernel"},
 		{"simulate.main_class_share", r.Gives("simulate.set_shares"), "set_shares say it for each class"},
 		{"simulate.width", r.Gives("ratio.gamma"), "gamma says how wide the kernel is"},
 	} {

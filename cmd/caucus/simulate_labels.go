@@ -28,7 +28,7 @@ func (r *rehearsal) labels(ctx context.Context) (found rehearsed, err error) {
 	}
 	sim := simulate.Labels{
 		Split: r.split(data), Proposal: r.Proposal, Repeats: own.Repeats,
-		Fourier: own.Fourier, Gamma: own.Gamma, Progress: r.bar.set,
+		Progress: r.bar.set,
 	}
 	summary, err := ran(ctx, sim)
 	if err != nil {

@@ -76,8 +76,6 @@ def of_export(document: Document) -> Document:
             steps.append(("standard", (np.array(s["mean"]), np.array(s["factor"]), s["cut"])))
         elif s["op"] == "linear":
             steps.append(("linear", (np.array(s["matrix"], dtype=float), np.array(s["offset"], dtype=float))))
-        elif s["op"] == "waves":
-            steps.append(("waves", s["scale"]))
         elif s["op"] == "ball":
             steps.append(("ball", None))
         else:
@@ -242,8 +240,6 @@ def scores(model: Document, x: NDArray[Any]) -> NDArray[Any]:
             x = x @ matrix + offset
         elif op == "scale":
             x = x / given
-        elif op == "waves":
-            x = given * np.stack([np.cos(x), np.sin(x)], axis=2).reshape(len(x), -1)
         elif op == "ball":
             x = x / np.maximum(1.0, np.linalg.norm(x, axis=1, keepdims=True))
     return x

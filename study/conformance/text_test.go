@@ -30,7 +30,7 @@ func fullPlan(t *testing.T) study.Plan {
 			Features: []dataset.Feature{{Column: "age", Kind: dataset.Numeric, Max: 1}, {Columns: []string{"a", "b"}, Kind: dataset.Categorical, Levels: []string{"x", "y"}}},
 			Missing:  "?", Party: "site", Patient: "patient", Date: "2020-01-31", Delimiter: ";", Columns: []string{"age"}, Comment: "#",
 		},
-		Map:  dataset.Map{Kind: dataset.IdentityMap, Fourier: &dataset.Fourier{}, Standard: &dataset.Standard{}, First: &dataset.Map{Kind: dataset.IdentityMap}},
+		Map:  dataset.Map{Kind: dataset.IdentityMap, Standard: &dataset.Standard{}, First: &dataset.Map{Kind: dataset.IdentityMap}},
 		Pool: auxdata.Digest{1}, Roster: []study.PartyID{"a", "b"},
 		Unit: privacy.Record, Epsilon: 1, Delta: 1e-6, Mechanism: "cross", Noise: study.NoiseSite,
 		Weights: &study.WeightSource{}, Where: "age > 0", Seal: &study.SealRule{},

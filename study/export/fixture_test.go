@@ -91,7 +91,7 @@ type fixture struct {
 }
 
 var outputs = map[string]classifier.Output{
-	"identity": classifier.Score, "pca": classifier.Score, "famd": classifier.Probability, "fourier": classifier.VoteShare, "cut": classifier.Probability,
+	"identity": classifier.Score, "pca": classifier.Score, "famd": classifier.Probability, "cut": classifier.Probability,
 }
 
 // fixtures lists releases of two and three classes, on every family of maps.
@@ -108,13 +108,6 @@ func fixtures(t testing.TB) (all []fixture) {
 			"identity": func() (dataset.Map, error) { return dataset.Identity(s), nil },
 			"pca":      func() (dataset.Map, error) { return dataset.FitPCA(encoded.X, 6) },
 			"famd":     func() (dataset.Map, error) { return dataset.FitFAMD(s, encoded.X, 7, 0.5) },
-			"fourier": func() (dataset.Map, error) {
-				first, err := dataset.FitFAMD(s, encoded.X, 5, 0)
-				if err != nil {
-					return first, err
-				}
-				return dataset.FitFourier(first, 64, dataset.Fourier{Gamma: 0.5, Seed: 3})
-			},
 			"cut": func() (dataset.Map, error) { // standard, with the largest parameters
 				m, err := dataset.FitFAMD(s, encoded.X, 3, 0)
 				if err != nil {

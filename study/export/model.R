@@ -69,12 +69,6 @@ caucus_scores <- function(records) {
     x <- switch(s$op,
       standard = pmin(pmax((x - rep(s$mean, each = n)) * rep(s$factor, each = n), -s$cut), s$cut),
       linear = x %*% s$matrix + rep(s$offset, each = n),
-      waves = {
-        out <- matrix(0, n, 2 * ncol(x))
-        out[, seq(1, by = 2, length.out = ncol(x))] <- s$scale * cos(x)
-        out[, seq(2, by = 2, length.out = ncol(x))] <- s$scale * sin(x)
-        out
-      },
       ball = x / pmax(1, sqrt(rowSums(x^2))),
       stop("this model has a step that this program does not know: ", s$op)
     )

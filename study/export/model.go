@@ -78,8 +78,6 @@ type Step struct {
 	// Matrix (inputs × outputs) and Offset (outputs) are for op linear.
 	Matrix [][]float64 `json:"matrix,omitempty"`
 	Offset []float64   `json:"offset,omitempty"`
-	// Scale is for op waves.
-	Scale float64 `json:"scale,omitempty"`
 }
 
 // Op names the function of a step.
@@ -88,7 +86,6 @@ type Op string
 const (
 	Standard Op = "standard" // min(max((x − mean)·factor, −cut), cut)
 	Linear   Op = "linear"   // x·matrix + offset
-	Waves    Op = "waves"    // scale·(cos x₁, sin x₁, cos x₂, …)
 	Ball     Op = "ball"     // x / max(1, ‖x‖)
 )
 
@@ -166,18 +163,6 @@ func stepsOf(m dataset.Map) ([]Step, error) {
 		return append(steps, s), nil
 	case dataset.StandardMap:
 		return append(steps, Step{Op: Standard, Mean: m.Standard.Mean, Factor: m.Standard.Factor, Cut: m.Standard.Cut}, scaled(m.Inputs)), nil
-	case dataset.FourierMap:
-		// The phases are linear in x, so the phases of unit rows are the matrix.
-		count := m.Outputs / 2
-		s := Step{Op: Linear, Matrix: zeros(m.Inputs, count), Offset: make([]float64, count)}
-		of := dataset.DrawFrequencies(m.Inputs, count, m.Fourier.Gamma, m.Fourier.Seed)
-		unit := make([]float64, m.Inputs)
-		for i := range unit {
-			unit[i] = 1
-			of.Phases(s.Matrix[i], unit)
-			unit[i] = 0
-		}
-		return append(steps, s, Step{Op: Waves, Scale: math.Sqrt(2/float64(m.Outputs)) / m.Scale}), nil
 	}
 	return nil, fmt.Errorf("export: a map of kind %s has no plain form in these languages: use caucus release predict, or plan the study with another map", m.Kind)
 }
@@ -241,7 +226,7 @@ func product(a, b Step) Step {
 // check refuses numbers that languages would compute differently.
 func (m Model) check() error {
 	for _, s := range m.Steps {
-		for _, row := range append([][]float64{s.Offset, s.Mean, s.Factor, {s.Cut, s.Scale}}, s.Matrix...) {
+		for _, row := range append([][]float64{s.Offset, s.Mean, s.Factor, {s.Cut}}, s.Matrix...) {
 			for _, v := range row {
 				if !(math.Abs(v) < mostWeight) {
 					return fmt.Errorf("export: the release holds the number %g, which is no weight or direction of a study: it was damaged", v)
@@ -256,11 +241,8 @@ func (m Model) widths() []int {
 	all := []int{m.Encoded}
 	for _, s := range m.Steps {
 		n := all[len(all)-1]
-		switch s.Op {
-		case Linear:
+		if s.Op == Linear {
 			n = len(s.Offset)
-		case Waves:
-			n *= 2
 		}
 		all = append(all, n)
 	}

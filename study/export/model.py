@@ -93,8 +93,6 @@ def scores(record):
                     for k, w in enumerate(row):
                         out[k] += v * w
             x = out
-        elif s["op"] == "waves":
-            x = [s["scale"] * f(v) for v in x for f in (math.cos, math.sin)]
         elif s["op"] == "ball":
             norm = max(1.0, math.sqrt(math.fsum(v * v for v in x)))
             x = [v / norm for v in x]

@@ -222,18 +222,6 @@ func (g *graph) step(s Step, x string, width int) (string, int) {
 	case Standard:
 		u := g.apply("Mul", []string{g.apply("Sub", []string{x, g.constant(s.Mean, 1, width)}), g.constant(s.Factor, 1, width)})
 		return g.apply("Max", []string{g.apply("Min", []string{u, g.constant([]float64{s.Cut}, 1, 1)}), g.constant([]float64{-s.Cut}, 1, 1)}), width
-	case Waves: // cosines and sines side by side, then interleaved
-		scale := g.constant([]float64{s.Scale}, 1, 1)
-		// onnxruntime has no cosine of doubles: take the sine a quarter turn on.
-		turned := g.apply("Add", []string{x, g.constant([]float64{math.Pi / 2}, 1, 1)})
-		both := g.apply("Concat", []string{g.apply("Sin", []string{turned}), g.apply("Sin", []string{x})}, intOf("axis", 1))
-		order := make([]int64, 2*width)
-		for i := range width {
-			order[2*i], order[2*i+1] = int64(i), int64(width+i)
-		}
-		at := g.name()
-		g.tensors = append(g.tensors, int64s(at, order))
-		return g.apply("Mul", []string{g.apply("Gather", []string{both, at}, intOf("axis", 1)), scale}), 2 * width
 	}
 	// ball
 	norm := g.apply("Sqrt", []string{g.apply("ReduceSumSquare", []string{x}, attribute{name: "axes", ints: []int64{1}})})

@@ -88,8 +88,6 @@ func (m Model) R() ([]byte, error) {
 				all = append(all, row...)
 			}
 			fmt.Fprintf(&b, ", offset = %s, matrix = matrix(%s, ncol = %d, byrow = TRUE)", rNumbers(s.Offset), rNumbers(all), len(s.Offset))
-		case Waves:
-			fmt.Fprintf(&b, ", scale = %s", number(s.Scale))
 		}
 		b.WriteString(")")
 	}

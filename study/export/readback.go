@@ -29,9 +29,6 @@ func Parse(text []byte) (Model, error) {
 	}
 	width := m.Encoded
 	for i, s := range m.Steps {
-		if s.Op == Waves {
-			width *= 2
-		}
 		if s.Op != Linear { // standard's numbers are checked with the map that they become
 			continue
 		}

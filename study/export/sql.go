@@ -196,11 +196,6 @@ func (q *query) step(s Step, name, from string, width int) int {
 			}
 			add("CAST(%s AS DOUBLE PRECISION)", sum(terms))
 		}
-	case Waves:
-		for i := range width {
-			add("%s * COS(%s)", real(s.Scale), y(i))
-			add("%s * SIN(%s)", real(s.Scale), y(i))
-		}
 	case Standard:
 		for i := range width {
 			u := fmt.Sprintf("(%s - %s) * %s", y(i), real(s.Mean[i]), real(s.Factor[i]))

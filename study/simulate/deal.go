@@ -38,8 +38,6 @@ type Deal struct {
 
 	seed uint64     // of plans; with a party's index, of its draws
 	rng  *rand.Rand // for dealing and measuring, after the seed
-	// fit makes the public map of the pool; nil: fitComponents.
-	fit func(dataset.Components) (dataset.Map, error)
 
 	// mu guards the fields below.
 	mu        sync.Mutex
@@ -122,12 +120,8 @@ func (d *Deal) mapPool(p study.Plan, c dataset.Components) (mappedPool, error) {
 	if on, ok := d.mapped[c]; ok {
 		return on, nil
 	}
-	fit := d.fit
-	if fit == nil {
-		fit = d.fitComponents
-	}
 	var on mappedPool
-	if on.by, err = fit(c); err != nil {
+	if on.by, err = d.fitComponents(c); err != nil {
 		return on, err
 	}
 	on.pool = auxdata.Virtual(d.Pool, on.by)

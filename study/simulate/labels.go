@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"caucus/aggregation"
-	"caucus/dataset"
 	"caucus/learners"
 	"caucus/study"
 	"caucus/study/classifier"
@@ -19,9 +18,6 @@ type Labels struct {
 	Split
 	// Proposal is as in Classify.
 	Proposal study.Proposal
-	// Fourier, above 0, is the number of final random Fourier features, for a kernel with this Gamma.
-	Fourier  int
-	Gamma    float64
 	Repeats  int
 	Progress func(done, total int)
 }
@@ -182,26 +178,12 @@ func calibration(of []labelsRepeat) (brier, slope Compared) {
 	return brier, slope
 }
 
-// fit makes the public map of a deal's pool: components of the schema's columns, then random Fourier
-// features if any.
-func (s Labels) fit(d *Deal, c dataset.Components) (dataset.Map, error) {
-	m, err := d.fitComponents(c)
-	if err != nil || s.Fourier == 0 {
-		return m, err
-	}
-	if m, err = dataset.FitFourier(m, s.Fourier, dataset.Fourier{Gamma: s.Gamma, Seed: d.rng.Uint64()}); err != nil {
-		return m, fmt.Errorf("map the pool: %w", err)
-	}
-	return m, nil
-}
-
 func (s Labels) once(ctx context.Context, index int) (labelsRepeat, error) {
 	fail := func(err error) (labelsRepeat, error) { return labelsRepeat{}, err }
 	d, err := s.Deal(index)
 	if err != nil {
 		return fail(err)
 	}
-	d.fit = func(c dataset.Components) (dataset.Map, error) { return s.fit(d, c) }
 	task, err := d.Task(s.Proposal)
 	if err != nil {
 		return fail(err)

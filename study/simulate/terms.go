@@ -71,9 +71,7 @@ type RatioTerms struct {
 
 // LabelsTerms are the terms of [Labels].
 type LabelsTerms struct {
-	Terms   `yaml:",inline"`
-	Fourier int     `yaml:"fourier" help:"random Fourier features of what the map gives, for a kernel instead of a linear model; 0: none"`
-	Gamma   float64 `yaml:"gamma" help:"width of that kernel exp(−gamma·distance²)"`
+	Terms `yaml:",inline"`
 }
 
 // ReweighTerms are the terms of [Reweigh].

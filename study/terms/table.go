@@ -43,7 +43,7 @@ var simulated = map[string]func() Simulation{
 		return &simulate.RatioTerms{RecordTerms: once, PoolTerms: simulate.PoolTerms{PoolFraction: .1, PoolRows: 5000}, Targets: 20, TargetSize: 500}
 	},
 	"labels": func() Simulation {
-		return &simulate.LabelsTerms{Terms: simulate.Terms{RecordTerms: once, PoolTerms: simulate.PoolTerms{PoolFraction: .1}}, Gamma: .5}
+		return &simulate.LabelsTerms{Terms: simulate.Terms{RecordTerms: once, PoolTerms: simulate.PoolTerms{PoolFraction: .1}}}
 	},
 	"reweigh": func() Simulation {
 		return &simulate.ReweighTerms{RecordTerms: simulate.RecordTerms{Repeats: 10}, Share: .9}
