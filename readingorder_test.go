@@ -28,7 +28,7 @@ var inCircles = map[string]int{
 	"aggregation/ratio": 3,
 	"cmd/caucus":        55,
 	"coordinator":       6,
-	"dataset":           4,
+	"dataset":           3,
 	"learners":          9,
 	"protocol":          6,
 	"study":             3,
