@@ -60,10 +60,10 @@ func (a *Agent) serve(ctx context.Context, o protocol.Summary) error {
 		a.logOnce(o.Hash, slog.LevelWarn, "the coordinator has lost this party's contribution, which it had received: the same bytes are sent again")
 		return a.send(ctx, d, o)
 	case d.Has(site.FileReceipt) && d.Has(site.FileUpload) && o.Lost && o.State == study.Open && !d.Has(site.FileRefused):
-		a.logOnce(o.Hash, slog.LevelInfo, "the study failed and was taken up again: the same bytes are sent again, and cost nothing more")
+		a.logOnce(o.Hash, slog.LevelInfo, "the study was taken up again after it failed, or another replica of the coordinator leads now: the same bytes are sent again, and cost nothing more")
 		return a.send(ctx, d, o)
 	case d.Has(site.FileReceipt) && d.Has(site.FileUpload) && o.Lost && !d.Has(site.FileRefused):
-		a.logOnce(o.Hash, slog.LevelWarn, "the coordinator's copy of this party's contribution was damaged: the same bytes are sent again")
+		a.logOnce(o.Hash, slog.LevelWarn, "the coordinator asks for this party's contribution again, because another replica leads now or its copy was damaged: the same bytes are sent")
 		return a.send(ctx, d, o)
 	case d.Has(site.FileReceipt):
 		return a.collect(ctx, d, o)

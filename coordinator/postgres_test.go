@@ -5,6 +5,7 @@ package coordinator
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io"
 	"net/http"
 	"os"
@@ -66,6 +67,15 @@ func TestMove(t *testing.T) {
 		t.Error("the release of before is another")
 	}
 	must(w.parties["p2"].Contribute(ctx, second.Hash, ballotFor(2, 3)))
+	if s := must(w.operator.Study(ctx, "second")); s.State == study.Released {
+		t.Error("released with ballots that PostgreSQL would have had in clear")
+	}
+	for i := range 2 { // they are asked for again
+		if _, err := w.parties[string(names(3)[i])].Contribute(ctx, second.Hash, ballotFor(2, 3)); !errors.Is(err, study.ErrOtherBytes) {
+			t.Errorf("other bytes: %v", err)
+		}
+		must(w.parties[string(names(3)[i])].Contribute(ctx, second.Hash, ballotFor(i, 3)))
+	}
 	w.wait("second", study.Released)
 	if r := must(w.parties["p0"].Release(ctx, "second")); r.Release.Parties != 3 {
 		t.Errorf("a release of %d parties", r.Release.Parties)
@@ -137,6 +147,18 @@ func TestReplicas(t *testing.T) {
 		protocol.DialOptions{Coordinator: w.server.Addr() + "," + other.Listen}))
 	defer both.Close()
 	must(both.Members(ctx))
+	var parties []*protocol.Client // they know both addresses
+	for _, name := range []string{"p0", "p1"} {
+		w.parties[name].Close()
+		delete(w.parties, name)
+		text, _, err := w.operator.Invite(ctx, protocol.InviteOptions{Name: name})
+		must(0, err)
+		id := must(protocol.Enrol(ctx, must(protocol.ParseInvitation(text)), must(protocol.NewEnrolment()), protocol.DialOptions{Now: w.clock.Now}))
+		id.Coordinator = w.server.Addr() + "," + other.Listen
+		c := must(protocol.Dial(id, protocol.DialOptions{Now: w.clock.Now}))
+		defer c.Close()
+		parties, w.parties[name] = append(parties, c), c
+	}
 	must(w.parties["p0"].Contribute(ctx, s.Hash, ballotFor(0, 2)))
 	select {
 	case err := <-took:
@@ -146,12 +168,25 @@ func TestReplicas(t *testing.T) {
 	w.stop()
 	must(0, <-took)
 	w.config = other
-	for name := range w.parties { // they know the address that it had
-		w.parties[name].Close()
-		delete(w.parties, name)
-	}
 	w.start()
-	if again := must(both.Study(ctx, "trial")); again.Contributed != 1 {
-		t.Errorf("the other replica has %d contributions", again.Contributed)
+	var again protocol.Study
+	for until, err := time.Now().Add(10*time.Second), errors.New(""); err != nil; time.Sleep(20 * time.Millisecond) {
+		if again, err = both.Study(ctx, "trial"); err != nil && time.Now().After(until) {
+			t.Fatal(err)
+		}
+	}
+	if again.Contributed != 0 || again.State != study.Open {
+		t.Errorf("the other replica has %d contributions of a study that is %s", again.Contributed, again.State)
+	}
+	w.call()
+	must(parties[0].Contribute(ctx, s.Hash, ballotFor(0, 2)))
+	must(parties[1].Contribute(ctx, s.Hash, ballotFor(1, 2)))
+	for until := time.Now().Add(10 * time.Second); must(both.Study(ctx, "trial")).State != study.Released; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(until) {
+			t.Fatal("it is not released")
+		}
+	}
+	if !strings.Contains(w.log.String(), "because their key was the leader's before") {
+		t.Error("the log does not say why contributions are asked for again")
 	}
 }

@@ -65,6 +65,14 @@ func (c Config) carry(ctx context.Context, to string) (rows int, err error) {
 	if _, err := ParseConfig(text); err != nil {
 		return 0, err
 	}
+	store, err := records.Open(c.Path(StoreFile)) // PostgreSQL would not overwrite clear ballots
+	if err == nil {
+		_, err = store.AskAgain(ctx, c.Clock.Complete().Now())
+		err = errors.Join(err, store.Close())
+	}
+	if err != nil {
+		return 0, err
+	}
 	if rows, err = database.Carry(ctx, to, files...); err != nil {
 		return 0, err
 	}

@@ -77,6 +77,15 @@ func LeadStores(ctx context.Context, c Config) (*Stores, error) {
 	}
 	s.Lease, s.unlock, s.Store.DB.Guard = lease, unlock, lease
 	s.Journal.Guard(lease)
+	if lease != nil {
+		asked, err := s.Store.AskAgain(ctx, c.Clock.Complete().Now())
+		if err != nil {
+			return nil, errors.Join(err, s.Close())
+		}
+		if len(asked) > 0 && c.Log != nil {
+			c.Log.Warn("this replica leads now: contributions are asked for again, because their key was the leader's before", "studies", asked)
+		}
+	}
 	return s, nil
 }
 

@@ -3,13 +3,17 @@
 package records
 
 import (
+	"bytes"
 	"context"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"caucus/internal/database"
 	"caucus/internal/testserver"
+	"caucus/protocol"
+	"caucus/study"
 )
 
 // onServer makes a store in PostgreSQL.
@@ -43,5 +47,58 @@ func TestStoreRefusesPostgres(t *testing.T) {
 	s.Close()
 	if _, err := Open(at); err == nil || !strings.Contains(err.Error(), "newer program") {
 		t.Errorf("a newer store: %v", err)
+	}
+}
+
+// TestSealed: no table of PostgreSQL has a ballot or a sum in clear where the noise is added here, and the key is gone
+// once the study is over; with noise at the sites both are as they were sent.
+func TestSealed(t *testing.T) {
+	ctx := context.Background()
+	s := onServer(t, testserver.Database(t))
+	defer s.Close()
+	h := study.Hash{1}
+	clear := []byte("a ballot in clear, which nobody else may read")
+	update(t, s, func(tx Tx) error { // its plan cannot be read, so it counts as one with noise here
+		must(0, tx.AddStudy(Study{Hash: h, Name: "s", Plan: []byte("plan"), Signature: []byte{}, State: study.Sealed}))
+		for _, p := range []study.PartyID{"a", "b"} {
+			must(0, tx.AddContribution(protocol.Receipt{Plan: h, Party: p, Document: []byte{}, Signature: []byte{}}, clear))
+		}
+		return nil
+	})
+	update(t, s, func(tx Tx) error {
+		some := must(tx.Unfolded(h, "", 1))
+		if len(some) != 1 || !bytes.Equal(some[0].Body, clear) || !bytes.Equal(must(tx.Body(h, "b")), clear) {
+			t.Errorf("it reads %q", some)
+		}
+		return tx.SetSum(h, clear, 1, some)
+	})
+	stored := func() (all []byte) {
+		must(0, s.DB.Read.QueryRow("SELECT coalesce(string_agg(x, ''), '') FROM (SELECT body AS x FROM contributions UNION ALL SELECT sum FROM sums) AS t").Scan(&all))
+		return all
+	}
+	if all := stored(); len(all) < 2*len(clear) || bytes.Contains(all, clear[:8]) {
+		t.Errorf("PostgreSQL has %q", all)
+	}
+	other := must(Open(s.path))
+	defer other.Close()
+	view(t, other, func(tx Tx) {
+		if bytes.Equal(must(tx.Body(h, "b")), clear) {
+			t.Error("another process reads a ballot")
+		}
+	})
+	if asked := must(other.AskAgain(ctx, time.Now())); len(asked) != 1 || len(stored()) != 0 {
+		t.Errorf("asked for %v again, and %d bytes are left", asked, len(stored()))
+	}
+	view(t, s, func(tx Tx) {
+		if lost := must(tx.Lost(h)); len(lost) != 2 {
+			t.Errorf("%d are lost", len(lost))
+		}
+	})
+	update(t, s, func(tx Tx) error {
+		must(0, tx.Restore(h, "a", clear))
+		return tx.SetState(h, study.Sealed, study.Failed, "")
+	})
+	if len(s.seals.keys) != 0 {
+		t.Error("the key outlives the study")
 	}
 }

@@ -2,6 +2,7 @@ package records
 
 import (
 	"context"
+	"crypto/cipher"
 	"database/sql"
 	"embed"
 	"errors"
@@ -9,12 +10,14 @@ import (
 
 	"caucus/internal/database"
 	"caucus/protocol"
+	"caucus/study"
 )
 
 // SQL is a Store in one SQLite file, or in a PostgreSQL database.
 type SQL struct {
 	DB      *database.DB
 	path    string
+	seals   *seals      // nil: in files, deleted rows are overwritten
 	OnError func(error) // called with each failure, if not nil
 }
 
@@ -50,7 +53,11 @@ func Open(path string) (*SQL, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open store %s: %w", database.Shown(path), Explain(err))
 	}
-	return Over(path, db), nil
+	s := Over(path, db)
+	if database.Server(path) {
+		s.seals = &seals{keys: map[study.Hash]cipher.AEAD{}}
+	}
+	return s, nil
 }
 
 // Over makes a store of an open database.
@@ -83,7 +90,15 @@ func (s *SQL) View(ctx context.Context, fn func(Tx) error) error {
 }
 
 func (s *SQL) transact(ctx context.Context, run func(context.Context, func(*sql.Tx) error) error, fn func(Tx) error) error {
-	err := Explain(run(ctx, func(tx *sql.Tx) error { return fn(&sqlTx{ctx, tx}) }))
+	t := &sqlTx{ctx: ctx, seals: s.seals}
+	err := Explain(run(ctx, func(tx *sql.Tx) error { t.tx = tx; return fn(t) }))
+	for _, h := range t.over {
+		if err == nil && s.seals != nil {
+			s.seals.mu.Lock()
+			delete(s.seals.keys, h)
+			s.seals.mu.Unlock()
+		}
+	}
 	if err != nil && s.OnError != nil {
 		s.OnError(err)
 	}

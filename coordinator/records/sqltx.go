@@ -19,8 +19,10 @@ import (
 
 // sqlTx is a Tx in SQL that SQLite and PostgreSQL both accept.
 type sqlTx struct {
-	ctx context.Context
-	tx  *sql.Tx
+	ctx   context.Context
+	tx    *sql.Tx
+	seals *seals       // nil: nothing is encrypted
+	over  []study.Hash // studies that end with this transaction
 }
 
 func (t *sqlTx) run(query string, args ...any) (sql.Result, error) {
@@ -263,6 +265,7 @@ func (t *sqlTx) SetState(h study.Hash, from, s study.State, reason string) error
 	if !protocol.Final(s) {
 		return nil
 	}
+	t.over = append(t.over, h)
 	if _, err := t.run("UPDATE contributions SET body = NULL WHERE study = $1 AND body IS NOT NULL", h[:]); err != nil {
 		return err
 	}
@@ -315,6 +318,10 @@ func (t *sqlTx) AddContribution(r protocol.Receipt, body []byte) error {
 	if body == nil {
 		body = []byte{}
 	}
+	body, err := t.sealed(r.Plan, body)
+	if err != nil {
+		return err
+	}
 	return t.exec("INSERT INTO contributions (study, party, digest, receipt, signature, body) VALUES ($1, $2, $3, $4, $5, $6)",
 		r.Plan[:], r.Party, r.Body[:], r.Document, r.Signature, body)
 }
@@ -352,6 +359,11 @@ func (t *sqlTx) Unfolded(h study.Hash, after study.PartyID, n int) ([]Contributi
 	if err == errEnough {
 		err = nil
 	}
+	for i := range all {
+		if err == nil {
+			all[i].Body, err = t.opened(h, all[i].Body)
+		}
+	}
 	return all, err
 }
 
@@ -362,6 +374,9 @@ var errEnough = errors.New("enough was read")
 
 func (t *sqlTx) Body(h study.Hash, p study.PartyID) (body []byte, err error) {
 	err = t.one([]any{&body}, "SELECT body FROM contributions WHERE study = $1 AND party = $2 AND body IS NOT NULL", h[:], p)
+	if err == nil {
+		body, err = t.opened(h, body)
+	}
 	return body, err
 }
 
@@ -374,6 +389,9 @@ func (t *sqlTx) Sum(h study.Hash) (sum []byte, contributions int, err error) {
 	if err == nil && !bytes.Equal(digest, sumDigest(sum, contributions)) {
 		err = ErrDamagedSum
 	}
+	if err == nil {
+		sum, err = t.opened(h, sum)
+	}
 	return sum, contributions, err
 }
 
@@ -383,7 +401,11 @@ func sumDigest(sum []byte, contributions int) []byte {
 }
 
 func (t *sqlTx) SetSum(h study.Hash, sum []byte, contributions int, folded []Contribution) error {
-	err := t.exec(`INSERT INTO sums (study, contributions, sum, digest) VALUES ($1, $2, $3, $4)
+	sum, err := t.sealed(h, sum)
+	if err != nil {
+		return err
+	}
+	err = t.exec(`INSERT INTO sums (study, contributions, sum, digest) VALUES ($1, $2, $3, $4)
 		ON CONFLICT (study) DO UPDATE SET contributions = excluded.contributions, sum = excluded.sum, digest = excluded.digest`, h[:], contributions, sum, sumDigest(sum, contributions))
 	if err != nil {
 		return err
@@ -443,6 +465,10 @@ func (t *sqlTx) Lost(h study.Hash) (map[study.PartyID]time.Time, error) {
 
 func (t *sqlTx) Restore(h study.Hash, p study.PartyID, body []byte) error {
 	if err := t.exec("DELETE FROM losses WHERE study = $1 AND party = $2", h[:], p); err != nil {
+		return err
+	}
+	body, err := t.sealed(h, body)
+	if err != nil {
 		return err
 	}
 	return t.exec("UPDATE contributions SET body = $1 WHERE study = $2 AND party = $3 AND body IS NULL", body, h[:], p)

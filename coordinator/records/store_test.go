@@ -468,7 +468,7 @@ func goesAway(t *testing.T, store Store) {
 					break
 				}
 			}
-			_, err := (&sqlTx{context.Background(), tx.(*sqlTx).tx}).Members(time.Now())
+			_, err := (&sqlTx{ctx: context.Background(), tx: tx.(*sqlTx).tx}).Members(time.Now())
 			return err
 		},
 		"in a statement": func(tx Tx, cancel func()) error {

@@ -1,0 +1,101 @@
+package records
+
+import (
+	"context"
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/rand"
+	"sync"
+	"time"
+
+	"caucus/protocol"
+	"caucus/study"
+)
+
+// seals encrypt ballots and running sums of studies with noise at the coordinator, in PostgreSQL, which does not
+// overwrite what is deleted. A study's key lives in this process alone, until the study is over: then whoever has a
+// disk, a log or a backup of PostgreSQL has no ballot. If the process dies before, AskAgain has the same bytes sent
+// again.
+type seals struct {
+	mu   sync.Mutex // guards keys
+	keys map[study.Hash]cipher.AEAD
+}
+
+// key returns the key of a study with noise at the coordinator, nil for others, and in files.
+func (t *sqlTx) key(h study.Hash) (cipher.AEAD, error) {
+	if t.seals == nil {
+		return nil, nil
+	}
+	t.seals.mu.Lock()
+	defer t.seals.mu.Unlock()
+	if key, known := t.seals.keys[h]; known {
+		return key, nil
+	}
+	var key cipher.AEAD
+	row, err := t.Study(h)
+	if err == nil && noisy(row.Plan) {
+		secret := make([]byte, 32)
+		rand.Read(secret)
+		block, _ := aes.NewCipher(secret)
+		key, err = cipher.NewGCMWithRandomNonce(block)
+	}
+	if err == nil {
+		t.seals.keys[h] = key
+	}
+	return key, err
+}
+
+// noisy reports whether a plan has its noise added here. What cannot be read counts as such.
+func noisy(plan []byte) bool {
+	p, _, err := protocol.ParsePlan(plan)
+	return err != nil || p.Noise.InClear()
+}
+
+func (t *sqlTx) sealed(h study.Hash, clear []byte) ([]byte, error) {
+	key, err := t.key(h)
+	if err != nil || key == nil {
+		return clear, err
+	}
+	return key.Seal(nil, nil, clear, h[:]), nil
+}
+
+// opened returns what sealed was given. What this process did not seal it returns as it is: nothing has its digest.
+func (t *sqlTx) opened(h study.Hash, stored []byte) ([]byte, error) {
+	key, err := t.key(h)
+	if err != nil || key == nil {
+		return stored, err
+	}
+	if clear, err := key.Open(nil, nil, stored, h[:]); err == nil {
+		return append([]byte{}, clear...), nil
+	}
+	return stored, nil
+}
+
+// AskAgain deletes all ballots and sums of studies under way with noise at the coordinator, whose keys are gone, and
+// stores that the contributions are lost: their parties send the bytes that they kept. It returns the studies.
+func (s *SQL) AskAgain(ctx context.Context, now time.Time) (asked []string, err error) {
+	return asked, s.Update(ctx, func(tx Tx) error {
+		t := tx.(*sqlTx)
+		all, err := t.Studies()
+		for _, row := range all {
+			if protocol.Final(row.State) || err != nil {
+				continue
+			}
+			if row, err = t.Study(row.Hash); err != nil || !noisy(row.Plan) {
+				continue
+			}
+			var received int
+			if received, _, err = t.Contributions(row.Hash); err != nil || received == 0 {
+				continue
+			}
+			asked = append(asked, row.Name)
+			if _, err = t.run("UPDATE contributions SET body = NULL WHERE study = $1", row.Hash[:]); err == nil {
+				err = t.LoseSum(row.Hash, now)
+			}
+			if err == nil && row.State == study.Folded {
+				err = t.SetState(row.Hash, study.Folded, study.Sealed, row.Reason)
+			}
+		}
+		return err
+	})
+}
