@@ -35,6 +35,10 @@ func TestMain(m *testing.M) {
 		runChild()
 		return
 	}
+	if asReplica != nil && os.Getenv("CAUCUS_REPLICA_FOLDER") != "" {
+		asReplica()
+		return
+	}
 	if os.Getenv(helperFolder) != "" {
 		runHelper()
 		return
@@ -123,6 +127,9 @@ type world struct {
 	operator *protocol.Client
 	parties  map[string]*protocol.Client
 }
+
+// asReplica runs a replica, where there may be one.
+var asReplica func()
 
 // store makes PostgreSQL's databases for new worlds; nil: they have files.
 var store func(testing.TB) string

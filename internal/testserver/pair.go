@@ -1,0 +1,114 @@
+//go:build unix
+
+package testserver
+
+import (
+	"bytes"
+	"database/sql"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// Pair is a PostgreSQL that a synchronous standby follows. Both end with their test.
+type Pair struct {
+	t                testing.TB
+	folder, server   string
+	Primary, Standby *Node
+}
+
+// Node is one of a Pair's two servers.
+type Node struct {
+	pair *Pair
+	data string
+	port int
+	run  *exec.Cmd
+}
+
+// NewPair starts both.
+func NewPair(t testing.TB) *Pair {
+	t.Helper()
+	initdb, server, backup := program(t, "initdb", "postgresql"), program(t, "postgres", "postgresql"), program(t, "pg_basebackup", "postgresql-client")
+	p := &Pair{t: t, folder: folderOf(t, "postgres"), server: server}
+	p.Primary = &Node{pair: p, data: filepath.Join(p.folder, "primary"), port: 5432}
+	p.Standby = &Node{pair: p, data: filepath.Join(p.folder, "standby"), port: 5433}
+	done(t, as("postgres", initdb, "-D", p.Primary.data, "-U", "owner", "--auth=trust", "--no-sync", "--locale=C", "--encoding=UTF8"))
+	p.Primary.Start()
+	p.Do("CREATE DATABASE caucus")
+	done(t, as("postgres", backup, "-h", p.folder, "-p", "5432", "-U", "owner", "-D", p.Standby.data, "--no-sync", "-c", "fast", "-X", "stream"))
+	standby := fmt.Sprintf("primary_conninfo = 'host=%s port=5432 user=owner application_name=second'\n", p.folder)
+	for name, text := range map[string]string{"postgresql.auto.conf": standby, "standby.signal": ""} {
+		path := filepath.Join(p.Standby.data, name)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if c := credential("postgres"); c != nil {
+			_ = os.Chown(path, int(c.Uid), int(c.Gid))
+		}
+	}
+	p.Standby.Start()
+	p.Do("ALTER SYSTEM SET synchronous_standby_names = 'second'", "SELECT pg_reload_conf()")
+	return p
+}
+
+// Address is that of the database caucus on the primary.
+func (p *Pair) Address() string { return p.address("caucus") }
+
+func (p *Pair) address(database string) string {
+	return fmt.Sprintf("postgres://owner@/%s?host=%s&port=5432", database, p.folder)
+}
+
+// Do runs statements on the primary.
+func (p *Pair) Do(all ...string) {
+	p.t.Helper()
+	db, err := sql.Open("pgx", p.address("postgres"))
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	defer db.Close()
+	for _, one := range all {
+		if _, err := db.Exec(one); err != nil {
+			p.t.Fatal(err)
+		}
+	}
+}
+
+// Start starts a server and waits until it answers; one that was killed is tried until what it left is gone.
+func (n *Node) Start() {
+	n.pair.t.Helper()
+	var log bytes.Buffer
+	for until := time.Now().Add(20 * time.Second); time.Now().Before(until); time.Sleep(50 * time.Millisecond) {
+		log.Reset()
+		n.run = as("postgres", n.pair.server, "-D", n.data, "-k", n.pair.folder, "-p", fmt.Sprint(n.port), "-c", "listen_addresses=", "-c", "fsync=off", "-c", "wal_receiver_status_interval=1")
+		n.run.Stderr = &log
+		if err := n.run.Start(); err != nil {
+			n.pair.t.Fatal(err)
+		}
+		run, ended := n.run, make(chan bool)
+		go func() { run.Wait(); close(ended) }()
+		n.pair.t.Cleanup(func() { syscall.Kill(run.Process.Pid, syscall.SIGKILL) })
+		for alive := true; alive; {
+			db, err := sql.Open("pgx", fmt.Sprintf("postgres://owner@/postgres?host=%s&port=%d", n.pair.folder, n.port))
+			if err == nil {
+				err = db.Ping()
+				db.Close()
+			}
+			if err == nil {
+				return
+			}
+			select {
+			case <-ended:
+				alive = false
+			case <-time.After(20 * time.Millisecond):
+			}
+		}
+	}
+	n.pair.t.Errorf("PostgreSQL does not start: %s", log.String())
+}
+
+// Kill ends a server as a loss of power does.
+func (n *Node) Kill() { syscall.Kill(n.run.Process.Pid, syscall.SIGKILL) }
