@@ -122,8 +122,7 @@ func (a *Agent) refuse(h study.Hash, name, by, year, why string) error {
 	return errors.Join(errRefused, a.recordOnce(site.AuditRefused, h, name, "by", by))
 }
 
-// decline tells the coordinator once that this party does not take part, by the same message for every
-// refusal.
+// decline tells the coordinator once that this party does not take part, by the same message for every refusal.
 func (a *Agent) decline(ctx context.Context, d site.Dossier, h study.Hash) error {
 	if d.Has(site.FileDeclined) && a.courier() == nil { // a carried message may never have arrived
 		return nil

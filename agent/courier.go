@@ -64,8 +64,7 @@ type Answered struct {
 	Study    string        `json:"study"`
 	Plan     study.Hash    `json:"plan"`
 	Progress desk.Progress `json:"progress"`
-	// Wrote: there is an answer to carry. Declined: it says that this site does not take part, without a
-	// reason.
+	// Wrote: there is an answer to carry. Declined: it says that this site does not take part, without a reason.
 	Wrote    bool `json:"wrote"`
 	Declined bool `json:"declined"`
 	// Why says what delays or ended the study; "" for nothing.
@@ -147,9 +146,8 @@ func EnrolRequest(c site.Config) (file []byte, key protocol.Fingerprint, err err
 	return file, key, err
 }
 
-// EnrolAccept makes the identity from the file of the coordinator's operator; typed is the fingerprint
-// as read out. A party whose certificate expired enrols again over the old identity, and keeps its
-// ledger.
+// EnrolAccept makes the identity from the file of the coordinator's operator; typed is the fingerprint as read out.
+// A party whose certificate expired enrols again over the old identity, and keeps its ledger.
 func EnrolAccept(c site.Config, file []byte, typed string) (who protocol.Caller, err error) {
 	err = enrolling(c, func() error {
 		e, err := protocol.LoadEnrolment(enrolmentFile(c))

@@ -16,8 +16,7 @@ import (
 // it stays valid; the policy's MaxExtension bounds how far a deadline may move. A failed study may be
 // reopened: this site then sends the same bytes again, and is charged nothing.
 
-// follow stores a study's new amendments, and reopens the study here if they reopen it. stop: send
-// nothing for now.
+// follow stores a study's new amendments, and reopens the study here if they reopen it. stop: send nothing for now.
 func (a *Agent) follow(ctx context.Context, d site.Dossier, o protocol.Summary) (stop bool, err error) {
 	held, err := d.Amendments()
 	if err != nil {

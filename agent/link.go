@@ -35,10 +35,9 @@ type link interface {
 
 func enrolmentFile(c site.Config) string { return filepath.Join(c.State, "enrolment.yaml") }
 
-// Enrol turns an invitation into this agent's identity, once. The key is made here, is on the disk
-// before the invitation is used, and never leaves. If Enrol fails or is interrupted, run it again with
-// the same invitation. A party whose certificate expired or was revoked enrols again over the old
-// identity, and keeps its ledger.
+// Enrol turns an invitation into this agent's identity, once. The key is made here, is on the disk before the
+// invitation is used, and never leaves. If Enrol fails or is interrupted, run it again with the same invitation. A
+// party whose certificate expired or was revoked enrols again over the old identity, and keeps its ledger.
 func Enrol(ctx context.Context, c site.Config, invitation string) (protocol.Caller, error) {
 	fail := func(err error) (protocol.Caller, error) { return protocol.Caller{}, fmt.Errorf("enrol: %w", err) }
 	i, err := protocol.ParseInvitation(invitation)
@@ -73,10 +72,9 @@ func Enrol(ctx context.Context, c site.Config, invitation string) (protocol.Call
 	return who, err
 }
 
-// Join takes a place of a join token, under a name within its prefix; the coordinator chooses an empty
-// name. If Join fails or is interrupted, run it again: the key is on the disk, and takes one place only.
-// An agent already enrolled at this coordinator stays as it is (before is true), so that a set-up script
-// may repeat Join.
+// Join takes a place of a join token, under a name within its prefix; the coordinator chooses an empty name. If
+// Join fails or is interrupted, run it again: the key is on the disk, and takes one place only. An agent already
+// enrolled at this coordinator stays as it is (before is true), so that a set-up script may repeat Join.
 func Join(ctx context.Context, c site.Config, token, name string) (who protocol.Caller, before bool, err error) {
 	fail := func(err error) (protocol.Caller, bool, error) {
 		return protocol.Caller{}, false, fmt.Errorf("enrol: %w", err)

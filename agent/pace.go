@@ -5,10 +5,9 @@ import (
 	"time"
 )
 
-// pace draws the times of an agent's polls at random, so that many agents do not fall into step after an
-// event that hit all at once: a coordinator restarts, a network or power comes back, one command starts
-// them all. The draws depend only on the config and on whether calls failed, never on a record; no
-// upload depends on them.
+// pace draws the times of an agent's polls at random, so that many agents do not fall into step after an event that
+// hit all at once: a coordinator restarts, a network or power comes back, one command starts them all. The draws
+// depend only on the config and on whether calls failed, never on a record; no upload depends on them.
 type pace struct {
 	poll, most time.Duration
 	jitter     func(time.Duration) time.Duration

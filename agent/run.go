@@ -153,9 +153,8 @@ func (a *Agent) Round(ctx context.Context) error {
 	return unreachable
 }
 
-// renew asks for a new certificate in the last third of this one's life, or when the coordinator has a
-// new authority. The new identity is on the disk before its use, and the old one stays valid: a crash
-// loses nothing.
+// renew asks for a new certificate in the last third of this one's life, or when the coordinator has a new
+// authority. The new identity is on the disk before its use, and the old one stays valid: a crash loses nothing.
 func (a *Agent) renew(ctx context.Context) error {
 	from, until, err := a.id.Validity()
 	if err != nil || until.Sub(a.now()) > until.Sub(from)/3 && !a.id.Outdated() {

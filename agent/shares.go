@@ -53,10 +53,9 @@ func (a *Agent) agreement(ctx context.Context, d site.Dossier, t study.Task) (un
 	return under, nil, nil
 }
 
-// sealedOtherwise returns an error if a finished upload is not sealed to the helper that the policy
-// names now, for example because the helper's files were restored to an older state and the policy's
-// keys changed. That helper cannot open a share sealed to the earlier key, and perhaps somebody else
-// can.
+// sealedOtherwise returns an error if a finished upload is not sealed to the helper that the policy names now, for
+// example because the helper's files were restored to an older state and the policy's keys changed. That helper
+// cannot open a share sealed to the earlier key, and perhaps somebody else can.
 func (a *Agent) sealedOtherwise(d site.Dossier, h study.Hash) error {
 	p, err := d.Plan()
 	if err != nil || !p.Noise.Shared() {

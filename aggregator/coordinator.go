@@ -160,9 +160,8 @@ type Upload struct {
 	Data  []byte
 }
 
-// ReceiveAll stores parties' uploads, after CheckUpload, in one transaction: all or, with an error,
-// none. Send receipts only after it returned nil. The same bytes again are no error; other bytes are
-// ErrConflict.
+// ReceiveAll stores parties' uploads, after CheckUpload, in one transaction: all or, with an error, none. Send
+// receipts only after it returned nil. The same bytes again are no error; other bytes are ErrConflict.
 func (s *Server) ReceiveAll(ctx context.Context, plan study.Hash, uploads []Upload) error {
 	if s.config.Role != shares.Coordinator {
 		return errors.New("this server is the helper")
@@ -439,8 +438,7 @@ func (s *Server) seal(ctx context.Context, t task, r record, helper Peer) error 
 	return err
 }
 
-// checkLine checks that a helper's share names the ledger line that released it, for the release
-// document.
+// checkLine checks that a helper's share names the ledger line that released it, for the release document.
 func checkLine(said AggregateShare, p privacy.Published) error {
 	if said.Line == nil || said.Step < 1 {
 		return fmt.Errorf("%w: it names no line of the helper's ledger: the helper is of an earlier version", ErrConflict)

@@ -1,6 +1,5 @@
-// Package aggregator runs one of the two aggregators of a study. The coordinator and the helper each
-// hold one share of every contribution, check its proof together, and each release their share of the
-// sum with their own noise.
+// Package aggregator runs one of the two aggregators of a study. The coordinator and the helper each hold one share
+// of every contribution, check its proof together, and each release their share of the sum with their own noise.
 //
 // Both daemons use it, and so does a party's agent: it checks the helper's agreement (CheckAcceptance)
 // and makes the upload with both shares (Contribute). A Server keeps its studies in a file and draws

@@ -53,9 +53,8 @@ func parseUpload(t bodies.Task, data []byte) (upload, error) {
 	return u, nil
 }
 
-// CheckUpload refuses an upload with a wrong size for its declared weight, or made under another
-// acceptance of the helper. A coordinator calls it for each upload on arrival; the content is proved to
-// both servers later.
+// CheckUpload refuses an upload with a wrong size for its declared weight, or made under another acceptance of the
+// helper. A coordinator calls it for each upload on arrival; the content is proved to both servers later.
 //
 // Why the acceptance matters: a restored coordinator may have prepared such an upload before, under the
 // verify key of that other acceptance. Preparing the upload again under the present key would reveal its
@@ -124,8 +123,7 @@ func Contribute(t study.Task, party study.PartyID, in study.Inputs, under Agreem
 	return u.bytes(), err
 }
 
-// KnownBy returns the digest that identifies a party's upload at both servers and in the set that they
-// sign.
+// KnownBy returns the digest that identifies a party's upload at both servers and in the set that they sign.
 func KnownBy(party study.PartyID, data []byte) (study.Hash, error) {
 	sealed := shares.Form{}.PartSize(shares.Helper) + protocol.SealOverhead // the same for every form
 	if len(data) < 9+sealed+len(Digest{}) || data[0] != uploadVersion {

@@ -80,8 +80,7 @@ var meanings = []struct {
 
 const domain = "caucus aggregator"
 
-// asStatus converts an error for the wire. An error without an entry in meanings or protocol loses its
-// text.
+// asStatus converts an error for the wire. An error without an entry in meanings or protocol loses its text.
 func asStatus(err error) error {
 	for _, m := range meanings {
 		if errors.Is(err, m.err) {

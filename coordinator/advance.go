@@ -175,9 +175,8 @@ func (c *runningStudy) summed(ctx context.Context, s *life.Study, task study.Tas
 	return study.Summed{Sum: sum}, err
 }
 
-// release settles the sum through the ledger, and stores the signed release and the final state in
-// one transaction. If the process is killed after the ledger's commit, it asks the ledger again and
-// gets the same answer.
+// release settles the sum through the ledger, and stores the signed release and the final state in one transaction.
+// If the process is killed after the ledger's commit, it asks the ledger again and gets the same answer.
 func (c *runningStudy) release(ctx context.Context, s *life.Study, r releaser) error {
 	fail := func(err error) error { return fmt.Errorf("release study %s: %w", c.hash, err) }
 	contributed, others := s.Contributors()

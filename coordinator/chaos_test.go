@@ -122,9 +122,9 @@ func (r *replica) end() {
 // sent again when they are asked. Replicas and both servers of PostgreSQL are killed, and replicas are paused, at random.
 // Every study has one release, of all its parties; the ledger is charged once for each; each sum is that of the ballots.
 func TestChaos(t *testing.T) {
-	lasts := 8 * time.Second
+	lasts, pause := 4*time.Second, 3*time.Second
 	if testlevel.Long() {
-		lasts = 2 * time.Minute
+		lasts, pause = 2*time.Minute, 8*time.Second
 	}
 	ctx := context.Background()
 	pair := testserver.NewPair(t)
@@ -247,7 +247,7 @@ func TestChaos(t *testing.T) {
 			case n < 6:
 				broke["replica paused"]++
 				r.signal(syscall.SIGSTOP)
-				time.AfterFunc(time.Duration(rand.IntN(8000))*time.Millisecond, func() { r.signal(syscall.SIGCONT) })
+				time.AfterFunc(rand.N(pause), func() { r.signal(syscall.SIGCONT) })
 			case n < 7:
 				broke["standby killed"]++
 				pair.Standby.Kill()
@@ -260,7 +260,7 @@ func TestChaos(t *testing.T) {
 				pair.Primary.Start()
 			}
 		}
-		time.Sleep(8 * time.Second) // who was paused goes on
+		time.Sleep(pause) // who was paused goes on
 		done <- broke
 	}()
 	operator := dial("operator")

@@ -12,11 +12,10 @@ import (
 	"caucus/internal/clock"
 )
 
-// clockWatch decides whether to trust the clock. It compares the clock with the time that has
-// passed, by a counter that nobody sets, and with the last time stored before a stop. A clock that
-// jumped is not trusted: no deadline passes by it until it agrees again or an operator vouches for
-// it. A deadline that passes late costs nobody a study; one that passes by a false jump would fail
-// all open studies for good.
+// clockWatch decides whether to trust the clock. It compares the clock with the time that has passed, by a counter
+// that nobody sets, and with the last time stored before a stop. A clock that jumped is not trusted: no deadline
+// passes by it until it agrees again or an operator vouches for it. A deadline that passes late costs nobody a
+// study; one that passes by a false jump would fail all open studies for good.
 type clockWatch struct {
 	store records.Store
 	clock clock.Clock

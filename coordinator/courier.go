@@ -43,9 +43,8 @@ func (s *Server) Notices(ctx context.Context, r *pb.NoticesRequest) (*pb.Notices
 	return reply, nil
 }
 
-// sealKey is the public key for answers to a study; nil if the study takes none. It is made when
-// first asked for, and again when the coordinator's own keys changed. Its private key is deleted
-// with the study's bodies.
+// sealKey is the public key for answers to a study; nil if the study takes none. It is made when first asked for,
+// and again when the coordinator's own keys changed. Its private key is deleted with the study's bodies.
 func (s *Server) sealKey(ctx context.Context, c *runningStudy) ([]byte, error) {
 	var state study.State
 	if err := c.view(ctx, func(m *life.Study) error { state = m.State; return nil }); err != nil {

@@ -1,6 +1,5 @@
-// Package coordinator is the coordinator of studies: the daemon that stores plans and pools, takes one
-// contribution from each party, sums them, releases the sum through its ledger, and gives the release to
-// its readers.
+// Package coordinator is the coordinator of studies: the daemon that stores plans and pools, takes one contribution
+// from each party, sums them, releases the sum through its ledger, and gives the release to its readers.
 //
 // It guarantees:
 //

@@ -26,10 +26,9 @@ type repairer struct {
 	log     *slog.Logger
 }
 
-// repairLost checks every stored body of a sealed study against its digest, before any is added and
-// deleted. A damaged body is lost: the study waits (errWaits) for the same bytes, which their party
-// still has and is asked for, until the repair deadline. After that the study is sealed again
-// without them.
+// repairLost checks every stored body of a sealed study against its digest, before any is added and deleted. A
+// damaged body is lost: the study waits (errWaits) for the same bytes, which their party still has and is asked
+// for, until the repair deadline. After that the study is sealed again without them.
 //
 // The number of contributions M then changes, but it is still fixed before the noise: a study with
 // an entry in the ledger is never sealed again.

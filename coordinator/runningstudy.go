@@ -440,9 +440,8 @@ func permanent(err error) bool {
 		!errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) && records.Explain(err) == err
 }
 
-// sealByRule seals an open study that has enough contributions, once no more came for as long as
-// its rule says. The wait counts elapsed time from the last stored contribution, or from when this
-// process began to hold the study.
+// sealByRule seals an open study that has enough contributions, once no more came for as long as its rule says. The
+// wait counts elapsed time from the last stored contribution, or from when this process began to hold the study.
 func (c *runningStudy) sealByRule(ctx context.Context, elapsed time.Duration) (sealed bool, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -18,10 +18,9 @@ import (
 	"caucus/study/life"
 )
 
-// Studies with noise: aggregators have two servers, one in this coordinator's folder and the
-// helper. Parties, receipts, deadlines and amendments work as in any study. Contributions are
-// stored as they came until the study seals, and then given to both servers. A sealed study loses
-// the contributions that both servers refuse.
+// Studies with noise: aggregators have two servers, one in this coordinator's folder and the helper. Parties,
+// receipts, deadlines and amendments work as in any study. Contributions are stored as they came until the study
+// seals, and then given to both servers. A sealed study loses the contributions that both servers refuse.
 
 // sharing is this coordinator's half of the two servers, with the connection to the helper.
 type sharing struct {
@@ -139,9 +138,8 @@ func sharesReason(err error) string {
 	return ""
 }
 
-// foldShares gives all contributions to this coordinator's half, each once, checks them with the helper,
-// and seals the study without those that both refuse. After a kill it repeats this, with the same
-// result.
+// foldShares gives all contributions to this coordinator's half, each once, checks them with the helper, and seals
+// the study without those that both refuse. After a kill it repeats this, with the same result.
 func (c *runningStudy) foldShares(ctx context.Context, s *life.Study) error {
 	if _, _, _, err := c.isShared(ctx); err != nil {
 		return err

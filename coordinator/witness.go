@@ -31,9 +31,8 @@ import (
 // again, unless an operator waives the caller: its word is not signed. This protects studies with
 // noise at the sites, of which the ledger has no entry.
 //
-// After each start a study is released only after two poll intervals and once all its contributors
-// have called, so that each could show its document. The loss of an entry that no caller has seen
-// goes unnoticed.
+// After each start a study is released only after two poll intervals and once all its contributors have called, so
+// that each could show its document. The loss of an entry that no caller has seen goes unnoticed.
 type witnesses struct {
 	store   records.Store
 	journal privacy.Journal

@@ -43,10 +43,9 @@ type Config struct {
 	Budget map[privacy.Unit]privacy.Budget `yaml:"budget"`
 	// MaxPool bounds the bytes of a public pool.
 	MaxPool int `yaml:"max_pool"`
-	// MaxPlans bounds the plans kept with their pools, MaxStored their bytes together. A new plan
-	// replaces the oldest, which the coordinator sends again when needed. A plan stays once
-	// contributions to its study were checked here, until the study is released or failed; if such plans
-	// leave no room, a new plan is refused.
+	// MaxPlans bounds the plans kept with their pools, MaxStored their bytes together. A new plan replaces the
+	// oldest, which the coordinator sends again when needed. A plan stays once contributions to its study were
+	// checked here, until the study is released or failed; if such plans leave no room, a new plan is refused.
 	MaxPlans  int   `yaml:"max_plans"`
 	MaxStored int64 `yaml:"max_stored"`
 	// MaxOpen bounds the accepted studies that are neither released nor failed. MaxShares bounds the

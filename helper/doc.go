@@ -12,6 +12,5 @@
 //   - After a restore, Reconcile charges the entries that the ledger lacks, makes a new sealing key and
 //     fails every study under way.
 //
-// It logs studies and reasons, never a share, and a party's name only when it refuses that party's
-// contribution.
+// It logs studies and reasons, never a share, and a party's name only when it refuses that party's contribution.
 package helper

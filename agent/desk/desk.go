@@ -29,8 +29,7 @@ type Approver struct {
 	Name string
 	// Key signs the approval, if the policy names approvers.
 	Key *protocol.Signer
-	// Through is the way in, unless it is the command line ("the agent's page"), recorded with the
-	// account.
+	// Through is the way in, unless it is the command line ("the agent's page"), recorded with the account.
 	Through string
 	// Shown is the start of Review.Shown as the person saw it: if it has changed since, nothing is
 	// approved. Empty accepts the current value.

@@ -1,7 +1,6 @@
-// Package desk is where a person of a site decides. It shows what a study would take, guarantee and
-// cost, and how the study sees the site's records; it takes approvals and refusals, and declares
-// sources. The command line and a page do the same. It works on an open state folder, also while an
-// agent runs there.
+// Package desk is where a person of a site decides. It shows what a study would take, guarantee and cost, and how
+// the study sees the site's records; it takes approvals and refusals, and declares sources. The command line and a
+// page do the same. It works on an open state folder, also while an agent runs there.
 //
 // It guarantees:
 //

@@ -74,9 +74,8 @@ type Review struct {
 	About    string `json:"about"`
 	Inside   *int   `json:"inside,omitempty"`
 	Protects string `json:"protects"`
-	// Helper names the second server by this site's policy, and says whether its acceptance of this plan
-	// is here (Agreed) or why not; Sees says what each server, and both together, learn. Empty if the
-	// plan has no helper.
+	// Helper names the second server by this site's policy, and says whether its acceptance of this plan is here
+	// (Agreed) or why not; Sees says what each server, and both together, learn. Empty if the plan has no helper.
 	Helper string   `json:"helper,omitempty"`
 	Agreed bool     `json:"helper_agreed,omitempty"`
 	Sees   []string `json:"who_sees,omitempty"`
@@ -102,8 +101,7 @@ type Review struct {
 	Shown string `json:"shown,omitempty"`
 	// Undeclared says what a person has to do before the study can take place.
 	Undeclared string `json:"undeclared,omitempty"`
-	// Records is the number for the study, as declared now or when charged; Found the number in the file
-	// now.
+	// Records is the number for the study, as declared now or when charged; Found the number in the file now.
 	Records int      `json:"records"`
 	Found   int      `json:"records_found"`
 	Remarks []string `json:"remarks,omitempty"`
@@ -113,8 +111,7 @@ type Review struct {
 	// Values are this site's own numbers before noise, if a person asked for them.
 	Values []Output `json:"values,omitempty"`
 
-	// Seconds is the approximate time from charge to upload, from public numbers and this machine's
-	// speed.
+	// Seconds is the approximate time from charge to upload, from public numbers and this machine's speed.
 	Seconds float64 `json:"seconds"`
 	// Budgets are the ledger's units that the study touches.
 	Budgets []UnitBudget `json:"ledger"`

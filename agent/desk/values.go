@@ -105,9 +105,8 @@ func alone(t study.Task, c study.Contribution) ([]study.Request, error) {
 	return sum.Requests(1)
 }
 
-// unperturbed opens requests with the mechanism that adds nothing, in a simulated ledger that ends with
-// this call; its publications cannot be sent (privacy.Unperturbed). Each output starts as a copy of
-// like.
+// unperturbed opens requests with the mechanism that adds nothing, in a simulated ledger that ends with this call;
+// its publications cannot be sent (privacy.Unperturbed). Each output starts as a copy of like.
 func unperturbed(ctx context.Context, h study.Hash, asked []study.Request, like Output) ([]Output, error) {
 	var out []Output
 	exact := make([]study.Request, len(asked))

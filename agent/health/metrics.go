@@ -81,8 +81,7 @@ func NewCounts() *Counts {
 	return c
 }
 
-// Refused counts a refusal by the value of "by" among the arguments of its audit line (names and values
-// in turn).
+// Refused counts a refusal by the value of "by" among the arguments of its audit line (names and values in turn).
 func (c *Counts) Refused(args []any) {
 	for i := 0; i+1 < len(args); i += 2 {
 		if by, ok := args[i+1].(string); ok && args[i] == "by" {
@@ -177,8 +176,7 @@ func (c *Counts) Polled(ctx context.Context, s *site.Site, id protocol.Identity,
 	c.last.Store(seen)
 }
 
-// Ready answers 200 if this agent can take part, by its last poll, else 503 and the reasons, one per
-// line.
+// Ready answers 200 if this agent can take part, by its last poll, else 503 and the reasons, one per line.
 func (c *Counts) Ready(w http.ResponseWriter, _ *http.Request) {
 	faults := []string{"it has not polled yet"}
 	if s := c.last.Load(); s != nil {

@@ -29,8 +29,7 @@ const (
 	ApproveByPolicy = "policy"
 )
 
-// Policy holds a site's rules. It refuses all that its lists do not name: the zero Policy allows
-// nothing.
+// Policy holds a site's rules. It refuses all that its lists do not name: the zero Policy allows nothing.
 type Policy struct {
 	// Kinds, Mechanisms and Noise hold the allowed names: classify; cross, tally, …; site, coordinator,
 	// aggregators. With noise: coordinator the site's exact votes or sums reach the coordinator; with
@@ -55,8 +54,7 @@ type Policy struct {
 	// LeastEpsilon is the least ε of a study, so that a budget pays for few questions and not for
 	// thousands of cheap ones. 0 is 0.05.
 	LeastEpsilon float64 `yaml:"least_epsilon"`
-	// StudiesADay bounds the studies taken up in a day (UTC); further ones wait for the next day. 0 is
-	// 20.
+	// StudiesADay bounds the studies taken up in a day (UTC); further ones wait for the next day. 0 is 20.
 	StudiesADay int `yaml:"studies_a_day"`
 	// Total is the most that all studies may cost together: the limits of the site's ledger. A study
 	// without a guarantee at a limited unit is refused, so limit the finest unit that Study allows;
@@ -323,8 +321,7 @@ func (h Helper) Words() string {
 	return fmt.Sprintf("%s, signing key %s…, sealing key %s…", name, h.Signing.String()[:16], h.Sealing.String()[:16])
 }
 
-// validate returns an error that names the wrong field and says what to do. needed: studies may need a
-// helper.
+// validate returns an error that names the wrong field and says what to do. needed: studies may need a helper.
 func (h Helper) validate(needed bool) error {
 	switch none := (aggregator.Pins{}); {
 	case !h.Named() && h.Name == "" && !needed:

@@ -45,11 +45,10 @@ const (
 // AuditFile is the path of an agent's audit log.
 func AuditFile(c Config) string { return filepath.Join(c.State, "audit.log") }
 
-// AuditLog is the append-only log of decisions: a line of JSON each, with keys time, level, msg (the
-// event), party, study (the plan's hash), name (of the study) and by. It never holds a feature, a label,
-// an unreleased number, the words of a refusal, or the digest of an upload, because anyone who can list
-// the possible uploads would find the one with that digest. Several processes may append: a line is one
-// write.
+// AuditLog is the append-only log of decisions: a line of JSON each, with keys time, level, msg (the event), party,
+// study (the plan's hash), name (of the study) and by. It never holds a feature, a label, an unreleased number, the
+// words of a refusal, or the digest of an upload, because anyone who can list the possible uploads would find the
+// one with that digest. Several processes may append: a line is one write.
 type AuditLog struct {
 	mu     sync.Mutex // guards the fields below but warn and now: one line at a time
 	file   *os.File

@@ -51,9 +51,8 @@ type Config struct {
 	// any): a built-in one by its name, or the site's own program, as in {command: [python3, vote.py],
 	// timeout: 10m, memory: 4GiB}; see docs/site.md.
 	Learner Learner `yaml:"learner"`
-	// Scorer is the site's own program that scores records for plans that judge scores (evaluate:
-	// {program: true}), as in {command: [python3, score.py], timeout: 10m, memory: 4GiB}; see
-	// docs/site.md.
+	// Scorer is the site's own program that scores records for plans that judge scores (evaluate: {program: true}),
+	// as in {command: [python3, score.py], timeout: 10m, memory: 4GiB}; see docs/site.md.
 	Scorer Program `yaml:"scorer"`
 	// Quiet hides why a study waits here. Otherwise each poll tells the coordinator's operator one of a
 	// few reasons: a person has to approve, no source is declared, the site does not take part, the

@@ -82,9 +82,8 @@ func (c Config) spanOf(stepTime time.Duration, w study.Work, draw float64) Span 
 
 // Span is the length of a window and its parts, from public numbers.
 type Span struct {
-	// Prepare is the time to read and compute, Shard one classifier's part of it. Draw, from the
-	// window's end to the upload, is for drawing noise and making the constant that replaces a late
-	// contribution.
+	// Prepare is the time to read and compute, Shard one classifier's part of it. Draw, from the window's end to
+	// the upload, is for drawing noise and making the constant that replaces a late contribution.
 	Prepare, Shard, Draw time.Duration
 }
 
@@ -152,8 +151,7 @@ func (c Config) learnerTime(t study.Task, records int) (steps float64, program t
 	return steps, 0, err
 }
 
-// Voter returns the classifier that votes here; failed gets, for the site alone, the reason for missing
-// votes.
+// Voter returns the classifier that votes here; failed gets, for the site alone, the reason for missing votes.
 func (s *Site) Voter(failed func(error)) study.Voter {
 	l := s.Config.Learner
 	if !l.Brought() {

@@ -1,6 +1,5 @@
-// Package site holds a site's configuration and its state folder, for the agent, for the desk and the
-// checks, which read the same folder, and for operators, who compare it with releases and reconcile its
-// ledger.
+// Package site holds a site's configuration and its state folder, for the agent, for the desk and the checks, which
+// read the same folder, and for operators, who compare it with releases and reconcile its ledger.
 //
 // It guarantees:
 //

@@ -87,9 +87,8 @@ type dayTaken struct {
 	Studies []study.Hash `json:"studies"`
 }
 
-// TakeUp counts a study among this day's, once, even after a crash, before its ledger is charged. It
-// returns false if the policy's day is full. Days are this machine's, and setting its clock back repeats
-// none.
+// TakeUp counts a study among this day's, once, even after a crash, before its ledger is charged. It returns false
+// if the policy's day is full. Days are this machine's, and setting its clock back repeats none.
 func (s *Site) TakeUp(d Dossier, h study.Hash) (bool, error) {
 	if d.Has(FileRecords) { // taken up on another day, and prepared anew
 		return true, nil

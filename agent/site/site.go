@@ -198,9 +198,8 @@ func freshRng() *mathrand.Rand {
 	return mathrand.New(mathrand.NewPCG(binary.BigEndian.Uint64(seed[:8]), binary.BigEndian.Uint64(seed[8:])))
 }
 
-// NoVotes notes why this site's program gave no votes or scores, in the study's folder only: the reason
-// may depend on a record, and logs may leave the machine (package source proves that such notes are
-// safe).
+// NoVotes notes why this site's program gave no votes or scores, in the study's folder only: the reason may depend
+// on a record, and logs may leave the machine (package source proves that such notes are safe).
 func (s *Site) NoVotes(h study.Hash, why error) {
 	_ = s.Studies.Of(h).Write(FileNoVotes, []byte(why.Error()+"\n")) // a failed write is not reported
 }

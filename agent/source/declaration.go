@@ -37,8 +37,7 @@ type Declaration struct {
 	File   string `json:"file,omitempty"`
 	// Query is the database query that replaces a file.
 	Query *Asked `json:"query,omitempty"`
-	// Digest is the SHA-256 of the file's bytes on that day, for the site only; of a query, of its
-	// driver and text.
+	// Digest is the SHA-256 of the file's bytes on that day, for the site only; of a query, of its driver and text.
 	Digest string `json:"sha256"`
 	// Form is the detected format of the file, which is read in this format only.
 	Form   files.Format   `json:"form"`
@@ -171,9 +170,8 @@ func (d Declaration) has(column string) bool {
 	return err == nil && b.Has(column)
 }
 
-// Cells is the time to read a record, in cells of plain text, for any study. From an import all columns
-// of the schema are read; from a source written anew all columns of the file, from which the schema's
-// are made.
+// Cells is the time to read a record, in cells of plain text, for any study. From an import all columns of the
+// schema are read; from a source written anew all columns of the file, from which the schema's are made.
 func (d Declaration) Cells() float64 {
 	if d.Redeclare != RedeclareDaily {
 		return float64(len(d.Schema.AllColumns())) / 4

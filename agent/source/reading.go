@@ -305,8 +305,7 @@ func (s Seen) Remarks() []string {
 	return append(out, s.Notes...)
 }
 
-// unlike names the schema's columns that a file lacks. It only counts the file's columns, which may be a
-// record.
+// unlike names the schema's columns that a file lacks. It only counts the file's columns, which may be a record.
 func (r reading) unlike() error {
 	if d, ok := dataset.LikelyDelimiter(r.columns); ok {
 		return fmt.Errorf("its first line is one column, and its delimiter looks like %q: write delimiter: %q in its mapping", d, d)

@@ -25,8 +25,7 @@ type Report struct {
 	// Changed: the file has changed since it was declared. That is no problem: studies of an import get
 	// the imported records.
 	Changed bool `json:"changed,omitempty"`
-	// Taken is the file as the last day's first study saw it, for a source declared to be written anew;
-	// else nil.
+	// Taken is the file as the last day's first study saw it, for a source declared to be written anew; else nil.
 	Taken *Taken `json:"taken,omitempty"`
 	// Problem says why the file cannot be read as declared, so that a study would get empty records, or
 	// how it differs from expectation.

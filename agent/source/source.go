@@ -163,9 +163,8 @@ func (s *Fraction) UnmarshalText(text []byte) error {
 // String is the fraction as a percentage.
 func (s Fraction) String() string { return fmt.Sprintf("%.3g%%", 100*float64(s)) }
 
-// Expected says what is normal in a source's file. A file that differs is not declared, and a preview of
-// a study says so. It decides nothing while a study takes place, because that would reveal something
-// about the records.
+// Expected says what is normal in a source's file. A file that differs is not declared, and a preview of a study
+// says so. It decides nothing while a study takes place, because that would reveal something about the records.
 type Expected struct {
 	// Unreadable is the largest share of cells that are no number, no known level or no text, including
 	// the cells of malformed lines; a quarter by default. Missing cells do not count. For a single

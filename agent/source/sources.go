@@ -146,8 +146,7 @@ func (s Sources) Check(ctx context.Context, name string) Report {
 
 func discard([]byte) error { return nil }
 
-// survey reads a source as for a declaration, passes its coded records to keep, and completes the
-// report.
+// survey reads a source as for a declaration, passes its coded records to keep, and completes the report.
 func (s Sources) survey(ctx context.Context, name string, r *Report, keep func([]byte) error, progress Progress) (Declaration, error) {
 	source := s.Named[name]
 	own, err := readSchema(source.Schema)
@@ -186,11 +185,10 @@ func (s Sources) survey(ctx context.Context, name string, r *Report, keep func([
 	return d, nil
 }
 
-// Declare reads a source once, and stores what a person thereby declares: format, meaning, columns,
-// number of records, and the records themselves, which studies get from then on (from a source that is
-// written anew they get the file's later content). The report lists deviations. A file that cannot be
-// read, lacks a column of the schema, or has no line with its columns, is not declared; then, and if ctx
-// ends, the earlier declaration stays.
+// Declare reads a source once, and stores what a person thereby declares: format, meaning, columns, number of
+// records, and the records themselves, which studies get from then on (from a source that is written anew they get
+// the file's later content). The report lists deviations. A file that cannot be read, lacks a column of the schema,
+// or has no line with its columns, is not declared; then, and if ctx ends, the earlier declaration stays.
 //
 // With an error the report's remarks say what a person may check.
 //

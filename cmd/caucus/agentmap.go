@@ -126,8 +126,7 @@ It sends nothing and changes nothing. What it says shows texts of the file.`,
 	return cmd
 }
 
-// readGuessing reads a file as an import does, trying common encodings and delimiters unless one is
-// named.
+// readGuessing reads a file as an import does, trying common encodings and delimiters unless one is named.
 func readGuessing(c *console, name string, m *mapping.Mapping) (dataset.Lines, error) {
 	rows, done, err := openRows(name, *m, files.OpenForPerson)
 	var other *files.EncodingError

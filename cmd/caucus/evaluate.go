@@ -16,8 +16,7 @@ import (
 	"caucus/study/kinds"
 )
 
-// readModel reads a model to judge: a release file, its JSON export, or the coefficients of a
-// linear model.
+// readModel reads a model to judge: a release file, its JSON export, or the coefficients of a linear model.
 func readModel(name string, schema dataset.Schema) (*evaluate.Model, error) {
 	m, err := modelIn(name, schema)
 	if err != nil {
@@ -63,9 +62,8 @@ func isExported(text []byte) bool {
 	return json.Unmarshal(text, &of) == nil && of.Form != nil
 }
 
-// recalibrated applies an evaluation's calibration line to a release's classifier; the result is
-// not to be kept. about names the line and the basis of the numbers, and is among the release's
-// warnings.
+// recalibrated applies an evaluation's calibration line to a release's classifier; the result is not to be kept.
+// about names the line and the basis of the numbers, and is among the release's warnings.
 func recalibrated(r study.Release, name string) (out study.Release, about []string, err error) {
 	by, p, err := usableRelease(name)
 	if err != nil {
@@ -87,8 +85,7 @@ func recalibrated(r study.Release, name string) (out study.Release, about []stri
 	return r, about, err
 }
 
-// withClassifier encodes a release's result with another classifier, without the old one's
-// account of its numbers.
+// withClassifier encodes a release's result with another classifier, without the old one's account of its numbers.
 func withClassifier(r study.Release, c classifier.Classifier, warnings []string) (study.Result, error) {
 	fail := func(err error) (study.Result, error) { return r.Result, fmt.Errorf("recalibrate: %w", err) }
 	var body map[string]any

@@ -48,8 +48,7 @@ var flagsThatMoved = map[string]map[string]string{
 	},
 }
 
-// wasMoved is what to say where the words that somebody gave a command were a verb once;
-// nil where they were none.
+// wasMoved is what to say where the words that somebody gave a command were a verb once; nil where they were none.
 func wasMoved(cmd *cobra.Command, words []string) error {
 	for n := min(1, len(words)); n <= len(words); n++ {
 		typed := strings.Join(append([]string{cmd.CommandPath()}, words[:n]...), " ")

@@ -15,9 +15,8 @@ import (
 	"caucus/protocol"
 )
 
-// dial connects with the profile's identity and renews a profile that is about to expire. It
-// shows the coordinator the newest of its documents kept beside the profile, and keeps the newest
-// one.
+// dial connects with the profile's identity and renews a profile that is about to expire. It shows the coordinator
+// the newest of its documents kept beside the profile, and keeps the newest one.
 func (o *operator) dial(ctx context.Context) (*protocol.Client, error) {
 	if o.profile == "" {
 		return nil, usagef("say who you are: --profile FILE (coordinator init writes operator.yaml), or CAUCUS_PROFILE")

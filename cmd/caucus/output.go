@@ -47,8 +47,7 @@ func reads(f *pflag.FlagSet, flags ...string) {
 	}
 }
 
-// checkEnding refuses an ending that names another format. Endings without a format, as .bin,
-// pass.
+// checkEnding refuses an ending that names another format. Endings without a format, as .bin, pass.
 func checkEnding(flag, name string, takes ...string) error {
 	const known = " .csv .tsv .gz .zst .zip .xls .xlsx .parquet .json .jsonl .yaml .yml .html .htm .svg .png .jpg .jpeg .pdf .onnx .py .r .sql "
 	endings := slices.DeleteFunc(slices.Clone(takes), func(t string) bool { return t == asStdout || t == asFolder })
@@ -154,8 +153,7 @@ func checkPlace(name string, folder bool) error {
 // reads notes an input file that no flag names.
 func (c *console) reads(name string) { c.inputs = append(c.inputs, given{name: name}) }
 
-// owns notes a daemon's folder that the command reads: nothing for people belongs beside keys and
-// ledger.
+// owns notes a daemon's folder that the command reads: nothing for people belongs beside keys and ledger.
 func (c *console) owns(dir string) { c.owned = append(c.owned, dir) }
 
 // notRead refuses an input file, by any name or link, and a file in a daemon's folder.

@@ -77,8 +77,7 @@ func inputName(name string) string {
 	return name
 }
 
-// table reads a file, or standard input for -, under a schema; it keeps columns that the schema
-// does not name.
+// table reads a file, or standard input for -, under a schema; it keeps columns that the schema does not name.
 func (r *reading) table(c *console, name string, s dataset.Schema, f dataset.Format) (*dataset.Table, error) {
 	m, err := r.howTo(f)
 	if err != nil {

@@ -61,8 +61,7 @@ naming the largest class                 %.3f     0.500
 	return cmd
 }
 
-// comparedWords interpret a comparison: the release is better only by more than it may be
-// flattered by.
+// comparedWords interpret a comparison: the release is better only by more than it may be flattered by.
 func comparedWords(c classifier.Comparison) string {
 	switch {
 	case c.Gain-c.Flattered > c.Sure:

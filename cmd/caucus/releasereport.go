@@ -26,8 +26,7 @@ type reported struct {
 	// Verified: the study's pool was given and all checks hold; null without that pool, and false
 	// where a check fails even so.
 	Verified *bool `json:"verified"`
-	// Simulated: a simulation made the release; there is nothing to verify and Verified is never
-	// true.
+	// Simulated: a simulation made the release; there is nothing to verify and Verified is never true.
 	Simulated bool `json:"simulated"`
 }
 
@@ -109,8 +108,7 @@ it, and exits 0 where nothing else is wrong with it: caucus release verify refus
 	return cmd
 }
 
-// saysSimulated recognises the finding of a simulated release, which the page words itself: it is
-// no fault.
+// saysSimulated recognises the finding of a simulated release, which the page words itself: it is no fault.
 func saysSimulated(f verify.Finding) bool {
 	return f.About == verify.AboutSimulated && f.Verdict == verify.Fails
 }

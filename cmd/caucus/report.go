@@ -49,9 +49,8 @@ func commandLine(args []string) string {
 	return strings.Join(words, " ")
 }
 
-// withoutFolders keeps the last name of a path: the whole argument, or the part after its first
-// =, or each entry of a list and each of its words, as in a command. A path is absolute, or its
-// folder exists.
+// withoutFolders keeps the last name of a path: the whole argument, or the part after its first =, or each entry of
+// a list and each of its words, as in a command. A path is absolute, or its folder exists.
 func withoutFolders(arg string) string {
 	if last, ok := lastName(arg); ok {
 		return last

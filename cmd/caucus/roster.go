@@ -10,9 +10,8 @@ import (
 	"caucus/study"
 )
 
-// roster is who of the members may contribute: the enrolled parties that have all of
-// some tags, where there are any. What it gives is written into the plan by name, so
-// nothing that happens to tags later changes it.
+// roster is who of the members may contribute: the enrolled parties that have all of some tags, where there are
+// any. What it gives is written into the plan by name, so nothing that happens to tags later changes it.
 func (o *operator) roster(ctx context.Context, client *protocol.Client, tags map[string]string) ([]study.PartyID, error) {
 	wanted := protocol.Tags(tags)
 	if err := wanted.Check(); err != nil {

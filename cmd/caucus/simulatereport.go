@@ -33,9 +33,8 @@ var (
 		"better than %[1]s (its error is less by %[2]s)", "worse than %[1]s (its error is more by %[2]s)", "level with %[1]s (their errors differ by %[2]s)"}
 )
 
-// concluded calls a release better than each of others, level or worse: by more than its own
-// standard deviation over repeats. One draw of the noise cannot tell, except that no shown digit
-// differs.
+// concluded calls a release better than each of others, level or worse: by more than its own standard deviation
+// over repeats. One draw of the noise cannot tell, except that no shown digit differs.
 func concluded(repeats int, sd float64, by compared, others ...against) string {
 	var all []string
 	for _, o := range others {
@@ -116,8 +115,7 @@ func measuredRatio(s simulate.RatioSummary) *report.Measurement {
 	}
 }
 
-// measuredEvaluate compares the first release's AUC with the exact one; nil where noise leaves
-// none.
+// measuredEvaluate compares the first release's AUC with the exact one; nil where noise leaves none.
 func measuredEvaluate(s simulate.EvaluateSummary) *report.Measurement {
 	of := s.Classes[0]
 	for _, n := range of.Subgroups[0].Numbers {

@@ -61,8 +61,7 @@ func (t *termFlags) add(cmd *cobra.Command, names ...string) {
 	cmd.Args = cobra.ArbitraryArgs
 }
 
-// offered returns the term of a flag from the first kind that has it, without a default where
-// kinds differ.
+// offered returns the term of a flag from the first kind that has it, without a default where kinds differ.
 func offered(name string) (found terms.Term) {
 	for _, kind := range slices.Concat([]string{kinds.Default}, kinds.Names()) {
 		t, err := terms.Find(kind, name)

@@ -35,15 +35,13 @@ type BackupReport struct {
 	Behind int64 `json:"behind,omitempty"`
 }
 
-// Backup copies a coordinator's folder to a new folder, whole and as of one moment, while the
-// coordinator runs or not. The head file beside the folder is not in it: it must not be restored with
-// the rest.
+// Backup copies a coordinator's folder to a new folder, whole and as of one moment, while the coordinator runs or
+// not. The head file beside the folder is not in it: it must not be restored with the rest.
 //
-// The store is copied first, then the store of shares, then the ledger. So the copied store of shares
-// has all that the copied store has given to it; what the copied store has not given, it gives again.
-// And the copied ledger has all entries that the copied store knows. Entries beyond those look as if the
-// coordinator was killed just after its ledger's commit: it asks the ledger again and gets the same
-// answer.
+// The store is copied first, then the store of shares, then the ledger. So the copied store of shares has all that
+// the copied store has given to it; what the copied store has not given, it gives again. And the copied ledger has
+// all entries that the copied store knows. Entries beyond those look as if the coordinator was killed just after
+// its ledger's commit: it asks the ledger again and gets the same answer.
 func Backup(ctx context.Context, dir, out string, now time.Time) (BackupReport, error) {
 	fail := func(err error) (BackupReport, error) {
 		return BackupReport{}, fmt.Errorf("back up coordinator in %s: %w", dir, err)

@@ -46,9 +46,8 @@ type Config struct {
 	WitnessWait time.Duration `yaml:"witness_wait"`
 	// Repair is the longest wait for the bytes of a damaged contribution; then the study does without.
 	Repair time.Duration `yaml:"repair"`
-	// LongestStop is the longest time that the coordinator may have been stopped, by its clock, with
-	// studies open. After a longer stop an operator must vouch for the clock (caucus coordinator clock)
-	// before it seals any.
+	// LongestStop is the longest time that the coordinator may have been stopped, by its clock, with studies open.
+	// After a longer stop an operator must vouch for the clock (caucus coordinator clock) before it seals any.
 	LongestStop time.Duration `yaml:"longest_stop"`
 	// Tick is the interval at which deadlines are checked.
 	Tick time.Duration `yaml:"tick"`
@@ -104,10 +103,9 @@ type Limits struct {
 	Uploads int `yaml:"uploads"`
 	// Streams bounds one member's share of these places.
 	Streams int `yaml:"streams"`
-	// Silence is how long a sender may send nothing within an upload, and Slowest the least bytes a
-	// second: an upload is given up after Silence plus its time at Slowest. A connection without a call
-	// is closed after Silence too: an agent that polls less often dials for each poll, and takes no
-	// memory in between.
+	// Silence is how long a sender may send nothing within an upload, and Slowest the least bytes a second: an
+	// upload is given up after Silence plus its time at Slowest. A connection without a call is closed after
+	// Silence too: an agent that polls less often dials for each poll, and takes no memory in between.
 	Silence time.Duration `yaml:"silence"`
 	Slowest int           `yaml:"slowest"`
 	// Bytes bounds what one member may send and fetch in an hour in the long run, in bytes; as many are
@@ -133,9 +131,8 @@ type Helper struct {
 	// prints the key). The coordinator talks to the holder of that key only.
 	Address string             `yaml:"address" json:"address"`
 	Key     protocol.SignerKey `yaml:"key" json:"key"`
-	// Head is a file outside of the coordinator's folder and of its backups, which remembers the
-	// progress of this coordinator's shares: caucus helper keys makes it. A relative path is relative to
-	// the folder.
+	// Head is a file outside of the coordinator's folder and of its backups, which remembers the progress of this
+	// coordinator's shares: caucus helper keys makes it. A relative path is relative to the folder.
 	Head string `yaml:"head" json:"head"`
 }
 

@@ -2,11 +2,10 @@
 // restores and reconciles it, and gives it new keys. It serves the operators' commands, and the
 // coordinator, which opens the folder.
 //
-// A folder holds coordinator.yaml (Config), caucus.db (records), ledger.db (the privacy ledger's
-// journal), the keys of the authority and the signer (Keyring), keyring.json once they were changed,
-// shares.db and aggregator.key where there is a helper, and operator.yaml, the first operator's profile.
-// Only its owner may read it. One process runs on it at a time (Hold). Beside it lies the head file
-// (Head).
+// A folder holds coordinator.yaml (Config), caucus.db (records), ledger.db (the privacy ledger's journal), the keys
+// of the authority and the signer (Keyring), keyring.json once they were changed, shares.db and aggregator.key
+// where there is a helper, and operator.yaml, the first operator's profile. Only its owner may read it. One process
+// runs on it at a time (Hold). Beside it lies the head file (Head).
 //
 // It guarantees:
 //

@@ -92,10 +92,9 @@ func ReadEvidence(ctx context.Context, dir string) (Evidence, error) {
 	return e, nil
 }
 
-// Reconcile updates the ledger of a stopped coordinator after the ledger, or the whole folder, was
-// restored from a backup: it charges the lines of releases that the ledger does not hold, and lost, and
-// skips every number that is known to have been published. It returns what was charged, nil where the
-// ledger is not behind.
+// Reconcile updates the ledger of a stopped coordinator after the ledger, or the whole folder, was restored from a
+// backup: it charges the lines of releases that the ledger does not hold, and lost, and skips every number that is
+// known to have been published. It returns what was charged, nil where the ledger is not behind.
 func Reconcile(ctx context.Context, dir string, published []privacy.Line, lost []privacy.Cost) ([]privacy.Cost, error) {
 	fail := func(err error) ([]privacy.Cost, error) { return nil, fmt.Errorf("reconcile ledger: %w", err) }
 	c, _, release, err := stopped(dir)

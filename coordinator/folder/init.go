@@ -35,9 +35,8 @@ type InitOptions struct {
 // HeadFile is the head file's path: Head, or beside Dir.
 func (o InitOptions) HeadFile() string { return folder.Beside(o.Dir, ".head", o.Head) }
 
-// Init makes a coordinator's folder: authority, signing key, empty store and ledger, head file, the
-// first operator's profile. The config comes last: a folder without one is unfinished, and Init makes it
-// anew.
+// Init makes a coordinator's folder: authority, signing key, empty store and ledger, head file, the first
+// operator's profile. The config comes last: a folder without one is unfinished, and Init makes it anew.
 func Init(o InitOptions) error {
 	fail := func(err error) error { return fmt.Errorf("make coordinator in %s: %w", o.Dir, err) }
 	if o.Listen == "" {

@@ -23,11 +23,10 @@ type Returned struct {
 	Why string `json:"why,omitempty"`
 }
 
-// PutBack ends studies as released, with releases that this stopped coordinator signed and that its
-// store has forgotten since it was restored from a backup: a study that the store takes for open, or for
-// failed, would be released once more with other noise, or reported as failed. All are put back or none
-// is. Reconcile comes after it: killed in between, the coordinator knows that its ledger is behind, and
-// finds in its store what to charge.
+// PutBack ends studies as released, with releases that this stopped coordinator signed and that its store has
+// forgotten since it was restored from a backup: a study that the store takes for open, or for failed, would be
+// released once more with other noise, or reported as failed. All are put back or none is. Reconcile comes after
+// it: killed in between, the coordinator knows that its ledger is behind, and finds in its store what to charge.
 func PutBack(ctx context.Context, dir string, published []protocol.SignedRelease, now time.Time) (all []Returned, err error) {
 	if len(published) == 0 {
 		return nil, nil

@@ -20,10 +20,9 @@ import (
 	"caucus/protocol"
 )
 
-// connections bounds connections: how many have not finished their handshake, how many one member
-// has, and how many there are. If a member opens one too many, or all places are taken, the least
-// recently used connection closes: it is probably forgotten, and a member that reconnects is never
-// locked out by its old connections.
+// connections bounds connections: how many have not finished their handshake, how many one member has, and how many
+// there are. If a member opens one too many, or all places are taken, the least recently used connection closes: it
+// is probably forgotten, and a member that reconnects is never locked out by its old connections.
 type connections struct {
 	net.Listener
 	credentials.TransportCredentials
@@ -54,11 +53,10 @@ type connection struct {
 	closed bool
 }
 
-// greeting is the share of places for connections that have not finished their handshake. They take
-// no other places, so a caller without a certificate takes no member's. When they are all taken,
-// the network with the most of them loses one, unless it is the one that asks. So a machine that
-// opens connections and says nothing keeps out only itself, and of many members that reconnect at
-// once none loses what it has begun.
+// greeting is the share of places for connections that have not finished their handshake. They take no other
+// places, so a caller without a certificate takes no member's. When they are all taken, the network with the most
+// of them loses one, unless it is the one that asks. So a machine that opens connections and says nothing keeps out
+// only itself, and of many members that reconnect at once none loses what it has begun.
 func greeting(l folder.Limits) int { return max(16, l.AllConnections/4) }
 
 // Accept waits for a connection for which there is a place.

@@ -28,11 +28,10 @@ import (
 	"caucus/protocol/pb"
 )
 
-// Gate is passed by every connection and call. At the handshake it refuses certificates that do not
-// hold. On a call's header, before a byte of its message is read, it decides whether the
-// certificate still holds, whether the role allows the call, and whether the member, or all members
-// together, call too much. An admitted call must send its message within a time, and ends when the
-// caller goes away, its certificate expires or it is revoked.
+// Gate is passed by every connection and call. At the handshake it refuses certificates that do not hold. On a
+// call's header, before a byte of its message is read, it decides whether the certificate still holds, whether the
+// role allows the call, and whether the member, or all members together, call too much. An admitted call must send
+// its message within a time, and ends when the caller goes away, its certificate expires or it is revoked.
 type Gate struct {
 	certificates *Certificates
 	connections  *connections
@@ -283,8 +282,7 @@ func (g *Gate) admit(ctx context.Context, c *call) (context.Context, error) {
 	c.expiry = g.clock.AfterFunc(until.Sub(g.clock.Now()), func() { c.end(expired(c.caller)) })
 	late := g.limits.Allowance(protocol.MaxMessage)
 	c.message = g.clock.AfterFunc(late, func() { c.end(fmt.Errorf("%w: a message did not pass within %v", protocol.ErrBusy, late)) })
-	// From here whoever takes the call also lets it leave: the handler, or the call's end if it has
-	// no handler yet.
+	// From here whoever takes the call also lets it leave: the handler, or the call's end if it has no handler yet.
 	context.AfterFunc(c.ctx, func() {
 		if c.taken.CompareAndSwap(false, true) {
 			g.leave(c)

@@ -1,6 +1,5 @@
-// Package records stores a coordinator's data apart from its ledger: members, pools, plans,
-// contributions, sums and releases. The other packages of the coordinator decide what is written; this
-// one knows rows and no rules.
+// Package records stores a coordinator's data apart from its ledger: members, pools, plans, contributions, sums and
+// releases. The other packages of the coordinator decide what is written; this one knows rows and no rules.
 //
 // It guarantees:
 //

@@ -36,33 +36,10 @@ var ErrDamagedSum = fmt.Errorf("%w: the stored sum is not what was stored", prot
 
 // Tx is one transaction.
 type Tx interface {
-	memberTx
-	tokenTx
-	poolTx
-	studyTx
-	contributionTx
-	courierTx
-	witnessTx
-	clockTx
 	// Try runs fn in a savepoint. If fn fails, its writes are undone, its error is undone, and the
 	// transaction may go on. After err it may not.
 	Try(fn func() error) (undone, err error)
-}
 
-type clockTx interface {
-	// Clock is the last stored time, ErrNone if there is none.
-	Clock() (time.Time, error)
-	SetClock(time.Time) error
-}
-
-// witnessTx stores documents that callers showed and whose entry the ledger lacks.
-type witnessTx interface {
-	// AddWitnessed stores one; the same again is no error.
-	AddWitnessed(Testimony) error
-	Witnessed() ([]Testimony, error)
-}
-
-type memberTx interface {
 	// Certificate finds a member's certificate by serial, or ErrNone.
 	Certificate(serial string) (Certificate, error)
 	// Invitation finds an invitation by its certificate's serial.
@@ -83,13 +60,9 @@ type memberTx interface {
 	Revoke(name string) error
 	// Revision counts the revocations.
 	Revision() (int64, error)
-}
 
-// tokenTx is about join tokens and the parties that joined by them.
-type tokenTx interface {
 	AddToken(Token) error
-	// Token returns a token or ErrNone; Tokens lists all, newest first. Used counts the places that
-	// Join took.
+	// Token returns a token or ErrNone; Tokens lists all, newest first. Used counts the places that Join took.
 	Token(id string) (Token, error)
 	Tokens() ([]Token, error)
 	// RevokeToken ends a token, and raises the revision.
@@ -104,6 +77,75 @@ type tokenTx interface {
 	// longer returns that token. The place stays taken.
 	Replace(name string) error
 	SetTags(name string, l protocol.Tags) error
+
+	// PoolSize is ErrNone if there is no such pool.
+	PoolSize(auxdata.Digest) (uint64, error)
+	// Pool reads at most n bytes of a pool from an offset; none at its end.
+	Pool(d auxdata.Digest, offset uint64, n int) ([]byte, error)
+	AddPool(d auxdata.Digest, data []byte) error
+
+	// Studies lists all, newest first, without plans.
+	Studies() ([]Study, error)
+	// Study returns a study with its plan, or ErrNone.
+	Study(study.Hash) (Study, error)
+	AddStudy(Study) error
+	// AddForecast stores the operator's forecast of a study; Forecast is ErrNone if there is none.
+	AddForecast(study.Hash, study.Signed) error
+	Forecast(study.Hash) (study.Signed, error)
+	// SetState fails with ErrNone unless the study is in the state that it comes from. It also deletes ballots, sum and the key for carried answers if the state is final.
+	SetState(h study.Hash, from, s study.State, reason string) error
+	AddRelease(study.Hash, Release) error
+	Release(study.Hash) (Release, error)
+	// AddAmendment stores a study's next amendment; Amendments returns all, in order.
+	AddAmendment(h study.Hash, a study.Signed, number int) error
+	Amendments(study.Hash) ([]study.Signed, error)
+	// LedgerEntry is the highest ledger entry of all releases.
+	LedgerEntry() (int64, error)
+
+	// Received returns the digest of each party's contribution.
+	Received(study.Hash) (map[study.PartyID]study.BodyDigest, error)
+	// Contributions counts those received, and those of them that are lost.
+	Contributions(study.Hash) (received, lost int, err error)
+	// Receipt returns a party's receipt, or ErrNone.
+	Receipt(study.Hash, study.PartyID) (protocol.Receipt, error)
+	AddContribution(r protocol.Receipt, body []byte) error
+	// Decline records that a party takes no part. first is false if it was recorded before.
+	Decline(study.Hash, study.PartyID) (first bool, err error)
+	// Declined lists the parties that declined, by name.
+	Declined(study.Hash) ([]study.PartyID, error)
+	// Unfolded returns up to n contributions that are neither in the sum nor lost, by party, after
+	// a party; fewer if they are large, none only at the end.
+	Unfolded(h study.Hash, after study.PartyID, n int) ([]Contribution, error)
+	// Body returns a contribution, ErrNone if its bytes are in the sum, lost, or deleted.
+	Body(study.Hash, study.PartyID) ([]byte, error)
+	// Lose deletes the bodies of parties, and stores since when they are lost.
+	Lose(h study.Hash, parties []study.PartyID, noticed time.Time) error
+	// LoseSum deletes the sum, if any. The contributions whose bodies were in it are then lost.
+	LoseSum(h study.Hash, noticed time.Time) error
+	Lost(study.Hash) (map[study.PartyID]time.Time, error)
+	Restore(h study.Hash, p study.PartyID, body []byte) error
+	// Drop deletes contributions, lost or not, with their receipts.
+	Drop(h study.Hash, parties []study.PartyID) error
+	// Sum is the stored sum and its number of contributions; nil and 0 if there is none. A changed
+	// sum is ErrDamagedSum.
+	Sum(study.Hash) (sum []byte, contributions int, err error)
+	// SetSum stores a sum and deletes the bodies of those now in it.
+	SetSum(h study.Hash, sum []byte, contributions int, folded []Contribution) error
+
+	// SealKey is a study's private key for answers, and the signer's key at its making, or ErrNone.
+	SealKey(study.Hash) (private []byte, signer protocol.SignerKey, err error)
+	SetSealKey(h study.Hash, private []byte, signer protocol.SignerKey) error
+	// ReceiptKey is the key that encrypts a party's receipt; ErrNone without a carried answer.
+	ReceiptKey(study.Hash, study.PartyID) ([]byte, error)
+	SetReceiptKey(h study.Hash, p study.PartyID, key []byte) error
+
+	// AddWitnessed stores one; the same again is no error.
+	AddWitnessed(Testimony) error
+	Witnessed() ([]Testimony, error)
+
+	// Clock is the last stored time, ErrNone if there is none.
+	Clock() (time.Time, error)
+	SetClock(time.Time) error
 }
 
 type Certificate struct {
@@ -138,34 +180,6 @@ type Token struct {
 	Revoked bool
 }
 
-type poolTx interface {
-	// PoolSize is ErrNone if there is no such pool.
-	PoolSize(auxdata.Digest) (uint64, error)
-	// Pool reads at most n bytes of a pool from an offset; none at its end.
-	Pool(d auxdata.Digest, offset uint64, n int) ([]byte, error)
-	AddPool(d auxdata.Digest, data []byte) error
-}
-
-type studyTx interface {
-	// Studies lists all, newest first, without plans.
-	Studies() ([]Study, error)
-	// Study returns a study with its plan, or ErrNone.
-	Study(study.Hash) (Study, error)
-	AddStudy(Study) error
-	// AddForecast stores the operator's forecast of a study; Forecast is ErrNone if there is none.
-	AddForecast(study.Hash, study.Signed) error
-	Forecast(study.Hash) (study.Signed, error)
-	// SetState fails with ErrNone unless the study is in the state that it comes from. It also deletes ballots, sum and the key for carried answers if the state is final.
-	SetState(h study.Hash, from, s study.State, reason string) error
-	AddRelease(study.Hash, Release) error
-	Release(study.Hash) (Release, error)
-	// AddAmendment stores a study's next amendment; Amendments returns all, in order.
-	AddAmendment(h study.Hash, a study.Signed, number int) error
-	Amendments(study.Hash) ([]study.Signed, error)
-	// LedgerEntry is the highest ledger entry of all releases.
-	LedgerEntry() (int64, error)
-}
-
 type Study struct {
 	Hash            study.Hash
 	Name            string
@@ -178,47 +192,6 @@ type Study struct {
 type Release struct {
 	Document, Signature []byte
 	LedgerEntry         int64
-}
-
-type contributionTx interface {
-	// Received returns the digest of each party's contribution.
-	Received(study.Hash) (map[study.PartyID]study.BodyDigest, error)
-	// Contributions counts those received, and those of them that are lost.
-	Contributions(study.Hash) (received, lost int, err error)
-	// Receipt returns a party's receipt, or ErrNone.
-	Receipt(study.Hash, study.PartyID) (protocol.Receipt, error)
-	AddContribution(r protocol.Receipt, body []byte) error
-	// Decline records that a party takes no part. first is false if it was recorded before.
-	Decline(study.Hash, study.PartyID) (first bool, err error)
-	// Declined lists the parties that declined, by name.
-	Declined(study.Hash) ([]study.PartyID, error)
-	// Unfolded returns up to n contributions that are neither in the sum nor lost, by party, after
-	// a party; fewer if they are large, none only at the end.
-	Unfolded(h study.Hash, after study.PartyID, n int) ([]Contribution, error)
-	// Body returns a contribution, ErrNone if its bytes are in the sum, lost, or deleted.
-	Body(study.Hash, study.PartyID) ([]byte, error)
-	// Lose deletes the bodies of parties, and stores since when they are lost.
-	Lose(h study.Hash, parties []study.PartyID, noticed time.Time) error
-	// LoseSum deletes the sum, if any. The contributions whose bodies were in it are then lost.
-	LoseSum(h study.Hash, noticed time.Time) error
-	Lost(study.Hash) (map[study.PartyID]time.Time, error)
-	Restore(h study.Hash, p study.PartyID, body []byte) error
-	// Drop deletes contributions, lost or not, with their receipts.
-	Drop(h study.Hash, parties []study.PartyID) error
-	// Sum is the stored sum and its number of contributions; nil and 0 if there is none. A changed
-	// sum is ErrDamagedSum.
-	Sum(study.Hash) (sum []byte, contributions int, err error)
-	// SetSum stores a sum and deletes the bodies of those now in it.
-	SetSum(h study.Hash, sum []byte, contributions int, folded []Contribution) error
-}
-
-type courierTx interface {
-	// SealKey is a study's private key for answers, and the signer's key at its making, or ErrNone.
-	SealKey(study.Hash) (private []byte, signer protocol.SignerKey, err error)
-	SetSealKey(h study.Hash, private []byte, signer protocol.SignerKey) error
-	// ReceiptKey is the key that encrypts a party's receipt; ErrNone without a carried answer.
-	ReceiptKey(study.Hash, study.PartyID) ([]byte, error)
-	SetReceiptKey(h study.Hash, p study.PartyID, key []byte) error
 }
 
 type Contribution struct {

@@ -14,9 +14,8 @@ type File struct {
 	Path string
 }
 
-// Upgrade brings files that belong together up to date for a newer program: all of them, or none is changed.
-// It ignores a missing file; whoever opens it decides. Killed between two commits, it is repeated at the next
-// start.
+// Upgrade brings files that belong together up to date for a newer program: all of them, or none is changed. It
+// ignores a missing file; whoever opens it decides. Killed between two commits, it is repeated at the next start.
 func Upgrade(ctx context.Context, files ...File) error {
 	var all []*sql.Tx
 	for _, f := range files {

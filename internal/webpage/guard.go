@@ -90,9 +90,8 @@ func (g *Guard) Protect(pages http.Handler) http.Handler {
 	}))
 }
 
-// sameOrigin refuses requests that another page made a browser send. Browsers send Sec-Fetch-Site, and
-// the Origin of a form. A program that sends neither may read, because it knows the session's path, which
-// another page cannot.
+// sameOrigin refuses requests that another page made a browser send. Browsers send Sec-Fetch-Site, and the Origin
+// of a form. A program that sends neither may read, because it knows the session's path, which another page cannot.
 func sameOrigin(r *http.Request) error {
 	switch site := r.Header.Get("Sec-Fetch-Site"); site {
 	case "", "none", "same-origin":

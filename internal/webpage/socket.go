@@ -11,9 +11,8 @@ import (
 	"syscall"
 )
 
-// A page can be served on a Unix socket: unix:/run/caucus/page.sock. Then no other account of the machine
-// can connect. From another machine, forward a port to it: ssh -L 127.0.0.1:9443:/run/caucus/page.sock
-// HOST.
+// A page can be served on a Unix socket: unix:/run/caucus/page.sock. Then no other account of the machine can
+// connect. From another machine, forward a port to it: ssh -L 127.0.0.1:9443:/run/caucus/page.sock HOST.
 
 const (
 	socketPrefix = "unix:"
@@ -49,9 +48,8 @@ func (l socketListener) Close() error {
 	return err
 }
 
-// listenSocket makes a socket to which only this account can connect: it makes the socket where nobody
-// else sees it, and moves it into place. It replaces the socket of a killed process, but no socket in use
-// and no other file.
+// listenSocket makes a socket to which only this account can connect: it makes the socket where nobody else sees
+// it, and moves it into place. It replaces the socket of a killed process, but no socket in use and no other file.
 func listenSocket(path string) (net.Listener, error) {
 	switch info, err := os.Lstat(path); {
 	case errors.Is(err, fs.ErrNotExist):
@@ -64,8 +62,7 @@ func listenSocket(path string) (net.Listener, error) {
 		if err == nil {
 			c.Close()
 		}
-		// A listener with a full queue is in use too, and another account's socket is not ours to
-		// replace.
+		// A listener with a full queue is in use too, and another account's socket is not ours to replace.
 		if err == nil || errors.Is(err, syscall.EAGAIN) || errors.Is(err, fs.ErrPermission) {
 			return nil, fmt.Errorf("%s: another program listens there: stop it, or give another path", path)
 		}
