@@ -72,7 +72,8 @@ func (t *sqlTx) opened(h study.Hash, stored []byte) ([]byte, error) {
 }
 
 // AskAgain deletes all ballots and sums of studies under way with noise at the coordinator, whose keys are gone, and
-// stores that the contributions are lost: their parties send the bytes that they kept. It returns the studies.
+// stores that the contributions are lost: their parties send the bytes that they kept. Answers that were sealed for
+// carrying before are packed anew. It returns the studies.
 func (s *SQL) AskAgain(ctx context.Context, now time.Time) (asked []string, err error) {
 	return asked, s.Update(ctx, func(tx Tx) error {
 		t := tx.(*sqlTx)
@@ -82,6 +83,9 @@ func (s *SQL) AskAgain(ctx context.Context, now time.Time) (asked []string, err 
 				continue
 			}
 			if row, err = t.Study(row.Hash); err != nil || !noisy(row.Plan) {
+				continue
+			}
+			if _, err = t.run("DELETE FROM seal_keys WHERE study = $1", row.Hash[:]); err != nil {
 				continue
 			}
 			var received int

@@ -15,10 +15,15 @@ func (t *sqlTx) SealKey(h study.Hash) (private []byte, signer protocol.SignerKey
 	if len(key) != len(signer) {
 		return nil, signer, fmt.Errorf("read store: a signer's key has %d bytes, the file is damaged", len(key))
 	}
-	return private, protocol.SignerKey(key), nil
+	private, err = t.opened(h, private)
+	return private, protocol.SignerKey(key), err
 }
 
 func (t *sqlTx) SetSealKey(h study.Hash, private []byte, signer protocol.SignerKey) error {
+	private, err := t.sealed(h, private)
+	if err != nil {
+		return err
+	}
 	return t.exec("INSERT INTO seal_keys (study, private, signer) VALUES ($1, $2, $3) ON CONFLICT (study) DO UPDATE SET private = excluded.private, signer = excluded.signer",
 		h[:], private, signer[:])
 }

@@ -15,19 +15,22 @@ import (
 )
 
 // led is a database of notes in PostgreSQL, and how to open it for a leader.
-func led(t *testing.T) (at string, lead func(name string) (*Lease, *DB)) {
+func led(t *testing.T) (at string, lead func(name string) (*Lease, *DB), open func(*Lease) *DB) {
 	at = testserver.Database(t)
 	kind := SQLite{Schema: Schema{Name: "notes", Application: 7, Migrations: fstest.MapFS{"migrations/1.sql": {Data: []byte("CREATE TABLE notes (text TEXT NOT NULL)")}}}}
 	path := filepath.Join(t.TempDir(), "notes")
 	must(0, must(kind.Make(path)).Close())
 	must(Carry(ctx, at, File{kind, path}))
-	return at, func(name string) (*Lease, *DB) {
-		l := must(Acquire(ctx, at, name, true, true))
+	open = func(l *Lease) *DB {
 		d := must(kind.Open(at))
 		d.Guard = l
 		t.Cleanup(func() { d.Close(); l.Release() })
-		return l, d
+		return d
 	}
+	return at, func(name string) (*Lease, *DB) {
+		l := must(Acquire(ctx, at, name, true, true))
+		return l, open(l)
+	}, open
 }
 
 func add(text string) func(*sql.Tx) error {
@@ -52,30 +55,30 @@ func end(t *testing.T, at, where string) {
 // TestOldLeader: a leader that lost its lock without noticing, as one that was paused, is waited for in the middle
 // of a transaction, and commits nothing afterwards.
 func TestOldLeader(t *testing.T) {
-	at, lead := led(t)
+	at, lead, open := led(t)
 	old, first := lead("old")
 	must(0, first.Update(ctx, add("1")))
 	if _, err := Acquire(ctx, at, "second", true, false); !errors.Is(err, ErrLed) {
 		t.Errorf("two lead: %v", err)
 	}
-	inside, took := make(chan bool), make(chan *DB)
+	inside, took := make(chan bool), make(chan *Lease, 1)
 	go func() {
 		<-inside
 		end(t, at, "query LIKE '%advisory_lock%' OR query = 'SELECT 1' AND state = 'idle'") // the session of the lock
-		_, second := lead("new")
-		took <- second
+		took <- must(Acquire(ctx, at, "new", true, true))
 	}()
-	var second *DB
 	err := first.Update(ctx, func(tx *sql.Tx) error {
 		inside <- true
 		select {
-		case <-took:
+		case l := <-took:
 			t.Error("the new leader did not wait for a transaction of the old one")
+			took <- l
 		case <-time.After(300 * time.Millisecond):
 		}
 		return add("2")(tx)
 	})
-	if second = <-took; err != nil {
+	second := open(<-took)
+	if err != nil {
 		t.Errorf("what was under way: %v", err)
 	}
 	if got := notesIn(second); len(got) != 2 {
@@ -102,7 +105,7 @@ func TestOldLeader(t *testing.T) {
 func TestPausedInside(t *testing.T) {
 	idle = time.Second
 	defer func() { idle = 5 * time.Second }()
-	_, lead := led(t)
+	_, lead, _ := led(t)
 	_, d := lead("slow")
 	must(0, d.Update(ctx, func(tx *sql.Tx) error {
 		time.Sleep(idle + time.Second)
@@ -141,7 +144,7 @@ func TestUnknownCommit(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			at, lead := led(t)
+			at, lead, _ := led(t)
 			l, d := lead("one")
 			must(0, d.Update(ctx, add("1")))
 			err := d.Update(ctx, func(tx *sql.Tx) error {

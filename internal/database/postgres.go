@@ -195,7 +195,7 @@ func serverAdvice(err error) string {
 		return "PostgreSQL ended a transaction of a process that was paused: it will be tried again"
 	case errors.As(err, &p), errors.As(err, &connect):
 		return "PostgreSQL refuses: see its log"
-	case errors.As(err, &network), errors.Is(err, driver.ErrBadConn), errors.Is(err, sql.ErrConnDone), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, net.ErrClosed),
+	case errors.As(err, &network), errors.Is(err, driver.ErrBadConn), errors.Is(err, sql.ErrConnDone), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF), pgconn.Timeout(err), errors.Is(err, net.ErrClosed),
 		err != nil && strings.Contains(err.Error(), "conn closed"):
 		return "PostgreSQL does not answer: see that it runs and can be reached"
 	}
