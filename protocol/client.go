@@ -95,6 +95,10 @@ func dial(ca string, pair tls.Certificate, keys Keys, o DialOptions) (*Client, e
 	if err != nil {
 		return nil, fmt.Errorf("dial coordinator: %w", err)
 	}
+	alive := keepalive.ClientParameters{Time: time.Minute, Timeout: 20 * time.Second}
+	if strings.Contains(o.Coordinator, ",") { // a paused replica is left sooner
+		alive = keepalive.ClientParameters{Time: 30 * time.Second, Timeout: 5 * time.Second}
+	}
 	l, err := newLine(func(opened *sockets) (*grpc.ClientConn, error) {
 		target, of := replicas(o.Coordinator)
 		return grpc.NewClient(target, of,
@@ -105,7 +109,7 @@ func dial(ca string, pair tls.Certificate, keys Keys, o DialOptions) (*Client, e
 				MinConnectTimeout: 10 * time.Second,
 			}),
 			// Keepalive detects a vanished peer.
-			grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: time.Minute, Timeout: 20 * time.Second}),
+			grpc.WithKeepaliveParams(alive),
 		)
 	})
 	if err != nil {
