@@ -104,7 +104,7 @@ func TestOldLeader(t *testing.T) {
 // ends its sessions. A transaction that merely computes is not ended.
 func TestPausedInside(t *testing.T) {
 	idle = time.Second
-	defer func() { idle = 5 * time.Second }()
+	t.Cleanup(func() { idle = 5 * time.Second }) // after the leases' own
 	_, lead, _ := led(t)
 	_, d := lead("slow")
 	must(0, d.Update(ctx, func(tx *sql.Tx) error {
