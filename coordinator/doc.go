@@ -15,6 +15,10 @@
 //     digests.
 //   - A study has one release, out of the ledger. If the process is killed between any two effects, it
 //     resumes from what is stored and spends nothing twice.
+//   - Of replicas over one PostgreSQL one leads; internal/database proves that none but it commits. A step of
+//     a study is taken in memory only after its confirmed commit, so nothing leaves before that. After a
+//     failover, ballots with noise here are sent again, the same bytes: the ledger finds its answer and
+//     draws none anew.
 //   - A folder that was put back to an older state releases nothing once its head file, or a caller,
 //     proves it. After a start, a release waits until its contributors had the chance to show such a
 //     proof.

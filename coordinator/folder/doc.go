@@ -9,7 +9,7 @@
 //
 // It guarantees:
 //
-//   - Init, Backup, Restore and Rotate, killed anywhere, have happened or not.
+//   - Init, Backup, Restore, Move and Rotate, killed anywhere, have happened or not.
 //   - A backup is of one moment, also of a running coordinator, and was tried out before it gets its
 //     name.
 //   - Whoever holds the folder holds its authority, so NewOperator grants nothing new.

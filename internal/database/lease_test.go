@@ -5,7 +5,9 @@ package database
 import (
 	"database/sql"
 	"errors"
+	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -17,6 +19,11 @@ import (
 // led is a database of notes in PostgreSQL, and how to open it for a leader.
 func led(t *testing.T) (at string, lead func(name string) (*Lease, *DB), open func(*Lease) *DB) {
 	at = testserver.Database(t)
+	lead, open = leads(t, at)
+	return at, lead, open
+}
+
+func leads(t *testing.T, at string) (lead func(name string) (*Lease, *DB), open func(*Lease) *DB) {
 	kind := SQLite{Schema: Schema{Name: "notes", Application: 7, Migrations: fstest.MapFS{"migrations/1.sql": {Data: []byte("CREATE TABLE notes (text TEXT NOT NULL)")}}}}
 	path := filepath.Join(t.TempDir(), "notes")
 	must(0, must(kind.Make(path)).Close())
@@ -27,7 +34,7 @@ func led(t *testing.T) (at string, lead func(name string) (*Lease, *DB), open fu
 		t.Cleanup(func() { d.Close(); l.Release() })
 		return d
 	}
-	return at, func(name string) (*Lease, *DB) {
+	return func(name string) (*Lease, *DB) {
 		l := must(Acquire(ctx, at, name, true, true))
 		return l, open(l)
 	}, open
@@ -175,5 +182,42 @@ func TestUnknownCommit(t *testing.T) {
 func TestNeedsStandby(t *testing.T) {
 	if _, err := Acquire(ctx, testserver.Database(t), "one", false, true); err == nil || !strings.Contains(err.Error(), "--single") {
 		t.Errorf("without a standby: %v", err)
+	}
+}
+
+// TestPromoted: what a leader was told to be committed is there when the standby takes over from a primary that died,
+// under a higher epoch; and the leader of before knows that it leads no more.
+func TestPromoted(t *testing.T) {
+	pair := testserver.NewPair(t)
+	lead, _ := leads(t, pair.Addresses())
+	if l, err := Acquire(ctx, pair.Addresses(), "first", false, true); err != nil {
+		t.Errorf("with a synchronous standby: %v", err)
+	} else {
+		l.Release()
+	}
+	old, d := lead("old")
+	var said []string
+	stop := time.AfterFunc(500*time.Millisecond, pair.Primary.Kill)
+	defer stop.Stop()
+	for n := 0; ; n++ {
+		text := fmt.Sprintf("%05d", n)
+		if err := d.Update(ctx, add(text)); err != nil {
+			break
+		}
+		said = append(said, text)
+	}
+	pair.Promote()
+	next, found := lead("next")
+	got := notesIn(found)
+	if len(said) < 10 || len(got) < len(said) || len(got) > len(said)+1 || !slices.Equal(got[:len(said)], said) {
+		t.Errorf("%d notes were confirmed, and the standby has %d", len(said), len(got))
+	}
+	if next.epoch <= old.epoch {
+		t.Errorf("epoch %d after %d", next.epoch, old.epoch)
+	}
+	select {
+	case <-old.Lost:
+	case <-time.After(10 * time.Second):
+		t.Error("the leader of before does not know")
 	}
 }

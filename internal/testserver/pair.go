@@ -62,6 +62,24 @@ func (p *Pair) address(database string) string {
 	return fmt.Sprintf("postgres://owner@/%s?host=%s&port=5432", database, p.folder)
 }
 
+// Addresses is that of the database caucus on whichever of both is the primary.
+func (p *Pair) Addresses() string {
+	return fmt.Sprintf("postgres://owner@/caucus?host=%s,%[1]s&port=5432,5433&target_session_attrs=read-write", p.folder)
+}
+
+// Promote makes the standby the primary.
+func (p *Pair) Promote() {
+	p.t.Helper()
+	db, err := sql.Open("pgx", fmt.Sprintf("postgres://owner@/postgres?host=%s&port=5433", p.folder))
+	if err == nil {
+		_, err = db.Exec("SELECT pg_promote()")
+		db.Close()
+	}
+	if err != nil {
+		p.t.Fatal(err)
+	}
+}
+
 // Do runs statements on the primary.
 func (p *Pair) Do(all ...string) {
 	p.t.Helper()
