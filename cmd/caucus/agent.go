@@ -17,7 +17,7 @@ import (
 	"caucus/study/forecast"
 )
 
-// agentCommand holds what the agent verbs share.
+// agentCommand holds the flags and the opened agent that all agent verbs share.
 type agentCommand struct {
 	*console
 	config string
@@ -44,14 +44,16 @@ func (a *agentCommand) enrol() *cobra.Command {
 works once and expires; it is a secret, so it is read from a file. If enrolment
 is interrupted, run it again with the same invitation.
 
-A join token (caucus party token) enrols many agents, each with a key of its own: give it
-to all as --token. --name asks for a name within the token's prefix; without it the
-coordinator gives one. On an agent that is enrolled already it changes nothing.
+A join token (caucus party token) enrols many agents, each with its own key: give the
+token to all of them as --token. --name asks for a name within the token's prefix;
+without --name the coordinator chooses one. An agent that is enrolled already stays
+as it is.
 
-Where no network reaches the coordinator, files are carried and no invitation is
-needed: --request writes what the operator hands to caucus party invite, --accept
-reads what comes back. Neither is a secret; the key stays here. You read the
-fingerprint of your key to the operator, who reads you the coordinator's.`,
+If no network reaches the coordinator, people carry files and no invitation is
+needed: --request writes a file for the operator's caucus party invite, and --accept
+reads the file that comes back. Neither file is a secret; the key stays here. You
+read the fingerprint of your key to the operator, and the operator reads you the
+coordinator's fingerprint.`,
 		Example: `  caucus agent enrol --config agent.yaml --invitation invitation.txt
   caucus agent enrol --config agent.yaml --token wards.token --name dev-17
   caucus agent enrol --config agent.yaml --request st-mary.request
@@ -59,7 +61,7 @@ fingerprint of your key to the operator, who reads you the coordinator's.`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if name != "" && token == "" {
-				return usagef("--name goes with --token: elsewhere the operator says who this is")
+				return usagef("--name goes with --token: otherwise the operator chooses the name")
 			}
 			given := 0
 			for _, f := range []string{invitation, token, request, accept} {
@@ -101,7 +103,7 @@ fingerprint of your key to the operator, who reads you the coordinator's.`,
 	f.StringVar(&name, "name", "", "with --token: the name to ask for (default: the coordinator gives one)")
 	f.StringVar(&request, "request", "", "by carried files: write this agent's request for a certificate to this file")
 	writes(f, "request")
-	f.StringVar(&accept, "accept", "", "by carried files: read what caucus party invite --request made of it")
+	f.StringVar(&accept, "accept", "", "by carried files: read the answer that caucus party invite --request wrote")
 	reads(f, "invitation", "token", "accept")
 	f.StringVar(&coordinator, "coordinator", "", "with --accept: the coordinator's fingerprint, as its operator reads it to you")
 	return cmd
@@ -122,12 +124,12 @@ func (a *agentCommand) join(cmd *cobra.Command, config site.Config, token, name 
 		Before bool   `json:"enrolled_before,omitempty"`
 	}{who.Name, config.State, before}
 	if before {
-		return a.say(document, "is enrolled as %s already; nothing was changed\n", who.Name)
+		return a.say(document, "this agent is enrolled as %s already; nothing was changed\n", who.Name)
 	}
 	return a.say(document, "enrolled as %s; see what is still to do with: caucus agent check --config %s\n", who.Name, a.config)
 }
 
-// maxInvitation bounds the read of an invitation: a key, a certificate and an address.
+// maxInvitation bounds the bytes of an invitation: a key, a certificate and an address.
 const maxInvitation = 64 << 10
 
 func readSecret(stdin io.Reader, name string) (string, error) {
@@ -157,9 +159,9 @@ func (a *agentCommand) run() *cobra.Command {
 	return &cobra.Command{
 		Use:   "run",
 		Short: "Take part in studies until stopped",
-		Long: `Take part in the studies that the policy allows. It only dials out. It may be
-stopped or killed at any time and goes on from where it was; a coordinator that
-is down is waited for.`,
+		Long: `Take part in the studies that the policy allows. The agent only dials out. You may
+stop or kill it at any time: it goes on from where it was. If the coordinator is
+down, the agent waits.`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ag, err := a.open()
@@ -171,7 +173,6 @@ is down is waited for.`,
 	}
 }
 
-// listStudies lists the studies this site knows and their state here.
 func (a *agentCommand) listStudies(cmd *cobra.Command, ag *agent.Agent) error {
 	all, offline, err := ag.Studies(cmd.Context())
 	if err != nil {
@@ -201,14 +202,14 @@ func (a *agentCommand) listStudies(cmd *cobra.Command, ag *agent.Agent) error {
 
 func (a *agentCommand) noteOffline(err error) {
 	if err != nil {
-		a.note("note: the coordinator cannot be asked now, this is what was known before: %v", err)
+		a.note("note: the coordinator could not be asked, so this list is from an earlier call: %v", err)
 	}
 }
 
 // previewDocument is the JSON document of agent preview.
 type previewDocument struct {
 	desk.Review
-	// Again is the operator's forecast, drawn here; Agrees says whether it could be that one.
+	// Again is the operator's forecast, drawn here. Agrees: the two differ by no more than chance.
 	Again  *forecast.Forecast `json:"forecast_again,omitempty"`
 	Agrees bool               `json:"forecast_agrees,omitempty"`
 }
@@ -219,12 +220,11 @@ func (p previewDocument) writeText(w io.Writer) error {
 		fmt.Fprintf(w, "drawn here %s\n", strings.Join(p.Again.Lines(), "\n           "))
 	}
 	if p.Agrees {
-		fmt.Fprintf(w, "           that agrees with the operator's word\n")
+		fmt.Fprintf(w, "           this agrees with the operator's forecast\n")
 	}
 	return err
 }
 
-// drawAgain draws the operator's forecast of a study.
 func (a *agentCommand) drawAgain(ctx context.Context, ag *agent.Agent, p *previewDocument) error {
 	if p.Forecast == nil {
 		return errors.New("the operator stated no forecast of this study, or one that this version cannot read")
@@ -246,13 +246,15 @@ func (a *agentCommand) preview() *cobra.Command {
 	var values, again bool
 	cmd := &cobra.Command{
 		Use:   "preview [STUDY]",
-		Short: "List studies, or show exactly what would leave for one, at which price",
-		Long: `List the studies that this site knows, and how far they are here. Of one STUDY: show what a study is, what would leave this machine for it, what that protects
-and costs, and whether the policy allows it and why not. It sends and spends
-nothing. What is odd in the data file shows here too, and what the records look
-like beside the public pool; it fails where something is to be mended first. All
-that it shows of the records is exact and for the eyes of this site: no noise is
-drawn for a preview, and with --values you see the numbers before noise.`,
+		Short: "List studies, or show what would leave for one study, and its privacy cost",
+		Long: `List the studies that this site knows, and their progress here. With a STUDY, show
+the study, what would leave this machine, the guarantee and its privacy cost, and
+whether the policy allows the study, or why not. A preview sends nothing and spends
+nothing. It also shows oddities of the data file, and compares the records with the
+public pool. It fails if a problem must be solved before the study can run.
+
+The numbers about records are exact, so keep them at this site: a preview draws no
+noise, and --values shows this site's numbers before noise.`,
 		Example: `  caucus agent preview --config agent.yaml
   caucus agent preview readmission --config agent.yaml --values
   caucus agent preview readmission --config agent.yaml --forecast`,
@@ -291,15 +293,15 @@ drawn for a preview, and with --values you see the numbers before noise.`,
 				return err
 			}
 			if again && !doc.Agrees {
-				return errors.New("the operator's forecast is not what this machine draws from the same public numbers: ask the operator")
+				return errors.New("this machine draws another forecast than the operator from the same public numbers: ask the operator")
 			}
 			if n := len(r.Problems); n > 0 {
-				return fmt.Errorf("there is something to be mended: %s", strings.Join(r.Problems, "; "))
+				return fmt.Errorf("solve these problems first: %s", strings.Join(r.Problems, "; "))
 			}
 			return nil
 		},
 	}
-	cmd.Flags().BoolVar(&again, "forecast", false, "draw the operator's forecast again, and say whether it agrees")
+	cmd.Flags().BoolVar(&again, "forecast", false, "draw the operator's forecast again, and compare the two")
 	cmd.Flags().BoolVar(&values, "values", false, "show this site's own numbers before noise: for your eyes only")
 	return cmd
 }

@@ -13,18 +13,18 @@ func (a *agentCommand) check() *cobra.Command {
 	var source string
 	cmd := &cobra.Command{
 		Use:   "check",
-		Short: "Say whether all is there that an agent needs",
-		Long: `Look at the configuration, the certificate, the policy, the ledger, the disk, the
-coordinator, the clock and every source with its mapping, and say of each in one
-line whether it is ok, or what is wrong and what to do. Sources are read as a
-study would read them. It changes nothing; the coordinator is asked for its list
-of studies, as at each poll, and told nothing. What it shows is for the eyes of
-this site. It fails (1) where there is a problem; a warning is none. A command
-line that makes no sense is 2.
+		Short: "Check whether an agent has everything it needs",
+		Long: `Check the configuration, the certificate, the policy, the ledger, the disk, the
+coordinator, the clock and every source with its mapping. Each gets one line: ok, or
+what is wrong and what to do. Sources are read as a study would read them. The check
+changes nothing. It asks the coordinator for its list of studies, as each poll does,
+and tells it nothing. Keep the output at this site: it may show contents of files.
+The exit code is 1 if there is a problem (a warning is no problem), and 2 if the
+command line is wrong.
 
-With --source it shows what is odd in that one, read as a study would now. It fails
-where the source is not declared, or where its file can no longer be read as it was
-declared: studies would get empty records.`,
+With --source it shows only the oddities of this source, read as a study would read
+it now. It fails if the source is not declared, or if its file can no longer be read
+as declared: studies would then get empty records.`,
 		Example: `  caucus agent check --config agent.yaml
   ok       config       agent.yaml
   ok       certificate  for hospital-a, 364 days left
@@ -55,6 +55,6 @@ declared: studies would get empty records.`,
 			}
 		},
 	}
-	cmd.Flags().StringVar(&source, "source", "", "say what is odd in this source, and nothing else")
+	cmd.Flags().StringVar(&source, "source", "", "show only the oddities of this source")
 	return cmd
 }

@@ -24,10 +24,10 @@ type draftedMapping struct {
 	Unplaced []string          `json:"unplaced"`
 	Idle     []string          `json:"idle"`
 	Notes    []string          `json:"notes"`
-	// Records are all of the file. Malformed ones are no row of the table.
+	// Records counts all records of the file; Malformed, those that are not rows of the table.
 	Records        int `json:"records"`
 	Malformed      int `json:"malformed,omitempty"`
-	FirstMalformed int `json:"first_malformed,omitempty"` // its line, or row
+	FirstMalformed int `json:"first_malformed,omitempty"` // line, or row
 }
 
 func (a *agentCommand) mapFile() *cobra.Command {
@@ -36,17 +36,17 @@ func (a *agentCommand) mapFile() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "map",
 		Short: "Draft a mapping from a file's columns to a schema's",
-		Long: `Read a file of the site, and draft how its columns become those of a schema: by
-their names, by what is in them (numbers, dates, levels) and by words that are
-usual for the same thing. It guesses encoding and delimiter too. Quoted cells may
-hold line breaks. Read the draft. It says what it could not place, what it is not
-sure of, and how many records are no rows of the table.
+		Long: `Read a file of the site, and draft a mapping from the file's columns to a schema's.
+The draft goes by column names, by contents (numbers, dates, levels) and by common
+synonyms. It also guesses encoding and delimiter. Quoted cells may hold line breaks.
+Read the draft before you use it. The command lists schema columns without a match,
+doubtful matches, and the number of records that are not rows of the table.
 
-If nothing in the file is a patient's number, the draft says patient: none. Then
-each record counts for one patient. Where a patient has several records, what is
-proven covers each record, not the patient.
+If no column of the file identifies patients, the draft says patient: none. Then each
+record counts as one patient; if a patient has several records, the guarantee covers
+each record, not the patient.
 
-It sends nothing and changes nothing. What it says shows texts of the file.`,
+The command sends nothing and changes nothing. Its output shows texts of the file.`,
 		Example: "  caucus agent map --schema schema.yaml --file export.csv --out mapping.yaml",
 		Args:    noArguments,
 		RunE: func(*cobra.Command, []string) error {
@@ -74,7 +74,7 @@ It sends nothing and changes nothing. What it says shows texts of the file.`,
 				if n == records {
 					return fmt.Errorf("%s: %s", file, about)
 				}
-				a.note("look at: %s; an import takes them for empty records", about)
+				a.note("look at: %s; an import reads them as empty records", about)
 			}
 			for _, remark := range read.Remarks {
 				a.note("look at: %s: name the file's encoding, by --encoding or in the mapping", remark)
@@ -92,7 +92,7 @@ It sends nothing and changes nothing. What it says shows texts of the file.`,
 				if len(drafted.Idle) > 0 {
 					idle = "columns left over: " + strings.Join(drafted.Idle, ", ")
 				}
-				a.note("not placed: %s: nothing in the file was found for it; %s", strings.Join(drafted.Unplaced, ", "), idle)
+				a.note("not placed: %s: no column of the file fits; %s", strings.Join(drafted.Unplaced, ", "), idle)
 			}
 			if out != "" {
 				if err := a.writeText(out, text); err != nil {
@@ -117,7 +117,7 @@ It sends nothing and changes nothing. What it says shows texts of the file.`,
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&schema, "schema", "", "schema whose columns are wanted")
+	f.StringVar(&schema, "schema", "", "schema to map to")
 	f.StringVar(&file, "file", "", "the site's file: CSV (also packed), Excel, Parquet")
 	reads(f, "schema", "file")
 	f.StringVar(&out, "out", "", "write the mapping to this file instead of stdout")
@@ -126,13 +126,14 @@ It sends nothing and changes nothing. What it says shows texts of the file.`,
 	return cmd
 }
 
-// readGuessing reads a file as an import does, trying common encodings and delimiters unless one is named.
+// readGuessing reads a file as an import does. Unless m names them, it tries common encodings and
+// delimiters.
 func readGuessing(c *console, name string, m *mapping.Mapping) (dataset.Lines, error) {
 	rows, done, err := openRows(name, *m, files.OpenForPerson)
 	var other *files.EncodingError
 	if errors.As(err, &other) {
 		m.Encoding = other.Probably
-		c.note("look at: it is read as %s: look at its letters", m.Encoding)
+		c.note("look at: the file is read as %s: check its letters", m.Encoding)
 		rows, done, err = openRows(name, *m, files.OpenForPerson)
 	}
 	if err != nil {
@@ -149,16 +150,16 @@ func readGuessing(c *console, name string, m *mapping.Mapping) (dataset.Lines, e
 	done()
 	if err == nil && m.Encoding == "" && seemsWindows(lines) {
 		m.Encoding = "windows-1252"
-		c.note("look at: some cells are no UTF-8: it is read as %s: look at its letters", m.Encoding)
+		c.note("look at: some cells are not UTF-8, so the file is read as %s: check its letters", m.Encoding)
 		return readGuessing(c, name, m)
 	}
 	return lines, err
 }
 
-// seemsWindows says whether a file that was read as UTF-8 has letters of another encoding, and none
-// of UTF-8 beside ASCII.
+// seemsWindows says whether a file that was read as UTF-8 has letters of another encoding, and no valid
+// letters of UTF-8 beside ASCII.
 func seemsWindows(lines dataset.Lines) bool {
-	const few = 10 // cells, which may be damaged
+	const few = 10 // this many cells may just be damaged
 	odd := 0
 	for _, r := range lines.Remarks {
 		if r.Problem == dataset.NoText {

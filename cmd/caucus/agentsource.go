@@ -26,26 +26,25 @@ func (a *agentCommand) sourceDeclare() *cobra.Command {
 	var vouch, yes bool
 	cmd := &cobra.Command{
 		Use:   "declare NAME",
-		Short: "Import a source's records, and say what they are",
-		Long: `Read a data source of the configuration once, show what came of it, and import it:
-its records, as its schema means them, are kept in the folder of imports. Studies
-get these records and nothing else, whatever becomes of the file; studies of a
-source that is not declared wait. The number of records is rounded down to three
-digits: at most 1 % are left out. Declare a source again to import it anew. The act
-is in the audit log.
+		Short: "Import a source's records, and state how they were made",
+		Long: `Read a data source of the configuration once, show a summary, and import its records,
+encoded by the site's schema, into the folder of imports. Studies get these records,
+even if the file changes later. Studies wait if their source is not declared. The
+number of records is rounded down to three digits, so at most 1 % are left out.
+Declare a source again to import it anew. The audit log records each declaration.
 
-A quoted cell may hold line breaks. What is no row of the table is an empty record.
-Where the schema has a patient column that the file lacks, write patient: none in
-the mapping: each record counts for one patient. A source with redeclare: daily is
-read anew for each study instead, line by line: a quote ends with its line, and the
-number of records has two digits.
+A quoted cell may hold line breaks. A record that is not a row of the table becomes an
+empty record. If the schema has a patient column and the file has none, write
+patient: none in the mapping: each record then counts as one patient. A source with
+redeclare: daily is not imported but read for each study, line by line: a quote ends
+with its line, and the number of records is rounded down to two digits.
 
-Whoever declares a source states that each column of a record was computed from
-that record alone: a rank, or a score of a model that was trained on the others,
-is not. Such columns stand under derived in the mapping, and --vouch answers for
-them, as it does for all columns of a query. On a terminal it asks before anything
-is kept. A file that is not as the configuration expects (unreadable, unlabelled,
-records) is refused. Nothing is sent.`,
+By declaring a source you state that each column of a record was computed from this
+record alone. A rank, or a score of a model that was trained on the other records,
+breaks this rule: list such columns under derived in the mapping, and answer for them
+with --vouch. A query needs --vouch for all its columns. On a terminal the command
+asks before it keeps anything. It refuses a file that is not as the configuration
+expects (unreadable, unlabelled, records). It sends nothing.`,
 		Example: "  caucus agent source declare ward --config agent.yaml",
 		Args:    one("agent source declare", "NAME"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -70,7 +69,7 @@ records) is refused. Nothing is sent.`,
 				}
 				return err
 			}
-			if how.Ask != nil && !a.json { // it was shown before
+			if how.Ask != nil && !a.json { // Ask has already shown the report
 				a.note("declared")
 				return nil
 			}
@@ -88,9 +87,9 @@ func (a *agentCommand) sourceForget() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "forget NAME",
 		Short: "Remove a source's declaration and its imported records",
-		Long: `Remove what was declared of a data source, and the records that were imported.
-Studies of it wait until a person declares it again. File or database stay as they
-are. The act is in the audit log.`,
+		Long: `Remove a data source's declaration and its imported records. Studies on this source
+wait until a person declares it again. The file or database stays as it is. The
+audit log records the removal.`,
 		Example: "  caucus agent source forget ward --config agent.yaml",
 		Args:    one("agent source forget", "NAME"),
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -102,7 +101,7 @@ are. The act is in the audit log.`,
 			if err := ag.ForgetSource(args[0], desk.Approver{Name: p.as}); err != nil {
 				return err
 			}
-			a.note("source %s is forgotten: studies of it wait until a person declares it", args[0])
+			a.note("source %s is forgotten: studies on it wait until a person declares it", args[0])
 			return nil
 		},
 	}
@@ -110,7 +109,7 @@ are. The act is in the audit log.`,
 	return cmd
 }
 
-// confirmSource shows what came of a source and waits for a yes, or for the end of ctx.
+// confirmSource shows the report on a source and waits for a yes, or for the end of ctx.
 func (a *agentCommand) confirmSource(ctx context.Context, in io.Reader, r source.Report) error {
 	if err := r.WriteText(a.err); err != nil {
 		return err
@@ -126,7 +125,7 @@ func (a *agentCommand) confirmSource(ctx context.Context, in io.Reader, r source
 		return context.Cause(ctx)
 	case text := <-answer:
 		if text != "y" && text != "yes" {
-			return errors.New("not declared: what was declared before stands")
+			return errors.New("not declared: an earlier declaration stays in force")
 		}
 		return nil
 	}
@@ -154,7 +153,6 @@ func (a *agentCommand) checkSource(ctx context.Context, name string) error {
 	return nil
 }
 
-// listSources lists the sources and their declarations.
 func (a *agentCommand) listSources() error {
 	ag, err := a.open()
 	if err != nil {

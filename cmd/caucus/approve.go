@@ -15,7 +15,7 @@ import (
 	"caucus/protocol"
 )
 
-// person decides on a study.
+// person is the person who decides on a study.
 type person struct{ as, key, shown string }
 
 func (p *person) approver(cmd *cobra.Command) (desk.Approver, error) {
@@ -41,10 +41,9 @@ func (a *agentCommand) approver() *cobra.Command {
 		Use:   "approver NAME",
 		Short: "Make the key that a person approves studies with",
 		Long: `Make a key for one of the persons who approve studies, and print the line that
-names it under approvers: in the agent's policy. Each person makes their own, on
-a machine of their own if they can, and keeps it to themselves: an approval
-proves that the holder of this key said yes to one plan, nothing about whose
-hands the key is in.`,
+names the key under approvers: in the agent's policy. Each person makes a key, on
+their own machine if possible, and keeps it secret: an approval proves that a holder
+of the key approved one plan, but not who holds the key.`,
 		Example: "  caucus agent approver alice --out alice.key",
 		Args:    one("agent approver", "NAME"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -82,7 +81,6 @@ func (p *person) flags(cmd *cobra.Command) *cobra.Command {
 	return cmd
 }
 
-// openFor opens the agent for a person's decision.
 func (a *agentCommand) openFor(p person, cmd *cobra.Command) (*agent.Agent, desk.Approver, error) {
 	who, err := p.approver(cmd)
 	if err != nil {
@@ -97,14 +95,14 @@ func (a *agentCommand) approve() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "approve STUDY",
 		Short: "Approve a study that the policy allows",
-		Long: `Approve one study, under exactly this plan and this declaration of its source
-(file, form, mapping, number of records), whose digest preview and this command
-show. Where the source is declared anew, or its mapping changes, you are asked
-again. Read caucus agent preview first; with --shown and the digest that it
-showed, nothing else is approved. What
-the policy does not allow cannot be approved: change the policy. Where the
-policy names approvers, the approval is signed with your key; with approval:
-two-persons the study waits for a second one.`,
+		Long: `Approve one study, with exactly this plan and this declaration of its source (file,
+format, mapping, number of records). If the source is declared again, or its mapping
+changes, the study needs a new approval. Read caucus agent preview first, and pass
+its digest with --shown: then exactly the version that you read is approved.
+
+An approval cannot override the policy: change the policy instead. If the policy
+names approvers, your key signs the approval; with approval: two-persons the study
+waits for a second person.`,
 		Example: "  caucus agent approve readmission --as alice --key alice.key",
 		Args:    one("agent approve", "STUDY"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -130,7 +128,7 @@ two-persons the study waits for a second one.`,
 		},
 	}
 	cmd.Flags().StringVar(&p.key, "key", "", "file of your key, - for standard input")
-	cmd.Flags().StringVar(&p.shown, "shown", "", "digest, or the start of it, that preview showed")
+	cmd.Flags().StringVar(&p.shown, "shown", "", "digest that preview showed, or its first characters")
 	return p.flags(cmd)
 }
 
@@ -140,11 +138,10 @@ func (a *agentCommand) refuse() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "refuse STUDY",
 		Short: "Refuse a study, for good",
-		Long: `Keep one study from taking place here, whatever the policy allows and whoever
-approved it. It stays refused. The coordinator is told nothing but that
-this party takes no part; the reason stays in this site's state folder. What the
-coordinator has received cannot be taken back, nor what was written to a file that
-somebody carries (agent answer): get that file back.`,
+		Long: `Refuse one study for good, even if the policy allows it or somebody approved it. The
+coordinator learns only that this party takes no part; the reason stays in this
+site's state folder. A contribution that the coordinator has received cannot be taken
+back. If caucus agent answer wrote a file for somebody to carry, get the file back.`,
 		Example: "  caucus agent refuse readmission --reason 'the board meets in May'",
 		Args:    one("agent refuse", "STUDY"),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -16,12 +16,12 @@ import (
 	"caucus/protocol"
 )
 
-// Tests replace these: checkpoint is called between the effects of a daemon, where tests kill the
-// process; test agents poll faster, and test clocks are wrong.
+// Tests replace these. checkpoint is called between the effects of a daemon, where tests kill the
+// process.
 var (
 	checkpoint  func(effect string)
 	witnessWait time.Duration    // 0: as configured
-	now         func() time.Time // nil: the machine's
+	now         func() time.Time // nil: the machine's clock
 )
 
 func newCoordinator(c *console) *cobra.Command {
@@ -36,12 +36,12 @@ func newCoordinatorInit(c *console) *cobra.Command {
 		Short: "Make a coordinator's folder: authority, keys, configuration, operator profile",
 		Long: `Make everything a coordinator needs in a new folder: its certificate authority,
 its keys, coordinator.yaml to edit, and operator.yaml, the profile of the first
-operator. Move the profile to the operator's machine; who has it runs the
-coordinator. Back the folder up.
+operator. Move the profile to the operator's machine; whoever has the profile
+controls the coordinator. Back the folder up.
 
-Beside the folder it makes DIR.head, which remembers how far the ledger is: keep
-it out of the backups, so that a folder that is put back to an older state is
-found out and releases nothing twice.`,
+The command also makes DIR.head, beside the folder, which holds the number of the
+last ledger entry. Keep it out of the backups: it reveals that a folder was put back
+to an older state, and the coordinator then releases nothing twice.`,
 		Example: "  caucus coordinator init --dir /var/lib/caucus --address caucus.example.org:7443",
 		Args:    noArguments,
 		RunE: func(*cobra.Command, []string) error {
@@ -64,7 +64,7 @@ found out and releases nothing twice.`,
 	f.StringVar(&o.Dir, "dir", "", "folder to make")
 	f.StringVar(&o.Address, "address", "", "HOST:PORT that agents and operators dial")
 	f.StringVar(&o.Listen, "listen", "", "HOST:PORT to listen on (default :7443)")
-	f.StringVar(&o.Head, "head", "", "file that remembers how far the ledger is, outside of the folder and its backups (default DIR.head)")
+	f.StringVar(&o.Head, "head", "", "file for the number of the last ledger entry, outside of the folder and its backups (default DIR.head)")
 	f.StringVar(&o.Operator, "operator", "", "name of the first operator (default operator)")
 	return cmd
 }
@@ -76,8 +76,9 @@ func newCoordinatorRun(c *console) *cobra.Command {
 		Use:   "run",
 		Short: "Run the coordinator until it is stopped",
 		Long: `Run the coordinator of a folder. It stops gracefully on SIGINT and SIGTERM and
-may be killed at any time: what it had promised is on the disk, and it goes on
-from there. Of several replicas over one PostgreSQL one leads, and the others wait.`,
+may be killed at any time: everything that it promised is on the disk, and it goes on
+from there. If several replicas share one PostgreSQL database, one leads and the
+others wait.`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if dir == "" {
@@ -114,11 +115,11 @@ func newCoordinatorClock(c *console) *cobra.Command {
 	var vouch bool
 	cmd := &cobra.Command{
 		Use:   "clock",
-		Short: "Ask the coordinator what time it is, and vouch for it",
-		Long: `Say what time it is by the coordinator's clock, and whether it believes that. A
-clock that jumped, or that went on for long while the coordinator was stopped, is not
-believed: no study is sealed by it until it agrees again with the time that has
-passed, or an operator vouches for it.`,
+		Short: "Show the coordinator's clock, and vouch for it",
+		Long: `Show the time on the coordinator's clock, and whether the coordinator trusts its
+clock. It does not trust a clock that jumped, or that moved far ahead while the
+coordinator was stopped. Then no study is sealed until the clock agrees again with
+the time that has passed, or an operator vouches for it.`,
 		Args: noArguments,
 		RunE: o.dialled(func(cmd *cobra.Command, _ []string, client *protocol.Client) error {
 			report, err := client.Clock(cmd.Context(), vouch)
@@ -127,16 +128,16 @@ passed, or an operator vouches for it.`,
 			}
 			document := struct {
 				Time    time.Time `json:"time"`
-				Seconds float64   `json:"ahead_seconds"` // of this machine's clock
+				Seconds float64   `json:"ahead_seconds"` // ahead of this machine's clock
 				Doubt   string    `json:"doubt,omitempty"`
 			}{report.Now, report.Skew.Seconds(), report.Doubt}
 			return c.print(document, func(w io.Writer) error {
 				fmt.Fprintf(w, "the coordinator's clock says %s, %v ahead of this machine's\n", report.Now.Format(time.DateTime), report.Skew.Round(time.Second))
 				if report.Doubt == "" {
-					_, err := fmt.Fprintln(w, "it is believed")
+					_, err := fmt.Fprintln(w, "the coordinator trusts its clock")
 					return err
 				}
-				_, err := fmt.Fprintf(w, "it is not believed: %s\n", report.Doubt)
+				_, err := fmt.Fprintf(w, "the coordinator does not trust its clock: %s\n", report.Doubt)
 				return err
 			})
 		}),
@@ -145,7 +146,7 @@ passed, or an operator vouches for it.`,
 	return o.flag(cmd)
 }
 
-// runs announces a daemon and runs it until the context ends.
+// runs prints a daemon's document and runs the daemon until the context ends.
 func (c *console) runs(ctx context.Context, document any, says string, daemon interface {
 	Run(context.Context) error
 	Close() error
@@ -156,7 +157,7 @@ func (c *console) runs(ctx context.Context, document any, says string, daemon in
 	return daemon.Run(ctx)
 }
 
-// logger writes daemon logs to stderr, as JSON with --json.
+// logger writes a daemon's log to stderr, as JSON with --json.
 func (c *console) logger() *slog.Logger {
 	if c.json {
 		return slog.New(slog.NewJSONHandler(c.err, nil))

@@ -15,14 +15,13 @@ func newCoordinatorRotate(c *console) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "rotate",
 		Short: "Change the keys of a stopped coordinator: its authority and its signer",
-		Long: `Make a new authority and a new signing key, and delete the old ones. The old key
-signs that it hands over to the new one, so agents and operators follow with their
-next call and renew their certificates, and caucus release verify follows by what a release
-carries. What the old key signed stays good. Stop the coordinator first.
+		Long: `Make a new certificate authority and a new signing key, and delete the old ones. The
+old key signs the new one. With their next call, agents and operators trust the new
+key and renew their certificates; caucus release verify finds the signature in the
+release. Signatures by the old key stay valid. Stop the coordinator first.
 
-Who had stolen the old keys can make nobody believe anything who followed; those who
-did not call since still trust them. Invitations stay good. Keys can be changed 32
-times.`,
+A thief of the old keys can deceive only those who have not called since the change.
+Invitations stay valid. Keys can be changed 32 times.`,
 		Example: "  caucus coordinator rotate --dir /var/lib/caucus/coordinator",
 		Args:    noArguments,
 		RunE: func(*cobra.Command, []string) error {
@@ -47,11 +46,12 @@ func newCoordinatorBackup(c *console) *cobra.Command {
 	var dir, out string
 	cmd := &cobra.Command{
 		Use:   "backup",
-		Short: "Copy a coordinator's folder, whole and of one moment, while it runs",
-		Long: `Copy a coordinator's folder to a new folder: store, ledger, keys and configuration,
-of one moment, whether or not the coordinator runs. A copy made by other means while
-it runs may be torn. The copy is as secret as the folder. The head file beside the
-folder is not in it, and must not be put back with it: it tells how old a backup is.`,
+		Short: "Copy a coordinator's folder consistently, while it runs",
+		Long: `Copy a coordinator's folder to a new folder: store, ledger, keys and configuration, as
+they are at one moment, whether or not the coordinator runs. Other ways of copying may
+give an inconsistent copy while the coordinator runs. The copy is as secret as the
+folder. It does not include the head file beside the folder; never put an old head
+file back, because the head file shows how old a backup is.`,
 		Example: "  caucus coordinator backup --dir /var/lib/caucus/coordinator --out /backup/caucus-2026-03-01",
 		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -77,14 +77,14 @@ func newCoordinatorRestore(c *console) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "restore",
 		Short: "Check a backup, and copy it to a coordinator's folder",
-		Long: `Check that a backup is whole: every file is what was backed up, store and ledger
-are undamaged and of one moment, keys and configuration can be read. Say how many
-entries the ledger has made since, if the head file beside the folder knows. Then,
-without --check, copy it to a folder that must not be there yet.
+		Long: `Check a backup: all files are unchanged, store and ledger are undamaged and from the
+same moment, keys and configuration can be read. If the head file beside the folder is
+there, show how many ledger entries the backup lacks. Then, without --check, copy the
+backup to a folder that must not exist yet.
 
-Then give caucus ledger reconcile --dir DIR each release that was published since the
-backup: it charges what was lost, and their studies end as released. Who was revoked
-since is a member again: revoke them again. Keep the folder that is replaced.`,
+Next, give caucus ledger reconcile --dir DIR each release that was published since the
+backup: it charges the lost costs, and marks the studies as released. Members who were
+revoked since the backup are members again: revoke them again. Keep the old folder.`,
 		Example: `  caucus coordinator restore --from /backup/caucus-2026-03-01 --check
   caucus coordinator restore --from /backup/caucus-2026-03-01 --dir /var/lib/caucus/coordinator`,
 		Args: noArguments,
@@ -124,9 +124,10 @@ func newCoordinatorMove(c *console) *cobra.Command {
 		Use:   "move",
 		Short: "Carry a stopped coordinator over to PostgreSQL",
 		Long: `Copy the store, the ledger and the shares of a stopped coordinator to an empty
-PostgreSQL database, and name it in coordinator.yaml. Its files stay in the folder
-as FILE.moved: delete them once it runs, and never put them back. Then copy folder
-and head file to each further machine: one of them leads, the others stand by.`,
+PostgreSQL database, and write the database into coordinator.yaml. The old files stay
+in the folder as FILE.moved: delete them once the coordinator runs, and never put them
+back. Then copy the folder and the head file to each further machine: one machine
+leads, the others stand by.`,
 		Example: "  caucus coordinator move --dir /var/lib/caucus --to postgres://caucus@db.example.org/caucus",
 		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {

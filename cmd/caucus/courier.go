@@ -15,9 +15,8 @@ import (
 	"caucus/study"
 )
 
-// These verbs carry files between a coordinator and a party without a network: docs/site.md.
+// These verbs exchange files between a coordinator and a party that has no network: docs/site.md.
 
-// enrolRequest writes an agent's request for a certificate.
 func (a *agentCommand) enrolRequest(config site.Config, out string) error {
 	file, key, err := agent.EnrolRequest(config)
 	if err != nil {
@@ -29,7 +28,6 @@ func (a *agentCommand) enrolRequest(config site.Config, out string) error {
 	return a.say(map[string]string{"file": out, "key": string(key)}, "wrote %s: have it carried to the coordinator's operator\nkey %s: read this to the operator yourself\n", out, key)
 }
 
-// enrolAccept makes an agent's identity from the coordinator's carried answer.
 func (a *agentCommand) enrolAccept(stdin io.Reader, config site.Config, name, coordinator string) error {
 	if coordinator == "" {
 		return usagef("agent enrol --accept needs --coordinator: the fingerprint that the operator reads to you, so that whoever carried the file cannot be the coordinator")
@@ -45,7 +43,7 @@ func (a *agentCommand) enrolAccept(stdin io.Reader, config site.Config, name, co
 	return a.say(map[string]string{"party": who.Name, "state": config.State}, "enrolled as %s; next: caucus agent source declare, then caucus agent answer PACK\n", who.Name)
 }
 
-// certify has the coordinator certify a carried request.
+// certify asks the coordinator to certify a carried request.
 func (o *operator) certify(cmd *cobra.Command, name, request, key, out string) error {
 	switch {
 	case request == "" || out == "":
@@ -62,7 +60,7 @@ func (o *operator) certify(cmd *cobra.Command, name, request, key, out string) e
 		return err
 	}
 	if !is.Is(key) {
-		return fmt.Errorf("the key in %s is another one than the one whose fingerprint you gave: have it read to you again; if it stays another one, somebody changed the file", request)
+		return fmt.Errorf("the key in %s does not have the fingerprint that you gave: have the fingerprint read to you again; if it differs again, somebody changed the file", request)
 	}
 	client, err := o.dial(cmd.Context())
 	if err != nil {
@@ -85,11 +83,11 @@ func (o *operator) packStudy() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "pack STUDY",
 		Short: "Write a study to a file that is carried to parties",
-		Long: `Write what parties would be sent if they could call: plan, amendments and public
-pool, how the study stands for each, receipts, and once there is a release that all
-of them may read, the release. All of it is signed, and all but receipts can be read
-by whoever carries it: where a plan names who reads its release, have one of them
-carry it. Pack it again whenever something changed.`,
+		Long: `Write to a file what parties without a network would fetch: plan, amendments, public
+pool, the study's state for each party, receipts, and the release, once there is one
+that all of these parties may read. Everything is signed, and whoever carries the file
+can read all of it except receipts. So if the plan names readers of the release, have
+one of them carry the file. Pack the study again after each change.`,
 		Example: "  caucus study pack readmission --out readmission.pack",
 		Args:    one("study pack", "STUDY"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -128,7 +126,7 @@ carry it. Pack it again whenever something changed.`,
 	}
 	cmd.Flags().StringVar(&out, "out", "", "file to write")
 	writes(cmd.Flags(), "out")
-	cmd.Flags().StringSliceVar(&parties, "party", nil, "parties that it is for (default: all of the roster)")
+	cmd.Flags().StringSliceVar(&parties, "party", nil, "parties to write it for (default: the whole roster)")
 	return cmd
 }
 
@@ -137,10 +135,10 @@ func (o *operator) acceptAnswer() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "accept FILE",
 		Short: "Hand the coordinator an answer that was carried here",
-		Long: `Hand the coordinator an answer that caucus agent answer wrote. It takes what is in it
-as it would from the party's own call, and says why where it does not. The same file
-again has the same effect. --receipt is what to carry back; the next caucus study pack
-holds the receipt too.`,
+		Long: `Hand the coordinator an answer that caucus agent answer wrote. The coordinator treats
+it like a call of the party, and says why if it refuses the answer. Handing in the
+same file again changes nothing. --receipt writes the receipt to carry back; the next
+caucus study pack holds the receipt too.`,
 		Example: "  caucus study accept st-mary.answer --receipt st-mary.receipt",
 		Args:    one("study accept", "FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -181,7 +179,6 @@ holds the receipt too.`,
 	return cmd
 }
 
-// byFile opens the agent for a pack.
 func (a *agentCommand) byFile(stdin io.Reader, pack, out string) (*agent.Agent, error) {
 	config, err := site.LoadConfig(a.config)
 	if err != nil {
@@ -204,9 +201,9 @@ func (a *agentCommand) printAnswered(r agent.Answered, out string) error {
 	if r.Wrote {
 		d.File = out
 	}
-	r.Study, r.Why = textpage.Printable(r.Study), textpage.Printable(strings.TrimSpace(r.Why)) // the coordinator's words are in it
+	r.Study, r.Why = textpage.Printable(r.Study), textpage.Printable(strings.TrimSpace(r.Why)) // Why may hold the coordinator's words
 	if r.Declined {
-		return a.say(d, "this site takes no part in study %s: %s\nwrote %s, which tells the coordinator so, and no reason: have it carried, or mend it here and answer again\n", r.Study, r.Why, out)
+		return a.say(d, "this site takes no part in study %s: %s\nwrote %s, which tells the coordinator that this site takes no part, but not why: have the file carried, or solve the problem and answer again\n", r.Study, r.Why, out)
 	}
 	if r.Wrote {
 		return a.say(d, "wrote %s: have it carried to the coordinator's operator\n", out)
@@ -224,11 +221,11 @@ func (a *agentCommand) answer() *cobra.Command {
 		Use:   "answer PACK",
 		Short: "Answer a study that was carried here, with a file",
 		Long: `Take part in a study whose pack was carried here (caucus study pack), and write the
-answer to a file, which only the coordinator can read. Policy, declaration,
-approvals, ledger and audit log are those of an agent that calls; like that one it
-takes as long as it takes whatever the records. Where a person has to approve first,
-it says so: caucus agent preview, caucus agent approve, then again. Run again, it
-charges nothing twice and writes the same bytes.`,
+answer to a file, which only the coordinator can read. Policy, declaration, approvals,
+ledger and audit log work as for an agent with a network, and the time that the answer
+takes does not depend on the records. If a person must approve first, the command says
+so: run caucus agent preview and caucus agent approve, then answer again. Answering
+twice charges once and writes the same bytes.`,
 		Example: "  caucus agent answer readmission.pack --out st-mary.answer --config agent.yaml",
 		Args:    one("agent answer", "PACK"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -264,10 +261,10 @@ charges nothing twice and writes the same bytes.`,
 func (a *agentCommand) unpack() *cobra.Command {
 	return &cobra.Command{
 		Use:   "unpack PACK",
-		Short: "Take note of a study, a receipt or a release that was carried here",
-		Long: `Check and keep what caucus study pack or caucus study accept wrote: a plan to look at
-and approve, amendments, this site's receipt, the release, or how the study ended. It
-charges nothing and answers nothing.`,
+		Short: "Read a study, a receipt or a release that was carried here",
+		Long: `Check and keep a file that caucus study pack or caucus study accept wrote: a plan to
+preview and approve, amendments, this site's receipt, the release, or the end of the
+study. The command charges nothing and answers nothing.`,
 		Example: "  caucus agent unpack st-mary.receipt --config agent.yaml",
 		Args:    one("agent unpack", "PACK"),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -20,16 +20,16 @@ func newDemo(c *console) *cobra.Command {
 		Use:   "demo",
 		Short: "Run real studies between a coordinator and agents on this machine",
 		Long: `Start a coordinator, a helper and agents that talk mutual TLS over loopback, enrol the
-agents by invitation, run studies from draft to release, and report what they
-were worth, what they cost and what they protect.
+agents by invitation, run studies from draft to release, and report their accuracy,
+their privacy cost and their guarantees.
 
-A fleet of small devices votes (hides a device); clinics take part in one study of
-each other kind: sums (hides a record), sums split between coordinator and helper, so
-that neither sees what an agent sent, labels, ratio, reweigh, describe, and evaluate,
-which judges the release by sums. One study does not help, as its forecast says: so few
-clinics should not vote. It uses the adult data set where --data-dir (or CAUCUS_DATA) has it, else
-generated hospital data. Everything it starts it stops; only the report and the
-releases stay.`,
+A fleet of small devices votes (unit: a device). Clinics take part in one study of each
+other kind: sums (unit: a record); sums split between coordinator and helper, so that
+neither sees what an agent sent; labels; ratio; reweigh; describe; and evaluate, which
+judges the classifier from sums. One study does not help, as its forecast says: the
+clinics are too few for votes. The demo uses the adult data set if --data-dir (or
+CAUCUS_DATA) has it, else generated hospital data. It stops everything that it started;
+only the report and the releases stay.`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := o.Validate(); err != nil {
@@ -89,7 +89,7 @@ func printDemo(w io.Writer, r demo.Report, out string) error {
 	if err := t.render(); err != nil {
 		return err
 	}
-	fmt.Fprintf(w, "\nEach study at ε = %g. Better and worse: by more than chance moves a figure of %d test records.\n", r.Epsilon, r.Test)
+	fmt.Fprintf(w, "\nEach study at ε = %g. Better and worse mean: by more than chance moves a figure on %d test records.\n", r.Epsilon, r.Test)
 	for _, s := range r.Ordered() {
 		if s.Forecast != "" {
 			fmt.Fprintf(w, "Before %s was opened, its forecast said: %s.\n", s.Name, s.Forecast)

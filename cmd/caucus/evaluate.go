@@ -54,7 +54,6 @@ func modelIn(name string, schema dataset.Schema) (*evaluate.Model, error) {
 	return c.Model(schema)
 }
 
-// isExported recognises the JSON of an export.
 func isExported(text []byte) bool {
 	var of struct {
 		Form *int `json:"caucus_model"`
@@ -62,8 +61,9 @@ func isExported(text []byte) bool {
 	return json.Unmarshal(text, &of) == nil && of.Form != nil
 }
 
-// recalibrated applies an evaluation's calibration line to a release's classifier; the result is not to be kept.
-// about names the line and the basis of the numbers, and is among the release's warnings.
+// recalibrated applies an evaluation's calibration line to a release's classifier. Use the result at
+// once and do not store it, because the signature does not cover it. about says which line was applied
+// and which guarantee is added; it is also among the release's warnings.
 func recalibrated(r study.Release, name string) (out study.Release, about []string, err error) {
 	by, p, err := usableRelease(name)
 	if err != nil {
@@ -85,7 +85,8 @@ func recalibrated(r study.Release, name string) (out study.Release, about []stri
 	return r, about, err
 }
 
-// withClassifier encodes a release's result with another classifier, without the old one's account of its numbers.
+// withClassifier encodes a release's result with another classifier, and drops the words about the old
+// one's numbers.
 func withClassifier(r study.Release, c classifier.Classifier, warnings []string) (study.Result, error) {
 	fail := func(err error) (study.Result, error) { return r.Result, fmt.Errorf("recalibrate: %w", err) }
 	var body map[string]any

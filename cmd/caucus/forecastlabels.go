@@ -8,8 +8,8 @@ import (
 	"caucus/study/labels"
 )
 
-// writeLabelGuide writes the worth of a labels study's privatised labels. rr is randomised
-// response; em the published exponential mechanism, which is rr at ε/2 and spends only ε/2.
+// writeLabelGuide writes how much a labels study's noisy labels tell. rr is randomised response. em is
+// the published exponential mechanism, which equals rr at ε/2 and so spends only ε/2.
 func writeLabelGuide(w io.Writer, g labels.Guide) error {
 	fmt.Fprintf(w, "%d labels of %d classes at ε = %g\n", g.Labels, g.Classes, g.Epsilon)
 	for _, m := range g.Mechanisms {

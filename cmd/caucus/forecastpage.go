@@ -73,7 +73,6 @@ func forecastChart(curve forecastCurve, measure string, of func(forecast.Line) f
 	return c
 }
 
-// largest names the row of the largest class.
 func (d forecastDocument) largest() string {
 	if d.Forecast.Assumed {
 		return "largest class, assumed"
@@ -81,7 +80,7 @@ func (d forecastDocument) largest() string {
 	return "largest class"
 }
 
-// assumed describes an assumption about the classes, "" where they were given.
+// assumed says that the class shares are assumed; "" if they were given.
 func (d forecastDocument) assumed() string {
 	if !d.Forecast.Assumed {
 		return ""
@@ -90,10 +89,10 @@ func (d forecastDocument) assumed() string {
 	for _, share := range d.Forecast.Shares {
 		shares = append(shares, strconv.FormatFloat(share, 'g', 2, 64))
 	}
-	return "The classes' shares are assumed, " + strings.Join(shares, " and ") + ": all that is said here of accuracy and of the largest class hangs on them. --classes says what they are."
+	return "The classes' shares are assumed, " + strings.Join(shares, " and ") + ": the accuracies and the largest class depend on them. Give the true shares with --class-shares."
 }
 
-// writeForecastPage writes a page without outside assets.
+// writeForecastPage writes a page without external assets.
 func writeForecastPage(w io.Writer, doc forecastDocument) error {
 	t, err := report.Template("")
 	if err != nil {
@@ -110,7 +109,7 @@ func writeForecastPage(w io.Writer, doc forecastDocument) error {
 	var figures []forecastFigure
 	var legend template.HTML
 	for _, c := range forecastCharts(doc) {
-		figures = append(figures, forecastFigure{c.Title, template.HTML(c.SVG())}) // drawn from numbers, names escaped
+		figures = append(figures, forecastFigure{c.Title, template.HTML(c.SVG())}) // an SVG of numbers; names are escaped
 		legend = template.HTML(c.Legend())
 	}
 	return t.ExecuteTemplate(w, "forecast", struct {
@@ -118,5 +117,5 @@ func writeForecastPage(w io.Writer, doc forecastDocument) error {
 		Title, Answer, Words, Assumed, Largest, Separation string
 		Figures                                            []forecastFigure
 		Legend                                             template.HTML
-	}{doc, "What a study would be worth", doc.Forecast.Verdict(), doc.sizeWords() + ", " + doc.featureWords(), doc.assumed(), doc.largest(), doc.Forecast.Separation(), figures, legend})
+	}{doc, "Would a study help?", doc.Forecast.Verdict(), doc.sizeWords() + ", " + doc.featureWords(), doc.assumed(), doc.largest(), doc.Forecast.Separation(), figures, legend})
 }

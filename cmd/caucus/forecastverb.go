@@ -45,16 +45,16 @@ type forecastDocument struct {
 	Mechanism string             `json:"mechanism"`
 	Noise     study.Noise        `json:"noise"`
 	MadeUp    bool               `json:"features_made_up,omitempty"` // no pool was given
-	Forecast  *forecast.Forecast `json:"forecast,omitempty"`         // of a classify study
-	// ShareError and NoiseWords forecast the noise of other kinds.
+	Forecast  *forecast.Forecast `json:"forecast,omitempty"`         // for classify
+	// ShareError and NoiseWords forecast the effect of noise for other kinds.
 	ShareError float64         `json:"share_error,omitempty"`
 	NoiseWords string          `json:"noise_forecast,omitempty"`
-	Labels     *labels.Guide   `json:"labels,omitempty"` // of a labels study
+	Labels     *labels.Guide   `json:"labels,omitempty"` // for labels
 	Warning    string          `json:"warning,omitempty"`
 	Curves     []forecastCurve `json:"curves,omitempty"`
 }
 
-// forecastCurve varies one quantity and keeps the rest as planned.
+// forecastCurve varies one of ε, parties and records, and keeps the others as planned.
 type forecastCurve struct {
 	Against string          `json:"against"` // epsilon, parties or records
 	Points  []forecastPoint `json:"points"`
@@ -70,21 +70,22 @@ func newForecast(c *console) *cobra.Command {
 	p := forecastCommand{console: c}
 	cmd := &cobra.Command{
 		Use:   "forecast [KIND] [STUDY.yaml]",
-		Short: "Forecast what a study would be worth, beside one party alone; needs no coordinator",
-		Long: `Forecast accuracy and AUC of a classifier released by so many parties with so many
-records each, beside what one party has alone, all records pooled would give, and
-the largest class. The forecast draws made-up records whose classes features
-separate to a known AUC, runs the study on these records, and does so --draws
-times. All of it is from public inputs: no record of anybody is read. Of other
-kinds than classify it says how far noise moves each number; of labels, how many
-labels it takes.
+		Short: "Forecast whether a study would help, beside one party alone; needs no coordinator",
+		Long: `Forecast how accurate a released classifier would be, beside one party alone, all
+records pooled, and always naming the largest class. Say how many parties there are,
+and how many records each has.
+
+The forecast makes up records whose features separate the classes to a given AUC, runs
+the study on these records, and repeats both --draws times. It uses public inputs
+only, and reads nobody's records. For other kinds than classify, the forecast says how
+far noise moves each number; for labels, how many labels are needed.
 
 A study helps many small parties, and parties without labels. A dozen parties with
-thousands of records each mostly do as well alone, with rare classes too.
+thousands of records each are mostly as good alone, even for rare classes.
 
-Without a schema and a pool the features are made up: so many numbers, lightly
-correlated. docs/forecast.md says what a forecast leaves out and how often it was
-right.`,
+Without a schema and a pool, the features are made up too: numbers with a slight
+correlation. docs/forecast.md says what a forecast ignores and how often forecasts
+were right.`,
 		Example: `  caucus forecast readmission.yaml --parties 12
   caucus forecast --parties 200 --records 100 --unit party --auc .8 --class-shares .5,.5
   caucus forecast --parties 300 --records 24 --unit party --auc .8 --class-shares .5,.5 --sweep epsilon --out forecast.html
@@ -101,15 +102,15 @@ right.`,
 	f := cmd.Flags()
 	drawsFlag(f, &p.draws)
 	f.StringSliceVar(&p.sweep, "sweep", nil, "also forecast other values of epsilon, parties, records, or several of these")
-	f.IntVar(&p.features, "features", 0, "how many features, where no schema is given (default 12)")
-	f.IntVar(&p.classes, "classes", 0, "how many classes, where no schema is given (default 2, or those of --class-shares)")
+	f.IntVar(&p.features, "features", 0, "number of features, if no schema is given (default 12)")
+	f.IntVar(&p.classes, "classes", 0, "number of classes, if no schema is given (default 2, or those of --class-shares)")
 	p.reading.flags(f)
-	f.StringVar(&p.out, "out", "", "also write the forecast as a page (.html), or what --sweep found as a picture (.svg)")
+	f.StringVar(&p.out, "out", "", "also write the forecast as a page (.html), or the --sweep as a picture (.svg)")
 	writes(f, "out", ".html", ".svg")
 	return cmd
 }
 
-// These bound the parties of a forecast and the records of each.
+// Bounds on the parties of a forecast and on each party's records.
 const (
 	mostParties      = forecast.MostParties
 	mostPartyRecords = 1_000_000
@@ -159,7 +160,7 @@ func (p *forecastCommand) run(cmd *cobra.Command) error {
 		return err
 	}
 	if p.Schema == "" && !p.Gives("map.project") {
-		p.Map.Project = 0 // made-up features are what is kept
+		p.Map.Project = 0 // keep all made-up features
 	}
 	all := 1
 	for _, against := range p.sweep {
@@ -270,7 +271,7 @@ func (d forecastDocument) featureWords() string {
 	return counted(d.Features, "features") + " of the pool"
 }
 
-// public returns the schema and the pool, given or made up.
+// public returns the schema and the pool, either given or made up.
 func (p *forecastCommand) public() (dataset.Schema, *dataset.Table, error) {
 	if p.Schema == "" {
 		classes := max(2, p.classes)
@@ -295,12 +296,12 @@ const (
 	defaultMadeUp = 12
 	mostMadeUp    = 200
 	madeUpRows    = 1000
-	// madeUpShared is the share of a made-up feature's variance that all features have in common,
-	// as age in tables of people.
+	// madeUpShared is the share of a made-up feature's variance that all features have in common, like
+	// an effect of age.
 	madeUpShared = 0.2
 )
 
-// madeUp makes a schema of numbers and its pool.
+// madeUp makes a schema of numeric features, and a pool with this schema.
 func madeUp(features, classes int) (dataset.Schema, *dataset.Table, error) {
 	s := dataset.Schema{Label: dataset.Label{Column: "class"}}
 	for k := range classes {
@@ -311,7 +312,7 @@ func madeUp(features, classes int) (dataset.Schema, *dataset.Table, error) {
 		columns = append(columns, fmt.Sprintf("x%d", j+1))
 		s.Features = append(s.Features, dataset.Feature{Column: columns[j], Kind: dataset.Numeric, Min: -3, Max: 3})
 	}
-	rng := rand.New(rand.NewPCG(1, 1)) // the same for everybody
+	rng := rand.New(rand.NewPCG(1, 1)) // fixed, so that everybody gets the same pool
 	rows := make([][]string, madeUpRows)
 	for i := range rows {
 		common := rng.NormFloat64() * math.Sqrt(madeUpShared)
@@ -324,7 +325,7 @@ func madeUp(features, classes int) (dataset.Schema, *dataset.Table, error) {
 	return s, t, err
 }
 
-// forecastSweeps are a sweep's values beside the plan's own.
+// forecastSweeps holds the values that a sweep tries beside the plan's own.
 var forecastSweeps = map[string][]float64{
 	"epsilon": {.1, .3, 1, 3, 10}, "parties": {3, 10, 30, 100, 300, 1000}, "records": {20, 60, 200, 600, 2000},
 }
@@ -336,7 +337,7 @@ func (p *forecastCommand) swept(against string) []float64 {
 	return slices.Compact(at)
 }
 
-// writeForecastDrawing writes a picture to .svg, else a page.
+// writeForecastDrawing writes a picture if the name ends in .svg, else a page.
 func (c *console) writeForecastDrawing(name string, doc forecastDocument) error {
 	if !strings.EqualFold(filepath.Ext(name), ".svg") {
 		return c.write(name, func(w io.Writer) error { return writeForecastPage(w, doc) })

@@ -14,17 +14,17 @@ func newHelper(c *console) *cobra.Command {
 	return group("helper", "Run the second server of studies with noise by two aggregators", newHelperInit(c), newHelperRun(c), newHelperKeys(c))
 }
 
-// helperDocument is the JSON document of helper init, and of helper keys of a helper's folder.
+// helperDocument is the JSON document of helper init, and of helper keys for a helper's folder.
 type helperDocument struct {
 	Dir    string `json:"dir"`
 	Config string `json:"config"`
 	Head   string `json:"head"`
 	helper.Pins
-	// Coordinator is the pinned key, "" for none.
+	// Coordinator is the pinned key; "": none.
 	Coordinator string `json:"coordinator"`
 }
 
-// writePins prints the pins and who needs them.
+// writePins prints the pins and says who needs each.
 func writePins(w io.Writer, p helper.Pins) error {
 	_, err := fmt.Fprintf(w, `
 signing key  %s
@@ -44,15 +44,15 @@ func newHelperInit(c *console) *cobra.Command {
 		Use:   "init",
 		Short: "Make a helper's folder: keys, policy, configuration",
 		Long: `Make everything a helper needs in a new folder: its signing key, the key that
-contributions are sealed to, and helper.yaml to edit, which says which studies it serves.
-It prints what others must pin.
+contributions are encrypted to, and helper.yaml to edit, which says which studies the
+helper serves. The command prints the keys that others must pin.
 
-A helper is worth something if another organisation runs it than the coordinator: who
-has both folders can read every contribution.
+Another organisation than the coordinator's must run the helper: whoever has both
+folders can read every contribution.
 
-Beside the folder it makes DIR.head, which remembers how far the helper was: keep it
-out of the backups, so that a folder that is put back to an older state is found out and
-no contribution is checked twice.`,
+The command also makes DIR.head, beside the folder, which holds the helper's progress.
+Keep it out of the backups: it reveals that a folder was put back to an older state,
+and then no contribution is checked twice.`,
 		Example: "  caucus helper init --dir /var/lib/caucus-helper/helper --coordinator 3f0c…",
 		Args:    noArguments,
 		RunE: func(*cobra.Command, []string) error {
@@ -81,8 +81,8 @@ no contribution is checked twice.`,
 	f := cmd.Flags()
 	f.StringVar(&o.Dir, "dir", "", "folder to make")
 	f.StringVar(&o.Listen, "listen", "", "HOST:PORT to listen on (default :7444)")
-	f.StringVar(&o.Head, "head", "", "file that remembers how far the helper was, outside of the folder and its backups (default DIR.head)")
-	f.StringVar(&o.Coordinator, "coordinator", "", "the coordinator's key, which its operator has from caucus helper keys")
+	f.StringVar(&o.Head, "head", "", "file for the helper's progress, outside of the folder and its backups (default DIR.head)")
+	f.StringVar(&o.Coordinator, "coordinator", "", "the coordinator's key: its operator gets it from caucus helper keys")
 	return cmd
 }
 
@@ -92,7 +92,7 @@ func newHelperRun(c *console) *cobra.Command {
 		Use:   "run",
 		Short: "Run the helper until it is stopped",
 		Long: `Run the helper of a folder. It stops gracefully on SIGINT and SIGTERM and may be
-killed at any time: what it had said is on the disk, and it goes on from there.`,
+killed at any time: everything that it answered is on the disk, and it goes on from there.`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if dir == "" {

@@ -17,20 +17,20 @@ func newHelperKeys(c *console) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "keys",
 		Short: "Print what the other server pins, and name the helper to a coordinator",
-		Long: `Print the keys that others pin. Of a helper's folder: its signing and sealing keys, and
-which coordinator's it pins.
+		Long: `Print the keys that others pin. For a helper's folder: the helper's signing and sealing
+keys, and the coordinator key that it pins.
 
-Of a coordinator's folder: the key that it signs with for its helper, made if need be, for
-the helper's operator to pin. With the helper's address and the signing key that caucus
-helper init printed there, write both into coordinator.yaml: studies with noise: aggregators
-can then be made. Stop the coordinator first.
+For a coordinator's folder: the key that the coordinator signs with for its helper. The
+helper's operator pins it; the command makes the key if there is none. --address and
+--key take the helper's address and signing key (caucus helper init printed it) and
+write both into coordinator.yaml. Then studies with noise: aggregators are possible.
+Stop the coordinator first.
 
-The helper is worth something if another organisation runs it: who has both servers can
-read every contribution.
+Another organisation must run the helper: whoever has both servers can read every
+contribution.
 
-With --reconcile, after a coordinator's folder was restored from a backup and its ledger
-was reconciled: studies with noise by aggregators that were under way fail, and new ones can
-be made.`,
+Use --reconcile after a coordinator's folder was restored from a backup and its ledger
+was reconciled: open studies with noise: aggregators fail, and new ones are possible.`,
 		Example: `  caucus helper keys --dir /var/lib/caucus-helper/helper
   caucus helper keys --dir /var/lib/caucus/coordinator
   caucus helper keys --dir /var/lib/caucus/coordinator --address helper.example.org:7444 --key 9ab4…`,
@@ -55,7 +55,7 @@ be made.`,
 					return err
 				}
 				if !behind {
-					return c.say(map[string]bool{"behind": behind}, "nothing is missing: what is kept of shares is not behind its head file\n")
+					return c.say(map[string]bool{"behind": behind}, "nothing is missing: the store of shares is not behind its head file\n")
 				}
 				return c.say(map[string]bool{"behind": behind}, "studies with noise by aggregators that were under way fail; new ones can be made\n")
 			}
@@ -66,7 +66,7 @@ be made.`,
 			return c.print(r, func(w io.Writer) error {
 				fmt.Fprintf(w, "key     %s (for the helper's operator: coordinator: in helper.yaml)\nhead    %s (leave it out of backups)\n", r.Key, r.Head)
 				if r.Helper == nil {
-					_, err := fmt.Fprintln(w, "helper  none yet: give --address and --key, which its operator has from caucus helper init")
+					_, err := fmt.Fprintln(w, "helper  none yet: give --address and --key (its operator gets the key from caucus helper init)")
 					return err
 				}
 				_, err := fmt.Fprintf(w, "helper  %s, which signs with %s\n", r.Helper.Address, r.Helper.Key)
@@ -76,9 +76,9 @@ be made.`,
 	}
 	f := cmd.Flags()
 	f.StringVar(&dir, "dir", "", "folder of a helper or of a coordinator")
-	f.StringVar(&address, "address", "", "at a coordinator: HOST:PORT of its helper")
-	f.StringVar(&key, "key", "", "at a coordinator: its helper's signing key")
-	f.BoolVar(&reconcile, "reconcile", false, "at a coordinator, after a restore: fail what was under way, and go on")
+	f.StringVar(&address, "address", "", "for a coordinator: HOST:PORT of its helper")
+	f.StringVar(&key, "key", "", "for a coordinator: its helper's signing key")
+	f.BoolVar(&reconcile, "reconcile", false, "for a coordinator, after a restore: let open studies fail, and go on")
 	return cmd
 }
 

@@ -23,10 +23,10 @@ func newLedgerExport(c *console) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "export",
 		Short: "Write a ledger's lines, without its answers, for others to check",
-		Long: `Write one JSON line an entry: number, id, digests of what was asked and answered,
-cost, totals, and the hashes of the chain. Nothing in it depends on a record
-except through noisy answers, of which it holds digests only. It shows which
-studies were charged, to whoever has their plans, and what was spent in all.
+		Long: `Write one JSON line for each entry: number, id, digests of question and answer, cost,
+totals, and the hashes of the chain. The lines depend on records only through digests
+of noisy answers. Whoever has the plans can see which studies were charged; everybody
+can see the total cost.
 
 caucus ledger verify --export checks it offline.`,
 		Example: "  caucus ledger export --config agent.yaml --out lines.jsonl",

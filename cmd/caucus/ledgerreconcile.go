@@ -20,10 +20,10 @@ import (
 // reconciled is the JSON document of ledger reconcile.
 type reconciled struct {
 	Ledger string `json:"ledger"`
-	// Studies are an agent's studies with lost charges, Charged all costs charged again.
+	// Studies are an agent's studies with lost charges; Charged, all costs that were charged again.
 	Studies []site.Lost    `json:"studies,omitempty"`
 	Charged []privacy.Cost `json:"charged"`
-	// Releases were given to a coordinator.
+	// Releases are those that a coordinator took back.
 	Releases []folder.Returned `json:"releases,omitempty"`
 	Behind   bool              `json:"behind"`
 }
@@ -34,21 +34,21 @@ func newLedgerReconcile(c *console) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "reconcile",
 		Short: "Charge again what a ledger restored from a backup has forgotten",
-		Long: `After a ledger, or a whole folder, was restored from a backup: charge again what
-it has forgotten, whatever the limits say, and pass over every entry that is known
-to have been published. Stop the daemon first.
+		Long: `After a ledger, or a whole folder, was restored from a backup: charge the costs that
+the backup lacks, even above the limits, and mark the published entries as used. Stop
+the daemon first.
 
-An agent's studies say themselves what was charged for them. A coordinator's
-releases name their entries: those in its store, and those given with --release.
-Give each release that was published since the backup: it is put back, and its
-study ends as released, in place of being released again. --charge names a cost
-that nothing else remembers, as UNIT:epsilon=E or UNIT:rho=R: caucus release show and
-caucus release verify print it of the releases of that time.
+For an agent, the costs are in its studies. For a coordinator, they are in its
+releases: those in its store, and those given with --release. Give each release that
+was published since the backup: the command puts it back and marks its study as
+released, so that it is not released again. --charge adds a cost that is recorded
+nowhere else, as UNIT:epsilon=E or UNIT:rho=R; caucus release show and caucus release
+verify print the costs of the releases of that time.
 
-A helper whose folder was restored says nothing, because it may have forgotten what it
-checked and released. This charges what its ledger lacks, makes a new sealing key, and
-ends every study under way at it, which cannot be released any more. Parties then pin
-the new key: get it to them by other ways than the coordinator's.`,
+A helper whose folder was restored stops answering, because it may have forgotten what
+it checked and released. This command charges the costs that its ledger lacks, makes a
+new sealing key, and fails every open study. Parties must then pin the new key: send it
+to them by another way than through the coordinator.`,
 		Example: `  caucus ledger reconcile --config agent.yaml
   caucus ledger reconcile --dir /var/lib/caucus/coordinator --release march.json --release april.json
   caucus ledger reconcile --config agent.yaml --charge record:epsilon=1
@@ -119,7 +119,7 @@ the new key: get it to them by other ways than the coordinator's.`,
 	return cmd
 }
 
-// reconcileHelper lets a helper answer again after its folder was restored to an older state.
+// reconcileHelper lets a helper answer again after its folder was restored from a backup.
 func (c *console) reconcileHelper(ctx context.Context, dir string, lost []privacy.Cost) error {
 	config, err := helper.LoadConfig(dir)
 	if err != nil {
@@ -137,7 +137,7 @@ func (c *console) reconcileHelper(ctx context.Context, dir string, lost []privac
 		for _, cost := range document.Charged {
 			fmt.Fprintf(w, "charged again: %s\n", cost)
 		}
-		fmt.Fprintln(w, "the helper speaks again; what was under way has failed here. The sealing key is another one:")
+		fmt.Fprintln(w, "the helper answers again; its open studies have failed. The sealing key is new:")
 		return writePins(w, document.Pins)
 	})
 }
@@ -151,7 +151,7 @@ func (d reconciled) writeText(w io.Writer) error {
 		}
 	}
 	if !d.Behind {
-		_, err := fmt.Fprintln(w, "nothing is missing: the ledger is not behind what is remembered of it")
+		_, err := fmt.Fprintln(w, "nothing is missing: the ledger has every entry that is remembered")
 		return err
 	}
 	for _, s := range d.Studies {
@@ -167,7 +167,6 @@ func (d reconciled) writeText(w io.Writer) error {
 	return nil
 }
 
-// costsOf parses --charge.
 func costsOf(charges []string) ([]privacy.Cost, error) {
 	var all []privacy.Cost
 	for _, text := range charges {

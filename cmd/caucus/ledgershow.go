@@ -20,7 +20,7 @@ type ledgerDocument struct {
 	Units  []journal.Spending `json:"units"`
 }
 
-// defaultLedgerDelta is the δ of totals without a limit: a plan's default.
+// defaultLedgerDelta is the δ of totals without a limit; it equals a plan's default δ.
 const defaultLedgerDelta = 1e-6
 
 func newLedger(c *console) *cobra.Command {
@@ -33,11 +33,11 @@ func newLedgerShow(c *console) *cobra.Command {
 	var delta float64
 	cmd := &cobra.Command{
 		Use:   "show",
-		Short: "Show what was spent, of an agent, a coordinator or a helper",
-		Long: `Verify a ledger (every entry's hash, number and totals) and show what was spent
-per unit. Give the folder it lies in (a coordinator's or a helper's folder, an
-agent's state folder) or an agent's configuration, which also holds the limits. It
-may be read while the daemon runs.`,
+		Short: "Show the privacy budget that an agent, a coordinator or a helper has spent",
+		Long: `Verify a ledger (every entry's hash, number and totals) and show the privacy budget
+spent for each unit. Give the ledger's folder (a coordinator's or a helper's folder, an
+agent's state folder) or an agent's configuration, which also holds the limits. The
+daemon may run meanwhile.`,
 		Example: `  caucus ledger show --dir /var/lib/caucus/coordinator
   caucus ledger show --config agent.yaml --json`,
 		Args: noArguments,
@@ -60,11 +60,11 @@ may be read while the daemon runs.`,
 		},
 	}
 	place.flags(cmd.Flags())
-	cmd.Flags().Float64Var(&delta, "delta", defaultLedgerDelta, "δ at which ε is shown, where no limit names one")
+	cmd.Flags().Float64Var(&delta, "delta", defaultLedgerDelta, "δ at which ε is shown, if no limit names a δ")
 	return cmd
 }
 
-// ledgerPlace names the ledger of a ledger verb.
+// ledgerPlace says which ledger a verb works on.
 type ledgerPlace struct{ dir, config string }
 
 func (p *ledgerPlace) flags(f *pflag.FlagSet) {
@@ -73,7 +73,7 @@ func (p *ledgerPlace) flags(f *pflag.FlagSet) {
 	reads(f, "config")
 }
 
-// check requires exactly one place.
+// check requires exactly one of --dir and --config.
 func (p *ledgerPlace) check(verb string) error {
 	if (p.dir == "") == (p.config == "") {
 		return usagef("ledger %s needs --dir DIR of a coordinator or a helper, or --config FILE of an agent", verb)
@@ -81,7 +81,7 @@ func (p *ledgerPlace) check(verb string) error {
 	return nil
 }
 
-// file returns the ledger's file, and an agent's limits.
+// file returns the name of the ledger's file and, for an agent, its limits.
 func (p *ledgerPlace) file() (string, map[privacy.Unit]privacy.Budget, error) {
 	if p.config == "" {
 		at, err := folder.LedgerAt(p.dir)

@@ -35,18 +35,18 @@ func newLedgerVerify(c *console) *cobra.Command {
 	var expect, releases []string
 	cmd := &cobra.Command{
 		Use:   "verify",
-		Short: "Check a ledger's chain, that nothing was cut off, and that it was charged what releases say",
-		Long: `Check every entry of a ledger: its hash, that it follows the one before, and that
-its totals are the sum of all charges. That shows that nothing inside was changed
-or taken out. Whether the end was cut off, or the whole put back to an older
-state, only something kept elsewhere can show: what an agent's studies or a
-coordinator's releases remember, --release files, a coordinator's head file, or
-the head that this verb printed before, with --expect.
+		Short: "Check that a ledger is unchanged and complete, and that it holds the charges of releases",
+		Long: `Check every entry of a ledger: its hash, its link to the entry before, and its totals,
+which must be the sum of all charges. This shows that no entry was changed or removed.
+It cannot show that the end was cut off, or that the ledger was put back to an older
+state: for that the command compares the ledger with copies kept elsewhere, which are
+an agent's studies, a coordinator's releases, --release files, a coordinator's head
+file, and --expect, a head that this command printed before.
 
-With --release it is held against that release too: an agent's ledger must hold
-exactly the charge that plan and pool declare, if the release counts the site. A
-coordinator's must hold exactly the entries that the release names, where the
-coordinator added the noise, and none where each site did.
+--release compares the ledger with a release too. An agent's ledger must hold exactly
+the charge that plan and pool imply, if the release counts the site. A coordinator's
+ledger must hold exactly the entries that the release names, if the coordinator added
+the noise, and no entry, if each site did.
 
 --export checks the lines that ledger export wrote, without the ledger.`,
 		Example: `  caucus ledger verify --config agent.yaml
@@ -87,12 +87,12 @@ coordinator added the noise, and none where each site did.
 	place.flags(f)
 	f.StringVar(&export, "export", "", "lines that ledger export wrote")
 	f.StringArrayVar(&expect, "expect", nil, "a head remembered elsewhere, NUMBER:HASH (repeatable)")
-	f.StringArrayVar(&releases, "release", nil, "a release that the ledger must have been charged for as it says (repeatable)")
+	f.StringArrayVar(&releases, "release", nil, "a release whose charges the ledger must hold (repeatable)")
 	f.StringVar(&pool, "pool", "", "with --config and --release: the study's pool (default: the copy that the agent fetched)")
 	return cmd
 }
 
-// follow checks the chain itself; nil if it is broken.
+// follow checks the chain itself, and returns nil if the chain is broken.
 func (d *ledgerCheck) follow(ctx context.Context, place *ledgerPlace, export string) (*privacy.Chain, error) {
 	count := func(privacy.Line) error { d.Entries++; return nil }
 	var chain *privacy.Chain
@@ -122,7 +122,7 @@ func (d *ledgerCheck) follow(ctx context.Context, place *ledgerPlace, export str
 	return chain, nil
 }
 
-// recall compares the chain with all remembered lines.
+// recall compares the chain with all lines that are remembered elsewhere.
 func (d *ledgerCheck) recall(ctx context.Context, chain *privacy.Chain, place *ledgerPlace, expect, releases []string) error {
 	var m verify.Memory
 	for _, text := range expect {
@@ -134,7 +134,7 @@ func (d *ledgerCheck) recall(ctx context.Context, chain *privacy.Chain, place *l
 	}
 	var key protocol.Verifier
 	switch {
-	case place.dir != "" && helper.In(place.dir): // it keeps no release, and its head file is its own
+	case place.dir != "" && helper.In(place.dir): // a helper keeps no releases, and checks its head file itself
 	case place.dir != "":
 		e, err := folder.ReadEvidence(ctx, place.dir)
 		if err != nil {
@@ -166,7 +166,7 @@ func (d *ledgerCheck) recall(ctx context.Context, chain *privacy.Chain, place *l
 		m.Quoted, m.QuoteError = e.Coordinator()
 	}
 	for _, name := range releases {
-		if place.config != "" { // compare says it: the lines are of the coordinator's ledger
+		if place.config != "" { // compare reports these: the lines are of the coordinator's ledger, not the agent's
 			break
 		}
 		lines, err := signedLines(name, key)
@@ -179,9 +179,9 @@ func (d *ledgerCheck) recall(ctx context.Context, chain *privacy.Chain, place *l
 	return nil
 }
 
-// compare compares a site's or a coordinator's ledger with one release.
+// compare checks a site's or a coordinator's ledger against one release.
 func (d *ledgerCheck) compare(ctx context.Context, c *console, chain *privacy.Chain, place *ledgerPlace, name, pool string) error {
-	if place.config == "" && (place.dir == "" || helper.In(place.dir)) { // only its lines can be looked for
+	if place.config == "" && (place.dir == "" || helper.In(place.dir)) { // an export or a helper's ledger: only the lines can be compared
 		return nil
 	}
 	r, err := readSigned(name)
@@ -223,8 +223,8 @@ func (d *ledgerCheck) compare(ctx context.Context, c *console, chain *privacy.Ch
 	return nil
 }
 
-// signedLines returns the ledger lines in a release file after checking its signature, with the
-// coordinator's key where known.
+// signedLines returns the ledger lines in a release file. It checks the signature first, with the
+// coordinator's key if that is known.
 func signedLines(name string, key protocol.Verifier) ([]privacy.Line, error) {
 	r, err := readSigned(name)
 	if err != nil {
@@ -237,7 +237,7 @@ func signedLines(name string, key protocol.Verifier) ([]privacy.Line, error) {
 	return lines, nil
 }
 
-// tellLedger prints the findings; it fails if one does.
+// tellLedger prints the findings, and returns an error if a check fails.
 func (c *console) tellLedger(d ledgerCheck) error {
 	d.Holds = !verify.AnyFails(d.Findings)
 	err := c.print(d, func(w io.Writer) error {

@@ -22,7 +22,7 @@ import (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // a second signal ends what does not hear the first
+	context.AfterFunc(ctx, stop) // after the first signal, a second one kills the process
 	code := Main(ctx, os.Args[1:], os.Stdout, os.Stderr)
 	stop()
 	os.Exit(code)
@@ -46,7 +46,7 @@ func Main(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return 1
 }
 
-// plain is an error's text, with what the operating system says of files in plain words.
+// plain returns an error's text, with the operating system's words about files in plain English.
 func plain(err error) string {
 	text := strings.TrimSuffix(err.Error(), ": "+context.Canceled.Error())
 	for _, of := range fileErrors(err) {
@@ -87,16 +87,16 @@ func fileErrors(err error) (all []*fs.PathError) {
 type console struct {
 	out, err io.Writer
 	json     bool
-	// inputs are the known files that the command reads: see checkOutputs.
+	// inputs are the known input files: see checkOutputs.
 	inputs []given
-	// owned are the daemon folders that it reads.
+	// owned are the daemon folders that the command reads.
 	owned []string
-	// writing is held while a file takes its place.
+	// writing is held while a new file replaces the old one.
 	writing sync.Mutex
 }
 
-// print writes exactly one JSON document with --json, and the text otherwise. The text is written
-// in one piece, so text need not look at the errors of its writer: a full disk fails here.
+// print writes exactly one JSON document with --json, else the text. It writes the text at once, so text
+// may ignore write errors: print reports a full disk.
 func (c *console) print(document any, text func(io.Writer) error) error {
 	if !c.json {
 		var b bytes.Buffer
@@ -115,7 +115,7 @@ func (c *console) print(document any, text func(io.Writer) error) error {
 	return nil
 }
 
-// say prints a document whose text is one format.
+// say prints a document; the text is given as a format.
 func (c *console) say(document any, format string, args ...any) error {
 	text := fmt.Sprintf(format, args...)
 	return c.print(document, func(w io.Writer) error {
@@ -124,12 +124,12 @@ func (c *console) say(document any, format string, args ...any) error {
 	})
 }
 
-// note writes a line for people, never into a document.
+// note writes a line to stderr, for people, never into a document.
 func (c *console) note(format string, args ...any) {
 	fmt.Fprintf(textpage.Plain{Writer: c.err}, format+"\n", args...)
 }
 
-// usageError is a wrong command line, as opposed to failed work.
+// usageError is a wrong command line (exit code 2), as opposed to a command that failed (1).
 type usageError struct{ error }
 
 func (e usageError) Unwrap() error { return e.error }
@@ -159,10 +159,9 @@ func newRoot(c *console) *cobra.Command {
 	return root
 }
 
-// unread matches the flag library's words for a value that is no number.
+// unread matches the flag library's error for a value that is not a number.
 var unread = regexp.MustCompile(`strconv\.\w+: parsing ("(?:[^"\\]|\\.)*"): (value out of range|invalid syntax)`)
 
-// plainly rewords an error of a flag.
 func plainly(err error) string {
 	if flag, lacks := strings.CutPrefix(err.Error(), "flag needs an argument: "); lacks {
 		return flag + " needs a value: " + flag + " VALUE"
@@ -189,14 +188,14 @@ func noArguments(cmd *cobra.Command, args []string) error {
 	if was := wasMoved(cmd, args); was != nil {
 		return was
 	}
-	cmd.SuggestionsMinimumDistance = 2 // letters; cobra's own default, which it sets too late for this
+	cmd.SuggestionsMinimumDistance = 2 // letters; cobra sets its default too late for this call
 	if meant := cmd.SuggestionsFor(args[0]); len(meant) > 0 {
 		return usagef("%s has no verb %q; did you mean %s? See %s --help", cmd.CommandPath(), args[0], strings.Join(meant, " or "), cmd.CommandPath())
 	}
 	return usagef("%s takes no argument %q; see %s --help", cmd.CommandPath(), args[0], cmd.CommandPath())
 }
 
-// group makes a verb that only has verbs below it.
+// group makes a verb that only groups other verbs.
 func group(use, short string, verbs ...*cobra.Command) *cobra.Command {
 	g := &cobra.Command{
 		Use: use, Short: short, Args: noArguments,

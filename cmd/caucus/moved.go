@@ -34,7 +34,7 @@ var moved = [][2]string{
 	{"version", "--version"},
 }
 
-// flagsThatMoved are flags that a verb had and that no term is called as.
+// flagsThatMoved are former flags of a verb whose names no term has.
 var flagsThatMoved = map[string]map[string]string{
 	"forecast": {"sites": "--parties"},
 	"simulate": {
@@ -48,7 +48,7 @@ var flagsThatMoved = map[string]map[string]string{
 	},
 }
 
-// wasMoved is what to say where the words that somebody gave a command were a verb once; nil where they were none.
+// wasMoved returns an error that names the new verb if words are a renamed verb; else nil.
 func wasMoved(cmd *cobra.Command, words []string) error {
 	for n := min(1, len(words)); n <= len(words); n++ {
 		typed := strings.Join(append([]string{cmd.CommandPath()}, words[:n]...), " ")

@@ -15,8 +15,8 @@ import (
 	"caucus/protocol"
 )
 
-// dial connects with the profile's identity and renews a profile that is about to expire. It shows the coordinator
-// the newest of its documents kept beside the profile, and keeps the newest one.
+// dial connects with the profile's identity, and renews a profile that is about to expire. It shows the
+// coordinator the newest coordinator document stored beside the profile, and stores a newer one.
 func (o *operator) dial(ctx context.Context) (*protocol.Client, error) {
 	if o.profile == "" {
 		return nil, usagef("say who you are: --profile FILE (coordinator init writes operator.yaml), or CAUCUS_PROFILE")
@@ -43,7 +43,7 @@ func (o *operator) dial(ctx context.Context) (*protocol.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	if l, err := client.Studies(ctx); err == nil { // what fails here fails again below
+	if l, err := client.Studies(ctx); err == nil { // an error here will come up again below
 		for _, trouble := range []error{l.Back, l.HelperBack, l.Forgot} {
 			if trouble != nil {
 				o.note("warning: %v", trouble)
@@ -76,7 +76,7 @@ func (o *operator) dial(ctx context.Context) (*protocol.Client, error) {
 	return protocol.Dial(renewed, options)
 }
 
-// dialled makes a command of a call to the coordinator.
+// dialled makes a command from a function that calls the coordinator.
 func (o *operator) dialled(call func(*cobra.Command, []string, *protocol.Client) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		client, err := o.dial(cmd.Context())
@@ -88,7 +88,7 @@ func (o *operator) dialled(call func(*cobra.Command, []string, *protocol.Client)
 	}
 }
 
-// enrolOperator turns an operator's invitation into a profile.
+// enrolOperator makes a profile from an operator's invitation.
 func (c *console) enrolOperator(cmd *cobra.Command, invitation, out string) error {
 	text, err := readSecret(cmd.InOrStdin(), invitation)
 	if err != nil {
@@ -104,7 +104,7 @@ func (c *console) enrolOperator(cmd *cobra.Command, invitation, out string) erro
 	if err := mayReplace(out, v.Name); err != nil {
 		return err
 	}
-	key := out + ".enrolment" // on the disk before it is used
+	key := out + ".enrolment" // stored before the key is used
 	e, err := protocol.LoadEnrolment(key)
 	if errors.Is(err, fs.ErrNotExist) {
 		if e, err = protocol.NewEnrolment(); err == nil {
@@ -132,7 +132,7 @@ func (c *console) printProfile(name, file string) error {
 	return c.say(document, "profile of operator %s in %s\n", name, file)
 }
 
-// mayReplace refuses to overwrite anything but the same operator's profile.
+// mayReplace refuses to overwrite any file except the same operator's profile.
 func mayReplace(file, name string) error {
 	id, err := protocol.LoadIdentity(file)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -141,11 +141,11 @@ func mayReplace(file, name string) error {
 	if err == nil {
 		var had protocol.Caller
 		if had, err = id.Caller(); err == nil && (had.Name != name || had.Role != protocol.RoleOperator) {
-			err = fmt.Errorf("it is of %s %s", had.Role, had.Name)
+			err = fmt.Errorf("it is the profile of %s %s", had.Role, had.Name)
 		}
 	}
 	if err != nil {
-		return fmt.Errorf("%s is there already and no profile of operator %s: give another --out (%w)", file, name, err)
+		return fmt.Errorf("%s is there already, and is no profile of operator %s: give another --out (%w)", file, name, err)
 	}
 	return nil
 }
@@ -156,13 +156,13 @@ func newCoordinatorOperator(c *console) *cobra.Command {
 		Use:   "operator [NAME]",
 		Short: "Make a profile for an operator: in the coordinator's folder, or from an invitation",
 		Long: `Make a profile for a further operator, or a new one for an operator whose profile
-has expired or is lost. In the coordinator's folder (NAME and --dir) it works whether
-or not the coordinator runs. Profiles made before stay valid: end them with caucus
-party revoke, then make new ones. A profile in use renews itself.
+has expired or is lost. With NAME and --dir, in the coordinator's folder, the command
+works whether or not the coordinator runs. Earlier profiles stay valid: end them with
+caucus party revoke, then make new ones. A profile in use renews itself.
 
-On another machine, --invitation takes what caucus party invite NAME --role operator
-made: the key is made here, and the coordinator certifies it. If that is interrupted,
-run it again with the same --out. Parties enrol with caucus agent enrol.`,
+On another machine, --invitation takes the invitation that caucus party invite NAME
+--role operator made: the key is made here, and the coordinator certifies it. If the
+command is interrupted, run it again with the same --out. Parties enrol with caucus agent enrol.`,
 		Example: `  caucus coordinator operator second --dir /var/lib/caucus --out second.yaml
   caucus coordinator operator --invitation second.invitation --out second.yaml`,
 		Args: func(_ *cobra.Command, args []string) error {

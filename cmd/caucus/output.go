@@ -17,13 +17,13 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Annotations of flags: outputs, with their endings, asStdout or asFolder; and inputs.
+// Annotations of flags. Outputs have a list of endings, asStdout or asFolder; inputs have a mark.
 const (
 	outputTakes = "caucus_output_takes"
 	inputFile   = "caucus_input_file"
 
-	asStdout = "-" // the flag takes -, for the one document that the command writes
-	asFolder = "/" // it names a folder, which the command makes
+	asStdout = "-" // the flag takes - for stdout; the document is the command's only one
+	asFolder = "/" // the flag names a folder that the command makes
 )
 
 // isStdout recognises the shells' names for standard output.
@@ -31,10 +31,10 @@ func isStdout(name string) bool {
 	return slices.Contains([]string{"/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"}, name)
 }
 
-// writes marks a flag as an output with its endings.
+// writes marks a flag as an output with these endings.
 func writes(f *pflag.FlagSet, name string, takes ...string) {
 	if err := f.SetAnnotation(name, outputTakes, takes); err != nil {
-		panic(err) // there is no such flag
+		panic(err) // there is no such flag: a bug
 	}
 }
 
@@ -42,12 +42,12 @@ func writes(f *pflag.FlagSet, name string, takes ...string) {
 func reads(f *pflag.FlagSet, flags ...string) {
 	for _, name := range flags {
 		if err := f.SetAnnotation(name, inputFile, nil); err != nil {
-			panic(err) // there is no such flag
+			panic(err) // there is no such flag: a bug
 		}
 	}
 }
 
-// checkEnding refuses an ending that names another format. Endings without a format, as .bin, pass.
+// checkEnding refuses an ending that belongs to another format. Unknown endings, such as .bin, pass.
 func checkEnding(flag, name string, takes ...string) error {
 	const known = " .csv .tsv .gz .zst .zip .xls .xlsx .parquet .json .jsonl .yaml .yml .html .htm .svg .png .jpg .jpeg .pdf .onnx .py .r .sql "
 	endings := slices.DeleteFunc(slices.Clone(takes), func(t string) bool { return t == asStdout || t == asFolder })
@@ -56,14 +56,15 @@ func checkEnding(flag, name string, takes ...string) error {
 	if len(endings) == 0 || slices.ContainsFunc(endings, same) || !strings.Contains(known, " "+strings.ToLower(ending)+" ") {
 		return nil
 	}
-	return usagef("--%s %s: what is written is no %s file: give a name that ends in %s", flag, name, ending, strings.Join(endings, " or "))
+	return usagef("--%s %s: this command writes no %s file: give a name that ends in %s", flag, name, ending, strings.Join(endings, " or "))
 }
 
-// given is a file's name and the flag that named it, "" for an argument.
+// given is a file's name and the flag that named the file; "" for an argument.
 type given struct{ flag, name string }
 
-// checkOutputs refuses, before any work, to write over an input, to write two outputs to one
-// file, an unwritable place, and an ending of another format. It keeps the inputs for write.
+// checkOutputs checks the outputs before any work. It refuses to overwrite an input, to write two
+// outputs to one file, an unwritable place, and an ending of another format. It also stores the inputs
+// for write.
 func (c *console) checkOutputs(cmd *cobra.Command, args []string) error {
 	var outputs []*pflag.Flag
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
@@ -81,7 +82,7 @@ func (c *console) checkOutputs(cmd *cobra.Command, args []string) error {
 			c.inputs = append(c.inputs, given{f.Name, name})
 		}
 	})
-	// Studies and sources go by name, and a file may have the same name.
+	// STUDY and NAME arguments are names; a file with the same name is no input.
 	if !strings.Contains(cmd.Use, "STUDY") && !strings.Contains(cmd.Use, "NAME") {
 		for _, name := range args {
 			c.reads(name)
@@ -91,10 +92,10 @@ func (c *console) checkOutputs(cmd *cobra.Command, args []string) error {
 		name, takes := f.Value.String(), f.Annotations[outputTakes]
 		switch {
 		case name == "-" && !slices.Contains(takes, asStdout):
-			return usagef("--%s -: what this command says is on stdout: name a file", f.Name)
+			return usagef("--%s -: this command prints its answer on stdout: name a file", f.Name)
 		case c.json && f.Changed && (name == "-" || isStdout(name)):
 			return usagef("--%s %s and --json both want stdout: name a file", f.Name, name)
-		case name == "-" && f.DefValue == "": // nothing given means stdout already
+		case name == "-" && f.DefValue == "": // without the flag, the output is stdout anyway
 			if err := f.Value.Set(""); err != nil {
 				return err
 			}
@@ -143,20 +144,21 @@ func checkPlace(name string, folder bool) error {
 	if info, err := os.Stat(in); err != nil || !info.IsDir() {
 		return fmt.Errorf("there is no folder %s", in)
 	}
-	file, err := os.CreateTemp(in, "."+filepath.Base(name)+"0000000000*") // a name as long as write's
+	file, err := os.CreateTemp(in, "."+filepath.Base(name)+"0000000000*") // as long as the names that write makes
 	if err != nil {
 		return fmt.Errorf("no file can be made in %s: %w", in, errors.Unwrap(err))
 	}
 	return errors.Join(file.Close(), os.Remove(file.Name()))
 }
 
-// reads notes an input file that no flag names.
+// reads records an input file that no flag names.
 func (c *console) reads(name string) { c.inputs = append(c.inputs, given{name: name}) }
 
-// owns notes a daemon's folder that the command reads: nothing for people belongs beside keys and ledger.
+// owns records a daemon's folder that the command reads. The command must not write its outputs beside
+// keys and ledger.
 func (c *console) owns(dir string) { c.owned = append(c.owned, dir) }
 
-// notRead refuses an input file, by any name or link, and a file in a daemon's folder.
+// notRead refuses to write over an input file, under any name or link, and into a daemon's folder.
 func (c *console) notRead(name string) error {
 	for _, dir := range c.owned {
 		if in, err := filepath.Rel(where(dir), where(name)); err == nil && filepath.IsLocal(in) {
@@ -175,14 +177,14 @@ func (c *console) notRead(name string) error {
 	return nil
 }
 
-// same says whether two names mean one file, existing or not.
+// same says whether two names are the same file, existing or not.
 func same(a, b string) bool {
 	x, err := os.Stat(a)
 	y, no := os.Stat(b)
 	return where(a) == where(b) || err == nil && no == nil && os.SameFile(x, y)
 }
 
-// where returns a file's canonical name, existing or not.
+// where returns a file's absolute name without links; the file need not exist.
 func where(name string) string {
 	at, err := filepath.Abs(name)
 	if err != nil {
@@ -194,7 +196,7 @@ func where(name string) string {
 	return filepath.Join(where(filepath.Dir(at)), filepath.Base(at))
 }
 
-// readFolder notes each file opened in it.
+// readFolder records each file that is opened in it as an input.
 type readFolder struct {
 	fs.FS
 	c   *console
@@ -209,9 +211,9 @@ func (r readFolder) Open(name string) (fs.File, error) {
 	return r.FS.Open(name)
 }
 
-// write writes a file for a person, whole or not at all. It replaces an existing file unless the
-// command reads it, and overwrites one that nothing can replace: a mounted file, or one in an
-// unwritable folder. It writes to devices and pipes as they are.
+// write writes a file completely or not at all. It replaces an existing file, unless the command reads
+// the file. It overwrites a file that cannot be replaced: a mounted file, or a file in an unwritable
+// folder. Devices and pipes are written directly.
 func (c *console) write(name string, write func(io.Writer) error) error {
 	if err := c.notRead(name); err != nil {
 		return err
@@ -225,7 +227,7 @@ func (c *console) write(name string, write func(io.Writer) error) error {
 	}
 	c.writing.Lock()
 	defer c.writing.Unlock()
-	const newFileMode = 0o644 // before the person's umask; one that is there keeps its own
+	const newFileMode = 0o644 // before the umask; an existing file keeps its mode
 	info, err := os.Stat(name)
 	there := err == nil
 	if !there || info.Mode().IsRegular() {

@@ -13,7 +13,7 @@ import (
 	"caucus/protocol"
 )
 
-// operator holds what the operator verbs share: a profile to dial with.
+// operator holds the profile to dial with, for all operator verbs.
 type operator struct {
 	*console
 	profile string
@@ -36,13 +36,13 @@ func (o *operator) invite() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "invite NAME",
 		Short: "Make an invitation that works once and expires",
-		Long: `Make an invitation. Who has it first becomes the party, so send it by a way you
-trust. With --out it is written to a file that only you can read.
+		Long: `Make an invitation. Whoever uses it first becomes the party, so send it by a way that
+you trust. --out writes it to a file that only you can read.
 
-For a party whose network reaches nobody there is no invitation: --request takes
-the file that caucus agent enrol --request wrote there, and --out is what to carry
-back. Neither is a secret. --key is the fingerprint that the party reads to you, by
-telephone say: without it whoever carried the file could have put in another key.`,
+A party without a network needs no invitation: --request takes the file that caucus
+agent enrol --request wrote there, and --out writes the file to carry back. Neither
+file is a secret. --key is the fingerprint that the party reads to you, for example by
+telephone: it shows that nobody exchanged the key on the way.`,
 		Example: `  caucus party invite st-mary --profile operator.yaml --out st-mary.invitation
   caucus party invite st-mary --request st-mary.request --key 2hd5-… --out st-mary.enrolment`,
 		Args: one("party invite", "NAME"),
@@ -99,7 +99,7 @@ telephone say: without it whoever carried the file could have put in another key
 	return cmd
 }
 
-// newSecret creates a new file that only its owner can read.
+// newSecret creates a new file that only its owner may read.
 func newSecret(name string) (*os.File, error) {
 	return os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 }
@@ -109,7 +109,7 @@ func (o *operator) list() *cobra.Command {
 	var tags []string
 	var tokens bool
 	cmd := &cobra.Command{
-		Use: "list", Short: "List parties and operators, or join tokens and how many came by each", Args: noArguments,
+		Use: "list", Short: "List parties and operators, or join tokens with the number of agents that each enrolled", Args: noArguments,
 		Example: `  caucus party list --tag region=north
   caucus party list --token kq3v8s2m
   caucus party list --tokens`,
@@ -146,13 +146,13 @@ func (o *operator) list() *cobra.Command {
 			return o.print(shown, func(w io.Writer) error { return printMembers(w, shown) })
 		},
 	}
-	cmd.Flags().StringVar(&token, "token", "", "those that came by this join token")
-	cmd.Flags().BoolVar(&tokens, "tokens", false, "the join tokens instead")
-	cmd.Flags().StringArrayVar(&tags, "tag", nil, "those that have this tag, KEY=VALUE; may be repeated")
+	cmd.Flags().StringVar(&token, "token", "", "members that this join token enrolled")
+	cmd.Flags().BoolVar(&tokens, "tokens", false, "list join tokens instead")
+	cmd.Flags().StringArrayVar(&tags, "tag", nil, "members with this tag, KEY=VALUE; may be repeated")
 	return cmd
 }
 
-// printMembers shows tags and tokens where somebody has any.
+// printMembers lists members; it has columns of tags and tokens only if somebody has any.
 func printMembers(w io.Writer, all []protocol.Member) error {
 	groups := slices.ContainsFunc(all, func(m protocol.Member) bool { return len(m.Tags) > 0 || m.Token != "" })
 	header := []string{"name", "role", "status", "expires"}
@@ -176,7 +176,7 @@ func (o *operator) revoke() *cobra.Command {
 		Use:   "revoke NAME_OR_TOKEN",
 		Short: "End a member's certificates and invitations, or a join token, at once",
 		Long: `End a member's certificates and invitations, or a join token (caucus party list
---tokens), at once. Who came by a token stays, but with --members is ended too.`,
+--tokens), at once. Members that a token enrolled stay, unless --members ends them too.`,
 		Example: `  caucus party revoke st-mary
   caucus party revoke kq3v8s2m --members`,
 		Args: one("party revoke", "NAME_OR_TOKEN"),
@@ -185,7 +185,7 @@ func (o *operator) revoke() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			// Tokens come first: whoever obtained one may have asked for its name.
+			// Tokens come first, because an agent may have chosen a token's name as its own.
 			if members || slices.ContainsFunc(all, func(k protocol.Token) bool { return k.ID == args[0] }) {
 				revoked, err := client.RevokeToken(cmd.Context(), args[0], members)
 				if err != nil {
@@ -202,6 +202,6 @@ func (o *operator) revoke() *cobra.Command {
 			return o.say(map[string]string{"revoked": args[0]}, "revoked %s\n", args[0])
 		}),
 	}
-	cmd.Flags().BoolVar(&members, "members", false, "of a join token: also end the certificates of all members that came by it")
+	cmd.Flags().BoolVar(&members, "members", false, "for a join token: also end the certificates of all members that it enrolled")
 	return cmd
 }

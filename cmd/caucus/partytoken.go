@@ -19,14 +19,15 @@ func (o *operator) token() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "token",
 		Short: "Make a join token: one secret that enrols many agents",
-		Long: `Make a join token: whoever holds it enrols an agent of its own, as often as --quota
-says, until it expires. Each agent makes its own key and gets its own name and
-certificate; what the token says of them, prefix and tags, none of them can change.
+		Long: `Make a join token. Whoever holds the token can enrol agents, up to --quota in all, until
+the token expires. Each agent makes its own key and gets its own name and certificate.
+The token sets their name prefix and tags; no agent can change these.
 
-Give the token only to those whom you would invite one by one: it is a secret, and a
-stolen one makes parties as long as places are left. caucus party list shows by which
-token each came; caucus party revoke ends a token, with --members also whom it
-made. The coordinator keeps nothing from which a token could be made again.`,
+The token is a secret: give it only to those whom you would invite one by one. A thief
+could enrol agents until the quota is used up. caucus party list shows which token
+enrolled each member. caucus party revoke ends a token, and with --members also the
+members that it enrolled. The coordinator stores nothing from which the token could be
+made again.`,
 		Example: `  caucus party token --quota 200 --valid 72h --tag site=ward --prefix dev- --out wards.token
   caucus party list --tokens
   caucus party revoke kq3v8s2m --members`,
@@ -68,17 +69,17 @@ made. The coordinator keeps nothing from which a token could be made again.`,
 		},
 	}
 	f := cmd.Flags()
-	f.IntVar(&options.Quota, "quota", 0, "how many agents it may enrol")
+	f.IntVar(&options.Quota, "quota", 0, "number of agents that the token may enrol")
 	f.DurationVar(&options.Valid, "valid", 0, "how long it may be used (default: as an invitation's)")
-	f.StringVar(&options.Prefix, "prefix", "", "what the agents' names begin with, as dev- (default: the token's own name and a dash)")
-	f.StringArrayVar(&tags, "tag", nil, "KEY=VALUE that each of them has, for rosters; may be repeated")
+	f.StringVar(&options.Prefix, "prefix", "", "start of the agents' names, such as dev- (default: the token's name and a dash)")
+	f.StringArrayVar(&tags, "tag", nil, "tag of each agent, KEY=VALUE, for rosters; may be repeated")
 	f.StringVar(&options.Address, "address", "", "HOST:PORT for the agents to dial (default: the coordinator's)")
 	f.StringVar(&out, "out", "", "write the token to this new file instead of stdout")
 	writes(f, "out", asStdout)
 	return cmd
 }
 
-// tagged says tags in a sentence.
+// tagged describes tags within a sentence.
 func tagged(l protocol.Tags) string {
 	if len(l) == 0 {
 		return ""
@@ -86,7 +87,7 @@ func tagged(l protocol.Tags) string {
 	return ", tagged " + l.String()
 }
 
-// withSecretFile creates the named file before it makes a secret, so that none is lost.
+// withSecretFile creates the file before it makes the secret, so that no secret is lost.
 func withSecretFile[T any](out string, made func() (string, T, error)) (text string, what T, err error) {
 	if out == "" {
 		return made()
@@ -126,20 +127,19 @@ func (o *operator) printRevoked(token string, revoked []string, members bool) er
 		Members []string `json:"members"`
 	}{token, append([]string{}, revoked...)}
 	if !members {
-		return o.say(document, "revoked join token %s; who came by it stays: caucus party list --token %s\n", token, token)
+		return o.say(document, "revoked join token %s; the members that it enrolled stay: caucus party list --token %s\n", token, token)
 	}
 	return o.say(document, "revoked join token %s and %d members: %s\n", token, len(revoked), strings.Join(revoked, ", "))
 }
 
-// tag says which tags a party has.
 func (o *operator) tag() *cobra.Command {
 	return &cobra.Command{
 		Use:   "tag PARTY [KEY=VALUE…]",
-		Short: "Say which tags a party has, in place of those that it had",
-		Long: `Say which tags a party has, in place of those that it had; none takes them away.
-By tags a study's roster names groups (roster: {tags: {region: north}}) when it is
-created; studies that were created before keep the parties that they named. Tags are
-public: whoever sees a roster knows by what it was chosen.`,
+		Short: "Set a party's tags, in place of its old tags",
+		Long: `Set a party's tags, in place of its old tags; no tag removes all. A study's roster can
+select parties by tags (roster: {tags: {region: north}}). The selection is made when the
+study is created, and later changes of tags do not affect it. Tags are public: whoever
+sees a roster knows the tags that selected it.`,
 		Example: "  caucus party tag st-mary region=north beds=900",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {

@@ -28,9 +28,9 @@ type madePool struct {
 	Weights       *study.WeightSource `json:"weights,omitempty"`
 }
 
-// poolSource names the reweigh release that a pool has its weights from or was drawn from. A
-// weighted pool must have the release's weights; the plain pool of that study is refused, as it
-// was meant to be weighted. Simulated releases protect nobody, and only simulations take them.
+// poolSource names the reweigh release from which a pool has its weights, or was drawn. A weighted pool
+// must have exactly the release's weights. The plain pool of the reweigh study is refused, because its
+// weights were probably forgotten. Only simulations take simulated releases, which protect nobody.
 func poolSource(release string, pool *dataset.Table, simulation bool) (*study.WeightSource, error) {
 	r, p, err := usableRelease(release)
 	if err != nil {
@@ -41,7 +41,7 @@ func poolSource(release string, pool *dataset.Table, simulation bool) (*study.We
 	}
 	source, err := reweigh.PoolSource(r, pool)
 	if errors.Is(err, reweigh.ErrOtherWeights) {
-		return nil, fmt.Errorf("the pool does not have the weights of %s: give the file that caucus release export --to pool makes of it", release)
+		return nil, fmt.Errorf("the pool does not have the weights of %s: give the file that caucus release export --to pool makes from the release", release)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", release, err)
@@ -57,10 +57,10 @@ func newPoolMake(c *console) *cobra.Command {
 		Use:   "make",
 		Short: "Draw a public pool from a schema alone, or from released margins",
 		Long: `Draw the rows of a public pool for a federation that has none: every feature
-independently, from the schema alone (every level and every number alike), or
-from the feature means that a reweigh release by entropy tells (post-processing:
-it costs nothing more). A study on such a pool works, and better the more the
-margins tell; see caucus simulate classify --pool.`,
+independently, from the schema alone (every level and every number equally likely), or
+from the feature means in a reweigh release of mechanism entropy (post-processing, so
+at no further privacy cost). A study on such a pool works, and works better with more
+informative means; see caucus simulate classify --pool.`,
 		Example: `  caucus pool make --schema schema.yaml --rows 5000 --out pool.csv
   caucus pool make --release margins.json --rows 5000 --out better.csv`,
 		Args: noArguments,
@@ -117,9 +117,9 @@ func newPoolCheck(c *console) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check",
 		Short: "Report what a public pool lacks, before a study",
-		Long: `Report the levels that no row of a public pool has, the parts of a number's range
-that none is in, and whether it has enough distinct rows. Weights can lift rows
-that a pool has; they cannot make rows that it lacks.`,
+		Long: `Report the levels and the parts of a number's range without a row in a public pool, and
+whether the pool has enough distinct rows. Weights can raise the share of rows that a
+pool has, but cannot make missing rows.`,
 		Example: "  caucus pool check --schema schema.yaml --pool pool.csv",
 		Args:    noArguments,
 		RunE: func(*cobra.Command, []string) error {

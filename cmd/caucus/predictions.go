@@ -14,14 +14,14 @@ import (
 	"caucus/dataset"
 )
 
-// predictions are a table for CSV and Parquet.
+// predictions are a table that can be written as CSV and Parquet.
 type predictions struct {
 	names []string
-	kept  [][]string // columns of the records
+	kept  [][]string // the records' columns
 	of    prediction
 }
 
-// table puts the kept columns of the records beside the predictions.
+// table joins the kept columns of the records with the predictions.
 func (p prediction) table(records *dataset.Table, keep []string) (predictions, error) {
 	t := predictions{names: []string{"row"}, of: p}
 	for _, name := range keep {
@@ -37,13 +37,13 @@ func (p prediction) table(records *dataset.Table, keep []string) (predictions, e
 	}
 	for i, name := range t.names {
 		if slices.Contains(t.names[:i], name) {
-			return t, fmt.Errorf("the answer would have two columns %q: rename that of the file, or keep others with --id", name)
+			return t, fmt.Errorf("the answer would have two columns %q: rename the file's column, or keep other columns with --id", name)
 		}
 	}
 	return t, nil
 }
 
-// columns are the kept columns by name; nil for none.
+// columns returns the kept columns by name; nil if there are none.
 func (t predictions) columns() map[string][]string {
 	var all map[string][]string
 	for i, column := range t.kept {
@@ -55,7 +55,7 @@ func (t predictions) columns() map[string][]string {
 	return all
 }
 
-// file writes Parquet or CSV by the name's ending.
+// file writes Parquet if the name ends in .parquet, else CSV.
 func (t predictions) file(c *console, name string) error {
 	if strings.EqualFold(filepath.Ext(name), ".parquet") {
 		return c.write(name, t.parquet)
@@ -65,7 +65,7 @@ func (t predictions) file(c *console, name string) error {
 
 func (t predictions) csv(w io.Writer) error {
 	out := csv.NewWriter(w)
-	out.Write(t.names) // errors stay with the writer
+	out.Write(t.names) // Flush reports errors
 	for i, label := range t.of.Labels {
 		row := []string{strconv.Itoa(i + 1)}
 		for _, column := range t.kept {
@@ -81,7 +81,7 @@ func (t predictions) csv(w io.Writer) error {
 	return out.Error()
 }
 
-// inOrder is a group of Parquet columns in its own order: plain groups sort by name.
+// inOrder is a group of Parquet columns in the given order; a plain group sorts them by name.
 type inOrder struct {
 	parquet.Group
 	names []string

@@ -17,32 +17,32 @@ import (
 	"caucus/dataset/mapping"
 )
 
-// reading says how to read a command's files of records: by flags, then the mapping, then the
-// schema's format. It serves a person's own screen: an unreadable line is an error.
+// reading says how to read a command's files of records: flags come first, then the mapping, then the
+// schema's format. An unreadable line is an error, because a person reads the message.
 type reading struct {
 	mapping string
 	written files.Written
 	decimal string
-	// keep are the columns of --id; a file without one is refused first.
+	// keep holds the columns of --id; a file without one of them is an error.
 	keep []string
 }
 
 // flags adds the flags of commands that read records.
 func (r *reading) flags(f *pflag.FlagSet) {
-	f.StringVar(&r.mapping, "mapping", "", "YAML file that says how the file is written and what of it each column of the schema is (draft one with: caucus agent map)")
+	f.StringVar(&r.mapping, "mapping", "", "YAML file with the file's format, and the source of each schema column (draft one with: caucus agent map)")
 	reads(f, "mapping")
-	f.StringVar(&r.written.Delimiter, "delimiter", "", "what separates the cells of text (default the mapping's or the schema's, else a comma)")
+	f.StringVar(&r.written.Delimiter, "delimiter", "", "separator of cells in text (default the mapping's or the schema's, else a comma)")
 	f.StringVar(&r.written.Encoding, "encoding", "", "encoding of text, such as latin1 or utf-16 (default utf-8)")
 	f.StringVar(&r.decimal, "decimal", "", "sign before a number's fraction, a comma or a point")
 	f.StringVar(&r.written.Sheet, "sheet", "", "sheet of a workbook (default the first)")
 }
 
-// given says whether any of the flags was given.
+// given says whether any of these flags was given.
 func (r *reading) given() bool {
 	return r.mapping+r.decimal+r.written.Delimiter+r.written.Encoding+r.written.Sheet != ""
 }
 
-// howTo completes the mapping by the flags, then by the format.
+// howTo completes the mapping from the flags, then from the format.
 func (r *reading) howTo(f dataset.Format) (mapping.Mapping, error) {
 	var m mapping.Mapping
 	if r.mapping != "" {
@@ -66,7 +66,7 @@ func (r *reading) howTo(f dataset.Format) (mapping.Mapping, error) {
 	return m, nil
 }
 
-// stdinName stands for standard input in place of a file.
+// stdinName is the name in messages for standard input.
 const stdinName = "-"
 
 // inputName names a file in messages.
@@ -77,7 +77,7 @@ func inputName(name string) string {
 	return name
 }
 
-// table reads a file, or standard input for -, under a schema; it keeps columns that the schema does not name.
+// table reads a file (-: standard input) under a schema. It keeps columns that the schema does not name.
 func (r *reading) table(c *console, name string, s dataset.Schema, f dataset.Format) (*dataset.Table, error) {
 	m, err := r.howTo(f)
 	if err != nil {
@@ -90,7 +90,7 @@ func (r *reading) table(c *console, name string, s dataset.Schema, f dataset.For
 	return t, nil
 }
 
-// namedOnce is an error about a file with the file's name before it, once.
+// namedOnce puts the file's name before an error, unless the error begins with it.
 func namedOnce(name string, err error) error {
 	var of *fs.PathError
 	switch {
@@ -149,8 +149,8 @@ func openRows(name string, m mapping.Mapping, open opener) (rows dataset.Rows, d
 	return readRows(file, m, open)
 }
 
-// readRows returns the rows of an open file. It reads pipes and standard input whole first: they
-// have no known length, or may be partly read.
+// readRows returns the rows of an open file. It reads pipes and standard input into memory first,
+// because they have no known length, or may be partly read.
 func readRows(file *os.File, m mapping.Mapping, open opener) (rows dataset.Rows, done func() error, err error) {
 	info, err := file.Stat()
 	if err != nil {
@@ -178,7 +178,7 @@ func readRows(file *os.File, m mapping.Mapping, open opener) (rows dataset.Rows,
 	return rows, file.Close, nil
 }
 
-// formatOf returns the format of the schema; without a schema, a header and commas.
+// formatOf returns the schema's format; without a schema, comma-separated text with a header.
 func formatOf(schema string) (dataset.Format, error) {
 	if schema == "" {
 		return dataset.Format{}, nil

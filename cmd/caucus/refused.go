@@ -9,17 +9,17 @@ import (
 	"caucus/study"
 )
 
-// flagsOf names the flags of plan fields that differ in name.
+// flagsOf maps plan fields to flags where the two names differ.
 var flagsOf = map[string][]string{"minimum": {"parties"}, "roster": {"parties"}}
 
-// refused turns the refusal of a plan into a usage error about the person's flag for the field.
+// refused turns the refusal of a plan's field into a usage error about the flag that set the field.
 // Other errors pass unchanged.
 func refused(cmd *cobra.Command, err error) error {
 	var plan *study.Refusal
 	if !errors.As(err, &plan) {
 		return err
 	}
-	_, last, _ := strings.Cut(plan.Field, ".") // a kind's own terms are its name, a point, and theirs
+	_, last, _ := strings.Cut(plan.Field, ".") // fields of a kind's terms begin with the kind, as in classify.shards
 	if set, err := cmd.Flags().GetStringArray("set"); err == nil {
 		for _, s := range set {
 			name, _, _ := strings.Cut(s, "=")

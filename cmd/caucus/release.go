@@ -10,7 +10,8 @@ import (
 	"caucus/study/kinds"
 )
 
-// mostWhole bounds a file that is read whole, in bytes: a release with all sites has about 100 MB.
+// mostWhole bounds the bytes of a file that is read into memory: a release with tables of all sites has
+// about 100 MB.
 const mostWhole = 512 << 20
 
 func readWhole(name string) ([]byte, error) {
@@ -20,7 +21,7 @@ func readWhole(name string) ([]byte, error) {
 	return os.ReadFile(name)
 }
 
-// readSigned reads a release file with its signature, unchecked.
+// readSigned reads a release file with its signature, and checks neither.
 func readSigned(name string) (protocol.SignedRelease, error) {
 	b, err := readWhole(name)
 	if err != nil {
@@ -33,7 +34,7 @@ func readSigned(name string) (protocol.SignedRelease, error) {
 	return r, nil
 }
 
-// readRelease reads a release file for use, unchecked.
+// readRelease reads a release file for use, and does not check it.
 func readRelease(name string) (study.Release, error) {
 	r, err := readSigned(name)
 	return r.Release, err
@@ -52,12 +53,12 @@ func usableRelease(name string) (study.Release, study.Plan, error) {
 	return r, p, nil
 }
 
-// unusable advises on a release file that contradicts its plan.
+// unusable says what to do about a release file that contradicts its plan.
 func unusable(name string, err error) error {
 	return fmt.Errorf("%s cannot be used: it was damaged or changed, or another version of caucus wrote it: fetch it again with caucus study result STUDY --out FILE (%v)", name, err)
 }
 
-// writeSigned writes a release file: all that caucus release verify needs beside the pool.
+// writeSigned writes a release file: everything that caucus release verify needs, except the pool.
 func (c *console) writeSigned(name string, r protocol.SignedRelease) error {
 	text, err := r.File()
 	if err != nil {

@@ -13,18 +13,18 @@ func newReleaseCompare(c *console) *cobra.Command {
 	a := &agentCommand{console: c}
 	cmd := &cobra.Command{
 		Use:   "compare FILE",
-		Short: "Say whether a release is worth more here than this site's own classifier",
-		Long: `Judge a release's classifier on this site's own records, beside a classifier that
-the site could have made alone: trained on four fifths of its records and judged
-on the rest, five times, no patient on both sides. The records are read as they
-were declared. All of it is computed here, is exact and is for the eyes of this
-site: nothing is sent, nothing is spent.
+		Short: "Compare a release with this site's own classifier, on this site's records",
+		Long: `Judge a release's classifier on this site's own records, beside a classifier that the
+site could have trained alone: five-fold cross-validation, with each patient in one
+fold. The records are read as they were declared. Everything is computed here and sent
+nowhere, and costs no privacy budget. The numbers are exact, so keep them at this site.
 
-Where this site took part, the release was fitted to these records too, and its own
-classifier is judged on others than it was fitted to. That flatters the release by
-about what a site's own gains on records it was fitted to, divided by the number of
-parties: it is said, and taken off before the release is called better. Of records
-from after the study caucus release predict says how many the release has right.`,
+If this site took part, the release was fitted to these records too, while the site's
+own classifier is tested on records that it was not fitted to. This flatters the
+release, by about the gain of the site's own classifier on its training records, divided
+by the number of parties. The command shows this amount, and subtracts it before it
+calls the release better. For records from after the study, caucus release predict
+counts the right predictions.`,
 		Example: "  caucus release compare release.json --config agent.yaml",
 		Args:    one("release compare", "FILE"),
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -61,7 +61,8 @@ naming the largest class                 %.3f     0.500
 	return cmd
 }
 
-// comparedWords interpret a comparison: the release is better only by more than it may be flattered by.
+// comparedWords interpret a comparison. The release counts as better only if Gain minus Flattered exceeds
+// half the width of Gain's 95 % interval.
 func comparedWords(c classifier.Comparison) string {
 	switch {
 	case c.Gain-c.Flattered > c.Sure:
@@ -69,11 +70,11 @@ func comparedWords(c classifier.Comparison) string {
 	case c.Gain < -c.Sure:
 		return fmt.Sprintf("this site does better alone, by %.3f ± %.3f in accuracy", -c.Gain, c.Sure)
 	}
-	return fmt.Sprintf("so many records cannot tell which is better: the release's accuracy less this site's own is %+.3f ± %.3f", c.Gain, c.Sure)
+	return fmt.Sprintf("these records are too few to tell which is better: the release's accuracy minus this site's own is %+.3f ± %.3f", c.Gain, c.Sure)
 }
 
-// flatteredWords say how unequally the two are judged.
+// flatteredWords say how far the comparison favours the release.
 func flatteredWords(c classifier.Comparison, parties int) string {
-	return fmt.Sprintf("if this site took part, the release was fitted to these records too: that flatters it by up to about %.4f, a share of one in %d of the %.3f that the site's own is better by on records it was fitted to",
+	return fmt.Sprintf("if this site took part, the release was fitted to these records too, which flatters it by up to about %.4f: one part in %d of the %.3f by which the site's own is better on its training records",
 		c.Flattered, max(parties, 1), max(c.Fitted-c.Alone.Accuracy, 0))
 }

@@ -14,7 +14,7 @@ import (
 	"caucus/study/reweigh"
 )
 
-// exportedModel is the JSON document of release export, of a classifier.
+// exportedModel is the JSON document of release export for a classifier.
 type exportedModel struct {
 	Release string            `json:"release"`
 	To      string            `json:"to"`
@@ -35,21 +35,21 @@ type exporting struct {
 	pool                 weighing
 }
 
-// poolForm exports a reweigh release's weights: its pool with one more column.
+// poolForm is the format of a reweigh release's weights: the pool with a column of weights.
 const poolForm = "pool"
 
 func newReleaseExport(c *console) *cobra.Command {
 	x := &exporting{console: c}
 	cmd := &cobra.Command{
 		Use:   "export FILE",
-		Short: "Write a release's classifier, or its weighted pool, for where it is used",
-		Long: `Of a classifier: write schema, encoding, feature map, weights, calibration and
-warnings as one file that needs nothing else: a program of Python or R without a
-package, an SQL query for PostgreSQL or SQLite, ONNX, or JSON. It gives the numbers of
-caucus release predict. With --calibration, the release of an evaluate study of that
-release, its calibration line is put into the weights, and the numbers are probabilities.
+		Short: "Write a release's classifier, or its weighted pool, for use elsewhere",
+		Long: `For a classifier: write schema, encoding, feature map, weights, calibration and
+warnings as one file that needs nothing else: a Python or R program without packages,
+an SQL query for PostgreSQL or SQLite, ONNX, or JSON. The file gives the same numbers
+as caucus release predict. --calibration takes the release of an evaluate study of the
+classifier, and uses its calibration line to turn the numbers into probabilities.
 
-Of a reweigh release, --to pool: write its pool with all its columns and one more,
+For a reweigh release, with --to pool: write its pool with all its columns and one more,
 ` + auxdata.WeightColumn + `, which holds the weights. Such a file is a pool of its own, with a
 digest of its own: study create takes it, and the plan should say under weights where
 they come from (printed here), so that its release states what both cost together.`,
@@ -67,7 +67,7 @@ they come from (printed here), so that its release states what both cost togethe
 				return x.weighted(args[0])
 			}
 			if x.pool.pool != "" || x.pool.schema != "" || x.pool.how.given() {
-				return usagef("--pool and what says how its file is written are for --to pool")
+				return usagef("--pool and the flags for its file format are for --to pool")
 			}
 			return x.model(args[0], given("table") || given("id"))
 		},
@@ -76,11 +76,11 @@ they come from (printed here), so that its release states what both cost togethe
 	f.StringVar(&x.to, "to", "", strings.Join(append(export.Names(), poolForm), ", ")+" (default as the ending of --out says)")
 	f.StringVar(&x.out, "out", "", "file to write; - is stdout")
 	writes(f, "out", asStdout)
-	f.StringVar(&x.calibration, "calibration", "", "release of an evaluate study of that release: its calibration line makes probabilities of the numbers")
+	f.StringVar(&x.calibration, "calibration", "", "release of an evaluate study of the classifier, whose calibration line turns the numbers into probabilities")
 	f.StringVar(&x.table.Name, "table", "records", "sql: table of the records")
 	f.StringArrayVar(&x.table.Keep, "id", nil, "sql: column to keep beside the predictions; may be repeated (default those that the model reads)")
-	f.StringVar(&x.pool.pool, "pool", "", "pool: the pool of that study")
-	f.StringVar(&x.pool.schema, "schema", "", "pool: schema of its file, where it is written differently from the study's")
+	f.StringVar(&x.pool.pool, "pool", "", "pool: the study's pool")
+	f.StringVar(&x.pool.schema, "schema", "", "pool: schema of the pool file, if its format differs from the study's")
 	x.pool.how.flags(f)
 	reads(f, "calibration", "pool", "schema")
 	return cmd
@@ -95,7 +95,7 @@ func (x *exporting) model(release string, sql bool) error {
 		return usagef("--table and --id are for --to sql")
 	}
 	if format.Binary && x.out == "" {
-		return usagef("%s is no text: give a file, --out model%s", name, format.Ending)
+		return usagef("%s is a binary format: give a file, --out model%s", name, format.Ending)
 	}
 	if x.json && x.out == "" {
 		return usagef("the model and --json both want stdout: name a file, --out model%s", format.Ending)
@@ -108,7 +108,7 @@ func (x *exporting) model(release string, sql bool) error {
 		return err
 	}
 	if x.calibration != "" {
-		if r, _, err = recalibrated(r, x.calibration); err != nil { // warnings say it below
+		if r, _, err = recalibrated(r, x.calibration); err != nil { // the warnings are printed below
 			return err
 		}
 	}
@@ -148,7 +148,7 @@ func (x *exporting) model(release string, sql bool) error {
 	})
 }
 
-// weighted writes the pool of a reweigh release with its weights.
+// weighted writes the pool of a reweigh study with the release's weights.
 func (x *exporting) weighted(release string) error {
 	q := &x.pool
 	if q.pool == "" || x.out == "" {

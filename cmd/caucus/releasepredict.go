@@ -12,10 +12,10 @@ import (
 	studyratio "caucus/study/ratio"
 )
 
-// simulatedNote warns whoever uses a simulated release.
+// simulatedNote warns the user of a simulated release.
 const simulatedNote = "note: this release was simulated: its noise protected nobody"
 
-// prediction is the JSON document of release predict, of a classifier.
+// prediction is the JSON document of release predict for a classifier.
 type prediction struct {
 	Release string         `json:"release"`
 	Rows    int            `json:"rows"`
@@ -23,12 +23,12 @@ type prediction struct {
 	Counts  map[string]int `json:"counts"`
 	// Simulated: the release's noise protected nobody.
 	Simulated bool `json:"simulated"`
-	// Output describes Values.
+	// Output is the meaning of Values.
 	Output classifier.Output `json:"output"`
 	Labels []string          `json:"labels"`
-	// Values has a row for each record and a number for each class.
+	// Values has a row for each record and a column for each class.
 	Values [][]float64 `json:"values"`
-	// Kept are the columns of --id and --keep, as texts.
+	// Kept holds the columns of --id and --keep, as text.
 	Kept    map[string][]string `json:"kept,omitempty"`
 	Correct *float64            `json:"accuracy,omitempty"`
 }
@@ -46,18 +46,19 @@ func newReleasePredict(c *console) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "predict FILE",
 		Short: "Use a release on a file of records, here and offline",
-		Long: `Use a release on the records of a file. The release carries schema and feature
-map; the records stay on this machine.
+		Long: `Use a release on the records of a file. The release holds schema and feature map; the
+records stay on this machine.
 
-Of a classifier: predict the class of every record. The answer has a row for each:
-its number, what is kept of it (--id, --keep), the class, and one number for each
-class, named by what it is: probability_, vote_share_ or score_. It is CSV, or
-Parquet where --out ends in .parquet. With --calibration, the release of an evaluate
-study of that release, its calibration line makes probabilities of the numbers.
+For a classifier: predict the class of every record. The output has one row for each
+record: the row number, the columns named by --id or --keep, the class, and one number
+for each class. The name of a number says its meaning: probability_, vote_share_ or
+score_. The output is CSV, or Parquet if --out ends in .parquet. --calibration takes the
+release of an evaluate study of the classifier, and uses its calibration line to turn
+the numbers into probabilities.
 
-Of a ratio release: estimate which share of the records belongs to each class, with
-95 % intervals or the reason why there are none. Labels in the file, if any, are not
-used; they are only compared with the estimate afterwards.`,
+For a ratio release: estimate the share of each class among the records, with 95 %
+intervals or the reason why there are none. Labels in the file are not used for the
+estimate, but compared with it afterwards.`,
 		Example: `  caucus release predict release.json --data patients.csv --id patient
   caucus release predict release.json --data patients.parquet --keep --out predictions.parquet
   caucus release predict release.json --calibration evaluation.json --data patients.csv
@@ -69,14 +70,14 @@ used; they are only compared with the estimate afterwards.`,
 	f := cmd.Flags()
 	f.StringVar(&q.data, "data", "", "file of records: CSV (also packed), Excel, Parquet; - is standard input")
 	q.how.flags(f)
-	f.StringVar(&q.schema, "schema", "", "schema of that file, where it has no header or another delimiter")
-	f.StringVar(&q.calibration, "calibration", "", "release of an evaluate study of that release: its calibration line makes probabilities of the numbers")
+	f.StringVar(&q.schema, "schema", "", "schema of the file, if it has no header or another delimiter")
+	f.StringVar(&q.calibration, "calibration", "", "release of an evaluate study of the classifier, whose calibration line turns the numbers into probabilities")
 	reads(f, "calibration", "data", "schema")
 	f.StringVar(&q.out, "out", "-", "file for the predictions, CSV or, where it ends in .parquet, Parquet; - is stdout")
 	writes(f, "out", asStdout, ".csv", ".parquet")
 	f.StringArrayVar(&q.ids, "id", nil, "column of the records to keep beside the predictions; may be repeated")
 	f.BoolVar(&q.keep, "keep", false, "keep all columns of the records")
-	f.StringVar(&q.plot, "plot", "", "of a ratio release: write a plot of the shares and their intervals to this SVG file")
+	f.StringVar(&q.plot, "plot", "", "for a ratio release: write a plot of the shares and their intervals to this SVG file")
 	writes(f, "plot", ".svg")
 	return cmd
 }

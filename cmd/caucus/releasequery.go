@@ -17,21 +17,21 @@ import (
 // queryAnswer is the JSON document of release query.
 type queryAnswer struct {
 	Where string `json:"where"`
-	// About is the study's condition, if the release covers only some private records.
+	// About is the study's condition on records; "": all private records.
 	About         string  `json:"about,omitempty"`
 	Rows          int     `json:"rows"`
 	Matching      int     `json:"matching_rows"`
 	Estimate      float64 `json:"estimate"`
 	Unweighted    float64 `json:"unweighted"`
 	EffectiveRows float64 `json:"effective_rows"`
-	// Answer is the error of Estimate; NoInterval explains a missing interval.
+	// Answer holds the interval and the errors of Estimate; NoInterval says why there is no interval.
 	Answer     aggregation.QueryAnswer `json:"answer"`
 	NoInterval string                  `json:"no_interval,omitempty"`
-	// Bias names the bias that no interval covers.
+	// Bias says which bias no interval covers.
 	Bias string `json:"bias"`
 }
 
-// biasNote goes with every answer from weights.
+// biasNote goes with every answer that comes from weights.
 const biasNote = "the interval allows for a bias like that which the study's own features show when they are left out; whoever knows of a stronger reason for the private records to differ should allow for more"
 
 func newReleaseQuery(c *console) *cobra.Command {
@@ -40,13 +40,13 @@ func newReleaseQuery(c *console) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "query FILE",
 		Short: "Answer a question about private records from a weighted public pool",
-		Long: `Estimate the share of the private records for which a condition holds: its
-weighted share among the rows of the public pool. The weights are those of FILE, a
-reweigh release; the answer has an interval, or the reason why it has none. The pool
-file may have more columns than the study used, such as an outcome. A condition that
-no row can meet, such as a level that there is not, is refused.
+		Long: `Estimate the share of private records that meet a condition, as the weighted share
+among the rows of the public pool. The weights come from FILE, a reweigh release. The
+answer has an interval, or the reason why there is none. The pool file may have more
+columns than the study used, such as an outcome. A condition that no row can meet,
+such as an unknown level, is refused.
 
-It costs nothing: ask as often as you like.`,
+Queries cost no privacy budget: ask as often as you like.`,
 		Example: `  caucus release query release.json --pool pool.csv --where 'age >= 65 and ward != surgery'`,
 		Args:    one("release query", "FILE"),
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -116,15 +116,15 @@ func printAnswer(w io.Writer, a aggregation.QueryAnswer) {
 	if a.Doubt == "" {
 		fmt.Fprintf(w, "%.4f to %.4f: 95 %% interval\n", *a.Low, *a.High)
 	}
-	fmt.Fprintf(w, "the features tell %.0f %% of the query's variance in the pool (R²); the weights move the pool by %.2f (their standard deviation)\n", 100*a.R2, a.Moved)
-	fmt.Fprintf(w, "standard deviations: %.4f privacy noise, %.4f what the weights leave unmatched, %.4f and %.4f sampling of the pool and of the private records, %.4f bias to be expected\n",
+	fmt.Fprintf(w, "the features explain %.0f %% of the query's variance in the pool (R²); the weights move the pool by %.2f (their standard deviation)\n", 100*a.R2, a.Moved)
+	fmt.Fprintf(w, "standard deviations: %.4f privacy noise, %.4f mismatch that the weights leave, %.4f and %.4f sampling of the pool and of the private records, %.4f expected bias\n",
 		a.Noise, a.Left, a.Sampling, a.Records, a.Shift)
 	if a.Doubt == "" {
 		fmt.Fprintln(w, biasNote)
 	}
 }
 
-// weighing is a pool file with its weights.
+// weighing is a pool file with the release's weights.
 type weighing struct {
 	pool, release, schema string
 	how                   reading

@@ -23,10 +23,11 @@ type reported struct {
 	Study  string `json:"study"`
 	File   string `json:"file"`
 	Answer string `json:"answer"`
-	// Verified: the study's pool was given and all checks hold; null without that pool, and false
-	// where a check fails even so.
+	// Verified: the study's pool was given and all checks hold. It is null without that pool, and false
+	// if a check fails, with or without the pool.
 	Verified *bool `json:"verified"`
-	// Simulated: a simulation made the release; there is nothing to verify and Verified is never true.
+	// Simulated: a simulation made the release. Then there is nothing to verify, and Verified is never
+	// true.
 	Simulated bool `json:"simulated"`
 }
 
@@ -35,17 +36,17 @@ func newReleaseReport(c *console) *cobra.Command {
 	v := &checker{console: c}
 	cmd := &cobra.Command{
 		Use:   "report FILE",
-		Short: "Write a page about a release for people: HTML, one file",
-		Long: `Write what came out of a study as one page that needs no other file: the
-answer in a sentence, a chart with its numbers, who took part and who was missing,
-the guarantee in words, what it holds, what was spent, and what verify finds, of
-all that the release claims with --pool, else of its signature and terms. It fits a
-phone, paper, a keyboard and a screen reader.
+		Short: "Write a page about a release: HTML, one file",
+		Long: `Write a study's result as one page that needs no other file: the answer in a sentence,
+a chart with its numbers, the parties that took part and those missing, the guarantee in
+words, the privacy cost, and the findings of caucus release verify. With --pool, verify
+checks every claim of the release, else only signature and terms. The page works on a
+phone, on paper, with a keyboard and with a screen reader.
 
-A release that does not hold leads with that, and so does a pool that is not the
-study's, which says nothing of the release: the page is still written, and release
-report exits 1. Of a simulated release the page says first that a simulation made
-it, and exits 0 where nothing else is wrong with it: caucus release verify refuses it.`,
+If a check fails, the page begins with the failure; the page is still written, and the
+exit code is 1. The same holds if the pool is not the study's, though this says nothing
+about the release. For a simulated release, the page first says so, and the exit code is
+0 if nothing else is wrong; caucus release verify refuses simulated releases.`,
 		Example: `  caucus study result readmission --out release.json
   caucus release report release.json --pool pool.csv --out report.html`,
 		Args: one("release report", "FILE"),
@@ -61,8 +62,8 @@ it, and exits 0 where nothing else is wrong with it: caucus release verify refus
 			}
 			doc := reported{Study: p.Name, File: out, Simulated: p.Simulated}
 			var found []verify.Finding
-			var other error                   // the pool that was given is not the study's
-			if v.pool != "" || !p.Simulated { // of a simulation the page says that there is nothing to verify
+			var other error                   // not nil: the given pool is not the study's
+			if v.pool != "" || !p.Simulated { // for a simulation, the page says that there is nothing to verify
 				if found, other, err = v.of(cmd.Context(), r, p); err != nil {
 					return err
 				}
@@ -108,13 +109,14 @@ it, and exits 0 where nothing else is wrong with it: caucus release verify refus
 	return cmd
 }
 
-// saysSimulated recognises the finding of a simulated release, which the page words itself: it is no fault.
+// saysSimulated recognises the finding that a release is simulated. The page has its own words for it,
+// and it is no failure.
 func saysSimulated(f verify.Finding) bool {
 	return f.About == verify.AboutSimulated && f.Verdict == verify.Fails
 }
 
-// of verifies a release as far as the pool, if given, and the known keys can tell. Another pool
-// is no reason to doubt the release: it is verified without one, and other says so.
+// of verifies a release as far as the known keys and the pool, if given, allow. A pool that is not the
+// study's is no reason to doubt the release: of verifies without the pool, and other says why.
 func (v *checker) of(ctx context.Context, r protocol.SignedRelease, p study.Plan) (found []verify.Finding, other, err error) {
 	known, err := v.trusted(ctx, r.Release)
 	if err != nil {
@@ -125,8 +127,8 @@ func (v *checker) of(ctx context.Context, r protocol.SignedRelease, p study.Plan
 			return nil, nil, known.NoPool
 		}
 		if given := known.Pool.Digest; given != p.Pool {
-			known.Pool, known.NoPool = nil, fmt.Errorf("the one given has digest %s, the plan is about pool %s", given, p.Pool)
-			other = fmt.Errorf("%s is not the pool of this study (it is another file, or its rows or their order were changed), so what rests on the pool was not checked: give the file that the study was made with, or the copy that an agent keeps", filepath.Base(v.pool))
+			known.Pool, known.NoPool = nil, fmt.Errorf("the pool that was given has digest %s, the plan's pool is %s", given, p.Pool)
+			other = fmt.Errorf("%s is not the pool of this study (it is another file, or its rows or their order were changed), so claims that depend on the pool were not checked: give the file that the study was made with, or the copy that an agent keeps", filepath.Base(v.pool))
 		}
 	}
 	return verify.Release(r, known), other, nil

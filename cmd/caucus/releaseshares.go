@@ -11,29 +11,29 @@ import (
 	studyratio "caucus/study/ratio"
 )
 
-// ratioEstimate is the JSON document of release predict, of a ratio release.
+// ratioEstimate is the JSON document of release predict for a ratio release.
 type ratioEstimate struct {
 	Release string         `json:"release"`
 	Data    string         `json:"data"`
 	Rows    int            `json:"rows"`
 	Classes []ratioClass   `json:"classes"`
 	Fit     ratio.Goodness `json:"fit"`
-	// Drift: no mixture of the classes looks like this file.
+	// Drift: the file looks like no mixture of the classes.
 	Drift bool `json:"drift"`
-	// Condition is the factor by which the published bound multiplies errors,
-	// maxsing(P̂)/minsing(Â); the warning ill-conditioned is about P̂'s own number.
+	// Condition is the factor by which errors grow in the published bound, maxsing(P̂)/minsing(Â). The
+	// warning ill-conditioned is about the condition number of P̂ itself.
 	Condition  float64 `json:"condition"`
 	Assumption string  `json:"assumption"`
-	// Together relates the errors of several files.
+	// Together says how the errors of several files are related.
 	Together string          `json:"together"`
 	Warnings []ratio.Warning `json:"warnings"`
-	// NoInterval explains missing intervals.
+	// NoInterval says why there are no intervals.
 	NoInterval string `json:"no_interval,omitempty"`
-	// Error compares with the file's labels, if any.
+	// Error compares the estimate with the file's labels; nil if there are none.
 	Error *ratio.Error `json:"error,omitempty"`
 }
 
-// ratioClass is one class's share with its 95 % interval; without one, low is 0, high is 1 and
+// ratioClass is one class's share with its 95 % interval. Without an interval, low is 0, high is 1, and
 // there is no standard error.
 type ratioClass struct {
 	Class    string  `json:"class"`
@@ -44,13 +44,13 @@ type ratioClass struct {
 	Training float64 `json:"training"` // the class's share in the study's sets
 }
 
-// together holds for all files asked of one release.
+// together goes with all files that are estimated from one release.
 const together = "Other files asked of this release are off together with this one: its noise and its sets are the same for all, so an average over files does not cancel them, and 95 % of the intervals hold over releases, not over the files of one."
 
 // shares estimates the class ratios of the records.
 func (q *predicting) shares(release string, r study.Release, p study.Plan, result studyratio.Result, records *dataset.Records) error {
 	if p.Where != "" {
-		q.note("note: the study is about records for which %s: its estimate is right of a file of such records", textpage.Printable(p.Where))
+		q.note("note: the study is about records for which %s: its estimate holds only for a file of such records", textpage.Printable(p.Where))
 	}
 	e, err := studyratio.Estimate(r, records)
 	if err != nil {
@@ -107,7 +107,7 @@ func printRatioEstimate(w io.Writer, d ratioEstimate, simulated bool) error {
 	}
 	fmt.Fprintf(w, "\n%s. %s; the last column is the class's share in the study's sets.\n%s\n%s\n", counted(d.Rows, "records"), intervals, d.Assumption, d.Together)
 	if d.Fit.Tested && !d.Drift {
-		fmt.Fprintf(w, "The file fits it: statistic %.2f, above %.2f would be doubtful.\n", d.Fit.Statistic, d.Fit.Threshold)
+		fmt.Fprintf(w, "The file fits this assumption: statistic %.2f; above %.2f the estimate would be doubtful.\n", d.Fit.Statistic, d.Fit.Threshold)
 	}
 	for _, m := range d.Warnings {
 		fmt.Fprintf(w, "warning: %s (%.4g, limit %.4g): %s\n", m.Reason, m.Number, m.Limit, m.Advice)

@@ -22,24 +22,25 @@ type shownRelease struct {
 	Mechanism string `json:"mechanism"`
 	Answer    string `json:"answer"`
 	Guarantee string `json:"guarantee"`
-	// ByRemoval is the ε of the same noise where a unit is removed instead of replaced, absent
-	// where not stated; ByRemovalIs puts it in words, or why not.
+	// ByRemoval is the ε of the same noise if neighbours differ by removing a unit instead of replacing
+	// it; absent if unknown. ByRemovalIs says the same in words, or why it is unknown.
 	ByRemoval   *float64 `json:"epsilon_add_or_remove,omitempty"`
 	ByRemovalIs string   `json:"add_or_remove"`
 	Parties     int      `json:"parties"`
-	// Simulated: its noise protected nobody.
+	// Simulated: the release's noise protected nobody.
 	Simulated  bool                    `json:"simulated"`
 	Missing    []study.PartyID         `json:"missing,omitempty"`
 	Output     classifier.Output       `json:"output,omitempty"`
 	Calibrated *classifier.Calibration `json:"calibration,omitempty"`
-	// Coefficients are in the schema's units; Why describes them, or why there are none.
+	// Coefficients are in the schema's units. Why describes them, or says why there are none.
 	Coefficients *classifier.Coefficients `json:"coefficients,omitempty"`
 	Why          string                   `json:"coefficients_are,omitempty"`
 	Warnings     []string                 `json:"warnings,omitempty"`
 	Costs        []study.ReleaseCost      `json:"costs"`
 	Totals       []study.UnitTotal        `json:"totals"`
 	NotProtected []string                 `json:"not_protected"`
-	// Tables are those of the report; ROC has the curves of an evaluation. Result is what the kind released.
+	// Tables are the report's tables; ROC holds the curves of an evaluation; Result is the kind's own
+	// JSON.
 	Tables []study.ReportTable `json:"tables,omitempty"`
 	ROC    []evaluate.Curve    `json:"roc,omitempty"`
 	Result json.RawMessage     `json:"result"`
@@ -53,12 +54,13 @@ func newRelease(c *console) *cobra.Command {
 func newReleaseShow(c *console) *cobra.Command {
 	return &cobra.Command{
 		Use:   "show FILE",
-		Short: "Say what a release holds, coefficients in the schema's units",
-		Long: `Say what a release holds: who took part, the guarantee, what its numbers are and,
-of a classifier from released sums (mechanism cross), what each column's difference
-does to the odds: per 10 years, per level against a reference. The feature map is
-folded back, and the ridge taken off by one step; intervals are of privacy noise and
-of sampling, and stand only where their coverage was measured (docs/analyst.md).`,
+		Short: "Show what a release holds, with coefficients in the schema's units",
+		Long: `Show what a release holds: the parties that took part, the guarantee, and the meaning of
+the numbers. For a classifier from released sums (mechanism cross), also show odds
+ratios: per 10 years of age, or for a level against a reference level. They are in the
+schema's units, and corrected for the ridge by one Newton step. Intervals cover privacy
+noise and sampling; a column has one only if its coverage was measured
+(docs/analyst.md).`,
 		Example: "  caucus release show release.json",
 		Args:    one("release show", "FILE"),
 		RunE: func(_ *cobra.Command, args []string) error {

@@ -24,7 +24,8 @@ import (
 // verification is the JSON document of release verify.
 type verification struct {
 	Release string `json:"release"`
-	// Holds: no claim fails. Findings include the coordinator's bare word and what must be trusted.
+	// Holds: no check fails. Findings also name what is only the coordinator's word and what must be
+	// trusted.
 	Holds    bool             `json:"holds"`
 	Findings []verify.Finding `json:"findings"`
 	Manifest study.Manifest   `json:"manifest"`
@@ -43,19 +44,18 @@ func newReleaseVerify(c *console) *cobra.Command {
 	v := &checker{console: c}
 	cmd := &cobra.Command{
 		Use:   "verify FILE",
-		Short: "Check all that a release claims, here and offline",
-		Long: `Recompute what a release claims from its plan and the public pool alone: bound,
-noise, cost and totals. Check its signature, its roster and its lines of the
-coordinator's ledger. Then make the whole release again, the result from the noisy
-integers that were published, and compare every field. Say in words what holds,
-what is only the coordinator's word, and what must be trusted.
+		Short: "Check every claim of a release, offline",
+		Long: `Recompute the claims of a release from its plan and the public pool alone: bound, noise,
+cost and totals. Check its signature, its roster and its lines of the coordinator's
+ledger. Then compute the whole result again from the published noisy integers, and
+compare every field. Say in words which claims hold, which are only the coordinator's
+word, and what must be trusted.
 
-The coordinator's key comes from an agent's configuration, an operator's profile
-or --key. With --config, the agent's own receipt, upload and ledger are held
-against the release too, and its own copy of the pool is used.
+The coordinator's key comes from an agent's configuration, an operator's profile or
+--key. --config also compares the release with the agent's own receipt, upload and
+ledger, and uses the agent's copy of the pool.
 
-It exits 1 if anything does not hold, and for a simulated release, which
-protects nobody.`,
+The exit code is 1 if a check fails, and for a simulated release, which protects nobody.`,
 		Example: `  caucus release verify release.json --pool pool.csv --key 5f1c…
   caucus release verify release.json --config agent.yaml
   caucus release verify release.json --pool pool.csv --profile operator.yaml --json`,
@@ -70,13 +70,13 @@ protects nobody.`,
 	return cmd
 }
 
-// flags adds the flags for knowledge from elsewhere.
+// flags adds the flags that name keys and evidence.
 func (v *checker) flags(f *pflag.FlagSet) {
 	f.StringVar(&v.pool, "pool", "", "CSV file of the public pool (may be .gz)")
 	v.how.flags(f)
 	f.StringVar(&v.schema, "schema", "", "schema of the pool file, where it has no header or another delimiter")
 	f.StringVar(&v.key, "key", "", "the coordinator's public key, in hexadecimal")
-	f.StringVar(&v.helper, "helper", "", "the helper's signing key, in hexadecimal, of a study with noise by aggregators")
+	f.StringVar(&v.helper, "helper", "", "the helper's signing key, in hexadecimal, for a study with noise: aggregators")
 	f.StringVar(&v.profile, "profile", os.Getenv("CAUCUS_PROFILE"), "operator profile that names the key (default $CAUCUS_PROFILE)")
 	reads(f, "pool", "schema", "profile")
 }
@@ -102,8 +102,8 @@ func (v *checker) run(cmd *cobra.Command) error {
 	return v.tell(r, verify.Release(r, known))
 }
 
-// trusted returns the known coordinator keys with their source, and an agent's record of the
-// study. It keeps only the last name of files, since findings are passed on.
+// trusted returns the known coordinator keys with their sources, and an agent's record of the study.
+// Sources hold only the last part of file names, because findings are passed on.
 func (v *checker) trusted(ctx context.Context, r study.Release) (k verify.Known, err error) {
 	if v.config != "" {
 		c, err := site.LoadConfig(v.config)
@@ -149,8 +149,8 @@ func (v *checker) trusted(ctx context.Context, r study.Release) (k verify.Known,
 	return k, nil
 }
 
-// readPool reads the pool under the plan's schema and map: the file given to study create, or the
-// canonical one that agents keep.
+// readPool reads the pool under the plan's schema and map. The file is the one given to study create, or
+// the canonical copy that agents keep.
 func (v *checker) readPool(p study.Plan) (*auxdata.Pool, error) {
 	file := v.pool
 	if file == "" {
@@ -163,13 +163,14 @@ func (v *checker) readPool(p study.Plan) (*auxdata.Pool, error) {
 	return poolUnder(v.console, &v.how, file, format, p)
 }
 
-// poolUnder reads a pool file under a plan's schema and map. It does not check that it is the plan's pool.
+// poolUnder reads a pool file under a plan's schema and map. It does not check that this is the plan's
+// pool.
 func poolUnder(c *console, how *reading, file string, format dataset.Format, p study.Plan) (*auxdata.Pool, error) {
 	b, err := os.ReadFile(file)
 	if err != nil {
 		return nil, err
 	}
-	table, err := auxdata.ReadCSV(b, p.Pool) // canonical bytes, whatever the format
+	table, err := auxdata.ReadCSV(b, p.Pool) // the canonical copy has its own format
 	if err != nil {
 		if table, err = how.table(c, file, p.Schema, format); err != nil {
 			return nil, err
@@ -182,7 +183,7 @@ func poolUnder(c *console, how *reading, file string, format dataset.Format, p s
 	return pool, nil
 }
 
-// tell prints the findings; it fails if one does.
+// tell prints the findings, and returns an error if a check fails.
 func (v *checker) tell(r protocol.SignedRelease, found []verify.Finding) error {
 	doc := verification{Release: v.release, Holds: !verify.AnyFails(found), Findings: found, Manifest: r.Release.Manifest}
 	if err := v.print(doc, doc.writeText); err != nil {
@@ -191,7 +192,7 @@ func (v *checker) tell(r protocol.SignedRelease, found []verify.Finding) error {
 	return failure(v.release, found)
 }
 
-// failure returns the first failed finding of the named release; nil for none.
+// failure returns the first failed finding of the named release as an error; nil if none failed.
 func failure(name string, found []verify.Finding) error {
 	for _, f := range found {
 		if f.Verdict == verify.Fails {
@@ -235,7 +236,7 @@ func writeFindings(w io.Writer, all []verify.Finding) {
 	}
 }
 
-// writeWrapped writes words after a head, 88 columns wide at most, later lines indented.
+// writeWrapped writes a head and words, wrapped at 88 columns; later lines are indented.
 func writeWrapped(w io.Writer, head, text string) {
 	const indent, width = 2, 88
 	line := strings.Repeat(" ", indent) + head

@@ -11,7 +11,7 @@ import (
 	"caucus/study"
 )
 
-// writeReport writes a page to a file; - is stdout.
+// writeReport writes a page to a file; -: stdout.
 func (c *console) writeReport(p report.Page, name string) error {
 	if name == "-" {
 		return p.Write(c.out)
@@ -19,7 +19,7 @@ func (c *console) writeReport(p report.Page, name string) error {
 	return c.write(name, p.Write)
 }
 
-// reportSimulated writes the page of a simulation's release and measurement, if a file is named.
+// reportSimulated writes the page of a simulation's release and accuracy, if --report names a file.
 func (c *console) reportSimulated(name string, r *study.Release, measured *report.Measurement) error {
 	if name == "" {
 		return nil
@@ -39,7 +39,7 @@ func (c *console) reportSimulated(name string, r *study.Release, measured *repor
 	return nil
 }
 
-// commandLine quotes a process's arguments for a shell, without folders: the page is passed on,
+// commandLine quotes a process's arguments for a shell and leaves folders out: people pass the page on,
 // and folders are private.
 func commandLine(args []string) string {
 	words := []string{"caucus"}
@@ -49,8 +49,9 @@ func commandLine(args []string) string {
 	return strings.Join(words, " ")
 }
 
-// withoutFolders keeps the last name of a path: the whole argument, or the part after its first =, or each entry of
-// a list and each of its words, as in a command. A path is absolute, or its folder exists.
+// withoutFolders keeps the last part of each path in an argument: the whole argument, the part after its
+// first =, each entry of a list, and each word of an entry that is a command. A path is absolute, or its
+// folder exists.
 func withoutFolders(arg string) string {
 	if last, ok := lastName(arg); ok {
 		return last
@@ -75,7 +76,7 @@ func withoutFolders(arg string) string {
 	return strings.Join(words, " ")
 }
 
-// lastName is that of a path whose folder exists.
+// lastName returns the last part of a path whose folder exists; other words stay as they are.
 func lastName(path string) (string, bool) {
 	if !strings.ContainsRune(path, filepath.Separator) {
 		return "", false
@@ -84,7 +85,7 @@ func lastName(path string) (string, bool) {
 	return filepath.Base(path), err == nil && info.IsDir()
 }
 
-// plainWord needs no quotes in a POSIX shell.
+// plainWord matches words that need no quotes in a POSIX shell.
 var plainWord = regexp.MustCompile(`^[A-Za-z0-9_@%+=:,./-]+$`)
 
 // quoted quotes an argument for a POSIX shell.

@@ -64,7 +64,7 @@ func describeRelease(w io.Writer, r study.Release) error {
 	return nil
 }
 
-// guaranteeOf describes what a plan hides and what it does not.
+// guaranteeOf says what a plan protects and what it does not.
 func guaranteeOf(p study.Plan) string {
 	s := fmt.Sprintf("unit %s, ε = %g", p.Unit, p.Epsilon)
 	if p.Delta > 0 {
@@ -76,8 +76,8 @@ func guaranteeOf(p study.Plan) string {
 	return s
 }
 
-// printRemoval prints report.RemovalWords of a task below its guarantee. They hold for sums over any
-// number of units.
+// printRemoval prints a task's report.RemovalWords below its guarantee. They are the same for any weight
+// of the sums, so CostsOf gets 1.
 func printRemoval(w io.Writer, t study.Task) error {
 	costs, err := study.CostsOf(t, 1)
 	if err != nil {
@@ -87,7 +87,7 @@ func printRemoval(w io.Writer, t study.Task) error {
 	return err
 }
 
-// listedParties bounds the names on a line.
+// listedParties is the most names on a line.
 const listedParties = 12
 
 func partyList(all []study.PartyID) string {

@@ -10,8 +10,8 @@ import (
 	"caucus/study"
 )
 
-// roster is who of the members may contribute: the enrolled parties that have all of some tags, where there are
-// any. What it gives is written into the plan by name, so nothing that happens to tags later changes it.
+// roster returns the enrolled parties that have all the wanted tags. The plan lists them by name, so
+// later changes of tags do not affect the study.
 func (o *operator) roster(ctx context.Context, client *protocol.Client, tags map[string]string) ([]study.PartyID, error) {
 	wanted := protocol.Tags(tags)
 	if err := wanted.Check(); err != nil {
@@ -43,17 +43,17 @@ func (o *operator) roster(ctx context.Context, client *protocol.Client, tags map
 	case parties == 0:
 		return nil, errors.New("no party is enrolled yet: invite some with caucus party invite, or name a --roster")
 	case len(roster) == 0:
-		return nil, fmt.Errorf("roster: none of %d enrolled parties is tagged %s: caucus party list shows who has which tags, caucus party tag gives some", parties, wanted)
+		return nil, fmt.Errorf("roster: none of %d enrolled parties is tagged %s: caucus party list shows each party's tags, caucus party tag sets them", parties, wanted)
 	case len(wanted) > 0:
 		o.note("roster: the plan names the %d enrolled parties that are tagged %s now: %s", len(roster), wanted, few(roster))
 		if len(waiting) > 0 {
-			o.note("note: tagged so too, but not enrolled yet, and so not on the roster: %s", few(waiting))
+			o.note("note: these have the tags too, but are not enrolled yet, and so not on the roster: %s", few(waiting))
 		}
 	}
 	return roster, nil
 }
 
-// few shows the first of many names.
+// few shows the first names of a long list.
 func few[T ~string](names []T) string {
 	const most = 12
 	var some []string

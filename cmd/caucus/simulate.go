@@ -34,13 +34,13 @@ type rehearsal struct {
 	bar         *progress
 }
 
-// rehearsed is a rehearsal's JSON document with its text for people.
+// rehearsed is a rehearsal's JSON document with its text.
 type rehearsed struct {
 	document any
 	print    func(io.Writer) error
 	release  *study.Release
 	measured *report.Measurement
-	units    int // records that were dealt
+	units    int // records dealt to the parties
 }
 
 var rehearsals = map[string]func(*rehearsal, context.Context) (rehearsed, error){
@@ -52,7 +52,7 @@ var rehearsals = map[string]func(*rehearsal, context.Context) (rehearsed, error)
 	"reweigh":  (*rehearsal).reweigh,
 }
 
-// usualParties are the parties of a rehearsal without --parties and without named parties.
+// usualParties is the number of parties of a rehearsal if neither --parties nor the records give one.
 var usualParties = map[string]int{"classify": 100, "describe": 10, "evaluate": 10, "labels": 10, "ratio": 10, "reweigh": 1}
 
 func newSimulate(c *console) *cobra.Command {
@@ -60,15 +60,15 @@ func newSimulate(c *console) *cobra.Command {
 	r := rehearsal{console: c}
 	cmd := &cobra.Command{
 		Use:   "simulate [KIND] [STUDY.yaml]",
-		Short: "Rehearse a study among virtual parties, and measure what it is worth",
-		Long: `Deal records to virtual parties, run a study through the real study machine and
-ledgers that only simulate, and measure what comes out beside the truth. The
-study is that of a study file, as caucus study create takes it, of flags and
---set, or of both (flags win). Its kind is classify where nothing names another.
+		Short: "Rehearse a study among virtual parties, and measure its accuracy",
+		Long: `Deal records to virtual parties, run a study with the code of real studies and simulated
+ledgers, and compare the result with the truth. The study comes from a study file, as
+for caucus study create, from flags and --set, or from both (flags win). Its kind is
+classify unless named.
 
-The records are those of --dataset or --train. A study with a schema needs
---train; without a schema and records they are made up, of hospitals.
---set simulate.NAME reaches what a rehearsal alone has.`,
+The records come from --dataset or --train. A study with a schema needs --train;
+without schema and records, the records are made-up hospital records. --set
+simulate.NAME=VALUE sets the terms that only a rehearsal has.`,
 		Example: `  caucus simulate readmission.yaml --train records.csv
   caucus simulate classify --dataset adult --parties 12 --out release.json
   caucus simulate classify --parties 200 --unit party
@@ -88,7 +88,7 @@ The records are those of --dataset or --train. A study with a schema needs
 	t.add(cmd, "parties", "records", "unit", "epsilon", "delta", "noise", "mechanism", "learner", "where", "dataset", "train", "test", "schema", "pool", "repeats", "seed")
 	f := cmd.Flags()
 	r.reading.flags(f)
-	f.StringVar(&r.poolMapping, "pool-mapping", "", "mapping of the pool's file (--mapping and the flags of formats are of --train and --test)")
+	f.StringVar(&r.poolMapping, "pool-mapping", "", "mapping of the pool's file (--mapping and the format flags are for --train and --test)")
 	reads(f, "pool-mapping")
 	f.StringVar(&r.dataDir, "data-dir", os.Getenv("CAUCUS_DATA"), "folder of the known data sets (default $CAUCUS_DATA)")
 	f.StringVar(&r.out, "out", "", "write the first repeat's release here")
@@ -145,7 +145,7 @@ func (r *rehearsal) run(ctx context.Context) error {
 	return r.print(found.document, found.print)
 }
 
-// passedOver refuses terms that another term, or the kind, makes a rehearsal pass over.
+// passedOver refuses terms that have no effect, because of another term or of the kind.
 func (r *rehearsal) passedOver() error {
 	common := r.Simulate.Common()
 	counts, pool := r.Kind == "describe" || r.Kind == "evaluate", r.Pool != "" || common.PoolWhere != ""
@@ -159,7 +159,7 @@ func (r *rehearsal) passedOver() error {
 		{"simulate.generate", common.Dataset != "" || common.Train != "", "the records are given, so none are made up"},
 		{"simulate.hold_out", common.Dataset == "", "no known data set is named, so no test file comes with one"},
 		{"simulate.pool_fraction", pool, "the pool is given"}, {"simulate.pool_rows", pool, "the pool is given"},
-		{"simulate.party_column", r.Gives("parties") && !r.Gives("simulate.hold_out_parties"), "so many parties are dealt records at random, whoever the column names"},
+		{"simulate.party_column", r.Gives("parties") && !r.Gives("simulate.hold_out_parties"), "with parties, records are dealt at random and not by the column"},
 		{"simulate.voter_timeout", !r.Gives("simulate.voters"), "no command votes"},
 		{"simulate.main_class_share", r.Gives("simulate.set_shares"), "set_shares say it for each class"},
 		{"simulate.width", r.Gives("ratio.gamma"), "gamma says how wide the kernel is"},
@@ -171,12 +171,12 @@ func (r *rehearsal) passedOver() error {
 	return nil
 }
 
-// A rehearsal has at most mostVirtual parties, records of each, or repeats, and makes up at
-// most mostGenerated records.
+// mostVirtual bounds the parties, each party's records, and the repeats; mostGenerated bounds the
+// made-up records.
 const mostVirtual, mostGenerated = 1_000_000, 100_000_000
 
-// warnDelta warns of a δ that daemons would refuse, for the units that the plan states, or
-// that were dealt where it states none.
+// warnDelta warns of a δ that daemons would refuse. The number of units is the plan's or, if the plan
+// states none, the number dealt.
 func (r *rehearsal) warnDelta(found rehearsed) error {
 	p, err := found.release.DecodedPlan()
 	if err != nil {
@@ -190,7 +190,7 @@ func (r *rehearsal) warnDelta(found rehearsed) error {
 	return nil
 }
 
-// records loads the records, and what the study names beside them.
+// records loads the records and the other files that the study names.
 func (r *rehearsal) records() (loaded, error) {
 	data, err := r.load(r.console)
 	if err == nil {
@@ -199,7 +199,6 @@ func (r *rehearsal) records() (loaded, error) {
 	return data, err
 }
 
-// ran checks a simulation, then runs it.
 func ran[S any](ctx context.Context, sim interface {
 	Check() error
 	Run(context.Context) (S, error)
@@ -212,8 +211,8 @@ func ran[S any](ctx context.Context, sim interface {
 
 func (r *rehearsal) seconds() float64 { return time.Since(r.start).Seconds() }
 
-// virtual returns the number of parties: as asked, else the kind's usual, or 0 for the parties
-// named by the records.
+// virtual returns the number of parties: the number asked for, else the kind's usual number, or 0 if a
+// column of the records names the parties.
 func (r *rehearsal) virtual(train *dataset.Records) int {
 	if r.Parties == 0 && train.Party == nil {
 		return usualParties[r.Kind]
@@ -232,7 +231,7 @@ func (r *rehearsal) split(data loaded) simulate.Split {
 	}
 }
 
-// generate returns how many records to make up, so that each party gets its own after test
+// generate returns the number of records to make up, so that each party gets its number after test
 // records and pool are set aside.
 func generate(s terms.Study) int {
 	common := s.Simulate.Common()
@@ -243,7 +242,7 @@ func generate(s terms.Study) int {
 	return int(math.Ceil(float64(s.Parties*s.Records)/(1-test)/(1-common.PoolFraction))) + 2
 }
 
-// endRehearsal ends the text of a rehearsal: the guarantee at each unit, then warnings.
+// endRehearsal writes the end of a rehearsal's text: the guarantee at each unit, then the warnings.
 func endRehearsal(w io.Writer, totals []study.UnitTotal, warnings []string) error {
 	printTotals(w, totals)
 	for _, m := range warnings {
@@ -264,8 +263,9 @@ func printTotals(w io.Writer, totals []study.UnitTotal) {
 	}
 }
 
-// endsAtOnce ends a verb that keeps nothing with its context, since reading a file and long fits
-// ask no context. The work is abandoned as the process ends; only whole files stay.
+// endsAtOnce ends a verb as soon as its context ends, for verbs that keep no state: reading a file and
+// long fits do not check the context. The process then ends in the middle of the work, but every file is
+// complete or absent.
 func endsAtOnce(c *console, run func(*cobra.Command, []string) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		done := make(chan error, 1)
@@ -274,7 +274,7 @@ func endsAtOnce(c *console, run func(*cobra.Command, []string) error) func(*cobr
 		case err := <-done:
 			return err
 		case <-cmd.Context().Done():
-			c.writing.Lock() // to the end of the process: what is being written is whole first
+			c.writing.Lock() // until the process ends: a file that is being written is completed first
 			return errStopped(cmd.Context())
 		}
 	}
@@ -284,16 +284,16 @@ func errStopped(ctx context.Context) error {
 	return fmt.Errorf("stopped before it was done: %w", ctx.Err())
 }
 
-// warnDelta warns of a δ too large to protect any of so many units.
+// warnDelta warns of a δ that is too large to protect one of this number of units.
 func (c *console) warnDelta(delta float64, units int) {
 	if most := study.MostDelta(units); delta > most {
-		c.note("warning: δ = %g is above %.3g, one over ten times the %d units: such a δ allows giving a whole unit away; daemons refuse it", delta, most, units)
+		c.note("warning: δ = %g is above %.3g, one over ten times the %d units: such a δ allows a mechanism that reveals a whole unit; daemons refuse it", delta, most, units)
 	}
 }
 
 const simulationName = "simulation"
 
-// deviation writes a standard deviation over repeats; empty for one repeat.
+// deviation formats a standard deviation over repeats; "" for one repeat.
 func deviation(sd float64, repeats int) string {
 	if repeats < 2 {
 		return ""
@@ -301,7 +301,7 @@ func deviation(sd float64, repeats int) string {
 	return fmt.Sprintf("%.4f", sd)
 }
 
-// plusMinus writes a deviation with its sign and what follows it.
+// plusMinus formats ± and a deviation, followed by after.
 func plusMinus(sd float64, repeats int, behind string) string {
 	if d := deviation(sd, repeats); d != "" {
 		return "± " + d + behind
@@ -309,10 +309,10 @@ func plusMinus(sd float64, repeats int, behind string) string {
 	return ""
 }
 
-// progress is a bar on a terminal, from the first step on, and nothing elsewhere.
+// progress shows a bar on a terminal, from the first step on; elsewhere it shows nothing.
 type progress struct {
-	on   *os.File // nil: no terminal
-	what string   // before the numbers, "" for parties
+	on   *os.File // nil: not a terminal
+	what string   // the words before the numbers; "": parties
 	bars *mpb.Progress
 	bar  *mpb.Bar
 
@@ -326,7 +326,7 @@ func newProgress(c *console) *progress {
 	return &progress{}
 }
 
-// isTerminal says whether a person sits at a reader or writer.
+// isTerminal says whether a reader or writer is a terminal.
 func isTerminal(at any) bool {
 	f, ok := at.(*os.File)
 	return ok && isatty.IsTerminal(f.Fd())
@@ -345,7 +345,7 @@ func (p *progress) set(done, total int) {
 	p.bar.SetCurrent(int64(done))
 }
 
-// bytes shows how much of a file was read; of what is no file, how many records.
+// bytes shows how many bytes of a file were read; for a source without a size, how many records.
 func (p *progress) bytes(records int, read, of int64) {
 	if p.on == nil {
 		return
@@ -361,7 +361,7 @@ func (p *progress) bytes(records int, read, of int64) {
 
 func (p *progress) stop() {
 	if p.bar != nil {
-		p.bar.Abort(true) // of one that is complete nothing changes
+		p.bar.Abort(true) // no effect on a complete bar
 		p.bars.Wait()
 		p.bar = nil
 	}

@@ -34,7 +34,7 @@ func (r *rehearsal) classify(ctx context.Context) (found rehearsed, err error) {
 		return found, err
 	}
 	sim := simulate.Classify{Split: r.split(data), Proposal: r.Proposal, Repeats: own.Repeats, Shares: own.RealShares, Progress: r.bar.set}
-	if named := r.partyColumn != "" || r.known != "" || r.train != ""; r.Parties == 0 && !named { // made-up hospitals are not the parties
+	if named := r.partyColumn != "" || r.known != "" || r.train != ""; r.Parties == 0 && !named { // made-up hospitals are no named parties
 		sim.Parties = usualParties[r.Kind]
 	}
 	sim.TestParties, sim.Voters = own.HoldOutParties, voting
@@ -93,7 +93,7 @@ func printClassify(w io.Writer, s classifySummary) error {
 	return endRehearsal(w, s.Totals, s.Warnings)
 }
 
-// votesOf sets the learner by which parties vote.
+// votesOf sets learner: any if the parties vote with --voters.
 func (r *rehearsal) votesOf(learner string) error {
 	return changeTerms(&r.Proposal, func(t *classify.Terms) error {
 		if t.Learner != "" && t.Learner != learner {

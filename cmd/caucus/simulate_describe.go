@@ -16,7 +16,7 @@ type describeSummary struct {
 }
 
 func (r *rehearsal) describe(ctx context.Context) (found rehearsed, err error) {
-	r.recordsFrom.holdOut = true // test records are of no use here
+	r.recordsFrom.holdOut = true // describe needs no test records
 	data, err := r.records()
 	if err != nil {
 		return found, err
@@ -53,7 +53,7 @@ func printDescribe(w io.Writer, d describeSummary) error {
 	if err := t.render(); err != nil {
 		return err
 	}
-	fmt.Fprintf(w, "\ncounts as shown (the released ones moved to the nearest that records can have): rmse %.3g, as released %.3g; %.1f s\n", d.RMSE, d.NoisyRMSE, d.Seconds)
+	fmt.Fprintf(w, "\ncounts as shown (released counts moved to the nearest possible counts): rmse %.3g, as released %.3g; %.1f s\n", d.RMSE, d.NoisyRMSE, d.Seconds)
 	if len(d.Coverage) > 0 {
 		fmt.Fprintf(w, "\nhow often 95 %% intervals held the truth in %d draws:\n", d.Repeats)
 		t := newTable(w, "", "estimates", "population", "these records", "least", "of", "unknown", "error")

@@ -67,7 +67,7 @@ func printEvaluate(w io.Writer, d evaluateSummary) error {
 			r.Records, r.Before.Slope, r.After.Slope, r.Before.Intercept, r.After.Intercept, r.Before.Brier, r.After.Brier)
 	}
 	if d.Repeats > 1 {
-		fmt.Fprintf(w, "\nover %d draws, of those with a number (known): covered is how often 95 %% of noise holds the truth of the same records; anew, how often 95 %% of noise and sampling holds it where records are drawn anew\n", d.Repeats)
+		fmt.Fprintf(w, "\nover %d draws, counting those with a number (known): covered is how often the 95 %% interval of noise holds the exact value on the same records; anew, how often the 95 %% interval of noise and sampling holds it on newly drawn records\n", d.Repeats)
 	}
 	fmt.Fprintf(w, "%.1f s\n", d.Seconds)
 	return endRehearsal(w, d.Totals, nil)

@@ -21,7 +21,7 @@ func (r *rehearsal) labels(ctx context.Context) (found rehearsed, err error) {
 	if err != nil {
 		return found, err
 	}
-	if !r.Gives("labels.max_records") { // a virtual party may hold as many as a plan allows
+	if !r.Gives("labels.max_records") { // by default, a virtual party may hold the most records that a plan allows
 		if err := changeTerms(&r.Proposal, func(t *labels.Terms) error { t.MaxRecords = labels.MostRecords; return nil }); err != nil {
 			return found, err
 		}
@@ -56,7 +56,7 @@ func printLabels(w io.Writer, s labelsSummary, classes []string) error {
 	}
 	fmt.Fprintf(w, "its numbers are %s\n", s.Output.Words())
 	if of := s.Probabilities; of != nil {
-		fmt.Fprintf(w, "probabilities in %d of %s: slope %.4f, %sBrier %.4f; the slope's 95 %% interval held what the test records say in %d\n", of.Repeats, counted(s.Repeats, "repeats"), of.Slope.Released, plusMinus(of.Slope.ReleasedSD, of.Repeats, "; "), of.Brier.Released, of.Held)
+		fmt.Fprintf(w, "probabilities in %d of %s: slope %.4f, %sBrier %.4f; the slope's 95 %% interval held the test records' slope in %d\n", of.Repeats, counted(s.Repeats, "repeats"), of.Slope.Released, plusMinus(of.Slope.ReleasedSD, of.Repeats, "; "), of.Brier.Released, of.Held)
 	}
 	fmt.Fprintf(w, "largest class alone: accuracy %.4f; over %s\n\nclass shares of the records\n", s.MajorityClass, counted(s.Repeats, "repeats"))
 	shares := newTable(w, "class", "true", "estimated", "±")

@@ -18,7 +18,7 @@ type ratioSummary struct {
 	Seconds float64 `json:"seconds"`
 }
 
-// defaultSetSize is the number of records of a virtual party's set.
+// defaultSetSize is the number of records in a virtual party's set.
 const defaultSetSize = 500
 
 func (r *rehearsal) ratio(ctx context.Context) (found rehearsed, err error) {
@@ -36,7 +36,7 @@ func (r *rehearsal) ratio(ctx context.Context) (found rehearsed, err error) {
 		return found, err
 	}
 	sim.Split, sim.Proposal = r.split(data), r.Proposal
-	sim.Schema.Party, sim.Split.Parties, sim.Split.Records = "", 0, 0 // the sets say who holds what
+	sim.Schema.Party, sim.Split.Parties, sim.Split.Records = "", 0, 0 // the sets decide which party gets which records
 	if sim.Terms.Sets == studyratio.SetsColumn {
 		return found, usagef("ratio.sets: column: a rehearsal deals each party one set, or has it make some: party or made")
 	}

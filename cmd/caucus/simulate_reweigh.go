@@ -23,7 +23,7 @@ type reweighSummary struct {
 
 func (r *rehearsal) reweigh(ctx context.Context) (found rehearsed, err error) {
 	own := r.Simulate.(*simulate.ReweighTerms)
-	for _, name := range reweighFiles { // before the work, not after it
+	for _, name := range reweighFiles { // fail before the work, not after it
 		if err := r.notRead(filepath.Join(own.Folder, name)); own.Folder != "" && err != nil {
 			return found, err
 		}
@@ -57,7 +57,7 @@ func (r *rehearsal) reweigh(ctx context.Context) (found rehearsed, err error) {
 		}
 	}
 	schema = schema.Without(column)
-	schema.Party = "" // as writeFiles writes
+	schema.Party = "" // as in the files of writeFiles
 	records, _, err := schema.Encode(table)
 	if err != nil {
 		return found, err
@@ -110,10 +110,11 @@ func groupOf(split string, t *dataset.Table) (column, value string, marks []bool
 	return column, value, marks, nil
 }
 
-// reweighFiles are what the folder holds.
+// reweighFiles are the files in the folder.
 var reweighFiles = []string{"release.json", "schema.yaml", "pool.csv", "weighted.csv", "private.csv", "test.csv"}
 
-// writeFiles writes the first repeat's files, for release query and a study on the weighted pool.
+// writeFiles writes the first repeat's files, for caucus release query and for a study on the weighted
+// pool.
 func (r *rehearsal) writeFiles(dir string, schema dataset.Schema, t *dataset.Table, summary simulate.ReweighSummary) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err

@@ -18,14 +18,14 @@ type against struct {
 	gain float64
 }
 
-// compared words a comparison by an amount.
+// compared holds the words for a comparison.
 type compared struct {
 	amount func(float64) string
-	// better, worse and level have the name for %[1]s and the amount for %[2]s.
+	// In better, worse and level, %[1]s is the name and %[2]s the amount.
 	better, worse, level string
 }
 
-// byAccuracy compares shares of right answers, byError errors.
+// byAccuracy compares shares of right predictions, byError compares errors.
 var (
 	byAccuracy = compared{func(v float64) string { return fmt.Sprintf("%.1f points", 100*v) },
 		"%[2]s better than %[1]s", "%[2]s worse than %[1]s", "level with %[1]s (%[2]s apart)"}
@@ -33,8 +33,9 @@ var (
 		"better than %[1]s (its error is less by %[2]s)", "worse than %[1]s (its error is more by %[2]s)", "level with %[1]s (their errors differ by %[2]s)"}
 )
 
-// concluded calls a release better than each of others, level or worse: by more than its own standard deviation
-// over repeats. One draw of the noise cannot tell, except that no shown digit differs.
+// concluded says whether a release is better than each alternative, worse or level. A difference counts
+// if it exceeds the release's own standard deviation over repeats. A single repeat cannot show that, so
+// only equal digits are then called level.
 func concluded(repeats int, sd float64, by compared, others ...against) string {
 	var all []string
 	for _, o := range others {
@@ -57,7 +58,7 @@ func concluded(repeats int, sd float64, by compared, others ...against) string {
 	return fmt.Sprintf("The release was %s; ± is its standard deviation.", strings.Join(all, " and "))
 }
 
-// constantly warns that a release gives every record one class.
+// constantly warns that a classifier gives every record the same class.
 func constantly(r *study.Release) string {
 	if r == nil {
 		return ""
@@ -95,7 +96,7 @@ func accuracyChart(released study.ReportBar, repeats int, others ...study.Report
 	return &study.ReportChart{Title: "accuracy on test records that nobody learnt from", Note: spread(repeats), Percent: true, Bars: append([]study.ReportBar{released}, others...)}
 }
 
-// spread explains ±.
+// spread explains the ± of a table.
 func spread(repeats int) string {
 	if repeats < 2 {
 		return "of one draw of the noise"
@@ -115,7 +116,7 @@ func measuredRatio(s simulate.RatioSummary) *report.Measurement {
 	}
 }
 
-// measuredEvaluate compares the first release's AUC with the exact one; nil where noise leaves none.
+// measuredEvaluate compares the first release's AUC with the exact one; nil if noise left no AUC.
 func measuredEvaluate(s simulate.EvaluateSummary) *report.Measurement {
 	of := s.Classes[0]
 	for _, n := range of.Subgroups[0].Numbers {

@@ -11,26 +11,26 @@ import (
 	"caucus/study/terms"
 )
 
-// recordsFrom names a command's records: files with a schema, a known data set, or the built-in
-// generator of hospital-like data.
+// recordsFrom says where a command's records come from: files with a schema, a known data set, or the
+// built-in generator of hospital-like data.
 type recordsFrom struct {
 	train, test, pool, schema string
 	known, dataDir            string
 	partyColumn, poolWhere    string
-	// where is the condition of a study's records; "" for all.
+	// where is the study's condition on records; "": all records.
 	where   string
 	holdOut bool
 	records int
 	seed    uint64
 
-	format  dataset.Format // of the files, once tables has read them
+	format  dataset.Format // format of the files, set by tables
 	reading reading
-	// poolMapping is for the pool's file, which is public and often made for the schema where the
-	// records' files are not.
+	// poolMapping is the mapping of the pool's file. The pool is public and often made for the schema,
+	// while the records' files are not.
 	poolMapping string
 }
 
-// of takes the source from a study.
+// of sets the source from a study.
 func (s *recordsFrom) of(of terms.Study) {
 	common := of.Simulate.Common()
 	s.train, s.test, s.pool, s.schema, s.known = common.Train, common.Test, of.Pool, of.Schema, common.Dataset
@@ -38,15 +38,15 @@ func (s *recordsFrom) of(of terms.Study) {
 	s.records, s.seed = generate(of), of.Seed
 }
 
-// loaded holds the records of a source. Pool and test may be nil.
+// loaded holds the records of a source. pool and test may be nil.
 type loaded struct {
 	schema            dataset.Schema
 	train, test, pool *dataset.Records
-	poolTable         *dataset.Table // as its file has it
-	poolWeight        []float64      // of a weighted pool
+	poolTable         *dataset.Table // as in the file
+	poolWeight        []float64      // weights in the pool's file
 }
 
-// load reads and encodes the records, and notes the schema's effect on them.
+// load reads and encodes the records, and prints notes on how the schema changed them.
 func (s *recordsFrom) load(c *console) (loaded, error) {
 	schema, train, test, err := s.tables(c)
 	if err != nil {
@@ -109,7 +109,7 @@ func (s *recordsFrom) load(c *console) (loaded, error) {
 		}
 		*part.to = records
 		for _, r := range remarks {
-			if s.known != "" || s.train != "" { // the generator's oddities are its own
+			if s.known != "" || s.train != "" { // no notes about generated records
 				c.note("note: %s: %s", part.name, r)
 			}
 		}
@@ -117,7 +117,7 @@ func (s *recordsFrom) load(c *console) (loaded, error) {
 	return out, nil
 }
 
-// tables reads the files and explains their columns.
+// tables reads the files, and describes their columns.
 func (s *recordsFrom) tables(c *console) (schema dataset.Schema, train, test *dataset.Table, err error) {
 	switch {
 	case s.known != "" && s.train != "":
@@ -175,7 +175,6 @@ func (s *recordsFrom) tables(c *console) (schema dataset.Schema, train, test *da
 	return schema, train, nil, nil
 }
 
-// divide splits a table by the value of a column.
 func divide(t *dataset.Table, column, value string) (matching, others *dataset.Table) {
 	var in, out []int
 	for i := range t.Rows() {

@@ -43,7 +43,7 @@ func (o *operator) listStudies() *cobra.Command {
 	}
 }
 
-// studyDocument is the JSON document of the verbs about one study.
+// studyDocument is the JSON document of verbs about one study.
 type studyDocument struct {
 	protocol.Summary
 	Plan          study.Plan `json:"plan"`
@@ -52,12 +52,12 @@ type studyDocument struct {
 	Missing       []string   `json:"missing"`
 	Declined      []string   `json:"declined"`
 	Awaited       []string   `json:"awaited"`
-	// Ends says when the study seals; Amended has a line for each amendment.
+	// Ends is the time when the study seals; Amended has a line for each amendment.
 	Ends string `json:"ends"`
-	// Statuses are what is known of those that are missing.
+	// Statuses hold what is known of the missing parties.
 	Statuses []protocol.PartyStatus `json:"statuses"`
 	Amended  []string               `json:"amended"`
-	// Forecast is what the operator stated when the study was created.
+	// Forecast is the forecast that the operator stated when creating the study.
 	Forecast *forecast.Stated `json:"forecast,omitempty"`
 }
 
@@ -86,7 +86,7 @@ func (o *operator) printStudy(s protocol.Study) error {
 		if len(worth) > 0 {
 			lines = append(lines, [2]string{"forecast", strings.Join(worth, "\n             ")})
 		}
-		if len(s.ContributedBy)+len(s.Missing) > 0 { // an operator asks
+		if len(s.ContributedBy)+len(s.Missing) > 0 { // only operators see these
 			lines = append(lines, [][2]string{{"contributed", strings.Join(s.ContributedBy, ", ")}, {"missing", strings.Join(s.Missing, ", ")}, {"declined", strings.Join(s.Declined, ", ")}}...)
 		}
 		name := "waits for"
@@ -106,7 +106,7 @@ func (o *operator) printStudy(s protocol.Study) error {
 	})
 }
 
-// names0 makes a list that is never null in JSON.
+// names0 returns a list that is [] and not null in JSON.
 func names0(list []string) []string {
 	if list == nil {
 		return []string{}
@@ -114,7 +114,7 @@ func names0(list []string) []string {
 	return list
 }
 
-// about makes a verb that names one study and prints it.
+// about makes a verb that takes one study and prints its state.
 func (o *operator) about(verb, short string, do func(context.Context, *protocol.Client, string) (protocol.Study, error)) *cobra.Command {
 	return &cobra.Command{
 		Use: verb + " STUDY", Short: short, Args: one("study "+verb, "STUDY"),
@@ -166,7 +166,7 @@ and is forgotten when the coordinator stops.`
 	return cmd
 }
 
-// waitEvery is how often wait asks: a study takes minutes to days.
+// waitEvery is the interval at which wait asks; a study takes minutes to days.
 const waitEvery = time.Second
 
 func (o *operator) waitStudy() *cobra.Command {
@@ -216,10 +216,10 @@ func (o *operator) waitStudy() *cobra.Command {
 	return cmd
 }
 
-// shownWaits bounds the parties that wait names.
+// shownWaits is the most parties that wait names.
 const shownWaits = 8
 
-// waitsFor says for whom an open study waits, why, and until when at the latest.
+// waitsFor says which parties an open study waits for, why, and the latest end.
 func waitsFor(s protocol.Study) string {
 	if s.State != study.Open || s.Chain == nil {
 		return ""
@@ -240,10 +240,9 @@ func (o *operator) resultStudy() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "result STUDY",
 		Short: "Fetch a study's release, for caucus release",
-		Long: `Fetch the release, check the coordinator's signature on it, and say what it
-holds. With --out FILE, and with --json, it is one file: the release with its
-manifest, the signature, and the key that made it. caucus release uses it and checks
-all of it.`,
+		Long: `Fetch the release, check the coordinator's signature, and show what the release holds.
+--out FILE and --json give one document: the release with its manifest, the signature,
+and the coordinator's key. caucus release uses this file and checks every claim.`,
 		Args: one("study result", "STUDY"),
 		RunE: o.dialled(func(cmd *cobra.Command, args []string, client *protocol.Client) error {
 			r, err := client.Release(cmd.Context(), args[0])

@@ -34,16 +34,16 @@ type createdStudy struct {
 	PoolRows int                `json:"pool_rows"`
 	Features int                `json:"features"`
 	Forecast *forecast.Forecast `json:"forecast,omitempty"`
-	// ShareError is the forecast of a ratio study.
+	// ShareError is the noise forecast of a ratio study.
 	ShareError float64 `json:"share_error,omitempty"`
-	// Noise is the forecast of a describe study.
+	// Noise is the noise forecast of other kinds.
 	Noise string `json:"noise_forecast,omitempty"`
-	// Map describes the mapping of the pool's columns; Kept is the share of each kept, least
-	// first, absent where all is kept.
+	// Map describes the map of the pool's columns. Kept is the share of each column that the map keeps,
+	// smallest first; absent if all is kept.
 	Map     string         `json:"map"`
 	Kept    []dataset.Kept `json:"kept,omitempty"`
 	Warning string         `json:"warning,omitempty"`
-	// Where is the condition on records, "" for all.
+	// Where is the condition on records; "": all records.
 	Where string `json:"where,omitempty"`
 }
 
@@ -53,13 +53,14 @@ func (o *operator) createStudy() *cobra.Command {
 	var draws int
 	cmd := &cobra.Command{
 		Use:   "create [KIND] [STUDY.yaml]",
-		Short: "Make a plan, forecast what it is worth, and store it as a draft",
-		Long: `Make a plan from a YAML study file, from flags and --set, or both (flags win): fit
-the public map on the public pool, fill in defaults, and forecast what the release
-can be worth. A plan that is not expected to be useful is refused; with --force
-it is made, and a classify study's forecast is not drawn.
-The plan and its pool go to the coordinator as a draft; caucus study open opens
-it. The same file can be rehearsed before: caucus simulate, caucus forecast.`,
+		Short: "Make a plan, forecast whether it helps, and store it as a draft",
+		Long: `Make a plan from a YAML study file, from flags and --set, or from both (flags win): fit
+the public map on the public pool, fill in defaults, and forecast how useful the release
+would be. A plan that is not expected to be useful is refused. --force makes it anyway,
+and skips the forecast of a classify study.
+
+The plan and its pool go to the coordinator as a draft; caucus study open opens the
+study. Before that, caucus simulate and caucus forecast take the same file.`,
 		Example: `  caucus study create readmission.yaml --profile operator.yaml
   caucus study create --name readmission --schema schema.yaml --pool pool.csv --closes-in 72h
   caucus study create describe --name elderly --schema schema.yaml --pool pool.csv --where 'age >= 65' --set count=true`,
@@ -100,8 +101,8 @@ func (c *console) propose(s terms.Study) (kinds.Proposed, error) {
 	return kinds.Propose(s.Proposal, schema, pool)
 }
 
-// readNamed reads the model and the release of the pool's weights that a study names; a rehearsal
-// takes weights that were simulated.
+// readNamed reads the model, and the release of the pool's weights, that a study names. Only a rehearsal
+// takes a simulated release.
 func readNamed(s *terms.Study, schema dataset.Schema, pool *dataset.Table, rehearsed bool) (err error) {
 	if s.Model != "" {
 		read := func(t *evaluate.Terms) (err error) { t.Model, err = readModel(s.Model, schema); return err }
@@ -145,7 +146,7 @@ func (o *operator) create(ctx context.Context, s terms.Study, options forecast.O
 	}
 	now, when := time.Now(), "deadline"
 	if s.Deadline.IsZero() {
-		s.Deadline, when = now.Add(cmp.Or(s.ClosesIn, 7*24*time.Hour)), "closes_in" // the working days of a week
+		s.Deadline, when = now.Add(cmp.Or(s.ClosesIn, 7*24*time.Hour)), "closes_in" // a week: its working days
 	}
 	if !now.Before(s.Deadline) {
 		return study.PlanError(when, "%s is over: give a later time", s.Deadline.Format(time.RFC3339))
@@ -153,7 +154,7 @@ func (o *operator) create(ctx context.Context, s terms.Study, options forecast.O
 	if s.Seed == 0 {
 		var seed [8]byte
 		rand.Read(seed[:])
-		s.Seed = binary.BigEndian.Uint64(seed[:]) // public: for λ's fresh noise
+		s.Seed = binary.BigEndian.Uint64(seed[:]) // public: seeds the fresh noise for choosing λ
 	}
 	made, err := o.propose(s)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"caucus/study"
 )
 
-// sealFlags give a rule that seals a study before its deadline.
+// sealFlags hold a rule that seals a study before its deadline.
 type sealFlags struct {
 	share float64
 	quiet time.Duration
@@ -22,11 +22,11 @@ func (s *sealFlags) add(f *pflag.FlagSet) {
 	f.DurationVar(&s.quiet, "seal-quiet", 0, "with --seal-share: and nobody more has come for this long")
 }
 
-// rule is nil without a share.
+// rule returns nil without --seal-share.
 func (s sealFlags) rule() (*study.SealRule, error) {
 	switch {
 	case s.share == 0 && s.quiet != 0:
-		return nil, usagef("--seal-quiet says for how long nobody may have come once enough have: give --seal-share too")
+		return nil, usagef("--seal-quiet goes with --seal-share: the study then seals after this time without a new contribution")
 	case s.share == 0:
 		return nil, nil
 	case s.quiet < 0 || s.quiet%time.Second != 0:
@@ -50,7 +50,7 @@ func (o *operator) extendStudy() *cobra.Command {
 	var deadline string
 	var closesIn time.Duration
 	var seal sealFlags
-	keepQuiet := false // a share without a quiet time leaves that as it is
+	keepQuiet := false // --seal-share without --seal-quiet leaves the old quiet time
 	cmd := o.about("extend", "Change when a study ends, or take up again one that failed", func(ctx context.Context, c *protocol.Client, ref string) (protocol.Study, error) {
 		if keepQuiet {
 			s, err := c.Study(ctx, ref)

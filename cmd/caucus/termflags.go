@@ -16,8 +16,8 @@ import (
 	"caucus/study/terms"
 )
 
-// termFlags read a study off a command line: [KIND] [STUDY.yaml], --set for every term, and a
-// flag for common terms.
+// termFlags read a study from a command line: [KIND] [STUDY.yaml], --set for every term, and flags for
+// the most common terms.
 type termFlags struct {
 	flags []*termFlag
 	set   []string
@@ -32,7 +32,7 @@ func (f *termFlag) String() string     { return f.value }
 func (f *termFlag) Type() string       { return f.kind }
 func (f *termFlag) Set(v string) error { f.value, f.given = v, true; return nil }
 
-// add declares the flags with the words of the table. A flag has its term's name, with dashes.
+// add declares the flags. Name (with dashes) and help text are those of the term.
 func (t *termFlags) add(cmd *cobra.Command, names ...string) {
 	f := cmd.Flags()
 	for _, name := range names {
@@ -61,7 +61,7 @@ func (t *termFlags) add(cmd *cobra.Command, names ...string) {
 	cmd.Args = cobra.ArbitraryArgs
 }
 
-// offered returns the term of a flag from the first kind that has it, without a default where kinds differ.
+// offered returns a flag's term from the first kind that has it. The default is empty if kinds differ.
 func offered(name string) (found terms.Term) {
 	for _, kind := range slices.Concat([]string{kinds.Default}, kinds.Names()) {
 		t, err := terms.Find(kind, name)
@@ -79,7 +79,8 @@ func offered(name string) (found terms.Term) {
 	return found
 }
 
-// asTerm explains an unknown flag that is a term, or nearly a flag.
+// asTerm adds advice to an error about an unknown flag: the flag is a term, or almost the name of a
+// flag.
 func asTerm(cmd *cobra.Command, err error) string {
 	var unknown *pflag.NotExistError
 	if !errors.As(err, &unknown) {
@@ -112,7 +113,7 @@ func nearestFlag(cmd *cobra.Command, unknown *pflag.NotExistError) string {
 	return ""
 }
 
-// kindTyped finds the kind among arguments, else the usual one.
+// kindTyped finds the kind among the arguments, else returns the default kind.
 func kindTyped(args []string) string {
 	for _, a := range args {
 		if _, err := kinds.Named(a); err == nil {
@@ -122,7 +123,7 @@ func kindTyped(args []string) string {
 	return kinds.Default
 }
 
-// completeTerm offers the terms of the typed kind.
+// completeTerm completes terms of the typed kind.
 func completeTerm(_ *cobra.Command, args []string, _ string) (keys []string, how cobra.ShellCompDirective) {
 	all, err := terms.Of(kindTyped(args))
 	if err != nil {
@@ -134,7 +135,7 @@ func completeTerm(_ *cobra.Command, args []string, _ string) (keys []string, how
 	return keys, cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveNoFileComp
 }
 
-// read makes the study of a command line, and notes the files that it names.
+// read makes the study from a command line, and records the input files that the study names.
 func (t *termFlags) read(c *console, cmd *cobra.Command, args []string) (terms.Study, error) {
 	kind, path, err := kindAndFile(cmd, args)
 	if err != nil {
@@ -192,7 +193,7 @@ func kindAndFile(cmd *cobra.Command, args []string) (kind, path string, err erro
 	return kind, path, nil
 }
 
-// settings returns the settings of flags, then of --set.
+// settings returns the settings: first from flags, then from --set.
 func (t *termFlags) settings() (all []terms.Setting, err error) {
 	for _, f := range t.flags {
 		if f.given {

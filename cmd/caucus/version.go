@@ -2,7 +2,7 @@ package main
 
 import "runtime/debug"
 
-// Version is set at build time: -ldflags "-X main.Version=v1.2.3".
+// Version is set by the build: -ldflags "-X main.Version=v1.2.3".
 var Version = ""
 
 func version() string {

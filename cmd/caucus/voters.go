@@ -17,16 +17,16 @@ import (
 	"caucus/study/simulate"
 )
 
-// voters are the built-in learners and programs of virtual parties, in turn.
+// voters are the built-in learners and programs that virtual parties use, dealt in turn.
 type voters struct {
 	timeout time.Duration
 
-	mu     sync.Mutex // guards what follows
+	mu     sync.Mutex // guards the fields below
 	failed int
 	first  error
 }
 
-// of parses the voters.
+// of parses --voters.
 func (v *voters) of(lines []string) ([]simulate.Voter, error) {
 	var out []simulate.Voter
 	for _, line := range lines {
@@ -44,7 +44,7 @@ func (v *voters) of(lines []string) ([]simulate.Voter, error) {
 	return out, nil
 }
 
-// vote runs a program and counts its failures.
+// vote runs a program, and counts its failures.
 func (v *voters) vote(p command.Program) func(context.Context, dataset.Schema, *dataset.Records, *mat.Dense) ([]int, error) {
 	return func(ctx context.Context, s dataset.Schema, labelled *dataset.Records, rows *mat.Dense) ([]int, error) {
 		votes, err := p.Vote(ctx, s, labelled, rows)
@@ -61,6 +61,6 @@ func (v *voters) vote(p command.Program) func(context.Context, dataset.Schema, *
 
 func (v *voters) warn(c *console) {
 	if v.failed > 0 {
-		c.note("warning: %d times a command gave no votes, and a constant was taken in their place; the first: %v", v.failed, v.first)
+		c.note("warning: %d times a command gave no votes, and constant votes were used instead; the first error: %v", v.failed, v.first)
 	}
 }

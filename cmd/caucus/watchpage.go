@@ -15,7 +15,8 @@ import (
 	"caucus/study"
 )
 
-// printLink makes and prints only the link of a daemon's page: a secret until opened.
+// printLink makes a link to a daemon's page and prints only the link, which is a secret until it is
+// opened.
 func (c *console) printLink(dir, address string) error {
 	link, err := webpage.NewLink(dir, address, time.Now())
 	if err != nil {
@@ -34,11 +35,11 @@ func newCoordinatorPage(c *console) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "page",
 		Short: "Print a link that opens the coordinator's page in a browser, once",
-		Long: `Print a link to the page on which a coordinator that runs shows its studies as
-contributions arrive, its members and what they wait for, its budget and its
-releases. The page changes nothing. It is served at page: of coordinator.yaml, a
-loopback address or a Unix socket. Run this as the account that the coordinator runs as: who
-may write in its folder may watch.`,
+		Long: `Print a link to the page of a running coordinator. The page shows the studies as
+contributions arrive, the members and what they wait for, the budget and the releases.
+It changes nothing. Its address is page: in coordinator.yaml, a loopback address or a
+Unix socket. Run this command with the coordinator's account: whoever may write in the
+coordinator's folder may open the page.`,
 		Example: "  caucus coordinator page --dir /var/lib/caucus/coordinator",
 		Args:    noArguments,
 		RunE: func(*cobra.Command, []string) error {
@@ -59,7 +60,7 @@ may write in its folder may watch.`,
 	return cmd
 }
 
-// writeReport writes a release's page as a coordinator shows it.
+// writeReport writes a release's page as the coordinator's web page shows it.
 func writeReport(w io.Writer, r study.Release) error {
 	page, err := report.New(r, report.Options{Software: version()})
 	if err != nil {
@@ -72,11 +73,11 @@ func (a *agentCommand) page() *cobra.Command {
 	return &cobra.Command{
 		Use:   "page",
 		Short: "Print a link that opens the agent's page in a browser, once",
-		Long: `Print a link to the page on which a person of this site reads what is asked of
-it and what would leave, says yes or no, and sees what was spent: as agent
-preview, approve and refuse do, for an agent that runs. It is served at page: of
-the configuration, a loopback address. Run this as the account that the agent
-runs as: who may write in its state folder may decide.`,
+		Long: `Print a link to the page of a running agent. On the page, a person of this site reads
+what a study asks and what would leave, approves or refuses, and sees the privacy budget
+spent, as with caucus agent preview, approve and refuse. The page's address is page: in
+the configuration, a loopback address. Run this command with the agent's account:
+whoever may write in the agent's state folder may decide.`,
 		Example: "  caucus agent page --config agent.yaml",
 		Args:    noArguments,
 		RunE: func(*cobra.Command, []string) error {

@@ -8,21 +8,21 @@ import (
 	"caucus/study/reweigh"
 )
 
-// shownResiduals bounds the residuals in words; the document has all.
+// shownResiduals is the most residuals in the text; the JSON document has all.
 const shownResiduals = 3
 
-// printWeights says how far a reweigh release's weights can be trusted.
+// printWeights says how far the weights of a reweigh release can be trusted.
 func printWeights(w io.Writer, r study.Release) {
 	out, err := reweigh.WeightsOf(r)
-	if err != nil { // it is of another kind
+	if err != nil { // a release of another kind
 		return
 	}
 	fmt.Fprintf(w, "weights: the pool's %d rows count as %.0f; one row holds at most %.2f %% of all weight; λ = %.3g\n",
 		len(out.Weight), out.EffectiveRows, 100*out.Largest, out.Lambda)
 	if out.WorstNoise == 0 {
-		fmt.Fprintln(w, "noise: the weights are all alike, so none is in them")
+		fmt.Fprintln(w, "noise: all weights are equal, so they hold no noise")
 	} else {
-		fmt.Fprintf(w, "noise: moves the share of no condition by more than a standard deviation of %.4f (Ji & Elkan 2013, Theorem 2, to first order)\n", out.WorstNoise)
+		fmt.Fprintf(w, "noise: moves the share of any condition by a standard deviation of at most %.4f (Ji & Elkan 2013, Theorem 2, to first order)\n", out.WorstNoise)
 	}
 	for i, r := range out.Residuals {
 		if i == shownResiduals {
