@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestMapReads: agent map reads a file as an import does, says which records are no rows, and what is
-// no text; a verb that is no import refuses the same file by its line.
+// TestMapReads: agent map reads a file as an import does, and says which records are no rows and which
+// cells are no text. A stricter verb refuses the same file and names the line.
 func TestMapReads(t *testing.T) {
 	dir := t.TempDir()
 	schema := filepath.Join(dir, "schema.yaml")
@@ -20,8 +20,8 @@ func TestMapReads(t *testing.T) {
 	for name, c := range map[string]struct {
 		text  string
 		code  int
-		says  string // agent map's, on either output
-		other string // dataset schema's; "" if it takes the file
+		says  string // agent map prints this, on either output
+		other string // dataset schema prints this; "": it takes the file
 	}{
 		"line breaks": {"id,age,note,ill\n1,70,\"a\nb, c\",yes\n2,30,,no\n", 0, `"records": 2`, ""},
 		"malformed":   {"id,age,note,ill\n1,70,\"a\nb\",yes\n2,30,no\n3,\"40,,no\n4,50,,yes\n5,60,,no\n", 0, "look at: 2 of 5 records are no row of 4 cells, the first begins in line 4: look at its quotes and delimiters", "line 4 is no row of 4 cells: check its quotes and delimiters"},

@@ -7,14 +7,14 @@ import (
 	"time"
 )
 
-// cable is what agents dial: it leads to the coordinator and can be cut.
+// cable is the address that agents dial: it leads to the coordinator and can be cut.
 type cable struct {
 	listener net.Listener
 	to       string
 
 	mu    sync.Mutex
 	ends  map[net.Conn]bool
-	until time.Time // cut
+	until time.Time // the end of a cut
 	under sync.WaitGroup
 }
 
@@ -68,7 +68,7 @@ func (c *cable) carry(near net.Conn) {
 	c.mu.Unlock()
 }
 
-// cut ends all connections, and takes none for a while.
+// cut ends all connections, and accepts none for a while.
 func (c *cable) cut(d time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -23,8 +23,8 @@ import (
 	"caucus/internal/testlevel"
 )
 
-// field keeps a text of the last command's JSON in a variable, as one person reads a
-// fingerprint to another.
+// field keeps a text of the last command's JSON in a variable, as if one person read a fingerprint to
+// another.
 func field(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: field key variable")
@@ -38,8 +38,8 @@ func field(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Setenv(args[1], text)
 }
 
-// swapSealed makes a file of what one answer holds and another's signature: swap FROM
-// SIGNED TO.
+// swapSealed makes a file with the content of one answer and the signature of another: swap FROM SIGNED
+// TO.
 func swapSealed(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 3 {
 		ts.Fatalf("usage: swap from signed to")
@@ -76,8 +76,8 @@ policy:
 
 var carriedParties = []string{"hospital-a", "hospital-b", "hospital-c", "hospital-d"}
 
-// carriedWorld is a folder with a stopped coordinator, four enrolled hospitals, an open
-// study to which each site adds its noise, and its pack.
+// carriedWorld is a folder with a stopped coordinator, four enrolled hospitals, an open study with noise
+// at the sites, and its pack.
 func carriedWorld(ctx context.Context, t *testing.T) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -116,7 +116,7 @@ func unmarshal(t *testing.T, b []byte, into any) {
 	}
 }
 
-// background runs a daemon until stop, or the test's end.
+// background runs a daemon until stop is called or the test ends.
 func background(ctx context.Context, t *testing.T, dir string, args ...string) (stop func()) {
 	t.Helper()
 	running, cancel := context.WithCancel(ctx)
@@ -130,8 +130,8 @@ func background(ctx context.Context, t *testing.T, dir string, args ...string) (
 	return stop
 }
 
-// TestCarriedIsSent: of a study of four hospitals whose contributions are made, two of
-// them carried in files, the release is that of all four sent by wire, to the last byte.
+// TestCarriedIsSent: four hospitals have made their contributions to a study. The release is the same to
+// the last byte, whether two of them are carried in files or all four are sent by wire.
 func TestCarriedIsSent(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
@@ -141,7 +141,7 @@ func TestCarriedIsSent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const keySize = 1216 // X25519's and ML-KEM-768's
+	const keySize = 1216 // X25519's key and ML-KEM-768's
 	head := fmt.Appendf(nil, "seal %d\n", keySize)
 	before, after, found := bytes.Cut(pack, head)
 	if !found {
@@ -153,7 +153,7 @@ func TestCarriedIsSent(t *testing.T) {
 	var answering sync.WaitGroup
 	for _, name := range carriedParties {
 		answering.Go(func() {
-			// A carrier who takes the key out has nothing charged and nothing closed.
+			// A carrier who takes the key out causes no charge and closes nothing.
 			out, err := caucus(ctx, dir, "agent", "answer", "keyless.pack", "--out", name+".answer", "--config", name+".yaml").CombinedOutput()
 			if err == nil || !strings.Contains(string(out), "no key to seal an answer to") {
 				t.Errorf("%s, without a key: %v\n%s", name, err, out)
@@ -192,8 +192,8 @@ func TestCarriedIsSent(t *testing.T) {
 		for _, name := range carriedParties[:len(carriedParties)-len(carried)] {
 			stops = append(stops, background(ctx, t, world, "agent", "run", "--config", name+".yaml"))
 		}
-		// Carried answers are to a pack of before the start: once all is in, who brought them
-		// is waived.
+		// Carried answers belong to a pack from before the start. Once all are in, the parties that sent
+		// them are waived.
 		for len(carried) > 0 && ctx.Err() == nil && caucus(ctx, world, "study", "waive", "ward").Run() != nil {
 			time.Sleep(50 * time.Millisecond)
 		}
@@ -213,17 +213,16 @@ func TestCarriedIsSent(t *testing.T) {
 	}
 }
 
-// TestCarriedAnswerKilled: an agent that is killed at any effect of an answer goes on when
-// it is told again: the ledger is charged once, and what was written once is what is
-// written ever after.
+// TestCarriedAnswerKilled: an agent that is killed at any effect of an answer goes on when it is started
+// again. The ledger is charged once, and every later answer has the same bytes as the first.
 func TestCarriedAnswerKilled(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
 	dir := carriedWorld(ctx, t)
-	const most = 10 // effects of an answer, and one more
+	const most = 10 // effects of an answer, plus one
 	var lives sync.WaitGroup
-	ends := make([]bool, most+1) // whether the n-th was not killed any more
+	ends := make([]bool, most+1) // whether the n-th run was not killed
 	slots := make(chan struct{}, 4)
 	for n := 1; n <= most; n++ {
 		lives.Go(func() {
@@ -285,8 +284,8 @@ func TestCarriedAnswerKilled(t *testing.T) {
 	}
 }
 
-// TestAnsweredIsPrintable: a pack's reason is the coordinator's, and writes on no terminal
-// what it likes.
+// TestAnsweredIsPrintable: the reason in a pack comes from the coordinator, and cannot control the
+// terminal.
 func TestAnsweredIsPrintable(t *testing.T) {
 	var out bytes.Buffer
 	a := &agentCommand{console: &console{out: &out}}

@@ -22,7 +22,7 @@ import (
 	"caucus/study"
 )
 
-// caucus is a command line of this project, run by the test binary.
+// caucus prepares a command line of this project, run by the test binary.
 func caucus(ctx context.Context, dir string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, os.Args[0], args...)
 	cmd.Args[0], cmd.Dir = "caucus", dir
@@ -32,9 +32,9 @@ func caucus(ctx context.Context, dir string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// keep runs a daemon again and again. Its n-th life is killed with SIGKILL at its n-th
-// effect, or, in a short run, comes two effects further than the one before. It returns
-// how many lives were cut, and all that was logged.
+// keep runs a daemon again and again. Its n-th life is killed with SIGKILL at its n-th effect; in a
+// short run, two effects later than the life before. It returns the number of killed lives and the whole
+// log.
 func keep(ctx context.Context, dir string, args ...string) (lives int, log string, err error) {
 	step := 2
 	if testlevel.Long() {
@@ -57,13 +57,12 @@ func keep(ctx context.Context, dir string, args ...string) (lives int, log strin
 	}
 }
 
-// TestKilledEverywhere: coordinator and agents are killed again and again, all
-// at once, and still there is one release of all contributions, each charged
-// once and counted once.
+// TestKilledEverywhere: coordinator and agents are killed again and again, all at the same time. Still
+// there is one release of all contributions, each charged once and counted once.
 func TestKilledEverywhere(t *testing.T) { killedEverywhere(t, study.NoiseCoordinator) }
 
-// TestKilledWithHelper is the same of two servers: the helper is killed as often, at its own
-// effects, and each server's ledger has one charge.
+// TestKilledWithHelper is the same for two servers: the helper is also killed, at its own effects, and
+// each server's ledger has one charge.
 func TestKilledWithHelper(t *testing.T) { killedEverywhere(t, study.NoiseAggregators) }
 
 func killedEverywhere(t *testing.T, noise study.Noise) {
@@ -140,7 +139,7 @@ func killedEverywhere(t *testing.T, noise study.Noise) {
 		t.Fatal(err)
 	}
 	release := signed.Release
-	for _, name := range sites { // each gets the release too
+	for _, name := range sites { // each site gets the release too
 		for {
 			found, err := filepath.Glob(filepath.Join(dir, "state-"+name, "studies", "*", "release.json"))
 			if err != nil || ctx.Err() != nil {
@@ -208,8 +207,8 @@ policy:
   approval: policy
 `
 
-// patiently runs command lines in a folder, again while the coordinator is not
-// available; any other failure ends the test.
+// patiently runs command lines in a folder, and repeats one while the coordinator is unavailable. Any
+// other failure ends the test.
 func patiently(ctx context.Context, t *testing.T, dir string) func(args ...string) []byte {
 	return func(args ...string) []byte {
 		t.Helper()

@@ -29,8 +29,8 @@ import (
 	"caucus/study/terms"
 )
 
-// network is a coordinator and what it takes to start agents, all in this
-// process, over mutual TLS on loopback.
+// network is a coordinator and everything needed to start agents, in this process, with mutual TLS over
+// loopback.
 type network struct {
 	t        *testing.T
 	dir      string
@@ -39,7 +39,7 @@ type network struct {
 	log      *lines
 }
 
-// lines is a log that many goroutines write.
+// lines is a log for many goroutines.
 type lines struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -109,7 +109,7 @@ func (n *network) check(err error) {
 	}
 }
 
-// enrol is the configuration of a hospital's agent, enrolled.
+// enrol returns the configuration of a hospital's enrolled agent.
 func (n *network) enrol(name string) site.Config {
 	n.t.Helper()
 	c := site.DefaultConfig()
@@ -129,7 +129,7 @@ func (n *network) enrol(name string) site.Config {
 	return c
 }
 
-// declare declares the sources of an agent that does not run.
+// declare declares the sources of a stopped agent.
 func (n *network) declare(c site.Config) {
 	n.t.Helper()
 	a, err := agent.New(c)
@@ -141,7 +141,7 @@ func (n *network) declare(c site.Config) {
 	n.check(a.Close())
 }
 
-// open makes and opens a study of these parties.
+// open creates and opens a study for these parties.
 func (n *network) open(name string, minimum int, parties ...study.PartyID) study.Hash {
 	n.t.Helper()
 	s := terms.Study{Schema: filepath.Join(n.dir, "schema.yaml"), Pool: filepath.Join(n.dir, "pool.csv")}
@@ -154,7 +154,7 @@ func (n *network) open(name string, minimum int, parties ...study.PartyID) study
 	return made.Hash
 }
 
-// start uploads the pool of a study, creates it and opens it.
+// start uploads a study's pool, and creates and opens the study.
 func (n *network) start(made kinds.Proposed) {
 	n.t.Helper()
 	n.check(n.operator.UploadPool(n.ctx, made.Plan.Pool, made.PoolBytes))
@@ -164,7 +164,6 @@ func (n *network) start(made kinds.Proposed) {
 	n.check(err)
 }
 
-// wait waits until a study is released.
 func (n *network) wait(h study.Hash) study.Release {
 	n.t.Helper()
 	for {
@@ -186,8 +185,8 @@ func (n *network) run(c site.Config) {
 	n.background(a.Run)
 }
 
-// TestClockOff: an agent whose clock is two years ahead says so, waits, and takes
-// part once the clock is right.
+// TestClockOff: an agent whose clock is two years ahead says so, waits, and takes part when the clock is
+// right.
 func TestClockOff(t *testing.T) {
 	n := newNetwork(t, nil)
 	a, b := n.enrol("hospital-a"), n.enrol("hospital-b")
@@ -215,7 +214,7 @@ func TestClockOff(t *testing.T) {
 	}
 }
 
-// TestRevoked: a revoked agent sends nothing more; the study does without it.
+// TestRevoked: a revoked agent sends nothing more; the study goes on without it.
 func TestRevoked(t *testing.T) {
 	n := newNetwork(t, nil)
 	a, b, c := n.enrol("hospital-a"), n.enrol("hospital-b"), n.enrol("hospital-c")
@@ -238,8 +237,7 @@ func TestRevoked(t *testing.T) {
 	}
 }
 
-// TestTwoStudies: agents go from one study to the next, and no record reaches a
-// log.
+// TestTwoStudies: agents go from one study to the next, and no record gets into a log.
 func TestTwoStudies(t *testing.T) {
 	n := newNetwork(t, nil)
 	a, b := n.enrol("hospital-a"), n.enrol("hospital-b")
@@ -258,8 +256,8 @@ func TestTwoStudies(t *testing.T) {
 	}
 }
 
-// TestEnrolAgain: a revoked party that is invited again keeps its folder and
-// ledger; the folder of one party is not another's.
+// TestEnrolAgain: a revoked party that is invited again keeps its folder and ledger. One party cannot
+// use another's folder.
 func TestEnrolAgain(t *testing.T) {
 	n := newNetwork(t, nil)
 	a := n.enrol("hospital-a")
@@ -276,8 +274,8 @@ func TestEnrolAgain(t *testing.T) {
 	}
 }
 
-// TestMeansByDaemons: a party-level study of means through agents and a
-// coordinator: what a party is charged covers what the release says it cost.
+// TestMeansByDaemons: a study of means at unit party, with agents and a coordinator. A party's charge
+// covers the cost that the release states.
 func TestMeansByDaemons(t *testing.T) {
 	n := newNetwork(t, nil)
 	limit := map[privacy.Unit]privacy.Budget{privacy.Party: {Epsilon: 3, Delta: 1e-5}}

@@ -19,18 +19,18 @@ import (
 	"caucus/study/terms"
 )
 
-// pageCommand is a caucus command that a page shows.
+// pageCommand is a caucus command on a page.
 type pageCommand struct {
 	page  string // from the repository's root
 	words []string
-	block bool // in a block of code, not between backticks
-	// own is how many of the words the command has that flags of a table stand beside.
+	block bool // in a code block, not between backticks
+	// If the flags come from a table, own is the number of words of the command before them.
 	own int
 }
 
 func (c pageCommand) String() string { return c.page + ": caucus " + strings.Join(c.words, " ") }
 
-// aCommand is how pages and deployed files write one.
+// aCommand matches the start of a command on pages and in deployed files.
 var aCommand = regexp.MustCompile(`^(?:\$ |#\s+)?(?:sudo -u \S+ |runuser -u \S+ -- |ExecStart=/usr/local/bin/|go run \./cmd/)?caucus( .*)?$`)
 
 // pagesWithCommands are README, the pages of docs, and the files of deploy.
@@ -46,9 +46,8 @@ func pagesWithCommands(t *testing.T) (pages []string) {
 	return pages
 }
 
-// commandsOf are the commands of a page: those of its blocks of code and those between
-// backticks. Flags alone between backticks are read beside the command before them, as
-// tables have them.
+// commandsOf returns the commands of a page, from code blocks and from between backticks. Flags alone
+// between backticks, as in tables, belong to the command before them.
 func commandsOf(t *testing.T, page string) (found []pageCommand) {
 	t.Helper()
 	text, err := os.ReadFile(page)
@@ -99,8 +98,8 @@ func commandsOf(t *testing.T, page string) (found []pageCommand) {
 	return found
 }
 
-// shellWords parts a line into words as a shell does, where it has nothing but quotes. What
-// stands behind > is left out.
+// shellWords splits a line into words as a shell does, for lines with quotes at most. It drops a
+// redirection with >.
 func shellWords(line string) (words []string, err error) {
 	var word strings.Builder
 	quote, in := rune(0), false
@@ -130,10 +129,9 @@ func shellWords(line string) (words []string, err error) {
 	return words, nil
 }
 
-// TestCommandsOfPages: every caucus command that README, a page of docs/ or a file of deploy
-// has in a block of code or between backticks is there, takes so many arguments and these
-// flags, and each term of a study that it sets is one of the study's kind, with a value that
-// it takes.
+// TestCommandsOfPages checks every caucus command in README, in docs/ and in deploy, in a code block or
+// between backticks: the verb exists, takes this number of arguments and these flags, and each term that
+// the command sets is a term of the study's kind with a valid value.
 func TestCommandsOfPages(t *testing.T) {
 	checked := 0
 	for _, page := range pagesWithCommands(t) {
@@ -149,7 +147,7 @@ func TestCommandsOfPages(t *testing.T) {
 	}
 }
 
-// TestCommandsThatAreWrong: what TestCommandsOfPages would find.
+// TestCommandsThatAreWrong checks that TestCommandsOfPages finds mistakes.
 func TestCommandsThatAreWrong(t *testing.T) {
 	for line, says := range map[string]string{
 		"predict release.json":                                 "there is no such verb",
@@ -178,8 +176,8 @@ func TestCommandsThatAreWrong(t *testing.T) {
 	}
 }
 
-// TestStudyFilesOfPages: every study file that README or a page of docs/ shows is one that
-// simulate, forecast and study create read.
+// TestStudyFilesOfPages: simulate, forecast and study create can read every study file in README and
+// docs/.
 func TestStudyFilesOfPages(t *testing.T) {
 	block := regexp.MustCompile("(?ms)^```yaml\n(.*?)^```")
 	read := 0
@@ -195,7 +193,7 @@ func TestStudyFilesOfPages(t *testing.T) {
 				continue
 			}
 			if file.Find("kind") == nil && (file.Find("name") == nil || file.Find("epsilon") == nil) {
-				continue // of a daemon's configuration, or a schema
+				continue // a daemon's configuration, or a schema
 			}
 			read++
 			if _, err := terms.Read(file, ".", ""); err != nil {
@@ -208,8 +206,8 @@ func TestStudyFilesOfPages(t *testing.T) {
 	}
 }
 
-// TestFirstStudyIsRun: the script firststudy has every command of docs/first-study.md, in
-// its order, up to the names of files, folders, addresses and parties.
+// TestFirstStudyIsRun: the script firststudy has every command of docs/first-study.md, in the same
+// order, apart from names of files, folders, addresses and parties.
 func TestFirstStudyIsRun(t *testing.T) {
 	script, err := os.ReadFile(filepath.Join("testdata", "script", "firststudy.txtar"))
 	if err != nil {
@@ -228,7 +226,7 @@ func TestFirstStudyIsRun(t *testing.T) {
 	at, shown := 0, 0
 	for _, c := range commandsOf(t, filepath.Join("..", "..", "docs", "first-study.md")) {
 		if !c.block && !slices.ContainsFunc(c.words, func(w string) bool { return strings.HasPrefix(w, "--") }) {
-			continue // a verb that is named
+			continue // only the name of a verb
 		}
 		shown++
 		next := slices.IndexFunc(run[at:], func(have []string) bool { return standAmong(shapeOf(c.words), have) })
@@ -243,7 +241,7 @@ func TestFirstStudyIsRun(t *testing.T) {
 	}
 }
 
-// shapeOf are a command's words without the names of what it is done with.
+// shapeOf returns a command's words without names of files, studies and parties.
 func shapeOf(words []string) []string {
 	name := regexp.MustCompile(`[./:$&]|^hospital-`)
 	shape := slices.Clone(words)
@@ -255,7 +253,7 @@ func shapeOf(words []string) []string {
 	return shape
 }
 
-// standAmong says whether words stand among others, in their order.
+// standAmong says whether words occur among others, in the same order.
 func standAmong(words, others []string) bool {
 	for _, w := range words {
 		at := slices.Index(others, w)
@@ -267,8 +265,8 @@ func standAmong(words, others []string) bool {
 	return true
 }
 
-// TestVerbsThatMoved: docs/operator.md has the table of moved verbs, each old name is refused
-// with the new one, and the new one is there.
+// TestVerbsThatMoved: docs/operator.md has the table of moved verbs. Each old name is refused with the
+// new one, and the new verb exists.
 func TestVerbsThatMoved(t *testing.T) {
 	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "operator.md"))
 	if err != nil {
@@ -288,9 +286,8 @@ func TestVerbsThatMoved(t *testing.T) {
 	}
 }
 
-// wrongCommand says what is wrong with a command line: that there is no such verb or flag,
-// that it takes other arguments, where the line is whole or has any, or that a study has no
-// such term; "" where all is well.
+// wrongCommand says what is wrong with a command line; "" if nothing. The verb or a flag may not exist,
+// a complete line may have wrong arguments, or the study may not have a term.
 func wrongCommand(words []string, whole bool) string {
 	cmd, rest := newRoot(&console{out: io.Discard, err: io.Discard}), words
 	cmd.InitDefaultCompletionCmd()
@@ -305,7 +302,7 @@ func wrongCommand(words []string, whole bool) string {
 		return "there is no such verb"
 	}
 	if len(rest) == 0 && !whole {
-		return "" // a verb that is named
+		return "" // only the name of a verb
 	}
 	cmd.InitDefaultVersionFlag()
 	if err := cmd.ParseFlags(rest); err != nil {
@@ -320,7 +317,7 @@ func wrongCommand(words []string, whole bool) string {
 	return wrongTerms(cmd)
 }
 
-// wrongTerms says what is wrong with the terms of a study that a command line gives.
+// wrongTerms says what is wrong with the study terms on a command line.
 func wrongTerms(cmd *cobra.Command) string {
 	kind, file, err := kindAndFile(cmd, cmd.Flags().Args())
 	if err != nil {
@@ -337,7 +334,7 @@ func wrongTerms(cmd *cobra.Command) string {
 		return err.Error()
 	}
 	ofKinds := []string{kind}
-	if kind == "" && file != "" { // the file names it
+	if kind == "" && file != "" { // the file names the kind
 		ofKinds = kinds.Names()
 	}
 	var wrong error
@@ -370,10 +367,10 @@ func wrongTerms(cmd *cobra.Command) string {
 	return wrong.Error()
 }
 
-// placeholderTerm stands for any term.
+// placeholderTerm is a term in whose place the reader writes another.
 const placeholderTerm = "TERM"
 
-// placeholder says whether a value stands for one that the reader has: NAME, FILE, ….
+// placeholder says whether a value is one that the reader replaces: NAME, FILE, ….
 func placeholder(value string) bool {
 	return regexp.MustCompile(`^([A-Z]+|.*…)$`).MatchString(value)
 }

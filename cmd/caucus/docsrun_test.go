@@ -15,8 +15,8 @@ import (
 	"caucus/internal/testlevel"
 )
 
-// notRunHere are commands of pages that TestPagesRun leaves to others, by what one of their
-// words holds, and who runs them.
+// TestPagesRun skips a command if one of its words contains a key of notRunHere. The value says why, and
+// which script runs the command.
 var notRunHere = map[string]string{
 	"--config": "it asks an agent: the scripts firststudy, study and verify",
 	"verify":   "a simulated release never verifies: the scripts firststudy and verify",
@@ -25,9 +25,9 @@ var notRunHere = map[string]string{
 	"compare":  "it asks an agent: the script study",
 }
 
-// TestPagesRun runs what README, the pages of docs and the files of deploy show of simulate,
-// forecast and all that needs no daemon, made small by rules: few records, one repeat, one
-// draw. Of those on data sets a few run where CAUCUS_DATA is set, and in long tests all.
+// TestPagesRun runs the commands of README, docs and deploy for simulate, forecast and everything
+// without a daemon. Rules make them small: few records, one repeat, one draw. Commands on data sets need
+// CAUCUS_DATA: a few run always, all in long tests.
 func TestPagesRun(t *testing.T) {
 	var made, light, heavy []pageCommand
 	seen := map[string]bool{}
@@ -83,24 +83,24 @@ func TestPagesRun(t *testing.T) {
 	}
 }
 
-// offline says whether a command does something, and needs neither a daemon nor a program.
+// offline says whether a command does something without a daemon and without another program.
 func offline(c pageCommand) bool {
 	if len(c.words) < 2 || !slices.Contains([]string{"simulate", "forecast", "release", "pool", "privacy", "dataset"}, c.words[0]) {
 		return false
 	}
 	if !c.block && !slices.ContainsFunc(c.words[1:], func(w string) bool { return strings.ContainsAny(w, "-.") }) && c.words[0] != "privacy" {
-		return false // a verb that is named
+		return false // only the name of a verb
 	}
 	for part := range notRunHere {
 		if slices.ContainsFunc(c.words, func(w string) bool { return strings.Contains(w, part) }) {
 			return false
 		}
 	}
-	// Flags that are explained stand without what they are beside.
+	// A flag that a page explains may stand without the rest of its command.
 	return c.words[0] != "forecast" || strings.HasPrefix(c.words[1], "readmission") || strings.HasPrefix(c.words[1], "study") || slices.Contains(c.words, "--parties")
 }
 
-// scaled is a command made small.
+// scaled returns the command on less data.
 func scaled(words []string) []string {
 	words = slices.Clone(words)
 	for i, w := range words {
@@ -135,7 +135,7 @@ func scaled(words []string) []string {
 		})
 		drop := func(term string) {
 			words = slices.DeleteFunc(words, func(w string) bool { return strings.HasPrefix(w, term+"=") })
-			for i := len(words) - 1; i >= 0; i-- { // --set that nothing follows
+			for i := len(words) - 1; i >= 0; i-- { // --set without a value
 				if words[i] == "--set" && (i+1 == len(words) || !strings.Contains(words[i+1], "=")) {
 					words = slices.Delete(words, i, i+1)
 				}
@@ -162,7 +162,7 @@ func scaled(words []string) []string {
 	return words
 }
 
-// valueOf is what stands behind a flag the last time.
+// valueOf returns the value after the last occurrence of a flag.
 func valueOf(words []string, flag string) (value string) {
 	for i, w := range words[:len(words)-1] {
 		if w == flag {
@@ -172,8 +172,8 @@ func valueOf(words []string, flag string) (value string) {
 	return value
 }
 
-// folderOf is where a page's command runs: reweigh's page has a pool and a schema of its own,
-// and a model that is judged has the schema of the records.
+// folderOf returns the folder in which a page's command runs. The page of reweigh has its own pool and
+// schema; a model that is judged has the schema of the records.
 func folderOf(c pageCommand) string {
 	if valueOf(c.words, "--dataset") == "adult" && slices.ContainsFunc(c.words, func(w string) bool { return strings.HasPrefix(w, "model=") }) {
 		return "adult"
@@ -184,7 +184,7 @@ func folderOf(c pageCommand) string {
 	return "."
 }
 
-// runOfPage runs a command in a copy of the folder, and expects that it is done.
+// runOfPage runs a command in a copy of the folder, and expects success.
 func runOfPage(t *testing.T, dir string, c pageCommand) {
 	t.Helper()
 	own := t.TempDir()
@@ -200,7 +200,7 @@ func runOfPage(t *testing.T, dir string, c pageCommand) {
 	}
 }
 
-// pageFolder has the files that pages name, made of generated records by the program.
+// pageFolder makes the files that pages name, from generated records and with the program.
 func pageFolder(t *testing.T) string {
 	t.Helper()
 	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "first-study.md"))

@@ -11,8 +11,8 @@ import (
 	"caucus/study/labels"
 )
 
-// TestWithClassifier: a release whose classifier was recalibrated is still in its kind's
-// writing, so that it can be exported, and says nothing of how the old numbers came about.
+// TestWithClassifier: a release with a recalibrated classifier still has its kind's form, so that it can
+// be exported, and no words about the old numbers.
 func TestWithClassifier(t *testing.T) {
 	old := classifier.Classifier{Classes: []string{"no", "yes"}, Weights: [][]float64{{1}, {2}}, Output: classifier.Score, Lambda: .1}
 	line := &classifier.Calibration{Intercept: []float64{.5}, Slope: 2, SlopeSD: .1, Low: 1.8, High: 2.2}

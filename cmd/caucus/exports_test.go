@@ -21,9 +21,9 @@ import (
 	"caucus/dataset"
 )
 
-// exports writes schema.yaml, pool.csv, test.csv and, for five hospitals, a file
-// as their own systems write it and clean-X.csv with the same records as the
-// schema has them. It also writes garbage.csv.
+// exports writes schema.yaml, pool.csv and test.csv. For each of five hospitals it also writes a file in
+// the form of the hospital's own system, and clean-X.csv with the same records in the schema's form; and
+// garbage.csv.
 func exports(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 0 {
 		ts.Fatalf("usage: exports")
@@ -96,7 +96,7 @@ func translated(text string) string {
 	return text
 }
 
-// german is a German export: semicolons, decimal commas, Latin-1, µmol/l.
+// german returns a German export: semicolons, decimal commas, Latin-1, µmol/l.
 func german(t *dataset.Table) ([]byte, error) {
 	text := each(t, ";", "Patientennummer;Alter;Geschlecht;RR syst.;Blutzucker;Kreatinin (µmol/l);BMI;Raucher;Hauptdiagnose;Voraufenthalte;Verweildauer;Wiederaufnahme", func(cell func(string) string) []string {
 		creatinine := ""
@@ -112,8 +112,8 @@ func german(t *dataset.Table) ([]byte, error) {
 	return []byte(latin), err
 }
 
-// stay is a birth date that makes somebody so old at the end of 2024, and the
-// dates of a stay of so many days.
+// stay returns a birth date for this age at the end of 2024, and the first and last day of a stay of
+// this length.
 func stay(i int, age, days string) (born, in, out dataset.Date) {
 	born, _ = dataset.DateOf(2024-int(number(age)), 1+i%12, 1+i%28)
 	in, _ = dataset.DateOf(2024, 1+i%10, 1+i%28)
@@ -125,8 +125,7 @@ func british(d dataset.Date) string {
 	return fmt.Sprintf("%02d/%02d/%04d", day, m, y)
 }
 
-// births has birth dates and dates of stays, in UTF-16 with tabs, as Excel
-// writes "Unicode text".
+// births returns birth dates and dates of stays, in UTF-16 with tabs, as Excel writes "Unicode text".
 func births(t *dataset.Table) ([]byte, error) {
 	i := 0
 	text := each(t, "\t", "patient\tborn\tsex\tsystolic_bp\tglucose\tcreatinine\tbmi\tsmoker\tdiagnosis\tadmissions_before\tadmitted\tdischarged\treadmitted", func(cell func(string) string) []string {
@@ -141,8 +140,8 @@ func births(t *dataset.Table) ([]byte, error) {
 	return []byte(wide), err
 }
 
-// codes has capitals for names, codes for levels, -9 and NULL for missing
-// values, and is packed.
+// codes returns a packed file with names in capitals, codes for levels, and -9 and NULL for missing
+// values.
 func codes(t *dataset.Table) ([]byte, error) {
 	code := map[string]string{"female": "2", "male": "1", "no": "0", "former": "1", "yes": "2"}
 	i := 0
@@ -164,8 +163,8 @@ func codes(t *dataset.Table) ([]byte, error) {
 	return out.Bytes(), err
 }
 
-// visits has several rows of a patient under the number of a person, no header,
-// columns that nobody asked for, and is packed with zstd.
+// visits returns a file with several rows for each patient, a column of person numbers, no header and
+// extra columns, packed with zstd.
 func visits(t *dataset.Table) ([]byte, error) {
 	i := 0
 	text := each(t, "|", "# exported by the ward's system", func(cell func(string) string) []string {
@@ -183,8 +182,8 @@ func visits(t *dataset.Table) ([]byte, error) {
 	return z.EncodeAll([]byte(text), nil), nil
 }
 
-// workbook is an Excel workbook, which its people call .csv: numbers that show
-// fewer digits than they have, dates, and a cover sheet.
+// workbook returns an Excel workbook with the ending .csv: numbers that show fewer digits than they
+// have, dates, and a cover sheet.
 func workbook(t *dataset.Table) ([]byte, error) {
 	f := excelize.NewFile()
 	if _, err := f.NewSheet("Fälle"); err != nil {

@@ -23,7 +23,7 @@ import (
 	"caucus/dataset/mapping"
 )
 
-// agreed is what five hospitals agreed on.
+// agreed is the schema on which five hospitals agreed.
 const agreed = `
 label: {column: disease, classes: ["no", "yes"]}
 patient: patient
@@ -42,8 +42,8 @@ features:
 
 var agreedColumns = []string{"patient", "age", "sex", "chest_pain", "systolic_bp", "cholesterol", "heart_rate", "exercise_angina", "st_depression", "disease"}
 
-// heartRecords are the records of the UCI hospitals, under the agreed schema's columns and names.
-// Every tenth patient came twice.
+// heartRecords returns the records of the UCI hospitals, with the agreed schema's columns and names.
+// Every tenth patient has two records.
 func heartRecords(t *testing.T) map[string][][]string {
 	dir := os.Getenv("CAUCUS_DATA")
 	if dir == "" {
@@ -82,8 +82,8 @@ func heartRecords(t *testing.T) map[string][][]string {
 	return out
 }
 
-// hospital is one of the five: its records, how its system writes them, and what a person adds to
-// the draft by hand.
+// hospital is one of the five: its records, the form in which its system writes them, and the lines that
+// a person adds to the draft.
 type hospital struct {
 	of        string
 	write     func(t *testing.T, rows [][]string) []byte
@@ -92,7 +92,7 @@ type hospital struct {
 	multiline bool     // line breaks in quoted cells
 }
 
-// asText writes rows as text: a header, and cells by the column's name.
+// asText returns rows as text: a header, and cells by column name.
 func asText(rows [][]string, delimiter rune, header []string, line func(i int, cell func(string) string) []string) string {
 	var out bytes.Buffer
 	w := csv.NewWriter(&out)
@@ -137,7 +137,7 @@ func germanHospital(t *testing.T, rows [][]string) []byte {
 	return []byte(b)
 }
 
-// born is a birth date that gives an age at the agreed day.
+// born returns a birth date that gives an age on the agreed day.
 func born(i int, age string) dataset.Date {
 	years, _ := strconv.Atoi(age)
 	d, _ := dataset.DateOf(2024-years, 1+i%12, 1+i%28)
@@ -176,8 +176,8 @@ func codesHospital(_ *testing.T, rows [][]string) []byte {
 	}))
 }
 
-// lettersHospital: free text with line breaks, quotes, and lines that look like records, in a column
-// that no study uses; no patient number.
+// lettersHospital: no patient number, and free text in a column that no study uses. The text has line
+// breaks, quotes, and lines that look like records.
 func lettersHospital(_ *testing.T, rows [][]string) []byte {
 	return []byte(asText(rows, ',', []string{"Case", "Age", "Sex", "ChestPain", "RestingBP", "Cholesterol", "MaxHR", "ExerciseAngina", "Oldpeak", "Letter", "HeartDisease"},
 		func(i int, cell func(string) string) []string {
@@ -192,7 +192,6 @@ func lettersHospital(_ *testing.T, rows [][]string) []byte {
 		}))
 }
 
-// visit is a row of Parquet.
 type visit struct {
 	Born   int32    `parquet:"dob,date"`
 	Gender string   `parquet:"gender"`
@@ -242,9 +241,9 @@ func parquetHospital(t *testing.T, rows [][]string) []byte {
 	return out.Bytes()
 }
 
-// TestFiveHospitals: five hospitals of one agreed schema bring what their systems write. The draft
-// of agent map, with at most three lines by hand that it asked for, and the reader of an import give
-// exactly the records of a clean file, in their order.
+// TestFiveHospitals: five hospitals with one agreed schema bring files in the form of their systems.
+// With the draft of agent map, and at most three lines by hand that the draft asks for, an import gives
+// exactly the records of a clean file, in the same order.
 func TestFiveHospitals(t *testing.T) {
 	records := heartRecords(t)
 	s, err := dataset.ParseSchema(strings.NewReader(agreed))
@@ -351,7 +350,7 @@ func TestFiveHospitals(t *testing.T) {
 	t.Logf("%d lines by hand at five hospitals", all)
 }
 
-// imported are the encoded records of a file under a mapping.
+// imported returns the encoded records of a file under a mapping.
 func imported(t *testing.T, file string, s dataset.Schema, m mapping.Mapping, open opener) (*dataset.Records, dataset.Lines) {
 	t.Helper()
 	rows, done, err := openRows(file, m, open)

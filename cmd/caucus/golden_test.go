@@ -27,13 +27,12 @@ import (
 	"caucus/study/verify"
 )
 
-// goldenDay is when the golden folders were made: their certificates are of that time.
+// goldenDay is the day on which the golden folders were made; their certificates are from that day.
 var goldenDay = time.Date(2026, 11, 24, 12, 0, 0, 0, time.UTC)
 
-// TestGolden: what earlier versions left on their disks (.ci/golden made it) is opened by
-// this one. The coordinator lists its studies and goes on with a new one, hands out the
-// old release as it is, and says which version checks it; ledgers hold, of the helper too;
-// an agent lists what it took part in.
+// TestGolden: this version opens the folders of earlier versions (made by .ci/golden). The coordinator
+// lists its studies, runs a new one, hands out the old release unchanged, and says which version can
+// check it. All ledgers hold, the helper's too. An agent lists its studies.
 func TestGolden(t *testing.T) {
 	archives, err := filepath.Glob("testdata/golden/*.tar.gz")
 	if err != nil || len(archives) < 2 {
@@ -57,7 +56,7 @@ func goldenCoordinator(t *testing.T, dir string) {
 	at := filepath.Join(dir, "coordinator")
 	name := filepath.Join(at, folder.ConfigFile)
 	config, err := folder.LoadConfig(name)
-	if err != nil && strings.Contains(err.Error(), "budget: none") { // asked for since then
+	if err != nil && strings.Contains(err.Error(), "budget: none") { // required since then
 		text, unread := os.ReadFile(name)
 		n.check(unread)
 		n.check(os.WriteFile(name, append(text, "\nbudget: none\n"...), 0o600))

@@ -2,8 +2,8 @@
 
 package main
 
-// growthIsAnError does nothing where nothing is limited.
+// growthIsAnError does nothing here, because limitFiles does nothing.
 func growthIsAnError() {}
 
-// limitFiles does nothing where one process cannot limit another.
+// limitFiles does nothing on systems where a process cannot limit another.
 func limitFiles(int, uint64) {}

@@ -22,8 +22,8 @@ import (
 // TestMain lets scripts run the real command line in processes of their own.
 func TestMain(m *testing.M) {
 	testlevel.InMemory()
-	os.Setenv("GOGC", "800")       // of short processes
-	flag.Set("test.parallel", "8") // daemons wait more than they work
+	os.Setenv("GOGC", "800")       // for short processes
+	flag.Set("test.parallel", "8") // daemons wait more than they compute
 	testscript.Main(tidy{m}, map[string]func(){"caucus": func() {
 		killAt(os.Getenv("CAUCUS_TEST_KILL_AT"))
 		witnessWait = 100 * time.Millisecond
@@ -32,7 +32,7 @@ func TestMain(m *testing.M) {
 	}})
 }
 
-// tidy fails where tests leave goroutines behind.
+// tidy returns a failure if tests leave goroutines behind.
 type tidy struct{ *testing.M }
 
 func (m tidy) Run() int {
@@ -44,8 +44,7 @@ func (m tidy) Run() int {
 	return code
 }
 
-// killAt makes a daemon of this test kill itself with SIGKILL at its n-th
-// effect.
+// killAt makes a daemon of this test kill itself with SIGKILL at its n-th effect.
 func killAt(text string) {
 	n, err := strconv.Atoi(text)
 	if err != nil {
@@ -60,13 +59,12 @@ func killAt(text string) {
 	}
 }
 
-// TestScripts runs the scripts in testdata/script, which read as user
-// documentation. Each gets four hospitals' records, a public pool, a fifth
-// file that nobody learned from, four wards' triage in three classes,
-// and a free port.
+// TestScripts runs the scripts in testdata/script, which read as user documentation. Each script gets
+// four hospitals' records, a public pool, a fifth file that takes no part, four wards' triage in three
+// classes, and a free port.
 func TestScripts(t *testing.T) { runScripts(t, "testdata/script") }
 
-// TestDemo runs the demo, which takes longest and so begins early.
+// TestDemo runs the demo. It takes longest, so it starts early.
 func TestDemo(t *testing.T) { runScripts(t, "testdata/demo") }
 
 func runScripts(t *testing.T, dir string) {
@@ -74,13 +72,13 @@ func runScripts(t *testing.T, dir string) {
 	testscript.Run(t, testscript.Params{
 		Dir:   dir,
 		Setup: setup,
-		// [long] is before a line that says of another case what a line without it says of one.
+		// [long] marks a line that repeats for another case what a line without the mark already checks.
 		Condition: func(name string) (bool, error) { return name == "long" && testlevel.Long(), nil },
 		Cmds:      map[string]func(*testscript.TestScript, bool, []string){"eventually": eventually, "says": says, "complains": complains, "append": appendLine, "admissions": admissions, "untouched": untouched, "doctor": doctor, "exports": exports, "proxy": proxy(), "field": field, "swap": swapSealed, "cut": cutFile},
 	})
 }
 
-// planted is a cell that only private records hold.
+// planted is a cell that occurs in private records only.
 const planted = "271.8281"
 
 func setup(e *testscript.Env) error {
@@ -110,14 +108,14 @@ func setup(e *testscript.Env) error {
 	if err := clinics(e.WorkDir); err != nil {
 		return err
 	}
-	// Records like those that simulations generate, whatever the hospitals are.
+	// Records like the generated ones of simulations, even if the hospitals are real.
 	c := dataset.DefaultHospitalConfig()
 	c.Records = 60
 	table, schema := dataset.Hospitals(c)
 	return writeHospital(filepath.Join(e.WorkDir, "generated.csv"), schema, table, false)
 }
 
-// admissions writes a file of so many records as simulations generate them, of a seed.
+// admissions writes a file of generated records: their number and seed are arguments.
 func admissions(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 3 {
 		ts.Fatalf("usage: admissions file records seed")
@@ -132,8 +130,8 @@ func admissions(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(writeHospital(ts.MkAbs(args[0]), schema, table, false))
 }
 
-// hospitals writes schema.yaml, pool.csv, fifth.csv and one file a hospital:
-// real ones where CAUCUS_DATA has them, else generated ones. It gives a column of text.
+// hospitals writes schema.yaml, pool.csv, fifth.csv and one file for each hospital: real ones if
+// CAUCUS_DATA has them, else generated ones. It adds a text column.
 func hospitals(dir string) (group string, err error) {
 	var table *dataset.Table
 	var schema dataset.Schema
@@ -145,7 +143,7 @@ func hospitals(dir string) (group string, err error) {
 		if table, err = known.Load(os.DirFS(data), "train"); err != nil {
 			return "", err
 		}
-		schema = known.Schema.Meaning() // as the files written here have a header
+		schema = known.Schema.Meaning() // the files written here have a header
 	} else {
 		c := dataset.DefaultHospitalConfig()
 		c.Sites, c.Records = 4, 920
@@ -188,8 +186,7 @@ func hospitals(dir string) (group string, err error) {
 	return group, nil
 }
 
-// writeHospital writes records with their labels, a pool without. A hospital's
-// first number is the planted one.
+// writeHospital writes records with labels, or a pool without. A hospital's first number is planted.
 func writeHospital(path string, s dataset.Schema, t *dataset.Table, pool bool) error {
 	columns := s.FeatureColumns()
 	if !pool {
@@ -219,11 +216,11 @@ func writeHospital(path string, s dataset.Schema, t *dataset.Table, pool bool) e
 	return out.Error()
 }
 
-// patience is how long a script waits for a daemon. On a busy machine an agent makes its
-// window longer by as much as that machine is slower, a minute and more.
+// patience is how long a script waits for a daemon. On a busy machine an agent's window grows with the
+// machine's slowness, to a minute and more.
 const patience = 3 * time.Minute
 
-// until asks again and again, ever less often, for patience at most.
+// until tries again and again, with growing pauses, for patience at most.
 func until(done func() bool) bool {
 	pause, end := 50*time.Millisecond, time.Now().Add(patience)
 	for !done() {
@@ -236,8 +233,7 @@ func until(done func() bool) bool {
 	return true
 }
 
-// eventually runs a command until it succeeds: what follows from a daemon's work, or from
-// its having started.
+// eventually runs a command until it succeeds, for effects that a daemon's work or start brings about.
 func eventually(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) == 0 {
 		ts.Fatalf("usage: eventually command...")
@@ -248,7 +244,7 @@ func eventually(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// says runs a command until its stdout holds a text.
+// says runs a command until stdout has a text.
 func says(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: says text command...")
@@ -274,8 +270,8 @@ func complains(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// appendLine appends the last line of the last command's stdout to a file, as a
-// person pastes it into a configuration.
+// appendLine appends the last line of the last command's stdout to a file, as a person pastes it into a
+// configuration.
 func appendLine(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: append file")
@@ -288,8 +284,7 @@ func appendLine(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(file.Close())
 }
 
-// untouched fails if a record reached the output of the last background
-// commands or a file.
+// untouched fails if a record got into a file, or into the output of the last background commands.
 func untouched(ts *testscript.TestScript, neg bool, args []string) {
 	for _, name := range args {
 		if strings.Contains(ts.ReadFile(name), planted) {
@@ -298,7 +293,7 @@ func untouched(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// doctor copies a file with one text in it replaced, which must be there.
+// doctor copies a file and replaces one text, which must occur in the file.
 func doctor(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 4 {
 		ts.Fatalf("usage: doctor from to old new")

@@ -13,16 +13,15 @@ import (
 	"caucus/study"
 )
 
-// TestMisconfigured: five sites, each misconfigured in another way. An operator finds
-// every one from the coordinator's side, by what study wait, study show and party list
-// say, and asks no site.
+// TestMisconfigured: five sites, each misconfigured in another way. From study wait, study show and
+// party list alone, an operator finds each problem without asking a site.
 func TestMisconfigured(t *testing.T) {
 	n := newNetwork(t, nil)
 	name := func(i int) string { return "hospital-" + string(rune('a'+i)) }
 	var roster []study.PartyID
 	var configs []site.Config
 	for i := range 5 {
-		if i > 3 { // there are four hospitals' files
+		if i > 3 { // only four hospitals have files
 			text, err := os.ReadFile(filepath.Join(n.dir, name(0)+".csv"))
 			n.check(err)
 			n.check(os.WriteFile(filepath.Join(n.dir, name(i)+".csv"), text, 0o600))
@@ -35,7 +34,7 @@ func TestMisconfigured(t *testing.T) {
 	configs[2].Policy.Approval = policy.ApproveByPerson
 	configs[3].Clock.Now = func() time.Time { return time.Now().Add(2 * time.Hour) }
 	h := n.open("ward", 2, roster...)
-	for _, c := range configs[:4] { // nobody has started the fifth
+	for _, c := range configs[:4] { // nobody has started the fifth agent
 		n.run(c)
 	}
 	want := map[string]protocol.Wait{name(0): protocol.WaitDeclined, name(1): protocol.WaitSource, name(2): protocol.WaitApproval, name(3): protocol.WaitClock, name(4): ""}

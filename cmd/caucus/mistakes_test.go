@@ -24,18 +24,18 @@ import (
 
 var updateMistakes = flag.Bool("update-mistakes", false, "write testdata/mistakes.md anew")
 
-// mistakes collects what people do wrong and what they are told.
+// mistakes collects people's mistakes and the messages about them.
 type mistakes struct {
 	t     *testing.T
 	ctx   context.Context
 	hide  *strings.Replacer
 	table strings.Builder
 	n     int
-	// golden is the table's file.
+	// golden is the file with the table.
 	golden string
 }
 
-// caucus runs a command line; words in '…' are one.
+// caucus runs a command line; '…' quotes a word.
 func (m *mistakes) caucus(line string) (code int, out, problems string) {
 	var said, failed bytes.Buffer
 	code = Main(m.ctx, wordsOf(line), &said, &failed)
@@ -61,7 +61,7 @@ func (m *mistakes) right(line string) {
 	}
 }
 
-// wrong runs a command that somebody gets wrong.
+// wrong runs a command that is a mistake.
 func (m *mistakes) wrong(mistake, line string) {
 	m.t.Helper()
 	code, out, said := m.caucus(line)
@@ -71,7 +71,8 @@ func (m *mistakes) wrong(mistake, line string) {
 	m.row(mistake, "caucus "+line, said, code)
 }
 
-// found runs a command whose answer has lines about what is wrong: those that hold one of these texts.
+// found runs a command whose answer has lines about a mistake; it keeps the lines with one of these
+// texts.
 func (m *mistakes) found(mistake, line string, texts ...string) {
 	m.t.Helper()
 	code, out, said := m.caucus(line)
@@ -84,7 +85,7 @@ func (m *mistakes) found(mistake, line string, texts ...string) {
 	m.row(mistake, "caucus "+line, strings.Join(kept, ""), code)
 }
 
-// changing are the parts of messages that differ from run to run.
+// changing matches the parts of messages that differ from run to run.
 var changing = []struct {
 	part *regexp.Regexp
 	as   string
@@ -115,7 +116,7 @@ func (m *mistakes) write(name, text string) {
 	}
 }
 
-// changed writes a copy of a file with one text in place of another.
+// changed writes a copy of a file with one text replaced.
 func (m *mistakes) changed(from, to, old, new string) {
 	m.t.Helper()
 	text, err := os.ReadFile(from)
@@ -148,7 +149,7 @@ func (m *mistakes) eventually(line string) {
 	}
 }
 
-// toldBefore is what was said once, by command or by mistake, where that has changed since.
+// toldBefore holds former messages, by command or by mistake.
 var toldBefore = map[string]string{
 	"unknown flag":                                          "unknown flag: --…",
 	"flag without its value":                                "flag needs an argument: --epsilon",
@@ -230,8 +231,8 @@ policy:
   approval: person
 `
 
-// TestMistakes makes the mistakes that people make, and compares what they are told with
-// testdata/mistakes.md, which is for reading.
+// TestMistakes makes people's mistakes, and compares the messages with testdata/mistakes.md, a table for
+// reading.
 func TestMistakes(t *testing.T) {
 	golden, err := filepath.Abs("testdata/mistakes.md")
 	if err != nil {
@@ -298,7 +299,7 @@ func TestMistakes(t *testing.T) {
 	t.Logf("%d mistakes", m.n)
 }
 
-// commandLine makes the mistakes that are found before any file is read.
+// commandLine makes mistakes that are found before any file is read.
 func (m *mistakes) commandLine() {
 	m.wrong("unknown verb", "study crate study.yaml")
 	m.wrong("unknown verb", "studdy list")
@@ -331,7 +332,7 @@ func (m *mistakes) commandLine() {
 	m.wrong("edges where they cannot be given", "simulate describe --set 'edges={age: [40, 60]}'")
 }
 
-// files makes those about files.
+// files makes mistakes with files.
 func (m *mistakes) files() {
 	m.write("empty", "")
 	m.right("simulate classify --parties 3 --epsilon 8 --set generate=400 --out release.json")
@@ -393,7 +394,7 @@ func (m *mistakes) files() {
 	m.wrong("file that would be written over", "release report release.json --out release.json")
 }
 
-// machine makes those of the machine.
+// machine interrupts a command, reads another account's file, and fills a disk.
 func (m *mistakes) machine() {
 	m.stopped("ctrl-C during a rehearsal", "simulate classify --repeats 100000 --out never.json")
 	m.changed("release.json", "secret.json", "{", "{")
@@ -415,7 +416,7 @@ func (m *mistakes) stopped(mistake, line string) {
 }
 
 // forbidden runs a command with the rights of another account. Root has all rights, so this thread gives
-// its own up.
+// its rights up.
 func (m *mistakes) forbidden(mistake, line, file string) {
 	m.t.Helper()
 	if err := os.Chmod(file, 0); err != nil {
@@ -431,8 +432,8 @@ func (m *mistakes) forbidden(mistake, line, file string) {
 	m.wrong(mistake, line)
 }
 
-// full runs a command where the folder full has no room. Only root can make one: others take the row as
-// it is.
+// full runs a command with a full disk at the folder full. Only root can make one; other accounts keep
+// the table's row as it is.
 func (m *mistakes) full(mistake, line string) {
 	m.t.Helper()
 	if err := os.MkdirAll("full", 0o700); err != nil {
@@ -452,7 +453,7 @@ func (m *mistakes) full(mistake, line string) {
 	m.wrong(mistake, line)
 }
 
-// studies makes those about a study file, with a coordinator that runs.
+// studies makes mistakes in a study file, with a running coordinator.
 func (m *mistakes) studies() {
 	try := func(mistake, old, new string) {
 		m.t.Helper()
@@ -473,7 +474,7 @@ func (m *mistakes) studies() {
 	try("closing time that is over", "closes_in: 10m", "deadline: 2020-01-01T00:00:00Z")
 }
 
-// federation makes those of operators and sites.
+// federation makes mistakes of operators and sites.
 func (m *mistakes) federation(port, other string) {
 	at := "127.0.0.1:" + port
 	m.right("coordinator init --dir coordinator --address " + at + " --listen " + at)

@@ -14,12 +14,12 @@ import (
 	"caucus/protocol"
 )
 
-// TestProfilesRenew: a profile in the last third of its life renews itself in
-// its place; one that has expired says how to get another.
+// TestProfilesRenew: a profile in the last third of its life renews itself in place. An expired profile
+// says how to get another.
 func TestProfilesRenew(t *testing.T) {
 	n := newNetwork(t, nil)
 	for _, test := range []struct {
-		days    int // since it was made
+		days    int // age of the profile
 		renewed bool
 		says    string
 	}{{10, false, ""}, {300, true, ""}, {400, false, "caucus coordinator operator old --dir"}} {
@@ -42,8 +42,7 @@ func TestProfilesRenew(t *testing.T) {
 	}
 }
 
-// TestInterruptedOperator: a verb that waits for a coordinator that says nothing
-// ends when it is interrupted.
+// TestInterruptedOperator: an interrupt ends a verb that waits for a silent coordinator.
 func TestInterruptedOperator(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "coordinator")
 	silent, err := net.Listen("tcp", "127.0.0.1:0")

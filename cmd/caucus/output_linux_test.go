@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestWriteInPlace: a file whose folder takes no other is written over, and stays as it
-// was where what it should hold cannot be made. Here it is the name of this process.
+// TestWriteInPlace: a file in a folder that takes no new file is overwritten, and keeps its content if
+// the new content cannot be made. Here the file is the name of this process.
 func TestWriteInPlace(t *testing.T) {
 	const file = "/proc/self/comm"
 	before, err := os.ReadFile(file)
@@ -38,7 +38,7 @@ func TestWriteInPlace(t *testing.T) {
 	}
 }
 
-// TestWriteOpen: the name of an open file is that file, at the place where it is.
+// TestWriteOpen: the name of an open file means this file, at its present position.
 func TestWriteOpen(t *testing.T) {
 	for _, name := range []string{"/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"} {
 		var out bytes.Buffer
@@ -49,7 +49,7 @@ func TestWriteOpen(t *testing.T) {
 	}
 }
 
-// TestPlaceIsTried: where no file can be made is known before any work.
+// TestPlaceIsTried: an unwritable place is found before any work.
 func TestPlaceIsTried(t *testing.T) {
 	if err := checkPlace("/proc/new", false); err == nil || !strings.Contains(err.Error(), "no file can be made in /proc: ") {
 		t.Errorf("have %v", err)

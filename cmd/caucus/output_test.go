@@ -17,8 +17,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// TestWrite: a file is written whole or left as it was, in its place and mode, through a
-// link, and nothing stays beside it.
+// TestWrite: a file is written completely or keeps its content, place and mode, also through a link, and
+// no temporary file stays beside it.
 func TestWrite(t *testing.T) {
 	dir := t.TempDir()
 	file, link := filepath.Join(dir, "a.txt"), filepath.Join(dir, "link.txt")
@@ -68,7 +68,7 @@ func TestWrite(t *testing.T) {
 		t.Fatalf("the device was replaced: %v, %v", info.Mode(), err)
 	}
 
-	group := os.FileMode(0o664) // a umask of 022 would take a bit of it
+	group := os.FileMode(0o664) // a umask of 022 would remove a bit
 	if err := errors.Join(os.Chmod(file, group), c.write(file, says("for a group"))); err != nil {
 		t.Fatal(err)
 	}
@@ -86,7 +86,7 @@ func TestWrite(t *testing.T) {
 	check("after it was refused", "for a group", group)
 }
 
-// TestStopWhileWriting: what is stopped before all is known writes nothing.
+// TestStopWhileWriting: a command that is stopped before the end writes no file.
 func TestStopWhileWriting(t *testing.T) {
 	dir := t.TempDir()
 	c, writing, done, left := &console{}, make(chan bool), make(chan bool), make(chan error)
@@ -110,7 +110,7 @@ func TestStopWhileWriting(t *testing.T) {
 	}
 }
 
-// TestFolderNotesWhatIsRead: what a command opens in a folder it does not write over.
+// TestFolderNotesWhatIsRead: a command does not overwrite a file that it opened in a folder.
 func TestFolderNotesWhatIsRead(t *testing.T) {
 	dir := t.TempDir()
 	read, other := filepath.Join(dir, "read.csv"), filepath.Join(dir, "other.csv")
@@ -131,8 +131,8 @@ func TestFolderNotesWhatIsRead(t *testing.T) {
 	}
 }
 
-// TestOutputs: no flag of any command that names an input takes the place of an output
-// that exists, by name or by link; and each output takes no name of another format.
+// TestOutputs: for every command, no output overwrites an input, by name or by link; and no output takes
+// a name of another format.
 func TestOutputs(t *testing.T) {
 	t.Chdir(t.TempDir())
 	const file, link = "there.bin", "link.bin"
@@ -250,7 +250,7 @@ func TestOutputs(t *testing.T) {
 	}
 }
 
-// TestOutputsAreKnown: each flag that by its words names a file to write is one, or has a
+// TestOutputsAreKnown: each flag whose help text names a file to write is marked as an output, or has a
 // rule of its own that overwrites nothing.
 func TestOutputsAreKnown(t *testing.T) {
 	ownRule := []string{"caucus coordinator operator --out"}
@@ -273,8 +273,8 @@ func TestOutputsAreKnown(t *testing.T) {
 	}
 }
 
-// TestInputsAreKnown: of a command that writes a file, each flag that takes a text names a
-// file that is read, a file that is written, or no file.
+// TestInputsAreKnown: in a command that writes a file, each flag with a text is an input, an output, or
+// no file.
 func TestInputsAreKnown(t *testing.T) {
 	noFile := strings.Fields(`address as authority classes coordinator data-dir dataset decimal delimiter dir encoding helper id key label mechanism
 		name part party prefix role set sheet tag sweep table to unit where`)
@@ -295,8 +295,8 @@ func TestInputsAreKnown(t *testing.T) {
 	})
 }
 
-// TestOneWayOut: the command line makes files for people by write alone. Secrets, which are
-// new files, are made otherwise.
+// TestOneWayOut: the command line makes files for people with write alone. Secrets, which are new files,
+// have another way.
 func TestOneWayOut(t *testing.T) {
 	otherwise := map[string]string{"output.go": "write itself", "party.go": "secrets"}
 	files, err := filepath.Glob("*.go")
@@ -326,12 +326,12 @@ func walk(cmd *cobra.Command, do func(*cobra.Command)) {
 	}
 }
 
-// full is a place that takes nothing.
+// full is a writer without room.
 type full struct{}
 
 func (full) Write([]byte) (int, error) { return 0, errors.New("no space left") }
 
-// TestPrintFails: what could not be printed is an error, though no line looked at one.
+// TestPrintFails: a failed print is an error, even if no line checked for one.
 func TestPrintFails(t *testing.T) {
 	c := &console{out: full{}}
 	text := func(w io.Writer) error { fmt.Fprintln(w, "one"); fmt.Fprintln(w, "two"); return nil }

@@ -13,7 +13,8 @@ import (
 	"caucus/internal/testpages"
 )
 
-// samplePages, made once, are pages of a forecast, and of a simulated classifier, table one and scores.
+// samplePages returns pages of a forecast, and of a simulated classifier, table one and scores. It makes
+// them once.
 var samplePages = sync.OnceValues(func() (map[string][]byte, error) {
 	dir, err := os.MkdirTemp("", "pages")
 	if err != nil {

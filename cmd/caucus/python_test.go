@@ -12,7 +12,7 @@ func TestPythonPackage(t *testing.T) {
 	if python == "" {
 		t.Skip("CAUCUS_PYTHON names no Python with pandas and Matplotlib: .ci/peers sets it")
 	}
-	binary, err := exec.LookPath("caucus") // of testscript.Main
+	binary, err := exec.LookPath("caucus") // made by testscript.Main
 	if err != nil {
 		t.Fatal(err)
 	}

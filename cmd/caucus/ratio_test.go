@@ -24,11 +24,10 @@ import (
 	"caucus/study/terms"
 )
 
-// clinics writes two regions' records for ratio studies: north.csv and south.csv,
-// each of four clinics of 500 patients with other shares of readmitted ones;
-// clinics.yaml, their schema with the clinic as party column; clinic-pool.csv;
-// ward.csv, unlabelled, of whom 40 % were readmitted; odd.csv, unlabelled, all of
-// them of one age with impossible glucose; nobody.csv, without records.
+// clinics writes files for ratio studies: north.csv and south.csv, the records of two regions, each with
+// four clinics of 500 patients with different shares of readmitted patients; clinics.yaml, the schema,
+// with the clinic as party column; clinic-pool.csv; ward.csv, unlabelled, 40 % of whose patients were
+// readmitted; odd.csv, unlabelled, with one age and impossible glucose; nobody.csv, without records.
 func clinics(dir string) error {
 	c := dataset.DefaultHospitalConfig()
 	c.Sites, c.Records, c.Seed = 1, 10_000, 7
@@ -106,9 +105,9 @@ func clinics(dir string) error {
 	return os.WriteFile(filepath.Join(dir, "clinics.yaml"), text, 0o600)
 }
 
-// TestRatioByDaemons: an agent refuses exact features until its policy grants
-// the columns; then three agents publish sets with private counts, and the
-// release, checked and read by caucus release predict, estimates a file's class ratios.
+// TestRatioByDaemons: an agent refuses exact features until its policy grants the columns. Then three
+// agents publish sets with private counts, and caucus release predict estimates a file's class ratios
+// from the checked release.
 func TestRatioByDaemons(t *testing.T) {
 	n := newNetwork(t, nil)
 	schema, err := readSchema(filepath.Join(n.dir, "schema.yaml"))
@@ -151,7 +150,7 @@ func TestRatioByDaemons(t *testing.T) {
 	n.check((&console{}).writeRelease(release, &r))
 	var out, errs bytes.Buffer
 	code := Main(context.Background(), []string{"release", "predict", release, "--data", filepath.Join(n.dir, "hospital-a.csv"), "--plot", plot, "--json"}, &out, &errs)
-	if result.Model == nil { // the hospitals' shares happen to be alike
+	if result.Model == nil { // the hospitals' shares happen to be equal
 		if code != 1 || !strings.Contains(errs.String(), "support no estimate") {
 			t.Errorf("exit %d, %s", code, &errs)
 		}

@@ -2,5 +2,5 @@ package main
 
 import "io"
 
-// quiet is a console that nobody reads.
+// quiet is a console without output.
 func quiet() *console { return &console{out: io.Discard, err: io.Discard} }

@@ -12,8 +12,8 @@ import (
 	"caucus/study"
 )
 
-// TestRefusedPlansAreUsageErrors: the same mistake ends in 2 whichever verb it is made in,
-// and is told by the flag.
+// TestRefusedPlansAreUsageErrors: the same mistake exits with 2 in every verb, and the message names the
+// flag.
 func TestRefusedPlansAreUsageErrors(t *testing.T) {
 	for _, c := range []struct{ line, says string }{
 		{"forecast --parties 3 --class-shares .7,.2", "caucus: --class-shares: they add up to 0.9, not to 1"},
@@ -50,8 +50,8 @@ func TestRefusedPlansAreUsageErrors(t *testing.T) {
 	}
 }
 
-// TestExportOfAPredictedColumn: a query whose answer would have two columns of a name is a
-// wrong use, and --id the way out.
+// TestExportOfAPredictedColumn: a query whose answer would have two columns with the same name is wrong
+// usage; --id avoids it.
 func TestExportOfAPredictedColumn(t *testing.T) {
 	t.Chdir(t.TempDir())
 	records := "predicted,y\n"
@@ -83,8 +83,8 @@ func TestExportOfAPredictedColumn(t *testing.T) {
 	}
 }
 
-// TestDamagedRelease: a release that does not hold what its plan says is told by its file,
-// and what to do, by every verb that uses one.
+// TestDamagedRelease: every verb that uses a release refuses one that contradicts its plan, names the
+// file, and says what to do.
 func TestDamagedRelease(t *testing.T) {
 	t.Chdir(t.TempDir())
 	run := func(line string) (int, string) {
@@ -124,7 +124,7 @@ func TestDamagedRelease(t *testing.T) {
 	}
 }
 
-// TestCounted: one thing is one.
+// TestCounted checks singular and plural.
 func TestCounted(t *testing.T) {
 	for _, c := range []struct {
 		n            int
@@ -136,8 +136,8 @@ func TestCounted(t *testing.T) {
 	}
 }
 
-// TestReleaseIsNoCommand: what a release's maker wrote reaches a terminal as text, in
-// answers, notes and errors: it neither moves the cursor nor turns the line around.
+// TestReleaseIsNoCommand: text from a release's maker reaches the terminal as plain text, in answers,
+// notes and errors. It cannot move the cursor or change the direction of writing.
 func TestReleaseIsNoCommand(t *testing.T) {
 	t.Chdir(t.TempDir())
 	run := func(line string) string {

@@ -9,9 +9,9 @@ import (
 	"caucus/study/simulate"
 )
 
-// TestConcluded: a release is better or worse only by more than its own deviation over
-// repeats; one draw says by how much, and not how sure. Both are sentences with a subject,
-// for readers who know no flag.
+// TestConcluded: a release is better or worse only if the difference exceeds its own deviation over
+// repeats. A single draw gives the difference without certainty. Both results are full sentences, for
+// readers who know no flag.
 func TestConcluded(t *testing.T) {
 	const repeated, once = "; ± is its standard deviation.", "; other draws may differ."
 	for _, c := range []struct {
@@ -41,7 +41,8 @@ func TestConcluded(t *testing.T) {
 	}
 }
 
-// TestMeasuredRatio: the headline closes what it opens, and less is better by the chart.
+// TestMeasuredRatio: the headline has balanced brackets, and its comparison agrees with the chart, where
+// less is better.
 func TestMeasuredRatio(t *testing.T) {
 	var s simulate.RatioSummary
 	s.Targets, s.Repeats = 10, 2
@@ -55,8 +56,8 @@ func TestMeasuredRatio(t *testing.T) {
 	}
 }
 
-// TestCommandLine: a command line on a page keeps the last name of each file, and what only
-// looks like a path; pasted into a shell it is the same arguments again.
+// TestCommandLine: a command line on a page keeps the last part of each file name, and arguments that
+// only look like paths. Pasted into a shell, it gives the same arguments.
 func TestCommandLine(t *testing.T) {
 	dir := t.TempDir()
 	for _, folder := range []string{"in", "my dir", "my dir/sub x"} {

@@ -22,15 +22,14 @@ import (
 	"caucus/study"
 )
 
-// The environment of random schedules of real processes.
+// Environment variables for random schedules of real processes.
 const (
-	processSeed = "CAUCUS_SCHEDULES_SEED" // of the first one to play
-	clockFile   = "CAUCUS_TEST_CLOCK"     // holds by how much a process's clock is wrong
+	processSeed = "CAUCUS_SCHEDULES_SEED" // seed of the first schedule
+	clockFile   = "CAUCUS_TEST_CLOCK"     // file with the error of a process's clock
 )
 
-// underFaults makes this process one that a schedule can treat badly: its clock is
-// wrong by what a file says at that moment, and a file that may not grow is an
-// error instead of a signal.
+// underFaults prepares this process for faults of a schedule: a file says how wrong its clock is, and
+// writing to a file that may not grow is an error instead of a signal.
 func underFaults() {
 	growthIsAnError()
 	if path := os.Getenv(clockFile); path != "" {
@@ -42,22 +41,21 @@ func underFaults() {
 	}
 }
 
-// daemon is a process that somebody looks after: whenever it ends it is started
-// again.
+// daemon is a process under supervision: it is restarted whenever it ends.
 type daemon struct {
-	name string // its folder
+	name string // the folder's name
 	args []string
 	dir  string
 	log  lines
 
-	mu     sync.Mutex // held while it must not run
+	mu     sync.Mutex // held while the process must not run
 	proc   *os.Process
 	exited chan struct{}
 }
 
 func (d *daemon) clock() string { return filepath.Join(d.dir, filepath.Base(d.name)+".clock") }
 
-// run keeps it running until the context ends.
+// run restarts the process until the context ends.
 func (d *daemon) run(ctx context.Context) {
 	for {
 		d.mu.Lock()
@@ -80,12 +78,12 @@ func (d *daemon) run(ctx context.Context) {
 		}
 		close(exited)
 		if time.Since(began) < time.Second {
-			time.Sleep(300 * time.Millisecond) // it may refuse to start for long
+			time.Sleep(300 * time.Millisecond) // the process may refuse to start for a long time
 		}
 	}
 }
 
-// down kills it and does something while it is down.
+// down kills the process, and calls do while it is down.
 func (d *daemon) down(do func()) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -96,7 +94,7 @@ func (d *daemon) down(do func()) {
 	do()
 }
 
-// room limits how large a file it may write, as a full disk does.
+// room limits the size of files that the process may write, like a full disk.
 func (d *daemon) room(most uint64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -106,8 +104,8 @@ func (d *daemon) room(most uint64) {
 	limitFiles(d.proc.Pid, most)
 }
 
-// federated is what a schedule happens to: a coordinator, its agents, and a wire
-// between them that can be cut.
+// federated is the subject of a schedule: a coordinator, its agents, and a wire between them that can be
+// cut.
 type federated struct {
 	t           *testing.T
 	dir         string
@@ -116,11 +114,11 @@ type federated struct {
 	wire        *cable
 	operator    *protocol.Client
 	restored    map[string]bool
-	reopen      []string        // studies that were failed, and are to be taken up again
-	reopened    map[string]bool // those that were
+	reopen      []string        // failed studies to reopen
+	reopened    map[string]bool // studies that were reopened
 	counts      map[string]int
 	backups     []copied
-	diary       bytes.Buffer // what happened when
+	diary       bytes.Buffer // events with their times
 }
 
 type copied struct {
@@ -145,8 +143,8 @@ policy:
   approval: policy
 `
 
-// basis makes a folder with a coordinator, three enrolled agents and two studies in
-// draft: tally, with noise of the coordinator, and cross, with noise of the sites.
+// basis makes a folder with a coordinator, three enrolled agents and two draft studies: tally with the
+// coordinator's noise, and cross with the sites' noise.
 func basis(t *testing.T, dir, dialled, listens string) {
 	t.Helper()
 	if _, err := hospitals(dir); err != nil {
@@ -182,7 +180,6 @@ func write(t *testing.T, path, text string) {
 	}
 }
 
-// copyFolder copies a folder as its owner does.
 func copyFolder(from, to string) error {
 	if err := os.CopyFS(to, os.DirFS(from)); err != nil {
 		return err
@@ -198,7 +195,7 @@ func copyFolder(from, to string) error {
 	})
 }
 
-// events are what happens to the processes, backups and restores last.
+// events are the faults of processes, and at the end of the list backups and restores.
 var events = []struct {
 	name string
 	do   func(*federated, *rand.Rand)
@@ -249,7 +246,7 @@ var events = []struct {
 	{"restore of a folder", func(f *federated, r *rand.Rand) { f.restore(r) }},
 }
 
-// ask asks the operator's wish of one of the studies.
+// ask sends an operator's request about one of the studies.
 func (f *federated) ask(r *rand.Rand, do func(context.Context, string) error) {
 	ctx, stop := f.context()
 	defer stop()
@@ -258,7 +255,7 @@ func (f *federated) ask(r *rand.Rand, do func(context.Context, string) error) {
 
 func pick(r *rand.Rand, of ...string) string { return of[r.IntN(len(of))] }
 
-// takeUp takes up again what was failed, where it can.
+// takeUp reopens failed studies where possible.
 func (f *federated) takeUp() {
 	f.reopen = slices.DeleteFunc(f.reopen, func(name string) bool {
 		ctx, stop := f.context()
@@ -288,7 +285,8 @@ func (f *federated) backup(d *daemon) {
 	})
 }
 
-// restore puts back a folder; the coordinator's head file lies beside it and stays.
+// restore puts a folder back to an older state. The coordinator's head file is beside the folder, so it
+// stays.
 func (f *federated) restore(r *rand.Rand) {
 	b := f.backups[r.IntN(len(f.backups))]
 	b.of.down(func() {
@@ -299,9 +297,9 @@ func (f *federated) restore(r *rand.Rand) {
 	})
 }
 
-// TestProcessSchedules plays random schedules of real processes: a coordinator and
-// three agents, each run by the real command line, that are killed, run out of
-// disk, have wrong clocks, are cut off and put back to older states.
+// TestProcessSchedules plays random schedules. The processes are a coordinator and three agents, run by
+// the real command line. They are killed, run out of disk, get wrong clocks, are cut off, and are put
+// back to older states.
 func TestProcessSchedules(t *testing.T) {
 	t.Parallel()
 	schedules := testlevel.N(t, 1, 40)
@@ -346,7 +344,7 @@ func TestProcessSchedules(t *testing.T) {
 	t.Logf("%d schedules: %s", schedules, strings.Join(figures, "; "))
 }
 
-// play carries one through and holds what it left against the rules.
+// play runs one schedule, and checks its results against the rules.
 func (f *federated) play(r *rand.Rand, restores bool) {
 	ctx, stop := context.WithCancel(context.Background())
 	var under sync.WaitGroup
@@ -380,7 +378,7 @@ func (f *federated) play(r *rand.Rand, restores bool) {
 		}
 		time.Sleep(time.Duration(50+r.IntN(700)) * time.Millisecond)
 		e := events[r.IntN(len(events))]
-		if restores && r.IntN(3) == 0 { // they come in pairs
+		if restores && r.IntN(3) == 0 { // backups and restores come in pairs
 			e = events[len(events)-2+r.IntN(2)]
 		}
 		if !restores && strings.HasPrefix(e.name, "restore") || len(f.backups) == 0 && strings.HasPrefix(e.name, "restore") {
@@ -398,7 +396,7 @@ func (f *federated) play(r *rand.Rand, restores bool) {
 	f.rules()
 }
 
-// open opens a study, and says whether it is open or beyond.
+// open opens a study, and says whether it is open or has ended.
 func (f *federated) open(name string) bool {
 	ctx, stop := f.context()
 	defer stop()
@@ -406,10 +404,9 @@ func (f *federated) open(name string) bool {
 	return err == nil || errors.Is(err, study.ErrNotOpen)
 }
 
-// settle waits until both studies are over and every agent knows, with an operator
-// who vouches for the clock and waives who does not call. A coordinator that was
-// put back may have to stop for good, or lack an agent that it told of an older
-// state; then a study is not over before its deadline.
+// settle waits until both studies have ended and every agent knows. Its operator vouches for the clock
+// and waives parties that do not call. A restored coordinator may stop for good, or may never hear from
+// an agent again; then a study ends only at its deadline.
 func (f *federated) settle(most time.Duration) {
 	if f.restored["coordinator"] {
 		most = 30 * time.Second

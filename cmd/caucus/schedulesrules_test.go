@@ -19,7 +19,7 @@ import (
 	"caucus/study/kinds"
 )
 
-// rules holds what a schedule left on the disks against what must be so.
+// rules checks the results of a schedule on the disks.
 func (f *federated) rules() {
 	ctx, t := context.Background(), f.t
 	answers := map[string]map[string]bool{} // by study
@@ -72,7 +72,7 @@ func (f *federated) rules() {
 	}
 }
 
-// ledger is what was charged by the entries of a folder's ledger, whose chain holds.
+// ledger returns the charges in a folder's ledger, and checks the ledger's chain.
 func (f *federated) ledger(name string) (lines []privacy.Line) {
 	j, err := journal.OpenSQLite(filepath.Join(f.dir, name, folder.LedgerFile))
 	if err != nil {
@@ -91,8 +91,8 @@ func (f *federated) ledger(name string) (lines []privacy.Line) {
 	return lines
 }
 
-// agent: it paid once for each study that counts it, what it has a receipt of was
-// counted, and what the coordinator signed for it is in the coordinator's ledger.
+// agent checks an agent: it paid once for each study that counts it; each of its receipts was counted;
+// and the coordinator's signed documents that it holds are in the coordinator's ledger.
 func (f *federated) agent(ctx context.Context, d *daemon, contributed map[string][]study.PartyID) {
 	party := study.PartyID(d.name[len("state-"):])
 	charges := len(f.ledger(d.name))
@@ -109,7 +109,7 @@ func (f *federated) agent(ctx context.Context, d *daemon, contributed map[string
 		return
 	}
 	receipts, _ := filepath.Glob(filepath.Join(f.folder(d), "studies", "*", "receipt.json"))
-	if len(receipts) != counts && !(len(f.reopened) > 0 && len(receipts) > counts) { // what did not come again is not counted
+	if len(receipts) != counts && !(len(f.reopened) > 0 && len(receipts) > counts) { // a contribution to a reopened study may not be sent again
 		f.t.Errorf("%s has %d receipts, and is in %d releases", party, len(receipts), counts)
 	}
 	f.counts["receipts, each counted once"] += counts
@@ -146,8 +146,8 @@ func (f *federated) agent(ctx context.Context, d *daemon, contributed map[string
 	}
 }
 
-// sumOf: the public sum of a release with noise of the sites is each of its
-// contributors' uploads once.
+// sumOf checks that the public sum of a release, with noise at the sites, adds up each contributor's
+// upload once.
 func (f *federated) sumOf(plan study.Plan, r study.Release) {
 	if len(r.Sum) == 0 || len(f.restored) > 0 {
 		return
@@ -171,7 +171,7 @@ func (f *federated) sumOf(plan study.Plan, r study.Release) {
 	}
 }
 
-// gathering takes contributions to a plan, on the pool that an agent keeps.
+// gathering returns an empty Gathering for a plan, on the pool that an agent stores.
 func (f *federated) gathering(p study.Plan) (*study.Gathering, error) {
 	var table *dataset.Table
 	kept, err := filepath.Glob(filepath.Join(f.dir, "state-*", "pools", "*"))

@@ -17,7 +17,7 @@ import (
 	"caucus/study/terms"
 )
 
-// silentTerms are those that a rehearsal may pass over, with the reason.
+// silentTerms are the terms that a rehearsal may ignore, with the reason.
 var silentTerms = map[string]string{
 	"kind":          "the command line names it",
 	"closes_in":     "study create makes a deadline of it: a rehearsal has none",
@@ -33,9 +33,8 @@ var silentTerms = map[string]string{
 
 const pureNoise = "it decides how large δ is, and δ is 0 here"
 
-// TestNoTermIsSilent: each term that a kind's rehearsal offers changes what the rehearsal says
-// or its release, the plan in it among that, or is refused; with made-up records and with a
-// file of records.
+// TestNoTermIsSilent: each term that a kind's rehearsal offers is refused, or changes the output or the
+// release (including its plan). The test uses made-up records and a file of records.
 func TestNoTermIsSilent(t *testing.T) {
 	dir := pageFolder(t)
 	t.Chdir(dir)
@@ -85,10 +84,10 @@ func TestNoTermIsSilent(t *testing.T) {
 			"made": {"parties": "3", "simulate.generate": "500"}, "file": {"parties": "3", "train": "wards.csv", "schema": "schema.yaml"},
 		} {
 			maps.Copy(base, own[kind])
-			before := map[string]string{} // what is said, by the terms beside
+			before := map[string]string{} // output, by the other terms
 			for _, term := range offered {
 				if records == "file" && !testlevel.Long() && !term.IsFile() && !strings.HasPrefix(term.Key, "simulate.") {
-					continue // as with made-up records
+					continue // the same as with made-up records
 				}
 				all, value := maps.Clone(base), valueFor(kind, term)
 				for _, of := range besides[term.Key] {
@@ -118,7 +117,7 @@ func TestNoTermIsSilent(t *testing.T) {
 	}
 }
 
-// valueFor is another value than a term's default, such as the term takes.
+// valueFor returns a valid value of a term that differs from its default.
 func valueFor(kind string, t terms.Term) string {
 	for _, key := range []string{kind + " " + t.Name(), t.Key, t.Name()} {
 		if v, ok := silentValues[key]; ok {
@@ -142,14 +141,13 @@ func valueFor(kind string, t terms.Term) string {
 	return "other"
 }
 
-// besides are other terms of the command line that a term goes with; KEY= leaves one out.
+// besides are other terms that a term needs on the command line; KEY= leaves one out.
 var besides = map[string][]string{
 	"simulate.party_column": {"parties="}, "simulate.voters": {"unit=party"}, "simulate.real_shares": {"noise=aggregators"}, "seal.quiet_seconds": {"seal.share=.5"},
 	"describe.count": {"where=age > 30"}, "ratio.skew": {"skew=.6", "features=noisy-embedding", "sets=made", "ratio.fourier=20"},
 }
 
-// silentValues are those of terms that do not take the usual value of their type. Files are
-// those of pageFolder.
+// silentValues are values of terms that do not take their type's usual value. Files are from pageFolder.
 var silentValues = map[string]string{
 	"kind": "labels", "where": "age > 30", "map.project": "2", "map.analysis": "pca", "unit": "party", "noise": "aggregators", "records": "40",
 	"weights.plan": strings.Repeat("ab", 32), "weights.unit": "record", "minimum": "2", "parties": "5", "largest": "100000000", "readers": "parties",

@@ -14,12 +14,12 @@ import (
 	"caucus/study/kinds"
 )
 
-// TestSimulateDefaults: without flags, simulate runs the plan that a study file with
-// nothing but its kind completes to, but for what is virtual. Where a flag's default
-// names what an empty field means, that is the same.
+// TestSimulateDefaults: without flags, simulate runs the same plan as a study file that names only its
+// kind, except for virtual parties and pools. If a flag's default stands for an empty field, both mean
+// the same.
 func TestSimulateDefaults(t *testing.T) {
 	_, schema := dataset.Hospitals(dataset.DefaultHospitalConfig())
-	// Sizes are of what is simulated; a width and edges that are left open follow from the pool.
+	// Sizes depend on the simulation; an open width or open edges follow from the pool.
 	sizes := map[string]bool{"max_records": true, "set_size": true, "gamma": true, "per_party": true, "parts": true, "edges": true}
 	for kind, flags := range map[string][]string{
 		"classify": nil, "ratio": {"--parties", "4", "--records", "100"}, "labels": nil, "describe": nil,
@@ -70,7 +70,7 @@ func TestSimulateDefaults(t *testing.T) {
 	}
 }
 
-// termsBut are a plan's terms that say something, without those named.
+// termsBut returns a plan's non-empty terms, without the named ones.
 func termsBut(t *testing.T, p study.Plan, left map[string]bool) map[string]any {
 	terms := map[string]any{}
 	if p.KindTerms == nil {

@@ -18,8 +18,8 @@ import (
 )
 
 // TestStops: a simulation, or a prediction, that is told to stop ends within seconds, with status 1 and
-// without a document, also where it waits for what asks no context: here a file that never
-// comes.
+// without a document. This also holds while it waits for input that checks no context: here a file that
+// never comes.
 func TestStops(t *testing.T) {
 	for _, verb := range [][]string{
 		{"simulate", "classify", "--train", "train.csv", "--schema", "train.csv"},
@@ -30,8 +30,8 @@ func TestStops(t *testing.T) {
 	}
 }
 
-// TestStoppedFile: a verb that is stopped while it writes its answer ends, and leaves no file,
-// in part or whole, also where its writer goes on until it notices.
+// TestStoppedFile: a verb that is stopped while it writes its answer ends, and leaves no file, complete
+// or partial, even if its writer goes on for a while.
 func TestStoppedFile(t *testing.T) {
 	for _, name := range []string{"answer.csv", "answer.parquet"} {
 		dir := t.TempDir()
@@ -63,14 +63,15 @@ func TestStoppedFile(t *testing.T) {
 		if left, _ := os.ReadDir(dir); len(left) > 0 {
 			t.Errorf("%s: %v is left", name, left)
 		}
-		// Let the writer go: it waits for the end of a process, if it did not end before the stop.
+		// Release the writer: it waits for the end of the process, if the process did not end before the
+		// stop.
 		c.writing.TryLock()
 		c.writing.Unlock()
 		<-returned
 	}
 }
 
-// stops starts a verb that reads train.csv and signals it.
+// stops starts a verb that reads train.csv, and signals it.
 func stops(t *testing.T, verb []string, by os.Signal) {
 	t.Helper()
 	dir := t.TempDir()
@@ -84,7 +85,7 @@ func stops(t *testing.T, verb []string, by os.Signal) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	writer, err := os.OpenFile(file, os.O_WRONLY, 0) // waits until it reads
+	writer, err := os.OpenFile(file, os.O_WRONLY, 0) // waits until the verb reads
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -112,7 +113,7 @@ func TestSecondSignal(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	writer, err := os.OpenFile(pipe, os.O_WRONLY, 0) // waits until it reads
+	writer, err := os.OpenFile(pipe, os.O_WRONLY, 0) // waits until the verb reads
 	if err != nil {
 		t.Fatal(err)
 	}

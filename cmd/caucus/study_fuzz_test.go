@@ -9,8 +9,7 @@ import (
 	"caucus/study/terms"
 )
 
-// FuzzStudyFile: whatever a researcher writes is refused or becomes a plan that
-// checks.
+// FuzzStudyFile: any study file is refused, or becomes a plan that passes its checks.
 func FuzzStudyFile(f *testing.F) {
 	f.Add([]byte("name: a\nschema: s.yaml\npool: p.csv\nunit: record\nepsilon: 1\nroster: [x, y, z]\n"))
 	f.Add([]byte("name: a\nkind: labels\nlabels: {loss: logistic}\nroster: [x, y]\ndelta: 0\ncloses_in: 5h\n"))

@@ -13,8 +13,7 @@ import (
 	"caucus/study/terms"
 )
 
-// TestExampleStudy: the example of the deploy room is one that study create
-// reads and makes a useful plan of.
+// TestExampleStudy: study create reads the example in deploy, and makes a useful plan from it.
 func TestExampleStudy(t *testing.T) {
 	s, err := readStudyFile("../../deploy/examples/study.yaml")
 	if err != nil {
@@ -23,7 +22,7 @@ func TestExampleStudy(t *testing.T) {
 	if s.Unit != privacy.Record || s.ClosesIn == 0 || s.Kind != "describe" || s.Parties == 0 {
 		t.Errorf("study file: %+v", s)
 	}
-	t.Setenv("CAUCUS_DATA", "") // the example is about the generated hospitals
+	t.Setenv("CAUCUS_DATA", "") // the example uses the generated hospitals
 	dir := t.TempDir()
 	if _, err := hospitals(dir); err != nil {
 		t.Fatal(err)
@@ -37,8 +36,8 @@ func TestExampleStudy(t *testing.T) {
 	}
 }
 
-// TestStudyFileKeys: a key that is not known is an error that names it and, where it is one
-// of the kind's terms, says where it belongs. A kind takes no terms of another.
+// TestStudyFileKeys: an unknown key is an error that names the key. If the key is a term of the kind,
+// the error says where it belongs. A kind takes no terms of another kind.
 func TestStudyFileKeys(t *testing.T) {
 	for text, says := range map[string]string{
 		"name: x\nepsilom: 2\n":                                    `line 2: unknown key "epsilom": do you mean "epsilon"?`,
@@ -63,7 +62,7 @@ func TestStudyFileKeys(t *testing.T) {
 	}
 }
 
-// readStudyFile reads a study file alone.
+// readStudyFile reads a study file without a command line.
 func readStudyFile(name string) (terms.Study, error) {
 	file, err := yamlfile.Read(name)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// terminal opens a new terminal: what is written to end comes out of screen.
+// terminal opens a new terminal: text written to end can be read from screen.
 func terminal(t *testing.T) (screen, end *os.File) {
 	t.Helper()
 	screen, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
@@ -37,8 +37,8 @@ func terminal(t *testing.T) (screen, end *os.File) {
 	return screen, end
 }
 
-// TestEndsOnTerminal: a command ends on a terminal whether its bar of progress begins, never
-// begins since nothing is counted, or never begins for an error.
+// TestEndsOnTerminal: a command ends on a terminal whether its progress bar starts, does not start
+// because nothing is counted, or does not start because of an error.
 func TestEndsOnTerminal(t *testing.T) {
 	release := filepath.Join(t.TempDir(), "release.json")
 	for _, c := range []struct {
@@ -57,7 +57,7 @@ func TestEndsOnTerminal(t *testing.T) {
 		shown := make(chan string)
 		go func() {
 			var all bytes.Buffer
-			all.ReadFrom(screen) // an error, once the other end is closed
+			all.ReadFrom(screen) // an error once the other end is closed
 			shown <- all.String()
 		}()
 		code := make(chan int)

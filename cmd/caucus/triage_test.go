@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 )
 
-// triageSchema is for the records of triage: three classes.
+// triageSchema is the schema of the triage records: three classes.
 const triageSchema = `name: triage
 label: {column: urgency, classes: [green, amber, red]}
 features:
@@ -18,9 +18,8 @@ features:
   - {column: arrival, kind: categorical, levels: [walked, ambulance]}
 `
 
-// triage writes triage.yaml, a pool without labels, test records, and the
-// records of three wards and a fourth: ward b has texts that are no class, ward
-// c saw one class only.
+// triage writes triage.yaml, a pool without labels, test records, and the records of three wards and a
+// fourth. Ward b has labels that are no class; ward c has one class only.
 func triage(dir string) error {
 	if err := os.WriteFile(filepath.Join(dir, "triage.yaml"), []byte(triageSchema), 0o600); err != nil {
 		return err

@@ -47,11 +47,10 @@ minimum: 4
 closes_in: 10m
 `
 
-// TestTwoServersSum: of real daemons, coordinator, helper and four sites, what two servers
-// release is the sum that one coordinator releases, and the one that is counted in the files.
-// At ε = 30 a count has noise of a discrete Laplace law of scale 1/30, which is not 0 with
-// probability 2/(e³⁰ + 1) < 2e-13; there are three draws, so this fails wrongly with less than
-// 6e-13.
+// TestTwoServersSum, with real daemons, coordinator, helper and four sites: two servers release the same
+// sum as one coordinator, and the same sum as a count in the files. At ε = 30 a count has discrete
+// Laplace noise of scale 1/30, which is not 0 with probability 2/(e³⁰ + 1) < 2e-13. There are three
+// draws, so the test fails wrongly with probability below 6e-13.
 func TestTwoServersSum(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -97,7 +96,7 @@ func TestTwoServersSum(t *testing.T) {
 	}
 	start("helper", "run", "--dir", "helper")
 	start("coordinator", "run", "--dir", "coordinator")
-	want, records := 0, 70 // as many as are declared of so many: a surplus would be cut, in each study another
+	want, records := 0, 70 // exactly the declared number: more would be cut, differently in each study
 	for _, name := range []string{"hospital-a", "hospital-b", "hospital-c", "hospital-d"} {
 		file := filepath.Join(dir, name+".csv")
 		text, err := os.ReadFile(file)

@@ -27,11 +27,11 @@ import (
 	"caucus/study/terms"
 )
 
-// Looks at a page that a daemon serves.
+// Checks of a page that a daemon serves.
 var daemonLooks = []testpages.Look{{Name: "phone", Width: 390, Scheme: "light", Media: "screen"}, {Name: "phone-dark", Width: 390, Scheme: "dark", Media: "screen"}, {Name: "desk-dark", Width: 1280, Scheme: "dark", Media: "screen"}, {Name: "desk", Width: 1280, Scheme: "light", Media: "screen"}}
 
-// keyboard is what of a page is no control that Tab comes to, and what has no name; it
-// presses Tab until it is round.
+// keyboard presses Tab until the focus is back at the start. It checks that Tab reaches every control,
+// and that each has a name and a visible focus.
 func keyboard(t *testing.T, ctx context.Context) {
 	t.Helper()
 	const here = `(() => { const all = [...document.querySelectorAll("a[href], button, input:not([type=hidden]), select, textarea, summary")]; const e = document.activeElement;
@@ -64,9 +64,9 @@ func keyboard(t *testing.T, ctx context.Context) {
 	}
 }
 
-// TestCoordinatorPage: while a study runs, the coordinator's page shows what its verbs
-// show, in a browser, on a phone and a desk, light and dark, by keyboard, and follows
-// by itself as contributions arrive.
+// TestCoordinatorPage: while a study runs, the coordinator's page shows the same as its verbs, in a
+// browser, on phone and desktop, light and dark, by keyboard. The page follows by itself as
+// contributions arrive.
 func TestCoordinatorPage(t *testing.T) {
 	port, err := testlevel.FreePort()
 	if err != nil {
@@ -94,7 +94,7 @@ func TestCoordinatorPage(t *testing.T) {
 	}
 	configs[2].Policy.Approval = policy.ApproveByPerson
 	var charged []study.Hash
-	for _, name := range []string{"first", "second", "third"} { // of which the coordinator's ledger is charged
+	for _, name := range []string{"first", "second", "third"} { // the coordinator's ledger is charged for these
 		s := terms.Study{Schema: filepath.Join(n.dir, "schema.yaml"), Pool: filepath.Join(n.dir, "pool.csv")}
 		s.Proposal = study.Proposal{
 			Name: name, Purpose: "who stays longer", Contact: "ward@example.org", Map: dataset.Components{Project: 4}, Roster: roster[:2], Minimum: 2, Deadline: time.Now().Add(time.Hour),
@@ -124,7 +124,7 @@ func TestCoordinatorPage(t *testing.T) {
 	text := func() string {
 		all, err := chromedp.Run(browser, chromedp.Evaluate[string]("document.body ? document.body.innerText : ''"))
 		if err != nil {
-			return "" // it loads
+			return "" // the page is loading
 		}
 		return all
 	}
@@ -132,7 +132,7 @@ func TestCoordinatorPage(t *testing.T) {
 	if strings.Contains(base, "link=") || !strings.Contains(base, "/at/") {
 		t.Fatalf("a link leads to %s: %s", base, text())
 	}
-	// By itself, without anybody's doing: the third contributes.
+	// The third party contributes; the page must follow without a reload.
 	until := func(what string) {
 		t.Helper()
 		for !strings.Contains(text(), what) {
@@ -161,7 +161,7 @@ func TestCoordinatorPage(t *testing.T) {
 		for _, as := range testlevel.Of(t, daemonLooks, 2) {
 			testpages.Lay(t, browser, url+"?still=1", "coordinator-"+name, as)
 		}
-		if name != "report" { // nothing of it is a control but the way past its head
+		if name != "report" { // the report's only control is the link past its head
 			keyboard(t, browser)
 		}
 		if style, err := chromedp.Run(browser, chromedp.Evaluate[string]("getComputedStyle(document.body).maxWidth")); err != nil || style != "832px" {
@@ -178,7 +178,7 @@ func TestCoordinatorPage(t *testing.T) {
 	if says := text(); !strings.Contains(says, "Study third: what came out") || !strings.Contains(says, "What is not") {
 		t.Errorf("the report: %s", says)
 	}
-	// Without a link, without its cookie, and with one that was opened, there is nothing.
+	// Without a link, without its cookie, or with a used link, there is no page.
 	for _, url := range []string{base, link, pages["study"], "http://127.0.0.1:" + port + "/"} {
 		reply, err := http.Get(url)
 		n.check(err)
@@ -197,9 +197,9 @@ func TestCoordinatorPage(t *testing.T) {
 	}
 }
 
-// TestAgentPage: a person opens the agent's page in a browser while it runs, reads what
-// would leave, and says yes by keyboard; the study is then carried out. Forms of another
-// page, also of one at another port of this machine, do nothing.
+// TestAgentPage: a person opens a running agent's page in a browser, reads what would leave, and
+// approves by keyboard; the study then runs. Forms from other pages, also from another port of this
+// machine, have no effect.
 func TestAgentPage(t *testing.T) {
 	port, err := testlevel.FreePort()
 	if err != nil {
@@ -217,7 +217,7 @@ func TestAgentPage(t *testing.T) {
 	text := func() string {
 		all, err := chromedp.Run(browser, chromedp.Evaluate[string]("document.body ? document.body.innerText : ''"))
 		if err != nil {
-			return "" // it loads
+			return "" // the page is loading
 		}
 		return all
 	}
@@ -233,7 +233,7 @@ func TestAgentPage(t *testing.T) {
 			}
 		}
 	}
-	for err := error(nil); ; time.Sleep(50 * time.Millisecond) { // until it listens
+	for err := error(nil); ; time.Sleep(50 * time.Millisecond) { // until the page listens
 		if err = chromedp.Do(browser, chromedp.Navigate(link)); err == nil {
 			break
 		}
@@ -251,8 +251,8 @@ func TestAgentPage(t *testing.T) {
 		}
 		keyboard(t, browser)
 	}
-	// Other pages, of which one is at another port: the browser carries their forms, and
-	// the page takes none.
+	// The browser sends the forms of two other pages, one of them at another port; the agent's page
+	// refuses both.
 	for _, host := range []string{"127.0.0.1", "localhost"} {
 		elsewhere := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Type", "text/html")
@@ -282,7 +282,7 @@ func TestAgentPage(t *testing.T) {
 	}
 }
 
-// TestPageCommands: the link's command says what is lacking.
+// TestPageCommands: the command for a link says what is missing.
 func TestPageCommands(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "c")
 	if err := folder.Init(folder.InitOptions{Dir: dir, Address: "127.0.0.1:1", Listen: "127.0.0.1:1"}); err != nil {

@@ -12,9 +12,9 @@ import (
 	"caucus/protocol"
 )
 
-// Certificates knows which certificates hold. Every revocation raises a revision in its own transaction,
-// and the cache is valid for one revision. So a cached certificate is good exactly as long as the
-// revision is unchanged, and a transaction that reads the revision needs no other look-up.
+// Certificates decides which certificates are valid. Every revocation raises a revision in its own
+// transaction, and the cache holds for one revision. So a cached certificate is valid exactly as long as
+// the revision is unchanged, and a transaction that reads the revision needs no other look-up.
 type Certificates struct {
 	store records.Store
 	now   func() time.Time
@@ -27,13 +27,13 @@ type Certificates struct {
 // mostKnown bounds the certificates in memory, some 200 bytes each. One more clears the cache.
 const mostKnown = 1 << 17
 
-// NewCertificates knows the certificates in a store.
+// NewCertificates reads certificates from a store.
 func NewCertificates(store records.Store, now func() time.Time) *Certificates {
 	return &Certificates{store: store, now: now, known: map[string]records.Certificate{}}
 }
 
-// Of returns until when a caller's certificate or invitation holds, and at which revision. Errors
-// that wrap ErrDenied or ErrExpired are final; others are this machine's trouble.
+// Of returns the time until which a caller's certificate or invitation is valid, and the revision.
+// Errors that wrap ErrDenied or ErrExpired are final; other errors are problems of this machine.
 func (s *Certificates) Of(ctx context.Context, caller protocol.Caller) (until time.Time, revision int64, err error) {
 	s.mu.Lock()
 	c, ok := s.known[caller.Serial]
@@ -64,10 +64,10 @@ func (s *Certificates) Of(ctx context.Context, caller protocol.Caller) (until ti
 	return until, revision, err
 }
 
-// enrols reports whether a role may only enrol and is not a member yet.
+// enrols reports whether callers of this role may only enrol, and are not members yet.
 func enrols(r protocol.Role) bool { return r == protocol.RoleInvitation || r == protocol.RoleToken }
 
-// remember caches a certificate that was looked up at a revision, unless there is a newer one.
+// remember caches a certificate with its revision, unless the cache has a newer revision.
 func (s *Certificates) remember(c records.Certificate, revision int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -93,7 +93,8 @@ func (s *Certificates) seenLocked(revision int64) {
 	}
 }
 
-// refresh reads the revision again, after a revocation that failed but may have been committed.
+// refresh reads the revision again after a revocation that failed, because it may still have been
+// committed.
 func (s *Certificates) refresh(ctx context.Context) {
 	var revision int64
 	err := s.store.View(ctx, func(tx records.Tx) (err error) { revision, err = tx.Revision(); return err })
@@ -161,10 +162,10 @@ func revoked(name string) error {
 	return fmt.Errorf("%w: the certificate of %s was revoked: ask the operator", protocol.ErrDenied, name)
 }
 
-// lostAnswer is the time in which a redeemed invitation still gives its certificate, for a lost reply.
+// lostAnswer is how long a redeemed invitation still gives its certificate, in case the reply was lost.
 const lostAnswer = 24 * time.Hour
 
-// invited checks an invitation, and returns its end.
+// invited checks an invitation, and returns the time when it ends.
 func (s *Certificates) invited(tx records.Tx, caller protocol.Caller) (until time.Time, err error) {
 	v, err := tx.Invitation(caller.Serial)
 	switch {

@@ -20,9 +20,10 @@ import (
 	"caucus/protocol"
 )
 
-// connections bounds connections: how many have not finished their handshake, how many one member has, and how many
-// there are. If a member opens one too many, or all places are taken, the least recently used connection closes: it
-// is probably forgotten, and a member that reconnects is never locked out by its old connections.
+// connections bounds three numbers: connections that have not finished their handshake, connections of
+// one member, and all connections. If a member opens one too many, or all places are taken, the least
+// recently used connection closes. It is probably forgotten; and so a member that reconnects is never
+// locked out by its old connections.
 type connections struct {
 	net.Listener
 	credentials.TransportCredentials
@@ -30,7 +31,7 @@ type connections struct {
 	clock  clock.Clock
 	counts *callCounts
 
-	mu     sync.Mutex                      // guards the rest, and the fields named so of each connection
+	mu     sync.Mutex                      // guards the rest, and the marked fields of each connection
 	greets map[*connection]bool            // handshake not finished
 	of     map[string]map[*connection]bool // by member
 	all    int
@@ -53,13 +54,14 @@ type connection struct {
 	closed bool
 }
 
-// greeting is the share of places for connections that have not finished their handshake. They take no other
-// places, so a caller without a certificate takes no member's. When they are all taken, the network with the most
-// of them loses one, unless it is the one that asks. So a machine that opens connections and says nothing keeps out
-// only itself, and of many members that reconnect at once none loses what it has begun.
+// greeting is the number of places for connections that have not finished their handshake. They take no
+// other places, so a caller without a certificate takes no member's place. When all are taken, the
+// network with the most of them loses one, unless the new connection comes from that network. So a
+// machine that opens connections and says nothing keeps out only its own network, and members that
+// reconnect at the same time lose no handshake.
 func greeting(l folder.Limits) int { return max(16, l.AllConnections/4) }
 
-// Accept waits for a connection for which there is a place.
+// Accept waits for a connection that gets a place.
 func (s *connections) Accept() (net.Conn, error) {
 	for {
 		raw, err := s.Listener.Accept()
@@ -99,7 +101,8 @@ func (s *connections) greet(c *connection) bool {
 	return true
 }
 
-// networkOf is the network that one customer has: an IPv4 address, or 64 bits of IPv6.
+// networkOf returns the network of one customer: an IPv4 address, or the first 64 bits of an IPv6
+// address.
 func networkOf(a net.Addr) netip.Prefix {
 	t, ok := a.(*net.TCPAddr)
 	if !ok {
@@ -140,7 +143,7 @@ type introduced struct {
 	connection *connection
 }
 
-// connectionOf is the connection of a call; nil if connections did not accept it.
+// connectionOf returns the connection of a call; nil if connections did not accept it.
 func connectionOf(ctx context.Context) *connection {
 	if p, ok := peer.FromContext(ctx); ok {
 		if i, ok := p.AuthInfo.(introduced); ok {
@@ -187,7 +190,7 @@ func (s *connections) admit(c *connection, caller protocol.Caller) {
 	s.all++
 }
 
-// giveWay closes the least recently used of some connections. The caller holds mu.
+// giveWay closes the least recently used connection among some. The caller holds mu.
 func (s *connections) giveWay(some iter.Seq[*connection]) {
 	var oldest *connection
 	for c := range some {
@@ -213,10 +216,10 @@ func (s *connections) forget(c *connection) {
 	s.all--
 }
 
-// farewell leaves a revoked member's connections time to tell its calls why they end.
+// farewell is the time in which a revoked member's open calls can still tell it why they end.
 const farewell = 2 * time.Second
 
-// evict frees the places of these names at once, and closes their connections soon.
+// evict frees the places of these names at once, and closes their connections after farewell.
 func (s *connections) evict(names map[string]bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

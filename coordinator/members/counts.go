@@ -7,7 +7,7 @@ import (
 
 // callCounts counts the gate's calls since the start. It names no party and no study.
 type callCounts struct {
-	handshakes prometheus.Counter // refused: the certificate does not hold
+	handshakes prometheus.Counter // refused: the certificate is not valid
 	closed     prometheus.Counter // connections without a place, or with a failed handshake
 
 	calls   *prometheus.CounterVec

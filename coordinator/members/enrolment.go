@@ -15,7 +15,7 @@ import (
 )
 
 // Enrol redeems an invitation, or a place of a join token. One transaction stores certificate and
-// use, before the certificate leaves. The same key gets the same certificate again.
+// redemption before the certificate is sent. The same key gets the same certificate again.
 func (s *Registrar) Enrol(ctx context.Context, r *pb.EnrolRequest) (*pb.EnrolReply, error) {
 	caller, now := CallerOf(ctx), s.config.Clock.Now()
 	key, err := signingKey(r.SigningRequest)
@@ -62,10 +62,10 @@ func (s *Registrar) Enrol(ctx context.Context, r *pb.EnrolRequest) (*pb.EnrolRep
 	return &pb.EnrolReply{Certificate: der}, nil
 }
 
-// mostRenewals bounds a member's certificates per day, so that none fills the store.
+// mostRenewals bounds a member's certificates per day, so that no member fills the store.
 const mostRenewals = 16
 
-// Renew gives a member a certificate with a new date.
+// Renew gives a member a certificate with new dates.
 func (s *Registrar) Renew(ctx context.Context, r *pb.EnrolRequest) (*pb.EnrolReply, error) {
 	caller := CallerOf(ctx)
 	if _, err := signingKey(r.SigningRequest); err != nil {
@@ -73,7 +73,7 @@ func (s *Registrar) Renew(ctx context.Context, r *pb.EnrolRequest) (*pb.EnrolRep
 	}
 	var der []byte
 	err := s.store.Update(ctx, func(tx records.Tx) error {
-		// Check again here: a member revoked meanwhile must not come back by renewing.
+		// Check again in the transaction: a member revoked meanwhile must not come back by renewing.
 		if err := s.certificates.Within(tx, caller); err != nil {
 			return err
 		}
@@ -113,8 +113,8 @@ func signingKey(request []byte) ([32]byte, error) {
 	return sha256.Sum256(r.RawSubjectPublicKeyInfo), nil
 }
 
-// Certify gives a certificate to a key that was carried here. An operator asks, and answers for
-// whose key it is. The same key asked for again gets another certificate.
+// Certify makes a certificate for a key that was carried here. An operator asks, and answers for whose
+// key it is. Asking again for the same key gives another certificate.
 func (s *Registrar) Certify(ctx context.Context, r *pb.CertifyRequest) (*pb.CertifyReply, error) {
 	if err := protocol.CheckName(r.Name); err != nil {
 		return nil, fmt.Errorf("%w: %v", protocol.ErrInvalid, err)

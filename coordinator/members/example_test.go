@@ -18,7 +18,7 @@ import (
 	"caucus/protocol/pb"
 )
 
-// Who was not enrolled does not pass the gate, whatever it says it is.
+// A caller that was not enrolled does not pass the gate, whatever name it uses.
 func Example() {
 	dir, err := os.MkdirTemp("", "members")
 	if err != nil {

@@ -28,10 +28,11 @@ import (
 	"caucus/protocol/pb"
 )
 
-// Gate is passed by every connection and call. At the handshake it refuses certificates that do not hold. On a
-// call's header, before a byte of its message is read, it decides whether the certificate still holds, whether the
-// role allows the call, and whether the member, or all members together, call too much. An admitted call must send
-// its message within a time, and ends when the caller goes away, its certificate expires or it is revoked.
+// Gate checks every connection and call. At the handshake it refuses invalid certificates. On a call's
+// header, before a byte of the message is read, it checks that the certificate is still valid, that the
+// role allows the call, and that neither the member nor all members together call too much. An admitted
+// call must send its message within a time limit. It ends when the caller goes away, or its certificate
+// expires or is revoked.
 type Gate struct {
 	certificates *Certificates
 	connections  *connections
@@ -44,8 +45,8 @@ type Gate struct {
 
 	mu     sync.Mutex         // guards the rest, and the content of the meters
 	meter  map[string]*meter  // by member
-	failed map[string]*bucket // by serial: certificates that did not hold
-	calls  int                // under way, of all members
+	failed map[string]*bucket // tries with invalid certificates, by serial
+	calls  int                // open calls of all members
 }
 
 // NewGate makes a gate that is closed until Before opens it. Its counts go to registry.
@@ -58,8 +59,8 @@ func NewGate(s *Certificates, c folder.Config, registry prometheus.Registerer) *
 	return g
 }
 
-// Before puts the gate in front of a listener. It returns the listener to serve and the options for
-// the server, so that every connection and call passes the gate.
+// Before puts the gate in front of a listener. It returns the listener to serve and the server's
+// options.
 func (g *Gate) Before(l net.Listener, a *protocol.Authority) (net.Listener, []grpc.ServerOption, error) {
 	tls, err := protocol.ServerTLS(a, g.clock.Now, g.handshake)
 	if err != nil {
@@ -71,7 +72,7 @@ func (g *Gate) Before(l net.Listener, a *protocol.Authority) (net.Listener, []gr
 	}, nil
 }
 
-// Begin is a call's handshake and header without a network, for tests.
+// Begin does a call's handshake and header without a network, for tests.
 func (g *Gate) Begin(ctx context.Context, caller protocol.Caller, method string) (context.Context, error) {
 	if err := g.handshake(caller); err != nil {
 		return nil, err
@@ -80,12 +81,12 @@ func (g *Gate) Begin(ctx context.Context, caller protocol.Caller, method string)
 	return g.header(peer.NewContext(ctx, &peer.Peer{AuthInfo: introduced{connection: c}}), &tap.Info{FullMethodName: method})
 }
 
-// Traffic is the traffic through the gate at a moment.
+// Traffic is the traffic through the gate at one moment.
 type Traffic struct {
 	Greeting    int                // connections that have not finished their handshake
-	Connections map[string]int     // the others, by member: role/name
-	Calls       map[string]int     // under way, by member
-	Left        map[string]float64 // bytes that may be moved now, by member
+	Connections map[string]int     // finished handshakes, by member: role/name
+	Calls       map[string]int     // open calls, by member
+	Left        map[string]float64 // bytes that each member may move now
 }
 
 // Traffic returns the present traffic, for tests.
@@ -105,7 +106,7 @@ func (g *Gate) Traffic() Traffic {
 	return t
 }
 
-// AllowMethods sets which calls exist.
+// AllowMethods sets the calls that exist.
 func (g *Gate) AllowMethods(services map[string]grpc.ServiceInfo) {
 	for name, s := range services {
 		for _, m := range s.Methods {
@@ -114,12 +115,12 @@ func (g *Gate) AllowMethods(services map[string]grpc.ServiceInfo) {
 	}
 }
 
-// meter counts one member's calls, over all its connections.
+// meter counts one member's calls and bytes, over all its connections.
 type meter struct {
 	calls   map[*call]bool
 	uploads int    // calls with a body in memory
-	starts  bucket // calls that it may start now
-	bytes   bucket // bytes that it may move now; below 0 the next transfer waits
+	starts  bucket // calls that the member may start now
+	bytes   bucket // bytes that the member may move now; below 0 the next transfer waits
 }
 
 // bucket is a token bucket: it fills at a rate up to a size.
@@ -137,17 +138,18 @@ type call struct {
 	caller  protocol.Caller
 	member  string
 	method  string
-	moves   bool                    // pools, plans, bodies: its bytes count
+	moves   bool                    // a transfer of pools, plans or bodies, whose bytes count
 	begun   time.Duration           // elapsed
-	ctx     context.Context         // of the handler
-	end     context.CancelCauseFunc // ends it for a reason that the caller is told
-	taken   atomic.Bool             // by a handler, or by its end before it had one
-	expiry  clock.Timer             // of the certificate
-	message clock.Timer             // until a message has passed
+	ctx     context.Context         // context of the handler
+	end     context.CancelCauseFunc // ends ctx, with the reason for the caller
+	taken   atomic.Bool             // by the handler, or by the call's end if that came first
+	expiry  clock.Timer             // until the certificate expires
+	message clock.Timer             // until the message must have passed
 }
 
-// memberOf is the name under which calls and connections are counted. An invitation is not a member yet
-// and is counted by its serial, so that a lost or stolen one takes nothing from the party of that name.
+// memberOf returns the name under which calls and connections are counted. An invitation is no member
+// yet and is counted by its serial, so that a lost or stolen invitation uses no share of the party with
+// the same name.
 func memberOf(c protocol.Caller) string {
 	if enrols(c.Role) {
 		return string(c.Role) + "/" + c.Serial
@@ -155,8 +157,8 @@ func memberOf(c protocol.Caller) string {
 	return string(c.Role) + "/" + c.Name
 }
 
-// An invitation needs one call; its second connection is for a retry. A join token has many
-// holders, who come at once when machines are set up together; one that finds no place tries again.
+// An invitation needs one call; its second connection is for a retry. A join token has many holders,
+// which call at once when machines are set up together; a holder without a place tries again.
 const (
 	invitationConnections = 2
 	invitationCalls       = 2
@@ -184,7 +186,7 @@ func allowed(method string) []protocol.Role {
 	return nil
 }
 
-// moves reports whether a call moves much data: it waits while its member is in debt.
+// moves reports whether a call moves much data. Such a call waits while its member is in debt.
 func moves(method string) bool {
 	switch method {
 	case pb.Studies_Show_FullMethodName, pb.Studies_DownloadPool_FullMethodName, pb.Studies_DownloadRelease_FullMethodName,
@@ -196,8 +198,8 @@ func moves(method string) bool {
 
 const handshakeTime = 10 * time.Second
 
-// handshake refuses a certificate that does not hold, before there is a connection. This machine's
-// own trouble refuses nobody: each call's header is checked again.
+// handshake refuses an invalid certificate before there is a connection. A problem of this machine
+// refuses nobody, because each call's header is checked again.
 func (g *Gate) handshake(caller protocol.Caller) error {
 	g.mu.Lock()
 	if b := g.failed[caller.Serial]; b != nil {
@@ -236,8 +238,8 @@ func (g *Gate) failedHandshake(serial string) {
 	b.left--
 }
 
-// mostRefused bounds the refused calls on one connection before it is closed: what grpc remembers
-// of each is freed with the connection only.
+// mostRefused is the most refused calls on a connection before it is closed: grpc frees what it stores
+// about each of them only with the connection.
 const mostRefused = 1000
 
 func (g *Gate) header(ctx context.Context, info *tap.Info) (context.Context, error) {
@@ -262,18 +264,18 @@ func (g *Gate) header(ctx context.Context, info *tap.Info) (context.Context, err
 
 func (g *Gate) admit(ctx context.Context, c *call) (context.Context, error) {
 	if !g.methods[c.method] {
-		c.method = "unknown" // callers must not invent names for counts and logs
+		c.method = "unknown" // no names chosen by callers in counts and logs
 		return nil, fmt.Errorf("%w: there is no such call: the coordinator runs another version", protocol.ErrInvalid)
 	}
 	if !slices.Contains(allowed(c.method), c.caller.Role) {
 		return nil, fmt.Errorf("%w: role %s may not call %s", protocol.ErrDenied, c.caller.Role, path.Base(c.method))
 	}
-	// The stream's own context is cancelled only while no handler has the call: once it ends, grpc
-	// itself answers "cancelled", but callers should be told why.
+	// The stream's own context is cancelled only while no handler has the call. When it ends, grpc
+	// itself answers "cancelled", but the caller should learn the reason.
 	outer, cut := context.WithCancel(context.WithValue(ctx, callKey{}, c))
 	c.ctx, c.end = context.WithCancelCause(outer)
-	// The certificate is checked first: one that does not hold is charged to nobody. The revision
-	// shows a revocation between the check and the entry; evict ends the call after a later one.
+	// Check the certificate first: a call with an invalid one is charged to nobody. The revision shows a
+	// revocation between check and entry; evict ends the call after a later revocation.
 	until, err := g.enterOnce(ctx, c)
 	if err != nil {
 		cut()
@@ -282,7 +284,8 @@ func (g *Gate) admit(ctx context.Context, c *call) (context.Context, error) {
 	c.expiry = g.clock.AfterFunc(until.Sub(g.clock.Now()), func() { c.end(expired(c.caller)) })
 	late := g.limits.Allowance(protocol.MaxMessage)
 	c.message = g.clock.AfterFunc(late, func() { c.end(fmt.Errorf("%w: a message did not pass within %v", protocol.ErrBusy, late)) })
-	// From here whoever takes the call also lets it leave: the handler, or the call's end if it has no handler yet.
+	// From here, whoever takes the call also lets it leave: the handler or, if there is no handler yet,
+	// the end of the call.
 	context.AfterFunc(c.ctx, func() {
 		if c.taken.CompareAndSwap(false, true) {
 			g.leave(c)
@@ -294,7 +297,7 @@ func (g *Gate) admit(ctx context.Context, c *call) (context.Context, error) {
 }
 
 // enterOnce checks the certificate and enters the call, and repeats both if somebody is revoked
-// meanwhile. It returns when the call must be over.
+// meanwhile. It returns the time when the call must end.
 func (g *Gate) enterOnce(ctx context.Context, c *call) (until time.Time, err error) {
 	for {
 		until, revision, err := g.certificates.Of(ctx, c.caller)
@@ -312,7 +315,7 @@ func (g *Gate) enterOnce(ctx context.Context, c *call) (until time.Time, err err
 
 var errRevision = fmt.Errorf("somebody was revoked meanwhile")
 
-// enter counts a call of a member whose certificate held at a revision.
+// enter counts a call of a member whose certificate was valid at a revision.
 func (g *Gate) enter(c *call, revision int64) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -359,14 +362,16 @@ func (g *Gate) leave(c *call) {
 	g.calls--
 }
 
-// moved counts a call's bytes. A transfer goes on; the next one waits while the member is in debt.
+// moved counts a call's bytes. A running transfer goes on; the next one waits while the member is in
+// debt.
 func (g *Gate) moved(c *call, n int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.meter[c.member].bytes.left -= float64(n)
 }
 
-// evict ends the calls and connections of revoked members and tokens, by the committed revision.
+// evict ends the calls and connections of members and tokens that were revoked, at the committed
+// revision.
 func (g *Gate) evict(revision int64, names ...string) {
 	g.certificates.seen(revision)
 	gone := map[string]bool{}
@@ -400,7 +405,7 @@ func CallerOf(ctx context.Context) protocol.Caller {
 	return protocol.Caller{}
 }
 
-// whyEnded returns the reason why a call's context ended, nil if it did not.
+// whyEnded returns the reason why a call's context ended; nil if it has not ended.
 func whyEnded(ctx context.Context) error {
 	cause := context.Cause(ctx)
 	if protocol.Reason(cause) == "CANCELLED" {
@@ -409,7 +414,7 @@ func whyEnded(ctx context.Context) error {
 	return cause
 }
 
-// handle runs an admitted call. A panic fails the call, not the daemon, and its text stays here.
+// handle runs an admitted call. A panic fails the call, not the daemon, and its text is not sent.
 func (g *Gate) handle(c *call, do func() error) error {
 	if !c.taken.CompareAndSwap(false, true) {
 		return protocol.Status(whyEnded(c.ctx))
@@ -440,15 +445,15 @@ func (g *Gate) report(c *call, err error) error {
 	switch {
 	case err == nil:
 		g.log.Debug("call", "call", path.Base(c.method), "party", c.caller.Name, "took", g.clock.Elapsed()-c.begun)
-	case status.Code(travels) == codes.Internal, reason == "UNAVAILABLE": // a bug, or this machine's trouble
+	case status.Code(travels) == codes.Internal, reason == "UNAVAILABLE": // a bug, or a problem of this machine
 		g.log.Error("call fails", "call", path.Base(c.method), "party", c.caller.Name, "took", g.clock.Elapsed()-c.begun, "reason", reason, "error", err)
-	default: // the caller is told more than the log: the text may be about its data
+	default: // the log gets less than the caller, because the text may be about its data
 		g.refusals.log(g.log, path.Base(c.method), c.caller, err)
 	}
 	return travels
 }
 
-// Unary makes an admitted call of one message.
+// Unary runs an admitted call of one message.
 func (g *Gate) Unary(ctx context.Context, req any, _ *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (reply any, err error) {
 	c := callOf(ctx)
 	c.message.Stop()
@@ -459,7 +464,7 @@ func (g *Gate) Unary(ctx context.Context, req any, _ *grpc.UnaryServerInfo, hand
 	return reply, err
 }
 
-// Stream makes an admitted call of many messages.
+// Stream runs an admitted call of many messages.
 func (g *Gate) Stream(srv any, ss grpc.ServerStream, _ *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
 	c := callOf(ss.Context())
 	return g.handle(c, func() error { return handler(srv, &admittedStream{ss, c, connectionOf(c.ctx), g}) })

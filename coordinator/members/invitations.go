@@ -12,16 +12,16 @@ import (
 	"caucus/protocol/pb"
 )
 
-// Registrar issues and revokes what callers identify themselves with: invitations, join tokens and
-// certificates. It answers the coordinator's calls about these.
+// Registrar issues and revokes the identities of callers: invitations, join tokens and certificates. It
+// answers the coordinator's calls about them.
 type Registrar struct {
 	config       folder.Config
 	store        records.Store
 	authority    *protocol.Authority
-	keys         protocol.Keys // all that the coordinator ever signed with
+	keys         protocol.Keys // all keys that the coordinator ever signed with
 	certificates *Certificates
 	gate         *Gate
-	address      func() string // that invitations tell parties to dial by default
+	address      func() string // default address for parties to dial
 }
 
 // NewRegistrar makes a Registrar whose revocations take effect at a gate.
@@ -29,7 +29,8 @@ func NewRegistrar(c folder.Config, store records.Store, ring folder.Keyring, g *
 	return &Registrar{c, store, ring.Authority, ring.Keys, g.certificates, g, address}
 }
 
-// Invite makes an invitation, stored before its text leaves. An invited member keeps its certificates.
+// Invite makes an invitation, and stores it before sending its text. An invited member keeps its
+// certificates.
 func (s *Registrar) Invite(ctx context.Context, r *pb.InviteRequest) (*pb.InviteReply, error) {
 	role := protocol.Role(r.Role)
 	if role == "" {
@@ -66,7 +67,7 @@ func (s *Registrar) Invite(ctx context.Context, r *pb.InviteRequest) (*pb.Invite
 	return &pb.InviteReply{Invitation: v.String(), ExpiresUnixMillis: v.Expires.UnixMilli()}, nil
 }
 
-// invites returns the lifetime of an invitation or token, and the address that it tells parties to dial.
+// invites returns the lifetime of an invitation or token, and the address for parties to dial.
 func (s *Registrar) invites(seconds int64, address string) (valid time.Duration, dial string, err error) {
 	valid = time.Duration(seconds) * time.Second
 	if seconds == 0 {

@@ -24,11 +24,11 @@ type refusal struct{ serial, reason string }
 
 type lastLine struct {
 	since time.Duration // elapsed
-	more  int           // refusals since then
+	more  int           // refusals since the last line
 }
 
-// quiet is the time between two lines for one refusal, and mostSaid bounds the different ones in
-// that time: all others count as one.
+// quiet is the time between two log lines for the same refusal. mostSaid bounds the different refusals
+// in that time; all further ones count as one.
 const (
 	quiet    = time.Minute
 	mostSaid = 1000
@@ -36,7 +36,7 @@ const (
 
 func newRefusals(c clock.Clock) *refusals { return &refusals{clock: c, said: map[refusal]*lastLine{}} }
 
-// log logs a refusal by its reason's name alone, unless it was logged a short while ago.
+// log logs the reason's name of a refusal, unless the last line for it is more recent than quiet.
 func (r *refusals) log(log *slog.Logger, what string, caller protocol.Caller, err error) {
 	reason := protocol.Reason(err)
 	if reason == "" {

@@ -14,8 +14,8 @@ import (
 	"caucus/protocol"
 )
 
-// codec decodes messages like grpc's own, except into a Parsed, which keeps a decoding error: grpc
-// would report an internal error to the caller, and agents retry those for ever.
+// codec decodes messages like grpc's own codec, except into a Parsed, which keeps a decoding error. grpc
+// would report an internal error to the caller, and agents retry internal errors for ever.
 type codec struct{ encoding.CodecV2 }
 
 func newCodec() codec { return codec{encoding.GetCodecV2("proto")} }
@@ -39,7 +39,8 @@ func (c codec) Unmarshal(data mem.BufferSlice, v any) error {
 	return nil
 }
 
-// Services registers a server's services, so that a call whose bytes do not parse is told so.
+// Services registers a server's services, so that a call whose bytes do not parse gets an error that
+// says so.
 func (g *Gate) Services(server *grpc.Server) grpc.ServiceRegistrar { return strict{server, g} }
 
 type strict struct {
@@ -69,7 +70,7 @@ func (s strict) RegisterService(d *grpc.ServiceDesc, server any) {
 	s.ServiceRegistrar.RegisterService(&service, server)
 }
 
-// admittedStream ends when its call does, whatever the other end does. It counts its bytes.
+// admittedStream ends when its call ends, even if the other side does not react, and counts its bytes.
 type admittedStream struct {
 	grpc.ServerStream
 	call       *call
@@ -88,7 +89,7 @@ func (s *admittedStream) RecvMsg(m any) error {
 	return p.err
 }
 
-// SendMsg gives the other end as long to take a message as to send one.
+// SendMsg gives the other side as much time to take a message as to send one.
 func (s *admittedStream) SendMsg(m any) error {
 	s.call.message.Reset(s.gate.limits.Allowance(protocol.MaxMessage))
 	err := s.move(func() error { return s.ServerStream.SendMsg(m) })
@@ -98,7 +99,7 @@ func (s *admittedStream) SendMsg(m any) error {
 	return err
 }
 
-// move runs a call that cannot be interrupted; it ends when the handler has returned.
+// move runs a call that cannot be interrupted; it may go on until the handler has returned.
 func (s *admittedStream) move(do func() error) error {
 	done := make(chan error, 1)
 	go func() { done <- do() }()

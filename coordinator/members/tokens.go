@@ -17,9 +17,9 @@ import (
 
 const (
 	mostQuota = 1_000_000
-	// mostPrefix leaves room in a name for the part that makes it one party's.
+	// mostPrefix leaves room in a name for the part that tells parties apart.
 	mostPrefix = 40
-	// drawnLetters are not mistaken for each other when read aloud. Eight make 8·10¹¹ names.
+	// drawnLetters are not confused when read aloud. Eight of them make 8·10¹¹ names.
 	drawnLetters = "abcdefghjkmnpqrstuvwxyz23456789"
 	drawnLength  = 8
 )
@@ -55,7 +55,7 @@ func tokenState(k records.Token, now time.Time) *pb.TokenState {
 	}
 }
 
-// MakeToken makes a join token. It is stored, without its key, before its text leaves.
+// MakeToken makes a join token, and stores it, without its key, before sending its text.
 func (s *Registrar) MakeToken(ctx context.Context, r *pb.MakeTokenRequest) (*pb.MakeTokenReply, error) {
 	now := s.config.Clock.Now()
 	valid, address, err := s.invites(r.ValidSeconds, r.Address)
@@ -109,8 +109,8 @@ func (s *Registrar) ListTokens(ctx context.Context, _ *pb.ListTokensRequest) (*p
 	return reply, nil
 }
 
-// RevokeToken ends a token, and on request everybody who joined by it, in one transaction: a party
-// that joins meanwhile is among them, or finds the token revoked.
+// RevokeToken ends a token and, on request, every member that joined by it, in one transaction. A party
+// that joins meanwhile is either among these members, or finds the token revoked.
 func (s *Registrar) RevokeToken(ctx context.Context, r *pb.RevokeTokenRequest) (*pb.RevokeTokenReply, error) {
 	reply := &pb.RevokeTokenReply{}
 	var revision int64
@@ -149,7 +149,8 @@ func (s *Registrar) RevokeToken(ctx context.Context, r *pb.RevokeTokenRequest) (
 	return reply, nil
 }
 
-// Label replaces a party's tags. A plan lists its parties by name, so tags that change later do not change the plan.
+// Label replaces a party's tags. A plan lists its parties by name, so later changes of tags do not
+// change the plan.
 func (s *Registrar) Label(ctx context.Context, r *pb.LabelRequest) (*pb.LabelReply, error) {
 	tags := protocol.Tags(r.Tags)
 	if err := tags.Check(); err != nil {
@@ -174,8 +175,8 @@ func (s *Registrar) Label(ctx context.Context, r *pb.LabelRequest) (*pb.LabelRep
 	return &pb.LabelReply{}, nil
 }
 
-// join takes a place of a join token for a key. One transaction stores member, certificate and
-// place, before the certificate leaves. The same key gets the same certificate again.
+// join gives a key one place of a join token. One transaction stores member, certificate and place
+// before the certificate is sent. The same key gets the same certificate again.
 func (s *Registrar) join(ctx context.Context, caller protocol.Caller, key [32]byte, r *pb.EnrolRequest) (*pb.EnrolReply, error) {
 	now := s.config.Clock.Now()
 	var der []byte
@@ -239,8 +240,8 @@ func again(tx records.Tx, name string, der []byte, wish string) error {
 	return err
 }
 
-// nameFor is the name of a new party: the one that it asks for, if it has the token's prefix and is
-// free, or a drawn one. It is never an existing member's.
+// nameFor returns the name of a new party: the name that it asks for, if that has the token's prefix and
+// is free, else a random name. It is never an existing member's name.
 func nameFor(tx records.Tx, k records.Token, wish string) (string, error) {
 	if wish == "" {
 		for {
@@ -273,7 +274,7 @@ func nameFor(tx records.Tx, k records.Token, wish string) (string, error) {
 	return "", fmt.Errorf("%w: %s is a member already, with another key: give another name, or none; if it is this agent's own from before, ask the operator for an invitation of that name", protocol.ErrExists, had)
 }
 
-// heldToken finds the token of a caller's certificate, unless it is revoked.
+// heldToken finds the token of a caller's certificate; an error if it is revoked.
 func heldToken(tx records.Tx, caller protocol.Caller) (records.Token, error) {
 	k, err := tx.Token(caller.Name)
 	switch {
@@ -295,7 +296,8 @@ func tokenExpired(k records.Token) error {
 	return fmt.Errorf("%w: the join token was good until %s: ask for a new one", protocol.ErrExpired, k.Expires.Format("2006-01-02 15:04 MST"))
 }
 
-// joining returns a join token's end for a call: later by lostAnswer for a party whose reply was lost.
+// joining returns the time when a join token ends for a call: lostAnswer later for a party whose reply
+// was lost.
 func (s *Certificates) joining(tx records.Tx, caller protocol.Caller) (until time.Time, err error) {
 	k, err := heldToken(tx, caller)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"caucus/protocol/pb"
 )
 
-// Uploading takes one of the places that a member has for bodies in memory.
+// Uploading takes one of a member's places for bodies in memory.
 func (g *Gate) Uploading(ctx context.Context) (done func(), err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -28,8 +28,8 @@ func (g *Gate) Uploading(ctx context.Context) (done func(), err error) {
 	}, nil
 }
 
-// Receive receives the chunks of an upload until the sender is done. An upload that stops, or is
-// slower than the limits allow, ends the call.
+// Receive receives the chunks of an upload until the sender is done. It ends the call if the upload
+// stops, or is slower than the limits allow.
 func Receive[M interface{ GetChunk() *pb.Chunk }](ctx context.Context, recv func() (M, error), size uint64, l folder.Limits, clock clock.Clock) ([]byte, error) {
 	end, all := callOf(ctx).end, l.Allowance(size)
 	late := clock.AfterFunc(all, func() { end(fmt.Errorf("%w: %d bytes did not arrive within %v", protocol.ErrBusy, size, all)) })
@@ -52,7 +52,7 @@ func Receive[M interface{ GetChunk() *pb.Chunk }](ctx context.Context, recv func
 	}
 }
 
-// FirstError converts an error of the first Recv: an end before the header is ErrDamaged.
+// FirstError converts an error of the first Recv: a stream that ends before the header is ErrDamaged.
 func FirstError(err error) error {
 	if errors.Is(err, io.EOF) {
 		return fmt.Errorf("%w: it ended before its header", protocol.ErrDamaged)

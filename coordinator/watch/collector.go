@@ -12,7 +12,7 @@ import (
 	"caucus/study"
 )
 
-// collector reads the coordinator's state on request, from snapshots, and waits for no fold.
+// collector reads the coordinator's state from snapshots when Prometheus asks. It waits for no fold.
 type collector struct{ server *Watched }
 
 var (

@@ -11,8 +11,7 @@ import (
 	"caucus/study"
 )
 
-// What a party that has not contributed waits for is known from its last call, in one of
-// few words.
+// A party's last call says, with one of a few words, why a study waits for the party.
 func Example() {
 	presence := watch.NewPresence(slog.New(slog.DiscardHandler))
 	hash, now := study.Hash{1}, time.Unix(1_800_000_000, 0)

@@ -11,25 +11,25 @@ import (
 	"caucus/privacy"
 )
 
-// ledgerLook holds what was last read of the ledger, for the page. Reading takes a writer's turn,
-// which a release holds while it draws. So one goroutine reads at a time, only when somebody looks,
-// and a page load waits for it at most patience.
+// ledgerLook holds the last reading of the ledger, for the page. A reading waits like a writer of the
+// ledger, so a release that draws noise delays it. So only one goroutine reads at a time, only when
+// somebody opens the page, and a page load waits for the reading at most patience.
 type ledgerLook struct {
 	server *Watched
 	under  sync.WaitGroup
 	ctx    context.Context
 	stop   context.CancelFunc
 
-	mu     sync.Mutex // guards what follows
+	mu     sync.Mutex // guards the fields below
 	going  chan struct{}
 	read   time.Duration // elapsed time of the last successful read
 	failed error
 	last   int64          // the last entry read
-	totals privacy.Totals // after it
+	totals privacy.Totals // totals after entry last
 	points []privacyPoint // at most 2·mostPoints, thinned by every
 	every  int64          // entries per point
 	units  []unitLimit    // in the order of the plot
-	again  time.Duration  // elapsed time before which it is not read again
+	again  time.Duration  // elapsed time before which the ledger is not read again
 }
 
 type unitLimit struct {
@@ -51,7 +51,7 @@ type ledgerUnit struct {
 
 type ledgerCurve struct {
 	Class, Points string
-	Limit         float64 // height of 100; below 0 for none
+	Limit         float64 // the limit, where 100 is the height of the plot; below 0: no limit
 	Words         string
 }
 
@@ -85,7 +85,7 @@ func (l *ledgerLook) close() {
 	l.under.Wait()
 }
 
-// look starts a reading, unless one is under way or recent, and waits a little.
+// look starts a reading, unless one is running or recent, and waits at most patience.
 func (l *ledgerLook) look() {
 	clock := l.server.Config.Clock
 	l.mu.Lock()
@@ -211,7 +211,7 @@ func (l *ledgerLook) show(o *overview) {
 	}
 }
 
-// curve is a unit's line in a box of 400 by 100. The caller holds mu.
+// curve returns a unit's line in a box of 400 by 100. The caller holds mu.
 func (l *ledgerLook) curve(i int, u unitLimit, highest float64) ledgerCurve {
 	var points []string
 	x := func(k int) float64 { return 400 * float64(k) / float64(len(l.points)) }

@@ -7,8 +7,8 @@ import (
 )
 
 // Counts holds the coordinator's counters and timings since its start. It names no party or study, and
-// tells of a contribution the size alone: a reader of metrics learns the coordinator's state, and of a
-// study only what its members are told.
+// for a contribution it counts only the size. So a reader of metrics learns the coordinator's state, and
+// about a study no more than its members learn.
 type Counts struct {
 	Registry *prometheus.Registry
 
@@ -33,7 +33,7 @@ func NewCounts() *Counts {
 	c.ContributionBytes = counter("caucus_contribution_bytes_total", "Bytes of contributions stored.")
 	c.Releases = counter("caucus_releases_total", "Studies released.")
 	c.BadWitnesses = counter("caucus_bad_witnesses_total", "Documents shown that this coordinator did not sign.")
-	// A commit waits for the disk: milliseconds. A fold is one study's.
+	// A commit waits for the disk, for milliseconds. A fold adds up one study.
 	c.Commits = seconds("caucus_commit_seconds", "Time from a contribution's last byte to its receipt.", prometheus.ExponentialBuckets(.001, 2, 14))
 	c.Folds = seconds("caucus_fold_seconds", "Time to add up and release a sealed study.", prometheus.ExponentialBuckets(.01, 4, 10))
 	return c

@@ -19,19 +19,19 @@ import (
 //go:embed page.html
 var pageText embed.FS
 
-// page shows an operator what the commands study list and show, party list and ledger show print.
-// It is for those who have the coordinator's folder.
+// page shows an operator the output of study list, study show, party list and ledger show. It is for
+// those with access to the coordinator's folder.
 //
 // Privacy and load:
 //
-//   - It shows nothing beyond those commands: names, states, counts, public terms, the words of
-//     presence. It does not show when a contribution came. It shows a release's page only if the
-//     plan names no readers; if it does, only they read it.
-//   - It changes nothing. Its only form is the one that leaves.
-//   - A load reads snapshots of the store, which wait for no writer, and takes no lock of a study:
-//     it neither waits for a fold nor delays one. The ledger is read separately (ledgerLook): its
-//     reader waits for a draw, and a load then shows the last reading. The cost of a load is
-//     bounded (places, lookTime, mostShown).
+//   - The page shows nothing beyond those commands: names, states, counts, public terms, and why studies
+//     wait for members. It does not show when a contribution came. It shows a release's page only if the
+//     plan names no readers; otherwise only the readers get the release.
+//   - It changes nothing. Its only form is the one that logs out.
+//   - A load reads snapshots of the store, which wait for no writer, and takes no lock of a study: it
+//     neither waits for a fold nor delays one. The ledger is read separately (ledgerLook): its reader
+//     waits for a draw, and a load then shows the last reading. The cost of a load is bounded (places,
+//     lookTime, mostShown).
 type page struct {
 	server    *Watched
 	guard     *webpage.Guard
@@ -79,7 +79,7 @@ func (p *page) routes() http.Handler {
 
 var errNotHere = errors.New("there is no such study here")
 
-// load answers with the whole page that make wrote, or says why there is none.
+// load answers with the whole page that make wrote, or with an error.
 func (p *page) load(make func(ctx context.Context, r *http.Request, to *bytes.Buffer) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		select {
@@ -101,12 +101,12 @@ func (p *page) load(make func(ctx context.Context, r *http.Request, to *bytes.Bu
 			webpage.Say(w, http.StatusServiceUnavailable, "The page could not be made now", "The store could not be read in time; the log says why. Load it again.")
 		default:
 			w.Header().Set("Content-Type", "text/html; charset=utf-8")
-			_, _ = w.Write(text.Bytes()) // the reader may have gone away
+			_, _ = w.Write(text.Bytes()) // the reader may have gone
 		}
 	}
 }
 
-// refresh is the seconds after which a browser asks again.
+// refresh is the interval in seconds at which a browser asks again.
 const refresh = 5
 
 func (p *page) top(r *http.Request, title, here string) webpage.Top {

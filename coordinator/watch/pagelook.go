@@ -21,7 +21,7 @@ type overview struct {
 	MoreStudies int
 	Members     []memberLine
 	MoreMembers int
-	Counts      string // of members
+	Counts      string // numbers of members
 	Units       []ledgerUnit
 	LedgerSays  string
 	Charges     int
@@ -39,7 +39,7 @@ type studyLine struct {
 	Unit                         string
 	Epsilon, Delta               float64
 	Ends                         string
-	// Have and Mark are the meter's level and its mark, of 1000.
+	// Have and Mark are the meter's level and mark, out of 1000.
 	Have, Mark int
 	Report     bool // the release's page is shown here
 
@@ -63,7 +63,7 @@ type memberLine struct {
 	Waits                               []string
 }
 
-// planCache caches what the page needs of plans, which never change and may have megabytes.
+// planCache caches the parts of plans that the page needs. Plans never change and may have megabytes.
 type planCache struct {
 	mu  sync.Mutex // guards all
 	all map[study.Hash]study.Plan
@@ -114,7 +114,7 @@ func (p *page) look(ctx context.Context) (o overview, err error) {
 		if err != nil {
 			return err
 		}
-		// Studies under way come first; each part is newest first.
+		// Open studies come first; within each part, the newest come first.
 		slices.SortStableFunc(rows, func(a, b records.Study) int { return watchRank(a.State) - watchRank(b.State) })
 		o.MoreStudies = max(0, len(rows)-mostShownStudies)
 		for _, row := range rows[:len(rows)-o.MoreStudies] {
@@ -138,7 +138,7 @@ func (p *page) look(ctx context.Context) (o overview, err error) {
 	return o, nil
 }
 
-// watchRank orders studies by how much there is to watch.
+// watchRank orders studies: open ones first, then drafts, then ended ones.
 func watchRank(s study.State) int {
 	switch {
 	case protocol.Final(s):
@@ -158,7 +158,7 @@ func (p *page) line(tx records.Tx, row records.Study) (studyLine, error) {
 	if err != nil {
 		return studyLine{}, err
 	}
-	if row.State == study.Open { // a lost contribution is awaited again
+	if row.State == study.Open { // a lost contribution is expected again
 		count -= lost
 	}
 	chain, err := chainOf(tx, plan, row.Hash)
@@ -190,7 +190,7 @@ func chainOf(tx records.Tx, plan study.Plan, h study.Hash) (*study.Chain, error)
 	return study.ChainOf(plan, h, documents)
 }
 
-// members adds the members and what each waits for.
+// members adds the members and why studies wait for each.
 func (p *page) members(o *overview, all []protocol.Member, open map[study.Hash]string, now time.Time) {
 	counts := map[string]int{}
 	for _, m := range all {
@@ -223,7 +223,7 @@ func (p *page) members(o *overview, all []protocol.Member, open map[study.Hash]s
 	}
 }
 
-// lookAt reads a study's page; errNotHere if there is no such study.
+// lookAt reads the page of one study; errNotHere if there is no such study.
 func (p *page) lookAt(ctx context.Context, ref string) (l studyLook, err error) {
 	s := p.server
 	now := s.Config.Clock.Now()
@@ -296,7 +296,7 @@ func (p *page) lookAt(ctx context.Context, ref string) (l studyLook, err error) 
 	return l, nil
 }
 
-// some returns the first of many names, and the number of the others.
+// some returns the first of many names, and how many it left out.
 func some(all []study.PartyID) (names []string, more int) {
 	for _, p := range all[:min(len(all), mostShownNames)] {
 		names = append(names, string(p))

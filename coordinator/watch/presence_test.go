@@ -9,8 +9,8 @@ import (
 	"caucus/protocol/pb"
 )
 
-// TestTwoPlaces: one identity that calls from two processes in turn is noticed, one
-// that is started again and again is not.
+// TestTwoPlaces: Presence notices one identity that calls from two processes in turn, but not one
+// process that is started again and again.
 func TestTwoPlaces(t *testing.T) {
 	p, now := NewPresence(slog.New(slog.DiscardHandler)), time.Now()
 	call := func(name, run string) uint32 {

@@ -22,23 +22,23 @@ import (
 	"caucus/study"
 )
 
-// Coordinator is the watched server. Its methods wait for no fold and no draw.
+// Coordinator is the watched server. Its methods wait neither for a fold nor for a draw of noise.
 type Coordinator interface {
 	Health() Health
 	// Studies lists all studies as an operator sees them, without names of parties.
 	Studies(context.Context) ([]*pb.Summary, error)
-	// Awaited lists the contributors whose next call the release of a study waits for.
+	// Awaited lists the contributors that must call once more before a study can be released.
 	Awaited(h study.Hash, contributors, others []study.PartyID) []study.PartyID
 }
 
-// Health is a coordinator's state at a moment.
+// Health is a coordinator's state at one moment.
 type Health struct {
 	Now     time.Time
-	Doubt   error // why the clock is not trusted, nil if it is
-	Behind  bool  // the ledger is behind what was published
-	Damaged bool  // a file was found damaged
+	Doubt   error // why the clock is not trusted; nil: it is
+	Behind  bool  // the ledger lacks entries that were published
+	Damaged bool  // a damaged file was found
 	Uploads int   // contributions and pools in memory
-	// Helped: a helper is configured. Reached: it can be connected to.
+	// Helped: a helper is configured. Reached: the coordinator can connect to the helper.
 	Helped, Reached bool
 }
 
@@ -51,7 +51,7 @@ type Watched struct {
 	Ledger        *privacy.Ledger
 	Presence      *Presence
 	Counts        *Counts
-	Address       string    // that parties dial
+	Address       string    // address that parties dial
 	Started       time.Time // when presence began to record callers
 	AuthorityEnds time.Time // the end of the authority's certificate
 }
@@ -134,7 +134,7 @@ func (s *Watched) answerMachines(mux *http.ServeMux) error {
 	return nil
 }
 
-// MetricsAt and PageAt are the addresses that it listens on, nil if off.
+// MetricsAt and PageAt return the addresses, nil if off.
 func (w *Watcher) MetricsAt() net.Addr { return addr(w.metricsAt) }
 func (w *Watcher) PageAt() net.Addr    { return addr(w.pageAt) }
 
@@ -154,7 +154,7 @@ func (w *Watcher) Serve() error {
 	return under.Wait()
 }
 
-// Close stops serving and the ledger's reader. It may be called again.
+// Close stops serving and the ledger's reader. A second call has no effect.
 func (w *Watcher) Close() (err error) {
 	for l, server := range w.servers {
 		err = errors.Join(err, server.Close())
@@ -168,8 +168,8 @@ func (w *Watcher) Close() (err error) {
 	return err
 }
 
-// ready returns nil if contributions can be taken and studies released, else each obstacle on a
-// line, without naming a party or study.
+// ready returns nil if the coordinator can take contributions and release studies; else an error with
+// one obstacle per line, without names of parties and studies.
 func (s *Watched) ready(ctx context.Context) error {
 	health := s.Health()
 	causes := []error{health.Doubt}
