@@ -13,7 +13,13 @@ import (
 // Lead opens a coordinator's databases once this process leads, for New. Until then it answers /livez, and
 // /readyz with who leads, on Config.Metrics.
 func Lead(ctx context.Context, c folder.Config) (*folder.Stores, error) {
-	if c.Store == "" || c.Metrics == "" {
+	if c.Store == "" {
+		return folder.LeadStores(ctx, c)
+	}
+	if leader, err := database.Leader(ctx, c.Store); err == nil && c.Log != nil {
+		c.Log.Info("waits until it leads", "last", leader)
+	}
+	if c.Metrics == "" {
 		return folder.LeadStores(ctx, c)
 	}
 	listener, err := webpage.Listen(c.Metrics)
