@@ -77,7 +77,8 @@ func (s *sitting) get(path string) (int, string) {
 	return s.do(http.NewRequest("GET", s.base+path, nil))
 }
 
-// post sends a form from the page itself; change makes it another page's.
+// post sends a form as the page itself would; change may alter the request, for instance so that it
+// seems to come from another page.
 func (s *sitting) post(path string, form url.Values, change func(*http.Request)) (int, string) {
 	s.t.Helper()
 	r, err := http.NewRequest("POST", s.base+path, strings.NewReader(form.Encode()))

@@ -139,8 +139,9 @@ func (a *Agent) prepare(ctx context.Context, d site.Dossier, w window) error {
 	return err
 }
 
-// unapproved says whether approvals of a charged study have lapsed: its source was declared anew before
-// or while its records were read. The next round asks persons again; the study stays charged once.
+// unapproved says whether a study whose ε was charged lacks approvals, because its source was declared
+// anew before or while the records were read. The next round asks for approval again and charges
+// nothing.
 func (a *Agent) unapproved(d site.Dossier, w window) bool {
 	by, _ := a.site.Approvers(d, w.study, w.plan)
 	return len(by) < a.site.Config.Policy.Needed()

@@ -55,8 +55,8 @@ type LambdaPoint struct {
 	Risk   float64 `json:"risk"`
 	// Correction is the expected fall of Risk due to fitting the noise.
 	Correction float64 `json:"correction"`
-	// Doubt is the standard error of a correction by draws. The search chooses the least sum of risk,
-	// correction and doubt among the λ that beat the zero model without doubt.
+	// Doubt is the standard error of a correction by draws. Among the λ whose risk + correction beats
+	// the zero model, the search chooses the least risk + correction + doubt.
 	Doubt float64 `json:"doubt,omitempty"`
 }
 

@@ -72,9 +72,10 @@ func (s *Server) asked(e study.Ending, r *pb.AmendRequest) (study.Ending, error)
 	return e, nil
 }
 
-// amend makes and signs the next amendment and commits it with the machine's step. It resumes a failed
-// study only if the ledger holds no entry of it. It refuses to while the ledger is known to be put back,
-// by the head file or by a document that somebody showed: what such a ledger lacks proves nothing.
+// amend makes and signs the next amendment and commits it together with the state machine's step. It
+// resumes a failed study only if the ledger has no entry of the study. While the head file, or a document
+// that a caller showed, proves that the ledger was restored from an older copy, it does not resume: a
+// missing entry then proves nothing.
 func (c *runningStudy) amend(ctx context.Context, r releaser, change func(study.Ending) (study.Ending, error)) (a study.Amendment, err error) {
 	if !c.advancing.TryLock() {
 		return a, fmt.Errorf("amend study: %w: it is being folded or released right now", protocol.ErrBusy)

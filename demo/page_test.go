@@ -33,8 +33,8 @@ func samplePage(t *testing.T) []byte {
 	return b.Bytes()
 }
 
-// TestStandings: a study counts as better or worse only by more than the error for its number of
-// records, and as level otherwise.
+// TestStandings: a study counts as better or worse only if the difference
+// exceeds the sampling error of its test records; otherwise as level.
 func TestStandings(t *testing.T) {
 	alone := func(v float64) *float64 { return &v }
 	for _, c := range []struct {
@@ -75,8 +75,8 @@ func TestPageFits(t *testing.T) {
 	testpages.Fit(t, map[string][]byte{"demo": samplePage(t)})
 }
 
-// TestOrdered: level studies come before worse ones, however large the relative loss; among equals the
-// greater gain is first.
+// TestOrdered: a level study precedes a worse one, even if its own relative loss is larger. Within one
+// standing the greater gain is first.
 func TestOrdered(t *testing.T) {
 	alone := .8
 	r := Report{Studies: []Study{

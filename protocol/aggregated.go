@@ -101,7 +101,7 @@ func SignJSON(by *Signer, kind Document, document any) (Signed, error) {
 // Fields digests a name and fields. Each is preceded by its length.
 type Fields struct{ hash.Hash }
 
-// NewFields starts the digest with a name.
+// NewFields starts a digest of fields with a name, so that digests for different purposes differ.
 func NewFields(name string) Fields {
 	d := Fields{sha256.New()}
 	d.Add([]byte(name))

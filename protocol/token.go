@@ -109,8 +109,8 @@ func (c *Client) Tag(ctx context.Context, name string, tags Tags) error {
 // joinPatience bounds Join's retries: the coordinator takes 20 calls a second per token.
 const joinPatience = 2 * time.Minute
 
-// Join redeems one place of a join token, under a name with the token's prefix; the coordinator chooses
-// an empty name. The same enrolment gets the same certificate again and takes no second place. Join
+// Join redeems one place of a join token, under a name with the token's prefix; if name is empty,
+// the coordinator chooses one. The same enrolment gets the same certificate again and takes no second place. Join
 // retries while the coordinator is busy.
 func Join(ctx context.Context, v Invitation, e Enrolment, name string, o DialOptions) (Identity, error) {
 	if v.Role != RoleToken {

@@ -36,10 +36,10 @@ type Manifest struct {
 	WeightsPlan *Hash          `json:"weights_plan,omitempty"`
 	Inputs      BoundInputs    `json:"bound_inputs"` // public numbers that the bounds follow from
 	Costs       []ReleaseCost  `json:"costs"`
-	// Totals cover everything in the release; empty if the source of the pool's weights is unknown.
+	// Totals are the privacy costs per unit of everything in the release; empty if the source of the pool's weights is unknown.
 	Totals       []UnitTotal    `json:"totals"`
 	NotProtected []string       `json:"not_protected"`
-	Ledger       []privacy.Line `json:"ledger,omitempty"`    // the aggregator's ledger lines, in the order of Costs; none if parties released
+	Ledger       []privacy.Line `json:"ledger,omitempty"`    // the aggregator's ledger lines, in the order of Costs; none where the parties added the noise
 	Simulated    bool           `json:"simulated,omitempty"` // virtual parties: nobody is protected
 	Software     string         `json:"software,omitempty"`
 }

@@ -129,8 +129,8 @@ type Review struct {
 	Lapsed []string `json:"approvals_lapsed,omitempty"`
 	// Refused names the person who refused, and the day; "" for nobody.
 	Refused string `json:"refused,omitempty"`
-	// Problems are for the site to fix: a missing pool, or a file that is not as declared, so that the
-	// study gets or got empty records.
+	// Problems are what the site must fix: a missing pool, or a file that differs from its declaration.
+	// With a problem the site contributes empty records to the study.
 	Problems []string `json:"problems,omitempty"`
 
 	charged bool // the ledger holds its charge

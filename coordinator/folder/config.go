@@ -62,8 +62,8 @@ type Config struct {
 	// Empty is off. Both may have one address.
 	Page    string `yaml:"page"`
 	Metrics string `yaml:"metrics"`
-	// Helper is the second server, for studies with noise: aggregators; without it there are none. See
-	// caucus helper keys.
+	// Helper is the second server. Without a helper no study can have its noise added by aggregators.
+	// See caucus helper keys.
 	Helper Helper `yaml:"helper"`
 
 	// Head is a file outside of Dir and of its backups: Init names one beside the folder; another disk

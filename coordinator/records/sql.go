@@ -111,8 +111,8 @@ func (s *SQL) transact(ctx context.Context, run func(context.Context, func(*sql.
 // abandoned reports whether the caller went away: an interrupted statement, or a rollback.
 func abandoned(err error) bool { return errors.Is(err, sql.ErrTxDone) || database.Interrupted(err) }
 
-// Scrub writes the log back into the file and empties it. Deleted rows were overwritten in the
-// file; this removes their copies in the log.
+// Scrub writes the log back into the file, then empties the log. Deleted rows were overwritten in the
+// file already; emptying the log removes their remaining copies.
 func (s *SQL) Scrub(ctx context.Context) error {
 	if err := s.DB.Scrub(ctx); err != nil {
 		return fmt.Errorf("scrub store: %w", Explain(err))

@@ -139,7 +139,7 @@ type Tx interface {
 	ReceiptKey(study.Hash, study.PartyID) ([]byte, error)
 	SetReceiptKey(h study.Hash, p study.PartyID, key []byte) error
 
-	// AddWitnessed stores one; the same again is no error.
+	// AddWitnessed stores a testimony; storing the same testimony again is no error.
 	AddWitnessed(Testimony) error
 	Witnessed() ([]Testimony, error)
 

@@ -32,14 +32,14 @@ type present struct {
 const (
 	// maxRun bounds the bytes of a process's random name, maxRuns the remembered names of a member.
 	maxRun, maxRuns = 32, 8
-	// twicePlaces is how long the page reports one identity in two places.
+	// twicePlaces is the time for which one identity in two places is reported.
 	twicePlaces = time.Hour
 )
 
 func NewPresence(log *slog.Logger) *Presence { return &Presence{log: log, of: map[string]*present{}} }
 
-// Note records a member's call. If two processes with one identity call in turn, both are running: a
-// restarted process gets a new name and never uses its old one again.
+// Note records a member's call. A process that calls again after another process with the same
+// identity runs beside it: a process that was restarted never comes back.
 func (p *Presence) Note(caller protocol.Caller, r *pb.ListRequest, now time.Time) {
 	if caller.Role != protocol.RoleParty {
 		return
@@ -51,7 +51,7 @@ func (p *Presence) Note(caller protocol.Caller, r *pb.ListRequest, now time.Time
 		m = &present{}
 		p.of[caller.Name] = m
 	}
-	if m.seen = now; len(r.Run) == 0 { // a person's command, which has no process name
+	if m.seen = now; len(r.Run) == 0 { // a person's command
 		return
 	}
 	m.waits = nil
@@ -80,7 +80,7 @@ func (p *Presence) Note(caller protocol.Caller, r *pb.ListRequest, now time.Time
 	m.run = run
 }
 
-// Member returns the time of a member's last call, and the number of places where the member runs.
+// Member returns when a member last called, and in how many places it runs.
 func (p *Presence) Member(name string, now time.Time) (seen int64, runs uint32) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -94,7 +94,7 @@ func (p *Presence) Member(name string, now time.Time) (seen int64, runs uint32) 
 	return m.seen.UnixMilli(), runs
 }
 
-// waiting returns the reason for which each study waits for a member, from the last call.
+// waiting returns, per study, why the study waits for a member, as the member's last call reported.
 func (p *Presence) waiting(name string) map[study.Hash]protocol.Wait {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -104,7 +104,7 @@ func (p *Presence) waiting(name string) map[study.Hash]protocol.Wait {
 	return nil
 }
 
-// Statuses returns each party's last call and the reported reason for waiting, in one study.
+// Statuses returns the last call and the reported wait of each party in a study.
 func (p *Presence) Statuses(h study.Hash, parties []string, declined []string) (out []*pb.PartyStatus) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

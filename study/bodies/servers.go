@@ -10,7 +10,8 @@ import (
 	"caucus/study"
 )
 
-// Provable is a Statistic whose contributions can be split: a party proves the form of its vector.
+// Provable is a Statistic whose contributions can be split into secret shares for two servers. The party
+// proves, without showing its vector, that the vector has this form.
 type Provable interface {
 	Form(weight int64) shares.Form // of a contribution with a public weight
 }

@@ -406,7 +406,8 @@ func TestAuditStudyMutants(t *testing.T) {
 	}
 	few := alike(3, well)
 
-	// Mutant: shards by row spread one patient's forty visits over all eight shards.
+	// The mutant to catch: records are sharded by row and not by patient, so that one patient's forty
+	// visits fall into all eight shards.
 	p := c.classify("tally", privacy.Record, study.NoiseSite, 8)
 	by := func(v visit) study.Request {
 		v.patient = "one"

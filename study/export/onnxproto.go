@@ -124,7 +124,8 @@ func int64s(name string, values []int64) []byte {
 	return m
 }
 
-// value is a ValueInfoProto of rows × columns; 0 columns: a vector of rows.
+// value returns a ValueInfoProto of a matrix of rows × columns or, for 0 columns, of a vector with one
+// element per row.
 func value(name string, dataType int64, columns int) []byte {
 	var rows, shape, tensorType, valueType, m message
 	rows.text(2, "rows") // a dimension's name

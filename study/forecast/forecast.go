@@ -100,7 +100,8 @@ type Forecast struct {
 	Gain  []float64 `json:"gain"`
 	Helps Helps     `json:"helps"`
 	Draws int       `json:"draws"`
-	// Coefficients is nil unless Options ask for it. A stated forecast never has it.
+	// Coefficients is nil unless Options ask for coefficients. The forecast that an operator signs never
+	// has them.
 	Coefficients *Coefficients `json:"coefficients,omitempty"`
 }
 

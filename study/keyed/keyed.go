@@ -65,7 +65,7 @@ type name struct {
 	copy  uint64
 }
 
-// Uses of a key. Each use has its own key.
+// Purposes for which keys are derived; each purpose gets a different key.
 const (
 	forCut   = "cut"   // keeps some records of a group whose shared part is equal
 	forSlot  = "slot"  // gives each group its number of kept records

@@ -20,11 +20,11 @@ import (
 type Weights struct {
 	// WeightedPool is the digest of the pool with weights, which a later plan may name.
 	WeightedPool auxdata.Digest `json:"weighted_pool"`
-	// Records is the public number of private records, inside the plan's condition and outside. Inside
-	// is the released number of those inside; nil without a condition.
+	// Records is the public number of all private records, whether they meet the plan's condition or
+	// not. Inside is the released number of those that meet it; nil without a condition.
 	Records int64    `json:"records"`
 	Inside  *float64 `json:"inside,omitempty"`
-	// Features names the released numbers. Means, for entropy, are the private records' means of them,
+	// Features names the released numbers. Means, of mechanism entropy, are the private records' means of them,
 	// each with noise of standard deviation NoiseSD; under a condition, the means of the records inside,
 	// or none if noise hides their number. For logistic, NoiseSD is that of each coefficient of Tilt.
 	Features []string  `json:"features"`

@@ -82,8 +82,8 @@ func sameLine(a, b privacy.Line) bool {
 	return errX == nil && errY == nil && bytes.Equal(x, y)
 }
 
-// Memory holds facts about a ledger that others remember. They reveal a ledger that was cut off or put
-// back.
+// Memory holds what others remember of a ledger. It reveals that the ledger was truncated or restored
+// from an older copy.
 type Memory struct {
 	// Heads are earlier states of the ledger.
 	Heads []Remembered

@@ -35,8 +35,8 @@ type Party struct {
 	Ledger Ledger
 }
 
-// Receipts compares a release with the site's receipt: the release must count the party as the
-// coordinator signed. Only the receipt's Document and Signature are believed.
+// Receipts compares a release with the site's receipt: the release must count the party, or not,
+// as the coordinator signed in the receipt. Only the receipt's Document and Signature are believed.
 func (s Party) Receipts(r study.Release) []Finding {
 	var f findings
 	const about = "receipt"
