@@ -120,7 +120,7 @@ func (of *Coefficients) Answer(outcome string, parties int) string {
 	if len(said) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("Among the records of %d parties %s comes %s.", parties, outcome, strings.Join(said, ", and "))
+	return fmt.Sprintf("Among the records of %d parties, all else alike, %s comes %s.", parties, outcome, strings.Join(said, ", and "))
 }
 
 // Tables show odds ratios, then the contrasts without one, grouped by column and reason.

@@ -63,7 +63,7 @@ func (c Classifier) GoesBy(p study.Plan, model learners.Linear) (*study.ReportCh
 			said = append(said, d.how+" its score of "+c.Classes[1]+" for "+strings.Join(d.words, "; "))
 		}
 	}
-	return chart, " Its largest weights " + strings.Join(said, ", and ") + ". They describe the classifier and hold privacy noise of unknown size: do not read one as a finding."
+	return chart, " Its weights are not findings: they describe the classifier, and privacy noise may have changed their order or sign. The largest " + strings.Join(said, ", and ") + "."
 }
 
 func movesOf(p study.Plan, model learners.Linear) (all []move) {

@@ -47,7 +47,7 @@ func (t Table) answer(parties int) string {
 		s += " by " + t.By
 	}
 	if found := t.finding(); found != "" {
-		s += ": " + found
+		s += "; with 95 % intervals: " + found
 	}
 	return s + "."
 }

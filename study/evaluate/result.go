@@ -178,7 +178,7 @@ func (e Evaluation) answer() string {
 	if !auc.Known() {
 		return fmt.Sprintf("How well the model tells %s from other records stays unknown: %s.", c.Class, auc.Unknown)
 	}
-	s := fmt.Sprintf("The model tells %s from other records with an AUC of %s, over %.0f labelled records", c.Class, auc.Words(3), c.Overall.Records.Value)
+	s := fmt.Sprintf("On %.0f labelled records the model tells %s from the others with an AUC of %s", c.Overall.Records.Value, c.Class, auc.Words(3))
 	var groups []string
 	c.subgroups(func(name string, of Subgroup) {
 		if name != allRecords && of.AUC.Known() {
@@ -186,7 +186,7 @@ func (e Evaluation) answer() string {
 		}
 	})
 	if n := len(groups); 0 < n && n <= mostNamed {
-		s += ": " + strings.Join(groups, ", ")
+		s += "; by group: " + strings.Join(groups, ", ")
 	}
 	s += "."
 	switch {

@@ -28,7 +28,7 @@ func (Kind) Report(r study.Release) (out study.Report, err error) {
 		}
 		return out, nil
 	}
-	out.Answer = fmt.Sprintf("The release also estimates the shares of %s in a new, unlabelled set of records (caucus release predict).", p.Schema.Label.Column)
+	out.Answer = fmt.Sprintf("With this release you can also estimate the share of each class of %s in unlabelled records of your own (caucus release predict).", p.Schema.Label.Column)
 	if len(result.TrainingShares) != len(classes) {
 		return out, nil
 	}

@@ -29,7 +29,7 @@ func (Kind) Report(r study.Release) (out study.Report, err error) {
 	if len(w.Residuals) == 0 {
 		return out, nil
 	}
-	chart := &study.ReportChart{Title: "means of features: private (as released, with noise), in the weighted pool, and in the raw pool", Whole: true, Note: "the features that differ most; numbers run from 0 to 1 between the schema's bounds, a level is 1 where a record has it; ± is half of a 95 % interval of the privacy noise"}
+	chart := &study.ReportChart{Title: "means of features: private (as released, with noise), in the weighted pool, and in the raw pool", Whole: true, Note: "the features that differ most; for a level the mean is the share of records that have it; numbers are rescaled, so that 0 and 1 are the schema's bounds; ± is half of a 95 % interval of the privacy noise"}
 	out.Charts = []*study.ReportChart{chart}
 	for i, d := range w.Residuals {
 		if i == mostCompared {
