@@ -49,7 +49,7 @@ func (c *Count) UnmarshalText(text []byte) error {
 // Components describe a public map to fit on a pool.
 type Components struct {
 	Project  Count    `yaml:"project" default:"auto" help:"principal components of the pool to keep; 0: all features; auto: as many as serve the plan best"`
-	Whiten   float64  `yaml:"whiten" help:"how far to even the components out, 0 to 1"`
+	Whiten   float64  `yaml:"whiten" help:"degree of whitening of the components, 0 to 1"`
 	Analysis Analysis `yaml:"analysis" help:"how columns are scaled before: famd, each by its own deviation, or pca, by the schema's bounds; default: by the schema"`
 }
 

@@ -187,5 +187,5 @@ func (w WeightSource) Guarantee() privacy.Guarantee {
 // SealRule seals a study before its deadline.
 type SealRule struct {
 	Share        float64 `json:"share" yaml:"share" help:"seal the study before its deadline once this share of the roster has contributed, in (0,1], and no fewer than the minimum"`
-	QuietSeconds int     `json:"quiet_seconds,omitempty" yaml:"quiet_seconds" help:"and nobody has contributed for so long, in seconds"`
+	QuietSeconds int     `json:"quiet_seconds,omitempty" yaml:"quiet_seconds" help:"and nobody has contributed for this time, in seconds"`
 }

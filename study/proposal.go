@@ -31,12 +31,12 @@ type Proposal struct {
 	Weights   *WeightSource   `yaml:"weights"`
 
 	Minimum  int       `yaml:"minimum" help:"least number of contributions; default: three quarters of the roster, at least 2"`
-	Floor    int       `yaml:"floor" help:"least that caucus study extend may lower the minimum to; default: the minimum stays"`
+	Floor    int       `yaml:"floor" help:"lowest minimum that caucus study extend may set; default: the minimum stays"`
 	Deadline time.Time `yaml:"deadline" help:"when the study seals or fails"`
 	Seal     *SealRule `yaml:"seal"`
 	Readers  []string  `yaml:"readers" help:"who may fetch the release; default: parties and operators"`
-	Records  int       `yaml:"records" help:"how many records each party is publicly known to hold at least: bounds δ, and a forecast or rehearsal gives each party so many. Default: 200; a rehearsal deals all that there are"`
-	Largest  int       `yaml:"largest" help:"how many records the largest party declared, where that is more than all that contribute hold at least: δ, where it is left out, is for so many"`
+	Records  int       `yaml:"records" help:"least number of records that each party is publicly known to hold: bounds δ; a forecast or rehearsal gives each party this number. Default: 200; a rehearsal deals all that there are"`
+	Largest  int       `yaml:"largest" help:"number of records that the largest party declared, if it exceeds the least total of all contributors: the default of δ is for this number"`
 	AUC      float64   `yaml:"auc" help:"how far features are publicly known to separate the classes, as an area under the curve: for the forecast. Default: a band from .65 to .85"`
 	Seed     uint64    `yaml:"seed" help:"drives public randomness, and of a rehearsal splits, learners and noise; never the noise of a release"`
 }

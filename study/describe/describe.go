@@ -20,8 +20,8 @@ type Kind struct{}
 // Terms are the terms of a describe plan.
 type Terms struct {
 	Bins     int    `json:"bins" yaml:"bins" help:"parts of equally many of the pool's rows that a number is cut into (default: 4 to 20, by the noise); of too few rows, equal steps of its range (10)"`
-	By       string `json:"by,omitempty" yaml:"by" help:"tell everything for each level of this column: the label or a text"`
-	Count    bool   `json:"count,omitempty" yaml:"count" help:"ask for nothing but how many records the condition holds for"`
+	By       string `json:"by,omitempty" yaml:"by" help:"give all tables for each level of this column: the label or a text"`
+	Count    bool   `json:"count,omitempty" yaml:"count" help:"count only the records that meet the condition"`
 	Sites    bool   `json:"sites,omitempty" yaml:"sites" help:"show readers of the release the table of each site beside that of all, under the site's name"`
 	PerParty int64  `json:"per_party,omitempty" yaml:"per_party" help:"most records that one party counts; of more, a part chosen by keys. 0: unknown, and then nothing is guaranteed for a whole party"`
 	Cuts     []Cut  `json:"cuts,omitempty" yaml:"cuts" help:"numbers cut at edges of your own, such as [{column: age, edges: [40, 65, 80]}], in place of the pool's quantiles"`

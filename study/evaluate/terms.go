@@ -23,9 +23,9 @@ type Terms struct {
 	Model      *Model      `json:"model,omitempty" yaml:"-"` // the model judged, unless Score or Program is given
 	Score      string      `json:"score,omitempty" yaml:"score" help:"judge the scores in this column in place of a model: a probability where its range is 0 to 1"`
 	Program    bool        `json:"program,omitempty" yaml:"program" help:"each party's own program scores its records, with probabilities (unit party)"`
-	ModelFile  string      `json:"-" yaml:"model" file:"yes" help:"what is judged: a release with a classifier, what release export makes of one as JSON, or coefficients of a linear model (YAML)"`
-	Classes    []string    `json:"classes" yaml:"classes" help:"classes whose scores are judged, each against all others; default: of two the second"`
-	Thresholds []float64   `json:"thresholds,omitempty" yaml:"thresholds" help:"probabilities at and above which a record is called one of the class"`
+	ModelFile  string      `json:"-" yaml:"model" file:"yes" help:"the model to judge: a release with a classifier, its JSON from release export, or coefficients of a linear model (YAML)"`
+	Classes    []string    `json:"classes" yaml:"classes" help:"classes whose scores are judged, each against all others; default for two classes: the second"`
+	Thresholds []float64   `json:"thresholds,omitempty" yaml:"thresholds" help:"probabilities at and above which a record counts as predicted in the class"`
 	By         []Grouping  `json:"by,omitempty" yaml:"by" help:"subgroups by columns, such as [sex, {column: age, edges: [40, 60]}]; each adds as much noise again"`
 	Bins       int         `json:"bins" yaml:"bins" help:"parts that scores are cut into; default: 20, or 10 with subgroups or where the AUC is expected to scatter by more than .02"`
 	Edges      [][]float64 `json:"edges" yaml:"-"` // inner bin edges per class of Classes; in log-odds for probabilities

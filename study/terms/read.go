@@ -24,11 +24,11 @@ import (
 type Study struct {
 	study.Proposal `yaml:",inline"`
 	// Parties is the number of parties in a rehearsal or forecast; 0: not given.
-	Parties int `yaml:"parties" help:"how many parties take part, for simulate and forecast; default: as many as the roster names"`
+	Parties int `yaml:"parties" help:"number of parties, for simulate and forecast; default: those that the roster names"`
 	// Schema, Pool, PoolRelease and Model are file names.
 	Schema      string        `yaml:"schema" file:"yes" help:"YAML schema of the columns (draft one with: caucus dataset schema)"`
 	Pool        string        `yaml:"pool" file:"yes" help:"file of the public pool: CSV (also packed), Excel, Parquet"`
-	PoolRelease string        `yaml:"pool_release" file:"yes" help:"the reweigh release that the pool has its weights from, or was made from: the plan then states what both cost together"`
+	PoolRelease string        `yaml:"pool_release" file:"yes" help:"the reweigh release that gave the pool its weights, or from which the pool was made: the plan then states the cost of both together"`
 	ClosesIn    time.Duration `yaml:"closes_in" default:"7d" help:"deadline as a time from now, where none is given"`
 	// RosterTags stand in place of names: the roster is all parties that have these tags when the study
 	// is created.
