@@ -37,7 +37,6 @@ func TestRefusedPlansAreUsageErrors(t *testing.T) {
 		{"simulate ratio --set generate=400 --parties 2 --records 20 --set targets=99999999999", "at most 10000000 records in all"},
 		{"simulate classify --set generate=400 --unit party --set tilt=true", "caucus: --set tilt=true: it is for mechanism cross"},
 		{"simulate labels --set generate=400 --set whiten=.5", "caucus: --set whiten=.5: it is for principal components"},
-		{"simulate labels --set generate=400 --set filters=-4", "caucus: --set filters=-4: -4: give how many, or 0"},
 		{"simulate evaluate --set generate=400 --set map.analysis=pca", "caucus: --set map.analysis=pca: the study counts columns as they are"},
 		{"simulate --sets 4", "--sets: it is now --parties; see"},
 		{"forecast --seal-share 1", "--seal-share; see caucus forecast --help"},
