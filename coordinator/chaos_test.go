@@ -310,7 +310,15 @@ func TestChaos(t *testing.T) {
 		default:
 		}
 	}
-	time.Sleep(300 * time.Millisecond) // every party reads the last one
+	for until := time.Now().Add(time.Minute); time.Now().Before(until); time.Sleep(20 * time.Millisecond) {
+		mu.Lock()
+		read := len(releases)
+		mu.Unlock()
+		if read == studies {
+			break
+		}
+	}
+	time.Sleep(300 * time.Millisecond) // the other parties read the last release too
 	close(over)
 	for _, r := range replicas {
 		r.end()
