@@ -85,6 +85,7 @@ func movesOf(p study.Plan, model learners.Linear) (all []move) {
 		change(row)
 		return mat.Dot(p.Map.Apply(mat.NewDense(1, len(row), row)).RowView(0), model.W.ColView(0))
 	}
+	rest := score(func([]float64) {})
 	for _, code := range codes {
 		f, at := code.Feature, code.First
 		if f.Kind == dataset.Numeric {
@@ -99,8 +100,8 @@ func movesOf(p study.Plan, model learners.Linear) (all []move) {
 				clear(row[at : at+code.Width])
 				row[at+k] = 1
 			})
-			p := middle[at+k]
-			all = append(all, move{code.Column + ": " + level, (with - score(func([]float64) {})) * math.Sqrt(max(0, p*(1-p)))})
+			share := middle[at+k]
+			all = append(all, move{code.Column + ": " + level, (with - rest) * math.Sqrt(max(0, share*(1-share)))})
 		}
 	}
 	return all
