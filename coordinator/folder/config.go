@@ -226,34 +226,45 @@ func (c Config) Validate() error {
 		}
 	}
 	l := c.Limits
-	for _, rule := range []struct {
-		broken bool
-		says   string
-		values []any
-	}{
-		{c.MinimumParties < 2, "minimum_parties: %d: give at least 2; a study of one party releases that party", []any{c.MinimumParties}},
-		{c.InvitationValid < time.Second || c.InvitationValid > 90*24*time.Hour, "invitation_valid: %v: give 1s to 2160h", []any{c.InvitationValid}},
-		{c.WitnessWait < 0 || c.WitnessWait > 24*time.Hour, "witness_wait: %v: give 0s to 24h, two poll intervals of the agents", []any{c.WitnessWait}},
-		{c.Repair < time.Second || c.Repair > 90*24*time.Hour, "repair: %v: give 1s to 2160h", []any{c.Repair}},
-		{c.LongestStop < time.Second || c.LongestStop > 90*24*time.Hour, "longest_stop: %v: give 1s to 2160h", []any{c.LongestStop}},
-		{c.Tick < time.Millisecond || c.Tick > time.Hour, "tick: %v: give 1ms to 1h", []any{c.Tick}},
-		{c.Grace < 0 || c.Grace > time.Hour, "grace: %v: give 0s to 1h", []any{c.Grace}},
-		{l.Body < 1 || l.Body > 1<<30, "limits: body: %d: give 1 to 1073741824 bytes", []any{l.Body}},
-		{l.Pool < 1 || l.Pool > 512<<20, "limits: pool: %d: give 1 to 536870912 bytes", []any{l.Pool}},
-		{l.Uploads < 1, "limits: uploads: %d: give at least 1", []any{l.Uploads}},
-		{l.Streams < 1, "limits: streams: %d: give at least 1", []any{l.Streams}},
-		{l.Silence < time.Millisecond || l.Silence > time.Hour, "limits: silence: %v: give 1ms to 1h", []any{l.Silence}},
-		{l.Slowest < 1, "limits: slowest: %d: give at least 1 byte a second", []any{l.Slowest}},
-		{l.Bytes < 1, "limits: bytes: %d: give at least 1 an hour", []any{l.Bytes}},
-		{l.Calls < 1, "limits: calls: %d: give at least 1", []any{l.Calls}},
-		{l.AllCalls < l.Calls, "limits: all_calls: %d: give at least calls (%d)", []any{l.AllCalls, l.Calls}},
-		{l.Connections < 1, "limits: connections: %d: give at least 1", []any{l.Connections}},
-		{l.AllConnections < l.Connections, "limits: all_connections: %d: give at least connections (%d)", []any{l.AllConnections, l.Connections}},
-		{!(l.Rate > 0) || l.Burst < 1, "limits: rate %v, burst %d: give a rate above 0 and a burst of at least 1", []any{l.Rate, l.Burst}},
-	} {
-		if rule.broken {
-			return fmt.Errorf(rule.says, rule.values...)
-		}
+	switch {
+	case c.MinimumParties < 2:
+		return fmt.Errorf("minimum_parties: %d: give at least 2; a study of one party releases that party", c.MinimumParties)
+	case c.InvitationValid < time.Second || c.InvitationValid > 90*24*time.Hour:
+		return fmt.Errorf("invitation_valid: %v: give 1s to 2160h", c.InvitationValid)
+	case c.WitnessWait < 0 || c.WitnessWait > 24*time.Hour:
+		return fmt.Errorf("witness_wait: %v: give 0s to 24h, two poll intervals of the agents", c.WitnessWait)
+	case c.Repair < time.Second || c.Repair > 90*24*time.Hour:
+		return fmt.Errorf("repair: %v: give 1s to 2160h", c.Repair)
+	case c.LongestStop < time.Second || c.LongestStop > 90*24*time.Hour:
+		return fmt.Errorf("longest_stop: %v: give 1s to 2160h", c.LongestStop)
+	case c.Tick < time.Millisecond || c.Tick > time.Hour:
+		return fmt.Errorf("tick: %v: give 1ms to 1h", c.Tick)
+	case c.Grace < 0 || c.Grace > time.Hour:
+		return fmt.Errorf("grace: %v: give 0s to 1h", c.Grace)
+	case l.Body < 1 || l.Body > 1<<30:
+		return fmt.Errorf("limits: body: %d: give 1 to 1073741824 bytes", l.Body)
+	case l.Pool < 1 || l.Pool > 512<<20:
+		return fmt.Errorf("limits: pool: %d: give 1 to 536870912 bytes", l.Pool)
+	case l.Uploads < 1:
+		return fmt.Errorf("limits: uploads: %d: give at least 1", l.Uploads)
+	case l.Streams < 1:
+		return fmt.Errorf("limits: streams: %d: give at least 1", l.Streams)
+	case l.Silence < time.Millisecond || l.Silence > time.Hour:
+		return fmt.Errorf("limits: silence: %v: give 1ms to 1h", l.Silence)
+	case l.Slowest < 1:
+		return fmt.Errorf("limits: slowest: %d: give at least 1 byte a second", l.Slowest)
+	case l.Bytes < 1:
+		return fmt.Errorf("limits: bytes: %d: give at least 1 an hour", l.Bytes)
+	case l.Calls < 1:
+		return fmt.Errorf("limits: calls: %d: give at least 1", l.Calls)
+	case l.AllCalls < l.Calls:
+		return fmt.Errorf("limits: all_calls: %d: give at least calls (%d)", l.AllCalls, l.Calls)
+	case l.Connections < 1:
+		return fmt.Errorf("limits: connections: %d: give at least 1", l.Connections)
+	case l.AllConnections < l.Connections:
+		return fmt.Errorf("limits: all_connections: %d: give at least connections (%d)", l.AllConnections, l.Connections)
+	case !(l.Rate > 0) || l.Burst < 1:
+		return fmt.Errorf("limits: rate %v, burst %d: give a rate above 0 and a burst of at least 1", l.Rate, l.Burst)
 	}
 	return nil
 }
