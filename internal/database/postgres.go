@@ -110,14 +110,8 @@ func (s Schema) migrateServer(tx *sql.Tx) error {
 	if application != int(s.Application) || said > len(files) {
 		return fmt.Errorf("its schema is version %d and this program knows %d: use a newer program", said, len(files))
 	}
-	for _, name := range files[said:] {
-		text, err := fs.ReadFile(s.Migrations, name)
-		if err != nil {
-			return err
-		}
-		if _, err := tx.Exec(strings.ReplaceAll(string(text), " x'", ` '\x`)); err != nil {
-			return fmt.Errorf("run %s: %w", name, err)
-		}
+	if err := s.run(tx, files[said:], strings.NewReplacer(" x'", ` '\x`)); err != nil {
+		return err
 	}
 	_, err = tx.Exec(fmt.Sprintf("UPDATE version SET number = %d", len(files)))
 	return err

@@ -142,17 +142,25 @@ func (s Schema) migrate(tx *sql.Tx) error {
 	if err != nil || said == len(files) {
 		return err
 	}
-	for _, name := range files[version:] {
+	if err := s.run(tx, files[version:], strings.NewReplacer()); err != nil {
+		return err
+	}
+	_, err = tx.Exec(fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d", s.Application, len(files)))
+	return err
+}
+
+// run executes migrations in the dialect of the database.
+func (s Schema) run(tx *sql.Tx, files []string, dialect *strings.Replacer) error {
+	for _, name := range files {
 		text, err := fs.ReadFile(s.Migrations, name)
 		if err != nil {
 			return err
 		}
-		if _, err := tx.Exec(string(text)); err != nil {
+		if _, err := tx.Exec(dialect.Replace(string(text))); err != nil {
 			return fmt.Errorf("run %s: %w", name, err)
 		}
 	}
-	_, err = tx.Exec(fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d", s.Application, len(files)))
-	return err
+	return nil
 }
 
 func (s Schema) files() ([]string, error) { return fs.Glob(s.Migrations, "migrations/*.sql") }
