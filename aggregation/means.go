@@ -162,7 +162,8 @@ func (m *MeansDesign) Mu(sum []float64, parties float64) (*mat.Dense, error) {
 	return mu, nil
 }
 
-// Told returns Mu without noise for parties that all have the mean behind the moments mu.
+// Told returns the Mu that a release without noise would have if every party had the same mean, the
+// mean that belongs to the moments mu.
 func (m *MeansDesign) Told(mu *mat.Dense) *mat.Dense {
 	about := func(from *mat.Dense, sign float64) *mat.Dense { // adds or removes the pool's mean row over K
 		out := mat.DenseCopyOf(from)

@@ -122,7 +122,8 @@ func (d *ledgerCheck) follow(ctx context.Context, place *ledgerPlace, export str
 	return chain, nil
 }
 
-// recall compares the chain with all lines that are remembered elsewhere.
+// recall compares the chain with what others remember of the ledger: --expect, the head file, heads that
+// callers showed, and releases.
 func (d *ledgerCheck) recall(ctx context.Context, chain *privacy.Chain, place *ledgerPlace, expect, releases []string) error {
 	var m verify.Memory
 	for _, text := range expect {

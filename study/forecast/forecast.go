@@ -33,7 +33,7 @@ type Public struct {
 
 // Options set the number and extent of draws.
 type Options struct {
-	// Draws is the number of draws; 0: DefaultDraws.
+	// Draws is the number of draws; 0 means DefaultDraws.
 	Draws        int
 	Coefficients bool // also forecast coefficients
 	// Progress, if not nil, is called after each draw.
