@@ -39,35 +39,62 @@ func TestExamples(t *testing.T) {
 	}
 }
 
-// TestCompose: every command line of the compose file is one that the binary
-// knows, and all services are confined.
-func TestCompose(t *testing.T) {
-	text, err := os.ReadFile("compose.yaml")
+// composeFile is what the tests read of a compose file.
+type composeFile struct {
+	Services map[string]struct {
+		Command     []string          `yaml:"command"`
+		ReadOnly    bool              `yaml:"read_only"`
+		CapDrop     []string          `yaml:"cap_drop"`
+		User        string            `yaml:"user"`
+		Network     string            `yaml:"network_mode"`
+		Environment map[string]string `yaml:"environment"`
+		MemLimit    string            `yaml:"mem_limit"`
+		Volumes     []string          `yaml:"volumes"`
+	} `yaml:"services"`
+	Volumes map[string]any `yaml:"volumes"`
+}
+
+// readCompose reads a compose file and checks that all services are confined: root alone owns no network.
+func readCompose(t *testing.T, name string) (file composeFile) {
+	t.Helper()
+	text, err := os.ReadFile(name)
+	if err == nil {
+		err = yaml.Unmarshal(text, &file)
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	var file struct {
-		Services map[string]struct {
-			Command     []string          `yaml:"command"`
-			ReadOnly    bool              `yaml:"read_only"`
-			CapDrop     []string          `yaml:"cap_drop"`
-			User        string            `yaml:"user"`
-			Environment map[string]string `yaml:"environment"`
-			MemLimit    string            `yaml:"mem_limit"`
-			Volumes     []string          `yaml:"volumes"`
-		} `yaml:"services"`
-	}
-	if err := yaml.Unmarshal(text, &file); err != nil {
-		t.Fatal(err)
-	}
 	if len(file.Services) < 4 {
-		t.Fatalf("%d services", len(file.Services))
+		t.Fatalf("%s has %d services", name, len(file.Services))
 	}
 	for name, s := range file.Services {
-		if !s.ReadOnly || len(s.CapDrop) != 1 || s.CapDrop[0] != "ALL" || strings.HasPrefix(s.User, "0") || s.User == "" {
+		if !s.ReadOnly || len(s.CapDrop) != 1 || s.CapDrop[0] != "ALL" || s.User == "" || strings.HasPrefix(s.User, "0") && s.Network != "none" {
 			t.Errorf("service %s is not confined: %+v", name, s)
 		}
+		for _, v := range s.Volumes {
+			volume, _, _ := strings.Cut(v, ":")
+			if _, is := file.Volumes[volume]; !is && !strings.ContainsAny(volume, "./") {
+				t.Errorf("service %s has a volume %s that is nowhere", name, volume)
+			}
+		}
 	}
+	return file
+}
+
+// TestReplicas: three replicas and a helper have memory that ends, each in a volume of its own.
+func TestReplicas(t *testing.T) {
+	file := readCompose(t, "replicas.yaml")
+	for _, name := range []string{"one", "two", "three", "helper"} {
+		s := file.Services[name]
+		if s.Environment["GOMEMLIMIT"] == "" || s.MemLimit == "" || len(s.Volumes) != 1 || !strings.HasPrefix(s.Volumes[0], name+":") {
+			t.Errorf("%s is %+v", name, s)
+		}
+	}
+}
+
+// TestCompose: the memory of coordinator and helper ends, and their head files are in other volumes than their folders.
+func TestCompose(t *testing.T) {
+	file := readCompose(t, "compose.yaml")
 	for name, used := range map[string][]string{"coordinator": {"init", "operator"}, "helper": {"helper-setup"}} {
 		c := file.Services[name]
 		if c.Environment["GOMEMLIMIT"] == "" || c.MemLimit == "" {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	"go.yaml.in/yaml/v3"
 
 	"caucus/internal/yamlfile"
 	"caucus/study/kinds"
@@ -144,6 +145,48 @@ func TestCommandsOfPages(t *testing.T) {
 	}
 	if checked < 200 {
 		t.Errorf("%d commands were found: pages have another form than this test reads", checked)
+	}
+}
+
+// TestCommandsOfCompose: every command of the compose files, of a service or at the top, is one that caucus knows, and
+// every service that the top names is there.
+func TestCommandsOfCompose(t *testing.T) {
+	for _, name := range []string{"compose.yaml", "replicas.yaml"} {
+		text := must(os.ReadFile(filepath.Join("..", "..", "deploy", name)))
+		var file struct {
+			Services map[string]struct {
+				Image   string
+				Command []string
+			}
+		}
+		must(0, yaml.Unmarshal(text, &file))
+		checked := 0
+		check := func(words []string) {
+			checked++
+			if wrong := wrongCommand(words, true); wrong != "" {
+				t.Errorf("%s: %v: %s", name, words, wrong)
+			}
+		}
+		for _, s := range file.Services {
+			if s.Image == "caucus" && s.Command != nil {
+				check(s.Command)
+			}
+		}
+		for _, m := range regexp.MustCompile(`(?m)^#   docker compose -f deploy/(\S+) (?:run --rm|up -d(?: --wait)?) (.*)$`).FindAllStringSubmatch(string(text), -1) {
+			words := must(shellWords(m[2]))
+			for i, w := range words {
+				if _, is := file.Services[w]; !is || m[1] != name {
+					t.Errorf("%s: %s: there is no service %s", name, m[0], w)
+				}
+				if w == "operator" || w == "helper-setup" {
+					check(words[i+1:])
+					break
+				}
+			}
+		}
+		if checked < 7 {
+			t.Errorf("%s: %d commands were found", name, checked)
+		}
 	}
 }
 
@@ -373,4 +416,11 @@ const placeholderTerm = "TERM"
 // placeholder says whether a value is one that the reader replaces: NAME, FILE, ….
 func placeholder(value string) bool {
 	return regexp.MustCompile(`^([A-Z]+|.*…)$`).MatchString(value)
+}
+
+func must[T any](x T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return x
 }

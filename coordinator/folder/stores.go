@@ -60,7 +60,7 @@ func LeadStores(ctx context.Context, c Config) (*Stores, error) {
 	}
 	var lease *database.Lease
 	if c.Store != "" {
-		if lease, err = database.Acquire(ctx, c.Store, c.Address, c.Single, true); err == nil {
+		if lease, err = database.Acquire(ctx, c.Store, c.named(), c.Single, true); err == nil {
 			free := unlock
 			unlock = func() { lease.Release(); free() }
 		}
@@ -113,6 +113,12 @@ func (c Config) at(file string) string {
 		return c.Store
 	}
 	return c.Path(file)
+}
+
+// named is how this replica is named to the others.
+func (c Config) named() string {
+	host, _ := os.Hostname()
+	return fmt.Sprintf("%s (%s)", host, c.Listen)
 }
 
 // LedgerAt is where the ledger of a coordinator or of a helper is, by its folder: a path or an address.
