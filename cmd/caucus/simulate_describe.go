@@ -6,6 +6,7 @@ import (
 	"io"
 	"strings"
 
+	"caucus/study/describe"
 	"caucus/study/simulate"
 )
 
@@ -41,9 +42,12 @@ func printDescribe(w io.Writer, d describeSummary) error {
 		fmt.Fprintf(w, "forecast: %s\n", line)
 	}
 	fmt.Fprintln(w)
-	t := newTable(w, "column", "", "group", "true", "released", "95 % population", "95 % these records")
+	t := newTable(w, "column", "", "group", "true", "released", "95 %, "+describe.SampleInterval, "95 %, "+describe.NoiseInterval)
 	truth := d.True.Estimates()
 	for i, e := range d.Released.Estimates() {
+		if e.Estimate == nil && truth[i].Estimate == nil {
+			continue
+		}
 		row := []string{e.Column, e.What, e.Group, e.Show(truth[i].Estimate), e.Show(e.Estimate), "", ""}
 		if e.Estimate != nil {
 			row[5], row[6] = e.Interval()

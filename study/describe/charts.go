@@ -25,7 +25,7 @@ func (t Table) charts() []*study.ReportChart {
 	if t.By != "" {
 		of := study.ReportChart{Title: t.By + ", share of the records", Note: ofPopulation, Percent: true}
 		for _, g := range t.Groups {
-			of.Bars = appendShare(of.Bars, g.Level, g.Share)
+			of.Bars = appendBar(of.Bars, g.Level, g.Share)
 		}
 		add(of)
 	}
@@ -41,7 +41,7 @@ func (t Table) charts() []*study.ReportChart {
 		add(t.number(c))
 		if last := len(c.Edges) - 1; len(c.Cells()) > last {
 			for g, s := range c.Groups {
-				missed.Bars = appendShare(missed.Bars, t.barOf(c.Column, g), s.Shares[last])
+				missed.Bars = appendBar(missed.Bars, t.barOf(c.Column, g), s.Shares[last])
 			}
 		}
 	}
@@ -69,7 +69,7 @@ func (t Table) levels(c Column) study.ReportChart {
 	}
 	for _, k := range shown {
 		for g, s := range c.Groups {
-			out.Bars = appendShare(out.Bars, t.barOf(c.Levels[k], g), s.Shares[k])
+			out.Bars = appendBar(out.Bars, t.barOf(c.Levels[k], g), s.Shares[k])
 		}
 	}
 	return out
@@ -81,9 +81,9 @@ func (t Table) number(c Column) study.ReportChart {
 	for g, s := range c.Groups {
 		out.Bars = appendBar(out.Bars, t.barOf(mean, g), s.Mean)
 	}
-	for i, name := range []string{"lower quartile", "median", "upper quartile"} {
+	for i, name := range quartileNames {
 		for g, s := range c.Groups {
-			if i < len(s.Quantiles) && c.open(s.Quantiles[i]) == "" {
+			if i < len(s.Quantiles) && c.open(s.Quantiles[i].Estimate) == "" {
 				out.Bars = appendBar(out.Bars, t.barOf(name, g), &s.Quantiles[i].Estimate)
 			}
 		}
@@ -98,17 +98,10 @@ func (t Table) barOf(name string, g int) string {
 	return name + ", " + t.Groups[g].Level
 }
 
-// appendShare adds a known share, as 0 if noise made it negative.
-func appendShare(bars []study.ReportBar, name string, e *Estimate) []study.ReportBar {
-	if e == nil {
-		return bars
-	}
-	return append(bars, study.ReportBar{Name: name, Value: max(e.Value, 0), Low: e.Low, High: e.High})
-}
-
+// appendBar adds a known estimate.
 func appendBar(bars []study.ReportBar, name string, e *Estimate) []study.ReportBar {
 	if e == nil {
 		return bars
 	}
-	return append(bars, study.ReportBar{Name: name, Value: e.Value, Low: e.Low, High: e.High})
+	return append(bars, study.ReportBar{Name: name, Value: e.possible(), Low: e.Low, High: e.High})
 }

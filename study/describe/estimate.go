@@ -18,6 +18,9 @@ type Estimate struct {
 	NoiseHigh float64 `json:"noise_high"`
 }
 
+// possible returns the estimate or, if noise made it impossible, the nearest end of its interval.
+func (e Estimate) possible() float64 { return min(max(e.Value, e.Low), e.High) }
+
 // leastTotal is the least total, in standard deviations of its noise, with reported shares and means.
 const leastTotal = 4
 

@@ -5,57 +5,61 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 )
 
-// mostFound bounds the numbers that lead an answer.
+// mostFound bounds the columns that lead an answer.
 const mostFound = 3
 
-// finding says in a few words what a table one shows: the means and most frequent levels of its
-// first columns; by groups, the numbers in which two groups differ by the most widths of intervals.
+// finding says in a few words what a table one shows, once a column: the means and most frequent levels
+// of the first columns; by groups, the numbers in which two groups differ by the most widths of intervals.
 func (t Table) finding() string {
-	var firsts []Named // of the estimates with one name, in order
-	groups := map[string][]Named{}
+	type found struct {
+		words        string
+		share, clear float64 // clear: the difference of two groups, in widths of their intervals
+	}
+	var columns []string
+	of := map[string]found{}
+	same := map[string][]Named{} // the estimates of one name, of all groups
 	for _, e := range t.Estimates() {
-		if e.Estimate == nil || e.Measure != Share && e.Measure != Mean || e.Column == "" || e.What == missing {
+		if e.Estimate == nil || e.Measure != Share && e.Measure != Mean || e.Column == "" || e.Column == t.By || slices.Contains([]string{missing, otherLevel, noClass}, e.What) {
 			continue
 		}
-		if last := len(firsts) - 1; t.By == "" && e.Measure == Share && last >= 0 && firsts[last].Column == e.Column {
-			if e.Value > firsts[last].Value {
-				firsts[last] = e
-			}
-		} else if name := named(e); e.Column != t.By {
-			if groups[name] = append(groups[name], e); len(groups[name]) == 1 {
-				firsts = append(firsts, e)
-			}
+		name := named(e)
+		best, seen := of[e.Column]
+		if !seen {
+			columns = append(columns, e.Column)
 		}
-	}
-	say := func(e Named) string { // "38.5 (± 0.8)", a share in percent
-		if e.Measure == Share {
-			return fmt.Sprintf("%s %% (± %.1f)", percent(e.Value), 50*(e.High-e.Low))
+		if t.By == "" && (!seen || e.Value > best.share) {
+			best = found{words: name + " " + said(e), share: e.Value}
 		}
-		return fmt.Sprintf("%s (± %s)", numeral(e.Value), strconv.FormatFloat((e.High-e.Low)/2, 'g', 2, 64))
-	}
-	said, clear := map[string]string{}, map[string]float64{}
-	for _, of := range firsts {
-		name := named(of)
-		said[name] = name + " " + say(of)
-		for _, low := range groups[name] {
-			for _, high := range groups[name] {
-				if by := (high.Value - low.Value) / math.Hypot(low.High-low.Low, high.High-high.Low); by > clear[name] {
-					clear[name] = by
-					said[name] = fmt.Sprintf("%s %s where %s is %s, %s where %s", name, say(low), t.By, low.Group, say(high), high.Group)
-				}
+		for _, low := range same[name] {
+			high := e
+			if low.Value > high.Value {
+				low, high = high, low
+			}
+			if clear := (high.Value - low.Value) / math.Hypot(low.High-low.Low, high.High-high.Low); clear > best.clear {
+				best = found{fmt.Sprintf("%s %s where %s is %s, %s where %s", name, said(low), t.By, low.Group, said(high), high.Group), 0, clear}
 			}
 		}
+		same[name], of[e.Column] = append(same[name], e), best
 	}
-	slices.SortStableFunc(firsts, func(a, b Named) int { return cmp.Compare(clear[named(b)], clear[named(a)]) })
+	slices.SortStableFunc(columns, func(a, b string) int { return cmp.Compare(of[b].clear, of[a].clear) })
 	var words []string
-	for _, of := range firsts[:min(len(firsts), mostFound)] {
-		words = append(words, said[named(of)])
+	for _, c := range columns {
+		if of[c].words != "" && len(words) < mostFound {
+			words = append(words, of[c].words)
+		}
 	}
 	return strings.Join(words, "; ")
+}
+
+// said formats an estimate with its interval: "38.5 (37.7 to 39.3)", a share in percent.
+func said(e Named) string {
+	if e.Measure == Share {
+		return fmt.Sprintf("%s %% (%s to %s)", percent(e.possible()), percent(e.Low), percent(e.High))
+	}
+	return fmt.Sprintf("%s (%s to %s)", numeral(e.possible()), numeral(e.Low), numeral(e.High))
 }
 
 // named names an estimate: "sex female", "stay geometric mean".

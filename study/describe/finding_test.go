@@ -2,26 +2,26 @@ package describe
 
 import "testing"
 
-// TestFinding: without groups the first columns lead; by groups, the clearest differences, and an
-// unknown number leads nothing.
+// TestFinding: without groups the first columns lead; by groups, the clearest difference of each column.
+// An unknown number and a level that collects other values lead nothing.
 func TestFinding(t *testing.T) {
 	near := func(v float64) *Estimate { return &Estimate{Value: v, Low: v - .01, High: v + .01} }
 	far := func(v float64) *Estimate { return &Estimate{Value: v, Low: v - 20, High: v + 20} }
 	columns := func(groups int) []Column {
-		unit := Column{Column: "unit", Levels: []string{"a", "b"}}
+		unit := Column{Column: "unit", Levels: []string{"a", "b", otherLevel}}
 		age, stay := Column{Column: "age", Edges: []float64{0, 50, 100}}, Column{Column: "stay", Edges: []float64{0, 1}, Log: true}
 		for g := range groups {
-			unit.Groups = append(unit.Groups, Summary{Counts: []float64{3, 7}, Shares: []*Estimate{near(.3 + .1*float64(g)), near(.7 - .1*float64(g))}})
+			unit.Groups = append(unit.Groups, Summary{Counts: []float64{3, 6, 1}, Shares: []*Estimate{near(.2 + .1*float64(g)), near(.7 - .2*float64(g)), near(.1 + .5*float64(g))}})
 			age.Groups = append(age.Groups, Summary{Mean: far(41 + 5*float64(g))})
 			stay.Groups = append(stay.Groups, Summary{})
 		}
 		return []Column{unit, age, stay}
 	}
-	if got, want := (Table{Columns: columns(1)}).finding(), "unit b 70.0 % (± 1.0); age mean 41 (± 20)"; got != want {
+	if got, want := (Table{Columns: columns(1)}).finding(), "unit b 70.0 % (69.0 to 71.0); age mean 41 (21 to 61)"; got != want {
 		t.Errorf("found %q, want %q", got, want)
 	}
 	by := Table{By: "sex", Groups: []Group{{Level: "f"}, {Level: "m"}}, Columns: columns(2)}
-	if got, want := by.finding(), "unit a 30.0 % (± 1.0) where sex is f, 40.0 % (± 1.0) where m; unit b 60.0 % (± 1.0) where sex is m, 70.0 % (± 1.0) where f; age mean 41 (± 20) where sex is f, 46 (± 20) where m"; got != want {
+	if got, want := by.finding(), "unit b 50.0 % (49.0 to 51.0) where sex is m, 70.0 % (69.0 to 71.0) where f; age mean 41 (21 to 61) where sex is f, 46 (26 to 66) where m"; got != want {
 		t.Errorf("found %q, want %q", got, want)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 
 	"caucus/study"
@@ -92,10 +93,19 @@ func (t Table) one(title string) study.ReportTable {
 	if t.By != "" {
 		about = ", by " + t.By
 	}
-	out := study.ReportTable{Title: title + about, Head: append([]string{""}, t.groups()...)}
+	out := study.ReportTable{Title: title + about + ": counts moved to the nearest possible ones, which add up", Head: []string{""}}
+	var shown []int
+	for g, name := range t.groups() {
+		if t.told(g) {
+			shown = append(shown, g)
+			out.Head = append(out.Head, name)
+		} else {
+			out.Title += "; too few records: " + name
+		}
+	}
 	row := func(name string, cell func(g int) string) {
 		cells := []string{name}
-		for g := range t.groups() {
+		for _, g := range shown {
 			cells = append(cells, cell(g))
 		}
 		out.Rows = append(out.Rows, cells)
@@ -134,6 +144,16 @@ func (t Table) one(title string) study.ReportTable {
 	return out
 }
 
+// told says whether any estimate of a group is known. A table without groups is always shown.
+func (t Table) told(g int) bool {
+	known := t.By == ""
+	for _, c := range t.Columns {
+		s := c.Groups[g]
+		known = known || s.Mean != nil || slices.ContainsFunc(s.Shares, func(e *Estimate) bool { return e != nil })
+	}
+	return known
+}
+
 func countAnd(n, of float64, share *Estimate) string {
 	if share == nil || !(of > 0) {
 		return fmt.Sprintf("%.0f (%s)", n, unknown)
@@ -160,23 +180,23 @@ func beside(mean *Estimate, sign string, sd *Estimate) string {
 		return unknown
 	}
 	if sd == nil {
-		return numeral(mean.Value) + " " + sign + " " + unknown
+		return numeral(mean.possible()) + " " + sign + " " + unknown
 	}
-	return numeral(mean.Value) + " " + sign + " " + numeral(sd.Value)
+	return numeral(mean.possible()) + " " + sign + " " + numeral(sd.possible())
 }
 
 func median(c Column, q []Quantile) string {
 	if len(q) != len(quartiles) {
 		return unknown
 	}
-	return fmt.Sprintf("%s [%s to %s]", c.quantile(q[1]), c.quantile(q[0]), c.quantile(q[2]))
+	return fmt.Sprintf("%s [%s to %s]", c.quantile(q[1].Estimate), c.quantile(q[0].Estimate), c.quantile(q[2].Estimate))
 }
 
 // quantile formats a quantile, as a bound if its interval reaches an end of the range.
-func (c Column) quantile(q Quantile) string { return cmp.Or(c.open(q), numeral(q.Value)) }
+func (c Column) quantile(q Estimate) string { return cmp.Or(c.open(q), numeral(q.Value)) }
 
 // open formats a quantile's interval that reaches an end of the range; "" for other intervals.
-func (c Column) open(q Quantile) string {
+func (c Column) open(q Estimate) string {
 	first, last := c.Edges[0], c.Edges[len(c.Edges)-1]
 	switch {
 	case q.Low == q.High:
@@ -241,12 +261,12 @@ func (t Table) Estimates() []Named {
 			of = c
 			add("mean", s.Mean, Mean)
 			add("sd", s.SD, SD)
-			for i, p := range quartiles {
+			for i, name := range quartileNames {
 				var e *Estimate
 				if i < len(s.Quantiles) {
 					e = &s.Quantiles[i].Estimate
 				}
-				add(fmt.Sprintf("%g %% below", 100*p), e, QuantileMeasure)
+				add(name, e, QuantileMeasure)
 			}
 		}
 	}
@@ -255,10 +275,17 @@ func (t Table) Estimates() []Named {
 
 func (t Table) intervals() study.ReportTable {
 	out := study.ReportTable{
-		Title: "95 % intervals: of a population of which these records are a sample, and of these records themselves (noise alone)",
-		Head:  []string{"column", "", "group", "estimate", "population", "these records"},
+		Title: "to publish: estimates with 95 % intervals, from the counts as released, so parts need not add up; an impossible estimate is shown at the end of its interval",
+		Head:  []string{"column", "", "group", "estimate", SampleInterval, NoiseInterval},
+	}
+	untold := map[string]bool{}
+	for g, name := range t.groups() {
+		untold[name] = !t.told(g)
 	}
 	for _, e := range t.Estimates() {
+		if e.Estimate == nil && e.Group != "" && untold[e.Group] {
+			continue
+		}
 		row := []string{e.Column, e.What, e.Group, e.Show(e.Estimate), "", ""}
 		if e.Estimate != nil {
 			row[4], row[5] = e.Interval()
@@ -268,12 +295,22 @@ func (t Table) intervals() study.ReportTable {
 	return out
 }
 
-// Show formats an estimate in n's format: a share in percent.
+// The headings of the two intervals of Named.Interval.
+const (
+	SampleInterval = "if these records are a sample"
+	NoiseInterval  = "privacy noise alone"
+)
+
+// Show formats an estimate in n's format: a share in percent, a value that noise made impossible as the
+// nearest end of its interval.
 func (n Named) Show(e *Estimate) string {
 	if e == nil {
 		return unknown
 	}
-	return n.show(e.Value)
+	if n.Measure == QuantileMeasure {
+		return n.Of.quantile(*e)
+	}
+	return n.show(e.possible())
 }
 
 // Interval formats both intervals of a known estimate.

@@ -73,7 +73,10 @@ type Quantile struct {
 	Estimate
 }
 
-var quartiles = []float64{0.25, 0.5, 0.75}
+var (
+	quartiles     = []float64{0.25, 0.5, 0.75}
+	quartileNames = []string{"lower quartile", "median", "upper quartile"}
+)
 
 // table makes the result from a released vector; sd is the deviation of a count's noise, in records.
 func (l layout) table(v []int64, records int64, sd float64) Table {
