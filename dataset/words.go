@@ -13,17 +13,17 @@ func (m Map) Words() string {
 	}
 	switch m.Kind {
 	case IdentityMap:
-		return before + fmt.Sprintf("all %d encoded columns", m.Inputs)
+		return before + fmt.Sprintf("all %d numbers that encode the columns", m.Inputs)
 	case StandardMap:
-		return before + fmt.Sprintf("%d columns, each by its own scale", m.Inputs)
+		return before + fmt.Sprintf("%d numbers that encode the columns, each by its own scale", m.Inputs)
 	case PCAMap:
-		s := fmt.Sprintf("%d directions of %d columns", m.Outputs, m.Inputs)
+		s := fmt.Sprintf("%d directions of %d numbers", m.Outputs, m.Inputs)
 		if m.Whiten > 0 {
 			s += fmt.Sprintf(", evened out by %g", m.Whiten)
 		}
 		return before + s
 	}
-	return before + fmt.Sprintf("%s: %d features of %d columns", m.Kind, m.Dim(), m.Inputs)
+	return before + fmt.Sprintf("%s: %d features of %d numbers", m.Kind, m.Dim(), m.Inputs)
 }
 
 const leastKept = 5

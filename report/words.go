@@ -25,16 +25,15 @@ func guarantee(p study.Plan, m study.Manifest) string {
 // removed would name, or why that is not stated.
 func RemovalWords(p study.Plan, costs []study.ReleaseCost) string {
 	epsilon, why := kinds.UnderRemoval(p, costs)
-	words := fmt.Sprintf("ε = %g means: one %s is exchanged for another. ", p.Epsilon, p.Unit)
-	others := fmt.Sprintf("Tools that count one %s added or removed would call this ", p.Unit)
+	words := fmt.Sprintf("ε = %g counts one %s exchanged for another; counted as one added or removed", p.Epsilon, p.Unit)
 	switch {
 	case epsilon == 0:
-		return words + fmt.Sprintf("(The ε of tools that count one %s added or removed is not stated: %s.)", p.Unit, why)
+		return words + ", it is not stated: " + why
 	case why != "":
-		return words + "(" + others + "the same: " + why + ".)"
+		return words + " it is the same"
 	case p.Unit == privacy.Party:
-		return words + fmt.Sprintf("(%sε = %.3g.)", others, epsilon)
+		return words + fmt.Sprintf(" it is %.3g", epsilon)
 	}
-	// See study.Remover.
-	return words + fmt.Sprintf("(%sε = %.3g, for a site that counts all its records. Where a site holds more records than it declared, another record takes the place of a removed one, and ε = %g stays.)", others, epsilon, p.Epsilon)
+	// See study.Remover: another record takes the place of one that a site removes.
+	return words + fmt.Sprintf(" it is %.3g, or %g at a site that holds more records than it declared", epsilon, p.Epsilon)
 }

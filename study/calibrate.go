@@ -49,8 +49,6 @@ func (p Plan) Calibrate(b privacy.Bound, cells int) (privacy.Mechanism, error) {
 type NoiseCost struct {
 	Mechanism string  `json:"mechanism"`
 	SD        float64 `json:"sd"` // standard deviation of one draw, in units of the released number
-	Epsilon   float64 `json:"epsilon"`
-	Delta     float64 `json:"delta"`
 	Rho       float64 `json:"rho"`
 	InYear    int     `json:"in_year"` // releases at this price that fit within YearlyLimit
 }
@@ -79,11 +77,8 @@ func (p Plan) NoiseCosts(b privacy.Bound, cells int) ([]NoiseCost, error) {
 		if err != nil {
 			return nil, fmt.Errorf("compare noise: %w", err)
 		}
-		c := NoiseCost{Mechanism: name, SD: math.Sqrt(privacy.VarianceOf(m, b, 0, cells)), Epsilon: p.Epsilon, InYear: privacy.Fitting(p.YearlyLimit(), AtEpsilon(p, cost))}
+		c := NoiseCost{Mechanism: name, SD: math.Sqrt(privacy.VarianceOf(m, b, 0, cells)), InYear: privacy.Fitting(p.YearlyLimit(), AtEpsilon(p, cost))}
 		c.Rho, _ = cost.Rho.Float64()
-		if cost.Pure == nil {
-			c.Delta = p.Delta
-		}
 		all = append(all, c)
 	}
 	if all[1].SD < all[0].SD {
@@ -115,14 +110,14 @@ func (p *Plan) CompleteNoise(s Proposal, b privacy.Bound, cells int) {
 
 // NoiseWords describes the costs, the plan's own mechanism first.
 func (p Plan) NoiseWords(all []NoiseCost) string {
-	var own, other string
-	for _, c := range all {
-		words := fmt.Sprintf("%s: ± %.3g a site and number, ρ = %.3g, %d such studies in a year limited to ε = %.3g, δ = %.3g", c.Mechanism, c.SD, c.Rho, c.InYear, p.YearlyLimit().Epsilon, p.YearlyLimit().Delta)
-		if c.Mechanism == p.Mechanism {
-			own = words
-		} else {
-			other = "; " + words
-		}
+	own, other := all[0], all[1]
+	if own.Mechanism != p.Mechanism {
+		own, other = other, own
 	}
-	return own + other
+	whose := "each number"
+	if p.Noise.AtSite() {
+		whose += " of a site"
+	}
+	return fmt.Sprintf("%s noise: ± %.3g on %s; if a site allows ε = %.3g, δ = %.3g a year: %d such studies (with %s noise: ± %.3g, %d studies)",
+		own.Mechanism, own.SD, whose, p.YearlyLimit().Epsilon, p.YearlyLimit().Delta, own.InYear, other.Mechanism, other.SD, other.InYear)
 }

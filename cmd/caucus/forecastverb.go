@@ -39,6 +39,7 @@ type forecastDocument struct {
 	Parties   int                `json:"parties"`
 	Records   int                `json:"records"` // of each party
 	Features  int                `json:"features"`
+	Columns   string             `json:"-"` // of the schema, in words
 	Unit      privacy.Unit       `json:"unit"`
 	Epsilon   float64            `json:"epsilon"`
 	Delta     float64            `json:"delta"`
@@ -196,7 +197,7 @@ func (p *forecastCommand) run(cmd *cobra.Command) error {
 		p.note("note: map.project %d: there are no more than %s, and all are kept", p.Map.Project, counted(all, "components"))
 	}
 	doc := forecastDocument{
-		Kind: p.Kind, Parties: p.Parties, Records: p.Records, Features: made.Pool.Dim() - 1, Unit: made.Plan.Unit, Epsilon: made.Plan.Epsilon, Delta: made.Plan.Delta,
+		Kind: p.Kind, Parties: p.Parties, Records: p.Records, Features: made.Pool.Dim() - 1, Columns: columnWords(made.Plan), Unit: made.Plan.Unit, Epsilon: made.Plan.Epsilon, Delta: made.Plan.Delta,
 		Mechanism: made.Plan.Mechanism, Noise: made.Plan.Noise, MadeUp: p.Schema == "", Forecast: drawn,
 		ShareError: made.ShareError, NoiseWords: made.Noise, Warning: made.Warning,
 	}
@@ -227,6 +228,9 @@ func (p *forecastCommand) run(cmd *cobra.Command) error {
 		}
 	}
 	return p.print(doc, func(w io.Writer) error {
+		if err := printForecasts(w, doc.Forecast, doc.ShareError, doc.NoiseWords); err != nil {
+			return err
+		}
 		fmt.Fprintf(w, "plan       %s, %s\nguarantee  unit %s, ε = %g, δ = %.2g; mechanism %s, noise at the %s\n",
 			doc.sizeWords(), doc.featureWords(), doc.Unit, doc.Epsilon, doc.Delta, doc.Mechanism, doc.Noise)
 		task, err := kinds.NewTask(made.Plan, made.Pool)
@@ -234,9 +238,6 @@ func (p *forecastCommand) run(cmd *cobra.Command) error {
 			return err
 		}
 		if err := printRemoval(w, task); err != nil {
-			return err
-		}
-		if err := printForecasts(w, doc.Forecast, doc.ShareError, doc.NoiseWords); err != nil {
 			return err
 		}
 		if doc.Labels != nil {
@@ -268,7 +269,16 @@ func (d forecastDocument) featureWords() string {
 	if d.MadeUp {
 		return counted(d.Features, "features") + ", made up"
 	}
-	return counted(d.Features, "features") + " of the pool"
+	return d.Columns
+}
+
+// columnWords counts a plan's columns and the numbers that encode a record.
+func columnWords(p study.Plan) string {
+	words := fmt.Sprintf("%s, encoded as %d numbers", counted(len(p.Schema.FeatureColumns()), "columns"), p.Schema.Dim())
+	if n := p.Map.Dim() - 1; n != p.Schema.Dim() {
+		words += fmt.Sprintf(", mapped to %s", counted(n, "features"))
+	}
+	return words
 }
 
 // public returns the schema and the pool, either given or made up.

@@ -206,23 +206,27 @@ func (o *operator) create(ctx context.Context, s terms.Study, options forecast.O
 	}
 	return o.print(doc, func(w io.Writer) error {
 		fmt.Fprintf(w, "study      %s (%s)\nstate      %s\nguarantee  unit %s, ε = %g, δ = %g\n", doc.Study, doc.Plan, doc.State, doc.Unit, doc.Epsilon, doc.Delta)
-		task, err := kinds.NewTask(p, made.Pool)
-		if err == nil {
-			err = printRemoval(w, task)
+		must := fmt.Sprintf("at least %d of %d", doc.Minimum, doc.Parties)
+		if doc.Minimum == doc.Parties {
+			must = fmt.Sprintf("all %d", doc.Parties)
 		}
-		fmt.Fprintf(w, "parties    %d, at least %d until %s\npool       %s, %s\nmap        %s\n",
-			doc.Parties, doc.Minimum, doc.Deadline.Format(time.RFC3339), counted(doc.PoolRows, "rows"), counted(doc.Features, "features"), doc.Map)
+		fmt.Fprintf(w, "parties    %s must contribute by %s\npool       %s of %s\nmap        %s\n",
+			must, doc.Deadline.Format(time.RFC3339), counted(doc.PoolRows, "rows"), columnWords(p), doc.Map)
 		if doc.Where != "" {
 			fmt.Fprintf(w, "about      %s\n", p.About())
 		}
 		if words := dataset.KeptWords(doc.Kept); words != "" {
 			fmt.Fprintf(w, "           %s\n", words)
 		}
-		if err == nil {
-			err = printForecasts(w, doc.Forecast, doc.ShareError, doc.Noise)
+		if err := printForecasts(w, doc.Forecast, doc.ShareError, doc.Noise); err != nil {
+			return err
 		}
 		if narrow != "" {
 			fmt.Fprintf(w, "           %s\n", narrow)
+		}
+		task, err := kinds.NewTask(p, made.Pool)
+		if err == nil {
+			err = printRemoval(w, task)
 		}
 		if !dry {
 			fmt.Fprintf(w, "open it with: caucus study open %s\n", doc.Plan.String()[:16])

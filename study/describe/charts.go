@@ -11,97 +11,81 @@ import (
 // mostShown bounds the levels in a chart and the groups with charts; the tables show all.
 const mostShown = 8
 
-const ofPopulation = "95 % intervals, of noise and of sampling"
-
 // charts draws a table one: the groups, then each column, then missing values. It omits estimates that
 // are unknown or bounded on one side only.
-func (t Table) charts() []*study.ReportChart {
-	var out []*study.ReportChart
-	add := func(c study.ReportChart) {
-		if len(c.Bars) > 0 {
-			out = append(out, &c)
+func (t Table) charts() (out []*study.ReportChart) {
+	known := map[string][]Named{} // by column
+	for _, e := range t.Estimates() {
+		if e.Estimate != nil && (e.Measure != QuantileMeasure || e.Of.open(*e.Estimate) == "") {
+			known[e.Column] = append(known[e.Column], e)
 		}
 	}
-	if t.By != "" {
-		of := study.ReportChart{Title: t.By + ", share of the records", Note: ofPopulation, Percent: true}
-		for _, g := range t.Groups {
-			of.Bars = appendBar(of.Bars, g.Level, g.Share)
+	bars := func(column, what, name string) (out []study.ReportBar) {
+		for _, e := range known[column] {
+			if e.What == what {
+				full := name
+				if e.Group != "" && t.By != "" {
+					full += ", " + e.Group
+				}
+				out = append(out, study.ReportBar{Name: full, Value: e.possible(), Low: e.Low, High: e.High})
+			}
 		}
-		add(of)
+		return out
+	}
+	add := func(title, some string, percent bool, bars []study.ReportBar) {
+		if len(bars) > 0 {
+			out = append(out, &study.ReportChart{Title: title, Note: some + "95 % intervals, of noise and of sampling", Percent: percent, Bars: bars})
+		}
+	}
+	ofEach := ", share of the records"
+	if t.By != "" {
+		var all []study.ReportBar
+		for _, g := range t.Groups {
+			all = append(all, bars(t.By, g.Level, g.Level)...)
+		}
+		add(t.By+ofEach, "", true, all)
+		ofEach += " of each " + t.By
 	}
 	if len(t.groups()) > mostShown {
 		return out
 	}
-	missed := study.ReportChart{Title: missing + ", share of the records", Note: ofPopulation, Percent: true}
+	var missed []study.ReportBar
 	for _, c := range t.Columns {
-		if c.Edges == nil {
-			add(t.levels(c))
+		var all []study.ReportBar
+		if c.Edges != nil {
+			all = bars(c.Column, "mean", map[bool]string{false: "mean", true: "geometric mean"}[c.Log])
+			for _, name := range quartileNames {
+				all = append(all, bars(c.Column, name, name)...)
+			}
+			add(c.Column+", mean and quartiles", "", false, all)
+			missed = append(missed, bars(c.Column, missing, c.Column)...)
 			continue
 		}
-		add(t.number(c))
-		if last := len(c.Edges) - 1; len(c.Cells()) > last {
-			for g, s := range c.Groups {
-				missed.Bars = appendBar(missed.Bars, t.barOf(c.Column, g), s.Shares[last])
-			}
+		levels, some := t.largest(c), ""
+		if len(levels) < len(c.Levels) {
+			some = fmt.Sprintf("the %d largest of %d; ", len(levels), len(c.Levels))
 		}
+		for _, level := range levels {
+			all = append(all, bars(c.Column, level, level)...)
+		}
+		add(c.Column+ofEach, some, true, all)
 	}
-	add(missed)
+	add(missing+", share of the records", "", true, missed)
 	return out
 }
 
-func (t Table) levels(c Column) study.ReportChart {
-	out := study.ReportChart{Title: c.Column + ", share of the records", Note: ofPopulation, Percent: true}
-	if t.By != "" {
-		out.Title += " of each " + t.By
+// largest returns a text's levels, of many the largest.
+func (t Table) largest(c Column) []string {
+	if len(c.Levels) <= mostShown {
+		return c.Levels
 	}
-	shown := make([]int, len(c.Levels))
-	count := make([]float64, len(c.Levels))
-	for k := range shown {
-		shown[k] = k
+	count := map[string]float64{}
+	for k, level := range c.Levels {
 		for _, s := range c.Groups {
-			count[k] += s.Counts[k]
+			count[level] += s.Counts[k]
 		}
 	}
-	if len(shown) > mostShown {
-		slices.SortStableFunc(shown, func(a, b int) int { return cmp.Compare(count[b], count[a]) })
-		shown = shown[:mostShown]
-		out.Note = fmt.Sprintf("the %d largest of %d; %s", mostShown, len(c.Levels), ofPopulation)
-	}
-	for _, k := range shown {
-		for g, s := range c.Groups {
-			out.Bars = appendBar(out.Bars, t.barOf(c.Levels[k], g), s.Shares[k])
-		}
-	}
-	return out
-}
-
-func (t Table) number(c Column) study.ReportChart {
-	out := study.ReportChart{Title: c.Column + ", mean and quartiles", Note: ofPopulation}
-	mean := map[bool]string{false: "mean", true: "geometric mean"}[c.Log]
-	for g, s := range c.Groups {
-		out.Bars = appendBar(out.Bars, t.barOf(mean, g), s.Mean)
-	}
-	for i, name := range quartileNames {
-		for g, s := range c.Groups {
-			if i < len(s.Quantiles) && c.open(s.Quantiles[i].Estimate) == "" {
-				out.Bars = appendBar(out.Bars, t.barOf(name, g), &s.Quantiles[i].Estimate)
-			}
-		}
-	}
-	return out
-}
-
-func (t Table) barOf(name string, g int) string {
-	if t.By == "" {
-		return name
-	}
-	return name + ", " + t.Groups[g].Level
-}
-
-// appendBar adds a known estimate.
-func appendBar(bars []study.ReportBar, name string, e *Estimate) []study.ReportBar {
-	if e == nil {
-		return bars
-	}
-	return append(bars, study.ReportBar{Name: name, Value: e.possible(), Low: e.Low, High: e.High})
+	levels := slices.Clone(c.Levels)
+	slices.SortStableFunc(levels, func(a, b string) int { return cmp.Compare(count[b], count[a]) })
+	return levels[:mostShown]
 }

@@ -73,14 +73,11 @@ func (Kind) Check(p study.Plan) error {
 		return study.PlanError("unit", "describe cannot hide a %s: its bound is for one record. Use unit record; with describe.per_party it also counts that many times ε for a party", p.Unit)
 	case p.Map.Kind != dataset.IdentityMap:
 		return study.PlanError("map", "describe counts the schema's own columns: do not project them")
-	}
-	if t.Sites && !p.Noise.AtSite() {
+	case t.Sites && !p.Noise.AtSite():
 		return study.PlanError("describe.sites", "with noise %q no site's own numbers are released: use noise site, or leave sites out", p.Noise)
-	}
-	if t.Sites && p.MostParties() > mostParties {
+	case t.Sites && p.MostParties() > mostParties:
 		return study.PlanError("describe.sites", "%d sites, each with a table of its own, at most %d are shown: leave sites out", p.MostParties(), mostParties)
-	}
-	if t.Count && p.Where == "" {
+	case t.Count && p.Where == "":
 		return study.PlanError("where", "describe.count asks how many records match, so say which: where: age >= 65")
 	}
 	if err := t.check(p.Schema); err != nil {

@@ -143,11 +143,7 @@ func (n number) moments() (mean, sd *Estimate) {
 // band would be wider). from and to are edges, 0 and len(bins) if no edge passes; ok is false if the
 // total is unknown.
 func (n number) quantile(p float64, sampling bool) (from, to int, ok bool) {
-	bins := len(n.bins)
-	total := 0.0
-	for _, c := range n.bins {
-		total += c
-	}
+	bins, total := len(n.bins), sumOf(n.bins)
 	if !(total > 0) || total < leastTotal*math.Sqrt(float64(bins)*n.noise) {
 		return 0, 0, false
 	}
@@ -175,11 +171,7 @@ func (n number) quantile(p float64, sampling bool) (from, to int, ok bool) {
 }
 
 func quantileOf(counts, edges []float64, p float64) float64 {
-	total := 0.0
-	for _, c := range counts {
-		total += c
-	}
-	left := p * total
+	left := p * sumOf(counts)
 	for k, c := range counts {
 		if c > 0 && left <= c {
 			return edges[k] + (edges[k+1]-edges[k])*left/c

@@ -14,6 +14,10 @@ const mostFound = 3
 // finding says in a few words what a table one shows, once a column: the means and most frequent levels
 // of the first columns; by groups, the numbers in which two groups differ by the most widths of intervals.
 func (t Table) finding() string {
+	said := func(e Named) string {
+		interval, _ := e.Interval()
+		return fmt.Sprintf("%s (%s)", e.Show(e.Estimate), interval)
+	}
 	type found struct {
 		words        string
 		share, clear float64 // clear: the difference of two groups, in widths of their intervals
@@ -25,7 +29,7 @@ func (t Table) finding() string {
 		if e.Estimate == nil || e.Measure != Share && e.Measure != Mean || e.Column == "" || e.Column == t.By || slices.Contains([]string{missing, otherLevel, noClass}, e.What) {
 			continue
 		}
-		name := named(e)
+		name := e.Column + " " + map[bool]string{false: e.What, true: "geometric mean"}[e.Of.Log]
 		best, seen := of[e.Column]
 		if !seen {
 			columns = append(columns, e.Column)
@@ -52,17 +56,4 @@ func (t Table) finding() string {
 		}
 	}
 	return strings.Join(words, "; ")
-}
-
-// said formats an estimate with its interval: "38.5 (37.7 to 39.3)", a share in percent.
-func said(e Named) string {
-	if e.Measure == Share {
-		return fmt.Sprintf("%s %% (%s to %s)", percent(e.possible()), percent(e.Low), percent(e.High))
-	}
-	return fmt.Sprintf("%s (%s to %s)", numeral(e.possible()), numeral(e.Low), numeral(e.High))
-}
-
-// named names an estimate: "sex female", "stay geometric mean".
-func named(e Named) string {
-	return e.Column + " " + map[bool]string{false: e.What, true: "geometric mean"}[e.Of.Log]
 }

@@ -46,10 +46,10 @@ func (t task) ForecastNoise(size study.Size) (words, warning string, err error) 
 		if err != nil {
 			return "", "", err
 		}
-		line("of each site alone ± %.3g records a count, of its own; nothing is told of a part of it of fewer than %.3g records", one, leastTotal*one)
+		line("for each site alone ± %.3g records a count; its groups under %.0f records show as unknown", one, leastTotal*one)
 	}
 	if q.group != nil {
-		line("of a group divide by the share of records that it has; nothing is told of one of fewer than %.3g records", leastTotal*sd)
+		line("for a group of 20 %% of the records, each ± is 5 times larger; groups under %.0f records show as unknown", leastTotal*sd)
 	}
 	if narrow := t.Plan().AboutFewer(size); narrow != "" && !q.terms.Count {
 		line("%s", narrow)

@@ -179,10 +179,7 @@ func beside(mean *Estimate, sign string, sd *Estimate) string {
 	if mean == nil {
 		return unknown
 	}
-	if sd == nil {
-		return numeral(mean.possible()) + " " + sign + " " + unknown
-	}
-	return numeral(mean.possible()) + " " + sign + " " + numeral(sd.possible())
+	return Named{}.Show(mean) + " " + sign + " " + Named{}.Show(sd)
 }
 
 func median(c Column, q []Quantile) string {

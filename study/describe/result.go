@@ -134,10 +134,7 @@ func (l layout) summary(c column, v []int64, size sampled, shown, sd float64) Su
 	}
 	n.first, n.second = s.Sums[0], s.Sums[1]
 	if c.flagged { // records without the number have no mean
-		n.total, n.binned = sampled{noise: float64(c.bins()) * sd * sd}, false
-		for _, b := range n.bins {
-			n.total.value += b
-		}
+		n.total, n.binned = sampled{sumOf(n.bins), float64(c.bins()) * sd * sd}, false
 	}
 	lo, hi := c.scale(0), c.scale(1)
 	mean, deviation := n.moments()

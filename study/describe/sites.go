@@ -2,6 +2,7 @@ package describe
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -45,23 +46,20 @@ func (t eachParty) Finish(of study.Summed, _ []privacy.Published) (study.Result,
 	}
 	var sites []Site
 	for body, err := range of.Bodies {
-		if err != nil {
-			return fail(err)
+		if err == nil && len(sites) == len(of.Senders) {
+			err = fmt.Errorf("%d parties are named as senders, and there are more bodies", len(sites))
 		}
-		if len(sites) == len(of.Senders) {
-			return fail(fmt.Errorf("%d parties are named as senders, and there are more bodies", len(sites)))
-		}
-		one, err := t.task.NewSum()
+		var one study.Sum
 		if err == nil {
-			err = one.Add(body)
+			one, err = t.task.NewSum()
 		}
 		if err == nil {
-			err = all.Merge(one)
+			err = errors.Join(one.Add(body), all.Merge(one))
 		}
-		if err != nil {
-			return fail(err)
+		var table Table
+		if err == nil {
+			table, err = t.tableOf(one, 1)
 		}
-		table, err := t.tableOf(one, 1)
 		if err != nil {
 			return fail(err)
 		}

@@ -51,7 +51,7 @@ func (f *Forecast) Warning(p study.Plan) string {
 		p.Unit, p.Epsilon, f.Parties, f.Records/f.Parties, f.Released.Accuracy.Mean, f.Alone.Accuracy.Mean, f.Pooled.Accuracy.Mean, f.Majority, f.Released.AUC.Mean, f.Alone.AUC.Mean, f.whyNot())
 }
 
-// Lines returns the forecast as a table, with its assumptions and verdict.
+// Lines returns the verdict, the forecast's assumptions and its table.
 func (f *Forecast) Lines() []string {
 	rests := f.Separation()
 	if len(f.Looked) > 1 {
@@ -61,7 +61,8 @@ func (f *Forecast) Lines() []string {
 		rests += ", class shares assumed (class_shares says them)"
 	}
 	all := []string{
-		fmt.Sprintf("%d draws, for %s", f.Draws, rests),
+		f.Verdict(),
+		fmt.Sprintf("from %d made-up rehearsals, with %s", f.Draws, rests),
 		fmt.Sprintf("%-20s %-22s %s", "", "accuracy", "AUC"),
 	}
 	exactly := func(v float64) Drawn { return Drawn{Mean: v, Low: v, High: v} }
@@ -74,7 +75,7 @@ func (f *Forecast) Lines() []string {
 	} {
 		all = append(all, fmt.Sprintf("%-20s %-22s %s", l.name, l.Accuracy.Words(), l.AUC.Words()))
 	}
-	return append(all, f.Verdict())
+	return all
 }
 
 // Separation describes how well the features separate the classes.
@@ -96,7 +97,7 @@ func (d Drawn) Words() string {
 // Words describe the stated forecast and its assumptions, one line each.
 func (s Stated) Words() []string {
 	f := s.Forecast
-	drawn := fmt.Sprintf("drawn %d times for %d parties with %d records in all, %s", f.Draws, f.Parties, f.Records, f.Separation())
+	drawn := fmt.Sprintf("from %d made-up rehearsals of %d parties with %d records in all, %s", f.Draws, f.Parties, f.Records, f.Separation())
 	if f.Assumed {
 		drawn += ", class shares assumed"
 	}
