@@ -19,7 +19,6 @@ import (
 	"caucus/study/life"
 )
 
-// ListMembers lists parties and operators.
 func (s *Server) ListMembers(ctx context.Context, _ *pb.ListMembersRequest) (*pb.ListMembersReply, error) {
 	var members []protocol.Member
 	err := s.store.View(ctx, func(tx records.Tx) (err error) {
@@ -87,7 +86,7 @@ func (s *Server) UploadPool(stream grpc.ClientStreamingServer[pb.UploadPoolReque
 	return stream.SendAndClose(&pb.UploadPoolReply{})
 }
 
-// CreateStudy stores a plan as a draft, if it could be opened as it is.
+// CreateStudy stores a plan as a draft. It refuses a plan that could not be opened as it is.
 func (s *Server) CreateStudy(stream grpc.ClientStreamingServer[pb.CreateStudyRequest, pb.Summary]) error {
 	ctx := stream.Context()
 	first, err := stream.Recv()
@@ -117,7 +116,7 @@ func (s *Server) CreateStudy(stream grpc.ClientStreamingServer[pb.CreateStudyReq
 	return stream.SendAndClose(reply)
 }
 
-// draft receives the plan that a header announces, and stores plan and forecast.
+// draft receives the announced plan and stores it with its forecast.
 func (s *Server) draft(stream grpc.ClientStreamingServer[pb.CreateStudyRequest, pb.Summary], h *pb.PlanHeader) (*runningStudy, error) {
 	ctx := stream.Context()
 	release, err := s.upload(ctx)
@@ -209,8 +208,8 @@ func (s *Server) runnable(ctx context.Context, plan study.Plan) error {
 	if plan.Noise.AtSite() || len(s.config.Budget) == 0 {
 		return nil
 	}
-	// Parties should not spend on a study that this ledger could not release. The ledger decides again
-	// at the release.
+	// Refuse a plan whose cost the ledger cannot pay any more, before parties spend on it. The ledger
+	// decides again at the release.
 	after, err := s.scheduler.releaser.ledger.Totals(ctx)
 	if err != nil {
 		return err
@@ -226,8 +225,8 @@ func (s *Server) runnable(ctx context.Context, plan study.Plan) error {
 	return nil
 }
 
-// knownRoster refuses a roster with a name that is neither enrolled nor invited: that party would
-// be missing, and nobody would notice.
+// knownRoster refuses a roster with a name that is neither enrolled nor invited. Nobody would notice
+// that this party is missing.
 func (s *Server) knownRoster(tx records.Tx, plan study.Plan) error {
 	members, err := tx.Members(s.config.Clock.Now())
 	if err != nil {
@@ -249,7 +248,6 @@ func (s *Server) knownRoster(tx records.Tx, plan study.Plan) error {
 	return nil
 }
 
-// OpenStudy lets the parties contribute.
 func (s *Server) OpenStudy(ctx context.Context, r *pb.StudyRequest) (*pb.Summary, error) {
 	c, err := s.registry.find(ctx, r.Study, members.CallerOf(ctx))
 	if err != nil {
@@ -276,7 +274,6 @@ func (s *Server) OpenStudy(ctx context.Context, r *pb.StudyRequest) (*pb.Summary
 
 const maxReason = 1000
 
-// CancelStudy fails a study.
 func (s *Server) CancelStudy(ctx context.Context, r *pb.CancelRequest) (*pb.Summary, error) {
 	if err := study.CheckText(r.Reason); err != nil {
 		return nil, fmt.Errorf("%w: the reason: %w", protocol.ErrInvalid, err)
@@ -309,8 +306,8 @@ func (s *Server) CancelStudy(ctx context.Context, r *pb.CancelRequest) (*pb.Summ
 	return s.summarize(ctx, c)
 }
 
-// Waive lets a study be released without the contributors that have not called since the start. It
-// does not override a proof that the ledger lost an entry.
+// Waive lets a study be released although some contributors have not called since the start. If a
+// caller proved that the ledger lost an entry, Waive does not help.
 func (s *Server) Waive(ctx context.Context, r *pb.StudyRequest) (*pb.Summary, error) {
 	c, err := s.registry.find(ctx, r.Study, members.CallerOf(ctx))
 	if err != nil {
@@ -337,7 +334,8 @@ func (s *Server) Waive(ctx context.Context, r *pb.StudyRequest) (*pb.Summary, er
 	return s.summarize(ctx, c)
 }
 
-// Clock returns the coordinator's time and whether it is trusted. An operator may vouch for it.
+// Clock returns the coordinator's time and whether the coordinator trusts its clock. An operator may
+// vouch for the clock.
 func (s *Server) Clock(ctx context.Context, r *pb.ClockRequest) (*pb.ClockReply, error) {
 	if r.Vouch {
 		s.registry.watch.vouch()

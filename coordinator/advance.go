@@ -15,7 +15,8 @@ import (
 	"caucus/study/life"
 )
 
-// foldBatch bounds the contributions added in one transaction: its memory, and other studies' wait.
+// foldBatch is the number of contributions added in one transaction. It bounds memory and how long
+// other studies wait.
 const foldBatch = 32
 
 type releaser struct {
@@ -26,14 +27,15 @@ type releaser struct {
 	signer   *protocol.Signer
 	repairer repairer
 	software string
-	lost     bool // the ledger was known to be put back when it was opened
+	lost     bool // the ledger lacked published entries when it was opened
 }
 
 // behind reports whether the ledger is known to lack what was published.
 func (r releaser) behind() bool { return r.lost || errors.Is(r.witness.stopped(), privacy.ErrBehind) }
 
-// advance does the remaining work of a sealed or folded study from what is stored, the same after a
-// restart as without one. It returns when nothing is left until the next event.
+// advance does the remaining work of a sealed or folded study, from what is stored. A restart in
+// between does not change the result. advance returns when there is nothing to do before the next
+// event.
 func (c *runningStudy) advance(ctx context.Context, r releaser) error {
 	c.advancing.Lock()
 	defer c.advancing.Unlock()
@@ -77,7 +79,8 @@ func (c *runningStudy) advance(ctx context.Context, r releaser) error {
 	}
 }
 
-// fold adds all contributions to the sum, or checks the digests of kept ones, and stores their number.
+// fold adds all contributions to the sum and stores how many there were. If the kind keeps bodies,
+// fold checks their digests instead of adding.
 func (c *runningStudy) fold(ctx context.Context, s *life.Study) error {
 	fail := func(err error) error { return fmt.Errorf("fold study %s: %w", c.hash, err) }
 	checker, err := c.studyChecker(ctx)
@@ -103,8 +106,8 @@ func (c *runningStudy) fold(ctx context.Context, s *life.Study) error {
 	return err
 }
 
-// add adds all contributions to the stored sum, each exactly once: one transaction adds a batch,
-// deletes its ballots and stores the sum.
+// add adds each contribution to the stored sum exactly once. One transaction adds a batch, deletes
+// its ballots and stores the sum.
 func (c *runningStudy) add(ctx context.Context, task study.Task) (total int, err error) {
 	sum, err := task.NewSum()
 	if err != nil {
@@ -175,8 +178,9 @@ func (c *runningStudy) summed(ctx context.Context, s *life.Study, task study.Tas
 	return study.Summed{Sum: sum}, err
 }
 
-// release settles the sum through the ledger, and stores the signed release and the final state in one transaction.
-// If the process is killed after the ledger's commit, it asks the ledger again and gets the same answer.
+// release settles the sum through the ledger. One transaction stores the signed release and the final
+// state. If the process is killed after the ledger's commit, the next start asks the ledger again and
+// gets the same answer.
 func (c *runningStudy) release(ctx context.Context, s *life.Study, r releaser) error {
 	fail := func(err error) error { return fmt.Errorf("release study %s: %w", c.hash, err) }
 	contributed, others := s.Contributors()
@@ -202,7 +206,7 @@ func (c *runningStudy) release(ctx context.Context, s *life.Study, r releaser) e
 		return fail(err)
 	}
 	out.LedgerEntry = head.Sequence
-	if err := r.witness.hold(c.hash, contributed, others); err != nil { // proved meanwhile: the ledger has its answer, and nobody else has it yet
+	if err := r.witness.hold(c.hash, contributed, others); err != nil { // a caller proved a restore meanwhile: the answer stays in the ledger, and nobody sees it
 		return fail(err)
 	}
 	_, err = c.step(ctx, life.ReleaseDone{}, func(tx records.Tx, _ life.Effect) error { return tx.AddRelease(c.hash, out) })
@@ -225,7 +229,7 @@ func (c *runningStudy) conclude(ctx context.Context, s *life.Study, by *studyChe
 	return release, err
 }
 
-// giveUpReason is the public reason why a study cannot be released. No reason depends on a value.
+// giveUpReason is the public reason why a study cannot be released. It depends on no value.
 func giveUpReason(err error) string {
 	if errors.Is(err, privacy.ErrBudget) {
 		return "the release would pass the coordinator's privacy budget; the coordinator spent nothing"

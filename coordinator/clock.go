@@ -12,19 +12,19 @@ import (
 	"caucus/internal/clock"
 )
 
-// clockWatch decides whether to trust the clock. It compares the clock with the time that has passed, by a counter
-// that nobody sets, and with the last time stored before a stop. A clock that jumped is not trusted: no deadline
-// passes by it until it agrees again or an operator vouches for it. A deadline that passes late costs nobody a
-// study; one that passes by a false jump would fail all open studies for good.
+// clockWatch decides whether to trust the clock. It compares the clock with the elapsed time, which
+// nobody can set, and with the time stored before a stop. After a jump, no deadline passes until the
+// clock agrees again or an operator vouches for it. The reason: a late deadline costs nothing, but a
+// false jump forward would fail all open studies for good.
 type clockWatch struct {
 	store records.Store
 	clock clock.Clock
 	log   *slog.Logger
 
 	mu    sync.Mutex    // guards the rest
-	at    time.Time     // the clock when it was last trusted,
-	since time.Duration // the elapsed time then,
-	ahead time.Duration // and how far the clock may be ahead of the time passed since
+	at    time.Time     // the clock when it was last trusted
+	since time.Duration // the elapsed time at that moment
+	ahead time.Duration // how far the clock may be ahead of the elapsed time since
 	doubt error         // nil: the clock is trusted
 	saved time.Duration // elapsed time when the clock was last stored; below 0: never
 }
@@ -35,8 +35,8 @@ const (
 	clockSaved = time.Minute
 )
 
-// open trusts the clock, unless studies are open and the last stored time shows that the clock went
-// back, or that the coordinator was stopped for longer than stop.
+// open trusts the clock if no study is open. With open studies it compares the last stored time, and
+// does not trust a clock that went back or that shows a stop longer than stop.
 func (w *clockWatch) open(ctx context.Context, stop time.Duration, studies bool) error {
 	var last time.Time
 	err := w.store.View(ctx, func(tx records.Tx) (err error) { last, err = tx.Clock(); return err })

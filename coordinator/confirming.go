@@ -12,8 +12,8 @@ import (
 	"caucus/study/life"
 )
 
-// A study of two servers that one of them can no longer release fails at once, not only when it
-// seals: until then every party that contributes would be charged for nothing.
+// If one of the two servers can no longer release a study, the study fails at once and not only when
+// it seals. Otherwise every further party would be charged for nothing.
 
 const (
 	confirmEvery = time.Minute
@@ -25,13 +25,14 @@ const (
 	sharesForgot = "this coordinator's files of shares were put back: it cannot release this study any more; make a new plan"
 )
 
-// endedError is the public reason why a study of two servers is over.
+// endedError is the public reason why a study with two servers ended.
 type endedError struct{ reason string }
 
 func (e endedError) Error() string { return e.reason }
 
-// confirm returns why one of the two servers can no longer release a study, "" if both stand by
-// their agreement. An error says nothing about that: a server out of reach may well stand by it.
+// confirm asks both servers whether they can still release a study. over is the reason why one of
+// them cannot, "" if both can. An error means that a server could not be asked, and says nothing
+// about the study.
 func (c *runningStudy) confirm(ctx context.Context) (over string, err error) {
 	ctx, stop := context.WithTimeout(ctx, confirmTime)
 	defer stop()
@@ -54,9 +55,10 @@ func (c *runningStudy) confirm(ctx context.Context) (over string, err error) {
 	return "", err
 }
 
-// brought asks the helper. If the helper lacks the plan, because another study's plan took its place or
-// its operator removed it, brought sends the plan and asks again. The helper's policy never refuses what
-// it agreed to, so a refusal then means that it has no room just now, or that it forgot its agreement.
+// brought calls ask, which asks the helper about the study. If the helper lacks the plan, because
+// another plan took its place or its operator removed it, brought sends the plan and asks again. A
+// helper's policy never refuses a plan that it agreed to. A refusal then means that the helper has no
+// room just now, or forgot its agreement.
 func (c *runningStudy) brought(ctx context.Context, ask func() error) error {
 	err := ask()
 	if !errors.Is(err, protocol.ErrNotFound) {
@@ -82,8 +84,8 @@ func (c *runningStudy) bring(ctx context.Context) error {
 	return c.sharing.helper.Bring(ctx, c.hash, canonical, pool)
 }
 
-// confirmOpen fails an open study that one of the two servers can no longer release, and returns
-// the reason. err is why a server could not be asked.
+// confirmOpen fails an open study that one of the two servers can no longer release, and returns the
+// reason. err says why a server could not be asked.
 func (c *runningStudy) confirmOpen(ctx context.Context) (ended string, err error) {
 	open := func() (is bool, err error) {
 		err = c.view(ctx, func(m *life.Study) error {
@@ -106,7 +108,7 @@ func (c *runningStudy) confirmOpen(ctx context.Context) (ended string, err error
 		if is, err := open(); err != nil || !is {
 			return errors.Join(err, study.ErrNotOpen)
 		}
-		// Cancel here first: a study that one server forgot is never resumed.
+		// Cancel at this server first, because a study that one server forgot is never resumed.
 		err := c.sharing.server.Cancel(ctx, c.hash, over)
 		if errors.Is(err, aggregators.ErrFailed) {
 			return nil

@@ -43,8 +43,9 @@ func (s *Server) Notices(ctx context.Context, r *pb.NoticesRequest) (*pb.Notices
 	return reply, nil
 }
 
-// sealKey is the public key for answers to a study; nil if the study takes none. It is made when first asked for,
-// and again when the coordinator's own keys changed. Its private key is deleted with the study's bodies.
+// sealKey is the public key that answers to a study are encrypted to, nil if the study takes none. It
+// is made at the first request, and again after the coordinator changed its own keys. The private key
+// is deleted with the study's bodies.
 func (s *Server) sealKey(ctx context.Context, c *runningStudy) ([]byte, error) {
 	var state study.State
 	if err := c.view(ctx, func(m *life.Study) error { state = m.State; return nil }); err != nil {
@@ -78,7 +79,8 @@ func (s *Server) sealKey(ctx context.Context, c *runningStudy) ([]byte, error) {
 	return protocol.SealKeyOf(private)
 }
 
-// notice states a study's state for one party, with the receipt if its answer came by file.
+// notice states a study's state for one party. It includes the receipt if the party's answer came as
+// a file.
 func (s *Server) notice(ctx context.Context, c *runningStudy, party study.PartyID, sealKey []byte) (*pb.Notice, error) {
 	head := s.scheduler.releaser.witness.current()
 	if head == nil {
@@ -112,7 +114,7 @@ func (s *Server) notice(ctx context.Context, c *runningStudy, party study.PartyI
 		return nil, err
 	}
 	reply := &pb.Notice{Signed: &pb.Signed{Document: signed.Document, Signature: signed.Signature}}
-	if !n.Mine || n.Lost { // the coordinator wants the bytes again
+	if !n.Mine || n.Lost { // the coordinator lost the bytes and asks for them again
 		return reply, nil
 	}
 	var receipt protocol.Receipt
@@ -133,11 +135,11 @@ func (s *Server) notice(ctx context.Context, c *runningStudy, party study.PartyI
 	return reply, err
 }
 
-// beside bounds an answer's bytes besides its body: certificate, signatures, shown document.
+// beside bounds the bytes of an answer apart from its body: certificate, signatures, shown document.
 const beside = 256 << 10
 
-// AcceptAnswer takes an answer that a person carried here. Its party is the one that signed it. Its
-// body goes through offer like every contribution.
+// AcceptAnswer takes an answer that a person carried here as a file. The answer belongs to the party
+// that signed it. offer takes its body like any contribution.
 func (s *Server) AcceptAnswer(stream grpc.ClientStreamingServer[pb.AcceptAnswerRequest, pb.AcceptAnswerReply]) error {
 	ctx := stream.Context()
 	first, err := stream.Recv()
@@ -202,9 +204,9 @@ func (s *Server) AcceptAnswer(stream grpc.ClientStreamingServer[pb.AcceptAnswerR
 	return nil
 }
 
-// ofThisRun reports whether an answer was written after a notice that this process signed. Only
-// then could its party show everything that it had heard before. Any other answer may be
-// arbitrarily old, and be handed to a coordinator that was put back since.
+// ofThisRun reports whether an answer was written after a notice that this process signed. Only then
+// could its party show the newest document that it had. An older answer proves less: it may be
+// carried to a coordinator that was restored from a backup since.
 func (s *Server) ofThisRun(shown protocol.Shown) bool {
 	if shown.Kind != protocol.NoticeDocument {
 		return false

@@ -45,7 +45,7 @@ func (s *Server) AmendStudy(ctx context.Context, r *pb.AmendRequest) (*pb.Summar
 	return s.summarize(ctx, c)
 }
 
-// asked returns the ending with the operator's changes. Fields that the request leaves out stay.
+// asked returns the ending with the operator's changes. Fields that the request omits stay.
 func (s *Server) asked(e study.Ending, r *pb.AmendRequest) (study.Ending, error) {
 	now, doubt := s.registry.watch.look()
 	if doubt != nil {
@@ -72,10 +72,9 @@ func (s *Server) asked(e study.Ending, r *pb.AmendRequest) (study.Ending, error)
 	return e, nil
 }
 
-// amend makes and signs the next amendment and commits it together with the state machine's step. It
-// resumes a failed study only if the ledger has no entry of the study. While the head file, or a document
-// that a caller showed, proves that the ledger was restored from an older copy, it does not resume: a
-// missing entry then proves nothing.
+// amend signs the next amendment and commits it together with the state machine's step. It resumes a
+// failed study only if the ledger has no entry of the study. It does not resume while a proof is
+// known that the ledger was restored from an older copy, because a missing entry then proves nothing.
 func (c *runningStudy) amend(ctx context.Context, r releaser, change func(study.Ending) (study.Ending, error)) (a study.Amendment, err error) {
 	if !c.advancing.TryLock() {
 		return a, fmt.Errorf("amend study: %w: it is being folded or released right now", protocol.ErrBusy)
@@ -127,7 +126,7 @@ func (c *runningStudy) amend(ctx context.Context, r releaser, change func(study.
 	_, err = c.stepLocked(ctx, life.Amended{Document: document, Charged: charged}, func(tx records.Tx, e life.Effect) error {
 		stored, ok := e.(life.StoreAmendment)
 		if !ok {
-			if failed { // after the state, which deletes the contributions
+			if failed { // after the new state is stored, because storing it deletes the contributions
 				return tx.LoseSum(c.hash, now)
 			}
 			return nil
@@ -142,7 +141,7 @@ func (c *runningStudy) amend(ctx context.Context, r releaser, change func(study.
 		c.finished, c.inspected, c.retry, c.wait = nil, false, 0, 0
 		c.quietSince = c.watch.clock.Elapsed()
 	}
-	c.machine = nil // to be read again, with the lost contributions
+	c.machine = nil // read the machine again, with the lost contributions
 	if err := c.load(ctx); err != nil {
 		return a, errors.Join(err, protocol.ErrUnavailable)
 	}

@@ -17,18 +17,19 @@ import (
 	"caucus/study/life"
 )
 
-// finished is the part of a finished study that stays in memory, since a plan may have megabytes: its
-// summaries, and who may see them. Everything else is read from the store on request and not kept.
+// finished is what memory keeps of a finished study: its summaries, and who may see them. A plan may
+// have megabytes, so everything else is read from the store for each request.
 type finished struct {
 	summary, mine *pb.Summary // for operators, and for a party that contributed; shared, never changed
-	// parties are the roster, missing those without a contribution: sorted, a line each. Studies
-	// with the same parties share them.
+	// parties is the roster, and missing those of it without a contribution: sorted names, one on
+	// each line. Studies with the same parties share the string.
 	parties, missing unique.Handle[string]
 	lost             []study.PartyID
 	readers          []string
 }
 
-// settle drops a finished study from memory. The caller holds mu, and calls it before releasing mu.
+// settle drops a finished study's machine from memory. The caller holds mu, and calls settle before
+// it releases mu.
 func (c *runningStudy) settle() {
 	if c.machine == nil || !protocol.Final(c.machine.State) {
 		return
@@ -40,7 +41,7 @@ func (c *runningStudy) settle() {
 	c.machine, c.row, c.roster, c.lost = nil, records.Study{}, nil, nil
 }
 
-// finish makes the finished part of a study. It shares no memory with the machine.
+// finish makes the part that stays in memory. It shares no memory with the machine.
 func (c *runningStudy) finish(m *life.Study) *finished {
 	f := &finished{summary: proto.Clone(summary(c, m, protocol.Caller{})).(*pb.Summary), readers: slices.Clone(m.Plan.Readers)}
 	f.mine = proto.Clone(f.summary).(*pb.Summary)
@@ -66,7 +67,7 @@ func lines(names []study.PartyID) unique.Handle[string] {
 	return unique.Make(b.String())
 }
 
-// among reports whether line is one of the sorted lines that of holds.
+// among reports whether line is one of the sorted lines in of.
 func among(of unique.Handle[string], line string) bool {
 	all := of.Value()
 	for from, to := 0, len(all); from < to; {
@@ -100,7 +101,7 @@ func (f *finished) of(caller protocol.Caller) *pb.Summary {
 	return f.summary
 }
 
-// summaryFor is the summary that a caller sees in a list, nil if it may not see the study.
+// summaryFor is the summary for a caller's list, nil if the caller may not see the study.
 func (c *runningStudy) summaryFor(ctx context.Context, caller protocol.Caller) (*pb.Summary, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -141,7 +142,8 @@ func summary(c *runningStudy, m *life.Study, caller protocol.Caller) *pb.Summary
 	}
 }
 
-// visible: operators see all studies; parties and readers see the opened ones that name them.
+// visible reports whether a caller may see a study. Operators see all; parties and readers see opened
+// studies that name them.
 func visible(c *runningStudy, s *life.Study, caller protocol.Caller) bool {
 	if caller.Role == protocol.RoleOperator {
 		return true

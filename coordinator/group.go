@@ -12,20 +12,22 @@ import (
 	"caucus/study/life"
 )
 
-// Contributions that arrive while another is being written to disk are decided and stored together:
-// one transaction, one wait for the disk. The result is as if they came one after the other:
+// Contributions that arrive while others are being written to disk are decided and stored together,
+// in one transaction with one wait for the disk. The result is the same as if they came one after the
+// other:
 //
-//   - Each is stored in a savepoint. One that cannot be stored is undone, and ends the group before
-//     it, so that none is decided after a step of the machine that did not happen.
-//   - Nobody gets a receipt or a refusal before the transaction is on disk. If it fails, all of the
-//     group get that error and come again. So a party that is twice in a group is never refused
-//     because of bytes that were not stored.
+//   - Each contribution is stored in a savepoint. If one cannot be stored, its savepoint is undone
+//     and the group ends before it. So no contribution is decided after a step of the machine that
+//     did not happen.
+//   - Nobody gets a receipt or a refusal before the transaction is on disk. If the transaction fails,
+//     all callers of the group get its error and try again. So a party that is twice in a group is
+//     never refused because of bytes that were not stored.
 
-// errNoAnswer goes to those whom a panic left without an answer.
+// errNoAnswer is the error for callers whose contribution was in a group that panicked.
 var errNoAnswer = errors.New("store contribution: it was given up")
 
-// contribute decides on a contribution with a valid body, and returns its receipt once both are
-// stored. The same transaction refuses a party that was revoked during its upload.
+// contribute decides on a contribution with a valid body. It returns the receipt once receipt and
+// body are stored. The same transaction refuses a party that was revoked during its upload.
 func (c *runningStudy) contribute(ctx context.Context, caller protocol.Caller, r protocol.Receipt, body []byte, now time.Time) (protocol.Receipt, error) {
 	p := &pending{caller: caller, receipt: r, body: body, now: now, done: make(chan struct{}), err: errNoAnswer}
 	c.queueMu.Lock()
@@ -35,13 +37,14 @@ func (c *runningStudy) contribute(ctx context.Context, caller protocol.Caller, r
 		select {
 		case <-p.done:
 			return p.answer, p.err
-		case c.lead <- struct{}{}: // nobody is storing: this call stores for all that wait
+		case c.lead <- struct{}{}: // no other call is storing: this call stores the whole queue
 			c.storeQueue(ctx)
 		}
 	}
 }
 
-// storeQueue stores all that wait and answers them. The caller holds lead; storeQueue releases it.
+// storeQueue stores the waiting contributions and answers their callers. The caller holds lead;
+// storeQueue releases it.
 func (c *runningStudy) storeQueue(ctx context.Context) {
 	c.queueMu.Lock()
 	group := c.queue
@@ -78,8 +81,9 @@ func (c *runningStudy) storeQueue(ctx context.Context) {
 	}
 }
 
-// storeApart stores a contribution that was lost, or one that comes after the deadline. The latter
-// is refused as late, whenever the scheduler last checked deadlines.
+// storeApart stores one contribution outside of groups: one whose bytes were lost, or one that comes
+// after the deadline. A late contribution is refused as late, whenever the scheduler last checked
+// deadlines.
 func (c *runningStudy) storeApart(ctx context.Context, p *pending) (protocol.Receipt, error) {
 	if err := c.load(ctx); err != nil {
 		return protocol.Receipt{}, err
@@ -100,8 +104,8 @@ func refuse(group []*pending, err error) {
 	}
 }
 
-// storeLocked stores as many of a group, from its front, as it can in one transaction, and returns
-// the others. The caller holds mu.
+// storeLocked stores a group's contributions in order, in one transaction, until one fails, and
+// returns the rest. The caller holds mu.
 func (c *runningStudy) storeLocked(ctx context.Context, group []*pending) (rest []*pending) {
 	if err := c.load(ctx); err != nil {
 		refuse(group, err)
@@ -109,9 +113,9 @@ func (c *runningStudy) storeLocked(ctx context.Context, group []*pending) (rest 
 	}
 	const name = "life.Contributed"
 	var stored, had []*pending
-	torn := false // the machine made a step that was undone
+	torn := false // the machine made a step whose savepoint was undone
 	machine := c.machine
-	c.machine = nil // its steps may not happen, for example after a panic
+	c.machine = nil // after a panic the store may lack the machine's steps
 	err := c.store.Update(ctx, func(tx records.Tx) error {
 		for i, p := range group {
 			if p.err = c.certificates.Within(tx, p.caller); p.err != nil {

@@ -25,7 +25,8 @@ type registry struct {
 	studies []*runningStudy
 }
 
-// open reads the names of all studies, and checks the clock: it is trusted after a stop of at most stop.
+// open reads the names of all studies and opens the clock watch, which trusts the clock after a stop
+// of at most stop.
 func (r *registry) open(ctx context.Context, stop time.Duration) error {
 	live := false
 	err := r.store.View(ctx, func(tx records.Tx) error {
@@ -78,7 +79,7 @@ func (r *registry) byHash(h study.Hash) *runningStudy {
 
 const shortestRef = 8
 
-// find returns a study by its name or its hash's prefix, among those that the caller may see.
+// find returns the study with this name or prefix of its hash, among those that the caller may see.
 func (r *registry) find(ctx context.Context, ref string, caller protocol.Caller) (*runningStudy, error) {
 	var found []*runningStudy
 	for _, c := range r.all() {

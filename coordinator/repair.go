@@ -17,8 +17,8 @@ import (
 	"caucus/study/life"
 )
 
-// repairer mends a sealed study whose stored contributions were damaged, by a disk, since this
-// program never rewrites them.
+// repairer repairs a sealed study whose stored contributions were damaged. Only a disk can damage
+// them, because this program never rewrites them.
 type repairer struct {
 	watch   *clockWatch
 	journal privacy.Journal
@@ -26,12 +26,12 @@ type repairer struct {
 	log     *slog.Logger
 }
 
-// repairLost checks every stored body of a sealed study against its digest, before any is added and deleted. A
-// damaged body is lost: the study waits (errWaits) for the same bytes, which their party still has and is asked
-// for, until the repair deadline. After that the study is sealed again without them.
+// repairLost checks every stored body of a sealed study against its digest, before any is added and
+// deleted. The party of a damaged body still has the bytes and is asked for them. The study waits
+// (errWaits) until the repair deadline, and is then sealed again without the missing bodies.
 //
-// The number of contributions M then changes, but it is still fixed before the noise: a study with
-// an entry in the ledger is never sealed again.
+// The number of contributions M then changes, but it is still fixed before the noise: a study with an
+// entry in the ledger is never sealed again.
 func (c *runningStudy) repairLost(ctx context.Context, m repairer) error {
 	if !c.inspected {
 		if err := c.inspect(ctx, m); err != nil {
@@ -73,8 +73,8 @@ func (c *runningStudy) repairLost(ctx context.Context, m repairer) error {
 	return c.reseal(ctx, m, over)
 }
 
-// lostSince is the time at which the parties' repair deadline starts. It waits until the clock is
-// trusted: by a wrong clock they would have too little time, or no end.
+// lostSince is the time from which the parties' repair deadline counts. It returns an error until the
+// clock is trusted: a wrong clock would leave them too little time, or let the study wait forever.
 func (m repairer) lostSince() (time.Time, error) {
 	now, doubt := m.watch.look()
 	if doubt != nil {
@@ -83,7 +83,7 @@ func (m repairer) lostSince() (time.Time, error) {
 	return now, nil
 }
 
-// inspect finds bodies that differ from what was received, and stores that they are lost.
+// inspect finds stored bodies that differ from the received ones, and stores that they are lost.
 func (c *runningStudy) inspect(ctx context.Context, m repairer) error {
 	var found []study.PartyID
 	for after, more := study.PartyID(""), true; more; {
@@ -113,14 +113,15 @@ func (c *runningStudy) inspect(ctx context.Context, m repairer) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	err = c.store.Update(context.WithoutCancel(ctx), func(tx records.Tx) error { return tx.Lose(c.hash, found, now) })
-	c.machine = nil // read again with the lost ones, also after a failure: the commit may have happened
+	c.machine = nil // read the machine again, also after an error, because the commit may have happened
 	if err != nil {
 		return err
 	}
 	return c.load(ctx)
 }
 
-// reseal seals the study without these contributions, except those that came back meanwhile.
+// reseal seals the study without these contributions, except those that their parties sent again
+// meanwhile.
 func (c *runningStudy) reseal(ctx context.Context, m repairer, over []study.PartyID) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -135,7 +136,7 @@ func (c *runningStudy) reseal(ctx context.Context, m repairer, over []study.Part
 	}
 	_, err := c.stepLocked(ctx, life.Resealed{Without: over}, func(tx records.Tx, e life.Effect) error {
 		if stored, ok := e.(life.StoreState); !ok || stored.State != study.Sealed {
-			return nil // the study fails and keeps its receipts
+			return nil // the study fails; its receipts stay
 		}
 		return tx.Drop(c.hash, over)
 	})
@@ -147,10 +148,11 @@ func (c *runningStudy) reseal(ctx context.Context, m repairer, over []study.Part
 	return c.load(ctx)
 }
 
-// loseFolded returns to a sealed study because what was folded is not what was stored. The
-// contributions in a sum are deleted here, but their parties have them, so all parties are asked
-// again. Of kept bodies the missing ones are asked for; inspect then finds the damaged ones. The
-// same bytes are folded again, so a ledger that was asked before gives the same answer.
+// loseFolded moves a folded study back to sealed, because its sum does not match its contributions.
+// Folding deleted the summed contributions, but their parties still have them, so all parties are
+// asked again. If the kind keeps bodies, only missing bodies are asked for; inspect then finds the
+// damaged ones. The same bytes are folded again, so a ledger that was asked before gives the same
+// answer.
 func (c *runningStudy) loseFolded(ctx context.Context, m repairer, why error) error {
 	now, err := m.lostSince()
 	if err != nil {
@@ -164,11 +166,11 @@ func (c *runningStudy) loseFolded(ctx context.Context, m repairer, why error) er
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	_, err = c.stepLocked(ctx, life.SumLost{}, func(tx records.Tx, _ life.Effect) error { return tx.LoseSum(c.hash, now) })
-	c.inspected, c.machine = false, nil // to be read again, with the lost contributions
+	c.inspected, c.machine = false, nil // read the machine again, with the lost contributions
 	return err
 }
 
-// restoreLocked takes the bytes of a lost contribution, and returns its original receipt.
+// restoreLocked stores the bytes of a lost contribution again, and returns its original receipt.
 func (c *runningStudy) restoreLocked(ctx context.Context, caller protocol.Caller, r protocol.Receipt, body []byte) (protocol.Receipt, error) {
 	_, err := c.stepLocked(ctx, life.Returned{Party: r.Party}, func(tx records.Tx, e life.Effect) error {
 		if _, ok := e.(life.RestoreContribution); !ok {

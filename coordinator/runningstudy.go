@@ -19,9 +19,9 @@ import (
 	"caucus/study/life"
 )
 
-// runningStudy takes one study from draft to release or failure. It holds the study's state
-// machine, which is pure, and the store that keeps the machine's state. Every step is committed
-// before anything follows from it. After a failed commit the machine is read again from the store.
+// runningStudy takes one study from draft to release or failure. It holds the study's state machine,
+// which does no I/O, and the store that keeps the machine's state. Every step is committed before it
+// has any effect. After a failed commit the machine is read again from the store.
 type runningStudy struct {
 	hash         study.Hash
 	name         string
@@ -32,15 +32,15 @@ type runningStudy struct {
 	sharing      *sharing     // with the helper; never nil
 	batch        int
 
-	mu      sync.Mutex  // guards what follows, up to over; held over a step and its commit
+	mu      sync.Mutex  // guards the fields from here to over; held during a step and its commit
 	machine *life.Study // nil: to be read from the store
 	row     records.Study
 	roster  map[study.PartyID]bool
 	// poolBytes is the pool's size, 0 if not read yet, or if a restored store lacks the pool.
 	poolBytes  uint64
 	amendments []study.Signed
-	lost       map[study.PartyID]time.Time // contributions whose bytes are lost, since when
-	// finished is set once the study is over and was looked at; over is true from then, or earlier.
+	lost       map[study.PartyID]time.Time // contributions whose bytes are lost, and since when
+	// finished is set when a study that is over is first read; over is true from then on, or earlier.
 	finished *finished
 	over     atomic.Bool
 	// quietSince is the elapsed time when the last contribution was stored: see sealByRule.
@@ -48,7 +48,7 @@ type runningStudy struct {
 	// trouble is why the study waits for its helper, "" if it does not.
 	trouble string
 
-	keptMu sync.Mutex // guards kept; held while it is made
+	keptMu sync.Mutex // guards kept; held while kept is made
 	kept   *studyChecker
 
 	queueMu sync.Mutex // guards queue
@@ -58,16 +58,16 @@ type runningStudy struct {
 	uploadsMu sync.Mutex // guards uploads
 	uploads   map[study.PartyID]bool
 
-	// advancing is held while the study is folded or released, and guards the rest.
+	// advancing is held while the study is folded or released. It guards the fields below.
 	advancing sync.Mutex
-	inspected bool // the sealed study's stored bodies are as received
-	saidKept  bool // it was logged that the study is not sealed again
+	inspected bool // the stored bodies were checked against their digests
+	saidKept  bool // the log says already that the study is not sealed again
 	// retry is the elapsed time of the next try after a temporary failure; wait doubles each time.
 	retry time.Duration
 	wait  time.Duration
 }
 
-// errUnreadable: an earlier version made the plan, and this version refuses it.
+// errUnreadable says that an earlier version made the plan and this version refuses it.
 var errUnreadable = errors.New("this version cannot read its plan")
 
 // load reads the machine if it is nil. The caller holds mu.
@@ -97,7 +97,7 @@ func (c *runningStudy) load(ctx context.Context) error {
 	plan, hash, err := protocol.ParsePlan(row.Plan)
 	if errors.Is(err, study.ErrPlan) {
 		c.row = row
-		c.over.Store(true) // nothing moves it on
+		c.over.Store(true) // no event moves this study
 		return fmt.Errorf("read study %s: %w: %v: the version that made it ends it; its release, if it has one, is handed out as it is", c.name, errUnreadable, err)
 	}
 	if err != nil {
@@ -135,8 +135,8 @@ func (c *runningStudy) view(ctx context.Context, fn func(*life.Study) error) err
 	return fn(c.machine)
 }
 
-// step applies an event and commits its store effects in one transaction, together with also. It
-// reports whether a receipt may be sent.
+// step applies an event and commits its store effects in one transaction, together with the effects
+// of also. It reports whether a receipt may be sent.
 func (c *runningStudy) step(ctx context.Context, e life.Event, also func(records.Tx, life.Effect) error) (receipt bool, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -163,14 +163,14 @@ func (c *runningStudy) stepLocked(ctx context.Context, e life.Event, also func(r
 		case life.SendReceipt:
 			receipt = true
 		}
-		// FoldSum and MakeRelease follow from the stored state: see advance.
+		// FoldSum and MakeRelease are not done here: advance finds them from the stored state.
 	}
 	if len(keep) == 0 {
 		return receipt, nil
 	}
 	name := fmt.Sprintf("%T", e)
 	machine := c.machine
-	c.machine = nil // its step may not happen, for example after a panic
+	c.machine = nil // after a panic the store may lack the machine's step
 	err = c.store.Update(ctx, func(tx records.Tx) error {
 		for _, effect := range keep {
 			var err error
@@ -197,18 +197,18 @@ func (c *runningStudy) stepLocked(ctx context.Context, e life.Event, also func(r
 	}
 	c.machine = machine
 	for p := range c.lost {
-		if !machine.Lost[p] { // it came again, or was dropped
+		if !machine.Lost[p] { // the bytes came again, or the contribution was dropped
 			delete(c.lost, p)
 		}
 	}
 	c.point("after " + name)
 	if protocol.Final(machine.State) {
-		c.over.Store(true) // from here on no checker is kept
+		c.over.Store(true) // from now on no checker is kept
 		c.keptMu.Lock()
 		c.kept = nil
 		c.keptMu.Unlock()
-		// Ballots and sum are deleted from the tables; Scrub removes them from the files. The study
-		// is over even if that fails: the next Scrub, or the next start, repeats it.
+		// The commit deleted ballots and sum from the tables; Scrub removes them from the files. The
+		// study is over even if Scrub fails: the next Scrub, or the next start, repeats it.
 		_ = c.store.Scrub(ctx)
 	}
 	return receipt, nil
@@ -224,7 +224,7 @@ type studyChecker struct {
 	checker study.Checker
 }
 
-// check checks a contribution's body. It is not for studies with two servers.
+// check checks a contribution's body, in a study without a second server.
 func (a *studyChecker) check(body []byte) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -253,7 +253,8 @@ func (c *runningStudy) studyChecker(ctx context.Context) (*studyChecker, error) 
 }
 
 // newStudyChecker reads a pool's canonical bytes under a plan. It refuses a plan whose terms differ
-// from those that this version computes: it could not read contributions made under them.
+// from those that this version computes, because this version could not read contributions made under
+// them.
 func newStudyChecker(plan study.Plan, data []byte) (*studyChecker, error) {
 	task, err := kinds.ReadTask(plan, data)
 	if err == nil {
@@ -316,8 +317,9 @@ func readPool(ctx context.Context, s records.Store, d auxdata.Digest) ([]byte, e
 	return data, err
 }
 
-// known answers a contribution from its header alone if that is enough: with the receipt, if these
-// bytes were contributed, or with the reason why nothing can be contributed.
+// known answers a contribution from its header alone where that is possible: with the receipt if
+// these bytes were contributed before, or with the reason why the party cannot contribute. If the
+// body must decide, the result is false.
 func (c *runningStudy) known(ctx context.Context, party study.PartyID, digest study.BodyDigest, now time.Time) (protocol.Receipt, bool, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -330,9 +332,9 @@ func (c *runningStudy) known(ctx context.Context, party study.PartyID, digest st
 	}
 	_, had := c.machine.Received[party]
 	if c.machine.State == study.Open && c.roster[party] && !had || c.isLost(party, digest) {
-		return protocol.Receipt{}, false, nil // the body decides
+		return protocol.Receipt{}, false, nil
 	}
-	// Here a step stores nothing: it refuses, or it sends the receipt again.
+	// This step stores nothing: it refuses, or it sends the receipt again.
 	if _, err := c.stepLocked(ctx, life.Contributed{Party: party, Plan: c.hash, Body: digest}, nil); err != nil {
 		return protocol.Receipt{}, false, err
 	}
@@ -351,7 +353,8 @@ func (c *runningStudy) receiptLocked(ctx context.Context, party study.PartyID) (
 	return r, nil
 }
 
-// deadline seals or fails an open study whose deadline has passed by a clock that is trusted.
+// deadline seals or fails an open study whose deadline has passed. It does nothing while the clock is
+// not trusted.
 func (c *runningStudy) deadline(ctx context.Context, now time.Time) (passed bool, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -373,13 +376,13 @@ func (c *runningStudy) deadlineLocked(ctx context.Context, now time.Time) (passe
 	return err == nil, err
 }
 
-// cancel fails the study. It does not interrupt a release in progress.
+// cancel fails the study, unless a release is in progress.
 func (c *runningStudy) cancel(ctx context.Context, reason string) error {
 	return c.cancelUnless(ctx, reason, func() error { return nil })
 }
 
-// withdraw cancels the study for an operator, unless its release was charged already: then the
-// release comes, even after a kill or a failing disk in between.
+// withdraw cancels the study for an operator, unless the ledger has charged its release already. A
+// charged release is made in any case, even after a kill or a disk failure.
 func (c *runningStudy) withdraw(ctx context.Context, reason string, ledger *privacy.Ledger) error {
 	return c.cancelUnless(ctx, reason, func() error {
 		drawn, err := c.drawn(ctx, ledger)
@@ -434,14 +437,15 @@ func (c *runningStudy) charged(ctx context.Context, holds func(id string) (bool,
 	return false, nil
 }
 
-// permanent reports whether trying again cannot help.
+// permanent reports whether a retry cannot help.
 func permanent(err error) bool {
 	return !errors.Is(err, protocol.ErrUnavailable) && !errors.Is(err, protocol.ErrHelper) && !errors.Is(err, privacy.ErrBehind) && !errors.Is(err, errWaits) && !damaged(err) && !errors.Is(err, records.ErrDamagedSum) &&
 		!errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) && records.Explain(err) == err
 }
 
-// sealByRule seals an open study that has enough contributions, once no more came for as long as its rule says. The
-// wait counts elapsed time from the last stored contribution, or from when this process began to hold the study.
+// sealByRule seals an open study that has enough contributions, once none arrived for the time that
+// its seal rule states. The time counts from the last stored contribution, or from when this process
+// first held the study.
 func (c *runningStudy) sealByRule(ctx context.Context, elapsed time.Duration) (sealed bool, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -467,12 +471,12 @@ type pending struct {
 	err    error
 }
 
-// errDamagedBody: a body was damaged after it was inspected.
+// errDamagedBody says that a body was damaged after its inspection.
 var errDamagedBody = errors.New("a stored contribution is not what was received")
 
 var errMissingBody = errors.New("a stored contribution is missing")
 
-// damaged reports whether bodies were damaged after they were inspected.
+// damaged reports whether an error says that bodies were damaged after their inspection.
 func damaged(err error) bool {
 	return errors.Is(err, errDamagedBody) || errors.Is(err, errMissingBody) || errors.Is(err, study.ErrOtherBodies)
 }

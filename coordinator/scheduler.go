@@ -24,7 +24,7 @@ type scheduler struct {
 	log      *slog.Logger
 	wake     chan struct{}
 	counts   *watch.Counts
-	onError  func(error) // called with each result of a move
+	onError  func(error) // gets the result of each move, nil for success
 }
 
 func (s *scheduler) nudge() {
@@ -40,7 +40,7 @@ const (
 	lastWait  = time.Minute
 )
 
-// run works until ctx ends, then waits until the work under way reaches a point where it can stop.
+// run works until ctx ends. It then waits until moves under way can stop.
 func (s *scheduler) run(ctx context.Context) {
 	var under sync.WaitGroup
 	defer under.Wait()
@@ -182,8 +182,9 @@ func (s *scheduler) confirms(ctx context.Context) {
 	}
 }
 
-// tellEnded tells the helper of each study that failed for good here, so that it deletes its share. What
-// fails is told the next time, also after a restart: the store of shares remembers who was told.
+// tellEnded tells the helper of each study that failed here for good, so that the helper deletes its
+// share. A call that fails is repeated the next time, also after a restart: the store of shares
+// remembers which studies the helper knows of.
 func (s *scheduler) tellEnded(ctx context.Context) {
 	sharing := s.registry.sharing
 	untold, err := sharing.server.Untold(ctx)
@@ -191,7 +192,7 @@ func (s *scheduler) tellEnded(ctx context.Context) {
 		one, stop := context.WithTimeout(ctx, confirmTime)
 		err = sharing.server.Tell(one, h, sharing.helper)
 		if stop(); err != nil {
-			break // most likely the next one would fail too
+			break // the next call would most likely fail too
 		}
 		s.log.Info("the helper knows that a study is over", "study", h)
 	}

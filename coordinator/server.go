@@ -32,7 +32,6 @@ import (
 	"caucus/study"
 )
 
-// Server is a coordinator.
 type Server struct {
 	unimplemented
 	*members.Registrar
@@ -40,7 +39,7 @@ type Server struct {
 	config       folder.Config
 	authority    *protocol.Authority
 	signer       *protocol.Signer
-	keys         protocol.Keys // all that it ever signed with
+	keys         protocol.Keys // all keys that this coordinator ever signed with
 	store        records.Store
 	certificates *members.Certificates
 	registry     *registry
@@ -52,7 +51,7 @@ type Server struct {
 	started      time.Time // when presence began to record callers
 	run          []byte    // identifies this process in notices
 
-	lost      <-chan struct{} // closed once another replica may lead; nil: never
+	lost      <-chan struct{} // closed when another replica may lead; nil: never
 	uploads   chan struct{}
 	listener  net.Listener
 	admitted  net.Listener // connections that passed the gate
@@ -74,7 +73,7 @@ type unimplemented struct {
 }
 
 // New opens a coordinator's folder and listens; Run then serves. Call Close if Run is never called.
-// A port in use is syscall.EADDRINUSE.
+// If the port is in use, the error is syscall.EADDRINUSE.
 func New(c folder.Config) (*Server, error) {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
@@ -122,7 +121,7 @@ func (s *Server) open() error {
 	if err := s.store.Check(context.Background()); err != nil {
 		return err
 	}
-	s.scrubbed = s.scrub(context.Background()) // the process may have been killed before the last one
+	s.scrubbed = s.scrub(context.Background()) // the last process may have been killed before it could scrub
 	if err := s.assemble(stores.Journal); err != nil {
 		return err
 	}
@@ -132,8 +131,8 @@ func (s *Server) open() error {
 	return s.listen()
 }
 
-// scrub overwrites deleted rows in the files, and reports whether it could. A failure, for example
-// a full disk, is no reason not to serve.
+// scrub overwrites deleted rows in the files, and reports whether that succeeded. The coordinator
+// serves even if it fails, for example on a full disk.
 func (s *Server) scrub(ctx context.Context) bool {
 	err := s.store.Scrub(ctx)
 	if err != nil && ctx.Err() == nil {
@@ -153,7 +152,7 @@ func (s *Server) scrubLater(ctx context.Context, wait, most time.Duration) {
 	}
 }
 
-// assemble makes everything that works on the store and the ledger: all but files and network.
+// assemble makes the parts that work on the store and the ledger. It opens no file and no port.
 func (s *Server) assemble(j privacy.Journal) error {
 	c, ctx := s.config, context.Background()
 	s.certificates = members.NewCertificates(s.store, c.Clock.Now)
@@ -233,9 +232,9 @@ func (s *Server) listen() error {
 	s.grpc = grpc.NewServer(append(options,
 		grpc.ConnectionTimeout(20*time.Second),
 		grpc.MaxConcurrentStreams(uint32(4*c.Limits.Calls)),
-		// Bounds of a call before it is understood: message, window, header.
+		// Bounds before a call is authenticated: message, window, header.
 		grpc.MaxRecvMsgSize(protocol.MaxMessage), grpc.StaticStreamWindowSize(window), grpc.StaticConnWindowSize(4*window), grpc.MaxHeaderListSize(16<<10),
-		grpc.ReadBufferSize(0), // TLS keeps a record until it is read
+		grpc.ReadBufferSize(0), // TLS already keeps a record until it is read
 		// Clients check their connections once a minute.
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 30 * time.Second, PermitWithoutStream: true}),
 		grpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionIdle: c.Limits.Silence, Time: 2 * time.Minute, Timeout: 20 * time.Second}),
@@ -256,8 +255,8 @@ func (s *Server) listen() error {
 	return nil
 }
 
-// window bounds the bytes of a call in flight. A message that is being read widens it to its own
-// size; a caller with 100 ms round trips uploads 2 MB/s.
+// window bounds the bytes in flight of one call. A message that is being read widens the window to
+// its own size. A caller with round trips of 100 ms uploads 2 MB/s.
 const window = 64 << 10
 
 func ignoreClosed(err error) error {
@@ -267,11 +266,11 @@ func ignoreClosed(err error) error {
 	return err
 }
 
-// Addr is the host:port that the server listens on.
 func (s *Server) Addr() string { return s.listener.Addr().String() }
 
-// Run serves until ctx ends, then stops and returns nil. It takes no new call, calls under way may
-// end within Config.Grace, and folding and releasing stop at a point where the next start resumes.
+// Run serves until ctx ends, and returns nil after an orderly stop. While it stops, it takes no new
+// call, lets calls under way end within Config.Grace, and interrupts folding and releasing where the
+// next start can resume.
 func (s *Server) Run(ctx context.Context) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -337,8 +336,9 @@ func (s *Server) address() string {
 	return s.Addr()
 }
 
-// noteDamage checks a failure of the store or the ledger for damage, which ends the coordinator's health
-// until a start on sound files, so that monitoring notices at the first damaged page.
+// noteDamage marks the coordinator as unhealthy if an error of the store or the ledger shows a
+// damaged database. So monitoring notices the first damaged page. The mark stays until a start on
+// sound files.
 func (s *Server) noteDamage(err error) {
 	if !database.Damaged(err) || !s.unwell.CompareAndSwap(false, true) {
 		return
@@ -349,7 +349,7 @@ func (s *Server) noteDamage(err error) {
 	}
 }
 
-// openHelper opens this coordinator's half of the two servers, if a helper is configured. It
+// openHelper opens this coordinator's half of the two servers, if a helper is configured. The half
 // releases through the coordinator's own ledger.
 func (s *Server) openHelper(stores *folder.Stores) error {
 	c := s.config

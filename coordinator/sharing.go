@@ -18,9 +18,10 @@ import (
 	"caucus/study/life"
 )
 
-// Studies with noise: aggregators have two servers, one in this coordinator's folder and the helper. Parties,
-// receipts, deadlines and amendments work as in any study. Contributions are stored as they came until the study
-// seals, and then given to both servers. A sealed study loses the contributions that both servers refuse.
+// Studies with noise: aggregators have two servers: one in this coordinator's folder, and the helper.
+// Parties, receipts, deadlines and amendments work as in any study. Contributions are stored as they
+// came until the study seals, and then given to both servers. Contributions that both servers refuse
+// leave the study.
 
 // sharing is this coordinator's half of the two servers, with the connection to the helper.
 type sharing struct {
@@ -43,8 +44,8 @@ func (c *runningStudy) isShared(ctx context.Context) (canonical []byte, plan stu
 	return canonical, plan, is, err
 }
 
-// agree obtains the helper's agreement to a draft before it opens, if the study has two servers.
-// Without it the study stays a draft.
+// agree obtains the helper's agreement before a draft with two servers opens. Without the agreement
+// the study stays a draft.
 func (c *runningStudy) agree(ctx context.Context) error {
 	_, _, is, err := c.isShared(ctx)
 	if err != nil || !is {
@@ -56,7 +57,7 @@ func (c *runningStudy) agree(ctx context.Context) error {
 			return err
 		})
 	}
-	if err == nil { // the helper's acceptance may be an old one
+	if err == nil { // the helper may have sent an acceptance that it stored earlier
 		var over string
 		if over, err = c.confirm(ctx); over != "" {
 			err = fmt.Errorf("%w: %s", study.ErrNotOpen, over)
@@ -69,7 +70,7 @@ func (c *runningStudy) agree(ctx context.Context) error {
 	return nil
 }
 
-// meaning gives an aggregator's error a meaning on the wire.
+// meaning gives an aggregator's error its code for the wire.
 func meaning(err error) error {
 	for _, e := range []error{aggregators.ErrConflict, aggregators.ErrBehind, aggregators.ErrOrder, aggregators.ErrFailed} {
 		if errors.Is(err, e) {
@@ -79,7 +80,7 @@ func meaning(err error) error {
 	return err
 }
 
-// troubled remembers why a study waits for its helper, to show it.
+// troubled stores why a study waits for its helper, for the study's summary.
 func (c *runningStudy) troubled(err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -88,7 +89,8 @@ func (c *runningStudy) troubled(err error) {
 	}
 }
 
-// acceptance is the helper's acceptance of an opened study with two servers; nil for others.
+// acceptance is the helper's signed acceptance of an opened study with two servers, nil for other
+// studies.
 func (c *runningStudy) acceptance(ctx context.Context) (*pb.Signed, error) {
 	is, over := false, c.over.Load()
 	err := c.view(ctx, func(m *life.Study) error { is = m.Plan.Noise.Shared(); return nil })
@@ -102,7 +104,7 @@ func (c *runningStudy) acceptance(ctx context.Context) (*pb.Signed, error) {
 	return &pb.Signed{Document: at.Acceptance.Document, Signature: at.Acceptance.Signature}, err
 }
 
-// checkUpload checks that a body is an upload for both servers, for the study as it was opened.
+// checkUpload checks that a body is an upload for both servers, made for the study as it was opened.
 func (c *runningStudy) checkUpload(ctx context.Context, t study.Task, body []byte) error {
 	agreed, err := c.acceptance(ctx)
 	if err == nil && agreed == nil {
@@ -114,7 +116,8 @@ func (c *runningStudy) checkUpload(ctx context.Context, t study.Task, body []byt
 	return aggregators.CheckUpload(t, aggregators.Signed{Document: agreed.Document, Signature: agreed.Signature}, body)
 }
 
-// passing makes an error temporary (ErrHelper), unless the servers call it the study's end.
+// passing marks an error as temporary (ErrHelper), except an error by which the servers end the
+// study.
 func passing(err error) error {
 	for _, last := range []error{aggregators.ErrFailed, aggregators.ErrConflict, aggregators.ErrOrder, study.ErrTooFew, study.ErrContribution, privacy.ErrBudget, privacy.ErrConflict, protocol.ErrDenied} {
 		if err == nil || errors.Is(err, last) {
@@ -138,13 +141,14 @@ func sharesReason(err error) string {
 	return ""
 }
 
-// foldShares gives all contributions to this coordinator's half, each once, checks them with the helper, and seals
-// the study without those that both refuse. After a kill it repeats this, with the same result.
+// foldShares gives each contribution once to this coordinator's half, checks them together with the
+// helper, and seals the study without those that both refuse. After a kill the next call repeats this
+// with the same result.
 func (c *runningStudy) foldShares(ctx context.Context, s *life.Study) error {
 	if _, _, _, err := c.isShared(ctx); err != nil {
 		return err
 	}
-	if over, err := c.confirm(ctx); err == nil && over != "" { // give nothing to servers that forgot the study
+	if over, err := c.confirm(ctx); err == nil && over != "" { // servers that forgot the study get no contributions
 		return endedError{over}
 	}
 	if err := c.hand(ctx); err != nil {
@@ -183,12 +187,12 @@ func (c *runningStudy) advanceShares(ctx context.Context) (released bool, err er
 	return released, err
 }
 
-// handed replaces the sum of a study whose contributions were given to the servers. The servers
-// have the sum; only the number of contributions counts here.
+// handed is stored in place of the sum when the contributions of a study were given to the two
+// servers. The servers hold the sum.
 const handed = "given to the two servers"
 
-// hand gives contributions to this coordinator's half, one transaction per batch, before they are
-// deleted from the store. After a kill a batch may be given twice; the half stores it once.
+// hand gives contributions to this coordinator's half, one transaction for each batch, before they
+// are deleted from the store. After a kill a batch may be given twice; the half stores it once.
 func (c *runningStudy) hand(ctx context.Context) error {
 	for more := true; more; {
 		var batch []records.Contribution
@@ -227,7 +231,7 @@ func (c *runningStudy) hand(ctx context.Context) error {
 	return nil
 }
 
-// concludeShares has both servers release the sum of the set that both signed.
+// concludeShares has both servers release the sum over the set of contributions that both signed.
 func (c *runningStudy) concludeShares(ctx context.Context, s *life.Study, t study.Task, ledger *privacy.Ledger) (study.Release, error) {
 	fail := func(err error) (study.Release, error) {
 		if err = passing(err); err != nil && permanent(err) {
@@ -255,7 +259,7 @@ func (c *runningStudy) concludeShares(ctx context.Context, s *life.Study, t stud
 }
 
 // forgetShares ends a failing study at this coordinator's half and deletes its contributions there.
-// If the half has none, it leaves the study alone, which may then be resumed.
+// If the half has no contributions, it keeps the study, which may then be resumed.
 func (c *runningStudy) forgetShares(ctx context.Context, reason string) error {
 	_, _, is, err := c.isShared(ctx)
 	if err != nil || !is {
@@ -272,7 +276,8 @@ func (c *runningStudy) forgetShares(ctx context.Context, reason string) error {
 	return ignoreHelper(err)
 }
 
-// ignoreHelper: a study may fail even if its shares are out of reach.
+// ignoreHelper returns nil for errors of a helper out of reach, because a study may fail without the
+// helper.
 func ignoreHelper(err error) error {
 	if errors.Is(err, protocol.ErrHelper) || errors.Is(err, aggregators.ErrBehind) {
 		return nil
@@ -280,8 +285,9 @@ func ignoreHelper(err error) error {
 	return err
 }
 
-// unshared refuses to resume a failed study if the two servers have contributions of it: each is
-// checked only once, so those would count whether or not they come again.
+// unshared refuses to resume a failed study if the two servers hold contributions of it. They check
+// each contribution once, so those would count in any case, also if their parties do not send them
+// again.
 func (c *runningStudy) unshared(ctx context.Context) error {
 	_, _, is, err := c.isShared(ctx)
 	if err != nil || !is {
@@ -298,7 +304,7 @@ func (c *runningStudy) unshared(ctx context.Context) error {
 	if at.Closed || len(m.Accepted)+len(m.Refused)+len(m.Waiting) > 0 {
 		return fmt.Errorf("amend study: %w: its contributions were given to the two servers before it failed: make a new plan", study.ErrNotOpen)
 	}
-	if at.Failed == "" && at.Acceptance.Document == nil { // it never opened
+	if at.Failed == "" && at.Acceptance.Document == nil { // the study never opened
 		return nil
 	}
 	if over, err := c.confirm(ctx); err == nil && over != "" {

@@ -103,8 +103,8 @@ func (s *Server) forecast(ctx context.Context, h study.Hash) (f *pb.Signed, err 
 	return f, err
 }
 
-// whose lists who contributed to a study and who did not. Only operators get it, so that a party's
-// reply does not grow with the roster. Call it within runningStudy.view.
+// whose lists who contributed to a study and who did not. Only operators get the list, so that the
+// reply to a party does not grow with the roster. Call whose within runningStudy.view.
 func (s *Server) whose(ctx context.Context, c *runningStudy, m *life.Study, parties *pb.StudyPart) error {
 	have, missing := m.Contributors()
 	for _, p := range have {
@@ -132,7 +132,7 @@ func (s *Server) whose(ctx context.Context, c *runningStudy, m *life.Study, part
 	})
 }
 
-// namesAtOnce names of at most 63 bytes fit in a message.
+// 3,000 names of at most 63 bytes fit in a message.
 const namesAtOnce = 3000
 
 func sendNames(stream grpc.ServerStreamingServer[pb.StudyPart], all *pb.StudyPart) error {
@@ -281,14 +281,15 @@ func (s *Server) decline(ctx context.Context, c *runningStudy, caller protocol.C
 	return nil
 }
 
-// offer takes every contribution, from a call or a carried answer: it receives the body, unless the
-// header decides, checks it and stores it. body returns the bytes, and done frees their place in memory.
+// offer takes a contribution, from a call or from a carried answer. It checks and stores the body;
+// where the header decides alone, it does not receive the body. body returns the bytes, and done
+// frees their place in memory.
 func (s *Server) offer(ctx context.Context, c *runningStudy, caller protocol.Caller, digest study.BodyDigest, size uint64, body func() (data []byte, done func(), err error)) (protocol.Receipt, error) {
 	fail := func(err error) (protocol.Receipt, error) { return protocol.Receipt{}, err }
 	party := study.PartyID(caller.Name)
 	receipt, answered, err := c.known(ctx, party, digest, s.config.Clock.Now())
 	if err != nil {
-		s.scheduler.nudge() // the deadline may have passed
+		s.scheduler.nudge() // the contribution may have come after the deadline
 		return fail(err)
 	}
 	if answered {

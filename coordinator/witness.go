@@ -19,43 +19,45 @@ import (
 	"caucus/study"
 )
 
-// witnesses are the callers. With each List they show the newest document that this coordinator
-// signed for them. If its ledger entry is neither in the coordinator's own chain nor covered by a
-// reconciliation, it proves that the coordinator was put back to an older state. From then on the
-// coordinator releases nothing, and signs no head, until it is reconciled.
+// witnesses are the callers, who can prove that the coordinator was restored from an older backup.
+// With each List a caller shows the newest document that this coordinator signed for it. The document
+// names an entry of the ledger. If that entry is neither in the coordinator's chain nor covered by a
+// reconciliation, the coordinator must have been restored. From then on it releases nothing and signs
+// no head until it is reconciled.
 //
-// A document with a bad signature proves nothing: it is counted and ignored, so nobody can stop a
+// A document with a bad signature proves nothing. It is counted and ignored, so nobody can stop a
 // coordinator with an invented number.
 //
-// A caller also names the studies of which it holds a release. The coordinator releases no such study
-// again, unless an operator waives the caller: its word is not signed. This protects studies with
-// noise at the sites, of which the ledger has no entry.
+// A caller also names the studies of which it holds a release. The coordinator does not release these
+// studies again. Because the caller's word is not signed, an operator may waive the caller. This
+// protects studies with noise at the sites, which have no entry in this ledger.
 //
-// After each start a study is released only after two poll intervals and once all its contributors have called, so
-// that each could show its document. The loss of an entry that no caller has seen goes unnoticed.
+// After each start a study is released only after two poll intervals and once all its contributors
+// have called, so that each could show its document. If no caller has seen an entry, its loss goes
+// unnoticed.
 type witnesses struct {
 	store   records.Store
 	journal privacy.Journal
 	head    *folder.Head
 	signer  *protocol.Signer
-	keys    protocol.Keys // all that this coordinator ever signed with
+	keys    protocol.Keys // all keys that this coordinator ever signed with
 	counts  *watch.Counts
 	log     *slog.Logger
 	clock   clock.Clock
-	started time.Duration // elapsed time
+	started time.Duration // in elapsed time
 	wait    time.Duration // Config.WitnessWait
 
 	mu      sync.Mutex                            // guards the rest
-	called  map[study.PartyID]bool                // since the start
-	holding map[study.PartyID]map[study.Hash]bool // releases that a caller says it holds, by its last call
-	waived  map[study.Hash]map[study.PartyID]bool // by an operator, since the start
-	bad     map[string]bool                       // who showed a bad signature
+	called  map[study.PartyID]bool                // who has called since the start
+	holding map[study.PartyID]map[study.Hash]bool // releases that a caller claims to hold, in its last call
+	waived  map[study.Hash]map[study.PartyID]bool // waived by an operator since the start
+	bad     map[string]bool                       // callers that showed a bad signature
 	said    map[study.Hash]string                 // the last logged reason why a release waits
-	known   map[privacy.Head]bool                 // heads that were looked up: whether the chain has them
+	known   map[privacy.Head]bool                 // whether the chain has a head that was looked up
 	unsaved []records.Testimony                   // not stored yet
 	behind  error                                 // why nothing is released; nil if nothing is known
 	signed  protocol.Shown                        // the head, signed for everybody
-	of      privacy.Head                          // of signed
+	of      privacy.Head                          // the head in signed
 }
 
 // maxKnown bounds the remembered heads.
@@ -84,7 +86,7 @@ func (w *witnesses) open(ctx context.Context) error {
 	return nil
 }
 
-// stop records that the coordinator was put back. The caller holds mu, or nobody else has w yet.
+// stop records that the coordinator was restored. The caller holds mu, or nobody else has w yet.
 func (w *witnesses) stop(why error, by string) {
 	if w.behind == nil {
 		w.log.Error("this coordinator was put back to an older state; nothing is released until it is put right: see caucus ledger verify and caucus ledger reconcile", "party", by, "error", why)
@@ -92,13 +94,14 @@ func (w *witnesses) stop(why error, by string) {
 	w.behind = fmt.Errorf("%w: %s holds a document that this coordinator signed, and %v", privacy.ErrBehind, by, why)
 }
 
-// look checks the document that a caller shows, and notes the studies of which it holds a release,
-// before the caller counts as heard: the last awaited caller lets a release go out. calls says whether the caller counts as heard since
-// the start; it does not if what it shows may be older than the newest document that it has.
+// look checks the document that a caller shows, and notes the studies of which the caller holds a
+// release. Only then does the caller count as heard, because the last awaited caller lets a release
+// go out. calls says whether to count the caller as heard since the start. calls is false for a
+// document that may be older than the caller's newest one.
 func (w *witnesses) look(ctx context.Context, caller protocol.Caller, shown protocol.Shown, holds [][]byte, calls bool) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if caller.Role == protocol.RoleParty && len(holds) > 0 { // a command of a person names none
+	if caller.Role == protocol.RoleParty && len(holds) > 0 { // a command that a person runs names none
 		held := map[study.Hash]bool{}
 		for _, h := range holds[:min(len(holds), protocol.MaxWaits)] {
 			if len(h) == len(study.Hash{}) {
@@ -128,7 +131,7 @@ func (w *witnesses) look(ctx context.Context, caller protocol.Caller, shown prot
 	return nil
 }
 
-// recall checks the chain against a head that this coordinator signed.
+// recall checks that the chain has a head that this coordinator signed.
 func (w *witnesses) recall(ctx context.Context, head privacy.Head, shown protocol.Shown, by string) error {
 	if _, known := w.known[head]; head.Sequence == 0 || known {
 		return nil
@@ -146,7 +149,7 @@ func (w *witnesses) recall(ctx context.Context, head privacy.Head, shown protoco
 			return err
 		}
 		if _, err := chain.Recall(head); err != nil {
-			w.known[head] = false // only a reconciliation or a restart changes this
+			w.known[head] = false // a later call need not look again: only a reconciliation or a restart changes this
 			w.witness(records.Testimony{Head: head, Shown: shown, By: by, At: w.clock.Now()}, err)
 			return nil
 		}
@@ -155,7 +158,7 @@ func (w *witnesses) recall(ctx context.Context, head privacy.Head, shown protoco
 	return nil
 }
 
-// witness stops the coordinator; save then stores the proof, so that a restart does not forget it.
+// witness stops the coordinator. save then stores the proof, so that a restart does not forget it.
 func (w *witnesses) witness(t records.Testimony, why error) {
 	w.stop(why, t.By)
 	if !slices.ContainsFunc(w.unsaved, func(had records.Testimony) bool { return had.Head == t.Head }) {
@@ -181,7 +184,7 @@ func (w *witnesses) save(ctx context.Context) {
 	w.unsaved = nil
 }
 
-// current is the signed head of the ledger; nil if the coordinator was put back. A head is durable
+// current is the signed head of the ledger, nil if the coordinator was restored. A head is durable
 // and in the head file before it is signed.
 func (w *witnesses) current() *protocol.Shown {
 	w.mu.Lock()
@@ -202,9 +205,9 @@ func (w *witnesses) stopped() error {
 	return w.behind
 }
 
-// awaited are the parties that a study's release waits for and that are not waived: contributors that
-// have not called since the start, and parties that hold a release already. others are the parties of
-// the roster that have not contributed.
+// awaited lists the parties that a study's release waits for: contributors that have not called since
+// the start, and parties that hold a release of the study already. Waived parties are left out.
+// others are the parties of the roster that have not contributed.
 func (w *witnesses) awaited(h study.Hash, contributors, others []study.PartyID) (missing []study.PartyID) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -222,7 +225,7 @@ func (w *witnesses) awaited(h study.Hash, contributors, others []study.PartyID) 
 	return missing
 }
 
-// hold says why a study is not released now; nil if it may be. Each reason to wait is logged once.
+// hold returns why a study must not be released now, nil if it may be. Each reason is logged once.
 func (w *witnesses) hold(h study.Hash, contributors, others []study.PartyID) error {
 	why, missing := "until those who poll could show what they have", []study.PartyID(nil)
 	if w.clock.Elapsed()-w.started >= w.wait {
@@ -245,14 +248,14 @@ func (w *witnesses) hold(h study.Hash, contributors, others []study.PartyID) err
 
 const namesInLog = 20
 
-// released says whether one of the parties holds a release of a study.
+// released reports whether one of the parties holds a release of a study.
 func (w *witnesses) released(h study.Hash, parties []study.PartyID) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return slices.ContainsFunc(parties, func(p study.PartyID) bool { return w.holding[p][h] })
 }
 
-// errWaits: a study cannot move on before somebody calls or time passes.
+// errWaits says that a study cannot move on until somebody calls or time passes.
 var errWaits = errors.New("it waits")
 
 func (w *witnesses) waive(h study.Hash, missing []study.PartyID) {

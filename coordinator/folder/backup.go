@@ -24,24 +24,25 @@ import (
 // BackupFile is the manifest of a backup.
 const BackupFile = "backup.json"
 
-// BackupReport describes a backup.
 type BackupReport struct {
 	Made   time.Time    `json:"made"`
 	Ledger privacy.Head `json:"ledger"`
-	// Files are the SHA-256 of each file, hexadecimal, by name.
+	// Files maps each file's name to its SHA-256, hexadecimal.
 	Files map[string]string `json:"files"`
-	// Behind is the number of entries that the ledger has made since, by the head file beside the
-	// coordinator's folder; 0 without one.
+	// Behind is the number of entries that the ledger made after this backup, according to the head
+	// file beside the coordinator's folder; 0 without a head file.
 	Behind int64 `json:"behind,omitempty"`
 }
 
-// Backup copies a coordinator's folder to a new folder, whole and as of one moment, while the coordinator runs or
-// not. The head file beside the folder is not in it: it must not be restored with the rest.
+// Backup copies a coordinator's folder to a new folder, as of one moment. The coordinator may be
+// running. Backup leaves out the head file beside the folder, because it must not be restored with
+// the rest.
 //
-// The store is copied first, then the store of shares, then the ledger. So the copied store of shares has all that
-// the copied store has given to it; what the copied store has not given, it gives again. And the copied ledger has
-// all entries that the copied store knows. Entries beyond those look as if the coordinator was killed just after
-// its ledger's commit: it asks the ledger again and gets the same answer.
+// Why the copies fit together: the store is copied first, then the store of shares, then the ledger.
+// So the copied store of shares holds all contributions that the copied store has given to it, and
+// any others are given again. The copied ledger holds all entries that the copied store knows.
+// Further entries look as if the coordinator was killed just after its ledger's commit; a restored
+// coordinator asks the ledger again and gets the same answer.
 func Backup(ctx context.Context, dir, out string, now time.Time) (BackupReport, error) {
 	fail := func(err error) (BackupReport, error) {
 		return BackupReport{}, fmt.Errorf("back up coordinator in %s: %w", dir, err)
@@ -61,7 +62,7 @@ func Backup(ctx context.Context, dir, out string, now time.Time) (BackupReport, 
 	if err := errors.Join(os.RemoveAll(making), os.Mkdir(making, 0o700)); err != nil {
 		return fail(err)
 	}
-	defer os.RemoveAll(making) // does nothing after the rename
+	defer os.RemoveAll(making) // after the rename this removes nothing
 	stores, err := OpenStores(c)
 	if err != nil {
 		return fail(err)
@@ -115,7 +116,7 @@ func Backup(ctx context.Context, dir, out string, now time.Time) (BackupReport, 
 	return report, nil
 }
 
-// inBackup leaves out databases, which are copied separately, and processes' temporary files.
+// inBackup excludes databases, which are copied separately, and temporary files of processes.
 func inBackup(name string) bool {
 	return name != "lock" && name != BackupFile && !strings.HasPrefix(name, ".") &&
 		!strings.HasPrefix(name, StoreFile) && !strings.HasPrefix(name, LedgerFile) && !strings.HasPrefix(name, SharesFile)
@@ -131,7 +132,7 @@ func (c Config) copyShares(ctx context.Context, to string) error {
 	return aggregators.Copy(ctx, c.Path(SharesFile), filepath.Join(to, SharesFile))
 }
 
-// digests makes every file of a folder durable and returns its SHA-256.
+// digests returns the SHA-256 of every file in a folder, and makes the files durable.
 func digests(dir string) (map[string]string, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -157,10 +158,10 @@ func digests(dir string) (map[string]string, error) {
 	return all, folder.Sync(dir)
 }
 
-// tryOut opens a copy of these files as a coordinator does when it starts, and returns the ledger's
-// head. It does not touch the files themselves.
+// tryOut copies these files, opens the copy as a starting coordinator does, and returns the ledger's
+// head.
 func tryOut(ctx context.Context, from string, files map[string]string) (head privacy.Head, err error) {
-	dir, err := os.MkdirTemp("", "caucus-backup-*") // mode 0700; the backup may be on a medium that is read-only
+	dir, err := os.MkdirTemp("", "caucus-backup-*") // mode 0700; not beside the backup, whose medium may be read-only
 	if err != nil {
 		return head, err
 	}
@@ -218,8 +219,9 @@ func copyFiles(from, to string, files map[string]string) error {
 	return nil
 }
 
-// CheckBackup checks that a backup is whole and that a coordinator could start from it, and reports how
-// far its ledger is behind the head file of the coordinator in dir, "" for none. It changes nothing.
+// CheckBackup checks that a backup is whole and that a coordinator could start from it. It reports
+// how far the backup's ledger is behind the head file of the coordinator in dir; "" for none. It
+// changes nothing.
 func CheckBackup(ctx context.Context, from, dir string) (BackupReport, error) {
 	fail := func(err error) (BackupReport, error) {
 		return BackupReport{}, fmt.Errorf("check backup %s: %w", from, err)
@@ -258,7 +260,7 @@ func CheckBackup(ctx context.Context, from, dir string) (BackupReport, error) {
 	return report, nil
 }
 
-// headBeside reads the head file of a coordinator restored to dir; the zero Head without one.
+// headBeside reads the head file of a coordinator restored to dir, the zero Head if there is none.
 func headBeside(from, dir string) (privacy.Head, error) {
 	c, err := LoadConfig(filepath.Join(from, ConfigFile))
 	if err != nil {
@@ -278,8 +280,8 @@ func headBeside(from, dir string) (privacy.Head, error) {
 	return privacy.ParseHead(string(text))
 }
 
-// Restore checks a backup and copies it to a new folder. If the ledger made entries since, the
-// coordinator notices when it starts, by the head file, or by its callers. Restore touches no head file.
+// Restore checks a backup and copies it to a new folder. It leaves the head file alone. If the ledger
+// made entries after the backup, the head file or a caller tells the coordinator so after its start.
 func Restore(ctx context.Context, from, dir string) (BackupReport, error) {
 	fail := func(err error) (BackupReport, error) {
 		return BackupReport{}, fmt.Errorf("restore coordinator to %s: %w", dir, err)
@@ -292,7 +294,7 @@ func Restore(ctx context.Context, from, dir string) (BackupReport, error) {
 	if err != nil {
 		return fail(err)
 	}
-	// A configuration that names a folder would keep using that one.
+	// A configuration with a dir would go on using that folder.
 	c, err := LoadConfig(filepath.Join(from, ConfigFile))
 	if err != nil {
 		return fail(err)
@@ -308,7 +310,7 @@ func Restore(ctx context.Context, from, dir string) (BackupReport, error) {
 	if err := errors.Join(os.RemoveAll(making), os.MkdirAll(making, 0o700)); err != nil {
 		return fail(err)
 	}
-	defer os.RemoveAll(making) // does nothing after the rename
+	defer os.RemoveAll(making) // after the rename this removes nothing
 	if err := copyFiles(from, making, report.Files); err != nil {
 		return fail(err)
 	}

@@ -22,117 +22,122 @@ import (
 
 // Config configures a coordinator. Start from DefaultConfig, or read a file with LoadConfig.
 type Config struct {
-	// Dir is the coordinator's folder, as Init made it.
 	Dir string `yaml:"dir"`
-	// Store is the PostgreSQL database of several replicas: postgres://user@host/database. Empty: files in
-	// Dir. Coordinator move writes it.
+	// Store is the address of the PostgreSQL database that several replicas share:
+	// postgres://user@host/database. Empty: files in Dir. caucus coordinator move writes this field.
 	Store string `yaml:"store"`
 	// Listen is the host:port to listen on; port 0 takes a free one.
 	Listen string `yaml:"listen"`
-	// Address is the host:port that invitations tell parties to dial, of replicas all with commas between them;
-	// where empty, the one listened on.
+	// Address is the host:port that invitations tell parties to dial; for replicas, all addresses
+	// with commas between them. Empty: the address listened on.
 	Address string `yaml:"address"`
-	// MinimumParties is the least minimum that a plan may have.
+	// MinimumParties is the least number of contributors that a plan may have as its minimum.
 	MinimumParties int `yaml:"minimum_parties"`
 	// InvitationValid is the lifetime of an invitation that names none.
 	InvitationValid time.Duration `yaml:"invitation_valid"`
-	// Budget limits the cost of all releases of this coordinator's own ledger together, for each unit;
-	// nil is no limit, which a file writes as "budget: none": a file without a budget was cut off.
+	// Budget limits the cost of all releases in this coordinator's own ledger, for each unit. Nil is
+	// no limit, which a file states as "budget: none". A file without a budget is refused, because it
+	// may be an incomplete copy.
 	Budget map[privacy.Unit]privacy.Budget `yaml:"budget"`
 	// Limits bound what callers can make the coordinator do.
 	Limits Limits `yaml:"limits"`
-	// WitnessWait is how long after a start nothing is released, so that agents can show the newest
-	// state of the ledger that they know: two of their poll intervals.
+	// WitnessWait is how long nothing is released after a start, so that agents can show the newest
+	// state of the ledger that they know. It should be two of their poll intervals.
 	WitnessWait time.Duration `yaml:"witness_wait"`
-	// Repair is the longest wait for the bytes of a damaged contribution; then the study does without.
+	// Repair is how long a study waits for the bytes of a damaged contribution. It then goes on
+	// without the contribution.
 	Repair time.Duration `yaml:"repair"`
-	// LongestStop is the longest time that the coordinator may have been stopped, by its clock, with studies open.
-	// After a longer stop an operator must vouch for the clock (caucus coordinator clock) before it seals any.
+	// LongestStop is how long the coordinator may have been stopped with studies open, by its clock.
+	// After a longer stop an operator must vouch for the clock (caucus coordinator clock) before any
+	// study is sealed.
 	LongestStop time.Duration `yaml:"longest_stop"`
 	// Tick is the interval at which deadlines are checked.
 	Tick time.Duration `yaml:"tick"`
-	// Grace bounds how long calls under way may go on when the coordinator is told to stop.
+	// Grace bounds how long calls under way may continue when the coordinator stops.
 	Grace time.Duration `yaml:"grace"`
 	// Health and Reflection turn on these gRPC services, for members only.
 	Health     bool `yaml:"health"`
 	Reflection bool `yaml:"reflection"`
-	// Page is a loopback host:port, or a Unix socket as unix:/run/caucus/page.sock, for a web page that
-	// names parties and studies; it needs a link (caucus coordinator page). Empty is off. Metrics is
-	// such an address for /metrics, /livez and /readyz, without TLS, which name no party and no study.
-	// Empty is off. Both may have one address.
+	// Page is a loopback host:port, or a Unix socket as unix:/run/caucus/page.sock, for a web page
+	// that names parties and studies. The page opens by a link (caucus coordinator page). Metrics is
+	// an address of the same form for /metrics, /livez and /readyz, without TLS; they name no party
+	// and no study. Both may be the same. Empty is off.
 	Page    string `yaml:"page"`
 	Metrics string `yaml:"metrics"`
-	// Helper is the second server. Without a helper no study can have its noise added by aggregators.
-	// See caucus helper keys.
+	// Helper is the second server. Studies whose noise is added by aggregators need one. See caucus
+	// helper keys.
 	Helper Helper `yaml:"helper"`
 
-	// Head is a file outside of Dir and of its backups: Init names one beside the folder; another disk
-	// is better. The coordinator keeps its last ledger entry's number and hash in it, and releases
-	// nothing after the whole folder was put back to an older state. Empty: only callers can notice
-	// that. A relative path is relative to Dir.
+	// Head is a file outside of Dir and of its backups, best on another disk. The coordinator keeps
+	// the number and hash of its last ledger entry there, and releases nothing after the whole folder
+	// was restored to an older state. Empty: only callers can notice that. A relative path is
+	// relative to Dir. Init names a file beside the folder.
 	Head string `yaml:"head"`
 
 	// Single allows PostgreSQL without a synchronous standby.
 	Single bool `yaml:"-"`
-	// Stores are those of LeadStores; nil: New opens them. The coordinator closes them.
+	// Stores are the databases that LeadStores opened; nil: New opens them. The coordinator closes
+	// them.
 	Stores *Stores `yaml:"-"`
-	// Report writes a release's page for people, which this coordinator's own page shows; nil shows
-	// none. It is called with releases that this coordinator made.
+	// Report writes a release as a web page for people. The coordinator's own page shows it. Nil
+	// shows none. Report gets only releases that this coordinator made.
 	Report func(io.Writer, study.Release) error `yaml:"-"`
 	// Software names this program's version in releases.
 	Software string `yaml:"-"`
 	// Log receives events, with keys study, party and release; never a feature, a label or an unreleased
 	// number. Nil logs nothing.
 	Log *slog.Logger `yaml:"-"`
-	// Clock dates and judges deadlines, invitations and certificates by Now; a Now that disagrees with
-	// Elapsed is not trusted. Rates and waits use Elapsed. The zero Clock is the machine's.
+	// Clock is the machine's clock if zero. Now dates and checks deadlines, invitations and
+	// certificates; if Now disagrees with Elapsed, the clock is not trusted. Rates and waits use
+	// Elapsed.
 	Clock clock.Clock `yaml:"-"`
-	// Checkpoint, where not nil, is called with the name of each durable or visible effect, before it is
-	// committed and just after. Tests kill the process there.
+	// Checkpoint, if not nil, is called with the name of each durable or visible effect, before the
+	// commit and just after. Tests kill the process there.
 	Checkpoint func(effect string) `yaml:"-"`
 }
 
-// Limits bound what callers can make the coordinator do.
 type Limits struct {
-	// Body is the most bytes of a contribution, whatever its kind allows.
+	// Body is the largest size of a contribution, in bytes, whatever its kind allows.
 	Body int `yaml:"body"`
-	// Pool is the most bytes of a public pool.
+	// Pool is the largest size of a public pool, in bytes.
 	Pool int `yaml:"pool"`
-	// Uploads bounds the contributions and pools in memory at once; more wait. Memory is at most Uploads
-	// times Body, and pools.
+	// Uploads bounds the contributions and pools in memory at once; further ones wait. So memory is
+	// at most Uploads times Body, and the pools.
 	Uploads int `yaml:"uploads"`
-	// Streams bounds one member's share of these places.
+	// Streams bounds how many of these places one member may use.
 	Streams int `yaml:"streams"`
-	// Silence is how long a sender may send nothing within an upload, and Slowest the least bytes a second: an
-	// upload is given up after Silence plus its time at Slowest. A connection without a call is closed after
-	// Silence too: an agent that polls less often dials for each poll, and takes no memory in between.
+	// Silence is how long a sender may pause within an upload. Slowest is the least rate, in bytes a
+	// second: an upload ends with an error after Silence plus its time at Slowest. A connection
+	// without a call closes after Silence too. So an agent that polls less often connects anew for
+	// each poll and takes no memory in between.
 	Silence time.Duration `yaml:"silence"`
 	Slowest int           `yaml:"slowest"`
-	// Bytes bounds what one member may send and fetch in an hour in the long run, in bytes; as many are
-	// allowed at once after a rest. A transfer that has begun may end; the next one waits.
+	// Bytes bounds the bytes that one member may send and fetch in an hour, on average. After a rest,
+	// a whole hour's bytes are allowed at once. A transfer that has begun may finish; the next one
+	// waits.
 	Bytes int64 `yaml:"bytes"`
-	// Calls bounds one member's open calls, and AllCalls those of all together. A call holds less than
-	// 400 KB before it is understood.
+	// Calls bounds one member's open calls, and AllCalls those of all members. A call takes less than
+	// 400 KB before its message is read.
 	Calls    int `yaml:"calls"`
 	AllCalls int `yaml:"all_calls"`
-	// Connections bounds one member's connections, and AllConnections those of all together: one more
-	// closes the least recently used. A connection takes about 50 KB.
+	// Connections bounds one member's connections, and AllConnections those of all members. A further
+	// connection closes the least recently used one. A connection takes about 50 KB.
 	Connections    int `yaml:"connections"`
 	AllConnections int `yaml:"all_connections"`
-	// Rate is the number of calls a second that one member may make in the long run, and Burst the
-	// number at once after a rest.
+	// Rate is the number of calls a second that one member may make on average. Burst is the number
+	// at once after a rest.
 	Rate  float64 `yaml:"rate"`
 	Burst int     `yaml:"burst"`
 }
 
-// Helper names the second server of studies with noise: aggregators.
 type Helper struct {
-	// Address is its host:port, and Key its signing key: its operator gives both (caucus helper init
-	// prints the key). The coordinator talks to the holder of that key only.
+	// Address is the helper's host:port, and Key its signing key. The helper's operator gives both
+	// (caucus helper init prints the key). The coordinator talks only to the holder of that key.
 	Address string             `yaml:"address" json:"address"`
 	Key     protocol.SignerKey `yaml:"key" json:"key"`
-	// Head is a file outside of the coordinator's folder and of its backups, which remembers the progress of this
-	// coordinator's shares: caucus helper keys makes it. A relative path is relative to the folder.
+	// Head is a file that remembers the progress of this coordinator's shares. It lies outside of the
+	// coordinator's folder and of its backups; caucus helper keys makes it. A relative path is
+	// relative to the folder.
 	Head string `yaml:"head" json:"head"`
 }
 
@@ -140,21 +145,20 @@ type Helper struct {
 const (
 	ConfigFile   = "coordinator.yaml"
 	OperatorFile = "operator.yaml" // the first operator's profile
-	LedgerFile   = "ledger.db"     // a privacy journal: journal.OpenSQLite
+	LedgerFile   = "ledger.db"     // a privacy journal, see journal.OpenSQLite
 	StoreFile    = "caucus.db"
 	CAFile       = "ca.pem"
 	CAKeyFile    = "ca.key"
 	SignerFile   = "signer.key"
-	KeyringFile  = "keyring.json"   // which generation of these three is in use
-	SharesFile   = "shares.db"      // of studies with noise: aggregators, where there is a helper
+	KeyringFile  = "keyring.json"   // tells which generation of these three files is in use
+	SharesFile   = "shares.db"      // shares of studies with noise: aggregators, if there is a helper
 	SharesKey    = "aggregator.key" // this coordinator's signing key for its helper
 )
 
-// DefaultConfig listens on all addresses at port 7443.
 func DefaultConfig(dir string) Config {
 	return Config{
 		Dir: dir, Listen: ":7443", MinimumParties: 2, InvitationValid: 7 * 24 * time.Hour,
-		// A body of 10,000 rows and 10 classes in clear sums is 1 MB at most.
+		// A body of 10,000 rows and 10 classes in clear sums has at most 1 MB.
 		Limits:      Limits{Body: 16 << 20, Pool: 256 << 20, Uploads: 32, Streams: 2, Silence: time.Minute, Slowest: 16 << 10, Bytes: 4 << 30, Calls: 8, AllCalls: 1024, Connections: 4, AllConnections: 4096, Rate: 20, Burst: 60},
 		WitnessWait: 30 * time.Second, // an agent polls every 15 s
 		Repair:      24 * time.Hour, LongestStop: time.Hour,
@@ -162,8 +166,8 @@ func DefaultConfig(dir string) Config {
 	}
 }
 
-// LoadConfig reads a YAML file over the defaults and validates it. An unknown key is an error. A
-// relative or missing dir is relative to the file's folder.
+// LoadConfig reads a YAML file over the defaults and validates the result. An unknown key is an
+// error. A relative or missing dir is relative to the file's folder.
 func LoadConfig(path string) (Config, error) {
 	c, _, err := yamlfile.ReadConfig(path, DefaultConfig("."), rules)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -181,12 +185,12 @@ func ParseConfig(text []byte) (Config, error) {
 	return yamlfile.ParseConfig(text, DefaultConfig("."), rules)
 }
 
-// rules require a budget: a file without one was cut off.
+// rules requires a budget, because a file without one may be an incomplete copy.
 func rules(file *yamlfile.Document) error {
 	return errors.Join(file.RefuseRemoved("gossip"), file.RequireLimits("budget"))
 }
 
-// Validate says which field is wrong and what to do.
+// Validate returns an error that names the wrong field and says what to do.
 func (c Config) Validate() error {
 	if _, _, err := net.SplitHostPort(c.Listen); err != nil {
 		return fmt.Errorf("listen: %q is no host:port, such as 127.0.0.1:7443", c.Listen)
@@ -269,7 +273,6 @@ func (c Config) Validate() error {
 	return nil
 }
 
-// Named reports whether there is a helper.
 func (h Helper) Named() bool { return h != Helper{} }
 
 func (h Helper) validate(c Config) error {
@@ -291,12 +294,10 @@ func (h Helper) validate(c Config) error {
 	return nil
 }
 
-// SharesHead is the path of Helper.Head.
 func (c Config) SharesHead() string { return folder.Path(c.Dir, c.Helper.Head) }
 
 func (c Config) Path(file string) string { return filepath.Join(c.Dir, file) }
 
-// HeadFile is the path of Head, "" for none.
 func (c Config) HeadFile() string { return folder.Path(c.Dir, c.Head) }
 
 // Allowance is the longest time for an upload of size bytes.
@@ -304,8 +305,8 @@ func (l Limits) Allowance(size uint64) time.Duration {
 	return l.Silence + time.Duration(float64(size)/float64(l.Slowest)*float64(time.Second))
 }
 
-// Free is the number of free bytes on the volume of the coordinator's folder.
 func (c Config) Free() (uint64, error) { return folder.Free(c.Dir) }
 
-// Hold keeps other coordinators, and commands that need a stopped one, out of a folder.
+// Hold locks a folder. Other coordinators, and commands that need a stopped coordinator, get an error
+// until release.
 func Hold(dir string) (release func(), err error) { return folder.Hold(dir, "another coordinator") }

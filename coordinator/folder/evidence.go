@@ -15,22 +15,22 @@ import (
 	"caucus/study"
 )
 
-// Evidence is what a coordinator's folder holds against its ledger: the releases that it signed, and the
-// head kept elsewhere. Reading it may go on while the coordinator runs.
+// Evidence is what a coordinator's folder and head file prove about its ledger. It can be read while
+// the coordinator runs.
 type Evidence struct {
-	Keys protocol.Keys // all that it ever signed with
-	// Kept is the content of Config.Head, and KeptAt its path; the zero Head where it is not set, or
-	// nothing was released yet.
+	Keys protocol.Keys // all keys that this coordinator ever signed with
+	// Kept is the head in the file at KeptAt (Config.Head). It is the zero Head without such a file,
+	// or before the first release.
 	Kept   privacy.Head
 	KeptAt string
-	// Lines are the ledger lines of stored releases. Last is the highest entry that the store knows.
+	// Lines are the ledger lines of stored releases. Last is the highest ledger entry that the store
+	// knows.
 	Lines []privacy.Line
 	Last  int64
-	// Witnessed are heads that callers showed and that the ledger lacked then.
+	// Witnessed are the heads that callers showed and that the ledger lacked then.
 	Witnessed []privacy.Head
 }
 
-// ReadEvidence reads a coordinator's folder.
 func ReadEvidence(ctx context.Context, dir string) (Evidence, error) {
 	fail := func(err error) (Evidence, error) {
 		return Evidence{}, fmt.Errorf("read coordinator's folder %s: %w", dir, err)
@@ -92,9 +92,10 @@ func ReadEvidence(ctx context.Context, dir string) (Evidence, error) {
 	return e, nil
 }
 
-// Reconcile updates the ledger of a stopped coordinator after the ledger, or the whole folder, was restored from a
-// backup: it charges the lines of releases that the ledger does not hold, and lost, and skips every number that is
-// known to have been published. It returns what was charged, nil where the ledger is not behind.
+// Reconcile corrects the ledger of a stopped coordinator after the ledger or the whole folder was
+// restored from a backup. It charges the published lines that the ledger lacks, and the costs in
+// lost, and skips every number that was published. It returns what it charged, nil if the ledger is
+// not behind.
 func Reconcile(ctx context.Context, dir string, published []privacy.Line, lost []privacy.Cost) ([]privacy.Cost, error) {
 	fail := func(err error) ([]privacy.Cost, error) { return nil, fmt.Errorf("reconcile ledger: %w", err) }
 	c, _, release, err := stopped(dir)
@@ -132,18 +133,19 @@ func Reconcile(ctx context.Context, dir string, published []privacy.Line, lost [
 		return fail(fmt.Errorf("%d entries were published and are lost of which nothing is known: give the releases that they made, or their costs", missing-len(lost)))
 	}
 	if len(lost)+len(lines) == 0 {
-		if e.Kept.Sequence > 0 { // writing it may have failed after an earlier reconciliation
+		if e.Kept.Sequence > 0 { // an earlier reconciliation may have failed to write this
 			err = keepHead(ctx, c, j)
 		}
 		return nil, err
 	}
-	// A ledger that went on from an old state has as many entries, but others.
+	// A ledger that went on from an older state has as many entries, but different ones.
 	last = max(last, chain.Head().Sequence+1)
 	ledger, err := privacy.Open(j, privacy.Config{Limits: c.Budget, LastSequence: last})
 	if err != nil {
 		return fail(err)
 	}
-	// The charge for an entry known by its head alone names the head, which then proves nothing new.
+	// Of some lost entries only the head is known. The charge for such an entry names the head, so
+	// that the head no longer counts as proof of a restore.
 	named := lines
 	for i, h := range unknown {
 		named = append(named[:len(named):len(named)], privacy.Line{Sequence: h.Sequence, Hash: h.Hash, Costs: lost[i : i+1]})
@@ -160,9 +162,9 @@ func Reconcile(ctx context.Context, dir string, published []privacy.Line, lost [
 	return lost, nil
 }
 
-// lostLines returns the known lines that the ledger does not hold or has not paid for. unknown are the
-// lost entries of which only the head is known: the entry before a lost line, and those of the heads
-// kept or shown whose numbers the ledger has given to others.
+// lostLines returns the known lines that the ledger lacks and has not paid for. unknown are lost
+// entries of which only the head is known: the entry before a lost line, and entries in heads whose
+// number the ledger gave to another entry.
 func lostLines(chain *privacy.Chain, known []privacy.Line, heads []privacy.Head) (lines []privacy.Line, unknown []privacy.Head) {
 	seen := map[privacy.Digest]bool{}
 	for _, l := range known {

@@ -13,20 +13,21 @@ import (
 	"caucus/protocol"
 )
 
-// Head is the ledger's head: for receipts, and for Config.Head, which remembers it elsewhere.
+// Head holds the ledger's head for receipts, and keeps a copy in the file Config.Head.
 type Head struct {
-	path string // "" keeps no file
+	path string // "": no file
 
 	mu   sync.Mutex   // guards head and kept, and the file
 	head privacy.Head // of the ledger
 	kept privacy.Head // in the file
 }
 
-// OpenHead reads the file and compares the ledger with it. It returns the number that the ledger must
-// have reached. It writes the file, so that a failure to write is known before anything is charged.
+// OpenHead reads the file and compares the ledger with it. It returns the sequence number that the
+// ledger must have reached. It writes the file at once, so that a failure to write is noticed before
+// anything is charged.
 //
-// A ledger that is behind may be opened: it releases nothing (ErrBehind). One that has another entry
-// under the remembered number went on from an old state, and is refused.
+// A ledger that is behind may be opened, but releases nothing (ErrBehind). A ledger with a different
+// entry under the remembered number went on from an older state, and is refused.
 func OpenHead(ctx context.Context, path string, j privacy.Journal) (*Head, int64, error) {
 	now, err := privacy.HeadOf(ctx, j)
 	if err != nil {
@@ -54,7 +55,7 @@ func OpenHead(ctx context.Context, path string, j privacy.Journal) (*Head, int64
 	if there.Sequence == kept.Sequence && there.Hash != kept.Hash {
 		return nil, 0, fmt.Errorf("head: %s remembers another entry %d than the ledger has: the ledger was put back to an older state and went on from there, or was written anew; restore the newest backup, or make a new coordinator", path, kept.Sequence)
 	}
-	if now.Sequence > kept.Sequence { // killed after a charge, before this was written
+	if now.Sequence > kept.Sequence { // the process was killed after a charge, before it wrote the file
 		kept = now
 	}
 	if err := h.keep(kept); err != nil {
@@ -71,8 +72,9 @@ func (h *Head) keep(head privacy.Head) error {
 	return nil
 }
 
-// Advance reads and remembers the ledger's head. Call it before a release publishes its entry. A head
-// not beyond the remembered one comes from a ledger that was put back: then the file stays as it is.
+// Advance reads the ledger's head and stores it in the file. Call it before a release publishes its
+// entry. If the ledger's head is not beyond the stored one, the ledger was restored from an older
+// state, and the file stays unchanged.
 func (h *Head) Advance(ctx context.Context, j privacy.Journal) (privacy.Head, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -89,14 +91,14 @@ func (h *Head) Advance(ctx context.Context, j privacy.Journal) (privacy.Head, er
 	return now, nil
 }
 
-// Now is the head that was remembered last.
+// Now returns the head that was stored last.
 func (h *Head) Now() privacy.Head {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.head
 }
 
-// EntryOf reads an entry's head by its number; the zero Head if it has none.
+// EntryOf returns the head with a sequence number, the zero Head if there is no such entry.
 func EntryOf(ctx context.Context, j privacy.Journal, sequence int64) (privacy.Head, error) {
 	var there []privacy.Entry
 	err := j.Update(ctx, func(tx privacy.Tx) (err error) {

@@ -16,18 +16,17 @@ import (
 	"caucus/study"
 )
 
-// HelperReport is the result of MakeHelper.
 type HelperReport struct {
-	// Key is this coordinator's signing key for its helper: the helper's operator pins it.
+	// Key is this coordinator's signing key. The helper's operator pins it.
 	Key  protocol.SignerKey `json:"key"`
 	Head string             `json:"head"`
-	// Helper is the configured one, nil for none yet.
+	// Helper is the configured helper, nil if there is none yet.
 	Helper *Helper `json:"helper,omitempty"`
 }
 
-// MakeHelper makes what a coordinator needs for a helper, unless it is there: the signing key, the store
-// of its shares and their head file. With an address and a key it writes the helper into the
-// configuration. The coordinator is stopped meanwhile, unless all is there.
+// MakeHelper makes the files that a coordinator needs for a helper, as far as they are missing: the
+// signing key, the store of its shares and their head file. With an address and a key, it writes the
+// helper into the configuration. The coordinator must be stopped, unless nothing is missing.
 func MakeHelper(dir string, address, key string) (r HelperReport, err error) {
 	fail := func(err error) (HelperReport, error) {
 		return HelperReport{}, fmt.Errorf("make what the coordinator in %s needs for a helper: %w", dir, err)
@@ -108,13 +107,14 @@ helper:
   head: %q
 `
 
-// makeShares makes store, head file and key; the key last: where it is, the others are.
+// makeShares makes the store, the head file and then the key. So a folder that has the key has all
+// three.
 func makeShares(c Config, head string) (*protocol.Signer, error) {
 	left, err := filepath.Glob(c.Path(SharesFile + "*"))
 	if err != nil {
 		return nil, err
 	}
-	for _, path := range left { // of one that was not finished
+	for _, path := range left { // left by a call that was killed
 		if err := os.Remove(path); err != nil {
 			return nil, err
 		}
@@ -132,9 +132,9 @@ func makeShares(c Config, head string) (*protocol.Signer, error) {
 	return signer, signer.Save(c.Path(SharesKey))
 }
 
-// ReconcileShares lets a coordinator continue with studies of two servers after its folder was put back
-// to an older state: those that were under way fail. Its ledger is reconciled before, separately
-// (Reconcile). behind: something was behind.
+// ReconcileShares prepares a coordinator to continue with studies of two servers after its folder was
+// restored from an older backup. Studies that were running fail. Reconcile corrects the ledger
+// before. behind reports whether the shares were older than their head file.
 func ReconcileShares(ctx context.Context, dir string) (behind bool, err error) {
 	fail := func(err error) (bool, error) { return false, fmt.Errorf("reconcile shares: %w", err) }
 	c, _, release, err := stopped(dir)

@@ -16,27 +16,26 @@ import (
 	"caucus/protocol"
 )
 
-// InitOptions describe the folder that Init makes.
 type InitOptions struct {
-	// Dir is made with mode 0700 if it is not there. It may hold nothing of a coordinator.
+	// Dir is made with mode 0700 if it does not exist. It must not hold a coordinator's files.
 	Dir string
-	// Listen is the host:port to listen on, :7443 where empty.
+	// Listen is the host:port to listen on; empty: ":7443".
 	Listen string
-	// Address is the host:port that parties dial; where empty, Listen, or the address listened on.
+	// Address is the host:port that parties dial; empty: Listen, or the address listened on.
 	Address string
 	// Head is the head file to make: see Config.Head. Empty means Dir with .head appended.
 	Head string
-	// Operator names the first operator, "operator" where empty.
+	// Operator names the first operator; empty: "operator".
 	Operator string
 	// Now is the clock; nil is the machine's.
 	Now func() time.Time
 }
 
-// HeadFile is the head file's path: Head, or beside Dir.
 func (o InitOptions) HeadFile() string { return folder.Beside(o.Dir, ".head", o.Head) }
 
-// Init makes a coordinator's folder: authority, signing key, empty store and ledger, head file, the first
-// operator's profile. The config comes last: a folder without one is unfinished, and Init makes it anew.
+// Init makes a coordinator's folder: authority, signing key, empty store and ledger, head file, the
+// first operator's profile. It writes the configuration last. A folder without a configuration is
+// unfinished, and Init makes it again.
 func Init(o InitOptions) error {
 	fail := func(err error) error { return fmt.Errorf("make coordinator in %s: %w", o.Dir, err) }
 	if o.Listen == "" {
@@ -85,8 +84,9 @@ head: %q
 budget: none
 `
 
-// initHead writes the head of an empty ledger and returns the file's name for the config. It refuses to
-// overwrite the head of a ledger that was lost: its budget is spent.
+// initHead writes the head of an empty ledger and returns the file's name for the configuration. It
+// refuses to overwrite an existing head file: the ledger that it belonged to may be lost, but its
+// budget is spent.
 func initHead(o InitOptions) (named string, err error) {
 	path, err := filepath.Abs(o.HeadFile())
 	if err != nil {

@@ -20,12 +20,12 @@ import (
 type Keyring struct {
 	Authority *protocol.Authority
 	Signer    *protocol.Signer
-	Keys      protocol.Keys // all that it ever signed with
+	Keys      protocol.Keys // all keys that this coordinator ever signed with
 }
 
-// keyringDocument is the keyring file: the handovers from each generation to the next, oldest first.
-// There is none before the first handover. Its length says which generation's key files are in use, so a
-// handover happens at once, when the file is renamed into place.
+// keyringDocument is the keyring file: the signed handover from each generation of keys to the next,
+// oldest first. There is no file before the first handover. The number of handovers says which
+// generation's key files are in use. So a handover takes effect when the file is renamed into place.
 type keyringDocument struct {
 	Successions []protocol.Signed `json:"successions"`
 	Former      []protocol.Former `json:"former"`
@@ -42,7 +42,6 @@ func generation(file string, n int) string {
 
 var keyFiles = []string{CAFile, CAKeyFile, SignerFile}
 
-// LoadKeyring reads the generation in use.
 func LoadKeyring(c Config) (k Keyring, err error) {
 	document, err := readKeyring(c)
 	if err != nil {
@@ -88,7 +87,8 @@ func readKeyring(c Config) (d keyringDocument, err error) {
 	return d, nil
 }
 
-// stopped reads a stopped coordinator's configuration and keys, and keeps others out until release.
+// stopped reads the configuration and keys of a stopped coordinator. It locks the folder until
+// release.
 func stopped(dir string) (c Config, ring Keyring, release func(), err error) {
 	if c, err = LoadConfig(filepath.Join(dir, ConfigFile)); err != nil {
 		return c, ring, nil, err
@@ -111,12 +111,13 @@ func stopped(dir string) (c Config, ring Keyring, release func(), err error) {
 	return c, ring, release, err
 }
 
-// Rotate gives a stopped coordinator a new signing key and a new authority. The old key signs the
-// handover to the new one, and the old authority certifies the new one's key, so agents, operators and
-// verify follow by themselves: with their next call, or by what a release carries. Then the old secrets
-// are deleted. Their signatures stay valid; certificates are renewed with the next call.
+// Rotate gives a stopped coordinator a new signing key and a new authority, and returns the new
+// signing key. The old key signs the new one, and the old authority certifies the new authority's
+// key. So agents, operators and release verify follow without help, by their next call or by what a
+// release contains. Rotate then deletes the old secrets. Old signatures stay valid; certificates are
+// renewed with the next call.
 //
-// Killed in the middle it has happened or not. It returns the new signing key.
+// Killed in the middle, Rotate has happened or not.
 func Rotate(dir string, now time.Time) (protocol.SignerKey, error) {
 	fail := func(err error) (protocol.SignerKey, error) {
 		return protocol.SignerKey{}, fmt.Errorf("rotate keys of %s: %w", dir, err)
@@ -162,7 +163,7 @@ func Rotate(dir string, now time.Time) (protocol.SignerKey, error) {
 	return signer.Key(), nil
 }
 
-// ForgetOldKeys deletes secrets of generations before n, which a killed Rotate may have left.
+// ForgetOldKeys deletes the secrets of generations before n. A killed Rotate may have left some.
 func ForgetOldKeys(c Config, n int) error {
 	for i := range n {
 		for _, file := range keyFiles {

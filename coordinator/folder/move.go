@@ -16,12 +16,13 @@ import (
 	"caucus/protocol"
 )
 
-// moved is the ending of files that Move has carried over: they are as secret as before, and stale.
+// moved is the suffix of files whose content Move has copied. They are as secret as before, and out
+// of date.
 const moved = ".moved"
 
-// Move carries the databases of a stopped coordinator over to PostgreSQL, whole, and names it in the
-// configuration. The files stay beside it under another name. Killed before the end, it can be repeated; the
-// address then names an empty database, or the one that the configuration names by then.
+// Move copies the databases of a stopped coordinator to PostgreSQL and names it in the configuration.
+// The files stay under another name. A killed Move can be repeated. The address must name an empty
+// database, or the database that the configuration names already.
 func Move(ctx context.Context, dir, to string) (rows int, err error) {
 	fail := func(err error) (int, error) {
 		return 0, fmt.Errorf("move coordinator in %s to %s: %w", dir, database.Shown(to), err)
@@ -65,7 +66,7 @@ func (c Config) carry(ctx context.Context, to string) (rows int, err error) {
 	if _, err := ParseConfig(text); err != nil {
 		return 0, err
 	}
-	store, err := records.Open(c.Path(StoreFile)) // PostgreSQL would not overwrite clear ballots
+	store, err := records.Open(c.Path(StoreFile)) // clear ballots must not go to PostgreSQL, which does not overwrite deleted rows
 	if err == nil {
 		_, err = store.AskAgain(ctx, c.Clock.Complete().Now())
 		err = errors.Join(err, store.Close())

@@ -13,20 +13,21 @@ import (
 	"caucus/study"
 )
 
-// Returned is the result for a study whose release was given to PutBack.
 type Returned struct {
 	Study study.Hash `json:"study"`
 	Name  string     `json:"name"`
-	// Was is its state before, "" where the store did not know the study.
+	// Was is the study's state before; "" if the store did not know the study.
 	Was study.State `json:"was,omitempty"`
-	// Why says why the release was not put back, "" where the store has it now.
+	// Why says why the release was not stored; "" if the store has it now.
 	Why string `json:"why,omitempty"`
 }
 
-// PutBack ends studies as released, with releases that this stopped coordinator signed and that its store has
-// forgotten since it was restored from a backup: a study that the store takes for open, or for failed, would be
-// released once more with other noise, or reported as failed. All are put back or none is. Reconcile comes after
-// it: killed in between, the coordinator knows that its ledger is behind, and finds in its store what to charge.
+// PutBack stores releases that this stopped coordinator signed and that its store lost when it was
+// restored from a backup. It ends their studies as released. Otherwise the coordinator would take
+// such a study for open or failed, and release it again with other noise, or report it as failed.
+// Either all releases are stored or none. Call Reconcile after PutBack. If the process is killed in
+// between, the coordinator knows that its ledger is behind, and finds the missing charges in its
+// store.
 func PutBack(ctx context.Context, dir string, published []protocol.SignedRelease, now time.Time) (all []Returned, err error) {
 	if len(published) == 0 {
 		return nil, nil
@@ -44,7 +45,7 @@ func PutBack(ctx context.Context, dir string, published []protocol.SignedRelease
 	defer stores.Close()
 	store := stores.Store
 	err = store.Update(ctx, func(tx records.Tx) error {
-		all = nil // a transaction may be tried again
+		all = nil // the transaction may run again
 		for _, r := range published {
 			if _, err := protocol.ParseRelease(r.Document, r.Signature, ring.Keys); err != nil {
 				return err
@@ -58,7 +59,7 @@ func PutBack(ctx context.Context, dir string, published []protocol.SignedRelease
 		return nil
 	})
 	if err == nil {
-		err = store.Scrub(ctx) // overwrites deleted ballots and sums
+		err = store.Scrub(ctx) // overwrite deleted ballots and sums
 	}
 	if err != nil {
 		return fail(err)
@@ -71,7 +72,7 @@ func putBack(tx records.Tx, r protocol.SignedRelease, signer *protocol.Signer, n
 	done := Returned{Study: h}
 	row, err := tx.Study(h)
 	switch {
-	case errors.Is(err, records.ErrNone): // made since the backup
+	case errors.Is(err, records.ErrNone): // the study was made after the backup
 		plan, err := r.Release.DecodedPlan()
 		if err != nil {
 			return done, err
@@ -113,7 +114,7 @@ func putBack(tx records.Tx, r protocol.SignedRelease, signer *protocol.Signer, n
 	return done, tx.SetState(h, done.Was, study.Released, r.Release.Sealed)
 }
 
-// lastEntry is the highest number of a release's ledger entries, 0 for none.
+// lastEntry is the highest ledger entry of a release, 0 for none.
 func lastEntry(r study.Release) (last int64) {
 	for _, l := range r.Ledger {
 		last = max(last, l.Sequence)
@@ -121,8 +122,8 @@ func lastEntry(r study.Release) (last int64) {
 	return last
 }
 
-// amendAsReleased adds the amendments that a study was released under. If the store has another
-// amendment instead, its own stay.
+// amendAsReleased adds the amendments of a release to its study. If the store has another amendment
+// instead, it keeps its own.
 func amendAsReleased(tx records.Tx, r study.Release) error {
 	had, err := tx.Amendments(r.PlanHash)
 	if err != nil {
@@ -142,8 +143,8 @@ func amendAsReleased(tx records.Tx, r study.Release) error {
 	return nil
 }
 
-// receivedAsReleased makes the contributors of a study those of its release. Where the store has no
-// receipt, only the party has it.
+// receivedAsReleased makes the contributors of a study those of its release. If the store lacks a
+// party's receipt, only the party has it.
 func receivedAsReleased(tx records.Tx, r study.Release) error {
 	had, err := tx.Received(r.PlanHash)
 	if err != nil {

@@ -14,19 +14,19 @@ import (
 	"caucus/privacy/journal"
 )
 
-// Stores are a coordinator's databases: files in its folder, or all in one PostgreSQL database.
+// Stores are a coordinator's databases, either files in its folder or all in one PostgreSQL database.
 type Stores struct {
 	Store   *records.SQL
 	Journal *journal.Journal
-	// Shares is where the store of shares is, which a coordinator with a helper has: a path or an address.
+	// Shares is the path or address of the store of shares, which a coordinator with a helper has.
 	Shares string
-	// Lease is the leadership of one replica; nil: the lock of the folder.
+	// Lease is the leadership of one replica; nil with files, which a lock on the folder protects.
 	Lease  *database.Lease
 	unlock func()
 }
 
-// OpenStores opens what Init or Move made, beside a coordinator that runs. A database that is missing or
-// empty is refused: it would have forgotten all that was spent.
+// OpenStores opens the databases beside a running coordinator. It refuses a missing or empty
+// database, because the record of what was spent would be lost with it.
 func OpenStores(c Config) (*Stores, error) {
 	s := &Stores{Shares: c.at(SharesFile), unlock: func() {}}
 	var err error
@@ -51,8 +51,8 @@ func OpenStores(c Config) (*Stores, error) {
 	return s, nil
 }
 
-// LeadStores is OpenStores for the one process that leads: it keeps others out until Close, and brings files
-// up to date. With PostgreSQL it waits until this replica leads.
+// LeadStores opens the databases for the one process that leads, and brings files up to date. It
+// keeps other processes out until Close. With PostgreSQL it waits until this replica leads.
 func LeadStores(ctx context.Context, c Config) (*Stores, error) {
 	unlock, err := Hold(c.Dir)
 	if err != nil {
@@ -95,7 +95,7 @@ func (s *Stores) Close() error {
 	return err
 }
 
-// makeFiles makes an empty store, which it returns, and an empty ledger.
+// makeFiles makes an empty store and an empty ledger, and returns the store.
 func makeFiles(c Config) (*records.SQL, error) {
 	ledger, err := journal.OpenSQLite(c.Path(LedgerFile))
 	if err != nil {
@@ -107,7 +107,7 @@ func makeFiles(c Config) (*records.SQL, error) {
 	return records.Create(c.Path(StoreFile))
 }
 
-// at is where a database is: the path of a file, or PostgreSQL's address.
+// at is the path of a database's file, or PostgreSQL's address.
 func (c Config) at(file string) string {
 	if c.Store != "" {
 		return c.Store
@@ -115,13 +115,13 @@ func (c Config) at(file string) string {
 	return c.Path(file)
 }
 
-// named is how this replica is named to the others.
+// named is the name under which other replicas see this one.
 func (c Config) named() string {
 	host, _ := os.Hostname()
 	return fmt.Sprintf("%s (%s)", host, c.Listen)
 }
 
-// LedgerAt is where the ledger of a coordinator or of a helper is, by its folder: a path or an address.
+// LedgerAt is the path or address of the ledger of the coordinator or helper in a folder.
 func LedgerAt(dir string) (string, error) {
 	config := filepath.Join(dir, ConfigFile)
 	if _, err := os.Stat(config); err == nil {

@@ -27,7 +27,6 @@ type Certificates struct {
 // mostKnown bounds the certificates in memory, some 200 bytes each. One more clears the cache.
 const mostKnown = 1 << 17
 
-// NewCertificates reads certificates from a store.
 func NewCertificates(store records.Store, now func() time.Time) *Certificates {
 	return &Certificates{store: store, now: now, known: map[string]records.Certificate{}}
 }

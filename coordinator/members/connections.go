@@ -135,7 +135,6 @@ func (s *connections) ServerHandshake(raw net.Conn) (net.Conn, credentials.AuthI
 	return conn, introduced{info.(credentials.TLSInfo), c}, nil
 }
 
-// Clone implements credentials.TransportCredentials.
 func (s *connections) Clone() credentials.TransportCredentials { return s }
 
 type introduced struct {
@@ -202,7 +201,7 @@ func (s *connections) giveWay(some iter.Seq[*connection]) {
 	oldest.Conn.Close()
 }
 
-// forget frees a connection's places. The caller holds mu.
+// forget releases a connection's places. The caller holds mu.
 func (s *connections) forget(c *connection) {
 	delete(s.greets, c)
 	if c.member == "" {
@@ -235,7 +234,6 @@ func (s *connections) evict(names map[string]bool) {
 
 func (c *connection) touch() { c.used.Store(int64(c.home.clock.Elapsed())) }
 
-// Close frees the connection's places.
 func (c *connection) Close() error {
 	c.home.mu.Lock()
 	c.home.forget(c)

@@ -89,7 +89,6 @@ type Traffic struct {
 	Left        map[string]float64 // bytes that each member may move now
 }
 
-// Traffic returns the present traffic, for tests.
 func (g *Gate) Traffic() Traffic {
 	t := Traffic{Connections: map[string]int{}, Calls: map[string]int{}, Left: map[string]float64{}}
 	g.mu.Lock()
@@ -106,7 +105,6 @@ func (g *Gate) Traffic() Traffic {
 	return t
 }
 
-// AllowMethods sets the calls that exist.
 func (g *Gate) AllowMethods(services map[string]grpc.ServiceInfo) {
 	for name, s := range services {
 		for _, m := range s.Methods {
@@ -126,7 +124,7 @@ type meter struct {
 // bucket is a token bucket: it fills at a rate up to a size.
 type bucket struct {
 	left float64
-	last time.Duration // elapsed
+	last time.Duration
 }
 
 func (b *bucket) fill(now time.Duration, size, rate float64) {
@@ -138,8 +136,8 @@ type call struct {
 	caller  protocol.Caller
 	member  string
 	method  string
-	moves   bool                    // a transfer of pools, plans or bodies, whose bytes count
-	begun   time.Duration           // elapsed
+	moves   bool // a transfer of pools, plans or bodies, whose bytes count
+	begun   time.Duration
 	ctx     context.Context         // context of the handler
 	end     context.CancelCauseFunc // ends ctx, with the reason for the caller
 	taken   atomic.Bool             // by the handler, or by the call's end if that came first
@@ -397,7 +395,6 @@ func callOf(ctx context.Context) *call {
 	return c
 }
 
-// CallerOf returns the caller of an admitted call.
 func CallerOf(ctx context.Context) protocol.Caller {
 	if c := callOf(ctx); c != nil {
 		return c.caller
@@ -453,7 +450,6 @@ func (g *Gate) report(c *call, err error) error {
 	return travels
 }
 
-// Unary runs an admitted call of one message.
 func (g *Gate) Unary(ctx context.Context, req any, _ *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (reply any, err error) {
 	c := callOf(ctx)
 	c.message.Stop()
@@ -464,7 +460,6 @@ func (g *Gate) Unary(ctx context.Context, req any, _ *grpc.UnaryServerInfo, hand
 	return reply, err
 }
 
-// Stream runs an admitted call of many messages.
 func (g *Gate) Stream(srv any, ss grpc.ServerStream, _ *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
 	c := callOf(ss.Context())
 	return g.handle(c, func() error { return handler(srv, &admittedStream{ss, c, connectionOf(c.ctx), g}) })

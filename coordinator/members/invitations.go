@@ -21,7 +21,7 @@ type Registrar struct {
 	keys         protocol.Keys // all keys that the coordinator ever signed with
 	certificates *Certificates
 	gate         *Gate
-	address      func() string // default address for parties to dial
+	address      func() string
 }
 
 // NewRegistrar makes a Registrar whose revocations take effect at a gate.
@@ -85,7 +85,6 @@ func (s *Registrar) invites(seconds int64, address string) (valid time.Duration,
 	return valid, dial, nil
 }
 
-// Revoke ends a member's certificates and invitations, then its open calls and connections.
 func (s *Registrar) Revoke(ctx context.Context, r *pb.RevokeRequest) (*pb.RevokeReply, error) {
 	if r.Name == CallerOf(ctx).Name {
 		return nil, fmt.Errorf("%w: an operator cannot revoke itself: another one must", protocol.ErrInvalid)

@@ -11,8 +11,8 @@ import (
 	"caucus/protocol"
 )
 
-// refusals keeps refused calls from filling the log: one line per minute for each certificate and
-// reason, with the number of refusals since the last line. Metrics count them all.
+// refusals keeps refused calls from filling the log. It logs one line a minute for each certificate
+// and reason, with the number of refusals since the last line. Metrics count them all.
 type refusals struct {
 	clock clock.Clock
 
@@ -36,7 +36,7 @@ const (
 
 func newRefusals(c clock.Clock) *refusals { return &refusals{clock: c, said: map[refusal]*lastLine{}} }
 
-// log logs the reason's name of a refusal, unless the last line for it is more recent than quiet.
+// log writes a refusal's reason to the log, unless the same refusal was logged within quiet.
 func (r *refusals) log(log *slog.Logger, what string, caller protocol.Caller, err error) {
 	reason := protocol.Reason(err)
 	if reason == "" {

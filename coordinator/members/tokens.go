@@ -95,7 +95,6 @@ func (s *Registrar) MakeToken(ctx context.Context, r *pb.MakeTokenRequest) (*pb.
 	return &pb.MakeTokenReply{Token: v.String(), State: tokenState(k, now)}, nil
 }
 
-// ListTokens lists all join tokens, newest first.
 func (s *Registrar) ListTokens(ctx context.Context, _ *pb.ListTokensRequest) (*pb.ListTokensReply, error) {
 	var all []records.Token
 	err := s.store.View(ctx, func(tx records.Tx) (err error) { all, err = tx.Tokens(); return err })

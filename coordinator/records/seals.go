@@ -12,16 +12,17 @@ import (
 	"caucus/study"
 )
 
-// seals encrypt ballots and running sums of studies with noise at the coordinator, in PostgreSQL, which does not
-// overwrite what is deleted. A study's key lives in this process alone, until the study is over: then whoever has a
-// disk, a log or a backup of PostgreSQL has no ballot. If the process dies before, AskAgain has the same bytes sent
-// again.
+// seals encrypt the ballots and running sums of studies with noise at the coordinator. They are used
+// in PostgreSQL, which does not overwrite deleted rows. A study's key lives only in this process,
+// until the study is over. After that, nobody can read a ballot from PostgreSQL's disk, log or
+// backup. If the process dies earlier, AskAgain asks the parties for the same bytes again.
 type seals struct {
 	mu   sync.Mutex // guards keys
 	keys map[study.Hash]cipher.AEAD
 }
 
-// key returns the key of a study with noise at the coordinator, nil for others, and in files.
+// key returns the key of a study with noise at the coordinator. It is nil for other studies and in
+// files.
 func (t *sqlTx) key(h study.Hash) (cipher.AEAD, error) {
 	if t.seals == nil {
 		return nil, nil
@@ -45,7 +46,8 @@ func (t *sqlTx) key(h study.Hash) (cipher.AEAD, error) {
 	return key, err
 }
 
-// noisy reports whether a plan has its noise added here. What cannot be read counts as such.
+// noisy reports whether a plan has its noise added at the coordinator. A plan that cannot be read
+// counts as such a plan.
 func noisy(plan []byte) bool {
 	p, _, err := protocol.ParsePlan(plan)
 	return err != nil || p.Noise.InClear()
@@ -59,7 +61,8 @@ func (t *sqlTx) sealed(h study.Hash, clear []byte) ([]byte, error) {
 	return key.Seal(nil, nil, clear, h[:]), nil
 }
 
-// opened returns what sealed was given. What this process did not seal it returns as it is: nothing has its digest.
+// opened decrypts what sealed encrypted. Bytes that this process did not encrypt are returned
+// unchanged; no contribution has their digest.
 func (t *sqlTx) opened(h study.Hash, stored []byte) ([]byte, error) {
 	key, err := t.key(h)
 	if err != nil || key == nil {
@@ -71,9 +74,9 @@ func (t *sqlTx) opened(h study.Hash, stored []byte) ([]byte, error) {
 	return stored, nil
 }
 
-// AskAgain deletes all ballots and sums of studies under way with noise at the coordinator, whose keys are gone, and
-// stores that the contributions are lost: their parties send the bytes that they kept. Answers that were sealed for
-// carrying before are packed anew. It returns the studies.
+// AskAgain deletes all ballots and sums of running studies with noise at the coordinator, because
+// their keys are gone. It stores that the contributions are lost, so that parties send the bytes that
+// they kept. Answers carried by file must be encrypted again under a new key. It returns the studies.
 func (s *SQL) AskAgain(ctx context.Context, now time.Time) (asked []string, err error) {
 	return asked, s.Update(ctx, func(tx Tx) error {
 		t := tx.(*sqlTx)

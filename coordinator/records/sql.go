@@ -13,11 +13,10 @@ import (
 	"caucus/study"
 )
 
-// SQL is a Store in one SQLite file, or in a PostgreSQL database.
 type SQL struct {
 	DB      *database.DB
 	path    string
-	seals   *seals      // nil: in files, deleted rows are overwritten
+	seals   *seals      // nil in files, where deleted rows are overwritten
 	OnError func(error) // called with each failure, if not nil
 }
 
@@ -43,8 +42,9 @@ func Create(path string) (*SQL, error) {
 	return Over(path, db), nil
 }
 
-// Open opens the store at path, or in the database of an address. It refuses a file that is not a store, that a newer version wrote,
-// or that is empty: a store that lost its members, studies and budget must not pass for a new one.
+// Open opens the store at a file's path or a database's address. It refuses a database that is empty,
+// is not a store, or was written by a newer version. An empty one is refused because a store that
+// lost its members, studies and budget must not pass for a new one.
 func Open(path string) (*SQL, error) {
 	if err := database.Check(path); err != nil {
 		return nil, fmt.Errorf("open store: %w", err)
@@ -60,10 +60,9 @@ func Open(path string) (*SQL, error) {
 	return s, nil
 }
 
-// Over makes a store of an open database.
 func Over(path string, db *database.DB) *SQL { return &SQL{DB: db, path: path} }
 
-// Copy writes all rows as of one moment to a new file at path. The store may be in use.
+// Copy writes all rows to a new file, as of one moment. The store may be in use.
 func (s *SQL) Copy(ctx context.Context, path string) error {
 	if err := s.DB.Copy(ctx, path); err != nil {
 		return fmt.Errorf("copy store: %w", Explain(err))
@@ -108,7 +107,7 @@ func (s *SQL) transact(ctx context.Context, run func(context.Context, func(*sql.
 	return err
 }
 
-// abandoned reports whether the caller went away: an interrupted statement, or a rollback.
+// abandoned reports whether the caller went away.
 func abandoned(err error) bool { return errors.Is(err, sql.ErrTxDone) || database.Interrupted(err) }
 
 // Scrub writes the log back into the file, then empties the log. Deleted rows were overwritten in the
@@ -120,8 +119,8 @@ func (s *SQL) Scrub(ctx context.Context) error {
 	return nil
 }
 
-// Explain adds advice to a database's errors. They are this machine's and may pass, so callers try
-// again; a broken constraint is a bug and does not pass.
+// Explain adds advice to a database's error. Most are problems of this machine that may pass, so
+// callers try again. A broken constraint is a bug, and no retry helps.
 func Explain(err error) error {
 	advice := database.Advice(err, "store")
 	if advice == "" || errors.Is(err, protocol.ErrUnavailable) {
@@ -130,14 +129,14 @@ func Explain(err error) error {
 	return &trouble{advice, err}
 }
 
-// trouble is an error of this machine that may pass, to callers protocol.ErrUnavailable, so they try
-// again. Its text is the advice, all that a daemon needs to print when it stops at its start.
+// trouble is a problem of this machine that may pass. Callers see protocol.ErrUnavailable and try
+// again. The error's text is the advice, which is all that a daemon needs to print when it cannot
+// start.
 type trouble struct {
 	advice string
 	cause  error
 }
 
-// Trouble makes an error of this machine that may pass, with advice.
 func Trouble(advice string, cause error) error { return &trouble{advice, cause} }
 
 func (t *trouble) Error() string   { return fmt.Sprintf("%s (%v)", t.advice, t.cause) }

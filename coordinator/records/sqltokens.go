@@ -72,7 +72,7 @@ func tagText(l protocol.Tags) (string, error) {
 	return string(text), err
 }
 
-// tagged scans tags; none are nil.
+// tagged scans tags into a map that is nil if there are none.
 type tagged struct{ to *protocol.Tags }
 
 func (t tagged) Scan(v any) error {

@@ -67,7 +67,7 @@ func (t *sqlTx) Try(fn func() error) (undone, err error) {
 	if _, err := t.run("SAVEPOINT attempt"); err != nil {
 		return nil, err
 	}
-	if undone = fn(); undone != nil { // only the savepoint itself remains
+	if undone = fn(); undone != nil {
 		_, err = t.run("ROLLBACK TO attempt")
 	}
 	if err == nil {
@@ -367,7 +367,8 @@ func (t *sqlTx) Unfolded(h study.Hash, after study.PartyID, n int) ([]Contributi
 	return all, err
 }
 
-// batchBytes bounds the memory of contributions read together: the one that reaches it is the last.
+// batchBytes bounds the memory of contributions read together. The contribution that reaches it is
+// the last of its batch.
 const batchBytes = 16 << 20
 
 var errEnough = errors.New("enough was read")

@@ -14,30 +14,26 @@ import (
 
 // Store keeps everything but the ledger. One suite of tests checks every Store.
 type Store interface {
-	// Update runs fn in one exclusive transaction. If fn fails, or anything before the commit does,
-	// nothing of fn remains and the error is returned. It returns nil only once the writes of fn
-	// survive a crash of the machine. If it returns an error after its commit began, the writes may
-	// or may not be there: read again before going on.
+	// Update runs fn in one exclusive transaction. If fn or the commit fails, it returns the error
+	// and nothing of fn remains; but after an error of the commit itself the writes may be stored, so
+	// read again before going on. It returns nil only once the writes survive a crash of the machine.
 	Update(ctx context.Context, fn func(Tx) error) error
 	// View runs fn on a snapshot; fn must not write. View and Update do not wait for each other.
 	View(ctx context.Context, fn func(Tx) error) error
-	// Scrub overwrites what deleted rows left in files, as far as the store can.
+	// Scrub overwrites the bytes of deleted rows in files, as far as the store can.
 	Scrub(ctx context.Context) error
 	// Check finds damage in the files, as far as the store can.
 	Check(ctx context.Context) error
 	Close() error
 }
 
-// ErrNone: there is no such row.
 var ErrNone = errors.New("no such row")
 
-// ErrDamagedSum: a sum was damaged in the store.
 var ErrDamagedSum = fmt.Errorf("%w: the stored sum is not what was stored", protocol.ErrDamaged)
 
-// Tx is one transaction.
 type Tx interface {
-	// Try runs fn in a savepoint. If fn fails, its writes are undone, its error is undone, and the
-	// transaction may go on. After err it may not.
+	// Try runs fn in a savepoint. If fn fails, its writes are undone, undone is its error, and the
+	// transaction may go on. After err the transaction must end.
 	Try(fn func() error) (undone, err error)
 
 	// Certificate finds a member's certificate by serial, or ErrNone.
@@ -46,7 +42,7 @@ type Tx interface {
 	Invitation(serial string) (Invitation, error)
 	// Member returns a member's role, or ErrNone.
 	Member(name string) (protocol.Role, error)
-	// Namesake returns the member with this name, or with one that differs only in case.
+	// Namesake returns the member with this name, also if upper and lower case differ.
 	Namesake(name string) (string, error)
 	// Members lists all members by name, with their status at a time.
 	Members(now time.Time) ([]protocol.Member, error)
@@ -62,25 +58,26 @@ type Tx interface {
 	Revision() (int64, error)
 
 	AddToken(Token) error
-	// Token returns a token or ErrNone; Tokens lists all, newest first. Used counts the places that Join took.
+	// Token returns a token or ErrNone; Tokens lists all, newest first. Their Used counts the places
+	// that Join took.
 	Token(id string) (Token, error)
 	Tokens() ([]Token, error)
 	// RevokeToken ends a token, and raises the revision.
 	RevokeToken(id string) error
-	// Joined returns what a key got by a token, or ErrNone.
+	// Joined returns the name and certificate that a key obtained with a token, or ErrNone.
 	Joined(id string, signingKey [32]byte) (name string, certificate []byte, err error)
-	// Join stores it: a name and a key take one place each, once.
+	// Join stores what Joined returns. A name and a key take one place of the token.
 	Join(id string, signingKey [32]byte, name string, certificate []byte) error
-	// Came is the token by which a member joined, or ErrNone.
+	// Came returns the token by which a member joined, or ErrNone.
 	Came(name string) (id string, err error)
-	// Replace records that a member is not the one that joined by a token under its name: Came no
-	// longer returns that token. The place stays taken.
+	// Replace separates a name from the token by which it joined, because another member has the name
+	// now. Came no longer returns the token. The token's place stays taken.
 	Replace(name string) error
 	SetTags(name string, l protocol.Tags) error
 
-	// PoolSize is ErrNone if there is no such pool.
+	// PoolSize is a pool's size in bytes, or ErrNone.
 	PoolSize(auxdata.Digest) (uint64, error)
-	// Pool reads at most n bytes of a pool from an offset; none at its end.
+	// Pool reads at most n bytes of a pool from an offset. At the pool's end it returns none.
 	Pool(d auxdata.Digest, offset uint64, n int) ([]byte, error)
 	AddPool(d auxdata.Digest, data []byte) error
 
@@ -92,19 +89,20 @@ type Tx interface {
 	// AddForecast stores the operator's forecast of a study; Forecast is ErrNone if there is none.
 	AddForecast(study.Hash, study.Signed) error
 	Forecast(study.Hash) (study.Signed, error)
-	// SetState fails with ErrNone unless the study is in the state that it comes from. It also deletes ballots, sum and the key for carried answers if the state is final.
+	// SetState changes a study's state. It fails with ErrNone unless the study is in the state from.
+	// A final state also deletes ballots, sum and the key for carried answers.
 	SetState(h study.Hash, from, s study.State, reason string) error
 	AddRelease(study.Hash, Release) error
 	Release(study.Hash) (Release, error)
 	// AddAmendment stores a study's next amendment; Amendments returns all, in order.
 	AddAmendment(h study.Hash, a study.Signed, number int) error
 	Amendments(study.Hash) ([]study.Signed, error)
-	// LedgerEntry is the highest ledger entry of all releases.
+	// LedgerEntry is the highest ledger entry of all stored releases.
 	LedgerEntry() (int64, error)
 
 	// Received returns the digest of each party's contribution.
 	Received(study.Hash) (map[study.PartyID]study.BodyDigest, error)
-	// Contributions counts those received, and those of them that are lost.
+	// Contributions counts the received contributions, and those of them whose bytes are lost.
 	Contributions(study.Hash) (received, lost int, err error)
 	// Receipt returns a party's receipt, or ErrNone.
 	Receipt(study.Hash, study.PartyID) (protocol.Receipt, error)
@@ -113,33 +111,37 @@ type Tx interface {
 	Decline(study.Hash, study.PartyID) (first bool, err error)
 	// Declined lists the parties that declined, by name.
 	Declined(study.Hash) ([]study.PartyID, error)
-	// Unfolded returns up to n contributions that are neither in the sum nor lost, by party, after
-	// a party; fewer if they are large, none only at the end.
+	// Unfolded returns up to n contributions that are neither in the sum nor lost, in the order of
+	// their parties, from the party behind after. It returns fewer if they are large, and none only
+	// at the end.
 	Unfolded(h study.Hash, after study.PartyID, n int) ([]Contribution, error)
-	// Body returns a contribution, ErrNone if its bytes are in the sum, lost, or deleted.
+	// Body returns a contribution's bytes. It returns ErrNone if they are in the sum, lost or
+	// deleted.
 	Body(study.Hash, study.PartyID) ([]byte, error)
-	// Lose deletes the bodies of parties, and stores since when they are lost.
+	// Lose deletes the bodies of parties and stores when their loss was noticed.
 	Lose(h study.Hash, parties []study.PartyID, noticed time.Time) error
-	// LoseSum deletes the sum, if any. The contributions whose bodies were in it are then lost.
+	// LoseSum deletes the sum. The contributions in it are then lost.
 	LoseSum(h study.Hash, noticed time.Time) error
 	Lost(study.Hash) (map[study.PartyID]time.Time, error)
 	Restore(h study.Hash, p study.PartyID, body []byte) error
-	// Drop deletes contributions, lost or not, with their receipts.
+	// Drop deletes contributions with their receipts, also lost ones.
 	Drop(h study.Hash, parties []study.PartyID) error
-	// Sum is the stored sum and its number of contributions; nil and 0 if there is none. A changed
-	// sum is ErrDamagedSum.
+	// Sum is the stored sum and its number of contributions; nil and 0 if there is none. A sum that
+	// changed on disk is ErrDamagedSum.
 	Sum(study.Hash) (sum []byte, contributions int, err error)
-	// SetSum stores a sum and deletes the bodies of those now in it.
+	// SetSum stores a sum and deletes the bodies that were added to it.
 	SetSum(h study.Hash, sum []byte, contributions int, folded []Contribution) error
 
-	// SealKey is a study's private key for answers, and the signer's key at its making, or ErrNone.
+	// SealKey returns a study's private key for answers, and the coordinator's signing key when it
+	// was made, or ErrNone.
 	SealKey(study.Hash) (private []byte, signer protocol.SignerKey, err error)
 	SetSealKey(h study.Hash, private []byte, signer protocol.SignerKey) error
-	// ReceiptKey is the key that encrypts a party's receipt; ErrNone without a carried answer.
+	// ReceiptKey is the key that encrypts a party's receipt, ErrNone if the party's answer was not
+	// carried by file.
 	ReceiptKey(study.Hash, study.PartyID) ([]byte, error)
 	SetReceiptKey(h study.Hash, p study.PartyID, key []byte) error
 
-	// AddWitnessed stores a testimony; storing the same testimony again is no error.
+	// AddWitnessed stores a testimony. It may be stored already.
 	AddWitnessed(Testimony) error
 	Witnessed() ([]Testimony, error)
 
@@ -162,14 +164,14 @@ type Invitation struct {
 	Role    protocol.Role
 	Expires time.Time
 	Revoked bool
-	// Certificate, DER, is nil until SigningKey redeemed the invitation.
+	// Certificate is DER, nil until SigningKey redeemed the invitation.
 	SigningKey  [32]byte
 	Certificate []byte
 }
 
 type Token struct {
 	ID      string
-	Serial  string // of its certificate
+	Serial  string
 	Prefix  string
 	Tags    protocol.Tags
 	Quota   int
@@ -200,7 +202,7 @@ type Contribution struct {
 	Body   []byte
 }
 
-// Testimony is a shown document whose ledger entry the chain lacks.
+// Testimony is a document that a caller showed and whose ledger entry the chain lacks.
 type Testimony struct {
 	Head  privacy.Head
 	Shown protocol.Shown

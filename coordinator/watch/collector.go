@@ -32,7 +32,6 @@ var (
 	unknownMetric  = prometheus.NewDesc("caucus_standing_unknown", "1 where the store or the ledger could not be read for these metrics.", nil, nil)
 )
 
-// Describe and Collect implement prometheus.Collector.
 func (s collector) Describe(out chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{membersMetric, studiesMetric, deadlineMetric, awaitedMetric, uploadsMetric, spentMetric, limitMetric, ledgerMetric, clockMetric, damagedMetric, freeMetric, helperMetric, expiryMetric, unknownMetric} {
 		out <- d

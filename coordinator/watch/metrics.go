@@ -39,5 +39,4 @@ func NewCounts() *Counts {
 	return c
 }
 
-// Since adds the time from a start to a histogram.
 func Since(h prometheus.Observer, from, to time.Duration) { h.Observe((to - from).Seconds()) }

@@ -21,7 +21,7 @@ type overview struct {
 	MoreStudies int
 	Members     []memberLine
 	MoreMembers int
-	Counts      string // numbers of members
+	Counts      string
 	Units       []ledgerUnit
 	LedgerSays  string
 	Charges     int

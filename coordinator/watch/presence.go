@@ -23,8 +23,8 @@ type Presence struct {
 
 type present struct {
 	seen  time.Time
-	run   string   // of the last call
-	runs  []string // earlier ones, newest last
+	run   string   // of the member's last call
+	runs  []string // of earlier calls, newest last
 	twice time.Time
 	waits map[study.Hash]protocol.Wait
 }
@@ -51,7 +51,7 @@ func (p *Presence) Note(caller protocol.Caller, r *pb.ListRequest, now time.Time
 		m = &present{}
 		p.of[caller.Name] = m
 	}
-	if m.seen = now; len(r.Run) == 0 { // a person's command
+	if m.seen = now; len(r.Run) == 0 { // a person made this call, not an agent
 		return
 	}
 	m.waits = nil

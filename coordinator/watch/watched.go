@@ -31,7 +31,6 @@ type Coordinator interface {
 	Awaited(h study.Hash, contributors, others []study.PartyID) []study.PartyID
 }
 
-// Health is a coordinator's state at one moment.
 type Health struct {
 	Now     time.Time
 	Doubt   error // why the clock is not trusted; nil: it is
@@ -145,7 +144,6 @@ func addr(l net.Listener) net.Addr {
 	return l.Addr()
 }
 
-// Serve answers until Close.
 func (w *Watcher) Serve() error {
 	var under errgroup.Group
 	for l, server := range w.servers {
@@ -168,8 +166,8 @@ func (w *Watcher) Close() (err error) {
 	return err
 }
 
-// ready returns nil if the coordinator can take contributions and release studies; else an error with
-// one obstacle per line, without names of parties and studies.
+// ready returns nil if the coordinator can take contributions and release studies. Otherwise its
+// error has one cause on each line, without names of parties or studies.
 func (s *Watched) ready(ctx context.Context) error {
 	health := s.Health()
 	causes := []error{health.Doubt}
