@@ -15,33 +15,33 @@ import (
 	"caucus/study"
 )
 
-// Agent takes part in studies for one party.
 type Agent struct {
 	*desk.Desk
 	site *site.Site
 	link link
-	// looking keeps the agent from taking up studies not charged before (Look).
+	// looking is set by Look: the agent then takes up no study that was not charged before.
 	looking bool
-	// dial makes a new link after the certificate was renewed.
+	// dial makes a new connection after the certificate was renewed.
 	dial func(site.Config, protocol.Identity) (link, error)
 	id   protocol.Identity
 	log  *slog.Logger
-	// said is the last message logged about each topic, so that a lasting state is logged once.
+	// said is the last message logged about each topic, so that a state that lasts is logged once.
 	said     map[string]string
 	recorded map[string]bool
-	// refused holds the studies refused by policy or ledger, each with the ledger year of the refusal;
-	// "" holds until a restart, because policies change with the config.
+	// refused holds the studies that policy or ledger refused, with the ledger year in which the
+	// ledger refused. A refusal by policy has "" and holds until a restart, because a policy changes
+	// only with the configuration.
 	refused map[study.Hash]string
-	// run identifies this process, so that two processes with one identity are noticed; reports says why
-	// studies wait.
+	// run identifies this process, so that two processes with one identity are noticed. reports says
+	// why studies wait.
 	run     []byte
 	reports *reports
-	// year dates charges, "" while the clocks disagree (site.YearOf).
+	// year is the year that charges are dated with, "" while the clocks disagree (site.YearOf).
 	year        string
 	preparation *preparation
 	silence     silence
 	measured    time.Duration // clock.Elapsed at the last speed measurement
-	clock       clock.Clock   // Config.Clock, complete
+	clock       clock.Clock
 	counts      *health.Counts
 	// jitter draws a random wait of at most its argument.
 	jitter func(time.Duration) time.Duration
@@ -49,7 +49,6 @@ type Agent struct {
 	unlock func()
 }
 
-// Party returns the party that this agent acts for.
 func (a *Agent) Party() study.PartyID { return a.site.Party }
 
 // Close waits for the preparation in progress, then closes the connection and the ledger.
@@ -63,7 +62,7 @@ func (a *Agent) Close() error {
 	return err
 }
 
-// logOnce logs an obstacle to a study once while it lasts. Errors hold no record (agent/source).
+// logOnce logs an obstacle to a study once while it lasts. The text holds no record (agent/source).
 func (a *Agent) logOnce(h study.Hash, level slog.Level, what string) {
 	a.logOnceAbout(h.String(), level, what, "study", h.String())
 }
@@ -77,20 +76,20 @@ func (a *Agent) logOnceAbout(topic string, level slog.Level, what string, args .
 
 func (a *Agent) now() time.Time { return a.site.Config.Now() }
 
-// done reports an effect that is durable or visible, for tests that crash there.
+// done reports an effect that is durable or visible. Tests crash the agent there.
 func (a *Agent) done(effect string) {
 	if f := a.site.Config.Checkpoint; f != nil {
 		f(effect)
 	}
 }
 
-// courier returns the link of an agent that answers by file, else nil.
+// courier is the link of an agent that answers by file, nil for others.
 func (a *Agent) courier() *protocol.Courier {
 	c, _ := a.link.(*protocol.Courier)
 	return c
 }
 
-// errRefused: the policy or the ledger refuses a study, and the reason was logged.
+// errRefused says that policy or ledger refused a study, and that the reason was logged.
 var errRefused = errors.New("refused here")
 
 func (a *Agent) recordOnce(what string, h study.Hash, name string, args ...any) error {
@@ -108,8 +107,8 @@ func (a *Agent) recordOnce(what string, h study.Hash, name string, args ...any) 
 	return nil
 }
 
-// refusedHere says whether policy or ledger refused a study. A refusal by the ledger counts only in its
-// year, because another year has another limit.
+// refusedHere reports whether policy or ledger refused a study. A refusal by the ledger counts only
+// in its year, because a new year has a new limit.
 func (a *Agent) refusedHere(h study.Hash) bool {
 	year, refused := a.refused[h]
 	return refused && (year == "" || year == a.year)
@@ -122,9 +121,10 @@ func (a *Agent) refuse(h study.Hash, name, by, year, why string) error {
 	return errors.Join(errRefused, a.recordOnce(site.AuditRefused, h, name, "by", by))
 }
 
-// decline tells the coordinator once that this party does not take part, by the same message for every refusal.
+// decline tells the coordinator once that this party does not take part. The message is the same for
+// every reason.
 func (a *Agent) decline(ctx context.Context, d site.Dossier, h study.Hash) error {
-	if d.Has(site.FileDeclined) && a.courier() == nil { // a carried message may never have arrived
+	if d.Has(site.FileDeclined) && a.courier() == nil { // a message that people carry may never have arrived
 		return nil
 	}
 	if err := a.link.Decline(ctx, h); err != nil {
@@ -147,7 +147,7 @@ func (a *Agent) closed(d site.Dossier, o protocol.Summary, why string) error {
 	return nil
 }
 
-// ended notes that a study's own state ended it for this site: a later amendment may reopen it.
+// ended notes that the study ended at the coordinator. A later amendment may reopen it.
 func (a *Agent) ended(d site.Dossier, o protocol.Summary, why string) error {
 	if err := d.Write(site.FileEnded, fmt.Appendln(nil, o.Amendments)); err != nil {
 		return err

@@ -16,19 +16,20 @@ import (
 	"caucus/study"
 )
 
-// By file: if a site's network reaches nobody, people carry the messages. The agent is the same: Answer
-// and Look make a round with a link that reads one file and writes one file, so that policy,
+// By file: if a site's network reaches nobody, people carry the messages. The agent is the same.
+// Answer and Look make a round with a link that reads one file and writes one file, so policy,
 // declaration, approvals, ledger, window, audit log and the study's folder work as in any round.
 //
 // Two things differ:
-//   - The coordinator's clock is not heard. A time in a file is only a lower bound: if it is ahead of
-//     this machine's clock by more than site.MaxDatedSkew, nothing is charged. The year of a charge is
-//     this machine's alone, which a coordinator cannot move.
-//   - The carriers decide when files arrive, and may carry none. A pack older than one read before is
-//     refused. The next pack, which holds the receipt, tells whether an answer arrived.
+//   - There is no current time from the coordinator. A time in a file is only a lower bound: if it is
+//     ahead of this machine's clock by more than site.MaxDatedSkew, nothing is charged. Only this
+//     machine decides the year of a charge, and a coordinator cannot move it.
+//   - The carriers decide when files arrive, and may lose some. A pack older than an earlier one is
+//     refused. The next pack contains the receipt if the answer arrived.
 
 // ByFile reads a pack (caucus study pack), checks its signatures, and makes an agent that writes its
-// answer to the file out; empty writes none. The agent holds the state folder until it is closed.
+// answer to the file out. If out is empty, it writes none. The agent holds the state folder until it
+// is closed.
 func ByFile(c site.Config, pack []byte, out string) (*Agent, error) {
 	if err := c.Validate(); err != nil {
 		return nil, fmt.Errorf("agent config: %w", err)
@@ -45,7 +46,7 @@ func ByFile(c site.Config, pack []byte, out string) (*Agent, error) {
 			Out: out, Notice: in(site.FileNotice), Answer: in(site.FileAnswer), Memory: site.MemoryFile(c), Now: c.Clock.Now, Wrote: c.Checkpoint,
 		})
 	}
-	// The pack is compared with earlier packs and stored by one process at a time.
+	// Only one process at a time may compare the pack with earlier packs and store it.
 	unlock, err := folder.Hold(c.State, "another agent")
 	if err != nil {
 		return nil, err
@@ -64,21 +65,22 @@ type Answered struct {
 	Study    string        `json:"study"`
 	Plan     study.Hash    `json:"plan"`
 	Progress desk.Progress `json:"progress"`
-	// Wrote: there is an answer to carry. Declined: it says that this site does not take part, without a reason.
+	// Wrote reports whether there is an answer to carry. Declined reports that the answer says only
+	// that this site does not take part, without a reason.
 	Wrote    bool `json:"wrote"`
 	Declined bool `json:"declined"`
-	// Why says what delays or ended the study; "" for nothing.
+	// Why says what delays or ended the study; "" if nothing does.
 	Why string `json:"why,omitempty"`
 }
 
-// Answer takes the pack's study as far as possible: it decides, charges, prepares in a window and writes
-// the answer at its moment, or says why not. Repeated, also after a crash, it continues where it
-// stopped, charges nothing twice and writes the same bytes.
+// Answer takes the pack's study as far as possible: it decides, charges, prepares the contribution in
+// a window and writes the answer at the window's moment, or says why not. Called again, also after a
+// crash, it continues where it stopped, charges nothing twice and writes the same bytes.
 func (a *Agent) Answer(ctx context.Context) (Answered, error) { return a.byFile(ctx, false) }
 
-// Look stores a pack's news of a study: its plan (for persons to read and approve), amendments, the
-// receipt, the release, or how it ended. It answers nothing, and charges nothing except a contribution
-// that the coordinator has and this folder forgot.
+// Look stores what a pack says about a study: its plan (for people to read and approve), amendments,
+// the receipt, the release, or how it ended. It answers nothing. It charges nothing, except for a
+// contribution that the coordinator has and that this folder forgot.
 func (a *Agent) Look(ctx context.Context) (Answered, error) { return a.byFile(ctx, true) }
 
 func (a *Agent) byFile(ctx context.Context, looking bool) (Answered, error) {
@@ -101,7 +103,8 @@ func (a *Agent) byFile(ctx context.Context, looking bool) (Answered, error) {
 		}
 		a.Finish(ctx)
 		wrote, _ := a.courier().Answered()
-		// A file may hold the receipt and later news; after a crash an upload may precede its moment.
+		// A pack may contain the receipt and later news. After a crash an upload may be stored before
+		// its moment has come.
 		again = d.Has(site.FileReceipt) && !received
 		if !looking && !wrote && d.Has(site.FileUpload) && d.Early(a.now()) {
 			again = a.clock.Sleep(ctx, pollByFile)
@@ -113,7 +116,7 @@ func (a *Agent) byFile(ctx context.Context, looking bool) (Answered, error) {
 	out := Answered{Study: about.Name, Plan: about.Hash, Why: a.said[about.Hash.String()]}
 	out.Wrote, out.Declined = a.courier().Answered()
 	review, err := a.Outline(ctx, about.Hash)
-	if errors.Is(err, fs.ErrNotExist) { // the study ended before this site knew it
+	if errors.Is(err, fs.ErrNotExist) { // the study ended before this site knew of it
 		out.Progress = desk.ProgressClosed
 	} else if err != nil {
 		return out, err
@@ -146,8 +149,9 @@ func EnrolRequest(c site.Config) (file []byte, key protocol.Fingerprint, err err
 	return file, key, err
 }
 
-// EnrolAccept makes the identity from the file of the coordinator's operator; typed is the fingerprint as read out.
-// A party whose certificate expired enrols again over the old identity, and keeps its ledger.
+// EnrolAccept makes the identity from the file of the coordinator's operator. typed is the
+// fingerprint as the operator read it out. A party whose certificate expired enrols again over the
+// old identity, and keeps its ledger.
 func EnrolAccept(c site.Config, file []byte, typed string) (who protocol.Caller, err error) {
 	err = enrolling(c, func() error {
 		e, err := protocol.LoadEnrolment(enrolmentFile(c))

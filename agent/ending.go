@@ -11,12 +11,14 @@ import (
 	"caucus/study"
 )
 
-// An amendment may change a study's ending: its deadline, the rule that seals it earlier, and its
-// minimum, down to the floor that the plan names. An approval covers the floor and not the other two, so
-// it stays valid; the policy's MaxExtension bounds how far a deadline may move. A failed study may be
-// reopened: this site then sends the same bytes again, and is charged nothing.
+// An amendment may change how a study ends: its deadline, the rule that seals it earlier, and its
+// minimum, down to the floor that the plan names. An earlier approval stays valid, because it covers
+// the floor and neither of the other two; the policy's MaxExtension bounds how far a deadline may
+// move. If an amendment reopens a failed study, this site sends the same bytes again and is charged
+// nothing.
 
-// follow stores a study's new amendments, and reopens the study here if they reopen it. stop: send nothing for now.
+// follow stores a study's new amendments. If they reopen the study, it reopens the study here too.
+// stop says to send nothing for now.
 func (a *Agent) follow(ctx context.Context, d site.Dossier, o protocol.Summary) (stop bool, err error) {
 	held, err := d.Amendments()
 	if err != nil {
@@ -34,7 +36,7 @@ func (a *Agent) follow(ctx context.Context, d site.Dossier, o protocol.Summary) 
 	if len(held) == 0 {
 		return false, nil
 	}
-	if o.State == study.Open && d.EndedAfter() < len(held) { // whether it was killed before or after it was closed
+	if o.State == study.Open && d.EndedAfter() < len(held) { // also if a kill came before the study was closed here
 		if err := a.reopen(d, o); err != nil {
 			return true, err
 		}
@@ -50,7 +52,8 @@ func (a *Agent) follow(ctx context.Context, d site.Dossier, o protocol.Summary) 
 	return err != nil, err
 }
 
-// allowsEnding refuses a study whose amendments the policy forbids. Unreadable amendments allow nothing.
+// allowsEnding refuses a study whose amendments the policy forbids, or whose amendments cannot be
+// read.
 func (a *Agent) allowsEnding(d site.Dossier, h study.Hash, p study.Plan) error {
 	chain, err := d.Chain(p, h)
 	if err != nil {
@@ -62,8 +65,8 @@ func (a *Agent) allowsEnding(d site.Dossier, h study.Hash, p study.Plan) error {
 	return nil
 }
 
-// unforked fetches the amendments of an amended study again, before it is charged and before bytes
-// leave: a list only counts them, and a forked chain may have the same length.
+// unforked fetches the amendments of an amended study again, before a charge and before bytes leave.
+// A list of studies gives only their number, and a forked chain may have the same length.
 func (a *Agent) unforked(ctx context.Context, d site.Dossier, o protocol.Summary) error {
 	held, err := d.Amendments()
 	if err != nil || len(held) == 0 {

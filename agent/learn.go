@@ -13,7 +13,7 @@ import (
 	"caucus/study"
 )
 
-// learn fetches the signed plan and its pool, so that persons can read them. It agrees to nothing.
+// learn fetches the signed plan and its pool, so that people can read them. It agrees to nothing.
 func (a *Agent) learn(ctx context.Context, d site.Dossier, h study.Hash) (study.Plan, error) {
 	if a.complete(d) {
 		return d.Plan()
@@ -25,7 +25,7 @@ func (a *Agent) learn(ctx context.Context, d site.Dossier, h study.Hash) (study.
 	if err := a.keep(d, s); err != nil {
 		return study.Plan{}, err
 	}
-	if len(s.Amendments) > 0 && !d.Has(site.FileAmendments) { // else follow compares them with the stored ones
+	if len(s.Amendments) > 0 && !d.Has(site.FileAmendments) { // otherwise follow compares them with the stored ones
 		if err := d.WriteJSON(site.FileAmendments, s.Amendments); err != nil {
 			return study.Plan{}, err
 		}
@@ -38,7 +38,8 @@ func (a *Agent) learn(ctx context.Context, d site.Dossier, h study.Hash) (study.
 	return d.Plan()
 }
 
-// complete says whether plan and pool are here, even if a plan file was changed: readers report that.
+// complete reports whether plan and pool are here. It does not check the plan file; readers report a
+// changed one.
 func (a *Agent) complete(d site.Dossier) bool {
 	if !d.Has(site.FilePlan) {
 		return false
@@ -78,7 +79,7 @@ func (a *Agent) keep(d site.Dossier, s protocol.Study) error {
 }
 
 // refresh fetches new plans, unless a running agent does so. It holds the state folder only while it
-// writes files, never while it waits for the network, so an agent can start at any time.
+// writes files and never while it waits for the network, so an agent can start at any time.
 func (a *Agent) refresh(ctx context.Context) error {
 	if a.site.Config.Courier {
 		return nil
@@ -121,13 +122,14 @@ func (a *Agent) refresh(ctx context.Context) error {
 			return err
 		}
 		if !free {
-			return nil // an agent started meanwhile and fetches the rest
+			return nil // an agent has started meanwhile, and fetches the rest
 		}
 	}
 	return nil
 }
 
-// whileLocked runs fn while this process holds the state folder; free is false if another process holds it.
+// whileLocked runs fn while this process holds the state folder. free is false if another process
+// holds it.
 func (a *Agent) whileLocked(fn func() error) (free bool, err error) {
 	unlock, err := folder.Hold(a.site.Config.State, "another agent")
 	if err != nil {

@@ -15,11 +15,11 @@ import (
 	"caucus/study"
 )
 
-// link is the agent's connection to a coordinator; *protocol.Client implements it. Results are checked
-// against hashes and the coordinator's signature. All calls may be repeated.
+// link is the agent's connection to a coordinator; *protocol.Client implements it. It checks results
+// against hashes and the coordinator's signature. Every call may be repeated.
 type link interface {
 	Studies(ctx context.Context) (protocol.Listing, error)
-	// SetHeartbeat sets the report about this agent in every later call of Studies.
+	// SetHeartbeat sets the report about this agent that every later call of Studies sends.
 	SetHeartbeat(protocol.Heartbeat)
 	Study(ctx context.Context, ref string) (protocol.Study, error)
 	Pool(ctx context.Context, s protocol.Study, dir string) ([]byte, error)
@@ -28,16 +28,17 @@ type link interface {
 	Release(ctx context.Context, ref string) (protocol.SignedRelease, error)
 	Renew(ctx context.Context) (protocol.Identity, error)
 	Keys() protocol.Keys
-	// HangUp ends the connection: once it returns no byte leaves before the next call.
+	// HangUp ends the connection. After it returns, no byte leaves before the next call.
 	HangUp() error
 	Close() error
 }
 
 func enrolmentFile(c site.Config) string { return filepath.Join(c.State, "enrolment.yaml") }
 
-// Enrol turns an invitation into this agent's identity, once. The key is made here, is on the disk before the
-// invitation is used, and never leaves. If Enrol fails or is interrupted, run it again with the same invitation. A
-// party whose certificate expired or was revoked enrols again over the old identity, and keeps its ledger.
+// Enrol turns an invitation into this agent's identity, once. The key is made here, is on the disk
+// before the invitation is used, and never leaves. If Enrol fails, run it again with the same
+// invitation. A party whose certificate expired or was revoked enrols again over the old identity,
+// and keeps its ledger.
 func Enrol(ctx context.Context, c site.Config, invitation string) (protocol.Caller, error) {
 	fail := func(err error) (protocol.Caller, error) { return protocol.Caller{}, fmt.Errorf("enrol: %w", err) }
 	i, err := protocol.ParseInvitation(invitation)
@@ -72,9 +73,10 @@ func Enrol(ctx context.Context, c site.Config, invitation string) (protocol.Call
 	return who, err
 }
 
-// Join takes a place of a join token, under a name within its prefix; the coordinator chooses an empty name. If
-// Join fails or is interrupted, run it again: the key is on the disk, and takes one place only. An agent already
-// enrolled at this coordinator stays as it is (before is true), so that a set-up script may repeat Join.
+// Join takes a place of a join token, under a name that has the token's prefix; for an empty name the
+// coordinator chooses one. If Join fails, run it again: the key is on the disk and takes only one
+// place. An agent that is enrolled at this coordinator already stays as it is, and before is true, so
+// that a set-up script may repeat Join.
 func Join(ctx context.Context, c site.Config, token, name string) (who protocol.Caller, before bool, err error) {
 	fail := func(err error) (protocol.Caller, bool, error) {
 		return protocol.Caller{}, false, fmt.Errorf("enrol: %w", err)
@@ -119,7 +121,8 @@ func Join(ctx context.Context, c site.Config, token, name string) (who protocol.
 	return who, before, err
 }
 
-// joined refuses an expired identity, one of another coordinator than the token's, or of another name.
+// joined refuses an identity that has expired, that belongs to another coordinator than the token, or
+// that has another name.
 func joined(c site.Config, had protocol.Identity, party string, v protocol.Invitation, name string) error {
 	_, until, err := had.Validity()
 	if err != nil {
@@ -143,7 +146,7 @@ func enrolled(c site.Config, id protocol.Identity) error {
 	return os.Remove(enrolmentFile(c))
 }
 
-// enrolling runs fn while this process holds the state folder, which it makes.
+// enrolling makes the state folder, and runs fn while this process holds it.
 func enrolling(c site.Config, fn func() error) error {
 	fail := func(err error) error { return fmt.Errorf("enrol: %w", err) }
 	if c.State == "" {
@@ -186,5 +189,4 @@ func newEnrolment(c site.Config) (protocol.Enrolment, error) {
 	return e, err
 }
 
-// dial makes the link. The first call connects.
 func dial(c site.Config, id protocol.Identity) (link, error) { return site.Dial(c, id) }

@@ -60,7 +60,7 @@ func newAgent(c site.Config, id protocol.Identity, party study.PartyID, dial fun
 	return a, nil
 }
 
-// shown serves the page and the metrics of a running agent until shut is called.
+// shown serves the page and the metrics of a running agent, until shut is called.
 func (a *Agent) shown() (shut func(), err error) {
 	var under sync.WaitGroup
 	var ends []func()

@@ -5,21 +5,22 @@ import (
 	"time"
 )
 
-// pace draws the times of an agent's polls at random, so that many agents do not fall into step after an event that
-// hit all at once: a coordinator restarts, a network or power comes back, one command starts them all. The draws
-// depend only on the config and on whether calls failed, never on a record; no upload depends on them.
+// pace draws the times of an agent's polls at random. Otherwise many agents would poll at the same
+// moments after an event that hit all of them: a coordinator restarts, a network or power comes back,
+// one command starts them all. The draws depend only on the configuration and on whether calls
+// failed, never on a record. No upload depends on them.
 type pace struct {
 	poll, most time.Duration
 	jitter     func(time.Duration) time.Duration
-	failures   int // in a row
+	failures   int // consecutive failed calls
 }
 
 // first returns the wait before the first poll, up to half an interval.
 func (p *pace) first() time.Duration { return p.poll - p.jitter(p.poll) }
 
-// next returns the wait after a poll. After the first failure it is as long as after a success, and
-// doubles from there. With a shorter wait every agent whose turn came during a coordinator's restart
-// (seconds) would return within the same second, on top of the others.
+// next returns the wait after a poll. After the first failure the wait is as long as after a success;
+// it doubles with each further failure. A shorter wait would do harm: a restart of the coordinator
+// takes seconds, and all agents whose poll fell into it would return within the same second.
 func (p *pace) next(reached bool) time.Duration {
 	if reached {
 		p.failures = 0
@@ -33,7 +34,7 @@ func (p *pace) next(reached bool) time.Duration {
 	return p.jitter(wait)
 }
 
-// mostDoublings bounds the loop: 32 doublings turn a millisecond into months.
+// mostDoublings ends the loop; 32 doublings turn a millisecond into months.
 const mostDoublings = 32
 
 // jitter is uniform in [d/2, d].

@@ -16,8 +16,8 @@ import (
 	"caucus/study"
 )
 
-// drafted makes the contribution before its noise. It never fails: a contribution that cannot be made
-// counts as not ready.
+// drafted makes the contribution before its noise. It never fails: if the contribution cannot be
+// made, the draft is not ready.
 func drafted(ctx context.Context, s *site.Site, w window) draft {
 	var l late
 	in := s.Records(w.study, w.plan, w.records, study.InBlocks(w.task, w.records))
@@ -31,11 +31,11 @@ func drafted(ctx context.Context, s *site.Site, w window) draft {
 	return draft{Contribution: d, late: l.String()}
 }
 
-// settle makes the body from a draft, or from empty records if none was ready. It draws the site's own
-// releases, which are charged already.
+// settle makes the body from a draft, or from empty records if no draft was ready. It draws the noise
+// of the site's own releases, which are charged already.
 //
-// Repeated after a crash, publications are the same and nothing is charged twice. Votes may differ,
-// which is harmless because none has left.
+// If settle runs again after a crash, publications are the same and nothing is charged twice. Votes
+// may differ, which does no harm because the earlier ones have not left.
 func settle(ctx context.Context, s *site.Site, w window) ([]byte, error) {
 	made := w.made.Contribution
 	if made.Body == nil {
@@ -58,7 +58,8 @@ func settle(ctx context.Context, s *site.Site, w window) ([]byte, error) {
 	return body, nil
 }
 
-// contribution makes the upload before a party's own noise: the task's contribution, or two sealed shares.
+// contribution makes the upload before a party's own noise: the task's contribution, or two encrypted
+// shares.
 func contribution(s *site.Site, w window, in study.Inputs) (study.Contribution, error) {
 	if !w.plan.Noise.Shared() {
 		return w.task.Contribute(in)
@@ -67,8 +68,8 @@ func contribution(s *site.Site, w window, in study.Inputs) (study.Contribution, 
 	return study.Contribution{Body: func([]privacy.Published) ([]byte, error) { return body, nil }}, err
 }
 
-// fallSilent starts the silence: from its return until speak is called, no byte leaves this agent, none
-// of its servers answers, and no command here calls the coordinator.
+// fallSilent starts the silence. From its return until a call of speak, no byte leaves this agent,
+// its servers do not answer, and no command on this folder calls the coordinator.
 func (a *Agent) fallSilent(ctx context.Context) (speak func(), err error) {
 	if err := a.link.HangUp(); err != nil {
 		return nil, fmt.Errorf("hang up before a contribution is prepared: %w", err)
@@ -79,7 +80,7 @@ func (a *Agent) fallSilent(ctx context.Context) (speak func(), err error) {
 		if err == nil {
 			return func() { release(); end() }, nil
 		}
-		// A command's calls are bounded, so a coordinator cannot delay this for long.
+		// Calls of a command have time limits, so a coordinator cannot delay this for long.
 		if !errors.Is(err, folder.ErrHeld) || !a.clock.Sleep(ctx, time.Second) {
 			end()
 			return nil, errors.Join(err, ctx.Err())
@@ -87,8 +88,9 @@ func (a *Agent) fallSilent(ctx context.Context) (speak func(), err error) {
 	}
 }
 
-// prepareNext prepares the first study of the queue in its window, and sends the upload. Every failure
-// is retried: an upload that is not stored has not left, and is prepared in a new window, charged once.
+// prepareNext prepares the first study of the queue in its window, and sends the upload. After a
+// failure it tries again: an upload that is not stored has not left, so it is prepared in a new
+// window and charged only once.
 func (a *Agent) prepareNext(ctx context.Context) {
 	w := a.preparation.queue[0]
 	a.preparation.queue = a.preparation.queue[1:]
@@ -112,8 +114,9 @@ func (a *Agent) prepareNext(ctx context.Context) {
 	}
 }
 
-// prepare fixes a window, makes and stores a contribution in it, and returns at the moment of the upload. In
-// between nothing leaves this process, neither to the coordinator, nor from its servers, nor to a log.
+// prepare fixes a window, makes and stores a contribution in it, and returns at the moment of the
+// upload. In between this process sends nothing: to the coordinator, through its servers, or to a
+// log.
 func (a *Agent) prepare(ctx context.Context, d site.Dossier, w window) error {
 	speak, err := a.fallSilent(ctx)
 	if err != nil {
@@ -126,22 +129,21 @@ func (a *Agent) prepare(ctx context.Context, d site.Dossier, w window) error {
 		return err
 	}
 	a.done("time fixed")
-	if err := errors.Join(d.Remove(site.FileLate), d.Remove(site.FileUnread), d.Remove(site.FileNoVotes)); err != nil { // of a window that a crash ended
+	if err := errors.Join(d.Remove(site.FileLate), d.Remove(site.FileUnread), d.Remove(site.FileNoVotes)); err != nil { // left by a window that a crash ended
 		return err
 	}
 	if w.made = a.preparation.within(ctx, w); ctx.Err() == nil && !d.Has(site.FileRefused) && !a.unapproved(d, w) {
 		err = a.upload(ctx, d, w)
 	}
-	runtime.GC() // free the records' memory now, and not while the agent speaks
+	runtime.GC() // free the records' memory now, so that this takes no time after the silence
 	if !a.preparation.hurry {
 		a.clock.Sleep(ctx, w.began+w.span.Whole()-a.clock.Elapsed())
 	}
 	return err
 }
 
-// unapproved says whether a study whose ε was charged lacks approvals, because its source was declared
-// anew before or while the records were read. The next round asks for approval again and charges
-// nothing.
+// unapproved reports whether a charged study lacks approvals, because its source was declared again
+// before or while the records were read. The next round asks for approval again and charges nothing.
 func (a *Agent) unapproved(d site.Dossier, w window) bool {
 	by, _ := a.site.Approvers(d, w.study, w.plan)
 	return len(by) < a.site.Config.Policy.Needed()
@@ -157,7 +159,7 @@ func (a *Agent) upload(ctx context.Context, d site.Dossier, w window) error {
 	if err != nil {
 		return err
 	}
-	if err := a.site.NoteLedger(ctx, d); err != nil { // first, so that every upload has it
+	if err := a.site.NoteLedger(ctx, d); err != nil { // before the upload is stored, so that every upload has it
 		return err
 	}
 	a.done("answered")

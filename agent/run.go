@@ -13,8 +13,8 @@ import (
 	"caucus/protocol"
 )
 
-// Run takes part in studies until ctx ends, which is no error. It waits for a coordinator that is down,
-// as long as it takes. Only one Run at a time may use a state folder. Run closes the agent.
+// Run takes part in studies until ctx ends, and then returns nil. It waits for a coordinator that is
+// down, without a time limit. Only one Run at a time may use a state folder. Run closes the agent.
 func (a *Agent) Run(ctx context.Context) error {
 	defer a.Close()
 	if a.site.Config.Courier {
@@ -72,7 +72,8 @@ func (a *Agent) measure() {
 	a.measured = a.clock.Elapsed()
 }
 
-// prepareUntilPoll prepares charged studies, window after window, until the time of the next poll.
+// prepareUntilPoll prepares the charged studies, one window after the other, until the next poll is
+// due.
 func (a *Agent) prepareUntilPoll(ctx context.Context, wait time.Duration) {
 	next, stop := a.clock.After(wait)
 	defer stop()
@@ -81,7 +82,7 @@ func (a *Agent) prepareUntilPoll(ctx context.Context, wait time.Duration) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-next: // the time of the poll passed within a window
+		case <-next: // the next poll became due during a window
 			return
 		default:
 		}
@@ -92,16 +93,16 @@ func (a *Agent) prepareUntilPoll(ctx context.Context, wait time.Duration) {
 	}
 }
 
-// Finish prepares and sends the studies that Round charged. Run does this itself.
+// Finish prepares and sends the studies that Round charged. Run does so by itself.
 func (a *Agent) Finish(ctx context.Context) {
 	for len(a.preparation.queue) > 0 && ctx.Err() == nil {
 		a.prepareNext(ctx)
 	}
 }
 
-// Round asks for studies once and takes each as far as possible now; a prepared upload leaves later
-// (Finish). It returns an error if the coordinator could not be reached or does not admit this agent. An
-// obstacle to one study is logged and does not delay the others.
+// Round asks for studies once and does for each study what can be done now. A prepared upload leaves
+// later (Finish). Round returns an error if the coordinator could not be reached or does not admit
+// this agent. An obstacle to one study is logged and does not delay the others.
 func (a *Agent) Round(ctx context.Context) error {
 	holds, err := a.site.Studies.Released()
 	if err != nil {
@@ -153,8 +154,9 @@ func (a *Agent) Round(ctx context.Context) error {
 	return unreachable
 }
 
-// renew asks for a new certificate in the last third of this one's life, or when the coordinator has a new
-// authority. The new identity is on the disk before its use, and the old one stays valid: a crash loses nothing.
+// renew asks for a new certificate when a third of the present one's life is left, or when the
+// coordinator has a new authority. The new identity is on the disk before it is used, and the old one
+// stays valid, so a crash loses nothing.
 func (a *Agent) renew(ctx context.Context) error {
 	from, until, err := a.id.Validity()
 	if err != nil || until.Sub(a.now()) > until.Sub(from)/3 && !a.id.Outdated() {
@@ -167,7 +169,7 @@ func (a *Agent) renew(ctx context.Context) error {
 	return a.useIdentity(id, "certificate renewed")
 }
 
-// followKeys stores the coordinator's signed handover to new keys, then uses the new authority.
+// followKeys stores the coordinator's signed handover to new keys, and then uses the new authority.
 func (a *Agent) followKeys() error {
 	id, news := a.id.Follow(a.link.Keys())
 	if !news {
@@ -176,7 +178,7 @@ func (a *Agent) followKeys() error {
 	return a.useIdentity(id, "the coordinator changed its keys, and its old one signed for that")
 }
 
-// useIdentity switches to another identity, which is on the disk before its use.
+// useIdentity switches to an identity that is on the disk.
 func (a *Agent) useIdentity(id protocol.Identity, why string) error {
 	if err := id.Save(site.IdentityFile(a.site.Config)); err != nil {
 		return err

@@ -16,8 +16,8 @@ import (
 	"caucus/study/verify"
 )
 
-// tell logs and records, at the moment of the upload, what happened to a contribution during the
-// silence: logs may leave the machine, and the time of each line with them.
+// tell logs what happened to a contribution during the silence. It runs at the moment of the upload
+// and not before, because logs may leave the machine and show the time of each line.
 func (a *Agent) tell(d site.Dossier, o protocol.Summary) error {
 	if late, err := d.Read(site.FileLate); err == nil {
 		what := strings.TrimSpace(string(late))
@@ -32,7 +32,7 @@ func (a *Agent) tell(d site.Dossier, o protocol.Summary) error {
 		if err != nil {
 			return err
 		}
-		source, _ := a.site.Sources.Find(p.Data) // "" if it is gone
+		source, _ := a.site.Sources.Find(p.Data) // "" if the source no longer exists
 		if err := a.recordOnce(site.AuditUnread, o.Hash, o.Name, "source", source); err != nil {
 			return err
 		}
@@ -40,15 +40,15 @@ func (a *Agent) tell(d site.Dossier, o protocol.Summary) error {
 	return nil
 }
 
-// final lists the refusals of a contribution that another attempt cannot change. "Study not open" is not
-// among them: the study's state in the next list says whether the study is over, or a draft again at a
-// restored coordinator, to be opened later.
+// final lists the errors after which the same contribution would be refused again. "Study not open"
+// is not among them: the next list tells whether the study is over, or is a draft at a restored
+// coordinator and will open later.
 var final = []error{
 	study.ErrNotEnrolled, study.ErrOtherPlan, study.ErrOtherBytes,
 	study.ErrContribution, study.ErrPlan, protocol.ErrTooLarge, protocol.ErrNotFound, protocol.ErrInvalid,
 }
 
-// send sends the stored bytes, and only them, until a receipt is stored.
+// send sends the stored bytes until a receipt is stored. It never sends other bytes.
 func (a *Agent) send(ctx context.Context, d site.Dossier, o protocol.Summary) error {
 	body, err := d.Read(site.FileUpload)
 	if err != nil {
@@ -128,7 +128,8 @@ func (a *Agent) collect(ctx context.Context, d site.Dossier, o protocol.Summary)
 	return nil
 }
 
-// witness logs an error if a release or a receipt contradicts an earlier signature of the coordinator.
+// witness logs an error if a release or receipt contradicts a document that the coordinator signed
+// before.
 func (a *Agent) witness(r study.Release) {
 	site := a.evidence().Kept(context.Background(), r)
 	for _, f := range append(append(site.Receipts(r), site.Shared(r)...), site.Ending(r)...) {
@@ -149,6 +150,6 @@ func (a *Agent) warnIfLedgerWentBack() {
 }
 
 func (a *Agent) evidence() *site.Evidence {
-	keys, _ := a.id.Keys() // no error: the link was dialled with them
+	keys, _ := a.id.Keys() // no error: the connection was made with these keys
 	return a.site.Evidence(keys)
 }

@@ -16,8 +16,8 @@ import (
 	"caucus/study/kinds"
 )
 
-// serve takes one study as far as possible now. Each step leaves a file in the study's dossier, and
-// starts from the files there: the next call continues after a crash between any two steps.
+// serve does for one study what can be done now. Each step starts from the files in the study's
+// dossier and leaves a file there. So the next call continues after a crash between any two steps.
 func (a *Agent) serve(ctx context.Context, o protocol.Summary) error {
 	d := a.site.Studies.Of(o.Hash)
 	switch {
@@ -31,7 +31,7 @@ func (a *Agent) serve(ctx context.Context, o protocol.Summary) error {
 		if stop, err := a.follow(ctx, d, o); stop || err != nil {
 			return err
 		}
-	} else if o.State == study.Open && d.EndedAfter() < o.Amendments { // over before this site learnt its plan
+	} else if o.State == study.Open && d.EndedAfter() < o.Amendments { // the study ended before this site learnt its plan
 		if err := a.reopen(d, o); err != nil {
 			return err
 		}
@@ -40,7 +40,7 @@ func (a *Agent) serve(ctx context.Context, o protocol.Summary) error {
 	case d.Has(site.FileClosed):
 		return nil
 	case d.Has(site.FileRefused) && d.Has(site.FileUpload) && !d.Has(site.FileReceipt) && o.Mine && o.State == study.Open:
-		// True or not, a refused contribution is not sent.
+		// Whether the coordinator's claim is true or not, a refused contribution is not sent.
 		a.logOnce(o.Hash, slog.LevelWarn, "the coordinator says that it has this party's contribution, which a person refused and of which there is no receipt here: nothing is sent")
 		return nil
 	case d.Has(site.FileRefused) && !d.Has(site.FileReceipt) && (!o.Mine || d.Has(site.FileUpload)) && o.State != study.Open:
@@ -102,9 +102,9 @@ func (a *Agent) serve(ctx context.Context, o protocol.Summary) error {
 	return err
 }
 
-// forgotten handles a contribution that the coordinator has and this folder does not know: the folder
-// was restored from a backup, or another agent ran under this name. Nothing more is sent, and its cost
-// is charged again, unless the ledger still has the charge.
+// forgotten handles a contribution that the coordinator has and this folder does not know, because
+// the folder was restored from a backup or another agent ran under this name. It sends nothing more.
+// It charges the contribution's cost again, unless the ledger still has the charge.
 func (a *Agent) forgotten(ctx context.Context, d site.Dossier, o protocol.Summary) error {
 	p, err := a.learn(ctx, d, o.Hash)
 	if err != nil {
@@ -118,14 +118,14 @@ func (a *Agent) forgotten(ctx context.Context, d site.Dossier, o protocol.Summar
 	if err != nil {
 		return err
 	}
-	if a.year == "" { // logged already
+	if a.year == "" { // the reason was logged already
 		return nil
 	}
 	if _, err := a.site.Ledger.Begin(ctx, a.year); err != nil {
 		return err
 	}
 	err = study.ChargeAll(ctx, a.site.Ledger, o.Hash, charges)
-	if err != nil && !errors.Is(err, privacy.ErrConflict) { // a conflict: the charge is there, as a release
+	if err != nil && !errors.Is(err, privacy.ErrConflict) { // ErrConflict: the charge exists already, made for a release
 		return fmt.Errorf("charge a contribution that this state folder has forgotten: %w", err)
 	}
 	if err := a.recordOnce(site.AuditCharged, o.Hash, p.Name, "by", site.ByLedger, "unit", p.Unit.String(), "forgotten", true); err != nil {
@@ -134,15 +134,15 @@ func (a *Agent) forgotten(ctx context.Context, d site.Dossier, o protocol.Summar
 	return a.closed(d, o, "the coordinator has a contribution of this party that is not in this state folder: the folder was restored from a backup, or two agents run under one name; nothing more is sent")
 }
 
-// decide asks the policy, the source's declaration and persons; the ledger decides later, at the charge.
-// It does not read the records. by names the approvers; nil while a person must still declare the source
-// or approve. errRefused means that the policy refused.
+// decide asks the policy, the source's declaration and people. It does not read the records; the
+// ledger decides later, when it is charged. by names the approvers. It is nil while a person must
+// still declare the source or approve. errRefused means that the policy refused.
 func (a *Agent) decide(d site.Dossier, h study.Hash, p study.Plan) (by []string, err error) {
 	policy := a.site.Config.Policy
 	if len(policy.Objections(p)) > 0 {
 		return nil, a.refuse(h, p.Name, site.ByPolicy, "", "the policy does not allow this study: see caucus agent preview "+h.String()[:16])
 	}
-	if err := a.allowsEnding(d, h, p); err != nil { // amended before this site learnt the plan
+	if err := a.allowsEnding(d, h, p); err != nil { // the study was amended before this site learnt the plan
 		return nil, err
 	}
 	source, err := a.site.Sources.Of(p)
@@ -154,7 +154,7 @@ func (a *Agent) decide(d site.Dossier, h study.Hash, p study.Plan) (by []string,
 	if err := source.Refuses(p); err != nil {
 		a.reports.say(h, protocol.WaitDeclined)
 		a.logOnce(h, slog.LevelWarn, fmt.Sprintf("this study and the declared source do not go together: %v; see caucus agent preview %s", err, h.String()[:16]))
-		return nil, errors.Join(errRefused, a.recordOnce(site.AuditRefused, h, p.Name, "by", site.ByPolicy)) // a person may declare it anew
+		return nil, errors.Join(errRefused, a.recordOnce(site.AuditRefused, h, p.Name, "by", site.ByPolicy)) // a person may declare the source again
 	}
 	by, lapsed := a.site.Approvers(d, h, p)
 	if more := policy.Needed() - len(by); more > 0 {
@@ -178,8 +178,8 @@ func (a *Agent) decide(d site.Dossier, h study.Hash, p study.Plan) (by []string,
 	return by, nil
 }
 
-// charge charges the ledger for a study, on terms from plan, pool and the declared number of records,
-// and queues it for preparation. No record is read before it returns.
+// charge charges the ledger for a study and queues the study for preparation. The charge follows from
+// plan, pool and the declared number of records. No record is read before charge returns.
 func (a *Agent) charge(ctx context.Context, d site.Dossier, o protocol.Summary, p study.Plan, by []string) error {
 	pool, err := a.site.Pool(p)
 	if err != nil {
@@ -193,7 +193,7 @@ func (a *Agent) charge(ctx context.Context, d site.Dossier, o protocol.Summary, 
 	if err != nil {
 		return a.refuse(o.Hash, p.Name, site.ByPolicy, "", fmt.Sprintf("this study is refused: %v", err))
 	}
-	if a.year == "" { // logged already
+	if a.year == "" { // the reason was logged already
 		a.reports.say(o.Hash, protocol.WaitClock)
 		return nil
 	}

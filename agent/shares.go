@@ -8,26 +8,29 @@ import (
 	"caucus/study"
 )
 
-// With noise by aggregators an upload consists of two shares, and the helper's share is sealed to it. A
-// party gets one document from the helper, its acceptance, which the coordinator passes on.
+// If aggregators add the noise, an upload consists of two shares, and one of them is encrypted to the
+// helper. A party gets one document from the helper, its acceptance of the plan. The coordinator
+// passes the document on.
 //
-// Proof note. Claim: whatever the coordinator passes on, this site charges and sends only if the helper
-// of its policy agreed to this very plan, under the noise that this site computes, with a sealing key
-// that the policy pins.
+// Proof note. Claim: whatever document the coordinator passes on, this site charges and sends only if
+// the helper that its policy names agreed to exactly this plan, with the noise that this site
+// computes, and with an encryption key that the policy pins.
 //   - The acceptance is checked against the pins at every use: before the ledger is charged
-//     (aggregator.CheckAcceptance), and before the first byte leaves (aggregator.CheckPins: the noise
-//     does not change). The copy in the study's folder came from the coordinator, and is believed no
-//     more than it.
-//   - A share sealed to the helper opens only with the same plan, party and other share
-//     (protocol.ShareBinding), so an upload for one study has no use in another.
-//   - One upload is made, and it is on the disk before it leaves, as always: two uploads of one record,
-//     under one verify key or under two, would be two views of the record.
-//   - Nothing here depends on a record: the acceptance is fetched and checked before the window, sizes
-//     follow from the plan and the declared number of records (shares.Form.PartSize), and shares are
-//     made and sealed within the window, whose length counts them (aggregator.Steps).
+//     (aggregator.CheckAcceptance), and before the first byte leaves (aggregator.CheckPins, because
+//     the noise does not change). The copy in the study's folder came from the coordinator, and is
+//     trusted no more than the coordinator.
+//   - A share encrypted to the helper opens only with the same plan, party and other share
+//     (protocol.ShareBinding). So an upload for one study is useless in another.
+//   - Only one upload is made, and it is on the disk before it leaves. Two uploads of one record,
+//     under one verify key or two, would be two views of the record.
+//   - Nothing here depends on a record. The acceptance is fetched and checked before the window.
+//     Sizes follow from the plan and the declared number of records (shares.Form.PartSize). Shares
+//     are made and encrypted within the window, whose length includes the time for that
+//     (aggregator.Steps).
 
-// agreement returns the agreement under which this site makes its shares, empty if the plan has no
-// helper; why says why there is none. It tries the stored acceptance, then asks the coordinator again.
+// agreement returns the agreement under which this site makes its shares. It is empty if the plan has
+// no helper. why says why there is no agreement. It tries the stored acceptance first, then asks the
+// coordinator again.
 func (a *Agent) agreement(ctx context.Context, d site.Dossier, t study.Task) (under aggregator.Agreement, why, err error) {
 	if !t.Plan().Noise.Shared() {
 		return under, nil, nil
@@ -53,9 +56,10 @@ func (a *Agent) agreement(ctx context.Context, d site.Dossier, t study.Task) (un
 	return under, nil, nil
 }
 
-// sealedOtherwise returns an error if a finished upload is not sealed to the helper that the policy names now, for
-// example because the helper's files were restored to an older state and the policy's keys changed. That helper
-// cannot open a share sealed to the earlier key, and perhaps somebody else can.
+// sealedOtherwise returns an error if a finished upload is not encrypted to the helper that the
+// policy names now. This happens, for example, after the helper's files were restored from a backup
+// and the policy's keys changed. The helper cannot open a share encrypted to its earlier key, but
+// somebody else perhaps can.
 func (a *Agent) sealedOtherwise(d site.Dossier, h study.Hash) error {
 	p, err := d.Plan()
 	if err != nil || !p.Noise.Shared() {

@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// silence holds back all answers of the agent's servers while it learns from records (window).
+// silence holds back all answers of the agent's servers while the agent learns from records (window).
 type silence struct {
 	mu      sync.Mutex    // guards the fields below
-	over    chan struct{} // closed at its end; nil without a silence
+	over    chan struct{} // closed when the silence ends; nil without a silence
 	servers []*http.Server
 }
 
@@ -28,8 +28,8 @@ func (s *silence) begin() (end func()) {
 	}
 }
 
-// keepAlives closes idle connections, or lets them stay open again: during the silence a timer would
-// close an open one, at a moment that could be heard.
+// keepAlives closes idle connections, or lets them stay open again. During the silence a timer would
+// close an idle connection at a moment that could be observed.
 func (s *silence) keepAlives(on bool) {
 	for _, server := range s.servers {
 		server.SetKeepAlivesEnabled(on)
@@ -43,7 +43,7 @@ func (s *silence) serves(server *http.Server) {
 	s.servers = append(s.servers, server)
 }
 
-// hold makes requests wait for the end of a silence. A request whose client went away is dropped.
+// hold makes requests wait for the end of a silence. It drops a request whose client went away.
 func (s *silence) hold(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.mu.Lock()
@@ -51,7 +51,7 @@ func (s *silence) hold(next http.Handler) http.Handler {
 		s.mu.Unlock()
 		if over != nil {
 			c := http.NewResponseController(w)
-			var none time.Time // zero: no deadline cuts a held request short, at a moment that could be heard
+			var none time.Time // zero: no deadline ends a held request, at a moment that could be observed
 			_, _ = c.SetReadDeadline(none), c.SetWriteDeadline(none)
 			<-over
 			if r.Context().Err() != nil {

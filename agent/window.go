@@ -15,75 +15,78 @@ import (
 	"caucus/study"
 )
 
-// A window is the time in which one contribution is prepared: the source's file is opened in it and
-// nowhere else, noise is drawn for what is ready by its end, and the upload leaves at a moment that was
-// fixed with the window. Until then this agent says nothing to anybody.
+// A window is the time in which one contribution is prepared. The source's file is opened only in a
+// window. At its end noise is drawn for whatever is ready, and the upload leaves at a moment that was
+// fixed together with the window. Until that moment the agent sends nothing to anybody.
 //
-// Proof note. Claim: when this agent speaks, and whether it does, is a function of plan, pool, policy,
-// ledger, declared state, persons, clocks, the network and the machine's own noise; of the records only
-// through what the study's bound covers.
-//   - Before. A study is decided, and the ledger charged, before its window is fixed; the window is
-//     fixed, and on the disk, before the file is opened. Its length, and the time from its end until the
-//     upload leaves, follow from public numbers: study.Task.Work (plan, pool, declared number of
-//     records) and privacy.Terms.Steps (of the release), times the time of a step here on made data
-//     (speed), times Config.Margin, and Config.LeastWindow.
-//   - Meanwhile nothing is said, because a machine at work answers later, and that could be heard
-//     (Agent.prepare, silence). The connection is closed before the file is opened, with its goodbyes:
-//     an open one answers each PING. The agent's servers hold their answers, whoever asks: a browser on
-//     the machine, a watcher or a forwarded port could pass them on. No command on the state folder
-//     calls the coordinator, and log lines about the window are written after it. At its moment the
-//     upload dials anew. Windows do not overlap: the next is fixed after the upload of this one is sent.
-//   - At the end whatever is ready is taken, once; the noise is drawn and the upload stored. The time
-//     for that depends on the noise (a sampler's time does), which must not be heard either: so the
-//     upload leaves later, at its moment. After that polls continue by their own timer.
-//   - A late part is a constant. A shard's classifier has its own part of the window, which begins when
-//     the previous classifier has ended, so whether it is late follows from its own records, and moves
-//     its own ballot: the bound of shards, records and parties counts a ballot that moves in any way.
-//     Sums are one pass in which each record costs the same: whether a sum is late is assumed to follow
-//     from the machine.
-//   - A site's own classifier, a program (Learner), has the time that the configuration gives it, and is
-//     killed at the end of that time. It runs in the window only, and its answer, or its failure, is a
-//     ballot like any other (study/classify has the lemma). Whatever else it does, a message over the
-//     network or a file, is the site's own responsibility.
+// Proof note. Claim: whether and when this agent sends is a function of plan, pool, policy, ledger,
+// declared state, persons, clocks, the network and the machine's own noise. It depends on the records
+// only as far as the study's bound covers.
+//   - Before the window. A study is decided and the ledger charged before the window is fixed. The
+//     window is fixed and on the disk before the file is opened. Its length, and the time from its
+//     end until the upload leaves, follow from public numbers: study.Task.Work (plan, pool, declared
+//     number of records) and privacy.Terms.Steps (of the release), times the time of a step on this
+//     machine with made data (speed), times Config.Margin, and Config.LeastWindow.
+//   - During the window nothing is sent, because a busy machine answers later, and others could
+//     observe that (Agent.prepare, silence). The connection is closed, with its goodbyes, before the
+//     file is opened: an open connection answers each PING. The agent's servers hold back all
+//     answers, because a browser on the machine, a monitor or a forwarded port could pass on when
+//     they came. No command on the state folder calls the coordinator, and log lines about the window
+//     are written after it. The upload uses a new connection. Windows do not overlap: the next one is
+//     fixed after the upload of this one is sent.
+//   - At the end of the window the draft is taken once, if it is ready. The noise is drawn and the
+//     upload stored. How long that takes depends on the noise, which must not be observed either, so
+//     the upload leaves later, at its fixed moment. After that, polls continue by their own timer.
+//   - A part that is late is replaced by a constant. A shard's classifier has its own part of the
+//     window, which begins when the previous classifier has ended. So whether it is late follows from
+//     its own records, and changes only its own ballot; the bounds of shards, records and parties
+//     count a ballot that changes in any way. Sums are made in one pass that costs the same for each
+//     record, so whether a sum is late is assumed to follow from the machine alone.
+//   - A site's own classifier is a program (Learner). It has the time that the configuration gives
+//     it, and is killed at the end of that time. It runs only in the window. Its answer, or its
+//     failure, is a ballot like any other (study/classify has the lemma). The site is responsible for
+//     whatever else the program does, such as a message over the network or a file.
 //   - After a crash a new window is fixed before the file is opened again.
 //
-// Assumed of the machine: a window, several times the bound of its work, is never too short because of
-// the content of the records. Memory is not bounded here. A condition that leaves few records to train
-// on shortens no visible work (study/classify then trains on made records). What the operating system
-// answers by itself (a ping, a closed port) is outside this program: a firewall's task.
+// Assumed of the machine: a window, several times longer than the bound of its work, is never too
+// short because of the records' content. Memory is not bounded here. A condition that leaves few
+// records to train on does not shorten the work visibly, because study/classify then trains on made
+// records. What the operating system answers by itself (a ping, a closed port) is outside this
+// program, and a task for a firewall.
 type window struct {
 	study study.Hash
 	plan  study.Plan
-	// task is set if the queue was empty when the study was charged, else nil until the window begins: a
-	// queue holds one pool at most.
+	// task is set if the queue was empty when the study was charged. Otherwise it is nil until the
+	// window begins, so that the queue holds one pool at most.
 	task    study.Task
 	records int
-	// helper is the agreement with the helper, if the upload is in shares.
+	// helper is the agreement with the helper, if the upload consists of shares.
 	helper aggregator.Agreement
 	offer  protocol.Summary
 	span   site.Span
 	site.Due
-	// began is clock.Elapsed at the window's begin: setting the clock meanwhile moves no end.
+	// began is clock.Elapsed at the window's start, so that setting the clock moves no end.
 	began time.Duration
 	made  draft
 }
 
-// draft is a contribution before its noise; without a Body nothing was ready.
+// draft is a contribution before its noise. Without a Body it was not ready.
 type draft struct {
 	study.Contribution
-	// late says, for the site only, what was not ready; "" for nothing.
+	// late says what was not ready; "" for nothing. Only the site may see it.
 	late string
 }
 
-// preparation holds the charged studies still to prepare, in order.
+// preparation holds the charged studies that are still to be prepared, in order.
 type preparation struct {
-	// prepare computes a draft; it reads the source's file.
+	// prepare computes a draft. It reads the source's file.
 	prepare func(context.Context, window) draft
 	clock   clock.Clock
 	queue   []window
 	going   sync.WaitGroup
-	busy    atomic.Int64 // calls of prepare in progress, late ones among them
-	// hurry ends a window, and sends its upload, once its work is done: for tests of other things.
+	busy    atomic.Int64 // calls of prepare in progress, also late ones
+	// hurry ends a window and sends its upload as soon as its work is done. Tests of other things set
+	// it.
 	hurry bool
 }
 
@@ -91,7 +94,7 @@ func (p *preparation) has(h study.Hash) bool {
 	return slices.ContainsFunc(p.queue, func(w window) bool { return w.study == h })
 }
 
-// wait returns the time until the whole queue has left.
+// wait returns how long it takes until the whole queue is sent.
 func (p *preparation) wait() (all time.Duration) {
 	for _, w := range p.queue {
 		all += w.span.Whole()
@@ -99,7 +102,7 @@ func (p *preparation) wait() (all time.Duration) {
 	return all
 }
 
-// within makes a draft and returns at the window's end, ready or not.
+// within makes a draft. It returns at the window's end, whether the draft is ready or not.
 func (p *preparation) within(ctx context.Context, w window) draft {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -107,12 +110,12 @@ func (p *preparation) within(ctx context.Context, w window) draft {
 	p.busy.Add(1)
 	p.going.Go(func() {
 		defer p.busy.Add(-1)
-		defer func() { _ = recover() }() // its message could be a record; nothing is ready then
+		defer func() { _ = recover() }() // the panic's message could be a record; the draft is then not ready
 		ready <- p.prepare(ctx, w)
 	})
 	end, stop := p.clock.After(w.began + w.span.Prepare - p.clock.Elapsed())
 	defer stop()
-	var hurried <-chan draft // nil, unless in a hurry
+	var hurried <-chan draft // nil unless hurry is set
 	if p.hurry {
 		hurried = ready
 	}
@@ -136,7 +139,7 @@ type late struct {
 	shards int
 }
 
-// within is study.Inputs.Within: it gives each shard a context with its own deadline.
+// within is study.Inputs.Within. It gives each shard a context with its own deadline.
 func (l *late) within(ctx context.Context, shard time.Duration) func() (context.Context, func(bool)) {
 	return func() (context.Context, func(bool)) {
 		own, cancel := context.WithTimeout(ctx, shard)

@@ -19,22 +19,21 @@ import (
 // Files in a helper's folder.
 const (
 	ConfigFile  = "helper.yaml"
-	LedgerFile  = "ledger.db" // a privacy journal: journal.OpenSQLite
+	LedgerFile  = "ledger.db" // a privacy journal, see journal.OpenSQLite
 	storeFile   = "shares.db"
 	signerFile  = "signer.key"
 	sealingFile = "sealing.key"
 	shelfFolder = "plans"
 )
 
-// Config describes a helper. Start from DefaultConfig, or read a file with LoadConfig.
 type Config struct {
 	// Listen is the host:port to listen on; port 0 takes a free one.
 	Listen string `yaml:"listen"`
-	// Coordinator is the key with which the coordinator signs for its helper; its operator gives it
-	// (caucus helper keys prints it). Only its holder can connect.
+	// Coordinator is the key with which the coordinator signs for its helper. Its operator gives it
+	// (caucus helper keys prints it). Only the key's holder can connect.
 	Coordinator protocol.SignerKey `yaml:"coordinator"`
-	// Head is the head file, which remembers the helper's progress. It must lie outside the folder and
-	// its backups, better on another disk. A relative path is relative to the folder.
+	// Head is the head file, which remembers the helper's progress. It must lie outside the folder
+	// and its backups, best on another disk. A relative path is relative to the folder.
 	Head string `yaml:"head"`
 	// Policy says which studies this helper serves.
 	Policy Policy `yaml:"policy"`
@@ -43,24 +42,24 @@ type Config struct {
 	Budget map[privacy.Unit]privacy.Budget `yaml:"budget"`
 	// MaxPool bounds the bytes of a public pool.
 	MaxPool int `yaml:"max_pool"`
-	// MaxPlans bounds the plans kept with their pools, MaxStored their bytes together. A new plan replaces the
-	// oldest, which the coordinator sends again when needed. A plan stays once contributions to its study were
-	// checked here, until the study is released or failed; if such plans leave no room, a new plan is refused.
+	// MaxPlans bounds the plans stored with their pools, and MaxStored their bytes together. A new
+	// plan replaces the oldest one, which the coordinator sends again when it is needed. Once
+	// contributions to a study were checked here, its plan stays until the study is released or
+	// failed. If such plans leave no room, a new plan is refused.
 	MaxPlans  int   `yaml:"max_plans"`
 	MaxStored int64 `yaml:"max_stored"`
 	// MaxOpen bounds the accepted studies that are neither released nor failed. MaxShares bounds the
-	// bytes of the store, which keeps a little of every study.
+	// bytes of the store, which keeps a small record of every study.
 	MaxOpen   int   `yaml:"max_open"`
 	MaxShares int64 `yaml:"max_shares"`
 	// Metrics is a loopback host:port for monitoring without TLS: /metrics for Prometheus, /livez and
 	// /readyz. They name no party and no study. Empty: off.
 	Metrics string `yaml:"metrics"`
 
-	// Dir is the folder that Init made.
 	Dir string `yaml:"-"`
-	// Log may be nil.
+	// Log receives events; nil logs nothing.
 	Log *slog.Logger `yaml:"-"`
-	// Checkpoint, if not nil, is called between effects: tests kill the process there.
+	// Checkpoint, if not nil, is called between effects. Tests kill the process there.
 	Checkpoint func(effect string) `yaml:"-"`
 }
 
@@ -87,13 +86,13 @@ func LoadConfig(dir string) (Config, error) {
 	return c, nil
 }
 
-// In says whether dir is a helper's folder.
+// In reports whether dir is a helper's folder.
 func In(dir string) bool {
 	_, err := os.Stat(filepath.Join(dir, ConfigFile))
 	return err == nil
 }
 
-// Pinned says whether the coordinator's key is set.
+// Pinned reports whether the coordinator's key is set.
 func (c Config) Pinned() bool { return c.Coordinator != protocol.SignerKey{} }
 
 func rules(file *yamlfile.Document) error { return file.RequireLimits("budget") }
@@ -131,7 +130,8 @@ func (c Config) Validate() error {
 	return nil
 }
 
-// checkHead refuses a head file inside the folder: a restore of the folder would restore it too.
+// checkHead refuses a head file inside the folder, because a restore of the folder would restore the
+// file too.
 func (c Config) checkHead() error {
 	if c.Head == "" {
 		return errors.New("head: not given: name the file that helper init made outside of the folder; it tells whether the folder was put back to an older state")

@@ -15,24 +15,25 @@ import (
 )
 
 type InitOptions struct {
-	// Dir is created with mode 0700 if absent. It must not contain a helper's files.
+	// Dir is made with mode 0700 if it does not exist. It must not hold a helper's files.
 	Dir string
 	// Listen is the host:port to listen on, :7444 if empty.
 	Listen string
 	// Head is the head file to make (Config.Head). Empty means Dir with .head appended.
 	Head string
-	// Coordinator is the key to pin. Empty: the operator writes it into the file later.
+	// Coordinator is the key to pin. If it is empty, the operator writes it into the file later.
 	Coordinator string
 }
 
-// HeadFile returns the head file's path: Head, by default beside Dir.
 func (o InitOptions) HeadFile() string { return folder.Beside(o.Dir, ".head", o.Head) }
 
-// Pins identify a helper. Others must get them from the helper's operator, not through its coordinator.
+// Pins identify a helper. Others must get them from the helper's operator, and not from its
+// coordinator.
 type Pins struct {
-	// Signing is the signing key: for the coordinator's configuration and each party's policy.
+	// Signing is the signing key. It goes into the coordinator's configuration and each party's
+	// policy.
 	Signing protocol.SignerKey `json:"signing"`
-	// Sealing is the pin of the sealing key: for each party's policy.
+	// Sealing is the fingerprint of the sealing key. It goes into each party's policy.
 	Sealing protocol.KeyPin `json:"sealing"`
 }
 
@@ -53,8 +54,8 @@ func ReadPins(c Config) (Pins, error) {
 	return pinsOf(signer, sealing), nil
 }
 
-// Init makes a helper's folder: its keys, an empty store and ledger, the head file and, last, the config
-// file. A folder without a config file is unfinished; Init makes it anew.
+// Init makes a helper's folder: its keys, an empty store and ledger, the head file and, last, the
+// configuration. A folder without a configuration is unfinished, and Init makes it again.
 func Init(o InitOptions) (Pins, error) {
 	fail := func(err error) (Pins, error) { return Pins{}, fmt.Errorf("make helper in %s: %w", o.Dir, err) }
 	c := DefaultConfig()

@@ -11,20 +11,19 @@ import (
 	"caucus/study/kinds"
 )
 
-// Policy decides which studies a helper serves: only those that its lists name, so the zero Policy
-// refuses every study.
+// Policy decides which studies a helper serves. It allows only what its lists name, so the zero
+// Policy refuses every study.
 type Policy struct {
 	// Kinds and Mechanisms list the allowed names: classify, describe, …; tally, cross, ….
 	Kinds      []string `yaml:"kinds"`
 	Mechanisms []string `yaml:"mechanisms"`
-	// Study bounds the cost of one study, for each allowed unit.
+	// Study bounds the cost of one study, at each allowed unit.
 	Study map[privacy.Unit]privacy.Budget `yaml:"study"`
-	// MinimumParties is the least number of contributions, at least 2, that a plan must guarantee: its
+	// MinimumParties is the least number of contributions, at least 2, that a plan must promise: its
 	// floor, or its minimum if it has no floor.
 	MinimumParties int `yaml:"minimum_parties"`
 }
 
-// DefaultPolicy serves nothing.
 func DefaultPolicy() Policy { return Policy{MinimumParties: 2} }
 
 // Validate returns an error that names the wrong field and says what to do.

@@ -9,20 +9,19 @@ import (
 	"caucus/protocol"
 )
 
-// Reconciled is the result of a reconciliation.
 type Reconciled struct {
-	// Behind: the files were restored to an older state. If false, nothing was done.
+	// Behind reports whether the files were restored to an older state. If false, nothing was done.
 	Behind bool `json:"behind"`
-	// Entries counts the lost ledger entries; Charged are their costs.
+	// Entries is the number of lost ledger entries, and Charged has their costs.
 	Entries int64          `json:"entries"`
 	Charged []privacy.Cost `json:"charged"`
-	// Pins are the helper's new pins, with a new sealing key.
+	// Pins are the helper's pins with its new sealing key.
 	Pins Pins `json:"pins"`
 }
 
-// Reconcile lets a stopped helper answer again after its folder was restored to an older state. lost are
-// the costs of the lost ledger entries, from the releases of that time, exactly one for each entry. A
-// new sealing key replaces the old key, and every study without a release by this helper fails.
+// Reconcile lets a stopped helper answer again after its folder was restored from a backup. lost are
+// the costs of the lost ledger entries, exactly one for each entry, from the releases of that time. A
+// new sealing key replaces the old one, and every study without a release by this helper fails.
 func Reconcile(ctx context.Context, c Config, lost []privacy.Cost) (r Reconciled, err error) {
 	fail := func(err error) (Reconciled, error) { return r, fmt.Errorf("reconcile helper: %w", err) }
 	unlock, err := folder.Hold(c.Dir, "another helper")
@@ -31,7 +30,7 @@ func Reconcile(ctx context.Context, c Config, lost []privacy.Cost) (r Reconciled
 	}
 	defer unlock()
 	s := &Server{config: c}
-	defer func() { // closes the last one opened
+	defer func() { // closes whichever was opened last
 		if failed := s.Close(); err == nil {
 			err = failed
 		}
@@ -53,8 +52,8 @@ func Reconcile(ctx context.Context, c Config, lost []privacy.Cost) (r Reconciled
 	if err := s.Close(); err != nil {
 		return fail(err)
 	}
-	// From here on, no box sealed to the old key opens. The ledger comes last: if the process is killed
-	// before, Reconcile must be run again, and makes yet another key.
+	// From here on nothing encrypted to the old key opens. The ledger is corrected last: if the
+	// process is killed before, Reconcile must run again, and makes another key.
 	sealing, err := protocol.NewSealingKey()
 	if err != nil {
 		return fail(err)

@@ -96,7 +96,7 @@ func (s *Server) openFiles() error {
 		return err
 	}
 	s.pins = pinsOf(signer, sealing)
-	// An empty ledger has forgotten all spending.
+	// An empty ledger would have forgotten all spending.
 	if err := database.Check(c.path(LedgerFile)); err != nil {
 		return err
 	}
@@ -119,7 +119,7 @@ func (s *Server) openFiles() error {
 	return err
 }
 
-// serves refuses a study that the policy excludes, or that the ledger could not release now, so that
+// serves refuses a study that the policy excludes or whose cost the ledger could not pay now, so that
 // parties do not spend on it. The ledger decides again at the release.
 func (s *Server) serves(t study.Task) error {
 	if err := s.config.Policy.Check(t.Plan()); err != nil {
@@ -155,14 +155,13 @@ func ignoreClosed(err error) error {
 	return err
 }
 
-// Addr is the host:port that the helper listens on.
 func (s *Server) Addr() string { return s.listener.Addr().String() }
 
-// Pins returns this helper's pins.
 func (s *Server) Pins() Pins { return s.pins }
 
-// Run serves the coordinator until ctx ends, then completes the calls under way. The process may be
-// killed at any time: all that it told the coordinator is on disk, and it resumes there.
+// Run serves the coordinator until ctx ends, and then completes the calls under way. The process may
+// be killed at any time: every answer to the coordinator was on disk before, and the next start
+// resumes there.
 func (s *Server) Run(ctx context.Context) error {
 	var under sync.WaitGroup
 	if s.watched != nil {

@@ -17,15 +17,15 @@ import (
 )
 
 // shelf stores the coordinator's plans with their pools, each in a folder named by the plan's hash. A
-// file with a wrong digest counts as absent, so restoring old files does no harm.
+// file with a wrong digest counts as missing, so restoring old files does no harm.
 type shelf struct {
 	dir       string
 	policy    Policy
 	maxPool   int
 	maxPlans  int
-	maxStored int64 // of all plans together
+	maxStored int64 // bytes of all plans together
 
-	mu     sync.Mutex // guards recent; held while a task is made or a plan removed
+	mu     sync.Mutex // guards recent; held while a task is made or a plan is removed
 	recent []study.Task
 }
 
@@ -116,11 +116,12 @@ func (s *shelf) held() (all []held, err error) {
 	return all, nil
 }
 
-// Room implements aggregator.Shelf. It drops the oldest idle plans, which can be sent again.
+// Room implements aggregator.Shelf. It removes the oldest plans of studies that are not running; the
+// coordinator can send them again.
 func (s *shelf) Room(h study.Hash, size int64, underWay func(study.Hash) (bool, error)) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if is, err := underWay(h); err != nil || is { // a plan under way that lost its files keeps its place
+	if is, err := underWay(h); err != nil || is { // a running study's plan keeps its place, even if its files are lost
 		return err
 	}
 	all, err := s.held()
@@ -137,7 +138,7 @@ func (s *shelf) Room(h study.Hash, size int64, underWay func(study.Hash) (bool, 
 			return err
 		case is:
 			plans, bytes = plans+1, bytes+k.bytes
-		case k.hash != h: // this plan's own files will be written anew
+		case k.hash != h: // this plan's own files will be written again
 			idle = append(idle, k)
 		}
 	}
@@ -158,7 +159,8 @@ func (s *shelf) Room(h study.Hash, size int64, underWay func(study.Hash) (bool, 
 	return nil
 }
 
-// Keep implements aggregator.Shelf. It writes the plan last: a folder without a plan is made anew.
+// Keep implements aggregator.Shelf. It writes the plan last, so a folder without a plan is unfinished
+// and is made again.
 func (s *shelf) Keep(h study.Hash, canonical, pool []byte) error {
 	if err := os.MkdirAll(s.folder(h), 0o700); err != nil {
 		return fmt.Errorf("keep plan %s: %w", h, err)

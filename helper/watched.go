@@ -58,7 +58,6 @@ func (s *Server) ready(ctx context.Context) error {
 
 type collector struct{ server *Server }
 
-// Describe and Collect implement prometheus.Collector.
 func (s collector) Describe(out chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{studiesMetric, contributionsMetric, behindMetric, freeMetric, spentMetric, limitMetric} {
 		out <- d

@@ -20,19 +20,20 @@ type Desk struct {
 	refresh func(context.Context) error
 }
 
-// New makes the desk of an open state folder.
 func New(s *site.Site, refresh func(context.Context) error) *Desk { return &Desk{s, refresh} }
 
 // Approver is a person who approves or refuses a study.
 type Approver struct {
-	// Name is one of the policy's approvers; if the policy names none, empty means the account.
+	// Name is one of the policy's approvers. If the policy names none, an empty name means the
+	// account.
 	Name string
 	// Key signs the approval, if the policy names approvers.
 	Key *protocol.Signer
-	// Through is the way in, unless it is the command line ("the agent's page"), recorded with the account.
+	// Through names the page or program used, such as "the agent's page", and is recorded with the
+	// account. Empty is the command line.
 	Through string
-	// Shown is the start of Review.Shown as the person saw it: if it has changed since, nothing is
-	// approved. Empty accepts the current value.
+	// Shown is the start of Review.Shown as the person saw it. If the review has changed since,
+	// nothing is approved. Empty accepts the current value.
 	Shown string
 }
 
@@ -103,9 +104,9 @@ func (k *Desk) ForgetSource(name string, who Approver) error {
 	return k.site.Sources.Forget(name)
 }
 
-// Records returns this site's records in the encoding of a plan's schema, for this site only: nothing is
-// charged and nothing of them may leave. The source must be declared, as for a study; a plan's least
-// number of records does not apply.
+// Records returns this site's records in the encoding of a plan's schema. They are for this site
+// only: nothing is charged, so none of them may leave. The source must be declared, as for a study. A
+// plan's least number of records does not apply.
 func (k *Desk) Records(p study.Plan) (*dataset.Records, error) {
 	records, err := k.site.Sources.Own(p)
 	if err != nil {

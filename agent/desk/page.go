@@ -29,31 +29,32 @@ var deskText string
 
 // Page is the web page on which a person of the site reads what studies ask, and approves or refuses.
 //
-//   - It works like another process that runs the command line's verbs: it opens the state folder once
-//     more and calls Studies, Preview, Approve and Refuse. There is no second way to an approval, and no
-//     page allows what policy and ledger refuse.
-//   - An approval covers what was shown: the form carries the plan's hash and the whole digest of the
-//     source's declaration (Review.Shown). Without them, or if either has changed, nothing is approved.
-//   - If the policy names approvers, each signs with their own key, which no daemon should hold: the
-//     page says what to type instead.
-//   - Records are read when the person asks to see them, and for the review after an approval; the list
-//     and a study's page read none.
-//   - The holder of a link may write in the state folder; package webpage says who can get one.
+//   - It works like another process that runs the commands: it opens the state folder once more and
+//     calls Studies, Preview, Approve and Refuse. There is no second way to an approval, and the page
+//     allows nothing that policy and ledger refuse.
+//   - An approval covers what was shown. The form carries the plan's hash and the whole digest of the
+//     source's declaration (Review.Shown). If either is missing or has changed, nothing is approved.
+//   - If the policy names approvers, each signs with their own key, which no daemon should hold. The
+//     page then shows the command to type instead.
+//   - Records are read when the person asks to see them, and for the review after an approval. The
+//     list and a study's page read none.
+//   - The holder of a link may write in the state folder. Package webpage says who can get a link.
 type Page struct {
 	guard     *webpage.Guard
 	templates *template.Template
 
-	under context.Context // for decisions: it ends with the page, not with a browser tab
+	under context.Context // for decisions: ends with the page, not when a browser tab is closed
 	stop  context.CancelFunc
 	grace time.Duration // how long Close waits for a file that is being read
 
 	log  *slog.Logger
 	end  func() error
-	mu   sync.Mutex // guards desk: one request at a time
+	mu   sync.Mutex // guards desk, which serves one request at a time
 	desk *Desk
 }
 
-// deskGrace bounds a stopping agent's wait for a file: a network disk may take forever.
+// deskGrace bounds how long a stopping agent waits for a file, because a network disk may take
+// forever.
 const deskGrace = 3 * time.Second
 
 // deskLasts is the lifetime of a session.
@@ -62,7 +63,7 @@ const deskLasts = time.Hour
 // sawRecords bounds the time to read records for a person.
 const sawRecords = 10 * time.Minute
 
-// NewPage makes the page of its own desk; end closes that desk's state folder.
+// NewPage makes the page, which owns its desk. end closes that desk's state folder.
 func NewPage(own *Desk, end func() error, log *slog.Logger) (*Page, error) {
 	templates, err := webpage.Templates(deskText)
 	if err != nil {
@@ -157,7 +158,7 @@ func (p *Page) decide(do func(ctx context.Context, r *http.Request, h string) er
 func patient(w http.ResponseWriter, r *http.Request) (context.Context, context.CancelFunc) {
 	c := http.NewResponseController(w)
 	var none time.Time
-	_, _ = c.SetReadDeadline(none), c.SetWriteDeadline(none) // deadlines that cannot be moved stay
+	_, _ = c.SetReadDeadline(none), c.SetWriteDeadline(none) // deadlines that cannot be moved stay as they are
 	return context.WithTimeout(r.Context(), sawRecords)
 }
 
@@ -175,7 +176,7 @@ type deskStudy struct {
 
 type deskBudget struct{ Unit, When, Spent, Limit, Delta string }
 
-// deskOrder puts studies that wait for a person first, and finished studies last.
+// deskOrder lists studies that wait for a person first, and finished studies last.
 var deskOrder = []Progress{ProgressWaiting, ProgressUndeclared, ProgressHelper, ProgressReady, ProgressPreparing, ProgressPrepared, ProgressReceived, ProgressReleased, ProgressRefused, ProgressDeclined, ProgressClosed}
 
 func (p *Page) list(ctx context.Context, r *http.Request, to *bytes.Buffer) error {
@@ -189,7 +190,7 @@ func (p *Page) list(ctx context.Context, r *http.Request, to *bytes.Buffer) erro
 	page := struct {
 		Top     webpage.Top
 		Waiting int
-		// Constants says how many contributions were constants, in whole or in part; "" for none.
+		// Constants says how many contributions were constants, wholly or in part; "" for none.
 		Constants string
 		Studies   []deskStudy
 		Budgets   []deskBudget
@@ -244,7 +245,7 @@ func (p *Page) one(ctx context.Context, r *http.Request, to *bytes.Buffer) error
 		Review      Review
 		Lines       []textpage.Line
 		Records     bool
-		// Approve: show the form. Signers: who signs by the command line instead.
+		// Approve: show the form. Signers: the people who sign by command instead.
 		Approve, Refuse bool
 		Signers         string
 		Release         string
@@ -274,8 +275,8 @@ func classOf(p Progress) string {
 	return "open"
 }
 
-// Close ends requests to the coordinator at once, and waits up to the grace for a file that is being
-// read. A longer reading may go on: it changes nothing.
+// Close ends requests to the coordinator at once. It waits up to grace for a file that is being read.
+// The reading may go on after that, because it changes nothing.
 func (p *Page) Close() {
 	p.stop()
 	over, stop := p.desk.site.Config.Clock.After(p.grace)
@@ -285,7 +286,7 @@ func (p *Page) Close() {
 		defer close(closed)
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		_ = p.end() // it sent nothing
+		_ = p.end() // it sent nothing, so its error does not matter
 	}()
 	select {
 	case <-closed:

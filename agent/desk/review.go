@@ -19,10 +19,8 @@ import (
 	"caucus/study/kinds"
 )
 
-// Progress is the stage of a study at this site.
 type Progress string
 
-// The stages of a study at a site.
 const (
 	ProgressUndeclared Progress = "waiting for its source to be declared"
 	ProgressWaiting    Progress = "waiting for approval"
@@ -35,22 +33,23 @@ const (
 	ProgressReceived   Progress = "received by the coordinator"
 	ProgressReleased   Progress = "released"
 	ProgressClosed     Progress = "closed"
-	// ProgressUnreadable: this version cannot read the stored plan.
+	// ProgressUnreadable is the stage of a plan that this version cannot read.
 	ProgressUnreadable Progress = "not readable here"
 )
 
-// Review describes a study to this site before an approval: what exactly would leave, at what price, and
-// whether the policy allows it. It is for the site only: it contains the number of records.
+// Review describes a study to this site before an approval: what exactly would leave, at what cost,
+// and whether the policy allows it. It contains the number of records, so it is for the site only.
 type Review struct {
 	Study    string     `json:"study"`
 	Plan     study.Hash `json:"plan"`
 	Progress Progress   `json:"progress"`
-	Closed   string     `json:"closed,omitempty"` // why it was closed, or cannot be read
+	Closed   string     `json:"closed,omitempty"` // why the study was closed here, or cannot be read
 	Purpose  string     `json:"purpose,omitempty"`
 	Contact  string     `json:"contact,omitempty"`
 	Readers  []string   `json:"readers,omitempty"`
-	// Deadline and Minimum are those in force, Ends describes the whole ending, Amended the changes, one
-	// per line. Floor is the least minimum that amendments may set, 0 if none may.
+	// Deadline and Minimum are the values in force. Ends describes the whole ending. Amended lists
+	// the changes, one on each line. Floor is the least minimum that amendments may set, 0 if they
+	// may set none.
 	Deadline time.Time `json:"deadline,omitzero"`
 	Ends     string    `json:"ends"`
 	Amended  []string  `json:"amended,omitempty"`
@@ -66,20 +65,22 @@ type Review struct {
 	Noise      study.Noise       `json:"noise"`
 	Sampler    string            `json:"sampler"`
 	Parameters map[string]string `json:"parameters"`
-	// Leaves describes the data that leave, Protects the guarantee.
+	// Leaves describes the data that leave. Protects describes the guarantee.
 	Leaves string `json:"leaves"`
-	// Where is the plan's condition on records, "" for all; About says it in words. Inside is the number
-	// of the source's records that meet it.
+	// Where is the plan's condition on records, "" for all records. About describes it. Inside is how
+	// many of the source's records meet it.
 	Where    string `json:"where,omitempty"`
 	About    string `json:"about"`
 	Inside   *int   `json:"inside,omitempty"`
 	Protects string `json:"protects"`
-	// Helper names the second server by this site's policy, and says whether its acceptance of this plan is here
-	// (Agreed) or why not; Sees says what each server, and both together, learn. Empty if the plan has no helper.
+	// Helper names the second server of this site's policy, "" if the plan has no helper. It also
+	// says whether the helper's acceptance of this plan is here (Agreed), or why not. Sees says what
+	// each server alone, and both together, learn.
 	Helper string   `json:"helper,omitempty"`
 	Agreed bool     `json:"helper_agreed,omitempty"`
 	Sees   []string `json:"who_sees,omitempty"`
-	// Bytes is the size of the upload: exact once it is prepared (Exact), before an upper bound.
+	// Bytes is the size of the upload: an upper bound before the upload is prepared, and exact
+	// afterwards (Exact).
 	Bytes        int      `json:"bytes"`
 	Exact        bool     `json:"bytes_exact"`
 	Columns      []string `json:"columns"`
@@ -89,60 +90,63 @@ type Review struct {
 	Label   string `json:"label"`
 	Learner string `json:"learner"`
 	Map     string `json:"map"`
-	// Kept is the share of each column that the map keeps, least first; absent if it keeps all, and
-	// before the pool is here.
+	// Kept is the share of each column that the map keeps, least first. It is absent if
+	// the map keeps all, and before the pool is here.
 	Kept []dataset.Kept `json:"kept,omitempty"`
 	Pool string         `json:"pool"`
 
 	Source string `json:"source"`
-	// Claims is the declaring person's statement about the source's records.
+	// Claims is what the person who declared the source states about its records.
 	Claims string `json:"claims,omitempty"`
 	// Shown is the digest of the declaration that an approval covers (Declaration.Shown).
 	Shown string `json:"shown,omitempty"`
 	// Undeclared says what a person has to do before the study can take place.
 	Undeclared string `json:"undeclared,omitempty"`
-	// Records is the number for the study, as declared now or when charged; Found the number in the file now.
+	// Records is the number of records for the study, as declared now or when it was charged. Found
+	// is the number in the file now.
 	Records int      `json:"records"`
 	Found   int      `json:"records_found"`
 	Remarks []string `json:"remarks,omitempty"`
 	// Forecast is the operator's forecast of the study. Nothing here depends on it.
 	Forecast *forecast.Stated `json:"forecast,omitempty"`
 	Sight
-	// Values are this site's own numbers before noise, if a person asked for them.
+	// Values are this site's own numbers before noise. They are there if a person asked for them.
 	Values []Output `json:"values,omitempty"`
 
 	// Seconds is the approximate time from charge to upload, from public numbers and this machine's speed.
 	Seconds float64 `json:"seconds"`
-	// Budgets are the ledger's units that the study touches.
+	// Budgets are the units of the ledger that the study is charged to.
 	Budgets []UnitBudget `json:"ledger"`
-	// Allowed: policy and ledger allow the study; Objections say why not.
+	// Allowed reports whether policy and ledger allow the study. Objections say why not.
 	Allowed    bool     `json:"allowed"`
 	Objections []string `json:"objections"`
-	// NeedsPerson: the policy requires Needed persons to approve. Approved: enough did, ApprovedBy.
+	// NeedsPerson reports whether the policy requires approvals, by Needed people. Approved reports
+	// whether enough people approved; ApprovedBy names them.
 	NeedsPerson bool     `json:"needs_approval"`
 	Needed      int      `json:"approvals_needed"`
 	Approved    bool     `json:"approved"`
 	ApprovedBy  []string `json:"approved_by"`
 	// Before says that this person had approved before.
 	Before bool `json:"approved_before,omitempty"`
-	// Lapsed names persons who approved before the source was declared anew.
+	// Lapsed names people who approved before the source was declared again.
 	Lapsed []string `json:"approvals_lapsed,omitempty"`
-	// Refused names the person who refused, and the day; "" for nobody.
+	// Refused names the person who refused, and the day; "" if nobody did.
 	Refused string `json:"refused,omitempty"`
-	// Problems are what the site must fix: a missing pool, or a file that differs from its declaration.
-	// With a problem the site contributes empty records to the study.
+	// Problems are what the site must repair: a missing pool, or a file that differs from its
+	// declaration. With a problem the site contributes empty records to the study.
 	Problems []string `json:"problems,omitempty"`
 
-	charged bool // the ledger holds its charge
+	charged bool // the ledger holds the study's charge
 }
 
-// UnitBudget is one unit's spending, before and after the study, and its limit: in all, or in a year.
+// UnitBudget is the spending at one unit, before and after the study, and its limit: for all time, or
+// for a year.
 type UnitBudget struct {
 	Year  string       `json:"year,omitempty"`
 	Unit  privacy.Unit `json:"unit"`
 	Delta float64      `json:"delta"`
 	Limit float64      `json:"limit_epsilon"`
-	// Before and After are null if nothing is guaranteed.
+	// Before and After are null if there is no guarantee.
 	Before *float64 `json:"spent_epsilon"`
 	After  *float64 `json:"after_epsilon"`
 }
@@ -203,21 +207,22 @@ func (k *Desk) describe(d site.Dossier, h study.Hash, p study.Plan) Review {
 	r.NeedsPerson, r.Approved = r.Needed > 0, len(r.ApprovedBy) >= r.Needed
 	if no := k.site.Refused(d); no != nil {
 		r.Refused = fmt.Sprintf("refused by %s on %s", no.Name, no.At.Format(time.DateOnly))
-		if d.Has(site.FileUpload) && d.Has(site.FileAnswer) && !d.Has(site.FileReceipt) { // a refusal does not reach a file that was written
+		if d.Has(site.FileUpload) && d.Has(site.FileAnswer) && !d.Has(site.FileReceipt) { // an answer that was written to a file can no longer be refused
 			r.Refused += "; an answer was written to a file before that, and counts if whoever has it hands it in: get it back and destroy it"
 		}
 	}
 	if b, err := d.Read(site.FileClosed); err == nil {
 		r.Closed = strings.TrimSpace(string(b))
 	}
-	// Lists are never null in JSON.
+	// JSON gets empty lists in place of null.
 	r.Objections, r.ClearColumns = append([]string{}, r.Objections...), append([]string{}, r.ClearColumns...)
 	r.Allowed = len(r.Objections) == 0
 	r.Progress = k.progress(d, r)
 	return r
 }
 
-// forecastIn reads the operator's forecast of a study; nil if absent or unreadable by this version.
+// forecastIn reads the operator's forecast of a study. It is nil if there is none, or if this version
+// cannot read it.
 func forecastIn(d site.Dossier, h study.Hash) *forecast.Stated {
 	var signed protocol.Signed
 	b, err := d.Read(site.FileForecast)
@@ -231,7 +236,7 @@ func forecastIn(d site.Dossier, h study.Hash) *forecast.Stated {
 	return &stated
 }
 
-// Outline is a review without records. An undecided study is checked against the ledger too.
+// Outline is a review that reads no records. It checks an undecided study against the ledger too.
 func (k *Desk) Outline(ctx context.Context, h study.Hash) (Review, error) {
 	d := k.site.Studies.Of(h)
 	p, err := d.Plan()
@@ -245,8 +250,8 @@ func (k *Desk) Outline(ctx context.Context, h study.Hash) (Review, error) {
 	return r, err
 }
 
-// unreadable reviews a study whose plan this version cannot read, for example of an earlier version: the
-// reason, and the name if the bytes show it.
+// unreadable reviews a study whose plan this version cannot read, for example one of an earlier
+// version. It gives the reason, and the name if the bytes contain one.
 func (k *Desk) unreadable(h study.Hash, why error) Review {
 	d := k.site.Studies.Of(h)
 	r := Review{Plan: h, Progress: ProgressUnreadable}
@@ -279,7 +284,7 @@ func (k *Desk) reviewCosts(ctx context.Context, r *Review, d site.Dossier, p stu
 	if c.Charges, err = t.Charges(0); err != nil {
 		r.Allowed = false
 		r.Progress = k.progress(d, *r)
-		return t, nil // CostOf gave the reason
+		return t, nil // CostOf has given the reason
 	}
 	r.Seconds = c.Span.Whole().Seconds()
 	r.Bytes = t.MaxBody()
@@ -302,7 +307,8 @@ func (k *Desk) reviewCosts(ctx context.Context, r *Review, d site.Dossier, p stu
 	return t, nil
 }
 
-// reviewLedger adds the ledger's budgets, and its objections to a study not charged yet.
+// reviewLedger adds the ledger's budgets. For a study that is not charged yet, it adds the ledger's
+// objections.
 func (k *Desk) reviewLedger(ctx context.Context, r *Review, costs []privacy.Cost, charged bool) error {
 	all, err := k.site.Spending(ctx)
 	if err != nil {

@@ -12,20 +12,20 @@ import (
 	"caucus/study"
 )
 
-// reviewData reads the records and describes them; problems are for the site to fix.
+// reviewData reads the records and describes them. The site must repair what problems lists.
 //
-// Proof note: a preview draws no noise. Somebody who sees several draws and lets one of them leave
-// chooses among draws, and the chosen draw no longer has the noise of the proof. So no mechanism
-// releases anything here, not even through a ledger in memory, and nothing is read from the system's
-// randomness: sizes are the plan's bound (study.Task.MaxBody), and the numbers of Values are those
-// before noise. TestPreviewTouchesNoDice fails at the first random byte.
+// Proof note: a preview draws no noise. A person who sees several draws and sends one of them chooses
+// among draws, and a chosen draw no longer has the distribution that the proof assumes. So no
+// mechanism releases anything here, not even in a ledger in memory, and no randomness of the system
+// is read. Sizes are the plan's bound (study.Task.MaxBody), and Values are the numbers before noise.
+// TestPreviewTouchesNoDice fails at the first random byte.
 func (k *Desk) reviewData(r *Review, d site.Dossier, p study.Plan, t study.Task) {
 	if body, err := d.Read(site.FileUpload); err == nil {
 		r.Bytes, r.Exact = len(body), true
 	}
 	source, err := k.site.Sources.Of(p)
 	if err != nil || source.Refuses(p) != nil {
-		return // describe gave the reason
+		return // describe has given the reason
 	}
 	held, err := k.site.Sources.Open(source, p)
 	var records *dataset.Records

@@ -19,36 +19,37 @@ import (
 	"caucus/study/kinds"
 )
 
-// Sight describes a study's records before any processing. All of it but Added is computed from the
-// records, for the site only: none of it is sent, logged or stored.
+// Sight describes a study's records before any processing. All fields except Added are computed from
+// the records and are for the site only. They are not sent, logged or stored.
 type Sight struct {
 	// Cells describes the columns, in the plan's order.
 	Cells []ColumnSight `json:"cells,omitempty"`
-	// Classes counts the records of each class, in the plan's order; Unlabelled those without a class.
+	// Classes counts the records of each class, in the plan's order. Unlabelled counts those without
+	// a class.
 	Classes    []ClassSight `json:"classes,omitempty"`
 	Unlabelled int          `json:"unlabelled,omitempty"`
-	// Patients groups the patients with several records, fewest records first; Persons is the number of
-	// patients, 0 if the source's schema names no patient.
+	// Persons is the number of patients, 0 if the source's schema names none. Patients groups the
+	// patients with several records, fewest records first.
 	Persons  int            `json:"patients,omitempty"`
 	Patients []PatientSight `json:"patients_with_several,omitempty"`
 	// Added is the noise on each number, if this site adds it.
 	Added []NoiseSight `json:"noise_added,omitempty"`
 }
 
-// ColumnSight describes a column's cells here and in the public pool.
 type ColumnSight struct {
 	Column string `json:"column"`
-	// Unreadable cells are no number, date or text; UnknownLevels are texts that are no level; Missing
-	// cells are empty; Outside are beyond the schema's bounds.
+	// Unreadable counts cells that are no number, date or text of the kind declared, UnknownLevels
+	// texts that are no level, Missing empty cells, and Outside values beyond the schema's bounds.
 	Unreadable    int `json:"unreadable"`
 	UnknownLevels int `json:"unknown_levels"`
 	Missing       int `json:"missing"`
 	Outside       int `json:"outside"`
-	// Here and Pool are a number's mean, in the column's own unit, or the shares of the most frequent
-	// levels; Pool is "" before the pool is here.
+	// Here and Pool describe a column here and in the public pool: the mean of a number in the
+	// column's own unit, or the shares of the most frequent levels. Pool is "" before the pool is
+	// here.
 	Here string `json:"here,omitempty"`
 	Pool string `json:"pool,omitempty"`
-	// distance is the largest difference of the two means over the encoded columns.
+	// distance is the largest difference between the two means, over the column's encoded columns.
 	distance float64
 }
 
@@ -58,20 +59,21 @@ type ClassSight struct {
 	Records int    `json:"records"`
 }
 
-// PatientSight counts patients with the same number of records, and gives the guarantee for each.
+// PatientSight counts patients with the same number of records, and gives the guarantee for each of
+// them.
 type PatientSight struct {
 	Patients int `json:"patients"`
 	Records  int `json:"records"`
-	// Epsilon is null if nothing is guaranteed.
+	// Epsilon is null if there is no guarantee.
 	Epsilon *float64 `json:"epsilon"`
 }
 
-// NoiseSight is the noise of one output, from public numbers.
+// NoiseSight is the noise of one output. It follows from public numbers.
 type NoiseSight struct {
 	Output string  `json:"output"`
-	SD     float64 `json:"standard_deviation"` // of the noise on a number
-	// Units is the number of units of the bound (labels, records or parties) that together could move a
-	// number by SD, 0 if the numbers have weights. Counts: each number is a count of units.
+	SD     float64 `json:"standard_deviation"` // of the noise on each number
+	// Units is how many units (labels, records or parties) together could change a number by SD; 0 if
+	// the numbers have weights. Counts says that each number counts units.
 	Units  float64      `json:"units"`
 	Counts bool         `json:"counts,omitempty"`
 	Unit   privacy.Unit `json:"unit"`
@@ -91,8 +93,8 @@ func noiseOf(all []study.Reservation) []NoiseSight {
 	return out
 }
 
-// mostMoved bounds how far one unit can move a single number, by how far it can move all of them; 0 if
-// numbers have weights.
+// mostMoved bounds how far one unit can change a single number, given how far it can change all of
+// them. It is 0 if the numbers have weights.
 func mostMoved(b privacy.Bound) float64 {
 	switch {
 	case len(b.Weight) > 0:
@@ -116,8 +118,8 @@ func countsUnits(b privacy.Bound) bool {
 	return len(b.Weight) == 0 && b.Cells > 0 && b.L1 == int64(b.Cells) && b.L2sq == int64(b.Cells)
 }
 
-// sightOf describes records of a source and what was seen when it was read. pool holds the encoded rows
-// of the public pool, nil if it is not here.
+// sightOf describes records of a source and what was noticed when they were read. pool holds the
+// encoded rows of the public pool, nil if it is not here.
 func sightOf(p study.Plan, seen source.Seen, records *dataset.Records, pool *mat.Dense) Sight {
 	s := Sight{Cells: cellsOf(p.Schema, seen.Odd, records, pool)}
 	counts := make([]int, len(p.Schema.Label.Classes))
@@ -190,20 +192,20 @@ func means(x *mat.Dense) []float64 {
 
 const shownLevels = 3
 
-// meanWords describes the means of encoded columns, by columns of the file: a number in its own unit, or
-// the shares of the most frequent levels.
+// meanWords describes the means of encoded columns, for each column of the file: a number in its own
+// unit, or the shares of the most frequent levels.
 func meanWords(s dataset.Schema, mean []float64) map[string]string {
 	out := map[string]string{}
 	if mean == nil {
 		return out
 	}
 	decoded, err := s.Decode(mat.NewDense(1, len(mean), mean))
-	if err != nil { // never: the means are of this schema's columns
+	if err != nil { // impossible: the means are of this schema's columns
 		return out
 	}
 	names := s.FeatureNames()
 	for _, b := range s.Blocks() {
-		if _, said := out[b.Column]; said { // the flag of a number that may be missing
+		if _, said := out[b.Column]; said { // this encoded column flags a missing number
 			continue
 		}
 		if !b.OneHot {
@@ -224,8 +226,8 @@ func meanWords(s dataset.Schema, mean []float64) map[string]string {
 	return out
 }
 
-// patientsOf counts the patients of records whose schema names them, and groups those with several
-// records. A record without a patient counts for nobody.
+// patientsOf counts the patients in records whose schema names patients, and groups those with
+// several records. A record without a patient is not counted.
 func patientsOf(records *dataset.Records) (persons int, several []PatientSight) {
 	of := map[string]int{}
 	for _, who := range records.Patient {
@@ -246,8 +248,8 @@ func patientsOf(records *dataset.Records) (persons int, several []PatientSight) 
 }
 
 // forPatients adds a plan's guarantee for patients with several records. k records are replaced one
-// after the other, which costs k·ε and k²·ρ (privacy.Cost.At), unless the plan keeps a patient's records
-// in one shard, which its bound counts as a whole.
+// after the other, which costs k·ε and k²·ρ (privacy.Cost.At). If the plan keeps all records of a
+// patient in one shard, its bound counts them as a whole.
 func forPatients(p study.Plan, charges []study.Charge, several []PatientSight) {
 	whole := p.Unit == privacy.Party || kinds.WordsOf(p).WholePatients
 	for i := range several {
@@ -279,7 +281,7 @@ const (
 func (s Sight) writeTo(b *textpage.Page) {
 	columns := slices.Clone(s.Cells)
 	more := len(columns) - shownColumns
-	if more > 0 { // show those that differ most from the pool
+	if more > 0 { // show the columns that differ most from the pool
 		slices.SortStableFunc(columns, func(a, b ColumnSight) int { return cmp.Compare(b.distance, a.distance) })
 		columns = columns[:shownColumns]
 	}
@@ -358,7 +360,7 @@ func (n NoiseSight) words() string {
 	return fmt.Sprintf("± %.4g on each number", n.SD)
 }
 
-// finite returns x, nil if infinite: JSON has no infinity.
+// finite returns a pointer to x, or nil for infinity, which JSON lacks.
 func finite(x float64) *float64 {
 	if math.IsInf(x, 0) {
 		return nil

@@ -16,25 +16,27 @@ import (
 	"caucus/study"
 )
 
-// Output is one vector of a study: this site's numbers before noise, and the noise that they get.
+// Output is one vector of a study: this site's numbers before noise, and the noise that is added.
 type Output struct {
 	Name string `json:"output"`
-	// Values are exact and private, computed as for a study except for the randomness in training.
+	// Values are exact and private. They are computed as for a study, except for the randomness in
+	// training.
 	Values []int64 `json:"values"`
-	// SD is the standard deviation of the noise on each; nil if this site does not add the noise.
+	// SD is the standard deviation of the noise on each number, nil if this site does not add the
+	// noise.
 	SD []float64 `json:"standard_deviation,omitempty"`
-	// Most bounds how far one unit of the bound can move a number; 0 if numbers have weights.
+	// Most bounds how far one unit of the bound can change a number; 0 if the numbers have weights.
 	Most float64      `json:"one_moves,omitempty"`
 	Unit privacy.Unit `json:"unit"`
-	// Shared: they leave in two secret shares, so nobody gets them in clear.
+	// Shared says that the numbers leave as two secret shares, so that nobody gets them in clear.
 	Shared bool `json:"in_shares,omitempty"`
 
 	noise study.Noise
 }
 
-// Values returns this site's numbers for a study, before noise, for the site only: the numbers that it
-// would release, or those that it would send if the coordinator or two servers add the noise. It sends,
-// spends and stores nothing, and draws no noise.
+// Values returns this site's numbers for a study, before noise. If the site adds the noise, these are
+// the numbers that it would release, else those that it would send. They are for the site only.
+// Values sends, spends and stores nothing, and draws no noise.
 func (k *Desk) Values(ctx context.Context, h study.Hash) ([]Output, error) {
 	all, err := k.values(ctx, h)
 	if err != nil {
@@ -86,10 +88,10 @@ func (k *Desk) values(ctx context.Context, h study.Hash) ([]Output, error) {
 	return unperturbed(ctx, h, asked, Output{noise: p.Noise})
 }
 
-// alone returns an aggregator's requests for this one contribution.
+// alone returns the requests of an aggregator that sums only this contribution.
 func alone(t study.Task, c study.Contribution) ([]study.Request, error) {
 	if _, keeps := t.(study.Keeper); keeps {
-		return nil, nil // the parties of a Keeper release everything themselves; this one has no records
+		return nil, nil // the parties of a Keeper release everything themselves, and this party has no records
 	}
 	body, err := c.Body(nil)
 	if err != nil {
@@ -105,8 +107,9 @@ func alone(t study.Task, c study.Contribution) ([]study.Request, error) {
 	return sum.Requests(1)
 }
 
-// unperturbed opens requests with the mechanism that adds nothing, in a simulated ledger that ends with this call;
-// its publications cannot be sent (privacy.Unperturbed). Each output starts as a copy of like.
+// unperturbed opens requests with the mechanism that adds nothing, in a simulated ledger that ends
+// with this call. Its publications cannot be sent (privacy.Unperturbed). Each output starts as a copy
+// of like.
 func unperturbed(ctx context.Context, h study.Hash, asked []study.Request, like Output) ([]Output, error) {
 	var out []Output
 	exact := make([]study.Request, len(asked))
@@ -142,7 +145,7 @@ const (
 
 func (o Output) writeTo(b *textpage.Page) {
 	scale, in := 1.0, ""
-	if o.Most > 1 { // integers of a lattice
+	if o.Most > 1 { // the numbers are integers of a lattice
 		scale, in = o.Most, fmt.Sprintf(", each in the most that one %s can move it (%.0f of the integers that --json shows)", o.Unit, o.Most)
 	} else if o.Most == 1 {
 		in = fmt.Sprintf(", which count %s", unitsWords(o.Unit))

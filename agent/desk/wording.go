@@ -21,7 +21,6 @@ func sizeWords(n int) string {
 	return fmt.Sprintf("%.1f MB", float64(n)/1e6)
 }
 
-// WriteText writes a review for people.
 func (r Review) WriteText(w io.Writer) error { return r.page().WriteText(w) }
 
 func (r Review) page() textpage.Page {

@@ -21,9 +21,9 @@ import (
 	"caucus/study"
 )
 
-// Check checks all that an agent of this configuration needs; path and err are LoadConfig's. It asks the
-// coordinator for its list of studies, as each poll does, before it reads a source, so that nothing it
-// sends depends on the file. It spends and declares nothing.
+// Check checks everything that an agent with this configuration needs. path and err are LoadConfig's.
+// It asks the coordinator for its list of studies, as each poll does, and reads a source only
+// afterwards, so that nothing it sends depends on the file. It spends and declares nothing.
 func Check(ctx context.Context, c site.Config, path string, err error) Checkup {
 	if err != nil {
 		return checkupOf([]Result{problem("config", "%v", err)})
@@ -46,9 +46,9 @@ func Check(ctx context.Context, c site.Config, path string, err error) Checkup {
 	return checkupOf(append(all, CheckSources(c.Sources(), true)...))
 }
 
-// Locally is the part of Check that an agent runs at its start, without the network and without opening
-// a source's file: the time of a poll must not depend on the time to read a file. Files are read in
-// windows (window has the proof), and when a person asks.
+// Locally is the part of Check that an agent runs at its start. It uses no network and opens no
+// source's file, because the time of a poll must not depend on the time to read a file. Files are
+// read only in windows (window has the proof), and when a person asks.
 func Locally(ctx context.Context, s *site.Site, id protocol.Identity) []Result {
 	return append(checkFolder(ctx, s, id), CheckSources(s.Sources, false)...)
 }
@@ -76,7 +76,7 @@ func checkCertificate(id protocol.Identity, now time.Time) Result {
 		return problem(about, "it ended on %s: ask the operator for an invitation and enrol again", until.Format(time.DateOnly))
 	case now.Before(from):
 		return problem(about, "it begins on %s: set this machine's clock", from.Format(time.DateTime))
-	case left < until.Sub(from)/6: // a running agent renews it when a third is left
+	case left < until.Sub(from)/6: // a running agent renews the certificate when a third of its life is left
 		return warning(about, "for %s, %d days left: an agent that runs renews it by itself; see in its log why it did not", who.Name, days)
 	}
 	return fine(about, "for %s, %d days left", who.Name, days)
@@ -149,7 +149,7 @@ func checkLedger(ctx context.Context, s *site.Site) Result {
 	return fine(about, "whole; %s", strings.Join(left, ", "))
 }
 
-// Free bytes that a state folder needs: a study's pool and upload take some megabytes each, and a
+// Free bytes that a state folder needs. A study's pool and upload take some megabytes each. A
 // contribution that cannot be written is neither charged nor sent.
 const (
 	littleDisk = 1 << 30
@@ -174,7 +174,8 @@ func checkDisk(dir string) Result {
 
 const patience = 10 * time.Second
 
-// askCoordinator checks that the coordinator answers, invited this site, and agrees on the time.
+// askCoordinator checks that the coordinator answers, that it invited this site, and that its clock
+// agrees with this one.
 func askCoordinator(ctx context.Context, c site.Config, id protocol.Identity) []Result {
 	if c.Courier {
 		return []Result{fine("coordinator", "is not called (courier: true): what would be sent is carried in files")}
@@ -208,7 +209,7 @@ func askLink(ctx context.Context, l lister, address string) []Result {
 	defer cancel()
 	listing, err := l.Studies(ctx)
 	if err != nil {
-		// The advice comes first, because TLS errors are long.
+		// The advice comes before the error, because TLS errors are long.
 		why, _, _ := strings.Cut(Advice(err), ";")
 		return []Result{problem("coordinator", "%s: %s (%v)", address, why, err)}
 	}
@@ -261,7 +262,8 @@ func Advice(err error) string {
 	return "the coordinator cannot be reached; nothing is lost, the agent tries again"
 }
 
-// MaxSkew is the tolerated clock error: certificates live for months, deadlines are hours away.
+// MaxSkew is the largest tolerated difference of clocks. Certificates live for months, and deadlines
+// are hours away.
 const MaxSkew = 2 * time.Minute
 
 func checkScorer(c site.Config) []Result {
@@ -326,7 +328,7 @@ func checkSource(r source.Report) Result {
 	about := "source " + r.Source
 	switch {
 	case r.Declared == nil && r.Problem != "":
-		const most = 3 // remarks; declare shows all
+		const most = 3 // caucus agent source declare shows all remarks
 		return problem(about, "%s", strings.Join(append([]string{r.Problem}, r.Remarks[:min(most, len(r.Remarks))]...), "; "))
 	case r.Declared == nil:
 		return problem(about, "studies of it wait: %s", strings.TrimPrefix(r.Waits, source.ErrUndeclared.Error()+": source "+r.Source+": "))

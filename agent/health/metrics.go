@@ -19,17 +19,17 @@ import (
 
 // Counts holds the metrics and the readiness of an agent, for monitoring of its machine.
 //
-// Proof note. Claim: they are a function of plans, policy, ledger, declarations, persons, clocks and the
-// coordinator's answers, and of no record.
-//   - A study's progress is read from those files of its dossier that are made at moments fixed before
-//     the records are read, or by persons and the coordinator. The files about an odd source or missing
-//     votes (FileUnread, FileOdd, FileNoVotes) are not among them. The number of late contributions is
-//     published: it follows from the machine, by window's assumption, on which all statements about time
-//     rest.
-//   - It is read at the end of a poll, never in a window: a scrape gets the values of that moment, and
-//     touches neither state nor ledger.
-//   - There are no metrics of the process: its time and memory are those of learning from the records
-//     (agent/window.go says why nobody may see them).
+// Proof note. Claim: the metrics and the readiness are a function of plans, policy, ledger,
+// declarations, persons, clocks and the coordinator's answers, and of no record.
+//   - A study's progress is read only from files of its dossier that people or the coordinator make,
+//     or that are made at moments fixed before the records are read. The files about an odd source or
+//     missing votes (FileUnread, FileOdd, FileNoVotes) are not read. The number of late contributions
+//     is published. By window's assumption it follows from the machine, and all statements about time
+//     rest on that assumption.
+//   - Counts reads at the end of a poll, never in a window. A scrape gets the values of that moment,
+//     and touches neither state nor ledger.
+//   - There are no metrics of the process, because its time and memory depend on learning from the
+//     records (agent/window.go says why nobody may see them).
 //
 // TestMetricsTellNothing would catch a violation.
 type Counts struct {
@@ -40,10 +40,10 @@ type Counts struct {
 }
 
 type sighting struct {
-	answered time.Time // last answer of the coordinator
+	answered time.Time // time of the coordinator's last answer
 	studies  map[string]int
-	ends     time.Time // of the certificate
-	faults   []string  // why the agent is not ready, in words that are the same for all records
+	ends     time.Time // end of the certificate
+	faults   []string  // why the agent is not ready, in words that do not depend on the records
 	behind   bool
 	late     int
 	budgets  []budgetSeen
@@ -81,7 +81,8 @@ func NewCounts() *Counts {
 	return c
 }
 
-// Refused counts a refusal by the value of "by" among the arguments of its audit line (names and values in turn).
+// Refused counts a refusal. args are the arguments of its audit line, names and values in turn; the
+// value of "by" says who refused.
 func (c *Counts) Refused(args []any) {
 	for i := 0; i+1 < len(args); i += 2 {
 		if by, ok := args[i+1].(string); ok && args[i] == "by" {
@@ -90,7 +91,6 @@ func (c *Counts) Refused(args []any) {
 	}
 }
 
-// Describe and Collect: see prometheus.Collector.
 func (c *Counts) Describe(out chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{studiesMetric, spentMetric, limitMetric, lateMetric, behindMetric, expiryMetric, answerMetric} {
 		out <- d
@@ -126,7 +126,7 @@ func (c *Counts) Collect(out chan<- prometheus.Metric) {
 	}
 }
 
-// Polled counts a poll and, if metrics are served, takes a new sighting.
+// Polled counts a poll. If metrics are served, it also reads the state for them.
 func (c *Counts) Polled(ctx context.Context, s *site.Site, id protocol.Identity, failed error, refused func(study.Hash) bool) {
 	outcome := "answered"
 	if failed != nil {
@@ -176,7 +176,8 @@ func (c *Counts) Polled(ctx context.Context, s *site.Site, id protocol.Identity,
 	c.last.Store(seen)
 }
 
-// Ready answers 200 if this agent can take part, by its last poll, else 503 and the reasons, one per line.
+// Ready answers 200 if this agent could take part at its last poll, else 503 and the reasons, one on
+// each line.
 func (c *Counts) Ready(w http.ResponseWriter, _ *http.Request) {
 	faults := []string{"it has not polled yet"}
 	if s := c.last.Load(); s != nil {
@@ -206,7 +207,7 @@ func studiesByProgress(s *site.Site, refused func(study.Hash) bool) map[string]i
 		{"waiting", func(site.Dossier, study.Hash) bool { return true }},
 	}
 	for _, step := range steps {
-		out[step.state] = 0 // 0, so that an alert has a series to watch
+		out[step.state] = 0 // 0, so that an alert finds the series
 	}
 	all, err := s.Studies.All()
 	if err != nil {

@@ -9,24 +9,23 @@ import (
 	"caucus/internal/textpage"
 )
 
-// Status is the outcome of a check.
 type Status string
 
-// The statuses of a Result, from best to worst.
 const (
 	OK      Status = "ok"
-	Warning Status = "warning" // it works, and somebody should look
+	Warning Status = "warning" // it works, but somebody should look
 	Problem Status = "problem" // it keeps this site from taking part, or its records from counting
 )
 
-// Result is a Checkup's line about one thing: its state, or the fault and the remedy.
+// Result is a Checkup's line about one thing: its state, or what is wrong and how to repair it.
 type Result struct {
 	About  string `json:"about"`
 	Status Status `json:"status"`
 	Says   string `json:"says"`
 }
 
-// Checkup reports whether an agent can do its work. It depends on the records: for the site only.
+// Checkup reports whether an agent can do its work. It depends on the records, so it is for the site
+// only.
 type Checkup struct {
 	Checks []Result `json:"checks"`
 	Worst  Status   `json:"worst"`
@@ -54,7 +53,6 @@ func checkupOf(all []Result) Checkup {
 	return c
 }
 
-// Problems counts the checks that found a problem.
 func (c Checkup) Problems() int {
 	n := 0
 	for _, f := range c.Checks {
@@ -65,7 +63,6 @@ func (c Checkup) Problems() int {
 	return n
 }
 
-// WriteText writes a line for each check.
 func (c Checkup) WriteText(w io.Writer) error {
 	wide := 0
 	for _, f := range c.Checks {
@@ -79,8 +76,9 @@ func (c Checkup) WriteText(w io.Writer) error {
 	return nil
 }
 
-// constants counts this site's contributions and, by reason, those in which a constant replaced all or a
-// part. For the site only; metrics publish only the late ones (Counts has the proof).
+// constants counts this site's contributions and, for each reason, those in which a constant replaced
+// all or a part. The counts are for the site only; metrics publish only the late contributions
+// (Counts has the proof).
 type constants struct{ made, late, unread, unvoted int }
 
 func constantsOf(s *site.Site) (c constants, err error) {
@@ -119,7 +117,7 @@ func (c constants) whys() string {
 	return strings.Join(out, ", ")
 }
 
-// Constants counts the contributions that were a constant, in whole or in part.
+// Constants counts the contributions that were a constant, wholly or in part.
 func Constants(s *site.Site) Result {
 	const about = "contributions"
 	c, err := constantsOf(s)

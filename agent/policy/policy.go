@@ -19,71 +19,74 @@ import (
 	"caucus/study/kinds"
 )
 
-// Who has the last word on a study that the policy allows.
+// Who decides last about a study that the policy allows.
 const (
 	// ApproveByPerson: a person runs "caucus agent approve" for each study.
 	ApproveByPerson = "person"
-	// ApproveByTwo: two of the persons that the policy names approve, each with their own key.
+	// ApproveByTwo: two of the people whom the policy names approve, each with their own key.
 	ApproveByTwo = "two-persons"
 	// ApproveByPolicy: the agent joins every allowed study at once.
 	ApproveByPolicy = "policy"
 )
 
-// Policy holds a site's rules. It refuses all that its lists do not name: the zero Policy allows nothing.
+// Policy holds a site's rules. It allows only what its lists name; the zero Policy allows nothing.
 type Policy struct {
-	// Kinds, Mechanisms and Noise hold the allowed names: classify; cross, tally, …; site, coordinator,
-	// aggregators. With noise: coordinator the site's exact votes or sums reach the coordinator; with
-	// aggregators only if it colludes with the helper.
+	// Kinds, Mechanisms and Noise list the allowed names, for example classify; cross and tally;
+	// site, coordinator or aggregators. With noise: coordinator, the coordinator gets the site's
+	// exact votes or sums. With aggregators it gets them only if it colludes with the helper.
 	Kinds      []string      `yaml:"kinds"`
 	Mechanisms []string      `yaml:"mechanisms"`
 	Noise      []study.Noise `yaml:"noise"`
 	// Helper is the second server that this site trusts, for noise: aggregators.
 	Helper Helper `yaml:"helper"`
-	// Learners are the classifiers that this site trains, by default softmax alone. All of them end
-	// within public bounds. any is for plans that let each site choose its classifier, which may be a
-	// program (learner, scorer, above).
+	// Learners are the classifiers that this site trains, by default only softmax. All of them end
+	// within public bounds. any allows plans that let each site choose its classifier, which may be a
+	// program (learner and scorer in the configuration).
 	Learners []string `yaml:"learners"`
 	// MaxPoolRows and MaxFeatures bound the public pool and the features of a record, mapped or not,
-	// that a study may ask this site to work on; 0 is 50,000 and 10,000.
+	// that a study may use. 0 means 50,000 and 10,000.
 	MaxPoolRows int `yaml:"max_pool_rows"`
 	MaxFeatures int `yaml:"max_features"`
-	// MaxTime is the longest time for preparing one study, in which the agent is silent; 0 is an hour.
+	// MaxTime is the longest time for preparing one study, during which the agent is silent. 0 means
+	// an hour.
 	MaxTime time.Duration `yaml:"max_time"`
-	// Study is the most that one study may cost, for each allowed unit.
+	// Study is the most that one study may cost, at each allowed unit.
 	Study map[privacy.Unit]privacy.Budget `yaml:"study"`
-	// LeastEpsilon is the least ε of a study, so that a budget pays for few questions and not for
-	// thousands of cheap ones. 0 is 0.05.
+	// LeastEpsilon is the least ε of a study. It makes a budget pay for a few questions and not for
+	// thousands of cheap ones. 0 means 0.05.
 	LeastEpsilon float64 `yaml:"least_epsilon"`
-	// StudiesADay bounds the studies taken up in a day (UTC); further ones wait for the next day. 0 is 20.
+	// StudiesADay bounds how many studies start here in a day (UTC). Further ones wait for the next
+	// day. 0 means 20.
 	StudiesADay int `yaml:"studies_a_day"`
 	// Total is the most that all studies may cost together: the limits of the site's ledger. A study
-	// without a guarantee at a limited unit is refused, so limit the finest unit that Study allows;
-	// costs at coarser units count there too. Its δ should be several times a study's: counting
-	// different kinds of cost in one ledger uses some of it.
+	// without a guarantee at a limited unit is refused. So limit the finest unit that Study allows;
+	// costs at coarser units count there too. Its δ should be several times a study's δ, because
+	// counting different kinds of cost in one ledger uses up some of it.
 	Total map[privacy.Unit]privacy.Budget `yaml:"total"`
 	// Year is the most that all studies of a calendar year (UTC) may cost together, in addition to
-	// Total. A charge counts to the newest year that had begun at its time. A year begins once, when
-	// this machine's clock and the coordinator's agree on it; while they differ by more than an hour
-	// nothing is charged. Charges before the first dated one count to its year.
+	// Total. A charge counts for the newest year that had begun by then. A year begins once, when
+	// this machine's clock and the coordinator's agree on it. While they differ by more than an hour,
+	// nothing is charged. Charges from before the first dated one count for that one's year.
 	Year map[privacy.Unit]privacy.Budget `yaml:"year"`
-	// MaxExtension is the longest that amendments may move a study's deadline beyond its plan's: by
-	// default 60 days; 0s: no limit.
+	// MaxExtension is how far amendments may move a study's deadline beyond its plan's: by default 60
+	// days; 0s means no limit.
 	MaxExtension time.Duration `yaml:"max_extension"`
-	// MinimumParties is the least number of contributions, at least 2, that a study must promise: its
-	// plan's floor, or its minimum if it has no floor.
+	// MinimumParties is the least number of contributions, at least 2, that a study must promise. A
+	// study promises its plan's floor, or its minimum if there is no floor.
 	MinimumParties int `yaml:"minimum_parties"`
 	// ClearColumns names the columns that may leave in clear.
 	ClearColumns []string `yaml:"clear_columns"`
-	// NamedResults lets readers see this site's numbers, with noise, under the site's name.
+	// NamedResults lets readers see this site's numbers, with their noise, under the site's name.
 	NamedResults bool `yaml:"named_results"`
 	// Approval is "person", "two-persons" or "policy".
 	Approval string `yaml:"approval"`
-	// Approvers are the persons who may approve, by name, with each one's public key (see caucus agent
-	// approver). two-persons needs at least two; if none is named, person takes any approval.
+	// Approvers are the people who may approve: the name and public key of each (see caucus agent
+	// approver). two-persons needs at least two. With person and no approvers, anybody with access to
+	// the folder may approve.
 	Approvers map[string]protocol.SignerKey `yaml:"approvers"`
 }
 
-// DefaultPolicy allows nothing; a person approves.
+// DefaultPolicy allows nothing and requires that a person approves.
 func DefaultPolicy() Policy {
 	return Policy{MinimumParties: 2, Approval: ApproveByPerson, MaxExtension: 60 * 24 * time.Hour}
 }
@@ -162,10 +165,10 @@ func (p Policy) Validate() error {
 	return nil
 }
 
-// ApproverNames returns the approvers' names, in order.
 func (p Policy) ApproverNames() []string { return slices.Sorted(maps.Keys(p.Approvers)) }
 
-// Objections lists why plan and policy alone refuse a plan, one reason per line; none: allowed.
+// Objections lists why plan and policy alone refuse a plan, one reason on each line. An empty list
+// means that the plan is allowed.
 func (p Policy) Objections(plan study.Plan) []string {
 	var out []string
 	object := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
@@ -201,7 +204,7 @@ func (p Policy) Objections(plan study.Plan) []string {
 	if plan.TermsDigest == "" {
 		object("the plan does not say its terms: bounds and noise that are agreed on before any record is read")
 	}
-	if _, err := kinds.Named(plan.Kind); err != nil { // an unknown kind may ask for anything and take it in clear
+	if _, err := kinds.Named(plan.Kind); err != nil { // an unknown kind could ask for anything in clear
 		object("%v", err)
 		return out
 	}
@@ -271,7 +274,7 @@ func (p Policy) noiseObjection(plan study.Plan) string {
 	return ""
 }
 
-// EndingObjection says why plan and policy refuse an amended ending, "" if they allow it.
+// EndingObjection says why plan and policy refuse an amended ending; "" means that it is allowed.
 func (p Policy) EndingObjection(plan study.Plan, e study.Ending) string {
 	if more := e.Deadline.Sub(plan.Deadline); p.MaxExtension > 0 && more > p.MaxExtension {
 		return fmt.Sprintf("amendments moved the study's deadline by %v, the policy allows %v (max_extension)", more.Round(time.Minute), p.MaxExtension)
@@ -279,7 +282,6 @@ func (p Policy) EndingObjection(plan study.Plan, e study.Ending) string {
 	return ""
 }
 
-// Needed returns the number of persons who must approve a study.
 func (p Policy) Needed() int {
 	switch p.Approval {
 	case ApproveByPolicy:
@@ -291,16 +293,17 @@ func (p Policy) Needed() int {
 }
 
 // Helper is the second server, which this site trusts not to collude with the coordinator. Another
-// organisation runs it. "caucus helper init" printed its two keys there. Get them from that
-// organisation, on paper or by telephone: the coordinator's word about them proves nothing, because a
-// coordinator that invented them would be both servers.
+// organisation runs it, and caucus helper init printed its two keys there. Get the keys from that
+// organisation, on paper or by telephone. Do not take them from the coordinator: a coordinator that
+// invented them could be both servers.
 type Helper struct {
-	// Name says who runs it, for the persons here who approve.
+	// Name says who runs the helper, for the people here who approve.
 	Name string `yaml:"name"`
-	// Signing is its signing key, 64 hexadecimal digits.
+	// Signing is the helper's signing key, 64 hexadecimal digits.
 	Signing protocol.SignerKey `yaml:"signing"`
-	// Sealing is the pin of the key to which shares for it are sealed, 64 hexadecimal digits. A helper
-	// whose files were restored to an older state has a new sealing key afterwards, and tells each site.
+	// Sealing is the fingerprint of the key to which the helper's shares are encrypted, 64
+	// hexadecimal digits. After its files were restored from a backup, a helper has a new sealing key
+	// and tells each site.
 	Sealing protocol.KeyPin `yaml:"sealing"`
 }
 
@@ -321,7 +324,8 @@ func (h Helper) Words() string {
 	return fmt.Sprintf("%s, signing key %s…, sealing key %s…", name, h.Signing.String()[:16], h.Sealing.String()[:16])
 }
 
-// validate returns an error that names the wrong field and says what to do. needed: studies may need a helper.
+// validate returns an error that names the wrong field and says what to do. needed says that studies
+// may need a helper.
 func (h Helper) validate(needed bool) error {
 	switch none := (aggregator.Pins{}); {
 	case !h.Named() && h.Name == "" && !needed:

@@ -16,26 +16,26 @@ import (
 )
 
 // The events of an audit line. A line is on the disk before its event takes effect (allowed, sending,
-// approved, refused, declared), or before the agent relies on the event (charged, receipt). After a
-// crash a line may be there twice; none is missing.
+// approved, refused, declared), or before the agent relies on the event (charged, receipt). A crash
+// may leave a line twice, but none is missing.
 const (
-	AuditApproved  = "approved"  // a person said yes
-	AuditRefused   = "refused"   // a person, the policy or the ledger said no
-	AuditAllowed   = "allowed"   // persons or the policy said yes; the ledger decides next
+	AuditApproved  = "approved"  // a person approved
+	AuditRefused   = "refused"   // a person, the policy or the ledger refused
+	AuditAllowed   = "allowed"   // people or the policy allowed the study; the ledger decides next
 	AuditCharged   = "charged"   // the ledger holds the charge
-	AuditLate      = "late"      // a contribution was not ready in time, wholly or in part, and constants replace it
+	AuditLate      = "late"      // a contribution was not ready in time, wholly or in part, and constants replaced it
 	AuditSending   = "sending"   // the first byte is about to leave
 	AuditReceipt   = "receipt"   // the coordinator signed that it has the upload
 	AuditClosed    = "closed"    // the study ended here without a release
 	AuditAmended   = "amended"   // the coordinator signed another ending
-	AuditReopened  = "reopened"  // the study had ended here; an amendment reopens it
+	AuditReopened  = "reopened"  // the study had ended here, and an amendment reopened it
 	AuditReleased  = "released"  // the release is here
-	AuditUnread    = "unread"    // the source could not be read as declared: empty records
+	AuditUnread    = "unread"    // the source could not be read as declared, and empty records replaced its records
 	AuditForgotten = "forgotten" // a person removed a source's declaration and import
 	AuditDeclared  = "declared"  // a person declared how a source is read and its number of records
 )
 
-// Who refused. The log names the person; ByPerson is for counts.
+// Who refused. The audit log gives a person's name; ByPerson is used in counts.
 const (
 	ByPolicy = "policy"
 	ByLedger = "ledger"
@@ -45,16 +45,17 @@ const (
 // AuditFile is the path of an agent's audit log.
 func AuditFile(c Config) string { return filepath.Join(c.State, "audit.log") }
 
-// AuditLog is the append-only log of decisions: a line of JSON each, with keys time, level, msg (the event), party,
-// study (the plan's hash), name (of the study) and by. It never holds a feature, a label, an unreleased number, the
-// words of a refusal, or the digest of an upload, because anyone who can list the possible uploads would find the
-// one with that digest. Several processes may append: a line is one write.
+// AuditLog is the append-only log of decisions: a line of JSON each, with keys time, level, msg (the
+// event), party, study (the plan's hash), name (of the study) and by. It never holds a feature, a
+// label, an unreleased number or the words of a refusal. It does not hold the digest of an upload
+// either, because whoever can list the possible uploads would find the right one by its digest.
+// Several processes may append, because a line is one write.
 type AuditLog struct {
-	mu     sync.Mutex // guards the fields below but warn and now: one line at a time
+	mu     sync.Mutex // guards the fields below except warn and now, and keeps lines apart
 	file   *os.File
 	syslog string
-	remote io.WriteCloser // connection to syslog, nil until it answered
-	torn   bool           // the last line may lack its end
+	remote io.WriteCloser // connection to syslog, nil until syslog has answered
+	torn   bool           // the last line may be incomplete
 	lines  slog.Handler
 	warn   func(error) // called if syslog does not answer
 	now    func() time.Time

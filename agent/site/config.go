@@ -19,49 +19,50 @@ import (
 	"caucus/internal/yamlfile"
 )
 
-// Config configures an agent. Start from DefaultConfig, or read a file with LoadConfig.
 type Config struct {
-	// Coordinator is the host:port to dial, if it differs from the invitation's.
+	// Coordinator is the host:port to dial, if it is not the invitation's.
 	Coordinator string `yaml:"coordinator"`
-	// Courier says that this site has no network connection: people carry messages in files
+	// Courier says that this site has no network connection. People carry messages in files
 	// (docs/site.md), and the coordinator is never called.
 	Courier bool `yaml:"courier"`
 	// State is the agent's own folder: identity, ledger, studies. Only its owner may read it.
 	State string `yaml:"state"`
-	// Imports is the folder of imported records (caucus agent source declare); it needs no backup.
-	// Default: the state folder's name and -imports.
+	// Imports is the folder of imported records (caucus agent source declare). It needs no backup. By
+	// default it is named like the state folder with "-imports" appended.
 	Imports string `yaml:"imports"`
-	// Poll is the interval at which the agent asks for new studies. Longer intervals spare a coordinator
-	// of many parties; a study starts at a site after half the interval, on average.
+	// Poll is the interval at which the agent asks for new studies. A longer interval spares a
+	// coordinator with many parties; on average a study starts at a site after half of it.
 	Poll time.Duration `yaml:"poll"`
 	// MaxBackoff is the longest wait between attempts while the coordinator cannot be reached. Waits
-	// start at Poll, if that is shorter, double each time, and are drawn from their upper half, so that
-	// agents do not return all at once.
+	// start at Poll, if that is shorter, and double each time. Each is drawn between half of it and
+	// the whole, so that agents do not return all at once.
 	MaxBackoff time.Duration `yaml:"max_backoff"`
-	// Margin is the factor by which the time for preparing a contribution exceeds its bound from public
-	// numbers and this machine's speed; the upload leaves at the end of that time. A contribution that
-	// is not ready by then is replaced by a constant: raise Margin if the agent reports that.
+	// Margin is how many times longer than its bound the preparation of a contribution may take. The
+	// bound follows from public numbers and this machine's speed. The upload leaves at the end of
+	// that time. A contribution that is not ready by then is replaced by a constant: raise Margin if
+	// the agent reports such contributions.
 	Margin float64 `yaml:"margin"`
-	// LeastWindow is the least time for preparing a contribution, for machines that are busy at times:
-	// only the study itself waits for it.
+	// LeastWindow is the least time for preparing a contribution, for machines that are busy at
+	// times. It delays only the study itself.
 	LeastWindow time.Duration `yaml:"least_window"`
 	// Data names the sources that a plan may use.
 	Data map[string]source.Source `yaml:"data"`
-	// Learner is the classifier that this site votes with if a plan leaves the choice to sites (learner:
-	// any): a built-in one by its name, or the site's own program, as in {command: [python3, vote.py],
-	// timeout: 10m, memory: 4GiB}; see docs/site.md.
+	// Learner is the classifier that votes here if a plan leaves the choice to sites (learner: any):
+	// the name of a built-in classifier, or the site's own program, as in {command: [python3,
+	// vote.py], timeout: 10m, memory: 4GiB}. See docs/site.md.
 	Learner Learner `yaml:"learner"`
-	// Scorer is the site's own program that scores records for plans that judge scores (evaluate: {program: true}),
-	// as in {command: [python3, score.py], timeout: 10m, memory: 4GiB}; see docs/site.md.
+	// Scorer is the site's own program that scores records for plans that ask for scores (evaluate:
+	// {program: true}), as in {command: [python3, score.py], timeout: 10m, memory: 4GiB}. See
+	// docs/site.md.
 	Scorer Program `yaml:"scorer"`
-	// Quiet hides why a study waits here. Otherwise each poll tells the coordinator's operator one of a
-	// few reasons: a person has to approve, no source is declared, the site does not take part, the
-	// clocks differ, the deadline is too near.
+	// Quiet hides why a study waits here. Without it, each poll gives the coordinator's operator one
+	// of a few reasons: a person has to approve, no source is declared, the site does not take part,
+	// the clocks differ, the deadline is too near.
 	Quiet bool `yaml:"quiet"`
-	// Page is a loopback host:port for a web page on which a person of this site reads what studies ask,
-	// and approves or refuses, as with caucus agent preview, approve and refuse; it needs a link (caucus
-	// agent page). Empty: off. Metrics is a loopback host:port for /metrics and /readyz, without TLS; it
-	// names no study. Empty: off.
+	// Page is a loopback host:port for a web page on which a person of this site reads what studies
+	// ask, and approves or refuses, as with caucus agent preview, approve and refuse. The page opens
+	// by a link (caucus agent page). Metrics is a loopback host:port for /metrics and /readyz,
+	// without TLS; they name no study. Empty: off.
 	Page    string `yaml:"page"`
 	Metrics string `yaml:"metrics"`
 	// Policy holds the site's rules.
@@ -71,17 +72,18 @@ type Config struct {
 
 	// Log receives events; never a feature, a label or an unreleased number. nil logs nothing.
 	Log *slog.Logger `yaml:"-"`
-	// Checkpoint, if not nil, is called just after each durable or visible effect: tests crash there.
+	// Checkpoint, if not nil, is called just after each durable or visible effect. Tests crash the
+	// agent there.
 	Checkpoint func(effect string) `yaml:"-"`
-	// Clock judges certificates and dates charges by Now; windows use Elapsed. Zero is the machine's.
+	// Clock is the machine's clock if zero. Now checks certificates and dates charges; windows use
+	// Elapsed.
 	Clock clock.Clock `yaml:"-"`
 }
 
-// Audit says where the audit log goes in addition to the state folder.
 type Audit struct {
-	// Syslog, if not empty, also sends every line to syslog: "local" to the machine's, else the path of
-	// a Unix datagram socket. The file is the record; a syslog that does not answer is reported in the
-	// log and stops nothing.
+	// Syslog, if not empty, sends every line to syslog too: "local" is the machine's, any other value
+	// is the path of a Unix datagram socket. The file remains the record. If syslog does not answer,
+	// the log says so and nothing stops.
 	Syslog string `yaml:"syslog"`
 }
 

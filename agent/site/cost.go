@@ -16,16 +16,16 @@ import (
 	"caucus/study/kinds"
 )
 
-// Cost is the price of a study and its window, from public numbers.
+// Cost is what a study costs, and its window. Both follow from public numbers.
 type Cost struct {
-	Records  int // declared by the site
+	Records  int // as declared by the site
 	Reserved []study.Reservation
 	Charges  []study.Charge
 	Span     Span
 }
 
-// CostOf returns a study's cost for this site, or why it is refused. The result follows from plan, pool,
-// policy, and the declared number of records.
+// CostOf returns a study's cost for this site, or an error that says why the study is refused. The
+// result follows from plan, pool, policy and the declared number of records.
 func (s *Site) CostOf(t study.Task) (c Cost, err error) {
 	if err := s.Config.Policy.PoolObjection(t.Pool()); err != nil {
 		return Cost{}, err
@@ -66,9 +66,9 @@ func (s *Site) CostOf(t study.Task) (c Cost, err error) {
 	return c, nil
 }
 
-// spanOf returns the window for a study's work and for the steps of drawing its releases. Draw includes
-// time for the constant contribution that replaces a late one, so that both leave at the same moment.
-// The constant is made of the same number of empty records, which train no classifier.
+// spanOf returns the window for a study's work and for the steps of drawing its releases. Draw
+// includes time for the constant that replaces a late contribution, so that both leave at the same
+// moment. The constant is made from the same number of empty records, which train no classifier.
 func (c Config) spanOf(stepTime time.Duration, w study.Work, draw float64) Span {
 	step, least := float64(stepTime)/stepsCounted*c.Margin, float64(c.LeastWindow)
 	s := Span{Draw: lasting(float64(leastDraw) + step*(draw+w.Rest))}
@@ -80,16 +80,17 @@ func (c Config) spanOf(stepTime time.Duration, w study.Work, draw float64) Span 
 	return s
 }
 
-// Span is the length of a window and its parts, from public numbers.
+// Span is the length of a window and of its parts. It follows from public numbers.
 type Span struct {
-	// Prepare is the time to read and compute, Shard one classifier's part of it. Draw, from the window's end to
-	// the upload, is for drawing noise and making the constant that replaces a late contribution.
+	// Prepare is the time to read and compute, and Shard the part of it for one classifier. Draw is
+	// the time from the window's end to the upload, for drawing noise and for making the constant
+	// that replaces a late contribution.
 	Prepare, Shard, Draw time.Duration
 }
 
 func (s Span) Whole() time.Duration { return s.Prepare + s.Draw }
 
-// with adds the time of the site's own program, which is then the only classifier.
+// with adds the time of the site's own program, which then is the only classifier.
 func (s Span) with(program time.Duration) Span {
 	s.Shard = min(s.Shard+program, longestSpan)
 	s.Prepare = min(s.Prepare+program, longestSpan)
@@ -99,16 +100,16 @@ func (s Span) with(program time.Duration) Span {
 // From returns the moments of a span that begins now.
 func (s Span) From(now time.Time) Due { return Due{now, now.Add(s.Prepare), now.Add(s.Whole())} }
 
-// These times are added to the bound of a window's work, beside Config.LeastWindow.
+// These times are added to the bound of a window's work, besides Config.LeastWindow.
 const (
 	leastShard = 100 * time.Millisecond // for a classifier of a few records
-	leastDraw  = 200 * time.Millisecond // for a few numbers, and for writing them to the disk
+	leastDraw  = 200 * time.Millisecond // for a few numbers, and for writing them to disk
 )
 
-// longestSpan bounds a span's parts, so that no sum overflows; no policy allows so much.
+// longestSpan bounds a span's parts, so that no sum overflows. No policy allows such a long time.
 const longestSpan = 10 * 365 * 24 * time.Hour
 
-// lasting converts nanoseconds to a duration of at most longestSpan, also +Inf and NaN.
+// lasting converts nanoseconds, also +Inf and NaN, to a duration of at most longestSpan.
 func lasting(nanoseconds float64) time.Duration {
 	if !(nanoseconds < float64(longestSpan)) {
 		return longestSpan
@@ -116,10 +117,11 @@ func lasting(nanoseconds float64) time.Duration {
 	return time.Duration(nanoseconds)
 }
 
-// Chosen says whether a study lets this site choose the classifier or the scorer of its records.
+// Chosen reports whether a study lets this site choose the classifier or the scorer of its records.
 func Chosen(p study.Plan) bool { return kinds.WordsOf(p).Learner == learners.Any }
 
-// ChosenHere names this site's choice for such a study, or says why the site does not take part.
+// ChosenHere names this site's choice for such a study. The error says why the site does not take
+// part.
 func (c Config) ChosenHere(p study.Plan) (words string, err error) {
 	switch {
 	case !kinds.WordsOf(p).Scored:
@@ -130,8 +132,8 @@ func (c Config) ChosenHere(p study.Plan) (words string, err error) {
 	return "none is trained; records are scored by " + c.Scorer.String(), nil
 }
 
-// learnerTime returns the time of this site's choice in such a study: steps, and the time limit of a
-// program. Both follow from the configuration and public numbers.
+// learnerTime returns the time that this site's choice takes in such a study: the steps of a built-in
+// classifier, and the time limit of a program. Both follow from the configuration and public numbers.
 func (c Config) learnerTime(t study.Task, records int) (steps float64, program time.Duration, err error) {
 	if !Chosen(t.Plan()) {
 		return 0, 0, nil
@@ -141,7 +143,7 @@ func (c Config) learnerTime(t study.Task, records int) (steps float64, program t
 		_, err := c.ChosenHere(p)
 		return study.CellSteps * float64(records) * float64(len(p.Schema.FeatureColumns())), c.Scorer.program("").Limit(), err
 	}
-	if c.Learner.Brought() { // all cells are written to files for the program
+	if c.Learner.Brought() { // all cells are written to files, which the program reads
 		cells := float64(records+t.Pool().Rows()) * float64(len(p.Schema.FeatureColumns())+1)
 		return study.CellSteps * cells, c.Learner.program("").Limit(), nil
 	}
@@ -151,7 +153,8 @@ func (c Config) learnerTime(t study.Task, records int) (steps float64, program t
 	return steps, 0, err
 }
 
-// Voter returns the classifier that votes here; failed gets, for the site alone, the reason for missing votes.
+// Voter returns the classifier that votes here. failed gets the reason for missing votes, which only
+// the site may see.
 func (s *Site) Voter(failed func(error)) study.Voter {
 	l := s.Config.Learner
 	if !l.Brought() {
@@ -166,7 +169,8 @@ func (s *Site) Voter(failed func(error)) study.Voter {
 	}}
 }
 
-// Scorer scores this site's records; failed gets, for the site alone, the reason for missing scores.
+// Scorer returns the function that scores this site's records. failed gets the reason for missing
+// scores, which only the site may see.
 func (s *Site) Scorer(failed func(error)) func(context.Context, dataset.Schema, *mat.Dense) ([]float64, error) {
 	if !s.Config.Scorer.Brought() {
 		return nil

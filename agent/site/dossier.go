@@ -21,15 +21,15 @@ import (
 	"caucus/study/kinds"
 )
 
-// Files of a dossier. Each is one fact, and is complete if it exists.
+// Files of a dossier. Each holds one fact, and is complete if it exists.
 const (
 	FilePlan     = "plan.json"     // canonical bytes
 	FilePlanSign = "plan.sig"      // the coordinator's signature on them
 	fileApproval = "approval-"     // a person approved; the name follows
 	FileRefused  = "refused"       // a person refused
-	FileDeclined = "declined"      // the coordinator knows that this party does not take part
-	FileUnread   = "unread"        // why empty records were used
-	FileOdd      = "odd"           // what differed from expectation in the source's file
+	FileDeclined = "declined"      // the coordinator has heard that this party does not take part
+	FileUnread   = "unread"        // why empty records replaced the site's records
+	FileOdd      = "odd"           // what was unexpected in the source's file
 	FileNoVotes  = "no-votes"      // why the site's own program gave no votes or scores
 	fileLedger   = "ledger.seq"    // the ledger's head when the upload was made
 	FileRecords  = "records"       // number of records declared when the ledger was charged
@@ -39,14 +39,14 @@ const (
 	FileLate     = "late"          // what was not ready by the window's end
 	FileUpload   = "upload"        // the body; only these bytes are ever sent
 	FileReceipt  = "receipt.json"  // the coordinator's receipt
-	FileClosed   = "closed"        // how the study ended for this site, unless by a release
+	FileClosed   = "closed"        // how the study ended for this site without a release
 	FileRelease  = "release.json"
-	// FileAmendments holds the plan's signed amendments; FileEnded their number when the study's own end
-	// closed it here.
+	// FileAmendments holds the plan's signed amendments. FileEnded holds their number when the
+	// study's own end closed it here.
 	FileAmendments = "amendments.json"
 	FileEnded      = "ended"
-	// FileNotice is the newest notice carried here, and FileAnswer the answer to carry away, as first
-	// written (protocol.Courier).
+	// FileNotice is the newest notice that was carried here. FileAnswer is the answer to carry away,
+	// as first written (protocol.Courier).
 	FileNotice = "notice.json"
 	FileAnswer = "answer.json"
 )
@@ -58,15 +58,16 @@ type Due struct {
 	Leaves time.Time `json:"leaves"`
 }
 
-// Early says whether an upload still waits for its moment. A clock set back delays nothing.
+// Early reports whether an upload still waits for its moment. A clock that was set back delays
+// nothing.
 func (d Dossier) Early(now time.Time) bool {
 	var fixed Due
 	b, err := d.Read(FileDue)
 	return err == nil && json.Unmarshal(b, &fixed) == nil && now.After(fixed.From) && now.Before(fixed.Leaves)
 }
 
-// Declared is the number of records declared when the ledger was charged for the study, else 0. After a
-// crash and another declaration, the charged number is still prepared.
+// Declared is the number of records declared when the ledger was charged for the study, 0 before. If
+// the source was declared again after a crash, the charged number is still prepared.
 func (d Dossier) Declared() int {
 	b, err := d.Read(FileRecords)
 	if err != nil {
@@ -139,8 +140,8 @@ func (d Dossiers) Folders() ([]Dossier, error) {
 	return out, nil
 }
 
-// LedgerEntry is the sequence number that the ledger must have reached, 0 before any upload; charged
-// says whether there must be a ledger at all.
+// LedgerEntry is the sequence number that the ledger must have reached, 0 before any upload. charged
+// reports whether there must be a ledger at all.
 func (d Dossiers) LedgerEntry() (last int64, charged bool, err error) {
 	heads, charged, err := d.heads()
 	for _, h := range heads {
@@ -149,7 +150,7 @@ func (d Dossiers) LedgerEntry() (last int64, charged bool, err error) {
 	return last, charged, err
 }
 
-// heads lists the ledger's heads at each upload; those of older versions of this program have no hash.
+// heads lists the ledger's heads at each upload. Heads stored by older versions have no hash.
 func (d Dossiers) heads() (heads []privacy.Head, charged bool, err error) {
 	all, err := d.Folders()
 	if err != nil {
@@ -180,8 +181,8 @@ func headsOf(all []Dossier) (heads []privacy.Head, charged bool, err error) {
 	return heads, charged, nil
 }
 
-// Tidy removes temporary files of writes that a kill interrupted. Only the holder of the state folder's
-// lock may call it, when no other process writes these files.
+// Tidy removes temporary files of writes that a kill interrupted. Only the holder of the state
+// folder's lock may call it, because no other process writes these files then.
 func (d Dossiers) Tidy() error {
 	all, err := d.Folders()
 	if err != nil {
@@ -244,7 +245,7 @@ func (d Dossier) Has(name string) bool {
 
 func (d Dossier) Read(name string) ([]byte, error) { return os.ReadFile(filepath.Join(d.Dir, name)) }
 
-// Write stores a fact whole. After it returned nil, the fact survives a crash of the machine.
+// Write stores a fact whole. After it has returned nil, the fact survives a crash of the machine.
 func (d Dossier) Write(name string, b []byte) error {
 	if err := os.MkdirAll(d.Dir, 0o700); err != nil {
 		return err
@@ -255,7 +256,7 @@ func (d Dossier) Write(name string, b []byte) error {
 	return protocol.WriteSecret(filepath.Join(d.Dir, name), b)
 }
 
-// Remove removes a fact, for good once it returns nil.
+// Remove removes a fact. After it has returned nil, the removal survives a crash of the machine.
 func (d Dossier) Remove(name string) error {
 	if err := os.Remove(filepath.Join(d.Dir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -263,7 +264,6 @@ func (d Dossier) Remove(name string) error {
 	return folder.Sync(d.Dir)
 }
 
-// WriteJSON stores a fact as JSON.
 func (d Dossier) WriteJSON(name string, v any) error {
 	b, err := json.MarshalIndent(v, "", "  ")
 	if err != nil {

@@ -20,14 +20,15 @@ import (
 	"caucus/study/verify"
 )
 
-// Evidence is a state folder's evidence against a release or a ledger: signed receipts, uploads, and the
-// ledger's head at each upload. Reading changes nothing, also while the agent runs.
+// Evidence is what a state folder proves against a release or a ledger: signed receipts, uploads, and
+// the ledger's head at each upload. Reading changes nothing, and is possible while the agent runs.
 type Evidence struct {
-	// Party is the agent's; Keys are the coordinator's signing keys, starting with the invitation's.
+	// Party is the agent's party. Keys are the coordinator's signing keys, starting with the
+	// invitation's.
 	Party  study.PartyID
 	Keys   protocol.Keys
 	config Config
-	state  Site // no ledger: only folders
+	state  Site // its folders only; the ledger is not open
 }
 
 // ReadEvidence reads an enrolled agent's state folder.
@@ -53,7 +54,8 @@ func (s *Site) Evidence(keys protocol.Keys) *Evidence {
 // PoolFile is the file of a fetched pool.
 func (e *Evidence) PoolFile(d auxdata.Digest) string { return e.state.PoolFile(d) }
 
-// Kept collects a study's facts from the state folder, and the ledger on demand, for verify.Release.
+// Kept collects a study's facts from the state folder for verify.Release, and from the ledger if
+// asked.
 func (e *Evidence) Kept(ctx context.Context, r study.Release) verify.Party {
 	d := e.state.Studies.Of(r.PlanHash)
 	s := verify.Party{Party: e.Party, Keys: e.Keys}
@@ -77,7 +79,7 @@ func (e *Evidence) Kept(ctx context.Context, r study.Release) verify.Party {
 			s.ReceiptAfter = kept.Amendments
 		}
 	}
-	s.Amendments, _ = d.Amendments() // unreadable amendments say nothing against a release
+	s.Amendments, _ = d.Amendments() // unreadable amendments prove nothing against a release
 	s.Ledger = func(id string) (privacy.Line, bool, error) {
 		j, err := openJournal(e.config)
 		if err != nil {
@@ -96,8 +98,8 @@ func openJournal(c Config) (*journal.Journal, error) {
 	return journal.OpenSQLite(LedgerFile(c))
 }
 
-// Remembered returns the heads of this site's ledger that its dossiers hold, one per upload, in order.
-// Those of older versions of this program have no hash.
+// Remembered returns the heads of this site's ledger that its dossiers hold, one for each upload, in
+// order. Heads stored by older versions have no hash.
 func (e *Evidence) Remembered() ([]privacy.Head, error) {
 	heads, _, err := e.state.Studies.heads()
 	slices.SortFunc(heads, func(a, b privacy.Head) int { return cmp.Compare(a.Sequence, b.Sequence) })
@@ -105,7 +107,7 @@ func (e *Evidence) Remembered() ([]privacy.Head, error) {
 }
 
 // Coordinator returns the heads of the coordinator's ledger in receipts and releases signed for this
-// site, and an error if two of them show that the ledger went back or was rewritten.
+// site. It returns an error if two of them prove that the ledger was restored or rewritten.
 func (e *Evidence) Coordinator() ([]privacy.Head, error) {
 	folders, err := e.state.Studies.Folders()
 	if errors.Is(err, fs.ErrNotExist) {

@@ -19,7 +19,7 @@ import (
 	"caucus/study"
 )
 
-// Receipt is the coordinator's signed receipt in this site's form.
+// Receipt is the coordinator's signed receipt as this site stores it.
 type Receipt struct {
 	Body      string    `json:"body"` // SHA-256 of the upload
 	Received  time.Time `json:"received"`
@@ -41,8 +41,9 @@ func (d Dossier) receipt() (protocol.Receipt, error) {
 	return protocol.Receipt{Document: kept.Signed, Signature: kept.Signature}, nil
 }
 
-// releaseHeads lists the ledger entries that a dossier's release names, if the coordinator signed it.
-// named, if not nil, caches them: a site with years of releases reads them at each receipt.
+// releaseHeads lists the ledger entries that a dossier's release names, if the coordinator signed the
+// release. named, if not nil, caches them, because a site with years of releases reads them at each
+// receipt.
 func (d Dossier) releaseHeads(key protocol.Verifier, named *sync.Map) (heads []privacy.Head) {
 	info, err := os.Stat(filepath.Join(d.Dir, FileRelease))
 	if err != nil {
@@ -71,7 +72,7 @@ func (d Dossier) releaseHeads(key protocol.Verifier, named *sync.Map) (heads []p
 	return heads
 }
 
-// Amendments returns the known amendments with signatures.
+// Amendments returns the known amendments with their signatures.
 func (d Dossier) Amendments() (all []study.Signed, err error) {
 	b, err := d.Read(FileAmendments)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -83,7 +84,7 @@ func (d Dossier) Amendments() (all []study.Signed, err error) {
 	return all, err
 }
 
-// Chain is a plan with its known amendments, whose signatures were checked on arrival.
+// Chain is a plan with its known amendments. Their signatures were checked when they arrived.
 func (d Dossier) Chain(p study.Plan, h study.Hash) (*study.Chain, error) {
 	all, err := d.Amendments()
 	if err != nil {
@@ -108,8 +109,8 @@ func (d Dossier) Ending(p study.Plan, h study.Hash) study.Ending {
 	return p.Ending()
 }
 
-// EndedAfter is the number of amendments when the study's own end closed it for this site. If another
-// reason closed it, the number is larger than any possible one.
+// EndedAfter is the number of amendments when the study's own end closed it for this site. If the
+// study was closed for another reason, it is larger than any possible number.
 func (d Dossier) EndedAfter() int {
 	b, err := d.Read(FileEnded)
 	n, bad := strconv.Atoi(strings.TrimSpace(string(b)))
@@ -119,7 +120,7 @@ func (d Dossier) EndedAfter() int {
 	return n
 }
 
-// KeepHelper stores the helper's document that the coordinator passed on, unchecked.
+// KeepHelper stores the helper's document as the coordinator passed it on, without a check.
 func (d Dossier) KeepHelper(s protocol.Study) error {
 	if !s.Plan.Noise.Shared() || s.Helper.Document == nil || d.Has(FileUpload) {
 		return nil
@@ -127,7 +128,7 @@ func (d Dossier) KeepHelper(s protocol.Study) error {
 	return d.WriteJSON(fileHelper, s.Helper)
 }
 
-// Helper returns the document that KeepHelper stored, empty without one.
+// Helper returns the document that KeepHelper stored, empty if there is none.
 func (d Dossier) Helper() (a aggregator.Signed, err error) {
 	b, err := d.Read(fileHelper)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -142,8 +143,8 @@ func (d Dossier) Helper() (a aggregator.Signed, err error) {
 	return a, nil
 }
 
-// HelperWords names the helper of this site's policy, and says whether it agreed to a study, as far as
-// this folder knows; "" if the plan has no helper.
+// HelperWords names the helper of this site's policy, "" if the plan has no helper. agreed reports
+// whether the helper has agreed to the study, as far as this folder knows.
 func (s *Site) HelperWords(d Dossier, t study.Task) (words string, agreed bool) {
 	helper := s.Config.Policy.Helper
 	if !t.Plan().Noise.Shared() || !helper.Named() {
@@ -162,20 +163,20 @@ func (s *Site) HelperWords(d Dossier, t study.Task) (words string, agreed bool) 
 	return helper.Words() + ": it agreed to this plan and to its noise, and signed that", true
 }
 
-// Approval is one person's approval of one plan on one declaration of its source (Declaration.Shown). If
-// the source is declared anew, or the configuration changes so that it must be, the approval no longer
-// counts and the person is asked again.
+// Approval is one person's approval of one plan with one declaration of its source
+// (Declaration.Shown). If the source is declared again, or the configuration changes so that it must
+// be, the approval no longer counts and the person is asked again.
 //
-// A signature proves that the holder of the key that the policy names for Name approved this plan and
-// declaration, whoever can write the state folder. It does not prove that two keys are in two hands, nor
-// does it bind somebody who can change the policy. Without a signature the approval is a note: anyone
-// who may write the state folder could have made it.
+// A signature proves that the holder of the key that the policy lists under Name approved this plan
+// and declaration, whoever can write the state folder. It does not prove that two keys are in the
+// hands of two people, and it does not stop a person who can change the policy. An approval without a
+// signature is a note that anybody with write access to the state folder could have made.
 type Approval struct {
 	Name string `json:"name"`
-	// Account is the operating system's user of the command.
+	// Account is the operating system's user who ran the command.
 	Account   string    `json:"account"`
 	At        time.Time `json:"at"`
-	Shown     string    `json:"shown"` // Declaration.Shown
+	Shown     string    `json:"shown"` // see Declaration.Shown
 	Signature []byte    `json:"signature,omitempty"`
 }
 
@@ -203,10 +204,10 @@ func (s *Site) counts(h study.Hash, a Approval) bool {
 	return named && key.Verify(protocol.ApprovalDocument, ApprovalText(h, a.Shown, a.Name), a.Signature) == nil
 }
 
-// Approvers returns the names of persons whose approval of a plan counts, and of those whose approval
-// lapsed: the plan's source was since declared anew, or is not declared.
+// Approvers returns the names of people whose approval of a plan counts, and of those whose approval
+// lapsed because the plan's source was declared again or is not declared.
 func (s *Site) Approvers(d Dossier, h study.Hash, p study.Plan) (names, lapsed []string) {
-	files, err := filepath.Glob(filepath.Join(d.Dir, ApprovalFile("*"))) // sorted
+	files, err := filepath.Glob(filepath.Join(d.Dir, ApprovalFile("*"))) // the result is sorted
 	if err != nil || len(files) == 0 {
 		return nil, nil
 	}
@@ -228,7 +229,7 @@ func (s *Site) Approvers(d Dossier, h study.Hash, p study.Plan) (names, lapsed [
 	return names, lapsed
 }
 
-// Refused reads a person's refusal; nil without one. An unreadable refusal counts.
+// Refused reads a person's refusal, nil without one. An unreadable refusal counts as one.
 func (s *Site) Refused(d Dossier) *Refusal {
 	b, err := d.Read(FileRefused)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -14,7 +14,7 @@ import (
 // IdentityFile is the path of an agent's key and certificate.
 func IdentityFile(c Config) string { return filepath.Join(c.State, "identity.yaml") }
 
-// MemoryFile holds the coordinator's newest signed document, which every call for studies shows.
+// MemoryFile holds the newest document that the coordinator signed. Every call for studies shows it.
 func MemoryFile(c Config) string { return filepath.Join(c.State, "coordinator.json") }
 
 // Identity reads this agent's identity and party name.
@@ -41,12 +41,13 @@ func Dial(c Config, id protocol.Identity) (*protocol.Client, error) {
 	return protocol.Dial(id, protocol.DialOptions{Coordinator: c.Coordinator, Now: c.Clock.Now, Memory: MemoryFile(c)})
 }
 
-// ErrSilent: an agent prepares a contribution on the state folder. Until it has left no other process
-// may call the coordinator, because the call's timing could reveal something.
+// ErrSilent says that an agent prepares a contribution on the state folder. Until the contribution
+// has left, no other process may call the coordinator, because the time of the call could reveal
+// something about the records.
 var ErrSilent = errors.New("a contribution is being prepared on this state folder, and until it has left nothing here calls the coordinator: try again then")
 
-// Speak lets this process call the coordinator until it calls hungUp. Any number of processes may speak,
-// but none while an agent on the folder is silent.
+// Speak lets this process call the coordinator until it calls hungUp. Several processes may do so at
+// once, but none while an agent on the folder is silent.
 func Speak(c Config) (hungUp func(), err error) {
 	release, err := folder.ShareFile(VoiceFile(c))
 	if errors.Is(err, folder.ErrHeld) {
@@ -58,5 +59,5 @@ func Speak(c Config) (hungUp func(), err error) {
 	return release, nil
 }
 
-// VoiceFile is the lock that speaking processes share and a silent agent holds alone.
+// VoiceFile is the lock that calling processes share, and that a silent agent holds alone.
 func VoiceFile(c Config) string { return filepath.Join(c.State, "voice") }

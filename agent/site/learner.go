@@ -16,24 +16,24 @@ import (
 	"caucus/learners/command"
 )
 
-// Learner is this site's classifier for plans that leave the choice to the parties (learner: any): a
-// built-in classifier by its name, or a program. The zero Learner is the default classifier.
+// Learner is this site's classifier for plans that leave the choice to the parties (learner: any):
+// the name of a built-in classifier, or a program. The zero Learner is the default classifier.
 type Learner struct {
 	Name string
 	Program
 }
 
 // Program is the site's own program that votes or scores records; command.Program describes its input
-// and answer. The zero Program is none.
+// and output. The zero Program means none.
 type Program struct {
-	// Command is the program and its first arguments, run in this file's folder.
+	// Command is the program and its first arguments. It runs in the configuration file's folder.
 	Command []string `yaml:"command"`
-	// Timeout is the longest time it may take; 0 is ten minutes.
+	// Timeout is the longest time that the program may take. 0 means ten minutes.
 	Timeout time.Duration `yaml:"timeout"`
-	// Memory is the most that each of its processes may use (Linux); 0 is 4GiB.
+	// Memory is the most memory that each of its processes may use (Linux). 0 means 4GiB.
 	Memory Bytes `yaml:"memory"`
 
-	dir string // the configuration's folder, in which the program runs
+	dir string // the folder in which the program runs: the configuration's
 }
 
 // UnmarshalYAML reads a text as the name of a built-in classifier.
@@ -62,13 +62,13 @@ func (p Program) validate() error {
 	return nil
 }
 
-// Check says whether a program can be run.
+// Check returns an error if a program cannot be run.
 func (p Program) Check() error {
 	_, err := p.program("").Find()
 	return err
 }
 
-// Brought says whether the site has its own program.
+// Brought reports whether the site has its own program.
 func (p Program) Brought() bool { return len(p.Command) > 0 }
 
 func (p Program) program(scratch string) command.Program {
@@ -86,10 +86,9 @@ func (l Learner) String() string {
 	return cmp.Or(l.Name, learners.Default)
 }
 
-// Bytes is a size: 512MiB, 4GiB, or a number of bytes.
+// Bytes is a size in bytes. Its text is a number, or one such as 512MiB or 4GiB.
 type Bytes int64
 
-// UnmarshalText reads a size.
 func (b *Bytes) UnmarshalText(text []byte) error {
 	number, unit := string(text), int64(1)
 	for i, name := range []string{"KiB", "MiB", "GiB"} {
@@ -107,6 +106,6 @@ func (b *Bytes) UnmarshalText(text []byte) error {
 
 func (p *Program) below(folder string) {
 	if p.Brought() {
-		p.dir, _ = filepath.Abs(folder) // an error concerns only this process's folder: then ""
+		p.dir, _ = filepath.Abs(folder) // an error concerns only this process's working directory; dir is "" then
 	}
 }

@@ -31,7 +31,8 @@ func (s Spending) After(costs []privacy.Cost) privacy.Totals {
 	return after
 }
 
-// Objections predicts which limits a charge would pass, one per line; the ledger decides at the charge.
+// Objections predicts which limits a charge would exceed, one on each line. The ledger decides at the
+// charge.
 func (s Spending) Objections(costs []privacy.Cost) []string {
 	after, when := s.After(costs), ""
 	if s.Year != "" {
@@ -47,7 +48,7 @@ func (s Spending) Objections(costs []privacy.Cost) []string {
 	return out
 }
 
-// Spending returns the spending of all time and of this year.
+// Spending returns the spending of all time, and of this year.
 func (s *Site) Spending(ctx context.Context) ([]Spending, error) {
 	spent, err := s.Ledger.Totals(ctx)
 	if err != nil {
@@ -57,7 +58,7 @@ func (s *Site) Spending(ctx context.Context) ([]Spending, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The next charge starts a year that has not begun.
+	// The next charge begins a new year.
 	if now := YearOf(s.Config.Now(), 0); now > year {
 		if year != "" {
 			inYear = privacy.NewTotals()
@@ -67,14 +68,15 @@ func (s *Site) Spending(ctx context.Context) ([]Spending, error) {
 	return []Spending{{"", s.Config.Policy.Total, spent}, {year, s.Config.Policy.Year, inYear}}, nil
 }
 
-// MaxDatedSkew is the largest difference of the two clocks at which a charge is dated. A coordinator can
-// move the end of a year by this much and no more.
+// MaxDatedSkew is the largest difference of the two clocks at which a charge is dated. So a
+// coordinator can move the end of a year by at most this much.
 const MaxDatedSkew = time.Hour
 
-// YearOf is the UTC year on which this clock and the coordinator's agree: the earlier one if they differ
-// around a new year, so that a fast clock starts no year early, and "" if they differ by more than
-// MaxDatedSkew. Otherwise a coordinator whose clock is years behind could open one old year after
-// another, each with its budget. Setting a clock back gives nothing back (privacy.Ledger.Begin).
+// YearOf is the UTC year on which this clock and the coordinator's agree. Around a new year it is the
+// earlier one, so that a fast clock begins no year early. It is "" if the clocks differ by more than
+// MaxDatedSkew. Without this bound, a coordinator whose clock is years behind could begin one old
+// year after another, each with its own budget. Setting a clock back returns no budget
+// (privacy.Ledger.Begin).
 func YearOf(now time.Time, skew time.Duration) string {
 	if skew.Abs() > MaxDatedSkew {
 		return ""
@@ -87,10 +89,11 @@ type dayTaken struct {
 	Studies []study.Hash `json:"studies"`
 }
 
-// TakeUp counts a study among this day's, once, even after a crash, before its ledger is charged. It returns false
-// if the policy's day is full. Days are this machine's, and setting its clock back repeats none.
+// TakeUp counts a study among this day's studies before its ledger is charged: once, also after a
+// crash. It returns false if the policy allows no more studies today. Days are this machine's, and
+// setting its clock back repeats none.
 func (s *Site) TakeUp(d Dossier, h study.Hash) (bool, error) {
-	if d.Has(FileRecords) { // taken up on another day, and prepared anew
+	if d.Has(FileRecords) { // counted on another day, and now prepared again
 		return true, nil
 	}
 	file := filepath.Join(s.Config.State, "day.json")

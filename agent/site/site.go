@@ -23,7 +23,7 @@ import (
 	"caucus/study/kinds"
 )
 
-// Site holds this machine's state: config, ledger, shard key and dossiers. It uses no network.
+// Site holds this machine's state: configuration, ledger, shard key and dossiers. It uses no network.
 type Site struct {
 	Config   Config
 	Journal  *journal.Journal
@@ -33,15 +33,16 @@ type Site struct {
 	Studies  Dossiers
 	Pools    string
 	Sources  source.Sources
-	scratch  string // for files of the site's own classifier while it runs
+	scratch  string // holds files of the site's own classifier while the classifier runs
 	Speed    *Speed
-	// Party comes from the certificate. Coordinator holds the coordinator's signing keys.
+	// Party comes from the certificate. Coordinator has the coordinator's signing keys.
 	Party       study.PartyID
 	Coordinator protocol.Keys
 	named       *sync.Map // cache of releaseHeads, by file
 }
 
-// Open opens the state folder, also in several processes: writes are whole, and the ledger takes turns.
+// Open opens the state folder. Several processes may do so: writes are atomic, and the ledger serves
+// one at a time.
 func Open(c Config, party study.PartyID) (_ *Site, err error) {
 	s := &Site{
 		Config: c, Party: party, named: new(sync.Map),
@@ -61,7 +62,7 @@ func Open(c Config, party study.PartyID) (_ *Site, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("open state folder: %w", err)
 	}
-	if _, err := os.Stat(LedgerFile(c)); charged && err != nil { // an empty ledger would forget all spending
+	if _, err := os.Stat(LedgerFile(c)); charged && err != nil { // an empty ledger would have forgotten all spending
 		return nil, fmt.Errorf("the ledger is missing, but %s holds contributions that were charged to it: restore the whole state folder from a backup: %w", s.Studies.dir, err)
 	}
 	if s.Journal, err = journal.OpenSQLite(LedgerFile(c)); err != nil {
@@ -81,7 +82,7 @@ func Open(c Config, party study.PartyID) (_ *Site, err error) {
 // LedgerFile is the path of an agent's ledger.
 func LedgerFile(c Config) string { return filepath.Join(c.State, "ledger.db") }
 
-// TidyScratch removes files of a classifier that a kill interrupted.
+// TidyScratch removes files that a killed classifier left.
 func (s *Site) TidyScratch() error {
 	if err := os.RemoveAll(s.scratch); err != nil {
 		return err
@@ -94,7 +95,8 @@ func (s *Site) Close() {
 	s.Journal.Close()
 }
 
-// NoteLedger stores the ledger's head with an upload: an older ledger then charges nothing (ErrBehind).
+// NoteLedger stores the ledger's head with an upload. A ledger older than that head then charges
+// nothing (ErrBehind).
 func (s *Site) NoteLedger(ctx context.Context, d Dossier) error {
 	head, err := privacy.HeadOf(ctx, s.Journal)
 	if err != nil {
@@ -103,7 +105,7 @@ func (s *Site) NoteLedger(ctx context.Context, d Dossier) error {
 	return d.Write(fileLedger, fmt.Appendln(nil, head))
 }
 
-// shardKey reads or makes the secret that assigns records to shards and cuts (study.Inputs).
+// shardKey reads or makes the secret that assigns records to shards and selects them (study.Inputs).
 func shardKey(path string) ([]byte, error) {
 	key, err := os.ReadFile(path)
 	if err == nil && len(key) == sha256.Size {
@@ -120,7 +122,7 @@ func shardKey(path string) ([]byte, error) {
 	return key, protocol.WriteSecret(path, key)
 }
 
-// Pool reads a fetched pool. It first checks the plan's map, which comes from outside.
+// Pool reads a fetched pool. It checks the plan's map first, because the map comes from outside.
 func (s *Site) Pool(p study.Plan) (*auxdata.Pool, error) {
 	if err := CheckMap(p); err != nil {
 		return nil, err
@@ -137,7 +139,6 @@ func (s *Site) Pool(p study.Plan) (*auxdata.Pool, error) {
 	return pool, err
 }
 
-// Task is a plan's task on its fetched pool.
 func (s *Site) Task(p study.Plan) (study.Task, error) {
 	pool, err := s.Pool(p)
 	if err != nil {
@@ -156,7 +157,7 @@ func CheckMap(p study.Plan) error {
 	return nil
 }
 
-// HasPool says whether the whole pool is here.
+// HasPool reports whether the whole pool is here.
 func (s *Site) HasPool(d auxdata.Digest) bool {
 	b, err := os.ReadFile(s.PoolFile(d))
 	return err == nil && sha256.Sum256(b) == d
@@ -166,14 +167,14 @@ func (s *Site) PoolFile(d auxdata.Digest) string {
 	return filepath.Join(s.Pools, "pool-"+d.String()+".csv")
 }
 
-// Records returns this site's records for a study, in blocks if the task reads blocks (study.InBlocks).
-// Deviations from expectation, or why the records are empty, are noted in the study's folder only; the
-// logs say it at the moment of the upload (tell).
+// Records returns this site's records for a study, in blocks if the task reads blocks
+// (study.InBlocks). It writes only to the study's folder what was unexpected, or why the records are
+// empty. The logs say so at the moment of the upload (tell).
 func (s *Site) Records(h study.Hash, p study.Plan, n int, blocks bool) study.Inputs {
 	in, odd, unread := s.Sources.Records(p, n, blocks)
 	d := s.Studies.Of(h)
 	if len(odd) > 0 {
-		_ = d.Write(FileOdd, []byte(strings.Join(odd, "; ")+"\n")) // a failed write is not reported: only an odd file could cause that report
+		_ = d.Write(FileOdd, []byte(strings.Join(odd, "; ")+"\n")) // a failed write is not reported, because the report would reveal that the file is odd
 	}
 	if unread != nil {
 		_ = d.Write(FileUnread, []byte(unread.Error()+"\n")) // a failed write changes nothing
@@ -191,15 +192,16 @@ func (s *Site) inputs(in study.Inputs) study.Inputs {
 	return in
 }
 
-// freshRng drives learners, never noise.
+// freshRng returns randomness for learners, never for noise.
 func freshRng() *mathrand.Rand {
 	var seed [16]byte
 	rand.Read(seed[:])
 	return mathrand.New(mathrand.NewPCG(binary.BigEndian.Uint64(seed[:8]), binary.BigEndian.Uint64(seed[8:])))
 }
 
-// NoVotes notes why this site's program gave no votes or scores, in the study's folder only: the reason may depend
-// on a record, and logs may leave the machine (package source proves that such notes are safe).
+// NoVotes stores, only in the study's folder, why this site's program gave no votes or scores. The
+// reason may depend on a record, and logs may leave the machine. (Package source proves that such
+// notes are safe.)
 func (s *Site) NoVotes(h study.Hash, why error) {
 	_ = s.Studies.Of(h).Write(FileNoVotes, []byte(why.Error()+"\n")) // a failed write is not reported
 }

@@ -13,15 +13,16 @@ import (
 	"caucus/protocol"
 )
 
-// Speed is the machine's speed, from which windows are computed: the best measurement of the last days.
-// On a busy machine a single measurement gave the same plan six times as much time.
+// Speed is the machine's speed, from which windows are computed: the best measurement of the last
+// days. A single measurement on a busy machine gave the same plan six times as much time.
 //
-// It is measured on made data, by the machine's own clock, when the agent starts and about once an hour,
-// between polls, while no contribution is prepared and no late one continues. So no study chooses the
-// time, and no record was just read. A busy moment does not improve a day's best.
+// The speed is measured on made data with the machine's own clock, when the agent starts and about
+// once an hour. This happens between polls, while no contribution is prepared and no late one is
+// still computed. So no study chooses the time, and no record was read just before. A busy moment
+// does not improve a day's best.
 type Speed struct {
 	file string
-	Look func() time.Duration // stepTime
+	Look func() time.Duration // stepTime, replaced in tests
 	mu   sync.Mutex           // guards best
 	best map[string]time.Duration
 }
@@ -29,13 +30,13 @@ type Speed struct {
 func openSpeed(c Config) *Speed {
 	s := &Speed{file: filepath.Join(c.State, "speed.json"), Look: stepTime, best: map[string]time.Duration{}}
 	if b, err := os.ReadFile(s.file); err != nil || json.Unmarshal(b, &s.best) != nil {
-		s.best = map[string]time.Duration{} // measured again
+		s.best = map[string]time.Duration{} // unreadable: measure again
 	}
 	maps.DeleteFunc(s.best, func(_ string, d time.Duration) bool { return d < 1 })
 	return s
 }
 
-// speedDays is the number of days that count: a slower machine is noticed after a week.
+// speedDays is the number of days that count. So after a week a slower machine is noticed.
 const speedDays = 7
 
 // MeasureEvery is the interval at which a running agent measures.
@@ -45,7 +46,7 @@ const MeasureEvery = time.Hour
 func (s *Speed) Step() time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(s.best) == 0 { // in a command, before any agent ran
+	if len(s.best) == 0 { // a command runs before any agent has
 		return looked()
 	}
 	return slices.Min(slices.Collect(maps.Values(s.best)))
@@ -71,8 +72,8 @@ func (s *Speed) Measure(now time.Time) {
 
 var looked = sync.OnceValue(stepTime)
 
-// stepTime is the present time of stepsCounted steps of learners.Reference on this machine: the least of
-// a few tries, which leaves out other work.
+// stepTime measures how long stepsCounted steps of learners.Reference take on this machine now. It is
+// the least of a few tries, which excludes other work.
 func stepTime() time.Duration {
 	least := time.Hour
 	steps := 1.0
@@ -84,5 +85,5 @@ func stepTime() time.Duration {
 	return max(1, time.Duration(float64(least)*stepsCounted/steps))
 }
 
-// stepsCounted is the number of steps timed: one takes less than a Duration's nanosecond.
+// stepsCounted is the number of steps timed together, because one step takes less than a nanosecond.
 const stepsCounted = 1e6

@@ -19,55 +19,59 @@ import (
 	"caucus/study/kinds"
 )
 
-// ErrUndeclared is wrapped if a person must first declare a source. Nothing is sent until then.
+// ErrUndeclared says that a person must first declare a source. Nothing is sent until then.
 var ErrUndeclared = errors.New("no declared source")
 
 // Declaration is a person's statement about a source: the format of its file, the meaning of its
 // columns, and its number of records. Whether this site takes part in a study, and everything public
 // about its contribution, depends on declarations, policy and ledger, never on the present content of
-// the file. Only another declaration changes a declaration.
+// the file. A declaration changes only when a person declares the source again.
 //
-// It makes public that the source is declared (until then a study waits, which the coordinator is told
-// unless the site is quiet), the schema's meaning (a plan with another meaning is declined) and Records.
-// A plan's columns are compared with the schema, which the site has published or agreed on, never with
-// the file: otherwise a coordinator could ask for column after column and learn which of them the file
-// has or, if a header is missing, what the first record is. So a source needs a schema.
+// A declaration makes three facts public: that the source is declared (until then a study waits, and
+// the coordinator hears so unless the site is quiet); the meaning of the schema (a plan with another
+// meaning is declined); and Records. A plan's columns are compared with the schema, which the site
+// has published or agreed on, and never with the file. Otherwise a coordinator could ask for one
+// column after another and learn which of them the file has, or, if the header is missing, what the
+// first record is. So a source needs a schema.
 type Declaration struct {
 	Source string `json:"source"`
 	File   string `json:"file,omitempty"`
-	// Query is the database query that replaces a file.
+	// Query is the database query that is read in place of a file.
 	Query *Asked `json:"query,omitempty"`
-	// Digest is the SHA-256 of the file's bytes on that day, for the site only; of a query, of its driver and text.
+	// Digest is the SHA-256 of the file's bytes on that day, or of a query's driver and text. It is
+	// for the site only.
 	Digest string `json:"sha256"`
-	// Form is the detected format of the file, which is read in this format only.
+	// Form is the detected format of the file. The file is read in this format only.
 	Form   files.Format   `json:"form"`
 	Schema dataset.Schema `json:"schema"`
 	// Mapping says how the file is written and how each column of the schema is made.
 	Mapping mapping.Mapping `json:"mapping,omitzero"`
-	// Redeclare is the source's setting at that time.
+	// Redeclare is the source's setting when it was declared.
 	Redeclare string `json:"redeclare,omitempty"`
-	// Vouched are the schema's columns that were computed from other records, for which a person
-	// answered: proofs about a record do not cover them. For a query they are all columns.
+	// Vouched are the schema's columns that were computed from other records, and for which a person
+	// answered. Proofs about a record do not cover these columns. For a query they are all columns.
 	Vouched []string `json:"vouched,omitempty"`
-	// Columns are the file's, in its order.
+	// Columns are the file's columns, in its order.
 	Columns []string `json:"columns"`
-	// Found is the number of records read; Records is the number that every study gets: Found rounded
-	// down to three digits, so that at most 1 % are left out, by keyed order. For a source that is
-	// written anew it is two digits, and empty records fill up a shorter file.
+	// Found is the number of records that were read. Records is the number that every study gets:
+	// Found rounded down to three digits, so that at most 1 % are left out, by a keyed order. For a
+	// source whose file is written again regularly it has two digits, and empty records fill a
+	// shorter file.
 	Found   int `json:"found,omitempty"`
 	Records int `json:"records"`
-	// Import is the SHA-256 of the table of imported records, empty for a source that is written anew.
+	// Import is the SHA-256 of the table of imported records. It is empty for a source whose file is
+	// written again regularly.
 	Import  string    `json:"import,omitempty"`
 	At      time.Time `json:"at"`
 	By      string    `json:"by"`
 	Account string    `json:"account"` // the operating system's user
 }
 
-// Asked is a query as it was run.
 type Asked struct {
 	Driver  string `json:"driver"`
 	DSNFile string `json:"dsn_file"`
-	// Derives lists the parts of its text that may make a row depend on other rows (database.Derives).
+	// Derives lists the parts of the query that may make a row depend on other rows
+	// (database.Derives).
 	Derives []string `json:"derives,omitempty"`
 }
 
@@ -86,7 +90,7 @@ func (d Declaration) form() string {
 	return d.Form.String()
 }
 
-// Claims is the claim of the person who declared the source, which nobody can check.
+// Claims is the claim of the person who declared the source. Nobody can check it.
 func (d Declaration) Claims() string {
 	claim := "every column of a record was computed from that record alone"
 	switch {
@@ -101,7 +105,7 @@ func (d Declaration) Claims() string {
 	return claim + ": no proof here can know that"
 }
 
-// vouchedFor refuses a query for which nobody answers, before it is run.
+// vouchedFor refuses a query for which nobody answers, before the query runs.
 func (s Source) vouchedFor(vouch bool) error {
 	if !s.queries() || vouch {
 		return nil
@@ -115,36 +119,37 @@ func (s Source) vouchedFor(vouch bool) error {
 }
 
 // Shown is the digest of the facts about a source that a person is shown and approves: the file's
-// digest, its format, schema and mapping, the columns, the number of records, and who declared it when.
+// digest, its format, schema and mapping, the columns, the number of records, and who declared it
+// when.
 //
-// Proof note: an approval that depends on the digest must reveal nothing about the records. The digest
-// includes the moment of the declaration, so every other declaration has another digest, even of the
-// same file. So whether a study takes part depends on persons' actions, not on whether the file changed
-// between two declarations. The digest excludes later content of the file.
+// Proof note: an approval that depends on this digest must reveal nothing about the records. The
+// digest includes the time of the declaration, so each declaration has another digest, even of the
+// same file. So whether a study takes part depends on what people did, not on whether the file
+// changed between two declarations. Later content of the file is not in the digest.
 func (d Declaration) Shown() string {
 	b, err := json.Marshal(d)
-	if err != nil { // never: it was read from JSON
+	if err != nil { // impossible: it was read from JSON
 		panic(err)
 	}
 	digest := sha256.Sum256(b)
 	return hex.EncodeToString(digest[:])
 }
 
-// Objections lists, one reason per line, what a plan asks for and a declared source lacks. They depend
-// on the plan and the declaration alone.
+// Objections lists what a plan asks for and a declared source lacks, one reason on each line. It
+// depends only on the plan and the declaration.
 func (d Declaration) Objections(p study.Plan) []string {
 	out := d.lacks(p)
 	if p.Records > d.Records {
 		out = append(out, fmt.Sprintf("source %s: the study says that each party has at least %s, it was declared with %d", d.Source, textpage.Count(p.Records, "record"), d.Records))
 	}
-	// At unit party δ was checked against the policy's minimum of parties.
+	// At unit party, δ was compared with the policy's minimum of parties.
 	if err := p.CheckDelta(d.uses(p), "of source "+d.Source+" that the study uses"); err != nil && p.Unit != privacy.Party {
 		out = append(out, err.Error())
 	}
 	return out
 }
 
-// Refuses returns the first of a plan's objections, else nil.
+// Refuses returns the first of a plan's objections as an error, nil if there is none.
 func (d Declaration) Refuses(p study.Plan) error { return objection(d.Objections(p)) }
 
 func (d Declaration) uses(p study.Plan) int {
@@ -170,8 +175,9 @@ func (d Declaration) has(column string) bool {
 	return err == nil && b.Has(column)
 }
 
-// Cells is the time to read a record, in cells of plain text, for any study. From an import all columns of the
-// schema are read; from a source written anew all columns of the file, from which the schema's are made.
+// Cells is the time to read a record, for any study, measured in cells of plain text. An import is
+// read with all columns of the schema. A file that is written again regularly is read with all its
+// columns, from which the schema's are made.
 func (d Declaration) Cells() float64 {
 	if d.Redeclare != RedeclareDaily {
 		return float64(len(d.Schema.AllColumns())) / 4
@@ -190,20 +196,22 @@ func objection(all []string) error {
 	return errors.New(all[0])
 }
 
-// asksSets says whether a plan asks for the column that names each record's set. A plan without a kind,
-// used to read a source alone, does not.
+// asksSets reports whether a plan asks for the column that names each record's set. A plan without a
+// kind, which is used to read a source alone, does not.
 func asksSets(p study.Plan) bool {
 	kind, err := kinds.Named(p.Kind)
 	return err == nil && kind.Words(p).SetColumn
 }
 
-// A site shows its number of records rounded to these digits: of an import, and of a file written anew.
+// A site shows its number of records rounded down to these digits: for an import, and for a file that
+// is written again regularly.
 const (
 	importDigits = 3
 	dailyDigits  = 2
 )
 
-// RoundDown zeroes all but the first digits of a count, so that a few records do not change it.
+// RoundDown keeps the first digits of a count and sets the others to 0, so that a few records do not
+// change the result.
 func RoundDown(n, digits int) int {
 	most := 1
 	for range digits {

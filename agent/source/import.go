@@ -13,8 +13,8 @@ import (
 	"caucus/protocol"
 )
 
-// An import is a table file and a Seen file, named by source and digest, in a folder with access for its
-// owner only. It needs no backup: declaring the source makes it again.
+// An import is a table file and a Seen file, named by source and digest, in a folder that only its
+// owner may access. It needs no backup, because declaring the source again makes it again.
 
 func (s Sources) importFile(d Declaration) string {
 	return filepath.Join(s.Imports, importName(d.Source, d.Import)+".table")
@@ -24,12 +24,13 @@ func (s Sources) seenFile(d Declaration) string {
 	return filepath.Join(s.Imports, importName(d.Source, d.Import)+".seen")
 }
 
-// importName with an empty digest is the prefix of all imports of a source: an escaped name has no comma.
+// importName with an empty digest is the prefix of all imports of a source, because an escaped name
+// has no comma.
 func importName(source, digest string) string {
 	return strings.ReplaceAll(url.PathEscape(source), ",", "%2C") + "," + digest[:min(16, len(digest))]
 }
 
-// seen reads the Seen of an import. No study depends on it; if it is lost, a note says so.
+// seen reads the Seen of an import. No study depends on it. If the file is lost, a note says so.
 func (s Sources) seen(d Declaration, rows int) (out Seen) {
 	b, err := os.ReadFile(s.seenFile(d))
 	if err != nil || json.Unmarshal(b, &out) != nil {
@@ -48,7 +49,7 @@ type newImport struct {
 
 const unfinished = "unfinished-"
 
-// lock keeps other imports away until unlock is called.
+// lock excludes other imports until unlock is called.
 func (s Sources) lock() (unlock func(), err error) {
 	if err := os.MkdirAll(s.Imports, 0o700); err != nil {
 		return nil, err
@@ -145,13 +146,15 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// Declared says whether anything is stored for a source: a declaration, in force or not, or an import.
+// Declared reports whether anything is stored for a source: a declaration, in force or not, or an
+// import.
 func (s Sources) Declared(name string) bool {
 	names, _ := s.imports(name)
 	return len(names) > 0 || exists(s.declarationFile(name))
 }
 
-// Forget removes a source's declaration, then its imports: its studies wait until a person declares it.
+// Forget removes a source's declaration, and then its imports. Studies wait until a person declares
+// the source.
 func (s Sources) Forget(name string) error {
 	unlock, err := s.lock()
 	if err == nil {

@@ -37,7 +37,7 @@ func open(path string, read func(in *hashed, size int64) error) (digest string, 
 		return "", fmt.Errorf("%s: it is a directory: name the file", path)
 	}
 	in, size := &hashed{in: file, digest: sha256.New()}, info.Size()
-	if !info.Mode().IsRegular() { // a pipe is text and read once, in order
+	if !info.Mode().IsRegular() { // a pipe has text, and is read once, in order
 		in.in, size = &inOrder{in: file}, math.MaxInt64
 	}
 	err = read(in, size)
@@ -54,12 +54,12 @@ func open(path string, read func(in *hashed, size int64) error) (digest string, 
 	return digest, nil
 }
 
-// hashed is a file whose digest is computed while it is read in order, so text is read once.
+// hashed computes a file's digest while the file is read in order, so that text is read only once.
 type hashed struct {
 	in     io.ReaderAt
 	digest hash.Hash
-	upTo   int64 // bytes read in order
-	read   int64 // bytes read in all
+	upTo   int64 // bytes read in order, from the start
+	read   int64 // bytes read altogether
 }
 
 func (h *hashed) ReadAt(p []byte, at int64) (int, error) {
@@ -93,7 +93,8 @@ func (o *inOrder) ReadAt(p []byte, at int64) (int, error) {
 	return n, err
 }
 
-// unread says why a file is not read. It quotes nothing, because column names may be a record.
+// unread is the error for a file that cannot be read. It quotes nothing, because column names may be
+// a record.
 func unread(err error, f files.Format) error {
 	var path *fs.PathError
 	if errors.As(err, &path) {
@@ -105,15 +106,15 @@ func unread(err error, f files.Format) error {
 	return errors.New("it cannot be read as a table: check that it is whole, and its header and delimiter; if it has no header, list its names under columns in this site's schema, or under header in its mapping")
 }
 
-// Seen describes a source as it was read, for the site only.
+// Seen describes a source as it was read. It is for the site only.
 type Seen struct {
 	Records int `json:"records"`
-	// Malformed counts lines that are read as empty records; FirstMalformed is the first such line.
+	// Malformed counts the lines that are read as empty records. FirstMalformed is the first of them.
 	Malformed      int `json:"malformed,omitempty"`
 	FirstMalformed int `json:"first_malformed,omitempty"`
-	// Odd counts odd cells by column: as read, and as the schema interpreted them.
+	// Odd counts odd cells by column, both as read and as the schema interpreted them.
 	Odd []dataset.Remark `json:"odd,omitempty"`
-	// Notes list what the mapping inferred, and what a person might change.
+	// Notes list what the mapping inferred and what a person might change.
 	Notes []string `json:"notes,omitempty"`
 }
 
@@ -132,8 +133,8 @@ var errOther = errors.New("its columns are not those that were declared: put the
 
 const advised = 20_000
 
-// take maps and codes rows to their end, and passes each coded record to keep. every is called with the
-// count now and then, and stops the reading by an error; nil if no person waits.
+// take maps and encodes rows to their end, and passes each encoded record to keep. every gets the
+// number of records now and then, and may stop the reading by an error. It is nil if no person waits.
 func (r *reading) take(every func(records int) error, in dataset.Rows, m mapping.Mapping, own dataset.Schema, key []byte, keep func([]byte) error) error {
 	r.columns = in.Columns()
 	var err error
@@ -151,7 +152,7 @@ func (r *reading) take(every func(records int) error, in dataset.Rows, m mapping
 	}
 	c := &codedRows{Rows: rows, every: every, coder: coder, record: make([]byte, coding.Width()), keep: keep}
 	sample := dataset.Lines{}
-	if every != nil { // a person reads the advice
+	if every != nil { // a person reads this advice
 		sample, err = dataset.Collect(&first{c, advised})
 	}
 	for err == nil {
@@ -212,10 +213,11 @@ func (f *first) Next() ([]string, bool, error) {
 	return f.Rows.Next()
 }
 
-// Progress, if not nil, gets the numbers of records and bytes read; of is 0 without a file.
+// Progress, if not nil, gets the numbers of records and bytes read so far, and the file's bytes in
+// of, 0 without a file.
 type Progress func(records int, read, of int64)
 
-// survey reads a source like a person's import. Errors are for the person on this machine.
+// survey reads a source for a person's import. Its errors are for the person on this machine.
 func (s Source) survey(ctx context.Context, own dataset.Schema, m mapping.Mapping, key []byte, keep func([]byte) error, progress Progress) (r reading, err error) {
 	take := func(rows dataset.Rows, read func() (n, of int64)) error {
 		every := func(records int) error {
@@ -237,7 +239,7 @@ func (s Source) survey(ctx context.Context, own dataset.Schema, m mapping.Mappin
 			return r, err
 		}
 		q := s.Query
-		q.SQL, q.SQLFile = text, "" // the checked text is the one that is run
+		q.SQL, q.SQLFile = text, "" // run exactly the text that was checked
 		rows, err := database.Open(ctx, q)
 		if err != nil {
 			return r, err
@@ -252,11 +254,11 @@ func (s Source) survey(ctx context.Context, own dataset.Schema, m mapping.Mappin
 			return err
 		}
 		openRows := files.OpenForPerson
-		if s.Redeclare == RedeclareDaily { // as studies will read it
+		if s.Redeclare == RedeclareDaily { // read as studies will read it
 			openRows = files.Open
 		}
 		rows, err := openRows(in, size, r.form, w)
-		if err != nil && r.form.Container() { // the error names sheets and parts of the file, no cells
+		if err != nil && r.form.Container() { // the error names sheets and parts of the file, but no cells
 			return err
 		}
 		if err != nil {
@@ -267,8 +269,8 @@ func (s Source) survey(ctx context.Context, own dataset.Schema, m mapping.Mappin
 	return r, err
 }
 
-// readDaily reads the file of a source that is written anew, as declared, in a way that does not depend
-// on its content. Errors are about the file and quote nothing.
+// readDaily reads, as declared, the file of a source that is written again regularly. How it reads
+// does not depend on the file's content. Its errors are about the file and quote nothing.
 func (d Declaration) readDaily(key []byte) (table, reading, error) {
 	r, memory := reading{form: d.Form}, newMemory(d.Schema.Coding())
 	var err error
@@ -292,7 +294,8 @@ func (d Declaration) readDaily(key []byte) (table, reading, error) {
 	return memory.table(), r, err
 }
 
-// Remarks lists deviations, with remedies. They quote the file, for the site only.
+// Remarks lists what was unexpected, with remedies. They quote the file, so they are for the site
+// only.
 func (s Seen) Remarks() []string {
 	var out []string
 	if n := s.Malformed; n > 0 {
@@ -305,7 +308,8 @@ func (s Seen) Remarks() []string {
 	return append(out, s.Notes...)
 }
 
-// unlike names the schema's columns that a file lacks. It only counts the file's columns, which may be a record.
+// unlike names the schema's columns that a file lacks. It gives only the number of the file's own
+// columns, because their names may be a record.
 func (r reading) unlike() error {
 	if d, ok := dataset.LikelyDelimiter(r.columns); ok {
 		return fmt.Errorf("its first line is one column, and its delimiter looks like %q: write delimiter: %q in its mapping", d, d)
@@ -331,7 +335,7 @@ func (e Expected) problems(r Seen, columns int) []string {
 		return []string{fmt.Sprintf("the file has %s, expected are %d to %d (records: in the source's entry)", textpage.Count(records, "record"), e.Records[0], e.Records[1])}
 	}
 	if records == 0 {
-		if len(e.Records) == 2 { // somebody expects that
+		if len(e.Records) == 2 { // a person expects a number of records
 			return nil
 		}
 		return []string{"the file has no record, only a line of names: look whether it was written to its end, or write records: [0, 100000] in the source's entry if that is as it should be"}

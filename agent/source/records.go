@@ -12,17 +12,17 @@ import (
 	"caucus/study/kinds"
 )
 
-// Held are a source's records in the form that a plan asks for, for the site only.
+// Held are a source's records in the form that a plan asks for. They are for the site only.
 type Held struct {
 	Seen
-	digest string // of the file, for a source that is written anew
+	digest string // of the file, if the file is written again regularly
 	plan   study.Plan
 	table  table
 }
 
 // Open opens the records for a plan, as declared: an import, or the file of a source that is written
-// anew. They are decoded by the plan's schema, which means the same as the site's if there are no
-// Objections. Close, All and Blocks end it.
+// again regularly. They are decoded by the plan's schema, which means the same as the site's if there
+// are no Objections. Close, All or Blocks ends their use.
 func (s Sources) Open(d Declaration, p study.Plan) (*Held, error) {
 	h := &Held{plan: p}
 	if d.Redeclare == RedeclareDaily {
@@ -43,8 +43,7 @@ func (s Sources) Open(d Declaration, p study.Plan) (*Held, error) {
 	return h, nil
 }
 
-// Close releases the records.
-func (h *Held) Close() { _ = h.table.close() } // it was only read
+func (h *Held) Close() { _ = h.table.close() } // closing a file that was only read loses nothing
 
 // All returns all records.
 func (h *Held) All() (*dataset.Records, error) {
@@ -72,27 +71,29 @@ func (h *Held) All() (*dataset.Records, error) {
 	return all, nil
 }
 
-// Blocks yields exactly n records, in blocks: the first n in the order of the table, and empty ones if
-// the table has fewer.
+// Blocks yields exactly n records, in blocks: the first n in the order of the table, and empty ones
+// if the table has fewer.
 //
 // Proof note. Claim: for statistics that are sums over records, at units party, record and label,
-// neighbours stay neighbours under the cut.
+// neighbours remain neighbours when only the first n records are taken.
 //   - Order: a total preorder on the contents of records (table.go): first by a digest of all but the
 //     label, then by the bytes. Ties are equal records.
-//   - Lemma: of two multisets of N records that differ in k of them, the first n in that order differ in
-//     at most k. (Replace one: the record that leaves makes room for at most one, the record that enters
-//     drives out at most one, and if both are inside or both outside nothing else moves.) This serves
-//     unit record, and unit party by the corresponding number of replacements.
-//   - Unit label: records that are equal in all but the label form a group. How many of each group are
-//     among the first n depends on the groups' sizes alone, which neighbours share. The cut goes through
-//     at most one group; by the lemma one record inside that group is exchanged with one of the same
-//     features.
+//   - Lemma: take two multisets of N records that differ in k of them. Their first n records in that
+//     order differ in at most k. Reason, for one replaced record: the record that leaves makes room
+//     for at most one other, and the record that enters drives out at most one. If both are inside or
+//     both outside, no other record moves. This serves unit record, and unit party with the
+//     corresponding number of replacements.
+//   - Unit label: records that are equal in all but the label form a group. How many of each group
+//     are among the first n depends only on the groups' sizes, which neighbours share. At most one
+//     group is split. By the lemma, one record inside that group is exchanged for another with the
+//     same features.
 //   - The order is the same for every study that reads blocks.
-//   - keyed.Exactly cuts instead if a bound keeps a patient's records together in shards, or if
-//     neighbours must share the sets of a column; also for a file read anew, in its own order.
+//   - keyed.Exactly takes the records instead if a bound keeps a patient's records together in
+//     shards, or if neighbours must share the sets of a column. It also serves a file that is read
+//     again each time, in the file's own order.
 //
-// The table was checked when it was opened, and stays open. If the disk fails later, Blocks panics and
-// the contribution is not ready: window says what is sent then.
+// The table was checked when it was opened, and stays open. If the disk fails later, Blocks panics
+// and the contribution is not ready; window says what is sent then.
 func (h *Held) Blocks(n int) iter.Seq[*dataset.Records] {
 	return func(yield func(*dataset.Records) bool) {
 		defer h.Close()
@@ -135,7 +136,8 @@ func emptyBlocks(p study.Plan, n int) iter.Seq[*dataset.Records] {
 	}
 }
 
-// Empty returns n empty records in the encoding of a plan's schema; in blocks if the study reads blocks.
+// Empty returns n empty records in the encoding of a plan's schema, in blocks if the study reads
+// blocks.
 func Empty(p study.Plan, n int, key []byte, blocks bool) study.Inputs {
 	if blocks {
 		return study.Inputs{Blocks: emptyBlocks(p, n)}
@@ -159,7 +161,7 @@ func asked(p study.Plan) dataset.Schema {
 func none(p study.Plan) *dataset.Records {
 	s := asked(p)
 	t, err := dataset.NewTable(s.AllColumns(), nil)
-	if err != nil { // never: a checked schema names a column once
+	if err != nil { // impossible: a checked schema names a column once
 		panic(err)
 	}
 	records, _, err := p.Encode(s, t)

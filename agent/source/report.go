@@ -9,45 +9,46 @@ import (
 	"caucus/internal/textpage"
 )
 
-// Report describes a source. Found and later fields come from the records: for the site only.
+// Report describes a source. Found and the fields after it come from the records, so they are for the
+// site only.
 type Report struct {
 	Source string `json:"source"`
-	File   string `json:"file"` // or the name of the query
-	// Declared is the declaration in force, else nil; Waits says why.
+	File   string `json:"file"` // or the query's name
+	// Declared is the declaration in force, nil if there is none. Waits then says why.
 	Declared *Declaration `json:"declared"`
 	Waits    string       `json:"waits,omitempty"`
-	// Read: the file was read now.
+	// Read reports whether the file was read now.
 	Read    bool     `json:"read"`
 	Form    string   `json:"form,omitempty"`  // kind of the file
 	Found   int      `json:"found,omitempty"` // records
 	Columns []string `json:"columns,omitempty"`
 	Remarks []string `json:"remarks,omitempty"`
-	// Changed: the file has changed since it was declared. That is no problem: studies of an import get
-	// the imported records.
+	// Changed reports whether the file has changed since it was declared. That is no problem, because
+	// studies of an import get the imported records.
 	Changed bool `json:"changed,omitempty"`
-	// Taken is the file as the last day's first study saw it, for a source declared to be written anew; else nil.
+	// Taken is the file as the last day's first study read it, for a source that is declared to be
+	// written again regularly; else nil.
 	Taken *Taken `json:"taken,omitempty"`
-	// Problem says why the file cannot be read as declared, so that a study would get empty records, or
-	// how it differs from expectation.
+	// Problem says why the file cannot be read as declared, so that a study would get empty records,
+	// or what is unexpected in it.
 	Problem string `json:"problem,omitempty"`
 
 	seen Seen
 }
 
-// Taken describes a source's file as the first study of a day saw it, for the site only.
+// Taken describes a source's file as the first study of a day read it. It is for the site only.
 type Taken struct {
 	Day     string `json:"day"` // UTC
 	Digest  string `json:"sha256"`
 	Records int    `json:"records"`
-	// Problems say where it differs from expectation (Expected).
+	// Problems lists what is outside of Expected.
 	Problems []string `json:"problems,omitempty"`
 }
 
-// How holds a person's choices for a declaration.
 type How struct {
-	// Vouch answers for columns that were computed from other records.
+	// Vouch says that the person answers for columns that were computed from other records.
 	Vouch bool
-	// Ask, if not nil, shows the person the result of the reading; nil from it means yes.
+	// Ask, if not nil, shows the person what was read. If it returns nil, the person agrees.
 	Ask      func(Report) error
 	Progress Progress
 }
@@ -60,13 +61,12 @@ func leftOut(d Declaration) string {
 }
 
 func declaredBy(d Declaration) string {
-	if d.By == "" { // not yet
+	if d.By == "" { // not declared yet
 		return ""
 	}
 	return fmt.Sprintf(", by %s on %s", d.By, d.At.Format(time.DateOnly))
 }
 
-// WriteText writes a report for people.
 func (r Report) WriteText(w io.Writer) error {
 	var t textpage.Page
 	t.Add("source", "%s, %s", r.Source, r.File)

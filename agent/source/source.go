@@ -21,29 +21,30 @@ import (
 
 // Source is one set of records of a site.
 type Source struct {
-	// File is delimited text (a record is one line, or several if a quoted cell has line breaks), plain
-	// or packed with gzip or zstd, an Excel workbook or Parquet (one row is one record). Its first bytes
-	// decide which, when a person declares it.
+	// File is delimited text, plain or compressed with gzip or zstd, an Excel workbook or Parquet.
+	// Its first bytes decide which, when a person declares the source. A record is one row; in text
+	// it is one line, or several if a quoted cell has line breaks.
 	File string `yaml:"file"`
-	// Query reads the records from a database, not a file, and only when a person declares the source.
+	// Query reads the records from a database in place of a file. It runs only when a person declares
+	// the source.
 	Query database.Query `yaml:"query"`
-	// Schema is the site's own schema file, with the meaning of the columns. A plan is compared with it,
-	// never with the file.
+	// Schema is the site's own schema file, with the meaning of the columns. A plan is compared with
+	// the schema, never with the file.
 	Schema string `yaml:"schema"`
-	// Mapping says how the file is written, and how each column of the schema is made. Without it the
-	// file has the schema's columns and is written as the schema says.
+	// Mapping says how the file is written, and how each column of the schema is made. Without a
+	// mapping, the file has the schema's columns, written as the schema says.
 	Mapping MappingSource `yaml:"mapping"`
-	// Expected holds the limits within which a person finds the file normal.
+	// Expected has the limits within which the file is normal.
 	Expected `yaml:",inline"`
-	// Redeclare is "daily" if the file is written anew as records come in, so that nobody has to declare
-	// it again each time. It is for text.
+	// Redeclare is "daily" if the file is written again as records come in, so that nobody has to
+	// declare it each time. It works for text only.
 	Redeclare string `yaml:"redeclare"`
 }
 
-// RedeclareDaily is the only value of Source.Redeclare besides "".
+// RedeclareDaily is the only value of Source.Redeclare except "".
 const RedeclareDaily = "daily"
 
-// MappingSource is a mapping in the configuration, or the name of a file with a mapping, which several
+// MappingSource is a mapping in the configuration, or the name of a mapping's file, which several
 // sources and sites may share.
 type MappingSource struct {
 	File   string
@@ -106,7 +107,7 @@ func (s Source) Validate() error {
 
 func (s Source) queries() bool { return s.Query != database.Query{} }
 
-// Below puts a source's relative paths below a folder.
+// Below makes a source's relative paths relative to a folder.
 func (s Source) Below(folder string) Source {
 	s.File, s.Schema, s.Mapping.File = yamlfile.Below(folder, s.File), yamlfile.Below(folder, s.Schema), yamlfile.Below(folder, s.Mapping.File)
 	s.Query = s.Query.Below(folder)
@@ -130,11 +131,11 @@ func sameSchema(a, b dataset.Schema) bool {
 	return len(a.Within(b)) == 0 && len(b.Within(a)) == 0 && reflect.DeepEqual(a.Format(), b.Format())
 }
 
-// Sources are a site's sources with their declarations, one file each in a folder.
+// Sources are a site's sources with their declarations. Each declaration is a file in a folder.
 type Sources struct {
 	Dir     string // of declarations; it exists
-	Imports string // of imports: records, not in any backup
-	Key     []byte // the site's secret, for patients, parties and the order of records
+	Imports string // of imports, which hold records and are in no backup
+	Key     []byte // the site's secret key for patients, parties and the order of records
 	Named   map[string]Source
 	Now     func() time.Time
 }
@@ -143,10 +144,9 @@ func (s Sources) declarationFile(name string) string {
 	return filepath.Join(s.Dir, url.PathEscape(name)+".json")
 }
 
-// Fraction is a part of a whole, 0 to 1; people write 5% or 0.05.
+// Fraction is a part of a whole, from 0 to 1. People write 5% or 0.05.
 type Fraction float64
 
-// UnmarshalText reads a fraction.
 func (s *Fraction) UnmarshalText(text []byte) error {
 	number, percent := strings.CutSuffix(strings.TrimSpace(string(text)), "%")
 	v, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
@@ -160,27 +160,28 @@ func (s *Fraction) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// String is the fraction as a percentage.
+// String returns the fraction as a percentage.
 func (s Fraction) String() string { return fmt.Sprintf("%.3g%%", 100*float64(s)) }
 
-// Expected says what is normal in a source's file. A file that differs is not declared, and a preview of a study
-// says so. It decides nothing while a study takes place, because that would reveal something about the records.
+// Expected says what is normal in a source's file. A file beyond these limits cannot be declared, and
+// a preview of a study reports it. During a study Expected decides nothing, because that would reveal
+// something about the records.
 type Expected struct {
-	// Unreadable is the largest share of cells that are no number, no known level or no text, including
-	// the cells of malformed lines; a quarter by default. Missing cells do not count. For a single
-	// column it is half, or this if larger.
+	// Unreadable is the largest share of cells that are no number, no known level or no text,
+	// including the cells of malformed lines. The default is a quarter. Missing cells do not count.
+	// For a single column the limit is a half, or this share if it is larger.
 	Unreadable *Fraction `yaml:"unreadable"`
-	// Unlabelled is the largest share of records without a known label; half by default.
+	// Unlabelled is the largest share of records without a known label. The default is a half.
 	Unlabelled *Fraction `yaml:"unlabelled"`
 	// Records are the least and the largest number of records in the file.
 	Records []int `yaml:"records"`
 }
 
-// The usual shares: a file beyond them does not match its schema, or is almost useless.
+// Default shares. A file beyond them does not match its schema, or is almost useless.
 const (
 	usualUnreadable Fraction = 0.25
 	usualUnlabelled Fraction = 0.5
-	// More than half of one column: its format differs from the declared one.
+	// With more than half of a column unreadable, the column's format is not the declared one.
 	usualColumn Fraction = 0.5
 )
 

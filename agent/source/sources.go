@@ -20,7 +20,7 @@ import (
 	"caucus/study"
 )
 
-// Find finds the source of a plan. A plan that names none uses the only source.
+// Find finds a plan's source. A plan that names none uses the only source.
 func (s Sources) Find(name string) (string, error) {
 	all := slices.Sorted(maps.Keys(s.Named))
 	if name == "" && len(all) == 1 {
@@ -35,7 +35,7 @@ func (s Sources) Find(name string) (string, error) {
 	return "", fmt.Errorf("there is no data source %q; this site has %s: add it under data: if it is meant to take part", name, textpage.List(all))
 }
 
-// Of returns the declaration of a plan's source; an error wraps ErrUndeclared and says what to do.
+// Of returns the declaration of a plan's source. Its error wraps ErrUndeclared and says what to do.
 func (s Sources) Of(p study.Plan) (Declaration, error) {
 	name, err := s.Find(p.Data)
 	if err != nil {
@@ -44,8 +44,8 @@ func (s Sources) Of(p study.Plan) (Declaration, error) {
 	return s.declaration(name)
 }
 
-// declaration reads a configured source's declaration. If the configuration has changed since, the
-// source waits for a person again.
+// declaration reads a configured source's declaration. If the configuration has changed since, a
+// person must declare the source again.
 func (s Sources) declaration(name string) (d Declaration, err error) {
 	again := "caucus agent source declare " + name
 	fail := func(format string, args ...any) (Declaration, error) {
@@ -118,7 +118,7 @@ func (s Sources) Report(name string) Report {
 func (s Sources) Check(ctx context.Context, name string) Report {
 	r := s.Report(name)
 	d := r.Declared
-	if d == nil && s.Named[name].queries() { // only a person runs queries
+	if d == nil && s.Named[name].queries() { // only a person may run queries
 		return r
 	}
 	if d == nil {
@@ -127,7 +127,7 @@ func (s Sources) Check(ctx context.Context, name string) Report {
 		}
 		return r
 	}
-	digest := d.Digest // studies of an import need neither file nor database
+	digest := d.Digest // studies of an import need neither the file nor the database
 	h, err := s.Open(*d, study.Plan{Schema: d.Schema})
 	if err != nil {
 		r.Problem = err.Error()
@@ -146,7 +146,8 @@ func (s Sources) Check(ctx context.Context, name string) Report {
 
 func discard([]byte) error { return nil }
 
-// survey reads a source as for a declaration, passes its coded records to keep, and completes the report.
+// survey reads a source for a declaration, passes its encoded records to keep, and completes the
+// report.
 func (s Sources) survey(ctx context.Context, name string, r *Report, keep func([]byte) error, progress Progress) (Declaration, error) {
 	source := s.Named[name]
 	own, err := readSchema(source.Schema)
@@ -185,19 +186,20 @@ func (s Sources) survey(ctx context.Context, name string, r *Report, keep func([
 	return d, nil
 }
 
-// Declare reads a source once, and stores what a person thereby declares: format, meaning, columns, number of
-// records, and the records themselves, which studies get from then on (from a source that is written anew they get
-// the file's later content). The report lists deviations. A file that cannot be read, lacks a column of the schema,
-// or has no line with its columns, is not declared; then, and if ctx ends, the earlier declaration stays.
+// Declare reads a source once and stores a declaration: format, meaning, columns, number of records,
+// and the records themselves. Studies get these records from then on; for a source that is written
+// again regularly they get the file's later content. The report lists what was unexpected, also with
+// an error.
 //
-// With an error the report's remarks say what a person may check.
+// A file is not declared if it cannot be read, lacks a column of the schema, or has no line with its
+// columns. Then, and if ctx ends, the earlier declaration stays.
 //
 // If the mapping says that columns were computed from other records (mapping.Mapping.Derived), the
-// declaration is refused unless the person vouches for them: proofs about a record do not hold for such
-// columns, which one record may change in others.
+// declaration is refused unless the person vouches for them. Proofs about a record do not hold for
+// such columns, because one record may change them in other records.
 //
-// The declaration is stored after the person said yes (How.Ask), and after sign wrote who declared it,
-// and when, and returned nil.
+// The declaration is stored after the person agreed (How.Ask), and after sign wrote who declared it
+// and when.
 func (s Sources) Declare(ctx context.Context, name string, how How, sign func(*Declaration) error) (Report, error) {
 	fail := func(r Report, err error) (Report, error) { return r, fmt.Errorf("declare source %s: %w", name, err) }
 	if _, err := s.Find(name); err != nil {
@@ -247,7 +249,7 @@ func (s Sources) Declare(ctx context.Context, name string, how How, sign func(*D
 	return shown, nil
 }
 
-// keep writes a declaration. It places the import first, and removes other imports last.
+// keep writes a declaration. It moves the import into place first, and removes other imports last.
 func (s Sources) keep(d Declaration, into *newImport) error {
 	text, err := json.MarshalIndent(d, "", "  ")
 	if err == nil && d.Import != "" {
@@ -260,19 +262,20 @@ func (s Sources) keep(d Declaration, into *newImport) error {
 		var old Declaration
 		b, _ := os.ReadFile(s.declarationFile(d.Source))
 		_ = json.Unmarshal(b, &old)
-		_ = s.forgetImports(d.Source, old.Import) // as it was before
+		_ = s.forgetImports(d.Source, old.Import) // restore the state before the call
 		return err
 	}
-	_ = s.forgetImports(d.Source, d.Import) // a table that an agent still reads goes with the next import
+	_ = s.forgetImports(d.Source, d.Import) // a table that an agent still reads is removed by the next import
 	return nil
 }
 
-// Problems lists where a source differs from expectation. They depend on the records: for the site only.
+// Problems lists what is unexpected in a source. It depends on the records, so it is for the site
+// only.
 func (s Sources) Problems(d Declaration, seen Seen) []string {
 	return s.Named[d.Source].problems(seen, len(d.Schema.FeatureColumns()))
 }
 
-// noteDay stores the first Taken of a day, for a source that is written anew.
+// noteDay stores the first Taken of a day, for a source that is written again regularly.
 func (s Sources) noteDay(d Declaration, t Taken) error {
 	t.Day = s.Now().UTC().Format(time.DateOnly)
 	if last := s.taken(d); d.Redeclare != RedeclareDaily || last != nil && last.Day == t.Day {
@@ -294,38 +297,41 @@ func (s Sources) taken(d Declaration) *Taken {
 	return &t
 }
 
-// takenFile's suffix differs from a declaration's, so no source's name makes the two the same file.
+// takenFile has another suffix than a declaration's file, so that no two sources' files collide.
 func (s Sources) takenFile(name string) string {
 	return filepath.Join(s.Dir, url.PathEscape(name)+".taken")
 }
 
 // Records returns this site's records for a study: exactly n, the number declared when the study was
-// charged. It never fails: if the records cannot be read as declared (a damaged import, a torn daily
-// file, a daily file with other columns) it returns n empty records, and unread says why. odd says where
-// the file differs from expectation. Both are for the site only. Call it once the study is charged. The
-// records come in blocks if the study reads blocks (study.Blockwise).
+// charged. Call it after the charge. It never fails. If the records cannot be read as declared (a
+// damaged import, an incomplete daily file, a daily file with other columns), it returns n empty
+// records, and unread says why. odd lists what is unexpected in the file. Both are for the site only.
+// The records come in blocks if the study reads blocks (study.Blockwise).
 //
-// Proof note: what may a file that is written anew change? Whether more than some number of its cells
-// can be read may depend on a single record. A study that gets its records if they can be read, and
-// constants otherwise, would reveal that record without any noise. So:
-//   - n, the schema, the mapping and the site's participation are as declared. None of them is read from
-//     the file again.
-//   - No bound of Expected is a condition here. A record whose cells mean nothing to the schema is by
-//     itself an empty record: numbers in the middle of their range, levels other, no label. So a file
-//     that turned to garbage gives a constant, record by record, and a file with garbage from some line
-//     on gives the records before it: each is a function of one line (dataset.ReadLines, mapping),
-//     neighbours stay neighbours, and the study's bound covers the contribution.
-//   - Notes about the file (noteDay) lie in the state folder, for preview, check and source list. No log
-//     line says it, because logs may leave the machine: audit lines to syslog, others to the site's
-//     collector. They are written in the window, in which the agent is silent (window has the proof).
+// Proof note: what may depend on the content of a file that is written again regularly? Whether more
+// than some number of its cells can be read may depend on a single record. A study that got its
+// records if they can be read, and constants otherwise, would reveal that record without any noise.
+// So:
+//   - n, the schema, the mapping and the site's participation are as declared. None of them is read
+//     from the file again.
+//   - No bound of Expected is a condition here. A record whose cells mean nothing to the schema is an
+//     empty record by itself: numbers in the middle of their range, levels other, no label. So a file
+//     that became garbage gives a constant, record by record, and a file with garbage from some line
+//     on gives the records before that line. Each record is a function of one line
+//     (dataset.ReadLines, mapping), so neighbours remain neighbours, and the study's bound covers the
+//     contribution.
+//   - Notes about the file (noteDay) lie in the state folder, for preview, check and source list. No
+//     log line mentions them, because logs may leave the machine: audit lines to syslog, others to
+//     the site's collector. The notes are written in the window, in which the agent is silent (window
+//     has the proof).
 //
-// An import changes only by a person's declaration, and the time to read it follows from its number of
+// An import changes only by a person's declaration. The time to read it follows from its number of
 // records and its schema (dataset.Coding).
 //
 // TestTurnedToGarbage would catch a violation.
 func (s Sources) Records(p study.Plan, n int, blocks bool) (in study.Inputs, odd []string, unread error) {
 	in, d, h, err := s.Exact(p, n, blocks)
-	if errors.Is(err, fs.ErrNotExist) { // a person imported anew just now
+	if errors.Is(err, fs.ErrNotExist) { // a person has just imported the source again
 		in, d, h, err = s.Exact(p, n, blocks)
 	}
 	if err != nil {
@@ -338,8 +344,8 @@ func (s Sources) Records(p study.Plan, n int, blocks bool) (in study.Inputs, odd
 	return in, odd, nil
 }
 
-// Exact returns the records that a study gets, exactly n, with their declaration and what was seen in
-// them; for the site only. It notes nothing.
+// Exact returns exactly the n records that a study gets, with their declaration and what was noticed
+// when they were read. All are for the site only. It stores no notes.
 func (s Sources) Exact(p study.Plan, n int, blocks bool) (in study.Inputs, d Declaration, h *Held, err error) {
 	d, err = s.Of(p)
 	if err == nil { // as when the study was decided
@@ -360,8 +366,8 @@ func (s Sources) Exact(p study.Plan, n int, blocks bool) (in study.Inputs, d Dec
 	return in, d, h, err
 }
 
-// Own returns all records of a plan's source in the encoding of the plan's schema, for the site only. A
-// plan's least number of records does not apply.
+// Own returns all records of a plan's source in the encoding of the plan's schema. They are for the
+// site only. A plan's least number of records does not apply.
 func (s Sources) Own(p study.Plan) (*dataset.Records, error) {
 	d, err := s.Of(p)
 	if err == nil {
@@ -377,7 +383,8 @@ func (s Sources) Own(p study.Plan) (*dataset.Records, error) {
 	return h.All()
 }
 
-// CheckMapping says whether a mapping makes all columns of its schema from a report's columns.
+// CheckMapping checks that a mapping makes all columns of its schema from a report's columns. says
+// describes the columns that are left.
 func (s Sources) CheckMapping(r Report) (says string, err error) {
 	own, err := readSchema(s.Named[r.Source].Schema)
 	if err != nil {

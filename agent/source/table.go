@@ -21,20 +21,20 @@ import (
 	"caucus/dataset"
 )
 
-// A table file holds a source's coded records, column by column, in blocks:
+// A table file holds a source's encoded records, column by column, in blocks:
 //
 //	{"caucus":"records 1","rows":1090,"widths":[8,1,1,16]}\n
 //	for each block of blockRows records (the last one has the rest):
 //	    for each column: its cells, rows × width bytes
 //	    CRC-32C of these bytes, 4 bytes, big-endian
 //
-// Records are in the order of HMAC-SHA256, under the site's key, of their content without the label;
-// records equal in that, in the order of their bytes. So the order of the file or query does not show,
-// and equal records under one key make equal tables.
+// Records are in the order of HMAC-SHA256, under the site's key, of their content without the label.
+// Records that are equal in that are in the order of their bytes. So the table does not show the
+// order of the file or query, and equal records under one key make equal tables.
 const (
 	tableVersion = "records 1"
 	blockRows    = 4096
-	orderSize    = 16 // bytes of a record's place in the order
+	orderSize    = 16 // bytes that give a record's place in the order
 )
 
 type tableHead struct {
@@ -54,15 +54,16 @@ func (h tableHead) width() (sum int) {
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// sorter collects coded records and writes them as a table file. Beyond inMemory bytes it stores them in
-// files of its folder, by the first byte of their order.
+// sorter collects encoded records and writes them as a table file. Beyond inMemory bytes it stores
+// them in files of its folder, by the first byte of their order.
 type sorter struct {
 	coding *dataset.Coding
 	folder string // for the files; the caller removes it
 	mac    hash.Hash
 	shared []byte
 	rows   int
-	// empty is the record without any cell, of which a file may have many; empties counts them.
+	// empty is the record without any cell, and empties counts how often it occurs, because a file
+	// may have many.
 	empty      []byte
 	empties    int
 	emptyOrder [orderSize]byte
@@ -71,7 +72,7 @@ type sorter struct {
 	out        []*bufio.Writer
 }
 
-// inMemory, in bytes, is a variable so that a test can sort a few records on disk.
+// inMemory is in bytes. It is a variable so that a test can sort a few records on disk.
 var inMemory = 64 << 20
 
 func newSorter(c *dataset.Coding, key []byte, folder string) *sorter {
@@ -247,7 +248,8 @@ type table struct {
 
 var errTable = errors.New("the import is damaged: declare the source again")
 
-// openTable opens a table file, readable until closed, even if a person imports anew meanwhile.
+// openTable opens a table file. It stays readable until it is closed, even if a person imports the
+// source again meanwhile.
 func openTable(path string, c *dataset.Coding) (table, error) {
 	file, err := os.Open(path)
 	if err != nil {

@@ -22,6 +22,7 @@ import (
 
 // Config configures a coordinator. Start from DefaultConfig, or read a file with LoadConfig.
 type Config struct {
+	// Dir is the coordinator's folder, as Init made it.
 	Dir string `yaml:"dir"`
 	// Store is the address of the PostgreSQL database that several replicas share:
 	// postgres://user@host/database. Empty: files in Dir. caucus coordinator move writes this field.
